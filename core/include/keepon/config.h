@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The parameters of one pacer, immutable while it runs, and their validation: every wrong field is named
+ * with its value and its allowed range. What the values lead to (bounds, lead time) is computed elsewhere.
+ */
+#ifndef KPN_CONFIG_H
+#define KPN_CONFIG_H
+
+#include "keepon/nic_ops.h"
+
+enum {
+	KPN_CLASS_COUNT = 16,
+	KPN_RING_SLOTS_MIN = 8,
+	KPN_RING_SLOTS_MAX = 4096,
+	KPN_PARTITION_SLOTS_MAX = 65536,
+	KPN_BATCH_SLOTS_MAX = 4096,
+	KPN_PREBUFFER_FRAMES_MAX = 65536,
+};
+
+enum kpn_mode {
+	KPN_MODE_PHASE_LOCKED, /* slots start on the grid k x slot time in PHC time (DESIGN 4.4) */
+	KPN_MODE_PAPER,        /* free-running slots, counter clock, depth = batch, floor, period = ring */
+};
+
+enum kpn_clock_read {
+	KPN_CLOCK_INTERPOLATED, /* middle of the strip at the moment of reading */
+	KPN_CLOCK_COUNTER,      /* staircase: start of the head slot at the last poll (B6) */
+};
+
+enum kpn_late_policy {
+	KPN_LATE_STRICT,     /* drop and tell the sender (C16) */
+	KPN_LATE_RELAXED,    /* earliest free slot of the class within the ring (C17) */
+	KPN_LATE_RESCHEDULE, /* next slot of the class, never dropped for being late (N27) */
+};
+
+enum kpn_rounding {
+	KPN_ROUND_UP,    /* first slot whose reference plane is not before txtime - tolerance */
+	KPN_ROUND_FLOOR, /* slot in progress at txtime, counted from slot start (the paper, C1) */
+};
+
+enum kpn_trim_policy {
+	KPN_TRIM_ANY,      /* every slot may be trimmed; real frames are at most slot - trim_down bytes */
+	KPN_TRIM_RESERVED, /* only slots no class owns are trimmed; real frames may fill a slot */
+};
+
+/** struct kpn_class_config - one traffic class */
+struct kpn_class_config {
+	u8 late;     /* enum kpn_late_policy */
+	u8 rounding; /* enum kpn_rounding */
+};
+
+/**
+ * struct kpn_config - everything that can be chosen
+ * @rate_bps: link rate; must divide 8e12 (every Ethernet rate does)
+ * @slot_bytes: frame bytes of a slot incl. FCS, 64-1522
+ * @ring_slots: descriptors, 8-4096 within the backend's limits
+ * @partition_slots: period of the class masks, 1-65536; independent of the ring
+ * @allowed: @partition_slots class masks; bit tc set: the class may use slots with that index of
+ *	net_slot modulo @partition_slots. Copied at init
+ * @batch_slots: slots per doorbell, 1 to depth
+ * @depth_slots: slots posted ahead of the head, batch to ring - reserved
+ * @trim_down_bytes, @trim_up_bytes: how much a slot may be shortened and lengthened in phase-locked mode;
+ *	multiples of the start quantum, the first at least one quantum
+ * @prebuffer_frames: frames each class may hold back before their window opens; 0 disables holding
+ * @tolerance_ns: how much before txtime KPN_ROUND_UP may send; default one start quantum
+ * @drift_ppb_max: stated bound on |CPU rate / NIC rate - 1|
+ * @wander_ppb_per_s_max: stated bound on the change of that rate per second
+ * @poll_overhead_ns: worst-case time of one poll, kept free of every period (A25)
+ * @dither: draw poll intervals at random within one slot, so that observations narrow the strip
+ * @seed: of the dither; equal seeds give equal polls
+ * @mode, @clock_read, @placeholder, @trim: enums above
+ * @classes: per traffic class
+ */
+struct kpn_config {
+	u64 rate_bps;
+	u32 slot_bytes;
+	u32 ring_slots;
+	u32 partition_slots;
+	const u16 *allowed;
+	u32 batch_slots;
+	u32 depth_slots;
+	u32 trim_down_bytes;
+	u32 trim_up_bytes;
+	u32 prebuffer_frames;
+	u32 tolerance_ns;
+	u32 drift_ppb_max;
+	u32 wander_ppb_per_s_max;
+	u32 poll_overhead_ns;
+	u64 seed;
+	u8 mode;
+	u8 clock_read;
+	u8 placeholder;
+	u8 trim;
+	bool dither;
+	struct kpn_class_config classes[KPN_CLASS_COUNT];
+};
+
+/**
+ * struct kpn_problem - one wrong field
+ * @field: name as in struct kpn_config
+ * @value: what was given
+ * @min, @max: allowed range of this field, the others being as they are
+ * @reason: why, and what to do; one sentence without the numbers
+ */
+struct kpn_problem {
+	const char *field;
+	u64 value;
+	u64 min;
+	u64 max;
+	const char *reason;
+};
+
+/** kpn_config_defaults() - a valid configuration for @rate_bps and @slot_bytes on a backend, all slots open to all classes */
+void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *caps, u64 rate_bps,
+			 u32 slot_bytes);
+
+/**
+ * kpn_config_validate() - find every wrong field
+ * @config: to check; @config->allowed may be read for partition_slots entries if that is in range
+ * @caps: of the backend it is for
+ * @problems: filled in field order, at most @room entries
+ * @room: entries in @problems, may be 0
+ *
+ * Any context, does not sleep, changes nothing.
+ * Return: number of problems found, which may exceed @room; 0 means valid.
+ */
+u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_caps *caps,
+			struct kpn_problem *problems, u32 room);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Where is the wire now? The strip: an interval for the wire position at any CPU time, kept from readings of
+ * a late, coarse index under two stated bounds - on the relative drift of the CPU counter and
+ * on its wander (DESIGN 4.2). Sound as long as the bounds hold; an empty strip proves that they do not, or that
+ * the wire was idle unseen. It knows neither slots nor PHC time.
+ *
+ * A reading says: the wire was at or past `lower` at one CPU time, and not past `upper` at another. Both bounds are carried
+ * forward with the slowest and the fastest rate that all readings so far allow; each new
+ * reading tightens them. Rates follow from the strip's own bounds now and at an older anchor, widened for wander.
+ */
+#ifndef KPN_OBSERVE_H
+#define KPN_OBSERVE_H
+
+#include "kpn_platform.h"
+
+/** struct kpn_strip_anchor - the strip as it was at one moment */
+struct kpn_strip_anchor {
+	u64 cpu_ns;
+	u64 lower_ps;
+	u64 upper_ps;
+};
+
+/**
+ * struct kpn_strip - bounds on the wire position
+ * @cpu_ns: moment both bounds are for
+ * @lower_ps, @upper_ps: wire position then, modulo 2^64
+ * @rate_lower, @rate_upper: wire time per CPU time minus one, x 2^48; they hold until @rate_due_ns
+ * @rate_due_ns: CPU time at which the rates are next renewed
+ * @drift: stated bound on |rate|, x 2^48
+ * @wander_per_ns: stated bound on the change of the rate per ns, x 2^80
+ * @old, @young: anchors; rates come from @old
+ * @span_ns: age at which @young replaces @old; doubles from start-up to @span_ns_max
+ * @valid: false until the first reading
+ */
+struct kpn_strip {
+	u64 cpu_ns;
+	u64 lower_ps;
+	u64 upper_ps;
+	s64 rate_lower;
+	s64 rate_upper;
+	u64 rate_due_ns;
+	s64 drift;
+	u64 wander_per_ns;
+	struct kpn_strip_anchor old;
+	struct kpn_strip_anchor young;
+	u64 span_ns;
+	u64 span_ns_max;
+	bool valid;
+};
+
+/** struct kpn_interval - wire positions, modulo 2^64, lower not after upper */
+struct kpn_interval {
+	u64 lower_ps;
+	u64 upper_ps;
+};
+
+/**
+ * kpn_strip_init() - state the bounds; the strip is invalid until kpn_strip_reset()
+ * @drift_ppb_max: at most 1e6
+ * @wander_ppb_per_s_max: at most 1e6
+ * @slot_ps: expected coarseness of readings; sets how long anchors are kept
+ */
+void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max, u64 slot_ps);
+
+/** kpn_strip_reset() - start anew: at @cpu_ns the wire is between the bounds; rates fall back to the stated drift */
+void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 upper_ps);
+
+/**
+ * kpn_strip_observe() - add one reading
+ * @now_ns: CPU time after the reading, not before that of an earlier one
+ * @lower_ns, @lower_ps: the wire was at or past this position at this CPU time (may differ from @now_ns either way)
+ * @upper_ns, @upper_ps: the wire was not past this position at that CPU time
+ *
+ * Return: true, or false if no line satisfies all readings; kpn_strip_at() then still tells what was believed before,
+ * and the caller starts anew with kpn_strip_reset().
+ */
+bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lower_ps, u64 upper_ns, u64 upper_ps);
+
+/** kpn_strip_at() - where the wire can be during the CPU nanosecond @cpu_ns, which is not before the last reading */
+struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns);
+
+/** kpn_strip_loosen() - the wire may have stood still for up to @idle_ps just now: lower the lower bound */
+void kpn_strip_loosen(struct kpn_strip *strip, u64 idle_ps);
+
+#endif

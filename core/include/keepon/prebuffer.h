@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Frames that wait before the ring: scheduled ones in a heap by txtime (earliest first, ties in order of
+ * submission), the rest in one FIFO per class. Bounded per class; owns no memory (KeepON paper section 5.2).
+ */
+#ifndef KPN_PREBUFFER_H
+#define KPN_PREBUFFER_H
+
+#include "keepon/config.h"
+#include "keepon/frame.h"
+
+/** struct kpn_heap_entry - key beside the pointer, so that sifting stays within the array */
+struct kpn_heap_entry {
+	s64 txtime_ns;
+	u64 order;
+	struct kpn_frame *frame;
+};
+
+/** struct kpn_prebuffer - counts are frames held; @backlog has a bit per class with a non-empty FIFO */
+struct kpn_prebuffer {
+	struct kpn_heap_entry *heap;
+	u32 heap_count;
+	u32 frames_max;
+	u32 backlog;
+	u64 order;
+	struct kpn_frame *first[KPN_CLASS_COUNT];
+	struct kpn_frame *last[KPN_CLASS_COUNT];
+	u32 fifo_count[KPN_CLASS_COUNT];
+	u32 scheduled_count[KPN_CLASS_COUNT];
+};
+
+/** kpn_prebuffer_bytes() - memory for the heap; @frames_max per class */
+size_t kpn_prebuffer_bytes(u32 frames_max);
+
+void kpn_prebuffer_init(struct kpn_prebuffer *prebuffer, void *memory, u32 frames_max);
+
+/** kpn_prebuffer_schedule() - hold a scheduled frame; false if its class is full */
+bool kpn_prebuffer_schedule(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame);
+
+/** kpn_prebuffer_earliest() - scheduled frame with the earliest txtime, or NULL */
+static inline struct kpn_frame *kpn_prebuffer_earliest(const struct kpn_prebuffer *prebuffer)
+{
+	return prebuffer->heap_count ? prebuffer->heap[0].frame : NULL;
+}
+
+/** kpn_prebuffer_take_earliest() - remove and return it; the heap is not empty */
+struct kpn_frame *kpn_prebuffer_take_earliest(struct kpn_prebuffer *prebuffer);
+
+/** kpn_prebuffer_append() - last in the FIFO of its class; false if that is full */
+bool kpn_prebuffer_append(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame);
+
+/** kpn_prebuffer_put_back() - first in the FIFO of its class again; never refused, it had been counted before */
+void kpn_prebuffer_put_back(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame);
+
+/** kpn_prebuffer_take_first() - remove and return the first of class @tc, whose FIFO is not empty */
+struct kpn_frame *kpn_prebuffer_take_first(struct kpn_prebuffer *prebuffer, u8 tc);
+
+/** kpn_prebuffer_count() - frames held, all classes */
+u32 kpn_prebuffer_count(const struct kpn_prebuffer *prebuffer);
+
+#endif

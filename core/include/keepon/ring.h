@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The slot ring: which slots were sent, which are posted, which carry frames, and where each starts on the
+ * wire. Slots differ from nominal length only by trims, which are kept in a queue of their own, and only slots
+ * that carry a frame are marked; so passing untouched slots costs the same for any number. It
+ * does not know time (KeepON paper section 3.1).
+ */
+#ifndef KPN_RING_H
+#define KPN_RING_H
+
+#include "keepon/config.h"
+#include "keepon/frame.h"
+
+/** struct kpn_trim - slot @seq is @delta_ps longer (negative: shorter) than nominal */
+struct kpn_trim {
+	u64 seq;
+	s64 delta_ps;
+};
+
+/** struct kpn_slot - a claimed slot; @frame is NULL for a placeholder */
+struct kpn_slot {
+	struct kpn_frame *frame;
+};
+
+/**
+ * struct kpn_ring - slots [head_seq, tail_seq) are posted; frames may sit in [head_seq, head_seq + slots)
+ * @head_seq, @head_idx, @head_ps: next to complete: sequence, descriptor, start on the wire
+ * @tail_seq, @tail_idx, @tail_ps: next to post
+ * @before_head_ps: start of the slot before the head
+ * @slots: ring size; @slot_ps: nominal length on the wire
+ * @claimed: bit per descriptor that carries a frame; @claimed_words: bit per word of @claimed not zero
+ * @claimed_count: frames in the ring
+ * @trims: queue by seq, from @trim_first, @trim_count long, wrapping at @slots
+ * @slot: per descriptor
+ */
+struct kpn_ring {
+	u64 head_seq;
+	u64 head_ps;
+	u64 before_head_ps;
+	u64 tail_seq;
+	u64 tail_ps;
+	u64 slot_ps;
+	u32 head_idx;
+	u32 tail_idx;
+	u32 slots;
+	u32 claimed_count;
+	u64 claimed_words;
+	u64 claimed[KPN_RING_SLOTS_MAX / 64];
+	struct kpn_trim *trims;
+	u32 trim_first;
+	u32 trim_count;
+	struct kpn_slot *slot;
+};
+
+size_t kpn_ring_bytes(u32 slots);
+void kpn_ring_init(struct kpn_ring *ring, void *memory, u32 slots, u64 slot_ps);
+
+/** kpn_ring_desc() - descriptor of @seq, which is in [head_seq, head_seq + slots) */
+static inline u32 kpn_ring_desc(const struct kpn_ring *ring, u64 seq)
+{
+	u32 idx = ring->head_idx + (u32)(seq - ring->head_seq);
+
+	return idx >= ring->slots ? idx - ring->slots : idx;
+}
+
+/** kpn_ring_frame() - frame in slot @seq of the ring, or NULL */
+static inline struct kpn_frame *kpn_ring_frame(const struct kpn_ring *ring, u64 seq)
+{
+	return ring->slot[kpn_ring_desc(ring, seq)].frame;
+}
+
+/** kpn_ring_claim() - put @frame into the placeholder slot @seq */
+void kpn_ring_claim(struct kpn_ring *ring, u64 seq, struct kpn_frame *frame);
+
+/** kpn_ring_release() - make slot @seq a placeholder again; returns what it carried */
+struct kpn_frame *kpn_ring_release(struct kpn_ring *ring, u64 seq);
+
+/** kpn_ring_next_claimed() - first claimed slot in [from, to), or @to; both within the ring */
+u64 kpn_ring_next_claimed(const struct kpn_ring *ring, u64 from, u64 to);
+
+/** kpn_ring_delta_ps() - by how much slot @seq differs from nominal; walks trims, at most the ring */
+s64 kpn_ring_delta_ps(const struct kpn_ring *ring, u64 seq);
+
+/** kpn_ring_start_ps() - where slot @seq in [head_seq, tail_seq] starts on the wire; walks trims */
+u64 kpn_ring_start_ps(const struct kpn_ring *ring, u64 seq);
+
+/** kpn_ring_seq_at() - slot that is on the wire at @position_ps, the head at least; walks trims */
+u64 kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps);
+
+/** kpn_ring_post() - post @count nominal slots at the tail */
+void kpn_ring_post(struct kpn_ring *ring, u32 count);
+
+/** kpn_ring_post_trimmed() - post one slot of another length */
+void kpn_ring_post_trimmed(struct kpn_ring *ring, s64 delta_ps);
+
+/** kpn_ring_retract_trim() - forget the last trim if it is at or after @from; false if there is none */
+bool kpn_ring_retract_trim(struct kpn_ring *ring, u64 from, struct kpn_trim *trim);
+
+/**
+ * kpn_ring_pass() - the head moves over placeholders to @to, up to and including the next trim
+ * @to: at most tail_seq; no claimed slot before it
+ * @trim: receives the trim that ended the pass early
+ *
+ * Return: true if a trimmed slot was passed (call again), false when head_seq == @to.
+ */
+bool kpn_ring_pass(struct kpn_ring *ring, u64 to, struct kpn_trim *trim);
+
+#endif

@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * config: every rule has vectors on both sides of its boundary; each refusal names the field, its value and a range whose
+ * ends are accepted when put in its place.
+ */
+#include "keepon/config.h"
+
+#include "keepon/wire.h"
+
+#include "selftest.h"
+
+enum { CHANGES_MAX = 5, PROBLEMS_MAX = 64 };
+
+/* A backend with a limit of every kind, none of them equal to a limit of the core. */
+static const struct kpn_nic_caps backend = {
+	.ring_slots_min = 16,
+	.ring_slots_max = 1024,
+	.ring_slots_multiple = 8,
+	.reserved_slots = 1,
+	.prefetch_slots_max = 4,
+	.start_quantum_bytes = 1,
+	.placeholder_bytes_min = 40,
+	.frame_bytes_max = 1536,
+	.placeholder_kinds = 1u << KPN_PLACEHOLDER_BAD_FCS | 1u << KPN_PLACEHOLDER_MAC_CONTROL |
+			     1u << KPN_PLACEHOLDER_RESERVED_ADDRESS,
+	.has_spare_buffers = true,
+	.desc_persistent = true,
+};
+
+/* class masks of all lengths; slot 0 is open to no class in the first, every slot to all in the second */
+static u16 masks_reserved[KPN_PARTITION_SLOTS_MAX];
+static u16 masks_open[KPN_PARTITION_SLOTS_MAX];
+
+enum base {
+	LOCKED,   /* 1 Gb/s, 1230 B: the defaults */
+	RESERVED, /* the same with trims in reserved slots, one in eight */
+	PAPER,    /* the same in paper mode, one mask per descriptor */
+	NO_MASKS, /* the defaults without a table */
+};
+
+/* struct change - put @value into a member of the configuration or, with @caps, of the backend; none if @bytes is 0 */
+struct change {
+	bool caps;
+	u16 offset;
+	u16 bytes;
+	u64 value;
+};
+
+#define CHANGE(is_caps, type, member, v) \
+	{ is_caps, (u16)offsetof(struct type, member), (u16)sizeof(((struct type *)0)->member), v }
+#define SET(member, v) CHANGE(false, kpn_config, member, v)
+#define CAPS(member, v) CHANGE(true, kpn_nic_caps, member, v)
+
+struct vector {
+	int line;
+	enum base base;
+	struct change changes[CHANGES_MAX];
+	const char *field; /* NULL: valid */
+	u64 value;
+	u64 min;
+	u64 max;
+};
+
+static const struct vector vectors[] = {
+	{ __LINE__, LOCKED, { { 0 } }, NULL, 0, 0, 0 },
+	{ __LINE__, RESERVED, { { 0 } }, NULL, 0, 0, 0 },
+	{ __LINE__, PAPER, { { 0 } }, NULL, 0, 0, 0 },
+
+	{ __LINE__, LOCKED, { SET(rate_bps, 10000000), SET(tolerance_ns, 800) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(rate_bps, 9999999) }, "rate_bps", 9999999, 10000000, 100000000000ull },
+	{ __LINE__, LOCKED, { SET(rate_bps, 100000000000ull) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(rate_bps, 200000000000ull) }, "rate_bps", 200000000000ull, 10000000, 100000000000ull },
+	{ __LINE__, LOCKED, { SET(rate_bps, 0) }, "rate_bps", 0, 10000000, 100000000000ull },
+	{ __LINE__, LOCKED, { SET(rate_bps, 999999999) }, "rate_bps", 999999999, 10000000, 100000000000ull },
+
+	{ __LINE__, PAPER, { SET(slot_bytes, 64) }, NULL, 0, 0, 0 },
+	{ __LINE__, PAPER, { SET(slot_bytes, 63) }, "slot_bytes", 63, 64, 1522 },
+	{ __LINE__, PAPER, { SET(slot_bytes, 0) }, "slot_bytes", 0, 64, 1522 },
+	{ __LINE__, PAPER, { SET(slot_bytes, 1522) }, NULL, 0, 0, 0 },
+	{ __LINE__, PAPER, { SET(slot_bytes, 1523) }, "slot_bytes", 1523, 64, 1522 },
+	{ __LINE__, PAPER, { SET(slot_bytes, 0xffffffffu) }, "slot_bytes", 0xffffffffu, 64, 1522 },
+	{ __LINE__, PAPER, { SET(slot_bytes, 1518), CAPS(frame_bytes_max, 1518) }, NULL, 0, 0, 0 },
+	{ __LINE__, PAPER, { SET(slot_bytes, 1519), CAPS(frame_bytes_max, 1518) }, "slot_bytes", 1519, 64, 1518 },
+	{ __LINE__, PAPER, { SET(slot_bytes, 99), CAPS(placeholder_bytes_min, 100) }, "slot_bytes", 99, 100, 1522 },
+	{ __LINE__, LOCKED, { SET(slot_bytes, 63) }, "slot_bytes", 63, 65, 1522 },
+	{ __LINE__, LOCKED, { SET(slot_bytes, 64) }, "slot_bytes", 64, 65, 1522 },
+	{ __LINE__, LOCKED, { SET(slot_bytes, 65), SET(trim_down_bytes, 1) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(slot_bytes, 71), CAPS(start_quantum_bytes, 8) }, "slot_bytes", 71, 72, 1522 },
+	{ __LINE__, RESERVED, { SET(slot_bytes, 64) }, NULL, 0, 0, 0 },
+	{ __LINE__, RESERVED, { SET(slot_bytes, 64), CAPS(placeholder_bytes_min, 64) }, "slot_bytes", 64, 65, 1522 },
+
+	{ __LINE__, LOCKED, { SET(ring_slots, 16), SET(depth_slots, 8) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(ring_slots, 15) }, "ring_slots", 15, 16, 1024 },
+	{ __LINE__, LOCKED, { SET(ring_slots, 1024) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(ring_slots, 1032) }, "ring_slots", 1032, 16, 1024 },
+	{ __LINE__, LOCKED, { SET(ring_slots, 0) }, "ring_slots", 0, 16, 1024 },
+	{ __LINE__, LOCKED, { SET(ring_slots, 260) }, "ring_slots", 260, 16, 1024 },
+	{ __LINE__, LOCKED, { SET(ring_slots, 4096), CAPS(ring_slots_max, 10000) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(ring_slots, 4104), CAPS(ring_slots_max, 10000) }, "ring_slots", 4104, 16, 4096 },
+	{ __LINE__, LOCKED, { SET(ring_slots, 7), CAPS(ring_slots_min, 2), CAPS(ring_slots_multiple, 1) },
+	  "ring_slots", 7, 8, 1024 },
+	{ __LINE__, LOCKED, { SET(ring_slots, 255), CAPS(ring_slots_multiple, 0) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { CAPS(ring_slots_min, 17), SET(ring_slots, 16) }, "ring_slots", 16, 24, 1024 },
+	{ __LINE__, LOCKED, { CAPS(ring_slots_max, 257), SET(ring_slots, 264) }, "ring_slots", 264, 16, 256 },
+	{ __LINE__, LOCKED, { CAPS(index_modulus, 256) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { CAPS(index_modulus, 255) }, "ring_slots", 256, 16, 248 },
+	{ __LINE__, LOCKED, { CAPS(prefetch_slots_max, 254), SET(depth_slots, 1), SET(batch_slots, 1) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { CAPS(prefetch_slots_max, 255) }, "ring_slots", 256, 264, 1024 },
+	{ __LINE__, LOCKED, { CAPS(reserved_slots, 255), SET(depth_slots, 1), SET(batch_slots, 1) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { CAPS(reserved_slots, 256) }, "ring_slots", 256, 264, 1024 },
+
+	{ __LINE__, LOCKED, { SET(partition_slots, 0) }, "partition_slots", 0, 1, 65536 },
+	{ __LINE__, RESERVED, { SET(partition_slots, 1) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(partition_slots, 65537) }, "partition_slots", 65537, 1, 65536 },
+	{ __LINE__, PAPER, { SET(partition_slots, 255) }, "partition_slots", 255, 256, 256 },
+	{ __LINE__, PAPER, { SET(partition_slots, 0) }, "partition_slots", 0, 256, 256 },
+	{ __LINE__, PAPER, { SET(partition_slots, 65536) }, "partition_slots", 65536, 256, 256 },
+	{ __LINE__, PAPER, { SET(ring_slots, 64) }, "partition_slots", 256, 64, 64 },
+	{ __LINE__, PAPER, { SET(ring_slots, 64), SET(partition_slots, 64) }, NULL, 0, 0, 0 },
+
+	{ __LINE__, NO_MASKS, { { 0 } }, "allowed", 0, 1, 1 },
+	{ __LINE__, NO_MASKS, { SET(partition_slots, 500) }, "allowed", 0, 500, 500 },
+	{ __LINE__, LOCKED, { SET(trim, KPN_TRIM_RESERVED) }, "allowed", 0, 1, 1 },
+
+	{ __LINE__, LOCKED, { SET(batch_slots, 1) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(batch_slots, 0) }, "batch_slots", 0, 1, 64 },
+	{ __LINE__, LOCKED, { SET(batch_slots, 64) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(batch_slots, 65) }, "batch_slots", 65, 1, 64 },
+	{ __LINE__, LOCKED, { SET(batch_slots, 800), SET(ring_slots, 1024), SET(depth_slots, 800) }, NULL, 0, 0, 0 },
+	{ __LINE__, PAPER, { SET(batch_slots, 512), SET(depth_slots, 512), SET(ring_slots, 1024), SET(partition_slots, 1024) },
+	  NULL, 0, 0, 0 },
+	{ __LINE__, PAPER, { SET(batch_slots, 513), SET(depth_slots, 513), SET(ring_slots, 1024), SET(partition_slots, 1024) },
+	  "batch_slots", 513, 1, 512 },
+	{ __LINE__, PAPER, { SET(batch_slots, 0), SET(depth_slots, 1) }, "batch_slots", 0, 1, 251 },
+	{ __LINE__, PAPER, { SET(batch_slots, 251), SET(depth_slots, 251) }, NULL, 0, 0, 0 },
+	/* a batch of 512 on a ring of 32, as the prototype accepts it (STYLE: never past the ring) */
+	{ __LINE__, PAPER, { SET(batch_slots, 27), SET(ring_slots, 32), SET(partition_slots, 32), SET(depth_slots, 27) },
+	  NULL, 0, 0, 0 },
+
+	{ __LINE__, LOCKED, { SET(depth_slots, 8) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(depth_slots, 0) }, "depth_slots", 0, 8, 251 },
+	{ __LINE__, LOCKED, { SET(depth_slots, 251) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(depth_slots, 252) }, "depth_slots", 252, 8, 251 },
+	{ __LINE__, LOCKED, { SET(depth_slots, 255), CAPS(prefetch_slots_max, 0) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(depth_slots, 256), CAPS(prefetch_slots_max, 0) }, "depth_slots", 256, 8, 255 },
+	{ __LINE__, LOCKED, { SET(depth_slots, 247), CAPS(reserved_slots, 10) }, "depth_slots", 247, 8, 246 },
+	{ __LINE__, PAPER, { SET(depth_slots, 9) }, "depth_slots", 9, 8, 8 },
+	{ __LINE__, PAPER, { SET(depth_slots, 7) }, "depth_slots", 7, 8, 8 },
+
+	{ __LINE__, LOCKED, { SET(trim_down_bytes, 0) }, "trim_down_bytes", 0, 1, 1166 },
+	{ __LINE__, LOCKED, { SET(trim_down_bytes, 1166) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(trim_down_bytes, 1167) }, "trim_down_bytes", 1167, 1, 1166 },
+	{ __LINE__, LOCKED, { SET(trim_down_bytes, 0xffffffffu) }, "trim_down_bytes", 0xffffffffu, 1, 1166 },
+	{ __LINE__, LOCKED, { CAPS(placeholder_bytes_min, 100), SET(trim_down_bytes, 1131) },
+	  "trim_down_bytes", 1131, 1, 1130 },
+	{ __LINE__, RESERVED, { SET(trim_down_bytes, 1190) }, NULL, 0, 0, 0 },
+	{ __LINE__, RESERVED, { SET(trim_down_bytes, 1191) }, "trim_down_bytes", 1191, 1, 1190 },
+	{ __LINE__, LOCKED, { CAPS(start_quantum_bytes, 4), SET(trim_down_bytes, 3) }, "trim_down_bytes", 3, 4, 1164 },
+	{ __LINE__, LOCKED, { CAPS(start_quantum_bytes, 4), SET(trim_down_bytes, 18) }, "trim_down_bytes", 18, 4, 1164 },
+	{ __LINE__, PAPER, { SET(trim_down_bytes, 0), SET(trim_up_bytes, 0xffffffffu) }, NULL, 0, 0, 0 },
+
+	{ __LINE__, LOCKED, { SET(trim_up_bytes, 0) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(trim_up_bytes, 306) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(trim_up_bytes, 307) }, "trim_up_bytes", 307, 0, 306 },
+	{ __LINE__, LOCKED, { SET(trim_up_bytes, 0xffffffffu) }, "trim_up_bytes", 0xffffffffu, 0, 306 },
+	{ __LINE__, LOCKED, { CAPS(frame_bytes_max, 1230) }, "trim_up_bytes", 16, 0, 0 },
+	{ __LINE__, LOCKED, { CAPS(start_quantum_bytes, 4), SET(trim_up_bytes, 6) }, "trim_up_bytes", 6, 0, 304 },
+
+	{ __LINE__, LOCKED, { SET(prebuffer_frames, 0) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(prebuffer_frames, 65536) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(prebuffer_frames, 65537) }, "prebuffer_frames", 65537, 0, 65536 },
+
+	{ __LINE__, LOCKED, { SET(tolerance_ns, 0) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(tolerance_ns, 10000) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(tolerance_ns, 10001) }, "tolerance_ns", 10001, 0, 10000 },
+	/* 1250 bytes at 100 Gb/s: 100 ns; 84 at 2.5 Gb/s: 268.8 ns */
+	{ __LINE__, LOCKED, { SET(rate_bps, 100000000000ull), SET(tolerance_ns, 101) }, "tolerance_ns", 101, 0, 100 },
+	{ __LINE__, RESERVED, { SET(slot_bytes, 64), SET(rate_bps, 2500000000ull), SET(tolerance_ns, 269) },
+	  "tolerance_ns", 269, 0, 268 },
+
+	{ __LINE__, LOCKED, { SET(drift_ppb_max, 1) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(drift_ppb_max, 0) }, "drift_ppb_max", 0, 1, 1000000 },
+	{ __LINE__, LOCKED, { SET(drift_ppb_max, 1000000), SET(trim_down_bytes, 2) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(drift_ppb_max, 1000001) }, "drift_ppb_max", 1000001, 1, 1000000 },
+	/* one byte in 1250 is 800 ppm, and a tenth of that if only every tenth slot can be trimmed */
+	{ __LINE__, LOCKED, { SET(trim_down_bytes, 1), SET(drift_ppb_max, 800000) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(trim_down_bytes, 1), SET(drift_ppb_max, 800001) }, "drift_ppb_max", 800001, 1, 800000 },
+	{ __LINE__, RESERVED, { SET(trim_down_bytes, 1), SET(partition_slots, 10), SET(drift_ppb_max, 80000) }, NULL, 0, 0, 0 },
+	{ __LINE__, RESERVED, { SET(trim_down_bytes, 1), SET(partition_slots, 10), SET(drift_ppb_max, 80001) },
+	  "drift_ppb_max", 80001, 1, 80000 },
+	/* 16 bytes every 65536 slots of 1250 bytes: 195.3 ppb */
+	{ __LINE__, RESERVED, { SET(partition_slots, 65536), SET(drift_ppb_max, 195) }, NULL, 0, 0, 0 },
+	{ __LINE__, RESERVED, { SET(partition_slots, 65536), SET(drift_ppb_max, 196) }, "drift_ppb_max", 196, 1, 195 },
+	{ __LINE__, PAPER, { SET(trim_down_bytes, 0), SET(drift_ppb_max, 1000000) }, NULL, 0, 0, 0 },
+
+	{ __LINE__, LOCKED, { SET(wander_ppb_per_s_max, 0) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(wander_ppb_per_s_max, 1000000) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(wander_ppb_per_s_max, 1000001) }, "wander_ppb_per_s_max", 1000001, 0, 1000000 },
+
+	/* eight slots of 10 us; below it, not at it */
+	{ __LINE__, LOCKED, { SET(poll_overhead_ns, 79999) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(poll_overhead_ns, 80000) }, "poll_overhead_ns", 80000, 0, 79999 },
+	{ __LINE__, PAPER, { SET(poll_overhead_ns, 80000) }, "poll_overhead_ns", 80000, 0, 79999 },
+	{ __LINE__, RESERVED, { SET(slot_bytes, 64), SET(rate_bps, 2500000000ull), SET(batch_slots, 1), SET(poll_overhead_ns, 268) },
+	  NULL, 0, 0, 0 },
+	{ __LINE__, RESERVED, { SET(slot_bytes, 64), SET(rate_bps, 2500000000ull), SET(batch_slots, 1), SET(poll_overhead_ns, 269) },
+	  "poll_overhead_ns", 269, 0, 268 },
+
+	{ __LINE__, LOCKED, { SET(seed, 0) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(dither, 0) }, NULL, 0, 0, 0 },
+
+	{ __LINE__, LOCKED, { SET(mode, 2) }, "mode", 2, 0, 1 },
+	{ __LINE__, LOCKED, { SET(mode, 255) }, "mode", 255, 0, 1 },
+	{ __LINE__, LOCKED, { SET(clock_read, KPN_CLOCK_COUNTER) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(clock_read, 2) }, "clock_read", 2, 0, 1 },
+	{ __LINE__, PAPER, { SET(clock_read, KPN_CLOCK_INTERPOLATED) }, "clock_read", 0, 1, 1 },
+	{ __LINE__, PAPER, { SET(clock_read, 7) }, "clock_read", 7, 1, 1 },
+
+	{ __LINE__, LOCKED, { SET(placeholder, KPN_PLACEHOLDER_RESERVED_ADDRESS) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(placeholder, 3) }, "placeholder", 3, 0, 2 },
+	{ __LINE__, LOCKED, { SET(placeholder, 200) }, "placeholder", 200, 0, 2 },
+	{ __LINE__, LOCKED, { SET(placeholder, KPN_PLACEHOLDER_MAC_CONTROL), CAPS(has_spare_buffers, 0) },
+	  "placeholder", 1, 0, 0 },
+	{ __LINE__, LOCKED, { SET(placeholder, KPN_PLACEHOLDER_RESERVED_ADDRESS), CAPS(has_spare_buffers, 0) },
+	  "placeholder", 2, 0, 0 },
+	{ __LINE__, LOCKED, { CAPS(has_spare_buffers, 0) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { CAPS(placeholder_kinds, 2) }, "placeholder", 0, 1, 1 },
+	{ __LINE__, LOCKED, { CAPS(placeholder_kinds, 4), SET(placeholder, 1) }, "placeholder", 1, 2, 2 },
+
+	{ __LINE__, LOCKED, { SET(trim, 2) }, "trim", 2, 0, 1 },
+	{ __LINE__, PAPER, { SET(trim, 2) }, "trim", 2, 0, 1 },
+
+	{ __LINE__, LOCKED, { SET(classes[0].late, 2), SET(classes[15].late, 1) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(classes[0].late, 3) }, "classes[0].late", 3, 0, 2 },
+	{ __LINE__, LOCKED, { SET(classes[15].late, 255) }, "classes[15].late", 255, 0, 2 },
+	{ __LINE__, LOCKED, { SET(classes[9].rounding, 1) }, NULL, 0, 0, 0 },
+	{ __LINE__, LOCKED, { SET(classes[9].rounding, 2) }, "classes[9].rounding", 2, 0, 1 },
+	{ __LINE__, PAPER, { SET(classes[12].rounding, KPN_ROUND_UP) }, "classes[12].rounding", 0, 1, 1 },
+	{ __LINE__, PAPER, { SET(classes[12].rounding, 2) }, "classes[12].rounding", 2, 1, 1 },
+};
+
+static void fill_masks(void)
+{
+	u32 i;
+
+	for (i = 0; i < KPN_PARTITION_SLOTS_MAX; i++) {
+		masks_reserved[i] = i ? 0xffff : 0;
+		masks_open[i] = 0xffff;
+	}
+}
+
+static void build(struct kpn_config *config, enum base base)
+{
+	u32 tc;
+
+	kpn_config_defaults(config, &backend, 1000000000, 1230);
+	switch (base) {
+	case LOCKED:
+		/* wide enough for every period a vector may set */
+		config->allowed = masks_open;
+		break;
+	case RESERVED:
+		config->trim = KPN_TRIM_RESERVED;
+		config->allowed = masks_reserved;
+		config->partition_slots = 8;
+		break;
+	case PAPER:
+		config->mode = KPN_MODE_PAPER;
+		config->clock_read = KPN_CLOCK_COUNTER;
+		config->allowed = masks_open;
+		config->partition_slots = config->ring_slots;
+		config->depth_slots = config->batch_slots;
+		for (tc = 0; tc < KPN_CLASS_COUNT; tc++)
+			config->classes[tc].rounding = KPN_ROUND_FLOOR;
+		break;
+	case NO_MASKS:
+		config->allowed = NULL;
+		break;
+	}
+}
+
+static void put(void *object, u32 offset, u32 bytes, u64 value)
+{
+	char *member = (char *)object + offset;
+	u32 value_u32 = (u32)value;
+	u8 value_u8 = (u8)value;
+
+	if (bytes == sizeof(value))
+		memcpy(member, &value, sizeof(value));
+	else if (bytes == sizeof(value_u32))
+		memcpy(member, &value_u32, sizeof(value_u32));
+	else if (bytes == sizeof(value_u8))
+		memcpy(member, &value_u8, sizeof(value_u8));
+}
+
+/* struct field - where a named field is; in the order in which problems are to be listed */
+struct field {
+	const char *name;
+	u16 offset;
+	u16 bytes;
+};
+
+#define FIELD(member) \
+	{ #member, (u16)offsetof(struct kpn_config, member), (u16)sizeof(((struct kpn_config *)0)->member) }
+#define CLASS_FIELDS(tc) FIELD(classes[tc].late), FIELD(classes[tc].rounding)
+
+static const struct field fields[] = {
+	FIELD(rate_bps),
+	FIELD(slot_bytes),
+	FIELD(ring_slots),
+	FIELD(partition_slots),
+	{ "allowed", 0, 0 },
+	FIELD(batch_slots),
+	FIELD(depth_slots),
+	FIELD(trim_down_bytes),
+	FIELD(trim_up_bytes),
+	FIELD(prebuffer_frames),
+	FIELD(tolerance_ns),
+	FIELD(drift_ppb_max),
+	FIELD(wander_ppb_per_s_max),
+	FIELD(poll_overhead_ns),
+	FIELD(mode),
+	FIELD(clock_read),
+	FIELD(placeholder),
+	FIELD(trim),
+	CLASS_FIELDS(0),
+	CLASS_FIELDS(1),
+	CLASS_FIELDS(2),
+	CLASS_FIELDS(3),
+	CLASS_FIELDS(4),
+	CLASS_FIELDS(5),
+	CLASS_FIELDS(6),
+	CLASS_FIELDS(7),
+	CLASS_FIELDS(8),
+	CLASS_FIELDS(9),
+	CLASS_FIELDS(10),
+	CLASS_FIELDS(11),
+	CLASS_FIELDS(12),
+	CLASS_FIELDS(13),
+	CLASS_FIELDS(14),
+	CLASS_FIELDS(15),
+};
+
+/* Position in @fields, or their number if there is no such field. */
+static u32 field_position(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(fields); i++) {
+		if (strcmp(fields[i].name, name) == 0)
+			break;
+	}
+	return i;
+}
+
+static bool has_problem(const struct kpn_config *config, const struct kpn_nic_caps *caps, const char *name)
+{
+	struct kpn_problem problems[PROBLEMS_MAX];
+	u32 count = kpn_config_validate(config, caps, problems, PROBLEMS_MAX);
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		if (strcmp(problems[i].field, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A sentence for an engineer: text, a remedy after a semicolon, and no numbers, which the range gives. */
+static bool reason_is_sentence(const char *reason)
+{
+	u32 semicolons = 0;
+	u32 i;
+
+	for (i = 0; reason[i]; i++) {
+		if (reason[i] >= '0' && reason[i] <= '9')
+			return false;
+		semicolons += reason[i] == ';';
+	}
+	return i >= 30 && semicolons == 1 && reason[i - 1] != '.';
+}
+
+/* The ends of the range a problem states are right values of that field, the others being as they are. */
+static void expect_honest_range(struct kpn_selftest *t, int line, const struct kpn_config *config,
+				const struct kpn_nic_caps *caps, const struct kpn_problem *problem)
+{
+	const struct field *field = &fields[field_position(problem->field)];
+	struct kpn_config changed = *config;
+
+	if (!field->bytes)
+		return;
+	KPN_EXPECT_AT(t, line, problem->min <= problem->max);
+	put(&changed, field->offset, field->bytes, problem->min);
+	KPN_EXPECT_AT(t, line, !has_problem(&changed, caps, problem->field));
+	put(&changed, field->offset, field->bytes, problem->max);
+	KPN_EXPECT_AT(t, line, !has_problem(&changed, caps, problem->field));
+}
+
+static void test_vector(struct kpn_selftest *t, const struct vector *vector)
+{
+	struct kpn_problem problems[2] = { { 0 } };
+	struct kpn_nic_caps caps = backend;
+	struct kpn_config config;
+	u32 i;
+
+	build(&config, vector->base);
+	for (i = 0; i < CHANGES_MAX; i++) {
+		const struct change *change = &vector->changes[i];
+
+		if (change->caps)
+			put(&caps, change->offset, change->bytes, change->value);
+		else
+			put(&config, change->offset, change->bytes, change->value);
+	}
+	if (!KPN_EXPECT_EQ_AT(t, vector->line, kpn_config_validate(&config, &caps, problems, 2), vector->field ? 1 : 0)) {
+		/* show which field it was instead */
+		if (problems[0].field)
+			KPN_EXPECT_TEXT_AT(t, vector->line, problems[0].field, vector->field ? vector->field : "(valid)");
+		return;
+	}
+	if (!vector->field)
+		return;
+	KPN_EXPECT_TEXT_AT(t, vector->line, problems[0].field, vector->field);
+	KPN_EXPECT_EQ_AT(t, vector->line, problems[0].value, vector->value);
+	KPN_EXPECT_EQ_AT(t, vector->line, problems[0].min, vector->min);
+	KPN_EXPECT_EQ_AT(t, vector->line, problems[0].max, vector->max);
+	KPN_EXPECT_AT(t, vector->line, reason_is_sentence(problems[0].reason));
+	expect_honest_range(t, vector->line, &config, &caps, &problems[0]);
+}
+
+/* Everything wrong at once: each field once, in order, however little room there is. */
+static void test_all_wrong(struct kpn_selftest *t)
+{
+	struct kpn_problem problems[PROBLEMS_MAX];
+	struct kpn_problem untouched;
+	struct kpn_config config;
+	u32 count;
+	u32 room;
+	u32 i;
+
+	memset(&config, 0xff, sizeof(config));
+	config.dither = true;
+	config.allowed = NULL;
+	memset(&untouched, 0x5a, sizeof(untouched));
+	count = kpn_config_validate(&config, &backend, NULL, 0);
+	/* 32 class fields and 18 more but for trims, tolerance and poll overhead, which rest on others */
+	KPN_EXPECT_EQ(t, count, 46);
+	for (room = 0; room <= count; room++) {
+		for (i = 0; i < PROBLEMS_MAX; i++)
+			problems[i] = untouched;
+		KPN_EXPECT_EQ(t, kpn_config_validate(&config, &backend, problems, room), count);
+		for (i = 0; i < PROBLEMS_MAX; i++) {
+			if (i >= room) {
+				KPN_EXPECT(t, memcmp(&problems[i], &untouched, sizeof(untouched)) == 0);
+				continue;
+			}
+			KPN_EXPECT(t, reason_is_sentence(problems[i].reason));
+			KPN_EXPECT(t, field_position(problems[i].field) < KPN_COUNT_OF(fields));
+			if (i)
+				KPN_EXPECT(t, field_position(problems[i - 1].field) < field_position(problems[i].field));
+		}
+	}
+}
+
+/* Random values in all fields: problems in order, one a field, each value outside its range or off its granularity. */
+static void test_random_configs(struct kpn_selftest *t)
+{
+	static const u64 rates[] = { 10000000, 1000000000, 2500000000ull, 100000000000ull, 999999999, 5 };
+	struct kpn_problem problems[PROBLEMS_MAX];
+	u64 seed = 0xc0f1;
+	u32 round;
+
+	for (round = 0; round < 20000; round++) {
+		struct kpn_nic_caps caps = backend;
+		struct kpn_config config;
+		u32 count;
+		u32 i;
+
+		build(&config, (enum base)kpn_random_below(&seed, 3));
+		caps.start_quantum_bytes = kpn_random_below(&seed, 9);
+		caps.prefetch_slots_max = kpn_random_below(&seed, 200);
+		caps.ring_slots_multiple = kpn_random_below(&seed, 33);
+		caps.has_spare_buffers = kpn_random_below(&seed, 2);
+		for (i = 0; i < 4; i++) {
+			const struct field *field = &fields[kpn_random_below(&seed, 18)];
+
+			put(&config, field->offset, field->bytes, kpn_random(&seed) >> (20 + kpn_random_below(&seed, 44)));
+		}
+		config.rate_bps = rates[kpn_random_below(&seed, KPN_COUNT_OF(rates))];
+		config.slot_bytes = 60 + kpn_random_below(&seed, 1500);
+		count = kpn_config_validate(&config, &caps, problems, PROBLEMS_MAX);
+		for (i = 0; i < count; i++) {
+			if (i)
+				KPN_EXPECT(t, field_position(problems[i - 1].field) < field_position(problems[i].field));
+			expect_honest_range(t, __LINE__, &config, &caps, &problems[i]);
+		}
+	}
+}
+
+static void test_defaults_values(struct kpn_selftest *t)
+{
+	struct kpn_nic_caps caps = backend;
+	struct kpn_config config;
+	u32 tc;
+
+	kpn_config_defaults(&config, &caps, 1000000000, 1230);
+	KPN_EXPECT_EQ(t, config.rate_bps, 1000000000);
+	KPN_EXPECT_EQ(t, config.slot_bytes, 1230);
+	KPN_EXPECT_EQ(t, config.ring_slots, 256);
+	KPN_EXPECT_EQ(t, config.partition_slots, 1);
+	KPN_EXPECT_EQ(t, config.allowed[0], 0xffff);
+	KPN_EXPECT_EQ(t, config.batch_slots, 8);
+	KPN_EXPECT_EQ(t, config.depth_slots, 64);
+	KPN_EXPECT_EQ(t, config.trim_down_bytes, 16);
+	KPN_EXPECT_EQ(t, config.trim_up_bytes, 16);
+	KPN_EXPECT_EQ(t, config.prebuffer_frames, 256);
+	KPN_EXPECT_EQ(t, config.tolerance_ns, 8);
+	KPN_EXPECT_EQ(t, config.drift_ppb_max, 200000);
+	KPN_EXPECT_EQ(t, config.wander_ppb_per_s_max, 1000);
+	KPN_EXPECT_EQ(t, config.poll_overhead_ns, 0);
+	KPN_EXPECT_EQ(t, config.seed, 1);
+	KPN_EXPECT_EQ(t, config.mode, KPN_MODE_PHASE_LOCKED);
+	KPN_EXPECT_EQ(t, config.clock_read, KPN_CLOCK_INTERPOLATED);
+	KPN_EXPECT_EQ(t, config.placeholder, KPN_PLACEHOLDER_BAD_FCS);
+	KPN_EXPECT_EQ(t, config.trim, KPN_TRIM_ANY);
+	KPN_EXPECT(t, config.dither);
+	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
+		KPN_EXPECT_EQ(t, config.classes[tc].late, KPN_LATE_STRICT);
+		KPN_EXPECT_EQ(t, config.classes[tc].rounding, KPN_ROUND_UP);
+	}
+
+	/* short slots: less trim, then only reserved slots are trimmed */
+	kpn_config_defaults(&config, &caps, 2500000000ull, 70);
+	KPN_EXPECT_EQ(t, config.trim_down_bytes, 6);
+	KPN_EXPECT_EQ(t, config.trim, KPN_TRIM_ANY);
+	KPN_EXPECT_EQ(t, config.tolerance_ns, 4); /* 3.2 ns */
+	kpn_config_defaults(&config, &caps, 2500000000ull, 64);
+	KPN_EXPECT_EQ(t, config.trim, KPN_TRIM_RESERVED);
+	KPN_EXPECT_EQ(t, config.trim_down_bytes, 16);
+	/* a quantum of 5, and no frame longer than the slot */
+	caps.start_quantum_bytes = 5;
+	caps.frame_bytes_max = 1232;
+	kpn_config_defaults(&config, &caps, 1000000000, 1230);
+	KPN_EXPECT_EQ(t, config.trim_down_bytes, 15);
+	KPN_EXPECT_EQ(t, config.trim_up_bytes, 0);
+	/* a coarse quantum */
+	caps.start_quantum_bytes = 32;
+	kpn_config_defaults(&config, &caps, 1000000000, 1000);
+	KPN_EXPECT_EQ(t, config.trim_down_bytes, 32);
+	KPN_EXPECT_EQ(t, config.trim_up_bytes, 32);
+	/* byte times below a nanosecond */
+	caps = backend;
+	kpn_config_defaults(&config, &caps, 100000000000ull, 1230);
+	KPN_EXPECT_EQ(t, config.tolerance_ns, 1);
+	/* rings as near to 256 as the backend has them, and little posted in a small one */
+	caps.ring_slots_multiple = 100;
+	kpn_config_defaults(&config, &caps, 1000000000, 1230);
+	KPN_EXPECT_EQ(t, config.ring_slots, 300);
+	caps.ring_slots_multiple = 110;
+	kpn_config_defaults(&config, &caps, 1000000000, 1230);
+	KPN_EXPECT_EQ(t, config.ring_slots, 220);
+	caps = backend;
+	caps.ring_slots_max = 16;
+	kpn_config_defaults(&config, &caps, 1000000000, 1230);
+	KPN_EXPECT_EQ(t, config.ring_slots, 16);
+	KPN_EXPECT_EQ(t, config.depth_slots, 11);
+	KPN_EXPECT_EQ(t, config.batch_slots, 8);
+	caps.prefetch_slots_max = 12;
+	kpn_config_defaults(&config, &caps, 1000000000, 1230);
+	KPN_EXPECT_EQ(t, config.depth_slots, 3);
+	KPN_EXPECT_EQ(t, config.batch_slots, 3);
+	caps = backend;
+	caps.ring_slots_min = 512;
+	kpn_config_defaults(&config, &caps, 1000000000, 1230);
+	KPN_EXPECT_EQ(t, config.ring_slots, 512);
+	/* a backend without bad-FCS placeholders */
+	caps.placeholder_kinds = 1u << KPN_PLACEHOLDER_RESERVED_ADDRESS;
+	kpn_config_defaults(&config, &caps, 1000000000, 1230);
+	KPN_EXPECT_EQ(t, config.placeholder, KPN_PLACEHOLDER_RESERVED_ADDRESS);
+}
+
+/* Defaults are valid for every rate and length; where only reserved slots can be trimmed, once there is one. */
+static void test_defaults_valid(struct kpn_selftest *t)
+{
+	static const u64 rates[] = {
+		10000000, 100000000, 1000000000, 2500000000ull, 5000000000ull, 10000000000ull, 25000000000ull,
+		40000000000ull, 50000000000ull, 100000000000ull,
+	};
+	static const u32 quanta[] = { 1, 2, 8 };
+	u32 rate;
+	u32 quantum;
+	u32 slot_bytes;
+
+	for (rate = 0; rate < KPN_COUNT_OF(rates); rate++) {
+		for (quantum = 0; quantum < KPN_COUNT_OF(quanta); quantum++) {
+			for (slot_bytes = 64; slot_bytes <= 1522; slot_bytes++) {
+				struct kpn_nic_caps caps = backend;
+				struct kpn_problem problem = { 0 };
+				struct kpn_config config;
+
+				caps.start_quantum_bytes = quanta[quantum];
+				kpn_config_defaults(&config, &caps, rates[rate], slot_bytes);
+				KPN_EXPECT_EQ(t, config.trim == KPN_TRIM_RESERVED, slot_bytes < 64 + quanta[quantum]);
+				if (config.trim == KPN_TRIM_RESERVED) {
+					KPN_EXPECT_EQ(t, kpn_config_validate(&config, &caps, &problem, 1), 1);
+					KPN_EXPECT_TEXT(t, problem.field, "allowed");
+					config.allowed = masks_reserved;
+				}
+				KPN_EXPECT_EQ(t, kpn_config_validate(&config, &caps, &problem, 1), 0);
+			}
+		}
+	}
+}
+
+void kpn_test_config(struct kpn_selftest *t)
+{
+	u32 i;
+
+	fill_masks();
+	for (i = 0; i < KPN_COUNT_OF(vectors); i++)
+		test_vector(t, &vectors[i]);
+	test_all_wrong(t);
+	test_random_configs(t);
+	test_defaults_values(t);
+	test_defaults_valid(t);
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The grid, the error against it, and when a trim is due (DESIGN 4.4). With a rate r and slots of nominal length the
+ * error grows by r x slot time a slot, so the slot at which it leaves half a quantum is known in advance: no
+ * slot before that needs a look.
+ */
+#include "keepon/align.h"
+
+#include "kpn_math.h"
+
+enum {
+	TIME_SHIFT = 32, /* errors: 2^-32 ns */
+	DRIFT_SHIFT = 44, /* drift per slot: 2^-44 ns; at 1 % of 1.3 ms a slot it needs 58 bits */
+	MULT_SHIFT = 72,
+};
+
+#define ERROR_NS_MAX 1000000000ll
+
+static u64 common_divisor(u64 a, u64 b)
+{
+	while (b) {
+		u64 rest = a - kpn_div_u64(a, b) * b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+void kpn_grid_init(struct kpn_grid *grid, u64 slot_ps)
+{
+	grid->slot_ps = slot_ps;
+	grid->cell_slots = (u32)kpn_div_u64(1000, common_divisor(1000, slot_ps));
+	grid->cell_ns = kpn_div_u64(slot_ps * grid->cell_slots, 1000);
+}
+
+struct kpn_time kpn_grid_time(const struct kpn_grid *grid, u64 net_slot)
+{
+	struct kpn_time time = { 0, 0 };
+	u64 cell;
+	u64 rest_ps;
+	u64 rest_ns;
+
+	if (grid->cell_slots == 1) {
+		time.ns = (s64)(net_slot * grid->cell_ns);
+		return time;
+	}
+	cell = kpn_div_u64(net_slot, grid->cell_slots);
+	rest_ps = (net_slot - cell * grid->cell_slots) * grid->slot_ps;
+	rest_ns = kpn_div_u64(rest_ps, 1000);
+	time.ns = (s64)(cell * grid->cell_ns + rest_ns);
+	time.frac = (u32)kpn_div_u64((rest_ps - rest_ns * 1000) << 32, 1000);
+	return time;
+}
+
+u64 kpn_grid_floor(const struct kpn_grid *grid, s64 ns, u32 ps)
+{
+	u64 cell = kpn_div_u64((u64)ns, grid->cell_ns);
+	u64 rest_ps;
+
+	if (grid->cell_slots == 1)
+		return cell;
+	rest_ps = ((u64)ns - cell * grid->cell_ns) * 1000 + ps;
+	return cell * grid->cell_slots + kpn_div_u64(rest_ps, grid->slot_ps);
+}
+
+void kpn_align_init(struct kpn_align *align, u64 slot_ps, u64 quantum_ps, u64 down_ps, u64 up_ps)
+{
+	memset(align, 0, sizeof(*align));
+	kpn_grid_init(&align->grid, slot_ps);
+	align->quantum_ps = quantum_ps;
+	align->down_ps = down_ps;
+	align->up_ps = up_ps;
+	align->lock_seq = KPN_SEQ_NEVER;
+}
+
+s64 kpn_align_error(const struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps)
+{
+	struct kpn_time error = kpn_time_sub(kpn_clock_at(clock, start_ps),
+					     kpn_grid_time(&align->grid, seq + align->base));
+
+	if (KPN_UNLIKELY(error.ns > ERROR_NS_MAX))
+		return ERROR_NS_MAX << TIME_SHIFT;
+	if (KPN_UNLIKELY(error.ns < -ERROR_NS_MAX))
+		return -(ERROR_NS_MAX << TIME_SHIFT);
+	return (s64)((u64)error.ns << TIME_SHIFT) + error.frac;
+}
+
+void kpn_align_unlock(struct kpn_align *align)
+{
+	align->lock_seq = KPN_SEQ_NEVER;
+}
+
+bool kpn_align_choose_base(struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps)
+{
+	s64 error = kpn_align_error(align, clock, seq, start_ps);
+	u64 half_ps = align->grid.slot_ps / 2;
+	s64 half = (s64)kpn_mul_shr(half_ps, KPN_CLOCK_NOMINAL_MULT, MULT_SHIFT - TIME_SHIFT) + 1;
+	struct kpn_time start;
+	u64 base;
+
+	if (error <= half && error >= -half)
+		return false;
+	start = kpn_clock_at(clock, start_ps);
+	start = kpn_time_add(start, (struct kpn_time){ half >> TIME_SHIFT, (u32)half });
+	base = kpn_grid_floor(&align->grid, start.ns, (u32)((u64)start.frac * 1000 >> 32)) - seq;
+	if (base == align->base)
+		return false;
+	align->base = base;
+	return true;
+}
+
+static void use_rate(struct kpn_align *align, u64 mult)
+{
+	u64 slot_ps = align->grid.slot_ps;
+	u64 faster = mult >= KPN_CLOCK_NOMINAL_MULT ? mult - KPN_CLOCK_NOMINAL_MULT : KPN_CLOCK_NOMINAL_MULT - mult;
+	s64 drift = (s64)kpn_mul_shr(slot_ps, faster, MULT_SHIFT - DRIFT_SHIFT);
+
+	align->mult = mult;
+	align->quantum_time = (s64)kpn_mul_shr(align->quantum_ps, mult, MULT_SHIFT - TIME_SHIFT);
+	align->half_time = align->quantum_time / 2;
+	align->drift = mult >= KPN_CLOCK_NOMINAL_MULT ? drift : -drift;
+}
+
+/* Slots of nominal length until an error of @error, growing by the drift, leaves half a quantum. */
+static u64 slots_until_due(const struct kpn_align *align, s64 error)
+{
+	s64 room = align->drift > 0 ? align->half_time - error : align->half_time + error;
+	u64 growth = (u64)(align->drift > 0 ? align->drift : -align->drift);
+
+	return room > 0 ? kpn_div_u64((u64)room << (DRIFT_SHIFT - TIME_SHIFT), growth) : 0;
+}
+
+s64 kpn_align_trim(struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps)
+{
+	s64 change_ps = 0;
+	u64 magnitude;
+	s64 error; /* of the next slot, if this one keeps its length */
+
+	if (KPN_UNLIKELY(align->mult != clock->mult))
+		use_rate(align, clock->mult);
+	error = kpn_align_error(align, clock, seq + 1, start_ps + align->grid.slot_ps);
+	magnitude = error < 0 ? 0 - (u64)error : (u64)error;
+	if (magnitude > (u64)align->half_time) {
+		/* A late start shortens this slot, an early one lengthens it. */
+		u64 quanta = kpn_div_u64(magnitude + (u64)align->half_time, (u64)align->quantum_time);
+		u64 most_ps = error > 0 ? align->down_ps : align->up_ps;
+		s64 sign = error > 0 ? -1 : 1;
+
+		if (quanta * align->quantum_ps > most_ps) {
+			align->next_trim_seq = seq + 1;
+			return sign * (s64)most_ps;
+		}
+		change_ps = sign * (s64)(quanta * align->quantum_ps);
+		error += sign * (s64)quanta * align->quantum_time;
+	}
+	if (align->lock_seq == KPN_SEQ_NEVER)
+		align->lock_seq = seq + 1;
+	align->next_trim_seq = align->drift ? seq + 1 + slots_until_due(align, error) : KPN_SEQ_NEVER;
+	return change_ps;
+}
+
+/* Parts per billion as a fraction of 2^32, rounded up. */
+static u64 fraction_of(u32 ppb)
+{
+	return kpn_div_u64((u64)ppb << 32, 1000000000) + 1;
+}
+
+struct kpn_bounds kpn_align_bounds(const struct kpn_align *align, u32 unalterable_slots, u32 gap_slots, u32 rate_ppb,
+				   u32 rate_change_ppb)
+{
+	u64 slot_ps = align->grid.slot_ps;
+	u64 least_ps = align->down_ps < align->up_ps ? align->down_ps : align->up_ps;
+	u64 span_ps = unalterable_slots * (slot_ps + align->up_ps);
+	/* Between two slots that may be trimmed the error grows by this; it also eats into every trim. */
+	u64 growth_ps = kpn_mul_shr(slot_ps * gap_slots, fraction_of(rate_ppb), 32) + 1;
+	struct kpn_bounds bounds;
+
+	bounds.boundary_error_ps = align->quantum_ps / 2 + 1 +
+				   (gap_slots > 1 ? growth_ps : 0) +
+				   kpn_mul_shr(span_ps, fraction_of(rate_change_ppb), 32) + 1;
+	/* A quantum lasts longer, or shorter, by the rate; so does its half. */
+	bounds.boundary_error_ps += kpn_mul_shr(align->quantum_ps, fraction_of(rate_ppb), 32) + 1;
+	bounds.span_ns = kpn_div_u64(span_ps, 1000) + 1;
+	bounds.lock_slots = least_ps > growth_ps ? kpn_div_u64(slot_ps / 2, least_ps - growth_ps) + 1 : KPN_SEQ_NEVER;
+	bounds.lock_ns = KPN_SEQ_NEVER;
+	if (bounds.lock_slots != KPN_SEQ_NEVER)
+		bounds.lock_ns = bounds.span_ns +
+				 kpn_div_u64((bounds.lock_slots + 1) * gap_slots * (slot_ps + align->up_ps), 1000) + 1;
+	return bounds;
+}

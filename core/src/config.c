@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Defaults and validation of the parameters, field by field in the order of the struct. A rule that rests on
+ * a field already found wrong is not applied, so that one mistake is one problem. What the values lead to
+ * is computed elsewhere.
+ */
+#include "keepon/config.h"
+
+#include "keepon/partition.h"
+#include "keepon/wire.h"
+
+enum {
+	SLOT_BYTES_MAX = KPN_FRAME_BYTES_MAX,
+	PAPER_BATCH_SLOTS_MAX = 512, /* KeepON paper section A.12 (K1) */
+	DRIFT_PPB_MAX = 1000000,
+	WANDER_PPB_PER_S_MAX = 1000000,
+
+	DEFAULT_RING_SLOTS = 256,
+	DEFAULT_DEPTH_SLOTS = 64,
+	DEFAULT_BATCH_SLOTS = 8,
+	DEFAULT_TRIM_BYTES = 16,
+	DEFAULT_PREBUFFER_FRAMES = 256,
+	DEFAULT_DRIFT_PPB = 200000, /* two crystals of +-100 ppm each */
+	DEFAULT_WANDER_PPB_PER_S = 1000,
+	PS_PER_NS = 1000,
+};
+
+#define PPB 1000000000ull
+
+struct limits {
+	u64 min;
+	u64 max;
+};
+
+static u64 min_u64(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static u64 max_u64(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+static u64 multiple_below(u64 value, u64 multiple)
+{
+	return kpn_div_u64(value, multiple) * multiple;
+}
+
+static bool within(u64 value, struct limits range)
+{
+	return value >= range.min && value <= range.max;
+}
+
+/* ---- what a backend allows ---- */
+
+static u32 quantum_bytes(const struct kpn_nic_caps *caps)
+{
+	return caps->start_quantum_bytes ? caps->start_quantum_bytes : 1;
+}
+
+static u32 ring_multiple(const struct kpn_nic_caps *caps)
+{
+	return caps->ring_slots_multiple ? caps->ring_slots_multiple : 1;
+}
+
+/*
+ * Ring sizes: enough for one posted slot and one that may still be changed, countable by the index, and multiples
+ * of what the backend asks for.
+ */
+static struct limits ring_range(const struct kpn_nic_caps *caps)
+{
+	u64 multiple = ring_multiple(caps);
+	struct limits range = {
+		.min = max_u64(max_u64(KPN_RING_SLOTS_MIN, caps->ring_slots_min),
+			       max_u64((u64)caps->reserved_slots + 1, (u64)caps->prefetch_slots_max + 2)),
+		.max = min_u64(KPN_RING_SLOTS_MAX, caps->ring_slots_max),
+	};
+
+	if (caps->index_modulus)
+		range.max = min_u64(range.max, caps->index_modulus);
+	range.min = multiple_below(range.min + multiple - 1, multiple);
+	range.max = multiple_below(range.max, multiple);
+	return range;
+}
+
+/* Slots that can be posted ahead in a ring of valid size: not the reserved ones, and so that a window remains. */
+static u32 posted_max(u32 ring_slots, const struct kpn_nic_caps *caps)
+{
+	return (u32)min_u64(ring_slots - caps->reserved_slots, ring_slots - caps->prefetch_slots_max - 1);
+}
+
+static u32 placeholder_kinds_usable(const struct kpn_nic_caps *caps)
+{
+	u32 kinds = caps->placeholder_kinds & ((1u << KPN_PLACEHOLDER_COUNT) - 1);
+
+	return caps->has_spare_buffers ? kinds : kinds & 1u << KPN_PLACEHOLDER_BAD_FCS;
+}
+
+/* Shortest length a slot may be trimmed to: real frames may sit in it under KPN_TRIM_ANY. */
+static u32 trimmed_bytes_min(u8 trim, const struct kpn_nic_caps *caps)
+{
+	if (trim == KPN_TRIM_ANY)
+		return (u32)max_u64(KPN_FRAME_BYTES_MIN, caps->placeholder_bytes_min);
+	return caps->placeholder_bytes_min;
+}
+
+/* ---- defaults ---- */
+
+static u8 default_placeholder(const struct kpn_nic_caps *caps)
+{
+	u32 usable = placeholder_kinds_usable(caps);
+	u8 kind;
+
+	for (kind = 0; kind < KPN_PLACEHOLDER_COUNT; kind++) {
+		if (usable >> kind & 1)
+			return kind;
+	}
+	return KPN_PLACEHOLDER_BAD_FCS;
+}
+
+static u32 default_ring_slots(const struct kpn_nic_caps *caps)
+{
+	struct limits range = ring_range(caps);
+	u64 multiple = ring_multiple(caps);
+	u64 nearest = multiple_below(DEFAULT_RING_SLOTS + multiple / 2, multiple);
+
+	return (u32)max_u64(range.min, min_u64(nearest, range.max));
+}
+
+/* A usual trim, at least one quantum, at most @room_bytes where that leaves any. */
+static u32 default_trim_bytes(u32 room_bytes, u32 quantum)
+{
+	return (u32)max_u64(quantum, multiple_below(min_u64(room_bytes, DEFAULT_TRIM_BYTES), quantum));
+}
+
+static void default_trims(struct kpn_config *config, const struct kpn_nic_caps *caps)
+{
+	u32 quantum = quantum_bytes(caps);
+	u32 shortest_bytes = trimmed_bytes_min(KPN_TRIM_ANY, caps);
+
+	config->trim = KPN_TRIM_ANY;
+	if (config->slot_bytes < (u64)shortest_bytes + quantum) {
+		config->trim = KPN_TRIM_RESERVED;
+		shortest_bytes = trimmed_bytes_min(KPN_TRIM_RESERVED, caps);
+	}
+	config->trim_down_bytes = default_trim_bytes(
+		config->slot_bytes > shortest_bytes ? config->slot_bytes - shortest_bytes : 0, quantum);
+	if (caps->frame_bytes_max >= (u64)config->slot_bytes + quantum)
+		config->trim_up_bytes = default_trim_bytes(caps->frame_bytes_max - config->slot_bytes, quantum);
+}
+
+void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *caps, u64 rate_bps, u32 slot_bytes)
+{
+	static const u16 all_classes[1] = { 0xffff };
+	u64 quantum_ps = (u64)quantum_bytes(caps) * kpn_byte_time_ps(rate_bps);
+	struct limits ring = ring_range(caps);
+	u32 tc;
+
+	memset(config, 0, sizeof(*config));
+	config->rate_bps = rate_bps;
+	config->slot_bytes = slot_bytes;
+	config->ring_slots = default_ring_slots(caps);
+	config->partition_slots = 1;
+	config->allowed = all_classes;
+	config->depth_slots = DEFAULT_DEPTH_SLOTS;
+	if (within(config->ring_slots, ring))
+		config->depth_slots = (u32)min_u64(DEFAULT_DEPTH_SLOTS, posted_max(config->ring_slots, caps));
+	config->batch_slots = (u32)min_u64(DEFAULT_BATCH_SLOTS, config->depth_slots);
+	default_trims(config, caps);
+	config->prebuffer_frames = DEFAULT_PREBUFFER_FRAMES;
+	config->tolerance_ns = (u32)max_u64(1, kpn_div_u64(quantum_ps + PS_PER_NS - 1, PS_PER_NS));
+	config->drift_ppb_max = DEFAULT_DRIFT_PPB;
+	config->wander_ppb_per_s_max = DEFAULT_WANDER_PPB_PER_S;
+	config->poll_overhead_ns = 0;
+	config->seed = 1;
+	config->mode = KPN_MODE_PHASE_LOCKED;
+	config->clock_read = KPN_CLOCK_INTERPOLATED;
+	config->placeholder = default_placeholder(caps);
+	config->dither = true;
+	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
+		config->classes[tc].late = KPN_LATE_STRICT;
+		config->classes[tc].rounding = KPN_ROUND_UP;
+	}
+}
+
+/* ---- validation ---- */
+
+/*
+ * struct check - one validation under way
+ * @paper, @locked: the mode; both false if it is wrong itself, @locked also if the trim policy is
+ * @slot_ok ... @trim_down_ok: fields found right so far, for the rules that rest on them
+ * @slot_ps: slot time, 0 if rate or slot length are wrong
+ */
+struct check {
+	const struct kpn_config *config;
+	const struct kpn_nic_caps *caps;
+	struct kpn_problem *problems;
+	u32 room;
+	u32 count;
+	bool paper;
+	bool locked;
+	bool slot_ok;
+	bool ring_ok;
+	bool batch_ok;
+	bool trim_down_ok;
+	u64 slot_ps;
+};
+
+static void refuse(struct check *check, const char *field, u64 value, struct limits range, const char *reason)
+{
+	if (check->count < check->room) {
+		check->problems[check->count] = (struct kpn_problem){
+			.field = field, .value = value, .min = range.min, .max = range.max, .reason = reason,
+		};
+	}
+	check->count++;
+}
+
+/* Refuse @value unless it is within @range. Return: whether it is. */
+static bool require(struct check *check, const char *field, u64 value, struct limits range, const char *reason)
+{
+	if (within(value, range))
+		return true;
+	refuse(check, field, value, range, reason);
+	return false;
+}
+
+/*
+ * Like require() for a range that other fields have narrowed to @now: always stated as it is now, with the reason
+ * that fits the value.
+ */
+static bool require_narrowed(struct check *check, const char *field, u64 value, struct limits range, const char *reason,
+			     struct limits now, const char *reason_now)
+{
+	return require(check, field, value, now, within(value, range) ? reason_now : reason);
+}
+
+static bool check_rate(struct check *check)
+{
+	struct limits range = { KPN_RATE_BPS_MIN, KPN_RATE_BPS_MAX };
+	u64 rate_bps = check->config->rate_bps;
+
+	if (!require(check, "rate_bps", rate_bps, range,
+		     "no Ethernet link supported here has this rate; give the link rate in bits per second"))
+		return false;
+	if (kpn_byte_time_ps(rate_bps))
+		return true;
+	refuse(check, "rate_bps", rate_bps, range,
+	       "a byte at this rate does not last whole picoseconds; give the rate of a standard Ethernet link");
+	return false;
+}
+
+static bool check_slot(struct check *check)
+{
+	const struct kpn_nic_caps *caps = check->caps;
+	u32 slot_bytes = check->config->slot_bytes;
+	struct limits range = {
+		.min = max_u64(KPN_FRAME_BYTES_MIN, caps->placeholder_bytes_min),
+		.max = min_u64(SLOT_BYTES_MAX, caps->frame_bytes_max),
+	};
+	struct limits now = range;
+
+	if (check->locked)
+		now.min = max_u64(range.min, (u64)trimmed_bytes_min(check->config->trim, caps) + quantum_bytes(caps));
+	return require_narrowed(
+		check, "slot_bytes", slot_bytes, range,
+		"a slot holds one frame the backend sends unpadded; choose such a length, FCS included", now,
+		"a slot this short cannot be trimmed; lengthen it, trim reserved slots only or use paper mode");
+}
+
+static bool check_ring(struct check *check)
+{
+	struct limits range = ring_range(check->caps);
+	u32 ring_slots = check->config->ring_slots;
+
+	if (!require(check, "ring_slots", ring_slots, range,
+		     "the backend's index, prefetch and limits do not suit a ring of this size; resize the ring"))
+		return false;
+	if (ring_slots == multiple_below(ring_slots, ring_multiple(check->caps)))
+		return true;
+	refuse(check, "ring_slots", ring_slots, range,
+	       "the backend has rings in steps only; choose a multiple of its ring_slots_multiple");
+	return false;
+}
+
+static bool check_partition(struct check *check)
+{
+	const struct kpn_config *config = check->config;
+	struct limits range = { 1, KPN_PARTITION_SLOTS_MAX };
+	struct limits now = range;
+
+	if (check->paper && check->ring_ok)
+		now = (struct limits){ config->ring_slots, config->ring_slots };
+	return require_narrowed(check, "partition_slots", config->partition_slots, range,
+				"the period of the class masks is empty or too long; give one mask per slot of it", now,
+				"in paper mode the partition repeats with the ring; make both equally long");
+}
+
+/* Longest distance between slots that may be trimmed, in slots; the partition was found right. */
+static u32 trim_gap_slots(const struct kpn_config *config)
+{
+	struct kpn_partition partition = { .allowed = config->allowed, .slots = config->partition_slots };
+
+	return config->trim == KPN_TRIM_ANY ? 1 : kpn_partition_gap_max(&partition);
+}
+
+static bool check_allowed(struct check *check, bool slots_ok)
+{
+	const struct kpn_config *config = check->config;
+
+	if (!config->allowed) {
+		u64 masks = slots_ok ? config->partition_slots : KPN_PARTITION_SLOTS_MAX;
+
+		refuse(check, "allowed", 0, (struct limits){ slots_ok ? masks : 1, masks },
+		       "there are no class masks; point to one mask per slot of the partition");
+		return false;
+	}
+	if (!slots_ok)
+		return false;
+	if (!check->locked || trim_gap_slots(config))
+		return true;
+	refuse(check, "allowed", 0, (struct limits){ 1, config->partition_slots },
+	       "no slot of the partition may be trimmed; leave one without any class or choose trim any");
+	return false;
+}
+
+static void check_posting(struct check *check)
+{
+	const struct kpn_config *config = check->config;
+	u32 posted = check->ring_ok ? posted_max(config->ring_slots, check->caps) : KPN_RING_SLOTS_MAX;
+	struct limits depth = { 1, posted };
+	struct limits batch = { 1, min_u64(posted, check->paper ? PAPER_BATCH_SLOTS_MAX : KPN_BATCH_SLOTS_MAX) };
+
+	/* in paper mode depth follows batch, otherwise batch has to stay within a depth that is itself right */
+	if (!check->paper && within(config->depth_slots, depth))
+		batch.max = min_u64(batch.max, config->depth_slots);
+	check->batch_ok = require(check, "batch_slots", config->batch_slots, batch,
+				  "a doorbell posts at least one slot and no more than depth_slots; change the batch");
+	if (check->batch_ok)
+		depth.min = config->batch_slots;
+	if (check->batch_ok && check->paper) {
+		depth.max = config->batch_slots;
+		require(check, "depth_slots", config->depth_slots, depth,
+			"in paper mode one batch is posted ahead; make the depth equal to batch_slots");
+		return;
+	}
+	require(check, "depth_slots", config->depth_slots, depth,
+		"a batch must fit in and a slot beyond it stay changeable; change the depth or the ring");
+}
+
+/* Require a multiple of the start quantum within @range, whose limits are such multiples. */
+static bool check_trim_range(struct check *check, const char *field, u32 value, struct limits range, const char *reason)
+{
+	if (!require(check, field, value, range, reason))
+		return false;
+	if (value == multiple_below(value, quantum_bytes(check->caps)))
+		return true;
+	refuse(check, field, value, range,
+	       "lengths change by whole quanta; choose a multiple of the backend's start_quantum_bytes");
+	return false;
+}
+
+static void check_trims(struct check *check)
+{
+	const struct kpn_config *config = check->config;
+	u32 quantum = quantum_bytes(check->caps);
+	struct limits down = { .min = quantum };
+	struct limits up = { .min = 0 };
+
+	if (!check->locked || !check->slot_ok)
+		return;
+	down.max = multiple_below(config->slot_bytes - trimmed_bytes_min(config->trim, check->caps), quantum);
+	up.max = multiple_below(check->caps->frame_bytes_max - config->slot_bytes, quantum);
+	check->trim_down_ok = check_trim_range(
+		check, "trim_down_bytes", config->trim_down_bytes, down,
+		"a trim is at least one quantum and leaves a slot that can be sent; change it or slot_bytes");
+	check_trim_range(check, "trim_up_bytes", config->trim_up_bytes, up,
+			 "a lengthened slot would exceed the backend's longest frame; reduce the trim or slot_bytes");
+}
+
+static void check_tolerance(struct check *check)
+{
+	struct limits range = { 0, kpn_div_u64(check->slot_ps, PS_PER_NS) };
+
+	if (!check->slot_ps)
+		return;
+	require(check, "tolerance_ns", check->config->tolerance_ns, range,
+		"a frame may leave at most one slot time before its txtime; reduce the tolerance");
+}
+
+static void check_drift(struct check *check, bool allowed_ok)
+{
+	const struct kpn_config *config = check->config;
+	struct limits range = { 1, DRIFT_PPB_MAX };
+	struct limits now = range;
+
+	if (check->locked && check->slot_ok && check->trim_down_ok && allowed_ok) {
+		/* until the next trim the grid drifts away by drift x gap x slot length, which that trim must undo */
+		u64 gap_wire_bytes = (u64)kpn_wire_bytes(config->slot_bytes) * trim_gap_slots(config);
+
+		now.max = min_u64(range.max, kpn_div_u64(config->trim_down_bytes * PPB, gap_wire_bytes));
+	}
+	require_narrowed(check, "drift_ppb_max", config->drift_ppb_max, range,
+			 "no crystals drift like this; state the bound of CPU against NIC clock from their data sheets", now,
+			 "trims cannot follow this drift; raise trim_down_bytes or reserve trimmable slots closer together");
+}
+
+static void check_poll_overhead(struct check *check)
+{
+	const struct kpn_config *config = check->config;
+	struct limits range = { .min = 0 };
+
+	if (!check->slot_ps || !check->batch_ok)
+		return;
+	range.max = kpn_div_u64(config->batch_slots * check->slot_ps - 1, PS_PER_NS);
+	require(check, "poll_overhead_ns", config->poll_overhead_ns, range,
+		"a poll would take as long as its batch is on the wire; raise batch_slots or make the poll faster");
+}
+
+static void check_clock_read(struct check *check)
+{
+	struct limits range = { KPN_CLOCK_INTERPOLATED, KPN_CLOCK_COUNTER };
+	struct limits now = { check->paper ? KPN_CLOCK_COUNTER : KPN_CLOCK_INTERPOLATED, KPN_CLOCK_COUNTER };
+
+	require_narrowed(check, "clock_read", check->config->clock_read, range,
+			 "this way of reading the clock is unknown; choose interpolated or counter", now,
+			 "paper mode reads the clock as a counter; choose counter or another mode");
+}
+
+static void check_placeholder(struct check *check)
+{
+	u32 usable = placeholder_kinds_usable(check->caps);
+	u8 placeholder = check->config->placeholder;
+	struct limits range = { 0, KPN_PLACEHOLDER_COUNT - 1 };
+
+	if (usable) {
+		while (!(usable >> range.min & 1))
+			range.min++;
+		while (!(usable >> range.max & 1))
+			range.max--;
+	}
+	if (placeholder >= KPN_PLACEHOLDER_COUNT)
+		refuse(check, "placeholder", placeholder, range,
+		       "this kind of placeholder is unknown; choose bad-fcs, mac-control or reserved-address");
+	else if (!(check->caps->placeholder_kinds >> placeholder & 1))
+		refuse(check, "placeholder", placeholder, range,
+		       "the backend cannot send this kind of placeholder; choose one of its placeholder_kinds");
+	else if (!(usable >> placeholder & 1))
+		refuse(check, "placeholder", placeholder, range,
+		       "without spare buffers only bad-fcs placeholders can be replaced safely; choose bad-fcs");
+}
+
+static void check_classes(struct check *check)
+{
+	/* fields are named in full, so that sixteen equal mistakes can be told apart */
+#define CLASS_FIELDS(tc) { "classes[" #tc "].late", "classes[" #tc "].rounding" }
+	static const char *const fields[KPN_CLASS_COUNT][2] = {
+		CLASS_FIELDS(0),  CLASS_FIELDS(1),  CLASS_FIELDS(2),  CLASS_FIELDS(3),
+		CLASS_FIELDS(4),  CLASS_FIELDS(5),  CLASS_FIELDS(6),  CLASS_FIELDS(7),
+		CLASS_FIELDS(8),  CLASS_FIELDS(9),  CLASS_FIELDS(10), CLASS_FIELDS(11),
+		CLASS_FIELDS(12), CLASS_FIELDS(13), CLASS_FIELDS(14), CLASS_FIELDS(15),
+	};
+#undef CLASS_FIELDS
+	struct limits late = { KPN_LATE_STRICT, KPN_LATE_RESCHEDULE };
+	struct limits rounding = { KPN_ROUND_UP, KPN_ROUND_FLOOR };
+	struct limits rounding_now = { check->paper ? KPN_ROUND_FLOOR : KPN_ROUND_UP, KPN_ROUND_FLOOR };
+	u32 tc;
+
+	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
+		const struct kpn_class_config *class_config = &check->config->classes[tc];
+
+		require(check, fields[tc][0], class_config->late, late,
+			"this late policy is unknown; choose strict, relaxed or reschedule");
+		require_narrowed(check, fields[tc][1], class_config->rounding, rounding,
+				 "this rounding is unknown; choose up or floor", rounding_now,
+				 "paper mode rounds txtimes down; choose floor or another mode");
+	}
+}
+
+u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_caps *caps, struct kpn_problem *problems,
+			u32 room)
+{
+	struct check check = { .config = config, .caps = caps, .problems = problems, .room = room };
+	bool rate_ok;
+	bool allowed_ok;
+
+	check.paper = config->mode == KPN_MODE_PAPER;
+	check.locked = config->mode == KPN_MODE_PHASE_LOCKED && config->trim <= KPN_TRIM_RESERVED;
+
+	rate_ok = check_rate(&check);
+	check.slot_ok = check_slot(&check);
+	if (rate_ok && check.slot_ok)
+		check.slot_ps = (u64)kpn_byte_time_ps(config->rate_bps) * kpn_wire_bytes(config->slot_bytes);
+	check.ring_ok = check_ring(&check);
+	allowed_ok = check_allowed(&check, check_partition(&check));
+	check_posting(&check);
+	check_trims(&check);
+	require(&check, "prebuffer_frames", config->prebuffer_frames, (struct limits){ 0, KPN_PREBUFFER_FRAMES_MAX },
+		"this many frames per class are too many; reduce it, or hold none back with zero");
+	check_tolerance(&check);
+	check_drift(&check, allowed_ok);
+	require(&check, "wander_ppb_per_s_max", config->wander_ppb_per_s_max,
+		(struct limits){ 0, WANDER_PPB_PER_S_MAX },
+		"no crystals wander like this; state how fast their rates can change");
+	check_poll_overhead(&check);
+	require(&check, "mode", config->mode, (struct limits){ KPN_MODE_PHASE_LOCKED, KPN_MODE_PAPER },
+		"this mode is unknown; choose phase-locked or paper");
+	check_clock_read(&check);
+	check_placeholder(&check);
+	require(&check, "trim", config->trim, (struct limits){ KPN_TRIM_ANY, KPN_TRIM_RESERVED },
+		"this trim policy is unknown; choose any or reserved");
+	check_classes(&check);
+	return check.count;
+}

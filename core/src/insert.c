@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Frames: which slot a txtime means, whether it may be had, and everything that can become of a frame
+ * (KeepON paper sections 3.3 and 5). The only room that sees clock, ring and partition together.
+ */
+#include "kpn_math.h"
+#include "kpn_pacer_state.h"
+
+enum { FRAME_BYTES_LEAST = 18 }; /* two addresses, a type, an FCS */
+
+enum { PLACE_NONE, PLACE_HEAP, PLACE_FIFO, PLACE_RING };
+
+static enum kpn_verdict end_now(struct kpn_pacer *pacer, enum kpn_verdict verdict)
+{
+	pacer->stats.verdicts[verdict]++;
+	return verdict;
+}
+
+static void end_later(struct kpn_pacer *pacer, struct kpn_frame *frame, enum kpn_verdict verdict,
+		      struct kpn_time start)
+{
+	pacer->pending--;
+	pacer->stats.verdicts[verdict]++;
+	frame->place = PLACE_NONE;
+	pacer->ops.outcome(pacer->context, frame, verdict, start);
+}
+
+/*
+ * Slot of a txtime. On the grid: floor takes the slot in progress, counted from slot start; up takes the first whose
+ * reference plane is not before txtime - tolerance. Free-running: the paper's formula (C1) on the clock law.
+ */
+static u64 target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+	s64 ns = frame->txtime_ns;
+	u64 sfd_ns;
+
+	if (!pacer->phase_locked) {
+		u64 position_ps = kpn_clock_position_at(&pacer->clock, (struct kpn_time){ ns, 0 });
+		s64 ahead_ps = (s64)(position_ps - ring->head_ps);
+
+		if (ahead_ps < 0)
+			return ring->head_seq - 1 - kpn_div_u64(0 - (u64)ahead_ps - 1, ring->slot_ps);
+		return ring->head_seq + kpn_div_u64((u64)ahead_ps, ring->slot_ps);
+	}
+	if (pacer->config.classes[frame->tc].rounding == KPN_ROUND_FLOOR)
+		return kpn_grid_floor(&pacer->align.grid, ns, 0) - pacer->align.base;
+	/* First slot not before x = txtime - tolerance - sfd: the one after the last before or at x - 1 ps. */
+	sfd_ns = kpn_div_u64(pacer->sfd_ps, 1000) + 1;
+	ns -= (s64)(pacer->config.tolerance_ns + sfd_ns);
+	if (ns < 0)
+		return 0 - pacer->align.base;
+	return kpn_grid_floor(&pacer->align.grid, ns, (u32)(sfd_ns * 1000 - pacer->sfd_ps) - 1) + 1 -
+	       pacer->align.base;
+}
+
+struct kpn_window kpn_pacer_window(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns);
+
+	return (struct kpn_window){
+		.first_seq = head.upper_seq + pacer->lead_slots,
+		.end_seq = pacer->ring.head_seq + pacer->ring.slots,
+		.valid = head.valid,
+	};
+}
+
+static bool allowed_in(const struct kpn_pacer *pacer, u64 seq, u8 tc)
+{
+	return kpn_partition_allows(&pacer->partition, pacer->partition_idx,
+				    (u32)(seq - pacer->ring.head_seq), tc);
+}
+
+static u32 delta_bytes(const struct kpn_pacer *pacer, u64 seq, bool *shorter)
+{
+	s64 delta_ps = pacer->ring.trim_count ? kpn_ring_delta_ps(&pacer->ring, seq) : 0;
+
+	*shorter = delta_ps < 0;
+	return delta_ps ? (u32)kpn_div_u64(delta_ps < 0 ? 0 - (u64)delta_ps : (u64)delta_ps, pacer->byte_ps) : 0;
+}
+
+static u32 length_of(const struct kpn_pacer *pacer, u64 seq)
+{
+	bool shorter;
+	u32 bytes = delta_bytes(pacer, seq, &shorter);
+
+	return shorter ? pacer->config.slot_bytes - bytes : pacer->config.slot_bytes + bytes;
+}
+
+/* Copy first, then one store makes the slot real: the NIC never fetches half a frame (C19). */
+static void place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict)
+{
+	u32 desc = kpn_ring_desc(&pacer->ring, seq);
+	u32 data_bytes = frame->frame_bytes - KPN_FCS_BYTES;
+
+	memcpy(pacer->nic_ops.buffer(pacer->nic, desc), frame->data, data_bytes);
+	pacer->nic_ops.commit(pacer->nic, desc, length_of(pacer, seq), data_bytes);
+	kpn_ring_claim(&pacer->ring, seq, frame);
+	frame->seq = seq;
+	frame->place = PLACE_RING;
+	frame->verdict = verdict;
+}
+
+/*
+ * Make slot @seq a placeholder again and forget the frame's bytes: only those it had written, so the buffer is zero
+ * beyond whatever comes next, and no byte of it can reach the wire again (C13).
+ */
+static struct kpn_frame *withdraw(struct kpn_pacer *pacer, u64 seq, u32 frame_bytes)
+{
+	u32 desc = kpn_ring_desc(&pacer->ring, seq);
+	struct kpn_frame *frame = kpn_ring_release(&pacer->ring, seq);
+
+	pacer->nic_ops.restore(pacer->nic, desc, frame_bytes);
+	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, frame->frame_bytes - KPN_FCS_BYTES);
+	return frame;
+}
+
+void kpn_insert_finish(struct kpn_pacer *pacer)
+{
+	u64 seq = pacer->ring.head_seq;
+	struct kpn_time start = kpn_clock_at(&pacer->clock, pacer->ring.head_ps + pacer->sfd_ps);
+	struct kpn_frame *frame = withdraw(pacer, seq, pacer->config.slot_bytes);
+
+	pacer->stats.frames_completed++;
+	end_later(pacer, frame, frame->verdict, start);
+}
+
+static bool is_scheduled(const struct kpn_frame *frame)
+{
+	return frame->verdict != KPN_VERDICT_BEST_EFFORT;
+}
+
+/* Take best effort of the class that holds @seq back from there on, so that its order is kept. */
+static void displace(struct kpn_pacer *pacer, u64 seq)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u8 tc = kpn_ring_frame(ring, seq)->tc;
+	u64 end = pacer->cursor[tc];
+	struct kpn_frame *taken = NULL;
+	u64 at;
+
+	for (at = kpn_ring_next_claimed(ring, seq, end); at != end; at = kpn_ring_next_claimed(ring, at + 1, end)) {
+		struct kpn_frame *frame = kpn_ring_frame(ring, at);
+
+		if (frame->tc != tc || is_scheduled(frame))
+			continue;
+		withdraw(pacer, at, length_of(pacer, at));
+		frame->next = taken;
+		taken = frame;
+	}
+	while (taken) {
+		struct kpn_frame *frame = taken;
+
+		taken = frame->next;
+		frame->place = PLACE_FIFO;
+		pacer->stats.displaced++;
+		kpn_prebuffer_put_back(&pacer->prebuffer, frame);
+	}
+	pacer->cursor[tc] = seq;
+}
+
+/* Whether a scheduled frame can have the slot, best effort making room. */
+static bool vacate(struct kpn_pacer *pacer, u64 seq)
+{
+	const struct kpn_frame *holder = kpn_ring_frame(&pacer->ring, seq);
+
+	if (!holder)
+		return true;
+	if (is_scheduled(holder))
+		return false;
+	displace(pacer, seq);
+	return true;
+}
+
+static bool place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, u64 end)
+{
+	u64 seq;
+
+	for (seq = from; (s64)(end - seq) > 0; seq++) {
+		if (!allowed_in(pacer, seq, frame->tc) || !vacate(pacer, seq))
+			continue;
+		place(pacer, frame, seq, KPN_VERDICT_MOVED);
+		return true;
+	}
+	return false;
+}
+
+/* First slot that is, or certainly will be, on the grid. */
+static u64 lock_seq_of(const struct kpn_pacer *pacer)
+{
+	if (!pacer->phase_locked)
+		return 0;
+	if (pacer->align.lock_seq != KPN_SEQ_NEVER)
+		return pacer->align.lock_seq;
+	return pacer->ring.tail_seq + pacer->lock_slots_max;
+}
+
+/* A scheduled frame whose slot lies before the end of the window. Return: pending, or why not. */
+static enum kpn_verdict place_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target,
+					struct kpn_window window)
+{
+	u64 lock_seq = lock_seq_of(pacer);
+	u64 from = window.first_seq;
+	enum kpn_verdict verdict;
+
+	if ((s64)(target - window.first_seq) < 0) {
+		verdict = KPN_VERDICT_LATE;
+	} else if (target < lock_seq) {
+		verdict = KPN_VERDICT_UNLOCKED;
+	} else if (!allowed_in(pacer, target, frame->tc)) {
+		verdict = KPN_VERDICT_NOT_ALLOWED;
+	} else if (!vacate(pacer, target)) {
+		verdict = KPN_VERDICT_OCCUPIED;
+	} else {
+		place(pacer, frame, target, KPN_VERDICT_ON_TIME);
+		return KPN_VERDICT_PENDING;
+	}
+	if (pacer->config.classes[frame->tc].late == KPN_LATE_STRICT)
+		return verdict;
+	if ((s64)(target - from) > 0)
+		from = target;
+	if (lock_seq > from)
+		from = lock_seq < window.end_seq ? lock_seq : window.end_seq;
+	if (place_later(pacer, frame, from, window.end_seq))
+		return KPN_VERDICT_PENDING;
+	if (pacer->config.classes[frame->tc].late == KPN_LATE_RELAXED)
+		return KPN_VERDICT_NO_SLOT;
+	if (!kpn_prebuffer_append(&pacer->prebuffer, frame))
+		return KPN_VERDICT_NO_ROOM;
+	frame->place = PLACE_FIFO;
+	return KPN_VERDICT_PENDING;
+}
+
+void kpn_insert_rekey(struct kpn_pacer *pacer)
+{
+	const struct kpn_frame *frame = kpn_prebuffer_earliest(&pacer->prebuffer);
+
+	pacer->heap_due_seq = frame ? target_of(pacer, frame) : KPN_SEQ_NEVER;
+}
+
+static enum kpn_verdict hold(struct kpn_pacer *pacer, struct kpn_frame *frame, enum kpn_verdict otherwise)
+{
+	if (!pacer->config.prebuffer_frames)
+		return otherwise;
+	if (!kpn_prebuffer_schedule(&pacer->prebuffer, frame))
+		return KPN_VERDICT_NO_ROOM;
+	frame->place = PLACE_HEAP;
+	pacer->stats.prebuffered++;
+	if (kpn_prebuffer_earliest(&pacer->prebuffer) == frame)
+		kpn_insert_rekey(pacer);
+	return KPN_VERDICT_PENDING;
+}
+
+static enum kpn_verdict submit_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns)
+{
+	struct kpn_window window = kpn_pacer_window(pacer, cpu_ns);
+	u64 target = target_of(pacer, frame);
+
+	if (!window.valid)
+		return hold(pacer, frame, KPN_VERDICT_UNSYNCHRONISED);
+	if ((s64)(target - window.end_seq) >= 0)
+		return hold(pacer, frame, KPN_VERDICT_TOO_EARLY);
+	return place_scheduled(pacer, frame, target, window);
+}
+
+static u64 best_effort_end(const struct kpn_pacer *pacer, const struct kpn_window *window)
+{
+	u64 end = window->first_seq + pacer->lookahead_slots;
+
+	return (s64)(window->end_seq - end) < 0 ? window->end_seq : end;
+}
+
+/* Best effort in its order: class tc may not use a slot before its last one. */
+static void place_best_effort(struct kpn_pacer *pacer, u8 tc, u64 seq)
+{
+	struct kpn_frame *frame = kpn_prebuffer_take_first(&pacer->prebuffer, tc);
+
+	place(pacer, frame, seq,
+	      frame->flags & KPN_FRAME_TXTIME ? KPN_VERDICT_MOVED : KPN_VERDICT_BEST_EFFORT);
+	pacer->cursor[tc] = seq + 1;
+}
+
+/* Fill free slots of [first, end) from the FIFOs, the highest class a slot allows first. */
+static void fill(struct kpn_pacer *pacer, u64 first, u64 end)
+{
+	const struct kpn_partition *partition = &pacer->partition;
+	u64 start = KPN_SEQ_NEVER;
+	u32 left = pacer->prebuffer.backlog;
+	u32 idx;
+	u64 seq;
+
+	while (left) {
+		u32 tc = (u32)__builtin_ctz(left);
+
+		if (pacer->cursor[tc] < start)
+			start = pacer->cursor[tc];
+		left &= left - 1;
+	}
+	if (start < first)
+		start = first;
+	if (start >= end)
+		return;
+	idx = (pacer->partition_idx + (u32)(start - pacer->ring.head_seq)) % partition->slots;
+	for (seq = start; seq != end && pacer->prebuffer.backlog; seq++) {
+		u32 eligible = partition->allowed[idx] & pacer->prebuffer.backlog;
+
+		if (++idx == partition->slots)
+			idx = 0;
+		if (!eligible || kpn_ring_frame(&pacer->ring, seq))
+			continue;
+		while (eligible) {
+			u8 tc = (u8)(31 - __builtin_clz(eligible));
+
+			if (seq >= pacer->cursor[tc]) {
+				place_best_effort(pacer, tc, seq);
+				break;
+			}
+			eligible &= ~(1u << tc);
+		}
+	}
+}
+
+static enum kpn_verdict submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns)
+{
+	struct kpn_window window = kpn_pacer_window(pacer, cpu_ns);
+	bool behind = pacer->prebuffer.backlog >> frame->tc & 1;
+
+	if (window.valid && !behind) {
+		u64 end = best_effort_end(pacer, &window);
+		u64 seq = window.first_seq > pacer->cursor[frame->tc] ? window.first_seq : pacer->cursor[frame->tc];
+
+		for (; (s64)(end - seq) > 0; seq++) {
+			if (!allowed_in(pacer, seq, frame->tc) || kpn_ring_frame(&pacer->ring, seq))
+				continue;
+			place(pacer, frame, seq, KPN_VERDICT_BEST_EFFORT);
+			pacer->cursor[frame->tc] = seq + 1;
+			return KPN_VERDICT_PENDING;
+		}
+	}
+	if (!kpn_prebuffer_append(&pacer->prebuffer, frame))
+		return pacer->config.prebuffer_frames ? KPN_VERDICT_NO_ROOM : KPN_VERDICT_NO_SLOT;
+	frame->place = PLACE_FIFO;
+	return KPN_VERDICT_PENDING;
+}
+
+enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *frame)
+{
+	enum kpn_verdict verdict;
+	u64 cpu_ns;
+
+	pacer->stats.submitted++;
+	frame->next = NULL;
+	frame->place = PLACE_NONE;
+	if (KPN_UNLIKELY(frame->frame_bytes < FRAME_BYTES_LEAST || frame->tc >= KPN_CLASS_COUNT ||
+			 ((frame->flags & KPN_FRAME_TXTIME) && frame->txtime_ns < 0)))
+		return end_now(pacer, KPN_VERDICT_INVALID);
+	if (KPN_UNLIKELY(frame->frame_bytes > pacer->real_bytes_max))
+		return end_now(pacer, KPN_VERDICT_OVERSIZE);
+	if (KPN_UNLIKELY(!pacer->running))
+		return end_now(pacer, KPN_VERDICT_FLUSHED);
+	cpu_ns = pacer->nic_ops.cpu_ns(pacer->nic);
+	if (frame->flags & KPN_FRAME_TXTIME)
+		verdict = submit_scheduled(pacer, frame, cpu_ns);
+	else
+		verdict = submit_best_effort(pacer, frame, cpu_ns);
+	if (verdict != KPN_VERDICT_PENDING)
+		return end_now(pacer, verdict);
+	pacer->pending++;
+	return verdict;
+}
+
+void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	struct kpn_window window;
+
+	if (!pacer->prebuffer.backlog &&
+	    (!pacer->prebuffer.heap_count ||
+	     (s64)(pacer->heap_due_seq - pacer->ring.head_seq) >= (s64)pacer->ring.slots))
+		return;
+	window = kpn_pacer_window(pacer, cpu_ns);
+	if (!window.valid)
+		return;
+	while (pacer->prebuffer.heap_count && (s64)(pacer->heap_due_seq - window.end_seq) < 0) {
+		struct kpn_frame *frame = kpn_prebuffer_take_earliest(&pacer->prebuffer);
+		enum kpn_verdict verdict = place_scheduled(pacer, frame, pacer->heap_due_seq, window);
+
+		if (verdict != KPN_VERDICT_PENDING)
+			end_later(pacer, frame, verdict, (struct kpn_time){ 0, 0 });
+		kpn_insert_rekey(pacer);
+	}
+	if (pacer->prebuffer.backlog)
+		fill(pacer, window.first_seq, best_effort_end(pacer, &window));
+}
+
+struct kpn_frame *kpn_insert_recall(struct kpn_pacer *pacer, u64 from)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 end = ring->head_seq + ring->slots;
+	struct kpn_frame *scheduled = NULL;
+	struct kpn_frame **last = &scheduled;
+	struct kpn_frame *best_effort = NULL;
+	u32 tc;
+	u64 at;
+
+	for (at = kpn_ring_next_claimed(ring, ring->head_seq, end); at != end;
+	     at = kpn_ring_next_claimed(ring, at + 1, end)) {
+		struct kpn_frame *frame = kpn_ring_frame(ring, at);
+
+		if ((s64)(at - from) < 0) {
+			if (frame->verdict == KPN_VERDICT_ON_TIME)
+				frame->verdict = KPN_VERDICT_SENT_STALE;
+			continue;
+		}
+		withdraw(pacer, at, length_of(pacer, at));
+		pacer->stats.recalled++;
+		if (frame->flags & KPN_FRAME_TXTIME) {
+			frame->next = NULL;
+			*last = frame;
+			last = &frame->next;
+		} else {
+			frame->next = best_effort;
+			best_effort = frame;
+		}
+	}
+	while (best_effort) {
+		struct kpn_frame *frame = best_effort;
+
+		best_effort = frame->next;
+		frame->place = PLACE_FIFO;
+		kpn_prebuffer_put_back(&pacer->prebuffer, frame);
+	}
+	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
+		if ((s64)(pacer->cursor[tc] - from) > 0)
+			pacer->cursor[tc] = from;
+	}
+	return scheduled;
+}
+
+void kpn_insert_again(struct kpn_pacer *pacer, struct kpn_frame *list, u64 cpu_ns)
+{
+	while (list) {
+		struct kpn_frame *frame = list;
+		enum kpn_verdict verdict;
+
+		list = frame->next;
+		frame->next = NULL;
+		verdict = submit_scheduled(pacer, frame, cpu_ns);
+		if (verdict != KPN_VERDICT_PENDING)
+			end_later(pacer, frame, KPN_VERDICT_STEPPED, (struct kpn_time){ 0, 0 });
+	}
+}
+
+void kpn_insert_flush(struct kpn_pacer *pacer)
+{
+	const struct kpn_time never = { 0, 0 };
+	struct kpn_ring *ring = &pacer->ring;
+	u64 end = ring->head_seq + ring->slots;
+	u64 at;
+	u8 tc;
+
+	for (at = kpn_ring_next_claimed(ring, ring->head_seq, end); at != end;
+	     at = kpn_ring_next_claimed(ring, at + 1, end))
+		end_later(pacer, withdraw(pacer, at, length_of(pacer, at)), KPN_VERDICT_FLUSHED, never);
+	while (pacer->prebuffer.heap_count)
+		end_later(pacer, kpn_prebuffer_take_earliest(&pacer->prebuffer), KPN_VERDICT_FLUSHED, never);
+	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
+		while (pacer->prebuffer.backlog >> tc & 1)
+			end_later(pacer, kpn_prebuffer_take_first(&pacer->prebuffer, tc), KPN_VERDICT_FLUSHED, never);
+	}
+	kpn_insert_rekey(pacer);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Products of 64-bit numbers of which only some bits are wanted; no library helper on any machine. */
+#ifndef KPN_MATH_H
+#define KPN_MATH_H
+
+#include "kpn_platform.h"
+
+/** struct kpn_u128 - a 128-bit product */
+struct kpn_u128 {
+	u64 high;
+	u64 low;
+};
+
+static inline struct kpn_u128 kpn_mul(u64 a, u64 b)
+{
+#if defined(__SIZEOF_INT128__)
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (struct kpn_u128){ .high = (u64)(product >> 64), .low = (u64)product };
+#else
+	u64 a_low = (u32)a;
+	u64 a_high = a >> 32;
+	u64 b_low = (u32)b;
+	u64 b_high = b >> 32;
+	u64 low = a_low * b_low;
+	u64 middle = a_high * b_low + (low >> 32);
+	u64 middle_low = a_low * b_high + (u32)middle;
+
+	return (struct kpn_u128){
+		.high = a_high * b_high + (middle >> 32) + (middle_low >> 32),
+		.low = middle_low << 32 | (u32)low,
+	};
+#endif
+}
+
+/** kpn_mul_shr() - (a x b) / 2^shift, rounded down, 0 < shift < 128; the result must fit */
+static inline u64 kpn_mul_shr(u64 a, u64 b, u32 shift)
+{
+	struct kpn_u128 product = kpn_mul(a, b);
+
+	if (shift >= 64)
+		return product.high >> (shift - 64);
+	return product.high << (64 - shift) | product.low >> shift;
+}
+
+/** kpn_mul_s64_shr() - (a x b) / 2^shift, rounded towards minus infinity, 0 < shift < 64 */
+static inline s64 kpn_mul_s64_shr(s64 a, s64 b, u32 shift)
+{
+	bool negative = (a < 0) != (b < 0);
+	struct kpn_u128 product = kpn_mul(a < 0 ? 0 - (u64)a : (u64)a, b < 0 ? 0 - (u64)b : (u64)b);
+	u64 magnitude = product.high << (64 - shift) | product.low >> shift;
+
+	if (!negative)
+		return (s64)magnitude;
+	if (product.low << (64 - shift))
+		magnitude++;
+	return (s64)(0 - magnitude);
+}
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * What a pacer is made of; seen by pacer.c (time, posting) and insert.c (frames) only.
+ */
+#ifndef KPN_PACER_STATE_H
+#define KPN_PACER_STATE_H
+
+#include "keepon/pacer.h"
+#include "keepon/wire.h"
+
+struct kpn_pacer {
+	struct kpn_config config;
+	struct kpn_nic_caps caps;
+	struct kpn_nic_ops nic_ops;
+	void *nic;
+	struct kpn_pacer_ops ops;
+	void *context;
+
+	struct kpn_clock clock;
+	struct kpn_strip strip;
+	struct kpn_ring ring;
+	struct kpn_align align;
+	struct kpn_partition partition;
+	struct kpn_prebuffer prebuffer;
+	struct kpn_stats stats;
+
+	u64 slot_ps;
+	u64 slot_ps_min;        /* of a slot shortened as far as allowed */
+	u64 sfd_ps;             /* slot start to reference plane */
+	u64 restart_ps_max;     /* what one restart of the wire can cost */
+	u64 heap_due_seq;       /* slot of the earliest scheduled frame held back */
+	u64 cursor[KPN_CLASS_COUNT]; /* best effort: after the last slot given to the class */
+	u64 pending;            /* frames held, in the ring and before it */
+	u64 random;             /* dither */
+	u64 poll_ns;            /* longest interval between polls */
+	u64 dither_ns;
+	u64 lock_slots_max;     /* slots that reaching the grid can take, once they are planned */
+	u32 byte_ps;
+	u32 real_bytes_max;     /* longest frame that fits every slot it may get */
+	u32 lead_slots;
+	u32 gap_slots;          /* between two slots that may be trimmed */
+	u32 lookahead_slots;    /* how far best effort is placed ahead */
+	u32 suspect_slots;      /* fewer posted than this: look whether the wire may run dry */
+	u32 partition_idx;      /* table index of the head slot */
+	u32 head_index;         /* the NIC's index at the head */
+	u32 distrust;           /* readings still to agree before the strip is believed again */
+	bool running;
+	bool synchronised;
+	bool phase_locked;
+};
+
+/** kpn_insert_due() - place frames whose window has opened: scheduled ones, then best effort; once a poll */
+void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns);
+
+/**
+ * kpn_insert_recall() - take every frame at or after @from back out of the ring
+ *
+ * Best effort returns to its FIFO; scheduled frames are returned as a list in txtime order of their slots. Frames before
+ * @from stay and will be counted SENT_STALE.
+ */
+struct kpn_frame *kpn_insert_recall(struct kpn_pacer *pacer, u64 from);
+
+/** kpn_insert_again() - submit recalled frames once more, or end them as STEPPED */
+void kpn_insert_again(struct kpn_pacer *pacer, struct kpn_frame *list, u64 cpu_ns);
+
+/** kpn_insert_finish() - the head is at claimed slot @ring.head_seq: report its frame, make the slot a placeholder */
+void kpn_insert_finish(struct kpn_pacer *pacer);
+
+/** kpn_insert_flush() - end every frame held back or in the ring as FLUSHED */
+void kpn_insert_flush(struct kpn_pacer *pacer);
+
+/** kpn_insert_rekey() - the map from txtime to slot changed */
+void kpn_insert_rekey(struct kpn_pacer *pacer);
+
+#endif

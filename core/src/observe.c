@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The strip of DESIGN 4.2: two bounds on the wire position, carried by two bounds on its rate. All rounding goes
+ * outwards, so soundness never depends on how fine the numbers are.
+ */
+#include "keepon/observe.h"
+
+#include "kpn_math.h"
+
+enum {
+	RATE_SHIFT = 48,
+	WANDER_SHIFT = 32, /* of wander_per_ns above RATE_SHIFT */
+};
+
+/*
+ * Rates are renewed this often, by the first reading after that time. They are padded for the wander of two such
+ * intervals (at 1 ppm/s: 16 ppb), so the cost of renewing is spread over many polls.
+ */
+#define RENEW_NS 8000000ull
+/* A slope over less time than this says less than the stated drift. */
+#define SLOPE_NS_MIN 1000000ull
+#define SPAN_NS_MIN (2 * RENEW_NS)
+#define SPAN_NS_MAX 4000000000ull
+
+static u64 root_of(u64 square)
+{
+	u64 root = 0;
+	u64 bit = 1ull << 31;
+
+	for (; bit; bit >>= 1) {
+		u64 candidate = root | bit;
+
+		if (candidate * candidate <= square)
+			root = candidate;
+	}
+	return root;
+}
+
+static s64 wander_over(const struct kpn_strip *strip, u64 time_ns)
+{
+	return (s64)kpn_mul_shr(strip->wander_per_ns, time_ns, WANDER_SHIFT) + 1;
+}
+
+/* The later of two CPU times differs by dt_ns; the wire moved at least, or at most, this much. */
+static u64 carry_lower(const struct kpn_strip *strip, u64 position_ps, s64 dt_ns)
+{
+	s64 dt_ps = dt_ns * 1000;
+	s64 rate = dt_ns >= 0 ? strip->rate_lower : strip->rate_upper;
+
+	return position_ps + (u64)dt_ps + (u64)kpn_mul_s64_shr(dt_ps, rate, RATE_SHIFT);
+}
+
+static u64 carry_upper(const struct kpn_strip *strip, u64 position_ps, s64 dt_ns)
+{
+	s64 dt_ps = dt_ns * 1000;
+	s64 rate = dt_ns >= 0 ? strip->rate_upper : strip->rate_lower;
+
+	return position_ps + (u64)dt_ps + (u64)kpn_mul_s64_shr(dt_ps, rate, RATE_SHIFT) + 1;
+}
+
+static void widen_rates(struct kpn_strip *strip, s64 by)
+{
+	strip->rate_lower -= by;
+	strip->rate_upper += by;
+	if (strip->rate_lower < -strip->drift)
+		strip->rate_lower = -strip->drift;
+	if (strip->rate_upper > strip->drift)
+		strip->rate_upper = strip->drift;
+}
+
+/*
+ * Slope advance_ps / age_ns - 1 as a rate, rounded up or down. The divisor is shortened to its upper bits; which of
+ * the two neighbours is taken, and how the quotient is rounded, follow from the direction.
+ * Return: false if the slope is too coarse to say anything.
+ */
+static bool slope(s64 advance_ps, u64 age_ns, bool round_up, s64 *rate)
+{
+	s64 excess_ps = advance_ps - (s64)(age_ns * 1000);
+	u64 magnitude = excess_ps < 0 ? 0 - (u64)excess_ps : (u64)excess_ps;
+	bool enlarge = (excess_ps >= 0) == round_up;
+	u64 divisor = age_ns * 1000 >> 16;
+	u64 quotient;
+
+	if (magnitude >> 31)
+		return false;
+	if (!enlarge)
+		divisor++;
+	quotient = kpn_div_u64(magnitude << 32, divisor) + (enlarge ? 1 : 0);
+	*rate = excess_ps < 0 ? -(s64)quotient : (s64)quotient;
+	return true;
+}
+
+/*
+ * The wire's mean rate between the old anchor and now lies between two slopes; its rate now differs from the mean
+ * by at most half the wander over that time.
+ */
+static bool renew_rates(struct kpn_strip *strip)
+{
+	u64 now_ns = strip->cpu_ns;
+	u64 age_ns = now_ns - strip->old.cpu_ns;
+	s64 rate;
+
+	if (age_ns >= SLOPE_NS_MIN) {
+		s64 wander = wander_over(strip, age_ns / 2);
+
+		if (slope((s64)(strip->upper_ps - strip->old.lower_ps), age_ns, true, &rate) &&
+		    rate + wander < strip->rate_upper)
+			strip->rate_upper = rate + wander;
+		if (slope((s64)(strip->lower_ps - strip->old.upper_ps), age_ns, false, &rate) &&
+		    rate - wander > strip->rate_lower)
+			strip->rate_lower = rate - wander;
+		if (strip->rate_lower > strip->rate_upper)
+			return false;
+	}
+	if (now_ns - strip->young.cpu_ns >= strip->span_ns) {
+		strip->old = strip->young;
+		strip->young = (struct kpn_strip_anchor){ now_ns, strip->lower_ps, strip->upper_ps };
+		if (strip->span_ns < strip->span_ns_max)
+			strip->span_ns *= 2;
+	}
+	widen_rates(strip, wander_over(strip, 2 * RENEW_NS));
+	strip->rate_due_ns = now_ns + RENEW_NS;
+	return true;
+}
+
+void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max, u64 slot_ps)
+{
+	u64 span_ns;
+
+	memset(strip, 0, sizeof(*strip));
+	/* ppb to 2^48: 2^48 / 10^9 = 2^39 / 5^9; rounded up */
+	strip->drift = (s64)(kpn_div_u64((u64)drift_ppb_max << 39, 1953125) + 1);
+	/* ppb per s to 2^80 per ns: 2^80 / 10^18 = 2^62 / 5^18 = 1208925.8; rounded up */
+	strip->wander_per_ns = wander_ppb_per_s_max * 1208926ull;
+	/*
+	 * With a strip of width w, rates are known to 2 w / span + wander x span / 2, least at span = 2 sqrt(w / wander).
+	 * w is about a 32nd of a slot. sqrt(4e18 / wander_ppb x w_ns).
+	 */
+	span_ns = SPAN_NS_MAX;
+	if (wander_ppb_per_s_max)
+		span_ns = root_of(kpn_div_u64(4000000000000000000ull, wander_ppb_per_s_max)) *
+			  root_of(kpn_div_u64(slot_ps, 32000) + 1);
+	if (span_ns > SPAN_NS_MAX)
+		span_ns = SPAN_NS_MAX;
+	strip->span_ns_max = span_ns > SPAN_NS_MIN ? span_ns : SPAN_NS_MIN;
+}
+
+void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 upper_ps)
+{
+	strip->cpu_ns = cpu_ns;
+	strip->lower_ps = lower_ps;
+	strip->upper_ps = upper_ps;
+	strip->rate_lower = -strip->drift;
+	strip->rate_upper = strip->drift;
+	strip->old = (struct kpn_strip_anchor){ cpu_ns, lower_ps, upper_ps };
+	strip->young = strip->old;
+	strip->span_ns = SPAN_NS_MIN;
+	strip->rate_due_ns = cpu_ns + RENEW_NS;
+	strip->valid = true;
+}
+
+bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lower_ps, u64 upper_ns, u64 upper_ps)
+{
+	s64 dt_ns = (s64)(now_ns - strip->cpu_ns);
+	u64 lower;
+	u64 upper;
+	u64 bound;
+
+	KPN_ASSERT(dt_ns >= 0);
+	if (KPN_UNLIKELY(now_ns > strip->rate_due_ns + RENEW_NS))
+		widen_rates(strip, wander_over(strip, now_ns - strip->rate_due_ns));
+	lower = carry_lower(strip, strip->lower_ps, dt_ns);
+	upper = carry_upper(strip, strip->upper_ps, dt_ns);
+	bound = carry_lower(strip, lower_ps, (s64)(now_ns - lower_ns));
+	if ((s64)(bound - lower) > 0)
+		lower = bound;
+	bound = carry_upper(strip, upper_ps, (s64)(now_ns - upper_ns));
+	if ((s64)(bound - upper) < 0)
+		upper = bound;
+	if (KPN_UNLIKELY((s64)(upper - lower) < 0))
+		return false;
+	strip->cpu_ns = now_ns;
+	strip->lower_ps = lower;
+	strip->upper_ps = upper;
+	if (KPN_UNLIKELY(now_ns >= strip->rate_due_ns))
+		return renew_rates(strip);
+	return true;
+}
+
+struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns)
+{
+	s64 dt_ns = (s64)(cpu_ns - strip->cpu_ns);
+
+	if (KPN_UNLIKELY(cpu_ns > strip->rate_due_ns + RENEW_NS)) {
+		struct kpn_strip late = *strip;
+
+		widen_rates(&late, wander_over(strip, cpu_ns - strip->rate_due_ns));
+		return (struct kpn_interval){ carry_lower(&late, late.lower_ps, dt_ns),
+					      carry_upper(&late, late.upper_ps, dt_ns + 1) };
+	}
+	/* The reading may be up to a nanosecond younger than its number says. */
+	return (struct kpn_interval){ carry_lower(strip, strip->lower_ps, dt_ns),
+				      carry_upper(strip, strip->upper_ps, dt_ns + 1) };
+}
+
+void kpn_strip_loosen(struct kpn_strip *strip, u64 idle_ps)
+{
+	strip->lower_ps -= idle_ps;
+	/* Slopes across the pause would say nothing: start them anew. */
+	strip->rate_lower = -strip->drift;
+	strip->rate_upper = strip->drift;
+	strip->old = (struct kpn_strip_anchor){ strip->cpu_ns, strip->lower_ps, strip->upper_ps };
+	strip->young = strip->old;
+	strip->span_ns = SPAN_NS_MIN;
+}

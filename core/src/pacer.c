@@ -1,0 +1,610 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The facade: start, poll, clock. What happens to frames is in insert.c.
+ *
+ *        completed        | posted: the NIC may send these            | next lap
+ *   ----------------------+-------------+-----------------------------+-----------------
+ *                      head    head's upper   first slot that       tail       head + ring
+ *                              bound (strip)  can still be changed
+ *                                |<- horizon ->|<- insertion window ---------------->|
+ */
+#include "keepon/pacer.h"
+
+#include "keepon/errno.h"
+#include "kpn_math.h"
+#include "kpn_pacer_state.h"
+
+enum {
+	/* After a slip this many readings must agree before frames are inserted again. */
+	DISTRUST_POLLS = 16,
+	POLL_NS_MIN = 200,
+};
+
+static void *align_up(void *memory)
+{
+	return (void *)(((uintptr_t)memory + 7) & ~(uintptr_t)7);
+}
+
+size_t kpn_pacer_bytes(const struct kpn_config *config)
+{
+	return sizeof(struct kpn_pacer) + kpn_ring_bytes(config->ring_slots) +
+	       kpn_prebuffer_bytes(config->prebuffer_frames) + config->partition_slots * sizeof(u16) + 3 * sizeof(u64);
+}
+
+/*
+ * The poll period of A25: one batch of wire time, less the worst-case poll. Where less than a batch is left
+ * in hand (depth = batch) the wire would run dry first: one slot for the one in flight and the restart are kept free.
+ */
+static void plan_polls(struct kpn_pacer *pacer)
+{
+	const struct kpn_config *config = &pacer->config;
+	u64 slot_ns = kpn_div_u64(pacer->slot_ps, 1000);
+	u64 batch_ns = kpn_div_u64(config->batch_slots * pacer->slot_ps, 1000);
+	u64 depth_ns = config->depth_slots > 1 ? kpn_div_u64((config->depth_slots - 1) * pacer->slot_ps_min, 1000) : 0;
+	u64 spent_ns = pacer->caps.restart_ns_max + config->poll_overhead_ns;
+
+	depth_ns = depth_ns > spent_ns ? depth_ns - spent_ns : 0;
+	batch_ns = batch_ns > config->poll_overhead_ns ? batch_ns - config->poll_overhead_ns : 0;
+	pacer->poll_ns = batch_ns < depth_ns ? batch_ns : depth_ns;
+	if (pacer->poll_ns < POLL_NS_MIN)
+		pacer->poll_ns = POLL_NS_MIN;
+	/* One slot of dither gives every phase against the index; never more than half the interval. */
+	pacer->dither_ns = config->dither ? slot_ns : 0;
+	if (pacer->dither_ns > pacer->poll_ns / 2)
+		pacer->dither_ns = pacer->poll_ns / 2;
+}
+
+/* Slots to the grid from the worst residual; a rate beyond what trims can follow never gets there. */
+static u64 lock_slots_max(const struct kpn_pacer *pacer)
+{
+	u64 slots = kpn_pacer_bounds(pacer, pacer->config.drift_ppb_max, 0).lock_slots;
+
+	return slots == KPN_SEQ_NEVER ? 0xffffffffu : (slots + 1) * pacer->gap_slots;
+}
+
+struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, const struct kpn_nic_caps *caps,
+				 const struct kpn_nic_ops *nic_ops, void *nic, const struct kpn_pacer_ops *ops,
+				 void *context, s64 start_time_ns)
+{
+	struct kpn_pacer *pacer = align_up(memory);
+	char *next = (char *)(pacer + 1);
+	u32 wire_bytes = kpn_wire_bytes(config->slot_bytes);
+	u16 *allowed;
+
+	if (kpn_config_validate(config, caps, NULL, 0) || start_time_ns < 0)
+		return NULL;
+	memset(pacer, 0, sizeof(*pacer));
+	pacer->config = *config;
+	pacer->caps = *caps;
+	pacer->nic_ops = *nic_ops;
+	pacer->nic = nic;
+	pacer->ops = *ops;
+	pacer->context = context;
+	pacer->phase_locked = config->mode == KPN_MODE_PHASE_LOCKED;
+	pacer->byte_ps = kpn_byte_time_ps(config->rate_bps);
+	pacer->slot_ps = (u64)wire_bytes * pacer->byte_ps;
+	pacer->sfd_ps = (u64)KPN_PREAMBLE_BYTES * pacer->byte_ps;
+	pacer->slot_ps_min = pacer->slot_ps;
+	pacer->real_bytes_max = config->slot_bytes;
+	if (pacer->phase_locked) {
+		pacer->slot_ps_min -= (u64)config->trim_down_bytes * pacer->byte_ps;
+		if (config->trim == KPN_TRIM_ANY)
+			pacer->real_bytes_max -= config->trim_down_bytes;
+	}
+	pacer->restart_ps_max = caps->restart_ns_max * 1001ull + 1000;
+	/* The frame on the wire is one more that cannot be changed. In paper mode the lead is a batch (C3). */
+	pacer->lead_slots = caps->prefetch_slots_max + 1;
+	if (!pacer->phase_locked && config->batch_slots > pacer->lead_slots)
+		pacer->lead_slots = config->batch_slots;
+	pacer->lookahead_slots = 2 * config->batch_slots + 2;
+	if (config->depth_slots > pacer->lookahead_slots)
+		pacer->lookahead_slots = config->depth_slots;
+	pacer->suspect_slots = 2 + (u32)kpn_div_u64(pacer->restart_ps_max, pacer->slot_ps_min) +
+			       (caps->index_counts_done ? 0 : caps->prefetch_slots_max);
+	if (caps->index_counts_done && caps->index_to_wire_ns_min < 0)
+		pacer->suspect_slots += (u32)kpn_div_u64((u64)(-(s64)caps->index_to_wire_ns_min) * 1000,
+							 pacer->slot_ps_min) + 1;
+	pacer->random = config->seed * 2 + 1;
+	plan_polls(pacer);
+
+	kpn_ring_init(&pacer->ring, next, config->ring_slots, pacer->slot_ps);
+	next += kpn_ring_bytes(config->ring_slots);
+	kpn_prebuffer_init(&pacer->prebuffer, next, config->prebuffer_frames);
+	next = align_up(next + kpn_prebuffer_bytes(config->prebuffer_frames));
+	allowed = (u16 *)next;
+	memcpy(allowed, config->allowed, config->partition_slots * sizeof(u16));
+	pacer->config.allowed = allowed;
+	pacer->partition = (struct kpn_partition){ allowed, config->partition_slots };
+	pacer->gap_slots = config->trim == KPN_TRIM_RESERVED ? kpn_partition_gap_max(&pacer->partition) : 1;
+
+	kpn_clock_init(&pacer->clock, 0, (struct kpn_time){ start_time_ns, 0 });
+	kpn_strip_init(&pacer->strip, config->drift_ppb_max, config->wander_ppb_per_s_max, pacer->slot_ps);
+	kpn_align_init(&pacer->align, pacer->slot_ps, (u64)caps->start_quantum_bytes * pacer->byte_ps,
+		       (u64)config->trim_down_bytes * pacer->byte_ps, (u64)config->trim_up_bytes * pacer->byte_ps);
+	if (pacer->phase_locked)
+		pacer->lock_slots_max = lock_slots_max(pacer);
+	return pacer;
+}
+
+static void emit(struct kpn_pacer *pacer, enum kpn_event event)
+{
+	if (pacer->ops.event)
+		pacer->ops.event(pacer->context, event);
+}
+
+static u64 cpu_now(const struct kpn_pacer *pacer)
+{
+	return pacer->nic_ops.cpu_ns(pacer->nic);
+}
+
+/* Length in bytes of a slot that differs from nominal by delta_ps. */
+static u32 slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_ps)
+{
+	u32 bytes = (u32)kpn_div_u64(delta_ps < 0 ? 0 - (u64)delta_ps : (u64)delta_ps, pacer->byte_ps);
+
+	return delta_ps < 0 ? pacer->config.slot_bytes - bytes : pacer->config.slot_bytes + bytes;
+}
+
+/* First slot at or after @seq that may be trimmed, or @end. */
+static u64 next_trimmable(const struct kpn_pacer *pacer, u64 seq, u64 end)
+{
+	const struct kpn_partition *partition = &pacer->partition;
+	u32 idx;
+
+	if (pacer->config.trim == KPN_TRIM_ANY)
+		return seq < end ? seq : end;
+	if (seq >= end)
+		return end;
+	idx = (pacer->partition_idx + (u32)(seq - pacer->ring.head_seq)) % partition->slots;
+	for (; seq < end; seq++) {
+		if (!partition->allowed[idx])
+			return seq;
+		if (++idx == partition->slots)
+			idx = 0;
+	}
+	return end;
+}
+
+/* Plan and post @count slots at the tail; trims are the only slots that cost anything. */
+static void post(struct kpn_pacer *pacer, u32 count)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 end = ring->tail_seq + count;
+
+	while (ring->tail_seq != end) {
+		u64 due = end;
+		s64 delta_ps;
+
+		if (pacer->phase_locked && pacer->align.next_trim_seq < end)
+			due = next_trimmable(pacer, pacer->align.next_trim_seq > ring->tail_seq ?
+							    pacer->align.next_trim_seq :
+							    ring->tail_seq,
+					     end);
+		if (due != ring->tail_seq) {
+			kpn_ring_post(ring, (u32)(due - ring->tail_seq));
+			continue;
+		}
+		delta_ps = kpn_align_trim(&pacer->align, &pacer->clock, due, ring->tail_ps);
+		if (delta_ps) {
+			pacer->nic_ops.set_length(pacer->nic, ring->tail_idx, slot_bytes_with(pacer, delta_ps));
+			kpn_ring_post_trimmed(ring, delta_ps);
+			pacer->stats.trims++;
+		} else {
+			kpn_ring_post(ring, 1);
+		}
+	}
+}
+
+/* Hand what lies between the tail and the posting depth to the NIC, if it is a batch or all there can be. */
+static void advance_tail(struct kpn_pacer *pacer)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u32 posted = (u32)(ring->tail_seq - ring->head_seq);
+	u32 count = pacer->config.depth_slots - posted;
+	u32 first = ring->tail_idx;
+
+	if (posted >= pacer->config.depth_slots)
+		return;
+	/* Where two batches fit, one is always left while the other is collected. */
+	if (count < pacer->config.batch_slots && pacer->config.depth_slots >= 2 * pacer->config.batch_slots)
+		return;
+	post(pacer, count);
+	if (!pacer->caps.desc_persistent)
+		pacer->nic_ops.rearm(pacer->nic, first, count);
+	pacer->nic_ops.doorbell(pacer->nic, ring->tail_idx, ring->tail_seq);
+	pacer->stats.doorbells++;
+	pacer->stats.slots_posted += count;
+}
+
+/* Everything from slot @from on gets its length again from the present clock and base; @from is not before the head. */
+static void replan(struct kpn_pacer *pacer, u64 from)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u32 count = (u32)(ring->tail_seq - from);
+	struct kpn_trim trim;
+
+	if (!pacer->phase_locked)
+		return;
+	while (kpn_ring_retract_trim(ring, from, &trim))
+		pacer->nic_ops.set_length(pacer->nic, kpn_ring_desc(ring, trim.seq), pacer->config.slot_bytes);
+	ring->tail_ps = kpn_ring_start_ps(ring, from);
+	ring->tail_seq = from;
+	ring->tail_idx = kpn_ring_desc(ring, from);
+	pacer->align.next_trim_seq = from;
+	post(pacer, count);
+}
+
+/* First slot that can still be changed; without a valid head none that is posted. */
+static u64 first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns);
+	u64 first = head.upper_seq + pacer->caps.prefetch_slots_max + 1;
+
+	if (!head.valid || first > pacer->ring.tail_seq)
+		return pacer->ring.tail_seq;
+	return first;
+}
+
+static void set_partition_index(struct kpn_pacer *pacer)
+{
+	u64 net_slot = pacer->ring.head_seq + (pacer->phase_locked ? pacer->align.base : 0);
+
+	pacer->partition_idx = kpn_partition_index(&pacer->partition, net_slot);
+}
+
+/*
+ * The time of day changed: slots from @from on belong to other instants. Frames that can be taken back get the slots their
+ * txtimes ask for now; in paper mode they keep their slots (B9).
+ */
+static void step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
+{
+	struct kpn_frame *recalled = NULL;
+	bool moved;
+
+	pacer->stats.steps++;
+	if (pacer->phase_locked) {
+		moved = kpn_align_choose_base(&pacer->align, &pacer->clock, from,
+					      kpn_ring_start_ps(&pacer->ring, from));
+		if (moved) {
+			recalled = kpn_insert_recall(pacer, from);
+			set_partition_index(pacer);
+		}
+		kpn_align_unlock(&pacer->align);
+		replan(pacer, from);
+	}
+	kpn_insert_rekey(pacer);
+	kpn_insert_again(pacer, recalled, cpu_ns);
+	emit(pacer, KPN_EVENT_STEP);
+}
+
+/* Head slots up to @to have left: frames are reported, lengths go back to nominal. Cost follows frames and trims. */
+static void complete(struct kpn_pacer *pacer, u64 to)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u32 passed = (u32)(to - ring->head_seq);
+	struct kpn_trim trim;
+
+	for (;;) {
+		u64 claimed = kpn_ring_next_claimed(ring, ring->head_seq, to);
+
+		while (kpn_ring_pass(ring, claimed, &trim)) {
+			u32 desc = ring->head_idx ? ring->head_idx - 1 : ring->slots - 1;
+
+			pacer->nic_ops.set_length(pacer->nic, desc, pacer->config.slot_bytes);
+		}
+		if (claimed == to)
+			break;
+		kpn_insert_finish(pacer);
+	}
+	pacer->partition_idx += passed;
+	if (pacer->partition_idx >= pacer->partition.slots)
+		pacer->partition_idx %= pacer->partition.slots;
+	pacer->stats.slots_completed += passed;
+}
+
+/* Slots the index has moved on; false if it points outside what was posted. */
+static bool unwrap(const struct kpn_pacer *pacer, u32 index, u32 *moved)
+{
+	u32 count = index - pacer->head_index;
+
+	if (pacer->caps.index_modulus && index < pacer->head_index)
+		count += pacer->caps.index_modulus;
+	*moved = count;
+	return count <= pacer->ring.tail_seq - pacer->ring.head_seq;
+}
+
+static u64 middle_of(struct kpn_interval interval)
+{
+	return interval.lower_ps + (interval.upper_ps - interval.lower_ps) / 2;
+}
+
+/* Where the wire would be at @cpu_ns had nothing gone wrong; it cannot be past what was posted otherwise. */
+static struct kpn_time time_believed(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	return kpn_clock_at(&pacer->clock, middle_of(kpn_strip_at(&pacer->strip, cpu_ns)));
+}
+
+/*
+ * The wire is idle: everything posted has left. The count stays, the clock is set from the CPU counter to what it would
+ * have been, and starts again with the next doorbell. What this is worth: strip width + restart
+ * latency + rate uncertainty x stall (DESIGN 4.3).
+ */
+static void recover_idle(struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 restart_ns = ((u64)pacer->caps.restart_ns_min + pacer->caps.restart_ns_max) / 2;
+	struct kpn_time now = time_believed(pacer, cpu_ns);
+
+	pacer->stats.underruns++;
+	pacer->synchronised = false;
+	now.ns += (s64)restart_ns;
+	kpn_clock_settime(&pacer->clock, ring->tail_ps, now);
+	step(pacer, ring->tail_seq, cpu_ns);
+	emit(pacer, KPN_EVENT_UNDERRUN);
+}
+
+/* The wire starts from the tail within the restart latency of a doorbell between two CPU times. */
+static void restart_strip(struct kpn_pacer *pacer, u64 start_ps, u64 before_ns, u64 after_ns)
+{
+	kpn_strip_reset(&pacer->strip, after_ns + 1, start_ps - pacer->restart_ps_max,
+			start_ps + (after_ns + 1 - before_ns) * 1001);
+}
+
+/* Index and CPU counter contradict each other: believe only the reading, keep the time of day. */
+static void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 lower_ps, u64 upper_ps)
+{
+	struct kpn_time now = time_believed(pacer, cpu_ns);
+
+	pacer->stats.slips++;
+	pacer->synchronised = false;
+	pacer->distrust = DISTRUST_POLLS;
+	kpn_strip_reset(&pacer->strip, cpu_ns, lower_ps, upper_ps);
+	kpn_clock_settime(&pacer->clock, middle_of((struct kpn_interval){ lower_ps, upper_ps }), now);
+	step(pacer, first_changeable(pacer, cpu_ns), cpu_ns);
+	emit(pacer, KPN_EVENT_SLIP);
+}
+
+/* The index has reached the tail. A done index says the wire is idle; after a fetch index the FIFO still drains. */
+static bool ran_dry(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	if (pacer->caps.index_counts_done)
+		return true;
+	return (s64)(kpn_strip_at(&pacer->strip, cpu_ns).lower_ps - pacer->ring.tail_ps) >= 0;
+}
+
+/* Little is posted: if the wire could end before a doorbell takes effect, it may have been idle. */
+static void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	u64 upper_ps = kpn_strip_at(&pacer->strip, cpu_ns).upper_ps;
+
+	if ((s64)(pacer->ring.tail_ps - upper_ps) >= (s64)pacer->restart_ps_max)
+		return;
+	pacer->stats.suspected_underruns++;
+	pacer->synchronised = false;
+	kpn_strip_loosen(&pacer->strip, pacer->restart_ps_max);
+	emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
+}
+
+/*
+ * One reading as two bounds. A done index at H: frame H-1 had ended when the reading ended, frame H had not when it
+ * began. A fetch index at H: frame H-1 starts at the latest its fetch latency after the reading, frame H
+ * at the earliest its own after.
+ */
+static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+	u64 lower_ps = ring->head_ps;
+	u64 upper_ps = ring->head_ps;
+	u64 lower_ns = after_ns + 1 + (u64)(s64)pacer->caps.index_to_wire_ns_max;
+	u64 upper_ns = before_ns + (u64)(s64)pacer->caps.index_to_wire_ns_min;
+
+	if (!pacer->caps.index_counts_done) {
+		/* At the tail the next fetch waits for a doorbell: when it comes says nothing about the wire. */
+		if (ring->head_seq == ring->tail_seq)
+			return;
+		lower_ps = ring->before_head_ps;
+	} else {
+		upper_ps += ring->slot_ps;
+		if (ring->trim_count && ring->trims[ring->trim_first].seq == ring->head_seq)
+			upper_ps += (u64)ring->trims[ring->trim_first].delta_ps;
+	}
+	if (KPN_LIKELY(kpn_strip_observe(&pacer->strip, after_ns + 1, lower_ns, lower_ps, upper_ns, upper_ps))) {
+		if (KPN_UNLIKELY(pacer->distrust))
+			pacer->distrust--;
+		return;
+	}
+	/* Carry the bare reading to now with the stated drift alone, generously. */
+	lower_ps -= (lower_ns > after_ns + 1 ? lower_ns - after_ns - 1 : 0) * 1001;
+	upper_ps += (upper_ns < after_ns + 1 ? after_ns + 1 - upper_ns : 0) * 1001;
+	recover_slip(pacer, after_ns + 1, lower_ps, upper_ps);
+}
+
+void kpn_pacer_start(struct kpn_pacer *pacer)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 before_ns;
+	u32 desc;
+
+	KPN_ASSERT(!pacer->running);
+	for (desc = 0; desc < ring->slots; desc++)
+		pacer->nic_ops.restore(pacer->nic, desc, pacer->config.slot_bytes);
+	if (pacer->phase_locked)
+		kpn_align_choose_base(&pacer->align, &pacer->clock, 0, 0);
+	set_partition_index(pacer);
+	pacer->running = true;
+	before_ns = cpu_now(pacer);
+	advance_tail(pacer);
+	restart_strip(pacer, 0, before_ns, cpu_now(pacer));
+}
+
+void kpn_pacer_stop(struct kpn_pacer *pacer)
+{
+	pacer->running = false;
+	pacer->synchronised = false;
+	pacer->strip.valid = false;
+	kpn_insert_flush(pacer);
+}
+
+void kpn_pacer_poll(struct kpn_pacer *pacer)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 tail_ps;
+	u64 before_ns;
+	u64 after_ns;
+	u32 index;
+	u32 moved;
+	bool idle;
+
+	if (KPN_UNLIKELY(!pacer->running))
+		return;
+	before_ns = cpu_now(pacer);
+	index = pacer->nic_ops.read_index(pacer->nic);
+	after_ns = cpu_now(pacer);
+	pacer->stats.polls++;
+	if (KPN_UNLIKELY(!unwrap(pacer, index, &moved))) {
+		pacer->stats.index_errors++;
+		return;
+	}
+	pacer->head_index = index;
+	complete(pacer, ring->head_seq + moved);
+	tail_ps = ring->tail_ps;
+	idle = KPN_UNLIKELY(ring->head_seq == ring->tail_seq) && ran_dry(pacer, after_ns);
+	if (KPN_UNLIKELY(idle))
+		recover_idle(pacer, after_ns);
+	else
+		observe(pacer, before_ns, after_ns);
+	if (KPN_UNLIKELY(!idle && ring->tail_seq - ring->head_seq <= pacer->suspect_slots))
+		suspect_idle(pacer, after_ns);
+	if (pacer->prebuffer.heap_count | pacer->prebuffer.backlog)
+		kpn_insert_due(pacer, after_ns);
+	if (KPN_UNLIKELY(idle))
+		before_ns = cpu_now(pacer);
+	advance_tail(pacer);
+	if (KPN_UNLIKELY(idle))
+		restart_strip(pacer, tail_ps, before_ns, cpu_now(pacer));
+	if (KPN_UNLIKELY((s64)(ring->head_ps - pacer->clock.anchor_ps) >> 60))
+		kpn_clock_reanchor(&pacer->clock, ring->head_ps);
+}
+
+u64 kpn_pacer_poll_interval_ns(struct kpn_pacer *pacer)
+{
+	/* xorshift64*: any sequence without a period near that of the slots will do. */
+	pacer->random ^= pacer->random >> 12;
+	pacer->random ^= pacer->random << 25;
+	pacer->random ^= pacer->random >> 27;
+	return pacer->poll_ns - kpn_mul(pacer->random * 2685821657736338717ull, pacer->dither_ns).high;
+}
+
+struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+	struct kpn_head head = { .upper_seq = ring->tail_seq, .valid = pacer->strip.valid && !pacer->distrust };
+
+	if (!pacer->strip.valid)
+		return head;
+	head.wire = kpn_strip_at(&pacer->strip, cpu_ns);
+	/* Nothing beyond the tail is sent. */
+	if ((s64)(head.wire.upper_ps - ring->tail_ps) > 0)
+		head.wire.upper_ps = ring->tail_ps;
+	if ((s64)(head.wire.lower_ps - head.wire.upper_ps) > 0)
+		head.wire.lower_ps = head.wire.upper_ps;
+	head.upper_seq = kpn_ring_seq_at(ring, head.wire.upper_ps);
+	return head;
+}
+
+struct kpn_time kpn_pacer_gettime(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	u64 position_ps = pacer->ring.head_ps;
+
+	if (pacer->config.clock_read == KPN_CLOCK_INTERPOLATED && pacer->strip.valid)
+		position_ps = middle_of(kpn_pacer_head(pacer, cpu_ns).wire);
+	return kpn_clock_at(&pacer->clock, position_ps);
+}
+
+static u64 position_now(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	return pacer->strip.valid ? middle_of(kpn_pacer_head(pacer, cpu_ns).wire) : pacer->ring.head_ps;
+}
+
+int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
+{
+	u64 cpu_ns = cpu_now(pacer);
+	int error = kpn_clock_adjfine(&pacer->clock, scaled_ppm, position_now(pacer, cpu_ns));
+
+	if (error)
+		return error;
+	pacer->stats.rate_changes++;
+	replan(pacer, first_changeable(pacer, cpu_ns));
+	kpn_insert_rekey(pacer);
+	return 0;
+}
+
+int kpn_pacer_adjtime(struct kpn_pacer *pacer, s64 delta_ns)
+{
+	u64 cpu_ns = cpu_now(pacer);
+	struct kpn_time now = kpn_clock_at(&pacer->clock, pacer->ring.head_ps);
+
+	if (delta_ns < 0 && now.ns < 0 - delta_ns)
+		return -KPN_ERANGE;
+	kpn_clock_adjtime(&pacer->clock, (struct kpn_time){ delta_ns, 0 });
+	pacer->synchronised = pacer->running;
+	step(pacer, first_changeable(pacer, cpu_ns), cpu_ns);
+	return 0;
+}
+
+int kpn_pacer_settime(struct kpn_pacer *pacer, struct kpn_time t)
+{
+	u64 cpu_ns = cpu_now(pacer);
+
+	if (t.ns < 0)
+		return -KPN_EINVAL;
+	kpn_clock_settime(&pacer->clock, position_now(pacer, cpu_ns), t);
+	pacer->synchronised = pacer->running;
+	step(pacer, first_changeable(pacer, cpu_ns), cpu_ns);
+	return 0;
+}
+
+u32 kpn_pacer_lead_slots(const struct kpn_pacer *pacer)
+{
+	return pacer->lead_slots;
+}
+
+struct kpn_state kpn_pacer_state(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns);
+
+	return (struct kpn_state){
+		.synchronised = pacer->synchronised,
+		.head_valid = head.valid,
+		.clock_error_ps = (head.wire.upper_ps - head.wire.lower_ps) / 2,
+		.base = pacer->phase_locked ? pacer->align.base : 0,
+		.head_seq = pacer->ring.head_seq,
+		.tail_seq = pacer->ring.tail_seq,
+		.lock_seq = pacer->phase_locked ? pacer->align.lock_seq : 0,
+		.pending = pacer->pending,
+		.scaled_ppm = pacer->clock.scaled_ppm,
+	};
+}
+
+const struct kpn_stats *kpn_pacer_stats(const struct kpn_pacer *pacer)
+{
+	return &pacer->stats;
+}
+
+const struct kpn_clock *kpn_pacer_clock(const struct kpn_pacer *pacer)
+{
+	return &pacer->clock;
+}
+
+struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, u32 rate_change_ppb)
+{
+	/*
+	 * The strip is at most a slot wide, plus the lag of the index, a restart, and what the rates may differ by
+	 * over the longest time between polls.
+	 */
+	u64 lag_ps = 1000ull * (u64)(pacer->caps.index_to_wire_ns_max - (s64)pacer->caps.index_to_wire_ns_min) +
+		     pacer->poll_ns * 2 + 1000ull * pacer->caps.restart_ns_max;
+	u32 unalterable = pacer->caps.prefetch_slots_max + 4 + (u32)kpn_div_u64(lag_ps, pacer->slot_ps_min);
+
+	return kpn_align_bounds(&pacer->align, unalterable, pacer->gap_slots, rate_ppb, rate_change_ppb);
+}
