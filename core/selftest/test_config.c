@@ -355,7 +355,7 @@ static u32 field_position(const char *name)
 
 static bool has_problem(const struct kpn_config *config, const struct kpn_nic_caps *caps, const char *name)
 {
-	struct kpn_problem problems[PROBLEMS_MAX];
+	static struct kpn_problem problems[PROBLEMS_MAX]; /* too large for a kernel stack */
 	u32 count = kpn_config_validate(config, caps, problems, PROBLEMS_MAX);
 	u32 i;
 
@@ -431,7 +431,7 @@ static void test_vector(struct kpn_selftest *t, const struct vector *vector)
 /* Everything wrong at once: each field once, in order, however little room there is. */
 static void test_all_wrong(struct kpn_selftest *t)
 {
-	struct kpn_problem problems[PROBLEMS_MAX];
+	static struct kpn_problem problems[PROBLEMS_MAX]; /* too large for a kernel stack */
 	struct kpn_problem untouched;
 	struct kpn_config config;
 	u32 count;
@@ -466,7 +466,7 @@ static void test_all_wrong(struct kpn_selftest *t)
 static void test_random_configs(struct kpn_selftest *t)
 {
 	static const u64 rates[] = { 10000000, 1000000000, 2500000000ull, 100000000000ull, 999999999, 5 };
-	struct kpn_problem problems[PROBLEMS_MAX];
+	static struct kpn_problem problems[PROBLEMS_MAX]; /* too large for a kernel stack */
 	u64 seed = 0xc0f1;
 	u32 round;
 

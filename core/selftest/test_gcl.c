@@ -120,7 +120,9 @@ static const struct refusal refusals[] = {
 	/* a prime slot time has nothing in common with the cycle */
 	{ __LINE__, 0, 999983, 1, { { 1, 1 } }, 64, -KPN_ERANGE },
 	/* periods beyond 2^62 ps are out of range, not wrapped */
-	{ __LINE__, 0, 0xfffffffffffffc18ull, 1, { { 1, 1 } }, 64, -KPN_ERANGE },
+	{ __LINE__, 0, 4611686018427387000ull, 1, { { 1, 1 } }, 1, 0 },
+	{ __LINE__, 0, 4611686018427388000ull, 1, { { 1, 1 } }, 1, -KPN_ERANGE },
+	{ __LINE__, 0, 18446744073709551000ull, 1, { { 1, 1 } }, 1, -KPN_ERANGE },
 };
 
 static void test_refusal(struct kpn_selftest *t, const struct refusal *refusal)

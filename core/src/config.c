@@ -402,8 +402,8 @@ static void check_drift(struct check *check, bool allowed_ok)
 		now.max = min_u64(range.max, kpn_div_u64(config->trim_down_bytes * PPB, gap_wire_bytes));
 	}
 	require_narrowed(check, "drift_ppb_max", config->drift_ppb_max, range,
-			 "no crystals drift like this; state the bound of CPU against NIC clock from their data sheets", now,
-			 "trims cannot follow this drift; raise trim_down_bytes or reserve trimmable slots closer together");
+			 "no crystals drift like this; state the bound of CPU against NIC clock by their data sheets",
+			 now, "trims cannot follow this drift; raise trim_down_bytes or reserve more slots for them");
 }
 
 static void check_poll_overhead(struct check *check)

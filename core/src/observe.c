@@ -13,14 +13,14 @@ enum {
 };
 
 /*
- * Rates are renewed this often, by the first reading after that time. They are padded for the wander of two such
- * intervals (at 1 ppm/s: 16 ppb), so the cost of renewing is spread over many polls.
+ * Rates are renewed this often, by the first reading after that time, and padded for the wander until then (at
+ * 100 ppb/s: 0.8 ppb), so the cost of renewing is spread over many polls.
  */
 #define RENEW_NS 8000000ull
 /* A slope over less time than this says less than the stated drift. */
 #define SLOPE_NS_MIN 1000000ull
 #define SPAN_NS_MIN (2 * RENEW_NS)
-#define SPAN_NS_MAX 4000000000ull
+#define SPAN_NS_MAX 16000000000ull
 
 static u64 root_of(u64 square)
 {
@@ -91,6 +91,20 @@ static bool slope(s64 advance_ps, u64 age_ns, bool round_up, s64 *rate)
 }
 
 /*
+ * With a strip of width w, rates are known to 2 w / span + wander x span / 2; that is least at
+ * span = 2 sqrt(w / wander) = sqrt(4e18 / wander_ppb_per_s) x sqrt(w_ns) ns.
+ */
+static u64 best_span_ns(const struct kpn_strip *strip)
+{
+	u64 width_ns = kpn_div_u64(strip->upper_ps - strip->lower_ps, 1000) + 1;
+	u64 span_ns = strip->span_root * root_of(width_ns);
+
+	if (span_ns > SPAN_NS_MAX)
+		return SPAN_NS_MAX;
+	return span_ns > SPAN_NS_MIN ? span_ns : SPAN_NS_MIN;
+}
+
+/*
  * The wire's mean rate between the old anchor and now lies between two slopes; its rate now differs from the mean
  * by at most half the wander over that time.
  */
@@ -113,36 +127,25 @@ static bool renew_rates(struct kpn_strip *strip)
 			return false;
 	}
 	if (now_ns - strip->young.cpu_ns >= strip->span_ns) {
+		u64 best_ns = best_span_ns(strip);
+
 		strip->old = strip->young;
 		strip->young = (struct kpn_strip_anchor){ now_ns, strip->lower_ps, strip->upper_ps };
-		if (strip->span_ns < strip->span_ns_max)
-			strip->span_ns *= 2;
+		strip->span_ns = 2 * strip->span_ns < best_ns ? 2 * strip->span_ns : best_ns;
 	}
-	widen_rates(strip, wander_over(strip, 2 * RENEW_NS));
+	widen_rates(strip, wander_over(strip, RENEW_NS));
 	strip->rate_due_ns = now_ns + RENEW_NS;
 	return true;
 }
 
-void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max, u64 slot_ps)
+void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max)
 {
-	u64 span_ns;
-
 	memset(strip, 0, sizeof(*strip));
 	/* ppb to 2^48: 2^48 / 10^9 = 2^39 / 5^9; rounded up */
 	strip->drift = (s64)(kpn_div_u64((u64)drift_ppb_max << 39, 1953125) + 1);
 	/* ppb per s to 2^80 per ns: 2^80 / 10^18 = 2^62 / 5^18 = 1208925.8; rounded up */
 	strip->wander_per_ns = wander_ppb_per_s_max * 1208926ull;
-	/*
-	 * With a strip of width w, rates are known to 2 w / span + wander x span / 2, least at span = 2 sqrt(w / wander).
-	 * w is about a 32nd of a slot. sqrt(4e18 / wander_ppb x w_ns).
-	 */
-	span_ns = SPAN_NS_MAX;
-	if (wander_ppb_per_s_max)
-		span_ns = root_of(kpn_div_u64(4000000000000000000ull, wander_ppb_per_s_max)) *
-			  root_of(kpn_div_u64(slot_ps, 32000) + 1);
-	if (span_ns > SPAN_NS_MAX)
-		span_ns = SPAN_NS_MAX;
-	strip->span_ns_max = span_ns > SPAN_NS_MIN ? span_ns : SPAN_NS_MIN;
+	strip->span_root = root_of(kpn_div_u64(4000000000000000000ull, wander_ppb_per_s_max ? wander_ppb_per_s_max : 1));
 }
 
 void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 upper_ps)
@@ -167,7 +170,7 @@ bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lo
 	u64 bound;
 
 	KPN_ASSERT(dt_ns >= 0);
-	if (KPN_UNLIKELY(now_ns > strip->rate_due_ns + RENEW_NS))
+	if (KPN_UNLIKELY(now_ns > strip->rate_due_ns))
 		widen_rates(strip, wander_over(strip, now_ns - strip->rate_due_ns));
 	lower = carry_lower(strip, strip->lower_ps, dt_ns);
 	upper = carry_upper(strip, strip->upper_ps, dt_ns);
@@ -191,10 +194,10 @@ struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns)
 {
 	s64 dt_ns = (s64)(cpu_ns - strip->cpu_ns);
 
-	if (KPN_UNLIKELY(cpu_ns > strip->rate_due_ns + RENEW_NS)) {
+	if (KPN_UNLIKELY(cpu_ns >= strip->rate_due_ns)) {
 		struct kpn_strip late = *strip;
 
-		widen_rates(&late, wander_over(strip, cpu_ns - strip->rate_due_ns));
+		widen_rates(&late, wander_over(strip, cpu_ns + 1 - strip->rate_due_ns));
 		return (struct kpn_interval){ carry_lower(&late, late.lower_ps, dt_ns),
 					      carry_upper(&late, late.upper_ps, dt_ns + 1) };
 	}

@@ -118,7 +118,7 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 	pacer->gap_slots = config->trim == KPN_TRIM_RESERVED ? kpn_partition_gap_max(&pacer->partition) : 1;
 
 	kpn_clock_init(&pacer->clock, 0, (struct kpn_time){ start_time_ns, 0 });
-	kpn_strip_init(&pacer->strip, config->drift_ppb_max, config->wander_ppb_per_s_max, pacer->slot_ps);
+	kpn_strip_init(&pacer->strip, config->drift_ppb_max, config->wander_ppb_per_s_max);
 	kpn_align_init(&pacer->align, pacer->slot_ps, (u64)caps->start_quantum_bytes * pacer->byte_ps,
 		       (u64)config->trim_down_bytes * pacer->byte_ps, (u64)config->trim_up_bytes * pacer->byte_ps);
 	if (pacer->phase_locked)

@@ -30,7 +30,8 @@ struct kpn_strip_anchor {
  * @drift: stated bound on |rate|, x 2^48
  * @wander_per_ns: stated bound on the change of the rate per ns, x 2^80
  * @old, @young: anchors; rates come from @old
- * @span_ns: age at which @young replaces @old; doubles from start-up to @span_ns_max
+ * @span_ns: age at which @young replaces @old; doubles from start-up to what is best for the width
+ * @span_root: sqrt(4e18 / stated wander in ppb/s): what that depends on
  * @valid: false until the first reading
  */
 struct kpn_strip {
@@ -45,7 +46,7 @@ struct kpn_strip {
 	struct kpn_strip_anchor old;
 	struct kpn_strip_anchor young;
 	u64 span_ns;
-	u64 span_ns_max;
+	u64 span_root;
 	bool valid;
 };
 
@@ -59,9 +60,8 @@ struct kpn_interval {
  * kpn_strip_init() - state the bounds; the strip is invalid until kpn_strip_reset()
  * @drift_ppb_max: at most 1e6
  * @wander_ppb_per_s_max: at most 1e6
- * @slot_ps: expected coarseness of readings; sets how long anchors are kept
  */
-void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max, u64 slot_ps);
+void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max);
 
 /** kpn_strip_reset() - start anew: at @cpu_ns the wire is between the bounds; rates fall back to the stated drift */
 void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 upper_ps);
