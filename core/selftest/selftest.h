@@ -44,11 +44,15 @@ struct kpn_selftest {
 KPN_SELFTESTS(KPN_SELFTEST_DECLARE)
 #undef KPN_SELFTEST_DECLARE
 
-static inline bool kpn_expect_equal(struct kpn_selftest *t, const char *file, int line, const char *expression, s64 value,
-				    s64 expected)
+static inline bool kpn_expect_equal(struct kpn_selftest *t, const char *file, int line, const char *expression,
+				    s64 value, s64 expected)
 {
 	struct kpn_selftest_failure failure = {
-		.file = file, .line = line, .expression = expression, .value = value, .expected = expected,
+		.file = file,
+		.line = line,
+		.expression = expression,
+		.value = value,
+		.expected = expected,
 	};
 
 	if (value == expected) {
@@ -64,8 +68,11 @@ static inline bool kpn_expect_text(struct kpn_selftest *t, const char *file, int
 				   const char *text, const char *expected_text)
 {
 	struct kpn_selftest_failure failure = {
-		.file = file, .line = line, .expression = expression,
-		.text = text ? text : "(null)", .expected_text = expected_text,
+		.file = file,
+		.line = line,
+		.expression = expression,
+		.text = text ? text : "(null)",
+		.expected_text = expected_text,
 	};
 	size_t i = 0;
 

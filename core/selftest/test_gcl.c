@@ -35,43 +35,150 @@ struct vector {
 
 static const struct vector vectors[] = {
 	/* one gate state */
-	{ __LINE__, 0, 1000000, 1, { { 0xffff, 1000 } }, { { 1, 0xffff } }, { 0 } },
-	{ __LINE__, 12345, 1000000, 1, { { 0x0000, 1000 } }, { { 1, 0 } }, { 0 } },
-	{ __LINE__, 999, 7000, 1, { { 0x8001, 1 } }, { { 1, 0x8001 } }, { 0 } },
+	{
+		.line = __LINE__,
+		.slot_ps = 1000000,
+		.entry_count = 1,
+		.entries = { { 0xffff, 1000 } },
+		.runs = { { 1, 0xffff } },
+	},
+	{
+		.line = __LINE__,
+		.base_ns = 12345,
+		.slot_ps = 1000000,
+		.entry_count = 1,
+		.entries = { { 0x0000, 1000 } },
+		.runs = { { 1, 0 } },
+	},
+	{
+		.line = __LINE__,
+		.base_ns = 999,
+		.slot_ps = 7000,
+		.entry_count = 1,
+		.entries = { { 0x8001, 1 } },
+		.runs = { { 1, 0x8001 } },
+	},
 	/* a slot of several cycles is open only to classes that never close */
-	{ __LINE__, 0, 3000000, 2, { { 0x3, 400 }, { 0x1, 600 } }, { { 1, 0x1 } }, { 0, 1200000 } },
+	{
+		.line = __LINE__,
+		.slot_ps = 3000000,
+		.entry_count = 2,
+		.entries = { { 0x3, 400 }, { 0x1, 600 } },
+		.runs = { { 1, 0x1 } },
+		.lost_ps = { 0, 1200000 },
+	},
 	/* 1 ms in three parts, 2 us slots (230 B at 1 Gb/s) */
-	{ __LINE__, 0, 2000000, 3, { { 0x1, 300000 }, { 0x2, 300000 }, { 0x4, 400000 } },
-	  { { 150, 0x1 }, { 150, 0x2 }, { 200, 0x4 } }, { 0 } },
+	{
+		.line = __LINE__,
+		.slot_ps = 2000000,
+		.entry_count = 3,
+		.entries = { { 0x1, 300000 }, { 0x2, 300000 }, { 0x4, 400000 } },
+		.runs = { { 150, 0x1 }, { 150, 0x2 }, { 200, 0x4 } },
+	},
 	/* a base one slot late shifts all by one; so does one that is a thousand cycles older */
-	{ __LINE__, 2000, 2000000, 3, { { 0x1, 300000 }, { 0x2, 300000 }, { 0x4, 400000 } },
-	  { { 1, 0x4 }, { 150, 0x1 }, { 150, 0x2 }, { 199, 0x4 } }, { 0 } },
-	{ __LINE__, 1000002000, 2000000, 3, { { 0x1, 300000 }, { 0x2, 300000 }, { 0x4, 400000 } },
-	  { { 1, 0x4 }, { 150, 0x1 }, { 150, 0x2 }, { 199, 0x4 } }, { 0 } },
+	{
+		.line = __LINE__,
+		.base_ns = 2000,
+		.slot_ps = 2000000,
+		.entry_count = 3,
+		.entries = { { 0x1, 300000 }, { 0x2, 300000 }, { 0x4, 400000 } },
+		.runs = { { 1, 0x4 }, { 150, 0x1 }, { 150, 0x2 }, { 199, 0x4 } },
+	},
+	{
+		.line = __LINE__,
+		.base_ns = 1000002000,
+		.slot_ps = 2000000,
+		.entry_count = 3,
+		.entries = { { 0x1, 300000 }, { 0x2, 300000 }, { 0x4, 400000 } },
+		.runs = { { 1, 0x4 }, { 150, 0x1 }, { 150, 0x2 }, { 199, 0x4 } },
+	},
 	/* a base half a slot late: boundary slots belong to nobody, each class loses a slot time */
-	{ __LINE__, 5000, 10000000, 2, { { 0x1, 40000 }, { 0x2, 60000 } },
-	  { { 1, 0 }, { 3, 0x1 }, { 1, 0 }, { 5, 0x2 } }, { 10000000, 10000000 } },
+	{
+		.line = __LINE__,
+		.base_ns = 5000,
+		.slot_ps = 10000000,
+		.entry_count = 2,
+		.entries = { { 0x1, 40000 }, { 0x2, 60000 } },
+		.runs = { { 1, 0 }, { 3, 0x1 }, { 1, 0 }, { 5, 0x2 } },
+		.lost_ps = { 10000000, 10000000 },
+	},
 	/* a boundary 1 ns before the end of a slot costs the slot; at its end it does not */
-	{ __LINE__, 0, 10000000, 2, { { 0x1, 19999 }, { 0x2, 10001 } }, { { 1, 0x1 }, { 1, 0 }, { 1, 0x2 } }, { 9999000, 1000 } },
-	{ __LINE__, 0, 10000000, 2, { { 0x1, 20000 }, { 0x2, 10000 } }, { { 2, 0x1 }, { 1, 0x2 } }, { 0 } },
+	{
+		.line = __LINE__,
+		.slot_ps = 10000000,
+		.entry_count = 2,
+		.entries = { { 0x1, 19999 }, { 0x2, 10001 } },
+		.runs = { { 1, 0x1 }, { 1, 0 }, { 1, 0x2 } },
+		.lost_ps = { 9999000, 1000 },
+	},
+	{
+		.line = __LINE__,
+		.slot_ps = 10000000,
+		.entry_count = 2,
+		.entries = { { 0x1, 20000 }, { 0x2, 10000 } },
+		.runs = { { 2, 0x1 }, { 1, 0x2 } },
+	},
 	/* overlapping gates: class 0 stays open across the boundary inside the slot */
-	{ __LINE__, 0, 10000000, 2, { { 0x3, 5000 }, { 0x1, 15000 } }, { { 2, 0x1 } }, { 0, 5000000 } },
+	{
+		.line = __LINE__,
+		.slot_ps = 10000000,
+		.entry_count = 2,
+		.entries = { { 0x3, 5000 }, { 0x1, 15000 } },
+		.runs = { { 2, 0x1 } },
+		.lost_ps = { 0, 5000000 },
+	},
 	/* open over the end of the cycle */
-	{ __LINE__, 0, 10000000, 3, { { 0x1, 5000 }, { 0x2, 20000 }, { 0x1, 5000 } },
-	  { { 1, 0 }, { 1, 0x2 }, { 1, 0 } }, { 10000000, 10000000 } },
+	{
+		.line = __LINE__,
+		.slot_ps = 10000000,
+		.entry_count = 3,
+		.entries = { { 0x1, 5000 }, { 0x2, 20000 }, { 0x1, 5000 } },
+		.runs = { { 1, 0 }, { 1, 0x2 }, { 1, 0 } },
+		.lost_ps = { 10000000, 10000000 },
+	},
 	/* slot times that do not divide the cycle: 1.5 slots a cycle, and 268.8 ns (64 B at 2.5 Gb/s) in 168 cycles */
-	{ __LINE__, 0, 2000000, 2, { { 0x1, 2000 }, { 0x2, 1000 } }, { { 1, 0x1 }, { 1, 0 }, { 1, 0 } }, { 2000000, 2000000 } },
-	{ __LINE__, 7, 268800, 1, { { 0x1, 1000 } }, { { 625, 0x1 } }, { 0 } },
+	{
+		.line = __LINE__,
+		.slot_ps = 2000000,
+		.entry_count = 2,
+		.entries = { { 0x1, 2000 }, { 0x2, 1000 } },
+		.runs = { { 1, 0x1 }, { 1, 0 }, { 1, 0 } },
+		.lost_ps = { 2000000, 2000000 },
+	},
+	{
+		.line = __LINE__,
+		.base_ns = 7,
+		.slot_ps = 268800,
+		.entry_count = 1,
+		.entries = { { 0x1, 1000 } },
+		.runs = { { 625, 0x1 } },
+	},
 	/* bases far away: 2^62 = 3 x 1537228672809129301 + 1, and 2^63 - 1 = 7 x 1317624576693539401 */
-	{ __LINE__, 0x4000000000000000ll, 1000, 2, { { 0x1, 1 }, { 0x2, 2 } }, { { 1, 0x2 }, { 1, 0x1 }, { 1, 0x2 } }, { 0 } },
-	{ __LINE__, 0x7fffffffffffffffll, 1000, 2, { { 0x1, 3 }, { 0x2, 4 } }, { { 3, 0x1 }, { 4, 0x2 } }, { 0 } },
+	{
+		.line = __LINE__,
+		.base_ns = 0x4000000000000000ll,
+		.slot_ps = 1000,
+		.entry_count = 2,
+		.entries = { { 0x1, 1 }, { 0x2, 2 } },
+		.runs = { { 1, 0x2 }, { 1, 0x1 }, { 1, 0x2 } },
+	},
+	{
+		.line = __LINE__,
+		.base_ns = 0x7fffffffffffffffll,
+		.slot_ps = 1000,
+		.entry_count = 2,
+		.entries = { { 0x1, 3 }, { 0x2, 4 } },
+		.runs = { { 3, 0x1 }, { 4, 0x2 } },
+	},
 };
 
 static void test_vector(struct kpn_selftest *t, const struct vector *vector)
 {
 	static u16 allowed[MASKS_MAX];
 	struct kpn_gcl gcl = {
-		.base_ns = vector->base_ns, .entry_count = vector->entry_count, .entries = vector->entries,
+		.base_ns = vector->base_ns,
+		.entry_count = vector->entry_count,
+		.entries = vector->entries,
 	};
 	struct kpn_gcl_report report;
 	u32 slots = 0;
@@ -129,7 +236,9 @@ static void test_refusal(struct kpn_selftest *t, const struct refusal *refusal)
 {
 	u16 allowed[65];
 	struct kpn_gcl gcl = {
-		.base_ns = refusal->base_ns, .entry_count = refusal->entry_count, .entries = refusal->entries,
+		.base_ns = refusal->base_ns,
+		.entry_count = refusal->entry_count,
+		.entries = refusal->entries,
 	};
 	u32 i;
 
@@ -161,7 +270,8 @@ static void test_longest_list(struct kpn_selftest *t)
 			KPN_EXPECT_EQ(t, report.lost_ps[i], 0);
 	}
 	gcl.entry_count++;
-	KPN_EXPECT_EQ(t, kpn_gcl_compile(&gcl, 0xffffffffull * 1000, allowed, KPN_COUNT_OF(allowed), NULL), -KPN_EINVAL);
+	KPN_EXPECT_EQ(t, kpn_gcl_compile(&gcl, 0xffffffffull * 1000, allowed, KPN_COUNT_OF(allowed), NULL),
+		      -KPN_EINVAL);
 }
 
 /* struct sampled - gates at every grid instant of one cycle, whose first one is network time 0 */
@@ -181,7 +291,8 @@ static void sample_list(struct sampled *sampled, const struct kpn_gcl *gcl, u32 
 		sampled->cycle_grids += gcl->entries[i].interval_ns * (1000 / GRID_PS);
 	for (i = 0; i < gcl->entry_count; i++) {
 		for (k = 0; k < gcl->entries[i].interval_ns * (1000 / GRID_PS); k++, at++)
-			sampled->gates[(at + base_ns * (1000 / GRID_PS)) % sampled->cycle_grids] = gcl->entries[i].gates;
+			sampled->gates[(at + base_ns * (1000 / GRID_PS)) % sampled->cycle_grids] =
+				gcl->entries[i].gates;
 	}
 }
 

@@ -21,11 +21,11 @@ static const struct index_vector index_vectors[] = {
 	{ __LINE__, 32, 0xffffffffffffffffull, 31 },
 	{ __LINE__, 100, 99, 99 },
 	{ __LINE__, 100, 100, 0 },
-	{ __LINE__, 100, 0x100000000ull, 96 },                    /* 2^32 = 42949672 x 100 + 96 */
-	{ __LINE__, 100, 0xffffffffffffffffull, 15 },             /* 2^64 - 1 = ...51615 */
+	{ __LINE__, 100, 0x100000000ull, 96 },        /* 2^32 = 42949672 x 100 + 96 */
+	{ __LINE__, 100, 0xffffffffffffffffull, 15 }, /* 2^64 - 1 = ...51615 */
 	{ __LINE__, 1000, 1234567890123456789ull, 789 },
 	{ __LINE__, 65536, 0x123456789abcdef0ull, 0xdef0 },
-	{ __LINE__, 65535, 0xffffffffffffffffull, 0 },            /* 65535 divides 2^64 - 1 */
+	{ __LINE__, 65535, 0xffffffffffffffffull, 0 }, /* 65535 divides 2^64 - 1 */
 	{ __LINE__, 65535, 0xfffffffffffffffeull, 65534 },
 };
 
@@ -78,7 +78,8 @@ static void test_random_tables(struct kpn_selftest *t)
 
 	for (round = 0; round < RANDOM_TABLES; round++) {
 		struct kpn_partition partition = {
-			.allowed = allowed, .slots = 1 + kpn_random_below(&seed, TABLE_SLOTS_MAX),
+			.allowed = allowed,
+			.slots = 1 + kpn_random_below(&seed, TABLE_SLOTS_MAX),
 		};
 		u32 reserved_one_in = 1 + kpn_random_below(&seed, 12);
 		u64 net_slot = kpn_random(&seed) >> kpn_random_below(&seed, 64);

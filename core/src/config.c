@@ -211,7 +211,11 @@ static void refuse(struct check *check, const char *field, u64 value, struct lim
 {
 	if (check->count < check->room) {
 		check->problems[check->count] = (struct kpn_problem){
-			.field = field, .value = value, .min = range.min, .max = range.max, .reason = reason,
+			.field = field,
+			.value = value,
+			.min = range.min,
+			.max = range.max,
+			.reason = reason,
 		};
 	}
 	check->count++;
@@ -454,7 +458,10 @@ static void check_placeholder(struct check *check)
 static void check_classes(struct check *check)
 {
 	/* fields are named in full, so that sixteen equal mistakes can be told apart */
-#define CLASS_FIELDS(tc) { "classes[" #tc "].late", "classes[" #tc "].rounding" }
+#define CLASS_FIELDS(tc)                                             \
+	{                                                            \
+		"classes[" #tc "].late", "classes[" #tc "].rounding" \
+	}
 	static const char *const fields[KPN_CLASS_COUNT][2] = {
 		CLASS_FIELDS(0),  CLASS_FIELDS(1),  CLASS_FIELDS(2),  CLASS_FIELDS(3),
 		CLASS_FIELDS(4),  CLASS_FIELDS(5),  CLASS_FIELDS(6),  CLASS_FIELDS(7),

@@ -32,24 +32,27 @@ size_t kpn_pacer_bytes(const struct kpn_config *config)
 }
 
 /*
- * The poll period of A25: one batch of wire time, less the worst-case poll. Where less than a batch is left
- * in hand (depth = batch) the wire would run dry first: one slot for the one in flight and the restart are kept free.
+ * The poll period (A25, A26): one batch of wire time less the worst-case poll; paper mode stops there. Otherwise, where
+ * less than a batch would be left in hand (depth near batch), the wire must not run dry before the doorbell: the
+ * slot in flight and a restart are kept free as well.
  */
 static void plan_polls(struct kpn_pacer *pacer)
 {
 	const struct kpn_config *config = &pacer->config;
-	u64 slot_ns = kpn_div_u64(pacer->slot_ps, 1000);
-	u64 batch_ns = kpn_div_u64(config->batch_slots * pacer->slot_ps, 1000);
-	u64 depth_ns = config->depth_slots > 1 ? kpn_div_u64((config->depth_slots - 1) * pacer->slot_ps_min, 1000) : 0;
-	u64 spent_ns = pacer->caps.restart_ns_max + config->poll_overhead_ns;
+	u64 poll_ns = kpn_div_u64(config->batch_slots * pacer->slot_ps, 1000);
+	u64 spent_ns = config->poll_overhead_ns;
 
-	depth_ns = depth_ns > spent_ns ? depth_ns - spent_ns : 0;
-	batch_ns = batch_ns > config->poll_overhead_ns ? batch_ns - config->poll_overhead_ns : 0;
-	pacer->poll_ns = batch_ns < depth_ns ? batch_ns : depth_ns;
-	if (pacer->poll_ns < POLL_NS_MIN)
-		pacer->poll_ns = POLL_NS_MIN;
+	if (pacer->phase_locked) {
+		u64 depth_ns = kpn_div_u64((config->depth_slots - 1) * pacer->slot_ps_min, 1000);
+
+		if (depth_ns < poll_ns + pacer->caps.restart_ns_max) {
+			poll_ns = depth_ns;
+			spent_ns += pacer->caps.restart_ns_max;
+		}
+	}
+	pacer->poll_ns = poll_ns > spent_ns + POLL_NS_MIN ? poll_ns - spent_ns : POLL_NS_MIN;
 	/* One slot of dither gives every phase against the index; never more than half the interval. */
-	pacer->dither_ns = config->dither ? slot_ns : 0;
+	pacer->dither_ns = config->dither ? kpn_div_u64(pacer->slot_ps, 1000) : 0;
 	if (pacer->dither_ns > pacer->poll_ns / 2)
 		pacer->dither_ns = pacer->poll_ns / 2;
 }
