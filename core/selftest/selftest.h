@@ -16,7 +16,11 @@
 	X(partition)     \
 	X(gcl)           \
 	X(prebuffer)     \
-	X(stats)
+	X(stats)         \
+	X(clock)         \
+	X(ring)          \
+	X(align)         \
+	X(observe)
 
 /** struct kpn_selftest_failure - one expectation that was not met; texts are NULL where numbers were compared */
 struct kpn_selftest_failure {
@@ -111,6 +115,15 @@ static inline u64 kpn_random(u64 *state)
 static inline u32 kpn_random_below(u64 *state, u32 limit)
 {
 	return (u32)(kpn_random(state) >> 32) % limit;
+}
+
+/** kpn_random_bits() - number below 2^n for a random n from 1 to @bits_max <= 64: small and large ones equally often */
+static inline u64 kpn_random_bits(u64 *state, u32 bits_max)
+{
+	/* two statements: the order of calls within one expression is the compiler's choice */
+	u32 unused_bits = 64 - bits_max + kpn_random_below(state, bits_max);
+
+	return kpn_random(state) >> unused_bits;
 }
 
 #endif

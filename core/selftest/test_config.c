@@ -169,12 +169,13 @@ static const struct vector vectors[] = {
 	REFUSED(LOCKED, "trim_down_bytes", 18, 4, 1164, CAPS(start_quantum_bytes, 4), SET(trim_down_bytes, 18)),
 	VALID(PAPER, SET(trim_down_bytes, 0), SET(trim_up_bytes, 0xffffffffu)),
 
-	VALID(LOCKED, SET(trim_up_bytes, 0)),
+	VALID(LOCKED, SET(trim_up_bytes, 1), SET(drift_ppb_max, 100)),
+	REFUSED(LOCKED, "trim_up_bytes", 0, 1, 306, SET(trim_up_bytes, 0)),
 	VALID(LOCKED, SET(trim_up_bytes, 306)),
-	REFUSED(LOCKED, "trim_up_bytes", 307, 0, 306, SET(trim_up_bytes, 307)),
-	REFUSED(LOCKED, "trim_up_bytes", 0xffffffffu, 0, 306, SET(trim_up_bytes, 0xffffffffu)),
-	REFUSED(LOCKED, "trim_up_bytes", 16, 0, 0, CAPS(frame_bytes_max, 1230)),
-	REFUSED(LOCKED, "trim_up_bytes", 6, 0, 304, CAPS(start_quantum_bytes, 4), SET(trim_up_bytes, 6)),
+	REFUSED(LOCKED, "trim_up_bytes", 307, 1, 306, SET(trim_up_bytes, 307)),
+	REFUSED(LOCKED, "trim_up_bytes", 0xffffffffu, 1, 306, SET(trim_up_bytes, 0xffffffffu)),
+	REFUSED(LOCKED, "slot_bytes", 1230, 65, 1229, CAPS(frame_bytes_max, 1230)),
+	REFUSED(LOCKED, "trim_up_bytes", 6, 4, 304, CAPS(start_quantum_bytes, 4), SET(trim_up_bytes, 6)),
 
 	VALID(LOCKED, SET(prebuffer_frames, 0)),
 	VALID(LOCKED, SET(prebuffer_frames, 65536)),
@@ -303,14 +304,14 @@ static void put(void *object, u32 offset, u32 bytes, u64 value)
 
 /* struct field - where a named field is; in the order in which problems are to be listed */
 struct field {
-	const char *name;
 	u16 offset;
 	u16 bytes;
+	const char *name;
 };
 
-#define FIELD(member)                                                                                            \
-	{                                                                                                        \
-#member, (u16)offsetof(struct kpn_config, member), (u16)sizeof(((struct kpn_config *)0)->member) \
+#define FIELD(member)                                                                                             \
+	{                                                                                                         \
+		(u16) offsetof(struct kpn_config, member), (u16)sizeof(((struct kpn_config *)0)->member), #member \
 	}
 #define CLASS_FIELDS(tc) FIELD(classes[tc].late), FIELD(classes[tc].rounding)
 
@@ -319,7 +320,7 @@ static const struct field fields[] = {
 	FIELD(slot_bytes),
 	FIELD(ring_slots),
 	FIELD(partition_slots),
-	{ "allowed", 0, 0 },
+	{ 0, 0, "allowed" },
 	FIELD(batch_slots),
 	FIELD(depth_slots),
 	FIELD(trim_down_bytes),
@@ -497,8 +498,7 @@ static void test_random_configs(struct kpn_selftest *t)
 		for (i = 0; i < 4; i++) {
 			const struct field *field = &fields[kpn_random_below(&seed, 18)];
 
-			put(&config, field->offset, field->bytes,
-			    kpn_random(&seed) >> (20 + kpn_random_below(&seed, 44)));
+			put(&config, field->offset, field->bytes, kpn_random_bits(&seed, 44));
 		}
 		config.rate_bps = rates[kpn_random_below(&seed, KPN_COUNT_OF(rates))];
 		config.slot_bytes = 60 + kpn_random_below(&seed, 1500);

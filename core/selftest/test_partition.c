@@ -82,7 +82,7 @@ static void test_random_tables(struct kpn_selftest *t)
 			.slots = 1 + kpn_random_below(&seed, TABLE_SLOTS_MAX),
 		};
 		u32 reserved_one_in = 1 + kpn_random_below(&seed, 12);
-		u64 net_slot = kpn_random(&seed) >> kpn_random_below(&seed, 64);
+		u64 net_slot = kpn_random_bits(&seed, 64);
 		u32 index = kpn_partition_index(&partition, net_slot);
 		u32 i;
 

@@ -189,7 +189,7 @@ void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *c
 /*
  * struct check - one validation under way
  * @paper, @locked: the mode; both false if it is wrong itself, @locked also if the trim policy is
- * @slot_ok ... @trim_down_ok: fields found right so far, for the rules that rest on them
+ * @slot_ok ... @trims_ok: fields found right so far, for the rules that rest on them
  * @slot_ps: slot time, 0 if rate or slot length are wrong
  */
 struct check {
@@ -203,7 +203,7 @@ struct check {
 	bool slot_ok;
 	bool ring_ok;
 	bool batch_ok;
-	bool trim_down_ok;
+	bool trims_ok;
 	u64 slot_ps;
 };
 
@@ -265,12 +265,14 @@ static bool check_slot(struct check *check)
 	};
 	struct limits now = range;
 
-	if (check->locked)
+	if (check->locked) {
 		now.min = max_u64(range.min, (u64)trimmed_bytes_min(check->config->trim, caps) + quantum_bytes(caps));
+		now.max = min_u64(range.max, caps->frame_bytes_max - min_u64(caps->frame_bytes_max, quantum_bytes(caps)));
+	}
 	return require_narrowed(
 		check, "slot_bytes", slot_bytes, range,
 		"a slot holds one frame the backend sends unpadded; choose such a length, FCS included", now,
-		"a slot this short cannot be trimmed; lengthen it, trim reserved slots only or use paper mode");
+		"a slot of this length cannot be trimmed both ways; change it, trim reserved slots only or use paper mode");
 }
 
 static bool check_ring(struct check *check)
@@ -370,17 +372,17 @@ static void check_trims(struct check *check)
 	const struct kpn_config *config = check->config;
 	u32 quantum = quantum_bytes(check->caps);
 	struct limits down = { .min = quantum };
-	struct limits up = { .min = 0 };
+	struct limits up = { .min = quantum };
 
 	if (!check->locked || !check->slot_ok)
 		return;
 	down.max = multiple_below(config->slot_bytes - trimmed_bytes_min(config->trim, check->caps), quantum);
 	up.max = multiple_below(check->caps->frame_bytes_max - config->slot_bytes, quantum);
-	check->trim_down_ok = check_trim_range(
+	check->trims_ok = check_trim_range(
 		check, "trim_down_bytes", config->trim_down_bytes, down,
 		"a trim is at least one quantum and leaves a slot that can be sent; change it or slot_bytes");
-	check_trim_range(check, "trim_up_bytes", config->trim_up_bytes, up,
-			 "a lengthened slot would exceed the backend's longest frame; reduce the trim or slot_bytes");
+	check->trims_ok &= check_trim_range(check, "trim_up_bytes", config->trim_up_bytes, up,
+			 "a trim is at least one quantum and within the backend's longest frame; change it or slot_bytes");
 }
 
 static void check_tolerance(struct check *check)
@@ -399,15 +401,15 @@ static void check_drift(struct check *check, bool allowed_ok)
 	struct limits range = { 1, DRIFT_PPB_MAX };
 	struct limits now = range;
 
-	if (check->locked && check->slot_ok && check->trim_down_ok && allowed_ok) {
+	if (check->locked && check->slot_ok && check->trims_ok && allowed_ok) {
 		/* until the next trim the grid drifts away by drift x gap x slot length, which that trim must undo */
 		u64 gap_wire_bytes = (u64)kpn_wire_bytes(config->slot_bytes) * trim_gap_slots(config);
 
-		now.max = min_u64(range.max, kpn_div_u64(config->trim_down_bytes * PPB, gap_wire_bytes));
+		now.max = min_u64(range.max, kpn_div_u64(min_u64(config->trim_down_bytes, config->trim_up_bytes) * PPB, gap_wire_bytes));
 	}
 	require_narrowed(check, "drift_ppb_max", config->drift_ppb_max, range,
 			 "no crystals drift like this; state the bound of CPU against NIC clock by their data sheets",
-			 now, "trims cannot follow this drift; raise trim_down_bytes or reserve more slots for them");
+			 now, "trims cannot follow this drift; raise both trim ranges or reserve more slots for them");
 }
 
 static void check_poll_overhead(struct check *check)

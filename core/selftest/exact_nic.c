@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The exact ring NIC of the vector tests; see exact_nic.h. */
+#include "exact_nic.h"
+
+#include "keepon/wire.h"
+
+enum { TAGS = 16 };
+
+static u8 payload[TAGS][EXACT_BUFFER_BYTES];
+
+/* CPU time a piece of the wire takes when the wire is faster by ppb. */
+static u64 cpu_ps(const struct exact_nic *nic, u64 wire_ps)
+{
+	u64 rate = (u64)(1000000000 + (s64)nic->ppb);
+
+	return kpn_div_u64(wire_ps * 1000000000 + rate - 1, rate);
+}
+
+static u32 desc_of(const struct exact_nic *nic, u64 seq)
+{
+	return (u32)(seq - kpn_div_u64(seq, nic->config.ring_slots) * nic->config.ring_slots);
+}
+
+static u64 slot_wire_ps(const struct exact_nic *nic, u64 seq)
+{
+	return (u64)kpn_wire_bytes(nic->length_bytes[desc_of(nic, seq)]) * nic->byte_ps;
+}
+
+/* The slot at the head starts: what lies in its buffer now is what everyone receives. */
+static void latch(struct exact_nic *nic)
+{
+	u32 desc = desc_of(nic, nic->head_seq);
+	u32 data_bytes = nic->data_bytes[desc];
+	struct exact_sent *sent;
+	u32 i;
+
+	if (!data_bytes || nic->log_count == EXACT_LOG_MAX)
+		return;
+	sent = &nic->log[nic->log_count++];
+	*sent = (struct exact_sent){
+		.seq = nic->head_seq,
+		.start_ps = nic->head_start_ps,
+		.frame_bytes = nic->length_bytes[desc],
+		.tag = nic->buffers[desc][0],
+		.intact = true,
+	};
+	for (i = 0; i < sent->frame_bytes - KPN_FCS_BYTES; i++)
+		sent->intact = sent->intact && nic->buffers[desc][i] == (i < data_bytes ? sent->tag : 0);
+}
+
+/* Bring the wire up to the CPU time. */
+static void catch_up(struct exact_nic *nic)
+{
+	u64 now_ps = nic->now_ns * 1000;
+
+	while (!nic->idle) {
+		u64 wire_ps = slot_wire_ps(nic, nic->head_seq);
+		u64 end_ps = nic->head_start_ps + cpu_ps(nic, wire_ps);
+
+		if (end_ps > now_ps)
+			return;
+		nic->head_seq++;
+		nic->head_wire_ps += wire_ps;
+		nic->head_start_ps = end_ps;
+		nic->idle = nic->head_seq == nic->tail_seq;
+		if (!nic->idle)
+			latch(nic);
+	}
+}
+
+u64 exact_nic_position(const struct exact_nic *nic)
+{
+	u64 into_ps = nic->now_ns * 1000 - nic->head_start_ps;
+
+	if (nic->idle || nic->now_ns * 1000 < nic->head_start_ps)
+		return nic->head_wire_ps;
+	return nic->head_wire_ps + kpn_div_u64(into_ps * (u64)(1000000000 + (s64)nic->ppb), 1000000000);
+}
+
+/* Slots from the one on the wire to the last that may have been fetched are out of reach. */
+static void check_store(struct exact_nic *nic, u32 desc_idx)
+{
+	u64 seq;
+
+	catch_up(nic);
+	for (seq = nic->head_seq; seq != nic->tail_seq && seq - nic->head_seq <= nic->caps.prefetch_slots_max; seq++)
+		nic->unsafe_writes += desc_of(nic, seq) == desc_idx;
+}
+
+static u64 op_cpu_ns(void *context)
+{
+	const struct exact_nic *nic = context;
+
+	return nic->now_ns;
+}
+
+static u32 op_read_index(void *context)
+{
+	struct exact_nic *nic = context;
+	u32 index;
+
+	nic->index_reads++;
+	exact_nic_go(nic, nic->read_ns / 2);
+	index = (u32)nic->head_seq + nic->index_lie;
+	if (nic->caps.index_modulus)
+		index %= nic->caps.index_modulus;
+	exact_nic_go(nic, nic->read_ns - nic->read_ns / 2);
+	return index;
+}
+
+static void *op_buffer(void *context, u32 desc_idx)
+{
+	struct exact_nic *nic = context;
+
+	return nic->buffers[desc_idx];
+}
+
+static void op_commit(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
+{
+	struct exact_nic *nic = context;
+
+	check_store(nic, desc_idx);
+	nic->commits++;
+	nic->length_bytes[desc_idx] = frame_bytes;
+	nic->data_bytes[desc_idx] = data_bytes;
+}
+
+static void op_restore(void *context, u32 desc_idx, u32 frame_bytes)
+{
+	struct exact_nic *nic = context;
+
+	check_store(nic, desc_idx);
+	nic->restores++;
+	nic->length_bytes[desc_idx] = frame_bytes;
+	nic->data_bytes[desc_idx] = 0;
+}
+
+static void op_set_length(void *context, u32 desc_idx, u32 frame_bytes)
+{
+	struct exact_nic *nic = context;
+
+	check_store(nic, desc_idx);
+	nic->length_bytes[desc_idx] = frame_bytes;
+}
+
+static void op_rearm(void *context, u32 first_idx, u32 count)
+{
+	struct exact_nic *nic = context;
+
+	(void)first_idx;
+	nic->rearmed += count;
+}
+
+static void op_doorbell(void *context, u32 tail_idx, u64 tail_seq)
+{
+	struct exact_nic *nic = context;
+
+	catch_up(nic);
+	nic->doorbells++;
+	if (tail_idx != desc_of(nic, tail_seq) || tail_seq < nic->tail_seq)
+		nic->unsafe_writes++;
+	nic->tail_seq = tail_seq;
+	if (!nic->idle || nic->tail_seq == nic->head_seq)
+		return;
+	nic->idle = false;
+	nic->idle_starts++;
+	nic->head_start_ps = (nic->now_ns + nic->caps.restart_ns_min) * 1000;
+	latch(nic);
+}
+
+static void on_outcome(void *context, struct kpn_frame *frame, enum kpn_verdict verdict, struct kpn_time start)
+{
+	struct exact_nic *nic = context;
+
+	nic->outcomes[verdict]++;
+	nic->last_outcome = frame;
+	nic->last_start = start;
+}
+
+static void on_event(void *context, enum kpn_event event)
+{
+	struct exact_nic *nic = context;
+
+	nic->events[event]++;
+}
+
+void exact_nic_prepare(struct exact_nic *nic)
+{
+	memset(nic, 0, sizeof(*nic));
+	nic->idle = true;
+	nic->now_ns = 1000000;
+	nic->read_ns = 200;
+	nic->caps = (struct kpn_nic_caps){
+		.ring_slots_min = 8,
+		.ring_slots_max = EXACT_RING_SLOTS_MAX,
+		.ring_slots_multiple = 1,
+		.reserved_slots = 1,
+		.prefetch_slots_max = 1,
+		.restart_ns_min = 500,
+		.restart_ns_max = 1500,
+		.start_quantum_bytes = 1,
+		.placeholder_bytes_min = 64,
+		.frame_bytes_max = 1522,
+		.placeholder_kinds = 1u << KPN_PLACEHOLDER_BAD_FCS,
+		.index_counts_done = true,
+		.desc_persistent = true,
+	};
+	kpn_config_defaults(&nic->config, &nic->caps, 1000000000, 1230);
+	nic->config.ring_slots = 64;
+	nic->config.batch_slots = 4;
+	nic->config.depth_slots = 16;
+	nic->config.prebuffer_frames = 8;
+}
+
+void exact_nic_paper(struct exact_nic *nic, u32 ring_slots, u32 batch_slots)
+{
+	static u16 masks[EXACT_RING_SLOTS_MAX];
+	u32 i;
+
+	exact_nic_prepare(nic);
+	for (i = 0; i < EXACT_RING_SLOTS_MAX; i++)
+		masks[i] = 0xffff;
+	nic->caps.prefetch_slots_max = 0;
+	nic->config.mode = KPN_MODE_PAPER;
+	nic->config.clock_read = KPN_CLOCK_COUNTER;
+	nic->config.ring_slots = ring_slots;
+	nic->config.partition_slots = ring_slots;
+	nic->config.allowed = masks;
+	nic->config.batch_slots = batch_slots;
+	nic->config.depth_slots = batch_slots;
+	nic->config.prebuffer_frames = 0;
+	for (i = 0; i < KPN_CLASS_COUNT; i++)
+		nic->config.classes[i].rounding = KPN_ROUND_FLOOR;
+}
+
+bool exact_nic_start(struct exact_nic *nic, s64 start_ns)
+{
+	static const struct kpn_nic_ops nic_ops = {
+		.cpu_ns = op_cpu_ns,
+		.read_index = op_read_index,
+		.buffer = op_buffer,
+		.commit = op_commit,
+		.restore = op_restore,
+		.set_length = op_set_length,
+		.rearm = op_rearm,
+		.doorbell = op_doorbell,
+	};
+	static const struct kpn_pacer_ops pacer_ops = { .outcome = on_outcome, .event = on_event };
+
+	if (kpn_config_validate(&nic->config, &nic->caps, NULL, 0) ||
+	    kpn_pacer_bytes(&nic->config) > sizeof(nic->memory))
+		return false;
+	nic->byte_ps = kpn_byte_time_ps(nic->config.rate_bps);
+	nic->pacer = kpn_pacer_init(nic->memory, &nic->config, &nic->caps, &nic_ops, nic, &pacer_ops, nic, start_ns);
+	if (!nic->pacer)
+		return false;
+	kpn_pacer_start(nic->pacer);
+	return true;
+}
+
+void exact_nic_go(struct exact_nic *nic, u64 ns)
+{
+	nic->now_ns += ns;
+	catch_up(nic);
+}
+
+void exact_nic_poll(struct exact_nic *nic, u64 ns)
+{
+	exact_nic_go(nic, ns);
+	kpn_pacer_poll(nic->pacer);
+}
+
+void exact_nic_run(struct exact_nic *nic, u64 ns)
+{
+	u64 end_ns = nic->now_ns + ns;
+
+	while (nic->now_ns < end_ns)
+		exact_nic_poll(nic, kpn_pacer_poll_interval_ns(nic->pacer));
+}
+
+struct kpn_frame exact_frame(u8 tag, u16 frame_bytes, u8 tc, s64 txtime_ns)
+{
+	struct kpn_frame frame = {
+		.data = payload[tag % TAGS],
+		.frame_bytes = frame_bytes,
+		.tc = tc,
+		.flags = txtime_ns < 0 ? 0 : KPN_FRAME_TXTIME,
+		.txtime_ns = txtime_ns < 0 ? 0 : txtime_ns,
+	};
+
+	memset(payload[tag % TAGS], tag, sizeof(payload[0]));
+	return frame;
+}

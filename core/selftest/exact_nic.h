@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * A ring NIC for vector tests: exact to the picosecond, no FIFO, no lag, done index. It sends what lies in the
+ * buffers when a slot starts, counts every call, and notices each store into a slot it has fetched already.
+ * Rates, faults and times are set by the test; random NICs are the affair of other tests.
+ */
+#ifndef KPN_SELFTEST_EXACT_NIC_H
+#define KPN_SELFTEST_EXACT_NIC_H
+
+#include "keepon/pacer.h"
+
+#include "selftest.h"
+
+enum {
+	EXACT_RING_SLOTS_MAX = 256,
+	EXACT_BUFFER_BYTES = 1600,
+	EXACT_LOG_MAX = 512,
+	EXACT_MEMORY_BYTES = 1 << 17,
+};
+
+/**
+ * struct exact_sent - a real frame on the wire
+ * @seq: slot; @start_ps: CPU time of the slot's start
+ * @tag: first byte of the frame
+ * @intact: every byte of the data is the tag (the tests send such frames), every byte after it zero
+ */
+struct exact_sent {
+	u64 seq;
+	u64 start_ps;
+	u32 frame_bytes;
+	u8 tag;
+	bool intact;
+};
+
+/**
+ * struct exact_nic - NIC, wire and what the caller of a pacer would keep
+ * @now_ns: CPU time; the tests move it
+ * @read_ns: duration of one index read; the index is taken in the middle
+ * @ppb: how much faster the wire is than the CPU counter
+ * @index_lie: added to every reading of the index
+ * @head_seq, @tail_seq: slot on the wire; end of what may be sent
+ * @head_start_ps: CPU time at which the slot on the wire started; valid unless @idle
+ * @head_wire_ps: wire position of that start
+ * @unsafe_writes: stores into slots that had been fetched
+ * @outcomes, @last_outcome, @last_start: what the pacer reported
+ */
+struct exact_nic {
+	struct kpn_nic_caps caps;
+	struct kpn_config config;
+	struct kpn_pacer *pacer;
+	u64 now_ns;
+	u64 read_ns;
+	s32 ppb;
+	u32 index_lie;
+	u32 byte_ps;
+	u64 head_seq;
+	u64 tail_seq;
+	u64 head_start_ps;
+	u64 head_wire_ps;
+	bool idle;
+
+	u32 doorbells;
+	u32 index_reads;
+	u32 commits;
+	u32 restores;
+	u32 rearmed;
+	u32 unsafe_writes;
+	u64 idle_starts;
+
+	u32 events[KPN_EVENT_STEP + 1];
+	u32 outcomes[KPN_VERDICT_COUNT];
+	struct kpn_frame *last_outcome;
+	struct kpn_time last_start;
+
+	u32 log_count;
+	struct exact_sent log[EXACT_LOG_MAX];
+
+	u32 length_bytes[EXACT_RING_SLOTS_MAX];
+	u32 data_bytes[EXACT_RING_SLOTS_MAX]; /* 0: placeholder */
+	u8 buffers[EXACT_RING_SLOTS_MAX][EXACT_BUFFER_BYTES];
+	u64 memory[EXACT_MEMORY_BYTES / sizeof(u64)];
+};
+
+/** exact_nic_prepare() - default limits and configuration: 1 Gb/s, 1230 B (10 us), ring 64, batch 4, depth 16 */
+void exact_nic_prepare(struct exact_nic *nic);
+
+/** exact_nic_paper() - the same in paper mode: partition and ring of @ring_slots, depth = batch = @batch_slots */
+void exact_nic_paper(struct exact_nic *nic, u32 ring_slots, u32 batch_slots);
+
+/** exact_nic_start() - a pacer for nic->config, started at PHC time @start_ns; false if the configuration is refused */
+bool exact_nic_start(struct exact_nic *nic, s64 start_ns);
+
+/** exact_nic_go() - let time pass without a poll */
+void exact_nic_go(struct exact_nic *nic, u64 ns);
+
+/** exact_nic_poll() - let time pass, then poll */
+void exact_nic_poll(struct exact_nic *nic, u64 ns);
+
+/** exact_nic_run() - poll as the pacer asks for at least this long */
+void exact_nic_run(struct exact_nic *nic, u64 ns);
+
+/** exact_nic_position() - wire position now, exact */
+u64 exact_nic_position(const struct exact_nic *nic);
+
+/** exact_frame() - a frame of @frame_bytes filled with @tag; without txtime if @txtime_ns is negative */
+struct kpn_frame exact_frame(u8 tag, u16 frame_bytes, u8 tc, s64 txtime_ns);
+
+#endif

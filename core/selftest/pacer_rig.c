@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Couples pacer and fake NIC, follows frames, checks invariants; see pacer_rig.h. */
+#include "pacer_rig.h"
+
+#include "keepon/wire.h"
+
+enum {
+	ID_OFFSET_BYTES = 6, /* of the frame's id in its data */
+	ID_BYTES = 8,
+	DATA_BYTES_LEAST = 14,
+};
+
+static void violate(struct rig *rig, const char *text)
+{
+	if (!rig->violation)
+		rig->violation = text;
+}
+
+static void require(struct rig *rig, bool condition, const char *text)
+{
+	if (!condition)
+		violate(rig, text);
+}
+
+static void mix(struct rig *rig, u64 value)
+{
+	rig->hash = (rig->hash ^ value) * 0x100000001b3ull;
+	rig->hash ^= rig->hash >> 29;
+}
+
+/* ---- frames ---- */
+
+static u8 pattern(u64 id, u32 at)
+{
+	u32 word = (u32)id * 2654435761u + at * 40503u + 0x5bd1e995u;
+
+	word ^= word >> 15;
+	/* never zero, so that every byte left over is seen */
+	return (u8)(word | 1);
+}
+
+static void fill_frame(struct rig_frame *frame, u32 data_bytes)
+{
+	u32 i;
+
+	for (i = 0; i < data_bytes; i++)
+		frame->data[i] = pattern(frame->id, i);
+	for (i = 0; i < ID_BYTES && ID_OFFSET_BYTES + i < data_bytes; i++)
+		frame->data[ID_OFFSET_BYTES + i] = (u8)(frame->id >> 8 * i);
+}
+
+static struct rig_frame *frame_of_data(struct rig *rig, const u8 *data, u32 data_bytes)
+{
+	struct rig_frame *frame;
+	u64 id = 0;
+	u32 i;
+
+	if (data_bytes < DATA_BYTES_LEAST)
+		return NULL;
+	for (i = 0; i < ID_BYTES; i++)
+		id |= (u64)data[ID_OFFSET_BYTES + i] << 8 * i;
+	frame = &rig->frames[(u32)id % rig->frame_count];
+	if (frame->id != id || frame->frame.frame_bytes != data_bytes + KPN_FCS_BYTES ||
+	    memcmp(frame->data, data, data_bytes) != 0)
+		return NULL;
+	return frame;
+}
+
+const struct rig_frame *rig_frame_by_id(const struct rig *rig, u64 id)
+{
+	const struct rig_frame *frame = &rig->frames[(u32)id % rig->frame_count];
+
+	return frame->id == id ? frame : NULL;
+}
+
+/* ---- what NIC and pacer report ---- */
+
+static bool is_allowed(const struct rig *rig, u64 net_slot, u8 tc)
+{
+	u64 slots = rig->config.partition_slots;
+	u64 index = net_slot - kpn_div_u64(net_slot, slots) * slots;
+
+	return rig->config.allowed[index] >> tc & 1;
+}
+
+static void on_commit(void *context, u64 seq, u32 desc_idx, const u8 *data, u32 frame_bytes, u32 data_bytes)
+{
+	struct rig *rig = context;
+	struct rig_frame *frame = frame_of_data(rig, data, data_bytes);
+	u64 base = kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic)).base;
+
+	(void)desc_idx;
+	(void)frame_bytes;
+	if (!frame || !frame->held) {
+		violate(rig, "committed bytes are those of no frame held");
+		return;
+	}
+	/* no lap of the ring is counted in seq + base of free-running slots: base is 0 there */
+	require(rig, is_allowed(rig, seq + base, frame->frame.tc), "a frame was placed in a slot its class does not own");
+	frame->placed_seq = seq;
+	frame->placed_base = base;
+	frame->placements++;
+	mix(rig, seq);
+	mix(rig, frame->id);
+	if (rig->log.commit)
+		rig->log.commit(rig->log.context, frame);
+}
+
+static void on_slot(void *context, const struct fake_slot *slot)
+{
+	struct rig *rig = context;
+	struct rig_frame *frame = NULL;
+
+	mix(rig, slot->start_ps + slot->frame_bytes);
+	if (slot->real) {
+		frame = frame_of_data(rig, slot->data, slot->data_bytes);
+		if (!frame) {
+			violate(rig, "bytes on the wire are those of no frame");
+			return;
+		}
+		require(rig, rig->stopped || frame->held, "a frame was on the wire after its outcome");
+		require(rig, slot->seq == frame->placed_seq, "a frame left in another slot than it was placed in");
+		frame->wire_count++;
+		frame->wire_seq = slot->seq;
+		frame->wire_position_ps = slot->position_ps;
+		if (!(frame->frame.flags & KPN_FRAME_TXTIME)) {
+			require(rig, frame->order > rig->fifo_order[frame->frame.tc],
+				"best effort of a class left in another order than submitted");
+			rig->fifo_order[frame->frame.tc] = frame->order;
+		}
+		mix(rig, frame->id);
+	}
+	if (rig->log.slot)
+		rig->log.slot(rig->log.context, slot, frame);
+}
+
+static void on_outcome(void *context, struct kpn_frame *kpn_frame, enum kpn_verdict verdict, struct kpn_time start)
+{
+	struct rig *rig = context;
+	struct rig_frame *frame = kpn_frame->cookie;
+
+	require(rig, frame->held, "a frame had two outcomes");
+	require(rig, (u32)verdict < KPN_VERDICT_COUNT, "an outcome that is no verdict");
+	if (kpn_verdict_is_sent(verdict)) {
+		struct kpn_time expected = kpn_clock_at(kpn_pacer_clock(rig->pacer),
+							frame->wire_position_ps + KPN_PREAMBLE_BYTES * rig->byte_ps);
+
+		require(rig, frame->wire_count == 1, "a frame reported as sent was not on the wire exactly once");
+		require(rig, start.ns == expected.ns && start.frac == expected.frac,
+			"the time stamp is not the clock at the frame's place on the wire");
+	} else {
+		require(rig, rig->stopped || !frame->wire_count, "a frame reported as not sent was on the wire");
+		require(rig, !start.ns && !start.frac, "a time stamp for a frame that was not sent");
+	}
+	if (rig->log.outcome)
+		rig->log.outcome(rig->log.context, frame, verdict, start);
+	frame->held = false;
+	rig->held--;
+	mix(rig, frame->id * 32 + (u64)verdict);
+	mix(rig, (u64)start.ns ^ (u64)start.frac << 32);
+}
+
+static void on_event(void *context, enum kpn_event event)
+{
+	struct rig *rig = context;
+
+	if ((u32)event < 4)
+		rig->events[event]++;
+	mix(rig, 0xe0 + (u64)event);
+	if (rig->log.event)
+		rig->log.event(rig->log.context, event);
+}
+
+/* ---- invariants ---- */
+
+static const char *fault_text(u32 faults)
+{
+	static const char *const texts[] = {
+		"a frame was written into a slot the NIC had latched before",
+		"length or kind of a slot was changed after the NIC had latched it",
+		"bytes of a frame changed after its commit",
+		"bytes of an earlier frame in padding or placeholder",
+		"a slot is shorter than the frame in it",
+		"a slot has a length the NIC cannot send",
+		"a write-back descriptor was posted without being re-armed",
+		"a doorbell beyond what may be posted",
+		"a descriptor outside the ring",
+	};
+
+	return texts[__builtin_ctz(faults)];
+}
+
+static void check_head(struct rig *rig, u64 cpu_ns)
+{
+	struct kpn_head head = kpn_pacer_head(rig->pacer, cpu_ns);
+	struct kpn_window window = kpn_pacer_window(rig->pacer, cpu_ns);
+	u64 position_ps = fake_nic_position(&rig->nic);
+
+	require(rig, window.valid == head.valid, "window and head disagree about being valid");
+	if (!head.valid || !rig->assumptions_hold)
+		return;
+	require(rig, (s64)(position_ps - head.wire.lower_ps) >= 0, "the wire is before the head's interval");
+	require(rig, (s64)(head.wire.upper_ps - position_ps) >= 0, "the wire is past the head's interval");
+	require(rig, head.upper_seq >= rig->nic.wire_seq, "the wire is past the head's upper bound");
+	require(rig, window.first_seq >= rig->nic.fetch_seq, "the window begins with a slot the NIC has latched");
+}
+
+static void check(struct rig *rig)
+{
+	const struct kpn_stats *stats = kpn_pacer_stats(rig->pacer);
+	u64 cpu_ns = fake_nic_cpu_ns(&rig->nic);
+	struct kpn_state state = kpn_pacer_state(rig->pacer, cpu_ns);
+	u64 posted = state.tail_seq - state.head_seq;
+
+	require(rig, stats->submitted == kpn_stats_ended(stats) + state.pending,
+		"submitted is not ended by verdict plus pending");
+	require(rig, state.pending == rig->held, "pending is not the number of frames held");
+	require(rig, state.head_seq >= rig->head_seq, "the head went back");
+	require(rig, state.tail_seq >= rig->tail_seq, "the tail went back");
+	require(rig, state.head_seq <= state.tail_seq && posted <= rig->config.depth_slots,
+		"more is posted than the posting depth");
+	require(rig, stats->slots_completed == state.head_seq, "completed slots are not the head");
+	require(rig, stats->slots_posted == state.tail_seq, "posted slots are not the tail");
+	require(rig, rig->stopped || state.tail_seq == rig->nic.tail_seq, "the tail is not what the doorbell said");
+	require(rig, stats->doorbells == rig->nic.bells, "doorbells are not counted");
+	if (rig->nic.faults)
+		violate(rig, fault_text(rig->nic.faults));
+	rig->head_seq = state.head_seq;
+	rig->tail_seq = state.tail_seq;
+	if (!rig->stopped)
+		check_head(rig, cpu_ns);
+	mix(rig, state.head_seq);
+	mix(rig, state.base);
+	mix(rig, state.lock_seq);
+	mix(rig, state.clock_error_ps);
+}
+
+/* ---- operations ---- */
+
+static size_t frames_bytes(u32 frame_count)
+{
+	return ((size_t)frame_count * sizeof(struct rig_frame) + 7) & ~(size_t)7;
+}
+
+static size_t nic_bytes(const struct fake_params *params)
+{
+	return (fake_nic_bytes(params) + 7) & ~(size_t)7;
+}
+
+size_t rig_bytes(const struct kpn_config *config, const struct fake_params *params, u32 frame_count)
+{
+	return frames_bytes(frame_count) + nic_bytes(params) + kpn_pacer_bytes(config);
+}
+
+bool rig_init(struct rig *rig, void *memory, const struct kpn_config *config, const struct kpn_nic_caps *caps,
+	      const struct fake_params *params, u32 frame_count, s64 start_time_ns, const struct rig_log *log)
+{
+	static const struct kpn_pacer_ops ops = { .outcome = on_outcome, .event = on_event };
+	struct fake_params sunk = *params;
+	u8 *next = memory;
+
+	memset(rig, 0, sizeof(*rig));
+	memset(memory, 0, frames_bytes(frame_count));
+	sunk.sink_slot = on_slot;
+	sunk.sink_commit = on_commit;
+	sunk.sink = rig;
+	rig->config = *config;
+	rig->frames = memory;
+	rig->frame_count = frame_count;
+	rig->next_id = 1;
+	rig->byte_ps = params->byte_ps;
+	rig->assumptions_hold = true;
+	rig->hash = 0xcbf29ce484222325ull;
+	if (log)
+		rig->log = *log;
+	next += frames_bytes(frame_count);
+	fake_nic_init(&rig->nic, next, &sunk);
+	next += nic_bytes(params);
+	rig->pacer = kpn_pacer_init(next, config, caps, &fake_nic_ops, &rig->nic, &ops, rig, start_time_ns);
+	return rig->pacer != NULL;
+}
+
+void rig_start(struct rig *rig)
+{
+	kpn_pacer_start(rig->pacer);
+	check(rig);
+}
+
+void rig_stop(struct rig *rig)
+{
+	rig->stopped = true;
+	kpn_pacer_stop(rig->pacer);
+	check(rig);
+	require(rig, !rig->held, "frames are held after the stop");
+}
+
+void rig_poll(struct rig *rig)
+{
+	u64 reads = rig->nic.index_reads;
+	u64 bells = rig->nic.bells;
+
+	kpn_pacer_poll(rig->pacer);
+	require(rig, rig->nic.index_reads == reads + (rig->stopped ? 0 : 1), "a poll reads the index once");
+	require(rig, rig->nic.bells <= bells + 1, "a poll rings once at most");
+	check(rig);
+}
+
+void rig_advance(struct rig *rig, u64 span_ps)
+{
+	fake_nic_advance(&rig->nic, span_ps);
+	check(rig);
+}
+
+int rig_submit(struct rig *rig, u32 frame_bytes, u8 tc, u8 flags, s64 txtime_ns, u64 *id)
+{
+	u64 reads = rig->nic.index_reads;
+	u64 bells = rig->nic.bells;
+	struct rig_frame *frame = NULL;
+	enum kpn_verdict verdict;
+	u32 tried;
+
+	for (tried = 0; tried < rig->frame_count; tried++) {
+		frame = &rig->frames[(u32)rig->next_id % rig->frame_count];
+		if (!frame->held)
+			break;
+		rig->next_id++;
+	}
+	if (tried == rig->frame_count)
+		return -1;
+	memset(frame, 0, offsetof(struct rig_frame, data));
+	frame->id = rig->next_id++;
+	frame->order = frame->id;
+	frame->placed_seq = KPN_SEQ_NEVER;
+	frame->frame = (struct kpn_frame){
+		.data = frame->data,
+		.frame_bytes = (u16)frame_bytes,
+		.tc = tc,
+		.flags = flags,
+		.txtime_ns = txtime_ns,
+		.cookie = frame,
+	};
+	if (frame_bytes >= KPN_FCS_BYTES && frame_bytes - KPN_FCS_BYTES <= RIG_DATA_BYTES)
+		fill_frame(frame, frame_bytes - KPN_FCS_BYTES);
+	frame->held = true;
+	rig->held++;
+	if (id)
+		*id = frame->id;
+	verdict = kpn_pacer_submit(rig->pacer, &frame->frame);
+	if (verdict != KPN_VERDICT_PENDING) {
+		frame->held = false;
+		rig->held--;
+		require(rig, !frame->placements, "a refused frame was placed");
+	}
+	require(rig, rig->nic.index_reads == reads, "submit read the index");
+	require(rig, rig->nic.bells == bells, "submit rang the doorbell");
+	mix(rig, (u64)verdict);
+	check(rig);
+	return (int)verdict;
+}
+
+/* Setting the clock moves no slot and no count (B9). */
+static void check_counts(struct rig *rig, struct kpn_state before)
+{
+	struct kpn_state after = kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic));
+
+	require(rig, before.head_seq == after.head_seq && before.tail_seq == after.tail_seq,
+		"setting the clock changed a count");
+	check(rig);
+}
+
+int rig_adjfine(struct rig *rig, s64 scaled_ppm)
+{
+	struct kpn_state before = kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic));
+	int error = kpn_pacer_adjfine(rig->pacer, scaled_ppm);
+
+	check_counts(rig, before);
+	return error;
+}
+
+int rig_adjtime(struct rig *rig, s64 delta_ns)
+{
+	struct kpn_state before = kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic));
+	int error = kpn_pacer_adjtime(rig->pacer, delta_ns);
+
+	check_counts(rig, before);
+	return error;
+}
+
+int rig_settime(struct rig *rig, struct kpn_time t)
+{
+	struct kpn_state before = kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic));
+	int error = kpn_pacer_settime(rig->pacer, t);
+
+	check_counts(rig, before);
+	return error;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * observe: against a wire whose position is known. Slots of 10 us, readings that may come at any moment of a slot; the
+ * strip must contain the wire at any time, narrow with dither, and notice what contradicts its bounds (DESIGN 4.2).
+ */
+#include "keepon/observe.h"
+
+#include "selftest.h"
+
+#define SLOT_PS 10000000ull
+#define UNIT_PER_PS 1000000 /* truth is kept to 10^-6 ps */
+
+/* struct wire - position at CPU time @now_ns, wandering every millisecond */
+struct wire {
+	u64 now_ns;
+	u64 position_ps;
+	u32 rest; /* 10^-6 ps */
+	s32 ppb;
+	s32 ppb_limit;
+	u32 wander_ppb; /* per change */
+	u64 change_ns;
+	u64 seed;
+};
+
+static void wire_go(struct wire *wire, u64 ns)
+{
+	while (ns) {
+		u64 step_ns = ns;
+		u64 units;
+		u64 whole;
+
+		if (wire->now_ns + step_ns > wire->change_ns)
+			step_ns = wire->change_ns - wire->now_ns;
+		/* (10^9 + ppb) x 10^-6 ps a ns; steps are at most a millisecond */
+		units = step_ns * (u64)(1000000000 + wire->ppb) + wire->rest;
+		whole = kpn_div_u64(units, UNIT_PER_PS);
+		wire->position_ps += whole;
+		wire->rest = (u32)(units - whole * UNIT_PER_PS);
+		wire->now_ns += step_ns;
+		ns -= step_ns;
+		if (wire->now_ns < wire->change_ns)
+			continue;
+		wire->change_ns += 1000000;
+		wire->ppb += kpn_random(&wire->seed) & 1 ? (s32)wire->wander_ppb : -(s32)wire->wander_ppb;
+		if (wire->ppb > wire->ppb_limit)
+			wire->ppb = wire->ppb_limit;
+		if (wire->ppb < -wire->ppb_limit)
+			wire->ppb = -wire->ppb_limit;
+	}
+}
+
+static bool contains(const struct kpn_strip *strip, const struct wire *wire)
+{
+	struct kpn_interval interval = kpn_strip_at(strip, wire->now_ns);
+
+	return (s64)(wire->position_ps - interval.lower_ps) >= 0 && (s64)(interval.upper_ps - wire->position_ps) >= 0;
+}
+
+/* One reading of a done index: 300 ns of bus time, the index taken somewhere within. */
+static bool read_index(struct kpn_strip *strip, struct wire *wire)
+{
+	u64 before_ns = wire->now_ns;
+	u32 until_ns = kpn_random_below(&wire->seed, 300);
+	u64 head_ps;
+
+	wire_go(wire, until_ns);
+	head_ps = kpn_div_u64(wire->position_ps, SLOT_PS) * SLOT_PS;
+	wire_go(wire, 300 - until_ns);
+	return kpn_strip_observe(strip, wire->now_ns + 1, wire->now_ns + 1, head_ps, before_ns, head_ps + SLOT_PS);
+}
+
+struct strip_vector {
+	int line;
+	u32 poll_ns;
+	u32 dither_ns;
+	s32 ppb;
+	u32 wander_ppb; /* a millisecond */
+	bool tight;     /* p99 of the width below 5 % of a slot and the reading */
+};
+
+static const struct strip_vector strip_vectors[] = {
+	{ __LINE__, 20000, 0, 0, 0, false },
+	{ __LINE__, 20000, 10000, 0, 0, true },
+	{ __LINE__, 100000, 10000, 100000, 1, true },
+	{ __LINE__, 100000, 0, 100000, 1, false },
+	{ __LINE__, 100000, 10000, -100000, 1, true },
+	{ __LINE__, 500000, 10000, 99000, 1, true },
+	{ __LINE__, 500000, 0, -100000, 0, false },
+	{ __LINE__, 333333, 10000, -50000, 1, true },
+};
+
+static void test_strip_contains_the_wire(struct kpn_selftest *t, const struct strip_vector *vector)
+{
+	struct wire wire = { .now_ns = 1000, .ppb = vector->ppb, .ppb_limit = 100000, .wander_ppb = vector->wander_ppb,
+			     .change_ns = 1000000, .seed = 77 };
+	struct kpn_strip strip;
+	u32 looks = 0;
+	u32 wide = 0;
+	u32 i;
+
+	kpn_strip_init(&strip, 100000, 1000);
+	kpn_strip_reset(&strip, wire.now_ns, wire.position_ps, wire.position_ps);
+	for (i = 0; i < 10000; i++) {
+		struct kpn_interval interval;
+
+		wire_go(&wire, vector->poll_ns / 2);
+		if (!KPN_EXPECT_AT(t, vector->line, contains(&strip, &wire)))
+			return;
+		wire_go(&wire, vector->poll_ns - vector->poll_ns / 2 -
+				       (vector->dither_ns ? kpn_random_below(&wire.seed, vector->dither_ns) : 0));
+		if (!KPN_EXPECT_AT(t, vector->line, contains(&strip, &wire)) ||
+		    !KPN_EXPECT_AT(t, vector->line, read_index(&strip, &wire)))
+			return;
+		if (i < 2000)
+			continue;
+		interval = kpn_strip_at(&strip, wire.now_ns + 1);
+		looks++;
+		wide += interval.upper_ps - interval.lower_ps > SLOT_PS / 20 + 300000;
+	}
+	if (vector->tight)
+		KPN_EXPECT_AT(t, vector->line, wide * 100 <= looks);
+}
+
+/* A wire at the stated drift exactly is inside, on its edge: nothing is lost to rounding. */
+static void test_edges_of_the_stated_drift(struct kpn_selftest *t)
+{
+	static const u64 ages_ns[] = { 0, 1, 1000, 1000000, 100000000, 3000000000ull };
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(ages_ns); i++) {
+		u64 drift_ps = kpn_div_u64(ages_ns[i], 10); /* 100 ppm */
+		struct kpn_interval interval;
+		struct kpn_strip strip;
+
+		kpn_strip_init(&strip, 100000, 0);
+		kpn_strip_reset(&strip, 5000, 0 - 1000ull, 0); /* positions wrap */
+		interval = kpn_strip_at(&strip, 5000 + ages_ns[i]);
+		KPN_EXPECT(t, (s64)(ages_ns[i] * 1000 - drift_ps - 1000 - interval.lower_ps) >= 0);
+		KPN_EXPECT(t, (s64)(interval.upper_ps - (ages_ns[i] + 1) * 1000 - drift_ps) >= 0);
+		/* and not much wider: 2 ps and 10^-9 of the age */
+		KPN_EXPECT(t, ages_ns[i] * 1000 - drift_ps - 1000 - interval.lower_ps <= 2 + ages_ns[i] / 1000000);
+		KPN_EXPECT(t, interval.upper_ps - (ages_ns[i] + 1) * 1000 - drift_ps <= 3 + ages_ns[i] / 1000000);
+	}
+}
+
+/* Readings at least a slot apart in age say what the rate is, far better than the stated bound. */
+static void test_rates_are_learnt(struct kpn_selftest *t)
+{
+	struct wire wire = { .now_ns = 1000, .ppb = 60000, .ppb_limit = 100000, .change_ns = 1000000, .seed = 3 };
+	const s64 per_ppm = 281474977; /* 2^48 / 10^6 */
+	struct kpn_strip strip;
+	u32 i;
+
+	kpn_strip_init(&strip, 200000, 1000);
+	kpn_strip_reset(&strip, wire.now_ns, 0, 0);
+	for (i = 0; i < 20000; i++) {
+		wire_go(&wire, 95000 + kpn_random_below(&wire.seed, 10000));
+		KPN_EXPECT(t, read_index(&strip, &wire));
+	}
+	KPN_EXPECT(t, strip.rate_lower <= 60 * per_ppm && strip.rate_upper >= 60 * per_ppm);
+	KPN_EXPECT(t, strip.rate_upper - strip.rate_lower < 20 * per_ppm);
+}
+
+/* Readings for which no line exists are refused at once or soon, and what was believed stays readable. */
+static void test_violations_empty_the_strip(struct kpn_selftest *t)
+{
+	struct wire wire = { .now_ns = 1000, .ppb_limit = 2000000, .change_ns = 1000000, .seed = 5 };
+	struct kpn_strip strip;
+	struct kpn_strip before;
+	bool held = true;
+	u32 i;
+
+	kpn_strip_init(&strip, 100000, 1000);
+	kpn_strip_reset(&strip, wire.now_ns, 0, 0);
+	for (i = 0; i < 500; i++) {
+		wire_go(&wire, 100000);
+		KPN_EXPECT(t, read_index(&strip, &wire));
+	}
+	/* the wire stood still for two slots, unseen */
+	before = strip;
+	wire_go(&wire, 100000);
+	wire.position_ps -= 2 * SLOT_PS;
+	KPN_EXPECT(t, !read_index(&strip, &wire));
+	KPN_EXPECT_EQ(t, kpn_strip_at(&strip, wire.now_ns).lower_ps, kpn_strip_at(&before, wire.now_ns).lower_ps);
+	KPN_EXPECT_EQ(t, kpn_strip_at(&strip, wire.now_ns).upper_ps, kpn_strip_at(&before, wire.now_ns).upper_ps);
+	/* it jumps ahead */
+	kpn_strip_reset(&strip, wire.now_ns, wire.position_ps, wire.position_ps);
+	wire_go(&wire, 100000);
+	wire.position_ps += 2 * SLOT_PS;
+	KPN_EXPECT(t, !read_index(&strip, &wire));
+	/* it drifts by five times the stated bound: a slot of contradiction within 25 ms */
+	kpn_strip_reset(&strip, wire.now_ns, wire.position_ps, wire.position_ps);
+	wire.ppb = 500000;
+	for (i = 0; held && i < 300; i++) {
+		wire_go(&wire, 100000);
+		held = read_index(&strip, &wire);
+	}
+	KPN_EXPECT(t, !held);
+}
+
+/* After a possible pause both answers are inside, and later readings are not contradicted by old slopes. */
+static void test_loosened_strip_allows_for_the_pause(struct kpn_selftest *t)
+{
+	struct wire wire = { .now_ns = 1000, .ppb = 20000, .ppb_limit = 100000, .change_ns = 1000000, .seed = 6 };
+	struct kpn_interval was;
+	struct kpn_interval is;
+	struct kpn_strip strip;
+	u32 i;
+
+	kpn_strip_init(&strip, 100000, 1000);
+	kpn_strip_reset(&strip, wire.now_ns, 0, 0);
+	for (i = 0; i < 1000; i++) {
+		wire_go(&wire, 100000);
+		KPN_EXPECT(t, read_index(&strip, &wire));
+	}
+	was = kpn_strip_at(&strip, strip.cpu_ns);
+	kpn_strip_loosen(&strip, 1500000);
+	is = kpn_strip_at(&strip, strip.cpu_ns);
+	KPN_EXPECT_EQ(t, was.lower_ps - is.lower_ps, 1500000);
+	KPN_EXPECT(t, is.upper_ps - was.upper_ps <= 1);
+	wire.position_ps -= 1500000;
+	for (i = 0; i < 1000; i++) {
+		wire_go(&wire, 100000);
+		if (!KPN_EXPECT(t, contains(&strip, &wire)) || !KPN_EXPECT(t, read_index(&strip, &wire)))
+			break;
+	}
+}
+
+void kpn_test_observe(struct kpn_selftest *t)
+{
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(strip_vectors); i++)
+		test_strip_contains_the_wire(t, &strip_vectors[i]);
+	test_edges_of_the_stated_drift(t);
+	test_rates_are_learnt(t);
+	test_violations_empty_the_strip(t);
+	test_loosened_strip_allows_for_the_pause(t);
+}
