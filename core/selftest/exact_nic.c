@@ -4,7 +4,7 @@
 
 #include "keepon/wire.h"
 
-enum { TAGS = 16 };
+enum { TAGS = 64 };
 
 static u8 payload[TAGS][EXACT_BUFFER_BYTES];
 
@@ -220,6 +220,7 @@ void exact_nic_paper(struct exact_nic *nic, u32 ring_slots, u32 batch_slots)
 	exact_nic_prepare(nic);
 	for (i = 0; i < EXACT_RING_SLOTS_MAX; i++)
 		masks[i] = 0xffff;
+	nic->poll_ns = 10000;
 	nic->caps.prefetch_slots_max = 0;
 	nic->config.mode = KPN_MODE_PAPER;
 	nic->config.clock_read = KPN_CLOCK_COUNTER;
@@ -275,7 +276,7 @@ void exact_nic_run(struct exact_nic *nic, u64 ns)
 	u64 end_ns = nic->now_ns + ns;
 
 	while (nic->now_ns < end_ns)
-		exact_nic_poll(nic, kpn_pacer_poll_interval_ns(nic->pacer));
+		exact_nic_poll(nic, nic->poll_ns ? nic->poll_ns : kpn_pacer_poll_interval_ns(nic->pacer));
 }
 
 struct kpn_frame exact_frame(u8 tag, u16 frame_bytes, u8 tc, s64 txtime_ns)

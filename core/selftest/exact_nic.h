@@ -35,6 +35,7 @@ struct exact_sent {
 /**
  * struct exact_nic - NIC, wire and what the caller of a pacer would keep
  * @now_ns: CPU time; the tests move it
+ * @poll_ns: time between polls of exact_nic_run(); 0: what the pacer asks for
  * @read_ns: duration of one index read; the index is taken in the middle
  * @ppb: how much faster the wire is than the CPU counter
  * @index_lie: added to every reading of the index
@@ -49,6 +50,7 @@ struct exact_nic {
 	struct kpn_config config;
 	struct kpn_pacer *pacer;
 	u64 now_ns;
+	u64 poll_ns;
 	u64 read_ns;
 	s32 ppb;
 	u32 index_lie;
@@ -84,7 +86,7 @@ struct exact_nic {
 /** exact_nic_prepare() - default limits and configuration: 1 Gb/s, 1230 B (10 us), ring 64, batch 4, depth 16 */
 void exact_nic_prepare(struct exact_nic *nic);
 
-/** exact_nic_paper() - the same in paper mode: partition and ring of @ring_slots, depth = batch = @batch_slots */
+/** exact_nic_paper() - the same in paper mode, polled every slot: depth = batch = @batch_slots, no pre-buffer */
 void exact_nic_paper(struct exact_nic *nic, u32 ring_slots, u32 batch_slots);
 
 /** exact_nic_start() - a pacer for nic->config, started at PHC time @start_ns; false if the configuration is refused */
@@ -96,7 +98,7 @@ void exact_nic_go(struct exact_nic *nic, u64 ns);
 /** exact_nic_poll() - let time pass, then poll */
 void exact_nic_poll(struct exact_nic *nic, u64 ns);
 
-/** exact_nic_run() - poll as the pacer asks for at least this long */
+/** exact_nic_run() - let at least this much time pass, polling */
 void exact_nic_run(struct exact_nic *nic, u64 ns);
 
 /** exact_nic_position() - wire position now, exact */

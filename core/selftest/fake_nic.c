@@ -122,6 +122,9 @@ struct kpn_nic_caps fake_nic_caps(const struct fake_params *params, u32 drift_pp
 	};
 
 	if (!params->index_counts_done) {
+		/* A frame that found the wire idle begins after a restart; only a lag shows it to the CPU unfetched. */
+		if (params->index_lag_ps_max && params->restart_ps_min < ahead_min)
+			ahead_min = params->restart_ps_min;
 		caps.index_to_wire_ns_min += (s32)down_ns(ahead_min, drift_ppb_max);
 		caps.index_to_wire_ns_max += (s32)up_ns(ahead_max, drift_ppb_max);
 	}
@@ -409,6 +412,7 @@ static void op_restore(void *context, u32 idx, u32 frame_bytes)
 	desc->bytes = frame_bytes;
 	desc->data_bytes = 0;
 	desc->real = false;
+	nic->params.sink_restore(nic->params.sink, (u32)(desc - nic->desc));
 }
 
 static void op_set_length(void *context, u32 idx, u32 frame_bytes)

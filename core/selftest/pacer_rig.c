@@ -89,7 +89,6 @@ static void on_commit(void *context, u64 seq, u32 desc_idx, const u8 *data, u32 
 	struct rig_frame *frame = frame_of_data(rig, data, data_bytes);
 	u64 base = kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic)).base;
 
-	(void)desc_idx;
 	(void)frame_bytes;
 	if (!frame || !frame->held) {
 		violate(rig, "committed bytes are those of no frame held");
@@ -97,6 +96,8 @@ static void on_commit(void *context, u64 seq, u32 desc_idx, const u8 *data, u32 
 	}
 	/* no lap of the ring is counted in seq + base of free-running slots: base is 0 there */
 	require(rig, is_allowed(rig, seq + base, frame->frame.tc), "a frame was placed in a slot its class does not own");
+	require(rig, !rig->in_desc[desc_idx], "a frame was placed over another");
+	rig->in_desc[desc_idx] = frame;
 	frame->placed_seq = seq;
 	frame->placed_base = base;
 	frame->placements++;
@@ -104,6 +105,16 @@ static void on_commit(void *context, u64 seq, u32 desc_idx, const u8 *data, u32 
 	mix(rig, frame->id);
 	if (rig->log.commit)
 		rig->log.commit(rig->log.context, frame);
+}
+
+static void on_restore(void *context, u32 desc_idx)
+{
+	struct rig *rig = context;
+	struct rig_frame *frame = rig->in_desc[desc_idx];
+
+	rig->in_desc[desc_idx] = NULL;
+	if (frame && rig->log.withdraw)
+		rig->log.withdraw(rig->log.context, frame);
 }
 
 static void on_slot(void *context, const struct fake_slot *slot)
@@ -247,9 +258,14 @@ static size_t nic_bytes(const struct fake_params *params)
 	return (fake_nic_bytes(params) + 7) & ~(size_t)7;
 }
 
+static size_t table_bytes(const struct fake_params *params)
+{
+	return (params->ring_slots * sizeof(struct rig_frame *) + 7) & ~(size_t)7;
+}
+
 size_t rig_bytes(const struct kpn_config *config, const struct fake_params *params, u32 frame_count)
 {
-	return frames_bytes(frame_count) + nic_bytes(params) + kpn_pacer_bytes(config);
+	return frames_bytes(frame_count) + table_bytes(params) + nic_bytes(params) + kpn_pacer_bytes(config);
 }
 
 bool rig_init(struct rig *rig, void *memory, const struct kpn_config *config, const struct kpn_nic_caps *caps,
@@ -260,9 +276,10 @@ bool rig_init(struct rig *rig, void *memory, const struct kpn_config *config, co
 	u8 *next = memory;
 
 	memset(rig, 0, sizeof(*rig));
-	memset(memory, 0, frames_bytes(frame_count));
+	memset(memory, 0, frames_bytes(frame_count) + table_bytes(params));
 	sunk.sink_slot = on_slot;
 	sunk.sink_commit = on_commit;
+	sunk.sink_restore = on_restore;
 	sunk.sink = rig;
 	rig->config = *config;
 	rig->frames = memory;
@@ -274,6 +291,8 @@ bool rig_init(struct rig *rig, void *memory, const struct kpn_config *config, co
 	if (log)
 		rig->log = *log;
 	next += frames_bytes(frame_count);
+	rig->in_desc = (struct rig_frame **)(void *)next;
+	next += table_bytes(params);
 	fake_nic_init(&rig->nic, next, &sunk);
 	next += nic_bytes(params);
 	rig->pacer = kpn_pacer_init(next, config, caps, &fake_nic_ops, &rig->nic, &ops, rig, start_time_ns);
@@ -288,8 +307,12 @@ void rig_start(struct rig *rig)
 
 void rig_stop(struct rig *rig)
 {
+	u32 faults = rig->nic.faults;
+
 	rig->stopped = true;
 	kpn_pacer_stop(rig->pacer);
+	/* what is on its way to the wire when the device stops leaves, and is flushed all the same */
+	rig->nic.faults = faults | (rig->nic.faults & ~(u32)FAKE_LATE_LENGTH);
 	check(rig);
 	require(rig, !rig->held, "frames are held after the stop");
 }

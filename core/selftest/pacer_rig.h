@@ -37,6 +37,7 @@ struct rig_frame {
 struct rig_log {
 	void (*slot)(void *context, const struct fake_slot *slot, const struct rig_frame *frame);
 	void (*commit)(void *context, const struct rig_frame *frame);
+	void (*withdraw)(void *context, const struct rig_frame *frame);
 	void (*outcome)(void *context, const struct rig_frame *frame, enum kpn_verdict verdict, struct kpn_time start);
 	void (*event)(void *context, enum kpn_event event);
 	void *context;
@@ -48,6 +49,7 @@ struct rig {
 	struct fake_nic nic;
 	struct rig_log log;
 	struct rig_frame *frames;
+	struct rig_frame **in_desc;
 	u32 frame_count;
 	u64 next_id;
 	u64 held;

@@ -20,7 +20,9 @@
 	X(clock)         \
 	X(ring)          \
 	X(align)         \
-	X(observe)
+	X(observe)       \
+	X(insert)        \
+	X(pacer)
 
 /** struct kpn_selftest_failure - one expectation that was not met; texts are NULL where numbers were compared */
 struct kpn_selftest_failure {

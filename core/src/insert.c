@@ -8,6 +8,9 @@
 
 enum { FRAME_BYTES_LEAST = 18 }; /* two addresses, a type, an FCS */
 
+/* 26 days: anchors are renewed every 13, so a slot this far from one is never near the head. */
+#define TXTIME_SPAN_NS (1ll << 51)
+
 enum { PLACE_NONE, PLACE_HEAP, PLACE_FIFO, PLACE_RING };
 
 static enum kpn_verdict end_now(struct kpn_pacer *pacer, enum kpn_verdict verdict)
@@ -36,9 +39,18 @@ static u64 target_of(const struct kpn_pacer *pacer, const struct kpn_frame *fram
 	u64 sfd_ns;
 
 	if (!pacer->phase_locked) {
-		u64 position_ps = kpn_clock_position_at(&pacer->clock, (struct kpn_time){ ns, 0 });
-		s64 ahead_ps = (s64)(position_ps - ring->head_ps);
+		s64 anchor_ns = pacer->clock.anchor.ns;
+		s64 away_ns = ns - anchor_ns;
+		u64 position_ps;
+		s64 ahead_ps;
 
+		/* The law holds within 53 days of its anchor. What is further away is early, or late, all the same. */
+		if (away_ns > TXTIME_SPAN_NS)
+			ns = anchor_ns + TXTIME_SPAN_NS;
+		if (away_ns < -TXTIME_SPAN_NS)
+			ns = anchor_ns - TXTIME_SPAN_NS;
+		position_ps = kpn_clock_position_at(&pacer->clock, (struct kpn_time){ ns, 0 });
+		ahead_ps = (s64)(position_ps - ring->head_ps);
 		if (ahead_ps < 0)
 			return ring->head_seq - 1 - kpn_div_u64(0 - (u64)ahead_ps - 1, ring->slot_ps);
 		return ring->head_seq + kpn_div_u64((u64)ahead_ps, ring->slot_ps);

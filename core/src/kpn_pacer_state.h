@@ -28,6 +28,7 @@ struct kpn_pacer {
 	u64 slot_ps_min;        /* of a slot shortened as far as allowed */
 	u64 sfd_ps;             /* slot start to reference plane */
 	u64 restart_ps_max;     /* what one restart of the wire can cost */
+	u64 restart_seq;        /* slot before which the wire last may have waited for a doorbell */
 	u64 heap_due_seq;       /* slot of the earliest scheduled frame held back */
 	u64 cursor[KPN_CLASS_COUNT]; /* best effort: after the last slot given to the class */
 	u64 pending;            /* frames held, in the ring and before it */
@@ -40,9 +41,9 @@ struct kpn_pacer {
 	u32 lead_slots;
 	u32 gap_slots;          /* between two slots that may be trimmed */
 	u32 lookahead_slots;    /* how far best effort is placed ahead */
-	u32 suspect_slots;      /* fewer posted than this: look whether the wire may run dry */
 	u32 partition_idx;      /* table index of the head slot */
-	u32 head_index;         /* the NIC's index at the head */
+	u64 index_seq;          /* slot the NIC's index stands at: the head, or ahead of it for a fetch index */
+	u32 head_index;         /* what the index read there */
 	u32 distrust;           /* readings still to agree before the strip is believed again */
 	bool running;
 	bool synchronised;

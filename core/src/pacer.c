@@ -102,11 +102,6 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 	pacer->lookahead_slots = 2 * config->batch_slots + 2;
 	if (config->depth_slots > pacer->lookahead_slots)
 		pacer->lookahead_slots = config->depth_slots;
-	pacer->suspect_slots = 2 + (u32)kpn_div_u64(pacer->restart_ps_max, pacer->slot_ps_min) +
-			       (caps->index_counts_done ? 0 : caps->prefetch_slots_max);
-	if (caps->index_counts_done && caps->index_to_wire_ns_min < 0)
-		pacer->suspect_slots += (u32)kpn_div_u64((u64)(-(s64)caps->index_to_wire_ns_min) * 1000,
-							 pacer->slot_ps_min) + 1;
 	pacer->random = config->seed * 2 + 1;
 	plan_polls(pacer);
 
@@ -305,7 +300,7 @@ static void complete(struct kpn_pacer *pacer, u64 to)
 	pacer->stats.slots_completed += passed;
 }
 
-/* Slots the index has moved on; false if it points outside what was posted. */
+/* Slots the NIC's index has moved on; false if it points outside what was posted. */
 static bool unwrap(const struct kpn_pacer *pacer, u32 index, u32 *moved)
 {
 	u32 count = index - pacer->head_index;
@@ -313,7 +308,7 @@ static bool unwrap(const struct kpn_pacer *pacer, u32 index, u32 *moved)
 	if (pacer->caps.index_modulus && index < pacer->head_index)
 		count += pacer->caps.index_modulus;
 	*moved = count;
-	return count <= pacer->ring.tail_seq - pacer->ring.head_seq;
+	return count <= pacer->ring.tail_seq - pacer->index_seq;
 }
 
 static u64 middle_of(struct kpn_interval interval)
@@ -340,6 +335,7 @@ static void recover_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 
 	pacer->stats.underruns++;
 	pacer->synchronised = false;
+	pacer->restart_seq = ring->tail_seq;
 	now.ns += (s64)restart_ns;
 	kpn_clock_settime(&pacer->clock, ring->tail_ps, now);
 	step(pacer, ring->tail_seq, cpu_ns);
@@ -367,24 +363,21 @@ static void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 lower_ps, u64 
 	emit(pacer, KPN_EVENT_SLIP);
 }
 
-/* The index has reached the tail. A done index says the wire is idle; after a fetch index the FIFO still drains. */
-static bool ran_dry(const struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	if (pacer->caps.index_counts_done)
-		return true;
-	return (s64)(kpn_strip_at(&pacer->strip, cpu_ns).lower_ps - pacer->ring.tail_ps) >= 0;
-}
-
-/* Little is posted: if the wire could end before a doorbell takes effect, it may have been idle. */
+/*
+ * Little is posted: if the wire could end before a doorbell takes effect, it may have been idle. It stands at the tail
+ * then, wherever the lower bound has run on to since, and starts within a restart.
+ */
 static void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	u64 upper_ps = kpn_strip_at(&pacer->strip, cpu_ns).upper_ps;
+	struct kpn_interval wire = kpn_strip_at(&pacer->strip, cpu_ns);
+	s64 beyond_ps = (s64)(wire.lower_ps - pacer->ring.tail_ps);
 
-	if ((s64)(pacer->ring.tail_ps - upper_ps) >= (s64)pacer->restart_ps_max)
+	if ((s64)(pacer->ring.tail_ps - wire.upper_ps) >= (s64)pacer->restart_ps_max)
 		return;
 	pacer->stats.suspected_underruns++;
 	pacer->synchronised = false;
-	kpn_strip_loosen(&pacer->strip, pacer->restart_ps_max);
+	pacer->restart_seq = pacer->ring.tail_seq;
+	kpn_strip_loosen(&pacer->strip, pacer->restart_ps_max + (beyond_ps > 0 ? (u64)beyond_ps : 0));
 	emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
 }
 
@@ -396,20 +389,28 @@ static void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 {
 	const struct kpn_ring *ring = &pacer->ring;
-	u64 lower_ps = ring->head_ps;
-	u64 upper_ps = ring->head_ps;
 	u64 lower_ns = after_ns + 1 + (u64)(s64)pacer->caps.index_to_wire_ns_max;
 	u64 upper_ns = before_ns + (u64)(s64)pacer->caps.index_to_wire_ns_min;
+	u64 lower_ps = ring->head_ps;
+	u64 upper_ps = ring->head_ps;
 
-	if (!pacer->caps.index_counts_done) {
-		/* At the tail the next fetch waits for a doorbell: when it comes says nothing about the wire. */
-		if (ring->head_seq == ring->tail_seq)
-			return;
-		lower_ps = ring->before_head_ps;
-	} else {
+	if (pacer->caps.index_counts_done) {
 		upper_ps += ring->slot_ps;
 		if (ring->trim_count && ring->trims[ring->trim_first].seq == ring->head_seq)
 			upper_ps += (u64)ring->trims[ring->trim_first].delta_ps;
+	} else {
+		/* At the tail the next fetch waits for a doorbell: when it comes says nothing about the wire. */
+		if (pacer->index_seq == ring->tail_seq)
+			return;
+		if (pacer->index_seq != ring->head_seq)
+			lower_ps = kpn_ring_start_ps(ring, pacer->index_seq - 1);
+		upper_ps = kpn_ring_start_ps(ring, pacer->index_seq);
+	}
+	/* Until the index has passed where the wire last (re)started, the wire may still be waiting there. */
+	if (KPN_UNLIKELY((s64)(ring->head_seq - pacer->restart_seq) <= 0)) {
+		lower_ps -= pacer->restart_ps_max;
+		if ((s64)(lower_ns - after_ns - 1) < 0)
+			lower_ns = after_ns + 1;
 	}
 	if (KPN_LIKELY(kpn_strip_observe(&pacer->strip, after_ns + 1, lower_ns, lower_ps, upper_ns, upper_ps))) {
 		if (KPN_UNLIKELY(pacer->distrust))
@@ -420,6 +421,35 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 	lower_ps -= (lower_ns > after_ns + 1 ? lower_ns - after_ns - 1 : 0) * 1001;
 	upper_ps += (upper_ns < after_ns + 1 ? after_ns + 1 - upper_ns : 0) * 1001;
 	recover_slip(pacer, after_ns + 1, lower_ps, upper_ps);
+}
+
+/*
+ * Complete and observe. A done index says itself what has left. A fetch index runs ahead of the wire by prefetch and
+ * FIFO; a slot is complete when the strip says that the wire is past it, so that nobody is told of a frame
+ * before it has left. Return: true if the wire is idle.
+ */
+static bool take_reading(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	struct kpn_interval wire;
+	u64 passed_seq;
+
+	if (pacer->caps.index_counts_done) {
+		complete(pacer, pacer->index_seq);
+		if (KPN_UNLIKELY(ring->head_seq == ring->tail_seq))
+			return true;
+		observe(pacer, before_ns, after_ns);
+		return false;
+	}
+	observe(pacer, before_ns, after_ns);
+	wire = kpn_strip_at(&pacer->strip, after_ns);
+	if (pacer->index_seq == ring->tail_seq && (s64)(wire.lower_ps - ring->tail_ps) >= 0) {
+		complete(pacer, ring->tail_seq);
+		return true;
+	}
+	passed_seq = kpn_ring_seq_at(ring, wire.lower_ps);
+	complete(pacer, passed_seq < pacer->index_seq ? passed_seq : pacer->index_seq);
+	return false;
 }
 
 void kpn_pacer_start(struct kpn_pacer *pacer)
@@ -469,14 +499,13 @@ void kpn_pacer_poll(struct kpn_pacer *pacer)
 		return;
 	}
 	pacer->head_index = index;
-	complete(pacer, ring->head_seq + moved);
+	pacer->index_seq += moved;
 	tail_ps = ring->tail_ps;
-	idle = KPN_UNLIKELY(ring->head_seq == ring->tail_seq) && ran_dry(pacer, after_ns);
+	idle = take_reading(pacer, before_ns, after_ns);
 	if (KPN_UNLIKELY(idle))
 		recover_idle(pacer, after_ns);
-	else
-		observe(pacer, before_ns, after_ns);
-	if (KPN_UNLIKELY(!idle && ring->tail_seq - ring->head_seq <= pacer->suspect_slots))
+	if (KPN_UNLIKELY(!idle && ((s64)(ring->tail_ps - pacer->strip.upper_ps) < (s64)pacer->restart_ps_max ||
+				   pacer->index_seq == ring->tail_seq)))
 		suspect_idle(pacer, after_ns);
 	if (pacer->prebuffer.heap_count | pacer->prebuffer.backlog)
 		kpn_insert_due(pacer, after_ns);
@@ -485,8 +514,10 @@ void kpn_pacer_poll(struct kpn_pacer *pacer)
 	advance_tail(pacer);
 	if (KPN_UNLIKELY(idle))
 		restart_strip(pacer, tail_ps, before_ns, cpu_now(pacer));
-	if (KPN_UNLIKELY((s64)(ring->head_ps - pacer->clock.anchor_ps) >> 60))
+	if (KPN_UNLIKELY((s64)(ring->head_ps - pacer->clock.anchor_ps) >> 60)) {
 		kpn_clock_reanchor(&pacer->clock, ring->head_ps);
+		kpn_insert_rekey(pacer);
+	}
 }
 
 u64 kpn_pacer_poll_interval_ns(struct kpn_pacer *pacer)

@@ -195,8 +195,7 @@ bool kpn_ring_pass(struct kpn_ring *ring, u64 to, struct kpn_trim *trim)
 	if (!count)
 		return false;
 	KPN_ASSERT(to <= ring->tail_seq);
-	ring->before_head_ps = ring->head_ps + (count - 1) * ring->slot_ps;
-	ring->head_ps = ring->before_head_ps + ring->slot_ps;
+	ring->head_ps += count * ring->slot_ps;
 	if (trimmed)
 		ring->head_ps += (u64)trim->delta_ps;
 	ring->head_seq = to;

@@ -26,7 +26,6 @@ struct kpn_slot {
  * struct kpn_ring - slots [head_seq, tail_seq) are posted; frames may sit in [head_seq, head_seq + slots)
  * @head_seq, @head_idx, @head_ps: next to complete: sequence, descriptor, start on the wire
  * @tail_seq, @tail_idx, @tail_ps: next to post
- * @before_head_ps: start of the slot before the head
  * @slots: ring size; @slot_ps: nominal length on the wire
  * @claimed: bit per descriptor that carries a frame; @claimed_words: bit per word of @claimed not zero
  * @claimed_count: frames in the ring
@@ -36,7 +35,6 @@ struct kpn_slot {
 struct kpn_ring {
 	u64 head_seq;
 	u64 head_ps;
-	u64 before_head_ps;
 	u64 tail_seq;
 	u64 tail_ps;
 	u64 slot_ps;
