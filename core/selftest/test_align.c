@@ -20,16 +20,11 @@ struct grid_vector {
 };
 
 static const struct grid_vector grid_vectors[] = {
-	{ __LINE__, 1000000000ull, 1230, 10000000, 1 },
-	{ __LINE__, 1000000000ull, 64, 672000, 1 },
-	{ __LINE__, 2500000000ull, 64, 268800, 5 },
-	{ __LINE__, 2500000000ull, 65, 272000, 1 },
-	{ __LINE__, 10000000000ull, 64, 67200, 5 },
-	{ __LINE__, 40000000000ull, 65, 17000, 1 },
-	{ __LINE__, 100000000000ull, 64, 6720, 25 },
-	{ __LINE__, 100000000000ull, 67, 6960, 25 },
-	{ __LINE__, 25000000000ull, 1522, 493440, 25 },
-	{ __LINE__, 10000000ull, 1518, 1230400000, 1 },
+	{ __LINE__, 1000000000ull, 1230, 10000000, 1 }, { __LINE__, 1000000000ull, 64, 672000, 1 },
+	{ __LINE__, 2500000000ull, 64, 268800, 5 },     { __LINE__, 2500000000ull, 65, 272000, 1 },
+	{ __LINE__, 10000000000ull, 64, 67200, 5 },     { __LINE__, 40000000000ull, 65, 17000, 1 },
+	{ __LINE__, 100000000000ull, 64, 6720, 25 },    { __LINE__, 100000000000ull, 67, 6960, 25 },
+	{ __LINE__, 25000000000ull, 1522, 493440, 25 }, { __LINE__, 10000000ull, 1518, 1230400000, 1 },
 };
 
 /* 64 bytes at 2.5 Gb/s are 268.8 ns: no slot may start at a rounded time, or floor would pick its neighbour. */
@@ -180,7 +175,8 @@ static void test_trims_per_second(struct kpn_selftest *t)
 
 		wire_init(&wire, vector->rate_bps, vector->frame_bytes, vector->ppm, 0);
 		limit = (s64)(kpn_align_bounds(&wire.align, 0, 1, (u32)ppm * 1000, 0).boundary_error_ps * TIME_PER_PS);
-		due = kpn_div_u64(ppm * 1000000, kpn_byte_time_ps(vector->rate_bps)); /* 1 s x ppm in ps, by byte time */
+		due = kpn_div_u64(ppm * 1000000,
+				  kpn_byte_time_ps(vector->rate_bps)); /* 1 s x ppm in ps, by byte time */
 		while (wire.position_ps < SECOND_PS && wire.align.next_trim_seq != KPN_SEQ_NEVER) {
 			u64 last = wire.seq;
 

@@ -15,9 +15,8 @@
 #define TEN_YEARS_S 315576000ull
 #define FRAC_OF_10_FS 42950u /* 1e-5 ns, 2^-32 ns */
 
-static const u64 rates_bps[] = { 10000000ull,    100000000ull,   1000000000ull,  2500000000ull,
-				 5000000000ull,  10000000000ull, 25000000000ull, 40000000000ull,
-				 50000000000ull, 100000000000ull };
+static const u64 rates_bps[] = { 10000000ull,    100000000ull,   1000000000ull,  2500000000ull,  5000000000ull,
+				 10000000000ull, 25000000000ull, 40000000000ull, 50000000000ull, 100000000000ull };
 
 static const struct kpn_time zero = { 0, 0 };
 
@@ -107,8 +106,9 @@ static void test_law(struct kpn_selftest *t)
 
 static void test_adjfine_gains(struct kpn_selftest *t)
 {
-	static const s64 scaled_ppm[] = { 0, 1, -1, 66, -66, 65536, -65536, 6553600, -6553600,
-					  KPN_ADJ_SCALED_PPM_MAX, -KPN_ADJ_SCALED_PPM_MAX };
+	static const s64 scaled_ppm[] = {
+		0, 1, -1, 66, -66, 65536, -65536, 6553600, -6553600, KPN_ADJ_SCALED_PPM_MAX, -KPN_ADJ_SCALED_PPM_MAX
+	};
 	struct kpn_clock clock;
 	u32 i;
 

@@ -109,7 +109,7 @@ static void test_minimum_lead(struct kpn_selftest *t)
 {
 	struct kpn_frame frame;
 
-	start_at_slot_4(BATCH); /* 1 us into slot 4 */
+	start_at_slot_4(BATCH);   /* 1 us into slot 4 */
 	exact_nic_go(&nic, 8000); /* 0.2 us of reading, 0.5 us of unknown restart: slot 4 still */
 	KPN_EXPECT_EQ(t, submit(&frame, 1, 0, slot_time(12)), KPN_VERDICT_PENDING);
 	start_at_slot_4(BATCH);
@@ -459,8 +459,9 @@ static void test_frame_whose_fcs_is_zero_is_sent(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, (u32)~crc_bytes(0xffffffff, data, sizeof(data)), 0);
 
 	start_at_slot_4(BATCH);
-	frame = (struct kpn_frame){ .data = data, .frame_bytes = 64, .flags = KPN_FRAME_TXTIME,
-				    .txtime_ns = slot_time(20) };
+	frame = (struct kpn_frame){
+		.data = data, .frame_bytes = 64, .flags = KPN_FRAME_TXTIME, .txtime_ns = slot_time(20)
+	};
 	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frame), KPN_VERDICT_PENDING);
 	exact_nic_run(&nic, 40 * SLOT_NS);
 	KPN_EXPECT_EQ(t, nic.log_count, 1);

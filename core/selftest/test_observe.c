@@ -79,20 +79,20 @@ struct strip_vector {
 };
 
 static const struct strip_vector strip_vectors[] = {
-	{ __LINE__, 20000, 0, 0, 0, false },
-	{ __LINE__, 20000, 10000, 0, 0, true },
-	{ __LINE__, 100000, 10000, 100000, 1, true },
-	{ __LINE__, 100000, 0, 100000, 1, false },
-	{ __LINE__, 100000, 10000, -100000, 1, true },
-	{ __LINE__, 500000, 10000, 99000, 1, true },
-	{ __LINE__, 500000, 0, -100000, 0, false },
-	{ __LINE__, 333333, 10000, -50000, 1, true },
+	{ __LINE__, 20000, 0, 0, 0, false },           { __LINE__, 20000, 10000, 0, 0, true },
+	{ __LINE__, 100000, 10000, 100000, 1, true },  { __LINE__, 100000, 0, 100000, 1, false },
+	{ __LINE__, 100000, 10000, -100000, 1, true }, { __LINE__, 500000, 10000, 99000, 1, true },
+	{ __LINE__, 500000, 0, -100000, 0, false },    { __LINE__, 333333, 10000, -50000, 1, true },
 };
 
 static void test_strip_contains_the_wire(struct kpn_selftest *t, const struct strip_vector *vector)
 {
-	struct wire wire = { .now_ns = 1000, .ppb = vector->ppb, .ppb_limit = 100000, .wander_ppb = vector->wander_ppb,
-			     .change_ns = 1000000, .seed = 77 };
+	struct wire wire = { .now_ns = 1000,
+			     .ppb = vector->ppb,
+			     .ppb_limit = 100000,
+			     .wander_ppb = vector->wander_ppb,
+			     .change_ns = 1000000,
+			     .seed = 77 };
 	struct kpn_strip strip;
 	u32 looks = 0;
 	u32 wide = 0;

@@ -203,8 +203,7 @@ static void random_history(struct kpn_selftest *t, u32 slots, u64 seed)
 						kpn_random_below(&seed, (u32)(model.tail_seq - model.head_seq) + 1));
 			break;
 		default:
-			seq = model.head_seq +
-			      kpn_random_below(&seed, (u32)(model.tail_seq - model.head_seq) + 1);
+			seq = model.head_seq + kpn_random_below(&seed, (u32)(model.tail_seq - model.head_seq) + 1);
 			pass_all(&ring, seq);
 			model_pass(&model, seq);
 			break;

@@ -19,8 +19,8 @@ static enum kpn_verdict end_now(struct kpn_pacer *pacer, enum kpn_verdict verdic
 	return verdict;
 }
 
-static void end_later(struct kpn_pacer *pacer, struct kpn_frame *frame, enum kpn_verdict verdict,
-		      struct kpn_time start)
+static inline void end_later(struct kpn_pacer *pacer, struct kpn_frame *frame, enum kpn_verdict verdict,
+			     struct kpn_time start)
 {
 	pacer->pending--;
 	pacer->stats.verdicts[verdict]++;
@@ -32,7 +32,7 @@ static void end_later(struct kpn_pacer *pacer, struct kpn_frame *frame, enum kpn
  * Slot of a txtime. On the grid: floor takes the slot in progress, counted from slot start; up takes the first whose
  * reference plane is not before txtime - tolerance. Free-running: the paper's formula (C1) on the clock law.
  */
-static u64 target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame)
+static inline u64 target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame)
 {
 	const struct kpn_ring *ring = &pacer->ring;
 	s64 ns = frame->txtime_ns;
@@ -62,8 +62,7 @@ static u64 target_of(const struct kpn_pacer *pacer, const struct kpn_frame *fram
 	ns -= (s64)(pacer->config.tolerance_ns + sfd_ns);
 	if (ns < 0)
 		return 0 - pacer->align.base;
-	return kpn_grid_floor(&pacer->align.grid, ns, (u32)(sfd_ns * 1000 - pacer->sfd_ps) - 1) + 1 -
-	       pacer->align.base;
+	return kpn_grid_floor(&pacer->align.grid, ns, (u32)(sfd_ns * 1000 - pacer->sfd_ps) - 1) + 1 - pacer->align.base;
 }
 
 struct kpn_window kpn_pacer_window(const struct kpn_pacer *pacer, u64 cpu_ns)
@@ -77,13 +76,12 @@ struct kpn_window kpn_pacer_window(const struct kpn_pacer *pacer, u64 cpu_ns)
 	};
 }
 
-static bool allowed_in(const struct kpn_pacer *pacer, u64 seq, u8 tc)
+static inline bool allowed_in(const struct kpn_pacer *pacer, u64 seq, u8 tc)
 {
-	return kpn_partition_allows(&pacer->partition, pacer->partition_idx,
-				    (u32)(seq - pacer->ring.head_seq), tc);
+	return kpn_partition_allows(&pacer->partition, pacer->partition_idx, (u32)(seq - pacer->ring.head_seq), tc);
 }
 
-static u32 delta_bytes(const struct kpn_pacer *pacer, u64 seq, bool *shorter)
+static inline u32 delta_bytes(const struct kpn_pacer *pacer, u64 seq, bool *shorter)
 {
 	s64 delta_ps = pacer->ring.trim_count ? kpn_ring_delta_ps(&pacer->ring, seq) : 0;
 
@@ -91,7 +89,7 @@ static u32 delta_bytes(const struct kpn_pacer *pacer, u64 seq, bool *shorter)
 	return delta_ps ? (u32)kpn_div_u64(delta_ps < 0 ? 0 - (u64)delta_ps : (u64)delta_ps, pacer->byte_ps) : 0;
 }
 
-static u32 length_of(const struct kpn_pacer *pacer, u64 seq)
+static inline u32 length_of(const struct kpn_pacer *pacer, u64 seq)
 {
 	bool shorter;
 	u32 bytes = delta_bytes(pacer, seq, &shorter);
@@ -100,7 +98,7 @@ static u32 length_of(const struct kpn_pacer *pacer, u64 seq)
 }
 
 /* Copy first, then one store makes the slot real: the NIC never fetches half a frame (C19). */
-static void place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict)
+static inline void place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict)
 {
 	u32 desc = kpn_ring_desc(&pacer->ring, seq);
 	u32 data_bytes = frame->frame_bytes - KPN_FCS_BYTES;
@@ -117,7 +115,7 @@ static void place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enu
  * Make slot @seq a placeholder again and forget the frame's bytes: only those it had written, so the buffer is zero
  * beyond whatever comes next, and no byte of it can reach the wire again (C13).
  */
-static struct kpn_frame *withdraw(struct kpn_pacer *pacer, u64 seq, u32 frame_bytes)
+static inline struct kpn_frame *withdraw(struct kpn_pacer *pacer, u64 seq, u32 frame_bytes)
 {
 	u32 desc = kpn_ring_desc(&pacer->ring, seq);
 	struct kpn_frame *frame = kpn_ring_release(&pacer->ring, seq);
@@ -172,7 +170,7 @@ static void displace(struct kpn_pacer *pacer, u64 seq)
 }
 
 /* Whether a scheduled frame can have the slot, best effort making room. */
-static bool vacate(struct kpn_pacer *pacer, u64 seq)
+static inline bool vacate(struct kpn_pacer *pacer, u64 seq)
 {
 	const struct kpn_frame *holder = kpn_ring_frame(&pacer->ring, seq);
 
@@ -263,7 +261,7 @@ static enum kpn_verdict hold(struct kpn_pacer *pacer, struct kpn_frame *frame, e
 	return KPN_VERDICT_PENDING;
 }
 
-static enum kpn_verdict submit_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns)
+static inline enum kpn_verdict submit_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns)
 {
 	struct kpn_window window = kpn_pacer_window(pacer, cpu_ns);
 	u64 target = target_of(pacer, frame);
@@ -287,8 +285,7 @@ static void place_best_effort(struct kpn_pacer *pacer, u8 tc, u64 seq)
 {
 	struct kpn_frame *frame = kpn_prebuffer_take_first(&pacer->prebuffer, tc);
 
-	place(pacer, frame, seq,
-	      frame->flags & KPN_FRAME_TXTIME ? KPN_VERDICT_MOVED : KPN_VERDICT_BEST_EFFORT);
+	place(pacer, frame, seq, frame->flags & KPN_FRAME_TXTIME ? KPN_VERDICT_MOVED : KPN_VERDICT_BEST_EFFORT);
 	pacer->cursor[tc] = seq + 1;
 }
 
@@ -385,9 +382,8 @@ void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	struct kpn_window window;
 
-	if (!pacer->prebuffer.backlog &&
-	    (!pacer->prebuffer.heap_count ||
-	     (s64)(pacer->heap_due_seq - pacer->ring.head_seq) >= (s64)pacer->ring.slots))
+	if (!pacer->prebuffer.backlog && (!pacer->prebuffer.heap_count ||
+					  (s64)(pacer->heap_due_seq - pacer->ring.head_seq) >= (s64)pacer->ring.slots))
 		return;
 	window = kpn_pacer_window(pacer, cpu_ns);
 	if (!window.valid)

@@ -43,18 +43,4 @@ static inline u64 kpn_mul_shr(u64 a, u64 b, u32 shift)
 	return product.high << (64 - shift) | product.low >> shift;
 }
 
-/** kpn_mul_s64_shr() - (a x b) / 2^shift, rounded towards minus infinity, 0 < shift < 64 */
-static inline s64 kpn_mul_s64_shr(s64 a, s64 b, u32 shift)
-{
-	bool negative = (a < 0) != (b < 0);
-	struct kpn_u128 product = kpn_mul(a < 0 ? 0 - (u64)a : (u64)a, b < 0 ? 0 - (u64)b : (u64)b);
-	u64 magnitude = product.high << (64 - shift) | product.low >> shift;
-
-	if (!negative)
-		return (s64)magnitude;
-	if (product.low << (64 - shift))
-		magnitude++;
-	return (s64)(0 - magnitude);
-}
-
 #endif

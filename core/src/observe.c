@@ -41,21 +41,26 @@ static s64 wander_over(const struct kpn_strip *strip, u64 time_ns)
 	return (s64)kpn_mul_shr(strip->wander_per_ns, time_ns, WANDER_SHIFT) + 1;
 }
 
-/* The later of two CPU times differs by dt_ns; the wire moved at least, or at most, this much. */
-static u64 carry_lower(const struct kpn_strip *strip, u64 position_ps, s64 dt_ns)
+/* By how much the wire moves in dt_ns at a rate, rounded down; one product, since 1 + rate is positive. */
+static inline u64 moved_ps(u64 dt_ns, s64 rate)
 {
-	s64 dt_ps = dt_ns * 1000;
-	s64 rate = dt_ns >= 0 ? strip->rate_lower : strip->rate_upper;
-
-	return position_ps + (u64)dt_ps + (u64)kpn_mul_s64_shr(dt_ps, rate, RATE_SHIFT);
+	return kpn_mul_shr(dt_ns * 1000, (1ull << RATE_SHIFT) + (u64)rate, RATE_SHIFT);
 }
 
-static u64 carry_upper(const struct kpn_strip *strip, u64 position_ps, s64 dt_ns)
+/* A bound at one CPU time, carried on, or back, by dt_ns: the wire was at least here. */
+static inline u64 carry_lower(const struct kpn_strip *strip, u64 position_ps, s64 dt_ns)
 {
-	s64 dt_ps = dt_ns * 1000;
-	s64 rate = dt_ns >= 0 ? strip->rate_upper : strip->rate_lower;
+	if (dt_ns >= 0)
+		return position_ps + moved_ps((u64)dt_ns, strip->rate_lower);
+	return position_ps - moved_ps(0 - (u64)dt_ns, strip->rate_upper) - 1;
+}
 
-	return position_ps + (u64)dt_ps + (u64)kpn_mul_s64_shr(dt_ps, rate, RATE_SHIFT) + 1;
+/* The same where it was at most. */
+static inline u64 carry_upper(const struct kpn_strip *strip, u64 position_ps, s64 dt_ns)
+{
+	if (dt_ns >= 0)
+		return position_ps + moved_ps((u64)dt_ns, strip->rate_upper) + 1;
+	return position_ps - moved_ps(0 - (u64)dt_ns, strip->rate_lower);
 }
 
 static void widen_rates(struct kpn_strip *strip, s64 by)
@@ -145,7 +150,8 @@ void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_p
 	strip->drift = (s64)(kpn_div_u64((u64)drift_ppb_max << 39, 1953125) + 1);
 	/* ppb per s to 2^80 per ns: 2^80 / 10^18 = 2^62 / 5^18 = 1208925.8; rounded up */
 	strip->wander_per_ns = wander_ppb_per_s_max * 1208926ull;
-	strip->span_root = root_of(kpn_div_u64(4000000000000000000ull, wander_ppb_per_s_max ? wander_ppb_per_s_max : 1));
+	strip->span_root =
+		root_of(kpn_div_u64(4000000000000000000ull, wander_ppb_per_s_max ? wander_ppb_per_s_max : 1));
 }
 
 void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 upper_ps)
@@ -164,16 +170,16 @@ void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 uppe
 
 bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lower_ps, u64 upper_ns, u64 upper_ps)
 {
-	s64 dt_ns = (s64)(now_ns - strip->cpu_ns);
+	u64 dt_ns = now_ns - strip->cpu_ns;
 	u64 lower;
 	u64 upper;
 	u64 bound;
 
-	KPN_ASSERT(dt_ns >= 0);
+	KPN_ASSERT((s64)dt_ns >= 0);
 	if (KPN_UNLIKELY(now_ns > strip->rate_due_ns))
 		widen_rates(strip, wander_over(strip, now_ns - strip->rate_due_ns));
-	lower = carry_lower(strip, strip->lower_ps, dt_ns);
-	upper = carry_upper(strip, strip->upper_ps, dt_ns);
+	lower = strip->lower_ps + moved_ps(dt_ns, strip->rate_lower);
+	upper = strip->upper_ps + moved_ps(dt_ns, strip->rate_upper) + 1;
 	bound = carry_lower(strip, lower_ps, (s64)(now_ns - lower_ns));
 	if ((s64)(bound - lower) > 0)
 		lower = bound;

@@ -20,6 +20,9 @@ enum {
 	POLL_NS_MIN = 200,
 };
 
+/* Not what a poll usually does: kept out of the way of what it does. */
+#define KPN_SELDOM __attribute__((__noinline__))
+
 static void *align_up(void *memory)
 {
 	return (void *)(((uintptr_t)memory + 7) & ~(uintptr_t)7);
@@ -163,8 +166,8 @@ static u64 next_trimmable(const struct kpn_pacer *pacer, u64 seq, u64 end)
 	return end;
 }
 
-/* Plan and post @count slots at the tail; trims are the only slots that cost anything. */
-static void post(struct kpn_pacer *pacer, u32 count)
+/* Plan and post @count slots at the tail, among them some that may have to be trimmed. */
+static KPN_SELDOM void post_trimming(struct kpn_pacer *pacer, u32 count)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	u64 end = ring->tail_seq + count;
@@ -173,10 +176,10 @@ static void post(struct kpn_pacer *pacer, u32 count)
 		u64 due = end;
 		s64 delta_ps;
 
-		if (pacer->phase_locked && pacer->align.next_trim_seq < end)
-			due = next_trimmable(pacer, pacer->align.next_trim_seq > ring->tail_seq ?
-							    pacer->align.next_trim_seq :
-							    ring->tail_seq,
+		if (pacer->align.next_trim_seq < end)
+			due = next_trimmable(pacer,
+					     pacer->align.next_trim_seq > ring->tail_seq ? pacer->align.next_trim_seq :
+											   ring->tail_seq,
 					     end);
 		if (due != ring->tail_seq) {
 			kpn_ring_post(ring, (u32)(due - ring->tail_seq));
@@ -193,8 +196,17 @@ static void post(struct kpn_pacer *pacer, u32 count)
 	}
 }
 
+/* Post @count slots at the tail; trims are the only slots that cost anything. */
+static inline void post(struct kpn_pacer *pacer, u32 count)
+{
+	if (KPN_LIKELY(!pacer->phase_locked || pacer->align.next_trim_seq >= pacer->ring.tail_seq + count))
+		kpn_ring_post(&pacer->ring, count);
+	else
+		post_trimming(pacer, count);
+}
+
 /* Hand what lies between the tail and the posting depth to the NIC, if it is a batch or all there can be. */
-static void advance_tail(struct kpn_pacer *pacer)
+static inline void advance_tail(struct kpn_pacer *pacer)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	u32 posted = (u32)(ring->tail_seq - ring->head_seq);
@@ -229,6 +241,9 @@ static void replan(struct kpn_pacer *pacer, u64 from)
 	ring->tail_seq = from;
 	ring->tail_idx = kpn_ring_desc(ring, from);
 	pacer->align.next_trim_seq = from;
+	/* What was on the way to the grid is so at another rate now and may get there later. */
+	if (pacer->align.lock_seq > from)
+		kpn_align_unlock(&pacer->align);
 	post(pacer, count);
 }
 
@@ -275,11 +290,10 @@ static void step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 	emit(pacer, KPN_EVENT_STEP);
 }
 
-/* Head slots up to @to have left: frames are reported, lengths go back to nominal. Cost follows frames and trims. */
-static void complete(struct kpn_pacer *pacer, u64 to)
+/* Of slots that have left, frames are reported and lengths go back to nominal. Cost follows frames and trims. */
+static KPN_SELDOM void complete_touched(struct kpn_pacer *pacer, u64 to)
 {
 	struct kpn_ring *ring = &pacer->ring;
-	u32 passed = (u32)(to - ring->head_seq);
 	struct kpn_trim trim;
 
 	for (;;) {
@@ -294,6 +308,17 @@ static void complete(struct kpn_pacer *pacer, u64 to)
 			break;
 		kpn_insert_finish(pacer);
 	}
+}
+
+/* Head slots up to @to have left. */
+static inline void complete(struct kpn_pacer *pacer, u64 to)
+{
+	u32 passed = (u32)(to - pacer->ring.head_seq);
+
+	if (KPN_LIKELY(kpn_ring_untouched(&pacer->ring, to)))
+		kpn_ring_skip(&pacer->ring, to);
+	else
+		complete_touched(pacer, to);
 	pacer->partition_idx += passed;
 	if (pacer->partition_idx >= pacer->partition.slots)
 		pacer->partition_idx %= pacer->partition.slots;
@@ -301,7 +326,7 @@ static void complete(struct kpn_pacer *pacer, u64 to)
 }
 
 /* Slots the NIC's index has moved on; false if it points outside what was posted. */
-static bool unwrap(const struct kpn_pacer *pacer, u32 index, u32 *moved)
+static inline bool unwrap(const struct kpn_pacer *pacer, u32 index, u32 *moved)
 {
 	u32 count = index - pacer->head_index;
 
@@ -327,7 +352,7 @@ static struct kpn_time time_believed(const struct kpn_pacer *pacer, u64 cpu_ns)
  * have been, and starts again with the next doorbell. What this is worth: strip width + restart
  * latency + rate uncertainty x stall (DESIGN 4.3).
  */
-static void recover_idle(struct kpn_pacer *pacer, u64 cpu_ns)
+static KPN_SELDOM void recover_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	u64 restart_ns = ((u64)pacer->caps.restart_ns_min + pacer->caps.restart_ns_max) / 2;
@@ -350,7 +375,7 @@ static void restart_strip(struct kpn_pacer *pacer, u64 start_ps, u64 before_ns, 
 }
 
 /* Index and CPU counter contradict each other: believe only the reading, keep the time of day. */
-static void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 lower_ps, u64 upper_ps)
+static KPN_SELDOM void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 lower_ps, u64 upper_ps)
 {
 	struct kpn_time now = time_believed(pacer, cpu_ns);
 
@@ -367,7 +392,7 @@ static void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 lower_ps, u64 
  * Little is posted: if the wire could end before a doorbell takes effect, it may have been idle. It stands at the tail
  * then, wherever the lower bound has run on to since, and starts within a restart.
  */
-static void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
+static KPN_SELDOM void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	struct kpn_interval wire = kpn_strip_at(&pacer->strip, cpu_ns);
 	s64 beyond_ps = (s64)(wire.lower_ps - pacer->ring.tail_ps);
@@ -386,7 +411,7 @@ static void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
  * began. A fetch index at H: frame H-1 starts at the latest its fetch latency after the reading, frame H
  * at the earliest its own after.
  */
-static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
+static inline void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 {
 	const struct kpn_ring *ring = &pacer->ring;
 	u64 lower_ns = after_ns + 1 + (u64)(s64)pacer->caps.index_to_wire_ns_max;
@@ -404,6 +429,8 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 			return;
 		if (pacer->index_seq != ring->head_seq)
 			lower_ps = kpn_ring_start_ps(ring, pacer->index_seq - 1);
+		else if ((s64)(lower_ns - after_ns - 1) < 0)
+			lower_ns = after_ns + 1; /* the strip put the head there, not this index */
 		upper_ps = kpn_ring_start_ps(ring, pacer->index_seq);
 	}
 	/* Until the index has passed where the wire last (re)started, the wire may still be waiting there. */
@@ -411,6 +438,8 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 		lower_ps -= pacer->restart_ps_max;
 		if ((s64)(lower_ns - after_ns - 1) < 0)
 			lower_ns = after_ns + 1;
+		if ((s64)(upper_ns - after_ns - 1) > 0)
+			upper_ns = after_ns + 1;
 	}
 	if (KPN_LIKELY(kpn_strip_observe(&pacer->strip, after_ns + 1, lower_ns, lower_ps, upper_ns, upper_ps))) {
 		if (KPN_UNLIKELY(pacer->distrust))
@@ -428,7 +457,7 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
  * FIFO; a slot is complete when the strip says that the wire is past it, so that nobody is told of a frame
  * before it has left. Return: true if the wire is idle.
  */
-static bool take_reading(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
+static inline bool take_reading(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	struct kpn_interval wire;

@@ -5,9 +5,7 @@
  */
 #include "keepon/ring.h"
 
-enum { WORD_BITS = 64 };
-
-_Static_assert(KPN_RING_SLOTS_MAX / WORD_BITS <= WORD_BITS, "one summary word covers the bitmap");
+_Static_assert(KPN_RING_SLOTS_MAX / KPN_RING_WORD_BITS <= KPN_RING_WORD_BITS, "one summary word covers the bitmap");
 
 size_t kpn_ring_bytes(u32 slots)
 {
@@ -24,46 +22,21 @@ void kpn_ring_init(struct kpn_ring *ring, void *memory, u32 slots, u64 slot_ps)
 	ring->slot = (struct kpn_slot *)(ring->trims + slots);
 }
 
-void kpn_ring_claim(struct kpn_ring *ring, u64 seq, struct kpn_frame *frame)
-{
-	u32 desc = kpn_ring_desc(ring, seq);
-
-	KPN_ASSERT(seq - ring->head_seq < ring->slots && !ring->slot[desc].frame);
-	ring->slot[desc].frame = frame;
-	ring->claimed[desc / WORD_BITS] |= 1ull << desc % WORD_BITS;
-	ring->claimed_words |= 1ull << desc / WORD_BITS;
-	ring->claimed_count++;
-}
-
-struct kpn_frame *kpn_ring_release(struct kpn_ring *ring, u64 seq)
-{
-	u32 desc = kpn_ring_desc(ring, seq);
-	struct kpn_frame *frame = ring->slot[desc].frame;
-
-	KPN_ASSERT(frame);
-	ring->slot[desc].frame = NULL;
-	ring->claimed[desc / WORD_BITS] &= ~(1ull << desc % WORD_BITS);
-	if (!ring->claimed[desc / WORD_BITS])
-		ring->claimed_words &= ~(1ull << desc / WORD_BITS);
-	ring->claimed_count--;
-	return frame;
-}
-
 /* First claimed descriptor in [desc, end), or end. */
 static u32 next_desc(const struct kpn_ring *ring, u32 desc, u32 end)
 {
-	u32 word = desc / WORD_BITS;
-	u64 bits = ring->claimed[word] & ~0ull << desc % WORD_BITS;
+	u32 word = desc / KPN_RING_WORD_BITS;
+	u64 bits = ring->claimed[word] & ~0ull << desc % KPN_RING_WORD_BITS;
 
 	if (!bits) {
-		u64 words = word + 1 < WORD_BITS ? ring->claimed_words & ~0ull << (word + 1) : 0;
+		u64 words = word + 1 < KPN_RING_WORD_BITS ? ring->claimed_words & ~0ull << (word + 1) : 0;
 
 		if (!words)
 			return end;
 		word = (u32)__builtin_ctzll(words);
 		bits = ring->claimed[word];
 	}
-	desc = word * WORD_BITS + (u32)__builtin_ctzll(bits);
+	desc = word * KPN_RING_WORD_BITS + (u32)__builtin_ctzll(bits);
 	return desc < end ? desc : end;
 }
 
@@ -150,16 +123,6 @@ u64 kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps)
 	return seq + kpn_div_u64(position_ps - start_ps, ring->slot_ps);
 }
 
-void kpn_ring_post(struct kpn_ring *ring, u32 count)
-{
-	KPN_ASSERT(ring->tail_seq + count - ring->head_seq <= ring->slots);
-	ring->tail_seq += count;
-	ring->tail_ps += count * ring->slot_ps;
-	ring->tail_idx += count;
-	if (ring->tail_idx >= ring->slots)
-		ring->tail_idx -= ring->slots;
-}
-
 void kpn_ring_post_trimmed(struct kpn_ring *ring, s64 delta_ps)
 {
 	*trim_at(ring, ring->trim_count) = (struct kpn_trim){ ring->tail_seq, delta_ps };
@@ -181,26 +144,15 @@ bool kpn_ring_retract_trim(struct kpn_ring *ring, u64 from, struct kpn_trim *tri
 
 bool kpn_ring_pass(struct kpn_ring *ring, u64 to, struct kpn_trim *trim)
 {
-	bool trimmed = ring->trim_count && ring->trims[ring->trim_first].seq < to;
-	u64 count;
-
-	if (KPN_UNLIKELY(trimmed)) {
-		*trim = ring->trims[ring->trim_first];
-		if (++ring->trim_first == ring->slots)
-			ring->trim_first = 0;
-		ring->trim_count--;
-		to = trim->seq + 1;
-	}
-	count = to - ring->head_seq;
-	if (!count)
+	if (!ring->trim_count || ring->trims[ring->trim_first].seq >= to) {
+		kpn_ring_skip(ring, to);
 		return false;
-	KPN_ASSERT(to <= ring->tail_seq);
-	ring->head_ps += count * ring->slot_ps;
-	if (trimmed)
-		ring->head_ps += (u64)trim->delta_ps;
-	ring->head_seq = to;
-	ring->head_idx += (u32)count;
-	if (ring->head_idx >= ring->slots)
-		ring->head_idx -= ring->slots;
-	return trimmed;
+	}
+	*trim = ring->trims[ring->trim_first];
+	if (++ring->trim_first == ring->slots)
+		ring->trim_first = 0;
+	ring->trim_count--;
+	kpn_ring_skip(ring, trim->seq + 1);
+	ring->head_ps += (u64)trim->delta_ps;
+	return true;
 }

@@ -111,8 +111,7 @@ struct kpn_problem {
 };
 
 /** kpn_config_defaults() - a valid configuration for @rate_bps and @slot_bytes on a backend, all slots open to all classes */
-void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *caps, u64 rate_bps,
-			 u32 slot_bytes);
+void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *caps, u64 rate_bps, u32 slot_bytes);
 
 /**
  * kpn_config_validate() - find every wrong field
@@ -124,7 +123,7 @@ void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *c
  * Any context, does not sleep, changes nothing.
  * Return: number of problems found, which may exceed @room; 0 means valid.
  */
-u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_caps *caps,
-			struct kpn_problem *problems, u32 room);
+u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_caps *caps, struct kpn_problem *problems,
+			u32 room);
 
 #endif

@@ -12,22 +12,22 @@
  * KPN_VERDICTS - every end a submitted frame can have: X(name, counted as sent, one-line meaning).
  * Each is one counter; submitted = sum of all + pending, at all times.
  */
-#define KPN_VERDICTS(X)                                                                                \
-	X(ON_TIME, 1, "left in the slot of its txtime")                                                \
-	X(MOVED, 1, "left in a later slot of its class (late policy relaxed or reschedule)")           \
-	X(BEST_EFFORT, 1, "had no txtime; left in the first free slot of its class")                   \
-	X(SENT_STALE, 1, "was beyond recall when the clock stepped; left in its old slot")             \
-	X(LATE, 0, "its slot can no longer be changed")                                                \
-	X(TOO_EARLY, 0, "its slot is beyond the ring and there is no room before it")                  \
-	X(OCCUPIED, 0, "another scheduled frame has the slot")                                         \
-	X(NOT_ALLOWED, 0, "the slot does not belong to its class")                                     \
-	X(OVERSIZE, 0, "longer than the slot allows")                                                  \
-	X(NO_SLOT, 0, "no free slot of its class within the ring")                                     \
-	X(NO_ROOM, 0, "the pre-buffer of its class is full")                                           \
-	X(STEPPED, 0, "a clock step took its slot away and no other fits")                             \
-	X(UNSYNCHRONISED, 0, "the head of the ring is not known well enough to insert safely")         \
-	X(UNLOCKED, 0, "its slot is not on the time grid yet")                                         \
-	X(INVALID, 0, "malformed: no bytes, negative txtime or class outside 0-15")                    \
+#define KPN_VERDICTS(X)                                                                        \
+	X(ON_TIME, 1, "left in the slot of its txtime")                                        \
+	X(MOVED, 1, "left in a later slot of its class (late policy relaxed or reschedule)")   \
+	X(BEST_EFFORT, 1, "had no txtime; left in the first free slot of its class")           \
+	X(SENT_STALE, 1, "was beyond recall when the clock stepped; left in its old slot")     \
+	X(LATE, 0, "its slot can no longer be changed")                                        \
+	X(TOO_EARLY, 0, "its slot is beyond the ring and there is no room before it")          \
+	X(OCCUPIED, 0, "another scheduled frame has the slot")                                 \
+	X(NOT_ALLOWED, 0, "the slot does not belong to its class")                             \
+	X(OVERSIZE, 0, "longer than the slot allows")                                          \
+	X(NO_SLOT, 0, "no free slot of its class within the ring")                             \
+	X(NO_ROOM, 0, "the pre-buffer of its class is full")                                   \
+	X(STEPPED, 0, "a clock step took its slot away and no other fits")                     \
+	X(UNSYNCHRONISED, 0, "the head of the ring is not known well enough to insert safely") \
+	X(UNLOCKED, 0, "its slot is not on the time grid yet")                                 \
+	X(INVALID, 0, "malformed: no bytes, negative txtime or class outside 0-15")            \
 	X(FLUSHED, 0, "the device stopped before it could leave")
 
 /** enum kpn_verdict - outcome of a frame; KPN_VERDICT_PENDING is none yet */
@@ -35,7 +35,7 @@ enum kpn_verdict {
 #define KPN_VERDICT_ENUM(name, sent, text) KPN_VERDICT_##name,
 	KPN_VERDICTS(KPN_VERDICT_ENUM)
 #undef KPN_VERDICT_ENUM
-	KPN_VERDICT_COUNT,
+		KPN_VERDICT_COUNT,
 	KPN_VERDICT_PENDING = KPN_VERDICT_COUNT,
 };
 

@@ -11,6 +11,8 @@
 #include "keepon/config.h"
 #include "keepon/frame.h"
 
+enum { KPN_RING_WORD_BITS = 64 };
+
 /** struct kpn_trim - slot @seq is @delta_ps longer (negative: shorter) than nominal */
 struct kpn_trim {
 	u64 seq;
@@ -43,7 +45,7 @@ struct kpn_ring {
 	u32 slots;
 	u32 claimed_count;
 	u64 claimed_words;
-	u64 claimed[KPN_RING_SLOTS_MAX / 64];
+	u64 claimed[KPN_RING_SLOTS_MAX / KPN_RING_WORD_BITS];
 	struct kpn_trim *trims;
 	u32 trim_first;
 	u32 trim_count;
@@ -68,10 +70,50 @@ static inline struct kpn_frame *kpn_ring_frame(const struct kpn_ring *ring, u64 
 }
 
 /** kpn_ring_claim() - put @frame into the placeholder slot @seq */
-void kpn_ring_claim(struct kpn_ring *ring, u64 seq, struct kpn_frame *frame);
+static inline void kpn_ring_claim(struct kpn_ring *ring, u64 seq, struct kpn_frame *frame)
+{
+	u32 desc = kpn_ring_desc(ring, seq);
+
+	KPN_ASSERT(seq - ring->head_seq < ring->slots && !ring->slot[desc].frame);
+	ring->slot[desc].frame = frame;
+	ring->claimed[desc / KPN_RING_WORD_BITS] |= 1ull << desc % KPN_RING_WORD_BITS;
+	ring->claimed_words |= 1ull << desc / KPN_RING_WORD_BITS;
+	ring->claimed_count++;
+}
 
 /** kpn_ring_release() - make slot @seq a placeholder again; returns what it carried */
-struct kpn_frame *kpn_ring_release(struct kpn_ring *ring, u64 seq);
+static inline struct kpn_frame *kpn_ring_release(struct kpn_ring *ring, u64 seq)
+{
+	u32 desc = kpn_ring_desc(ring, seq);
+	struct kpn_frame *frame = ring->slot[desc].frame;
+
+	KPN_ASSERT(frame);
+	ring->slot[desc].frame = NULL;
+	ring->claimed[desc / KPN_RING_WORD_BITS] &= ~(1ull << desc % KPN_RING_WORD_BITS);
+	if (!ring->claimed[desc / KPN_RING_WORD_BITS])
+		ring->claimed_words &= ~(1ull << desc / KPN_RING_WORD_BITS);
+	ring->claimed_count--;
+	return frame;
+}
+
+/** kpn_ring_untouched() - whether all slots from the head to before @to are placeholders of nominal length */
+static inline bool kpn_ring_untouched(const struct kpn_ring *ring, u64 to)
+{
+	return !ring->claimed_count && (!ring->trim_count || ring->trims[ring->trim_first].seq >= to);
+}
+
+/** kpn_ring_skip() - the head moves over untouched slots to @to, at most tail_seq */
+static inline void kpn_ring_skip(struct kpn_ring *ring, u64 to)
+{
+	u64 count = to - ring->head_seq;
+
+	KPN_ASSERT(to <= ring->tail_seq);
+	ring->head_seq = to;
+	ring->head_ps += count * ring->slot_ps;
+	ring->head_idx += (u32)count;
+	if (ring->head_idx >= ring->slots)
+		ring->head_idx -= ring->slots;
+}
 
 /** kpn_ring_next_claimed() - first claimed slot in [from, to), or @to; both within the ring */
 u64 kpn_ring_next_claimed(const struct kpn_ring *ring, u64 from, u64 to);
@@ -86,7 +128,15 @@ u64 kpn_ring_start_ps(const struct kpn_ring *ring, u64 seq);
 u64 kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps);
 
 /** kpn_ring_post() - post @count nominal slots at the tail */
-void kpn_ring_post(struct kpn_ring *ring, u32 count);
+static inline void kpn_ring_post(struct kpn_ring *ring, u32 count)
+{
+	KPN_ASSERT(ring->tail_seq + count - ring->head_seq <= ring->slots);
+	ring->tail_seq += count;
+	ring->tail_ps += count * ring->slot_ps;
+	ring->tail_idx += count;
+	if (ring->tail_idx >= ring->slots)
+		ring->tail_idx -= ring->slots;
+}
 
 /** kpn_ring_post_trimmed() - post one slot of another length */
 void kpn_ring_post_trimmed(struct kpn_ring *ring, s64 delta_ps);

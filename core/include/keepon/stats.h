@@ -6,22 +6,22 @@
 #include "keepon/frame.h"
 
 /* KPN_COUNTERS - X(name, meaning); all count up from kpn_pacer_start() */
-#define KPN_COUNTERS(X)                                                                        \
-	X(submitted, "frames given to submit")                                                 \
-	X(slots_completed, "slots the index has passed")                                       \
-	X(slots_posted, "slots handed to the NIC")                                             \
-	X(frames_completed, "slots that carried a frame when the index passed them")           \
-	X(polls, "calls of poll")                                                              \
-	X(doorbells, "register writes that posted slots")                                      \
-	X(trims, "slots given a length other than nominal")                                    \
-	X(underruns, "times the ring was found empty: the wire was idle")                      \
-	X(suspected_underruns, "times the wire may have been idle for less than a restart")    \
-	X(slips, "times readings of the index contradicted the stated drift")                  \
-	X(index_errors, "readings of the index outside the posted slots")                      \
-	X(steps, "changes of the time of day, requested or after an underrun")                 \
-	X(rate_changes, "changes of the clock rate")                                           \
-	X(recalled, "frames taken back from the ring because the clock stepped")               \
-	X(displaced, "best-effort frames taken back for a scheduled one")                      \
+#define KPN_COUNTERS(X)                                                                     \
+	X(submitted, "frames given to submit")                                              \
+	X(slots_completed, "slots the index has passed")                                    \
+	X(slots_posted, "slots handed to the NIC")                                          \
+	X(frames_completed, "slots that carried a frame when the index passed them")        \
+	X(polls, "calls of poll")                                                           \
+	X(doorbells, "register writes that posted slots")                                   \
+	X(trims, "slots given a length other than nominal")                                 \
+	X(underruns, "times the ring was found empty: the wire was idle")                   \
+	X(suspected_underruns, "times the wire may have been idle for less than a restart") \
+	X(slips, "times readings of the index contradicted the stated drift")               \
+	X(index_errors, "readings of the index outside the posted slots")                   \
+	X(steps, "changes of the time of day, requested or after an underrun")              \
+	X(rate_changes, "changes of the clock rate")                                        \
+	X(recalled, "frames taken back from the ring because the clock stepped")            \
+	X(displaced, "best-effort frames taken back for a scheduled one")                   \
 	X(prebuffered, "frames held back before their window")
 
 /** struct kpn_stats - the counters, and one per verdict */
