@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Every target does its own set-up (scripts/setup) and can be repeated cheaply. `make` alone lists them.
+
+# By the shell, because make's own functions split a path at spaces.
+ROOT := $(shell cd "$$(dirname '$(strip $(MAKEFILE_LIST))')" && pwd)
+SCRIPTS := $(ROOT)/scripts
+SUITE ?= bookworm
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run test test-fresh soak bench-core bench-sim check format stub clean distclean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
+
+run: ## set up, build, simulate the habitat case study: table, result folder out/habitat
+	@"$(SCRIPTS)/run"
+
+test: ## every test: C under sanitizers, fuzz smoke, pytest, scripts/check
+	@"$(SCRIPTS)/run_tests"
+
+test-fresh: ## prove `make run` and `make test` in a minimal Debian chroot (root; SUITE=bookworm|trixie)
+	@"$(SCRIPTS)/test_fresh" --suite $(SUITE)
+
+soak: ## long campaigns: fifty times the fuzzing of `make test`, and the tests marked soak
+	@"$(SCRIPTS)/run_tests" --soak
+
+bench-core: ## cost of the core in instructions -> out/bench/core.json
+	@"$(SCRIPTS)/bench" core
+
+bench-sim: ## speed and memory of the simulator -> out/bench/sim.json
+	@"$(SCRIPTS)/bench" sim
+
+check: ## formatters, linters, types, include arrows, symbols, kbuild
+	@"$(SCRIPTS)/setup" test lint kernel
+	@"$(SCRIPTS)/check"
+
+format: ## let clang-format and ruff rewrite the sources
+	@"$(SCRIPTS)/setup" lint
+	@"$(SCRIPTS)/check" --fix
+
+stub: ## write python/src/keepon/_sim.pyi from the built extension
+	@"$(SCRIPTS)/setup" run
+	@"$(ROOT)/.venv/bin/python" -m nanobind.stubgen -q -m keepon._sim -o "$(ROOT)/python/src/keepon/_sim.pyi"
+
+clean: ## remove build results and reports, keep the environment
+	@rm -rf "$(ROOT)/out"
+
+distclean: clean ## remove the environment too
+	@rm -rf "$(ROOT)/.venv"
