@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A standard ring NIC and its wire: descriptors, a tail register, DMA fetches that latch descriptor and bytes,
+ * a FIFO of bounded depth, a lagging index. It knows nothing of who drives it and nothing of true time: every instant
+ * is in picoseconds of the NIC's own oscillator ("local ps"), never decreasing from call to call.
+ *
+ * For slot k, with E the end of a slot on the wire (gap included), D the doorbell that first covered it:
+ *
+ *	room  R(k) = E(j), j = k - prefetch - 1, or later where FIFO bytes are short
+ *	latch L(k) = max(R(k), D(k)) + fetch            what stands in memory at L(k) is sent
+ *	start T(k) = max(E(k - 1), L(k), D(k) + restart)
+ *	end   E(k) = T(k) + (preamble + frame + gap) bytes
+ *
+ *	wire   |..k-3..|..k-2..|..k-1..|...k...|      prefetch 2
+ *	               ^R(k) ^L(k)     ^T(k)
+ *
+ * So k - j - 1 frames at most stand between the one on the wire and the memory. A write at exactly L(k) comes too late.
+ * Cost follows frames, odd lengths and calls; runs of nominal placeholders are advanced in closed form.
+ * Sources: descriptor rings with head and tail register (Intel 82574 datasheet section 7.2; Broadcom GENET as
+ * in Linux bcmgenet), launch of DMA reads when the packet buffer has room for a largest frame.
+ */
+#ifndef NICMODEL_RING_NIC_H
+#define NICMODEL_RING_NIC_H
+
+#include "nicmodel/platform.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+	RING_NIC_PREAMBLE_BYTES = 8,
+	RING_NIC_GAP_BYTES = 12,
+	RING_NIC_FCS_BYTES = 4,
+	RING_NIC_SLOTS_MIN = 2,
+	RING_NIC_SLOTS_MAX = 4096,
+	RING_NIC_PREFETCH_MAX = 1024,
+	RING_NIC_FRAME_BYTES_MAX = 16384,
+};
+
+/** enum ring_nic_index - what moves the index register */
+enum ring_nic_index {
+	RING_NIC_INDEX_DONE,  /* the end of a slot on the wire, gap included */
+	RING_NIC_INDEX_FETCH, /* the latch of a descriptor */
+};
+
+/**
+ * struct ring_nic_frame - a real frame on its way to the wire; reported at its latch, so usually before @start_ps
+ * @seq: slots sent before it since the start
+ * @desc_idx: its descriptor
+ * @start_ps: first bit of the preamble
+ * @frame_bytes: with FCS, without preamble
+ * @data: the bytes latched, FCS excluded (@frame_bytes - 4); valid during the call only
+ * @torn: its data bytes are not those that stood in the buffer when it was committed
+ */
+struct ring_nic_frame {
+	uint64_t seq;
+	uint64_t start_ps;
+	const uint8_t *data;
+	uint32_t desc_idx;
+	uint32_t frame_bytes;
+	bool torn;
+};
+
+/**
+ * struct ring_nic_params - constant for the life of a NIC
+ * @ring_slots: descriptors, 2-4096
+ * @nominal_bytes: length of the placeholders the ring starts with, FCS included
+ * @frame_bytes_min: shortest frame it sends; shorter lengths are raised to it
+ * @frame_bytes_max: longest
+ * @prefetch_slots: frames beyond the one on the wire that may have been fetched, 0-1024
+ * @fifo_bytes: frame bytes the FIFO holds, the one on the wire included; a fetch starts when @frame_bytes_max fit; 0: no limit
+ * @byte_time_ps: of the wire
+ * @fetch_ps: from room (or doorbell) to latch, not 0
+ * @restart_ps_min, @restart_ps_max: from doorbell to the first bit if nothing else is waited for, drawn per
+ *	doorbell; at least @fetch_ps
+ * @index_lag_ps_min, @index_lag_ps_max: from the event to the index showing it, drawn per slot; below 2^32
+ * @index: enum ring_nic_index
+ * @persistent: descriptors may be sent again and again; false: each must be re-armed before every use
+ * @history_runs: least number of runs of equal slots remembered behind the wire; 0: as many as the index needs
+ * @seed: of the drawn values
+ * @buffers: ring_slots buffers, @buffer_stride bytes apart, zeroed by the caller, alive as long as the NIC
+ * @sink_frame: called for each real frame at its latch
+ * @sink_idle: called for each idle time of the wire before a frame, the first one excluded; may be NULL
+ * @sink: given to both
+ */
+struct ring_nic_params {
+	uint32_t ring_slots;
+	uint32_t nominal_bytes;
+	uint32_t frame_bytes_min;
+	uint32_t frame_bytes_max;
+	uint32_t prefetch_slots;
+	uint32_t fifo_bytes;
+	uint32_t byte_time_ps;
+	uint64_t fetch_ps;
+	uint64_t restart_ps_min;
+	uint64_t restart_ps_max;
+	uint64_t index_lag_ps_min;
+	uint64_t index_lag_ps_max;
+	uint8_t index;
+	bool persistent;
+	uint32_t history_runs;
+	uint64_t seed;
+	uint8_t *buffers;
+	size_t buffer_stride;
+	void (*sink_frame)(void *sink, const struct ring_nic_frame *frame);
+	void (*sink_idle)(void *sink, uint64_t start_ps, uint64_t end_ps);
+	void *sink;
+};
+
+/**
+ * struct ring_nic_counters - since init, as of the last latch
+ * @placeholders, @frames: slots latched; @frame_bytes: of real frames
+ * @idle_ps, @underruns: idle wire between slots, and how often
+ * @halts: fetches that met a descriptor not re-armed
+ * @torn: real frames whose bytes changed after their commit
+ * @bell_errors: doorbells that went backwards or beyond the ring, ignored
+ */
+struct ring_nic_counters {
+	uint64_t placeholders;
+	uint64_t frames;
+	uint64_t frame_bytes;
+	uint64_t idle_ps;
+	uint64_t underruns;
+	uint64_t halts;
+	uint64_t torn;
+	uint64_t bell_errors;
+};
+
+/**
+ * struct ring_nic_position - where the wire is
+ * @seq: slot on the wire, or next to come while idle
+ * @offset_ps: since its start
+ * @sent_ps: wire time of everything sent so far, idle time excluded
+ */
+struct ring_nic_position {
+	uint64_t seq;
+	uint64_t offset_ps;
+	uint64_t sent_ps;
+	bool idle;
+};
+
+/** struct ring_nic_slot - one slot of the recent past; @sent_ps as in ring_nic_position, at its start */
+struct ring_nic_slot {
+	uint64_t start_ps;
+	uint64_t latch_ps;
+	uint64_t sent_ps;
+	uint64_t pitch_ps;
+};
+
+struct ring_nic;
+
+/** ring_nic_problem() - NULL if @params are usable, else the first wrong thing, as a phrase */
+const char *ring_nic_problem(const struct ring_nic_params *params);
+
+/** ring_nic_bytes() - memory one NIC needs, aligned to 8; @params have no problem */
+size_t ring_nic_bytes(const struct ring_nic_params *params);
+
+/** ring_nic_init() - all descriptors nominal placeholders, nothing posted, wire idle; NULL if there is a problem */
+struct ring_nic *ring_nic_init(void *memory, const struct ring_nic_params *params);
+
+/** ring_nic_buffer() - buffer of a descriptor as the CPU sees it at @now_ps */
+uint8_t *ring_nic_buffer(struct ring_nic *nic, uint32_t desc_idx, uint64_t now_ps);
+
+/** ring_nic_commit() - descriptor becomes a real frame of @frame_bytes, @data_bytes of them written to its buffer */
+void ring_nic_commit(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint32_t data_bytes,
+		     uint64_t now_ps);
+
+/** ring_nic_restore() - descriptor becomes a placeholder of @frame_bytes */
+void ring_nic_restore(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint64_t now_ps);
+
+/** ring_nic_set_length() - descriptor keeps its kind and changes its length */
+void ring_nic_set_length(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint64_t now_ps);
+
+/** ring_nic_rearm() - hand @count descriptors from @first_idx (wrapping) to the NIC again; no effect if persistent */
+void ring_nic_rearm(struct ring_nic *nic, uint32_t first_idx, uint32_t count, uint64_t now_ps);
+
+/** ring_nic_doorbell() - slots before @tail_seq may be sent */
+void ring_nic_doorbell(struct ring_nic *nic, uint64_t tail_seq, uint64_t now_ps);
+
+/** ring_nic_index() - slots the index register has passed since the start, as read at @now_ps */
+uint64_t ring_nic_index(struct ring_nic *nic, uint64_t now_ps);
+
+/** ring_nic_advance() - let time pass; reports every frame latched until @now_ps */
+void ring_nic_advance(struct ring_nic *nic, uint64_t now_ps);
+
+/**
+ * ring_nic_next_frame() - when to look again for the next committed and posted frame
+ * @when_ps: not after its start as long as nothing is written and never in the past
+ *
+ * Return: false if no real frame waits to be fetched.
+ */
+bool ring_nic_next_frame(const struct ring_nic *nic, uint64_t *when_ps);
+
+/** ring_nic_locate() - where the wire is at @now_ps */
+struct ring_nic_position ring_nic_locate(struct ring_nic *nic, uint64_t now_ps);
+
+/** ring_nic_find_slot() - times of slot @seq; false if it was not latched yet or is forgotten */
+bool ring_nic_find_slot(const struct ring_nic *nic, uint64_t seq, struct ring_nic_slot *slot);
+
+/** ring_nic_completed() - slots whose end, gap included, is not after @at_ps; within the remembered past */
+uint64_t ring_nic_completed(const struct ring_nic *nic, uint64_t at_ps);
+
+/** ring_nic_latched() - slots latched so far */
+uint64_t ring_nic_latched(const struct ring_nic *nic);
+
+const struct ring_nic_counters *ring_nic_read_counters(const struct ring_nic *nic);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

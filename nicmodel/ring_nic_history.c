@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What was on the wire and when: runs of equal slots, looked up backwards from now. It decides nothing. */
+#include "ring_nic_private.h"
+
+uint64_t ring_nic_history_slots(const struct ring_nic_params *params)
+{
+	uint64_t shortest = (uint64_t)(params->frame_bytes_min + RING_NIC_PREAMBLE_BYTES + RING_NIC_GAP_BYTES) *
+			    params->byte_time_ps;
+	/* In the FIFO or the lag of the index; 8 for both ends of each and the run being extended. */
+	uint64_t need = params->prefetch_slots + ring_nic_div(params->index_lag_ps_max, shortest) + 8;
+	uint64_t slots = 16;
+
+	need = ring_nic_max(need, params->history_runs);
+	while (slots < need)
+		slots *= 2;
+	return slots;
+}
+
+void ring_nic_push(struct ring_nic *nic, uint64_t count, uint64_t start_ps, uint64_t pitch_ps, uint64_t latch_ps,
+		   uint64_t latch_pitch_ps)
+{
+	struct ring_nic_run *last = ring_nic_run_at(nic, nic->run_end - 1);
+	bool joined = false;
+
+	if (nic->run_end > nic->run_first && last->pitch_ps == pitch_ps && start_ps == nic->end_ps) {
+		uint64_t step = latch_ps - (last->latch_ps + (last->count - 1) * last->latch_pitch_ps);
+
+		joined = (last->count == 1 || step == last->latch_pitch_ps) && (count == 1 || step == latch_pitch_ps);
+		if (joined) {
+			last->latch_pitch_ps = step;
+			last->count += count;
+		}
+	}
+	if (!joined) {
+		if (nic->run_end - nic->run_first > nic->run_mask)
+			nic->run_first++;
+		*ring_nic_run_at(nic, nic->run_end++) = (struct ring_nic_run){
+			.seq = nic->fetch_seq,
+			.count = count,
+			.start_ps = start_ps,
+			.pitch_ps = pitch_ps,
+			.sent_ps = nic->sent_ps,
+			.latch_ps = latch_ps,
+			.latch_pitch_ps = latch_pitch_ps,
+		};
+	}
+	nic->end_ps = start_ps + count * pitch_ps;
+	nic->sent_ps += count * pitch_ps;
+	nic->fetch_seq += count;
+	nic->fetch_idx = (uint32_t)(nic->fetch_idx + count);
+	while (nic->fetch_idx >= nic->params.ring_slots)
+		nic->fetch_idx -= nic->params.ring_slots;
+}
+
+/* FIFO bytes are short: walk back over the slots that fit beside one largest frame. */
+static struct ring_nic_room room_by_bytes(const struct ring_nic *nic)
+{
+	struct ring_nic_room room = { .slots = 1, .cursor = nic->cursor };
+	uint64_t bytes = nic->params.fifo_bytes - nic->params.frame_bytes_max;
+	uint64_t slots = nic->params.prefetch_slots;
+	uint64_t run;
+
+	for (run = nic->run_end; run > nic->run_first; run--) {
+		const struct ring_nic_run *r = ring_nic_run_at(nic, run - 1);
+		uint64_t frame_bytes = ring_nic_div(r->pitch_ps, nic->params.byte_time_ps) -
+				       (RING_NIC_PREAMBLE_BYTES + RING_NIC_GAP_BYTES);
+		uint64_t fit = ring_nic_min(slots, ring_nic_div(bytes, frame_bytes));
+
+		if (fit < r->count) {
+			room.end_ps = r->start_ps + (r->count - fit) * r->pitch_ps;
+			room.pitch_ps = r->pitch_ps;
+			if (run == nic->run_end && r->pitch_ps == nic->nominal_pitch_ps)
+				room.slots = UINT64_MAX;
+			return room;
+		}
+		slots -= r->count;
+		bytes -= r->count * frame_bytes;
+	}
+	return room;
+}
+
+struct ring_nic_room ring_nic_room(const struct ring_nic *nic)
+{
+	struct ring_nic_room room = { .slots = 1, .cursor = nic->cursor };
+	const struct ring_nic_run *r;
+	uint64_t seq;
+
+	if (nic->fifo_limited)
+		return room_by_bytes(nic);
+	if (nic->fetch_seq <= nic->params.prefetch_slots)
+		return room;
+	seq = nic->fetch_seq - nic->params.prefetch_slots - 1;
+	for (r = ring_nic_run_at(nic, room.cursor); r->seq + r->count <= seq; r = ring_nic_run_at(nic, room.cursor))
+		room.cursor++;
+	room.end_ps = r->start_ps + (seq - r->seq + 1) * r->pitch_ps;
+	room.pitch_ps = r->pitch_ps;
+	/* A run still being extended by nominal slots goes on making room at its own pitch. */
+	if (room.cursor + 1 == nic->run_end && r->pitch_ps == nic->nominal_pitch_ps)
+		room.slots = UINT64_MAX;
+	else
+		room.slots = r->seq + r->count - seq;
+	return room;
+}
+
+/* Slots with first + i x pitch <= at. */
+static uint64_t count_until(uint64_t first_ps, uint64_t pitch_ps, uint64_t count, uint64_t at_ps)
+{
+	if (at_ps < first_ps)
+		return 0;
+	if (at_ps - first_ps >= (count - 1) * pitch_ps)
+		return count;
+	return ring_nic_div(at_ps - first_ps, pitch_ps) + 1;
+}
+
+uint64_t ring_nic_completed(const struct ring_nic *nic, uint64_t at_ps)
+{
+	uint64_t run;
+
+	for (run = nic->run_end; run > nic->run_first; run--) {
+		const struct ring_nic_run *r = ring_nic_run_at(nic, run - 1);
+		uint64_t count = count_until(r->start_ps + r->pitch_ps, r->pitch_ps, r->count, at_ps);
+
+		if (count)
+			return r->seq + count;
+	}
+	return nic->run_end > nic->run_first ? ring_nic_run_at(nic, nic->run_first)->seq : 0;
+}
+
+static uint64_t latched_at(const struct ring_nic *nic, uint64_t at_ps)
+{
+	uint64_t run;
+
+	for (run = nic->run_end; run > nic->run_first; run--) {
+		const struct ring_nic_run *r = ring_nic_run_at(nic, run - 1);
+		uint64_t count = count_until(r->latch_ps, r->latch_pitch_ps, r->count, at_ps);
+
+		if (count)
+			return r->seq + count;
+	}
+	return nic->run_end > nic->run_first ? ring_nic_run_at(nic, nic->run_first)->seq : 0;
+}
+
+uint64_t ring_nic_index(struct ring_nic *nic, uint64_t now_ps)
+{
+	uint64_t min = nic->params.index_lag_ps_min;
+	uint64_t max = nic->params.index_lag_ps_max;
+	bool done = nic->params.index == RING_NIC_INDEX_DONE;
+	struct ring_nic_slot slot;
+	uint64_t seq;
+
+	ring_nic_advance(nic, now_ps);
+	if (now_ps < min)
+		return 0;
+	seq = done ? ring_nic_completed(nic, now_ps - min) : latched_at(nic, now_ps - min);
+	/* A later slot that shows early moves the index past an earlier one that would show late. */
+	while (max != min && seq > 0 && ring_nic_find_slot(nic, seq - 1, &slot)) {
+		uint64_t event_ps = done ? slot.start_ps + slot.pitch_ps : slot.latch_ps;
+
+		if (event_ps + ring_nic_draw(nic, seq - 1, min, max) <= now_ps)
+			break;
+		seq--;
+	}
+	return seq;
+}
+
+bool ring_nic_find_slot(const struct ring_nic *nic, uint64_t seq, struct ring_nic_slot *slot)
+{
+	uint64_t run;
+
+	if (seq >= nic->fetch_seq)
+		return false;
+	for (run = nic->run_end; run > nic->run_first; run--) {
+		const struct ring_nic_run *r = ring_nic_run_at(nic, run - 1);
+
+		if (r->seq <= seq) {
+			slot->start_ps = r->start_ps + (seq - r->seq) * r->pitch_ps;
+			slot->latch_ps = r->latch_ps + (seq - r->seq) * r->latch_pitch_ps;
+			slot->sent_ps = r->sent_ps + (seq - r->seq) * r->pitch_ps;
+			slot->pitch_ps = r->pitch_ps;
+			return true;
+		}
+	}
+	return false;
+}
+
+struct ring_nic_position ring_nic_locate(struct ring_nic *nic, uint64_t now_ps)
+{
+	struct ring_nic_position position = { .idle = true };
+	struct ring_nic_slot slot;
+
+	ring_nic_advance(nic, now_ps);
+	position.seq = ring_nic_completed(nic, now_ps);
+	position.sent_ps = nic->sent_ps;
+	if (ring_nic_find_slot(nic, position.seq, &slot)) {
+		position.sent_ps = slot.sent_ps;
+		if (now_ps >= slot.start_ps) {
+			position.idle = false;
+			position.offset_ps = now_ps - slot.start_ps;
+			position.sent_ps += position.offset_ps;
+		}
+	}
+	return position;
+}

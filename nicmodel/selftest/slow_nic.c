@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "slow_nic.h"
+
+void slow_init(struct slow_nic *slow, const struct ring_nic_params *params)
+{
+	uint32_t i;
+
+	memset(slow, 0, sizeof(*slow));
+	slow->params = *params;
+	for (i = 0; i < params->ring_slots; i++)
+		slow->length[i] = params->nominal_bytes;
+}
+
+static uint64_t scramble(uint64_t z)
+{
+	z += UINT64_C(0x9e3779b97f4a7c15);
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+uint64_t slow_draw(uint64_t seed, uint64_t value, uint64_t min, uint64_t max)
+{
+	uint64_t high = scramble(seed ^ scramble(value)) >> 32;
+
+	return min + ((high * (max - min + 1)) >> 32);
+}
+
+/* Slots that must have left before slot k finds room: all before the returned one. */
+static uint64_t must_have_left(const struct slow_nic *slow, uint64_t k)
+{
+	uint64_t bytes = 0;
+	uint64_t first = k;
+
+	while (first > 0 && k - first < slow->params.prefetch_slots) {
+		bytes += slow->slot[first - 1].frame_bytes;
+		if (slow->params.fifo_bytes && bytes + slow->params.frame_bytes_max > slow->params.fifo_bytes)
+			break;
+		first--;
+	}
+	return first;
+}
+
+/* Whether exactly what stood in the buffer at the commit stands there now. */
+static bool is_torn(const struct slow_nic *slow, uint32_t idx)
+{
+	uint32_t i;
+
+	for (i = 0; i < slow->data_bytes[idx]; i++) {
+		if (slow->committed[idx][i] != slow->params.buffers[idx * slow->params.buffer_stride + i])
+			return true;
+	}
+	return false;
+}
+
+void slow_advance(struct slow_nic *slow, uint64_t now_ps)
+{
+	if (now_ps > slow->now_ps)
+		slow->now_ps = now_ps;
+	while (slow->latched < slow->tail_seq && !slow->halted) {
+		uint64_t k = slow->latched;
+		uint32_t idx = (uint32_t)(k % slow->params.ring_slots);
+		struct slow_slot *slot = &slow->slot[k];
+		uint64_t left = must_have_left(slow, k);
+		uint64_t room_ps = left > 0 ? slow->slot[left - 1].end_ps : 0;
+		uint64_t end_ps = k > 0 ? slow->slot[k - 1].end_ps : 0;
+
+		slot->latch_ps = (room_ps > slot->bell_ps ? room_ps : slot->bell_ps) + slow->params.fetch_ps;
+		if (slot->latch_ps > slow->now_ps)
+			return;
+		if (!slow->params.persistent && !slow->armed[idx]) {
+			slow->halted = true;
+			slow->halts++;
+			return;
+		}
+		slow->armed[idx] = false;
+		slot->frame_bytes = slow->length[idx];
+		slot->real = slow->real[idx];
+		slot->torn = slot->real && is_torn(slow, idx);
+		slot->start_ps = end_ps;
+		if (slot->start_ps < slot->latch_ps)
+			slot->start_ps = slot->latch_ps;
+		if (slot->start_ps < slot->bell_start_ps)
+			slot->start_ps = slot->bell_start_ps;
+		slot->end_ps = slot->start_ps + (slot->frame_bytes + 20ull) * slow->params.byte_time_ps;
+		slow->latched++;
+	}
+}
+
+void slow_describe(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, bool real, uint64_t now_ps)
+{
+	slow_advance(slow, now_ps);
+	if (frame_bytes < slow->params.frame_bytes_min)
+		frame_bytes = slow->params.frame_bytes_min;
+	if (frame_bytes > slow->params.frame_bytes_max)
+		frame_bytes = slow->params.frame_bytes_max;
+	slow->length[idx] = frame_bytes;
+	slow->real[idx] = real;
+}
+
+void slow_commit(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, uint32_t data_bytes, uint64_t now_ps)
+{
+	slow_describe(slow, idx, frame_bytes, true, now_ps);
+	slow->data_bytes[idx] = data_bytes;
+	memcpy(slow->committed[idx], slow->params.buffers + idx * slow->params.buffer_stride, data_bytes);
+}
+
+void slow_rearm(struct slow_nic *slow, uint32_t first, uint32_t count, uint64_t now_ps)
+{
+	slow_advance(slow, now_ps);
+	while (count--) {
+		slow->armed[first] = true;
+		first = (first + 1) % slow->params.ring_slots;
+	}
+}
+
+void slow_doorbell(struct slow_nic *slow, uint64_t tail_seq, uint64_t now_ps)
+{
+	uint64_t first = slow->tail_seq;
+	uint64_t k;
+
+	slow_advance(slow, now_ps);
+	if (tail_seq < slow->tail_seq || tail_seq - slow->latched > slow->params.ring_slots) {
+		slow->bell_errors++;
+		return;
+	}
+	if (slow->halted)
+		first = slow->latched;
+	slow->halted = false;
+	slow->tail_seq = tail_seq;
+	for (k = first; k < tail_seq; k++) {
+		slow->slot[k].bell_ps = now_ps;
+		slow->slot[k].bell_start_ps =
+			now_ps + slow_draw(slow->params.seed, ~tail_seq, slow->params.restart_ps_min,
+					   slow->params.restart_ps_max);
+	}
+}
+
+uint64_t slow_index(struct slow_nic *slow, uint64_t now_ps)
+{
+	uint64_t index = 0;
+	uint64_t k;
+
+	slow_advance(slow, now_ps);
+	for (k = 0; k < slow->latched; k++) {
+		const struct slow_slot *slot = &slow->slot[k];
+		uint64_t event_ps = slow->params.index == RING_NIC_INDEX_DONE ? slot->end_ps : slot->latch_ps;
+
+		if (event_ps + slow_draw(slow->params.seed, k, slow->params.index_lag_ps_min,
+					 slow->params.index_lag_ps_max) <=
+		    now_ps)
+			index = k + 1;
+	}
+	return index;
+}
