@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The discrete-event simulator around the real driver core (C++; sources in sim/).
+
+Times are integers: `_ns` at interfaces, `_ps` where exact. Network time is `epoch_ns` plus true time; the
+grandmaster is ideal. Every wrong value raises ValueError with one sentence naming key, value and range, and changes
+nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Spec = Mapping[str, Any]
+
+def verdict_names() -> list[str]:
+    """Names of verdicts by number, as in `frames()["verdict"]`."""
+
+def verdict_is_sent(verdict: int) -> bool:
+    """Whether frames with this verdict were on the wire; False for -1 (pending)."""
+
+def counter_names() -> list[str]:
+    """Names of the core's counters, as in `station()["counters"]`."""
+
+class Simulation:
+    """One network. Build it, then run it; equal seeds and equal calls give equal `trace_hash()`.
+
+    Args:
+        seed: of everything random, 0 to 2**64 - 1. Each component draws from its own stream.
+        epoch_ns: network time of the start, TAI, 0 to 4e18.
+    """
+
+    def __init__(self, seed: int, epoch_ns: int = 1_700_000_000_000_000_000) -> None: ...
+    def add_station(self, name: str, spec: Spec) -> int:
+        """An end station; it takes part once it is linked.
+
+        Args:
+            name: unique.
+            spec: every key optional but `keepon.slot_bytes` for driver "keepon":
+                driver "keepon" | "standard" | "launchtime"; release "txtime" | "etf" | "sleep"; sync "ideal" | "none";
+                host {wakeup | stack | driver | timer | poll: {base_ns, median_ns, sigma, tail_probability,
+                tail_mean_ns, cap_ns}}; occupancy_ns; etf_delta_ns; sync_interval_ns; nic_ppm, cpu_ppm (-1000 to
+                1000); wander_ppb_per_s, wander_ppb (bound of the walk); stamp_resolution_ns;
+                nic {prefetch_slots, fifo_bytes, index "done" | "fetch", index_lag_ns_min, index_lag_ns_max,
+                persistent, index_read_ns, fetch_ns, fetch_ns_max, restart_ns, restart_ns_max, reserved_slots,
+                placeholder_bytes_min, frame_bytes_max, ring_slots, queue_frames, coalesce_ns, coalesce_frames};
+                keepon {slot_bytes, mode "phase-locked" | "paper", ring_slots, batch_slots, depth_slots, partition
+                (class masks), trim "any" | "reserved", trim_down_bytes, trim_up_bytes, clock "interpolated" |
+                "counter", placeholder "bad-fcs" | "mac-control" | "reserved-address", prebuffer_frames,
+                tolerance_ns, drift_ppb_max, wander_ppb_per_s_max, poll_overhead_ns, dither, classes {tc: (late,
+                round)}}; what is not given keeps the core's default;
+                probe (test hooks) {boundaries, boundary_bound_ps, head_interval_ns, head_samples_max,
+                declared_prefetch_slots, index_offset_slots}.
+
+        Returns:
+            Node id.
+        """
+
+    def add_bridge(self, name: str, spec: Spec) -> int:
+        """A store-and-forward bridge: processing_ns, ppm, queue_frames. Returns its node id."""
+
+    def add_link(self, a: int, b: int, rate_bps: int, propagation_ns: int) -> None:
+        """Join two nodes; a station has one link. Wrong `keepon` values are found here, where the rate is known."""
+
+    def set_gates(self, bridge: int, peer: int, base_ns: int, entries: Sequence[tuple[int, int]]) -> None:
+        """Gate control list of the port towards `peer`: (open gates, ns) repeating from network time `base_ns`."""
+
+    def add_stream(self, spec: Spec) -> int:
+        """A periodic stream: id, talker, listeners, routes (bridges per listener), period_ns, offset_ns, start_ns,
+        frame_bytes, tc, queue, advance_ns. Frame k has the txtime k periods after the first period multiple plus
+        offset_ns that is not before epoch + start_ns. Returns its id."""
+
+    def add_load(self, spec: Spec) -> int:
+        """Best effort: id, talker, listener, route, kind "udp" | "saturate", rate_bps (of frame bytes), frame_bytes,
+        window_frames (saturate: frames kept with the transmitter), start_ns, tc, queue. Returns its id."""
+
+    def add_fault(self, kind: str, node: int, at_ns: int, value_ns: int) -> None:
+        """ "poll-stall": no poll for value_ns; "clock-step": the station's time of day jumps; "link-down": frames
+        on its link are cut; "late-submit": its next frame is value_ns late."""
+
+    def run(self, until_ns: int, progress: Callable[[int], object] | None = None) -> bool:
+        """Handle all events up to `until_ns` after the start; returns True.
+
+        The GIL is released. `progress(now_ns)` is called about every 20 ms of real time. KeyboardInterrupt and
+        exceptions of `progress` leave at an event's end; what happened so far can be read, and run() be called
+        again.
+        """
+
+    def frames(self, stream: int) -> dict[str, NDArray[np.int64]]:
+        """All frames so far: seq, txtime_ns, submit_ps (handed to the driver), verdict (-1: pending), wire_ps
+        (reference plane at the talker, true time), each of shape (frames,); arrival_ps (true time) and stamp_ns
+        (the listener's clock and resolution) of shape (listeners, frames). -1: did not happen."""
+
+    def stream(self, stream: int) -> dict[str, Any]:
+        """id, submitted, sent, pending, verdicts, on_wire, delivered, delivered_by_listener, delivered_bytes, lost
+        (place: deliveries), in_flight, torn, wrong_bytes, duplicates, ghosts (said to be sent, never on the
+        wire)."""
+
+    def load(self, load: int) -> dict[str, Any]:
+        """The same for a load."""
+
+    def station(self, node: int) -> dict[str, Any]:
+        """name, nic (counters of the NIC model), placeholders (fetched so far), placeholders_discarded (received),
+        foreign_frames, etf_drops, disturbances; with driver "keepon" also counters and verdicts of the core, clock
+        (what the core believes and its true error phc_error_ps) and config (with the core's defaults)."""
+
+    def bridge(self, node: int) -> dict[str, Any]:
+        """name, ports {peer: {received, placeholders_discarded, forwarded, forwarded_bytes, queue_drops, gate_drops,
+        waiting, waiting_max}}."""
+
+    def boundary_errors(self, node: int) -> dict[str, Any]:
+        """With probe.boundaries: |slot start - grid| of every slot from the true wire position: locked_slots,
+        locked_max_ps, violations (locked slots beyond boundary_bound_ps), unlocked_slots, unlocked_max_ps,
+        skipped_slots, steps [(step, start of the last slot beyond the bound after it)] in ps."""
+
+    def boundary_bounds(self, node: int, rate_ppb: int, rate_change_ppb: int) -> dict[str, int]:
+        """What the core promises: boundary_error_ps, span_ns, lock_ns, lock_slots."""
+
+    def head_check(self, node: int) -> dict[str, Any]:
+        """With probe.head_interval_ns: the core's interval for the wire position at random times against the truth:
+        samples, invalid, violations, seq_violations, widths_ps (array)."""
+
+    def trace_hash(self) -> int:
+        """Hash over every frame event so far."""
+
+    @property
+    def trace_count(self) -> int: ...
+    @property
+    def event_count(self) -> int: ...
+    @property
+    def now_ns(self) -> int: ...

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Python module keepon._sim: one class. Reference: python/src/keepon/_sim.pyi.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <optional>
+
+#include "keepon/sim/simulation.hpp"
+#include "results.hpp"
+#include "specs.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace keepon::sim::bind
+{
+
+namespace
+{
+
+/// Guards one run: signals are looked at and progress is told every 20 ms of real time, with the GIL; the rest runs without.
+class Breather
+{
+public:
+	Breather(const Simulation &simulation, nb::object progress)
+		: simulation_(simulation), progress_(std::move(progress))
+	{
+	}
+
+	void operator()()
+	{
+		const auto now = Clock::now();
+		if (now - last_ < std::chrono::milliseconds(20))
+			return;
+		last_ = now;
+		nb::gil_scoped_acquire gil;
+		if (PyErr_CheckSignals() != 0)
+			throw nb::python_error();
+		if (!progress_.is_none())
+			progress_(simulation_.NowNs());
+	}
+
+private:
+	using Clock = std::chrono::steady_clock;
+
+	const Simulation &simulation_;
+	nb::object progress_;
+	Clock::time_point last_ = Clock::now();
+};
+
+/// A simulation that one thread at a time may touch.
+struct PySimulation {
+	PySimulation(std::uint64_t seed, std::int64_t epoch_ns) : simulation(seed, epoch_ns) {}
+
+	Simulation &Idle()
+	{
+		if (running)
+			throw std::runtime_error(
+				"the simulation is running: its progress callback and other threads cannot touch it");
+		return simulation;
+	}
+
+	Simulation simulation;
+	bool running = false;
+};
+
+bool Run(PySimulation &self, std::int64_t until_ns, nb::object progress)
+{
+	struct Running {
+		explicit Running(bool &flag) : flag_(flag) { flag_ = true; }
+		~Running() { flag_ = false; }
+		bool &flag_;
+	};
+	Simulation &simulation = self.Idle();
+	Breather breathe(simulation, progress);
+	const Running running(self.running);
+	nb::gil_scoped_release release;
+	simulation.Run(until_ns, [&] { breathe(); });
+	return true;
+}
+
+void SetGates(PySimulation &self, NodeId bridge, NodeId peer, std::int64_t base_ns,
+	      const std::vector<std::pair<std::int64_t, std::int64_t>> &entries)
+{
+	std::vector<GateEntry> gates;
+	for (const auto &[mask, ns] : entries) {
+		if (mask < 0 || mask > 0xff)
+			throw ValueError("gates: mask " + std::to_string(mask) + " is not within 0 to 255");
+		gates.push_back({ static_cast<std::uint32_t>(mask), ns });
+	}
+	self.Idle().SetGates(bridge, peer, base_ns, gates);
+}
+
+} // namespace
+
+NB_MODULE(_sim, m)
+{
+	m.doc() = "Discrete-event simulator around the real driver core; times are integers.";
+
+	m.def(
+		"verdict_names",
+		[] {
+			std::vector<std::string> names;
+			for (int v = 0; v < KPN_VERDICT_COUNT; v++)
+				names.emplace_back(kpn_verdict_name(static_cast<kpn_verdict>(v)));
+			return names;
+		},
+		"Names of verdicts by number.");
+	m.def(
+		"verdict_is_sent",
+		[](int verdict) {
+			return verdict >= 0 && verdict < KPN_VERDICT_COUNT &&
+			       kpn_verdict_is_sent(static_cast<kpn_verdict>(verdict));
+		},
+		"verdict"_a, "Whether frames with this verdict were on the wire.");
+	m.def(
+		"counter_names",
+		[] {
+			std::vector<std::string> names;
+			for (u32 i = 0; i < KPN_COUNTER_COUNT; i++)
+				names.emplace_back(kpn_stats_name(i));
+			return names;
+		},
+		"Names of the core's counters.");
+
+	nb::class_<PySimulation>(m, "Simulation")
+		.def(nb::init<std::uint64_t, std::int64_t>(), "seed"_a, "epoch_ns"_a = 1'700'000'000'000'000'000)
+		.def(
+			"add_station",
+			[](PySimulation &self, const std::string &name, nb::dict spec) {
+				return self.Idle().AddStation(name, ReadStation(name, spec));
+			},
+			"name"_a, "spec"_a)
+		.def(
+			"add_bridge",
+			[](PySimulation &self, const std::string &name, nb::dict spec) {
+				return self.Idle().AddBridge(name, ReadBridge(name, spec));
+			},
+			"name"_a, "spec"_a)
+		.def(
+			"add_link",
+			[](PySimulation &self, NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t propagation_ns) {
+				self.Idle().AddLink(a, b, rate_bps, propagation_ns);
+			},
+			"a"_a, "b"_a, "rate_bps"_a, "propagation_ns"_a)
+		.def("set_gates", &SetGates, "bridge"_a, "peer"_a, "base_ns"_a, "entries"_a)
+		.def(
+			"add_stream",
+			[](PySimulation &self, nb::dict spec) { return self.Idle().AddStream(ReadStream(spec)); },
+			"spec"_a)
+		.def(
+			"add_load",
+			[](PySimulation &self, nb::dict spec) { return self.Idle().AddLoad(ReadLoad(spec)); }, "spec"_a)
+		.def(
+			"add_fault",
+			[](PySimulation &self, const std::string &kind, std::int64_t node, std::int64_t at_ns,
+			   std::int64_t value_ns) { self.Idle().AddFault(ReadFault(kind, node, at_ns, value_ns)); },
+			"kind"_a, "node"_a, "at_ns"_a, "value_ns"_a)
+		.def("run", &Run, "until_ns"_a, "progress"_a = nb::none())
+		.def(
+			"frames",
+			[](PySimulation &self, FlowId stream) { return FramesOf(self.Idle().FlowAt(stream, true)); },
+			"stream"_a)
+		.def(
+			"stream",
+			[](PySimulation &self, FlowId stream) {
+				return StreamSummary(self.Idle().State(), self.simulation.FlowAt(stream, true));
+			},
+			"stream"_a)
+		.def(
+			"load",
+			[](PySimulation &self, FlowId load) {
+				return LoadSummary(self.Idle().State(), self.simulation.FlowAt(load, false));
+			},
+			"load"_a)
+		.def(
+			"station", [](PySimulation &self, NodeId node) { return StationSummary(self.Idle(), node); },
+			"node"_a)
+		.def(
+			"bridge", [](PySimulation &self, NodeId node) { return BridgeSummary(self.Idle(), node); },
+			"node"_a)
+		.def(
+			"boundary_errors",
+			[](PySimulation &self, NodeId node) { return BoundarySummary(self.Idle(), node); }, "node"_a)
+		.def(
+			"boundary_bounds",
+			[](PySimulation &self, NodeId node, std::uint32_t rate_ppb, std::uint32_t rate_change_ppb) {
+				Station &station = self.Idle().StationAt(node);
+				if (!station.Keepon())
+					throw ValueError("node \"" + station.Name() +
+							 "\" has another driver than keepon");
+				const kpn_bounds bounds = station.Keepon()->Bounds(rate_ppb, rate_change_ppb);
+				nb::dict dict;
+				dict["boundary_error_ps"] = bounds.boundary_error_ps;
+				dict["span_ns"] = bounds.span_ns;
+				dict["lock_ns"] = bounds.lock_ns;
+				dict["lock_slots"] = bounds.lock_slots;
+				return dict;
+			},
+			"node"_a, "rate_ppb"_a, "rate_change_ppb"_a)
+		.def(
+			"head_check", [](PySimulation &self, NodeId node) { return HeadSummary(self.Idle(), node); },
+			"node"_a)
+		.def("trace_hash", [](PySimulation &self) { return self.Idle().State().trace.Hash(); })
+		.def_prop_ro("trace_count", [](PySimulation &self) { return self.Idle().State().trace.Count(); })
+		.def_prop_ro("event_count", [](PySimulation &self) { return self.Idle().State().events.Pushed(); })
+		.def_prop_ro("now_ns", [](PySimulation &self) { return self.simulation.NowNs(); });
+}
+
+} // namespace keepon::sim::bind

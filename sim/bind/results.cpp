@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "results.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace keepon::sim::bind
+{
+
+namespace nb = nanobind;
+
+namespace
+{
+
+using Array1 = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
+using Array2 = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>>;
+
+/// A buffer that numpy owns from now on.
+std::int64_t *NewBuffer(std::size_t count, nb::capsule &owner)
+{
+	auto *data = new std::int64_t[std::max<std::size_t>(count, 1)];
+	owner = nb::capsule(data, [](void *p) noexcept { delete[] static_cast<std::int64_t *>(p); });
+	return data;
+}
+
+template <typename Source>
+nb::object ToArray(const Source &source)
+{
+	nb::capsule owner;
+	std::int64_t *data = NewBuffer(source.size(), owner);
+	std::copy(source.begin(), source.end(), data);
+	return nb::cast(Array1(data, { source.size() }, owner));
+}
+
+nb::object ToMatrix(const std::vector<std::vector<std::int64_t>> &rows, std::size_t columns)
+{
+	nb::capsule owner;
+	std::int64_t *data = NewBuffer(rows.size() * columns, owner);
+	for (std::size_t i = 0; i < rows.size(); i++)
+		std::copy(rows[i].begin(), rows[i].end(), data + i * columns);
+	return nb::cast(Array2(data, { rows.size(), columns }, owner));
+}
+
+nb::dict ToDict(const Counters &counters)
+{
+	nb::dict dict;
+	for (const auto &[name, value] : counters)
+		dict[name.c_str()] = value;
+	return dict;
+}
+
+nb::dict Verdicts(const std::array<std::int64_t, KPN_VERDICT_COUNT> &verdicts)
+{
+	nb::dict dict;
+	for (int v = 0; v < KPN_VERDICT_COUNT; v++)
+		dict[kpn_verdict_name(static_cast<kpn_verdict>(v))] = verdicts[static_cast<std::size_t>(v)];
+	return dict;
+}
+
+/// What streams and loads have in common. Counts of frames, but delivered and lost count deliveries.
+nb::dict FlowSummary(const World &world, const Flow &flow)
+{
+	std::int64_t ended = 0;
+	std::int64_t sent = 0;
+	for (int v = 0; v < KPN_VERDICT_COUNT; v++) {
+		const std::int64_t count = flow.verdicts[static_cast<std::size_t>(v)];
+		ended += count;
+		sent += kpn_verdict_is_sent(static_cast<kpn_verdict>(v)) ? count : 0;
+	}
+	nb::dict lost;
+	std::int64_t lost_sum = 0;
+	for (std::size_t place = 0; place < flow.lost.size(); place++) {
+		lost_sum += flow.lost[place];
+		if (flow.lost[place])
+			lost[world.places[place].c_str()] = flow.lost[place];
+	}
+	const std::int64_t delivered = std::accumulate(flow.delivered.begin(), flow.delivered.end(), std::int64_t{ 0 });
+	nb::dict dict;
+	dict["id"] = flow.id;
+	dict["submitted"] = flow.submitted;
+	dict["sent"] = sent;
+	dict["pending"] = flow.submitted - ended;
+	dict["verdicts"] = Verdicts(flow.verdicts);
+	dict["on_wire"] = flow.on_wire;
+	dict["delivered"] = delivered;
+	dict["delivered_by_listener"] = ToArray(flow.delivered);
+	dict["delivered_bytes"] = flow.delivered_bytes;
+	dict["lost"] = lost;
+	dict["in_flight"] = flow.on_wire * static_cast<std::int64_t>(flow.listeners.size()) - delivered - lost_sum;
+	dict["torn"] = flow.torn;
+	dict["wrong_bytes"] = flow.wrong_bytes;
+	dict["duplicates"] = flow.duplicates;
+	dict["ghosts"] = flow.ghosts;
+	return dict;
+}
+
+nb::dict PacerState(KeeponTransmitter &keepon)
+{
+	const kpn_state state = keepon.State();
+	nb::dict dict;
+	dict["synchronised"] = state.synchronised;
+	dict["head_valid"] = state.head_valid;
+	dict["clock_error_ps"] = state.clock_error_ps;
+	dict["base"] = state.base;
+	dict["head_seq"] = state.head_seq;
+	dict["tail_seq"] = state.tail_seq;
+	dict["lock_seq"] = state.lock_seq;
+	dict["pending"] = state.pending;
+	dict["scaled_ppm"] = state.scaled_ppm;
+	dict["phc_error_ps"] = keepon.PhcErrorPs();
+	return dict;
+}
+
+nb::dict PacerConfig(const KeeponTransmitter &keepon)
+{
+	const kpn_config &config = keepon.Config();
+	nb::dict dict;
+	dict["slot_bytes"] = config.slot_bytes;
+	dict["slot_time_ps"] = keepon.SlotPs();
+	dict["ring_slots"] = config.ring_slots;
+	dict["partition_slots"] = config.partition_slots;
+	dict["batch_slots"] = config.batch_slots;
+	dict["depth_slots"] = config.depth_slots;
+	dict["trim_down_bytes"] = config.trim_down_bytes;
+	dict["trim_up_bytes"] = config.trim_up_bytes;
+	dict["prebuffer_frames"] = config.prebuffer_frames;
+	dict["tolerance_ns"] = config.tolerance_ns;
+	dict["drift_ppb_max"] = config.drift_ppb_max;
+	dict["wander_ppb_per_s_max"] = config.wander_ppb_per_s_max;
+	dict["poll_overhead_ns"] = config.poll_overhead_ns;
+	dict["dither"] = config.dither;
+	dict["mode"] = config.mode == KPN_MODE_PAPER ? "paper" : "phase-locked";
+	dict["clock"] = config.clock_read == KPN_CLOCK_COUNTER ? "counter" : "interpolated";
+	dict["lead_slots"] = keepon.LeadSlots();
+	return dict;
+}
+
+KeeponTransmitter &KeeponAt(Simulation &simulation, NodeId node)
+{
+	Station &station = simulation.StationAt(node);
+	if (!station.Keepon())
+		throw ValueError("node \"" + station.Name() + "\" has another driver than keepon");
+	return *station.Keepon();
+}
+
+} // namespace
+
+nb::dict FramesOf(const Flow &flow)
+{
+	const StreamRecords &records = flow.records;
+	const auto count = static_cast<std::size_t>(records.Count());
+	nb::capsule seq_owner;
+	nb::capsule txtime_owner;
+	std::int64_t *seq = NewBuffer(count, seq_owner);
+	std::int64_t *txtime = NewBuffer(count, txtime_owner);
+	for (std::size_t i = 0; i < count; i++) {
+		seq[i] = static_cast<std::int64_t>(i);
+		txtime[i] = flow.first_txtime_ns + seq[i] * flow.period_ns;
+	}
+	nb::dict dict;
+	dict["seq"] = Array1(seq, { count }, seq_owner);
+	dict["txtime_ns"] = Array1(txtime, { count }, txtime_owner);
+	dict["submit_ps"] = ToArray(records.submit_ps);
+	dict["verdict"] = ToArray(records.verdict);
+	dict["wire_ps"] = ToArray(records.wire_ps);
+	dict["arrival_ps"] = ToMatrix(records.arrival_ps, count);
+	dict["stamp_ns"] = ToMatrix(records.stamp_ns, count);
+	return dict;
+}
+
+nb::dict StreamSummary(const World &world, const Flow &flow)
+{
+	return FlowSummary(world, flow);
+}
+
+nb::dict LoadSummary(const World &world, const Flow &flow)
+{
+	return FlowSummary(world, flow);
+}
+
+nb::dict StationSummary(Simulation &simulation, NodeId node)
+{
+	Station &station = simulation.StationAt(node);
+	nb::dict dict;
+	dict["name"] = station.Name();
+	dict["nic"] = ToDict(station.Tx().NicCounters());
+	dict["placeholders"] = station.Tx().Placeholders();
+	dict["placeholders_discarded"] = simulation.PlaceholdersAt(station.End());
+	dict["foreign_frames"] = station.ForeignFrames();
+	dict["etf_drops"] = station.EtfDrops();
+	dict["disturbances"] = station.Disturbances();
+	if (!station.Keepon())
+		return dict;
+	KeeponTransmitter &keepon = *station.Keepon();
+	const kpn_stats &stats = keepon.Stats();
+	nb::dict counters;
+	for (u32 i = 0; i < KPN_COUNTER_COUNT; i++)
+		counters[kpn_stats_name(i)] = kpn_stats_value(&stats, i);
+	std::array<std::int64_t, KPN_VERDICT_COUNT> verdicts;
+	for (std::size_t v = 0; v < verdicts.size(); v++)
+		verdicts[v] = static_cast<std::int64_t>(stats.verdicts[v]);
+	dict["counters"] = counters;
+	dict["verdicts"] = Verdicts(verdicts);
+	dict["clock"] = PacerState(keepon);
+	dict["config"] = PacerConfig(keepon);
+	return dict;
+}
+
+nb::dict BridgeSummary(const Simulation &simulation, NodeId node)
+{
+	const Bridge &bridge = simulation.BridgeAt(node);
+	const World &world = simulation.State();
+	nb::dict ports;
+	for (const Bridge::Port &port : bridge.Ports()) {
+		nb::dict dict;
+		dict["received"] = world.ends[port.end].frames;
+		dict["placeholders_discarded"] = simulation.PlaceholdersAt(port.end);
+		dict["forwarded"] = port.forwarded;
+		dict["forwarded_bytes"] = port.forwarded_bytes;
+		dict["queue_drops"] = port.queue_drops;
+		dict["gate_drops"] = port.gate_drops;
+		dict["waiting"] = port.waiting;
+		dict["waiting_max"] = port.waiting_max;
+		ports[nb::int_(port.peer)] = dict;
+	}
+	nb::dict dict;
+	dict["name"] = bridge.Name();
+	dict["ports"] = ports;
+	return dict;
+}
+
+nb::dict BoundarySummary(Simulation &simulation, NodeId node)
+{
+	KeeponTransmitter &keepon = KeeponAt(simulation, node);
+	const BoundaryStatistics &statistics = keepon.Probe().Boundaries();
+	nb::list steps;
+	for (const BoundaryStatistics::Step &step : statistics.steps)
+		steps.append(nb::make_tuple(step.at_ps, step.last_bad_ps));
+	nb::dict dict;
+	dict["locked_slots"] = statistics.locked_slots;
+	dict["locked_max_ps"] = statistics.locked_max_ps;
+	dict["violations"] = statistics.violations;
+	dict["unlocked_slots"] = statistics.unlocked_slots;
+	dict["unlocked_max_ps"] = statistics.unlocked_max_ps;
+	dict["skipped_slots"] = statistics.skipped_slots;
+	dict["steps"] = steps;
+	return dict;
+}
+
+nb::dict HeadSummary(Simulation &simulation, NodeId node)
+{
+	KeeponTransmitter &keepon = KeeponAt(simulation, node);
+	const HeadStatistics &statistics = keepon.Probe().Heads();
+	nb::dict dict;
+	dict["samples"] = statistics.samples;
+	dict["invalid"] = statistics.invalid;
+	dict["violations"] = statistics.violations;
+	dict["seq_violations"] = statistics.seq_violations;
+	dict["widths_ps"] = ToArray(statistics.widths_ps);
+	return dict;
+}
+
+} // namespace keepon::sim::bind

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a simulation knows, as Python dicts and numpy arrays.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "keepon/sim/simulation.hpp"
+
+namespace keepon::sim::bind
+{
+
+nanobind::dict FramesOf(const Flow &flow);
+nanobind::dict StreamSummary(const World &world, const Flow &flow);
+nanobind::dict LoadSummary(const World &world, const Flow &flow);
+nanobind::dict StationSummary(Simulation &simulation, NodeId node);
+nanobind::dict BridgeSummary(const Simulation &simulation, NodeId node);
+nanobind::dict BoundarySummary(Simulation &simulation, NodeId node);
+nanobind::dict HeadSummary(Simulation &simulation, NodeId node);
+
+} // namespace keepon::sim::bind

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "specs.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include "keepon/sim/core.hpp"
+#include "spec_reader.hpp"
+
+namespace keepon::sim::bind
+{
+
+namespace
+{
+
+constexpr std::int64_t kU32Max = UINT32_MAX;
+constexpr std::int64_t kNodeMax = 4095;
+constexpr double kLatencyNsMax = 1e10;
+
+const Choices kLatePolicies = { { "strict", KPN_LATE_STRICT },
+				{ "relaxed", KPN_LATE_RELAXED },
+				{ "reschedule", KPN_LATE_RESCHEDULE } };
+const Choices kRoundings = { { "up", KPN_ROUND_UP }, { "floor", KPN_ROUND_FLOOR } };
+
+LatencySpec ReadLatency(SpecReader reader)
+{
+	LatencySpec spec;
+	spec.base_ns = reader.Number("base_ns", 0, kLatencyNsMax, 0);
+	spec.median_ns = reader.Number("median_ns", 0, kLatencyNsMax, 0);
+	spec.sigma = reader.Number("sigma", 0, 10, 0);
+	spec.tail_probability = reader.Number("tail_probability", 0, 1, 0);
+	spec.tail_mean_ns = reader.Number("tail_mean_ns", 0, kLatencyNsMax, 0);
+	spec.cap_ns = reader.Number("cap_ns", 0, kLatencyNsMax, 0);
+	reader.Finish();
+	return spec;
+}
+
+NicSpec ReadNic(SpecReader reader)
+{
+	NicSpec spec;
+	const auto u32 = [&](const char *key, std::int64_t min, std::int64_t max, std::uint32_t fallback) {
+		return static_cast<std::uint32_t>(reader.Integer(key, min, max, fallback));
+	};
+	spec.prefetch_slots = u32("prefetch_slots", 0, 1024, spec.prefetch_slots);
+	spec.fifo_bytes = u32("fifo_bytes", 0, 1 << 24, spec.fifo_bytes);
+	spec.index_counts_done = reader.Choice("index", { { "done", 1 }, { "fetch", 0 } }, 1);
+	spec.index_lag_ns_min = reader.Integer("index_lag_ns_min", 0, 1'000'000, spec.index_lag_ns_min);
+	spec.index_lag_ns_max =
+		reader.Integer("index_lag_ns_max", spec.index_lag_ns_min, 1'000'000, spec.index_lag_ns_min);
+	spec.persistent = reader.Flag("persistent", spec.persistent);
+	spec.index_read_ns = reader.Integer("index_read_ns", 0, 100'000, spec.index_read_ns);
+	spec.fetch_ns = reader.Integer("fetch_ns", 1, 1'000'000, spec.fetch_ns);
+	spec.fetch_ns_max = reader.Integer("fetch_ns_max", spec.fetch_ns, 10'000'000, spec.fetch_ns);
+	spec.restart_ns =
+		reader.Integer("restart_ns", spec.fetch_ns, 1'000'000, std::max(spec.restart_ns, spec.fetch_ns));
+	spec.restart_ns_max = reader.Integer("restart_ns_max", spec.restart_ns, 1'000'000, spec.restart_ns);
+	spec.reserved_slots = u32("reserved_slots", 0, 4096, spec.reserved_slots);
+	spec.placeholder_bytes_min = u32("placeholder_bytes_min", 18, 1522, spec.placeholder_bytes_min);
+	spec.frame_bytes_max = u32("frame_bytes_max", 64, 9216, spec.frame_bytes_max);
+	spec.ring_slots = u32("ring_slots", 1, 65536, spec.ring_slots);
+	spec.queue_frames = u32("queue_frames", 0, 1'000'000, spec.queue_frames);
+	spec.coalesce_ns = reader.Integer("coalesce_ns", 0, kNsPerS, spec.coalesce_ns);
+	spec.coalesce_frames = u32("coalesce_frames", 1, 65536, spec.coalesce_frames);
+	reader.Finish();
+	return spec;
+}
+
+std::vector<std::pair<int, ClassSpec>> ReadClasses(SpecReader reader)
+{
+	std::vector<std::pair<int, ClassSpec>> result;
+	for (const auto &[key, value] : reader.Dict()) {
+		const auto tc = static_cast<int>(ToInteger(reader, "class", key, 0, KPN_CLASS_COUNT - 1));
+		if (!PyTuple_Check(value.ptr()) || PyTuple_GET_SIZE(value.ptr()) != 2)
+			reader.Fail(std::to_string(tc).c_str(), Repr(value), "a tuple (late, round)");
+		nb::dict named;
+		named["late"] = nb::borrow(PyTuple_GET_ITEM(value.ptr(), 0));
+		named["round"] = nb::borrow(PyTuple_GET_ITEM(value.ptr(), 1));
+		SpecReader entry(named, reader.Where() + " " + std::to_string(tc));
+		ClassSpec spec;
+		spec.late = entry.Choice("late", kLatePolicies);
+		spec.round = entry.Choice("round", kRoundings);
+		result.emplace_back(tc, spec);
+	}
+	return result;
+}
+
+KeeponSpec ReadKeepon(SpecReader reader)
+{
+	KeeponSpec spec;
+	spec.slot_bytes = static_cast<std::uint32_t>(reader.Integer("slot_bytes", 0, kU32Max));
+	spec.mode = reader.OptionalChoice("mode",
+					  { { "phase-locked", KPN_MODE_PHASE_LOCKED }, { "paper", KPN_MODE_PAPER } });
+	spec.clock = reader.OptionalChoice(
+		"clock", { { "interpolated", KPN_CLOCK_INTERPOLATED }, { "counter", KPN_CLOCK_COUNTER } });
+	spec.placeholder =
+		reader.OptionalChoice("placeholder", { { "bad-fcs", KPN_PLACEHOLDER_BAD_FCS },
+						       { "mac-control", KPN_PLACEHOLDER_MAC_CONTROL },
+						       { "reserved-address", KPN_PLACEHOLDER_RESERVED_ADDRESS } });
+	spec.trim = reader.OptionalChoice("trim", { { "any", KPN_TRIM_ANY }, { "reserved", KPN_TRIM_RESERVED } });
+	// Ranges of these are the core's affair: kpn_config_validate() names field, value and range.
+	spec.ring_slots = reader.OptionalInteger("ring_slots", 0, kU32Max);
+	spec.batch_slots = reader.OptionalInteger("batch_slots", 0, kU32Max);
+	spec.depth_slots = reader.OptionalInteger("depth_slots", 0, kU32Max);
+	spec.trim_down_bytes = reader.OptionalInteger("trim_down_bytes", 0, kU32Max);
+	spec.trim_up_bytes = reader.OptionalInteger("trim_up_bytes", 0, kU32Max);
+	spec.prebuffer_frames = reader.OptionalInteger("prebuffer_frames", 0, kU32Max);
+	spec.tolerance_ns = reader.OptionalInteger("tolerance_ns", 0, kU32Max);
+	spec.drift_ppb_max = reader.OptionalInteger("drift_ppb_max", 0, kU32Max);
+	spec.wander_ppb_per_s_max = reader.OptionalInteger("wander_ppb_per_s_max", 0, kU32Max);
+	spec.poll_overhead_ns = reader.OptionalInteger("poll_overhead_ns", 0, kU32Max);
+	if (reader.Has("dither"))
+		spec.dither = reader.Flag("dither", false);
+	if (reader.Has("partition")) {
+		for (const std::int64_t mask : reader.Integers("partition", 0, 0xffff, KPN_PARTITION_SLOTS_MAX))
+			spec.partition.push_back(static_cast<std::uint16_t>(mask));
+		if (spec.partition.empty())
+			reader.Fail("partition", "[]", "1 to 65536 class masks");
+	}
+	spec.classes = ReadClasses(reader.Table("classes"));
+	reader.Finish();
+	return spec;
+}
+
+ProbeSpec ReadProbe(SpecReader reader)
+{
+	ProbeSpec spec;
+	spec.boundaries = reader.Flag("boundaries", false);
+	spec.boundary_bound_ps = reader.Integer("boundary_bound_ps", 0, INT64_MAX, 0);
+	spec.head_interval_ns = reader.Integer("head_interval_ns", 0, kNsPerS, 0);
+	spec.head_samples_max = reader.Integer("head_samples_max", 1, 100'000'000, spec.head_samples_max);
+	if (const auto slots = reader.OptionalInteger("declared_prefetch_slots", 0, 1024))
+		spec.declared_prefetch_slots = static_cast<std::uint32_t>(*slots);
+	spec.index_offset_slots = reader.Integer("index_offset_slots", -4096, 4096, 0);
+	reader.Finish();
+	return spec;
+}
+
+std::vector<NodeId> ToNodes(const std::vector<std::int64_t> &values)
+{
+	return { values.begin(), values.end() };
+}
+
+} // namespace
+
+StationSpec ReadStation(const std::string &name, nb::dict dict)
+{
+	SpecReader reader(dict, "station \"" + name + "\"");
+	StationSpec spec;
+	spec.driver = static_cast<Driver>(reader.Choice("driver",
+							{ { "keepon", static_cast<int>(Driver::kKeepon) },
+							  { "standard", static_cast<int>(Driver::kStandard) },
+							  { "launchtime", static_cast<int>(Driver::kLaunchtime) } },
+							static_cast<int>(spec.driver)));
+	spec.release = static_cast<ReleaseKind>(reader.Choice("release",
+							      { { "txtime", static_cast<int>(ReleaseKind::kTxtime) },
+								{ "etf", static_cast<int>(ReleaseKind::kEtf) },
+								{ "sleep", static_cast<int>(ReleaseKind::kSleep) } },
+							      static_cast<int>(spec.release)));
+	spec.sync = static_cast<SyncMode>(reader.Choice(
+		"sync",
+		{ { "ideal", static_cast<int>(SyncMode::kIdeal) }, { "none", static_cast<int>(SyncMode::kNone) } },
+		static_cast<int>(spec.sync)));
+	SpecReader host = reader.Table("host");
+	spec.wakeup = ReadLatency(host.Table("wakeup"));
+	spec.stack = ReadLatency(host.Table("stack"));
+	spec.driver_stage = ReadLatency(host.Table("driver"));
+	spec.timer = ReadLatency(host.Table("timer"));
+	spec.poll = ReadLatency(host.Table("poll"));
+	host.Finish();
+	spec.occupancy_ns = reader.Integer("occupancy_ns", 0, kNsPerS, spec.occupancy_ns);
+	spec.etf_delta_ns = reader.Integer("etf_delta_ns", 0, kNsPerS, spec.etf_delta_ns);
+	spec.sync_interval_ns = reader.Integer("sync_interval_ns", 100'000, 100 * kNsPerS, spec.sync_interval_ns);
+	spec.nic_ppm = reader.Number("nic_ppm", -1000, 1000, 0);
+	spec.cpu_ppm = reader.Number("cpu_ppm", -1000, 1000, 0);
+	spec.wander_ppb_per_s = reader.Number("wander_ppb_per_s", 0, 1e6, 0);
+	spec.wander_ppb = reader.Number("wander_ppb", 0, 1e6, spec.wander_ppb);
+	spec.stamp_resolution_ns = reader.Integer("stamp_resolution_ns", 1, 1'000'000, spec.stamp_resolution_ns);
+	spec.nic = ReadNic(reader.Table("nic"));
+	if (spec.driver == Driver::kKeepon)
+		spec.keepon = ReadKeepon(reader.Table("keepon"));
+	else
+		reader.Table("keepon"); // allowed and without meaning for other drivers, so that one dict serves all
+	spec.probe = ReadProbe(reader.Table("probe"));
+	reader.Finish();
+	return spec;
+}
+
+BridgeSpec ReadBridge(const std::string &name, nb::dict dict)
+{
+	SpecReader reader(dict, "bridge \"" + name + "\"");
+	BridgeSpec spec;
+	spec.processing_ns = reader.Integer("processing_ns", 0, kNsPerS, spec.processing_ns);
+	spec.ppm = reader.Number("ppm", -1000, 1000, 0);
+	spec.queue_frames = static_cast<std::uint32_t>(reader.Integer("queue_frames", 1, 1'000'000, spec.queue_frames));
+	reader.Finish();
+	return spec;
+}
+
+StreamSpec ReadStream(nb::dict dict)
+{
+	SpecReader reader(dict, "stream");
+	StreamSpec spec;
+	spec.id = reader.Text("id");
+	reader = SpecReader(dict, "stream \"" + spec.id + "\"");
+	reader.Text("id");
+	spec.talker = static_cast<NodeId>(reader.Integer("talker", 0, kNodeMax));
+	spec.listeners = ToNodes(reader.Integers("listeners", 0, kNodeMax, 4096));
+	const nb::object routes = reader.Raw("routes");
+	if (routes.is_none()) {
+		spec.routes.resize(spec.listeners.size());
+	} else {
+		nb::object items = nb::steal(PySequence_Fast(routes.ptr(), ""));
+		if (!items.is_valid()) {
+			PyErr_Clear();
+			reader.Fail("routes", Repr(routes), "a list with one list of bridges per listener");
+		}
+		for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.ptr()); i++) {
+			nb::dict named;
+			named["routes"] = nb::borrow(PySequence_Fast_GET_ITEM(items.ptr(), i));
+			SpecReader entry(named, reader.Where());
+			spec.routes.push_back(ToNodes(entry.Integers("routes", 0, kNodeMax, 4096)));
+		}
+	}
+	spec.period_ns = reader.Integer("period_ns", 1, 1000 * kNsPerS);
+	spec.offset_ns = reader.Integer("offset_ns", 0, INT64_MAX, 0);
+	spec.start_ns = reader.Integer("start_ns", 0, 1'000'000 * kNsPerS, spec.start_ns);
+	spec.frame_bytes = static_cast<std::uint32_t>(reader.Integer("frame_bytes", 64, 1522));
+	spec.tc = static_cast<int>(reader.Integer("tc", 0, KPN_CLASS_COUNT - 1, 0));
+	spec.queue = static_cast<int>(reader.Integer("queue", 0, 7, 7));
+	spec.advance_ns = reader.Integer("advance_ns", 0, 1000 * kNsPerS, spec.advance_ns);
+	reader.Finish();
+	return spec;
+}
+
+LoadSpec ReadLoad(nb::dict dict)
+{
+	SpecReader reader(dict, "load");
+	LoadSpec spec;
+	spec.id = reader.Text("id");
+	reader = SpecReader(dict, "load \"" + spec.id + "\"");
+	reader.Text("id");
+	spec.talker = static_cast<NodeId>(reader.Integer("talker", 0, kNodeMax));
+	spec.listener = static_cast<NodeId>(reader.Integer("listener", 0, kNodeMax));
+	spec.route = ToNodes(reader.Integers("route", 0, kNodeMax, 4096));
+	spec.saturate = reader.Choice("kind", { { "udp", 0 }, { "saturate", 1 } }, 0);
+	spec.rate_bps = reader.Integer("rate_bps", 0, 100'000'000'000, 0);
+	spec.frame_bytes = static_cast<std::uint32_t>(reader.Integer("frame_bytes", 64, 1522, spec.frame_bytes));
+	spec.window_frames = static_cast<std::uint32_t>(reader.Integer("window_frames", 1, 65536, spec.window_frames));
+	spec.start_ns = reader.Integer("start_ns", 0, 1'000'000 * kNsPerS, spec.start_ns);
+	spec.tc = static_cast<int>(reader.Integer("tc", 0, KPN_CLASS_COUNT - 1, 1));
+	spec.queue = static_cast<int>(reader.Integer("queue", 0, 7, 0));
+	reader.Finish();
+	return spec;
+}
+
+FaultSpec ReadFault(const std::string &kind, std::int64_t node, std::int64_t at_ns, std::int64_t value_ns)
+{
+	nb::dict named;
+	named["kind"] = kind;
+	named["node"] = node;
+	named["at_ns"] = at_ns;
+	named["value_ns"] = value_ns;
+	SpecReader reader(named, "fault");
+	FaultSpec spec{};
+	spec.kind = static_cast<FaultKind>(
+		reader.Choice("kind", { { "poll-stall", static_cast<int>(FaultKind::kPollStall) },
+					{ "clock-step", static_cast<int>(FaultKind::kClockStep) },
+					{ "link-down", static_cast<int>(FaultKind::kLinkDown) },
+					{ "late-submit", static_cast<int>(FaultKind::kLateSubmit) } }));
+	spec.node = static_cast<NodeId>(reader.Integer("node", 0, kNodeMax));
+	spec.at_ns = reader.Integer("at_ns", 0, 4'000'000'000'000'000);
+	spec.value_ns = reader.Integer("value_ns", -1'000'000 * kNsPerS, 1'000'000 * kNsPerS);
+	return spec;
+}
+
+} // namespace keepon::sim::bind

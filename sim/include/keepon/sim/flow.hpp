@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What becomes of the frames of one stream or load: counters for all, one record per frame for streams.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "keepon/sim/core.hpp"
+#include "keepon/sim/types.hpp"
+
+namespace keepon::sim
+{
+
+inline constexpr std::int8_t kPending = -1;
+
+/// One entry per frame of a stream, by sequence number. Times are true time in ps; -1: did not happen (yet).
+struct StreamRecords {
+	std::vector<std::int64_t> submit_ps;
+	std::vector<std::int64_t> wire_ps; // reference plane at the talker
+	std::vector<std::int8_t> verdict;
+	std::vector<std::vector<std::int64_t>> arrival_ps; // per listener, reference plane
+	std::vector<std::vector<std::int64_t>> stamp_ns;   // per listener, its own clock
+
+	std::int64_t Count() const { return static_cast<std::int64_t>(verdict.size()); }
+	std::int64_t Append();
+};
+
+struct Flow {
+	std::string id;
+	bool is_stream = false;
+	NodeId talker = 0;
+	std::uint32_t frame_bytes = 0;
+	std::uint8_t tc = 0;
+	std::uint8_t queue = 0;
+	std::vector<NodeId> listeners;
+	std::int64_t first_txtime_ns = 0; // network time of sequence number 0
+	std::int64_t period_ns = 0;
+
+	std::int64_t submitted = 0;
+	std::array<std::int64_t, KPN_VERDICT_COUNT> verdicts{};
+	std::int64_t on_wire = 0;
+	std::vector<std::int64_t> delivered; // per listener
+	std::int64_t delivered_bytes = 0;
+	std::int64_t torn = 0;          // arrived, but other bytes than were committed
+	std::int64_t wrong_bytes = 0;   // arrived, but not the bytes of this frame followed by zeros
+	std::int64_t duplicates = 0;    // on the wire once more
+	std::int64_t ghosts = 0;        // reported as sent, never on the wire
+	std::vector<std::int64_t> lost; // by place, deliveries that can no longer happen
+	StreamRecords records;
+};
+
+inline std::int64_t StreamRecords::Append()
+{
+	submit_ps.push_back(-1);
+	wire_ps.push_back(-1);
+	verdict.push_back(kPending);
+	for (auto &column : arrival_ps)
+		column.push_back(-1);
+	for (auto &column : stamp_ns)
+		column.push_back(-1);
+	return Count() - 1;
+}
+
+} // namespace keepon::sim

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The transmitter under test: the real core on a ring NIC. This file is what a driver would be - workspace, poll loop,
+// backend operations - in simulated time. All decisions are the core's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "keepon/sim/latency.hpp"
+#include "keepon/sim/oscillator.hpp"
+#include "keepon/sim/pacer_probe.hpp"
+#include "keepon/sim/spec.hpp"
+#include "keepon/sim/station_clock.hpp"
+#include "keepon/sim/transmitter.hpp"
+#include "keepon/sim/world.hpp"
+
+namespace keepon::sim
+{
+
+class KeeponTransmitter final : public Transmitter
+{
+public:
+	/// Throws ValueError with the first problem kpn_config_validate() finds.
+	KeeponTransmitter(World &world, NodeId node, const std::string &name, const StationSpec &spec,
+			  std::uint64_t rate_bps, Oscillator &nic_oscillator, Oscillator &cpu_oscillator,
+			  StationClock &clock, TransmitterSink &sink);
+
+	void Start() override;
+	kpn_verdict Submit(TxFrame &frame) override;
+	void OnPoll() override;
+	void OnNicWake(TimePs time) override;
+	void OnProbe() override;
+	std::int64_t Placeholders() const override;
+	Counters NicCounters() const override;
+
+	/// Bring PHC and station clock together: the first time by a step, later by the rate until the next call.
+	void Synchronise(bool step, TimePs until);
+
+	/// Shift the PHC (a fault, or the first synchronisation).
+	void StepPhc(std::int64_t delta_ns);
+
+	/// No poll between now and \p until.
+	void StallPolls(TimePs until) { stalled_until_ = until; }
+
+	const kpn_stats &Stats() const { return *kpn_pacer_stats(pacer_); }
+	kpn_state State();
+	kpn_bounds Bounds(std::uint32_t rate_ppb, std::uint32_t rate_change_ppb) const;
+	std::uint32_t LeadSlots() const { return kpn_pacer_lead_slots(pacer_); }
+	const kpn_config &Config() const { return config_; }
+	std::uint64_t SlotPs() const { return slot_ps_; }
+	PacerProbe &Probe() { return probe_; }
+
+	/// PHC at this moment minus the station's clock, in ps; exact but for 2^-32 ns.
+	std::int64_t PhcErrorPs();
+
+private:
+	struct Ops; // the backend operations, static functions
+
+	std::uint64_t NicNow() { return static_cast<std::uint64_t>(nic_oscillator_.Local(now_)); }
+	void SchedulePoll();
+	void ScheduleWake();
+	void OnRealFrame(const ring_nic_frame &frame);
+	void MakeConfig(const StationSpec &spec, std::uint64_t rate_bps, std::uint64_t seed);
+
+	World &world_;
+	NodeId node_;
+	Oscillator &nic_oscillator_;
+	Oscillator &cpu_oscillator_;
+	StationClock &clock_;
+	TransmitterSink &sink_;
+	Latency poll_latency_;
+	Rng read_rng_;
+	Rng probe_rng_;
+	TimePs read_ps_;
+	kpn_config config_{};
+	kpn_nic_caps caps_{};
+	std::vector<std::uint16_t> allowed_;
+	std::vector<std::uint64_t> pacer_memory_;
+	std::vector<std::uint64_t> nic_memory_;
+	std::unique_ptr<std::uint8_t[]> buffers_;
+	kpn_pacer *pacer_ = nullptr;
+	ring_nic *nic_ = nullptr;
+	PacerProbe probe_;
+	std::uint64_t slot_ps_ = 0;
+	std::uint32_t byte_time_ps_ = 0;
+	TimePs now_ = 0; // of the CPU that runs the driver; at or after world.now while a poll lasts
+	TimePs stalled_until_ = 0;
+	TimePs wake_at_ = kNever;
+	std::int64_t stalls_ = 0;
+	std::uint64_t index_offset_slots_;
+};
+
+} // namespace keepon::sim

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A NIC with launch times, after the Intel i210 (datasheet 333016 sections 7.2.2.2.3 and 7.2.7.5): descriptors in order; a
+// frame fetched before its launch time waits for it and holds up those behind; one fetched after it is sent at
+// once. The comparator sees SYSTIML[29:5], so a frame starts at the first multiple of 32 ns that is not before
+// its launch time, by the PHC, and on a byte tick of the NIC's own oscillator. Frames without launch time use a second
+// queue; one of them may be on the wire when a launch comes. The driver asks for txtime minus the preamble, so that
+// the reference plane is what meets the txtime (KeepON paper section 6.2, I11).
+#pragma once
+
+#include <deque>
+
+#include "keepon/sim/rng.hpp"
+#include "keepon/sim/spec.hpp"
+#include "keepon/sim/station_clock.hpp"
+#include "keepon/sim/transmitter.hpp"
+#include "keepon/sim/wire_port.hpp"
+#include "keepon/sim/world.hpp"
+
+namespace keepon::sim
+{
+
+class LaunchtimeTransmitter final : public Transmitter
+{
+public:
+	static constexpr std::int64_t kComparatorNs = 32;
+
+	LaunchtimeTransmitter(World &world, NodeId node, const std::string &name, const StationSpec &spec,
+			      std::uint32_t byte_time_ps, Oscillator &nic_oscillator, StationClock &clock,
+			      TransmitterSink &sink);
+
+	void Start() override {}
+	kpn_verdict Submit(TxFrame &frame) override;
+	void OnTransmit(TimePs time) override;
+	Counters NicCounters() const override;
+
+private:
+	struct Waiting {
+		TxFrame *frame;
+		TimePs earliest;
+		TimePs launch; // kNever: none
+	};
+
+	void Service();
+	void Schedule(TimePs time);
+	void SendFirst(std::deque<Waiting> &queue);
+
+	World &world_;
+	NodeId node_;
+	NicSpec spec_;
+	WirePort wire_;
+	StationClock &clock_;
+	Rng fetch_rng_;
+	TransmitterSink &sink_;
+	std::deque<Waiting> launches_;
+	std::deque<Waiting> others_;
+	TimePs launch_ready_ = 0;
+	TimePs other_ready_ = 0;
+	TimePs service_at_ = kNever;
+	std::int64_t frames_ = 0;
+	std::int64_t frame_bytes_ = 0;
+	std::int64_t late_launches_ = 0;
+};
+
+} // namespace keepon::sim

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The bytes of test frames: every one says which frame it belongs to, so that stale, torn or foreign bytes are noticed.
+//   0 destination, 6 source, 12 type 0x88b5 (IEEE Std 802, local experimental), 14 zero, 16 flow, 24 sequence, 32 pattern
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "keepon/sim/core.hpp"
+#include "keepon/sim/rng.hpp"
+#include "keepon/sim/types.hpp"
+
+namespace keepon::sim
+{
+
+inline constexpr std::uint32_t kPayloadHeaderBytes = 32;
+
+struct PayloadHeader {
+	std::uint8_t addresses_and_type[16];
+	std::uint64_t flow;
+	std::int64_t seq;
+};
+static_assert(sizeof(PayloadHeader) == kPayloadHeaderBytes);
+
+/// First word of the pattern; no byte of it is 0, so a frame cut short is noticed.
+inline std::uint64_t PatternStart(const PayloadHeader &header)
+{
+	return Mix64(Mix64(header.flow) ^ static_cast<std::uint64_t>(header.seq)) | 0x0101010101010101u;
+}
+
+/// \param data  room for frame_bytes - 4, rounded up to 8; frame_bytes at least 64
+inline void WritePayload(std::uint8_t *data, std::uint32_t frame_bytes, NodeId talker, FlowId flow, std::int64_t seq)
+{
+	PayloadHeader header{ { 2, 0, 0x4b, 0, 0, 1, 2, 0, 0x4b, 1, static_cast<std::uint8_t>(talker >> 8),
+				static_cast<std::uint8_t>(talker), 0x88, 0xb5, 0, 0 },
+			      flow,
+			      seq };
+	std::memcpy(data, &header, sizeof(header));
+	std::uint64_t word = PatternStart(header);
+	for (std::uint32_t at = sizeof(header); at < frame_bytes - KPN_FCS_BYTES; at += 8, word += 0x9e3779b97f4a7c15u)
+		std::memcpy(data + at, &word, 8);
+}
+
+inline PayloadHeader ReadPayload(const std::uint8_t *data)
+{
+	PayloadHeader header;
+	std::memcpy(&header, data, sizeof(header));
+	return header;
+}
+
+/// Whether \p data holds exactly the frame its header names, \p data_bytes long, and zeros up to \p wire_bytes.
+inline bool CheckPayload(const std::uint8_t *data, std::uint32_t data_bytes, std::uint32_t wire_bytes)
+{
+	const PayloadHeader header = ReadPayload(data);
+	std::uint64_t word = PatternStart(header);
+	std::uint64_t differences = 0;
+	std::uint32_t at = sizeof(header);
+	std::uint64_t value;
+
+	if (data_bytes > wire_bytes)
+		return false;
+	for (; at + 8 <= data_bytes; at += 8, word += 0x9e3779b97f4a7c15u) {
+		std::memcpy(&value, data + at, 8);
+		differences |= value ^ word;
+	}
+	for (; at < data_bytes; at++, word >>= 8)
+		differences |= data[at] ^ (word & 0xff);
+	for (; at + 8 <= wire_bytes; at += 8) {
+		std::memcpy(&value, data + at, 8);
+		differences |= value;
+	}
+	for (; at < wire_bytes; at++)
+		differences |= data[at];
+	return differences == 0;
+}
+
+} // namespace keepon::sim

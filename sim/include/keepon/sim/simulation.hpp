@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The whole: owns nodes, links and flows, checks what is said about them, and runs events in order. No statics: any number of
+// simulations live side by side, and equal seeds give equal traces.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "keepon/sim/bridge.hpp"
+#include "keepon/sim/spec.hpp"
+#include "keepon/sim/station.hpp"
+#include "keepon/sim/world.hpp"
+
+namespace keepon::sim
+{
+
+class Simulation
+{
+public:
+	Simulation(std::uint64_t seed, std::int64_t epoch_ns);
+	Simulation(const Simulation &) = delete;
+	Simulation &operator=(const Simulation &) = delete;
+
+	// Each throws ValueError and then has changed nothing. Only before the first Run().
+	NodeId AddStation(const std::string &name, const StationSpec &spec);
+	NodeId AddBridge(const std::string &name, const BridgeSpec &spec);
+	void AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t propagation_ns);
+	void SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns, const std::vector<GateEntry> &entries);
+	FlowId AddStream(const StreamSpec &spec);
+	FlowId AddLoad(const LoadSpec &spec);
+	void AddFault(const FaultSpec &spec);
+
+	/// Handle every event up to and including \p until_ns. \p breathe is called every some thousand events and may throw;
+	/// the simulation can be read and continued afterwards.
+	void Run(std::int64_t until_ns, const std::function<void()> &breathe);
+
+	std::int64_t NowNs() const { return world_.now / kPsPerNs; }
+	const World &State() const { return world_; }
+	const Flow &FlowAt(FlowId flow, bool stream) const;
+	Station &StationAt(NodeId node);
+	const Bridge &BridgeAt(NodeId node) const;
+	/// Placeholders that ended at the link end \p end: those its peer has fetched so far.
+	std::int64_t PlaceholdersAt(std::uint32_t end) const;
+
+private:
+	struct Node {
+		std::string name;
+		std::unique_ptr<StationSpec> station_spec;
+		std::unique_ptr<Station> station; // once it is linked
+		std::unique_ptr<Bridge> bridge;
+	};
+
+	const Node &NodeAt(NodeId node, const char *key) const;
+	void CheckNew(const std::string &name) const;
+	void CheckBuilding() const;
+	bool Linked(NodeId a, NodeId b) const;
+	void CheckRoute(const std::string &what, NodeId talker, const std::vector<NodeId> &route,
+			NodeId listener) const;
+	void CheckTalker(const std::string &what, NodeId talker, std::uint32_t frame_bytes) const;
+	void Route(FlowId flow, NodeId talker, const std::vector<NodeId> &route, NodeId listener);
+	void Start();
+	void Dispatch(const Event &event);
+	void OnArrive(std::uint32_t end, std::uint32_t packet);
+	void OnFault(std::size_t fault);
+
+	World world_;
+	std::vector<Node> nodes_;
+	std::vector<FaultSpec> faults_;
+	bool started_ = false;
+};
+
+} // namespace keepon::sim

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a user may say about each thing in the network, with defaults. Ranges are checked where the values come in
+// (bind/) and where they meet (Simulation). Times in ns, sizes in bytes, FCS included.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "keepon/sim/latency.hpp"
+#include "keepon/sim/types.hpp"
+
+namespace keepon::sim
+{
+
+enum class Driver { kKeepon, kStandard, kLaunchtime };
+enum class ReleaseKind { kTxtime, kEtf, kSleep };
+enum class SyncMode { kIdeal, kNone };
+
+/// The NIC as the drivers see it. Fields of the ring (prefetch, index, persistent, reserved) matter to `keepon`; the
+/// coalescing, ring_slots and queue_frames to `standard`; fetch to all.
+struct NicSpec {
+	std::uint32_t prefetch_slots = 2;
+	std::uint32_t fifo_bytes = 0;
+	bool index_counts_done = true;
+	std::int64_t index_lag_ns_min = 0;
+	std::int64_t index_lag_ns_max = 0;
+	bool persistent = true;
+	std::int64_t index_read_ns = 800;
+	std::int64_t restart_ns = 2000;
+	std::int64_t restart_ns_max = 2000;
+	std::int64_t fetch_ns = 800;
+	std::int64_t fetch_ns_max = 800;
+	std::uint32_t reserved_slots = 1;
+	std::uint32_t placeholder_bytes_min = 64;
+	std::uint32_t frame_bytes_max = 1522;
+	std::uint32_t ring_slots = 256;
+	std::uint32_t queue_frames = 1000;
+	std::int64_t coalesce_ns = 5'000'000;
+	std::uint32_t coalesce_frames = 10;
+};
+
+struct ClassSpec {
+	int late = 0;
+	int round = 0;
+};
+
+/// Values not given keep the core's defaults for the NIC and rate.
+struct KeeponSpec {
+	std::uint32_t slot_bytes = 0;
+	std::optional<int> mode;
+	std::optional<int> clock;
+	std::optional<int> placeholder;
+	std::optional<int> trim;
+	std::optional<std::int64_t> ring_slots;
+	std::optional<std::int64_t> batch_slots;
+	std::optional<std::int64_t> depth_slots;
+	std::optional<std::int64_t> trim_down_bytes;
+	std::optional<std::int64_t> trim_up_bytes;
+	std::optional<std::int64_t> prebuffer_frames;
+	std::optional<std::int64_t> tolerance_ns;
+	std::optional<std::int64_t> drift_ppb_max;
+	std::optional<std::int64_t> wander_ppb_per_s_max;
+	std::optional<std::int64_t> poll_overhead_ns;
+	std::optional<bool> dither;
+	std::vector<std::uint16_t> partition; // empty: every slot open to every class
+	std::vector<std::pair<int, ClassSpec>> classes;
+};
+
+/// Test hooks; off, they cost nothing.
+struct ProbeSpec {
+	bool boundaries = false;            // measure every slot start against the grid
+	std::int64_t boundary_bound_ps = 0; // what counts as on the grid
+	std::int64_t head_interval_ns = 0;  // mean time between comparisons of kpn_pacer_head() with the truth; 0: none
+	std::int64_t head_samples_max = 1'000'000;
+	// A backend that lies to the core: tests must notice.
+	std::optional<std::uint32_t> declared_prefetch_slots; // what caps say instead of the truth
+	std::int64_t index_offset_slots = 0;                  // added to every reading of the index
+};
+
+struct StationSpec {
+	Driver driver = Driver::kStandard;
+	ReleaseKind release = ReleaseKind::kTxtime;
+	SyncMode sync = SyncMode::kIdeal;
+	LatencySpec wakeup;
+	LatencySpec stack;
+	LatencySpec driver_stage;
+	LatencySpec timer;
+	LatencySpec poll;
+	std::int64_t occupancy_ns = 0;
+	std::int64_t etf_delta_ns = 200'000;
+	std::int64_t sync_interval_ns = 125'000'000;
+	double nic_ppm = 0;
+	double cpu_ppm = 0;
+	double wander_ppb_per_s = 0;
+	double wander_ppb = 1000;
+	std::int64_t stamp_resolution_ns = 8;
+	NicSpec nic;
+	KeeponSpec keepon;
+	ProbeSpec probe;
+};
+
+struct BridgeSpec {
+	std::int64_t processing_ns = 2000;
+	double ppm = 0;
+	std::uint32_t queue_frames = 1024;
+};
+
+struct GateEntry {
+	std::uint32_t mask;
+	std::int64_t ns;
+};
+
+struct StreamSpec {
+	std::string id;
+	NodeId talker = 0;
+	std::vector<NodeId> listeners;
+	std::vector<std::vector<NodeId>> routes; // bridges on the way to each listener
+	std::int64_t period_ns = 1'000'000;
+	std::int64_t offset_ns = 0;
+	std::int64_t start_ns = 10'000'000; // no txtime before this, from the start of the simulation
+	std::uint32_t frame_bytes = 64;
+	int tc = 0;
+	int queue = 7;
+	std::int64_t advance_ns = 100'000;
+};
+
+struct LoadSpec {
+	std::string id;
+	NodeId talker = 0;
+	NodeId listener = 0;
+	std::vector<NodeId> route;
+	bool saturate = false;
+	std::int64_t rate_bps = 0; // of the frames as handed over, preamble and gap not counted
+	std::uint32_t frame_bytes = 1518;
+	std::uint32_t window_frames = 32; // saturate: frames kept with the transmitter
+	std::int64_t start_ns = 10'000'000;
+	int tc = 1;
+	int queue = 0;
+};
+
+enum class FaultKind { kPollStall, kClockStep, kLinkDown, kLateSubmit };
+
+struct FaultSpec {
+	FaultKind kind;
+	NodeId node;
+	std::int64_t at_ns;
+	std::int64_t value_ns;
+};
+
+} // namespace keepon::sim

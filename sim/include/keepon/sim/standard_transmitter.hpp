@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A conventional driver and NIC: append at the tail of the ring, doorbell, fetch, send when the wire is free (C27). Ring
+// space comes back with a completion interrupt, coalesced over frames and time; what finds the ring full waits in a
+// queue of bounded length. txtimes mean nothing to it. Source: Linux bcmgenet (coalescing KeepON paper section A.6, I2).
+#pragma once
+
+#include <deque>
+
+#include "keepon/sim/rng.hpp"
+#include "keepon/sim/spec.hpp"
+#include "keepon/sim/transmitter.hpp"
+#include "keepon/sim/wire_port.hpp"
+#include "keepon/sim/world.hpp"
+
+namespace keepon::sim
+{
+
+class StandardTransmitter final : public Transmitter
+{
+public:
+	StandardTransmitter(World &world, NodeId node, const std::string &name, const StationSpec &spec,
+			    std::uint32_t byte_time_ps, Oscillator &nic_oscillator, TransmitterSink &sink);
+
+	void Start() override {}
+	kpn_verdict Submit(TxFrame &frame) override;
+	void OnReclaim(TimePs time) override;
+	Counters NicCounters() const override;
+
+private:
+	struct Posted {
+		TxFrame *frame;
+		TimePs done;
+	};
+
+	void Post(TxFrame &frame);
+	void ScheduleReclaim();
+
+	World &world_;
+	NodeId node_;
+	NicSpec spec_;
+	WirePort wire_;
+	Rng fetch_rng_;
+	TransmitterSink &sink_;
+	std::deque<Posted> ring_;
+	std::deque<TxFrame *> queue_;
+	TimePs ready_ = 0; // fetch of the last frame posted
+	TimePs reclaim_at_ = kNever;
+	std::int64_t frames_ = 0;
+	std::int64_t frame_bytes_ = 0;
+	std::int64_t interrupts_ = 0;
+	std::int64_t ring_full_ = 0;
+};
+
+} // namespace keepon::sim

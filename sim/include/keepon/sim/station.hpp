@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An end station: applications, host stages, release, transmitter, listener.
+//
+//   application --wakeup, stack--> release (txtime | etf) --driver stage--> transmitter --> link end
+//
+// The host model is the same above every transmitter: frames pass the driver stage in order, occupancy_ns apart at least.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "keepon/sim/frame_pool.hpp"
+#include "keepon/sim/keepon_transmitter.hpp"
+#include "keepon/sim/latency.hpp"
+#include "keepon/sim/oscillator.hpp"
+#include "keepon/sim/release.hpp"
+#include "keepon/sim/spec.hpp"
+#include "keepon/sim/station_clock.hpp"
+#include "keepon/sim/world.hpp"
+
+namespace keepon::sim
+{
+
+class Station final : public TransmitterSink
+{
+public:
+	/// \param end  link end of the station, whose byte time and peer are known. Throws ValueError.
+	Station(World &world, NodeId node, std::string name, const StationSpec &spec, std::uint32_t end,
+		std::uint64_t rate_bps);
+	Station(const Station &) = delete;
+	Station &operator=(const Station &) = delete;
+	virtual ~Station() = default;
+
+	void AddStream(FlowId flow, const StreamSpec &spec);
+	void AddLoad(FlowId flow, const LoadSpec &spec);
+	/// \param listener  index among the listeners of \p flow
+	void AddListener(FlowId flow, std::size_t listener);
+	void Start();
+
+	void OnTalk(std::size_t talk);
+	void OnLoad(std::size_t load);
+	void OnDriverEnter(std::uint32_t frame) { EnterDriver(pool_[frame]); }
+	void OnSubmit(std::uint32_t frame) { Submit(pool_[frame]); }
+	void OnEtfTimer(TimePs time);
+	void OnSync();
+	void OnArrive(std::uint32_t packet);
+	void OnFault(const FaultSpec &fault);
+
+	void OnOutcome(TxFrame &frame, kpn_verdict verdict) override;
+	void OnWire(const WireFrame &frame) override;
+	void OnDisturbed() override;
+
+	const std::string &Name() const { return name_; }
+	const StationSpec &Spec() const { return spec_; }
+	std::uint32_t End() const { return end_; }
+	Transmitter &Tx() { return *transmitter_; }
+	/// NULL unless the driver is `keepon`.
+	KeeponTransmitter *Keepon() { return keepon_; }
+	std::int64_t ForeignFrames() const { return foreign_frames_; }
+	std::int64_t EtfDrops() const { return etf_drops_; }
+	std::int64_t Disturbances() const { return disturbances_; }
+
+private:
+	struct Talk {
+		FlowId flow;
+		std::int64_t ahead_ns; // wake-up this long before the txtime
+		TimePs last = 0;       // arrival of the last frame at the release
+	};
+
+	struct Load {
+		FlowId flow;
+		LoadSpec spec;
+		std::int64_t count = 0;       // frames made
+		std::int64_t outstanding = 0; // frames not ended
+		TimePs start = 0;
+		TimePs last = 0;
+		bool refill_pending = false;
+	};
+
+	TxFrame &MakeFrame(FlowId flow, std::int64_t seq);
+	void ScheduleTalk(std::size_t talk, std::int64_t seq);
+	void EnterRelease(TxFrame &frame);
+	void EnterDriver(TxFrame &frame);
+	void Submit(TxFrame &frame);
+	void Finish(TxFrame &frame, kpn_verdict verdict);
+	void ServeEtf();
+
+	World &world_;
+	NodeId node_;
+	std::string name_;
+	StationSpec spec_;
+	std::uint32_t end_;
+	Oscillator nic_oscillator_;
+	Oscillator cpu_oscillator_;
+	StationClock clock_;
+	Latency wakeup_;
+	Latency stack_;
+	Latency driver_;
+	Latency timer_;
+	FramePool pool_;
+	std::unique_ptr<Transmitter> transmitter_;
+	KeeponTransmitter *keepon_ = nullptr;
+	EtfQueue etf_;
+	TimePs etf_timer_at_ = kNever;
+	std::uint32_t etf_place_ = 0;
+	TimePs driver_free_ = 0;
+	TimePs late_ps_ = 0; // injected into the next frame
+	std::vector<Talk> talks_;
+	std::vector<Load> loads_;
+	std::vector<std::int32_t> load_of_;     // by flow, -1: none
+	std::vector<std::int32_t> listener_of_; // by flow
+	bool synchronised_once_ = false;
+	bool sync_pending_ = false;
+	std::int64_t foreign_frames_ = 0;
+	std::int64_t etf_drops_ = 0;
+	std::int64_t disturbances_ = 0;
+};
+
+} // namespace keepon::sim

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one interface of all transmitters: submit a frame, learn its outcome. The host model sits above it and is the same
+// for all; a transmitter knows neither listeners nor applications.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "keepon/sim/core.hpp"
+#include "keepon/sim/types.hpp"
+
+namespace keepon::sim
+{
+
+/// A frame owned by its station. `frame` is what a driver gets; txtime_ns is network time, valid with KPN_FRAME_TXTIME.
+struct TxFrame {
+	kpn_frame frame{};
+	FlowId flow = 0;
+	std::int64_t seq = 0;
+	std::uint32_t index = 0; // in the pool
+	TimePs submitted_ps = 0;
+};
+
+/// A frame as it goes onto the wire. Times are true time; data as latched, frame_bytes - 4 long.
+struct WireFrame {
+	const std::uint8_t *data;
+	std::uint32_t frame_bytes;
+	TimePs sfd_ps;
+	TimePs complete_ps;
+	bool torn;
+};
+
+/// What a transmitter reports. on_wire may come before the time it speaks of; both must not call back.
+class TransmitterSink
+{
+public:
+	virtual void OnOutcome(TxFrame &frame, kpn_verdict verdict) = 0;
+	virtual void OnWire(const WireFrame &frame) = 0;
+	/// Time of day of the station was disturbed (underrun, slip): synchronisation is needed.
+	virtual void OnDisturbed() = 0;
+
+protected:
+	~TransmitterSink() = default;
+};
+
+using Counters = std::vector<std::pair<std::string, std::int64_t>>;
+
+class Transmitter
+{
+public:
+	virtual ~Transmitter() = default;
+
+	/// At the start of the simulation.
+	virtual void Start() = 0;
+
+	/// \return KPN_VERDICT_PENDING if the frame is kept until OnOutcome(), else its verdict
+	virtual kpn_verdict Submit(TxFrame &frame) = 0;
+
+	virtual void OnPoll() {}
+	virtual void OnNicWake(TimePs) {}
+	virtual void OnTransmit(TimePs) {}
+	virtual void OnReclaim(TimePs) {}
+	virtual void OnProbe() {}
+
+	/// Frames without a data frame on the wire so far, and everything else worth counting.
+	virtual std::int64_t Placeholders() const { return 0; }
+	virtual Counters NicCounters() const = 0;
+};
+
+} // namespace keepon::sim

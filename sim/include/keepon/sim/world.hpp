@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all components share: events, trace, flows, packets under way and the links between nodes. No component
+// sees another one through it; they meet at link ends and events.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "keepon/sim/event_queue.hpp"
+#include "keepon/sim/flow.hpp"
+#include "keepon/sim/trace.hpp"
+#include "keepon/sim/types.hpp"
+
+namespace keepon::sim
+{
+
+/// A frame between two nodes. sfd_ps: its reference plane at the receiving end of the link it is on.
+struct Packet {
+	std::int64_t seq = 0;
+	TimePs sfd_ps = 0;
+	FlowId flow = 0;
+	std::uint32_t frame_bytes = 0; // on the wire, padding to the slot included
+	std::uint16_t listeners = 0;   // still to be reached by this copy
+	bool torn = false;
+	bool wrong_bytes = false;
+};
+
+/// Packets by index; freed ones are used again, so a steady network allocates nothing.
+class PacketPool
+{
+public:
+	std::uint32_t Add(const Packet &packet)
+	{
+		if (free_.empty()) {
+			packets_.push_back(packet);
+			return static_cast<std::uint32_t>(packets_.size() - 1);
+		}
+		const std::uint32_t index = free_.back();
+		free_.pop_back();
+		packets_[index] = packet;
+		return index;
+	}
+
+	Packet &operator[](std::uint32_t index) { return packets_[index]; }
+	void Free(std::uint32_t index) { free_.push_back(index); }
+	std::size_t InUse() const { return packets_.size() - free_.size(); }
+
+private:
+	std::vector<Packet> packets_;
+	std::vector<std::uint32_t> free_;
+};
+
+/// One end of a link: where frames for its node arrive, and what it takes to send to the other end.
+struct LinkEnd {
+	NodeId node = 0;
+	std::uint32_t peer = 0; // index of the other end
+	std::uint32_t byte_time_ps = 0;
+	TimePs propagation_ps = 0;
+	TimePs receive_ps = 0;   // from a complete frame at the node to its handling there (bridge: processing)
+	TimePs down_ps = kNever; // last interruption of the link: frames on it between these times are cut
+	TimePs up_ps = kNever;
+	std::uint32_t cut_place = 0;
+	std::int64_t frames = 0; // good ones that arrived here
+};
+
+struct World {
+	std::uint64_t seed = 0;
+	std::int64_t epoch_ns = 0;
+	TimePs now = 0;
+	EventQueue events;
+	Trace trace;
+	PacketPool packets;
+	std::vector<Flow> flows;
+	std::vector<LinkEnd> ends;
+	std::vector<std::string> places; // where frames can be lost
+
+	std::uint32_t Place(const std::string &name)
+	{
+		for (std::uint32_t i = 0; i < places.size(); i++) {
+			if (places[i] == name)
+				return i;
+		}
+		places.push_back(name);
+		return static_cast<std::uint32_t>(places.size() - 1);
+	}
+
+	/// \p count deliveries of a frame of \p flow ended at \p place.
+	void Lose(NodeId node, FlowId flow, std::int64_t seq, std::uint32_t place, std::int64_t count)
+	{
+		auto &lost = flows[flow].lost;
+		if (lost.size() <= place)
+			lost.resize(place + 1);
+		lost[place] += count;
+		trace.Add(TraceKind::kLose, node, flow, seq, now);
+	}
+
+	/// Put a packet on the wire at \p end. \p sfd_ps, \p complete_ps: reference plane and last bit at the sender.
+	void Send(std::uint32_t end, std::uint32_t packet, TimePs sfd_ps, TimePs complete_ps)
+	{
+		const LinkEnd &from = ends[end];
+		packets[packet].sfd_ps = sfd_ps + from.propagation_ps;
+		events.Push(complete_ps + from.propagation_ps + ends[from.peer].receive_ps, EventKind::kArrive,
+			    from.peer, packet);
+	}
+};
+
+} // namespace keepon::sim

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "keepon/sim/gates.hpp"
+
+#include <algorithm>
+
+namespace keepon::sim
+{
+
+Gates::Gates(std::int64_t base_ps, const std::vector<GateEntry> &entries)
+{
+	for (const GateEntry &entry : entries)
+		cycle_ps_ += entry.ns * kPsPerNs;
+	base_ps_ = FloorMod(base_ps, cycle_ps_);
+	for (int queue = 0; queue < 8; queue++) {
+		auto &windows = windows_[queue];
+		std::int64_t at = 0;
+		for (const GateEntry &entry : entries) {
+			const std::int64_t end = at + entry.ns * kPsPerNs;
+			if (entry.mask >> queue & 1) {
+				if (!windows.empty() && windows.back().end == at)
+					windows.back().end = end;
+				else
+					windows.push_back({ at, end });
+			}
+			at = end;
+		}
+		always_[queue] = windows.size() == 1 && windows[0].start == 0 && windows[0].end == cycle_ps_;
+		if (windows.size() > 1 && windows.front().start == 0 && windows.back().end == cycle_ps_)
+			windows.back().end += windows.front().end;
+	}
+}
+
+std::int64_t Gates::EarliestStart(int queue, std::int64_t now, std::int64_t duration) const
+{
+	if (!Any() || always_[queue])
+		return now;
+	const std::int64_t phase = FloorMod(now - base_ps_, cycle_ps_);
+	for (const Window &window : windows_[queue]) {
+		const std::int64_t start = std::max(window.start, phase);
+		if (start + duration <= window.end)
+			return now + start - phase;
+	}
+	for (const Window &window : windows_[queue]) {
+		if (window.start + duration <= window.end)
+			return now + window.start + cycle_ps_ - phase;
+	}
+	return kNever;
+}
+
+} // namespace keepon::sim

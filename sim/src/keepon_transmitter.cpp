@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "keepon/sim/keepon_transmitter.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace keepon::sim
+{
+
+namespace
+{
+
+/// A CPU counter does not start at 0: nothing may rely on it.
+constexpr std::uint64_t kCpuStartNs = 5'000'000'000;
+constexpr std::uint32_t kIndexModulus = 65536; // as the consumer index of Broadcom GENET
+constexpr std::uint32_t kHistoryRuns = 256;
+constexpr std::uint32_t kHistoryRunsProbed = 1u << 15;
+
+std::string ProblemText(const std::string &name, const kpn_problem &problem)
+{
+	return "station " + name + ": keepon." + problem.field + " = " + std::to_string(problem.value) + ": " +
+	       problem.reason + " (allowed " + std::to_string(problem.min) + " to " + std::to_string(problem.max) + ")";
+}
+
+/// A25's overhead, the worst usual time from a poll that is due to its doorbell taking effect: the slot on the wire does not
+/// count, the index is late, the poll comes late and reads it twice (once before each doorbell), and the bell takes its
+/// time. At most half a batch.
+std::uint32_t PaperOverheadNs(const StationSpec &spec, const kpn_config &config, std::uint64_t rate_bps)
+{
+	const double slot_ns = kpn_wire_bytes(config.slot_bytes) * 8e9 / static_cast<double>(rate_bps);
+	const double late_ns = spec.poll.base_ns + spec.poll.median_ns * std::exp(3 * spec.poll.sigma);
+	const double nic_ns =
+		static_cast<double>(2 * spec.nic.index_read_ns + spec.nic.index_lag_ns_max + spec.nic.restart_ns_max);
+	return static_cast<std::uint32_t>(std::min(slot_ns + late_ns + nic_ns, config.batch_slots * slot_ns / 2));
+}
+
+} // namespace
+
+struct KeeponTransmitter::Ops {
+	static KeeponTransmitter &Self(void *nic) { return *static_cast<KeeponTransmitter *>(nic); }
+
+	static u64 CpuNs(void *nic)
+	{
+		KeeponTransmitter &self = Self(nic);
+		return kCpuStartNs + static_cast<std::uint64_t>(self.cpu_oscillator_.Local(self.now_)) / kPsPerNs;
+	}
+
+	/// The register is sampled somewhere within the bus transaction.
+	static u32 ReadIndex(void *nic)
+	{
+		KeeponTransmitter &self = Self(nic);
+		const TimePs end = self.now_ + self.read_ps_;
+		self.now_ += self.read_rng_.Below(self.read_ps_ + 1);
+		const std::uint64_t index = ring_nic_index(self.nic_, self.NicNow());
+		self.now_ = end;
+		return static_cast<u32>((index + self.index_offset_slots_) % kIndexModulus);
+	}
+
+	static void *Buffer(void *nic, u32 desc_idx)
+	{
+		KeeponTransmitter &self = Self(nic);
+		return ring_nic_buffer(self.nic_, desc_idx, self.NicNow());
+	}
+
+	static void Commit(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
+	{
+		KeeponTransmitter &self = Self(nic);
+		ring_nic_commit(self.nic_, desc_idx, frame_bytes, data_bytes, self.NicNow());
+	}
+
+	static void Restore(void *nic, u32 desc_idx, u32 frame_bytes)
+	{
+		KeeponTransmitter &self = Self(nic);
+		ring_nic_restore(self.nic_, desc_idx, frame_bytes, self.NicNow());
+	}
+
+	static void SetLength(void *nic, u32 desc_idx, u32 frame_bytes)
+	{
+		KeeponTransmitter &self = Self(nic);
+		ring_nic_set_length(self.nic_, desc_idx, frame_bytes, self.NicNow());
+	}
+
+	static void Rearm(void *nic, u32 first_idx, u32 count)
+	{
+		KeeponTransmitter &self = Self(nic);
+		ring_nic_rearm(self.nic_, first_idx, count, self.NicNow());
+	}
+
+	static void Doorbell(void *nic, u32, u64 tail_seq)
+	{
+		KeeponTransmitter &self = Self(nic);
+		ring_nic_doorbell(self.nic_, tail_seq, self.NicNow());
+	}
+
+	static void Outcome(void *context, kpn_frame *frame, kpn_verdict verdict, kpn_time)
+	{
+		Self(context).sink_.OnOutcome(*static_cast<TxFrame *>(frame->cookie), verdict);
+	}
+
+	static void Event(void *context, kpn_event event)
+	{
+		if (event != KPN_EVENT_STEP)
+			Self(context).sink_.OnDisturbed();
+	}
+
+	static void RealFrame(void *sink, const ring_nic_frame *frame) { Self(sink).OnRealFrame(*frame); }
+
+	static constexpr kpn_nic_ops kNic{ CpuNs, ReadIndex, Buffer, Commit, Restore, SetLength, Rearm, Doorbell };
+	static constexpr kpn_pacer_ops kPacer{ Outcome, Event };
+};
+
+KeeponTransmitter::KeeponTransmitter(World &world, NodeId node, const std::string &name, const StationSpec &spec,
+				     std::uint64_t rate_bps, Oscillator &nic_oscillator, Oscillator &cpu_oscillator,
+				     StationClock &clock, TransmitterSink &sink)
+	: world_(world), node_(node), nic_oscillator_(nic_oscillator), cpu_oscillator_(cpu_oscillator), clock_(clock),
+	  sink_(sink), poll_latency_(spec.poll, Rng(world.seed, name, "poll")),
+	  read_rng_(world.seed, name, "index read"), probe_rng_(world.seed, name, "probe"),
+	  read_ps_(spec.nic.index_read_ns * kPsPerNs), probe_(spec.probe),
+	  index_offset_slots_(static_cast<std::uint64_t>(spec.probe.index_offset_slots))
+{
+	MakeConfig(spec, rate_bps, Mix64(world.seed ^ node));
+	kpn_problem problem;
+	if (kpn_config_validate(&config_, &caps_, &problem, 1))
+		throw ValueError(ProblemText(name, problem));
+	byte_time_ps_ = kpn_byte_time_ps(rate_bps);
+	slot_ps_ = static_cast<std::uint64_t>(kpn_wire_bytes(config_.slot_bytes)) * byte_time_ps_;
+
+	const std::size_t stride = (spec.nic.frame_bytes_max + 63) / 64 * 64;
+	buffers_ = std::make_unique<std::uint8_t[]>(config_.ring_slots * stride);
+	ring_nic_params params{};
+	params.ring_slots = config_.ring_slots;
+	params.nominal_bytes = config_.slot_bytes;
+	params.frame_bytes_min = std::min<std::uint32_t>(spec.nic.placeholder_bytes_min, KPN_FRAME_BYTES_MIN);
+	params.frame_bytes_max = spec.nic.frame_bytes_max;
+	params.prefetch_slots = spec.nic.prefetch_slots;
+	params.fifo_bytes = spec.nic.fifo_bytes;
+	params.byte_time_ps = byte_time_ps_;
+	params.fetch_ps = static_cast<std::uint64_t>(spec.nic.fetch_ns * kPsPerNs);
+	params.restart_ps_min = static_cast<std::uint64_t>(spec.nic.restart_ns * kPsPerNs);
+	params.restart_ps_max = static_cast<std::uint64_t>(spec.nic.restart_ns_max * kPsPerNs);
+	params.index_lag_ps_min = static_cast<std::uint64_t>(spec.nic.index_lag_ns_min * kPsPerNs);
+	params.index_lag_ps_max = static_cast<std::uint64_t>(spec.nic.index_lag_ns_max * kPsPerNs);
+	params.index = spec.nic.index_counts_done ? RING_NIC_INDEX_DONE : RING_NIC_INDEX_FETCH;
+	params.persistent = spec.nic.persistent;
+	params.history_runs = spec.probe.boundaries ? kHistoryRunsProbed : kHistoryRuns;
+	params.seed = Rng(world.seed, name, "nic").Next();
+	params.buffers = buffers_.get();
+	params.buffer_stride = stride;
+	params.sink_frame = Ops::RealFrame;
+	params.sink = this;
+	if (const char *wrong = ring_nic_problem(&params))
+		throw ValueError("station " + name + ": nic: " + wrong);
+	nic_memory_.resize(ring_nic_bytes(&params) / 8 + 1);
+	nic_ = ring_nic_init(nic_memory_.data(), &params);
+	pacer_memory_.resize(kpn_pacer_bytes(&config_) / 8 + 1);
+	pacer_ = kpn_pacer_init(pacer_memory_.data(), &config_, &caps_, &Ops::kNic, this, &Ops::kPacer, this,
+				clock_.EpochNs());
+}
+
+void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_bps, std::uint64_t seed)
+{
+	const NicSpec &nic = spec.nic;
+	const KeeponSpec &k = spec.keepon;
+	// NIC and CPU oscillators are different ones: what the NIC keeps in its own time may be longer in the CPU's.
+	const auto stretched = [](std::int64_t ns) { return ns + ns / 1000 + (ns > 0); };
+
+	caps_.ring_slots_min = KPN_RING_SLOTS_MIN;
+	caps_.ring_slots_max = KPN_RING_SLOTS_MAX;
+	caps_.ring_slots_multiple = 1;
+	caps_.reserved_slots = nic.reserved_slots;
+	caps_.prefetch_slots_max = spec.probe.declared_prefetch_slots.value_or(nic.prefetch_slots);
+	caps_.index_modulus = kIndexModulus;
+	caps_.restart_ns_min = static_cast<u32>(nic.restart_ns - nic.restart_ns / 1000);
+	caps_.restart_ns_max = static_cast<u32>(stretched(nic.restart_ns_max));
+	caps_.start_quantum_bytes = 1;
+	caps_.placeholder_bytes_min = nic.placeholder_bytes_min;
+	caps_.frame_bytes_max = nic.frame_bytes_max;
+	caps_.placeholder_kinds = (1u << KPN_PLACEHOLDER_COUNT) - 1;
+	caps_.index_counts_done = nic.index_counts_done;
+	caps_.has_spare_buffers = true;
+	caps_.desc_persistent = nic.persistent;
+
+	kpn_config_defaults(&config_, &caps_, rate_bps, k.slot_bytes);
+	const auto set = [](auto &field, const auto &value) {
+		if (value)
+			field = static_cast<std::remove_reference_t<decltype(field)>>(*value);
+	};
+	set(config_.mode, k.mode);
+	set(config_.clock_read, k.clock);
+	set(config_.placeholder, k.placeholder);
+	set(config_.trim, k.trim);
+	set(config_.ring_slots, k.ring_slots);
+	set(config_.batch_slots, k.batch_slots);
+	set(config_.depth_slots, k.depth_slots);
+	set(config_.trim_down_bytes, k.trim_down_bytes);
+	set(config_.trim_up_bytes, k.trim_up_bytes);
+	set(config_.prebuffer_frames, k.prebuffer_frames);
+	set(config_.tolerance_ns, k.tolerance_ns);
+	set(config_.drift_ppb_max, k.drift_ppb_max);
+	set(config_.wander_ppb_per_s_max, k.wander_ppb_per_s_max);
+	set(config_.poll_overhead_ns, k.poll_overhead_ns);
+	set(config_.dither, k.dither);
+	config_.seed = seed;
+	allowed_ = k.partition;
+	if (config_.mode == KPN_MODE_PAPER) {
+		// What the paper fixes (DESIGN 4): counter clock, depth = batch, floor, period = ring.
+		config_.clock_read = static_cast<u8>(k.clock.value_or(KPN_CLOCK_COUNTER));
+		config_.depth_slots = static_cast<u32>(k.depth_slots.value_or(config_.batch_slots));
+		for (kpn_class_config &tc : config_.classes)
+			tc.rounding = KPN_ROUND_FLOOR;
+		if (allowed_.empty())
+			allowed_.assign(std::min<u32>(config_.ring_slots, KPN_RING_SLOTS_MAX), 0xffff);
+		if (!k.poll_overhead_ns)
+			config_.poll_overhead_ns = PaperOverheadNs(spec, config_, rate_bps);
+	}
+	if (!allowed_.empty()) {
+		config_.allowed = allowed_.data();
+		config_.partition_slots = static_cast<u32>(allowed_.size());
+	}
+	for (const auto &[tc, values] : k.classes) {
+		config_.classes[tc].late = static_cast<u8>(values.late);
+		config_.classes[tc].rounding = static_cast<u8>(values.round);
+	}
+
+	if (nic.index_counts_done) {
+		caps_.index_to_wire_ns_min = static_cast<s32>(-stretched(nic.index_lag_ns_max));
+		caps_.index_to_wire_ns_max = static_cast<s32>(-(nic.index_lag_ns_min - nic.index_lag_ns_min / 1000));
+		return;
+	}
+	// A fetch index passes slot k at its latch plus lag; its first bit follows the frames fetched before it. The
+	// shortest wait is behind shortest slots or right after a restart, the longest behind the longest after one.
+	const double byte_ns = 8e9 / static_cast<double>(rate_bps);
+	const double slot_min = byte_ns * (config_.slot_bytes - config_.trim_down_bytes + KPN_WIRE_OVERHEAD_BYTES);
+	const double slot_max = byte_ns * (config_.slot_bytes + config_.trim_up_bytes + KPN_WIRE_OVERHEAD_BYTES);
+	const double fetch = static_cast<double>(nic.fetch_ns);
+	const double lag_min = static_cast<double>(nic.index_lag_ns_min);
+	const double lag_max = static_cast<double>(nic.index_lag_ns_max);
+	const double shortest =
+		std::min(nic.prefetch_slots * slot_min, static_cast<double>(nic.restart_ns)) - fetch - lag_max;
+	const double longest =
+		nic.prefetch_slots * slot_max + static_cast<double>(nic.restart_ns_max) - fetch - lag_min;
+	caps_.index_to_wire_ns_min = static_cast<s32>(std::floor(shortest - std::abs(shortest) * 1e-3)) - 1;
+	caps_.index_to_wire_ns_max = static_cast<s32>(std::ceil(longest + std::abs(longest) * 1e-3)) + 1;
+}
+
+void KeeponTransmitter::Start()
+{
+	now_ = world_.now;
+	kpn_pacer_start(pacer_);
+	SchedulePoll();
+	if (probe_.Spec().head_interval_ns)
+		world_.events.Push(world_.now + probe_.Spec().head_interval_ns * kPsPerNs, EventKind::kProbe, node_);
+}
+
+void KeeponTransmitter::SchedulePoll()
+{
+	const std::uint64_t sleep_ns = kpn_pacer_poll_interval_ns(pacer_);
+	const std::int64_t wake = cpu_oscillator_.Local(now_) + static_cast<std::int64_t>(sleep_ns) * kPsPerNs;
+	world_.events.Push(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), EventKind::kPoll, node_);
+}
+
+void KeeponTransmitter::OnPoll()
+{
+	if (world_.now < stalled_until_) {
+		stalls_++;
+		world_.events.Push(stalled_until_, EventKind::kPoll, node_);
+		return;
+	}
+	now_ = std::max(now_, world_.now);
+	if (probe_.Spec().boundaries)
+		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq, NicNow(), now_);
+	kpn_pacer_poll(pacer_);
+	ScheduleWake();
+	SchedulePoll();
+}
+
+kpn_verdict KeeponTransmitter::Submit(TxFrame &frame)
+{
+	now_ = std::max(now_, world_.now); // a poll under way holds the lock
+	const kpn_verdict verdict = kpn_pacer_submit(pacer_, &frame.frame);
+	ScheduleWake();
+	return verdict;
+}
+
+/// Frames are fetched between polls: wake up when the next one starts, so that it is known before it arrives anywhere.
+void KeeponTransmitter::ScheduleWake()
+{
+	std::uint64_t when = 0;
+	if (!ring_nic_next_frame(nic_, &when))
+		return;
+	const TimePs time = std::max(nic_oscillator_.TrueOf(static_cast<std::int64_t>(when)), world_.now);
+	if (time >= wake_at_)
+		return;
+	wake_at_ = time;
+	world_.events.Push(time, EventKind::kNicWake, node_);
+}
+
+void KeeponTransmitter::OnNicWake(TimePs time)
+{
+	if (time != wake_at_)
+		return;
+	wake_at_ = kNever;
+	// Inside a poll the NIC model may already be ahead of this event.
+	ring_nic_advance(nic_, static_cast<std::uint64_t>(nic_oscillator_.Local(world_.now)));
+	ScheduleWake();
+}
+
+void KeeponTransmitter::OnRealFrame(const ring_nic_frame &frame)
+{
+	const auto sfd = static_cast<std::int64_t>(frame.start_ps) + KPN_PREAMBLE_BYTES * std::int64_t{ byte_time_ps_ };
+	const std::int64_t complete = sfd + std::int64_t{ frame.frame_bytes } * byte_time_ps_;
+	sink_.OnWire({ frame.data, frame.frame_bytes, nic_oscillator_.TrueOf(sfd), nic_oscillator_.TrueOf(complete),
+		       frame.torn });
+}
+
+std::int64_t KeeponTransmitter::PhcErrorPs()
+{
+	const kpn_time phc = kpn_clock_at(kpn_pacer_clock(pacer_), ring_nic_locate(nic_, NicNow()).sent_ps);
+	const std::int64_t phc_ps = (phc.ns - clock_.EpochNs()) * kPsPerNs +
+				    static_cast<std::int64_t>(static_cast<std::uint64_t>(phc.frac) * kPsPerNs >> 32);
+	return phc_ps - clock_.ReadingPs(now_);
+}
+
+void KeeponTransmitter::StepPhc(std::int64_t delta_ns)
+{
+	now_ = std::max(now_, world_.now);
+	if (probe_.Spec().boundaries) {
+		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq, NicNow(), now_);
+		probe_.NoteStep(now_);
+	}
+	if (kpn_pacer_adjtime(pacer_, delta_ns))
+		throw ValueError("clock step of " + std::to_string(delta_ns) +
+				 " ns would make the time of day negative");
+	ScheduleWake();
+}
+
+void KeeponTransmitter::Synchronise(bool step, TimePs until)
+{
+	now_ = std::max(now_, world_.now);
+	if (step) {
+		if (until == kNever) {
+			StepPhc(-FloorDiv(PhcErrorPs() + kPsPerNs / 2, kPsPerNs));
+			return;
+		}
+	}
+	// The rate for which PHC and clock meet at the next synchronisation, known exactly to an ideal servo.
+	const std::int64_t error_ps = step ? 0 : PhcErrorPs();
+	const std::int64_t wire_ps = nic_oscillator_.Local(until) - nic_oscillator_.Local(now_);
+	const std::int64_t clock_ps = clock_.ReadingPs(until) - clock_.ReadingPs(now_) - error_ps;
+	const double offset = static_cast<double>(clock_ps - wire_ps) / static_cast<double>(wire_ps);
+	if (probe_.Spec().boundaries)
+		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq, NicNow(), now_);
+	const std::int64_t limit = KPN_ADJ_SCALED_PPM_MAX;
+	kpn_pacer_adjfine(pacer_, std::clamp<std::int64_t>(std::llround(offset * 65536e6), -limit, limit));
+	if (step)
+		StepPhc(-FloorDiv(PhcErrorPs() + kPsPerNs / 2, kPsPerNs));
+	ScheduleWake();
+}
+
+void KeeponTransmitter::OnProbe()
+{
+	now_ = std::max(now_, world_.now);
+	probe_.SampleHead(nic_, pacer_, Ops::CpuNs(this), NicNow());
+	if (probe_.Heads().samples < probe_.Spec().head_samples_max)
+		world_.events.Push(world_.now + 1 + probe_rng_.Below(2 * probe_.Spec().head_interval_ns * kPsPerNs),
+				   EventKind::kProbe, node_);
+}
+
+kpn_state KeeponTransmitter::State()
+{
+	return kpn_pacer_state(pacer_, Ops::CpuNs(this));
+}
+
+kpn_bounds KeeponTransmitter::Bounds(std::uint32_t rate_ppb, std::uint32_t rate_change_ppb) const
+{
+	return kpn_pacer_bounds(pacer_, rate_ppb, rate_change_ppb);
+}
+
+std::int64_t KeeponTransmitter::Placeholders() const
+{
+	return static_cast<std::int64_t>(ring_nic_read_counters(nic_)->placeholders);
+}
+
+Counters KeeponTransmitter::NicCounters() const
+{
+	const ring_nic_counters &c = *ring_nic_read_counters(nic_);
+	const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+	return { { "placeholders", number(c.placeholders) },
+		 { "frames", number(c.frames) },
+		 { "frame_bytes", number(c.frame_bytes) },
+		 { "idle_ps", number(c.idle_ps) },
+		 { "underruns", number(c.underruns) },
+		 { "halts", number(c.halts) },
+		 { "torn", number(c.torn) },
+		 { "bell_errors", number(c.bell_errors) },
+		 { "poll_stalls", stalls_ } };
+}
+
+} // namespace keepon::sim

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "keepon/sim/latency.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace keepon::sim
+{
+
+namespace
+{
+
+constexpr int kCells = 2048;
+
+/// Quantile of the standard normal distribution by bisection on erfc; slow, used for tables and outermost cells only.
+double NormalQuantile(double u)
+{
+	double low = -40;
+	double high = 40;
+	for (int i = 0; i < 64; i++) {
+		const double middle = (low + high) / 2;
+		(std::erfc(-middle * M_SQRT1_2) / 2 < u ? low : high) = middle;
+	}
+	return (low + high) / 2;
+}
+
+} // namespace
+
+Latency::Latency(const LatencySpec &spec, Rng rng)
+	: spec_(spec), rng_(rng), random_((spec.sigma > 0 && spec.median_ns > 0) || spec.tail_probability > 0)
+{
+	double ns = spec.base_ns + spec.median_ns;
+	if (spec.cap_ns > 0)
+		ns = std::min(ns, spec.cap_ns);
+	constant_ = std::llround(ns * kPsPerNs);
+	if (spec.sigma > 0 && spec.median_ns > 0) {
+		quantile_ns_.resize(kCells + 1);
+		for (int i = 1; i < kCells; i++)
+			quantile_ns_[i] =
+				spec.median_ns * std::exp(spec.sigma * NormalQuantile(static_cast<double>(i) / kCells));
+	}
+}
+
+double Latency::Body(double u) const
+{
+	if (quantile_ns_.empty())
+		return spec_.median_ns;
+	const double at = u * kCells;
+	const int cell = static_cast<int>(at);
+	if (cell == 0 || cell >= kCells - 1)
+		return spec_.median_ns * std::exp(spec_.sigma * NormalQuantile(u));
+	return quantile_ns_[cell] + (at - cell) * (quantile_ns_[cell + 1] - quantile_ns_[cell]);
+}
+
+TimePs Latency::DrawRandom()
+{
+	double ns = spec_.base_ns + Body(rng_.Unit());
+	if (spec_.tail_probability > 0 && rng_.Unit() < spec_.tail_probability)
+		ns -= spec_.tail_mean_ns * std::log(rng_.Unit());
+	if (spec_.cap_ns > 0)
+		ns = std::min(ns, spec_.cap_ns);
+	return std::llround(ns * kPsPerNs);
+}
+
+} // namespace keepon::sim

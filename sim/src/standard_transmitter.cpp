@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "keepon/sim/standard_transmitter.hpp"
+
+#include <algorithm>
+
+namespace keepon::sim
+{
+
+StandardTransmitter::StandardTransmitter(World &world, NodeId node, const std::string &name, const StationSpec &spec,
+					 std::uint32_t byte_time_ps, Oscillator &nic_oscillator, TransmitterSink &sink)
+	: world_(world), node_(node), spec_(spec.nic), wire_(nic_oscillator, byte_time_ps),
+	  fetch_rng_(world.seed, name, "fetch"), sink_(sink)
+{
+}
+
+kpn_verdict StandardTransmitter::Submit(TxFrame &frame)
+{
+	if (frame.frame.frame_bytes > spec_.frame_bytes_max)
+		return KPN_VERDICT_OVERSIZE;
+	if (ring_.size() < spec_.ring_slots && queue_.empty()) {
+		Post(frame);
+		return KPN_VERDICT_PENDING;
+	}
+	ring_full_++;
+	if (queue_.size() >= spec_.queue_frames)
+		return KPN_VERDICT_NO_ROOM;
+	queue_.push_back(&frame);
+	return KPN_VERDICT_PENDING;
+}
+
+void StandardTransmitter::Post(TxFrame &frame)
+{
+	const TimePs fetch = (spec_.fetch_ns + fetch_rng_.Below(spec_.fetch_ns_max - spec_.fetch_ns + 1)) * kPsPerNs;
+	ready_ = std::max(ready_, world_.now + fetch);
+	const WireFrame sent = wire_.Send(frame, ready_);
+	frames_++;
+	frame_bytes_ += sent.frame_bytes;
+	ring_.push_back({ &frame, sent.complete_ps });
+	sink_.OnWire(sent);
+	ScheduleReclaim();
+}
+
+void StandardTransmitter::ScheduleReclaim()
+{
+	if (ring_.empty())
+		return;
+	TimePs time = ring_.front().done + spec_.coalesce_ns * kPsPerNs;
+	if (ring_.size() >= spec_.coalesce_frames)
+		time = std::min(time, ring_[spec_.coalesce_frames - 1].done);
+	if (time >= reclaim_at_)
+		return;
+	reclaim_at_ = time;
+	world_.events.Push(time, EventKind::kReclaim, node_);
+}
+
+void StandardTransmitter::OnReclaim(TimePs time)
+{
+	if (time != reclaim_at_)
+		return;
+	reclaim_at_ = kNever;
+	interrupts_++;
+	while (!ring_.empty() && ring_.front().done <= time) {
+		TxFrame &frame = *ring_.front().frame;
+		ring_.pop_front();
+		sink_.OnOutcome(frame, KPN_VERDICT_BEST_EFFORT);
+	}
+	while (!queue_.empty() && ring_.size() < spec_.ring_slots) {
+		TxFrame &frame = *queue_.front();
+		queue_.pop_front();
+		Post(frame);
+	}
+	ScheduleReclaim();
+}
+
+Counters StandardTransmitter::NicCounters() const
+{
+	return { { "frames", frames_ },
+		 { "frame_bytes", frame_bytes_ },
+		 { "interrupts", interrupts_ },
+		 { "ring_full", ring_full_ } };
+}
+
+} // namespace keepon::sim

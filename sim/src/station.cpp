@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "keepon/sim/station.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "keepon/sim/launchtime_transmitter.hpp"
+#include "keepon/sim/payload.hpp"
+#include "keepon/sim/standard_transmitter.hpp"
+
+namespace keepon::sim
+{
+
+namespace
+{
+/// The PHC is set once the wire runs evenly.
+constexpr TimePs kFirstSyncPs = 1'000'000'000;
+
+std::int32_t At(const std::vector<std::int32_t> &values, FlowId flow)
+{
+	return flow < values.size() ? values[flow] : -1;
+}
+
+void Put(std::vector<std::int32_t> &values, FlowId flow, std::size_t value)
+{
+	if (values.size() <= flow)
+		values.resize(flow + 1, -1);
+	values[flow] = static_cast<std::int32_t>(value);
+}
+} // namespace
+
+Station::Station(World &world, NodeId node, std::string name, const StationSpec &spec, std::uint32_t end,
+		 std::uint64_t rate_bps)
+	: world_(world), node_(node), name_(std::move(name)), spec_(spec), end_(end),
+	  nic_oscillator_(spec.nic_ppm, spec.wander_ppb_per_s, spec.wander_ppb,
+			  Rng(world.seed, name_, "nic oscillator")),
+	  cpu_oscillator_(spec.cpu_ppm, spec.wander_ppb_per_s, spec.wander_ppb,
+			  Rng(world.seed, name_, "cpu oscillator")),
+	  clock_(world.epoch_ns, spec.sync, spec.driver == Driver::kStandard ? cpu_oscillator_ : nic_oscillator_),
+	  wakeup_(spec.wakeup, Rng(world.seed, name_, "wakeup")), stack_(spec.stack, Rng(world.seed, name_, "stack")),
+	  driver_(spec.driver_stage, Rng(world.seed, name_, "driver")),
+	  timer_(spec.timer, Rng(world.seed, name_, "timer")), pool_(KPN_FRAME_BYTES_MAX),
+	  etf_place_(world.Place(name_ + " etf"))
+{
+	const std::uint32_t byte_time_ps = kpn_byte_time_ps(rate_bps);
+	switch (spec.driver) {
+	case Driver::kKeepon: {
+		auto keepon = std::make_unique<KeeponTransmitter>(world, node, name_, spec_, rate_bps, nic_oscillator_,
+								  cpu_oscillator_, clock_, *this);
+		keepon_ = keepon.get();
+		transmitter_ = std::move(keepon);
+		break;
+	}
+	case Driver::kStandard:
+		transmitter_ = std::make_unique<StandardTransmitter>(world, node, name_, spec_, byte_time_ps,
+								     nic_oscillator_, *this);
+		break;
+	case Driver::kLaunchtime:
+		transmitter_ = std::make_unique<LaunchtimeTransmitter>(world, node, name_, spec_, byte_time_ps,
+								       nic_oscillator_, clock_, *this);
+		break;
+	}
+}
+
+void Station::AddStream(FlowId flow, const StreamSpec &spec)
+{
+	talks_.push_back({ flow, spec_.release == ReleaseKind::kSleep ? 0 : spec.advance_ns });
+}
+
+void Station::AddLoad(FlowId flow, const LoadSpec &spec)
+{
+	Put(load_of_, flow, loads_.size());
+	loads_.push_back({ flow, spec });
+}
+
+void Station::AddListener(FlowId flow, std::size_t listener)
+{
+	Put(listener_of_, flow, listener);
+}
+
+void Station::Start()
+{
+	transmitter_->Start();
+	if (keepon_)
+		world_.events.Push(world_.now + kFirstSyncPs, EventKind::kSync, node_);
+	for (std::size_t i = 0; i < talks_.size(); i++)
+		ScheduleTalk(i, 0);
+	for (std::size_t i = 0; i < loads_.size(); i++) {
+		loads_[i].start = loads_[i].last = loads_[i].spec.start_ns * kPsPerNs;
+		world_.events.Push(loads_[i].start, EventKind::kLoad, node_, i);
+	}
+}
+
+/// The application sleeps until txtime - advance by its clock; wake-up and stack follow. One thread per stream: a frame
+/// never overtakes the one before it.
+void Station::ScheduleTalk(std::size_t index, std::int64_t seq)
+{
+	Talk &talk = talks_[index];
+	const Flow &flow = world_.flows[talk.flow];
+	const TimePs due = clock_.TrueOf(flow.first_txtime_ns + seq * flow.period_ns - talk.ahead_ns);
+	const TimePs latency = wakeup_.Draw() + stack_.Draw() + late_ps_;
+	late_ps_ = 0;
+	talk.last = std::max({ talk.last, due + latency, world_.now });
+	world_.events.Push(talk.last, EventKind::kTalk, node_, index);
+}
+
+TxFrame &Station::MakeFrame(FlowId flow_id, std::int64_t seq)
+{
+	Flow &flow = world_.flows[flow_id];
+	TxFrame &frame = pool_.Take();
+	frame.flow = flow_id;
+	frame.seq = seq;
+	frame.frame.frame_bytes = static_cast<u16>(flow.frame_bytes);
+	frame.frame.tc = flow.tc;
+	frame.frame.flags = 0;
+	frame.frame.txtime_ns = 0;
+	WritePayload(pool_.Data(frame), flow.frame_bytes, node_, flow_id, seq);
+	flow.submitted++;
+	return frame;
+}
+
+void Station::OnTalk(std::size_t index)
+{
+	const FlowId flow_id = talks_[index].flow;
+	Flow &flow = world_.flows[flow_id];
+	const std::int64_t seq = flow.records.Append();
+	TxFrame &frame = MakeFrame(flow_id, seq);
+	flow.records.submit_ps[static_cast<std::size_t>(seq)] = world_.now;
+	frame.frame.txtime_ns = flow.first_txtime_ns + seq * flow.period_ns;
+	if (spec_.release != ReleaseKind::kSleep)
+		frame.frame.flags = KPN_FRAME_TXTIME;
+	EnterRelease(frame);
+	ScheduleTalk(index, seq + 1);
+}
+
+void Station::EnterRelease(TxFrame &frame)
+{
+	if (spec_.release != ReleaseKind::kEtf) {
+		EnterDriver(frame);
+		return;
+	}
+	if (frame.frame.txtime_ns < clock_.NowNs(world_.now)) {
+		etf_drops_++;
+		Finish(frame, KPN_VERDICT_LATE);
+		return;
+	}
+	etf_.Push(frame.frame.txtime_ns, frame.index);
+	ServeEtf();
+}
+
+/// Hand on what is due and set the timer for the next; an armed timer is moved forward only.
+void Station::ServeEtf()
+{
+	const std::int64_t now_ns = clock_.NowNs(world_.now);
+	while (!etf_.Empty() && etf_.First().txtime_ns - spec_.etf_delta_ns <= now_ns) {
+		TxFrame &frame = pool_[etf_.Pop()];
+		if (frame.frame.txtime_ns < now_ns) {
+			etf_drops_++;
+			Finish(frame, KPN_VERDICT_LATE);
+		} else {
+			EnterDriver(frame);
+		}
+	}
+	if (etf_.Empty())
+		return;
+	const TimePs due = clock_.TrueOf(etf_.First().txtime_ns - spec_.etf_delta_ns);
+	if (due >= etf_timer_at_)
+		return;
+	etf_timer_at_ = due;
+	world_.events.Push(std::max(due, world_.now) + timer_.Draw(), EventKind::kEtfTimer, node_,
+			   static_cast<std::uint64_t>(due));
+}
+
+void Station::OnEtfTimer(TimePs due)
+{
+	if (due != etf_timer_at_)
+		return;
+	etf_timer_at_ = kNever;
+	ServeEtf();
+}
+
+void Station::EnterDriver(TxFrame &frame)
+{
+	const TimePs exit = std::max(world_.now + driver_.Draw(), driver_free_);
+	driver_free_ = exit + spec_.occupancy_ns * kPsPerNs;
+	if (exit == world_.now)
+		Submit(frame);
+	else
+		world_.events.Push(exit, EventKind::kSubmit, node_, frame.index);
+}
+
+void Station::Submit(TxFrame &frame)
+{
+	Flow &flow = world_.flows[frame.flow];
+	world_.trace.Add(TraceKind::kSubmit, node_, frame.flow, frame.seq, world_.now);
+	if (flow.is_stream)
+		flow.records.submit_ps[static_cast<std::size_t>(frame.seq)] = world_.now;
+	const kpn_verdict verdict = transmitter_->Submit(frame);
+	if (verdict != KPN_VERDICT_PENDING)
+		Finish(frame, verdict);
+}
+
+void Station::OnOutcome(TxFrame &frame, kpn_verdict verdict)
+{
+	Finish(frame, verdict);
+}
+
+void Station::Finish(TxFrame &frame, kpn_verdict verdict)
+{
+	Flow &flow = world_.flows[frame.flow];
+	flow.verdicts[verdict]++;
+	world_.trace.Add(TraceKind::kOutcome, node_, frame.flow, frame.seq, world_.now);
+	if (flow.is_stream) {
+		const auto seq = static_cast<std::size_t>(frame.seq);
+		flow.records.verdict[seq] = static_cast<std::int8_t>(verdict);
+		flow.ghosts += kpn_verdict_is_sent(verdict) && flow.records.wire_ps[seq] < 0;
+	}
+	const std::int32_t load = At(load_of_, frame.flow);
+	if (load >= 0) {
+		Load &state = loads_[static_cast<std::size_t>(load)];
+		state.outstanding--;
+		if (state.spec.saturate && !state.refill_pending) {
+			state.refill_pending = true;
+			world_.events.Push(world_.now, EventKind::kLoad, node_, static_cast<std::uint64_t>(load));
+		}
+	}
+	pool_.Give(frame);
+}
+
+void Station::OnLoad(std::size_t index)
+{
+	Load &load = loads_[index];
+	if (load.spec.saturate) {
+		load.refill_pending = false;
+		// Frames refused at once end here too and would be made again: one window per call at most.
+		for (std::uint32_t i = 0; i < load.spec.window_frames && load.outstanding < load.spec.window_frames;
+		     i++) {
+			load.outstanding++;
+			EnterDriver(MakeFrame(load.flow, load.count++));
+		}
+		return;
+	}
+	load.outstanding++;
+	TxFrame &frame = MakeFrame(load.flow, load.count++);
+	load.last = std::max(load.last, world_.now + stack_.Draw());
+	world_.events.Push(load.last, EventKind::kDriverEnter, node_, frame.index);
+	const auto bits_ps = static_cast<__int128>(load.count) * load.spec.frame_bytes * 8 * 1'000'000'000'000;
+	world_.events.Push(load.start + static_cast<TimePs>(bits_ps / load.spec.rate_bps), EventKind::kLoad, node_,
+			   index);
+}
+
+void Station::OnWire(const WireFrame &wire)
+{
+	const PayloadHeader header = ReadPayload(wire.data);
+	if (header.flow >= world_.flows.size() || world_.flows[header.flow].talker != node_ || header.seq < 0 ||
+	    header.seq >= world_.flows[header.flow].submitted) {
+		foreign_frames_++;
+		return;
+	}
+	const auto flow_id = static_cast<FlowId>(header.flow);
+	Flow &flow = world_.flows[flow_id];
+	Packet packet;
+	packet.seq = header.seq;
+	packet.flow = flow_id;
+	packet.frame_bytes = wire.frame_bytes;
+	packet.listeners = static_cast<std::uint16_t>(flow.listeners.size());
+	packet.torn = wire.torn;
+	packet.wrong_bytes =
+		!CheckPayload(wire.data, flow.frame_bytes - KPN_FCS_BYTES, wire.frame_bytes - KPN_FCS_BYTES);
+	world_.trace.Add(TraceKind::kWire, node_, flow_id, header.seq, wire.sfd_ps);
+	flow.on_wire++;
+	if (flow.is_stream) {
+		std::int64_t &wire_ps = flow.records.wire_ps[static_cast<std::size_t>(header.seq)];
+		flow.duplicates += wire_ps >= 0;
+		if (wire_ps < 0)
+			wire_ps = wire.sfd_ps;
+	}
+	world_.Send(end_, world_.packets.Add(packet), wire.sfd_ps, wire.complete_ps);
+}
+
+void Station::OnArrive(std::uint32_t index)
+{
+	const Packet packet = world_.packets[index];
+	world_.packets.Free(index);
+	const std::int32_t listener = At(listener_of_, packet.flow);
+	Flow &flow = world_.flows[packet.flow];
+	const auto l = static_cast<std::size_t>(listener);
+	flow.delivered[l]++;
+	flow.delivered_bytes += flow.frame_bytes;
+	flow.torn += packet.torn;
+	flow.wrong_bytes += packet.wrong_bytes;
+	world_.trace.Add(TraceKind::kDeliver, node_, packet.flow, packet.seq, packet.sfd_ps);
+	if (!flow.is_stream)
+		return;
+	const auto seq = static_cast<std::size_t>(packet.seq);
+	if (flow.records.arrival_ps[l][seq] >= 0)
+		return;
+	flow.records.arrival_ps[l][seq] = packet.sfd_ps;
+	flow.records.stamp_ns[l][seq] = clock_.StampNs(packet.sfd_ps, spec_.stamp_resolution_ns, nic_oscillator_);
+}
+
+void Station::OnDisturbed()
+{
+	disturbances_++;
+	if (spec_.sync == SyncMode::kNone || !synchronised_once_ || sync_pending_)
+		return;
+	sync_pending_ = true;
+	world_.events.Push(world_.now + spec_.sync_interval_ns * kPsPerNs, EventKind::kSync, node_);
+}
+
+/// Ideal synchronisation: true by construction, not a result. Oscillators that keep their rate need it once.
+void Station::OnSync()
+{
+	const bool step = !synchronised_once_ || !keepon_->State().synchronised;
+	synchronised_once_ = true;
+	sync_pending_ = false;
+	if (spec_.sync == SyncMode::kNone || nic_oscillator_.IsIdentity()) {
+		if (step)
+			keepon_->Synchronise(true, kNever);
+		return;
+	}
+	const TimePs next = world_.now + spec_.sync_interval_ns * kPsPerNs;
+	sync_pending_ = true;
+	keepon_->Synchronise(step, next);
+	world_.events.Push(next, EventKind::kSync, node_);
+}
+
+void Station::OnFault(const FaultSpec &fault)
+{
+	switch (fault.kind) {
+	case FaultKind::kPollStall: keepon_->StallPolls(world_.now + fault.value_ns * kPsPerNs); break;
+	case FaultKind::kClockStep:
+		clock_.Step(fault.value_ns);
+		if (keepon_)
+			keepon_->StepPhc(fault.value_ns);
+		break;
+	case FaultKind::kLateSubmit: late_ps_ = fault.value_ns * kPsPerNs; break;
+	case FaultKind::kLinkDown: break; // the link's affair
+	}
+}
+
+} // namespace keepon::sim

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Expectations of the C++ tests: each failure is one line, the count decides.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+
+namespace keepon::sim::test
+{
+
+struct Checks {
+	std::uint64_t passed = 0;
+	std::uint64_t failed = 0;
+
+	void Expect(bool condition, const char *file, int line, const char *text)
+	{
+		passed += condition;
+		if (!condition && failed++ < 50)
+			std::printf("%s:%d: %s\n", file, line, text);
+	}
+};
+
+void TestEventQueue(Checks &checks);
+void TestGates(Checks &checks);
+void TestLatency(Checks &checks);
+void TestOscillator(Checks &checks);
+void TestPayload(Checks &checks);
+
+} // namespace keepon::sim::test
+
+#define EXPECT(condition) checks.Expect((condition), __FILE__, __LINE__, #condition)

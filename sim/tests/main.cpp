@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of the simulator's parts that Python does not see. Prints 'N passed, N failed'; exit code 1 if anything failed.
+#include <cinttypes>
+
+#include "checks.hpp"
+
+int main()
+{
+	keepon::sim::test::Checks checks;
+
+	keepon::sim::test::TestEventQueue(checks);
+	keepon::sim::test::TestGates(checks);
+	keepon::sim::test::TestLatency(checks);
+	keepon::sim::test::TestOscillator(checks);
+	keepon::sim::test::TestPayload(checks);
+	std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", checks.passed, checks.failed);
+	return checks.failed != 0;
+}
