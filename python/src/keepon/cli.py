@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The `keepon` command. Results go to stdout, progress and errors to stderr.
+
+Exit codes: 0 met, 1 a bound or deadline missed or no plan, 2 usage or input, 3 environment, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import typer.exceptions
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from keepon import __version__, doctor, documents, errors, loading, report, results, session, tables
+from keepon.casestudy import CASCADE_SEEDS
+from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, KeeponError
+from keepon.planner.first_fit import PLAN_SCHEMA
+from keepon.runner import Outcome
+from keepon.scenario import Scenario
+
+app = typer.Typer(
+    name="keepon", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
+    help="Deterministic Ethernet transmission on standard NICs: plan, simulate, report.",
+)  # fmt: skip
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of tables.")]
+ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (TOML, keepon.scenario/1).", show_default=False)]
+Out = Annotated[
+    Path | None, typer.Option("--out", help="Result folder; default out/NAME of the scenario.", show_default=False)
+]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed instead of the scenario's.", show_default=False)]
+Duration = Annotated[
+    float | None, typer.Option("--duration", help="Seconds measured instead of the scenario's.", show_default=False)
+]
+CaptureFrames = Annotated[
+    int, typer.Option("--capture-frames", min=0, help="Frames in the capture at most; 0: no capture.")
+]
+
+
+class _Settings:
+    debug = False
+
+
+@app.callback(invoke_without_command=True)
+def _common(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    _Settings.debug = debug
+    if version:
+        print(f"keepon {__version__}")
+        raise typer.Exit(EXIT_MET)
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(EXIT_INPUT)
+
+
+def _console() -> Console:
+    """Tables on stdout; wide enough not to break them where stdout is no terminal."""
+    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=240)
+
+
+def _print_delays(console: Console, result: dict[str, Any]) -> None:
+    console.print(f"{result['scenario']}: delay from schedule to delivery, us", style="bold")
+    for table in tables.delays(result, console.width):
+        console.print(table)
+    for line in (*tables.delay_notes(result), *tables.summary_lines(result)):
+        print(line)
+
+
+def _print_json(document: Any) -> None:
+    print(json.dumps(document, indent=1, allow_nan=False))
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, float], None] | None]:
+    """A progress bar on stderr when that is a terminal, else nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        known: dict[str, Any] = {}
+
+        def told(what: str, share: float) -> None:
+            if what not in known:
+                known[what] = bar.add_task(what, total=1.0)
+            bar.update(known[what], completed=min(share, 1.0))
+
+        yield told
+
+
+def _load(path: Path, seed: int | None, duration_s: float | None) -> Scenario:
+    scenario = loading.load(path)
+    changes: dict[str, Any] = {}
+    if seed is not None:
+        changes["seed"] = seed
+    if duration_s is not None:
+        if not 0.001 <= duration_s <= 86_400:
+            raise ConfigError(
+                f"option --duration = {duration_s}: must be between 0.001 and 86400 seconds; choose one in this range"
+            )
+        changes["duration_s"] = duration_s
+    return scenario.model_copy(update=changes)
+
+
+def _feasible(scenario: Scenario) -> dict[str, Any]:
+    plan = session.planned(scenario)
+    if plan["status"] != "feasible":
+        why = plan["why"]
+        raise errors.InfeasibleError(
+            f"no plan: {why['message']}; nearest change: {why['nearest_change']}",
+            why["constraint"],
+            why["streams"],
+            why["nearest_change"],
+        )
+    return plan
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) -> int:
+    """Print what a run gave and return its exit code: the first driver is judged, the others are its peers."""
+    if not outcome.runs:
+        _say("interrupted before the first driver was complete; nothing was written")
+        return EXIT_INTERRUPTED
+    if as_json:
+        _print_json(outcome.result)
+    else:
+        console = _console()
+        _print_delays(console, outcome.result)
+        print(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
+    if interrupted:
+        done = ", ".join(run.driver for run in outcome.runs)
+        _say(f"interrupted; complete and written: {done}")
+        return EXIT_INTERRUPTED
+    return EXIT_MET if outcome.runs[0].document["met"] else EXIT_MISSED
+
+
+@app.command()
+def run(
+    scenario: ScenarioFile,
+    out: Out = None,
+    seed: Seed = None,
+    duration: Duration = None,
+    capture_frames: CaptureFrames = session.CAPTURE_FRAMES,
+    as_json: Json = False,
+) -> None:
+    """Plan a scenario, simulate it with every driver of [compare], write a result folder."""
+    loaded = _load(scenario, seed, duration)
+    folder = out if out is not None else Path("out") / loaded.name
+    session.prepare(loaded, folder)
+    plan = _feasible(loaded)
+    with _progress() as progress:
+        outcome = session.run_scenario(loaded, plan, folder, loaded.seed, capture_frames, progress)
+    raise typer.Exit(_conclude(outcome, folder, as_json, outcome.interrupted))
+
+
+@app.command()
+def plan(
+    scenario: ScenarioFile,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the plan to this file.", show_default=False)] = None,
+    as_json: Json = False,
+) -> None:
+    """Plan a scenario: slots, partitions, release times, gate lists and bounds."""
+    loaded = _load(scenario, None, None)
+    document = session.planned(loaded)
+    if out is not None:
+        documents.write(out, document)
+    if as_json:
+        _print_json(document)
+    elif document["status"] == "feasible":
+        print(f"{document['scenario']}: plan ({document['method']})")
+        _console().print(tables.plan_table(document))
+        print(f"verified independently; planned in {document['seconds']:.3f} s")
+    else:
+        print(
+            f"{document['status']}: {document['why']['message']}; nearest change: {document['why']['nearest_change']}"
+        )
+    raise typer.Exit(EXIT_MET if document["status"] == "feasible" else EXIT_MISSED)
+
+
+def _read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    result = documents.read(folder / documents.RESULT_FILE, results.RESULT_SCHEMA)
+    return result, documents.read(folder / documents.PLAN_FILE, PLAN_SCHEMA)
+
+
+@app.command("report")
+def report_command(
+    folder: Annotated[Path, typer.Argument(help="Result folder.", show_default=False)],
+    as_json: Json = False,
+) -> None:
+    """Write report.html of a result folder again and print its table."""
+    result, planned = _read_folder(folder)
+    extra_path = folder / session.REPRODUCTION_FILE
+    extra = documents.read(extra_path, "keepon.reproduction/1") if extra_path.exists() else None
+    try:
+        report.write(folder / documents.REPORT_FILE, result, planned, extra)
+    except OSError as error:
+        raise errors.EnvironmentProblemError(
+            f"{folder / documents.REPORT_FILE}: cannot be written ({error.strerror}); check the permissions"
+        ) from error
+    if as_json:
+        _print_json(report.comparison(result))
+        return
+    console = _console()
+    _print_delays(console, result)
+    print(f"report: {folder / documents.REPORT_FILE}")
+
+
+@app.command()
+def compare(
+    folders: Annotated[list[Path], typer.Argument(help="Two or more result folders.", show_default=False)],
+    as_json: Json = False,
+) -> None:
+    """Put the delays of several result folders side by side; exit 1 if a later one has a greater worst delay."""
+    if len(folders) < 2:
+        raise ConfigError("compare: needs at least two result folders; name the one to compare with first")
+    found = {str(folder): _read_folder(folder)[0] for folder in folders}
+    rows = tables.side_by_side(found)
+    worse = [row for row in rows if row["worse"]]
+    if as_json:
+        _print_json({"rows": rows, "worse": len(worse)})
+    else:
+        print("delay, us: mean / max")
+        _console().print(tables.side_by_side_table(list(found), rows))
+        print(f"{len(worse)} of {len(rows)} worst delays are greater than in {folders[0]}")
+    raise typer.Exit(EXIT_MISSED if worse else EXIT_MET)
+
+
+@app.command("reproduce")
+def reproduce_command(
+    study: Annotated[
+        str, typer.Argument(help='The study: "habitat", or a scenario file like examples/habitat.toml.')
+    ] = "habitat",
+    out: Out = None,
+    seed: Seed = None,
+    duration: Duration = None,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="Seeds of the cascade study.")] = CASCADE_SEEDS,
+    capture_frames: CaptureFrames = session.CAPTURE_FRAMES,
+    as_json: Json = False,
+) -> None:
+    """The habitat case study in full: drivers, free-running crystals, 200-byte slots, the cascade over many seeds."""
+    path = Path("examples/habitat.toml") if study == "habitat" else Path(study)
+    loaded = _load(path, seed, duration)
+    folder = out if out is not None else Path("out") / f"{loaded.name}-reproduction"
+    session.prepare(loaded, folder)
+    planned = _feasible(loaded)
+    with _progress() as progress:
+        outcome, extra = session.reproduce_scenario(
+            loaded, planned, folder, loaded.seed, seeds, capture_frames, progress
+        )
+    interrupted = outcome.interrupted or (extra is not None and extra["interrupted"])
+    if as_json and extra is not None:
+        _print_json(extra)
+        raise typer.Exit(
+            EXIT_INTERRUPTED if interrupted else EXIT_MET if outcome.runs[0].document["met"] else EXIT_MISSED
+        )
+    code = _conclude(outcome, folder, as_json, interrupted)
+    if extra is not None and not as_json:
+        for line in tables.reproduction_lines(extra):
+            print(line)
+    raise typer.Exit(code)
+
+
+@app.command("doctor")
+def doctor_command(as_json: Json = False) -> None:
+    """Check what this machine has and lacks for Keepon; exit 3 if something needed is missing."""
+    checks = doctor.examine()
+    document = doctor.document(checks)
+    if as_json:
+        _print_json(document)
+    else:
+        table = Table()
+        for column in ("", "what", "found", "remedy"):
+            table.add_column(column)
+        for check in checks:
+            table.add_row(
+                "ok" if check.ok else "MISSING" if check.needed else "absent", check.name, check.found, check.remedy
+            )
+        _console().print(table)
+    raise typer.Exit(EXIT_MET if document["ok"] else errors.EXIT_ENVIRONMENT)
+
+
+def main() -> int:
+    """Entry point: every error is one line on stderr and an exit code; a traceback only with --debug."""
+    try:
+        code = app(standalone_mode=False)
+    except KeeponError as error:
+        if _Settings.debug:
+            traceback.print_exc()
+        _say(f"keepon: {error}")
+        return error.exit_code
+    except typer.exceptions.TyperException as error:
+        _say(f"keepon: {error.format_message().rstrip('.')}; see keepon --help")
+        return EXIT_INPUT
+    except (KeyboardInterrupt, typer.Abort):
+        _say("keepon: interrupted; nothing was written")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; Python would complain again when it flushes at exit.
+        sys.stderr.close()
+        return EXIT_INTERRUPTED
+    return int(code or 0)

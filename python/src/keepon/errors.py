@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The exceptions of the package, each with the exit code the command line gives it."""
+
+from __future__ import annotations
+
+EXIT_MET = 0
+EXIT_MISSED = 1
+EXIT_INPUT = 2
+EXIT_ENVIRONMENT = 3
+EXIT_INTERRUPTED = 130
+
+
+class KeeponError(Exception):
+    """Base of everything this package raises on purpose; the message is one sentence for the user."""
+
+    exit_code = EXIT_ENVIRONMENT
+
+
+class ConfigError(KeeponError):
+    """An input is wrong: the message names file, key, value, allowed range and remedy."""
+
+    exit_code = EXIT_INPUT
+
+
+class TraceError(KeeponError):
+    """A file of ours cannot be read: unknown schema, damaged or not what it claims to be."""
+
+    exit_code = EXIT_INPUT
+
+
+class InfeasibleError(KeeponError):
+    """No plan exists or was found; constraint, streams and nearest change are kept for the plan file."""
+
+    exit_code = EXIT_MISSED
+
+    def __init__(self, message: str, constraint: str, streams: list[str], nearest_change: str) -> None:
+        super().__init__(message)
+        self.constraint = constraint
+        self.streams = streams
+        self.nearest_change = nearest_change
+
+
+class PlanRejectedError(KeeponError):
+    """The independent checker refused a plan: a defect of the planner, never of the input."""
+
+
+class SimulationError(KeeponError):
+    """The simulation contradicts itself (an accounting identity does not hold) or could not be built."""
+
+
+class EnvironmentProblemError(KeeponError):
+    """Something the machine lacks: the extension module, a writable folder, a tool."""

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Field types of scenario files: each refuses a wrong value with its allowed range and a remedy.
+
+pydantic's own unions report one error per member; these report one sentence per key.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+_GATES = re.compile(r"0x[0-9a-fA-F]{1,2}\Z")
+
+
+def _refuse(message: str, remedy: str) -> PydanticCustomError:
+    return PydanticCustomError("keepon", "{message}; {remedy}", {"message": message, "remedy": remedy})
+
+
+class _Checked(ABC):
+    """Base: a plain validator function as the whole schema of the annotated type."""
+
+    @abstractmethod
+    def check(self, value: Any) -> Any:
+        """The value, or raise what `_refuse` makes."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.check)
+
+
+@dataclass(frozen=True)
+class Whole(_Checked):
+    """A whole number in [low, high], or one of a few words where `words` are given."""
+
+    low: int
+    high: int
+    words: tuple[str, ...] = ()
+    remedy: str = ""
+
+    def check(self, value: Any) -> Any:
+        if isinstance(value, str) and value in self.words:
+            return value
+        allowed = " or ".join([*(f'"{word}"' for word in self.words), f"between {self.low} and {self.high}"])
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise _refuse(
+                f"must be a whole number, {allowed}", self.remedy or "write it without quotes and without a fraction"
+            )
+        if not self.low <= value <= self.high:
+            raise _refuse(f"must be {allowed}", self.remedy or "choose a value in this range")
+        return value
+
+
+@dataclass(frozen=True)
+class Number(_Checked):
+    """A finite number in [low, high]; whole numbers are taken as such."""
+
+    low: float
+    high: float
+    remedy: str = ""
+
+    def check(self, value: Any) -> float:
+        allowed = f"between {self.low:g} and {self.high:g}"
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise _refuse(f"must be a number {allowed}", self.remedy or "write it without quotes")
+        if not self.low <= value <= self.high:
+            raise _refuse(f"must be {allowed}", self.remedy or "choose a value in this range")
+        return float(value)
+
+
+@dataclass(frozen=True)
+class Name(_Checked):
+    """A name of a node, a stream or a scenario; it appears in file names and tables."""
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, str) or not _NAME.match(value):
+            raise _refuse(
+                "must be 1 to 64 letters, digits, '.', '_' or '-', a letter or digit first", "rename it, for example F2"
+            )
+        return value
+
+
+@dataclass(frozen=True)
+class GateMask(_Checked):
+    """Open gates as a hexadecimal string, one bit per queue, such as "0x20"."""
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, str) or not _GATES.match(value):
+            raise _refuse('must be a string between "0x00" and "0xff", one bit per queue', 'queue 5 alone is "0x20"')
+        return value
+
+
+@dataclass(frozen=True)
+class WholeList(_Checked):
+    """A list of distinct whole numbers in [low, high], or one of a few words."""
+
+    low: int
+    high: int
+    words: tuple[str, ...] = ()
+
+    def check(self, value: Any) -> Any:
+        if isinstance(value, str) and value in self.words:
+            return value
+        fits = isinstance(value, list) and all(
+            isinstance(entry, int) and not isinstance(entry, bool) and self.low <= entry <= self.high for entry in value
+        )
+        if not fits or len(set(value)) != len(value):
+            allowed = " or ".join(
+                [
+                    *(f'"{word}"' for word in self.words),
+                    f"a list of distinct numbers between {self.low} and {self.high}",
+                ]
+            )
+            raise _refuse(f"must be {allowed}", "write it as [0, 4]")
+        return value
+
+
+@dataclass(frozen=True)
+class NameList(_Checked):
+    """A list of distinct names, or one of a few words."""
+
+    shortest: int
+    longest: int
+    words: tuple[str, ...] = ()
+
+    def check(self, value: Any) -> Any:
+        if isinstance(value, str) and value in self.words:
+            return value
+        fits = (
+            isinstance(value, list)
+            and self.shortest <= len(value) <= self.longest
+            and all(isinstance(entry, str) and _NAME.match(entry) for entry in value)
+        )
+        if not fits or len(set(value)) != len(value):
+            if self.shortest == self.longest:
+                counted = f"a list of exactly {self.shortest} different names"
+            else:
+                counted = f"a list of {self.shortest} to {self.longest} different names"
+            raise _refuse(
+                "must be " + " or ".join([*(f'"{word}"' for word in self.words), counted]),
+                "name nodes that the scenario declares",
+            )
+        return value

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plots as inline SVG: delay of successive frames per stream and driver, as the paper's Figure 26 shows it."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+matplotlib.use("Agg")
+
+# Colours of Okabe and Ito: told apart in every common kind of colour blindness.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def svg(figure: Figure, name: str) -> str:
+    """The figure as an <svg> element whose ids do not clash with other figures of the page."""
+    buffer = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r'\b(id|xlink:href|href)="(#?)', rf'\1="\2{name}-', text)
+    text = text.replace("url(#", f"url(#{name}-")
+    return re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', r"<svg \1", text.replace('version="1.1"', ""), count=1)
+
+
+def delay_series(
+    title: str, panels: list[tuple[str, dict[str, list[float | None]]]], first: dict[str, int], name: str
+) -> str:
+    """Delay against frame number: one column per driver, above logarithmic in us, below its lowest 20 us.
+
+    Args:
+        title: of the whole figure.
+        panels: (driver, delays in ns by stream; None where a frame did not arrive).
+        first: frame number of the first value, by driver.
+        name: of the figure, unique on its page.
+    """
+    figure = Figure(figsize=(10, 4.8), layout="constrained")
+    axes = figure.subplots(2, max(len(panels), 1), sharex="col", sharey="row", squeeze=False)
+    for column, (driver, series) in enumerate(panels):
+        for index, (stream, delays) in enumerate(series.items()):
+            numbers = range(first[driver], first[driver] + len(delays))
+            values = [float("nan") if delay is None else delay / 1000 for delay in delays]
+            style: dict[str, Any] = {
+                "linestyle": "none",
+                "marker": _MARKERS[index % len(_MARKERS)],
+                "markersize": 2.4,
+                "color": _COLOURS[index % len(_COLOURS)],
+                "label": stream,
+            }
+            for axis in axes[:, column]:
+                axis.plot(numbers, values, **style)
+        axes[0, column].set_title(driver, fontsize=10)
+        axes[1, column].set_xlabel("frame number")
+    for axis in axes.flat:
+        axis.grid(True, which="major", alpha=0.25)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.set_ylabel("delay (us)" if axis.get_subplotspec().is_first_col() else "")
+    axes[0, 0].set_yscale("log")
+    axes[0, 0].set_ylim(1, 3000)
+    axes[0, 0].set_yticks([1, 10, 100, 1000], ["1", "10", "100", "1000"])
+    axes[1, 0].set_ylim(0, 20)
+    axes[0, -1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, markerscale=2.5)
+    figure.suptitle(title, fontsize=11)
+    return svg(figure, name)
+
+
+def chain_of(result: dict[str, Any]) -> list[str]:
+    """Streams worth plotting together: those under test, or all if there are none, seven at most."""
+    effective = result["effective"]
+    tested = {station["name"] for station in effective["station"] if station["driver"] == "under-test"}
+    chosen = [stream["id"] for stream in effective["stream"] if stream["talker"] in tested]
+    return (chosen or [stream["id"] for stream in effective["stream"]])[: len(_COLOURS)]
+
+
+def first_frames(result: dict[str, Any]) -> str:
+    """The first frames of every driver, Figure 26's axes."""
+    streams = chain_of(result)
+    panels = [
+        (run["driver"], {stream: run["streams"][stream]["first_delays_ns"] for stream in streams})
+        for run in result["runs"]
+    ]
+    return delay_series("First frames measured", panels, {run["driver"]: 0 for run in result["runs"]}, "first")
+
+
+def around_onset(result: dict[str, Any]) -> str | None:
+    """The frames around the first missed bound, of every run that has one; None if none has."""
+    streams = chain_of(result)
+    runs = [run for run in result["runs"] if run["onset"] is not None]
+    if not runs:
+        return None
+    panels = [
+        (run["driver"], {stream: run["streams"][stream]["onset_delays_ns"] for stream in streams}) for run in runs
+    ]
+    first = {run["driver"]: run["streams"][streams[0]]["onset_first_seq"] or 0 for run in runs}
+    return delay_series("Around the first frame beyond its bound", panels, first, "onset")

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Windows of one port and the gate control list that opens them (IEEE 802.1Q-2022 clause 8.6.8.4 and 8.6.9).
+
+Times are network time in picoseconds; a window repeats with its stream's period.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from keepon.wire import PS_PER_NS
+
+ALL_GATES = 0xFF
+GATE_ENTRIES_MAX = 4096
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stream has a wire for [start_ps, start_ps + length_ps) of every period."""
+
+    stream: str
+    queue: int
+    start_ps: int
+    length_ps: int
+    period_ps: int
+
+    def shift_after(self, other: Window) -> int:
+        """By how much this window must move later not to meet `other`; 0 if they never meet.
+
+        Two periodic windows meet exactly if their phases, taken modulo the greatest common divisor of the
+        periods, overlap. If the divisor is too short for both, no shift helps and it is returned.
+        """
+        common_ps = math.gcd(self.period_ps, other.period_ps)
+        if self.length_ps + other.length_ps > common_ps:
+            return common_ps
+        behind_ps = (self.start_ps - other.start_ps) % common_ps
+        if behind_ps < other.length_ps:
+            return other.length_ps - behind_ps
+        ahead_ps = common_ps - behind_ps
+        return ahead_ps + other.length_ps if ahead_ps < self.length_ps else 0
+
+
+@dataclass(frozen=True)
+class GateList:
+    """A gate control list with the port's base time; entries are (mask of open gates, ns)."""
+
+    base_ns: int
+    entries: tuple[tuple[int, int], ...]
+
+    @property
+    def cycle_ns(self) -> int:
+        return sum(ns for _, ns in self.entries)
+
+    def earliest_ps(self, queue: int, ready_ps: int, need_ps: int) -> int | None:
+        """First instant from ready_ps on at which the queue's gate stays open for need_ps; None if there is none."""
+        cycle_ps = self.cycle_ns * PS_PER_NS
+        spans = self._open_spans(queue)
+        if spans is None:
+            return ready_ps
+        phase_ps = (ready_ps - self.base_ns * PS_PER_NS) % cycle_ps
+        origin_ps = ready_ps - phase_ps
+        for lap in (-1, 0, 1, 2):
+            for start_ps, end_ps in spans:
+                begin_ps = max(origin_ps + lap * cycle_ps + start_ps, ready_ps)
+                if begin_ps + need_ps <= origin_ps + lap * cycle_ps + end_ps:
+                    return begin_ps
+        return None
+
+    def _open_spans(self, queue: int) -> list[tuple[int, int]] | None:
+        """Open intervals of one cycle, joined over its end; None if the gate never closes."""
+        spans: list[tuple[int, int]] = []
+        at_ps = 0
+        for mask, ns in self.entries:
+            end_ps = at_ps + ns * PS_PER_NS
+            if mask >> queue & 1:
+                if spans and spans[-1][1] == at_ps:
+                    spans[-1] = (spans[-1][0], end_ps)
+                else:
+                    spans.append((at_ps, end_ps))
+            at_ps = end_ps
+        if spans == [(0, at_ps)]:
+            return None
+        if len(spans) > 1 and spans[0][0] == 0 and spans[-1][1] == at_ps:
+            first = spans.pop(0)
+            spans[-1] = (spans[-1][0], at_ps + first[1])
+        return spans
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "cycle_ns": self.cycle_ns,
+            "base_ns": self.base_ns,
+            "entries": [{"gates": f"0x{mask:02x}", "ns": ns} for mask, ns in self.entries],
+        }
+
+
+def cycle_ns_of(windows: list[Window]) -> int:
+    """Least common multiple of the windows' periods, in ns."""
+    return math.lcm(*(window.period_ps for window in windows)) // PS_PER_NS
+
+
+def build(windows: list[Window]) -> GateList | None:
+    """Gate list that opens exactly the windows to their queues and the rest of the cycle to unplanned queues.
+
+    Windows start and end on whole nanoseconds and do not overlap. Adjacent windows of one queue become one opening.
+    Returns None if the list would exceed GATE_ENTRIES_MAX entries.
+    """
+    cycle_ps = cycle_ns_of(windows) * PS_PER_NS
+    if sum(cycle_ps // window.period_ps for window in windows) > GATE_ENTRIES_MAX // 2:
+        return None
+    rest = ALL_GATES
+    spans: list[tuple[int, int, int]] = []
+    for window in windows:
+        rest &= ~(1 << window.queue)
+        for turn in range(cycle_ps // window.period_ps):
+            start_ps = (window.start_ps + turn * window.period_ps) % cycle_ps
+            end_ps = start_ps + window.length_ps
+            spans.append((start_ps, min(end_ps, cycle_ps), 1 << window.queue))
+            if end_ps > cycle_ps:
+                spans.append((0, end_ps - cycle_ps, 1 << window.queue))
+    entries: list[tuple[int, int]] = []
+
+    def put(mask: int, length_ps: int) -> None:
+        if length_ps == 0:
+            return
+        if entries and entries[-1][0] == mask:
+            entries[-1] = (mask, entries[-1][1] + length_ps // PS_PER_NS)
+        else:
+            entries.append((mask, length_ps // PS_PER_NS))
+
+    at_ps = 0
+    for start_ps, end_ps, mask in sorted(spans):
+        put(rest, start_ps - at_ps)
+        put(mask, end_ps - start_ps)
+        at_ps = end_ps
+    put(rest, cycle_ps - at_ps)
+    return GateList(base_ns=0, entries=tuple(entries))

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report of a result folder: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from keepon import figures, published
+from keepon.tomlwriter import dumps
+
+PUBLISHED_DRIVERS = ("keepon", "standard")
+PUBLISHED_NAMES = {"keepon": "KeepON", "standard": "GENET"}
+COLUMNS = ("mean", "p99", "max")
+
+
+def microseconds(value_ns: float | None) -> str:
+    """Nanoseconds shown as microseconds with three decimals, "-" if there is no value."""
+    return "-" if value_ns is None else f"{value_ns / 1000:.3f}"
+
+
+def drivers_of(stations: list[str]) -> str:
+    """ "station (driver)" entries shown as the number of stations per driver."""
+    counts = Counter(entry.rpartition(" (")[2].rstrip(")") for entry in stations)
+    return ", ".join(f"{count} x {driver}" for driver, count in counts.items())
+
+
+def comparison(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the table per stream: mean, P99 and max of the delay per driver, beside Table 1 where it has them.
+
+    Published values are put beside results of the habitat scenario only; `published` is "not published" for the streams
+    the paper could not measure (J9).
+    """
+    habitat = result["scenario"].startswith("habitat")
+    table = published.table1() if habitat else {}
+    unmeasured = set(published.load("keepon")["table1"]["not_published"]) if habitat else set()
+    rows = []
+    for stream in result["effective"]["stream"]:
+        name = stream["id"]
+        values = {}
+        for run in result["runs"]:
+            delay = run["streams"][name]["delay_ns"]
+            checks = run["streams"][name]["bound_check"]
+            late = [key for key in ("delay_ns", "deadline_ns") if key in checks and not checks[key]["met"]]
+            values[run["driver"]] = {
+                **{column: microseconds(delay[column]) for column in COLUMNS},
+                "met": run["streams"][name]["missing"] == 0 and not late,
+                "missing": run["streams"][name]["missing"],
+            }
+        note = "" if not habitat or name in table else "not published" if name in unmeasured else "not in the table"
+        rows.append({"stream": name, "runs": values, "published": table.get(name), "note": note})
+    return rows
+
+
+def render(result: dict[str, Any], plan: dict[str, Any], extra: dict[str, Any] | None = None) -> str:
+    """HTML of a result; `extra` is the reproduction document of the case study, if there is one."""
+    environment = Environment(
+        loader=PackageLoader("keepon", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["us"] = microseconds
+    environment.filters["drivers"] = drivers_of
+    habitat = result["scenario"].startswith("habitat")
+    return environment.get_template("report.html.j2").render(
+        result=result,
+        plan=plan,
+        rows=comparison(result),
+        drivers=[run["driver"] for run in result["runs"]],
+        columns=COLUMNS,
+        published=published.load("keepon") if habitat else None,
+        published_drivers=PUBLISHED_DRIVERS,
+        first_figure=figures.first_frames(result) if result["runs"] else None,
+        onset_figure=figures.around_onset(result) if result["runs"] else None,
+        effective=dumps(result["effective"]),
+        extra=extra,
+    )
+
+
+def write(path: Path, result: dict[str, Any], plan: dict[str, Any], extra: dict[str, Any] | None = None) -> None:
+    """Write the report file."""
+    path.write_text(render(result, plan, extra), encoding="utf-8")

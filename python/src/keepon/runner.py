@@ -1,0 +1,469 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs a planned scenario in the simulator, one driver after the other, and hands back numbers.
+
+The simulator is told what the plan says and nothing more; the listener's clock is never a talker's input.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from keepon import __version__, results
+from keepon.errors import ConfigError, EnvironmentProblemError, SimulationError
+from keepon.hosts import ETF_DELTA_NS, ETF_SOURCES, Sourced, host_of
+from keepon.planner.gates import ALL_GATES
+from keepon.results import FrameArrays
+from keepon.scenario import Scenario, Station
+from keepon.topology import Topology
+
+Progress = Callable[[str, float], None]
+
+EPOCH_NS = 1_700_000_000_000_000_000
+SERIES_FRAMES = 500
+DRAIN_NS_MIN = 20_000_000
+START_NS = 10_000_000
+CLASS_COUNT = 16
+
+
+def simulator() -> ModuleType:
+    """The extension module.
+
+    Raises:
+        EnvironmentProblemError: it was not built.
+    """
+    try:
+        return importlib.import_module("keepon._sim")
+    except ImportError as error:
+        raise EnvironmentProblemError(
+            f"the simulator module cannot be loaded ({error}); build it with `make run`"
+        ) from error
+
+
+def check_supported(scenario: Scenario) -> None:
+    """Refuse what the simulator cannot do, before any work.
+
+    Raises:
+        ConfigError: one sentence on the first such key.
+    """
+    if scenario.sync.mode not in ("ideal", "none"):
+        raise ConfigError(
+            f'key `sync.mode` = "{scenario.sync.mode}": must be "ideal" or "none"; the simulator has no model of it yet'
+        )
+    for index, station in enumerate(scenario.station):
+        if station.keepon.clock == "dual":
+            raise ConfigError(
+                f'key `station[{index}].keepon.clock` = "dual": must be "interpolated" or "counter"; the core '
+                "has no dual clock yet"
+            )
+    for index, load in enumerate(scenario.load):
+        if load.kind == "tcp":
+            raise ConfigError(
+                f'key `load[{index}].kind` = "tcp": must be "udp" or "saturate"; the simulator has no TCP yet'
+            )
+    kinds = ("poll-stall", "clock-step", "link-down", "late-submit")
+    for index, fault in enumerate(scenario.fault):
+        if fault.kind not in kinds:
+            raise ConfigError(
+                f'key `fault[{index}].kind` = "{fault.kind}": must be one of {", ".join(kinds)}; the simulator '
+                "knows no other yet"
+            )
+
+
+@dataclass
+class Run:
+    """One driver's run: its part of the result file, and the arrays of the frames that were measured."""
+
+    driver: str
+    document: dict[str, Any]
+    frames: dict[str, FrameArrays]
+    trace_hash: str
+
+
+@dataclass
+class Outcome:
+    """Everything a scenario's runs gave; `interrupted` if the user stopped before the last."""
+
+    result: dict[str, Any]
+    runs: list[Run] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def epoch_ns_for(scenario: Scenario) -> int:
+    """Network time of the start: a multiple of every period, so that cycles begin with the run."""
+    cycle_ns = math.lcm(*(stream.period_ns for stream in scenario.stream))
+    return -(-EPOCH_NS // cycle_ns) * cycle_ns
+
+
+def _classes(planned: dict[str, Any], paper: bool) -> dict[int, tuple[str, str]]:
+    """Late policy and rounding per class; the paper rounds down whatever the class, also those nobody uses."""
+    classes = {int(tc): (entry["late"], entry["round"]) for tc, entry in planned["classes"].items()}
+    if paper:
+        return {tc: (classes.get(tc, ("strict", ""))[0], "floor") for tc in range(CLASS_COUNT)}
+    return classes
+
+
+def station_spec(
+    scenario: Scenario, station: Station, run: str, plan: dict[str, Any]
+) -> tuple[dict[str, Any], list[Sourced]]:
+    """What the simulator is told of a station, and the sources of its host's numbers."""
+    driver = scenario.driver_of(station, run)
+    stages, sources = host_of(station.host, driver, scenario.host_tail_scale)
+    # Neither other driver orders frames by txtime: ETF is the conventional driver's timing control and sorts for the
+    # launch-time NIC, whose queue is a FIFO (KeepON paper section 6.1; the RFC's "current limitations").
+    release = "etf" if driver != "keepon" and station.release == "txtime" else station.release
+    delta_ns = ETF_DELTA_NS[driver] if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
+    if release == "etf":
+        source = ETF_SOURCES[driver] if station.etf_delta_ns == "auto" else "scenario"
+        sources = [*sources, Sourced(f"etf_delta_ns ({driver})", delta_ns, source)]
+    spec: dict[str, Any] = {
+        "driver": driver,
+        "release": release,
+        "host": {name: vars(stage) for name, stage in stages.items()},
+        "occupancy_ns": stages["driver"].base_ns + stages["driver"].median_ns,
+        "etf_delta_ns": delta_ns,
+        "nic_ppm": station.clock_ppm,
+        "cpu_ppm": station.cpu_ppm,
+        "wander_ppb_per_s": station.wander_ppb_per_s,
+        "sync": scenario.sync.mode,
+        "stamp_resolution_ns": station.stamp_resolution_ns,
+    }
+    if driver == "keepon":
+        planned = plan["stations"][station.name]
+        options = station.keepon
+        spec["keepon"] = {
+            "mode": planned["mode"],
+            "slot_bytes": planned["slot_bytes"],
+            "ring_slots": planned["ring_slots"],
+            "partition": planned["allowed"],
+            "batch_slots": planned["batch_slots"],
+            "depth_slots": planned["depth_slots"],
+            "trim_down_bytes": options.trim_down_bytes,
+            "trim_up_bytes": options.trim_up_bytes,
+            "trim": options.trim,
+            "clock": "counter" if planned["mode"] == "paper" else options.clock,
+            "placeholder": planned["placeholder"],
+            "poll_overhead_ns": planned["poll_overhead_ns"],
+            "prebuffer_frames": options.prebuffer_frames,
+            "dither": options.dither,
+            "classes": _classes(planned, options.mode == "paper"),
+        }
+        if options.tolerance_ns != "auto":
+            spec["keepon"]["tolerance_ns"] = options.tolerance_ns
+    return spec, sources
+
+
+class _Build:
+    """A simulation built from scenario and plan."""
+
+    def __init__(self, scenario: Scenario, plan: dict[str, Any], run: str, seed: int) -> None:
+        module = simulator()
+        self.scenario, self.plan, self.run = scenario, plan, run
+        self.epoch_ns = epoch_ns_for(scenario)
+        self.simulation = module.Simulation(seed, self.epoch_ns)
+        self.nodes: dict[str, int] = {}
+        self.sources: dict[str, list[Sourced]] = {}
+        for station in scenario.station:
+            spec, sources = station_spec(scenario, station, run, plan)
+            self.nodes[station.name] = self.simulation.add_station(station.name, spec)
+            self.sources[f"{station.name} ({spec['driver']})"] = sources
+        for bridge in scenario.bridge:
+            self.nodes[bridge.name] = self.simulation.add_bridge(
+                bridge.name, {"processing_ns": bridge.processing_ns, "ppm": 0.0}
+            )
+        topology = Topology(scenario)
+        for link in scenario.link:
+            wire = topology.wires[link.ends[0], link.ends[1]]
+            self.simulation.add_link(
+                self.nodes[link.ends[0]], self.nodes[link.ends[1]], wire.rate_bps, wire.propagation_ns
+            )
+        for name, entry in plan["bridges"].items():
+            for peer, port in entry["ports"].items():
+                if "entries" in port:
+                    gates = [(int(gate["gates"], 16) & ALL_GATES, gate["ns"]) for gate in port["entries"]]
+                    self.simulation.set_gates(self.nodes[name], self.nodes[peer], port["base_ns"], gates)
+        self.streams = {stream.id: self._add_stream(stream.id) for stream in scenario.stream}
+        self.loads = {load.id: self._add_load(load.id, topology) for load in scenario.load}
+        driven = {station.name: scenario.driver_of(station, run) for station in scenario.station}
+        tested = {station.name for station in scenario.station if station.driver == "under-test"}
+        for fault in scenario.fault:
+            if fault.kind == "poll-stall" and fault.node in tested and driven[fault.node] != "keepon":
+                continue  # only keepon polls; the fault concerns the station in its other runs
+            self.simulation.add_fault(fault.kind, self.nodes[fault.node], round(fault.at_s * 1e9), fault.value_ns)
+
+    def _add_stream(self, name: str) -> int:
+        stream = next(entry for entry in self.scenario.stream if entry.id == name)
+        entry = self.plan["streams"][name]
+        number: int = self.simulation.add_stream(
+            {
+                "id": stream.id,
+                "talker": self.nodes[stream.talker],
+                "listeners": [self.nodes[listener] for listener in stream.listeners],
+                "routes": [
+                    [self.nodes[bridge] for bridge in entry["routes"][listener]] for listener in stream.listeners
+                ],
+                "period_ns": stream.period_ns,
+                "offset_ns": entry["release_ns"],
+                "start_ns": START_NS,
+                "frame_bytes": stream.frame_bytes,
+                "tc": stream.tc,
+                "queue": stream.priority,
+                "advance_ns": stream.advance_ns,
+            }
+        )
+        return number
+
+    def _add_load(self, name: str, topology: Topology) -> int:
+        load = next(entry for entry in self.scenario.load if entry.id == name)
+        number: int = self.simulation.add_load(
+            {
+                "id": load.id,
+                "talker": self.nodes[load.talker],
+                "listener": self.nodes[load.listener],
+                "route": [self.nodes[node] for node in topology.shortest(load.talker, load.listener)[1:-1]],
+                "kind": load.kind,
+                "rate_bps": load.rate_bps,
+                "frame_bytes": load.frame_bytes,
+                "tc": load.tc,
+                "queue": load.priority,
+            }
+        )
+        return number
+
+    def frames(self, name: str) -> FrameArrays:
+        raw = self.simulation.frames(self.streams[name])
+        arrays = {
+            key: np.asarray(raw[key], dtype=np.int64)
+            for key in ("seq", "txtime_ns", "submit_ps", "verdict", "wire_ps", "arrival_ps", "stamp_ns")
+        }
+        return FrameArrays(epoch_ns=self.epoch_ns, **arrays)
+
+
+def simulate(
+    scenario: Scenario, plan: dict[str, Any], driver: str, seed: int, progress: Progress | None = None
+) -> tuple[Run, dict[str, list[Sourced]]]:
+    """One run.
+
+    Args:
+        scenario: a checked scenario that `check_supported` accepts.
+        plan: its verified, feasible plan.
+        driver: what stations under test are in this run.
+        seed: of everything random.
+        progress: told (driver, share done) now and then.
+
+    Raises:
+        KeyboardInterrupt: the user stopped it; nothing of this run is kept.
+        SimulationError: the frames contradict each other.
+    """
+    try:
+        build = _Build(scenario, plan, driver, seed)
+    except ValueError as error:
+        raise ConfigError(f"the simulator refuses the scenario: {error}") from error
+    start_ns = round(scenario.warmup_s * 1e9)
+    end_ns = start_ns + round(scenario.duration_s * 1e9)
+    drain_ns = max(DRAIN_NS_MIN, 4 * max((stream.period_ns for stream in scenario.stream), default=0))
+    until_ns = end_ns + drain_ns
+
+    def told(now_ns: int) -> None:
+        if progress is not None:
+            progress(driver, now_ns / until_ns)
+
+    build.simulation.run(until_ns, told if progress is not None else None)
+    verdict_names = list(simulator().verdict_names())
+    streams: dict[str, Any] = {}
+    arrays: dict[str, FrameArrays] = {}
+    for stream in scenario.stream:
+        every = build.frames(stream.id)
+        frames = every.between(start_ns, end_ns)
+        arrays[stream.id] = frames
+        entry = plan["streams"][stream.id]
+        whole = build.simulation.stream(build.streams[stream.id])
+        results.check_whole_run(every, whole, stream.id)
+        document = results.stream_result(
+            frames,
+            verdict_names,
+            results.losses(frames, whole["lost"]),
+            entry,
+            stream.id,
+            stream.period_ns,
+            stream.advance_ns,
+            stream.deadline_ns,
+        )
+        document["first_delays_ns"] = first_delays(frames, SERIES_FRAMES)
+        station = plan["stations"][stream.talker]
+        if scenario.driver_of(scenario.station_named(stream.talker), driver) == "keepon":
+            document["slots"] = results.slips(frames, station["slot_time_ps"], station["preamble_ps"])
+        streams[stream.id] = document
+    document = {
+        "driver": driver,
+        "streams": streams,
+        "stations": {
+            station.name: _station_document(build.simulation.station(build.nodes[station.name]), plan, station.name)
+            for station in scenario.station
+        },
+        "bridges": {
+            bridge.name: _bridge_document(build.simulation.bridge(build.nodes[bridge.name]), build.nodes)
+            for bridge in scenario.bridge
+        },
+        "loads": {
+            name: _load_document(build.simulation.load(number), scenario.warmup_s + scenario.duration_s)
+            for name, number in build.loads.items()
+        },
+        "trace_hash": f"{build.simulation.trace_hash():016x}",
+    }
+    document["met"] = results.is_met(document)
+    document["onset"] = mark_onset(scenario, streams, arrays)
+    return Run(driver, document, arrays, document["trace_hash"]), build.sources
+
+
+def _plain(value: Any) -> Any:
+    """Data of the simulator as JSON has it: arrays as lists, keys as strings."""
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value
+
+
+def _station_document(raw: dict[str, Any], plan: dict[str, Any], name: str) -> dict[str, Any]:
+    """A station's counters with the names CONTRACTS gives them first; slots_total counts what the index has passed."""
+    counters = raw.get("counters", {})
+    document = {
+        "underruns": counters.get("underruns", 0),
+        "suspected_underruns": counters.get("suspected_underruns", 0),
+        "placeholders": raw["placeholders"],
+        "slots_total": counters.get("slots_completed", 0),
+        "best_effort_bps": plan["stations"].get(name, {}).get("headroom", {}).get("best_effort_bps", 0)
+        if counters
+        else 0,
+        "clock": {},
+    }
+    return {**document, **_plain(raw)}
+
+
+def _bridge_document(raw: dict[str, Any], nodes: dict[str, int]) -> dict[str, Any]:
+    """A bridge's counters per neighbour, by name."""
+    names = {number: name for name, number in nodes.items()}
+    return {"ports": {names[peer]: _plain(port) for peer, port in raw["ports"].items()}}
+
+
+def _load_document(raw: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """Goodput over the whole run and losses of one load."""
+    return {"goodput_bps": round(raw["delivered_bytes"] * 8 / seconds), **_plain(raw)}
+
+
+def first_delays(frames: FrameArrays, count: int) -> list[float | None]:
+    """Delay in ns of the first `count` frames at the first listener, None where it did not arrive."""
+    arrivals = frames.arrival_ps[0, :count]
+    delays = arrivals - frames.txtime_ps[:count]
+    return [
+        None if arrival == results.NONE else int(delay) / 1000 for arrival, delay in zip(arrivals, delays, strict=True)
+    ]
+
+
+def mark_onset(scenario: Scenario, streams: dict[str, Any], arrays: dict[str, FrameArrays]) -> dict[str, Any] | None:
+    """The first frame of any stream beyond its bound; every stream gets its delays around that moment.
+
+    Returns:
+        stream, seq and txtime_ns of that frame, None if there is none.
+    """
+    bad = [
+        (streams[stream.id]["first_bad"], stream.id) for stream in scenario.stream if streams[stream.id]["first_bad"]
+    ]
+    if not bad:
+        return None
+    first, name = min(bad, key=lambda entry: int(entry[0]["txtime_ns"]))
+    for stream in scenario.stream:
+        frames = arrays[stream.id]
+        index = int(np.searchsorted(frames.txtime_ns, first["txtime_ns"]))
+        start = max(0, index - SERIES_FRAMES // 5)
+        part = frames.slice(start, start + SERIES_FRAMES)
+        streams[stream.id]["onset_delays_ns"] = first_delays(part, SERIES_FRAMES)
+        streams[stream.id]["onset_first_seq"] = int(part.seq[0]) if len(part.seq) else None
+    return {"stream": name, "seq": first["seq"], "txtime_ns": first["txtime_ns"]}
+
+
+BY_CONSTRUCTION = [
+    'Clocks are ideal (sync.mode = "ideal"): talkers, listeners and bridges share one exact time, so nothing '
+    "here measures synchronisation.",
+    "Bridges forward after exactly their processing time and open gates exactly on schedule, so a frame that is "
+    "in its queue before its "
+    "window leaves with no jitter; constant delays behind a gated bridge follow from the plan.",
+    "With an ideal clock and no rate error a phase-locked slot starts on the grid; the release error then shows "
+    "the half start quantum only.",
+    "Release errors of launchtime stations are those of a 32 ns comparator, as its data sheet states "
+    "(keepon.granularity).",
+    "The conventional driver is given its txtimes by ETF in front of it: it sends when called, early by ETF's delta "
+    "less its own latency, and the first gate holds the frame until its window.",
+]
+
+
+def commit() -> str | None:
+    """Commit of the checkout this package runs from; None outside one."""
+    here = Path(__file__).resolve().parent
+    root = next((folder for folder in here.parents if (folder / "core/include/keepon/pacer.h").is_file()), None)
+    if root is None:
+        return None
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def result_document(
+    scenario: Scenario, seed: int, runs: list[Run], sources: dict[str, list[Sourced]], interrupted: bool
+) -> dict[str, Any]:
+    """`keepon.result/1` of these runs."""
+    calibrated: dict[tuple[str, str], dict[str, Any]] = {}
+    for station, entries in sources.items():
+        for entry in entries:
+            known = calibrated.setdefault((entry.parameter, str(entry.value)), {**entry.as_dict(), "stations": []})
+            known["stations"].append(station)
+    return {
+        "schema": results.RESULT_SCHEMA,
+        "scenario": scenario.name,
+        "target": "sim",
+        "seed": seed,
+        "version": __version__,
+        "commit": commit(),
+        "effective": scenario.effective(),
+        "calibrated": list(calibrated.values()),
+        "by_construction": BY_CONSTRUCTION
+        if scenario.sync.mode == "ideal"
+        else BY_CONSTRUCTION[1:2] + BY_CONSTRUCTION[3:],
+        "interrupted": interrupted,
+        "judged": runs[0].driver if runs else None,
+        "runs": [run.document for run in runs],
+    }
+
+
+def run_all(scenario: Scenario, plan: dict[str, Any], seed: int, progress: Progress | None = None) -> Outcome:
+    """Every driver of the scenario in turn; a Ctrl-C keeps the ones that are complete.
+
+    Raises:
+        SimulationError: a run contradicts itself, or the scenario has no stream to measure.
+    """
+    if not scenario.stream:
+        raise SimulationError("the scenario has no [[stream]]; there is nothing to measure")
+    runs: list[Run] = []
+    sources: dict[str, list[Sourced]] = {}
+    interrupted = False
+    try:
+        for driver in scenario.drivers():
+            run, used = simulate(scenario, plan, driver, seed, progress)
+            runs.append(run)
+            sources.update(used)
+    except KeyboardInterrupt:
+        interrupted = True
+    return Outcome(result_document(scenario, seed, runs, sources, interrupted), runs, interrupted)

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The scenario: network, streams, stations and faults of `keepon.scenario/1`, as read from TOML.
+
+Only what one key can say about itself is checked here; how keys fit together is `loading`'s affair. Units are the
+last part of every name; `frame_bytes` includes the FCS; times are at the reference plane (first bit after the SFD).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from keepon.fields import GateMask, Name, NameList, Number, Whole, WholeList
+
+SCENARIO_SCHEMA = "keepon.scenario/1"
+
+Auto = Literal["auto"]
+DriverName = Literal["keepon", "standard", "launchtime"]
+_SECOND_NS = 1_000_000_000
+_DAY_S = 86_400
+_POSITIVE = "times are in nanoseconds and not negative"
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, strict=True)
+
+
+class Defaults(_Table):
+    """Values links take that do not state their own."""
+
+    rate_bps: Annotated[int, Whole(10_000_000, 100_000_000_000)] = 1_000_000_000
+    propagation_ns: Annotated[int, Whole(0, 1_000_000)] = 50
+
+
+class Sync(_Table):
+    """How clocks agree. "none" (an addition to the contract): every station runs on its own crystal, unadjusted."""
+
+    mode: Literal["ideal", "none", "ptp", "gptp"] = "ideal"
+    grandmaster: Annotated[str, Name()] | None = None
+    interval_ms: Annotated[int, Whole(1, 10_000)] = 125
+
+
+class StageOverride(_Table):
+    """One stage of the host's software path; keys left out keep the named model's value."""
+
+    base_ns: Annotated[int, Whole(0, _SECOND_NS, remedy=_POSITIVE)] | None = None
+    median_ns: Annotated[int, Whole(0, _SECOND_NS, remedy=_POSITIVE)] | None = None
+    sigma: Annotated[float, Number(0.0, 5.0)] | None = None
+    tail_probability: Annotated[float, Number(0.0, 1.0)] | None = None
+    tail_mean_ns: Annotated[int, Whole(0, _SECOND_NS, remedy=_POSITIVE)] | None = None
+    cap_ns: Annotated[int, Whole(0, 10 * _SECOND_NS, remedy=_POSITIVE)] | None = None
+
+
+class HostTable(_Table):
+    """A host model with some stages changed."""
+
+    base: Annotated[str, Name()] = "raspberry-pi-4"
+    wakeup: StageOverride | None = None
+    stack: StageOverride | None = None
+    driver: StageOverride | None = None
+    timer: StageOverride | None = None
+    poll: StageOverride | None = None
+
+
+class TrafficClass(_Table):
+    """One traffic class of a keepon station: its slots and what happens to late frames."""
+
+    tc: Annotated[int, Whole(0, 15)]
+    slots: Annotated[Any, WholeList(0, 65_535, words=("auto", "rest"))] = "auto"
+    late: Literal["strict", "relaxed", "reschedule"] = "strict"
+    round: Literal["up", "floor"] = "up"
+
+
+class KeeponOptions(_Table):
+    """Parameters of the keepon driver; "auto" leaves the choice to the planner."""
+
+    mode: Literal["phase-locked", "paper"] = "phase-locked"
+    slot_bytes: Annotated[int | Auto, Whole(64, 1522, words=("auto",))] = "auto"
+    ring_slots: Annotated[int | Auto, Whole(8, 4096, words=("auto",))] = "auto"
+    partition_slots: Annotated[int | Auto, Whole(1, 65_536, words=("auto",))] = "auto"
+    batch_slots: Annotated[int | Auto, Whole(1, 4096, words=("auto",))] = "auto"
+    depth_slots: Annotated[int | Auto, Whole(1, 4096, words=("auto",))] = "auto"
+    clock: Literal["interpolated", "counter", "dual"] = "interpolated"
+    placeholder: Literal["bad-fcs", "mac-control", "reserved-address"] = "bad-fcs"
+    trim: Literal["any", "reserved"] = "any"
+    trim_down_bytes: Annotated[int, Whole(1, 512)] = 8
+    trim_up_bytes: Annotated[int, Whole(0, 512)] = 8
+    prebuffer_frames: Annotated[int, Whole(0, 65_536)] = 64
+    poll_overhead_ns: Annotated[int | Auto, Whole(0, 1_000_000, words=("auto",))] = "auto"
+    tolerance_ns: Annotated[int | Auto, Whole(0, 1_000_000, words=("auto",))] = "auto"
+    dither: bool = True
+    classes: list[TrafficClass] = Field(
+        default_factory=lambda: [
+            TrafficClass(tc=0, slots="auto", late="strict", round="up"),
+            TrafficClass(tc=7, slots="rest", late="reschedule", round="up"),
+        ]
+    )
+
+
+class Station(_Table):
+    """An end station. `clock_ppm` is its NIC's crystal, `cpu_ppm` its CPU's; both matter only where they run free."""
+
+    name: Annotated[str, Name()]
+    driver: Literal["keepon", "standard", "launchtime", "under-test"] = "keepon"
+    release: Literal["txtime", "etf", "sleep"] = "txtime"
+    host: Annotated[str, Name()] | HostTable = "raspberry-pi-4"
+    clock_ppm: Annotated[float, Number(-1000.0, 1000.0)] = 0.0
+    cpu_ppm: Annotated[float, Number(-1000.0, 1000.0)] = 0.0
+    wander_ppb_per_s: Annotated[float, Number(0.0, 100_000.0)] = 0.0
+    etf_delta_ns: Annotated[int | Auto, Whole(0, _SECOND_NS, words=("auto",), remedy=_POSITIVE)] = "auto"
+    stamp_resolution_ns: Annotated[int, Whole(1, 1_000_000)] = 8
+    keepon: KeeponOptions = Field(default_factory=KeeponOptions)
+
+
+class GateEntry(_Table):
+    """One line of a gate control list: gates open for a time."""
+
+    gates: Annotated[str, GateMask()]
+    ns: Annotated[int, Whole(1, 100 * _SECOND_NS)]
+
+
+class GateList(_Table):
+    """The gate control list of one port, written by hand (IEEE 802.1Q-2022 clause 8.6.8.4)."""
+
+    base_ns: Annotated[int, Whole(0, 2**62, remedy=_POSITIVE)] = 0
+    entries: list[GateEntry] = Field(min_length=1)
+
+
+class Bridge(_Table):
+    """A store-and-forward bridge; `gates` is "auto", "none" or a table of gate lists by neighbour."""
+
+    name: Annotated[str, Name()]
+    processing_ns: Annotated[int, Whole(0, 1_000_000_000, remedy=_POSITIVE)] = 2_000
+    gates: Literal["auto", "none"] | dict[str, GateList] = "auto"
+
+
+class Link(_Table):
+    """A full-duplex link between two nodes."""
+
+    ends: Annotated[list[str], NameList(2, 2)]
+    rate_bps: Annotated[int, Whole(10_000_000, 100_000_000_000)] | None = None
+    propagation_ns: Annotated[int, Whole(0, 1_000_000)] | None = None
+
+
+class Stream(_Table):
+    """A periodic stream with one talker and one or more listeners (IEEE 802.1Q terms)."""
+
+    id: Annotated[str, Name()]
+    talker: Annotated[str, Name()]
+    listeners: Annotated[list[str], NameList(1, 256)]
+    period_ns: Annotated[int, Whole(1_000, 10 * _SECOND_NS)]
+    frame_bytes: Annotated[int, Whole(64, 1522, remedy="an Ethernet frame with FCS has 64 to 1522 bytes")]
+    tc: Annotated[int, Whole(0, 15)] = 0
+    priority: Annotated[int, Whole(0, 7)] = 5
+    deadline_ns: Annotated[int, Whole(1, 10 * _SECOND_NS)] | None = None
+    jitter_ns: Annotated[int, Whole(0, 10 * _SECOND_NS, remedy=_POSITIVE)] | None = None
+    offset_ns: Annotated[int | Auto, Whole(0, 10 * _SECOND_NS, words=("auto",), remedy=_POSITIVE)] = "auto"
+    advance_ns: Annotated[int, Whole(0, _SECOND_NS, remedy=_POSITIVE)] = 100_000
+    route: Annotated[Any, NameList(0, 64, words=("auto",))] = "auto"
+    redundancy: Annotated[int, Whole(1, 2)] = 1
+
+
+class Load(_Table):
+    """Best-effort traffic."""
+
+    id: Annotated[str, Name()]
+    talker: Annotated[str, Name()]
+    listener: Annotated[str, Name()]
+    kind: Literal["udp", "tcp", "saturate"] = "udp"
+    rate_bps: Annotated[int, Whole(1_000, 100_000_000_000)] = 100_000_000
+    frame_bytes: Annotated[int, Whole(64, 1522)] = 1518
+    tc: Annotated[int, Whole(0, 15)] = 7
+    priority: Annotated[int, Whole(0, 7)] = 0
+
+
+class Fault(_Table):
+    """Something that goes wrong at a stated time."""
+
+    at_s: Annotated[float, Number(0.0, float(_DAY_S))]
+    kind: Annotated[str, Name()]
+    node: Annotated[str, Name()]
+    value_ns: Annotated[int, Whole(-(2**62), 2**62)] = 0
+
+
+class Compare(_Table):
+    """Drivers the stations "under-test" take in turn; the first one is judged, the others are its peers."""
+
+    drivers: list[DriverName] = Field(min_length=1)
+
+
+class Scenario(_Table):
+    """A whole scenario file. Lists are in file order; `notes` are shown in reports (what was inferred, what chosen)."""
+
+    schema_id: Literal["keepon.scenario/1"] = Field(alias="schema")
+    name: Annotated[str, Name()]
+    duration_s: Annotated[float, Number(0.001, float(_DAY_S), remedy="a run measures at least one millisecond")] = 10.0
+    warmup_s: Annotated[float, Number(0.0, 3600.0, remedy="times are not negative")] = 0.2
+    seed: Annotated[int, Whole(0, 2**63 - 1)] = 1
+    host_tail_scale: Annotated[float, Number(0.0, 1000.0)] = 1.0
+    notes: list[str] = Field(default_factory=list)
+    defaults: Defaults = Field(default_factory=Defaults)
+    sync: Sync = Field(default_factory=Sync)
+    station: list[Station] = Field(min_length=1)
+    bridge: list[Bridge] = Field(default_factory=list)
+    link: list[Link] = Field(default_factory=list)
+    stream: list[Stream] = Field(default_factory=list)
+    load: list[Load] = Field(default_factory=list)
+    fault: list[Fault] = Field(default_factory=list)
+    compare: Compare | None = None
+
+    def station_named(self, name: str) -> Station:
+        """The station called `name`; KeyError if there is none."""
+        for station in self.station:
+            if station.name == name:
+                return station
+        raise KeyError(name)
+
+    def drivers(self) -> list[str]:
+        """What the runs are called, the judged one first.
+
+        With stations under test: the drivers they take in turn. Otherwise there is one run, called by the driver
+        of the talkers, or "as-configured" if they differ.
+        """
+        if self.compare is not None:
+            return list(dict.fromkeys(self.compare.drivers))
+        talkers = {stream.talker for stream in self.stream}
+        own = {station.driver for station in self.station if station.name in talkers}
+        return [next(iter(own))] if len(own) == 1 else ["as-configured"]
+
+    def driver_of(self, station: Station, run: str) -> str:
+        """Driver `station` has in the run called `run`."""
+        return run if station.driver == "under-test" else station.driver
+
+    def effective(self) -> dict[str, Any]:
+        """The scenario with all defaults as plain data; keys that are not set are left out."""
+        document: dict[str, Any] = self.model_dump(by_alias=True, exclude_none=True)
+        return document

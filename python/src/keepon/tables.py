@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from keepon.report import COLUMNS, PUBLISHED_DRIVERS, PUBLISHED_NAMES, comparison, microseconds
+
+
+def delays(result: dict[str, Any], width: int) -> list[Table]:
+    """Mean, P99 and max delay per stream and driver in us, beside the published ones.
+
+    Returns:
+        one table, or one per driver where the terminal of `width` columns is too narrow for it.
+    """
+    drivers = [run["driver"] for run in result["runs"]]
+    rows = comparison(result)
+    whole = _delay_table(rows, drivers, PUBLISHED_DRIVERS)
+    if Console(width=1000).measure(whole).maximum <= width or len(drivers) == 1:
+        return [whole]
+    return [
+        _delay_table(rows, [driver], tuple(name for name in PUBLISHED_DRIVERS if name == driver)) for driver in drivers
+    ]
+
+
+def _delay_table(rows: list[dict[str, Any]], drivers: list[str], published_drivers: tuple[str, ...]) -> Table:
+    with_published = any(row["published"] for row in rows) and bool(published_drivers)
+    table = Table()
+    table.add_column("stream")
+    for driver in drivers:
+        for column in COLUMNS:
+            table.add_column(f"{driver}\n{column}", justify="right", no_wrap=True)
+    for driver in published_drivers if with_published else ():
+        for column in COLUMNS:
+            table.add_column(f"{PUBLISHED_NAMES[driver]}*\n{column}", justify="right", style="dim", no_wrap=True)
+    for row in rows:
+        cells = [row["stream"]]
+        for driver in drivers:
+            style = "" if row["runs"][driver]["met"] else "[red]"
+            cells.extend(f"{style}{row['runs'][driver][column]}" for column in COLUMNS)
+        if with_published and row["published"]:
+            cells.extend(f"{row['published'][name][column]:.1f}" for name in published_drivers for column in COLUMNS)
+        elif with_published:
+            cells.extend(["-"] * len(COLUMNS) * len(published_drivers))
+        table.add_row(*cells)
+    return table
+
+
+def delay_notes(result: dict[str, Any]) -> list[str]:
+    """What the columns with an asterisk are."""
+    rows = comparison(result)
+    if not any(row["published"] for row in rows):
+        return []
+    absent = ", ".join(row["stream"] for row in rows if row["note"] == "not published")
+    return [
+        "* published: keepon.table1, whose delays end with the frame's last bit (1.6 us later than ours); "
+        f"{absent}: not published"
+    ]
+
+
+def summary_lines(result: dict[str, Any]) -> list[str]:
+    """One line per run: frames, what was missed, when first."""
+    lines = []
+    for run in result["runs"]:
+        missed: dict[str, list[str]] = {}
+        for name, entry in run["streams"].items():
+            for key, check in entry["bound_check"].items():
+                if not check["met"]:
+                    missed.setdefault(key.removesuffix("_ns"), []).append(name)
+        parts = [f"{key} missed by {', '.join(names)}" for key, names in missed.items()]
+        missing = sum(entry["missing"] for entry in run["streams"].values())
+        if missing:
+            parts.append(f"{missing} frames missing")
+        count = sum(entry["submitted"] for entry in run["streams"].values())
+        onset = run["onset"]
+        first = f"; first late or missing: {onset['stream']} frame {onset['seq']}" if onset else ""
+        lines.append(f"{run['driver']}: {count} frames, {'; '.join(parts) or 'every bound kept'}{first}")
+    return lines
+
+
+def plan_table(plan: dict[str, Any]) -> Table:
+    """Release and bounds per stream."""
+    table = Table()
+    for column in ("stream", "route", "release ns", "release error ns", "delay ns", "jitter ns", "data age ns"):
+        table.add_column(column, justify="left" if column in ("stream", "route") else "right")
+    for name, entry in plan["streams"].items():
+        bounds = ["-" if value is None else str(value) for value in entry["bounds"].values()]
+        table.add_row(name, " ".join(entry["route"]) or "direct", str(entry["release_ns"]), *bounds)
+    return table
+
+
+def side_by_side(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Mean and max delay in ns per driver and stream common to all results; `worse`: a later max exceeds the first."""
+    first = next(iter(found.values()))
+    rows = []
+    for run in first["runs"]:
+        others = [next((r for r in result["runs"] if r["driver"] == run["driver"]), None) for result in found.values()]
+        for stream in run["streams"]:
+            delays_ns = [
+                other["streams"][stream]["delay_ns"] for other in others if other and stream in other["streams"]
+            ]
+            if len(delays_ns) != len(found):
+                continue
+            maxima = [entry["max"] for entry in delays_ns]
+            rows.append(
+                {
+                    "driver": run["driver"],
+                    "stream": stream,
+                    "mean_ns": [entry["mean"] for entry in delays_ns],
+                    "max_ns": maxima,
+                    "worse": any(m is None or (maxima[0] is not None and m > maxima[0]) for m in maxima[1:]),
+                }
+            )
+    return rows
+
+
+def side_by_side_table(names: list[str], rows: list[dict[str, Any]]) -> Table:
+    """The rows of `side_by_side`, in us."""
+    table = Table()
+    for column in ("driver", "stream", *names):
+        table.add_column(column, justify="left" if column in ("driver", "stream") else "right")
+    for row in rows:
+        pairs = zip(row["mean_ns"], row["max_ns"], strict=True)
+        style = "red" if row["worse"] else None
+        cells = [f"{microseconds(mean)} / {microseconds(largest)}" for mean, largest in pairs]
+        table.add_row(row["driver"], row["stream"], *cells, style=style)
+    return table
+
+
+def reproduction_lines(extra: dict[str, Any]) -> list[str]:
+    """What the case study's other parts gave, in a few lines."""
+    lines = []
+    for name, part in extra["parts"].items():
+        if name in ("cascade", "shrunk_tail"):
+            summary = part["summary"]
+            broken = f"cascade in {summary['with_cascade']} of {summary['seeds']} seeds"
+            text = f"{name}: tail scale {part['host_tail_scale']:g}, {broken}"
+            if summary["with_cascade"]:
+                text += (
+                    f", first frame a period late: median {summary['onset_frame_median']} "
+                    f"({summary['onset_frame_min']} to {summary['onset_frame_max']}), "
+                    f"F2 shifted by {summary['f2_shift_ns_median'] / 1000:.3f} us"
+                )
+            lines.append(text)
+        elif part["status"] != "feasible":
+            lines.append(f"{name}: no plan ({part['why']['message']})")
+        else:
+            for stream, entry in part["streams"].items():
+                slots = entry["slots"]
+                lines.append(
+                    f"{name}: {stream} {slots['in_wrong_slot']} of {entry['sent']} frames in a wrong slot, "
+                    f"{slots['slip_count']} slips, "
+                    f"drift {slots['drift_ppm']:.3f} ppm, {entry['submitted'] - entry['delivered']} missing"
+                )
+    return lines

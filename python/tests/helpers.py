@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scenarios and frame arrays that several tests need; frame arrays are what the analysis takes, made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from keepon.loading import parse
+from keepon.results import FrameArrays
+from keepon.scenario import Scenario
+
+ROOT = Path(__file__).resolve().parents[2]
+HABITAT = ROOT / "examples" / "habitat.toml"
+TWO_STATIONS = ROOT / "examples" / "two-stations.toml"
+EPOCH_NS = 1_700_000_000_000_000_000
+
+SMALL = """
+schema = "keepon.scenario/1"
+name = "small"
+duration_s = 0.1
+warmup_s = 0.0
+[[station]]
+name = "a"
+driver = "under-test"
+[[station]]
+name = "b"
+driver = "launchtime"
+host = "tsn-end-station"
+[[bridge]]
+name = "br1"
+[[link]]
+ends = ["a", "br1"]
+[[link]]
+ends = ["b", "br1"]
+[[stream]]
+id = "F1"
+talker = "a"
+listeners = ["b"]
+period_ns = 1_000_000
+frame_bytes = 200
+[compare]
+drivers = ["keepon", "standard"]
+"""
+
+
+def small(**replacements: str) -> Scenario:
+    """The small scenario with pieces of its text replaced."""
+    return parse(small_text(**replacements), "small.toml")
+
+
+def small_text(**replacements: str) -> str:
+    """Text of the small scenario; keys name what is replaced, see the call sites."""
+    text = SMALL
+    for old, new in replacements.items():
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    return text
+
+
+def frames(delays_ps: list[int | None], period_ns: int = 1_000_000, verdict: int = 0, error_ps: int = 0) -> FrameArrays:
+    """Frames of one stream with one listener and these delays; None: sent but not arrived."""
+    count = len(delays_ps)
+    txtime_ns = EPOCH_NS + np.arange(count, dtype=np.int64) * period_ns + 64
+    txtime_ps = (txtime_ns - EPOCH_NS) * 1000
+    arrival = np.array(
+        [-1 if d is None else int(t) + d for t, d in zip(txtime_ps, delays_ps, strict=True)], dtype=np.int64
+    )
+    stamps = np.where(arrival < 0, -1, EPOCH_NS + arrival // 8000 * 8)
+    return FrameArrays(
+        seq=np.arange(count, dtype=np.int64),
+        txtime_ns=txtime_ns,
+        submit_ps=txtime_ps - 100_000_000,
+        verdict=np.full(count, verdict, dtype=np.int64),
+        wire_ps=txtime_ps + error_ps,
+        arrival_ps=arrival[np.newaxis, :],
+        stamp_ns=stamps[np.newaxis, :],
+        epoch_ns=EPOCH_NS,
+    )
+
+
+def entry(**bounds: int | None) -> dict[str, Any]:
+    """A stream's part of a plan, as far as the analysis reads it."""
+    empty: dict[str, int | None] = dict.fromkeys(("release_error_ns", "delay_ns", "jitter_ns", "data_age_ns"))
+    return {"bounds": {**empty, **bounds}, "delay_planned_ps": 1_000_000}

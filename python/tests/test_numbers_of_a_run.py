@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Statistics, accounting and bound checks, on frame arrays made by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import statistics as reference
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from helpers import entry, frames
+from hypothesis import given
+from hypothesis import strategies as st
+from keepon import casestudy, results
+from keepon.errors import SimulationError
+from keepon.statistics import summary
+
+NAMES = ["on_time", "moved", "best_effort", "sent_stale", "late", "occupied"]
+
+
+@given(st.lists(st.integers(-(10**15), 10**15), min_size=1, max_size=200))
+def test_statistics_equal_the_textbook(values: list[int]) -> None:
+    got = summary(np.array(values, dtype=np.int64), 1000)
+    ordered = sorted(values)
+    assert (got["min"], got["max"], got["count"]) == (ordered[0] / 1000, ordered[-1] / 1000, len(values))
+    for name, share in (("p50", Fraction(1, 2)), ("p99", Fraction(99, 100)), ("p9999", Fraction(9999, 10_000))):
+        assert got[name] == ordered[math.ceil(share * len(values)) - 1] / 1000
+    assert got["mean"] == pytest.approx(float(Fraction(sum(values), len(values)) / 1000), rel=1e-12, abs=1e-12)
+    assert got["stddev"] == pytest.approx(reference.pstdev(values) / 1000, rel=1e-6, abs=1e-6)
+
+
+def test_no_frames_give_no_numbers_rather_than_zero() -> None:
+    got = summary(np.zeros(0, dtype=np.int64), 1000)
+    assert got.pop("count") == 0
+    assert set(got.values()) == {None}
+
+
+def test_delay_is_from_schedule_to_delivery_and_stamps_are_kept_apart() -> None:
+    got = results.quantities(frames([1_001_000, 1_003_000]))
+    assert got["delay_ns"]["mean"] == 1002.0
+    assert got["interarrival_ns"]["mean"] == 1_000_002.0
+    assert got["listener"]["interarrival_ns"]["mean"] == 1_000_000.0
+
+
+def test_every_frame_is_accounted_for() -> None:
+    counts = results.accounting(frames([1000, None, 1000]), NAMES, {}, "F1")
+    assert (counts["submitted"], counts["sent"], counts["delivered"], counts["in_flight"]) == (3, 3, 2, 1)
+    counts = results.accounting(frames([1000, None, 1000]), NAMES, {"bridge": 1}, "F1")
+    assert (counts["lost"], counts["in_flight"]) == ({"bridge": 1}, 0)
+
+
+def test_more_lost_than_sent_is_an_error() -> None:
+    with pytest.raises(SimulationError, match="less than delivered"):
+        results.accounting(frames([1000]), NAMES, {"bridge": 1}, "F1")
+
+
+def test_a_refused_frame_on_the_wire_is_an_error() -> None:
+    with pytest.raises(SimulationError, match="frame 0 was refused and yet on the wire"):
+        results.accounting(frames([1000], verdict=NAMES.index("late")), NAMES, {}, "F1")
+
+
+def test_a_sent_frame_that_never_was_on_the_wire_is_an_error() -> None:
+    made = frames([None])
+    made = dataclasses.replace(made, wire_ps=np.array([-1]))
+    with pytest.raises(SimulationError, match="never on the wire"):
+        results.accounting(made, NAMES, {}, "F1")
+
+
+def test_an_arrival_without_sending_is_an_error() -> None:
+    made = dataclasses.replace(frames([1000], verdict=-1), wire_ps=np.array([-1]))
+    with pytest.raises(SimulationError, match="arrived without having been sent"):
+        results.accounting(made, NAMES, {}, "F1")
+
+
+def test_counts_that_differ_from_the_simulator_are_an_error() -> None:
+    whole = {
+        "submitted": 2, "on_wire": 2, "delivered": 2, "verdicts": {"on_time": 2}, "pending": 0, "lost": {},
+        "in_flight": 0, "wrong_bytes": 0, "duplicates": 0, "ghosts": 0,
+    }  # fmt: skip
+    made = frames([1000, 1000])
+    results.check_whole_run(made, whole, "F1")
+    wrong = {"delivered": 1, "pending": 1, "in_flight": 1, "wrong_bytes": 1, "duplicates": 2, "ghosts": 1}
+    for key, value in wrong.items():
+        with pytest.raises(SimulationError, match="F1"):
+            results.check_whole_run(made, {**whole, key: value}, "F1")
+
+
+def test_a_missed_bound_is_found_with_its_frame() -> None:
+    made = frames([1_000_000, 1_000_000, 1_002_001, 1_000_000])
+    plan = entry(delay_ns=1002, jitter_ns=2, release_error_ns=0, data_age_ns=101_002)
+    got = results.stream_result(made, NAMES, {}, plan, "F1", 1_000_000, 100_000, None)
+    assert got["bound_check"]["delay_ns"] == {"bound_ns": 1002, "worst_ns": 1002.001, "met": False}
+    assert not got["bound_check"]["jitter_ns"]["met"]
+    assert not got["bound_check"]["data_age_ns"]["met"]
+    assert got["bound_check"]["release_error_ns"]["met"]
+    assert got["first_bad"]["seq"] == got["worst"]["seq"] == 2
+
+
+def test_a_bound_just_kept_is_kept() -> None:
+    plan = entry(delay_ns=1002, jitter_ns=2)
+    got = results.stream_result(frames([1_000_000, 1_002_000]), NAMES, {}, plan, "F1", 1_000_000, 0, 1002)
+    assert all(check["met"] for check in got["bound_check"].values())
+    assert got["first_bad"] is None
+    assert results.is_met({"streams": {"F1": got}})
+
+
+def test_a_missing_frame_spoils_a_run_whose_bounds_are_kept() -> None:
+    got = results.stream_result(frames([1000, None]), NAMES, {}, entry(delay_ns=1), "F1", 1_000_000, 0, None)
+    assert got["missing"] == 1
+    assert got["first_bad"] == {"seq": 1, "txtime_ns": got["first_bad"]["txtime_ns"], "delay_ns": None}
+    assert not results.is_met({"streams": {"F1": got}})
+
+
+def test_a_lost_frame_does_not_look_like_jitter() -> None:
+    got = results.bound_check(frames([1000, None, 1000]), entry(jitter_ns=5)["bounds"], 1_000_000, 0)
+    assert got == {}
+
+
+def test_free_running_slots_are_counted_by_the_slot_a_frame_left_in() -> None:
+    slot_ps, preamble_ps = 2_000_000, 64_000
+    inside = results.slips(frames([1000] * 4, error_ps=preamble_ps), slot_ps, preamble_ps)
+    assert (inside["in_wrong_slot"], inside["slip_count"]) == (0, 0)
+    early = results.slips(frames([1000] * 4, error_ps=preamble_ps - slot_ps), slot_ps, preamble_ps)
+    assert (early["in_wrong_slot"], early["slots_first"]) == (4, -1)
+    made = frames([1000] * 4)
+    drifting = dataclasses.replace(made, wire_ps=made.wire_ps + np.array([0, 900_000, 1_800_000, 2_700_000]))
+    got = results.slips(drifting, slot_ps, preamble_ps)
+    assert (got["in_wrong_slot"], got["slip_count"], got["slots_last"]) == (3, 2, 2)
+    assert got["drift_ppm"] == pytest.approx(900, rel=1e-6)
+
+
+def test_the_onset_is_the_first_frame_about_a_period_late_and_the_shift_is_what_follows() -> None:
+    planned_ps = 1_000_000
+    made = frames([planned_ps] * 5 + [planned_ps + 1_000_000_000] * 5)
+    got = casestudy.delayed_cycle(made, planned_ps, 1_000_000)
+    assert (got["onset_seq"], got["share"]) == (5, 0.5)
+    shifted = frames([planned_ps] * 5 + [planned_ps + 2_000_000] * 5)
+    assert casestudy.shift_after(shifted, planned_ps, got["onset_txtime_ns"]) == 2000.0
+    never = casestudy.delayed_cycle(frames([planned_ps] * 3), planned_ps, 1_000_000)
+    assert never == {"onset_seq": None, "onset_txtime_ns": None, "share": 0.0}

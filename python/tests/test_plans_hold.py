@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every plan passes the independent checker; every changed plan is rejected by it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import pytest
+from helpers import HABITAT, TWO_STATIONS, small
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from keepon import loading
+from keepon.errors import ConfigError, PlanRejectedError
+from keepon.planner import plan as make_plan
+from keepon.planner.gates import GateList, Window
+from keepon.planner.verify import problems, verify
+from keepon.scenario import Scenario
+
+HABITAT_SCENARIO = loading.load(HABITAT)
+HABITAT_PLAN = make_plan(HABITAT_SCENARIO)
+
+
+def test_the_habitat_study_gets_the_slots_of_the_design() -> None:
+    station = HABITAT_PLAN["stations"]["power-gateway"]
+    assert (station["slot_bytes"], station["slot_time_ps"], station["partition_slots"]) == (230, 2_000_000, 500)
+    assert verify(HABITAT_SCENARIO, HABITAT_PLAN)["verified"] is True
+
+
+def test_delay_is_the_sum_over_hops_of_frame_processing_propagation_and_preamble() -> None:
+    hops, padded_ns = 3, 230 * 8
+    entry = HABITAT_PLAN["streams"]["F2"]
+    error_ps = entry["release_late_ps"]
+    assert entry["delay_planned_ps"] == (hops * (padded_ns + 2000 + 64) + (hops + 1) * 50) * 1000 + error_ps
+    assert entry["bounds"]["delay_ns"] == math.ceil(entry["delay_planned_ps"] / 1000)
+    assert entry["bounds"]["jitter_ns"] == 0
+
+
+def test_streams_sharing_a_queue_get_consecutive_windows() -> None:
+    windows = [HABITAT_PLAN["streams"][name]["windows"][0] for name in ("F2", "F3", "F4")]
+    assert [window["length_ps"] for window in windows] == [2_000_000] * 3
+    assert windows[0]["open_ps"] + 2_000_000 == windows[1]["open_ps"]
+    assert windows[1]["open_ps"] + 2_000_000 == windows[2]["open_ps"]
+    opened = [gate for gate in HABITAT_PLAN["bridges"]["br3"]["ports"]["br2"]["entries"] if gate["gates"] == "0x20"]
+    assert opened == [{"gates": "0x20", "ns": 6000}]
+
+
+def test_a_class_owns_exactly_the_slots_of_its_streams_and_rest_the_others() -> None:
+    station = HABITAT_PLAN["stations"]["power-gateway"]
+    owned = {index for index, mask in enumerate(station["allowed"]) if mask == 1}
+    assert owned == {entry["offset_ns"] // 2000 for entry in station["streams"].values()}
+    assert {mask for index, mask in enumerate(station["allowed"]) if index not in owned} == {1 << 7}
+
+
+def test_a_direct_link_is_planned_without_bridges() -> None:
+    scenario = loading.load(TWO_STATIONS)
+    plan = verify(scenario, make_plan(scenario))
+    assert plan["streams"]["S1"]["route"] == []
+    assert plan["streams"]["S1"]["bounds"]["delay_ns"] == 55
+    assert plan["stations"]["talker"]["batch_slots"] == 8
+
+
+def test_free_running_stations_get_no_bounds() -> None:
+    scenario = small(**{"warmup_s = 0.0": 'warmup_s = 0.0\nsync = { mode = "none" }'})
+    plan = verify(scenario, make_plan(scenario))
+    assert set(plan["streams"]["F1"]["bounds"].values()) == {None}
+
+
+def test_200_byte_slots_are_planned_in_paper_mode_only() -> None:
+    options = 'driver = "under-test"\nkeepon = {{ slot_bytes = 200, mode = "{}" }}'
+    paper = small(**{'driver = "under-test"': options.format("paper")})
+    plan = verify(paper, make_plan(paper))
+    assert plan["stations"]["a"]["slot_time_ps"] == 1_760_000
+    assert plan["streams"]["F1"]["bounds"]["release_error_ns"] == math.ceil((1_760_000 - 64_000) / 1000)
+    with pytest.raises(ConfigError, match=r"must be at most 192"):
+        small(**{'driver = "under-test"': options.format("phase-locked")})
+
+
+def test_an_unreachable_deadline_is_infeasible_and_says_what_would_help() -> None:
+    scenario = small(**{"frame_bytes = 200": "frame_bytes = 200\ndeadline_ns = 1_000"})
+    plan = make_plan(scenario)
+    assert plan["status"] == "infeasible"
+    assert plan["why"]["constraint"] == "deadline"
+    assert plan["why"]["streams"] == ["F1"]
+    assert "allow" in plan["why"]["nearest_change"]
+
+
+def test_more_streams_than_slots_are_infeasible() -> None:
+    one = 'id = "F1"\ntalker = "a"\nlisteners = ["b"]\nperiod_ns = 1_000_000\nframe_bytes = 200\n'
+    many = "".join(
+        one.replace("F1", f"F{n}").replace("1_000_000", "4_000").replace("200", "400") + "[[stream]]\n"
+        for n in range(3, 6)
+    )
+    plan = make_plan(small(**{one: many + one}))
+    assert plan["status"] == "infeasible"
+    assert plan["why"]["constraint"] == "wire"
+    assert len(plan["why"]["streams"]) >= 2
+
+
+def test_periods_no_slot_time_divides_are_refused() -> None:
+    scenario = small(**{"1_000_000": "1_000_003"})
+    with pytest.raises(ConfigError, match="divides the periods' common divisor 1000003 ns"):
+        make_plan(scenario)
+
+
+def test_a_gate_list_by_hand_is_kept_and_waited_for() -> None:
+    gates = 'gates = { b = { entries = [{ gates = "0xdf", ns = 500_000 }, { gates = "0x20", ns = 500_000 }] } }'
+    scenario = small(**{'name = "br1"': f'name = "br1"\n{gates}'})
+    plan = verify(scenario, make_plan(scenario))
+    assert plan["bridges"]["br1"]["ports"]["b"]["entries"] == [
+        {"gates": "0xdf", "ns": 500_000},
+        {"gates": "0x20", "ns": 500_000},
+    ]
+    assert plan["streams"]["F1"]["windows"][0]["open_ps"] == 500_000_000
+    assert plan["streams"]["F1"]["bounds"]["jitter_ns"] == 0
+
+
+def test_a_gate_list_that_never_opens_is_infeasible() -> None:
+    scenario = small(**{'name = "br1"': 'name = "br1"\ngates = { b = { entries = [{ gates = "0xdf", ns = 1_000 }] } }'})
+    assert make_plan(scenario)["status"] == "infeasible"
+
+
+def test_without_gates_the_release_error_reaches_the_listener() -> None:
+    scenario = small(**{'name = "br1"': 'name = "br1"\ngates = "none"'})
+    plan = verify(scenario, make_plan(scenario))
+    assert "entries" not in plan["bridges"]["br1"]["ports"]["b"]
+    assert plan["streams"]["F1"]["bounds"]["jitter_ns"] == 10
+
+
+def test_several_listeners_share_the_way_as_far_as_it_goes() -> None:
+    extra = '[[station]]\nname = "c"\ndriver = "launchtime"\n[[link]]\nends = ["c", "br1"]\n[[stream]]'
+    scenario = small(**{"[[stream]]": extra, 'listeners = ["b"]': 'listeners = ["b", "c"]'})
+    plan = verify(scenario, make_plan(scenario))
+    assert {(w["bridge"], w["peer"]) for w in plan["streams"]["F1"]["windows"]} == {("br1", "b"), ("br1", "c")}
+
+
+# -- windows and gate lists against brute force -----------------------------------------------------------------------
+
+_WINDOW = st.builds(
+    Window, stream=st.just("F"), queue=st.just(5), start_ps=st.integers(0, 60), length_ps=st.integers(1, 12),
+    period_ps=st.sampled_from([12, 16, 20, 24, 30]),
+)  # fmt: skip
+
+
+def _meet(first: Window, second: Window) -> bool:
+    span = math.lcm(first.period_ps, second.period_ps)
+    busy = {
+        (first.start_ps + i) % first.period_ps + k
+        for i in range(first.length_ps)
+        for k in range(0, span, first.period_ps)
+    }
+    other = {
+        (second.start_ps + i) % second.period_ps + k
+        for i in range(second.length_ps)
+        for k in range(0, span, second.period_ps)
+    }
+    return bool(busy & other)
+
+
+@given(_WINDOW, _WINDOW)
+def test_windows_shift_exactly_when_they_meet(first: Window, second: Window) -> None:
+    assume(first.length_ps <= first.period_ps and second.length_ps <= second.period_ps)
+    shift = first.shift_after(second)
+    assert (shift > 0) == _meet(first, second)
+    moved = Window("F", 5, first.start_ps + shift, first.length_ps, first.period_ps)
+    if shift and first.length_ps + second.length_ps <= math.gcd(first.period_ps, second.period_ps):
+        assert not _meet(moved, second)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([0x20, 0xDF, 0xFF, 0x00]), st.integers(1, 5)), min_size=1, max_size=6),
+    st.integers(0, 40), st.integers(0, 60_000), st.integers(1, 9_000),
+)  # fmt: skip
+def test_the_earliest_opening_is_the_one_found_by_stepping(
+    entries: Any, base_ns: int, ready_ps: int, need_ps: int
+) -> None:
+    gates = GateList(base_ns, tuple(entries))
+
+    def is_open(at_ps: int) -> bool:
+        phase_ns = (at_ps // 1000 - base_ns) % gates.cycle_ns
+        for mask, ns in gates.entries:
+            if phase_ns < ns:
+                return bool(mask >> 5 & 1)
+            phase_ns -= ns
+        raise AssertionError
+
+    expected = None
+    for start_ps in [ready_ps, *range(ready_ps // 1000 * 1000 + 1000, ready_ps + 3_000 * gates.cycle_ns, 1000)]:
+        if all(is_open(at) for at in [*range(start_ps, start_ps + need_ps, 1000), start_ps + need_ps - 1]):
+            expected = start_ps
+            break
+    assert gates.earliest_ps(5, ready_ps, need_ps) == expected
+
+
+# -- random networks --------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Scenario:
+    """A line of bridges with a few stations and streams between them."""
+    bridges = draw(st.integers(1, 4))
+    count = draw(st.integers(2, 5))
+    text = 'schema = "keepon.scenario/1"\nname = "random"\n[compare]\ndrivers = ["keepon"]\n'
+    rates = st.sampled_from([10**9, 2_500_000_000])
+    for number in range(count):
+        driver = "under-test" if number == 0 else draw(st.sampled_from(["keepon", "launchtime", "under-test"]))
+        text += f'[[station]]\nname = "s{number}"\ndriver = "{driver}"\n'
+        text += f'[[link]]\nends = ["s{number}", "b{draw(st.integers(0, bridges - 1))}"]\n'
+        text += f"propagation_ns = {draw(st.integers(0, 500))}\n"
+    for number in range(bridges):
+        gates = draw(st.sampled_from(["auto", "auto", "none"]))
+        text += f'[[bridge]]\nname = "b{number}"\nprocessing_ns = {draw(st.integers(0, 9000))}\ngates = "{gates}"\n'
+        if number:
+            text += f'[[link]]\nends = ["b{number - 1}", "b{number}"]\nrate_bps = {draw(rates)}\n'
+    for number in range(draw(st.integers(1, 8))):
+        talker, listener = draw(st.permutations(range(count)))[:2]
+        text += f'[[stream]]\nid = "F{number}"\ntalker = "s{talker}"\nlisteners = ["s{listener}"]\n'
+        text += f"period_ns = {draw(st.sampled_from([250_000, 500_000, 1_000_000, 2_000_000]))}\n"
+        text += f"frame_bytes = {draw(st.integers(64, 1200))}\npriority = {draw(st.integers(3, 6))}\n"
+    return loading.parse(text, "random.toml")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(networks())
+def test_every_plan_of_a_random_network_passes_the_checker(scenario: Scenario) -> None:
+    plan = make_plan(scenario)
+    assert plan["status"] in ("feasible", "infeasible")
+    if plan["status"] == "feasible":
+        assert problems(scenario, plan) == []
+    else:
+        assert plan["why"]["nearest_change"]
+
+
+# -- mutations --------------------------------------------------------------------------------------------------------
+
+_STREAMS = sorted(HABITAT_PLAN["streams"])
+_PORTS = [(b, p) for b, entry in sorted(HABITAT_PLAN["bridges"].items()) for p in sorted(entry["ports"])]
+_SLOTTED = [name for name, entry in HABITAT_PLAN["stations"].items() if "allowed" in entry]
+
+
+def _mutate(plan: dict[str, Any], data: st.DataObject) -> None:
+    """Change one thing that makes the plan wrong."""
+    kind = data.draw(
+        st.sampled_from(
+            ["release", "window", "gate-time", "gate-mask", "mask", "bound", "slot", "route", "queue", "depth"]
+        )
+    )
+    stream = plan["streams"][data.draw(st.sampled_from(_STREAMS))]
+    bridge, peer = data.draw(st.sampled_from(_PORTS))
+    port = plan["bridges"][bridge]["ports"][peer]
+    station = plan["stations"][data.draw(st.sampled_from(_SLOTTED))]
+    if kind == "release":
+        name = data.draw(st.sampled_from(_STREAMS))
+        moved = (plan["streams"][name]["release_ns"] + data.draw(st.integers(1, 999_999))) % 1_000_000
+        plan["streams"][name]["release_ns"] = moved
+        for entry in plan["stations"].values():
+            if name in entry["streams"]:
+                entry["streams"][name]["offset_ns"] = moved
+    elif kind == "window":
+        window = data.draw(st.sampled_from(stream["windows"]))
+        window["open_ps"] += data.draw(st.integers(-500_000, 500_000).filter(bool)) * 1000
+        window["last_ps"] = window["open_ps"]
+    elif kind == "gate-time":
+        index = data.draw(st.integers(0, len(port["entries"]) - 2))
+        moved = data.draw(st.integers(1, port["entries"][index]["ns"] - 1))
+        port["entries"][index]["ns"] -= moved
+        port["entries"][index + 1]["ns"] += moved
+    elif kind == "gate-mask":
+        gate = data.draw(st.sampled_from(port["entries"]))
+        queue = data.draw(st.sampled_from(sorted(set(port["queues"].values()))))
+        gate["gates"] = f"0x{int(gate['gates'], 16) ^ 1 << queue:02x}"
+    elif kind == "mask":
+        used = data.draw(st.sampled_from(sorted(station["streams"])))
+        index = station["streams"][used]["offset_ns"] // 2000
+        station["allowed"][index] ^= data.draw(st.sampled_from([1, 2, 128]))
+    elif kind == "bound":
+        bound = data.draw(st.sampled_from(sorted(stream["bounds"])))
+        stream["bounds"][bound] += data.draw(st.sampled_from([-3, -1, 1, 1000]))
+    elif kind == "slot":
+        station["slot_time_ps"] += data.draw(st.sampled_from([-8000, 8000]))
+    elif kind == "route":
+        stream["routes"] = {name: route[:-1] or [*route, "br1"] for name, route in stream["routes"].items()}
+        stream["route"] = next(iter(stream["routes"].values()))
+    elif kind == "queue":
+        name = data.draw(st.sampled_from(sorted(port["queues"])))
+        port["queues"][name] ^= 1
+    else:
+        station["depth_slots"] = data.draw(st.sampled_from([0, station["batch_slots"] - 1, station["ring_slots"]]))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_a_changed_plan_is_rejected(data: st.DataObject) -> None:
+    plan = copy.deepcopy(HABITAT_PLAN)
+    _mutate(plan, data)
+    assert plan != HABITAT_PLAN
+    with pytest.raises(PlanRejectedError):
+        verify(HABITAT_SCENARIO, plan)
+
+
+def test_the_checker_shares_no_code_with_the_planner() -> None:
+    import ast
+    import inspect
+
+    from keepon.planner import verify as module
+
+    names = [
+        node.module if isinstance(node, ast.ImportFrom) else alias.name
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    ]
+    ours = {name for name in names if name and name.startswith("keepon")}
+    assert ours == {"keepon.errors", "keepon.scenario"}

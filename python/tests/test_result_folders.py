@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Result folders are written whole or not at all, and never over what is not ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from keepon import documents
+from keepon.errors import ConfigError, EnvironmentProblemError, TraceError
+
+
+def test_a_failed_run_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), documents.result_folder(tmp_path / "out" / "x") as work:
+        (work / "plan.json").write_text("half")
+        raise ZeroDivisionError
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_failed_run_leaves_the_earlier_result(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    with documents.result_folder(folder) as work:
+        (work / documents.RESULT_FILE).write_text("first")
+    with pytest.raises(KeyboardInterrupt), documents.result_folder(folder) as work:
+        (work / documents.RESULT_FILE).write_text("second")
+        raise KeyboardInterrupt
+    assert (folder / documents.RESULT_FILE).read_text() == "first"
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_result_of_ours_is_replaced_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    for text in ("first", "second"):
+        with documents.result_folder(folder) as work:
+            (work / documents.RESULT_FILE).write_text(text)
+            (work / text).touch()
+    assert sorted(path.name for path in folder.iterdir()) == [documents.RESULT_FILE, "second"]
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_foreign_folder_is_refused_and_untouched(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(ConfigError, match="holds other files than results"), documents.result_folder(tmp_path):
+        pass
+    assert (tmp_path / "thesis.tex").read_text() == "precious"
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text("")
+    with pytest.raises(ConfigError, match="is a file"):
+        documents.check_target(path)
+
+
+def test_a_folder_that_cannot_be_made_is_an_environment_problem() -> None:
+    with pytest.raises(EnvironmentProblemError, match="cannot be written"):
+        documents.check_target(Path("/proc/keepon/x"))
+    with pytest.raises(EnvironmentProblemError, match="cannot be written"):
+        documents.write(Path("/proc/keepon.json"), {})
+
+
+def test_readers_refuse_what_they_do_not_know(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    for text, message in (
+        (json.dumps({"schema": "keepon.result/2"}), 'must be "keepon.result/1"'),
+        ("[]", 'must be "keepon.result/1"'),
+        ("{", "not JSON"),
+    ):
+        path.write_text(text)
+        with pytest.raises(TraceError, match=message):
+            documents.read(path, "keepon.result/1")
+    with pytest.raises(TraceError, match="cannot be read"):
+        documents.read(tmp_path / "absent.json", "keepon.result/1")

@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whole runs: plan, simulate, result files, command line; each file against its JSON Schema."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import dpkt
+import jsonschema
+import pytest
+from helpers import HABITAT, SMALL, TWO_STATIONS, small
+from keepon import casestudy, cli, documents, loading, session
+from keepon.errors import ConfigError
+from keepon.runner import check_supported, run_all, simulate
+from keepon.scenario import Scenario
+
+
+def _habitat(duration_s: float, **changes: Any) -> Scenario:
+    return loading.load(HABITAT).model_copy(update={"duration_s": duration_s, **changes})
+
+
+def _run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["keepon", *arguments])
+    return cli.main()
+
+
+def _valid(document: Any, name: str) -> None:
+    jsonschema.Draft202012Validator(documents.json_schema(name)).validate(document)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A result folder of a short habitat run."""
+    path = tmp_path_factory.mktemp("runs") / "habitat"
+    scenario = _habitat(0.5)
+    outcome = session.run_scenario(scenario, session.planned(scenario), path, 1, 600, None)
+    assert [run.driver for run in outcome.runs] == ["keepon", "standard", "launchtime"]
+    return path
+
+
+@pytest.mark.parametrize("name", ["scenario", "plan", "result", "reproduction"])
+def test_schemas_are_schemas(name: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(documents.json_schema(name))
+
+
+def test_every_file_of_a_result_folder_is_there_and_fits_its_schema(folder: Path) -> None:
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "capture.pcapng", "plan.json", "report.html", "result.json", "scenario.toml",
+    ]  # fmt: skip
+    _valid(tomllib.loads((folder / "scenario.toml").read_text()), "scenario")
+    _valid(json.loads((folder / "plan.json").read_text()), "plan")
+    _valid(json.loads((folder / "result.json").read_text()), "result")
+
+
+def test_the_effective_scenario_of_a_result_runs_to_the_same_trace(folder: Path) -> None:
+    again = loading.load(folder / "scenario.toml")
+    result = json.loads((folder / "result.json").read_text())
+    run, _ = simulate(again, session.planned(again), "standard", 1)
+    assert run.trace_hash == result["runs"][1]["trace_hash"]
+
+
+def test_keepon_keeps_every_bound_of_the_habitat_study(folder: Path) -> None:
+    run = json.loads((folder / "result.json").read_text())["runs"][0]
+    assert run["met"]
+    for name, stream in run["streams"].items():
+        assert stream["missing"] == 0, name
+        assert stream["bound_check"]["delay_ns"]["met"], name
+
+
+def test_measured_delay_is_the_planned_one_for_padded_frames(folder: Path) -> None:
+    plan = json.loads((folder / "plan.json").read_text())
+    run = json.loads((folder / "result.json").read_text())["runs"][0]
+    for name in ("F2", "F3", "F4", "F7", "F8"):
+        assert run["streams"][name]["delay_ns"]["max"] * 1000 == plan["streams"][name]["delay_planned_ps"]
+
+
+def test_the_capture_holds_every_stream_in_order_of_stamps(folder: Path) -> None:
+    with (folder / "capture.pcapng").open("rb") as handle:
+        packets = list(dpkt.pcapng.Reader(handle))
+    assert len(packets) == 600
+    assert [stamp for stamp, _ in packets] == sorted(stamp for stamp, _ in packets)
+    assert {len(data) for _, data in packets} == {200, 230}
+
+
+def test_the_report_needs_nothing_else_and_names_what_is_not_published(folder: Path) -> None:
+    text = (folder / "report.html").read_text()
+    assert text.count("<svg") >= 1
+    assert set(re.findall(r"https?://[^/\"]+", text)) == {"http://www.w3.org"}, "only XML name spaces"
+    assert "not published" in text
+    for word in ("Calibrated", "True by construction", "keepon.table1", "tail_probability", "seed 1"):
+        assert word in text
+
+
+def test_one_station_under_test_with_another_driver_is_another_run() -> None:
+    scenario = small()
+    outcome = run_all(scenario, session.planned(scenario), 1)
+    assert [run.driver for run in outcome.runs] == ["keepon", "standard"]
+    assert outcome.runs[0].document["met"]
+    assert outcome.result["judged"] == "keepon"
+
+
+def test_two_stations_on_a_link_meet_their_bounds() -> None:
+    scenario = loading.load(TWO_STATIONS).model_copy(update={"duration_s": 2.0})
+    outcome = run_all(scenario, session.planned(scenario), 1)
+    assert outcome.runs[0].document["met"]
+    assert outcome.runs[0].document["streams"]["S1"]["submitted"] == 2000
+
+
+def test_an_early_stop_keeps_the_drivers_that_were_complete(tmp_path: Path) -> None:
+    scenario = _habitat(20.0)
+
+    def stop(driver: str, share: float) -> None:
+        if driver == "standard" and share > 0:
+            raise KeyboardInterrupt
+
+    outcome = session.run_scenario(scenario, session.planned(scenario), tmp_path / "x", 1, 0, stop)
+    assert outcome.interrupted
+    result = json.loads((tmp_path / "x" / "result.json").read_text())
+    assert result["interrupted"]
+    assert [run["driver"] for run in result["runs"]] == ["keepon"]
+    _valid(result, "result")
+
+
+def test_ctrl_c_stops_within_a_second_and_leaves_no_half_written_folder(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "keepon", "run", str(HABITAT), "--duration", "3000", "--out", str(tmp_path / "x")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not _is_simulating(process.pid):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    _, errors = process.communicate(timeout=60)
+    assert time.monotonic() - start < 5, "a loaded machine may need longer than a second, but not this long"
+    assert process.returncode == 130
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []
+
+
+def _is_simulating(pid: int) -> bool:
+    """Whether the extension is loaded and has worked for half a second of CPU time."""
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_text()
+        ticks = sum(int(part) for part in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])
+    except OSError:
+        return False
+    return "keepon/_sim" in maps or ("_sim." in maps and ticks > 2 * os.sysconf("SC_CLK_TCK"))
+
+
+def test_free_running_crystals_slip_and_the_slips_are_counted() -> None:
+    scenario = _habitat(1.0)
+    plan = session.planned(scenario)
+    free = casestudy.paper_mode(scenario, casestudy.CRYSTAL_PPM, casestudy.planned_slot(scenario, plan))
+    part = casestudy._paper_run(free, 1, None)
+    # 50 ppm are 50 us in a second: 25 slots of 2 us.
+    for name, ppm in (("F2", -50.0), ("F7", 50.0), ("F8", -50.0)):
+        slots = part["streams"][name]["slots"]
+        assert slots["drift_ppm"] == pytest.approx(ppm, abs=0.1)
+        assert abs(slots["slots_last"] - slots["slots_first"]) in (24, 25, 26)
+        assert slots["slip_count"] in (24, 25, 26)
+
+
+def test_200_byte_slots_leave_up_to_one_slot_early_and_in_their_slot() -> None:
+    part = casestudy._paper_run(casestudy.paper_mode(_habitat(1.0), None, 200), 1, None)
+    for name, stream in part["streams"].items():
+        assert stream["slots"]["in_wrong_slot"] == 0, name
+        assert stream["sent"] == 1000, name
+        assert stream["release_error_ns"]["min"] > -1760 + 64, name
+        assert stream["release_error_ns"]["max"] <= 64, name
+    assert min(stream["release_error_ns"]["min"] for stream in part["streams"].values()) < -1000
+
+
+def test_the_cascade_needs_the_tail_of_the_host() -> None:
+    """A frequent tail brings the cascade soon; one below the guard never does (same seed)."""
+    often = 'driver = "under-test"\nhost = { timer = { tail_probability = 0.01 } }'
+    text = HABITAT.read_text().replace('driver = "under-test"\nhost = "raspberry-pi-4"', often)
+    found = {}
+    for scale in (1.0, casestudy.SHRUNK_TAIL_SCALE):
+        variant = loading.parse(text, "habitat").model_copy(update={"duration_s": 2.0, "host_tail_scale": scale})
+        plan = session.planned(variant)
+        run, _ = simulate(variant, plan, "standard", 3)
+        found[scale] = casestudy.cascade(variant, plan, run, 3)
+    assert found[1.0]["onset_frame"] is not None
+    assert found[1.0]["shift_after_ns"]["F2"] > 1000
+    assert found[casestudy.SHRUNK_TAIL_SCALE]["onset_frame"] is None
+
+
+def test_what_the_simulator_cannot_do_is_refused_before_any_work() -> None:
+    for replacements, message in (
+        ({"warmup_s = 0.0": 'warmup_s = 0.0\nsync = { mode = "ptp" }'}, "sync.mode"),
+        ({'driver = "under-test"': 'driver = "under-test"\nkeepon = { clock = "dual" }'}, "dual"),
+        ({"[compare]": '[[load]]\nid = "L"\ntalker = "a"\nlistener = "b"\nkind = "tcp"\n[compare]'}, "tcp"),
+        ({"[compare]": '[[fault]]\nat_s = 0.0\nkind = "babbling"\nnode = "a"\n[compare]'}, "babbling"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            check_supported(small(**replacements))
+
+
+def test_loads_and_faults_reach_the_simulator() -> None:
+    extra = (
+        '[[load]]\nid = "L"\ntalker = "a"\nlistener = "b"\nkind = "udp"\nrate_bps = 100_000_000\nframe_bytes = 200\n'
+        '[[fault]]\nat_s = 0.05\nkind = "poll-stall"\nnode = "a"\nvalue_ns = 5_000_000\n[compare]'
+    )
+    scenario = small(**{"[compare]": extra})
+    outcome = run_all(scenario, session.planned(scenario), 1)
+    run = outcome.runs[0].document
+    assert run["loads"]["L"]["goodput_bps"] > 50_000_000
+    assert run["stations"]["a"]["underruns"] + run["stations"]["a"]["suspected_underruns"] > 0
+
+
+# -- command line -----------------------------------------------------------------------------------------------------
+
+
+def test_run_prints_a_table_writes_the_folder_and_exits_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "h"
+    assert _run(["run", str(HABITAT), "--duration", "0.1", "--out", str(out)], monkeypatch) == 0
+    printed = capsys.readouterr()
+    assert "F12" in printed.out
+    assert "GENET*" in printed.out
+    assert printed.err == ""
+    assert _run(["report", str(out)], monkeypatch) == 0
+    assert _run(["compare", str(out), str(out)], monkeypatch) == 0
+    assert "0 of" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [["run"], ["plan"], ["report"], ["compare"], ["reproduce"], ["doctor"], []])
+def test_every_command_has_help(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run([*command, "--help"], monkeypatch) == 0
+    assert "Usage:" in capsys.readouterr().out
+
+
+def test_json_output_is_json_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "h")
+    assert _run(["run", str(HABITAT), "--duration", "0.1", "--out", out, "--json"], monkeypatch) == 0
+    _valid(json.loads(capsys.readouterr().out), "result")
+    assert _run(["plan", str(HABITAT), "--json"], monkeypatch) == 0
+    _valid(json.loads(capsys.readouterr().out), "plan")
+    assert _run(["doctor", "--json"], monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out)["ok"]
+    assert _run(["report", out, "--json"], monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out)[0]["stream"] == "F1"
+    assert _run(["compare", out, out, "--json"], monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out)["worse"] == 0
+
+
+def test_reproduce_writes_every_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "r"
+    arguments = [
+        "reproduce",
+        str(HABITAT),
+        "--duration",
+        "0.2",
+        "--seeds",
+        "2",
+        "--out",
+        str(out),
+        "--capture-frames",
+        "0",
+    ]
+    assert _run(arguments, monkeypatch) == 0
+    document = json.loads((out / "reproduction.json").read_text())
+    _valid(document, "reproduction")
+    assert set(document["parts"]) == {"free_running", "slot_200", "cascade", "shrunk_tail"}
+    assert "free_running: F2" in capsys.readouterr().out
+    assert "Free-running crystals" in (out / "report.html").read_text()
+    assert not (out / "capture.pcapng").exists()
+    assert _run(["report", str(out)], monkeypatch) == 0
+    assert "Free-running crystals" in (out / "report.html").read_text()
+
+
+def test_a_missed_deadline_exits_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(SMALL.replace('drivers = ["keepon", "standard"]', 'drivers = ["standard"]'))
+    assert _run(["run", str(path), "--out", str(tmp_path / "x")], monkeypatch) == 1
+
+
+def test_no_plan_exits_1_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(SMALL.replace("frame_bytes = 200", "frame_bytes = 200\ndeadline_ns = 1_000"))
+    assert _run(["run", str(path), "--out", str(tmp_path / "x")], monkeypatch) == 1
+    assert "no plan: stream" in capsys.readouterr().err
+    assert _run(["plan", str(path), "--json"], monkeypatch) == 1
+    _valid(json.loads(capsys.readouterr().out), "plan")
+    assert not (tmp_path / "x").exists()
+
+
+def test_wrong_input_exits_2_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(SMALL.replace("frame_bytes", "frame_byte"))
+    for arguments in (
+        ["run", str(path)],
+        ["run", str(tmp_path / "absent.toml")],
+        ["run"],
+        ["frobnicate"],
+        ["run", str(HABITAT), "--seed", "x"],
+        ["run", str(HABITAT), "--duration", "-1"],
+        ["run", str(HABITAT), "--out", str(path)],
+        ["report", str(tmp_path)],
+        ["compare", str(tmp_path)],
+    ):
+        assert _run(arguments, monkeypatch) == 2, arguments
+        printed = capsys.readouterr()
+        assert printed.err.startswith("keepon: "), arguments
+        assert printed.err.count("\n") == 1, arguments
+        assert printed.out == "", arguments
+
+
+def test_an_unwritable_folder_exits_3_before_any_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = time.monotonic()
+    assert _run(["run", str(HABITAT), "--out", "/proc/keepon/x"], monkeypatch) == 3
+    assert "cannot be written" in capsys.readouterr().err
+    assert time.monotonic() - start < 5
+
+
+def test_tracebacks_are_shown_on_request_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run(["run", "absent.toml"], monkeypatch) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    assert _run(["--debug", "run", "absent.toml"], monkeypatch) == 2
+    assert "Traceback" in capsys.readouterr().err
