@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Drives one pacer on the plainest backend there can be, so that callgrind counts the core and little else. One operation
+ * is repeated; only while it runs are instructions collected. What is counted of it is decided by bench_core.py.
+ *
+ *   core_cost idle BATCH COUNT PPB       COUNT polls that each complete BATCH untouched slots, clock rate off by PPB
+ *   core_cost insert 1 COUNT PPB         COUNT submissions of a scheduled frame into a free slot of the ring
+ *   core_cost complete INSERTED COUNT 0  COUNT polls that each complete INSERTED frames of a batch of 8
+ *   core_cost bytes RING_SLOTS 0 0       memory of a pacer, nothing collected
+ *
+ * The last line on stdout is `operations N trims N bytes N`.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <valgrind/callgrind.h>
+
+#include "keepon/pacer.h"
+
+enum {
+	SLOT_BYTES = 1230, /* 10 us at 1 Gb/s */
+	BYTE_PS = 8000,
+	WIRE_OVERHEAD_BYTES = 20,
+	PREAMBLE_NS = 64,
+	RING_SLOTS_MAX = 4096,
+	BUFFER_BYTES = 2048,
+	FRAME_BYTES = 200,
+	FRAMES = 1024,
+	RESTART_NS = 1000,
+	WARM_UP_POLLS = 4096,
+	INSERT_AHEAD_SLOTS = 64,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+};
+
+/*
+ * struct bench - backend and caller in one
+ * @wire_ps: where slot @sent starts, by the lengths set so far
+ * @trims_before: trims of the warm-up
+ * @length_bytes: per descriptor
+ */
+struct bench {
+	struct kpn_pacer *pacer;
+	u64 now_ns;
+	u64 wire_ps;
+	u64 random;
+	u64 outcomes;
+	u64 wrong_outcomes;
+	u64 trims_before;
+	u32 sent;
+	u32 ring_slots;
+	u32 frame_idx;
+	u32 length_bytes[RING_SLOTS_MAX];
+	struct kpn_frame frames[FRAMES];
+	u8 buffers[RING_SLOTS_MAX][BUFFER_BYTES];
+};
+
+static struct bench bench;
+static const u8 payload[FRAME_BYTES];
+
+static u64 bench_cpu_ns(void *nic)
+{
+	(void)nic;
+	return bench.now_ns;
+}
+
+static u32 bench_read_index(void *nic)
+{
+	(void)nic;
+	return bench.sent;
+}
+
+static void *bench_buffer(void *nic, u32 desc_idx)
+{
+	(void)nic;
+	return bench.buffers[desc_idx];
+}
+
+static void bench_commit(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
+{
+	(void)nic;
+	(void)data_bytes;
+	bench.length_bytes[desc_idx] = frame_bytes;
+}
+
+static void bench_set_length(void *nic, u32 desc_idx, u32 frame_bytes)
+{
+	(void)nic;
+	bench.length_bytes[desc_idx] = frame_bytes;
+}
+
+static void bench_doorbell(void *nic, u32 tail_idx, u64 tail_seq)
+{
+	(void)nic;
+	(void)tail_idx;
+	(void)tail_seq;
+}
+
+static void bench_outcome(void *context, struct kpn_frame *frame, enum kpn_verdict verdict, struct kpn_time start)
+{
+	(void)context;
+	(void)frame;
+	(void)start;
+	bench.outcomes++;
+	bench.wrong_outcomes += verdict != KPN_VERDICT_ON_TIME;
+}
+
+static const struct kpn_nic_caps caps = {
+	.ring_slots_min = 8,
+	.ring_slots_max = 4096,
+	.ring_slots_multiple = 1,
+	.reserved_slots = 1,
+	.prefetch_slots_max = 4,
+	.restart_ns_min = 500,
+	.restart_ns_max = 2000,
+	.start_quantum_bytes = 1,
+	.placeholder_bytes_min = 64,
+	.frame_bytes_max = 1522,
+	.placeholder_kinds = 1u << KPN_PLACEHOLDER_BAD_FCS,
+	.index_counts_done = true,
+	.desc_persistent = true,
+};
+
+static const struct kpn_nic_ops nic_ops = {
+	.cpu_ns = bench_cpu_ns,
+	.read_index = bench_read_index,
+	.buffer = bench_buffer,
+	.commit = bench_commit,
+	.restore = bench_set_length,
+	.set_length = bench_set_length,
+	.doorbell = bench_doorbell,
+};
+
+static const struct kpn_pacer_ops pacer_ops = { .outcome = bench_outcome };
+
+/* Half the ring is posted, and a batch is at most half of that. */
+static struct kpn_pacer *new_pacer(u32 batch_slots, u32 ring_slots)
+{
+	struct kpn_config config;
+	struct kpn_pacer *pacer;
+	void *memory;
+
+	kpn_config_defaults(&config, &caps, 1000000000, SLOT_BYTES);
+	config.ring_slots = ring_slots;
+	config.batch_slots = batch_slots;
+	config.depth_slots = ring_slots / 2;
+	memory = malloc(kpn_pacer_bytes(&config));
+	pacer = memory ? kpn_pacer_init(memory, &config, &caps, &nic_ops, NULL, &pacer_ops, NULL, 1000000) : NULL;
+	if (!pacer) {
+		fprintf(stderr, "core_cost: no pacer with batch %" PRIu32 ", ring %" PRIu32 "\n", batch_slots,
+			ring_slots);
+		exit(EXIT_USAGE);
+	}
+	return pacer;
+}
+
+/*
+ * The wire goes on by @slots, and the next poll comes at a random moment of the slot then sent: every poll completes a
+ * whole batch and writes a doorbell, the dearest an idle poll can be.
+ */
+static void advance(u32 slots)
+{
+	u32 idx = bench.sent % bench.ring_slots;
+
+	for (bench.sent += slots; slots; slots--) {
+		bench.wire_ps += (u64)(bench.length_bytes[idx] + WIRE_OVERHEAD_BYTES) * BYTE_PS;
+		if (++idx == bench.ring_slots)
+			idx = 0;
+	}
+	bench.random = bench.random * 6364136223846793005ull + 1442695040888963407ull;
+	bench.now_ns = RESTART_NS + bench.wire_ps / 1000 + 1 + (bench.random >> 32) % 9000;
+}
+
+static void start(u32 batch_slots, s64 ppb)
+{
+	u32 polls;
+
+	bench.ring_slots = 4 * batch_slots > 256 ? 4 * batch_slots : 256;
+	bench.random = 1;
+	bench.pacer = new_pacer(batch_slots, bench.ring_slots);
+	kpn_pacer_start(bench.pacer);
+	if (kpn_pacer_adjfine(bench.pacer, ppb * 65536 / 1000))
+		exit(EXIT_FAILED);
+	for (polls = 0; polls < WARM_UP_POLLS; polls++) {
+		advance(batch_slots);
+		kpn_pacer_poll(bench.pacer);
+	}
+	bench.trims_before = kpn_pacer_stats(bench.pacer)->trims;
+}
+
+/* A frame for the slot @ahead of the head; the instant is where that slot is planned to start. */
+static struct kpn_frame *next_frame(u32 ahead)
+{
+	struct kpn_state state = kpn_pacer_state(bench.pacer, bench.now_ns);
+	struct kpn_frame *frame = &bench.frames[bench.frame_idx++ % FRAMES];
+	u64 net_slot = state.head_seq + ahead + state.base;
+
+	*frame = (struct kpn_frame){
+		.data = payload,
+		.frame_bytes = FRAME_BYTES,
+		.flags = KPN_FRAME_TXTIME,
+		.txtime_ns = (s64)(net_slot * 10000 + PREAMBLE_NS),
+	};
+	return frame;
+}
+
+static void run_idle(u32 batch_slots, u32 count, s64 ppb)
+{
+	start(batch_slots, ppb);
+	for (; count; count--) {
+		advance(batch_slots);
+		CALLGRIND_TOGGLE_COLLECT;
+		kpn_pacer_poll(bench.pacer);
+		CALLGRIND_TOGGLE_COLLECT;
+	}
+}
+
+static void run_insert(u32 count, s64 ppb)
+{
+	u32 i;
+
+	start(8, ppb);
+	for (i = 0; i < count; i++) {
+		/* eight slots a batch, the frames of one batch in changing order (C8) */
+		struct kpn_frame *frame = next_frame(INSERT_AHEAD_SLOTS + i * 5 % 8);
+
+		CALLGRIND_TOGGLE_COLLECT;
+		kpn_pacer_submit(bench.pacer, frame);
+		CALLGRIND_TOGGLE_COLLECT;
+		if (i % 8 != 7)
+			continue;
+		advance(8);
+		kpn_pacer_poll(bench.pacer);
+	}
+}
+
+static void run_complete(u32 inserted, u32 count)
+{
+	u32 polls;
+	u32 i;
+
+	start(8, 0);
+	for (polls = 0; polls < WARM_UP_POLLS + count; polls++) {
+		for (i = 0; i < inserted; i++)
+			kpn_pacer_submit(bench.pacer, next_frame(INSERT_AHEAD_SLOTS + i * (8 / inserted)));
+		advance(8);
+		if (polls >= WARM_UP_POLLS)
+			CALLGRIND_TOGGLE_COLLECT;
+		kpn_pacer_poll(bench.pacer);
+		if (polls >= WARM_UP_POLLS)
+			CALLGRIND_TOGGLE_COLLECT;
+	}
+}
+
+/* What was measured must have been what was meant. */
+static bool as_meant(const struct kpn_stats *stats, u64 inserted)
+{
+	return stats->underruns == 0 && stats->suspected_underruns == 0 && stats->slips == 0 &&
+	       stats->index_errors == 0 && stats->doorbells == stats->polls + 1 && stats->submitted == inserted &&
+	       bench.wrong_outcomes == 0 && stats->verdicts[KPN_VERDICT_ON_TIME] == kpn_stats_ended(stats) &&
+	       bench.outcomes + 1024 > inserted;
+}
+
+int main(int argc, char **argv)
+{
+	const struct kpn_stats *stats;
+	u64 inserted = 0;
+	u32 size;
+	u32 count;
+	s64 ppb;
+
+	if (argc != 5) {
+		fprintf(stderr, "usage: core_cost idle|insert|complete|bytes SIZE COUNT PPB\n");
+		return EXIT_USAGE;
+	}
+	size = (u32)strtoul(argv[2], NULL, 10);
+	count = (u32)strtoul(argv[3], NULL, 10);
+	ppb = strtol(argv[4], NULL, 10);
+	if (strcmp(argv[1], "bytes") == 0) {
+		struct kpn_config config;
+
+		kpn_config_defaults(&config, &caps, 1000000000, SLOT_BYTES);
+		config.ring_slots = size;
+		printf("operations 0 trims 0 bytes %zu\n", kpn_pacer_bytes(&config));
+		return 0;
+	}
+	if (strcmp(argv[1], "idle") == 0) {
+		run_idle(size, count, ppb);
+	} else if (strcmp(argv[1], "insert") == 0) {
+		run_insert(count, ppb);
+		inserted = count;
+	} else {
+		run_complete(size, count);
+		inserted = (u64)size * (WARM_UP_POLLS + count);
+	}
+	stats = kpn_pacer_stats(bench.pacer);
+	if (!as_meant(stats, inserted)) {
+		fprintf(stderr, "core_cost: the run was not what it should measure\n");
+		return EXIT_FAILED;
+	}
+	printf("operations %" PRIu32 " trims %" PRIu64 " bytes 0\n", count, stats->trims - bench.trims_before);
+	return 0;
+}
