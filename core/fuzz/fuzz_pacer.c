@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Bytes to a configuration and a stream of operations on a pacer and the fake NIC; every invariant of pacer_rig.h must hold
+ * after every operation. The first 24 bytes choose the configuration, then each operation takes one byte and what
+ * it needs. Inputs that give no valid configuration end at once. The trace hash of a run can be compared
+ * between machines (tests/test_core_32bit.py).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "keepon/wire.h"
+#include "pacer_rig.h"
+
+enum {
+	FRAMES = 256,
+	PARTITION_SLOTS_MAX = 64,
+	OPERATIONS_MAX = 400,
+	SPAN_SLOTS_MAX = 5000,
+	TRIM_BYTES_MAX = 16,
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+u64 fuzz_pacer_trace_hash(void);
+
+static u64 trace_hash;
+
+/** fuzz_pacer_trace_hash() - hash over everything the last input made happen */
+u64 fuzz_pacer_trace_hash(void)
+{
+	return trace_hash;
+}
+
+/* ---- bytes ---- */
+
+struct bytes {
+	const u8 *at;
+	const u8 *end;
+};
+
+static u32 take(struct bytes *bytes, u32 count)
+{
+	u32 value = 0;
+
+	while (count-- && bytes->at != bytes->end)
+		value = value << 8 | *bytes->at++;
+	return value;
+}
+
+static u32 take_in(struct bytes *bytes, u32 min, u32 max)
+{
+	u32 span = max - min + 1;
+
+	return min + take(bytes, span > 0x100 ? 2 : 1) % span;
+}
+
+/* A signed number of any magnitude: one byte for sign and shift, one for the leading bits. */
+static s64 take_signed(struct bytes *bytes, u32 shift_max)
+{
+	u32 form = take(bytes, 1);
+	u64 magnitude = (u64)take(bytes, 1) << form % (shift_max + 1);
+
+	return form & 0x80 ? (s64)(0 - magnitude) : (s64)magnitude;
+}
+
+/* ---- configuration ---- */
+
+/** struct setup - everything one input chooses before the first operation */
+struct setup {
+	struct kpn_config config;
+	struct fake_params params;
+	struct kpn_nic_caps caps;
+	u16 allowed[PARTITION_SLOTS_MAX];
+	s64 start_time_ns;
+	u64 slot_ps;
+};
+
+static void choose_partition(struct setup *setup, struct bytes *bytes)
+{
+	static const u16 masks[] = { 0xffff, 0x0081, 0x0002, 0x0004, 0x0008, 0x0010, 0x0000, 0x009f };
+	struct kpn_config *config = &setup->config;
+	u32 step = take_in(bytes, 0, 7);
+	u32 first = take_in(bytes, 0, 7);
+	u32 i;
+
+	config->partition_slots = take_in(bytes, 1, PARTITION_SLOTS_MAX);
+	if (config->mode == KPN_MODE_PAPER)
+		config->partition_slots = config->ring_slots;
+	for (i = 0; i < config->partition_slots && i < PARTITION_SLOTS_MAX; i++)
+		setup->allowed[i] = masks[(first + i * step) % 8];
+	if (config->trim == KPN_TRIM_RESERVED)
+		setup->allowed[0] = 0;
+	config->allowed = setup->allowed;
+}
+
+static void choose_nic(struct setup *setup, struct bytes *bytes)
+{
+	struct fake_params *params = &setup->params;
+	u32 flags = take(bytes, 1);
+	u64 slot_ps = setup->slot_ps;
+
+	params->ring_slots = setup->config.ring_slots;
+	params->reserved_slots = flags & 3;
+	params->index_counts_done = flags >> 2 & 1;
+	params->persistent = flags >> 3 & 1;
+	params->spare = flags >> 4 & 1;
+	if (flags >> 5 & 1)
+		params->index_modulus = params->ring_slots + (flags >> 6) * 7;
+	params->prefetch_slots = take_in(bytes, 0, params->ring_slots > 16 ? 7 : 3);
+	params->index_lag_ps_max = take_in(bytes, 0, 5) * slot_ps / 2;
+	params->index_lag_ps_min = params->index_lag_ps_max / take_in(bytes, 1, 3);
+	params->restart_ps_max = take_in(bytes, 0, 6) * slot_ps / 3;
+	params->restart_ps_min = params->restart_ps_max / take_in(bytes, 1, 3);
+	params->read_ps = take_in(bytes, 0, 3) * slot_ps / 4;
+	params->slot_bytes = setup->config.slot_bytes;
+	params->frame_bytes_min = 60;
+	params->frame_bytes_max = 1600;
+	params->cpu_start_ns = 5000000000ull;
+	params->seed = setup->config.seed;
+}
+
+static u32 posted_max(const struct fake_params *params)
+{
+	u32 unposted = params->prefetch_slots + 1;
+
+	return params->ring_slots - (params->reserved_slots > unposted ? params->reserved_slots : unposted);
+}
+
+static void choose(struct setup *setup, struct bytes *bytes)
+{
+	static const u64 rates_bps[] = { 10000000, 100000000, 1000000000, 2500000000, 10000000000, 100000000000 };
+	struct kpn_config *config = &setup->config;
+	u32 flags = take(bytes, 1);
+	u32 shortest_bytes;
+	u32 longest_bytes;
+	u32 tc;
+
+	memset(setup, 0, sizeof(*setup));
+	config->mode = flags & 1 ? KPN_MODE_PAPER : KPN_MODE_PHASE_LOCKED;
+	config->trim = flags & 2 ? KPN_TRIM_RESERVED : KPN_TRIM_ANY;
+	config->clock_read = flags & 4 || flags & 1 ? KPN_CLOCK_COUNTER : KPN_CLOCK_INTERPOLATED;
+	config->dither = flags >> 3 & 1;
+	config->seed = flags;
+	config->rate_bps = rates_bps[take_in(bytes, 0, 5)];
+	/* room for the deepest trim, so that few inputs are refused */
+	config->slot_bytes = take_in(bytes, KPN_FRAME_BYTES_MIN + TRIM_BYTES_MAX, KPN_FRAME_BYTES_MAX);
+	config->ring_slots = take_in(bytes, 8, flags & 1 ? PARTITION_SLOTS_MAX : 300);
+	choose_partition(setup, bytes);
+	setup->params.byte_ps = kpn_byte_time_ps(config->rate_bps);
+	setup->slot_ps = (u64)kpn_wire_bytes(config->slot_bytes) * setup->params.byte_ps;
+	choose_nic(setup, bytes);
+	config->depth_slots = posted_max(&setup->params) - take_in(bytes, 0, posted_max(&setup->params) - 1);
+	config->batch_slots = take_in(bytes, 1, config->depth_slots);
+	if (config->mode == KPN_MODE_PAPER)
+		config->depth_slots = config->batch_slots;
+	config->trim_down_bytes = take_in(bytes, 1, TRIM_BYTES_MAX);
+	config->trim_up_bytes = take_in(bytes, 0, TRIM_BYTES_MAX);
+	config->prebuffer_frames = take_in(bytes, 0, 20);
+	config->drift_ppb_max = 1000;
+	config->wander_ppb_per_s_max = 1000;
+	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
+		config->classes[tc].late = tc % 3;
+		config->classes[tc].rounding = config->mode == KPN_MODE_PAPER || tc == 4 ? KPN_ROUND_FLOOR : KPN_ROUND_UP;
+	}
+	if (setup->params.spare)
+		config->placeholder = take_in(bytes, 0, 2);
+	shortest_bytes = config->slot_bytes;
+	longest_bytes = config->slot_bytes;
+	if (config->mode == KPN_MODE_PHASE_LOCKED) {
+		shortest_bytes -= config->trim_down_bytes;
+		longest_bytes += config->trim_up_bytes;
+	}
+	setup->params.buffer_bytes = longest_bytes;
+	setup->caps = fake_nic_caps(&setup->params, config->drift_ppb_max, shortest_bytes, longest_bytes, 1);
+	setup->start_time_ns = (s64)take(bytes, 4) << take_in(bytes, 0, 24);
+}
+
+/* ---- operations ---- */
+
+static void submit(struct rig *rig, const struct setup *setup, struct bytes *bytes)
+{
+	struct kpn_window window = kpn_pacer_window(rig->pacer, fake_nic_cpu_ns(&rig->nic));
+	u32 form = take(bytes, 1);
+	u8 tc = form & 7;
+	s64 slots = take_signed(bytes, 3);
+	struct kpn_time at;
+	u32 frame_bytes = setup->config.slot_bytes - take_in(bytes, 0, 255);
+
+	/* 1 in 8 is scheduled anywhere in time */
+	if (form >> 5 == 7)
+		at = (struct kpn_time){ take_signed(bytes, 55), 0 };
+	else
+		at = kpn_clock_at(kpn_pacer_clock(rig->pacer),
+				  fake_nic_position(&rig->nic) +
+					  (window.first_seq - rig->nic.wire_seq + (u64)slots) * setup->slot_ps);
+	if (frame_bytes > 2000)
+		frame_bytes = 64;
+	rig_submit(rig, frame_bytes, tc, form & 8 ? KPN_FRAME_TXTIME : 0, at.ns + (s64)(form >> 4 & 1), NULL);
+}
+
+static void run(struct rig *rig, u32 polls)
+{
+	while (polls-- && !rig->violation) {
+		rig_advance(rig, kpn_pacer_poll_interval_ns(rig->pacer) * 1000);
+		rig_poll(rig);
+	}
+}
+
+static void operate(struct rig *rig, const struct setup *setup, struct bytes *bytes)
+{
+	u32 kind = take(bytes, 1);
+	struct kpn_time at;
+
+	switch (kind % 10) {
+	case 0:
+	case 1:
+	case 2:
+		submit(rig, setup, bytes);
+		break;
+	case 3:
+		rig_advance(rig, take(bytes, 1) * setup->slot_ps / 32);
+		break;
+	case 4:
+		run(rig, kind / 10 % 8 + 1);
+		break;
+	case 5:
+		rig_poll(rig);
+		break;
+	case 6:
+		rig_adjfine(rig, take_signed(bytes, 24));
+		break;
+	case 7:
+		rig_adjtime(rig, take_signed(bytes, 40));
+		break;
+	case 8:
+		at.ns = take_signed(bytes, 52);
+		at.frac = take(bytes, 1) << 24;
+		rig_settime(rig, at);
+		break;
+	default:
+		rig_advance(rig, take_in(bytes, 0, SPAN_SLOTS_MAX) * setup->slot_ps / 4);
+		break;
+	}
+}
+
+/* Streams of operations are only worth anything when long, so inputs need not grow slowly. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	static char option[] = "-len_control=0";
+	char **longer = calloc((size_t)*argc + 2, sizeof(*longer));
+
+	if (!longer)
+		abort();
+	memcpy(longer, *argv, (size_t)*argc * sizeof(*longer));
+	longer[(*argc)++] = option;
+	*argv = longer;
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct bytes bytes = { data, data + size };
+	struct setup setup;
+	struct rig rig;
+	u32 operations = 0;
+	void *memory;
+
+	trace_hash = 0;
+	choose(&setup, &bytes);
+	if (kpn_config_validate(&setup.config, &setup.caps, NULL, 0))
+		return 0;
+	memory = malloc(rig_bytes(&setup.config, &setup.params, FRAMES));
+	if (!memory)
+		abort();
+	if (!rig_init(&rig, memory, &setup.config, &setup.caps, &setup.params, FRAMES, setup.start_time_ns, NULL))
+		abort();
+	rig_start(&rig);
+	while (bytes.at != bytes.end && !rig.violation && operations++ < OPERATIONS_MAX)
+		operate(&rig, &setup, &bytes);
+	if (!rig.violation)
+		rig_stop(&rig);
+	if (rig.violation) {
+		fprintf(stderr, "fuzz_pacer: after %u operations: %s\n", operations, rig.violation);
+		abort();
+	}
+	trace_hash = rig.hash;
+	free(memory);
+	return 0;
+}

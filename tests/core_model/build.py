@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compiles core, rig and shim into what the checks load; everything goes to a folder the caller names."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE = ROOT / "core"
+SHIM = Path(__file__).with_name("shim.c")
+RIG = [CORE / "selftest" / "fake_nic.c", CORE / "selftest" / "pacer_rig.c"]
+INCLUDES = [CORE / "include", CORE / "platform" / "user", CORE / "selftest"]
+FLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-Wall", "-Wextra", "-Wno-missing-field-initializers"]
+
+
+def compiler() -> str:
+    """The C compiler: $CC, else gcc, else clang."""
+    for name in (os.environ.get("CC"), "gcc", "clang"):
+        if name and shutil.which(name):
+            return name
+    raise RuntimeError("no C compiler: neither $CC nor gcc nor clang is there; install gcc")
+
+
+def run(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+    """Run a command; its output is part of the error if it fails."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def compile_object(source: Path, folder: Path, flags: Sequence[str] = ()) -> Path:
+    """One object file in `folder`. The folder of the source comes first among the includes, so a mutated copy of core/src
+    finds its own private headers."""
+    target = folder / f"{source.stem}.o"
+    includes = [f"-I{path}" for path in INCLUDES]
+    run([compiler(), *FLAGS, *flags, *includes, "-c", source, "-o", target])
+    return target
+
+
+def compile_all(sources: Sequence[Path], folder: Path, flags: Sequence[str] = ()) -> list[Path]:
+    """Object files of all sources, two at a time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda source: compile_object(source, folder, flags), sources))
+
+
+def core_sources(source_folder: Path = CORE / "src") -> list[Path]:
+    """The files of the core, in a fixed order."""
+    return sorted(source_folder.glob("*.c"))
+
+
+def link_library(objects: Sequence[Path], target: Path, flags: Sequence[str] = ()) -> Path:
+    """A shared library of object files."""
+    run([compiler(), "-shared", *flags, *objects, "-o", target])
+    return target
+
+
+def build_library(folder: Path) -> Path:
+    """The library of the core as it is."""
+    objects = compile_all([*core_sources(), *RIG, SHIM], folder)
+    return link_library(objects, folder / "libcore_model.so")

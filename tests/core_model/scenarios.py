@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cases written down: one for each mechanism, and one for each symptom that was found once.
+
+Operation streams of mechanisms are drawn from a fixed seed, so that they are the same in every run and on every machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from random import Random
+
+from core_model.campaign import play
+from core_model.cases import (
+    BEST_EFFORT_HIGH,
+    BEST_EFFORT_LOW,
+    FIRM,
+    FIRM_FLOOR,
+    MOVABLE,
+    SOFT,
+    Case,
+    Operation,
+    make_case,
+    random_operations,
+)
+from core_model.core import Library
+from core_model.model import PAPER, TRIM_RESERVED
+
+Scenario = tuple[Case, list[Operation]]
+
+ALL = 0xFFFF
+BEST_EFFORT = 1 << BEST_EFFORT_LOW | 1 << BEST_EFFORT_HIGH
+PRIME_PARTITION = (1 << FIRM, BEST_EFFORT, 1 << SOFT, BEST_EFFORT | 1 << MOVABLE, 1 << FIRM_FLOOR, ALL, BEST_EFFORT)
+RESERVED_PARTITION = (0, ALL, BEST_EFFORT, 1 << FIRM, BEST_EFFORT | 1 << SOFT, 0, ALL, 1 << MOVABLE)
+
+# Every verdict that a frame whose slot is in the window can have, on one pacer.
+EVERY_CLASS: list[Operation] = [
+    ("run", 12),
+    *(("submit", tc, 200, rel, 0) for rel in (8, 4, 5) for tc in (FIRM, SOFT, MOVABLE, FIRM_FLOOR)),
+    ("burst", BEST_EFFORT_HIGH, 200, 20),
+    ("burst", BEST_EFFORT_LOW, 64, 20),
+    ("submit", FIRM, 200, -1, 0),
+    ("submit", SOFT, 200, -9, 0),
+    ("submit", MOVABLE, 200, -9, 0),
+    ("submit", FIRM, 200, 500, 0),
+    ("submit", FIRM, 1519, 4, 0),
+    ("submit", FIRM, 17, 4, 0),
+    ("submit_at", FIRM, 200, -5),
+    ("run", 30),
+    ("drain",),
+]
+
+
+def stream(seed: int, case: Case, count: int = 120) -> Scenario:
+    """A drawn stream after the grid has been reached."""
+    return case, [("run", 10), *random_operations(Random(seed), case, count)]
+
+
+def steps(case: Case, *deltas_ns: int) -> Scenario:
+    """Steps while frames of every class wait, at every place from latched to beyond the posted slots."""
+    operations: list[Operation] = [("run", 12)]
+    for delta_ns in deltas_ns:
+        for rel in (0, 1, 2, 7, 20, 30, 40):
+            operations.append(("submit", (FIRM, SOFT, MOVABLE, FIRM_FLOOR)[rel % 4], 280, rel, 0))
+        operations += [("burst", BEST_EFFORT_HIGH, 280, 12), ("advance", 2 * case.slot_ps + 777), ("adjtime", delta_ns)]
+        operations += [("run", 3), ("burst", BEST_EFFORT_LOW, 64, 4), ("run", 20)]
+    return case, [*operations, ("drain",)]
+
+
+def rates(case: Case, *scaled_ppm: int) -> Scenario:
+    """Rate changes, each followed by enough slots to leave the grid if nothing were done."""
+    operations: list[Operation] = [("run", 12)]
+    for rate in scaled_ppm:
+        operations += [("adjfine", rate), ("submit", FIRM, 280, 12, 0), ("run", 8), ("burst", BEST_EFFORT_HIGH, 280, 8), ("run", 8)]
+    return case, operations
+
+
+def full_load(case: Case) -> Scenario:
+    """Best effort of two classes in every slot they may have, scheduled frames pushing in between."""
+    operations: list[Operation] = [("run", 12)]
+    for rel in range(1, 26):
+        operations += [
+            ("burst", BEST_EFFORT_HIGH, case.shape().real_bytes_max, 4),
+            ("burst", BEST_EFFORT_LOW, 64, 3),
+            ("submit", FIRM, 64, rel % 9, 0),
+            ("submit", SOFT, 280, rel % 5, 0),
+            ("submit", MOVABLE, 280, -rel, 0),
+            ("advance", case.slot_ps * rel // 17),
+            ("poll",),
+        ]
+    return case, [*operations, ("drain",)]
+
+
+def dry(case: Case) -> Scenario:
+    """Polls that come ever later, until the wire is idle for certain, with frames waiting."""
+    depth_ps = case.params["depth_slots"] * case.slot_ps
+    operations: list[Operation] = [("run", 12)]
+    for eighths in (-12, -6, -4, -2, -1, 0, 1, 2, 4, 12, 80):
+        operations += [("submit", FIRM, 280, 3, 0), ("submit", SOFT, 280, 9, 0), ("burst", BEST_EFFORT_LOW, 64, 3)]
+        operations += [("stall", max(0, depth_ps + eighths * case.slot_ps // 8)), ("poll",), ("advance", case.slot_ps // 3)]
+        operations += [("poll",), ("run", 12)]
+    return case, [*operations, ("drain",)]
+
+
+def crystals(case: Case) -> Scenario:
+    """The CPU counter at both ends of the stated drift, going from one to the other as fast as stated."""
+    most = case.params["drift_ppb_max"]
+    operations: list[Operation] = []
+    for drift_ppb in (most, -most, 0, most, -most):
+        operations += [("drift", drift_ppb), ("run", 60), ("submit", FIRM, 280, 0, 0), ("burst", BEST_EFFORT_HIGH, 64, 5), ("run", 60)]
+    return case, operations
+
+
+LAGGING = {"index_lag_ps_min": 12_000_000, "index_lag_ps_max": 31_000_000}
+FETCHING = {"index_counts_done": 0, "prefetch_slots": 5}
+SMALL = {"slot_bytes": 64, "trim": TRIM_RESERVED, "trim_down_bytes": 4, "trim_up_bytes": 8}
+PAPER_RING = {"mode": PAPER, "ring_slots": 32, "batch_slots": 8, "slot_bytes": 300}
+MIXED = make_case({"ring_slots": 61, "depth_slots": 24}, PRIME_PARTITION)
+# 1 Gb/s slots of 300 bytes last 2.56 us
+SHORT = make_case({"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40, "batch_slots": 8}, PRIME_PARTITION)
+
+SCENARIOS: dict[str, Scenario] = {
+    "every class": (MIXED, EVERY_CLASS),
+    "every class, no prebuffer": (make_case({"prebuffer_frames": 0}, PRIME_PARTITION), EVERY_CLASS),
+    "every class, paper": (make_case(PAPER_RING, PRIME_PARTITION), EVERY_CLASS),
+    "mixed stream": stream(1, MIXED),
+    "mixed stream, deep": stream(2, make_case({"depth_slots": 60}, PRIME_PARTITION)),
+    "mixed stream, 2.5 Gb/s": stream(3, make_case({"rate_bps": 2_500_000_000, "slot_bytes": 64 + 20}, PRIME_PARTITION)),
+    "mixed stream, 10 Mb/s": stream(4, make_case({"rate_bps": 10**7, "slot_bytes": 1518}, PRIME_PARTITION)),
+    "mixed stream, 100 Gb/s": stream(5, make_case({"rate_bps": 10**11, "slot_bytes": 1522, "restart_ps_min": 10_000, "restart_ps_max": 50_000, "read_ps": 20_000, "tolerance_ns": 1}, PRIME_PARTITION)),
+    "reserved trims": stream(6, make_case({"trim": TRIM_RESERVED}, RESERVED_PARTITION)),
+    "reserved trims, shortest slots": stream(7, make_case(SMALL | {"drift_ppb_max": 50_000}, RESERVED_PARTITION)),
+    "fetch index": stream(8, make_case(FETCHING, PRIME_PARTITION)),
+    "fetch index, lagging": stream(9, make_case(FETCHING | LAGGING, PRIME_PARTITION)),
+    "done index, lagging": stream(10, make_case(LAGGING, PRIME_PARTITION)),
+    "write-back, spare buffers": stream(11, make_case({"persistent": 0, "spare": 1, "placeholder": 1}, PRIME_PARTITION)),
+    "paper": stream(12, make_case(PAPER_RING, PRIME_PARTITION)),
+    "paper, largest ring": stream(13, make_case(PAPER_RING | {"ring_slots": 4096, "batch_slots": 64}, PRIME_PARTITION)),
+    "smallest ring": stream(14, make_case({"ring_slots": 8, "batch_slots": 1, "depth_slots": 4}, PRIME_PARTITION)),
+    "steps": steps(SHORT, 1, -1, 1000, -1300, 2560, -2560, 1_000_000, -7_777, 10**10, -2_000_000),
+    "steps, reserved trims": steps(make_case({"slot_bytes": 300, "trim": TRIM_RESERVED}, RESERVED_PARTITION), 1280, 10**9, -999),
+    "steps, paper": steps(make_case(PAPER_RING, PRIME_PARTITION), 1, -1300, 10**6, -(10**5)),
+    "rates": rates(SHORT, 66, -66, 6_553_600, -6_553_600, 65_536_000, -65_536_000, 0, 655_360_001),
+    "rates, reserved trims": rates(make_case({"trim": TRIM_RESERVED}, RESERVED_PARTITION), 6_553_600, -6_553_600, 65_536_000, 0),
+    "rates, paper": rates(make_case(PAPER_RING, PRIME_PARTITION), 66, 6_553_600, -655_360_000, 655_360_000),
+    "full load": full_load(SHORT),
+    "full load, reserved trims": full_load(make_case({"slot_bytes": 300, "trim": TRIM_RESERVED}, RESERVED_PARTITION)),
+    "full load, paper": full_load(make_case(PAPER_RING, PRIME_PARTITION)),
+    "dry": dry(SHORT),
+    "dry, paper": dry(make_case(PAPER_RING, PRIME_PARTITION)),
+    "dry, lagging": dry(make_case(LAGGING | {"slot_bytes": 300}, PRIME_PARTITION)),
+    "dry, fetch index": dry(make_case(FETCHING | {"slot_bytes": 300}, PRIME_PARTITION)),
+    "crystals": crystals(make_case({"wander_ppb_per_s_max": 1_000_000}, PRIME_PARTITION)),
+    "crystals, fetch index": crystals(make_case(FETCHING | {"wander_ppb_per_s_max": 1_000_000}, PRIME_PARTITION)),
+    # ---- symptoms ----
+    "polled while the wire waits for its first bit": (
+        make_case({"restart_ps_min": 9_000_000, "restart_ps_max": 9_000_000}),
+        [("poll",), ("advance", 1_000_000), ("poll",), ("run", 3)],
+    ),
+    "polled while a lagging index shows nothing yet": (make_case(LAGGING), [("poll",), ("advance", 1_000_000), ("poll",), ("run", 4)]),
+    "polled while a lagging fetch index shows nothing yet": (
+        make_case(FETCHING | {"index_lag_ps_min": 3_000_000, "index_lag_ps_max": 3_000_000, "restart_ps_min": 90_000_000, "restart_ps_max": 90_000_000}),
+        [("poll",), ("advance", 1_000_000), ("poll",), ("run", 8)],
+    ),
+    "wire idle behind a lagging index": (
+        make_case(LAGGING | {"depth_slots": 4, "batch_slots": 4}),
+        [("run", 6), ("stall", 25_000_000), ("poll",), ("run", 6)],
+    ),
+    "every posted slot fetched, so that the index says nothing": (
+        make_case(FETCHING | {"depth_slots": 6, "batch_slots": 3, "restart_ps_min": 2_000_000, "restart_ps_max": 2_000_000}),
+        [("run", 30)],
+    ),
+    "another rate before the grid is reached": (
+        make_case({"slot_bytes": 200, "rate_bps": 25 * 10**9, "trim_down_bytes": 24, "trim_up_bytes": 8}),
+        [("adjfine", 125_113_532), ("adjtime", 1_000_000), ("adjfine", -81_028_514), ("run", 12)],
+    ),
+    "txtimes a century away": (
+        make_case(PAPER_RING),
+        [("run", 2), ("submit_at", FIRM, 64, 2**62), ("submit_at", FIRM, 64, 0), ("submit_at", SOFT, 64, 2**63 - 1), ("run", 3)],
+    ),
+}
+
+
+def main() -> int:
+    """Play scenarios by name (all without one) on a library: `python -m core_model.scenarios LIBRARY [NAME...]`."""
+    library = Library(Path(sys.argv[1]))
+    for name in sys.argv[2:] or SCENARIOS:
+        try:
+            play(library, *SCENARIOS[name])
+        except AssertionError as error:
+            print(f"{name}: {error}")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
