@@ -78,8 +78,12 @@ const struct rig_frame *rig_frame_by_id(const struct rig *rig, u64 id)
 static bool is_allowed(const struct rig *rig, u64 net_slot, u8 tc)
 {
 	u64 slots = rig->config.partition_slots;
-	u64 index = net_slot - kpn_div_u64(net_slot, slots) * slots;
+	/* slots before the origin of time count back from it */
+	u64 distance = net_slot >> 63 ? ~net_slot : net_slot;
+	u64 index = distance - kpn_div_u64(distance, slots) * slots;
 
+	if (net_slot >> 63)
+		index = slots - 1 - index;
 	return rig->config.allowed[index] >> tc & 1;
 }
 

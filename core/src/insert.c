@@ -65,20 +65,25 @@ static inline u64 target_of(const struct kpn_pacer *pacer, const struct kpn_fram
 	return kpn_grid_floor(&pacer->align.grid, ns, (u32)(sfd_ns * 1000 - pacer->sfd_ps) - 1) + 1 - pacer->align.base;
 }
 
-struct kpn_window kpn_pacer_window(const struct kpn_pacer *pacer, u64 cpu_ns)
+static inline struct kpn_window window_at(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns);
+	bool valid = pacer->strip.valid && !pacer->distrust;
 
 	return (struct kpn_window){
-		.first_seq = head.upper_seq + pacer->lead_slots,
+		.first_seq = (valid ? kpn_upper_seq(pacer, cpu_ns) : pacer->ring.tail_seq) + pacer->lead_slots,
 		.end_seq = pacer->ring.head_seq + pacer->ring.slots,
-		.valid = head.valid,
+		.valid = valid,
 	};
+}
+
+struct kpn_window kpn_pacer_window(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	return window_at(pacer, cpu_ns);
 }
 
 static inline bool allowed_in(const struct kpn_pacer *pacer, u64 seq, u8 tc)
 {
-	return kpn_partition_allows(&pacer->partition, pacer->partition_idx, (u32)(seq - pacer->ring.head_seq), tc);
+	return pacer->partition.allowed[kpn_partition_idx_of(pacer, seq)] >> tc & 1;
 }
 
 static inline u32 delta_bytes(const struct kpn_pacer *pacer, u64 seq, bool *shorter)
@@ -263,7 +268,7 @@ static enum kpn_verdict hold(struct kpn_pacer *pacer, struct kpn_frame *frame, e
 
 static inline enum kpn_verdict submit_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns)
 {
-	struct kpn_window window = kpn_pacer_window(pacer, cpu_ns);
+	struct kpn_window window = window_at(pacer, cpu_ns);
 	u64 target = target_of(pacer, frame);
 
 	if (!window.valid)
@@ -309,7 +314,7 @@ static void fill(struct kpn_pacer *pacer, u64 first, u64 end)
 		start = first;
 	if (start >= end)
 		return;
-	idx = (pacer->partition_idx + (u32)(start - pacer->ring.head_seq)) % partition->slots;
+	idx = kpn_partition_idx_of(pacer, start);
 	for (seq = start; seq != end && pacer->prebuffer.backlog; seq++) {
 		u32 eligible = partition->allowed[idx] & pacer->prebuffer.backlog;
 
@@ -331,7 +336,7 @@ static void fill(struct kpn_pacer *pacer, u64 first, u64 end)
 
 static enum kpn_verdict submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns)
 {
-	struct kpn_window window = kpn_pacer_window(pacer, cpu_ns);
+	struct kpn_window window = window_at(pacer, cpu_ns);
 	bool behind = pacer->prebuffer.backlog >> frame->tc & 1;
 
 	if (window.valid && !behind) {
@@ -385,7 +390,7 @@ void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
 	if (!pacer->prebuffer.backlog && (!pacer->prebuffer.heap_count ||
 					  (s64)(pacer->heap_due_seq - pacer->ring.head_seq) >= (s64)pacer->ring.slots))
 		return;
-	window = kpn_pacer_window(pacer, cpu_ns);
+	window = window_at(pacer, cpu_ns);
 	if (!window.valid)
 		return;
 	while (pacer->prebuffer.heap_count && (s64)(pacer->heap_due_seq - window.end_seq) < 0) {

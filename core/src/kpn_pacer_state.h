@@ -41,7 +41,11 @@ struct kpn_pacer {
 	u32 lead_slots;
 	u32 gap_slots;          /* between two slots that may be trimmed */
 	u32 lookahead_slots;    /* how far best effort is placed ahead */
-	u32 partition_idx;      /* table index of the head slot */
+	u64 partition_seq;      /* some slot not after the head, */
+	u32 partition_idx;      /* and its table index */
+	u32 posted_low;         /* post when no more than this is left */
+	u32 quiet_slots;        /* with more than this posted the wire cannot have run dry */
+	u64 lag_lower_ps;       /* what the wire has moved on at least since a done index moved */
 	u64 index_seq;          /* slot the NIC's index stands at: the head, or ahead of it for a fetch index */
 	u32 head_index;         /* what the index read there */
 	u32 distrust;           /* readings still to agree before the strip is believed again */
@@ -49,6 +53,30 @@ struct kpn_pacer {
 	bool synchronised;
 	bool phase_locked;
 };
+
+/** kpn_partition_idx_of() - table index of slot @seq, not before the head */
+static inline u32 kpn_partition_idx_of(const struct kpn_pacer *pacer, u64 seq)
+{
+	return (pacer->partition_idx + (u32)(seq - pacer->partition_seq)) % pacer->partition.slots;
+}
+
+/** kpn_upper_seq() - kpn_pacer_head().upper_seq alone, which every insertion needs; the strip is valid */
+static inline u64 kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	const struct kpn_strip *strip = &pacer->strip;
+	const struct kpn_ring *ring = &pacer->ring;
+	s64 dt_ns = (s64)(cpu_ns + 1 - strip->cpu_ns);
+	u64 upper_ps;
+
+	if (KPN_UNLIKELY(dt_ns < 0 || cpu_ns >= strip->rate_due_ns || ring->trim_count))
+		return kpn_pacer_head(pacer, cpu_ns).upper_seq;
+	upper_ps = strip->upper_ps + (u64)(dt_ns * 1000 + (dt_ns * strip->rate_upper >> KPN_RATE_SHIFT)) + 1;
+	if ((s64)(upper_ps - ring->tail_ps) > 0)
+		return ring->tail_seq;
+	if (KPN_UNLIKELY((s64)(upper_ps - ring->head_ps) < 0))
+		return ring->head_seq;
+	return ring->head_seq + kpn_div_u64(upper_ps - ring->head_ps, ring->slot_ps);
+}
 
 /** kpn_insert_due() - place frames whose window has opened: scheduled ones, then best effort; once a poll */
 void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns);

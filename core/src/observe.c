@@ -7,10 +7,7 @@
 
 #include "kpn_math.h"
 
-enum {
-	RATE_SHIFT = 48,
-	WANDER_SHIFT = 32, /* of wander_per_ns above RATE_SHIFT */
-};
+enum { WANDER_SHIFT = 32 }; /* of wander_per_ns above the unit of rates */
 
 /*
  * Rates are renewed this often, by the first reading after that time, and padded for the wander until then (at
@@ -41,14 +38,17 @@ static s64 wander_over(const struct kpn_strip *strip, u64 time_ns)
 	return (s64)kpn_mul_shr(strip->wander_per_ns, time_ns, WANDER_SHIFT) + 1;
 }
 
-/* By how much the wire moves in dt_ns at a rate, rounded down; one product, since 1 + rate is positive. */
-static inline u64 moved_ps(u64 dt_ns, s64 rate)
+/* By how much the wire moves in any time at a rate, rounded down. */
+static u64 moved_ps(u64 dt_ns, s64 rate)
 {
-	return kpn_mul_shr(dt_ns * 1000, (1ull << RATE_SHIFT) + (u64)rate, RATE_SHIFT);
+	u64 magnitude = rate < 0 ? 0 - (u64)rate : (u64)rate;
+	u64 extra_ps = kpn_mul_shr(dt_ns, magnitude, KPN_RATE_SHIFT);
+
+	return rate < 0 ? dt_ns * 1000 - extra_ps - 1 : dt_ns * 1000 + extra_ps;
 }
 
 /* A bound at one CPU time, carried on, or back, by dt_ns: the wire was at least here. */
-static inline u64 carry_lower(const struct kpn_strip *strip, u64 position_ps, s64 dt_ns)
+static u64 carry_lower(const struct kpn_strip *strip, u64 position_ps, s64 dt_ns)
 {
 	if (dt_ns >= 0)
 		return position_ps + moved_ps((u64)dt_ns, strip->rate_lower);
@@ -56,7 +56,7 @@ static inline u64 carry_lower(const struct kpn_strip *strip, u64 position_ps, s6
 }
 
 /* The same where it was at most. */
-static inline u64 carry_upper(const struct kpn_strip *strip, u64 position_ps, s64 dt_ns)
+static u64 carry_upper(const struct kpn_strip *strip, u64 position_ps, s64 dt_ns)
 {
 	if (dt_ns >= 0)
 		return position_ps + moved_ps((u64)dt_ns, strip->rate_upper) + 1;
@@ -74,23 +74,20 @@ static void widen_rates(struct kpn_strip *strip, s64 by)
 }
 
 /*
- * Slope advance_ps / age_ns - 1 as a rate, rounded up or down. The divisor is shortened to its upper bits; which of
- * the two neighbours is taken, and how the quotient is rounded, follow from the direction.
+ * Slope advance_ps / age_ns as a rate, rounded up or down.
  * Return: false if the slope is too coarse to say anything.
  */
 static bool slope(s64 advance_ps, u64 age_ns, bool round_up, s64 *rate)
 {
 	s64 excess_ps = advance_ps - (s64)(age_ns * 1000);
 	u64 magnitude = excess_ps < 0 ? 0 - (u64)excess_ps : (u64)excess_ps;
-	bool enlarge = (excess_ps >= 0) == round_up;
-	u64 divisor = age_ns * 1000 >> 16;
 	u64 quotient;
 
-	if (magnitude >> 31)
+	if (magnitude >> (63 - KPN_RATE_SHIFT))
 		return false;
-	if (!enlarge)
-		divisor++;
-	quotient = kpn_div_u64(magnitude << 32, divisor) + (enlarge ? 1 : 0);
+	quotient = kpn_div_u64(magnitude << KPN_RATE_SHIFT, age_ns);
+	if ((excess_ps >= 0) == round_up)
+		quotient++;
 	*rate = excess_ps < 0 ? -(s64)quotient : (s64)quotient;
 	return true;
 }
@@ -146,10 +143,10 @@ static bool renew_rates(struct kpn_strip *strip)
 void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max)
 {
 	memset(strip, 0, sizeof(*strip));
-	/* ppb to 2^48: 2^48 / 10^9 = 2^39 / 5^9; rounded up */
-	strip->drift = (s64)(kpn_div_u64((u64)drift_ppb_max << 39, 1953125) + 1);
-	/* ppb per s to 2^80 per ns: 2^80 / 10^18 = 2^62 / 5^18 = 1208925.8; rounded up */
-	strip->wander_per_ns = wander_ppb_per_s_max * 1208926ull;
+	/* 1 ppb is 10^-6 ps per ns; rounded up */
+	strip->drift = (s64)(kpn_div_u64((u64)drift_ppb_max << KPN_RATE_SHIFT, 1000000) + 1);
+	/* 1 ppb per s is 10^-15 ps per ns per ns: 2^64 / 10^15 = 18446.7, rounded up */
+	strip->wander_per_ns = wander_ppb_per_s_max * 18447ull;
 	strip->span_root =
 		root_of(kpn_div_u64(4000000000000000000ull, wander_ppb_per_s_max ? wander_ppb_per_s_max : 1));
 }
@@ -168,32 +165,31 @@ void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 uppe
 	strip->valid = true;
 }
 
-bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lower_ps, u64 upper_ns, u64 upper_ps)
+bool kpn_strip_merge_late(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64 upper_ps)
 {
 	u64 dt_ns = now_ns - strip->cpu_ns;
 	u64 lower;
 	u64 upper;
-	u64 bound;
 
-	KPN_ASSERT((s64)dt_ns >= 0);
-	if (KPN_UNLIKELY(now_ns > strip->rate_due_ns))
-		widen_rates(strip, wander_over(strip, now_ns - strip->rate_due_ns));
-	lower = strip->lower_ps + moved_ps(dt_ns, strip->rate_lower);
-	upper = strip->upper_ps + moved_ps(dt_ns, strip->rate_upper) + 1;
-	bound = carry_lower(strip, lower_ps, (s64)(now_ns - lower_ns));
-	if ((s64)(bound - lower) > 0)
-		lower = bound;
-	bound = carry_upper(strip, upper_ps, (s64)(now_ns - upper_ns));
-	if ((s64)(bound - upper) < 0)
-		upper = bound;
-	if (KPN_UNLIKELY((s64)(upper - lower) < 0))
+	widen_rates(strip, wander_over(strip, now_ns - strip->rate_due_ns));
+	lower = carry_lower(strip, strip->lower_ps, (s64)dt_ns);
+	upper = carry_upper(strip, strip->upper_ps, (s64)dt_ns);
+	if ((s64)(lower_ps - lower) > 0)
+		lower = lower_ps;
+	if ((s64)(upper_ps - upper) < 0)
+		upper = upper_ps;
+	if ((s64)(upper - lower) < 0)
 		return false;
 	strip->cpu_ns = now_ns;
 	strip->lower_ps = lower;
 	strip->upper_ps = upper;
-	if (KPN_UNLIKELY(now_ns >= strip->rate_due_ns))
-		return renew_rates(strip);
-	return true;
+	return renew_rates(strip);
+}
+
+bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lower_ps, u64 upper_ns, u64 upper_ps)
+{
+	return kpn_strip_merge(strip, now_ns, carry_lower(strip, lower_ps, (s64)(now_ns - lower_ns)),
+			       carry_upper(strip, upper_ps, (s64)(now_ns - upper_ns)));
 }
 
 struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns)

@@ -105,6 +105,15 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 	pacer->lookahead_slots = 2 * config->batch_slots + 2;
 	if (config->depth_slots > pacer->lookahead_slots)
 		pacer->lookahead_slots = config->depth_slots;
+	pacer->posted_low = config->depth_slots - (config->depth_slots >= 2 * config->batch_slots ? config->batch_slots : 1);
+	/* Fewer posted than this after a reading: the wire may have run dry, or may before the doorbell. */
+	pacer->quiet_slots = 2 + (u32)kpn_div_u64(pacer->restart_ps_max +
+							  1000ull * (u64)(0 - (s64)caps->index_to_wire_ns_min),
+						  pacer->slot_ps_min);
+	if (!caps->index_counts_done)
+		pacer->quiet_slots = 0xffffffffu;
+	else
+		pacer->lag_lower_ps = 999ull * (u64)(0 - (s64)caps->index_to_wire_ns_max);
 	pacer->random = config->seed * 2 + 1;
 	plan_polls(pacer);
 
@@ -124,6 +133,8 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 		       (u64)config->trim_down_bytes * pacer->byte_ps, (u64)config->trim_up_bytes * pacer->byte_ps);
 	if (pacer->phase_locked)
 		pacer->lock_slots_max = lock_slots_max(pacer);
+	else
+		pacer->align.next_trim_seq = KPN_SEQ_NEVER;
 	return pacer;
 }
 
@@ -156,7 +167,7 @@ static u64 next_trimmable(const struct kpn_pacer *pacer, u64 seq, u64 end)
 		return seq < end ? seq : end;
 	if (seq >= end)
 		return end;
-	idx = (pacer->partition_idx + (u32)(seq - pacer->ring.head_seq)) % partition->slots;
+	idx = kpn_partition_idx_of(pacer, seq);
 	for (; seq < end; seq++) {
 		if (!partition->allowed[idx])
 			return seq;
@@ -199,31 +210,31 @@ static KPN_SELDOM void post_trimming(struct kpn_pacer *pacer, u32 count)
 /* Post @count slots at the tail; trims are the only slots that cost anything. */
 static inline void post(struct kpn_pacer *pacer, u32 count)
 {
-	if (KPN_LIKELY(!pacer->phase_locked || pacer->align.next_trim_seq >= pacer->ring.tail_seq + count))
+	if (KPN_LIKELY(pacer->align.next_trim_seq >= pacer->ring.tail_seq + count))
 		kpn_ring_post(&pacer->ring, count);
 	else
 		post_trimming(pacer, count);
 }
 
-/* Hand what lies between the tail and the posting depth to the NIC, if it is a batch or all there can be. */
+/*
+ * Hand what lies between the tail and the posting depth to the NIC. Where two batches fit into the depth, one is always
+ * left while the other is collected.
+ */
 static inline void advance_tail(struct kpn_pacer *pacer)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	u32 posted = (u32)(ring->tail_seq - ring->head_seq);
-	u32 count = pacer->config.depth_slots - posted;
 	u32 first = ring->tail_idx;
+	u32 count;
 
-	if (posted >= pacer->config.depth_slots)
+	if (posted > pacer->posted_low)
 		return;
-	/* Where two batches fit, one is always left while the other is collected. */
-	if (count < pacer->config.batch_slots && pacer->config.depth_slots >= 2 * pacer->config.batch_slots)
-		return;
+	count = pacer->config.depth_slots - posted;
 	post(pacer, count);
-	if (!pacer->caps.desc_persistent)
+	if (KPN_UNLIKELY(!pacer->caps.desc_persistent))
 		pacer->nic_ops.rearm(pacer->nic, first, count);
 	pacer->nic_ops.doorbell(pacer->nic, ring->tail_idx, ring->tail_seq);
 	pacer->stats.doorbells++;
-	pacer->stats.slots_posted += count;
 }
 
 /* Everything from slot @from on gets its length again from the present clock and base; @from is not before the head. */
@@ -262,7 +273,12 @@ static void set_partition_index(struct kpn_pacer *pacer)
 {
 	u64 net_slot = pacer->ring.head_seq + (pacer->phase_locked ? pacer->align.base : 0);
 
-	pacer->partition_idx = kpn_partition_index(&pacer->partition, net_slot);
+	/* After a step to the origin of time the head can be before it: count back from there, not from 2^64. */
+	if (KPN_UNLIKELY(net_slot >> 63))
+		pacer->partition_idx = pacer->partition.slots - 1 - kpn_partition_index(&pacer->partition, ~net_slot);
+	else
+		pacer->partition_idx = kpn_partition_index(&pacer->partition, net_slot);
+	pacer->partition_seq = pacer->ring.head_seq;
 }
 
 /*
@@ -308,32 +324,16 @@ static KPN_SELDOM void complete_touched(struct kpn_pacer *pacer, u64 to)
 			break;
 		kpn_insert_finish(pacer);
 	}
+	kpn_ring_find_quiet(ring);
 }
 
 /* Head slots up to @to have left. */
-static inline void complete(struct kpn_pacer *pacer, u64 to)
+static void complete(struct kpn_pacer *pacer, u64 to)
 {
-	u32 passed = (u32)(to - pacer->ring.head_seq);
-
-	if (KPN_LIKELY(kpn_ring_untouched(&pacer->ring, to)))
+	if (kpn_ring_untouched(&pacer->ring, to))
 		kpn_ring_skip(&pacer->ring, to);
 	else
 		complete_touched(pacer, to);
-	pacer->partition_idx += passed;
-	if (pacer->partition_idx >= pacer->partition.slots)
-		pacer->partition_idx %= pacer->partition.slots;
-	pacer->stats.slots_completed += passed;
-}
-
-/* Slots the NIC's index has moved on; false if it points outside what was posted. */
-static inline bool unwrap(const struct kpn_pacer *pacer, u32 index, u32 *moved)
-{
-	u32 count = index - pacer->head_index;
-
-	if (pacer->caps.index_modulus && index < pacer->head_index)
-		count += pacer->caps.index_modulus;
-	*moved = count;
-	return count <= pacer->ring.tail_seq - pacer->index_seq;
 }
 
 static u64 middle_of(struct kpn_interval interval)
@@ -507,46 +507,82 @@ void kpn_pacer_stop(struct kpn_pacer *pacer)
 	kpn_insert_flush(pacer);
 }
 
-void kpn_pacer_poll(struct kpn_pacer *pacer)
+/*
+ * The reading of every poll: a done index, untouched slots passed, enough posted. What take_reading() does in general, with
+ * nothing but the two bounds carried to the end of the reading. Return: false if there is more to it.
+ */
+static inline bool take_plain_reading(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 {
 	struct kpn_ring *ring = &pacer->ring;
-	u64 tail_ps;
+	u64 to = pacer->index_seq;
+	u64 age_ns = after_ns + 1 - before_ns + (u64)(0 - (s64)pacer->caps.index_to_wire_ns_min);
+
+	if (ring->tail_seq - to <= pacer->quiet_slots || !kpn_ring_untouched(ring, to + 1) || to <= pacer->restart_seq ||
+	    pacer->distrust || age_ns >> 20)
+		return false;
+	kpn_ring_skip(ring, to);
+	return kpn_strip_merge(&pacer->strip, after_ns + 1, ring->head_ps + pacer->lag_lower_ps,
+			       ring->head_ps + ring->slot_ps + age_ns * 1000 +
+				       (age_ns * (u64)pacer->strip.drift >> KPN_RATE_SHIFT) + 1);
+}
+
+/* Everything else a poll can meet. */
+static KPN_SELDOM void take_any_reading(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 tail_ps = ring->tail_ps;
+
+	if (take_reading(pacer, before_ns, after_ns)) {
+		recover_idle(pacer, after_ns);
+		kpn_insert_due(pacer, after_ns);
+		before_ns = cpu_now(pacer);
+		advance_tail(pacer);
+		restart_strip(pacer, tail_ps, before_ns, cpu_now(pacer));
+	} else if ((s64)(ring->tail_ps - pacer->strip.upper_ps) < (s64)pacer->restart_ps_max ||
+		   pacer->index_seq == ring->tail_seq) {
+		suspect_idle(pacer, after_ns);
+	}
+}
+
+/* The clock law holds within 53 days of its anchor, and a table index is counted on from a slot not long past. */
+static KPN_SELDOM void renew_references(struct kpn_pacer *pacer)
+{
+	set_partition_index(pacer);
+	if ((s64)(pacer->ring.head_ps - pacer->clock.anchor_ps) >> 60) {
+		kpn_clock_reanchor(&pacer->clock, pacer->ring.head_ps);
+		kpn_insert_rekey(pacer);
+	}
+}
+
+void kpn_pacer_poll(struct kpn_pacer *pacer)
+{
 	u64 before_ns;
 	u64 after_ns;
 	u32 index;
 	u32 moved;
-	bool idle;
 
 	if (KPN_UNLIKELY(!pacer->running))
 		return;
 	before_ns = cpu_now(pacer);
 	index = pacer->nic_ops.read_index(pacer->nic);
 	after_ns = cpu_now(pacer);
-	pacer->stats.polls++;
-	if (KPN_UNLIKELY(!unwrap(pacer, index, &moved))) {
+	/* Between two renewals lie at most 65536 rings: 268 million slots, 4 days. */
+	if (KPN_UNLIKELY(!(u16)++pacer->stats.polls))
+		renew_references(pacer);
+	moved = index - pacer->head_index;
+	if (index < pacer->head_index)
+		moved += pacer->caps.index_modulus;
+	if (KPN_UNLIKELY(moved > pacer->ring.tail_seq - pacer->index_seq)) {
 		pacer->stats.index_errors++;
 		return;
 	}
 	pacer->head_index = index;
 	pacer->index_seq += moved;
-	tail_ps = ring->tail_ps;
-	idle = take_reading(pacer, before_ns, after_ns);
-	if (KPN_UNLIKELY(idle))
-		recover_idle(pacer, after_ns);
-	if (KPN_UNLIKELY(!idle && ((s64)(ring->tail_ps - pacer->strip.upper_ps) < (s64)pacer->restart_ps_max ||
-				   pacer->index_seq == ring->tail_seq)))
-		suspect_idle(pacer, after_ns);
+	if (KPN_UNLIKELY(!take_plain_reading(pacer, before_ns, after_ns)))
+		take_any_reading(pacer, before_ns, after_ns);
 	if (pacer->prebuffer.heap_count | pacer->prebuffer.backlog)
 		kpn_insert_due(pacer, after_ns);
-	if (KPN_UNLIKELY(idle))
-		before_ns = cpu_now(pacer);
 	advance_tail(pacer);
-	if (KPN_UNLIKELY(idle))
-		restart_strip(pacer, tail_ps, before_ns, cpu_now(pacer));
-	if (KPN_UNLIKELY((s64)(ring->head_ps - pacer->clock.anchor_ps) >> 60)) {
-		kpn_clock_reanchor(&pacer->clock, ring->head_ps);
-		kpn_insert_rekey(pacer);
-	}
 }
 
 u64 kpn_pacer_poll_interval_ns(struct kpn_pacer *pacer)
@@ -649,8 +685,10 @@ struct kpn_state kpn_pacer_state(const struct kpn_pacer *pacer, u64 cpu_ns)
 	};
 }
 
-const struct kpn_stats *kpn_pacer_stats(const struct kpn_pacer *pacer)
+const struct kpn_stats *kpn_pacer_stats(struct kpn_pacer *pacer)
 {
+	pacer->stats.slots_completed = pacer->ring.head_seq;
+	pacer->stats.slots_posted = pacer->ring.tail_seq;
 	return &pacer->stats;
 }
 

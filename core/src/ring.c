@@ -18,6 +18,7 @@ void kpn_ring_init(struct kpn_ring *ring, void *memory, u32 slots, u64 slot_ps)
 	memset(memory, 0, kpn_ring_bytes(slots));
 	ring->slots = slots;
 	ring->slot_ps = slot_ps;
+	ring->quiet_seq = ~(u64)0;
 	ring->trims = memory;
 	ring->slot = (struct kpn_slot *)(ring->trims + slots);
 }
@@ -127,6 +128,8 @@ void kpn_ring_post_trimmed(struct kpn_ring *ring, s64 delta_ps)
 {
 	*trim_at(ring, ring->trim_count) = (struct kpn_trim){ ring->tail_seq, delta_ps };
 	ring->trim_count++;
+	if (ring->tail_seq < ring->quiet_seq)
+		ring->quiet_seq = ring->tail_seq;
 	kpn_ring_post(ring, 1);
 	ring->tail_ps += (u64)delta_ps;
 }
@@ -140,6 +143,18 @@ bool kpn_ring_retract_trim(struct kpn_ring *ring, u64 from, struct kpn_trim *tri
 		return false;
 	ring->trim_count--;
 	return true;
+}
+
+void kpn_ring_find_quiet(struct kpn_ring *ring)
+{
+	u64 end = ring->head_seq + ring->slots;
+	u64 first = kpn_ring_next_claimed(ring, ring->head_seq, end);
+
+	if (first == end)
+		first = ~(u64)0;
+	if (ring->trim_count && ring->trims[ring->trim_first].seq < first)
+		first = ring->trims[ring->trim_first].seq;
+	ring->quiet_seq = first;
 }
 
 bool kpn_ring_pass(struct kpn_ring *ring, u64 to, struct kpn_trim *trim)

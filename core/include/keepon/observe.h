@@ -14,6 +14,9 @@
 
 #include "kpn_platform.h"
 
+/* Rates are picoseconds of wire time per CPU nanosecond beyond 1000, x 2^32: 2.3e-13 resolves, 1e-3 needs 32 bits. */
+#define KPN_RATE_SHIFT 32
+
 /** struct kpn_strip_anchor - the strip as it was at one moment */
 struct kpn_strip_anchor {
 	u64 cpu_ns;
@@ -25,10 +28,10 @@ struct kpn_strip_anchor {
  * struct kpn_strip - bounds on the wire position
  * @cpu_ns: moment both bounds are for
  * @lower_ps, @upper_ps: wire position then, modulo 2^64
- * @rate_lower, @rate_upper: wire time per CPU time minus one, x 2^48; they hold until @rate_due_ns
+ * @rate_lower, @rate_upper: rate of the wire against the CPU counter; they hold until @rate_due_ns
  * @rate_due_ns: CPU time at which the rates are next renewed
- * @drift: stated bound on |rate|, x 2^48
- * @wander_per_ns: stated bound on the change of the rate per ns, x 2^80
+ * @drift: stated bound on |rate|
+ * @wander_per_ns: stated bound on the change of the rate per ns, x 2^32
  * @old, @young: anchors; rates come from @old
  * @span_ns: age at which @young replaces @old; doubles from start-up to what is best for the width
  * @span_root: sqrt(4e18 / stated wander in ppb/s): what that depends on
@@ -76,6 +79,37 @@ void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 uppe
  * and the caller starts anew with kpn_strip_reset().
  */
 bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lower_ps, u64 upper_ns, u64 upper_ps);
+
+/** kpn_strip_merge_late() - kpn_strip_merge() when rates are due: carries over any time, renews the rates */
+bool kpn_strip_merge_late(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64 upper_ps);
+
+/**
+ * kpn_strip_merge() - kpn_strip_observe() with both bounds already carried to @now_ns
+ *
+ * In the header because every poll does it. Rates are due within 8 ms, so the products stay below 2^56.
+ */
+static inline bool kpn_strip_merge(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64 upper_ps)
+{
+	s64 dt_ns = (s64)(now_ns - strip->cpu_ns);
+	u64 lower;
+	u64 upper;
+
+	if (KPN_UNLIKELY(now_ns >= strip->rate_due_ns))
+		return kpn_strip_merge_late(strip, now_ns, lower_ps, upper_ps);
+	KPN_ASSERT(dt_ns >= 0);
+	lower = strip->lower_ps + (u64)(dt_ns * 1000 + (dt_ns * strip->rate_lower >> KPN_RATE_SHIFT));
+	upper = strip->upper_ps + (u64)(dt_ns * 1000 + (dt_ns * strip->rate_upper >> KPN_RATE_SHIFT)) + 1;
+	if ((s64)(lower_ps - lower) > 0)
+		lower = lower_ps;
+	if ((s64)(upper_ps - upper) < 0)
+		upper = upper_ps;
+	if (KPN_UNLIKELY((s64)(upper - lower) < 0))
+		return false;
+	strip->cpu_ns = now_ns;
+	strip->lower_ps = lower;
+	strip->upper_ps = upper;
+	return true;
+}
 
 /** kpn_strip_at() - where the wire can be during the CPU nanosecond @cpu_ns, which is not before the last reading */
 struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns);

@@ -138,7 +138,9 @@ struct kpn_state {
 };
 
 struct kpn_state kpn_pacer_state(const struct kpn_pacer *pacer, u64 cpu_ns);
-const struct kpn_stats *kpn_pacer_stats(const struct kpn_pacer *pacer);
+
+/** kpn_pacer_stats() - the counters as of now; valid until the next call on the pacer */
+const struct kpn_stats *kpn_pacer_stats(struct kpn_pacer *pacer);
 
 /** kpn_pacer_bounds() - boundary error and lock time this configuration promises; see kpn_align_bounds() */
 struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, u32 rate_change_ppb);

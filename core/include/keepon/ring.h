@@ -28,6 +28,7 @@ struct kpn_slot {
  * struct kpn_ring - slots [head_seq, tail_seq) are posted; frames may sit in [head_seq, head_seq + slots)
  * @head_seq, @head_idx, @head_ps: next to complete: sequence, descriptor, start on the wire
  * @tail_seq, @tail_idx, @tail_ps: next to post
+ * @quiet_seq: no slot before it is claimed or trimmed
  * @slots: ring size; @slot_ps: nominal length on the wire
  * @claimed: bit per descriptor that carries a frame; @claimed_words: bit per word of @claimed not zero
  * @claimed_count: frames in the ring
@@ -40,6 +41,7 @@ struct kpn_ring {
 	u64 tail_seq;
 	u64 tail_ps;
 	u64 slot_ps;
+	u64 quiet_seq;
 	u32 head_idx;
 	u32 tail_idx;
 	u32 slots;
@@ -79,6 +81,8 @@ static inline void kpn_ring_claim(struct kpn_ring *ring, u64 seq, struct kpn_fra
 	ring->claimed[desc / KPN_RING_WORD_BITS] |= 1ull << desc % KPN_RING_WORD_BITS;
 	ring->claimed_words |= 1ull << desc / KPN_RING_WORD_BITS;
 	ring->claimed_count++;
+	if (seq < ring->quiet_seq)
+		ring->quiet_seq = seq;
 }
 
 /** kpn_ring_release() - make slot @seq a placeholder again; returns what it carried */
@@ -96,11 +100,14 @@ static inline struct kpn_frame *kpn_ring_release(struct kpn_ring *ring, u64 seq)
 	return frame;
 }
 
-/** kpn_ring_untouched() - whether all slots from the head to before @to are placeholders of nominal length */
+/** kpn_ring_untouched() - whether all slots from the head to before @to are placeholders of nominal length; may say no */
 static inline bool kpn_ring_untouched(const struct kpn_ring *ring, u64 to)
 {
-	return !ring->claimed_count && (!ring->trim_count || ring->trims[ring->trim_first].seq >= to);
+	return to <= ring->quiet_seq;
 }
+
+/** kpn_ring_find_quiet() - find the first slot that is claimed or trimmed, after such slots were passed */
+void kpn_ring_find_quiet(struct kpn_ring *ring);
 
 /** kpn_ring_skip() - the head moves over untouched slots to @to, at most tail_seq */
 static inline void kpn_ring_skip(struct kpn_ring *ring, u64 to)
