@@ -46,6 +46,7 @@ struct kpn_pacer {
 	u32 posted_low;         /* post when no more than this is left */
 	u32 quiet_slots;        /* with more than this posted the wire cannot have run dry */
 	u64 lag_lower_ps;       /* what the wire has moved on at least since a done index moved */
+	u64 lag_upper_ns;       /* how long ago that was at most */
 	u64 index_seq;          /* slot the NIC's index stands at: the head, or ahead of it for a fetch index */
 	u32 head_index;         /* what the index read there */
 	u32 distrust;           /* readings still to agree before the strip is believed again */

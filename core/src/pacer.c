@@ -110,10 +110,12 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 	pacer->quiet_slots = 2 + (u32)kpn_div_u64(pacer->restart_ps_max +
 							  1000ull * (u64)(0 - (s64)caps->index_to_wire_ns_min),
 						  pacer->slot_ps_min);
-	if (!caps->index_counts_done)
-		pacer->quiet_slots = 0xffffffffu;
-	else
+	if (caps->index_counts_done) {
 		pacer->lag_lower_ps = 999ull * (u64)(0 - (s64)caps->index_to_wire_ns_max);
+		pacer->lag_upper_ns = (u64)(0 - (s64)caps->index_to_wire_ns_min);
+	} else {
+		pacer->quiet_slots = 0xffffffffu;
+	}
 	pacer->random = config->seed * 2 + 1;
 	plan_polls(pacer);
 
@@ -306,31 +308,41 @@ static void step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 	emit(pacer, KPN_EVENT_STEP);
 }
 
-/* Of slots that have left, frames are reported and lengths go back to nominal. Cost follows frames and trims. */
-static KPN_SELDOM void complete_touched(struct kpn_pacer *pacer, u64 to)
+/* The head moves to @to, which no claimed slot precedes; trimmed slots get their nominal length back. */
+static void pass(struct kpn_pacer *pacer, u64 to)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	struct kpn_trim trim;
 
-	for (;;) {
-		u64 claimed = kpn_ring_next_claimed(ring, ring->head_seq, to);
+	while (kpn_ring_pass(ring, to, &trim)) {
+		u32 desc = ring->head_idx ? ring->head_idx - 1 : ring->slots - 1;
 
-		while (kpn_ring_pass(ring, claimed, &trim)) {
-			u32 desc = ring->head_idx ? ring->head_idx - 1 : ring->slots - 1;
-
-			pacer->nic_ops.set_length(pacer->nic, desc, pacer->config.slot_bytes);
-		}
-		if (claimed == to)
-			break;
-		kpn_insert_finish(pacer);
+		pacer->nic_ops.set_length(pacer->nic, desc, pacer->config.slot_bytes);
 	}
-	kpn_ring_find_quiet(ring);
+}
+
+/* Of slots that have left, frames are reported and lengths go back to nominal. Cost follows frames and trims. */
+static KPN_SELDOM void complete_touched(struct kpn_pacer *pacer, u64 to)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 end = ring->head_seq + ring->slots;
+	u64 claimed = ring->quiet_seq;
+
+	if (!kpn_ring_frame(ring, claimed))
+		claimed = kpn_ring_next_claimed(ring, claimed, end);
+	while (claimed < to) {
+		pass(pacer, claimed);
+		kpn_insert_finish(pacer);
+		claimed = kpn_ring_next_claimed(ring, claimed + 1, end);
+	}
+	pass(pacer, to);
+	kpn_ring_set_quiet(ring, claimed == end ? KPN_SEQ_NEVER : claimed);
 }
 
 /* Head slots up to @to have left. */
-static void complete(struct kpn_pacer *pacer, u64 to)
+static inline void complete(struct kpn_pacer *pacer, u64 to)
 {
-	if (kpn_ring_untouched(&pacer->ring, to))
+	if (KPN_LIKELY(kpn_ring_untouched(&pacer->ring, to)))
 		kpn_ring_skip(&pacer->ring, to);
 	else
 		complete_touched(pacer, to);
@@ -508,22 +520,24 @@ void kpn_pacer_stop(struct kpn_pacer *pacer)
 }
 
 /*
- * The reading of every poll: a done index, untouched slots passed, enough posted. What take_reading() does in general, with
- * nothing but the two bounds carried to the end of the reading. Return: false if there is more to it.
+ * The reading of nearly every poll: a done index, and enough posted. What take_reading() does in general, with both
+ * bounds carried to the end of the reading by the stated drift. Return: false if there is more to it.
  */
 static inline bool take_plain_reading(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	u64 to = pacer->index_seq;
-	u64 age_ns = after_ns + 1 - before_ns + (u64)(0 - (s64)pacer->caps.index_to_wire_ns_min);
+	u64 age_ns = after_ns + 1 - before_ns + pacer->lag_upper_ns;
+	u64 end_ps;
 
-	if (ring->tail_seq - to <= pacer->quiet_slots || !kpn_ring_untouched(ring, to + 1) || to <= pacer->restart_seq ||
-	    pacer->distrust || age_ns >> 20)
+	if (ring->tail_seq - to <= pacer->quiet_slots || to <= pacer->restart_seq || age_ns >> 20 | pacer->distrust)
 		return false;
-	kpn_ring_skip(ring, to);
+	complete(pacer, to);
+	end_ps = ring->head_ps + ring->slot_ps;
+	if (KPN_UNLIKELY(!kpn_ring_untouched(ring, to + 1)))
+		end_ps += (u64)kpn_ring_delta_ps(ring, to);
 	return kpn_strip_merge(&pacer->strip, after_ns + 1, ring->head_ps + pacer->lag_lower_ps,
-			       ring->head_ps + ring->slot_ps + age_ns * 1000 +
-				       (age_ns * (u64)pacer->strip.drift >> KPN_RATE_SHIFT) + 1);
+			       end_ps + age_ns * 1000 + (age_ns * (u64)pacer->strip.drift >> KPN_RATE_SHIFT) + 1);
 }
 
 /* Everything else a poll can meet. */

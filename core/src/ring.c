@@ -145,18 +145,6 @@ bool kpn_ring_retract_trim(struct kpn_ring *ring, u64 from, struct kpn_trim *tri
 	return true;
 }
 
-void kpn_ring_find_quiet(struct kpn_ring *ring)
-{
-	u64 end = ring->head_seq + ring->slots;
-	u64 first = kpn_ring_next_claimed(ring, ring->head_seq, end);
-
-	if (first == end)
-		first = ~(u64)0;
-	if (ring->trim_count && ring->trims[ring->trim_first].seq < first)
-		first = ring->trims[ring->trim_first].seq;
-	ring->quiet_seq = first;
-}
-
 bool kpn_ring_pass(struct kpn_ring *ring, u64 to, struct kpn_trim *trim)
 {
 	if (!ring->trim_count || ring->trims[ring->trim_first].seq >= to) {

@@ -106,8 +106,13 @@ static inline bool kpn_ring_untouched(const struct kpn_ring *ring, u64 to)
 	return to <= ring->quiet_seq;
 }
 
-/** kpn_ring_find_quiet() - find the first slot that is claimed or trimmed, after such slots were passed */
-void kpn_ring_find_quiet(struct kpn_ring *ring);
+/** kpn_ring_set_quiet() - touched slots were passed; @claimed is the first claimed slot, or beyond all */
+static inline void kpn_ring_set_quiet(struct kpn_ring *ring, u64 claimed)
+{
+	if (ring->trim_count && ring->trims[ring->trim_first].seq < claimed)
+		claimed = ring->trims[ring->trim_first].seq;
+	ring->quiet_seq = claimed;
+}
 
 /** kpn_ring_skip() - the head moves over untouched slots to @to, at most tail_seq */
 static inline void kpn_ring_skip(struct kpn_ring *ring, u64 to)
