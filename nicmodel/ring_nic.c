@@ -25,12 +25,12 @@ static uint32_t bit_next(const struct ring_nic_bits *bits, uint32_t idx)
 	uint64_t summary;
 
 	if (word)
-		return w * 64 + (uint32_t)__builtin_ctzll(word);
+		return w * 64 + ring_nic_lowest_bit(word);
 	summary = w == 63 ? 0 : bits->summary & ~(uint64_t)0 << (w + 1);
 	if (!summary)
 		return RING_NIC_SLOTS_MAX;
-	w = (uint32_t)__builtin_ctzll(summary);
-	return w * 64 + (uint32_t)__builtin_ctzll(bits->word[w]);
+	w = ring_nic_lowest_bit(summary);
+	return w * 64 + ring_nic_lowest_bit(bits->word[w]);
 }
 
 /* How many descriptors from @idx on, cyclically, before one in the set; UINT64_MAX if the set is empty. */
@@ -81,7 +81,7 @@ static uint64_t armed_run(const struct ring_nic *nic, uint64_t limit)
 		uint64_t gaps = ~nic->armed.word[idx / 64] & ~(uint64_t)0 << idx % 64;
 
 		if (gaps) {
-			idx = idx / 64 * 64 + (uint32_t)__builtin_ctzll(gaps);
+			idx = idx / 64 * 64 + ring_nic_lowest_bit(gaps);
 			break;
 		}
 		idx = idx / 64 * 64 + 64;

@@ -16,21 +16,10 @@ enum {
 
 #define ERROR_NS_MAX 1000000000ll
 
-static u64 common_divisor(u64 a, u64 b)
-{
-	while (b) {
-		u64 rest = a - kpn_div_u64(a, b) * b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 void kpn_grid_init(struct kpn_grid *grid, u64 slot_ps)
 {
 	grid->slot_ps = slot_ps;
-	grid->cell_slots = (u32)kpn_div_u64(1000, common_divisor(1000, slot_ps));
+	grid->cell_slots = (u32)kpn_div_u64(1000, kpn_common_divisor(1000, slot_ps));
 	grid->cell_ns = kpn_div_u64(slot_ps * grid->cell_slots, 1000);
 }
 

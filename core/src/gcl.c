@@ -11,6 +11,7 @@
 #include "keepon/gcl.h"
 
 #include "keepon/errno.h"
+#include "kpn_math.h"
 
 enum { CLASSES = 16, PS_PER_NS = 1000 };
 
@@ -20,17 +21,6 @@ enum { CLASSES = 16, PS_PER_NS = 1000 };
 static u64 remainder_u64(u64 dividend, u64 divisor)
 {
 	return dividend - kpn_div_u64(dividend, divisor) * divisor;
-}
-
-static u64 gcd_u64(u64 a, u64 b)
-{
-	while (b) {
-		u64 rest = remainder_u64(a, b);
-
-		a = b;
-		b = rest;
-	}
-	return a;
 }
 
 /* Cycle in ns, at most 1024 x 2^32; 0 if the list is malformed. */
@@ -112,7 +102,7 @@ int kpn_gcl_compile(const struct kpn_gcl *gcl, u64 slot_ps, u16 *allowed, u32 ro
 		return -KPN_EINVAL;
 
 	/* the least common multiple of cycle and slot time is `slots` slots and `cycles` cycles long */
-	common_ps = gcd_u64(length_ps, slot_ps);
+	common_ps = kpn_common_divisor(length_ps, slot_ps);
 	slots = kpn_div_u64(length_ps, common_ps);
 	cycles = kpn_div_u64(slot_ps, common_ps);
 	if (slots > room || cycles > kpn_div_u64(PERIOD_PS_MAX, length_ps))

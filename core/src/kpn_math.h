@@ -43,4 +43,28 @@ static inline u64 kpn_mul_shr(u64 a, u64 b, u32 shift)
 	return product.high << (64 - shift) | product.low >> shift;
 }
 
+/** kpn_lowest_bit() - number of the lowest bit set; @word is not 0 */
+static inline u32 kpn_lowest_bit(u64 word)
+{
+#if __SIZEOF_POINTER__ == 8
+	return (u32)__builtin_ctzll(word);
+#else
+	u32 half = (u32)word;
+
+	return half ? (u32)__builtin_ctz(half) : 32 + (u32)__builtin_ctz((u32)(word >> 32));
+#endif
+}
+
+/** kpn_common_divisor() - greatest common divisor; @b may be 0 */
+static inline u64 kpn_common_divisor(u64 a, u64 b)
+{
+	while (b) {
+		u64 rest = a - kpn_div_u64(a, b) * b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 #endif

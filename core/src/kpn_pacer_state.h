@@ -58,7 +58,12 @@ struct kpn_pacer {
 /** kpn_partition_idx_of() - table index of slot @seq, not before the head */
 static inline u32 kpn_partition_idx_of(const struct kpn_pacer *pacer, u64 seq)
 {
-	return (pacer->partition_idx + (u32)(seq - pacer->partition_seq)) % pacer->partition.slots;
+	u64 idx = pacer->partition_idx + (seq - pacer->partition_seq);
+
+	/* without a step the distance grows for ever */
+	if (KPN_UNLIKELY(idx >> 32))
+		return kpn_partition_index(&pacer->partition, idx);
+	return (u32)idx % pacer->partition.slots;
 }
 
 /** kpn_upper_seq() - kpn_pacer_head().upper_seq alone, which every insertion needs; the strip is valid */

@@ -5,6 +5,8 @@
  */
 #include "keepon/ring.h"
 
+#include "kpn_math.h"
+
 _Static_assert(KPN_RING_SLOTS_MAX / KPN_RING_WORD_BITS <= KPN_RING_WORD_BITS, "one summary word covers the bitmap");
 
 size_t kpn_ring_bytes(u32 slots)
@@ -23,6 +25,12 @@ void kpn_ring_init(struct kpn_ring *ring, void *memory, u32 slots, u64 slot_ps)
 	ring->slot = (struct kpn_slot *)(ring->trims + slots);
 }
 
+/* Number of the lowest bit set; in halves, as 32-bit machines call libgcc for 64-bit numbers. */
+static u32 lowest_bit(u64 bits)
+{
+	return (u32)bits ? (u32)__builtin_ctz((u32)bits) : 32 + (u32)__builtin_ctz((u32)(bits >> 32));
+}
+
 /* First claimed descriptor in [desc, end), or end. */
 static u32 next_desc(const struct kpn_ring *ring, u32 desc, u32 end)
 {
@@ -34,10 +42,10 @@ static u32 next_desc(const struct kpn_ring *ring, u32 desc, u32 end)
 
 		if (!words)
 			return end;
-		word = (u32)__builtin_ctzll(words);
+		word = lowest_bit(words);
 		bits = ring->claimed[word];
 	}
-	desc = word * KPN_RING_WORD_BITS + (u32)__builtin_ctzll(bits);
+	desc = word * KPN_RING_WORD_BITS + lowest_bit(bits);
 	return desc < end ? desc : end;
 }
 

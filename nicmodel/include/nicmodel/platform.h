@@ -46,4 +46,12 @@ static inline uint64_t ring_nic_div(uint64_t dividend, uint64_t divisor)
 }
 #endif
 
+/** ring_nic_lowest_bit() - number of the lowest bit set; @word is not 0. In halves: 32-bit machines need no libgcc helper */
+static inline uint32_t ring_nic_lowest_bit(uint64_t word)
+{
+	uint32_t half = (uint32_t)word;
+
+	return half ? (uint32_t)__builtin_ctz(half) : 32 + (uint32_t)__builtin_ctz((uint32_t)(word >> 32));
+}
+
 #endif
