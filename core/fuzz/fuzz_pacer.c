@@ -172,7 +172,8 @@ static void choose(struct setup *setup, struct bytes *bytes)
 	}
 	setup->params.buffer_bytes = longest_bytes;
 	setup->caps = fake_nic_caps(&setup->params, config->drift_ppb_max, shortest_bytes, longest_bytes, 1);
-	setup->start_time_ns = (s64)take(bytes, 4) << take_in(bytes, 0, 24);
+	setup->start_time_ns = (s64)take(bytes, 4);
+	setup->start_time_ns <<= take_in(bytes, 0, 24);
 }
 
 /* ---- operations ---- */

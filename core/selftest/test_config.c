@@ -142,18 +142,16 @@ static const struct vector vectors[] = {
 	VALID(PAPER, SET(batch_slots, 512), SET(depth_slots, 512), SET(ring_slots, 1024), SET(partition_slots, 1024)),
 	REFUSED(PAPER, "batch_slots", 513, 1, 512, SET(batch_slots, 513), SET(depth_slots, 513), SET(ring_slots, 1024),
 		SET(partition_slots, 1024)),
-	REFUSED(PAPER, "batch_slots", 0, 1, 251, SET(batch_slots, 0), SET(depth_slots, 1)),
-	VALID(PAPER, SET(batch_slots, 251), SET(depth_slots, 251)),
+	REFUSED(PAPER, "batch_slots", 0, 1, 255, SET(batch_slots, 0), SET(depth_slots, 1)),
+	VALID(PAPER, SET(batch_slots, 255), SET(depth_slots, 255)),
 	/* the longest batch on a ring of 32; the published prototype accepts 512 there */
-	REFUSED(PAPER, "batch_slots", 512, 1, 27, SET(batch_slots, 512), SET(ring_slots, 32), SET(partition_slots, 32)),
-	VALID(PAPER, SET(batch_slots, 27), SET(ring_slots, 32), SET(partition_slots, 32), SET(depth_slots, 27)),
+	REFUSED(PAPER, "batch_slots", 512, 1, 31, SET(batch_slots, 512), SET(ring_slots, 32), SET(partition_slots, 32)),
+	VALID(PAPER, SET(batch_slots, 31), SET(ring_slots, 32), SET(partition_slots, 32), SET(depth_slots, 31)),
 
 	VALID(LOCKED, SET(depth_slots, 8)),
-	REFUSED(LOCKED, "depth_slots", 0, 8, 251, SET(depth_slots, 0)),
-	VALID(LOCKED, SET(depth_slots, 251)),
-	REFUSED(LOCKED, "depth_slots", 252, 8, 251, SET(depth_slots, 252)),
-	VALID(LOCKED, SET(depth_slots, 255), CAPS(prefetch_slots_max, 0)),
-	REFUSED(LOCKED, "depth_slots", 256, 8, 255, SET(depth_slots, 256), CAPS(prefetch_slots_max, 0)),
+	REFUSED(LOCKED, "depth_slots", 0, 8, 255, SET(depth_slots, 0)),
+	VALID(LOCKED, SET(depth_slots, 255)),
+	REFUSED(LOCKED, "depth_slots", 256, 8, 255, SET(depth_slots, 256)),
 	REFUSED(LOCKED, "depth_slots", 247, 8, 246, SET(depth_slots, 247), CAPS(reserved_slots, 10)),
 	REFUSED(PAPER, "depth_slots", 9, 8, 8, SET(depth_slots, 9)),
 	REFUSED(PAPER, "depth_slots", 7, 8, 8, SET(depth_slots, 7)),
@@ -578,12 +576,12 @@ static void test_defaults_values(struct kpn_selftest *t)
 	caps.ring_slots_max = 16;
 	kpn_config_defaults(&config, &caps, 1000000000, 1230);
 	KPN_EXPECT_EQ(t, config.ring_slots, 16);
-	KPN_EXPECT_EQ(t, config.depth_slots, 11);
+	KPN_EXPECT_EQ(t, config.depth_slots, 15);
 	KPN_EXPECT_EQ(t, config.batch_slots, 8);
 	caps.prefetch_slots_max = 12;
 	kpn_config_defaults(&config, &caps, 1000000000, 1230);
-	KPN_EXPECT_EQ(t, config.depth_slots, 3);
-	KPN_EXPECT_EQ(t, config.batch_slots, 3);
+	KPN_EXPECT_EQ(t, config.depth_slots, 15);
+	KPN_EXPECT_EQ(t, config.batch_slots, 8);
 	caps = backend;
 	caps.ring_slots_min = 512;
 	kpn_config_defaults(&config, &caps, 1000000000, 1230);

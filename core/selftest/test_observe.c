@@ -137,9 +137,12 @@ static void test_edges_of_the_stated_drift(struct kpn_selftest *t)
 		interval = kpn_strip_at(&strip, 5000 + ages_ns[i]);
 		KPN_EXPECT(t, (s64)(ages_ns[i] * 1000 - drift_ps - 1000 - interval.lower_ps) >= 0);
 		KPN_EXPECT(t, (s64)(interval.upper_ps - (ages_ns[i] + 1) * 1000 - drift_ps) >= 0);
-		/* and not much wider: 2 ps and 10^-9 of the age */
-		KPN_EXPECT(t, ages_ns[i] * 1000 - drift_ps - 1000 - interval.lower_ps <= 2 + ages_ns[i] / 1000000);
-		KPN_EXPECT(t, interval.upper_ps - (ages_ns[i] + 1) * 1000 - drift_ps <= 3 + ages_ns[i] / 1000000);
+		/*
+		 * and not much wider: 3 ps and 1.2 x 10^-8 of the age. The bound is on the CPU's rate against the wire's, so the
+		 * wire's against the CPU's may be 10 ppb more.
+		 */
+		KPN_EXPECT(t, ages_ns[i] * 1000 - drift_ps - 1000 - interval.lower_ps <= 3 + ages_ns[i] / 83000);
+		KPN_EXPECT(t, interval.upper_ps - (ages_ns[i] + 1) * 1000 - drift_ps <= 3 + ages_ns[i] / 83000);
 	}
 }
 

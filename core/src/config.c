@@ -84,10 +84,10 @@ static struct limits ring_range(const struct kpn_nic_caps *caps)
 	return range;
 }
 
-/* Slots that can be posted ahead in a ring of valid size: not the reserved ones, and so that a window remains. */
+/* Slots that can be posted ahead in a ring of valid size; those beyond prefetch stay changeable though posted. */
 static u32 posted_max(u32 ring_slots, const struct kpn_nic_caps *caps)
 {
-	return (u32)min_u64(ring_slots - caps->reserved_slots, ring_slots - caps->prefetch_slots_max - 1);
+	return ring_slots - caps->reserved_slots;
 }
 
 static u32 placeholder_kinds_usable(const struct kpn_nic_caps *caps)
@@ -352,7 +352,7 @@ static void check_posting(struct check *check)
 		return;
 	}
 	require(check, "depth_slots", config->depth_slots, depth,
-		"a batch must fit in and a slot beyond it stay changeable; change the depth or the ring");
+		"a batch must fit in, and reserved descriptors stay unposted; change the depth or the ring");
 }
 
 /* Require a multiple of the start quantum within @range, whose limits are such multiples. */

@@ -105,6 +105,7 @@ NB_MODULE(_sim, m)
 		"verdict_names",
 		[] {
 			std::vector<std::string> names;
+			names.reserve(KPN_VERDICT_COUNT);
 			for (int v = 0; v < KPN_VERDICT_COUNT; v++)
 				names.emplace_back(kpn_verdict_name(static_cast<kpn_verdict>(v)));
 			return names;
@@ -121,6 +122,7 @@ NB_MODULE(_sim, m)
 		"counter_names",
 		[] {
 			std::vector<std::string> names;
+			names.reserve(KPN_COUNTER_COUNT);
 			for (u32 i = 0; i < KPN_COUNTER_COUNT; i++)
 				names.emplace_back(kpn_stats_name(i));
 			return names;

@@ -64,7 +64,7 @@ NicSpec ReadNic(SpecReader reader)
 	return spec;
 }
 
-std::vector<std::pair<int, ClassSpec>> ReadClasses(SpecReader reader)
+std::vector<std::pair<int, ClassSpec>> ReadClasses(const SpecReader &reader)
 {
 	std::vector<std::pair<int, ClassSpec>> result;
 	for (const auto &[key, value] : reader.Dict()) {
@@ -264,6 +264,7 @@ FaultSpec ReadFault(const std::string &kind, std::int64_t node, std::int64_t at_
 	spec.kind = static_cast<FaultKind>(
 		reader.Choice("kind", { { "poll-stall", static_cast<int>(FaultKind::kPollStall) },
 					{ "clock-step", static_cast<int>(FaultKind::kClockStep) },
+					{ "rate-step", static_cast<int>(FaultKind::kRateStep) },
 					{ "link-down", static_cast<int>(FaultKind::kLinkDown) },
 					{ "late-submit", static_cast<int>(FaultKind::kLateSubmit) } }));
 	spec.node = static_cast<NodeId>(reader.Integer("node", 0, kNodeMax));

@@ -47,6 +47,8 @@ void Bridge::SetGates(std::uint32_t port, std::int64_t base_ns, const std::vecto
 	std::int64_t cycle_ns = 0;
 	for (const GateEntry &entry : entries)
 		cycle_ns += entry.ns;
+	if (cycle_ns <= 0)
+		throw ValueError(name_ + ": a gate list needs a cycle longer than 0");
 	ports_[port].gates = Gates(FloorMod(base_ns - world_.epoch_ns, cycle_ns) * kPsPerNs, entries);
 }
 

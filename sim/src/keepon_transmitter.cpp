@@ -335,6 +335,15 @@ void KeeponTransmitter::StepPhc(std::int64_t delta_ns)
 	ScheduleWake();
 }
 
+void KeeponTransmitter::SetRate(std::int64_t ppb)
+{
+	now_ = std::max(now_, world_.now);
+	if (probe_.Spec().boundaries)
+		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq, NicNow(), now_);
+	kpn_pacer_adjfine(pacer_, FloorDiv(ppb * 65536, 1000));
+	ScheduleWake();
+}
+
 void KeeponTransmitter::Synchronise(bool step, TimePs until)
 {
 	now_ = std::max(now_, world_.now);

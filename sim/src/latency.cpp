@@ -10,14 +10,15 @@ namespace keepon::sim
 namespace
 {
 
-constexpr int kCells = 2048;
+/// Coarse enough for the tables of a whole network to stay in the cache.
+constexpr int kCells = 512;
 
 /// Quantile of the standard normal distribution by bisection on erfc; slow, used for tables and outermost cells only.
 double NormalQuantile(double u)
 {
-	double low = -40;
-	double high = 40;
-	for (int i = 0; i < 64; i++) {
+	double low = -9;
+	double high = 9;
+	for (int i = 0; i < 36; i++) { // to 3e-10
 		const double middle = (low + high) / 2;
 		(std::erfc(-middle * M_SQRT1_2) / 2 < u ? low : high) = middle;
 	}

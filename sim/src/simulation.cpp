@@ -2,6 +2,7 @@
 #include "keepon/sim/simulation.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 namespace keepon::sim
@@ -59,7 +60,9 @@ const Simulation::Node &Simulation::NodeAt(NodeId node, const char *key) const
 NodeId Simulation::AddStation(const std::string &name, const StationSpec &spec)
 {
 	CheckNew(name);
-	nodes_.push_back({ name, std::make_unique<StationSpec>(spec), nullptr, nullptr });
+	Node &node = nodes_.emplace_back();
+	node.name = name;
+	node.station_spec = spec;
 	return static_cast<NodeId>(nodes_.size() - 1);
 }
 
@@ -67,7 +70,10 @@ NodeId Simulation::AddBridge(const std::string &name, const BridgeSpec &spec)
 {
 	CheckNew(name);
 	const auto id = static_cast<NodeId>(nodes_.size());
-	nodes_.push_back({ name, nullptr, nullptr, std::make_unique<Bridge>(world_, id, name, spec) });
+	auto bridge = std::make_unique<Bridge>(world_, id, name, spec);
+	Node &node = nodes_.emplace_back();
+	node.name = name;
+	node.bridge = std::move(bridge);
 	return id;
 }
 
@@ -296,9 +302,13 @@ void Simulation::AddFault(const FaultSpec &spec)
 	if (spec.at_ns < 0)
 		throw ValueError("fault on " + Quoted(node.name) + ": at_ns = " + std::to_string(spec.at_ns) +
 				 " is negative");
-	if (spec.kind == FaultKind::kPollStall && !node.station->Keepon())
-		throw ValueError("fault on " + Quoted(node.name) + ": poll-stall needs driver keepon");
-	if (spec.kind != FaultKind::kClockStep && spec.value_ns < 0)
+	const bool of_pacer = spec.kind == FaultKind::kPollStall || spec.kind == FaultKind::kRateStep;
+	if (of_pacer && !node.station->Keepon())
+		throw ValueError("fault on " + Quoted(node.name) + ": poll-stall and rate-step need driver keepon");
+	if (spec.kind == FaultKind::kRateStep && std::abs(spec.value_ns) > KPN_ADJ_PPB_MAX)
+		throw ValueError("fault on " + Quoted(node.name) + ": rate-step of " + std::to_string(spec.value_ns) +
+				 " ppb is not within +-" + std::to_string(KPN_ADJ_PPB_MAX));
+	if (spec.kind != FaultKind::kClockStep && spec.kind != FaultKind::kRateStep && spec.value_ns < 0)
 		throw ValueError("fault on " + Quoted(node.name) + ": value_ns = " + std::to_string(spec.value_ns) +
 				 " is negative");
 	faults_.push_back(spec);

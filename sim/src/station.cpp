@@ -334,6 +334,7 @@ void Station::OnFault(const FaultSpec &fault)
 		if (keepon_)
 			keepon_->StepPhc(fault.value_ns);
 		break;
+	case FaultKind::kRateStep: keepon_->SetRate(fault.value_ns); break;
 	case FaultKind::kLateSubmit: late_ps_ = fault.value_ns * kPsPerNs; break;
 	case FaultKind::kLinkDown: break; // the link's affair
 	}

@@ -17,6 +17,8 @@ bool IsOpen(const std::vector<GateEntry> &entries, std::int64_t base_ns, int que
 	std::int64_t cycle_ns = 0;
 	for (const GateEntry &entry : entries)
 		cycle_ns += entry.ns;
+	if (cycle_ns == 0)
+		return false;
 	std::int64_t phase = FloorMod(ns - base_ns, cycle_ns);
 	for (const GateEntry &entry : entries) {
 		if (phase < entry.ns)

@@ -48,9 +48,9 @@ void TestOscillator(Checks &checks)
 	// The walk stays within its bound, changes no faster than stated, and does change.
 	Oscillator walk(10, 1000, 300, Rng(9, "test", "walk"));
 	std::vector<double> rates_ppb;
-	for (TimePs t = 0; t < 60 * kSecond; t += kSecond / 1000)
-		rates_ppb.push_back(
-			static_cast<double>(walk.Local(t + kSecond / 1000) - walk.Local(t) - kSecond / 1000));
+	constexpr TimePs kMs = kSecond / 1000;
+	for (TimePs t = 0; t < 60 * kSecond; t += kMs)
+		rates_ppb.push_back(static_cast<double>(walk.Local(t + kMs) - walk.Local(t) - kMs));
 	double least = 1e9;
 	double most = -1e9;
 	for (std::size_t i = 0; i < rates_ppb.size(); i++) {

@@ -76,7 +76,8 @@ class Simulation:
         window_frames (saturate: frames kept with the transmitter), start_ns, tc, queue. Returns its id."""
 
     def add_fault(self, kind: str, node: int, at_ns: int, value_ns: int) -> None:
-        """ "poll-stall": no poll for value_ns; "clock-step": the station's time of day jumps; "link-down": frames
+        """ "poll-stall": no poll for value_ns; "clock-step": the station's time of day jumps; "rate-step": its
+        PHC runs value_ns ppb fast from now on; "link-down": frames
         on its link are cut; "late-submit": its next frame is value_ns late."""
 
     def run(self, until_ns: int, progress: Callable[[int], object] | None = None) -> bool:

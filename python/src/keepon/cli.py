@@ -318,4 +318,9 @@ def main() -> int:
         # Whoever read our output has gone; Python would complain again when it flushes at exit.
         sys.stderr.close()
         return EXIT_INTERRUPTED
+    except Exception as error:  # noqa: BLE001 (the outermost edge)
+        if _Settings.debug:
+            traceback.print_exc()
+        _say(f"keepon: internal error ({type(error).__name__}: {error}); --debug shows where")
+        return errors.EXIT_ENVIRONMENT
     return int(code or 0)

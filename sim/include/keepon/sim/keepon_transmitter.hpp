@@ -39,6 +39,8 @@ public:
 
 	/// Shift the PHC (a fault, or the first synchronisation).
 	void StepPhc(std::int64_t delta_ns);
+	/// Rate of the PHC from now on, in ppb of nominal; what a servo would set. Not followed by the ideal clock.
+	void SetRate(std::int64_t ppb);
 
 	/// No poll between now and \p until.
 	void StallPolls(TimePs until) { stalled_until_ = until; }

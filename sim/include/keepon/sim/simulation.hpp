@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,7 +50,7 @@ public:
 private:
 	struct Node {
 		std::string name;
-		std::unique_ptr<StationSpec> station_spec;
+		std::optional<StationSpec> station_spec;
 		std::unique_ptr<Station> station; // once it is linked
 		std::unique_ptr<Bridge> bridge;
 	};
