@@ -161,7 +161,7 @@ def station_spec(
     return spec, sources
 
 
-class _Build:
+class Build:
     """A simulation built from scenario and plan."""
 
     def __init__(self, scenario: Scenario, plan: dict[str, Any], run: str, seed: int) -> None:
@@ -264,7 +264,7 @@ def simulate(
         SimulationError: the frames contradict each other.
     """
     try:
-        build = _Build(scenario, plan, driver, seed)
+        build = Build(scenario, plan, driver, seed)
     except ValueError as error:
         raise ConfigError(f"the simulator refuses the scenario: {error}") from error
     start_ns = round(scenario.warmup_s * 1e9)
