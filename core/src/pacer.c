@@ -159,24 +159,24 @@ static u32 slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_ps)
 	return delta_ps < 0 ? pacer->config.slot_bytes - bytes : pacer->config.slot_bytes + bytes;
 }
 
-/* First slot at or after @seq that may be trimmed, or @end. */
-static u64 next_trimmable(const struct kpn_pacer *pacer, u64 seq, u64 end)
+/* First slot at or after @seq and the tail that may be trimmed, if that is before @end. */
+static inline u64 next_trimmable(const struct kpn_pacer *pacer, u64 seq, u64 end)
 {
 	const struct kpn_partition *partition = &pacer->partition;
 	u32 idx;
 
-	if (pacer->config.trim == KPN_TRIM_ANY)
-		return seq < end ? seq : end;
-	if (seq >= end)
-		return end;
+	if (seq < pacer->ring.tail_seq)
+		seq = pacer->ring.tail_seq;
+	if (pacer->config.trim == KPN_TRIM_ANY || seq >= end)
+		return seq;
 	idx = kpn_partition_idx_of(pacer, seq);
 	for (; seq < end; seq++) {
 		if (!partition->allowed[idx])
-			return seq;
+			break;
 		if (++idx == partition->slots)
 			idx = 0;
 	}
-	return end;
+	return seq;
 }
 
 /* Plan and post @count slots at the tail, among them some that may have to be trimmed. */
@@ -185,19 +185,13 @@ static KPN_SELDOM void post_trimming(struct kpn_pacer *pacer, u32 count)
 	struct kpn_ring *ring = &pacer->ring;
 	u64 end = ring->tail_seq + count;
 
-	while (ring->tail_seq != end) {
-		u64 due = end;
+	for (;;) {
+		u64 due = next_trimmable(pacer, pacer->align.next_trim_seq, end);
 		s64 delta_ps;
 
-		if (pacer->align.next_trim_seq < end)
-			due = next_trimmable(pacer,
-					     pacer->align.next_trim_seq > ring->tail_seq ? pacer->align.next_trim_seq :
-											   ring->tail_seq,
-					     end);
-		if (due != ring->tail_seq) {
-			kpn_ring_post(ring, (u32)(due - ring->tail_seq));
-			continue;
-		}
+		if (due >= end)
+			break;
+		kpn_ring_post(ring, (u32)(due - ring->tail_seq));
 		delta_ps = kpn_align_trim(&pacer->align, &pacer->clock, due, ring->tail_ps);
 		if (delta_ps) {
 			pacer->nic_ops.set_length(pacer->nic, ring->tail_idx, slot_bytes_with(pacer, delta_ps));
@@ -207,6 +201,7 @@ static KPN_SELDOM void post_trimming(struct kpn_pacer *pacer, u32 count)
 			kpn_ring_post(ring, 1);
 		}
 	}
+	kpn_ring_post(ring, (u32)(end - ring->tail_seq));
 }
 
 /* Post @count slots at the tail; trims are the only slots that cost anything. */

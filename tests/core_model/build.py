@@ -10,12 +10,24 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-CORE = ROOT / "core"
+CORE = Path(__file__).resolve().parents[2] / "core"
 SHIM = Path(__file__).with_name("shim.c")
-RIG = [CORE / "selftest" / "fake_nic.c", CORE / "selftest" / "pacer_rig.c"]
-INCLUDES = [CORE / "include", CORE / "platform" / "user", CORE / "selftest"]
 FLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-Wall", "-Wextra", "-Wno-missing-field-initializers"]
+
+
+def core_sources(core: Path = CORE) -> list[Path]:
+    """The files of a core, in a fixed order."""
+    return sorted((core / "src").glob("*.c"))
+
+
+def rig_sources(core: Path = CORE) -> list[Path]:
+    """Fake NIC and rig."""
+    return [core / "selftest" / "fake_nic.c", core / "selftest" / "pacer_rig.c"]
+
+
+def includes(core: Path) -> list[str]:
+    """Where the headers of a core are."""
+    return [f"-I{core / path}" for path in ("include", "platform/user", "selftest")]
 
 
 def compiler() -> str:
@@ -34,25 +46,18 @@ def run(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def compile_object(source: Path, folder: Path, flags: Sequence[str] = ()) -> Path:
-    """One object file in `folder`. The folder of the source comes first among the includes, so a mutated copy of core/src
-    finds its own private headers."""
+def compile_object(source: Path, folder: Path, flags: Sequence[str] = (), core: Path = CORE) -> Path:
+    """One object file in `folder`, against the headers of `core`."""
     target = folder / f"{source.stem}.o"
-    includes = [f"-I{path}" for path in INCLUDES]
-    run([compiler(), *FLAGS, *flags, *includes, "-c", source, "-o", target])
+    run([compiler(), *FLAGS, *flags, *includes(core), "-c", source, "-o", target])
     return target
 
 
-def compile_all(sources: Sequence[Path], folder: Path, flags: Sequence[str] = ()) -> list[Path]:
+def compile_all(sources: Sequence[Path], folder: Path, flags: Sequence[str] = (), core: Path = CORE) -> list[Path]:
     """Object files of all sources, two at a time."""
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda source: compile_object(source, folder, flags), sources))
-
-
-def core_sources(source_folder: Path = CORE / "src") -> list[Path]:
-    """The files of the core, in a fixed order."""
-    return sorted(source_folder.glob("*.c"))
+        return list(pool.map(lambda source: compile_object(source, folder, flags, core), sources))
 
 
 def link_library(objects: Sequence[Path], target: Path, flags: Sequence[str] = ()) -> Path:
@@ -63,5 +68,13 @@ def link_library(objects: Sequence[Path], target: Path, flags: Sequence[str] = (
 
 def build_library(folder: Path) -> Path:
     """The library of the core as it is."""
-    objects = compile_all([*core_sources(), *RIG, SHIM], folder)
+    objects = compile_all([*core_sources(), *rig_sources(), SHIM], folder)
     return link_library(objects, folder / "libcore_model.so")
+
+
+def build_program(sources: Sequence[Path], folder: Path, name: str, flags: Sequence[str] = ()) -> Path:
+    """A program of sources; the flags are for compiler and linker."""
+    objects = compile_all(sources, folder, flags)
+    target = folder / name
+    run([compiler(), *flags, *objects, "-o", target])
+    return target

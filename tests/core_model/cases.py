@@ -134,6 +134,7 @@ def base_params() -> dict[str, int]:
         "quantum_bytes": 1,
         "start_time_ns": 10**15 + 12345,
         "frame_count": 512,
+        "drift_ppb": 0,
     }
 
 
@@ -227,6 +228,8 @@ def random_params(rng: Random) -> tuple[dict[str, int], tuple[int, ...]]:
         "quantum_bytes": quantum,
         "start_time_ns": rng.choice((0, 10**18, rng.randint(0, 10**12))),
     }
+    most = params["drift_ppb_max"]
+    params["drift_ppb"] = rng.choice((0, most, -most, rng.randint(-most, most)))
     if params["spare"]:
         params["placeholder"] = rng.randrange(3)
     return params, allowed

@@ -77,7 +77,7 @@ class Shape:
 
     def allows(self, seq: int, base: int, tc: int) -> bool:
         """Whether class `tc` owns slot `seq`."""
-        return bool(self.allowed[(seq + base) % LAP % len(self.allowed)] >> tc & 1)
+        return bool(self.allowed[signed(seq + base) % len(self.allowed)] >> tc & 1)
 
     def grid_ns(self, net_slot: int) -> Fraction:
         """PHC time at which a net_slot ought to start."""
@@ -100,7 +100,8 @@ class Shape:
 @dataclass
 class Frame:
     """A frame the model has heard of. `seq` is its slot while it is in the ring, `base` what was in force when it got there,
-    `targets` what its txtime meant then, `stale` whether the base has changed since."""
+    `targets` what its txtime meant then, `stale` whether the base has changed since; `held_in_time` whether it
+    waits before the ring since it was submitted too early, with how many disturbances before."""
 
     id: int
     tc: int
@@ -108,6 +109,8 @@ class Frame:
     seq: int | None = None
     base: int = 0
     stale: bool = False
+    held_in_time: bool = False
+    disturbances: int = 0
     targets: set[int] = field(default_factory=set)
 
 

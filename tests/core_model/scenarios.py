@@ -105,12 +105,33 @@ def dry(case: Case) -> Scenario:
 def crystals(case: Case) -> Scenario:
     """The CPU counter at both ends of the stated drift, going from one to the other as fast as stated."""
     most = case.params["drift_ppb_max"]
-    operations: list[Operation] = []
-    for drift_ppb in (most, -most, 0, most, -most):
-        operations += [("drift", drift_ppb), ("run", 60), ("submit", FIRM, 280, 0, 0), ("burst", BEST_EFFORT_HIGH, 64, 5), ("run", 60)]
+    operations: list[Operation] = [("glide", 300)]
+    for drift_ppb in (-most, most):
+        operations += [("drift", drift_ppb), ("glide", 700), ("submit", FIRM, 64, 0, 0), ("burst", BEST_EFFORT_HIGH, 64, 5), ("glide", 700)]
     return case, operations
 
 
+def unlocked(case: Case) -> Scenario:
+    """Frames for slots between a step and the grid."""
+    operations: list[Operation] = [("run", 12)]
+    for delta_ns in (case.slot_ps // 2000, -case.slot_ps // 2500, 10**6 + case.slot_ps // 2100):
+        operations += [("adjtime", delta_ns), *(("submit", FIRM, 64, rel, 0) for rel in range(0, 60, 3)), ("run", 30)]
+    return case, operations
+
+
+def held(case: Case) -> Scenario:
+    """Frames handed in far too early, the later ones first."""
+    ring = case.params["ring_slots"]
+    operations: list[Operation] = [("run", 12)]
+    operations += [("submit", FIRM, 64, ring + 3 * rel, 0) for rel in (90, 60, 61, 30, 2, 75, 15, 1, 0)]
+    return case, [*operations, ("run", 120), ("drain",)]
+
+
+# fast readings of a fine ring over tens of milliseconds: a strip of some nanoseconds, so that wrong rates show
+CRYSTALS = {
+    "slot_bytes": 64, "trim": TRIM_RESERVED, "trim_down_bytes": 4, "trim_up_bytes": 4, "ring_slots": 256, "depth_slots": 200,
+    "batch_slots": 64, "read_ps": 0, "drift_ppb_max": 1_000_000, "wander_ppb_per_s_max": 1_000_000,
+}
 LAGGING = {"index_lag_ps_min": 12_000_000, "index_lag_ps_max": 31_000_000}
 FETCHING = {"index_counts_done": 0, "prefetch_slots": 5}
 SMALL = {"slot_bytes": 64, "trim": TRIM_RESERVED, "trim_down_bytes": 4, "trim_up_bytes": 8}
@@ -150,9 +171,19 @@ SCENARIOS: dict[str, Scenario] = {
     "dry, paper": dry(make_case(PAPER_RING, PRIME_PARTITION)),
     "dry, lagging": dry(make_case(LAGGING | {"slot_bytes": 300}, PRIME_PARTITION)),
     "dry, fetch index": dry(make_case(FETCHING | {"slot_bytes": 300}, PRIME_PARTITION)),
-    "crystals": crystals(make_case({"wander_ppb_per_s_max": 1_000_000}, PRIME_PARTITION)),
-    "crystals, fetch index": crystals(make_case(FETCHING | {"wander_ppb_per_s_max": 1_000_000}, PRIME_PARTITION)),
+    "crystals": crystals(make_case(CRYSTALS | {"drift_ppb": 1_000_000}, (0, ALL))),
+    "crystals, the other way": crystals(make_case(CRYSTALS | {"drift_ppb": -1_000_000, "dither": 0}, (0, ALL))),
+    "crystals, fetch index": crystals(make_case(CRYSTALS | {"drift_ppb": -1_000_000, "index_counts_done": 0}, (0, ALL))),
+    "crystals, steady": (make_case(CRYSTALS | {"drift_ppb": -1_000_000, "wander_ppb_per_s_max": 0}, (0, ALL)), [("glide", 1500)]),
+    "unlocked": unlocked(make_case({"slot_bytes": 300, "depth_slots": 40, "trim_down_bytes": 4, "trim_up_bytes": 4})),
+    "held": held(make_case({"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40})),
+    "held, paper": held(make_case(PAPER_RING, (ALL,))),
+    "drift beyond what was stated": (
+        make_case({"prebuffer_frames": 0, "depth_slots": 60, "batch_slots": 1, "drift_ppb_max": 1000}, honest=False),
+        [("run", 40), ("cheat", 900_000, 2000), ("submit", FIRM, 200, 3, 0)],
+    ),
     # ---- symptoms ----
+    "time set to its origin": (SHORT, [("run", 12), ("settime_at", 0, 0), *EVERY_CLASS, ("settime_at", 1, 5), *EVERY_CLASS]),
     "polled while the wire waits for its first bit": (
         make_case({"restart_ps_min": 9_000_000, "restart_ps_max": 9_000_000}),
         [("poll",), ("advance", 1_000_000), ("poll",), ("run", 3)],
@@ -171,8 +202,20 @@ SCENARIOS: dict[str, Scenario] = {
         [("run", 30)],
     ),
     "another rate before the grid is reached": (
-        make_case({"slot_bytes": 200, "rate_bps": 25 * 10**9, "trim_down_bytes": 24, "trim_up_bytes": 8}),
+        make_case(
+            {
+                "rate_bps": 25 * 10**9, "slot_bytes": 200, "ring_slots": 32, "batch_slots": 1, "depth_slots": 28, "trim_down_bytes": 24,
+                "trim_up_bytes": 8, "prebuffer_frames": 0, "tolerance_ns": 20, "trim": TRIM_RESERVED, "dither": 0,
+                "reserved_slots": 0, "index_modulus": 64, "index_lag_ps_min": 11733, "index_lag_ps_max": 23466, "restart_ps_min": 0,
+                "restart_ps_max": 35200, "read_ps": 1000, "index_counts_done": 0, "quantum_bytes": 4, "start_time_ns": 0,
+            },
+            (0,),
+        ),
         [("adjfine", 125_113_532), ("adjtime", 1_000_000), ("adjfine", -81_028_514), ("run", 12)],
+    ),
+    "another rate half way to the grid": (
+        make_case({"slot_bytes": 300, "depth_slots": 60, "trim_down_bytes": 4, "trim_up_bytes": 4}),
+        [("run", 12), ("adjtime", 640), ("adjfine", 262_144_000), ("run", 30), ("adjtime", -700), ("adjfine", -262_144_000), ("run", 30)],
     ),
     "txtimes a century away": (
         make_case(PAPER_RING),

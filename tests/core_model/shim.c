@@ -16,7 +16,7 @@
 	X(poll_overhead_ns) X(seed) X(mode) X(clock_read) X(placeholder) X(trim) X(dither) X(reserved_slots)             \
 	X(frame_bytes_min) X(frame_bytes_max) X(prefetch_slots) X(index_modulus) X(index_lag_ps_min)                     \
 	X(index_lag_ps_max) X(restart_ps_min) X(restart_ps_max) X(read_ps) X(call_ps) X(cpu_start_ns)                    \
-	X(index_counts_done) X(persistent) X(spare) X(quantum_bytes) X(start_time_ns) X(frame_count)
+	X(index_counts_done) X(persistent) X(spare) X(quantum_bytes) X(start_time_ns) X(frame_count) X(drift_ppb)
 
 /* What shim_report() tells, in order. */
 #define SHIM_REPORT(X)                                                                                                   \
@@ -276,6 +276,8 @@ struct shim *shim_create(const s64 *p, const u16 *allowed, const u8 *late, const
 		shim_destroy(shim);
 		return NULL;
 	}
+	/* from the first instant, so that no wander is needed to get there */
+	fake_nic_drift(&shim->rig.nic, (s32)p[PARAM_drift_ppb], 0);
 	return shim;
 }
 
