@@ -304,11 +304,15 @@ static void step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 }
 
 /* The head moves to @to, which no claimed slot precedes; trimmed slots get their nominal length back. */
-static void pass(struct kpn_pacer *pacer, u64 to)
+static inline void pass(struct kpn_pacer *pacer, u64 to)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	struct kpn_trim trim;
 
+	if (KPN_LIKELY(!ring->trim_count)) {
+		kpn_ring_skip(ring, to);
+		return;
+	}
 	while (kpn_ring_pass(ring, to, &trim)) {
 		u32 desc = ring->head_idx ? ring->head_idx - 1 : ring->slots - 1;
 

@@ -25,12 +25,6 @@ void kpn_ring_init(struct kpn_ring *ring, void *memory, u32 slots, u64 slot_ps)
 	ring->slot = (struct kpn_slot *)(ring->trims + slots);
 }
 
-/* Number of the lowest bit set; in halves, as 32-bit machines call libgcc for 64-bit numbers. */
-static u32 lowest_bit(u64 bits)
-{
-	return (u32)bits ? (u32)__builtin_ctz((u32)bits) : 32 + (u32)__builtin_ctz((u32)(bits >> 32));
-}
-
 /* First claimed descriptor in [desc, end), or end. */
 static u32 next_desc(const struct kpn_ring *ring, u32 desc, u32 end)
 {
@@ -42,10 +36,10 @@ static u32 next_desc(const struct kpn_ring *ring, u32 desc, u32 end)
 
 		if (!words)
 			return end;
-		word = lowest_bit(words);
+		word = kpn_lowest_bit(words);
 		bits = ring->claimed[word];
 	}
-	desc = word * KPN_RING_WORD_BITS + lowest_bit(bits);
+	desc = word * KPN_RING_WORD_BITS + kpn_lowest_bit(bits);
 	return desc < end ? desc : end;
 }
 

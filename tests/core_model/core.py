@@ -97,7 +97,9 @@ class Library:
 class Core:
     """One started pacer on its fake NIC."""
 
-    def __init__(self, library: Library, params: dict[str, int], allowed: list[int], late: list[int], rounding: list[int]) -> None:
+    def __init__(
+        self, library: Library, params: dict[str, int], allowed: list[int], late: list[int], rounding: list[int]
+    ) -> None:
         self.library = library
         self._dll = library.dll
         missing = set(library.param_names) ^ set(params)

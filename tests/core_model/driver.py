@@ -103,7 +103,9 @@ class Driver:
         slots, commits, outcomes = self.core.take_records()
         self.slots.extend(slots)
         for slot in slots:
-            self.end_ps[slot.seq + 1] = slot.position_ps + (slot.frame_bytes + model.OVERHEAD_BYTES) * self.shape.byte_ps
+            self.end_ps[slot.seq + 1] = (
+                slot.position_ps + (slot.frame_bytes + model.OVERHEAD_BYTES) * self.shape.byte_ps
+            )
         for seq in range(before.head_seq, now.head_seq):
             self.end_ps.pop(seq, None)
         self.check_slots(name, before)
@@ -130,7 +132,11 @@ class Driver:
             require(not self.case.honest, "a slip although all stated bounds hold", operation=name)
         require(now.index_errors == 0, "an index error", operation=name)
         # the lock time is promised for a wire that does not stop
-        if (now.steps, now.underruns, now.suspected_underruns) != (before.steps, before.underruns, before.suspected_underruns):
+        if (now.steps, now.underruns, now.suspected_underruns) != (
+            before.steps,
+            before.underruns,
+            before.suspected_underruns,
+        ):
             self.disturbed_ps = now.now_ps
         return commits, outcomes
 
@@ -171,7 +177,9 @@ class Driver:
                 )
             self.slot_reference = (slot.seq, slot.position_ps)
             if shape.mode == PAPER:
-                require(slot.position_ps == slot.seq * shape.slot_ps, "free-running slots differ in length", seq=slot.seq)
+                require(
+                    slot.position_ps == slot.seq * shape.slot_ps, "free-running slots differ in length", seq=slot.seq
+                )
                 require(slot.frame_bytes == shape.slot_bytes, "a free-running slot was trimmed", seq=slot.seq)
                 continue
             if len(self.slots) < 400 or slot.seq % 16 == 0:
@@ -279,7 +287,9 @@ class Driver:
         for commit in commits:
             frame = self.frames[commit.frame_id]
             if not commit.placed:
-                require(self.ring.pop(commit.seq, None) is frame, "a frame was taken from a slot it was not in", id=frame.id)
+                require(
+                    self.ring.pop(commit.seq, None) is frame, "a frame was taken from a slot it was not in", id=frame.id
+                )
                 frame.seq = None
                 continue
             require(commit.seq not in self.ring, "a slot was given away twice", seq=commit.seq)
@@ -321,7 +331,11 @@ class Driver:
         elif verdict == "BEST_EFFORT":
             require(not scheduled, "best_effort for a scheduled frame", id=frame.id)
         elif verdict == "LATE" and frame.held_in_time and frame.disturbances == self.disturbances:
-            require(self.now.window_end - self.now.window_first < 4 * self.case.params["batch_slots"] + 8, "a frame held in time was late", id=frame.id)
+            require(
+                self.now.window_end - self.now.window_first < 4 * self.case.params["batch_slots"] + 8,
+                "a frame held in time was late",
+                id=frame.id,
+            )
         elif verdict == "LATE" and not stepped:
             targets = self.targets(frame.txtime_ns or 0, frame.tc, self.now.base)
             require(
@@ -350,12 +364,16 @@ class Driver:
             exact = self.law.at(position_ps)
             allowed = self.law_tolerance(position_ps, now)
             difference = ns + frac * FRACTION - exact
-            require(abs(difference) <= allowed, "the clock differs from its law", ns=float(difference), at_ps=position_ps)
+            require(
+                abs(difference) <= allowed, "the clock differs from its law", ns=float(difference), at_ps=position_ps
+            )
         read = now.read_ns + now.read_frac * FRACTION
         if self.case.params["clock_read"] == 1:
             head_ps = self.end_ps[now.head_seq]
             allowed = self.law_tolerance(head_ps, now)
-            require(abs(read - self.law.at(head_ps)) <= allowed, "the counter clock is not at the head", read=float(read))
+            require(
+                abs(read - self.law.at(head_ps)) <= allowed, "the counter clock is not at the head", read=float(read)
+            )
         elif now.head_valid and self.case.honest:
             error = abs(read - self.law.at(now.position_ps))
             width = Fraction(now.clock_error_ps + 2, 1000) * (1 + self.law.adjustment)
@@ -456,7 +474,13 @@ class Driver:
             if verdict in answer.verdicts and (verdict != "PENDING" or not answer.seqs or seq in answer.seqs):
                 return
         require(
-            not answers, "submit differs from the model", verdict=verdict, seq=seq, expected=answers, view=view, tc=tc,
+            not answers,
+            "submit differs from the model",
+            verdict=verdict,
+            seq=seq,
+            expected=answers,
+            view=view,
+            tc=tc,
             txtime_ns=txtime_ns,
         )
 
@@ -488,7 +512,9 @@ class Driver:
                 )
             if view.lock_seq == NEVER and self.shape.mode == PHASE_LOCKED and target < view.window_end:
                 # slots that will certainly be on the grid may be had before the first one there is planned
-                answers.append(Answer(frozenset({"PENDING", "UNLOCKED", "NOT_ALLOWED", "OCCUPIED", "NO_SLOT", "NO_ROOM"})))
+                answers.append(
+                    Answer(frozenset({"PENDING", "UNLOCKED", "NOT_ALLOWED", "OCCUPIED", "NO_SLOT", "NO_ROOM"}))
+                )
         return answers
 
     def answers_best_effort(self, tc: int, view: View, held: list[Frame]) -> list[Answer]:
@@ -559,7 +585,9 @@ class Driver:
         head_ns = self.law.at(self.now.position_ps)
         error = self.core.adjtime(delta_ns)
         if error:
-            require(error == ERANGE and head_ns + delta_ns < 2 * self.case.window_ns(), "a shift was refused", error=error)
+            require(
+                error == ERANGE and head_ns + delta_ns < 2 * self.case.window_ns(), "a shift was refused", error=error
+            )
         else:
             require(head_ns + delta_ns >= 0, "the clock became negative", delta_ns=delta_ns)
             self.law = Law(self.law.position_ps, self.law.time_ns + delta_ns, self.law.adjustment)

@@ -71,7 +71,13 @@ def rates(case: Case, *scaled_ppm: int) -> Scenario:
     """Rate changes, each followed by enough slots to leave the grid if nothing were done."""
     operations: list[Operation] = [("run", 12)]
     for rate in scaled_ppm:
-        operations += [("adjfine", rate), ("submit", FIRM, 280, 12, 0), ("run", 8), ("burst", BEST_EFFORT_HIGH, 280, 8), ("run", 8)]
+        operations += [
+            ("adjfine", rate),
+            ("submit", FIRM, 280, 12, 0),
+            ("run", 8),
+            ("burst", BEST_EFFORT_HIGH, 280, 8),
+            ("run", 8),
+        ]
     return case, operations
 
 
@@ -97,7 +103,11 @@ def dry(case: Case) -> Scenario:
     operations: list[Operation] = [("run", 12)]
     for eighths in (-12, -6, -4, -2, -1, 0, 1, 2, 4, 12, 80):
         operations += [("submit", FIRM, 280, 3, 0), ("submit", SOFT, 280, 9, 0), ("burst", BEST_EFFORT_LOW, 64, 3)]
-        operations += [("stall", max(0, depth_ps + eighths * case.slot_ps // 8)), ("poll",), ("advance", case.slot_ps // 3)]
+        operations += [
+            ("stall", max(0, depth_ps + eighths * case.slot_ps // 8)),
+            ("poll",),
+            ("advance", case.slot_ps // 3),
+        ]
         operations += [("poll",), ("run", 12)]
     return case, [*operations, ("drain",)]
 
@@ -107,7 +117,13 @@ def crystals(case: Case) -> Scenario:
     most = case.params["drift_ppb_max"]
     operations: list[Operation] = [("glide", 300)]
     for drift_ppb in (-most, most):
-        operations += [("drift", drift_ppb), ("glide", 700), ("submit", FIRM, 64, 0, 0), ("burst", BEST_EFFORT_HIGH, 64, 5), ("glide", 700)]
+        operations += [
+            ("drift", drift_ppb),
+            ("glide", 700),
+            ("submit", FIRM, 64, 0, 0),
+            ("burst", BEST_EFFORT_HIGH, 64, 5),
+            ("glide", 700),
+        ]
     return case, operations
 
 
@@ -129,8 +145,16 @@ def held(case: Case) -> Scenario:
 
 # fast readings of a fine ring over tens of milliseconds: a strip of some nanoseconds, so that wrong rates show
 CRYSTALS = {
-    "slot_bytes": 64, "trim": TRIM_RESERVED, "trim_down_bytes": 4, "trim_up_bytes": 4, "ring_slots": 256, "depth_slots": 200,
-    "batch_slots": 64, "read_ps": 0, "drift_ppb_max": 1_000_000, "wander_ppb_per_s_max": 1_000_000,
+    "slot_bytes": 64,
+    "trim": TRIM_RESERVED,
+    "trim_down_bytes": 4,
+    "trim_up_bytes": 4,
+    "ring_slots": 256,
+    "depth_slots": 200,
+    "batch_slots": 64,
+    "read_ps": 0,
+    "drift_ppb_max": 1_000_000,
+    "wander_ppb_per_s_max": 1_000_000,
 }
 LAGGING = {"index_lag_ps_min": 12_000_000, "index_lag_ps_max": 31_000_000}
 FETCHING = {"index_counts_done": 0, "prefetch_slots": 5}
@@ -148,21 +172,40 @@ SCENARIOS: dict[str, Scenario] = {
     "mixed stream, deep": stream(2, make_case({"depth_slots": 60}, PRIME_PARTITION)),
     "mixed stream, 2.5 Gb/s": stream(3, make_case({"rate_bps": 2_500_000_000, "slot_bytes": 64 + 20}, PRIME_PARTITION)),
     "mixed stream, 10 Mb/s": stream(4, make_case({"rate_bps": 10**7, "slot_bytes": 1518}, PRIME_PARTITION)),
-    "mixed stream, 100 Gb/s": stream(5, make_case({"rate_bps": 10**11, "slot_bytes": 1522, "restart_ps_min": 10_000, "restart_ps_max": 50_000, "read_ps": 20_000, "tolerance_ns": 1}, PRIME_PARTITION)),
+    "mixed stream, 100 Gb/s": stream(
+        5,
+        make_case(
+            {
+                "rate_bps": 10**11,
+                "slot_bytes": 1522,
+                "restart_ps_min": 10_000,
+                "restart_ps_max": 50_000,
+                "read_ps": 20_000,
+                "tolerance_ns": 1,
+            },
+            PRIME_PARTITION,
+        ),
+    ),
     "reserved trims": stream(6, make_case({"trim": TRIM_RESERVED}, RESERVED_PARTITION)),
     "reserved trims, shortest slots": stream(7, make_case(SMALL | {"drift_ppb_max": 50_000}, RESERVED_PARTITION)),
     "fetch index": stream(8, make_case(FETCHING, PRIME_PARTITION)),
     "fetch index, lagging": stream(9, make_case(FETCHING | LAGGING, PRIME_PARTITION)),
     "done index, lagging": stream(10, make_case(LAGGING, PRIME_PARTITION)),
-    "write-back, spare buffers": stream(11, make_case({"persistent": 0, "spare": 1, "placeholder": 1}, PRIME_PARTITION)),
+    "write-back, spare buffers": stream(
+        11, make_case({"persistent": 0, "spare": 1, "placeholder": 1}, PRIME_PARTITION)
+    ),
     "paper": stream(12, make_case(PAPER_RING, PRIME_PARTITION)),
     "paper, largest ring": stream(13, make_case(PAPER_RING | {"ring_slots": 4096, "batch_slots": 64}, PRIME_PARTITION)),
     "smallest ring": stream(14, make_case({"ring_slots": 8, "batch_slots": 1, "depth_slots": 4}, PRIME_PARTITION)),
     "steps": steps(SHORT, 1, -1, 1000, -1300, 2560, -2560, 1_000_000, -7_777, 10**10, -2_000_000),
-    "steps, reserved trims": steps(make_case({"slot_bytes": 300, "trim": TRIM_RESERVED}, RESERVED_PARTITION), 1280, 10**9, -999),
+    "steps, reserved trims": steps(
+        make_case({"slot_bytes": 300, "trim": TRIM_RESERVED}, RESERVED_PARTITION), 1280, 10**9, -999
+    ),
     "steps, paper": steps(make_case(PAPER_RING, PRIME_PARTITION), 1, -1300, 10**6, -(10**5)),
     "rates": rates(SHORT, 66, -66, 6_553_600, -6_553_600, 65_536_000, -65_536_000, 0, 655_360_001),
-    "rates, reserved trims": rates(make_case({"trim": TRIM_RESERVED}, RESERVED_PARTITION), 6_553_600, -6_553_600, 65_536_000, 0),
+    "rates, reserved trims": rates(
+        make_case({"trim": TRIM_RESERVED}, RESERVED_PARTITION), 6_553_600, -6_553_600, 65_536_000, 0
+    ),
     "rates, paper": rates(make_case(PAPER_RING, PRIME_PARTITION), 66, 6_553_600, -655_360_000, 655_360_000),
     "full load": full_load(SHORT),
     "full load, reserved trims": full_load(make_case({"slot_bytes": 300, "trim": TRIM_RESERVED}, RESERVED_PARTITION)),
@@ -173,8 +216,13 @@ SCENARIOS: dict[str, Scenario] = {
     "dry, fetch index": dry(make_case(FETCHING | {"slot_bytes": 300}, PRIME_PARTITION)),
     "crystals": crystals(make_case(CRYSTALS | {"drift_ppb": 1_000_000}, (0, ALL))),
     "crystals, the other way": crystals(make_case(CRYSTALS | {"drift_ppb": -1_000_000, "dither": 0}, (0, ALL))),
-    "crystals, fetch index": crystals(make_case(CRYSTALS | {"drift_ppb": -1_000_000, "index_counts_done": 0}, (0, ALL))),
-    "crystals, steady": (make_case(CRYSTALS | {"drift_ppb": -1_000_000, "wander_ppb_per_s_max": 0}, (0, ALL)), [("glide", 1500)]),
+    "crystals, fetch index": crystals(
+        make_case(CRYSTALS | {"drift_ppb": -1_000_000, "index_counts_done": 0}, (0, ALL))
+    ),
+    "crystals, steady": (
+        make_case(CRYSTALS | {"drift_ppb": -1_000_000, "wander_ppb_per_s_max": 0}, (0, ALL)),
+        [("glide", 1500)],
+    ),
     "unlocked": unlocked(make_case({"slot_bytes": 300, "depth_slots": 40, "trim_down_bytes": 4, "trim_up_bytes": 4})),
     "held": held(make_case({"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40})),
     "held, paper": held(make_case(PAPER_RING, (ALL,))),
@@ -183,14 +231,28 @@ SCENARIOS: dict[str, Scenario] = {
         [("run", 40), ("cheat", 900_000, 2000), ("submit", FIRM, 200, 3, 0)],
     ),
     # ---- symptoms ----
-    "time set to its origin": (SHORT, [("run", 12), ("settime_at", 0, 0), *EVERY_CLASS, ("settime_at", 1, 5), *EVERY_CLASS]),
+    "time set to its origin": (
+        SHORT,
+        [("run", 12), ("settime_at", 0, 0), *EVERY_CLASS, ("settime_at", 1, 5), *EVERY_CLASS],
+    ),
     "polled while the wire waits for its first bit": (
         make_case({"restart_ps_min": 9_000_000, "restart_ps_max": 9_000_000}),
         [("poll",), ("advance", 1_000_000), ("poll",), ("run", 3)],
     ),
-    "polled while a lagging index shows nothing yet": (make_case(LAGGING), [("poll",), ("advance", 1_000_000), ("poll",), ("run", 4)]),
+    "polled while a lagging index shows nothing yet": (
+        make_case(LAGGING),
+        [("poll",), ("advance", 1_000_000), ("poll",), ("run", 4)],
+    ),
     "polled while a lagging fetch index shows nothing yet": (
-        make_case(FETCHING | {"index_lag_ps_min": 3_000_000, "index_lag_ps_max": 3_000_000, "restart_ps_min": 90_000_000, "restart_ps_max": 90_000_000}),
+        make_case(
+            FETCHING
+            | {
+                "index_lag_ps_min": 3_000_000,
+                "index_lag_ps_max": 3_000_000,
+                "restart_ps_min": 90_000_000,
+                "restart_ps_max": 90_000_000,
+            }
+        ),
         [("poll",), ("advance", 1_000_000), ("poll",), ("run", 8)],
     ),
     "wire idle behind a lagging index": (
@@ -198,16 +260,35 @@ SCENARIOS: dict[str, Scenario] = {
         [("run", 6), ("stall", 25_000_000), ("poll",), ("run", 6)],
     ),
     "every posted slot fetched, so that the index says nothing": (
-        make_case(FETCHING | {"depth_slots": 6, "batch_slots": 3, "restart_ps_min": 2_000_000, "restart_ps_max": 2_000_000}),
+        make_case(
+            FETCHING | {"depth_slots": 6, "batch_slots": 3, "restart_ps_min": 2_000_000, "restart_ps_max": 2_000_000}
+        ),
         [("run", 30)],
     ),
     "another rate before the grid is reached": (
         make_case(
             {
-                "rate_bps": 25 * 10**9, "slot_bytes": 200, "ring_slots": 32, "batch_slots": 1, "depth_slots": 28, "trim_down_bytes": 24,
-                "trim_up_bytes": 8, "prebuffer_frames": 0, "tolerance_ns": 20, "trim": TRIM_RESERVED, "dither": 0,
-                "reserved_slots": 0, "index_modulus": 64, "index_lag_ps_min": 11733, "index_lag_ps_max": 23466, "restart_ps_min": 0,
-                "restart_ps_max": 35200, "read_ps": 1000, "index_counts_done": 0, "quantum_bytes": 4, "start_time_ns": 0,
+                "rate_bps": 25 * 10**9,
+                "slot_bytes": 200,
+                "ring_slots": 32,
+                "batch_slots": 1,
+                "depth_slots": 28,
+                "trim_down_bytes": 24,
+                "trim_up_bytes": 8,
+                "prebuffer_frames": 0,
+                "tolerance_ns": 20,
+                "trim": TRIM_RESERVED,
+                "dither": 0,
+                "reserved_slots": 0,
+                "index_modulus": 64,
+                "index_lag_ps_min": 11733,
+                "index_lag_ps_max": 23466,
+                "restart_ps_min": 0,
+                "restart_ps_max": 35200,
+                "read_ps": 1000,
+                "index_counts_done": 0,
+                "quantum_bytes": 4,
+                "start_time_ns": 0,
             },
             (0,),
         ),
@@ -215,11 +296,25 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "another rate half way to the grid": (
         make_case({"slot_bytes": 300, "depth_slots": 60, "trim_down_bytes": 4, "trim_up_bytes": 4}),
-        [("run", 12), ("adjtime", 640), ("adjfine", 262_144_000), ("run", 30), ("adjtime", -700), ("adjfine", -262_144_000), ("run", 30)],
+        [
+            ("run", 12),
+            ("adjtime", 640),
+            ("adjfine", 262_144_000),
+            ("run", 30),
+            ("adjtime", -700),
+            ("adjfine", -262_144_000),
+            ("run", 30),
+        ],
     ),
     "txtimes a century away": (
         make_case(PAPER_RING),
-        [("run", 2), ("submit_at", FIRM, 64, 2**62), ("submit_at", FIRM, 64, 0), ("submit_at", SOFT, 64, 2**63 - 1), ("run", 3)],
+        [
+            ("run", 2),
+            ("submit_at", FIRM, 64, 2**62),
+            ("submit_at", FIRM, 64, 0),
+            ("submit_at", SOFT, 64, 2**63 - 1),
+            ("run", 3),
+        ],
     ),
 }
 
