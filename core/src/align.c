@@ -9,7 +9,7 @@
 #include "kpn_math.h"
 
 enum {
-	TIME_SHIFT = 32, /* errors: 2^-32 ns */
+	TIME_SHIFT = 32,  /* errors: 2^-32 ns */
 	DRIFT_SHIFT = 44, /* drift per slot: 2^-44 ns; at 1 % of 1.3 ms a slot it needs 58 bits */
 	MULT_SHIFT = 72,
 };
@@ -65,8 +65,8 @@ void kpn_align_init(struct kpn_align *align, u64 slot_ps, u64 quantum_ps, u64 do
 
 s64 kpn_align_error(const struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps)
 {
-	struct kpn_time error = kpn_time_sub(kpn_clock_at(clock, start_ps),
-					     kpn_grid_time(&align->grid, seq + align->base));
+	struct kpn_time error =
+		kpn_time_sub(kpn_clock_at(clock, start_ps), kpn_grid_time(&align->grid, seq + align->base));
 
 	if (KPN_UNLIKELY(error.ns > ERROR_NS_MAX))
 		return ERROR_NS_MAX << TIME_SHIFT;
@@ -165,8 +165,7 @@ struct kpn_bounds kpn_align_bounds(const struct kpn_align *align, u32 unalterabl
 	u64 growth_ps = kpn_mul_shr(slot_ps * gap_slots, fraction_of(rate_ppb), 32) + 1;
 	struct kpn_bounds bounds;
 
-	bounds.boundary_error_ps = align->quantum_ps / 2 + 1 +
-				   (gap_slots > 1 ? growth_ps : 0) +
+	bounds.boundary_error_ps = align->quantum_ps / 2 + 1 + (gap_slots > 1 ? growth_ps : 0) +
 				   kpn_mul_shr(span_ps, fraction_of(rate_change_ppb), 32) + 1;
 	/* A quantum lasts longer, or shorter, by the rate; so does its half. */
 	bounds.boundary_error_ps += kpn_mul_shr(align->quantum_ps, fraction_of(rate_ppb), 32) + 1;

@@ -267,7 +267,8 @@ static bool check_slot(struct check *check)
 
 	if (check->locked) {
 		now.min = max_u64(range.min, (u64)trimmed_bytes_min(check->config->trim, caps) + quantum_bytes(caps));
-		now.max = min_u64(range.max, caps->frame_bytes_max - min_u64(caps->frame_bytes_max, quantum_bytes(caps)));
+		now.max =
+			min_u64(range.max, caps->frame_bytes_max - min_u64(caps->frame_bytes_max, quantum_bytes(caps)));
 	}
 	return require_narrowed(
 		check, "slot_bytes", slot_bytes, range,
@@ -381,8 +382,9 @@ static void check_trims(struct check *check)
 	check->trims_ok = check_trim_range(
 		check, "trim_down_bytes", config->trim_down_bytes, down,
 		"a trim is at least one quantum and leaves a slot that can be sent; change it or slot_bytes");
-	check->trims_ok &= check_trim_range(check, "trim_up_bytes", config->trim_up_bytes, up,
-			 "a trim is at least one quantum and within the backend's longest frame; change it or slot_bytes");
+	check->trims_ok &= check_trim_range(
+		check, "trim_up_bytes", config->trim_up_bytes, up,
+		"a trim is at least one quantum and within the backend's longest frame; change it or slot_bytes");
 }
 
 static void check_tolerance(struct check *check)
@@ -405,7 +407,8 @@ static void check_drift(struct check *check, bool allowed_ok)
 		/* until the next trim the grid drifts away by drift x gap x slot length, which that trim must undo */
 		u64 gap_wire_bytes = (u64)kpn_wire_bytes(config->slot_bytes) * trim_gap_slots(config);
 
-		now.max = min_u64(range.max, kpn_div_u64(min_u64(config->trim_down_bytes, config->trim_up_bytes) * PPB, gap_wire_bytes));
+		now.max = min_u64(range.max, kpn_div_u64(min_u64(config->trim_down_bytes, config->trim_up_bytes) * PPB,
+							 gap_wire_bytes));
 	}
 	require_narrowed(check, "drift_ppb_max", config->drift_ppb_max, range,
 			 "no crystals drift like this; state the bound of CPU against NIC clock by their data sheets",

@@ -25,31 +25,31 @@ struct kpn_pacer {
 	struct kpn_stats stats;
 
 	u64 slot_ps;
-	u64 slot_ps_min;        /* of a slot shortened as far as allowed */
-	u64 sfd_ps;             /* slot start to reference plane */
-	u64 restart_ps_max;     /* what one restart of the wire can cost */
-	u64 restart_seq;        /* slot before which the wire last may have waited for a doorbell */
-	u64 heap_due_seq;       /* slot of the earliest scheduled frame held back */
+	u64 slot_ps_min;             /* of a slot shortened as far as allowed */
+	u64 sfd_ps;                  /* slot start to reference plane */
+	u64 restart_ps_max;          /* what one restart of the wire can cost */
+	u64 restart_seq;             /* slot before which the wire last may have waited for a doorbell */
+	u64 heap_due_seq;            /* slot of the earliest scheduled frame held back */
 	u64 cursor[KPN_CLASS_COUNT]; /* best effort: after the last slot given to the class */
-	u64 pending;            /* frames held, in the ring and before it */
-	u64 random;             /* dither */
-	u64 poll_ns;            /* longest interval between polls */
+	u64 pending;                 /* frames held, in the ring and before it */
+	u64 random;                  /* dither */
+	u64 poll_ns;                 /* longest interval between polls */
 	u64 dither_ns;
-	u64 lock_slots_max;     /* slots that reaching the grid can take, once they are planned */
+	u64 lock_slots_max; /* slots that reaching the grid can take, once they are planned */
 	u32 byte_ps;
-	u32 real_bytes_max;     /* longest frame that fits every slot it may get */
+	u32 real_bytes_max; /* longest frame that fits every slot it may get */
 	u32 lead_slots;
-	u32 gap_slots;          /* between two slots that may be trimmed */
-	u32 lookahead_slots;    /* how far best effort is placed ahead */
-	u64 partition_seq;      /* some slot not after the head, */
-	u32 partition_idx;      /* and its table index */
-	u32 posted_low;         /* post when no more than this is left */
-	u32 quiet_slots;        /* with more than this posted the wire cannot have run dry */
-	u64 lag_lower_ps;       /* what the wire has moved on at least since a done index moved */
-	u64 lag_upper_ns;       /* how long ago that was at most */
-	u64 index_seq;          /* slot the NIC's index stands at: the head, or ahead of it for a fetch index */
-	u32 head_index;         /* what the index read there */
-	u32 distrust;           /* readings still to agree before the strip is believed again */
+	u32 gap_slots;       /* between two slots that may be trimmed */
+	u32 lookahead_slots; /* how far best effort is placed ahead */
+	u64 partition_seq;   /* some slot not after the head, */
+	u32 partition_idx;   /* and its table index */
+	u32 posted_low;      /* post when no more than this is left */
+	u32 quiet_slots;     /* with more than this posted the wire cannot have run dry */
+	u64 lag_lower_ps;    /* what the wire has moved on at least since a done index moved */
+	u64 lag_upper_ns;    /* how long ago that was at most */
+	u64 index_seq;       /* slot the NIC's index stands at: the head, or ahead of it for a fetch index */
+	u32 head_index;      /* what the index read there */
+	u32 distrust;        /* readings still to agree before the strip is believed again */
 	bool running;
 	bool synchronised;
 	bool phase_locked;

@@ -147,7 +147,8 @@ void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_p
 	 * 1 ppb is 10^-6 ps per ns; rounded up. The CPU slower by d means the wire faster by d / (1 - d): at 100 ppm that is
 	 * 10 ppb more, a nanosecond every 0.1 s.
 	 */
-	strip->drift = (s64)(kpn_div_u64((u64)drift_ppb_max << KPN_RATE_SHIFT, 1000000 - (drift_ppb_max + 999) / 1000) + 1);
+	strip->drift =
+		(s64)(kpn_div_u64((u64)drift_ppb_max << KPN_RATE_SHIFT, 1000000 - (drift_ppb_max + 999) / 1000) + 1);
 	/* 1 ppb per s is 10^-15 ps per ns per ns: 2^64 / 10^15 = 18446.7, rounded up */
 	strip->wander_per_ns = wander_ppb_per_s_max * 18447ull;
 	strip->span_root =

@@ -105,11 +105,12 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 	pacer->lookahead_slots = 2 * config->batch_slots + 2;
 	if (config->depth_slots > pacer->lookahead_slots)
 		pacer->lookahead_slots = config->depth_slots;
-	pacer->posted_low = config->depth_slots - (config->depth_slots >= 2 * config->batch_slots ? config->batch_slots : 1);
+	pacer->posted_low =
+		config->depth_slots - (config->depth_slots >= 2 * config->batch_slots ? config->batch_slots : 1);
 	/* Fewer posted than this after a reading: the wire may have run dry, or may before the doorbell. */
-	pacer->quiet_slots = 2 + (u32)kpn_div_u64(pacer->restart_ps_max +
-							  1000ull * (u64)(0 - (s64)caps->index_to_wire_ns_min),
-						  pacer->slot_ps_min);
+	pacer->quiet_slots =
+		2 + (u32)kpn_div_u64(pacer->restart_ps_max + 1000ull * (u64)(0 - (s64)caps->index_to_wire_ns_min),
+				     pacer->slot_ps_min);
 	if (caps->index_counts_done) {
 		pacer->lag_lower_ps = 999ull * (u64)(0 - (s64)caps->index_to_wire_ns_max);
 		pacer->lag_upper_ns = (u64)(0 - (s64)caps->index_to_wire_ns_min);
