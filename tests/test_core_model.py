@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The core against the independent exact model of core_model/, operation by operation.
 
-Three sources of operations: cases drawn by hypothesis (short, shrinking well), seeded streams (long, shortened by leaving out
-what does not matter), and cases written down, one for every symptom found so far.
+Three sources of operations: cases drawn by hypothesis (short, shrinking well), seeded streams (long, shortened by
+leaving out what does not matter), and cases written down, one for every symptom found so far.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 from core_model import cases, scenarios
 from core_model.build import build_library
 from core_model.campaign import explain, failure, play, play_seed
-from core_model.core import Core, Library, Refused
+from core_model.core import Core, Library, RefusedError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -80,7 +80,7 @@ def test_same_operations_same_trace(library: Library) -> None:
 
 def test_validation_is_asked(library: Library) -> None:
     case = cases.make_case({"slot_bytes": 63})
-    with pytest.raises(Refused, match="slot_bytes"):
+    with pytest.raises(RefusedError, match="slot_bytes"):
         Core(library, case.params, list(case.allowed), list(case.late), list(case.rounding))
 
 

@@ -14,7 +14,7 @@
 enum {
 	FRAMES = 256,
 	PARTITION_SLOTS_MAX = 64,
-	OPERATIONS_MAX = 400,
+	OPERATIONS_MAX = 200,
 	SPAN_SLOTS_MAX = 5000,
 	TRIM_BYTES_MAX = 16,
 };
@@ -160,7 +160,8 @@ static void choose(struct setup *setup, struct bytes *bytes)
 	config->wander_ppb_per_s_max = 1000;
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
 		config->classes[tc].late = tc % 3;
-		config->classes[tc].rounding = config->mode == KPN_MODE_PAPER || tc == 4 ? KPN_ROUND_FLOOR : KPN_ROUND_UP;
+		config->classes[tc].rounding =
+			config->mode == KPN_MODE_PAPER || tc == 4 ? KPN_ROUND_FLOOR : KPN_ROUND_UP;
 	}
 	if (setup->params.spare)
 		config->placeholder = take_in(bytes, 0, 2);
@@ -215,32 +216,18 @@ static void operate(struct rig *rig, const struct setup *setup, struct bytes *by
 	switch (kind % 10) {
 	case 0:
 	case 1:
-	case 2:
-		submit(rig, setup, bytes);
-		break;
-	case 3:
-		rig_advance(rig, take(bytes, 1) * setup->slot_ps / 32);
-		break;
-	case 4:
-		run(rig, kind / 10 % 8 + 1);
-		break;
-	case 5:
-		rig_poll(rig);
-		break;
-	case 6:
-		rig_adjfine(rig, take_signed(bytes, 24));
-		break;
-	case 7:
-		rig_adjtime(rig, take_signed(bytes, 40));
-		break;
+	case 2: submit(rig, setup, bytes); break;
+	case 3: rig_advance(rig, take(bytes, 1) * setup->slot_ps / 32); break;
+	case 4: run(rig, kind / 10 % 8 + 1); break;
+	case 5: rig_poll(rig); break;
+	case 6: rig_adjfine(rig, take_signed(bytes, 24)); break;
+	case 7: rig_adjtime(rig, take_signed(bytes, 40)); break;
 	case 8:
 		at.ns = take_signed(bytes, 52);
 		at.frac = take(bytes, 1) << 24;
 		rig_settime(rig, at);
 		break;
-	default:
-		rig_advance(rig, take_in(bytes, 0, SPAN_SLOTS_MAX) * setup->slot_ps / 4);
-		break;
+	default: rig_advance(rig, take_in(bytes, 0, SPAN_SLOTS_MAX) * setup->slot_ps / 4); break;
 	}
 }
 

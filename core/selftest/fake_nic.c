@@ -99,8 +99,8 @@ struct kpn_nic_caps fake_nic_caps(const struct fake_params *params, u32 drift_pp
 				  u32 longest_bytes, u32 quantum_bytes)
 {
 	u64 ahead_min = (u64)params->prefetch_slots * kpn_wire_bytes(shortest_bytes) * params->byte_ps;
-	u64 ahead_max = (u64)params->prefetch_slots * kpn_wire_bytes(longest_bytes) * params->byte_ps +
-			params->restart_ps_max;
+	u64 ahead_max =
+		(u64)params->prefetch_slots * kpn_wire_bytes(longest_bytes) * params->byte_ps + params->restart_ps_max;
 	struct kpn_nic_caps caps = {
 		.ring_slots_min = 8,
 		.ring_slots_max = 4096,

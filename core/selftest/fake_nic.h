@@ -15,15 +15,15 @@
 
 /** enum fake_fault - what a core must never cause; bits */
 enum fake_fault {
-	FAKE_LATE_COMMIT = 1 << 0,  /* a frame was written into a slot latched before */
-	FAKE_LATE_LENGTH = 1 << 1,  /* length or kind of a slot latched before was changed */
-	FAKE_TORN = 1 << 2,         /* bytes changed between commit and latch */
-	FAKE_DIRTY = 1 << 3,        /* bytes that belong to no frame, in padding or in a placeholder */
-	FAKE_CUT = 1 << 4,          /* slot shorter than the frame in it */
-	FAKE_LENGTH = 1 << 5,       /* length the NIC cannot send */
-	FAKE_UNARMED = 1 << 6,      /* write-back descriptor posted without being re-armed */
-	FAKE_BELL = 1 << 7,         /* doorbell backwards, beyond what may be posted, or index and sequence disagree */
-	FAKE_IDX = 1 << 8,          /* descriptor outside the ring */
+	FAKE_LATE_COMMIT = 1 << 0, /* a frame was written into a slot latched before */
+	FAKE_LATE_LENGTH = 1 << 1, /* length or kind of a slot latched before was changed */
+	FAKE_TORN = 1 << 2,        /* bytes changed between commit and latch */
+	FAKE_DIRTY = 1 << 3,       /* bytes that belong to no frame, in padding or in a placeholder */
+	FAKE_CUT = 1 << 4,         /* slot shorter than the frame in it */
+	FAKE_LENGTH = 1 << 5,      /* length the NIC cannot send */
+	FAKE_UNARMED = 1 << 6,     /* write-back descriptor posted without being re-armed */
+	FAKE_BELL = 1 << 7,        /* doorbell backwards, beyond what may be posted, or index and sequence disagree */
+	FAKE_IDX = 1 << 8,         /* descriptor outside the ring */
 };
 
 /**

@@ -99,7 +99,8 @@ static void on_commit(void *context, u64 seq, u32 desc_idx, const u8 *data, u32 
 		return;
 	}
 	/* no lap of the ring is counted in seq + base of free-running slots: base is 0 there */
-	require(rig, is_allowed(rig, seq + base, frame->frame.tc), "a frame was placed in a slot its class does not own");
+	require(rig, is_allowed(rig, seq + base, frame->frame.tc),
+		"a frame was placed in a slot its class does not own");
 	require(rig, !rig->in_desc[desc_idx], "a frame was placed over another");
 	rig->in_desc[desc_idx] = frame;
 	frame->placed_seq = seq;

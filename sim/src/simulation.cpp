@@ -209,7 +209,7 @@ void Simulation::CheckTalker(const std::string &what, NodeId talker, std::uint32
 		throw ValueError(what + ": frame_bytes = " + std::to_string(frame_bytes) + " is not within 64 to 1522");
 }
 
-void Simulation::Route(FlowId flow, NodeId talker, const std::vector<NodeId> &route, NodeId listener)
+void Simulation::Route(FlowId flow, const std::vector<NodeId> &route, NodeId listener)
 {
 	for (std::size_t i = 0; i < route.size(); i++) {
 		Bridge &bridge = *nodes_[route[i]].bridge;
@@ -224,7 +224,6 @@ void Simulation::Route(FlowId flow, NodeId talker, const std::vector<NodeId> &ro
 		added.records.arrival_ps.emplace_back();
 		added.records.stamp_ns.emplace_back();
 	}
-	(void)talker;
 }
 
 FlowId Simulation::AddStream(const StreamSpec &spec)
@@ -265,7 +264,7 @@ FlowId Simulation::AddStream(const StreamSpec &spec)
 		spec.offset_ns;
 	world_.flows.push_back(std::move(flow));
 	for (std::size_t i = 0; i < spec.listeners.size(); i++)
-		Route(id, spec.talker, spec.routes[i], spec.listeners[i]);
+		Route(id, spec.routes[i], spec.listeners[i]);
 	nodes_[spec.talker].station->AddStream(id, spec);
 	return id;
 }
@@ -288,7 +287,7 @@ FlowId Simulation::AddLoad(const LoadSpec &spec)
 	flow.tc = static_cast<std::uint8_t>(spec.tc);
 	flow.queue = static_cast<std::uint8_t>(spec.queue);
 	world_.flows.push_back(std::move(flow));
-	Route(id, spec.talker, spec.route, spec.listener);
+	Route(id, spec.route, spec.listener);
 	nodes_[spec.talker].station->AddLoad(id, spec);
 	return id;
 }

@@ -39,8 +39,7 @@ Station::Station(World &world, NodeId node, std::string name, const StationSpec 
 	  clock_(world.epoch_ns, spec.sync, spec.driver == Driver::kStandard ? cpu_oscillator_ : nic_oscillator_),
 	  wakeup_(spec.wakeup, Rng(world.seed, name_, "wakeup")), stack_(spec.stack, Rng(world.seed, name_, "stack")),
 	  driver_(spec.driver_stage, Rng(world.seed, name_, "driver")),
-	  timer_(spec.timer, Rng(world.seed, name_, "timer")), pool_(KPN_FRAME_BYTES_MAX),
-	  etf_place_(world.Place(name_ + " etf"))
+	  timer_(spec.timer, Rng(world.seed, name_, "timer")), pool_(KPN_FRAME_BYTES_MAX)
 {
 	const std::uint32_t byte_time_ps = kpn_byte_time_ps(rate_bps);
 	switch (spec.driver) {
@@ -139,16 +138,12 @@ void Station::EnterRelease(TxFrame &frame)
 		EnterDriver(frame);
 		return;
 	}
-	if (frame.frame.txtime_ns < clock_.NowNs(world_.now)) {
-		etf_drops_++;
-		Finish(frame, KPN_VERDICT_LATE);
-		return;
-	}
 	etf_.Push(frame.frame.txtime_ns, frame.index);
 	ServeEtf();
 }
 
-/// Hand on what is due and set the timer for the next; an armed timer is moved forward only.
+/// Hand on what is due, drop what is late (also what entered late), and set the timer for the next; an armed timer is moved
+/// forward only.
 void Station::ServeEtf()
 {
 	const std::int64_t now_ns = clock_.NowNs(world_.now);

@@ -104,6 +104,19 @@ def test_adding_a_station_leaves_the_others_draws_alone():
         assert (one.frames(flow)["submit_ps"] == two.frames(flow)["submit_ps"]).all()
 
 
+def test_equal_stations_draw_different_latencies():
+    sim = _sim.Simulation(19)
+    bridge = sim.add_bridge("br", {})
+    nodes = [sim.add_station(name, {"host": HOST}) for name in ("a", "b", "l")]
+    for node in nodes:
+        sim.add_link(node, bridge, GIGABIT, 50)
+    spec = {"listeners": [nodes[2]], "routes": [[bridge]], "period_ns": MS, "frame_bytes": 64}
+    one, two = (sim.add_stream({**spec, "id": str(node), "talker": node}) for node in nodes[:2])
+    sim.run(500 * MS)
+    late = [sim.frames(flow)["submit_ps"][:480] % (MS * 1000) for flow in (one, two)]
+    assert abs(np.corrcoef(late)[0, 1]) < 0.2
+
+
 def test_keyboard_interrupt_stops_soon_and_leaves_results():
     sim, flows = network(15)
     old = signal.signal(signal.SIGINT, signal.default_int_handler)

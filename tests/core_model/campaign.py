@@ -66,7 +66,8 @@ def shorten(allowed: tuple[int, ...]) -> str:
 def explain(library: Library, case: Case, operations: list[Operation]) -> str:
     """A failing stream as short as it gets, ready to be written down as a test."""
     fewer = shrink(library, case, operations)
-    return f"{failure(library, case, fewer)}\nparams = {case.params}\nallowed = {shorten(case.allowed)}\noperations = {fewer}"
+    setup = f"params = {case.params}\nallowed = {shorten(case.allowed)}"
+    return f"{failure(library, case, fewer)}\n{setup}\noperations = {fewer}"
 
 
 def play_seed(library: Library, seed: int, count: int) -> Counter[str]:

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 
-from core_model.core import CLASS_COUNT, Core, Library, Refused
+from core_model.core import CLASS_COUNT, Core, Library, RefusedError
 from core_model.model import (
     FLOOR,
     OVERHEAD_BYTES,
@@ -34,7 +35,7 @@ BEST_EFFORT_LOW, FIRM, SOFT, MOVABLE, FIRM_FLOOR, BEST_EFFORT_HIGH = 0, 1, 2, 3,
 
 @dataclass(frozen=True)
 class Case:
-    """One configuration. `honest`: NIC and oscillators keep every stated bound, so a slip would be a mistake of the core."""
+    """One configuration. `honest`: NIC and oscillators keep every stated bound, so a slip is a mistake of the core."""
 
     params: dict[str, int]
     allowed: tuple[int, ...]
@@ -83,7 +84,7 @@ class Case:
             return 1
         free = [i for i, mask in enumerate(self.allowed) if not mask]
         laps = [*free, free[0] + len(self.allowed)]
-        return max(b - a for a, b in zip(laps, laps[1:], strict=False))
+        return max(b - a for a, b in pairwise(laps))
 
     def rate_ppb_max(self) -> int:
         """Rate that trims can follow with a fifth to spare."""
@@ -243,7 +244,7 @@ def random_case(rng: Random, library: Library) -> Case:
         case = make_case(params, allowed)
         try:
             core = Core(library, case.params, list(case.allowed), list(case.late), list(case.rounding))
-        except Refused as problem:
+        except RefusedError as problem:
             refused = problem.problem
             continue
         core.close()

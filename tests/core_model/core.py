@@ -42,7 +42,7 @@ class OutcomeRecord(ctypes.Structure):
 
 
 @dataclass(frozen=True)
-class Refused(Exception):
+class RefusedError(Exception):
     """kpn_config_validate() found a problem."""
 
     problem: str
@@ -117,7 +117,7 @@ class Core:
             len(problem),
         )
         if not self._shim:
-            raise Refused(problem.value.decode())
+            raise RefusedError(problem.value.decode())
         self._rig = self._dll.shim_rig(self._shim)
         self._report = (U64 * len(library.report_names))()
 

@@ -1,85 +1,47 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Applies operations to core and model and compares them after each one. A difference is an AssertionError that says what."""
+"""Applies operations to a core and its model; what each may answer is checked here, everything else by the checker."""
 
 from __future__ import annotations
 
-from collections import deque
 from fractions import Fraction
-from types import SimpleNamespace
 from typing import Any
 
 from core_model import model
-from core_model.cases import Case
-from core_model.core import CommitRecord, Core, Library, OutcomeRecord, SlotRecord
-from core_model.model import NEVER, PAPER, PHASE_LOCKED, STRICT, Answer, Frame, Law, View, signed
+from core_model.checker import FRACTION, RATE_ROUNDING, ROUNDING_NS, Checker, require
+from core_model.model import NEVER, PAPER, PHASE_LOCKED, Answer, Frame, Law, View, signed
 
 Operation = tuple[Any, ...]
 
 EINVAL, ERANGE = -22, -34
-FRACTION = Fraction(1, 1 << 32)
-# One reading or re-anchoring rounds down to 2^-32 ns; the stated rounding is twice that.
-ROUNDING_NS = Fraction(1, 1 << 31)
-# The multiplier resolves 2^-54 of the rate; its nominal value is wrong by 6.5e-20.
-RATE_ROUNDING = Fraction(1, 1 << 53)
 GUARD_POLLS = 3000
+OPERATIONS = frozenset(
+    [
+        "advance",
+        "stall",
+        "poll",
+        "run",
+        "submit",
+        "submit_at",
+        "burst",
+        "adjfine",
+        "adjtime",
+        "settime",
+        "settime_at",
+        "drift",
+        "glide",
+        "drain",
+        "cheat",
+    ]
+)
 
 
-def require(condition: bool, text: str, **values: object) -> None:
-    """Raise AssertionError with the values unless the condition holds (an assert would vanish under -O)."""
-    if not condition:
-        raise AssertionError(f"{text}: " + ", ".join(f"{name} = {value}" for name, value in values.items()))
+class Driver(Checker):
+    """A case under way. Offsets in operations are relative to the present, so that any part of a stream is a stream."""
 
-
-class Driver:
-    """A core, its model, and the checks between them."""
-
-    def __init__(self, library: Library, case: Case) -> None:
-        self.case = case
-        self.shape = case.shape()
-        self.core = Core(library, case.params, list(case.allowed), list(case.late), list(case.rounding))
-        self.verdict_names = library.verdict_names
-        self.dispatch = {
-            "advance": self.advance,
-            "stall": self.stall,
-            "poll": self.poll,
-            "run": self.run,
-            "submit": self.submit,
-            "submit_at": self.submit_at,
-            "burst": self.burst,
-            "adjfine": self.adjfine,
-            "adjtime": self.adjtime,
-            "settime": self.settime,
-            "settime_at": self.settime_at,
-            "drift": self.drift,
-            "glide": self.glide,
-            "drain": self.drain,
-            "cheat": self.cheat,
-        }
-        self.frames: dict[int, Frame] = {}
-        self.ring: dict[int, Frame] = {}
-        self.fifo_last: dict[int, int] = {}
-        self.slots: deque[SlotRecord] = deque()
-        self.law = Law(0, Fraction(case.params["start_time_ns"]), Fraction(0))
-        self.law_error_ns = ROUNDING_NS
-        self.rate_ppb = 0
-        self.rate_changes: list[tuple[int, int]] = []
-        self.bounds: dict[tuple[int, int], SimpleNamespace] = {}
-        self.counts = dict.fromkeys(self.verdict_names, 0)
-        self.slots_checked = 0
-        self.poll_ps = 0
-        self.strip_ps = case.strip_ps()
-        self.suspected_before = 0
-        self.unsure_until_ps = 0
-        self.disturbances = 0
-        self.wire_end_ps = 0
-        self.end_ps = {0: 0}
-        self.step_seq = 0
-        self.slot_reference: tuple[int, int] | None = None
-        self.before = self.now = self.read_report()
-        self.core.start()
-        self.disturbed_ps = 0
-        self.trusted = True
-        self.settle("start")
+    def apply(self, operation: Operation) -> None:
+        """One operation with all its checks."""
+        require(operation[0] in OPERATIONS, "no such operation", operation=operation)
+        getattr(self, operation[0])(*operation[1:])
 
     def close(self) -> None:
         """End of the case: everything still held is flushed."""
@@ -87,300 +49,6 @@ class Driver:
         violation = self.core.violation()
         self.core.close()
         require(violation is None, str(violation), operation="stop")
-
-    def apply(self, operation: Operation) -> None:
-        """One operation with all its checks."""
-        self.dispatch[operation[0]](*operation[1:])
-
-    # ---- after every operation ----
-
-    def settle(self, name: str) -> tuple[list[CommitRecord], list[OutcomeRecord]]:
-        """Take what happened, follow the frames, check slots and clock."""
-        violation = self.core.violation()
-        require(violation is None, str(violation), operation=name)
-        before, now = self.now, self.read_report()
-        self.before, self.now = before, now
-        slots, commits, outcomes = self.core.take_records()
-        self.slots.extend(slots)
-        for slot in slots:
-            self.end_ps[slot.seq + 1] = (
-                slot.position_ps + (slot.frame_bytes + model.OVERHEAD_BYTES) * self.shape.byte_ps
-            )
-        for seq in range(before.head_seq, now.head_seq):
-            self.end_ps.pop(seq, None)
-        self.check_slots(name, before)
-        self.follow_law(name, before, now)
-        if now.base != before.base or now.steps != before.steps:
-            self.step_seq = now.tail_seq
-        if (now.steps, now.underruns, now.suspected_underruns, now.scaled_ppm) != (
-            before.steps,
-            before.underruns,
-            before.suspected_underruns,
-            before.scaled_ppm,
-        ):
-            self.disturbances += 1
-        self.follow_commits(commits)
-        if now.base != before.base:
-            self.mark_stale(now.base)
-        for outcome in outcomes:
-            self.check_outcome(name, outcome, before)
-        self.check_clock(now)
-        # slots that were posted by a poll and have begun at once
-        self.check_slots("posted", now)
-        if now.slips != before.slips:
-            self.trusted = False
-            require(not self.case.honest, "a slip although all stated bounds hold", operation=name)
-        require(now.index_errors == 0, "an index error", operation=name)
-        # the lock time is promised for a wire that does not stop
-        if (now.steps, now.underruns, now.suspected_underruns) != (
-            before.steps,
-            before.underruns,
-            before.suspected_underruns,
-        ):
-            self.disturbed_ps = now.now_ps
-        return commits, outcomes
-
-    def read_report(self) -> SimpleNamespace:
-        """A report whose wire positions are unbounded numbers instead of numbers modulo 2^64."""
-        report = self.core.report()
-        for name in ("anchor_ps", "head_lower_ps", "head_upper_ps"):
-            setattr(report, name, report.position_ps + signed(getattr(report, name) - report.position_ps))
-        return report
-
-    def law_tolerance(self, position_ps: int, now: SimpleNamespace) -> Fraction:
-        """How far the core's law may be from the exact one: a rounding for every change, and the rate's resolution."""
-        return self.law_error_ns + abs(position_ps - now.anchor_ps) * RATE_ROUNDING / 1000
-
-    def limits(self, rate_change_ppb: int) -> SimpleNamespace:
-        """kpn_pacer_bounds() for the rates seen so far."""
-        key = (self.rate_ppb, rate_change_ppb)
-        if key not in self.bounds:
-            self.bounds[key] = self.core.bounds(*key)
-        return self.bounds[key]
-
-    def check_slots(self, name: str, view: SimpleNamespace) -> None:
-        """Every slot that has begun: its place on the grid (or count, in paper mode), by the state before the operation."""
-        shape = self.shape
-        while self.slots and self.slots[0].start_ps <= self.now.now_ps:
-            slot = self.slots[0]
-            if slot.seq >= view.tail_seq and name in ("poll", "start"):
-                break
-            self.slots.popleft()
-            self.slots_checked += 1
-            length_ps = (slot.frame_bytes + model.OVERHEAD_BYTES) * shape.byte_ps
-            self.wire_end_ps = slot.start_ps + length_ps
-            if self.slot_reference is not None:
-                require(
-                    self.slot_reference[0] + 1 == slot.seq and self.slot_reference[1] <= slot.position_ps,
-                    "slots were not sent one after another",
-                    seq=slot.seq,
-                )
-            self.slot_reference = (slot.seq, slot.position_ps)
-            if shape.mode == PAPER:
-                require(
-                    slot.position_ps == slot.seq * shape.slot_ps, "free-running slots differ in length", seq=slot.seq
-                )
-                require(slot.frame_bytes == shape.slot_bytes, "a free-running slot was trimmed", seq=slot.seq)
-                continue
-            if len(self.slots) < 400 or slot.seq % 16 == 0:
-                self.check_boundary(slot, view)
-            if slot.frame_bytes != shape.slot_bytes:
-                self.check_trim(slot, view)
-
-    def check_trim(self, slot: SlotRecord, view: SimpleNamespace) -> None:
-        """A trimmed slot has an allowed length and, if slots are reserved for that, no owner."""
-        params = self.case.params
-        difference = slot.frame_bytes - self.shape.slot_bytes
-        require(difference % params["quantum_bytes"] == 0, "a trim of no whole quantum", difference=difference)
-        require(
-            -params["trim_down_bytes"] <= difference <= params["trim_up_bytes"],
-            "a trim beyond its range",
-            difference=difference,
-        )
-        if params["trim"] == model.TRIM_RESERVED and slot.seq >= self.step_seq:
-            net_slot = signed(slot.seq + view.base)
-            require(
-                self.shape.allowed[net_slot % len(self.shape.allowed)] == 0,
-                "a slot that belongs to a class was trimmed",
-                seq=slot.seq,
-            )
-
-    def boundary_error_ps(self, slot: SlotRecord, view: SimpleNamespace) -> Fraction:
-        """Slot start in PHC time minus its place on the grid."""
-        net_slot = signed(slot.seq + view.base)
-        return abs(self.law.at(slot.position_ps) - self.shape.grid_ns(net_slot)) * 1000
-
-    def check_boundary(self, slot: SlotRecord, view: SimpleNamespace) -> None:
-        if not self.trusted:
-            return
-        recent = 0
-        # what a change has done to slots that could not be changed any more is trimmed away within the lock time
-        span_ps = self.limits(0).lock_ns * 1000
-        for position_ps, change_ppb in reversed(self.rate_changes):
-            if slot.position_ps - position_ps > span_ps:
-                break
-            recent += change_ppb
-        limits = self.limits(recent)
-        if limits.lock_slots == NEVER:
-            return
-        locked = view.lock_seq != NEVER and slot.seq >= view.lock_seq
-        in_time = slot.start_ps <= self.disturbed_ps + limits.lock_ns * 1000
-        if (not locked and in_time) or slot.start_ps <= self.unsure_until_ps:
-            return
-        error_ps = self.boundary_error_ps(slot, view)
-        require(
-            error_ps <= limits.boundary_error_ps + 1000 * self.law_error_ns,
-            "a locked slot off the grid" if locked else "the grid was not reached within lock_ns",
-            error_ps=float(error_ps),
-            bound_ps=limits.boundary_error_ps,
-            seq=slot.seq,
-            lock_seq=view.lock_seq,
-            lock_ns=limits.lock_ns,
-            since_ns=(slot.start_ps - self.disturbed_ps) / 1000,
-        )
-
-    def follow_law(self, name: str, before: SimpleNamespace, now: SimpleNamespace) -> None:
-        """Outside the setters the law changes only by an underrun or a slip, and by so much."""
-        if name in ("adjfine", "adjtime", "settime"):
-            return
-        core_law = Law(now.anchor_ps, now.anchor_ns + now.anchor_frac * FRACTION, self.law.adjustment)
-        if (now.underruns, now.slips) == (before.underruns, before.slips):
-            difference = abs(core_law.time_ns - self.law.at(now.anchor_ps))
-            require(difference <= self.law_error_ns, "the clock law changed by itself", difference=float(difference))
-            return
-        if now.underruns != before.underruns and self.trusted:
-            self.check_recovery(core_law, now)
-        self.law = core_law
-        self.law_error_ns = ROUNDING_NS
-
-    def check_recovery(self, core_law: Law, now: SimpleNamespace) -> None:
-        """After an idle wire the clock is what it would have been, within what DESIGN 4.3 states."""
-        if not self.slots or self.slot_reference is None:
-            return
-        restart = self.slots[0]
-        params = self.case.params
-        idle_ps = restart.start_ps - self.wire_end_ps
-        ideal_ns = self.law.at(restart.position_ps) + idle_ps * (1 + self.law.adjustment) / 1000
-        stall_ps = restart.start_ps - self.poll_ps
-        allowed_ns = Fraction(
-            self.strip_ps
-            + params["restart_ps_max"]
-            + params["index_lag_ps_max"]
-            + stall_ps * 2 * params["drift_ppb_max"] // 10**9
-            + stall_ps * params["wander_ppb_per_s_max"] // 10**9 * stall_ps // 10**12
-            + 20 * params["call_ps"]
-            + 4000,
-            1000,
-        )
-        error_ns = abs(core_law.at(restart.position_ps) - ideal_ns)
-        require(
-            error_ns <= allowed_ns,
-            "the clock after an underrun is further off than the strip, the restart and the drift allow",
-            error_ns=float(error_ns),
-            allowed_ns=float(allowed_ns),
-            idle_ns=idle_ps / 1000,
-            strip_ns=self.strip_ps / 1000,
-        )
-
-    def follow_commits(self, commits: list[CommitRecord]) -> None:
-        """Where frames are: placed and taken back as the NIC saw it."""
-        for commit in commits:
-            frame = self.frames[commit.frame_id]
-            if not commit.placed:
-                require(
-                    self.ring.pop(commit.seq, None) is frame, "a frame was taken from a slot it was not in", id=frame.id
-                )
-                frame.seq = None
-                continue
-            require(commit.seq not in self.ring, "a slot was given away twice", seq=commit.seq)
-            self.ring[commit.seq] = frame
-            frame.seq = commit.seq
-            frame.stale = False
-            frame.base = commit.base
-            if frame.txtime_ns is None:
-                last = self.fifo_last.get(frame.tc, -1)
-                self.fifo_last[frame.tc] = max(last, commit.seq)
-            else:
-                frame.targets = self.targets(frame.txtime_ns, frame.tc, commit.base)
-
-    def mark_stale(self, base: int) -> None:
-        """Frames that kept their slots when the base changed."""
-        for frame in self.ring.values():
-            frame.stale = frame.stale or frame.base != base
-
-    def targets(self, txtime_ns: int, tc: int, base: int) -> set[int]:
-        """Slots a txtime may mean now."""
-        return self.shape.targets(txtime_ns, tc, base, self.law, self.law_error_ns)
-
-    def check_outcome(self, name: str, outcome: OutcomeRecord, before: SimpleNamespace) -> None:
-        """A verdict against what the model knows of the frame."""
-        frame = self.frames.pop(outcome.frame_id)
-        verdict = self.verdict_names[outcome.verdict]
-        self.counts[verdict] += 1
-        seq = outcome.wire_seq
-        scheduled = frame.txtime_ns is not None
-        policy = self.shape.late[frame.tc]
-        stepped = self.now.base != before.base
-        if verdict == "ON_TIME":
-            require(scheduled and not frame.stale, "on_time for a frame without txtime or after a step", id=frame.id)
-            require(seq in frame.targets, "an on-time frame left in another slot", seq=seq, expected=frame.targets)
-        elif verdict == "SENT_STALE":
-            require(scheduled and frame.stale, "sent_stale without a step", id=frame.id)
-        elif verdict == "MOVED":
-            require(scheduled and policy != STRICT, "a strict frame was moved", id=frame.id)
-        elif verdict == "BEST_EFFORT":
-            require(not scheduled, "best_effort for a scheduled frame", id=frame.id)
-        elif verdict == "LATE" and frame.held_in_time and frame.disturbances == self.disturbances:
-            require(
-                self.now.window_end - self.now.window_first < 4 * self.case.params["batch_slots"] + 8,
-                "a frame held in time was late",
-                id=frame.id,
-            )
-        elif verdict == "LATE" and not stepped:
-            targets = self.targets(frame.txtime_ns or 0, frame.tc, self.now.base)
-            require(
-                scheduled and policy == STRICT and min(targets) < self.now.window_first,
-                "late although its slot can be changed",
-                targets=targets,
-                first=self.now.window_first,
-            )
-        elif verdict == "NOT_ALLOWED" and not stepped:
-            targets = self.targets(frame.txtime_ns or 0, frame.tc, self.now.base)
-            require(
-                not all(self.shape.allows(target, self.now.base, frame.tc) for target in targets),
-                "not_allowed in a slot of its class",
-                targets=targets,
-            )
-        elif verdict == "STEPPED":
-            require(scheduled and self.now.steps != before.steps, "stepped without a step", id=frame.id)
-        elif verdict == "FLUSHED":
-            require(name == "stop", "flushed without a stop", id=frame.id)
-
-    def check_clock(self, now: SimpleNamespace) -> None:
-        """The law at several positions, and what reading the clock gives (B1, B2, B6, B8)."""
-        slot_ps = self.shape.slot_ps
-        for position_ps in (now.position_ps, now.position_ps + 10**12, now.anchor_ps - slot_ps, now.anchor_ps + 1):
-            ns, frac = self.core.clock_at(position_ps)
-            exact = self.law.at(position_ps)
-            allowed = self.law_tolerance(position_ps, now)
-            difference = ns + frac * FRACTION - exact
-            require(
-                abs(difference) <= allowed, "the clock differs from its law", ns=float(difference), at_ps=position_ps
-            )
-        read = now.read_ns + now.read_frac * FRACTION
-        if self.case.params["clock_read"] == 1:
-            head_ps = self.end_ps[now.head_seq]
-            allowed = self.law_tolerance(head_ps, now)
-            require(
-                abs(read - self.law.at(head_ps)) <= allowed, "the counter clock is not at the head", read=float(read)
-            )
-        elif now.head_valid and self.case.honest:
-            error = abs(read - self.law.at(now.position_ps))
-            width = Fraction(now.clock_error_ps + 2, 1000) * (1 + self.law.adjustment)
-            width += self.law_tolerance(now.position_ps, now)
-            require(error <= width, "the clock is wronger than it says", error=float(error), stated=float(width))
-
-    # ---- operations ----
 
     def advance(self, span_ps: int) -> None:
         """Time passes."""
@@ -450,10 +118,8 @@ class Driver:
         view = View(
             bool(self.now.head_valid), self.now.window_first, self.now.window_end, self.now.lock_seq, self.now.base
         )
-        if self.case.params["call_ps"] == 0:
-            answers = self.answers(tc, frame_bytes, txtime_ns, view)
-        else:
-            answers = []
+        # where calls take time, the window has moved on when the frame gets there
+        answers = self.answers(tc, frame_bytes, txtime_ns, view) if self.case.params["call_ps"] == 0 else []
         verdict, frame_id = self.core.submit(frame_bytes, tc, txtime_ns)
         if not verdict:
             return
@@ -497,7 +163,7 @@ class Driver:
         scheduled = sum(other.txtime_ns is not None for other in held)
         answers = []
         for target in self.targets(txtime_ns, tc, view.base):
-            # rescheduled frames wait in the FIFO, other scheduled ones in the heap: how many of which only the core knows
+            # rescheduled frames wait in the FIFO, others in the heap: how many of which only the core knows
             for moved in range(scheduled + 1) if self.shape.late[tc] == model.RESCHEDULE else (0,):
                 answers.append(
                     model.answer_scheduled(

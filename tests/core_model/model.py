@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The exact model: clock law, grid and rounding in rational numbers, and what may become of a submitted frame.
 
-It follows the headers of the core and DESIGN section 4, not its code: every number is a Fraction or an unbounded integer,
+It follows the headers of the core and the design, not its code: every number is a Fraction or an unbounded integer,
 every search goes from one end to the other.
 """
 
@@ -99,9 +99,12 @@ class Shape:
 
 @dataclass
 class Frame:
-    """A frame the model has heard of. `seq` is its slot while it is in the ring, `base` what was in force when it got there,
-    `targets` what its txtime meant then, `stale` whether the base has changed since; `held_in_time` whether it
-    waits before the ring since it was submitted too early, with how many disturbances before."""
+    """A frame the model has heard of.
+
+    `seq` is its slot while it is in the ring, `base` what was in force when it got there, `targets` what its txtime
+    meant then, `stale` whether the base has changed since; `held_in_time` whether it waits before the ring since it was
+    submitted too early, with how many disturbances before.
+    """
 
     id: int
     tc: int

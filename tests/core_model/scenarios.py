@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cases written down: one for each mechanism, and one for each symptom that was found once.
 
-Operation streams of mechanisms are drawn from a fixed seed, so that they are the same in every run and on every machine.
+Operation streams of mechanisms are drawn from a fixed seed, so that they are the same in every run.
 """
 
 from __future__ import annotations

@@ -10,58 +10,62 @@
 #include "pacer_rig.h"
 
 /* Parameters of shim_create() by name, in order. */
-#define SHIM_PARAMS(X)                                                                                                   \
-	X(rate_bps) X(slot_bytes) X(ring_slots) X(partition_slots) X(batch_slots) X(depth_slots) X(trim_down_bytes)      \
-	X(trim_up_bytes) X(prebuffer_frames) X(tolerance_ns) X(drift_ppb_max) X(wander_ppb_per_s_max)                    \
-	X(poll_overhead_ns) X(seed) X(mode) X(clock_read) X(placeholder) X(trim) X(dither) X(reserved_slots)             \
-	X(frame_bytes_min) X(frame_bytes_max) X(prefetch_slots) X(index_modulus) X(index_lag_ps_min)                     \
-	X(index_lag_ps_max) X(restart_ps_min) X(restart_ps_max) X(read_ps) X(call_ps) X(cpu_start_ns)                    \
-	X(index_counts_done) X(persistent) X(spare) X(quantum_bytes) X(start_time_ns) X(frame_count) X(drift_ppb)
+#define SHIM_PARAMS(X)                                                                                              \
+	X(rate_bps)                                                                                                 \
+	X(slot_bytes)                                                                                               \
+	X(ring_slots) X(partition_slots) X(batch_slots) X(depth_slots) X(trim_down_bytes) X(trim_up_bytes)          \
+		X(prebuffer_frames) X(tolerance_ns) X(drift_ppb_max) X(wander_ppb_per_s_max) X(poll_overhead_ns)    \
+			X(seed) X(mode) X(clock_read) X(placeholder) X(trim) X(dither) X(reserved_slots)            \
+				X(frame_bytes_min) X(frame_bytes_max) X(prefetch_slots) X(index_modulus)            \
+					X(index_lag_ps_min) X(index_lag_ps_max) X(restart_ps_min) X(restart_ps_max) \
+						X(read_ps) X(call_ps) X(cpu_start_ns) X(index_counts_done)          \
+							X(persistent) X(spare) X(quantum_bytes) X(start_time_ns)    \
+								X(frame_count) X(drift_ppb)
 
 /* What shim_report() tells, in order. */
-#define SHIM_REPORT(X)                                                                                                   \
-	X(now_ps, nic->now_ps)                                                                                           \
-	X(cpu_ps, nic->cpu_ps)                                                                                           \
-	X(position_ps, fake_nic_position(nic))                                                                           \
-	X(idle, fake_nic_idle(nic))                                                                                      \
-	X(fetch_seq, nic->fetch_seq)                                                                                     \
-	X(wire_seq, nic->wire_seq)                                                                                       \
-	X(head_valid, head.valid)                                                                                        \
-	X(head_lower_ps, head.wire.lower_ps)                                                                             \
-	X(head_upper_ps, head.wire.upper_ps)                                                                             \
-	X(head_upper_seq, head.upper_seq)                                                                                \
-	X(window_first, window.first_seq)                                                                                \
-	X(window_end, window.end_seq)                                                                                    \
-	X(lead_slots, kpn_pacer_lead_slots(rig->pacer))                                                                  \
-	X(synchronised, state.synchronised)                                                                              \
-	X(clock_error_ps, state.clock_error_ps)                                                                          \
-	X(base, state.base)                                                                                              \
-	X(head_seq, state.head_seq)                                                                                      \
-	X(tail_seq, state.tail_seq)                                                                                      \
-	X(lock_seq, state.lock_seq)                                                                                      \
-	X(pending, state.pending)                                                                                        \
-	X(scaled_ppm, state.scaled_ppm)                                                                                  \
-	X(anchor_ps, clock->anchor_ps)                                                                                   \
-	X(anchor_ns, clock->anchor.ns)                                                                                   \
-	X(anchor_frac, clock->anchor.frac)                                                                               \
-	X(mult, clock->mult)                                                                                             \
-	X(read_ns, now.ns)                                                                                               \
-	X(read_frac, now.frac)                                                                                           \
-	X(underruns, stats->underruns)                                                                                   \
-	X(suspected_underruns, stats->suspected_underruns)                                                               \
-	X(slips, stats->slips)                                                                                           \
-	X(index_errors, stats->index_errors)                                                                             \
-	X(steps, stats->steps)                                                                                           \
-	X(recalled, stats->recalled)                                                                                     \
-	X(displaced, stats->displaced)                                                                                   \
-	X(trims, stats->trims)                                                                                           \
+#define SHIM_REPORT(X)                                     \
+	X(now_ps, nic->now_ps)                             \
+	X(cpu_ps, nic->cpu_ps)                             \
+	X(position_ps, fake_nic_position(nic))             \
+	X(idle, fake_nic_idle(nic))                        \
+	X(fetch_seq, nic->fetch_seq)                       \
+	X(wire_seq, nic->wire_seq)                         \
+	X(head_valid, head.valid)                          \
+	X(head_lower_ps, head.wire.lower_ps)               \
+	X(head_upper_ps, head.wire.upper_ps)               \
+	X(head_upper_seq, head.upper_seq)                  \
+	X(window_first, window.first_seq)                  \
+	X(window_end, window.end_seq)                      \
+	X(lead_slots, kpn_pacer_lead_slots(rig->pacer))    \
+	X(synchronised, state.synchronised)                \
+	X(clock_error_ps, state.clock_error_ps)            \
+	X(base, state.base)                                \
+	X(head_seq, state.head_seq)                        \
+	X(tail_seq, state.tail_seq)                        \
+	X(lock_seq, state.lock_seq)                        \
+	X(pending, state.pending)                          \
+	X(scaled_ppm, state.scaled_ppm)                    \
+	X(anchor_ps, clock->anchor_ps)                     \
+	X(anchor_ns, clock->anchor.ns)                     \
+	X(anchor_frac, clock->anchor.frac)                 \
+	X(mult, clock->mult)                               \
+	X(read_ns, now.ns)                                 \
+	X(read_frac, now.frac)                             \
+	X(underruns, stats->underruns)                     \
+	X(suspected_underruns, stats->suspected_underruns) \
+	X(slips, stats->slips)                             \
+	X(index_errors, stats->index_errors)               \
+	X(steps, stats->steps)                             \
+	X(recalled, stats->recalled)                       \
+	X(displaced, stats->displaced)                     \
+	X(trims, stats->trims)                             \
 	X(held, rig->held)
 
 enum {
 #define SHIM_PARAM_ENUM(name) PARAM_##name,
 	SHIM_PARAMS(SHIM_PARAM_ENUM)
 #undef SHIM_PARAM_ENUM
-	PARAM_COUNT,
+		PARAM_COUNT,
 #define SHIM_REPORT_ENUM(name, value) REPORT_##name,
 	SHIM_REPORT(SHIM_REPORT_ENUM) REPORT_END,
 };
@@ -123,8 +127,8 @@ static void log_slot(void *context, const struct fake_slot *slot, const struct r
 	struct shim *shim = context;
 	struct slot_record *record = add_record(&shim->slots, sizeof(*record));
 
-	*record = (struct slot_record){ slot->seq, slot->latch_ps, slot->start_ps, slot->position_ps, slot->frame_bytes,
-					frame ? frame->id : 0 };
+	*record = (struct slot_record){ slot->seq,         slot->latch_ps,    slot->start_ps,
+					slot->position_ps, slot->frame_bytes, frame ? frame->id : 0 };
 }
 
 static void log_commit(void *context, const struct rig_frame *frame)
@@ -200,7 +204,10 @@ struct shim *shim_create(const s64 *p, const u16 *allowed, const u8 *late, const
 	struct kpn_problem found[1];
 	struct kpn_nic_caps caps;
 	struct rig_log log = {
-		.slot = log_slot, .commit = log_commit, .withdraw = log_withdraw, .outcome = log_outcome,
+		.slot = log_slot,
+		.commit = log_commit,
+		.withdraw = log_withdraw,
+		.outcome = log_outcome,
 	};
 	struct shim *shim;
 	u32 longest_bytes;

@@ -62,7 +62,7 @@ private:
 	void CheckRoute(const std::string &what, NodeId talker, const std::vector<NodeId> &route,
 			NodeId listener) const;
 	void CheckTalker(const std::string &what, NodeId talker, std::uint32_t frame_bytes) const;
-	void Route(FlowId flow, NodeId talker, const std::vector<NodeId> &route, NodeId listener);
+	void Route(FlowId flow, const std::vector<NodeId> &route, NodeId listener);
 	void Start();
 	void Dispatch(const Event &event);
 	void OnArrive(std::uint32_t end, std::uint32_t packet);

@@ -104,7 +104,6 @@ private:
 	KeeponTransmitter *keepon_ = nullptr;
 	EtfQueue etf_;
 	TimePs etf_timer_at_ = kNever;
-	std::uint32_t etf_place_ = 0;
 	TimePs driver_free_ = 0;
 	TimePs late_ps_ = 0; // injected into the next frame
 	std::vector<Talk> talks_;

@@ -1,0 +1,485 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mutations of the core: textual replacements that each must make a check fail.
+
+A text that is not found exactly once is an error of this table, to be mended together with the core.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """In `file` of core/src, or of core if it has a folder, `old` becomes `new`; a scenario must fail then."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    scenarios: tuple[str, ...]
+
+
+MUTATIONS: tuple[Mutation, ...] = (
+    # ---- DESIGN 5 ----
+    Mutation(
+        "horizon - 1",
+        "pacer.c",
+        "pacer->lead_slots = caps->prefetch_slots_max + 1;",
+        "pacer->lead_slots = caps->prefetch_slots_max;",
+        ("every class",),
+    ),
+    Mutation(
+        "horizon - 1 for trims",
+        "pacer.c",
+        "head.upper_seq + pacer->caps.prefetch_slots_max + 1;",
+        "head.upper_seq + pacer->caps.prefetch_slots_max;",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "index + 1",
+        "pacer.c",
+        "index = pacer->nic_ops.read_index(pacer->nic);",
+        "index = pacer->nic_ops.read_index(pacer->nic) + 1;",
+        ("every class",),
+    ),
+    Mutation(
+        "ownership off",
+        "insert.c",
+        "	return pacer->partition.allowed[kpn_partition_idx_of(pacer, seq)] >> tc & 1;\n",
+        "	return (void)pacer, (void)seq, (void)tc, true;\n",
+        ("every class",),
+    ),
+    Mutation(
+        "cached head",
+        "insert.c",
+        "(valid ? kpn_upper_seq(pacer, cpu_ns) : pacer->ring.tail_seq) + pacer->lead_slots,",
+        "(valid ? pacer->ring.head_seq + 0 * cpu_ns : pacer->ring.tail_seq) + pacer->lead_slots,",
+        ("every class",),
+    ),
+    # ---- frames and buffers ----
+    Mutation(
+        "zeroing off",
+        "insert.c",
+        "	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, frame->frame_bytes - KPN_FCS_BYTES);\n",
+        "",
+        ("every class",),
+    ),
+    Mutation(
+        "zeroing one byte short",
+        "insert.c",
+        "	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, frame->frame_bytes - KPN_FCS_BYTES);\n",
+        "	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, frame->frame_bytes - KPN_FCS_BYTES - 1);\n",
+        ("every class",),
+    ),
+    Mutation(
+        "commit before copy",
+        "insert.c",
+        "	memcpy(pacer->nic_ops.buffer(pacer->nic, desc), frame->data, data_bytes);\n"
+        "	pacer->nic_ops.commit(pacer->nic, desc, length_of(pacer, seq), data_bytes);\n",
+        "	pacer->nic_ops.commit(pacer->nic, desc, length_of(pacer, seq), data_bytes);\n"
+        "	memcpy(pacer->nic_ops.buffer(pacer->nic, desc), frame->data, data_bytes);\n",
+        ("every class",),
+    ),
+    Mutation(
+        "committed at nominal length",
+        "insert.c",
+        "pacer->nic_ops.commit(pacer->nic, desc, length_of(pacer, seq), data_bytes);",
+        "pacer->nic_ops.commit(pacer->nic, desc, pacer->config.slot_bytes, data_bytes);",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "not restored",
+        "insert.c",
+        "	pacer->nic_ops.restore(pacer->nic, desc, frame_bytes);\n",
+        "	(void)frame_bytes;\n",
+        ("every class",),
+    ),
+    Mutation(
+        "frames as long as trimmed slots forgotten",
+        "pacer.c",
+        "pacer->real_bytes_max -= config->trim_down_bytes;",
+        "pacer->real_bytes_max -= 0;",
+        ("write-back, spare buffers",),
+    ),
+    # ---- order ----
+    Mutation(
+        "put back last",
+        "prebuffer.c",
+        "	frame->next = prebuffer->first[tc];\n"
+        "	if (!frame->next)\n"
+        "		prebuffer->last[tc] = frame;\n"
+        "	prebuffer->first[tc] = frame;\n",
+        "	frame->next = NULL;\n"
+        "	if (prebuffer->first[tc])\n"
+        "		prebuffer->last[tc]->next = frame;\n"
+        "	else\n"
+        "		prebuffer->first[tc] = frame;\n"
+        "	prebuffer->last[tc] = frame;\n",
+        ("every class",),
+    ),
+    Mutation(
+        "displaced put back first to last",
+        "insert.c",
+        "		frame->next = taken;\n		taken = frame;\n",
+        "		pacer->stats.displaced++;\n		kpn_prebuffer_put_back(&pacer->prebuffer, frame);\n",
+        ("every class",),
+    ),
+    Mutation(
+        "only one displaced",
+        "insert.c",
+        "		frame->next = taken;\n		taken = frame;\n",
+        "		frame->next = taken;\n		taken = frame;\n		break;\n",
+        ("every class",),
+    ),
+    Mutation(
+        "best effort overtakes its queue",
+        "insert.c",
+        "if (window.valid && !behind)",
+        "(void)behind;\n	if (window.valid)",
+        ("mixed stream, 2.5 Gb/s",),
+    ),
+    Mutation(
+        "best effort before its cursor",
+        "insert.c",
+        "if (seq >= pacer->cursor[tc]) {",
+        "if (true) {",
+        ("full load, reserved trims",),
+    ),
+    Mutation(
+        "latest first",
+        "prebuffer.c",
+        "return a->txtime_ns < b->txtime_ns ||",
+        "return a->txtime_ns > b->txtime_ns ||",
+        ("held",),
+    ),
+    # ---- slots ----
+    Mutation(
+        "floor and up swapped",
+        "insert.c",
+        "rounding == KPN_ROUND_FLOOR)",
+        "rounding == KPN_ROUND_UP)",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "partition one slot behind",
+        "insert.c",
+        "kpn_partition_idx_of(pacer, seq)] >> tc & 1",
+        "kpn_partition_idx_of(pacer, seq + 1)] >> tc & 1",
+        ("every class",),
+    ),
+    Mutation(
+        "preamble ignored",
+        "pacer.c",
+        "pacer->sfd_ps = (u64)KPN_PREAMBLE_BYTES * pacer->byte_ps;",
+        "pacer->sfd_ps = 0;",
+        ("every class",),
+    ),
+    Mutation(
+        "tolerance ignored",
+        "insert.c",
+        "ns -= (s64)(pacer->config.tolerance_ns + sfd_ns);",
+        "ns -= (s64)sfd_ns;",
+        ("mixed stream, 2.5 Gb/s",),
+    ),
+    Mutation(
+        "moved frames searched from the head",
+        "insert.c",
+        "	u64 from = window.first_seq;\n",
+        "	u64 from = pacer->ring.head_seq;\n",
+        ("every class",),
+    ),
+    Mutation(
+        "moved frames before their time",
+        "insert.c",
+        "	if ((s64)(target - from) > 0)\n		from = target;\n",
+        "",
+        ("every class",),
+    ),
+    Mutation(
+        "strict frames moved",
+        "insert.c",
+        "if (pacer->config.classes[frame->tc].late == KPN_LATE_STRICT)",
+        "if (false)",
+        ("every class",),
+    ),
+    Mutation(
+        "scheduled frames overwritten",
+        "insert.c",
+        "	if (is_scheduled(holder))\n		return false;\n",
+        "",
+        ("every class",),
+    ),
+    Mutation(
+        "slots off the grid given away",
+        "insert.c",
+        "	} else if (target < lock_seq) {\n",
+        "	} else if (false) {\n",
+        ("unlocked",),
+    ),
+    Mutation(
+        "one slot too far",
+        "insert.c",
+        ".end_seq = pacer->ring.head_seq + pacer->ring.slots,",
+        ".end_seq = pacer->ring.head_seq + pacer->ring.slots + 1,",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "held frames not placed in time",
+        "insert.c",
+        "	pacer->heap_due_seq = frame ? target_of(pacer, frame) : KPN_SEQ_NEVER;\n",
+        "	pacer->heap_due_seq = frame ? target_of(pacer, frame) + pacer->ring.slots : KPN_SEQ_NEVER;\n",
+        ("every class",),
+    ),
+    Mutation(
+        "grid without its fraction",
+        "align.c",
+        "	rest_ps = ((u64)ns - cell * grid->cell_ns) * 1000 + ps;\n"
+        "	return cell * grid->cell_slots + kpn_div_u64(rest_ps, grid->slot_ps);\n",
+        "	(void)rest_ps;\n	(void)ps;\n	return cell * grid->cell_slots;\n",
+        ("mixed stream, 2.5 Gb/s",),
+    ),
+    # ---- trims ----
+    Mutation(
+        "trim sign wrong",
+        "align.c",
+        "s64 sign = error > 0 ? -1 : 1;",
+        "s64 sign = error > 0 ? 1 : -1;",
+        ("every class",),
+    ),
+    Mutation(
+        "trim forgotten in positions",
+        "ring.c",
+        "	ring->tail_ps += (u64)delta_ps;\n",
+        "",
+        ("every class",),
+    ),
+    Mutation(
+        "trims stay for the next lap",
+        "pacer.c",
+        "		pacer->nic_ops.set_length(pacer->nic, desc, pacer->config.slot_bytes);\n",
+        "		(void)desc;\n",
+        ("every class",),
+    ),
+    Mutation(
+        "trims not renewed at another rate",
+        "pacer.c",
+        "	replan(pacer, first_changeable(pacer, cpu_ns));\n",
+        "",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "grid believed reached after a step",
+        "pacer.c",
+        "		kpn_align_unlock(&pacer->align);\n		replan(pacer, from);\n",
+        "		replan(pacer, from);\n",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "grid believed reached at another rate",
+        "pacer.c",
+        "	if (pacer->align.lock_seq > from)\n		kpn_align_unlock(&pacer->align);\n",
+        "",
+        ("another rate half way to the grid",),
+    ),
+    Mutation(
+        "slots with owners trimmed",
+        "pacer.c",
+        "	if (pacer->config.trim == KPN_TRIM_ANY || seq >= end)\n",
+        "	if (true)\n",
+        ("reserved trims",),
+    ),
+    Mutation(
+        "half a quantum is a quantum",
+        "align.c",
+        "	align->half_time = align->quantum_time / 2;\n",
+        "	align->half_time = align->quantum_time * 3 / 2;\n",
+        ("every class",),
+    ),
+    # ---- clock ----
+    Mutation(
+        "rate change reaches back",
+        "clock.c",
+        "	kpn_clock_reanchor(clock, now_ps);\n	/*\n",
+        "	(void)now_ps;\n	/*\n",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "1 ppb lost",
+        "clock.c",
+        "	change = kpn_div_u64(magnitude << (RATE_SHIFT - 22), 15625);\n",
+        "	change = kpn_div_u64(magnitude << (RATE_SHIFT - 22), 15625) >> 30 << 30;\n",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "clock read at the staircase",
+        "pacer.c",
+        "		position_ps = middle_of(kpn_pacer_head(pacer, cpu_ns).wire);\n"
+        "	return kpn_clock_at(&pacer->clock, position_ps);\n",
+        "		position_ps = pacer->ring.head_ps;\n"
+        "	(void)cpu_ns;\n"
+        "	return kpn_clock_at(&pacer->clock, position_ps);\n",
+        ("every class",),
+    ),
+    Mutation(
+        "recovered time without the idle wire",
+        "pacer.c",
+        "	now.ns += (s64)restart_ns;\n	kpn_clock_settime(&pacer->clock, ring->tail_ps, now);\n",
+        "	(void)now;\n	(void)restart_ns;\n",
+        ("mixed stream",),
+    ),
+    # ---- strip ----
+    Mutation(
+        "strip's upper bound without the lag",
+        "pacer.c",
+        "	u64 upper_ns = before_ns + (u64)(s64)pacer->caps.index_to_wire_ns_min;\n",
+        "	u64 upper_ns = before_ns;\n",
+        ("dry, lagging",),
+    ),
+    Mutation(
+        "strip's lower bound without the latency",
+        "pacer.c",
+        "	u64 lower_ns = after_ns + 1 + (u64)(s64)pacer->caps.index_to_wire_ns_max;\n",
+        "	u64 lower_ns = after_ns + 1;\n",
+        ("fetch index, lagging",),
+    ),
+    Mutation(
+        "reading dated by its end",
+        "pacer.c",
+        "u64 age_ns = after_ns + 1 - before_ns + pacer->lag_upper_ns;",
+        "u64 age_ns = 0 * before_ns + pacer->lag_upper_ns;",
+        ("every class",),
+    ),
+    Mutation(
+        "rates not widened",
+        "observe.c",
+        "	strip->rate_lower -= by;\n	strip->rate_upper += by;\n",
+        "	(void)by;\n",
+        ("crystals",),
+    ),
+    Mutation(
+        "wander ignored",
+        "observe.c",
+        "u32 wander_ppb_per_s_max)\n{\n",
+        "u32 wander_ppb_per_s_max)\n{\n	wander_ppb_per_s_max = 0;\n",
+        ("crystals",),
+    ),
+    Mutation(
+        "half the drift",
+        "observe.c",
+        "(u64)drift_ppb_max << KPN_RATE_SHIFT, 1000000 - ",
+        "(u64)drift_ppb_max / 2 << KPN_RATE_SHIFT, 1000000 - ",
+        ("crystals, steady",),
+    ),
+    Mutation(
+        "drift of the CPU taken for drift of the wire",
+        "observe.c",
+        "1000000 - (drift_ppb_max + 999) / 1000)",
+        "1000000)",
+        ("crystals, steady",),
+    ),
+    Mutation(
+        "slip ignored",
+        "pacer.c",
+        "	recover_slip(pacer, after_ns + 1, lower_ps, upper_ps);\n",
+        "	kpn_strip_reset(&pacer->strip, after_ns + 1, lower_ps, upper_ps);\n",
+        ("drift beyond what was stated",),
+    ),
+    Mutation(
+        "slip trusted at once",
+        "pacer.c",
+        "	pacer->distrust = DISTRUST_POLLS;\n",
+        "",
+        ("drift beyond what was stated",),
+    ),
+    # ---- underruns ----
+    Mutation(
+        "underrun undetected",
+        "pacer.c",
+        "	if (take_reading(pacer, before_ns, after_ns)) {\n",
+        "	if (take_reading(pacer, before_ns, after_ns) && false) {\n",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "suspicion never",
+        "pacer.c",
+        "	if ((s64)(pacer->ring.tail_ps - wire.upper_ps) >= (s64)pacer->restart_ps_max)\n		return;\n",
+        "	if (beyond_ps != (s64)1 << 62)\n		return;\n",
+        ("every class, paper",),
+    ),
+    Mutation(
+        "suspicion forgets where the wire stands",
+        "pacer.c",
+        "pacer->restart_ps_max + (beyond_ps > 0 ? (u64)beyond_ps : 0));",
+        "pacer->restart_ps_max + 0 * (u64)beyond_ps);",
+        ("wire idle behind a lagging index",),
+    ),
+    Mutation(
+        "restart takes no time",
+        "pacer.c",
+        "	if (KPN_UNLIKELY((s64)(ring->head_seq - pacer->restart_seq) <= 0)) {\n",
+        "	if (false) {\n",
+        ("polled while the wire waits for its first bit",),
+    ),
+    # ---- steps and ends ----
+    Mutation(
+        "no recall on a step",
+        "pacer.c",
+        "			recalled = kpn_insert_recall(pacer, from);\n",
+        "",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "recalled without a slot",
+        "insert.c",
+        "		verdict = submit_scheduled(pacer, frame, cpu_ns);\n"
+        "		if (verdict != KPN_VERDICT_PENDING)\n"
+        "			end_later(",
+        "		verdict = submit_scheduled(pacer, frame, cpu_ns);\n"
+        "		if (verdict == KPN_VERDICT_LATE)\n"
+        "			end_later(",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "stale frames on time",
+        "insert.c",
+        "				frame->verdict = KPN_VERDICT_SENT_STALE;\n",
+        "				frame->verdict = KPN_VERDICT_ON_TIME;\n",
+        ("steps",),
+    ),
+    Mutation(
+        "partition not moved by a step",
+        "pacer.c",
+        "			recalled = kpn_insert_recall(pacer, from);\n			set_partition_index(pacer);\n",
+        "			recalled = kpn_insert_recall(pacer, from);\n",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "origin of time",
+        "pacer.c",
+        "	if (KPN_UNLIKELY(net_slot >> 63))\n",
+        "	if (false)\n",
+        ("time set to its origin",),
+    ),
+    Mutation(
+        "write-back descriptors not re-armed",
+        "pacer.c",
+        "		pacer->nic_ops.rearm(pacer->nic, first, count);\n",
+        "		(void)first;\n",
+        ("write-back, spare buffers",),
+    ),
+    Mutation(
+        "refused frames counted pending",
+        "insert.c",
+        "	if (verdict != KPN_VERDICT_PENDING)\n		return end_now(pacer, verdict);\n	pacer->pending++;\n",
+        "	pacer->pending++;\n	if (verdict != KPN_VERDICT_PENDING)\n		return end_now(pacer, verdict);\n",
+        ("every class",),
+    ),
+    Mutation(
+        "verdict not counted",
+        "insert.c",
+        "	pacer->pending--;\n	pacer->stats.verdicts[verdict]++;\n",
+        "	pacer->pending--;\n",
+        ("every class",),
+    ),
+)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""docs/requirements.toml against the tree: every row once, and every test it names still there.
+
+Whether a test really shows its row is for reviewers; that it exists under this name is not left to them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TABLE = ROOT / "docs" / "requirements.toml"
+STATES = {"works", "refused", "context"}
+KEYS = {"id", "what", "state", "test", "note"}
+WHAT_WORDS_MAX = 14
+
+EXPECTED = [
+    *(f"A{n}" for n in range(1, 39)),
+    *(f"B{n}" for n in (*range(1, 10), 16, 17)),
+    *(f"C{n}" for n in (*range(1, 9), *range(12, 32))),
+    *(f"F{n}" for n in range(9, 18)),
+    "I11",
+    *(f"J{n}" for n in range(1, 16)),
+    "K1",
+    "P3",
+    "P10",
+]
+
+
+def rows() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = tomllib.loads(TABLE.read_text())["row"]
+    return found
+
+
+def functions_of_text(text: str, suffix: str) -> frozenset[str]:
+    """Names of the functions a source file defines: module level in Python, at the start of a line in C and C++."""
+    if suffix == ".py":
+        return frozenset(node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
+    without_comments = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+    return frozenset(
+        re.findall(r"^(?:static )?(?:void|bool|int) (\w+)\([^;{]*\)\n?\s*\{", without_comments, re.MULTILINE)
+    )
+
+
+@cache
+def functions_of(path: Path) -> frozenset[str]:
+    return functions_of_text(path.read_text(), path.suffix)
+
+
+def complaint(reference: str) -> str | None:
+    """What is wrong with "folder/file.py::test_x" or "folder/file.c::test_x"; None if it can be run."""
+    name, separator, function = reference.partition("::")
+    path = ROOT / name
+    if not separator or not function:
+        return f"'{reference}' is not of the form file::function"
+    if not path.is_file():
+        return f"'{reference}' names a file that does not exist"
+    if function not in functions_of(path):
+        return f"'{reference}' names a function that {name} does not define"
+    if path.suffix == ".py" and not function.startswith("test_"):
+        return f"'{reference}' is not a test that pytest collects"
+    if path.suffix == ".c" and len(re.findall(rf"\b{function}\(", path.read_text())) < 2 and "kpn_test" not in function:
+        return f"'{reference}' is defined and never called"
+    return None
+
+
+def test_every_requirement_has_exactly_one_row() -> None:
+    ids = [row["id"] for row in rows()]
+    assert len(EXPECTED) == 105
+    assert sorted(ids) == sorted(EXPECTED)
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row["id"])
+def test_row_names_what_shows_it_or_why_nothing_does(row: dict[str, Any]) -> None:
+    assert set(row) <= KEYS
+    assert row["state"] in STATES
+    assert 0 < len(row["what"].split()) <= WHAT_WORDS_MAX, row["what"]
+    references = row.get("test", [])
+    assert len(set(references)) == len(references)
+    if row["state"] == "context":
+        assert row.get("note"), "a row that is not shown says why"
+    else:
+        assert references, "a row that is said to work names a test"
+    assert [text for text in map(complaint, references) if text] == []
+
+
+def test_a_renamed_or_deleted_test_is_noticed() -> None:
+    """The check itself: what is not there, or not a test, is found."""
+    here = "tests/test_requirements.py"
+    insert = "core/selftest/test_insert.c"
+    assert complaint(f"{here}::test_a_renamed_or_deleted_test_is_noticed") is None
+    assert complaint(f"{insert}::test_strict_drops") is None
+    for wrong in (
+        f"{here}::test_that_was_renamed",
+        f"{here}::rows",
+        f"{insert}::test_strict_drop",
+        f"{insert}::KPN_EXPECT_EQ",
+        "core/selftest/test_gone.c::test_strict_drops",
+        here,
+        f"{here}::",
+    ):
+        assert complaint(wrong) is not None, wrong
+
+
+def test_a_test_in_a_comment_is_not_a_test() -> None:
+    assert (
+        functions_of_text("/*\nstatic void test_x(struct t *t)\n{\n*/\n// void test_y(void) {\n", ".c") == frozenset()
+    )
+    assert functions_of_text("static void test_x(struct t *t);\n", ".c") == frozenset()
+    assert functions_of_text("static void test_x(struct t *t)\n{\n}\n", ".c") == {"test_x"}
+    assert functions_of_text("# def test_x(): ...\ndef test_y(): ...\n", ".py") == {"test_y"}
