@@ -37,6 +37,7 @@ struct exact_sent {
  * @now_ns: CPU time; the tests move it
  * @poll_ns: time between polls of exact_nic_run(); 0: what the pacer asks for
  * @read_ns: duration of one index read; the index is taken in the middle
+ * @copy_ns: time that passes when the core asks for a buffer, as if writing it took that long
  * @ppb: how much faster the wire is than the CPU counter
  * @index_lie: added to every reading of the index
  * @head_seq, @tail_seq: slot on the wire; end of what may be sent
@@ -52,6 +53,7 @@ struct exact_nic {
 	u64 now_ns;
 	u64 poll_ns;
 	u64 read_ns;
+	u64 copy_ns;
 	s32 ppb;
 	u32 index_lie;
 	u32 byte_ps;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* align: the grid to the picosecond, trims per second by theory, error and lock within the stated bounds (DESIGN 4.4). */
+/* align: the grid to the picosecond, trims per second by theory, error and lock within the stated bounds (docs/model.md). */
 #include "keepon/align.h"
 
 #include "keepon/wire.h"

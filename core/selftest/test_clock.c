@@ -75,6 +75,12 @@ static void test_rates(struct kpn_selftest *t)
 	}
 }
 
+static bool same_law(const struct kpn_clock *a, const struct kpn_clock *b)
+{
+	return a->anchor_ps == b->anchor_ps && a->anchor.ns == b->anchor.ns && a->anchor.frac == b->anchor.frac &&
+	       a->mult == b->mult && a->inverse == b->inverse && a->scaled_ppm == b->scaled_ppm;
+}
+
 /* B1, B3: whole slots at vectors that have whole nanoseconds. */
 static void test_law(struct kpn_selftest *t)
 {
@@ -160,7 +166,7 @@ static void test_adjfine_refuses_beyond_its_limits(struct kpn_selftest *t)
 	before = clock;
 	for (i = 0; i < KPN_COUNT_OF(refused); i++) {
 		KPN_EXPECT_EQ(t, kpn_clock_adjfine(&clock, refused[i], 2000000), -KPN_ERANGE);
-		KPN_EXPECT(t, memcmp(&clock, &before, sizeof(clock)) == 0);
+		KPN_EXPECT(t, same_law(&clock, &before));
 	}
 }
 
@@ -199,7 +205,7 @@ static void test_offset_and_rate_are_apart(struct kpn_selftest *t)
 	before = clock;
 	time = kpn_clock_at(&clock, 123456789);
 	kpn_clock_position_at(&clock, time);
-	KPN_EXPECT(t, memcmp(&clock, &before, sizeof(clock)) == 0);
+	KPN_EXPECT(t, same_law(&clock, &before));
 
 	kpn_clock_adjtime(&clock, (struct kpn_time){ 250, 1u << 31 });
 	KPN_EXPECT_EQ(t, distance(kpn_clock_at(&clock, 123456789), time), (250ull << 32) + (1u << 31));

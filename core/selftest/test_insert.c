@@ -117,6 +117,28 @@ static void test_minimum_lead(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, submit(&frame, 1, 0, slot_time(12)), KPN_VERDICT_LATE);
 }
 
+/* The copy takes so long that the slot is gone: it stays a placeholder, and what was copied is gone again. */
+static void test_slot_lost_while_copying_stays_a_placeholder(struct kpn_selftest *t)
+{
+	struct kpn_frame frame;
+	u32 desc;
+	u32 i;
+
+	start_at_slot_4(BATCH);
+	nic.copy_ns = 2 * SLOT_NS;
+	KPN_EXPECT_EQ(t, submit(&frame, 1, 0, slot_time(12)), KPN_VERDICT_LATE);
+	KPN_EXPECT_EQ(t, nic.commits, 0);
+	desc = 12 % RING;
+	for (i = 0; i < 1230; i++)
+		KPN_EXPECT_EQ(t, nic.buffers[desc][i], 0);
+	nic.copy_ns = 0;
+	KPN_EXPECT_EQ(t, submit(&frame, 2, 0, slot_time(20)), KPN_VERDICT_PENDING);
+	exact_nic_run(&nic, 40 * SLOT_NS);
+	KPN_EXPECT_EQ(t, nic.unsafe_writes, 0);
+	KPN_EXPECT_EQ(t, nic.log_count, 1);
+	KPN_EXPECT_EQ(t, nic.log[0].seq, 20);
+}
+
 /* C2, C28: check 1 is the last defence against two frames for one slot. */
 static void test_second_frame_for_a_slot_is_refused(struct kpn_selftest *t)
 {
@@ -475,6 +497,7 @@ void kpn_test_insert(struct kpn_selftest *t)
 	test_slot_of_a_txtime(t);
 	test_window_moves_with_the_wire_not_with_the_poll(t);
 	test_minimum_lead(t);
+	test_slot_lost_while_copying_stays_a_placeholder(t);
 	test_second_frame_for_a_slot_is_refused(t);
 	test_slot_of_another_class_is_refused(t);
 	test_later_submission_with_earlier_time_leaves_first(t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * observe: against a wire whose position is known. Slots of 10 us, readings that may come at any moment of a slot; the
- * strip must contain the wire at any time, narrow with dither, and notice what contradicts its bounds (DESIGN 4.2).
+ * strip must contain the wire at any time, narrow with dither, and notice what contradicts its bounds (docs/model.md).
  */
 #include "keepon/observe.h"
 

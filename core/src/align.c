@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The grid, the error against it, and when a trim is due (DESIGN 4.4). With a rate r and slots of nominal length the
+ * The grid, the error against it, and when a trim is due (docs/model.md). With a rate r and slots of nominal length the
  * error grows by r x slot time a slot, so the slot at which it leaves half a quantum is known in advance: no
  * slot before that needs a look.
  */

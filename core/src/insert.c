@@ -65,12 +65,23 @@ static inline u64 target_of(const struct kpn_pacer *pacer, const struct kpn_fram
 	return kpn_grid_floor(&pacer->align.grid, ns, (u32)(sfd_ns * 1000 - pacer->sfd_ps) - 1) + 1 - pacer->align.base;
 }
 
+/*
+ * First slot that may be changed at a CPU time; the strip is valid. Slots that a step came too late for are not given away
+ * any more: they may have been trimmed when they belonged to no class, and belong to one now.
+ */
+static inline u64 first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	u64 first_seq = kpn_upper_seq(pacer, cpu_ns) + pacer->lead_slots;
+
+	return first_seq < pacer->step_seq ? pacer->step_seq : first_seq;
+}
+
 static inline struct kpn_window window_at(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	bool valid = pacer->strip.valid && !pacer->distrust;
 
 	return (struct kpn_window){
-		.first_seq = (valid ? kpn_upper_seq(pacer, cpu_ns) : pacer->ring.tail_seq) + pacer->lead_slots,
+		.first_seq = valid ? first_seq_at(pacer, cpu_ns) : pacer->ring.tail_seq + pacer->lead_slots,
 		.end_seq = pacer->ring.head_seq + pacer->ring.slots,
 		.valid = valid,
 	};
@@ -102,18 +113,29 @@ static inline u32 length_of(const struct kpn_pacer *pacer, u64 seq)
 	return shorter ? pacer->config.slot_bytes - bytes : pacer->config.slot_bytes + bytes;
 }
 
-/* Copy first, then one store makes the slot real: the NIC never fetches half a frame (C19). */
-static inline void place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict)
+/*
+ * Copy first, then one store makes the slot real: the NIC never fetches half a frame (C19). Copying took time, so just before
+ * that store the head is asked for once more. Return: false if the slot is no longer to be had; a placeholder it has
+ * remained, and what was copied into it is gone again.
+ */
+static inline bool place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict)
 {
 	u32 desc = kpn_ring_desc(&pacer->ring, seq);
 	u32 data_bytes = frame->frame_bytes - KPN_FCS_BYTES;
+	u32 slot_bytes = length_of(pacer, seq);
 
+	KPN_ASSERT(slot_bytes >= frame->frame_bytes);
 	memcpy(pacer->nic_ops.buffer(pacer->nic, desc), frame->data, data_bytes);
-	pacer->nic_ops.commit(pacer->nic, desc, length_of(pacer, seq), data_bytes);
+	if (KPN_UNLIKELY((s64)(seq - first_seq_at(pacer, pacer->nic_ops.cpu_ns(pacer->nic))) < 0)) {
+		memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, data_bytes);
+		return false;
+	}
+	pacer->nic_ops.commit(pacer->nic, desc, slot_bytes, data_bytes);
 	kpn_ring_claim(&pacer->ring, seq, frame);
 	frame->seq = seq;
 	frame->place = PLACE_RING;
 	frame->verdict = verdict;
+	return true;
 }
 
 /*
@@ -192,10 +214,9 @@ static bool place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 fr
 	u64 seq;
 
 	for (seq = from; (s64)(end - seq) > 0; seq++) {
-		if (!allowed_in(pacer, seq, frame->tc) || !vacate(pacer, seq))
-			continue;
-		place(pacer, frame, seq, KPN_VERDICT_MOVED);
-		return true;
+		if (allowed_in(pacer, seq, frame->tc) && vacate(pacer, seq) &&
+		    place(pacer, frame, seq, KPN_VERDICT_MOVED))
+			return true;
 	}
 	return false;
 }
@@ -226,8 +247,9 @@ static enum kpn_verdict place_scheduled(struct kpn_pacer *pacer, struct kpn_fram
 		verdict = KPN_VERDICT_NOT_ALLOWED;
 	} else if (!vacate(pacer, target)) {
 		verdict = KPN_VERDICT_OCCUPIED;
+	} else if (!place(pacer, frame, target, KPN_VERDICT_ON_TIME)) {
+		verdict = KPN_VERDICT_LATE;
 	} else {
-		place(pacer, frame, target, KPN_VERDICT_ON_TIME);
 		return KPN_VERDICT_PENDING;
 	}
 	if (pacer->config.classes[frame->tc].late == KPN_LATE_STRICT)
@@ -290,8 +312,10 @@ static void place_best_effort(struct kpn_pacer *pacer, u8 tc, u64 seq)
 {
 	struct kpn_frame *frame = kpn_prebuffer_take_first(&pacer->prebuffer, tc);
 
-	place(pacer, frame, seq, frame->flags & KPN_FRAME_TXTIME ? KPN_VERDICT_MOVED : KPN_VERDICT_BEST_EFFORT);
-	pacer->cursor[tc] = seq + 1;
+	if (place(pacer, frame, seq, frame->flags & KPN_FRAME_TXTIME ? KPN_VERDICT_MOVED : KPN_VERDICT_BEST_EFFORT))
+		pacer->cursor[tc] = seq + 1;
+	else
+		kpn_prebuffer_put_back(&pacer->prebuffer, frame);
 }
 
 /* Fill free slots of [first, end) from the FIFOs, the highest class a slot allows first. */
@@ -344,9 +368,9 @@ static enum kpn_verdict submit_best_effort(struct kpn_pacer *pacer, struct kpn_f
 		u64 seq = window.first_seq > pacer->cursor[frame->tc] ? window.first_seq : pacer->cursor[frame->tc];
 
 		for (; (s64)(end - seq) > 0; seq++) {
-			if (!allowed_in(pacer, seq, frame->tc) || kpn_ring_frame(&pacer->ring, seq))
+			if (!allowed_in(pacer, seq, frame->tc) || kpn_ring_frame(&pacer->ring, seq) ||
+			    !place(pacer, frame, seq, KPN_VERDICT_BEST_EFFORT))
 				continue;
-			place(pacer, frame, seq, KPN_VERDICT_BEST_EFFORT);
 			pacer->cursor[frame->tc] = seq + 1;
 			return KPN_VERDICT_PENDING;
 		}

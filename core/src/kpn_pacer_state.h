@@ -41,6 +41,7 @@ struct kpn_pacer {
 	u32 lead_slots;
 	u32 gap_slots;       /* between two slots that may be trimmed */
 	u32 lookahead_slots; /* how far best effort is placed ahead */
+	u64 step_seq;        /* first slot that the last change of base could still reach */
 	u64 partition_seq;   /* some slot not after the head, */
 	u32 partition_idx;   /* and its table index */
 	u32 posted_low;      /* post when no more than this is left */
@@ -50,6 +51,7 @@ struct kpn_pacer {
 	u64 index_seq;       /* slot the NIC's index stands at: the head, or ahead of it for a fetch index */
 	u32 head_index;      /* what the index read there */
 	u32 distrust;        /* readings still to agree before the strip is believed again */
+	u64 retracted[KPN_RING_SLOTS_MAX / KPN_RING_WORD_BITS]; /* descriptors whose trim re-planning took back */
 	bool running;
 	bool synchronised;
 	bool phase_locked;

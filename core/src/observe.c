@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The strip of DESIGN 4.2: two bounds on the wire position, carried by two bounds on its rate. All rounding goes
+ * The strip of docs/model.md: two bounds on the wire position, carried by two bounds on its rate. All rounding goes
  * outwards, so soundness never depends on how fine the numbers are.
  */
 #include "keepon/observe.h"

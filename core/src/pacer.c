@@ -18,6 +18,8 @@ enum {
 	/* After a slip this many readings must agree before frames are inserted again. */
 	DISTRUST_POLLS = 16,
 	POLL_NS_MIN = 200,
+	/* Kept free for re-planning: from reading the CPU counter to the first store; the others outrun the wire. */
+	REPLAN_NS = 2000,
 };
 
 /* Not what a poll usually does: kept out of the way of what it does. */
@@ -77,7 +79,7 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 	u32 wire_bytes = kpn_wire_bytes(config->slot_bytes);
 	u16 *allowed;
 
-	if (kpn_config_validate(config, caps, NULL, 0) || start_time_ns < 0)
+	if (kpn_config_validate(config, caps, NULL, 0) || start_time_ns < 0 || start_time_ns > KPN_TIME_NS_MAX)
 		return NULL;
 	memset(pacer, 0, sizeof(*pacer));
 	pacer->config = *config;
@@ -106,7 +108,7 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 	if (config->depth_slots > pacer->lookahead_slots)
 		pacer->lookahead_slots = config->depth_slots;
 	pacer->posted_low =
-		config->depth_slots - (config->depth_slots >= 2 * config->batch_slots ? config->batch_slots : 1);
+		config->depth_slots - (config->depth_slots >= 3 * config->batch_slots ? config->batch_slots : 1);
 	/* Fewer posted than this after a reading: the wire may have run dry, or may before the doorbell. */
 	pacer->quiet_slots =
 		2 + (u32)kpn_div_u64(pacer->restart_ps_max + 1000ull * (u64)(0 - (s64)caps->index_to_wire_ns_min),
@@ -180,6 +182,37 @@ static inline u64 next_trimmable(const struct kpn_pacer *pacer, u64 seq, u64 end
 	return seq;
 }
 
+/* Of the slots before @to that were trimmed once, those still to be posted become nominal again. */
+static void forget_trims(struct kpn_pacer *pacer, u64 to)
+{
+	struct kpn_ring *ring = &pacer->ring;
+
+	for (; ring->tail_seq != to; kpn_ring_post(ring, 1)) {
+		u64 bit = 1ull << ring->tail_idx % KPN_RING_WORD_BITS;
+		u64 *word = &pacer->retracted[ring->tail_idx / KPN_RING_WORD_BITS];
+
+		if (*word & bit)
+			pacer->nic_ops.set_length(pacer->nic, ring->tail_idx, pacer->config.slot_bytes);
+		*word &= ~bit;
+	}
+}
+
+/* Plan and post the slot at the tail, which may be trimmed. */
+static void post_one(struct kpn_pacer *pacer)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	s64 delta_ps = kpn_align_trim(&pacer->align, &pacer->clock, ring->tail_seq, ring->tail_ps);
+
+	if (!delta_ps) {
+		forget_trims(pacer, ring->tail_seq + 1);
+		return;
+	}
+	pacer->retracted[ring->tail_idx / KPN_RING_WORD_BITS] &= ~(1ull << ring->tail_idx % KPN_RING_WORD_BITS);
+	pacer->nic_ops.set_length(pacer->nic, ring->tail_idx, slot_bytes_with(pacer, delta_ps));
+	kpn_ring_post_trimmed(ring, delta_ps);
+	pacer->stats.trims++;
+}
+
 /* Plan and post @count slots at the tail, among them some that may have to be trimmed. */
 static KPN_SELDOM void post_trimming(struct kpn_pacer *pacer, u32 count)
 {
@@ -188,19 +221,11 @@ static KPN_SELDOM void post_trimming(struct kpn_pacer *pacer, u32 count)
 
 	for (;;) {
 		u64 due = next_trimmable(pacer, pacer->align.next_trim_seq, end);
-		s64 delta_ps;
 
 		if (due >= end)
 			break;
 		kpn_ring_post(ring, (u32)(due - ring->tail_seq));
-		delta_ps = kpn_align_trim(&pacer->align, &pacer->clock, due, ring->tail_ps);
-		if (delta_ps) {
-			pacer->nic_ops.set_length(pacer->nic, ring->tail_idx, slot_bytes_with(pacer, delta_ps));
-			kpn_ring_post_trimmed(ring, delta_ps);
-			pacer->stats.trims++;
-		} else {
-			kpn_ring_post(ring, 1);
-		}
+		post_one(pacer);
 	}
 	kpn_ring_post(ring, (u32)(end - ring->tail_seq));
 }
@@ -215,8 +240,8 @@ static inline void post(struct kpn_pacer *pacer, u32 count)
 }
 
 /*
- * Hand what lies between the tail and the posting depth to the NIC. Where two batches fit into the depth, one is always
- * left while the other is collected.
+ * Hand what lies between the tail and the posting depth to the NIC. Where three batches fit into the depth, posting waits for
+ * a whole batch: a dithered poll that finds less leaves it to the next, and a batch remains even then.
  */
 static inline void advance_tail(struct kpn_pacer *pacer)
 {
@@ -235,17 +260,23 @@ static inline void advance_tail(struct kpn_pacer *pacer)
 	pacer->stats.doorbells++;
 }
 
-/* Everything from slot @from on gets its length again from the present clock and base; @from is not before the head. */
+/*
+ * Everything from slot @from on gets its length again from the present clock and base; @from is not before the head.
+ * Stores go from the nearest slot to the farthest, so that however many they are, they stay ahead of the NIC.
+ */
 static void replan(struct kpn_pacer *pacer, u64 from)
 {
 	struct kpn_ring *ring = &pacer->ring;
-	u32 count = (u32)(ring->tail_seq - from);
+	u64 end = ring->tail_seq;
 	struct kpn_trim trim;
 
 	if (!pacer->phase_locked)
 		return;
-	while (kpn_ring_retract_trim(ring, from, &trim))
-		pacer->nic_ops.set_length(pacer->nic, kpn_ring_desc(ring, trim.seq), pacer->config.slot_bytes);
+	while (kpn_ring_retract_trim(ring, from, &trim)) {
+		u32 desc = kpn_ring_desc(ring, trim.seq);
+
+		pacer->retracted[desc / KPN_RING_WORD_BITS] |= 1ull << desc % KPN_RING_WORD_BITS;
+	}
 	ring->tail_ps = kpn_ring_start_ps(ring, from);
 	ring->tail_seq = from;
 	ring->tail_idx = kpn_ring_desc(ring, from);
@@ -253,13 +284,20 @@ static void replan(struct kpn_pacer *pacer, u64 from)
 	/* What was on the way to the grid is so at another rate now and may get there later. */
 	if (pacer->align.lock_seq > from)
 		kpn_align_unlock(&pacer->align);
-	post(pacer, count);
+	for (;;) {
+		u64 due = next_trimmable(pacer, pacer->align.next_trim_seq, end);
+
+		forget_trims(pacer, due < end ? due : end);
+		if (ring->tail_seq == end)
+			break;
+		post_one(pacer);
+	}
 }
 
-/* First slot that can still be changed; without a valid head none that is posted. */
+/* First slot that can still be changed when re-planning is done; without a valid head none that is posted. */
 static u64 first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns);
+	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns + REPLAN_NS);
 	u64 first = head.upper_seq + pacer->caps.prefetch_slots_max + 1;
 
 	if (!head.valid || first > pacer->ring.tail_seq)
@@ -293,6 +331,7 @@ static void step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 		moved = kpn_align_choose_base(&pacer->align, &pacer->clock, from,
 					      kpn_ring_start_ps(&pacer->ring, from));
 		if (moved) {
+			pacer->step_seq = from;
 			recalled = kpn_insert_recall(pacer, from);
 			set_partition_index(pacer);
 		}
@@ -362,7 +401,7 @@ static struct kpn_time time_believed(const struct kpn_pacer *pacer, u64 cpu_ns)
 /*
  * The wire is idle: everything posted has left. The count stays, the clock is set from the CPU counter to what it would
  * have been, and starts again with the next doorbell. What this is worth: strip width + restart
- * latency + rate uncertainty x stall (DESIGN 4.3).
+ * latency + rate uncertainty x stall (docs/model.md).
  */
 static KPN_SELDOM void recover_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 {
@@ -656,8 +695,9 @@ int kpn_pacer_adjtime(struct kpn_pacer *pacer, s64 delta_ns)
 {
 	u64 cpu_ns = cpu_now(pacer);
 	struct kpn_time now = kpn_clock_at(&pacer->clock, pacer->ring.head_ps);
+	s64 after_ns;
 
-	if (delta_ns < 0 && now.ns < 0 - delta_ns)
+	if (__builtin_add_overflow(now.ns, delta_ns, &after_ns) || after_ns < 0 || after_ns > KPN_TIME_NS_MAX)
 		return -KPN_ERANGE;
 	kpn_clock_adjtime(&pacer->clock, (struct kpn_time){ delta_ns, 0 });
 	pacer->synchronised = pacer->running;
@@ -669,7 +709,7 @@ int kpn_pacer_settime(struct kpn_pacer *pacer, struct kpn_time t)
 {
 	u64 cpu_ns = cpu_now(pacer);
 
-	if (t.ns < 0)
+	if (t.ns < 0 || t.ns > KPN_TIME_NS_MAX)
 		return -KPN_EINVAL;
 	kpn_clock_settime(&pacer->clock, position_now(pacer, cpu_ns), t);
 	pacer->synchronised = pacer->running;
@@ -718,7 +758,7 @@ struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, 
 	 * over the longest time between polls.
 	 */
 	u64 lag_ps = 1000ull * (u64)(pacer->caps.index_to_wire_ns_max - (s64)pacer->caps.index_to_wire_ns_min) +
-		     pacer->poll_ns * 2 + 1000ull * pacer->caps.restart_ns_max;
+		     pacer->poll_ns * 2 + 1000ull * pacer->caps.restart_ns_max + 1000ull * REPLAN_NS;
 	u32 unalterable = pacer->caps.prefetch_slots_max + 4 + (u32)kpn_div_u64(lag_ps, pacer->slot_ps_min);
 
 	return kpn_align_bounds(&pacer->align, unalterable, pacer->gap_slots, rate_ppb, rate_change_ppb);

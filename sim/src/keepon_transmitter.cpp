@@ -204,7 +204,7 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 	config_.seed = seed;
 	allowed_ = k.partition;
 	if (config_.mode == KPN_MODE_PAPER) {
-		// What the paper fixes (DESIGN 4): counter clock, depth = batch, floor, period = ring.
+		// What the paper fixes (docs/model.md): counter clock, depth = batch, floor, period = ring.
 		config_.clock_read = static_cast<u8>(k.clock.value_or(KPN_CLOCK_COUNTER));
 		config_.depth_slots = static_cast<u32>(k.depth_slots.value_or(config_.batch_slots));
 		for (kpn_class_config &tc : config_.classes)

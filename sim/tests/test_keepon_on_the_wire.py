@@ -286,3 +286,17 @@ def test_insertion_looks_at_the_wire_of_now_not_of_the_last_poll(link, accounts,
     # Two slots beyond the one on the wire are fetched, the second of them 20 us before it starts.
     wanted = "late" if advance_ns < 20_000 else "on_time"
     assert run.summary["verdicts"][wanted] >= 280
+
+
+@pytest.mark.parametrize("batch", [1, 4, 8, 16, 32])
+@pytest.mark.parametrize("batches", [1.5, 2, 2.5, 3, 5])
+def test_the_wire_never_idles_at_any_depth(link, batch, batches):
+    """A12: a dithered poll that finds less than a batch may leave posting to the next, but only if that is not too late."""
+    depth = round(batch * batches) + 6
+    run = link({"keepon": {"batch_slots": batch, "depth_slots": depth, "poll_overhead_ns": 1500 * (batch > 1)}}).run(
+        110
+    )
+    assert run.station["nic"]["underruns"] == 0
+    assert run.station["counters"]["underruns"] == 0
+    exact = link({"keepon": {"batch_slots": 32, "depth_slots": round(32 * batches), "poll_overhead_ns": 5000}}).run(110)
+    assert exact.station["nic"]["underruns"] == 0

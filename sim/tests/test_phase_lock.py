@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Slots on the grid: the measured error and lock time never exceed what the core computes for its configuration.
 
-Measured by the simulator from the true wire position and the clock law in force; the bounds are kpn_pacer_bounds() (DESIGN
-4.4). Rates and times of day are changed as a servo would, by faults of a free-running station.
+Measured by the simulator from the true wire position and the clock law in force; the bounds are kpn_pacer_bounds().
+Rates and times of day are changed as a servo would, by faults of a free-running station.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BATCH = 16
 
 
 def keepon_of(slot_bytes: int, depth: str) -> dict[str, Any]:
-    """A configuration for the slot length; 64-byte slots leave no room in real frames, so some are reserved for trims."""
+    """A configuration for the slot length; of 64-byte slots, which no frame can share, some are reserved for trims."""
     spec: dict[str, Any] = {
         "slot_bytes": slot_bytes,
         "ring_slots": RING,

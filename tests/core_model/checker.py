@@ -219,7 +219,7 @@ class Checker:
         self.law_error_ns = ROUNDING_NS
 
     def check_recovery(self, core_law: Law, now: SimpleNamespace) -> None:
-        """After an idle wire the clock is what it would have been, within what DESIGN 4.3 states."""
+        """After an idle wire the clock is what it would have been, within what docs/model.md states."""
         if not self.slots or self.slot_reference is None:
             return
         restart = self.slots[0]

@@ -21,7 +21,7 @@ class Mutation:
 
 
 MUTATIONS: tuple[Mutation, ...] = (
-    # ---- DESIGN 5 ----
+    # ---- the four every driver of this kind must not have ----
     Mutation(
         "horizon - 1",
         "pacer.c",
@@ -53,8 +53,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "cached head",
         "insert.c",
-        "(valid ? kpn_upper_seq(pacer, cpu_ns) : pacer->ring.tail_seq) + pacer->lead_slots,",
-        "(valid ? pacer->ring.head_seq + 0 * cpu_ns : pacer->ring.tail_seq) + pacer->lead_slots,",
+        "u64 first_seq = kpn_upper_seq(pacer, cpu_ns) + pacer->lead_slots;",
+        "u64 first_seq = pacer->ring.head_seq + 0 * cpu_ns + pacer->lead_slots;",
         ("every class",),
     ),
     # ---- frames and buffers ----
@@ -75,17 +75,16 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "commit before copy",
         "insert.c",
-        "	memcpy(pacer->nic_ops.buffer(pacer->nic, desc), frame->data, data_bytes);\n"
-        "	pacer->nic_ops.commit(pacer->nic, desc, length_of(pacer, seq), data_bytes);\n",
-        "	pacer->nic_ops.commit(pacer->nic, desc, length_of(pacer, seq), data_bytes);\n"
+        "	memcpy(pacer->nic_ops.buffer(pacer->nic, desc), frame->data, data_bytes);\n",
+        "	pacer->nic_ops.commit(pacer->nic, desc, slot_bytes, data_bytes);\n"
         "	memcpy(pacer->nic_ops.buffer(pacer->nic, desc), frame->data, data_bytes);\n",
         ("every class",),
     ),
     Mutation(
         "committed at nominal length",
         "insert.c",
-        "pacer->nic_ops.commit(pacer->nic, desc, length_of(pacer, seq), data_bytes);",
-        "pacer->nic_ops.commit(pacer->nic, desc, pacer->config.slot_bytes, data_bytes);",
+        "	pacer->nic_ops.commit(pacer->nic, desc, slot_bytes, data_bytes);",
+        "	pacer->nic_ops.commit(pacer->nic, desc, pacer->config.slot_bytes, data_bytes);",
         ("mixed stream",),
     ),
     Mutation(
@@ -183,11 +182,11 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("mixed stream, 2.5 Gb/s",),
     ),
     Mutation(
-        "moved frames searched from the head",
+        "head not asked for again before the commit",
         "insert.c",
-        "	u64 from = window.first_seq;\n",
-        "	u64 from = pacer->ring.head_seq;\n",
-        ("every class",),
+        "(s64)(seq - first_seq_at(pacer, pacer->nic_ops.cpu_ns(pacer->nic))) < 0",
+        "false",
+        ("vectors of insert",),
     ),
     Mutation(
         "moved frames before their time",

@@ -2,7 +2,7 @@
 /*
  * Where slots ought to start: the grid k x slot time in PHC time, the error of a slot against it, and the trims
  * that remove it. Feed-forward: the error at any future slot follows from clock law and lengths. Also
- * the bounds that follow (DESIGN 4.4). It does not know the ring; `pacer` applies what it says.
+ * the bounds that follow (docs/model.md). It does not know the ring; `pacer` applies what it says.
  */
 #ifndef KPN_ALIGN_H
 #define KPN_ALIGN_H
@@ -80,7 +80,7 @@ bool kpn_align_choose_base(struct kpn_align *align, const struct kpn_clock *cloc
 s64 kpn_align_trim(struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps);
 
 /**
- * struct kpn_bounds - what a configuration promises in phase-locked mode (DESIGN 4.4)
+ * struct kpn_bounds - what a configuration promises in phase-locked mode (docs/model.md)
  * @boundary_error_ps: |slot start - grid| from lock_seq on
  * @span_ns: wire time that can no longer be changed when the clock changes
  * @lock_ns: from a step to the first slot within @boundary_error_ps, if the wire does not stop

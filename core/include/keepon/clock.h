@@ -23,6 +23,9 @@ struct kpn_time {
 #define KPN_ADJ_PPB_MAX 10000000
 #define KPN_ADJ_SCALED_PPM_MAX ((s64)KPN_ADJ_PPB_MAX / 1000 * 65536)
 
+/* Latest time of day that can be set: 2116. What follows until it overflows lasts another 146 years. */
+#define KPN_TIME_NS_MAX ((s64)1 << 62)
+
 /* Multiplier at nominal rate: 2^72 / 1000, rounded; wrong by 6.5e-20 of the rate, 0.02 ns in ten years. */
 #define KPN_CLOCK_NOMINAL_MULT 4722366482869645214ull
 

@@ -18,7 +18,7 @@ enum {
 };
 
 enum kpn_mode {
-	KPN_MODE_PHASE_LOCKED, /* slots start on the grid k x slot time in PHC time (DESIGN 4.4) */
+	KPN_MODE_PHASE_LOCKED, /* slots start on the grid k x slot time in PHC time (docs/model.md) */
 	KPN_MODE_PAPER,        /* free-running slots, counter clock, depth = batch, floor, period = ring */
 };
 

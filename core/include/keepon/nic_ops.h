@@ -8,7 +8,7 @@
 
 #include "kpn_platform.h"
 
-/** enum kpn_placeholder - how a placeholder dies at the first hop (DESIGN 4.9) */
+/** enum kpn_placeholder - how a placeholder dies at the first hop (docs/model.md) */
 enum kpn_placeholder {
 	KPN_PLACEHOLDER_BAD_FCS,          /* discarded by the FCS check; may be overwritten in place */
 	KPN_PLACEHOLDER_MAC_CONTROL,      /* MAC-control frame with an unassigned opcode */

@@ -63,7 +63,7 @@ void kpn_pacer_stop(struct kpn_pacer *pacer);
  * kpn_pacer_poll() - complete, observe, post, fill
  *
  * Call every kpn_pacer_poll_interval_ns(), at the latest before depth_slots have been sent. One index read, one
- * doorbell. Source: KeepON paper section 3.1 (A10-A13), DESIGN 4.2-4.4.
+ * doorbell. Source: KeepON paper section 3.1 (A10-A13), docs/model.md.
  */
 void kpn_pacer_poll(struct kpn_pacer *pacer);
 
@@ -87,11 +87,11 @@ int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm);
 /**
  * kpn_pacer_adjtime() - shift the PHC; frames beyond recall are counted SENT_STALE, others move with their txtime
  *
- * Return: 0, or -KPN_ERANGE if the PHC would become negative (nothing changed).
+ * Return: 0, or -KPN_ERANGE if the PHC would leave 0 to KPN_TIME_NS_MAX (nothing changed).
  */
 int kpn_pacer_adjtime(struct kpn_pacer *pacer, s64 delta_ns);
 
-/** kpn_pacer_settime() - set the PHC; return -KPN_EINVAL if @t is negative */
+/** kpn_pacer_settime() - set the PHC; return 0, or -KPN_EINVAL if @t is outside 0 to KPN_TIME_NS_MAX */
 int kpn_pacer_settime(struct kpn_pacer *pacer, struct kpn_time t);
 
 /** struct kpn_head - where the wire can be; positions modulo 2^64, slots as sequence numbers */
