@@ -2,7 +2,8 @@
 """Cost of the core in instructions, under callgrind: prints a table, writes out/bench/core.json.
 
 The core is compiled as for a kernel module: gcc -O2 -ffreestanding, one archive, assertions on. `core/core_cost.c`
-drives it on the plainest backend there can be. Counts are deterministic; each run is made twice and must repeat exactly.
+drives it on the plainest backend there can be. Counts are deterministic; each run is made twice and must repeat
+exactly.
 
 What is counted:
   idle poll   everything within kpn_pacer_poll(): two readings of the CPU counter, the index, the strip, the doorbell.

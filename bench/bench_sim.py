@@ -4,8 +4,8 @@
 Each case runs in a process of its own, three times; the median counts. `habitat_realtime_ratio` and
 `link_realtime_ratio` are simulated wire time over wall time of Simulation.run(), whose events are all there is to
 simulate; the ratios `*_with_statistics` include building the network, copying every frame's record to numpy and all
-statistics of a result. `peak_rss_mb` is the largest resident memory of any of these processes, the interpreter and numpy
-included. Times are wall times: run it on an idle machine.
+statistics of a result. `peak_rss_mb` is the largest resident memory of any of these processes, the interpreter and
+numpy included. Times are wall times: run it on an idle machine.
 
 No peer runs here: ns-3 3.37 was measured on another machine at 100x on the link and 2.6x on twelve streams over four
 hops, without modelling a driver.

@@ -237,20 +237,17 @@ static enum kpn_verdict place_scheduled(struct kpn_pacer *pacer, struct kpn_fram
 {
 	u64 lock_seq = lock_seq_of(pacer);
 	u64 from = window.first_seq;
-	enum kpn_verdict verdict;
+	enum kpn_verdict verdict = KPN_VERDICT_LATE; /* also if the slot is lost while copying */
 
-	if ((s64)(target - window.first_seq) < 0) {
-		verdict = KPN_VERDICT_LATE;
-	} else if (target < lock_seq) {
-		verdict = KPN_VERDICT_UNLOCKED;
-	} else if (!allowed_in(pacer, target, frame->tc)) {
-		verdict = KPN_VERDICT_NOT_ALLOWED;
-	} else if (!vacate(pacer, target)) {
-		verdict = KPN_VERDICT_OCCUPIED;
-	} else if (!place(pacer, frame, target, KPN_VERDICT_ON_TIME)) {
-		verdict = KPN_VERDICT_LATE;
-	} else {
-		return KPN_VERDICT_PENDING;
+	if ((s64)(target - window.first_seq) >= 0) {
+		if (target < lock_seq)
+			verdict = KPN_VERDICT_UNLOCKED;
+		else if (!allowed_in(pacer, target, frame->tc))
+			verdict = KPN_VERDICT_NOT_ALLOWED;
+		else if (!vacate(pacer, target))
+			verdict = KPN_VERDICT_OCCUPIED;
+		else if (place(pacer, frame, target, KPN_VERDICT_ON_TIME))
+			return KPN_VERDICT_PENDING;
 	}
 	if (pacer->config.classes[frame->tc].late == KPN_LATE_STRICT)
 		return verdict;

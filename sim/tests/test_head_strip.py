@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The observation strip: it always contains the wire, is narrow when polls are dithered, and knows when it is broken.
 
-Each configuration is sampled a million times at random moments (docs/model.md). The stated bounds on drift and wander are
-those the oscillators keep, unless a test says otherwise.
+Each configuration is sampled a million times at random moments (docs/model.md). The stated bounds on drift and wander
+are those the oscillators keep, unless a test says otherwise.
 """
 
 from __future__ import annotations

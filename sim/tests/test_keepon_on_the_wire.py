@@ -291,7 +291,7 @@ def test_insertion_looks_at_the_wire_of_now_not_of_the_last_poll(link, accounts,
 @pytest.mark.parametrize("batch", [1, 4, 8, 16, 32])
 @pytest.mark.parametrize("batches", [1.5, 2, 2.5, 3, 5])
 def test_the_wire_never_idles_at_any_depth(link, batch, batches):
-    """A12: a dithered poll that finds less than a batch may leave posting to the next, but only if that is not too late."""
+    """A12: a dithered poll that finds less than a batch leaves posting to the next only if that is not too late."""
     depth = round(batch * batches) + 6
     run = link({"keepon": {"batch_slots": batch, "depth_slots": depth, "poll_overhead_ns": 1500 * (batch > 1)}}).run(
         110

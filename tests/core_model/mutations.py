@@ -212,8 +212,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "slots off the grid given away",
         "insert.c",
-        "	} else if (target < lock_seq) {\n",
-        "	} else if (false) {\n",
+        "		if (target < lock_seq)\n",
+        "		if (false)\n",
         ("unlocked",),
     ),
     Mutation(

@@ -10,18 +10,45 @@
 #include "pacer_rig.h"
 
 /* Parameters of shim_create() by name, in order. */
-#define SHIM_PARAMS(X)                                                                                            \
-	X(rate_bps)                                                                                               \
-	X(slot_bytes)                                                                                             \
-	X(ring_slots)                                                                                             \
-	X(partition_slots)                                                                                        \
-	X(batch_slots) X(depth_slots) X(trim_down_bytes) X(trim_up_bytes) X(prebuffer_frames) X(tolerance_ns)     \
-		X(drift_ppb_max) X(wander_ppb_per_s_max) X(poll_overhead_ns) X(seed) X(mode) X(clock_read)        \
-			X(placeholder) X(trim) X(dither) X(reserved_slots) X(frame_bytes_min) X(frame_bytes_max)  \
-				X(prefetch_slots) X(index_modulus) X(index_lag_ps_min) X(index_lag_ps_max)        \
-					X(restart_ps_min) X(restart_ps_max) X(read_ps) X(call_ps) X(cpu_start_ns) \
-						X(index_counts_done) X(persistent) X(spare) X(quantum_bytes)      \
-							X(start_time_ns) X(frame_count) X(drift_ppb)
+#define SHIM_PARAMS(X)          \
+	X(rate_bps)             \
+	X(slot_bytes)           \
+	X(ring_slots)           \
+	X(partition_slots)      \
+	X(batch_slots)          \
+	X(depth_slots)          \
+	X(trim_down_bytes)      \
+	X(trim_up_bytes)        \
+	X(prebuffer_frames)     \
+	X(tolerance_ns)         \
+	X(drift_ppb_max)        \
+	X(wander_ppb_per_s_max) \
+	X(poll_overhead_ns)     \
+	X(seed)                 \
+	X(mode)                 \
+	X(clock_read)           \
+	X(placeholder)          \
+	X(trim)                 \
+	X(dither)               \
+	X(reserved_slots)       \
+	X(frame_bytes_min)      \
+	X(frame_bytes_max)      \
+	X(prefetch_slots)       \
+	X(index_modulus)        \
+	X(index_lag_ps_min)     \
+	X(index_lag_ps_max)     \
+	X(restart_ps_min)       \
+	X(restart_ps_max)       \
+	X(read_ps)              \
+	X(call_ps)              \
+	X(cpu_start_ns)         \
+	X(index_counts_done)    \
+	X(persistent)           \
+	X(spare)                \
+	X(quantum_bytes)        \
+	X(start_time_ns)        \
+	X(frame_count)          \
+	X(drift_ppb)
 
 /* What shim_report() tells, in order. */
 #define SHIM_REPORT(X)                                     \
@@ -61,7 +88,6 @@
 	X(displaced, stats->displaced)                     \
 	X(trims, stats->trims)                             \
 	X(held, rig->held)
-
 enum {
 #define SHIM_PARAM_ENUM(name) PARAM_##name,
 	SHIM_PARAMS(SHIM_PARAM_ENUM)

@@ -199,7 +199,7 @@ def masks(plan: StationPlan, used: dict[str, tuple[Stream, list[int]]]) -> list[
     allowed = [0] * plan.partition_slots
     classes = plan.station.keepon.classes
     if plan.mode == "paper" and plan.station.keepon.partition_slots == "auto":
-        # Free-running slots drift against the schedule: ownership cannot follow it, so every slot is open (docs/model.md).
+        # Free-running slots drift against the schedule: ownership cannot follow it, so every slot is open.
         return [sum(1 << entry.tc for entry in classes)] * plan.partition_slots
     for entry in classes:
         if isinstance(entry.slots, list):

@@ -404,7 +404,7 @@ def _check_bounds(stream: Stream, entry: _Document, replays: dict[bool, _Replay]
 
 
 def _check_release(scenario: Scenario, plan: _Document, links: dict[tuple[str, str], tuple[int, int]]) -> list[str]:
-    """Release intervals are at least what the driver's mechanism needs (docs/model.md; i210 comparator; paper floor)."""
+    """Release intervals are at least what the driver's mechanism needs (quantum; i210 comparator; paper floor)."""
     found = []
     for stream in scenario.stream:
         entry, station = plan["streams"][stream.id], scenario.station_named(stream.talker)
