@@ -233,13 +233,13 @@ static u64 lock_seq_of(const struct kpn_pacer *pacer)
 
 /* A scheduled frame whose slot lies before the end of the window. Return: pending, or why not. */
 static enum kpn_verdict place_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target,
-					struct kpn_window window)
+					const struct kpn_window *window)
 {
 	u64 lock_seq = lock_seq_of(pacer);
-	u64 from = window.first_seq;
+	u64 from = window->first_seq;
 	enum kpn_verdict verdict = KPN_VERDICT_LATE; /* also if the slot is lost while copying */
 
-	if ((s64)(target - window.first_seq) >= 0) {
+	if ((s64)(target - window->first_seq) >= 0) {
 		if (target < lock_seq)
 			verdict = KPN_VERDICT_UNLOCKED;
 		else if (!allowed_in(pacer, target, frame->tc))
@@ -254,8 +254,8 @@ static enum kpn_verdict place_scheduled(struct kpn_pacer *pacer, struct kpn_fram
 	if ((s64)(target - from) > 0)
 		from = target;
 	if (lock_seq > from)
-		from = lock_seq < window.end_seq ? lock_seq : window.end_seq;
-	if (place_later(pacer, frame, from, window.end_seq))
+		from = lock_seq < window->end_seq ? lock_seq : window->end_seq;
+	if (place_later(pacer, frame, from, window->end_seq))
 		return KPN_VERDICT_PENDING;
 	if (pacer->config.classes[frame->tc].late == KPN_LATE_RELAXED)
 		return KPN_VERDICT_NO_SLOT;
@@ -294,7 +294,7 @@ static inline enum kpn_verdict submit_scheduled(struct kpn_pacer *pacer, struct 
 		return hold(pacer, frame, KPN_VERDICT_UNSYNCHRONISED);
 	if ((s64)(target - window.end_seq) >= 0)
 		return hold(pacer, frame, KPN_VERDICT_TOO_EARLY);
-	return place_scheduled(pacer, frame, target, window);
+	return place_scheduled(pacer, frame, target, &window);
 }
 
 static u64 best_effort_end(const struct kpn_pacer *pacer, const struct kpn_window *window)
@@ -416,7 +416,7 @@ void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
 		return;
 	while (pacer->prebuffer.heap_count && (s64)(pacer->heap_due_seq - window.end_seq) < 0) {
 		struct kpn_frame *frame = kpn_prebuffer_take_earliest(&pacer->prebuffer);
-		enum kpn_verdict verdict = place_scheduled(pacer, frame, pacer->heap_due_seq, window);
+		enum kpn_verdict verdict = place_scheduled(pacer, frame, pacer->heap_due_seq, &window);
 
 		if (verdict != KPN_VERDICT_PENDING)
 			end_later(pacer, frame, verdict, (struct kpn_time){ 0, 0 });

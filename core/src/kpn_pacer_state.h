@@ -76,13 +76,15 @@ static inline u64 kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns)
 	s64 dt_ns = (s64)(cpu_ns + 1 - strip->cpu_ns);
 	u64 upper_ps;
 
-	if (KPN_UNLIKELY(dt_ns < 0 || cpu_ns >= strip->rate_due_ns || ring->trim_count))
+	if (KPN_UNLIKELY(dt_ns < 0 || cpu_ns >= strip->rate_due_ns))
 		return kpn_pacer_head(pacer, cpu_ns).upper_seq;
 	upper_ps = strip->upper_ps + (u64)(dt_ns * 1000 + (dt_ns * strip->rate_upper >> KPN_RATE_SHIFT)) + 1;
 	if ((s64)(upper_ps - ring->tail_ps) > 0)
 		return ring->tail_seq;
 	if (KPN_UNLIKELY((s64)(upper_ps - ring->head_ps) < 0))
 		return ring->head_seq;
+	if (ring->trim_count)
+		return kpn_ring_seq_at(ring, upper_ps);
 	return ring->head_seq + kpn_div_u64(upper_ps - ring->head_ps, ring->slot_ps);
 }
 
