@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
-from keepon import documents
+from keepon import documents, session
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError
 
 
@@ -72,3 +73,13 @@ def test_readers_refuse_what_they_do_not_know(tmp_path: Path) -> None:
             documents.read(path, "keepon.result/1")
     with pytest.raises(TraceError, match="cannot be read"):
         documents.read(tmp_path / "absent.json", "keepon.result/1")
+
+
+def test_ctrl_c_while_the_folder_is_written_waits_until_it_is_whole() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with session.interrupts_wait() as seen:
+        signal.raise_signal(signal.SIGINT)
+        written = True
+    assert written
+    assert seen == [signal.SIGINT]
+    assert signal.getsignal(signal.SIGINT) == before

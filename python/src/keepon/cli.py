@@ -48,6 +48,8 @@ CaptureFrames = Annotated[
 
 class _Settings:
     debug = False
+    source = ""  # scenario file: what a message about a key begins with
+    concluded = False  # the user has been told what an interrupted run left
 
 
 @app.callback(invoke_without_command=True)
@@ -106,6 +108,7 @@ def _progress() -> Iterator[Callable[[str, float], None] | None]:
 
 
 def _load(path: Path, seed: int | None, duration_s: float | None) -> Scenario:
+    _Settings.source = str(path)
     scenario = loading.load(path)
     changes: dict[str, Any] = {}
     if seed is not None:
@@ -138,6 +141,7 @@ def _say(text: str) -> None:
 
 def _conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) -> int:
     """Print what a run gave and return its exit code: the first driver is judged, the others are its peers."""
+    _Settings.concluded = True
     if not outcome.runs:
         _say("interrupted before the first driver was complete; nothing was written")
         return EXIT_INTERRUPTED
@@ -303,10 +307,13 @@ def main() -> int:
     """Entry point: every error is one line on stderr and an exit code; a traceback only with --debug."""
     try:
         code = app(standalone_mode=False)
+        if code == EXIT_INTERRUPTED and not _Settings.concluded:
+            _say("keepon: interrupted; nothing was written")
     except KeeponError as error:
         if _Settings.debug:
             traceback.print_exc()
-        _say(f"keepon: {error}")
+        place = f"{_Settings.source}: " if str(error).startswith("key `") else ""
+        _say(f"keepon: {place}{error}")
         return error.exit_code
     except typer.exceptions.TyperException as error:
         _say(f"keepon: {error.format_message().rstrip('.')}; see keepon --help")

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +76,20 @@ def listeners(scenario: Scenario) -> list[str]:
     return [station.name for station in scenario.station if station.name in listening]
 
 
+@contextmanager
+def interrupts_wait() -> Iterator[list[int]]:
+    """Ctrl-C is remembered instead of obeyed: what is complete gets written, which takes under a second."""
+    seen: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield seen
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def write_folder(
     folder: Path,
     scenario: Scenario,
@@ -112,7 +129,9 @@ def run_scenario(
     prepare(scenario, folder)
     outcome = run_all(scenario, plan, seed, progress)
     if outcome.runs:
-        write_folder(folder, scenario, plan, outcome, capture_frames)
+        with interrupts_wait() as seen:
+            write_folder(folder, scenario, plan, outcome, capture_frames)
+        outcome.interrupted |= bool(seen)
     return outcome
 
 

@@ -78,16 +78,25 @@ def _slot_bytes(scenario: Scenario, station: Station, streams: list[Stream], wir
     if options.mode == "paper":
         return largest
     least = largest + (options.trim_down_bytes if options.trim == "any" else 0)
-    common_ps = math.gcd(*(stream.period_ns * PS_PER_NS for stream in streams))
-    for slot_bytes in range(max(least, FRAME_BYTES_MIN), FRAME_BYTES_MAX + 1):
-        if common_ps % wire_time_ps(slot_bytes, wire.rate_bps) == 0:
-            return slot_bytes
-    wanted = byte_time_ps(wire.rate_bps) * (least + OVERHEAD_BYTES) / PS_PER_NS
-    raise ConfigError(
-        f'station "{station.name}": no slot from {least} to {FRAME_BYTES_MAX} bytes has a slot time that '
-        "divides the periods' "
-        f"common divisor {common_ps // PS_PER_NS} ns; choose periods that are multiples of a slot time of at "
-        f"least {wanted:g} ns"
+    lengths = range(max(least, FRAME_BYTES_MIN), FRAME_BYTES_MAX + 1)
+    common_ps = 0
+    fitting = least
+    for stream in streams:
+        common_ps = math.gcd(common_ps, stream.period_ns * PS_PER_NS)
+        fits = [length for length in lengths if common_ps % wire_time_ps(length, wire.rate_bps) == 0]
+        if not fits:
+            raise _no_slot_time(scenario, stream, common_ps, byte_time_ps(wire.rate_bps) * (least + OVERHEAD_BYTES))
+        fitting = fits[0]
+    return fitting
+
+
+def _no_slot_time(scenario: Scenario, stream: Stream, common_ps: int, shortest_ps: int) -> ConfigError:
+    """The first stream with which no slot time divides all periods of its station."""
+    return ConfigError(
+        f'key `stream[{scenario.stream.index(stream)}].period_ns` (stream "{stream.id}") = {stream.period_ns}: must be '
+        f"a multiple of a slot time of at least {shortest_ps / PS_PER_NS:g} ns that divides all periods of station "
+        f'"{stream.talker}" (common divisor {common_ps // PS_PER_NS} ns); choose such a period, or slot_bytes and mode '
+        '"paper"'
     )
 
 
