@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What a pacer is made of; seen by pacer.c (time, posting) and insert.c (frames) only.
+ * What a pacer is made of; seen by pacer.c (time, polls), post.c (lengths) and insert.c (frames) only.
  */
 #ifndef KPN_PACER_STATE_H
 #define KPN_PACER_STATE_H
@@ -87,6 +87,17 @@ static inline u64 kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns)
 		return kpn_ring_seq_at(ring, upper_ps);
 	return ring->head_seq + kpn_div_u64(upper_ps - ring->head_ps, ring->slot_ps);
 }
+
+/** kpn_post_trimming() - plan and post @count slots at the tail, among them some that may have to be trimmed */
+void kpn_post_trimming(struct kpn_pacer *pacer, u32 count);
+
+/**
+ * kpn_post_again() - everything posted from slot @from on gets its length again from the present clock and base
+ *
+ * @from is not before the head. Stores go from the nearest slot to the farthest, so that however many they are, they stay
+ * ahead of the NIC. Nothing happens in paper mode.
+ */
+void kpn_post_again(struct kpn_pacer *pacer, u64 from);
 
 /** kpn_insert_due() - place frames whose window has opened: scheduled ones, then best effort; once a poll */
 void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns);

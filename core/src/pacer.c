@@ -154,89 +154,13 @@ static u64 cpu_now(const struct kpn_pacer *pacer)
 	return pacer->nic_ops.cpu_ns(pacer->nic);
 }
 
-/* Length in bytes of a slot that differs from nominal by delta_ps. */
-static u32 slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_ps)
-{
-	u32 bytes = (u32)kpn_div_u64(delta_ps < 0 ? 0 - (u64)delta_ps : (u64)delta_ps, pacer->byte_ps);
-
-	return delta_ps < 0 ? pacer->config.slot_bytes - bytes : pacer->config.slot_bytes + bytes;
-}
-
-/* First slot at or after @seq and the tail that may be trimmed, if that is before @end. */
-static inline u64 next_trimmable(const struct kpn_pacer *pacer, u64 seq, u64 end)
-{
-	const struct kpn_partition *partition = &pacer->partition;
-	u32 idx;
-
-	if (seq < pacer->ring.tail_seq)
-		seq = pacer->ring.tail_seq;
-	if (pacer->config.trim == KPN_TRIM_ANY || seq >= end)
-		return seq;
-	idx = kpn_partition_idx_of(pacer, seq);
-	for (; seq < end; seq++) {
-		if (!partition->allowed[idx])
-			break;
-		if (++idx == partition->slots)
-			idx = 0;
-	}
-	return seq;
-}
-
-/* Of the slots before @to that were trimmed once, those still to be posted become nominal again. */
-static void forget_trims(struct kpn_pacer *pacer, u64 to)
-{
-	struct kpn_ring *ring = &pacer->ring;
-
-	for (; ring->tail_seq != to; kpn_ring_post(ring, 1)) {
-		u64 bit = 1ull << ring->tail_idx % KPN_RING_WORD_BITS;
-		u64 *word = &pacer->retracted[ring->tail_idx / KPN_RING_WORD_BITS];
-
-		if (*word & bit)
-			pacer->nic_ops.set_length(pacer->nic, ring->tail_idx, pacer->config.slot_bytes);
-		*word &= ~bit;
-	}
-}
-
-/* Plan and post the slot at the tail, which may be trimmed. */
-static void post_one(struct kpn_pacer *pacer)
-{
-	struct kpn_ring *ring = &pacer->ring;
-	s64 delta_ps = kpn_align_trim(&pacer->align, &pacer->clock, ring->tail_seq, ring->tail_ps);
-
-	if (!delta_ps) {
-		forget_trims(pacer, ring->tail_seq + 1);
-		return;
-	}
-	pacer->retracted[ring->tail_idx / KPN_RING_WORD_BITS] &= ~(1ull << ring->tail_idx % KPN_RING_WORD_BITS);
-	pacer->nic_ops.set_length(pacer->nic, ring->tail_idx, slot_bytes_with(pacer, delta_ps));
-	kpn_ring_post_trimmed(ring, delta_ps);
-	pacer->stats.trims++;
-}
-
-/* Plan and post @count slots at the tail, among them some that may have to be trimmed. */
-static KPN_SELDOM void post_trimming(struct kpn_pacer *pacer, u32 count)
-{
-	struct kpn_ring *ring = &pacer->ring;
-	u64 end = ring->tail_seq + count;
-
-	for (;;) {
-		u64 due = next_trimmable(pacer, pacer->align.next_trim_seq, end);
-
-		if (due >= end)
-			break;
-		kpn_ring_post(ring, (u32)(due - ring->tail_seq));
-		post_one(pacer);
-	}
-	kpn_ring_post(ring, (u32)(end - ring->tail_seq));
-}
-
 /* Post @count slots at the tail; trims are the only slots that cost anything. */
 static inline void post(struct kpn_pacer *pacer, u32 count)
 {
 	if (KPN_LIKELY(pacer->align.next_trim_seq >= pacer->ring.tail_seq + count))
 		kpn_ring_post(&pacer->ring, count);
 	else
-		post_trimming(pacer, count);
+		kpn_post_trimming(pacer, count);
 }
 
 /*
@@ -258,40 +182,6 @@ static inline void advance_tail(struct kpn_pacer *pacer)
 		pacer->nic_ops.rearm(pacer->nic, first, count);
 	pacer->nic_ops.doorbell(pacer->nic, ring->tail_idx, ring->tail_seq);
 	pacer->stats.doorbells++;
-}
-
-/*
- * Everything from slot @from on gets its length again from the present clock and base; @from is not before the head.
- * Stores go from the nearest slot to the farthest, so that however many they are, they stay ahead of the NIC.
- */
-static void replan(struct kpn_pacer *pacer, u64 from)
-{
-	struct kpn_ring *ring = &pacer->ring;
-	u64 end = ring->tail_seq;
-	struct kpn_trim trim;
-
-	if (!pacer->phase_locked)
-		return;
-	while (kpn_ring_retract_trim(ring, from, &trim)) {
-		u32 desc = kpn_ring_desc(ring, trim.seq);
-
-		pacer->retracted[desc / KPN_RING_WORD_BITS] |= 1ull << desc % KPN_RING_WORD_BITS;
-	}
-	ring->tail_ps = kpn_ring_start_ps(ring, from);
-	ring->tail_seq = from;
-	ring->tail_idx = kpn_ring_desc(ring, from);
-	pacer->align.next_trim_seq = from;
-	/* What was on the way to the grid is so at another rate now and may get there later. */
-	if (pacer->align.lock_seq > from)
-		kpn_align_unlock(&pacer->align);
-	for (;;) {
-		u64 due = next_trimmable(pacer, pacer->align.next_trim_seq, end);
-
-		forget_trims(pacer, due < end ? due : end);
-		if (ring->tail_seq == end)
-			break;
-		post_one(pacer);
-	}
 }
 
 /* First slot that can still be changed when re-planning is done; without a valid head none that is posted. */
@@ -336,7 +226,7 @@ static void step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 			set_partition_index(pacer);
 		}
 		kpn_align_unlock(&pacer->align);
-		replan(pacer, from);
+		kpn_post_again(pacer, from);
 	}
 	kpn_insert_rekey(pacer);
 	kpn_insert_again(pacer, recalled, cpu_ns);
@@ -686,7 +576,7 @@ int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 	if (error)
 		return error;
 	pacer->stats.rate_changes++;
-	replan(pacer, first_changeable(pacer, cpu_ns));
+	kpn_post_again(pacer, first_changeable(pacer, cpu_ns));
 	kpn_insert_rekey(pacer);
 	return 0;
 }
