@@ -94,23 +94,14 @@ struct kpn_window kpn_pacer_window(const struct kpn_pacer *pacer, u64 cpu_ns)
 
 static inline bool allowed_in(const struct kpn_pacer *pacer, u64 seq, u8 tc)
 {
-	return pacer->partition.allowed[kpn_partition_idx_of(pacer, seq)] >> tc & 1;
-}
-
-static inline u32 delta_bytes(const struct kpn_pacer *pacer, u64 seq, bool *shorter)
-{
-	s64 delta_ps = pacer->ring.trim_count ? kpn_ring_delta_ps(&pacer->ring, seq) : 0;
-
-	*shorter = delta_ps < 0;
-	return delta_ps ? (u32)kpn_div_u64(delta_ps < 0 ? 0 - (u64)delta_ps : (u64)delta_ps, pacer->byte_ps) : 0;
+	return kpn_partition_allows(&pacer->partition, kpn_partition_idx_of(pacer, seq), tc);
 }
 
 static inline u32 length_of(const struct kpn_pacer *pacer, u64 seq)
 {
-	bool shorter;
-	u32 bytes = delta_bytes(pacer, seq, &shorter);
-
-	return shorter ? pacer->config.slot_bytes - bytes : pacer->config.slot_bytes + bytes;
+	if (!pacer->ring.trim_count)
+		return pacer->config.slot_bytes;
+	return kpn_slot_bytes_with(pacer, kpn_ring_delta_ps(&pacer->ring, seq));
 }
 
 /*

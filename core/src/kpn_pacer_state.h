@@ -88,6 +88,14 @@ static inline u64 kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns)
 	return ring->head_seq + kpn_div_u64(upper_ps - ring->head_ps, ring->slot_ps);
 }
 
+/** kpn_slot_bytes_with() - length in bytes of a slot that differs from nominal by @delta_ps */
+static inline u32 kpn_slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_ps)
+{
+	u32 bytes = (u32)kpn_div_u64(delta_ps < 0 ? 0 - (u64)delta_ps : (u64)delta_ps, pacer->byte_ps);
+
+	return delta_ps < 0 ? pacer->config.slot_bytes - bytes : pacer->config.slot_bytes + bytes;
+}
+
 /** kpn_post_trimming() - plan and post @count slots at the tail, among them some that may have to be trimmed */
 void kpn_post_trimming(struct kpn_pacer *pacer, u32 count);
 

@@ -5,14 +5,6 @@
  */
 #include "kpn_pacer_state.h"
 
-/* Length in bytes of a slot that differs from nominal by delta_ps. */
-static u32 slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_ps)
-{
-	u32 bytes = (u32)kpn_div_u64(delta_ps < 0 ? 0 - (u64)delta_ps : (u64)delta_ps, pacer->byte_ps);
-
-	return delta_ps < 0 ? pacer->config.slot_bytes - bytes : pacer->config.slot_bytes + bytes;
-}
-
 /* First slot at or after @seq and the tail that may be trimmed, if that is before @end. */
 static inline u64 next_trimmable(const struct kpn_pacer *pacer, u64 seq, u64 end)
 {
@@ -59,7 +51,7 @@ static void post_one(struct kpn_pacer *pacer)
 		return;
 	}
 	pacer->retracted[ring->tail_idx / KPN_RING_WORD_BITS] &= ~(1ull << ring->tail_idx % KPN_RING_WORD_BITS);
-	pacer->nic_ops.set_length(pacer->nic, ring->tail_idx, slot_bytes_with(pacer, delta_ps));
+	pacer->nic_ops.set_length(pacer->nic, ring->tail_idx, kpn_slot_bytes_with(pacer, delta_ps));
 	kpn_ring_post_trimmed(ring, delta_ps);
 	pacer->stats.trims++;
 }

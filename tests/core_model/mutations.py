@@ -46,7 +46,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "ownership off",
         "insert.c",
-        "	return pacer->partition.allowed[kpn_partition_idx_of(pacer, seq)] >> tc & 1;\n",
+        "	return kpn_partition_allows(&pacer->partition, kpn_partition_idx_of(pacer, seq), tc);\n",
         "	return (void)pacer, (void)seq, (void)tc, true;\n",
         ("every class",),
     ),
@@ -163,8 +163,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "partition one slot behind",
         "insert.c",
-        "kpn_partition_idx_of(pacer, seq)] >> tc & 1",
-        "kpn_partition_idx_of(pacer, seq + 1)] >> tc & 1",
+        "kpn_partition_idx_of(pacer, seq), tc)",
+        "kpn_partition_idx_of(pacer, seq + 1), tc)",
         ("every class",),
     ),
     Mutation(

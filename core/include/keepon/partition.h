@@ -17,10 +17,10 @@ struct kpn_partition {
 /** kpn_partition_index() - table index of a net_slot */
 u32 kpn_partition_index(const struct kpn_partition *partition, u64 net_slot);
 
-/** kpn_partition_allows() - whether class @tc may use the slot @ahead slots after table index @index */
-static inline bool kpn_partition_allows(const struct kpn_partition *partition, u32 index, u32 ahead, u8 tc)
+/** kpn_partition_allows() - whether class @tc may use slots with table index @index */
+static inline bool kpn_partition_allows(const struct kpn_partition *partition, u32 index, u8 tc)
 {
-	return partition->allowed[(index + ahead) % partition->slots] >> tc & 1;
+	return partition->allowed[index] >> tc & 1;
 }
 
 /** kpn_partition_gap_max() - longest run of slots from one open to no class to the next, 0 if there is none */
