@@ -113,20 +113,38 @@ static uint64_t data_sum(const uint8_t *data, uint32_t bytes)
 	return lane[0] ^ lane[1] >> 1 ^ lane[2] >> 2 ^ lane[3] >> 3;
 }
 
+/* When the next slot starts that is ready at @ready_ps: after every pause that came until then. */
+static uint64_t after_pauses(struct ring_nic *nic, uint64_t ready_ps)
+{
+	uint64_t start_ps = ready_ps;
+
+	while (nic->pause_next < nic->pause_end && nic->pauses[nic->pause_next].at_ps <= start_ps) {
+		const struct ring_nic_pause *pause = &nic->pauses[nic->pause_next++];
+
+		start_ps = ring_nic_max(start_ps, ring_nic_max(nic->end_ps, pause->at_ps) + pause->idle_ps);
+	}
+	if (start_ps > ready_ps) {
+		nic->counters.paused_ps += start_ps - ready_ps;
+		nic->counters.pauses++;
+	}
+	return start_ps;
+}
+
 static void latch_one(struct ring_nic *nic, uint64_t latch_ps, uint64_t start_min_ps)
 {
 	uint32_t idx = nic->fetch_idx;
 	const struct ring_nic_desc *desc = &nic->desc[idx];
-	uint64_t start_ps = ring_nic_max(ring_nic_max(nic->end_ps, latch_ps), start_min_ps);
+	uint64_t ready_ps = ring_nic_max(ring_nic_max(nic->end_ps, latch_ps), start_min_ps);
+	uint64_t start_ps = after_pauses(nic, ready_ps);
 	uint64_t seq = nic->fetch_seq;
 	struct ring_nic_frame frame;
 
-	if (seq > 0 && start_ps > nic->end_ps) {
-		nic->counters.idle_ps += start_ps - nic->end_ps;
+	if (seq > 0 && ready_ps > nic->end_ps) {
+		nic->counters.idle_ps += ready_ps - nic->end_ps;
 		nic->counters.underruns++;
-		if (nic->params.sink_idle)
-			nic->params.sink_idle(nic->params.sink, nic->end_ps, start_ps);
 	}
+	if (seq > 0 && start_ps > nic->end_ps && nic->params.sink_idle)
+		nic->params.sink_idle(nic->params.sink, nic->end_ps, start_ps);
 	if (!nic->params.persistent)
 		arm(nic, idx, 1, false);
 	ring_nic_push(nic, 1, start_ps, pitch_ps(nic, desc->frame_bytes), latch_ps, 0);
@@ -163,6 +181,14 @@ static uint64_t chunk(const struct ring_nic *nic, const struct ring_nic_room *ro
 		count = armed_run(nic, count);
 	if (count > 1 && (count - 1) * room->pitch_ps > left_ps)
 		count = ring_nic_div(left_ps, room->pitch_ps) + 1;
+	if (nic->pause_next < nic->pause_end) {
+		uint64_t at_ps = nic->pauses[nic->pause_next].at_ps;
+
+		if (at_ps <= nic->end_ps)
+			return 0;
+		if (count > 1 && nic->end_ps + (count - 1) * nic->nominal_pitch_ps >= at_ps)
+			count = ring_nic_div(at_ps - nic->end_ps - 1, nic->nominal_pitch_ps) + 1;
+	}
 	/* Room coming more slowly than slots go: the last one must still be latched in time. */
 	if (count > 1 && latch_ps + (count - 1) * room->pitch_ps > nic->end_ps + (count - 1) * nic->nominal_pitch_ps)
 		count = 0;
@@ -268,6 +294,12 @@ void ring_nic_doorbell(struct ring_nic *nic, uint64_t tail_seq, uint64_t now_ps)
 	bell->tail_seq = tail_seq;
 	bell->when_ps = now_ps;
 	bell->start_ps = now_ps + ring_nic_draw(nic, ~tail_seq, nic->params.restart_ps_min, nic->params.restart_ps_max);
+}
+
+void ring_nic_set_pauses(struct ring_nic *nic, const struct ring_nic_pause *pauses, size_t count)
+{
+	nic->pauses = pauses;
+	nic->pause_end = count;
 }
 
 bool ring_nic_next_frame(const struct ring_nic *nic, uint64_t *when_ps)

@@ -47,6 +47,7 @@ struct ring_nic_bits {
  * @special: descriptors that are not nominal placeholders; @real: those with a good FCS; @armed: may be fetched
  * @run_first, @run_end: remembered runs, numbered without wrapping; @cursor: run holding the slot whose end makes room
  * @bell_first, @bell_end: doorbells not used up, numbered without wrapping
+ * @pause_next, @pause_end: announced pauses that no latched slot has met
  */
 struct ring_nic {
 	struct ring_nic_params params;
@@ -70,6 +71,9 @@ struct ring_nic {
 	uint64_t bell_first;
 	uint64_t bell_end;
 	uint64_t bell_mask;
+	size_t pause_next;
+	size_t pause_end;
+	const struct ring_nic_pause *pauses;
 	struct ring_nic_run *runs;
 	struct ring_nic_bell *bells;
 	struct ring_nic_desc *desc;

@@ -121,14 +121,19 @@ static void compare_past(struct ring_nic *nic)
 	const struct ring_nic_counters *counters = ring_nic_read_counters(nic);
 	uint64_t frames = 0;
 	uint64_t idle_ps = 0;
+	uint64_t paused_ps = 0;
 	uint64_t torn = 0;
+	uint64_t gap_ps = 0;
 	uint64_t k;
 
 	for (k = 0; k < slow.latched; k++) {
 		const struct slow_slot *slot = &slow.slot[k];
 
 		if (k > 0)
-			idle_ps += slot->start_ps - slow.slot[k - 1].end_ps;
+			idle_ps += slot->ready_ps - slow.slot[k - 1].end_ps;
+		if (k > 0)
+			gap_ps += slot->start_ps - slow.slot[k - 1].end_ps;
+		paused_ps += slot->start_ps - slot->ready_ps;
 		if (!slot->real)
 			continue;
 		EXPECT(frames < seen.frames && seen.frame[frames].seq == k);
@@ -140,7 +145,8 @@ static void compare_past(struct ring_nic *nic)
 	}
 	EXPECT(seen.frames == frames && counters->frames == frames);
 	EXPECT(counters->placeholders == slow.latched - frames);
-	EXPECT(counters->idle_ps == idle_ps && seen.idle_ps == idle_ps && counters->underruns == seen.idles);
+	EXPECT(counters->idle_ps == idle_ps && counters->paused_ps == paused_ps && seen.idle_ps == gap_ps);
+	EXPECT(counters->underruns <= seen.idles && seen.idles <= counters->underruns + counters->pauses);
 	EXPECT(counters->halts == slow.halts && counters->torn == torn);
 	EXPECT(counters->bell_errors == slow.bell_errors);
 }
@@ -238,6 +244,21 @@ static void random_step(struct ring_nic *nic, uint64_t *now)
 	}
 }
 
+/* In two out of three rounds the wire is paused now and then, also twice at once and before it ever ran. */
+static void random_pauses(struct ring_nic *nic)
+{
+	uint64_t at_ps = draw(2) * draw(100000000);
+	uint32_t i;
+
+	slow.pauses = draw(3) ? (uint32_t)draw(SLOW_PAUSES_MAX) : 0;
+	for (i = 0; i < slow.pauses; i++) {
+		slow.pause[i].at_ps = at_ps;
+		slow.pause[i].idle_ps = draw(draw(2) ? 2000000 : 200000000);
+		at_ps += draw(3) * draw(300000000);
+	}
+	ring_nic_set_pauses(nic, slow.pause, slow.pauses);
+}
+
 static void lazy_and_exact_models_agree(void)
 {
 	int step;
@@ -248,6 +269,7 @@ static void lazy_and_exact_models_agree(void)
 		uint64_t now = 0;
 
 		slow_init(&slow, &params);
+		random_pauses(nic);
 		for (step = 0; step < STEPS && slow.tail_seq + 300 < SLOW_SEQ_MAX; step++)
 			random_step(nic, &now);
 		now += 1000000000;
@@ -339,6 +361,39 @@ static void starved_prefetch_leaves_gaps(void)
 	free(nic);
 }
 
+static void pause_holds_back_the_slot_after_the_one_on_the_wire(void)
+{
+	struct ring_nic_params params = base_params();
+	struct ring_nic_pause pause = { .at_ps = 2000000 + 960000 * 5 + 1, .idle_ps = 7000000 };
+	uint64_t start_ps = 2000000 + 960000 * 6;
+	struct ring_nic *nic;
+
+	/* Slots of 960 ns from 2 us on; slot 5 is on the wire, 6 to 9 have been fetched. */
+	nic = make(&params);
+	ring_nic_set_pauses(nic, &pause, 1);
+	ring_nic_commit(nic, 5, NOMINAL_BYTES, 60, 0);
+	ring_nic_commit(nic, 6, NOMINAL_BYTES, 60, 0);
+	ring_nic_doorbell(nic, 16, 0);
+	EXPECT(ring_nic_index(nic, start_ps + 6999999) == 6);
+	EXPECT(ring_nic_latched(nic) == 11 && ring_nic_locate(nic, start_ps + 6999999).idle);
+	EXPECT(ring_nic_locate(nic, start_ps + 6999999).sent_ps == 960000 * 6);
+	EXPECT(!ring_nic_locate(nic, start_ps + 7000000).idle);
+	EXPECT(seen.frames == 2 && seen.frame[0].start_ps == start_ps - 960000);
+	EXPECT(seen.frame[1].start_ps == start_ps + 7000000);
+	ring_nic_advance(nic, 40000000);
+	EXPECT(ring_nic_read_counters(nic)->pauses == 1 && ring_nic_read_counters(nic)->paused_ps == 7000000);
+	EXPECT(ring_nic_read_counters(nic)->underruns == 0 && seen.idle_ps == 7000000);
+	free(nic);
+
+	/* At the very start of slot 6 it still comes in time. */
+	pause.at_ps = start_ps;
+	nic = make(&params);
+	ring_nic_set_pauses(nic, &pause, 1);
+	ring_nic_doorbell(nic, 16, 0);
+	EXPECT(ring_nic_index(nic, start_ps + 7000000 + 959999) == 6 && ring_nic_index(nic, start_ps + 7960000) == 7);
+	free(nic);
+}
+
 static void drawn_values_are_as_described(void)
 {
 	struct ring_nic_params params = base_params();
@@ -412,6 +467,7 @@ int main(void)
 	frame_not_restored_is_sent_again_after_a_lap();
 	descriptor_not_rearmed_stops_the_wire();
 	starved_prefetch_leaves_gaps();
+	pause_holds_back_the_slot_after_the_one_on_the_wire();
 	drawn_values_are_as_described();
 	unusable_parameters_are_refused();
 	long_silence_is_one_step();

@@ -53,6 +53,24 @@ static bool is_torn(const struct slow_nic *slow, uint32_t idx)
 	return false;
 }
 
+/* Each pause is met by the first slot that would start at or after it, and by no other. */
+static void hold_back(struct slow_nic *slow, struct slow_slot *slot, uint64_t wire_free_ps)
+{
+	uint32_t i;
+
+	for (i = 0; i < slow->pauses; i++) {
+		uint64_t begin_ps = slow->pause[i].at_ps;
+
+		if (slow->pause_over[i] || slot->start_ps < begin_ps)
+			continue;
+		slow->pause_over[i] = true;
+		if (begin_ps < wire_free_ps)
+			begin_ps = wire_free_ps;
+		if (slot->start_ps < begin_ps + slow->pause[i].idle_ps)
+			slot->start_ps = begin_ps + slow->pause[i].idle_ps;
+	}
+}
+
 void slow_advance(struct slow_nic *slow, uint64_t now_ps)
 {
 	if (now_ps > slow->now_ps)
@@ -82,6 +100,8 @@ void slow_advance(struct slow_nic *slow, uint64_t now_ps)
 			slot->start_ps = slot->latch_ps;
 		if (slot->start_ps < slot->bell_start_ps)
 			slot->start_ps = slot->bell_start_ps;
+		slot->ready_ps = slot->start_ps;
+		hold_back(slow, slot, end_ps);
 		slot->end_ps = slot->start_ps + (slot->frame_bytes + 20ull) * slow->params.byte_time_ps;
 		slow->latched++;
 	}

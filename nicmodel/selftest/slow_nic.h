@@ -8,12 +8,13 @@
 
 #include "nicmodel/ring_nic.h"
 
-enum { SLOW_SEQ_MAX = 40000 };
+enum { SLOW_SEQ_MAX = 40000, SLOW_PAUSES_MAX = 8 };
 
 struct slow_slot {
 	uint64_t bell_ps;
 	uint64_t bell_start_ps;
 	uint64_t latch_ps;
+	uint64_t ready_ps;
 	uint64_t start_ps;
 	uint64_t end_ps;
 	uint32_t frame_bytes;
@@ -35,6 +36,9 @@ struct slow_nic {
 	uint8_t committed[RING_NIC_SLOTS_MAX][256];
 	bool real[RING_NIC_SLOTS_MAX];
 	bool armed[RING_NIC_SLOTS_MAX];
+	struct ring_nic_pause pause[SLOW_PAUSES_MAX];
+	uint32_t pauses;
+	bool pause_over[SLOW_PAUSES_MAX];
 };
 
 void slow_init(struct slow_nic *slow, const struct ring_nic_params *params);

@@ -202,6 +202,10 @@ def test_what_the_simulator_cannot_do_is_refused_before_any_work() -> None:
         ({'driver = "under-test"': 'driver = "under-test"\nkeepon = { clock = "dual" }'}, "dual"),
         ({"[compare]": '[[load]]\nid = "L"\ntalker = "a"\nlistener = "b"\nkind = "tcp"\n[compare]'}, "tcp"),
         ({"[compare]": '[[fault]]\nat_s = 0.0\nkind = "babbling"\nnode = "a"\n[compare]'}, "babbling"),
+        (
+            {"[compare]": '[[fault]]\nat_s = 0.0\nkind = "wire-pause"\nnode = "a"\nvalue_ns = -1\n[compare]'},
+            r"`fault\[0\]\.value_ns` = -1: must be within 0 to 1000000000000",
+        ),
     ):
         with pytest.raises(ConfigError, match=message):
             check_supported(small(**replacements))
@@ -217,6 +221,18 @@ def test_loads_and_faults_reach_the_simulator() -> None:
     run = outcome.runs[0].document
     assert run["loads"]["L"]["goodput_bps"] > 50_000_000
     assert run["stations"]["a"]["underruns"] + run["stations"]["a"]["suspected_underruns"] > 0
+
+
+def test_a_paused_wire_reaches_the_simulator_with_every_driver() -> None:
+    extra = '[[fault]]\nat_s = 0.05\nkind = "wire-pause"\nnode = "a"\nvalue_ns = 3_000_000\n[compare]'
+    scenario = small(**{"[compare]": extra})
+    outcome = run_all(scenario, session.planned(scenario), 1)
+    assert [run.driver for run in outcome.runs] == ["keepon", "standard"]
+    keepon, standard = (run.document["stations"]["a"] for run in outcome.runs)
+    assert keepon["nic"]["paused_ps"] == 3_000_000_000
+    assert keepon["counters"]["slips"] > 0
+    assert keepon["underruns"] == 0
+    assert 0 < standard["nic"]["paused_ps"] <= 3_000_000_000
 
 
 # -- command line -----------------------------------------------------------------------------------------------------

@@ -258,6 +258,8 @@ nb::dict HeadSummary(Simulation &simulation, NodeId node)
 	dict["samples"] = statistics.samples;
 	dict["invalid"] = statistics.invalid;
 	dict["violations"] = statistics.violations;
+	dict["behind_max_ps"] = statistics.behind_max_ps;
+	dict["ahead_max_ps"] = statistics.ahead_max_ps;
 	dict["seq_violations"] = statistics.seq_violations;
 	dict["widths_ps"] = ToArray(statistics.widths_ps);
 	return dict;

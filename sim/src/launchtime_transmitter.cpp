@@ -91,7 +91,10 @@ void LaunchtimeTransmitter::SendFirst(std::deque<Waiting> &queue)
 
 Counters LaunchtimeTransmitter::NicCounters() const
 {
-	return { { "frames", frames_ }, { "frame_bytes", frame_bytes_ }, { "late_launches", late_launches_ } };
+	return { { "frames", frames_ },
+		 { "frame_bytes", frame_bytes_ },
+		 { "late_launches", late_launches_ },
+		 { "paused_ps", wire_.PausedPs() } };
 }
 
 } // namespace keepon::sim

@@ -65,6 +65,8 @@ void PacerProbe::SampleHead(ring_nic *nic, const kpn_pacer *pacer, std::uint64_t
 	const auto above_lower = static_cast<std::int64_t>(position.sent_ps - head.wire.lower_ps);
 	const auto below_upper = static_cast<std::int64_t>(head.wire.upper_ps - position.sent_ps);
 	heads_.violations += above_lower < 0 || below_upper < 0;
+	heads_.behind_max_ps = std::max(heads_.behind_max_ps, -above_lower);
+	heads_.ahead_max_ps = std::max(heads_.ahead_max_ps, -below_upper);
 	heads_.seq_violations += position.seq > head.upper_seq;
 	heads_.widths_ps.push_back(static_cast<std::int64_t>(head.wire.upper_ps - head.wire.lower_ps));
 }

@@ -14,6 +14,7 @@ namespace
 /// Events between two calls of `breathe`: about a millisecond.
 constexpr std::uint32_t kBreathEvents = 8192;
 constexpr std::size_t kNodesMax = 4096;
+constexpr std::int64_t kPauseNsMax = 1000 * kNsPerS; // 33.5 ms at 1 Gb/s with one PAUSE frame; peers renew it
 
 std::string Quoted(const std::string &text)
 {
@@ -310,7 +311,13 @@ void Simulation::AddFault(const FaultSpec &spec)
 	if (spec.kind != FaultKind::kClockStep && spec.kind != FaultKind::kRateStep && spec.value_ns < 0)
 		throw ValueError("fault on " + Quoted(node.name) + ": value_ns = " + std::to_string(spec.value_ns) +
 				 " is negative");
-	faults_.push_back(spec);
+	if (spec.kind == FaultKind::kWirePause && spec.value_ns > kPauseNsMax)
+		throw ValueError("fault on " + Quoted(node.name) + ": wire-pause of " + std::to_string(spec.value_ns) +
+				 " ns is not within 0 to " + std::to_string(kPauseNsMax));
+	if (spec.kind == FaultKind::kWirePause)
+		node.station->Tx().AddPause({ spec.at_ns * kPsPerNs, spec.value_ns * kPsPerNs });
+	else
+		faults_.push_back(spec);
 }
 
 void Simulation::Start()
@@ -329,9 +336,13 @@ void Simulation::Run(std::int64_t until_ns, const std::function<void()> &breathe
 	if (until_ns < NowNs() || until_ns > std::numeric_limits<std::int64_t>::max() / kPsPerNs / 2)
 		throw ValueError("until_ns = " + std::to_string(until_ns) +
 				 " is not within now_ns = " + std::to_string(NowNs()) + " to 4.6e15");
+	const TimePs until = until_ns * kPsPerNs;
+	for (const Node &node : nodes_) {
+		if (node.station)
+			node.station->Tx().Foresee(until);
+	}
 	if (!started_)
 		Start();
-	const TimePs until = until_ns * kPsPerNs;
 	std::uint32_t left = kBreathEvents;
 	while (!world_.events.Empty() && world_.events.Top().time <= until) {
 		const Event event = world_.events.Pop();

@@ -77,7 +77,8 @@ Counters StandardTransmitter::NicCounters() const
 	return { { "frames", frames_ },
 		 { "frame_bytes", frame_bytes_ },
 		 { "interrupts", interrupts_ },
-		 { "ring_full", ring_full_ } };
+		 { "ring_full", ring_full_ },
+		 { "paused_ps", wire_.PausedPs() } };
 }
 
 } // namespace keepon::sim

@@ -331,7 +331,9 @@ void Station::OnFault(const FaultSpec &fault)
 		break;
 	case FaultKind::kRateStep: keepon_->SetRate(fault.value_ns); break;
 	case FaultKind::kLateSubmit: late_ps_ = fault.value_ns * kPsPerNs; break;
-	case FaultKind::kLinkDown: break; // the link's affair
+	case FaultKind::kLinkDown:  // the link's affair
+	case FaultKind::kWirePause: // the transmitter knows of it beforehand
+		break;
 	}
 }
 

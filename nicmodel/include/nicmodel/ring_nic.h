@@ -8,7 +8,7 @@
  *
  *	room  R(k) = E(j), j = k - prefetch - 1, or later where FIFO bytes are short
  *	latch L(k) = max(R(k), D(k)) + fetch            what stands in memory at L(k) is sent
- *	start T(k) = max(E(k - 1), L(k), D(k) + restart)
+ *	start T(k) = max(E(k - 1), L(k), D(k) + restart), held back by pauses (struct ring_nic_pause)
  *	end   E(k) = T(k) + (preamble + frame + gap) bytes
  *
  *	wire   |..k-3..|..k-2..|..k-1..|...k...|      prefetch 2
@@ -109,9 +109,21 @@ struct ring_nic_params {
 };
 
 /**
+ * struct ring_nic_pause - the MAC was told by its peer not to transmit (PAUSE, IEEE Std 802.3 annex 31B)
+ * @at_ps: no slot starts at or after this moment; the one on the wire is finished
+ * @idle_ps: how long the wire then stays idle, counted from the end of that slot. Fetches go on as far as there is room.
+ *	A pause that comes while another one lasts prolongs it if it ends later.
+ */
+struct ring_nic_pause {
+	uint64_t at_ps;
+	uint64_t idle_ps;
+};
+
+/**
  * struct ring_nic_counters - since init, as of the last latch
  * @placeholders, @frames: slots latched; @frame_bytes: of real frames
- * @idle_ps, @underruns: idle wire between slots, and how often
+ * @idle_ps, @underruns: idle wire between slots that no pause held back, and how often
+ * @paused_ps, @pauses: by how much pauses held slots back, and how many slots
  * @halts: fetches that met a descriptor not re-armed
  * @torn: real frames whose bytes changed after their commit
  * @bell_errors: doorbells that went backwards or beyond the ring, ignored
@@ -122,6 +134,8 @@ struct ring_nic_counters {
 	uint64_t frame_bytes;
 	uint64_t idle_ps;
 	uint64_t underruns;
+	uint64_t paused_ps;
+	uint64_t pauses;
 	uint64_t halts;
 	uint64_t torn;
 	uint64_t bell_errors;
@@ -177,6 +191,14 @@ void ring_nic_rearm(struct ring_nic *nic, uint32_t first_idx, uint32_t count, ui
 
 /** ring_nic_doorbell() - slots before @tail_seq may be sent */
 void ring_nic_doorbell(struct ring_nic *nic, uint64_t tail_seq, uint64_t now_ps);
+
+/**
+ * ring_nic_set_pauses() - say beforehand when the peer pauses the wire
+ * @pauses: @count of them, sorted by at_ps, alive as long as the NIC; those of an earlier call come first, unchanged
+ *
+ * A pause announced after a slot was latched that it should hold back only holds back later ones.
+ */
+void ring_nic_set_pauses(struct ring_nic *nic, const struct ring_nic_pause *pauses, size_t count);
 
 /** ring_nic_index() - slots the index register has passed since the start, as read at @now_ps */
 uint64_t ring_nic_index(struct ring_nic *nic, uint64_t now_ps);

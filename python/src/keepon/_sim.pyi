@@ -78,7 +78,8 @@ class Simulation:
     def add_fault(self, kind: str, node: int, at_ns: int, value_ns: int) -> None:
         """ "poll-stall": no poll for value_ns; "clock-step": the station's time of day jumps; "rate-step": its
         PHC runs value_ns ppb fast from now on; "link-down": frames
-        on its link are cut; "late-submit": its next frame is value_ns late."""
+        on its link are cut; "late-submit": its next frame is value_ns late; "wire-pause": PAUSE frames (IEEE Std 802.3
+        annex 31B) keep its wire idle for value_ns after the frame on it at at_ns; the driver is not told."""
 
     def run(self, until_ns: int, progress: Callable[[int], object] | None = None) -> bool:
         """Handle all events up to `until_ns` after the start; returns True.
@@ -120,7 +121,8 @@ class Simulation:
 
     def head_check(self, node: int) -> dict[str, Any]:
         """With probe.head_interval_ns: the core's interval for the wire position at random times against the truth:
-        samples, invalid, violations, seq_violations, widths_ps (array)."""
+        samples, invalid, violations, behind_max_ps and ahead_max_ps (the wire outside, by how much at
+        most), seq_violations, widths_ps (array)."""
 
     def trace_hash(self) -> int:
         """Hash over every frame event so far."""

@@ -32,6 +32,8 @@ SERIES_FRAMES = 500
 DRAIN_NS_MIN = 20_000_000
 START_NS = 10_000_000
 CLASS_COUNT = 16
+FAULT_NS_MAX = 10**15
+PAUSE_NS_MAX = 10**12
 
 
 def simulator() -> ModuleType:
@@ -69,12 +71,18 @@ def check_supported(scenario: Scenario) -> None:
             raise ConfigError(
                 f'key `load[{index}].kind` = "tcp": must be "udp" or "saturate"; the simulator has no TCP yet'
             )
-    kinds = ("poll-stall", "clock-step", "link-down", "late-submit")
+    kinds = ("poll-stall", "clock-step", "link-down", "late-submit", "wire-pause")
     for index, fault in enumerate(scenario.fault):
         if fault.kind not in kinds:
             raise ConfigError(
                 f'key `fault[{index}].kind` = "{fault.kind}": must be one of {", ".join(kinds)}; the simulator '
                 "knows no other yet"
+            )
+        longest_ns = PAUSE_NS_MAX if fault.kind == "wire-pause" else FAULT_NS_MAX
+        if fault.kind != "clock-step" and not 0 <= fault.value_ns <= longest_ns:
+            raise ConfigError(
+                f"key `fault[{index}].value_ns` = {fault.value_ns}: must be within 0 to {longest_ns}; for "
+                f'"{fault.kind}" it is a length of time'
             )
 
 

@@ -26,7 +26,9 @@ public:
 			  std::uint64_t rate_bps, Oscillator &nic_oscillator, Oscillator &cpu_oscillator,
 			  StationClock &clock, TransmitterSink &sink);
 
+	void AddPause(const WirePause &pause) override { InsertPause(pauses_, pause); }
 	void Start() override;
+	void Foresee(TimePs until) override;
 	kpn_verdict Submit(TxFrame &frame) override;
 	void OnPoll() override;
 	void OnNicWake(TimePs time) override;
@@ -90,6 +92,10 @@ private:
 	TimePs stalled_until_ = 0;
 	TimePs wake_at_ = kNever;
 	std::int64_t stalls_ = 0;
+	std::vector<WirePause> pauses_;
+	std::vector<ring_nic_pause> announced_; // the first ones, in NIC time
+	TimePs ahead_ps_ = 0;                   // a slot fetched by now starts within this, or right after a pause
+	TimePs paused_until_ = 0;               // no pause announced lasts longer
 	std::uint64_t index_offset_slots_;
 };
 

@@ -28,6 +28,7 @@ public:
 			      std::uint32_t byte_time_ps, Oscillator &nic_oscillator, StationClock &clock,
 			      TransmitterSink &sink);
 
+	void AddPause(const WirePause &pause) override { wire_.AddPause(pause); }
 	void Start() override {}
 	kpn_verdict Submit(TxFrame &frame) override;
 	void OnTransmit(TimePs time) override;

@@ -34,6 +34,8 @@ struct HeadStatistics {
 	std::int64_t samples = 0;
 	std::int64_t invalid = 0;        // the core said it did not know
 	std::int64_t violations = 0;     // the truth was outside the interval
+	std::int64_t behind_max_ps = 0;  // by how much at most the wire was before its lower end
+	std::int64_t ahead_max_ps = 0;   // and past its upper end
 	std::int64_t seq_violations = 0; // the true slot was beyond upper_seq
 	std::vector<std::int64_t> widths_ps;
 };

@@ -141,7 +141,7 @@ struct LoadSpec {
 	int queue = 0;
 };
 
-enum class FaultKind { kPollStall, kClockStep, kRateStep, kLinkDown, kLateSubmit };
+enum class FaultKind { kPollStall, kClockStep, kRateStep, kLinkDown, kLateSubmit, kWirePause };
 
 struct FaultSpec {
 	FaultKind kind;

@@ -21,6 +21,7 @@ public:
 	StandardTransmitter(World &world, NodeId node, const std::string &name, const StationSpec &spec,
 			    std::uint32_t byte_time_ps, Oscillator &nic_oscillator, TransmitterSink &sink);
 
+	void AddPause(const WirePause &pause) override { wire_.AddPause(pause); }
 	void Start() override {}
 	kpn_verdict Submit(TxFrame &frame) override;
 	void OnReclaim(TimePs time) override;

@@ -11,6 +11,7 @@
 
 #include "keepon/sim/core.hpp"
 #include "keepon/sim/types.hpp"
+#include "keepon/sim/wire_pause.hpp"
 
 namespace keepon::sim
 {
@@ -53,8 +54,12 @@ class Transmitter
 public:
 	virtual ~Transmitter() = default;
 
+	/// Before the start of the simulation: the wire will be paused.
+	virtual void AddPause(const WirePause &pause) = 0;
 	/// At the start of the simulation.
 	virtual void Start() = 0;
+	/// Nothing after \p until will be asked for before the next call.
+	virtual void Foresee(TimePs) {}
 
 	/// \return KPN_VERDICT_PENDING if the frame is kept until OnOutcome(), else its verdict
 	virtual kpn_verdict Submit(TxFrame &frame) = 0;
