@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "keepon/wire.h"
-#include "pacer_rig.h"
+#include "rig_restart.h"
 
 enum {
 	FRAMES = 256,
@@ -17,6 +17,8 @@ enum {
 	OPERATIONS_MAX = 200,
 	SPAN_SLOTS_MAX = 5000,
 	TRIM_BYTES_MAX = 16,
+	STOP_KIND = 254, /* 1 operation in 128 */
+	START_KINDS = 4, /* 1 in this many while stopped */
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -208,11 +210,35 @@ static void run(struct rig *rig, u32 polls)
 	}
 }
 
+/* Up again at the time and rate the clock of the stopped pacer has; the NIC is reset while it sends or idle. */
+static void start_again(struct rig *rig, const struct setup *setup)
+{
+	s64 ns = kpn_pacer_gettime(rig->pacer, fake_nic_cpu_ns(&rig->nic)).ns;
+	s64 scaled_ppm = kpn_pacer_clock(rig->pacer)->scaled_ppm;
+
+	if (ns < 0)
+		ns = 0;
+	if (ns > KPN_TIME_NS_MAX)
+		ns = KPN_TIME_NS_MAX;
+	if (!rig_reset(rig, &setup->caps, ns))
+		abort();
+	rig_adjfine(rig, scaled_ppm);
+	rig_start_again(rig);
+}
+
 static void operate(struct rig *rig, const struct setup *setup, struct bytes *bytes)
 {
 	u32 kind = take(bytes, 1);
 	struct kpn_time at;
 
+	if (!rig->stopped && kind >= STOP_KIND) {
+		rig_stop(rig);
+		return;
+	}
+	if (rig->stopped && kind % START_KINDS == 0) {
+		start_again(rig, setup);
+		return;
+	}
 	switch (kind % 10) {
 	case 0:
 	case 1:

@@ -72,9 +72,11 @@ def build_library(folder: Path) -> Path:
     return link_library(objects, folder / "libcore_model.so")
 
 
-def build_program(sources: Sequence[Path], folder: Path, name: str, flags: Sequence[str] = ()) -> Path:
-    """A program of sources; the flags are for compiler and linker."""
-    objects = compile_all(sources, folder, flags)
+def build_program(
+    sources: Sequence[Path], folder: Path, name: str, flags: Sequence[str] = (), core: Path = CORE
+) -> Path:
+    """A program of sources; the flags are for compiler and linker, the headers those of `core`."""
+    objects = compile_all(sources, folder, flags, core)
     target = folder / name
     run([compiler(), *flags, *objects, "-o", target])
     return target

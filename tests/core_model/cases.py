@@ -26,6 +26,8 @@ Operation = tuple[object, ...]
 BITS_PS = 10**12
 SECOND_PS = 10**12
 COUNTER = 1
+# One operation in so many is a restart: rare enough that all else is reached as before.
+RESTART_EVERY = 150
 RATES_BPS = (10**7, 10**8, 10**9, 2_500_000_000, 5 * 10**9, 10**10, 25 * 10**9, 40 * 10**9, 10**11)
 SLOT_BYTES = (64, 65, 100, 200, 230, 300, 1230, 1518, 1522)
 RING_SLOTS = (8, 9, 13, 31, 32, 64, 100, 255, 256, 509, 1000, 4096)
@@ -322,9 +324,36 @@ def random_stall(rng: Random, case: Case) -> int:
     return rng.choice((near, near, near, depth_ps // 2, 3 * depth_ps, min(SECOND_PS, 1000 * depth_ps)))
 
 
-def random_operations(rng: Random, case: Case, count: int) -> list[Operation]:
-    """A stream of operations. A NIC whose wander is stated as zero keeps its first drift."""
+def random_restart(rng: Random, case: Case) -> list[Operation]:
+    """The device down and up again: while the NIC sends what was posted, in the middle of it, or after its end."""
+    operations: list[Operation] = [("stop",)]
+    for _ in range(rng.choice((0, 1, 3, 6))):
+        kind = rng.randrange(12)
+        if kind < 3:
+            operations.append(random_submit(rng, case))
+        elif kind < 5:
+            operations.append(("poll",))
+        elif kind == 5:
+            operations.append(("adjfine", random_rate(rng, case)))
+        elif kind == 6:
+            operations.append(("adjtime", random_step_ns(rng, case)))
+        elif kind == 7:
+            operations.append(("settime", random_step_ns(rng, case), rng.choice((0, 1, 2**32 - 1))))
+        elif kind < 10:
+            operations.append(("advance", random_span(rng, case)))
+        else:
+            operations.append(rng.choice((("stall", random_stall(rng, case)), ("run", 2), ("stop",))))
+    return [*operations, ("start",)]
+
+
+def random_operations(rng: Random, case: Case, count: int, restart_every: int = RESTART_EVERY) -> list[Operation]:
+    """A stream of operations, a restart in the place of one in `restart_every` (0: none). A NIC whose wander is stated
+    as zero keeps its first drift."""
     operations = [random_operation(rng, case) for _ in range(count)]
+    if restart_every:
+        # drawn afterwards: with and without restarts, the other operations are the same
+        for at in [at for at in range(count) if rng.randrange(restart_every) == 0][::-1]:
+            operations[at : at + 1] = random_restart(rng, case)
     if case.params["wander_ppb_per_s_max"] == 0:
         return [operation for operation in operations if operation[0] != "drift"]
     return operations

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -17,12 +19,36 @@ FRACTION = Fraction(1, 1 << 32)
 ROUNDING_NS = Fraction(1, 1 << 31)
 # The multiplier resolves 2^-54 of the rate; its nominal value is wrong by 6.5e-20.
 RATE_ROUNDING = Fraction(1, 1 << 53)
+# From reading the CPU counter to the first store of re-planning.
+REPLAN_PS = 2_000_000
 
 
 def require(condition: bool, text: str, **values: object) -> None:
     """Raise AssertionError with the values unless the condition holds (an assert would vanish under -O)."""
     if not condition:
         raise AssertionError(f"{text}: " + ", ".join(f"{name} = {value}" for name, value in values.items()))
+
+
+@dataclass
+class Down:
+    """What was true when the device was stopped. NIC time is the ideal measure of the time it is down, the CPU counter
+    what a driver has: `ideal` and `believed` are PHC time over each of them."""
+
+    since_ps: int
+    view: SimpleNamespace
+    law: Law
+    ideal: Law
+    believed: Law
+
+    @property
+    def error_ps(self) -> Fraction:
+        """How far apart the two were when the device was stopped or the clock last set."""
+        return abs(self.believed.time_ns - self.ideal.time_ns) * 1000
+
+    def follow(self, change: Callable[[Law, int], Law], now: SimpleNamespace) -> None:
+        """The clock was set meanwhile."""
+        self.ideal = change(self.ideal, now.now_ps)
+        self.believed = change(self.believed, now.cpu_ps)
 
 
 class Checker:
@@ -34,30 +60,35 @@ class Checker:
         self.core = Core(library, case.params, list(case.allowed), list(case.late), list(case.rounding))
         self.verdict_names = library.verdict_names
         self.frames: dict[int, Frame] = {}
-        self.ring: dict[int, Frame] = {}
-        self.fifo_last: dict[int, int] = {}
-        self.slots: deque[SlotRecord] = deque()
-        self.law = Law(0, Fraction(case.params["start_time_ns"]), Fraction(0))
-        self.law_error_ns = ROUNDING_NS
-        self.rate_ppb = 0
-        self.rate_changes: list[tuple[int, int]] = []
         self.bounds: dict[tuple[int, int], SimpleNamespace] = {}
         self.counts = dict.fromkeys(self.verdict_names, 0)
         self.slots_checked = 0
-        self.poll_ps = 0
-        self.strip_ps = case.strip_ps()
+        self.disturbances = 0
+        self.trusted = True
+        self.down: Down | None = None
+        self.begin(case.params["start_time_ns"])
+        self.core.start()
+        self.settle("start")
+
+    def begin(self, start_time_ns: int) -> None:
+        """A pacer as kpn_pacer_init() leaves it: what the model knows of its ring, its clock and its wire."""
+        self.ring: dict[int, Frame] = {}
+        self.fifo_last: dict[int, int] = {}
+        self.slots: deque[SlotRecord] = deque()
+        self.law = Law(0, Fraction(start_time_ns), Fraction(0))
+        self.law_error_ns = ROUNDING_NS
+        self.rate_ppb = 0
+        self.rate_changes: list[tuple[int, int]] = []
+        self.strip_ps = self.case.strip_ps()
         self.suspected_before = 0
         self.unsure_until_ps = 0
-        self.disturbances = 0
-        self.wire_end_ps = 0
         self.end_ps = {0: 0}
         self.step_seq = 0
+        self.step_first = 0
         self.slot_reference: tuple[int, int] | None = None
+        self.counts_before = dict(self.counts)
         self.before = self.now = self.read_report()
-        self.core.start()
-        self.disturbed_ps = 0
-        self.trusted = True
-        self.settle("start")
+        self.poll_ps = self.wire_end_ps = self.disturbed_ps = self.now.now_ps
 
     def settle(self, name: str) -> tuple[list[CommitRecord], list[OutcomeRecord]]:
         """Take what happened, follow the frames, check slots and clock."""
@@ -77,6 +108,7 @@ class Checker:
         self.follow_law(name, before, now)
         if now.base != before.base or now.steps != before.steps:
             self.step_seq = now.tail_seq
+            self.step_first = max(self.step_first, self.last_first_of_step(now))
         if (now.steps, now.underruns, now.suspected_underruns, now.scaled_ppm) != (
             before.steps,
             before.underruns,
@@ -90,6 +122,9 @@ class Checker:
         for outcome in outcomes:
             self.check_outcome(name, outcome, before)
         self.check_clock(now)
+        self.check_counts(name, before, now)
+        if self.down:
+            self.check_down(name, slots, commits)
         if now.slips != before.slips:
             self.trusted = False
             require(not self.case.honest, "a slip although all stated bounds hold", operation=name)
@@ -104,6 +139,54 @@ class Checker:
         # slots that were posted by a poll and have begun at once
         self.check_slots("posted", now)
         return commits, outcomes
+
+    def last_first_of_step(self, now: SimpleNamespace) -> int:
+        """Last slot that can be the first a step just now could still reach: what the core keeps free from reading the
+        CPU counter to the first store of re-planning is behind the upper bound; slots may be trimmed."""
+        if not now.head_valid:
+            return int(now.tail_seq)
+        return int(now.head_upper_seq + now.lead_slots + 2 * REPLAN_PS // self.shape.slot_ps + 1)
+
+    def check_counts(self, name: str, before: SimpleNamespace, now: SimpleNamespace) -> None:
+        """Every frame submitted since the pacer was initialised has ended or is held, as the model counts them."""
+        ended = sum(self.counts.values()) - sum(self.counts_before.values())
+        flushed = self.counts["FLUSHED"] - self.counts_before["FLUSHED"]
+        require(
+            now.submitted == ended + len(self.frames) and now.pending == len(self.frames) and now.flushed == flushed,
+            "frames are counted wrongly",
+            operation=name,
+            submitted=now.submitted,
+            ended=ended,
+            held=len(self.frames),
+            pending=now.pending,
+            flushed=(now.flushed, flushed),
+        )
+
+    def check_down(self, name: str, slots: list[SlotRecord], commits: list[CommitRecord]) -> None:
+        """A stopped pacer touches nothing and claims nothing; only what the NIC had latched before still leaves."""
+        require(self.down is not None, "the device is up", operation=name)
+        before, now = self.before, self.now
+        require(
+            not (now.synchronised or now.head_valid or now.window_valid or now.pending),
+            "a stopped pacer claims to know the time or to hold frames",
+            operation=name,
+            report=now,
+        )
+        require(
+            (now.head_seq, now.tail_seq, now.trims) == (before.head_seq, before.tail_seq, before.trims),
+            "a stopped pacer moves its ring",
+            operation=name,
+        )
+        require(not self.frames and not self.ring, "frames are left after the stop", ring=self.ring)
+        touched = [commit for commit in commits if commit.placed or name != "stop"]
+        require(not touched, "a stopped pacer puts frames into slots or takes them out", operation=name)
+        for slot in slots:
+            require(
+                not slot.frame_id or slot.latch_ps <= self.down.since_ps,
+                "a flushed frame left although the NIC had not latched it",
+                id=slot.frame_id,
+                seq=slot.seq,
+            )
 
     def read_report(self) -> SimpleNamespace:
         """A report whose wire positions are unbounded numbers instead of numbers modulo 2^64."""
@@ -126,6 +209,7 @@ class Checker:
     def check_slots(self, name: str, view: SimpleNamespace) -> None:
         """Every slot that has begun: its place on the grid, or its count, by the state before the operation."""
         shape = self.shape
+        view = self.down.view if self.down else view
         while self.slots and self.slots[0].start_ps <= self.now.now_ps:
             slot = self.slots[0]
             if slot.seq >= view.tail_seq and name in ("poll", "start"):
@@ -173,16 +257,22 @@ class Checker:
     def boundary_error_ps(self, slot: SlotRecord, view: SimpleNamespace) -> Fraction:
         """Slot start in PHC time minus its place on the grid."""
         net_slot = signed(slot.seq + view.base)
-        return abs(self.law.at(slot.position_ps) - self.shape.grid_ns(net_slot)) * 1000
+        law = self.down.law if self.down else self.law
+        return abs(law.at(slot.position_ps) - self.shape.grid_ns(net_slot)) * 1000
+
+    def trimming_ps(self, rate_change_ppb: int) -> int:
+        """Until when what a change of the rate has done to slots beyond change is trimmed away: the lock time, which is
+        for half a slot, and as much again for every further half."""
+        least, changed = self.limits(0), self.limits(rate_change_ppb)
+        halves = 2 * (changed.boundary_error_ps - least.boundary_error_ps) // self.shape.slot_ps
+        return int(least.lock_ns + halves * (least.lock_ns - least.span_ns)) * 1000
 
     def check_boundary(self, slot: SlotRecord, view: SimpleNamespace) -> None:
         if not self.trusted:
             return
         recent = 0
-        # what a change has done to slots that could not be changed any more is trimmed away within the lock time
-        span_ps = self.limits(0).lock_ns * 1000
         for position_ps, change_ppb in reversed(self.rate_changes):
-            if slot.position_ps - position_ps > span_ps:
+            if slot.position_ps - position_ps > self.trimming_ps(recent + change_ppb):
                 break
             recent += change_ppb
         limits = self.limits(recent)
@@ -333,12 +423,10 @@ class Checker:
                 abs(difference) <= allowed, "the clock differs from its law", ns=float(difference), at_ps=position_ps
             )
         read = now.read_ns + now.read_frac * FRACTION
-        if self.case.params["clock_read"] == 1:
+        if self.case.params["clock_read"] == 1 or self.down:
             head_ps = self.end_ps[now.head_seq]
             allowed = self.law_tolerance(head_ps, now)
-            require(
-                abs(read - self.law.at(head_ps)) <= allowed, "the counter clock is not at the head", read=float(read)
-            )
+            require(abs(read - self.law.at(head_ps)) <= allowed, "the clock is not at the head", read=float(read))
         elif now.head_valid and self.case.honest:
             error = abs(read - self.law.at(now.position_ps))
             width = Fraction(now.clock_error_ps + 2, 1000) * (1 + self.law.adjustment)

@@ -74,7 +74,8 @@ class Library:
             ("shim_position_at", U64, [ctypes.c_void_p, S64, ctypes.c_uint32]),
             ("shim_bounds", None, [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p]),
             ("shim_hash", U64, [ctypes.c_void_p]),
-            ("rig_start", None, [ctypes.c_void_p]),
+            ("shim_reset", ctypes.c_bool, [ctypes.c_void_p, S64]),
+            ("shim_start", None, [ctypes.c_void_p]),
             ("rig_stop", None, [ctypes.c_void_p]),
             ("rig_poll", None, [ctypes.c_void_p]),
             ("rig_advance", None, [ctypes.c_void_p, U64]),
@@ -156,11 +157,15 @@ class Core:
 
     def start(self) -> None:
         """kpn_pacer_start()"""
-        self._dll.rig_start(self._rig)
+        self._dll.shim_start(self._shim)
 
     def stop(self) -> None:
         """kpn_pacer_stop()"""
         self._dll.rig_stop(self._rig)
+
+    def reset(self, start_time_ns: int) -> bool:
+        """The NIC halted and reset, then kpn_pacer_init() on the same memory; False if it refuses."""
+        return bool(self._dll.shim_reset(self._shim, start_time_ns))
 
     def poll(self) -> None:
         """kpn_pacer_poll()"""

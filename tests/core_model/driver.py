@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 from core_model import model
-from core_model.checker import FRACTION, RATE_ROUNDING, ROUNDING_NS, Checker, require
+from core_model.cases import BEST_EFFORT_LOW
+from core_model.checker import FRACTION, RATE_ROUNDING, ROUNDING_NS, Checker, Down, require
 from core_model.model import NEVER, PAPER, PHASE_LOCKED, Answer, Frame, Law, View, signed
 
 Operation = tuple[Any, ...]
@@ -31,10 +33,10 @@ OPERATIONS = frozenset(
         "glide",
         "drain",
         "cheat",
+        "stop",
+        "start",
     ]
 )
-
-REPLAN_PS = 2_000_000
 
 
 class Driver(Checker):
@@ -47,10 +49,67 @@ class Driver(Checker):
 
     def close(self) -> None:
         """End of the case: everything still held is flushed."""
+        try:
+            self.stop()
+        finally:
+            self.core.close()
+
+    def stop(self) -> None:
+        """The device goes down: everything held ends, in the ring and before it. The NIC is left to itself."""
+        now = self.now
+        held, flushed = len(self.frames), self.counts["FLUSHED"]
+        if self.down is None:
+            read = now.read_ns + now.read_frac * FRACTION
+            self.down = Down(
+                since_ps=now.now_ps,
+                view=now,
+                law=self.law,
+                ideal=Law(now.now_ps, self.law.at(now.position_ps), self.law.adjustment),
+                believed=Law(now.cpu_ps, read, self.law.adjustment),
+            )
         self.core.stop()
-        violation = self.core.violation()
-        self.core.close()
-        require(violation is None, str(violation), operation="stop")
+        self.down.since_ps = self.core.report().now_ps
+        self.settle("stop")
+        require(self.counts["FLUSHED"] == flushed + held, "a stop does not flush every frame", held=held)
+
+    def start(self) -> None:
+        """The device comes up again: the NIC is reset, the pacer initialised anew with the time of day carried over by
+        the CPU counter, its rate set again. Nothing happens if it is up."""
+        if self.down is None:
+            return
+        down, params, scaled_ppm = self.down, self.case.params, self.now.scaled_ppm
+        restart_ps = (params["restart_ps_min"] + params["restart_ps_max"]) // 2
+        start_ns = down.believed.at(self.now.cpu_ps + restart_ps)
+        start_ns = min(max(0, int(start_ns)), model.TIME_NS_MAX)
+        require(self.core.reset(start_ns), "the pacer refuses to be initialised again", start_ns=start_ns)
+        self.core.take_records()
+        self.begin(start_ns)
+        self.poll()
+        self.submit_at(BEST_EFFORT_LOW, model.FRAME_BYTES_LEAST, None)
+        if scaled_ppm:
+            self.adjfine(scaled_ppm)
+        self.rate_changes = []
+        self.disturbances += 1
+        self.down = None
+        self.core.start()
+        self.settle("start")
+        require(bool(self.now.head_valid) and not self.now.synchronised, "what a started pacer claims", now=self.now)
+        # the first slot waits for its first bit, or has begun already
+        waits = bool(self.slots) and self.slots[0].seq == 0
+        self.check_carried(down, self.slots[0].start_ps if waits else self.now.now_ps, restart_ps)
+
+    def check_carried(self, down: Down, start_ps: int, restart_ps: int) -> None:
+        """After a restart the clock is wrong by what it was wrong by, the time to prepare the ring, the latency of the
+        first bit, and the drift while down."""
+        if not self.case.honest:
+            return
+        params = self.case.params
+        down_ps = start_ps - down.ideal.position_ps
+        known_ps = down.error_ps + params["restart_ps_max"] - params["restart_ps_min"] + 2000
+        known_ps += 2 * params["ring_slots"] * params["call_ps"]
+        error_ps = abs(self.law.at(0) - down.ideal.at(start_ps)) * 1000
+        allowed_ps = known_ps + abs(down_ps) * params["drift_ppb_max"] * Fraction(11, 10**10)
+        require(error_ps <= allowed_ps, "the time of day was not carried over", error_ps=float(error_ps))
 
     def advance(self, span_ps: int) -> None:
         """Time passes."""
@@ -65,6 +124,11 @@ class Driver(Checker):
 
     def poll(self) -> None:
         """One poll."""
+        if self.down is not None:
+            self.core.poll()
+            self.settle("poll")
+            require(self.now == self.before, "a poll of a stopped pacer has an effect", before=self.before)
+            return
         idle_ps = self.now.now_ps - self.wire_end_ps if self.now.idle and not self.slots else 0
         underruns = self.now.underruns
         self.core.poll()
@@ -114,9 +178,13 @@ class Driver(Checker):
     def check_window_begin(self) -> None:
         """A lead after the head's upper bound; after a step not before the first slot the step could still reach."""
         beyond = self.now.window_first - self.now.head_upper_seq - self.now.lead_slots
-        # what the core keeps free from reading the CPU counter to the first store of re-planning; slots may be trimmed
-        step_slots = 0 if self.now.steps == 0 else 2 * REPLAN_PS // self.shape.slot_ps + 1
-        require(0 <= beyond <= step_slots, "the window does not begin a lead after the upper bound", beyond=beyond)
+        # the upper bound at the step may have been far above the wire, and has come down since
+        late = self.now.window_first > self.step_first
+        require(
+            beyond == 0 or (beyond > 0 and not late),
+            "the window does not begin a lead after the upper bound",
+            beyond=beyond,
+        )
 
     def submit(self, tc: int, frame_bytes: int, offset_slots: int | None, offset_ns: int = 0) -> None:
         """A frame; scheduled unless `offset_slots` is None."""
@@ -128,7 +196,8 @@ class Driver(Checker):
             bool(self.now.head_valid), self.now.window_first, self.now.window_end, self.now.lock_seq, self.now.base
         )
         # where calls take time, the window has moved on when the frame gets there
-        answers = self.answers(tc, frame_bytes, txtime_ns, view) if self.case.params["call_ps"] == 0 else []
+        certain = self.down is not None or self.case.params["call_ps"] == 0
+        answers = self.answers(tc, frame_bytes, txtime_ns, view) if certain else []
         verdict, frame_id = self.core.submit(frame_bytes, tc, txtime_ns)
         if not verdict:
             return
@@ -165,6 +234,8 @@ class Driver(Checker):
             return [Answer(frozenset({"INVALID"}))]
         if frame_bytes > self.shape.real_bytes_max:
             return [Answer(frozenset({"OVERSIZE"}))]
+        if self.down is not None:
+            return [Answer(frozenset({"FLUSHED"}))]
         held = [frame for frame in self.frames.values() if frame.seq is None and frame.tc == tc]
         frame = Frame(0, tc, txtime_ns)
         if txtime_ns is None:
@@ -237,9 +308,13 @@ class Driver(Checker):
                 lower_ps=before.head_lower_ps,
                 upper_ps=before.head_upper_ps,
             )
+        self.check_anchor(now)
         old_ppb = round(self.law.adjustment * 10**9)
         self.law_error_ns += ROUNDING_NS + abs(now.anchor_ps - before.anchor_ps) * RATE_ROUNDING / 1000
-        self.law = Law(now.anchor_ps, self.law.at(now.anchor_ps), model.adjustment_of(scaled_ppm))
+        adjustment = model.adjustment_of(scaled_ppm)
+        self.law = Law(now.anchor_ps, self.law.at(now.anchor_ps), adjustment)
+        if self.down:
+            self.down.follow(lambda law, at: Law(at, law.at(at), adjustment), now)
         new_ppb = round(self.law.adjustment * 10**9)
         require(
             abs(Fraction(now.mult, 1 << 72) * 1000 - 1 - self.law.adjustment) <= RATE_ROUNDING,
@@ -266,7 +341,10 @@ class Driver(Checker):
         else:
             require(head_ns + delta_ns >= 0, "the clock became negative", delta_ns=delta_ns)
             self.law = Law(self.law.position_ps, self.law.time_ns + delta_ns, self.law.adjustment)
+            if self.down:
+                self.down.follow(lambda law, at: Law(at, law.at(at) + delta_ns, law.adjustment), self.now)
         self.settle("adjtime")
+        require(error != 0 or self.now.synchronised == (not self.down), "setting the clock does not synchronise it")
 
     def settime(self, delta_ns: int, frac: int) -> None:
         """The clock is set, to so much after what it read."""
@@ -290,9 +368,19 @@ class Driver(Checker):
                 anchor_ps=now.anchor_ps,
             )
         require(now.anchor_ns + now.anchor_frac * FRACTION == time, "another time was set", ns=now.anchor_ns)
+        self.check_anchor(now)
         self.law = Law(now.anchor_ps, time, self.law.adjustment)
         self.law_error_ns = ROUNDING_NS
+        if self.down:
+            self.down.follow(lambda law, at: Law(at, time, law.adjustment), now)
         self.settle("settime")
+        require(self.now.synchronised == (not self.down), "setting the clock does not synchronise it")
+
+    def check_anchor(self, now: SimpleNamespace) -> None:
+        """The clock of a stopped pacer stands at the head; it is set there."""
+        if self.down:
+            head_ps = self.end_ps[now.head_seq]
+            require(now.anchor_ps == head_ps, "a stopped clock was set elsewhere than at the head", head_ps=head_ps)
 
     def drift(self, drift_ppb: int) -> None:
         """The CPU counter goes to another rate within the stated bounds."""

@@ -51,9 +51,36 @@ EVERY_CLASS: list[Operation] = [
 ]
 
 
-def stream(seed: int, case: Case, count: int = 120) -> Scenario:
+def stream(seed: int, case: Case, count: int = 120, restart_every: int = 0) -> Scenario:
     """A drawn stream after the grid has been reached."""
-    return case, [("run", 10), *random_operations(Random(seed), case, count)]
+    return case, [("run", 10), *random_operations(Random(seed), case, count, restart_every)]
+
+
+def restarts(case: Case) -> Scenario:
+    """Down with frames in ring, FIFO and heap and with trims posted, for no time or until long after the last posted
+    slot; meanwhile everything a driver may let through is tried."""
+    ring = case.params["ring_slots"]
+    depth_ps = case.params["depth_slots"] * case.slot_ps
+    setters: list[Operation] = [
+        ("adjtime", 12_345),
+        ("adjfine", -6_553_600),
+        ("settime", -777, 9),
+        ("adjtime", -(10**17)),
+    ]
+    # what a slot ought to be that starts while the clock is being set, the model does not know
+    step: list[Operation] = [] if case.params["call_ps"] else [("adjtime", case.slot_ps // 2100)]
+    operations: list[Operation] = [("stop",), ("start",), ("poll",), ("adjfine", 3_276_800)]
+    for number, down_ps in enumerate((0, 1, case.slot_ps // 3, 5 * case.slot_ps, depth_ps // 2, 3 * depth_ps, 10**9)):
+        operations += [("run", 14), ("burst", BEST_EFFORT_HIGH, 200, 12), *step]
+        operations += [("submit", tc, 200, rel, 0) for rel in (12, 0, 5, 1) for tc in (FIRM, SOFT, MOVABLE)]
+        operations += [("burst", BEST_EFFORT_HIGH, 200, 30), ("burst", BEST_EFFORT_LOW, 64, 30)]
+        operations += [("submit", FIRM, 200, ring + 3 * rel, 0) for rel in (9, 2, 40)]
+        operations += [("advance", number * case.slot_ps // 5), ("stop",)]
+        operations += [("advance", down_ps // 2), ("poll",), ("submit", FIRM, 200, 9, 0), ("submit", SOFT, 17, 9, 0)]
+        operations += [("burst", BEST_EFFORT_HIGH, 200, 2), ("submit", FIRM, 1519, 4, 0), ("stop",)]
+        operations += [*setters[number % 4 : number % 4 + number // 3], ("advance", down_ps - down_ps // 2), ("start",)]
+        operations += [("submit", FIRM, 200, 4, 0), ("burst", BEST_EFFORT_LOW, 64, 6)]
+    return case, [*operations, ("run", 30), *EVERY_CLASS]
 
 
 def steps(case: Case, *deltas_ns: int) -> Scenario:
@@ -191,6 +218,7 @@ SCENARIOS: dict[str, Scenario] = {
     "fetch index": stream(8, make_case(FETCHING, PRIME_PARTITION)),
     "fetch index, lagging": stream(9, make_case(FETCHING | LAGGING, PRIME_PARTITION)),
     "done index, lagging": stream(10, make_case(LAGGING, PRIME_PARTITION)),
+    "done index, now and then lagging": stream(17, make_case({"index_lag_ps_max": 3_000_000}, PRIME_PARTITION)),
     "write-back, spare buffers": stream(
         11, make_case({"persistent": 0, "spare": 1, "placeholder": 1}, PRIME_PARTITION)
     ),
@@ -226,6 +254,18 @@ SCENARIOS: dict[str, Scenario] = {
     "unlocked": unlocked(make_case({"slot_bytes": 300, "depth_slots": 40, "trim_down_bytes": 4, "trim_up_bytes": 4})),
     "held": held(make_case({"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40})),
     "held, paper": held(make_case(PAPER_RING, (ALL,))),
+    "restarts": restarts(SHORT),
+    "restarts, paper": restarts(make_case(PAPER_RING, PRIME_PARTITION)),
+    "restarts, reserved trims": restarts(
+        make_case({"slot_bytes": 300, "trim": TRIM_RESERVED, "drift_ppb": 90_000}, RESERVED_PARTITION)
+    ),
+    "restarts, fetch index, lagging": restarts(make_case(FETCHING | LAGGING | {"slot_bytes": 300}, PRIME_PARTITION)),
+    "restarts, write-back, spare buffers": restarts(
+        make_case({"persistent": 0, "spare": 1, "placeholder": 2, "index_modulus": 64}, PRIME_PARTITION)
+    ),
+    "restarts, calls that take time": restarts(make_case({"slot_bytes": 300, "call_ps": 20_000}, PRIME_PARTITION)),
+    "mixed stream, restarts": stream(15, MIXED, 160, restart_every=8),
+    "mixed stream, paper, restarts": stream(16, make_case(PAPER_RING, PRIME_PARTITION), 160, restart_every=8),
     "drift beyond what was stated": (
         make_case({"prebuffer_frames": 0, "depth_slots": 60, "batch_slots": 1, "drift_ppb_max": 1000}, honest=False),
         [("run", 40), ("cheat", 900_000, 2000), ("submit", FIRM, 200, 3, 0)],
@@ -305,6 +345,40 @@ SCENARIOS: dict[str, Scenario] = {
             ("adjfine", -262_144_000),
             ("run", 30),
         ],
+    ),
+    "another rate that moves slots beyond change by two slots": (
+        make_case(
+            {
+                "rate_bps": 10**11,
+                "slot_bytes": 67,
+                "ring_slots": 4096,
+                "depth_slots": 4039,
+                "batch_slots": 66,
+                "trim": TRIM_RESERVED,
+                "trim_down_bytes": 7,
+                "trim_up_bytes": 5,
+                "prefetch_slots": 0,
+                "tolerance_ns": 6,
+                "restart_ps_min": 0,
+                "restart_ps_max": 0,
+                "read_ps": 0,
+            },
+            (0, ALL, ALL, 0, ALL, ALL, 0),
+        ),
+        [("adjfine", -466_587_091), ("stall", 28_134_033), ("run", 3)],
+    ),
+    "step while the wire waits for its first bit": (
+        make_case(
+            {
+                "slot_bytes": 1518,
+                "batch_slots": 1,
+                "seed": 11250,
+                "restart_ps_min": 43_909_312,
+                "restart_ps_max": 43_909_312,
+            },
+            (1 << SOFT,),
+        ),
+        [("advance", 36_912_000), ("adjtime", -1_000_000), ("run", 2), ("submit", BEST_EFFORT_LOW, 148, None)],
     ),
     "txtimes a century away": (
         make_case(PAPER_RING),

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "keepon/wire.h"
-#include "pacer_rig.h"
+#include "rig_restart.h"
 
 /* Parameters of shim_create() by name, in order. */
 #define SHIM_PARAMS(X)          \
@@ -62,6 +62,7 @@
 	X(head_lower_ps, head.wire.lower_ps)               \
 	X(head_upper_ps, head.wire.upper_ps)               \
 	X(head_upper_seq, head.upper_seq)                  \
+	X(window_valid, window.valid)                      \
 	X(window_first, window.first_seq)                  \
 	X(window_end, window.end_seq)                      \
 	X(lead_slots, kpn_pacer_lead_slots(rig->pacer))    \
@@ -79,6 +80,8 @@
 	X(mult, clock->mult)                               \
 	X(read_ns, now.ns)                                 \
 	X(read_frac, now.frac)                             \
+	X(submitted, stats->submitted)                     \
+	X(flushed, stats->verdicts[KPN_VERDICT_FLUSHED])   \
 	X(underruns, stats->underruns)                     \
 	X(suspected_underruns, stats->suspected_underruns) \
 	X(slips, stats->slips)                             \
@@ -132,6 +135,7 @@ struct records {
 
 struct shim {
 	struct rig rig;
+	struct kpn_nic_caps caps;
 	struct records slots;
 	struct records commits;
 	struct records outcomes;
@@ -196,6 +200,8 @@ size_t shim_commits(struct shim *shim, const struct commit_record **records);
 size_t shim_outcomes(struct shim *shim, const struct outcome_record **records);
 void shim_clear(struct shim *shim);
 const char *shim_violation(const struct shim *shim);
+bool shim_reset(struct shim *shim, s64 start_time_ns);
+void shim_start(struct shim *shim);
 void shim_violate_assumptions(struct shim *shim);
 void shim_drift(struct shim *shim, s32 drift_ppb, u32 wander_ppb_per_s);
 u64 shim_poll_interval_ps(struct shim *shim);
@@ -304,6 +310,7 @@ struct shim *shim_create(const s64 *p, const u16 *allowed, const u8 *late, const
 	shim->memory = malloc(rig_bytes(&config, &params, frame_count));
 	if (!shim->memory)
 		abort();
+	shim->caps = caps;
 	log.context = shim;
 	if (!rig_init(&shim->rig, shim->memory, &config, &caps, &params, frame_count, p[PARAM_start_time_ns], &log)) {
 		snprintf(problem, problem_bytes, "the pacer refused a configuration its validation accepted");
@@ -375,6 +382,17 @@ void shim_clear(struct shim *shim)
 const char *shim_violation(const struct shim *shim)
 {
 	return shim->rig.violation;
+}
+
+/* NIC and pacer as new, not started; false if the pacer refuses. */
+bool shim_reset(struct shim *shim, s64 start_time_ns)
+{
+	return rig_reset(&shim->rig, &shim->caps, start_time_ns);
+}
+
+void shim_start(struct shim *shim)
+{
+	rig_start_again(&shim->rig);
 }
 
 void shim_violate_assumptions(struct shim *shim)
