@@ -54,7 +54,8 @@ class Mutants:
         rooms = [name.removeprefix(VECTORS) for name in mutation.scenarios if name.startswith(VECTORS)]
         if rooms:
             selftests = sorted((self.core / "selftest").glob("*.c"))
-            return self.vectors(build.build_program([*build.core_sources(core), *selftests], core, "vectors"), rooms)
+            program = build.build_program([*build.core_sources(core), *selftests], core, "vectors", core=core)
+            return self.vectors(program, rooms)
         sources = [core / path] if path.suffix == ".c" else build.core_sources(core)
         compiled = [build.compile_object(source, core, core=core) for source in sources]
         objects = self.objects | {source.stem: source for source in compiled}

@@ -193,6 +193,73 @@ static void test_trims_per_second(struct kpn_selftest *t)
 	}
 }
 
+/* What is carried from trim to trim is what the clock law says, for as long as it is carried. */
+static void test_carried_error_is_that_of_the_law(struct kpn_selftest *t)
+{
+	u64 carried = 0;
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(trim_vectors); i++) {
+		const struct trim_vector *vector = &trim_vectors[i];
+		struct wire wire;
+		u32 trims;
+
+		wire_init(&wire, vector->rate_bps, vector->frame_bytes, vector->ppm, 0);
+		for (trims = 0; trims < 3000 && wire.align.next_trim_seq != KPN_SEQ_NEVER; trims++) {
+			u64 ahead;
+			s64 error;
+
+			wire_step(&wire);
+			if (!wire.align.carries)
+				continue;
+			carried++;
+			ahead = wire.align.next_trim_seq + 1 - wire.seq;
+			error = kpn_align_error(&wire.align, &wire.clock, wire.seq + ahead,
+						wire.position_ps + ahead * wire.slot_ps);
+			if (wire.align.drift < 0)
+				error = -error;
+			/* 2^-20 ns of drift, 2^-32 ns of either reading */
+			if (!KPN_EXPECT_AT(t, vector->line,
+					   magnitude(wire.align.carried - error * 4096) <= (1 << 24) + 2 * 4096))
+				break;
+		}
+	}
+	KPN_EXPECT(t, carried > 20000);
+}
+
+/* Whatever changes the plan ends the carrying. */
+static void test_nothing_is_carried_across_a_change(struct kpn_selftest *t)
+{
+	struct wire wire;
+	u32 i;
+
+	wire_init(&wire, 1000000000, 1230, 100, 0);
+	for (i = 0; i < 4; i++)
+		wire_step(&wire);
+	KPN_EXPECT(t, wire.align.carries > 0);
+	kpn_align_replan(&wire.align, wire.seq);
+	KPN_EXPECT_EQ(t, wire.align.carries, 0);
+	KPN_EXPECT_EQ(t, wire.align.next_trim_seq, wire.seq);
+	KPN_EXPECT(t, wire.align.lock_seq != KPN_SEQ_NEVER);
+	for (i = 0; i < 4; i++)
+		wire_step(&wire);
+	KPN_EXPECT(t, wire.align.carries > 0);
+	kpn_align_unlock(&wire.align);
+	KPN_EXPECT_EQ(t, wire.align.carries, 0);
+	for (i = 0; i < 4; i++)
+		wire_step(&wire);
+	kpn_clock_adjtime(&wire.clock, (struct kpn_time){ 100000, 0 });
+	KPN_EXPECT(t, kpn_align_choose_base(&wire.align, &wire.clock, wire.seq, wire.position_ps));
+	KPN_EXPECT_EQ(t, wire.align.carries, 0);
+	/* not yet on the grid where planning starts again: not on it at all */
+	wire_init(&wire, 1000000000, 1230, 100, 3000);
+	wire_step(&wire);
+	while (wire.align.lock_seq == KPN_SEQ_NEVER)
+		wire_step(&wire);
+	kpn_align_replan(&wire.align, wire.align.lock_seq - 1);
+	KPN_EXPECT_EQ(t, wire.align.lock_seq, KPN_SEQ_NEVER);
+}
+
 /* From any residual of half a slot the grid is reached in the number of trimmed slots that was promised. */
 static void test_lock_takes_no_longer_than_promised(struct kpn_selftest *t)
 {
@@ -280,6 +347,8 @@ void kpn_test_align(struct kpn_selftest *t)
 	test_error_has_sign_and_limit(t);
 	test_base_takes_whole_slots(t);
 	test_trims_per_second(t);
+	test_carried_error_is_that_of_the_law(t);
+	test_nothing_is_carried_across_a_change(t);
 	test_lock_takes_no_longer_than_promised(t);
 	test_trim_range_is_kept(t);
 	test_bounds_by_hand(t);

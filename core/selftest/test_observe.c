@@ -98,7 +98,7 @@ static void test_strip_contains_the_wire(struct kpn_selftest *t, const struct st
 	u32 wide = 0;
 	u32 i;
 
-	kpn_strip_init(&strip, 100000, 1000);
+	kpn_strip_init(&strip, 100000, 1000, 100000);
 	kpn_strip_reset(&strip, wire.now_ns, wire.position_ps, wire.position_ps);
 	for (i = 0; i < 10000; i++) {
 		struct kpn_interval interval;
@@ -132,7 +132,7 @@ static void test_edges_of_the_stated_drift(struct kpn_selftest *t)
 		struct kpn_interval interval;
 		struct kpn_strip strip;
 
-		kpn_strip_init(&strip, 100000, 0);
+		kpn_strip_init(&strip, 100000, 0, 100000);
 		kpn_strip_reset(&strip, 5000, 0 - 1000ull, 0); /* positions wrap */
 		interval = kpn_strip_at(&strip, 5000 + ages_ns[i]);
 		KPN_EXPECT(t, (s64)(ages_ns[i] * 1000 - drift_ps - 1000 - interval.lower_ps) >= 0);
@@ -154,7 +154,7 @@ static void test_rates_are_learnt(struct kpn_selftest *t)
 	struct kpn_strip strip;
 	u32 i;
 
-	kpn_strip_init(&strip, 200000, 1000);
+	kpn_strip_init(&strip, 200000, 1000, 100000);
 	kpn_strip_reset(&strip, wire.now_ns, 0, 0);
 	for (i = 0; i < 20000; i++) {
 		wire_go(&wire, 95000 + kpn_random_below(&wire.seed, 10000));
@@ -173,7 +173,7 @@ static void test_violations_empty_the_strip(struct kpn_selftest *t)
 	bool held = true;
 	u32 i;
 
-	kpn_strip_init(&strip, 100000, 1000);
+	kpn_strip_init(&strip, 100000, 1000, 100000);
 	kpn_strip_reset(&strip, wire.now_ns, 0, 0);
 	for (i = 0; i < 500; i++) {
 		wire_go(&wire, 100000);
@@ -210,7 +210,7 @@ static void test_loosened_strip_allows_for_the_pause(struct kpn_selftest *t)
 	struct kpn_strip strip;
 	u32 i;
 
-	kpn_strip_init(&strip, 100000, 1000);
+	kpn_strip_init(&strip, 100000, 1000, 100000);
 	kpn_strip_reset(&strip, wire.now_ns, 0, 0);
 	for (i = 0; i < 1000; i++) {
 		wire_go(&wire, 100000);

@@ -215,6 +215,24 @@ static void test_head_interval_contains_the_wire(struct kpn_selftest *t)
 	}
 }
 
+/* Polls learn the rate of the wire: between two of them the strip then grows far less than the stated drift allows. */
+static void test_polls_learn_the_rate(struct kpn_selftest *t)
+{
+	u64 width_ps;
+
+	exact_nic_prepare(&nic);
+	nic.config.drift_ppb_max = 1000000;
+	nic.config.wander_ppb_per_s_max = 100;
+	nic.ppb = 300000;
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	width_ps = kpn_pacer_state(nic.pacer, nic.now_ns + 50000).clock_error_ps - state().clock_error_ps;
+	KPN_EXPECT(t, width_ps >= 49900); /* 50 us at 1000 ppm, either way */
+	exact_nic_run(&nic, 500 * MS);
+	width_ps = kpn_pacer_state(nic.pacer, nic.now_ns + 50000).clock_error_ps - state().clock_error_ps;
+	KPN_EXPECT(t, width_ps <= 1000);
+	KPN_EXPECT(t, head_contains_wire());
+}
+
 /*
  * At any moment of a slot, with up to two slots of prefetch: the first slot that may still be changed is written at once,
  * and no store meets a slot the NIC has fetched. One slot less of horizon does not pass here.
@@ -583,6 +601,7 @@ void kpn_test_pacer(struct kpn_selftest *t)
 	test_counter_clock_moves_with_polls_only(t);
 	test_adjustments_leave_counts_and_slots_alone(t);
 	test_head_interval_contains_the_wire(t);
+	test_polls_learn_the_rate(t);
 	test_first_changeable_slot_is_never_fetched_before(t);
 	test_frames_leave_on_the_grid(t);
 	test_trims_per_second_follow_the_clock_rate(t);

@@ -13,17 +13,17 @@ static u64 memory[MEMORY_SLOTS * (sizeof(struct kpn_trim) + sizeof(struct kpn_sl
 /* Head to @to as `pacer` does it: over claimed slots and trims. Returns frames released. */
 static u32 pass_all(struct kpn_ring *ring, u64 to)
 {
-	struct kpn_trim trim;
 	u32 released = 0;
+	u32 desc;
 
 	for (;;) {
 		u64 claimed = kpn_ring_next_claimed(ring, ring->head_seq, to);
 
-		while (kpn_ring_pass(ring, claimed, &trim))
+		while (kpn_ring_pass(ring, claimed, &desc))
 			;
 		if (claimed == to)
 			return released;
-		kpn_ring_release(ring, claimed);
+		kpn_ring_release(ring, kpn_ring_desc(ring, claimed));
 		released++;
 	}
 }
@@ -38,25 +38,25 @@ static void test_figure_5(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, ring.head_seq, 0);
 	kpn_ring_post(&ring, 4);
 	KPN_EXPECT_EQ(t, ring.tail_seq, 4);
-	KPN_EXPECT_EQ(t, ring.tail_idx, 4);
+	KPN_EXPECT_EQ(t, kpn_ring_desc(&ring, ring.tail_seq), 4);
 	KPN_EXPECT_EQ(t, pass_all(&ring, 2), 0);
 	kpn_ring_post(&ring, 3);
-	KPN_EXPECT_EQ(t, ring.head_idx, 2);
-	kpn_ring_claim(&ring, 3, &frame);
+	KPN_EXPECT_EQ(t, kpn_ring_desc(&ring, ring.head_seq), 2);
+	kpn_ring_claim(&ring, 3, 3, &frame);
 	KPN_EXPECT_EQ(t, pass_all(&ring, 5), 1);
 	KPN_EXPECT_EQ(t, ring.head_seq, 5);
-	KPN_EXPECT_EQ(t, ring.head_idx, 5);
+	KPN_EXPECT_EQ(t, kpn_ring_desc(&ring, ring.head_seq), 5);
 	KPN_EXPECT_EQ(t, ring.head_ps, 5 * SLOT_PS);
 	KPN_EXPECT_EQ(t, ring.claimed_count, 0);
 	/* wrap-around: 10 -> 1 are three slots too */
 	kpn_ring_post(&ring, 10);
-	KPN_EXPECT_EQ(t, ring.tail_idx, 5);
+	KPN_EXPECT_EQ(t, kpn_ring_desc(&ring, ring.tail_seq), 5);
 	pass_all(&ring, 10);
-	kpn_ring_claim(&ring, 12, &frame); /* descriptor 0 */
+	kpn_ring_claim(&ring, 12, 0, &frame); /* descriptor 0 */
 	KPN_EXPECT_EQ(t, kpn_ring_desc(&ring, 12), 0);
 	KPN_EXPECT_EQ(t, kpn_ring_next_claimed(&ring, 10, 13), 12);
 	KPN_EXPECT_EQ(t, pass_all(&ring, 13), 1);
-	KPN_EXPECT_EQ(t, ring.head_idx, 1);
+	KPN_EXPECT_EQ(t, kpn_ring_desc(&ring, ring.head_seq), 1);
 	KPN_EXPECT_EQ(t, ring.head_seq, 13);
 	KPN_EXPECT_EQ(t, ring.head_ps, 13 * SLOT_PS);
 }
@@ -124,21 +124,25 @@ static bool look(struct kpn_selftest *t, const struct kpn_ring *ring, const stru
 	u64 from = model->head_seq + kpn_random_below(seed, model->slots);
 	u64 to = from + kpn_random_below(seed, (u32)(model->head_seq + model->slots - from) + 1);
 	u64 start_ps = model_start_ps(model, seq);
+	u64 end_ps;
 	bool good;
 
 	good = KPN_EXPECT_EQ(t, ring->head_ps, model->head_ps);
 	good = KPN_EXPECT_EQ(t, ring->tail_ps, model_start_ps(model, model->tail_seq)) && good;
-	good = KPN_EXPECT_EQ(t, ring->head_idx, model_desc(model, model->head_seq)) && good;
-	good = KPN_EXPECT_EQ(t, ring->tail_idx, model_desc(model, model->tail_seq)) && good;
+	good = KPN_EXPECT_EQ(t, kpn_ring_desc(ring, ring->head_seq), model_desc(model, model->head_seq)) && good;
+	good = KPN_EXPECT_EQ(t, kpn_ring_desc(ring, ring->tail_seq), model_desc(model, model->tail_seq)) && good;
 	good = KPN_EXPECT_EQ(t, kpn_ring_start_ps(ring, seq), start_ps) && good;
-	good = KPN_EXPECT_EQ(t, kpn_ring_seq_at(ring, start_ps), seq) && good;
+	good = KPN_EXPECT_EQ(t, kpn_ring_seq_at(ring, start_ps, &end_ps), seq) && good;
+	/* behind the tail nominal slots go on */
+	good = KPN_EXPECT_EQ(t, end_ps, start_ps + (seq == model->tail_seq ? SLOT_PS : model_length_ps(model, seq))) &&
+	       good;
 	good = KPN_EXPECT_EQ(t, kpn_ring_next_claimed(ring, from, to), model_next_claimed(model, from, to)) && good;
 	good = KPN_EXPECT(t, kpn_ring_frame(ring, from) == model->frame[model_desc(model, from)]) && good;
 	if (seq != model->tail_seq) {
 		u64 length_ps = model_length_ps(model, seq);
 
 		good = KPN_EXPECT_EQ(t, kpn_ring_delta_ps(ring, seq), (s64)(length_ps - SLOT_PS)) && good;
-		good = KPN_EXPECT_EQ(t, kpn_ring_seq_at(ring, start_ps + length_ps - 1), seq) && good;
+		good = KPN_EXPECT_EQ(t, kpn_ring_seq_at(ring, start_ps + length_ps - 1, &end_ps), seq) && good;
 	}
 	return good;
 }
@@ -189,12 +193,12 @@ static void random_history(struct kpn_selftest *t, u32 slots, u64 seed)
 			if (model.frame[desc])
 				break;
 			model.frame[desc] = &frames[desc];
-			kpn_ring_claim(&ring, seq, &frames[desc]);
+			kpn_ring_claim(&ring, seq, desc, &frames[desc]);
 			break;
 		case 3:
 			if (!model.frame[desc])
 				break;
-			KPN_EXPECT(t, kpn_ring_release(&ring, seq) == model.frame[desc]);
+			KPN_EXPECT(t, kpn_ring_release(&ring, model_desc(&model, seq)) == model.frame[desc]);
 			model.frame[desc] = NULL;
 			break;
 		case 4:
@@ -217,6 +221,7 @@ void kpn_test_ring(struct kpn_selftest *t)
 {
 	static const u32 sizes[] = { 8, 12, 63, 64, 65, 127, 128, 200, 4096 };
 	struct kpn_ring ring;
+	u64 end_ps;
 	u32 i;
 
 	test_figure_5(t);
@@ -228,8 +233,8 @@ void kpn_test_ring(struct kpn_selftest *t)
 	ring.head_ps = ring.tail_ps = 0 - 3 * SLOT_PS;
 	kpn_ring_post(&ring, 8);
 	KPN_EXPECT_EQ(t, kpn_ring_start_ps(&ring, 5), 2 * SLOT_PS);
-	KPN_EXPECT_EQ(t, kpn_ring_seq_at(&ring, 2 * SLOT_PS + 1), 5);
-	KPN_EXPECT_EQ(t, kpn_ring_seq_at(&ring, 0 - 4 * SLOT_PS), 0);
+	KPN_EXPECT_EQ(t, kpn_ring_seq_at(&ring, 2 * SLOT_PS + 1, &end_ps), 5);
+	KPN_EXPECT_EQ(t, kpn_ring_seq_at(&ring, 0 - 4 * SLOT_PS, &end_ps), 0);
 
 	/* state besides buffers: at most 64 bytes a descriptor */
 	KPN_EXPECT(t, kpn_ring_bytes(4096) - kpn_ring_bytes(8) <= 64 * (4096 - 8));

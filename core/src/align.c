@@ -12,6 +12,8 @@ enum {
 	TIME_SHIFT = 32,  /* errors: 2^-32 ns */
 	DRIFT_SHIFT = 44, /* drift per slot: 2^-44 ns; at 1 % of 1.3 ms a slot it needs 58 bits */
 	MULT_SHIFT = 72,
+	CARRIES_MAX = 1024,
+	CARRY_SLOTS_MAX = 1 << 14, /* x CARRIES_MAX x 2^-44 ns = 2^-20 ns */
 };
 
 #define ERROR_NS_MAX 1000000000ll
@@ -75,8 +77,18 @@ s64 kpn_align_error(const struct kpn_align *align, const struct kpn_clock *clock
 	return (s64)((u64)error.ns << TIME_SHIFT) + error.frac;
 }
 
+void kpn_align_replan(struct kpn_align *align, u64 seq)
+{
+	align->next_trim_seq = seq;
+	align->carries = 0;
+	/* What was on the way to the grid may be so at another rate now and get there later. */
+	if (align->lock_seq > seq)
+		kpn_align_unlock(align);
+}
+
 void kpn_align_unlock(struct kpn_align *align)
 {
+	align->carries = 0;
 	align->lock_seq = KPN_SEQ_NEVER;
 }
 
@@ -96,6 +108,7 @@ bool kpn_align_choose_base(struct kpn_align *align, const struct kpn_clock *cloc
 	if (base == align->base)
 		return false;
 	align->base = base;
+	align->carries = 0;
 	return true;
 }
 
@@ -103,24 +116,61 @@ static void use_rate(struct kpn_align *align, u64 mult)
 {
 	u64 slot_ps = align->grid.slot_ps;
 	u64 faster = mult >= KPN_CLOCK_NOMINAL_MULT ? mult - KPN_CLOCK_NOMINAL_MULT : KPN_CLOCK_NOMINAL_MULT - mult;
-	s64 drift = (s64)kpn_mul_shr(slot_ps, faster, MULT_SHIFT - DRIFT_SHIFT);
 
 	align->mult = mult;
 	align->quantum_time = (s64)kpn_mul_shr(align->quantum_ps, mult, MULT_SHIFT - TIME_SHIFT);
 	align->half_time = align->quantum_time / 2;
-	align->drift = mult >= KPN_CLOCK_NOMINAL_MULT ? drift : -drift;
+	align->growth = (s64)kpn_mul_shr(slot_ps, faster, MULT_SHIFT - DRIFT_SHIFT);
+	align->drift = mult >= KPN_CLOCK_NOMINAL_MULT ? align->growth : -align->growth;
+	align->quantum_fine = (s64)kpn_mul_shr(align->quantum_ps, mult, MULT_SHIFT - DRIFT_SHIFT);
+	align->half_fine = align->quantum_fine / 2;
+	align->period_slots = align->growth ? kpn_div_u64((u64)align->quantum_fine, (u64)align->growth) : 0;
+	align->carries = 0;
 }
 
-/* Slots of nominal length until an error of @error, growing by the drift, leaves half a quantum. */
-static u64 slots_until_due(const struct kpn_align *align, s64 error)
+/*
+ * The next trim follows @error of slot @seq + 1 by whole slots of the drift. Slower than that nothing is carried: the rounding
+ * of the drift would tell.
+ */
+static void plan_next(struct kpn_align *align, u64 seq, s64 error)
 {
-	s64 room = align->drift > 0 ? align->half_time - error : align->half_time + error;
-	u64 growth = (u64)(align->drift > 0 ? align->drift : -align->drift);
+	s64 along = align->drift > 0 ? error : -error;
+	s64 room = align->half_time - along;
+	u64 slots = 0;
 
-	return room > 0 ? kpn_div_u64((u64)room << (DRIFT_SHIFT - TIME_SHIFT), growth) : 0;
+	align->carries = 0;
+	align->next_trim_seq = KPN_SEQ_NEVER;
+	if (!align->growth)
+		return;
+	if (room > 0)
+		slots = kpn_div_u64((u64)room << (DRIFT_SHIFT - TIME_SHIFT), (u64)align->growth);
+	align->next_trim_seq = seq + 1 + slots;
+	if (align->period_slots && align->period_slots <= CARRY_SLOTS_MAX && slots <= CARRY_SLOTS_MAX &&
+	    along >= -2 * align->quantum_time) {
+		align->carried = along * (1ll << (DRIFT_SHIFT - TIME_SHIFT)) + (s64)(slots + 1) * align->growth;
+		align->carries = CARRIES_MAX;
+	}
 }
 
-s64 kpn_align_trim(struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps)
+/* The trim that is due in steady state, at slot next_trim_seq: one quantum against the drift. */
+static s64 trim_carried(struct kpn_align *align)
+{
+	s64 after = align->carried - align->quantum_fine;
+	u64 slots = align->period_slots;
+	s64 due = after + (s64)slots * align->growth;
+
+	/* As far as nominal slots stay within half a quantum: a period, or a slot less. */
+	if (due > align->half_fine) {
+		slots--;
+		due -= align->growth;
+	}
+	align->carried = due + align->growth;
+	align->carries--;
+	align->next_trim_seq += 1 + slots;
+	return align->drift > 0 ? -(s64)align->quantum_ps : (s64)align->quantum_ps;
+}
+
+static s64 trim_planned(struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps)
 {
 	s64 change_ps = 0;
 	u64 magnitude;
@@ -138,6 +188,7 @@ s64 kpn_align_trim(struct kpn_align *align, const struct kpn_clock *clock, u64 s
 
 		if (quanta * align->quantum_ps > most_ps) {
 			align->next_trim_seq = seq + 1;
+			align->carries = 0;
 			return sign * (s64)most_ps;
 		}
 		change_ps = sign * (s64)(quanta * align->quantum_ps);
@@ -145,8 +196,16 @@ s64 kpn_align_trim(struct kpn_align *align, const struct kpn_clock *clock, u64 s
 	}
 	if (align->lock_seq == KPN_SEQ_NEVER)
 		align->lock_seq = seq + 1;
-	align->next_trim_seq = align->drift ? seq + 1 + slots_until_due(align, error) : KPN_SEQ_NEVER;
+	plan_next(align, seq, error);
 	return change_ps;
+}
+
+s64 kpn_align_trim(struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps)
+{
+	if (KPN_LIKELY(align->carries && seq == align->next_trim_seq && align->mult == clock->mult &&
+		       align->carried > align->half_fine))
+		return trim_carried(align);
+	return trim_planned(align, clock, seq, start_ps);
 }
 
 /* Parts per billion as a fraction of 2^32, rounded up. */

@@ -6,19 +6,18 @@
 #include "keepon/clock.h"
 
 #include "keepon/errno.h"
+#include "kpn_clock_law.h"
 #include "kpn_math.h"
 
 enum {
-	MULT_SHIFT = 72,
-	FRAC_SHIFT = MULT_SHIFT - 32,
 	INVERSE_SHIFT = 53,
 	RATE_SHIFT = 55, /* of the adjustment as a fraction */
 };
 
-/* 2^(MULT_SHIFT + INVERSE_SHIFT) / mult by schoolbook division: 125 bits by 63, once per rate change. */
+/* 2^(KPN_LAW_SHIFT + INVERSE_SHIFT) / mult by schoolbook division: 125 bits by 63, once per rate change. */
 static u64 inverse_of(u64 mult)
 {
-	u64 rest = 1ull << (MULT_SHIFT + INVERSE_SHIFT - 64);
+	u64 rest = 1ull << (KPN_LAW_SHIFT + INVERSE_SHIFT - 64);
 	u64 quotient = 0;
 	int bit;
 
@@ -32,22 +31,6 @@ static u64 inverse_of(u64 mult)
 	return quotient;
 }
 
-static struct kpn_time span_time(u64 span_ps, u64 mult, bool round_up)
-{
-	struct kpn_u128 product = kpn_mul(span_ps, mult);
-	struct kpn_time time;
-
-	if (round_up) {
-		u64 low = product.low + ((1ull << FRAC_SHIFT) - 1);
-
-		product.high += low < product.low;
-		product.low = low;
-	}
-	time.ns = (s64)(product.high >> (MULT_SHIFT - 64));
-	time.frac = (u32)(product.high << (64 - FRAC_SHIFT) | product.low >> FRAC_SHIFT);
-	return time;
-}
-
 void kpn_clock_init(struct kpn_clock *clock, u64 position_ps, struct kpn_time start)
 {
 	clock->anchor_ps = position_ps;
@@ -59,11 +42,7 @@ void kpn_clock_init(struct kpn_clock *clock, u64 position_ps, struct kpn_time st
 
 struct kpn_time kpn_clock_at(const struct kpn_clock *clock, u64 position_ps)
 {
-	u64 span_ps = position_ps - clock->anchor_ps;
-
-	if (KPN_LIKELY((s64)span_ps >= 0))
-		return kpn_time_add(clock->anchor, span_time(span_ps, clock->mult, false));
-	return kpn_time_sub(clock->anchor, span_time(0 - span_ps, clock->mult, true));
+	return kpn_law_at(clock, position_ps);
 }
 
 u64 kpn_clock_position_at(const struct kpn_clock *clock, struct kpn_time t)

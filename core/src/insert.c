@@ -11,21 +11,10 @@ enum { FRAME_BYTES_LEAST = 18 }; /* two addresses, a type, an FCS */
 /* 26 days: anchors are renewed every 13, so a slot this far from one is never near the head. */
 #define TXTIME_SPAN_NS (1ll << 51)
 
-enum { PLACE_NONE, PLACE_HEAP, PLACE_FIFO, PLACE_RING };
-
 static enum kpn_verdict end_now(struct kpn_pacer *pacer, enum kpn_verdict verdict)
 {
 	pacer->stats.verdicts[verdict]++;
 	return verdict;
-}
-
-static inline void end_later(struct kpn_pacer *pacer, struct kpn_frame *frame, enum kpn_verdict verdict,
-			     struct kpn_time start)
-{
-	pacer->pending--;
-	pacer->stats.verdicts[verdict]++;
-	frame->place = PLACE_NONE;
-	pacer->ops.outcome(pacer->context, frame, verdict, start);
 }
 
 /*
@@ -36,9 +25,8 @@ static inline u64 target_of(const struct kpn_pacer *pacer, const struct kpn_fram
 {
 	const struct kpn_ring *ring = &pacer->ring;
 	s64 ns = frame->txtime_ns;
-	u64 sfd_ns;
 
-	if (!pacer->phase_locked) {
+	if (KPN_UNLIKELY(!pacer->phase_locked)) {
 		s64 anchor_ns = pacer->clock.anchor.ns;
 		s64 away_ns = ns - anchor_ns;
 		u64 position_ps;
@@ -58,38 +46,48 @@ static inline u64 target_of(const struct kpn_pacer *pacer, const struct kpn_fram
 	if (pacer->config.classes[frame->tc].rounding == KPN_ROUND_FLOOR)
 		return kpn_grid_floor(&pacer->align.grid, ns, 0) - pacer->align.base;
 	/* First slot not before x = txtime - tolerance - sfd: the one after the last before or at x - 1 ps. */
-	sfd_ns = kpn_div_u64(pacer->sfd_ps, 1000) + 1;
-	ns -= (s64)(pacer->config.tolerance_ns + sfd_ns);
+	ns -= pacer->early_ns;
 	if (ns < 0)
 		return 0 - pacer->align.base;
-	return kpn_grid_floor(&pacer->align.grid, ns, (u32)(sfd_ns * 1000 - pacer->sfd_ps) - 1) + 1 - pacer->align.base;
+	return kpn_grid_floor(&pacer->align.grid, ns, pacer->early_rest_ps) + 1 - pacer->align.base;
 }
 
 /*
  * First slot that may be changed at a CPU time; the strip is valid. Slots that a step came too late for are not given away
  * any more: they may have been trimmed when they belonged to no class, and belong to one now.
  */
-static inline u64 first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns)
+static inline u64 first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns)
 {
-	u64 first_seq = kpn_upper_seq(pacer, cpu_ns) + pacer->lead_slots;
+	u64 first_seq = kpn_upper_seq(pacer, cpu_ns, until_ns) + pacer->lead_slots;
 
 	return first_seq < pacer->step_seq ? pacer->step_seq : first_seq;
 }
 
-static inline struct kpn_window window_at(const struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	bool valid = pacer->strip.valid && !pacer->distrust;
+/* struct opening - kpn_window, and the CPU time up to which its first slot certainly remains the first */
+struct opening {
+	u64 first_seq;
+	u64 end_seq;
+	u64 until_ns;
+	bool valid;
+};
 
-	return (struct kpn_window){
-		.first_seq = valid ? first_seq_at(pacer, cpu_ns) : pacer->ring.tail_seq + pacer->lead_slots,
-		.end_seq = pacer->ring.head_seq + pacer->ring.slots,
-		.valid = valid,
-	};
+static inline struct opening opening_at(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	struct opening opening = { .until_ns = 0, .valid = pacer->strip.valid && !pacer->distrust };
+
+	if (KPN_LIKELY(opening.valid))
+		opening.first_seq = first_seq_at(pacer, cpu_ns, &opening.until_ns);
+	else
+		opening.first_seq = pacer->ring.tail_seq + pacer->lead_slots;
+	opening.end_seq = pacer->ring.head_seq + pacer->ring.slots;
+	return opening;
 }
 
 struct kpn_window kpn_pacer_window(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	return window_at(pacer, cpu_ns);
+	struct opening opening = opening_at(pacer, cpu_ns);
+
+	return (struct kpn_window){ opening.first_seq, opening.end_seq, opening.valid };
 }
 
 static inline bool allowed_in(const struct kpn_pacer *pacer, u64 seq, u8 tc)
@@ -104,12 +102,22 @@ static inline u32 length_of(const struct kpn_pacer *pacer, u64 seq)
 	return kpn_slot_bytes_with(pacer, kpn_ring_delta_ps(&pacer->ring, seq));
 }
 
+/* Whether slot @seq of an opening is lost by now. */
+static inline bool lost(const struct kpn_pacer *pacer, u64 seq, const struct opening *opening)
+{
+	u64 cpu_ns = pacer->nic_ops.cpu_ns(pacer->nic);
+	u64 until_ns;
+
+	return KPN_UNLIKELY(cpu_ns > opening->until_ns) && (s64)(seq - first_seq_at(pacer, cpu_ns, &until_ns)) < 0;
+}
+
 /*
  * Copy first, then one store makes the slot real: the NIC never fetches half a frame (C19). Copying took time, so just before
  * that store the head is asked for once more. Return: false if the slot is no longer to be had; a placeholder it has
  * remained, and what was copied into it is gone again.
  */
-static inline bool place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict)
+static inline bool place_inline(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict,
+				const struct opening *opening)
 {
 	u32 desc = kpn_ring_desc(&pacer->ring, seq);
 	u32 data_bytes = frame->frame_bytes - KPN_FCS_BYTES;
@@ -117,40 +125,33 @@ static inline bool place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 s
 
 	KPN_ASSERT(slot_bytes >= frame->frame_bytes);
 	memcpy(pacer->nic_ops.buffer(pacer->nic, desc), frame->data, data_bytes);
-	if (KPN_UNLIKELY((s64)(seq - first_seq_at(pacer, pacer->nic_ops.cpu_ns(pacer->nic))) < 0)) {
+	if (KPN_UNLIKELY(lost(pacer, seq, opening))) {
 		memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, data_bytes);
 		return false;
 	}
 	pacer->nic_ops.commit(pacer->nic, desc, slot_bytes, data_bytes);
-	kpn_ring_claim(&pacer->ring, seq, frame);
+	kpn_ring_claim(&pacer->ring, seq, desc, frame);
 	frame->seq = seq;
-	frame->place = PLACE_RING;
+	frame->place = KPN_PLACE_RING;
 	frame->verdict = verdict;
 	return true;
 }
 
-/*
- * Make slot @seq a placeholder again and forget the frame's bytes: only those it had written, so the buffer is zero
- * beyond whatever comes next, and no byte of it can reach the wire again (C13).
- */
-static inline struct kpn_frame *withdraw(struct kpn_pacer *pacer, u64 seq, u32 frame_bytes)
+/* The same for all but the usual: a scheduled frame in its own slot. */
+static KPN_SELDOM bool place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict,
+			     const struct opening *opening)
 {
-	u32 desc = kpn_ring_desc(&pacer->ring, seq);
-	struct kpn_frame *frame = kpn_ring_release(&pacer->ring, seq);
-
-	pacer->nic_ops.restore(pacer->nic, desc, frame_bytes);
-	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, frame->frame_bytes - KPN_FCS_BYTES);
-	return frame;
+	return place_inline(pacer, frame, seq, verdict, opening);
 }
 
-void kpn_insert_finish(struct kpn_pacer *pacer)
+/* The frame in slot @seq is taken back; the slot keeps the length it has. */
+static struct kpn_frame *withdraw_at(struct kpn_pacer *pacer, u64 seq)
 {
-	u64 seq = pacer->ring.head_seq;
-	struct kpn_time start = kpn_clock_at(&pacer->clock, pacer->ring.head_ps + pacer->sfd_ps);
-	struct kpn_frame *frame = withdraw(pacer, seq, pacer->config.slot_bytes);
+	u32 desc = kpn_ring_desc(&pacer->ring, seq);
+	struct kpn_frame *frame = kpn_ring_release(&pacer->ring, desc);
 
-	pacer->stats.frames_completed++;
-	end_later(pacer, frame, frame->verdict, start);
+	kpn_forget(pacer, frame, desc, length_of(pacer, seq));
+	return frame;
 }
 
 static bool is_scheduled(const struct kpn_frame *frame)
@@ -172,7 +173,7 @@ static void displace(struct kpn_pacer *pacer, u64 seq)
 
 		if (frame->tc != tc || is_scheduled(frame))
 			continue;
-		withdraw(pacer, at, length_of(pacer, at));
+		withdraw_at(pacer, at);
 		frame->next = taken;
 		taken = frame;
 	}
@@ -180,7 +181,7 @@ static void displace(struct kpn_pacer *pacer, u64 seq)
 		struct kpn_frame *frame = taken;
 
 		taken = frame->next;
-		frame->place = PLACE_FIFO;
+		frame->place = KPN_PLACE_FIFO;
 		pacer->stats.displaced++;
 		kpn_prebuffer_put_back(&pacer->prebuffer, frame);
 	}
@@ -200,13 +201,13 @@ static inline bool vacate(struct kpn_pacer *pacer, u64 seq)
 	return true;
 }
 
-static bool place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, u64 end)
+static bool place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, const struct opening *opening)
 {
 	u64 seq;
 
-	for (seq = from; (s64)(end - seq) > 0; seq++) {
+	for (seq = from; (s64)(opening->end_seq - seq) > 0; seq++) {
 		if (allowed_in(pacer, seq, frame->tc) && vacate(pacer, seq) &&
-		    place(pacer, frame, seq, KPN_VERDICT_MOVED))
+		    place(pacer, frame, seq, KPN_VERDICT_MOVED, opening))
 			return true;
 	}
 	return false;
@@ -222,38 +223,46 @@ static u64 lock_seq_of(const struct kpn_pacer *pacer)
 	return pacer->ring.tail_seq + pacer->lock_slots_max;
 }
 
-/* A scheduled frame whose slot lies before the end of the window. Return: pending, or why not. */
-static enum kpn_verdict place_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target,
-					const struct kpn_window *window)
+/* Not the slot its txtime asks for: what its class wants then. */
+static KPN_SELDOM enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target,
+						   const struct opening *opening, enum kpn_verdict verdict)
 {
 	u64 lock_seq = lock_seq_of(pacer);
-	u64 from = window->first_seq;
-	enum kpn_verdict verdict = KPN_VERDICT_LATE; /* also if the slot is lost while copying */
+	u64 from = opening->first_seq;
 
-	if ((s64)(target - window->first_seq) >= 0) {
-		if (target < lock_seq)
-			verdict = KPN_VERDICT_UNLOCKED;
-		else if (!allowed_in(pacer, target, frame->tc))
-			verdict = KPN_VERDICT_NOT_ALLOWED;
-		else if (!vacate(pacer, target))
-			verdict = KPN_VERDICT_OCCUPIED;
-		else if (place(pacer, frame, target, KPN_VERDICT_ON_TIME))
-			return KPN_VERDICT_PENDING;
-	}
 	if (pacer->config.classes[frame->tc].late == KPN_LATE_STRICT)
 		return verdict;
 	if ((s64)(target - from) > 0)
 		from = target;
 	if (lock_seq > from)
-		from = lock_seq < window->end_seq ? lock_seq : window->end_seq;
-	if (place_later(pacer, frame, from, window->end_seq))
+		from = lock_seq < opening->end_seq ? lock_seq : opening->end_seq;
+	if (place_later(pacer, frame, from, opening))
 		return KPN_VERDICT_PENDING;
 	if (pacer->config.classes[frame->tc].late == KPN_LATE_RELAXED)
 		return KPN_VERDICT_NO_SLOT;
 	if (!kpn_prebuffer_append(&pacer->prebuffer, frame))
 		return KPN_VERDICT_NO_ROOM;
-	frame->place = PLACE_FIFO;
+	frame->place = KPN_PLACE_FIFO;
 	return KPN_VERDICT_PENDING;
+}
+
+/* A scheduled frame whose slot lies before the end of the window. Return: pending, or why not. */
+static inline enum kpn_verdict place_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target,
+					       const struct opening *opening)
+{
+	enum kpn_verdict verdict = KPN_VERDICT_LATE; /* also if the slot is lost while copying */
+
+	if (KPN_LIKELY((s64)(target - opening->first_seq) >= 0)) {
+		if (KPN_UNLIKELY(target < lock_seq_of(pacer)))
+			verdict = KPN_VERDICT_UNLOCKED;
+		else if (!allowed_in(pacer, target, frame->tc))
+			verdict = KPN_VERDICT_NOT_ALLOWED;
+		else if (!vacate(pacer, target))
+			verdict = KPN_VERDICT_OCCUPIED;
+		else if (place_inline(pacer, frame, target, KPN_VERDICT_ON_TIME, opening))
+			return KPN_VERDICT_PENDING;
+	}
+	return place_elsewhere(pacer, frame, target, opening, verdict);
 }
 
 void kpn_insert_rekey(struct kpn_pacer *pacer)
@@ -269,7 +278,7 @@ static enum kpn_verdict hold(struct kpn_pacer *pacer, struct kpn_frame *frame, e
 		return otherwise;
 	if (!kpn_prebuffer_schedule(&pacer->prebuffer, frame))
 		return KPN_VERDICT_NO_ROOM;
-	frame->place = PLACE_HEAP;
+	frame->place = KPN_PLACE_HEAP;
 	pacer->stats.prebuffered++;
 	if (kpn_prebuffer_earliest(&pacer->prebuffer) == frame)
 		kpn_insert_rekey(pacer);
@@ -278,38 +287,42 @@ static enum kpn_verdict hold(struct kpn_pacer *pacer, struct kpn_frame *frame, e
 
 static inline enum kpn_verdict submit_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns)
 {
-	struct kpn_window window = window_at(pacer, cpu_ns);
+	struct opening opening = opening_at(pacer, cpu_ns);
 	u64 target = target_of(pacer, frame);
 
-	if (!window.valid)
+	if (!opening.valid)
 		return hold(pacer, frame, KPN_VERDICT_UNSYNCHRONISED);
-	if ((s64)(target - window.end_seq) >= 0)
+	if ((s64)(target - opening.end_seq) >= 0)
 		return hold(pacer, frame, KPN_VERDICT_TOO_EARLY);
-	return place_scheduled(pacer, frame, target, &window);
+	return place_scheduled(pacer, frame, target, &opening);
 }
 
-static u64 best_effort_end(const struct kpn_pacer *pacer, const struct kpn_window *window)
+static u64 best_effort_end(const struct kpn_pacer *pacer, const struct opening *opening)
 {
-	u64 end = window->first_seq + pacer->lookahead_slots;
+	u64 end = opening->first_seq + pacer->lookahead_slots;
 
-	return (s64)(window->end_seq - end) < 0 ? window->end_seq : end;
+	return (s64)(opening->end_seq - end) < 0 ? opening->end_seq : end;
 }
 
 /* Best effort in its order: class tc may not use a slot before its last one. */
-static void place_best_effort(struct kpn_pacer *pacer, u8 tc, u64 seq)
+static void place_best_effort(struct kpn_pacer *pacer, u8 tc, u64 seq, const struct opening *opening)
 {
 	struct kpn_frame *frame = kpn_prebuffer_take_first(&pacer->prebuffer, tc);
 
-	if (place(pacer, frame, seq, frame->flags & KPN_FRAME_TXTIME ? KPN_VERDICT_MOVED : KPN_VERDICT_BEST_EFFORT))
+	enum kpn_verdict verdict = frame->flags & KPN_FRAME_TXTIME ? KPN_VERDICT_MOVED : KPN_VERDICT_BEST_EFFORT;
+
+	if (place(pacer, frame, seq, verdict, opening))
 		pacer->cursor[tc] = seq + 1;
 	else
 		kpn_prebuffer_put_back(&pacer->prebuffer, frame);
 }
 
-/* Fill free slots of [first, end) from the FIFOs, the highest class a slot allows first. */
-static void fill(struct kpn_pacer *pacer, u64 first, u64 end)
+/* Fill free slots of the lookahead from the FIFOs, the highest class a slot allows first. */
+static void fill(struct kpn_pacer *pacer, const struct opening *opening)
 {
 	const struct kpn_partition *partition = &pacer->partition;
+	u64 first = opening->first_seq;
+	u64 end = best_effort_end(pacer, opening);
 	u64 start = KPN_SEQ_NEVER;
 	u32 left = pacer->prebuffer.backlog;
 	u32 idx;
@@ -338,7 +351,7 @@ static void fill(struct kpn_pacer *pacer, u64 first, u64 end)
 			u8 tc = (u8)(31 - __builtin_clz(eligible));
 
 			if (seq >= pacer->cursor[tc]) {
-				place_best_effort(pacer, tc, seq);
+				place_best_effort(pacer, tc, seq, opening);
 				break;
 			}
 			eligible &= ~(1u << tc);
@@ -348,16 +361,18 @@ static void fill(struct kpn_pacer *pacer, u64 first, u64 end)
 
 static enum kpn_verdict submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns)
 {
-	struct kpn_window window = window_at(pacer, cpu_ns);
+	struct opening opening = opening_at(pacer, cpu_ns);
 	bool behind = pacer->prebuffer.backlog >> frame->tc & 1;
 
-	if (window.valid && !behind) {
-		u64 end = best_effort_end(pacer, &window);
-		u64 seq = window.first_seq > pacer->cursor[frame->tc] ? window.first_seq : pacer->cursor[frame->tc];
+	if (opening.valid && !behind) {
+		u64 end = best_effort_end(pacer, &opening);
+		u64 seq = pacer->cursor[frame->tc];
 
+		if (seq < opening.first_seq)
+			seq = opening.first_seq;
 		for (; (s64)(end - seq) > 0; seq++) {
 			if (!allowed_in(pacer, seq, frame->tc) || kpn_ring_frame(&pacer->ring, seq) ||
-			    !place(pacer, frame, seq, KPN_VERDICT_BEST_EFFORT))
+			    !place(pacer, frame, seq, KPN_VERDICT_BEST_EFFORT, &opening))
 				continue;
 			pacer->cursor[frame->tc] = seq + 1;
 			return KPN_VERDICT_PENDING;
@@ -365,7 +380,7 @@ static enum kpn_verdict submit_best_effort(struct kpn_pacer *pacer, struct kpn_f
 	}
 	if (!kpn_prebuffer_append(&pacer->prebuffer, frame))
 		return pacer->config.prebuffer_frames ? KPN_VERDICT_NO_ROOM : KPN_VERDICT_NO_SLOT;
-	frame->place = PLACE_FIFO;
+	frame->place = KPN_PLACE_FIFO;
 	return KPN_VERDICT_PENDING;
 }
 
@@ -376,7 +391,7 @@ enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *fra
 
 	pacer->stats.submitted++;
 	frame->next = NULL;
-	frame->place = PLACE_NONE;
+	frame->place = KPN_PLACE_NONE;
 	if (KPN_UNLIKELY(frame->frame_bytes < FRAME_BYTES_LEAST || frame->tc >= KPN_CLASS_COUNT ||
 			 ((frame->flags & KPN_FRAME_TXTIME) && frame->txtime_ns < 0)))
 		return end_now(pacer, KPN_VERDICT_INVALID);
@@ -397,24 +412,24 @@ enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *fra
 
 void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	struct kpn_window window;
+	struct opening opening;
 
 	if (!pacer->prebuffer.backlog && (!pacer->prebuffer.heap_count ||
 					  (s64)(pacer->heap_due_seq - pacer->ring.head_seq) >= (s64)pacer->ring.slots))
 		return;
-	window = window_at(pacer, cpu_ns);
-	if (!window.valid)
+	opening = opening_at(pacer, cpu_ns);
+	if (!opening.valid)
 		return;
-	while (pacer->prebuffer.heap_count && (s64)(pacer->heap_due_seq - window.end_seq) < 0) {
+	while (pacer->prebuffer.heap_count && (s64)(pacer->heap_due_seq - opening.end_seq) < 0) {
 		struct kpn_frame *frame = kpn_prebuffer_take_earliest(&pacer->prebuffer);
-		enum kpn_verdict verdict = place_scheduled(pacer, frame, pacer->heap_due_seq, &window);
+		enum kpn_verdict verdict = place_scheduled(pacer, frame, pacer->heap_due_seq, &opening);
 
 		if (verdict != KPN_VERDICT_PENDING)
-			end_later(pacer, frame, verdict, (struct kpn_time){ 0, 0 });
+			kpn_end_frame(pacer, frame, verdict, (struct kpn_time){ 0, 0 });
 		kpn_insert_rekey(pacer);
 	}
 	if (pacer->prebuffer.backlog)
-		fill(pacer, window.first_seq, best_effort_end(pacer, &window));
+		fill(pacer, &opening);
 }
 
 struct kpn_frame *kpn_insert_recall(struct kpn_pacer *pacer, u64 from)
@@ -436,7 +451,7 @@ struct kpn_frame *kpn_insert_recall(struct kpn_pacer *pacer, u64 from)
 				frame->verdict = KPN_VERDICT_SENT_STALE;
 			continue;
 		}
-		withdraw(pacer, at, length_of(pacer, at));
+		withdraw_at(pacer, at);
 		pacer->stats.recalled++;
 		if (frame->flags & KPN_FRAME_TXTIME) {
 			frame->next = NULL;
@@ -451,7 +466,7 @@ struct kpn_frame *kpn_insert_recall(struct kpn_pacer *pacer, u64 from)
 		struct kpn_frame *frame = best_effort;
 
 		best_effort = frame->next;
-		frame->place = PLACE_FIFO;
+		frame->place = KPN_PLACE_FIFO;
 		kpn_prebuffer_put_back(&pacer->prebuffer, frame);
 	}
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
@@ -471,7 +486,7 @@ void kpn_insert_again(struct kpn_pacer *pacer, struct kpn_frame *list, u64 cpu_n
 		frame->next = NULL;
 		verdict = submit_scheduled(pacer, frame, cpu_ns);
 		if (verdict != KPN_VERDICT_PENDING)
-			end_later(pacer, frame, KPN_VERDICT_STEPPED, (struct kpn_time){ 0, 0 });
+			kpn_end_frame(pacer, frame, KPN_VERDICT_STEPPED, (struct kpn_time){ 0, 0 });
 	}
 }
 
@@ -485,12 +500,13 @@ void kpn_insert_flush(struct kpn_pacer *pacer)
 
 	for (at = kpn_ring_next_claimed(ring, ring->head_seq, end); at != end;
 	     at = kpn_ring_next_claimed(ring, at + 1, end))
-		end_later(pacer, withdraw(pacer, at, length_of(pacer, at)), KPN_VERDICT_FLUSHED, never);
+		kpn_end_frame(pacer, withdraw_at(pacer, at), KPN_VERDICT_FLUSHED, never);
 	while (pacer->prebuffer.heap_count)
-		end_later(pacer, kpn_prebuffer_take_earliest(&pacer->prebuffer), KPN_VERDICT_FLUSHED, never);
+		kpn_end_frame(pacer, kpn_prebuffer_take_earliest(&pacer->prebuffer), KPN_VERDICT_FLUSHED, never);
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
 		while (pacer->prebuffer.backlog >> tc & 1)
-			end_later(pacer, kpn_prebuffer_take_first(&pacer->prebuffer, tc), KPN_VERDICT_FLUSHED, never);
+			kpn_end_frame(pacer, kpn_prebuffer_take_first(&pacer->prebuffer, tc), KPN_VERDICT_FLUSHED,
+				      never);
 	}
 	kpn_insert_rekey(pacer);
 }

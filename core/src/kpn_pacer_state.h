@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What a pacer is made of; seen by pacer.c (time, polls), post.c (lengths) and insert.c (frames) only.
+ * What a pacer is made of; seen by pacer.c (time, polls), post.c (lengths), insert.c (frames to come) and complete.c (what has
+ * left) only.
  */
 #ifndef KPN_PACER_STATE_H
 #define KPN_PACER_STATE_H
 
 #include "keepon/pacer.h"
 #include "keepon/wire.h"
+#include "kpn_math.h"
 
 struct kpn_pacer {
 	struct kpn_config config;
@@ -25,8 +27,9 @@ struct kpn_pacer {
 	struct kpn_stats stats;
 
 	u64 slot_ps;
-	u64 slot_ps_min;             /* of a slot shortened as far as allowed */
-	u64 sfd_ps;                  /* slot start to reference plane */
+	u64 slot_ps_min; /* of a slot shortened as far as allowed */
+	u64 sfd_ps;      /* slot start to reference plane */
+	s64 early_ns;    /* txtime less this, plus early_rest_ps: the last instant at which its slot has not started */
 	u64 restart_ps_max;          /* what one restart of the wire can cost */
 	u64 restart_seq;             /* slot before which the wire last may have waited for a doorbell */
 	u64 heap_due_seq;            /* slot of the earliest scheduled frame held back */
@@ -36,6 +39,7 @@ struct kpn_pacer {
 	u64 poll_ns;                 /* longest interval between polls */
 	u64 dither_ns;
 	u64 lock_slots_max; /* slots that reaching the grid can take, once they are planned */
+	u32 early_rest_ps;
 	u32 byte_ps;
 	u32 real_bytes_max; /* longest frame that fits every slot it may get */
 	u32 lead_slots;
@@ -46,10 +50,13 @@ struct kpn_pacer {
 	u32 partition_idx;   /* and its table index */
 	u32 posted_low;      /* post when no more than this is left */
 	u32 quiet_slots;     /* with more than this posted the wire cannot have run dry */
+	u64 plain_seq;       /* a reading that moves the head to before this has nothing unusual */
 	u64 lag_lower_ps;    /* what the wire has moved on at least since a done index moved */
 	u64 lag_upper_ns;    /* how long ago that was at most */
+	u64 lag_upper_ps;    /* what the wire has moved on at most since then */
 	u64 index_seq;       /* slot the NIC's index stands at: the head, or ahead of it for a fetch index */
 	u32 head_index;      /* what the index read there */
+	u64 renewed_polls;   /* polls when references were last renewed */
 	u32 distrust;        /* readings still to agree before the strip is believed again */
 	u64 retracted[KPN_RING_SLOTS_MAX / KPN_RING_WORD_BITS]; /* descriptors whose trim re-planning took back */
 	bool running;
@@ -68,24 +75,66 @@ static inline u32 kpn_partition_idx_of(const struct kpn_pacer *pacer, u64 seq)
 	return (u32)idx % pacer->partition.slots;
 }
 
-/** kpn_upper_seq() - kpn_pacer_head().upper_seq alone, which every insertion needs; the strip is valid */
-static inline u64 kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns)
+/**
+ * kpn_upper_seq() - kpn_pacer_head().upper_seq alone, which every insertion needs; the strip is valid
+ * @until_ns: receives a CPU time up to which the answer stays the same if nothing is polled, posted or adjusted
+ */
+static inline u64 kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns)
 {
 	const struct kpn_strip *strip = &pacer->strip;
 	const struct kpn_ring *ring = &pacer->ring;
-	s64 dt_ns = (s64)(cpu_ns + 1 - strip->cpu_ns);
+	u64 dt_ns = cpu_ns + 1 - strip->cpu_ns;
 	u64 upper_ps;
+	u64 end_ps;
+	u64 seq;
 
-	if (KPN_UNLIKELY(dt_ns < 0 || cpu_ns >= strip->rate_due_ns))
+	*until_ns = cpu_ns;
+	if (KPN_UNLIKELY((s64)dt_ns < 0 || cpu_ns >= strip->rate_due_ns))
 		return kpn_pacer_head(pacer, cpu_ns).upper_seq;
-	upper_ps = strip->upper_ps + (u64)(dt_ns * 1000 + (dt_ns * strip->rate_upper >> KPN_RATE_SHIFT)) + 1;
+	upper_ps = strip->upper_ps + kpn_pace_ps(dt_ns, strip->pace_upper) + 1;
 	if ((s64)(upper_ps - ring->tail_ps) > 0)
 		return ring->tail_seq;
 	if (KPN_UNLIKELY((s64)(upper_ps - ring->head_ps) < 0))
 		return ring->head_seq;
-	if (ring->trim_count)
-		return kpn_ring_seq_at(ring, upper_ps);
-	return ring->head_seq + kpn_div_u64(upper_ps - ring->head_ps, ring->slot_ps);
+	if (ring->trim_count) {
+		seq = kpn_ring_seq_at(ring, upper_ps, &end_ps);
+	} else {
+		u64 slots = kpn_div_u64(upper_ps - ring->head_ps, ring->slot_ps);
+
+		seq = ring->head_seq + slots;
+		end_ps = ring->head_ps + (slots + 1) * ring->slot_ps;
+	}
+	/* The bound moves by less than 1024 ps a nanosecond, and nowhere near a renewal of the rates within a slot. */
+	*until_ns += (end_ps - upper_ps) >> 10;
+	return seq;
+}
+
+/* Not what usually happens: kept out of the way of what does. */
+#define KPN_SELDOM __attribute__((__noinline__))
+
+/* Where a frame the pacer holds is. */
+enum { KPN_PLACE_NONE, KPN_PLACE_HEAP, KPN_PLACE_FIFO, KPN_PLACE_RING };
+
+/** kpn_end_frame() - the pacer lets go of a frame: count and report its verdict, the last thing that happens to it */
+static inline void kpn_end_frame(struct kpn_pacer *pacer, struct kpn_frame *frame, enum kpn_verdict verdict,
+				 struct kpn_time start)
+{
+	pacer->pending--;
+	pacer->stats.verdicts[verdict]++;
+	frame->place = KPN_PLACE_NONE;
+	pacer->ops.outcome(pacer->context, frame, verdict, start);
+}
+
+/**
+ * kpn_forget() - make descriptor @desc a placeholder of @slot_bytes again and forget the bytes of the frame it carried
+ *
+ * Only those it had written, so the buffer is zero beyond whatever comes next, and no byte of it can reach the wire
+ * again (C13).
+ */
+static inline void kpn_forget(struct kpn_pacer *pacer, const struct kpn_frame *frame, u32 desc, u32 slot_bytes)
+{
+	pacer->nic_ops.restore(pacer->nic, desc, slot_bytes);
+	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, (u32)frame->frame_bytes - KPN_FCS_BYTES);
 }
 
 /** kpn_slot_bytes_with() - length in bytes of a slot that differs from nominal by @delta_ps */
@@ -121,8 +170,12 @@ struct kpn_frame *kpn_insert_recall(struct kpn_pacer *pacer, u64 from);
 /** kpn_insert_again() - submit recalled frames once more, or end them as STEPPED */
 void kpn_insert_again(struct kpn_pacer *pacer, struct kpn_frame *list, u64 cpu_ns);
 
-/** kpn_insert_finish() - the head is at claimed slot @ring.head_seq: report its frame, make the slot a placeholder */
-void kpn_insert_finish(struct kpn_pacer *pacer);
+/**
+ * kpn_complete_touched() - the head moves to @to, at most the tail, over slots that may carry frames or be trimmed
+ *
+ * Cost follows frames and trims. Return: where slot @to ends on the wire.
+ */
+u64 kpn_complete_touched(struct kpn_pacer *pacer, u64 to);
 
 /** kpn_insert_flush() - end every frame held back or in the ring as FLUSHED */
 void kpn_insert_flush(struct kpn_pacer *pacer);

@@ -10,20 +10,25 @@
 enum { WANDER_SHIFT = 32 }; /* of wander_per_ns above the unit of rates */
 
 /*
- * Rates are renewed this often, by the first reading after that time, and padded for the wander until then (at
- * 100 ppb/s: 0.8 ppb), so the cost of renewing is spread over many polls.
+ * Rates are renewed by the first reading after some time, and padded for the wander until then (at 100 ppb/s and
+ * 8 ms: 0.8 ppb), so the cost of renewing is spread over many polls. It starts at the least and grows with the span.
  */
-#define RENEW_NS 8000000ull
+#define RENEW_NS_MIN 16000000ull
+#define RENEW_NS_MAX KPN_PACE_NS_MAX
+enum { RENEW_POLLS = 256 };
+
 /* A slope over less time than this says less than the stated drift. */
 #define SLOPE_NS_MIN 1000000ull
-#define SPAN_NS_MIN (2 * RENEW_NS)
+#define SPAN_NS_MIN RENEW_NS_MIN
 #define SPAN_NS_MAX 16000000000ull
 
 static u64 root_of(u64 square)
 {
 	u64 root = 0;
-	u64 bit = 1ull << 31;
+	u64 bit = 1;
 
+	while (bit * bit <= square >> 2)
+		bit <<= 1;
 	for (; bit; bit >>= 1) {
 		u64 candidate = root | bit;
 
@@ -36,6 +41,15 @@ static u64 root_of(u64 square)
 static s64 wander_over(const struct kpn_strip *strip, u64 time_ns)
 {
 	return (s64)kpn_mul_shr(strip->wander_per_ns, time_ns, WANDER_SHIFT) + 1;
+}
+
+/* A rate as a pace; rates are above -1000, so rounding goes by the sign of the shift. */
+static u64 pace_of(s64 rate, bool round_up)
+{
+	u64 whole = (1000ull << KPN_RATE_SHIFT) + (u64)rate;
+	u32 shift = KPN_RATE_SHIFT - KPN_PACE_SHIFT;
+
+	return (whole + (round_up ? (1ull << shift) - 1 : 0)) >> shift;
 }
 
 /* By how much the wire moves in any time at a rate, rounded down. */
@@ -71,6 +85,17 @@ static void widen_rates(struct kpn_strip *strip, s64 by)
 		strip->rate_lower = -strip->drift;
 	if (strip->rate_upper > strip->drift)
 		strip->rate_upper = strip->drift;
+}
+
+/* The present rates, padded for the wander as long as they are used. */
+static void use_rates(struct kpn_strip *strip)
+{
+	u64 use_ns = strip->span_ns / 2 < strip->renew_ns ? strip->span_ns / 2 : strip->renew_ns;
+
+	widen_rates(strip, wander_over(strip, use_ns));
+	strip->pace_lower = pace_of(strip->rate_lower, false);
+	strip->pace_upper = pace_of(strip->rate_upper, true);
+	strip->rate_due_ns = strip->cpu_ns + use_ns;
 }
 
 /*
@@ -135,13 +160,14 @@ static bool renew_rates(struct kpn_strip *strip)
 		strip->young = (struct kpn_strip_anchor){ now_ns, strip->lower_ps, strip->upper_ps };
 		strip->span_ns = 2 * strip->span_ns < best_ns ? 2 * strip->span_ns : best_ns;
 	}
-	widen_rates(strip, wander_over(strip, RENEW_NS));
-	strip->rate_due_ns = now_ns + RENEW_NS;
+	use_rates(strip);
 	return true;
 }
 
-void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max)
+void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max, u64 poll_ns)
 {
+	u64 renew_ns = RENEW_POLLS * poll_ns;
+
 	memset(strip, 0, sizeof(*strip));
 	/*
 	 * 1 ppb is 10^-6 ps per ns; rounded up. The CPU slower by d means the wire faster by d / (1 - d): at 100 ppm that is
@@ -153,6 +179,10 @@ void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_p
 	strip->wander_per_ns = wander_ppb_per_s_max * 18447ull;
 	strip->span_root =
 		root_of(kpn_div_u64(4000000000000000000ull, wander_ppb_per_s_max ? wander_ppb_per_s_max : 1));
+	if (renew_ns > RENEW_NS_MAX)
+		renew_ns = RENEW_NS_MAX;
+	strip->renew_ns = renew_ns > RENEW_NS_MIN ? renew_ns : RENEW_NS_MIN;
+	strip->pace_most = pace_of(strip->drift, true);
 }
 
 void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 upper_ps)
@@ -165,17 +195,20 @@ void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 uppe
 	strip->old = (struct kpn_strip_anchor){ cpu_ns, lower_ps, upper_ps };
 	strip->young = strip->old;
 	strip->span_ns = SPAN_NS_MIN;
-	strip->rate_due_ns = cpu_ns + RENEW_NS;
+	use_rates(strip);
 	strip->valid = true;
 }
 
 bool kpn_strip_merge_late(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64 upper_ps)
 {
 	u64 dt_ns = now_ns - strip->cpu_ns;
+	bool due = now_ns >= strip->rate_due_ns;
 	u64 lower;
 	u64 upper;
 
-	widen_rates(strip, wander_over(strip, now_ns - strip->rate_due_ns));
+	KPN_ASSERT((s64)dt_ns >= 0);
+	if (due)
+		widen_rates(strip, wander_over(strip, now_ns - strip->rate_due_ns));
 	lower = carry_lower(strip, strip->lower_ps, (s64)dt_ns);
 	upper = carry_upper(strip, strip->upper_ps, (s64)dt_ns);
 	if ((s64)(lower_ps - lower) > 0)
@@ -187,13 +220,13 @@ bool kpn_strip_merge_late(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64
 	strip->cpu_ns = now_ns;
 	strip->lower_ps = lower;
 	strip->upper_ps = upper;
-	return renew_rates(strip);
+	return !due || renew_rates(strip);
 }
 
 bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lower_ps, u64 upper_ns, u64 upper_ps)
 {
-	return kpn_strip_merge(strip, now_ns, carry_lower(strip, lower_ps, (s64)(now_ns - lower_ns)),
-			       carry_upper(strip, upper_ps, (s64)(now_ns - upper_ns)));
+	return kpn_strip_merge_late(strip, now_ns, carry_lower(strip, lower_ps, (s64)(now_ns - lower_ns)),
+				    carry_upper(strip, upper_ps, (s64)(now_ns - upper_ns)));
 }
 
 struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns)
@@ -221,4 +254,5 @@ void kpn_strip_loosen(struct kpn_strip *strip, u64 idle_ps)
 	strip->old = (struct kpn_strip_anchor){ strip->cpu_ns, strip->lower_ps, strip->upper_ps };
 	strip->young = strip->old;
 	strip->span_ns = SPAN_NS_MIN;
+	use_rates(strip);
 }

@@ -22,9 +22,6 @@ enum {
 	REPLAN_NS = 2000,
 };
 
-/* Not what a poll usually does: kept out of the way of what it does. */
-#define KPN_SELDOM __attribute__((__noinline__))
-
 static void *align_up(void *memory)
 {
 	return (void *)(((uintptr_t)memory + 7) & ~(uintptr_t)7);
@@ -92,6 +89,8 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 	pacer->byte_ps = kpn_byte_time_ps(config->rate_bps);
 	pacer->slot_ps = (u64)wire_bytes * pacer->byte_ps;
 	pacer->sfd_ps = (u64)KPN_PREAMBLE_BYTES * pacer->byte_ps;
+	pacer->early_ns = (s64)(config->tolerance_ns + kpn_div_u64(pacer->sfd_ps, 1000) + 1);
+	pacer->early_rest_ps = (u32)((kpn_div_u64(pacer->sfd_ps, 1000) + 1) * 1000 - pacer->sfd_ps) - 1;
 	pacer->slot_ps_min = pacer->slot_ps;
 	pacer->real_bytes_max = config->slot_bytes;
 	if (pacer->phase_locked) {
@@ -116,9 +115,10 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 	if (caps->index_counts_done) {
 		pacer->lag_lower_ps = 999ull * (u64)(0 - (s64)caps->index_to_wire_ns_max);
 		pacer->lag_upper_ns = (u64)(0 - (s64)caps->index_to_wire_ns_min);
-	} else {
-		pacer->quiet_slots = 0xffffffffu;
 	}
+	/* A fetch index, and what the products of a plain reading could not hold, always get the full treatment. */
+	if (!caps->index_counts_done || pacer->lag_upper_ns > KPN_PACE_NS_MAX)
+		pacer->quiet_slots = 0xffffffffu;
 	pacer->random = config->seed * 2 + 1;
 	plan_polls(pacer);
 
@@ -133,7 +133,8 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 	pacer->gap_slots = config->trim == KPN_TRIM_RESERVED ? kpn_partition_gap_max(&pacer->partition) : 1;
 
 	kpn_clock_init(&pacer->clock, 0, (struct kpn_time){ start_time_ns, 0 });
-	kpn_strip_init(&pacer->strip, config->drift_ppb_max, config->wander_ppb_per_s_max);
+	kpn_strip_init(&pacer->strip, config->drift_ppb_max, config->wander_ppb_per_s_max, pacer->poll_ns);
+	pacer->lag_upper_ps = kpn_pace_ps(pacer->lag_upper_ns, pacer->strip.pace_most) + 2;
 	kpn_align_init(&pacer->align, pacer->slot_ps, (u64)caps->start_quantum_bytes * pacer->byte_ps,
 		       (u64)config->trim_down_bytes * pacer->byte_ps, (u64)config->trim_up_bytes * pacer->byte_ps);
 	if (pacer->phase_locked)
@@ -163,6 +164,15 @@ static inline void post(struct kpn_pacer *pacer, u32 count)
 		kpn_post_trimming(pacer, count);
 }
 
+/* The same where the NIC writes descriptors back: they are handed over anew. */
+static KPN_SELDOM void post_write_back(struct kpn_pacer *pacer, u32 count)
+{
+	u32 first = kpn_ring_desc(&pacer->ring, pacer->ring.tail_seq);
+
+	post(pacer, count);
+	pacer->nic_ops.rearm(pacer->nic, first, count);
+}
+
 /*
  * Hand what lies between the tail and the posting depth to the NIC. Where three batches fit into the depth, posting waits for
  * a whole batch: a dithered poll that finds less leaves it to the next, and a batch remains even then.
@@ -171,17 +181,18 @@ static inline void advance_tail(struct kpn_pacer *pacer)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	u32 posted = (u32)(ring->tail_seq - ring->head_seq);
-	u32 first = ring->tail_idx;
 	u32 count;
 
 	if (posted > pacer->posted_low)
 		return;
 	count = pacer->config.depth_slots - posted;
-	post(pacer, count);
 	if (KPN_UNLIKELY(!pacer->caps.desc_persistent))
-		pacer->nic_ops.rearm(pacer->nic, first, count);
-	pacer->nic_ops.doorbell(pacer->nic, ring->tail_idx, ring->tail_seq);
+		post_write_back(pacer, count);
+	else
+		post(pacer, count);
+	pacer->plain_seq += count;
 	pacer->stats.doorbells++;
+	pacer->nic_ops.doorbell(pacer->nic, kpn_ring_desc(ring, ring->tail_seq), ring->tail_seq);
 }
 
 /* First slot that can still be changed when re-planning is done; without a valid head none that is posted. */
@@ -233,48 +244,13 @@ static void step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 	emit(pacer, KPN_EVENT_STEP);
 }
 
-/* The head moves to @to, which no claimed slot precedes; trimmed slots get their nominal length back. */
-static inline void pass(struct kpn_pacer *pacer, u64 to)
+/* Head slots up to @to have left. Return: where slot @to ends on the wire. */
+static inline u64 complete(struct kpn_pacer *pacer, u64 to)
 {
-	struct kpn_ring *ring = &pacer->ring;
-	struct kpn_trim trim;
-
-	if (KPN_LIKELY(!ring->trim_count)) {
-		kpn_ring_skip(ring, to);
-		return;
-	}
-	while (kpn_ring_pass(ring, to, &trim)) {
-		u32 desc = ring->head_idx ? ring->head_idx - 1 : ring->slots - 1;
-
-		pacer->nic_ops.set_length(pacer->nic, desc, pacer->config.slot_bytes);
-	}
-}
-
-/* Of slots that have left, frames are reported and lengths go back to nominal. Cost follows frames and trims. */
-static KPN_SELDOM void complete_touched(struct kpn_pacer *pacer, u64 to)
-{
-	struct kpn_ring *ring = &pacer->ring;
-	u64 end = ring->head_seq + ring->slots;
-	u64 claimed = ring->quiet_seq;
-
-	if (!kpn_ring_frame(ring, claimed))
-		claimed = kpn_ring_next_claimed(ring, claimed, end);
-	while (claimed < to) {
-		pass(pacer, claimed);
-		kpn_insert_finish(pacer);
-		claimed = kpn_ring_next_claimed(ring, claimed + 1, end);
-	}
-	pass(pacer, to);
-	kpn_ring_set_quiet(ring, claimed == end ? KPN_SEQ_NEVER : claimed);
-}
-
-/* Head slots up to @to have left. */
-static inline void complete(struct kpn_pacer *pacer, u64 to)
-{
-	if (KPN_LIKELY(kpn_ring_untouched(&pacer->ring, to)))
-		kpn_ring_skip(&pacer->ring, to);
-	else
-		complete_touched(pacer, to);
+	if (KPN_UNLIKELY(to >= pacer->ring.quiet_seq))
+		return kpn_complete_touched(pacer, to);
+	kpn_ring_skip(&pacer->ring, to);
+	return pacer->ring.head_ps + pacer->ring.slot_ps;
 }
 
 static u64 middle_of(struct kpn_interval interval)
@@ -403,6 +379,7 @@ static inline bool take_reading(struct kpn_pacer *pacer, u64 before_ns, u64 afte
 	struct kpn_ring *ring = &pacer->ring;
 	struct kpn_interval wire;
 	u64 passed_seq;
+	u64 end_ps;
 
 	if (pacer->caps.index_counts_done) {
 		complete(pacer, pacer->index_seq);
@@ -417,9 +394,19 @@ static inline bool take_reading(struct kpn_pacer *pacer, u64 before_ns, u64 afte
 		complete(pacer, ring->tail_seq);
 		return true;
 	}
-	passed_seq = kpn_ring_seq_at(ring, wire.lower_ps);
+	passed_seq = kpn_ring_seq_at(ring, wire.lower_ps, &end_ps);
 	complete(pacer, passed_seq < pacer->index_seq ? passed_seq : pacer->index_seq);
 	return false;
+}
+
+/* How far the next reading may move the head and still be plain: the wire cannot have been idle, nor is anything in doubt. */
+static void renew_plain(struct kpn_pacer *pacer)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+	bool plain = !pacer->distrust && ring->head_seq > pacer->restart_seq &&
+		     ring->tail_seq - ring->head_seq > pacer->quiet_slots;
+
+	pacer->plain_seq = plain ? ring->tail_seq - pacer->quiet_slots : 0;
 }
 
 void kpn_pacer_start(struct kpn_pacer *pacer)
@@ -428,7 +415,7 @@ void kpn_pacer_start(struct kpn_pacer *pacer)
 	u64 before_ns;
 	u32 desc;
 
-	KPN_ASSERT(!pacer->running);
+	KPN_ASSERT(!pacer->running && !pacer->ring.tail_seq);
 	for (desc = 0; desc < ring->slots; desc++)
 		pacer->nic_ops.restore(pacer->nic, desc, pacer->config.slot_bytes);
 	if (pacer->phase_locked)
@@ -438,6 +425,7 @@ void kpn_pacer_start(struct kpn_pacer *pacer)
 	before_ns = cpu_now(pacer);
 	advance_tail(pacer);
 	restart_strip(pacer, 0, before_ns, cpu_now(pacer));
+	renew_plain(pacer);
 }
 
 void kpn_pacer_stop(struct kpn_pacer *pacer)
@@ -446,27 +434,6 @@ void kpn_pacer_stop(struct kpn_pacer *pacer)
 	pacer->synchronised = false;
 	pacer->strip.valid = false;
 	kpn_insert_flush(pacer);
-}
-
-/*
- * The reading of nearly every poll: a done index, and enough posted. What take_reading() does in general, with both
- * bounds carried to the end of the reading by the stated drift. Return: false if there is more to it.
- */
-static inline bool take_plain_reading(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
-{
-	struct kpn_ring *ring = &pacer->ring;
-	u64 to = pacer->index_seq;
-	u64 age_ns = after_ns + 1 - before_ns + pacer->lag_upper_ns;
-	u64 end_ps;
-
-	if (ring->tail_seq - to <= pacer->quiet_slots || to <= pacer->restart_seq || age_ns >> 20 | pacer->distrust)
-		return false;
-	complete(pacer, to);
-	end_ps = ring->head_ps + ring->slot_ps;
-	if (KPN_UNLIKELY(!kpn_ring_untouched(ring, to + 1)))
-		end_ps += (u64)kpn_ring_delta_ps(ring, to);
-	return kpn_strip_merge(&pacer->strip, after_ns + 1, ring->head_ps + pacer->lag_lower_ps,
-			       end_ps + age_ns * 1000 + (age_ns * (u64)pacer->strip.drift >> KPN_RATE_SHIFT) + 1);
 }
 
 /* Everything else a poll can meet. */
@@ -487,9 +454,15 @@ static KPN_SELDOM void take_any_reading(struct kpn_pacer *pacer, u64 before_ns, 
 	}
 }
 
-/* The clock law holds within 53 days of its anchor, and a table index is counted on from a slot not long past. */
-static KPN_SELDOM void renew_references(struct kpn_pacer *pacer)
+/*
+ * The clock law holds within 53 days of its anchor, and a table index is counted on from a slot not long past. Between two
+ * renewals lie 65536 polls and what fits between two renewals of the rates: less than 2^31 slots.
+ */
+static void renew_references(struct kpn_pacer *pacer)
 {
+	if (KPN_LIKELY(!((pacer->stats.polls - pacer->renewed_polls) >> 16)))
+		return;
+	pacer->renewed_polls = pacer->stats.polls;
 	set_partition_index(pacer);
 	if ((s64)(pacer->ring.head_ps - pacer->clock.anchor_ps) >> 60) {
 		kpn_clock_reanchor(&pacer->clock, pacer->ring.head_ps);
@@ -497,10 +470,44 @@ static KPN_SELDOM void renew_references(struct kpn_pacer *pacer)
 	}
 }
 
+/* The strip has more to do with a plain reading than to merge it: rates are due, or it contradicts. */
+static KPN_SELDOM void observe_fully(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
+{
+	renew_references(pacer);
+	observe(pacer, before_ns, after_ns);
+	renew_plain(pacer);
+}
+
+/* A reading that is not plain. */
+static KPN_SELDOM void poll_fully(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved)
+{
+	if (pacer->caps.index_counts_done)
+		pacer->index_seq = pacer->ring.head_seq;
+	if (KPN_UNLIKELY(moved > pacer->ring.tail_seq - pacer->index_seq)) {
+		pacer->stats.index_errors++;
+		return;
+	}
+	renew_references(pacer);
+	pacer->head_index = index;
+	pacer->index_seq += moved;
+	take_any_reading(pacer, before_ns, after_ns);
+	kpn_insert_due(pacer, after_ns);
+	advance_tail(pacer);
+	renew_plain(pacer);
+}
+
+/*
+ * Nearly every reading is plain: a done index, and enough posted. What take_reading() does in general is done here with both
+ * bounds carried to the end of the reading by the stated drift.
+ */
 void kpn_pacer_poll(struct kpn_pacer *pacer)
 {
+	struct kpn_ring *ring = &pacer->ring;
 	u64 before_ns;
 	u64 after_ns;
+	u64 taken_ps;
+	u64 end_ps;
+	u64 to;
 	u32 index;
 	u32 moved;
 
@@ -509,20 +516,21 @@ void kpn_pacer_poll(struct kpn_pacer *pacer)
 	before_ns = cpu_now(pacer);
 	index = pacer->nic_ops.read_index(pacer->nic);
 	after_ns = cpu_now(pacer);
-	/* Between two renewals lie at most 65536 rings: 268 million slots, 4 days. */
-	if (KPN_UNLIKELY(!(u16)++pacer->stats.polls))
-		renew_references(pacer);
-	moved = index - pacer->head_index;
-	if (index < pacer->head_index)
+	pacer->stats.polls++;
+	if (__builtin_sub_overflow(index, pacer->head_index, &moved))
 		moved += pacer->caps.index_modulus;
-	if (KPN_UNLIKELY(moved > pacer->ring.tail_seq - pacer->index_seq)) {
-		pacer->stats.index_errors++;
+	to = ring->head_seq + moved;
+	if (KPN_UNLIKELY(to >= pacer->plain_seq)) {
+		poll_fully(pacer, before_ns, after_ns, index, moved);
 		return;
 	}
 	pacer->head_index = index;
-	pacer->index_seq += moved;
-	if (KPN_UNLIKELY(!take_plain_reading(pacer, before_ns, after_ns)))
-		take_any_reading(pacer, before_ns, after_ns);
+	end_ps = complete(pacer, to);
+	/* Should it have taken too long for the product, rates are due as well, and nothing is taken from it. */
+	taken_ps = kpn_pace_ps(after_ns + 1 - before_ns, pacer->strip.pace_most);
+	if (KPN_UNLIKELY(!kpn_strip_merge(&pacer->strip, after_ns + 1, ring->head_ps + pacer->lag_lower_ps,
+					  end_ps + pacer->lag_upper_ps + taken_ps)))
+		observe_fully(pacer, before_ns, after_ns);
 	if (pacer->prebuffer.heap_count | pacer->prebuffer.backlog)
 		kpn_insert_due(pacer, after_ns);
 	advance_tail(pacer);
@@ -541,6 +549,7 @@ struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	const struct kpn_ring *ring = &pacer->ring;
 	struct kpn_head head = { .upper_seq = ring->tail_seq, .valid = pacer->strip.valid && !pacer->distrust };
+	u64 end_ps;
 
 	if (!pacer->strip.valid)
 		return head;
@@ -550,7 +559,7 @@ struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
 		head.wire.upper_ps = ring->tail_ps;
 	if ((s64)(head.wire.lower_ps - head.wire.upper_ps) > 0)
 		head.wire.lower_ps = head.wire.upper_ps;
-	head.upper_seq = kpn_ring_seq_at(ring, head.wire.upper_ps);
+	head.upper_seq = kpn_ring_seq_at(ring, head.wire.upper_ps, &end_ps);
 	return head;
 }
 

@@ -25,35 +25,21 @@ static inline u64 next_trimmable(const struct kpn_pacer *pacer, u64 seq, u64 end
 	return seq;
 }
 
-/* Of the slots before @to that were trimmed once, those still to be posted become nominal again. */
-static void forget_trims(struct kpn_pacer *pacer, u64 to)
-{
-	struct kpn_ring *ring = &pacer->ring;
-
-	for (; ring->tail_seq != to; kpn_ring_post(ring, 1)) {
-		u64 bit = 1ull << ring->tail_idx % KPN_RING_WORD_BITS;
-		u64 *word = &pacer->retracted[ring->tail_idx / KPN_RING_WORD_BITS];
-
-		if (*word & bit)
-			pacer->nic_ops.set_length(pacer->nic, ring->tail_idx, pacer->config.slot_bytes);
-		*word &= ~bit;
-	}
-}
-
-/* Plan and post the slot at the tail, which may be trimmed. */
-static void post_one(struct kpn_pacer *pacer)
+/* Plan and post the slot at the tail, which may be trimmed. Return: whether it was. */
+static inline bool post_one(struct kpn_pacer *pacer)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	s64 delta_ps = kpn_align_trim(&pacer->align, &pacer->clock, ring->tail_seq, ring->tail_ps);
 
 	if (!delta_ps) {
-		forget_trims(pacer, ring->tail_seq + 1);
-		return;
+		kpn_ring_post(ring, 1);
+		return false;
 	}
-	pacer->retracted[ring->tail_idx / KPN_RING_WORD_BITS] &= ~(1ull << ring->tail_idx % KPN_RING_WORD_BITS);
-	pacer->nic_ops.set_length(pacer->nic, ring->tail_idx, kpn_slot_bytes_with(pacer, delta_ps));
+	pacer->nic_ops.set_length(pacer->nic, kpn_ring_desc(ring, ring->tail_seq),
+				  kpn_slot_bytes_with(pacer, delta_ps));
 	kpn_ring_post_trimmed(ring, delta_ps);
 	pacer->stats.trims++;
+	return true;
 }
 
 void kpn_post_trimming(struct kpn_pacer *pacer, u32 count)
@@ -72,6 +58,18 @@ void kpn_post_trimming(struct kpn_pacer *pacer, u32 count)
 	kpn_ring_post(ring, (u32)(end - ring->tail_seq));
 }
 
+/* What a slot was trimmed to before re-planning is void: nominal again, unless it is @trimmed anew. */
+static inline void forget_trim(struct kpn_pacer *pacer, u64 seq, bool trimmed)
+{
+	u32 desc = kpn_ring_desc(&pacer->ring, seq);
+	u64 bit = 1ull << desc % KPN_RING_WORD_BITS;
+	u64 *word = &pacer->retracted[desc / KPN_RING_WORD_BITS];
+
+	if ((*word & bit) && !trimmed)
+		pacer->nic_ops.set_length(pacer->nic, desc, pacer->config.slot_bytes);
+	*word &= ~bit;
+}
+
 void kpn_post_again(struct kpn_pacer *pacer, u64 from)
 {
 	struct kpn_ring *ring = &pacer->ring;
@@ -87,17 +85,16 @@ void kpn_post_again(struct kpn_pacer *pacer, u64 from)
 	}
 	ring->tail_ps = kpn_ring_start_ps(ring, from);
 	ring->tail_seq = from;
-	ring->tail_idx = kpn_ring_desc(ring, from);
-	pacer->align.next_trim_seq = from;
-	/* What was on the way to the grid is so at another rate now and may get there later. */
-	if (pacer->align.lock_seq > from)
-		kpn_align_unlock(&pacer->align);
-	for (;;) {
+	kpn_align_replan(&pacer->align, from);
+	while (ring->tail_seq != end) {
 		u64 due = next_trimmable(pacer, pacer->align.next_trim_seq, end);
 
-		forget_trims(pacer, due < end ? due : end);
-		if (ring->tail_seq == end)
-			break;
-		post_one(pacer);
+		for (; ring->tail_seq != (due < end ? due : end); kpn_ring_post(ring, 1))
+			forget_trim(pacer, ring->tail_seq, false);
+		if (ring->tail_seq != end) {
+			bool trimmed = post_one(pacer);
+
+			forget_trim(pacer, due, trimmed);
+		}
 	}
 }

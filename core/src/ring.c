@@ -19,6 +19,7 @@ void kpn_ring_init(struct kpn_ring *ring, void *memory, u32 slots, u64 slot_ps)
 	memset(ring, 0, sizeof(*ring));
 	memset(memory, 0, kpn_ring_bytes(slots));
 	ring->slots = slots;
+	ring->wrap_seq = slots;
 	ring->slot_ps = slot_ps;
 	ring->quiet_seq = ~(u64)0;
 	ring->trims = memory;
@@ -104,12 +105,14 @@ u64 kpn_ring_start_ps(const struct kpn_ring *ring, u64 seq)
 	return start_ps;
 }
 
-u64 kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps)
+u64 kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps, u64 *end_ps)
 {
 	u64 seq = ring->head_seq;
 	u64 start_ps = ring->head_ps;
 	u32 position;
+	u64 slots;
 
+	*end_ps = start_ps;
 	if ((s64)(position_ps - start_ps) < 0)
 		return seq;
 	for (position = 0; position < ring->trim_count; position++) {
@@ -119,21 +122,14 @@ u64 kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps)
 		if ((s64)(position_ps - trimmed_ps) < 0)
 			break;
 		start_ps = trimmed_ps + ring->slot_ps + (u64)trim->delta_ps;
+		*end_ps = start_ps;
 		if ((s64)(position_ps - start_ps) < 0)
 			return trim->seq;
 		seq = trim->seq + 1;
 	}
-	return seq + kpn_div_u64(position_ps - start_ps, ring->slot_ps);
-}
-
-void kpn_ring_post_trimmed(struct kpn_ring *ring, s64 delta_ps)
-{
-	*trim_at(ring, ring->trim_count) = (struct kpn_trim){ ring->tail_seq, delta_ps };
-	ring->trim_count++;
-	if (ring->tail_seq < ring->quiet_seq)
-		ring->quiet_seq = ring->tail_seq;
-	kpn_ring_post(ring, 1);
-	ring->tail_ps += (u64)delta_ps;
+	slots = kpn_div_u64(position_ps - start_ps, ring->slot_ps);
+	*end_ps = start_ps + (slots + 1) * ring->slot_ps;
+	return seq + slots;
 }
 
 bool kpn_ring_retract_trim(struct kpn_ring *ring, u64 from, struct kpn_trim *trim)
@@ -144,20 +140,5 @@ bool kpn_ring_retract_trim(struct kpn_ring *ring, u64 from, struct kpn_trim *tri
 	if (trim->seq < from)
 		return false;
 	ring->trim_count--;
-	return true;
-}
-
-bool kpn_ring_pass(struct kpn_ring *ring, u64 to, struct kpn_trim *trim)
-{
-	if (!ring->trim_count || ring->trims[ring->trim_first].seq >= to) {
-		kpn_ring_skip(ring, to);
-		return false;
-	}
-	*trim = ring->trims[ring->trim_first];
-	if (++ring->trim_first == ring->slots)
-		ring->trim_first = 0;
-	ring->trim_count--;
-	kpn_ring_skip(ring, trim->seq + 1);
-	ring->head_ps += (u64)trim->delta_ps;
 	return true;
 }

@@ -53,23 +53,23 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "cached head",
         "insert.c",
-        "u64 first_seq = kpn_upper_seq(pacer, cpu_ns) + pacer->lead_slots;",
-        "u64 first_seq = pacer->ring.head_seq + 0 * cpu_ns + pacer->lead_slots;",
+        "u64 first_seq = kpn_upper_seq(pacer, cpu_ns, until_ns) + pacer->lead_slots;",
+        "u64 first_seq = pacer->ring.head_seq + (*until_ns = cpu_ns) * 0 + pacer->lead_slots;",
         ("every class",),
     ),
     # ---- frames and buffers ----
     Mutation(
         "zeroing off",
-        "insert.c",
-        "	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, frame->frame_bytes - KPN_FCS_BYTES);\n",
-        "",
+        "kpn_pacer_state.h",
+        "	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, (u32)frame->frame_bytes - KPN_FCS_BYTES);\n",
+        "	(void)frame;\n",
         ("every class",),
     ),
     Mutation(
         "zeroing one byte short",
-        "insert.c",
-        "	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, frame->frame_bytes - KPN_FCS_BYTES);\n",
-        "	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, frame->frame_bytes - KPN_FCS_BYTES - 1);\n",
+        "kpn_pacer_state.h",
+        "	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, (u32)frame->frame_bytes - KPN_FCS_BYTES);\n",
+        "	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, (u32)frame->frame_bytes - KPN_FCS_BYTES - 1);\n",
         ("every class",),
     ),
     Mutation(
@@ -89,9 +89,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "not restored",
-        "insert.c",
-        "	pacer->nic_ops.restore(pacer->nic, desc, frame_bytes);\n",
-        "	(void)frame_bytes;\n",
+        "kpn_pacer_state.h",
+        "	pacer->nic_ops.restore(pacer->nic, desc, slot_bytes);\n",
+        "	(void)slot_bytes;\n",
         ("every class",),
     ),
     Mutation(
@@ -134,8 +134,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "best effort overtakes its queue",
         "insert.c",
-        "if (window.valid && !behind)",
-        "(void)behind;\n	if (window.valid)",
+        "if (opening.valid && !behind)",
+        "(void)behind;\n	if (opening.valid)",
         ("mixed stream, 2.5 Gb/s",),
     ),
     Mutation(
@@ -176,16 +176,23 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "tolerance ignored",
-        "insert.c",
-        "ns -= (s64)(pacer->config.tolerance_ns + sfd_ns);",
-        "ns -= (s64)sfd_ns;",
+        "pacer.c",
+        "pacer->early_ns = (s64)(config->tolerance_ns + ",
+        "pacer->early_ns = (s64)(",
         ("mixed stream, 2.5 Gb/s",),
     ),
     Mutation(
         "head not asked for again before the commit",
         "insert.c",
-        "(s64)(seq - first_seq_at(pacer, pacer->nic_ops.cpu_ns(pacer->nic))) < 0",
-        "false",
+        "(s64)(seq - first_seq_at(pacer, cpu_ns, &until_ns)) < 0",
+        "(s64)(seq - first_seq_at(pacer, cpu_ns, &until_ns)) < 0 && false",
+        ("vectors of insert",),
+    ),
+    Mutation(
+        "head asked for again too late",
+        "kpn_pacer_state.h",
+        "	*until_ns += (end_ps - upper_ps) >> 10;\n",
+        "	*until_ns += (end_ps - upper_ps) >> 8;\n",
         ("vectors of insert",),
     ),
     Mutation(
@@ -212,15 +219,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "slots off the grid given away",
         "insert.c",
-        "		if (target < lock_seq)\n",
+        "		if (KPN_UNLIKELY(target < lock_seq_of(pacer)))\n",
         "		if (false)\n",
         ("unlocked",),
     ),
     Mutation(
         "one slot too far",
         "insert.c",
-        ".end_seq = pacer->ring.head_seq + pacer->ring.slots,",
-        ".end_seq = pacer->ring.head_seq + pacer->ring.slots + 1,",
+        "opening.end_seq = pacer->ring.head_seq + pacer->ring.slots;",
+        "opening.end_seq = pacer->ring.head_seq + pacer->ring.slots + 1;",
         ("mixed stream",),
     ),
     Mutation(
@@ -248,14 +255,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "trim forgotten in positions",
-        "ring.c",
+        "include/keepon/ring.h",
         "	ring->tail_ps += (u64)delta_ps;\n",
         "",
         ("every class",),
     ),
     Mutation(
         "trims stay for the next lap",
-        "pacer.c",
+        "complete.c",
         "		pacer->nic_ops.set_length(pacer->nic, desc, pacer->config.slot_bytes);\n",
         "		(void)desc;\n",
         ("every class",),
@@ -276,8 +283,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "grid believed reached at another rate",
-        "post.c",
-        "	if (pacer->align.lock_seq > from)\n		kpn_align_unlock(&pacer->align);\n",
+        "align.c",
+        "	if (align->lock_seq > seq)\n		kpn_align_unlock(align);\n",
         "",
         ("another rate half way to the grid",),
     ),
@@ -293,6 +300,34 @@ MUTATIONS: tuple[Mutation, ...] = (
         "align.c",
         "	align->half_time = align->quantum_time / 2;\n",
         "	align->half_time = align->quantum_time * 3 / 2;\n",
+        ("every class",),
+    ),
+    Mutation(
+        "carried trims a slot late",
+        "align.c",
+        "		due -= align->growth;\n",
+        "		due -= 0;\n",
+        ("vectors of align",),
+    ),
+    Mutation(
+        "carried across a change",
+        "align.c",
+        "	align->next_trim_seq = seq;\n	align->carries = 0;\n",
+        "	align->next_trim_seq = seq;\n",
+        ("vectors of align",),
+    ),
+    Mutation(
+        "frames of a whole word finished",
+        "complete.c",
+        "		left &= (1ull << (to - first_seq)) - 1;\n",
+        "		left &= ~0ull;\n",
+        ("every class",),
+    ),
+    Mutation(
+        "next frame of the word overlooked",
+        "complete.c",
+        "		return first_seq + bit + 1 + kpn_lowest_bit(left);\n",
+        "		return end;\n",
         ("every class",),
     ),
     # ---- clock ----
@@ -345,9 +380,30 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "reading dated by its end",
         "pacer.c",
-        "u64 age_ns = after_ns + 1 - before_ns + pacer->lag_upper_ns;",
-        "u64 age_ns = 0 * before_ns + pacer->lag_upper_ns;",
+        "	taken_ps = kpn_pace_ps(after_ns + 1 - before_ns, pacer->strip.pace_most);\n",
+        "	taken_ps = 0;\n",
         ("every class",),
+    ),
+    Mutation(
+        "reading dated without the lag",
+        "pacer.c",
+        "	pacer->lag_upper_ps = kpn_pace_ps(pacer->lag_upper_ns, pacer->strip.pace_most) + 2;\n",
+        "	pacer->lag_upper_ps = 0;\n",
+        ("done index, now and then lagging",),
+    ),
+    Mutation(
+        "every reading plain",
+        "pacer.c",
+        "	pacer->plain_seq = plain ? ring->tail_seq - pacer->quiet_slots : 0;\n",
+        "	pacer->plain_seq = plain ? ring->tail_seq : ring->tail_seq;\n",
+        ("fetch index, lagging",),
+    ),
+    Mutation(
+        "plain readings forget that rates are due",
+        "include/keepon/observe.h",
+        "	if (KPN_UNLIKELY(now_ns >= strip->rate_due_ns || (s64)(upper - lower) < 0))\n",
+        "	if (KPN_UNLIKELY((s64)(upper - lower) < 0))\n",
+        ("vectors of pacer",),
     ),
     Mutation(
         "rates not widened",
@@ -359,8 +415,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "wander ignored",
         "observe.c",
-        "u32 wander_ppb_per_s_max)\n{\n",
-        "u32 wander_ppb_per_s_max)\n{\n	wander_ppb_per_s_max = 0;\n",
+        "	strip->wander_per_ns = wander_ppb_per_s_max * 18447ull;\n",
+        "	strip->wander_per_ns = 0;\n",
         ("crystals",),
     ),
     Mutation(
@@ -433,10 +489,10 @@ MUTATIONS: tuple[Mutation, ...] = (
         "insert.c",
         "		verdict = submit_scheduled(pacer, frame, cpu_ns);\n"
         "		if (verdict != KPN_VERDICT_PENDING)\n"
-        "			end_later(",
+        "			kpn_end_frame(",
         "		verdict = submit_scheduled(pacer, frame, cpu_ns);\n"
         "		if (verdict == KPN_VERDICT_LATE)\n"
-        "			end_later(",
+        "			kpn_end_frame(",
         ("mixed stream",),
     ),
     Mutation(
@@ -463,8 +519,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "write-back descriptors not re-armed",
         "pacer.c",
-        "		pacer->nic_ops.rearm(pacer->nic, first, count);\n",
-        "		(void)first;\n",
+        "	pacer->nic_ops.rearm(pacer->nic, first, count);\n",
+        "	(void)first;\n",
         ("write-back, spare buffers",),
     ),
     Mutation(
@@ -476,9 +532,61 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "verdict not counted",
-        "insert.c",
+        "kpn_pacer_state.h",
         "	pacer->pending--;\n	pacer->stats.verdicts[verdict]++;\n",
         "	pacer->pending--;\n",
         ("every class",),
+    ),
+    # ---- stopped, and started again ----
+    Mutation(
+        "polled while stopped",
+        "pacer.c",
+        "	if (KPN_UNLIKELY(!pacer->running))\n		return;\n",
+        "",
+        ("restarts",),
+    ),
+    Mutation(
+        "frames taken while stopped",
+        "insert.c",
+        "	if (KPN_UNLIKELY(!pacer->running))\n		return end_now(pacer, KPN_VERDICT_FLUSHED);\n",
+        "",
+        ("restarts",),
+    ),
+    Mutation(
+        "clock of a stopped pacer synchronised",
+        "pacer.c",
+        "	kpn_clock_adjtime(&pacer->clock, (struct kpn_time){ delta_ns, 0 });\n"
+        "	pacer->synchronised = pacer->running;\n",
+        "	kpn_clock_adjtime(&pacer->clock, (struct kpn_time){ delta_ns, 0 });\n	pacer->synchronised = true;\n",
+        ("restarts",),
+    ),
+    Mutation(
+        "head of a stopped pacer believed",
+        "pacer.c",
+        "	pacer->strip.valid = false;\n",
+        "",
+        ("restarts",),
+    ),
+    Mutation(
+        "frames in FIFOs survive the stop",
+        "insert.c",
+        "		while (pacer->prebuffer.backlog >> tc & 1)\n			kpn_end_frame(",
+        "		while (false)\n			kpn_end_frame(",
+        ("restarts",),
+    ),
+    Mutation(
+        "flushed slots at nominal length",
+        "insert.c",
+        "	kpn_forget(pacer, frame, desc, length_of(pacer, seq));\n",
+        "	kpn_forget(pacer, frame, desc, pacer->running ? length_of(pacer, seq) : pacer->config.slot_bytes);\n",
+        ("restarts",),
+    ),
+    Mutation(
+        "flushed bytes stay",
+        "kpn_pacer_state.h",
+        "	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, (u32)frame->frame_bytes - KPN_FCS_BYTES);\n",
+        "	if (pacer->running)\n"
+        "		memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, (u32)frame->frame_bytes - KPN_FCS_BYTES);\n",
+        ("restarts",),
     ),
 )

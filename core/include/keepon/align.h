@@ -38,6 +38,11 @@ u64 kpn_grid_floor(const struct kpn_grid *grid, s64 ns, u32 ps);
  * @mult: clock rate the next three are for
  * @quantum_time, @half_time: the quantum and half of it in PHC time, 2^-32 ns
  * @drift: PHC time of a nominal slot minus slot time, 2^-44 ns
+ * @growth, @quantum_fine, @half_fine: |drift|, the quantum and half of it, 2^-44 ns
+ * @period_slots: slots that grow a quantum, rounded down
+ * @carried: once on the grid, the error that slot next_trim_seq with nominal length would give the next, in the direction
+ *	of the drift, 2^-44 ns
+ * @carries: how many more trims follow from @carried before it is renewed from the clock law; 0 when anything changed
  */
 struct kpn_align {
 	struct kpn_grid grid;
@@ -51,14 +56,25 @@ struct kpn_align {
 	s64 quantum_time;
 	s64 half_time;
 	s64 drift;
+	s64 growth;
+	s64 quantum_fine;
+	s64 half_fine;
+	u64 period_slots;
+	s64 carried;
+	u32 carries;
 };
-
-#define KPN_SEQ_NEVER (~(u64)0)
 
 void kpn_align_init(struct kpn_align *align, u64 slot_ps, u64 quantum_ps, u64 down_ps, u64 up_ps);
 
 /** kpn_align_error() - PHC time of wire position @start_ps minus grid time of slot @seq, 2^-32 ns, saturated at +-1 s */
 s64 kpn_align_error(const struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps);
+
+/**
+ * kpn_align_replan() - slots from @seq on are planned again, by a clock law or from a position that may have changed
+ *
+ * A grid not yet reached at @seq has to be reached anew.
+ */
+void kpn_align_replan(struct kpn_align *align, u64 seq);
 
 /** kpn_align_unlock() - the clock stepped: no slot is on the grid until kpn_align_trim() has brought one there */
 void kpn_align_unlock(struct kpn_align *align);
@@ -74,8 +90,10 @@ bool kpn_align_choose_base(struct kpn_align *align, const struct kpn_clock *cloc
  * kpn_align_trim() - what to do with slot @seq, the next to be planned
  * @seq: its sequence; @start_ps: where it starts
  *
- * Sets next_trim_seq to the next slot it must be asked for, and lock_seq when the grid is reached. Return: change of its length in wire ps, a multiple of the quantum within the trim
- * range; 0 for nominal.
+ * Sets next_trim_seq to the next slot it must be asked for, and lock_seq when the grid is reached. Asked for that very slot
+ * it carries the error on from the last trim; every 1024 trims, and after kpn_align_replan(), it comes from the
+ * clock law again, so what rounding adds up to stays below 2^-20 ns. Return: change of its length in wire ps, a
+ * multiple of the quantum within the trim range; 0 for nominal.
  */
 s64 kpn_align_trim(struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps);
 

@@ -8,6 +8,9 @@
 
 #include "keepon/nic_ops.h"
 
+/* Sequence number of a slot that never comes. */
+#define KPN_SEQ_NEVER (~(u64)0)
+
 enum {
 	KPN_CLASS_COUNT = 16,
 	KPN_RING_SLOTS_MIN = 8,

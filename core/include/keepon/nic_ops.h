@@ -61,7 +61,8 @@ struct kpn_nic_caps {
  * @cpu_ns: monotonic CPU counter in ns, never stepped, not disciplined (CLOCK_MONOTONIC_RAW)
  * @read_index: progress of the NIC, modulo caps.index_modulus; may take a microsecond of bus time
  * @buffer: payload buffer of a descriptor: slot + trim bytes, mapped for the life of the pacer, zeroed
- *	at start; where placeholders are not bad-FCS this is the spare buffer
+ *	at start; where placeholders are not bad-FCS this is the spare buffer. Asked for before every write, so
+ *	that a modelled NIC can fetch what it has fetched by now
  * @commit: make the slot real: @frame_bytes long with a good FCS, of which @data_bytes (FCS excluded) were
  *	just written to the buffer and the rest is zero. Order: write back the data, barrier, then one
  *	store of commit width, so that the NIC never fetches half a frame (C19)

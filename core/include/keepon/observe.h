@@ -16,6 +16,12 @@
 
 /* Rates are picoseconds of wire time per CPU nanosecond beyond 1000, x 2^32: 2.3e-13 resolves, 1e-3 needs 32 bits. */
 #define KPN_RATE_SHIFT 32
+/*
+ * A pace is such a rate with the 1000 in it, in ps/ns x 2^24: a product with half a second fits 64 bits, and what is
+ * rounded away between two polls, outwards, is less than a picosecond where they are less than 16 ms apart.
+ */
+#define KPN_PACE_SHIFT 24
+#define KPN_PACE_NS_MAX 512000000ull
 
 /** struct kpn_strip_anchor - the strip as it was at one moment */
 struct kpn_strip_anchor {
@@ -30,6 +36,8 @@ struct kpn_strip_anchor {
  * @lower_ps, @upper_ps: wire position then, modulo 2^64
  * @rate_lower, @rate_upper: rate of the wire against the CPU counter; they hold until @rate_due_ns
  * @rate_due_ns: CPU time at which the rates are next renewed
+ * @renew_ns: how long they are used at most
+ * @pace_lower, @pace_upper: the same rates as paces; @pace_most: that of the stated drift
  * @drift: stated bound on |rate|
  * @wander_per_ns: stated bound on the change of the rate per ns, x 2^32
  * @old, @young: anchors; rates come from @old
@@ -44,6 +52,10 @@ struct kpn_strip {
 	s64 rate_lower;
 	s64 rate_upper;
 	u64 rate_due_ns;
+	u64 renew_ns;
+	u64 pace_lower;
+	u64 pace_upper;
+	u64 pace_most;
 	s64 drift;
 	u64 wander_per_ns;
 	struct kpn_strip_anchor old;
@@ -63,8 +75,9 @@ struct kpn_interval {
  * kpn_strip_init() - state the bounds; the strip is invalid until kpn_strip_reset()
  * @drift_ppb_max: at most 1e6
  * @wander_ppb_per_s_max: at most 1e6
+ * @poll_ns: usual time between readings; rates are renewed after 256 of them, but within 16 to 512 ms
  */
-void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max);
+void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max, u64 poll_ns);
 
 /** kpn_strip_reset() - start anew: at @cpu_ns the wire is between the bounds; rates fall back to the stated drift */
 void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 upper_ps);
@@ -80,30 +93,32 @@ void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 uppe
  */
 bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lower_ps, u64 upper_ns, u64 upper_ps);
 
-/** kpn_strip_merge_late() - kpn_strip_merge() when rates are due: carries over any time, renews the rates */
+/** kpn_strip_merge_late() - kpn_strip_observe() with both bounds already carried to @now_ns; renews the rates if due */
 bool kpn_strip_merge_late(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64 upper_ps);
 
+/** kpn_pace_ps() - by how much the wire moves in @dt_ns, at most KPN_PACE_NS_MAX, rounded down */
+static inline u64 kpn_pace_ps(u64 dt_ns, u64 pace)
+{
+	return dt_ns * pace >> KPN_PACE_SHIFT;
+}
+
 /**
- * kpn_strip_merge() - kpn_strip_observe() with both bounds already carried to @now_ns
+ * kpn_strip_merge() - what nearly every reading needs of kpn_strip_merge_late(), in the header because every poll does it
  *
- * In the header because every poll does it. Rates are due within 8 ms, so the products stay below 2^56.
+ * Return: false with nothing changed if rates are due or the reading contradicts: kpn_strip_merge_late() tells which.
  */
 static inline bool kpn_strip_merge(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64 upper_ps)
 {
-	s64 dt_ns = (s64)(now_ns - strip->cpu_ns);
-	u64 lower;
-	u64 upper;
+	u64 dt_ns = now_ns - strip->cpu_ns;
+	u64 lower = strip->lower_ps + kpn_pace_ps(dt_ns, strip->pace_lower);
+	u64 upper = strip->upper_ps + kpn_pace_ps(dt_ns, strip->pace_upper) + 1;
 
-	if (KPN_UNLIKELY(now_ns >= strip->rate_due_ns))
-		return kpn_strip_merge_late(strip, now_ns, lower_ps, upper_ps);
-	KPN_ASSERT(dt_ns >= 0);
-	lower = strip->lower_ps + (u64)(dt_ns * 1000 + (dt_ns * strip->rate_lower >> KPN_RATE_SHIFT));
-	upper = strip->upper_ps + (u64)(dt_ns * 1000 + (dt_ns * strip->rate_upper >> KPN_RATE_SHIFT)) + 1;
 	if ((s64)(lower_ps - lower) > 0)
 		lower = lower_ps;
 	if ((s64)(upper_ps - upper) < 0)
 		upper = upper_ps;
-	if (KPN_UNLIKELY((s64)(upper - lower) < 0))
+	KPN_ASSERT((s64)dt_ns >= 0);
+	if (KPN_UNLIKELY(now_ns >= strip->rate_due_ns || (s64)(upper - lower) < 0))
 		return false;
 	strip->cpu_ns = now_ns;
 	strip->lower_ps = lower;

@@ -53,10 +53,20 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 				 const struct kpn_nic_ops *nic_ops, void *nic, const struct kpn_pacer_ops *ops,
 				 void *context, s64 start_time_ns);
 
-/** kpn_pacer_start() - all descriptors placeholders, the first depth_slots posted; the wire starts */
+/**
+ * kpn_pacer_start() - all descriptors placeholders, the first depth_slots posted; the wire starts
+ *
+ * Once after each kpn_pacer_init(): the NIC's indices are 0 and nothing is posted.
+ */
 void kpn_pacer_start(struct kpn_pacer *pacer);
 
-/** kpn_pacer_stop() - end every pending frame as FLUSHED; the wire runs dry */
+/**
+ * kpn_pacer_stop() - end every pending frame as FLUSHED; what the NIC has fetched of them leaves all the same
+ *
+ * All buffers are zero again. Afterwards submit returns FLUSHED, poll does nothing, and the clock stands at the head: it
+ * can be set, but is not synchronised. To start again: read kpn_pacer_gettime() before, reset the NIC, kpn_pacer_init()
+ * with the time carried over (rate and counters begin anew), kpn_pacer_start(). May be called twice.
+ */
 void kpn_pacer_stop(struct kpn_pacer *pacer);
 
 /**

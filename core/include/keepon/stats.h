@@ -5,7 +5,7 @@
 
 #include "keepon/frame.h"
 
-/* KPN_COUNTERS - X(name, meaning); all count up from kpn_pacer_start() */
+/* KPN_COUNTERS - X(name, meaning); all count up from kpn_pacer_init() */
 #define KPN_COUNTERS(X)                                                                     \
 	X(submitted, "frames given to submit")                                              \
 	X(slots_completed, "slots the index has passed")                                    \
