@@ -15,7 +15,12 @@ from common import ROOT, run_quiet
 
 CODE_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".py", ".pyi"}
 TEXT_SUFFIXES = CODE_SUFFIXES | {".toml", ".txt", ".md", ".json", ".sh", ".html", ".j2", ".cmake", ""}
-LICENCES = {"core": "GPL-2.0-only OR BSD-3-Clause", "kernel": "GPL-2.0-only"}
+# The longest matching folder counts.
+LICENCES = {
+    "core/": "GPL-2.0-only OR BSD-3-Clause",
+    "kernel/": "GPL-2.0-only",
+    "kernel/include/uapi/": "GPL-2.0-only OR BSD-3-Clause",
+}
 DEFAULT_LICENCE = "BSD-3-Clause"
 LINES_MAX = 800
 
@@ -59,7 +64,8 @@ def check(path: Path) -> list[str]:
     for number, line in enumerate(lines, 1):
         problems += [f"{name}:{number}: {what}: {line.strip()}" for what, rule in rules.items() if rule.search(line)]
     if path.suffix in CODE_SUFFIXES and lines:
-        wanted = LICENCES.get(name.split("/")[0], DEFAULT_LICENCE)
+        folder = max((entry for entry in LICENCES if name.startswith(entry)), key=len, default="")
+        wanted = LICENCES.get(folder, DEFAULT_LICENCE)
         mark = f"SPDX-License-Identifier: {wanted}"
         if not any(line.rstrip(" */").endswith(mark) for line in lines[:2]):
             problems.append(f"{name}: first line must say {mark}")

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Debian's kernels in QEMU software emulation, with our modules and the stock tools: see docs/vm.md."""
+
+from __future__ import annotations
+
+from keepon.vm.compare import differences, twice
+from keepon.vm.images import Kernel, get_kernel, offered_families
+from keepon.vm.modules import ModuleBuildError, build_modules
+from keepon.vm.run import GuestFailedError, GuestResult, run_guest
+from keepon.vm.tap import TapReport, TapResult, parse_tap
+
+__all__ = [
+    "GuestFailedError",
+    "GuestResult",
+    "Kernel",
+    "ModuleBuildError",
+    "TapReport",
+    "TapResult",
+    "build_modules",
+    "differences",
+    "get_kernel",
+    "offered_families",
+    "parse_tap",
+    "run_guest",
+    "twice",
+]

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Our kernel modules, built out of tree for one kernel, with W=1 and every warning an error.
+
+Each module is built in a mirror of the checkout, out/build/kernel/VERSION/MODULE, made of links to the sources of
+`core`, `nicmodel`, `kernel/include` and the module's own folder. No object lands beside a source, and two modules may
+both contain the core. kbuild gets the mirror as KEEPON_ROOT, thus in a Kbuild:
+
+    keepon-y := main.o ../../core/src/clock.o
+    ccflags-y := -I$(KEEPON_ROOT)/core/include -I$(KEEPON_ROOT)/core/platform/kernel
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from keepon.errors import ConfigError, KeeponError
+from keepon.vm.images import Kernel
+from keepon.vm.paths import checkout_root, find_program, only_one
+
+SHARED = ("core/include", "core/platform", "core/src", "nicmodel", "kernel/include")
+SOURCE_SUFFIXES = {".c", ".h", ".S"}
+BUILD_FILES = {"Kbuild", "Makefile"}
+STAMP = "keepon-build.json"
+
+
+class ModuleBuildError(KeeponError):
+    """A kernel module does not compile or link without warnings; the message holds the compiler's lines."""
+
+
+def source_files(folder: Path) -> list[Path]:
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and (path.suffix in SOURCE_SUFFIXES or path.name in BUILD_FILES)
+    ]
+
+
+def plan_links(root: Path, folder: Path) -> dict[str, Path]:
+    """Path in the mirror -> source. A module folder outside the checkout appears as kernel/NAME."""
+    links = {}
+    for name in SHARED:
+        for path in source_files(root / name):
+            # A Makefile of the checkout is none of kbuild's business.
+            if path.name not in BUILD_FILES:
+                links[path.relative_to(root).as_posix()] = path
+    for path in source_files(folder):
+        links[f"kernel/{folder.name}/{path.relative_to(folder).as_posix()}"] = path
+    return links
+
+
+def input_hash(kernel: Kernel, links: dict[str, Path], symbols: Sequence[Path]) -> str:
+    """Content hash of all a build depends on: kernel, every linked file, symbols of other modules."""
+    digest = hashlib.sha256(json.dumps([kernel.version, str(kernel.headers)]).encode())
+    for name, path in sorted(links.items()):
+        digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    for path in symbols:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def refresh_mirror(mirror: Path, links: dict[str, Path]) -> None:
+    """Make the mirror's links exactly these; objects of earlier builds stay."""
+    for path in sorted(mirror.rglob("*")):
+        if path.is_symlink() and links.get(path.relative_to(mirror).as_posix()) != path.readlink():
+            path.unlink()
+    for name, source in links.items():
+        path = mirror / name
+        if not path.is_symlink():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.symlink_to(source)
+
+
+def complaints(output: str) -> list[str]:
+    """Warnings in the output of kbuild. The patch level of the compiler is no finding about our code."""
+    lines = [line for line in output.splitlines() if "the compiler differs" not in line]
+    return [line for line in lines if "warning:" in line.lower() or line.startswith("WARNING")]
+
+
+def compile_module(kernel: Kernel, mirror: Path, folder: Path, symbols: Sequence[Path]) -> str:
+    """Run kbuild in the mirror; its output. ModuleBuildError on errors and warnings."""
+    command = [
+        str(find_program("make")),
+        *("-C", str(kernel.headers)),
+        f"M={mirror / 'kernel' / folder.name}",
+        f"KEEPON_ROOT={mirror}",
+        f"KBUILD_EXTRA_SYMBOLS={' '.join(map(str, symbols))}",
+        "W=1",
+        f"-j{len(os.sched_getaffinity(0))}",
+        "modules",
+    ]
+    # A make above us must not hand its variables and job server down.
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "KBUILD"))}
+    done = subprocess.run(
+        command,
+        env=env | {"LC_ALL": "C"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode or complaints(done.stdout):
+        # What compiled with a warning would be up to date next time, and silent.
+        shutil.rmtree(mirror)
+        text = done.stdout.replace(str(mirror), ".")
+        raise ModuleBuildError(f"module {folder.name} does not build cleanly for kernel {kernel.version}:\n{text}")
+    return done.stdout
+
+
+def built_before(mirror: Path, objects: Path, inputs: str) -> list[Path]:
+    """The modules of an earlier build from the same inputs; empty if there was none or something is missing."""
+    try:
+        stamp = json.loads((mirror / STAMP).read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return []
+    modules = [objects / name for name in stamp["modules"]]
+    return modules if stamp["inputs"] == inputs and all(path.is_file() for path in modules) else []
+
+
+def build_module(
+    kernel: Kernel, folder: Path, symbols: Sequence[Path] = (), *, build_root: Path | None = None
+) -> list[Path]:
+    """Build one module folder (with a Kbuild) and return its .ko files; nothing is run when no input changed.
+
+    `symbols`: Module.symvers files of modules whose exported symbols it uses. `build_root` replaces out/build/kernel.
+    """
+    folder = folder.resolve()
+    if not (folder / "Kbuild").is_file():
+        raise ConfigError(f"module folder {folder} has no Kbuild: name a folder with one")
+    root = checkout_root()
+    mirror = (build_root or root / "out" / "build" / "kernel") / kernel.version / folder.name
+    with only_one(mirror):
+        links = plan_links(root, folder)
+        inputs = input_hash(kernel, links, symbols)
+        objects = mirror / "kernel" / folder.name
+        modules = built_before(mirror, objects, inputs)
+        if not modules:
+            (mirror / STAMP).unlink(missing_ok=True)
+            refresh_mirror(mirror, links)
+            for old in objects.glob("*.ko"):
+                old.unlink()
+            compile_module(kernel, mirror, folder, symbols)
+            modules = sorted(objects.glob("*.ko"))
+            if not modules:
+                raise ConfigError(f"{folder / 'Kbuild'} makes no .ko file: it needs obj-m := NAME.o")
+            (mirror / STAMP).write_text(json.dumps({"inputs": inputs, "modules": [path.name for path in modules]}))
+        return modules
+
+
+def build_modules(kernel: Kernel, folders: Sequence[Path], *, build_root: Path | None = None) -> list[Path]:
+    """Build module folders in this order, each seeing the symbols exported by those before; all .ko files.
+
+    Raises ModuleBuildError with the compiler's lines; warnings (W=1, modpost) are errors.
+    """
+    modules: list[Path] = []
+    symbols: list[Path] = []
+    for folder in folders:
+        built = build_module(kernel, folder, symbols, build_root=build_root)
+        modules += built
+        symbols.append(built[0].parent / "Module.symvers")
+    return modules

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of a guest: QEMU in software emulation, a POSIX shell script in it, and everything it left behind.
+
+Mode "icount": virtual time is the count of executed instructions (2^icount_shift ns each) and idle time is skipped, so
+that a run depends on nothing of the host; equal inputs give equal bytes, absolute times included. One CPU. Mode "smp":
+two virtual CPUs in two host threads, in the host's time: for races, never for timing.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from keepon.errors import ConfigError, EnvironmentProblemError, KeeponError, TraceError
+from keepon.vm import console, initramfs, newc
+from keepon.vm.images import Kernel
+from keepon.vm.paths import find_program
+from keepon.vm.tap import TapReport, parse_tap
+
+MODES = ("icount", "smp")
+ICOUNT_SHIFT_MAX = 10
+MEMORY_MB_MIN = 256
+# Warnings and worse reach the console at once; no self-tests of ciphers (1.5 virtual seconds); trouble ends the guest.
+COMMAND_LINE = (
+    "console=ttyS0,115200 quiet loglevel=5 printk.devkmsg=on log_buf_len=1M panic=-1 oops=panic nokaslr "
+    "mitigations=off tsc=reliable no_timer_check cryptomgr.notests audit=0 random.trust_cpu=on"
+)
+
+
+class GuestFailedError(KeeponError):
+    """A guest's script failed, or the guest under it; the message holds the reasons and what was printed last."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class GuestResult:
+    """What a guest left behind. `stdout` is the script's output and errors; `console` the kernel's log as it came.
+
+    `exit_code` is None when the script did not end. `problems` are the reasons why the run is no success beside the
+    exit code: kernel trouble (with its lines), a time limit, lost output. `files`: name below /out -> content.
+    `virtual_seconds` is the guest's time when the script ended; with mode icount it is reproducible.
+    """
+
+    exit_code: int | None
+    stdout: str
+    console: str = field(repr=False)
+    kernel_log: str = field(repr=False)
+    files: dict[str, bytes] = field(repr=False)
+    virtual_seconds: float | None
+    wall_seconds: float
+    problems: tuple[str, ...]
+    timed_out: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == 0 and not self.problems
+
+    @property
+    def tap(self) -> TapReport:
+        """The TAP results in `stdout`."""
+        return parse_tap(self.stdout)
+
+    def explain(self) -> str:
+        """Why the run is no success, with the last lines of script and kernel; empty if it is one."""
+        if self.ok:
+            return ""
+        reasons = list(self.problems)
+        if self.exit_code:
+            reasons.insert(0, f"the script's exit code is {self.exit_code}")
+        parts = [*reasons, "--- script", console.tail(self.stdout), "--- kernel", console.tail(self.console)]
+        return "\n".join(parts)
+
+    def check(self) -> GuestResult:
+        """This result; GuestFailedError if the run is no success."""
+        if not self.ok:
+            raise GuestFailedError(self.explain())
+        return self
+
+
+def accelerator(mode: str, icount_shift: int, seed: int) -> list[str]:
+    clock = ["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", str(seed)]
+    if mode == "icount":
+        return ["-accel", "tcg", "-icount", f"shift={icount_shift},sleep=off", "-smp", "1", *clock]
+    return ["-accel", "tcg,thread=multi", "-smp", "2", *clock]
+
+
+def qemu_command(
+    kernel: Kernel, folder: Path, memory_mb: int, machine: Sequence[str], append: str, extra: Sequence[str]
+) -> list[str]:
+    """Command line: first serial port console, second the script's output, a virtio port for the result files."""
+    return [
+        str(find_program("qemu-system-x86_64")),
+        *("-M", "q35", "-cpu", "max", "-m", str(memory_mb), *machine),
+        *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"),
+        *("-serial", f"file:{folder / 'console'}", "-serial", f"file:{folder / 'stdout'}"),
+        # Without ioeventfd the device works in the vCPU's own step, not in a host thread of its own.
+        *("-device", "virtio-serial-pci,ioeventfd=off", "-chardev", f"file,id=result,path={folder / 'result'}"),
+        *("-device", "virtserialport,chardev=result,name=result"),
+        *("-kernel", str(kernel.image), "-initrd", str(folder / "initrd")),
+        *("-append", f"{COMMAND_LINE} {append}".strip()),
+        *extra,
+    ]
+
+
+def read_text(path: Path) -> str:
+    """A serial port's output; empty if QEMU did not come so far as to make the file."""
+    return path.read_bytes().decode(errors="backslashreplace").replace("\r\n", "\n") if path.is_file() else ""
+
+
+def read_files(path: Path) -> tuple[dict[str, bytes], str]:
+    """Content of /out and the kernel's log from the result port. TraceError when the archive is not complete."""
+    archive = path.read_bytes() if path.is_file() else b""
+    files = {entry.path: entry.data for entry in newc.read(archive) if entry.kind == newc.FILE}
+    kernel_log = files.pop("run/dmesg", b"").decode(errors="backslashreplace")
+    return {name.removeprefix("out/"): data for name, data in files.items()}, kernel_log
+
+
+def collect(
+    folder: Path, exit_text: str, killed: bool, timeout_s: float, limit_s: int, wall_s: float, expected: Sequence[str]
+) -> GuestResult:
+    """Judge what QEMU left in `folder`. `exit_text`: its own complaint, empty if it ended well."""
+    log = read_text(folder / "console")
+    report = console.find_report(log)
+    files: dict[str, bytes] = {}
+    kernel_log = ""
+    problems = [f"QEMU: {exit_text}"] if exit_text else []
+    if killed:
+        state = "the script had ended" if report else "the script was still running"
+        problems.append(f"the guest did not end within {timeout_s:g} s; {state}")
+    elif report is None:
+        problems.append("the guest ended before its script did")
+    elif report.late:
+        problems.append(f"the script did not end within {limit_s} virtual seconds")
+    if report is not None and not killed:
+        try:
+            files, kernel_log = read_files(folder / "result")
+        except TraceError as error:
+            problems.append(f"files of /out are lost: {error}")
+    trouble = console.find_trouble(f"{log}\n{kernel_log}", expected)
+    problems += [f"kernel: {line}" for line in trouble]
+    if report is not None and not expected:
+        problems += console.taint_problems(report.tainted)
+    return GuestResult(
+        exit_code=report.exit_code if report and not report.late else None,
+        stdout=read_text(folder / "stdout"),
+        console=log,
+        kernel_log=kernel_log,
+        files=files,
+        virtual_seconds=report.virtual_seconds if report else None,
+        wall_seconds=wall_s,
+        problems=tuple(problems),
+        timed_out=killed or bool(report and report.late),
+    )
+
+
+def check_numbers(memory_mb: int, mode: str, seed: int, timeout_s: float, limit_s: int, icount_shift: int) -> None:
+    """ConfigError for values out of range."""
+    if mode not in MODES:
+        raise ConfigError(f"mode {mode!r} is unknown: use one of {', '.join(MODES)}")
+    ranges: list[tuple[str, float, float, float]] = [
+        ("memory_mb", memory_mb, MEMORY_MB_MIN, 65536),
+        ("seed", seed, 0, 2**63 - 1),
+        ("timeout_s", timeout_s, 1, 86400),
+        ("virtual_limit_s", limit_s, 1, 1_000_000),
+        ("icount_shift", icount_shift, 0, ICOUNT_SHIFT_MAX),
+    ]
+    for name, value, low, high in ranges:
+        if not low <= value <= high:
+            raise ConfigError(f"{name} is {value}: use {low:g} to {high:g}")
+
+
+def run_guest(
+    kernel: Kernel,
+    script: str | Path,
+    files: Mapping[str, Path | bytes] | None = None,
+    *,
+    modules: Sequence[Path] = (),
+    tools: Sequence[initramfs.Tool] = (),
+    environment: Mapping[str, str] | None = None,
+    memory_mb: int = 512,
+    mode: str = "icount",
+    seed: int = 1,
+    timeout_s: float = 120.0,
+    virtual_limit_s: int = 600,
+    append: str = "",
+    icount_shift: int = 1,
+    expected: Sequence[str] = (),
+    qemu_args: Sequence[str] = (),
+) -> GuestResult:
+    """Boot `kernel`, run `script` (text, or a Path to it) with /bin/sh as root, switch off, return what it left.
+
+    `files`: guest path -> bytes, host file or host folder; a host path of a folder brings all in it. `modules`: our .ko
+    files, for modprobe. `tools`: host programs beyond the base's (name or path), with their libraries, to /usr/bin.
+    `timeout_s` limits the host's time, `virtual_limit_s` the guest's; the latter is met at the same instant in every
+    run. `append`: more kernel parameters. `expected`: patterns of kernel trouble that is part of the test (then taint
+    bits are not judged either). Raises ConfigError for wrong arguments, EnvironmentProblemError for lacking tools; what
+    happens in the guest is in the result (see `GuestResult.check`).
+    """
+    check_numbers(memory_mb, mode, seed, timeout_s, virtual_limit_s, icount_shift)
+    try:
+        text = script.read_bytes() if isinstance(script, Path) else script.encode()
+    except OSError as error:
+        raise ConfigError(f"script {script}: {error.strerror}: name a readable file") from error
+    variables = {"KEEPON_MODE": mode, **(environment or {}), "KEEPON_LIMIT_S": str(virtual_limit_s)}
+    overlay = initramfs.overlay(kernel, text, variables, files or {}, modules, tools)
+    with tempfile.TemporaryDirectory(prefix="keepon-vm-") as name:
+        folder = Path(name)
+        parts = [initramfs.base_archive(), kernel.modules_archive]
+        (folder / "initrd").write_bytes(b"".join([*(part.read_bytes() for part in parts), overlay]))
+        machine = accelerator(mode, icount_shift, seed)
+        start = time.monotonic()
+        exit_text, killed = execute(qemu_command(kernel, folder, memory_mb, machine, append, qemu_args), timeout_s)
+        wall_s = time.monotonic() - start
+        return collect(folder, exit_text, killed, timeout_s, virtual_limit_s, wall_s, expected)
+
+
+def execute(command: Sequence[str], timeout_s: float) -> tuple[str, bool]:
+    """Run QEMU; its complaint (empty if none) and whether it had to be killed at the time limit."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return "", True
+    except OSError as error:
+        raise EnvironmentProblemError(f"{command[0]}: {error.strerror}: run `scripts/setup kernel`") from error
+    complaint = done.stdout.strip().splitlines()
+    return (
+        f"exit code {done.returncode}: {complaint[-1] if complaint else 'no message'}" if done.returncode else ""
+    ), False
