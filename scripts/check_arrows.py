@@ -29,6 +29,9 @@ INCLUDE_ROOTS = (
     "sim/src",
     "sim/bind",
     "sim/tests",
+    "kernel/include",
+    "kernel/include/uapi",
+    "tools",
 )
 FREESTANDING = {"stdbool.h", "stddef.h", "stdint.h", "string.h"}
 

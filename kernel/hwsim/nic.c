@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The net_device of a virtual NIC: life, reception, queue disciplines. */
+#include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
+#include <net/pkt_sched.h>
+
+#include "hwsim.h"
+
+static void nic_advance(struct hwsim_port *port, u64 local_ps)
+{
+	struct hwsim_nic *nic = hwsim_nic_of(port);
+
+	if (hwsim_ring_runs(nic))
+		hwsim_ring_advance(nic, local_ps);
+	else
+		hwsim_mac_advance(port, &nic->mac, local_ps);
+}
+
+static u64 nic_next(struct hwsim_port *port)
+{
+	struct hwsim_nic *nic = hwsim_nic_of(port);
+
+	return min(nic->irq_ps, hwsim_ring_runs(nic) ? hwsim_ring_next(nic) : hwsim_mac_next(port, &nic->mac));
+}
+
+static u64 nic_placeholders(struct hwsim_port *port, u64 local_ps)
+{
+	return hwsim_ring_placeholders(hwsim_nic_of(port), local_ps);
+}
+
+static void nic_carrier(struct hwsim_port *port, bool up)
+{
+	struct net_device *dev = hwsim_nic_of(port)->dev;
+
+	if (up)
+		netif_carrier_on(dev);
+	else
+		netif_carrier_off(dev);
+}
+
+static void nic_receive(struct hwsim_port *port, struct hwsim_frame *frame, const struct hwsim_arrival *arrival)
+{
+	struct hwsim_nic *nic = hwsim_nic_of(port);
+	struct sk_buff *skb = frame->skb;
+	bool open = READ_ONCE(port->open);
+
+	hwsim_count(port, HWSIM_rx_frames, 1);
+	hwsim_count(port, HWSIM_rx_bytes, frame->frame_bytes);
+	if (!open) {
+		hwsim_count(port, HWSIM_rx_dropped, 1);
+		hwsim_frame_free(frame);
+		return;
+	}
+	frame->skb = NULL;
+	hwsim_frame_free(frame);
+	if (READ_ONCE(nic->hwtstamp.rx_filter) != HWTSTAMP_FILTER_NONE)
+		skb_hwtstamps(skb)->hwtstamp =
+			ns_to_ktime(hwsim_phc_at(port->tb, hwsim_local_ps(port->tb, arrival->sfd_true_ps)).ns);
+	skb->protocol = eth_type_trans(skb, nic->dev);
+	if (netif_rx(skb) != NET_RX_SUCCESS)
+		hwsim_count(port, HWSIM_rx_dropped, 1);
+}
+
+static const struct hwsim_port_ops nic_port_ops = {
+	.advance = nic_advance,
+	.next = nic_next,
+	.placeholders = nic_placeholders,
+	.started = hwsim_transmit_started,
+	.finish = hwsim_transmit_finish,
+	.receive = nic_receive,
+	.carrier = nic_carrier,
+};
+
+static int nic_open(struct net_device *dev)
+{
+	struct hwsim_nic *nic = netdev_priv(dev);
+
+	WRITE_ONCE(nic->port.open, true);
+	hwsim_link_refresh(&nic->port);
+	netif_tx_start_all_queues(dev);
+	return 0;
+}
+
+static int nic_stop(struct net_device *dev)
+{
+	struct hwsim_nic *nic = netdev_priv(dev);
+
+	netif_tx_disable(dev);
+	WRITE_ONCE(nic->port.open, false);
+	hwsim_link_refresh(&nic->port);
+	netif_carrier_off(dev);
+	hwsim_ring_abandon(nic);
+	hwsim_transmit_flush(nic);
+	return 0;
+}
+
+static void nic_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *stats)
+{
+	struct hwsim_nic *nic = netdev_priv(dev);
+	u64 values[HWSIM_COUNTER_COUNT];
+
+	hwsim_stats_read(&nic->port, values);
+	stats->tx_packets = values[HWSIM_tx_frames];
+	stats->tx_bytes = values[HWSIM_tx_bytes];
+	stats->tx_dropped = values[HWSIM_tx_dropped];
+	stats->tx_carrier_errors = values[HWSIM_tx_cut];
+	stats->rx_packets = values[HWSIM_rx_frames];
+	stats->rx_bytes = values[HWSIM_rx_bytes];
+	stats->rx_dropped = values[HWSIM_rx_dropped];
+	stats->rx_crc_errors = values[HWSIM_rx_fcs_errors];
+	stats->rx_errors = values[HWSIM_rx_fcs_errors];
+}
+
+static int setup_etf(struct hwsim_nic *nic, const struct tc_etf_qopt_offload *etf)
+{
+	if (nic->params.mode != HWSIM_MODE_LAUNCHTIME)
+		return -EOPNOTSUPP;
+	if (etf->queue < 0 || etf->queue >= (s32)nic->params.queues)
+		return -EINVAL;
+	if (etf->enable)
+		nic->launch_queues |= BIT(etf->queue);
+	else
+		nic->launch_queues &= ~BIT(etf->queue);
+	return 0;
+}
+
+static int setup_mqprio(struct net_device *dev, struct tc_mqprio_qopt *mqprio)
+{
+	int err;
+	u8 tc;
+
+	if (!mqprio->num_tc) {
+		netdev_reset_tc(dev);
+		return 0;
+	}
+	mqprio->hw = TC_MQPRIO_HW_OFFLOAD_TCS;
+	err = netdev_set_num_tc(dev, mqprio->num_tc);
+	for (tc = 0; !err && tc < mqprio->num_tc; tc++)
+		err = netdev_set_tc_queue(dev, tc, mqprio->count[tc], mqprio->offset[tc]);
+	return err;
+}
+
+static int nic_setup_tc(struct net_device *dev, enum tc_setup_type type, void *data)
+{
+	switch (type) {
+	case TC_SETUP_QDISC_ETF: return setup_etf(netdev_priv(dev), data);
+	case TC_SETUP_QDISC_MQPRIO: return setup_mqprio(dev, data);
+	default: return -EOPNOTSUPP;
+	}
+}
+
+KEEPON_HWTSTAMP_IOCTL(hwsim_hwtstamp_get, hwsim_hwtstamp_set)
+
+static const struct net_device_ops nic_ops = {
+	.ndo_open = nic_open,
+	.ndo_stop = nic_stop,
+	.ndo_start_xmit = hwsim_transmit,
+	.ndo_get_stats64 = nic_get_stats64,
+	.ndo_setup_tc = nic_setup_tc,
+	.ndo_set_mac_address = eth_mac_addr,
+	.ndo_validate_addr = eth_validate_addr,
+	KEEPON_HWTSTAMP_OPS(hwsim_hwtstamp_get, hwsim_hwtstamp_set),
+};
+
+/** hwsim_nic_is() - @dev is one of ours */
+bool hwsim_nic_is(const struct net_device *dev)
+{
+	return dev->netdev_ops == &nic_ops;
+}
+
+/**
+ * hwsim_nic_create() - register a NIC without a wire; may sleep
+ * @name: of the interface and of the NIC; the interface may be renamed later
+ * @params: checked
+ * @rate_bps: of the link; a byte lasts whole picoseconds
+ * @rx_ns: from the last bit to the stack
+ * @tb: oscillator and PHC; the reference is taken over in every case
+ * @mac: address
+ * @result: the NIC
+ *
+ * Return: 0, or what register_netdev() says.
+ */
+int hwsim_nic_create(const char *name, const struct hwsim_nic_params *params, u64 rate_bps, u32 rx_ns,
+		     struct hwsim_timebase *tb, const u8 *mac, struct hwsim_nic **result)
+{
+	struct net_device *dev = alloc_etherdev_mqs(sizeof(struct hwsim_nic), params->queues, 1);
+	struct hwsim_nic *nic;
+	int err;
+
+	if (!dev) {
+		hwsim_timebase_put(tb);
+		return -ENOMEM;
+	}
+	nic = netdev_priv(dev);
+	strscpy(dev->name, name, sizeof(dev->name));
+	strscpy(nic->node.name, name, sizeof(nic->node.name));
+	strscpy(nic->port.name, name, sizeof(nic->port.name));
+	nic->node.dev = dev;
+	nic->dev = dev;
+	nic->params = *params;
+	nic->irq_ps = HWSIM_NEVER_PS;
+	__skb_queue_head_init(&nic->done);
+	hwsim_mac_init(&nic->mac, params->strict);
+	hwsim_port_init(&nic->port, &nic_port_ops, tb, rate_bps);
+	nic->port.rx_latency_ps = rx_ns * 1000ull;
+
+	dev->netdev_ops = &nic_ops;
+	dev->ethtool_ops = &hwsim_ethtool_ops;
+	dev->max_mtu = HWSIM_FRAME_BYTES_MAX - HWSIM_FCS_BYTES - VLAN_ETH_HLEN;
+	dev->priv_flags |= IFF_SUPP_NOFCS | IFF_LIVE_ADDR_CHANGE;
+	dev->features |= NETIF_F_HIGHDMA;
+	eth_hw_addr_set(dev, mac);
+	netif_carrier_off(dev);
+	err = register_netdev(dev);
+	if (err) {
+		hwsim_port_close(&nic->port);
+		free_netdev(dev);
+		return err;
+	}
+	*result = nic;
+	return 0;
+}
+
+/** hwsim_nic_destroy() - NETDEV_GOING_DOWN and NETDEV_UNREGISTER tell keepon.ko to give a ring back; may sleep */
+void hwsim_nic_destroy(struct hwsim_nic *nic)
+{
+	hwsim_unlink(&nic->port);
+	unregister_netdev(nic->dev);
+	hwsim_ring_fini(nic);
+	hwsim_port_close(&nic->port);
+	free_netdev(nic->dev);
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the wire saw, exactly: NIC/wire in debugfs. Real frames one by one, placeholders as runs of equal slots that follow each
+ * other. Times are those of the reference plane (first bit after the SFD) at the sender's end of the wire.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "hwsim.h"
+
+enum { ENTRY_FRAME, ENTRY_RUN, ENTRY_MARK };
+
+/** struct hwsim_entry - @true_ps: CLOCK_MONOTONIC_RAW less the epoch of hwsim_true_ps() */
+struct hwsim_entry {
+	u64 seq;
+	u64 count;
+	u64 true_ps;
+	u64 pitch_ps;
+	struct hwsim_instant phc;
+	const char *what;
+	u32 frame_bytes;
+	u8 kind;
+	u8 verdict;
+	u8 queue;
+	u8 head_bytes;
+	u8 head[HWSIM_HEAD_BYTES];
+};
+
+/** struct hwsim_record - the last @size entries of @written */
+struct hwsim_record {
+	u64 written;
+	u32 size;
+	struct hwsim_entry entry[];
+};
+
+static struct hwsim_entry *new_entry(struct hwsim_port *port, u8 kind)
+{
+	struct hwsim_record *record = port->record;
+	struct hwsim_entry *entry;
+	u32 slot;
+
+	div_u64_rem(record->written++, record->size, &slot);
+	entry = &record->entry[slot];
+	memset(entry, 0, offsetof(struct hwsim_entry, head));
+	entry->kind = kind;
+	return entry;
+}
+
+static void set_times(struct hwsim_port *port, struct hwsim_entry *entry, u64 sfd_local_ps)
+{
+	entry->true_ps = hwsim_true_of_ps(port->tb, sfd_local_ps);
+	entry->phc = hwsim_phc_at(port->tb, sfd_local_ps);
+}
+
+/** hwsim_record_frame() - a real frame has left; port locked, it records */
+void hwsim_record_frame(struct hwsim_port *port, const struct hwsim_frame *frame)
+{
+	struct hwsim_entry *entry;
+
+	if (frame->life) {
+		hwsim_ring_record(hwsim_nic_of(port), frame->seq);
+		hwsim_ring_recorded(hwsim_nic_of(port), frame);
+	}
+	entry = new_entry(port, ENTRY_FRAME);
+	entry->seq = frame->seq;
+	entry->frame_bytes = frame->frame_bytes;
+	entry->verdict = frame->verdict;
+	entry->queue = frame->queue;
+	set_times(port, entry, frame->start_ps + (u64)HWSIM_PREAMBLE_BYTES * frame->byte_ps);
+	entry->head_bytes = min_t(u32, frame->skb->len, HWSIM_HEAD_BYTES);
+	memcpy(entry->head, frame->skb->data, entry->head_bytes);
+}
+
+/** hwsim_record_run() - @count placeholders, back to back; port locked */
+void hwsim_record_run(struct hwsim_port *port, u64 seq, u64 count, u64 start_local_ps, u64 pitch_ps, u32 frame_bytes)
+{
+	struct hwsim_entry *entry;
+
+	if (!port->record)
+		return;
+	entry = new_entry(port, ENTRY_RUN);
+	entry->seq = seq;
+	entry->count = count;
+	entry->pitch_ps = pitch_ps;
+	entry->frame_bytes = frame_bytes;
+	set_times(port, entry, start_local_ps + (u64)HWSIM_PREAMBLE_BYTES * port->byte_ps);
+}
+
+/** hwsim_record_mark() - @what: "reset" after @count slots, "forgotten": @count slots too long ago; port locked */
+void hwsim_record_mark(struct hwsim_port *port, const char *what, u64 count)
+{
+	struct hwsim_entry *entry;
+
+	if (!port->record)
+		return;
+	entry = new_entry(port, ENTRY_MARK);
+	entry->what = what;
+	entry->count = count;
+}
+
+/** hwsim_record_start() - begin anew, keeping the last @entries; may sleep */
+int hwsim_record_start(struct hwsim_port *port, u32 entries)
+{
+	struct hwsim_record *record = vzalloc(struct_size(record, entry, entries));
+	struct hwsim_record *old;
+	unsigned long flags;
+
+	if (!record)
+		return -ENOMEM;
+	record->size = entries;
+	spin_lock_irqsave(&port->lock, flags);
+	old = port->record;
+	port->record = record;
+	hwsim_ring_record_from_now(hwsim_nic_of(port));
+	spin_unlock_irqrestore(&port->lock, flags);
+	vfree(old);
+	return 0;
+}
+
+/** hwsim_record_stop() - recorded entries are forgotten; may sleep */
+void hwsim_record_stop(struct hwsim_port *port)
+{
+	struct hwsim_record *record;
+	unsigned long flags;
+
+	spin_lock_irqsave(&port->lock, flags);
+	record = port->record;
+	port->record = NULL;
+	spin_unlock_irqrestore(&port->lock, flags);
+	vfree(record);
+}
+
+/* ---- the file ---- */
+
+/* Copies entry @position of all ever written; false if there is none. The oldest may be gone. */
+static bool copy_entry(struct hwsim_port *port, loff_t *position, struct hwsim_entry *copy)
+{
+	struct hwsim_record *record;
+	unsigned long flags;
+	bool found = false;
+	u64 at = *position;
+	u32 slot;
+
+	spin_lock_irqsave(&port->lock, flags);
+	record = port->record;
+	if (record && at < record->written) {
+		if (record->written - at > record->size)
+			at = record->written - record->size;
+		div_u64_rem(at, record->size, &slot);
+		*copy = record->entry[slot];
+		found = true;
+	}
+	spin_unlock_irqrestore(&port->lock, flags);
+	*position = at;
+	return found;
+}
+
+/** struct record_reader - of an open file */
+struct record_reader {
+	struct hwsim_port *port;
+	struct hwsim_entry entry;
+};
+
+static void *record_start(struct seq_file *file, loff_t *position)
+{
+	struct record_reader *reader = file->private;
+	unsigned long flags;
+
+	if (!*position) {
+		spin_lock_irqsave(&reader->port->lock, flags);
+		if (reader->port->record)
+			hwsim_ring_record_now(hwsim_nic_of(reader->port));
+		spin_unlock_irqrestore(&reader->port->lock, flags);
+	}
+	return copy_entry(reader->port, position, &reader->entry) ? &reader->entry : NULL;
+}
+
+static void *record_next(struct seq_file *file, void *entry, loff_t *position)
+{
+	struct record_reader *reader = file->private;
+
+	++*position;
+	return copy_entry(reader->port, position, &reader->entry) ? &reader->entry : NULL;
+}
+
+static void record_stop(struct seq_file *file, void *entry)
+{
+}
+
+static void show_times(struct seq_file *file, const struct hwsim_entry *entry)
+{
+	u32 ps;
+	u64 raw_ns = hwsim_raw_ns(entry->true_ps, &ps);
+
+	seq_printf(file, " raw_ns=%llu.%03u phc_ns=%lld.%03u bytes=%u", raw_ns, ps, entry->phc.ns, entry->phc.ps,
+		   entry->frame_bytes);
+}
+
+static int record_show(struct seq_file *file, void *data)
+{
+	static const char *const verdicts[] = { "good", "torn", "bad_fcs", "lost", "cut" };
+	const struct hwsim_entry *entry = data;
+	u32 i;
+
+	switch (entry->kind) {
+	case ENTRY_FRAME:
+		seq_printf(file, "frame seq=%llu", entry->seq);
+		show_times(file, entry);
+		seq_printf(file, " queue=%u verdict=%s head=", entry->queue, verdicts[entry->verdict]);
+		for (i = 0; i < entry->head_bytes; i++)
+			seq_printf(file, "%02x", entry->head[i]);
+		seq_putc(file, '\n');
+		break;
+	case ENTRY_RUN:
+		seq_printf(file, "placeholders seq=%llu count=%llu", entry->seq, entry->count);
+		show_times(file, entry);
+		seq_printf(file, " pitch_ps=%llu\n", entry->pitch_ps);
+		break;
+	default: seq_printf(file, "%s slots=%llu\n", entry->what, entry->count); break;
+	}
+	return 0;
+}
+
+static const struct seq_operations record_seq = {
+	.start = record_start,
+	.next = record_next,
+	.stop = record_stop,
+	.show = record_show,
+};
+
+static int record_open(struct inode *inode, struct file *file)
+{
+	struct record_reader *reader = __seq_open_private(file, &record_seq, sizeof(*reader));
+
+	if (!reader)
+		return -ENOMEM;
+	reader->port = inode->i_private;
+	return 0;
+}
+
+const struct file_operations hwsim_record_file = {
+	.owner = THIS_MODULE,
+	.open = record_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = seq_release_private,
+};

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The transmit ring a NIC lends to keepon.ko: the ring NIC of nicmodel/, driven by the NIC's oscillator (native.c lends it). What is written
+ * after the fetch of a descriptor comes too late or leaves torn, as on hardware.
+ */
+#include "ring.h"
+
+enum { RECORD_BEHIND_SLOTS = 512 };
+
+/** hwsim_ring_add_counters() - what a life of the ring adds; frames and torn ones are counted on the wire */
+void hwsim_ring_add_counters(struct ring_nic_counters *sum, const struct ring_nic_counters *add)
+{
+	sum->placeholders += add->placeholders;
+	sum->idle_ps += add->idle_ps;
+	sum->underruns += add->underruns;
+	sum->paused_ps += add->paused_ps;
+	sum->pauses += add->pauses;
+	sum->halts += add->halts;
+	sum->bell_errors += add->bell_errors;
+}
+
+/** hwsim_ring_sink() - a real frame was latched; port locked */
+void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot)
+{
+	struct hwsim_nic *nic = sink;
+	struct hwsim_frame *frame = hwsim_frame_create(NULL, slot->data, slot->frame_bytes - HWSIM_FCS_BYTES);
+
+	if (!frame) {
+		hwsim_count(&nic->port, HWSIM_tx_dropped, 1);
+		return;
+	}
+	frame->seq = slot->seq;
+	frame->life = nic->ring->life;
+	frame->start_ps = slot->start_ps;
+	frame->byte_ps = nic->ring->params.byte_time_ps;
+	frame->verdict = slot->torn ? HWSIM_TORN : HWSIM_GOOD;
+	hwsim_wire_send(&nic->port, frame);
+}
+
+/** hwsim_ring_runs() - it fetches; otherwise the ordinary transmit queues do; port locked */
+bool hwsim_ring_runs(const struct hwsim_nic *nic)
+{
+	return nic->ring && nic->ring->model && !nic->ring->frozen;
+}
+
+/** hwsim_ring_advance() - port locked, the ring runs */
+void hwsim_ring_advance(struct hwsim_nic *nic, u64 local_ps)
+{
+	ring_nic_advance(nic->ring->model, local_ps);
+}
+
+/** hwsim_ring_next() - when to look again for a real frame; port locked, the ring runs */
+u64 hwsim_ring_next(struct hwsim_nic *nic)
+{
+	u64 when_ps;
+
+	if (!ring_nic_next_frame(nic->ring->model, &when_ps))
+		return HWSIM_NEVER_PS;
+	return when_ps;
+}
+
+/** hwsim_ring_placeholders() - placeholders that have left wholly until @local_ps, over all lives; port locked */
+u64 hwsim_ring_placeholders(struct hwsim_nic *nic, u64 local_ps)
+{
+	struct hwsim_ring *ring = nic->ring;
+	struct hwsim_frame *frame;
+	u64 frames;
+	u64 done;
+
+	if (!ring)
+		return 0;
+	if (!ring->model)
+		return ring->gone.placeholders;
+	if (!ring->frozen)
+		ring_nic_advance(ring->model, hwsim_local_now_ps(nic->port.tb));
+	done = ring_nic_completed(ring->model, local_ps);
+	frames = ring_nic_read_counters(ring->model)->frames;
+	list_for_each_entry(frame, &nic->port.air, list) frames -= frame->life == ring->life && frame->seq >= done;
+	return ring->gone.placeholders + done - frames;
+}
+
+/** hwsim_ring_counters() - add those of the ring to @values (HWSIM_COUNTER_COUNT); port locked */
+void hwsim_ring_counters(struct hwsim_nic *nic, u64 *values)
+{
+	struct ring_nic_counters sum = { 0 };
+
+	if (!nic->ring)
+		return;
+	hwsim_ring_add_counters(&sum, &nic->ring->gone);
+	if (nic->ring->model)
+		hwsim_ring_add_counters(&sum, ring_nic_read_counters(nic->ring->model));
+	values[HWSIM_tx_underruns] += sum.underruns;
+	values[HWSIM_tx_idle_ns] += div_u64(sum.idle_ps, 1000);
+	values[HWSIM_tx_halts] += sum.halts;
+	values[HWSIM_tx_bell_errors] += sum.bell_errors;
+	values[HWSIM_tx_paused] += sum.pauses;
+	values[HWSIM_tx_paused_ns] += div_u64(sum.paused_ps, 1000);
+}
+
+/* ---- the wire record ---- */
+
+/** hwsim_ring_record() - runs of placeholders before slot @end_seq go into the record; port locked */
+void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq)
+{
+	struct hwsim_ring *ring = nic->ring;
+	u64 overhead_bytes = RING_NIC_PREAMBLE_BYTES + RING_NIC_GAP_BYTES;
+	struct ring_nic_slot first = { 0 };
+	u64 count = 0;
+	u64 lost = 0;
+	u64 seq;
+
+	if (!ring || !ring->model)
+		return;
+	for (seq = ring->recorded_seq; seq < end_seq; seq++) {
+		struct ring_nic_slot slot;
+
+		if (!ring_nic_find_slot(ring->model, seq, &slot)) {
+			lost++;
+			continue;
+		}
+		if (count && slot.pitch_ps == first.pitch_ps &&
+		    slot.start_ps == first.start_ps + count * first.pitch_ps) {
+			count++;
+			continue;
+		}
+		if (count)
+			hwsim_record_run(&nic->port, seq - count, count, first.start_ps, first.pitch_ps,
+					 (u32)(div_u64(first.pitch_ps, ring->params.byte_time_ps) - overhead_bytes));
+		first = slot;
+		count = 1;
+	}
+	if (lost)
+		hwsim_record_mark(&nic->port, "forgotten", lost);
+	if (count)
+		hwsim_record_run(&nic->port, seq - count, count, first.start_ps, first.pitch_ps,
+				 (u32)(div_u64(first.pitch_ps, ring->params.byte_time_ps) - overhead_bytes));
+	ring->recorded_seq = max(ring->recorded_seq, end_seq);
+}
+
+/** hwsim_ring_record_now() - what has left until now and is followed by no real frame yet; port locked */
+void hwsim_ring_record_now(struct hwsim_nic *nic)
+{
+	struct hwsim_ring *ring = nic->ring;
+	struct hwsim_frame *frame;
+	u64 local_ps;
+	u64 end_seq;
+
+	if (!ring || !ring->model)
+		return;
+	local_ps = hwsim_local_now_ps(nic->port.tb);
+	if (!ring->frozen)
+		ring_nic_advance(ring->model, local_ps);
+	end_seq = ring_nic_completed(ring->model, local_ps);
+	list_for_each_entry(frame, &nic->port.air, list)
+	{
+		if (frame->life == ring->life)
+			end_seq = min(end_seq, frame->seq);
+	}
+	hwsim_ring_record(nic, end_seq);
+}
+
+/** hwsim_ring_recorded() - slot @seq stands in the record; port locked */
+void hwsim_ring_recorded(struct hwsim_nic *nic, const struct hwsim_frame *frame)
+{
+	if (nic->ring && frame->life == nic->ring->life)
+		nic->ring->recorded_seq = max(nic->ring->recorded_seq, frame->seq + 1);
+}
+
+/** hwsim_ring_record_from_now() - recording begins; port locked */
+void hwsim_ring_record_from_now(struct hwsim_nic *nic)
+{
+	if (nic->ring && nic->ring->model)
+		nic->ring->recorded_seq = ring_nic_latched(nic->ring->model);
+}
+
+/* ---- struct kpn_nic_ops ---- */
+
+/** hwsim_ring_enter() - lock the port; the model if it runs, and the NIC's time */
+struct ring_nic *hwsim_ring_enter(struct hwsim_nic *nic, unsigned long *flags, u64 *local_ps)
+	__acquires(&nic->port.lock)
+{
+	spin_lock_irqsave(&nic->port.lock, *flags);
+	*local_ps = hwsim_local_now_ps(nic->port.tb);
+	return hwsim_ring_runs(nic) ? nic->ring->model : NULL;
+}
+
+/** hwsim_ring_leave() - unlock the port; @kick: something may happen sooner than the timer is armed for */
+void hwsim_ring_leave(struct hwsim_nic *nic, unsigned long flags, bool kick) __releases(&nic->port.lock)
+{
+	if (kick || !list_empty(&nic->port.air))
+		hwsim_port_kick(&nic->port);
+	spin_unlock_irqrestore(&nic->port.lock, flags);
+}
+
+static u64 op_cpu_ns(void *context)
+{
+	return ktime_get_raw_ns();
+}
+
+/* The register is sampled somewhere within the bus transaction; the CPU waits for all of it. */
+static u32 op_read_index(void *context)
+{
+	struct hwsim_nic *nic = context;
+	u64 until_ns = ktime_get_raw_ns();
+	struct ring_nic *model;
+	unsigned long flags;
+	u64 local_ps;
+	u64 index = 0;
+
+	if (nic->params.index_read_ns) {
+		u64 draw = nic->params.seed + ++nic->ring->draws;
+		u64 sample_ns;
+
+		draw = (draw ^ draw >> 30) * 0xbf58476d1ce4e5b9ull;
+		draw = (draw ^ draw >> 27) * 0x94d049bb133111ebull;
+		sample_ns = until_ns + ((draw >> 32) * (nic->params.index_read_ns + 1ull) >> 32);
+		until_ns += nic->params.index_read_ns;
+		while (ktime_get_raw_ns() < sample_ns)
+			cpu_relax();
+	}
+	model = hwsim_ring_enter(nic, &flags, &local_ps);
+	if (model)
+		index = ring_nic_index(model, local_ps);
+	hwsim_ring_leave(nic, flags, false);
+	while (ktime_get_raw_ns() < until_ns)
+		cpu_relax();
+	return (u32)(index % HWSIM_INDEX_MODULUS);
+}
+
+static void *op_buffer(void *context, u32 desc_idx)
+{
+	struct hwsim_nic *nic = context;
+	struct ring_nic *model;
+	unsigned long flags;
+	u64 local_ps;
+
+	model = hwsim_ring_enter(nic, &flags, &local_ps);
+	if (model)
+		ring_nic_buffer(model, desc_idx, local_ps);
+	hwsim_ring_leave(nic, flags, false);
+	return nic->ring->buffers + desc_idx * nic->ring->params.buffer_stride;
+}
+
+static void op_commit(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
+{
+	struct hwsim_nic *nic = context;
+	struct ring_nic *model;
+	unsigned long flags;
+	u64 local_ps;
+
+	model = hwsim_ring_enter(nic, &flags, &local_ps);
+	if (model)
+		ring_nic_commit(model, desc_idx, frame_bytes, data_bytes, local_ps);
+	hwsim_ring_leave(nic, flags, true);
+}
+
+static void op_restore(void *context, u32 desc_idx, u32 frame_bytes)
+{
+	struct hwsim_nic *nic = context;
+	struct ring_nic *model;
+	unsigned long flags;
+	u64 local_ps;
+
+	model = hwsim_ring_enter(nic, &flags, &local_ps);
+	if (model)
+		ring_nic_restore(model, desc_idx, frame_bytes, local_ps);
+	hwsim_ring_leave(nic, flags, false);
+}
+
+static void op_set_length(void *context, u32 desc_idx, u32 frame_bytes)
+{
+	struct hwsim_nic *nic = context;
+	struct ring_nic *model;
+	unsigned long flags;
+	u64 local_ps;
+
+	model = hwsim_ring_enter(nic, &flags, &local_ps);
+	if (model)
+		ring_nic_set_length(model, desc_idx, frame_bytes, local_ps);
+	hwsim_ring_leave(nic, flags, false);
+}
+
+static void op_rearm(void *context, u32 first_idx, u32 count)
+{
+	struct hwsim_nic *nic = context;
+	struct ring_nic *model;
+	unsigned long flags;
+	u64 local_ps;
+
+	model = hwsim_ring_enter(nic, &flags, &local_ps);
+	if (model)
+		ring_nic_rearm(model, first_idx, count, local_ps);
+	hwsim_ring_leave(nic, flags, false);
+}
+
+static void op_doorbell(void *context, u32 tail_idx, u64 tail_seq)
+{
+	struct hwsim_nic *nic = context;
+	struct ring_nic *model;
+	unsigned long flags;
+	u64 local_ps;
+
+	model = hwsim_ring_enter(nic, &flags, &local_ps);
+	if (model) {
+		ring_nic_doorbell(model, tail_seq, local_ps);
+		if (nic->port.record && ring_nic_latched(model) - nic->ring->recorded_seq > RECORD_BEHIND_SLOTS)
+			hwsim_ring_record_now(nic);
+	}
+	hwsim_ring_leave(nic, flags, true);
+}
+
+const struct kpn_nic_ops hwsim_ring_ops = {
+	.cpu_ns = op_cpu_ns,
+	.read_index = op_read_index,
+	.buffer = op_buffer,
+	.commit = op_commit,
+	.restore = op_restore,
+	.set_length = op_set_length,
+	.rearm = op_rearm,
+	.doorbell = op_doorbell,
+};

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What ring.c (the ring at work) and native.c (lending it) share. */
+#ifndef KEEPON_HWSIM_RING_H
+#define KEEPON_HWSIM_RING_H
+
+#include "nicmodel/ring_nic.h"
+
+#include "hwsim.h"
+
+/**
+ * struct hwsim_ring - a lent ring
+ * @model: NULL before the first reset and after the claim
+ * @memory: of the model, from claim to release
+ * @buffers: of the frames, from claim to release
+ * @params: of the model
+ * @gone: counters of earlier lives
+ * @pauses: announced to the model, which keeps the pointer
+ * @pause_count: of them
+ * @life: counts resets
+ * @frozen: fetches no more: what was latched still leaves
+ * @recorded_seq: slots before it stand in the wire record
+ * @draws: reads of the index so far
+ */
+struct hwsim_ring {
+	struct ring_nic *model;
+	void *memory;
+	u8 *buffers;
+	struct ring_nic_params params;
+	struct ring_nic_counters gone;
+	struct ring_nic_pause pauses[HWSIM_PAUSES_MAX];
+	u32 pause_count;
+	u32 life;
+	bool frozen;
+	u64 recorded_seq;
+	u64 draws;
+};
+
+extern const struct kpn_nic_ops hwsim_ring_ops;
+
+void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot);
+void hwsim_ring_add_counters(struct ring_nic_counters *sum, const struct ring_nic_counters *add);
+struct ring_nic *hwsim_ring_enter(struct hwsim_nic *nic, unsigned long *flags, u64 *local_ps);
+void hwsim_ring_leave(struct hwsim_nic *nic, unsigned long flags, bool kick);
+
+#endif

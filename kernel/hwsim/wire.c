@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Frames on a wire: from their start to the far end. One soft hrtimer per port is armed for the next thing to happen;
+ * placeholders are no frames and cost no event.
+ */
+#include <linux/etherdevice.h>
+#include <linux/slab.h>
+
+#include "hwsim.h"
+
+/** hwsim_frame_create() - a frame of @data_bytes (padded to 60) from an skb or from memory; NULL without memory; any context */
+struct hwsim_frame *hwsim_frame_create(struct sk_buff *from, const u8 *data, u32 data_bytes)
+{
+	u32 padded = max_t(u32, data_bytes, ETH_ZLEN);
+	struct hwsim_frame *frame = kzalloc(sizeof(*frame), GFP_ATOMIC);
+
+	if (!frame)
+		return NULL;
+	frame->skb = alloc_skb(NET_SKB_PAD + NET_IP_ALIGN + padded, GFP_ATOMIC);
+	if (!frame->skb)
+		goto no_memory;
+	skb_reserve(frame->skb, NET_SKB_PAD + NET_IP_ALIGN);
+	skb_put_zero(frame->skb, padded);
+	if (!from)
+		memcpy(frame->skb->data, data, data_bytes);
+	else if (skb_copy_bits(from, 0, frame->skb->data, data_bytes))
+		goto no_memory;
+	frame->frame_bytes = padded + HWSIM_FCS_BYTES;
+	return frame;
+
+no_memory:
+	hwsim_frame_free(frame);
+	return NULL;
+}
+
+void hwsim_frame_free(struct hwsim_frame *frame)
+{
+	dev_kfree_skb_any(frame->skb);
+	dev_kfree_skb_any(frame->original);
+	kfree(frame);
+}
+
+/** hwsim_frame_end_ps() - local time of the end of its last bit; the gap follows */
+u64 hwsim_frame_end_ps(const struct hwsim_frame *frame)
+{
+	return frame->start_ps + (u64)(HWSIM_PREAMBLE_BYTES + frame->frame_bytes) * frame->byte_ps;
+}
+
+static u64 arrival_ps(const struct hwsim_port *port, const struct hwsim_frame *frame)
+{
+	return hwsim_true_of_ps(port->tb, hwsim_frame_end_ps(frame)) + port->flight_ps;
+}
+
+/** hwsim_wire_send() - @frame starts, or will: start_ps, byte_ps, seq and verdict are set; port locked, any context */
+void hwsim_wire_send(struct hwsim_port *port, struct hwsim_frame *frame)
+{
+	if (port->lose_next) {
+		port->lose_next--;
+		frame->verdict = HWSIM_LOST;
+	} else if (port->corrupt_next) {
+		port->corrupt_next--;
+		if (frame->verdict == HWSIM_GOOD)
+			frame->verdict = HWSIM_BAD_FCS;
+	}
+	list_add_tail(&frame->list, &port->air);
+}
+
+/** hwsim_port_kick() - arm the timer for the next thing to happen; port locked, any context */
+void hwsim_port_kick(struct hwsim_port *port)
+{
+	u64 local_ps = port->ops->next(port);
+	u64 next_ps = local_ps == HWSIM_NEVER_PS ? HWSIM_NEVER_PS : hwsim_true_of_ps(port->tb, local_ps);
+	u64 delay_ns = 1;
+	u64 now_ps;
+
+	if (!list_empty(&port->air))
+		next_ps = min(next_ps, arrival_ps(port, list_first_entry(&port->air, struct hwsim_frame, list)));
+	if (port->flap_until_ps)
+		next_ps = min(next_ps, port->flap_until_ps);
+	if (port->dead || next_ps >= port->armed_ps)
+		return;
+	port->armed_ps = next_ps;
+	now_ps = hwsim_true_ps();
+	if (next_ps > now_ps)
+		delay_ns += div_u64(next_ps - now_ps, 1000);
+	hrtimer_start(&port->timer, ktime_add_ns(ktime_get(), delay_ns), HRTIMER_MODE_ABS_SOFT);
+}
+
+static bool met_link_down(const struct hwsim_port *port, const struct hwsim_frame *frame)
+{
+	return frame->end_true_ps > port->down_from_ps &&
+	       hwsim_true_of_ps(port->tb, frame->start_ps) < port->down_until_ps;
+}
+
+static void count_sent(struct hwsim_port *port, const struct hwsim_frame *frame)
+{
+	switch (frame->verdict) {
+	case HWSIM_GOOD:
+		hwsim_count(port, HWSIM_tx_frames, 1);
+		hwsim_count(port, HWSIM_tx_bytes, frame->frame_bytes);
+		break;
+	case HWSIM_TORN: hwsim_count(port, HWSIM_tx_torn, 1); break;
+	case HWSIM_BAD_FCS: hwsim_count(port, HWSIM_tx_bad_fcs, 1); break;
+	case HWSIM_LOST: hwsim_count(port, HWSIM_tx_lost, 1); break;
+	default: hwsim_count(port, HWSIM_tx_cut, 1); break;
+	}
+}
+
+/* Frames that have arrived until @now_ps move to @arrived, with their times and last verdict. */
+static void collect(struct hwsim_port *port, u64 now_ps, struct list_head *arrived)
+{
+	struct hwsim_frame *frame;
+	struct hwsim_frame *next;
+
+	list_for_each_entry_safe(frame, next, &port->air, list)
+	{
+		if (arrival_ps(port, frame) > now_ps)
+			return;
+		frame->sfd_true_ps =
+			hwsim_true_of_ps(port->tb, frame->start_ps + (u64)HWSIM_PREAMBLE_BYTES * frame->byte_ps);
+		frame->end_true_ps = hwsim_true_of_ps(port->tb, hwsim_frame_end_ps(frame));
+		if (met_link_down(port, frame))
+			frame->verdict = HWSIM_CUT;
+		count_sent(port, frame);
+		if (port->record)
+			hwsim_record_frame(port, frame);
+		list_move_tail(&frame->list, arrived);
+	}
+}
+
+static void deliver(struct hwsim_port *port, struct list_head *arrived)
+{
+	struct hwsim_frame *frame;
+	struct hwsim_frame *next;
+	struct hwsim_port *peer;
+
+	rcu_read_lock();
+	peer = rcu_dereference(port->peer);
+	list_for_each_entry_safe(frame, next, arrived, list)
+	{
+		struct hwsim_arrival arrival = {
+			.sfd_true_ps = frame->sfd_true_ps + port->propagation_ps,
+			.end_true_ps = frame->end_true_ps + port->propagation_ps,
+		};
+
+		list_del(&frame->list);
+		if (!peer || frame->verdict == HWSIM_LOST || frame->verdict == HWSIM_CUT) {
+			hwsim_frame_free(frame);
+			continue;
+		}
+		if (frame->verdict != HWSIM_GOOD) { /* the FCS check of the far end */
+			hwsim_count(peer, HWSIM_rx_fcs_errors, 1);
+			hwsim_count(peer, HWSIM_rx_torn, frame->verdict == HWSIM_TORN);
+			hwsim_frame_free(frame);
+			continue;
+		}
+		peer->ops->receive(peer, frame, &arrival);
+	}
+	rcu_read_unlock();
+}
+
+static enum hrtimer_restart port_timer(struct hrtimer *timer)
+{
+	struct hwsim_port *port = container_of(timer, struct hwsim_port, timer);
+	LIST_HEAD(arrived);
+	unsigned long flags;
+	bool flap_over;
+	u64 now_ps;
+
+	spin_lock_irqsave(&port->lock, flags);
+	port->armed_ps = HWSIM_NEVER_PS;
+	now_ps = hwsim_true_ps();
+	port->ops->advance(port, hwsim_local_ps(port->tb, now_ps));
+	collect(port, now_ps, &arrived);
+	flap_over = port->flap_until_ps && port->flap_until_ps <= now_ps;
+	spin_unlock_irqrestore(&port->lock, flags);
+
+	deliver(port, &arrived);
+	if (flap_over)
+		hwsim_link_flap_over(port);
+	if (port->ops->finish)
+		port->ops->finish(port);
+
+	spin_lock_irqsave(&port->lock, flags);
+	hwsim_port_kick(port);
+	spin_unlock_irqrestore(&port->lock, flags);
+	return HRTIMER_NORESTART;
+}
+
+/** hwsim_port_init() - a port without a wire; takes over the caller's reference on @tb */
+void hwsim_port_init(struct hwsim_port *port, const struct hwsim_port_ops *ops, struct hwsim_timebase *tb, u64 rate_bps)
+{
+	spin_lock_init(&port->lock);
+	INIT_LIST_HEAD(&port->air);
+	port->ops = ops;
+	port->tb = tb;
+	port->rate_bps = rate_bps;
+	port->byte_ps = (u32)div64_u64(8000000000000ull, rate_bps);
+	port->down_until_ps = HWSIM_NEVER_PS;
+	port->armed_ps = HWSIM_NEVER_PS;
+	hrtimer_init(&port->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	port->timer.function = port_timer;
+}
+
+/** hwsim_port_close() - it was unlinked, and nothing is given to it any more; may sleep */
+void hwsim_port_close(struct hwsim_port *port)
+{
+	struct hwsim_frame *frame;
+	struct hwsim_frame *next;
+	unsigned long flags;
+
+	spin_lock_irqsave(&port->lock, flags);
+	port->dead = true;
+	spin_unlock_irqrestore(&port->lock, flags);
+	synchronize_rcu(); /* whoever delivers to it has finished */
+	hrtimer_cancel(&port->timer);
+	list_for_each_entry_safe(frame, next, &port->air, list)
+	{
+		list_del(&frame->list);
+		hwsim_frame_free(frame);
+	}
+	hwsim_record_stop(port);
+	hwsim_timebase_put(port->tb);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* All differences between the kernels Keepon builds on (6.1 and 6.12); no other file asks for a version. */
+#ifndef KEEPON_COMPAT_H
+#define KEEPON_COMPAT_H
+
+#include <linux/ethtool.h>
+#include <linux/net_tstamp.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <linux/uaccess.h>
+#include <linux/version.h>
+#include <net/pkt_sched.h>
+#include <net/sock.h>
+
+/* ---- hardware time stamping: an ioctl until 6.5, two operations since 6.6 ---- */
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+
+#define keepon_hwtstamp kernel_hwtstamp_config
+
+/* KEEPON_HWTSTAMP_IOCTL - what KEEPON_HWTSTAMP_OPS needs, once per file that uses it */
+#define KEEPON_HWTSTAMP_IOCTL(get, set)
+/* KEEPON_HWTSTAMP_OPS - members of struct net_device_ops: int get(dev, config), int set(dev, config, extack) */
+#define KEEPON_HWTSTAMP_OPS(get, set) .ndo_hwtstamp_get = (get), .ndo_hwtstamp_set = (set)
+
+#else
+
+struct keepon_hwtstamp {
+	int flags;
+	int tx_type;
+	int rx_filter;
+};
+
+static inline int keepon_hwtstamp_to_user(struct ifreq *ifr, const struct keepon_hwtstamp *config)
+{
+	struct hwtstamp_config user = {
+		.flags = config->flags,
+		.tx_type = config->tx_type,
+		.rx_filter = config->rx_filter,
+	};
+
+	return copy_to_user(ifr->ifr_data, &user, sizeof(user)) ? -EFAULT : 0;
+}
+
+static inline int keepon_hwtstamp_from_user(struct ifreq *ifr, struct keepon_hwtstamp *config)
+{
+	struct hwtstamp_config user;
+
+	if (copy_from_user(&user, ifr->ifr_data, sizeof(user)))
+		return -EFAULT;
+	config->flags = user.flags;
+	config->tx_type = user.tx_type;
+	config->rx_filter = user.rx_filter;
+	return 0;
+}
+
+#define KEEPON_HWTSTAMP_IOCTL(get, set)                                                             \
+	static int keepon_hwtstamp_ioctl(struct net_device *dev, struct ifreq *ifr, int cmd)        \
+	{                                                                                           \
+		struct keepon_hwtstamp config = {};                                                 \
+		int error;                                                                          \
+                                                                                                    \
+		if (cmd == SIOCGHWTSTAMP)                                                           \
+			error = get(dev, &config);                                                  \
+		else if (cmd == SIOCSHWTSTAMP)                                                      \
+			error = keepon_hwtstamp_from_user(ifr, &config) ?: set(dev, &config, NULL); \
+		else                                                                                \
+			return -EOPNOTSUPP;                                                         \
+		return error ?: keepon_hwtstamp_to_user(ifr, &config);                              \
+	}
+#define KEEPON_HWTSTAMP_OPS(get, set) .ndo_eth_ioctl = keepon_hwtstamp_ioctl
+
+#endif
+
+/* ---- ethtool_ops.get_ts_info ---- */
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define keepon_ts_info kernel_ethtool_ts_info
+#else
+#define keepon_ts_info ethtool_ts_info
+#endif
+
+/* ---- skb->tstamp: 6.1 marks monotonic delivery times (TCP) only, 6.12 says which clock it is ---- */
+
+/**
+ * keepon_skb_txtime() - whether skb->tstamp is a delivery time in CLOCK_TAI
+ *
+ * 6.1 cannot tell TAI from a time of reception; there the socket must have asked for SO_TXTIME with that clock.
+ */
+static inline bool keepon_skb_txtime(const struct sk_buff *skb)
+{
+	const struct sock *sk = skb->sk;
+	bool full = sk && sk_fullsock(sk);
+
+	if (!skb->tstamp || (full && !sock_flag(sk, SOCK_TXTIME)))
+		return false;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+	return skb->tstamp_type == SKB_CLOCK_TAI;
+#else
+	return full && !skb->mono_delivery_time && sk->sk_clockid == CLOCK_TAI;
+#endif
+}
+
+/* ---- taprio offload: its sentence and its commands ---- */
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+static inline struct netlink_ext_ack *keepon_taprio_extack(struct tc_taprio_qopt_offload *offload)
+{
+	return offload->cmd == TAPRIO_CMD_REPLACE ? offload->extack : NULL;
+}
+
+static inline bool keepon_taprio_ends(const struct tc_taprio_qopt_offload *offload)
+{
+	return offload->cmd == TAPRIO_CMD_DESTROY;
+}
+#else
+static inline struct netlink_ext_ack *keepon_taprio_extack(struct tc_taprio_qopt_offload *offload)
+{
+	return NULL;
+}
+
+static inline bool keepon_taprio_ends(const struct tc_taprio_qopt_offload *offload)
+{
+	return !offload->enable;
+}
+#endif
+
+#endif

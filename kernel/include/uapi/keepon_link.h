@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * rtnetlink attributes of link kind "keepon": `ip link add link nic0 name rt0 type keepon ...`. They stand in IFLA_INFO_DATA.
+ * Everything is optional when a link is added and is reported in full when it is read; what was set reads back equal.
+ * Numbers are host order. Times and lengths have the units of struct kpn_config (core/include/keepon/config.h).
+ */
+#ifndef _UAPI_KEEPON_LINK_H
+#define _UAPI_KEEPON_LINK_H
+
+#include <linux/types.h>
+
+#define KEEPON_LINK_KIND "keepon"
+#define KEEPON_CLASS_COUNT 16
+
+/*
+ * IFLA_KEEPON_ALLOWED: array of __u16 class masks, one per slot of the partition; its length is the partition's unless
+ *	IFLA_KEEPON_PARTITION_SLOTS repeats it: then it must divide that, and repeats.
+ * IFLA_KEEPON_CLASSES: KEEPON_CLASS_COUNT pairs of __u8 {late policy, rounding} (enum kpn_late_policy, enum kpn_rounding)
+ * IFLA_KEEPON_RATE_BPS: link rate; read only, that of the lower device when the link came up
+ * IFLA_KEEPON_BACKEND: enum keepon_backend; read only
+ */
+enum {
+	IFLA_KEEPON_UNSPEC,
+	IFLA_KEEPON_MODE,             /* __u8 enum kpn_mode */
+	IFLA_KEEPON_SLOT_BYTES,       /* __u32 */
+	IFLA_KEEPON_RING_SLOTS,       /* __u32 */
+	IFLA_KEEPON_BATCH_SLOTS,      /* __u32 */
+	IFLA_KEEPON_DEPTH_SLOTS,      /* __u32 */
+	IFLA_KEEPON_PARTITION_SLOTS,  /* __u32 */
+	IFLA_KEEPON_ALLOWED,          /* binary */
+	IFLA_KEEPON_CLASSES,          /* binary */
+	IFLA_KEEPON_PREBUFFER,        /* __u32 frames */
+	IFLA_KEEPON_CLOCK,            /* __u8 enum kpn_clock_read */
+	IFLA_KEEPON_PLACEHOLDER,      /* __u8 enum kpn_placeholder */
+	IFLA_KEEPON_TRIM,             /* __u8 enum kpn_trim_policy */
+	IFLA_KEEPON_TRIM_DOWN_BYTES,  /* __u32 */
+	IFLA_KEEPON_TRIM_UP_BYTES,    /* __u32 */
+	IFLA_KEEPON_TOLERANCE_NS,     /* __u32 */
+	IFLA_KEEPON_DRIFT_PPB,        /* __u32 */
+	IFLA_KEEPON_WANDER_PPB,       /* __u32 per second */
+	IFLA_KEEPON_POLL_OVERHEAD_NS, /* __u32 */
+	IFLA_KEEPON_DITHER,           /* __u8 0, 1 */
+	IFLA_KEEPON_POLL,             /* __u8 enum keepon_poll */
+	IFLA_KEEPON_POLL_CPU,         /* __u32, of a thread */
+	IFLA_KEEPON_POLL_FIFO,        /* __u8 real-time priority of a thread, 0: SCHED_OTHER */
+	IFLA_KEEPON_TXTIME,           /* __u8 enum keepon_txtime */
+	IFLA_KEEPON_RATE_BPS,         /* __u64 */
+	IFLA_KEEPON_BACKEND,          /* __u8 */
+	IFLA_KEEPON_PAD,
+	__IFLA_KEEPON_MAX,
+};
+#define IFLA_KEEPON_MAX (__IFLA_KEEPON_MAX - 1)
+
+/** enum keepon_poll - who polls */
+enum keepon_poll {
+	KEEPON_POLL_HRTIMER,
+	KEEPON_POLL_THREAD,
+};
+
+/**
+ * enum keepon_txtime - what a txtime of a socket (CLOCK_TAI) means to the PHC (C30)
+ * @KEEPON_TXTIME_PHC: the number is PHC time: something keeps CLOCK_TAI equal to the PHC (phc2sys)
+ * @KEEPON_TXTIME_TAI: the driver reads both clocks and shifts the number by their difference
+ */
+enum keepon_txtime {
+	KEEPON_TXTIME_PHC,
+	KEEPON_TXTIME_TAI,
+};
+
+/** enum keepon_backend - how frames get to the wire */
+enum keepon_backend {
+	KEEPON_BACKEND_NATIVE,
+	KEEPON_BACKEND_GENERIC,
+};
+
+#endif

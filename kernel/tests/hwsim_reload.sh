@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Loaded and unloaded 20 times while frames are on the wire; NICs deleted under traffic. A warning in the log fails the run.
+. /lib/keepon/hwsim_common.sh
+
+plan 21
+round=0
+while [ $round -lt 20 ]; do
+	round=$((round + 1))
+	modprobe keepon_hwsim
+	control <<X
+bridge sw ports=2
+nic n0 mode=ring
+nic n1 mode=launchtime phc=n0
+link n0 sw:0
+link n1 sw:1
+capture n0 on records=64
+X
+	station n0 10.0.0.1
+	station n1 10.0.0.2
+	ip netns exec n0 ping -q -c 30 -i 0.001 10.0.0.2 > /dev/null 2>&1 &
+	ip netns exec n1 ping -q -c 30 -s 1400 -i 0.001 10.0.0.1 > /dev/null 2>&1 &
+	sleep "0.0$((round % 10))"
+	case $((round % 4)) in
+	0) echo "delete n0" | control ;;
+	1) echo "delete sw" | control ;;
+	2) echo "flap 10000000" > "$HWSIM/n1/fault" ;;
+	esac
+	run "round $round" rmmod keepon_hwsim
+	ip netns del n0
+	ip netns del n1
+	wait
+done
+is "$(ls -d "$HWSIM" /sys/class/ptp/* 2>/dev/null)" "" "nothing is left"
