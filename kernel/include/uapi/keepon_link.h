@@ -13,9 +13,10 @@
 #define KEEPON_CLASS_COUNT 16
 
 /*
- * IFLA_KEEPON_ALLOWED: array of __u16 class masks, one per slot of the partition; its length is the partition's unless
- *	IFLA_KEEPON_PARTITION_SLOTS repeats it: then it must divide that, and repeats.
- * IFLA_KEEPON_CLASSES: KEEPON_CLASS_COUNT pairs of __u8 {late policy, rounding} (enum kpn_late_policy, enum kpn_rounding)
+ * IFLA_KEEPON_ALLOWED: array of at most 16384 __u16 class masks, one per slot of the partition; its length is the partition's
+ *	unless IFLA_KEEPON_PARTITION_SLOTS repeats it: then it must divide that, and repeats.
+ * IFLA_KEEPON_CLASSES: KEEPON_CLASS_COUNT pairs of __u8 {late policy, rounding} (enum kpn_late_policy, enum kpn_rounding);
+ *	0xff: the class keeps what it has
  * IFLA_KEEPON_RATE_BPS: link rate; read only, that of the lower device when the link came up
  * IFLA_KEEPON_BACKEND: enum keepon_backend; read only
  */

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The PTP hardware clock of a device. While the wire runs it is what the core counts; without a wire it goes on
+ * by the CPU counter, with the rate it had, so `ip link set down` and `up` do not lose the time. What that costs is the difference
+ * of the two crystals times the pause.
+ */
+#include <linux/ktime.h>
+
+#include "keepon.h"
+
+/* The down clock's "wire": picoseconds of the CPU counter, modulo 2^64 as positions are. */
+static u64 down_position_ps(void)
+{
+	return ktime_get_raw_ns() * 1000;
+}
+
+/* Starts in PTP's timescale; nobody has set it yet. */
+void keepon_clock_init(struct keepon *keepon)
+{
+	kpn_clock_init(&keepon->down_clock, down_position_ps(), (struct kpn_time){ ktime_get_clocktai_ns(), 0 });
+}
+
+static struct kpn_time down_time(struct keepon *keepon)
+{
+	u64 now_ps = down_position_ps();
+
+	/* The law holds within 53 days of its anchor. */
+	if ((s64)(now_ps - keepon->down_clock.anchor_ps) >> 60)
+		kpn_clock_reanchor(&keepon->down_clock, now_ps);
+	return kpn_clock_at(&keepon->down_clock, now_ps);
+}
+
+struct kpn_time keepon_clock_read_locked(struct keepon *keepon)
+{
+	const struct keepon_engine *engine = keepon->engine;
+
+	lockdep_assert_held(&keepon->lock);
+	if (!engine)
+		return down_time(keepon);
+	return kpn_pacer_gettime(engine->pacer, engine->native.ops->cpu_ns(engine->native.nic));
+}
+
+s64 keepon_clock_scaled_ppm_locked(const struct keepon *keepon)
+{
+	lockdep_assert_held(&keepon->lock);
+	return keepon->engine ? kpn_pacer_clock(keepon->engine->pacer)->scaled_ppm : keepon->down_clock.scaled_ppm;
+}
+
+void keepon_clock_keep_locked(struct keepon *keepon)
+{
+	s64 scaled_ppm = keepon_clock_scaled_ppm_locked(keepon);
+	struct kpn_time now = keepon_clock_read_locked(keepon);
+	u64 now_ps = down_position_ps();
+
+	kpn_clock_init(&keepon->down_clock, now_ps, now);
+	kpn_clock_adjfine(&keepon->down_clock, scaled_ppm, now_ps);
+}
+
+int keepon_clock_adjfine(struct keepon *keepon, s64 scaled_ppm)
+{
+	unsigned long flags;
+	int error;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	if (keepon->engine)
+		error = kpn_pacer_adjfine(keepon->engine->pacer, scaled_ppm);
+	else
+		error = kpn_clock_adjfine(&keepon->down_clock, scaled_ppm, down_position_ps());
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	return error;
+}
+
+int keepon_clock_adjtime(struct keepon *keepon, s64 delta_ns)
+{
+	unsigned long flags;
+	int error = 0;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	if (keepon->engine) {
+		error = kpn_pacer_adjtime(keepon->engine->pacer, delta_ns);
+	} else {
+		s64 after_ns = 0;
+
+		if (check_add_overflow(down_time(keepon).ns, delta_ns, &after_ns) || after_ns < 0 ||
+		    after_ns > KPN_TIME_NS_MAX)
+			error = -ERANGE;
+		else
+			kpn_clock_adjtime(&keepon->down_clock, (struct kpn_time){ delta_ns, 0 });
+	}
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	return error;
+}
+
+int keepon_clock_settime(struct keepon *keepon, struct kpn_time t)
+{
+	unsigned long flags;
+	int error = 0;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	if (keepon->engine)
+		error = kpn_pacer_settime(keepon->engine->pacer, t);
+	else if (t.ns < 0 || t.ns > KPN_TIME_NS_MAX)
+		error = -EINVAL;
+	else
+		kpn_clock_settime(&keepon->down_clock, down_position_ps(), t);
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	return error;
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One run of the wire, from claiming the lower device's ring to giving it back. The ring is claimed only while the wire
+ * runs: with the upper device down, or without a link, the lower one is an ordinary NIC and its driver may be unloaded.
+ */
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+
+#include "keepon.h"
+
+/* Large and asked for by configuration: it may fail, and must not make room by force. */
+#define KEEPON_GFP (GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN | __GFP_ZERO)
+
+static void free_engine(struct keepon_engine *engine)
+{
+	kvfree(engine->frames);
+	kvfree(engine->memory);
+	kfree(engine);
+}
+
+/* As many frames of each class as its pre-buffer holds: the queue stops before the core has to refuse one. */
+static int make_pool(struct keepon_engine *engine, const struct kpn_config *config)
+{
+	u32 tc;
+	u32 i;
+
+	engine->held_max = config->prebuffer_frames ?: config->ring_slots;
+	engine->frames = kvmalloc_array(engine->held_max, KPN_CLASS_COUNT * sizeof(*engine->frames), KEEPON_GFP);
+	if (!engine->frames)
+		return -ENOMEM;
+	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
+		for (i = 0; i < engine->held_max; i++) {
+			struct keepon_frame *frame = &engine->frames[tc * engine->held_max + i];
+
+			frame->next = engine->free[tc];
+			engine->free[tc] = frame;
+		}
+	}
+	return 0;
+}
+
+static struct keepon_engine *make_engine(struct keepon *keepon, struct netlink_ext_ack *extack)
+{
+	const struct kpn_config *config = &keepon->plan.config;
+	struct keepon_engine *engine = kzalloc(sizeof(*engine), GFP_KERNEL);
+	int error = -ENOMEM;
+
+	if (!engine)
+		return ERR_PTR(error);
+	engine->keepon = keepon;
+	engine->memory = kvmalloc(kpn_pacer_bytes(config), KEEPON_GFP);
+	if (engine->memory)
+		error = make_pool(engine, config);
+	if (error)
+		keepon_say(extack, "there is no memory for %u frames of each class; reduce prebuffer",
+			   config->prebuffer_frames);
+	else
+		error = keepon_poll_prepare(engine, extack);
+	if (error) {
+		free_engine(engine);
+		return ERR_PTR(error);
+	}
+	return engine;
+}
+
+static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
+{
+	struct keepon *keepon = engine->keepon;
+	const struct kpn_config *config = &keepon->plan.config;
+	struct keepon_native_setup setup = {
+		.ring_slots = config->ring_slots,
+		.slot_bytes = config->slot_bytes,
+		.buffer_bytes = config->slot_bytes + config->trim_up_bytes,
+		.placeholder = config->placeholder,
+	};
+	int error;
+
+	engine->driver = keepon_native_get(keepon->lower);
+	if (!engine->driver) {
+		keepon_say(extack, "the driver of %s has no descriptor ring to lend", keepon->lower->name);
+		return -EOPNOTSUPP;
+	}
+	error = engine->driver->claim(keepon->lower, &setup, &engine->native);
+	if (error) {
+		keepon_say(extack, "the ring of %s cannot be had (error %d); see who else uses it", keepon->lower->name,
+			   error);
+		keepon_native_put(engine->driver);
+		return error;
+	}
+	engine->driver->reset(keepon->lower, &engine->native);
+	return 0;
+}
+
+/* The wire starts; until the first poll it lives on what is posted here. */
+static int start_wire(struct keepon_engine *engine)
+{
+	struct keepon *keepon = engine->keepon;
+	const struct keepon_plan *plan = &keepon->plan;
+	u32 restart_ns = plan->caps.restart_ns_min / 2 + plan->caps.restart_ns_max / 2;
+	unsigned long flags;
+	s64 scaled_ppm;
+	s64 start_ns;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	scaled_ppm = keepon_clock_scaled_ppm_locked(keepon);
+	start_ns = keepon_clock_read_locked(keepon).ns + restart_ns;
+	engine->pacer = kpn_pacer_init(engine->memory, &plan->config, &plan->caps, engine->native.ops,
+				       engine->native.nic, &keepon_pacer_ops, keepon, start_ns);
+	if (engine->pacer) {
+		kpn_pacer_start(engine->pacer);
+		if (scaled_ppm)
+			kpn_pacer_adjfine(engine->pacer, scaled_ppm);
+		keepon->engine = engine;
+	}
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	return engine->pacer ? 0 : -EINVAL;
+}
+
+static void give_back(struct keepon_engine *engine)
+{
+	struct keepon *keepon = engine->keepon;
+
+	engine->driver->reset(keepon->lower, &engine->native);
+	engine->driver->release(keepon->lower, &engine->native);
+	keepon_native_put(engine->driver);
+}
+
+static int start(struct keepon *keepon, struct netlink_ext_ack *extack)
+{
+	struct keepon_engine *engine = make_engine(keepon, extack);
+	int error;
+
+	if (IS_ERR(engine)) {
+		keepon->start_failures++;
+		return PTR_ERR(engine);
+	}
+	error = claim(engine, extack);
+	if (error)
+		goto free;
+	error = start_wire(engine);
+	if (error)
+		goto give_back;
+	keepon_poll_begin(engine);
+	keepon->starts++;
+	napi_enable(&keepon->napi);
+	netif_carrier_on(keepon->dev);
+	netif_tx_wake_all_queues(keepon->dev);
+	return 0;
+give_back:
+	give_back(engine);
+free:
+	keepon_poll_end(engine);
+	free_engine(engine);
+	keepon->start_failures++;
+	return error;
+}
+
+static void add_stats(struct kpn_stats *total, const struct kpn_stats *run)
+{
+	u32 i;
+
+#define ADD(name, text) total->name += run->name;
+	KPN_COUNTERS(ADD)
+#undef ADD
+	for (i = 0; i < KPN_VERDICT_COUNT; i++)
+		total->verdicts[i] += run->verdicts[i];
+}
+
+void keepon_engine_stop(struct keepon *keepon)
+{
+	struct keepon_engine *engine = keepon->engine;
+	unsigned long flags;
+	u32 tc;
+
+	ASSERT_RTNL();
+	if (!engine)
+		return;
+	netif_carrier_off(keepon->dev);
+	netif_tx_disable(keepon->dev);
+	keepon_poll_end(engine);
+	napi_disable(&keepon->napi);
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	keepon_clock_keep_locked(keepon);
+	kpn_pacer_stop(engine->pacer);
+	add_stats(&keepon->total, kpn_pacer_stats(engine->pacer));
+	keepon->engine = NULL;
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+
+	local_bh_disable();
+	keepon_outcomes_finish(keepon, 0);
+	local_bh_enable();
+	for (tc = 0; tc < KPN_CLASS_COUNT; tc++)
+		netdev_tx_reset_queue(netdev_get_tx_queue(keepon->dev, tc));
+	give_back(engine);
+	free_engine(engine);
+}
+
+/* Whether there is a wire to run on. */
+static bool wanted(const struct keepon *keepon)
+{
+	return netif_running(keepon->dev) && netif_running(keepon->lower) && netif_carrier_ok(keepon->lower);
+}
+
+/* Rate and limits are those of now: work the setup out again if they changed. */
+static int renew_plan(struct keepon *keepon, struct netlink_ext_ack *extack)
+{
+	unsigned int default_mtu = keepon_dev_limits(keepon);
+	struct keepon_plan plan;
+	int error = keepon_plan_make(&plan, &keepon->setup, keepon->lower, extack);
+
+	if (error)
+		return error;
+	keepon_plan_free(&keepon->plan);
+	keepon->plan = plan;
+	keepon_dev_refit(keepon, default_mtu);
+	return 0;
+}
+
+int keepon_engine_begin(struct keepon *keepon, struct netlink_ext_ack *extack)
+{
+	int error;
+
+	ASSERT_RTNL();
+	if (keepon->engine)
+		return 0;
+	netif_carrier_off(keepon->dev);
+	if (!wanted(keepon))
+		return 0;
+	error = renew_plan(keepon, extack);
+	if (error) {
+		keepon->start_failures++;
+		return error;
+	}
+	return start(keepon, extack);
+}
+
+/* Whether the wire runs by limits and a rate that are not those of the lower device any more. */
+static bool outdated(struct keepon *keepon)
+{
+	struct kpn_nic_caps caps;
+	u64 rate_bps;
+
+	return keepon_lower_caps(keepon->lower, &caps, &rate_bps, NULL) || rate_bps != keepon->plan.config.rate_bps ||
+	       memcmp(&caps, &keepon->plan.caps, sizeof(caps));
+}
+
+void keepon_engine_follow(struct keepon *keepon)
+{
+	struct netlink_ext_ack extack = {};
+	int error;
+
+	if (keepon->engine && (!wanted(keepon) || outdated(keepon)))
+		keepon_engine_stop(keepon);
+	error = keepon_engine_begin(keepon, &extack);
+	if (error)
+		netdev_err(keepon->dev, "cannot start on %s (error %d): %s\n", keepon->lower->name, error,
+			   extack._msg ?: "no details");
+}
+
+int keepon_engine_replan(struct keepon *keepon, struct keepon_plan *plan, struct netlink_ext_ack *extack)
+{
+	bool ran = keepon->engine;
+	int error = 0;
+
+	ASSERT_RTNL();
+	keepon_engine_stop(keepon);
+	swap(keepon->plan, *plan);
+	if (ran)
+		error = start(keepon, extack);
+	if (error) {
+		swap(keepon->plan, *plan);
+		if (start(keepon, NULL))
+			netdev_err(keepon->dev, "cannot start again by the old configuration; set it down and up\n");
+		return error;
+	}
+	keepon_plan_free(plan);
+	return 0;
+}

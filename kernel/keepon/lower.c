@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The device beneath: which driver lends a ring, and what to do when something happens to the device (docs/kernel.md has the
+ * table).
+ */
+#include <linux/ethtool.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <net/rtnetlink.h>
+
+#include "keepon.h"
+
+static void driver_name(struct net_device *dev, char *name, size_t room)
+{
+	struct ethtool_drvinfo info = {};
+
+	name[0] = '\0';
+	if (dev->ethtool_ops && dev->ethtool_ops->get_drvinfo) {
+		dev->ethtool_ops->get_drvinfo(dev, &info);
+		strscpy(name, info.driver, room);
+	}
+	if (!name[0] && dev->dev.parent && dev->dev.parent->driver)
+		strscpy(name, dev->dev.parent->driver->name, room);
+	else if (!name[0] && dev->rtnl_link_ops)
+		strscpy(name, dev->rtnl_link_ops->kind, room);
+}
+
+const struct keepon_native_driver *keepon_native_get(struct net_device *lower)
+{
+	const struct keepon_native_driver *driver = symbol_get(keepon_hwsim_native);
+	char name[ETHTOOL_BUSINFO_LEN];
+
+	if (!driver)
+		return NULL;
+	driver_name(lower, name, sizeof(name));
+	if (!strcmp(driver->name, name))
+		return driver;
+	symbol_put(keepon_hwsim_native);
+	return NULL;
+}
+
+void keepon_native_put(const struct keepon_native_driver *driver)
+{
+	if (driver)
+		symbol_put(keepon_hwsim_native);
+}
+
+static u64 rate_of(struct net_device *lower)
+{
+	struct ethtool_link_ksettings settings;
+
+	if (__ethtool_get_link_ksettings(lower, &settings) || settings.base.speed == (u32)SPEED_UNKNOWN)
+		return 0;
+	return settings.base.speed * 1000000ull;
+}
+
+int keepon_lower_caps(struct net_device *lower, struct kpn_nic_caps *caps, u64 *rate_bps,
+		      struct netlink_ext_ack *extack)
+{
+	const struct keepon_native_driver *driver = keepon_native_get(lower);
+	char name[ETHTOOL_BUSINFO_LEN];
+	int error;
+
+	if (!driver) {
+		driver_name(lower, name, sizeof(name));
+		keepon_say(extack,
+			   "the driver of %s (%s) has no descriptor ring to lend; use a device whose driver has one",
+			   lower->name, name[0] ? name : "unknown");
+		return -EOPNOTSUPP;
+	}
+	error = driver->query(lower, caps);
+	if (error)
+		keepon_say(extack, "%s has no descriptor ring to lend now (error %d); see whether it runs in ring mode",
+			   lower->name, error);
+	*rate_bps = rate_of(lower);
+	keepon_native_put(driver);
+	return error;
+}
+
+/* The upper device on @lower, or NULL. */
+static struct keepon *upper_of(const struct net_device *lower)
+{
+	if (rtnl_dereference(lower->rx_handler) != keepon_receive)
+		return NULL;
+	return netdev_priv(rtnl_dereference(lower->rx_handler_data));
+}
+
+static void delete_upper(struct keepon *keepon)
+{
+	LIST_HEAD(list);
+
+	keepon_dellink(keepon->dev, &list);
+	unregister_netdevice_many(&list);
+}
+
+int keepon_lower_event(struct notifier_block *block, unsigned long event, void *info)
+{
+	struct net_device *lower = netdev_notifier_info_to_dev(info);
+	struct keepon *keepon = upper_of(lower);
+
+	if (!keepon)
+		return NOTIFY_DONE;
+	switch (event) {
+	case NETDEV_GOING_DOWN:
+		/* The driver takes its ring apart next. */
+		keepon_engine_stop(keepon);
+		break;
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+	case NETDEV_CHANGEMTU: keepon_engine_follow(keepon); break;
+	case NETDEV_CHANGEADDR:
+		/* Both are one station on the wire. */
+		eth_hw_addr_set(keepon->dev, lower->dev_addr);
+		call_netdevice_notifiers(NETDEV_CHANGEADDR, keepon->dev);
+		break;
+	case NETDEV_UNREGISTER:
+		/* Sent as well when it moves to another namespace: the two stay together. */
+		if (lower->reg_state == NETREG_UNREGISTERING)
+			delete_upper(keepon);
+		break;
+	case NETDEV_PRE_TYPE_CHANGE: return NOTIFY_BAD;
+	}
+	return NOTIFY_DONE;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The PTP hardware clock as the kernel knows clocks: /dev/ptpN for phc2sys, ptp4l, clock_gettime() (B13). */
+#include <linux/module.h>
+#include <linux/ptp_clock_kernel.h>
+
+#include "keepon.h"
+
+static struct keepon *keepon_of(struct ptp_clock_info *info)
+{
+	return container_of(info, struct keepon, phc_info);
+}
+
+static int phc_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts, struct ptp_system_timestamp *sts)
+{
+	struct keepon *keepon = keepon_of(info);
+	unsigned long flags;
+	struct kpn_time now;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	ptp_read_system_prets(sts);
+	now = keepon_clock_read_locked(keepon);
+	ptp_read_system_postts(sts);
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	*ts = ns_to_timespec64(ktime_to_ns(keepon_stamp(now)));
+	return 0;
+}
+
+static int phc_settime64(struct ptp_clock_info *info, const struct timespec64 *ts)
+{
+	struct keepon *keepon = keepon_of(info);
+	int error = keepon_clock_settime(keepon, (struct kpn_time){ timespec64_to_ns(ts), 0 });
+
+	keepon_outcomes_kick(keepon);
+	return error;
+}
+
+static int phc_adjtime(struct ptp_clock_info *info, s64 delta_ns)
+{
+	struct keepon *keepon = keepon_of(info);
+	int error = keepon_clock_adjtime(keepon, delta_ns);
+
+	keepon_outcomes_kick(keepon);
+	return error;
+}
+
+static int phc_adjfine(struct ptp_clock_info *info, long scaled_ppm)
+{
+	struct keepon *keepon = keepon_of(info);
+	int error = keepon_clock_adjfine(keepon, scaled_ppm);
+
+	keepon_outcomes_kick(keepon);
+	return error;
+}
+
+int keepon_phc_register(struct keepon *keepon)
+{
+	struct ptp_clock *phc;
+
+	keepon->phc_info = (struct ptp_clock_info){
+		.owner = THIS_MODULE,
+		.max_adj = KPN_ADJ_PPB_MAX,
+		.gettimex64 = phc_gettimex64,
+		.settime64 = phc_settime64,
+		.adjtime = phc_adjtime,
+		.adjfine = phc_adjfine,
+	};
+	snprintf(keepon->phc_info.name, sizeof(keepon->phc_info.name), "keepon %s", keepon->dev->name);
+	phc = ptp_clock_register(&keepon->phc_info, NULL);
+	if (IS_ERR(phc))
+		return PTR_ERR(phc);
+	/* NULL without PTP support in the kernel: everything else works. */
+	keepon->phc = phc;
+	return 0;
+}
+
+void keepon_phc_unregister(struct keepon *keepon)
+{
+	if (keepon->phc)
+		ptp_clock_unregister(keepon->phc);
+	keepon->phc = NULL;
+}

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# What the keepon_*.sh tests share; they run in the guest, beside /lib/keepon/test.sh: `. /lib/keepon/common.sh`.
+#
+#   wire [RATE_BPS]         loads both modules; sim0 and, in namespace b, sim1 are up and joined by a wire of that rate
+#   upper [OPTIONS ...]     rt0 on sim0 with these options, up, 10.0.0.1; the link below must be up
+#   far_upper [OPTIONS ...] the same for rt1 on sim1 in namespace b, 10.0.0.2
+#   counter DEVICE NAME     a counter of ethtool -S; of a device in namespace b: in_b counter rt1 NAME
+#   options DEVICE          what `ip -d link` says of a keepon link, as options of `ip link add`
+#   in_b COMMAND ...        in namespace b
+
+control=/sys/kernel/debug/keepon_hwsim/control
+
+in_b() {
+	if [ "$1" = counter ]; then
+		ip netns exec b ethtool -S "$2" | sed -n "s/^ *$3: //p"
+	else
+		ip netns exec b "$@"
+	fi
+}
+
+wire() {
+	modprobe keepon_hwsim || exit 1
+	modprobe keepon || exit 1
+	ip netns add b
+	echo "nic sim0 rate_bps=${1:-1000000000} ppb=20000 seed=1" >$control || exit 1
+	echo "nic sim1 rate_bps=${1:-1000000000} ppb=-30000 seed=2" >$control || exit 1
+	echo "link sim0 sim1" >$control || exit 1
+	ip link set sim1 netns b
+	ip link set sim0 up
+	ip -n b link set sim1 up
+}
+
+upper() {
+	ip link add link sim0 name rt0 type keepon "$@" || return 1
+	ip addr add 10.0.0.1/24 dev rt0
+	ip link set rt0 up
+}
+
+far_upper() {
+	ip -n b link add link sim1 name rt1 type keepon "$@" || return 1
+	ip -n b addr add 10.0.0.2/24 dev rt1
+	ip -n b link set rt1 up
+}
+
+counter() {
+	ethtool -S "$1" | sed -n "s/^ *$2: //p"
+}
+
+options() {
+	ip -d link show "$1" | sed -n 's/^ *keepon \(.*\) numtxqueues.*/\1/p'
+}
+
+is_running() {
+	ip link show "$1" | grep -q 'state UP'
+}

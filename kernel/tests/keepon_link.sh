@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Adding, reading back, changing and deleting keepon links, with the iproute2 plugin; what is refused, with its sentence.
+. /lib/keepon/test.sh
+. /lib/keepon/common.sh
+wire
+
+# rejected TEXT PATTERN COMMAND ...: fails with a sentence that matches
+rejected() {
+	_name=$1
+	_pattern=$2
+	shift 2
+	_said=$("$@" 2>&1) && {
+		not_ok "$_name: was accepted"
+		return
+	}
+	like "$_said" "$_pattern" "$_name"
+}
+
+rejected "no lower device" "name it: ip link add link DEVICE" ip link add name rt0 type keepon
+rejected "loopback below" "no Ethernet device" ip link add link lo name rt0 type keepon
+ip link add dum0 type dummy
+rejected "a driver without a ring" "dum0 \(dummy\) has no descriptor ring" ip link add link dum0 name rt0 type keepon
+rejected "queues chosen" "one queue per traffic class" ip link add link sim0 name rt0 numtxqueues 4 type keepon
+rejected "MTU beyond the slot" "mtu 1500 is not within 68 to 1196" ip link add link sim0 name rt0 mtu 1500 type keepon
+rejected "another address" "are one station" ip link add link sim0 name rt0 address 02:00:00:00:00:09 type keepon
+rejected "slot too long" "slot_bytes 5000 \(allowed: [0-9]+ to [0-9]+\)" ip link add link sim0 name rt0 type keepon slot_bytes 5000
+rejected "ring beyond limits" "ring_slots 9999" ip link add link sim0 name rt0 type keepon ring 9999
+rejected "CPU that is not there" "poll_cpu 7 is not within" ip link add link sim0 name rt0 type keepon poll thread poll_cpu 7
+rejected "priority" "poll_fifo 100" ip link add link sim0 name rt0 type keepon poll_fifo 100
+rejected "a slot outside the partition" "goes beyond the last" ip link add link sim0 name rt0 type keepon class 0 slots 3
+rejected "unknown option" "no option \"foo\"" ip link add link sim0 name rt0 type keepon foo 1
+rejected "unknown word" "choose strict or relaxed or reschedule" ip link add link sim0 name rt0 type keepon class 0 late never
+is "$(ip link show type keepon)" "" "nothing of all that is left"
+
+run "no options" ip link add link sim0 name rt0 type keepon
+like "$(options rt0)" "mode phase-locked slot_bytes 1230 ring 256 batch 8 depth 255 partition 1 class 0-15 slots all" "defaults"
+rejected "a second upper device" "has an upper device already" ip link add link sim0 name rt1 type keepon
+run "delete" ip link del rt0
+
+run "all options" ip link add link sim0 name rt0 type keepon slot_bytes 605 batch 4 ring 128 depth 100 partition 250 \
+	class 7 slots 0-240/10 late strict round up class 0 slots rest late reschedule class 3-4 slots 3,5,21-30 round floor \
+	prebuffer 64 tolerance_ns 100 drift_ppb 150000 wander_ppb 500 trim_down 8 trim_up 4 dither off clock counter \
+	poll_overhead_ns 1000 txtime tai
+wanted=$(options rt0)
+like "$wanted" "class 3-4 slots 3,5,21-30 late strict round floor class 7 slots 0-240/10 late strict round up" "lists read back"
+like "$wanted" "prebuffer 64 clock counter .* trim_down 8 trim_up 4 tolerance_ns 100 drift_ppb 150000 wander_ppb 500" "numbers read back"
+run "delete" ip link del rt0
+# shellcheck disable=SC2086
+run "what is printed is accepted" ip link add link sim0 name rt0 type keepon $wanted
+is "$(options rt0)" "$wanted" "and comes back the same"
+like "$(ip -j -d link show rt0)" '"class":\[3,4\],"slots":"3,5,21-30"' "JSON"
+
+run "up" ip link set rt0 up
+is "$(counter rt0 starts)" 1 "the wire runs"
+run "batch changed while up" ip link set rt0 type keepon batch 10
+run "one class changed while up" ip link set rt0 type keepon class 3 late relaxed
+like "$(options rt0)" "batch 10 .* class 3 slots 3,5,21-30 late relaxed round floor class 4 slots 3,5,21-30 late strict" "only that"
+is "$(counter rt0 starts)" 3 "the wire ran on by each"
+before=$(options rt0)
+rejected "a wrong change while up" "ring_slots 7" ip link set rt0 type keepon ring 7
+rejected "paper mode with another period" "repeats with the ring" ip link set rt0 type keepon mode paper
+is "$(options rt0)" "$before" "changed nothing"
+is "$(counter rt0 starts)" 3 "and did not stop the wire"
+run "poll thread" ip link set rt0 type keepon poll thread poll_cpu 0 poll_fifo 50
+like "$(ps)" "keepon/rt0" "there it is"
+sleep 0.1
+run "and the timer again" ip link set rt0 type keepon poll hrtimer
+is "$(ps | grep -c '[k]eepon/rt0')" 0 "the thread is gone"
+run "delete while up" ip link del rt0
+
+run "paper mode" ip link add link sim0 name rt0 type keepon mode paper ring 32 partition 32 class 0 slots 0 class 1 slots 1,17
+like "$(options rt0)" "mode paper .* batch 8 depth 8 .* class 1 slots 1,17 late strict round floor .* clock counter" "as published"
+run "up" ip link set rt0 up
+sleep 0.2
+[ "$(counter rt0 slots_completed)" -gt 10000 ] && ok "it runs" || not_ok "it runs"
+ip link del rt0
+
+# Modules go in any order; what uses a ring holds its driver.
+upper
+rmmod keepon_hwsim 2>/dev/null && not_ok "a driver whose ring is used" || ok "a driver whose ring is used stays"
+ip link set rt0 down
+run "an unused driver goes" rmmod keepon_hwsim
+is "$(ip link show type keepon)" "" "and its links with it"
+run "keepon goes" rmmod keepon
+ip netns del b
+wire
+upper
+run "keepon goes first, with a link that is up" rmmod keepon
+run "then the driver" rmmod keepon_hwsim
+done_testing

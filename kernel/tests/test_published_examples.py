@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Examples 1 and 2 of the KeepON paper's artifact appendix on a real kernel, measured on the wire (K5, K7, C17)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon.vmtarget import observations, programs
+
+pytestmark = pytest.mark.vm
+
+HERE = Path(__file__).parent
+BYTE_PS = 8_000
+
+
+# The paper's mode posts no more than a batch, 80 us: the emulated CPU must not be slower than a small board's for that.
+PACINGS = {"own": ("mode phase-locked batch 8 depth 24", 1), "paper": ("mode paper batch 8 depth 8", 0)}
+
+
+def examples(pacing: str) -> GuestResult:
+    kernel = get_kernel("6.1")
+    modules = build_modules(kernel, [HERE.parent / "hwsim", HERE.parent / "keepon"])
+    options, shift = PACINGS[pacing]
+    left = run_guest(
+        kernel, HERE / "published_examples.sh", programs.guest_files(), modules=modules, tools=programs.tools(),
+        environment={"PACING": options}, icount_shift=shift, timeout_s=300,
+    )  # fmt: skip
+    assert left.check().tap.problems() == []
+    return left
+
+
+@pytest.fixture(scope="module")
+def result() -> GuestResult:
+    return examples("own")
+
+
+def gaps_ps(result: GuestResult, name: str) -> npt.NDArray[np.int64]:
+    """Distances between successive test frames on the wire."""
+    record = observations.read_wire(result.files[f"{name}.wire"].decode())
+    return np.diff(np.sort(np.fromiter(record.raw_ps.values(), dtype=np.int64)))
+
+
+def near_multiples(gaps: npt.NDArray[np.int64], period_us: int) -> npt.NDArray[np.int64]:
+    """How many periods each gap is; none is further than a byte time from a whole number of them."""
+    period_ps = period_us * 1_000_000
+    counts = np.round(gaps / period_ps).astype(np.int64)
+    assert np.max(np.abs(gaps - counts * period_ps), initial=0) <= BYTE_PS
+    return counts
+
+
+def test_example_1_leaves_every_100_us_within_a_byte_time(result: GuestResult) -> None:
+    gaps = gaps_ps(result, "example1")
+    assert len(gaps) == 399
+    assert np.all(near_multiples(gaps, 100) == 1)
+
+
+@pytest.mark.parametrize(("name", "period_us"), [("example2-tc0", 320), ("example2-tc1", 160)])
+def test_example_2_reaches_its_periods_in_relaxed_mode(result: GuestResult, name: str, period_us: int) -> None:
+    counts = near_multiples(gaps_ps(result, f"{name}-relaxed"), period_us)
+    assert len(counts) > 100
+    # a stall of the one emulated CPU may cost a cycle
+    assert np.mean(counts == 1) > 0.95
+
+
+@pytest.mark.parametrize(("name", "period_us"), [("example2-tc0", 1600), ("example2-tc1", 800)])
+def test_example_2_sends_only_in_own_slots_in_strict_mode(result: GuestResult, name: str, period_us: int) -> None:
+    """100 us meet slot 0 of 32 every 1.6 ms at best, slots 1 and 17 every 0.8 ms or never (X-EX2); none is moved."""
+    near_multiples(gaps_ps(result, f"{name}-strict"), period_us)
+    counters = observations.read_counters(result.files["example2-strict.stats"].decode())
+    assert counters["verdict_not_allowed"] > 600
+
+
+def test_best_effort_of_example_2_keeps_to_slots(result: GuestResult) -> None:
+    for late in ("relaxed", "strict"):
+        gaps = gaps_ps(result, f"example2-tc2-{late}")
+        assert len(gaps) == 399
+        near_multiples(gaps, 10)
+
+
+def test_example_1_in_the_papers_mode() -> None:
+    gaps = gaps_ps(examples("paper"), "example1")
+    assert len(gaps) == 399
+    assert np.all(near_multiples(gaps, 100) == 1)
