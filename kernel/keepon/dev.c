@@ -39,6 +39,7 @@ static int keepon_dev_init(struct net_device *dev)
 	netif_napi_add_tx(dev, &keepon->napi, keepon_napi_poll);
 	keepon_clock_init(keepon);
 	keepon_phc_register(keepon);
+	keepon_debug_add(keepon);
 	netdev_hold(keepon->lower, &keepon->lower_tracker, GFP_KERNEL);
 	return 0;
 }
@@ -47,6 +48,7 @@ static void keepon_dev_uninit(struct net_device *dev)
 {
 	struct keepon *keepon = netdev_priv(dev);
 
+	keepon_debug_remove(keepon);
 	keepon_phc_unregister(keepon);
 	netif_napi_del(&keepon->napi);
 	free_percpu(dev->tstats);

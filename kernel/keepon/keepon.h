@@ -8,7 +8,7 @@
  *	engine, poll	the wire: start, stop, beat
  *	xmit, outcome	frames in, frames done
  *	receive		frames from the lower device
- *	clock, phc, stamp, qdisc, ethtool
+ *	clock, phc, stamp, qdisc, ethtool, debug, trace
  *
  * Locking: RTNL for configuration and for starting and stopping; keepon.lock around every kpn_pacer_* call and everything marked
  * so below. The lock is raw and taken with interrupts off, since the beat is a hard timer interrupt, on PREEMPT_RT too. Nothing
@@ -98,6 +98,7 @@ struct keepon_frame {
  * @napi: hands outcomes back
  * @hwtstamp: what is stamped
  * @phc: NULL if it could not be registered
+ * @debug: folder of faults on request; @stall_ns: by how much the next poll shall be late
  */
 struct keepon {
 	struct net_device *dev;
@@ -120,6 +121,8 @@ struct keepon {
 	struct keepon_hwtstamp hwtstamp;
 	struct ptp_clock_info phc_info;
 	struct ptp_clock *phc;
+	struct dentry *debug;
+	u64 stall_ns;
 };
 
 /**
@@ -230,6 +233,13 @@ int keepon_napi_poll(struct napi_struct *napi, int budget);
 void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns);
 
 rx_handler_result_t keepon_receive(struct sk_buff **pskb);
+
+/* ---- debug.c: faults on request ---- */
+
+void keepon_debug_init(void);
+void keepon_debug_exit(void);
+void keepon_debug_add(struct keepon *keepon);
+void keepon_debug_remove(struct keepon *keepon);
 
 /* ---- stamp.c, phc.c, qdisc.c, ethtool.c ---- */
 

@@ -15,9 +15,12 @@ static int __init keepon_init(void)
 
 	if (error)
 		return error;
+	keepon_debug_init();
 	error = rtnl_link_register(&keepon_link_ops);
-	if (error)
+	if (error) {
+		keepon_debug_exit();
 		unregister_netdevice_notifier(&keepon_lower_block);
+	}
 	return error;
 }
 
@@ -26,6 +29,7 @@ static void __exit keepon_exit(void)
 {
 	rtnl_link_unregister(&keepon_link_ops);
 	unregister_netdevice_notifier(&keepon_lower_block);
+	keepon_debug_exit();
 }
 
 module_init(keepon_init);

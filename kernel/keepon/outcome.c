@@ -9,6 +9,9 @@
 
 #include "keepon.h"
 
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
 static void take_outcome(void *context, struct kpn_frame *frame, enum kpn_verdict verdict, struct kpn_time start)
 {
 	struct keepon_frame *ended = container_of(frame, struct keepon_frame, frame);
@@ -87,6 +90,8 @@ static void hand_back(struct keepon *keepon, struct keepon_frame *frame, int bud
 {
 	struct sk_buff *skb = frame->skb;
 
+	trace_keepon_outcome(keepon->dev, frame->frame.tc, frame->verdict, frame->frame.seq, frame->txtime_ns,
+			     &frame->start);
 	if (!kpn_verdict_is_sent(frame->verdict)) {
 		if (frame->txtime_ns)
 			keepon_report(skb, frame->verdict, frame->txtime_ns);

@@ -17,12 +17,18 @@ static u64 beat(struct keepon_engine *engine)
 	struct keepon *keepon = engine->keepon;
 	unsigned long flags;
 	u64 interval_ns;
+	u64 stall_ns;
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	kpn_pacer_poll(engine->pacer);
 	interval_ns = kpn_pacer_poll_interval_ns(engine->pacer);
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	keepon_outcomes_kick(keepon);
+	stall_ns = READ_ONCE(keepon->stall_ns);
+	if (unlikely(stall_ns)) {
+		WRITE_ONCE(keepon->stall_ns, 0);
+		interval_ns += stall_ns;
+	}
 	return interval_ns;
 }
 

@@ -8,6 +8,7 @@
 
 #include "keepon.h"
 #include "keepon/wire.h"
+#include "trace.h"
 
 /*
  * Queue = traffic class. With mqprio the stack's own choice applies; without it nothing says what class a frame has, and spreading
@@ -131,8 +132,11 @@ netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev)
 		if (stamped)
 			skb_tx_timestamp(stamped);
 	} else {
-		if (keepon_skb_txtime(skb))
-			keepon_report(skb, verdict, ktime_to_ns(skb->tstamp));
+		s64 txtime_ns = keepon_skb_txtime(skb) ? ktime_to_ns(skb->tstamp) : 0;
+
+		trace_keepon_outcome(dev, tc, verdict, 0, txtime_ns, &(struct kpn_time){});
+		if (txtime_ns)
+			keepon_report(skb, verdict, txtime_ns);
 		dev_core_stats_tx_dropped_inc(dev);
 		dev_kfree_skb_any(skb);
 	}

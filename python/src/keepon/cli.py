@@ -41,6 +41,13 @@ Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed instead of
 Duration = Annotated[
     float | None, typer.Option("--duration", help="Seconds measured instead of the scenario's.", show_default=False)
 ]
+Target = Annotated[
+    str,
+    typer.Option(
+        "--target", help="sim: the simulator; vm: a Linux kernel in a virtual machine, 1 s unless --duration."
+    ),
+]
+Kernel = Annotated[str, typer.Option("--kernel", help="Kernel family of target vm: 6.1 or 6.12.")]
 CaptureFrames = Annotated[
     int, typer.Option("--capture-frames", min=0, help="Frames in the capture at most; 0: no capture.")
 ]
@@ -162,18 +169,21 @@ def _conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) 
 def run(
     scenario: ScenarioFile,
     out: Out = None,
+    target: Target = "sim",
+    kernel: Kernel = "6.1",
     seed: Seed = None,
     duration: Duration = None,
     capture_frames: CaptureFrames = session.CAPTURE_FRAMES,
     as_json: Json = False,
 ) -> None:
-    """Plan a scenario, simulate it with every driver of [compare], write a result folder."""
-    loaded = _load(scenario, seed, duration)
-    folder = out if out is not None else Path("out") / loaded.name
-    session.prepare(loaded, folder)
+    """Plan a scenario, run it with every driver of [compare], write a result folder."""
+    chosen = session.target_named(target, kernel)
+    loaded = _load(scenario, seed, duration if duration is not None else chosen.duration_s)
+    folder = out if out is not None else Path("out") / (loaded.name if target == "sim" else f"{loaded.name}-{target}")
+    session.prepare(loaded, folder, chosen)
     plan = _feasible(loaded)
     with _progress() as progress:
-        outcome = session.run_scenario(loaded, plan, folder, loaded.seed, capture_frames, progress)
+        outcome = session.run_scenario(loaded, plan, folder, loaded.seed, capture_frames, progress, chosen)
     raise typer.Exit(_conclude(outcome, folder, as_json, outcome.interrupted))
 
 

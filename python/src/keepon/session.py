@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import functools
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,39 @@ from keepon.scenario import Scenario
 from keepon.tomlwriter import dumps
 
 CAPTURE_FRAMES = 10_000
+FAMILIES = ("6.1", "6.12")
 REPRODUCTION_FILE = "reproduction.json"
 ROOM_FRAMES = 200_000_000
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a scenario runs: what it refuses, how it runs, and how long if nobody says (None: as the scenario says)."""
+
+    check: Callable[[Scenario], None]
+    run: Callable[[Scenario, dict[str, Any], int, Progress | None], Outcome]
+    duration_s: float | None
+
+
+SIMULATOR = Target(check_supported, run_all, None)
+
+
+def target_named(name: str, kernel: str) -> Target:
+    """A target by its name on the command line.
+
+    Raises:
+        ConfigError: there is none of this name, or no such kernel.
+    """
+    if name == "sim":
+        return SIMULATOR
+    if name != "vm":
+        raise ConfigError(f'option --target = "{name}": must be sim or vm')
+    from keepon import vmtarget
+    from keepon.vmtarget.target import DURATION_S
+
+    if kernel not in FAMILIES:
+        raise ConfigError(f'option --kernel = "{kernel}": must be one of {", ".join(FAMILIES)}')
+    return Target(vmtarget.check_supported, functools.partial(vmtarget.run_all, family=kernel), DURATION_S)
 
 
 def planned(scenario: Scenario) -> dict[str, Any]:
@@ -123,11 +156,17 @@ def write_folder(
 
 
 def run_scenario(
-    scenario: Scenario, plan: dict[str, Any], folder: Path, seed: int, capture_frames: int, progress: Progress | None
+    scenario: Scenario,
+    plan: dict[str, Any],
+    folder: Path,
+    seed: int,
+    capture_frames: int,
+    progress: Progress | None,
+    target: Target = SIMULATOR,
 ) -> Outcome:
     """Run every driver and write the result folder, unless the user stopped before the first was complete."""
-    prepare(scenario, folder)
-    outcome = run_all(scenario, plan, seed, progress)
+    prepare(scenario, folder, target)
+    outcome = target.run(scenario, plan, seed, progress)
     if outcome.runs:
         with interrupts_wait() as seen:
             write_folder(folder, scenario, plan, outcome, capture_frames)
@@ -154,9 +193,9 @@ def reproduce_scenario(
     return outcome, extra
 
 
-def prepare(scenario: Scenario, folder: Path) -> None:
+def prepare(scenario: Scenario, folder: Path, target: Target = SIMULATOR) -> None:
     """Everything that can be refused is refused before the first simulated second."""
-    check_supported(scenario)
+    target.check(scenario)
     check_size(scenario)
     documents.check_target(folder)
     simulator()

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs a planned scenario on a real kernel, one driver after the other; hands back what the simulator does, too."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keepon import results
+from keepon.errors import ConfigError, TraceError
+from keepon.planner.gates import ALL_GATES
+from keepon.runner import (
+    SERIES_FRAMES,
+    Outcome,
+    Progress,
+    Run,
+    first_delays,
+    mark_onset,
+    result_document,
+    simulator,
+)
+from keepon.scenario import Scenario
+from keepon.topology import Topology
+from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon.vm.images import Kernel
+from keepon.vm.paths import checkout_root
+from keepon.vmtarget import observations, programs
+from keepon.vmtarget.network import Guest, guest_script
+from keepon.vmtarget.observations import StreamFrames
+
+DURATION_S = 1.0
+DURATION_S_MAX = 60.0
+FAULTS = ("poll-stall", "clock-step", "link-down", "late-submit", "wire-pause")
+MODULES = ("kernel/hwsim", "kernel/keepon")
+MEMORY_MB = 768
+# Emulated at a hundredth of real speed at worst; a guest that hangs ends by its own clock long before.
+HOST_SECONDS_A_GUEST_SECOND = 120
+
+
+def check_supported(scenario: Scenario) -> None:
+    """Refuse what this target cannot do, before any work.
+
+    Raises:
+        ConfigError: one sentence on the first such key.
+    """
+    if not 0 < scenario.duration_s + scenario.warmup_s <= DURATION_S_MAX:
+        raise ConfigError(
+            f"key `duration_s` = {scenario.duration_s}: with `warmup_s` it must be at most {DURATION_S_MAX:g} s for "
+            "target vm; use --duration"
+        )
+    if scenario.sync.mode not in ("ideal", "none"):
+        raise ConfigError(f'key `sync.mode` = "{scenario.sync.mode}": must be "ideal" or "none" for target vm yet')
+    for index, station in enumerate(scenario.station):
+        where = f"key `station[{index}]"
+        if scenario.sync.mode == "ideal" and station.clock_ppm:
+            raise ConfigError(
+                f'{where}.clock_ppm` = {station.clock_ppm}: must be 0 with sync.mode = "ideal" for target vm; '
+                'set sync.mode = "none" to let clocks run free'
+            )
+        for key in ("cpu_ppm", "wander_ppb_per_s"):
+            if getattr(station, key):
+                raise ConfigError(
+                    f"{where}.{key}` = {getattr(station, key)}: must be 0 for target vm; the guest's CPU has no model"
+                )
+        if station.keepon.clock == "dual":
+            raise ConfigError(f'{where}.keepon.clock` = "dual": must be "interpolated" or "counter"; not built yet')
+    for index, bridge in enumerate(scenario.bridge):
+        if isinstance(bridge.gates, dict):
+            raise ConfigError(f'key `bridge[{index}].gates`: must be "none" for target vm; its bridges have no gates')
+    for index, fault in enumerate(scenario.fault):
+        if fault.kind not in FAULTS:
+            raise ConfigError(
+                f'key `fault[{index}].kind` = "{fault.kind}": must be one of {", ".join(FAULTS)} for target vm'
+            )
+    Topology(scenario)
+
+
+def check_plan(plan: dict[str, Any]) -> None:
+    """Refuse plans that need gates.
+
+    Raises:
+        ConfigError: a bridge's port is not always open.
+    """
+    for name, entry in plan["bridges"].items():
+        for port in entry["ports"].values():
+            if any(int(gate["gates"], 16) & ALL_GATES != ALL_GATES for gate in port.get("entries", [])):
+                raise ConfigError(
+                    f'bridge {name}: its plan has gates and bridges of target vm have none; set gates = "none"'
+                )
+
+
+def prepared(family: str = "6.1") -> tuple[Kernel, list[Path]]:
+    """Kernel and modules, built if they are not."""
+    root = checkout_root()
+    kernel = get_kernel(family)
+    return kernel, build_modules(kernel, [root / folder for folder in MODULES])
+
+
+def boot(kernel: Kernel, modules: list[Path], script: str, virtual_s: float, seed: int) -> GuestResult:
+    """Run a script in a guest with our modules and tools; its result, checked."""
+    return run_guest(
+        kernel, script, programs.guest_files(), modules=modules, tools=[*programs.tools(), "iperf3"],
+        memory_mb=MEMORY_MB, seed=seed, virtual_limit_s=round(virtual_s) + 30,
+        timeout_s=60 + HOST_SECONDS_A_GUEST_SECOND * virtual_s,
+    ).check()  # fmt: skip
+
+
+def run_one(
+    scenario: Scenario, plan: dict[str, Any], driver: str, seed: int, kernel: Kernel, modules: list[Path]
+) -> tuple[Run, dict[str, StreamFrames]]:
+    """One driver's run.
+
+    Raises:
+        TraceError: the files the guest left contradict each other.
+        GuestFailedError: the script or the kernel failed.
+    """
+    guest = Guest(scenario, plan, driver)
+    script = guest_script(scenario, plan, driver)
+    started = time.monotonic()
+    left = boot(kernel, modules, script, scenario.warmup_s + scenario.duration_s + 5, seed)
+    files = left.files
+    epoch_ns = int(files["base_ns"])
+    start_ns = round(scenario.warmup_s * 1e9)
+    end_ns = start_ns + round(scenario.duration_s * 1e9)
+    outcomes = observations.read_outcomes(files["trace.txt"].decode())
+    records = {name: observations.read_wire(files[f"wire-{name}.txt"].decode()) for name in guest.talkers}
+    listens = {name: observations.load_json(files, f"listen-{name}.json") for name in guest.listeners}
+    names = list(simulator().verdict_names())
+    streams: dict[str, Any] = {}
+    joined: dict[str, StreamFrames] = {}
+    arrays: dict[str, results.FrameArrays] = {}
+    for stream in scenario.stream:
+        talk = observations.load_json(files, f"talk-{stream.id}.json")
+        frames = observations.stream_frames(
+            stream, guest.device(stream.talker), talk, [listens[name] for name in stream.listeners],
+            records[stream.talker], outcomes, names, epoch_ns, scenario.sync.mode == "ideal",
+            plan["stations"].get(stream.talker, {}),
+        )  # fmt: skip
+        joined[stream.id] = frames
+        measured = frames.arrays.between(start_ns, end_ns)
+        arrays[stream.id] = measured
+        lost = int(np.count_nonzero(measured.sent & ~measured.delivered))
+        document = results.stream_result(
+            measured, names, {"the wire or a bridge": lost} if lost else {}, plan["streams"][stream.id], stream.id,
+            stream.period_ns, stream.advance_ns, stream.deadline_ns,
+        )  # fmt: skip
+        document["first_delays_ns"] = first_delays(measured, SERIES_FRAMES)
+        document["talker_counters"] = talk["counters"]
+        document["stamp_error_ns"] = {
+            "max": float(np.max(np.abs(frames.stamp_error_ps), initial=0)) / 1000,
+            "note": "hardware transmit stamps less the exact record of the wire, after one constant offset a talker",
+        }
+        streams[stream.id] = document
+    document = {
+        "driver": driver,
+        "streams": streams,
+        "stations": {station.name: _station(guest, files, station.name) for station in scenario.station},
+        "bridges": {
+            bridge.name: observations.read_counters(files[f"stats-{guest.bridge(bridge.name)}.txt"].decode())
+            for bridge in scenario.bridge
+        },
+        "loads": {load.id: _load(files, load.id) for load in scenario.load},
+        "guest": {
+            "kernel": kernel.version,
+            "virtual_seconds": left.virtual_seconds,
+            "wall_seconds": round(time.monotonic() - started, 1),
+            "script": script.splitlines(),
+            "messages": left.stdout.splitlines(),
+        },
+    }
+    document["met"] = results.is_met(document)
+    document["onset"] = mark_onset(scenario, streams, arrays)
+    return Run(driver, document, arrays, ""), joined
+
+
+def _station(guest: Guest, files: dict[str, bytes], name: str) -> dict[str, Any]:
+    """Counters of a station with the names CONTRACTS gives them first."""
+    nic = observations.read_counters(files.get(f"stats-{guest.nic(name)}.txt", b"").decode())
+    device = guest.device(name)
+    counters = {}
+    if device != guest.nic(name):
+        counters = observations.read_counters(files.get(f"stats-{device}.txt", b"").decode())
+    planned = guest.plan["stations"].get(name, {})
+    return {
+        "underruns": counters.get("underruns", 0),
+        "suspected_underruns": counters.get("suspected_underruns", 0),
+        "placeholders": nic.get("tx_placeholders", 0),
+        "slots_total": counters.get("slots_completed", 0),
+        "best_effort_bps": planned.get("headroom", {}).get("best_effort_bps", 0) if counters else 0,
+        "clock": {},
+        "counters": counters,
+        "nic": nic,
+    }
+
+
+def _load(files: dict[str, bytes], name: str) -> dict[str, Any]:
+    """Goodput of an iperf3 client.
+
+    Raises:
+        TraceError: it did not come to its end.
+    """
+    report = observations.load_json(files, f"load-{name}.json")
+    if "error" in report:
+        raise TraceError(f"load {name}: iperf3 says {report['error']}")
+    end = report["end"]
+    received = end.get("sum_received", end.get("sum", {}))
+    sent = end.get("sum_sent", end.get("sum", {}))
+    return {
+        "goodput_bps": round(received.get("bits_per_second", 0)),
+        "lost": int(end.get("sum", {}).get("lost_packets", 0)),
+        "retransmits": sent.get("retransmits"),
+    }
+
+
+BY_CONSTRUCTION = [
+    "Time in the guest is the number of instructions it executed (QEMU icount): latencies of its one CPU are those of "
+    "the emulation, not of a real machine; wires, NICs and oscillators are keepon_hwsim's.",
+    'Arrivals are hardware stamps of NICs whose clocks run with the talker\'s (sync.mode = "ideal"), moved to the '
+    "talker's PHC by one constant.",
+]
+
+
+def run_all(
+    scenario: Scenario, plan: dict[str, Any], seed: int, progress: Progress | None = None, family: str = "6.1"
+) -> Outcome:
+    """Every driver of the scenario in turn; a Ctrl-C keeps the ones that are complete."""
+    check_plan(plan)
+    kernel, modules = prepared(family)
+    runs: list[Run] = []
+    interrupted = False
+    try:
+        for driver in scenario.drivers():
+            if progress is not None:
+                progress(driver, 0.0)
+            runs.append(run_one(scenario, plan, driver, seed, kernel, modules)[0])
+            if progress is not None:
+                progress(driver, 1.0)
+    except KeyboardInterrupt:
+        interrupted = True
+    document = result_document(scenario, seed, runs, {}, interrupted)
+    document["target"] = "vm"
+    document["by_construction"] = BY_CONSTRUCTION if scenario.sync.mode == "ideal" else BY_CONSTRUCTION[:1]
+    return Outcome(document, runs, interrupted)
