@@ -16,7 +16,7 @@ from keepon.errors import ConfigError, PlanRejectedError
 from keepon.planner import plan as make_plan
 from keepon.planner.gates import GateList, Window
 from keepon.planner.verify import problems, verify
-from keepon.scenario import Scenario
+from keepon.scenario import Scenario, TrafficClass
 
 HABITAT_SCENARIO = loading.load(HABITAT)
 HABITAT_PLAN = make_plan(HABITAT_SCENARIO)
@@ -51,6 +51,21 @@ def test_a_class_owns_exactly_the_slots_of_its_streams_and_rest_the_others() -> 
     owned = {index for index, mask in enumerate(station["allowed"]) if mask == 1}
     assert owned == {entry["offset_ns"] // 2000 for entry in station["streams"].values()}
     assert {mask for index, mask in enumerate(station["allowed"]) if index not in owned} == {1 << 7}
+
+
+def test_slots_given_to_a_class_by_hand_are_not_open_to_the_rest() -> None:
+    scenario = loading.load(TWO_STATIONS)
+    talker = scenario.station[0]
+    classes = [
+        TrafficClass(tc=0, slots=[0, 50], late="relaxed"),
+        TrafficClass(tc=7, slots="rest", late="reschedule"),
+    ]
+    options = talker.keepon.model_copy(update={"classes": classes, "partition_slots": 100})
+    changed = talker.model_copy(update={"keepon": options})
+    scenario = scenario.model_copy(update={"station": [changed, *scenario.station[1:]]})
+    allowed = verify(scenario, make_plan(scenario))["stations"]["talker"]["allowed"]
+    assert [slot for slot, mask in enumerate(allowed) if mask == 1] == [0, 50]
+    assert {mask for slot, mask in enumerate(allowed) if slot not in (0, 50)} == {1 << 7}
 
 
 def test_a_direct_link_is_planned_without_bridges() -> None:

@@ -97,8 +97,7 @@ void Station::ScheduleTalk(std::size_t index, std::int64_t seq)
 	Talk &talk = talks_[index];
 	const Flow &flow = world_.flows[talk.flow];
 	const TimePs due = clock_.TrueOf(flow.first_txtime_ns + seq * flow.period_ns - talk.ahead_ns);
-	const TimePs latency = wakeup_.Draw() + stack_.Draw() + late_ps_;
-	late_ps_ = 0;
+	const TimePs latency = wakeup_.Draw() + stack_.Draw();
 	talk.last = std::max({ talk.last, due + latency, world_.now });
 	world_.events.Push(talk.last, EventKind::kTalk, node_, index);
 }
@@ -120,6 +119,12 @@ TxFrame &Station::MakeFrame(FlowId flow_id, std::int64_t seq)
 
 void Station::OnTalk(std::size_t index)
 {
+	if (late_ps_ > 0) { // a fault: the frame that would be handed over now comes later
+		talks_[index].last = world_.now + late_ps_;
+		late_ps_ = 0;
+		world_.events.Push(talks_[index].last, EventKind::kTalk, node_, index);
+		return;
+	}
 	const FlowId flow_id = talks_[index].flow;
 	Flow &flow = world_.flows[flow_id];
 	const std::int64_t seq = flow.records.Append();

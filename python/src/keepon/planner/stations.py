@@ -221,5 +221,5 @@ def masks(plan: StationPlan, used: dict[str, tuple[Stream, list[int]]]) -> list[
             if stream.tc not in listed:
                 allowed[slot] |= 1 << stream.tc
     rest = _rest_mask(plan.station)
-    scheduled_rest = {slot for stream, slots in used.values() if stream.tc in listed for slot in slots}
+    scheduled_rest = {slot for stream, slots in used.values() if rest >> stream.tc & 1 for slot in slots}
     return [mask or rest if slot not in scheduled_rest else mask | rest for slot, mask in enumerate(allowed)]
