@@ -32,7 +32,7 @@ struct hwsim_bridge {
 	u32 ports;
 	u32 queue_frames;
 	u64 processing_ps;
-	spinlock_t lock;
+	spinlock_t lock; /* the addresses */
 	struct address address[ADDRESSES];
 	struct bridge_port port[];
 };
@@ -45,6 +45,24 @@ static struct bridge_port *bridge_port_of(struct hwsim_port *port)
 static void bridge_advance(struct hwsim_port *port, u64 local_ps)
 {
 	hwsim_mac_advance(port, &bridge_port_of(port)->mac, local_ps);
+}
+
+/* All that has arrived at the other ports until now is in the queues of this one. */
+static void bridge_gather(struct hwsim_port *port)
+{
+	struct hwsim_bridge *bridge = bridge_port_of(port)->bridge;
+	struct hwsim_port *peer;
+	u32 i;
+
+	rcu_read_lock();
+	for (i = 0; i < bridge->ports; i++) {
+		if (&bridge->port[i].port == port)
+			continue;
+		peer = rcu_dereference(bridge->port[i].port.peer);
+		if (peer)
+			hwsim_port_serve(peer);
+	}
+	rcu_read_unlock();
 }
 
 static u64 bridge_next(struct hwsim_port *port)
@@ -105,11 +123,10 @@ static void enqueue(struct bridge_port *to, struct hwsim_frame *frame, u64 ready
 	frame->life = 0;
 	frame->verdict = HWSIM_GOOD;
 	spin_lock_irqsave(&port->lock, flags);
-	bridge_advance(port, hwsim_local_now_ps(port->tb));
 	frame->ready_ps = hwsim_local_ps(port->tb, ready_true_ps);
 	room = port->up && to->mac.waiting[frame->queue] < to->bridge->queue_frames;
 	if (room) {
-		hwsim_mac_add(&to->mac, frame);
+		hwsim_mac_add_by_time(&to->mac, frame);
 		hwsim_port_kick(port);
 	}
 	spin_unlock_irqrestore(&port->lock, flags);
@@ -152,6 +169,7 @@ static void bridge_receive(struct hwsim_port *port, struct hwsim_frame *frame, c
 }
 
 static const struct hwsim_port_ops bridge_port_ops = {
+	.gather = bridge_gather,
 	.advance = bridge_advance,
 	.next = bridge_next,
 	.receive = bridge_receive,

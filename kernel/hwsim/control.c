@@ -161,7 +161,10 @@ static int nic_params(struct hwsim_words *words, struct hwsim_nic_params *p)
 	if (hwsim_words_choice(words, "mode", modes, &p->mode) ||
 	    hwsim_words_choice(words, "index", indices, &p->index_fetch) ||
 	    take_u32(words, "queues", 1, HWSIM_QUEUES, &p->queues) ||
-	    take_u32(words, "tx_ring", 2, 4096, &p->tx_ring) || take_u32(words, "prefetch", 0, 1024, &p->prefetch) ||
+	    take_u32(words, "tx_ring", 2, 4096, &p->tx_ring) || take_u32(words, "prefetch", 0, 1024, &p->prefetch))
+		return -EINVAL;
+	p->claim_prefetch = p->prefetch;
+	if (take_u32(words, "claim_prefetch", 0, 1024, &p->claim_prefetch) ||
 	    take_u32(words, "fifo_bytes", 0, 1 << 24, &p->fifo_bytes) ||
 	    take_u32(words, "fetch_ns", 1, 1000000, &p->fetch_ns) ||
 	    hwsim_words_range(words, "restart_ns", 4000000, &p->restart_ns_min, &p->restart_ns_max) ||

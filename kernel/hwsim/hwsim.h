@@ -187,6 +187,8 @@ struct hwsim_arrival {
 /**
  * struct hwsim_port_ops - what stands behind a port
  * @advance: let local time pass: what starts until then is given to hwsim_wire_send(); port locked
+ * @gather: have everything delivered here that has arrived until now, so that advance() knows it; port not locked, softirq; NULL
+ *	where nothing that arrives is sent on
  * @next: local time of the next thing to happen, HWSIM_NEVER_PS if none; port locked
  * @placeholders: how many have left wholly until local time; NULL if it has none; port locked
  * @started: a frame of a transmit queue starts; NULL or called with port locked
@@ -195,6 +197,7 @@ struct hwsim_arrival {
  * @carrier: link came or went; port not locked, any context; may be NULL
  */
 struct hwsim_port_ops {
+	void (*gather)(struct hwsim_port *port);
 	void (*advance)(struct hwsim_port *port, u64 local_ps);
 	u64 (*next)(struct hwsim_port *port);
 	u64 (*placeholders)(struct hwsim_port *port, u64 local_ps);
@@ -217,7 +220,7 @@ struct hwsim_record;
  * @lose_next, @corrupt_next: faults still to be dealt out
  */
 struct hwsim_port {
-	spinlock_t lock;
+	spinlock_t lock; /* of the order at the head of this file */
 	const struct hwsim_port_ops *ops;
 	struct hwsim_timebase *tb;
 	struct hwsim_port __rcu *peer;
@@ -253,6 +256,7 @@ static inline void hwsim_count(struct hwsim_port *port, enum hwsim_counter count
 void hwsim_port_init(struct hwsim_port *port, const struct hwsim_port_ops *ops, struct hwsim_timebase *tb,
 		     u64 rate_bps);
 void hwsim_port_kick(struct hwsim_port *port);
+void hwsim_port_serve(struct hwsim_port *port);
 void hwsim_port_close(struct hwsim_port *port);
 void hwsim_wire_send(struct hwsim_port *port, struct hwsim_frame *frame);
 u64 hwsim_frame_end_ps(const struct hwsim_frame *frame);
@@ -286,6 +290,7 @@ struct hwsim_mac {
 
 void hwsim_mac_init(struct hwsim_mac *mac, bool strict);
 void hwsim_mac_add(struct hwsim_mac *mac, struct hwsim_frame *frame);
+void hwsim_mac_add_by_time(struct hwsim_mac *mac, struct hwsim_frame *frame);
 u64 hwsim_mac_launch_ps(struct hwsim_port *port, const struct hwsim_frame *frame);
 u64 hwsim_mac_next(struct hwsim_port *port, struct hwsim_mac *mac);
 void hwsim_mac_advance(struct hwsim_port *port, struct hwsim_mac *mac, u64 local_ps);
@@ -313,6 +318,7 @@ struct hwsim_nic_params {
 	u32 queues;
 	u32 tx_ring;
 	u32 prefetch;
+	u32 claim_prefetch; /* what the ring's limits say instead; smaller is a lie */
 	u32 fifo_bytes;
 	u32 fetch_ns;
 	u32 restart_ns_min;

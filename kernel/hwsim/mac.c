@@ -24,6 +24,22 @@ void hwsim_mac_add(struct hwsim_mac *mac, struct hwsim_frame *frame)
 	mac->waiting[frame->queue]++;
 }
 
+/** hwsim_mac_add_by_time() - the same where frames may be added out of order and the port is only advanced when all are there */
+void hwsim_mac_add_by_time(struct hwsim_mac *mac, struct hwsim_frame *frame)
+{
+	struct list_head *queue = &mac->queue[frame->queue];
+	struct hwsim_frame *before;
+
+	list_for_each_entry_reverse(before, queue, list)
+	{
+		if (before->ready_ps <= frame->ready_ps)
+			break;
+	}
+	/* behind that one; at the head if there is none */
+	list_add(&frame->list, &before->list);
+	mac->waiting[frame->queue]++;
+}
+
 /**
  * hwsim_mac_launch_ps() - local time at which the NIC's comparator lets a launch-time frame go
  * @port: locked

@@ -5,6 +5,7 @@
 
 #include "hwsim.h"
 
+/* Objects come and go; the outermost lock, see hwsim.h */
 DEFINE_MUTEX(hwsim_mutex);
 struct dentry *hwsim_folder;
 static struct dentry *control;

@@ -202,15 +202,15 @@ static int record_show(struct seq_file *file, void *data)
 {
 	static const char *const verdicts[] = { "good", "torn", "bad_fcs", "lost", "cut" };
 	const struct hwsim_entry *entry = data;
-	u32 i;
+	char head[2 * HWSIM_HEAD_BYTES];
 
 	switch (entry->kind) {
 	case ENTRY_FRAME:
 		seq_printf(file, "frame seq=%llu", entry->seq);
 		show_times(file, entry);
 		seq_printf(file, " queue=%u verdict=%s head=", entry->queue, verdicts[entry->verdict]);
-		for (i = 0; i < entry->head_bytes; i++)
-			seq_printf(file, "%02x", entry->head[i]);
+		bin2hex(head, entry->head, entry->head_bytes);
+		seq_write(file, head, 2 * entry->head_bytes);
 		seq_putc(file, '\n');
 		break;
 	case ENTRY_RUN:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Honest limits of a lent ring, from the parameters of its NIC. */
+/* Limits of a lent ring, from the parameters of its NIC: honest ones, unless claim_prefetch makes it lie. */
 #include "keepon/wire.h"
 
 #include "hwsim.h"
@@ -36,16 +36,17 @@ static s32 shorter(u64 ns)
 void hwsim_ring_caps(const struct hwsim_nic *nic, struct kpn_nic_caps *caps)
 {
 	const struct hwsim_nic_params *p = &nic->params;
-	u64 ahead_min_ns = div_u64((u64)p->prefetch * kpn_wire_bytes(HWSIM_FRAME_BYTES_MIN) * nic->port.byte_ps, 1000);
+	u64 ahead_min_ns =
+		div_u64((u64)p->claim_prefetch * kpn_wire_bytes(HWSIM_FRAME_BYTES_MIN) * nic->port.byte_ps, 1000);
 	u64 ahead_max_ns =
-		div_u64((u64)p->prefetch * kpn_wire_bytes(HWSIM_FRAME_BYTES_MAX) * nic->port.byte_ps, 1000) + 1;
+		div_u64((u64)p->claim_prefetch * kpn_wire_bytes(HWSIM_FRAME_BYTES_MAX) * nic->port.byte_ps, 1000) + 1;
 
 	*caps = (struct kpn_nic_caps){
 		.ring_slots_min = RING_SLOTS_MIN,
 		.ring_slots_max = RING_SLOTS_MAX,
 		.ring_slots_multiple = 1,
 		.reserved_slots = 1,
-		.prefetch_slots_max = p->prefetch,
+		.prefetch_slots_max = p->claim_prefetch,
 		.index_modulus = HWSIM_INDEX_MODULUS,
 		.index_to_wire_ns_min = -longer(p->index_lag_ns_max),
 		.index_to_wire_ns_max = -shorter(p->index_lag_ns_min),

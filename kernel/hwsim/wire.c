@@ -159,23 +159,40 @@ static void deliver(struct hwsim_port *port, struct list_head *arrived)
 	rcu_read_unlock();
 }
 
+/**
+ * hwsim_port_serve() - let time pass up to now: frames start, and those that have arrived are delivered
+ * @port: not locked; softirq
+ *
+ * Timers fire in no certain order when the CPU is late. A bridge asks all its neighbours before it decides which frame is next.
+ * Neighbours that are bridges do the same, so bridges must not form a ring (they would forward for ever anyway).
+ */
+void hwsim_port_serve(struct hwsim_port *port)
+{
+	u64 now_ps = hwsim_true_ps();
+	LIST_HEAD(arrived);
+	unsigned long flags;
+
+	if (port->ops->gather)
+		port->ops->gather(port);
+	spin_lock_irqsave(&port->lock, flags);
+	port->ops->advance(port, hwsim_local_ps(port->tb, now_ps));
+	collect(port, now_ps, &arrived);
+	spin_unlock_irqrestore(&port->lock, flags);
+	deliver(port, &arrived);
+}
+
 static enum hrtimer_restart port_timer(struct hrtimer *timer)
 {
 	struct hwsim_port *port = container_of(timer, struct hwsim_port, timer);
-	LIST_HEAD(arrived);
 	unsigned long flags;
 	bool flap_over;
-	u64 now_ps;
 
 	spin_lock_irqsave(&port->lock, flags);
 	port->armed_ps = HWSIM_NEVER_PS;
-	now_ps = hwsim_true_ps();
-	port->ops->advance(port, hwsim_local_ps(port->tb, now_ps));
-	collect(port, now_ps, &arrived);
-	flap_over = port->flap_until_ps && port->flap_until_ps <= now_ps;
+	flap_over = port->flap_until_ps && port->flap_until_ps <= hwsim_true_ps();
 	spin_unlock_irqrestore(&port->lock, flags);
 
-	deliver(port, &arrived);
+	hwsim_port_serve(port);
 	if (flap_over)
 		hwsim_link_flap_over(port);
 	if (port->ops->finish)

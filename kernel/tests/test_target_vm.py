@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`keepon run --target vm`: the example scenarios on a kernel, whole result folders, bounds of the plan kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keepon import documents
+from keepon.cli import app
+from keepon.vm import offered_families
+from typer.testing import CliRunner
+
+pytestmark = pytest.mark.vm
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def run(name: str, folder: Path, *options: str) -> dict[str, Any]:
+    command = ["run", str(EXAMPLES / name), "--target", "vm", "--out", str(folder), *options]
+    done = CliRunner().invoke(app, command, standalone_mode=False)
+    assert done.exception is None, done.output
+    assert done.return_value in (0, None), done.output
+    for file in (documents.SCENARIO_FILE, documents.PLAN_FILE, documents.CAPTURE_FILE, documents.REPORT_FILE):
+        assert (folder / file).stat().st_size > 0
+    result: dict[str, Any] = json.loads((folder / documents.RESULT_FILE).read_text())
+    assert result["target"] == "vm"
+    return result
+
+
+@pytest.mark.parametrize("family", offered_families())
+def test_two_stations_keep_every_bound(family: str, tmp_path: Path) -> None:
+    result = run("two-stations.toml", tmp_path / "out", "--duration", "0.3", "--kernel", family)
+    stream = result["runs"][0]["streams"]["S1"]
+    assert result["runs"][0]["met"]
+    assert (stream["submitted"], stream["delivered"], stream["verdicts"]["on_time"]) == (300, 300, 300)
+    assert stream["stamp_error_ns"]["max"] <= 1, "hardware stamps are the instants on the wire"
+    assert all(check["met"] for check in stream["bound_check"].values())
+
+
+def test_three_stations_over_a_bridge_run_again_the_same(tmp_path: Path) -> None:
+    first = run("three-stations.toml", tmp_path / "first", "--duration", "0.2")
+    second = run("three-stations.toml", tmp_path / "second", "--duration", "0.2")
+    for result in (first, second):
+        assert result["runs"][0]["met"]
+        result["runs"][0]["guest"].pop("wall_seconds")
+    assert first == second
