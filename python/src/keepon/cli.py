@@ -23,6 +23,7 @@ from rich.table import Table
 from keepon import __version__, doctor, documents, errors, loading, report, results, session, tables
 from keepon.casestudy import CASCADE_SEEDS
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, KeeponError
+from keepon.link import group as link_group
 from keepon.planner.first_fit import PLAN_SCHEMA
 from keepon.runner import Outcome
 from keepon.scenario import Scenario
@@ -31,6 +32,7 @@ app = typer.Typer(
     name="keepon", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
     help="Deterministic Ethernet transmission on standard NICs: plan, simulate, report.",
 )  # fmt: skip
+app.add_typer(link_group.app)
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of tables.")]
 ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (TOML, keepon.scenario/1).", show_default=False)]

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# `keepon link` (python3 -m keepon.link) beside iproute2 with the plugin: what one sets the other shows in the same words.
+. /lib/keepon/test.sh
+. /lib/keepon/common.sh
+export PYTHONHOME=/usr PYTHONPATH=/lib/keepon/python
+
+keepon_link() {
+	"$PYTHON" -S -m keepon.link "$@"
+}
+
+as_nobody() {
+	"$PYTHON" -S -c 'import os, sys
+os.setuid(65534)
+from keepon.link.__main__ import main
+sys.exit(main(sys.argv[1:]))' "$@"
+}
+
+# [_as=as_nobody] rejected CODE TEXT PATTERN ARGUMENT ...: fails with that exit code and a sentence that matches
+rejected() {
+	_wanted=$1
+	_name=$2
+	_pattern=$3
+	shift 3
+	_said=$(${_as:-keepon_link} "$@" 2>&1)
+	is $? "$_wanted" "$_name: exit code"
+	like "$_said" "$_pattern" "$_name: sentence"
+}
+
+ip link add dum0 type dummy
+loader=$(cat /proc/sys/kernel/modprobe)
+echo /bin/false >/proc/sys/kernel/modprobe
+rejected 3 "no module" "no link type keepon; load the module" add dum0 rt0
+echo "$loader" >/proc/sys/kernel/modprobe
+
+wire
+run "add with options" keepon_link add sim0 rt0 slot_bytes 605 batch 4 ring 128 depth 100 partition 250 \
+	class 7 slots 0-240/10 late strict round up class 0 slots rest late reschedule class 3-4 slots 3,5,21-30 round floor \
+	prebuffer 64 tolerance_ns 100 drift_ppb 150000 trim_down 8 trim_up 4 dither off clock counter txtime tai
+shown=$(keepon_link show rt0)
+like "$shown" "slot_bytes 605 ring 128 batch 4 depth 100 partition 250 class 0 slots .* late reschedule" "what was set"
+like "$shown" "class 3-4 slots 3,5,21-30 late strict round floor class 7 slots 0-240/10 late strict round up" "and the lists"
+is "$shown " "$(options rt0) " "the words of ip with the plugin"
+keepon_link show rt0 --json >/out/ours.json
+ip -d -j link show rt0 >/out/plugin.json
+ip link set rt0 up
+# shellcheck disable=SC2086
+run "set while up, by the words shown" keepon_link set rt0 $shown batch 10 class 3 late relaxed
+like "$(options rt0)" "batch 10 .* class 3 slots 3,5,21-30 late relaxed round floor class 4 slots 3,5,21-30 late strict" "only that"
+is "$(counter rt0 starts)" 2 "the wire ran on by it"
+ip link set rt0 down # a CPU that polls has less left for Python
+before=$(options rt0)
+rejected 2 "a value the kernel refuses" "set rt0: ring_slots 7 \(allowed: 8 to 4096\)" set rt0 ring 7
+is "$(options rt0)" "$before" "changed nothing"
+_as=as_nobody rejected 3 "no permission" "del rt0: not permitted; run as root" del rt0
+run "delete" keepon_link del rt0
+is "$(ip link show type keepon)" "" "it is gone"
+
+# A table that does not repeat, longer than a message of ip can be.
+scattered=$(awk 'BEGIN { for (i = 0; i < 5000; i = i + 1 + i % 7) printf "%s%d", i ? "," : "", i }')
+run "5000 slots" keepon_link add sim0 rt0 partition 5000 class 5 slots "$scattered" class 0 slots rest
+scattered=$(options rt0)
+like "$scattered" "partition 5000 class 0 slots .* class 5 slots" "is there"
+is "$(keepon_link show)" "rt0 on sim0: $scattered" "shown among all links"
+# shellcheck disable=SC2086
+like "$(ip link set rt0 type keepon $scattered 2>&1)" "more than a message of ip holds; use keepon link" "ip cannot set it"
+# shellcheck disable=SC2086
+run "set by the words shown" keepon_link set rt0 $scattered class 9 late relaxed
+like "$(options rt0)" "class 9 slots none late relaxed" "and more"
+done_testing
