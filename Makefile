@@ -8,7 +8,7 @@ SUITE ?= bookworm
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-fresh soak bench-core bench-sim check format stub clean distclean
+.PHONY: help run test test-fresh soak bench-core bench-sim bench-kernel check format stub clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -30,6 +30,9 @@ bench-core: ## cost of the core in instructions -> out/bench/core.json
 
 bench-sim: ## speed and memory of the simulator -> out/bench/sim.json
 	@"$(SCRIPTS)/bench" sim
+
+bench-kernel: ## cost of the modules in instructions, in a guest -> out/bench/kernel.json
+	@"$(SCRIPTS)/bench" kernel
 
 check: ## formatters, linters, types, include arrows, symbols, kbuild
 	@"$(SCRIPTS)/setup" test lint kernel

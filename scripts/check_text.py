@@ -19,6 +19,7 @@ TEXT_SUFFIXES = CODE_SUFFIXES | {".toml", ".txt", ".md", ".json", ".sh", ".html"
 LICENCES = {
     "core/": "GPL-2.0-only OR BSD-3-Clause",
     "kernel/": "GPL-2.0-only",
+    "bench/kernel/": "GPL-2.0-only",
     "kernel/include/uapi/": "GPL-2.0-only OR BSD-3-Clause",
 }
 DEFAULT_LICENCE = "BSD-3-Clause"

@@ -70,7 +70,9 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 	struct keepon_native_setup setup = {
 		.ring_slots = config->ring_slots,
 		.slot_bytes = config->slot_bytes,
-		.buffer_bytes = config->slot_bytes + config->trim_up_bytes,
+		/* Paper mode does not trim, and whatever trim was asked for means nothing there. */
+		.buffer_bytes =
+			config->slot_bytes + (config->mode == KPN_MODE_PHASE_LOCKED ? config->trim_up_bytes : 0),
 		.placeholder = config->placeholder,
 	};
 	int error;

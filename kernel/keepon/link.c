@@ -185,8 +185,10 @@ static int put_tables(struct sk_buff *skb, const struct keepon *keepon)
 		classes[tc][0] = keepon->plan.config.classes[tc].late;
 		classes[tc][1] = keepon->plan.config.classes[tc].rounding;
 	}
-	return nla_put(skb, IFLA_KEEPON_ALLOWED, sizeof(u16) * (setup->allowed ? setup->allowed_count : 1), setup->allowed ?: &all_classes) ?:
-		       nla_put(skb, IFLA_KEEPON_CLASSES, sizeof(classes), classes);
+	if (nla_put(skb, IFLA_KEEPON_ALLOWED, sizeof(u16) * (setup->allowed ? setup->allowed_count : 1),
+		    setup->allowed ?: &all_classes))
+		return -EMSGSIZE;
+	return nla_put(skb, IFLA_KEEPON_CLASSES, sizeof(classes), classes);
 }
 
 static int keepon_fill_info(struct sk_buff *skb, const struct net_device *dev)

@@ -50,6 +50,7 @@ enum {
 	IFLA_KEEPON_PAD,
 	__IFLA_KEEPON_MAX,
 };
+
 #define IFLA_KEEPON_MAX (__IFLA_KEEPON_MAX - 1)
 
 /** enum keepon_poll - who polls */

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Both modules for long: loading, attaching, random configurations. No warning, no leak, every frame accounted for.
+
+The same three scripts at two sizes: a fiftieth as ordinary tests, the whole as `make soak`. Times on two cores are
+in the docstrings of the long ones.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from keepon.vm import GuestResult, Kernel, build_modules, get_kernel, offered_families, run_guest
+
+pytestmark = pytest.mark.vm
+
+HERE = Path(__file__).parent
+KERNEL = HERE.parent
+PLUGIN = "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so"
+FAMILY = "6.1"
+CONFIGS_PER_BOOT = 20_000
+LONG_S = 3600
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Guest path -> the iproute2 plugin and the storm of configurations, built for the host's libraries."""
+    folder = tmp_path_factory.mktemp("soak")
+    storm = folder / "config_storm"
+    compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", f"-I{KERNEL}/include/uapi"]
+    for command in (
+        [str(KERNEL / "plugin" / "build"), str(folder)],
+        [*compiler, str(HERE / "config_storm.c"), "-o", str(storm)],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    return {PLUGIN: folder / "link_keepon.so", "/usr/bin/config_storm": storm}
+
+
+def modules_for(kernel: Kernel) -> list[Path]:
+    return build_modules(kernel, [KERNEL / "hwsim", KERNEL / "keepon"])
+
+
+def boot(script: str, programs: dict[str, Path], rounds: int, seed: int = 1, timeout_s: float = 240) -> GuestResult:
+    kernel = get_kernel(FAMILY)
+    files = {
+        "/lib/keepon/common.sh": HERE / "keepon_common.sh",
+        "/lib/keepon/soak.sh": HERE / "soak_common.sh",
+        **programs,
+    }
+    result = run_guest(
+        kernel,
+        HERE / script,
+        files,
+        modules=modules_for(kernel),
+        environment={"ROUNDS": str(rounds), "SEED": str(seed)},
+        timeout_s=timeout_s,
+        virtual_limit_s=100_000,
+    )
+    print(f"{script} {rounds}: {result.wall_seconds:.0f} s, {result.virtual_seconds} s in the guest\n{result.stdout}")
+    assert result.check().tap.problems() == []
+    return result
+
+
+@pytest.mark.parametrize("family", offered_families())
+def test_both_modules_build_without_a_warning(family: str) -> None:
+    names = [path.name for path in modules_for(get_kernel(family))]
+    assert names == ["keepon_hwsim.ko", "keepon.ko"]
+
+
+@pytest.mark.parametrize(
+    ("script", "rounds"), [("soak_reload.sh", 20), ("soak_attach.sh", 20), ("soak_configs.sh", 2000)]
+)
+def test_a_fiftieth(script: str, rounds: int, programs: dict[str, Path]) -> None:
+    boot(script, programs, rounds)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("script", ["soak_reload.sh", "soak_attach.sh"])
+def test_a_thousand_rounds(script: str, programs: dict[str, Path]) -> None:
+    boot(script, programs, 1000, timeout_s=LONG_S)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_hundred_thousand_configurations_in_five_boots(seed: int, programs: dict[str, Path]) -> None:
+    boot("soak_configs.sh", programs, CONFIGS_PER_BOOT, seed, timeout_s=LONG_S)

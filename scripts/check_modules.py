@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kernel code under the kernel's own checkers: `sparse` over both modules, `checkpatch` over their sources and headers.
+
+sparse runs by kbuild (C=1) in build folders of its own, on the oldest kernel family; checkpatch.pl comes out of
+Debian's package linux-source-6.1, fetched once into out/cache/checkpatch. Run by the Python of .venv.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from common import OUT, ROOT, cpu_count, run_quiet
+from keepon.errors import KeeponError
+from keepon.vm import Kernel, get_kernel, modules, offered_families
+
+MODULES = ("hwsim", "keepon")
+SOURCES = ("kernel/keepon", "kernel/hwsim", "kernel/include")
+CACHE = OUT / "cache" / "checkpatch"
+PACKAGE = "linux-source-6.1"
+SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
+LINE_COLUMNS_MAX = 130  # code: 120, by clang-format; comments may be a little longer
+
+# What is not asked for, because the repository decides otherwise.
+IGNORED = {
+    # .clang-format decides: short cases on one line, loops by macros it does not know, breaks after a parenthesis,
+    # alignment in macros
+    "TRAILING_STATEMENTS", "OPEN_BRACE", "OPEN_ENDED_LINE", "CODE_INDENT", "LEADING_SPACE", "SPACING", "BRACKET_SPACE",
+    "LONG_LINE_COMMENT",
+    # lists of names expanded by a macro (KPN_COUNTERS): they are no functions and cannot be wrapped
+    "COMPLEX_MACRO", "MULTISTATEMENT_MACRO_USE_DO_WHILE", "TRAILING_SEMICOLON", "MACRO_ARG_REUSE",
+    "MACRO_ARG_PRECEDENCE", "MACRO_WITH_FLOW_CONTROL",
+    # a module for several kernels has to ask for the version; only keepon_compat.h does
+    "LINUX_VERSION_CODE", "CONSTANT_COMPARISON",
+}  # fmt: skip
+
+
+class CheckError(Exception):
+    """A checker could not be run; the text says why and what to do."""
+
+
+def fetch_checkpatch() -> Path:
+    """checkpatch.pl with what it reads, from Debian's sources of the kernel."""
+    script = CACHE / SCRIPTS[0]
+    if script.is_file():
+        return script
+    CACHE.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="keepon-", dir=CACHE.parent) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        done = run_quiet(["apt-get", "download", PACKAGE], cwd=folder)
+        packages = list(folder.glob("*.deb"))
+        if done.returncode or not packages:
+            raise CheckError(f"apt-get download {PACKAGE} gave nothing: {done.stdout.strip().splitlines()[-1:]}")
+        members = [f"{PACKAGE}/scripts/{part}" for part in SCRIPTS]
+        for command in (
+            ["dpkg-deb", "-x", packages[0], folder / "package"],
+            ["tar", "-xJf", folder / "package" / "usr" / "src" / f"{PACKAGE}.tar.xz", "--occurrence=1", *members],
+        ):
+            done = run_quiet(command, cwd=folder)
+            if done.returncode:
+                raise CheckError(f"{command[0]} cannot unpack {PACKAGE}: {done.stdout.strip()}")
+        shutil.rmtree(CACHE, ignore_errors=True)
+        (folder / PACKAGE / "scripts").rename(CACHE)
+    return script
+
+
+def checkpatch() -> str:
+    files = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.[ch]"))]
+    options = ["--strict", "--no-tree", "--terse", "--show-types", "--no-summary"]
+    limits = [f"--max-line-length={LINE_COLUMNS_MAX}", f"--ignore={','.join(sorted(IGNORED))}"]
+    done = run_quiet(["perl", fetch_checkpatch(), *options, *limits, "-f", *files])
+    found = [line.replace(f"{ROOT}/", "") for line in done.stdout.splitlines() if re.search(r":\d+: [A-Z]+:", line)]
+    if done.returncode and not found:
+        return done.stdout or f"checkpatch.pl: exit code {done.returncode}"
+    return "\n".join(found)
+
+
+def sparse() -> str:
+    if shutil.which("sparse") is None:
+        raise CheckError("sparse is missing; run scripts/setup kernel")
+    kernel = get_kernel(offered_families()[0])
+    found = []
+    symbols: list[Path] = []
+    for name in MODULES:
+        folder = ROOT / "kernel" / name
+        mirror = OUT / "build" / "sparse" / name
+        links = modules.plan_links(ROOT, folder)
+        inputs = modules.input_hash(kernel, links, symbols)
+        stamp = mirror / "clean"
+        if not (stamp.is_file() and stamp.read_text() == inputs):
+            # From nothing, because kbuild checks what it compiles.
+            shutil.rmtree(mirror, ignore_errors=True)
+            modules.refresh_mirror(mirror, links)
+            problems = sparse_module(kernel, mirror, name, symbols)
+            found += problems
+            if not problems:
+                stamp.write_text(inputs)
+        symbols.append(mirror / "kernel" / name / "Module.symvers")
+    return "\n".join(found)
+
+
+def sparse_module(kernel: Kernel, mirror: Path, name: str, symbols: list[Path]) -> list[str]:
+    """Build one module with sparse beside the compiler; what sparse says of our files."""
+    command = ["make", "-C", kernel.headers, f"M={mirror / 'kernel' / name}", f"KEEPON_ROOT={mirror}", "C=1"]
+    done = run_quiet([*command, f"KBUILD_EXTRA_SYMBOLS={' '.join(map(str, symbols))}", f"-j{cpu_count()}", "modules"])
+    if done.returncode or not re.search(r"^ +CHECK ", done.stdout, re.MULTILINE):
+        return [f"{name}: sparse was not run:\n{done.stdout}"]
+    lines = [line for line in done.stdout.splitlines() if re.search(r":\d+:\d+: (warning|error):", line)]
+    # What the kernel's own headers give rise to is not ours to mend.
+    return [line.replace(f"{mirror}/", "") for line in lines if str(mirror) in line]
+
+
+CHECKS = {"sparse": sparse, "checkpatch": checkpatch}
+
+
+def main() -> int:
+    if sys.argv[1:2] not in [[name] for name in CHECKS]:
+        print(f"check_modules.py needs one of: {', '.join(CHECKS)}", file=sys.stderr)
+        return 2
+    try:
+        problem = CHECKS[sys.argv[1]]()
+    except (CheckError, KeeponError, OSError) as error:
+        problem = f"check_modules.py {sys.argv[1]}: {error}"
+    if problem:
+        print(problem)
+    return 1 if problem else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
