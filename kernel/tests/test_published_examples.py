@@ -17,8 +17,8 @@ HERE = Path(__file__).parent
 BYTE_PS = 8_000
 
 
-# The paper's mode posts no more than a batch, 80 us, and etf hands over 150 us ahead: the emulated CPU must not be slower
-# than a small board's for that (shift 0: 1000 MIPS).
+# The paper's mode posts no more than a batch, 80 us, and etf hands over 150 us ahead: the emulated CPU must not be
+# slower than a small board's for that (shift 0: 1000 MIPS).
 PACINGS = {"own": "mode phase-locked batch 8 depth 24", "paper": "mode paper batch 8 depth 8"}
 ICOUNT_SHIFT = 0
 
