@@ -49,6 +49,7 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "kernel": ({"kernel", "core/include", "core/platform/kernel", "nicmodel/include"}, None),
     "tools": ({"tools"}, None),
     "python": (set(), set()),
+    "bench/kernel": ({"bench/kernel", "kernel/include", "core/include", "core/platform/kernel"}, None),
     "bench": ({"bench", "core/include", "core/platform/user", "nicmodel/include", "sim/include"}, None),
     # The core's test rig is shared with the tests that cross folders.
     "tests": (
