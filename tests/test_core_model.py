@@ -56,7 +56,9 @@ def test_streams_reach_every_verdict(library: Library) -> None:
     for case, operations in scenarios.SCENARIOS.values():
         driver = play(library, case, operations)
         total.update(driver.counts)
-    missing = [name for name in library.verdict_names if name != "PENDING" and not total[name]]
+    # IN_DOUBT needs a CPU that is held up within a call: core/selftest/test_held_up.c.
+    elsewhere = ("PENDING", "IN_DOUBT")
+    missing = [name for name in library.verdict_names if name not in elsewhere and not total[name]]
     assert not missing
 
 

@@ -4,9 +4,7 @@
 
 #include "keepon/wire.h"
 
-enum { TAGS = 64 };
-
-static u8 payload[TAGS][EXACT_BUFFER_BYTES];
+static u8 payload[EXACT_TAGS][EXACT_BUFFER_BYTES];
 
 /* CPU time a piece of the wire takes when the wire is faster by ppb. */
 static u64 cpu_ps(const struct exact_nic *nic, u64 wire_ps)
@@ -26,26 +24,40 @@ static u64 slot_wire_ps(const struct exact_nic *nic, u64 seq)
 	return (u64)kpn_wire_bytes(nic->length_bytes[desc_of(nic, seq)]) * nic->byte_ps;
 }
 
-/* The slot at the head starts: what lies in its buffer now is what everyone receives. */
-static void latch(struct exact_nic *nic)
+/* What lies in the buffer of slot @seq now is what everyone receives. */
+static void fetch_one(struct exact_nic *nic, u64 seq)
 {
-	u32 desc = desc_of(nic, nic->head_seq);
+	u32 desc = desc_of(nic, seq);
 	u32 data_bytes = nic->data_bytes[desc];
-	struct exact_sent *sent;
+	struct exact_sent *fetched = &nic->fetched[desc];
 	u32 i;
 
-	if (!data_bytes || nic->log_count == EXACT_LOG_MAX)
+	*fetched = (struct exact_sent){ .seq = seq };
+	if (!data_bytes)
 		return;
-	sent = &nic->log[nic->log_count++];
-	*sent = (struct exact_sent){
-		.seq = nic->head_seq,
-		.start_ps = nic->head_start_ps,
-		.frame_bytes = nic->length_bytes[desc],
-		.tag = nic->buffers[desc][0],
-		.intact = true,
-	};
-	for (i = 0; i < sent->frame_bytes - KPN_FCS_BYTES; i++)
-		sent->intact = sent->intact && nic->buffers[desc][i] == (i < data_bytes ? sent->tag : 0);
+	fetched->frame_bytes = nic->length_bytes[desc];
+	fetched->tag = nic->buffers[desc][0];
+	fetched->intact = true;
+	for (i = 0; i < fetched->frame_bytes - KPN_FCS_BYTES; i++)
+		fetched->intact = fetched->intact && nic->buffers[desc][i] == (i < data_bytes ? fetched->tag : 0);
+}
+
+static void fetch_ahead(struct exact_nic *nic)
+{
+	while (nic->fetch_seq != nic->tail_seq && nic->fetch_seq - nic->head_seq <= nic->caps.prefetch_slots_max)
+		fetch_one(nic, nic->fetch_seq++);
+}
+
+/* The slot at the head starts. */
+static void start_slot(struct exact_nic *nic)
+{
+	const struct exact_sent *fetched = &nic->fetched[desc_of(nic, nic->head_seq)];
+
+	fetch_ahead(nic);
+	if (!fetched->frame_bytes || nic->log_count == EXACT_LOG_MAX)
+		return;
+	nic->log[nic->log_count] = *fetched;
+	nic->log[nic->log_count++].start_ps = nic->head_start_ps;
 }
 
 /* Bring the wire up to the CPU time. */
@@ -64,7 +76,7 @@ static void catch_up(struct exact_nic *nic)
 		nic->head_start_ps = end_ps;
 		nic->idle = nic->head_seq == nic->tail_seq;
 		if (!nic->idle)
-			latch(nic);
+			start_slot(nic);
 	}
 }
 
@@ -82,6 +94,7 @@ static void check_store(struct exact_nic *nic, u32 desc_idx)
 {
 	u64 seq;
 
+	exact_nic_go(nic, nic->store_ns);
 	catch_up(nic);
 	for (seq = nic->head_seq; seq != nic->tail_seq && seq - nic->head_seq <= nic->caps.prefetch_slots_max; seq++)
 		nic->unsafe_writes += desc_of(nic, seq) == desc_idx;
@@ -161,12 +174,14 @@ static void op_doorbell(void *context, u32 tail_idx, u64 tail_seq)
 	if (tail_idx != desc_of(nic, tail_seq) || tail_seq < nic->tail_seq)
 		nic->unsafe_writes++;
 	nic->tail_seq = tail_seq;
+	if (!nic->idle)
+		fetch_ahead(nic);
 	if (!nic->idle || nic->tail_seq == nic->head_seq)
 		return;
 	nic->idle = false;
 	nic->idle_starts++;
 	nic->head_start_ps = (nic->now_ns + nic->caps.restart_ns_min) * 1000;
-	latch(nic);
+	start_slot(nic);
 }
 
 static void on_outcome(void *context, struct kpn_frame *frame, enum kpn_verdict verdict, struct kpn_time start)
@@ -174,6 +189,7 @@ static void on_outcome(void *context, struct kpn_frame *frame, enum kpn_verdict 
 	struct exact_nic *nic = context;
 
 	nic->outcomes[verdict]++;
+	nic->verdict_of[*(const u8 *)frame->data % EXACT_TAGS] = (u8)verdict;
 	nic->last_outcome = frame;
 	nic->last_start = start;
 }
@@ -283,13 +299,13 @@ void exact_nic_run(struct exact_nic *nic, u64 ns)
 struct kpn_frame exact_frame(u8 tag, u16 frame_bytes, u8 tc, s64 txtime_ns)
 {
 	struct kpn_frame frame = {
-		.data = payload[tag % TAGS],
+		.data = payload[tag % EXACT_TAGS],
 		.frame_bytes = frame_bytes,
 		.tc = tc,
 		.flags = txtime_ns < 0 ? 0 : KPN_FRAME_TXTIME,
 		.txtime_ns = txtime_ns < 0 ? 0 : txtime_ns,
 	};
 
-	memset(payload[tag % TAGS], tag, sizeof(payload[0]));
+	memset(payload[tag % EXACT_TAGS], tag, sizeof(payload[0]));
 	return frame;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * A ring NIC for vector tests: exact to the picosecond, no FIFO, no lag, done index. It sends what lies in the
- * buffers when a slot starts, counts every call, and notices each store into a slot it has fetched already.
+ * buffers when it fetches a slot, counts every call, and notices each store into a slot it has fetched already.
  * Rates, faults and times are set by the test; random NICs are the affair of other tests.
  */
 #ifndef KPN_SELFTEST_EXACT_NIC_H
@@ -14,6 +14,7 @@
 enum {
 	EXACT_RING_SLOTS_MAX = 256,
 	EXACT_BUFFER_BYTES = 1600,
+	EXACT_TAGS = 64,
 	EXACT_LOG_MAX = 512,
 	EXACT_MEMORY_BYTES = 1 << 17,
 };
@@ -38,13 +39,15 @@ struct exact_sent {
  * @poll_ns: time between polls of exact_nic_run(); 0: what the pacer asks for
  * @read_ns: duration of one index read; the index is taken in the middle
  * @copy_ns: time that passes when the core asks for a buffer, as if writing it took that long
+ * @store_ns: time that passes before a descriptor store takes effect, as if the CPU were held up there
  * @ppb: how much faster the wire is than the CPU counter
  * @index_lie: added to every reading of the index
  * @head_seq, @tail_seq: slot on the wire; end of what may be sent
+ * @fetch_seq: end of what has been fetched, as far ahead of the wire as the limits allow
  * @head_start_ps: CPU time at which the slot on the wire started; valid unless @idle
  * @head_wire_ps: wire position of that start
  * @unsafe_writes: stores into slots that had been fetched
- * @outcomes, @last_outcome, @last_start: what the pacer reported
+ * @outcomes, @verdict_of, @last_outcome, @last_start: what the pacer reported, counted and by the frame's tag
  */
 struct exact_nic {
 	struct kpn_nic_caps caps;
@@ -54,11 +57,13 @@ struct exact_nic {
 	u64 poll_ns;
 	u64 read_ns;
 	u64 copy_ns;
+	u64 store_ns;
 	s32 ppb;
 	u32 index_lie;
 	u32 byte_ps;
 	u64 head_seq;
 	u64 tail_seq;
+	u64 fetch_seq;
 	u64 head_start_ps;
 	u64 head_wire_ps;
 	bool idle;
@@ -73,11 +78,13 @@ struct exact_nic {
 
 	u32 events[KPN_EVENT_STEP + 1];
 	u32 outcomes[KPN_VERDICT_COUNT];
+	u8 verdict_of[EXACT_TAGS];
 	struct kpn_frame *last_outcome;
 	struct kpn_time last_start;
 
 	u32 log_count;
 	struct exact_sent log[EXACT_LOG_MAX];
+	struct exact_sent fetched[EXACT_RING_SLOTS_MAX];
 
 	u32 length_bytes[EXACT_RING_SLOTS_MAX];
 	u32 data_bytes[EXACT_RING_SLOTS_MAX]; /* 0: placeholder */

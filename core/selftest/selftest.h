@@ -22,6 +22,7 @@
 	X(align)         \
 	X(observe)       \
 	X(insert)        \
+	X(held_up)       \
 	X(pacer)
 
 /** struct kpn_selftest_failure - one expectation that was not met; texts are NULL where numbers were compared */

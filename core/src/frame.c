@@ -3,11 +3,13 @@
 #include "keepon/frame.h"
 
 /* Written out because the preprocessor cannot change case; a self-test compares it with the list in the header. */
+/* clang-format off */
 static const char *const verdict_names[] = {
 	[KPN_VERDICT_ON_TIME] = "on_time",
 	[KPN_VERDICT_MOVED] = "moved",
 	[KPN_VERDICT_BEST_EFFORT] = "best_effort",
 	[KPN_VERDICT_SENT_STALE] = "sent_stale",
+	[KPN_VERDICT_IN_DOUBT] = "in_doubt",
 	[KPN_VERDICT_LATE] = "late",
 	[KPN_VERDICT_TOO_EARLY] = "too_early",
 	[KPN_VERDICT_OCCUPIED] = "occupied",
@@ -22,6 +24,7 @@ static const char *const verdict_names[] = {
 	[KPN_VERDICT_FLUSHED] = "flushed",
 	[KPN_VERDICT_PENDING] = "pending",
 };
+/* clang-format on */
 
 _Static_assert(sizeof(verdict_names) / sizeof(verdict_names[0]) == KPN_VERDICT_COUNT + 1, "one name each");
 

@@ -102,13 +102,38 @@ static inline u32 length_of(const struct kpn_pacer *pacer, u64 seq)
 	return kpn_slot_bytes_with(pacer, kpn_ring_delta_ps(&pacer->ring, seq));
 }
 
+static KPN_SELDOM bool lost_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns)
+{
+	u64 until_ns;
+
+	return (s64)(seq - first_seq_at(pacer, cpu_ns, &until_ns)) < 0;
+}
+
+static KPN_SELDOM bool fetched_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns)
+{
+	u64 until_ns;
+
+	return pacer->strip.valid && seq < pacer->ring.tail_seq &&
+	       seq <= kpn_upper_seq(pacer, cpu_ns, &until_ns) + pacer->caps.prefetch_slots_max;
+}
+
 /* Whether slot @seq of an opening is lost by now. */
 static inline bool lost(const struct kpn_pacer *pacer, u64 seq, const struct opening *opening)
 {
 	u64 cpu_ns = pacer->nic_ops.cpu_ns(pacer->nic);
-	u64 until_ns;
 
-	return KPN_UNLIKELY(cpu_ns > opening->until_ns) && (s64)(seq - first_seq_at(pacer, cpu_ns, &until_ns)) < 0;
+	return KPN_UNLIKELY(cpu_ns > opening->until_ns) && lost_by(pacer, seq, cpu_ns);
+}
+
+/*
+ * Whether the NIC may have fetched slot @seq, which it had not until @until_ns. Asked after a store: a CPU held up just before
+ * it (by firmware, by a hypervisor) stores too late whatever was checked, and no NIC tells.
+ */
+static inline bool may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 until_ns)
+{
+	u64 cpu_ns = pacer->nic_ops.cpu_ns(pacer->nic);
+
+	return KPN_UNLIKELY(cpu_ns > until_ns) && fetched_by(pacer, seq, cpu_ns);
 }
 
 /*
@@ -132,8 +157,9 @@ static inline bool place_inline(struct kpn_pacer *pacer, struct kpn_frame *frame
 	pacer->nic_ops.commit(pacer->nic, desc, slot_bytes, data_bytes);
 	kpn_ring_claim(&pacer->ring, seq, desc, frame);
 	frame->seq = seq;
-	frame->place = KPN_PLACE_RING;
 	frame->verdict = verdict;
+	if (KPN_UNLIKELY(may_be_fetched(pacer, seq, opening->until_ns)))
+		frame->verdict = KPN_VERDICT_IN_DOUBT;
 	return true;
 }
 
@@ -144,13 +170,22 @@ static KPN_SELDOM bool place(struct kpn_pacer *pacer, struct kpn_frame *frame, u
 	return place_inline(pacer, frame, seq, verdict, opening);
 }
 
-/* The frame in slot @seq is taken back; the slot keeps the length it has. */
+/*
+ * The frame in slot @seq is taken back; the slot keeps the length it has. Return: NULL if it may leave all the same. Its slot
+ * keeps it then, and its bytes: the NIC may be reading them.
+ */
 static struct kpn_frame *withdraw_at(struct kpn_pacer *pacer, u64 seq)
 {
 	u32 desc = kpn_ring_desc(&pacer->ring, seq);
-	struct kpn_frame *frame = kpn_ring_release(&pacer->ring, desc);
+	struct kpn_frame *frame = kpn_ring_frame(&pacer->ring, seq);
 
-	kpn_forget(pacer, frame, desc, length_of(pacer, seq));
+	pacer->nic_ops.restore(pacer->nic, desc, length_of(pacer, seq));
+	if (KPN_UNLIKELY(may_be_fetched(pacer, seq, 0))) {
+		frame->verdict = KPN_VERDICT_IN_DOUBT;
+		return NULL;
+	}
+	kpn_ring_release(&pacer->ring, desc);
+	kpn_wipe(pacer, frame, desc);
 	return frame;
 }
 
@@ -173,7 +208,8 @@ static void displace(struct kpn_pacer *pacer, u64 seq)
 
 		if (frame->tc != tc || is_scheduled(frame))
 			continue;
-		withdraw_at(pacer, at);
+		if (KPN_UNLIKELY(!withdraw_at(pacer, at)))
+			continue;
 		frame->next = taken;
 		taken = frame;
 	}
@@ -181,7 +217,6 @@ static void displace(struct kpn_pacer *pacer, u64 seq)
 		struct kpn_frame *frame = taken;
 
 		taken = frame->next;
-		frame->place = KPN_PLACE_FIFO;
 		pacer->stats.displaced++;
 		kpn_prebuffer_put_back(&pacer->prebuffer, frame);
 	}
@@ -198,7 +233,7 @@ static inline bool vacate(struct kpn_pacer *pacer, u64 seq)
 	if (is_scheduled(holder))
 		return false;
 	displace(pacer, seq);
-	return true;
+	return !kpn_ring_frame(&pacer->ring, seq);
 }
 
 static bool place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, const struct opening *opening)
@@ -242,7 +277,6 @@ static KPN_SELDOM enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer, stru
 		return KPN_VERDICT_NO_SLOT;
 	if (!kpn_prebuffer_append(&pacer->prebuffer, frame))
 		return KPN_VERDICT_NO_ROOM;
-	frame->place = KPN_PLACE_FIFO;
 	return KPN_VERDICT_PENDING;
 }
 
@@ -278,7 +312,6 @@ static enum kpn_verdict hold(struct kpn_pacer *pacer, struct kpn_frame *frame, e
 		return otherwise;
 	if (!kpn_prebuffer_schedule(&pacer->prebuffer, frame))
 		return KPN_VERDICT_NO_ROOM;
-	frame->place = KPN_PLACE_HEAP;
 	pacer->stats.prebuffered++;
 	if (kpn_prebuffer_earliest(&pacer->prebuffer) == frame)
 		kpn_insert_rekey(pacer);
@@ -291,7 +324,7 @@ static inline enum kpn_verdict submit_scheduled(struct kpn_pacer *pacer, struct 
 	u64 target = target_of(pacer, frame);
 
 	if (!opening.valid)
-		return hold(pacer, frame, KPN_VERDICT_UNSYNCHRONISED);
+		return pacer->running ? hold(pacer, frame, KPN_VERDICT_UNSYNCHRONISED) : KPN_VERDICT_FLUSHED;
 	if ((s64)(target - opening.end_seq) >= 0)
 		return hold(pacer, frame, KPN_VERDICT_TOO_EARLY);
 	return place_scheduled(pacer, frame, target, &opening);
@@ -378,32 +411,36 @@ static enum kpn_verdict submit_best_effort(struct kpn_pacer *pacer, struct kpn_f
 			return KPN_VERDICT_PENDING;
 		}
 	}
+	if (!pacer->running) /* the strip is not valid then */
+		return KPN_VERDICT_FLUSHED;
 	if (!kpn_prebuffer_append(&pacer->prebuffer, frame))
 		return pacer->config.prebuffer_frames ? KPN_VERDICT_NO_ROOM : KPN_VERDICT_NO_SLOT;
-	frame->place = KPN_PLACE_FIFO;
 	return KPN_VERDICT_PENDING;
+}
+
+/* Why a frame cannot even be looked at. */
+static enum kpn_verdict refusal(const struct kpn_frame *frame)
+{
+	if (frame->frame_bytes < FRAME_BYTES_LEAST || frame->tc >= KPN_CLASS_COUNT ||
+	    ((frame->flags & KPN_FRAME_TXTIME) && frame->txtime_ns < 0))
+		return KPN_VERDICT_INVALID;
+	return KPN_VERDICT_OVERSIZE;
 }
 
 enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *frame)
 {
 	enum kpn_verdict verdict;
-	u64 cpu_ns;
 
 	pacer->stats.submitted++;
-	frame->next = NULL;
-	frame->place = KPN_PLACE_NONE;
-	if (KPN_UNLIKELY(frame->frame_bytes < FRAME_BYTES_LEAST || frame->tc >= KPN_CLASS_COUNT ||
-			 ((frame->flags & KPN_FRAME_TXTIME) && frame->txtime_ns < 0)))
-		return end_now(pacer, KPN_VERDICT_INVALID);
-	if (KPN_UNLIKELY(frame->frame_bytes > pacer->real_bytes_max))
-		return end_now(pacer, KPN_VERDICT_OVERSIZE);
-	if (KPN_UNLIKELY(!pacer->running))
-		return end_now(pacer, KPN_VERDICT_FLUSHED);
-	cpu_ns = pacer->nic_ops.cpu_ns(pacer->nic);
-	if (frame->flags & KPN_FRAME_TXTIME)
-		verdict = submit_scheduled(pacer, frame, cpu_ns);
+	if (KPN_UNLIKELY((u32)frame->frame_bytes - FRAME_BYTES_LEAST > pacer->real_bytes_max - FRAME_BYTES_LEAST ||
+			 frame->tc >= KPN_CLASS_COUNT))
+		verdict = refusal(frame);
+	else if (!(frame->flags & KPN_FRAME_TXTIME))
+		verdict = submit_best_effort(pacer, frame, pacer->nic_ops.cpu_ns(pacer->nic));
+	else if (KPN_UNLIKELY(frame->txtime_ns < 0))
+		verdict = KPN_VERDICT_INVALID;
 	else
-		verdict = submit_best_effort(pacer, frame, cpu_ns);
+		verdict = submit_scheduled(pacer, frame, pacer->nic_ops.cpu_ns(pacer->nic));
 	if (verdict != KPN_VERDICT_PENDING)
 		return end_now(pacer, verdict);
 	pacer->pending++;
@@ -451,7 +488,8 @@ struct kpn_frame *kpn_insert_recall(struct kpn_pacer *pacer, u64 from)
 				frame->verdict = KPN_VERDICT_SENT_STALE;
 			continue;
 		}
-		withdraw_at(pacer, at);
+		if (KPN_UNLIKELY(!withdraw_at(pacer, at)))
+			continue;
 		pacer->stats.recalled++;
 		if (frame->flags & KPN_FRAME_TXTIME) {
 			frame->next = NULL;
@@ -466,7 +504,6 @@ struct kpn_frame *kpn_insert_recall(struct kpn_pacer *pacer, u64 from)
 		struct kpn_frame *frame = best_effort;
 
 		best_effort = frame->next;
-		frame->place = KPN_PLACE_FIFO;
 		kpn_prebuffer_put_back(&pacer->prebuffer, frame);
 	}
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {

@@ -112,29 +112,31 @@ static inline u64 kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *
 /* Not what usually happens: kept out of the way of what does. */
 #define KPN_SELDOM __attribute__((__noinline__))
 
-/* Where a frame the pacer holds is. */
-enum { KPN_PLACE_NONE, KPN_PLACE_HEAP, KPN_PLACE_FIFO, KPN_PLACE_RING };
-
 /** kpn_end_frame() - the pacer lets go of a frame: count and report its verdict, the last thing that happens to it */
 static inline void kpn_end_frame(struct kpn_pacer *pacer, struct kpn_frame *frame, enum kpn_verdict verdict,
 				 struct kpn_time start)
 {
 	pacer->pending--;
 	pacer->stats.verdicts[verdict]++;
-	frame->place = KPN_PLACE_NONE;
 	pacer->ops.outcome(pacer->context, frame, verdict, start);
 }
 
 /**
- * kpn_forget() - make descriptor @desc a placeholder of @slot_bytes again and forget the bytes of the frame it carried
+ * kpn_wipe() - zero the bytes of a frame in descriptor @desc
  *
  * Only those it had written, so the buffer is zero beyond whatever comes next, and no byte of it can reach the wire
  * again (C13).
  */
+static inline void kpn_wipe(struct kpn_pacer *pacer, const struct kpn_frame *frame, u32 desc)
+{
+	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, (u32)frame->frame_bytes - KPN_FCS_BYTES);
+}
+
+/** kpn_forget() - make descriptor @desc a placeholder of @slot_bytes again and forget the bytes of the frame it carried */
 static inline void kpn_forget(struct kpn_pacer *pacer, const struct kpn_frame *frame, u32 desc, u32 slot_bytes)
 {
 	pacer->nic_ops.restore(pacer->nic, desc, slot_bytes);
-	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, (u32)frame->frame_bytes - KPN_FCS_BYTES);
+	kpn_wipe(pacer, frame, desc);
 }
 
 /** kpn_slot_bytes_with() - length in bytes of a slot that differs from nominal by @delta_ps */

@@ -408,6 +408,8 @@ class Checker:
             )
         elif verdict == "STEPPED":
             require(scheduled and self.now.steps != before.steps, "stepped without a step", id=frame.id)
+        elif verdict == "IN_DOUBT":
+            require(False, "doubt, though no time passes within a call here", id=frame.id)
         elif verdict == "FLUSHED":
             require(name == "stop", "flushed without a stop", id=frame.id)
 

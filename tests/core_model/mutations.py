@@ -537,6 +537,35 @@ MUTATIONS: tuple[Mutation, ...] = (
         "	pacer->pending--;\n",
         ("every class",),
     ),
+    # ---- a CPU held up just before a store ----
+    Mutation(
+        "no doubt of what was stored late",
+        "insert.c",
+        "	if (KPN_UNLIKELY(may_be_fetched(pacer, seq, opening->until_ns)))\n",
+        "	if (false)\n",
+        ("vectors of held_up",),
+    ),
+    Mutation(
+        "no doubt of what was taken back late",
+        "insert.c",
+        "	if (KPN_UNLIKELY(may_be_fetched(pacer, seq, 0))) {\n",
+        "	if (false) {\n",
+        ("vectors of held_up",),
+    ),
+    Mutation(
+        "doubt without the prefetch",
+        "insert.c",
+        "kpn_upper_seq(pacer, cpu_ns, &until_ns) + pacer->caps.prefetch_slots_max;",
+        "kpn_upper_seq(pacer, cpu_ns, &until_ns);",
+        ("vectors of held_up",),
+    ),
+    Mutation(
+        "doubt of what was never posted",
+        "insert.c",
+        "	return pacer->strip.valid && seq < pacer->ring.tail_seq &&\n",
+        "	return pacer->strip.valid &&\n",
+        ("vectors of held_up",),
+    ),
     # ---- stopped, and started again ----
     Mutation(
         "polled while stopped",
@@ -548,7 +577,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "frames taken while stopped",
         "insert.c",
-        "	if (KPN_UNLIKELY(!pacer->running))\n		return end_now(pacer, KPN_VERDICT_FLUSHED);\n",
+        "		return pacer->running ? hold(pacer, frame, KPN_VERDICT_UNSYNCHRONISED) : KPN_VERDICT_FLUSHED;\n",
+        "		return hold(pacer, frame, KPN_VERDICT_UNSYNCHRONISED);\n",
+        ("restarts",),
+    ),
+    Mutation(
+        "best effort taken while stopped",
+        "insert.c",
+        "	if (!pacer->running) /* the strip is not valid then */\n		return KPN_VERDICT_FLUSHED;\n",
         "",
         ("restarts",),
     ),
@@ -577,8 +613,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "flushed slots at nominal length",
         "insert.c",
-        "	kpn_forget(pacer, frame, desc, length_of(pacer, seq));\n",
-        "	kpn_forget(pacer, frame, desc, pacer->running ? length_of(pacer, seq) : pacer->config.slot_bytes);\n",
+        "	pacer->nic_ops.restore(pacer->nic, desc, length_of(pacer, seq));\n",
+        "	pacer->nic_ops.restore(pacer->nic, desc, pacer->running ? length_of(pacer, seq)\n"
+        "								: pacer->config.slot_bytes);\n",
         ("restarts",),
     ),
     Mutation(

@@ -29,7 +29,7 @@ enum kpn_event {
 /**
  * struct kpn_pacer_ops - what the caller wants to hear
  * @outcome: a pending frame has ended; it is the caller's again. @start is the PHC time of its reference plane
- *	for sent verdicts, else zero. Called from poll, submit, the clock setters and stop; must not call back
+ *	for sent verdicts, in doubt its instant if it left, else zero. Called from poll, submit, the clock setters and stop; must not call back
  * @event: may be NULL
  */
 struct kpn_pacer_ops {
