@@ -8,6 +8,12 @@
 
 enum { FRAME_BYTES_LEAST = 18 }; /* two addresses, a type, an FCS */
 
+/*
+ * A frame that may have any of several slots does not take one that the NIC may fetch within this time: it would be in doubt by
+ * the least delay.
+ */
+#define STORE_NS 2000
+
 /* 26 days: anchors are renewed every 13, so a slot this far from one is never near the head. */
 #define TXTIME_SPAN_NS (1ll << 51)
 
@@ -117,10 +123,10 @@ static KPN_SELDOM bool fetched_by(const struct kpn_pacer *pacer, u64 seq, u64 cp
 	       seq <= kpn_upper_seq(pacer, cpu_ns, &until_ns) + pacer->caps.prefetch_slots_max;
 }
 
-/* Whether slot @seq of an opening is lost by now. */
-static inline bool lost(const struct kpn_pacer *pacer, u64 seq, const struct opening *opening)
+/* Whether slot @seq of an opening is lost by now, or will be in @ahead_ns. */
+static inline bool lost(const struct kpn_pacer *pacer, u64 seq, const struct opening *opening, u64 ahead_ns)
 {
-	u64 cpu_ns = pacer->nic_ops.cpu_ns(pacer->nic);
+	u64 cpu_ns = pacer->nic_ops.cpu_ns(pacer->nic) + ahead_ns;
 
 	return KPN_UNLIKELY(cpu_ns > opening->until_ns) && lost_by(pacer, seq, cpu_ns);
 }
@@ -142,7 +148,7 @@ static inline bool may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 un
  * remained, and what was copied into it is gone again.
  */
 static inline bool place_inline(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict,
-				const struct opening *opening)
+				const struct opening *opening, u64 ahead_ns)
 {
 	u32 desc = kpn_ring_desc(&pacer->ring, seq);
 	u32 data_bytes = frame->frame_bytes - KPN_FCS_BYTES;
@@ -150,7 +156,7 @@ static inline bool place_inline(struct kpn_pacer *pacer, struct kpn_frame *frame
 
 	KPN_ASSERT(slot_bytes >= frame->frame_bytes);
 	memcpy(pacer->nic_ops.buffer(pacer->nic, desc), frame->data, data_bytes);
-	if (KPN_UNLIKELY(lost(pacer, seq, opening))) {
+	if (KPN_UNLIKELY(lost(pacer, seq, opening, ahead_ns))) {
 		memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, data_bytes);
 		return false;
 	}
@@ -167,7 +173,7 @@ static inline bool place_inline(struct kpn_pacer *pacer, struct kpn_frame *frame
 static KPN_SELDOM bool place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict,
 			     const struct opening *opening)
 {
-	return place_inline(pacer, frame, seq, verdict, opening);
+	return place_inline(pacer, frame, seq, verdict, opening, STORE_NS);
 }
 
 /*
@@ -260,18 +266,19 @@ static u64 lock_seq_of(const struct kpn_pacer *pacer)
 
 /* Not the slot its txtime asks for: what its class wants then. */
 static KPN_SELDOM enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target,
-						   const struct opening *opening, enum kpn_verdict verdict)
+						   u64 cpu_ns, enum kpn_verdict verdict)
 {
+	struct opening opening = opening_at(pacer, cpu_ns + STORE_NS);
 	u64 lock_seq = lock_seq_of(pacer);
-	u64 from = opening->first_seq;
+	u64 from = opening.first_seq;
 
 	if (pacer->config.classes[frame->tc].late == KPN_LATE_STRICT)
 		return verdict;
 	if ((s64)(target - from) > 0)
 		from = target;
 	if (lock_seq > from)
-		from = lock_seq < opening->end_seq ? lock_seq : opening->end_seq;
-	if (place_later(pacer, frame, from, opening))
+		from = lock_seq < opening.end_seq ? lock_seq : opening.end_seq;
+	if (place_later(pacer, frame, from, &opening))
 		return KPN_VERDICT_PENDING;
 	if (pacer->config.classes[frame->tc].late == KPN_LATE_RELAXED)
 		return KPN_VERDICT_NO_SLOT;
@@ -282,7 +289,7 @@ static KPN_SELDOM enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer, stru
 
 /* A scheduled frame whose slot lies before the end of the window. Return: pending, or why not. */
 static inline enum kpn_verdict place_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target,
-					       const struct opening *opening)
+					       u64 cpu_ns, const struct opening *opening)
 {
 	enum kpn_verdict verdict = KPN_VERDICT_LATE; /* also if the slot is lost while copying */
 
@@ -293,10 +300,10 @@ static inline enum kpn_verdict place_scheduled(struct kpn_pacer *pacer, struct k
 			verdict = KPN_VERDICT_NOT_ALLOWED;
 		else if (!vacate(pacer, target))
 			verdict = KPN_VERDICT_OCCUPIED;
-		else if (place_inline(pacer, frame, target, KPN_VERDICT_ON_TIME, opening))
+		else if (place_inline(pacer, frame, target, KPN_VERDICT_ON_TIME, opening, 0))
 			return KPN_VERDICT_PENDING;
 	}
-	return place_elsewhere(pacer, frame, target, opening, verdict);
+	return place_elsewhere(pacer, frame, target, cpu_ns, verdict);
 }
 
 void kpn_insert_rekey(struct kpn_pacer *pacer)
@@ -327,7 +334,7 @@ static inline enum kpn_verdict submit_scheduled(struct kpn_pacer *pacer, struct 
 		return pacer->running ? hold(pacer, frame, KPN_VERDICT_UNSYNCHRONISED) : KPN_VERDICT_FLUSHED;
 	if ((s64)(target - opening.end_seq) >= 0)
 		return hold(pacer, frame, KPN_VERDICT_TOO_EARLY);
-	return place_scheduled(pacer, frame, target, &opening);
+	return place_scheduled(pacer, frame, target, cpu_ns, &opening);
 }
 
 static u64 best_effort_end(const struct kpn_pacer *pacer, const struct opening *opening)
@@ -394,7 +401,7 @@ static void fill(struct kpn_pacer *pacer, const struct opening *opening)
 
 static enum kpn_verdict submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns)
 {
-	struct opening opening = opening_at(pacer, cpu_ns);
+	struct opening opening = opening_at(pacer, cpu_ns + STORE_NS);
 	bool behind = pacer->prebuffer.backlog >> frame->tc & 1;
 
 	if (opening.valid && !behind) {
@@ -459,14 +466,16 @@ void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
 		return;
 	while (pacer->prebuffer.heap_count && (s64)(pacer->heap_due_seq - opening.end_seq) < 0) {
 		struct kpn_frame *frame = kpn_prebuffer_take_earliest(&pacer->prebuffer);
-		enum kpn_verdict verdict = place_scheduled(pacer, frame, pacer->heap_due_seq, &opening);
+		enum kpn_verdict verdict = place_scheduled(pacer, frame, pacer->heap_due_seq, cpu_ns, &opening);
 
 		if (verdict != KPN_VERDICT_PENDING)
 			kpn_end_frame(pacer, frame, verdict, (struct kpn_time){ 0, 0 });
 		kpn_insert_rekey(pacer);
 	}
-	if (pacer->prebuffer.backlog)
+	if (pacer->prebuffer.backlog) {
+		opening = opening_at(pacer, cpu_ns + STORE_NS);
 		fill(pacer, &opening);
+	}
 }
 
 struct kpn_frame *kpn_insert_recall(struct kpn_pacer *pacer, u64 from)

@@ -193,7 +193,12 @@ class Driver(Checker):
     def submit_at(self, tc: int, frame_bytes: int, txtime_ns: int | None) -> None:
         """A frame with this txtime, or none."""
         view = View(
-            bool(self.now.head_valid), self.now.window_first, self.now.window_end, self.now.lock_seq, self.now.base
+            bool(self.now.head_valid),
+            self.now.window_first,
+            self.now.unhurried_first,
+            self.now.window_end,
+            self.now.lock_seq,
+            self.now.base,
         )
         # where calls take time, the window has moved on when the frame gets there
         certain = self.down is not None or self.case.params["call_ps"] == 0
@@ -273,14 +278,14 @@ class Driver(Checker):
         if waiting >= room or len(held) >= room:
             answers.append(full)
         if view.window_valid and not waiting:
-            begin = view.window_first
+            begin = view.unhurried_first
             for seq, frame in self.ring.items():
                 if frame.tc == tc and frame.txtime_ns is None:
                     begin = max(begin, seq + 1)
             seq = model.first_free(self.shape, tc, view.base, range(begin, view.window_end), self.ring.__contains__)
             if seq is not None:
                 answers.append(Answer(frozenset({"PENDING"}), frozenset({seq})))
-                if seq - view.window_first < self.case.params["batch_slots"] and not held:
+                if seq - view.unhurried_first < self.case.params["batch_slots"] and not held:
                     # a free slot this near is taken at once
                     answers = answers[-1:]
         return answers

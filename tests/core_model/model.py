@@ -128,10 +128,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class View:
-    """What the pacer knows when a frame is submitted."""
+    """What the pacer knows when a frame is submitted; `unhurried_first` is for frames that may have another slot."""
 
     window_valid: bool
     window_first: int
+    unhurried_first: int
     window_end: int
     lock_seq: int
     base: int
@@ -167,7 +168,7 @@ def answer_scheduled(
         return Answer(frozenset({"PENDING"}), frozenset({target}))
     if shape.late[frame.tc] == STRICT:
         return Answer(frozenset(reasons))
-    for seq in range(max(view.window_first, target, min(view.lock_seq, view.window_end)), view.window_end):
+    for seq in range(max(view.unhurried_first, target, min(view.lock_seq, view.window_end)), view.window_end):
         if shape.allows(seq, view.base, frame.tc) and not taken(seq):
             return Answer(frozenset({"PENDING"}), frozenset({seq}))
     if shape.late[frame.tc] == RELAXED:

@@ -566,6 +566,20 @@ MUTATIONS: tuple[Mutation, ...] = (
         "	return pacer->strip.valid &&\n",
         ("vectors of held_up",),
     ),
+    Mutation(
+        "best effort into a slot about to be fetched",
+        "insert.c",
+        "	struct opening opening = opening_at(pacer, cpu_ns + STORE_NS);\n	bool behind",
+        "	struct opening opening = opening_at(pacer, cpu_ns);\n	bool behind",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "moved into a slot about to be fetched",
+        "insert.c",
+        "	struct opening opening = opening_at(pacer, cpu_ns + STORE_NS);\n	u64 lock_seq",
+        "	struct opening opening = opening_at(pacer, cpu_ns);\n	u64 lock_seq",
+        ("every class",),
+    ),
     # ---- stopped, and started again ----
     Mutation(
         "polled while stopped",

@@ -51,6 +51,9 @@
 	X(drift_ppb)
 
 /* What shim_report() tells, in order. */
+/* docs/model.md: what may be fetched within this time is not given to a frame that may have another slot */
+#define SHIM_STORE_NS 2000
+
 #define SHIM_REPORT(X)                                     \
 	X(now_ps, nic->now_ps)                             \
 	X(cpu_ps, nic->cpu_ps)                             \
@@ -65,6 +68,7 @@
 	X(window_valid, window.valid)                      \
 	X(window_first, window.first_seq)                  \
 	X(window_end, window.end_seq)                      \
+	X(unhurried_first, unhurried.first_seq)            \
 	X(lead_slots, kpn_pacer_lead_slots(rig->pacer))    \
 	X(synchronised, state.synchronised)                \
 	X(clock_error_ps, state.clock_error_ps)            \
@@ -340,6 +344,7 @@ void shim_report(struct shim *shim, u64 *values)
 	u64 cpu_ns = fake_nic_cpu_ns(nic);
 	struct kpn_head head = kpn_pacer_head(rig->pacer, cpu_ns);
 	struct kpn_window window = kpn_pacer_window(rig->pacer, cpu_ns);
+	struct kpn_window unhurried = kpn_pacer_window(rig->pacer, cpu_ns + SHIM_STORE_NS);
 	struct kpn_state state = kpn_pacer_state(rig->pacer, cpu_ns);
 	struct kpn_time now = kpn_pacer_gettime(rig->pacer, cpu_ns);
 	u32 i = 0;
