@@ -6,17 +6,18 @@
 #   upper [OPTIONS ...]     rt0 on sim0 with these options, up, 10.0.0.1; the link below must be up
 #   far_upper [OPTIONS ...] the same for rt1 on sim1 in namespace b, 10.0.0.2
 #   counter DEVICE NAME     a counter of ethtool -S; of a device in namespace b: in_b counter rt1 NAME
+#   is_running DEVICE       it has a carrier; in_b is_running rt1
 #   options DEVICE          what `ip -d link` says of a keepon link, as options of `ip link add`
 #   in_b COMMAND ...        in namespace b
 
 control=/sys/kernel/debug/keepon_hwsim/control
 
 in_b() {
-	if [ "$1" = counter ]; then
-		ip netns exec b ethtool -S "$2" | sed -n "s/^ *$3: //p"
-	else
-		ip netns exec b "$@"
-	fi
+	case $1 in
+	counter) ip netns exec b ethtool -S "$2" | sed -n "s/^ *$3: //p" ;;
+	is_running) ip -n b link show "$2" | grep -q 'state UP' ;;
+	*) ip netns exec b "$@" ;;
+	esac
 }
 
 wire() {

@@ -6,13 +6,37 @@ wire 100000000
 far_upper
 upper
 wait_until 2 is_running rt0
+wait_until 2 in_b is_running rt1
 identity() {
 	# every frame submitted has a verdict or is pending
 	ethtool -S "$1" | awk '/ submitted:/ { s = $2 } / verdict_/ { v += $2 } / pending:/ { p = $2 } END { print s - v - p }'
 }
+unsent() {
+	# frames of which the counters do not say that they were sent, at both ends
+	{
+		$1 ethtool -S rt0
+		in_b ethtool -S rt1
+	} | awk '/ verdict_(on_time|moved|best_effort|sent_stale):/ { next } / verdict_/ { v += $2 } END { print v + 0 }'
+}
+# answered TEXT COUNT [PREFIX]: pings; with virtual time each is answered. In the host's time a CPU may be held up long enough to
+# miss a slot; then the loss is one the counters own up to.
+answered() {
+	_before=$(unsent "$3")
+	_said=$($3 ping -c "$2" -i 0.1 10.0.0.2)
+	_got=$(echo "$_said" | sed -n 's/.* \([0-9]*\) packets received.*/\1/p')
+	_excused=0
+	[ "$KEEPON_MODE" = smp ] && _excused=$(($(unsent "$3") - _before))
+	if [ $((${_got:-0} + _excused)) -ge "$2" ]; then
+		ok "$1"
+	else
+		not_ok "$1"
+		diag "$_said"
+		diag "not called sent: $_excused"
+	fi
+}
 
-like "$(ping -c 3 -i 0.1 10.0.0.2)" " 0% packet loss" "frames both ways"
-is "$(counter rt0 underruns)$(counter rt0 slips)" 00 "the wire stayed full"
+answered "frames both ways" 3
+[ "$KEEPON_MODE" = smp ] || is "$(counter rt0 underruns)$(counter rt0 slips)" 00 "the wire stayed full"
 capabilities=$(ethtool -T rt0)
 for capability in hardware-transmit software-transmit hardware-receive software-receive software-system-clock hardware-raw-clock; do
 	like "$capabilities" "$capability" "ethtool -T: $capability"
@@ -61,7 +85,7 @@ like "$(ip link show rt0)" "NO-CARRIER" "lower down: no carrier"
 ip link set sim0 up
 run "lower up: it runs again" wait_until 3 is_running rt0
 run "lower MTU" ip link set sim0 mtu 1400
-like "$(ping -c 1 10.0.0.2)" " 0% packet loss" "and frames go on"
+answered "and frames go on" 1
 refuse "an MTU beyond the slot" ip link set rt0 mtu 1300
 ip link set rt0 address 02:00:00:00:00:77
 like "$(ip link show sim0)" "02:00:00:00:00:77" "one station, one address"
@@ -79,7 +103,7 @@ run "upper device to another namespace" ip link set rt0 netns c
 ip -n c link set rt0 up
 ip -n c addr add 10.0.0.1/24 dev rt0
 wait_until 3 ip netns exec c sh -c 'ip link show rt0 | grep -q "state UP"'
-like "$(ip netns exec c ping -c 2 10.0.0.2)" " 0% packet loss" "frames from there"
+answered "frames from there" 2 "ip netns exec c"
 ip -n c link set sim0 netns 1
 ip link set sim0 up
 ip netns del c

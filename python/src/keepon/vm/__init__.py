@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from keepon.vm.compare import differences, twice
+from keepon.vm.compare import agreed, differences, twice
 from keepon.vm.images import Kernel, get_kernel, offered_families
 from keepon.vm.modules import ModuleBuildError, build_modules
 from keepon.vm.run import GuestFailedError, GuestResult, run_guest
@@ -16,6 +16,7 @@ __all__ = [
     "ModuleBuildError",
     "TapReport",
     "TapResult",
+    "agreed",
     "build_modules",
     "differences",
     "get_kernel",

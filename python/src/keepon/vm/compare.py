@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from keepon.vm.run import GuestResult
+from keepon.vm.run import GuestFailedError, GuestResult
 
 
 def twice(run: Callable[[], GuestResult]) -> tuple[GuestResult, GuestResult]:
@@ -14,6 +14,16 @@ def twice(run: Callable[[], GuestResult]) -> tuple[GuestResult, GuestResult]:
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(run), pool.submit(run)
         return first.result(), second.result()
+
+
+def agreed(run: Callable[[], GuestResult]) -> GuestResult:
+    """The result of two equal runs. GuestFailedError when it is no success, or when they differ in any byte."""
+    first, second = twice(run)
+    first.check()
+    found = differences(first, second)
+    if found:
+        raise GuestFailedError("\n".join(["two runs of the same differ", *found]))
+    return first
 
 
 def differences(first: GuestResult, second: GuestResult) -> list[str]:

@@ -149,13 +149,13 @@ def collect_modules(tree: Path, version: str) -> tuple[bytes, list[Module]]:
     paths = {module_name(path): path for path in sorted(roots[0].rglob("*.ko*"))}
     contents: dict[str, bytes] = {}
     modules: dict[str, Module] = {}
-    todo = list(MODULES)
-    while todo:
-        name = todo.pop()
+    wanted = list(MODULES)
+    while wanted:
+        name = wanted.pop()
         if name in paths and name not in modules:
             contents[name] = read_module(paths[name])
             modules[name] = describe_module(name, contents[name])
-            todo += modules[name].depends
+            wanted += modules[name].depends
     folder = f"lib/modules/{version}"
     chosen = [modules[name] for name in sorted(modules)]
     entries = [newc.file_entry(f"{folder}/{name}.ko", data, 0o644) for name, data in contents.items()]

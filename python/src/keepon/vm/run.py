@@ -2,8 +2,9 @@
 """One run of a guest: QEMU in software emulation, a POSIX shell script in it, and everything it left behind.
 
 Mode "icount": virtual time is the count of executed instructions (2^icount_shift ns each) and idle time is skipped, so
-that a run depends on nothing of the host; equal inputs give equal bytes, absolute times included. One CPU. Mode "smp":
-two virtual CPUs in two host threads, in the host's time: for races, never for timing.
+that a run depends on nothing of the host; equal inputs give equal bytes, absolute times included. One CPU. That needs
+QEMU's main thread to be first on its CPU (hostcpu.py). Mode "smp": two virtual CPUs in two
+host threads, in the host's time: for races, never for timing.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from keepon.errors import ConfigError, EnvironmentProblemError, KeeponError, TraceError
-from keepon.vm import console, initramfs, newc
+from keepon.vm import console, hostcpu, initramfs, newc
 from keepon.vm.images import Kernel
-from keepon.vm.paths import find_program
+from keepon.vm.paths import cache_folder, find_program
 from keepon.vm.tap import TapReport, parse_tap
 
 MODES = ("icount", "smp")
@@ -213,9 +215,13 @@ def run_guest(
         parts = [initramfs.base_archive(), kernel.modules_archive]
         (folder / "initrd").write_bytes(b"".join([*(part.read_bytes() for part in parts), overlay]))
         machine = accelerator(mode, icount_shift, seed)
-        start = time.monotonic()
-        exit_text, killed = execute(qemu_command(kernel, folder, memory_mb, machine, append, qemu_args), timeout_s)
-        wall_s = time.monotonic() - start
+        command = qemu_command(kernel, folder, memory_mb, machine, append, qemu_args)
+        with ExitStack() as stack:
+            if mode == "icount":
+                command = [*stack.enter_context(hostcpu.own_cpu(cache_folder())), *command]
+            start = time.monotonic()
+            exit_text, killed = execute(command, timeout_s)
+            wall_s = time.monotonic() - start
         return collect(folder, exit_text, killed, timeout_s, virtual_limit_s, wall_s, expected)
 
 
