@@ -16,15 +16,16 @@ NOISE_OBJECTS=${NOISE_OBJECTS:-64}
 NOISE_KB=${NOISE_KB:-1024}
 
 memory() {
-	# What is freed by RCU or by delayed work has to be gone, then what is cached, then what that has freed.
-	sleep 1
+	# What is freed by RCU or by delayed work has to be gone, then what is cached, then what that has freed. kfree_rcu() collects
+	# for 5 s.
+	sleep 6
 	echo 3 >/proc/sys/vm/drop_caches
-	sleep 1
+	sleep 6
 	for _cache in /sys/kernel/slab/*/shrink; do
 		echo 1 >"$_cache"
 	done
 	# Each of these was an open file, and those are freed by RCU, too.
-	sleep 1
+	sleep 6
 	echo 1 >/sys/kernel/slab/filp/shrink
 	{
 		awk 'NR > 2 { print $1, $2, $4 }' /proc/slabinfo

@@ -104,10 +104,11 @@ def test_every_frame_is_accounted_for(seen: dict[str, Seen], fault: str) -> None
         assert counters["submitted"] == ended + counters["pending"]
     assert it.upper["pending"] == 0
     assert it.talk["stamped"] == it.sent()
-    # what never came to the device is left without an answer
-    assert it.talk["missed"] + it.talk["invalid"] == it.ended() - it.sent()
-    assert it.talk["submitted"] == it.upper["submitted"] + it.talk["unanswered"]
-    # a NIC that hides its prefetch may have contradicted itself by then, or not
+    # what never came to the device is left without an answer; of best effort none is given
+    silent = it.upper["verdict_in_doubt"] if fault.startswith("prefetch") else 0
+    assert it.talk["missed"] + it.talk["invalid"] == it.ended() - it.sent() - silent
+    assert it.talk["submitted"] == it.upper["submitted"] + it.talk["unanswered"] - silent
+    # the trims a NIC that hides its prefetch has missed since the clock was set may show as a slip, or not
     assert it.before or fault == "prefetch-unsaid"
 
 
@@ -133,7 +134,8 @@ def test_counters_are_what_the_wire_saw(seen: dict[str, Seen], fault: str) -> No
 def test_what_is_said_to_be_sent_was_on_the_wire(seen: dict[str, Seen], fault: str) -> None:
     """A frame taken back because the wire stops may have been fetched before: it leaves, and is `flushed`."""
     it = seen[fault]
-    assert it.sent() <= it.wire_frames() <= it.sent() + min(it.upper["verdict_flushed"], FETCHED_MAX)
+    unknown = min(it.upper["verdict_flushed"], FETCHED_MAX) + it.upper["verdict_in_doubt"]
+    assert it.sent() <= it.wire_frames() <= it.sent() + unknown
 
 
 def test_a_stall_within_the_depth_does_nothing(seen: dict[str, Seen]) -> None:
@@ -154,14 +156,12 @@ def test_a_stall_beyond_the_depth_is_an_underrun(seen: dict[str, Seen]) -> None:
 
 
 def test_a_nic_that_fetches_further_than_it_says_loses_frames(seen: dict[str, Seen]) -> None:
-    """Written behind the fetch, frames never leave: only the wire knows. So do trims, and that the core notices."""
+    """Written behind the fetch, frames never leave, and only the wire knows."""
     said, unsaid = seen["prefetch-said"], seen["prefetch-unsaid"]
-    assert said.upper["verdict_best_effort"] == said.nic["tx_frames"] == 300
+    assert said.upper["verdict_best_effort"] + said.upper["verdict_in_doubt"] == said.nic["tx_frames"] == 300
     assert said.upper["slips"] == 0
-    assert unsaid.upper["verdict_best_effort"] == 300
-    assert unsaid.upper["verdict_best_effort"] - unsaid.wire_frames() > 250
-    assert unsaid.upper["slips"] > 0
-    assert unsaid.running["synchronised"] == 0
+    assert unsaid.upper["verdict_best_effort"] + unsaid.upper["verdict_in_doubt"] == 300
+    assert unsaid.upper["verdict_best_effort"] - unsaid.wire_frames() > 200
 
 
 @pytest.mark.parametrize(("fault", "verdict", "count"), [("fcs", "bad_fcs", 7), ("loss", "lost", 5)])

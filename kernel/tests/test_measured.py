@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon.vm import GuestResult, agreed, build_modules, get_kernel, run_guest
 from keepon.vm.paths import checkout_root
 from keepon.vmtarget import observations, programs
 
@@ -32,20 +30,20 @@ SHARE_BPS = BEST_EFFORT_SLOTS_PER_S * (MTU - 20 - 32) * 8
 
 @dataclass(frozen=True)
 class Way:
-    """One way to send the stream: name in the table, variables of the script."""
+    """One way to send the stream: name in the table, variables of the script, frames of the whole measurement."""
 
     name: str
     way: str
     load: str
     frames: int
-    tcp_s: int
 
-    def run(self) -> GuestResult:
+    def run(self, part: int) -> GuestResult:
+        """With one frame of `part`; the transfer takes as long as the stream and a second."""
         kernel = get_kernel("6.1")
         modules = build_modules(kernel, [HERE.parent / "hwsim", HERE.parent / "keepon"])
         variables = {
-            "WAY": self.way, "LOAD": self.load, "FRAMES": str(self.frames), "SECONDS_TCP": str(self.tcp_s),
-            "DELTA_NS": str(DELTA_NS),
+            "WAY": self.way, "LOAD": self.load, "FRAMES": str(self.frames // part),
+            "SECONDS_TCP": str(self.frames // part // 1000 + 1), "DELTA_NS": str(DELTA_NS),
         }  # fmt: skip
         result = run_guest(
             kernel, HERE / "measure_stream.sh", programs.guest_files(), modules=modules,
@@ -55,9 +53,9 @@ class Way:
         return result
 
 
-KEEPON = Way("keepon, TCP beside it", "keepon", "tcp", 10_000, 11)
-ETF_LOADED = Way("etf, TCP beside it", "etf", "tcp", 3_000, 4)
-ETF_ALONE = Way("etf, nothing beside it", "etf", "none", 3_000, 0)
+KEEPON = Way("keepon, TCP beside it", "keepon", "tcp", 10_000)
+ETF_LOADED = Way("etf, TCP beside it", "etf", "tcp", 3_000)
+ETF_ALONE = Way("etf, nothing beside it", "etf", "none", 3_000)
 WAYS = (KEEPON, ETF_LOADED, ETF_ALONE)
 
 
@@ -97,11 +95,11 @@ def measure(way: Way, result: GuestResult) -> Measured:
     return Measured(result, len(talk["frames"]), wire_ps - txtime_ps, stamp_ps - wire_ps)
 
 
-@pytest.fixture(scope="module")
-def measured() -> Iterator[dict[Way, Measured]]:
-    with ThreadPoolExecutor(2) as pool:
-        runs: dict[Way, Future[GuestResult]] = {way: pool.submit(way.run) for way in WAYS}
-        yield {way: measure(way, run.result()) for way, run in runs.items()}
+@pytest.fixture(scope="module", params=[5, pytest.param(1, marks=pytest.mark.soak)], ids=["fifth", "whole"])
+def measured(request: pytest.FixtureRequest) -> dict[Way, Measured]:
+    """The whole takes three minutes on two cores; what is said of it is in docs/measured.md."""
+    part: int = request.param
+    return {way: measure(way, agreed(lambda way=way: way.run(part))) for way in WAYS}  # type: ignore[misc]
 
 
 def counters(measured: Measured, name: str) -> dict[str, int]:
@@ -110,7 +108,7 @@ def counters(measured: Measured, name: str) -> dict[str, int]:
 
 def test_the_stream_is_at_most_a_byte_time_off_its_slot(measured: dict[Way, Measured]) -> None:
     mine = measured[KEEPON]
-    assert mine.frames == len(mine.deviation_ps) == 10_000
+    assert mine.frames == len(mine.deviation_ps) >= KEEPON.frames // 5
     assert np.max(np.abs(mine.deviation_ps)) <= BYTE_PS
     # whatever the constant between wire and PHC: distances on the wire are those of the txtimes
     assert np.ptp(mine.deviation_ps) <= BYTE_PS
@@ -119,9 +117,12 @@ def test_the_stream_is_at_most_a_byte_time_off_its_slot(measured: dict[Way, Meas
 
 def test_every_frame_was_on_time_and_none_lost(measured: dict[Way, Measured]) -> None:
     after = counters(measured[KEEPON], "after.stats")
-    assert after["verdict_on_time"] == 10_000
+    assert after["verdict_on_time"] == measured[KEEPON].frames
     sent = after["verdict_on_time"] + after["verdict_best_effort"]
-    assert after["submitted"] == sent + after["pending"]
+    # of best effort, where the simulated NIC's own work held the CPU up within a store: TCP repeated none of them
+    in_doubt = after["verdict_in_doubt"]
+    assert after["submitted"] == sent + in_doubt + after["pending"]
+    assert in_doubt < sent / 1000
     assert after["underruns"] == after["slips"] == after["suspected_underruns"] == 0
 
 
@@ -155,4 +156,4 @@ def test_etf_by_software_release_is_further_off(measured: dict[Way, Measured]) -
     for way in (ETF_LOADED, ETF_ALONE):
         assert mine < np.max(np.abs(measured[way].deviation_ps))
         assert np.ptp(measured[KEEPON].deviation_ps) < np.ptp(measured[way].deviation_ps)
-    assert len(measured[ETF_ALONE].deviation_ps) == ETF_ALONE.frames
+    assert len(measured[ETF_ALONE].deviation_ps) == measured[ETF_ALONE].frames
