@@ -288,8 +288,8 @@ static KPN_SELDOM enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer, stru
 }
 
 /* A scheduled frame whose slot lies before the end of the window. Return: pending, or why not. */
-static inline enum kpn_verdict place_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target,
-					       u64 cpu_ns, const struct opening *opening)
+static inline enum kpn_verdict place_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target, u64 cpu_ns,
+					       const struct opening *opening)
 {
 	enum kpn_verdict verdict = KPN_VERDICT_LATE; /* also if the slot is lost while copying */
 
