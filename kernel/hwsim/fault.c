@@ -5,28 +5,32 @@
 
 #include "hwsim.h"
 
-static int stall(struct hwsim_nic *nic, s64 ns)
+/* Nothing starts for a while, from now on. */
+static void hold(struct hwsim_nic *nic, s64 ns)
 {
 	unsigned long flags;
 	u64 local_ps;
 
-	if (nic->claimed) {
-		pr_err(HWSIM_NAME ": fault: the ring of %s is lent, and its poller is what stalls\n", nic->node.name);
-		return -EBUSY;
-	}
 	spin_lock_irqsave(&nic->port.lock, flags);
 	local_ps = hwsim_local_now_ps(nic->port.tb);
 	nic->port.ops->advance(&nic->port, local_ps);
 	hwsim_mac_hold(&nic->mac, local_ps, ns * 1000ull);
 	spin_unlock_irqrestore(&nic->port.lock, flags);
+}
+
+static int stall(struct hwsim_nic *nic, s64 ns)
+{
+	if (nic->claimed) {
+		pr_err(HWSIM_NAME ": fault: the ring of %s is lent, and its poller is what stalls\n", nic->node.name);
+		return -EBUSY;
+	}
+	hold(nic, ns);
 	hwsim_count(&nic->port, HWSIM_fault_stalls, 1);
 	return 0;
 }
 
 static int pause_wire(struct hwsim_nic *nic, s64 ns)
 {
-	unsigned long flags;
-	u64 local_ps;
 	int err = 0;
 
 	if (nic->claimed) {
@@ -37,36 +41,32 @@ static int pause_wire(struct hwsim_nic *nic, s64 ns)
 		else if (err)
 			pr_err(HWSIM_NAME ": fault: the ring of %s does not run yet\n", nic->node.name);
 	} else {
-		spin_lock_irqsave(&nic->port.lock, flags);
-		local_ps = hwsim_local_now_ps(nic->port.tb);
-		nic->port.ops->advance(&nic->port, local_ps);
-		hwsim_mac_hold(&nic->mac, local_ps, ns * 1000ull);
+		hold(nic, ns);
 		hwsim_count(&nic->port, HWSIM_tx_paused_ns, ns);
-		spin_unlock_irqrestore(&nic->port.lock, flags);
 	}
 	if (!err)
 		hwsim_count(&nic->port, HWSIM_fault_pauses, 1);
 	return err;
 }
 
-static int lose(struct hwsim_nic *nic, s64 frames)
+static int deal_out(struct hwsim_nic *nic, u32 *next, s64 frames)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&nic->port.lock, flags);
-	nic->port.lose_next = (u32)frames;
+	*next = (u32)frames;
 	spin_unlock_irqrestore(&nic->port.lock, flags);
 	return 0;
 }
 
+static int lose(struct hwsim_nic *nic, s64 frames)
+{
+	return deal_out(nic, &nic->port.lose_next, frames);
+}
+
 static int corrupt(struct hwsim_nic *nic, s64 frames)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&nic->port.lock, flags);
-	nic->port.corrupt_next = (u32)frames;
-	spin_unlock_irqrestore(&nic->port.lock, flags);
-	return 0;
+	return deal_out(nic, &nic->port.corrupt_next, frames);
 }
 
 /* Frames start by the old rate until now. */

@@ -220,7 +220,7 @@ struct hwsim_record;
  * @lose_next, @corrupt_next: faults still to be dealt out
  */
 struct hwsim_port {
-	spinlock_t lock; /* of the order at the head of this file */
+	spinlock_t lock; /* the port lock of the order above */
 	const struct hwsim_port_ops *ops;
 	struct hwsim_timebase *tb;
 	struct hwsim_port __rcu *peer;

@@ -29,16 +29,13 @@ static int native_query(struct net_device *dev, struct kpn_nic_caps *caps)
 /** hwsim_ring_abandon() - the NIC fetches no more, whatever the owner of the ring still asks for; until the next reset */
 void hwsim_ring_abandon(struct hwsim_nic *nic)
 {
-	struct ring_nic *model;
-	unsigned long flags;
-	u64 local_ps;
+	struct hwsim_visit visit = hwsim_ring_enter(nic);
 
-	model = hwsim_ring_enter(nic, &flags, &local_ps);
-	if (model)
-		ring_nic_advance(model, local_ps);
+	if (visit.model)
+		ring_nic_advance(visit.model, visit.local_ps);
 	if (nic->ring)
 		nic->ring->frozen = true;
-	hwsim_ring_leave(nic, flags, false);
+	hwsim_ring_leave(nic, &visit, false);
 }
 
 static bool on_wire(struct hwsim_nic *nic)
@@ -225,23 +222,20 @@ void hwsim_ring_fini(struct hwsim_nic *nic)
 /** hwsim_ring_pause() - the peer sends PAUSE now; -ENODEV without a running ring, -ENOSPC after too many; any context */
 int hwsim_ring_pause(struct hwsim_nic *nic, u64 duration_ps)
 {
+	struct hwsim_visit visit = hwsim_ring_enter(nic);
 	struct hwsim_ring *ring = nic->ring;
-	struct ring_nic *model;
-	unsigned long flags;
-	u64 local_ps;
 	int err = 0;
 
-	model = hwsim_ring_enter(nic, &flags, &local_ps);
-	if (!model) {
+	if (!visit.model) {
 		err = -ENODEV;
 	} else if (ring->pause_count == HWSIM_PAUSES_MAX) {
 		err = -ENOSPC;
 	} else {
-		ring_nic_advance(model, local_ps);
-		ring->pauses[ring->pause_count++] = (struct ring_nic_pause){ local_ps, duration_ps };
-		ring_nic_set_pauses(model, ring->pauses, ring->pause_count);
+		ring_nic_advance(visit.model, visit.local_ps);
+		ring->pauses[ring->pause_count++] = (struct ring_nic_pause){ visit.local_ps, duration_ps };
+		ring_nic_set_pauses(visit.model, ring->pauses, ring->pause_count);
 	}
-	hwsim_ring_leave(nic, flags, true);
+	hwsim_ring_leave(nic, &visit, true);
 	return err;
 }
 

@@ -176,20 +176,22 @@ void hwsim_ring_record_from_now(struct hwsim_nic *nic)
 /* ---- struct kpn_nic_ops ---- */
 
 /** hwsim_ring_enter() - lock the port; the model if it runs, and the NIC's time */
-struct ring_nic *hwsim_ring_enter(struct hwsim_nic *nic, unsigned long *flags, u64 *local_ps)
-	__acquires(&nic->port.lock)
+struct hwsim_visit hwsim_ring_enter(struct hwsim_nic *nic) __acquires(&nic->port.lock)
 {
-	spin_lock_irqsave(&nic->port.lock, *flags);
-	*local_ps = hwsim_local_now_ps(nic->port.tb);
-	return hwsim_ring_runs(nic) ? nic->ring->model : NULL;
+	struct hwsim_visit visit = { 0 };
+
+	spin_lock_irqsave(&nic->port.lock, visit.flags);
+	visit.local_ps = hwsim_local_now_ps(nic->port.tb);
+	visit.model = hwsim_ring_runs(nic) ? nic->ring->model : NULL;
+	return visit;
 }
 
 /** hwsim_ring_leave() - unlock the port; @kick: something may happen sooner than the timer is armed for */
-void hwsim_ring_leave(struct hwsim_nic *nic, unsigned long flags, bool kick) __releases(&nic->port.lock)
+void hwsim_ring_leave(struct hwsim_nic *nic, const struct hwsim_visit *visit, bool kick) __releases(&nic->port.lock)
 {
 	if (kick || !list_empty(&nic->port.air))
 		hwsim_port_kick(&nic->port);
-	spin_unlock_irqrestore(&nic->port.lock, flags);
+	spin_unlock_irqrestore(&nic->port.lock, visit->flags);
 }
 
 static u64 op_cpu_ns(void *context)
@@ -202,9 +204,7 @@ static u32 op_read_index(void *context)
 {
 	struct hwsim_nic *nic = context;
 	u64 until_ns = ktime_get_raw_ns();
-	struct ring_nic *model;
-	unsigned long flags;
-	u64 local_ps;
+	struct hwsim_visit visit;
 	u64 index = 0;
 
 	if (nic->params.index_read_ns) {
@@ -218,10 +218,10 @@ static u32 op_read_index(void *context)
 		while (ktime_get_raw_ns() < sample_ns)
 			cpu_relax();
 	}
-	model = hwsim_ring_enter(nic, &flags, &local_ps);
-	if (model)
-		index = ring_nic_index(model, local_ps);
-	hwsim_ring_leave(nic, flags, false);
+	visit = hwsim_ring_enter(nic);
+	if (visit.model)
+		index = ring_nic_index(visit.model, visit.local_ps);
+	hwsim_ring_leave(nic, &visit, false);
 	while (ktime_get_raw_ns() < until_ns)
 		cpu_relax();
 	return (u32)(index % HWSIM_INDEX_MODULUS);
@@ -230,83 +230,65 @@ static u32 op_read_index(void *context)
 static void *op_buffer(void *context, u32 desc_idx)
 {
 	struct hwsim_nic *nic = context;
-	struct ring_nic *model;
-	unsigned long flags;
-	u64 local_ps;
+	struct hwsim_visit visit = hwsim_ring_enter(nic);
 
-	model = hwsim_ring_enter(nic, &flags, &local_ps);
-	if (model)
-		ring_nic_buffer(model, desc_idx, local_ps);
-	hwsim_ring_leave(nic, flags, false);
+	if (visit.model)
+		ring_nic_buffer(visit.model, desc_idx, visit.local_ps);
+	hwsim_ring_leave(nic, &visit, false);
 	return nic->ring->buffers + desc_idx * nic->ring->params.buffer_stride;
 }
 
 static void op_commit(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
 {
 	struct hwsim_nic *nic = context;
-	struct ring_nic *model;
-	unsigned long flags;
-	u64 local_ps;
+	struct hwsim_visit visit = hwsim_ring_enter(nic);
 
-	model = hwsim_ring_enter(nic, &flags, &local_ps);
-	if (model)
-		ring_nic_commit(model, desc_idx, frame_bytes, data_bytes, local_ps);
-	hwsim_ring_leave(nic, flags, true);
+	if (visit.model)
+		ring_nic_commit(visit.model, desc_idx, frame_bytes, data_bytes, visit.local_ps);
+	hwsim_ring_leave(nic, &visit, true);
 }
 
 static void op_restore(void *context, u32 desc_idx, u32 frame_bytes)
 {
 	struct hwsim_nic *nic = context;
-	struct ring_nic *model;
-	unsigned long flags;
-	u64 local_ps;
+	struct hwsim_visit visit = hwsim_ring_enter(nic);
 
-	model = hwsim_ring_enter(nic, &flags, &local_ps);
-	if (model)
-		ring_nic_restore(model, desc_idx, frame_bytes, local_ps);
-	hwsim_ring_leave(nic, flags, false);
+	if (visit.model)
+		ring_nic_restore(visit.model, desc_idx, frame_bytes, visit.local_ps);
+	hwsim_ring_leave(nic, &visit, false);
 }
 
 static void op_set_length(void *context, u32 desc_idx, u32 frame_bytes)
 {
 	struct hwsim_nic *nic = context;
-	struct ring_nic *model;
-	unsigned long flags;
-	u64 local_ps;
+	struct hwsim_visit visit = hwsim_ring_enter(nic);
 
-	model = hwsim_ring_enter(nic, &flags, &local_ps);
-	if (model)
-		ring_nic_set_length(model, desc_idx, frame_bytes, local_ps);
-	hwsim_ring_leave(nic, flags, false);
+	if (visit.model)
+		ring_nic_set_length(visit.model, desc_idx, frame_bytes, visit.local_ps);
+	hwsim_ring_leave(nic, &visit, false);
 }
 
 static void op_rearm(void *context, u32 first_idx, u32 count)
 {
 	struct hwsim_nic *nic = context;
-	struct ring_nic *model;
-	unsigned long flags;
-	u64 local_ps;
+	struct hwsim_visit visit = hwsim_ring_enter(nic);
 
-	model = hwsim_ring_enter(nic, &flags, &local_ps);
-	if (model)
-		ring_nic_rearm(model, first_idx, count, local_ps);
-	hwsim_ring_leave(nic, flags, false);
+	if (visit.model)
+		ring_nic_rearm(visit.model, first_idx, count, visit.local_ps);
+	hwsim_ring_leave(nic, &visit, false);
 }
 
 static void op_doorbell(void *context, u32 tail_idx, u64 tail_seq)
 {
 	struct hwsim_nic *nic = context;
-	struct ring_nic *model;
-	unsigned long flags;
-	u64 local_ps;
+	struct hwsim_visit visit = hwsim_ring_enter(nic);
 
-	model = hwsim_ring_enter(nic, &flags, &local_ps);
-	if (model) {
-		ring_nic_doorbell(model, tail_seq, local_ps);
-		if (nic->port.record && ring_nic_latched(model) - nic->ring->recorded_seq > RECORD_BEHIND_SLOTS)
+	if (visit.model) {
+		ring_nic_doorbell(visit.model, tail_seq, visit.local_ps);
+		if (nic->port.record && ring_nic_latched(visit.model) - nic->ring->recorded_seq > RECORD_BEHIND_SLOTS)
 			hwsim_ring_record_now(nic);
 	}
-	hwsim_ring_leave(nic, flags, true);
+	hwsim_ring_leave(nic, &visit, true);
 }
 
 const struct kpn_nic_ops hwsim_ring_ops = {

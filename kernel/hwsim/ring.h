@@ -35,11 +35,22 @@ struct hwsim_ring {
 	u64 draws;
 };
 
+/**
+ * struct hwsim_visit - a call from the driver, with the port locked
+ * @model: NULL if the ring does not run
+ * @local_ps: the NIC's time of the call
+ */
+struct hwsim_visit {
+	struct ring_nic *model;
+	u64 local_ps;
+	unsigned long flags;
+};
+
 extern const struct kpn_nic_ops hwsim_ring_ops;
 
 void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot);
 void hwsim_ring_add_counters(struct ring_nic_counters *sum, const struct ring_nic_counters *add);
-struct ring_nic *hwsim_ring_enter(struct hwsim_nic *nic, unsigned long *flags, u64 *local_ps);
-void hwsim_ring_leave(struct hwsim_nic *nic, unsigned long flags, bool kick);
+struct hwsim_visit hwsim_ring_enter(struct hwsim_nic *nic);
+void hwsim_ring_leave(struct hwsim_nic *nic, const struct hwsim_visit *visit, bool kick);
 
 #endif
