@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["scenario", "plan", "result", "reproduction"])
+@pytest.mark.parametrize("name", ["scenario", "plan", "result", "reproduction", "talk", "listen"])
 def test_schemas_are_schemas(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(documents.json_schema(name))
 

@@ -11,6 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import jsonschema
+from keepon import documents
+
 ROOT = Path(__file__).resolve().parents[2]
 CMAKE = Path(sys.executable).parent / "cmake"
 NINJA = Path(sys.executable).parent / "ninja"
@@ -108,7 +111,10 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 
 def load(path: Path) -> dict[str, Any]:
+    """A result of either tool, which fits its schema."""
     found: dict[str, Any] = json.loads(path.read_text())
+    kind = found["schema"].removeprefix("keepon.").removesuffix("/1")
+    jsonschema.Draft202012Validator(documents.json_schema(kind)).validate(found)
     return found
 
 

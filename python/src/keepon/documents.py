@@ -58,7 +58,7 @@ def write(path: Path, document: dict[str, Any]) -> None:
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of a file kind: scenario, plan, result or reproduction."""
+    """The JSON Schema of a file kind: scenario, plan, result, reproduction, talk or listen."""
     text = resources.files("keepon").joinpath(f"schemas/{name}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
