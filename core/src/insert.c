@@ -195,6 +195,7 @@ static struct kpn_frame *withdraw_at(struct kpn_pacer *pacer, u64 seq)
 	return frame;
 }
 
+/* Or in doubt: that stays where it is, too. */
 static bool is_scheduled(const struct kpn_frame *frame)
 {
 	return frame->verdict != KPN_VERDICT_BEST_EFFORT;
