@@ -195,10 +195,32 @@ static void test_no_doubt_beyond_the_tail(struct kpn_selftest *t)
 	KPN_EXPECT(t, before > 0);
 }
 
+/* Best effort, which may have any slot, leaves time for the store: no doubt as long as that takes no longer, whatever the copy takes. */
+static void test_no_doubt_within_the_time_for_the_store(struct kpn_selftest *t)
+{
+	u64 seed = 5;
+	u32 run;
+
+	for (run = 0; run < RUNS; run++) {
+		struct kpn_frame frame;
+
+		start(&seed, (u16)kpn_random_below(&seed, 4));
+		frame = exact_frame(1, 200, 0, -1);
+		nic.copy_ns = kpn_random_below(&seed, 10000);
+		nic.store_ns = kpn_random_below(&seed, 2000);
+		KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frame), KPN_VERDICT_PENDING);
+		nic.copy_ns = 0;
+		nic.store_ns = 0;
+		exact_nic_run(&nic, 2 * MS);
+		KPN_EXPECT_AT(t, (int)run, nic.outcomes[KPN_VERDICT_BEST_EFFORT] == 1);
+	}
+}
+
 void kpn_test_held_up(struct kpn_selftest *t)
 {
 	test_while_inserting(t);
 	test_while_displacing(t);
 	test_while_stepping(t);
 	test_no_doubt_beyond_the_tail(t);
+	test_no_doubt_within_the_time_for_the_store(t);
 }

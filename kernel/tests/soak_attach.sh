@@ -5,10 +5,20 @@
 . /lib/keepon/soak.sh
 wire 100000000
 far_upper
-in_b sh -c 'while :; do ping -q -A -w 20 10.0.0.1; sleep 0.01; done' >/dev/null 2>&1 &
-far=$!
 failures=0
 submitted=0
+
+# Frames from the far end, while rounds go on; processes would count as memory.
+far_end() {
+	if [ "$1" = stop ]; then
+		rm /tmp/sending
+		wait "$_far"
+		return
+	fi
+	echo >/tmp/sending
+	in_b sh -c 'while [ -e /tmp/sending ]; do ping -q -A -w 1 10.0.0.1; sleep 0.01; done' >/dev/null 2>&1 &
+	_far=$!
+}
 
 attach() {
 	if ! _said=$(ip -batch - 2>&1 <<-Y
@@ -36,15 +46,18 @@ attach() {
 }
 
 warm_up=$((ROUNDS / 5))
+far_end start
 for number in $(seq $warm_up); do
 	attach "$number"
 done
+far_end stop
 memory /tmp/before
+far_end start
 for number in $(seq $((ROUNDS - warm_up))); do
 	attach "$number"
 done
+far_end stop
 memory /tmp/after
-kill $far
 is $failures 0 "$ROUNDS times attached and detached, each frame accounted for"
 diag "$submitted frames were submitted before the detachments"
 [ "$submitted" -ge "$ROUNDS" ] && ok "there was traffic" || not_ok "there was traffic: $submitted frames"

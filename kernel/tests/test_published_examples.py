@@ -23,14 +23,14 @@ PACINGS = {"own": "mode phase-locked batch 8 depth 24", "paper": "mode paper bat
 ICOUNT_SHIFT = 0
 
 
-def examples(pacing: str) -> GuestResult:
+def examples(pacing: str, which: str) -> GuestResult:
     kernel = get_kernel("6.1")
     modules = build_modules(kernel, [HERE.parent / "hwsim", HERE.parent / "keepon"])
     files, tools = programs.guest_files(), programs.tools()
     left = agreed(
         lambda: run_guest(
             kernel, HERE / "published_examples.sh", files, modules=modules, tools=tools,
-            environment={"PACING": PACINGS[pacing]}, icount_shift=ICOUNT_SHIFT, timeout_s=300,
+            environment={"PACING": PACINGS[pacing], "EXAMPLES": which}, icount_shift=ICOUNT_SHIFT, timeout_s=300,
         )
     )  # fmt: skip
     assert left.tap.problems() == []
@@ -39,7 +39,7 @@ def examples(pacing: str) -> GuestResult:
 
 @pytest.fixture(scope="module")
 def result() -> GuestResult:
-    return examples("own")
+    return examples("own", "1 2")
 
 
 def gaps_ps(result: GuestResult, name: str) -> npt.NDArray[np.int64]:
@@ -90,4 +90,4 @@ def test_best_effort_of_example_2_keeps_to_slots(result: GuestResult) -> None:
 
 
 def test_example_1_in_the_papers_mode() -> None:
-    every_100_us(examples("paper"))
+    every_100_us(examples("paper", "1"))

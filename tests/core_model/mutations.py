@@ -567,18 +567,18 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of held_up",),
     ),
     Mutation(
-        "best effort into a slot about to be fetched",
+        "no time for the store",
         "insert.c",
-        "	struct opening opening = opening_at(pacer, cpu_ns + STORE_NS);\n	bool behind",
-        "	struct opening opening = opening_at(pacer, cpu_ns);\n	bool behind",
-        ("mixed stream",),
+        "#define STORE_NS 2000\n",
+        "#define STORE_NS 0\n",
+        ("every class",),
     ),
     Mutation(
-        "moved into a slot about to be fetched",
+        "no time for the store after the copy",
         "insert.c",
-        "	struct opening opening = opening_at(pacer, cpu_ns + STORE_NS);\n	u64 lock_seq",
-        "	struct opening opening = opening_at(pacer, cpu_ns);\n	u64 lock_seq",
-        ("every class",),
+        "	return place_inline(pacer, frame, seq, verdict, opening, STORE_NS);\n",
+        "	return place_inline(pacer, frame, seq, verdict, opening, 0);\n",
+        ("vectors of held_up",),
     ),
     # ---- stopped, and started again ----
     Mutation(
