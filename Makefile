@@ -8,7 +8,7 @@ SUITE ?= bookworm
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-fresh soak bench-core bench-sim bench-kernel check format stub clean distclean
+.PHONY: help run test test-fresh soak bench-core bench-sim bench-kernel check format types clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -42,7 +42,7 @@ format: ## let clang-format and ruff rewrite the sources
 	@"$(SCRIPTS)/setup" lint
 	@"$(SCRIPTS)/check" --fix
 
-stub: ## write python/src/keepon/_sim.pyi from the built extension
+types: ## write python/src/keepon/_sim.pyi from the built extension
 	@"$(SCRIPTS)/setup" run
 	@"$(ROOT)/.venv/bin/python" -m nanobind.stubgen -q -m keepon._sim -o "$(ROOT)/python/src/keepon/_sim.pyi"
 
