@@ -69,6 +69,15 @@ static bool is_true(u8 tag, enum kpn_verdict verdict, struct tally *tally)
 	return sent == (kpn_verdict_is_sent(verdict) ? 1 : 0) && intact;
 }
 
+/* What became of frame @tag, of which submit said @said, once the wire has run on. */
+static enum kpn_verdict end_of(u8 tag, enum kpn_verdict said)
+{
+	nic.copy_ns = 0;
+	nic.store_ns = 0;
+	exact_nic_run(&nic, 2 * MS);
+	return said == KPN_VERDICT_PENDING ? (enum kpn_verdict)nic.verdict_of[tag] : said;
+}
+
 static void expect_all_kinds(struct kpn_selftest *t, const struct tally *tally)
 {
 	KPN_EXPECT(t, tally->certain > 0);
@@ -85,20 +94,12 @@ static void test_while_inserting(struct kpn_selftest *t)
 
 	for (run = 0; run < RUNS; run++) {
 		struct kpn_frame frame;
-		enum kpn_verdict verdict;
 
 		start(&seed, (u16)kpn_random_below(&seed, 4));
 		frame = exact_frame(1, 200, 0, slots_ahead(kpn_random_below(&seed, 40)));
 		nic.copy_ns = kpn_random_below(&seed, 2) ? kpn_random_below(&seed, HELD_UP_NS_MAX) : 0;
 		nic.store_ns = kpn_random_below(&seed, HELD_UP_NS_MAX);
-		verdict = kpn_pacer_submit(nic.pacer, &frame);
-		nic.copy_ns = 0;
-		nic.store_ns = 0;
-		if (verdict == KPN_VERDICT_PENDING) {
-			exact_nic_run(&nic, 2 * MS);
-			verdict = (enum kpn_verdict)nic.verdict_of[1];
-		}
-		KPN_EXPECT_AT(t, (int)run, is_true(1, verdict, &tally));
+		KPN_EXPECT_AT(t, (int)run, is_true(1, end_of(1, kpn_pacer_submit(nic.pacer, &frame)), &tally));
 	}
 	expect_all_kinds(t, &tally);
 	KPN_EXPECT(t, tally.not_sent > 0);
@@ -114,7 +115,6 @@ static void test_while_displacing(struct kpn_selftest *t)
 	for (run = 0; run < RUNS; run++) {
 		struct kpn_frame best_effort[FRAMES];
 		struct kpn_frame scheduled;
-		enum kpn_verdict verdict;
 		u8 tag;
 
 		start(&seed, (u16)kpn_random_below(&seed, 4));
@@ -124,12 +124,7 @@ static void test_while_displacing(struct kpn_selftest *t)
 		}
 		scheduled = exact_frame(tag, 200, 1, slots_ahead(6 + kpn_random_below(&seed, 10)));
 		nic.store_ns = kpn_random_below(&seed, HELD_UP_NS_MAX);
-		verdict = kpn_pacer_submit(nic.pacer, &scheduled);
-		nic.store_ns = 0;
-		exact_nic_run(&nic, 2 * MS);
-		if (verdict == KPN_VERDICT_PENDING)
-			verdict = (enum kpn_verdict)nic.verdict_of[tag];
-		KPN_EXPECT_AT(t, (int)run, is_true(tag, verdict, &tally));
+		KPN_EXPECT_AT(t, (int)run, is_true(tag, end_of(tag, kpn_pacer_submit(nic.pacer, &scheduled)), &tally));
 		while (--tag)
 			KPN_EXPECT_AT(t, (int)run, is_true(tag, (enum kpn_verdict)nic.verdict_of[tag], &tally));
 	}
@@ -156,13 +151,8 @@ static void test_while_stepping(struct kpn_selftest *t)
 		exact_nic_go(&nic, kpn_random_below(&seed, 5 * SLOT_NS));
 		nic.store_ns = kpn_random_below(&seed, HELD_UP_NS_MAX / FRAMES);
 		kpn_pacer_adjtime(nic.pacer, ((s64)kpn_random_below(&seed, 30) - 10) * SLOT_NS);
-		nic.store_ns = 0;
-		exact_nic_run(&nic, 2 * MS);
-		for (tag = 1; tag <= FRAMES; tag++) {
-			if (verdict[tag] == KPN_VERDICT_PENDING)
-				verdict[tag] = (enum kpn_verdict)nic.verdict_of[tag];
-			KPN_EXPECT_AT(t, (int)run, is_true(tag, verdict[tag], &tally));
-		}
+		for (tag = 1; tag <= FRAMES; tag++)
+			KPN_EXPECT_AT(t, (int)run, is_true(tag, end_of(tag, verdict[tag]), &tally));
 	}
 	expect_all_kinds(t, &tally);
 }
@@ -184,8 +174,7 @@ static void test_no_doubt_beyond_the_tail(struct kpn_selftest *t)
 		tail_seq = kpn_pacer_state(nic.pacer, nic.now_ns).tail_seq;
 		nic.store_ns = 40 * SLOT_NS;
 		KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frame), KPN_VERDICT_PENDING);
-		nic.store_ns = 0;
-		exact_nic_run(&nic, 2 * MS);
+		end_of(1, KPN_VERDICT_PENDING);
 		KPN_EXPECT_AT(t, (int)run, nic.outcomes[KPN_VERDICT_IN_DOUBT] == (frame.seq < tail_seq));
 		KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_ON_TIME], 0);
 		beyond += frame.seq >= tail_seq;
@@ -208,11 +197,7 @@ static void test_no_doubt_within_the_time_for_the_store(struct kpn_selftest *t)
 		frame = exact_frame(1, 200, 0, -1);
 		nic.copy_ns = kpn_random_below(&seed, 10000);
 		nic.store_ns = kpn_random_below(&seed, 2000);
-		KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frame), KPN_VERDICT_PENDING);
-		nic.copy_ns = 0;
-		nic.store_ns = 0;
-		exact_nic_run(&nic, 2 * MS);
-		KPN_EXPECT_AT(t, (int)run, nic.outcomes[KPN_VERDICT_BEST_EFFORT] == 1);
+		KPN_EXPECT_AT(t, (int)run, end_of(1, kpn_pacer_submit(nic.pacer, &frame)) == KPN_VERDICT_BEST_EFFORT);
 	}
 }
 
