@@ -6,6 +6,7 @@
 #   upper [OPTIONS ...]     rt0 on sim0 with these options, up, 10.0.0.1; the link below must be up
 #   far_upper [OPTIONS ...] the same for rt1 on sim1 in namespace b, 10.0.0.2
 #   counter DEVICE NAME     a counter of ethtool -S; of a device in namespace b: in_b counter rt1 NAME
+#   identity DEVICE         submitted - verdicts - pending: 0 if every frame is accounted for
 #   is_running DEVICE       it has a carrier; in_b is_running rt1
 #   options DEVICE          what `ip -d link` says of a keepon link, as options of `ip link add`
 #   in_b COMMAND ...        in namespace b
@@ -46,6 +47,10 @@ far_upper() {
 
 counter() {
 	ethtool -S "$1" | sed -n "s/^ *$2: //p"
+}
+
+identity() {
+	ethtool -S "$1" | awk '/ submitted:/ { s = $2 } / verdict_/ { v += $2 } / pending:/ { p = $2 } END { print s - v - p }'
 }
 
 options() {

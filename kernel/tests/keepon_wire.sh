@@ -7,10 +7,6 @@ far_upper
 upper
 wait_until 2 is_running rt0
 wait_until 2 in_b is_running rt1
-identity() {
-	# every frame submitted has a verdict or is pending
-	ethtool -S "$1" | awk '/ submitted:/ { s = $2 } / verdict_/ { v += $2 } / pending:/ { p = $2 } END { print s - v - p }'
-}
 unsent() {
 	# frames of which the counters do not say that they were sent, at both ends
 	{

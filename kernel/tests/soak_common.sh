@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# What the soak_*.sh tests share beside /lib/keepon/common.sh: memory before and after, and the accounting identity.
+# What the soak_*.sh tests share beside /lib/keepon/common.sh: memory before and after.
 #
 #   memory FILE            settles, then writes what is allocated: a line `CACHE OBJECTS BYTES_EACH` per slab cache, and lines
 #                          `=NAME KB` for MemAvailable, VmallocUsed and Percpu
 #   no_leak BEFORE AFTER N both are files of memory(), N rounds apart: no cache has grown by N / 2 objects or more, and of
 #                          MemAvailable less than N / 2 pages are gone
-#   identity DEVICE        submitted - verdicts - pending
 #
 # Why N / 2: what leaks one object or one page a round grows by N. What does not, grows by what does not depend on N: after
 # drop_caches and shrinking, a cache still counts the free objects of its per-CPU slab (at most SLAB_OBJECTS), and things of the kernel
@@ -47,8 +46,4 @@ no_leak() {
 	diag "grown (cache, before, after, bytes each): $(awk '
 		NR == FNR { before[$1] = $2; next }
 		$2 - before[$1] > 8 || $1 ~ /^=/ { printf "%s %d %d %d; ", $1, before[$1], $2, $3 }' "$1" "$2")"
-}
-
-identity() {
-	ethtool -S "$1" | awk '/ submitted:/ { s = $2 } / verdict_/ { v += $2 } / pending:/ { p = $2 } END { print s - v - p }'
 }
