@@ -156,12 +156,14 @@ def test_a_stall_beyond_the_depth_is_an_underrun(seen: dict[str, Seen]) -> None:
 
 
 def test_a_nic_that_fetches_further_than_it_says_loses_frames(seen: dict[str, Seen]) -> None:
-    """Written behind the fetch, frames never leave, and only the wire knows."""
+    """Written behind the fetch, frames never leave: only the wire knows. So do lengths, and that the core notices."""
     said, unsaid = seen["prefetch-said"], seen["prefetch-unsaid"]
     assert said.upper["verdict_best_effort"] + said.upper["verdict_in_doubt"] == said.nic["tx_frames"] == 300
     assert said.upper["slips"] == 0
     assert unsaid.upper["verdict_best_effort"] + unsaid.upper["verdict_in_doubt"] == 300
-    assert unsaid.upper["verdict_best_effort"] - unsaid.wire_frames() > 200
+    assert unsaid.upper["verdict_best_effort"] - unsaid.wire_frames() > 250
+    assert unsaid.upper["slips"] > 0
+    assert unsaid.running["synchronised"] == 0
 
 
 @pytest.mark.parametrize(("fault", "verdict", "count"), [("fcs", "bad_fcs", 7), ("loss", "lost", 5)])
