@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Loaded and unloaded 6 times while frames are on the wire; NICs deleted under traffic. A warning in the log fails the run.
+# Loaded and unloaded ROUNDS times while frames are on the wire; NICs deleted under traffic. A warning in the log fails the run.
 . /lib/keepon/hwsim_common.sh
 
-plan 7
+plan $((ROUNDS + 1))
 round=0
-while [ $round -lt 6 ]; do
+while [ $round -lt "$ROUNDS" ]; do
 	round=$((round + 1))
 	modprobe keepon_hwsim
 	control <<X

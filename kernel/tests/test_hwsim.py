@@ -21,13 +21,23 @@ FIELD = re.compile(r"(\w+)=(\S+)")
 PREAMBLE_NS = 64
 
 
-def boot(script: str, family: str, mode: str = "icount", tools: tuple[str, ...] = ()) -> GuestResult:
+def boot(
+    script: str, family: str, mode: str = "icount", tools: tuple[str, ...] = (), rounds: int = 0, timeout_s: int = 240
+) -> GuestResult:
     kernel = get_kernel(family)
     modules = build_modules(kernel, [HERE.parent / "hwsim", HERE / "native_probe"])
 
     def run() -> GuestResult:
-        programs = [TOOLS / name for name in tools]
-        return run_guest(kernel, HERE / script, COMMON, modules=modules, tools=programs, mode=mode, timeout_s=240)
+        return run_guest(
+            kernel,
+            HERE / script,
+            COMMON,
+            modules=modules,
+            tools=[TOOLS / name for name in tools],
+            environment={"ROUNDS": str(rounds)},
+            mode=mode,
+            timeout_s=timeout_s,
+        )
 
     result = agreed(run) if mode == "icount" else run().check()
     assert result.tap.problems() == []
@@ -102,4 +112,10 @@ def test_bridges_forward_and_launch_times_hold() -> None:
 
 @pytest.mark.parametrize(("family", "mode"), [(offered_families()[-1], "icount"), ("6.1", "smp")])
 def test_unloading_under_traffic(family: str, mode: str) -> None:
-    boot("hwsim_reload.sh", family, mode)
+    boot("hwsim_reload.sh", family, mode, rounds=6)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("mode", ["icount", "smp"])
+def test_unloading_under_traffic_for_long(mode: str) -> None:
+    boot("hwsim_reload.sh", "6.1", mode, rounds=60, timeout_s=1800)
