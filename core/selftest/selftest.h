@@ -21,9 +21,11 @@
 	X(ring)          \
 	X(align)         \
 	X(observe)       \
+	X(rx)            \
 	X(insert)        \
 	X(held_up)       \
-	X(pacer)
+	X(pacer)         \
+	X(dual)
 
 /** struct kpn_selftest_failure - one expectation that was not met; texts are NULL where numbers were compared */
 struct kpn_selftest_failure {

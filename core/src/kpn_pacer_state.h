@@ -32,6 +32,7 @@ struct kpn_pacer {
 	s64 early_ns;    /* txtime less this, plus early_rest_ps: the last instant at which its slot has not started */
 	u64 restart_ps_max;          /* what one restart of the wire can cost */
 	u64 restart_seq;             /* slot before which the wire last may have waited for a doorbell */
+	u64 steady_ps;               /* wire position since which it cannot have been idle */
 	u64 heap_due_seq;            /* slot of the earliest scheduled frame held back */
 	u64 cursor[KPN_CLASS_COUNT]; /* best effort: after the last slot given to the class */
 	u64 pending;                 /* frames held, in the ring and before it */

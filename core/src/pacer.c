@@ -278,6 +278,7 @@ static KPN_SELDOM void recover_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 	pacer->stats.underruns++;
 	pacer->synchronised = false;
 	pacer->restart_seq = ring->tail_seq;
+	pacer->steady_ps = ring->tail_ps;
 	now.ns += (s64)restart_ns;
 	kpn_clock_settime(&pacer->clock, ring->tail_ps, now);
 	step(pacer, ring->tail_seq, cpu_ns);
@@ -299,6 +300,7 @@ static KPN_SELDOM void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 low
 	pacer->stats.slips++;
 	pacer->synchronised = false;
 	pacer->distrust = DISTRUST_POLLS;
+	pacer->steady_ps = upper_ps;
 	kpn_strip_reset(&pacer->strip, cpu_ns, lower_ps, upper_ps);
 	kpn_clock_settime(&pacer->clock, middle_of((struct kpn_interval){ lower_ps, upper_ps }), now);
 	step(pacer, first_changeable(pacer, cpu_ns), cpu_ns);
@@ -319,6 +321,7 @@ static KPN_SELDOM void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 	pacer->stats.suspected_underruns++;
 	pacer->synchronised = false;
 	pacer->restart_seq = pacer->ring.tail_seq;
+	pacer->steady_ps = pacer->ring.tail_ps;
 	kpn_strip_loosen(&pacer->strip, pacer->restart_ps_max + (beyond_ps > 0 ? (u64)beyond_ps : 0));
 	emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
 }
@@ -643,6 +646,16 @@ const struct kpn_stats *kpn_pacer_stats(struct kpn_pacer *pacer)
 	pacer->stats.slots_completed = pacer->ring.head_seq;
 	pacer->stats.slots_posted = pacer->ring.tail_seq;
 	return &pacer->stats;
+}
+
+s64 kpn_pacer_rate(const struct kpn_pacer *pacer)
+{
+	return kpn_strip_rate(&pacer->strip);
+}
+
+u64 kpn_pacer_steady_ps(const struct kpn_pacer *pacer)
+{
+	return pacer->steady_ps;
 }
 
 const struct kpn_clock *kpn_pacer_clock(const struct kpn_pacer *pacer)

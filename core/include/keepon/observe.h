@@ -129,6 +129,12 @@ static inline bool kpn_strip_merge(struct kpn_strip *strip, u64 now_ns, u64 lowe
 /** kpn_strip_at() - where the wire can be during the CPU nanosecond @cpu_ns, which is not before the last reading */
 struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns);
 
+/** kpn_strip_rate() - middle of the present bounds on the rate: ps of wire per CPU ns beyond 1000, x 2^KPN_RATE_SHIFT */
+static inline s64 kpn_strip_rate(const struct kpn_strip *strip)
+{
+	return strip->rate_lower + (strip->rate_upper - strip->rate_lower) / 2;
+}
+
 /** kpn_strip_loosen() - the wire may have stood still for up to @idle_ps just now: lower the lower bound */
 void kpn_strip_loosen(struct kpn_strip *strip, u64 idle_ps);
 

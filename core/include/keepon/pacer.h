@@ -155,6 +155,12 @@ const struct kpn_stats *kpn_pacer_stats(struct kpn_pacer *pacer);
 /** kpn_pacer_bounds() - boundary error and lock time this configuration promises; see kpn_align_bounds() */
 struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, u32 rate_change_ppb);
 
+/** kpn_pacer_rate() - kpn_strip_rate() of the own wire; 0, the stated drift's middle, while the strip is young */
+s64 kpn_pacer_rate(const struct kpn_pacer *pacer);
+
+/** kpn_pacer_steady_ps() - wire position since which the wire cannot have been idle: what can be told of earlier moments begins there */
+u64 kpn_pacer_steady_ps(const struct kpn_pacer *pacer);
+
 /** kpn_pacer_clock() - the clock law in force, for tests and reports */
 const struct kpn_clock *kpn_pacer_clock(const struct kpn_pacer *pacer);
 
