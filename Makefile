@@ -8,7 +8,7 @@ SUITE ?= bookworm
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-fresh soak bench-core bench-sim bench-kernel check format types clean distclean
+.PHONY: help run test test-fresh soak bench-core bench-clock bench-sim bench-kernel check format types clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -27,6 +27,9 @@ soak: ## long campaigns: fifty times the fuzzing of `make test`, and the tests m
 
 bench-core: ## cost of the core in instructions -> out/bench/core.json
 	@"$(SCRIPTS)/bench" core
+
+bench-clock: ## cost of reading and feeding the clock, per mode -> out/bench/clock.json
+	@"$(SCRIPTS)/bench" clock
 
 bench-sim: ## speed and memory of the simulator -> out/bench/sim.json
 	@"$(SCRIPTS)/bench" sim

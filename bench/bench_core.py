@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cost of the core in instructions, under callgrind: prints a table, writes out/bench/core.json.
 
-The core is compiled as for a kernel module: gcc -O2 -ffreestanding, one archive, assertions on. `core/core_cost.c`
-drives it on the plainest backend there can be. Counts are deterministic; each run is made twice and must repeat
-exactly.
+`core/core_cost.c` drives it on the plainest backend there can be (how: callgrind.py).
 
 What is counted:
   idle poll   everything within kpn_pacer_poll(): two readings of the CPU counter, the index, the strip, the doorbell.
@@ -16,18 +14,12 @@ Exit code 0 if every run was as meant, whether targets are met or not: the table
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "out" / "build" / "bench-core"
-RESULT = ROOT / "out" / "bench" / "core.json"
-INCLUDES = [f"-I{ROOT / 'core' / 'include'}", f"-I{ROOT / 'core' / 'platform' / 'user'}"]
-CORE_FLAGS = ["-std=c11", "-O2", "-g", "-ffreestanding", "-Wall", "-Wextra", *INCLUDES]
-BENCH_FLAGS = ["-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", *INCLUDES]
+from callgrind import CORE_FLAGS, ROOT, BenchError, build, command, run, versions
 
+RESULT = ROOT / "out" / "bench" / "core.json"
 BATCHES = (1, 8, 64, 512)
 INSERTED = (0, 1, 2, 4, 8)
 COUNT = 4000
@@ -38,90 +30,6 @@ TRIM_TARGET = 80
 STATE_BYTES_TARGET = 64
 OBSERVATION = ("bench_cpu_ns", "bench_read_index", "bench_doorbell")
 HEAP = ("kpn_prebuffer_", "sift_", "sooner")
-
-
-class BenchError(Exception):
-    """A step of the benchmark failed; the text says which."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run of core_cost: instructions by function, and what it says happened."""
-
-    instructions: dict[str, int]
-    operations: int
-    trims: int
-    bytes: int
-
-    def per_operation(self, functions: set[str]) -> float:
-        return sum(self.instructions.get(name, 0) for name in functions) / self.operations
-
-
-def command(arguments: list[str | Path], cwd: Path | None = None) -> str:
-    try:
-        done = subprocess.run(
-            [str(argument) for argument in arguments], cwd=cwd, capture_output=True, text=True, check=False
-        )
-    except FileNotFoundError as error:
-        raise BenchError(f"{arguments[0]} is not installed; run: apt-get install gcc valgrind") from error
-    if done.returncode:
-        raise BenchError(f"{' '.join(map(str, arguments))} ended with {done.returncode}:\n{done.stderr.strip()}")
-    return done.stdout
-
-
-def plain(name: str) -> str:
-    """Function without the suffix of a clone the compiler made (.part.0, .constprop.0)."""
-    return name.split(".")[0]
-
-
-def build() -> tuple[Path, set[str]]:
-    """Compile archive and driver; the driver's path and the names of the core's functions."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    objects = []
-    for source in sorted((ROOT / "core" / "src").glob("*.c")):
-        objects.append(BUILD / f"{source.stem}.o")
-        command(["gcc", *CORE_FLAGS, "-c", source, "-o", objects[-1]])
-    archive = BUILD / "libkeepon_core.a"
-    archive.unlink(missing_ok=True)
-    command(["ar", "rcs", archive, *objects])
-    driver = BUILD / "core_cost"
-    command(["gcc", *BENCH_FLAGS, ROOT / "bench" / "core" / "core_cost.c", archive, "-o", driver])
-    symbols = [line.split() for line in command(["nm", "--defined-only", archive]).splitlines()]
-    return driver, {plain(words[2]) for words in symbols if len(words) == 3 and words[1] in "tT"}
-
-
-def self_costs(profile: Path) -> dict[str, int]:
-    """Instructions each function executed itself, from a callgrind profile without compressed names."""
-    costs: dict[str, int] = {}
-    function = ""
-    skip = False
-    for line in profile.read_text(encoding="utf-8").splitlines():
-        if line.startswith("fn="):
-            function = plain(line[3:])
-        elif line.startswith("calls="):
-            skip = True  # the next line is the cost of the callee
-        elif line[:1].isdigit() or line[:1] in ("+", "-", "*"):
-            words = line.split()
-            if not skip and len(words) > 1:
-                costs[function] = costs.get(function, 0) + int(words[1])
-            skip = False
-    return costs
-
-
-def run_once(driver: Path, scenario: tuple[str, int, int, int]) -> Run:
-    profile = BUILD / "callgrind.out"
-    options = ["--tool=callgrind", "--collect-atstart=no", "--compress-strings=no", "--compress-pos=no"]
-    words = command(
-        ["valgrind", *options, f"--callgrind-out-file={profile}", driver, *[str(value) for value in scenario]]
-    ).split()
-    return Run(self_costs(profile), int(words[1]), int(words[3]), int(words[5]))
-
-
-def run(driver: Path, scenario: tuple[str, int, int, int]) -> Run:
-    first = run_once(driver, scenario)
-    if run_once(driver, scenario) != first:
-        raise BenchError(f"core_cost {scenario} did not repeat exactly")
-    return first
 
 
 def pacer_bytes(driver: Path, ring_slots: int) -> int:
@@ -175,10 +83,9 @@ def figures(measured: dict[str, object]) -> list[tuple[str, float, float]]:
 
 def main() -> int:
     try:
-        driver, core = build()
+        driver, core = build("core_cost")
         measured = measure(driver, core)
-        compiler = command(["gcc", "--version"]).splitlines()[0]
-        valgrind = command(["valgrind", "--version"]).strip()
+        tools = versions()
     except BenchError as error:
         print(f"bench core: {error}", file=sys.stderr)
         return 3
@@ -189,9 +96,8 @@ def main() -> int:
         **measured,
         "targets": {name: target for name, _, target in rows},
         "met": {name: value <= target for name, value, target in rows},
-        "compiler": compiler,
         "flags": [flag for flag in CORE_FLAGS if not flag.startswith("-I")],
-        "valgrind": valgrind,
+        **tools,
         "repeats_exactly": True,
     }
     RESULT.parent.mkdir(parents=True, exist_ok=True)
@@ -206,7 +112,7 @@ def main() -> int:
     for batch, row in drift.items():
         print(f"  batch {batch:>3}: " + ", ".join(f"{key} {value}" for key, value in row.items()))
     print(f"insert while the clock is off by 50 ppm: {measured['insert_instructions_drift']}")
-    print(f"{compiler}; {RESULT.relative_to(ROOT)}")
+    print(f"{tools['compiler']}; {RESULT.relative_to(ROOT)}")
     return 0
 
 

@@ -191,6 +191,36 @@ static void test_loosened_strip_allows_for_the_pause(struct kpn_selftest *t)
 	}
 }
 
+static u64 told_at(const struct kpn_strip *strip, u64 cpu_ns)
+{
+	return kpn_strip_told(strip, kpn_strip_at(strip, cpu_ns));
+}
+
+/* What tightens from above, and a pause, move the middle back; what was read as the time stays. A new start forgets it. */
+static void test_told_positions_never_go_back(struct kpn_selftest *t)
+{
+	struct kpn_strip strip;
+	u64 told_ps;
+
+	kpn_strip_init(&strip, 100000, 1000, 100000);
+	kpn_strip_reset(&strip, 1000, 0, 20000000);
+	told_ps = told_at(&strip, 1000);
+	KPN_EXPECT(t, told_ps >= 9999000 && told_ps <= 10001000);
+	KPN_EXPECT(t, kpn_strip_observe(&strip, 1001, 1001, 0, 1001, 4000000));
+	KPN_EXPECT(t, told_at(&strip, 1001) >= told_ps && told_at(&strip, 1001) < told_ps + 2000);
+	/* it stands still until the middle has come there */
+	KPN_EXPECT(t, told_at(&strip, 5000) >= told_ps && told_at(&strip, 5000) < told_ps + 2000);
+	KPN_EXPECT(t, told_at(&strip, 11000) > told_ps + 1000000);
+	told_ps = told_at(&strip, 20000);
+	kpn_strip_loosen(&strip, 3000000);
+	KPN_EXPECT(t, told_at(&strip, 20000) <= told_ps);
+	kpn_strip_reset(&strip, 21000, 0, 2000);
+	KPN_EXPECT(t, told_at(&strip, 21000) <= 3000);
+	/* renewing the rates keeps it young: positions are compared modulo 2^64 */
+	kpn_strip_observe(&strip, 1000000000, 1000000000, 999900000000, 1000000000, 1000100000000);
+	KPN_EXPECT(t, (s64)(strip.told_ps - 900000000000) > 0);
+}
+
 void kpn_test_observe(struct kpn_selftest *t)
 {
 	u32 i;
@@ -201,4 +231,5 @@ void kpn_test_observe(struct kpn_selftest *t)
 	test_rates_are_learnt(t);
 	test_violations_empty_the_strip(t);
 	test_loosened_strip_allows_for_the_pause(t);
+	test_told_positions_never_go_back(t);
 }

@@ -215,6 +215,68 @@ static void test_head_interval_contains_the_wire(struct kpn_selftest *t)
 	}
 }
 
+/* Tenths of a ns by which the time read is before @earlier; @earlier becomes the time read. */
+static s64 back_from(struct kpn_time *earlier)
+{
+	struct kpn_time now = kpn_pacer_gettime(nic.pacer, nic.now_ns);
+	struct kpn_time back = kpn_time_sub(*earlier, now);
+
+	*earlier = now;
+	return back.ns * 10 + (s64)((u64)back.frac * 10 >> 32);
+}
+
+/* The truth less the time read, ps, by the law in force. */
+static u64 read_error_ps(void)
+{
+	struct kpn_time read = kpn_pacer_gettime(nic.pacer, nic.now_ns);
+	s64 error_ps = (s64)(exact_nic_position(&nic) - kpn_clock_position_at(kpn_pacer_clock(nic.pacer), read));
+
+	return (u64)magnitude(error_ps);
+}
+
+/*
+ * While the rate is slewed about, the time read never goes back, before and after polls that tighten the strip, and is never
+ * further from the truth than is said.
+ */
+static void test_time_never_goes_back(struct kpn_selftest *t)
+{
+	static const s32 drifts_ppb[] = { 0, 100000, -100000 };
+	struct kpn_time earlier = { 0 };
+	u64 seed = 11;
+	u32 tightened = 0;
+	u32 polls;
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(drifts_ppb); i++) {
+		exact_nic_prepare(&nic);
+		nic.ppb = drifts_ppb[i];
+		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+		earlier = kpn_pacer_gettime(nic.pacer, nic.now_ns);
+		for (polls = 0; polls < 3000; polls++) {
+			u32 interval_ns = (u32)kpn_pacer_poll_interval_ns(nic.pacer);
+			u32 until_ns = kpn_random_below(&seed, interval_ns);
+			u64 error_ps;
+
+			exact_nic_go(&nic, until_ns);
+			KPN_EXPECT(t, back_from(&earlier) <= 0);
+			error_ps = state().clock_error_ps;
+			KPN_EXPECT(t, read_error_ps() <= error_ps + 2);
+			exact_nic_go(&nic, interval_ns - until_ns);
+			KPN_EXPECT(t, back_from(&earlier) <= 0);
+			error_ps = state().clock_error_ps;
+			exact_nic_poll(&nic, 0);
+			tightened += state().clock_error_ps + 1000 < error_ps;
+			KPN_EXPECT(t, back_from(&earlier) <= 0);
+			KPN_EXPECT(t, read_error_ps() <= state().clock_error_ps + 2);
+			if (kpn_random_below(&seed, 16))
+				continue;
+			kpn_pacer_adjfine(nic.pacer, (s64)kpn_random_below(&seed, 400 * 65536) - 200 * 65536);
+			KPN_EXPECT(t, back_from(&earlier) <= 0);
+		}
+	}
+	KPN_EXPECT(t, tightened > 50);
+}
+
 /* Polls learn the rate of the wire: between two of them the strip then grows far less than the stated drift allows. */
 static void test_polls_learn_the_rate(struct kpn_selftest *t)
 {
@@ -601,6 +663,7 @@ void kpn_test_pacer(struct kpn_selftest *t)
 	test_counter_clock_moves_with_polls_only(t);
 	test_adjustments_leave_counts_and_slots_alone(t);
 	test_head_interval_contains_the_wire(t);
+	test_time_never_goes_back(t);
 	test_polls_learn_the_rate(t);
 	test_first_changeable_slot_is_never_fetched_before(t);
 	test_frames_leave_on_the_grid(t);

@@ -161,6 +161,8 @@ static bool renew_rates(struct kpn_strip *strip)
 		strip->span_ns = 2 * strip->span_ns < best_ns ? 2 * strip->span_ns : best_ns;
 	}
 	use_rates(strip);
+	/* It is compared modulo 2^64, so it must not grow old. */
+	kpn_strip_tell(strip, strip->lower_ps, strip->lower_ps);
 	return true;
 }
 
@@ -190,6 +192,7 @@ void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 uppe
 	strip->cpu_ns = cpu_ns;
 	strip->lower_ps = lower_ps;
 	strip->upper_ps = upper_ps;
+	strip->told_ps = lower_ps;
 	strip->rate_lower = -strip->drift;
 	strip->rate_upper = strip->drift;
 	strip->old = (struct kpn_strip_anchor){ cpu_ns, lower_ps, upper_ps };
@@ -211,6 +214,7 @@ bool kpn_strip_merge_late(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64
 		widen_rates(strip, wander_over(strip, now_ns - strip->rate_due_ns));
 	lower = carry_lower(strip, strip->lower_ps, (s64)dt_ns);
 	upper = carry_upper(strip, strip->upper_ps, (s64)dt_ns);
+	kpn_strip_tell(strip, lower, upper);
 	if ((s64)(lower_ps - lower) > 0)
 		lower = lower_ps;
 	if ((s64)(upper_ps - upper) < 0)
@@ -247,6 +251,7 @@ struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns)
 
 void kpn_strip_loosen(struct kpn_strip *strip, u64 idle_ps)
 {
+	kpn_strip_tell(strip, strip->lower_ps, strip->upper_ps);
 	strip->lower_ps -= idle_ps;
 	/* Slopes across the pause would say nothing: start them anew. */
 	strip->rate_lower = -strip->drift;

@@ -11,6 +11,7 @@
 #include "keepon/pacer.h"
 
 #include "keepon/errno.h"
+#include "kpn_clock_law.h"
 #include "kpn_math.h"
 #include "kpn_pacer_state.h"
 
@@ -261,7 +262,7 @@ static u64 middle_of(struct kpn_interval interval)
 /* Where the wire would be at @cpu_ns had nothing gone wrong; it cannot be past what was posted otherwise. */
 static struct kpn_time time_believed(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	return kpn_clock_at(&pacer->clock, middle_of(kpn_strip_at(&pacer->strip, cpu_ns)));
+	return kpn_clock_at(&pacer->clock, kpn_strip_told(&pacer->strip, kpn_strip_at(&pacer->strip, cpu_ns)));
 }
 
 /*
@@ -435,7 +436,7 @@ void kpn_pacer_stop(struct kpn_pacer *pacer)
 {
 	pacer->running = false;
 	pacer->synchronised = false;
-	pacer->strip.valid = false;
+	kpn_strip_invalidate(&pacer->strip);
 	kpn_insert_flush(pacer);
 }
 
@@ -566,24 +567,62 @@ struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
 	return head;
 }
 
-struct kpn_time kpn_pacer_gettime(const struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	u64 position_ps = pacer->ring.head_ps;
-
-	if (pacer->config.clock_read == KPN_CLOCK_INTERPOLATED && pacer->strip.valid)
-		position_ps = middle_of(kpn_pacer_head(pacer, cpu_ns).wire);
-	return kpn_clock_at(&pacer->clock, position_ps);
-}
-
 static u64 position_now(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	return pacer->strip.valid ? middle_of(kpn_pacer_head(pacer, cpu_ns).wire) : pacer->ring.head_ps;
 }
 
+/*
+ * The wire position that an interpolated clock reads as the time, as it nearly always is.
+ * Return: false where rates are due, there are none, the moment is before the last poll, or the wire may run out of slots.
+ */
+static inline bool is_plainly_told(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *position_ps)
+{
+	const struct kpn_strip *strip = &pacer->strip;
+	u64 dt_ns = cpu_ns - strip->cpu_ns;
+	struct kpn_interval wire = {
+		.lower_ps = strip->lower_ps + kpn_pace_ps(dt_ns, strip->pace_lower),
+		.upper_ps = strip->upper_ps + kpn_pace_ps(dt_ns + 1, strip->pace_upper) + 1,
+	};
+
+	*position_ps = kpn_strip_told(strip, wire);
+	return dt_ns < strip->rate_due_ns - strip->cpu_ns && (s64)(wire.upper_ps - pacer->ring.tail_ps) <= 0;
+}
+
+/* The same in any case. */
+static u64 position_told(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	u64 position_ps;
+
+	if (!pacer->strip.valid)
+		return pacer->ring.head_ps;
+	if (is_plainly_told(pacer, cpu_ns, &position_ps))
+		return position_ps;
+	return kpn_strip_told(&pacer->strip, kpn_pacer_head(pacer, cpu_ns).wire);
+}
+
+static KPN_SELDOM struct kpn_time gettime_fully(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	return kpn_law_at(&pacer->clock, position_told(pacer, cpu_ns));
+}
+
+struct kpn_time kpn_pacer_gettime(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	u64 position_ps;
+
+	if (pacer->config.clock_read != KPN_CLOCK_INTERPOLATED)
+		return kpn_law_at(&pacer->clock, pacer->ring.head_ps);
+	if (KPN_UNLIKELY(!is_plainly_told(pacer, cpu_ns, &position_ps)))
+		return gettime_fully(pacer, cpu_ns);
+	return kpn_law_at(&pacer->clock, position_ps);
+}
+
 int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 {
 	u64 cpu_ns = cpu_now(pacer);
-	int error = kpn_clock_adjfine(&pacer->clock, scaled_ppm, position_now(pacer, cpu_ns));
+	bool interpolated = pacer->config.clock_read == KPN_CLOCK_INTERPOLATED;
+	u64 here_ps = interpolated ? position_told(pacer, cpu_ns) : position_now(pacer, cpu_ns);
+	int error = kpn_clock_adjfine(&pacer->clock, scaled_ppm, here_ps);
 
 	if (error)
 		return error;
@@ -614,6 +653,7 @@ int kpn_pacer_settime(struct kpn_pacer *pacer, struct kpn_time t)
 	if (t.ns < 0 || t.ns > KPN_TIME_NS_MAX)
 		return -KPN_EINVAL;
 	kpn_clock_settime(&pacer->clock, position_now(pacer, cpu_ns), t);
+	kpn_strip_forget_told(&pacer->strip);
 	pacer->synchronised = pacer->running;
 	step(pacer, first_changeable(pacer, cpu_ns), cpu_ns);
 	return 0;
@@ -624,6 +664,15 @@ u32 kpn_pacer_lead_slots(const struct kpn_pacer *pacer)
 	return pacer->lead_slots;
 }
 
+/* How far the ends of an interval are from a position. */
+static u64 reach_of(struct kpn_interval wire, u64 position_ps)
+{
+	s64 below_ps = (s64)(position_ps - wire.lower_ps);
+	s64 above_ps = (s64)(wire.upper_ps - position_ps);
+
+	return (u64)(below_ps > above_ps ? below_ps : above_ps);
+}
+
 struct kpn_state kpn_pacer_state(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns);
@@ -631,7 +680,7 @@ struct kpn_state kpn_pacer_state(const struct kpn_pacer *pacer, u64 cpu_ns)
 	return (struct kpn_state){
 		.synchronised = pacer->synchronised,
 		.head_valid = head.valid,
-		.clock_error_ps = (head.wire.upper_ps - head.wire.lower_ps) / 2,
+		.clock_error_ps = reach_of(head.wire, kpn_strip_told(&pacer->strip, head.wire)),
 		.base = pacer->phase_locked ? pacer->align.base : 0,
 		.head_seq = pacer->ring.head_seq,
 		.tail_seq = pacer->ring.tail_seq,

@@ -102,7 +102,7 @@ bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns)
 	if (rx->taken)
 		start_anew(rx, before_ns, now_ns);
 	else
-		rx->strip.valid = false;
+		kpn_strip_invalidate(&rx->strip);
 	rx->taken = 0;
 	return false;
 }

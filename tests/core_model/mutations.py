@@ -348,11 +348,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "clock read at the staircase",
         "pacer.c",
-        "		position_ps = middle_of(kpn_pacer_head(pacer, cpu_ns).wire);\n"
-        "	return kpn_clock_at(&pacer->clock, position_ps);\n",
-        "		position_ps = pacer->ring.head_ps;\n"
-        "	(void)cpu_ns;\n"
-        "	return kpn_clock_at(&pacer->clock, position_ps);\n",
+        "	if (pacer->config.clock_read != KPN_CLOCK_INTERPOLATED)\n",
+        "	if (true)\n",
         ("every class",),
     ),
     Mutation(
@@ -613,7 +610,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "head of a stopped pacer believed",
         "pacer.c",
-        "	pacer->strip.valid = false;\n",
+        "	kpn_strip_invalidate(&pacer->strip);\n",
         "",
         ("restarts",),
     ),
@@ -639,6 +636,27 @@ MUTATIONS: tuple[Mutation, ...] = (
         "	if (pacer->running)\n"
         "		memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, (u32)frame->frame_bytes - KPN_FCS_BYTES);\n",
         ("restarts",),
+    ),
+    Mutation(
+        "time goes back where a reading tightens the strip",
+        "include/keepon/observe.h",
+        "	return (s64)(middle_ps - strip->told_ps) < 0 ? strip->told_ps : middle_ps;\n",
+        "	return middle_ps;\n",
+        ("vectors of pacer",),
+    ),
+    Mutation(
+        "plain readings forget what was told",
+        "include/keepon/observe.h",
+        "	if (KPN_UNLIKELY((s64)(upper_ps - upper) < 0)) {\n		kpn_strip_tell(strip, lower, upper);\n",
+        "	if (KPN_UNLIKELY((s64)(upper_ps - upper) < 0)) {\n",
+        ("vectors of pacer",),
+    ),
+    Mutation(
+        "other readings forget what was told",
+        "observe.c",
+        "	kpn_strip_tell(strip, lower, upper);\n	if ((s64)(lower_ps - lower) > 0)\n",
+        "	if ((s64)(lower_ps - lower) > 0)\n",
+        ("vectors of observe",),
     ),
     # ---- the receive ring as a clock, and both rings ----
     Mutation(

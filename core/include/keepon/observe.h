@@ -35,13 +35,14 @@ struct kpn_strip_anchor {
  * @cpu_ns: moment both bounds are for
  * @lower_ps, @upper_ps: wire position then, modulo 2^64
  * @rate_lower, @rate_upper: rate of the wire against the CPU counter; they hold until @rate_due_ns
- * @rate_due_ns: CPU time at which the rates are next renewed
+ * @rate_due_ns: CPU time at which the rates are next renewed; @cpu_ns while there are none
  * @renew_ns: how long they are used at most
  * @pace_lower, @pace_upper: the same rates as paces; @pace_most: that of the stated drift
  * @drift: stated bound on |rate|
  * @wander_per_ns: stated bound on the change of the rate per ns, x 2^32
  * @old, @young: anchors; rates come from @old
  * @span_ns: age at which @young replaces @old; doubles from start-up to what is best for the width
+ * @told_ps: no position read as the time is before this one (kpn_strip_told())
  * @span_root: sqrt(4e18 / stated wander in ppb/s): what that depends on
  * @valid: false until the first reading
  */
@@ -62,6 +63,7 @@ struct kpn_strip {
 	struct kpn_strip_anchor young;
 	u64 span_ns;
 	u64 span_root;
+	u64 told_ps;
 	bool valid;
 };
 
@@ -102,10 +104,19 @@ static inline u64 kpn_pace_ps(u64 dt_ns, u64 pace)
 	return dt_ns * pace >> KPN_PACE_SHIFT;
 }
 
+/** kpn_strip_tell() - the middle of these bounds may have been read as the time: keep it, before they are tightened from above */
+static inline void kpn_strip_tell(struct kpn_strip *strip, u64 lower_ps, u64 upper_ps)
+{
+	u64 middle_ps = lower_ps + (upper_ps - lower_ps) / 2;
+
+	if ((s64)(middle_ps - strip->told_ps) > 0)
+		strip->told_ps = middle_ps;
+}
+
 /**
  * kpn_strip_merge() - what nearly every reading needs of kpn_strip_merge_late(), in the header because every poll does it
  *
- * Return: false with nothing changed if rates are due or the reading contradicts: kpn_strip_merge_late() tells which.
+ * Return: false with no bound changed if rates are due or the reading contradicts: kpn_strip_merge_late() tells which.
  */
 static inline bool kpn_strip_merge(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64 upper_ps)
 {
@@ -113,11 +124,13 @@ static inline bool kpn_strip_merge(struct kpn_strip *strip, u64 now_ns, u64 lowe
 	u64 lower = strip->lower_ps + kpn_pace_ps(dt_ns, strip->pace_lower);
 	u64 upper = strip->upper_ps + kpn_pace_ps(dt_ns, strip->pace_upper) + 1;
 
+	KPN_ASSERT((s64)dt_ns >= 0);
+	if (KPN_UNLIKELY((s64)(upper_ps - upper) < 0)) {
+		kpn_strip_tell(strip, lower, upper);
+		upper = upper_ps;
+	}
 	if ((s64)(lower_ps - lower) > 0)
 		lower = lower_ps;
-	if ((s64)(upper_ps - upper) < 0)
-		upper = upper_ps;
-	KPN_ASSERT((s64)dt_ns >= 0);
 	if (KPN_UNLIKELY(now_ns >= strip->rate_due_ns || (s64)(upper - lower) < 0))
 		return false;
 	strip->cpu_ns = now_ns;
@@ -129,10 +142,36 @@ static inline bool kpn_strip_merge(struct kpn_strip *strip, u64 now_ns, u64 lowe
 /** kpn_strip_at() - where the wire can be during the CPU nanosecond @cpu_ns, which is not before the last reading */
 struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns);
 
+/** kpn_strip_forget_told() - the clock is set: what was read before does not bind it */
+static inline void kpn_strip_forget_told(struct kpn_strip *strip)
+{
+	strip->told_ps = strip->lower_ps;
+}
+
+/**
+ * kpn_strip_told() - the position read as the time, given bounds at the moment of reading
+ *
+ * The middle; but a reading that tightened the upper bound has moved that back, and time does not go back: it stands still then, for
+ * what the middle lost at most.
+ */
+static inline u64 kpn_strip_told(const struct kpn_strip *strip, struct kpn_interval wire)
+{
+	u64 middle_ps = wire.lower_ps + (wire.upper_ps - wire.lower_ps) / 2;
+
+	return (s64)(middle_ps - strip->told_ps) < 0 ? strip->told_ps : middle_ps;
+}
+
 /** kpn_strip_rate() - middle of the present bounds on the rate: ps of wire per CPU ns beyond 1000, x 2^KPN_RATE_SHIFT */
 static inline s64 kpn_strip_rate(const struct kpn_strip *strip)
 {
 	return strip->rate_lower + (strip->rate_upper - strip->rate_lower) / 2;
+}
+
+/** kpn_strip_invalidate() - nothing is known until the next kpn_strip_reset() */
+static inline void kpn_strip_invalidate(struct kpn_strip *strip)
+{
+	strip->valid = false;
+	strip->rate_due_ns = strip->cpu_ns;
 }
 
 /** kpn_strip_loosen() - the wire may have stood still for up to @idle_ps just now: lower the lower bound */

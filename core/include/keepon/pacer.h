@@ -131,7 +131,7 @@ u32 kpn_pacer_lead_slots(const struct kpn_pacer *pacer);
  * struct kpn_state - what the pacer knows of itself
  * @synchronised: false from start, underrun, suspected underrun or slip until adjtime or settime
  * @head_valid: the strip holds; without it nothing is inserted
- * @clock_error_ps: half the width of the strip now
+ * @clock_error_ps: the time read now is at most this far from the truth: half the width of the strip, and what it stands still for
  * @base: net_slot - slot_seq; @lock_seq: first slot on the grid since the last disturbance
  * @pending: frames held
  */
