@@ -30,7 +30,6 @@ struct bridge_port {
 /** struct hwsim_bridge - @lock: the addresses */
 struct hwsim_bridge {
 	u32 ports;
-	u32 queue_frames;
 	u64 processing_ps;
 	spinlock_t lock; /* the addresses */
 	struct address address[ADDRESSES];
@@ -117,20 +116,20 @@ static void enqueue(struct bridge_port *to, struct hwsim_frame *frame, u64 ready
 {
 	struct hwsim_port *port = &to->port;
 	unsigned long flags;
-	bool room;
+	bool up;
 
 	frame->queue = queue_of(frame->skb);
 	frame->life = 0;
 	frame->verdict = HWSIM_GOOD;
 	spin_lock_irqsave(&port->lock, flags);
 	frame->ready_ps = hwsim_local_ps(port->tb, ready_true_ps);
-	room = port->up && to->mac.waiting[frame->queue] < to->bridge->queue_frames;
-	if (room) {
+	up = port->up;
+	if (up) {
 		hwsim_mac_add_by_time(&to->mac, frame);
 		hwsim_port_kick(port);
 	}
 	spin_unlock_irqrestore(&port->lock, flags);
-	if (!room) {
+	if (!up) {
 		hwsim_count(port, HWSIM_tx_queue_drops, 1);
 		hwsim_frame_free(frame);
 	}
@@ -202,7 +201,6 @@ int hwsim_bridge_create(const char *name, u32 ports, u64 processing_ps, u64 rate
 	}
 	spin_lock_init(&bridge->lock);
 	bridge->ports = ports;
-	bridge->queue_frames = queue_frames;
 	bridge->processing_ps = processing_ps;
 	for (i = 0; i < ports; i++) {
 		struct bridge_port *port = &bridge->port[i];
@@ -210,6 +208,7 @@ int hwsim_bridge_create(const char *name, u32 ports, u64 processing_ps, u64 rate
 		port->bridge = bridge;
 		port->number = i;
 		hwsim_mac_init(&port->mac, true);
+		port->mac.queue_frames = queue_frames;
 		hwsim_port_init(&port->port, &bridge_port_ops, hwsim_timebase_get(tb), rate_bps);
 		snprintf(port->port.name, sizeof(port->port.name), "%s:%u", name, i);
 		port->port.open = true;

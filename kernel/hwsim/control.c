@@ -373,6 +373,7 @@ static int do_capture(struct hwsim_words *words)
 {
 	bool on = words->count == 3 && !strcmp(words->word[2], "on");
 	struct hwsim_node *node = words->count == 3 ? find_node(words->word[1]) : NULL;
+	const char *device = hwsim_words_text(words, "device");
 	u32 records = 65536;
 	int err = take_u32(words, "records", 16, 1 << 20, &records);
 
@@ -384,10 +385,19 @@ static int do_capture(struct hwsim_words *words)
 		complain(words->where, "needs the name of a NIC and on or off");
 		return -EINVAL;
 	}
-	if (on)
-		return hwsim_record_start(&node_nic(node)->port, records);
-	hwsim_record_stop(&node_nic(node)->port);
-	return 0;
+	if (!on) {
+		hwsim_capture_stop(node_nic(node));
+		return 0;
+	}
+	if (device && !dev_valid_name(device)) {
+		complain(words->where, "device=%s is no name of 1 to %d characters without / and :", device,
+			 IFNAMSIZ - 1);
+		return -EINVAL;
+	}
+	err = hwsim_capture_start(node_nic(node), records, device);
+	if (err && device)
+		complain(words->where, "no interface %s (error %d); is the name taken?", device, err);
+	return err;
 }
 
 static const struct {

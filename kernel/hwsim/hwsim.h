@@ -159,6 +159,7 @@ enum hwsim_verdict { HWSIM_GOOD, HWSIM_TORN, HWSIM_BAD_FCS, HWSIM_LOST, HWSIM_CU
  * @start_ps: local, first bit of the preamble
  * @sfd_true_ps, @end_true_ps: at the sender's end of the wire: reference plane (first bit after the SFD), end of the last bit
  * @frame_bytes: with FCS
+ * @fcs_error: by which bits the FCS on the wire differs from the right one; 0: it is right
  */
 struct hwsim_frame {
 	struct list_head list;
@@ -172,6 +173,7 @@ struct hwsim_frame {
 	s64 txtime_ns;
 	u32 frame_bytes;
 	u32 byte_ps;
+	u32 fcs_error;
 	u32 life;
 	u8 queue;
 	u8 verdict;
@@ -208,6 +210,7 @@ struct hwsim_port_ops {
 };
 
 struct hwsim_record;
+struct hwsim_capture;
 
 /**
  * struct hwsim_port - one end of a wire
@@ -218,6 +221,7 @@ struct hwsim_record;
  * @air: frames that have been started or latched, by start
  * @placeholders_base: those before it never arrived or stand in the peer's counters already
  * @lose_next, @corrupt_next: faults still to be dealt out
+ * @record: of what left; @capture: its device while that is up, else NULL
  */
 struct hwsim_port {
 	spinlock_t lock; /* the port lock of the order above */
@@ -245,6 +249,7 @@ struct hwsim_port {
 	u32 lose_next;
 	u32 corrupt_next;
 	struct hwsim_record *record;
+	struct hwsim_capture *capture;
 	atomic64_t counter[HWSIM_COUNTER_COUNT];
 };
 
@@ -276,12 +281,15 @@ u64 hwsim_link_placeholders(struct hwsim_port *port, u8 *kind);
 
 /**
  * struct hwsim_mac - transmit queues of one port
+ * @coming: frames that enter their queue when they are ready, by that time; what finds @queue_frames waiting is dropped
  * @strict: lowest queue number first; otherwise each in turn
  * @free_ps: local time from which the wire is free, gap included; @hold_ps: nothing starts before
  */
 struct hwsim_mac {
 	struct list_head queue[HWSIM_QUEUES];
 	u32 waiting[HWSIM_QUEUES];
+	struct list_head coming;
+	u32 queue_frames;
 	u32 turn;
 	bool strict;
 	u64 free_ps;
@@ -304,6 +312,15 @@ void hwsim_record_frame(struct hwsim_port *port, const struct hwsim_frame *frame
 void hwsim_record_run(struct hwsim_port *port, u64 seq, u64 count, u64 start_local_ps, u64 pitch_ps, u32 frame_bytes);
 void hwsim_record_mark(struct hwsim_port *port, const char *what, u64 count);
 extern const struct file_operations hwsim_record_file;
+
+/* ---- capture.c: the record as a network device ---- */
+struct hwsim_nic;
+
+int hwsim_capture_start(struct hwsim_nic *nic, u32 records, const char *name);
+void hwsim_capture_stop(struct hwsim_nic *nic);
+void hwsim_capture_frame(struct hwsim_capture *capture, const struct hwsim_frame *frame, u64 sfd_ps);
+void hwsim_capture_run(struct hwsim_capture *capture, u64 count, u64 sfd_ps, u64 pitch_ps, u32 frame_bytes);
+void hwsim_capture_forgotten(struct hwsim_capture *capture, u64 count);
 
 /* ---- nic.c, transmit.c, ethtool.c ---- */
 
@@ -349,6 +366,7 @@ struct hwsim_ring;
  * @irq_ps: local time of the transmit interrupt
  * @launch_queues: bit per queue with etf offload
  * @claimed: the ring is lent; @ring: from the first claim on
+ * @capture: its device, up or down, or NULL; hwsim_mutex
  */
 struct hwsim_nic {
 	struct hwsim_node node;
@@ -363,6 +381,7 @@ struct hwsim_nic {
 	struct keepon_hwtstamp hwtstamp;
 	bool claimed;
 	struct hwsim_ring *ring;
+	struct hwsim_capture *capture;
 };
 
 static inline struct hwsim_nic *hwsim_nic_of(struct hwsim_port *port)

@@ -13,6 +13,7 @@ void hwsim_mac_init(struct hwsim_mac *mac, bool strict)
 
 	memset(mac, 0, sizeof(*mac));
 	mac->strict = strict;
+	INIT_LIST_HEAD(&mac->coming);
 	for (q = 0; q < HWSIM_QUEUES; q++)
 		INIT_LIST_HEAD(&mac->queue[q]);
 }
@@ -24,20 +25,44 @@ void hwsim_mac_add(struct hwsim_mac *mac, struct hwsim_frame *frame)
 	mac->waiting[frame->queue]++;
 }
 
-/** hwsim_mac_add_by_time() - the same where frames may be added out of order and the port is only advanced when all are there */
+/**
+ * hwsim_mac_add_by_time() - the same where frames may be added out of order and the port is only advanced when all are there
+ * @mac: of the port
+ * @frame: queue and ready_ps are set
+ *
+ * Whether its queue has room is decided as of the moment at which it is ready, too.
+ */
 void hwsim_mac_add_by_time(struct hwsim_mac *mac, struct hwsim_frame *frame)
 {
-	struct list_head *queue = &mac->queue[frame->queue];
 	struct hwsim_frame *before;
 
-	list_for_each_entry_reverse(before, queue, list)
+	list_for_each_entry_reverse(before, &mac->coming, list)
 	{
 		if (before->ready_ps <= frame->ready_ps)
 			break;
 	}
 	/* behind that one; at the head if there is none */
 	list_add(&frame->list, &before->list);
-	mac->waiting[frame->queue]++;
+}
+
+/* Between two starts no frame leaves a queue, so that all that is ready until the next start finds the queues as they are now. */
+static void admit(struct hwsim_port *port, struct hwsim_mac *mac, u64 start_ps)
+{
+	struct hwsim_frame *frame;
+	struct hwsim_frame *next;
+
+	list_for_each_entry_safe(frame, next, &mac->coming, list)
+	{
+		if (frame->ready_ps > start_ps)
+			return;
+		list_del(&frame->list);
+		if (mac->waiting[frame->queue] < mac->queue_frames) {
+			hwsim_mac_add(mac, frame);
+		} else {
+			hwsim_count(port, HWSIM_tx_queue_drops, 1);
+			hwsim_frame_free(frame);
+		}
+	}
 }
 
 /**
@@ -79,6 +104,8 @@ u64 hwsim_mac_next(struct hwsim_port *port, struct hwsim_mac *mac)
 	u64 next_ps = HWSIM_NEVER_PS;
 	u32 q;
 
+	if (!list_empty(&mac->coming))
+		next_ps = list_first_entry(&mac->coming, struct hwsim_frame, list)->ready_ps;
 	for (q = 0; q < HWSIM_QUEUES; q++)
 		next_ps = min(next_ps, queue_ready_ps(port, mac, q));
 	if (next_ps == HWSIM_NEVER_PS)
@@ -97,6 +124,7 @@ void hwsim_mac_advance(struct hwsim_port *port, struct hwsim_mac *mac, u64 local
 
 		if (start_ps == HWSIM_NEVER_PS || start_ps > local_ps)
 			return;
+		admit(port, mac, start_ps);
 		for (step = 0; step < HWSIM_QUEUES; step++) {
 			q = mac->strict ? step : (mac->turn + step) % HWSIM_QUEUES;
 			if (queue_ready_ps(port, mac, q) <= start_ps)
@@ -127,6 +155,7 @@ void hwsim_mac_take_all(struct hwsim_mac *mac, struct list_head *frames)
 {
 	u32 q;
 
+	list_splice_tail_init(&mac->coming, frames);
 	for (q = 0; q < HWSIM_QUEUES; q++) {
 		list_splice_tail_init(&mac->queue[q], frames);
 		mac->waiting[q] = 0;

@@ -224,6 +224,7 @@ int hwsim_nic_create(const char *name, const struct hwsim_nic_params *params, u6
 /** hwsim_nic_destroy() - NETDEV_GOING_DOWN and NETDEV_UNREGISTER tell keepon.ko to give a ring back; may sleep */
 void hwsim_nic_destroy(struct hwsim_nic *nic)
 {
+	hwsim_capture_stop(nic);
 	hwsim_unlink(&nic->port);
 	unregister_netdev(nic->dev);
 	hwsim_ring_fini(nic);

@@ -57,6 +57,7 @@ static void set_times(struct hwsim_port *port, struct hwsim_entry *entry, u64 sf
 /** hwsim_record_frame() - a real frame has left; port locked, it records */
 void hwsim_record_frame(struct hwsim_port *port, const struct hwsim_frame *frame)
 {
+	u64 sfd_ps = frame->start_ps + (u64)HWSIM_PREAMBLE_BYTES * frame->byte_ps;
 	struct hwsim_entry *entry;
 
 	if (frame->life) {
@@ -68,14 +69,17 @@ void hwsim_record_frame(struct hwsim_port *port, const struct hwsim_frame *frame
 	entry->frame_bytes = frame->frame_bytes;
 	entry->verdict = frame->verdict;
 	entry->queue = frame->queue;
-	set_times(port, entry, frame->start_ps + (u64)HWSIM_PREAMBLE_BYTES * frame->byte_ps);
+	set_times(port, entry, sfd_ps);
 	entry->head_bytes = min_t(u32, frame->skb->len, HWSIM_HEAD_BYTES);
 	memcpy(entry->head, frame->skb->data, entry->head_bytes);
+	if (port->capture)
+		hwsim_capture_frame(port->capture, frame, sfd_ps);
 }
 
 /** hwsim_record_run() - @count placeholders, back to back; port locked */
 void hwsim_record_run(struct hwsim_port *port, u64 seq, u64 count, u64 start_local_ps, u64 pitch_ps, u32 frame_bytes)
 {
+	u64 sfd_ps = start_local_ps + (u64)HWSIM_PREAMBLE_BYTES * port->byte_ps;
 	struct hwsim_entry *entry;
 
 	if (!port->record)
@@ -85,7 +89,9 @@ void hwsim_record_run(struct hwsim_port *port, u64 seq, u64 count, u64 start_loc
 	entry->count = count;
 	entry->pitch_ps = pitch_ps;
 	entry->frame_bytes = frame_bytes;
-	set_times(port, entry, start_local_ps + (u64)HWSIM_PREAMBLE_BYTES * port->byte_ps);
+	set_times(port, entry, sfd_ps);
+	if (port->capture)
+		hwsim_capture_run(port->capture, count, sfd_ps, pitch_ps, frame_bytes);
 }
 
 /** hwsim_record_mark() - @what: "reset" after @count slots, "forgotten": @count slots too long ago; port locked */
@@ -111,9 +117,9 @@ int hwsim_record_start(struct hwsim_port *port, u32 entries)
 		return -ENOMEM;
 	record->size = entries;
 	spin_lock_irqsave(&port->lock, flags);
+	hwsim_ring_record_from_now(hwsim_nic_of(port));
 	old = port->record;
 	port->record = record;
-	hwsim_ring_record_from_now(hwsim_nic_of(port));
 	spin_unlock_irqrestore(&port->lock, flags);
 	vfree(old);
 	return 0;

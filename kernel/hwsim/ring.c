@@ -34,6 +34,7 @@ void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot)
 	frame->start_ps = slot->start_ps;
 	frame->byte_ps = nic->ring->params.byte_time_ps;
 	frame->verdict = slot->torn ? HWSIM_TORN : HWSIM_GOOD;
+	frame->fcs_error = slot->torn ? U32_MAX : 0; /* the FCS is that of other bytes */
 	hwsim_wire_send(&nic->port, frame);
 }
 
@@ -129,25 +130,25 @@ void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq)
 		first = slot;
 		count = 1;
 	}
-	if (lost)
+	if (lost) {
 		hwsim_record_mark(&nic->port, "forgotten", lost);
+		if (nic->port.capture)
+			hwsim_capture_forgotten(nic->port.capture, lost);
+	}
 	if (count)
 		hwsim_record_run(&nic->port, seq - count, count, first.start_ps, first.pitch_ps,
 				 (u32)(div_u64(first.pitch_ps, ring->params.byte_time_ps) - overhead_bytes));
 	ring->recorded_seq = max(ring->recorded_seq, end_seq);
 }
 
-/** hwsim_ring_record_now() - what has left until now and is followed by no real frame yet; port locked */
-void hwsim_ring_record_now(struct hwsim_nic *nic)
+/* Slots that have left until now and are followed by no real frame still on its way; port locked, there is a model */
+static u64 left_until_now(struct hwsim_nic *nic)
 {
 	struct hwsim_ring *ring = nic->ring;
+	u64 local_ps = hwsim_local_now_ps(nic->port.tb);
 	struct hwsim_frame *frame;
-	u64 local_ps;
 	u64 end_seq;
 
-	if (!ring || !ring->model)
-		return;
-	local_ps = hwsim_local_now_ps(nic->port.tb);
 	if (!ring->frozen)
 		ring_nic_advance(ring->model, local_ps);
 	end_seq = ring_nic_completed(ring->model, local_ps);
@@ -156,7 +157,14 @@ void hwsim_ring_record_now(struct hwsim_nic *nic)
 		if (frame->life == ring->life)
 			end_seq = min(end_seq, frame->seq);
 	}
-	hwsim_ring_record(nic, end_seq);
+	return end_seq;
+}
+
+/** hwsim_ring_record_now() - what has left until now and is followed by no real frame yet; port locked */
+void hwsim_ring_record_now(struct hwsim_nic *nic)
+{
+	if (nic->ring && nic->ring->model)
+		hwsim_ring_record(nic, left_until_now(nic));
 }
 
 /** hwsim_ring_recorded() - slot @seq stands in the record; port locked */
@@ -166,11 +174,15 @@ void hwsim_ring_recorded(struct hwsim_nic *nic, const struct hwsim_frame *frame)
 		nic->ring->recorded_seq = max(nic->ring->recorded_seq, frame->seq + 1);
 }
 
-/** hwsim_ring_record_from_now() - recording begins; port locked */
+/** hwsim_ring_record_from_now() - a record begins; one that ends has everything before; port locked */
 void hwsim_ring_record_from_now(struct hwsim_nic *nic)
 {
-	if (nic->ring && nic->ring->model)
-		nic->ring->recorded_seq = ring_nic_latched(nic->ring->model);
+	struct hwsim_ring *ring = nic->ring;
+
+	if (nic->port.record)
+		hwsim_ring_record_now(nic);
+	else if (ring && ring->model)
+		ring->recorded_seq = max(ring->recorded_seq, left_until_now(nic));
 }
 
 /* ---- struct kpn_nic_ops ---- */

@@ -39,7 +39,8 @@ static void take_own_fcs(struct hwsim_frame *frame)
 	__le32 fcs;
 
 	memcpy(&fcs, copy->data + data_bytes, sizeof(fcs));
-	if ((crc32_le(~0, copy->data, data_bytes) ^ ~0u) != le32_to_cpu(fcs))
+	frame->fcs_error = crc32_le(~0, copy->data, data_bytes) ^ ~0u ^ le32_to_cpu(fcs);
+	if (frame->fcs_error)
 		frame->verdict = HWSIM_BAD_FCS;
 	__skb_trim(copy, data_bytes);
 	frame->frame_bytes -= HWSIM_FCS_BYTES;

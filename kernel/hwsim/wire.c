@@ -59,8 +59,10 @@ void hwsim_wire_send(struct hwsim_port *port, struct hwsim_frame *frame)
 		frame->verdict = HWSIM_LOST;
 	} else if (port->corrupt_next) {
 		port->corrupt_next--;
-		if (frame->verdict == HWSIM_GOOD)
+		if (frame->verdict == HWSIM_GOOD) {
 			frame->verdict = HWSIM_BAD_FCS;
+			frame->fcs_error = U32_MAX;
+		}
 	}
 	list_add_tail(&frame->list, &port->air);
 }

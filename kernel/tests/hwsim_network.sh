@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A bridge with three stations, and launch times on the NIC beside launch times by software. Results to /out for test_hwsim.py.
+# Bridges with three stations, idle and overloaded, and launch times on the NIC beside launch times by software. Results to /out for
+# test_hwsim.py.
 . /lib/keepon/hwsim_common.sh
 
 run "the module loads" modprobe keepon_hwsim
@@ -31,6 +32,55 @@ run "talker" ip netns exec pa keepon-talk pa --period 1ms --count 20 --base-time
 	--dst "$(ip -n pb -br link show dev pb | awk '{print $3}')" --json /out/bridge-talk.json
 wait
 cp "$HWSIM/pa/wire" /out/bridge-wire
+
+# talk NIC PCP COUNT BYTES: frames to qc, from NIC's namespace
+talk() {
+	ip netns exec "$1" keepon-talk "$1" --period 20us --count "$3" --size "$4" --base-time now+5ms --no-txtime --vlan 5 --pcp "$2" \
+		--dst "$far" --stream "$1-$2-$3" --linger 1ms > /dev/null || not_ok "talker on $1"
+}
+
+# overload BRIDGE QUEUE_FRAMES: two NICs are stalled until they have all frames, then send to the third at once, twice what its wire
+# carries. Behind a backlog of PCP 0 comes PCP 7, then PCP 3.
+overload() {
+	printf '%s\n' "bridge $1 ports=3 queue_frames=$2" "link qa $1:0" "link qb $1:1" "link qc $1:2" "capture qa on" "capture qb on" | control
+	wait_until 2 carrier qc
+	# The bridge learns, and the byte queue limits come into force with the first frame completed.
+	is "$(ping_count qc 10.0.1.1 1) $(ping_count qb 10.0.1.3 1)" "1 1" "$1: both senders reach the third station"
+	ip netns exec qc tcpdump -i qc -n -Z root -s 2000 --immediate-mode --time-stamp-precision=nano -j adapter_unsynced -w "/out/$1.pcap" \
+		2> /tmp/dump &
+	wait_until 5 grep -q 'listening on' /tmp/dump
+	for nic in qa qb; do
+		echo "stall 1000000000" > "$HWSIM/$nic/fault"
+	done
+	received=$(count qc rx_frames)
+	talk qa 0 60 1522
+	talk qb 0 30 1522
+	talk qb 7 4 200
+	talk qb 3 20 1522
+	talk qb 0 10 1000
+	sleep 1.2
+	kill -INT $!
+	wait $!
+	cp "$HWSIM/qa/wire" "/out/$1.qa"
+	cp "$HWSIM/qb/wire" "/out/$1.qb"
+	dropped=$(sed -n 's/^tx_queue_drops //p' "$HWSIM/$1/stats" | tr '\n' ' ')
+	is "$dropped" "0 0 $((124 - $(count qc rx_frames) + received)) " "$1: what did not arrive was dropped at the third port: $dropped"
+	echo "delete $1" | control
+}
+
+control <<X
+nic qa mode=ordinary queues=1 tx_ring=1024 seed=8
+nic qb mode=ordinary queues=1 tx_ring=1024 seed=9 phc=qa
+nic qc mode=ordinary seed=10 phc=qa
+X
+far=$(ip -br link show dev qc | awk '{print $3}')
+for nic in qa qb qc; do
+	# All frames stand in the ring when the stall ends.
+	[ $nic = qc ] || echo 10000000 > /sys/class/net/$nic/queues/tx-0/byte_queue_limits/limit_min
+	station $nic 10.0.1.$(($(printf %d "'${nic#q}") - 96))
+done
+overload deep 256
+overload shallow 16
 
 control <<X
 nic l0 mode=launchtime seed=4

@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import zlib
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import dpkt
 import pytest
 from keepon.vm import GuestResult, agreed, build_modules, get_kernel, offered_families, run_guest
 
@@ -33,7 +38,7 @@ def boot(
             HERE / script,
             COMMON,
             modules=modules,
-            tools=[TOOLS / name for name in tools],
+            tools=[TOOLS / name if name.startswith("keepon-") else name for name in tools],
             environment={"ROUNDS": str(rounds)},
             mode=mode,
             timeout_s=timeout_s,
@@ -87,6 +92,80 @@ def test_a_lent_ring_sends_what_was_fetched_and_each_slot_stands_in_the_record()
         assert abs((elapsed_phc - elapsed_raw) * 1e9 / elapsed_raw - 12500) < 1, "the NIC's oscillator is 12.5 ppm fast"
 
 
+def read_pcap(data: bytes) -> list[tuple[int, bytes]]:
+    """(stamp in ns, bytes) of each frame of a nanosecond pcap."""
+    return [(int(when * 10**9), frame) for when, frame in dpkt.pcap.Reader(io.BytesIO(data))]
+
+
+def singles(records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The wire record frame by frame; `first`: its line's times are this one's, else they are computed by the pitch."""
+    for line in records:
+        for number in range(line.get("count", 1) if line["kind"] in ("frame", "placeholders") else 0):
+            later_ps = number * line.get("pitch_ps", 0)
+            yield line | {
+                "first": number == 0,
+                "phc_ns": (line["phc_ps"] + later_ps) // 1000,
+                "raw_ns": (line["raw_ps"] + later_ps * 1_000_000_000 // 1_000_012_500) // 1000,
+            }
+
+
+def fcs_error(frame: bytes) -> int:
+    """By which bits the last four bytes differ from the right FCS."""
+    return zlib.crc32(frame[:-4]) ^ int.from_bytes(frame[-4:], "little")
+
+
+def probe_frame(number: int) -> bytes:
+    """What native_probe sends, without FCS."""
+    return (b"\xff" * 6 + b"\x02" * 6 + b"\x88\xb5" + bytes([number]) * 186).ljust(1226, b"\0")
+
+
+# One kernel in make test, the others in make soak: stamps are asked for in another way before 6.6.
+@pytest.mark.parametrize(
+    "family",
+    [offered_families()[-1], *(pytest.param(name, marks=pytest.mark.soak) for name in offered_families()[:-1])],
+)
+def test_the_capture_device_shows_the_wire_record(family: str) -> None:
+    result = boot("hwsim_capture.sh", family, tools=("tcpdump", "keepon-talk"))
+    wanted = list(singles(read_record(result.files["real.wire"])))
+    real, phc = read_pcap(result.files["real.pcap"]), read_pcap(result.files["phc.pcap"])
+    assert len(real) == len(phc) == len(wanted) > 500
+    offset_ns = real[0][0] - wanted[0]["raw_ns"]
+    assert abs(real[0][0] - wanted[0]["phc_ns"]) < 1_000_000, "a PHC begins with the time of day"
+    probed = 0
+    for (real_ns, frame), (phc_ns, _), want in zip(real, phc, wanted, strict=True):
+        assert abs(real_ns - want["raw_ns"] - offset_ns) <= (0 if want["first"] else 1), "CLOCK_REALTIME of the wire"
+        assert phc_ns == want["phc_ns"]
+        assert len(frame) == want["bytes"]
+        if want["kind"] == "placeholders":
+            assert fcs_error(frame) == 0xFFFFFFFF
+            assert not any(frame[:-4])
+            continue
+        assert fcs_error(frame) == (0 if want["verdict"] in ("good", "lost") else 0xFFFFFFFF), want["verdict"]
+        assert frame.hex().startswith(want["head"])
+        if frame[6:12] == b"\x02" * 6:
+            sent = bytearray(probe_frame(probed))
+            sent[15] ^= 0xFF if want["verdict"] == "torn" else 0
+            assert frame[:-4] == sent
+            probed += 1
+    assert [want["verdict"] for want in wanted if want["kind"] == "frame"][:4] == ["lost", "bad_fcs", "torn", "good"]
+    slots = [stamp for (stamp, _), want in zip(phc, wanted, strict=True) if want["bytes"] == 1230]
+    assert {after - before for before, after in pairwise(slots)} == {10_000}, "back to back"
+    tagged = [frame[12:16] for _, frame in real if frame[12:14] == b"\x81\0"]
+    assert tagged == [b"\x81\0\xc0\x05"] * 3
+    mac = bytes.fromhex(result.files["n0.mac"].decode().strip().replace(":", ""))
+    for kind, head in (
+        (1, bytes.fromhex("0180c2000001") + mac + bytes.fromhex("88087fff")),
+        (2, bytes.fromhex("0180c200000f") + mac + bytes.fromhex("88b5")),
+    ):
+        wanted = list(singles(read_record(result.files[f"kind{kind}.wire"])))
+        shown = read_pcap(result.files[f"kind{kind}.pcap"])
+        assert len(shown) == len(wanted) > 50
+        for (_, frame), want in zip(shown, wanted, strict=True):
+            if want["kind"] == "placeholders":
+                assert frame[:-4] == head.ljust(1226, b"\0")
+            assert fcs_error(frame) == 0
+
+
 def stamps(result: GuestResult, talk: str, listen: str) -> list[tuple[int, int, int]]:
     """(txtime, transmit stamp, receive stamp) in ns of each frame, by sequence number."""
     sent = json.loads(result.files[talk])["frames"]
@@ -94,8 +173,61 @@ def stamps(result: GuestResult, talk: str, listen: str) -> list[tuple[int, int, 
     return [(frame["txtime_ns"], frame["tx_stamp_ns"], received[frame["seq"]]["rx_stamp_ns"]) for frame in sent]
 
 
+BYTE_PS = 8_000  # at 1 Gb/s
+WIRE_PS = 50_000
+PROCESSING_PS = 2_000_000
+Arrival = tuple[int, int, int, str]  # ready at the egress queue, PCP, bytes, head
+
+
+def arrivals(result: GuestResult, bridge: str) -> list[Arrival]:
+    """The talkers' frames by the records of both senders, in ps of the PHC that all have, as they become ready."""
+    lines = [line for nic in ("qa", "qb") for line in read_record(result.files[f"{bridge}.{nic}"])]
+    return sorted(
+        (
+            line["phc_ps"] + line["bytes"] * BYTE_PS + WIRE_PS + PROCESSING_PS,
+            int(line["head"][28:32], 16) >> 13,
+            line["bytes"],
+            line["head"],
+        )
+        for line in lines
+        if line["head"][24:28] == "8100"
+    )
+
+
+def strict_priority(frames: list[Arrival], queue_frames: int) -> tuple[list[tuple[int, str]], list[int]]:
+    """A port with a queue per PCP: (stamp in ns at the receiver, head) of what leaves, PCP of what is dropped."""
+    queues: dict[int, list[Arrival]] = {pcp: [] for pcp in range(8)}
+    left: list[tuple[int, str]] = []
+    dropped: list[int] = []
+    free_ps = 0
+    for frame in [*frames, None]:
+        while heads := [queue[0][0] for queue in queues.values() if queue]:
+            start_ps = max(min(heads), free_ps)
+            if frame and start_ps >= frame[0]:
+                break
+            pcp = max(pcp for pcp, queue in queues.items() if queue and queue[0][0] <= start_ps)
+            _, _, size, head = queues[pcp].pop(0)
+            free_ps = start_ps + (8 + size + 12) * BYTE_PS
+            left.append(((start_ps + 8 * BYTE_PS + WIRE_PS) // 1000, head))
+        if frame and len(queues[frame[1]]) < queue_frames:
+            queues[frame[1]].append(frame)
+        elif frame:
+            dropped.append(frame[1])
+    return left, dropped
+
+
 def test_bridges_forward_and_launch_times_hold() -> None:
-    result = boot("hwsim_network.sh", "6.1", tools=("keepon-talk", "keepon-listen"))
+    result = boot("hwsim_network.sh", "6.1", tools=("keepon-talk", "keepon-listen", "tcpdump"))
+    for bridge, queue_frames, drops in (("deep", 256, False), ("shallow", 16, True)):
+        frames = arrivals(result, bridge)
+        assert len(frames) == 124
+        left, dropped = strict_priority(frames, queue_frames)
+        seen = read_pcap(result.files[f"{bridge}.pcap"])
+        assert [(ns, frame[:96].hex()) for ns, frame in seen if frame[12:14] == b"\x81\0"] == left
+        assert f"{bridge}: what did not arrive was dropped at the third port: 0 0 {len(dropped)} " in result.stdout
+        assert set(dropped) == ({0} if drops else set()), "a full queue is no other's"
+        order = [int(head[28:32], 16) >> 13 for _, head in left]
+        assert order.index(0, order.index(7)) < len(order) - 20, "PCP 0 still had a backlog when PCP 7 went before it"
     for txtime, sent, received in stamps(result, "l0.json", "l1.json"):
         assert 0 <= sent - txtime < 32, "the comparator has steps of 32 ns"
         assert abs(received - sent - 50) <= 1, "one PHC at both ends of a wire of 50 ns"
@@ -112,10 +244,10 @@ def test_bridges_forward_and_launch_times_hold() -> None:
 
 @pytest.mark.parametrize(("family", "mode"), [(offered_families()[-1], "icount"), ("6.1", "smp")])
 def test_unloading_under_traffic(family: str, mode: str) -> None:
-    boot("hwsim_reload.sh", family, mode, rounds=6)
+    boot("hwsim_reload.sh", family, mode, tools=("tcpdump",), rounds=6)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("mode", ["icount", "smp"])
 def test_unloading_under_traffic_for_long(mode: str) -> None:
-    boot("hwsim_reload.sh", "6.1", mode, rounds=60, timeout_s=1800)
+    boot("hwsim_reload.sh", "6.1", mode, tools=("tcpdump",), rounds=60, timeout_s=1800)
