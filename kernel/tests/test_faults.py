@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from keepon.vm import GuestResult, build_modules, differences, get_kernel, run_guest, twice
+from keepon.vm import GuestResult, build_modules, differences, get_kernel, offered_families, run_guest, twice
 from keepon.vmtarget import observations, programs
 
 pytestmark = pytest.mark.vm
@@ -29,10 +29,13 @@ ENTRY = re.compile(
 )
 
 
-@pytest.fixture(scope="module")
-def results() -> tuple[GuestResult, GuestResult]:
+@pytest.fixture(
+    scope="module",
+    params=["6.1", *(pytest.param(name, marks=pytest.mark.soak) for name in offered_families() if name != "6.1")],
+)
+def results(request: pytest.FixtureRequest) -> tuple[GuestResult, GuestResult]:
     """Both runs get the same files: built once, and copied, for somebody may be building the next ones meanwhile."""
-    kernel = get_kernel("6.1")
+    kernel = get_kernel(request.param)
     modules = build_modules(kernel, [HERE.parent / "hwsim", HERE.parent / "keepon"])
     with tempfile.TemporaryDirectory() as folder:
         kept = [Path(shutil.copy(module, folder)) for module in modules]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from keepon.vm import GuestResult, agreed, build_modules, get_kernel, run_guest
+from keepon.vm import GuestResult, agreed, build_modules, get_kernel, offered_families, run_guest
 from keepon.vm.paths import checkout_root
 from keepon.vmtarget import observations, programs
 
@@ -37,9 +37,9 @@ class Way:
     load: str
     frames: int
 
-    def run(self, part: int) -> GuestResult:
+    def run(self, family: str, part: int) -> GuestResult:
         """With one frame of `part`; the transfer takes as long as the stream and a second."""
-        kernel = get_kernel("6.1")
+        kernel = get_kernel(family)
         modules = build_modules(kernel, [HERE.parent / "hwsim", HERE.parent / "keepon"])
         variables = {
             "WAY": self.way, "LOAD": self.load, "FRAMES": str(self.frames // part),
@@ -95,11 +95,19 @@ def measure(way: Way, result: GuestResult) -> Measured:
     return Measured(result, len(talk["frames"]), wire_ps - txtime_ps, stamp_ps - wire_ps)
 
 
-@pytest.fixture(scope="module", params=[5, pytest.param(1, marks=pytest.mark.soak)], ids=["fifth", "whole"])
+OTHERS = [(name, 5) for name in offered_families() if name != "6.1"]
+WHOLE = ("6.1", 1)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[("6.1", 5), *(pytest.param(run, marks=pytest.mark.soak) for run in (WHOLE, *OTHERS))],
+    ids=lambda run: f"{run[0]}-{'whole' if run[1] == 1 else 'fifth'}",
+)
 def measured(request: pytest.FixtureRequest) -> dict[Way, Measured]:
     """The whole takes three minutes on two cores; what is said of it is in docs/measured.md."""
-    part: int = request.param
-    return {way: measure(way, agreed(lambda way=way: way.run(part))) for way in WAYS}  # type: ignore[misc]
+    family, part = request.param
+    return {way: measure(way, agreed(lambda way=way: way.run(family, part))) for way in WAYS}  # type: ignore[misc]
 
 
 def counters(measured: Measured, name: str) -> dict[str, int]:
