@@ -8,9 +8,14 @@ from types import ModuleType
 
 import pytest
 from keepon import statistics, tomlwriter, wire
+from keepon.ptperrors import bounds, fits
+from keepon.ptperrors import settings as ptp_settings
+from keepon.reproduce import study
+
+MODULES = (statistics, tomlwriter, wire, bounds, fits, ptp_settings, study)
 
 
-@pytest.mark.parametrize("module", [statistics, tomlwriter, wire], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_docstring_examples_hold(module: ModuleType) -> None:
     outcome = doctest.testmod(module)
     assert outcome.attempted > 0

@@ -25,6 +25,8 @@ from keepon.casestudy import CASCADE_SEEDS
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, KeeponError
 from keepon.link import group as link_group
 from keepon.planner.first_fit import PLAN_SCHEMA
+from keepon.reproduce import output, registry
+from keepon.reproduce.study import STUDY_SCHEMA
 from keepon.runner import Outcome
 from keepon.scenario import Scenario
 
@@ -224,6 +226,9 @@ def report_command(
     as_json: Json = False,
 ) -> None:
     """Write report.html of a result folder again and print its table."""
+    if documents.schema_of(folder / documents.RESULT_FILE) == STUDY_SCHEMA:
+        _report_study(folder, as_json)
+        return
     result, planned = _read_folder(folder)
     extra_path = folder / session.REPRODUCTION_FILE
     extra = documents.read(extra_path, "keepon.reproduction/1") if extra_path.exists() else None
@@ -239,6 +244,22 @@ def report_command(
     console = _console()
     _print_delays(console, result)
     print(f"report: {folder / documents.REPORT_FILE}")
+
+
+def _report_study(folder: Path, as_json: bool) -> None:
+    document = documents.read(folder / documents.RESULT_FILE, STUDY_SCHEMA)
+    path = folder / documents.REPORT_FILE
+    try:
+        path.write_text(output.html(document), encoding="utf-8")
+    except OSError as error:
+        raise errors.EnvironmentProblemError(
+            f"{path}: cannot be written ({error.strerror}); check the permissions"
+        ) from error
+    if as_json:
+        _print_json([row for part in document["parts"] for row in part["compared"]])
+        return
+    output.show(_console(), document)
+    print(f"report: {path}")
 
 
 @app.command()
@@ -264,16 +285,38 @@ def compare(
 @app.command("reproduce")
 def reproduce_command(
     study: Annotated[
-        str, typer.Argument(help='The study: "habitat", or a scenario file like examples/habitat.toml.')
+        str,
+        typer.Argument(
+            metavar="STUDY", help=f"{', '.join(('habitat', *registry.STUDIES))}, or a scenario file like habitat's."
+        ),
     ] = "habitat",
     out: Out = None,
     seed: Seed = None,
     duration: Duration = None,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="Seeds of the cascade study.")] = CASCADE_SEEDS,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds", min=1, max=1000, help="Seeds; habitat: of the cascade, default 20.", show_default=False
+        ),
+    ] = None,
     capture_frames: CaptureFrames = session.CAPTURE_FRAMES,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="KEY=VALUE: a setting of a study other than habitat; repeatable.", show_default=False
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """The habitat case study in full: drivers, free-running crystals, 200-byte slots, the cascade over many seeds."""
+    """A published figure again, ours beside the published: the habitat case study in full, or a study by its name."""
+    found = registry.find(study)
+    if found is not None:
+        if duration is not None or capture_frames != session.CAPTURE_FRAMES:
+            option = "--duration" if duration is not None else "--capture-frames"
+            raise ConfigError(f'option {option}: not for study "{study}"; its settings are changed with --set')
+        raise typer.Exit(_reproduce_study(study, found, out, changes or [], seed, seeds, as_json))
+    if changes:
+        raise ConfigError(f'option --set = "{changes[0]}": not for a scenario; change the scenario file instead')
     path = Path("examples/habitat.toml") if study == "habitat" else Path(study)
     loaded = _load(path, seed, duration)
     folder = out if out is not None else Path("out") / f"{loaded.name}-reproduction"
@@ -281,7 +324,7 @@ def reproduce_command(
     planned = _feasible(loaded)
     with _progress() as progress:
         outcome, extra = session.reproduce_scenario(
-            loaded, planned, folder, loaded.seed, seeds, capture_frames, progress
+            loaded, planned, folder, loaded.seed, seeds or CASCADE_SEEDS, capture_frames, progress
         )
     interrupted = outcome.interrupted or (extra is not None and extra["interrupted"])
     if as_json and extra is not None:
@@ -294,6 +337,29 @@ def reproduce_command(
         for line in tables.reproduction_lines(extra):
             print(line)
     raise typer.Exit(code)
+
+
+def _reproduce_study(
+    name: str,
+    study: registry.Study,
+    out: Path | None,
+    changes: list[str],
+    seed: int | None,
+    seeds: int | None,
+    as_json: bool,
+) -> int:
+    folder = out if out is not None else Path("out") / name
+    documents.check_target(folder)
+    document = study.run(name, changes, seed, seeds)
+    with session.interrupts_wait() as seen:
+        output.write_folder(folder, document)
+        _Settings.concluded = True
+    if as_json:
+        _print_json(document)
+    else:
+        output.show(_console(), document)
+        print(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
+    return EXIT_INTERRUPTED if seen else EXIT_MET if document["met"] else EXIT_MISSED
 
 
 @app.command("doctor")

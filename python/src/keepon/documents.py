@@ -21,22 +21,37 @@ CAPTURE_FILE = "capture.pcapng"
 REPORT_FILE = "report.html"
 
 
+def _parsed(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be read ({error.strerror}); check the name and the permissions") from error
+    except ValueError as error:
+        raise TraceError(f"{path}: not JSON ({error}); make the file again") from error
+
+
 def read(path: Path, schema: str) -> dict[str, Any]:
     """A JSON file of ours.
 
     Raises:
         TraceError: it cannot be read, is not JSON, or has another schema.
     """
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TraceError(f"{path}: cannot be read ({error.strerror}); check the name and the permissions") from error
-    except ValueError as error:
-        raise TraceError(f"{path}: not JSON ({error}); make the file again") from error
+    document = _parsed(path)
     found = document.get("schema") if isinstance(document, dict) else None
     if found != schema:
         raise TraceError(f'{path}: key `schema` = "{found}": must be "{schema}"; this version reads no other')
     return dict(document)
+
+
+def schema_of(path: Path) -> str | None:
+    """What a JSON file says it is; None if it says nothing.
+
+    Raises:
+        TraceError: it cannot be read or is not JSON.
+    """
+    found = _parsed(path)
+    name = found.get("schema") if isinstance(found, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def write(path: Path, document: dict[str, Any]) -> None:
@@ -58,7 +73,7 @@ def write(path: Path, document: dict[str, Any]) -> None:
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of a file kind: scenario, plan, result, reproduction, talk or listen."""
+    """The JSON Schema of a file kind: scenario, plan, result, reproduction, study, talk or listen."""
     text = resources.files("keepon").joinpath(f"schemas/{name}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 matplotlib.use("Agg")
 
 # Colours of Okabe and Ito: told apart in every common kind of colour blindness.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
@@ -50,7 +50,7 @@ def delay_series(
                 "linestyle": "none",
                 "marker": _MARKERS[index % len(_MARKERS)],
                 "markersize": 2.4,
-                "color": _COLOURS[index % len(_COLOURS)],
+                "color": COLOURS[index % len(COLOURS)],
                 "label": stream,
             }
             for axis in axes[:, column]:
@@ -75,7 +75,7 @@ def chain_of(result: dict[str, Any]) -> list[str]:
     effective = result["effective"]
     tested = {station["name"] for station in effective["station"] if station["driver"] == "under-test"}
     chosen = [stream["id"] for stream in effective["stream"] if stream["talker"] in tested]
-    return (chosen or [stream["id"] for stream in effective["stream"]])[: len(_COLOURS)]
+    return (chosen or [stream["id"] for stream in effective["stream"]])[: len(COLOURS)]
 
 
 def first_frames(result: dict[str, Any]) -> str:
