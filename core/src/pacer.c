@@ -620,8 +620,8 @@ struct kpn_time kpn_pacer_gettime(const struct kpn_pacer *pacer, u64 cpu_ns)
 int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 {
 	u64 cpu_ns = cpu_now(pacer);
-	bool interpolated = pacer->config.clock_read == KPN_CLOCK_INTERPOLATED;
-	u64 here_ps = interpolated ? position_told(pacer, cpu_ns) : position_now(pacer, cpu_ns);
+	bool staircase = pacer->config.clock_read == KPN_CLOCK_COUNTER;
+	u64 here_ps = staircase ? pacer->ring.head_ps : position_told(pacer, cpu_ns);
 	int error = kpn_clock_adjfine(&pacer->clock, scaled_ppm, here_ps);
 
 	if (error)
