@@ -3,8 +3,8 @@
 
 What is counted (how: callgrind.py):
   read      everything within kpn_pacer_gettime() or kpn_dual_gettime().
-  observe   counter, interpolated: a whole idle poll, two readings of the CPU counter, doorbell and posting included; dual, published: one
-            reading of the receive index that showed one frame and, published, the correction after it.
+  observe   counter, interpolated: a whole idle poll, two readings of the CPU counter, doorbell and posting included;
+            dual, published: one reading of the receive index that showed one frame and, published, the correction.
   frame     what each further frame of a reading costs (kpn_rx_take()).
   stamp     kpn_dual_stamp() of a received frame.
 Exit code 0 if every run was as meant, whether targets are met or not: the table says which are.

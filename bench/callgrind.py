@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Instructions of the core by function, under callgrind: what bench_core.py and bench_clock.py share.
 
-The core is compiled as for a kernel module: gcc -O2 -ffreestanding, one archive, assertions on. A driver, bench/core/NAME.c, repeats one
-operation and collects only while it runs. Counts are deterministic; each run is made twice and must repeat exactly.
+The core is compiled as for a kernel module: gcc -O2 -ffreestanding, one archive, assertions on. A driver,
+bench/core/NAME.c, repeats one operation and collects only while it runs. Counts are deterministic; each run is made
+twice and must repeat exactly.
 """
 
 from __future__ import annotations

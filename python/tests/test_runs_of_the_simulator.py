@@ -198,7 +198,7 @@ def test_the_cascade_needs_the_tail_of_the_host() -> None:
 
 def test_what_the_simulator_cannot_do_is_refused_before_any_work() -> None:
     for replacements, message in (
-        ({"warmup_s = 0.0": 'warmup_s = 0.0\nsync = { mode = "ptp" }'}, "sync.mode"),
+        ({"warmup_s = 0.0": 'warmup_s = 0.0\nsync = { mode = "ptp" }'}, "sync.grandmaster"),
         ({'driver = "under-test"': 'driver = "under-test"\nkeepon = { clock = "dual" }'}, "dual"),
         ({"[compare]": '[[load]]\nid = "L"\ntalker = "a"\nlistener = "b"\nkind = "tcp"\n[compare]'}, "tcp"),
         ({"[compare]": '[[fault]]\nat_s = 0.0\nkind = "babbling"\nnode = "a"\n[compare]'}, "babbling"),

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Python module keepon._sim: one class. Reference: python/src/keepon/_sim.pyi.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -83,6 +85,19 @@ bool Run(PySimulation &self, std::int64_t until_ns, nb::object progress)
 	return true;
 }
 
+using Times = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::object NetworkTime(PySimulation &self, const Times &times)
+{
+	Simulation &simulation = self.Idle();
+	const std::size_t count = times.shape(0);
+	auto *data = new std::int64_t[std::max<std::size_t>(count, 1)];
+	nb::capsule owner(data, [](void *p) noexcept { delete[] static_cast<std::int64_t *>(p); });
+	for (std::size_t i = 0; i < count; i++)
+		data[i] = simulation.NetworkPs(times.data()[i]);
+	return nb::cast(nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>(data, { count }, owner));
+}
+
 void SetGates(PySimulation &self, NodeId bridge, NodeId peer, std::int64_t base_ns,
 	      const std::vector<std::pair<std::int64_t, std::int64_t>> &entries)
 {
@@ -145,10 +160,19 @@ NB_MODULE(_sim, m)
 			"name"_a, "spec"_a)
 		.def(
 			"add_link",
-			[](PySimulation &self, NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t propagation_ns) {
-				self.Idle().AddLink(a, b, rate_bps, propagation_ns);
+			[](PySimulation &self, NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t propagation_ns,
+			   std::int64_t asymmetry_ns) {
+				self.Idle().AddLink(a, b, rate_bps, propagation_ns, asymmetry_ns);
 			},
-			"a"_a, "b"_a, "rate_bps"_a, "propagation_ns"_a)
+			"a"_a, "b"_a, "rate_bps"_a, "propagation_ns"_a, "asymmetry_ns"_a = 0)
+		.def(
+			"set_sync", [](PySimulation &self, nb::dict spec) { self.Idle().SetSync(ReadSync(spec)); },
+			"spec"_a)
+		.def(
+			"clock", [](PySimulation &self, NodeId node) { return ClockSummary(self.Idle(), node); },
+			"node"_a)
+		.def("ptp_flows", [](PySimulation &self) { return PtpFlows(self.Idle()); })
+		.def("network_time", &NetworkTime, "times_ps"_a)
 		.def("set_gates", &SetGates, "bridge"_a, "peer"_a, "base_ns"_a, "entries"_a)
 		.def(
 			"add_stream",

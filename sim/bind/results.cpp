@@ -232,6 +232,84 @@ nb::dict BridgeSummary(const Simulation &simulation, NodeId node)
 	return dict;
 }
 
+namespace
+{
+
+PtpNetwork &PtpOf(Simulation &simulation)
+{
+	if (!simulation.Ptp())
+		throw ValueError("clocks are measured with PTP only: set_sync() was not called");
+	return *simulation.Ptp();
+}
+
+const char *StateName(ServoState state)
+{
+	return state == ServoState::kUnlocked ? "unlocked" : state == ServoState::kJump ? "jump" : "locked";
+}
+
+} // namespace
+
+nb::dict ClockSummary(Simulation &simulation, NodeId node)
+{
+	PtpNetwork &ptp = PtpOf(simulation);
+	if (!ptp.TakesPart(node))
+		throw ValueError("node = " + std::to_string(node) + " takes no part in PTP");
+	PtpNode &member = ptp.NodeAt(node);
+	const PtpNetwork::Record &record = ptp.RecordOf(node);
+	const std::vector<PtpDomainSpec> &numbers = ptp.Spec().domains;
+	nb::dict domains;
+	for (std::size_t i = 0; i < numbers.size(); i++) {
+		const PtpNode::Counters &counters = member.CountersOf(i);
+		nb::dict entry;
+		entry["grandmaster"] = member.IsGrandmaster(i);
+		entry["sent"] = counters.sync_sent;
+		entry["received"] = counters.sync_received;
+		entry["lost"] = counters.sync_lost;
+		entry["unused"] = counters.sync_unused;
+		entry["updates"] = counters.updates;
+		entry["steps"] = counters.steps;
+		entry["delay_ps"] = member.DelayPs(i);
+		if (i > 0)
+			entry["offset_ps"] = ToArray(record.domain_ps[i - 1]);
+		domains[nb::int_(numbers[i].domain)] = entry;
+	}
+	nb::list ports;
+	for (std::uint32_t port = 0; port < member.Ports(); port++) {
+		const PeerDelay &peer = member.PeerOf(port);
+		nb::dict entry;
+		entry["valid"] = peer.Valid();
+		entry["delay_ps"] = peer.DelayPs();
+		entry["rate_ratio"] = peer.RateRatio();
+		entry["complete"] = peer.Complete();
+		entry["lost"] = peer.Lost();
+		ports.append(entry);
+	}
+	nb::dict dict;
+	dict["source"] = member.Clock().Source();
+	dict["stamps"] = member.Clock().Stamps();
+	dict["state"] = StateName(member.State());
+	dict["at_ps"] = ToArray(record.at_ps);
+	dict["offset_ps"] = ToArray(record.offset_ps);
+	dict["read_offset_ps"] = ToArray(record.read_offset_ps);
+	dict["scaled_ppm"] = ToArray(record.scaled_ppm);
+	dict["domains"] = domains;
+	dict["ports"] = ports;
+	return dict;
+}
+
+nb::list PtpFlows(Simulation &simulation)
+{
+	PtpNetwork &ptp = PtpOf(simulation);
+	nb::list flows;
+	for (FlowId flow = ptp.FirstFlow(); flow < ptp.EndFlow(); flow++) {
+		nb::dict dict = FlowSummary(simulation.State(), simulation.State().flows[flow]);
+		dict["kind"] = PtpKindName(ptp.KindOf(flow));
+		dict["talker"] = simulation.State().flows[flow].talker;
+		flows.append(dict);
+	}
+	return flows;
+}
+
 nb::dict BoundarySummary(Simulation &simulation, NodeId node)
 {
 	KeeponTransmitter &keepon = KeeponAt(simulation, node);

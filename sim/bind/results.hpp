@@ -14,6 +14,8 @@ nanobind::dict StreamSummary(const World &world, const Flow &flow);
 nanobind::dict LoadSummary(const World &world, const Flow &flow);
 nanobind::dict StationSummary(Simulation &simulation, NodeId node);
 nanobind::dict BridgeSummary(const Simulation &simulation, NodeId node);
+nanobind::dict ClockSummary(Simulation &simulation, NodeId node);
+nanobind::list PtpFlows(Simulation &simulation);
 nanobind::dict BoundarySummary(Simulation &simulation, NodeId node);
 nanobind::dict HeadSummary(Simulation &simulation, NodeId node);
 

@@ -155,17 +155,21 @@ StationSpec ReadStation(const std::string &name, nb::dict dict)
 								{ "etf", static_cast<int>(ReleaseKind::kEtf) },
 								{ "sleep", static_cast<int>(ReleaseKind::kSleep) } },
 							      static_cast<int>(spec.release)));
-	spec.sync = static_cast<SyncMode>(reader.Choice(
-		"sync",
-		{ { "ideal", static_cast<int>(SyncMode::kIdeal) }, { "none", static_cast<int>(SyncMode::kNone) } },
-		static_cast<int>(spec.sync)));
+	spec.sync = static_cast<SyncMode>(reader.Choice("sync",
+							{ { "ideal", static_cast<int>(SyncMode::kIdeal) },
+							  { "none", static_cast<int>(SyncMode::kNone) },
+							  { "ptp", static_cast<int>(SyncMode::kPtp) } },
+							static_cast<int>(spec.sync)));
 	SpecReader host = reader.Table("host");
 	spec.wakeup = ReadLatency(host.Table("wakeup"));
 	spec.stack = ReadLatency(host.Table("stack"));
 	spec.driver_stage = ReadLatency(host.Table("driver"));
 	spec.timer = ReadLatency(host.Table("timer"));
 	spec.poll = ReadLatency(host.Table("poll"));
+	spec.rx = ReadLatency(host.Table("rx"));
 	host.Finish();
+	spec.ingress_latency_ns = reader.Integer("ingress_latency_ns", -kNsPerS, kNsPerS, 0);
+	spec.egress_latency_ns = reader.Integer("egress_latency_ns", -kNsPerS, kNsPerS, 0);
 	spec.occupancy_ns = reader.Integer("occupancy_ns", 0, kNsPerS, spec.occupancy_ns);
 	spec.etf_delta_ns = reader.Integer("etf_delta_ns", 0, kNsPerS, spec.etf_delta_ns);
 	spec.sync_interval_ns = reader.Integer("sync_interval_ns", 100'000, 100 * kNsPerS, spec.sync_interval_ns);
@@ -190,7 +194,12 @@ BridgeSpec ReadBridge(const std::string &name, nb::dict dict)
 	BridgeSpec spec;
 	spec.processing_ns = reader.Integer("processing_ns", 0, kNsPerS, spec.processing_ns);
 	spec.ppm = reader.Number("ppm", -1000, 1000, 0);
+	spec.wander_ppb_per_s = reader.Number("wander_ppb_per_s", 0, 1e6, 0);
+	spec.wander_ppb = reader.Number("wander_ppb", 0, 1e6, spec.wander_ppb);
 	spec.queue_frames = static_cast<std::uint32_t>(reader.Integer("queue_frames", 1, 1'000'000, spec.queue_frames));
+	spec.ptp = reader.Choice("sync", { { "none", 0 }, { "ptp", 1 } }, 0);
+	spec.ptp_turnaround_ns = reader.Integer("ptp_turnaround_ns", 0, kNsPerS, spec.ptp_turnaround_ns);
+	spec.stamp_resolution_ns = reader.Integer("stamp_resolution_ns", 1, 1'000'000, spec.stamp_resolution_ns);
 	reader.Finish();
 	return spec;
 }
@@ -252,6 +261,80 @@ LoadSpec ReadLoad(nb::dict dict)
 	return spec;
 }
 
+namespace
+{
+
+ServoSpec ReadServo(SpecReader reader)
+{
+	ServoSpec spec;
+	spec.kind = static_cast<ServoKind>(reader.Choice("kind",
+							 { { "pi", static_cast<int>(ServoKind::kPi) },
+							   { "linreg", static_cast<int>(ServoKind::kLinreg) },
+							   { "ratio", static_cast<int>(ServoKind::kRatio) } },
+							 static_cast<int>(spec.kind)));
+	spec.kp_scale = reader.Number("pi_proportional_scale", 0, 100, spec.kp_scale);
+	spec.kp_exponent = reader.Number("pi_proportional_exponent", -10, 10, spec.kp_exponent);
+	spec.kp_norm_max = reader.Number("pi_proportional_norm_max", 1e-9, 1, spec.kp_norm_max);
+	spec.ki_scale = reader.Number("pi_integral_scale", 0, 100, spec.ki_scale);
+	spec.ki_exponent = reader.Number("pi_integral_exponent", -10, 10, spec.ki_exponent);
+	spec.ki_norm_max = reader.Number("pi_integral_norm_max", 1e-9, 2, spec.ki_norm_max);
+	spec.step_threshold_ns = reader.Integer("step_threshold_ns", 0, 1000 * kNsPerS, spec.step_threshold_ns);
+	spec.first_step_threshold_ns =
+		reader.Integer("first_step_threshold_ns", 0, 1000 * kNsPerS, spec.first_step_threshold_ns);
+	spec.filter_samples =
+		static_cast<std::uint32_t>(reader.Integer("filter_samples", 0, 1000, spec.filter_samples));
+	reader.Finish();
+	return spec;
+}
+
+/// Two whole numbers of every entry of the list \p key.
+std::vector<std::pair<std::int64_t, std::int64_t>> ReadPairs(SpecReader &reader, const char *key,
+							     std::int64_t first_max)
+{
+	std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+	const nb::object list = reader.Raw(key);
+	if (list.is_none())
+		return pairs;
+	const nb::object items = nb::steal(PySequence_Fast(list.ptr(), ""));
+	if (!items.is_valid()) {
+		PyErr_Clear();
+		reader.Fail(key, Repr(list), "a list of pairs");
+	}
+	for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.ptr()); i++) {
+		const nb::handle item = PySequence_Fast_GET_ITEM(items.ptr(), i);
+		if (!PyTuple_Check(item.ptr()) || PyTuple_GET_SIZE(item.ptr()) != 2)
+			reader.Fail(key, Repr(item), "a tuple of two whole numbers");
+		pairs.emplace_back(ToInteger(reader, key, PyTuple_GET_ITEM(item.ptr(), 0), 0, first_max),
+				   ToInteger(reader, key, PyTuple_GET_ITEM(item.ptr(), 1), 0, kNodeMax));
+	}
+	return pairs;
+}
+
+} // namespace
+
+PtpSpec ReadSync(nb::dict dict)
+{
+	SpecReader reader(dict, "sync");
+	PtpSpec spec;
+	spec.gptp = reader.Choice("mode", { { "gptp", 1 }, { "ptp", 0 } }, 1);
+	for (const auto &[domain, node] : ReadPairs(reader, "domains", 127))
+		spec.domains.push_back({ static_cast<std::uint8_t>(domain), static_cast<NodeId>(node) });
+	spec.interval_ns = reader.Integer("interval_ns", 1'000'000, 100 * kNsPerS, spec.interval_ns);
+	spec.delay_interval_ns = reader.Integer("delay_interval_ns", 1'000'000, 100 * kNsPerS, spec.delay_interval_ns);
+	spec.servo = ReadServo(reader.Table("servo"));
+	spec.delay_filter_samples =
+		static_cast<std::uint32_t>(reader.Integer("delay_filter_samples", 1, 1000, spec.delay_filter_samples));
+	spec.rate_samples = static_cast<std::uint32_t>(reader.Integer("rate_samples", 1, 1000, spec.rate_samples));
+	spec.tc = static_cast<int>(reader.Integer("tc", 0, KPN_CLASS_COUNT - 1, spec.tc));
+	spec.queue = static_cast<int>(reader.Integer("queue", 0, 7, spec.queue));
+	spec.start_offset_ns = reader.Integer("start_offset_ns", 0, 1000 * kNsPerS, spec.start_offset_ns);
+	spec.sample_ns = reader.Integer("sample_ns", 1'000, 100 * kNsPerS, spec.sample_ns);
+	for (const auto &[at_ns, node] : ReadPairs(reader, "changes", 4'000'000'000'000'000))
+		spec.changes.push_back({ at_ns, static_cast<NodeId>(node) });
+	reader.Finish();
+	return spec;
+}
+
 FaultSpec ReadFault(const std::string &kind, std::int64_t node, std::int64_t at_ns, std::int64_t value_ns)
 {
 	nb::dict named;
@@ -267,7 +350,8 @@ FaultSpec ReadFault(const std::string &kind, std::int64_t node, std::int64_t at_
 					{ "rate-step", static_cast<int>(FaultKind::kRateStep) },
 					{ "link-down", static_cast<int>(FaultKind::kLinkDown) },
 					{ "late-submit", static_cast<int>(FaultKind::kLateSubmit) },
-					{ "wire-pause", static_cast<int>(FaultKind::kWirePause) } }));
+					{ "wire-pause", static_cast<int>(FaultKind::kWirePause) },
+					{ "lost-sync", static_cast<int>(FaultKind::kLostSync) } }));
 	spec.node = static_cast<NodeId>(reader.Integer("node", 0, kNodeMax));
 	spec.at_ns = reader.Integer("at_ns", 0, 4'000'000'000'000'000);
 	spec.value_ns = reader.Integer("value_ns", -1'000'000 * kNsPerS, 1'000'000 * kNsPerS);

@@ -18,8 +18,10 @@ void PacketFifo::Grow()
 
 Bridge::Bridge(World &world, NodeId node, std::string name, const BridgeSpec &spec)
 	: world_(world), node_(node), name_(std::move(name)), spec_(spec),
-	  oscillator_(spec.ppm, 0, 0, Rng(world.seed, name_, "oscillator"))
+	  oscillator_(spec.ppm, spec.wander_ppb_per_s, spec.wander_ppb, Rng(world.seed, name_, "oscillator"))
 {
+	if (spec.ptp)
+		clock_ = std::make_unique<BridgeClock>(oscillator_, spec.stamp_resolution_ns);
 }
 
 std::uint32_t Bridge::AddPort(std::uint32_t end, NodeId peer, const std::string &peer_name)
@@ -76,6 +78,29 @@ void Bridge::OnArrive(std::uint32_t packet)
 	}
 }
 
+void Bridge::SendOwn(FlowId flow_id, std::int64_t seq, std::uint32_t port)
+{
+	Flow &flow = world_.flows[flow_id];
+	Packet packet;
+	packet.seq = seq;
+	packet.flow = flow_id;
+	packet.frame_bytes = flow.frame_bytes;
+	packet.listeners = 1;
+	// Once queued it is on its way: what ends it from now on is a loss, not a verdict.
+	flow.on_wire++;
+	flow.verdicts[KPN_VERDICT_BEST_EFFORT]++;
+	world_.trace.Add(TraceKind::kSubmit, node_, flow_id, seq, world_.now);
+	Enqueue(ports_[port], world_.packets.Add(packet));
+}
+
+void Bridge::OnClockSet()
+{
+	for (Port &port : ports_) {
+		if (port.waiting)
+			Service(port);
+	}
+}
+
 void Bridge::Enqueue(Port &port, std::uint32_t packet)
 {
 	const Packet &frame = world_.packets[packet];
@@ -118,7 +143,7 @@ void Bridge::Service(Port &port)
 		return;
 	}
 	const std::uint32_t byte_time_ps = world_.ends[port.end].byte_time_ps;
-	const std::int64_t local = oscillator_.Local(now);
+	const std::int64_t local = GateTime(now);
 	std::int64_t earliest = kNever;
 	for (int q = 7; q >= 0; q--) {
 		PacketFifo &queue = port.queues[q];
@@ -144,7 +169,7 @@ void Bridge::Service(Port &port)
 		}
 	}
 	if (earliest != kNever)
-		Schedule(port, std::max(oscillator_.TrueOf(earliest), now + 1));
+		Schedule(port, std::max(TrueOfGate(earliest), now + 1));
 }
 
 void Bridge::Transmit(Port &port, std::uint32_t packet)
@@ -160,6 +185,8 @@ void Bridge::Transmit(Port &port, std::uint32_t packet)
 	port.forwarded++;
 	port.forwarded_bytes += frame.frame_bytes;
 	world_.trace.Add(TraceKind::kForward, node_, frame.flow, frame.seq, sfd);
+	if (world_.flows[frame.flow].is_ptp && world_.flows[frame.flow].talker == node_)
+		world_.ptp->OnWire(frame.flow, frame.seq, sfd, oscillator_.TrueOf(last_bit));
 	world_.Send(port.end, packet, sfd, oscillator_.TrueOf(last_bit));
 	if (port.waiting)
 		Schedule(port, port.busy_until);

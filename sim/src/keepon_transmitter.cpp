@@ -93,8 +93,9 @@ struct KeeponTransmitter::Ops {
 		ring_nic_doorbell(self.nic_, tail_seq, self.NicNow());
 	}
 
-	static void Outcome(void *context, kpn_frame *frame, kpn_verdict verdict, kpn_time)
+	static void Outcome(void *context, kpn_frame *frame, kpn_verdict verdict, kpn_time start)
 	{
+		static_cast<TxFrame *>(frame->cookie)->start = start;
 		Self(context).sink_.OnOutcome(*static_cast<TxFrame *>(frame->cookie), verdict);
 	}
 
@@ -292,6 +293,7 @@ void KeeponTransmitter::OnPoll()
 	if (probe_.Spec().boundaries)
 		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq, NicNow(), now_);
 	kpn_pacer_poll(pacer_);
+	NoteLaw();
 	ScheduleWake();
 	SchedulePoll();
 }
@@ -335,12 +337,27 @@ void KeeponTransmitter::OnRealFrame(const ring_nic_frame &frame)
 		       frame.torn });
 }
 
+namespace
+{
+
+bool SameLaw(const kpn_clock &a, const kpn_clock &b)
+{
+	return a.anchor_ps == b.anchor_ps && a.anchor.ns == b.anchor.ns && a.anchor.frac == b.anchor.frac &&
+	       a.mult == b.mult;
+}
+
+std::int64_t SinceEpochPs(kpn_time time, std::int64_t epoch_ns)
+{
+	return (time.ns - epoch_ns) * kPsPerNs +
+	       static_cast<std::int64_t>(static_cast<std::uint64_t>(time.frac) * kPsPerNs >> 32);
+}
+
+} // namespace
+
 std::int64_t KeeponTransmitter::PhcErrorPs()
 {
 	const kpn_time phc = kpn_clock_at(kpn_pacer_clock(pacer_), ring_nic_locate(nic_, NicNow()).sent_ps);
-	const std::int64_t phc_ps = (phc.ns - clock_.EpochNs()) * kPsPerNs +
-				    static_cast<std::int64_t>(static_cast<std::uint64_t>(phc.frac) * kPsPerNs >> 32);
-	return phc_ps - clock_.ReadingPs(now_);
+	return SinceEpochPs(phc, clock_.EpochNs()) - clock_.ReadingPs(now_);
 }
 
 void KeeponTransmitter::StepPhc(std::int64_t delta_ns)
@@ -353,16 +370,71 @@ void KeeponTransmitter::StepPhc(std::int64_t delta_ns)
 	if (kpn_pacer_adjtime(pacer_, delta_ns))
 		throw ValueError("clock step of " + std::to_string(delta_ns) +
 				 " ns would make the time of day negative");
+	NoteLaw();
 	ScheduleWake();
 }
 
 void KeeponTransmitter::SetRate(std::int64_t ppb)
 {
+	AdjFine(FloorDiv(ppb * 65536, 1000));
+}
+
+void KeeponTransmitter::AdjFine(std::int64_t scaled_ppm)
+{
 	now_ = std::max(now_, world_.now);
 	if (probe_.Spec().boundaries)
 		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq, NicNow(), now_);
-	kpn_pacer_adjfine(pacer_, FloorDiv(ppb * 65536, 1000));
+	kpn_pacer_adjfine(pacer_, scaled_ppm);
+	NoteLaw();
 	ScheduleWake();
+}
+
+void KeeponTransmitter::KeepHistory()
+{
+	keep_history_ = true;
+	NoteLaw();
+}
+
+/// To be called whenever the law or the wire's lag may have changed.
+void KeeponTransmitter::NoteLaw()
+{
+	if (!keep_history_)
+		return;
+	const kpn_clock &law = *kpn_pacer_clock(pacer_);
+	const ring_nic_counters &counters = *ring_nic_read_counters(nic_);
+	const std::uint64_t idle_ps = counters.idle_ps + counters.paused_ps;
+	if (!past_.empty() && past_.back().idle_ps == idle_ps && SameLaw(past_.back().law, law))
+		return;
+	const std::uint64_t nic_now = NicNow();
+	const std::uint64_t sent_ps = ring_nic_locate(nic_, nic_now).sent_ps;
+	const PastLaw entry{ now_, static_cast<std::int64_t>(nic_now - sent_ps), idle_ps, law };
+	if (!past_.empty() && past_.back().from == now_)
+		past_.back() = entry;
+	else
+		past_.push_back(entry);
+}
+
+std::int64_t KeeponTransmitter::PhcPs(TimePs t)
+{
+	const auto later = [](TimePs time, const PastLaw &past) { return time < past.from; };
+	auto found = std::upper_bound(past_.begin(), past_.end(), t, later);
+	if (found != past_.begin())
+		--found;
+	const std::int64_t sent_ps = nic_oscillator_.Local(t) - found->behind_ps;
+	return SinceEpochPs(kpn_clock_at(&found->law, static_cast<std::uint64_t>(sent_ps)), clock_.EpochNs());
+}
+
+std::int64_t KeeponTransmitter::GetTimePs(TimePs *at)
+{
+	now_ = std::max(now_, world_.now);
+	if (at)
+		*at = now_;
+	return SinceEpochPs(kpn_pacer_gettime(pacer_, Ops::CpuNs(this)), clock_.EpochNs());
+}
+
+const char *KeeponTransmitter::ClockName() const
+{
+	return config_.clock_read == KPN_CLOCK_COUNTER ? "counter" : "interpolated";
 }
 
 void KeeponTransmitter::Synchronise(bool step, TimePs until)

@@ -78,9 +78,12 @@ NodeId Simulation::AddBridge(const std::string &name, const BridgeSpec &spec)
 	return id;
 }
 
-void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t propagation_ns)
+void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t propagation_ns,
+			 std::int64_t asymmetry_ns)
 {
 	CheckBuilding();
+	if (ptp_)
+		throw ValueError("set_sync() was called: add all links before it");
 	NodeAt(a, "link end a");
 	NodeAt(b, "link end b");
 	if (a == b)
@@ -94,6 +97,9 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 				 " is no Ethernet rate: 10000000 to 100000000000, dividing 8e12");
 	if (propagation_ns < 0 || propagation_ns > 10'000'000)
 		throw ValueError("propagation_ns = " + std::to_string(propagation_ns) + " is not within 0 to 10000000");
+	if (asymmetry_ns < -10'000'000 || asymmetry_ns > 10'000'000)
+		throw ValueError("asymmetry_ns = " + std::to_string(asymmetry_ns) +
+				 " is not within -10000000 to 10000000");
 	const NodeId ids[2] = { a, b };
 	for (const NodeId id : ids) {
 		if (nodes_[id].station)
@@ -108,7 +114,8 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 		end.node = ids[i];
 		end.peer = first + 1 - static_cast<std::uint32_t>(i);
 		end.byte_time_ps = byte_time_ps;
-		end.propagation_ps = propagation_ns * kPsPerNs;
+		const std::int64_t longer_ns = std::max<std::int64_t>(i == 0 ? asymmetry_ns : -asymmetry_ns, 0);
+		end.propagation_ps = (propagation_ns + longer_ns) * kPsPerNs;
 		end.cut_place = place;
 		if (nodes_[ids[i]].bridge)
 			end.receive_ps = nodes_[ids[i]].bridge->Spec().processing_ns * kPsPerNs;
@@ -293,10 +300,35 @@ FlowId Simulation::AddLoad(const LoadSpec &spec)
 	return id;
 }
 
+void Simulation::SetSync(const PtpSpec &spec)
+{
+	CheckBuilding();
+	if (ptp_)
+		throw ValueError("set_sync() was called before: a network has one synchronisation");
+	std::vector<PtpNetwork::Member> members;
+	for (const Node &node : nodes_)
+		members.push_back({ node.name, node.station.get(), node.bridge.get() });
+	ptp_ = std::make_unique<PtpNetwork>(world_, spec, std::move(members));
+	world_.ptp = ptp_.get();
+}
+
 void Simulation::AddFault(const FaultSpec &spec)
 {
 	CheckBuilding();
 	const Node &node = NodeAt(spec.node, "fault node");
+	if (spec.kind == FaultKind::kMasterChange)
+		throw ValueError("fault on " + Quoted(node.name) + ": master-change is a part of set_sync()");
+	if (spec.kind == FaultKind::kLostSync) {
+		if (!ptp_ || !ptp_->TakesPart(spec.node))
+			throw ValueError("fault on " + Quoted(node.name) +
+					 ": lost-sync needs a node that PTP synchronises");
+		if (spec.at_ns < 0 || spec.value_ns < 0)
+			throw ValueError("fault on " + Quoted(node.name) + ": lost-sync at " +
+					 std::to_string(spec.at_ns) + " ns for " + std::to_string(spec.value_ns) +
+					 " ns: neither is negative");
+		faults_.push_back(spec);
+		return;
+	}
 	if (!node.station)
 		throw ValueError("fault on " + Quoted(node.name) + ": it is no station with a link");
 	if (spec.at_ns < 0)
@@ -322,7 +354,15 @@ void Simulation::AddFault(const FaultSpec &spec)
 
 void Simulation::Start()
 {
+	for (const Node &node : nodes_) {
+		const bool ptp = (node.station && node.station->Clock()) || (node.bridge && node.bridge->Clock());
+		if (ptp && !ptp_)
+			throw ValueError(Quoted(node.name) +
+					 ": sync \"ptp\" needs a grandmaster: call set_sync() first");
+	}
 	started_ = true;
+	if (ptp_)
+		ptp_->Start();
 	for (const Node &node : nodes_) {
 		if (node.station)
 			node.station->Start();
@@ -366,6 +406,10 @@ void Simulation::Dispatch(const Event &event)
 		OnFault(event.argument);
 		return;
 	}
+	if (event.kind == EventKind::kPtp) {
+		ptp_->OnEvent(event.argument);
+		return;
+	}
 	Node &node = nodes_[event.component];
 	if (event.kind == EventKind::kPortService) {
 		node.bridge->OnService(static_cast<std::uint32_t>(event.argument), event.time);
@@ -386,6 +430,7 @@ void Simulation::Dispatch(const Event &event)
 	case EventKind::kLoad: station.OnLoad(event.argument); break;
 	case EventKind::kArrive:
 	case EventKind::kFault:
+	case EventKind::kPtp:
 	case EventKind::kPortService: break; // handled above
 	}
 }
@@ -394,7 +439,7 @@ void Simulation::OnArrive(std::uint32_t end_index, std::uint32_t index)
 {
 	LinkEnd &end = world_.ends[end_index];
 	const Packet &packet = world_.packets[index];
-	const TimePs sent = packet.sfd_ps - end.propagation_ps;
+	const TimePs sent = packet.sfd_ps - world_.ends[end.peer].propagation_ps;
 	const TimePs complete = packet.sfd_ps + TimePs{ packet.frame_bytes } * end.byte_time_ps;
 	Node &node = nodes_[end.node];
 	if (sent < end.up_ps && complete > end.down_ps) {
@@ -403,7 +448,14 @@ void Simulation::OnArrive(std::uint32_t end_index, std::uint32_t index)
 		return;
 	}
 	end.frames++;
-	if (node.bridge)
+	const Flow &flow = world_.flows[packet.flow];
+	const bool ends_here = flow.is_ptp && std::find(flow.listeners.begin(), flow.listeners.end(), end.node) !=
+						      flow.listeners.end();
+	if (ends_here) {
+		const Packet arrived = packet;
+		world_.packets.Free(index);
+		ptp_->OnArrive(end.node, arrived);
+	} else if (node.bridge)
 		node.bridge->OnArrive(index);
 	else
 		node.station->OnArrive(index);
@@ -412,6 +464,10 @@ void Simulation::OnArrive(std::uint32_t end_index, std::uint32_t index)
 void Simulation::OnFault(std::size_t index)
 {
 	const FaultSpec &fault = faults_[index];
+	if (fault.kind == FaultKind::kLostSync) {
+		ptp_->LoseSync(fault.node, world_.now + fault.value_ns * kPsPerNs);
+		return;
+	}
 	Station &station = *nodes_[fault.node].station;
 	if (fault.kind != FaultKind::kLinkDown) {
 		station.OnFault(fault);
@@ -426,7 +482,7 @@ void Simulation::OnFault(std::size_t index)
 
 const Flow &Simulation::FlowAt(FlowId flow, bool stream) const
 {
-	if (flow >= world_.flows.size() || world_.flows[flow].is_stream != stream)
+	if (flow >= world_.flows.size() || world_.flows[flow].is_stream != stream || world_.flows[flow].is_ptp)
 		throw ValueError(std::string(stream ? "stream" : "load") + " = " + std::to_string(flow) +
 				 " does not exist");
 	return world_.flows[flow];

@@ -2,6 +2,7 @@
 #include "keepon/sim/station.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "keepon/sim/launchtime_transmitter.hpp"
@@ -37,6 +38,9 @@ Station::Station(World &world, NodeId node, std::string name, const StationSpec 
 	  cpu_oscillator_(spec.cpu_ppm, spec.wander_ppb_per_s, spec.wander_ppb,
 			  Rng(world.seed, name_, "cpu oscillator")),
 	  clock_(world.epoch_ns, spec.sync, spec.driver == Driver::kStandard ? cpu_oscillator_ : nic_oscillator_),
+	  system_clock_(world.epoch_ns, spec.sync, cpu_oscillator_), rx_(spec.rx, Rng(world.seed, name_, "rx")),
+	  ptp_wakeup_(spec.wakeup, Rng(world.seed, name_, "ptp wakeup")),
+	  ptp_stack_(spec.stack, Rng(world.seed, name_, "ptp stack")),
 	  wakeup_(spec.wakeup, Rng(world.seed, name_, "wakeup")), stack_(spec.stack, Rng(world.seed, name_, "stack")),
 	  driver_(spec.driver_stage, Rng(world.seed, name_, "driver")),
 	  timer_(spec.timer, Rng(world.seed, name_, "timer")), pool_(KPN_FRAME_BYTES_MAX)
@@ -59,6 +63,73 @@ Station::Station(World &world, NodeId node, std::string name, const StationSpec 
 								       nic_oscillator_, clock_, *this);
 		break;
 	}
+	if (spec.sync == SyncMode::kPtp)
+		MakeClocks();
+}
+
+/// Which clock PTP sets: the PHC of a launch-time NIC, the core's, or the system clock where there is none.
+void Station::MakeClocks()
+{
+	if (spec_.driver == Driver::kStandard) {
+		auto clock = std::make_unique<OscillatorClock>(cpu_oscillator_);
+		clock_.Follow(*clock);
+		ptp_clock_ = std::move(clock);
+		return;
+	}
+	system_ = std::make_unique<OscillatorClock>(cpu_oscillator_);
+	system_clock_.Follow(*system_);
+	if (keepon_) {
+		keepon_->KeepHistory();
+		ptp_clock_ = std::make_unique<KeeponClock>(*keepon_);
+		return;
+	}
+	auto clock = std::make_unique<HardwareClock>(nic_oscillator_, spec_.stamp_resolution_ns);
+	clock_.Follow(*clock);
+	ptp_clock_ = std::move(clock);
+}
+
+void Station::SetStartOffset(std::int64_t offset_ns)
+{
+	start_offset_ns_ = offset_ns;
+	if (system_)
+		system_->Step(0, offset_ns);
+	if (!keepon_) // the core's is set once the wire runs
+		ptp_clock_->Step(0, offset_ns);
+}
+
+void Station::FollowPhc(bool stepped)
+{
+	if (!system_)
+		return;
+	TimePs at = world_.now;
+	const std::int64_t phc_ps = ptp_clock_->ReadNowPs(at);
+	const std::int64_t cpu_ps = cpu_oscillator_.Local(at);
+	if (followed_ && !stepped && cpu_ps > followed_cpu_ps_) {
+		const double rate =
+			static_cast<double>(phc_ps - followed_phc_ps_) / static_cast<double>(cpu_ps - followed_cpu_ps_);
+		system_->AdjFine(at, std::llround((rate - 1.0) * 65536e6));
+	}
+	system_->StepPs(at, phc_ps - system_->ReadingPs(at));
+	followed_ = true;
+	followed_phc_ps_ = phc_ps;
+	followed_cpu_ps_ = cpu_ps;
+}
+
+/// A frame without txtime, by the way all frames take.
+void Station::SendPtpFrame(FlowId flow)
+{
+	TxFrame &frame = MakeFrame(flow, world_.flows[flow].submitted);
+	world_.events.Push(world_.now + ptp_stack_.Draw(), EventKind::kDriverEnter, node_, frame.index);
+}
+
+/// What a unit beside the wire would stamp, by the station's clock.
+std::int64_t Station::StampNs(TimePs t)
+{
+	if (!ptp_clock_)
+		return clock_.StampNs(t, spec_.stamp_resolution_ns, nic_oscillator_);
+	const std::int64_t tick_ps = spec_.stamp_resolution_ns * kPsPerNs;
+	const TimePs latched = nic_oscillator_.TrueOf(FloorDiv(nic_oscillator_.Local(t), tick_ps) * tick_ps);
+	return world_.epoch_ns + FloorDiv(ptp_clock_->ReadingPs(latched) + kPsPerNs / 2, kPsPerNs);
 }
 
 void Station::AddStream(FlowId flow, const StreamSpec &spec)
@@ -96,7 +167,7 @@ void Station::ScheduleTalk(std::size_t index, std::int64_t seq)
 {
 	Talk &talk = talks_[index];
 	const Flow &flow = world_.flows[talk.flow];
-	const TimePs due = clock_.TrueOf(flow.first_txtime_ns + seq * flow.period_ns - talk.ahead_ns);
+	const TimePs due = SystemClock().TrueOf(flow.first_txtime_ns + seq * flow.period_ns - talk.ahead_ns);
 	const TimePs latency = wakeup_.Draw() + stack_.Draw();
 	talk.last = std::max({ talk.last, due + latency, world_.now });
 	world_.events.Push(talk.last, EventKind::kTalk, node_, index);
@@ -151,7 +222,7 @@ void Station::EnterRelease(TxFrame &frame)
 /// forward only.
 void Station::ServeEtf()
 {
-	const std::int64_t now_ns = clock_.NowNs(world_.now);
+	const std::int64_t now_ns = SystemClock().NowNs(world_.now);
 	while (!etf_.Empty() && etf_.First().txtime_ns - spec_.etf_delta_ns <= now_ns) {
 		TxFrame &frame = pool_[etf_.Pop()];
 		if (frame.frame.txtime_ns < now_ns) {
@@ -163,7 +234,7 @@ void Station::ServeEtf()
 	}
 	if (etf_.Empty())
 		return;
-	const TimePs due = clock_.TrueOf(etf_.First().txtime_ns - spec_.etf_delta_ns);
+	const TimePs due = SystemClock().TrueOf(etf_.First().txtime_ns - spec_.etf_delta_ns);
 	if (due >= etf_timer_at_)
 		return;
 	etf_timer_at_ = due;
@@ -195,6 +266,8 @@ void Station::Submit(TxFrame &frame)
 	world_.trace.Add(TraceKind::kSubmit, node_, frame.flow, frame.seq, world_.now);
 	if (flow.is_stream)
 		flow.records.submit_ps[static_cast<std::size_t>(frame.seq)] = world_.now;
+	if (flow.is_ptp)
+		world_.ptp->OnSubmit(frame.flow, frame.seq, world_.now);
 	const kpn_verdict verdict = transmitter_->Submit(frame);
 	if (verdict != KPN_VERDICT_PENDING)
 		Finish(frame, verdict);
@@ -215,6 +288,8 @@ void Station::Finish(TxFrame &frame, kpn_verdict verdict)
 		flow.records.verdict[seq] = static_cast<std::int8_t>(verdict);
 		flow.ghosts += kpn_verdict_is_sent(verdict) && flow.records.wire_ps[seq] < 0;
 	}
+	if (flow.is_ptp)
+		world_.ptp->OnOutcome(frame.flow, frame.seq, verdict, frame.start);
 	const std::int32_t load = At(load_of_, frame.flow);
 	if (load >= 0) {
 		Load &state = loads_[static_cast<std::size_t>(load)];
@@ -275,6 +350,8 @@ void Station::OnWire(const WireFrame &wire)
 		if (wire_ps < 0)
 			wire_ps = wire.sfd_ps;
 	}
+	if (flow.is_ptp)
+		world_.ptp->OnWire(flow_id, header.seq, wire.sfd_ps, wire.complete_ps);
 	world_.Send(end_, world_.packets.Add(packet), wire.sfd_ps, wire.complete_ps);
 }
 
@@ -296,14 +373,14 @@ void Station::OnArrive(std::uint32_t index)
 	if (flow.records.arrival_ps[l][seq] >= 0)
 		return;
 	flow.records.arrival_ps[l][seq] = packet.sfd_ps;
-	flow.records.stamp_ns[l][seq] = clock_.StampNs(packet.sfd_ps, spec_.stamp_resolution_ns, nic_oscillator_);
+	flow.records.stamp_ns[l][seq] = StampNs(packet.sfd_ps);
 }
 
 void Station::OnDisturbed()
 {
 	disturbances_++;
-	if (spec_.sync == SyncMode::kNone || !synchronised_once_ || sync_pending_)
-		return;
+	if (spec_.sync != SyncMode::kIdeal || !synchronised_once_ || sync_pending_)
+		return; // "ptp": the servo sees what became of the clock
 	sync_pending_ = true;
 	world_.events.Push(world_.now + spec_.sync_interval_ns * kPsPerNs, EventKind::kSync, node_);
 }
@@ -314,6 +391,11 @@ void Station::OnSync()
 	const bool step = !synchronised_once_ || !keepon_->State().synchronised;
 	synchronised_once_ = true;
 	sync_pending_ = false;
+	if (spec_.sync == SyncMode::kPtp) { // set once, as by hand; the rest is PTP's
+		keepon_->Synchronise(true, kNever);
+		keepon_->StepPhc(start_offset_ns_);
+		return;
+	}
 	if (spec_.sync == SyncMode::kNone || nic_oscillator_.IsIdentity()) {
 		if (step)
 			keepon_->Synchronise(true, kNever);
@@ -330,14 +412,20 @@ void Station::OnFault(const FaultSpec &fault)
 	switch (fault.kind) {
 	case FaultKind::kPollStall: keepon_->StallPolls(world_.now + fault.value_ns * kPsPerNs); break;
 	case FaultKind::kClockStep:
+		if (ptp_clock_) {
+			ptp_clock_->Step(world_.now, fault.value_ns);
+			break;
+		}
 		clock_.Step(fault.value_ns);
 		if (keepon_)
 			keepon_->StepPhc(fault.value_ns);
 		break;
 	case FaultKind::kRateStep: keepon_->SetRate(fault.value_ns); break;
 	case FaultKind::kLateSubmit: late_ps_ = fault.value_ns * kPsPerNs; break;
-	case FaultKind::kLinkDown:  // the link's affair
-	case FaultKind::kWirePause: // the transmitter knows of it beforehand
+	case FaultKind::kLinkDown:     // the link's affair
+	case FaultKind::kWirePause:    // the transmitter knows of it beforehand
+	case FaultKind::kLostSync:     // of the network around
+	case FaultKind::kMasterChange: // likewise
 		break;
 	}
 }

@@ -23,8 +23,10 @@ struct Checks {
 void TestEventQueue(Checks &checks);
 void TestGates(Checks &checks);
 void TestLatency(Checks &checks);
+void TestNodeClock(Checks &checks);
 void TestOscillator(Checks &checks);
 void TestPayload(Checks &checks);
+void TestServo(Checks &checks);
 
 } // namespace keepon::sim::test
 

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Small networks the tests share."""
+"""Small networks the tests share; makes `clock_networks` importable under any import mode of pytest."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from keepon import _sim
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 GIGABIT = 1_000_000_000
 MS = 1_000_000

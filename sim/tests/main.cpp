@@ -11,8 +11,10 @@ int main()
 	keepon::sim::test::TestEventQueue(checks);
 	keepon::sim::test::TestGates(checks);
 	keepon::sim::test::TestLatency(checks);
+	keepon::sim::test::TestNodeClock(checks);
 	keepon::sim::test::TestOscillator(checks);
 	keepon::sim::test::TestPayload(checks);
+	keepon::sim::test::TestServo(checks);
 	std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", checks.passed, checks.failed);
 	return checks.failed != 0;
 }

@@ -12,7 +12,7 @@ STATIONS = [
     ({"driver": "fast"}, "driver"),
     ({"driver": 3}, "driver"),
     ({"release": "never"}, "release"),
-    ({"sync": "ptp"}, "sync"),
+    ({"sync": "ntp"}, "sync"),
     ({"colour": 1}, "colour"),
     ({"host": {"nap": {}}}, "nap"),
     ({"host": {"wakeup": {"base_ns": -1}}}, "base_ns"),

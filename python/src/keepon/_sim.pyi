@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The discrete-event simulator around the real driver core (C++; sources in sim/).
 
-Times are integers: `_ns` at interfaces, `_ps` where exact. Network time is `epoch_ns` plus true time; the
-grandmaster is ideal. Every wrong value raises ValueError with one sentence naming key, value and range, and changes
-nothing.
+Times are integers: `_ns` at interfaces, `_ps` where exact. Network time is `epoch_ns` plus true time, with PTP what
+the grandmaster's clock reads. Every wrong value raises ValueError with one sentence naming key, value and range, and
+changes nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,10 +38,11 @@ class Simulation:
         Args:
             name: unique.
             spec: every key optional but `keepon.slot_bytes` for driver "keepon":
-                driver "keepon" | "standard" | "launchtime"; release "txtime" | "etf" | "sleep"; sync "ideal" | "none";
-                host {wakeup | stack | driver | timer | poll: {base_ns, median_ns, sigma, tail_probability,
-                tail_mean_ns, cap_ns}}; occupancy_ns; etf_delta_ns; sync_interval_ns; nic_ppm, cpu_ppm (-1000 to
-                1000); wander_ppb_per_s, wander_ppb (bound of the walk); stamp_resolution_ns;
+                driver "keepon" | "standard" | "launchtime"; release "txtime" | "etf" | "sleep"; sync "ideal" | "none" |
+                "ptp"; host {wakeup | stack | driver | timer | poll | rx (complete frame to software's stamp): {base_ns,
+                median_ns, sigma, tail_probability, tail_mean_ns, cap_ns}}; occupancy_ns; etf_delta_ns;
+                sync_interval_ns; nic_ppm, cpu_ppm (-1000 to 1000); wander_ppb_per_s, wander_ppb (bound of the walk);
+                stamp_resolution_ns; ingress_latency_ns (off RX stamps of PTP), egress_latency_ns (added to TX stamps);
                 nic {prefetch_slots, fifo_bytes, index "done" | "fetch", index_lag_ns_min, index_lag_ns_max,
                 persistent, index_read_ns, fetch_ns, fetch_ns_max, restart_ns, restart_ns_max, reserved_slots,
                 placeholder_bytes_min, frame_bytes_max, ring_slots, queue_frames, coalesce_ns, coalesce_frames};
@@ -58,10 +59,38 @@ class Simulation:
         """
 
     def add_bridge(self, name: str, spec: Spec) -> int:
-        """A store-and-forward bridge: processing_ns, ppm, queue_frames. Returns its node id."""
+        """A store-and-forward bridge: processing_ns, ppm, wander_ppb_per_s, wander_ppb, queue_frames, sync "none" |
+        "ptp" (whose clock its gates follow: its crystal's, or one that PTP sets), ptp_turnaround_ns (message in to
+        message out), stamp_resolution_ns. Returns its node id."""
 
-    def add_link(self, a: int, b: int, rate_bps: int, propagation_ns: int) -> None:
-        """Join two nodes; a station has one link. Wrong `keepon` values are found here, where the rate is known."""
+    def add_link(self, a: int, b: int, rate_bps: int, propagation_ns: int, asymmetry_ns: int = 0) -> None:
+        """Join two nodes; a station has one link. From a to b it takes asymmetry_ns longer than back. Wrong
+        `keepon` values are found here, where the rate is known."""
+
+    def set_sync(self, spec: Spec) -> None:
+        """Synchronise by PTP, after all links. Stations, and with "gptp" bridges, have sync "ptp".
+
+        Args:
+            spec: mode "gptp" | "ptp"; domains [(number, grandmaster)], domain 0 first, which sets the clocks;
+                interval_ns, delay_interval_ns; servo {kind "pi" | "linreg" | "ratio", pi_proportional_scale,
+                pi_proportional_exponent, pi_proportional_norm_max, pi_integral_scale, pi_integral_exponent,
+                pi_integral_norm_max, step_threshold_ns, first_step_threshold_ns, filter_samples};
+                delay_filter_samples, rate_samples; tc and queue of PTP's frames; start_offset_ns; sample_ns;
+                changes [(at_ns, new grandmaster of domain 0)].
+        """
+
+    def clock(self, node: int) -> dict[str, Any]:
+        """With PTP: source, stamps, state "unlocked" | "jump" | "locked"; samples every sample_ns: at_ps (true time),
+        offset_ps (exact reading minus network time), read_offset_ps (what software gets that asks), scaled_ppm;
+        domains {number: {grandmaster, sent, received, lost, unused, updates, steps, delay_ps, and for others than 0
+        offset_ps of the virtual clock, -2**63 where not known}}; ports [{valid, delay_ps, rate_ratio, complete,
+        lost}]."""
+
+    def ptp_flows(self) -> list[dict[str, Any]]:
+        """What `stream` says, for every flow of PTP frames, with kind and talker."""
+
+    def network_time(self, times_ps: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Network time since the epoch, in ps, at true times: the grandmaster's clock; without PTP the same times."""
 
     def set_gates(self, bridge: int, peer: int, base_ns: int, entries: Sequence[tuple[int, int]]) -> None:
         """Gate control list of the port towards `peer`: (open gates, ns) repeating from network time `base_ns`."""
@@ -77,9 +106,10 @@ class Simulation:
 
     def add_fault(self, kind: str, node: int, at_ns: int, value_ns: int) -> None:
         """ "poll-stall": no poll for value_ns; "clock-step": the station's time of day jumps; "rate-step": its
-        PHC runs value_ns ppb fast from now on; "link-down": frames
-        on its link are cut; "late-submit": its next frame is value_ns late; "wire-pause": PAUSE frames (IEEE Std 802.3
-        annex 31B) keep its wire idle for value_ns after the frame on it at at_ns; the driver is not told."""
+        PHC runs value_ns ppb fast from now on; "link-down": frames on its link are cut; "late-submit": its next frame
+        is value_ns late; "wire-pause": PAUSE frames (IEEE Std 802.3 annex 31B) keep its wire idle for value_ns after
+        the frame on it at at_ns; the driver is not told; "lost-sync": no Sync and follow-up gets to the node for
+        value_ns."""
 
     def run(self, until_ns: int, progress: Callable[[int], object] | None = None) -> bool:
         """Handle all events up to `until_ns` after the start; returns True.

@@ -317,6 +317,50 @@ def _slots(source: str, scenario: Scenario, index: int) -> None:
         )
 
 
+def _sync(source: str, scenario: Scenario, nodes: list[str]) -> None:
+    """Who has the time, and whether the others can hear of it."""
+    sync = scenario.sync
+    if sync.grandmaster is not None:
+        _node(source, "sync.grandmaster", sync.grandmaster, nodes)
+    if not sync.by_ptp:
+        return
+    if sync.grandmaster is None:
+        raise ConfigError(
+            f'{source}: key `sync.grandmaster` is missing; sync.mode = "{sync.mode}" needs one, name a station'
+            + (" or a bridge" if sync.mode == "gptp" else "")
+        )
+    masters = [("sync.grandmaster", sync.grandmaster)]
+    seen = {0: "sync.grandmaster"}
+    for index, entry in enumerate(sync.domains):
+        key = f"sync.domains[{index}]"
+        if entry.domain in seen:
+            raise problem(source, f"{key}.domain", entry.domain, f"already used by {seen[entry.domain]}; take another")
+        seen[entry.domain] = key
+        _node(source, f"{key}.grandmaster", entry.grandmaster, nodes)
+        masters.append((f"{key}.grandmaster", entry.grandmaster))
+    masters += [
+        (f"fault[{index}].node", fault.node)
+        for index, fault in enumerate(scenario.fault)
+        if fault.kind == "master-change" and fault.node in nodes
+    ]
+    bridges = {bridge.name for bridge in scenario.bridge}
+    for key, name in masters:
+        if sync.mode == "ptp" and name in bridges:
+            raise problem(
+                source, key, name, 'is a bridge, which sync.mode "ptp" knows nothing of; name a station or use "gptp"'
+            )
+    for index, station in enumerate(scenario.station):
+        if station.driver not in ("keepon", "under-test"):
+            continue
+        if sync.tc not in [entry.tc for entry in station.keepon.classes]:
+            raise problem(
+                source,
+                f'station[{index}].keepon.classes (station "{station.name}")',
+                [entry.tc for entry in station.keepon.classes],
+                f"must have class {sync.tc}, in which PTP frames are sent; add it or change sync.tc",
+            )
+
+
 def check(scenario: Scenario, source: str) -> None:
     """Everything that needs more than one key: names, links, reachability, slots.
 
@@ -341,8 +385,7 @@ def check(scenario: Scenario, source: str) -> None:
             scenario.compare.drivers,
             'no station has driver = "under-test"; mark one or remove [compare]',
         )
-    if scenario.sync.grandmaster is not None:
-        _node(source, "sync.grandmaster", scenario.sync.grandmaster, nodes)
+    _sync(source, scenario, nodes)
     for index, station in enumerate(scenario.station):
         base = station.host if isinstance(station.host, str) else station.host.base
         key = f"station[{index}].host" + ("" if isinstance(station.host, str) else ".base")

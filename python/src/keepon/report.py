@@ -55,6 +55,39 @@ def comparison(result: dict[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
+def clock_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Per run and node whose clock PTP set: source, stamps, offset in us, time to lock, steps, Syncs received and lost.
+
+    p999 and max are of |offset|.
+    """
+    rows = []
+    for run in result["runs"]:
+        for kind in ("stations", "bridges"):
+            for node, entry in run[kind].items():
+                clock = entry.get("clock", {})
+                offset = clock.get("offset_ns")
+                if not offset or clock["grandmaster"]:
+                    continue
+                largest = None if offset["max"] is None else max(abs(offset["min"]), abs(offset["max"]))
+                rows.append(
+                    {
+                        "driver": run["driver"],
+                        "node": node,
+                        "source": clock["source"],
+                        "stamps": clock["stamps"],
+                        **{key: microseconds(offset[key]) for key in ("mean", "stddev", "rms")},
+                        "p999": microseconds(clock["absolute_p999_ns"]),
+                        "max": microseconds(largest),
+                        "lock_s": clock["lock_s"],
+                        "lock_bound_ns": clock["lock_bound_ns"],
+                        "steps": clock["steps"],
+                        "received": clock["sync"]["received"],
+                        "lost": clock["sync"]["lost"],
+                    }
+                )
+    return rows
+
+
 def render(result: dict[str, Any], plan: dict[str, Any], extra: dict[str, Any] | None = None) -> str:
     """HTML of a result; `extra` is the reproduction document of the case study, if there is one."""
     environment = Environment(
@@ -71,6 +104,7 @@ def render(result: dict[str, Any], plan: dict[str, Any], extra: dict[str, Any] |
         result=result,
         plan=plan,
         rows=comparison(result),
+        clocks=clock_rows(result),
         drivers=[run["driver"] for run in result["runs"]],
         columns=COLUMNS,
         published=published.load("keepon") if habitat else None,

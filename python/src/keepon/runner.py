@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from keepon import __version__, results
+from keepon import __version__, results, timesync
 from keepon.errors import ConfigError, EnvironmentProblemError, SimulationError
 from keepon.hosts import ETF_DELTA_NS, ETF_SOURCES, Sourced, host_of
 from keepon.planner.gates import ALL_GATES
 from keepon.results import FrameArrays
 from keepon.scenario import Scenario, Station
+from keepon.statistics import IntArray
 from keepon.topology import Topology
 
 Progress = Callable[[str, float], None]
@@ -34,6 +35,7 @@ START_NS = 10_000_000
 CLASS_COUNT = 16
 FAULT_NS_MAX = 10**15
 PAUSE_NS_MAX = 10**12
+SYNC_FAULTS = ("lost-sync", "master-change")
 
 
 def simulator() -> ModuleType:
@@ -56,10 +58,6 @@ def check_supported(scenario: Scenario) -> None:
     Raises:
         ConfigError: one sentence on the first such key.
     """
-    if scenario.sync.mode not in ("ideal", "none"):
-        raise ConfigError(
-            f'key `sync.mode` = "{scenario.sync.mode}": must be "ideal" or "none"; the simulator has no model of it yet'
-        )
     for index, station in enumerate(scenario.station):
         if station.keepon.clock == "dual":
             raise ConfigError(
@@ -71,12 +69,17 @@ def check_supported(scenario: Scenario) -> None:
             raise ConfigError(
                 f'key `load[{index}].kind` = "tcp": must be "udp" or "saturate"; the simulator has no TCP yet'
             )
-    kinds = ("poll-stall", "clock-step", "link-down", "late-submit", "wire-pause")
+    kinds = ("poll-stall", "clock-step", "link-down", "late-submit", "wire-pause", "lost-sync", "master-change")
     for index, fault in enumerate(scenario.fault):
         if fault.kind not in kinds:
             raise ConfigError(
                 f'key `fault[{index}].kind` = "{fault.kind}": must be one of {", ".join(kinds)}; the simulator '
                 "knows no other yet"
+            )
+        if fault.kind in SYNC_FAULTS and not scenario.sync.by_ptp:
+            raise ConfigError(
+                f'key `fault[{index}].kind` = "{fault.kind}": needs sync.mode "ptp" or "gptp", not '
+                f'"{scenario.sync.mode}"; with that nobody sends Sync'
             )
         longest_ns = PAUSE_NS_MAX if fault.kind == "wire-pause" else FAULT_NS_MAX
         if fault.kind != "clock-step" and not 0 <= fault.value_ns <= longest_ns:
@@ -144,6 +147,11 @@ def station_spec(
         "sync": scenario.sync.mode,
         "stamp_resolution_ns": station.stamp_resolution_ns,
     }
+    synchronised, used = timesync.station_spec(scenario, station, driver)
+    if synchronised:
+        spec["host"]["rx"] = synchronised.pop("rx")
+        spec.update(synchronised)
+        sources = [*sources, *used]
     if driver == "keepon":
         planned = plan["stations"][station.name]
         options = station.keepon
@@ -184,14 +192,17 @@ class Build:
             self.nodes[station.name] = self.simulation.add_station(station.name, spec)
             self.sources[f"{station.name} ({spec['driver']})"] = sources
         for bridge in scenario.bridge:
-            self.nodes[bridge.name] = self.simulation.add_bridge(
-                bridge.name, {"processing_ns": bridge.processing_ns, "ppm": 0.0}
-            )
+            self.nodes[bridge.name] = self.simulation.add_bridge(bridge.name, timesync.bridge_spec(scenario, bridge))
+        self.sources.update(timesync.bridge_sources(scenario))
         topology = Topology(scenario)
         for link in scenario.link:
             wire = topology.wires[link.ends[0], link.ends[1]]
             self.simulation.add_link(
-                self.nodes[link.ends[0]], self.nodes[link.ends[1]], wire.rate_bps, wire.propagation_ns
+                self.nodes[link.ends[0]],
+                self.nodes[link.ends[1]],
+                wire.rate_bps,
+                wire.propagation_ns,
+                link.asymmetry_ns,
             )
         for name, entry in plan["bridges"].items():
             for peer, port in entry["ports"].items():
@@ -200,11 +211,15 @@ class Build:
                     self.simulation.set_gates(self.nodes[name], self.nodes[peer], port["base_ns"], gates)
         self.streams = {stream.id: self._add_stream(stream.id) for stream in scenario.stream}
         self.loads = {load.id: self._add_load(load.id, topology) for load in scenario.load}
+        if scenario.sync.by_ptp:
+            self.simulation.set_sync(timesync.sync_spec(scenario, self.nodes))
         driven = {station.name: scenario.driver_of(station, run) for station in scenario.station}
         tested = {station.name for station in scenario.station if station.driver == "under-test"}
         for fault in scenario.fault:
             if fault.kind == "poll-stall" and fault.node in tested and driven[fault.node] != "keepon":
                 continue  # only keepon polls; the fault concerns the station in its other runs
+            if fault.kind == "master-change":
+                continue  # a part of sync_spec()
             self.simulation.add_fault(fault.kind, self.nodes[fault.node], round(fault.at_s * 1e9), fault.value_ns)
 
     def _add_stream(self, name: str) -> int:
@@ -252,7 +267,30 @@ class Build:
             key: np.asarray(raw[key], dtype=np.int64)
             for key in ("seq", "txtime_ns", "submit_ps", "verdict", "wire_ps", "arrival_ps", "stamp_ns")
         }
+        if self.scenario.sync.by_ptp:
+            for key in ("submit_ps", "wire_ps", "arrival_ps"):
+                arrays[key] = self._network_time(arrays[key])
         return FrameArrays(epoch_ns=self.epoch_ns, **arrays)
+
+    def _network_time(self, times_ps: IntArray) -> IntArray:
+        """True times as network time since the epoch; what did not happen stays so."""
+        flat = np.ascontiguousarray(times_ps).reshape(-1)
+        network = np.asarray(self.simulation.network_time(flat), dtype=np.int64)
+        converted: IntArray = np.where(flat == results.NONE, results.NONE, network).reshape(times_ps.shape)
+        return converted
+
+    def clocked(self) -> list[str]:
+        """Nodes whose clocks PTP sets or distributes."""
+        if not self.scenario.sync.by_ptp:
+            return []
+        bridges = [bridge.name for bridge in self.scenario.bridge] if self.scenario.sync.mode == "gptp" else []
+        return [station.name for station in self.scenario.station] + bridges
+
+
+def measured_ns(scenario: Scenario) -> tuple[int, int]:
+    """Start and end of what is measured, ns from the start."""
+    start_ns = round(scenario.warmup_s * 1e9)
+    return start_ns, start_ns + round(scenario.duration_s * 1e9)
 
 
 def simulate(
@@ -271,12 +309,19 @@ def simulate(
         KeyboardInterrupt: the user stopped it; nothing of this run is kept.
         SimulationError: the frames contradict each other.
     """
+    build, run = simulate_build(scenario, plan, driver, seed, progress)
+    return run, build.sources
+
+
+def simulate_build(
+    scenario: Scenario, plan: dict[str, Any], driver: str, seed: int, progress: Progress | None = None
+) -> tuple[Build, Run]:
+    """`simulate`, with the simulation itself for those who want more of it."""
     try:
         build = Build(scenario, plan, driver, seed)
     except ValueError as error:
         raise ConfigError(f"the simulator refuses the scenario: {error}") from error
-    start_ns = round(scenario.warmup_s * 1e9)
-    end_ns = start_ns + round(scenario.duration_s * 1e9)
+    start_ns, end_ns = measured_ns(scenario)
     drain_ns = max(DRAIN_NS_MIN, 4 * max((stream.period_ns for stream in scenario.stream), default=0))
     until_ns = end_ns + drain_ns
 
@@ -327,9 +372,24 @@ def simulate(
         },
         "trace_hash": f"{build.simulation.trace_hash():016x}",
     }
+    _add_clocks(build, document, start_ns, end_ns)
     document["met"] = results.is_met(document)
     document["onset"] = mark_onset(scenario, streams, arrays)
-    return Run(driver, document, arrays, document["trace_hash"]), build.sources
+    return build, Run(driver, document, arrays, document["trace_hash"])
+
+
+def _add_clocks(build: Build, document: dict[str, Any], start_ns: int, end_ns: int) -> None:
+    """With PTP: `clock` of every node, and the frames it took."""
+    for name in build.clocked():
+        raw = build.simulation.clock(build.nodes[name])
+        clock = timesync.clock_document(raw, start_ns, end_ns, build.scenario.sync.lock_bound_ns)
+        node = document["stations" if name in document["stations"] else "bridges"][name]
+        node["clock"] = {**node.get("clock", {}), **clock}
+    if build.scenario.sync.by_ptp:
+        try:
+            document["ptp_frames"] = timesync.frames_document(build.simulation.ptp_flows())
+        except ValueError as error:
+            raise SimulationError(f"PTP: {error}") from error
 
 
 def _plain(value: Any) -> Any:
@@ -414,6 +474,15 @@ BY_CONSTRUCTION = [
 ]
 
 
+def by_construction(mode: str) -> list[str]:
+    """What a run with sync.mode `mode` cannot but show."""
+    if mode == "ideal":
+        return BY_CONSTRUCTION
+    if mode == "none":
+        return BY_CONSTRUCTION[1:2] + BY_CONSTRUCTION[3:]
+    return timesync.BY_CONSTRUCTION + BY_CONSTRUCTION[3:]
+
+
 def commit() -> str | None:
     """Commit of the checkout this package runs from; None outside one."""
     here = Path(__file__).resolve().parent
@@ -447,9 +516,7 @@ def result_document(
         "commit": commit(),
         "effective": scenario.effective(),
         "calibrated": list(calibrated.values()),
-        "by_construction": BY_CONSTRUCTION
-        if scenario.sync.mode == "ideal"
-        else BY_CONSTRUCTION[1:2] + BY_CONSTRUCTION[3:],
+        "by_construction": by_construction(scenario.sync.mode),
         "interrupted": interrupted,
         "judged": runs[0].driver if runs else None,
         "runs": [run.document for run in runs],

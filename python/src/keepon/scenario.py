@@ -33,12 +33,48 @@ class Defaults(_Table):
     propagation_ns: Annotated[int, Whole(0, 1_000_000)] = 50
 
 
+class SyncDomain(_Table):
+    """One PTP domain beside domain 0, as a clock that is only computed (a virtual PTP clock)."""
+
+    domain: Annotated[int, Whole(0, 127, remedy="PTP has domains 0 to 127; domain 0 sets the clocks")]
+    grandmaster: Annotated[str, Name()]
+
+
 class Sync(_Table):
-    """How clocks agree. "none" (an addition to the contract): every station runs on its own crystal, unadjusted."""
+    """How clocks agree. "none" (an addition to the contract): every station runs on its own crystal, unadjusted.
+
+    "ptp": Sync and Delay_Req end to end through plain bridges (IEEE 1588-2019); "gptp": bridges relay and every link
+    is measured (IEEE 802.1AS-2020). Servo constants have linuxptp's names and defaults (ptp4l(8)); a scale of 0 is
+    0.7 and 0.3 with stamps of hardware, 0.1 and 0.001 with those of software. `filter_samples` concerns servo "ratio".
+    """
 
     mode: Literal["ideal", "none", "ptp", "gptp"] = "ideal"
     grandmaster: Annotated[str, Name()] | None = None
     interval_ms: Annotated[int, Whole(1, 10_000)] = 125
+    delay_interval_ms: Annotated[int, Whole(1, 100_000)] = 1_000
+    domains: list[SyncDomain] = Field(default_factory=list)
+    servo: Literal["pi", "linreg", "ratio"] = "pi"
+    filter_samples: Annotated[int, Whole(0, 1_000)] = 10
+    delay_filter_samples: Annotated[int, Whole(1, 1_000)] = 10
+    rate_samples: Annotated[int, Whole(1, 1_000)] = 8
+    pi_proportional_scale: Annotated[float, Number(0.0, 100.0)] = 0.0
+    pi_proportional_exponent: Annotated[float, Number(-10.0, 10.0)] = -0.3
+    pi_proportional_norm_max: Annotated[float, Number(1e-9, 1.0)] = 0.7
+    pi_integral_scale: Annotated[float, Number(0.0, 100.0)] = 0.0
+    pi_integral_exponent: Annotated[float, Number(-10.0, 10.0)] = 0.4
+    pi_integral_norm_max: Annotated[float, Number(1e-9, 2.0)] = 0.3
+    step_threshold_ns: Annotated[int, Whole(0, 1_000 * _SECOND_NS, remedy=_POSITIVE)] = 0
+    first_step_threshold_ns: Annotated[int, Whole(0, 1_000 * _SECOND_NS, remedy=_POSITIVE)] = 20_000
+    tc: Annotated[int, Whole(0, 15)] = 7
+    priority: Annotated[int, Whole(0, 7)] = 6
+    rx_jitter_scale: Annotated[float, Number(0.0, 100.0)] = 1.0
+    start_offset_ns: Annotated[int, Whole(0, 1_000 * _SECOND_NS, remedy=_POSITIVE)] = 100_000
+    lock_bound_ns: Annotated[int, Whole(1, _SECOND_NS)] = 1_000
+
+    @property
+    def by_ptp(self) -> bool:
+        """Whether clocks are set by messages."""
+        return self.mode in ("ptp", "gptp")
 
 
 class StageOverride(_Table):
@@ -61,6 +97,7 @@ class HostTable(_Table):
     driver: StageOverride | None = None
     timer: StageOverride | None = None
     poll: StageOverride | None = None
+    rx: StageOverride | None = None
 
 
 class TrafficClass(_Table):
@@ -99,7 +136,11 @@ class KeeponOptions(_Table):
 
 
 class Station(_Table):
-    """An end station. `clock_ppm` is its NIC's crystal, `cpu_ppm` its CPU's; both matter only where they run free."""
+    """An end station. `clock_ppm` is its NIC's crystal, `cpu_ppm` its CPU's; both matter only where they run free.
+
+    `ingress_latency_ns` is taken off the stamps of received PTP frames and `egress_latency_ns` added to those sent, as
+    ptp4l(8) has them; they concern driver keepon, whose stamps need it.
+    """
 
     name: Annotated[str, Name()]
     driver: Literal["keepon", "standard", "launchtime", "under-test"] = "keepon"
@@ -110,6 +151,8 @@ class Station(_Table):
     wander_ppb_per_s: Annotated[float, Number(0.0, 100_000.0)] = 0.0
     etf_delta_ns: Annotated[int | Auto, Whole(0, _SECOND_NS, words=("auto",), remedy=_POSITIVE)] = "auto"
     stamp_resolution_ns: Annotated[int, Whole(1, 1_000_000)] = 8
+    ingress_latency_ns: Annotated[int, Whole(-_SECOND_NS, _SECOND_NS)] = 0
+    egress_latency_ns: Annotated[int, Whole(-_SECOND_NS, _SECOND_NS)] = 0
     keepon: KeeponOptions = Field(default_factory=KeeponOptions)
 
 
@@ -128,19 +171,28 @@ class GateList(_Table):
 
 
 class Bridge(_Table):
-    """A store-and-forward bridge; `gates` is "auto", "none" or a table of gate lists by neighbour."""
+    """A store-and-forward bridge; `gates` is "auto", "none" or a table of gate lists by neighbour.
+
+    Its crystal (`clock_ppm`, `wander_ppb_per_s`) matters unless sync.mode is "ideal". `ptp_turnaround_ns`: from a PTP
+    message received to the one it causes.
+    """
 
     name: Annotated[str, Name()]
     processing_ns: Annotated[int, Whole(0, 1_000_000_000, remedy=_POSITIVE)] = 2_000
     gates: Literal["auto", "none"] | dict[str, GateList] = "auto"
+    clock_ppm: Annotated[float, Number(-1000.0, 1000.0)] = 0.0
+    wander_ppb_per_s: Annotated[float, Number(0.0, 100_000.0)] = 0.0
+    stamp_resolution_ns: Annotated[int, Whole(1, 1_000_000)] = 8
+    ptp_turnaround_ns: Annotated[int, Whole(0, 100_000_000, remedy=_POSITIVE)] = 500_000
 
 
 class Link(_Table):
-    """A full-duplex link between two nodes."""
+    """A full-duplex link between two nodes; the way from the first end is `asymmetry_ns` longer than the way back."""
 
     ends: Annotated[list[str], NameList(2, 2)]
     rate_bps: Annotated[int, Whole(10_000_000, 100_000_000_000)] | None = None
     propagation_ns: Annotated[int, Whole(0, 1_000_000)] | None = None
+    asymmetry_ns: Annotated[int, Whole(-1_000_000, 1_000_000)] = 0
 
 
 class Stream(_Table):

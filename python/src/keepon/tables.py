@@ -8,15 +8,20 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from keepon.report import COLUMNS, PUBLISHED_DRIVERS, PUBLISHED_NAMES, comparison, microseconds
+from keepon.report import COLUMNS, PUBLISHED_DRIVERS, PUBLISHED_NAMES, clock_rows, comparison, microseconds
 
 
 def delays(result: dict[str, Any], width: int) -> list[Table]:
-    """Mean, P99 and max delay per stream and driver in us, beside the published ones.
+    """Mean, P99 and max delay per stream and driver in us, beside the published ones; clocks, if PTP set any.
 
     Returns:
-        one table, or one per driver where the terminal of `width` columns is too narrow for it.
+        one table, or one per driver where the terminal of `width` columns is too narrow for it, and that of the clocks.
     """
+    synchronised = clocks(result)
+    return _delay_tables(result, width) + ([synchronised] if synchronised is not None else [])
+
+
+def _delay_tables(result: dict[str, Any], width: int) -> list[Table]:
     drivers = [run["driver"] for run in result["runs"]]
     rows = comparison(result)
     whole = _delay_table(rows, drivers, PUBLISHED_DRIVERS)
@@ -60,6 +65,21 @@ def delay_notes(result: dict[str, Any]) -> list[str]:
         "* published: keepon.table1, whose delays end with the frame's last bit (1.6 us later than ours); "
         f"{absent}: not published"
     ]
+
+
+def clocks(result: dict[str, Any]) -> Table | None:
+    """Offset of every clock that PTP set, in us; None if there is none."""
+    rows = clock_rows(result)
+    if not rows:
+        return None
+    table = Table()
+    for column in ("driver", "node", "clock", "mean us", "stddev us", "p99.9 us", "rms us", "max us", "locked after s"):
+        table.add_column(column, justify="left" if column in ("driver", "node", "clock") else "right")
+    for row in rows:
+        lock = "-" if row["lock_s"] is None else f"{row['lock_s']:.2f}"
+        numbers = [row[key] for key in ("mean", "stddev", "p999", "rms", "max")]
+        table.add_row(row["driver"], row["node"], row["source"], *numbers, lock)
+    return table
 
 
 def summary_lines(result: dict[str, Any]) -> list[str]:

@@ -6,10 +6,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "keepon/sim/gates.hpp"
+#include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/world.hpp"
@@ -85,13 +87,21 @@ public:
 	void AddRoute(FlowId flow, std::uint32_t port);
 
 	void OnArrive(std::uint32_t packet);
+	/// Send a frame of its own, of PTP, from \p port.
+	void SendOwn(FlowId flow, std::int64_t seq, std::uint32_t port);
+	/// The clock was set: gates are where they are now.
+	void OnClockSet();
 	void OnService(std::uint32_t port, TimePs time);
 
 	const std::string &Name() const { return name_; }
 	const std::vector<Port> &Ports() const { return ports_; }
 	const BridgeSpec &Spec() const { return spec_; }
+	/// The clock of its gates if PTP sets it, else NULL.
+	BridgeClock *Clock() { return clock_.get(); }
 
 private:
+	std::int64_t GateTime(TimePs t) { return clock_ ? clock_->ReadingPs(t) : oscillator_.Local(t); }
+	TimePs TrueOfGate(std::int64_t time) { return clock_ ? clock_->TrueOf(time) : oscillator_.TrueOf(time); }
 	void Enqueue(Port &port, std::uint32_t packet);
 	void Service(Port &port);
 	void Schedule(Port &port, TimePs time);
@@ -102,6 +112,7 @@ private:
 	std::string name_;
 	BridgeSpec spec_;
 	Oscillator oscillator_;
+	std::unique_ptr<BridgeClock> clock_;
 	std::vector<Port> ports_;
 	std::vector<std::vector<Exit>> exits_; // by flow
 };

@@ -27,6 +27,7 @@ enum class EventKind : std::uint16_t {
 	kArrive,      // link end, argument: packet
 	kPortService, // bridge, argument: port
 	kFault,       // argument: fault
+	kPtp,         // argument: action of PtpNetwork
 };
 
 struct Event {

@@ -30,6 +30,7 @@ struct StreamRecords {
 struct Flow {
 	std::string id;
 	bool is_stream = false;
+	bool is_ptp = false;
 	NodeId talker = 0;
 	std::uint32_t frame_bytes = 0;
 	std::uint8_t tc = 0;

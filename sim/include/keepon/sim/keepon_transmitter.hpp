@@ -55,6 +55,18 @@ public:
 	std::uint64_t SlotPs() const { return slot_ps_; }
 	PacerProbe &Probe() { return probe_; }
 
+	/// Set the rate as a servo does, in 2^-16 ppm.
+	void AdjFine(std::int64_t scaled_ppm);
+	/// From now on PhcPs() may be asked for past times.
+	void KeepHistory();
+	/// PHC at \p t by the law then in force and the true wire position, ps since the epoch. Exact but for 2^-32 ns and for the
+	/// time from an underrun to the poll that saw it.
+	std::int64_t PhcPs(TimePs t);
+	/// What the core says the PHC reads, ps since the epoch; \p at: when, as a poll under way has to end first.
+	std::int64_t GetTimePs(TimePs *at = nullptr);
+	/// How the PHC is read: name of the clock mode.
+	const char *ClockName() const;
+
 	/// PHC at this moment minus the station's clock, in ps; exact but for 2^-32 ns.
 	std::int64_t PhcErrorPs();
 
@@ -66,6 +78,15 @@ private:
 	void ScheduleWake();
 	void OnRealFrame(const ring_nic_frame &frame);
 	void MakeConfig(const StationSpec &spec, std::uint64_t rate_bps, std::uint64_t seed);
+	void NoteLaw();
+
+	/// A clock law and how far the wire is behind the NIC's own time, both valid from a true time on.
+	struct PastLaw {
+		TimePs from;
+		std::int64_t behind_ps;
+		std::uint64_t idle_ps; // as counted by the NIC then
+		kpn_clock law;
+	};
 
 	World &world_;
 	NodeId node_;
@@ -97,6 +118,8 @@ private:
 	TimePs ahead_ps_ = 0;                   // a slot fetched by now starts within this, or right after a pause
 	TimePs paused_until_ = 0;               // no pause announced lasts longer
 	std::uint64_t index_offset_slots_;
+	bool keep_history_ = false;
+	std::vector<PastLaw> past_;
 };
 
 } // namespace keepon::sim

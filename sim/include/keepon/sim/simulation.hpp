@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "keepon/sim/bridge.hpp"
+#include "keepon/sim/ptp_network.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/station.hpp"
 #include "keepon/sim/world.hpp"
@@ -29,11 +30,15 @@ public:
 	// Each throws ValueError and then has changed nothing. Only before the first Run().
 	NodeId AddStation(const std::string &name, const StationSpec &spec);
 	NodeId AddBridge(const std::string &name, const BridgeSpec &spec);
-	void AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t propagation_ns);
+	/// \param asymmetry_ns  by how much longer the way from \p a to \p b is than back, any sign
+	void AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t propagation_ns,
+		     std::int64_t asymmetry_ns = 0);
 	void SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns, const std::vector<GateEntry> &entries);
 	FlowId AddStream(const StreamSpec &spec);
 	FlowId AddLoad(const LoadSpec &spec);
 	void AddFault(const FaultSpec &spec);
+	/// Synchronise by PTP; after all links, once.
+	void SetSync(const PtpSpec &spec);
 
 	/// Handle every event up to and including \p until_ns. \p breathe is called every some thousand events and may throw;
 	/// the simulation can be read and continued afterwards.
@@ -44,6 +49,10 @@ public:
 	const Flow &FlowAt(FlowId flow, bool stream) const;
 	Station &StationAt(NodeId node);
 	const Bridge &BridgeAt(NodeId node) const;
+	/// Network time at true time \p t, in ps since the epoch: true time itself unless PTP has a grandmaster.
+	std::int64_t NetworkPs(TimePs t) { return ptp_ ? ptp_->NetworkPs(t) : t; }
+	/// NULL without SetSync().
+	PtpNetwork *Ptp() { return ptp_.get(); }
 	/// Placeholders that ended at the link end \p end: those its peer has fetched so far.
 	std::int64_t PlaceholdersAt(std::uint32_t end) const;
 
@@ -70,6 +79,7 @@ private:
 
 	World world_;
 	std::vector<Node> nodes_;
+	std::unique_ptr<PtpNetwork> ptp_;
 	std::vector<FaultSpec> faults_;
 	bool started_ = false;
 };

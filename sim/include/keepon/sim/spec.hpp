@@ -17,7 +17,8 @@ namespace keepon::sim
 
 enum class Driver { kKeepon, kStandard, kLaunchtime };
 enum class ReleaseKind { kTxtime, kEtf, kSleep };
-enum class SyncMode { kIdeal, kNone };
+/// kPtp: the clock is set by PTP, which Simulation::SetSync() describes.
+enum class SyncMode { kIdeal, kNone, kPtp };
 
 /// The NIC as the drivers see it. Fields of the ring (prefetch, index, persistent, reserved) matter to `keepon`; the
 /// coalescing, ring_slots and queue_frames to `standard`; fetch to all.
@@ -89,6 +90,9 @@ struct StationSpec {
 	LatencySpec driver_stage;
 	LatencySpec timer;
 	LatencySpec poll;
+	LatencySpec rx;                      // complete frame at the NIC to software's stamp
+	std::int64_t ingress_latency_ns = 0; // subtracted from RX stamps, as ptp4l(8) ingressLatency
+	std::int64_t egress_latency_ns = 0;  // added to TX stamps, as ptp4l(8) egressLatency
 	std::int64_t occupancy_ns = 0;
 	std::int64_t etf_delta_ns = 200'000;
 	std::int64_t sync_interval_ns = 125'000'000;
@@ -105,7 +109,12 @@ struct StationSpec {
 struct BridgeSpec {
 	std::int64_t processing_ns = 2000;
 	double ppm = 0;
+	double wander_ppb_per_s = 0;
+	double wander_ppb = 1000;
 	std::uint32_t queue_frames = 1024;
+	bool ptp = false; // its gates follow a clock that PTP sets; if not, its crystal
+	std::int64_t ptp_turnaround_ns = 500'000;
+	std::int64_t stamp_resolution_ns = 8;
 };
 
 struct GateEntry {
@@ -141,7 +150,16 @@ struct LoadSpec {
 	int queue = 0;
 };
 
-enum class FaultKind { kPollStall, kClockStep, kRateStep, kLinkDown, kLateSubmit, kWirePause };
+enum class FaultKind {
+	kPollStall,
+	kClockStep,
+	kRateStep,
+	kLinkDown,
+	kLateSubmit,
+	kWirePause,
+	kLostSync,
+	kMasterChange
+};
 
 struct FaultSpec {
 	FaultKind kind;

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "keepon/sim/frame_pool.hpp"
+#include "keepon/sim/keepon_clock.hpp"
 #include "keepon/sim/keepon_transmitter.hpp"
 #include "keepon/sim/latency.hpp"
+#include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
 #include "keepon/sim/release.hpp"
 #include "keepon/sim/spec.hpp"
@@ -47,6 +49,19 @@ public:
 	void OnSync();
 	void OnArrive(std::uint32_t packet);
 	void OnFault(const FaultSpec &fault);
+
+	// What PtpNetwork asks of a station with sync "ptp".
+	/// The clock PTP sets or distributes; NULL otherwise.
+	NodeClock *Clock() { return ptp_clock_.get(); }
+	/// Before the start: by how much the clock is ahead of network time then.
+	void SetStartOffset(std::int64_t offset_ns);
+	void SendPtpFrame(FlowId flow);
+	TimePs DrawPtpWakeup() { return ptp_wakeup_.Draw(); }
+	TimePs DrawRx() { return rx_.Draw(); }
+	std::int64_t IngressPs() const { return spec_.ingress_latency_ns * kPsPerNs; }
+	std::int64_t EgressPs() const { return spec_.egress_latency_ns * kPsPerNs; }
+	/// The system clock is set to what the PHC says, and to its rate since the last time.
+	void FollowPhc(bool stepped);
 
 	void OnOutcome(TxFrame &frame, kpn_verdict verdict) override;
 	void OnWire(const WireFrame &frame) override;
@@ -86,6 +101,10 @@ private:
 	void Submit(TxFrame &frame);
 	void Finish(TxFrame &frame, kpn_verdict verdict);
 	void ServeEtf();
+	void MakeClocks();
+	/// The clock applications and qdiscs go by.
+	StationClock &SystemClock() { return system_ ? system_clock_ : clock_; }
+	std::int64_t StampNs(TimePs t);
 
 	World &world_;
 	NodeId node_;
@@ -94,7 +113,17 @@ private:
 	std::uint32_t end_;
 	Oscillator nic_oscillator_;
 	Oscillator cpu_oscillator_;
-	StationClock clock_;
+	StationClock clock_;        // PHC
+	StationClock system_clock_; // with PTP and a NIC that has a PHC
+	std::unique_ptr<OscillatorClock> system_;
+	std::unique_ptr<NodeClock> ptp_clock_;
+	std::int64_t start_offset_ns_ = 0;
+	bool followed_ = false;
+	std::int64_t followed_phc_ps_ = 0;
+	std::int64_t followed_cpu_ps_ = 0;
+	Latency rx_;
+	Latency ptp_wakeup_;
+	Latency ptp_stack_;
 	Latency wakeup_;
 	Latency stack_;
 	Latency driver_;

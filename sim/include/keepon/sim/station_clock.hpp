@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The time of day of a station as its applications and its PHC have it. "ideal": network time, true by construction; "none":
-// agreed at the start, then its own oscillator. A fault may step either.
+// agreed at the start, then its own oscillator; with PTP whatever clock it follows. A fault may step either.
 #pragma once
 
 #include <cstdint>
 
+#include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/types.hpp"
@@ -20,12 +21,22 @@ public:
 	{
 	}
 
+	/// From now on this is \p clock, which outlives it.
+	void Follow(OscillatorClock &clock) { followed_ = &clock; }
+
 	/// Clock reading at \p t as ps since epoch_ns.
-	std::int64_t ReadingPs(TimePs t) { return (free_running_ ? oscillator_.Local(t) : t) + step_ps_; }
+	std::int64_t ReadingPs(TimePs t)
+	{
+		if (followed_)
+			return followed_->ReadingPs(t);
+		return (free_running_ ? oscillator_.Local(t) : t) + step_ps_;
+	}
 
 	/// Least true time at which the clock reads \p time_ns or later.
 	TimePs TrueOf(std::int64_t time_ns)
 	{
+		if (followed_)
+			return followed_->TrueOf((time_ns - epoch_ns_) * kPsPerNs);
 		const std::int64_t reading = (time_ns - epoch_ns_) * kPsPerNs - step_ps_;
 		return free_running_ ? oscillator_.TrueOf(reading) : reading;
 	}
@@ -50,6 +61,7 @@ private:
 	std::int64_t step_ps_ = 0;
 	bool free_running_;
 	Oscillator &oscillator_;
+	OscillatorClock *followed_ = nullptr;
 };
 
 } // namespace keepon::sim

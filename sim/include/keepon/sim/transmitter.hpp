@@ -22,6 +22,7 @@ struct TxFrame {
 	FlowId flow = 0;
 	std::int64_t seq = 0;
 	std::uint32_t index = 0; // in the pool
+	kpn_time start{};        // PHC time of its reference plane, if the driver tells it with the outcome
 	TimePs submitted_ps = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "keepon/sim/core.hpp"
 #include "keepon/sim/event_queue.hpp"
 #include "keepon/sim/flow.hpp"
 #include "keepon/sim/trace.hpp"
@@ -64,6 +65,19 @@ struct LinkEnd {
 	std::int64_t frames = 0; // good ones that arrived here
 };
 
+/// Hears what becomes of frames of PTP at their talkers. Must not call back.
+class FrameObserver
+{
+public:
+	virtual void OnSubmit(FlowId flow, std::int64_t seq, TimePs at) = 0;
+	virtual void OnWire(FlowId flow, std::int64_t seq, TimePs sfd, TimePs complete) = 0;
+	/// \p start  PHC time of the reference plane where the driver tells it
+	virtual void OnOutcome(FlowId flow, std::int64_t seq, kpn_verdict verdict, kpn_time start) = 0;
+
+protected:
+	~FrameObserver() = default;
+};
+
 struct World {
 	std::uint64_t seed = 0;
 	std::int64_t epoch_ns = 0;
@@ -74,6 +88,7 @@ struct World {
 	std::vector<Flow> flows;
 	std::vector<LinkEnd> ends;
 	std::vector<std::string> places; // where frames can be lost
+	FrameObserver *ptp = nullptr;    // of flows with is_ptp
 
 	std::uint32_t Place(const std::string &name)
 	{
