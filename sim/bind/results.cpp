@@ -181,6 +181,21 @@ nb::dict LoadSummary(const World &world, const Flow &flow)
 	return FlowSummary(world, flow);
 }
 
+/// Frames and readings of a receive ring that is a clock, and what became of its stamps.
+nb::dict RxRingState(RxRing &ring)
+{
+	nb::dict dict;
+	dict["frames"] = ring.Rx().head_seq;
+	dict["readings"] = ring.Rx().readings;
+	dict["stops"] = ring.Rx().stops;
+	dict["stamps"] = ring.Stamps();
+	dict["unstamped"] = ring.Unstamped();
+	dict["tau_ns"] = ring.Dual().tau_ns;
+	dict["tx_set"] = ring.Dual().tx_set;
+	dict["rx_set"] = ring.Dual().rx_set;
+	return dict;
+}
+
 nb::dict StationSummary(Simulation &simulation, NodeId node)
 {
 	Station &station = simulation.StationAt(node);
@@ -206,6 +221,8 @@ nb::dict StationSummary(Simulation &simulation, NodeId node)
 	dict["verdicts"] = Verdicts(verdicts);
 	dict["clock"] = PacerState(keepon);
 	dict["config"] = PacerConfig(keepon);
+	if (station.Rx())
+		dict["rx_ring"] = RxRingState(*station.Rx());
 	return dict;
 }
 

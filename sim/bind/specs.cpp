@@ -46,6 +46,9 @@ NicSpec ReadNic(SpecReader reader)
 	spec.index_lag_ns_min = reader.Integer("index_lag_ns_min", 0, 1'000'000, spec.index_lag_ns_min);
 	spec.index_lag_ns_max =
 		reader.Integer("index_lag_ns_max", spec.index_lag_ns_min, 1'000'000, spec.index_lag_ns_min);
+	spec.rx_lag_ns_min = reader.Integer("rx_lag_ns_min", 0, 900'000, spec.rx_lag_ns_min);
+	spec.rx_lag_ns_max = reader.Integer("rx_lag_ns_max", spec.rx_lag_ns_min, 900'000,
+					    std::max(spec.rx_lag_ns_min, spec.rx_lag_ns_max));
 	spec.persistent = reader.Flag("persistent", spec.persistent);
 	spec.index_read_ns = reader.Integer("index_read_ns", 0, 100'000, spec.index_read_ns);
 	spec.fetch_ns = reader.Integer("fetch_ns", 1, 1'000'000, spec.fetch_ns);
@@ -83,14 +86,29 @@ std::vector<std::pair<int, ClassSpec>> ReadClasses(const SpecReader &reader)
 	return result;
 }
 
+/// "dual" is a way to read the transmit ring and a way to merge it with the receive ring.
+void ReadClock(SpecReader &reader, KeeponSpec &spec)
+{
+	constexpr int kDual = -1;
+	spec.clock = reader.OptionalChoice(
+		"clock",
+		{ { "interpolated", KPN_CLOCK_INTERPOLATED }, { "counter", KPN_CLOCK_COUNTER }, { "dual", kDual } });
+	if (spec.clock != kDual)
+		return;
+	spec.merge =
+		reader.OptionalChoice("merge", { { "strip", KPN_MERGE_STRIP }, { "published", KPN_MERGE_PUBLISHED } })
+			.value_or(KPN_MERGE_STRIP);
+	spec.clock = spec.merge == KPN_MERGE_PUBLISHED ? KPN_CLOCK_COUNTER : KPN_CLOCK_INTERPOLATED;
+	spec.tau_ns = reader.OptionalInteger("tau_ns", 1, kNsPerS);
+}
+
 KeeponSpec ReadKeepon(SpecReader reader)
 {
 	KeeponSpec spec;
 	spec.slot_bytes = static_cast<std::uint32_t>(reader.Integer("slot_bytes", 0, kU32Max));
 	spec.mode = reader.OptionalChoice("mode",
 					  { { "phase-locked", KPN_MODE_PHASE_LOCKED }, { "paper", KPN_MODE_PAPER } });
-	spec.clock = reader.OptionalChoice(
-		"clock", { { "interpolated", KPN_CLOCK_INTERPOLATED }, { "counter", KPN_CLOCK_COUNTER } });
+	ReadClock(reader, spec);
 	spec.placeholder =
 		reader.OptionalChoice("placeholder", { { "bad-fcs", KPN_PLACEHOLDER_BAD_FCS },
 						       { "mac-control", KPN_PLACEHOLDER_MAC_CONTROL },

@@ -43,7 +43,7 @@ struct KeeponTransmitter::Ops {
 	static u64 CpuNs(void *nic)
 	{
 		KeeponTransmitter &self = Self(nic);
-		return kCpuStartNs + static_cast<std::uint64_t>(self.cpu_oscillator_.Local(self.now_)) / kPsPerNs;
+		return self.CpuNsAt(self.now_);
 	}
 
 	/// The register is sampled somewhere within the bus transaction.
@@ -293,6 +293,8 @@ void KeeponTransmitter::OnPoll()
 	if (probe_.Spec().boundaries)
 		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq, NicNow(), now_);
 	kpn_pacer_poll(pacer_);
+	if (dual_)
+		kpn_dual_correct(dual_, Ops::CpuNs(this));
 	NoteLaw();
 	ScheduleWake();
 	SchedulePoll();
@@ -333,6 +335,8 @@ void KeeponTransmitter::OnRealFrame(const ring_nic_frame &frame)
 {
 	const auto sfd = static_cast<std::int64_t>(frame.start_ps) + KPN_PREAMBLE_BYTES * std::int64_t{ byte_time_ps_ };
 	const std::int64_t complete = sfd + std::int64_t{ frame.frame_bytes } * byte_time_ps_;
+	if (listener_)
+		listener_->OnPeerFrame(frame.seq, nic_oscillator_.TrueOf(sfd));
 	sink_.OnWire({ frame.data, frame.frame_bytes, nic_oscillator_.TrueOf(sfd), nic_oscillator_.TrueOf(complete),
 		       frame.torn });
 }
@@ -346,18 +350,46 @@ bool SameLaw(const kpn_clock &a, const kpn_clock &b)
 	       a.mult == b.mult;
 }
 
-std::int64_t SinceEpochPs(kpn_time time, std::int64_t epoch_ns)
+} // namespace
+
+std::uint64_t KeeponTransmitter::CpuNsAt(TimePs t)
 {
-	return (time.ns - epoch_ns) * kPsPerNs +
+	return kCpuStartNs + static_cast<std::uint64_t>(cpu_oscillator_.Local(t)) / kPsPerNs;
+}
+
+std::uint64_t KeeponTransmitter::CpuNsNow(TimePs t)
+{
+	now_ = std::max(now_, t);
+	return CpuNsAt(now_);
+}
+
+std::int64_t KeeponTransmitter::SinceEpochPs(kpn_time time) const
+{
+	return (time.ns - clock_.EpochNs()) * kPsPerNs +
 	       static_cast<std::int64_t>(static_cast<std::uint64_t>(time.frac) * kPsPerNs >> 32);
 }
 
-} // namespace
+std::uint64_t KeeponTransmitter::FramesEnded(TimePs t)
+{
+	if (t < 0)
+		return 0;
+	const auto local = static_cast<std::uint64_t>(nic_oscillator_.Local(t));
+	ring_nic_advance(nic_, local);
+	return ring_nic_completed(nic_, local);
+}
+
+std::uint32_t KeeponTransmitter::FrameBytes(std::uint64_t seq) const
+{
+	ring_nic_slot slot;
+	if (!ring_nic_find_slot(nic_, seq, &slot))
+		return config_.slot_bytes;
+	return static_cast<std::uint32_t>(slot.pitch_ps / byte_time_ps_) - KPN_WIRE_OVERHEAD_BYTES;
+}
 
 std::int64_t KeeponTransmitter::PhcErrorPs()
 {
 	const kpn_time phc = kpn_clock_at(kpn_pacer_clock(pacer_), ring_nic_locate(nic_, NicNow()).sent_ps);
-	return SinceEpochPs(phc, clock_.EpochNs()) - clock_.ReadingPs(now_);
+	return SinceEpochPs(phc) - clock_.ReadingPs(now_);
 }
 
 void KeeponTransmitter::StepPhc(std::int64_t delta_ns)
@@ -367,7 +399,7 @@ void KeeponTransmitter::StepPhc(std::int64_t delta_ns)
 		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq, NicNow(), now_);
 		probe_.NoteStep(now_);
 	}
-	if (kpn_pacer_adjtime(pacer_, delta_ns))
+	if (dual_ ? kpn_dual_adjtime(dual_, delta_ns) : kpn_pacer_adjtime(pacer_, delta_ns))
 		throw ValueError("clock step of " + std::to_string(delta_ns) +
 				 " ns would make the time of day negative");
 	NoteLaw();
@@ -384,7 +416,10 @@ void KeeponTransmitter::AdjFine(std::int64_t scaled_ppm)
 	now_ = std::max(now_, world_.now);
 	if (probe_.Spec().boundaries)
 		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq, NicNow(), now_);
-	kpn_pacer_adjfine(pacer_, scaled_ppm);
+	if (dual_)
+		kpn_dual_adjfine(dual_, scaled_ppm);
+	else
+		kpn_pacer_adjfine(pacer_, scaled_ppm);
 	NoteLaw();
 	ScheduleWake();
 }
@@ -421,7 +456,7 @@ std::int64_t KeeponTransmitter::PhcPs(TimePs t)
 	if (found != past_.begin())
 		--found;
 	const std::int64_t sent_ps = nic_oscillator_.Local(t) - found->behind_ps;
-	return SinceEpochPs(kpn_clock_at(&found->law, static_cast<std::uint64_t>(sent_ps)), clock_.EpochNs());
+	return SinceEpochPs(kpn_clock_at(&found->law, static_cast<std::uint64_t>(sent_ps)));
 }
 
 std::int64_t KeeponTransmitter::GetTimePs(TimePs *at)
@@ -429,11 +464,14 @@ std::int64_t KeeponTransmitter::GetTimePs(TimePs *at)
 	now_ = std::max(now_, world_.now);
 	if (at)
 		*at = now_;
-	return SinceEpochPs(kpn_pacer_gettime(pacer_, Ops::CpuNs(this)), clock_.EpochNs());
+	const std::uint64_t cpu_ns = Ops::CpuNs(this);
+	return SinceEpochPs(dual_ ? kpn_dual_gettime(dual_, cpu_ns) : kpn_pacer_gettime(pacer_, cpu_ns));
 }
 
 const char *KeeponTransmitter::ClockName() const
 {
+	if (dual_)
+		return dual_->merge == KPN_MERGE_PUBLISHED ? "dual, published merge" : "dual";
 	return config_.clock_read == KPN_CLOCK_COUNTER ? "counter" : "interpolated";
 }
 

@@ -130,6 +130,11 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 									first + static_cast<std::uint32_t>(i),
 									static_cast<std::uint64_t>(rate_bps));
 		}
+		for (std::uint32_t i = 0; i < 2; i++) {
+			if (stations[i] && stations[i]->WantsRxRing())
+				stations[i]->CountFramesOf(stations[1 - i].get(),
+							   world_.ends[first + 1 - i].propagation_ps);
+		}
 	} catch (...) {
 		world_.ends.resize(first);
 		throw;
@@ -418,6 +423,7 @@ void Simulation::Dispatch(const Event &event)
 	Station &station = *node.station;
 	switch (event.kind) {
 	case EventKind::kPoll: station.Tx().OnPoll(); break;
+	case EventKind::kRxPoll: station.OnRxPoll(); break;
 	case EventKind::kNicWake: station.Tx().OnNicWake(event.time); break;
 	case EventKind::kSync: station.OnSync(); break;
 	case EventKind::kProbe: station.Tx().OnProbe(); break;

@@ -80,12 +80,25 @@ void Station::MakeClocks()
 	system_clock_.Follow(*system_);
 	if (keepon_) {
 		keepon_->KeepHistory();
-		ptp_clock_ = std::make_unique<KeeponClock>(*keepon_);
+		if (spec_.keepon.merge)
+			ptp_clock_ = std::make_unique<DualClock>(*keepon_, rx_ring_);
+		else
+			ptp_clock_ = std::make_unique<KeeponClock>(*keepon_);
 		return;
 	}
 	auto clock = std::make_unique<HardwareClock>(nic_oscillator_, spec_.stamp_resolution_ns);
 	clock_.Follow(*clock);
 	ptp_clock_ = std::move(clock);
+}
+
+void Station::CountFramesOf(Station *peer, TimePs propagation_ps)
+{
+	if (!peer || !peer->Keepon())
+		throw ValueError("station " + name_ +
+				 ": keepon.clock = \"dual\": there is no keepon station at the other end of its link, "
+				 "whose frames it could count; use \"interpolated\"");
+	rx_ring_ = std::make_unique<RxRing>(world_, node_, name_, spec_, *keepon_, *peer->Keepon(), propagation_ps,
+					    cpu_oscillator_);
 }
 
 void Station::SetStartOffset(std::int64_t offset_ns)
@@ -153,6 +166,8 @@ void Station::Start()
 	transmitter_->Start();
 	if (keepon_)
 		world_.events.Push(world_.now + kFirstSyncPs, EventKind::kSync, node_);
+	if (rx_ring_)
+		rx_ring_->Start();
 	for (std::size_t i = 0; i < talks_.size(); i++)
 		ScheduleTalk(i, 0);
 	for (std::size_t i = 0; i < loads_.size(); i++) {

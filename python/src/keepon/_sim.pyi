@@ -44,11 +44,14 @@ class Simulation:
                 sync_interval_ns; nic_ppm, cpu_ppm (-1000 to 1000); wander_ppb_per_s, wander_ppb (bound of the walk);
                 stamp_resolution_ns; ingress_latency_ns (off RX stamps of PTP), egress_latency_ns (added to TX stamps);
                 nic {prefetch_slots, fifo_bytes, index "done" | "fetch", index_lag_ns_min, index_lag_ns_max,
+                rx_lag_ns_min, rx_lag_ns_max (last bit of a received frame to the receive index showing it),
                 persistent, index_read_ns, fetch_ns, fetch_ns_max, restart_ns, restart_ns_max, reserved_slots,
                 placeholder_bytes_min, frame_bytes_max, ring_slots, queue_frames, coalesce_ns, coalesce_frames};
                 keepon {slot_bytes, mode "phase-locked" | "paper", ring_slots, batch_slots, depth_slots, partition
                 (class masks), trim "any" | "reserved", trim_down_bytes, trim_up_bytes, clock "interpolated" |
-                "counter", placeholder "bad-fcs" | "mac-control" | "reserved-address", prebuffer_frames,
+                "counter" | "dual" (the receive ring is a clock, too: the peer on the link has driver "keepon"; with
+                merge "strip" | "published" and tau_ns), placeholder "bad-fcs" | "mac-control" | "reserved-address",
+                prebuffer_frames,
                 tolerance_ns, drift_ppb_max, wander_ppb_per_s_max, poll_overhead_ns, dither, classes {tc: (late,
                 round)}}; what is not given keeps the core's default;
                 probe (test hooks) {boundaries, boundary_bound_ps, head_interval_ns, head_samples_max,

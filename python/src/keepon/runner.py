@@ -52,6 +52,26 @@ def simulator() -> ModuleType:
         ) from error
 
 
+def _check_dual_clock(scenario: Scenario, index: int, station: Station) -> None:
+    """A receive ring is a clock where the frames of another keepon station fill it."""
+    options = station.keepon
+    where = f"key `station[{index}].keepon"
+    if options.clock != "dual":
+        for key, default in (("merge", "strip"), ("tau_ns", "auto")):
+            if getattr(options, key) != default:
+                raise ConfigError(
+                    f'{where}.{key}` = {getattr(options, key)}: goes with clock = "dual" only, not "{options.clock}"'
+                )
+        return
+    neighbours = {end for link in scenario.link if station.name in link.ends for end in link.ends} - {station.name}
+    stations = {other.name for other in scenario.station if other.driver in ("keepon", "under-test")}
+    if not neighbours <= stations:
+        raise ConfigError(
+            f'{where}.clock` = "dual": must be "interpolated" or "counter" where the other end of the link is no '
+            f"keepon station ({', '.join(sorted(neighbours))}); nobody else sends without a pause"
+        )
+
+
 def check_supported(scenario: Scenario) -> None:
     """Refuse what the simulator cannot do, before any work.
 
@@ -59,11 +79,7 @@ def check_supported(scenario: Scenario) -> None:
         ConfigError: one sentence on the first such key.
     """
     for index, station in enumerate(scenario.station):
-        if station.keepon.clock == "dual":
-            raise ConfigError(
-                f'key `station[{index}].keepon.clock` = "dual": must be "interpolated" or "counter"; the core '
-                "has no dual clock yet"
-            )
+        _check_dual_clock(scenario, index, station)
     for index, load in enumerate(scenario.load):
         if load.kind == "tcp":
             raise ConfigError(
@@ -165,13 +181,17 @@ def station_spec(
             "trim_down_bytes": options.trim_down_bytes,
             "trim_up_bytes": options.trim_up_bytes,
             "trim": options.trim,
-            "clock": "counter" if planned["mode"] == "paper" else options.clock,
+            "clock": options.clock if planned["mode"] != "paper" or options.clock == "dual" else "counter",
             "placeholder": planned["placeholder"],
             "poll_overhead_ns": planned["poll_overhead_ns"],
             "prebuffer_frames": options.prebuffer_frames,
             "dither": options.dither,
             "classes": _classes(planned, options.mode == "paper"),
         }
+        if options.clock == "dual":
+            spec["keepon"]["merge"] = options.merge
+            if options.tau_ns != "auto":
+                spec["keepon"]["tau_ns"] = options.tau_ns
         if options.tolerance_ns != "auto":
             spec["keepon"]["tolerance_ns"] = options.tolerance_ns
     return spec, sources

@@ -119,6 +119,8 @@ class KeeponOptions(_Table):
     batch_slots: Annotated[int | Auto, Whole(1, 4096, words=("auto",))] = "auto"
     depth_slots: Annotated[int | Auto, Whole(1, 4096, words=("auto",))] = "auto"
     clock: Literal["interpolated", "counter", "dual"] = "interpolated"
+    merge: Literal["strip", "published"] = "strip"
+    tau_ns: Annotated[int | Auto, Whole(1, _SECOND_NS, words=("auto",))] = "auto"
     placeholder: Literal["bad-fcs", "mac-control", "reserved-address"] = "bad-fcs"
     trim: Literal["any", "reserved"] = "any"
     trim_down_bytes: Annotated[int, Whole(1, 512)] = 8

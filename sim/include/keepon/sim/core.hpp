@@ -10,6 +10,7 @@
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wdeprecated-enum-enum-conversion" // meant in C
 extern "C" {
+#include "keepon/dual.h"
 #include "keepon/errno.h"
 #include "keepon/pacer.h"
 #include "keepon/wire.h"

@@ -14,6 +14,7 @@ namespace keepon::sim
 
 enum class EventKind : std::uint16_t {
 	kPoll,        // component: station
+	kRxPoll,      // station: the poller of the receive ring
 	kNicWake,     // station: a committed frame is about to be fetched
 	kSync,        // station: ideal synchronisation
 	kProbe,       // station: compare what the core believes with the truth

@@ -18,6 +18,17 @@
 namespace keepon::sim
 {
 
+/// Hears which slots of a keepon station carry real frames.
+class PeerFrames
+{
+public:
+	/// \param seq  slot; \param sfd  when its reference plane leaves, not in the past
+	virtual void OnPeerFrame(std::uint64_t seq, TimePs sfd) = 0;
+
+protected:
+	~PeerFrames() = default;
+};
+
 class KeeponTransmitter final : public Transmitter
 {
 public:
@@ -64,6 +75,23 @@ public:
 	std::int64_t PhcPs(TimePs t);
 	/// What the core says the PHC reads, ps since the epoch; \p at: when, as a poll under way has to end first.
 	std::int64_t GetTimePs(TimePs *at = nullptr);
+	// What the receive ring at the other end of the wire asks: the frames of this wire.
+	void HearFrames(PeerFrames &listener) { listener_ = &listener; }
+	/// Slots whose end, gap included, was not after \p t, which is not in the future.
+	std::uint64_t FramesEnded(TimePs t);
+	/// Length of the frame in slot \p seq, FCS included; nominal if that is long past.
+	std::uint32_t FrameBytes(std::uint64_t seq) const;
+
+	// What the receive ring of this station asks.
+	kpn_pacer *Pacer() { return pacer_; }
+	/// From now on the PHC is that of both rings.
+	void UseBothRings(kpn_dual &dual) { dual_ = &dual; }
+	std::uint64_t CpuNsAt(TimePs t);
+	/// The same at \p t or at the end of the poll under way, whichever is later.
+	std::uint64_t CpuNsNow(TimePs t);
+	std::int64_t SinceEpochPs(kpn_time time) const;
+	void NoteLaw();
+
 	/// How the PHC is read: name of the clock mode.
 	const char *ClockName() const;
 
@@ -78,8 +106,6 @@ private:
 	void ScheduleWake();
 	void OnRealFrame(const ring_nic_frame &frame);
 	void MakeConfig(const StationSpec &spec, std::uint64_t rate_bps, std::uint64_t seed);
-	void NoteLaw();
-
 	/// A clock law and how far the wire is behind the NIC's own time, both valid from a true time on.
 	struct PastLaw {
 		TimePs from;
@@ -105,6 +131,8 @@ private:
 	std::vector<std::uint64_t> nic_memory_;
 	std::unique_ptr<std::uint8_t[]> buffers_;
 	kpn_pacer *pacer_ = nullptr;
+	kpn_dual *dual_ = nullptr;
+	PeerFrames *listener_ = nullptr;
 	ring_nic *nic_ = nullptr;
 	PacerProbe probe_;
 	std::uint64_t slot_ps_ = 0;

@@ -28,6 +28,9 @@ struct NicSpec {
 	bool index_counts_done = true;
 	std::int64_t index_lag_ns_min = 0;
 	std::int64_t index_lag_ns_max = 0;
+	std::int64_t rx_lag_ns_min =
+		500; // last bit of a received frame to the receive index showing it, drawn per reading
+	std::int64_t rx_lag_ns_max = 500;
 	bool persistent = true;
 	std::int64_t index_read_ns = 800;
 	std::int64_t restart_ns = 2000;
@@ -53,6 +56,8 @@ struct KeeponSpec {
 	std::uint32_t slot_bytes = 0;
 	std::optional<int> mode;
 	std::optional<int> clock;
+	std::optional<int> merge; // enum kpn_merge: the receive ring is a clock, too ("dual")
+	std::optional<std::int64_t> tau_ns;
 	std::optional<int> placeholder;
 	std::optional<int> trim;
 	std::optional<std::int64_t> ring_slots;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "keepon/sim/dual_clock.hpp"
 #include "keepon/sim/frame_pool.hpp"
 #include "keepon/sim/keepon_clock.hpp"
 #include "keepon/sim/keepon_transmitter.hpp"
@@ -18,6 +19,7 @@
 #include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
 #include "keepon/sim/release.hpp"
+#include "keepon/sim/rx_ring.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/station_clock.hpp"
 #include "keepon/sim/world.hpp"
@@ -35,12 +37,20 @@ public:
 	Station &operator=(const Station &) = delete;
 	virtual ~Station() = default;
 
+	/// Whether its clock is "dual": the receive ring is one, too.
+	bool WantsRxRing() const { return keepon_ && spec_.keepon.merge; }
+	/// \param peer  station at the other end of the link, or NULL. Throws ValueError unless it is a keepon one.
+	void CountFramesOf(Station *peer, TimePs propagation_ps);
+	/// NULL without it.
+	RxRing *Rx() { return rx_ring_.get(); }
+
 	void AddStream(FlowId flow, const StreamSpec &spec);
 	void AddLoad(FlowId flow, const LoadSpec &spec);
 	/// \param listener  index among the listeners of \p flow
 	void AddListener(FlowId flow, std::size_t listener);
 	void Start();
 
+	void OnRxPoll() { rx_ring_->OnPoll(); }
 	void OnTalk(std::size_t talk);
 	void OnLoad(std::size_t load);
 	void OnDriverEnter(std::uint32_t frame) { EnterDriver(pool_[frame]); }
@@ -131,6 +141,7 @@ private:
 	FramePool pool_;
 	std::unique_ptr<Transmitter> transmitter_;
 	KeeponTransmitter *keepon_ = nullptr;
+	std::unique_ptr<RxRing> rx_ring_;
 	EtfQueue etf_;
 	TimePs etf_timer_at_ = kNever;
 	TimePs driver_free_ = 0;
