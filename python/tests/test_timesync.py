@@ -271,3 +271,39 @@ def test_ideal_clocks_are_untouched() -> None:
     assert timesync.bridge_spec(scenario, scenario.bridge[0]) == {"processing_ns": 2000, "ppm": 0.0}
     result = run_all(scenario, session.planned(scenario), 1).result
     assert "ptp_frames" not in result["runs"][0]
+
+
+def habitat_with_gptp(**station_keys: object) -> Scenario:
+    """The habitat case study with crystals of +-50 ppm that wander, and gPTP from its first bridge."""
+    document = loading.load(GPTP.parent / "habitat.toml").effective()
+    random = np.random.default_rng(1)
+    document |= {"duration_s": 2.0, "warmup_s": 20.0, "compare": {"drivers": ["keepon"]}}
+    document["sync"] = {"mode": "gptp", "grandmaster": document["bridge"][0]["name"], "priority": 7}
+    for station in document["station"]:
+        station |= {"ingress_latency_ns": 4_400, "cpu_ppm": float(random.uniform(-50, 50)), **station_keys}
+    for node in (*document["station"], *document["bridge"]):
+        node |= {"clock_ppm": float(random.uniform(-50, 50)), "wander_ppb_per_s": 10.0}
+    return Scenario.model_validate(document)
+
+
+def test_the_habitat_with_gptp_keeps_every_bound() -> None:
+    """Bounds of the plan, with the stated error of the clocks in them: every frame of every stream is within."""
+    run = clockruns.measure(habitat_with_gptp())
+    for stream, found in run.document["streams"].items():
+        assert found["missing"] == 0, stream
+        assert {key: check["met"] for key, check in found["bound_check"].items() if not check["met"]} == {}, stream
+    # What the clocks really were is far within what was stated.
+    assert max(clock.document["absolute_p999_ns"] for clock in run.clocks.values()) < 5_000
+
+
+def test_a_stated_clock_error_that_is_too_small_shows() -> None:
+    run = clockruns.measure(habitat_with_gptp(clock_error_ns=0))
+    checks = [check for found in run.document["streams"].values() for check in found["bound_check"].values()]
+    assert not all(check["met"] for check in checks)
+
+
+def test_frames_of_ptp_must_not_share_the_queue_of_a_stream() -> None:
+    scenario = habitat_with_gptp()
+    sync = scenario.sync.model_copy(update={"priority": 6})
+    with pytest.raises(ConfigError, match=r"sync\.priority.*the queue of"):
+        loading.check(scenario.model_copy(update={"sync": sync}), "habitat")

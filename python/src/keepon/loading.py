@@ -349,6 +349,15 @@ def _sync(source: str, scenario: Scenario, nodes: list[str]) -> None:
             raise problem(
                 source, key, name, 'is a bridge, which sync.mode "ptp" knows nothing of; name a station or use "gptp"'
             )
+    taken = [stream.id for stream in scenario.stream if stream.priority == sync.priority]
+    if taken and any(bridge.gates != "none" for bridge in scenario.bridge):
+        raise problem(
+            source,
+            "sync.priority",
+            sync.priority,
+            f"the queue of {taken[0]}, whose gates open for its frames alone; choose a priority without streams, "
+            "such as 7",
+        )
     for index, station in enumerate(scenario.station):
         if station.driver not in ("keepon", "under-test"):
             continue

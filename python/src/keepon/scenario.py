@@ -137,11 +137,17 @@ class KeeponOptions(_Table):
     )
 
 
+# Stated for clocks that PTP sets, unless the scenario says better: what they keep within with the default servo
+# (docs/time.md), rounded up; chosen. Every run checks its frames against the bounds that follow.
+CLOCK_ERROR_NS = {"keepon": 5_000, "launchtime": 200, "standard": 50_000}
+
+
 class Station(_Table):
     """An end station. `clock_ppm` is its NIC's crystal, `cpu_ppm` its CPU's; both matter only where they run free.
 
     `ingress_latency_ns` is taken off the stamps of received PTP frames and `egress_latency_ns` added to those sent, as
-    ptp4l(8) has them; they concern driver keepon, whose stamps need it.
+    ptp4l(8) has them; they concern driver keepon, whose stamps need it. `clock_error_ns` states how far the clock may
+    be from network time where PTP sets it; the plan keeps that free around every window.
     """
 
     name: Annotated[str, Name()]
@@ -154,6 +160,7 @@ class Station(_Table):
     etf_delta_ns: Annotated[int | Auto, Whole(0, _SECOND_NS, words=("auto",), remedy=_POSITIVE)] = "auto"
     stamp_resolution_ns: Annotated[int, Whole(1, 1_000_000)] = 8
     ingress_latency_ns: Annotated[int, Whole(-_SECOND_NS, _SECOND_NS)] = 0
+    clock_error_ns: Annotated[int | Auto, Whole(0, _SECOND_NS, words=("auto",), remedy=_POSITIVE)] = "auto"
     egress_latency_ns: Annotated[int, Whole(-_SECOND_NS, _SECOND_NS)] = 0
     keepon: KeeponOptions = Field(default_factory=KeeponOptions)
 
@@ -281,6 +288,12 @@ class Scenario(_Table):
         talkers = {stream.talker for stream in self.stream}
         own = {station.driver for station in self.station if station.name in talkers}
         return [next(iter(own))] if len(own) == 1 else ["as-configured"]
+
+    def clock_error_ns(self, station: Station, driver: str) -> int:
+        """How far the clock of `station` may be from network time, as stated; 0 where PTP does not set it."""
+        if not self.sync.by_ptp:
+            return 0
+        return CLOCK_ERROR_NS[driver] if station.clock_error_ns == "auto" else int(station.clock_error_ns)
 
     def driver_of(self, station: Station, run: str) -> str:
         """Driver `station` has in the run called `run`."""

@@ -128,14 +128,15 @@ def choose(scenario: Scenario, station: Station, wire: Wire) -> StationPlan:
     driver = planned_driver(station)
     options = station.keepon
     preamble_ps = preamble_time_ps(wire.rate_bps)
+    clock_ps = scenario.clock_error_ns(station, driver) * PS_PER_NS
     if driver != "keepon":
         launch = driver == "launchtime"
         return StationPlan(
             station=station, planned_driver=driver, wire=wire, mode=driver,
             slot_bytes=0, slot_ps=0, ring_slots=0, partition_slots=0, batch_slots=0, depth_slots=0, poll_overhead_ns=0,
             grid_ps=LAUNCH_QUANTUM_PS if launch else PS_PER_NS, phase_ps=0,
-            error_low_ps=0, error_high_ps=LAUNCH_QUANTUM_PS if launch else 0,
-            bounded=launch and scenario.sync.mode == "ideal",
+            error_low_ps=-clock_ps, error_high_ps=(LAUNCH_QUANTUM_PS if launch else 0) + clock_ps,
+            bounded=launch and scenario.sync.mode != "none",
         )  # fmt: skip
     paper = options.mode == "paper"
     slot_bytes = _slot_bytes(scenario, station, streams, wire)
@@ -170,9 +171,9 @@ def choose(scenario: Scenario, station: Station, wire: Wire) -> StationPlan:
         batch_slots=batch_slots, depth_slots=depth_slots, poll_overhead_ns=poll_overhead_ns,
         grid_ps=slot_ps if not paper else PS_PER_NS,
         phase_ps=preamble_ps if not paper else 0,
-        error_low_ps=preamble_ps - slot_ps if paper else -half_quantum_ps,
-        error_high_ps=preamble_ps if paper else half_quantum_ps,
-        bounded=scenario.sync.mode == "ideal",
+        error_low_ps=(preamble_ps - slot_ps if paper else -half_quantum_ps) - clock_ps,
+        error_high_ps=(preamble_ps if paper else half_quantum_ps) + clock_ps,
+        bounded=scenario.sync.mode != "none",
     )  # fmt: skip
 
 

@@ -75,7 +75,7 @@ def _gate(port: _Document) -> _Gate | None:
 @dataclass
 class _Port:
     gate: _Gate | None
-    busy_until_ps: int = 0
+    busy_until_ps: int = -(10**18)  # a release may be before the origin of time
     queues: dict[int, deque[tuple[str, int]]] = field(default_factory=dict)
 
 
@@ -423,6 +423,9 @@ def _check_release(scenario: Scenario, plan: _Document, links: dict[tuple[str, s
             found.append(f"{stream.id} is sent with another length than its own")
         if station.driver == "launchtime":
             high_ps = 32_000
+        driver = "keepon" if station.driver == "under-test" else station.driver
+        clock_ps = 1000 * scenario.clock_error_ns(station, driver)
+        low_ps, high_ps = low_ps - clock_ps, high_ps + clock_ps
         if entry["release_early_ps"] > low_ps or entry["release_late_ps"] < high_ps:
             found.append(f"release interval of {stream.id} is narrower than its driver can keep")
     return found

@@ -27,6 +27,9 @@ public:
 	/// \param propagation_ps  of the wire from the peer
 	RxRing(World &world, NodeId node, const std::string &name, const StationSpec &spec, KeeponTransmitter &own,
 	       KeeponTransmitter &peer, TimePs propagation_ps, Oscillator &cpu_oscillator);
+	RxRing(const RxRing &) = delete;
+	RxRing &operator=(const RxRing &) = delete;
+	virtual ~RxRing() = default;
 
 	void Start() { SchedulePoll(); }
 	void OnPoll();
