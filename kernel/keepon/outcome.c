@@ -86,6 +86,14 @@ void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns)
 		kfree_skb(clone);
 }
 
+static void give_stamp(struct sk_buff *skb, struct kpn_time start)
+{
+	struct skb_shared_hwtstamps stamps = { .hwtstamp = keepon_stamp(start) };
+
+	if (skb_shinfo(skb)->tx_flags & SKBTX_IN_PROGRESS)
+		skb_tstamp_tx(skb, &stamps);
+}
+
 static void hand_back(struct keepon *keepon, struct keepon_frame *frame, int budget)
 {
 	struct sk_buff *skb = frame->skb;
@@ -93,17 +101,16 @@ static void hand_back(struct keepon *keepon, struct keepon_frame *frame, int bud
 	trace_keepon_outcome(keepon->dev, frame->frame.tc, frame->verdict, frame->frame.seq, frame->txtime_ns,
 			     &frame->start);
 	if (!kpn_verdict_is_sent(frame->verdict)) {
+		/* If it left, then there: ptp4l lives with a lost frame, but takes a lost stamp for a broken port. */
+		if (frame->verdict == KPN_VERDICT_IN_DOUBT)
+			give_stamp(skb, frame->start);
 		if (frame->txtime_ns)
 			keepon_report(skb, frame->verdict, frame->txtime_ns);
 		dev_core_stats_tx_dropped_inc(keepon->dev);
 		dev_kfree_skb_any(skb);
 		return;
 	}
-	if (skb_shinfo(skb)->tx_flags & SKBTX_IN_PROGRESS) {
-		struct skb_shared_hwtstamps stamps = { .hwtstamp = keepon_stamp(frame->start) };
-
-		skb_tstamp_tx(skb, &stamps);
-	}
+	give_stamp(skb, frame->start);
 	dev_sw_netstats_tx_add(keepon->dev, 1, skb->len);
 	napi_consume_skb(skb, budget);
 }

@@ -52,6 +52,12 @@ static int phc_adjfine(struct ptp_clock_info *info, long scaled_ppm)
 	return error;
 }
 
+/* No pins, alarms or pulses. PTP_ENABLE_PPS asks all the same, in older kernels without looking whether there is anyone to ask. */
+static int phc_enable(struct ptp_clock_info *info, struct ptp_clock_request *request, int on)
+{
+	return -EOPNOTSUPP;
+}
+
 int keepon_phc_register(struct keepon *keepon)
 {
 	struct ptp_clock *phc;
@@ -63,6 +69,7 @@ int keepon_phc_register(struct keepon *keepon)
 		.settime64 = phc_settime64,
 		.adjtime = phc_adjtime,
 		.adjfine = phc_adjfine,
+		.enable = phc_enable,
 	};
 	snprintf(keepon->phc_info.name, sizeof(keepon->phc_info.name), "keepon %s", keepon->dev->name);
 	phc = ptp_clock_register(&keepon->phc_info, NULL);

@@ -3,7 +3,58 @@
  * Frames the lower device received are ours while the upper one is up. They are stamped here, on arrival in the stack: late by the
  * driver's interrupt and NAPI latency (docs/kernel.md). The lower device's own stamps are of another clock.
  */
+#include <linux/if_vlan.h>
+
 #include "keepon.h"
+#include "keepon/wire.h"
+
+enum { PTP_LENGTH_AT = 2 }; /* messageLength, IEEE Std 1588-2019 section 13.3 */
+
+/*
+ * A frame comes when its last bit has arrived, a stamp is that of the first one behind the SFD: how long the bits in between take
+ * depends on the length, which a servo would see as asymmetry, and is known.
+ */
+static u64 on_wire_ns(const struct sk_buff *skb, u64 rate_bps)
+{
+	u64 bytes = skb->len + ETH_HLEN + KPN_FCS_BYTES + (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0);
+
+	return div64_u64(bytes * BITS_PER_BYTE * NSEC_PER_SEC + rate_bps / 2, rate_bps);
+}
+
+/* PHC time of the reference plane; 0 without a wire. */
+static ktime_t stamp_of(struct keepon *keepon, const struct sk_buff *skb)
+{
+	unsigned long flags;
+	ktime_t stamp = 0;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	if (keepon->engine)
+		stamp = ktime_sub_ns(keepon_stamp(keepon_clock_read_locked(keepon)),
+				     on_wire_ns(skb, keepon->plan.config.rate_bps));
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	return stamp;
+}
+
+/*
+ * Whatever a keepon link sends is padded to its slot (C6). PTP over Ethernet has no length below its own, and linuxptp
+ * takes no message that is followed by anything: padding goes, but for what any NIC pads.
+ */
+static void strip_padding(struct sk_buff *skb)
+{
+	const __be16 *field;
+	__be16 store;
+	u32 bytes;
+
+	if (skb->protocol != htons(ETH_P_1588))
+		return;
+	field = skb_header_pointer(skb, PTP_LENGTH_AT, sizeof(store), &store);
+	if (!field)
+		return;
+	bytes = max_t(u32, be16_to_cpup(field), ETH_ZLEN - ETH_HLEN);
+	/* On failure it stays as it is, and the receiver judges. */
+	if (bytes < skb->len && pskb_trim_rcsum(skb, bytes))
+		net_dbg_ratelimited("%s: padding of a PTP message could not be taken off\n", skb->dev->name);
+}
 
 rx_handler_result_t keepon_receive(struct sk_buff **pskb)
 {
@@ -20,15 +71,11 @@ rx_handler_result_t keepon_receive(struct sk_buff **pskb)
 		dev_core_stats_rx_dropped_inc(dev);
 		return RX_HANDLER_CONSUMED;
 	}
-	if (READ_ONCE(keepon->hwtstamp.rx_filter) != HWTSTAMP_FILTER_NONE) {
-		unsigned long flags;
-
-		raw_spin_lock_irqsave(&keepon->lock, flags);
-		stamp = keepon_stamp(keepon_clock_read_locked(keepon));
-		raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	}
+	if (READ_ONCE(keepon->hwtstamp.rx_filter) != HWTSTAMP_FILTER_NONE)
+		stamp = stamp_of(keepon, skb);
 	skb_hwtstamps(skb)->hwtstamp = stamp;
 	skb->dev = dev;
 	dev_sw_netstats_rx_add(dev, skb->len + ETH_HLEN);
+	strip_padding(skb);
 	return RX_HANDLER_ANOTHER;
 }

@@ -30,6 +30,21 @@ static s64 phc_ahead_ns_locked(struct keepon *keepon)
 	return kpn_pacer_gettime(engine->pacer, before_ns + (after_ns - before_ns) / 2).ns - tai_ns;
 }
 
+/*
+ * Whether a socket wants this frame at a time of a clock the wire does not go by. Best effort would be a silent lie, so it is refused
+ * as etf refuses it. Times of CLOCK_MONOTONIC that have come are those fq has waited for; there is nothing left to ask for.
+ */
+static bool wants_another_clock(const struct sk_buff *skb)
+{
+	const struct sock *sk = skb->sk;
+
+	if (!skb->tstamp || !sk || !sk_fullsock(sk) || !sock_flag(sk, SOCK_TXTIME) || sk_is_tcp(sk))
+		return false;
+	if (sk->sk_clockid == CLOCK_MONOTONIC)
+		return ktime_after(skb->tstamp, ktime_get());
+	return sk->sk_clockid != CLOCK_TAI;
+}
+
 static void describe_locked(struct keepon *keepon, struct kpn_frame *frame, const struct sk_buff *skb, u16 tc)
 {
 	frame->data = skb->data;
@@ -38,6 +53,12 @@ static void describe_locked(struct keepon *keepon, struct kpn_frame *frame, cons
 	frame->tc = tc;
 	frame->flags = 0;
 	frame->txtime_ns = 0;
+	if (wants_another_clock(skb)) {
+		/* No time at all, for the core: counted as invalid. */
+		frame->flags = KPN_FRAME_TXTIME;
+		frame->txtime_ns = -1;
+		return;
+	}
 	if (!keepon_skb_txtime(skb))
 		return;
 	frame->flags = KPN_FRAME_TXTIME;
@@ -132,7 +153,8 @@ netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev)
 		if (stamped)
 			skb_tx_timestamp(stamped);
 	} else {
-		s64 txtime_ns = keepon_skb_txtime(skb) ? ktime_to_ns(skb->tstamp) : 0;
+		bool timed = keepon_skb_txtime(skb) || verdict == KPN_VERDICT_INVALID;
+		s64 txtime_ns = timed ? ktime_to_ns(skb->tstamp) : 0;
 
 		trace_keepon_outcome(dev, tc, verdict, 0, txtime_ns, &(struct kpn_time){});
 		if (txtime_ns)

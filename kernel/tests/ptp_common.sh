@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# What the ptp_*.sh tests share; after /lib/keepon/common.sh: `. /lib/keepon/ptp.sh`.
+#
+#   phc DEVICE             number of the PTP hardware clock of a device
+#   far_phc DEVICE         of one in namespace b
+#   settings FILE [LINES]  ptp4l's configuration: gPTP, and these lines
+
+phc() {
+	ethtool -T "$1" | sed -n 's/^PTP Hardware Clock: //p'
+}
+
+far_phc() {
+	in_b ethtool -T "$1" | sed -n 's/^PTP Hardware Clock: //p'
+}
+
+# linuxptp's gPTP.cfg with these differences. Servo: gentler than its default and fed more often, since receive stamps of a keepon link
+# are software's. neighborPropDelayThresh: gPTP takes what these stamps are late for the length of the cable.
+settings() {
+	cat >"$1" <<X
+[global]
+gmCapable 1
+priority1 248
+priority2 248
+logAnnounceInterval -2
+logSyncInterval -5
+logMinPdelayReqInterval -3
+summary_interval -5
+syncReceiptTimeout 3
+neighborPropDelayThresh 100000
+min_neighbor_prop_delay -20000000
+assume_two_step 1
+path_trace_enabled 1
+follow_up_info 1
+transportSpecific 0x1
+ptp_dst_mac 01:80:C2:00:00:0E
+network_transport L2
+delay_mechanism P2P
+tx_timestamp_timeout 100
+pi_proportional_const 0.3
+pi_integral_const 0.02
+$2
+X
+}

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ptp4l between two stations for $SECONDS_PTP s at 100 Mb/s, one way after the other ($WAYS), crystals 50 ppm apart. In /out
+# WAY.offsets, the clocks against each other, and WAY.log, what ptp4l said; test_ptp.py judges.
+#
+#   interpolated   between keepon devices; interpolated-calibrated: with $INGRESS_NEAR and $INGRESS_FAR as ptp4l's ingressLatency
+#   counter        the same, the PHC read as a counter of slots, polled in each slot
+#   hardware       between the NICs as they are, which stamp in hardware (-H)
+#   software       between the same, stamps of the stack (-S): both ends have one clock, so nothing is steered, and what ptp4l takes
+#                  for its offset is its error
+. /lib/keepon/test.sh
+. /lib/keepon/common.sh
+. /lib/keepon/ptp.sh
+echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
+wire 100000000
+
+# begin STAMPS NEAR FAR: a master here, a slave in namespace b
+begin() {
+	settings /tmp/near "uds_address /tmp/near.s
+priority1 100
+[$2]
+ingressLatency $near_ns"
+	settings /tmp/far "uds_address /tmp/far.s
+$free
+[$3]
+ingressLatency $far_ns"
+	ptp4l "$1" -P -f /tmp/near -m -i "$2" >"/out/$way.master.log" 2>&1 &
+	master=$!
+	ip netns exec b ptp4l "$1" -P -f /tmp/far -m -s -i "$3" >"/out/$way.log" 2>&1 &
+	slave=$!
+}
+
+end() {
+	kill $slave $master
+	wait $slave $master
+}
+
+# About 36 readings a second, at no phase in particular
+watch() {
+	ptp_probe compare "$(phc "$1")" "$(far_phc "$2")" $((SECONDS_PTP * 36)) 27700 >"/out/$way.offsets"
+}
+
+for way in $WAYS; do
+	free="free_running 0"
+	near_ns=0
+	far_ns=0
+	clock=interpolated
+	batch=4
+	case $way in
+	counter)
+		clock=counter
+		batch=1
+		;;
+	interpolated-calibrated)
+		near_ns=$INGRESS_NEAR
+		far_ns=$INGRESS_FAR
+		;;
+	esac
+	case $way in
+	counter | interpolated*)
+		upper batch $batch clock $clock
+		far_upper batch $batch clock $clock
+		wait_until 3 is_running rt0 && wait_until 3 in_b is_running rt1
+		begin -H rt0 rt1
+		watch rt0 rt1
+		end
+		is "$(identity rt0)" 0 "$way: every frame of the master is accounted for"
+		is "$(counter rt0 underruns) $(in_b counter rt1 underruns)" "0 0" "$way: the wires never ran dry"
+		ip link del rt0
+		ip -n b link del rt1
+		;;
+	hardware)
+		begin -H sim0 sim1
+		watch sim0 sim1
+		end
+		;;
+	software)
+		free="free_running 1"
+		begin -S sim0 sim1
+		sleep "$SECONDS_PTP"
+		end
+		;;
+	esac
+	[ -s "/out/$way.log" ] && ok "$way: ran" || not_ok "$way: ptp4l said nothing"
+done
+done_testing

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""ptp4l, phc2sys and virtual clocks on keepon links; how far two clocks are apart is read from them, not from ptp4l."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from keepon.vm import GuestResult, agreed, build_modules, get_kernel, offered_families, run_guest
+from keepon.vm.paths import checkout_root
+from keepon.vmtarget import programs
+
+pytestmark = pytest.mark.vm
+
+HERE = Path(__file__).parent
+SLOT_NS = 100_000  # of 1230 bytes at 100 Mb/s, with preamble and gap
+WIRE_NS = 50  # propagation, the default of hwsim
+LINE = re.compile(r"ptp4l\[([\d.]+)\]: master offset +(-?\d+) s(\d) freq +[+-]?\d+ path delay +(-?\d+)")
+
+# The emulated CPU must not be slower than a small board's: what the simulated NICs cost it makes receive stamps late.
+ICOUNT_SHIFT = 0
+SHORT_S, LONG_S = 8, 60
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Guest path -> scripts, iproute2 plugin and the probe, linked statically."""
+    probe = tmp_path_factory.mktemp("ptp") / "ptp_probe"
+    compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
+    done = subprocess.run(
+        [*compiler, str(HERE / "ptp_probe.c"), "-o", str(probe)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    common = {"/lib/keepon/common.sh": HERE / "keepon_common.sh", "/lib/keepon/ptp.sh": HERE / "ptp_common.sh"}
+    return {**programs.guest_files(), **common, "/usr/bin/ptp_probe": probe}
+
+
+def boot(script: str, family: str, files: dict[str, Path], environment: dict[str, str] | None = None) -> GuestResult:
+    kernel = get_kernel(family)
+    modules = build_modules(kernel, [HERE.parent / "hwsim", HERE.parent / "keepon"])
+    result = agreed(
+        lambda: run_guest(
+            kernel, HERE / script, files, modules=modules, environment=environment or {},
+            icount_shift=ICOUNT_SHIFT, timeout_s=600,
+        )
+    )  # fmt: skip
+    assert result.tap.problems() == []
+    return result
+
+
+SOAK = pytest.mark.soak
+FAMILIES = ["6.1", *(pytest.param(name, marks=SOAK) for name in offered_families() if name != "6.1")]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_phc_as_programs_use_it(family: str, files: dict[str, Path]) -> None:
+    boot("ptp_phc.sh", family, files)
+
+
+# ---- two stations
+
+
+@dataclass(frozen=True)
+class Way:
+    """How far the slave's clock is ahead of the master's, ns, at times in s since the start.
+
+    `path_delay_ns` is what ptp4l takes for the path's length, `steered_s` when it began to steer.
+    """
+
+    name: str
+    times_s: npt.NDArray[np.float64]
+    offset_ns: npt.NDArray[np.float64]
+    path_delay_ns: float
+    steered_s: float
+    log: str
+
+    def late(self) -> npt.NDArray[np.float64]:
+        """The second half."""
+        return self.offset_ns[self.times_s > self.times_s[-1] / 2]
+
+    @property
+    def mean_ns(self) -> float:
+        return float(np.mean(self.late()))
+
+    @property
+    def rms_ns(self) -> float:
+        return float(np.sqrt(np.mean(self.late() ** 2)))
+
+    @property
+    def max_ns(self) -> float:
+        return float(np.max(np.abs(self.late())))
+
+    @property
+    def lock_s(self) -> float:
+        """When it is steered and, for a second on, as near as four times the rms of the second half."""
+        near = (np.abs(self.offset_ns) <= 4 * self.rms_ns) & (self.times_s >= self.steered_s)
+        for at, time_s in enumerate(self.times_s):
+            if np.all(near[at : np.searchsorted(self.times_s, time_s + 1.0)]):
+                return float(time_s)
+        raise AssertionError(f"{self.name}: never locked")
+
+    def row(self, steered: bool = True) -> str:
+        lock = f"{self.lock_s:.1f}" if steered else "-"
+        return f"| {self.name} | {self.rms_ns:.0f} | {self.mean_ns:.0f} | {self.max_ns:.0f} | {lock} |"
+
+
+def read_way(result: GuestResult, name: str) -> Way:
+    log = result.files[f"{name}.log"].decode()
+    found = LINE.findall(log)
+    lines = [(float(time), int(offset), int(delay)) for time, offset, _, delay in found]
+    steered = [float(time) for time, _, state, _ in found if state == "2"]
+    assert lines, f"{name}: ptp4l never saw a master:\n{log[-2000:]}"
+    if name == "software":
+        times = np.array([time for time, _, _ in lines])
+        offsets = np.array([offset for _, offset, _ in lines], dtype=np.float64)
+    else:
+        rows = np.array(
+            [line.split() for line in result.files[f"{name}.offsets"].decode().splitlines()], dtype=np.int64
+        )
+        times, offsets = rows[:, 0] / 1e9, rows[:, 1].astype(np.float64)
+    delay_ns = float(np.mean([delay for _, _, delay in lines[len(lines) // 2 :]]))
+    return Way(name, times - times[0], offsets, delay_ns, (steered or [np.inf])[0] - times[0], log)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All ways on one kernel; `whole`: for the numbers in docs/kernel.md."""
+
+    family: str
+    whole: bool
+    ways: dict[str, Way]
+
+
+SHORT_WAYS = ("interpolated", "counter", "hardware")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[("6.1", SHORT_S), *(pytest.param((name, LONG_S), marks=SOAK) for name in offered_families())],
+    ids=lambda run: f"{run[0]}-{run[1]}s",
+)
+def measured(request: pytest.FixtureRequest, files: dict[str, Path]) -> Measured:
+    family, seconds = request.param
+    whole = seconds == LONG_S
+    names = (*SHORT_WAYS, "software") if whole else SHORT_WAYS
+    environment = {"WAYS": " ".join(names), "SECONDS_PTP": str(seconds)}
+    result = boot("ptp_lock.sh", family, files, environment)
+    ways = {name: read_way(result, name) for name in names}
+    if whole:
+        near_ns, far_ns = calibration(ways["interpolated"])
+        environment |= {"WAYS": "interpolated-calibrated", "INGRESS_NEAR": near_ns, "INGRESS_FAR": far_ns}
+        ways["interpolated-calibrated"] = read_way(
+            boot("ptp_lock.sh", family, files, environment), "interpolated-calibrated"
+        )
+    return Measured(family, whole, ways)
+
+
+def calibration(way: Way) -> tuple[str, str]:
+    """How late each end stamps, ns: the path seems longer by the mean, the clocks are off by half the difference."""
+    late_ns = way.path_delay_ns - WIRE_NS
+    return f"{late_ns + way.mean_ns:.0f}", f"{late_ns - way.mean_ns:.0f}"
+
+
+def test_it_locks_and_no_port_fails(measured: Measured) -> None:
+    for name, way in measured.ways.items():
+        assert "UNCALIBRATED to SLAVE" in way.log or name == "software", name
+        assert "FAULT" not in way.log and "bad message" not in way.log, name
+        # most of the time goes into finding a master
+        assert name == "software" or 2 < way.lock_s < 6, name
+
+
+def test_interpolated_is_hundreds_of_ns_where_the_counter_is_off_by_slots(measured: Measured) -> None:
+    """The goal, 100 ns, is not reached here: docs/kernel.md says what of it is the receive stamps'."""
+    interpolated, counter = measured.ways["interpolated"], measured.ways["counter"]
+    assert interpolated.rms_ns < 500
+    assert interpolated.max_ns < 3_000
+    # 0.3 to 0.5 of a slot by quantisation alone; what the servo makes of it comes on top
+    assert 0.3 * SLOT_NS < counter.rms_ns < 2.0 * SLOT_NS
+    assert interpolated.rms_ns < counter.rms_ns / 100
+
+
+def test_stamps_are_those_of_the_wire_but_for_the_latency_of_reception(measured: Measured) -> None:
+    """A frame takes 100 us from first bit to last; of the path's seeming length only the stack's part is left."""
+    assert 1_000 < measured.ways["interpolated"].path_delay_ns < 6_000
+    assert abs(measured.ways["hardware"].path_delay_ns - WIRE_NS) < 5
+
+
+def test_against_the_other_ways_one_table(measured: Measured) -> None:
+    rows = [way.row(name != "software") for name, way in measured.ways.items()]
+    kernel = get_kernel(measured.family).version
+    table = [
+        f"Kernel {kernel}, icount shift {ICOUNT_SHIFT}, 100 Mb/s, slots of {SLOT_NS // 1000} us; slave less master.",
+        "",
+        "| way | rms ns | mean ns | max ns | time to lock s |",
+        "|---|---|---|---|---|",
+        *rows,
+    ]
+    print("\n".join(table))
+    folder = checkout_root() / "out" / "measured"
+    folder.mkdir(parents=True, exist_ok=True)
+    if measured.whole:
+        (folder / f"ptp-{measured.family}.md").write_text("\n".join(table) + "\n")
+    assert measured.ways["hardware"].rms_ns < 20
+    assert measured.ways["hardware"].rms_ns < measured.ways["interpolated"].rms_ns
+
+
+def test_calibrated_the_offset_is_its_scatter(measured: Measured) -> None:
+    ways = measured.ways
+    if not measured.whole:  # the short run says as much of its own offset
+        assert abs(ways["interpolated"].mean_ns) < 300
+        return
+    assert abs(ways["interpolated-calibrated"].mean_ns) < 100
+    assert abs(ways["interpolated-calibrated"].path_delay_ns - WIRE_NS) < 200
