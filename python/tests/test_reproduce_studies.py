@@ -14,7 +14,7 @@ import pytest
 from keepon import cli, documents, published
 from keepon.ptperrors import studies
 from keepon.ptperrors.settings import CALIBRATED, CHOICES, Settings
-from keepon.reproduce import output, registry, study
+from keepon.reproduce import output, study
 
 QUICK = ["--set", "intervals=100", "--set", "sweep_intervals=60", "--set", "sweep_points=5", "--seeds", "40"]
 
@@ -83,7 +83,7 @@ def test_statements_hold_whatever_the_distribution(distribution: str) -> None:
     assert [check for part in document["parts"] for check in part["checks"] if not check["met"]] == []
 
 
-@pytest.mark.parametrize("name", [name for name in registry.STUDIES if name != "ptp-errors"])
+@pytest.mark.parametrize("name", [name for name in studies.TITLES if name != "ptp-errors"])
 def test_command_prints_tables_and_writes_a_folder(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

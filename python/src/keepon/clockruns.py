@@ -26,6 +26,7 @@ class ClockTrack:
 
     Attributes:
         at_ps: true times of the samples from the start, shape (n,).
+        network_ps: the same in network time, shape (n,).
         offset_ps: exact reading minus network time, shape (n,).
         read_offset_ps: what software got that asked then, minus network time, shape (n,).
         rate_ppb: rate set on the clock, shape (n,).
@@ -33,6 +34,7 @@ class ClockTrack:
     """
 
     at_ps: IntArray
+    network_ps: IntArray
     offset_ps: IntArray
     read_offset_ps: IntArray
     rate_ppb: Any
@@ -105,6 +107,7 @@ def measure(scenario: Scenario, driver: str | None = None, seed: int | None = No
         columns = {key: np.asarray(raw[key], dtype=np.int64) for key in ("at_ps", "offset_ps", "read_offset_ps")}
         clocks[node] = ClockTrack(
             **columns,
+            network_ps=np.asarray(build.simulation.network_time(columns["at_ps"]), dtype=np.int64),
             rate_ppb=np.asarray(raw["scaled_ppm"], dtype=np.float64) * 1000 / 65536,
             document=clock_document(raw, start_ns, end_ns, scenario.sync.lock_bound_ns),
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from keepon.clockstudies import studies as clock_studies
 from keepon.errors import ConfigError
 from keepon.ptperrors import studies as ptp_errors
 
@@ -28,7 +29,10 @@ class Study:
     run: Run
 
 
-STUDIES: dict[str, Study] = {name: Study(title, ptp_errors.run) for name, title in ptp_errors.TITLES.items()}
+STUDIES: dict[str, Study] = {
+    **{name: Study(title, ptp_errors.run) for name, title in ptp_errors.TITLES.items()},
+    **{name: Study(title, clock_studies.run) for name, title in clock_studies.TITLES.items()},
+}
 
 
 def find(name: str) -> Study | None:

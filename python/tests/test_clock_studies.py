@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures 8, 12, 13, 22 and the headline, shortened: what each mechanism must show; documents fit their schema."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from keepon import cli, documents, published
+from keepon.clockstudies import batches, convergence, headline, networks, studies
+from keepon.clockstudies.settings import parse
+from keepon.errors import ConfigError
+
+QUICK = {
+    "fig8": ["duration_s=0.5", "warmup_s=1.2"],
+    "fig12": ["seeds=1", "duration_s=4", "warmup_s=12"],
+    "fig13": ["batch_slots=4", "duration_s=12", "stall_us=60"],
+    "fig22": ["seeds=4", "duration_s=40", "single_s=16"],
+    "headline": ["duration_s=4", "gains_s=4", "warmup_s=12", "batch_slots=32"],
+}
+
+
+@functools.cache
+def run(name: str) -> dict[str, Any]:
+    return studies.run(name, QUICK[name], None, None)
+
+
+def rows(document: dict[str, Any], table: int) -> list[list[Any]]:
+    found: list[list[Any]] = document["parts"][0]["tables"][table]["rows"]
+    return found
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_every_statement_holds_and_the_document_fits_its_schema(name: str) -> None:
+    document = run(name)
+    jsonschema.validate(json.loads(json.dumps(document, allow_nan=False)), documents.json_schema("study"))
+    (part,) = document["parts"]
+    assert part["name"] == name
+    assert [check for check in part["checks"] if not check["met"]] == []
+    assert len(part["checks"]) >= 3
+    assert part["compared"]
+    assert part["plots"]
+    assert part["findings"]
+    assert part["by_construction"]
+    for table in part["tables"]:
+        assert all(len(row) == len(table["columns"]) for row in table["rows"])
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_published_figures_are_those_of_the_data_file(name: str) -> None:
+    known = {entry["id"]: entry for entry in published.load("keepon").values() if isinstance(entry, dict)}
+
+    def numbers(value: Any) -> set[float]:
+        if isinstance(value, dict):
+            return set().union(*(numbers(entry) for entry in value.values()))
+        return {value} if isinstance(value, int | float) else set()
+
+    for row in run(name)["parts"][0]["compared"]:
+        assert row["published"] in numbers(known[row["id"]])
+        assert row["kind"] == "calculated"
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_every_setting_is_calibrated_or_chosen(name: str) -> None:
+    entry = studies.ENTRIES[name]
+    keys = set(entry.settings.model_fields)
+    assert set(entry.origins.calibrated) | set(entry.origins.chosen) >= keys
+    document = run(name)
+    told = [one["parameter"] for key in ("calibrated", "chosen") for one in document[key]]
+    assert sorted(told[1:]) == sorted(keys)
+    assert told[0].startswith("rx delay of software")
+    changed = {one["parameter"] for one in document["chosen"] if one["why"] == "set on the command line"}
+    assert changed == {text.split("=")[0] for text in QUICK[name]}
+
+
+def test_the_published_merge_does_not_settle_and_ours_does_at_once() -> None:
+    times = {(row[0], row[1]): row for row in rows(run("fig22"), 0)}
+    criterion = "every reading within 10000 ns"
+    merged, ours = (times[kind.name, criterion] for kind in (networks.DUAL_PUBLISHED, networks.DUAL))
+    assert merged[8] == 0
+    assert merged[9] > 10_000
+    assert ours[8] == 100
+    assert ours[5] < 5
+    assert ours[9] < 60
+
+
+def test_stamps_of_hardware_then_keepon_then_software() -> None:
+    error = {(row[0], row[1]): row[2] for row in rows(run("fig12"), 0)}
+    for role in ("master", "slave"):
+        assert error["hardware stamps", role] < 0.015
+        assert (
+            error["hardware stamps", role]
+            < error["keepon, ours, mean latency taken off", role]
+            < error["software stamps", role]
+        )
+
+
+def test_a_held_up_poll_shows_in_a_counted_clock_only() -> None:
+    p99 = {row[0]: row[2] for row in rows(run("fig13"), 0)}
+    assert p99[networks.COUNTER.name] > 20
+    assert p99[networks.SINGLE.name] < 3
+    assert p99[networks.DUAL.name] < 0.5
+
+
+def test_the_knee_is_the_last_batch_without_sleep() -> None:
+    settings = parse(batches.Settings, {})
+    assert batches.last_awake(settings, 300) == 39
+    assert run("fig8")["parts"][0]["compared"][0]["ours"] == 39
+    late = {row[0]: row[1] for row in rows(run("fig8"), 0)}
+    assert late[64] > 10 * late[39]
+
+
+def test_the_knee_moves_with_the_overhead_set_aside() -> None:
+    settings = parse(batches.Settings, {"overhead_us": 50, "duration_s": 1.0})
+    awake = batches.last_awake(settings, 300)
+    assert awake == 19
+    before, after = (batches.measure(300, batch, settings) for batch in (awake, awake + 8))
+    assert after.mean_us > 2 * before.mean_us
+
+
+def test_ours_adds_less_than_a_quantum_to_its_clock_and_paper_mode_a_slot() -> None:
+    rest = {(row[0], row[1]): row for row in rows(run("headline"), 1)}
+    for scale in (0.5, 1.0, 2.0):
+        assert rest["paper mode", scale][6] - rest["paper mode", scale][5] > 1800
+        ours = rest["ours, single clock", scale]
+        assert ours[6] - ours[5] < 20
+    assert rest["ours, dual clock, direct link", 1.0][4] < 30
+
+
+def test_slower_servos_pass_on_less_of_the_jitter() -> None:
+    spread = [row[4] for row in rows(run("headline"), 2)]
+    assert spread[3] < spread[0] / 3
+    assert spread[7] < spread[4] / 3
+
+
+@pytest.mark.parametrize(
+    ("offset", "expected"),
+    [([0, 0, 0, 0], 0.0), ([9, 0, 0, 0], 1.0), ([0, 9, 0, 0], None), ([0, 0, 0, 9], 0.0), ([9, 9, 9, 9], None)],
+)
+def test_settled_is_the_first_time_that_holds(offset: list[int], expected: float | None) -> None:
+    assert convergence.settled_s(np.arange(4.0), np.array(offset, dtype=float), 1.0, 2.0) == expected
+
+
+def test_equal_seeds_draw_equal_crystals_and_others_do_not() -> None:
+    settings = parse(convergence.Settings, {})
+    assert networks.crystals(settings, 3, 4) == networks.crystals(settings, 3, 4)
+    assert networks.crystals(settings, 3, 4) != networks.crystals(settings, 4, 4)
+    assert all(abs(ppm) <= 50 for seed in range(50) for ppm in networks.crystals(settings, seed, 4))
+
+
+def test_a_clock_error_between_changes_of_rate_is_a_straight_line() -> None:
+    from keepon.clockruns import ClockTrack
+
+    grid = np.arange(0, 5) * 10**10
+    track = ClockTrack(grid, grid, np.array([0, 1000, 2000, 9000, 9000]), grid, np.array([1.0, 1, 1, 2, 2]), {})
+    at_ns = np.array([5e6, 15e6, 25e6, 35e6])
+    left = headline.without_clock_error(track, at_ns, np.array([-0.5, 1.5, 0.0, 1.0]))
+    assert left.tolist() == [0.0, 3.0, 10.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "sentence"),
+    [
+        ("fig22", ["seeds=0"], "setting `seeds` = 0: must be between 1 and 1000"),
+        ("fig22", ["sync_mode=ntp"], 'setting `sync_mode` = "ntp": must be one of'),
+        ("fig12", ["slotbytes=3"], 'setting `slotbytes` = 3: unknown key; did you mean "slot_bytes"?'),
+        ("fig13", ["batch_slots=200"], "setting `depth_slots` = 128: must be at least 202"),
+        ("headline", ["slot_bytes=300"], "setting `period_ns` = 1000000: must be a multiple of a slot's time, 2560 ns"),
+    ],
+)
+def test_wrong_settings_are_refused_in_one_sentence(name: str, changes: list[str], sentence: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        studies.run(name, changes, None, None)
+    assert sentence in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_command_prints_tables_and_writes_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "x"
+    changes = [part for text in QUICK["fig22"] for part in ("--set", text)]
+    monkeypatch.setattr(sys, "argv", ["keepon", "reproduce", "fig22", "--out", str(folder), "--seed", "5", *changes])
+    assert cli.main() == 0
+    told = capsys.readouterr()
+    assert told.err == ""
+    assert "fig22: holds: " in told.out
+    assert "chosen: " in told.out
+    assert sorted(path.name for path in folder.iterdir()) == ["report.html", "result.json"]
+    assert documents.read(folder / "result.json", "keepon.study/1")["effective"]["seed"] == 5
+    assert (folder / "report.html").read_text().count("<svg") == 1
