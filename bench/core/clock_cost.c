@@ -138,7 +138,7 @@ static void start(u32 mode, u32 slots)
 	kpn_rx_init(&bench.rx, &rx_config);
 	kpn_dual_init(&bench.dual, bench.pacer, &bench.rx, mode == PUBLISHED ? KPN_MERGE_PUBLISHED : KPN_MERGE_STRIP,
 		      kpn_merge_tau_ns(&config));
-	kpn_pacer_start(bench.pacer);
+	kpn_pacer_start(bench.pacer, nic_ops.cpu_ns(NULL));
 	for (polls = 0; polls < WARM_UP_POLLS; polls++) {
 		advance(slots);
 		kpn_pacer_poll(bench.pacer);

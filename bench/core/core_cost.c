@@ -178,7 +178,7 @@ static void start(u32 batch_slots, s64 ppb)
 	bench.ring_slots = 4 * batch_slots > 256 ? 4 * batch_slots : 256;
 	bench.random = 1;
 	bench.pacer = new_pacer(batch_slots, bench.ring_slots);
-	kpn_pacer_start(bench.pacer);
+	kpn_pacer_start(bench.pacer, nic_ops.cpu_ns(NULL));
 	if (kpn_pacer_adjfine(bench.pacer, ppb * 65536 / 1000))
 		exit(EXIT_FAILED);
 	for (polls = 0; polls < WARM_UP_POLLS; polls++) {

@@ -272,7 +272,7 @@ bool exact_nic_start(struct exact_nic *nic, s64 start_ns)
 	nic->pacer = kpn_pacer_init(nic->memory, &nic->config, &nic->caps, &nic_ops, nic, &pacer_ops, nic, start_ns);
 	if (!nic->pacer)
 		return false;
-	kpn_pacer_start(nic->pacer);
+	kpn_pacer_start(nic->pacer, nic_ops.cpu_ns(nic));
 	return true;
 }
 

@@ -306,7 +306,7 @@ bool rig_init(struct rig *rig, void *memory, const struct kpn_config *config, co
 
 void rig_start(struct rig *rig)
 {
-	kpn_pacer_start(rig->pacer);
+	kpn_pacer_start(rig->pacer, fake_nic_cpu_ns(&rig->nic));
 	check(rig);
 }
 

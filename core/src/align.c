@@ -86,6 +86,12 @@ void kpn_align_replan(struct kpn_align *align, u64 seq)
 		kpn_align_unlock(align);
 }
 
+void kpn_align_hold(struct kpn_align *align)
+{
+	align->next_trim_seq = KPN_SEQ_NEVER;
+	kpn_align_unlock(align);
+}
+
 void kpn_align_unlock(struct kpn_align *align)
 {
 	align->carries = 0;

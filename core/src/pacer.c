@@ -174,26 +174,38 @@ static KPN_SELDOM void post_write_back(struct kpn_pacer *pacer, u32 count)
 	pacer->nic_ops.rearm(pacer->nic, first, count);
 }
 
+static inline void post_to_depth(struct kpn_pacer *pacer, u32 posted)
+{
+	u32 count = pacer->config.depth_slots - posted;
+
+	if (KPN_UNLIKELY(!pacer->caps.desc_persistent))
+		post_write_back(pacer, count);
+	else
+		post(pacer, count);
+	pacer->plain_seq += count;
+}
+
+static inline void ring_bell(struct kpn_pacer *pacer)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+
+	pacer->stats.doorbells++;
+	pacer->nic_ops.doorbell(pacer->nic, kpn_ring_desc(ring, ring->tail_seq), ring->tail_seq);
+}
+
 /*
  * Hand what lies between the tail and the posting depth to the NIC. Where three batches fit into the depth, posting waits for
  * a whole batch: a dithered poll that finds less leaves it to the next, and a batch remains even then.
  */
 static inline void advance_tail(struct kpn_pacer *pacer)
 {
-	struct kpn_ring *ring = &pacer->ring;
+	const struct kpn_ring *ring = &pacer->ring;
 	u32 posted = (u32)(ring->tail_seq - ring->head_seq);
-	u32 count;
 
 	if (posted > pacer->posted_low)
 		return;
-	count = pacer->config.depth_slots - posted;
-	if (KPN_UNLIKELY(!pacer->caps.desc_persistent))
-		post_write_back(pacer, count);
-	else
-		post(pacer, count);
-	pacer->plain_seq += count;
-	pacer->stats.doorbells++;
-	pacer->nic_ops.doorbell(pacer->nic, kpn_ring_desc(ring, ring->tail_seq), ring->tail_seq);
+	post_to_depth(pacer, posted);
+	ring_bell(pacer);
 }
 
 /* First slot that can still be changed when re-planning is done; without a valid head none that is posted. */
@@ -220,19 +232,15 @@ static void set_partition_index(struct kpn_pacer *pacer)
 }
 
 /*
- * The time of day changed: slots from @from on belong to other instants. Frames that can be taken back get the slots their
- * txtimes ask for now; in paper mode they keep their slots (B9).
+ * Slots from @from on belong to the instants the clock says now. Frames that can be taken back get the slots their txtimes ask for,
+ * and so do those in @waiting, taken back before; in paper mode frames keep their slots (B9).
  */
-static void step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
+static void plan_again(struct kpn_pacer *pacer, u64 from, struct kpn_frame *waiting, u64 cpu_ns)
 {
 	struct kpn_frame *recalled = NULL;
-	bool moved;
 
-	pacer->stats.steps++;
 	if (pacer->phase_locked) {
-		moved = kpn_align_choose_base(&pacer->align, &pacer->clock, from,
-					      kpn_ring_start_ps(&pacer->ring, from));
-		if (moved) {
+		if (kpn_align_choose_base(&pacer->align, &pacer->clock, from, kpn_ring_start_ps(&pacer->ring, from))) {
 			pacer->step_seq = from;
 			recalled = kpn_insert_recall(pacer, from);
 			set_partition_index(pacer);
@@ -241,7 +249,15 @@ static void step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 		kpn_post_again(pacer, from);
 	}
 	kpn_insert_rekey(pacer);
+	kpn_insert_again(pacer, waiting, cpu_ns);
 	kpn_insert_again(pacer, recalled, cpu_ns);
+}
+
+/* The time of day changed. */
+static void step(struct kpn_pacer *pacer, u64 from, struct kpn_frame *waiting, u64 cpu_ns)
+{
+	pacer->stats.steps++;
+	plan_again(pacer, from, waiting, cpu_ns);
 	emit(pacer, KPN_EVENT_STEP);
 }
 
@@ -259,44 +275,65 @@ static u64 middle_of(struct kpn_interval interval)
 	return interval.lower_ps + (interval.upper_ps - interval.lower_ps) / 2;
 }
 
-/* Where the wire would be at @cpu_ns had nothing gone wrong; it cannot be past what was posted otherwise. */
-static struct kpn_time time_believed(const struct kpn_pacer *pacer, u64 cpu_ns)
+/* The time at @cpu_ns by a strip that nothing has contradicted; the wire cannot be past what was posted otherwise. */
+static struct kpn_time time_believed(const struct kpn_pacer *pacer, const struct kpn_strip *strip, u64 cpu_ns)
 {
-	return kpn_clock_at(&pacer->clock, kpn_strip_told(&pacer->strip, kpn_strip_at(&pacer->strip, cpu_ns)));
+	return kpn_clock_at(&pacer->clock, kpn_strip_told(strip, kpn_strip_at(strip, cpu_ns)));
 }
 
 /*
- * The wire is idle: everything posted has left. The count stays, the clock is set from the CPU counter to what it would
- * have been, and starts again with the next doorbell. What this is worth: strip width + restart
- * latency + rate uncertainty x stall (docs/model.md).
+ * The wire stands at the tail and starts, within the restart latency of a doorbell, with whole placeholders: whatever is prepared
+ * before the doorbell makes the wire late, and what it takes is not known beforehand. So no frame is in these slots, and what
+ * time it is, and which slots are trimmed, is decided afterwards. Return: CPU time of the doorbell.
  */
-static KPN_SELDOM void recover_idle(struct kpn_pacer *pacer, u64 cpu_ns)
+static u64 start_at_tail(struct kpn_pacer *pacer)
 {
 	struct kpn_ring *ring = &pacer->ring;
-	u64 restart_ns = ((u64)pacer->caps.restart_ns_min + pacer->caps.restart_ns_max) / 2;
-	struct kpn_time now = time_believed(pacer, cpu_ns);
+	u64 start_ps = ring->tail_ps;
+	u64 before_ns;
+	u64 after_ns;
+
+	pacer->restart_seq = ring->tail_seq;
+	pacer->steady_ps = start_ps;
+	kpn_align_hold(&pacer->align);
+	post_to_depth(pacer, 0);
+	before_ns = cpu_now(pacer);
+	ring_bell(pacer);
+	after_ns = cpu_now(pacer);
+	kpn_strip_reset(&pacer->strip, after_ns + 1, start_ps - pacer->restart_ps_max,
+			start_ps + (after_ns + 1 - before_ns) * 1001);
+	return before_ns + (after_ns - before_ns) / 2;
+}
+
+/*
+ * The wire is idle: everything posted has left. The count stays; the wire starts, and the clock is set from the CPU
+ * counter to what it would have been. What this is worth: strip width + restart latency + doorbell +
+ * rate uncertainty x stall (docs/model.md).
+ */
+static KPN_SELDOM void recover_idle(struct kpn_pacer *pacer)
+{
+	const struct kpn_strip believed = pacer->strip;
+	struct kpn_frame *waiting = NULL;
+	u64 tail_ps = pacer->ring.tail_ps;
+	struct kpn_time start;
+	u64 cpu_ns;
 
 	pacer->stats.underruns++;
 	pacer->synchronised = false;
-	pacer->restart_seq = ring->tail_seq;
-	pacer->steady_ps = ring->tail_ps;
-	now.ns += (s64)restart_ns;
-	kpn_clock_settime(&pacer->clock, ring->tail_ps, now);
-	step(pacer, ring->tail_seq, cpu_ns);
+	if (pacer->phase_locked)
+		waiting = kpn_insert_recall(pacer, pacer->ring.tail_seq);
+	start = time_believed(pacer, &believed, start_at_tail(pacer));
+	start.ns += (s64)(((u64)pacer->caps.restart_ns_min + pacer->caps.restart_ns_max) / 2);
+	kpn_clock_settime(&pacer->clock, tail_ps, start);
+	cpu_ns = cpu_now(pacer);
+	step(pacer, first_changeable(pacer, cpu_ns), waiting, cpu_ns);
 	emit(pacer, KPN_EVENT_UNDERRUN);
-}
-
-/* The wire starts from the tail within the restart latency of a doorbell between two CPU times. */
-static void restart_strip(struct kpn_pacer *pacer, u64 start_ps, u64 before_ns, u64 after_ns)
-{
-	kpn_strip_reset(&pacer->strip, after_ns + 1, start_ps - pacer->restart_ps_max,
-			start_ps + (after_ns + 1 - before_ns) * 1001);
 }
 
 /* Index and CPU counter contradict each other: believe only the reading, keep the time of day. */
 static KPN_SELDOM void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 lower_ps, u64 upper_ps)
 {
-	struct kpn_time now = time_believed(pacer, cpu_ns);
+	struct kpn_time now = time_believed(pacer, &pacer->strip, cpu_ns);
 
 	pacer->stats.slips++;
 	pacer->synchronised = false;
@@ -304,7 +341,7 @@ static KPN_SELDOM void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 low
 	pacer->steady_ps = upper_ps;
 	kpn_strip_reset(&pacer->strip, cpu_ns, lower_ps, upper_ps);
 	kpn_clock_settime(&pacer->clock, middle_of((struct kpn_interval){ lower_ps, upper_ps }), now);
-	step(pacer, first_changeable(pacer, cpu_ns), cpu_ns);
+	step(pacer, first_changeable(pacer, cpu_ns), NULL, cpu_ns);
 	emit(pacer, KPN_EVENT_SLIP);
 }
 
@@ -413,22 +450,20 @@ static void renew_plain(struct kpn_pacer *pacer)
 	pacer->plain_seq = plain ? ring->tail_seq - pacer->quiet_slots : 0;
 }
 
-void kpn_pacer_start(struct kpn_pacer *pacer)
+void kpn_pacer_start(struct kpn_pacer *pacer, u64 since_ns)
 {
 	struct kpn_ring *ring = &pacer->ring;
-	u64 before_ns;
+	u64 cpu_ns;
 	u32 desc;
 
 	KPN_ASSERT(!pacer->running && !pacer->ring.tail_seq);
 	for (desc = 0; desc < ring->slots; desc++)
 		pacer->nic_ops.restore(pacer->nic, desc, pacer->config.slot_bytes);
-	if (pacer->phase_locked)
-		kpn_align_choose_base(&pacer->align, &pacer->clock, 0, 0);
 	set_partition_index(pacer);
 	pacer->running = true;
-	before_ns = cpu_now(pacer);
-	advance_tail(pacer);
-	restart_strip(pacer, 0, before_ns, cpu_now(pacer));
+	kpn_clock_adjtime(&pacer->clock, (struct kpn_time){ (s64)(start_at_tail(pacer) - since_ns), 0 });
+	cpu_ns = cpu_now(pacer);
+	plan_again(pacer, first_changeable(pacer, cpu_ns), NULL, cpu_ns);
 	renew_plain(pacer);
 }
 
@@ -443,19 +478,13 @@ void kpn_pacer_stop(struct kpn_pacer *pacer)
 /* Everything else a poll can meet. */
 static KPN_SELDOM void take_any_reading(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 {
-	struct kpn_ring *ring = &pacer->ring;
-	u64 tail_ps = ring->tail_ps;
+	const struct kpn_ring *ring = &pacer->ring;
 
-	if (take_reading(pacer, before_ns, after_ns)) {
-		recover_idle(pacer, after_ns);
-		kpn_insert_due(pacer, after_ns);
-		before_ns = cpu_now(pacer);
-		advance_tail(pacer);
-		restart_strip(pacer, tail_ps, before_ns, cpu_now(pacer));
-	} else if ((s64)(ring->tail_ps - pacer->strip.upper_ps) < (s64)pacer->restart_ps_max ||
-		   pacer->index_seq == ring->tail_seq) {
+	if (take_reading(pacer, before_ns, after_ns))
+		recover_idle(pacer);
+	else if ((s64)(ring->tail_ps - pacer->strip.upper_ps) < (s64)pacer->restart_ps_max ||
+		 pacer->index_seq == ring->tail_seq)
 		suspect_idle(pacer, after_ns);
-	}
 }
 
 /*
@@ -642,7 +671,7 @@ int kpn_pacer_adjtime(struct kpn_pacer *pacer, s64 delta_ns)
 		return -KPN_ERANGE;
 	kpn_clock_adjtime(&pacer->clock, (struct kpn_time){ delta_ns, 0 });
 	pacer->synchronised = pacer->running;
-	step(pacer, first_changeable(pacer, cpu_ns), cpu_ns);
+	step(pacer, first_changeable(pacer, cpu_ns), NULL, cpu_ns);
 	return 0;
 }
 
@@ -655,7 +684,7 @@ int kpn_pacer_settime(struct kpn_pacer *pacer, struct kpn_time t)
 	kpn_clock_settime(&pacer->clock, position_now(pacer, cpu_ns), t);
 	kpn_strip_forget_told(&pacer->strip);
 	pacer->synchronised = pacer->running;
-	step(pacer, first_changeable(pacer, cpu_ns), cpu_ns);
+	step(pacer, first_changeable(pacer, cpu_ns), NULL, cpu_ns);
 	return 0;
 }
 

@@ -101,15 +101,17 @@ static int start_wire(struct keepon_engine *engine)
 	u32 restart_ns = plan->caps.restart_ns_min / 2 + plan->caps.restart_ns_max / 2;
 	unsigned long flags;
 	s64 scaled_ppm;
+	u64 since_ns;
 	s64 start_ns;
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	scaled_ppm = keepon_clock_scaled_ppm_locked(keepon);
+	since_ns = engine->native.ops->cpu_ns(engine->native.nic);
 	start_ns = keepon_clock_read_locked(keepon).ns + restart_ns;
 	engine->pacer = kpn_pacer_init(engine->memory, &plan->config, &plan->caps, engine->native.ops,
 				       engine->native.nic, &keepon_pacer_ops, keepon, start_ns);
 	if (engine->pacer) {
-		kpn_pacer_start(engine->pacer);
+		kpn_pacer_start(engine->pacer, since_ns);
 		if (scaled_ppm)
 			kpn_pacer_adjfine(engine->pacer, scaled_ppm);
 		keepon->engine = engine;

@@ -269,7 +269,7 @@ void KeeponTransmitter::Foresee(TimePs until)
 void KeeponTransmitter::Start()
 {
 	now_ = world_.now;
-	kpn_pacer_start(pacer_);
+	kpn_pacer_start(pacer_, Ops::kNic.cpu_ns(this));
 	SchedulePoll();
 	if (probe_.Spec().head_interval_ns)
 		world_.events.Push(world_.now + probe_.Spec().head_interval_ns * kPsPerNs, EventKind::kProbe, node_);

@@ -355,9 +355,32 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "recovered time without the idle wire",
         "pacer.c",
-        "	now.ns += (s64)restart_ns;\n	kpn_clock_settime(&pacer->clock, ring->tail_ps, now);\n",
-        "	(void)now;\n	(void)restart_ns;\n",
+        "	kpn_clock_settime(&pacer->clock, tail_ps, start);\n",
+        "	(void)tail_ps;\n",
         ("mixed stream",),
+    ),
+    Mutation(
+        "recovered time from before frames were taken back",
+        "pacer.c",
+        "		waiting = kpn_insert_recall(pacer, pacer->ring.tail_seq);\n"
+        "	start = time_believed(pacer, &believed, start_at_tail(pacer));\n",
+        "		cpu_ns = cpu_now(pacer), waiting = kpn_insert_recall(pacer, pacer->ring.tail_seq);\n"
+        "	start = (start_at_tail(pacer), time_believed(pacer, &believed, cpu_ns = cpu_ns));\n",
+        ("dry, calls that take time",),
+    ),
+    Mutation(
+        "frames stay in the slots an idle wire starts with",
+        "pacer.c",
+        "		waiting = kpn_insert_recall(pacer, pacer->ring.tail_seq);\n",
+        "		waiting = NULL;\n",
+        ("dry",),
+    ),
+    Mutation(
+        "started without the time it took to prepare",
+        "pacer.c",
+        "(s64)(start_at_tail(pacer) - since_ns)",
+        "(s64)(start_at_tail(pacer) - cpu_now(pacer))",
+        ("restarts, calls that take time",),
     ),
     # ---- strip ----
     Mutation(
@@ -448,8 +471,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "underrun undetected",
         "pacer.c",
-        "	if (take_reading(pacer, before_ns, after_ns)) {\n",
-        "	if (take_reading(pacer, before_ns, after_ns) && false) {\n",
+        "	if (take_reading(pacer, before_ns, after_ns))\n",
+        "	if (take_reading(pacer, before_ns, after_ns) && false)\n",
         ("mixed stream",),
     ),
     Mutation(

@@ -76,6 +76,9 @@ s64 kpn_align_error(const struct kpn_align *align, const struct kpn_clock *clock
  */
 void kpn_align_replan(struct kpn_align *align, u64 seq);
 
+/** kpn_align_hold() - no slot is trimmed, and none is on the grid, until kpn_align_replan() */
+void kpn_align_hold(struct kpn_align *align);
+
 /** kpn_align_unlock() - the clock stepped: no slot is on the grid until kpn_align_trim() has brought one there */
 void kpn_align_unlock(struct kpn_align *align);
 

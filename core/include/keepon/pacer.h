@@ -45,7 +45,7 @@ size_t kpn_pacer_bytes(const struct kpn_config *config);
 /**
  * kpn_pacer_init() - build a pacer in @memory
  * @memory: kpn_pacer_bytes(@config) bytes, aligned to 8; nothing to release later
- * @start_time_ns: PHC time of the first slot, not negative
+ * @start_time_ns: PHC time of the first slot were it to start at the @since_ns of kpn_pacer_start(), not negative
  *
  * Return: the pacer, or NULL if kpn_config_validate() finds a problem.
  */
@@ -55,10 +55,11 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 
 /**
  * kpn_pacer_start() - all descriptors placeholders, the first depth_slots posted; the wire starts
+ * @since_ns: CPU time to which start_time_ns belongs, not in the future; what has passed since is added to it
  *
- * Once after each kpn_pacer_init(): the NIC's indices are 0 and nothing is posted.
+ * Once after each kpn_pacer_init(): the NIC's indices are 0 and nothing is posted. What is posted first is not trimmed.
  */
-void kpn_pacer_start(struct kpn_pacer *pacer);
+void kpn_pacer_start(struct kpn_pacer *pacer, u64 since_ns);
 
 /**
  * kpn_pacer_stop() - end every pending frame as FLUSHED; what the NIC has fetched of them leaves all the same
