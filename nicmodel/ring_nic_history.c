@@ -163,24 +163,38 @@ uint64_t ring_nic_index(struct ring_nic *nic, uint64_t now_ps)
 	return seq;
 }
 
+/* The last run that begins at or before slot @seq; there is one. Most questions are about the last two. */
+static const struct ring_nic_run *run_with(const struct ring_nic *nic, uint64_t seq)
+{
+	uint64_t first = nic->run_first;
+	uint64_t end = nic->run_end;
+	uint64_t middle = end - 1;
+
+	if (end - first > 2 && ring_nic_run_at(nic, end - 2)->seq <= seq)
+		first = end - 2;
+	while (end - first > 1) {
+		if (ring_nic_run_at(nic, middle)->seq <= seq)
+			first = middle;
+		else
+			end = middle;
+		middle = first + (end - first) / 2;
+	}
+	return ring_nic_run_at(nic, first);
+}
+
 bool ring_nic_find_slot(const struct ring_nic *nic, uint64_t seq, struct ring_nic_slot *slot)
 {
-	uint64_t run;
+	const struct ring_nic_run *r;
 
-	if (seq >= nic->fetch_seq)
+	if (seq >= nic->fetch_seq || nic->run_end == nic->run_first || seq < ring_nic_run_at(nic, nic->run_first)->seq)
 		return false;
-	for (run = nic->run_end; run > nic->run_first; run--) {
-		const struct ring_nic_run *r = ring_nic_run_at(nic, run - 1);
-
-		if (r->seq <= seq) {
-			slot->start_ps = r->start_ps + (seq - r->seq) * r->pitch_ps;
-			slot->latch_ps = r->latch_ps + (seq - r->seq) * r->latch_pitch_ps;
-			slot->sent_ps = r->sent_ps + (seq - r->seq) * r->pitch_ps;
-			slot->pitch_ps = r->pitch_ps;
-			return true;
-		}
-	}
-	return false;
+	r = run_with(nic, seq);
+	slot->start_ps = r->start_ps + (seq - r->seq) * r->pitch_ps;
+	slot->latch_ps = r->latch_ps + (seq - r->seq) * r->latch_pitch_ps;
+	slot->sent_ps = r->sent_ps + (seq - r->seq) * r->pitch_ps;
+	slot->pitch_ps = r->pitch_ps;
+	slot->alike = r->count - (seq - r->seq);
+	return true;
 }
 
 struct ring_nic_position ring_nic_locate(struct ring_nic *nic, uint64_t now_ps)

@@ -12,6 +12,9 @@
 
 enum { ENTRY_FRAME, ENTRY_RUN, ENTRY_MARK };
 
+/* Runs are extrapolated in the NIC's time; so long a one is off by little in any other. */
+enum { RUN_SLOTS_MAX = 512 };
+
 /** struct hwsim_entry - @true_ps: CLOCK_MONOTONIC_RAW less the epoch of hwsim_true_ps() */
 struct hwsim_entry {
 	u64 seq;
@@ -28,9 +31,11 @@ struct hwsim_entry {
 	u8 head[HWSIM_HEAD_BYTES];
 };
 
-/** struct hwsim_record - the last @size entries of @written */
+/** struct hwsim_record - the last @size entries of @written; a run that ends at @end_local_ps may go on in @open, unless that is NULL */
 struct hwsim_record {
 	u64 written;
+	u64 end_local_ps;
+	struct hwsim_entry *open;
 	u32 size;
 	struct hwsim_entry entry[];
 };
@@ -45,6 +50,7 @@ static struct hwsim_entry *new_entry(struct hwsim_port *port, u8 kind)
 	entry = &record->entry[slot];
 	memset(entry, 0, offsetof(struct hwsim_entry, head));
 	entry->kind = kind;
+	record->open = NULL;
 	return entry;
 }
 
@@ -80,16 +86,25 @@ void hwsim_record_frame(struct hwsim_port *port, const struct hwsim_frame *frame
 void hwsim_record_run(struct hwsim_port *port, u64 seq, u64 count, u64 start_local_ps, u64 pitch_ps, u32 frame_bytes)
 {
 	u64 sfd_ps = start_local_ps + (u64)HWSIM_PREAMBLE_BYTES * port->byte_ps;
+	struct hwsim_record *record = port->record;
 	struct hwsim_entry *entry;
 
-	if (!port->record)
+	if (!record)
 		return;
-	entry = new_entry(port, ENTRY_RUN);
-	entry->seq = seq;
-	entry->count = count;
-	entry->pitch_ps = pitch_ps;
-	entry->frame_bytes = frame_bytes;
-	set_times(port, entry, sfd_ps);
+	entry = record->open;
+	if (entry && entry->pitch_ps == pitch_ps && record->end_local_ps == start_local_ps &&
+	    entry->count + count <= RUN_SLOTS_MAX) {
+		entry->count += count;
+	} else {
+		entry = new_entry(port, ENTRY_RUN);
+		entry->seq = seq;
+		entry->count = count;
+		entry->pitch_ps = pitch_ps;
+		entry->frame_bytes = frame_bytes;
+		set_times(port, entry, sfd_ps);
+		record->open = entry;
+	}
+	record->end_local_ps = start_local_ps + count * pitch_ps;
 	if (port->capture)
 		hwsim_capture_run(port->capture, count, sfd_ps, pitch_ps, frame_bytes);
 }
@@ -174,12 +189,13 @@ static void *record_start(struct seq_file *file, loff_t *position)
 	struct record_reader *reader = file->private;
 	unsigned long flags;
 
-	if (!*position) {
-		spin_lock_irqsave(&reader->port->lock, flags);
-		if (reader->port->record)
-			hwsim_ring_record_now(hwsim_nic_of(reader->port));
-		spin_unlock_irqrestore(&reader->port->lock, flags);
-	}
+	spin_lock_irqsave(&reader->port->lock, flags);
+	if (!*position && reader->port->record)
+		hwsim_ring_record_now(hwsim_nic_of(reader->port));
+	/* what is shown does not grow any more */
+	if (reader->port->record)
+		reader->port->record->open = NULL;
+	spin_unlock_irqrestore(&reader->port->lock, flags);
 	return copy_entry(reader->port, position, &reader->entry) ? &reader->entry : NULL;
 }
 

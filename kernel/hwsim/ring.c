@@ -5,7 +5,8 @@
  */
 #include "ring.h"
 
-enum { RECORD_BEHIND_SLOTS = 512 };
+/* Slots of differing lengths cost the CPU something each, and it is the one that must feed the ring: few at a time. */
+enum { RECORD_BEHIND_SLOTS = 64 };
 
 /** hwsim_ring_add_counters() - what a life of the ring adds; frames and torn ones are counted on the wire */
 void hwsim_ring_add_counters(struct ring_nic_counters *sum, const struct ring_nic_counters *add)
@@ -100,35 +101,44 @@ void hwsim_ring_counters(struct hwsim_nic *nic, u64 *values)
 
 /* ---- the wire record ---- */
 
+static void record_alike(struct hwsim_nic *nic, u64 seq, u64 count, const struct ring_nic_slot *first)
+{
+	u64 pitch_bytes = div_u64(first->pitch_ps, nic->ring->params.byte_time_ps);
+
+	hwsim_record_run(&nic->port, seq, count, first->start_ps, first->pitch_ps,
+			 (u32)(pitch_bytes - RING_NIC_PREAMBLE_BYTES - RING_NIC_GAP_BYTES));
+}
+
 /** hwsim_ring_record() - runs of placeholders before slot @end_seq go into the record; port locked */
 void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq)
 {
 	struct hwsim_ring *ring = nic->ring;
-	u64 overhead_bytes = RING_NIC_PREAMBLE_BYTES + RING_NIC_GAP_BYTES;
 	struct ring_nic_slot first = { 0 };
 	u64 count = 0;
 	u64 lost = 0;
+	u64 alike;
 	u64 seq;
 
 	if (!ring || !ring->model)
 		return;
-	for (seq = ring->recorded_seq; seq < end_seq; seq++) {
+	for (seq = ring->recorded_seq; seq < end_seq;) {
 		struct ring_nic_slot slot;
 
 		if (!ring_nic_find_slot(ring->model, seq, &slot)) {
 			lost++;
+			seq++;
 			continue;
 		}
-		if (count && slot.pitch_ps == first.pitch_ps &&
-		    slot.start_ps == first.start_ps + count * first.pitch_ps) {
-			count++;
-			continue;
+		alike = min(slot.alike, end_seq - seq);
+		if (!count || slot.pitch_ps != first.pitch_ps ||
+		    slot.start_ps != first.start_ps + count * first.pitch_ps) {
+			if (count)
+				record_alike(nic, seq - count, count, &first);
+			first = slot;
+			count = 0;
 		}
-		if (count)
-			hwsim_record_run(&nic->port, seq - count, count, first.start_ps, first.pitch_ps,
-					 (u32)(div_u64(first.pitch_ps, ring->params.byte_time_ps) - overhead_bytes));
-		first = slot;
-		count = 1;
+		count += alike;
+		seq += alike;
 	}
 	if (lost) {
 		hwsim_record_mark(&nic->port, "forgotten", lost);
@@ -136,8 +146,7 @@ void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq)
 			hwsim_capture_forgotten(nic->port.capture, lost);
 	}
 	if (count)
-		hwsim_record_run(&nic->port, seq - count, count, first.start_ps, first.pitch_ps,
-				 (u32)(div_u64(first.pitch_ps, ring->params.byte_time_ps) - overhead_bytes));
+		record_alike(nic, seq - count, count, &first);
 	ring->recorded_seq = max(ring->recorded_seq, end_seq);
 }
 

@@ -52,6 +52,11 @@ def test_two_stations_keep_every_bound(family: str, tmp_path: Path) -> None:
 def test_three_stations_over_a_bridge(tmp_path: Path) -> None:
     result = run_twice("three-stations.toml", tmp_path, "--duration", "0.2")
     assert result["runs"][0]["met"]
+    for name in ("left", "right"):
+        station = result["runs"][0]["stations"][name]
+        # an underrun costs the clock a restart's uncertainty and a strip's width, and none is expected
+        worst_ns = max(abs(value) for value in station["clock"]["nic_offset_ns"].values())
+        assert worst_ns <= 2000 * (1 + station["underruns"] + station["suspected_underruns"]), station["clock"]
     streams = result["runs"][0]["streams"]
     for name in ("L1", "R1"):
         assert streams[name]["delivered"] == 200

@@ -151,6 +151,22 @@ static void compare_past(struct ring_nic *nic)
 	EXPECT(counters->bell_errors == slow.bell_errors);
 }
 
+/* A slot of the past, if it is not forgotten, and those it says are like it. */
+static void compare_slot(const struct ring_nic *nic, uint64_t seq)
+{
+	struct ring_nic_slot slot;
+	uint64_t alike;
+
+	if (seq >= slow.latched || !ring_nic_find_slot(nic, seq, &slot))
+		return;
+	EXPECT(slot.latch_ps == slow.slot[seq].latch_ps);
+	EXPECT(slot.alike >= 1 && seq + slot.alike <= slow.latched);
+	for (alike = 0; alike < slot.alike; alike++) {
+		EXPECT(slow.slot[seq + alike].start_ps == slot.start_ps + alike * slot.pitch_ps);
+		EXPECT(slow.slot[seq + alike].end_ps == slow.slot[seq + alike].start_ps + slot.pitch_ps);
+	}
+}
+
 /* The wire as the slow model has it at its present time. */
 static void compare_now(struct ring_nic *nic, uint64_t now)
 {
@@ -171,10 +187,11 @@ static void compare_now(struct ring_nic *nic, uint64_t now)
 		sent_ps += position.offset_ps;
 	}
 	EXPECT(position.sent_ps == sent_ps);
-	if (slow.latched && ring_nic_find_slot(nic, slow.latched - 1, &slot)) {
-		EXPECT(slot.start_ps == slow.slot[slow.latched - 1].start_ps);
-		EXPECT(slot.latch_ps == slow.slot[slow.latched - 1].latch_ps);
-	}
+	compare_slot(nic, slow.latched - 1);
+	compare_slot(nic, slow.latched - 1 - draw(64));
+	if (slow.latched > 0)
+		EXPECT(ring_nic_find_slot(nic, slow.latched - 1, &slot) && slot.alike == 1);
+	EXPECT(!ring_nic_find_slot(nic, slow.latched, &slot));
 }
 
 /* The announced time is not after the start of the next frame, and looking again at it never stands still. */

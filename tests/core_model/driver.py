@@ -99,8 +99,8 @@ class Driver(Checker):
         self.check_carried(down, self.slots[0].start_ps if waits else self.now.now_ps, restart_ps)
 
     def check_carried(self, down: Down, start_ps: int, restart_ps: int) -> None:
-        """After a restart the clock is wrong by what it was wrong by, the latency of the first bit, a few calls, and the
-        drift while down; not by the time it took to prepare the ring."""
+        """After a restart the clock is wrong by what it was wrong by, the latency of the first bit, a few calls, and
+        the drift while down; not by the time it took to prepare the ring."""
         if not self.case.honest:
             return
         params = self.case.params

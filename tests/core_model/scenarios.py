@@ -125,13 +125,16 @@ def full_load(case: Case) -> Scenario:
 
 
 def dry(case: Case) -> Scenario:
-    """Polls that come ever later, until the wire is idle for certain, with frames waiting, also beyond what is posted."""
+    """Polls that come ever later, until the wire is idle for certain, with frames waiting, also beyond what is
+    posted."""
     depth = case.params["depth_slots"]
     depth_ps = depth * case.slot_ps
     operations: list[Operation] = [("run", 12)]
     for eighths in (-12, -6, -4, -2, -1, 0, 1, 2, 4, 12, 80):
         operations += [("submit", FIRM, 280, 3, 0), ("submit", SOFT, 280, 9, 0), ("burst", BEST_EFFORT_LOW, 64, 3)]
-        operations += [("submit", tc, 280, rel, 0) for rel in range(depth - 8, depth + 24) for tc in (FIRM, SOFT, MOVABLE)]
+        operations += [
+            ("submit", tc, 280, rel, 0) for rel in range(depth - 8, depth + 24) for tc in (FIRM, SOFT, MOVABLE)
+        ]
         operations += [
             ("stall", max(0, depth_ps + eighths * case.slot_ps // 8)),
             ("poll",),

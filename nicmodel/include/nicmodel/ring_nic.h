@@ -154,12 +154,17 @@ struct ring_nic_position {
 	bool idle;
 };
 
-/** struct ring_nic_slot - one slot of the recent past; @sent_ps as in ring_nic_position, at its start */
+/**
+ * struct ring_nic_slot - one slot of the recent past; @sent_ps as in ring_nic_position, at its start
+ *
+ * @alike: at least so many slots, from this one on, follow each other without a gap at this pitch
+ */
 struct ring_nic_slot {
 	uint64_t start_ps;
 	uint64_t latch_ps;
 	uint64_t sent_ps;
 	uint64_t pitch_ps;
+	uint64_t alike;
 };
 
 struct ring_nic;

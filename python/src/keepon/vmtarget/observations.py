@@ -136,6 +136,21 @@ def _shift_ps(talk: dict[str, Any], record: WireRecord, number: int) -> int:
     return statistics.median_low(pairs) if pairs else 0
 
 
+def clock_offsets_ns(talks: dict[str, dict[str, Any]], record: WireRecord) -> list[float]:
+    """A talker's clock, by its stamps, less the PHC of its NIC at the same instants, ns.
+
+    Args:
+        talks: keepon.talk/1 by stream, of this talker.
+        record: of its wire.
+    """
+    return [
+        (frame["tx_stamp_ns"] * 1000 - record.phc_ps[stream_hash(stream), frame["seq"]]) / 1000
+        for stream, talk in talks.items()
+        for frame in talk["frames"]
+        if frame["tx_stamp_ns"] is not None and (stream_hash(stream), frame["seq"]) in record.phc_ps
+    ]
+
+
 def stream_frames(
     stream: Stream,
     device: str,

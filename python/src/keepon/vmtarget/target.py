@@ -128,12 +128,15 @@ def run_one(
     outcomes = observations.read_outcomes(files["trace.txt"].decode())
     records = {name: observations.read_wire(files[f"wire-{name}.txt"].decode()) for name in guest.talkers}
     listens = {name: observations.load_json(files, f"listen-{name}.json") for name in guest.listeners}
+    talks: dict[str, dict[str, Any]] = {name: {} for name in guest.talkers}
+    for stream in scenario.stream:
+        talks[stream.talker][stream.id] = observations.load_json(files, f"talk-{stream.id}.json")
     names = list(simulator().verdict_names())
     streams: dict[str, Any] = {}
     joined: dict[str, StreamFrames] = {}
     arrays: dict[str, results.FrameArrays] = {}
     for stream in scenario.stream:
-        talk = observations.load_json(files, f"talk-{stream.id}.json")
+        talk = talks[stream.talker][stream.id]
         frames = observations.stream_frames(
             stream, guest.device(stream.talker), talk, [listens[name] for name in stream.listeners],
             records[stream.talker], outcomes, names, epoch_ns, scenario.sync.mode == "ideal",
@@ -171,6 +174,10 @@ def run_one(
             "messages": left.stdout.splitlines(),
         },
     }
+    for name in guest.talkers:
+        offsets_ns = observations.clock_offsets_ns(talks[name], records[name])
+        if offsets_ns:
+            document["stations"][name]["clock"] = {"nic_offset_ns": {"min": min(offsets_ns), "max": max(offsets_ns)}}
     document["met"] = results.is_met(document)
     document["onset"] = mark_onset(scenario, streams, arrays)
     return Run(driver, document, arrays, ""), joined
@@ -219,7 +226,8 @@ BY_CONSTRUCTION = [
     "Time in the guest is the number of instructions it executed (QEMU icount): latencies of its one CPU are those of "
     "the emulation, not of a real machine; wires, NICs and oscillators are keepon_hwsim's.",
     'Arrivals are hardware stamps of NICs whose clocks run with the talker\'s (sync.mode = "ideal"), moved to the '
-    "talker's PHC by one constant.",
+    "talker's PHC by one constant. Nobody sets the talkers' clocks in the run: how far each is from its NIC's clock "
+    "stands in `stations.NAME.clock.nic_offset_ns`.",
 ]
 
 
