@@ -173,6 +173,26 @@ def test_an_asymmetric_link_reaches_the_simulator() -> None:
     assert run.clocks["talker"].document["offset_ns"]["mean"] == pytest.approx(0, abs=12)
 
 
+@pytest.mark.parametrize("grandmaster", ["talker", "listener"])
+def test_every_frame_due_is_in_the_result_however_slow_network_time_is(grandmaster: str) -> None:
+    """30 s at -900 ppm are 27 ms: more than what a run waits for its last frames."""
+    scenario = loading.load(GPTP)
+    stations = [entry.model_copy(update={"clock_ppm": 0.0, "cpu_ppm": 0.0}) for entry in scenario.station]
+    index = [entry.name for entry in stations].index(grandmaster)
+    stations[index] = stations[index].model_copy(update={"clock_ppm": -900.0})
+    bridges = [entry.model_copy(update={"clock_ppm": -500.0}) for entry in scenario.bridge]
+    slow = clockruns.variant(
+        scenario.model_copy(update={"station": stations, "bridge": bridges}),
+        grandmaster=grandmaster,
+        scenario_duration_s=20.0,
+        scenario_warmup_s=10.0,
+    )
+    run = clockruns.measure(slow, "launchtime")
+    stream = run.document["streams"]["S1"]
+    assert stream["submitted"] == stream["verdicts"]["on_time"] + stream["verdicts"]["moved"] == 20_000
+    assert run.txtime_ns["S1"][-1] >= 30 * 10**9 - 2_000_000
+
+
 def test_a_sweep_gives_arrays_and_repeats_to_the_bit() -> None:
     scenario = loading.load(GPTP)
     short = {"scenario_duration_s": 2.0, "scenario_warmup_s": 20.0}

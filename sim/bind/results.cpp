@@ -100,7 +100,10 @@ nb::dict FlowSummary(const World &world, const Flow &flow)
 nb::dict PacerState(KeeponTransmitter &keepon)
 {
 	const kpn_state state = keepon.State();
+	const auto rate = keepon.RateKnown();
 	nb::dict dict;
+	dict["rate_ppb"] = rate ? nb::cast(rate->middle_ppb) : nb::none();
+	dict["rate_error_ppb"] = rate ? nb::cast(rate->half_ppb) : nb::none();
 	dict["synchronised"] = state.synchronised;
 	dict["head_valid"] = state.head_valid;
 	dict["clock_error_ps"] = state.clock_error_ps;
@@ -308,6 +311,7 @@ nb::dict ClockSummary(Simulation &simulation, NodeId node)
 	dict["at_ps"] = ToArray(record.at_ps);
 	dict["offset_ps"] = ToArray(record.offset_ps);
 	dict["read_offset_ps"] = ToArray(record.read_offset_ps);
+	dict["read_at_ps"] = ToArray(record.read_at_ps);
 	dict["scaled_ppm"] = ToArray(record.scaled_ppm);
 	dict["domains"] = domains;
 	dict["ports"] = ports;

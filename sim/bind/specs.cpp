@@ -346,7 +346,7 @@ PtpSpec ReadSync(nb::dict dict)
 	spec.tc = static_cast<int>(reader.Integer("tc", 0, KPN_CLASS_COUNT - 1, spec.tc));
 	spec.queue = static_cast<int>(reader.Integer("queue", 0, 7, spec.queue));
 	spec.start_offset_ns = reader.Integer("start_offset_ns", 0, 1000 * kNsPerS, spec.start_offset_ns);
-	spec.sample_ns = reader.Integer("sample_ns", 1'000, 100 * kNsPerS, spec.sample_ns);
+	spec.sample_ns = reader.Integer("sample_ns", 20, 100 * kNsPerS, spec.sample_ns);
 	for (const auto &[at_ns, node] : ReadPairs(reader, "changes", 4'000'000'000'000'000))
 		spec.changes.push_back({ at_ns, static_cast<NodeId>(node) });
 	reader.Finish();

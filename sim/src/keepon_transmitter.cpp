@@ -512,6 +512,26 @@ kpn_state KeeponTransmitter::State()
 	return kpn_pacer_state(pacer_, Ops::CpuNs(this));
 }
 
+std::optional<KeeponTransmitter::RateInterval> KeeponTransmitter::RateKnown()
+{
+	constexpr std::uint64_t kAheadNsMin = 1000;
+	const std::uint64_t cpu_ns = Ops::CpuNs(this);
+	const kpn_head now = kpn_pacer_head(pacer_, cpu_ns);
+	// Beyond the tail there is nothing to be sent, and the interval ends.
+	const std::uint64_t ahead_ns = (State().tail_seq - now.upper_seq) * slot_ps_ / kPsPerNs / 2;
+	if (!now.valid || ahead_ns < kAheadNsMin)
+		return std::nullopt;
+	const kpn_head later = kpn_pacer_head(pacer_, cpu_ns + ahead_ns);
+	// All four bounds are rounded outwards to a picosecond.
+	const std::uint64_t before_ps = now.wire.upper_ps - now.wire.lower_ps;
+	const std::uint64_t after_ps = later.wire.upper_ps - later.wire.lower_ps + 2;
+	return RateInterval{
+		static_cast<double>(kpn_pacer_rate(pacer_)) * 1e6 /
+			static_cast<double>(std::uint64_t{ 1 } << KPN_RATE_SHIFT),
+		static_cast<double>(after_ps - before_ps) * 1e6 / static_cast<double>(ahead_ns) / 2,
+	};
+}
+
 kpn_bounds KeeponTransmitter::Bounds(std::uint32_t rate_ppb, std::uint32_t rate_change_ppb) const
 {
 	return kpn_pacer_bounds(pacer_, rate_ppb, rate_change_ppb);

@@ -341,6 +341,7 @@ void PtpNetwork::Sample(NodeId id)
 	TimePs read_at = now;
 	const std::int64_t read = clock.ReadNowPs(read_at);
 	record.read_offset_ps.push_back(read - NetworkPs(read_at));
+	record.read_at_ps.push_back(read_at);
 	record.scaled_ppm.push_back(clock.ScaledPpm());
 	for (std::size_t i = 1; i < spec_.domains.size(); i++) {
 		NodeClock &master = nodes_[spec_.domains[i].grandmaster]->Clock();

@@ -84,7 +84,8 @@ class Simulation:
 
     def clock(self, node: int) -> dict[str, Any]:
         """With PTP: source, stamps, state "unlocked" | "jump" | "locked"; samples every sample_ns: at_ps (true time),
-        offset_ps (exact reading minus network time), read_offset_ps (what software gets that asks), scaled_ppm;
+        offset_ps (exact reading minus network time), read_offset_ps (what software gets that asks), read_at_ps (when it
+        has it, which is later while a poll lasts), scaled_ppm;
         domains {number: {grandmaster, sent, received, lost, unused, updates, steps, delay_ps, and for others than 0
         offset_ps of the virtual clock, -2**63 where not known}}; ports [{valid, delay_ps, rate_ratio, complete,
         lost}]."""
@@ -138,7 +139,8 @@ class Simulation:
     def station(self, node: int) -> dict[str, Any]:
         """name, nic (counters of the NIC model), placeholders (fetched so far), placeholders_discarded (received),
         foreign_frames, etf_drops, disturbances; with driver "keepon" also counters and verdicts of the core, clock
-        (what the core believes and its true error phc_error_ps) and config (with the core's defaults)."""
+        (what the core believes, with rate_ppb and rate_error_ppb of the wire against the CPU counter, None where
+        nothing is posted, and its true error phc_error_ps) and config (with the core's defaults)."""
 
     def bridge(self, node: int) -> dict[str, Any]:
         """name, ports {peer: {received, placeholders_discarded, forwarded, forwarded_bytes, queue_drops, gate_drops,

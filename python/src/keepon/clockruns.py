@@ -29,6 +29,8 @@ class ClockTrack:
         network_ps: the same in network time, shape (n,).
         offset_ps: exact reading minus network time, shape (n,).
         read_offset_ps: what software got that asked then, minus network time, shape (n,).
+        read_at_ps: true times at which software had it, a poll under way having ended first, shape (n,).
+        reading_ps: what software got, since the epoch, shape (n,).
         rate_ppb: rate set on the clock, shape (n,).
         document: the same as `stations.NAME.clock` of a result.
     """
@@ -37,6 +39,8 @@ class ClockTrack:
     network_ps: IntArray
     offset_ps: IntArray
     read_offset_ps: IntArray
+    read_at_ps: IntArray
+    reading_ps: IntArray
     rate_ppb: Any
     document: dict[str, Any]
 
@@ -104,9 +108,12 @@ def measure(scenario: Scenario, driver: str | None = None, seed: int | None = No
     clocks: dict[str, ClockTrack] = {}
     for node in build.clocked():
         raw = build.simulation.clock(build.nodes[node])
-        columns = {key: np.asarray(raw[key], dtype=np.int64) for key in ("at_ps", "offset_ps", "read_offset_ps")}
+        keys = ("at_ps", "offset_ps", "read_offset_ps", "read_at_ps")
+        columns = {key: np.asarray(raw[key], dtype=np.int64) for key in keys}
+        read_at = np.asarray(build.simulation.network_time(columns["read_at_ps"]), dtype=np.int64)
         clocks[node] = ClockTrack(
             **columns,
+            reading_ps=read_at + columns["read_offset_ps"],
             network_ps=np.asarray(build.simulation.network_time(columns["at_ps"]), dtype=np.int64),
             rate_ppb=np.asarray(raw["scaled_ppm"], dtype=np.float64) * 1000 / 65536,
             document=clock_document(raw, start_ns, end_ns, scenario.sync.lock_bound_ns),

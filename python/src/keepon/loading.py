@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import tomllib
 from collections import deque
 from pathlib import Path
@@ -15,7 +14,8 @@ from pydantic import BaseModel, ValidationError
 from keepon.errors import ConfigError
 from keepon.hosts import HOSTS
 from keepon.scenario import SCENARIO_SCHEMA, Scenario
-from keepon.wire import PS_PER_NS, byte_time_ps, wire_time_ps
+from keepon.slotting import misfit
+from keepon.wire import byte_time_ps
 
 _ID_KEYS = ("id", "name")
 
@@ -283,38 +283,8 @@ def _streams(source: str, scenario: Scenario, neighbours: dict[str, list[str]]) 
 
 def _slots(source: str, scenario: Scenario, index: int) -> None:
     """What can be said before planning of a stream whose talker has fixed slots."""
-    stream = scenario.stream[index]
-    station = scenario.station_named(stream.talker)
-    options = station.keepon
-    if station.driver not in ("keepon", "under-test") or options.slot_bytes == "auto":
-        return
-    slot_bytes = int(options.slot_bytes)
-    owner = f' (stream "{stream.id}")'
-    locked = options.mode == "phase-locked"
-    largest = slot_bytes - options.trim_down_bytes if locked and options.trim == "any" else slot_bytes
-    if stream.frame_bytes > largest:
-        raise problem(
-            source,
-            f"stream[{index}].frame_bytes{owner}",
-            stream.frame_bytes,
-            f'must be at most {largest}, what a slot of {slot_bytes} bytes of station "{station.name}" holds; '
-            'enlarge station.keepon.slot_bytes or set it to "auto"',
-        )
-    link = next((link for link in scenario.link if station.name in link.ends), None)
-    if link is None or not locked:
-        return
-    rate_bps = link.rate_bps or scenario.defaults.rate_bps
-    slot_ps = wire_time_ps(slot_bytes, rate_bps)
-    if stream.period_ns * PS_PER_NS % slot_ps:
-        step_ps = math.lcm(slot_ps, PS_PER_NS)
-        below = stream.period_ns * PS_PER_NS // step_ps * step_ps // PS_PER_NS
-        raise problem(
-            source,
-            f"stream[{index}].period_ns{owner}",
-            stream.period_ns,
-            f'must be a multiple of the slot time {slot_ps / PS_PER_NS:g} ns of station "{station.name}"; nearest are '
-            f'{below} and {below + step_ps // PS_PER_NS}, or set station.keepon.slot_bytes to "auto"',
-        )
+    if wrong := misfit(scenario, index):
+        raise problem(source, *wrong)
 
 
 def _sync(source: str, scenario: Scenario, nodes: list[str]) -> None:
@@ -359,6 +329,15 @@ def _sync(source: str, scenario: Scenario, nodes: list[str]) -> None:
             "such as 7",
         )
     for index, station in enumerate(scenario.station):
+        least_ns = scenario.asymmetry_error_ns(station.name)
+        if station.clock_error_ns != "auto" and station.clock_error_ns < least_ns:
+            raise problem(
+                source,
+                f'station[{index}].clock_error_ns (station "{station.name}")',
+                station.clock_error_ns,
+                f"must be at least {least_ns}, half of the asymmetry of the links on the way to its clock; "
+                'state more or "auto"',
+            )
         if station.driver not in ("keepon", "under-test"):
             continue
         if sync.tc not in [entry.tc for entry in station.keepon.classes]:

@@ -31,6 +31,8 @@ Progress = Callable[[str, float], None]
 EPOCH_NS = 1_700_000_000_000_000_000
 SERIES_FRAMES = 500
 DRAIN_NS_MIN = 20_000_000
+WANDER_PPM_MAX = 1.0
+"""The simulator's oscillators wander by no more."""
 START_NS = 10_000_000
 CLASS_COUNT = 16
 FAULT_NS_MAX = 10**15
@@ -226,13 +228,13 @@ class Build:
         self.sources.update(timesync.bridge_sources(scenario))
         topology = Topology(scenario)
         for link in scenario.link:
-            wire = topology.wires[link.ends[0], link.ends[1]]
+            there, back = (topology.wires[ends[0], ends[1]] for ends in (link.ends, link.ends[::-1]))
             self.simulation.add_link(
                 self.nodes[link.ends[0]],
                 self.nodes[link.ends[1]],
-                wire.rate_bps,
-                wire.propagation_ns,
-                link.asymmetry_ns,
+                there.rate_bps,
+                min(there.propagation_ns, back.propagation_ns),
+                there.propagation_ns - back.propagation_ns,
             )
         for name, entry in plan["bridges"].items():
             for peer, port in entry["ports"].items():
@@ -323,6 +325,20 @@ def measured_ns(scenario: Scenario) -> tuple[int, int]:
     return start_ns, start_ns + round(scenario.duration_s * 1e9)
 
 
+def run_ns(scenario: Scenario) -> int:
+    """True time after which every frame that is measured has left and arrived.
+
+    What is measured ends in network time, by clocks of talkers and the grandmaster; a slow crystal gets there later.
+    """
+    _, end_ns = measured_ns(scenario)
+    drain_ns = max(DRAIN_NS_MIN, 4 * max((stream.period_ns for stream in scenario.stream), default=0))
+    if scenario.sync.mode == "ideal":
+        return end_ns + drain_ns
+    crystals = [ppm for station in scenario.station for ppm in (station.clock_ppm, station.cpu_ppm)]
+    slowest_ppm = min(0.0, *crystals, *(bridge.clock_ppm for bridge in scenario.bridge)) - WANDER_PPM_MAX
+    return end_ns + drain_ns + math.ceil(-slowest_ppm * 1e-6 * end_ns)
+
+
 def simulate(
     scenario: Scenario, plan: dict[str, Any], driver: str, seed: int, progress: Progress | None = None
 ) -> tuple[Run, dict[str, list[Sourced]]]:
@@ -352,8 +368,7 @@ def simulate_build(
     except ValueError as error:
         raise ConfigError(f"the simulator refuses the scenario: {error}") from error
     start_ns, end_ns = measured_ns(scenario)
-    drain_ns = max(DRAIN_NS_MIN, 4 * max((stream.period_ns for stream in scenario.stream), default=0))
-    until_ns = end_ns + drain_ns
+    until_ns = run_ns(scenario)
 
     def told(now_ns: int) -> None:
         if progress is not None:

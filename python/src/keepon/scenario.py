@@ -46,6 +46,7 @@ class Sync(_Table):
     "ptp": Sync and Delay_Req end to end through plain bridges (IEEE 1588-2019); "gptp": bridges relay and every link
     is measured (IEEE 802.1AS-2020). Servo constants have linuxptp's names and defaults (ptp4l(8)); a scale of 0 is
     0.7 and 0.3 with stamps of hardware, 0.1 and 0.001 with those of software. `filter_samples` concerns servo "ratio".
+    Clocks are compared with network time every `sample_ns`.
     """
 
     mode: Literal["ideal", "none", "ptp", "gptp"] = "ideal"
@@ -70,6 +71,7 @@ class Sync(_Table):
     rx_jitter_scale: Annotated[float, Number(0.0, 100.0)] = 1.0
     start_offset_ns: Annotated[int, Whole(0, 1_000 * _SECOND_NS, remedy=_POSITIVE)] = 100_000
     lock_bound_ns: Annotated[int, Whole(1, _SECOND_NS)] = 1_000
+    sample_ns: Annotated[int, Whole(20, _SECOND_NS)] = 10_000_000
 
     @property
     def by_ptp(self) -> bool:
@@ -196,7 +198,10 @@ class Bridge(_Table):
 
 
 class Link(_Table):
-    """A full-duplex link between two nodes; the way from the first end is `asymmetry_ns` longer than the way back."""
+    """A full-duplex link between two nodes; the way from the first end is `asymmetry_ns` longer than the way back.
+
+    The shorter way takes `propagation_ns`.
+    """
 
     ends: Annotated[list[str], NameList(2, 2)]
     rate_bps: Annotated[int, Whole(10_000_000, 100_000_000_000)] | None = None
@@ -290,10 +295,42 @@ class Scenario(_Table):
         return [next(iter(own))] if len(own) == 1 else ["as-configured"]
 
     def clock_error_ns(self, station: Station, driver: str) -> int:
-        """How far the clock of `station` may be from network time, as stated; 0 where PTP does not set it."""
+        """How far the clock of `station` may be from network time, as stated; 0 where PTP does not set it.
+
+        What is stated for a driver knows nothing of links, so asymmetric ones are added; what is stated for the station
+        is the whole.
+        """
         if not self.sync.by_ptp:
             return 0
-        return CLOCK_ERROR_NS[driver] if station.clock_error_ns == "auto" else int(station.clock_error_ns)
+        if station.clock_error_ns != "auto":
+            return int(station.clock_error_ns)
+        return CLOCK_ERROR_NS[driver] + self.asymmetry_error_ns(station.name)
+
+    def asymmetry_error_ns(self, node: str) -> int:
+        """How far asymmetric links move the clock of `node`, in ns rounded up; the worst of all grandmasters.
+
+        PTP takes both ways for equally long: each link moves the clock beyond it by half the difference, and links may
+        cancel (IEEE Std 1588-2019 clause 7.4.2). 0 where PTP does not set it.
+        """
+        if not self.sync.by_ptp or self.sync.grandmaster is None:
+            return 0
+        masters = {self.sync.grandmaster, *(fault.node for fault in self.fault if fault.kind == "master-change")}
+        return max(-(-abs(self._asymmetry_ns(master).get(node, 0)) // 2) for master in masters)
+
+    def _asymmetry_ns(self, master: str) -> dict[str, int]:
+        """By how much longer the way from `master` to each node is than the way back, over the tree that Sync takes."""
+        stations = {station.name for station in self.station}
+        found = {master: 0}
+        queue = [master]
+        for node in queue:
+            if node != master and node in stations:
+                continue
+            for link in self.link:
+                for (here, there), sign in ((link.ends, 1), (link.ends[::-1], -1)):
+                    if here == node and there not in found:
+                        found[there] = found[node] + sign * link.asymmetry_ns
+                        queue.append(there)
+        return found
 
     def driver_of(self, station: Station, run: str) -> str:
         """Driver `station` has in the run called `run`."""

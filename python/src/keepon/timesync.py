@@ -117,7 +117,11 @@ def bridge_sources(scenario: Scenario) -> dict[str, list[Sourced]]:
     return {
         f"{bridge.name} (bridge)": [
             Sourced("ptp_turnaround_ns", bridge.ptp_turnaround_ns, TURNAROUND_SOURCE),
-            Sourced("clock_error_ns", BRIDGE_CLOCK_ERROR_NS, "chosen: stated, checked by the run"),
+            Sourced(
+                "clock_error_ns",
+                BRIDGE_CLOCK_ERROR_NS + scenario.asymmetry_error_ns(bridge.name),
+                "chosen: stated, checked by the run; half of the asymmetry on Sync's way is part of it",
+            ),
         ]
         for bridge in scenario.bridge
     }
@@ -150,6 +154,7 @@ def sync_spec(scenario: Scenario, nodes: dict[str, int]) -> dict[str, Any]:
         "tc": sync.tc,
         "queue": sync.priority,
         "start_offset_ns": sync.start_offset_ns,
+        "sample_ns": sync.sample_ns,
         "changes": [
             (round(fault.at_s * 1e9), nodes[fault.node]) for fault in scenario.fault if fault.kind == "master-change"
         ],

@@ -27,16 +27,12 @@ class Topology:
             self.neighbours[name] = []
         self.wires: dict[tuple[str, str], Wire] = {}
         for link in scenario.link:
-            wire = Wire(
-                rate_bps=link.rate_bps if link.rate_bps is not None else scenario.defaults.rate_bps,
-                propagation_ns=(
-                    link.propagation_ns if link.propagation_ns is not None else scenario.defaults.propagation_ns
-                ),
-            )
+            rate_bps = link.rate_bps if link.rate_bps is not None else scenario.defaults.rate_bps
+            shorter_ns = link.propagation_ns if link.propagation_ns is not None else scenario.defaults.propagation_ns
             first, second = link.ends
-            for here, there in ((first, second), (second, first)):
+            for here, there, longer_ns in ((first, second, link.asymmetry_ns), (second, first, -link.asymmetry_ns)):
                 self.neighbours[here].append(there)
-                self.wires[here, there] = wire
+                self.wires[here, there] = Wire(rate_bps, shorter_ns + max(longer_ns, 0))
 
     def station_wire(self, station: str) -> Wire | None:
         """The wire a station sends on; None if it is not linked."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from keepon.clockstudies import batches, convergence, headline, merging, roles
+from keepon.clockstudies import batches, convergence, headline, merging, roles, stability
 from keepon.clockstudies.settings import Common, Origins, parse
 from keepon.errors import ConfigError
 from keepon.ptperrors.settings import from_options
@@ -26,6 +26,12 @@ class Entry:
 
 
 ENTRIES: dict[str, Entry] = {
+    "fig7": Entry(
+        "Figure 7: stability of the emulated clock, as periods of a square wave",
+        stability.Settings,
+        stability.ORIGINS,
+        stability.part,
+    ),
     "fig8": Entry(
         "Figure 8: how late a clock is read, by slot and batch", batches.Settings, batches.ORIGINS, batches.part
     ),

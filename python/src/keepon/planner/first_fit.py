@@ -13,8 +13,9 @@ Reference plane: from one bridge to the next a frame needs frame_bytes x byte ti
 from __future__ import annotations
 
 import itertools
+import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from keepon.errors import ConfigError, InfeasibleError
@@ -90,36 +91,62 @@ class Planner:
 
     def _place(self, stream: Stream) -> Placement:
         if stream.redundancy != 1:
-            raise ConfigError(
-                f'stream "{stream.id}": key `redundancy` = 2: must be 1; this version plans no redundant routes'
-            )
+            raise self._wrong(stream, "redundancy", "2", "must be 1; this version plans no redundant routes")
         station = self.stations[stream.talker]
         if station.is_slotted and stream.tc not in {entry.tc for entry in station.station.keepon.classes}:
             known = ", ".join(str(entry.tc) for entry in station.station.keepon.classes)
-            raise ConfigError(
-                f'stream "{stream.id}": key `tc` = {stream.tc}: must be one of the classes of station '
-                f'"{stream.talker}" ({known}); '
-                "add it to station.keepon.classes"
+            raise self._wrong(
+                stream,
+                "tc",
+                str(stream.tc),
+                f'must be one of the classes of station "{stream.talker}" ({known}); add it to station.keepon.classes',
             )
         paths = self.topology.paths(stream)
         self._check_tree(stream, paths)
         period_ps = stream.period_ns * PS_PER_NS
         if stream.offset_ns != "auto":
             offset_ps = int(stream.offset_ns) * PS_PER_NS
+            self._check_offset(stream, station, offset_ps)
             outcome = self._try(stream, station, paths, offset_ps)
             if isinstance(outcome, int):
                 raise self._does_not_fit(stream, f"offset_ns {stream.offset_ns} is taken", 'set offset_ns = "auto"')
             return outcome
-        release_ps = self._on_grid(station, 0)
+        release_ps = self._on_grid(station, stream, 0)
         for _ in range(_SEARCH_STEPS_MAX):
             if release_ps >= period_ps:
                 break
             outcome = self._try(stream, station, paths, release_ps)
             if isinstance(outcome, Placement):
                 return outcome
-            release_ps = self._on_grid(station, release_ps + outcome)
-        raise self._does_not_fit(
-            stream, "no free release within the period", "lengthen its period, use another route or fewer streams"
+            release_ps = self._on_grid(station, stream, release_ps + outcome)
+        change = "lengthen its period, use another route or fewer streams"
+        if station.is_slotted and any(isinstance(entry.slots, list) for entry in station.station.keepon.classes):
+            change += ", or list other slots for the classes of its station"
+        raise self._does_not_fit(stream, "no free release within the period", change)
+
+    def _wrong(self, stream: Stream, key: str, shown: str, expectation: str) -> ConfigError:
+        index = self.scenario.stream.index(stream)
+        return ConfigError(f'key `stream[{index}].{key}` (stream "{stream.id}") = {shown}: {expectation}')
+
+    def _check_offset(self, stream: Stream, station: StationPlan, offset_ps: int) -> None:
+        """Slots that follow the grid start on it: no other instant can be asked for."""
+        if not station.is_slotted or station.mode == "paper":
+            return
+        after_ps = self._on_grid(station, stream, offset_ps)
+        if after_ps == offset_ps:
+            return
+        before_ps = self._on_grid(station, stream, max(0, offset_ps - math.lcm(station.grid_ps, PS_PER_NS)))
+        near = [
+            str(at_ps // PS_PER_NS)
+            for at_ps in dict.fromkeys((before_ps, after_ps))
+            if at_ps < stream.period_ns * PS_PER_NS
+        ]
+        raise self._wrong(
+            stream,
+            "offset_ns",
+            str(stream.offset_ns),
+            f'must be at the start of a slot of station "{stream.talker}" and 8 byte times, as slots of '
+            f'{station.slot_ps / PS_PER_NS:g} ns follow the grid; choose {" or ".join(near)}, or "auto"',
         )
 
     def _does_not_fit(self, stream: Stream, what: str, change: str) -> InfeasibleError:
@@ -137,20 +164,29 @@ class Planner:
         for path in paths.values():
             for here, there in itertools.pairwise(path):
                 if before.setdefault(there, here) != here:
-                    raise ConfigError(
-                        f'stream "{stream.id}": key `route` = {stream.route}: must lead to "{there}" one way '
-                        "for all listeners; "
-                        'choose another route or "auto"'
+                    raise self._wrong(
+                        stream,
+                        "route",
+                        str(stream.route),
+                        f'must lead to "{there}" one way for all listeners; choose another route or "auto"',
                     )
 
     @staticmethod
-    def _on_grid(station: StationPlan, at_ps: int) -> int:
-        """First instant from at_ps on that the driver can hit and a txtime in whole ns can express."""
-        grid_ps, release_ps = station.grid_ps, at_ps
-        release_ps += -(at_ps - station.phase_ps) % grid_ps
-        while release_ps % PS_PER_NS:
-            release_ps += grid_ps
-        return release_ps
+    def _on_grid(station: StationPlan, stream: Stream, at_ps: int) -> int:
+        """First txtime in whole ns, not before at_ps, of an instant that the driver can hit.
+
+        At rates whose slots never start on a whole ns (a byte of 0.8 ns: 10 Gb/s), it is the one that is rounded to
+        the slot meant: the last before the instant, or the first after it where the class rounds down.
+        """
+        grid_ps, phase_ps = station.grid_ps, station.phase_ps
+        release_ps = ceil_ns(at_ps) * PS_PER_NS
+        release_ps += -(release_ps - phase_ps) % grid_ps
+        if phase_ps % math.gcd(grid_ps, PS_PER_NS) == 0:
+            while release_ps % PS_PER_NS:
+                release_ps += grid_ps
+            return release_ps
+        down = station.rounding(stream.tc) == "floor"
+        return (ceil_ns(release_ps) if down else release_ps // PS_PER_NS) * PS_PER_NS
 
     def _try(
         self, stream: Stream, station: StationPlan, paths: dict[str, list[str]], release_ps: int
@@ -204,12 +240,21 @@ class Planner:
         return list(dict.fromkeys(following))
 
     def _owned(self, station: StationPlan, stream: Stream, release_ps: int) -> bool:
-        """Whether an explicit slot list of the class allows this release."""
+        """Whether the partition's slots of this release can be its class's alone."""
         if not station.is_slotted or station.mode == "paper":
             return True
+        own = set(partition_slots(station, stream, release_ps))
+        rest = {entry.tc for entry in station.station.keepon.classes if entry.slots == "rest"}
         for entry in station.station.keepon.classes:
-            if entry.tc == stream.tc and isinstance(entry.slots, list):
-                return set(partition_slots(station, stream, release_ps)) <= set(entry.slots)
+            if isinstance(entry.slots, list) and (
+                own - set(entry.slots) if entry.tc == stream.tc else own & set(entry.slots)
+            ):
+                return False
+        for other in self.placements.values():
+            shared = other.stream.tc == stream.tc or {other.stream.tc, stream.tc} <= rest
+            theirs = () if shared else partition_slots(station, other.stream, other.release_ps)
+            if other.stream.talker == stream.talker and own & set(theirs):
+                return False
         return True
 
     def _leave(
@@ -222,6 +267,15 @@ class Planner:
         mode = self.bridges[bridge].gates
         explicit = mode.get(peer) if isinstance(mode, dict) else None
         ready_ps = late_ps
+        # Gates follow the bridge's clock, which asymmetric links put off network time, either way as far as it knows.
+        margin_ps = self.scenario.asymmetry_error_ns(bridge) * PS_PER_NS if self.scenario.sync.mode == "gptp" else 0
+        if explicit is not None and margin_ps:
+            index = list(self.bridges).index(bridge)
+            raise ConfigError(
+                f'key `bridge[{index}].gates` (bridge "{bridge}") = a list towards "{peer}": '
+                f'must be "auto" or "none" where asymmetric links put the bridge\'s clock off by '
+                f"{margin_ps // PS_PER_NS} ns; choose one, or set link.asymmetry_ns to 0"
+            )
         if explicit is not None:
             listed = GateList(explicit.base_ns, tuple((int(entry.gates, 16), entry.ns) for entry in explicit.entries))
             need_ps = (frame_bytes + PREAMBLE_BYTES) * byte_time_ps(wire.rate_bps)
@@ -235,13 +289,16 @@ class Planner:
                 )
             early_ps, late_ps = opens[0], opens[1]
         elif mode != "none":
-            early_ps = late_ps = ceil_ns(late_ps) * PS_PER_NS
+            early_ps = ceil_ns(late_ps) * PS_PER_NS
+            late_ps = early_ps + 2 * margin_ps
+        else:
+            margin_ps = 0
         others = self._wire(bridge, peer)
-        window = Window(stream.id, stream.priority, early_ps, late_ps - early_ps + length_ps, period_ps)
+        window = Window(stream.id, stream.priority, early_ps, late_ps - early_ps + length_ps, period_ps, margin_ps)
         shift_ps = max((window.shift_after(other) for other in others), default=0)
         if shift_ps and mode == "auto" and shift_ps <= length_ps // 8:
-            early_ps = late_ps = late_ps + shift_ps
-            window = Window(stream.id, stream.priority, early_ps, length_ps, period_ps)
+            early_ps, late_ps = early_ps + shift_ps, late_ps + shift_ps
+            window = replace(window, start_ps=early_ps)
             shift_ps = max((window.shift_after(other) for other in others), default=0)
         if shift_ps:
             # A release on the grid may fall short of the shift by what the frame can be held here.
@@ -251,14 +308,12 @@ class Planner:
 
 def partition_slots(station: StationPlan, stream: Stream, release_ps: int) -> list[int]:
     """Partition indices of all instances of a stream of a phase-locked station."""
-    slot = (release_ps - station.phase_ps) // station.slot_ps
+    # The nearest: a release in whole ns may be off a slot's start by less than that.
+    slot = (release_ps - station.phase_ps + station.slot_ps // 2) // station.slot_ps
     step = stream.period_ns * PS_PER_NS // station.slot_ps
-    indices: list[int] = []
-    index = slot % station.partition_slots
-    while index not in indices:
-        indices.append(index)
-        index = (index + step) % station.partition_slots
-    return sorted(indices)
+    # slot + n x step modulo the partition, for all n: what is congruent to slot modulo their greatest common divisor.
+    apart = math.gcd(step, station.partition_slots)
+    return list(range(slot % apart, station.partition_slots, apart))
 
 
 def _station_document(plan: StationPlan, placements: list[Placement]) -> dict[str, Any]:

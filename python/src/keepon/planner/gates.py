@@ -18,13 +18,17 @@ GATE_ENTRIES_MAX = 4096
 
 @dataclass(frozen=True)
 class Window:
-    """A stream has a wire for [start_ps, start_ps + length_ps) of every period."""
+    """A stream has a wire for [start_ps, start_ps + length_ps) of every period.
+
+    Its gate opens `margin_ps` later and closes as much sooner by the port's own clock, which may be off by that.
+    """
 
     stream: str
     queue: int
     start_ps: int
     length_ps: int
     period_ps: int
+    margin_ps: int = 0
 
     def shift_after(self, other: Window) -> int:
         """By how much this window must move later not to meet `other`; 0 if they never meet.
@@ -114,8 +118,8 @@ def build(windows: list[Window]) -> GateList | None:
     for window in windows:
         rest &= ~(1 << window.queue)
         for turn in range(cycle_ps // window.period_ps):
-            start_ps = (window.start_ps + turn * window.period_ps) % cycle_ps
-            end_ps = start_ps + window.length_ps
+            start_ps = (window.start_ps + window.margin_ps + turn * window.period_ps) % cycle_ps
+            end_ps = start_ps + window.length_ps - 2 * window.margin_ps
             spans.append((start_ps, min(end_ps, cycle_ps), 1 << window.queue))
             if end_ps > cycle_ps:
                 spans.append((0, end_ps - cycle_ps, 1 << window.queue))

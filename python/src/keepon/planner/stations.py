@@ -13,6 +13,7 @@ from typing import Any
 
 from keepon.errors import ConfigError
 from keepon.scenario import Scenario, Station, Stream
+from keepon.slotting import misfit
 from keepon.topology import Wire
 from keepon.wire import (
     FRAME_BYTES_MAX,
@@ -58,6 +59,10 @@ class StationPlan:
     @property
     def is_slotted(self) -> bool:
         return self.planned_driver == "keepon"
+
+    def rounding(self, tc: int) -> str:
+        """How a txtime off the grid is placed: "up" or "floor"."""
+        return next((entry.round for entry in self.station.keepon.classes if entry.tc == tc), "up")
 
     def planned_frame_bytes(self, stream: Stream) -> int:
         """Length on the wire: keepon pads to the slot."""
@@ -139,6 +144,10 @@ def choose(scenario: Scenario, station: Station, wire: Wire) -> StationPlan:
             bounded=launch and scenario.sync.mode != "none",
         )  # fmt: skip
     paper = options.mode == "paper"
+    for stream in streams:
+        if wrong := misfit(scenario, scenario.stream.index(stream)):
+            path, _, owner = wrong[0].partition(" ")
+            raise ConfigError(f"key `{path}` {owner} = {wrong[1]}: {wrong[2]}")
     slot_bytes = _slot_bytes(scenario, station, streams, wire)
     slot_ps = wire_time_ps(slot_bytes, wire.rate_bps)
     advances_ps = [stream.advance_ns * PS_PER_NS for stream in streams] or [100_000 * PS_PER_NS]
@@ -154,10 +163,13 @@ def choose(scenario: Scenario, station: Station, wire: Wire) -> StationPlan:
     if options.depth_slots != "auto":
         depth_slots = int(options.depth_slots)
     if not batch_slots <= depth_slots <= ring_slots - 1:
+        key, value, low, high = "depth_slots", depth_slots, batch_slots, ring_slots - 1
+        if batch_slots > high:
+            key, value, low = "batch_slots", batch_slots, 1
         raise ConfigError(
-            f'station "{station.name}": key `keepon.depth_slots` = {depth_slots}: must be between batch_slots = '
-            f"{batch_slots} and "
-            f'ring_slots - 1 = {ring_slots - 1}; change one of the three or set it to "auto"'
+            f'key `station[{scenario.station.index(station)}].keepon.{key}` (station "{station.name}") = {value}: must '
+            f"be between {low} and {high} (batch_slots = {batch_slots}, ring_slots = {ring_slots}); change one of them "
+            'or set it to "auto"'
         )
     # With depth = batch a poll must come before the batch is sent: twice per batch leaves half of it for a late poll.
     poll_overhead_ns = batch_slots * slot_ps // PS_PER_NS // 2 if depth_slots < 2 * batch_slots else 0

@@ -31,8 +31,9 @@ def _links(scenario: Scenario) -> dict[tuple[str, str], tuple[int, int]]:
     for link in scenario.link:
         rate_bps = scenario.defaults.rate_bps if link.rate_bps is None else link.rate_bps
         delay_ns = scenario.defaults.propagation_ns if link.propagation_ns is None else link.propagation_ns
-        for ends in (tuple(link.ends), tuple(reversed(link.ends))):
-            table[ends[0], ends[1]] = (_byte_ps(rate_bps), 1000 * delay_ns)
+        one, other = link.ends
+        table[one, other] = (_byte_ps(rate_bps), 1000 * (delay_ns + max(0, link.asymmetry_ns)))
+        table[other, one] = (_byte_ps(rate_bps), 1000 * (delay_ns + max(0, -link.asymmetry_ns)))
     return table
 
 
@@ -61,7 +62,8 @@ class _Gate:
         return is_open, None
 
 
-def _gate(port: _Document) -> _Gate | None:
+def _gate(port: _Document, later_ps: int = 0) -> _Gate | None:
+    """The gates of a port; `later_ps`: by how much its clock lags behind network time."""
     if "entries" not in port:
         return None
     edges_ps, masks, at_ps = [], [], 0
@@ -69,7 +71,12 @@ def _gate(port: _Document) -> _Gate | None:
         edges_ps.append(at_ps)
         masks.append(int(entry["gates"], 16))
         at_ps += 1000 * entry["ns"]
-    return _Gate(edges_ps, masks, 1000 * port["base_ns"], at_ps)
+    return _Gate(edges_ps, masks, 1000 * port["base_ns"] + later_ps, at_ps)
+
+
+def _gate_error_ps(scenario: Scenario, bridge: str) -> int:
+    """How far asymmetric links put the clock off that opens a bridge's gates; with other modes it is not set by any."""
+    return 1000 * scenario.asymmetry_error_ns(bridge) if scenario.sync.mode == "gptp" else 0
 
 
 @dataclass
@@ -89,7 +96,7 @@ class _Replay:
         self.streams = {stream.id: stream for stream in scenario.stream}
         self.error_key = "release_late_ps" if late else "release_early_ps"
         self.ports = {
-            (bridge, peer): _Port(_gate(port))
+            (bridge, peer): _Port(_gate(port, _gate_error_ps(scenario, bridge) * (1 if late else -1)))
             for bridge, entry in plan["bridges"].items()
             for peer, port in entry["ports"].items()
         }
@@ -238,8 +245,12 @@ def _check_ownership(
 ) -> list[str]:
     slot_ps, partition_slots = document["slot_time_ps"], document["partition_slots"]
     start_ps, period_ps = 1000 * release_ns - 8 * byte_ps, 1000 * stream.period_ns
-    if start_ps % slot_ps or period_ps % slot_ps:
+    # A txtime has whole ns: at 10 Gb/s no slot starts on one, and its class rounds it up or down to the slot.
+    rounds_down = next((entry.round for entry in options.classes if entry.tc == stream.tc), "up") == "floor"
+    off_ps = start_ps % slot_ps if rounds_down else -start_ps % slot_ps
+    if off_ps >= 1000 or period_ps % slot_ps:
         return [f"{stream.id} is not released on the slot grid"]
+    start_ps += -off_ps if rounds_down else off_ps
     found = []
     turns = partition_slots // math.gcd(partition_slots, period_ps // slot_ps)
     rest = sum(1 << entry.tc for entry in options.classes if entry.slots == "rest")
@@ -315,9 +326,10 @@ def _check_gates(scenario: Scenario, plan: _Document) -> list[str]:
                 for window in plan["streams"][name]["windows"]:
                     if (window["bridge"], window["peer"]) != (bridge.name, peer):
                         continue
+                    margin_ps = _gate_error_ps(scenario, bridge.name)
                     for turn in range(gate.cycle_ps // period_ps):
-                        start_ps = (window["open_ps"] + turn * period_ps) % gate.cycle_ps
-                        wanted.append((start_ps, start_ps + window["length_ps"], queue))
+                        start_ps = (window["open_ps"] + margin_ps + turn * period_ps) % gate.cycle_ps
+                        wanted.append((start_ps, start_ps + window["length_ps"] - 2 * margin_ps, queue))
             found.extend(f"{where}: {text}" for text in _compare_gate(gate, wanted, set(port["queues"].values())))
     return found
 

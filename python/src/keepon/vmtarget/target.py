@@ -70,6 +70,12 @@ def check_supported(scenario: Scenario) -> None:
     for index, bridge in enumerate(scenario.bridge):
         if isinstance(bridge.gates, dict):
             raise ConfigError(f'key `bridge[{index}].gates`: must be "none" for target vm; its bridges have no gates')
+    for index, link in enumerate(scenario.link):
+        if link.asymmetry_ns:
+            raise ConfigError(
+                f"key `link[{index}].asymmetry_ns` = {link.asymmetry_ns}: must be 0 for target vm; its wires "
+                "delay both ways alike"
+            )
     for index, fault in enumerate(scenario.fault):
         if fault.kind not in FAULTS:
             raise ConfigError(

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "keepon/sim/latency.hpp"
@@ -94,6 +95,14 @@ public:
 
 	/// How the PHC is read: name of the clock mode.
 	const char *ClockName() const;
+
+	/// What the strip knows of the rate of the wire against the CPU counter, ppb: its middle and how far it may be off now.
+	struct RateInterval {
+		double middle_ppb;
+		double half_ppb;
+	};
+	/// From how the interval of the head widens over half of what is posted; nothing if that is less than a microsecond.
+	std::optional<RateInterval> RateKnown();
 
 	/// PHC at this moment minus the station's clock, in ps; exact but for 2^-32 ns.
 	std::int64_t PhcErrorPs();

@@ -35,6 +35,7 @@ public:
 		std::vector<std::int64_t> at_ps;
 		std::vector<std::int64_t> offset_ps;
 		std::vector<std::int64_t> read_offset_ps; // the same of what software gets that asks then
+		std::vector<std::int64_t> read_at_ps;     // when it has it: a poll under way has to end first
 		std::vector<std::int64_t> scaled_ppm;     // rate set
 		std::vector<std::vector<std::int64_t>>
 			domain_ps; // per further domain: virtual clock minus its grandmaster's
