@@ -33,6 +33,8 @@ ip -n far link set sim1 mtu 1192
 ip link set $device up
 wait_until 3 sh -c "ip link show $device | grep -q 'state UP'"
 run "mqprio" tc qdisc replace dev $device root handle 100: mqprio num_tc 2 map $stream_map queues 1@0 1@1 hw 0
+# fq_codel, the default, would drop to tell TCP that its queue is long; here every repeated segment shall be one the device lost
+run "pfifo" tc qdisc replace dev $device parent 100:1 pfifo limit 10000
 if [ "$WAY" = etf ]; then
 	run "etf" tc qdisc replace dev $device parent 100:2 etf clockid CLOCK_TAI delta "$DELTA_NS"
 fi
