@@ -173,7 +173,7 @@ def test_an_underrun_costs_the_clock_a_restart_and_not_what_it_takes_to_prepare_
     before, after = phase_ps[:50], phase_ps[-50:]
     assert max(before) - min(before) < 10_000 and max(after) - min(after) < 10_000
     lost_ps = (after[0] - before[0] + SLOT_PS // 2) % SLOT_PS - SLOT_PS // 2
-    # the strip carried over the pause, the range of the restart latency, a doorbell; planning 255 slots takes far longer
+    # the strip carried over the pause, the range of the restart latency, a doorbell; planning 255 slots takes longer
     assert abs(lost_ps) <= 2 * it.running["clock_error_ps"] + 1_000_000 + 1_000_000, lost_ps / 1000
 
 
