@@ -8,10 +8,10 @@ SUITE ?= bookworm
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-fresh soak bench-core bench-clock bench-sim bench-kernel check format types clean distclean
+.PHONY: help run test test-fresh soak bench-core bench-clock bench-sim bench-kernel bench-planner check format types clean distclean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
 
 run: ## set up, build, simulate the habitat case study: table, result folder out/habitat
 	@"$(SCRIPTS)/run"
@@ -36,6 +36,9 @@ bench-sim: ## speed and memory of the simulator -> out/bench/sim.json
 
 bench-kernel: ## cost of the modules in instructions, in a guest -> out/bench/kernel.json
 	@"$(SCRIPTS)/bench" kernel
+
+bench-planner: ## partition planner beside Z3 and CP-SAT alone, some minutes -> out/bench/planner.json
+	@"$(SCRIPTS)/bench" planner
 
 check: ## formatters, linters, types, include arrows, symbols, kbuild
 	@"$(SCRIPTS)/setup" test lint kernel

@@ -23,8 +23,10 @@ from rich.table import Table
 from keepon import __version__, doctor, documents, errors, loading, report, results, session, tables
 from keepon.casestudy import CASCADE_SEEDS
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, KeeponError
+from keepon.export import exported
 from keepon.link import group as link_group
 from keepon.planner.first_fit import PLAN_SCHEMA
+from keepon.planner.partition import limits as partition_limits
 from keepon.reproduce import output, registry
 from keepon.reproduce.study import STUDY_SCHEMA
 from keepon.runner import Outcome
@@ -218,6 +220,68 @@ def plan(
 def _read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     result = documents.read(folder / documents.RESULT_FILE, results.RESULT_SCHEMA)
     return result, documents.read(folder / documents.PLAN_FILE, PLAN_SCHEMA)
+
+
+@app.command("partition")
+def partition_command(
+    file: Annotated[Path, typer.Argument(help="Instances, or with --check answers (JSON).", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the answers to this file.", show_default=False)
+    ] = None,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Seconds for each instance.")
+    ] = partition_limits.TIME_LIMIT_S,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of every random choice.")] = 1,
+    workers: Annotated[
+        int,
+        typer.Option("--workers", min=1, max=partition_limits.WORKERS_MAX, help="Threads; 1: answers repeat exactly."),
+    ] = 1,
+    check: Annotated[bool, typer.Option("--check", help="Verify the answers in FILE, or those just written.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Decide for each instance of a file whether a ring partition exists, and show it; or check such answers."""
+    # Loads CP-SAT, which takes a second that no other command should spend.
+    from keepon.planner.partition import command as partitions
+
+    code = EXIT_MET
+    if out is not None:
+        code = partitions.solve(file, out, time_limit, seed, workers, as_json)
+        _Settings.concluded = True
+    elif not check:
+        raise ConfigError("option --out: is missing; name the file for the answers, or give --check to verify FILE")
+    if check:
+        code = partitions.verify(file if out is None else out, as_json) or code
+    raise typer.Exit(code)
+
+
+@app.command("export")
+def export_command(
+    scenario: ScenarioFile,
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder to write; for dot and scenario a file.", show_default=False)
+    ],
+    name: Annotated[str, typer.Option("--format", metavar="FORMAT", help=exported.HELP, show_default=False)],
+    plan_file: Annotated[
+        Path | None, typer.Option("--plan", help="Its plan, as keepon plan --out writes it.", show_default=False)
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
+    device: Annotated[str, typer.Option("--device", help="commands: NIC of every station.")] = "eth0",
+    keepon_device: Annotated[str, typer.Option("--keepon-device", help="commands: keepon device on it.")] = "rt0",
+    as_json: Json = False,
+) -> None:
+    """Write a plan for other tools: commands of Linux, gate lists, tables, a picture."""
+    # Loads the makers of every format, which no other command needs.
+    from keepon.export import command as exporting
+
+    document = exporting.run(scenario, plan_file, name, out, force, device, keepon_device)
+    if as_json:
+        _print_json(document)
+        return
+    print(f"{document['scenario']}: {name} written to {document['out']}")
+    for file in document["files"]:
+        print(f"  {file}")
+    for note in document["notes"]:
+        _say(f"note: {note}")
 
 
 @app.command("report")

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every format starts from and gives back: a scenario with its plan in, named texts and notes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from keepon.errors import ConfigError
+from keepon.scenario import Scenario
+from keepon.topology import Topology
+
+HELP = (
+    "commands: ip and tc commands, a script per node; dot: Graphviz, a file; yang: IEEE 802.1Qcw gate lists as JSON; "
+    "tsnkit: CSV files of tsnkit 0.3; tsntool: switch schedules; scenario: from a folder of tsnkit files, no --plan."
+)
+UINT32_MAX = 2**32 - 1
+"""Longest interval of one gate entry in ns: tc's sched-entry and time-interval-value have 32 bits."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A scenario, a plan that was found to hold for it, and the device names a user chose for stations."""
+
+    scenario: Scenario
+    plan: dict[str, Any]
+    device: str = "eth0"
+    keepon_device: str = "rt0"
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Texts by file name, and one sentence for each thing the format cannot carry."""
+
+    files: dict[str, str]
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Port:
+    """A bridge's port with a gate list; `name` follows Linux switches: swpN, N-th link of the bridge in the scenario.
+
+    `entries` are (mask of open gates, ns), none above UINT32_MAX.
+    """
+
+    bridge: str
+    peer: str
+    name: str
+    rate_bps: int
+    base_ns: int
+    entries: tuple[tuple[int, int], ...]
+
+    @property
+    def cycle_ns(self) -> int:
+        return sum(ns for _, ns in self.entries)
+
+
+def _split(mask: int, ns: int) -> list[tuple[int, int]]:
+    """One entry as several of nearly equal length where a field of 32 bits cannot hold it."""
+    count = -(-ns // UINT32_MAX)
+    whole, rest = divmod(ns, count)
+    return [(mask, whole + (number < rest)) for number in range(count)]
+
+
+def port_name(topology: Topology, bridge: str, peer: str) -> str:
+    return f"swp{topology.neighbours[bridge].index(peer)}"
+
+
+def gated_ports(planned: Planned) -> list[Port]:
+    """Ports whose plan has a gate list, bridges in file order and ports in order of their numbers."""
+    topology = Topology(planned.scenario)
+    found: list[Port] = []
+    for bridge in planned.scenario.bridge:
+        documents = planned.plan["bridges"][bridge.name]["ports"]
+        for peer in topology.neighbours[bridge.name]:
+            document = documents.get(peer, {})
+            if "entries" not in document:
+                continue
+            entries = [
+                part for entry in document["entries"] for part in _split(int(entry["gates"], 16), int(entry["ns"]))
+            ]
+            found.append(
+                Port(
+                    bridge.name, peer, port_name(topology, bridge.name, peer),
+                    topology.wires[bridge.name, peer].rate_bps, int(document["base_ns"]), tuple(entries),
+                )
+            )  # fmt: skip
+    return found
+
+
+def need_gates(planned: Planned, name: str) -> list[Port]:
+    """The gated ports, for a format that carries nothing else.
+
+    Raises:
+        ConfigError: there are none.
+    """
+    ports = gated_ports(planned)
+    if not ports:
+        raise ConfigError(
+            f'option --format = "{name}": carries gate lists only and the plan of "{planned.scenario.name}" has none; '
+            'set gates = "auto" for a bridge, or export another format'
+        )
+    return ports

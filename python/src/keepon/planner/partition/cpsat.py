@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs CP-SAT so that Ctrl-C and a time limit end it, and tells how far it got. Models are made elsewhere."""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+
+from keepon.planner.partition.limits import Limits
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Status FEASIBLE, INFEASIBLE, OPTIMAL or UNKNOWN of cp_model, and the solver that holds the values."""
+
+    status: cp_model.CpSolverStatus
+    solver: cp_model.CpSolver
+
+    @property
+    def found(self) -> bool:
+        return self.status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+
+    @property
+    def impossible(self) -> bool:
+        return self.status == cp_model.INFEASIBLE
+
+
+def solve(model: cp_model.CpModel, limits: Limits, what: str) -> Solved:
+    """Run a model until it is decided, the limits are reached, or Ctrl-C, which ends the search and goes on as such.
+
+    Args:
+        what: what is being solved, for progress.
+    """
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = limits.workers
+    solver.parameters.random_seed = limits.seed % 2**31
+    left = limits.left_s()
+    if left <= 0:
+        return Solved(cp_model.UNKNOWN, solver)
+    if left < math.inf:
+        solver.parameters.max_time_in_seconds = left
+    solver.parameters.catch_sigint_signal = False
+    limits.progress(what)
+    if threading.current_thread() is not threading.main_thread():
+        return Solved(solver.solve(model), solver)
+    statuses: list[cp_model.CpSolverStatus] = []
+    # The search runs in C++; only the main thread can see Ctrl-C, and only while it runs Python.
+    search = threading.Thread(target=lambda: statuses.append(solver.solve(model)), daemon=True)
+    search.start()
+    try:
+        while search.is_alive():
+            search.join(0.2)
+    except KeyboardInterrupt:
+        solver.stop_search()
+        search.join()
+        raise
+    if not statuses or statuses[0] == cp_model.MODEL_INVALID:
+        raise RuntimeError(f"CP-SAT gave no answer for the model of: {what}")
+    return Solved(statuses[0], solver)

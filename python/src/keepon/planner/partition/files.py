@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Instance files and answer files: read, solve all instances, write the same document with answers, check it again."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from keepon import documents
+from keepon.errors import ConfigError, EnvironmentProblemError, PlanRejectedError, TraceError
+from keepon.planner.partition import check
+from keepon.planner.partition.answer import UNKNOWN, Outcome, witness_json
+from keepon.planner.partition.limits import Limits
+from keepon.planner.partition.problem import Problem, parse
+from keepon.planner.partition.solve import decide
+
+SCHEMA_VERSION = 1
+INSTANCES_MAX = 100_000
+NOT_ATTEMPTED = "not-attempted"
+ANSWER_KEYS = ("answer", "answer_method", "witness", "proof", "best", "seconds")
+
+Told = Callable[[int, int, str], None]
+"""Instances done, instances there are, and what is being done."""
+
+
+@dataclass(frozen=True)
+class InstanceFile:
+    """A document with instances as it stands in the file, and its problems."""
+
+    path: Path
+    document: dict[str, Any]
+    problems: list[Problem]
+
+
+def _document(path: Path, exact_decimals: bool) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text, parse_float=Decimal if exact_decimals else float)
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be read ({error.strerror}); check the name and the permissions") from error
+    except (ValueError, RecursionError) as error:
+        raise TraceError(f"{path}: not JSON ({error}); make the file again") from error
+
+
+def _instances(path: Path, document: Any) -> list[Any]:
+    schema = document.get("schema") if isinstance(document, dict) else None
+    version = schema.get("version") if isinstance(schema, dict) else None
+    if version != SCHEMA_VERSION:
+        raise TraceError(
+            f"{path}: key `schema.version` = {version}: must be {SCHEMA_VERSION}; this command reads files of "
+            "partition instances of that version only"
+        )
+    rows = document.get("instances")
+    if not isinstance(rows, list) or not 1 <= len(rows) <= INSTANCES_MAX:
+        shown = f"{len(rows)} entries" if isinstance(rows, list) else repr(rows)
+        raise ConfigError(f"{path}: key `instances` = {shown}: must be a list of 1 to {INSTANCES_MAX}; add instances")
+    return rows
+
+
+def load(path: Path) -> InstanceFile:
+    """Read a file of instances; answers in it are ignored.
+
+    Raises:
+        TraceError: it cannot be read, is not JSON, or is of another kind.
+        ConfigError: an instance is wrong, or two have one id.
+    """
+    problems = [parse(row, str(path), position) for position, row in enumerate(_instances(path, _document(path, True)))]
+    twice = [name for name, count in Counter(problem.name for problem in problems).items() if count > 1]
+    if twice:
+        raise ConfigError(f'{path}: key `id` = "{twice[0]}": must be used once; give every instance its own id')
+    return InstanceFile(path, _document(path, False), problems)
+
+
+def check_target(source: Path, out: Path) -> None:
+    """Refuse, before any work, a place for the answers that is the input itself or cannot be written.
+
+    Raises:
+        ConfigError: it is the input or a folder.
+        EnvironmentProblemError: its folder does not exist or cannot be written.
+    """
+    if out.exists() and out.samefile(source):
+        raise ConfigError(f"option --out = {out}: is the input itself, which is never overwritten; choose another file")
+    if out.is_dir():
+        raise ConfigError(f"option --out = {out}: is a folder; name a file in it")
+    if not out.parent.is_dir():
+        raise EnvironmentProblemError(f"{out}: there is no folder {out.parent}; make it or choose another with --out")
+
+
+def answered(instance: dict[str, Any], problem: Problem, outcome: Outcome) -> dict[str, Any]:
+    """The instance with this answer in place of any other.
+
+    Raises:
+        PlanRejectedError: the independent checker refuses it: a defect of ours, never of the input.
+    """
+    row = {key: value for key, value in instance.items() if key not in ANSWER_KEYS}
+    row["answer"] = outcome.answer
+    row["answer_method"] = outcome.method
+    row["witness"] = None if outcome.witness is None else witness_json(problem, outcome.witness)
+    if outcome.proof is not None:
+        row["proof"] = outcome.proof
+    if outcome.best:
+        row["best"] = outcome.best
+    row["seconds"] = round(outcome.seconds, 6)
+    verdict = check.check(row)
+    if verdict.state == check.REJECTED:
+        raise PlanRejectedError(
+            f'instance "{problem.name}": the answer of {outcome.method} does not hold ({verdict.reason}); '
+            "please report it with the file"
+        )
+    return row
+
+
+@dataclass
+class Answers:
+    """A document with answers, how many instances were attempted, and whether Ctrl-C ended it early."""
+
+    document: dict[str, Any]
+    attempted: int = 0
+    interrupted: bool = False
+
+    def counts(self) -> dict[str, int]:
+        """How often each answer was given, greatest first."""
+        return dict(Counter(row["answer"] for row in self.document["instances"]).most_common())
+
+
+def solve_all(loaded: InstanceFile, time_limit_s: float, seed: int, workers: int, told: Told | None = None) -> Answers:
+    """Solve every instance; after Ctrl-C those not decided stand as unknown.
+
+    Args:
+        time_limit_s: for each instance; math.inf for none.
+    """
+    rows: list[dict[str, Any]] = list(loaded.document["instances"])
+    answers = Answers(loaded.document | {"instances": rows})
+    count = len(rows)
+    try:
+        for position, problem in enumerate(loaded.problems):
+            outcome = _decide(problem, position, count, time_limit_s, seed, workers, told)
+            rows[position] = answered(rows[position], problem, outcome)
+            answers.attempted = position + 1
+    except KeyboardInterrupt:
+        answers.interrupted = True
+        for later in range(answers.attempted, count):
+            rows[later] = answered(rows[later], loaded.problems[later], Outcome(UNKNOWN, NOT_ATTEMPTED))
+    return answers
+
+
+def _decide(
+    problem: Problem, position: int, count: int, time_limit_s: float, seed: int, workers: int, told: Told | None
+) -> Outcome:
+    deadline_s = math.inf if time_limit_s == math.inf else time.monotonic() + time_limit_s
+    limits = Limits(deadline_s, seed, workers)
+    if told is not None:
+        limits.progress = lambda what: told(position, count, f"{problem.name}: {what}")
+        told(position, count, problem.name)
+    return decide(problem, limits)
+
+
+def check_all(path: Path) -> list[tuple[str, str, check.Verdict]]:
+    """Id, answer and verdict of each instance of an answer file.
+
+    Raises:
+        TraceError, ConfigError: as `load`; the problems must be readable to be checked.
+    """
+    load(path)
+    rows = _document(path, True)["instances"]
+    return [(row["id"], str(row.get("answer")), check.check(row)) for row in rows]
+
+
+def write(path: Path, answers: Answers) -> None:
+    """Write an answer file, whole or not at all."""
+    documents.write(path, answers.document)
