@@ -154,6 +154,7 @@ static int nic_params(struct hwsim_words *words, struct hwsim_nic_params *p)
 		.fetch_ns = 800,
 		.restart_ns_min = 1000,
 		.restart_ns_max = 2000,
+		.rx_ring = 1024,
 		.coalesce_us = 50,
 		.coalesce_frames = 8,
 	};
@@ -170,6 +171,8 @@ static int nic_params(struct hwsim_words *words, struct hwsim_nic_params *p)
 	    hwsim_words_range(words, "restart_ns", 4000000, &p->restart_ns_min, &p->restart_ns_max) ||
 	    hwsim_words_range(words, "index_lag_ns", 4000000, &p->index_lag_ns_min, &p->index_lag_ns_max) ||
 	    take_u32(words, "index_read_ns", 0, 100000, &p->index_read_ns) ||
+	    take_u32(words, "rx_ring", 0, 4096, &p->rx_ring) ||
+	    hwsim_words_range(words, "rx_lag_ns", 900000, &p->rx_lag_ns_min, &p->rx_lag_ns_max) ||
 	    take_u32(words, "persistent", 0, 1, &persistent) ||
 	    take_u32(words, "coalesce_us", 0, 1000000, &p->coalesce_us) ||
 	    take_u32(words, "coalesce_frames", 1, 4096, &p->coalesce_frames) ||

@@ -124,6 +124,8 @@ void hwsim_phc_unregister(struct hwsim_timebase *tb);
 	X(rx_placeholders)  /* L: of these: placeholders with a bad FCS */                       \
 	X(rx_control)       /* L: placeholders with a good FCS, discarded by address or type */  \
 	X(rx_dropped)       /* no memory, or nobody to take it */                                \
+	X(rx_missed)        /* L: found the lent receive ring full */                            \
+	X(rx_missed_frames) /* of these: real ones with a good FCS, in no other counter */       \
 	X(rx_reserved)      /* bridge: to addresses no bridge forwards */                        \
 	X(fault_stalls)                                                                          \
 	X(fault_drifts)                                                                          \
@@ -149,6 +151,9 @@ void hwsim_stats_show(struct seq_file *file, struct hwsim_port *port);
 
 enum hwsim_verdict { HWSIM_GOOD, HWSIM_TORN, HWSIM_BAD_FCS, HWSIM_LOST, HWSIM_CUT };
 
+/** enum hwsim_heard - a frame and the receive ring of the far end: not yet, not in it, in it, found it full */
+enum hwsim_heard { HWSIM_UNHEARD, HWSIM_PASSED, HWSIM_PLACED, HWSIM_MISSED };
+
 /**
  * struct hwsim_frame - one real frame, from a transmit queue to the far end
  * @skb: its bytes without FCS, a copy of its own
@@ -160,12 +165,14 @@ enum hwsim_verdict { HWSIM_GOOD, HWSIM_TORN, HWSIM_BAD_FCS, HWSIM_LOST, HWSIM_CU
  * @sfd_true_ps, @end_true_ps: at the sender's end of the wire: reference plane (first bit after the SFD), end of the last bit
  * @frame_bytes: with FCS
  * @fcs_error: by which bits the FCS on the wire differs from the right one; 0: it is right
+ * @heard: enum hwsim_heard; @place: in the receive ring
  */
 struct hwsim_frame {
 	struct list_head list;
 	struct sk_buff *skb;
 	struct sk_buff *original;
 	u64 seq;
+	u64 place;
 	u64 ready_ps;
 	u64 start_ps;
 	u64 sfd_true_ps;
@@ -177,6 +184,7 @@ struct hwsim_frame {
 	u32 life;
 	u8 queue;
 	u8 verdict;
+	u8 heard;
 	bool launch;
 };
 
@@ -211,6 +219,7 @@ struct hwsim_port_ops {
 
 struct hwsim_record;
 struct hwsim_capture;
+struct hwsim_rx_ring;
 
 /**
  * struct hwsim_port - one end of a wire
@@ -221,6 +230,8 @@ struct hwsim_capture;
  * @air: frames that have been started or latched, by start
  * @placeholders_base: those before it never arrived or stand in the peer's counters already
  * @lose_next, @corrupt_next: faults still to be dealt out
+ * @rx: the receive ring, if there is one to lend: what the peer sent
+ * @hear_from_ps: local; what started before does not get into the peer's receive ring
  * @record: of what left; @capture: its device while that is up, else NULL
  */
 struct hwsim_port {
@@ -248,6 +259,8 @@ struct hwsim_port {
 	u64 sent_seq;
 	u32 lose_next;
 	u32 corrupt_next;
+	struct hwsim_rx_ring *rx;
+	u64 hear_from_ps;
 	struct hwsim_record *record;
 	struct hwsim_capture *capture;
 	atomic64_t counter[HWSIM_COUNTER_COUNT];
@@ -343,6 +356,9 @@ struct hwsim_nic_params {
 	u32 index_lag_ns_min;
 	u32 index_lag_ns_max;
 	u32 index_read_ns;
+	u32 rx_ring;
+	u32 rx_lag_ns_min;
+	u32 rx_lag_ns_max;
 	u32 coalesce_us;
 	u32 coalesce_frames;
 	u64 seed;
@@ -417,6 +433,18 @@ int hwsim_ring_pause(struct hwsim_nic *nic, u64 duration_ps);
 void hwsim_ring_abandon(struct hwsim_nic *nic);
 void hwsim_ring_fini(struct hwsim_nic *nic);
 void hwsim_ring_caps(const struct hwsim_nic *nic, struct kpn_nic_caps *caps);
+
+/* ---- rx_ring.c, rx_native.c: the receive ring ---- */
+int hwsim_rx_init(struct hwsim_nic *nic);
+void hwsim_rx_fini(struct hwsim_nic *nic);
+void hwsim_rx_hear(struct hwsim_port *port, u64 until_ps);
+void hwsim_rx_pass(struct hwsim_port *port, u64 before_ps);
+void hwsim_rx_unplug(struct hwsim_port *port);
+bool hwsim_rx_deliver(struct hwsim_port *port, const struct hwsim_frame *frame, struct sk_buff *skb);
+u64 hwsim_rx_missed(struct hwsim_port *port);
+int hwsim_rx_query(struct net_device *dev, struct keepon_native_rx_caps *caps);
+int hwsim_rx_claim(struct net_device *dev, struct keepon_native_rx *native);
+void hwsim_rx_release(struct net_device *dev, struct keepon_native_rx *native);
 
 /* ---- bridge.c ---- */
 struct hwsim_bridge;

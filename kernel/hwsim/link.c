@@ -45,8 +45,10 @@ static void set_direction(struct hwsim_port *port, struct hwsim_port *peer, bool
 	if (port->up != up) {
 		settle(port, peer, at_ps);
 		if (up) {
+			hwsim_rx_pass(port, hwsim_local_ps(port->tb, at_ps));
 			port->down_until_ps = at_ps;
 		} else {
+			hwsim_rx_hear(port, hwsim_local_ps(port->tb, at_ps));
 			port->down_from_ps = at_ps;
 			port->down_until_ps = HWSIM_NEVER_PS;
 		}
@@ -118,6 +120,8 @@ void hwsim_unlink(struct hwsim_port *port)
 	if (peer) {
 		set_direction(port, peer, false, now_ps);
 		set_direction(peer, port, false, now_ps);
+		hwsim_rx_unplug(port);
+		hwsim_rx_unplug(peer);
 		RCU_INIT_POINTER(port->peer, NULL);
 		RCU_INIT_POINTER(peer->peer, NULL);
 	}

@@ -72,6 +72,7 @@ static void stop_model(struct hwsim_nic *nic)
 		spin_lock_irqsave(&nic->port.lock, flags);
 	}
 	if (ring->model) {
+		hwsim_rx_hear(&nic->port, hwsim_local_now_ps(nic->port.tb));
 		if (nic->port.record) {
 			hwsim_ring_record(nic, ring_nic_latched(ring->model));
 			hwsim_record_mark(&nic->port, "reset", ring_nic_latched(ring->model));
@@ -94,6 +95,7 @@ static void native_reset(struct net_device *dev, struct keepon_native *native)
 	spin_lock_irqsave(&nic->port.lock, flags);
 	ring->pause_count = 0;
 	ring->recorded_seq = 0;
+	ring->heard_seq = 0;
 	ring->life++;
 	ring->params.seed = nic->params.seed + ring->life;
 	ring->model = ring_nic_init(ring->memory, &ring->params);
@@ -245,5 +247,8 @@ const struct keepon_native_driver keepon_hwsim_native = {
 	.claim = native_claim,
 	.reset = native_reset,
 	.release = native_release,
+	.query_rx = hwsim_rx_query,
+	.claim_rx = hwsim_rx_claim,
+	.release_rx = hwsim_rx_release,
 };
 EXPORT_SYMBOL_GPL(keepon_hwsim_native);

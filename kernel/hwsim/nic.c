@@ -44,6 +44,11 @@ static void nic_receive(struct hwsim_port *port, struct hwsim_frame *frame, cons
 	struct sk_buff *skb = frame->skb;
 	bool open = READ_ONCE(port->open);
 
+	if (!hwsim_rx_deliver(port, frame, skb)) {
+		hwsim_count(port, HWSIM_rx_missed_frames, 1);
+		hwsim_frame_free(frame);
+		return;
+	}
 	hwsim_count(port, HWSIM_rx_frames, 1);
 	hwsim_count(port, HWSIM_rx_bytes, frame->frame_bytes);
 	if (!open) {
@@ -211,8 +216,9 @@ int hwsim_nic_create(const char *name, const struct hwsim_nic_params *params, u6
 	dev->features |= NETIF_F_HIGHDMA;
 	eth_hw_addr_set(dev, mac);
 	netif_carrier_off(dev);
-	err = register_netdev(dev);
+	err = hwsim_rx_init(nic) ?: register_netdev(dev);
 	if (err) {
+		hwsim_rx_fini(nic);
 		hwsim_port_close(&nic->port);
 		free_netdev(dev);
 		return err;
@@ -229,5 +235,6 @@ void hwsim_nic_destroy(struct hwsim_nic *nic)
 	unregister_netdev(nic->dev);
 	hwsim_ring_fini(nic);
 	hwsim_port_close(&nic->port);
+	hwsim_rx_fini(nic);
 	free_netdev(nic->dev);
 }

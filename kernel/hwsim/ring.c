@@ -220,31 +220,52 @@ static u64 op_cpu_ns(void *context)
 	return ktime_get_raw_ns();
 }
 
-/* The register is sampled somewhere within the bus transaction; the CPU waits for all of it. */
+/** hwsim_draw() - a number in [min, max] that @value determines; max - min below 2^32 */
+u64 hwsim_draw(u64 value, u64 min, u64 max)
+{
+	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9ull;
+	value = (value ^ value >> 27) * 0x94d049bb133111ebull;
+	return min + ((value >> 32) * (max - min + 1) >> 32);
+}
+
+/**
+ * hwsim_read_begin() - a register is sampled somewhere within the bus transaction, and the CPU waits for all of it
+ * @nic: whose register it is
+ * @value: fresh for each read
+ *
+ * What the model costs the CPU is no part of that: the sample is worked out in advance, with the port locked until its moment has come.
+ */
+struct hwsim_read hwsim_read_begin(const struct hwsim_nic *nic, u64 value)
+{
+	u64 now_ps = hwsim_true_ps();
+	u64 draw_ns = nic->params.index_read_ns ? hwsim_draw(value, 0, nic->params.index_read_ns) : 0;
+
+	return (struct hwsim_read){ now_ps + draw_ns * 1000, now_ps + nic->params.index_read_ns * 1000ull };
+}
+
+/** hwsim_wait_until() - the CPU does nothing until @true_ps */
+void hwsim_wait_until(u64 true_ps)
+{
+	while (hwsim_true_ps() < true_ps)
+		cpu_relax();
+}
+
 static u32 op_read_index(void *context)
 {
 	struct hwsim_nic *nic = context;
-	u64 until_ns = ktime_get_raw_ns();
-	struct hwsim_visit visit;
+	struct hwsim_read read;
+	unsigned long flags;
 	u64 index = 0;
 
-	if (nic->params.index_read_ns) {
-		u64 draw = nic->params.seed + ++nic->ring->draws;
-		u64 sample_ns;
-
-		draw = (draw ^ draw >> 30) * 0xbf58476d1ce4e5b9ull;
-		draw = (draw ^ draw >> 27) * 0x94d049bb133111ebull;
-		sample_ns = until_ns + ((draw >> 32) * (nic->params.index_read_ns + 1ull) >> 32);
-		until_ns += nic->params.index_read_ns;
-		while (ktime_get_raw_ns() < sample_ns)
-			cpu_relax();
-	}
-	visit = hwsim_ring_enter(nic);
-	if (visit.model)
-		index = ring_nic_index(visit.model, visit.local_ps);
-	hwsim_ring_leave(nic, &visit, false);
-	while (ktime_get_raw_ns() < until_ns)
-		cpu_relax();
+	spin_lock_irqsave(&nic->port.lock, flags);
+	read = hwsim_read_begin(nic, nic->params.seed + ++nic->ring->draws);
+	if (hwsim_ring_runs(nic))
+		index = ring_nic_index(nic->ring->model, hwsim_local_ps(nic->port.tb, read.sample_ps));
+	hwsim_wait_until(read.sample_ps);
+	if (!list_empty(&nic->port.air))
+		hwsim_port_kick(&nic->port);
+	spin_unlock_irqrestore(&nic->port.lock, flags);
+	hwsim_wait_until(read.until_ps);
 	return (u32)(index % HWSIM_INDEX_MODULUS);
 }
 

@@ -19,6 +19,7 @@
  * @life: counts resets
  * @frozen: fetches no more: what was latched still leaves
  * @recorded_seq: slots before it stand in the wire record
+ * @heard_seq: slots before it stand in the receive ring of the far end, or did not get there
  * @draws: reads of the index so far
  */
 struct hwsim_ring {
@@ -32,6 +33,7 @@ struct hwsim_ring {
 	u32 life;
 	bool frozen;
 	u64 recorded_seq;
+	u64 heard_seq;
 	u64 draws;
 };
 
@@ -46,8 +48,17 @@ struct hwsim_visit {
 	unsigned long flags;
 };
 
+/** struct hwsim_read - true times of a read of a register: when it is sampled, when the CPU has the value */
+struct hwsim_read {
+	u64 sample_ps;
+	u64 until_ps;
+};
+
 extern const struct kpn_nic_ops hwsim_ring_ops;
 
+u64 hwsim_draw(u64 value, u64 min, u64 max);
+struct hwsim_read hwsim_read_begin(const struct hwsim_nic *nic, u64 value);
+void hwsim_wait_until(u64 true_ps);
 void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot);
 void hwsim_ring_add_counters(struct ring_nic_counters *sum, const struct ring_nic_counters *add);
 struct hwsim_visit hwsim_ring_enter(struct hwsim_nic *nic);

@@ -28,6 +28,7 @@ void hwsim_stats_read(struct hwsim_port *port, u64 *values)
 	} else {
 		values[HWSIM_rx_control] += placeholders;
 	}
+	values[HWSIM_rx_missed] = hwsim_rx_missed(port);
 	if (!port->ops->placeholders)
 		return;
 	spin_lock_irqsave(&port->lock, flags);

@@ -114,6 +114,10 @@ static void collect(struct hwsim_port *port, u64 now_ps, struct list_head *arriv
 	struct hwsim_frame *frame;
 	struct hwsim_frame *next;
 
+	if (list_empty(&port->air))
+		return;
+	/* Converted there and back a time may be off by a picosecond or two. */
+	hwsim_rx_hear(port, hwsim_local_ps(port->tb, now_ps - port->propagation_ps) + 2);
 	list_for_each_entry_safe(frame, next, &port->air, list)
 	{
 		if (arrival_ps(port, frame) > now_ps)

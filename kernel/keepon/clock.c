@@ -30,6 +30,11 @@ static struct kpn_time down_time(struct keepon *keepon)
 	return kpn_clock_at(&keepon->down_clock, now_ps);
 }
 
+struct kpn_time keepon_clock_at_locked(const struct keepon_engine *engine, u64 cpu_ns)
+{
+	return engine->dual ? keepon_dual_gettime(engine->dual, cpu_ns) : kpn_pacer_gettime(engine->pacer, cpu_ns);
+}
+
 struct kpn_time keepon_clock_read_locked(struct keepon *keepon)
 {
 	const struct keepon_engine *engine = keepon->engine;
@@ -37,7 +42,7 @@ struct kpn_time keepon_clock_read_locked(struct keepon *keepon)
 	lockdep_assert_held(&keepon->lock);
 	if (!engine)
 		return down_time(keepon);
-	return kpn_pacer_gettime(engine->pacer, engine->native.ops->cpu_ns(engine->native.nic));
+	return keepon_clock_at_locked(engine, engine->native.ops->cpu_ns(engine->native.nic));
 }
 
 s64 keepon_clock_scaled_ppm_locked(const struct keepon *keepon)
@@ -56,6 +61,12 @@ void keepon_clock_keep_locked(struct keepon *keepon)
 	kpn_clock_adjfine(&keepon->down_clock, scaled_ppm, now_ps);
 }
 
+static int engine_adjfine(struct keepon_engine *engine, s64 scaled_ppm)
+{
+	return engine->dual ? keepon_dual_adjfine(engine->dual, scaled_ppm) :
+			      kpn_pacer_adjfine(engine->pacer, scaled_ppm);
+}
+
 int keepon_clock_adjfine(struct keepon *keepon, s64 scaled_ppm)
 {
 	unsigned long flags;
@@ -63,11 +74,16 @@ int keepon_clock_adjfine(struct keepon *keepon, s64 scaled_ppm)
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	if (keepon->engine)
-		error = kpn_pacer_adjfine(keepon->engine->pacer, scaled_ppm);
+		error = engine_adjfine(keepon->engine, scaled_ppm);
 	else
 		error = kpn_clock_adjfine(&keepon->down_clock, scaled_ppm, down_position_ps());
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	return error;
+}
+
+static int engine_adjtime(struct keepon_engine *engine, s64 delta_ns)
+{
+	return engine->dual ? keepon_dual_adjtime(engine->dual, delta_ns) : kpn_pacer_adjtime(engine->pacer, delta_ns);
 }
 
 int keepon_clock_adjtime(struct keepon *keepon, s64 delta_ns)
@@ -77,7 +93,7 @@ int keepon_clock_adjtime(struct keepon *keepon, s64 delta_ns)
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	if (keepon->engine) {
-		error = kpn_pacer_adjtime(keepon->engine->pacer, delta_ns);
+		error = engine_adjtime(keepon->engine, delta_ns);
 	} else {
 		s64 after_ns = 0;
 
@@ -91,6 +107,11 @@ int keepon_clock_adjtime(struct keepon *keepon, s64 delta_ns)
 	return error;
 }
 
+static int engine_settime(struct keepon_engine *engine, struct kpn_time t)
+{
+	return engine->dual ? keepon_dual_settime(engine->dual, t) : kpn_pacer_settime(engine->pacer, t);
+}
+
 int keepon_clock_settime(struct keepon *keepon, struct kpn_time t)
 {
 	unsigned long flags;
@@ -98,7 +119,7 @@ int keepon_clock_settime(struct keepon *keepon, struct kpn_time t)
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	if (keepon->engine)
-		error = kpn_pacer_settime(keepon->engine->pacer, t);
+		error = engine_settime(keepon->engine, t);
 	else if (t.ns < 0 || t.ns > KPN_TIME_NS_MAX)
 		error = -EINVAL;
 	else

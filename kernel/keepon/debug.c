@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Faults on request: /sys/kernel/debug/keepon/DEVICE/stall_ns. Written, it makes the next poll come so much later than it should,
- * once: what a CPU does that was busy elsewhere.
+ * Faults on request: /sys/kernel/debug/keepon/DEVICE/stall_ns and rx_stall_ns. Written, it makes the next poll, of the receive ring, come
+ * so much later than it should, once: what a CPU does that was busy elsewhere.
  */
 #include <linux/debugfs.h>
 
@@ -13,19 +13,19 @@ static struct dentry *folder;
 
 static int stall_get(void *data, u64 *value)
 {
-	const struct keepon *keepon = data;
+	const u64 *stall_ns = data;
 
-	*value = READ_ONCE(keepon->stall_ns);
+	*value = READ_ONCE(*stall_ns);
 	return 0;
 }
 
 static int stall_set(void *data, u64 value)
 {
-	struct keepon *keepon = data;
+	u64 *stall_ns = data;
 
 	if (value > STALL_NS_MAX)
 		return -ERANGE;
-	WRITE_ONCE(keepon->stall_ns, value);
+	WRITE_ONCE(*stall_ns, value);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(stall_file, stall_get, stall_set, "%llu\n");
@@ -44,8 +44,10 @@ void keepon_debug_exit(void)
 void keepon_debug_add(struct keepon *keepon)
 {
 	keepon->debug = debugfs_create_dir(keepon->dev->name, folder);
-	if (!IS_ERR(keepon->debug))
-		debugfs_create_file_unsafe("stall_ns", 0600, keepon->debug, keepon, &stall_file);
+	if (IS_ERR(keepon->debug))
+		return;
+	debugfs_create_file_unsafe("stall_ns", 0600, keepon->debug, &keepon->stall_ns[0], &stall_file);
+	debugfs_create_file_unsafe("rx_stall_ns", 0600, keepon->debug, &keepon->stall_ns[1], &stall_file);
 }
 
 void keepon_debug_remove(struct keepon *keepon)

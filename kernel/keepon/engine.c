@@ -63,6 +63,16 @@ static struct keepon_engine *make_engine(struct keepon *keepon, struct netlink_e
 	return engine;
 }
 
+static void give_back(struct keepon_engine *engine)
+{
+	struct keepon *keepon = engine->keepon;
+
+	keepon_dual_release(engine);
+	engine->driver->reset(keepon->lower, &engine->native);
+	engine->driver->release(keepon->lower, &engine->native);
+	keepon_native_put(engine->driver);
+}
+
 static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 {
 	struct keepon *keepon = engine->keepon;
@@ -90,7 +100,10 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 		return error;
 	}
 	engine->driver->reset(keepon->lower, &engine->native);
-	return 0;
+	error = keepon_dual_claim(engine, extack);
+	if (error)
+		give_back(engine);
+	return error;
 }
 
 /* The wire starts; until the first poll it lives on what is posted here. */
@@ -114,19 +127,11 @@ static int start_wire(struct keepon_engine *engine)
 		kpn_pacer_start(engine->pacer, since_ns);
 		if (scaled_ppm)
 			kpn_pacer_adjfine(engine->pacer, scaled_ppm);
+		keepon_dual_join_locked(engine);
 		keepon->engine = engine;
 	}
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	return engine->pacer ? 0 : -EINVAL;
-}
-
-static void give_back(struct keepon_engine *engine)
-{
-	struct keepon *keepon = engine->keepon;
-
-	engine->driver->reset(keepon->lower, &engine->native);
-	engine->driver->release(keepon->lower, &engine->native);
-	keepon_native_put(engine->driver);
 }
 
 static int start(struct keepon *keepon, struct netlink_ext_ack *extack)
@@ -188,6 +193,7 @@ void keepon_engine_stop(struct keepon *keepon)
 	keepon_clock_keep_locked(keepon);
 	kpn_pacer_stop(engine->pacer);
 	add_stats(&keepon->total, kpn_pacer_stats(engine->pacer));
+	keepon_dual_add_counters(&keepon->dual_total, engine);
 	keepon->engine = NULL;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 
@@ -242,11 +248,15 @@ int keepon_engine_begin(struct keepon *keepon, struct netlink_ext_ack *extack)
 /* Whether the wire runs by limits and a rate that are not those of the lower device any more. */
 static bool outdated(struct keepon *keepon)
 {
+	struct keepon_native_rx_caps rx_caps;
 	struct kpn_nic_caps caps;
 	u64 rate_bps;
 
-	return keepon_lower_caps(keepon->lower, &caps, &rate_bps, NULL) || rate_bps != keepon->plan.config.rate_bps ||
-	       memcmp(&caps, &keepon->plan.caps, sizeof(caps));
+	if (keepon_lower_caps(keepon->lower, &caps, &rate_bps, NULL) || rate_bps != keepon->plan.config.rate_bps ||
+	    memcmp(&caps, &keepon->plan.caps, sizeof(caps)))
+		return true;
+	return keepon->plan.clock == KEEPON_CLOCK_DUAL && (keepon_lower_rx_caps(keepon->lower, &rx_caps, NULL) ||
+							   memcmp(&rx_caps, &keepon->plan.rx_caps, sizeof(rx_caps)));
 }
 
 void keepon_engine_follow(struct keepon *keepon)

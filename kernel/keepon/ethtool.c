@@ -10,6 +10,7 @@
 	X(pending, state.pending)                            \
 	X(synchronised, state.synchronised)                  \
 	X(head_valid, state.head_valid)                      \
+	X(rx_ring_valid, keepon_dual_knows(engine->dual))    \
 	X(clock_error_ps, state.clock_error_ps)              \
 	X(net_slot_base, state.base)                         \
 	X(head_seq, state.head_seq)                          \
@@ -23,8 +24,11 @@ enum {
 #define ONE(name, expression) +1
 	STATE_COUNT = 0 STATES(ONE),
 #undef ONE
+#define ONE(name) +1
+	DUAL_COUNT = 0 KEEPON_DUAL_COUNTERS(ONE),
+#undef ONE
 	START_COUNT = 2,
-	STAT_COUNT = KPN_COUNTER_COUNT + KPN_VERDICT_COUNT + START_COUNT + STATE_COUNT,
+	STAT_COUNT = KPN_COUNTER_COUNT + KPN_VERDICT_COUNT + START_COUNT + DUAL_COUNT + STATE_COUNT,
 };
 
 static int get_sset_count(struct net_device *dev, int set)
@@ -44,6 +48,9 @@ static void get_strings(struct net_device *dev, u32 set, u8 *data)
 		ethtool_sprintf(&data, "verdict_%s", kpn_verdict_name(i));
 	ethtool_sprintf(&data, "starts");
 	ethtool_sprintf(&data, "start_failures");
+#define SAY(name) ethtool_sprintf(&data, "rx_ring_" #name);
+	KEEPON_DUAL_COUNTERS(SAY)
+#undef SAY
 #define SAY(name, expression) ethtool_sprintf(&data, #name);
 	STATES(SAY)
 #undef SAY
@@ -70,6 +77,7 @@ static void put_states_locked(const struct keepon *keepon, u64 *data)
 static void get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stats, u64 *data)
 {
 	struct keepon *keepon = netdev_priv(dev);
+	struct keepon_dual_counters dual;
 	const struct kpn_stats *run = NULL;
 	unsigned long flags;
 	u32 i;
@@ -83,6 +91,12 @@ static void get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stat
 		*data++ = keepon->total.verdicts[i] + (run ? run->verdicts[i] : 0);
 	*data++ = keepon->starts;
 	*data++ = keepon->start_failures;
+	dual = keepon->dual_total;
+	if (keepon->engine)
+		keepon_dual_add_counters(&dual, keepon->engine);
+#define PUT(name) *data++ = dual.name;
+	KEEPON_DUAL_COUNTERS(PUT)
+#undef PUT
 	put_states_locked(keepon, data);
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 }

@@ -8,6 +8,7 @@
  *	engine, poll	the wire: start, stop, beat
  *	xmit, outcome	frames in, frames done
  *	receive		frames from the lower device
+ *	dual		the receive ring as a second clock
  *	clock, phc, stamp, qdisc, ethtool, debug, trace
  *
  * Locking: RTNL for configuration and for starting and stopping; keepon.lock around every kpn_pacer_* call and everything marked
@@ -23,6 +24,7 @@
 #include <linux/ptp_clock_kernel.h>
 #include <linux/spinlock.h>
 
+#include "keepon/dual.h"
 #include "keepon/pacer.h"
 #include "keepon_compat.h"
 #include "keepon_native.h"
@@ -36,6 +38,10 @@
 /* In a pair of IFLA_KEEPON_CLASSES: the class keeps what it has. */
 #define KEEPON_CLASS_KEEP 0xff
 
+/* The transmit ring has one, the receive ring another. */
+enum { KEEPON_POLLERS = 2 };
+
+struct keepon_dual;
 struct keepon_engine;
 
 /**
@@ -58,6 +64,8 @@ struct keepon_setup {
  * @config: complete and valid; @config.allowed is @masks
  * @caps: of the backend
  * @masks: config.partition_slots class masks; kvmalloc
+ * @clock: enum keepon_clock; @merge, @tau_ns: as chosen, 0 ns: what kpn_merge_tau_ns() says
+ * @rx_caps: of the receive ring, with clock dual
  */
 struct keepon_plan {
 	struct kpn_config config;
@@ -67,6 +75,28 @@ struct keepon_plan {
 	u32 poll_cpu;
 	u8 poll_fifo;
 	u8 txtime;
+	u8 clock;
+	u8 merge;
+	u32 tau_ns;
+	u32 rx_poll_cpu;
+	struct keepon_native_rx_caps rx_caps;
+};
+
+/* What is counted of a receive ring; X(name) */
+#define KEEPON_DUAL_COUNTERS(X)                                               \
+	X(frames)    /* taken out of it */                                    \
+	X(missed)    /* found it full */                                      \
+	X(readings)  /* of its index */                                       \
+	X(stops)     /* the peer's wire was idle, or frames were lost */      \
+	X(stamped)   /* frames given to the stack with a stamp */             \
+	X(unstamped) /* and without: one of the wires may have been idle */   \
+	X(tx_set)    /* published merge: the transmit clock lagged too far */ \
+	X(rx_set)    /* and the receive clock */
+
+struct keepon_dual_counters {
+#define KEEPON_DUAL_COUNTER(name) u64 name;
+	KEEPON_DUAL_COUNTERS(KEEPON_DUAL_COUNTER)
+#undef KEEPON_DUAL_COUNTER
 };
 
 /**
@@ -91,14 +121,14 @@ struct keepon_frame {
  * @setup, @plan: what was asked for and what it comes to; RTNL
  * @engine: while the wire runs; written under RTNL and @lock
  * @down_clock: the PHC while it does not, on the CPU counter; @lock
- * @total: counters of earlier runs; @lock
+ * @total, @dual_total: counters of earlier runs; @lock
  * @starts, @start_failures: of the wire; RTNL
  * @outcomes, @outcomes_end: frames that ended, first to last; @lock
  * @unsaid: bit per kpn_event nobody has been told of yet; @lock
  * @napi: hands outcomes back
  * @hwtstamp: what is stamped
  * @phc: NULL if it could not be registered
- * @debug: folder of faults on request; @stall_ns: by how much the next poll shall be late
+ * @debug: folder of faults on request; @stall_ns: by how much the next poll of each poller shall be late
  */
 struct keepon {
 	struct net_device *dev;
@@ -111,6 +141,7 @@ struct keepon {
 	struct keepon_engine *engine;
 	struct kpn_clock down_clock;
 	struct kpn_stats total;
+	struct keepon_dual_counters dual_total;
 	u64 starts;
 	u64 start_failures;
 	struct keepon_frame *outcomes;
@@ -122,7 +153,16 @@ struct keepon {
 	struct ptp_clock_info phc_info;
 	struct ptp_clock *phc;
 	struct dentry *debug;
-	u64 stall_ns;
+	u64 stall_ns[KEEPON_POLLERS];
+};
+
+/** struct keepon_poller - calls @beat again and again, from a timer or, if there is one, from a thread; @number: its own */
+struct keepon_poller {
+	struct keepon_engine *engine;
+	u64 (*beat)(struct keepon_engine *engine);
+	u32 number;
+	struct hrtimer timer;
+	struct task_struct *thread;
 };
 
 /**
@@ -132,7 +172,8 @@ struct keepon {
  * @frames: pool; @free: unused ones of each class; keepon.lock
  * @held: frames of each class in the pacer or among the outcomes; keepon.lock
  * @held_max: at so many the queue of the class stops
- * @timer, @thread: one of them calls kpn_pacer_poll()
+ * @dual: the receive ring as a second clock, or NULL; keepon.lock
+ * @poller: of the transmit ring; of the receive ring, if there is @dual
  */
 struct keepon_engine {
 	struct keepon *keepon;
@@ -144,8 +185,8 @@ struct keepon_engine {
 	struct keepon_frame *free[KPN_CLASS_COUNT];
 	u32 held[KPN_CLASS_COUNT];
 	u32 held_max;
-	struct hrtimer timer;
-	struct task_struct *thread;
+	struct keepon_dual *dual;
+	struct keepon_poller poller[KEEPON_POLLERS];
 };
 
 /* ---- lower.c: drivers that lend rings, and what happens to a lower device ---- */
@@ -156,6 +197,8 @@ void keepon_native_put(const struct keepon_native_driver *driver);
 /** keepon_lower_caps() - limits of the ring of @lower and its rate, 0 if unknown now; RTNL. Return: 0 or an error, with a sentence */
 int keepon_lower_caps(struct net_device *lower, struct kpn_nic_caps *caps, u64 *rate_bps,
 		      struct netlink_ext_ack *extack);
+/** keepon_lower_rx_caps() - limits of its receive ring; RTNL. Return: 0 or an error, with a sentence */
+int keepon_lower_rx_caps(struct net_device *lower, struct keepon_native_rx_caps *caps, struct netlink_ext_ack *extack);
 int keepon_lower_event(struct notifier_block *block, unsigned long event, void *info);
 
 /* ---- setup.c ---- */
@@ -211,6 +254,8 @@ void keepon_poll_end(struct keepon_engine *engine);
 void keepon_clock_init(struct keepon *keepon);
 /** keepon_clock_read_locked() - PHC time now */
 struct kpn_time keepon_clock_read_locked(struct keepon *keepon);
+/** keepon_clock_at_locked() - PHC time at CPU time @cpu_ns, not before the last poll; a wire runs */
+struct kpn_time keepon_clock_at_locked(const struct keepon_engine *engine, u64 cpu_ns);
 /** keepon_clock_keep_locked() - from now on the clock runs on the CPU counter, as it stands and as fast as it did */
 void keepon_clock_keep_locked(struct keepon *keepon);
 s64 keepon_clock_scaled_ppm_locked(const struct keepon *keepon);
@@ -233,6 +278,33 @@ int keepon_napi_poll(struct napi_struct *napi, int budget);
 void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns);
 
 rx_handler_result_t keepon_receive(struct sk_buff **pskb);
+
+/* ---- dual.c: clock dual ---- */
+
+/** keepon_dual_poll_ns() - usual time between two polls of the receive ring: a batch, were the peer's slots as long as ours */
+u64 keepon_dual_poll_ns(const struct kpn_config *config);
+/** keepon_dual_config() - by which bounds the receive ring is read; @plan has everything else */
+void keepon_dual_config(const struct keepon_plan *plan, struct kpn_rx_config *config);
+/** keepon_dual_claim() - with clock dual: claim the receive ring, before the wire starts; RTNL */
+int keepon_dual_claim(struct keepon_engine *engine, struct netlink_ext_ack *extack);
+/** keepon_dual_join_locked() - the pacer is there, if it is a dual clock they belong together */
+void keepon_dual_join_locked(struct keepon_engine *engine);
+/** keepon_dual_release() - give the receive ring back; nobody polls; RTNL, may be called without one */
+void keepon_dual_release(struct keepon_engine *engine);
+/** keepon_dual_beat_locked() - one poll of the receive ring. Return: ns until the next */
+u64 keepon_dual_beat_locked(struct keepon_engine *engine);
+/** keepon_dual_correct_locked() - after a poll of the transmit ring */
+void keepon_dual_correct_locked(struct keepon_engine *engine);
+/** keepon_dual_stamp_locked() - when the frame at @place was at the reference plane; 0: it cannot be told, which is counted */
+ktime_t keepon_dual_stamp_locked(struct keepon_engine *engine, u64 place, u32 frame_bytes);
+struct kpn_time keepon_dual_gettime(const struct keepon_dual *dual, u64 at_ns);
+int keepon_dual_adjfine(struct keepon_dual *dual, s64 scaled_ppm);
+int keepon_dual_adjtime(struct keepon_dual *dual, s64 delta_ns);
+int keepon_dual_settime(struct keepon_dual *dual, struct kpn_time t);
+/** keepon_dual_add_counters() - those of this run */
+void keepon_dual_add_counters(struct keepon_dual_counters *sum, const struct keepon_engine *engine);
+/** keepon_dual_knows() - the receive ring tells where the peer's wire is; @dual may be NULL */
+bool keepon_dual_knows(const struct keepon_dual *dual);
 
 /* ---- debug.c: faults on request ---- */
 

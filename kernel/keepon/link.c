@@ -204,7 +204,9 @@ static int keepon_fill_info(struct sk_buff *skb, const struct net_device *dev)
 	    nla_put_u32(skb, IFLA_KEEPON_DEPTH_SLOTS, config->depth_slots) ||
 	    nla_put_u32(skb, IFLA_KEEPON_PARTITION_SLOTS, config->partition_slots) || put_tables(skb, keepon) ||
 	    nla_put_u32(skb, IFLA_KEEPON_PREBUFFER, config->prebuffer_frames) ||
-	    nla_put_u8(skb, IFLA_KEEPON_CLOCK, config->clock_read) ||
+	    nla_put_u8(skb, IFLA_KEEPON_CLOCK, plan->clock) || nla_put_u8(skb, IFLA_KEEPON_MERGE, plan->merge) ||
+	    nla_put_u32(skb, IFLA_KEEPON_TAU_NS, plan->tau_ns) ||
+	    nla_put_u32(skb, IFLA_KEEPON_RX_POLL_CPU, plan->rx_poll_cpu) ||
 	    nla_put_u8(skb, IFLA_KEEPON_PLACEHOLDER, config->placeholder) ||
 	    nla_put_u8(skb, IFLA_KEEPON_TRIM, config->trim) ||
 	    nla_put_u32(skb, IFLA_KEEPON_TRIM_DOWN_BYTES, config->trim_down_bytes) ||

@@ -77,6 +77,19 @@ int keepon_lower_caps(struct net_device *lower, struct kpn_nic_caps *caps, u64 *
 	return error;
 }
 
+int keepon_lower_rx_caps(struct net_device *lower, struct keepon_native_rx_caps *caps, struct netlink_ext_ack *extack)
+{
+	const struct keepon_native_driver *driver = keepon_native_get(lower);
+	int error = driver && driver->query_rx ? driver->query_rx(lower, caps) : -EOPNOTSUPP;
+
+	keepon_native_put(driver);
+	if (error)
+		keepon_say(extack,
+			   "clock dual: %s cannot deliver frames with a bad FCS; choose interpolated or counter",
+			   lower->name);
+	return error;
+}
+
 /* The upper device on @lower, or NULL. */
 static struct keepon *upper_of(const struct net_device *lower)
 {

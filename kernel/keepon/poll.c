@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The beat: calls kpn_pacer_poll() at the intervals the core asks for. By default from a hard timer interrupt, not a soft one:
+ * The beats: one calls kpn_pacer_poll() at the intervals the core asks for; with clock dual another one walks the receive ring. By default from a hard timer interrupt, not a soft one:
  * softirqs wait for each other, and a batch of received frames (up to 2 ms) must not let the wire run dry. What takes
- * long - handing frames back - is left to NAPI. Or from a thread bound to a CPU, as published (KeepON paper section A.3),
+ * long - handing frames back - is left to NAPI. Or each from a thread bound to a CPU, as published (KeepON paper sections 4.2, A.3),
  * with a real-time priority if asked for.
  */
 #include <linux/delay.h>
@@ -12,21 +12,29 @@
 
 #include "keepon.h"
 
-static u64 beat(struct keepon_engine *engine)
+static u64 transmit_beat_locked(struct keepon_engine *engine)
 {
-	struct keepon *keepon = engine->keepon;
+	kpn_pacer_poll(engine->pacer);
+	if (engine->dual)
+		keepon_dual_correct_locked(engine);
+	return kpn_pacer_poll_interval_ns(engine->pacer);
+}
+
+static u64 beat(struct keepon_poller *poller)
+{
+	struct keepon *keepon = poller->engine->keepon;
+	u64 *stall = &keepon->stall_ns[poller->number];
 	unsigned long flags;
 	u64 interval_ns;
 	u64 stall_ns;
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
-	kpn_pacer_poll(engine->pacer);
-	interval_ns = kpn_pacer_poll_interval_ns(engine->pacer);
+	interval_ns = poller->beat(poller->engine);
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	keepon_outcomes_kick(keepon);
-	stall_ns = READ_ONCE(keepon->stall_ns);
+	stall_ns = READ_ONCE(*stall);
 	if (unlikely(stall_ns)) {
-		WRITE_ONCE(keepon->stall_ns, 0);
+		WRITE_ONCE(*stall, 0);
 		interval_ns += stall_ns;
 	}
 	return interval_ns;
@@ -35,18 +43,18 @@ static u64 beat(struct keepon_engine *engine)
 /* Counted on from the last expiry, so what a poll takes does not add up; beats that were missed are left out. */
 static enum hrtimer_restart timer_beat(struct hrtimer *timer)
 {
-	struct keepon_engine *engine = container_of(timer, struct keepon_engine, timer);
+	struct keepon_poller *poller = container_of(timer, struct keepon_poller, timer);
 
-	hrtimer_forward_now(timer, ns_to_ktime(beat(engine)));
+	hrtimer_forward_now(timer, ns_to_ktime(beat(poller)));
 	return HRTIMER_RESTART;
 }
 
 static int thread_beat(void *data)
 {
-	struct keepon_engine *engine = data;
+	struct keepon_poller *poller = data;
 
 	while (!kthread_should_stop()) {
-		u64 interval_us = beat(engine) / NSEC_PER_USEC;
+		u64 interval_us = beat(poller) / NSEC_PER_USEC;
 
 		/* The interval is the longest the ring allows: wake up in its last quarter. */
 		if (interval_us)
@@ -57,9 +65,9 @@ static int thread_beat(void *data)
 	return 0;
 }
 
-int keepon_poll_prepare(struct keepon_engine *engine, struct netlink_ext_ack *extack)
+static int make_thread(struct keepon_poller *poller, const char *name, u32 cpu, struct netlink_ext_ack *extack)
 {
-	const struct keepon_plan *plan = &engine->keepon->plan;
+	const struct keepon_plan *plan = &poller->engine->keepon->plan;
 	struct sched_attr attr = {
 		.size = sizeof(attr),
 		.sched_policy = SCHED_FIFO,
@@ -68,17 +76,13 @@ int keepon_poll_prepare(struct keepon_engine *engine, struct netlink_ext_ack *ex
 	struct task_struct *thread;
 	int error = 0;
 
-	hrtimer_init(&engine->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
-	engine->timer.function = timer_beat;
-	if (plan->poll != KEEPON_POLL_THREAD)
-		return 0;
-	thread = kthread_create_on_node(thread_beat, engine, cpu_to_node(plan->poll_cpu), "keepon/%s",
-					engine->keepon->dev->name);
+	thread = kthread_create_on_node(thread_beat, poller, cpu_to_node(cpu), "%s/%s", name,
+					poller->engine->keepon->dev->name);
 	if (IS_ERR(thread)) {
 		keepon_say(extack, "the polling thread cannot be created");
 		return PTR_ERR(thread);
 	}
-	kthread_bind(thread, plan->poll_cpu);
+	kthread_bind(thread, cpu);
 	if (plan->poll_fifo)
 		error = sched_setattr_nocheck(thread, &attr);
 	if (error) {
@@ -86,22 +90,60 @@ int keepon_poll_prepare(struct keepon_engine *engine, struct netlink_ext_ack *ex
 		kthread_stop(thread);
 		return error;
 	}
-	engine->thread = thread;
+	poller->thread = thread;
 	return 0;
+}
+
+int keepon_poll_prepare(struct keepon_engine *engine, struct netlink_ext_ack *extack)
+{
+	const struct keepon_plan *plan = &engine->keepon->plan;
+	int error = 0;
+	u32 i;
+
+	for (i = 0; i < KEEPON_POLLERS; i++) {
+		struct keepon_poller *poller = &engine->poller[i];
+
+		poller->engine = engine;
+		poller->number = i;
+		poller->beat = i ? keepon_dual_beat_locked : transmit_beat_locked;
+		hrtimer_init(&poller->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+		poller->timer.function = timer_beat;
+	}
+	if (plan->poll != KEEPON_POLL_THREAD)
+		return 0;
+	error = make_thread(&engine->poller[0], "keepon", plan->poll_cpu, extack);
+	if (!error && plan->clock == KEEPON_CLOCK_DUAL)
+		error = make_thread(&engine->poller[1], "keepon-rx", plan->rx_poll_cpu, extack);
+	if (error)
+		keepon_poll_end(engine);
+	return error;
 }
 
 void keepon_poll_begin(struct keepon_engine *engine)
 {
-	if (engine->thread)
-		wake_up_process(engine->thread);
-	else
-		hrtimer_start(&engine->timer, 0, HRTIMER_MODE_REL_HARD);
+	u32 count = engine->dual ? KEEPON_POLLERS : 1;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		struct keepon_poller *poller = &engine->poller[i];
+
+		if (poller->thread)
+			wake_up_process(poller->thread);
+		else
+			hrtimer_start(&poller->timer, 0, HRTIMER_MODE_REL_HARD);
+	}
 }
 
 void keepon_poll_end(struct keepon_engine *engine)
 {
-	hrtimer_cancel(&engine->timer);
-	if (engine->thread)
-		kthread_stop(engine->thread);
-	engine->thread = NULL;
+	u32 i;
+
+	for (i = 0; i < KEEPON_POLLERS; i++) {
+		struct keepon_poller *poller = &engine->poller[i];
+
+		hrtimer_cancel(&poller->timer);
+		if (poller->thread)
+			kthread_stop(poller->thread);
+		poller->thread = NULL;
+	}
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Frames the lower device received are ours while the upper one is up. They are stamped here, on arrival in the stack: late by the
- * driver's interrupt and NAPI latency (docs/kernel.md). The lower device's own stamps are of another clock.
+ * driver's interrupt and NAPI latency (docs/kernel.md); or, with clock dual, by their place in the receive ring. The lower device's
+ * own stamps are of another clock.
  */
 #include <linux/if_vlan.h>
 
@@ -10,25 +11,31 @@
 
 enum { PTP_LENGTH_AT = 2 }; /* messageLength, IEEE Std 1588-2019 section 13.3 */
 
+/* On the wire, FCS included. */
+static u32 frame_bytes(const struct sk_buff *skb)
+{
+	return skb->len + ETH_HLEN + KPN_FCS_BYTES + (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0);
+}
+
 /*
  * A frame comes when its last bit has arrived, a stamp is that of the first one behind the SFD: how long the bits in between take
  * depends on the length, which a servo would see as asymmetry, and is known.
  */
 static u64 on_wire_ns(const struct sk_buff *skb, u64 rate_bps)
 {
-	u64 bytes = skb->len + ETH_HLEN + KPN_FCS_BYTES + (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0);
-
-	return div64_u64(bytes * BITS_PER_BYTE * NSEC_PER_SEC + rate_bps / 2, rate_bps);
+	return div64_u64((u64)frame_bytes(skb) * BITS_PER_BYTE * NSEC_PER_SEC + rate_bps / 2, rate_bps);
 }
 
 /* PHC time of the reference plane; 0 without a wire. */
-static ktime_t stamp_of(struct keepon *keepon, const struct sk_buff *skb)
+static ktime_t stamp_of(struct keepon *keepon, struct sk_buff *skb)
 {
 	unsigned long flags;
 	ktime_t stamp = 0;
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
-	if (keepon->engine)
+	if (keepon->engine && keepon->engine->dual)
+		stamp = keepon_dual_stamp_locked(keepon->engine, keepon_native_place(skb), frame_bytes(skb));
+	else if (keepon->engine)
 		stamp = ktime_sub_ns(keepon_stamp(keepon_clock_read_locked(keepon)),
 				     on_wire_ns(skb, keepon->plan.config.rate_bps));
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);

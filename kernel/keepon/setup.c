@@ -44,6 +44,9 @@ const struct nla_policy keepon_policy[IFLA_KEEPON_MAX + 1] = {
 	[IFLA_KEEPON_POLL_CPU] = { .type = NLA_U32 },
 	[IFLA_KEEPON_POLL_FIFO] = { .type = NLA_U8 },
 	[IFLA_KEEPON_TXTIME] = { .type = NLA_U8 },
+	[IFLA_KEEPON_MERGE] = { .type = NLA_U8 },
+	[IFLA_KEEPON_TAU_NS] = { .type = NLA_U32 },
+	[IFLA_KEEPON_RX_POLL_CPU] = { .type = NLA_U32 },
 };
 
 /*
@@ -277,11 +280,14 @@ static int choose_polling(struct keepon_plan *plan, const struct keepon_setup *s
 	u32 fifo = choose(setup, IFLA_KEEPON_POLL_FIFO, 0);
 	u32 txtime = choose(setup, IFLA_KEEPON_TXTIME, KEEPON_TXTIME_PHC);
 	u32 dither = choose(setup, IFLA_KEEPON_DITHER, plan->config.dither);
+	u32 rx_cpu = choose(setup, IFLA_KEEPON_RX_POLL_CPU, cpu);
 
 	if (poll > KEEPON_POLL_THREAD)
 		return refuse(extack, "poll", poll, KEEPON_POLL_THREAD, "choose hrtimer or thread");
 	if (cpu >= nr_cpu_ids || !cpu_online(cpu))
 		return refuse(extack, "poll_cpu", cpu, nr_cpu_ids - 1, "choose a CPU that is online");
+	if (rx_cpu >= nr_cpu_ids || !cpu_online(rx_cpu))
+		return refuse(extack, "rx_poll_cpu", rx_cpu, nr_cpu_ids - 1, "choose a CPU that is online");
 	if (fifo >= MAX_RT_PRIO)
 		return refuse(extack, "poll_fifo", fifo, MAX_RT_PRIO - 1,
 			      "choose a real-time priority, or 0 for the ordinary scheduler");
@@ -291,6 +297,7 @@ static int choose_polling(struct keepon_plan *plan, const struct keepon_setup *s
 		return refuse(extack, "dither", dither, 1, "choose on or off");
 	plan->poll = poll;
 	plan->poll_cpu = cpu;
+	plan->rx_poll_cpu = rx_cpu;
 	plan->poll_fifo = fifo;
 	plan->txtime = txtime;
 	plan->config.dither = dither;
@@ -310,6 +317,54 @@ static u32 default_overhead_ns(const struct kpn_config *config)
 	return min_t(u64, div_u64(slot_ps * config->batch_slots, 2000), U32_MAX);
 }
 
+/* How the PHC is read; a dual clock reads the transmit ring as its merge needs it. */
+static int choose_clock(struct keepon_plan *plan, const struct keepon_setup *setup, struct netlink_ext_ack *extack)
+{
+	struct kpn_config *config = &plan->config;
+	bool paper = config->mode == KPN_MODE_PAPER;
+	u32 clock = choose(setup, IFLA_KEEPON_CLOCK, paper ? KPN_CLOCK_COUNTER : config->clock_read);
+	u32 merge = choose(setup, IFLA_KEEPON_MERGE, paper ? KPN_MERGE_PUBLISHED : KPN_MERGE_STRIP);
+	u32 tau_ns = choose(setup, IFLA_KEEPON_TAU_NS, 0);
+
+	if (clock > KEEPON_CLOCK_DUAL)
+		return refuse(extack, "clock", clock, KEEPON_CLOCK_DUAL, "choose interpolated, counter or dual");
+	if (merge > KPN_MERGE_PUBLISHED)
+		return refuse(extack, "merge", merge, KPN_MERGE_PUBLISHED, "choose strip or published");
+	if (tau_ns > NSEC_PER_SEC)
+		return refuse(extack, "tau_ns", tau_ns, NSEC_PER_SEC, "choose what a clock lags at most, or 0");
+	if (clock == KEEPON_CLOCK_DUAL && paper && merge != KPN_MERGE_PUBLISHED) {
+		keepon_say(extack, "merge strip: paper mode reads its clocks as counters; choose merge published");
+		return -EINVAL;
+	}
+	plan->clock = clock;
+	plan->merge = merge;
+	plan->tau_ns = tau_ns;
+	config->clock_read = clock;
+	if (clock == KEEPON_CLOCK_DUAL)
+		config->clock_read = merge == KPN_MERGE_PUBLISHED ? KPN_CLOCK_COUNTER : KPN_CLOCK_INTERPOLATED;
+	return 0;
+}
+
+static int check_receive_ring(struct keepon_plan *plan, struct net_device *lower, struct netlink_ext_ack *extack)
+{
+	struct kpn_rx_config config;
+	const char *problem;
+	int error;
+
+	if (plan->clock != KEEPON_CLOCK_DUAL)
+		return 0;
+	error = keepon_lower_rx_caps(lower, &plan->rx_caps, extack);
+	if (error)
+		return error;
+	keepon_dual_config(plan, &config);
+	problem = kpn_rx_problem(&config);
+	if (!problem)
+		return 0;
+	keepon_say(extack, "clock dual: %s for the receive ring of %s; choose a smaller batch or another clock",
+		   problem, lower->name);
+	return -EINVAL;
+}
+
 static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, u64 rate_bps,
 		    struct netlink_ext_ack *extack)
 {
@@ -321,12 +376,9 @@ static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, 
 			    choose(setup, IFLA_KEEPON_SLOT_BYTES,
 				   min_t(u32, KEEPON_SLOT_BYTES_DEFAULT, plan->caps.frame_bytes_max)));
 	config->mode = choose(setup, IFLA_KEEPON_MODE, config->mode);
-	if (config->mode == KPN_MODE_PAPER)
-		config->clock_read = KPN_CLOCK_COUNTER;
 	choose_ring(config, setup, &plan->caps);
 	choose_classes(config, setup);
 	config->prebuffer_frames = choose(setup, IFLA_KEEPON_PREBUFFER, config->prebuffer_frames);
-	config->clock_read = choose(setup, IFLA_KEEPON_CLOCK, config->clock_read);
 	config->placeholder = choose(setup, IFLA_KEEPON_PLACEHOLDER, config->placeholder);
 	config->trim = choose(setup, IFLA_KEEPON_TRIM, config->trim);
 	config->trim_down_bytes = choose(setup, IFLA_KEEPON_TRIM_DOWN_BYTES, config->trim_down_bytes);
@@ -336,7 +388,9 @@ static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, 
 	config->wander_ppb_per_s_max = choose(setup, IFLA_KEEPON_WANDER_PPB, config->wander_ppb_per_s_max);
 	config->poll_overhead_ns = choose(setup, IFLA_KEEPON_POLL_OVERHEAD_NS, default_overhead_ns(config));
 
-	error = choose_polling(plan, setup, extack) ?: choose_masks(plan, setup, extack);
+	error = choose_clock(plan, setup, extack)           ?:
+			choose_polling(plan, setup, extack) ?:
+							      choose_masks(plan, setup, extack);
 	if (error)
 		return error;
 	if (kpn_config_validate(config, &plan->caps, &problem, 1)) {
@@ -356,7 +410,7 @@ int keepon_plan_make(struct keepon_plan *plan, const struct keepon_setup *setup,
 	memset(plan, 0, sizeof(*plan));
 	error = keepon_lower_caps(lower, &plan->caps, &rate_bps, extack);
 	if (!error)
-		error = work_out(plan, setup, rate_bps, extack);
+		error = work_out(plan, setup, rate_bps, extack) ?: check_receive_ring(plan, lower, extack);
 	if (error)
 		keepon_plan_free(plan);
 	return error;

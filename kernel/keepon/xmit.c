@@ -27,7 +27,7 @@ static s64 phc_ahead_ns_locked(struct keepon *keepon)
 	s64 tai_ns = ktime_get_clocktai_ns();
 	u64 after_ns = engine->native.ops->cpu_ns(engine->native.nic);
 
-	return kpn_pacer_gettime(engine->pacer, before_ns + (after_ns - before_ns) / 2).ns - tai_ns;
+	return keepon_clock_at_locked(engine, before_ns + (after_ns - before_ns) / 2).ns - tai_ns;
 }
 
 /*

@@ -29,7 +29,8 @@ struct option {
 static const char *const modes[] = { "phase-locked", "paper", NULL };
 static const char *const lates[] = { "strict", "relaxed", "reschedule", NULL };
 static const char *const roundings[] = { "up", "floor", NULL };
-static const char *const clocks[] = { "interpolated", "counter", NULL };
+static const char *const clocks[] = { "interpolated", "counter", "dual", NULL };
+static const char *const merges[] = { "strip", "published", NULL };
 static const char *const placeholders[] = { "bad-fcs", "mac-control", "reserved-address", NULL };
 static const char *const trims[] = { "any", "reserved", NULL };
 static const char *const switches[] = { "off", "on", NULL };
@@ -46,6 +47,8 @@ static const struct option options[] = {
 	{ "partition", IFLA_KEEPON_PARTITION_SLOTS, 4, NULL },
 	{ "prebuffer", IFLA_KEEPON_PREBUFFER, 4, NULL },
 	{ "clock", IFLA_KEEPON_CLOCK, 1, clocks },
+	{ "merge", IFLA_KEEPON_MERGE, 1, merges },
+	{ "tau_ns", IFLA_KEEPON_TAU_NS, 4, NULL },
 	{ "placeholder", IFLA_KEEPON_PLACEHOLDER, 1, placeholders },
 	{ "trim", IFLA_KEEPON_TRIM, 1, trims },
 	{ "trim_down", IFLA_KEEPON_TRIM_DOWN_BYTES, 4, NULL },
@@ -57,6 +60,7 @@ static const struct option options[] = {
 	{ "dither", IFLA_KEEPON_DITHER, 1, switches },
 	{ "poll", IFLA_KEEPON_POLL, 1, polls },
 	{ "poll_cpu", IFLA_KEEPON_POLL_CPU, 4, NULL },
+	{ "rx_poll_cpu", IFLA_KEEPON_RX_POLL_CPU, 4, NULL },
 	{ "poll_fifo", IFLA_KEEPON_POLL_FIFO, 1, NULL },
 	{ "txtime", IFLA_KEEPON_TXTIME, 1, txtimes },
 };
@@ -71,11 +75,13 @@ static void print_help(struct link_util *link, int argc, char **argv, FILE *file
 		"         [ class CLASSES [ slots { SLOTS | all | none | rest } ]\n"
 		"                         [ late { strict | relaxed | reschedule } ] [ round { up | floor } ] ]...\n"
 		"         [ ring SLOTS ] [ batch SLOTS ] [ depth SLOTS ] [ prebuffer FRAMES ]\n"
-		"         [ clock { interpolated | counter } ] [ txtime { phc | tai } ] [ tolerance_ns NS ]\n"
+		"         [ clock { interpolated | counter | dual } ] [ merge { strip | published } ] [ tau_ns NS ]\n"
+		"         [ txtime { phc | tai } ] [ tolerance_ns NS ]\n"
 		"         [ placeholder { bad-fcs | mac-control | reserved-address } ]\n"
 		"         [ trim { any | reserved } ] [ trim_down BYTES ] [ trim_up BYTES ]\n"
 		"         [ drift_ppb PPB ] [ wander_ppb PPB_PER_S ] [ dither { on | off } ]\n"
-		"         [ poll { hrtimer | thread } ] [ poll_cpu CPU ] [ poll_fifo PRIORITY ] [ poll_overhead_ns NS ]\n"
+		"         [ poll { hrtimer | thread } ] [ poll_cpu CPU ] [ rx_poll_cpu CPU ] [ poll_fifo PRIORITY ]\n"
+		"         [ poll_overhead_ns NS ]\n"
 		"\n"
 		"CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7\n"
 		"SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;\n"

@@ -36,7 +36,7 @@ static const struct number numbers[] = {
 	{ IFLA_KEEPON_BATCH_SLOTS, 4, 4, { 1, 4, 8, 16 } },
 	{ IFLA_KEEPON_DEPTH_SLOTS, 4, 4, { 16, 24, 31, 200 } },
 	{ IFLA_KEEPON_PREBUFFER, 4, 3, { 0, 16, 256 } },
-	{ IFLA_KEEPON_CLOCK, 1, 2, { 0, 1 } },
+	{ IFLA_KEEPON_CLOCK, 1, 3, { 0, 1, 2 } },
 	{ IFLA_KEEPON_PLACEHOLDER, 1, 1, { 0 } },
 	{ IFLA_KEEPON_TRIM, 1, 2, { 0, 1 } },
 	{ IFLA_KEEPON_TRIM_DOWN_BYTES, 4, 3, { 1, 8, 16 } },
@@ -48,6 +48,9 @@ static const struct number numbers[] = {
 	{ IFLA_KEEPON_DITHER, 1, 2, { 0, 1 } },
 	{ IFLA_KEEPON_POLL, 1, 2, { 0, 1 } },
 	{ IFLA_KEEPON_TXTIME, 1, 2, { 0, 1 } },
+	{ IFLA_KEEPON_MERGE, 1, 2, { 0, 1 } },
+	{ IFLA_KEEPON_TAU_NS, 4, 3, { 0, 1, 50000 } },
+	{ IFLA_KEEPON_RX_POLL_CPU, 4, 1, { 0 } },
 };
 
 #define NUMBER_COUNT (sizeof(numbers) / sizeof(numbers[0]))

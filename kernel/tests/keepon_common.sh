@@ -2,7 +2,8 @@
 # shellcheck shell=sh
 # What the keepon_*.sh tests share; they run in the guest, beside /lib/keepon/test.sh: `. /lib/keepon/common.sh`.
 #
-#   wire [RATE_BPS]         loads both modules; sim0 and, in namespace b, sim1 are up and joined by a wire of that rate
+#   wire [RATE_BPS [NIC OPTIONS [PROPAGATION_NS]]]  loads both modules; sim0 and, in namespace b, sim1 are up and joined by a
+#                           wire of that rate
 #   upper [OPTIONS ...]     rt0 on sim0 with these options, up, 10.0.0.1; the link below must be up
 #   far_upper [OPTIONS ...] the same for rt1 on sim1 in namespace b, 10.0.0.2
 #   counter DEVICE NAME     a counter of ethtool -S; of a device in namespace b: in_b counter rt1 NAME
@@ -25,9 +26,9 @@ wire() {
 	modprobe keepon_hwsim || exit 1
 	modprobe keepon || exit 1
 	ip netns add b
-	echo "nic sim0 rate_bps=${1:-1000000000} ppb=20000 seed=1" >$control || exit 1
-	echo "nic sim1 rate_bps=${1:-1000000000} ppb=-30000 seed=2" >$control || exit 1
-	echo "link sim0 sim1" >$control || exit 1
+	echo "nic sim0 rate_bps=${1:-1000000000} ppb=20000 seed=1 $2" >$control || exit 1
+	echo "nic sim1 rate_bps=${1:-1000000000} ppb=-30000 seed=2 $2" >$control || exit 1
+	echo "link sim0 sim1 propagation_ns=${3:-50}" >$control || exit 1
 	ip link set sim1 netns b
 	ip link set sim0 up
 	ip -n b link set sim1 up

@@ -3,7 +3,9 @@
 # WAY.offsets, the clocks against each other, and WAY.log, what ptp4l said; test_ptp.py judges.
 #
 #   interpolated   between keepon devices; interpolated-calibrated: with $INGRESS_NEAR and $INGRESS_FAR as ptp4l's ingressLatency
-#   counter        the same, the PHC read as a counter of slots, polled in each slot
+#   dual           the same, both rings counted
+#   ...-short      with slots of 25.6 us instead of 100 us, polled as often in proportion
+#   counter        between keepon devices, the PHC read as a counter of slots, polled in each slot
 #   hardware       between the NICs as they are, which stamp in hardware (-H)
 #   software       between the same, stamps of the stack (-S): both ends have one clock, so nothing is steered, and what ptp4l takes
 #                  for its offset is its error
@@ -45,26 +47,30 @@ for way in $WAYS; do
 	far_ns=0
 	clock=interpolated
 	batch=4
+	slot_bytes=1230
 	case $way in
 	counter)
 		clock=counter
 		batch=1
 		;;
+	dual*) clock=dual ;;
 	interpolated-calibrated)
 		near_ns=$INGRESS_NEAR
 		far_ns=$INGRESS_FAR
 		;;
 	esac
 	case $way in
-	counter | interpolated*)
-		upper batch $batch clock $clock
-		far_upper batch $batch clock $clock
+	counter | dual* | interpolated*)
+		[ "$way" = "${way%-short}" ] || slot_bytes=300
+		upper batch $batch clock $clock slot_bytes $slot_bytes
+		far_upper batch $batch clock $clock slot_bytes $slot_bytes
 		wait_until 3 is_running rt0 && wait_until 3 in_b is_running rt1
 		begin -H rt0 rt1
 		watch rt0 rt1
 		end
 		is "$(identity rt0)" 0 "$way: every frame of the master is accounted for"
 		is "$(counter rt0 underruns) $(in_b counter rt1 underruns)" "0 0" "$way: the wires never ran dry"
+		is "$(counter rt0 rx_ring_stops) $(in_b counter rt1 rx_ring_missed)" "0 0" "$way: nor did anybody lose sight of them"
 		ip link del rt0
 		ip -n b link del rt1
 		;;

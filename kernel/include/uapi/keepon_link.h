@@ -31,7 +31,7 @@ enum {
 	IFLA_KEEPON_ALLOWED,          /* binary */
 	IFLA_KEEPON_CLASSES,          /* binary */
 	IFLA_KEEPON_PREBUFFER,        /* __u32 frames */
-	IFLA_KEEPON_CLOCK,            /* __u8 enum kpn_clock_read */
+	IFLA_KEEPON_CLOCK,            /* __u8 enum keepon_clock */
 	IFLA_KEEPON_PLACEHOLDER,      /* __u8 enum kpn_placeholder */
 	IFLA_KEEPON_TRIM,             /* __u8 enum kpn_trim_policy */
 	IFLA_KEEPON_TRIM_DOWN_BYTES,  /* __u32 */
@@ -48,10 +48,20 @@ enum {
 	IFLA_KEEPON_RATE_BPS,         /* __u64 */
 	IFLA_KEEPON_BACKEND,          /* __u8 */
 	IFLA_KEEPON_PAD,
+	IFLA_KEEPON_MERGE,       /* __u8 enum kpn_merge; of clock dual, as the next two */
+	IFLA_KEEPON_TAU_NS,      /* __u32, 0: what a staircase can lag */
+	IFLA_KEEPON_RX_POLL_CPU, /* __u32, of a thread */
 	__IFLA_KEEPON_MAX,
 };
 
 #define IFLA_KEEPON_MAX (__IFLA_KEEPON_MAX - 1)
+
+/** enum keepon_clock - how the PHC is read; the first two are those of enum kpn_clock_read */
+enum keepon_clock {
+	KEEPON_CLOCK_INTERPOLATED,
+	KEEPON_CLOCK_COUNTER,
+	KEEPON_CLOCK_DUAL, /* the receive ring is counted, too */
+};
 
 /** enum keepon_poll - who polls */
 enum keepon_poll {

@@ -45,7 +45,9 @@ OPTIONS = (
     Option("depth", 5, 4),
     Option("partition", PARTITION_SLOTS, 4),
     Option("prebuffer", 9, 4),
-    Option("clock", 10, 1, ("interpolated", "counter")),
+    Option("clock", 10, 1, ("interpolated", "counter", "dual")),
+    Option("merge", 27, 1, ("strip", "published")),
+    Option("tau_ns", 28, 4),
     Option("placeholder", 11, 1, ("bad-fcs", "mac-control", "reserved-address")),
     Option("trim", 12, 1, ("any", "reserved")),
     Option("trim_down", 13, 4),
@@ -57,6 +59,7 @@ OPTIONS = (
     Option("dither", 19, 1, ("off", "on")),
     Option("poll", 20, 1, ("hrtimer", "thread")),
     Option("poll_cpu", 21, 4),
+    Option("rx_poll_cpu", 29, 4),
     Option("poll_fifo", 22, 1),
     Option("txtime", 23, 1, ("phc", "tai")),
 )
@@ -68,11 +71,13 @@ options, in any order; what they mean: docs/kernel.md
   mode phase-locked | paper     slot_bytes BYTES      partition SLOTS
   class CLASSES [ slots SLOTS | all | none | rest ] [ late strict | relaxed | reschedule ] [ round up | floor ]
   ring SLOTS   batch SLOTS   depth SLOTS   prebuffer FRAMES
-  clock interpolated | counter  txtime phc | tai      tolerance_ns NS
+  clock interpolated | counter | dual                 merge strip | published   tau_ns NS
+  txtime phc | tai              tolerance_ns NS
   placeholder bad-fcs | mac-control | reserved-address
   trim any | reserved           trim_down BYTES       trim_up BYTES
   drift_ppb PPB                 wander_ppb PPB_PER_S  dither on | off
-  poll hrtimer | thread         poll_cpu CPU          poll_fifo PRIORITY   poll_overhead_ns NS
+  poll hrtimer | thread         poll_cpu CPU          rx_poll_cpu CPU
+  poll_fifo PRIORITY            poll_overhead_ns NS
 
 CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7
 SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;

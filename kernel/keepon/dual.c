@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * `clock dual`: the receive ring as a second clock (KeepON paper section 4.2). The peer keeps its wire saturated, too; the lower
+ * driver lends its receive ring with the FCS filter off, so that every frame is counted, placeholders included. Here they are taken out
+ * of the ring; a frame that reaches the stack is stamped by its place among all that arrived. The driver still delivers it, once.
+ */
+#include <linux/slab.h>
+
+#include "keepon.h"
+#include "keepon/wire.h"
+#include "trace.h"
+
+enum { RUNS = 1024 };
+
+/**
+ * struct run - equally long frames that arrived one after the other
+ * @place: of the first
+ * @position_ps: of its reference plane on the peer's wire
+ * @frames: how many
+ * @frame_bytes: of each, FCS included
+ */
+struct run {
+	u64 place;
+	u64 position_ps;
+	u32 frames;
+	u32 frame_bytes;
+};
+
+/**
+ * struct keepon_dual - one run of the second clock; keepon.lock
+ * @native: the claimed ring
+ * @rx: where the peer's wire is
+ * @merge: both rings
+ * @counters: of this run, but for those of @rx and @merge
+ * @place: of the next frame to be taken
+ * @index: of the ring, as read last
+ * @missed: what the driver said last
+ * @poll_ns: the next poll comes so much later,
+ * @dither_ns: less up to this
+ * @random: state of the dither
+ * @run_count: runs remembered
+ * @run_last: the youngest one
+ * @run: where frames of the recent past were
+ */
+struct keepon_dual {
+	struct keepon_native_rx native;
+	struct kpn_rx rx;
+	struct kpn_dual merge;
+	struct keepon_dual_counters counters;
+	u64 place;
+	u32 index;
+	u64 missed;
+	u64 poll_ns;
+	u64 dither_ns;
+	u32 random;
+	u32 run_count;
+	u32 run_last;
+	struct run run[RUNS];
+};
+
+u64 keepon_dual_poll_ns(const struct kpn_config *config)
+{
+	u64 slot_ps = (u64)kpn_wire_bytes(config->slot_bytes) * kpn_byte_time_ps(config->rate_bps);
+
+	return max_t(u64, div_u64(slot_ps * config->batch_slots, 1000), 1);
+}
+
+void keepon_dual_config(const struct keepon_plan *plan, struct kpn_rx_config *config)
+{
+	const struct kpn_config *tx = &plan->config;
+
+	*config = (struct kpn_rx_config){
+		.rate_bps = tx->rate_bps,
+		/* The stated bound is on one NIC against the CPU; the peer's NIC is another one. */
+		.drift_ppb_max = min_t(u64, 2ull * tx->drift_ppb_max, 1000000),
+		.wander_ppb_per_s_max = min_t(u64, 2ull * tx->wander_ppb_per_s_max, 1000000),
+		.poll_ns = keepon_dual_poll_ns(tx),
+		.lag_ns_min = plan->rx_caps.lag_ns_min,
+		.lag_ns_max = plan->rx_caps.lag_ns_max,
+		.frame_bytes_max = plan->rx_caps.frame_bytes_max,
+	};
+}
+
+int keepon_dual_claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
+{
+	struct net_device *lower = engine->keepon->lower;
+	const struct keepon_plan *plan = &engine->keepon->plan;
+	struct kpn_rx_config config;
+	struct keepon_dual *dual;
+	int error;
+
+	if (plan->clock != KEEPON_CLOCK_DUAL)
+		return 0;
+	dual = kvzalloc(sizeof(*dual), GFP_KERNEL);
+	if (!dual)
+		return -ENOMEM;
+	error = engine->driver->claim_rx(lower, &dual->native);
+	if (error) {
+		keepon_say(extack, "the receive ring of %s cannot be had (error %d); see who else uses it", lower->name,
+			   error);
+		kvfree(dual);
+		return error;
+	}
+	keepon_dual_config(plan, &config);
+	kpn_rx_init(&dual->rx, &config);
+	dual->place = dual->native.place;
+	dual->index = (u32)dual->place;
+	if (plan->rx_caps.index_modulus)
+		div_u64_rem(dual->place, plan->rx_caps.index_modulus, &dual->index);
+	dual->missed = dual->native.ops->missed(dual->native.nic);
+	dual->poll_ns = config.poll_ns;
+	if (plan->config.dither)
+		dual->dither_ns = min(div_u64(config.poll_ns, plan->config.batch_slots), config.poll_ns / 2);
+	dual->random = 0x9e3779b9;
+	engine->dual = dual;
+	return 0;
+}
+
+void keepon_dual_join_locked(struct keepon_engine *engine)
+{
+	const struct keepon_plan *plan = &engine->keepon->plan;
+
+	if (engine->dual)
+		kpn_dual_init(&engine->dual->merge, engine->pacer, &engine->dual->rx, plan->merge,
+			      plan->tau_ns ?: kpn_merge_tau_ns(&plan->config));
+}
+
+void keepon_dual_release(struct keepon_engine *engine)
+{
+	if (!engine->dual)
+		return;
+	engine->driver->release_rx(engine->keepon->lower, &engine->dual->native);
+	kvfree(engine->dual);
+	engine->dual = NULL;
+}
+
+/* ---- the ring ---- */
+
+static u64 cpu_ns(const struct keepon_engine *engine)
+{
+	return engine->native.ops->cpu_ns(engine->native.nic);
+}
+
+/* Frames of one length: the next positions are known, and remembered. */
+static void take(struct keepon_dual *dual, u32 frames, u32 frame_bytes)
+{
+	struct run *last = &dual->run[dual->run_last];
+
+	if (!dual->run_count || last->frame_bytes != frame_bytes) {
+		dual->run_last = (dual->run_last + 1) % RUNS;
+		dual->run_count = min_t(u32, dual->run_count + 1, RUNS);
+		last = &dual->run[dual->run_last];
+		*last = (struct run){ .place = dual->place, .frame_bytes = frame_bytes };
+	}
+	if (!last->frames)
+		last->position_ps = dual->rx.head_ps + dual->rx.sfd_ps;
+	last->frames += frames;
+	dual->place += frames;
+	dual->counters.frames += frames;
+	while (frames--)
+		kpn_rx_take(&dual->rx, frame_bytes);
+}
+
+/* One reading of the index, and the frames up to it. */
+static void observe_locked(struct keepon_engine *engine)
+{
+	const u32 modulus = engine->keepon->plan.rx_caps.index_modulus;
+	struct keepon_dual *dual = engine->dual;
+	u64 before_ns = cpu_ns(engine);
+	u32 index = dual->native.ops->read_index(dual->native.nic);
+	u64 after_ns = cpu_ns(engine);
+	/* 2^32 wraps by itself. */
+	u32 come = index >= dual->index ? index - dual->index : index - dual->index + modulus;
+	u64 missed;
+
+	dual->index = index;
+	while (come) {
+		u32 frame_bytes;
+		u32 frames = dual->native.ops->take(dual->native.nic, come, &frame_bytes);
+
+		if (WARN_ON_ONCE(!frames || frames > come))
+			break;
+		take(dual, frames, frame_bytes);
+		come -= frames;
+	}
+	/* Somewhere among those just taken, or behind them, some are missing. */
+	missed = dual->native.ops->missed(dual->native.nic);
+	if (unlikely(missed != dual->missed)) {
+		dual->counters.missed += missed - dual->missed;
+		dual->missed = missed;
+		kpn_strip_invalidate(&dual->rx.strip);
+	}
+	kpn_rx_observe(&dual->rx, before_ns, after_ns);
+	kpn_dual_correct(&dual->merge, cpu_ns(engine));
+}
+
+/* xorshift32 (Marsaglia, 2003): every phase of the peer's slots is to be seen. */
+static u64 dithered_ns(struct keepon_dual *dual)
+{
+	dual->random ^= dual->random << 13;
+	dual->random ^= dual->random >> 17;
+	dual->random ^= dual->random << 5;
+	return dual->poll_ns - mul_u64_u32_shr(dual->dither_ns, dual->random, 32);
+}
+
+u64 keepon_dual_beat_locked(struct keepon_engine *engine)
+{
+	observe_locked(engine);
+	return dithered_ns(engine->dual);
+}
+
+/* ---- stamps ---- */
+
+/* The last run that begins at or before @place; there is one. */
+static const struct run *run_with(const struct keepon_dual *dual, u64 place)
+{
+	u32 age_min = 0;
+	u32 age_max = dual->run_count - 1;
+
+	while (age_min < age_max) {
+		u32 age = (age_min + age_max) / 2;
+
+		if (dual->run[(dual->run_last - age) % RUNS].place <= place)
+			age_max = age;
+		else
+			age_min = age + 1;
+	}
+	return &dual->run[(dual->run_last - age_min) % RUNS];
+}
+
+/* Position of the frame at @place; false if it is none of the recent ones, or not of this length. */
+static bool find(const struct keepon_dual *dual, u64 place, u32 frame_bytes, u64 *position_ps)
+{
+	const struct run *run;
+
+	if (!dual->run_count || place >= dual->place)
+		return false;
+	run = run_with(dual, place);
+	if (place < run->place || place - run->place >= run->frames || run->frame_bytes != frame_bytes)
+		return false;
+	*position_ps = run->position_ps + (place - run->place) * kpn_wire_bytes(frame_bytes) * dual->rx.byte_ps;
+	return true;
+}
+
+ktime_t keepon_dual_stamp_locked(struct keepon_engine *engine, u64 place, u32 frame_bytes)
+{
+	struct keepon_dual *dual = engine->dual;
+	struct kpn_rx_stamp stamp = {};
+	u64 position_ps;
+	bool found;
+
+	/* The driver was faster than the poll. */
+	if (place >= dual->place && place != KEEPON_NO_PLACE)
+		observe_locked(engine);
+	found = find(dual, place, frame_bytes, &position_ps);
+	if (found)
+		stamp = kpn_dual_stamp(&dual->merge, position_ps, cpu_ns(engine));
+	trace_keepon_arrival(engine->keepon->dev, found ? place : KEEPON_NO_PLACE, &stamp);
+	if (!stamp.valid) {
+		dual->counters.unstamped++;
+		return 0;
+	}
+	dual->counters.stamped++;
+	return keepon_stamp(stamp.time);
+}
+
+/* ---- the merged clock, in place of the pacer's ---- */
+
+struct kpn_time keepon_dual_gettime(const struct keepon_dual *dual, u64 at_ns)
+{
+	return kpn_dual_gettime(&dual->merge, at_ns);
+}
+
+int keepon_dual_adjfine(struct keepon_dual *dual, s64 scaled_ppm)
+{
+	return kpn_dual_adjfine(&dual->merge, scaled_ppm);
+}
+
+int keepon_dual_adjtime(struct keepon_dual *dual, s64 delta_ns)
+{
+	return kpn_dual_adjtime(&dual->merge, delta_ns);
+}
+
+int keepon_dual_settime(struct keepon_dual *dual, struct kpn_time t)
+{
+	return kpn_dual_settime(&dual->merge, t);
+}
+
+void keepon_dual_correct_locked(struct keepon_engine *engine)
+{
+	kpn_dual_correct(&engine->dual->merge, cpu_ns(engine));
+}
+
+void keepon_dual_add_counters(struct keepon_dual_counters *sum, const struct keepon_engine *engine)
+{
+	const struct keepon_dual *dual = engine->dual;
+
+	if (!dual)
+		return;
+	sum->frames += dual->counters.frames;
+	sum->missed += dual->counters.missed;
+	sum->readings += dual->rx.readings;
+	sum->stops += dual->rx.stops;
+	sum->stamped += dual->counters.stamped;
+	sum->unstamped += dual->counters.unstamped;
+	sum->tx_set += dual->merge.tx_set;
+	sum->rx_set += dual->merge.rx_set;
+}
+
+bool keepon_dual_knows(const struct keepon_dual *dual)
+{
+	return dual && dual->rx.strip.valid;
+}
