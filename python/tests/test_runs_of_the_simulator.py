@@ -132,14 +132,7 @@ def test_an_early_stop_keeps_the_drivers_that_were_complete(tmp_path: Path) -> N
 
 def test_ctrl_c_stops_soon_and_leaves_no_half_written_folder(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "keepon", "run", str(HABITAT), "--duration", "3000", "--out", str(tmp_path / "x")]
-    # whoever runs the tests in the background has Ctrl-C ignored, and that is inherited
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not _is_simulating(process.pid):
         assert process.poll() is None, process.communicate()
