@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The beats: one calls kpn_pacer_poll() at the intervals the core asks for; with clock dual another one walks the receive ring. By default from a hard timer interrupt, not a soft one:
- * softirqs wait for each other, and a batch of received frames (up to 2 ms) must not let the wire run dry. What takes
- * long - handing frames back - is left to NAPI. Or each from a thread bound to a CPU, as published (KeepON paper sections 4.2, A.3),
- * with a real-time priority if asked for.
+ * The beats: one calls kpn_pacer_poll() at the intervals the core asks for; with clock dual another one walks the receive
+ * ring. By default from a hard timer interrupt, not a soft one: softirqs wait for each other, and a batch of received frames
+ * (up to 2 ms) must not let the wire run dry. What takes long - handing frames back - is left to NAPI. Or each from a thread
+ * bound to a CPU, as published (KeepON paper sections 4.2, A.3), with a real-time priority if asked for.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,27 +21,14 @@ ARRIVAL = re.compile(r"keepon_arrival: dev=rt1 place=\d+ valid=1 time_ns=(\d+)\.
 SOAK = pytest.mark.soak
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Guest path -> scripts, iproute2 plugin and the probe, linked statically."""
-    probe = tmp_path_factory.mktemp("dual") / "ptp_probe"
-    compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
-    done = subprocess.run(
-        [*compiler, str(HERE / "ptp_probe.c"), "-o", str(probe)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    common = {"/lib/keepon/common.sh": HERE / "keepon_common.sh", "/lib/keepon/ptp.sh": HERE / "ptp_common.sh"}
-    return {**programs.guest_files(), **common, "/usr/bin/ptp_probe": probe}
-
-
-def boot(family: str, files: dict[str, Path], environment: dict[str, str], icount_shift: int) -> GuestResult:
+def boot(family: str, probe_files: dict[str, Path], environment: dict[str, str], icount_shift: int) -> GuestResult:
     kernel = get_kernel(family)
     environment |= {"WIRE_NS": str(WIRE_NS)}
     modules = build_modules(kernel, [HERE.parent / "hwsim", HERE.parent / "keepon"])
     result = agreed(
         lambda: run_guest(
-            kernel, HERE / "keepon_dual.sh", files, modules=modules, tools=programs.tools(), environment=environment,
-            icount_shift=icount_shift, timeout_s=600,
+            kernel, HERE / "keepon_dual.sh", probe_files, modules=modules, tools=programs.tools(),
+            environment=environment, icount_shift=icount_shift, timeout_s=600,
         )
     )  # fmt: skip
     assert result.tap.problems() == []
@@ -101,12 +87,12 @@ FAMILIES = ["6.1", *(pytest.param(name, marks=SOAK) for name in offered_families
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_both_rings_count_what_was_on_the_wire(family: str, files: dict[str, Path]) -> None:
+def test_both_rings_count_what_was_on_the_wire(family: str, probe_files: dict[str, Path]) -> None:
     environment = {
         "WHOLE": "1", "RATE": "100000000", "OPTIONS": "slot_bytes 300 batch 8 wander_ppb 100",
         "READ_NS": "1500", "LAG_NS": "400-900", "SETTLE": "0.3",
     }  # fmt: skip
-    result = boot(family, files, environment, icount_shift=1)
+    result = boot(family, probe_files, environment, icount_shift=1)
     stamps = read_stamps(result)
     print(f"{result.wall_seconds:.0f} s, {result.virtual_seconds} s in the guest; {stamps}")
     assert len(stamps.off_ns) == 60
@@ -120,13 +106,13 @@ def test_both_rings_count_what_was_on_the_wire(family: str, files: dict[str, Pat
 
 @SOAK
 @pytest.mark.parametrize("family", offered_families())
-def test_stamps_of_received_frames_are_tens_of_ns_off(family: str, files: dict[str, Path]) -> None:
+def test_stamps_of_received_frames_are_tens_of_ns_off(family: str, probe_files: dict[str, Path]) -> None:
     """Slots of 2.56 us, batch 8, reads of 1.5 us. The goal, 30 ns, is just missed: docs/time.md says by what."""
     environment = {
         "WHOLE": "0", "RATE": "1000000000", "OPTIONS": "slot_bytes 300 batch 8 ring 512 wander_ppb 100",
         "READ_NS": "1500", "SETTLE": "3",
     }  # fmt: skip
-    stamps = read_stamps(boot(family, files, environment, icount_shift=0))
+    stamps = read_stamps(boot(family, probe_files, environment, icount_shift=0))
     print(stamps)
     assert (np.abs(stamps.off_ns) <= stamps.stated_ns + 0.6).all()
     assert stamps.p99_ns < 60

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import numpy.typing as npt
 import pytest
 from keepon.vm import GuestResult, agreed, build_modules, get_kernel, offered_families, run_guest
 from keepon.vm.paths import checkout_root
-from keepon.vmtarget import programs
 
 pytestmark = pytest.mark.vm
 
@@ -27,25 +25,14 @@ ICOUNT_SHIFT = 0
 SHORT_S, LONG_S = 8, 60
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Guest path -> scripts, iproute2 plugin and the probe, linked statically."""
-    probe = tmp_path_factory.mktemp("ptp") / "ptp_probe"
-    compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
-    done = subprocess.run(
-        [*compiler, str(HERE / "ptp_probe.c"), "-o", str(probe)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    common = {"/lib/keepon/common.sh": HERE / "keepon_common.sh", "/lib/keepon/ptp.sh": HERE / "ptp_common.sh"}
-    return {**programs.guest_files(), **common, "/usr/bin/ptp_probe": probe}
-
-
-def boot(script: str, family: str, files: dict[str, Path], environment: dict[str, str] | None = None) -> GuestResult:
+def boot(
+    script: str, family: str, probe_files: dict[str, Path], environment: dict[str, str] | None = None
+) -> GuestResult:
     kernel = get_kernel(family)
     modules = build_modules(kernel, [HERE.parent / "hwsim", HERE.parent / "keepon"])
     result = agreed(
         lambda: run_guest(
-            kernel, HERE / script, files, modules=modules, environment=environment or {},
+            kernel, HERE / script, probe_files, modules=modules, environment=environment or {},
             icount_shift=ICOUNT_SHIFT, timeout_s=1200,
         )
     )  # fmt: skip
@@ -58,8 +45,8 @@ FAMILIES = ["6.1", *(pytest.param(name, marks=SOAK) for name in offered_families
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_phc_as_programs_use_it(family: str, files: dict[str, Path]) -> None:
-    boot("ptp_phc.sh", family, files)
+def test_the_phc_as_programs_use_it(family: str, probe_files: dict[str, Path]) -> None:
+    boot("ptp_phc.sh", family, probe_files)
 
 
 # ---- two stations
@@ -145,21 +132,21 @@ OTHER_WAYS = ("interpolated-short", "dual")  # booted on their own, within the t
     params=[("6.1", SHORT_S), *(pytest.param((name, LONG_S), marks=SOAK) for name in offered_families())],
     ids=lambda run: f"{run[0]}-{run[1]}s",
 )
-def measured(request: pytest.FixtureRequest, files: dict[str, Path]) -> Measured:
+def measured(request: pytest.FixtureRequest, probe_files: dict[str, Path]) -> Measured:
     family, seconds = request.param
     whole = seconds == LONG_S
     names = (*SHORT_WAYS, "software") if whole else SHORT_WAYS
     environment = {"WAYS": " ".join(names), "SECONDS_PTP": str(seconds)}
-    result = boot("ptp_lock.sh", family, files, environment)
+    result = boot("ptp_lock.sh", family, probe_files, environment)
     ways = {name: read_way(result, name) for name in names}
     if whole:
         environment["WAYS"] = " ".join(OTHER_WAYS)
-        result = boot("ptp_lock.sh", family, files, environment)
+        result = boot("ptp_lock.sh", family, probe_files, environment)
         ways |= {name: read_way(result, name) for name in OTHER_WAYS}
         near_ns, far_ns = calibration(ways["interpolated"])
         environment |= {"WAYS": "interpolated-calibrated", "INGRESS_NEAR": near_ns, "INGRESS_FAR": far_ns}
         ways["interpolated-calibrated"] = read_way(
-            boot("ptp_lock.sh", family, files, environment), "interpolated-calibrated"
+            boot("ptp_lock.sh", family, probe_files, environment), "interpolated-calibrated"
         )
     return Measured(family, whole, ways)
 

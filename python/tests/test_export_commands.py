@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import HABITAT, ROOT
+from helpers import HABITAT, ROOT, small
 from keepon import cli, loading, session
 from keepon.errors import EXIT_ENVIRONMENT, EXIT_INPUT, EXIT_MET, ConfigError, EnvironmentProblemError
 from keepon.export import command, commands, exported
@@ -321,34 +321,12 @@ def test_entries_too_short_for_taprio_are_named(habitat: Planned) -> None:
 
 
 def test_long_entries_are_several_for_fields_of_32_bits() -> None:
-    scenario = loading.parse(LONG, "long.toml")
+    compare = '[compare]\ndrivers = ["keepon", "standard"]\n'
+    cards = {'driver = "under-test"': 'driver = "launchtime"', compare: ""}
+    scenario = small(**cards, **{"1_000_000": "5_000_000_000"})
     planned = Planned(scenario, session.planned(scenario))
     (port,) = (port for port in exported.gated_ports(planned) if port.peer == "b")
     gates = planned.plan["bridges"]["br1"]["ports"]["b"]["entries"]
     assert max(ns for _, ns in port.entries) <= exported.UINT32_MAX < max(entry["ns"] for entry in gates)
     assert port.cycle_ns == sum(entry["ns"] for entry in gates)
     assert len(port.entries) == len(gates) + 1
-
-
-LONG = """
-schema = "keepon.scenario/1"
-name = "long"
-[[station]]
-name = "a"
-driver = "launchtime"
-[[station]]
-name = "b"
-driver = "launchtime"
-[[bridge]]
-name = "br1"
-[[link]]
-ends = ["a", "br1"]
-[[link]]
-ends = ["b", "br1"]
-[[stream]]
-id = "F1"
-talker = "a"
-listeners = ["b"]
-period_ns = 5_000_000_000
-frame_bytes = 200
-"""

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What several groups of kernel tests bring into their guests."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from keepon.vmtarget import programs
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def probe_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Guest path -> scripts, iproute2 plugin and the probe, linked statically."""
+    probe = tmp_path_factory.mktemp("ptp") / "ptp_probe"
+    compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
+    done = subprocess.run(
+        [*compiler, str(HERE / "ptp_probe.c"), "-o", str(probe)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    common = {"/lib/keepon/common.sh": HERE / "keepon_common.sh", "/lib/keepon/ptp.sh": HERE / "ptp_common.sh"}
+    return {**programs.guest_files(), **common, "/usr/bin/ptp_probe": probe}
