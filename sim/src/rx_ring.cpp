@@ -10,6 +10,7 @@ namespace
 {
 /// Stamps are asked for within a wake-up of the arrival.
 constexpr TimePs kRememberPs = 100'000'000'000;
+constexpr int kPollsMax = 64;
 } // namespace
 
 RxRing::RxRing(World &world, NodeId node, const std::string &name, const StationSpec &spec, KeeponTransmitter &own,
@@ -98,7 +99,8 @@ kpn_rx_stamp RxRing::Stamp(TimePs sfd)
 
 	if (frame == frames_.end())
 		return {};
-	if (!frame->position_ps) // software sees it because the poller came by
+	// Software sees it because the poller came by. One reading may show an index from before the frame: it reads on.
+	for (int polls = 0; !frame->position_ps && polls < kPollsMax; polls++)
 		Observe();
 	if (!frame->position_ps)
 		return {};

@@ -74,6 +74,16 @@ def test_tau_can_be_chosen():
     assert net.sim.station(net.slave)["rx_ring"]["tau_ns"] == 1234
 
 
+def test_a_frame_that_software_sees_at_once_still_gets_the_stamp_of_its_place():
+    """The first reading after a frame may show an index from before it; a stamp of software then misled a servo for 3 s."""
+    at_once = {**HOST, "rx": {"median_ns": 1, "sigma": 0.0}}
+    net = Chain(
+        bridges=0, master="keepon", slave="keepon", ppm=(20.0, -30.0), wander=10.0, host=at_once,
+        keepon={**SLOT, "batch_slots": 1, "clock": "dual"}, station={"nic": {"rx_lag_ns_min": 300, "rx_lag_ns_max": 1300}},
+    ).run(8)  # fmt: skip
+    assert net.sim.station(net.slave)["rx_ring"]["unstamped"] <= 2
+
+
 def test_an_uncertain_lag_of_the_index_widens_what_is_known():
     certain = pair(seconds=20)
     uncertain = pair(seconds=20, station={"nic": {"rx_lag_ns_min": 300, "rx_lag_ns_max": 1300}})
