@@ -13,14 +13,14 @@ import jsonschema
 import numpy as np
 import pytest
 from keepon import cli, documents, published
-from keepon.clockstudies import batches, convergence, headline, networks, stability, studies
+from keepon.clockstudies import batches, convergence, headline, networks, reception, releases, stability, studies
 from keepon.clockstudies.settings import parse
 from keepon.errors import ConfigError
 
 QUICK = {
     "fig7": ["duration_s=0.04", "warmup_s=0.02", "seeds=1"],
     "fig8": ["duration_s=0.5", "warmup_s=1.2"],
-    "fig12": ["seeds=1", "duration_s=4", "warmup_s=12"],
+    "fig12": ["seeds=1", "duration_s=4", "warmup_s=12", "software_duration_s=60"],
     "fig13": ["batch_slots=4", "duration_s=12", "stall_us=60"],
     "fig22": ["seeds=4", "duration_s=40", "single_s=16"],
     "headline": ["duration_s=4", "gains_s=4", "warmup_s=12", "batch_slots=32"],
@@ -105,14 +105,119 @@ def test_the_published_merge_does_not_settle_and_ours_does_at_once() -> None:
 
 
 def test_stamps_of_hardware_then_keepon_then_software() -> None:
-    error = {(row[0], row[1]): row[2] for row in rows(run("fig12"), 0)}
+    found = {(row[0], row[1]): row for row in rows(run("fig12"), 0)}
     for role in ("master", "slave"):
-        assert error["hardware stamps", role] < 0.015
-        assert (
-            error["hardware stamps", role]
-            < error["keepon, ours, mean latency taken off", role]
-            < error["software stamps", role]
-        )
+        for column in (2, 3):  # as reported, of the clock
+            hard, keep, soft = (
+                found[name, role][column]
+                for name in ("hardware stamps", "keepon, as published", "software stamps, idle clock")
+            )
+            assert hard < 0.015
+            assert hard < keep < soft
+        assert found["keepon, ours, mean latency taken off", role][3] < found["software stamps", role][3]
+
+
+def test_reports_show_spread_and_no_constant_delay() -> None:
+    found = {(row[0], row[1]): row for row in rows(run("fig12"), 0)}
+    with_delay, without = (
+        found[f"keepon, ours, {name}", "slave"] for name in ("latency not taken off", "mean latency taken off")
+    )
+    assert abs(with_delay[4] - without[4]) > 1.5  # the clocks are apart
+    assert abs(with_delay[2] - without[2]) < 0.2  # and nothing tells
+
+
+def test_paper_mode_posts_enough_for_its_wire_not_to_run_dry() -> None:
+    settings = parse(headline.Settings, {"batch_slots": 1, "duration_s": 1.0, "warmup_s": 5.0})
+    scenario = headline.bridged(networks.PAPER, headline.for_kind(networks.PAPER, settings), 1.0)
+    station = networks.run(scenario).document["stations"][headline.TALKER]
+    assert station["underruns"] + station["suspected_underruns"] < 10
+    assert headline.for_kind(networks.SINGLE, settings) is settings
+
+
+def test_later_reception_makes_stamps_of_software_worse_in_proportion() -> None:
+    by_scale = {row[0]: row[3:] for row in rows(run("fig12"), 2)}
+    for once, twice in zip(by_scale[1.0], by_scale[2.0], strict=True):
+        assert 1.6 < twice / once < 2.6
+    edges = rows(run("fig12"), 1)
+    assert len(edges) == 8
+    for system, quantity, role, keepon_us, scale, stddev_us, at_one, _ in edges:
+        column = 2 if quantity == "as reported" else 3
+        soft = {(row[0], row[1]): row[column] for row in rows(run("fig12"), 0)}["software stamps", role]
+        assert (soft > keepon_us) == (scale < 1) == (at_one == "yes"), (system, quantity, role)
+        assert stddev_us == pytest.approx(scale * 1.545, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("values", "limit", "expected"),
+    [
+        ([1, 2, 3], 0.5, 1.0),
+        ([1, 2, 3], 2.5, 2.5),
+        ([1, 2, 3], 3.0, None),
+        ([4, 2, 4], 3.0, 2.5),
+        ([1, 4, 2], 3.0, None),
+    ],
+)
+def test_an_order_holds_from_the_last_crossing_on(values: list[int], limit: float, expected: float | None) -> None:
+    assert reception.holds_from(np.array([1.0, 2.0, 3.0]), np.array(values, dtype=float), limit) == expected
+
+
+def counts(**changes: int) -> releases.Frames:
+    whole = {"due": 10, "submitted": 10, "sent": 8, "moved": 1, "ended": 1, "pending": 1, "delivered": 6, "lost": 1}
+    return releases.Frames(**(whole | {"in_flight": 1} | changes))
+
+
+def test_a_frame_that_vanishes_does_not_add_up() -> None:
+    assert counts().add_up
+    for name in ("due", "submitted", "sent", "ended", "pending", "delivered", "lost", "in_flight"):
+        assert not counts(**{name: 5}).add_up, name
+
+
+def test_verdicts_count_as_sent_or_ended() -> None:
+    verdicts = {"on_time": 3, "moved": 1, "sent_stale": 1, "late": 2, "no_room": 1}
+    stream = {"verdicts": verdicts, "submitted": 9, "sent": 5, "pending": 1, "delivered": 4, "lost": {"wire": 1}}
+    found = releases.frames({**stream, "in_flight": 0}, 9)
+    assert (found.moved, found.ended, found.lost) == (1, 3, 1)
+    assert found.add_up
+
+
+def test_times_of_a_period_are_counted_as_one_counts() -> None:
+    for start in range(6):
+        for end in range(start, 14):
+            for period in (1, 3, 4):
+                for first in range(20):
+                    told = releases.times_due(start, end, period, first)
+                    assert told == sum(time % period == first % period for time in range(start, end))
+
+
+def test_frames_are_accounted_for_where_the_period_does_not_divide_the_time() -> None:
+    settings = parse(headline.Settings, {"slot_bytes": 300, "period_ns": 1_024_000, "duration_s": 1.0, "warmup_s": 3.0})
+    found = headline.measure(networks.HARDWARE, settings, 1.0).frames
+    assert found.add_up
+    assert found.due in (976, 977)
+
+
+def test_shares_of_the_release_error_add_up_and_tell_a_mean_from_a_spread() -> None:
+    nothing = np.zeros(4)
+    apart = np.array([-1.0, 1.0, -1.0, 1.0])
+    cases = [
+        (apart + 3, nothing, (90, 10, 0, 0)),
+        (nothing, apart + 3, (0, 0, 100, 0)),
+        (apart, np.array([-1.0, -1.0, 1.0, 1.0]), (0, 50, 50, 0)),
+        (apart, apart, (0, 25, 25, 50)),
+        (nothing, nothing, (0, 0, 0, 0)),
+    ]
+    for by_clock, rest, expected in cases:
+        one = releases.Releases(by_clock + rest, by_clock, rest, by_clock, counts(), 0)
+        assert one.shares_percent() == pytest.approx(expected)
+
+
+def test_every_frame_of_the_headline_is_accounted_for() -> None:
+    table = rows(run("headline"), 4)
+    assert len(table) == 12
+    for _, _, due, submitted, sent, _, ended, pending, delivered, lost, in_flight in table:
+        assert due == submitted == 4000
+        assert submitted == sent + ended + pending
+        assert sent == delivered + lost + in_flight
 
 
 def test_a_held_up_poll_shows_in_a_counted_clock_only() -> None:
@@ -144,11 +249,11 @@ def test_ours_adds_less_than_a_quantum_to_its_clock_and_paper_mode_a_slot() -> N
         assert rest["paper mode", scale][6] - rest["paper mode", scale][5] > 1800
         ours = rest["ours, single clock", scale]
         assert ours[6] - ours[5] < 20
-    assert rest["ours, dual clock, direct link", 1.0][4] < 30
+        assert rest["ours, dual clock, direct link", scale][4] < 30
 
 
 def test_slower_servos_pass_on_less_of_the_jitter() -> None:
-    spread = [row[4] for row in rows(run("headline"), 2)]
+    spread = [row[4] for row in rows(run("headline"), 3)]
     assert spread[3] < spread[0] / 3
     assert spread[7] < spread[4] / 3
 
@@ -182,8 +287,9 @@ def test_a_clock_error_between_changes_of_rate_is_a_straight_line() -> None:
     offsets = np.array([0, 1000, 2000, 9000, 9000])
     track = ClockTrack(grid, grid, offsets, grid, grid, grid, np.array([1.0, 1, 1, 2, 2]), {})
     at_ns = np.array([5e6, 15e6, 25e6, 35e6])
-    left = headline.without_clock_error(track, at_ns, np.array([-0.5, 1.5, 0.0, 1.0]))
-    assert left.tolist() == [0.0, 3.0, 10.0]
+    by_clock, rest = releases.causes(track, at_ns, np.array([-0.5, 1.5, 0.0, 1.0]))
+    assert by_clock.tolist() == [-0.5, -1.5, -9.0]
+    assert rest.tolist() == [0.0, 3.0, 10.0]
 
 
 @pytest.mark.parametrize(

@@ -313,6 +313,8 @@ nb::dict ClockSummary(Simulation &simulation, NodeId node)
 	dict["read_offset_ps"] = ToArray(record.read_offset_ps);
 	dict["read_at_ps"] = ToArray(record.read_at_ps);
 	dict["scaled_ppm"] = ToArray(record.scaled_ppm);
+	dict["reported_at_ps"] = ToArray(member.Reported().at_ps);
+	dict["reported_ps"] = ToArray(member.Reported().offset_ps);
 	dict["domains"] = domains;
 	dict["ports"] = ports;
 	return dict;

@@ -280,6 +280,8 @@ void PtpNode::Discipline(std::int64_t master_ps, std::int64_t stamp_ps)
 	const std::int64_t local_ps = clock_.ReadingOfStampPs(stamp_ps);
 	const std::int64_t offset_ps = local_ps - master_ps;
 	const double rate_before = RateNowPpb();
+	reports_.at_ps.push_back(transport_.Now());
+	reports_.offset_ps.push_back(offset_ps);
 	if (!servo_)
 		servo_ = MakeServo(spec_.servo, static_cast<double>(spec_.interval_ns) / kNsPerS,
 				   clock_.PassesForHardware(), rate_before, static_cast<double>(clock_.RateLimitPpb()));

@@ -218,3 +218,34 @@ def test_after_a_stall_the_clock_is_worth_what_is_promised(stall_ns, restart_ns)
         assert worst_ns <= 0.001, "what is posted outlives the stall: nobody sees it"
     else:
         assert promised_ns / 30 < worst_ns < promised_ns
+
+
+def reports_ns(net, start_s):
+    """What the slave's PTP software reports as its offset, after `start_s`."""
+    clock = net.sim.clock(net.slave)
+    return np.asarray(clock["reported_ps"][clock["reported_at_ps"] / 1e12 >= start_s]) / 1000
+
+
+def test_reported_offsets_show_the_spread_of_stamps_and_not_their_constant_delay():
+    """D2, D28: a constant delay of reception is half in the clock and nowhere in what is reported."""
+    late = {**NO_RX, "rx": {"base_ns": 4000}}
+    uneven = {**NO_RX, "rx": {"median_ns": 3626, "sigma": 0.382}}  # stddev 1545 ns
+    found = {}
+    for name, host in (("none", NO_RX), ("late", late), ("uneven", uneven)):
+        net = chain(mode="ptp", bridges=0, ppm=(0.0,), wander=0.0, slave="standard", host=host).run(300)
+        clock = net.sim.clock(net.slave)
+        assert clock["reported_ps"].size == clock["domains"][0]["updates"] > 2000
+        found[name] = (reports_ns(net, 200), float(net.offsets_ns(net.slave, 200).mean()))
+    reports, offset = (np.array([found[name][part] for name in ("none", "late")]) for part in (0, 1))
+    assert abs(offset[0] - offset[1] - 2000) < 20
+    assert np.abs(reports.mean(axis=1)).max() < 20
+    assert np.abs(reports.std(axis=1)).max() < 50
+    assert 1300 < found["uneven"][0].std() < 1800
+
+
+def test_the_first_report_is_the_offset_the_clock_started_with():
+    net = chain(mode="ptp", bridges=0, ppm=(0.0,), wander=0.0, sync={"start_offset_ns": 5_000_000}).run(3)
+    clock = net.sim.clock(net.slave)
+    before = net.offsets_ns(net.slave, 0, clock["reported_at_ps"][0] / 1e12)
+    assert abs(before[0]) > 1000
+    assert abs(clock["reported_ps"][0] / 1000 - before[-1]) < 16

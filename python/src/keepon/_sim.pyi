@@ -85,7 +85,8 @@ class Simulation:
     def clock(self, node: int) -> dict[str, Any]:
         """With PTP: source, stamps, state "unlocked" | "jump" | "locked"; samples every sample_ns: at_ps (true time),
         offset_ps (exact reading minus network time), read_offset_ps (what software gets that asks), read_at_ps (when it
-        has it, which is later while a poll lasts), scaled_ppm;
+        has it, which is later while a poll lasts), scaled_ppm; one per Sync the servo used: reported_at_ps (true time),
+        reported_ps (offset from the master as its stamps had it);
         domains {number: {grandmaster, sent, received, lost, unused, updates, steps, delay_ps, and for others than 0
         offset_ps of the virtual clock, -2**63 where not known}}; ports [{valid, delay_ps, rate_ratio, complete,
         lost}]."""

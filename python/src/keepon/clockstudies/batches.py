@@ -222,7 +222,12 @@ def _plot(fine: list[Lateness], coarse: list[list[Lateness]]) -> Plot:
         Panel(
             "by slot", "slot (bytes)", "mean absolute offset (us)",
             [
-                Curve(f"batch {one.batch_slots}", slots, [row[index].mean_us for row in coarse])
+                Curve(
+                    f"batch {one.batch_slots}",
+                    slots,
+                    [row[index].mean_us for row in coarse],
+                    "dashed" if index % 2 else "line",  # without sleep batches are alike and hide each other
+                )
                 for index, one in enumerate(coarse[0])
             ],
             log_y=True,

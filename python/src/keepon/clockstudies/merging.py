@@ -255,6 +255,11 @@ def _findings(settings: Settings, clocks: dict[str, Clock]) -> list[str]:
         "reading between polls is told from the CPU's counter, held up or not.",
         f"The published mean deviation of the single clock, 0.64 us, is what a staircase of {settings.slot_bytes}-byte "
         f"slots has about its mean: a quarter of a slot, {quarter:.2f} us. This is arithmetic, no result of the runs.",
+        "In (b) both ends are alike, so equal constant delays cancel. What is left of software's error, with the "
+        f"slowest servo, is {clocks[networks.SOFTWARE.name].error_ns:.0f} ns; keepon's single clock has "
+        f"{clocks[networks.SINGLE.name].error_ns:.0f} ns interpolated and "
+        f"{clocks[networks.COUNTER.name].error_ns:.0f} ns read as counter. Of the order of D29 only hardware in front "
+        "is left here; Figure 12's study has the rest.",
         "The p99 of (a) is set by stalled_percent and stall_us, which nothing published gives: its order among clocks "
         "means something, its size does not.",
     ]

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keepon import clockruns
+from keepon import clockruns, runner
 from keepon.clockruns import ClockRun, ClockTrack
 from keepon.clockstudies.settings import Common
+from keepon.planner import plan as make_plan
+from keepon.planner.verify import verify
 from keepon.scenario import Scenario
 from keepon.timesync import RX_STAGE
 
@@ -33,6 +35,7 @@ class Kind:
         mode: of driver keepon: "paper" or "phase-locked".
         merge: of clock "dual": "published" or "strip".
         ingress_ns: taken off stamps of reception.
+        rx_scale: multiplies what software's stamps of reception are late by, mean and spread alike.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Kind:
     mode: str = "phase-locked"
     merge: str | None = None
     ingress_ns: int = 0
+    rx_scale: float = 1.0
 
 
 HARDWARE = Kind("hardware stamps", "launchtime")
@@ -59,6 +63,12 @@ def mean_rx_delay_ns(scale: float = 1.0) -> int:
     """
     delay_ns = RX_STAGE.base_ns + RX_STAGE.median_ns * np.exp(RX_STAGE.sigma**2 / 2)
     return round(scale * float(delay_ns) + PTP_FRAME_BYTES * 8)
+
+
+def rx_spread_ns(scale: float = 1.0) -> float:
+    """Standard deviation of what software's stamps of reception are late by: that of the log-normal delay."""
+    square = np.exp(RX_STAGE.sigma**2)
+    return scale * float(RX_STAGE.median_ns * np.sqrt(square * (square - 1)))
 
 
 def calibrated(kind: Kind, scale: float = 1.0) -> Kind:
@@ -100,6 +110,7 @@ def station(name: str, kind: Kind, settings: Common, ppm: tuple[float, float], *
         "wander_ppb_per_s": settings.wander_ppb_per_s,
         "ingress_latency_ns": kind.ingress_ns if kind.driver == "keepon" else 0,
         "keepon": table,
+        **({"host": {"rx": {"median_ns": round(kind.rx_scale * RX_STAGE.median_ns)}}} if kind.rx_scale != 1 else {}),
     }
 
 
@@ -140,6 +151,41 @@ def measured_ns(track: ClockTrack, scenario: Scenario) -> tuple[Array, Array]:
 def run(scenario: Scenario) -> ClockRun:
     """One run of a scenario made here; no station of it is under test."""
     return clockruns.measure(scenario)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Offsets of one node after the warm-up, ns, one array per quantity.
+
+    Attributes:
+        offset_ns: of the clock itself from network time.
+        read_ns: of what software gets that asks.
+        reported_ns: from its master as PTP software reports them: by stamps, their errors included. Empty for a
+            grandmaster.
+    """
+
+    offset_ns: Array
+    read_ns: Array
+    reported_ns: Array
+
+
+def observe(scenario: Scenario) -> dict[str, Seen]:
+    """One run of a scenario made by `pair`: what is known of MASTER's and SLAVE's clock, by either name."""
+    runner.check_supported(scenario)
+    plan = verify(scenario, make_plan(scenario))
+    build, _ = runner.simulate_build(scenario, plan, scenario.drivers()[0], scenario.seed)
+    start_ps = scenario.warmup_s * 1e12
+    found = {}
+    for name in (MASTER, SLAVE):
+        raw = build.simulation.clock(build.nodes[name])
+        sampled = np.asarray(raw["at_ps"]) >= start_ps
+        reported = np.asarray(raw["reported_at_ps"]) >= start_ps
+        found[name] = Seen(
+            np.asarray(raw["offset_ps"])[sampled] / 1000,
+            np.asarray(raw["read_offset_ps"])[sampled] / 1000,
+            np.asarray(raw["reported_ps"])[reported] / 1000,
+        )
+    return found
 
 
 def quantile(values: Array, share: float) -> float:

@@ -12,6 +12,9 @@ from keepon.figures import COLOURS, svg
 
 _COLUMNS = 2
 _WIDTH = 11.0
+_LEGEND_CHARACTERS = 160
+"""What a line of a legend below the panels holds at its size of type."""
+_LEGEND_HANDLE_CHARACTERS = 8
 
 
 def _draw(axis: Axes, panel: dict[str, Any]) -> None:
@@ -35,15 +38,26 @@ def _draw(axis: Axes, panel: dict[str, Any]) -> None:
     axis.set_ylabel(panel["y_label"])
     if panel["log_y"]:
         axis.set_yscale("log")
-    elif min(min(curve["y"]) for curve in panel["curves"]) >= 0:
-        axis.set_ylim(bottom=0)
+    elif 0 <= min(min(curve["y"]) for curve in panel["curves"]) < max(max(curve["y"]) for curve in panel["curves"]) / 2:
+        axis.set_ylim(bottom=0)  # values that are all far from 0 would be one flat line
     axis.grid(True, which="major", alpha=0.25)
     axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(frameon=False, fontsize=8, loc="best")
 
 
-def render(plot: dict[str, Any]) -> str:
-    """One plot of a document as an <svg> element; its title is left to the page."""
+def _legends(figure: Figure, axes: list[Axes]) -> None:
+    """One legend below all panels where they show the same, else one in each; curves never run through the words."""
+    told = [axis.get_legend_handles_labels() for axis in axes]
+    if all(labels == told[0][1] for _, labels in told):
+        longest = max(map(len, told[0][1]))
+        columns = max(1, min(len(told[0][1]), int(_LEGEND_CHARACTERS / (longest + _LEGEND_HANDLE_CHARACTERS))))
+        figure.legend(*told[0], frameon=False, fontsize=8, loc="outside lower center", ncols=columns)
+        return
+    for axis in axes:
+        axis.legend(facecolor="white", edgecolor="none", framealpha=0.85, fontsize=8, loc="best")
+
+
+def drawn(plot: dict[str, Any]) -> Figure:
+    """One plot of a document; its title is left to the page."""
     panels = plot["panels"]
     columns = min(_COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
@@ -53,4 +67,10 @@ def render(plot: dict[str, Any]) -> str:
         _draw(axis, panel)
     for axis in list(axes.flat)[len(panels) :]:
         axis.set_visible(False)
-    return svg(figure, plot["name"])
+    _legends(figure, list(axes.flat)[: len(panels)])
+    return figure
+
+
+def render(plot: dict[str, Any]) -> str:
+    """The same as an <svg> element."""
+    return svg(drawn(plot), plot["name"])

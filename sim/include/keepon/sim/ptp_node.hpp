@@ -60,6 +60,13 @@ public:
 		std::int64_t updates = 0; // samples the servo of domain 0 got
 	};
 
+	/// Offsets from the master as the servo of domain 0 got them, which is what PTP software reports: stamps, their errors
+	/// included, less the link delay as measured. One per Sync used.
+	struct Reports {
+		std::vector<TimePs> at_ps;
+		std::vector<std::int64_t> offset_ps;
+	};
+
 	PtpNode(PtpTransport &transport, NodeId node, NodeClock &clock, const PtpSpec &spec, std::uint32_t ports);
 
 	/// Place of this node in the tree of domain \p index: port towards \p grandmaster (-1: the node itself, or cut off) and ports
@@ -80,6 +87,7 @@ public:
 	const PeerDelay &PeerOf(std::uint32_t port) const { return peers_[port]; }
 	std::size_t Ports() const { return peers_.size(); }
 	ServoState State() const { return state_; }
+	const Reports &Reported() const { return reports_; }
 	std::int64_t DelayPs(std::size_t index) const { return domains_[index].delay_ps; }
 
 private:
@@ -134,6 +142,7 @@ private:
 	std::vector<Domain> domains_;
 	std::unique_ptr<Servo> servo_;
 	ServoState state_ = ServoState::kUnlocked;
+	Reports reports_;
 };
 
 } // namespace keepon::sim
