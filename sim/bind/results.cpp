@@ -161,7 +161,7 @@ nb::dict FramesOf(const Flow &flow)
 	std::int64_t *txtime = NewBuffer(count, txtime_owner);
 	for (std::size_t i = 0; i < count; i++) {
 		seq[i] = static_cast<std::int64_t>(i);
-		txtime[i] = flow.first_txtime_ns + seq[i] * flow.period_ns;
+		txtime[i] = flow.TxTime(seq[i]);
 	}
 	nb::dict dict;
 	dict["seq"] = Array1(seq, { count }, seq_owner);

@@ -14,6 +14,7 @@ namespace
 
 constexpr std::int64_t kU32Max = UINT32_MAX;
 constexpr std::int64_t kNodeMax = 4095;
+constexpr std::size_t kTurnsMax = 64;
 constexpr double kLatencyNsMax = 1e10;
 
 const Choices kLatePolicies = { { "strict", KPN_LATE_STRICT },
@@ -249,6 +250,7 @@ StreamSpec ReadStream(nb::dict dict)
 	}
 	spec.period_ns = reader.Integer("period_ns", 1, 1000 * kNsPerS);
 	spec.offset_ns = reader.Integer("offset_ns", 0, INT64_MAX, 0);
+	spec.turns_ns = reader.Integers("turns_ns", 0, INT64_MAX, kTurnsMax);
 	spec.start_ns = reader.Integer("start_ns", 0, 1'000'000 * kNsPerS, spec.start_ns);
 	spec.frame_bytes = static_cast<std::uint32_t>(reader.Integer("frame_bytes", 64, 1522));
 	spec.tc = static_cast<int>(reader.Integer("tc", 0, KPN_CLASS_COUNT - 1, 0));

@@ -259,6 +259,13 @@ FlowId Simulation::AddStream(const StreamSpec &spec)
 	if (spec.offset_ns < 0 || spec.offset_ns >= spec.period_ns)
 		throw ValueError(what + ": offset_ns = " + std::to_string(spec.offset_ns) +
 				 " is not within 0 to period_ns - 1 = " + std::to_string(spec.period_ns - 1));
+	if (!spec.turns_ns.empty() && spec.turns_ns[0] != spec.offset_ns)
+		throw ValueError(what + ": turns_ns[0] = " + std::to_string(spec.turns_ns[0]) +
+				 " is not offset_ns = " + std::to_string(spec.offset_ns));
+	for (const std::int64_t turn_ns : spec.turns_ns)
+		if (turn_ns < 0 || turn_ns >= 2 * spec.period_ns)
+			throw ValueError(what + ": turns_ns = " + std::to_string(turn_ns) +
+					 " is not within 0 to 2 period_ns - 1 = " + std::to_string(2 * spec.period_ns - 1));
 	if (spec.advance_ns < 0 || spec.advance_ns > spec.start_ns)
 		throw ValueError(what + ": advance_ns = " + std::to_string(spec.advance_ns) +
 				 " is not within 0 to start_ns = " + std::to_string(spec.start_ns));
@@ -275,6 +282,12 @@ FlowId Simulation::AddStream(const StreamSpec &spec)
 	flow.first_txtime_ns =
 		CeilDiv(world_.epoch_ns + spec.start_ns - spec.offset_ns, spec.period_ns) * spec.period_ns +
 		spec.offset_ns;
+	// Turns are counted from the origin of network time, so that a plan means the same frame whenever it starts.
+	const std::int64_t first = flow.first_txtime_ns / spec.period_ns;
+	for (std::size_t i = 0; i < spec.turns_ns.size(); i++) {
+		const std::size_t turn = (static_cast<std::size_t>(first) + i) % spec.turns_ns.size();
+		flow.turns_ns.push_back(spec.turns_ns[turn] - spec.offset_ns);
+	}
 	world_.flows.push_back(std::move(flow));
 	for (std::size_t i = 0; i < spec.listeners.size(); i++)
 		Route(id, spec.routes[i], spec.listeners[i]);

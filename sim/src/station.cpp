@@ -182,7 +182,7 @@ void Station::ScheduleTalk(std::size_t index, std::int64_t seq)
 {
 	Talk &talk = talks_[index];
 	const Flow &flow = world_.flows[talk.flow];
-	const TimePs due = SystemClock().TrueOf(flow.first_txtime_ns + seq * flow.period_ns - talk.ahead_ns);
+	const TimePs due = SystemClock().TrueOf(flow.TxTime(seq) - talk.ahead_ns);
 	const TimePs latency = wakeup_.Draw() + stack_.Draw();
 	talk.last = std::max({ talk.last, due + latency, world_.now });
 	world_.events.Push(talk.last, EventKind::kTalk, node_, index);
@@ -216,7 +216,7 @@ void Station::OnTalk(std::size_t index)
 	const std::int64_t seq = flow.records.Append();
 	TxFrame &frame = MakeFrame(flow_id, seq);
 	flow.records.submit_ps[static_cast<std::size_t>(seq)] = world_.now;
-	frame.frame.txtime_ns = flow.first_txtime_ns + seq * flow.period_ns;
+	frame.frame.txtime_ns = flow.TxTime(seq);
 	if (spec_.release != ReleaseKind::kSleep)
 		frame.frame.flags = KPN_FRAME_TXTIME;
 	EnterRelease(frame);

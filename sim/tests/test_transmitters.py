@@ -209,3 +209,14 @@ def test_free_running_stations_drift_apart():
     sim.run(1000 * MS)
     errors = errors_ns(sim, flow)
     assert errors[-1] - errors[0] == pytest.approx(-20e-6 * 0.985e9, abs=200)
+
+
+def test_frames_in_turn_leave_at_their_own_releases_counted_from_the_origin_of_time(link):
+    slot_ns, turns = 10_000, [200_064, 210_064, 240_064]
+    net = link(stream={"offset_ns": turns[0], "turns_ns": turns, "start_ns": 11 * MS}).run(40)
+    frames = net.frames
+    sent = frames["wire_ps"] >= 0
+    assert sent.sum() >= 25
+    for txtime_ns in frames["txtime_ns"]:
+        assert txtime_ns % MS == turns[txtime_ns // MS % len(turns)]
+    assert abs(net.release_errors_ps()).max() < slot_ns * 1000

@@ -101,7 +101,8 @@ class Simulation:
         """Gate control list of the port towards `peer`: (open gates, ns) repeating from network time `base_ns`."""
 
     def add_stream(self, spec: Spec) -> int:
-        """A periodic stream: id, talker, listeners, routes (bridges per listener), period_ns, offset_ns, start_ns,
+        """A periodic stream: id, talker, listeners, routes (bridges per listener), period_ns, offset_ns, turns_ns (frames in turn: releases from
+        the start of their own period on), start_ns,
         frame_bytes, tc, queue, advance_ns. Frame k has the txtime k periods after the first period multiple plus
         offset_ns that is not before epoch + start_ns. Returns its id."""
 

@@ -38,6 +38,7 @@ struct Flow {
 	std::vector<NodeId> listeners;
 	std::int64_t first_txtime_ns = 0; // network time of sequence number 0
 	std::int64_t period_ns = 0;
+	std::vector<std::int64_t> turns_ns; // what is added to the txtime of each frame in turn, from sequence number 0 on
 
 	std::int64_t submitted = 0;
 	std::array<std::int64_t, KPN_VERDICT_COUNT> verdicts{};
@@ -50,6 +51,15 @@ struct Flow {
 	std::int64_t ghosts = 0;        // reported as sent, never on the wire
 	std::vector<std::int64_t> lost; // by place, deliveries that can no longer happen
 	StreamRecords records;
+
+	/// Network time at which frame \p seq is to leave.
+	std::int64_t TxTime(std::int64_t seq) const
+	{
+		const std::int64_t base_ns = first_txtime_ns + seq * period_ns;
+		if (turns_ns.empty())
+			return base_ns;
+		return base_ns + turns_ns[static_cast<std::size_t>(seq) % turns_ns.size()];
+	}
 };
 
 inline std::int64_t StreamRecords::Append()

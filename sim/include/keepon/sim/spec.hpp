@@ -134,6 +134,8 @@ struct StreamSpec {
 	std::vector<std::vector<NodeId>> routes; // bridges on the way to each listener
 	std::int64_t period_ns = 1'000'000;
 	std::int64_t offset_ns = 0;
+	// Releases of the frames in turn, from the start of each one's period on; the first is offset_ns. Empty: all alike.
+	std::vector<std::int64_t> turns_ns;
 	std::int64_t start_ns = 10'000'000; // no txtime before this, from the start of the simulation
 	std::uint32_t frame_bytes = 64;
 	int tc = 0;
