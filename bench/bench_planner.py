@@ -6,6 +6,7 @@ One process, the same instances, each made from the seed with the parameters of 
                    checker or contradicted by CP-SAT alone or Z3 with booleans.
   median_ratio_*   over a sample of --instances of them, spread over the levels: time of the peer by ours.
   cpsat_median_ratio_vs_z3   time of Z3 in the published encoding by CP-SAT alone, at utilisations from 25 % on.
+  networks         streams over a ring of bridges: releases, routes and gate lists of all (planner_networks.py).
 A peer that reaches its cap of 30 s is censored: ratios with it are lower bounds.
 Exit code 0 if every answer is right, whether targets are met or not: the table says which are.
 """
@@ -23,6 +24,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
+import planner_networks
 from keepon.planner.partition.answer import UNKNOWN
 from keepon.planner.partition.check import REJECTED, check
 from keepon.planner.partition.files import answered
@@ -110,6 +112,8 @@ def main() -> int:
     decide(problems[0], Limits())
     results, wrong = decide_all(instances, problems)
     scale_answer, scale_s = scale_seconds()
+    networks, rejected = planner_networks.measure(options.seed)
+    wrong += rejected
     memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
     rows: list[dict[str, object]] = []
@@ -150,6 +154,7 @@ def main() -> int:
         "cap_seconds": PEER_CAP_S,
         "seed": options.seed,
         "period_512_streams_128_seconds": round(scale_s, 4),
+        "networks": networks,
         "memory_mb_ours": round(memory_mb, 1),
         "targets": TARGETS | {"period_512_streams_128_seconds": SCALE_TARGET_S},
         "met": met,
@@ -165,6 +170,12 @@ def main() -> int:
     for name, target in document["targets"].items():
         verdict = "met" if met[name] else "MISSED"
         print(f"{name:32} {'-' if document[name] is None else document[name]:>10}  target {target:>6}  {verdict}")
+    for row in networks:
+        goal = "" if row["target_seconds"] is None else f"  target {row['target_seconds']:g} s"
+        print(
+            f"network of {row['bridges']} bridges, {row['streams']} streams: {row['status']} in {row['seconds']} s, "
+            f"checked in {row['check_seconds']} s{goal}  {'met' if row['met'] else 'MISSED'}"
+        )
     print(f"ours: {document['decided']} of {len(results)} decided, {document['wrong']} wrong, {memory_mb:.0f} MB")
     print(f"peers: {len(rows)} instances, {len(dense)} from {DENSE_PERCENT} % on; censored: {document['censored']}")
     print(RESULT.relative_to(ROOT))

@@ -14,6 +14,7 @@ from keepon.scenario import Scenario
 ROOT = Path(__file__).resolve().parents[2]
 HABITAT = ROOT / "examples" / "habitat.toml"
 TWO_STATIONS = ROOT / "examples" / "two-stations.toml"
+ROBOT_CELL = ROOT / "examples" / "robot-cell.toml"
 EPOCH_NS = 1_700_000_000_000_000_000
 
 SMALL = """

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import copy
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers import HABITAT, TWO_STATIONS, small
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keepon import loading
 from keepon.errors import ConfigError, PlanRejectedError
 from keepon.planner import plan as make_plan
-from keepon.planner.gates import GateList, Window
+from keepon.planner.gates import GateList
 from keepon.planner.verify import problems, verify
 from keepon.scenario import Scenario, TrafficClass
 
@@ -93,7 +94,7 @@ def test_200_byte_slots_are_planned_in_paper_mode_only() -> None:
 
 
 def test_an_unreachable_deadline_is_infeasible_and_says_what_would_help() -> None:
-    scenario = small(**{"frame_bytes = 200": "frame_bytes = 200\ndeadline_ns = 1_000"})
+    scenario = small(**{"frame_bytes = 200": "frame_bytes = 200\ndeadline_ns = 3_900"})
     plan = make_plan(scenario)
     assert plan["status"] == "infeasible"
     assert plan["why"]["constraint"] == "deadline"
@@ -101,16 +102,16 @@ def test_an_unreachable_deadline_is_infeasible_and_says_what_would_help() -> Non
     assert "allow" in plan["why"]["nearest_change"]
 
 
-def test_more_streams_than_slots_are_infeasible() -> None:
+def test_a_link_that_its_streams_overload_is_named() -> None:
     one = 'id = "F1"\ntalker = "a"\nlisteners = ["b"]\nperiod_ns = 1_000_000\nframe_bytes = 200\n'
     many = "".join(
         one.replace("F1", f"F{n}").replace("1_000_000", "4_000").replace("200", "400") + "[[stream]]\n"
         for n in range(3, 6)
     )
-    plan = make_plan(small(**{one: many + one}))
-    assert plan["status"] == "infeasible"
-    assert plan["why"]["constraint"] == "wire"
-    assert len(plan["why"]["streams"]) >= 2
+    with pytest.raises(
+        ConfigError, match=r'must leave the link "a" to "br1" .* room for its 4 streams, which need 300 %'
+    ):
+        make_plan(small(**{one: many + one}))
 
 
 def test_periods_no_slot_time_divides_are_refused() -> None:
@@ -152,37 +153,7 @@ def test_several_listeners_share_the_way_as_far_as_it_goes() -> None:
     assert {(w["bridge"], w["peer"]) for w in plan["streams"]["F1"]["windows"]} == {("br1", "b"), ("br1", "c")}
 
 
-# -- windows and gate lists against brute force -----------------------------------------------------------------------
-
-_WINDOW = st.builds(
-    Window, stream=st.just("F"), queue=st.just(5), start_ps=st.integers(0, 60), length_ps=st.integers(1, 12),
-    period_ps=st.sampled_from([12, 16, 20, 24, 30]),
-)  # fmt: skip
-
-
-def _meet(first: Window, second: Window) -> bool:
-    span = math.lcm(first.period_ps, second.period_ps)
-    busy = {
-        (first.start_ps + i) % first.period_ps + k
-        for i in range(first.length_ps)
-        for k in range(0, span, first.period_ps)
-    }
-    other = {
-        (second.start_ps + i) % second.period_ps + k
-        for i in range(second.length_ps)
-        for k in range(0, span, second.period_ps)
-    }
-    return bool(busy & other)
-
-
-@given(_WINDOW, _WINDOW)
-def test_windows_shift_exactly_when_they_meet(first: Window, second: Window) -> None:
-    assume(first.length_ps <= first.period_ps and second.length_ps <= second.period_ps)
-    shift = first.shift_after(second)
-    assert (shift > 0) == _meet(first, second)
-    moved = Window("F", 5, first.start_ps + shift, first.length_ps, first.period_ps)
-    if shift and first.length_ps + second.length_ps <= math.gcd(first.period_ps, second.period_ps):
-        assert not _meet(moved, second)
+# -- gate lists against brute force -----------------------------------------------------------------------
 
 
 @given(
@@ -242,7 +213,7 @@ def networks(draw: st.DrawFn) -> Scenario:
 @given(networks())
 def test_every_plan_of_a_random_network_passes_the_checker(scenario: Scenario) -> None:
     plan = make_plan(scenario)
-    assert plan["status"] in ("feasible", "infeasible")
+    assert plan["status"] in ("feasible", "infeasible", "unknown")
     if plan["status"] == "feasible":
         assert problems(scenario, plan) == []
     else:
@@ -280,7 +251,7 @@ def _mutate(plan: dict[str, Any], data: st.DataObject) -> None:
         window["last_ps"] = window["open_ps"]
     elif kind == "gate-time":
         index = data.draw(st.integers(0, len(port["entries"]) - 2))
-        moved = data.draw(st.integers(1, port["entries"][index]["ns"] - 1))
+        moved = data.draw(st.integers(1, max(1, port["entries"][index]["ns"] - 1)))
         port["entries"][index]["ns"] -= moved
         port["entries"][index + 1]["ns"] += moved
     elif kind == "gate-mask":
@@ -318,15 +289,16 @@ def test_a_changed_plan_is_rejected(data: st.DataObject) -> None:
 
 def test_the_checker_shares_no_code_with_the_planner() -> None:
     import ast
-    import inspect
 
     from keepon.planner import verify as module
 
-    names = [
-        node.module if isinstance(node, ast.ImportFrom) else alias.name
-        for node in ast.walk(ast.parse(inspect.getsource(module)))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    ]
-    ours = {name for name in names if name and name.startswith("keepon")}
-    assert ours == {"keepon.errors", "keepon.scenario"}
+    entry = Path(module.__file__)
+    ours = set()
+    for file in (entry, *(entry.parent / "checker").glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                ours.add(node.module or "")
+            elif isinstance(node, ast.Import):
+                ours |= {alias.name for alias in node.names}
+    allowed = ("keepon.errors", "keepon.scenario", "keepon.planner.checker")
+    assert [name for name in sorted(ours) if name.startswith("keepon") and not name.startswith(allowed)] == []

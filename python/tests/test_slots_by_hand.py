@@ -98,7 +98,9 @@ def test_a_slot_listed_for_two_classes_is_given_to_no_stream() -> None:
     both = by_hand(classes=[{"tc": 0, "slots": [0]}, {"tc": 1, "slots": [0]}], partition_slots=500)
     plan = make_plan(both)
     assert plan["status"] == "infeasible"
-    assert "list other slots" in plan["why"]["nearest_change"]
+    assert plan["why"]["nearest_change"] == (
+        'set slots of the classes of station "a" to "auto" (planned and checked: feasible with it)'
+    )
 
 
 _SLOTS = st.sampled_from(["auto", "rest", [0], [0, 1], [2, 4], [0, 5, 50], [3]])

@@ -25,7 +25,7 @@ from keepon.casestudy import CASCADE_SEEDS
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, KeeponError
 from keepon.export import exported
 from keepon.link import group as link_group
-from keepon.planner.first_fit import PLAN_SCHEMA
+from keepon.planner.network.solve import PLAN_SCHEMA
 from keepon.planner.partition import limits as partition_limits
 from keepon.reproduce import output, registry
 from keepon.reproduce.study import STUDY_SCHEMA
@@ -197,24 +197,26 @@ def run(
 def plan(
     scenario: ScenarioFile,
     out: Annotated[Path | None, typer.Option("--out", help="Write the plan to this file.", show_default=False)] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", help="A plan whose streams must not move; others are added.", show_default=False),
+    ] = None,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Seconds to decide.")
+    ] = partition_limits.TIME_LIMIT_S,
+    seed: Seed = None,
+    workers: Annotated[
+        int,
+        typer.Option("--workers", min=1, max=partition_limits.WORKERS_MAX, help="Threads; 1: plans repeat exactly."),
+    ] = 1,
     as_json: Json = False,
 ) -> None:
-    """Plan a scenario: slots, partitions, release times, gate lists and bounds."""
-    loaded = _load(scenario, None, None)
-    document = session.planned(loaded)
-    if out is not None:
-        documents.write(out, document)
-    if as_json:
-        _print_json(document)
-    elif document["status"] == "feasible":
-        print(f"{document['scenario']}: plan ({document['method']})")
-        _console().print(tables.plan_table(document))
-        print(f"verified independently; planned in {document['seconds']:.3f} s")
-    else:
-        print(
-            f"{document['status']}: {document['why']['message']}; nearest change: {document['why']['nearest_change']}"
-        )
-    raise typer.Exit(EXIT_MET if document["status"] == "feasible" else EXIT_MISSED)
+    """Plan a scenario: slots, partitions, release times, gate lists and bounds; or say why not and what would help."""
+    from keepon.planner.network import command as plans
+
+    code = plans.run(_load(scenario, seed, None), out, keep, time_limit, workers, as_json)
+    _Settings.concluded = True
+    raise typer.Exit(code)
 
 
 def _read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -370,15 +372,30 @@ def reproduce_command(
             "--set", help="KEY=VALUE: a setting of a study other than habitat; repeatable.", show_default=False
         ),
     ] = None,
+    sets: Annotated[
+        int | None,
+        typer.Option("--sets", help="schedulability: sets per utilisation, default 64.", show_default=False),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", help="schedulability: processes, default all processors.", show_default=False),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster", metavar="ADDRESS", help="schedulability: dask scheduler to use instead.", show_default=False
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """A published figure again, ours beside the published: the habitat case study in full, or a study by its name."""
     found = registry.find(study)
+    assigned = registry.assignments(study, found, {"sets": sets, "workers": workers, "cluster": cluster}, changes or [])
     if found is not None:
         if duration is not None or capture_frames != session.CAPTURE_FRAMES:
             option = "--duration" if duration is not None else "--capture-frames"
             raise ConfigError(f'option {option}: not for study "{study}"; its settings are changed with --set')
-        raise typer.Exit(_reproduce_study(study, found, out, changes or [], seed, seeds, as_json))
+        raise typer.Exit(_reproduce_study(study, found, out, assigned, seed, seeds, as_json))
     if changes:
         raise ConfigError(f'option --set = "{changes[0]}": not for a scenario; change the scenario file instead')
     path = Path("examples/habitat.toml") if study == "habitat" else Path(study)
@@ -423,6 +440,9 @@ def _reproduce_study(
     else:
         output.show(_console(), document)
         print(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
+    if document.get("interrupted", False):
+        _say(f"interrupted; {document['attempted']} sets were decided, the others are left out of {folder}")
+        return EXIT_INTERRUPTED
     return EXIT_INTERRUPTED if seen else EXIT_MET if document["met"] else EXIT_MISSED
 
 

@@ -267,6 +267,7 @@ class Build:
                 ],
                 "period_ns": stream.period_ns,
                 "offset_ns": entry["release_ns"],
+                "turns_ns": entry.get("turns_ns", []),
                 "start_ns": talk_start_ns(self.scenario),
                 "frame_bytes": stream.frame_bytes,
                 "tc": stream.tc,

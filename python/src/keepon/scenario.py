@@ -249,6 +249,18 @@ class Fault(_Table):
     value_ns: Annotated[int, Whole(-(2**62), 2**62)] = 0
 
 
+class PlannerOptions(_Table):
+    """How `keepon plan` decides.
+
+    `isolation`: "frame" lets a frame into a queue only when the one before it has left, so that a frame that is lost or
+    late changes nothing for others; "order" only keeps them in the order of their windows, which leaves no gaps between
+    windows of one queue. `routes`: ways tried for a stream, the shortest first.
+    """
+
+    isolation: Literal["frame", "order"] = "frame"
+    routes: Annotated[int, Whole(1, 16)] = 3
+
+
 class Compare(_Table):
     """Drivers the stations "under-test" take in turn; the first one is judged, the others are its peers."""
 
@@ -274,6 +286,7 @@ class Scenario(_Table):
     load: list[Load] = Field(default_factory=list)
     fault: list[Fault] = Field(default_factory=list)
     compare: Compare | None = None
+    planner: PlannerOptions = Field(default_factory=PlannerOptions)
 
     def station_named(self, name: str) -> Station:
         """The station called `name`; KeyError if there is none."""

@@ -113,6 +113,73 @@ def plan_table(plan: dict[str, Any]) -> Table:
     return table
 
 
+def plan_parts(plan: dict[str, Any]) -> list[Table]:
+    """What stations and bridges get: slots and partitions, gate lists, and the terms of every delay bound."""
+    stations = Table(title="stations", title_justify="left")
+    for column in (
+        "station",
+        "driver",
+        "slot bytes",
+        "slot us",
+        "ring",
+        "partition",
+        "batch",
+        "depth",
+        "slots by class",
+    ):
+        stations.add_column(column, justify="left" if column in ("station", "driver", "slots by class") else "right")
+    for column in ("best effort Mb/s", "payload share", "poll budget us"):
+        stations.add_column(column, justify="right")
+    for name, entry in plan["stations"].items():
+        if "allowed" not in entry:
+            if entry["streams"]:
+                stations.add_row(name, entry["driver"], *["-"] * 10)
+            continue
+        headroom = entry["headroom"]
+        stations.add_row(
+            name, entry["driver"], str(entry["slot_bytes"]), f"{entry['slot_time_ps'] / 1e6:g}",
+            *(str(entry[key]) for key in ("ring_slots", "partition_slots", "batch_slots", "depth_slots")),
+            _slots_by_class(entry["allowed"]), f"{headroom['best_effort_bps'] / 1e6:.1f}",
+            f"{headroom['payload_efficiency']:.3f}", f"{headroom['poll_budget_ns'] / 1e3:g}",
+        )  # fmt: skip
+    ports = Table(title="gate lists", title_justify="left")
+    for column in ("bridge", "towards", "cycle us", "entries", "streams by queue"):
+        ports.add_column(column, justify="right" if column in ("cycle us", "entries") else "left")
+    for bridge, entry in plan["bridges"].items():
+        for peer, port in entry["ports"].items():
+            queues = [
+                f"{queue}: {list(port['queues'].values()).count(queue)}"
+                for queue in sorted(set(port["queues"].values()))
+            ]
+            cycle, count = (
+                (f"{port['cycle_ns'] / 1e3:g}", str(len(port["entries"]))) if "entries" in port else ("-", "-")
+            )
+            ports.add_row(bridge, peer, cycle, count, ", ".join(queues))
+    terms = Table(title="delay, at most, ns", title_justify="left")
+    names = {
+        "frame_ps": "frames", "processing_ps": "processing", "propagation_ps": "cables", "preamble_ps": "preambles",
+        "release_late_ps": "release", "held_ps": "gates", "blocked_ps": "frames in flight",
+    }  # fmt: skip
+    for column in ("stream", *names.values(), "sum"):
+        terms.add_column(column, justify="left" if column == "stream" else "right")
+    for name, entry in plan["streams"].items():
+        parts = [entry["terms"][key] for key in names]
+        terms.add_row(name, *(f"{part / 1e3:g}" for part in (*parts, sum(parts))))
+    return [table for table in (stations, ports, terms) if table.row_count]
+
+
+def _slots_by_class(allowed: list[int]) -> str:
+    """How many partition slots each set of classes has: "0: 12, 7: 488"."""
+    counts: dict[int, int] = {}
+    for mask in allowed:
+        counts[mask] = counts.get(mask, 0) + 1
+    told = []
+    for mask, count in sorted(counts.items()):
+        classes = "+".join(str(tc) for tc in range(16) if mask >> tc & 1) or "none"
+        told.append(f"{classes}: {count}")
+    return ", ".join(told)
+
+
 def side_by_side(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Mean and max delay in ns per driver and stream common to all results; `worse`: a later max exceeds the first."""
     first = next(iter(found.values()))

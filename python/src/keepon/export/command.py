@@ -12,7 +12,7 @@ from keepon import documents, loading
 from keepon.errors import ConfigError
 from keepon.export import commands, dot, output, tsnkit, tsnkit_reader, tsntool, yang
 from keepon.export.exported import Exported, Planned
-from keepon.planner.first_fit import PLAN_SCHEMA
+from keepon.planner.network.solve import PLAN_SCHEMA
 from keepon.planner.verify import problems
 from keepon.scenario import Scenario
 

@@ -38,9 +38,11 @@ class Machine(Guest):
 def _streams(machine: Machine, station: Station) -> Iterator[str]:
     for stream in machine.scenario.stream:
         if stream.talker == station.name:
-            release_ns = machine.plan["streams"][stream.id]["release_ns"]
+            entry = machine.plan["streams"][stream.id]
+            releases = entry.get("turns_ns", [entry["release_ns"]])
+            told = " ns, in turn ".join(str(release_ns) for release_ns in releases)
             yield (
-                f"# stream {stream.id}: txtime {release_ns} ns after every multiple of {stream.period_ns} ns of "
+                f"# stream {stream.id}: txtime {told} ns after every multiple of {stream.period_ns} ns of "
                 f"CLOCK_TAI, SO_PRIORITY {priority_of(stream.tc)}, PCP {stream.priority}"
             )
 

@@ -3,6 +3,6 @@
 
 from __future__ import annotations
 
-from keepon.planner.first_fit import plan
+from keepon.planner.network.plan import plan
 
 __all__ = ["plan"]

@@ -14,6 +14,7 @@ from keepon.wire import PS_PER_NS
 
 ALL_GATES = 0xFF
 GATE_ENTRIES_MAX = 4096
+_TURNS_MAX = 65_536
 
 
 @dataclass(frozen=True)
@@ -30,20 +31,10 @@ class Window:
     period_ps: int
     margin_ps: int = 0
 
-    def shift_after(self, other: Window) -> int:
-        """By how much this window must move later not to meet `other`; 0 if they never meet.
-
-        Two periodic windows meet exactly if their phases, taken modulo the greatest common divisor of the
-        periods, overlap. If the divisor is too short for both, no shift helps and it is returned.
-        """
-        common_ps = math.gcd(self.period_ps, other.period_ps)
-        if self.length_ps + other.length_ps > common_ps:
-            return common_ps
-        behind_ps = (self.start_ps - other.start_ps) % common_ps
-        if behind_ps < other.length_ps:
-            return other.length_ps - behind_ps
-        ahead_ps = common_ps - behind_ps
-        return ahead_ps + other.length_ps if ahead_ps < self.length_ps else 0
+    def moved(self, by_ps: int) -> Window:
+        """The window later by this."""
+        start_ps = self.start_ps + by_ps
+        return Window(self.stream, self.queue, start_ps, self.length_ps, self.period_ps, self.margin_ps)
 
 
 @dataclass(frozen=True)
@@ -111,7 +102,7 @@ def build(windows: list[Window]) -> GateList | None:
     Returns None if the list would exceed GATE_ENTRIES_MAX entries.
     """
     cycle_ps = cycle_ns_of(windows) * PS_PER_NS
-    if sum(cycle_ps // window.period_ps for window in windows) > GATE_ENTRIES_MAX // 2:
+    if sum(cycle_ps // window.period_ps for window in windows) > _TURNS_MAX:
         return None
     rest = ALL_GATES
     spans: list[tuple[int, int, int]] = []
@@ -139,4 +130,6 @@ def build(windows: list[Window]) -> GateList | None:
         put(mask, end_ps - start_ps)
         at_ps = end_ps
     put(rest, cycle_ps - at_ps)
+    if len(entries) > GATE_ENTRIES_MAX:
+        return None
     return GateList(base_ns=0, entries=tuple(entries))

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from keepon.errors import ConfigError
 from keepon.hosts import ETF_DELTA_NS
 from keepon.planner.gates import ALL_GATES
 from keepon.scenario import Fault, Load, Scenario, Station, Stream
@@ -173,7 +174,14 @@ def up_commands(guest: Guest, station: Station) -> Iterator[str]:
 def talk_command(guest: Guest, stream: Stream, delays: list[str]) -> str:
     """The talker of a stream, in the background of the script; its process is kept in $talkers."""
     device = guest.device(stream.talker)
-    release_ns = guest.plan["streams"][stream.id]["release_ns"]
+    entry = guest.plan["streams"][stream.id]
+    if "turns_ns" in entry:
+        raise ConfigError(
+            f'key `stream[{guest.scenario.stream.index(stream)}].jitter_ns` (stream "{stream.id}") = '
+            f"{stream.jitter_ns}: its plan releases frames in turn at other offsets, which the talker of target vm "
+            "cannot; leave the key out or use target sim"
+        )
+    release_ns = entry["release_ns"]
     target = guest.mac(stream.listeners[0]) if len(stream.listeners) == 1 else "03:00:4b:50:4e:01"
     station = guest.scenario.station_named(stream.talker)
     words = [

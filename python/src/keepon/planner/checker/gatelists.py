@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Gate lists of a plan: those the planner made open planned queues exactly in their windows, and nobody else then."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from typing import Any
+
+from keepon.planner.checker.given import Document, Given, Place
+from keepon.planner.checker.replay import Gate
+
+ENTRIES_MAX = 4096
+
+
+def check(given: Given) -> list[str]:
+    """All ports of all bridges."""
+    found = []
+    for name, bridge in given.bridges.items():
+        for peer, port in given.plan["bridges"].get(name, {}).get("ports", {}).items():
+            where = f"gates of {name} towards {peer}"
+            own = {w.stream: given.streams[w.stream].priority for w in given.windows if w.place == (name, peer)}
+            if port["queues"] != own:
+                found.append(f"queues of {name} towards {peer} are not those of its streams")
+                continue
+            explicit = bridge.gates.get(peer) if isinstance(bridge.gates, dict) else None
+            if explicit is not None:
+                if [(entry.gates, entry.ns) for entry in explicit.entries] != [
+                    (e["gates"], e["ns"]) for e in port.get("entries", [])
+                ] or explicit.base_ns != port["base_ns"]:
+                    found.append(f"{where} are not those of the scenario")
+            elif bridge.gates == "none":
+                if "entries" in port:
+                    found.append(f"{where} exist though none were asked for")
+            else:
+                found += [f"{where}: {text}" for text in _check_made(given, (name, peer), port)]
+    unserved = {w.place for w in given.windows} - {
+        (name, peer) for name, entry in given.plan["bridges"].items() for peer in entry["ports"]
+    }
+    return found + [f"{here} towards {there} has windows but no port in the plan" for here, there in sorted(unserved)]
+
+
+def _check_made(given: Given, place: Place, port: Document) -> list[str]:
+    windows = [window for window in given.windows if window.place == place]
+    cycle_ps = math.lcm(*(window.period_ps for window in windows))
+    if "entries" not in port or 1000 * port["cycle_ns"] != cycle_ps or port["base_ns"] != 0:
+        return ["they do not repeat with the streams' periods"]
+    if len(port["entries"]) > ENTRIES_MAX:
+        return [f"they have more than {ENTRIES_MAX} entries"]
+    gate = Gate(port)
+    if gate.cycle_ps != cycle_ps:
+        return ["their entries do not add up to the cycle"]
+    margin_ps = given.gate_error_ps(place[0])
+    wanted: list[tuple[int, int, int]] = []
+    for window in windows:
+        for lap in range(cycle_ps // window.period_ps):
+            start_ps = (window.open_ps + margin_ps + lap * window.period_ps) % cycle_ps
+            wanted.append(
+                (start_ps, start_ps + window.length_ps - 2 * margin_ps, given.streams[window.stream].priority)
+            )
+    return _compare(gate, wanted, set(port["queues"].values()))
+
+
+def _compare(gate: Gate, wanted: list[tuple[int, int, int]], planned: set[int]) -> list[str]:
+    edges: list[Any] = [edge + lap for lap in (0, gate.cycle_ps) for edge in gate.edges_ps]
+    for start_ps, end_ps, queue in wanted:
+        within = edges[bisect.bisect_right(edges, start_ps) : bisect.bisect_left(edges, end_ps)]
+        if any(gate.mask_at(gate.base_ps + at_ps) != 1 << queue for at_ps in (start_ps, *within)):
+            return [f"not exactly queue {queue} is open in a window"]
+    for queue in planned:
+        open_ps = sum(
+            (gate.edges_ps[number + 1] if number + 1 < len(gate.masks) else gate.cycle_ps) - gate.edges_ps[number]
+            for number, mask in enumerate(gate.masks)
+            if mask >> queue & 1
+        )
+        if open_ps != sum(end_ps - start_ps for start_ps, end_ps, owner in wanted if owner == queue):
+            return [f"queue {queue} is open outside its windows"]
+    return []

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a plan is checked against: links, releases and ways as scenario and plan state them, in ps of network time."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import deque
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from keepon.scenario import Scenario, Stream
+
+Document = dict[str, Any]
+Place = tuple[str, str]
+
+
+def byte_ps(rate_bps: int) -> int:
+    """Time of one byte on the wire."""
+    return 8 * 10**12 // rate_bps
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stream's turn on a wire out of a bridge: its transmission starts within [open, last], every period."""
+
+    stream: str
+    turn: int
+    place: Place
+    open_ps: int
+    last_ps: int
+    length_ps: int
+    period_ps: int
+
+
+class Given:
+    """A scenario and its plan with what follows directly from them."""
+
+    def __init__(self, scenario: Scenario, plan: Document) -> None:
+        self.scenario = scenario
+        self.plan = plan
+        self.streams: dict[str, Stream] = {stream.id: stream for stream in scenario.stream}
+        self.bridges = {bridge.name: bridge for bridge in scenario.bridge}
+        self.links: dict[Place, tuple[int, int]] = {}
+        for link in scenario.link:
+            rate_bps = scenario.defaults.rate_bps if link.rate_bps is None else link.rate_bps
+            delay_ns = scenario.defaults.propagation_ns if link.propagation_ns is None else link.propagation_ns
+            one, other = link.ends
+            self.links[one, other] = (byte_ps(rate_bps), 1000 * (delay_ns + max(0, link.asymmetry_ns)))
+            self.links[other, one] = (byte_ps(rate_bps), 1000 * (delay_ns + max(0, -link.asymmetry_ns)))
+
+    def entry(self, name: str) -> Document:
+        """A stream's part of the plan."""
+        entry: Document = self.plan["streams"][name]
+        return entry
+
+    def releases_ns(self, name: str) -> list[int]:
+        """Releases of a stream's frames in turn, each from the start of its own period on."""
+        entry = self.entry(name)
+        releases: list[int] = entry.get("turns_ns", [entry["release_ns"]])
+        return releases
+
+    def period_ps(self, name: str) -> int:
+        """The period of a stream, of one frame."""
+        return 1000 * self.streams[name].period_ns
+
+    @cached_property
+    def hyper_ps(self) -> int:
+        """Time after which everything repeats."""
+        return math.lcm(*(self.period_ps(name) * len(self.releases_ns(name)) for name in self.streams))
+
+    @cached_property
+    def shortest_ps(self) -> int:
+        """The shortest period."""
+        return min(self.period_ps(name) for name in self.streams)
+
+    def frames(self) -> int:
+        """Frames sent until everything repeats."""
+        return sum(self.hyper_ps // self.period_ps(name) for name in self.streams)
+
+    def ways(self, name: str) -> list[list[str]]:
+        """Nodes from talker to each listener, both included."""
+        talker = self.streams[name].talker
+        return [[talker, *route, listener] for listener, route in self.entry(name)["routes"].items()]
+
+    @cached_property
+    def following(self) -> dict[tuple[str, str], list[str]]:
+        """Nodes that a stream's frame goes to from a node, by stream and node."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for name in self.streams:
+            for way in self.ways(name):
+                for here, there in itertools.pairwise(way):
+                    peers = found.setdefault((name, here), [])
+                    if there not in peers:
+                        peers.append(there)
+        return found
+
+    @cached_property
+    def windows(self) -> list[Window]:
+        """All windows of the plan."""
+        return [
+            Window(
+                name, entry.get("turn", 0), (entry["bridge"], entry["peer"]), entry["open_ps"], entry["last_ps"],
+                entry["length_ps"], self.period_ps(name) * len(self.releases_ns(name)),
+            )
+            for name in self.streams
+            for entry in self.entry(name)["windows"]
+        ]  # fmt: skip
+
+    def gate_error_ps(self, bridge: str) -> int:
+        """How far asymmetric links put the clock off that opens a bridge's gates; other modes do not set it."""
+        return 1000 * self.scenario.asymmetry_error_ns(bridge) if self.scenario.sync.mode == "gptp" else 0
+
+    @cached_property
+    def blocking_ps(self) -> dict[Place, int]:
+        """The longest frame of best effort or PTP that can be in flight where one is to leave a port without gates."""
+        found: dict[Place, int] = {}
+        if self.scenario.sync.by_ptp:
+            longest = 128
+            if self.scenario.sync.mode == "ptp":
+                longest = max(longest, *(entry.get("slot_bytes", 0) for entry in self.plan["stations"].values()))
+            for place, (own_ps, _) in self.links.items():
+                if place[0] in self.bridges and self.bridges[place[0]].gates == "none":
+                    found[place] = (longest + 20) * own_ps
+        for load in self.scenario.load:
+            way = self._shortest(load.talker, load.listener)
+            slot_bytes = self.plan["stations"][load.talker].get("slot_bytes", 0)
+            for place in itertools.pairwise(way[1:]):
+                if place[0] in self.bridges and self.bridges[place[0]].gates == "none":
+                    length_ps = (max(load.frame_bytes, slot_bytes) + 20) * self.links[place][0]
+                    found[place] = max(found.get(place, 0), length_ps)
+        return found
+
+    def _shortest(self, start: str, end: str) -> list[str]:
+        """Best effort takes the way with the fewest links; of equal ones that whose link is listed first."""
+        peers: dict[str, list[str]] = {}
+        for link in self.scenario.link:
+            one, other = link.ends
+            peers.setdefault(one, []).append(other)
+            peers.setdefault(other, []).append(one)
+        before = {start: start}
+        queue = deque([start])
+        while queue and end not in before:
+            node = queue.popleft()
+            for peer in peers.get(node, []) if node == start or node in self.bridges else []:
+                if peer not in before:
+                    before[peer] = node
+                    queue.append(peer)
+        way = [end]
+        while way[-1] != start:
+            way.append(before[way[-1]])
+        return way[::-1]

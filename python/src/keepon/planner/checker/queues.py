@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""No two frames on a wire at once, and no two in a queue in a way that one could take the other's turn."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from keepon.planner.checker.given import Given, Place, Window
+from keepon.planner.checker.replay import Replay
+
+_Span = tuple[int, int, str]
+
+
+def _of_talkers(given: Given) -> list[Window]:
+    """Turns of the talkers' own wires. Slots of one ring keep their distance whatever its clock does."""
+    found = []
+    for name, stream in given.streams.items():
+        entry, releases = given.entry(name), given.releases_ns(name)
+        place = (stream.talker, given.following[name, stream.talker][0])
+        byte_ps = given.links[place][0]
+        slotted = "slot_bytes" in given.plan["stations"][stream.talker]
+        low_ps, high_ps = (0, 0) if slotted else (entry["release_early_ps"], entry["release_late_ps"])
+        for turn, release_ns in enumerate(releases):
+            start_ps = 1000 * release_ns + turn * given.period_ps(name) - 8 * byte_ps
+            wire_ps = (entry["frame_bytes_on_wire"] + 20) * byte_ps
+            found.append(
+                Window(
+                    name, turn, place, start_ps + low_ps, start_ps + high_ps, wire_ps + high_ps - low_ps,
+                    given.period_ps(name) * len(releases),
+                )
+            )  # fmt: skip
+    return found
+
+
+def _by_place(given: Given) -> dict[Place, list[Window]]:
+    found: dict[Place, list[Window]] = {}
+    for window in (*given.windows, *_of_talkers(given)):
+        found.setdefault(window.place, []).append(window)
+    return found
+
+
+def _check_length(given: Given) -> list[str]:
+    found = []
+    for window in given.windows:
+        wire_ps = (given.entry(window.stream)["frame_bytes_on_wire"] + 20) * given.links[window.place][0]
+        if window.length_ps < window.last_ps - window.open_ps + wire_ps:
+            found.append(f"window of {window.stream} at {window.place[0]} is shorter than its frame")
+    return found
+
+
+def check_wires(given: Given) -> list[str]:
+    """Turns of one wire never meet, followed over the whole hyperperiod."""
+    found = _check_length(given)
+    for place, windows in _by_place(given).items():
+        spans: list[_Span] = []
+        for window in windows:
+            for lap in range(given.hyper_ps // window.period_ps):
+                start_ps = (window.open_ps + lap * window.period_ps) % given.hyper_ps
+                spans.append((start_ps, start_ps + window.length_ps, window.stream))
+        found += _meeting(spans, given.hyper_ps, f"meet on {place[0]} -> {place[1]}")
+    return found
+
+
+def _meeting(spans: list[_Span], cycle_ps: int, what: str) -> list[str]:
+    """Pairs of neighbours on a circle of which one starts before the other ends."""
+    spans.sort()
+    around = [*spans, (spans[0][0] + cycle_ps, spans[0][1] + cycle_ps, spans[0][2])]
+    return [
+        f"windows of {one[2]} and {other[2]} {what}" for one, other in itertools.pairwise(around) if other[0] < one[1]
+    ]
+
+
+def check_pairs(given: Given) -> list[str]:
+    """The same by greatest common divisors, for hyperperiods too long to follow; queues have no gates then."""
+    found = _check_length(given)
+    for place, windows in _by_place(given).items():
+        for number, one in enumerate(windows):
+            for other in windows[:number]:
+                common_ps = math.gcd(one.period_ps, other.period_ps)
+                apart_ps = (one.open_ps - other.open_ps) % common_ps
+                if apart_ps < other.length_ps or common_ps - apart_ps < one.length_ps:
+                    found.append(f"windows of {one.stream} and {other.stream} meet on {place[0]} -> {place[1]}")
+    return found
+
+
+def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
+    """Frames of one gated queue: alone from arrival to departure ("frame"), or arriving in the order of their windows.
+
+    Arrivals are taken at their earliest, departures at their latest, so that it holds for every release error.
+    """
+    found: list[str] = []
+    by_queue: dict[tuple[Place, int], list[tuple[int, int, int, int, str]]] = {}
+    for window in given.windows:
+        if "entries" not in given.plan["bridges"][window.place[0]]["ports"][window.place[1]]:
+            continue
+        turns = len(given.releases_ns(window.stream))
+        for number in early.numbers(window.stream):
+            if number % turns != window.turn:
+                continue
+            key = (window.stream, window.place, number)
+            moved_ps = (number - window.turn) * given.period_ps(window.stream)
+            entry = (
+                moved_ps + window.open_ps,
+                moved_ps + window.open_ps + window.length_ps,
+                early.ready[key],
+                late.ready[key],
+                window.stream,
+            )
+            by_queue.setdefault((window.place, given.streams[window.stream].priority), []).append(entry)
+    for (place, queue), frames in by_queue.items():
+        frames.sort()
+        first = frames[0]
+        later = given.hyper_ps
+        again = (first[0] + later, first[1] + later, first[2] + later, first[3] + later, first[4])
+        around = [*frames, again]
+        for one, other in itertools.pairwise(around):
+            clear_ps = one[1] if given.scenario.planner.isolation == "frame" else one[3]
+            if other[2] < clear_ps:
+                found.append(f"{other[4]} is in queue {queue} of {place[0]} towards {place[1]} beside {one[4]}")
+    return found

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every frame of three hyperperiods through FIFO queues, strict priority and gates, at one end of its release error."""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from keepon.planner.checker.given import Document, Given, Place
+
+_LAPS = 3
+_NEVER_PS = 10**18  # a release may be before the origin of time
+
+
+class Gate:
+    """Gate list of one port as the instants at which one queue's gate changes."""
+
+    def __init__(self, port: Document, later_ps: int = 0) -> None:
+        self.edges_ps: list[int] = []
+        self.masks: list[int] = []
+        at_ps = 0
+        for entry in port["entries"]:
+            self.edges_ps.append(at_ps)
+            self.masks.append(int(entry["gates"], 16))
+            at_ps += 1000 * entry["ns"]
+        self.base_ps = 1000 * port["base_ns"] + later_ps
+        self.cycle_ps = at_ps
+        self._changes: dict[int, list[int]] = {}
+
+    def mask_at(self, at_ps: int) -> int:
+        """Gates open at an instant."""
+        return self.masks[bisect.bisect_right(self.edges_ps, (at_ps - self.base_ps) % self.cycle_ps) - 1]
+
+    def state(self, queue: int, at_ps: int) -> tuple[bool, int | None]:
+        """Whether the queue's gate is open at an instant, and when that next changes (None: never)."""
+        changes = self._changes_of(queue)
+        is_open = bool(self.mask_at(at_ps) >> queue & 1)
+        if not changes:
+            return is_open, None
+        phase_ps = (at_ps - self.base_ps) % self.cycle_ps
+        index = bisect.bisect_right(changes, phase_ps)
+        edge_ps = changes[index] if index < len(changes) else changes[0] + self.cycle_ps
+        return is_open, at_ps + edge_ps - phase_ps
+
+    def _changes_of(self, queue: int) -> list[int]:
+        if queue not in self._changes:
+            bits = [mask >> queue & 1 for mask in self.masks]
+            self._changes[queue] = [
+                edge for number, edge in enumerate(self.edges_ps) if bits[number] != bits[number - 1]
+            ]
+        return self._changes[queue]
+
+
+@dataclass
+class _Port:
+    gate: Gate | None
+    blocking_ps: int
+    byte_ps: int
+    busy_until_ps: int = -_NEVER_PS
+    queues: dict[int, deque[tuple[str, int]]] = field(default_factory=dict)
+
+
+class Replay:
+    """Times in ps: `ready`: a frame is whole in a queue; `starts`: its transmission; `arrivals`: at a listener."""
+
+    def __init__(self, given: Given, late: bool) -> None:
+        self._given = given
+        self._late = late
+        self._key = "release_late_ps" if late else "release_early_ps"
+        side = 1 if late else -1
+        self._ports = {
+            (bridge, peer): _Port(
+                Gate(port, side * given.gate_error_ps(bridge)) if "entries" in port else None,
+                given.blocking_ps.get((bridge, peer), 0) if late else 0,
+                given.links[bridge, peer][0],
+            )
+            for bridge, entry in given.plan["bridges"].items()
+            for peer, port in entry["ports"].items()
+        }
+        self._bytes = {name: given.entry(name)["frame_bytes_on_wire"] for name in given.streams}
+        self._events: list[tuple[int, int, str, Any]] = []
+        self._count = 0
+        self._end_ps = (_LAPS + 1) * given.hyper_ps
+        self.ready: dict[tuple[str, Place, int], int] = {}
+        self.starts: dict[tuple[str, Place, int], int] = {}
+        self.arrivals: dict[tuple[str, str, int], int] = {}
+
+    def numbers(self, name: str) -> range:
+        """Frames of the hyperperiod in the middle, before and after which others are on the wires too."""
+        per_lap = self._given.hyper_ps // self._given.period_ps(name)
+        return range(per_lap, 2 * per_lap)
+
+    def run(self) -> None:
+        """Send everything and serve the ports until all is quiet."""
+        given = self._given
+        for name, stream in given.streams.items():
+            releases, error_ps, period_ps = given.releases_ns(name), given.entry(name)[self._key], given.period_ps(name)
+            for number in range(_LAPS * given.hyper_ps // period_ps):
+                at_ps = number * period_ps + 1000 * releases[number % len(releases)] + error_ps
+                for there in given.following[name, stream.talker]:
+                    self._arrive(name, number, (stream.talker, there), at_ps)
+        while self._events:
+            at_ps, _, kind, payload = heapq.heappop(self._events)
+            if kind == "ready":
+                name, number, place = payload
+                self._ports[place].queues.setdefault(given.streams[name].priority, deque()).append((name, number))
+                self._serve(place, at_ps)
+            else:
+                self._serve(payload, at_ps)
+
+    def _push(self, at_ps: int, kind: str, payload: Any) -> None:
+        heapq.heappush(self._events, (at_ps, self._count, kind, payload))
+        self._count += 1
+
+    def _arrive(self, name: str, number: int, place: Place, reference_ps: int) -> None:
+        """A frame passes the reference plane of a port outwards."""
+        byte_ps, delay_ps = self._given.links[place]
+        there = place[1]
+        at_ps = reference_ps + delay_ps
+        bridge = self._given.bridges.get(there)
+        if bridge is None:
+            self.arrivals[name, there, number] = at_ps
+            return
+        ready_ps = at_ps + self._bytes[name] * byte_ps + 1000 * bridge.processing_ns
+        for peer in self._given.following.get((name, there), []):
+            self.ready[name, (there, peer), number] = ready_ps
+            self._push(ready_ps + self._ports[there, peer].blocking_ps, "ready", (name, number, (there, peer)))
+
+    def _serve(self, place: Place, at_ps: int) -> None:
+        port = self._ports[place]
+        if at_ps < port.busy_until_ps:
+            return
+        wake_ps: int | None = None
+        for queue in sorted((number for number, frames in port.queues.items() if frames), reverse=True):
+            name, number = port.queues[queue][0]
+            frame_bytes = self._bytes[name]
+            is_open, change_ps = (True, None) if port.gate is None else port.gate.state(queue, at_ps)
+            if is_open and (change_ps is None or at_ps + (frame_bytes + 8) * port.byte_ps <= change_ps):
+                port.queues[queue].popleft()
+                port.busy_until_ps = at_ps + (frame_bytes + 20) * port.byte_ps
+                self.starts[name, place, number] = at_ps
+                self._arrive(name, number, place, at_ps + 8 * port.byte_ps)
+                self._push(port.busy_until_ps, "serve", place)
+                return
+            if change_ps is not None and (wake_ps is None or change_ps < wake_ps):
+                wake_ps = change_ps
+        if wake_ps is not None and wake_ps < self._end_ps:
+            self._push(wake_ps, "serve", place)

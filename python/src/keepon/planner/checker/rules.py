@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stations of a plan: slots, rings and partitions as the drivers need them, and who owns which slot."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from keepon.planner.checker.given import Document, Given, byte_ps
+from keepon.scenario import Station, Stream
+
+
+def check_stations(given: Given) -> list[str]:
+    """All stations of the plan."""
+    return [
+        f"station {name}: {text}"
+        for name, document in given.plan["stations"].items()
+        for text in _check_station(given, given.scenario.station_named(name), document)
+    ]
+
+
+def _check_station(given: Given, station: Station, document: Document) -> list[str]:
+    """Slots, partition and ownership of one keepon station."""
+    scenario = given.scenario
+    streams = [stream for stream in scenario.stream if stream.talker == station.name]
+    if set(document["streams"]) != {stream.id for stream in streams}:
+        return ["its streams are not those of the scenario"]
+    found = [
+        f"offset of {stream.id} differs from its release"
+        for stream in streams
+        if document["streams"][stream.id]["offset_ns"] != given.entry(stream.id)["release_ns"]
+        or document["streams"][stream.id]["tc"] != stream.tc
+    ]
+    if station.driver not in ("keepon", "under-test"):
+        return found
+    rate_bps = next(
+        scenario.defaults.rate_bps if link.rate_bps is None else link.rate_bps
+        for link in scenario.link
+        if station.name in link.ends
+    )
+    slot_ps, options = document["slot_time_ps"], station.keepon
+    if slot_ps != (document["slot_bytes"] + 20) * byte_ps(rate_bps):
+        found.append("slot_time_ps is not the slot's bytes plus 20 at the link's rate")
+    if options.slot_bytes not in ("auto", document["slot_bytes"]):
+        found.append("slot_bytes is not the one asked for")
+    if not 8 <= document["ring_slots"] <= 4096 or not 1 <= document["partition_slots"] <= 65_536:
+        found.append("ring or partition out of range")
+    if not 1 <= document["batch_slots"] <= document["depth_slots"] <= document["ring_slots"] - 1:
+        found.append("batch, depth and ring contradict each other")
+    if len(document["allowed"]) != document["partition_slots"]:
+        found.append("the partition has another length than partition_slots")
+        return found
+    wanted = {str(entry.tc): {"late": entry.late, "round": entry.round} for entry in options.classes}
+    if document["classes"] != wanted:
+        found.append("classes are not those of the scenario")
+    locked = options.mode == "phase-locked"
+    trim_bytes = options.trim_down_bytes if locked and options.trim == "any" else 0
+    owners: dict[int, str] = {}
+    for stream in streams:
+        entry = given.entry(stream.id)
+        if entry["frame_bytes_on_wire"] != document["slot_bytes"]:
+            found.append(f"{stream.id} is not padded to the slot")
+        if stream.frame_bytes + trim_bytes > document["slot_bytes"]:
+            found.append(f"{stream.id} does not fit a slot after trimming")
+        if locked:
+            releases = given.releases_ns(stream.id)
+            for turn, release_ns in enumerate(releases):
+                at_ns = release_ns + turn * stream.period_ns
+                found.extend(
+                    _check_ownership(stream, at_ns, len(releases), document, byte_ps(rate_bps), owners, options)
+                )
+    return found
+
+
+def _check_ownership(
+    stream: Stream, release_ns: int, turns: int, document: Document, byte_ps: int, owners: dict[int, str], options: Any
+) -> list[str]:
+    slot_ps, partition_slots = document["slot_time_ps"], document["partition_slots"]
+    start_ps, period_ps = 1000 * release_ns - 8 * byte_ps, 1000 * stream.period_ns * turns
+    # A txtime has whole ns: at 10 Gb/s no slot starts on one, and its class rounds it up or down to the slot.
+    rounds_down = next((entry.round for entry in options.classes if entry.tc == stream.tc), "up") == "floor"
+    off_ps = start_ps % slot_ps if rounds_down else -start_ps % slot_ps
+    if off_ps >= 1000 or period_ps % slot_ps:
+        return [f"{stream.id} is not released on the slot grid"]
+    start_ps += -off_ps if rounds_down else off_ps
+    found = []
+    laps = partition_slots // math.gcd(partition_slots, period_ps // slot_ps)
+    rest = sum(1 << entry.tc for entry in options.classes if entry.slots == "rest")
+    for lap in range(laps):
+        index = (start_ps // slot_ps + lap * (period_ps // slot_ps)) % partition_slots
+        mask = document["allowed"][index]
+        if not mask >> stream.tc & 1:
+            found.append(f"{stream.id} uses slot {index}, which its class {stream.tc} does not own")
+            break
+        if mask & ~(1 << stream.tc) & ~(rest if rest >> stream.tc & 1 else 0):
+            found.append(f"slot {index} of {stream.id} is open to another class")
+            break
+        if owners.setdefault(index, stream.id) != stream.id and partition_slots % (period_ps // slot_ps) == 0:
+            found.append(f"{stream.id} and {owners[index]} use the same slot {index}")
+            break
+    return found

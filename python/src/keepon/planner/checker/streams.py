@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Streams of a plan: their ways, release intervals and bounds."""
+
+from __future__ import annotations
+
+import itertools
+
+from keepon.planner.checker.given import Document, Given
+from keepon.planner.checker.replay import Replay
+from keepon.scenario import Stream
+
+
+def check_shape(given: Given) -> list[str]:
+    """Whether the plan is about this scenario at all; what follows relies on it."""
+    if set(given.plan["streams"]) != set(given.streams):
+        return ["the plan's streams are not those of the scenario"]
+    for name, stream in given.streams.items():
+        if reason := _check_route(given, stream, given.entry(name)):
+            return [f"{name}: {reason}"]
+    stations = {station.name for station in given.scenario.station}
+    if unknown := set(given.plan["stations"]) - stations:
+        return [f"station {min(unknown)} is not in the scenario"]
+    talkers = {stream.talker for stream in given.scenario.stream} | {load.talker for load in given.scenario.load}
+    if missing := talkers - set(given.plan["stations"]):
+        return [f"station {min(missing)} is not in the plan"]
+    return []
+
+
+def _check_route(given: Given, stream: Stream, entry: Document) -> str:
+    if set(entry["routes"]) != set(stream.listeners):
+        return "routes do not lead to exactly its listeners"
+    if entry["route"] not in entry["routes"].values():
+        return "route is none of its routes"
+    before: dict[str, str] = {}
+    for listener, route in entry["routes"].items():
+        path = [stream.talker, *route, listener]
+        if len(set(path)) != len(path):
+            return "a route passes a node twice"
+        if not set(route) <= set(given.bridges):
+            return "a route passes something that is no bridge"
+        if any(pair not in given.links for pair in itertools.pairwise(path)):
+            return "a route uses a link that does not exist"
+        if isinstance(stream.route, list) and listener == stream.listeners[0] and route != stream.route:
+            return "the route is not the one asked for"
+        if any(before.setdefault(there, here) != here for here, there in itertools.pairwise(path)):
+            return "its routes reach a node in two ways"
+    hops = {pair for listener, route in entry["routes"].items() for pair in itertools.pairwise([*route, listener])}
+    turns = range(len(given.releases_ns(stream.id)))
+    wanted = sorted((turn, *hop) for turn in turns for hop in hops)
+    if sorted((window.get("turn", 0), window["bridge"], window["peer"]) for window in entry["windows"]) != wanted:
+        return "its windows are not those of its route"
+    return ""
+
+
+def check_releases(given: Given) -> list[str]:
+    """Release intervals are at least what the driver's mechanism needs (quantum; i210 comparator; paper floor)."""
+    found = []
+    for stream in given.scenario.stream:
+        entry, station = given.entry(stream.id), given.scenario.station_named(stream.talker)
+        releases = given.releases_ns(stream.id)
+        if releases[0] != entry["release_ns"] or not 0 <= entry["release_ns"] < stream.period_ns:
+            found.append(f"release of {stream.id} is outside its period")
+        if max(releases) - min(releases) > (stream.jitter_ns or 0):
+            found.append(f"releases of {stream.id} are further apart than its jitter allows")
+        if stream.offset_ns not in ("auto", entry["release_ns"]):
+            found.append(f"release of {stream.id} is not the offset asked for")
+        byte_ps = given.links[stream.talker, given.following[stream.id, stream.talker][0]][0]
+        low_ps, high_ps = 0, 0
+        if station.driver in ("keepon", "under-test"):
+            low_ps, high_ps = -byte_ps // 2, byte_ps // 2
+            if station.keepon.mode == "paper":
+                slot_ps = given.plan["stations"][station.name]["slot_time_ps"]
+                low_ps, high_ps = 8 * byte_ps - slot_ps, 8 * byte_ps
+        elif entry["frame_bytes_on_wire"] != stream.frame_bytes:
+            found.append(f"{stream.id} is sent with another length than its own")
+        if station.driver == "launchtime":
+            high_ps = 32_000
+        driver = "keepon" if station.driver == "under-test" else station.driver
+        clock_ps = 1000 * given.scenario.clock_error_ns(station, driver)
+        low_ps, high_ps = low_ps - clock_ps, high_ps + clock_ps
+        if entry["release_early_ps"] > low_ps or entry["release_late_ps"] < high_ps:
+            found.append(f"release interval of {stream.id} is narrower than its driver can keep")
+    return found
+
+
+def check_replay(given: Given, early: Replay, late: Replay) -> list[str]:
+    """Every frame leaves every bridge in its window and reaches all listeners within the bounds."""
+    found = []
+    for window in given.windows:
+        turns, period_ps = len(given.releases_ns(window.stream)), given.period_ps(window.stream)
+        for replay, at_ps in ((early, window.open_ps), (late, window.last_ps)):
+            for number in replay.numbers(window.stream):
+                if number % turns == window.turn:
+                    start_ps = replay.starts.get((window.stream, window.place, number))
+                    if start_ps != (number - window.turn) * period_ps + at_ps:
+                        found.append(f"{window.stream} does not leave {window.place[0]} at its window")
+                        break
+    for stream in given.streams.values():
+        found += _check_arrivals(given, stream, early, late)
+    return found
+
+
+def _check_arrivals(given: Given, stream: Stream, early: Replay, late: Replay) -> list[str]:
+    name, period_ps, releases = stream.id, given.period_ps(stream.id), given.releases_ns(stream.id)
+    worst_ps, spread_ps = 0, 0
+    for listener in stream.listeners:
+        first_ps, last_ps = [], []
+        for number in early.numbers(name):
+            times = [replay.arrivals.get((name, listener, number)) for replay in (early, late)]
+            if times[0] is None or times[1] is None:
+                return [f"{name} does not reach {listener}"]
+            first_ps.append(times[0] - number * period_ps)
+            last_ps.append(times[1] - number * period_ps)
+            worst_ps = max(worst_ps, last_ps[-1] - 1000 * releases[number % len(releases)])
+        spread_ps = max(spread_ps, max(last_ps) - min(first_ps))
+    return _compare(given, stream, worst_ps, spread_ps)
+
+
+def _compare(given: Given, stream: Stream, worst_ps: int, spread_ps: int) -> list[str]:
+    name, entry = stream.id, given.entry(stream.id)
+    if worst_ps != entry["delay_planned_ps"] or worst_ps != sum(entry["terms"].values()):
+        return [f"delay of {name} is {worst_ps} ps, the plan says {entry['delay_planned_ps']}"]
+    bounds = entry["bounds"]
+    if bounds["delay_ns"] is None:
+        return []
+    found = []
+    if not worst_ps <= 1000 * bounds["delay_ns"] < worst_ps + 1000:
+        found.append(f"bound delay_ns of {name} is not its delay")
+    if not spread_ps <= 1000 * bounds["jitter_ns"] < spread_ps + 1000:
+        found.append(f"bound jitter_ns of {name} is not its spread")
+    error_ps = max(-entry["release_early_ps"], entry["release_late_ps"])
+    if not error_ps <= 1000 * bounds["release_error_ns"] < error_ps + 1000:
+        found.append(f"bound release_error_ns of {name} is not its release error")
+    if bounds["data_age_ns"] != bounds["delay_ns"] + stream.advance_ns:
+        found.append(f"bound data_age_ns of {name} is not delay plus advance")
+    for key, limit_ns in (("delay_ns", stream.deadline_ns), ("jitter_ns", stream.jitter_ns)):
+        if limit_ns is not None and bounds[key] > limit_ns:
+            found.append(f"{name} misses the {key} asked for")
+    return found
+
+
+def check_sums(given: Given) -> list[str]:
+    """Windows and bounds by adding up each stream's way: enough where no gate and no other frame can hold one."""
+    found: list[str] = []
+    for name, stream in given.streams.items():
+        entry, releases, period_ps = given.entry(name), given.releases_ns(name), given.period_ps(name)
+        worst_ps = 0
+        ends: dict[str, tuple[list[int], list[int]]] = {listener: ([], []) for listener in stream.listeners}
+        for turn, release_ns in enumerate(releases):
+            base_ps = 1000 * release_ns + turn * period_ps
+            windows = {(w.place): w for w in given.windows if w.stream == name and w.turn == turn}
+            for way in given.ways(name):
+                reach = (base_ps + entry["release_early_ps"], base_ps + entry["release_late_ps"])
+                for place in itertools.pairwise(way):
+                    byte_ps, delay_ps = given.links[place]
+                    if place[0] in given.bridges:
+                        before = (way[way.index(place[0]) - 1], place[0])
+                        stay_ps = entry["frame_bytes_on_wire"] * given.links[before][0]
+                        stay_ps += 1000 * given.bridges[place[0]].processing_ns
+                        late_ps = reach[1] + stay_ps + given.blocking_ps.get(place, 0)
+                        if (windows[place].open_ps, windows[place].last_ps) != (reach[0] + stay_ps, late_ps):
+                            found.append(f"{name} does not leave {place[0]} at its window")
+                        reach = (reach[0] + stay_ps + 8 * byte_ps, late_ps + 8 * byte_ps)
+                    reach = (reach[0] + delay_ps, reach[1] + delay_ps)
+                ends[way[-1]][0].append(reach[0] - turn * period_ps)
+                ends[way[-1]][1].append(reach[1] - turn * period_ps)
+                worst_ps = max(worst_ps, reach[1] - base_ps)
+        spread_ps = max(max(late) - min(early) for early, late in ends.values())
+        found += _compare(given, stream, worst_ps, spread_ps)
+    return found

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What can be said before any search: inputs that no network could satisfy, and proofs that nothing fits.
+
+Proofs name the least streams they rest on. A stream is on a wire in any case only if every tree it may take has it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+from keepon.errors import ConfigError
+from keepon.planner.network.flows import Flow
+from keepon.planner.network.ground import Ground, on_grid
+from keepon.planner.network.search import jitter_room_ps
+from keepon.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Why nothing fits: the constraint that cannot hold, in a sentence, the streams it takes, what would be kept."""
+
+    constraint: str
+    message: str
+    streams: list[str]
+    least_ns: int | None = None
+
+
+def refuse(ground: Ground) -> None:
+    """Refuse what a key asks for that cannot be.
+
+    Raises:
+        ConfigError: a deadline below the physical minimum, a jitter above the period, a link above its capacity, or
+            best effort in a queue or above a priority that streams rely on.
+    """
+    for flow in ground.flows:
+        _refuse_stream(ground, flow)
+    _refuse_capacity(ground)
+    _refuse_loads(ground)
+
+
+def physical_minimum_ns(ground: Ground, flow: Flow) -> int:
+    """Least delay of a stream: frames as long as they are, processing and propagation on the shortest tree."""
+    least_ps = math.inf
+    for tree in flow.trees:
+        at_ps: list[int] = []
+        for leg in tree.legs:
+            delay_ps = ground.topology.wires[leg.here, leg.there].propagation_ns * PS_PER_NS
+            if leg.parent >= 0:
+                before = tree.legs[leg.parent]
+                delay_ps += at_ps[leg.parent] + ground.bridges[leg.here].processing_ns * PS_PER_NS
+                delay_ps += flow.stream.frame_bytes * byte_time_ps(
+                    ground.topology.wires[before.here, before.there].rate_bps
+                )
+                delay_ps += PREAMBLE_BYTES * byte_time_ps(ground.topology.wires[leg.here, leg.there].rate_bps)
+            at_ps.append(delay_ps)
+        last_ps = max(at_ps[number] for number, leg in enumerate(tree.legs) if leg.there in tree.paths)
+        least_ps = min(least_ps, last_ps)
+    return ceil_ns(int(least_ps))
+
+
+def _refuse_stream(ground: Ground, flow: Flow) -> None:
+    stream = flow.stream
+    if stream.jitter_ns is not None and stream.jitter_ns > stream.period_ns:
+        raise ground.wrong(
+            stream, "jitter_ns", str(stream.jitter_ns),
+            f"must be between 0 and {stream.period_ns}, the period; lower it or leave it out",
+        )  # fmt: skip
+    if stream.deadline_ns is not None:
+        least_ns = physical_minimum_ns(ground, flow)
+        if stream.deadline_ns < least_ns:
+            raise ground.wrong(
+                stream, "deadline_ns", str(stream.deadline_ns),
+                f"must be at least {least_ns}, what its frames, the bridges' processing and the cables take; raise it "
+                "or move the stations closer",
+            )  # fmt: skip
+
+
+def _refuse_capacity(ground: Ground) -> None:
+    """A wire that every tree of its streams needs must carry them all: their share of its time is at most all of it."""
+    for (here, there), flows in forced_wires(ground).items():
+        rate_bps = ground.topology.wires[here, there].rate_bps
+        shares = [(_own_ps(flow, rate_bps) / (flow.stream.period_ns * PS_PER_NS), flow) for flow in flows]
+        if sum(share for share, _ in shares) <= 1:
+            continue
+        _, flow = max(shares, key=lambda entry: entry[0])
+        total = sum(share for share, _ in shares)
+        raise ground.wrong(
+            flow.stream, "period_ns", str(flow.stream.period_ns),
+            f'must leave the link "{here}" to "{there}" ({rate_bps} bit/s) room for its {len(flows)} streams, which '
+            f"need {100 * total:.0f} % of it; lengthen periods, shorten frames or raise the link's rate_bps",
+        )  # fmt: skip
+
+
+def _own_ps(flow: Flow, rate_bps: int) -> int:
+    return wire_time_ps(flow.station.planned_frame_bytes(flow.stream), rate_bps)
+
+
+def forced_wires(ground: Ground) -> dict[tuple[str, str], list[Flow]]:
+    """Flows by the wires that they need whichever tree they take."""
+    found: dict[tuple[str, str], list[Flow]] = {}
+    for flow in ground.flows:
+        common = set.intersection(*({(leg.here, leg.there) for leg in tree.legs} for tree in flow.trees))
+        for wire in sorted(common):
+            found.setdefault(wire, []).append(flow)
+    return found
+
+
+def _refuse_loads(ground: Ground) -> None:
+    """Best effort must not be in a queue whose gate opens for streams, nor before streams where there is no gate."""
+    planned: dict[tuple[str, str], list[Flow]] = {}
+    for flow in ground.flows:
+        for leg in flow.trees[0].legs:
+            if leg.here in ground.bridges:
+                planned.setdefault((leg.here, leg.there), []).append(flow)
+    for index, load in enumerate(ground.scenario.load):
+        path = ground.topology.shortest(load.talker, load.listener)
+        for here, there in itertools.pairwise(path[1:]):
+            for flow in planned.get((here, there), []):
+                gated = ground.bridges[here].gates != "none"
+                if load.priority == flow.stream.priority if gated else load.priority >= flow.stream.priority:
+                    allowed = "another than" if gated else "below"
+                    raise ConfigError(
+                        f'key `load[{index}].priority` (load "{load.id}") = {load.priority}: must be {allowed} '
+                        f'{flow.stream.priority}, the priority of stream "{flow.stream.id}" on the link "{here}" to '
+                        f'"{there}"; choose a lower one'
+                    )
+
+
+def proof(ground: Ground) -> Proof | None:
+    """A proof that nothing fits, if one is quick to find."""
+    return _closed(ground) or _deadline(ground) or _pairs(ground)
+
+
+def _closed(ground: Ground) -> Proof | None:
+    """A gate list given by hand that is never open long enough, or repeats otherwise than the stream."""
+    for flow in ground.flows:
+        release_ps = on_grid(flow.station, flow.stream, 0)
+        if all(isinstance(ground.lay(flow, tree, release_ps), int) for tree in flow.trees):
+            listed = [
+                f'"{leg.here}" towards "{leg.there}"'
+                for leg in flow.trees[0].legs
+                if ground.explicit(leg.here, leg.there) is not None
+            ]
+            return Proof(
+                "gate-list",
+                f'stream "{flow.stream.id}": the gate list of bridge {" or ".join(listed)} does not open queue '
+                f"{flow.stream.priority} for it in every period",
+                [flow.stream.id],
+            )
+    return None
+
+
+def _deadline(ground: Ground) -> Proof | None:
+    """A bound above what is asked for on every tree, even alone and without waiting."""
+    for flow in ground.flows:
+        stream = flow.stream
+        if not flow.station.bounded or any(
+            ground.explicit(leg.here, leg.there) for tree in flow.trees for leg in tree.legs
+        ):
+            continue
+        alone = [ground.lay(flow, tree, on_grid(flow.station, stream, 0)) for tree in flow.trees]
+        placed = [entry for entry in alone if not isinstance(entry, int)]
+        for constraint, limit_ns, least_ps in (
+            ("deadline", stream.deadline_ns, min(entry.delay_ps for entry in placed)),
+            ("jitter", stream.jitter_ns, min(entry.spread_ps for entry in placed)),
+        ):
+            if limit_ns is not None and ceil_ns(least_ps) > limit_ns:
+                key = "delay_ns" if constraint == "deadline" else "jitter_ns"
+                return Proof(
+                    constraint,
+                    f'stream "{stream.id}": its bound {key} = {ceil_ns(least_ps)} exceeds the {limit_ns} asked '
+                    "for even if nothing else is sent",
+                    [stream.id],
+                    ceil_ns(least_ps),
+                )
+    return None
+
+
+def _pairs(ground: Ground) -> Proof | None:
+    """Two streams without jitter whose frames do not fit between their turns on a wire both need."""
+    for (here, there), flows in forced_wires(ground).items():
+        rate_bps = ground.topology.wires[here, there].rate_bps
+        strict = [flow for flow in flows if jitter_room_ps(ground, flow) < flow.station.grid_ps]
+        by_period: dict[int, Flow] = {}
+        for flow in sorted(strict, key=lambda entry: -_own_ps(entry, rate_bps)):
+            for other in by_period.values():
+                common_ps = math.gcd(flow.period_ps, other.period_ps)
+                needed_ps = _own_ps(flow, rate_bps) + _own_ps(other, rate_bps)
+                if needed_ps > common_ps:
+                    return Proof(
+                        "wire",
+                        f'streams "{other.stream.id}" and "{flow.stream.id}" meet on the link "{here}" to "{there}" '
+                        f"whenever they are released: their periods come together every {common_ps // PS_PER_NS} ns, "
+                        f"and their frames take {ceil_ns(needed_ps)} ns",
+                        [other.stream.id, flow.stream.id],
+                    )
+            by_period.setdefault(flow.period_ps, flow)
+    return None

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `keepon plan` does: plan, check, try in the simulator, show it, give the exit code."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from keepon import documents, tables
+from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, PlanRejectedError
+from keepon.planner.network import keeping
+from keepon.planner.network.plan import plan as make_plan
+from keepon.planner.network.solve import INTERRUPTED, PLAN_SCHEMA
+from keepon.planner.parameters import rationale
+from keepon.planner.partition.limits import TIME_LIMIT_MAX_S, Limits, Progress, silent
+from keepon.planner.verify import verify
+from keepon.runner import simulate, talk_start_ns
+from keepon.scenario import Scenario
+
+STREAMS_SHOWN_MAX = 20
+TRIAL_LAPS = 4
+TRIAL_MIN_NS = 10_000_000
+TRIAL_MAX_NS = 500_000_000
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """One line on stderr when that is a terminal, else nothing."""
+    if not sys.stderr.isatty():
+        yield silent
+        return
+    with Console(stderr=True).status("planning") as status:
+        yield lambda what: status.update(what)
+
+
+def trial(scenario: Scenario, plan: dict[str, Any]) -> dict[str, Any]:
+    """Run a feasible plan in the simulator without faults, with the drivers it was made for, and compare all bounds.
+
+    Returns:
+        duration_s, frames delivered, `late`: frames by stream that the host model handed over too late to be sent.
+
+    Raises:
+        PlanRejectedError: a frame that was sent did not keep a bound of the plan.
+    """
+    cycles_ns = [entry.period_ns for entry in scenario.stream]
+    duration_ns = min(max(TRIAL_LAPS * math.lcm(*cycles_ns), 2 * max(cycles_ns), TRIAL_MIN_NS), TRIAL_MAX_NS)
+    # Streams start to be sent after a while, measured or not.
+    duration_ns = max(duration_ns, max(cycles_ns)) + max(0, talk_start_ns(scenario) - round(scenario.warmup_s * 1e9))
+    short = scenario.model_copy(update={"duration_s": duration_ns / 1e9, "fault": []})
+    run, _ = simulate(short, plan, "keepon" if short.compare is not None else short.drivers()[0], scenario.seed, None)
+    late: dict[str, int] = {}
+    for name, entry in run.document["streams"].items():
+        for bound, check in entry["bound_check"].items():
+            if not check["met"] and bound != "deadline_ns":
+                raise PlanRejectedError(
+                    f"the plan failed in the simulator: {bound} of stream {name} was {check['worst_ns']:g}, its bound "
+                    f"is {check['bound_ns']}"
+                    + ("; state what clocks keep in station.clock_error_ns" if scenario.sync.by_ptp else "")
+                )
+        if entry["missing"]:
+            late[name] = entry["missing"]
+        elif not entry["delivered"]:
+            raise PlanRejectedError(f"the plan failed in the simulator: no frame of stream {name} was sent")
+    delivered = sum(entry["delivered"] for entry in run.document["streams"].values())
+    return {"duration_s": short.duration_s, "delivered": delivered, "late": late}
+
+
+def run(
+    scenario: Scenario, out: Path | None, keep: Path | None, time_limit_s: float, workers: int, as_json: bool
+) -> int:
+    """Plan a scenario and show it; a plan that is printed has passed the checker and a run in the simulator.
+
+    Raises:
+        ConfigError: the scenario or an option is wrong.
+        PlanRejectedError: the plan failed a check, which is a defect of the planner.
+    """
+    if not 0 < time_limit_s <= TIME_LIMIT_MAX_S:
+        raise ConfigError(
+            f"option --time-limit = {time_limit_s}: must be above 0 and at most {TIME_LIMIT_MAX_S:g} seconds; choose "
+            "one in this range"
+        )
+    earlier = None
+    if keep is not None:
+        earlier = documents.read(keep, PLAN_SCHEMA)
+        if earlier["status"] != "feasible":
+            raise ConfigError(f'{keep}: key `status` = "{earlier["status"]}": must be "feasible"; name such a plan')
+        keeping.check(earlier, str(keep))
+    with _progress() as told:
+        limits = Limits(time.monotonic() + time_limit_s, scenario.seed, workers, told)
+        plan = verify(scenario, make_plan(scenario, limits, earlier))
+        if plan["status"] == "feasible" and scenario.stream:
+            told("trying the plan in the simulator")
+            plan["trial"] = trial(scenario, plan)
+    if out is not None:
+        documents.write(out, plan)
+    if as_json:
+        print(json.dumps(plan, indent=1, allow_nan=False))
+    else:
+        _show(plan)
+    if plan.get("why", {}).get("constraint") == INTERRUPTED:
+        return EXIT_INTERRUPTED
+    return EXIT_MET if plan["status"] == "feasible" else EXIT_MISSED
+
+
+def _show(plan: dict[str, Any]) -> None:
+    if plan["status"] != "feasible":
+        why = plan["why"]
+        print(f"{plan['status']}: {why['message']}; nearest change: {why['nearest_change']}")
+        if len(why["streams"]) > 1:
+            shown = why["streams"][:STREAMS_SHOWN_MAX]
+            print(f"streams: {', '.join(shown)}{' and others' if len(shown) < len(why['streams']) else ''}")
+        return
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=240)
+    print(f"{plan['scenario']}: plan ({plan['method']})")
+    console.print(tables.plan_table(plan))
+    for table in tables.plan_parts(plan):
+        console.print(table)
+    for line in rationale.text(plan):
+        print(line)
+    if "kept" in plan:
+        print(f"kept as they were: {len(plan['kept'])} streams")
+    tried = plan.get("trial")
+    if tried:
+        print(
+            f"checked independently, and in the simulator over {tried['duration_s']:g} s: {tried['delivered']} frames "
+            "within every bound"
+        )
+        for name, count in tried["late"].items():
+            print(f"{name}: {count} frames were not sent, handed over too late by the host model; raise advance_ns")
+    else:
+        print("checked independently")
+    print(f"planned in {plan['seconds']:.3f} s")

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Placed flows as `keepon.plan/1`: stations, ports and streams with the terms that make their bounds up."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from keepon.errors import InfeasibleError
+from keepon.planner import gates, stations
+from keepon.planner.network.flows import Placement
+from keepon.planner.network.ground import Ground, partition_slots
+from keepon.planner.stations import StationPlan
+from keepon.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
+
+Placed = dict[str, list[Placement]]
+"""Placements of every stream, by id; several if its frames have releases of their own."""
+
+
+def station_document(plan: StationPlan, placed: Placed) -> dict[str, Any]:
+    """One station: its slots, who owns them, and its streams.
+
+    Args:
+        plan: the station's parameters.
+        placed: the streams it talks, in order of release.
+    """
+    document: dict[str, Any] = {"driver": plan.planned_driver, "streams": {}}
+    for name, placements in placed.items():
+        first = placements[0]
+        document["streams"][name] = {"tc": first.flow.stream.tc, "offset_ns": first.release_ps // PS_PER_NS}
+    if not plan.is_slotted:
+        return document
+    locked = plan.mode == "phase-locked"
+    used = {
+        name: (
+            placements[0].flow.stream,
+            sorted(
+                {
+                    slot
+                    for placement in placements
+                    for slot in partition_slots(plan, placement.flow.period_ps, placement.release_ps)
+                }
+            )
+            if locked
+            else [],
+        )
+        for name, placements in placed.items()
+    }
+    allowed = stations.masks(plan, used)
+    document.update(
+        mode=plan.mode,
+        slot_bytes=plan.slot_bytes,
+        slot_time_ps=plan.slot_ps,
+        preamble_ps=preamble_time_ps(plan.wire.rate_bps),
+        ring_slots=plan.ring_slots,
+        partition_slots=plan.partition_slots,
+        batch_slots=plan.batch_slots,
+        depth_slots=plan.depth_slots,
+        poll_overhead_ns=plan.poll_overhead_ns,
+        placeholder=plan.station.keepon.placeholder,
+        allowed=allowed,
+        classes={str(entry.tc): {"late": entry.late, "round": entry.round} for entry in plan.station.keepon.classes},
+        headroom=stations.headroom(plan, [entries[0].flow.stream for entries in placed.values()], allowed),
+    )
+    releases_ns = {name: entry["offset_ns"] for name, entry in document["streams"].items()}
+    document["rationale"] = stations.reasons(plan, releases_ns, document["headroom"])
+    return document
+
+
+def stream_document(ground: Ground, placements: list[Placement]) -> dict[str, Any]:
+    """One stream: its way, release, windows, bounds and their terms.
+
+    A stream whose frames have releases of their own is as late and as far apart as the worst of them, from the start of
+    each period on.
+    """
+    first = placements[0]
+    stream, station = first.flow.stream, first.flow.station
+    period_ps = stream.period_ns * PS_PER_NS
+    behind_ps = [placement.release_ps - number * period_ps for number, placement in enumerate(placements)]
+    worst = max(placements, key=lambda placement: placement.delay_ps)
+    spread_ps = 0
+    for listener in first.arrivals:
+        ends = [placement.arrivals[listener] for placement in placements]
+        early_ps = min(early - number * period_ps for number, (early, _) in enumerate(ends))
+        late_ps = max(late - number * period_ps for number, (_, late) in enumerate(ends))
+        spread_ps = max(spread_ps, late_ps - early_ps)
+    delay_ps = worst.delay_ps
+    bounds: dict[str, int | None] = dict.fromkeys(("release_error_ns", "delay_ns", "jitter_ns", "data_age_ns"))
+    if station.bounded:
+        bounds = {
+            "release_error_ns": ceil_ns(max(-station.error_low_ps, station.error_high_ps)),
+            "delay_ns": ceil_ns(delay_ps),
+            "jitter_ns": ceil_ns(spread_ps),
+            "data_age_ns": ceil_ns(delay_ps) + stream.advance_ns,
+        }
+    listener = max(first.arrivals, key=lambda name: first.arrivals[name][1])
+    document: dict[str, Any] = {
+        "route": list(first.tree.paths[listener][1:-1]),
+        "routes": {name: list(nodes[1:-1]) for name, nodes in first.tree.paths.items()},
+        "release_ns": first.release_ps // PS_PER_NS,
+        "release_early_ps": station.error_low_ps,
+        "release_late_ps": station.error_high_ps,
+        "frame_bytes_on_wire": station.planned_frame_bytes(stream),
+        "delay_planned_ps": delay_ps,
+        "bounds": bounds,
+        "terms": _terms(ground, worst),
+        "windows": [
+            {
+                "bridge": hop.bridge,
+                "peer": hop.peer,
+                "open_ps": hop.early_ps,
+                "last_ps": hop.late_ps,
+                "length_ps": hop.window.length_ps,
+                **({"turn": number} if len(placements) > 1 else {}),
+            }
+            for number, placement in enumerate(placements)
+            for hop in placement.hops
+        ],
+    }
+    if len(placements) > 1:
+        document["turns_ns"] = [at_ps // PS_PER_NS for at_ps in behind_ps]
+    return document
+
+
+def _terms(ground: Ground, placed: Placement) -> dict[str, int]:
+    """What a delay is made of, in ps; the sum is the delay."""
+    listener = max(placed.arrivals, key=lambda name: placed.arrivals[name][1])
+    path = placed.tree.paths[listener]
+    frame_bytes = placed.flow.station.planned_frame_bytes(placed.flow.stream)
+    own = {(hop.bridge, hop.peer): hop for hop in placed.hops}
+    wires = [ground.topology.wires[here, there] for here, there in itertools.pairwise(path)]
+    hops = [own[here, there] for here, there in itertools.pairwise(path[1:])]
+    return {
+        "frame_ps": sum(frame_bytes * byte_time_ps(wire.rate_bps) for wire in wires[:-1]),
+        "processing_ps": sum(ground.bridges[hop.bridge].processing_ns for hop in hops) * PS_PER_NS,
+        "propagation_ps": sum(wire.propagation_ns for wire in wires) * PS_PER_NS,
+        "preamble_ps": sum(PREAMBLE_BYTES * byte_time_ps(wire.rate_bps) for wire in wires[1:]),
+        "release_late_ps": placed.flow.station.error_high_ps,
+        "held_ps": sum(hop.held_ps for hop in hops),
+        "blocked_ps": sum(hop.blocked_ps for hop in hops),
+    }
+
+
+def port_documents(ground: Ground, placed: Placed) -> dict[str, Any]:
+    """All bridges with their ports' gate lists and queues.
+
+    Raises:
+        InfeasibleError: a gate list would be longer than any bridge's, or never close.
+    """
+    windows: dict[tuple[str, str], list[gates.Window]] = {}
+    for placements in placed.values():
+        for placement in placements:
+            for hop in placement.hops:
+                windows.setdefault((hop.bridge, hop.peer), []).append(hop.window)
+    documents: dict[str, Any] = {name: {"ports": {}} for name in ground.bridges}
+    for (bridge, peer), entries in sorted(windows.items()):
+        explicit = ground.explicit(bridge, peer)
+        port: dict[str, Any] = {"queues": {window.stream: window.queue for window in entries}}
+        if explicit is not None:
+            port.update(explicit.as_dict())
+        elif ground.is_gated(bridge, peer):
+            built = gates.build(entries)
+            if built is None:
+                raise InfeasibleError(
+                    f'bridge "{bridge}" towards "{peer}": its gate list would have more than '
+                    f"{gates.GATE_ENTRIES_MAX} entries",
+                    "gate-list", sorted({window.stream for window in entries}),
+                    "choose periods with a shorter least common multiple",
+                )  # fmt: skip
+            if len(built.entries) == 1:
+                raise InfeasibleError(
+                    f'bridge "{bridge}" towards "{peer}": one queue has all of the cycle, so that its gate never '
+                    "closes and does not set frames right that come early or late",
+                    "gate-list", sorted({window.stream for window in entries}), "leave the link some room",
+                )  # fmt: skip
+            port.update(built.as_dict())
+        documents[bridge]["ports"][peer] = port
+    return documents

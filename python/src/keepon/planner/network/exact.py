@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All releases, routes and waits at once, as a CP-SAT model: finds a plan, or proves that there is none.
+
+Two periodic claims fit exactly if, modulo the greatest common divisor of their periods, one follows the other: with the
+lap between them as an integer variable that is linear in releases and waits. What is proven holds for releases at the
+same instant of every period, the trees considered, and waits as long as deadline and period leave.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ortools.sat.python import cp_model
+
+from keepon.planner.network.flows import Flow, Placement
+from keepon.planner.network.ground import Ground, on_grid
+from keepon.planner.network.occupancy import ALONE, Claim
+from keepon.planner.network.search import longest_wait_ps
+from keepon.planner.network.trees import Tree
+from keepon.planner.partition import cpsat
+from keepon.planner.partition.limits import Limits
+from keepon.wire import PS_PER_NS
+
+PAIRS_MAX = 40_000
+"""Above this many pairs of claims the model takes longer to make than anyone waits."""
+
+
+@dataclass(frozen=True)
+class _Spot:
+    """A claim on one tree: its spans at release 0 without waiting, and which waits move it.
+
+    `last_wait`: number of the wait at the hop itself, which moves a queue's departure but not the arrival.
+    """
+
+    flow: int
+    tree: int
+    claim: Claim
+    waits: tuple[int, ...]
+    last_wait: int | None
+
+
+@dataclass
+class Answer:
+    """Placements by number of the stream if a plan was found; `impossible` if it is proven that there is none."""
+
+    placed: dict[int, list[Placement]] | None
+    impossible: bool
+
+
+class _Model:
+    def __init__(self, ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]]) -> None:
+        self.ground = ground
+        self.flows = flows
+        self.model = cp_model.CpModel()
+        self.release: dict[int, Any] = {}
+        self.index: dict[int, Any] = {}
+        self.taken: dict[tuple[int, int], Any] = {}
+        self.waits: dict[tuple[int, int], list[Any]] = {}
+        self.spots: dict[tuple[str, ...], list[_Spot]] = {}
+        for flow in flows:
+            self._add_flow(flow)
+        for number, placements in kept.items():
+            for placement in placements:
+                for claim in placement.claims:
+                    self.spots.setdefault(claim.resource, []).append(_Spot(-1 - number, 0, claim, (), None))
+
+    def pairs(self) -> list[tuple[_Spot, _Spot]]:
+        return [
+            (one, other)
+            for spots in self.spots.values()
+            for one, other in itertools.combinations(spots, 2)
+            if one.flow != other.flow and (one.flow >= 0 or other.flow >= 0)
+        ]
+
+    def _add_flow(self, flow: Flow) -> None:
+        model, number = self.model, flow.number
+        first_ps = on_grid(flow.station, flow.stream, 0)
+        step_ps = math.lcm(flow.station.grid_ps, PS_PER_NS)
+        if flow.stream.offset_ns != "auto":
+            first_ps = int(flow.stream.offset_ns) * PS_PER_NS
+            count = 1
+        else:
+            count = max(1, -(-(flow.period_ps - first_ps) // step_ps))
+        index = model.new_int_var(0, count - 1, f"release{number}")
+        self.release[number] = first_ps + step_ps * index
+        self.index[number] = index
+        literals = [model.new_bool_var(f"tree{number}_{tree}") for tree in range(len(flow.trees))]
+        model.add_exactly_one(literals)
+        for tree_number, tree in enumerate(flow.trees):
+            self.taken[number, tree_number] = literals[tree_number]
+            self._add_tree(flow, tree_number, tree, first_ps)
+
+    def _add_tree(self, flow: Flow, tree_number: int, tree: Tree, first_ps: int) -> None:
+        model, number = self.model, flow.number
+        alone = self.ground.lay(flow, tree, first_ps, None, None)
+        assert not isinstance(alone, int)
+        budget_ns = longest_wait_ps(self.ground, flow, tree) // PS_PER_NS
+        if flow.stream.deadline_ns is not None and flow.station.bounded:
+            excess = alone.delay_ps > flow.stream.deadline_ns * PS_PER_NS
+        else:
+            excess = False
+        if excess or (
+            flow.stream.jitter_ns is not None
+            and flow.station.bounded
+            and alone.spread_ps > flow.stream.jitter_ns * PS_PER_NS
+        ):
+            model.add(self.taken[number, tree_number] == 0)
+            return
+        waits: list[Any] = []
+        chains: dict[int, tuple[int, ...]] = {-1: ()}
+        for leg_number, leg in enumerate(tree.legs):
+            chain = chains[leg.parent] if leg.parent >= 0 else ()
+            if leg.parent >= 0 and self.ground.is_gated(leg.here, leg.there) and budget_ns > 0:
+                waits.append(model.new_int_var(0, budget_ns, f"wait{number}_{tree_number}_{leg_number}"))
+                chain = (*chain, len(waits) - 1)
+            elif leg.parent >= 0:
+                waits.append(model.new_constant(0))
+            chains[leg_number] = chain
+        self.waits[number, tree_number] = waits
+        for leg_number, leg in enumerate(tree.legs):
+            if leg.there in tree.paths and chains[leg_number]:
+                model.add(sum(waits[wait] for wait in chains[leg_number]) <= budget_ns)
+        by_resource = {claim.resource: claim for claim in alone.claims}
+        for leg_number, leg in enumerate(tree.legs):
+            chain = chains[leg_number]
+            for resource, claim in by_resource.items():
+                if resource[1:3] == (leg.here, leg.there) or (resource[0] == "slots" and leg.parent < 0):
+                    own = resource[0] == "queue" and chain and self.ground.is_gated(leg.here, leg.there)
+                    self.spots.setdefault(resource, []).append(
+                        _Spot(number, tree_number, claim.moved(-first_ps), chain, chain[-1] if own else None)
+                    )
+
+    def _times(self, spot: _Spot) -> tuple[Any, Any, Any, Any]:
+        """Start and end of both spans as expressions: releases move all, the wait at the hop only the departure."""
+        if spot.flow < 0:
+            claim = spot.claim
+            return claim.start_ps, claim.end_ps, claim.start_2_ps, claim.end_2_ps
+        waits = self.waits[spot.flow, spot.tree]
+        base = self.release[spot.flow]
+        full = base + PS_PER_NS * sum(waits[wait] for wait in spot.waits)
+        if spot.last_wait is None:
+            begin = full
+        else:
+            begin = base + PS_PER_NS * sum(waits[wait] for wait in spot.waits if wait != spot.last_wait)
+        claim = spot.claim
+        framed = (claim.start_ps, claim.end_ps) == (claim.start_2_ps, claim.end_2_ps)
+        if spot.last_wait is not None and framed:  # isolation "frame": from arrival to departure
+            return begin + claim.start_ps, full + claim.end_ps, begin + claim.start_ps, full + claim.end_ps
+        if spot.last_wait is not None:
+            return begin + claim.start_ps, begin + claim.end_ps, full + claim.start_2_ps, full + claim.end_2_ps
+        return full + claim.start_ps, full + claim.end_ps, full + claim.start_2_ps, full + claim.end_2_ps
+
+    def separate(self, one: _Spot, other: _Spot) -> None:
+        """One of the two wholly before the other, modulo the divisor of their periods, if both trees are taken."""
+        if one.claim.group != ALONE and one.claim.group == other.claim.group:
+            return
+        common_ps = math.gcd(one.claim.period_ps, other.claim.period_ps, one.claim.modulus_ps)
+        model = self.model
+        taken = [self.taken[spot.flow, spot.tree] for spot in (one, other) if spot.flow >= 0]
+        spans = [spot.claim.end_ps - spot.claim.start_ps for spot in (one, other)]
+        if sum(spans) > common_ps:
+            model.add_bool_or([literal.negated() for literal in taken])
+            return
+        reach = 4 + 4 * max(one.claim.period_ps, other.claim.period_ps) // common_ps
+        lap = model.new_int_var(-reach, reach, "")
+        first, second = self._times(one), self._times(other)
+        rows = [
+            second[0] - first[1] - common_ps * lap >= 0,
+            second[2] - first[3] - common_ps * lap >= 0,
+            first[0] - second[1] + common_ps * lap + common_ps >= 0,
+            first[2] - second[3] + common_ps * lap + common_ps >= 0,
+        ]
+        for row in rows if one.claim.resource[0] == "queue" else rows[::2]:
+            model.add(row).only_enforce_if(taken)
+
+
+def solve(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], limits: Limits) -> Answer | None:
+    """Place `flows` beside what is kept, or prove that they cannot be.
+
+    Returns:
+        None if the model would be too large or a gate list is given by hand, whose openings this model does not know;
+        an answer with neither if the limits were reached.
+    """
+    if any(ground.explicit(leg.here, leg.there) for flow in flows for tree in flow.trees for leg in tree.legs):
+        return None
+    if any(ground.listed(flow) for flow in flows):
+        return None
+    model = _Model(ground, flows, kept)
+    pairs = model.pairs()
+    if len(pairs) > PAIRS_MAX:
+        return None
+    for one, other in pairs:
+        model.separate(one, other)
+    solved = cpsat.solve(model.model, limits, f"CP-SAT: {len(flows)} streams, {len(pairs)} pairs")
+    if not solved.found:
+        # Slots that start between two whole ns are not all reached by steps of whole ns: no proof then.
+        every_release = all(flow.station.grid_ps % PS_PER_NS == 0 for flow in flows)
+        return Answer(None, solved.impossible and every_release)
+    placed: dict[int, list[Placement]] = {}
+    for flow in flows:
+        tree_number = next(
+            number for number in range(len(flow.trees)) if solved.solver.boolean_value(model.taken[flow.number, number])
+        )
+        release_ps = solved.solver.value(model.release[flow.number])
+        waits = tuple(int(solved.solver.value(wait)) for wait in model.waits[flow.number, tree_number])
+        placement = ground.lay(flow, flow.trees[tree_number], release_ps, None, None, waits)
+        assert not isinstance(placement, int)
+        placed[flow.number] = [placement]
+    return Answer(placed, False)

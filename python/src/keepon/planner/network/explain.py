@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Why nothing fits, and what would help: a conflicting set without a stream too many, and a change that was tried.
+
+A set is found by leaving out one stream after the other as long as the rest is still proven infeasible. A change is
+printed only after the scenario with it has been planned and the plan has passed the independent checker.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from keepon.errors import InfeasibleError, KeeponError
+from keepon.planner.network import bounds, solve
+from keepon.planner.network.flows import Placement
+from keepon.planner.network.ground import Ground
+from keepon.planner.network.search import Search
+from keepon.planner.network.solve import Outcome
+from keepon.planner.partition.limits import Limits
+from keepon.planner.verify import verify
+from keepon.scenario import Scenario, Stream
+from keepon.wire import PS_PER_NS
+
+_PROBE_S = 10.0
+_CHANGE_S = 3.0
+_CHANGES_S = 20.0
+_CHANGES_MAX = 48
+_CHECKED = "{} (planned and checked: feasible with it)"
+
+
+def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> dict[str, Any]:
+    """The `why` of a plan that is not feasible: constraint, message, streams, nearest_change, and `best` if unknown."""
+    ground, proof = outcome.ground, outcome.proof
+    assert proof is not None
+    streams = proof.streams
+    message = proof.message
+    document: dict[str, Any] = {}
+    if outcome.method == "cp-sat":
+        streams = _conflict(ground, limits, kept)
+        message = _conflict_message(ground, streams, kept)
+    elif outcome.status == "unknown":
+        message = _unfinished(outcome)
+        document["best"] = {
+            "placed": len(outcome.placed),
+            "of": len(ground.flows),
+            "missing": streams,
+            "releases_ns": {
+                ground.flows[number].stream.id: placements[0].release_ps // PS_PER_NS
+                for number, placements in sorted(outcome.placed.items())
+            },
+        }
+        if proof.constraint == solve.INTERRUPTED:
+            told = "run it again to decide"
+            return {
+                "constraint": proof.constraint,
+                "message": message,
+                "streams": [],
+                "nearest_change": told,
+                **document,
+            }
+    change = _nearest_change(ground.scenario, streams, limits, proof) if not kept else None
+    if change is not None:
+        told = _CHECKED.format(change)
+    elif kept:
+        told = "plan without --keep, so that the other streams may move"
+    else:
+        told = "none of the single changes tried makes it feasible; remove or lengthen the periods of several streams"
+    return {"constraint": proof.constraint, "message": message, "streams": streams, "nearest_change": told, **document}
+
+
+def _unfinished(outcome: Outcome) -> str:
+    assert outcome.proof is not None
+    missing, total = outcome.proof.streams, len(outcome.ground.flows)
+    if outcome.proof.constraint == solve.INTERRUPTED:
+        return f"interrupted; {len(outcome.placed)} of {total} streams have a place so far"
+    return (
+        f"no place was found for {len(missing)} of {total} streams within the limits, nor a proof that there is none; "
+        f"without a place: {', '.join(missing[:5])}{' and others' if len(missing) > 5 else ''}"
+    )
+
+
+def why_no_slots(scenario: Scenario, error: InfeasibleError, limits: Limits) -> dict[str, Any]:
+    """The `why` of a scenario that has a station for which no slots do."""
+    proof = bounds.Proof(error.constraint, str(error), error.streams)
+    change = _nearest_change(scenario, error.streams, limits, proof)
+    told = _CHECKED.format(change) if change is not None else error.nearest_change
+    return {
+        "constraint": error.constraint, "message": str(error), "streams": error.streams, "nearest_change": told,
+    }  # fmt: skip
+
+
+def _without(ground: Ground, names: set[str]) -> Ground:
+    """The ground with some streams only; slots and everything else as they are."""
+    copy = object.__new__(Ground)
+    copy.__dict__.update(ground.__dict__)
+    copy.flows = [flow for flow in ground.flows if flow.stream.id in names]
+    return copy
+
+
+def _conflict(ground: Ground, limits: Limits, kept: dict[int, list[Placement]]) -> list[str]:
+    """Streams that do not fit together, none of which can be left out for that; kept ones are not counted."""
+    from keepon.planner.network import exact
+
+    names = [flow.stream.id for flow in ground.flows if flow.number not in kept]
+
+    def impossible(some: list[str]) -> bool:
+        flows = _without(ground, set(some)).flows
+        left = Limits(seed=limits.seed, workers=limits.workers, progress=limits.progress)
+        left.deadline_s = min(limits.deadline_s, _soon(_PROBE_S))
+        answer = exact.solve(ground, flows, kept, left)
+        return answer is not None and answer.impossible
+
+    part = max(1, len(names) // 2)
+    while part >= 1 and not limits.over():
+        position = 0
+        while position < len(names):
+            rest = names[:position] + names[position + part :]
+            if rest and impossible(rest):
+                names = rest
+            else:
+                position += part
+        part //= 2
+    return names
+
+
+def _soon(seconds: float) -> float:
+    return time.monotonic() + seconds
+
+
+def _conflict_message(ground: Ground, streams: list[str], kept: dict[int, list[Placement]]) -> str:
+    flows = [flow for flow in ground.flows if flow.stream.id in set(streams)]
+    shared = set.intersection(*({(leg.here, leg.there) for tree in flow.trees for leg in tree.legs} for flow in flows))
+    where = ", ".join(f'"{here}" to "{there}"' for here, there in sorted(shared)[:3])
+    beside = " beside those that are kept" if kept else ""
+    place = f"; links they share: {where}" if where else ""
+    return (
+        f"{', '.join(streams)}: no releases exist at which no two of their frames{beside} meet on a link, in a queue "
+        f"or a slot{place}; any of them left out, the others fit or it is not proven"
+    )
+
+
+# -- changes ----------------------------------------------------------------------------------------------------------
+
+
+def _nearest_change(scenario: Scenario, streams: list[str], limits: Limits, proof: bounds.Proof) -> str | None:
+    """The first change, smallest first, with which a plan exists that passes the checker."""
+    until_s = min(limits.deadline_s, _soon(_CHANGES_S))
+    for told, changed in itertools.islice(_changes(scenario, streams, proof), _CHANGES_MAX):
+        if time.monotonic() > until_s:
+            return None
+        limits.progress(f"trying: {told}")
+        left = Limits(min(until_s, _soon(_CHANGE_S)), limits.seed, limits.workers)
+        try:
+            ground = Ground(changed)
+            bounds.refuse(ground)
+            tried = Search(ground, left)
+            if bounds.proof(ground) is None and tried.run():
+                verify(changed, solve.as_document(Outcome(ground, "feasible", "first-fit", tried.placed)))
+                return told
+        except KeeponError:
+            continue
+    return None
+
+
+def _with_stream(scenario: Scenario, name: str, **update: Any) -> Scenario:
+    streams = [stream.model_copy(update=update) if stream.id == name else stream for stream in scenario.stream]
+    return scenario.model_copy(update={"stream": streams})
+
+
+def _changes(scenario: Scenario, streams: list[str], proof: bounds.Proof) -> Iterator[tuple[str, Scenario]]:
+    """Changes to one key, those that cost the user least first."""
+    involved = [stream for stream in scenario.stream if stream.id in set(streams)]
+    for stream in involved:
+        if stream.offset_ns != "auto":
+            yield f'set offset_ns of "{stream.id}" to "auto"', _with_stream(scenario, stream.id, offset_ns="auto")
+    for stream in involved:
+        if stream.route != "auto":
+            yield f'set route of "{stream.id}" to "auto"', _with_stream(scenario, stream.id, route="auto")
+    yield from _looser(scenario, involved, proof)
+    yield from _opened(scenario, {stream.talker for stream in involved})
+    for stream in involved:
+        if stream.jitter_ns is None and len(involved) > 1:
+            allowed_ns = max(1_000, stream.period_ns // 10)
+            yield (
+                f'allow "{stream.id}" jitter_ns = {allowed_ns}',
+                _with_stream(scenario, stream.id, jitter_ns=allowed_ns),
+            )
+    for stream in sorted(involved, key=lambda entry: entry.period_ns):
+        for other in involved:
+            if other.period_ns > stream.period_ns and other.period_ns % stream.period_ns:
+                longer_ns = math.ceil(other.period_ns / stream.period_ns) * stream.period_ns
+                yield (
+                    f'lengthen period_ns of "{other.id}" from {other.period_ns} to {longer_ns}, a multiple of '
+                    f'{stream.period_ns}',
+                    _with_stream(scenario, other.id, period_ns=longer_ns),
+                )  # fmt: skip
+    for stream in sorted(involved, key=lambda entry: entry.period_ns):
+        yield (
+            f'lengthen period_ns of "{stream.id}" from {stream.period_ns} to {2 * stream.period_ns}',
+            _with_stream(scenario, stream.id, period_ns=2 * stream.period_ns),
+        )
+    for stream in reversed(involved):
+        rest = [entry for entry in scenario.stream if entry.id != stream.id]
+        if rest:
+            yield f'remove stream "{stream.id}"', scenario.model_copy(update={"stream": rest})
+
+
+def _looser(scenario: Scenario, involved: list[Stream], proof: bounds.Proof) -> Iterator[tuple[str, Scenario]]:
+    """Deadline and jitter as the network can keep them."""
+    for stream in involved:
+        for key, constraint in (("deadline_ns", "deadline"), ("jitter_ns", "jitter")):
+            limit_ns = getattr(stream, key)
+            if limit_ns is None or (proof.constraint in ("deadline", "jitter") and proof.constraint != constraint):
+                continue
+            if proof.least_ns is not None and proof.constraint == constraint:
+                wanted_ns = proof.least_ns
+            else:
+                wanted_ns = 2 * limit_ns if limit_ns else 1_000
+            yield f'allow "{stream.id}" {key} = {wanted_ns}', _with_stream(scenario, stream.id, **{key: wanted_ns})
+
+
+def _opened(scenario: Scenario, talkers: set[str]) -> Iterator[tuple[str, Scenario]]:
+    """What was fixed by hand, left to the planner."""
+    for index, station in enumerate(scenario.station):
+        for key in ("slot_bytes", "partition_slots", "ring_slots") if station.name in talkers else ():
+            if getattr(station.keepon, key) != "auto":
+                options = station.keepon.model_copy(update={key: "auto"})
+                stations = list(scenario.station)
+                stations[index] = station.model_copy(update={"keepon": options})
+                yield (
+                    f'set {key} of station "{station.name}" to "auto"',
+                    scenario.model_copy(update={"station": stations}),
+                )
+        if station.name in talkers and any(isinstance(entry.slots, list) for entry in station.keepon.classes):
+            classes = [
+                entry.model_copy(update={"slots": "auto"}) if isinstance(entry.slots, list) else entry
+                for entry in station.keepon.classes
+            ]
+            stations = list(scenario.station)
+            stations[index] = station.model_copy(
+                update={"keepon": station.keepon.model_copy(update={"classes": classes})}
+            )
+            yield (
+                f'set slots of the classes of station "{station.name}" to "auto"',
+                scenario.model_copy(update={"station": stations}),
+            )
+    for index, bridge in enumerate(scenario.bridge):
+        if isinstance(bridge.gates, dict):
+            bridges = list(scenario.bridge)
+            bridges[index] = bridge.model_copy(update={"gates": "auto"})
+            yield f'set gates of bridge "{bridge.name}" to "auto"', scenario.model_copy(update={"bridge": bridges})
+    if scenario.planner.routes < 8:
+        wider = scenario.planner.model_copy(update={"routes": 8})
+        yield "set planner.routes to 8", scenario.model_copy(update={"planner": wider})

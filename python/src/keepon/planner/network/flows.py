@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is placed: flows, and where and when a placed one is. Times are network time in ps, exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from keepon.planner.gates import Window
+from keepon.planner.network.occupancy import Claim
+from keepon.planner.network.trees import Tree
+from keepon.planner.stations import StationPlan
+from keepon.scenario import Stream
+from keepon.wire import PS_PER_NS
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One stream, or every `turns`-th frame of it from number `turn` on, with the trees it may take."""
+
+    number: int
+    stream: Stream
+    station: StationPlan
+    trees: list[Tree]
+    turn: int = 0
+    turns: int = 1
+
+    @property
+    def period_ps(self) -> int:
+        """Time after which the same release comes again."""
+        return self.stream.period_ns * PS_PER_NS * self.turns
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A frame leaves a bridge: its transmission starts (preamble) within [early_ps, late_ps].
+
+    `waits_ps`: what it is kept on purpose; `blocked_ps`: what a frame in flight may keep it where no gate protects it.
+    """
+
+    bridge: str
+    peer: str
+    early_ps: int
+    late_ps: int
+    held_ps: int
+    waits_ps: int
+    blocked_ps: int
+    window: Window
+
+
+@dataclass
+class Placement:
+    """A flow with its release (reference plane) and what follows from it."""
+
+    flow: Flow
+    tree: Tree
+    release_ps: int
+    first: Window
+    hops: list[Hop] = field(default_factory=list)
+    arrivals: dict[str, tuple[int, int]] = field(default_factory=dict)
+    claims: list[Claim] = field(default_factory=list)
+
+    @property
+    def delay_ps(self) -> int:
+        """From release to the last listener at the latest."""
+        return max(late_ps for _, late_ps in self.arrivals.values()) - self.release_ps
+
+    @property
+    def spread_ps(self) -> int:
+        """How far apart two frames' delays can be at one listener."""
+        return max(late_ps - early_ps for early_ps, late_ps in self.arrivals.values())
+
+    @property
+    def waits_ns(self) -> tuple[int, ...]:
+        """What the flow is kept at each hop on purpose."""
+        return tuple(hop.waits_ps // PS_PER_NS for hop in self.hops)
+
+
+def moved(placement: Placement, flow: Flow, by_ps: int) -> Placement:
+    """The placement of an equal flow released later by this."""
+    return Placement(
+        flow, placement.tree, placement.release_ps + by_ps, placement.first.moved(by_ps),
+        [
+            replace(
+                hop, early_ps=hop.early_ps + by_ps, late_ps=hop.late_ps + by_ps, window=hop.window.moved(by_ps)
+            )
+            for hop in placement.hops
+        ],
+        {name: (early_ps + by_ps, late_ps + by_ps) for name, (early_ps, late_ps) in placement.arrivals.items()},
+        [claim.moved(by_ps) for claim in placement.claims],
+    )  # fmt: skip

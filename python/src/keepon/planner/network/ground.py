@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ground a flow is laid on: wires, gates and slots of a scenario, and where a flow is if it leaves at an instant.
+
+Reference plane: from one bridge to the next a frame needs frame_bytes x byte time + processing + propagation + the
+8-byte preamble of its next transmission (store and forward). Bridges with gates open a window when the frame is there
+at its latest, so a frame leaves every gated port at a fixed instant whatever its release error.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from keepon.errors import ConfigError
+from keepon.planner import stations
+from keepon.planner.gates import GateList, Window
+from keepon.planner.network.flows import Flow, Hop, Placement, moved
+from keepon.planner.network.occupancy import ALONE, NEVER, Claim, Occupancy
+from keepon.planner.network.trees import Leg, Routes, Tree, conflicting_way
+from keepon.planner.stations import StationPlan
+from keepon.scenario import Bridge, Scenario, Stream
+from keepon.topology import Topology
+from keepon.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
+
+_REST_GROUP = 1 << 16
+PTP_FRAME_BYTES_MAX = 128
+"""No message of IEEE 802.1AS or 1588 is longer with its FCS unless it carries TLVs beyond those two clauses name."""
+EIGHTH = 8
+"""Part of a frame's wire time that it may be kept at a bridge for windows of one queue to become consecutive."""
+
+
+class Ground:
+    """Everything that does not change while flows are placed."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.topology = Topology(scenario)
+        self.bridges: dict[str, Bridge] = {bridge.name: bridge for bridge in scenario.bridge}
+        self.stations: dict[str, StationPlan] = {}
+        self._explicit = {
+            (bridge.name, peer): GateList(entry.base_ns, tuple((int(e.gates, 16), e.ns) for e in entry.entries))
+            for bridge in scenario.bridge
+            for peer, entry in (bridge.gates.items() if isinstance(bridge.gates, dict) else ())
+        }
+        for station in scenario.station:
+            wire = self.topology.station_wire(station.name)
+            if wire is not None:
+                self.stations[station.name] = stations.choose(scenario, station, wire)
+        self._owned = {name: self._listed_slots(station) for name, station in self.stations.items()}
+        self._blocked_ps = self._blocking()
+        self._alone: dict[tuple[int, int, int], Placement | None] = {}
+        routes = Routes(self.topology, scenario.planner.routes)
+        self.flows = [
+            Flow(number, stream, self.stations[stream.talker], self._checked(stream, routes))
+            for number, stream in enumerate(scenario.stream)
+        ]
+
+    # -- what is refused ----------------------------------------------------------------------------------------------
+
+    def wrong(self, stream: Stream, key: str, shown: str, expectation: str) -> ConfigError:
+        """The sentence for a key of a stream."""
+        index = self.scenario.stream.index(stream)
+        return ConfigError(f'key `stream[{index}].{key}` (stream "{stream.id}") = {shown}: {expectation}')
+
+    def _checked(self, stream: Stream, routes: Routes) -> list[Tree]:
+        if stream.redundancy != 1:
+            raise self.wrong(stream, "redundancy", "2", "must be 1; this version plans no redundant routes")
+        station = self.stations[stream.talker]
+        if station.is_slotted and stream.tc not in {entry.tc for entry in station.station.keepon.classes}:
+            known = ", ".join(str(entry.tc) for entry in station.station.keepon.classes)
+            raise self.wrong(
+                stream,
+                "tc",
+                str(stream.tc),
+                f'must be one of the classes of station "{stream.talker}" ({known}); add it to station.keepon.classes',
+            )
+        trees = routes.of(stream)
+        if not trees:
+            node = conflicting_way(self.topology.paths(stream))
+            raise self.wrong(
+                stream,
+                "route",
+                str(stream.route),
+                f'must lead to "{node}" one way for all listeners; choose another route or "auto"',
+            )
+        if stream.offset_ns != "auto":
+            self._check_offset(stream, station, int(stream.offset_ns) * PS_PER_NS)
+        for tree in trees:
+            self._check_margins(tree)
+        return trees
+
+    def _check_offset(self, stream: Stream, station: StationPlan, offset_ps: int) -> None:
+        """Slots that follow the grid start on it: no other instant can be asked for."""
+        if not station.is_slotted or station.mode == "paper":
+            return
+        after_ps = on_grid(station, stream, offset_ps)
+        if after_ps == offset_ps:
+            return
+        before_ps = on_grid(station, stream, max(0, offset_ps - math.lcm(station.grid_ps, PS_PER_NS)))
+        near = [
+            str(at_ps // PS_PER_NS)
+            for at_ps in dict.fromkeys((before_ps, after_ps))
+            if at_ps < stream.period_ns * PS_PER_NS
+        ]
+        raise self.wrong(
+            stream,
+            "offset_ns",
+            str(stream.offset_ns),
+            f'must be at the start of a slot of station "{stream.talker}" and 8 byte times, as slots of '
+            f'{station.slot_ps / PS_PER_NS:g} ns follow the grid; choose {" or ".join(near)}, or "auto"',
+        )
+
+    def _check_margins(self, tree: Tree) -> None:
+        """A gate list given by hand leaves no room for a bridge's clock that asymmetric links put off."""
+        for leg in tree.legs:
+            margin_ps = self.margin_ps(leg.here)
+            if margin_ps and (leg.here, leg.there) in self._explicit:
+                index = list(self.bridges).index(leg.here)
+                raise ConfigError(
+                    f'key `bridge[{index}].gates` (bridge "{leg.here}") = a list towards "{leg.there}": '
+                    f'must be "auto" or "none" where asymmetric links put the bridge\'s clock off by '
+                    f"{margin_ps // PS_PER_NS} ns; choose one, or set link.asymmetry_ns to 0"
+                )
+
+    # -- what is known of places --------------------------------------------------------------------------------------
+
+    def explicit(self, here: str, there: str) -> GateList | None:
+        """The gate list a port was given by hand."""
+        return self._explicit.get((here, there))
+
+    def is_gated(self, here: str, there: str) -> bool:
+        """Whether the planner makes the gate list of a port."""
+        return here in self.bridges and self.bridges[here].gates != "none" and (here, there) not in self._explicit
+
+    def margin_ps(self, bridge: str) -> int:
+        """Gates follow the bridge's clock, which asymmetric links put off network time, either way."""
+        if bridge not in self.bridges or self.scenario.sync.mode != "gptp" or self.bridges[bridge].gates == "none":
+            return 0
+        return self.scenario.asymmetry_error_ns(bridge) * PS_PER_NS
+
+    def blocked_ps(self, here: str, there: str) -> int:
+        """How long a frame that no plan knows can keep one from leaving a port without gates: one in flight."""
+        return self._blocked_ps.get((here, there), 0)
+
+    def _blocking(self) -> dict[tuple[str, str], int]:
+        blocked: dict[tuple[str, str], int] = {}
+        if self.scenario.sync.by_ptp:
+            for (here, there), wire in self.topology.wires.items():
+                if here in self.bridges:
+                    blocked[here, there] = wire_time_ps(self._ptp_frame_bytes(), wire.rate_bps)
+        for load in self.scenario.load:
+            path = self.topology.shortest(load.talker, load.listener)
+            for here, there in itertools.pairwise(path[1:]):
+                station = self.stations[load.talker]
+                frame_bytes = max(load.frame_bytes, station.slot_bytes) if station.is_slotted else load.frame_bytes
+                length_ps = wire_time_ps(frame_bytes, self.topology.wires[here, there].rate_bps)
+                blocked[here, there] = max(blocked.get((here, there), 0), length_ps)
+        return blocked
+
+    def _ptp_frame_bytes(self) -> int:
+        """The longest PTP frame; bridges that know nothing of PTP forward those of stations with slots as they are."""
+        slots = [station.slot_bytes for station in self.stations.values() if station.is_slotted]
+        return max([PTP_FRAME_BYTES_MAX, *(slots if self.scenario.sync.mode == "ptp" else [])])
+
+    @staticmethod
+    def _listed_slots(station: StationPlan) -> dict[int, set[int]]:
+        """Slots that classes were given by hand, by class."""
+        if not station.is_slotted or station.mode == "paper":
+            return {}
+        return {entry.tc: set(entry.slots) for entry in station.station.keepon.classes if isinstance(entry.slots, list)}
+
+    def listed(self, flow: Flow) -> bool:
+        """Whether classes of the talker were given slots by hand."""
+        return bool(self._owned[flow.stream.talker])
+
+    def allowed(self, flow: Flow, release_ps: int) -> bool:
+        """Whether slots given to classes by hand allow this release."""
+        listed = self._owned[flow.stream.talker]
+        if not listed:
+            return True
+        own = set(partition_slots(flow.station, flow.period_ps, release_ps))
+        return all(not own - slots if tc == flow.stream.tc else not own & slots for tc, slots in listed.items())
+
+    # -- laying a flow ------------------------------------------------------------------------------------------------
+
+    def lay(
+        self,
+        flow: Flow,
+        tree: Tree,
+        release_ps: int,
+        occupancy: Occupancy | None = None,
+        wait_ps: int | None = None,
+        waits_ns: tuple[int, ...] = (),
+    ) -> Placement | int:
+        """Where a flow is if released at an instant, or by how much later that must be at least (NEVER: none will do).
+
+        Args:
+            flow: what to lay.
+            tree: its way.
+            release_ps: instant on the station's grid.
+            occupancy: what it must not meet; None: nothing.
+            wait_ps: how long it may be kept at bridges altogether; None: at each, an eighth of its wire time.
+            waits_ns: how long it is kept at each hop; given, it is not chosen.
+        """
+        if occupancy is None or waits_ns:
+            return self._lay(flow, tree, release_ps, occupancy, wait_ps, waits_ns)
+        if not self.allowed(flow, release_ps):
+            return flow.station.slot_ps
+        alone = self._steady(flow, tree)
+        if alone is None:
+            return self._lay(flow, tree, release_ps, occupancy, wait_ps, waits_ns)
+        if excess_ps := self._excess_ps(alone):
+            return excess_ps
+        by_ps = release_ps - alone.release_ps
+        for claim in alone.claims:
+            if shift_ps := occupancy.shift_ps(claim.moved(by_ps)):
+                kind, here, there = claim.resource[:3] if claim.resource[0] != "slots" else ("slots", "", "")
+                if shift_ps == NEVER or kind != "wire" or not self.is_gated(here, there):
+                    return shift_ps
+                limit_ps = self._limit_ps(flow, here, there, wait_ps)
+                if shift_ps > limit_ps:
+                    return max(1, shift_ps - limit_ps)
+                return self._lay(flow, tree, release_ps, occupancy, wait_ps, waits_ns)
+        return moved(alone, flow, by_ps)
+
+    def _steady(self, flow: Flow, tree: Tree) -> Placement | None:
+        """Where a flow is without any other; None if that does not simply move with its release.
+
+        It does not where gate lists are given by hand, or where slots start between two whole ns.
+        """
+        key = (flow.number, flow.turns, tree.number)
+        if key not in self._alone:
+            fixed = any((leg.here, leg.there) in self._explicit for leg in tree.legs)
+            uneven = flow.station.is_slotted and flow.station.slot_ps % PS_PER_NS
+            laid = None if fixed or uneven else self._lay(flow, tree, on_grid(flow.station, flow.stream, 0))
+            assert not isinstance(laid, int)
+            self._alone[key] = laid
+        return self._alone[key]
+
+    def _lay(
+        self,
+        flow: Flow,
+        tree: Tree,
+        release_ps: int,
+        occupancy: Occupancy | None = None,
+        wait_ps: int | None = None,
+        waits_ns: tuple[int, ...] = (),
+    ) -> Placement | int:
+        """The same hop by hop."""
+        placement = Placement(flow, tree, release_ps, self._first_window(flow, release_ps))
+        self._claim_talker(placement)
+        for claim in placement.claims:
+            if occupancy is not None and (shift_ps := occupancy.shift_ps(claim)):
+                return shift_ps
+        low_ps, high_ps = flow.station.error_low_ps, flow.station.error_high_ps
+        passing: list[tuple[int, int]] = []  # earliest and latest at the reference plane of each leg's sender
+        for leg in tree.legs:
+            if leg.parent < 0:
+                early_ps, late_ps = release_ps + low_ps, release_ps + high_ps
+            else:
+                before = tree.legs[leg.parent]
+                wire = self.topology.wires[before.here, before.there]
+                stay_ps = self._stay_ps(flow, before)
+                reached_ps = [at_ps + wire.propagation_ns * PS_PER_NS + stay_ps for at_ps in passing[leg.parent]]
+                limit_ps = self._limit_ps(flow, leg.here, leg.there, wait_ps)
+                given_ns = waits_ns[len(placement.hops)] if waits_ns else None
+                outcome = self._leave(flow, leg, (reached_ps[0], reached_ps[1]), occupancy, limit_ps, given_ns)
+                if isinstance(outcome, int):
+                    return outcome
+                hop, claims = outcome
+                if wait_ps is not None:
+                    wait_ps -= hop.waits_ps
+                placement.hops.append(hop)
+                placement.claims.extend(claims)
+                preamble_ps = PREAMBLE_BYTES * byte_time_ps(self.topology.wires[leg.here, leg.there].rate_bps)
+                early_ps, late_ps = hop.early_ps + preamble_ps, hop.late_ps + preamble_ps
+            passing.append((early_ps, late_ps))
+            if leg.there in tree.paths:
+                delay_ps = self.topology.wires[leg.here, leg.there].propagation_ns * PS_PER_NS
+                placement.arrivals[leg.there] = (early_ps + delay_ps, late_ps + delay_ps)
+        if occupancy is not None and (excess_ps := self._excess_ps(placement)):
+            return excess_ps
+        return placement
+
+    def _excess_ps(self, placement: Placement) -> int:
+        """By how much a flow misses its deadline or jitter; NEVER if no other release changes that."""
+        stream = placement.flow.stream
+        if not placement.flow.station.bounded:
+            return 0
+        late_ps = 0 if stream.deadline_ns is None else placement.delay_ps - stream.deadline_ns * PS_PER_NS
+        wide_ps = 0 if stream.jitter_ns is None else placement.spread_ps - stream.jitter_ns * PS_PER_NS
+        excess_ps = max(late_ps, wide_ps)
+        if excess_ps <= 0:
+            return 0
+        movable = any(hop.waits_ps or (hop.bridge, hop.peer) in self._explicit for hop in placement.hops)
+        return excess_ps if movable else NEVER
+
+    def _limit_ps(self, flow: Flow, here: str, there: str, wait_ps: int | None) -> int:
+        if wait_ps is not None:
+            return wait_ps
+        rate_bps = self.topology.wires[here, there].rate_bps
+        return ceil_ns(wire_time_ps(flow.station.planned_frame_bytes(flow.stream), rate_bps)) * PS_PER_NS // EIGHTH
+
+    def _stay_ps(self, flow: Flow, leg: Leg) -> int:
+        """Store and forward: the frame behind the reference plane, then processing."""
+        rate_bps = self.topology.wires[leg.here, leg.there].rate_bps
+        frame_bytes = flow.station.planned_frame_bytes(flow.stream)
+        return frame_bytes * byte_time_ps(rate_bps) + self.bridges[leg.there].processing_ns * PS_PER_NS
+
+    def _first_window(self, flow: Flow, release_ps: int) -> Window:
+        station = flow.station
+        rate_bps = station.wire.rate_bps
+        low_ps, high_ps = (0, 0) if station.is_slotted else (station.error_low_ps, station.error_high_ps)
+        start_ps = release_ps - PREAMBLE_BYTES * byte_time_ps(rate_bps) + low_ps
+        length_ps = wire_time_ps(station.planned_frame_bytes(flow.stream), rate_bps) + high_ps - low_ps
+        return Window(flow.stream.id, flow.stream.priority, start_ps, length_ps, flow.period_ps)
+
+    def _claim_talker(self, placement: Placement) -> None:
+        """The wire of the talker, and its class's slots."""
+        flow, station = placement.flow, placement.flow.station
+        leg = placement.tree.legs[0]
+        placement.claims.append(_claim(("wire", leg.here, leg.there), placement.first))
+        if not station.is_slotted or station.mode == "paper":
+            return
+        rest = {entry.tc for entry in station.station.keepon.classes if entry.slots == "rest"}
+        start_ps = slot_of(station, placement.release_ps) * station.slot_ps
+        end_ps = start_ps + station.slot_ps
+        placement.claims.append(
+            Claim(
+                ("slots", leg.here), start_ps, end_ps, start_ps, end_ps, flow.period_ps,
+                _REST_GROUP if flow.stream.tc in rest else flow.stream.tc, station.partition_slots * station.slot_ps,
+            )
+        )  # fmt: skip
+
+    def _leave(
+        self,
+        flow: Flow,
+        leg: Leg,
+        ready_ps: tuple[int, int],
+        occupancy: Occupancy | None,
+        limit_ps: int,
+        given_ns: int | None,
+    ) -> tuple[Hop, list[Claim]] | int:
+        """When a frame ready within [early, late] leaves a port, or by how much its release must be later."""
+        rate_bps = self.topology.wires[leg.here, leg.there].rate_bps
+        frame_bytes = flow.station.planned_frame_bytes(flow.stream)
+        length_ps = ceil_ns(wire_time_ps(frame_bytes, rate_bps)) * PS_PER_NS
+        early_ps, late_ps = ready_ps
+        gated, listed = self.is_gated(leg.here, leg.there), self.explicit(leg.here, leg.there)
+        margin_ps = self.margin_ps(leg.here) if gated else 0
+        blocked_ps = 0
+        if listed is not None:
+            need_ps = (frame_bytes + PREAMBLE_BYTES) * byte_time_ps(rate_bps)
+            opens = [listed.earliest_ps(flow.stream.priority, at_ps, need_ps) for at_ps in ready_ps]
+            if opens[0] is None or opens[1] is None or flow.period_ps % (listed.cycle_ns * PS_PER_NS):
+                return NEVER
+            early_ps, late_ps = opens[0], opens[1]
+        elif gated:
+            early_ps = ceil_ns(late_ps) * PS_PER_NS
+            late_ps = early_ps + 2 * margin_ps
+        else:
+            blocked_ps = self.blocked_ps(leg.here, leg.there)
+            late_ps += blocked_ps
+        window = Window(
+            flow.stream.id, flow.stream.priority, early_ps, late_ps - early_ps + length_ps, flow.period_ps, margin_ps
+        )
+        claim = _claim(("wire", leg.here, leg.there), window)
+        waits_ps = 0 if given_ns is None else given_ns * PS_PER_NS
+        while occupancy is not None and (shift_ps := occupancy.shift_ps(claim.moved(waits_ps))):
+            if shift_ps == NEVER:
+                return NEVER
+            shift_ps = ceil_ns(shift_ps) * PS_PER_NS if gated else shift_ps
+            if not gated or waits_ps + shift_ps > limit_ps:
+                return max(1, waits_ps + shift_ps - (limit_ps if gated else 0))
+            waits_ps += shift_ps
+        if waits_ps:
+            early_ps, late_ps = early_ps + waits_ps, late_ps + waits_ps
+            window = Window(window.stream, window.queue, early_ps, window.length_ps, window.period_ps, window.margin_ps)
+        claims = [claim.moved(waits_ps)]
+        if gated or listed is not None:
+            queue = self._queue_claim(flow, leg, ready_ps, window)
+            if occupancy is not None and (shift_ps := occupancy.shift_ps(queue)):
+                return shift_ps
+            claims.append(queue)
+        hop = Hop(
+            leg.here, leg.there, early_ps, late_ps, late_ps - blocked_ps - ready_ps[1], waits_ps, blocked_ps, window
+        )
+        return hop, claims
+
+    def _queue_claim(self, flow: Flow, leg: Leg, ready_ps: tuple[int, int], window: Window) -> Claim:
+        """Frames of one queue: alone in it from arrival to departure ("frame"), or in order of windows ("order")."""
+        resource = ("queue", leg.here, leg.there, str(flow.stream.priority))
+        end_ps = window.start_ps + window.length_ps
+        if self.scenario.planner.isolation == "frame":
+            return Claim(resource, ready_ps[0], end_ps, ready_ps[0], end_ps, flow.period_ps)
+        return Claim(resource, ready_ps[0], ready_ps[1], window.start_ps, end_ps, flow.period_ps)
+
+
+def _claim(resource: tuple[str, ...], window: Window) -> Claim:
+    end_ps = window.start_ps + window.length_ps
+    return Claim(resource, window.start_ps, end_ps, window.start_ps, end_ps, window.period_ps, ALONE)
+
+
+def on_grid(station: StationPlan, stream: Stream, at_ps: int) -> int:
+    """First txtime in whole ns, not before at_ps, of an instant that the driver can hit.
+
+    At rates whose slots never start on a whole ns (a byte of 0.8 ns: 10 Gb/s), it is the one that is rounded to
+    the slot meant: the last before the instant, or the first after it where the class rounds down.
+    """
+    grid_ps, phase_ps = station.grid_ps, station.phase_ps
+    release_ps = ceil_ns(at_ps) * PS_PER_NS
+    release_ps += -(release_ps - phase_ps) % grid_ps
+    if phase_ps % math.gcd(grid_ps, PS_PER_NS) == 0:
+        while release_ps % PS_PER_NS:
+            release_ps += grid_ps
+        return release_ps
+    down = station.rounding(stream.tc) == "floor"
+    return (ceil_ns(release_ps) if down else release_ps // PS_PER_NS) * PS_PER_NS
+
+
+def slot_of(station: StationPlan, release_ps: int) -> int:
+    """Number of the slot a release is in, from the origin of time; the nearest, as whole ns may be off its start."""
+    return (release_ps - station.phase_ps + station.slot_ps // 2) // station.slot_ps
+
+
+def partition_slots(station: StationPlan, period_ps: int, release_ps: int) -> list[int]:
+    """Partition indices of all instances of a flow of a phase-locked station."""
+    # slot + n x step modulo the partition, for all n: what is congruent to slot modulo their greatest common divisor.
+    apart = math.gcd(period_ps // station.slot_ps, station.partition_slots)
+    return list(range(slot_of(station, release_ps) % apart, station.partition_slots, apart))

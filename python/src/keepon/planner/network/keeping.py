@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Incremental planning: streams of an earlier plan stay exactly where they are, in the slots they have."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from keepon.errors import ConfigError, TraceError
+from keepon.planner.network.flows import Flow, Placement
+from keepon.planner.network.ground import Ground, on_grid
+from keepon.planner.network.occupancy import Occupancy
+from keepon.planner.network.search import TURNS_MAX
+from keepon.planner.network.trees import Tree
+from keepon.scenario import KeeponOptions, Scenario
+from keepon.wire import PS_PER_NS, ceil_ns
+
+_SLOT_KEYS = ("slot_bytes", "ring_slots", "partition_slots", "batch_slots", "depth_slots", "poll_overhead_ns")
+
+
+_WINDOW_KEYS = {"bridge": str, "peer": str, "open_ps": int, "last_ps": int, "length_ps": int}
+
+
+def check(plan: dict[str, Any], source: str) -> None:
+    """Refuse an earlier plan that lacks what its streams need to stay, before anything relies on it.
+
+    Raises:
+        TraceError: one sentence on the first key.
+    """
+
+    def need(holds: bool, key: str, what: str) -> None:
+        if not holds:
+            raise TraceError(
+                f"{source}: key `{key}` must be {what}; the file is damaged, make it anew with keepon plan"
+            )
+
+    for part in ("stations", "streams"):
+        need(isinstance(plan.get(part), dict), part, "a table")
+        for name, entry in plan[part].items():
+            need(isinstance(entry, dict), f"{part}.{name}", "a table")
+    for name, station in plan["stations"].items():
+        for key in _SLOT_KEYS:
+            need(isinstance(station.get(key, 0), int), f"stations.{name}.{key}", "a whole number")
+    for name, entry in plan["streams"].items():
+        where = f"streams.{name}"
+        for key in ("release_ns", "frame_bytes_on_wire"):
+            need(isinstance(entry.get(key), int), f"{where}.{key}", "a whole number")
+        routes, turns, windows = entry.get("routes"), entry.get("turns_ns", [0, 0]), entry.get("windows")
+        need(
+            isinstance(routes, dict) and all(isinstance(route, list) for route in routes.values()),
+            f"{where}.routes", "a list of bridges for each listener",
+        )  # fmt: skip
+        need(
+            isinstance(turns, list) and len(turns) > 1 and all(isinstance(at, int) for at in turns),
+            f"{where}.turns_ns", "a list of whole numbers",
+        )  # fmt: skip
+        need(isinstance(windows, list), f"{where}.windows", "a list")
+        for window in windows:
+            for key, kind in _WINDOW_KEYS.items():
+                need(
+                    isinstance(window, dict) and isinstance(window.get(key), kind),
+                    f"{where}.windows.{key}", "a name" if kind is str else "a whole number",
+                )  # fmt: skip
+
+
+def with_its_slots(scenario: Scenario, plan: dict[str, Any]) -> Scenario:
+    """The scenario with "auto" slots, rings and partitions of its stations as the earlier plan chose them."""
+    stations = []
+    for station in scenario.station:
+        document = plan["stations"].get(station.name, {})
+        chosen = {
+            key: document[key] for key in _SLOT_KEYS if key in document and getattr(station.keepon, key) == "auto"
+        }
+        try:
+            options = KeeponOptions.model_validate({**station.keepon.model_dump(), **chosen})
+        except ValidationError as error:
+            key = str(error.errors()[0]["loc"][0])
+            raise TraceError(
+                f"earlier plan: key `stations.{station.name}.{key}` = {chosen.get(key)}: not what a station can have; "
+                "the file is damaged, make it anew with keepon plan"
+            ) from None
+        stations.append(station.model_copy(update={"keepon": options}))
+    return scenario.model_copy(update={"station": stations})
+
+
+def kept(ground: Ground, plan: dict[str, Any]) -> dict[int, list[Placement]]:
+    """Placements of the streams that scenario and plan both have, by number.
+
+    Raises:
+        ConfigError: a stream cannot stay as it was: its talker's slots, its way, length or period have changed.
+    """
+    placed: dict[int, list[Placement]] = {}
+    occupancy = Occupancy()
+    for flow in ground.flows:
+        entry = plan["streams"].get(flow.stream.id)
+        if entry is None:
+            continue
+        placements = _as_it_was(ground, flow, entry)
+        for placement in placements:
+            if any(occupancy.shift_ps(claim) for claim in placement.claims):
+                raise _changed(ground, flow, "meets other streams of the earlier plan now")
+        for placement in placements:
+            occupancy.add(flow.number, placement.claims)
+        placed[flow.number] = placements
+    return placed
+
+
+def _changed(ground: Ground, flow: Flow, what: str) -> ConfigError:
+    index = ground.scenario.stream.index(flow.stream)
+    return ConfigError(
+        f'key `stream[{index}].id` = "{flow.stream.id}": the stream {what}, so that it cannot stay where the earlier '
+        "plan has it; plan without --keep, or give the stream another id to place it anew"
+    )
+
+
+def _as_it_was(ground: Ground, flow: Flow, entry: dict[str, Any]) -> list[Placement]:
+    tree = _tree_of(flow, entry)
+    if tree is None:
+        raise _changed(ground, flow, "has no such way any more, or not among the planner.routes considered")
+    if entry["frame_bytes_on_wire"] != flow.station.planned_frame_bytes(flow.stream):
+        raise _changed(ground, flow, "has another length on the wire now")
+    behind_ns = entry.get("turns_ns", [entry["release_ns"]])
+    spread_ns, period_ns = max(behind_ns) - min(behind_ns), flow.stream.period_ns
+    if (
+        not 0 <= behind_ns[0] < period_ns
+        or not 0 <= min(behind_ns) <= max(behind_ns) < 2 * period_ns
+        or len(behind_ns) > TURNS_MAX
+        or spread_ns > (flow.stream.jitter_ns or 0)
+        or any(on_grid(flow.station, flow.stream, at_ns * PS_PER_NS) != at_ns * PS_PER_NS for at_ns in behind_ns)
+        or flow.stream.offset_ns not in ("auto", behind_ns[0])
+    ):
+        raise _changed(ground, flow, "was released at other instants than its talker and jitter_ns allow now")
+    placements = []
+    for turn, at_ns in enumerate(behind_ns):
+        own = replace(flow, turn=turn, turns=len(behind_ns))
+        release_ps = (at_ns + turn * flow.stream.period_ns) * PS_PER_NS
+        windows = [window for window in entry["windows"] if window.get("turn", 0) == turn]
+        if len(windows) != sum(leg.parent >= 0 for leg in tree.legs):
+            raise _changed(ground, flow, "passes other ports now")
+        waits: tuple[int, ...] = ()
+        for number in range(len(windows)):
+            so_far = ground.lay(own, tree, release_ps, None, None, (*waits, *[0] * (len(windows) - number)))
+            if isinstance(so_far, int):
+                raise _changed(ground, flow, "cannot leave a bridge whose gate list was given by hand")
+            hop = so_far.hops[number]
+            opened = [w["open_ps"] for w in windows if (w["bridge"], w["peer"]) == (hop.bridge, hop.peer)]
+            if len(opened) != 1:
+                raise _changed(ground, flow, "passes other ports now")
+            opened_ps = opened[0]
+            wait_ns = ceil_ns(opened_ps - so_far.hops[number].early_ps)
+            if wait_ns < 0:
+                raise _changed(ground, flow, "takes another time to or through a bridge now")
+            waits = (*waits, wait_ns)
+        laid = ground.lay(own, tree, release_ps, None, None, waits)
+        if isinstance(laid, int) or [
+            (hop.bridge, hop.peer, hop.early_ps, hop.late_ps, hop.window.length_ps) for hop in laid.hops
+        ] != _windows_of(laid, windows):
+            raise _changed(ground, flow, "takes another time to or through a bridge now")
+        placements.append(laid)
+    return placements
+
+
+def _windows_of(laid: Placement, windows: list[dict[str, Any]]) -> list[tuple[str, str, int, int, int]]:
+    by_port = {(window["bridge"], window["peer"]): window for window in windows}
+    found = []
+    for hop in laid.hops:
+        window = by_port[hop.bridge, hop.peer]
+        found.append((hop.bridge, hop.peer, window["open_ps"], window["last_ps"], window["length_ps"]))
+    return found
+
+
+def _tree_of(flow: Flow, entry: dict[str, Any]) -> Tree | None:
+    """The tree an earlier plan used."""
+    wanted = {
+        (here, there)
+        for listener, route in entry["routes"].items()
+        for here, there in itertools.pairwise([flow.stream.talker, *route, listener])
+    }
+    for tree in flow.trees:
+        if {(leg.here, leg.there) for leg in tree.legs} == wanted:
+            return tree
+    return None

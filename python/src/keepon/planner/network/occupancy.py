@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who holds wires, queues and slots when: periodic claims on a resource, and by how much a new one must move.
+
+A claim has two spans, each [start, end) in every period: two claims fit if one of them is wholly before the other in
+both spans, and the other wholly before the next turn of the first. For a wire both spans are the transmission. For a
+queue whose frames must keep their order they are the arrival at the queue and the transmission, so that a frame that
+is sent first has also come first. Two periodic claims meet somewhere in all time exactly if they meet modulo the
+greatest common divisor of their periods; nothing here grows with the least common multiple.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Resource = tuple[str, ...]
+NEVER = -1
+ALONE = -1  # group of claims that meet every other
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim, times in ps: spans [start, end) and [start_2, end_2), repeated every period.
+
+    Claims of one `group` (not ALONE) do not meet. A `modulus` other than 0 makes both repeat at least so often.
+    """
+
+    resource: Resource
+    start_ps: int
+    end_ps: int
+    start_2_ps: int
+    end_2_ps: int
+    period_ps: int
+    group: int = ALONE
+    modulus_ps: int = 0
+
+    def moved(self, by_ps: int) -> Claim:
+        """The claim later by this."""
+        return Claim(
+            self.resource, self.start_ps + by_ps, self.end_ps + by_ps, self.start_2_ps + by_ps, self.end_2_ps + by_ps,
+            self.period_ps, self.group, self.modulus_ps,
+        )  # fmt: skip
+
+
+_COLUMNS = 6  # start, end, start_2, end_2, period, group
+
+
+class _Table:
+    """Claims on one resource as columns."""
+
+    def __init__(self) -> None:
+        self.rows: NDArray[np.int64] = np.zeros((_COLUMNS, 8), dtype=np.int64)
+        self.owners: list[int] = []
+        self._common: dict[int, NDArray[np.int64]] = {}
+
+    def add(self, owner: int, claim: Claim) -> None:
+        count = len(self.owners)
+        if count == self.rows.shape[1]:
+            self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)], axis=1)
+        self.rows[:, count] = (
+            claim.start_ps, claim.end_ps, claim.start_2_ps, claim.end_2_ps, claim.period_ps, claim.group,
+        )  # fmt: skip
+        self.owners.append(owner)
+        self._common.clear()
+
+    def remove(self, owner: int) -> None:
+        kept = [index for index, other in enumerate(self.owners) if other != owner]
+        self.rows[:, : len(kept)] = self.rows[:, kept]
+        self.owners = [self.owners[index] for index in kept]
+        self._common.clear()
+
+    def common(self, claim: Claim) -> NDArray[np.int64]:
+        """Greatest common divisors of the periods here with the claim's."""
+        base = math.gcd(claim.period_ps, claim.modulus_ps)
+        if base not in self._common:
+            self._common[base] = np.gcd(self.rows[4, : len(self.owners)], base)
+        return self._common[base]
+
+    def needs(self, claim: Claim) -> tuple[Any, Any, Any]:
+        """For each claim here: the divisor, how much later the new one must be to follow, or sooner to precede."""
+        start, end, start_2, end_2 = self.rows[:4, : len(self.owners)]
+        after = np.maximum(end - claim.start_ps, end_2 - claim.start_2_ps)
+        before = np.maximum(claim.end_ps - start, claim.end_2_ps - start_2)
+        return self.common(claim), after, before
+
+    def strangers(self, claim: Claim) -> Any:
+        """Which claims here can meet the new one at all."""
+        if claim.group == ALONE:
+            return True
+        return self.rows[5, : len(self.owners)] != claim.group
+
+
+class Occupancy:
+    """All claims of all placed flows, by resource."""
+
+    def __init__(self) -> None:
+        self._tables: dict[Resource, _Table] = {}
+        self._held: dict[int, list[Resource]] = {}
+
+    def add(self, owner: int, claims: list[Claim]) -> None:
+        """Record the claims of a flow."""
+        for claim in claims:
+            self._tables.setdefault(claim.resource, _Table()).add(owner, claim)
+        self._held.setdefault(owner, []).extend(claim.resource for claim in claims)
+
+    def remove(self, owner: int) -> None:
+        """Forget the claims of a flow."""
+        for resource in dict.fromkeys(self._held.pop(owner, [])):
+            self._tables[resource].remove(owner)
+
+    def shift_ps(self, claim: Claim) -> int:
+        """By how much the claim must at least move later to meet none; 0 if it meets none, NEVER if it always will."""
+        table = self._tables.get(claim.resource)
+        if table is None or not table.owners:
+            return 0
+        common, after, before = table.needs(claim)
+        meets = (before - (-after // common) * common > common) & table.strangers(claim)
+        if not meets.any():
+            return 0
+        if ((after + before > common) & meets).any():
+            return NEVER
+        return int((after % common)[meets].max())
+
+    def met_by(self, claim: Claim) -> list[int]:
+        """Owners of the claims that this one meets."""
+        table = self._tables.get(claim.resource)
+        if table is None or not table.owners:
+            return []
+        common, after, before = table.needs(claim)
+        meets = (before - (-after // common) * common > common) & table.strangers(claim)
+        return [table.owners[index] for index in np.flatnonzero(meets)]

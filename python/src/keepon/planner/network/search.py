@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""First fit with repair: flows one after the other, each at the first release that fits; the rest drive others out.
+
+A flow takes the first release at which it waits nowhere (its delay is then the least possible), on the shortest route
+that has one; then one with waiting at bridges; then, if its jitter allows, releases of its own for each of its frames.
+What still finds none takes the place of the flows that have been driven out least often, and these look again.
+Deterministic by seed.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from keepon.planner.network.flows import Flow, Placement
+from keepon.planner.network.ground import Ground, on_grid
+from keepon.planner.network.occupancy import NEVER, Occupancy
+from keepon.planner.network.trees import Tree
+from keepon.planner.partition.limits import Limits
+from keepon.scenario import Stream
+from keepon.wire import PS_PER_NS
+
+STEPS_MAX = 20_000
+TURNS_MAX = 16
+_RELEASES_TRIED = 24
+_DRIVEN_OUT_MAX = 12
+_PROGRESS_EVERY = 16
+
+
+@dataclass
+class Search:
+    """What is placed so far, by number of the stream; kept flows are never driven out."""
+
+    ground: Ground
+    limits: Limits
+    placed: dict[int, list[Placement]] = field(default_factory=dict)
+    kept: set[int] = field(default_factory=set)
+    occupancy: Occupancy = field(default_factory=Occupancy)
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(self.limits.seed)
+        self._times_out: dict[int, int] = {}
+
+    def put(self, placements: list[Placement]) -> None:
+        """Record where a stream is."""
+        number = placements[0].flow.number
+        self.placed[number] = placements
+        for placement in placements:
+            self.occupancy.add(number, placement.claims)
+
+    def take(self, number: int) -> None:
+        """Forget where a stream is."""
+        del self.placed[number]
+        self.occupancy.remove(number)
+
+    def missing(self) -> list[Flow]:
+        """Flows without a place, in file order."""
+        return [flow for flow in self.ground.flows if flow.number not in self.placed]
+
+    def run(self) -> bool:
+        """Place all flows; False if some found no place within the limits. What is placed stays."""
+        waiting = deque(sorted(self.missing(), key=_urgency))
+        repairs = 4 * len(waiting) + 64
+        best = dict(self.placed)
+        while waiting and not self.limits.over():
+            flow = waiting.popleft()
+            found = self.fit(flow)
+            if found is None:
+                repairs -= 1
+                driven = self._make_room(flow) if repairs > 0 else None
+                if driven is None:
+                    if len(self.placed) > len(best):
+                        best = dict(self.placed)
+                    break
+                waiting.extendleft(reversed(driven))
+            else:
+                self.put(found)
+            if len(self.placed) > len(best):
+                best = dict(self.placed)
+                if len(best) % _PROGRESS_EVERY == 0:
+                    self.limits.progress(f"first fit: {len(best)} of {len(self.ground.flows)} streams placed")
+        if len(self.placed) < len(best):
+            self._restore(best)
+        return len(self.placed) == len(self.ground.flows)
+
+    def _restore(self, placed: dict[int, list[Placement]]) -> None:
+        for number in list(self.placed):
+            self.take(number)
+        for placements in placed.values():
+            self.put(placements)
+
+    # -- one flow ------------------------------------------------------------------------------------------------------
+
+    def fit(self, flow: Flow) -> list[Placement] | None:
+        """The first place for a flow among what is placed."""
+        for waits in (False, True):
+            for tree in flow.trees:
+                wait_ps = longest_wait_ps(self.ground, flow, tree) if waits else None
+                if wait_ps is None or wait_ps > 0:
+                    found = self._first_release(flow, tree, wait_ps)
+                    if found is not None:
+                        return [found]
+        return self._by_turns(flow)
+
+    def _first_release(self, flow: Flow, tree: Tree, wait_ps: int | None) -> Placement | None:
+        stream, station = flow.stream, flow.station
+        if stream.offset_ns != "auto":
+            outcome = self.ground.lay(flow, tree, int(stream.offset_ns) * PS_PER_NS, self.occupancy, wait_ps)
+            return None if isinstance(outcome, int) else outcome
+        return self._within(flow, tree, on_grid(station, stream, 0), flow.period_ps, wait_ps)
+
+    def _within(self, flow: Flow, tree: Tree, start_ps: int, end_ps: int, wait_ps: int | None) -> Placement | None:
+        """The first release in [start, end) that fits; start is on the grid."""
+        release_ps = start_ps
+        for _ in range(STEPS_MAX):
+            if release_ps >= end_ps:
+                return None
+            outcome = self.ground.lay(flow, tree, release_ps, self.occupancy, wait_ps)
+            if not isinstance(outcome, int):
+                return outcome
+            if outcome == NEVER:
+                return None
+            release_ps = on_grid(flow.station, flow.stream, release_ps + outcome)
+        return None
+
+    # -- bounded jitter: every frame of a few its own release ----------------------------------------------------------
+
+    def _by_turns(self, flow: Flow) -> list[Placement] | None:
+        """Releases for each of `turns` frames, not further apart than the stream's jitter allows."""
+        room_ps = jitter_room_ps(self.ground, flow)
+        if flow.stream.offset_ns != "auto" or room_ps < flow.station.grid_ps:
+            return None
+        for turns in self._useful_turns(flow):
+            for tree in flow.trees:
+                found = self._turns_on(flow, tree, turns, room_ps)
+                if found is not None:
+                    return found
+        return None
+
+    def _useful_turns(self, flow: Flow) -> list[int]:
+        """Numbers of frames after which the periods of the others come to lie the same again."""
+        others = {placement.flow.period_ps for placements in self.placed.values() for placement in placements}
+        counts = {math.lcm(flow.period_ps, period_ps) // flow.period_ps for period_ps in others}
+        return sorted(count for count in counts if 1 < count <= TURNS_MAX)
+
+    def _turns_on(self, flow: Flow, tree: Tree, turns: int, room_ps: int) -> list[Placement] | None:
+        period_ps = flow.period_ps
+        first = replace(flow, turns=turns)
+        start_ps = on_grid(flow.station, flow.stream, 0)
+        for _ in range(STEPS_MAX // turns):
+            head = self._within(first, tree, start_ps, period_ps, None)
+            if head is None:
+                return None
+            found = [head]
+            self.occupancy.add(flow.number, head.claims)
+            for turn in range(1, turns):
+                from_ps = on_grid(flow.station, flow.stream, head.release_ps + turn * period_ps)
+                placement = self._within(replace(first, turn=turn), tree, from_ps, from_ps + room_ps + 1, None)
+                if placement is None:
+                    break
+                found.append(placement)
+                self.occupancy.add(flow.number, placement.claims)
+            self.occupancy.remove(flow.number)
+            if len(found) == turns:
+                return found
+            start_ps = on_grid(flow.station, flow.stream, head.release_ps + 1)
+        return None
+
+    # -- repair --------------------------------------------------------------------------------------------------------
+
+    def _make_room(self, flow: Flow) -> list[Flow] | None:
+        """Place a flow where the fewest have to go; those that went, or None if nowhere may."""
+        chosen: tuple[int, Placement, set[int]] | None = None
+        for tree in flow.trees:
+            for release_ps in self._candidates(flow):
+                outcome = self.ground.lay(flow, tree, release_ps)
+                if isinstance(outcome, int):
+                    continue
+                met = {owner for claim in outcome.claims for owner in self.occupancy.met_by(claim)}
+                if (
+                    not met
+                    or met & self.kept
+                    or len(met) > _DRIVEN_OUT_MAX
+                    or not self.ground.allowed(flow, release_ps)
+                ):
+                    continue
+                cost = sum(1 + self._times_out.get(owner, 0) for owner in met)
+                if chosen is None or cost < chosen[0]:
+                    chosen = cost, outcome, met
+        if chosen is None:
+            return None
+        _, placement, met = chosen
+        for owner in met:
+            self._times_out[owner] = self._times_out.get(owner, 0) + 1
+            self.take(owner)
+        self.put([placement])
+        return sorted((self.ground.flows[owner] for owner in met), key=_urgency)
+
+    def _candidates(self, flow: Flow) -> Iterable[int]:
+        stream = flow.stream
+        if stream.offset_ns != "auto":
+            return [int(stream.offset_ns) * PS_PER_NS]
+        drawn = (self._random.randrange(flow.period_ps) for _ in range(_RELEASES_TRIED))
+        grid = (on_grid(flow.station, stream, at_ps) for at_ps in drawn)
+        return [release_ps for release_ps in grid if release_ps < flow.period_ps]
+
+
+def _urgency(flow: Flow) -> tuple[int, int, int]:
+    """Higher priority first, then fewer hops, then file order."""
+    stream: Stream = flow.stream
+    return (-stream.priority, max(len(path) for path in flow.trees[0].paths.values()), flow.number)
+
+
+def longest_wait_ps(ground: Ground, flow: Flow, tree: Tree) -> int:
+    """How long a flow may be kept at bridges altogether: what its deadline leaves, at most a period."""
+    gated = any(ground.is_gated(leg.here, leg.there) for leg in tree.legs)
+    if not gated:
+        return 0
+    alone = ground.lay(flow, tree, on_grid(flow.station, flow.stream, 0))
+    if isinstance(alone, int):
+        return 0
+    longest_ps = flow.stream.period_ns * PS_PER_NS
+    if flow.stream.deadline_ns is not None and flow.station.bounded:
+        longest_ps = min(longest_ps, flow.stream.deadline_ns * PS_PER_NS - alone.delay_ps)
+    return max(0, longest_ps)
+
+
+def jitter_room_ps(ground: Ground, flow: Flow) -> int:
+    """How far apart the releases of a stream's frames may be within its jitter and deadline; 0 without a jitter."""
+    if flow.stream.jitter_ns is None:
+        return 0
+    alone = ground.lay(flow, flow.trees[0], on_grid(flow.station, flow.stream, 0))
+    if isinstance(alone, int):
+        return 0
+    room_ps = flow.stream.jitter_ns * PS_PER_NS - alone.spread_ps
+    if flow.stream.deadline_ns is not None:
+        room_ps = min(room_ps, flow.stream.deadline_ns * PS_PER_NS - alone.delay_ps)
+    return max(0, room_ps)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Routes a stream may take: for each listener the shortest ways, joined to trees that reach every node once."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from keepon.scenario import Stream
+from keepon.topology import Topology
+
+_WAYS_TRIED = 64
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One wire of a tree; `parent` is the number of the leg before it, -1 for the talker's own wire."""
+
+    here: str
+    there: str
+    parent: int
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Ways from a talker to all listeners: nodes with both ends by listener, and the wires, each after its parent.
+
+    `number`: which of its stream's trees it is.
+    """
+
+    paths: dict[str, tuple[str, ...]]
+    legs: tuple[Leg, ...]
+    number: int = 0
+
+
+def _tree(paths: dict[str, tuple[str, ...]]) -> Tree | None:
+    """The tree these ways make; None if a node would be reached in two ways."""
+    reached: dict[str, int] = {}
+    legs: list[Leg] = []
+    for path in paths.values():
+        for here, there in itertools.pairwise(path):
+            if there in reached:
+                if legs[reached[there]].here != here:
+                    return None
+                continue
+            reached[there] = len(legs)
+            legs.append(Leg(here, there, reached.get(here, -1)))
+    # Legs nearer to the talker first, so that who walks them knows when a frame comes.
+    depth = [0] * len(legs)
+    for number, leg in enumerate(legs):
+        depth[number] = 0 if leg.parent < 0 else depth[leg.parent] + 1
+    order = sorted(range(len(legs)), key=lambda number: depth[number])
+    place = {number: position for position, number in enumerate(order)}
+    sorted_legs = tuple(
+        Leg(legs[number].here, legs[number].there, place.get(legs[number].parent, -1)) for number in order
+    )
+    return Tree(paths, sorted_legs)
+
+
+def conflicting_way(paths: dict[str, list[str]]) -> str | None:
+    """A node that the ways of one stream reach from two sides; None if they make a tree."""
+    before: dict[str, str] = {}
+    for path in paths.values():
+        for here, there in itertools.pairwise(path):
+            if before.setdefault(there, here) != here:
+                return there
+    return None
+
+
+class Routes:
+    """Trees of streams, by number of wires; the first is the one of `Topology.paths`."""
+
+    def __init__(self, topology: Topology, most: int) -> None:
+        self._topology = topology
+        self._most = most
+        self._graph: Any = None
+        self._known: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+
+    def of(self, stream: Stream) -> list[Tree]:
+        """At most `most` trees of a stream, the shortest first; a route that is given is kept."""
+        first = {name: tuple(path) for name, path in self._topology.paths(stream).items()}
+        trees = [tree for tree in [_tree(first)] if tree is not None]
+        if self._most > 1:
+            choices = [
+                [first[name]]
+                if stream.route != "auto" and name == stream.listeners[0]
+                else self._ways(stream.talker, name)
+                for name in stream.listeners
+            ]
+            combined = itertools.islice(itertools.product(*choices), _WAYS_TRIED)
+            for ways in sorted(combined, key=lambda ways: sum(len(way) for way in ways)):
+                paths = dict(zip(stream.listeners, ways, strict=True))
+                tree = _tree(paths)
+                if tree is not None and paths != first:
+                    trees.append(tree)
+        return [replace(tree, number=number) for number, tree in enumerate(trees[: self._most])]
+
+    def _ways(self, talker: str, listener: str) -> list[tuple[str, ...]]:
+        key = (talker, listener)
+        if key not in self._known:
+            self._known[key] = list(itertools.islice(self._all_ways(talker, listener), self._most))
+        return self._known[key]
+
+    def _all_ways(self, talker: str, listener: str) -> Iterator[tuple[str, ...]]:
+        # Takes a tenth of a second to load, which commands that plan nothing should not spend.
+        import networkx
+
+        if self._graph is None:
+            self._graph = networkx.Graph()
+            self._graph.add_nodes_from(self._topology.bridges)
+            wires = self._topology.wires
+            self._graph.add_edges_from((a, b) for a, b in wires if {a, b} <= self._topology.bridges)
+        starts, ends = self._topology.neighbours[talker], self._topology.neighbours[listener]
+        if listener in starts:
+            yield (talker, listener)
+        for start, end in itertools.product(starts, ends):
+            if (
+                start in self._topology.bridges
+                and end in self._topology.bridges
+                and networkx.has_path(self._graph, start, end)
+            ):
+                for way in networkx.shortest_simple_paths(self._graph, start, end):
+                    yield (talker, *way, listener)

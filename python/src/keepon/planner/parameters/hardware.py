@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a plan assumes of a NIC with a ring, and what a host adds between an application and the driver."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+from keepon import published
+from keepon.hosts import Sourced, Stage, host_of
+from keepon.scenario import HostTable, Scenario, Station
+
+USUAL_SIGMAS = 3
+
+
+@dataclass(frozen=True)
+class Nic:
+    """A ring NIC whose index counts frames that have left; the simulator's, unless a caller says otherwise.
+
+    Attributes:
+        prefetch_slots: frames beyond the one on the wire that it may have fetched already.
+        index_read_ns: duration of one read of its index.
+        index_lag_ns: range of the delay after which the index shows that a frame has left.
+        fetch_ns: from its decision to fetch a frame to having it.
+        restart_ns: from a doorbell on an idle wire to the first bit.
+        drift_ppb: stated bound of CPU against NIC clock (the core's default).
+    """
+
+    prefetch_slots: int = 2
+    index_read_ns: int = 800
+    index_lag_ns: int = 0
+    fetch_ns: int = 800
+    restart_ns: int = 2_000
+    drift_ppb: int = 200_000
+
+
+NIC = Nic()
+
+
+def usual_ns(stage: Stage) -> int:
+    """What a stage takes but for its tail: the body up to three sigma, in ns rounded up."""
+    body_ns = math.ceil(stage.base_ns + stage.median_ns * math.exp(USUAL_SIGMAS * stage.sigma))
+    return min(body_ns, stage.cap_ns) if stage.cap_ns else body_ns
+
+
+def worst_ns(stage: Stage) -> int:
+    """What a stage takes at most, in ns; where it has no cap, what it usually takes."""
+    return stage.cap_ns or usual_ns(stage)
+
+
+def tail_over(stage: Stage, margin_ns: int) -> float:
+    """Probability that the tail of a stage alone takes more than `margin_ns`."""
+    if not stage.tail_probability or not stage.tail_mean_ns or margin_ns >= stage.cap_ns:
+        return 0.0
+    return stage.tail_probability * math.exp(-max(0, margin_ns) / stage.tail_mean_ns)
+
+
+@dataclass(frozen=True)
+class Host:
+    """The stages of a station's host, as far as keepon passes them, and what one poll costs its core.
+
+    Attributes:
+        stages: by name, for driver keepon.
+        poll_cost_ns: CPU time of one poll, waking up included; `poll_cost_source` says from where.
+    """
+
+    stages: dict[str, Stage]
+    poll_cost_ns: int
+    poll_cost_source: str
+
+    @property
+    def occupancy_ns(self) -> int:
+        """How long one frame keeps the driver from the next, as in the simulator: base and median of its path."""
+        return self.stages["driver"].base_ns + self.stages["driver"].median_ns
+
+    @property
+    def poll_late_usual_ns(self) -> int:
+        return usual_ns(self.stages["poll"])
+
+    @property
+    def poll_late_worst_ns(self) -> int:
+        return worst_ns(self.stages["poll"])
+
+
+@functools.cache
+def published_poll_cost() -> Sourced:
+    """CPU time of one poll on the published board, in ns; calibrated.
+
+    The poll thread sleeps for what is left of a batch after the overhead (section A.3), so a share s of the CPU with a
+    sleep z says that everything else takes z s / (1 - s).
+    """
+    figures = published.load("keepon")
+    figure, overhead_us = figures["fig19a"], figures["driver_impl"]["polling_overhead_pessimistic_us"]
+    wire_us = (figure["slot_size_bytes"] + 20) * 8 / 1000
+    sleep_us = figure["cpu_batch_slots"] * wire_us - overhead_us
+    share = figure["cpu_percent_at_batch_54"] / 100
+    return Sourced("poll: cost_ns", round(1000 * sleep_us * share / (1 - share)), str(figure["id"]))
+
+
+def host_for(scenario: Scenario, station: Station) -> Host:
+    """The host of a station, with the tail as the scenario scales it."""
+    stages, _ = host_of(station.host, "keepon", scenario.host_tail_scale)
+    base = station.host.base if isinstance(station.host, HostTable) else station.host
+    if base == "ideal":
+        return Host(stages, NIC.index_read_ns, "one read of the index; no other work")
+    cost = published_poll_cost()
+    return Host(stages, int(cost.value), f"calibrated by {cost.source_id}, of a Raspberry Pi 4")

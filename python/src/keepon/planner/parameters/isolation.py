@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Can the classes of one station own slots of their own with every stream in them? Asked before the network is planned.
+
+The question is the partition problem of section A.7 (keepon.planner.partition) with the jitter that streams allow;
+classes with slots "rest" share theirs, slots listed by hand stay whose they are. A proof that nothing fits is final:
+the network leaves a stream less freedom, never more.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from keepon.planner.partition import bounds, closed
+from keepon.planner.partition.limits import Limits
+from keepon.planner.partition.problem import Problem
+from keepon.planner.partition.problem import Stream as Row
+from keepon.scenario import KeeponOptions, Stream
+from keepon.wire import PS_PER_NS
+
+SEARCH_S = 0.1
+"""For one slot and partition period, where neither bounds nor construction decide: the planner then tries itself."""
+
+FEASIBLE, INFEASIBLE, UNDECIDED = "feasible", "infeasible", "undecided"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the classes fit, how that was decided, and if not the proof of keepon.planner.partition.bounds.
+
+    Attributes:
+        streams: ids of the streams that the proof is about; empty unless infeasible.
+    """
+
+    answer: str
+    method: str
+    proof: dict[str, Any] = field(default_factory=dict)
+    streams: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """One station with a slot time and a partition period.
+
+    Attributes:
+        streams: of the station; every period is a multiple of the slot time.
+        phase_ps: of txtimes against slot starts.
+        reserve_slots: of the partition, to be left to classes with slots "rest" that send best effort.
+    """
+
+    streams: tuple[Stream, ...]
+    options: KeeponOptions
+    slot_ps: int
+    phase_ps: int
+    partition_slots: int
+    reserve_slots: int = 0
+
+    @property
+    def holds_all_periods(self) -> bool:
+        """Is the partition as long as all periods together, so that no slot is owned in vain?"""
+        periods = (stream.period_ns * PS_PER_NS // self.slot_ps for stream in self.streams)
+        return all(self.partition_slots % period == 0 for period in periods)
+
+
+def _owners(options: KeeponOptions, streams: tuple[Stream, ...]) -> tuple[tuple[int, ...], ...]:
+    used = {stream.tc for stream in streams}
+    rest = tuple(sorted(entry.tc for entry in options.classes if entry.slots == "rest"))
+    return (*((rest,) if used & set(rest) else ()), *((tc,) for tc in sorted(used - set(rest))))
+
+
+def _row(question: Question, stream: Stream, index: int, owner: int) -> Row:
+    period = stream.period_ns * PS_PER_NS // question.slot_ps
+    if stream.offset_ns != "auto":
+        # The nearest slot, as the planner takes it; whether the offset is on the grid is its affair.
+        at_ps = int(stream.offset_ns) * PS_PER_NS - question.phase_ps + question.slot_ps // 2
+        place = at_ps // question.slot_ps % period
+        return Row(index, owner, stream.tc, period, 0, earliest_slot=place, latest_slot=place)
+    jitter = min(period, (stream.jitter_ns or 0) * PS_PER_NS // question.slot_ps)
+    return Row(index, owner, stream.tc, period, jitter)
+
+
+def _problem(question: Question, streams: tuple[Stream, ...], unowned: frozenset[int], reserve_slots: int) -> Problem:
+    owners = _owners(question.options, streams)
+    owner_of = {tc: owner for owner, members in enumerate(owners) for tc in members}
+    rows = tuple(_row(question, stream, index, owner_of[stream.tc]) for index, stream in enumerate(streams))
+    return Problem("station", question.partition_slots, owners, rows, reserve_slots, unowned)
+
+
+def _parts(question: Question) -> list[tuple[tuple[Stream, ...], Problem]]:
+    """Streams whose class has slots by hand, class by class, then all others: their slots are apart anyway."""
+    listed = {
+        entry.tc: {slot for slot in entry.slots if slot < question.partition_slots}
+        for entry in question.options.classes
+        if isinstance(entry.slots, list)
+    }
+    every = frozenset(range(question.partition_slots)) if listed else frozenset()
+    parts = []
+    for tc, slots in listed.items():
+        others = frozenset().union(*(theirs for other, theirs in listed.items() if other != tc))
+        streams = tuple(stream for stream in question.streams if stream.tc == tc)
+        if streams:
+            parts.append((streams, _problem(question, streams, every - slots | others, 0)))
+    taken = frozenset().union(*listed.values()) if listed else frozenset()
+    streams = tuple(stream for stream in question.streams if stream.tc not in listed)
+    if streams:
+        reserve_slots = question.reserve_slots + len(taken) if question.reserve_slots else 0
+        parts.append((streams, _problem(question, streams, taken, reserve_slots)))
+    return parts
+
+
+def _decide(problem: Problem, search_s: float) -> Verdict:
+    proof = bounds.disproof(problem)
+    if proof is not None:
+        return Verdict(INFEASIBLE, "bound", proof)
+    if closed.construct(problem) is not None:
+        return Verdict(FEASIBLE, "construction")
+    if search_s <= 0:
+        return Verdict(UNDECIDED, "not searched")
+    # Loads CP-SAT, which takes a second that most stations need not spend.
+    from keepon.planner.partition import answer, solve
+
+    outcome = solve.decide(problem, Limits(time.monotonic() + search_s))
+    named = {answer.FEASIBLE: FEASIBLE, answer.INFEASIBLE: INFEASIBLE, answer.UNKNOWN: UNDECIDED}
+    return Verdict(named[outcome.answer], outcome.method, outcome.proof or {})
+
+
+def decide(question: Question, search_s: float = SEARCH_S) -> Verdict:
+    """Whether every stream can have its slots; the first part of the station that cannot decides.
+
+    Args:
+        search_s: where bounds and construction leave it open, so long is searched; 0: not at all.
+    """
+    by_hand = {slot for entry in question.options.classes if isinstance(entry.slots, list) for slot in entry.slots}
+    there = question.partition_slots - sum(1 for slot in by_hand if slot < question.partition_slots)
+    if question.reserve_slots > there:
+        proof = {"bound": "reserve", "needed_slots": question.reserve_slots, "available_slots": there}
+        return Verdict(INFEASIBLE, "bound", proof, tuple(stream.id for stream in question.streams))
+    worst = Verdict(FEASIBLE, "no stream")
+    for streams, problem in _parts(question):
+        verdict = _decide(problem, search_s)
+        if verdict.answer == INFEASIBLE:
+            return Verdict(INFEASIBLE, verdict.method, verdict.proof, tuple(stream.id for stream in streams))
+        if worst.answer != UNDECIDED:
+            worst = verdict
+    return worst
+
+
+def load(streams: tuple[Stream, ...], slot_ps: int) -> Fraction:
+    """Share of all slots the streams need."""
+    return sum((Fraction(slot_ps, stream.period_ns * PS_PER_NS) for stream in streams), Fraction(0))
+
+
+def conflicting(question: Question, verdict: Verdict) -> tuple[str, ...]:
+    """Streams of which none can be left out without the proof failing; all of the verdict's where it is no bound."""
+    if verdict.method != "bound":
+        return verdict.streams
+    if verdict.proof.get("bound") == "crossing":
+        flows = set(verdict.proof["flows"])
+        return tuple(name for index, name in enumerate(verdict.streams) if index in flows)
+    kept = tuple(stream for stream in question.streams if stream.id in set(verdict.streams))
+    step = max(1, len(kept) // 2)
+    while step:
+        position = 0
+        while position < len(kept):
+            fewer = kept[:position] + kept[position + step :]
+            if fewer and _is_disproved(question, fewer):
+                kept = fewer
+            else:
+                position += step
+        step //= 2
+    return tuple(stream.id for stream in kept)
+
+
+def _is_disproved(question: Question, streams: tuple[Stream, ...]) -> bool:
+    fewer = Question(
+        streams, question.options, question.slot_ps, question.phase_ps, question.partition_slots, question.reserve_slots
+    )
+    return decide(fewer, 0).answer == INFEASIBLE
+
+
+def shares_of_proof(proof: dict[str, Any]) -> str:
+    """The bound that fails, in words."""
+    if proof.get("bound") == "crossing":
+        return f"two of its streams meet sooner or later, whatever their releases (modulo {proof['modulus']} slots)"
+    if proof.get("bound") == "reserve":
+        return f"{proof['needed_slots']} slots must stay without a class and {proof['available_slots']} are left"
+    rows = ", ".join(
+        f"{'classes' if len(row['classes']) > 1 else 'class'} {' and '.join(map(str, row['classes']))}: {row['slots']}"
+        for row in proof.get("slots_by_class", [])
+    )
+    if not rows:
+        return "an exhaustive search found no partition"
+    return (
+        f"its classes need at least {proof['needed_slots']} slots of the partition ({rows}) and "
+        f"{proof['available_slots']} are there"
+    )
+
+
+def best_effort_share(rates: list[tuple[int, int]], slot_ps: int) -> Fraction:
+    """Share of all slots that loads of (rate_bps, frame_bytes) need, one frame a slot."""
+    return sum((Fraction(rate_bps * slot_ps, 8 * frame_bytes * 10**12) for rate_bps, frame_bytes in rates), Fraction(0))
+
+
+def reserve_slots(share: Fraction, messages: bool, partition_slots: int) -> int:
+    """Slots of the partition to leave for best effort, one at least for PTP's messages; less than all of them."""
+    wanted = max(math.ceil(share * partition_slots), 1 if messages else 0)
+    return min(wanted, max(0, partition_slots - 1))

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How long before its txtime a frame must be there: what the core needs, and what the host takes to bring it.
+
+A frame may have a slot that is at least `lead_slots` ahead of the greatest possible head at the moment of submission
+(docs/model.md). With w the width of the interval in which the wire is known to be, and s the slot time, that holds for
+every slot whose start is more than (lead_slots - 1) s + w away. Right after one reading of the index w is a slot and
+what the reading leaves open; more readings only narrow it (docs/model.md), usually to some per cent of a slot. So
+`lead_time_ns` is enough whatever was read before, and about a slot more than what is usually needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from keepon.planner.parameters.hardware import NIC, Host, Nic, tail_over, usual_ns, worst_ns
+from keepon.planner.parameters.polls import Posting, interval_ns
+from keepon.scenario import Station
+from keepon.wire import byte_time_ps, ceil_ns, preamble_time_ps
+
+ETF_DELTA_NS = 150_000
+"""Delta of an ETF qdisc in front of driver keepon (keepon.artifact_ex1), unless the scenario says better."""
+
+
+def lead_slots(batch_slots: int, locked: bool, nic: Nic = NIC) -> int:
+    """Slots from the greatest possible head to the first that may be changed; in paper mode at least a batch (C3)."""
+    fetched = nic.prefetch_slots + 1
+    return fetched if locked else max(batch_slots, fetched)
+
+
+def strip_width_ns(posting: Posting, trim_up_ps: int, nic: Nic = NIC) -> int:
+    """Width in ns of what is known of the wire just before the next poll, from one reading alone.
+
+    A reading leaves open a slot, trimmed longer at most, the range of the index's lag and the duration of the read;
+    until the next poll the stated drift between the crystals is added, twice as either may be the faster.
+    """
+    drift_ns = -(-2 * nic.drift_ppb * (interval_ns(posting, nic) + nic.index_read_ns) // 10**9)
+    return ceil_ns(posting.slot_ps + trim_up_ps) + nic.index_lag_ns + nic.index_read_ns + drift_ns
+
+
+def lead_time_ns(posting: Posting, rate_bps: int, trim_up_bytes: int = 0, nic: Nic = NIC) -> int:
+    """From the hand-over to the driver to the txtime at least, in ns, so that no frame is late.
+
+    Slots of mode "phase-locked" start on the grid, and so does the one a txtime means. In mode "paper" their phase is
+    arbitrary and the slot in progress at the txtime is taken, which may have begun a slot earlier. A poll under way
+    keeps a submission waiting for two reads of the index.
+
+    Args:
+        posting: slot, batch, depth.
+        rate_bps: of the link.
+        trim_up_bytes: how much longer a slot may be made; 0 in paper mode.
+
+    Source: KeepON paper section 3.3 (C3) and A.10 (G2: batch x slot time); the terms beyond that are this core's.
+    """
+    byte_ps = byte_time_ps(rate_bps)
+    slots = lead_slots(posting.batch_slots, posting.locked, nic) - 1
+    ahead_ps = slots * posting.slot_ps + preamble_time_ps(rate_bps) + byte_ps
+    if not posting.locked:
+        ahead_ps += posting.slot_ps
+    width_ns = strip_width_ns(posting, trim_up_bytes * byte_ps, nic)
+    return ceil_ns(ahead_ps) + width_ns + 2 * nic.index_read_ns + 1
+
+
+@dataclass(frozen=True)
+class HandOver:
+    """How a frame gets from its application to the driver.
+
+    Attributes:
+        usual_ns: from txtime - advance to the driver, tails aside.
+        worst_ns: the same with every stage at its cap.
+        limit_ns: with ETF in front, hand-over starts no earlier than this before the txtime; None without.
+        limited_ns: what follows ETF: its timer and the driver.
+    """
+
+    usual_ns: int
+    worst_ns: int
+    limit_ns: int | None = None
+    limited_ns: int = 0
+
+
+def hand_over(station: Station, host: Host) -> HandOver | None:
+    """The way of a frame with a txtime; None where frames carry none (release "sleep")."""
+    if station.release == "sleep":
+        return None
+    stages = [host.stages[name] for name in ("wakeup", "stack", "driver")]
+    usual, worst = sum(map(usual_ns, stages)), sum(map(worst_ns, stages))
+    if station.release != "etf":
+        return HandOver(usual, worst)
+    delta_ns = ETF_DELTA_NS if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
+    return HandOver(usual, worst, delta_ns, usual_ns(host.stages["timer"]) + usual_ns(host.stages["driver"]))
+
+
+def late_probability(advance_ns: int, lead_ns: int, way: HandOver, host: Host) -> float:
+    """Probability that the tail of waking up makes a frame late, by the host's model; 0 if that cannot be."""
+    return tail_over(host.stages["wakeup"], advance_ns - lead_ns - way.usual_ns)
+
+
+def least_advance_ns(lead_ns: int, way: HandOver) -> int:
+    """Shortest advance_ns with which frames are usually in time."""
+    return lead_ns + way.usual_ns

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How often the ring is polled, how late a poll may come, and what polling costs.
+
+The times are those of the core (plan_polls() in core/src/pacer.c; KeepON paper section A.3), computed here again from
+the parameters alone. Times in ns unless a name says otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from keepon.planner.parameters.hardware import NIC, Host, Nic
+from keepon.wire import PS_PER_NS
+
+POLL_NS_MIN = 200
+"""The core never asks for a shorter interval."""
+
+
+@dataclass(frozen=True)
+class Posting:
+    """What decides about polls.
+
+    Attributes:
+        slot_ps: nominal slot time.
+        slot_ps_min: the same trimmed as far as allowed; slot_ps in paper mode.
+        batch_slots, depth_slots: per doorbell, and posted ahead of the head.
+        poll_overhead_ns: kept free of every interval.
+        locked: mode phase-locked; else paper.
+    """
+
+    slot_ps: int
+    slot_ps_min: int
+    batch_slots: int
+    depth_slots: int
+    poll_overhead_ns: int
+    locked: bool
+
+    @property
+    def batch_ns(self) -> int:
+        """The polling budget of section A.10, batch x slot time."""
+        return self.batch_slots * self.slot_ps // PS_PER_NS
+
+
+def auto_overhead_ns(batch_slots: int, depth_slots: int, slot_ps: int) -> int:
+    """What is kept free of every interval if nobody says.
+
+    With a depth near the batch a poll must come before the batch is sent: twice per batch leaves half of it for a late
+    poll. With more posted nothing has to be kept free.
+    """
+    return batch_slots * slot_ps // PS_PER_NS // 2 if depth_slots < 2 * batch_slots else 0
+
+
+def interval_ns(posting: Posting, nic: Nic = NIC) -> int:
+    """Longest time the poll thread sleeps between two polls; dither takes up to a slot off it."""
+    poll_ns, spent_ns = posting.batch_ns, posting.poll_overhead_ns
+    if posting.locked:
+        depth_ns = (posting.depth_slots - 1) * posting.slot_ps_min // PS_PER_NS
+        if depth_ns < poll_ns + nic.restart_ns:
+            poll_ns, spent_ns = depth_ns, spent_ns + nic.restart_ns
+    return max(poll_ns - spent_ns, POLL_NS_MIN)
+
+
+def slack_ns(posting: Posting, nic: Nic = NIC) -> int:
+    """How late a poll may come before the wire runs dry; negative: it does even if polls are never late.
+
+    After a poll at least depth slots are posted - less where that is three batches and more, since less than a batch is
+    not worth a doorbell. The one on the wire may be nearly over. Until the next doorbell takes effect pass the
+    interval, two reads of the index and a restart.
+    """
+    kept = posting.batch_slots - 1 if posting.depth_slots >= 3 * posting.batch_slots else 0
+    left_ns = (posting.depth_slots - kept - 1) * posting.slot_ps_min // PS_PER_NS
+    return left_ns - interval_ns(posting, nic) - 2 * nic.index_read_ns - nic.restart_ns
+
+
+def can_fetch(slot_ps_min: int, nic: Nic = NIC) -> bool:
+    """Does the NIC get frames as fast as they leave? What it has fetched ahead must last while it fetches one more."""
+    return nic.prefetch_slots * slot_ps_min >= nic.fetch_ns * PS_PER_NS
+
+
+def cpu_share(sleep_ns: int | Fraction, cost_ns: int) -> float:
+    """Share of its core that a thread takes which sleeps for `sleep_ns` and then works for `cost_ns`."""
+    return float(Fraction(cost_ns) / (Fraction(cost_ns) + sleep_ns))
+
+
+def expected_cpu_share(posting: Posting, host: Host) -> float:
+    """Share of its core that the poll thread takes: one poll per interval, less half the dither; calibrated cost."""
+    slot_ns = posting.slot_ps // PS_PER_NS
+    longest_ns = interval_ns(posting)
+    sleep_ns = longest_ns - min(slot_ns, longest_ns // 2) // 2
+    return cpu_share(sleep_ns, host.poll_cost_ns)
+
+
+def relative_throughput(batch_slots: int, slot_ns: int, period_ns: int, cost_ns: int) -> float:
+    """Share of line rate if each poll posts a batch, with a fixed period between polls of `cost_ns` each (Table 3).
+
+    >>> relative_throughput(8, 2560, 100_000, 0)
+    0.2048
+    """
+    return min(1.0, batch_slots * slot_ns / (period_ns + cost_ns)) if period_ns + cost_ns else 1.0

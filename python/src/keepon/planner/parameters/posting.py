@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ring, batch and depth of a station for one slot size, and their refusals (KeepON paper section A.10, second step).
+
+The batch is the largest power of two with Eq. 4 within the stated clock error, with which a batch and the way to the
+driver are within every stream's advance, and which polls sustain (G11, G14). What the scenario fixes is kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from keepon.errors import ConfigError
+from keepon.planner.parameters import lead, polls, synchronisation
+from keepon.planner.parameters.hardware import NIC, Host
+from keepon.planner.parameters.polls import Posting
+from keepon.scenario import Scenario, Station, Stream
+from keepon.wire import OVERHEAD_BYTES, PS_PER_NS, byte_time_ps, wire_time_ps
+
+RING_SLOTS_MIN = 32
+RING_SLOTS_MAX = 1024
+BATCH_SLOTS_MAX = 512
+PAPER_RING_SLOTS = 32
+PAPER_BATCH_SLOTS = 16
+ADVANCE_NS = 100_000
+"""Assumed of stations that talk no stream."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """A station, what it sends and what it runs on.
+
+    Attributes:
+        index: of the station in the scenario.
+        streams: with their index in the scenario.
+        way: how frames get to the driver; None: without txtime.
+        budget_ns: how far the clock may be off (station.clock_error_ns); None where PTP does not set it.
+    """
+
+    scenario: Scenario
+    station: Station
+    index: int
+    rate_bps: int
+    streams: tuple[tuple[int, Stream], ...]
+    host: Host
+    way: lead.HandOver | None
+    budget_ns: int | None
+
+    @property
+    def paper(self) -> bool:
+        return self.station.keepon.mode == "paper"
+
+    @property
+    def advances_ns(self) -> list[int]:
+        return [stream.advance_ns for _, stream in self.streams] or [ADVANCE_NS]
+
+    def wrong(self, key: str, value: object, expectation: str) -> ConfigError:
+        """The refusal of a key of this station's keepon table."""
+        return ConfigError(
+            f'key `station[{self.index}].keepon.{key}` (station "{self.station.name}") = {value}: {expectation}'
+        )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Ring and posting of one slot size, and what follows from them; times in ns.
+
+    Attributes:
+        limited_by: what kept the batch from being larger, in words; empty if the scenario states it.
+        sync_error_ns: Eq. 4; None where PTP does not set the clock.
+    """
+
+    slot_bytes: int
+    ring_slots: int
+    posting: Posting
+    lead_ns: int
+    sync_error_ns: int | None
+    limited_by: str = ""
+
+
+def _power_of_two(number: int, up: bool) -> int:
+    power = 1 << max(number, 1).bit_length() - 1
+    return power * 2 if up and power < number else power
+
+
+def _ring_slots(needs: Needs, slot_ps: int) -> int:
+    """Enough to hold what is handed over early, with a quarter to spare; what comes earlier is held back."""
+    stated = needs.station.keepon.ring_slots
+    if stated != "auto":
+        return int(stated)
+    if needs.paper:
+        return PAPER_RING_SLOTS
+    covered = -(-5 * max(needs.advances_ns) * PS_PER_NS // (4 * slot_ps))
+    return min(max(_power_of_two(covered, up=True), RING_SLOTS_MIN), RING_SLOTS_MAX)
+
+
+def _depth_slots(needs: Needs, batch_slots: int, ring_slots: int) -> int:
+    """In paper mode the batch, else all but what a late completion may need."""
+    stated = needs.station.keepon.depth_slots
+    if stated != "auto":
+        return int(stated)
+    return batch_slots if needs.paper else max(batch_slots, ring_slots - max(8, ring_slots // 8))
+
+
+def choice_for(needs: Needs, slot_bytes: int, batch_slots: int) -> Choice:
+    """Everything that follows from slot and batch; nothing is checked."""
+    options = needs.station.keepon
+    slot_ps = wire_time_ps(slot_bytes, needs.rate_bps)
+    ring_slots = _ring_slots(needs, slot_ps)
+    depth_slots = _depth_slots(needs, batch_slots, ring_slots)
+    if options.poll_overhead_ns == "auto":
+        overhead_ns = polls.auto_overhead_ns(batch_slots, depth_slots, slot_ps)
+    else:
+        overhead_ns = int(options.poll_overhead_ns)
+    trim_ps = 0 if needs.paper else options.trim_down_bytes * byte_time_ps(needs.rate_bps)
+    posting = Posting(slot_ps, slot_ps - trim_ps, batch_slots, depth_slots, overhead_ns, not needs.paper)
+    trim_up_bytes = 0 if needs.paper else options.trim_up_bytes
+    return Choice(
+        slot_bytes,
+        ring_slots,
+        posting,
+        lead.lead_time_ns(posting, needs.rate_bps, trim_up_bytes),
+        synchronisation.error_ns(needs.scenario, needs.station, posting),
+    )
+
+
+def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Choice], bool]]]:
+    """What a batch has to satisfy, with what to call it where it is the reason; those that matter most first."""
+    way_ns = needs.way.usual_ns if needs.way is not None else 0
+    advance_ns = min(needs.advances_ns)
+
+    def in_time(choice: Choice) -> bool:
+        return max(choice.posting.batch_ns, choice.lead_ns) + way_ns <= advance_ns
+
+    def accurate(choice: Choice) -> bool:
+        # Where no batch is accurate enough, as accurate as the smallest.
+        return is_accurate(needs, choice) or choice.sync_error_ns == choices[-1].sync_error_ns
+
+    return [
+        ("polls could not sustain more", lambda choice: is_sustained(needs, choice)),
+        (f"more would not be within the advance of {advance_ns} ns", in_time),
+        (f"Eq. 4 would exceed the clock error of {needs.budget_ns} ns", accurate),
+    ]
+
+
+def least_slot_bytes(needs: Needs) -> int:
+    """Shortest slot for which the NIC gets frames as fast as they leave, trimmed as far as allowed."""
+    trim_bytes = 0 if needs.paper else needs.station.keepon.trim_down_bytes
+    wire_bytes = -(-NIC.fetch_ns * PS_PER_NS // (NIC.prefetch_slots * byte_time_ps(needs.rate_bps)))
+    return wire_bytes + trim_bytes - OVERHEAD_BYTES
+
+
+def is_accurate(needs: Needs, choice: Choice) -> bool:
+    """Is the clock's error, as far as slot and batch make it, within what is stated? (G3)"""
+    if choice.sync_error_ns is None or needs.budget_ns is None:
+        return True
+    granularity = synchronisation.granularity_ns(needs.station.keepon.clock, choice.posting)
+    return synchronisation.is_within(choice.sync_error_ns, granularity, needs.budget_ns)
+
+
+def is_sustained(needs: Needs, choice: Choice) -> bool:
+    """Does the wire keep running if polls are as late as they usually are? (G14)"""
+    return polls.slack_ns(choice.posting) >= needs.host.poll_late_usual_ns
+
+
+def _auto_batch(needs: Needs, slot_bytes: int) -> Choice:
+    """The largest batch within all limits; where there is none, the smallest within those that matter more."""
+    ring_slots = _ring_slots(needs, wire_time_ps(slot_bytes, needs.rate_bps))
+    most = min(ring_slots // 2, PAPER_BATCH_SLOTS if needs.paper else BATCH_SLOTS_MAX)
+    if needs.station.keepon.depth_slots != "auto":
+        most = max(1, min(most, int(needs.station.keepon.depth_slots)))
+    sizes = [1 << power for power in range(_power_of_two(most, up=False).bit_length() - 1, -1, -1)]
+    choices = [choice_for(needs, slot_bytes, size) for size in sizes]
+    limits = _limits(needs, choices)
+    for count in range(len(limits), 0, -1):
+        fitting = [choice for choice in choices if all(holds(choice) for _, holds in limits[:count])]
+        if not fitting:
+            continue
+        best = fitting[0] if count == len(limits) else fitting[-1]
+        larger = choices[: choices.index(best)]
+        failed = [name for name, holds in limits if larger and not holds(larger[-1])]
+        most_told = f"the paper's {PAPER_BATCH_SLOTS} are no more" if needs.paper else f"half of a ring of {ring_slots}"
+        return dataclasses.replace(best, limited_by=failed[0] if failed else most_told)
+    return choices[-1]
+
+
+def choose(needs: Needs, slot_bytes: int) -> Choice:
+    """Ring, batch and depth for a slot size.
+
+    Raises:
+        ConfigError: values of the scenario contradict each other, or polls cannot sustain them.
+    """
+    stated = needs.station.keepon.batch_slots
+    choice = _auto_batch(needs, slot_bytes) if stated == "auto" else choice_for(needs, slot_bytes, int(stated))
+    posting = choice.posting
+    if not posting.batch_slots <= posting.depth_slots <= choice.ring_slots - 1:
+        key, value, low, high = "depth_slots", posting.depth_slots, posting.batch_slots, choice.ring_slots - 1
+        if posting.batch_slots > high:
+            key, value, low = "batch_slots", posting.batch_slots, 1
+        raise needs.wrong(
+            key,
+            value,
+            f"must be between {low} and {high} (batch_slots = {posting.batch_slots}, ring_slots = "
+            f'{choice.ring_slots}); change one of them or set it to "auto"',
+        )
+    if not polls.can_fetch(posting.slot_ps_min):
+        raise needs.wrong(
+            "slot_bytes",
+            choice.slot_bytes,
+            f"must be at least {least_slot_bytes(needs)}, as the NIC takes {NIC.fetch_ns} ns to fetch a frame and has "
+            f"{NIC.prefetch_slots} fetched ahead; choose a longer slot or a slower link",
+        )
+    if not is_sustained(needs, choice):
+        raise _unsustained(needs, choice)
+    return choice
+
+
+def _unsustained(needs: Needs, choice: Choice) -> ConfigError:
+    """G14: between two polls the wire runs dry. What is blamed is what the scenario states, the overhead first."""
+    options, posting = needs.station.keepon, choice.posting
+    short_ns = needs.host.poll_late_usual_ns - polls.slack_ns(posting)
+    why = (
+        f"with slots of {posting.slot_ps / PS_PER_NS:g} ns, a batch of {posting.batch_slots} and a depth of "
+        f"{posting.depth_slots} a usual poll comes {short_ns} ns too late to keep the wire busy"
+    )
+    if options.poll_overhead_ns != "auto" and posting.poll_overhead_ns + short_ns < posting.batch_ns:
+        low, high = posting.poll_overhead_ns + short_ns, posting.batch_ns - 1
+        return needs.wrong(
+            "poll_overhead_ns",
+            posting.poll_overhead_ns,
+            f'must be between {low} and {high}, as {why}; raise it or set it to "auto"',
+        )
+    sizes = [size for size in range(posting.batch_slots, choice.ring_slots) if _sustains(needs, choice, size)]
+    key = "batch_slots" if needs.paper or options.depth_slots == "auto" else "depth_slots"
+    value = posting.batch_slots if key == "batch_slots" else posting.depth_slots
+    if sizes:
+        return needs.wrong(
+            key,
+            value,
+            f'must be between {sizes[0]} and {sizes[-1]}, as {why}; choose one of these or "auto"',
+        )
+    return needs.wrong(
+        "slot_bytes",
+        choice.slot_bytes,
+        f"must be more than {choice.slot_bytes}, as {why}, whatever the {key}; choose a longer slot, a larger "
+        "ring_slots or a slower link",
+    )
+
+
+def _sustains(needs: Needs, choice: Choice, size: int) -> bool:
+    """Would this batch in paper mode, this depth otherwise, do?"""
+    options = needs.station.keepon
+    if needs.paper:
+        depth = size if options.depth_slots == "auto" else max(size, choice.posting.depth_slots)
+        batch = size
+    else:
+        depth, batch = size, choice.posting.batch_slots
+        if options.depth_slots == "auto":
+            batch, depth = size, _depth_slots(needs, size, choice.ring_slots)
+    if depth > choice.ring_slots - 1:
+        return False
+    slot_ps = choice.posting.slot_ps
+    overhead_ns = options.poll_overhead_ns
+    kept_ns = polls.auto_overhead_ns(batch, depth, slot_ps) if overhead_ns == "auto" else int(overhead_ns)
+    other = Posting(slot_ps, choice.posting.slot_ps_min, batch, depth, kept_ns, choice.posting.locked)
+    return polls.slack_ns(other) >= needs.host.poll_late_usual_ns
+
+
+def check_advances(needs: Needs, choice: Choice) -> None:
+    """Every stream is handed over early enough, and not so early that nothing can hold it.
+
+    Raises:
+        ConfigError: one sentence on the first stream that would always be late, or refused as too early.
+    """
+    if needs.way is None:
+        return
+    way, options = needs.way, needs.station.keepon
+    least_ns = lead.least_advance_ns(choice.lead_ns, way)
+    slot_ns = choice.posting.slot_ps / PS_PER_NS
+    slots = lead.lead_slots(choice.posting.batch_slots, choice.posting.locked)
+    why = (
+        f'station "{needs.station.name}" needs a frame {choice.lead_ns} ns before its txtime ({slots} slots of '
+        f"{slot_ns:g} ns that can no longer be changed, and what a poll leaves open)"
+    )
+    remedy = (
+        "choose shorter slots, a smaller batch or a faster link"
+        if needs.paper
+        else "choose shorter slots or a faster link"
+    )
+    if way.limit_ns is not None and way.limit_ns - way.limited_ns < choice.lead_ns:
+        raise ConfigError(
+            f'key `station[{needs.index}].etf_delta_ns` (station "{needs.station.name}") = {way.limit_ns}: must be '
+            f"between {choice.lead_ns + way.limited_ns} and 1000000000, as {why} and its host takes "
+            f"{way.limited_ns} ns from ETF's timer to the driver; raise it, or {remedy}"
+        )
+    # Frames that nothing holds back are refused from the ring's length on, less what the last poll may be old.
+    window_ns = (
+        int((choice.ring_slots - 1) * slot_ns) - polls.interval_ns(choice.posting) - needs.host.poll_late_usual_ns
+    )
+    most_ns = 10**9 if options.prebuffer_frames else window_ns
+    for index, stream in needs.streams:
+        if least_ns <= stream.advance_ns <= most_ns:
+            continue
+        key = f'key `stream[{index}].advance_ns` (stream "{stream.id}") = {stream.advance_ns}: must be '
+        if stream.advance_ns < least_ns:
+            span = f"between {least_ns} and {most_ns}" if most_ns >= least_ns else f"at least {least_ns}"
+            raise ConfigError(
+                f"{key}{span}, as {why} and its host takes {way.usual_ns} ns to bring it there; raise it, or {remedy}"
+            )
+        raise ConfigError(
+            f"{key}between {least_ns} and {most_ns}, as a ring of {choice.ring_slots} slots of {slot_ns:g} ns holds no "
+            "frame for longer; lower it, enlarge ring_slots, or let frames be held back by prebuffer_frames"
+        )

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parameter guide of KeepON paper section A.10 for one station, in short lines: what, how much, why (G1 to G15).
+
+Quantities are calculated unless a line says that they are calibrated or stated. Lines begin with "warning:" where
+something is within no guarantee; nothing here changes a plan.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from keepon.planner.parameters import advice, lead, polls, slots, synchronisation
+from keepon.planner.parameters.isolation import FEASIBLE
+from keepon.planner.parameters.partitions import Chosen
+from keepon.planner.parameters.posting import Choice, Needs, is_accurate
+from keepon.wire import PS_PER_NS
+
+Line = dict[str, str]
+_WAIT_FRAMES_MAX = 20_000
+WIDTH = 72
+"""Longer quantities do not widen the column of the others."""
+
+
+def _line(rule: str, quantity: str, why: str) -> Line:
+    return {"rule": rule, "quantity": quantity, "why": why}
+
+
+def _us(time_ns: float) -> str:
+    return f"{time_ns / 1000:g} us"
+
+
+def lines(
+    needs: Needs, choice: Choice, chosen: Chosen, releases_ns: dict[str, int], headroom: dict[str, Any]
+) -> list[Line]:
+    """Why the station's parameters are what they are.
+
+    Args:
+        releases_ns: release of each stream within its period, by id.
+        headroom: of the station's part of the plan.
+
+    Returns:
+        rows of rule (the requirement's short name in docs/planner.md), quantity with figures, and why.
+    """
+    found = [
+        *_slot(needs, choice, chosen),
+        *_partition(needs, choice, chosen, headroom),
+        *_batch(needs, choice),
+        *_polling(needs, choice, headroom),
+        *_lead(needs, choice, releases_ns),
+        *_clock(needs, choice),
+    ]
+    return [*found, *(_line("G13", told.quantity, told.why) for told in advice.offload(needs, choice, headroom))]
+
+
+def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Line]:
+    options, posting = needs.station.keepon, choice.posting
+    quantity = f"slot {choice.slot_bytes} bytes = {_us(posting.slot_ps / PS_PER_NS)}"
+    if options.slot_bytes != "auto":
+        why = "stated; releases are multiples of it" if not needs.paper else "stated; slots run free"
+        found = [_line("G1", quantity, why)]
+    elif needs.paper:
+        found = [_line("G12", quantity, "the longest frame; slots run free, so no period need be a multiple of it")]
+    elif not needs.streams:
+        found = [_line("G12", quantity, "the longest load; no stream asks for less")]
+    else:
+        common_ns = math.gcd(*(stream.period_ns for _, stream in needs.streams))
+        position = chosen.sizes.index(choice.slot_bytes)
+        others = ", ".join(map(str, chosen.sizes[position + 1 : position + 4])) or "none"
+        why = (
+            f"{'shortest' if not position else f'number {position + 1}'} of {len(chosen.sizes)} that hold every frame "
+            f"and divide the periods' common {_us(common_ns)} (next: {others}); shorter means finer and less padding, "
+            "but frames are not fragmented"
+        )
+        found = [_line("G9", quantity, why)]
+        if position:
+            ruled = ", ".join(f"{size} bytes with {count} slots" for size, count in chosen.tried[:3])
+            found.append(_line("G10", f"{len(chosen.tried)} pairs ruled out", f"no isolation with {ruled}"))
+    if needs.streams:
+        frames = {stream.id: stream.frame_bytes for _, stream in needs.streams}
+        least = min(frames, key=lambda name: frames[name])
+        share = [slots.payload_efficiency(size, choice.slot_bytes) for size in frames.values()]
+        mean = float(sum(share)) / len(share)
+        told = f"frames fill {100 * mean:.0f} % of their slots"
+        if min(share) != max(share):
+            told += f', "{least}" {100 * float(min(share)):.0f} %'
+        found.append(_line("G4", told, "a frame takes a slot whatever its length; the batch changes nothing"))
+    return found
+
+
+def _partition(needs: Needs, choice: Choice, chosen: Chosen, headroom: dict[str, Any]) -> list[Line]:
+    left = f"{headroom['best_effort_bps'] / 1e6:.1f} Mbit/s left to best effort"
+    if chosen.verdict is None:
+        return [
+            _line("G8", f"partition {chosen.partition_slots} slots; {left}", "paper mode: slots are not on the grid")
+        ]
+    quantity = f"partition {chosen.partition_slots} slots; {left}"
+    stated = needs.station.keepon.partition_slots != "auto"
+    periods = [stream.period_ns * PS_PER_NS // choice.posting.slot_ps for _, stream in needs.streams]
+    waste = float(slots.lost_share(set(periods), chosen.partition_slots))
+    if stated:
+        why = "stated"
+    elif not periods:
+        why = "no stream needs a slot"
+    else:
+        why = "the periods' least common multiple" if not waste else "the divisor of it that wastes least"
+    if periods:
+        shown = chosen.verdict.answer == FEASIBLE
+        why += f"; isolation {f'shown by {chosen.verdict.method}' if shown else 'left to the planner of the network'}"
+    found = [_line("G8", quantity, why)]
+    if waste:
+        told = f"{100 * waste:.1f} % of the slots are owned and not used"
+        found.append(_line("G8", told, "the partition is no multiple of every period"))
+    if not chosen.best_effort_met:
+        told = "warning: less than the loads ask for"
+        found.append(_line("G8", told, "no slot size and partition leave best effort what its loads send"))
+    return found
+
+
+def _batch(needs: Needs, choice: Choice) -> list[Line]:
+    posting = choice.posting
+    quantity = f"batch {posting.batch_slots} of ring {choice.ring_slots}, depth {posting.depth_slots}"
+    if needs.station.keepon.batch_slots != "auto":
+        return [_line("G11", quantity, "stated")]
+    return [_line("G11", quantity, f"the largest power of two that serves: {choice.limited_by}")]
+
+
+def _polling(needs: Needs, choice: Choice, headroom: dict[str, Any]) -> list[Line]:
+    posting, host = choice.posting, needs.host
+    interval_ns, slack_ns = polls.interval_ns(posting), polls.slack_ns(posting)
+    share = headroom["cpu_share"]
+    found = [
+        _line(
+            "G14",
+            f"a poll every {_us(interval_ns)}, budget {_us(posting.batch_ns)}; it may come {_us(slack_ns)} late",
+            f"the host's polls usually come {_us(host.poll_late_usual_ns)} late at most",
+        ),
+        _line(
+            "G5",
+            f"{100 * share:.1f} % of the polling core",
+            f"a poll costs {_us(host.poll_cost_ns)} ({host.poll_cost_source}); power follows the share",
+        ),
+    ]
+    if slack_ns < host.poll_late_worst_ns:
+        told = f"warning: the latest poll, {_us(host.poll_late_worst_ns)} late, lets the wire run dry"
+        found.append(_line("G14", told, "raise depth_slots or ring_slots; frames then take new slots"))
+    if posting.batch_ns < host.poll_cost_ns + host.poll_late_usual_ns:
+        told = f"warning: a batch lasts {_us(posting.batch_ns)}, a poll {_us(host.poll_cost_ns)}"
+        found.append(
+            _line("G15", told, "the thread never sleeps long; more is posted than a batch, so the wire keeps busy")
+        )
+    return found
+
+
+def _lead(needs: Needs, choice: Choice, releases_ns: dict[str, int]) -> list[Line]:
+    if not needs.streams:
+        return []
+    posting = choice.posting
+    count = lead.lead_slots(posting.batch_slots, posting.locked)
+    quantity = f"lead time {_us(choice.lead_ns)}"
+    why = f"{count} slots that can no longer be changed, what one reading of the index leaves open, a poll under way"
+    found = [_line("G2", quantity, why)]
+    if needs.way is None:
+        return found
+    tightest = min((stream for _, stream in needs.streams), key=lambda stream: stream.advance_ns)
+    needed_ns = lead.least_advance_ns(choice.lead_ns, needs.way)
+    found.append(
+        _line(
+            "G2",
+            f"advance at least {_us(needed_ns)}, smallest stated {_us(tightest.advance_ns)}",
+            f"the host usually brings a frame in {_us(needs.way.usual_ns)}, in {_us(needs.way.worst_ns)} at worst; "
+            "a longer advance makes data older",
+        )
+    )
+    spare_ns = tightest.advance_ns - choice.lead_ns
+    if spare_ns < needs.way.worst_ns:
+        chance = lead.late_probability(tightest.advance_ns, choice.lead_ns, needs.way, needs.host)
+        found.append(
+            _line(
+                "G2",
+                f'warning: about {chance:.1e} of the frames of "{tightest.id}" come late',
+                "by the tail of the host's model, whose probability is chosen; raise advance_ns to "
+                f"{choice.lead_ns + needs.way.worst_ns}",
+            )
+        )
+    return [*found, *_waits(needs, choice, releases_ns, needed_ns)]
+
+
+def _waits(needs: Needs, choice: Choice, releases_ns: dict[str, int], needed_ns: int) -> list[Line]:
+    """Frames handed over at one time pass the driver one after the other."""
+    waits = driver_waits_ns(needs, releases_ns)
+    if waits is None:
+        told = f"warning: the wait for the driver of {len(needs.streams)} streams is not known"
+        return [_line("G2", told, "their periods repeat together after too many frames to go through")]
+    worst = max(waits, key=lambda name: waits[name], default="")
+    if not worst or not waits[worst]:
+        return []
+    short = [stream.id for _, stream in needs.streams if stream.advance_ns < needed_ns + waits[stream.id]]
+    told = f'"{worst}" waits up to {_us(waits[worst])} for the driver'
+    why = f"one frame takes it {_us(needs.host.occupancy_ns)}, and others are handed over before it"
+    if short:
+        longest_ns = needed_ns + max(waits[name] for name in short)
+        return [
+            _line(
+                "G2", f"warning: {told}; {', '.join(short[:5])} may be late", f"{why}; raise advance_ns to {longest_ns}"
+            )
+        ]
+    return [_line("G2", told, why)]
+
+
+def driver_waits_ns(needs: Needs, releases_ns: dict[str, int]) -> dict[str, int] | None:
+    """How long a frame of each stream waits for those before it in the driver at most, without the spread of the host.
+
+    None: periods repeat together only after too many frames.
+    """
+    streams = [stream for _, stream in needs.streams if stream.id in releases_ns]
+    cycle_ns = math.lcm(*(stream.period_ns for stream in streams))
+    if sum(cycle_ns // stream.period_ns for stream in streams) > _WAIT_FRAMES_MAX:
+        return None
+    handed = sorted(
+        (turn * stream.period_ns + releases_ns[stream.id] - stream.advance_ns, stream.id)
+        for stream in streams
+        for turn in range(cycle_ns // stream.period_ns)
+    )
+    waits = dict.fromkeys((stream.id for stream in streams), 0)
+    free_ns = -(10**18)
+    # Twice round: the second time with what the end of a cycle leaves to the next.
+    for lap in (0, cycle_ns):
+        for at_ns, name in handed:
+            start_ns = max(at_ns + lap, free_ns)
+            waits[name] = max(waits[name], start_ns - at_ns - lap)
+            free_ns = start_ns + needs.host.occupancy_ns
+    return waits
+
+
+def _clock(needs: Needs, choice: Choice) -> list[Line]:
+    if choice.sync_error_ns is None or needs.budget_ns is None or not needs.streams:
+        return []
+    granularity = synchronisation.granularity_ns(needs.station.keepon.clock, choice.posting)
+    read = "counter" if needs.paper else needs.station.keepon.clock
+    quantity = (
+        f"one offset off by at most {_us(choice.sync_error_ns)} (Eq. 4), clock error stated {_us(needs.budget_ns)}"
+    )
+    why = f'a clock read as "{read}" leaves {_us(round(granularity))} open, stamps of received frames vary by the rest'
+    if not is_accurate(needs, choice):
+        return [
+            _line(
+                "G3",
+                f"warning: {quantity}",
+                f"{why}; state clock_error_ns = {choice.sync_error_ns}, or less of a batch",
+            )
+        ]
+    if choice.sync_error_ns > needs.budget_ns:
+        why += ", which the servo averages: every run checks what is stated"
+    return [_line("G3", quantity, why)]
+
+
+def text(document: dict[str, Any]) -> list[str]:
+    """The rationale of every station of a plan, for the terminal; stations with the same one are told of together."""
+    told: dict[tuple[tuple[str, str, str], ...], list[str]] = {}
+    for name, station in document["stations"].items():
+        rows = tuple((row["rule"], row["quantity"], row["why"]) for row in station.get("rationale", []))
+        if rows:
+            told.setdefault(rows, []).append(name)
+    found = []
+    for rows, names in told.items():
+        found.append(f"{', '.join(names)}: why these parameters")
+        width = max((len(quantity) for _, quantity, _ in rows if len(quantity) <= WIDTH), default=0)
+        found.extend(f"  {rule:<4} {quantity:<{width}}  {why}" for rule, quantity, why in rows)
+    return found

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How far PTP leaves a station's clock from its master: Eq. 4 for a slot and a batch (KeepON paper section A.10, G3).
+
+Granularity is what a reading of the clock leaves open. Read as a counter it is a batch of slots (A.10, g_eff).
+Interpolated it is the width of the interval in which the wire is known to be: after many dithered polls a tenth of a
+slot and the duration of a read at most, which the simulator shows (docs/model.md says "a few per cent"); measured.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from keepon.planner.parameters.hardware import NIC, USUAL_SIGMAS, Nic
+from keepon.planner.parameters.polls import Posting
+from keepon.ptperrors import bounds
+from keepon.scenario import Scenario, Station
+from keepon.timesync import rx_stage
+from keepon.wire import PS_PER_NS
+
+SETTLED_PARTS = 10
+"""An interpolated reading, settled, leaves open at most this part of a slot and a read of the index."""
+
+
+def granularity_ns(clock: str, posting: Posting, nic: Nic = NIC) -> Fraction:
+    """Granularity of a clock read as "counter", "interpolated" or "dual", in ns; paper mode reads a counter."""
+    slot_ns = Fraction(posting.slot_ps, PS_PER_NS)
+    if clock == "counter" or not posting.locked:
+        return bounds.g_eff(posting.batch_slots, slot_ns)
+    return slot_ns / SETTLED_PARTS + nic.index_read_ns + nic.index_lag_ns
+
+
+def stamp_spread_ns(scenario: Scenario, station: Station) -> int:
+    """What stamps of received frames vary by, in ns: from three sigma below the median to three above.
+
+    The constant part shifts the clock and is taken off by station.ingress_latency_ns. A receive ring counted as a
+    second clock (clock "dual") does not depend on when software sees the frame.
+    """
+    if station.keepon.clock == "dual":
+        return 0
+    stage, _ = rx_stage(station, scenario.sync.rx_jitter_scale)
+    return round(stage.median_ns * (math.exp(USUAL_SIGMAS * stage.sigma) - math.exp(-USUAL_SIGMAS * stage.sigma)))
+
+
+def master_granularity_ns(scenario: Scenario) -> int:
+    """Resolution of the grandmaster's stamps."""
+    name = scenario.sync.grandmaster
+    stamps = {node.name: node.stamp_resolution_ns for node in scenario.bridge}
+    stamps |= {node.name: node.stamp_resolution_ns for node in scenario.station}
+    return stamps.get(str(name), 0)
+
+
+def is_within(error_ns: int, granularity: Fraction, budget_ns: int) -> bool:
+    """Does Eq. 4 stay within the stated clock error; where stamps alone exceed it, does what slot and batch add?
+
+    The stamps of received frames vary whatever the slot, and a servo averages them; a staircase it cannot.
+    """
+    stamps_ns = error_ns - granularity / 2
+    return granularity / 2 <= budget_ns - (stamps_ns if stamps_ns <= budget_ns else 0)
+
+
+def error_ns(scenario: Scenario, station: Station, posting: Posting, nic: Nic = NIC) -> int | None:
+    """Eq. 4 in ns rounded up: greatest error of one offset, before any servo; None where PTP does not set the clock."""
+    if not scenario.sync.by_ptp or scenario.sync.grandmaster == station.name:
+        return None
+    errors = bounds.StampErrors(
+        g_master=master_granularity_ns(scenario),
+        g_slave=granularity_ns(station.keepon.clock, posting, nic),
+        j_slave_in=stamp_spread_ns(scenario, station),
+    )
+    return math.ceil(bounds.delta_ts(errors))

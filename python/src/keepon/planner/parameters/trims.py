@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which slots belong to nobody where only such slots may be trimmed (trim = "reserved"; docs/model.md)."""
+
+from __future__ import annotations
+
+from keepon.errors import InfeasibleError
+from keepon.planner.parameters.hardware import NIC
+from keepon.scenario import KeeponOptions, Station
+from keepon.wire import OVERHEAD_BYTES, PS_PER_NS
+
+GAP_SLOTS_MAX = 100
+"""One slot of a hundred at most is given up for trims if more seldom would do, too: chosen."""
+
+
+def gap_slots(options: KeeponOptions, slot_bytes: int) -> int:
+    """Slots from one that may be trimmed to the next at most: a trim undoes what the stated drift has done since."""
+    least_bytes = min(options.trim_down_bytes, options.trim_up_bytes)
+    followed = least_bytes * 10**9 // (NIC.drift_ppb * (slot_bytes + OVERHEAD_BYTES))
+    return max(1, min(GAP_SLOTS_MAX, followed))
+
+
+def drift_between_ps(options: KeeponOptions, slot_bytes: int, slot_ps: int) -> int:
+    """By how much the stated drift takes slots off the grid between two trims (kpn_align_bounds())."""
+    return slot_ps * gap_slots(options, slot_bytes) * NIC.drift_ppb // 10**9 + 1
+
+
+def reserve(options: KeeponOptions, slot_bytes: int, partition_slots: int) -> int:
+    """Slots of a partition that have to stay without a class, evenly spread; 0 where every slot may be trimmed."""
+    if options.mode != "phase-locked" or options.trim != "reserved":
+        return 0
+    return -(-partition_slots // gap_slots(options, slot_bytes))
+
+
+def reserved_slots(station: Station, free: list[bool], slot_bytes: int, slot_ps: int, streams: list[str]) -> set[int]:
+    """Slots that stay without a class: as few as keep the distance, each as late as it can be.
+
+    Args:
+        station: for what it may trim, and for the message.
+        free: by partition slot, whether no stream and no class by hand has it.
+        streams: ids named where there are not enough.
+
+    Raises:
+        InfeasibleError: between two free slots there are more than trims can follow.
+    """
+    apart = gap_slots(station.keepon, slot_bytes)
+    places = [slot for slot, is_free in enumerate(free) if is_free]
+    best: list[int] | None = None
+    # The table repeats: the choice of the first decides how the last one fits before it.
+    for first in places[: apart + 1]:
+        kept = _spread(places, first, len(free), apart)
+        if kept is not None and (best is None or len(kept) < len(best)):
+            best = kept
+    if best is None:
+        raise InfeasibleError(
+            f'station "{station.name}": with trim "reserved" one of {apart} consecutive slots '
+            f"({apart * slot_ps // PS_PER_NS} ns) must belong to no class, and its streams leave no such slots",
+            "trim",
+            streams,
+            'set trim = "any", or raise trim_down_bytes and trim_up_bytes',
+        )
+    return set(best)
+
+
+def _spread(places: list[int], first: int, period: int, apart: int) -> list[int] | None:
+    """Places from `first` on, round the table, each the last one within `apart` of the one before."""
+    kept = [first]
+    while kept[-1] + apart < first + period:
+        following = [
+            place + lap
+            for lap in (0, period)
+            for place in places
+            if kept[-1] < place + lap <= min(kept[-1] + apart, first + period - 1)
+        ]
+        if not following:
+            return None
+        kept.append(max(following))
+    return [place % period for place in kept]

@@ -1,0 +1,411 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Streams of several stations planned together: against brute force, conflicts explained, nothing moved in vain."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import time
+from typing import Any
+
+import pytest
+from helpers import HABITAT, ROBOT_CELL
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from keepon import loading
+from keepon.errors import ConfigError, KeeponError
+from keepon.planner import plan as make_plan
+from keepon.planner.network import exact, explain, keeping, search
+from keepon.planner.network.command import trial
+from keepon.planner.network.ground import Ground
+from keepon.planner.network.occupancy import NEVER, Claim, Occupancy
+from keepon.planner.partition.limits import Limits
+from keepon.planner.verify import problems, verify
+from keepon.scenario import Scenario
+from network_cases import decided, some_releases_hold, star
+
+_HABITAT = loading.load(HABITAT)
+_EARLIER = make_plan(_HABITAT)
+
+# -- claims against brute force ----------------------------------------------------------------------------------------
+
+
+def _claims(draw: st.DrawFn) -> Claim:
+    start, arrival = draw(st.integers(0, 40)), draw(st.integers(0, 6))
+    length = draw(st.integers(1, 8))
+    early = start - arrival
+    end_early = draw(st.sampled_from([early + draw(st.integers(0, arrival)), start + length]))
+    begin = early if end_early == start + length else start
+    return Claim(
+        ("wire", "a", "b"), early, end_early, begin, start + length, draw(st.sampled_from([12, 16, 20, 24, 30]))
+    )
+
+
+claims = st.composite(_claims)()
+
+
+def _fit(one: Claim, other: Claim) -> bool:
+    """One before the other in both spans, for every pair of turns, over all time that matters (starts are below 60)."""
+    span = math.lcm(one.period_ps, other.period_ps)
+    around = 8 * other.period_ps
+    for k, m in itertools.product(range(0, span, one.period_ps), range(-around, span + around, other.period_ps)):
+        before = one.end_ps + k <= other.start_ps + m and one.end_2_ps + k <= other.start_2_ps + m
+        after = other.end_ps + m <= one.start_ps + k and other.end_2_ps + m <= one.start_2_ps + k
+        if not before and not after:
+            return False
+    return True
+
+
+@settings(max_examples=300, deadline=None)
+@given(claims, claims)
+def test_a_claim_moves_by_exactly_what_it_must(first: Claim, second: Claim) -> None:
+    occupancy = Occupancy()
+    occupancy.add(0, [second])
+    shift = occupancy.shift_ps(first)
+    expected = next(
+        (by for by in range(math.gcd(first.period_ps, second.period_ps)) if _fit(first.moved(by), second)), NEVER
+    )
+    assert shift == expected
+    assert occupancy.met_by(first) == ([0] if shift else [])
+    occupancy.remove(0)
+    assert occupancy.shift_ps(first) == 0
+
+
+# -- plans against brute force -----------------------------------------------------------------------------------------
+
+
+@st.composite
+def crowded(draw: st.DrawFn) -> Scenario:
+    """Two or three talkers whose frames meet at one bridge, with deadlines that leave no time to wait there."""
+    streams = [
+        {
+            "talker": draw(st.sampled_from(["a", "b", "c"])),
+            "period_ns": draw(st.sampled_from([4_000, 6_000, 8_000, 12_000])),
+            "priority": draw(st.sampled_from([5, 6])),
+            "deadline_ns": 4_100,
+        }
+        for _ in range(draw(st.integers(2, 3)))
+    ]
+    return star(streams, f'planner = {{ isolation = "{draw(st.sampled_from(["frame", "order"]))}" }}')
+
+
+_SEEN: list[str] = []
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(crowded())
+def test_no_answer_disagrees_with_brute_force(scenario: Scenario) -> None:
+    status, plan = decided(scenario)
+    assume(status != "refused")
+    _SEEN.append(status)
+    if plan is not None:
+        assert problems(scenario, plan) == []
+    else:
+        assert status == "infeasible"
+        assert not some_releases_hold(scenario)
+
+
+def test_both_answers_occurred_often() -> None:
+    assert _SEEN.count("feasible") >= 3
+    assert _SEEN.count("infeasible") >= 3
+
+
+def test_cp_sat_and_first_fit_never_contradict_each_other() -> None:
+    decided = {"feasible": 0, "infeasible": 0}
+    for periods in itertools.product((8_000, 12_000), (12_000, 24_000, 30_000), (24_000, 60_000)):
+        streams = [{"talker": "abc"[n], "period_ns": period_ns} for n, period_ns in enumerate(periods)]
+        ground = Ground(star(streams))
+        placed = search.Search(ground, Limits())
+        answer = exact.solve(ground, ground.flows, {}, Limits())
+        assert answer is not None
+        assert answer.impossible != (answer.placed is not None)
+        if placed.run():
+            assert not answer.impossible
+        decided["infeasible" if answer.impossible else "feasible"] += 1
+    assert min(decided.values()) > 0
+
+
+# -- isolation ---------------------------------------------------------------------------------------------------------
+
+
+def test_frames_of_one_queue_keep_apart_or_only_in_order() -> None:
+    streams = [{"talker": "a", "period_ns": 100_000}, {"talker": "b", "period_ns": 100_000}]
+    apart_ps = {}
+    for isolation in ("frame", "order"):
+        scenario = star(streams, f'planner = {{ isolation = "{isolation}" }}')
+        plan = verify(scenario, make_plan(scenario))
+        opened = sorted(plan["streams"][name]["windows"][0]["open_ps"] for name in ("F0", "F1"))
+        apart_ps[isolation] = opened[1] - opened[0]
+    assert apart_ps["order"] == 2_000_000  # windows touch
+    assert apart_ps["frame"] > 2_000_000  # the second frame comes only when the first has left
+
+
+def test_a_plan_in_order_is_rejected_where_frames_must_be_alone() -> None:
+    streams = [{"talker": "a", "period_ns": 100_000}, {"talker": "b", "period_ns": 100_000}]
+    plan = make_plan(star(streams, 'planner = { isolation = "order" }'))
+    found = problems(star(streams), plan)
+    assert any("is in queue 5 of br towards z beside" in text for text in found)
+
+
+# -- frames in flight where nothing protects a port --------------------------------------------------------------------
+
+
+def test_best_effort_in_flight_is_part_of_the_bound_and_of_what_the_simulator_sees() -> None:
+    load = '[[load]]\nid = "bg"\ntalker = "b"\nlistener = "z"\nkind = "saturate"\nframe_bytes = 210\n'
+    text = (
+        'schema = "keepon.scenario/1"\nname = "open"\nduration_s = 0.05\nwarmup_s = 0.0\n'
+        '[[station]]\nname = "z"\ndriver = "launchtime"\n[[station]]\nname = "a"\n[[station]]\nname = "b"\n'
+        'driver = "standard"\n[[bridge]]\nname = "br"\ngates = "none"\n[[link]]\nends = ["z", "br"]\n'
+        '[[link]]\nends = ["a", "br"]\n[[link]]\nends = ["b", "br"]\n[[stream]]\nid = "F0"\ntalker = "a"\n'
+        'listeners = ["z"]\nperiod_ns = 500_000\nframe_bytes = 200\nadvance_ns = 400_000\n'
+    )
+    alone = make_plan(loading.parse(text, "open.toml"))["streams"]["F0"]
+    scenario = loading.parse(text + load, "open.toml")
+    plan = verify(scenario, make_plan(scenario))
+    beside = plan["streams"]["F0"]
+    assert beside["terms"]["blocked_ps"] == 230 * 8_000
+    assert beside["bounds"]["delay_ns"] == alone["bounds"]["delay_ns"] + 1_840
+    assert trial(scenario, plan)["delivered"] > 0
+
+
+@pytest.mark.parametrize(("gates", "priority", "said"), [("auto", 5, "another than 5"), ("none", 6, "below 5")])
+def test_best_effort_that_could_take_a_streams_place_is_refused(gates: str, priority: int, said: str) -> None:
+    load = f'[[load]]\nid = "bg"\ntalker = "b"\nlistener = "z"\npriority = {priority}\n'
+    streams = [{"talker": "a", "period_ns": 100_000}, {"talker": "b", "period_ns": 100_000}]
+    scenario = star(streams).model_copy(update={"load": loading.parse(_with(streams, load, gates), "x").load})
+    bridges = [bridge.model_copy(update={"gates": gates}) for bridge in scenario.bridge]
+    with pytest.raises(ConfigError, match=rf'key `load\[0\].priority` \(load "bg"\) = {priority}: must be {said}'):
+        make_plan(scenario.model_copy(update={"bridge": bridges}))
+
+
+def _with(streams: list[dict[str, Any]], load: str, gates: str) -> str:
+    names = "".join(f'[[station]]\nname = "{name}"\n[[link]]\nends = ["{name}", "br"]\n' for name in "abz")
+    return f'schema = "keepon.scenario/1"\nname = "x"\n{names}[[bridge]]\nname = "br"\ngates = "{gates}"\n{load}'
+
+
+# -- refusals ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"deadline_ns": 3_700}, r"deadline_ns` .* = 3700: must be at least 3764, what its frames"),
+        ({"jitter_ns": 200_000}, r"jitter_ns` .* = 200000: must be between 0 and 100000, the period"),
+        ({"redundancy": 2}, r"redundancy` .* = 2: must be 1"),
+        ({"tc": 3}, r"tc` .* = 3: must be one of the classes"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(keys: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as caught:
+        make_plan(star([{"talker": "a", "period_ns": 100_000, **keys}]))
+    assert "\n" not in str(caught.value)
+
+
+# -- explanations ------------------------------------------------------------------------------------------------------
+
+# Frames of 5 us every 20 and 30 us cannot keep apart: they come together every 10 us. The third is not to blame.
+_CLASH = [
+    {"talker": "a", "period_ns": 20_000, "frame_bytes": 590},
+    {"talker": "b", "period_ns": 30_000, "frame_bytes": 590},
+    {"talker": "c", "period_ns": 60_000, "frame_bytes": 590},
+]
+
+
+def _clash(**keys: Any) -> Scenario:
+    return star([{**stream, **keys} for stream in _CLASH], slot_bytes=605)
+
+
+def test_two_streams_that_always_meet_are_named_and_a_change_that_helps_has_been_tried() -> None:
+    plan = make_plan(_clash())
+    assert plan["status"] == "infeasible"
+    why = plan["why"]
+    assert (why["constraint"], sorted(why["streams"])) == ("wire", ["F0", "F1"])
+    assert why["nearest_change"].endswith("(planned and checked: feasible with it)")
+    assert 'allow "F0" jitter_ns = 2000' not in why["nearest_change"]  # less than a slot changes nothing
+
+
+def test_a_conflict_found_by_cp_sat_has_no_stream_too_many() -> None:
+    # Three streams in a queue that has room for two at their common divisor, and one in another queue.
+    streams = [{"talker": talker, "period_ns": 8_000 + 4_000 * (n % 2)} for n, talker in enumerate("abcd")]
+    streams[3]["priority"] = 6
+    streams[3]["period_ns"] = 96_000
+    scenario = star(streams)
+    plan = make_plan(scenario)
+    if plan["status"] == "feasible":
+        streams[2]["period_ns"] = 12_000
+        scenario = star(streams)
+        plan = make_plan(scenario)
+    assert plan["status"] == "infeasible", plan["status"]
+    names = plan["why"]["streams"]
+    assert len(names) >= 2
+    for left_out in names:
+        rest = [stream for stream in scenario.stream if stream.id in names and stream.id != left_out]
+        assert make_plan(scenario.model_copy(update={"stream": rest}))["status"] == "feasible"
+
+
+def test_only_what_was_planned_and_checked_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explain, "_changes", lambda *_: iter([("stand on your head", _clash())]))
+    why = make_plan(_clash())["why"]
+    assert "head" not in why["nearest_change"]
+    assert "none of the single changes tried" in why["nearest_change"]
+
+
+def test_a_time_limit_gives_the_third_answer_and_the_best_so_far() -> None:
+    plan = make_plan(loading.load(HABITAT), Limits(deadline_s=time.monotonic() - 1))
+    assert plan["status"] == "unknown"
+    assert plan["why"]["best"]["placed"] == 0
+    assert len(plan["why"]["best"]["missing"]) == 12
+
+
+def test_ctrl_c_gives_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = search.Search.fit
+
+    def interrupted(self: search.Search, flow: Any) -> Any:
+        if len(self.placed) == 5:
+            raise KeyboardInterrupt
+        return fit(self, flow)
+
+    monkeypatch.setattr(search.Search, "fit", interrupted)
+    plan = make_plan(loading.load(HABITAT))
+    assert (plan["status"], plan["why"]["constraint"]) == ("unknown", "interrupted")
+    assert plan["why"]["best"]["placed"] == 5
+    assert len(plan["why"]["best"]["releases_ns"]) == 5
+
+
+def test_plans_repeat_exactly() -> None:
+    scenario = loading.load(HABITAT)
+    first, second = make_plan(scenario), make_plan(scenario)
+    first.pop("seconds"), second.pop("seconds")
+    assert first == second
+
+
+# -- repair ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_first_fit_leaves_out_is_placed_by_driving_others_out() -> None:
+    # The first stream takes the only release that the last one can have.
+    streams = [
+        {"talker": "a", "period_ns": 100_000, "priority": 6},
+        {"talker": "b", "period_ns": 100_000, "priority": 5, "offset_ns": 64, "deadline_ns": 4_100},
+    ]
+    ground = Ground(star(streams))
+    found = search.Search(ground, Limits())
+    assert found.run()
+    assert found.placed[1][0].release_ps == 64_000
+    assert found.placed[0][0].release_ps > 64_000
+
+
+# -- releases in turn --------------------------------------------------------------------------------------------------
+
+
+def test_jitter_that_is_allowed_is_used_where_periods_do_not_fit() -> None:
+    scenario = _clash(jitter_ns=10_000)
+    plan = verify(scenario, make_plan(scenario))
+    turning = {name: entry for name, entry in plan["streams"].items() if "turns_ns" in entry}
+    assert turning
+    for entry in turning.values():
+        assert max(entry["turns_ns"]) - min(entry["turns_ns"]) <= 10_000
+        assert 0 < entry["bounds"]["jitter_ns"] <= 10_000
+    assert trial(scenario, plan)["late"] == {}
+    spoiled = {**plan, "streams": {name: dict(entry) for name, entry in plan["streams"].items()}}
+    name = next(iter(turning))
+    spoiled["streams"][name]["turns_ns"] = [at + 5_000 for at in turning[name]["turns_ns"]]
+    assert problems(scenario, spoiled)
+
+
+# -- incremental -------------------------------------------------------------------------------------------------------
+
+
+def _extended(scenario: Scenario, **keys: Any) -> Scenario:
+    return scenario.model_copy(update={"stream": [*scenario.stream, scenario.stream[1].model_copy(update=keys)]})
+
+
+def test_a_stream_is_added_without_moving_the_others() -> None:
+    scenario = loading.load(HABITAT)
+    earlier = make_plan(scenario)
+    longer = _extended(scenario, id="F13")
+    plan = verify(longer, make_plan(longer, keep=earlier))
+    assert plan["status"] == "feasible"
+    assert plan["kept"] == [stream.id for stream in scenario.stream]
+    for name, entry in earlier["streams"].items():
+        assert plan["streams"][name] == entry
+    assert plan["streams"]["F13"]["release_ns"] != earlier["streams"]["F2"]["release_ns"]
+
+
+def test_a_stream_is_removed_without_moving_the_others() -> None:
+    scenario = loading.load(HABITAT)
+    earlier = make_plan(scenario)
+    shorter = scenario.model_copy(update={"stream": [entry for entry in scenario.stream if entry.id != "F3"]})
+    plan = verify(shorter, make_plan(shorter, keep=earlier))
+    assert {name: plan["streams"][name] for name in plan["kept"]} == {
+        name: entry for name, entry in earlier["streams"].items() if name != "F3"
+    }
+
+
+def test_adding_says_so_where_it_is_impossible_without_moving() -> None:
+    streams = [{"talker": "a", "period_ns": 12_000, "deadline_ns": 4_100}]
+    scenario = star([*streams, {"talker": "b", "period_ns": 12_000, "deadline_ns": 4_100}])
+    earlier = make_plan(scenario)
+    # Two frames are three slots apart now; a third of half their period fits only if one of them moves.
+    both = sorted(entry["release_ns"] for entry in earlier["streams"].values())
+    third = star(
+        [
+            *streams,
+            {"talker": "b", "period_ns": 12_000, "deadline_ns": 4_100},
+            {"talker": "c", "period_ns": 6_000, "deadline_ns": 4_100},
+        ]
+    )
+    plan = make_plan(third, keep=earlier)
+    assert both[1] - both[0] == 4_000
+    assert plan["status"] == "infeasible"
+    assert "without --keep" in plan["why"]["nearest_change"]
+
+
+def test_a_kept_stream_that_cannot_stay_is_refused() -> None:
+    scenario = loading.load(HABITAT)
+    earlier = make_plan(scenario)
+    slower = [bridge.model_copy(update={"processing_ns": 3_000}) for bridge in scenario.bridge]
+    with pytest.raises(ConfigError, match=r"takes another time to or through a bridge now.*plan without --keep"):
+        make_plan(scenario.model_copy(update={"bridge": slower}), keep=earlier)
+    longer = [
+        stream.model_copy(update={"frame_bytes": 220}) if stream.id == "F12" else stream for stream in scenario.stream
+    ]
+    with pytest.raises(ConfigError, match=r'"F12": the stream has another length on the wire now'):
+        make_plan(scenario.model_copy(update={"stream": longer}), keep=earlier)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_a_damaged_earlier_plan_is_refused_or_harmless(data: st.DataObject) -> None:
+    plan = copy.deepcopy(_EARLIER)
+    place: Any = plan
+    for _ in range(data.draw(st.integers(1, 6))):
+        if not isinstance(place, dict | list) or not place:
+            break
+        key = (
+            data.draw(st.sampled_from(sorted(place)))
+            if isinstance(place, dict)
+            else data.draw(st.sampled_from(range(len(place))))
+        )
+        holder, place = place, place[key]
+    holder[key] = data.draw(st.sampled_from([None, "x", -1, 10**30, [], {}, [None], {"a": None}]))
+    try:
+        keeping.check(plan, "plan.json")
+        found = make_plan(_HABITAT, keep=plan)
+    except KeeponError as error:
+        assert "\n" not in str(error)
+    else:
+        assert found["status"] != "feasible" or problems(_HABITAT, found) == []
+
+
+def test_the_robot_cell_is_planned_checked_and_keeps_every_bound_in_the_simulator() -> None:
+    scenario = loading.load(ROBOT_CELL)
+    plan = verify(scenario, make_plan(scenario))
+    slotted = [entry for entry in plan["stations"].values() if "allowed" in entry]
+    assert {entry["slot_time_ps"] // 1000 for entry in slotted} == {1_000, 1_600, 4_000, 16_000, 20_000}
+    assert len({stream.period_ns for stream in scenario.stream}) == 3
+    assert len(plan["streams"]["stop"]["routes"]) == 5
+    tried = trial(scenario, plan)
+    assert tried["late"] == {}
+    assert tried["delivered"] > 400

@@ -1,0 +1,490 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A station's parameters in whole plans: chosen as by trying everything, explained, and refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from helpers import HABITAT, ROOT
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from keepon import cli, loading, runner, session
+from keepon.errors import ConfigError, InfeasibleError
+from keepon.planner import plan as make_plan
+from keepon.planner import stations
+from keepon.planner.parameters import lead, posting, rationale
+from keepon.planner.parameters.posting import Needs
+from keepon.planner.stations import StationPlan
+from keepon.planner.verify import verify
+from keepon.scenario import Scenario
+from keepon.topology import Topology
+
+GIGABIT = 1_000_000_000
+Table = dict[str, Any]
+
+
+def network(
+    streams: list[Table],
+    keepon: Table | None = None,
+    rate_bps: int = GIGABIT,
+    station: Table | None = None,
+    **more: Any,
+) -> Scenario:
+    """Talker "a" with these streams on one link to "b", as a checked scenario."""
+    rows = [
+        {"id": f"S{number}", "talker": "a", "listeners": ["b"], "frame_bytes": 200, "period_ns": 1_000_000, **row}
+        for number, row in enumerate(streams)
+    ]
+    document = {
+        "schema": "keepon.scenario/1",
+        "name": "parameters",
+        "duration_s": 0.02,
+        "warmup_s": 0.0,
+        "station": [
+            {"name": "a", **(station or {}), "keepon": keepon or {}},
+            {"name": "b", "driver": "launchtime", "host": "tsn-end-station"},
+        ],
+        "link": [{"ends": ["a", "b"], "rate_bps": rate_bps}],
+        "stream": rows,
+        **more,
+    }
+    scenario = Scenario.model_validate(document)
+    loading.check(scenario, "parameters.toml")
+    return scenario
+
+
+def chosen(scenario: Scenario) -> StationPlan:
+    """The parameters of talker "a"."""
+    wire = Topology(scenario).station_wire("a")
+    assert wire is not None
+    return stations.choose(scenario, scenario.station_named("a"), wire)
+
+
+def needs_of(plan: StationPlan) -> Needs:
+    assert plan.needs is not None
+    return plan.needs
+
+
+# -- chosen as by trying everything -----------------------------------------------------------------------------------
+
+
+def usual_way_ns() -> int:
+    """Wake-up, stack and driver of the Raspberry Pi 4 at three sigma (hosts.py), worked out here again."""
+    return sum(math.ceil(median * math.exp(3 * sigma)) for median, sigma in ((1171, 0.294), (5000, 0.1), (7000, 0.05)))
+
+
+def keeps_running(slot_ns: float, batch: int, ring: int) -> bool:
+    """Does a poll that is late as usual come before the wire runs dry? Phase-locked, all but an eighth posted."""
+    depth = max(batch, ring - max(8, ring // 8))
+    shortest_ns = slot_ns - 8 * 8
+    interval = batch * slot_ns
+    spent = interval / 2 if depth < 2 * batch else 0
+    if (depth - 1) * shortest_ns < interval + 2000:
+        interval, spent = (depth - 1) * shortest_ns, spent + 2000
+    interval = max(interval - spent, 200)
+    kept = batch - 1 if depth >= 3 * batch else 0
+    return (depth - kept - 1) * shortest_ns - interval - 1600 - 2000 >= math.ceil(200 * math.exp(0.9))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([100_000, 250_000, 500_000, 1_000_000]), st.integers(64, 1400), st.integers(40_000, 900_000)
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_slot_and_batch_are_what_trying_all_of_them_gives(rows: list[tuple[int, int, int]]) -> None:
+    """G9, G11: the shortest slot that fits frames and periods, then the longest batch within the advance."""
+    streams = [{"period_ns": period, "frame_bytes": size, "advance_ns": advance} for period, size, advance in rows]
+    common_ns, largest = math.gcd(*(row[0] for row in rows)), max(row[1] for row in rows)
+    sizes = [size for size in range(largest + 8, 1523) if common_ns % ((size + 20) * 8) == 0]
+    scenario = network(streams)
+    least_ns = min(row[2] for row in rows)
+    assume(sizes and sum((sizes[0] + 20) * 8 / period for period, _, _ in rows) <= 1)
+    slot_ns = (sizes[0] + 20) * 8
+    lead_ns = 3 * slot_ns + 3 * 800 + 9 * 8 + 64
+    assume(least_ns > lead_ns + 1_000 + usual_way_ns())
+    plan = chosen(scenario)
+    assert plan.slot_bytes == sizes[0]
+    ring = min(1024, max(32, 1 << math.ceil(math.log2(math.ceil(5 * max(row[2] for row in rows) / (4 * slot_ns))))))
+    assert plan.ring_slots == ring
+    fitting = [
+        batch
+        for batch in (1 << power for power in range(10))
+        if batch <= min(ring // 2, 512)
+        and batch * slot_ns + usual_way_ns() <= least_ns
+        and keeps_running(slot_ns, batch, ring)
+    ]
+    assert plan.batch_slots == max(fitting)
+
+
+def test_the_habitat_gateways_keep_their_slots() -> None:
+    document = session.planned(loading.load(HABITAT))
+    gateway = document["stations"]["power-gateway"]
+    assert [gateway[key] for key in ("slot_bytes", "partition_slots", "ring_slots", "batch_slots")] == [
+        230,
+        500,
+        256,
+        128,
+    ]
+
+
+def test_a_longer_slot_is_taken_where_the_shortest_gives_no_isolation() -> None:
+    """G10, E15: a period of 500 slots shares a factor 4 with 16, one of 250 a factor 2, one of 200 a factor 8."""
+    classes = [*({"tc": tc} for tc in range(5)), {"tc": 7, "slots": "rest", "late": "reschedule"}]
+    two = chosen(network([{"tc": 0}, {"tc": 1}], {"classes": classes, "partition_slots": 16}))
+    assert two.slot_bytes == 230 and two.chosen is not None and not two.chosen.tried
+    five = [{"tc": tc} for tc in range(5)]
+    scenario = network(five, {"classes": classes, "partition_slots": 16})
+    plan = chosen(scenario)
+    assert plan.chosen is not None
+    assert (plan.slot_bytes, plan.chosen.tried) == (605, ((230, 16), (480, 16)))
+    document = verify(scenario, make_plan(scenario))
+    assert any(row["rule"] == "G10" for row in document["stations"]["a"]["rationale"])
+    # Every number of slots is coprime to 9: each class would touch all of it.
+    with pytest.raises(InfeasibleError) as refused:
+        chosen(network(five, {"classes": classes, "partition_slots": 9}))
+    assert refused.value.constraint == "partition"
+
+
+def test_where_all_periods_together_are_too_many_slots_the_partition_wastes_least() -> None:
+    streams = [{"period_ns": period} for period in (13_000_000, 17_000_000, 19_000_000)]
+    scenario = network(streams)
+    plan = chosen(scenario)
+    assert plan.chosen is not None and plan.partition_slots <= 65_536
+    periods = [period // 2000 for period in (13_000_000, 17_000_000, 19_000_000)]
+    assert math.lcm(*periods) > 65_536
+
+    def owned(count: int) -> float:
+        return sum(1 / math.gcd(period, count) for period in periods)
+
+    assert owned(plan.partition_slots) == min(owned(count) for count in range(1, 65_537))
+    document = verify(scenario, make_plan(scenario))
+    told = document["stations"]["a"]["rationale"]
+    assert any("owned and not used" in row["quantity"] for row in told)
+
+
+def test_best_effort_keeps_what_its_loads_ask_for_if_that_can_be() -> None:
+    load = {"id": "bg", "talker": "a", "listener": "b", "rate_bps": 300_000_000, "frame_bytes": 200}
+    plan = chosen(network([{}], load=[load]))
+    assert plan.chosen is not None and plan.chosen.best_effort_met
+    assert plan.chosen.reserve_slots == math.ceil(300_000_000 * 2e-6 / 1600 * 500)
+    much = chosen(network([{}], load=[{**load, "rate_bps": 2_000_000_000}]))
+    assert much.chosen is not None
+    full = [{"period_ns": 4_000}, {"period_ns": 4_000}]
+    none = chosen(network(full, load=[load]))
+    assert none.chosen is not None and not none.chosen.best_effort_met
+
+
+def test_a_counter_clock_gets_a_batch_that_eq_4_allows() -> None:
+    """G11 (a): 5 us of stated error are a batch of ten slots of 1 us; an interpolated clock has no such bound."""
+    sync = {"mode": "gptp", "grandmaster": "b"}
+    streams = [{"advance_ns": 800_000, "period_ns": 100_000, "frame_bytes": 90}]
+    counter = chosen(network(streams, {"clock": "counter"}, sync=sync))
+    ours = chosen(network(streams, sync=sync))
+    assert (counter.slot_ps, counter.batch_slots) == (1_000_000, 8)
+    assert ours.batch_slots > counter.batch_slots
+    assert counter.choice is not None and "Eq. 4" in counter.choice.limited_by
+    wide = chosen(network(streams, {"clock": "counter"}, station={"clock_error_ns": 30_000}, sync=sync))
+    assert counter.batch_slots < wide.batch_slots == 32
+
+
+def test_paper_mode_takes_its_batch_unless_frames_would_be_late() -> None:
+    """G2: a batch is the least lead there, so a short advance needs a smaller one."""
+    assert chosen(network([{"advance_ns": 400_000}], {"mode": "paper"})).batch_slots == 16
+    plan = chosen(network([{"advance_ns": 45_000}], {"mode": "paper"}))
+    assert plan.batch_slots == 8
+    assert plan.lead_time_ns + usual_way_ns() <= 45_000
+
+
+# -- what is said about it --------------------------------------------------------------------------------------------
+
+
+def test_the_rationale_is_in_the_plan_and_on_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "plan.json"
+    monkeypatch.setattr(sys, "argv", ["keepon", "plan", str(HABITAT), "--out", str(path)])
+    assert cli.main() == 0
+    shown = capsys.readouterr().out
+    document = json.loads(path.read_text())
+    schema = json.loads((ROOT / "python/src/keepon/schemas/plan.schema.json").read_text())
+    jsonschema.validate(document, schema)
+    gateway = document["stations"]["pressure-gateway"]
+    rules = [row["rule"] for row in gateway["rationale"]]
+    assert {"G2", "G4", "G5", "G8", "G9", "G11", "G13", "G14"} <= set(rules)
+    assert "pressure-gateway, thermal-gateway: why these parameters" in shown
+    for row in gateway["rationale"]:
+        assert row["quantity"] in shown and row["why"] in shown
+    assert "rationale" not in document["stations"]["rt-simulator"]
+    assert gateway["headroom"]["lead_time_ns"] == 8589
+    assert gateway["headroom"]["batch_time_ns"] == 128 * 2000
+    assert gateway["headroom"]["poll_budget_ns"] == 223 * 2000
+
+
+def lines(scenario: Scenario) -> str:
+    document = verify(scenario, make_plan(scenario))
+    return "\n".join(rationale.text(document))
+
+
+def test_what_is_within_no_guarantee_is_a_warning() -> None:
+    assert 'of the frames of "S0" come late' in lines(network([{"advance_ns": 60_000}]))
+    assert "warning" not in lines(network([{"advance_ns": 400_000}]))
+    late = {
+        "host": {
+            "base": "raspberry-pi-4",
+            "poll": {"tail_probability": 0.001, "tail_mean_ns": 9_000, "cap_ns": 900_000},
+        }
+    }
+    assert "lets the wire run dry" in lines(network([{"advance_ns": 400_000}], station=late))
+    many = network([{"advance_ns": 60_000} for _ in range(12)])
+    assert "may be late" in lines(many)
+
+
+def test_advice_follows_what_the_paper_says_of_applicability() -> None:
+    """G13, P2, P8: other hardware where keepon pads too much, takes the core, or a launch-time NIC is there."""
+    ahead = {"advance_ns": 400_000}
+    assert "keepon serves" in lines(network([ahead]))
+    assert 'advice: driver = "launchtime"' in lines(network([ahead], station={"host": "tsn-end-station"}))
+    padded = network([{**ahead, "frame_bytes": 64}, {**ahead, "frame_bytes": 64}], {"slot_bytes": 1230})
+    assert "advice: a NIC with launch times, or frames that fill the slot" in lines(padded)
+    busy = network([ahead], {"batch_slots": 1})
+    assert "advice: a NIC with launch times unless a core is idle" in lines(busy)
+    assert "the thread never sleeps long" in lines(busy)
+    close = network([{**ahead, "period_ns": 2_000, "frame_bytes": 200}])
+    assert "hardly more than a slot" in lines(close)
+    loose = network([{**ahead, "jitter_ns": 100}], {"mode": "paper"}, sync={"mode": "none"})
+    assert 'advice: mode = "phase-locked"' in lines(loose)
+
+
+def test_frames_handed_over_together_wait_for_the_driver() -> None:
+    plan = chosen(network([{"advance_ns": 400_000} for _ in range(3)]))
+    # 7 us each: the second comes 4 us after the first, the third 1 us after the second.
+    releases = {"S0": 64, "S1": 4_064, "S2": 5_064}
+    waits = rationale.driver_waits_ns(needs_of(plan), releases)
+    assert waits == {"S0": 0, "S1": 3_000, "S2": 9_000}
+    apart = rationale.driver_waits_ns(needs_of(plan), {"S0": 64, "S1": 8_064, "S2": 16_064})
+    assert apart == {"S0": 0, "S1": 0, "S2": 0}
+    # Round the end of the period: the first of the next comes 1 us after the last of this one.
+    around = rationale.driver_waits_ns(needs_of(plan), {"S0": 64, "S1": 500_064, "S2": 999_064})
+    assert around == {"S0": 6_000, "S1": 0, "S2": 0}
+
+
+def test_reserved_trim_slots_are_kept_counted_and_enough() -> None:
+    """A partition without a slot that may be trimmed is refused by the core; streams and rest leave some."""
+    scenario = network([{"advance_ns": 400_000}], {"trim": "reserved"}, station={"clock_ppm": 100.0})
+    plan = verify(scenario, make_plan(scenario))
+    station = plan["stations"]["a"]
+    kept = station["allowed"].count(0)
+    assert 0 < kept == station["headroom"]["trim_slots"] < 20
+    _, run = runner.simulate_build(scenario, plan, "keepon", 1)
+    assert run.document["streams"]["S0"]["verdicts"]["on_time"] == run.document["streams"]["S0"]["submitted"]
+    assert all(check["met"] for check in run.document["streams"]["S0"]["bound_check"].values())
+    every = network([{"period_ns": 4_000} for _ in range(2)], {"trim": "reserved", "slot_bytes": 230})
+    assert make_plan(every)["status"] == "infeasible"
+
+
+def test_every_planned_advance_holds_in_the_simulator() -> None:
+    """The least advance that is not refused: frames are on time but for the tail, which is switched off here."""
+    for keepon, rate_bps in (({}, GIGABIT), ({}, 100_000_000), ({"mode": "paper", "batch_slots": 8}, GIGABIT)):
+        ample = network([{"advance_ns": 900_000}], keepon, rate_bps)
+        needs = needs_of(chosen(ample))
+        assert needs.way is not None
+        least_ns = lead.least_advance_ns(chosen(ample).lead_time_ns, needs.way)
+        # A smaller advance may get a smaller batch, which changes the least one a little.
+        exact = least_ns if "batch_slots" in keepon else least_ns + 1_000
+        scenario = network([{"advance_ns": exact}], keepon, rate_bps, host_tail_scale=0.0)
+        _, run = runner.simulate_build(scenario, make_plan(scenario), "keepon", 1)
+        told = run.document["streams"]["S0"]
+        assert told["verdicts"]["on_time"] == told["submitted"] > 5
+
+
+def test_the_least_delta_of_etf_holds_in_the_simulator() -> None:
+    values, _ = WRONG[3]
+    with pytest.raises(ConfigError) as refused:
+        chosen(network(**values))
+    least = int(str(refused.value).split("between ")[1].split()[0])
+    station = {"release": "etf", "etf_delta_ns": least}
+    scenario = network([{"advance_ns": 400_000}], station=station, host_tail_scale=0.0)
+    _, run = runner.simulate_build(scenario, make_plan(scenario), "keepon", 1)
+    assert set(verdicts_of(run)) == {"on_time"}
+
+
+# -- refused in one sentence ------------------------------------------------------------------------------------------
+
+SLEEPS = {"id": "bg", "talker": "a", "listener": "b"}
+THREE = [{"tc": 0}, {"tc": 1}, {"tc": 7, "slots": "rest", "late": "reschedule"}]
+
+WRONG: list[tuple[Table, str]] = [
+    (
+        {"streams": [{"frame_bytes": 460, "advance_ns": 100_000}], "rate_bps": 100_000_000},
+        'key `stream[0].advance_ns` (stream "S0") = 100000: must be between 1',
+    ),
+    (
+        {"streams": [{}, {"advance_ns": 20_000}]},
+        'key `stream[1].advance_ns` (stream "S1") = 20000: must be between 26',
+    ),
+    (
+        {"streams": [{"advance_ns": 30_000}], "keepon": {"mode": "paper", "batch_slots": 8}},
+        'key `stream[0].advance_ns` (stream "S0") = 30000: must be between 3',
+    ),
+    (
+        {"streams": [{"advance_ns": 400_000}], "station": {"release": "etf", "etf_delta_ns": 15_000}},
+        'key `station[0].etf_delta_ns` (station "a") = 15000: must be between 1',
+    ),
+    (
+        {"streams": [{"advance_ns": 400_000}], "keepon": {"prebuffer_frames": 0, "ring_slots": 64}},
+        'key `stream[0].advance_ns` (stream "S0") = 400000: must be between 2',
+    ),
+    (
+        {"streams": [{"advance_ns": 400_000}], "keepon": {"mode": "paper", "batch_slots": 2}},
+        'key `station[0].keepon.batch_slots` (station "a") = 2: must be between ',
+    ),
+    (
+        {"streams": [{"advance_ns": 400_000}], "keepon": {"batch_slots": 8, "depth_slots": 9, "poll_overhead_ns": 0}},
+        'key `station[0].keepon.poll_overhead_ns` (station "a") = 0: must be between ',
+    ),
+    (
+        {"streams": [{"advance_ns": 400_000}], "keepon": {"batch_slots": 2, "depth_slots": 2}},
+        'key `station[0].keepon.depth_slots` (station "a") = 2: must be between ',
+    ),
+    (
+        {"streams": [{"advance_ns": 400_000}], "keepon": {"slot_bytes": 230}, "rate_bps": 10_000_000_000},
+        'key `station[0].keepon.slot_bytes` (station "a") = 230: must be at least 488, as the NIC takes 800 ns',
+    ),
+    (
+        {"streams": [{}], "load": [{**SLEEPS, "tc": 3}]},
+        'key `load[0].tc` (load "bg") = 3: must be one of the classes of station "a" (0, 7)',
+    ),
+    (
+        {"streams": [{}], "keepon": {"classes": [{"tc": 0}, {"tc": 7}]}, "load": [SLEEPS]},
+        'key `station[0].keepon.classes[1].slots` (station "a") = "auto": must be "rest" or a list of slots',
+    ),
+    (
+        {"streams": [{}], "keepon": {"classes": [{"tc": 0}, {"tc": 7}]}, "sync": {"mode": "gptp", "grandmaster": "b"}},
+        'key `station[0].keepon.classes[1].slots` (station "a") = "auto": must be "rest" or a list of slots',
+    ),
+]
+
+
+@pytest.mark.parametrize(("values", "sentence"), WRONG, ids=[text.split("`")[1] + text[-6:] for _, text in WRONG])
+def test_what_cannot_work_is_refused_in_one_sentence(values: Table, sentence: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        make_plan(network(**values))
+    told = str(refused.value)
+    assert told.startswith(sentence)
+    assert "\n" not in told and ". " not in told.replace("Eq. 4", "")
+    assert "; " in told
+
+
+def test_the_longest_advance_without_holding_frames_back_is_exact() -> None:
+    values, _ = WRONG[4]
+    with pytest.raises(ConfigError) as refused:
+        chosen(network(**values))
+    most = int(str(refused.value).split(" and ")[1].split(",")[0])
+    scenario = network([{"advance_ns": most}], values["keepon"], host_tail_scale=0.0)
+    _, run = runner.simulate_build(scenario, make_plan(scenario), "keepon", 1)
+    assert set(verdicts_of(run)) == {"on_time"}
+    with pytest.raises(ConfigError, match="must be between"):
+        chosen(network([{"advance_ns": most + 1}], values["keepon"]))
+    # By two slots and what a poll may be old it is not too short: there nothing would hold the frame.
+    beyond = network([{"advance_ns": 64 * 2_000 + 40_000}], {**values["keepon"], "prebuffer_frames": 1})
+    plan = make_plan(beyond)
+    without = network([{"advance_ns": 64 * 2_000 + 40_000}], values["keepon"])
+    _, run = runner.simulate_build(without, plan, "keepon", 1)
+    assert set(verdicts_of(run)) == {"too_early"}
+
+
+def verdicts_of(run: runner.Run) -> dict[str, int]:
+    return {name: count for name, count in run.document["streams"]["S0"]["verdicts"].items() if count}
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 5, 6, 7, 8])
+def test_the_range_of_a_refusal_is_exact(number: int) -> None:
+    """The least value named is taken, one less is refused again."""
+    values, _ = WRONG[number]
+    with pytest.raises(ConfigError) as refused:
+        chosen(network(**values))
+    told = str(refused.value)
+    key = told.split("`")[1].rsplit(".", 1)[1]
+    words = told.split("must be ", 1)[1].replace(",", " ").split()
+    least = int(words[words.index("least" if words[1] == "least" else "between") + 1])
+
+    def with_value(value: int) -> Scenario:
+        if key == "advance_ns":
+            rows = [
+                row if f'"S{index}"' not in told else {**row, key: value} for index, row in enumerate(values["streams"])
+            ]
+            return network(**{**values, "streams": rows})
+        if key == "etf_delta_ns":
+            return network(**{**values, "station": {**values["station"], key: value}})
+        options = {**values["keepon"], key: value}
+        if key == "slot_bytes":
+            options["partition_slots"] = 1
+            period_ns = (value + 20) * 8 * 1000
+            rows = [{**row, "period_ns": period_ns, "frame_bytes": 64} for row in values["streams"]]
+            return network(**{**values, "keepon": options, "streams": rows})
+        return network(**{**values, "keepon": options})
+
+    chosen(with_value(least))
+    with pytest.raises(ConfigError, match=key):
+        chosen(with_value(least - 1))
+
+
+def test_no_isolation_names_bound_streams_and_a_change_that_works() -> None:
+    streams = [{"tc": 0}, {"tc": 1}, {"tc": 0, "period_ns": 2_000_000}]
+    scenario = network(streams, {"classes": THREE, "partition_slots": 7})
+    plan = make_plan(scenario)
+    assert plan["status"] == "infeasible"
+    why = plan["why"]
+    assert why["constraint"] == "partition"
+    assert (
+        "its classes need at least 14 slots of the partition (class 0: 7, class 1: 7) and 7 are there" in why["message"]
+    )
+    assert why["streams"] in (["S0", "S1"], ["S1", "S2"])
+    assert why["nearest_change"].startswith('set partition_slots of station "a" to ')
+    mended = network(streams, {"classes": THREE, "partition_slots": 1000})
+    assert verify(mended, make_plan(mended))["verified"]
+
+
+def change_for(streams: list[Table], keepon: Table) -> str:
+    with pytest.raises(InfeasibleError) as refused:
+        chosen(network(streams, keepon))
+    assert refused.value.constraint == "partition"
+    return refused.value.nearest_change
+
+
+def test_changes_that_help_are_tried_in_turn() -> None:
+    """Of the station alone; the planner of the network tries them again with everything else."""
+    listed = [{"tc": 0, "slots": [0]}, {"tc": 1, "slots": [0]}, THREE[2]]
+    two = [{"tc": 0}, {"tc": 1}]
+    assert change_for(two, {"classes": listed}).startswith("list other slots for the classes")
+    assert change_for(two, {"classes": THREE, "partition_slots": 7}).startswith("set partition_slots")
+    # Slots of 2 us: periods of 3 and 5 slots meet whatever their phases, and 6 and 5 as well.
+    coprime = [{"tc": 0, "period_ns": 6_000}, {"tc": 0, "period_ns": 10_000}]
+    assert change_for(coprime, {"slot_bytes": 230}) == 'remove stream "S0"'
+    # 2 and 3 slots meet; 4 and 3, too, but not 2 and 6.
+    doubled = [{"tc": 0, "period_ns": 4_000}, {"tc": 0, "period_ns": 6_000}]
+    assert change_for(doubled, {"slot_bytes": 230}) == 'lengthen period_ns of "S1" from 6000 to 12000'
+
+
+def test_streams_of_one_offset_are_left_to_the_planner_of_the_network() -> None:
+    both = [{"tc": 0, "offset_ns": 64}, {"tc": 1, "offset_ns": 64}]
+    assert "offset_ns" in make_plan(network(both, {"classes": THREE}))["why"]["nearest_change"]
+
+
+def test_posting_by_hand_is_checked_before_anything_else_is_chosen() -> None:
+    needs = needs_of(chosen(network([{"advance_ns": 400_000}])))
+    choice = posting.choose(needs, 230)
+    assert posting.is_sustained(needs, choice)
+    with pytest.raises(ConfigError, match="batch_slots"):
+        chosen(network([{"advance_ns": 400_000}], {"batch_slots": 600, "ring_slots": 64}))
