@@ -21,6 +21,10 @@ from keepon.wire import PS_PER_NS, ceil_ns
 _SLOT_KEYS = ("slot_bytes", "ring_slots", "partition_slots", "batch_slots", "depth_slots", "poll_overhead_ns")
 
 
+def _is_list_of(kind: type, value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, kind) for entry in value)
+
+
 _WINDOW_KEYS = {"bridge": str, "peer": str, "open_ps": int, "last_ps": int, "length_ps": int}
 
 
@@ -50,15 +54,19 @@ def check(plan: dict[str, Any], source: str) -> None:
             need(isinstance(entry.get(key), int), f"{where}.{key}", "a whole number")
         routes, turns, windows = entry.get("routes"), entry.get("turns_ns", [0, 0]), entry.get("windows")
         need(
-            isinstance(routes, dict) and all(isinstance(route, list) for route in routes.values()),
+            isinstance(routes, dict) and all(_is_list_of(str, route) for route in routes.values()),
             f"{where}.routes", "a list of bridges for each listener",
         )  # fmt: skip
         need(
-            isinstance(turns, list) and len(turns) > 1 and all(isinstance(at, int) for at in turns),
+            _is_list_of(int, turns) and len(turns) > 1,
             f"{where}.turns_ns", "a list of whole numbers",
         )  # fmt: skip
         need(isinstance(windows, list), f"{where}.windows", "a list")
         for window in windows:
+            need(
+                not isinstance(window, dict) or isinstance(window.get("turn", 0), int),
+                f"{where}.windows.turn", "a whole number",
+            )  # fmt: skip
             for key, kind in _WINDOW_KEYS.items():
                 need(
                     isinstance(window, dict) and isinstance(window.get(key), kind),
