@@ -264,8 +264,9 @@ FlowId Simulation::AddStream(const StreamSpec &spec)
 				 " is not offset_ns = " + std::to_string(spec.offset_ns));
 	for (const std::int64_t turn_ns : spec.turns_ns)
 		if (turn_ns < 0 || turn_ns >= 2 * spec.period_ns)
-			throw ValueError(what + ": turns_ns = " + std::to_string(turn_ns) +
-					 " is not within 0 to 2 period_ns - 1 = " + std::to_string(2 * spec.period_ns - 1));
+			throw ValueError(
+				what + ": turns_ns = " + std::to_string(turn_ns) +
+				" is not within 0 to 2 period_ns - 1 = " + std::to_string(2 * spec.period_ns - 1));
 	if (spec.advance_ns < 0 || spec.advance_ns > spec.start_ns)
 		throw ValueError(what + ": advance_ns = " + std::to_string(spec.advance_ns) +
 				 " is not within 0 to start_ns = " + std::to_string(spec.start_ns));

@@ -38,7 +38,7 @@ struct Flow {
 	std::vector<NodeId> listeners;
 	std::int64_t first_txtime_ns = 0; // network time of sequence number 0
 	std::int64_t period_ns = 0;
-	std::vector<std::int64_t> turns_ns; // what is added to the txtime of each frame in turn, from sequence number 0 on
+	std::vector<std::int64_t> turns_ns; // added to the txtime of each frame in turn, from number 0 on
 
 	std::int64_t submitted = 0;
 	std::array<std::int64_t, KPN_VERDICT_COUNT> verdicts{};
