@@ -8,6 +8,8 @@ What is counted:
   insert      kpn_pacer_submit() of a scheduled frame: the core's functions, without memcpy, heap and backend calls.
   inserted    as idle poll, without memset, the backend's stores to descriptors and the caller's outcome call.
   trim        slope of the same over runs with different numbers of trims.
+  padding     a frame of some length placed in a slot whose last frame had another, and a poll that completes one frame,
+              with padding deferred and on demand: the core's functions, and beside them memset and memcpy.
 Exit code 0 if every run was as meant, whether targets are met or not: the table says which are.
 """
 
@@ -17,7 +19,7 @@ import json
 import sys
 from pathlib import Path
 
-from callgrind import CORE_FLAGS, ROOT, BenchError, build, command, run, versions
+from callgrind import CORE_FLAGS, ROOT, BenchError, Run, build, command, run, versions
 
 RESULT = ROOT / "out" / "bench" / "core.json"
 BATCHES = (1, 8, 64, 512)
@@ -29,11 +31,35 @@ INSERTED_TARGET = 60
 TRIM_TARGET = 80
 STATE_BYTES_TARGET = 64
 OBSERVATION = ("bench_cpu_ns", "bench_read_index", "bench_doorbell")
+PADDINGS = ("deferred", "on-demand")
+LENGTHS = (60, 200, 1196)  # without FCS
+FCS_BYTES = 4
 HEAP = ("kpn_prebuffer_", "sift_", "sooner")
 
 
 def pacer_bytes(driver: Path, ring_slots: int) -> int:
     return int(command([driver, "bytes", str(ring_slots), "0", "0"]).split()[5])
+
+
+def split(one: Run, core: set[str]) -> dict[str, float]:
+    """Instructions of an operation: the core's own, and of zeroing and copying, which depend on the C library."""
+    names = {
+        "own": core,
+        **{kind: {name for name in one.instructions if kind in name} for kind in ("memset", "memcpy")},
+    }
+    return {name: round(one.per_operation(functions), 1) for name, functions in names.items()}
+
+
+def measure_padding(driver: Path, core: set[str]) -> dict[str, dict[str, dict[str, float]]]:
+    rows: dict[str, dict[str, dict[str, float]]] = {}
+    for padding in PADDINGS:
+        row = rows[padding] = {}
+        for bytes_ in LENGTHS:
+            for before in (bytes_, max(LENGTHS)):
+                frames = bytes_ + FCS_BYTES, COUNT, before + FCS_BYTES
+                row[f"place_{bytes_}_after_{before}"] = split(run(driver, (f"place-{padding}", *frames)), core)
+            row[f"sent_{bytes_}"] = split(run(driver, (f"sent-{padding}", bytes_ + FCS_BYTES, COUNT, 0)), core)
+    return rows
 
 
 def measure(driver: Path, core: set[str]) -> dict[str, object]:
@@ -61,6 +87,7 @@ def measure(driver: Path, core: set[str]) -> dict[str, object]:
         "insert_instructions_drift": round(run(driver, ("insert", 1, COUNT, 50_000)).per_operation(insert), 1),
         "poll_instructions_by_inserted": inserted,
         "trim_instructions": round(trim, 1),
+        "padding_instructions": measure_padding(driver, core),
         "state_bytes_per_descriptor": (pacer_bytes(driver, large) - pacer_bytes(driver, small)) / (large - small),
     }
 
@@ -79,6 +106,14 @@ def figures(measured: dict[str, object]) -> list[tuple[str, float, float]]:
     bytes_ = float(str(measured["state_bytes_per_descriptor"]))
     rows.append(("state_bytes_per_descriptor", bytes_, float(STATE_BYTES_TARGET)))
     return rows
+
+
+def print_padding(rows: object) -> None:
+    assert isinstance(rows, dict)
+    print("padding: own instructions + memset + memcpy of the C library")
+    for name in rows[PADDINGS[0]]:
+        cells = [" + ".join(f"{value:.0f}" for value in rows[padding][name].values()) for padding in PADDINGS]
+        print(f"  {name:21}" + "".join(f"  {padding} {cell:18}" for padding, cell in zip(PADDINGS, cells, strict=True)))
 
 
 def main() -> int:
@@ -112,6 +147,7 @@ def main() -> int:
     for batch, row in drift.items():
         print(f"  batch {batch:>3}: " + ", ".join(f"{key} {value}" for key, value in row.items()))
     print(f"insert while the clock is off by 50 ppm: {measured['insert_instructions_drift']}")
+    print_padding(measured["padding_instructions"])
     print(f"{tools['compiler']}; {RESULT.relative_to(ROOT)}")
     return 0
 

@@ -6,7 +6,12 @@
  *   core_cost idle BATCH COUNT PPB       COUNT polls that each complete BATCH untouched slots, clock rate off by PPB
  *   core_cost insert 1 COUNT PPB         COUNT submissions of a scheduled frame into a free slot of the ring
  *   core_cost complete INSERTED COUNT 0  COUNT polls that each complete INSERTED frames of a batch of 8
+ *   core_cost place-PADDING BYTES COUNT BEFORE
+ *                                        COUNT submissions of a frame of BYTES into slots whose last frame had BEFORE bytes
+ *   core_cost sent-PADDING BYTES COUNT 0 COUNT polls that each complete one frame of BYTES
  *   core_cost bytes RING_SLOTS 0 0       memory of a pacer, nothing collected
+ *
+ * PADDING is deferred or on-demand; otherwise it is deferred.
  *
  * The last line on stdout is `operations N trims N bytes N`.
  */
@@ -25,6 +30,8 @@ enum {
 	RING_SLOTS_MAX = 4096,
 	BUFFER_BYTES = 2048,
 	FRAME_BYTES = 200,
+	FRAME_BYTES_MAX = 1214, /* the slot less what it may be trimmed */
+	RING_SLOTS = 256,
 	FRAMES = 1024,
 	RESTART_NS = 1000,
 	WARM_UP_POLLS = 4096,
@@ -47,6 +54,7 @@ struct bench {
 	u64 outcomes;
 	u64 wrong_outcomes;
 	u64 trims_before;
+	u8 padding;
 	u32 sent;
 	u32 ring_slots;
 	u32 frame_idx;
@@ -56,7 +64,7 @@ struct bench {
 };
 
 static struct bench bench;
-static const u8 payload[FRAME_BYTES];
+static const u8 payload[FRAME_BYTES_MAX];
 
 static u64 bench_cpu_ns(void *nic)
 {
@@ -118,6 +126,7 @@ static const struct kpn_nic_caps caps = {
 	.frame_bytes_max = 1522,
 	.placeholder_kinds = 1u << KPN_PLACEHOLDER_BAD_FCS,
 	.index_counts_done = true,
+	.has_spare_buffers = true,
 	.desc_persistent = true,
 };
 
@@ -144,6 +153,7 @@ static struct kpn_pacer *new_pacer(u32 batch_slots, u32 ring_slots)
 	config.ring_slots = ring_slots;
 	config.batch_slots = batch_slots;
 	config.depth_slots = ring_slots / 2;
+	config.padding = bench.padding;
 	memory = malloc(kpn_pacer_bytes(&config));
 	pacer = memory ? kpn_pacer_init(memory, &config, &caps, &nic_ops, NULL, &pacer_ops, NULL, 1000000) : NULL;
 	if (!pacer) {
@@ -175,7 +185,7 @@ static void start(u32 batch_slots, s64 ppb)
 {
 	u32 polls;
 
-	bench.ring_slots = 4 * batch_slots > 256 ? 4 * batch_slots : 256;
+	bench.ring_slots = 4 * batch_slots > RING_SLOTS ? 4 * batch_slots : RING_SLOTS;
 	bench.random = 1;
 	bench.pacer = new_pacer(batch_slots, bench.ring_slots);
 	kpn_pacer_start(bench.pacer, nic_ops.cpu_ns(NULL));
@@ -189,7 +199,7 @@ static void start(u32 batch_slots, s64 ppb)
 }
 
 /* A frame for the slot @ahead of the head; the instant is where that slot is planned to start. */
-static struct kpn_frame *next_frame(u32 ahead)
+static struct kpn_frame *next_frame(u32 ahead, u32 frame_bytes)
 {
 	struct kpn_state state = kpn_pacer_state(bench.pacer, bench.now_ns);
 	struct kpn_frame *frame = &bench.frames[bench.frame_idx++ % FRAMES];
@@ -197,7 +207,7 @@ static struct kpn_frame *next_frame(u32 ahead)
 
 	*frame = (struct kpn_frame){
 		.data = payload,
-		.frame_bytes = FRAME_BYTES,
+		.frame_bytes = (u16)frame_bytes,
 		.flags = KPN_FRAME_TXTIME,
 		.txtime_ns = (s64)(net_slot * 10000 + PREAMBLE_NS),
 	};
@@ -222,7 +232,7 @@ static void run_insert(u32 count, s64 ppb)
 	start(8, ppb);
 	for (i = 0; i < count; i++) {
 		/* eight slots a batch, the frames of one batch in changing order (C8) */
-		struct kpn_frame *frame = next_frame(INSERT_AHEAD_SLOTS + i * 5 % 8);
+		struct kpn_frame *frame = next_frame(INSERT_AHEAD_SLOTS + i * 5 % 8, FRAME_BYTES);
 
 		CALLGRIND_TOGGLE_COLLECT;
 		kpn_pacer_submit(bench.pacer, frame);
@@ -234,7 +244,35 @@ static void run_insert(u32 count, s64 ppb)
 	}
 }
 
-static void run_complete(u32 inserted, u32 count)
+/* Frames in every slot of the ring, lap after lap; those of every other lap are collected. Returns how many there were. */
+static u64 run_place(u32 frame_bytes, u32 count, u32 before_bytes)
+{
+	u64 inserted = 0;
+
+	start(8, 0);
+	while (count) {
+		u64 seq = kpn_pacer_state(bench.pacer, bench.now_ns).head_seq + INSERT_AHEAD_SLOTS + inserted * 5 % 8;
+		bool collected = seq / RING_SLOTS % 2;
+		struct kpn_frame *frame =
+			next_frame(INSERT_AHEAD_SLOTS + inserted * 5 % 8, collected ? frame_bytes : before_bytes);
+
+		/* the first two laps find buffers nobody has written to */
+		collected = collected && inserted >= 2 * RING_SLOTS;
+		if (collected)
+			CALLGRIND_TOGGLE_COLLECT;
+		kpn_pacer_submit(bench.pacer, frame);
+		if (collected)
+			CALLGRIND_TOGGLE_COLLECT;
+		count -= collected;
+		if (++inserted % 8)
+			continue;
+		advance(8);
+		kpn_pacer_poll(bench.pacer);
+	}
+	return inserted;
+}
+
+static void run_complete(u32 inserted, u32 count, u32 frame_bytes)
 {
 	u32 polls;
 	u32 i;
@@ -242,7 +280,7 @@ static void run_complete(u32 inserted, u32 count)
 	start(8, 0);
 	for (polls = 0; polls < WARM_UP_POLLS + count; polls++) {
 		for (i = 0; i < inserted; i++)
-			kpn_pacer_submit(bench.pacer, next_frame(INSERT_AHEAD_SLOTS + i * (8 / inserted)));
+			kpn_pacer_submit(bench.pacer, next_frame(INSERT_AHEAD_SLOTS + i * (8 / inserted), frame_bytes));
 		advance(8);
 		if (polls >= WARM_UP_POLLS)
 			CALLGRIND_TOGGLE_COLLECT;
@@ -261,8 +299,19 @@ static bool as_meant(const struct kpn_stats *stats, u64 inserted)
 	       bench.outcomes + 1024 > inserted;
 }
 
+/* What follows the dash. Return: enum kpn_padding, or -1 */
+static int padding_of(const char *name)
+{
+	const char *dash = strchr(name, '-');
+
+	if (dash && strcmp(dash, "-deferred") == 0)
+		return KPN_PADDING_DEFERRED;
+	return dash && strcmp(dash, "-on-demand") == 0 ? KPN_PADDING_ON_DEMAND : -1;
+}
+
 int main(int argc, char **argv)
 {
+	int padding;
 	const struct kpn_stats *stats;
 	u64 inserted = 0;
 	u32 size;
@@ -270,7 +319,8 @@ int main(int argc, char **argv)
 	s64 ppb;
 
 	if (argc != 5) {
-		fprintf(stderr, "usage: core_cost idle|insert|complete|bytes SIZE COUNT PPB\n");
+		fprintf(stderr,
+			"usage: core_cost idle|insert|complete|place-PADDING|sent-PADDING|bytes SIZE COUNT PPB\n");
 		return EXIT_USAGE;
 	}
 	size = (u32)strtoul(argv[2], NULL, 10);
@@ -284,13 +334,21 @@ int main(int argc, char **argv)
 		printf("operations 0 trims 0 bytes %zu\n", kpn_pacer_bytes(&config));
 		return 0;
 	}
-	if (strcmp(argv[1], "idle") == 0) {
+	padding = padding_of(argv[1]);
+	if (padding >= 0)
+		bench.padding = (u8)padding;
+	if (strncmp(argv[1], "place-", 6) == 0 && padding >= 0 && size <= FRAME_BYTES_MAX && ppb <= FRAME_BYTES_MAX) {
+		inserted = run_place(size, count, (u32)ppb);
+	} else if (strncmp(argv[1], "sent-", 5) == 0 && padding >= 0 && size <= FRAME_BYTES_MAX) {
+		run_complete(1, count, size);
+		inserted = WARM_UP_POLLS + count;
+	} else if (strcmp(argv[1], "idle") == 0) {
 		run_idle(size, count, ppb);
 	} else if (strcmp(argv[1], "insert") == 0) {
 		run_insert(count, ppb);
 		inserted = count;
 	} else {
-		run_complete(size, count);
+		run_complete(size, count, FRAME_BYTES);
 		inserted = (u64)size * (WARM_UP_POLLS + count);
 	}
 	stats = kpn_pacer_stats(bench.pacer);

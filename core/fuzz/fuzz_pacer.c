@@ -165,8 +165,12 @@ static void choose(struct setup *setup, struct bytes *bytes)
 		config->classes[tc].rounding =
 			config->mode == KPN_MODE_PAPER || tc == 4 ? KPN_ROUND_FLOOR : KPN_ROUND_UP;
 	}
-	if (setup->params.spare)
-		config->placeholder = take_in(bytes, 0, 2);
+	if (setup->params.spare) {
+		u32 kind = take_in(bytes, 0, 5);
+
+		config->placeholder = kind % 3;
+		config->padding = kind / 3 ? KPN_PADDING_ON_DEMAND : KPN_PADDING_DEFERRED;
+	}
 	shortest_bytes = config->slot_bytes;
 	longest_bytes = config->slot_bytes;
 	if (config->mode == KPN_MODE_PHASE_LOCKED) {

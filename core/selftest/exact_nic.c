@@ -125,6 +125,7 @@ static void *op_buffer(void *context, u32 desc_idx)
 {
 	struct exact_nic *nic = context;
 
+	nic->buffer_calls++;
 	exact_nic_go(nic, nic->copy_ns);
 	return nic->buffers[desc_idx];
 }

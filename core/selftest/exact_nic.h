@@ -70,6 +70,7 @@ struct exact_nic {
 
 	u32 doorbells;
 	u32 index_reads;
+	u32 buffer_calls;
 	u32 commits;
 	u32 restores;
 	u32 rearmed;

@@ -230,7 +230,7 @@ static void check_contents(struct fake_nic *nic, u32 idx)
 			nic->faults |= FAKE_CUT;
 		if (!same(data, committed_of(nic, idx), nic->params.buffer_bytes))
 			nic->faults |= FAKE_TORN;
-	} else if (desc->touched && !nic->params.spare) {
+	} else if (desc->touched && !nic->params.apart) {
 		if (all_zero(data, 0, nic->params.buffer_bytes))
 			desc->touched = false;
 		else

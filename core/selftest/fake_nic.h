@@ -52,6 +52,7 @@ struct fake_slot {
  * @call_ps: time every other call takes before it has its effect
  * @index_modulus: 0 for 2^32
  * @cpu_start_ns: CPU counter at instant 0
+ * @spare: there are second buffers; @apart: frames are written to them, and placeholders are sent from the others
  * @sink_slot: every slot, in order; @sink_commit: seq a commit is meant for; @sink_restore: a slot becomes a placeholder
  */
 struct fake_params {
@@ -75,6 +76,7 @@ struct fake_params {
 	bool index_counts_done;
 	bool persistent;
 	bool spare;
+	bool apart;
 	void (*sink_slot)(void *sink, const struct fake_slot *slot);
 	void (*sink_commit)(void *sink, u64 seq, u32 desc_idx, const u8 *data, u32 frame_bytes, u32 data_bytes);
 	void (*sink_restore)(void *sink, u32 desc_idx);

@@ -282,6 +282,7 @@ bool rig_init(struct rig *rig, void *memory, const struct kpn_config *config, co
 
 	memset(rig, 0, sizeof(*rig));
 	memset(memory, 0, frames_bytes(frame_count) + table_bytes(params));
+	sunk.apart = kpn_config_spare_buffers(config);
 	sunk.sink_slot = on_slot;
 	sunk.sink_commit = on_commit;
 	sunk.sink_restore = on_restore;

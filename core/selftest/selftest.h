@@ -23,6 +23,7 @@
 	X(observe)       \
 	X(rx)            \
 	X(insert)        \
+	X(padding)       \
 	X(held_up)       \
 	X(pacer)         \
 	X(dual)

@@ -239,6 +239,12 @@ static const struct vector vectors[] = {
 	REFUSED(LOCKED, "trim", 2, 0, 1, SET(trim, 2)),
 	REFUSED(PAPER, "trim", 2, 0, 1, SET(trim, 2)),
 
+	VALID(LOCKED, SET(padding, KPN_PADDING_ON_DEMAND)),
+	VALID(PAPER, SET(padding, KPN_PADDING_ON_DEMAND)),
+	REFUSED(LOCKED, "padding", 2, 0, 1, SET(padding, 2)),
+	REFUSED(LOCKED, "padding", 1, 0, 0, SET(padding, KPN_PADDING_ON_DEMAND), CAPS(has_spare_buffers, 0)),
+	REFUSED(PAPER, "padding", 200, 0, 0, SET(padding, 200), CAPS(has_spare_buffers, 0)),
+
 	VALID(LOCKED, SET(classes[0].late, 2), SET(classes[15].late, 1)),
 	REFUSED(LOCKED, "classes[0].late", 3, 0, 2, SET(classes[0].late, 3)),
 	REFUSED(LOCKED, "classes[15].late", 255, 0, 2, SET(classes[15].late, 255)),
@@ -332,6 +338,7 @@ static const struct field fields[] = {
 	FIELD(clock_read),
 	FIELD(placeholder),
 	FIELD(trim),
+	FIELD(padding),
 	CLASS_FIELDS(0),
 	CLASS_FIELDS(1),
 	CLASS_FIELDS(2),
@@ -454,8 +461,8 @@ static void test_all_wrong(struct kpn_selftest *t)
 	config.allowed = NULL;
 	memset(&untouched, 0x5a, sizeof(untouched));
 	count = kpn_config_validate(&config, &backend, NULL, 0);
-	/* 32 class fields and 18 more but for trims, tolerance and poll overhead, which rest on others */
-	KPN_EXPECT_EQ(t, count, 46);
+	/* 32 class fields and 19 more but for trims, tolerance and poll overhead, which rest on others */
+	KPN_EXPECT_EQ(t, count, 47);
 	for (room = 0; room <= count; room++) {
 		for (i = 0; i < PROBLEMS_MAX; i++)
 			problems[i] = untouched;
@@ -536,6 +543,7 @@ static void test_defaults_values(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, config.clock_read, KPN_CLOCK_INTERPOLATED);
 	KPN_EXPECT_EQ(t, config.placeholder, KPN_PLACEHOLDER_BAD_FCS);
 	KPN_EXPECT_EQ(t, config.trim, KPN_TRIM_ANY);
+	KPN_EXPECT_EQ(t, config.padding, KPN_PADDING_DEFERRED);
 	KPN_EXPECT(t, config.dither);
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
 		KPN_EXPECT_EQ(t, config.classes[tc].late, KPN_LATE_STRICT);

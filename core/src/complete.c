@@ -4,7 +4,7 @@
  * which they were on the wire, their slots are placeholders again, trimmed slots get their nominal length back.
  */
 #include "kpn_clock_law.h"
-#include "kpn_pacer_state.h"
+#include "kpn_padding.h"
 
 /* The head moves to @to, which no claimed slot precedes. */
 static inline void pass(struct kpn_pacer *pacer, u64 to)

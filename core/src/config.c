@@ -460,6 +460,16 @@ static void check_placeholder(struct check *check)
 		       "without spare buffers only bad-fcs placeholders can be replaced safely; choose bad-fcs");
 }
 
+static void check_padding(struct check *check)
+{
+	struct limits range = { KPN_PADDING_DEFERRED, KPN_PADDING_ON_DEMAND };
+	struct limits now = { range.min, check->caps->has_spare_buffers ? range.max : KPN_PADDING_DEFERRED };
+
+	require_narrowed(check, "padding", check->config->padding, range,
+			 "this padding is unknown; choose deferred or on-demand", now,
+			 "without spare buffers placeholders would send the frames before them; choose deferred");
+}
+
 static void check_classes(struct check *check)
 {
 	/* fields are named in full, so that sixteen equal mistakes can be told apart */
@@ -522,6 +532,7 @@ u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_ca
 	check_placeholder(&check);
 	require(&check, "trim", config->trim, (struct limits){ KPN_TRIM_ANY, KPN_TRIM_RESERVED },
 		"this trim policy is unknown; choose any or reserved");
+	check_padding(&check);
 	check_classes(&check);
 	return check.count;
 }

@@ -4,7 +4,7 @@
  * (KeepON paper sections 3.3 and 5). The only room that sees clock, ring and partition together.
  */
 #include "kpn_math.h"
-#include "kpn_pacer_state.h"
+#include "kpn_padding.h"
 
 enum { FRAME_BYTES_LEAST = 18 }; /* two addresses, a type, an FCS */
 
@@ -145,7 +145,7 @@ static inline bool may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 un
 /*
  * Copy first, then one store makes the slot real: the NIC never fetches half a frame (C19). Copying took time, so just before
  * that store the head is asked for once more. Return: false if the slot is no longer to be had; a placeholder it has
- * remained, and what was copied into it is gone again.
+ * remained, which sends nothing of what was copied.
  */
 static inline bool place_inline(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict,
 				const struct opening *opening, u64 ahead_ns)
@@ -154,10 +154,13 @@ static inline bool place_inline(struct kpn_pacer *pacer, struct kpn_frame *frame
 	u32 data_bytes = frame->frame_bytes - KPN_FCS_BYTES;
 	u32 slot_bytes = length_of(pacer, seq);
 
-	KPN_ASSERT(slot_bytes >= frame->frame_bytes);
+	/* submit has seen that it fits a slot of nominal length */
+	KPN_ASSERT(!pacer->ring.trim_count || slot_bytes >= frame->frame_bytes);
 	memcpy(pacer->nic_ops.buffer(pacer->nic, desc), frame->data, data_bytes);
+	if (KPN_UNLIKELY(pacer->old_bytes))
+		kpn_pad(pacer, desc, data_bytes);
 	if (KPN_UNLIKELY(lost(pacer, seq, opening, ahead_ns))) {
-		memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, data_bytes);
+		kpn_wipe(pacer, desc, data_bytes);
 		return false;
 	}
 	pacer->nic_ops.commit(pacer->nic, desc, slot_bytes, data_bytes);
@@ -191,7 +194,7 @@ static struct kpn_frame *withdraw_at(struct kpn_pacer *pacer, u64 seq)
 		return NULL;
 	}
 	kpn_ring_release(&pacer->ring, desc);
-	kpn_wipe(pacer, frame, desc);
+	kpn_wipe(pacer, desc, (u32)frame->frame_bytes - KPN_FCS_BYTES);
 	return frame;
 }
 

@@ -59,6 +59,7 @@ struct kpn_pacer {
 	u32 head_index;      /* what the index read there */
 	u64 renewed_polls;   /* polls when references were last renewed */
 	u32 distrust;        /* readings still to agree before the strip is believed again */
+	u16 *old_bytes;      /* per descriptor: from there on its buffer is zero; NULL: it is, wherever no frame is */
 	u64 retracted[KPN_RING_SLOTS_MAX / KPN_RING_WORD_BITS]; /* descriptors whose trim re-planning took back */
 	bool running;
 	bool synchronised;
@@ -120,24 +121,6 @@ static inline void kpn_end_frame(struct kpn_pacer *pacer, struct kpn_frame *fram
 	pacer->pending--;
 	pacer->stats.verdicts[verdict]++;
 	pacer->ops.outcome(pacer->context, frame, verdict, start);
-}
-
-/**
- * kpn_wipe() - zero the bytes of a frame in descriptor @desc
- *
- * Only those it had written, so the buffer is zero beyond whatever comes next, and no byte of it can reach the wire
- * again (C13).
- */
-static inline void kpn_wipe(struct kpn_pacer *pacer, const struct kpn_frame *frame, u32 desc)
-{
-	memset(pacer->nic_ops.buffer(pacer->nic, desc), 0, (u32)frame->frame_bytes - KPN_FCS_BYTES);
-}
-
-/** kpn_forget() - make descriptor @desc a placeholder of @slot_bytes again and forget the bytes of the frame it carried */
-static inline void kpn_forget(struct kpn_pacer *pacer, const struct kpn_frame *frame, u32 desc, u32 slot_bytes)
-{
-	pacer->nic_ops.restore(pacer->nic, desc, slot_bytes);
-	kpn_wipe(pacer, frame, desc);
 }
 
 /** kpn_slot_bytes_with() - length in bytes of a slot that differs from nominal by @delta_ps */

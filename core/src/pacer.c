@@ -13,7 +13,7 @@
 #include "keepon/errno.h"
 #include "kpn_clock_law.h"
 #include "kpn_math.h"
-#include "kpn_pacer_state.h"
+#include "kpn_padding.h"
 
 enum {
 	/* After a slip this many readings must agree before frames are inserted again. */
@@ -30,8 +30,11 @@ static void *align_up(void *memory)
 
 size_t kpn_pacer_bytes(const struct kpn_config *config)
 {
+	u32 marks = config->padding == KPN_PADDING_ON_DEMAND ? config->ring_slots : 0;
+
 	return sizeof(struct kpn_pacer) + kpn_ring_bytes(config->ring_slots) +
-	       kpn_prebuffer_bytes(config->prebuffer_frames) + config->partition_slots * sizeof(u16) + 3 * sizeof(u64);
+	       kpn_prebuffer_bytes(config->prebuffer_frames) + (config->partition_slots + marks) * sizeof(u16) +
+	       3 * sizeof(u64);
 }
 
 /*
@@ -130,6 +133,10 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 	allowed = (u16 *)next;
 	memcpy(allowed, config->allowed, config->partition_slots * sizeof(u16));
 	pacer->config.allowed = allowed;
+	if (config->padding == KPN_PADDING_ON_DEMAND) {
+		pacer->old_bytes = allowed + config->partition_slots;
+		memset(pacer->old_bytes, 0, config->ring_slots * sizeof(u16));
+	}
 	pacer->partition = (struct kpn_partition){ allowed, config->partition_slots };
 	pacer->gap_slots = config->trim == KPN_TRIM_RESERVED ? kpn_partition_gap_max(&pacer->partition) : 1;
 
@@ -473,6 +480,7 @@ void kpn_pacer_stop(struct kpn_pacer *pacer)
 	pacer->synchronised = false;
 	kpn_strip_invalidate(&pacer->strip);
 	kpn_insert_flush(pacer);
+	kpn_wipe_all(pacer);
 }
 
 /* Everything else a poll can meet. */

@@ -135,6 +135,7 @@ nb::dict PacerConfig(const KeeponTransmitter &keepon)
 	dict["wander_ppb_per_s_max"] = config.wander_ppb_per_s_max;
 	dict["poll_overhead_ns"] = config.poll_overhead_ns;
 	dict["dither"] = config.dither;
+	dict["padding"] = config.padding == KPN_PADDING_ON_DEMAND ? "on-demand" : "deferred";
 	dict["mode"] = config.mode == KPN_MODE_PAPER ? "paper" : "phase-locked";
 	dict["clock"] = config.clock_read == KPN_CLOCK_COUNTER ? "counter" : "interpolated";
 	dict["lead_slots"] = keepon.LeadSlots();

@@ -115,6 +115,8 @@ KeeponSpec ReadKeepon(SpecReader reader)
 						       { "mac-control", KPN_PLACEHOLDER_MAC_CONTROL },
 						       { "reserved-address", KPN_PLACEHOLDER_RESERVED_ADDRESS } });
 	spec.trim = reader.OptionalChoice("trim", { { "any", KPN_TRIM_ANY }, { "reserved", KPN_TRIM_RESERVED } });
+	spec.padding = reader.OptionalChoice(
+		"padding", { { "deferred", KPN_PADDING_DEFERRED }, { "on-demand", KPN_PADDING_ON_DEMAND } });
 	// Ranges of these are the core's affair: kpn_config_validate() names field, value and range.
 	spec.ring_slots = reader.OptionalInteger("ring_slots", 0, kU32Max);
 	spec.batch_slots = reader.OptionalInteger("batch_slots", 0, kU32Max);

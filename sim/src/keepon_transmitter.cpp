@@ -195,6 +195,7 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 	set(config_.clock_read, k.clock);
 	set(config_.placeholder, k.placeholder);
 	set(config_.trim, k.trim);
+	set(config_.padding, k.padding);
 	set(config_.ring_slots, k.ring_slots);
 	set(config_.batch_slots, k.batch_slots);
 	set(config_.depth_slots, k.depth_slots);

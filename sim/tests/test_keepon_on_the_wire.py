@@ -259,10 +259,11 @@ def test_scheduled_frames_get_slots_of_their_class_only(accounts):
         assert summary["verdicts"][name] + summary["pending"] == summary["submitted"] >= 89
 
 
-def test_short_frame_after_a_long_one_carries_none_of_its_bytes(accounts):
-    """C13: both use the same descriptors in turn; padding is zero on the wire."""
+@pytest.mark.parametrize("padding", ["deferred", "on-demand"])
+def test_short_frame_after_a_long_one_carries_none_of_its_bytes(accounts, padding):
+    """C13, C14: both use the same descriptors in turn; padding is zero on the wire."""
     sim = _sim.Simulation(4)
-    keepon = {"slot_bytes": 1230, "batch_slots": 8, "ring_slots": 64, "depth_slots": 32}
+    keepon = {"slot_bytes": 1230, "batch_slots": 8, "ring_slots": 64, "depth_slots": 32, "padding": padding}
     a = sim.add_station("a", {"driver": "keepon", "keepon": keepon})
     b = sim.add_station("b", {})
     sim.add_link(a, b, GIGABIT, 0)
@@ -273,6 +274,7 @@ def test_short_frame_after_a_long_one_carries_none_of_its_bytes(accounts):
     for flow in (long, short):
         accounts(sim.stream(flow))
         assert sim.stream(flow)["delivered"] > 140
+    assert sim.station(a)["config"]["padding"] == padding
 
 
 @pytest.mark.parametrize("advance_ns", [15_000, 18_000, 25_000, 60_000])

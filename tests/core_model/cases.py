@@ -9,7 +9,9 @@ from random import Random
 
 from core_model.core import CLASS_COUNT, Core, Library, RefusedError
 from core_model.model import (
+    DEFERRED,
     FLOOR,
+    ON_DEMAND,
     OVERHEAD_BYTES,
     PAPER,
     PHASE_LOCKED,
@@ -118,6 +120,7 @@ def base_params() -> dict[str, int]:
         "clock_read": 0,
         "placeholder": 0,
         "trim": TRIM_ANY,
+        "padding": DEFERRED,
         "dither": 1,
         "reserved_slots": 1,
         "frame_bytes_min": 60,
@@ -235,6 +238,7 @@ def random_params(rng: Random) -> tuple[dict[str, int], tuple[int, ...]]:
     params["drift_ppb"] = rng.choice((0, most, -most, rng.randint(-most, most)))
     if params["spare"]:
         params["placeholder"] = rng.randrange(3)
+        params["padding"] = rng.choice((DEFERRED, ON_DEMAND))
     return params, allowed
 
 

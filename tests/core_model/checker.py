@@ -74,6 +74,7 @@ class Checker:
         """A pacer as kpn_pacer_init() leaves it: what the model knows of its ring, its clock and its wire."""
         self.ring: dict[int, Frame] = {}
         self.fifo_last: dict[int, int] = {}
+        self.buffers: dict[int, int] = {}
         self.slots: deque[SlotRecord] = deque()
         self.law = Law(0, Fraction(start_time_ns), Fraction(0))
         self.law_error_ns = ROUNDING_NS
@@ -117,6 +118,7 @@ class Checker:
         ):
             self.disturbances += 1
         self.follow_commits(commits)
+        self.check_buffers(commits)
         if now.base != before.base:
             self.mark_stale(now.base)
             idle = name == "poll" and now.underruns != before.underruns
@@ -360,6 +362,7 @@ class Checker:
         """Where frames are: placed and taken back as the NIC saw it."""
         for commit in commits:
             frame = self.frames[commit.frame_id]
+            self.follow_buffer(commit, frame)
             if not commit.placed:
                 require(
                     self.ring.pop(commit.seq, None) is frame, "a frame was taken from a slot it was not in", id=frame.id
@@ -376,6 +379,31 @@ class Checker:
                 self.fifo_last[frame.tc] = max(last, commit.seq)
             else:
                 frame.targets = self.targets(frame.txtime_ns, frame.tc, commit.base)
+
+    def follow_buffer(self, commit: CommitRecord, frame: Frame) -> None:
+        """What its descriptor's buffer holds when a frame is placed or its slot a placeholder again: the frame and
+        nothing else (C13); on demand its bytes stay until the next one comes (C14)."""
+        if self.down is not None:
+            return
+        desc = commit.seq % self.shape.ring_slots
+        if commit.placed:
+            self.buffers[desc] = model.buffer_bytes(frame)
+        elif self.case.params["padding"] == model.DEFERRED:
+            self.buffers[desc] = 0
+
+    def check_buffers(self, commits: list[CommitRecord]) -> None:
+        """Buffers of slots that were touched. Where calls take time a slot can be lost while it is written."""
+        if self.case.params["call_ps"]:
+            return
+        for desc in {commit.seq % self.shape.ring_slots for commit in commits}:
+            used, expected = self.core.used_bytes(desc), self.buffers.get(desc, 0)
+            require(
+                used == expected,
+                "a buffer holds more or less than it ought to",
+                desc=desc,
+                used=used,
+                expected=expected,
+            )
 
     def mark_stale(self, base: int) -> None:
         """Frames that kept their slots when the base changed."""

@@ -64,6 +64,7 @@ class Library:
             ("shim_slots", ctypes.c_size_t, [ctypes.c_void_p, ctypes.c_void_p]),
             ("shim_commits", ctypes.c_size_t, [ctypes.c_void_p, ctypes.c_void_p]),
             ("shim_outcomes", ctypes.c_size_t, [ctypes.c_void_p, ctypes.c_void_p]),
+            ("shim_used_bytes", U64, [ctypes.c_void_p, ctypes.c_uint32]),
             ("shim_clear", None, [ctypes.c_void_p]),
             ("shim_violation", ctypes.c_char_p, [ctypes.c_void_p]),
             ("shim_violate_assumptions", None, [ctypes.c_void_p]),
@@ -221,6 +222,10 @@ class Core:
         values = (U64 * 4)()
         self._dll.shim_bounds(self._shim, rate_ppb, rate_change_ppb, values)
         return SimpleNamespace(boundary_error_ps=values[0], span_ns=values[1], lock_ns=values[2], lock_slots=values[3])
+
+    def used_bytes(self, desc_idx: int) -> int:
+        """Bytes of a frame's buffer up to the last that is not zero."""
+        return int(self._dll.shim_used_bytes(self._shim, desc_idx))
 
     def hash(self) -> int:
         """Hash over everything that happened."""

@@ -68,6 +68,7 @@ class Driver(Checker):
                 believed=Law(now.cpu_ps, read, self.law.adjustment),
             )
         self.core.stop()
+        self.buffers.clear()
         self.down.since_ps = self.core.report().now_ps
         self.settle("stop")
         require(self.counts["FLUSHED"] == flushed + held, "a stop does not flush every frame", held=held)
@@ -207,7 +208,7 @@ class Driver(Checker):
         if not verdict:
             return
         if verdict == "PENDING":
-            self.frames[frame_id] = Frame(frame_id, tc, txtime_ns)
+            self.frames[frame_id] = Frame(frame_id, tc, txtime_ns, frame_bytes)
         else:
             self.counts[verdict] += 1
         self.settle("submit")

@@ -20,8 +20,11 @@ PAPER, PHASE_LOCKED = 1, 0
 UP, FLOOR = 0, 1
 STRICT, RELAXED, RESCHEDULE = 0, 1, 2
 TRIM_ANY, TRIM_RESERVED = 0, 1
+DEFERRED, ON_DEMAND = 0, 1
 ADJ_SCALED_PPM_MAX = 10000 * 65536
 FRAME_BYTES_LEAST = 18
+FCS_BYTES = 4
+NUMBER_AT = 6
 TIME_NS_MAX = 1 << 62
 
 
@@ -110,12 +113,20 @@ class Frame:
     id: int
     tc: int
     txtime_ns: int | None
+    frame_bytes: int = 0
     seq: int | None = None
     base: int = 0
     stale: bool = False
     held_in_time: bool = False
     disturbances: int = 0
     targets: set[int] = field(default_factory=set)
+
+
+def buffer_bytes(frame: Frame) -> int:
+    """Bytes of a buffer up to the last that is not zero if there is nothing in it but this frame. The rig's frames have
+    no zero bytes but in their number, eight bytes from the sixth on, which end the shortest frame."""
+    data_bytes = frame.frame_bytes - FCS_BYTES
+    return data_bytes if data_bytes > NUMBER_AT + 8 else NUMBER_AT + (frame.id.bit_length() + 7) // 8
 
 
 @dataclass(frozen=True)

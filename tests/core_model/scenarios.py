@@ -24,7 +24,7 @@ from core_model.cases import (
     random_operations,
 )
 from core_model.core import Library
-from core_model.model import PAPER, TRIM_RESERVED
+from core_model.model import ON_DEMAND, PAPER, TRIM_RESERVED
 
 Scenario = tuple[Case, list[Operation]]
 
@@ -191,6 +191,7 @@ CRYSTALS = {
 LAGGING = {"index_lag_ps_min": 12_000_000, "index_lag_ps_max": 31_000_000}
 FETCHING = {"index_counts_done": 0, "prefetch_slots": 5}
 SMALL = {"slot_bytes": 64, "trim": TRIM_RESERVED, "trim_down_bytes": 4, "trim_up_bytes": 8}
+PAD = {"spare": 1, "padding": ON_DEMAND}
 PAPER_RING = {"mode": PAPER, "ring_slots": 32, "batch_slots": 8, "slot_bytes": 300}
 MIXED = make_case({"ring_slots": 61, "depth_slots": 24}, PRIME_PARTITION)
 # 1 Gb/s slots of 300 bytes last 2.56 us
@@ -240,6 +241,11 @@ SCENARIOS: dict[str, Scenario] = {
         make_case({"trim": TRIM_RESERVED}, RESERVED_PARTITION), 6_553_600, -6_553_600, 65_536_000, 0
     ),
     "rates, paper": rates(make_case(PAPER_RING, PRIME_PARTITION), 66, 6_553_600, -655_360_000, 655_360_000),
+    "padding on demand": (make_case(PAD, PRIME_PARTITION), EVERY_CLASS * 3),
+    "padding on demand, mixed stream": stream(18, make_case(PAD, PRIME_PARTITION), 240),
+    "padding on demand, paper": stream(19, make_case(PAD | PAPER_RING, PRIME_PARTITION), 240),
+    "padding on demand, full load": full_load(make_case(PAD | {"slot_bytes": 300, "placeholder": 1})),
+    "padding on demand, restarts": restarts(make_case(PAD | {"slot_bytes": 300, "persistent": 0}, PRIME_PARTITION)),
     "full load": full_load(SHORT),
     "full load, reserved trims": full_load(make_case({"slot_bytes": 300, "trim": TRIM_RESERVED}, RESERVED_PARTITION)),
     "full load, paper": full_load(make_case(PAPER_RING, PRIME_PARTITION)),

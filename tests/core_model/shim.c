@@ -29,6 +29,7 @@
 	X(clock_read)           \
 	X(placeholder)          \
 	X(trim)                 \
+	X(padding)              \
 	X(dither)               \
 	X(reserved_slots)       \
 	X(frame_bytes_min)      \
@@ -271,6 +272,7 @@ struct shim *shim_create(const s64 *p, const u16 *allowed, const u8 *late, const
 	CONFIG(clock_read);
 	CONFIG(placeholder);
 	CONFIG(trim);
+	CONFIG(padding);
 	CONFIG(dither);
 #define NIC(name) params.name = (__typeof__(params.name))p[PARAM_##name]
 	NIC(ring_slots);
@@ -375,6 +377,18 @@ size_t shim_outcomes(struct shim *shim, const struct outcome_record **records)
 {
 	*records = shim->outcomes.data;
 	return shim->outcomes.count;
+}
+
+/* Bytes of the buffer a frame of descriptor @desc_idx is written to, up to the last that is not zero. */
+u64 shim_used_bytes(struct shim *shim, u32 desc_idx)
+{
+	const struct fake_params *params = &shim->rig.nic.params;
+	const u8 *buffer = shim->rig.nic.buffers + (size_t)desc_idx * ((params->buffer_bytes + 7) & ~7u);
+	u64 used = params->buffer_bytes;
+
+	while (used && !buffer[used - 1])
+		used--;
+	return used;
 }
 
 void shim_clear(struct shim *shim)

@@ -46,6 +46,11 @@ enum kpn_trim_policy {
 	KPN_TRIM_RESERVED, /* only slots no class owns are trimmed; real frames may fill a slot */
 };
 
+enum kpn_padding {
+	KPN_PADDING_DEFERRED,  /* a slot is zeroed after its frame has left, by the poll (C13) */
+	KPN_PADDING_ON_DEMAND, /* by the next frame that is placed in it; needs spare buffers (C14) */
+};
+
 /** struct kpn_class_config - one traffic class */
 struct kpn_class_config {
 	u8 late;     /* enum kpn_late_policy */
@@ -71,7 +76,7 @@ struct kpn_class_config {
  * @poll_overhead_ns: worst-case time of one poll, kept free of every period (A25)
  * @dither: draw poll intervals at random within one slot, so that observations narrow the strip
  * @seed: of the dither; equal seeds give equal polls
- * @mode, @clock_read, @placeholder, @trim: enums above
+ * @mode, @clock_read, @placeholder, @trim, @padding: enums above
  * @classes: per traffic class
  */
 struct kpn_config {
@@ -94,6 +99,7 @@ struct kpn_config {
 	u8 clock_read;
 	u8 placeholder;
 	u8 trim;
+	u8 padding;
 	bool dither;
 	struct kpn_class_config classes[KPN_CLASS_COUNT];
 };
@@ -112,6 +118,16 @@ struct kpn_problem {
 	u64 max;
 	const char *reason;
 };
+
+/**
+ * kpn_config_spare_buffers() - whether frames are written to buffers of their own, from which no placeholder is sent
+ *
+ * Placeholders with a good FCS must not be overwritten in place; with padding on demand their buffers would hold an old frame.
+ */
+static inline bool kpn_config_spare_buffers(const struct kpn_config *config)
+{
+	return config->placeholder != KPN_PLACEHOLDER_BAD_FCS || config->padding == KPN_PADDING_ON_DEMAND;
+}
 
 /** kpn_config_defaults() - a valid configuration for @rate_bps and @slot_bytes on a backend, all slots open to all classes */
 void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *caps, u64 rate_bps, u32 slot_bytes);

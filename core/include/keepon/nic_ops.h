@@ -32,8 +32,8 @@ enum kpn_placeholder {
  * @placeholder_bytes_min: shortest placeholder frame that is sent unpadded, FCS included
  * @frame_bytes_max: longest frame it can send, FCS included
  * @placeholder_kinds: bit per enum kpn_placeholder
- * @has_spare_buffers: every descriptor owns a second buffer and the switch is one store; needed for
- *	placeholders other than bad-FCS, which must not be overwritten in place
+ * @has_spare_buffers: every descriptor owns a second buffer and the switch is one store; needed where
+ *	kpn_config_spare_buffers() says so: for placeholders that must not be overwritten in place or send old bytes
  * @desc_persistent: descriptors keep their contents; false: each must be re-armed before every use
  */
 struct kpn_nic_caps {
@@ -61,7 +61,7 @@ struct kpn_nic_caps {
  * @cpu_ns: monotonic CPU counter in ns, never stepped, not disciplined (CLOCK_MONOTONIC_RAW)
  * @read_index: progress of the NIC, modulo caps.index_modulus; may take a microsecond of bus time
  * @buffer: payload buffer of a descriptor: slot + trim bytes, mapped for the life of the pacer, zeroed
- *	at start; where placeholders are not bad-FCS this is the spare buffer. Asked for before every write, so
+ *	at start; the spare buffer where kpn_config_spare_buffers() says so. Asked for before every write, so
  *	that a modelled NIC can fetch what it has fetched by now
  * @commit: make the slot real: @frame_bytes long with a good FCS, of which @data_bytes (FCS excluded) were
  *	just written to the buffer and the rest is zero. Order: write back the data, barrier, then one

@@ -51,7 +51,7 @@ class Simulation:
                 (class masks), trim "any" | "reserved", trim_down_bytes, trim_up_bytes, clock "interpolated" |
                 "counter" | "dual" (the receive ring is a clock, too: the peer on the link has driver "keepon"; with
                 merge "strip" | "published" and tau_ns), placeholder "bad-fcs" | "mac-control" | "reserved-address",
-                prebuffer_frames,
+                padding "deferred" | "on-demand", prebuffer_frames,
                 tolerance_ns, drift_ppb_max, wander_ppb_per_s_max, poll_overhead_ns, dither, classes {tc: (late,
                 round)}}; what is not given keeps the core's default;
                 probe (test hooks) {boundaries, boundary_bound_ps, head_interval_ns, head_samples_max,
@@ -101,9 +101,9 @@ class Simulation:
         """Gate control list of the port towards `peer`: (open gates, ns) repeating from network time `base_ns`."""
 
     def add_stream(self, spec: Spec) -> int:
-        """A periodic stream: id, talker, listeners, routes (bridges per listener), period_ns, offset_ns, turns_ns (frames in turn: releases from
-        the start of their own period on), start_ns,
-        frame_bytes, tc, queue, advance_ns. Frame k has the txtime k periods after the first period multiple plus
+        """A periodic stream: id, talker, listeners, routes (bridges per listener), period_ns, offset_ns, turns_ns
+        (frames in turn: releases from the start of their own period on), start_ns, frame_bytes, tc, queue, advance_ns.
+        Frame k has the txtime k periods after the first period multiple plus
         offset_ns that is not before epoch + start_ns. Returns its id."""
 
     def add_load(self, spec: Spec) -> int:

@@ -60,6 +60,7 @@ struct KeeponSpec {
 	std::optional<std::int64_t> tau_ns;
 	std::optional<int> placeholder;
 	std::optional<int> trim;
+	std::optional<int> padding;
 	std::optional<std::int64_t> ring_slots;
 	std::optional<std::int64_t> batch_slots;
 	std::optional<std::int64_t> depth_slots;
