@@ -13,6 +13,9 @@ What is counted:
               `any_slot`: without txtime.
   idle poll   what one hard timer interrupt takes from a loop that does nothing: entry, hrtimer, keepon's beat, setting
               the timer, exit. `stopped` is an interrupt of the same kernel without keepon (its tick).
+  padding     xmit as `armed` with padding deferred and on demand: 60, 200 and 1196 bytes one after the other, then 60
+              again. Of that last row the largest is a slot in which 1136 bytes are to be zeroed, the smallest one where
+              none are.
   `own` leaves out what the operations of the backend take (kernel/plain: read_index, buffer, commit, restore,
   set_length, doorbell); reading the CPU counter is in. `all` has them. A real backend's are a few stores.
   Ordinary drivers, for comparison: hwsim's, whose number contains its model of a NIC; e1000e of the kernel, where the
@@ -31,6 +34,7 @@ from typing import Any
 
 from keepon.errors import KeeponError
 from keepon.vm import Kernel, build_modules, get_kernel, run_guest, twice
+from keepon.vmtarget.programs import guest_files
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "out" / "build" / "bench-kernel"
@@ -60,6 +64,10 @@ ip link add link bench0 name rt0 type keepon
 ip link set rt0 up
 sleep 0.2
 """
+PADDINGS = ("deferred", "on-demand")
+PADDING_STEPS = {f"xmit_{bytes_}": f"xmit rt0 {bytes_} 499 1000000" for bytes_ in (SHORT, 200, LONG)} | {
+    "xmit_60_after_1196": f"xmit rt0 {SHORT} 498 1000000"
+}
 KEEPON_END = """
 sleep 0.1
 ethtool -S rt0 > /out/counters
@@ -109,7 +117,7 @@ def measure(
 
     runs = twice(
         lambda: run_guest(
-            kernel, script, modules=modules, icount_shift=0, timeout_s=300, qemu_args=qemu_args or []
+            kernel, script, guest_files(), modules=modules, icount_shift=0, timeout_s=300, qemu_args=qemu_args or []
         ).check()
     )
     first, second = (read_lines(run.kernel_log, steps) for run in runs)
@@ -130,6 +138,17 @@ def with_keepon(kernel: Kernel) -> dict[str, dict[str, int]]:
     wrong = {name: counters.get(name) for name, value in wanted.items() if counters.get(name) != value}
     if wrong:
         raise BenchError(f"frames did not go as meant: {wrong}, not {wanted}")
+    return rows
+
+
+def with_padding(kernel: Kernel, padding: str) -> dict[str, dict[str, int]]:
+    """keepon.ko on the plain backend, the rest of a slot zeroed sooner or later."""
+    up = KEEPON_UP.replace("type keepon", f"type keepon padding {padding}")
+    rows, counters = measure(
+        kernel, [PLAIN, KEEPON, METER], up + steps_script(PADDING_STEPS) + KEEPON_END, PADDING_STEPS
+    )
+    if (counters.get("verdict_on_time"), counters.get("underruns")) != (3 * 499 + 498, 0):
+        raise BenchError(f"frames with padding {padding} did not go as meant: {counters}")
     return rows
 
 
@@ -170,6 +189,7 @@ def main() -> int:
         cloud, full = get_kernel(FAMILY), get_kernel(FAMILY, "amd64")
         measured = {
             "keepon": with_keepon(cloud),
+            **{f"padding_{padding}": with_padding(cloud, padding) for padding in PADDINGS},
             "ordinary_hwsim": ordinary(cloud, "hwsim"),
             "ordinary_e1000e": ordinary(full, "e1000e"),
         }

@@ -21,12 +21,14 @@
  * @slot_bytes: nominal length of placeholders, FCS included
  * @buffer_bytes: of each buffer: longest slot with trim, FCS included
  * @placeholder: enum kpn_placeholder
+ * @spare_buffers: frames are written to buffers of their own, from which no placeholder is sent; only if the caps have them
  */
 struct keepon_native_setup {
 	u32 ring_slots;
 	u32 slot_bytes;
 	u32 buffer_bytes;
 	u8 placeholder;
+	bool spare_buffers;
 };
 
 /** struct keepon_native - a claimed ring, as kpn_pacer_init() takes it; ops may be called in any context, caller serialised */

@@ -84,6 +84,7 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 		.buffer_bytes =
 			config->slot_bytes + (config->mode == KPN_MODE_PHASE_LOCKED ? config->trim_up_bytes : 0),
 		.placeholder = config->placeholder,
+		.spare_buffers = kpn_config_spare_buffers(config),
 	};
 	int error;
 

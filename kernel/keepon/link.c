@@ -208,7 +208,7 @@ static int keepon_fill_info(struct sk_buff *skb, const struct net_device *dev)
 	    nla_put_u32(skb, IFLA_KEEPON_TAU_NS, plan->tau_ns) ||
 	    nla_put_u32(skb, IFLA_KEEPON_RX_POLL_CPU, plan->rx_poll_cpu) ||
 	    nla_put_u8(skb, IFLA_KEEPON_PLACEHOLDER, config->placeholder) ||
-	    nla_put_u8(skb, IFLA_KEEPON_TRIM, config->trim) ||
+	    nla_put_u8(skb, IFLA_KEEPON_PADDING, config->padding) || nla_put_u8(skb, IFLA_KEEPON_TRIM, config->trim) ||
 	    nla_put_u32(skb, IFLA_KEEPON_TRIM_DOWN_BYTES, config->trim_down_bytes) ||
 	    nla_put_u32(skb, IFLA_KEEPON_TRIM_UP_BYTES, config->trim_up_bytes) ||
 	    nla_put_u32(skb, IFLA_KEEPON_TOLERANCE_NS, config->tolerance_ns) ||

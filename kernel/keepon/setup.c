@@ -47,6 +47,7 @@ const struct nla_policy keepon_policy[IFLA_KEEPON_MAX + 1] = {
 	[IFLA_KEEPON_MERGE] = { .type = NLA_U8 },
 	[IFLA_KEEPON_TAU_NS] = { .type = NLA_U32 },
 	[IFLA_KEEPON_RX_POLL_CPU] = { .type = NLA_U32 },
+	[IFLA_KEEPON_PADDING] = { .type = NLA_U8 },
 };
 
 /*
@@ -345,6 +346,20 @@ static int choose_clock(struct keepon_plan *plan, const struct keepon_setup *set
 	return 0;
 }
 
+/* With a dual clock two pollers share the CPU's caches; what is zeroed on demand neither of them touches (KeepON paper section A.3). */
+static int choose_padding(struct keepon_plan *plan, const struct keepon_setup *setup, struct netlink_ext_ack *extack)
+{
+	u32 padding = choose(setup, IFLA_KEEPON_PADDING, KEEPON_PADDING_AUTO);
+
+	if (padding > KEEPON_PADDING_AUTO)
+		return refuse(extack, "padding", padding, KEEPON_PADDING_AUTO, "choose deferred, on-demand or auto");
+	if (padding == KEEPON_PADDING_AUTO)
+		padding = plan->clock == KEEPON_CLOCK_DUAL && plan->caps.has_spare_buffers ? KPN_PADDING_ON_DEMAND :
+											     KPN_PADDING_DEFERRED;
+	plan->config.padding = padding;
+	return 0;
+}
+
 static int check_receive_ring(struct keepon_plan *plan, struct net_device *lower, struct netlink_ext_ack *extack)
 {
 	struct kpn_rx_config config;
@@ -389,6 +404,7 @@ static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, 
 	config->poll_overhead_ns = choose(setup, IFLA_KEEPON_POLL_OVERHEAD_NS, default_overhead_ns(config));
 
 	error = choose_clock(plan, setup, extack)           ?:
+			choose_padding(plan, setup, extack) ?:
 			choose_polling(plan, setup, extack) ?:
 							      choose_masks(plan, setup, extack);
 	if (error)

@@ -32,6 +32,7 @@ static const char *const roundings[] = { "up", "floor", NULL };
 static const char *const clocks[] = { "interpolated", "counter", "dual", NULL };
 static const char *const merges[] = { "strip", "published", NULL };
 static const char *const placeholders[] = { "bad-fcs", "mac-control", "reserved-address", NULL };
+static const char *const paddings[] = { "deferred", "on-demand", "auto", NULL };
 static const char *const trims[] = { "any", "reserved", NULL };
 static const char *const switches[] = { "off", "on", NULL };
 static const char *const polls[] = { "hrtimer", "thread", NULL };
@@ -50,6 +51,7 @@ static const struct option options[] = {
 	{ "merge", IFLA_KEEPON_MERGE, 1, merges },
 	{ "tau_ns", IFLA_KEEPON_TAU_NS, 4, NULL },
 	{ "placeholder", IFLA_KEEPON_PLACEHOLDER, 1, placeholders },
+	{ "padding", IFLA_KEEPON_PADDING, 1, paddings },
 	{ "trim", IFLA_KEEPON_TRIM, 1, trims },
 	{ "trim_down", IFLA_KEEPON_TRIM_DOWN_BYTES, 4, NULL },
 	{ "trim_up", IFLA_KEEPON_TRIM_UP_BYTES, 4, NULL },
@@ -78,6 +80,7 @@ static void print_help(struct link_util *link, int argc, char **argv, FILE *file
 		"         [ clock { interpolated | counter | dual } ] [ merge { strip | published } ] [ tau_ns NS ]\n"
 		"         [ txtime { phc | tai } ] [ tolerance_ns NS ]\n"
 		"         [ placeholder { bad-fcs | mac-control | reserved-address } ]\n"
+		"         [ padding { auto | deferred | on-demand } ]\n"
 		"         [ trim { any | reserved } ] [ trim_down BYTES ] [ trim_up BYTES ]\n"
 		"         [ drift_ppb PPB ] [ wander_ppb PPB_PER_S ] [ dither { on | off } ]\n"
 		"         [ poll { hrtimer | thread } ] [ poll_cpu CPU ] [ rx_poll_cpu CPU ] [ poll_fifo PRIORITY ]\n"

@@ -51,6 +51,7 @@ static const struct number numbers[] = {
 	{ IFLA_KEEPON_MERGE, 1, 2, { 0, 1 } },
 	{ IFLA_KEEPON_TAU_NS, 4, 3, { 0, 1, 50000 } },
 	{ IFLA_KEEPON_RX_POLL_CPU, 4, 1, { 0 } },
+	{ IFLA_KEEPON_PADDING, 1, 2, { 0, 1 } },
 };
 
 #define NUMBER_COUNT (sizeof(numbers) / sizeof(numbers[0]))

@@ -40,6 +40,7 @@ refusals() {
 	for wrong in "clock dual tau_ns 1000000001/tau_ns 1000000001 is not within 0 to 1000000000" \
 		"mode paper clock dual merge strip/merge strip: paper mode reads its clocks as counters" \
 		"clock dual rx_poll_cpu 9/rx_poll_cpu 9 is not within" \
+		"clock dual padding 3/choose deferred or on-demand or auto" \
 		"clock dual merge other/choose strip or published"; do
 		# shellcheck disable=SC2086
 		_said=$(ip link add link sim0 name rt9 type keepon ${wrong%%/*} 2>&1) && not_ok "${wrong%%/*}" ||
@@ -146,10 +147,15 @@ others() {
 		sleep 0.05
 		is $(($(far tx_set) + $(far rx_set))) "$set_back" "$how: steps move both clocks"
 	done
-	like "$(in_b ip -d link show rt1)" "clock dual merge strip tau_ns 200000 .* poll thread poll_cpu 0 rx_poll_cpu 0" "shown as given"
+	like "$(in_b ip -d link show rt1)" "clock dual merge strip tau_ns 200000 .* padding on-demand .* poll thread poll_cpu 0 rx_poll_cpu 0" "shown as given"
 	like "$(ps)" "keepon-rx/rt1" "two threads"
 	run "clock interpolated" ip -n b link set rt1 type keepon clock interpolated
 	is "$(ps | grep -c '[k]eepon-rx/rt1')" 0 "and one again"
+	like "$(in_b ip -d link show rt1)" "padding deferred" "which polls may pad for"
+	ip -n b link set rt1 type keepon padding on-demand
+	like "$(in_b ip -d link show rt1)" "padding on-demand" "unless it is told otherwise"
+	ip -n b link set rt1 type keepon padding auto
+	like "$(in_b ip -d link show rt1)" "padding deferred" "auto: as before"
 	run "dual while up" ip -n b link set rt1 type keepon clock dual poll hrtimer
 	run "the far wire is known" wait_until 3 knows
 	run "keepon goes with both rings claimed" rmmod keepon

@@ -153,6 +153,7 @@ static int plain_query(struct net_device *dev, struct kpn_nic_caps *caps)
 		.frame_bytes_max = 1522,
 		.placeholder_kinds = BIT(KPN_PLACEHOLDER_BAD_FCS),
 		.index_counts_done = true,
+		.has_spare_buffers = true,
 		.desc_persistent = true,
 	};
 	return 0;

@@ -51,6 +51,7 @@ enum {
 	IFLA_KEEPON_MERGE,       /* __u8 enum kpn_merge; of clock dual, as the next two */
 	IFLA_KEEPON_TAU_NS,      /* __u32, 0: what a staircase can lag */
 	IFLA_KEEPON_RX_POLL_CPU, /* __u32, of a thread */
+	IFLA_KEEPON_PADDING,     /* __u8 enum keepon_padding; read back as what it came to */
 	__IFLA_KEEPON_MAX,
 };
 
@@ -61,6 +62,13 @@ enum keepon_clock {
 	KEEPON_CLOCK_INTERPOLATED,
 	KEEPON_CLOCK_COUNTER,
 	KEEPON_CLOCK_DUAL, /* the receive ring is counted, too */
+};
+
+/** enum keepon_padding - when the rest of a slot is zeroed; the first two are those of enum kpn_padding */
+enum keepon_padding {
+	KEEPON_PADDING_DEFERRED,
+	KEEPON_PADDING_ON_DEMAND,
+	KEEPON_PADDING_AUTO, /* on demand with clock dual if the backend has spare buffers, deferred otherwise */
 };
 
 /** enum keepon_poll - who polls */

@@ -49,6 +49,7 @@ OPTIONS = (
     Option("merge", 27, 1, ("strip", "published")),
     Option("tau_ns", 28, 4),
     Option("placeholder", 11, 1, ("bad-fcs", "mac-control", "reserved-address")),
+    Option("padding", 30, 1, ("deferred", "on-demand", "auto")),
     Option("trim", 12, 1, ("any", "reserved")),
     Option("trim_down", 13, 4),
     Option("trim_up", 14, 4),
@@ -74,6 +75,7 @@ options, in any order; what they mean: docs/kernel.md
   clock interpolated | counter | dual                 merge strip | published   tau_ns NS
   txtime phc | tai              tolerance_ns NS
   placeholder bad-fcs | mac-control | reserved-address
+  padding auto | deferred | on-demand
   trim any | reserved           trim_down BYTES       trim_up BYTES
   drift_ppb PPB                 wander_ppb PPB_PER_S  dither on | off
   poll hrtimer | thread         poll_cpu CPU          rx_poll_cpu CPU
