@@ -9,6 +9,7 @@ from typing import Any
 from keepon import loading
 from keepon.errors import ConfigError, InfeasibleError
 from keepon.planner.network import bounds
+from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground, on_grid
 from keepon.planner.network.solve import Outcome, as_document, decide
 from keepon.planner.partition.limits import Limits
@@ -48,6 +49,23 @@ def decided(scenario: Scenario) -> tuple[str, dict[str, Any] | None]:
         return "infeasible", None
     except ConfigError:
         return "refused", None
+
+
+def ground_of(scenario: Scenario) -> Ground | None:
+    """The ground of a scenario, if its stations have slots."""
+    try:
+        return Ground(scenario)
+    except InfeasibleError:
+        return None
+
+
+def closes(ground: Ground, placed: dict[int, list[Placement]]) -> bool:
+    """Whether gate lists of these placements set frames right that come early: none is open all the time."""
+    try:
+        as_document(Outcome(ground, "feasible", "all", placed))
+    except InfeasibleError:
+        return False
+    return True
 
 
 def some_releases_hold(scenario: Scenario) -> bool:

@@ -14,16 +14,17 @@ from helpers import HABITAT, ROBOT_CELL
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from keepon import loading
-from keepon.errors import ConfigError, KeeponError
+from keepon.errors import ConfigError, KeeponError, PlanRejectedError
 from keepon.planner import plan as make_plan
 from keepon.planner.network import exact, explain, keeping, search
 from keepon.planner.network.command import trial
-from keepon.planner.network.ground import Ground
+from keepon.planner.network.ground import Ground, on_grid
 from keepon.planner.network.occupancy import NEVER, Claim, Occupancy
+from keepon.planner.network.solve import Outcome, as_document
 from keepon.planner.partition.limits import Limits
 from keepon.planner.verify import problems, verify
-from keepon.scenario import Scenario
-from network_cases import decided, some_releases_hold, star
+from keepon.scenario import Scenario, TrafficClass
+from network_cases import closes, decided, ground_of, some_releases_hold, star
 
 _HABITAT = loading.load(HABITAT)
 _EARLIER = make_plan(_HABITAT)
@@ -99,6 +100,12 @@ def test_no_answer_disagrees_with_brute_force(scenario: Scenario) -> None:
     status, plan = decided(scenario)
     assume(status != "refused")
     _SEEN.append(status)
+    ground = ground_of(scenario)
+    answer = None if ground is None else exact.solve(ground, ground.flows, {}, Limits())
+    if ground is not None and answer is not None and answer.placed is not None:
+        assert status == "feasible" or not closes(ground, answer.placed)
+    if answer is not None and answer.impossible:
+        assert status == "infeasible"
     if plan is not None:
         assert problems(scenario, plan) == []
     else:
@@ -114,11 +121,16 @@ def test_both_answers_occurred_often() -> None:
 def test_cp_sat_and_first_fit_never_contradict_each_other() -> None:
     decided = {"feasible": 0, "infeasible": 0}
     for periods in itertools.product((8_000, 12_000), (12_000, 24_000, 30_000), (24_000, 60_000)):
-        streams = [{"talker": "abc"[n], "period_ns": period_ns} for n, period_ns in enumerate(periods)]
-        ground = Ground(star(streams))
+        streams = [
+            {"talker": "abc"[n], "period_ns": period_ns, "priority": 4 + n} for n, period_ns in enumerate(periods)
+        ]
+        scenario = star(streams)
+        ground = Ground(scenario)
         placed = search.Search(ground, Limits())
         answer = exact.solve(ground, ground.flows, {}, Limits())
         assert answer is not None
+        if answer.placed is not None:
+            assert problems(scenario, as_document(Outcome(ground, "feasible", "cp-sat", answer.placed))) == []
         assert answer.impossible != (answer.placed is not None)
         if placed.run():
             assert not answer.impossible
@@ -194,11 +206,14 @@ def _with(streams: list[dict[str, Any]], load: str, gates: str) -> str:
         ({"jitter_ns": 200_000}, r"jitter_ns` .* = 200000: must be between 0 and 100000, the period"),
         ({"redundancy": 2}, r"redundancy` .* = 2: must be 1"),
         ({"tc": 3}, r"tc` .* = 3: must be one of the classes"),
+        ({"priority": 5}, r"priority` .* = 5: must be below 4, the queues of bridge \"br\""),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(keys: dict[str, Any], said: str) -> None:
+    scenario = star([{"talker": "a", "period_ns": 100_000, "priority": 3, **keys}])
+    bridges = [bridge.model_copy(update={"queues": 4}) for bridge in scenario.bridge]
     with pytest.raises(ConfigError, match=said) as caught:
-        make_plan(star([{"talker": "a", "period_ns": 100_000, **keys}]))
+        make_plan(scenario.model_copy(update={"bridge": bridges}))
     assert "\n" not in str(caught.value)
 
 
@@ -218,11 +233,16 @@ def _clash(**keys: Any) -> Scenario:
 
 def test_two_streams_that_always_meet_are_named_and_a_change_that_helps_has_been_tried() -> None:
     plan = make_plan(_clash())
-    assert plan["status"] == "infeasible"
+    assert (plan["status"], plan["method"]) == ("infeasible", "cp-sat")
     why = plan["why"]
     assert (why["constraint"], sorted(why["streams"])) == ("wire", ["F0", "F1"])
     assert why["nearest_change"].endswith("(planned and checked: feasible with it)")
     assert 'allow "F0" jitter_ns = 2000' not in why["nearest_change"]  # less than a slot changes nothing
+
+
+def test_frames_longer_than_the_divisor_of_their_periods_need_no_search() -> None:
+    plan = make_plan(star([{"talker": "a", "period_ns": 4_000}, {"talker": "b", "period_ns": 6_000}]))
+    assert (plan["status"], plan["method"], plan["why"]["streams"]) == ("infeasible", "analytic-bound", ["F0", "F1"])
 
 
 def test_a_conflict_found_by_cp_sat_has_no_stream_too_many() -> None:
@@ -312,6 +332,82 @@ def test_jitter_that_is_allowed_is_used_where_periods_do_not_fit() -> None:
     name = next(iter(turning))
     spoiled["streams"][name]["turns_ns"] = [at + 5_000 for at in turning[name]["turns_ns"]]
     assert problems(scenario, spoiled)
+    stolen = copy.deepcopy(plan)
+    stream = next(stream for stream in scenario.stream if stream.id == name)
+    station, last = stolen["stations"][stream.talker], len(turning[name]["turns_ns"]) - 1
+    at_ps = 1_000 * (turning[name]["turns_ns"][last] + last * stream.period_ns) - station["preamble_ps"]
+    station["allowed"][at_ps // station["slot_time_ps"] % station["partition_slots"]] = 1 << 7
+    assert any("does not own" in text for text in problems(scenario, stolen))
+
+
+def test_a_bound_that_the_simulator_does_not_keep_is_no_bound() -> None:
+    plan = copy.deepcopy(_EARLIER)
+    plan["streams"]["F2"]["bounds"]["delay_ns"] -= 100
+    with pytest.raises(PlanRejectedError, match="delay_ns of stream F2 was"):
+        trial(_HABITAT, plan)
+
+
+@pytest.mark.parametrize("jitter_ns", [5_000, 8_000, 15_000])
+def test_releases_in_turn_stay_within_the_jitter_or_are_not_given(jitter_ns: int) -> None:
+    scenario = _clash(jitter_ns=jitter_ns)
+    status, plan = decided(scenario)
+    if plan is None:
+        assert (status, jitter_ns) in [("unknown", 5_000), ("unknown", 8_000)]
+    else:
+        assert problems(scenario, plan) == []
+
+
+# -- routes ------------------------------------------------------------------------------------------------------------
+
+_DETOUR = """
+schema = "keepon.scenario/1"
+name = "detour"
+[planner]
+routes = 2
+[[station]]
+name = "a"
+[[station]]
+name = "z"
+driver = "launchtime"
+[[bridge]]
+name = "b1"
+[[bridge]]
+name = "b2"
+[[bridge]]
+name = "b3"
+[[link]]
+ends = ["a", "b1"]
+[[link]]
+ends = ["z", "b2"]
+[[link]]
+ends = ["b1", "b2"]
+rate_bps = 10_000_000
+[[link]]
+ends = ["b1", "b3"]
+[[link]]
+ends = ["b3", "b2"]
+"""
+_STREAM = (
+    '[[stream]]\nid = "{}"\ntalker = "a"\nlisteners = ["z"]\nperiod_ns = 400_000\nframe_bytes = 200\n'
+    "advance_ns = 400_000\n"
+)
+
+
+def test_streams_that_the_shortest_way_cannot_carry_take_the_next() -> None:
+    # Each takes 200 us of the slow link: one of 400 us leaves no room for a second that keeps apart in its queue.
+    scenario = loading.parse(_DETOUR + "".join(_STREAM.format(name) for name in ("F0", "F1", "F2")), "detour.toml")
+    plan = verify(scenario, make_plan(scenario))
+    assert sorted(len(entry["route"]) for entry in plan["streams"].values()) == [2, 3, 3]
+
+
+def test_a_way_that_takes_longer_than_the_deadline_is_none() -> None:
+    text = _DETOUR.replace("10_000_000", "1_000_000_000").replace('name = "b3"', 'name = "b3"\nprocessing_ns = 50_000')
+    scenario = loading.parse(text + _STREAM.format("F0") + "deadline_ns = 20_000\n", "detour.toml")
+    ground = Ground(scenario)
+    flow = ground.flows[0]
+    release_ps = on_grid(flow.station, flow.stream, 0)
+    assert not isinstance(ground.lay(flow, flow.trees[0], release_ps, Occupancy()), int)
+    assert ground.lay(flow, flow.trees[1], release_ps, Occupancy()) == NEVER
 
 
 # -- incremental -------------------------------------------------------------------------------------------------------
@@ -409,3 +505,58 @@ def test_the_robot_cell_is_planned_checked_and_keeps_every_bound_in_the_simulato
     tried = trial(scenario, plan)
     assert tried["late"] == {}
     assert tried["delivered"] > 400
+
+
+def test_periods_without_a_common_cycle_are_checked_by_their_divisors() -> None:
+    # Together they repeat after 1 000 s and more: nothing may be followed that long.
+    periods = [1_000_000, 998_000, 994_000, 986_000, 982_000, 974_000]
+    streams = [{"talker": "abc"[n % 3], "period_ns": period_ns} for n, period_ns in enumerate(periods)]
+    scenario = star(streams)
+    scenario = scenario.model_copy(
+        update={"bridge": [entry.model_copy(update={"gates": "none"}) for entry in scenario.bridge]}
+    )
+    status, plan = decided(scenario)
+    assert status == "infeasible"  # any two of them meet: their divisor is 2 us and frames take that long
+    assert plan is None
+    far = [
+        {"talker": "abc"[n % 3], "period_ns": 1_000 * period}
+        for n, period in enumerate((1_400, 2_200, 2_600, 3_400, 3_800, 4_600))
+    ]
+    scenario = star(far)
+    scenario = scenario.model_copy(
+        update={"bridge": [entry.model_copy(update={"gates": "none"}) for entry in scenario.bridge]}
+    )
+    plan = make_plan(scenario)
+    assert math.lcm(*(stream.period_ns for stream in scenario.stream)) > 1_000_000_000
+    assert plan["status"] == "feasible"
+    assert verify(scenario, plan)["verified"]
+
+
+def test_classes_share_no_slot_of_a_short_partition_though_their_frames_never_meet() -> None:
+    # Frames of one queue keep more than a slot apart, so the third would take a slot of the first two's class.
+    scenario = star([{"talker": "a", "period_ns": 100_000}] * 3)
+    station = next(entry for entry in scenario.station if entry.name == "a")
+    classes = [TrafficClass(tc=tc) for tc in (0, 1)]
+    options = station.keepon.model_copy(update={"partition_slots": 2, "classes": classes})
+    scenario = scenario.model_copy(
+        update={
+            "station": [
+                entry.model_copy(update={"keepon": options}) if entry.name == "a" else entry
+                for entry in scenario.station
+            ],
+            "stream": [
+                entry.model_copy(update={"tc": tc}) for entry, tc in zip(scenario.stream, (0, 0, 1), strict=True)
+            ],
+        }
+    )
+    plan = verify(scenario, make_plan(scenario))
+    slots = [entry["release_ns"] // 2_000 % 2 for entry in plan["streams"].values()]
+    assert slots[0] == slots[1] != slots[2]
+
+
+def test_gates_that_follow_no_common_time_are_refused() -> None:
+    scenario = star([{"talker": "a", "period_ns": 100_000}], 'sync = { mode = "ptp", grandmaster = "z" }')
+    with pytest.raises(
+        ConfigError, match=r'key `bridge\[0\].gates` \(bridge "br"\) = "auto": must be "none" with sync.mode'
+    ):
+        make_plan(scenario)

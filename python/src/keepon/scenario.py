@@ -185,7 +185,7 @@ class Bridge(_Table):
     """A store-and-forward bridge; `gates` is "auto", "none" or a table of gate lists by neighbour.
 
     Its crystal (`clock_ppm`, `wander_ppb_per_s`) matters unless sync.mode is "ideal". `ptp_turnaround_ns`: from a PTP
-    message received to the one it causes.
+    message received to the one it causes. `queues`: of each port; a frame's priority is its queue.
     """
 
     name: Annotated[str, Name()]
@@ -195,6 +195,7 @@ class Bridge(_Table):
     wander_ppb_per_s: Annotated[float, Number(0.0, 100_000.0)] = 0.0
     stamp_resolution_ns: Annotated[int, Whole(1, 1_000_000)] = 8
     ptp_turnaround_ns: Annotated[int, Whole(0, 100_000_000, remedy=_POSITIVE)] = 500_000
+    queues: Annotated[int, Whole(1, 8, remedy="a port has 1 to 8 queues, one for each priority below that")] = 8
 
 
 class Link(_Table):

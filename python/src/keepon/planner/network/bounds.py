@@ -36,6 +36,8 @@ def refuse(ground: Ground) -> None:
     """
     for flow in ground.flows:
         _refuse_stream(ground, flow)
+    _refuse_queues(ground)
+    _refuse_free_gates(ground)
     _refuse_capacity(ground)
     _refuse_loads(ground)
 
@@ -75,6 +77,33 @@ def _refuse_stream(ground: Ground, flow: Flow) -> None:
                 f"must be at least {least_ns}, what its frames, the bridges' processing and the cables take; raise it "
                 "or move the stations closer",
             )  # fmt: skip
+
+
+def _refuse_queues(ground: Ground) -> None:
+    """Every priority has a queue at every bridge on the way."""
+    for flow in ground.flows:
+        for tree in flow.trees:
+            for leg in tree.legs:
+                if leg.parent >= 0 and flow.stream.priority >= ground.bridges[leg.here].queues:
+                    raise ground.wrong(
+                        flow.stream, "priority", str(flow.stream.priority),
+                        f'must be below {ground.bridges[leg.here].queues}, the queues of bridge "{leg.here}"; lower it '
+                        "or state bridge.queues",
+                    )  # fmt: skip
+
+
+def _refuse_free_gates(ground: Ground) -> None:
+    """Gates follow their bridge's clock, which end-to-end PTP does not set."""
+    if ground.scenario.sync.mode != "ptp":
+        return
+    passed = {leg.here for flow in ground.flows for tree in flow.trees for leg in tree.legs if leg.parent >= 0}
+    for index, bridge in enumerate(ground.scenario.bridge):
+        if bridge.name in passed and bridge.gates != "none":
+            raise ConfigError(
+                f'key `bridge[{index}].gates` (bridge "{bridge.name}") = '
+                f'{chr(34) + bridge.gates + chr(34) if isinstance(bridge.gates, str) else "a table"}: must be "none" '
+                'with sync.mode = "ptp", which does not set the clocks of bridges; choose it, or sync.mode = "gptp"'
+            )
 
 
 def _refuse_capacity(ground: Ground) -> None:

@@ -127,6 +127,8 @@ def _terms(ground: Ground, placed: Placement) -> dict[str, int]:
     listener = max(placed.arrivals, key=lambda name: placed.arrivals[name][1])
     path = placed.tree.paths[listener]
     frame_bytes = placed.flow.station.planned_frame_bytes(placed.flow.stream)
+    station = placed.flow.station
+    clock_ps = ground.scenario.clock_error_ns(station.station, station.planned_driver) * PS_PER_NS
     own = {(hop.bridge, hop.peer): hop for hop in placed.hops}
     wires = [ground.topology.wires[here, there] for here, there in itertools.pairwise(path)]
     hops = [own[here, there] for here, there in itertools.pairwise(path[1:])]
@@ -135,7 +137,8 @@ def _terms(ground: Ground, placed: Placement) -> dict[str, int]:
         "processing_ps": sum(ground.bridges[hop.bridge].processing_ns for hop in hops) * PS_PER_NS,
         "propagation_ps": sum(wire.propagation_ns for wire in wires) * PS_PER_NS,
         "preamble_ps": sum(PREAMBLE_BYTES * byte_time_ps(wire.rate_bps) for wire in wires[1:]),
-        "release_late_ps": placed.flow.station.error_high_ps,
+        "quantum_ps": placed.flow.station.error_high_ps - clock_ps,
+        "clock_ps": clock_ps,
         "held_ps": sum(hop.held_ps for hop in hops),
         "blocked_ps": sum(hop.blocked_ps for hop in hops),
     }
