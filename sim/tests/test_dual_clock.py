@@ -75,11 +75,12 @@ def test_tau_can_be_chosen():
 
 
 def test_a_frame_that_software_sees_at_once_still_gets_the_stamp_of_its_place():
-    """The first reading after a frame may show an index from before it; a stamp of software then misled a servo for 3 s."""
+    """The first reading after a frame may show an index from before it; a stamp of software misled a servo for 3 s."""
     at_once = {**HOST, "rx": {"median_ns": 1, "sigma": 0.0}}
     net = Chain(
         bridges=0, master="keepon", slave="keepon", ppm=(20.0, -30.0), wander=10.0, host=at_once,
-        keepon={**SLOT, "batch_slots": 1, "clock": "dual"}, station={"nic": {"rx_lag_ns_min": 300, "rx_lag_ns_max": 1300}},
+        keepon={**SLOT, "batch_slots": 1, "clock": "dual"},
+        station={"nic": {"rx_lag_ns_min": 300, "rx_lag_ns_max": 1300}},
     ).run(8)  # fmt: skip
     assert net.sim.station(net.slave)["rx_ring"]["unstamped"] <= 2
 
