@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ortools.sat.python import cp_model
@@ -51,9 +51,14 @@ class Answer:
 
 
 class _Model:
-    def __init__(self, ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]]) -> None:
+    """All flows on the trees they are given; with `waiting` they may be kept at bridges."""
+
+    def __init__(self, ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], waiting: bool) -> None:
         self.ground = ground
         self.flows = flows
+        self.waiting = waiting
+        self.reach_ps: dict[tuple[int, int], tuple[int, int]] = {}
+        self.can_wait = False
         self.model = cp_model.CpModel()
         self.release: dict[int, Any] = {}
         self.index: dict[int, Any] = {}
@@ -98,6 +103,11 @@ class _Model:
         alone = self.ground.lay(flow, tree, first_ps, None, None)
         assert not isinstance(alone, int)
         budget_ns = longest_wait_ps(self.ground, flow, tree) // PS_PER_NS
+        self.can_wait |= budget_ns > 0
+        if not self.waiting:
+            budget_ns = 0
+        last_ps = first_ps if flow.stream.offset_ns != "auto" else first_ps + flow.period_ps
+        self.reach_ps[number, tree_number] = (first_ps, last_ps + budget_ns * PS_PER_NS)
         if flow.stream.deadline_ns is not None and flow.station.bounded:
             excess = alone.delay_ps > flow.stream.deadline_ns * PS_PER_NS
         else:
@@ -153,6 +163,17 @@ class _Model:
             return begin + claim.start_ps, begin + claim.end_ps, full + claim.start_2_ps, full + claim.end_2_ps
         return full + claim.start_ps, full + claim.end_ps, full + claim.start_2_ps, full + claim.end_2_ps
 
+    def _laps(self, one: _Spot, other: _Spot, common_ps: int) -> tuple[int, int]:
+        """Laps by which the second can be behind the first at all: the tighter, the faster the search."""
+        low_ps, high_ps = zip(
+            *(self.reach_ps.get((spot.flow, spot.tree), (0, 0)) for spot in (one, other)), strict=True
+        )
+        first, second = one.claim, other.claim
+        ahead_ps = high_ps[1] - low_ps[0] + max(second.start_ps - first.end_ps, second.start_2_ps - first.end_2_ps)
+        behind_ps = low_ps[1] - high_ps[0] + min(second.end_ps - first.start_ps, second.end_2_ps - first.start_2_ps)
+        least = -(-(behind_ps - common_ps) // common_ps)
+        return least, max(least, ahead_ps // common_ps)
+
     def separate(self, one: _Spot, other: _Spot) -> None:
         """One of the two wholly before the other, modulo the divisor of their periods, if both trees are taken."""
         if one.claim.group != ALONE and one.claim.group == other.claim.group:
@@ -164,8 +185,7 @@ class _Model:
         if sum(spans) > common_ps:
             model.add_bool_or([literal.negated() for literal in taken])
             return
-        reach = 4 + 4 * max(one.claim.period_ps, other.claim.period_ps) // common_ps
-        lap = model.new_int_var(-reach, reach, "")
+        lap = model.new_int_var(*self._laps(one, other, common_ps), "")
         first, second = self._times(one), self._times(other)
         rows = [
             second[0] - first[1] - common_ps * lap >= 0,
@@ -180,6 +200,8 @@ class _Model:
 def solve(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], limits: Limits) -> Answer | None:
     """Place `flows` beside what is kept, or prove that they cannot be.
 
+    Without waiting on the shortest trees first, which is found soonest if it exists; then on all trees; then with waits.
+
     Returns:
         None if the model would be too large or a gate list is given by hand, whose openings this model does not know;
         an answer with neither if the limits were reached.
@@ -188,25 +210,44 @@ def solve(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], l
         return None
     if any(ground.listed(flow) for flow in flows):
         return None
-    model = _Model(ground, flows, kept)
-    pairs = model.pairs()
-    if len(pairs) > PAIRS_MAX:
-        return None
-    for one, other in pairs:
-        model.separate(one, other)
-    solved = cpsat.solve(model.model, limits, f"CP-SAT: {len(flows)} streams, {len(pairs)} pairs")
-    if not solved.found:
+    answer: Answer | None = None
+    many = any(len(flow.trees) > 1 for flow in flows)
+    for share, shortest, waiting in ((0.3, True, False), (0.4, False, False), (1.0, False, True)):
+        if not shortest and not waiting and not many:
+            continue
+        own = [replace(flow, trees=flow.trees[:1]) for flow in flows] if shortest else flows
+        model = _Model(ground, own, kept, waiting)
+        if waiting and not model.can_wait and answer is not None and answer.impossible:
+            break
+        pairs = model.pairs()
+        if len(pairs) > PAIRS_MAX:
+            continue
+        for one, other in pairs:
+            model.separate(one, other)
+        what = f"CP-SAT: {len(flows)} streams, {len(pairs)} pairs{', with waits' if waiting else ''}"
+        solved = cpsat.solve(model.model, limits.share(share), what)
+        if solved.found:
+            return Answer(_placed(ground, flows, model, solved), False)
+        complete = (not shortest or not many) and (waiting or not model.can_wait)
         # Slots that start between two whole ns are not all reached by steps of whole ns: no proof then.
         every_release = all(flow.station.grid_ps % PS_PER_NS == 0 for flow in flows)
-        return Answer(None, solved.impossible and every_release)
+        answer = Answer(None, solved.impossible and complete and every_release)
+        if answer.impossible:
+            break
+    return answer
+
+
+def _placed(ground: Ground, flows: list[Flow], model: _Model, solved: cpsat.Solved) -> dict[int, list[Placement]]:
     placed: dict[int, list[Placement]] = {}
     for flow in flows:
         tree_number = next(
-            number for number in range(len(flow.trees)) if solved.solver.boolean_value(model.taken[flow.number, number])
+            number
+            for number in range(len(flow.trees))
+            if (flow.number, number) in model.taken and solved.solver.boolean_value(model.taken[flow.number, number])
         )
         release_ps = solved.solver.value(model.release[flow.number])
         waits = tuple(int(solved.solver.value(wait)) for wait in model.waits[flow.number, tree_number])
         placement = ground.lay(flow, flow.trees[tree_number], release_ps, None, None, waits)
         assert not isinstance(placement, int)
         placed[flow.number] = [placement]
-    return Answer(placed, False)
+    return placed
