@@ -23,7 +23,7 @@ from keepon.planner.network.occupancy import NEVER, Claim, Occupancy
 from keepon.planner.network.solve import Outcome, as_document
 from keepon.planner.partition.limits import Limits
 from keepon.planner.verify import problems, verify
-from keepon.scenario import Scenario, TrafficClass
+from keepon.scenario import GateEntry, GateList, Scenario, TrafficClass
 from network_cases import closes, decided, ground_of, some_releases_hold, star
 
 _HABITAT = loading.load(HABITAT)
@@ -560,3 +560,27 @@ def test_gates_that_follow_no_common_time_are_refused() -> None:
         ConfigError, match=r'key `bridge\[0\].gates` \(bridge "br"\) = "auto": must be "none" with sync.mode'
     ):
         make_plan(scenario)
+
+
+def test_slots_beyond_the_partition_are_refused() -> None:
+    scenario = star([{"talker": "a", "period_ns": 100_000}])
+    station = next(entry for entry in scenario.station if entry.name == "a")
+    classes = [TrafficClass(tc=0, slots=[0, 50]), TrafficClass(tc=7, slots="rest")]
+    options = station.keepon.model_copy(update={"classes": classes, "partition_slots": 50})
+    stations = [
+        entry.model_copy(update={"keepon": options}) if entry.name == "a" else entry for entry in scenario.station
+    ]
+    with pytest.raises(ConfigError, match=r"classes\[0\].slots` .* = 50: must be below 50, the slots of its partition"):
+        make_plan(scenario.model_copy(update={"station": stations}))
+
+
+def test_a_gate_list_by_hand_holds_where_no_stream_passes() -> None:
+    scenario = star([{"talker": "a", "period_ns": 100_000}, {"talker": "b", "period_ns": 100_000}])
+    listed = GateList(entries=[GateEntry(gates="0x01", ns=40_000), GateEntry(gates="0xff", ns=60_000)])
+    bridges = [bridge.model_copy(update={"gates": {"a": listed}}) for bridge in scenario.bridge]
+    scenario = scenario.model_copy(update={"bridge": bridges})
+    plan = verify(scenario, make_plan(scenario))
+    port = plan["bridges"]["br"]["ports"]["a"]
+    assert (port["queues"], [entry["ns"] for entry in port["entries"]]) == ({}, [40_000, 60_000])
+    del plan["bridges"]["br"]["ports"]["a"]
+    assert problems(scenario, plan) == ["gates of br towards a are given by hand and not in the plan"]

@@ -83,3 +83,17 @@ def test_ctrl_c_while_the_folder_is_written_waits_until_it_is_whole() -> None:
     assert written
     assert seen == [signal.SIGINT]
     assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_a_file_that_fails_half_way_leaves_the_earlier_one_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    documents.write(path, {"a": 1})
+    for broken in ({"a": float("nan")}, {"a": object()}):
+        with pytest.raises((ValueError, TypeError)):
+            documents.write(path, broken)
+    taken = tmp_path / "folder"
+    taken.mkdir()
+    with pytest.raises(EnvironmentProblemError, match="cannot be written"):
+        documents.write(taken, {"a": 1})
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "plan.json"]
+    assert json.loads(path.read_text()) == {"a": 1}

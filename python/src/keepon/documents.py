@@ -60,16 +60,22 @@ def write(path: Path, document: dict[str, Any]) -> None:
     Raises:
         EnvironmentProblemError: the place is not writable.
     """
+    written: Path | None = None
     try:
         with tempfile.NamedTemporaryFile(
             "w", dir=path.parent, prefix=f".{path.name}.", encoding="utf-8", delete=False
         ) as handle:
+            written = Path(handle.name)
             json.dump(document, handle, indent=1, allow_nan=False)
             handle.write("\n")
-        Path(handle.name).chmod(0o644)
-        Path(handle.name).replace(path)
+        written.chmod(0o644)
+        written.replace(path)
+        written = None
     except OSError as error:
         raise EnvironmentProblemError(f"{path}: cannot be written ({error.strerror}); choose another folder") from error
+    finally:
+        if written is not None:
+            written.unlink(missing_ok=True)
 
 
 def json_schema(name: str) -> dict[str, Any]:

@@ -17,6 +17,9 @@ def check(given: Given) -> list[str]:
     """All ports of all bridges."""
     found = []
     for name, bridge in given.bridges.items():
+        listed = set(bridge.gates) if isinstance(bridge.gates, dict) else set()
+        for peer in sorted(listed - set(given.plan["bridges"].get(name, {}).get("ports", {}))):
+            found.append(f"gates of {name} towards {peer} are given by hand and not in the plan")
         for peer, port in given.plan["bridges"].get(name, {}).get("ports", {}).items():
             where = f"gates of {name} towards {peer}"
             own = {w.stream: given.streams[w.stream].priority for w in given.windows if w.place == (name, peer)}

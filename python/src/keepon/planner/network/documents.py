@@ -150,7 +150,7 @@ def port_documents(ground: Ground, placed: Placed) -> dict[str, Any]:
     Raises:
         InfeasibleError: a gate list would be longer than any bridge's, or never close.
     """
-    windows: dict[tuple[str, str], list[gates.Window]] = {}
+    windows: dict[tuple[str, str], list[gates.Window]] = {port: [] for port in ground.listed_ports()}
     for placements in placed.values():
         for placement in placements:
             for hop in placement.hops:

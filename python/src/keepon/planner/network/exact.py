@@ -200,7 +200,7 @@ class _Model:
 def solve(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], limits: Limits) -> Answer | None:
     """Place `flows` beside what is kept, or prove that they cannot be.
 
-    Without waiting on the shortest trees first, which is found soonest if it exists; then on all trees; then with waits.
+    Without waiting on the shortest trees first, found soonest if it exists; then on all trees; then with waits.
 
     Returns:
         None if the model would be too large or a gate list is given by hand, whose openings this model does not know;

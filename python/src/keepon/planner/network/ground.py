@@ -124,6 +124,10 @@ class Ground:
 
     # -- what is known of places --------------------------------------------------------------------------------------
 
+    def listed_ports(self) -> dict[tuple[str, str], GateList]:
+        """Ports that were given a gate list by hand."""
+        return dict(self._explicit)
+
     def explicit(self, here: str, there: str) -> GateList | None:
         """The gate list a port was given by hand."""
         return self._explicit.get((here, there))
@@ -162,12 +166,23 @@ class Ground:
         slots = [station.slot_bytes for station in self.stations.values() if station.is_slotted]
         return max([PTP_FRAME_BYTES_MAX, *(slots if self.scenario.sync.mode == "ptp" else [])])
 
-    @staticmethod
-    def _listed_slots(station: StationPlan) -> dict[int, set[int]]:
+    def _listed_slots(self, station: StationPlan) -> dict[int, set[int]]:
         """Slots that classes were given by hand, by class."""
         if not station.is_slotted or station.mode == "paper":
             return {}
-        return {entry.tc: set(entry.slots) for entry in station.station.keepon.classes if isinstance(entry.slots, list)}
+        listed = {
+            entry.tc: set(entry.slots) for entry in station.station.keepon.classes if isinstance(entry.slots, list)
+        }
+        for number, entry in enumerate(station.station.keepon.classes):
+            beyond = [slot for slot in listed.get(entry.tc, ()) if slot >= station.partition_slots]
+            if beyond:
+                index = self.scenario.station.index(station.station)
+                raise ConfigError(
+                    f'key `station[{index}].keepon.classes[{number}].slots` (station "{station.station.name}") = '
+                    f"{min(beyond)}: must be below {station.partition_slots}, the slots of its partition; lower it or "
+                    "state a longer partition_slots"
+                )
+        return listed
 
     def listed(self, flow: Flow) -> bool:
         """Whether classes of the talker were given slots by hand."""
