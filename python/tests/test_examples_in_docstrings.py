@@ -9,10 +9,10 @@ from types import ModuleType
 import pytest
 from keepon import statistics, tomlwriter, wire
 from keepon.ptperrors import bounds, fits
-from keepon.ptperrors import settings as ptp_settings
+from keepon.reproduce import settings as study_settings
 from keepon.reproduce import study
 
-MODULES = (statistics, tomlwriter, wire, bounds, fits, ptp_settings, study)
+MODULES = (statistics, tomlwriter, wire, bounds, fits, study_settings, study)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from keepon.errors import ConfigError
 from keepon.fields import Number, Whole
+from keepon.reproduce.settings import parse as apply
+from keepon.reproduce.settings import refuse
 
 
 class Common(BaseModel):
@@ -84,32 +84,15 @@ class Origins:
         return calibrated, chosen
 
 
-def _refuse(key: str, value: Any, expectation: str) -> ConfigError:
-    shown = f'"{value}"' if isinstance(value, str) else str(value)
-    return ConfigError(f"setting `{key}` = {shown}: {expectation}")
-
-
 def parse(model: type[S], changes: dict[str, Any]) -> S:
     """Settings of a study with `changes` applied to the defaults.
 
     Raises:
         ConfigError: a key is unknown or a value out of range; one sentence.
     """
-    for key, value in changes.items():
-        if key not in model.model_fields:
-            close = difflib.get_close_matches(key, model.model_fields, n=1, cutoff=0.5)
-            hint = f'did you mean "{close[0]}"?' if close else "known: " + ", ".join(model.model_fields)
-            raise _refuse(key, value, f"unknown key; {hint}")
-    try:
-        settings = model.model_validate(changes)
-    except ValidationError as failure:
-        error = failure.errors()[0]
-        key = str(error["loc"][0])
-        if error["type"] == "literal_error":
-            raise _refuse(key, error["input"], f"must be one of {error['ctx']['expected']}; choose one") from None
-        raise _refuse(key, error["input"], f"{error['ctx']['message']}; {error['ctx']['remedy']}") from None
+    settings = apply(model, changes)
     if settings.depth_slots < settings.batch_slots + 2:
-        raise _refuse(
+        raise refuse(
             "depth_slots",
             settings.depth_slots,
             f"must be at least {settings.batch_slots + 2}, batch_slots and 2; post more or poll for fewer",

@@ -10,8 +10,8 @@ from typing import Any
 from keepon.clockstudies import batches, convergence, headline, merging, roles, stability
 from keepon.clockstudies.settings import Common, Origins, parse
 from keepon.errors import ConfigError
-from keepon.ptperrors.settings import from_options
 from keepon.reproduce import study
+from keepon.reproduce.settings import from_options
 from keepon.runner import commit
 
 

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from keepon import published
-from keepon.errors import ConfigError
 from keepon.fields import Number, Whole, WholeList
 from keepon.planner.partition.generate import Parameters
 from keepon.planner.partition.limits import TIME_LIMIT_MAX_S, WORKERS_MAX
+from keepon.reproduce.settings import parse as apply
+from keepon.reproduce.settings import refuse
 
 TABLE5: dict[str, Any] = published.load("keepon")["table5"]
 FIGURE27: dict[str, Any] = published.load("keepon")["fig27"]
@@ -120,35 +120,16 @@ def origins(settings: Settings) -> tuple[list[dict[str, Any]], list[dict[str, An
     return calibrated, chosen
 
 
-def _refuse(key: str, value: Any, expectation: str) -> ConfigError:
-    shown = f'"{value}"' if isinstance(value, str) else str(value)
-    return ConfigError(f"setting `{key}` = {shown}: {expectation}")
-
-
 def parse(model: type[S], changes: dict[str, Any]) -> S:
     """Settings of a study with `changes` applied to the defaults.
 
     Raises:
         ConfigError: a key is unknown, a value out of range, or two do not go together; one sentence.
     """
-    for key, value in changes.items():
-        if key not in model.model_fields:
-            close = difflib.get_close_matches(key, model.model_fields, n=1, cutoff=0.5)
-            hint = f'did you mean "{close[0]}"?' if close else "known: " + ", ".join(model.model_fields)
-            raise _refuse(key, value, f"unknown key; {hint}")
-    try:
-        settings = model.model_validate(changes)
-    except ValidationError as failure:
-        error = failure.errors()[0]
-        key = str(error["loc"][0])
-        if error["type"] == "literal_error":
-            raise _refuse(key, error["input"], f"must be one of {error['ctx']['expected']}; choose one") from None
-        if error["type"] == "string_type":
-            raise _refuse(key, error["input"], "must be an address such as tcp://host:8786; write it so") from None
-        raise _refuse(key, error["input"], f"{error['ctx']['message']}; {error['ctx']['remedy']}") from None
+    settings = apply(model, changes)
     for key in ("levels_percent", "flow_counts"):
         if not getattr(settings, key):
-            raise _refuse(key, [], "must have one entry at least; write it as [5, 50]")
+            raise refuse(key, [], "must have one entry at least; write it as [5, 50]")
     if settings.cluster and settings.workers != "auto":
-        raise _refuse("workers", settings.workers, "is not for a cluster, which has its own workers; drop one of them")
+        raise refuse("workers", settings.workers, "is not for a cluster, which has its own workers; drop one of them")
     return settings

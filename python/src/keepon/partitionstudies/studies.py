@@ -8,8 +8,8 @@ from typing import Any
 from keepon import session
 from keepon.errors import ConfigError
 from keepon.partitionstudies.settings import BeyondSettings, Settings, origins, parse
-from keepon.ptperrors.settings import from_options
 from keepon.reproduce import study
+from keepon.reproduce.settings import from_options
 from keepon.runner import commit
 
 TITLES = {

@@ -5,14 +5,13 @@ silent, our choices: `CALIBRATED` and `CHOICES` say which is which.
 
 from __future__ import annotations
 
-import difflib
-import tomllib
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from keepon.errors import ConfigError
 from keepon.fields import Number, Whole
+from keepon.reproduce.settings import parse as apply
+from keepon.reproduce.settings import refuse
 
 Distribution = Literal["uniform", "exponential", "extremes", "rounding"]
 RatioFrom = Literal["clock", "counter", "independent"]
@@ -84,38 +83,13 @@ CHOICES = {
 """Settings the paper leaves open, and why the default is what it is."""
 
 
-def _shown(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def _refuse(key: str, value: Any, expectation: str) -> ConfigError:
-    return ConfigError(f"setting `{key}` = {_shown(value)}: {expectation}")
-
-
-def _words(words: list[str], given: str) -> str:
-    close = difflib.get_close_matches(given, words, n=1, cutoff=0.5)
-    return f'did you mean "{close[0]}"?' if close else "known: " + ", ".join(words)
-
-
 def parse(changes: dict[str, Any]) -> Settings:
     """Settings with `changes` applied to the defaults.
 
     Raises:
         ConfigError: a key is unknown or a value is out of range or fits no other; one sentence.
     """
-    for key, value in changes.items():
-        if key not in Settings.model_fields:
-            raise _refuse(key, value, f"unknown key; {_words(list(Settings.model_fields), key)}")
-    try:
-        settings = Settings.model_validate(changes)
-    except ValidationError as failure:
-        error = failure.errors()[0]
-        key, value = str(error["loc"][0]), error["input"]
-        if error["type"] == "literal_error":
-            words = [word.strip("'") for word in error["ctx"]["expected"].replace(" or ", ", ").split(", ")]
-            quoted = ", ".join(f'"{word}"' for word in words)
-            raise _refuse(key, value, f"must be one of {quoted}; {_words(words, str(value))}") from None
-        raise _refuse(key, value, f"{error['ctx']['message']}; {error['ctx']['remedy']}") from None
+    settings = apply(Settings, changes)
     check(settings)
     return settings
 
@@ -129,13 +103,13 @@ def check(settings: Settings) -> None:
     for name in ("granularity", "jitter"):
         low, high = getattr(settings, f"{name}_min_us"), getattr(settings, f"{name}_max_us")
         if not low < high:
-            raise _refuse(f"{name}_max_us", high, f"must be more than {name}_min_us, {low:g}; exchange or widen them")
+            raise refuse(f"{name}_max_us", high, f"must be more than {name}_min_us, {low:g}; exchange or widen them")
     worst_us = max(settings.granularity_us + settings.jitter_us, settings.granularity_max_us, settings.jitter_max_us)
     exchange_us = settings.exchange_ns / NS_PER_US
     # Errors of successive stamps differ by worst_us at most: below this the ratio of Eq. 5 could lose its sign.
     least_ms = (exchange_us + 2 * worst_us) / 1000
     if settings.interval_ms <= least_ms:
-        raise _refuse(
+        raise refuse(
             "interval_ms",
             settings.interval_ms,
             f"must be more than {least_ms:g}, one exchange ({exchange_us:g} us) and twice the greatest error of a "
@@ -144,27 +118,9 @@ def check(settings: Settings) -> None:
     for key in ("intervals", "sweep_intervals"):
         count = getattr(settings, key)
         if count < 2 * settings.filter_window_samples + 20:
-            raise _refuse(
+            raise refuse(
                 key,
                 count,
                 f"must be at least {2 * settings.filter_window_samples + 20}, twice filter_window_samples and 20; "
                 "run more or filter less",
             )
-
-
-def from_options(assignments: list[str]) -> dict[str, Any]:
-    """Changes from KEY=VALUE texts; a value is a number, or a bare word.
-
-    >>> from_options(["interval_ms=50", "ratio_from=counter"])
-    {'interval_ms': 50, 'ratio_from': 'counter'}
-    """
-    changes: dict[str, Any] = {}
-    for text in assignments:
-        key, separator, value = text.partition("=")
-        if not separator or not key.strip() or not value.strip():
-            raise ConfigError(f'option --set = "{text}": must be KEY=VALUE; for example --set interval_ms=50')
-        try:
-            changes[key.strip()] = tomllib.loads(f"value = {value.strip()}")["value"]
-        except tomllib.TOMLDecodeError:
-            changes[key.strip()] = value.strip()
-    return changes

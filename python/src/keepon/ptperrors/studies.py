@@ -10,6 +10,7 @@ from keepon.errors import ConfigError
 from keepon.ptperrors import equations, filtering, settings, sweeps
 from keepon.ptperrors.settings import Settings
 from keepon.reproduce import study
+from keepon.reproduce.settings import from_options
 from keepon.runner import commit
 
 PARTS: dict[str, Callable[[Settings], study.Part]] = {
@@ -38,7 +39,7 @@ def run(name: str, assignments: list[str], seed: int | None, seeds: int | None) 
     Raises:
         ConfigError: a setting is wrong, or given twice.
     """
-    changes = settings.from_options(assignments)
+    changes = from_options(assignments)
     for key, value in (("seed", seed), ("seeds", seeds)):
         if value is not None:
             if key in changes:

@@ -138,7 +138,7 @@ def _conflict_message(ground: Ground, streams: list[str], kept: dict[int, list[P
     place = f"; links they share: {where}" if where else ""
     return (
         f"{', '.join(streams)}: no releases exist at which no two of their frames{beside} meet on a link, in a queue "
-        f"or a slot{place}; any of them left out, the others fit or it is not proven"
+        f"or a slot{place}; without any one of them that is not so, as far as could be shown"
     )
 
 
