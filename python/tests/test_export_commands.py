@@ -88,7 +88,8 @@ def test_a_changed_gate_is_noticed(
     habitat: Planned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     changed = json.loads(json.dumps(habitat.plan))
-    changed["bridges"]["br1"]["ports"]["br2"]["entries"][1]["gates"] = "0x00"
+    entries = changed["bridges"]["br1"]["ports"]["br2"]["entries"]
+    next(entry for entry in entries if entry["gates"] == "0x40")["gates"] = "0x00"
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps(changed))
     assert keepon(monkeypatch, HABITAT, "--plan", plan, "--format", "yang", "--out", tmp_path / "out") == EXIT_INPUT

@@ -584,3 +584,31 @@ def test_a_gate_list_by_hand_holds_where_no_stream_passes() -> None:
     assert (port["queues"], [entry["ns"] for entry in port["entries"]]) == ({}, [40_000, 60_000])
     del plan["bridges"]["br"]["ports"]["a"]
     assert problems(scenario, plan) == ["gates of br towards a are given by hand and not in the plan"]
+
+
+def test_best_effort_that_ends_as_a_window_opens_delays_nothing() -> None:
+    """The gap after a frame is no part of what a gate checks: without a guard a window's frame starts 12 bytes late."""
+    load = '[[load]]\nid = "bg"\ntalker = "a"\nlistener = "z"\nframe_bytes = 1518\n'
+    stream = (
+        '[[stream]]\nid = "F0"\ntalker = "a"\nlisteners = ["z"]\nperiod_ns = 500_000\nframe_bytes = 200\n'
+        "advance_ns = 400_000\n"
+    )
+    text = (
+        'schema = "keepon.scenario/1"\nname = "guard"\nduration_s = 0.05\nwarmup_s = 0.0\n'
+        '[[station]]\nname = "z"\ndriver = "launchtime"\n[[station]]\nname = "a"\ndriver = "launchtime"\n'
+        'host = "tsn-end-station"\n[[bridge]]\nname = "br"\n[[link]]\nends = ["z", "br"]\n[[link]]\nends = ["a", "br"]\n'
+    )
+    scenario = loading.parse(text + stream + load, "guard.toml")
+    plan = verify(scenario, make_plan(scenario))
+    # A launch-time NIC sends what has no txtime at once: one such frame may be on the wire when a launch is due.
+    assert plan["streams"]["F0"]["bounds"]["release_error_ns"] == 32 + 1538 * 8
+    entries = plan["bridges"]["br"]["ports"]["z"]["entries"]
+    assert [entry["gates"] for entry in entries] == ["0xdf", "0x00", "0x20", "0xdf"]
+    assert entries[1]["ns"] == 60 * 8
+    assert trial(scenario, plan)["delivered"] > 0
+    unguarded = copy.deepcopy(plan)
+    ports = unguarded["bridges"]["br"]["ports"]["z"]
+    ports["entries"][:2] = [{"gates": "0xdf", "ns": entries[0]["ns"] + entries[1]["ns"]}]
+    assert any("its gap reaches into it" in text for text in problems(scenario, unguarded))
+    with pytest.raises(PlanRejectedError, match="delay_ns of stream F0"):
+        trial(scenario, unguarded)

@@ -26,7 +26,7 @@ from keepon.export.tsnkit import (
     STREAM_COLUMNS,
     TOPO_COLUMNS,
 )
-from keepon.planner.gates import ALL_GATES
+from keepon.planner.gates import ALL_GATES, fill, guard_ns
 from keepon.scenario import SCENARIO_SCHEMA
 from keepon.tomlwriter import dumps
 
@@ -254,6 +254,10 @@ class _Reader:
             )
         return passed[:-1]
 
+    def guard_ns(self, link: _Link) -> int:
+        """How long before a window other gates are closed on a link."""
+        return guard_ns(RATES_BPS[self.links[link].whole("rate")])
+
     def gate_lists(self, rows: list[_Row]) -> dict[_Link, dict[str, Any]]:
         """Gate lists of bridge ports. Queues that no row names are open whenever none of those named is."""
         windows: dict[_Link, list[_Row]] = {}
@@ -271,30 +275,28 @@ class _Reader:
                 if row.whole("cycle") != cycle_ns:
                     raise row.wrong("cycle", f"must be {cycle_ns} as in other rows of the link; change one")
             if not self.is_station(link[0]):
-                lists[link] = {"base_ns": 0, "entries": _entries(own, cycle_ns)}
+                lists[link] = {"base_ns": 0, "entries": _entries(own, cycle_ns, self.guard_ns(link))}
         gated = {here for (here, _), entry in lists.items() if len(entry["entries"]) > 1}
         return {link: entry for link, entry in lists.items() if link[0] in gated}
 
 
-def _entries(rows: list[_Row], cycle_ns: int) -> list[dict[str, Any]]:
-    """Windows as gate entries; one entry with all gates open if no window ever ends."""
+def _entries(rows: list[_Row], cycle_ns: int, guard_ns: int) -> list[dict[str, Any]]:
+    """Windows as gate entries, with the guard before each; one entry with all gates open if no window ever ends."""
     spans = [(row.whole("start"), row.whole("end"), 1 << row.whole("queue")) for row in rows]
     rest = ALL_GATES
     for _, _, bit in spans:
         rest &= ~bit
-    edges = sorted({0, cycle_ns, *(start for start, _, _ in spans), *(end for _, end, _ in spans)})
-    found: list[tuple[int, int]] = []
+    edges = sorted({*(start for start, _, _ in spans), *(end for _, end, _ in spans)})
     if all(start == 0 and end == cycle_ns for start, end, _ in spans):
         return [{"gates": f"0x{ALL_GATES:02x}", "ns": cycle_ns}]
+    open_spans: list[tuple[int, int, int]] = []
     for at_ns, end_ns in itertools.pairwise(edges):
         mask = 0
         for start, stop, bit in spans:
             mask |= bit if start <= at_ns < stop else 0
-        mask = mask or rest
-        if found and found[-1][0] == mask:
-            found[-1] = (mask, found[-1][1] + end_ns - at_ns)
-        else:
-            found.append((mask, end_ns - at_ns))
+        if mask:
+            open_spans.append((at_ns, end_ns, mask))
+    found = fill(open_spans, rest, cycle_ns, guard_ns)
     return [{"gates": f"0x{mask:02x}", "ns": ns} for mask, ns in found]
 
 

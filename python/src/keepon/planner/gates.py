@@ -10,10 +10,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from keepon.wire import PS_PER_NS
+from keepon.wire import PS_PER_NS, byte_time_ps, ceil_ns
 
 ALL_GATES = 0xFF
 GATE_ENTRIES_MAX = 4096
+GUARD_BYTES = 60
+"""Of the gap 12 are needed; Linux's taprio takes no entry shorter than the 60 bytes of the least frame."""
 _TURNS_MAX = 65_536
 
 
@@ -95,11 +97,56 @@ def cycle_ns_of(windows: list[Window]) -> int:
     return math.lcm(*(window.period_ps for window in windows)) // PS_PER_NS
 
 
-def build(windows: list[Window]) -> GateList | None:
+def guard_ns(rate_bps: int) -> int:
+    """How long before a window no gate is open: GUARD_BYTES at this rate, rounded up to ns.
+
+    A frame may end as its gate closes, and the gap of 12 byte times after it (IEEE Std 802.3-2022 clause 4.4.2) would
+    keep the window's frame from starting.
+    """
+    return ceil_ns(GUARD_BYTES * byte_time_ps(rate_bps))
+
+
+def fill(spans: list[tuple[int, int, int]], rest: int, cycle: int, guard: int) -> list[tuple[int, int]]:
+    """Entries (mask, length) of a cycle: `spans` as they are, between them `rest` but for a guard before each.
+
+    Args:
+        spans: (start, end, mask), disjoint, in order, within [0, cycle].
+        guard: what stays closed before a span that does not follow another at once; no shorter rest is opened.
+    """
+    entries: list[tuple[int, int]] = []
+
+    def put(mask: int, length: int) -> None:
+        if length == 0:
+            return
+        if entries and entries[-1][0] == mask:
+            entries[-1] = (mask, entries[-1][1] + length)
+        else:
+            entries.append((mask, length))
+
+    def put_rest(start: int, end: int, following: int) -> None:
+        close = min(following - guard, end)
+        if close - start < guard:
+            close = start
+        put(rest, close - start)
+        put(0, end - close)
+
+    at = 0
+    for start, end, mask in spans:
+        put_rest(at, start, start)
+        put(mask, end - start)
+        at = end
+    put_rest(at, cycle, cycle + spans[0][0])
+    return entries
+
+
+def build(windows: list[Window], guard: int) -> GateList | None:
     """Gate list that opens exactly the windows to their queues and the rest of the cycle to unplanned queues.
 
     Windows start and end on whole nanoseconds and do not overlap. Adjacent windows of one queue become one opening.
     Returns None if the list would exceed GATE_ENTRIES_MAX entries.
+
+    Args:
+        guard: what `guard_ns` gives.
     """
     cycle_ps = cycle_ns_of(windows) * PS_PER_NS
     if sum(cycle_ps // window.period_ps for window in windows) > _TURNS_MAX:
@@ -114,22 +161,8 @@ def build(windows: list[Window]) -> GateList | None:
             spans.append((start_ps, min(end_ps, cycle_ps), 1 << window.queue))
             if end_ps > cycle_ps:
                 spans.append((0, end_ps - cycle_ps, 1 << window.queue))
-    entries: list[tuple[int, int]] = []
-
-    def put(mask: int, length_ps: int) -> None:
-        if length_ps == 0:
-            return
-        if entries and entries[-1][0] == mask:
-            entries[-1] = (mask, entries[-1][1] + length_ps // PS_PER_NS)
-        else:
-            entries.append((mask, length_ps // PS_PER_NS))
-
-    at_ps = 0
-    for start_ps, end_ps, mask in sorted(spans):
-        put(rest, start_ps - at_ps)
-        put(mask, end_ps - start_ps)
-        at_ps = end_ps
-    put(rest, cycle_ps - at_ps)
+    whole_ns = [(start_ps // PS_PER_NS, end_ps // PS_PER_NS, mask) for start_ps, end_ps, mask in sorted(spans)]
+    entries = fill(whole_ns, rest, cycle_ps // PS_PER_NS, guard)
     if len(entries) > GATE_ENTRIES_MAX:
         return None
     return GateList(base_ns=0, entries=tuple(entries))

@@ -26,9 +26,12 @@ from keepon.wire import (
     PS_PER_NS,
     byte_time_ps,
     preamble_time_ps,
+    wire_time_ps,
 )
 
 LAUNCH_QUANTUM_PS = 32_000
+PTP_FRAME_BYTES_MAX = 128
+"""No message of IEEE 802.1AS or 1588 is longer with its FCS unless it carries TLVs beyond those two clauses name."""
 """i210: the comparator ignores the lower five bits of the nanoseconds (keepon.granularity)."""
 CLOCK_ROUNDING_PS = 1_000
 """Between a whole-nanosecond txtime and the core's grid."""
@@ -140,11 +143,15 @@ def _needs(scenario: Scenario, station: Station, wire: Wire) -> Needs:
 def _other_driver(scenario: Scenario, station: Station, wire: Wire, driver: str) -> StationPlan:
     launch = driver == "launchtime"
     clock_ps = scenario.clock_error_ns(station, driver) * PS_PER_NS
+    # A frame without txtime goes at once; one that is due when it has just begun waits for it.
+    others = [load.frame_bytes for load in scenario.load if load.talker == station.name]
+    others += [PTP_FRAME_BYTES_MAX] if scenario.sync.by_ptp else []
+    before_ps = wire_time_ps(max(others), wire.rate_bps) if others else 0
     return StationPlan(
         station=station, planned_driver=driver, wire=wire, mode=driver,
         slot_bytes=0, slot_ps=0, ring_slots=0, partition_slots=0, batch_slots=0, depth_slots=0, poll_overhead_ns=0,
         grid_ps=LAUNCH_QUANTUM_PS if launch else PS_PER_NS, phase_ps=0,
-        error_low_ps=-clock_ps, error_high_ps=(LAUNCH_QUANTUM_PS if launch else 0) + clock_ps,
+        error_low_ps=-clock_ps, error_high_ps=(LAUNCH_QUANTUM_PS + before_ps if launch else 0) + clock_ps,
         bounded=launch and scenario.sync.mode != "none",
     )  # fmt: skip
 

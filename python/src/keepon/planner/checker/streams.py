@@ -74,7 +74,10 @@ def check_releases(given: Given) -> list[str]:
         elif entry["frame_bytes_on_wire"] != stream.frame_bytes:
             found.append(f"{stream.id} is sent with another length than its own")
         if station.driver == "launchtime":
-            high_ps = 32_000
+            high_ps = 32_000 + max(
+                [(128 + 20) * byte_ps if given.scenario.sync.by_ptp else 0]
+                + [(load.frame_bytes + 20) * byte_ps for load in given.scenario.load if load.talker == station.name]
+            )
         driver = "keepon" if station.driver == "under-test" else station.driver
         clock_ps = 1000 * given.scenario.clock_error_ns(station, driver)
         low_ps, high_ps = low_ps - clock_ps, high_ps + clock_ps

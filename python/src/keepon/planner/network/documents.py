@@ -162,7 +162,7 @@ def port_documents(ground: Ground, placed: Placed) -> dict[str, Any]:
         if explicit is not None:
             port.update(explicit.as_dict())
         elif ground.is_gated(bridge, peer):
-            built = gates.build(entries)
+            built = gates.build(entries, gates.guard_ns(ground.topology.wires[bridge, peer].rate_bps))
             if built is None:
                 raise InfeasibleError(
                     f'bridge "{bridge}" towards "{peer}": its gate list would have more than '

@@ -23,8 +23,6 @@ from keepon.topology import Topology
 from keepon.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
 
 _REST_GROUP = 1 << 16
-PTP_FRAME_BYTES_MAX = 128
-"""No message of IEEE 802.1AS or 1588 is longer with its FCS unless it carries TLVs beyond those two clauses name."""
 EIGHTH = 8
 """Part of a frame's wire time that it may be kept at a bridge for windows of one queue to become consecutive."""
 
@@ -164,7 +162,7 @@ class Ground:
     def _ptp_frame_bytes(self) -> int:
         """The longest PTP frame; bridges that know nothing of PTP forward those of stations with slots as they are."""
         slots = [station.slot_bytes for station in self.stations.values() if station.is_slotted]
-        return max([PTP_FRAME_BYTES_MAX, *(slots if self.scenario.sync.mode == "ptp" else [])])
+        return max([stations.PTP_FRAME_BYTES_MAX, *(slots if self.scenario.sync.mode == "ptp" else [])])
 
     def _listed_slots(self, station: StationPlan) -> dict[int, set[int]]:
         """Slots that classes were given by hand, by class."""
