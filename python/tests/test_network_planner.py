@@ -596,7 +596,8 @@ def test_best_effort_that_ends_as_a_window_opens_delays_nothing() -> None:
     text = (
         'schema = "keepon.scenario/1"\nname = "guard"\nduration_s = 0.05\nwarmup_s = 0.0\n'
         '[[station]]\nname = "z"\ndriver = "launchtime"\n[[station]]\nname = "a"\ndriver = "launchtime"\n'
-    """What a gate checks leaves out the gap after a frame: without a guard the next may start 12 bytes late."""
+        'host = "tsn-end-station"\n[[bridge]]\nname = "br"\n[[link]]\nends = ["z", "br"]\n[[link]]\n'
+        'ends = ["a", "br"]\n'
     )
     scenario = loading.parse(text + stream + load, "guard.toml")
     plan = verify(scenario, make_plan(scenario))
