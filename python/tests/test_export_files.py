@@ -6,12 +6,14 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import subprocess
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import HABITAT, ROOT, small
+from helpers import HABITAT, ROBOT_CELL, ROOT, small
 from hypothesis import given
 from hypothesis import strategies as st
 from keepon import loading, session
@@ -98,6 +100,20 @@ def test_the_picture_has_every_node_link_and_route(habitat: Planned) -> None:
         colours = {style["color"] for _, _, style in edges if style.get("tooltip", "").startswith(f"{stream.id}: ")}
         assert len(colours) == 1
     assert len({style["color"] for _, _, style in edges}) == len(scenario.stream) + 1
+
+
+@pytest.mark.parametrize("path", [HABITAT, ROBOT_CELL], ids=["habitat", "robot-cell"])
+def test_graphviz_draws_every_node_and_edge(path: Path) -> None:
+    scenario = loading.load(path)
+    (text,) = dot.export(Planned(scenario, session.planned(scenario))).files.values()
+    nodes, edges = read_dot(text)
+    done = subprocess.run(["dot", "-Tjson0"], input=text, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    drawn = json.loads(done.stdout)
+    names = {entry["_gvid"]: entry["name"] for entry in drawn["objects"]}
+    assert set(names.values()) == set(nodes)
+    found = [(names[edge["tail"]], names[edge["head"]], edge.get("tooltip", "")) for edge in drawn["edges"]]
+    assert sorted(found) == sorted((here, there, style.get("tooltip", "")) for here, there, style in edges)
 
 
 def test_the_picture_says_rates_and_both_delays() -> None:
