@@ -174,12 +174,14 @@ def test_it_locks_and_no_port_fails(measured: Measured) -> None:
 def test_interpolated_is_hundreds_of_ns_where_the_counter_is_off_by_slots(measured: Measured) -> None:
     """The goal, 100 ns, is not reached here: docs/kernel.md says what of it is the receive stamps'."""
     interpolated, counter = measured.ways["interpolated"], measured.ways["counter"]
-    # In a short run the link's delay is the median of a few: late stamps put it, and the clock, off by a microsecond.
-    assert interpolated.rms_ns < (500 if measured.whole else 2_000)
-    assert interpolated.max_ns < (3_000 if measured.whole else 6_000)
+    # A short run measures one stretch of the servo, which stands off to one side or the other. How far changes with the
+    # layout of the guest: six gave rms 321 to 552 ns, mean -469 to 328, and a fresh checkout 949 and -668, the path
+    # delay 3587 to 3702.
+    assert interpolated.rms_ns < (500 if measured.whole else 1_500)
+    assert interpolated.max_ns < 3_000
     # 0.3 to 0.5 of a slot by quantisation alone; what the servo makes of it comes on top
     assert 0.3 * SLOT_NS < counter.rms_ns < 2.0 * SLOT_NS
-    assert interpolated.rms_ns < counter.rms_ns / (100 if measured.whole else 20)
+    assert interpolated.rms_ns < counter.rms_ns / (100 if measured.whole else 40)
 
 
 def test_two_rings_are_tens_of_ns_where_one_is_hundreds(measured: Measured) -> None:
@@ -221,7 +223,7 @@ def test_against_the_other_ways_one_table(measured: Measured) -> None:
 def test_calibrated_the_offset_is_its_scatter(measured: Measured) -> None:
     ways = measured.ways
     if not measured.whole:  # the short run says as much of its own offset
-        assert abs(ways["interpolated"].mean_ns) < 2_000
+        assert abs(ways["interpolated"].mean_ns) < 1_000
         return
     # each end reads its clock through a strip whose middle is off by as much, for seconds: no mean is smaller than that
     assert abs(ways["interpolated-calibrated"].mean_ns) < 200

@@ -13,7 +13,7 @@ import pytest
 from helpers import HABITAT, ROBOT_CELL
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from keepon import loading
+from keepon import loading, session
 from keepon.errors import ConfigError, KeeponError, PlanRejectedError
 from keepon.planner import plan as make_plan
 from keepon.planner.network import exact, explain, keeping, search
@@ -327,7 +327,7 @@ def test_jitter_that_is_allowed_is_used_where_periods_do_not_fit() -> None:
     for entry in turning.values():
         assert max(entry["turns_ns"]) - min(entry["turns_ns"]) <= 10_000
         assert 0 < entry["bounds"]["jitter_ns"] <= 10_000
-    assert trial(scenario, plan)["late"] == {}
+    assert trial(scenario, plan)["unsent"] == {}
     spoiled = {**plan, "streams": {name: dict(entry) for name, entry in plan["streams"].items()}}
     name = next(iter(turning))
     spoiled["streams"][name]["turns_ns"] = [at + 5_000 for at in turning[name]["turns_ns"]]
@@ -503,7 +503,7 @@ def test_the_robot_cell_is_planned_checked_and_keeps_every_bound_in_the_simulato
     assert len({stream.period_ns for stream in scenario.stream}) == 3
     assert len(plan["streams"]["stop"]["routes"]) == 5
     tried = trial(scenario, plan)
-    assert tried["late"] == {}
+    assert tried["unsent"] == {}
     assert tried["delivered"] > 400
 
 
@@ -613,3 +613,26 @@ def test_best_effort_that_ends_as_a_window_opens_delays_nothing() -> None:
     assert any("its gap reaches into it" in text for text in problems(scenario, unguarded))
     with pytest.raises(PlanRejectedError, match="delay_ns of stream F0"):
         trial(scenario, unguarded)
+
+
+def test_frames_that_find_no_slot_of_their_class_are_the_plans_fault_and_not_the_hosts() -> None:
+    plan = copy.deepcopy(_EARLIER)
+    station = plan["stations"]["power-gateway"]
+    station["allowed"] = [1 << 7] * station["partition_slots"]
+    with pytest.raises(PlanRejectedError, match="frames of stream F2 ended as not_allowed"):
+        trial(_HABITAT, plan)
+
+
+def test_frames_that_come_late_are_named_as_the_hosts() -> None:
+    streams = [stream.model_copy(update={"advance_ns": 1_000}) for stream in _HABITAT.stream]
+    tried = trial(_HABITAT.model_copy(update={"stream": streams}), _EARLIER)
+    assert tried["unsent"]["F2"]["late"] > 0
+
+
+def test_a_run_that_is_stopped_while_it_plans_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(search.Search, "fit", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        session.planned(_HABITAT)

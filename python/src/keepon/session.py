@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from keepon import __version__, capture, documents, report
 from keepon.casestudy import reproduce
 from keepon.errors import ConfigError
 from keepon.planner import plan as make_plan
+from keepon.planner.network.solve import INTERRUPTED
+from keepon.planner.partition.limits import TIME_LIMIT_S, Limits
 from keepon.planner.verify import verify
 from keepon.results import NONE
 from keepon.runner import Outcome, Progress, Run, check_supported, run_all, simulator
@@ -59,8 +62,15 @@ def target_named(name: str, kernel: str) -> Target:
 
 
 def planned(scenario: Scenario) -> dict[str, Any]:
-    """The scenario's plan, verified if feasible."""
-    return verify(scenario, make_plan(scenario))
+    """The scenario's plan, verified if feasible; planning ends after TIME_LIMIT_S at the latest.
+
+    Raises:
+        KeyboardInterrupt: the user stopped it.
+    """
+    plan = make_plan(scenario, Limits(time.monotonic() + TIME_LIMIT_S, scenario.seed))
+    if plan.get("why", {}).get("constraint") == INTERRUPTED:
+        raise KeyboardInterrupt
+    return verify(scenario, plan)
 
 
 def check_size(scenario: Scenario) -> None:

@@ -22,9 +22,12 @@ from keepon.planner.network.solve import INTERRUPTED, PLAN_SCHEMA
 from keepon.planner.parameters import rationale
 from keepon.planner.partition.limits import TIME_LIMIT_MAX_S, Limits, Progress, silent
 from keepon.planner.verify import verify
+from keepon.results import SENT_VERDICTS
 from keepon.runner import simulate, talk_start_ns
 from keepon.scenario import Scenario
 
+UNPLANNED = ("late", "unsynchronised", "unlocked", "stepped")
+"""Verdicts that say something of host and clocks, and nothing of the plan."""
 STREAMS_SHOWN_MAX = 20
 TRIAL_LAPS = 4
 TRIAL_MIN_NS = 10_000_000
@@ -45,10 +48,10 @@ def trial(scenario: Scenario, plan: dict[str, Any]) -> dict[str, Any]:
     """Run a feasible plan in the simulator without faults, with the drivers it was made for, and compare all bounds.
 
     Returns:
-        duration_s, frames delivered, `late`: frames by stream that the host model handed over too late to be sent.
+        duration_s, frames delivered, `unsent`: by stream how many frames got which of UNPLANNED instead.
 
     Raises:
-        PlanRejectedError: a frame that was sent did not keep a bound of the plan.
+        PlanRejectedError: a frame that was sent did not keep a bound of the plan, was lost, or had no slot of its own.
     """
     cycles_ns = [entry.period_ns for entry in scenario.stream]
     duration_ns = min(max(TRIAL_LAPS * math.lcm(*cycles_ns), 2 * max(cycles_ns), TRIAL_MIN_NS), TRIAL_MAX_NS)
@@ -56,7 +59,7 @@ def trial(scenario: Scenario, plan: dict[str, Any]) -> dict[str, Any]:
     duration_ns = max(duration_ns, max(cycles_ns)) + max(0, talk_start_ns(scenario) - round(scenario.warmup_s * 1e9))
     short = scenario.model_copy(update={"duration_s": duration_ns / 1e9, "fault": []})
     run, _ = simulate(short, plan, "keepon" if short.compare is not None else short.drivers()[0], scenario.seed, None)
-    late: dict[str, int] = {}
+    unsent: dict[str, dict[str, int]] = {}
     for name, entry in run.document["streams"].items():
         for bound, check in entry["bound_check"].items():
             if not check["met"] and bound != "deadline_ns":
@@ -65,12 +68,16 @@ def trial(scenario: Scenario, plan: dict[str, Any]) -> dict[str, Any]:
                     f"is {check['bound_ns']}"
                     + ("; state what clocks keep in station.clock_error_ns" if scenario.sync.by_ptp else "")
                 )
-        if entry["missing"]:
-            late[name] = entry["missing"]
+        ended = {key: count for key, count in entry["verdicts"].items() if count and key not in SENT_VERDICTS}
+        if others := {key: count for key, count in {**ended, **entry["lost"]}.items() if key not in UNPLANNED}:
+            told = ", ".join(f"{key} {count}" for key, count in others.items())
+            raise PlanRejectedError(f"the plan failed in the simulator: frames of stream {name} ended as {told}")
+        if ended:
+            unsent[name] = ended
         elif not entry["delivered"]:
             raise PlanRejectedError(f"the plan failed in the simulator: no frame of stream {name} was sent")
     delivered = sum(entry["delivered"] for entry in run.document["streams"].values())
-    return {"duration_s": short.duration_s, "delivered": delivered, "late": late}
+    return {"duration_s": short.duration_s, "delivered": delivered, "unsent": unsent}
 
 
 def run(
@@ -133,8 +140,10 @@ def _show(plan: dict[str, Any]) -> None:
             f"checked independently, and in the simulator over {tried['duration_s']:g} s: {tried['delivered']} frames "
             "within every bound"
         )
-        for name, count in tried["late"].items():
-            print(f"{name}: {count} frames were not sent, handed over too late by the host model; raise advance_ns")
+        for name, verdicts in tried["unsent"].items():
+            told = ", ".join(f"{key} {count}" for key, count in verdicts.items())
+            print(f"{name}: not sent: {told}; the host model hands over too late or clocks have not settled: raise "
+                  "advance_ns or warmup_s")  # fmt: skip
     else:
         print("checked independently")
     print(f"planned in {plan['seconds']:.3f} s")

@@ -55,13 +55,11 @@ class _Model:
 
     def __init__(self, ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], waiting: bool) -> None:
         self.ground = ground
-        self.flows = flows
         self.waiting = waiting
         self.reach_ps: dict[tuple[int, int], tuple[int, int]] = {}
         self.can_wait = False
         self.model = cp_model.CpModel()
         self.release: dict[int, Any] = {}
-        self.index: dict[int, Any] = {}
         self.taken: dict[tuple[int, int], Any] = {}
         self.waits: dict[tuple[int, int], list[Any]] = {}
         self.spots: dict[tuple[str, ...], list[_Spot]] = {}
@@ -91,7 +89,6 @@ class _Model:
             count = max(1, -(-(flow.period_ps - first_ps) // step_ps))
         index = model.new_int_var(0, count - 1, f"release{number}")
         self.release[number] = first_ps + step_ps * index
-        self.index[number] = index
         literals = [model.new_bool_var(f"tree{number}_{tree}") for tree in range(len(flow.trees))]
         model.add_exactly_one(literals)
         for tree_number, tree in enumerate(flow.trees):
@@ -108,15 +105,7 @@ class _Model:
             budget_ns = 0
         last_ps = first_ps if flow.stream.offset_ns != "auto" else first_ps + flow.period_ps
         self.reach_ps[number, tree_number] = (first_ps, last_ps + budget_ns * PS_PER_NS)
-        if flow.stream.deadline_ns is not None and flow.station.bounded:
-            excess = alone.delay_ps > flow.stream.deadline_ns * PS_PER_NS
-        else:
-            excess = False
-        if excess or (
-            flow.stream.jitter_ns is not None
-            and flow.station.bounded
-            and alone.spread_ps > flow.stream.jitter_ns * PS_PER_NS
-        ):
+        if self.ground.excess_ps(alone):
             model.add(self.taken[number, tree_number] == 0)
             return
         waits: list[Any] = []

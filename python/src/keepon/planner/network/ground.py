@@ -222,7 +222,7 @@ class Ground:
         alone = self._steady(flow, tree)
         if alone is None:
             return self._lay(flow, tree, release_ps, occupancy, wait_ps, waits_ns)
-        if excess_ps := self._excess_ps(alone):
+        if excess_ps := self.excess_ps(alone):
             return excess_ps
         by_ps = release_ps - alone.release_ps
         for claim in alone.claims:
@@ -291,11 +291,11 @@ class Ground:
             if leg.there in tree.paths:
                 delay_ps = self.topology.wires[leg.here, leg.there].propagation_ns * PS_PER_NS
                 placement.arrivals[leg.there] = (early_ps + delay_ps, late_ps + delay_ps)
-        if occupancy is not None and (excess_ps := self._excess_ps(placement)):
+        if occupancy is not None and (excess_ps := self.excess_ps(placement)):
             return excess_ps
         return placement
 
-    def _excess_ps(self, placement: Placement) -> int:
+    def excess_ps(self, placement: Placement) -> int:
         """By how much a flow misses its deadline or jitter; NEVER if no other release changes that."""
         stream = placement.flow.stream
         if not placement.flow.station.bounded:
