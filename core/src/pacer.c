@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The facade: start, poll, clock. What happens to frames is in insert.c.
+ * The facade: start, poll, clock. What happens to frames is in insert.c, what is told of it all in pacer_told.c.
  *
  *        completed        | posted: the NIC may send these            | next lap
  *   ----------------------+-------------+-----------------------------+-----------------
@@ -19,8 +19,6 @@ enum {
 	/* After a slip this many readings must agree before frames are inserted again. */
 	DISTRUST_POLLS = 16,
 	POLL_NS_MIN = 200,
-	/* Kept free for re-planning: from reading the CPU counter to the first store; the others outrun the wire. */
-	REPLAN_NS = 2000,
 };
 
 static void *align_up(void *memory)
@@ -218,7 +216,7 @@ static inline void advance_tail(struct kpn_pacer *pacer)
 /* First slot that can still be changed when re-planning is done; without a valid head none that is posted. */
 static u64 first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns + REPLAN_NS);
+	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns + KPN_REPLAN_NS);
 	u64 first = head.upper_seq + pacer->caps.prefetch_slots_max + 1;
 
 	if (!head.valid || first > pacer->ring.tail_seq)
@@ -694,70 +692,4 @@ int kpn_pacer_settime(struct kpn_pacer *pacer, struct kpn_time t)
 	pacer->synchronised = pacer->running;
 	step(pacer, first_changeable(pacer, cpu_ns), NULL, cpu_ns);
 	return 0;
-}
-
-u32 kpn_pacer_lead_slots(const struct kpn_pacer *pacer)
-{
-	return pacer->lead_slots;
-}
-
-/* How far the ends of an interval are from a position. */
-static u64 reach_of(struct kpn_interval wire, u64 position_ps)
-{
-	s64 below_ps = (s64)(position_ps - wire.lower_ps);
-	s64 above_ps = (s64)(wire.upper_ps - position_ps);
-
-	return (u64)(below_ps > above_ps ? below_ps : above_ps);
-}
-
-struct kpn_state kpn_pacer_state(const struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns);
-
-	return (struct kpn_state){
-		.synchronised = pacer->synchronised,
-		.head_valid = head.valid,
-		.clock_error_ps = reach_of(head.wire, kpn_strip_told(&pacer->strip, head.wire)),
-		.base = pacer->phase_locked ? pacer->align.base : 0,
-		.head_seq = pacer->ring.head_seq,
-		.tail_seq = pacer->ring.tail_seq,
-		.lock_seq = pacer->phase_locked ? pacer->align.lock_seq : 0,
-		.pending = pacer->pending,
-		.scaled_ppm = pacer->clock.scaled_ppm,
-	};
-}
-
-const struct kpn_stats *kpn_pacer_stats(struct kpn_pacer *pacer)
-{
-	pacer->stats.slots_completed = pacer->ring.head_seq;
-	pacer->stats.slots_posted = pacer->ring.tail_seq;
-	return &pacer->stats;
-}
-
-s64 kpn_pacer_rate(const struct kpn_pacer *pacer)
-{
-	return kpn_strip_rate(&pacer->strip);
-}
-
-u64 kpn_pacer_steady_ps(const struct kpn_pacer *pacer)
-{
-	return pacer->steady_ps;
-}
-
-const struct kpn_clock *kpn_pacer_clock(const struct kpn_pacer *pacer)
-{
-	return &pacer->clock;
-}
-
-struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, u32 rate_change_ppb)
-{
-	/*
-	 * The strip is at most a slot wide, plus the lag of the index, a restart, and what the rates may differ by
-	 * over the longest time between polls.
-	 */
-	u64 lag_ps = 1000ull * (u64)(pacer->caps.index_to_wire_ns_max - (s64)pacer->caps.index_to_wire_ns_min) +
-		     pacer->poll_ns * 2 + 1000ull * pacer->caps.restart_ns_max + 1000ull * REPLAN_NS;
-	u32 unalterable = pacer->caps.prefetch_slots_max + 4 + (u32)kpn_div_u64(lag_ps, pacer->slot_ps_min);
-
-	return kpn_align_bounds(&pacer->align, unalterable, pacer->gap_slots, rate_ppb, rate_change_ppb);
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* What a pacer tells of itself: state, counters, rates and bounds. Nothing here changes what is sent. */
+#include "keepon/pacer.h"
+
+#include "kpn_math.h"
+#include "kpn_pacer_state.h"
+
+u32 kpn_pacer_lead_slots(const struct kpn_pacer *pacer)
+{
+	return pacer->lead_slots;
+}
+
+/* How far the ends of an interval are from a position. */
+static u64 reach_of(struct kpn_interval wire, u64 position_ps)
+{
+	s64 below_ps = (s64)(position_ps - wire.lower_ps);
+	s64 above_ps = (s64)(wire.upper_ps - position_ps);
+
+	return (u64)(below_ps > above_ps ? below_ps : above_ps);
+}
+
+struct kpn_state kpn_pacer_state(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns);
+
+	return (struct kpn_state){
+		.synchronised = pacer->synchronised,
+		.head_valid = head.valid,
+		.clock_error_ps = reach_of(head.wire, kpn_strip_told(&pacer->strip, head.wire)),
+		.base = pacer->phase_locked ? pacer->align.base : 0,
+		.head_seq = pacer->ring.head_seq,
+		.tail_seq = pacer->ring.tail_seq,
+		.lock_seq = pacer->phase_locked ? pacer->align.lock_seq : 0,
+		.pending = pacer->pending,
+		.scaled_ppm = pacer->clock.scaled_ppm,
+	};
+}
+
+const struct kpn_stats *kpn_pacer_stats(struct kpn_pacer *pacer)
+{
+	pacer->stats.slots_completed = pacer->ring.head_seq;
+	pacer->stats.slots_posted = pacer->ring.tail_seq;
+	return &pacer->stats;
+}
+
+s64 kpn_pacer_rate(const struct kpn_pacer *pacer)
+{
+	return kpn_strip_rate(&pacer->strip);
+}
+
+u64 kpn_pacer_steady_ps(const struct kpn_pacer *pacer)
+{
+	return pacer->steady_ps;
+}
+
+const struct kpn_clock *kpn_pacer_clock(const struct kpn_pacer *pacer)
+{
+	return &pacer->clock;
+}
+
+struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, u32 rate_change_ppb)
+{
+	/*
+	 * The strip is at most a slot wide, plus the lag of the index, a restart, and what the rates may differ by
+	 * over the longest time between polls.
+	 */
+	u64 lag_ps = 1000ull * (u64)(pacer->caps.index_to_wire_ns_max - (s64)pacer->caps.index_to_wire_ns_min) +
+		     pacer->poll_ns * 2 + 1000ull * pacer->caps.restart_ns_max + 1000ull * KPN_REPLAN_NS;
+	u32 unalterable = pacer->caps.prefetch_slots_max + 4 + (u32)kpn_div_u64(lag_ps, pacer->slot_ps_min);
+
+	return kpn_align_bounds(&pacer->align, unalterable, pacer->gap_slots, rate_ppb, rate_change_ppb);
+}
