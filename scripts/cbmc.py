@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""CBMC, the bounded model checker: from PATH, or unpacked from the first Debian release that has CBMC 6.
+
+Debian 12 has no package of it. Its packages of Debian 13 are fetched by apt, which checks their signatures, with lists
+and cache of its own under out/cache/cbmc, and run with the C library they belong to. Nothing is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from pathlib import Path
+
+from common import OUT, StageError, must, run_quiet, say
+
+SUITE = "trixie"
+PACKAGES = ("cbmc", "minisat", "libc6", "libgcc-s1", "libstdc++6", "zlib1g")
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+CACHE = OUT / "cache" / "cbmc"
+WRAPPER = CACHE / "bin" / "cbmc"
+
+
+def find_cbmc() -> Path | None:
+    """The program to run, None if there is none."""
+    installed = shutil.which("cbmc")
+    if installed:
+        return Path(installed)
+    return WRAPPER if WRAPPER.is_file() else None
+
+
+def archive_uri() -> str:
+    """Where this machine gets Debian from."""
+    done = run_quiet(
+        ["apt-get", "indextargets", "--format", "$(SITE) $(REPO_URI)", "Created-By: Packages", "Origin: Debian"]
+    )
+    for line in done.stdout.splitlines():
+        uri = line.split()[-1]
+        if "security" not in uri:
+            return uri
+    raise StageError("apt knows no Debian archive: install CBMC 6 by hand so that `cbmc` is in PATH")
+
+
+def prepare_cbmc() -> None:
+    """Make find_cbmc() find something; raises StageError with the reason if that cannot be done."""
+    if find_cbmc() is not None:
+        return
+    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
+        raise StageError("apt-get or dpkg-deb is missing: install CBMC 6 by hand so that `cbmc` is in PATH")
+    say(f"fetching CBMC from Debian {SUITE}")
+    apt = CACHE / "apt"
+    draft = CACHE / "draft"
+    for folder in (apt, draft):
+        shutil.rmtree(folder, ignore_errors=True)
+    for folder in ("lists/partial", "cache/archives/partial", "etc/sources.list.d", "etc/preferences.d"):
+        (apt / folder).mkdir(parents=True)
+    (apt / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {archive_uri()} {SUITE} main\n")
+    config = {
+        "Dir::Etc::SourceList": apt / "etc/sources.list",
+        "Dir::Etc::SourceParts": apt / "etc/sources.list.d",
+        "Dir::Etc::PreferencesParts": apt / "etc/preferences.d",
+        "Dir::Etc::Preferences": apt / "etc/preferences",
+        "Dir::State::Lists": apt / "lists",
+        "Dir::Cache": apt / "cache",
+        "Dir::State::Status": "/dev/null",
+        "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
+    }
+    options = [part for key, value in config.items() for part in ("-o", f"{key}={value}")]
+    must(["apt-get", "-q", *options, "update"])
+    packages = apt / "packages"
+    packages.mkdir()
+    done = run_quiet(["apt-get", "-q", *options, "download", *PACKAGES], cwd=packages)
+    if done.returncode:
+        raise StageError(f"apt-get download {' '.join(PACKAGES)}: {done.stdout.strip().splitlines()[-1:]}")
+    for package in sorted(packages.glob("*.deb")):
+        must(["dpkg-deb", "-x", package, draft])
+    install_unpacked(draft)
+    shutil.rmtree(apt)
+
+
+def install_unpacked(draft: Path) -> None:
+    """Put the unpacked packages in place, with a wrapper that starts CBMC with its own C library."""
+    root = CACHE / "root"
+    shutil.rmtree(root, ignore_errors=True)
+    draft.rename(root)
+    loaders = sorted((root / "usr" / "lib").glob("*-linux-gnu/ld-linux-*.so.*"))
+    if not loaders:
+        raise StageError(f"libc6 of Debian {SUITE} holds no loader for {platform.machine()}")
+    libraries = f"{loaders[0].parent}:{root / 'usr' / 'lib'}"
+    WRAPPER.parent.mkdir(exist_ok=True)
+    part = WRAPPER.with_suffix(".part")
+    part.write_text(f'#!/bin/sh\nexec "{loaders[0]}" --library-path "{libraries}" "{root}/usr/bin/cbmc" "$@"\n')
+    part.chmod(0o755)
+    if run_quiet([part, "--version"]).returncode:
+        raise StageError(f"CBMC of Debian {SUITE} does not run here: {run_quiet([part, '--version']).stdout.strip()}")
+    part.replace(WRAPPER)
