@@ -46,8 +46,8 @@ static uint64_t bit_distance(const struct ring_nic *nic, const struct ring_nic_b
 	return nic->params.ring_slots - idx + bit_next(bits, 0);
 }
 
-/* The armed set in ranges: set or clear @count descriptors from @idx, not wrapping. */
-static void arm_range(struct ring_nic *nic, uint32_t idx, uint32_t count, bool value)
+/* A range of a set of which no summary is kept: @count descriptors from @idx, not wrapping. */
+static void assign_range(struct ring_nic_bits *bits, uint32_t idx, uint32_t count, bool value)
 {
 	while (count) {
 		uint32_t bit = idx % 64;
@@ -55,30 +55,33 @@ static void arm_range(struct ring_nic *nic, uint32_t idx, uint32_t count, bool v
 		uint64_t mask = (take == 64 ? ~(uint64_t)0 : (((uint64_t)1 << take) - 1)) << bit;
 
 		if (value)
-			nic->armed.word[idx / 64] |= mask;
+			bits->word[idx / 64] |= mask;
 		else
-			nic->armed.word[idx / 64] &= ~mask;
+			bits->word[idx / 64] &= ~mask;
 		idx += take;
 		count -= take;
 	}
 }
 
-static void arm(struct ring_nic *nic, uint32_t idx, uint32_t count, bool value)
+/* The NIC has fetched @count descriptors from fetch_idx on, not wrapping, and gives them back. */
+static void write_back(struct ring_nic *nic, uint32_t count)
 {
-	uint32_t first = (uint32_t)ring_nic_min(count, nic->params.ring_slots - idx);
-
-	arm_range(nic, idx, first, value);
-	arm_range(nic, 0, count - first, value);
+	if (nic->params.persistent)
+		return;
+	assign_range(&nic->armed, nic->fetch_idx, count, false);
+	if (nic->params.clobbers)
+		assign_range(&nic->blank, nic->fetch_idx, count, true);
 }
 
-/* Armed descriptors from fetch_idx on, at most @limit, at most to the end of the ring. */
+/* Descriptors from fetch_idx on that can be fetched, at most @limit, at most to the end of the ring. */
 static uint64_t armed_run(const struct ring_nic *nic, uint64_t limit)
 {
 	uint32_t idx = nic->fetch_idx;
 	uint64_t end = ring_nic_min(idx + limit, nic->params.ring_slots);
 
 	while (idx < end) {
-		uint64_t gaps = ~nic->armed.word[idx / 64] & ~(uint64_t)0 << idx % 64;
+		uint64_t ready = nic->armed.word[idx / 64] & ~nic->blank.word[idx / 64];
+		uint64_t gaps = ~ready & ~(uint64_t)0 << idx % 64;
 
 		if (gaps) {
 			idx = idx / 64 * 64 + ring_nic_lowest_bit(gaps);
@@ -89,9 +92,39 @@ static uint64_t armed_run(const struct ring_nic *nic, uint64_t limit)
 	return ring_nic_min(idx, end) - nic->fetch_idx;
 }
 
-static uint64_t pitch_ps(const struct ring_nic *nic, uint32_t frame_bytes)
+/* The buffer of a descriptor as the NIC sees it. */
+static uint8_t *nic_buffer(const struct ring_nic *nic, uint32_t idx)
 {
-	return (uint64_t)(frame_bytes + RING_NIC_PREAMBLE_BYTES + RING_NIC_GAP_BYTES) * nic->params.byte_time_ps;
+	return (nic->params.coherent ? nic->params.buffers : nic->params.device_buffers) +
+	       idx * nic->params.buffer_stride;
+}
+
+static uint8_t *cpu_buffer(const struct ring_nic *nic, uint32_t idx)
+{
+	return nic->params.buffers + idx * nic->params.buffer_stride;
+}
+
+/* First byte in which the CPU and the NIC see the buffer differently; RING_NIC_FRESH if none. */
+static uint32_t first_stale(const struct ring_nic *nic, uint32_t idx)
+{
+	const uint8_t *cpu = cpu_buffer(nic, idx);
+	const uint8_t *device = nic_buffer(nic, idx);
+	uint32_t i = 0;
+
+	for (; i + sizeof(uint64_t) <= nic->params.buffer_stride; i += (uint32_t)sizeof(uint64_t)) {
+		uint64_t a;
+		uint64_t b;
+
+		__builtin_memcpy(&a, cpu + i, sizeof(a));
+		__builtin_memcpy(&b, device + i, sizeof(b));
+		if (a != b)
+			break;
+	}
+	for (; i < nic->params.buffer_stride; i++) {
+		if (cpu[i] != device[i])
+			return i;
+	}
+	return RING_NIC_FRESH;
 }
 
 /* Four independent lanes: the multiplications overlap. Any change of a byte changes its lane. */
@@ -145,9 +178,8 @@ static void latch_one(struct ring_nic *nic, uint64_t latch_ps, uint64_t start_mi
 	}
 	if (seq > 0 && start_ps > nic->end_ps && nic->params.sink_idle)
 		nic->params.sink_idle(nic->params.sink, nic->end_ps, start_ps);
-	if (!nic->params.persistent)
-		arm(nic, idx, 1, false);
-	ring_nic_push(nic, 1, start_ps, pitch_ps(nic, desc->frame_bytes), latch_ps, 0);
+	write_back(nic, 1);
+	ring_nic_push(nic, 1, start_ps, ring_nic_pitch_ps(&nic->params, desc->frame_bytes), latch_ps, 0);
 	if (!bit_test(&nic->real, idx)) {
 		nic->counters.placeholders++;
 		return;
@@ -155,14 +187,16 @@ static void latch_one(struct ring_nic *nic, uint64_t latch_ps, uint64_t start_mi
 	frame = (struct ring_nic_frame){
 		.seq = seq,
 		.start_ps = start_ps,
-		.data = nic->params.buffers + idx * nic->params.buffer_stride,
+		.data = nic_buffer(nic, idx),
 		.desc_idx = idx,
 		.frame_bytes = desc->frame_bytes,
+		.stale = desc->stale_at < desc->frame_bytes - (uint32_t)RING_NIC_FCS_BYTES,
 	};
 	frame.torn = data_sum(frame.data, desc->data_bytes) != desc->sum;
 	nic->counters.frames++;
 	nic->counters.frame_bytes += frame.frame_bytes;
 	nic->counters.torn += frame.torn;
+	nic->counters.stale += frame.stale;
 	nic->params.sink_frame(nic->params.sink, &frame);
 }
 
@@ -200,7 +234,7 @@ void ring_nic_advance(struct ring_nic *nic, uint64_t now_ps)
 	if (now_ps <= nic->now_ps)
 		return;
 	nic->now_ps = now_ps;
-	while (nic->fetch_seq < nic->tail_seq && !nic->halted) {
+	while (nic->fetch_seq < nic->tail_seq && !nic->unarmed && !nic->halted) {
 		const struct ring_nic_bell *bell = &nic->bells[nic->bell_first & nic->bell_mask];
 		struct ring_nic_room room;
 		uint64_t latch_ps;
@@ -217,13 +251,15 @@ void ring_nic_advance(struct ring_nic *nic, uint64_t now_ps)
 			return;
 		count = chunk(nic, &room, bell);
 		if (count) {
-			if (!nic->params.persistent)
-				arm(nic, nic->fetch_idx, (uint32_t)count, false);
+			write_back(nic, (uint32_t)count);
 			nic->counters.placeholders += count;
 			ring_nic_push(nic, count, nic->end_ps, nic->nominal_pitch_ps, latch_ps, room.pitch_ps);
-		} else if (!nic->params.persistent && !bit_test(&nic->armed, nic->fetch_idx)) {
-			nic->halted = true;
-			nic->counters.halts++;
+		} else if (!nic->params.persistent && !armed_run(nic, 1)) {
+			nic->unarmed = true;
+			if (bit_test(&nic->armed, nic->fetch_idx))
+				nic->counters.clobbered++;
+			else
+				nic->counters.halts++;
 		} else {
 			latch_one(nic, latch_ps, bell->start_ps);
 		}
@@ -236,6 +272,7 @@ static void describe(struct ring_nic *nic, uint32_t idx, uint32_t frame_bytes, b
 		ring_nic_min(ring_nic_max(frame_bytes, nic->params.frame_bytes_min), nic->params.frame_bytes_max);
 
 	nic->desc[idx].frame_bytes = (uint16_t)bytes;
+	assign_range(&nic->blank, idx, 1, false);
 	bit_assign(&nic->real, idx, real);
 	bit_assign(&nic->special, idx, real || bytes != nic->params.nominal_bytes);
 }
@@ -243,23 +280,34 @@ static void describe(struct ring_nic *nic, uint32_t idx, uint32_t frame_bytes, b
 uint8_t *ring_nic_buffer(struct ring_nic *nic, uint32_t desc_idx, uint64_t now_ps)
 {
 	ring_nic_advance(nic, now_ps);
-	return nic->params.buffers + desc_idx * nic->params.buffer_stride;
+	return cpu_buffer(nic, desc_idx);
 }
 
 void ring_nic_commit(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint32_t data_bytes,
-		     uint64_t now_ps)
+		     uint32_t written_bytes, uint64_t now_ps)
 {
+	struct ring_nic_desc *desc = &nic->desc[desc_idx];
+
 	ring_nic_advance(nic, now_ps);
 	data_bytes = (uint32_t)ring_nic_min(data_bytes, nic->params.buffer_stride);
-	nic->desc[desc_idx].data_bytes = (uint16_t)data_bytes;
-	nic->desc[desc_idx].sum = data_sum(nic->params.buffers + desc_idx * nic->params.buffer_stride, data_bytes);
+	written_bytes = (uint32_t)ring_nic_min(written_bytes, nic->params.buffer_stride);
+	if (!nic->params.coherent)
+		memcpy(nic_buffer(nic, desc_idx), cpu_buffer(nic, desc_idx), written_bytes);
+	desc->data_bytes = (uint16_t)data_bytes;
+	desc->sum = data_sum(nic_buffer(nic, desc_idx), data_bytes);
+	desc->stale_at = nic->params.coherent ? RING_NIC_FRESH : first_stale(nic, desc_idx);
 	describe(nic, desc_idx, frame_bytes, true);
 }
 
-void ring_nic_restore(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint64_t now_ps)
+void ring_nic_retire(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint32_t data_bytes,
+		     uint64_t now_ps)
 {
 	ring_nic_advance(nic, now_ps);
 	describe(nic, desc_idx, frame_bytes, false);
+	data_bytes = (uint32_t)ring_nic_min(data_bytes, nic->params.buffer_stride);
+	memset(cpu_buffer(nic, desc_idx), 0, data_bytes);
+	if (!nic->params.coherent)
+		memset(nic_buffer(nic, desc_idx), 0, data_bytes);
 }
 
 void ring_nic_set_length(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint64_t now_ps)
@@ -270,9 +318,15 @@ void ring_nic_set_length(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame
 
 void ring_nic_rearm(struct ring_nic *nic, uint32_t first_idx, uint32_t count, uint64_t now_ps)
 {
+	uint32_t first;
+
 	ring_nic_advance(nic, now_ps);
-	if (!nic->params.persistent)
-		arm(nic, first_idx, (uint32_t)ring_nic_min(count, nic->params.ring_slots), true);
+	if (nic->params.persistent)
+		return;
+	count = (uint32_t)ring_nic_min(count, nic->params.ring_slots);
+	first = (uint32_t)ring_nic_min(count, nic->params.ring_slots - first_idx);
+	assign_range(&nic->armed, first_idx, first, true);
+	assign_range(&nic->armed, 0, count - first, true);
 }
 
 void ring_nic_doorbell(struct ring_nic *nic, uint64_t tail_seq, uint64_t now_ps)
@@ -280,20 +334,46 @@ void ring_nic_doorbell(struct ring_nic *nic, uint64_t tail_seq, uint64_t now_ps)
 	struct ring_nic_bell *bell;
 
 	ring_nic_advance(nic, now_ps);
+	if (nic->halted)
+		return;
 	if (tail_seq < nic->tail_seq || tail_seq - nic->fetch_seq > nic->params.ring_slots) {
 		nic->counters.bell_errors++;
 		return;
 	}
-	if (nic->halted)
+	if (nic->unarmed)
 		nic->bell_first = nic->bell_end; /* what waits counts as posted by this doorbell */
 	else if (tail_seq == nic->tail_seq)
 		return;
-	nic->halted = false;
+	nic->unarmed = false;
 	nic->tail_seq = tail_seq;
 	bell = &nic->bells[nic->bell_end++ & nic->bell_mask];
 	bell->tail_seq = tail_seq;
 	bell->when_ps = now_ps;
 	bell->start_ps = now_ps + ring_nic_draw(nic, ~tail_seq, nic->params.restart_ps_min, nic->params.restart_ps_max);
+}
+
+void ring_nic_halt(struct ring_nic *nic, uint64_t now_ps)
+{
+	ring_nic_advance(nic, now_ps);
+	nic->halted = true;
+}
+
+void ring_nic_remove(struct ring_nic *nic, uint64_t now_ps)
+{
+	ring_nic_halt(nic, now_ps);
+	nic->gone_ps = ring_nic_min(nic->gone_ps, nic->now_ps);
+}
+
+bool ring_nic_present(const struct ring_nic *nic)
+{
+	return nic->gone_ps == RING_NIC_NEVER_PS;
+}
+
+void ring_nic_freeze_index(struct ring_nic *nic, bool frozen)
+{
+	if (frozen && !nic->index_frozen)
+		nic->shown_index = ring_nic_index(nic, nic->now_ps);
+	nic->index_frozen = frozen;
 }
 
 void ring_nic_set_pauses(struct ring_nic *nic, const struct ring_nic_pause *pauses, size_t count)
@@ -311,7 +391,7 @@ bool ring_nic_next_frame(const struct ring_nic *nic, uint64_t *when_ps)
 	uint64_t at_ps;
 	uint64_t ahead;
 
-	if (nic->halted || distance >= nic->tail_seq - nic->fetch_seq)
+	if (nic->unarmed || nic->halted || distance >= nic->tail_seq - nic->fetch_seq)
 		return false;
 	while (nic->bells[bell & nic->bell_mask].tail_seq <= nic->fetch_seq)
 		bell++;
@@ -323,7 +403,7 @@ bool ring_nic_next_frame(const struct ring_nic *nic, uint64_t *when_ps)
 		idx = (uint32_t)(nic->fetch_idx + ahead);
 		if (idx >= nic->params.ring_slots)
 			idx -= nic->params.ring_slots;
-		at_ps += pitch_ps(nic, nic->desc[idx].frame_bytes) - nic->nominal_pitch_ps;
+		at_ps += ring_nic_pitch_ps(&nic->params, nic->desc[idx].frame_bytes) - nic->nominal_pitch_ps;
 		if (++idx == nic->params.ring_slots)
 			idx = 0;
 		ahead += 1 + bit_distance(nic, &nic->special, idx);
@@ -340,79 +420,4 @@ uint64_t ring_nic_latched(const struct ring_nic *nic)
 const struct ring_nic_counters *ring_nic_read_counters(const struct ring_nic *nic)
 {
 	return &nic->counters;
-}
-
-const char *ring_nic_problem(const struct ring_nic_params *params)
-{
-	if (params->ring_slots < RING_NIC_SLOTS_MIN || params->ring_slots > RING_NIC_SLOTS_MAX)
-		return "ring_slots is not within 2-4096";
-	if (params->frame_bytes_max > RING_NIC_FRAME_BYTES_MAX || params->frame_bytes_min > params->frame_bytes_max ||
-	    params->frame_bytes_min <= RING_NIC_FCS_BYTES)
-		return "frame_bytes_min-frame_bytes_max is not within 5-16384";
-	if (params->nominal_bytes < params->frame_bytes_min || params->nominal_bytes > params->frame_bytes_max)
-		return "nominal_bytes is not within frame_bytes_min-frame_bytes_max";
-	if (params->prefetch_slots > RING_NIC_PREFETCH_MAX)
-		return "prefetch_slots is above 1024";
-	if (params->fifo_bytes && params->fifo_bytes < params->frame_bytes_max)
-		return "fifo_bytes does not hold one largest frame";
-	if (!params->byte_time_ps)
-		return "byte_time_ps is 0";
-	if (!params->fetch_ps)
-		return "fetch_ps is 0: a fetch would come before the write that asks for it";
-	if (params->restart_ps_min > params->restart_ps_max || params->restart_ps_min < params->fetch_ps ||
-	    params->restart_ps_max >> 32)
-		return "restart_ps_min-restart_ps_max is not within fetch_ps-4 ms";
-	if (params->index_lag_ps_min > params->index_lag_ps_max || params->index_lag_ps_max >> 32)
-		return "index_lag_ps_min-index_lag_ps_max is not within 0-4 ms";
-	if (params->index > RING_NIC_INDEX_FETCH)
-		return "index is no enum ring_nic_index";
-	if (!params->buffers || params->buffer_stride + RING_NIC_FCS_BYTES < params->frame_bytes_max)
-		return "buffers do not hold a largest frame";
-	if (!params->sink_frame)
-		return "sink_frame is missing";
-	return NULL;
-}
-
-/* Doorbells not used up: each raised the tail, so there are at most as many as slots, and one being added. */
-static uint64_t bell_slots(const struct ring_nic_params *params)
-{
-	uint64_t slots = 4;
-
-	while (slots < params->ring_slots + 2ull)
-		slots *= 2;
-	return slots;
-}
-
-static size_t state_bytes(void)
-{
-	return (sizeof(struct ring_nic) + 7) / 8 * 8;
-}
-
-size_t ring_nic_bytes(const struct ring_nic_params *params)
-{
-	return state_bytes() + ring_nic_history_slots(params) * sizeof(struct ring_nic_run) +
-	       bell_slots(params) * sizeof(struct ring_nic_bell) + params->ring_slots * sizeof(struct ring_nic_desc);
-}
-
-struct ring_nic *ring_nic_init(void *memory, const struct ring_nic_params *params)
-{
-	struct ring_nic *nic = memory;
-	uint64_t longest;
-	uint32_t idx;
-
-	if (ring_nic_problem(params))
-		return NULL;
-	memset(memory, 0, ring_nic_bytes(params));
-	nic->params = *params;
-	nic->run_mask = ring_nic_history_slots(params) - 1;
-	nic->bell_mask = bell_slots(params) - 1;
-	nic->runs = (struct ring_nic_run *)((uint8_t *)memory + state_bytes());
-	nic->bells = (struct ring_nic_bell *)(nic->runs + nic->run_mask + 1);
-	nic->desc = (struct ring_nic_desc *)(nic->bells + nic->bell_mask + 1);
-	nic->nominal_pitch_ps = pitch_ps(nic, params->nominal_bytes);
-	longest = (params->prefetch_slots + 1ull) * params->frame_bytes_max;
-	nic->fifo_limited = params->fifo_bytes && params->fifo_bytes < longest;
-	for (idx = 0; idx < params->ring_slots; idx++)
-		nic->desc[idx].frame_bytes = (uint16_t)params->nominal_bytes;
-	return nic;
 }

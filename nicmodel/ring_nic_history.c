@@ -116,6 +116,7 @@ uint64_t ring_nic_completed(const struct ring_nic *nic, uint64_t at_ps)
 {
 	uint64_t run;
 
+	at_ps = ring_nic_min(at_ps, nic->gone_ps);
 	for (run = nic->run_end; run > nic->run_first; run--) {
 		const struct ring_nic_run *r = ring_nic_run_at(nic, run - 1);
 		uint64_t count = count_until(r->start_ps + r->pitch_ps, r->pitch_ps, r->count, at_ps);
@@ -149,6 +150,9 @@ uint64_t ring_nic_index(struct ring_nic *nic, uint64_t now_ps)
 	uint64_t seq;
 
 	ring_nic_advance(nic, now_ps);
+	if (nic->index_frozen)
+		return nic->shown_index;
+	now_ps = ring_nic_min(now_ps, nic->gone_ps);
 	if (now_ps < min)
 		return 0;
 	seq = done ? ring_nic_completed(nic, now_ps - min) : latched_at(nic, now_ps - min);
@@ -203,12 +207,13 @@ struct ring_nic_position ring_nic_locate(struct ring_nic *nic, uint64_t now_ps)
 	struct ring_nic_slot slot;
 
 	ring_nic_advance(nic, now_ps);
+	now_ps = ring_nic_min(now_ps, nic->gone_ps);
 	position.seq = ring_nic_completed(nic, now_ps);
 	position.sent_ps = nic->sent_ps;
 	if (ring_nic_find_slot(nic, position.seq, &slot)) {
 		position.sent_ps = slot.sent_ps;
 		if (now_ps >= slot.start_ps) {
-			position.idle = false;
+			position.idle = !ring_nic_present(nic);
 			position.offset_ps = now_ps - slot.start_ps;
 			position.sent_ps += position.offset_ps;
 		}

@@ -7,6 +7,8 @@
 
 enum { RING_NIC_WORDS = RING_NIC_SLOTS_MAX / 64 };
 
+#define RING_NIC_NEVER_PS (~(uint64_t)0)
+
 /**
  * struct ring_nic_run - @count slots of @pitch_ps each, back to back from @start_ps
  * @seq: of the first; @sent_ps: wire time of everything before it
@@ -29,12 +31,19 @@ struct ring_nic_bell {
 	uint64_t start_ps;
 };
 
-/** struct ring_nic_desc - @sum is over the data bytes as they stood at the commit */
+/**
+ * struct ring_nic_desc - one descriptor
+ * @sum: over the data bytes as they stood in the NIC's memory at the commit
+ * @stale_at: first byte in which the CPU's buffer differed from the NIC's memory then, or RING_NIC_FRESH
+ */
 struct ring_nic_desc {
 	uint64_t sum;
+	uint32_t stale_at;
 	uint16_t frame_bytes;
 	uint16_t data_bytes;
 };
+
+#define RING_NIC_FRESH (~(uint32_t)0)
 
 /** struct ring_nic_bits - a set of descriptors; @summary has a bit per word that is not zero */
 struct ring_nic_bits {
@@ -44,7 +53,12 @@ struct ring_nic_bits {
 
 /**
  * struct ring_nic - @fetch_seq is the next to latch, @end_ps where the last latched one ends on the wire
- * @special: descriptors that are not nominal placeholders; @real: those with a good FCS; @armed: may be fetched
+ * @gone_ps: the wire is dead from then on (removed), else RING_NIC_NEVER_PS
+ * @shown_index: what the frozen index shows
+ * @unarmed: a fetch met a descriptor that was not handed over; it waits for a doorbell
+ * @halted: ring_nic_halt() or ring_nic_remove()
+ * @special: descriptors that are not nominal placeholders; @real: those with a good FCS; @armed: may be fetched;
+ *	@blank: their length was overwritten
  * @run_first, @run_end: remembered runs, numbered without wrapping; @cursor: run holding the slot whose end makes room
  * @bell_first, @bell_end: doorbells not used up, numbered without wrapping
  * @pause_next, @pause_end: announced pauses that no latched slot has met
@@ -57,13 +71,18 @@ struct ring_nic {
 	uint64_t tail_seq;
 	uint64_t end_ps;
 	uint64_t sent_ps;
+	uint64_t gone_ps;
+	uint64_t shown_index;
 	uint64_t nominal_pitch_ps;
 	uint32_t fetch_idx;
+	bool unarmed;
 	bool halted;
+	bool index_frozen;
 	bool fifo_limited;
 	struct ring_nic_bits special;
 	struct ring_nic_bits real;
 	struct ring_nic_bits armed;
+	struct ring_nic_bits blank;
 	uint64_t run_first;
 	uint64_t run_end;
 	uint64_t cursor;
@@ -117,6 +136,12 @@ static inline uint64_t ring_nic_draw(const struct ring_nic *nic, uint64_t value,
 	if (min == max)
 		return min;
 	return min + ((ring_nic_mix(nic->params.seed ^ ring_nic_mix(value)) >> 32) * (max - min + 1) >> 32);
+}
+
+/** ring_nic_pitch_ps() - wire time of a slot */
+static inline uint64_t ring_nic_pitch_ps(const struct ring_nic_params *params, uint32_t frame_bytes)
+{
+	return (uint64_t)(frame_bytes + RING_NIC_PREAMBLE_BYTES + RING_NIC_GAP_BYTES) * params->byte_time_ps;
 }
 
 /** ring_nic_history_slots() - runs that must be remembered for @params */

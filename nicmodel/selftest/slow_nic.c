@@ -41,16 +41,24 @@ static uint64_t must_have_left(const struct slow_nic *slow, uint64_t k)
 	return first;
 }
 
-/* Whether exactly what stood in the buffer at the commit stands there now. */
+/* What the NIC reads. */
+static const uint8_t *memory(const struct slow_nic *slow, uint32_t idx)
+{
+	const uint8_t *base = slow->params.coherent ? slow->params.buffers : slow->params.device_buffers;
+
+	return base + idx * slow->params.buffer_stride;
+}
+
+/* Whether other data stands in the NIC's memory now than at the commit. */
 static bool is_torn(const struct slow_nic *slow, uint32_t idx)
 {
-	uint32_t i;
+	return memcmp(slow->committed[idx], memory(slow, idx), slow->data_bytes[idx]) != 0;
+}
 
-	for (i = 0; i < slow->data_bytes[idx]; i++) {
-		if (slow->committed[idx][i] != slow->params.buffers[idx * slow->params.buffer_stride + i])
-			return true;
-	}
-	return false;
+/* Whether the NIC's memory had another frame at the commit than the CPU's buffer. */
+static bool is_stale(const struct slow_nic *slow, uint32_t idx)
+{
+	return memcmp(slow->committed[idx], slow->meant[idx], slow->length[idx] - RING_NIC_FCS_BYTES) != 0;
 }
 
 /* Each pause is met by the first slot that would start at or after it, and by no other. */
@@ -75,7 +83,7 @@ void slow_advance(struct slow_nic *slow, uint64_t now_ps)
 {
 	if (now_ps > slow->now_ps)
 		slow->now_ps = now_ps;
-	while (slow->latched < slow->tail_seq && !slow->halted) {
+	while (slow->latched < slow->tail_seq && !slow->unarmed && !slow->halted) {
 		uint64_t k = slow->latched;
 		uint32_t idx = (uint32_t)(k % slow->params.ring_slots);
 		struct slow_slot *slot = &slow->slot[k];
@@ -86,15 +94,19 @@ void slow_advance(struct slow_nic *slow, uint64_t now_ps)
 		slot->latch_ps = (room_ps > slot->bell_ps ? room_ps : slot->bell_ps) + slow->params.fetch_ps;
 		if (slot->latch_ps > slow->now_ps)
 			return;
-		if (!slow->params.persistent && !slow->armed[idx]) {
-			slow->halted = true;
-			slow->halts++;
+		if (!slow->params.persistent && (!slow->armed[idx] || slow->length[idx] == 0)) {
+			slow->unarmed = true;
+			slow->halts += !slow->armed[idx];
+			slow->clobbered += slow->armed[idx];
 			return;
 		}
 		slow->armed[idx] = false;
 		slot->frame_bytes = slow->length[idx];
 		slot->real = slow->real[idx];
 		slot->torn = slot->real && is_torn(slow, idx);
+		slot->stale = slot->real && is_stale(slow, idx);
+		if (slow->params.clobbers)
+			slow->length[idx] = 0;
 		slot->start_ps = end_ps;
 		if (slot->start_ps < slot->latch_ps)
 			slot->start_ps = slot->latch_ps;
@@ -122,7 +134,29 @@ void slow_commit(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, uint
 {
 	slow_describe(slow, idx, frame_bytes, true, now_ps);
 	slow->data_bytes[idx] = data_bytes;
-	memcpy(slow->committed[idx], slow->params.buffers + idx * slow->params.buffer_stride, data_bytes);
+	memcpy(slow->committed[idx], memory(slow, idx), slow->params.buffer_stride);
+	memcpy(slow->meant[idx], slow->params.buffers + idx * slow->params.buffer_stride, slow->params.buffer_stride);
+}
+
+void slow_halt(struct slow_nic *slow, uint64_t now_ps)
+{
+	slow_advance(slow, now_ps);
+	slow->halted = true;
+}
+
+void slow_remove(struct slow_nic *slow, uint64_t now_ps)
+{
+	slow_halt(slow, now_ps);
+	if (!slow->gone)
+		slow->gone_ps = now_ps;
+	slow->gone = true;
+}
+
+void slow_freeze_index(struct slow_nic *slow, bool frozen)
+{
+	if (frozen)
+		slow->frozen_index = slow_index(slow, slow->now_ps);
+	slow->index_frozen = frozen;
 }
 
 void slow_rearm(struct slow_nic *slow, uint32_t first, uint32_t count, uint64_t now_ps)
@@ -140,13 +174,15 @@ void slow_doorbell(struct slow_nic *slow, uint64_t tail_seq, uint64_t now_ps)
 	uint64_t k;
 
 	slow_advance(slow, now_ps);
+	if (slow->halted)
+		return;
 	if (tail_seq < slow->tail_seq || tail_seq - slow->latched > slow->params.ring_slots) {
 		slow->bell_errors++;
 		return;
 	}
-	if (slow->halted)
+	if (slow->unarmed)
 		first = slow->latched;
-	slow->halted = false;
+	slow->unarmed = false;
 	slow->tail_seq = tail_seq;
 	for (k = first; k < tail_seq; k++) {
 		slow->slot[k].bell_ps = now_ps;
@@ -162,6 +198,10 @@ uint64_t slow_index(struct slow_nic *slow, uint64_t now_ps)
 	uint64_t k;
 
 	slow_advance(slow, now_ps);
+	if (slow->index_frozen)
+		return slow->frozen_index;
+	if (slow->gone)
+		now_ps = slow->gone_ps;
 	for (k = 0; k < slow->latched; k++) {
 		const struct slow_slot *slot = &slow->slot[k];
 		uint64_t event_ps = slow->params.index == RING_NIC_INDEX_DONE ? slot->end_ps : slot->latch_ps;

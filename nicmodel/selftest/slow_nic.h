@@ -20,6 +20,7 @@ struct slow_slot {
 	uint32_t frame_bytes;
 	bool real;
 	bool torn;
+	bool stale;
 };
 
 struct slow_nic {
@@ -29,11 +30,18 @@ struct slow_nic {
 	uint64_t tail_seq;
 	uint64_t now_ps;
 	uint64_t halts;
+	uint64_t clobbered;
 	uint64_t bell_errors;
+	bool unarmed;
 	bool halted;
-	uint32_t length[RING_NIC_SLOTS_MAX];
+	bool gone;
+	uint64_t gone_ps;
+	bool index_frozen;
+	uint64_t frozen_index;
+	uint32_t length[RING_NIC_SLOTS_MAX]; /* 0: overwritten */
 	uint32_t data_bytes[RING_NIC_SLOTS_MAX];
-	uint8_t committed[RING_NIC_SLOTS_MAX][256];
+	uint8_t committed[RING_NIC_SLOTS_MAX][256]; /* in the NIC's memory */
+	uint8_t meant[RING_NIC_SLOTS_MAX][256];     /* in the CPU's buffer */
 	bool real[RING_NIC_SLOTS_MAX];
 	bool armed[RING_NIC_SLOTS_MAX];
 	struct ring_nic_pause pause[SLOW_PAUSES_MAX];
@@ -44,6 +52,9 @@ struct slow_nic {
 void slow_init(struct slow_nic *slow, const struct ring_nic_params *params);
 void slow_advance(struct slow_nic *slow, uint64_t now_ps);
 void slow_commit(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, uint32_t data_bytes, uint64_t now_ps);
+void slow_halt(struct slow_nic *slow, uint64_t now_ps);
+void slow_remove(struct slow_nic *slow, uint64_t now_ps);
+void slow_freeze_index(struct slow_nic *slow, bool frozen);
 void slow_describe(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, bool real, uint64_t now_ps);
 void slow_rearm(struct slow_nic *slow, uint32_t first, uint32_t count, uint64_t now_ps);
 void slow_doorbell(struct slow_nic *slow, uint64_t tail_seq, uint64_t now_ps);

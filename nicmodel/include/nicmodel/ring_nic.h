@@ -15,6 +15,9 @@
  *	               ^R(k) ^L(k)     ^T(k)
  *
  * So k - j - 1 frames at most stand between the one on the wire and the memory. A write at exactly L(k) comes too late.
+ * The MAC inserts the FCS over the bytes it fetched. A frame fetched while its bytes change leaves torn, with a good FCS:
+ * nothing on the wire tells it from the frame that was meant. Placeholders have a bad FCS whatever their bytes.
+ *
  * Cost follows frames, odd lengths and calls; runs of nominal placeholders are advanced in closed form.
  * Sources: descriptor rings with head and tail register (Intel 82574 datasheet section 7.2; Broadcom GENET as
  * in Linux bcmgenet), launch of DMA reads when the packet buffer has room for a largest frame.
@@ -51,7 +54,10 @@ enum ring_nic_index {
  * @start_ps: first bit of the preamble
  * @frame_bytes: with FCS, without preamble
  * @data: the bytes latched, FCS excluded (@frame_bytes - 4); valid during the call only
- * @torn: its data bytes are not those that stood in the buffer when it was committed
+ * @torn: its data bytes changed in the NIC's memory after the commit
+ * @stale: the NIC's memory did not hold what the CPU's buffer held at the commit: not written back
+ *
+ * The FCS is that of @data. @torn and @stale are known to nobody on the wire: for accounting only.
  */
 struct ring_nic_frame {
 	uint64_t seq;
@@ -60,6 +66,7 @@ struct ring_nic_frame {
 	uint32_t desc_idx;
 	uint32_t frame_bytes;
 	bool torn;
+	bool stale;
 };
 
 /**
@@ -77,9 +84,14 @@ struct ring_nic_frame {
  * @index_lag_ps_min, @index_lag_ps_max: from the event to the index showing it, drawn per slot; below 2^32
  * @index: enum ring_nic_index
  * @persistent: descriptors may be sent again and again; false: each must be re-armed before every use
+ * @clobbers: only if not persistent: the NIC overwrites the length of a descriptor when it has fetched it.
+ *	Whoever drives it says the length again, from a copy of its own, before it re-arms: ring_nic_set_length()
  * @history_runs: least number of runs of equal slots remembered behind the wire; 0: as many as the index needs
  * @seed: of the drawn values
+ * @coherent: the NIC fetches from @buffers; false: from @device_buffers, which the CPU's stores reach when they are
+ *	written back: by ring_nic_commit() and ring_nic_retire(), and no more of them than these are told
  * @buffers: ring_slots buffers, @buffer_stride bytes apart, zeroed by the caller, alive as long as the NIC
+ * @device_buffers: as @buffers, if not @coherent: what stands in memory behind the CPU's cache
  * @sink_frame: called for each real frame at its latch
  * @sink_idle: called for each idle time of the wire before a frame, the first one excluded; may be NULL
  * @sink: given to both
@@ -99,9 +111,12 @@ struct ring_nic_params {
 	uint64_t index_lag_ps_max;
 	uint8_t index;
 	bool persistent;
+	bool clobbers;
+	bool coherent;
 	uint32_t history_runs;
 	uint64_t seed;
 	uint8_t *buffers;
+	uint8_t *device_buffers;
 	size_t buffer_stride;
 	void (*sink_frame)(void *sink, const struct ring_nic_frame *frame);
 	void (*sink_idle)(void *sink, uint64_t start_ps, uint64_t end_ps);
@@ -124,8 +139,10 @@ struct ring_nic_pause {
  * @placeholders, @frames: slots latched; @frame_bytes: of real frames
  * @idle_ps, @underruns: idle wire between slots that no pause held back, and how often
  * @paused_ps, @pauses: by how much pauses held slots back, and how many slots
- * @halts: fetches that met a descriptor not re-armed
+ * @halts: fetches that met a descriptor not re-armed; nothing more is fetched until the next doorbell
+ * @clobbered: fetches that met a descriptor re-armed without its length; as @halts
  * @torn: real frames whose bytes changed after their commit
+ * @stale: real frames whose bytes were not written back at their commit
  * @bell_errors: doorbells that went backwards or beyond the ring, ignored
  */
 struct ring_nic_counters {
@@ -137,7 +154,9 @@ struct ring_nic_counters {
 	uint64_t paused_ps;
 	uint64_t pauses;
 	uint64_t halts;
+	uint64_t clobbered;
 	uint64_t torn;
+	uint64_t stale;
 	uint64_t bell_errors;
 };
 
@@ -181,12 +200,18 @@ struct ring_nic *ring_nic_init(void *memory, const struct ring_nic_params *param
 /** ring_nic_buffer() - buffer of a descriptor as the CPU sees it at @now_ps */
 uint8_t *ring_nic_buffer(struct ring_nic *nic, uint32_t desc_idx, uint64_t now_ps);
 
-/** ring_nic_commit() - descriptor becomes a real frame of @frame_bytes, @data_bytes of them written to its buffer */
+/**
+ * ring_nic_commit() - descriptor becomes a real frame
+ * @frame_bytes: its length with FCS
+ * @data_bytes: bytes of it that torn frames are told by
+ * @written_bytes: from the buffer's first byte on, written back before that if memory is not coherent
+ */
 void ring_nic_commit(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint32_t data_bytes,
-		     uint64_t now_ps);
+		     uint32_t written_bytes, uint64_t now_ps);
 
-/** ring_nic_restore() - descriptor becomes a placeholder of @frame_bytes */
-void ring_nic_restore(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint64_t now_ps);
+/** ring_nic_retire() - descriptor becomes a placeholder; then @data_bytes of its buffer are zeroed and written back */
+void ring_nic_retire(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint32_t data_bytes,
+		     uint64_t now_ps);
 
 /** ring_nic_set_length() - descriptor keeps its kind and changes its length */
 void ring_nic_set_length(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint64_t now_ps);
@@ -196,6 +221,27 @@ void ring_nic_rearm(struct ring_nic *nic, uint32_t first_idx, uint32_t count, ui
 
 /** ring_nic_doorbell() - slots before @tail_seq may be sent */
 void ring_nic_doorbell(struct ring_nic *nic, uint64_t tail_seq, uint64_t now_ps);
+
+/**
+ * ring_nic_halt() - nothing is fetched any more; what was latched leaves whole, and doorbells have no effect
+ *
+ * Until the next ring_nic_init(). Descriptors and buffers may be changed; everything stays readable.
+ */
+void ring_nic_halt(struct ring_nic *nic, uint64_t now_ps);
+
+/**
+ * ring_nic_remove() - the card is gone: nothing is fetched any more, nothing leaves any more
+ *
+ * Index, position and what is completed stay as they were at @now_ps. Whoever was given frames by sink_frame drops those
+ * that end after @now_ps: they were cut or never began. Until the next ring_nic_init().
+ */
+void ring_nic_remove(struct ring_nic *nic, uint64_t now_ps);
+
+/** ring_nic_present() - false once it was removed: every register reads as all ones */
+bool ring_nic_present(const struct ring_nic *nic);
+
+/** ring_nic_freeze_index() - a fault: from the last call's time on the index stands still while the wire goes on */
+void ring_nic_freeze_index(struct ring_nic *nic, bool frozen);
 
 /**
  * ring_nic_set_pauses() - say beforehand when the peer pauses the wire
