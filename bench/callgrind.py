@@ -87,7 +87,7 @@ def self_costs(profile: Path) -> dict[str, int]:
     return costs
 
 
-def run_once(driver: Path, scenario: tuple[str, int, int, int]) -> Run:
+def run_once(driver: Path, scenario: tuple[str | int, ...]) -> Run:
     profile = BUILD / "callgrind.out"
     options = ["--tool=callgrind", "--collect-atstart=no", "--compress-strings=no", "--compress-pos=no"]
     words = command(
@@ -96,7 +96,7 @@ def run_once(driver: Path, scenario: tuple[str, int, int, int]) -> Run:
     return Run(self_costs(profile), int(words[1]), int(words[3]), int(words[5]))
 
 
-def run(driver: Path, scenario: tuple[str, int, int, int]) -> Run:
+def run(driver: Path, scenario: tuple[str | int, ...]) -> Run:
     first = run_once(driver, scenario)
     if run_once(driver, scenario) != first:
         raise BenchError(f"{driver.name} {scenario} did not repeat exactly")

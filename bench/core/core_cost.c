@@ -3,15 +3,17 @@
  * Drives one pacer on the plainest backend there can be, so that callgrind counts the core and little else. One operation
  * is repeated; only while it runs are instructions collected. What is counted of it is decided by bench_core.py.
  *
- *   core_cost idle BATCH COUNT PPB       COUNT polls that each complete BATCH untouched slots, clock rate off by PPB
- *   core_cost insert 1 COUNT PPB         COUNT submissions of a scheduled frame into a free slot of the ring
- *   core_cost complete INSERTED COUNT 0  COUNT polls that each complete INSERTED frames of a batch of 8
- *   core_cost place-PADDING BYTES COUNT BEFORE
+ *   core_cost INDEX idle BATCH COUNT PPB COUNT polls that each complete BATCH untouched slots, clock rate off by PPB
+ *   core_cost INDEX insert 1 COUNT PPB   COUNT submissions of a scheduled frame into a free slot of the ring
+ *   core_cost INDEX complete INSERTED COUNT 0
+ *                                        COUNT polls that each complete INSERTED frames of a batch of 8
+ *   core_cost INDEX place-PADDING BYTES COUNT BEFORE
  *                                        COUNT submissions of a frame of BYTES into slots whose last frame had BEFORE bytes
- *   core_cost sent-PADDING BYTES COUNT 0 COUNT polls that each complete one frame of BYTES
- *   core_cost bytes RING_SLOTS 0 0       memory of a pacer, nothing collected
+ *   core_cost INDEX sent-PADDING BYTES COUNT 0
+ *                                        COUNT polls that each complete one frame of BYTES
+ *   core_cost INDEX bytes RING_SLOTS 0 0 memory of a pacer, nothing collected
  *
- * PADDING is deferred or on-demand; otherwise it is deferred.
+ * INDEX is done or fetch: what moves the index of the NIC. PADDING is deferred or on-demand; otherwise it is deferred.
  *
  * The last line on stdout is `operations N trims N bytes N`.
  */
@@ -34,6 +36,9 @@ enum {
 	RING_SLOTS = 256,
 	FRAMES = 1024,
 	RESTART_NS = 1000,
+	PREFETCH_SLOTS = 4,
+	FETCH_NS = PREFETCH_SLOTS * 10000,
+	FETCH_SPREAD_NS = 600, /* slots may be trimmed by 16 bytes */
 	WARM_UP_POLLS = 4096,
 	INSERT_AHEAD_SLOTS = 64,
 	EXIT_FAILED = 1,
@@ -43,7 +48,8 @@ enum {
 /*
  * struct bench - backend and caller in one
  * @wire_ps: where slot @sent starts, by the lengths set so far
- * @trims_before: trims of the warm-up
+ * @trims_before: trims of the warm-up; @silent_before: polls of the warm-up that rang no doorbell, because a fetch index
+ *	says little before the rates are known
  * @length_bytes: per descriptor
  */
 struct bench {
@@ -54,7 +60,9 @@ struct bench {
 	u64 outcomes;
 	u64 wrong_outcomes;
 	u64 trims_before;
+	u64 silent_before;
 	u8 padding;
+	bool fetch;
 	u32 sent;
 	u32 ring_slots;
 	u32 frame_idx;
@@ -75,7 +83,7 @@ static u64 bench_cpu_ns(void *nic)
 static u32 bench_read_index(void *nic)
 {
 	(void)nic;
-	return bench.sent;
+	return bench.fetch ? bench.sent + 1 + PREFETCH_SLOTS : bench.sent;
 }
 
 static void *bench_buffer(void *nic, u32 desc_idx)
@@ -84,10 +92,11 @@ static void *bench_buffer(void *nic, u32 desc_idx)
 	return bench.buffers[desc_idx];
 }
 
-static void bench_commit(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
+static void bench_commit(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes, u32 written_bytes)
 {
 	(void)nic;
 	(void)data_bytes;
+	(void)written_bytes;
 	bench.length_bytes[desc_idx] = frame_bytes;
 }
 
@@ -97,6 +106,18 @@ static void bench_set_length(void *nic, u32 desc_idx, u32 frame_bytes)
 	bench.length_bytes[desc_idx] = frame_bytes;
 }
 
+static void bench_retire(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
+{
+	(void)nic;
+	bench.length_bytes[desc_idx] = frame_bytes;
+	memset(bench.buffers[desc_idx], 0, data_bytes);
+}
+
+static void bench_halt(void *nic)
+{
+	(void)nic;
+}
+
 static void bench_doorbell(void *nic, u32 tail_idx, u64 tail_seq)
 {
 	(void)nic;
@@ -104,21 +125,22 @@ static void bench_doorbell(void *nic, u32 tail_idx, u64 tail_seq)
 	(void)tail_seq;
 }
 
-static void bench_outcome(void *context, struct kpn_frame *frame, enum kpn_verdict verdict, struct kpn_time start)
+static void collect(void)
 {
-	(void)context;
-	(void)frame;
-	(void)start;
-	bench.outcomes++;
-	bench.wrong_outcomes += verdict != KPN_VERDICT_ON_TIME;
+	const struct kpn_frame *frame = kpn_pacer_take_ended(bench.pacer);
+
+	for (; frame; frame = frame->next) {
+		bench.outcomes++;
+		bench.wrong_outcomes += frame->verdict != KPN_VERDICT_ON_TIME;
+	}
 }
 
-static const struct kpn_nic_caps caps = {
+static struct kpn_nic_caps caps = {
 	.ring_slots_min = 8,
 	.ring_slots_max = 4096,
 	.ring_slots_multiple = 1,
 	.reserved_slots = 1,
-	.prefetch_slots_max = 4,
+	.prefetch_slots_max = PREFETCH_SLOTS,
 	.restart_ns_min = 500,
 	.restart_ns_max = 2000,
 	.start_quantum_bytes = 1,
@@ -135,12 +157,19 @@ static const struct kpn_nic_ops nic_ops = {
 	.read_index = bench_read_index,
 	.buffer = bench_buffer,
 	.commit = bench_commit,
-	.restore = bench_set_length,
+	.retire = bench_retire,
 	.set_length = bench_set_length,
 	.doorbell = bench_doorbell,
+	.halt = bench_halt,
 };
 
-static const struct kpn_pacer_ops pacer_ops = { .outcome = bench_outcome };
+static void use_fetch_index(void)
+{
+	bench.fetch = true;
+	caps.index_counts_done = false;
+	caps.index_to_wire_ns_min = FETCH_NS - FETCH_SPREAD_NS;
+	caps.index_to_wire_ns_max = FETCH_NS + FETCH_SPREAD_NS + RESTART_NS;
+}
 
 /* Half the ring is posted, and a batch is at most half of that. */
 static struct kpn_pacer *new_pacer(u32 batch_slots, u32 ring_slots)
@@ -154,8 +183,9 @@ static struct kpn_pacer *new_pacer(u32 batch_slots, u32 ring_slots)
 	config.batch_slots = batch_slots;
 	config.depth_slots = ring_slots / 2;
 	config.padding = bench.padding;
+	config.budget_frames = 2 * batch_slots > config.budget_frames ? 2 * batch_slots : config.budget_frames;
 	memory = malloc(kpn_pacer_bytes(&config));
-	pacer = memory ? kpn_pacer_init(memory, &config, &caps, &nic_ops, NULL, &pacer_ops, NULL, 1000000) : NULL;
+	pacer = memory ? kpn_pacer_init(memory, &config, &caps, &nic_ops, NULL, 1000000) : NULL;
 	if (!pacer) {
 		fprintf(stderr, "core_cost: no pacer with batch %" PRIu32 ", ring %" PRIu32 "\n", batch_slots,
 			ring_slots);
@@ -166,7 +196,9 @@ static struct kpn_pacer *new_pacer(u32 batch_slots, u32 ring_slots)
 
 /*
  * The wire goes on by @slots, and the next poll comes at a random moment of the slot then sent: every poll completes a
- * whole batch and writes a doorbell, the dearest an idle poll can be.
+ * whole batch and writes a doorbell, the dearest an idle poll can be. A fetch index says less of the wire: by the spread of its limits, 1.6 us
+ * here, the lower bound stays behind the earliest of the moments. There they are within a microsecond, so that every poll
+ * sees the same slot in progress; were they more apart, some would be cheaper ones that complete less and ring no doorbell.
  */
 static void advance(u32 slots)
 {
@@ -178,24 +210,36 @@ static void advance(u32 slots)
 			idx = 0;
 	}
 	bench.random = bench.random * 6364136223846793005ull + 1442695040888963407ull;
-	bench.now_ns = RESTART_NS + bench.wire_ps / 1000 + 1 + (bench.random >> 32) % 9000;
+	bench.now_ns = RESTART_NS + bench.wire_ps / 1000 + 1;
+	bench.now_ns += bench.fetch ? 7000 + (bench.random >> 32) % 1000 : (bench.random >> 32) % 9000;
+}
+
+/* The start rings, too. */
+static u64 silent_polls(const struct kpn_stats *stats)
+{
+	return stats->polls + 1 - stats->doorbells;
 }
 
 static void start(u32 batch_slots, s64 ppb)
 {
 	u32 polls;
+	u32 desc;
 
 	bench.ring_slots = 4 * batch_slots > RING_SLOTS ? 4 * batch_slots : RING_SLOTS;
 	bench.random = 1;
 	bench.pacer = new_pacer(batch_slots, bench.ring_slots);
+	for (desc = 0; desc < bench.ring_slots; desc++)
+		bench.length_bytes[desc] = SLOT_BYTES;
 	kpn_pacer_start(bench.pacer, nic_ops.cpu_ns(NULL));
 	if (kpn_pacer_adjfine(bench.pacer, ppb * 65536 / 1000))
 		exit(EXIT_FAILED);
 	for (polls = 0; polls < WARM_UP_POLLS; polls++) {
 		advance(batch_slots);
 		kpn_pacer_poll(bench.pacer);
+		collect();
 	}
 	bench.trims_before = kpn_pacer_stats(bench.pacer)->trims;
+	bench.silent_before = silent_polls(kpn_pacer_stats(bench.pacer));
 }
 
 /* A frame for the slot @ahead of the head; the instant is where that slot is planned to start. */
@@ -222,6 +266,7 @@ static void run_idle(u32 batch_slots, u32 count, s64 ppb)
 		CALLGRIND_TOGGLE_COLLECT;
 		kpn_pacer_poll(bench.pacer);
 		CALLGRIND_TOGGLE_COLLECT;
+		collect();
 	}
 }
 
@@ -241,6 +286,7 @@ static void run_insert(u32 count, s64 ppb)
 			continue;
 		advance(8);
 		kpn_pacer_poll(bench.pacer);
+		collect();
 	}
 }
 
@@ -268,6 +314,7 @@ static u64 run_place(u32 frame_bytes, u32 count, u32 before_bytes)
 			continue;
 		advance(8);
 		kpn_pacer_poll(bench.pacer);
+		collect();
 	}
 	return inserted;
 }
@@ -287,6 +334,7 @@ static void run_complete(u32 inserted, u32 count, u32 frame_bytes)
 		kpn_pacer_poll(bench.pacer);
 		if (polls >= WARM_UP_POLLS)
 			CALLGRIND_TOGGLE_COLLECT;
+		collect();
 	}
 }
 
@@ -294,7 +342,7 @@ static void run_complete(u32 inserted, u32 count, u32 frame_bytes)
 static bool as_meant(const struct kpn_stats *stats, u64 inserted)
 {
 	return stats->underruns == 0 && stats->suspected_underruns == 0 && stats->slips == 0 &&
-	       stats->index_errors == 0 && stats->doorbells == stats->polls + 1 && stats->submitted == inserted &&
+	       stats->index_errors == 0 && silent_polls(stats) == bench.silent_before && stats->submitted == inserted &&
 	       bench.wrong_outcomes == 0 && stats->verdicts[KPN_VERDICT_ON_TIME] == kpn_stats_ended(stats) &&
 	       bench.outcomes + 1024 > inserted;
 }
@@ -318,11 +366,16 @@ int main(int argc, char **argv)
 	u32 count;
 	s64 ppb;
 
-	if (argc != 5) {
+	bool fetch = argc > 1 && strcmp(argv[1], "fetch") == 0;
+
+	if (argc != 6 || (!fetch && strcmp(argv[1], "done") != 0)) {
 		fprintf(stderr,
-			"usage: core_cost idle|insert|complete|place-PADDING|sent-PADDING|bytes SIZE COUNT PPB\n");
+			"usage: core_cost done|fetch idle|insert|complete|place-PADDING|sent-PADDING|bytes SIZE COUNT PPB\n");
 		return EXIT_USAGE;
 	}
+	if (fetch)
+		use_fetch_index();
+	argv++;
 	size = (u32)strtoul(argv[2], NULL, 10);
 	count = (u32)strtoul(argv[3], NULL, 10);
 	ppb = strtol(argv[4], NULL, 10);

@@ -17,7 +17,11 @@ enum {
 	OPERATIONS_MAX = 200,
 	SPAN_SLOTS_MAX = 5000,
 	TRIM_BYTES_MAX = 16,
+	PLANE_WORDS = 4 * KPN_PARTITION_PLANES,
 	STOP_KIND = 254, /* 1 operation in 128 */
+	FAULT_KIND = 253,
+	STORM_KIND = 250, /* and two more */
+	STORM_MAX = 60,
 	START_KINDS = 4, /* 1 in this many while stopped */
 };
 
@@ -73,6 +77,10 @@ struct setup {
 	struct fake_params params;
 	struct kpn_nic_caps caps;
 	u16 allowed[PARTITION_SLOTS_MAX];
+	u16 others[PARTITION_SLOTS_MAX];
+	struct kpn_partition partition[2];
+	u64 planes[2][PLANE_WORDS];
+	bool half;
 	s64 start_time_ns;
 	u64 slot_ps;
 };
@@ -93,6 +101,8 @@ static void choose_partition(struct setup *setup, struct bytes *bytes)
 	if (config->trim == KPN_TRIM_RESERVED)
 		setup->allowed[0] = 0;
 	config->allowed = setup->allowed;
+	for (i = 0; i < PARTITION_SLOTS_MAX; i++)
+		setup->others[i] = setup->allowed[i] ? masks[(first + 1 + i * step) % 8] : 0;
 }
 
 static void choose_nic(struct setup *setup, struct bytes *bytes)
@@ -118,6 +128,8 @@ static void choose_nic(struct setup *setup, struct bytes *bytes)
 	params->frame_bytes_min = 60;
 	params->frame_bytes_max = 1600;
 	params->cpu_start_ns = 5000000000ull;
+	params->coherent = take(bytes, 1) & 1;
+	params->cpu_tick_ps = params->coherent ? 0 : 18519;
 	params->seed = setup->config.seed;
 }
 
@@ -158,6 +170,10 @@ static void choose(struct setup *setup, struct bytes *bytes)
 	config->trim_down_bytes = take_in(bytes, 1, TRIM_BYTES_MAX);
 	config->trim_up_bytes = take_in(bytes, 0, TRIM_BYTES_MAX);
 	config->prebuffer_frames = take_in(bytes, 0, 20);
+	config->budget_frames = 2 * config->batch_slots + take_in(bytes, 0, 8);
+	if (config->budget_frames < KPN_BUDGET_FRAMES_MIN)
+		config->budget_frames = KPN_BUDGET_FRAMES_MIN;
+	config->horizon_ns = take(bytes, 1) ? 0 : 300 * setup->slot_ps / 1000;
 	config->drift_ppb_max = 1000;
 	config->wander_ppb_per_s_max = 1000;
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
@@ -214,12 +230,36 @@ static void run(struct rig *rig, u32 polls)
 	}
 }
 
+/* Many frames for one slot or one after the other, of any class, more than one call may deal with; a step in between. */
+static void storm(struct rig *rig, const struct setup *setup, struct bytes *bytes)
+{
+	struct kpn_window window = kpn_pacer_window(rig->pacer, fake_nic_cpu_ns(&rig->nic));
+	u32 form = take(bytes, 1);
+	s64 slots = take_signed(bytes, 2);
+	u32 count = take_in(bytes, 1, STORM_MAX);
+	u32 i;
+
+	for (i = 0; i < count && !rig->violation; i++) {
+		u64 ahead = window.first_seq - rig->nic.wire_seq + (u64)slots + (form & 8 ? i : 0);
+		struct kpn_time at = kpn_clock_at(kpn_pacer_clock(rig->pacer),
+						  fake_nic_position(&rig->nic) + ahead * setup->slot_ps);
+
+		rig_submit(rig, 64, (form + (form & 16 ? i : 0)) & 7, KPN_FRAME_TXTIME, at.ns, NULL);
+		if (form & 32 && i == count / 2)
+			rig_adjtime(rig, (s64)(form >> 6) * (s64)(3 * setup->slot_ps / 1000));
+	}
+}
+
 /* Up again at the time and rate the clock of the stopped pacer has; the NIC is reset while it sends or idle. */
 static void start_again(struct rig *rig, const struct setup *setup)
 {
-	s64 ns = kpn_pacer_gettime(rig->pacer, fake_nic_cpu_ns(&rig->nic)).ns;
-	s64 scaled_ppm = kpn_pacer_clock(rig->pacer)->scaled_ppm;
+	s64 scaled_ppm;
+	s64 ns;
 
+	/* a pacer that stopped itself has frames still */
+	rig_stop(rig);
+	ns = kpn_pacer_gettime(rig->pacer, fake_nic_cpu_ns(&rig->nic)).ns;
+	scaled_ppm = kpn_pacer_clock(rig->pacer)->scaled_ppm;
 	if (ns < 0)
 		ns = 0;
 	if (ns > KPN_TIME_NS_MAX)
@@ -227,10 +267,38 @@ static void start_again(struct rig *rig, const struct setup *setup)
 	if (!rig_reset(rig, &setup->caps, ns))
 		abort();
 	rig_adjfine(rig, scaled_ppm);
+	rig->assumptions_hold = true;
 	rig_start_again(rig);
 }
 
-static void operate(struct rig *rig, const struct setup *setup, struct bytes *bytes)
+/* The other table, or the first one again, some slots from now. */
+static void switch_partition(struct rig *rig, struct setup *setup, struct bytes *bytes)
+{
+	struct kpn_state state = kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic));
+	const u16 *allowed = rig->table[0].allowed == setup->others ? setup->allowed : setup->others;
+	u32 slots = setup->config.partition_slots - take_in(bytes, 0, 1) * (setup->config.partition_slots / 2);
+	u64 at = state.head_seq + state.base + take_in(bytes, 0, 400);
+
+	if (rig->stopped || rig->table[1].allowed || kpn_partition_bytes(slots) > sizeof(setup->planes[0]) ||
+	    setup->config.mode == KPN_MODE_PAPER)
+		return;
+	/* the table in use is the pacer's own or in one half of the memory; the next one goes to the other half */
+	setup->half = !setup->half;
+	kpn_partition_init(&setup->partition[setup->half], setup->planes[setup->half], allowed, slots);
+	rig_set_partition(rig, &setup->partition[setup->half], allowed, at);
+}
+
+/* The card is pulled, or its index stands still. */
+static void fail(struct rig *rig, struct bytes *bytes)
+{
+	if (take(bytes, 1) & 1)
+		rig->nic.gone = true;
+	else
+		rig->nic.frozen = rig->misled = true;
+	rig->assumptions_hold = false;
+}
+
+static void operate(struct rig *rig, struct setup *setup, struct bytes *bytes)
 {
 	u32 kind = take(bytes, 1);
 	struct kpn_time at;
@@ -243,12 +311,20 @@ static void operate(struct rig *rig, const struct setup *setup, struct bytes *by
 		start_again(rig, setup);
 		return;
 	}
-	switch (kind % 10) {
+	if (kind == FAULT_KIND) {
+		fail(rig, bytes);
+		return;
+	}
+	if (kind >= STORM_KIND && kind < FAULT_KIND) {
+		storm(rig, setup, bytes);
+		return;
+	}
+	switch (kind % 11) {
 	case 0:
 	case 1:
 	case 2: submit(rig, setup, bytes); break;
 	case 3: rig_advance(rig, take(bytes, 1) * setup->slot_ps / 32); break;
-	case 4: run(rig, kind / 10 % 8 + 1); break;
+	case 4: run(rig, kind / 11 % 8 + 1); break;
 	case 5: rig_poll(rig); break;
 	case 6: rig_adjfine(rig, take_signed(bytes, 24)); break;
 	case 7: rig_adjtime(rig, take_signed(bytes, 40)); break;
@@ -257,6 +333,7 @@ static void operate(struct rig *rig, const struct setup *setup, struct bytes *by
 		at.frac = take(bytes, 1) << 24;
 		rig_settime(rig, at);
 		break;
+	case 9: switch_partition(rig, setup, bytes); break;
 	default: rig_advance(rig, take_in(bytes, 0, SPAN_SLOTS_MAX) * setup->slot_ps / 4); break;
 	}
 }

@@ -51,11 +51,14 @@ static void fetch_ahead(struct exact_nic *nic)
 /* The slot at the head starts. */
 static void start_slot(struct exact_nic *nic)
 {
-	const struct exact_sent *fetched = &nic->fetched[desc_of(nic, nic->head_seq)];
+	u32 desc = desc_of(nic, nic->head_seq);
+	struct exact_sent *fetched = &nic->fetched[desc];
 
 	fetch_ahead(nic);
 	if (!fetched->frame_bytes || nic->log_count == EXACT_LOG_MAX)
 		return;
+	/* a NIC may read a buffer until its slot starts */
+	fetched->intact = fetched->intact && nic->buffers[desc][0] == fetched->tag;
 	nic->log[nic->log_count] = *fetched;
 	nic->log[nic->log_count++].start_ps = nic->head_start_ps;
 }
@@ -113,7 +116,11 @@ static u32 op_read_index(void *context)
 	u32 index;
 
 	nic->index_reads++;
+	if (nic->gone)
+		return KPN_INDEX_GONE;
 	exact_nic_go(nic, nic->read_ns / 2);
+	if (nic->frozen)
+		return nic->frozen_index;
 	index = (u32)nic->head_seq + nic->index_lie;
 	if (nic->caps.index_modulus)
 		index %= nic->caps.index_modulus;
@@ -130,24 +137,27 @@ static void *op_buffer(void *context, u32 desc_idx)
 	return nic->buffers[desc_idx];
 }
 
-static void op_commit(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
+static void op_commit(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes, u32 written_bytes)
 {
 	struct exact_nic *nic = context;
 
+	nic->written_bytes += written_bytes;
 	check_store(nic, desc_idx);
 	nic->commits++;
 	nic->length_bytes[desc_idx] = frame_bytes;
 	nic->data_bytes[desc_idx] = data_bytes;
 }
 
-static void op_restore(void *context, u32 desc_idx, u32 frame_bytes)
+static void op_retire(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
 {
 	struct exact_nic *nic = context;
 
 	check_store(nic, desc_idx);
-	nic->restores++;
+	nic->restores += nic->data_bytes[desc_idx] != 0;
+	nic->zeroed_bytes += data_bytes;
 	nic->length_bytes[desc_idx] = frame_bytes;
 	nic->data_bytes[desc_idx] = 0;
+	memset(nic->buffers[desc_idx], 0, data_bytes);
 }
 
 static void op_set_length(void *context, u32 desc_idx, u32 frame_bytes)
@@ -172,6 +182,8 @@ static void op_doorbell(void *context, u32 tail_idx, u64 tail_seq)
 
 	catch_up(nic);
 	nic->doorbells++;
+	if (nic->halted)
+		nic->unsafe_writes++;
 	if (tail_idx != desc_of(nic, tail_seq) || tail_seq < nic->tail_seq)
 		nic->unsafe_writes++;
 	nic->tail_seq = tail_seq;
@@ -185,21 +197,39 @@ static void op_doorbell(void *context, u32 tail_idx, u64 tail_seq)
 	start_slot(nic);
 }
 
-static void on_outcome(void *context, struct kpn_frame *frame, enum kpn_verdict verdict, struct kpn_time start)
+/* What is posted and was not fetched never leaves; the slot on the wire ends. */
+static void op_halt(void *context)
 {
 	struct exact_nic *nic = context;
 
-	nic->outcomes[verdict]++;
-	nic->verdict_of[*(const u8 *)frame->data % EXACT_TAGS] = (u8)verdict;
-	nic->last_outcome = frame;
-	nic->last_start = start;
+	catch_up(nic);
+	nic->halted = true;
+	nic->tail_seq = nic->fetch_seq;
+	nic->idle = nic->idle || nic->head_seq == nic->tail_seq;
 }
 
-static void on_event(void *context, enum kpn_event event)
+void exact_nic_collect(struct exact_nic *nic)
 {
-	struct exact_nic *nic = context;
+	struct kpn_frame *frame = kpn_pacer_take_ended(nic->pacer);
+	u32 events = kpn_pacer_take_events(nic->pacer);
+	u32 event;
 
-	nic->events[event]++;
+	for (; frame; frame = frame->next) {
+		nic->outcomes[frame->verdict]++;
+		nic->verdict_of[*(const u8 *)frame->data % EXACT_TAGS] = frame->verdict;
+		nic->last_outcome = frame;
+		nic->last_start = frame->start;
+	}
+	for (event = 0; event < KPN_EVENT_COUNT; event++)
+		nic->events[event] += events >> event & 1;
+}
+
+void exact_nic_stop(struct exact_nic *nic)
+{
+	kpn_pacer_stop(nic->pacer);
+	while (kpn_pacer_drain(nic->pacer))
+		exact_nic_collect(nic);
+	exact_nic_collect(nic);
 }
 
 void exact_nic_prepare(struct exact_nic *nic)
@@ -259,21 +289,25 @@ bool exact_nic_start(struct exact_nic *nic, s64 start_ns)
 		.read_index = op_read_index,
 		.buffer = op_buffer,
 		.commit = op_commit,
-		.restore = op_restore,
+		.retire = op_retire,
 		.set_length = op_set_length,
 		.rearm = op_rearm,
 		.doorbell = op_doorbell,
+		.halt = op_halt,
 	};
-	static const struct kpn_pacer_ops pacer_ops = { .outcome = on_outcome, .event = on_event };
+	u32 desc;
 
 	if (kpn_config_validate(&nic->config, &nic->caps, NULL, 0) ||
 	    kpn_pacer_bytes(&nic->config) > sizeof(nic->memory))
 		return false;
 	nic->byte_ps = kpn_byte_time_ps(nic->config.rate_bps);
-	nic->pacer = kpn_pacer_init(nic->memory, &nic->config, &nic->caps, &nic_ops, nic, &pacer_ops, nic, start_ns);
+	nic->pacer = kpn_pacer_init(nic->memory, &nic->config, &nic->caps, &nic_ops, nic, start_ns);
 	if (!nic->pacer)
 		return false;
+	for (desc = 0; desc < nic->config.ring_slots; desc++)
+		nic->length_bytes[desc] = nic->config.slot_bytes;
 	kpn_pacer_start(nic->pacer, nic_ops.cpu_ns(nic));
+	exact_nic_collect(nic);
 	return true;
 }
 
@@ -287,6 +321,7 @@ void exact_nic_poll(struct exact_nic *nic, u64 ns)
 {
 	exact_nic_go(nic, ns);
 	kpn_pacer_poll(nic->pacer);
+	exact_nic_collect(nic);
 }
 
 void exact_nic_run(struct exact_nic *nic, u64 ns)

@@ -41,12 +41,15 @@ struct exact_sent {
  * @copy_ns: time that passes when the core asks for a buffer, as if writing it took that long
  * @store_ns: time that passes before a descriptor store takes effect, as if the CPU were held up there
  * @ppb: how much faster the wire is than the CPU counter
+ * @gone: the index cannot be read; @frozen: it stays @frozen_index while the wire goes on
+ * @halted: fetches no more; @written_bytes, @zeroed_bytes: as commits and retires said
  * @index_lie: added to every reading of the index
  * @head_seq, @tail_seq: slot on the wire; end of what may be sent
  * @fetch_seq: end of what has been fetched, as far ahead of the wire as the limits allow
  * @head_start_ps: CPU time at which the slot on the wire started; valid unless @idle
  * @head_wire_ps: wire position of that start
  * @unsafe_writes: stores into slots that had been fetched
+ * @restores: slots with a frame that became placeholders
  * @outcomes, @verdict_of, @last_outcome, @last_start: what the pacer reported, counted and by the frame's tag
  */
 struct exact_nic {
@@ -67,17 +70,23 @@ struct exact_nic {
 	u64 head_start_ps;
 	u64 head_wire_ps;
 	bool idle;
+	bool halted;
+	bool gone;
+	bool frozen;
+	u32 frozen_index;
 
 	u32 doorbells;
 	u32 index_reads;
 	u32 buffer_calls;
 	u32 commits;
 	u32 restores;
+	u64 written_bytes;
+	u64 zeroed_bytes;
 	u32 rearmed;
 	u32 unsafe_writes;
 	u64 idle_starts;
 
-	u32 events[KPN_EVENT_STEP + 1];
+	u32 events[KPN_EVENT_COUNT];
 	u32 outcomes[KPN_VERDICT_COUNT];
 	u8 verdict_of[EXACT_TAGS];
 	struct kpn_frame *last_outcome;
@@ -110,6 +119,12 @@ void exact_nic_poll(struct exact_nic *nic, u64 ns);
 
 /** exact_nic_run() - let at least this much time pass, polling */
 void exact_nic_run(struct exact_nic *nic, u64 ns);
+
+/** exact_nic_collect() - take outcomes and events from the pacer; after calls on it that are not made here */
+void exact_nic_collect(struct exact_nic *nic);
+
+/** exact_nic_stop() - stop the pacer and end all frames */
+void exact_nic_stop(struct exact_nic *nic);
 
 /** exact_nic_position() - wire position now, exact */
 u64 exact_nic_position(const struct exact_nic *nic);

@@ -50,7 +50,7 @@ static u64 draw(struct fake_nic *nic, u64 min, u64 max)
 
 size_t fake_nic_bytes(const struct fake_params *params)
 {
-	return (size_t)params->ring_slots * (sizeof(struct fake_desc) + 2 * ((params->buffer_bytes + 7) & ~7u));
+	return (size_t)params->ring_slots * (sizeof(struct fake_desc) + 3 * ((params->buffer_bytes + 7) & ~7u));
 }
 
 static u32 stride(const struct fake_nic *nic)
@@ -68,14 +68,24 @@ static u8 *committed_of(const struct fake_nic *nic, u32 idx)
 	return nic->committed + (size_t)idx * stride(nic);
 }
 
+static u8 *device_of(const struct fake_nic *nic, u32 idx)
+{
+	return nic->device + (size_t)idx * stride(nic);
+}
+
 void fake_nic_init(struct fake_nic *nic, void *memory, const struct fake_params *params)
 {
+	u32 idx;
+
 	memset(nic, 0, sizeof(*nic));
 	memset(memory, 0, fake_nic_bytes(params));
 	nic->params = *params;
 	nic->desc = memory;
 	nic->buffers = (u8 *)(nic->desc + params->ring_slots);
 	nic->committed = nic->buffers + (size_t)params->ring_slots * stride(nic);
+	nic->device = nic->committed + (size_t)params->ring_slots * stride(nic);
+	for (idx = 0; idx < params->ring_slots; idx++)
+		nic->desc[idx].bytes = params->slot_bytes;
 	nic->cpu_ps = params->cpu_start_ns * 1000;
 	nic->random = params->seed * 2 + 0x9e3779b97f4a7c15ull;
 }
@@ -119,6 +129,8 @@ struct kpn_nic_caps fake_nic_caps(const struct fake_params *params, u32 drift_pp
 		.index_counts_done = params->index_counts_done,
 		.has_spare_buffers = params->spare,
 		.desc_persistent = params->persistent,
+		/* a counter of whole ticks is rounded down to ns once more */
+		.cpu_tick_ns = params->cpu_tick_ps ? (u32)kpn_div_u64(params->cpu_tick_ps + 999, 1000) + 1 : 1,
 	};
 
 	if (!params->index_counts_done) {
@@ -220,8 +232,10 @@ static bool same(const u8 *a, const u8 *b, u32 bytes)
 static void check_contents(struct fake_nic *nic, u32 idx)
 {
 	struct fake_desc *desc = &nic->desc[idx];
-	const u8 *data = buffer_of(nic, idx);
+	const u8 *data = device_of(nic, idx);
 
+	if (nic->params.coherent)
+		memcpy(device_of(nic, idx), buffer_of(nic, idx), nic->params.buffer_bytes);
 	if (desc->bytes < nic->params.frame_bytes_min || desc->bytes > nic->params.frame_bytes_max ||
 	    desc->bytes > nic->params.buffer_bytes)
 		nic->faults |= FAKE_LENGTH;
@@ -229,7 +243,7 @@ static void check_contents(struct fake_nic *nic, u32 idx)
 		if (desc->data_bytes + KPN_FCS_BYTES > desc->bytes)
 			nic->faults |= FAKE_CUT;
 		if (!same(data, committed_of(nic, idx), nic->params.buffer_bytes))
-			nic->faults |= FAKE_TORN;
+			nic->faults |= nic->params.coherent ? FAKE_TORN : FAKE_STALE;
 	} else if (desc->touched && !nic->params.apart) {
 		if (all_zero(data, 0, nic->params.buffer_bytes))
 			desc->touched = false;
@@ -265,7 +279,7 @@ static void latch(struct fake_nic *nic, u64 at_ps)
 		.latch_ps = at_ps,
 		.start_ps = desc->start_ps,
 		.position_ps = desc->position_ps,
-		.data = buffer_of(nic, idx),
+		.data = device_of(nic, idx),
 		.frame_bytes = desc->bytes,
 		.data_bytes = desc->data_bytes,
 		.real = desc->real,
@@ -284,7 +298,7 @@ static void run(struct fake_nic *nic)
 	u32 back = nic->params.prefetch_slots + 1;
 	u32 slots = nic->params.ring_slots;
 
-	while (nic->fetch_seq < nic->tail_seq) {
+	while (nic->fetch_seq < nic->tail_seq && !nic->halted) {
 		u64 at_ps = nic->desc[nic->fetch_idx].bell_ps;
 		u32 room_idx = nic->fetch_idx >= back ? nic->fetch_idx - back : nic->fetch_idx + slots - back;
 
@@ -328,7 +342,9 @@ u64 fake_nic_position(const struct fake_nic *nic)
 
 u64 fake_nic_cpu_ns(const struct fake_nic *nic)
 {
-	return kpn_div_u64(nic->cpu_ps, 1000);
+	u64 tick_ps = nic->params.cpu_tick_ps ? nic->params.cpu_tick_ps : 1000;
+
+	return kpn_div_u64(kpn_div_u64(nic->cpu_ps, tick_ps) * tick_ps, 1000);
 }
 
 /* ---- kpn_nic_ops ---- */
@@ -358,13 +374,17 @@ static u32 op_read_index(void *context)
 	struct fake_nic *nic = context;
 	u64 before_ps = draw(nic, 0, nic->params.read_ps);
 
-	fake_nic_advance(nic, before_ps);
-	nic->read_seq = nic->passed_seq;
-	nic->read_idx = nic->passed_idx;
 	nic->index_reads++;
+	if (nic->gone)
+		return KPN_INDEX_GONE;
+	fake_nic_advance(nic, before_ps);
+	if (!nic->frozen) {
+		nic->read_seq = nic->passed_seq;
+		nic->read_idx = nic->passed_idx;
+	}
 	fake_nic_advance(nic, nic->params.read_ps - before_ps);
 	if (!nic->params.index_modulus)
-		return (u32)nic->read_seq;
+		return (u32)nic->read_seq & (KPN_INDEX_MODULUS_MAX - 1);
 	return (u32)(nic->read_seq - kpn_div_u64(nic->read_seq, nic->params.index_modulus) * nic->params.index_modulus);
 }
 
@@ -381,7 +401,7 @@ static void *op_buffer(void *context, u32 idx)
 	return buffer_of(nic, idx);
 }
 
-static void op_commit(void *context, u32 idx, u32 frame_bytes, u32 data_bytes)
+static void op_commit(void *context, u32 idx, u32 frame_bytes, u32 data_bytes, u32 written_bytes)
 {
 	struct fake_nic *nic = context;
 	struct fake_desc *desc;
@@ -394,7 +414,12 @@ static void op_commit(void *context, u32 idx, u32 frame_bytes, u32 data_bytes)
 	data = buffer_of(nic, idx);
 	if (data_bytes > nic->params.buffer_bytes || !all_zero(data, data_bytes, nic->params.buffer_bytes))
 		nic->faults |= FAKE_DIRTY;
+	if (written_bytes < data_bytes || written_bytes > nic->params.buffer_bytes)
+		nic->faults |= FAKE_DIRTY;
+	else
+		memcpy(device_of(nic, idx), data, written_bytes);
 	memcpy(committed_of(nic, idx), data, nic->params.buffer_bytes);
+	nic->stores++;
 	desc->bytes = frame_bytes;
 	desc->data_bytes = data_bytes;
 	desc->real = true;
@@ -402,17 +427,29 @@ static void op_commit(void *context, u32 idx, u32 frame_bytes, u32 data_bytes)
 	nic->params.sink_commit(nic->params.sink, nic->read_seq + ahead, idx, data, frame_bytes, data_bytes);
 }
 
-static void op_restore(void *context, u32 idx, u32 frame_bytes)
+static void op_retire(void *context, u32 idx, u32 frame_bytes, u32 data_bytes)
 {
 	struct fake_nic *nic = context;
 	struct fake_desc *desc;
 
 	fake_nic_advance(nic, nic->params.call_ps);
-	desc = written(nic, idx, FAKE_LATE_LENGTH);
+	/* what is such a placeholder already stays as it is, but for its bytes */
+	desc = written(nic, idx, 0);
+	if (desc->real || desc->bytes != frame_bytes)
+		written(nic, idx, FAKE_LATE_LENGTH);
 	desc->bytes = frame_bytes;
 	desc->data_bytes = 0;
+	idx = (u32)(desc - nic->desc);
+	if (desc->real)
+		nic->params.sink_restore(nic->params.sink, idx);
 	desc->real = false;
-	nic->params.sink_restore(nic->params.sink, (u32)(desc - nic->desc));
+	nic->stores++;
+	if (data_bytes > nic->params.buffer_bytes) {
+		nic->faults |= FAKE_DIRTY;
+		return;
+	}
+	memset(buffer_of(nic, idx), 0, data_bytes);
+	memset(device_of(nic, idx), 0, data_bytes);
 }
 
 static void op_set_length(void *context, u32 idx, u32 frame_bytes)
@@ -420,6 +457,7 @@ static void op_set_length(void *context, u32 idx, u32 frame_bytes)
 	struct fake_nic *nic = context;
 
 	fake_nic_advance(nic, nic->params.call_ps);
+	nic->lengths++;
 	written(nic, idx, FAKE_LATE_LENGTH)->bytes = frame_bytes;
 }
 
@@ -430,6 +468,7 @@ static void op_rearm(void *context, u32 first_idx, u32 count)
 	fake_nic_advance(nic, nic->params.call_ps);
 	if (nic->params.persistent || first_idx >= nic->params.ring_slots || count > nic->params.ring_slots)
 		nic->faults |= FAKE_IDX;
+	nic->rearmed += count;
 	for (; count && first_idx < nic->params.ring_slots; count--) {
 		nic->desc[first_idx].armed = true;
 		if (++first_idx == nic->params.ring_slots)
@@ -445,6 +484,8 @@ static void op_doorbell(void *context, u32 tail_idx, u64 tail_seq)
 
 	fake_nic_advance(nic, nic->params.call_ps);
 	nic->bells++;
+	if (nic->halted)
+		nic->faults |= FAKE_HALTED;
 	if (tail_seq < nic->tail_seq || tail_seq - nic->read_seq > posted_max) {
 		nic->faults |= FAKE_BELL;
 		return;
@@ -461,13 +502,22 @@ static void op_doorbell(void *context, u32 tail_idx, u64 tail_seq)
 	run(nic);
 }
 
+static void op_halt(void *context)
+{
+	struct fake_nic *nic = context;
+
+	fake_nic_advance(nic, nic->params.call_ps);
+	nic->halted = true;
+}
+
 const struct kpn_nic_ops fake_nic_ops = {
 	.cpu_ns = op_cpu_ns,
 	.read_index = op_read_index,
 	.buffer = op_buffer,
 	.commit = op_commit,
-	.restore = op_restore,
+	.retire = op_retire,
 	.set_length = op_set_length,
 	.rearm = op_rearm,
 	.doorbell = op_doorbell,
+	.halt = op_halt,
 };

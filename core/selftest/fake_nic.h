@@ -24,6 +24,8 @@ enum fake_fault {
 	FAKE_UNARMED = 1 << 6,     /* write-back descriptor posted without being re-armed */
 	FAKE_BELL = 1 << 7,        /* doorbell backwards, beyond what may be posted, or index and sequence disagree */
 	FAKE_IDX = 1 << 8,         /* descriptor outside the ring */
+	FAKE_STALE = 1 << 9,       /* bytes written and not written back were fetched */
+	FAKE_HALTED = 1 << 10,     /* a doorbell after the halt */
 };
 
 /**
@@ -51,7 +53,8 @@ struct fake_slot {
  * @read_ps: duration of an index read; the index is sampled at an instant drawn from it
  * @call_ps: time every other call takes before it has its effect
  * @index_modulus: 0 for 2^32
- * @cpu_start_ns: CPU counter at instant 0
+ * @cpu_start_ns: CPU counter at instant 0; @cpu_tick_ps: its resolution, 0 for 1 ns
+ * @coherent: the NIC sees what the CPU writes; otherwise only what commit and retire write back
  * @spare: there are second buffers; @apart: frames are written to them, and placeholders are sent from the others
  * @sink_slot: every slot, in order; @sink_commit: seq a commit is meant for; @sink_restore: a slot becomes a placeholder
  */
@@ -72,7 +75,9 @@ struct fake_params {
 	u64 read_ps;
 	u64 call_ps;
 	u64 cpu_start_ns;
+	u64 cpu_tick_ps;
 	u64 seed;
+	bool coherent;
 	bool index_counts_done;
 	bool persistent;
 	bool spare;
@@ -92,6 +97,8 @@ struct fake_desc;
  *	FAKE_RAMP_PS
  * @fetch_seq: next to latch; @wire_seq: on the wire or next to be; @passed_seq: what the index shows
  * @read_seq: what the last index read returned
+ * @stores, @lengths, @rearmed: descriptors made real or placeholders, given a length, handed over anew, so far
+ * @gone: the NIC cannot be read, and does nothing; @frozen: its index stands still; @halted
  * @faults: enum fake_fault of all time
  */
 struct fake_nic {
@@ -99,6 +106,7 @@ struct fake_nic {
 	struct fake_desc *desc;
 	u8 *buffers;
 	u8 *committed;
+	u8 *device;
 	u64 now_ps;
 	u64 cpu_ps;
 	u64 cpu_rest;
@@ -116,6 +124,12 @@ struct fake_nic {
 	u64 random;
 	u64 index_reads;
 	u64 bells;
+	u64 stores;
+	u64 lengths;
+	u64 rearmed;
+	bool gone;
+	bool frozen;
+	bool halted;
 	u32 fetch_idx;
 	u32 wire_idx;
 	u32 passed_idx;

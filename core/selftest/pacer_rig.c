@@ -22,6 +22,12 @@ static void require(struct rig *rig, bool condition, const char *text)
 		violate(rig, text);
 }
 
+/* What can only be kept by an index that says where the NIC is. */
+static void require_of_index(struct rig *rig, bool condition, const char *text)
+{
+	require(rig, condition || rig->misled, text);
+}
+
 static void mix(struct rig *rig, u64 value)
 {
 	rig->hash = (rig->hash ^ value) * 0x100000001b3ull;
@@ -75,16 +81,33 @@ const struct rig_frame *rig_frame_by_id(const struct rig *rig, u64 id)
 
 /* ---- what NIC and pacer report ---- */
 
-static bool is_allowed(const struct rig *rig, u64 net_slot, u8 tc)
+static bool is_allowed_by(const u16 *allowed, u64 slots, u64 net_slot, u8 tc)
 {
-	u64 slots = rig->config.partition_slots;
 	/* slots before the origin of time count back from it */
 	u64 distance = net_slot >> 63 ? ~net_slot : net_slot;
 	u64 index = distance - kpn_div_u64(distance, slots) * slots;
 
 	if (net_slot >> 63)
 		index = slots - 1 - index;
-	return rig->config.allowed[index] >> tc & 1;
+	return allowed[index] >> tc & 1;
+}
+
+/*
+ * By the table in force at a slot. Slots posted when the switch was asked for may have kept the old table, if they could not be
+ * changed any more.
+ */
+static bool is_allowed(const struct rig *rig, u64 seq, u64 net_slot, u8 tc)
+{
+	const struct rig_table *now = &rig->table[0];
+	const struct rig_table *next = &rig->table[1];
+
+	if (next->allowed && (s64)(net_slot - rig->switch_net_slot) >= 0) {
+		if (is_allowed_by(next->allowed, next->slots, net_slot, tc))
+			return true;
+		if (seq >= rig->switch_tail_seq)
+			return false;
+	}
+	return is_allowed_by(now->allowed, now->slots, net_slot, tc);
 }
 
 static void on_commit(void *context, u64 seq, u32 desc_idx, const u8 *data, u32 frame_bytes, u32 data_bytes)
@@ -99,7 +122,7 @@ static void on_commit(void *context, u64 seq, u32 desc_idx, const u8 *data, u32 
 		return;
 	}
 	/* no lap of the ring is counted in seq + base of free-running slots: base is 0 there */
-	require(rig, is_allowed(rig, seq + base, frame->frame.tc),
+	require(rig, is_allowed(rig, seq, seq + base, frame->frame.tc),
 		"a frame was placed in a slot its class does not own");
 	require(rig, !rig->in_desc[desc_idx], "a frame was placed over another");
 	rig->in_desc[desc_idx] = frame;
@@ -131,17 +154,18 @@ static void on_slot(void *context, const struct fake_slot *slot)
 	if (slot->real) {
 		frame = frame_of_data(rig, slot->data, slot->data_bytes);
 		if (!frame) {
-			violate(rig, "bytes on the wire are those of no frame");
+			require_of_index(rig, false, "bytes on the wire are those of no frame");
 			return;
 		}
-		require(rig, rig->stopped || frame->held, "a frame was on the wire after its outcome");
-		require(rig, slot->seq == frame->placed_seq, "a frame left in another slot than it was placed in");
+		require_of_index(rig, rig->stopped || frame->held, "a frame was on the wire after its outcome");
+		require_of_index(rig, slot->seq == frame->placed_seq,
+				 "a frame left in another slot than it was placed in");
 		frame->wire_count++;
 		frame->wire_seq = slot->seq;
 		frame->wire_position_ps = slot->position_ps;
 		if (!(frame->frame.flags & KPN_FRAME_TXTIME)) {
-			require(rig, frame->order > rig->fifo_order[frame->frame.tc],
-				"best effort of a class left in another order than submitted");
+			require_of_index(rig, frame->order > rig->fifo_order[frame->frame.tc],
+					 "best effort of a class left in another order than submitted");
 			rig->fifo_order[frame->frame.tc] = frame->order;
 		}
 		mix(rig, frame->id);
@@ -150,22 +174,37 @@ static void on_slot(void *context, const struct fake_slot *slot)
 		rig->log.slot(rig->log.context, slot, frame);
 }
 
-static void on_outcome(void *context, struct kpn_frame *kpn_frame, enum kpn_verdict verdict, struct kpn_time start)
+static bool is_at_its_place_by(const struct kpn_clock *clock, u64 position_ps, struct kpn_time start)
 {
-	struct rig *rig = context;
-	struct rig_frame *frame = kpn_frame->cookie;
+	struct kpn_time expected = kpn_clock_at(clock, position_ps);
 
+	return start.ns == expected.ns && start.frac == expected.frac;
+}
+
+/* A frame that ended in the call just made has its stamp by the clock before it, or as that call has set it. */
+static bool is_at_its_place(const struct rig *rig, const struct rig_frame *frame, struct kpn_time start)
+{
+	u64 position_ps = frame->wire_position_ps + KPN_PREAMBLE_BYTES * rig->byte_ps;
+
+	return is_at_its_place_by(&rig->clock, position_ps, start) ||
+	       is_at_its_place_by(kpn_pacer_clock(rig->pacer), position_ps, start);
+}
+
+static void on_outcome(struct rig *rig, struct rig_frame *frame, enum kpn_verdict verdict, struct kpn_time start)
+{
 	require(rig, frame->held, "a frame had two outcomes");
 	require(rig, (u32)verdict < KPN_VERDICT_COUNT, "an outcome that is no verdict");
 	if (kpn_verdict_is_sent(verdict)) {
-		struct kpn_time expected = kpn_clock_at(kpn_pacer_clock(rig->pacer),
-							frame->wire_position_ps + KPN_PREAMBLE_BYTES * rig->byte_ps);
-
-		require(rig, frame->wire_count == 1, "a frame reported as sent was not on the wire exactly once");
-		require(rig, start.ns == expected.ns && start.frac == expected.frac,
-			"the time stamp is not the clock at the frame's place on the wire");
+		require_of_index(rig, frame->wire_count == 1,
+				 "a frame reported as sent was not on the wire exactly once");
+		require_of_index(rig, is_at_its_place(rig, frame, start),
+				 "the time stamp is not the clock at the frame's place on the wire");
+	} else if (verdict == KPN_VERDICT_IN_DOUBT) {
+		require_of_index(rig, rig->stopped, "a frame is in doubt though no CPU was held up");
+		require_of_index(rig, !frame->wire_count || is_at_its_place(rig, frame, start),
+				 "the time stamp of a frame in doubt is not where it left");
 	} else {
-		require(rig, rig->stopped || !frame->wire_count, "a frame reported as not sent was on the wire");
+		require_of_index(rig, !frame->wire_count, "a frame reported as not sent was on the wire");
 		require(rig, !start.ns && !start.frac, "a time stamp for a frame that was not sent");
 	}
 	if (rig->log.outcome)
@@ -176,15 +215,36 @@ static void on_outcome(void *context, struct kpn_frame *kpn_frame, enum kpn_verd
 	mix(rig, (u64)start.ns ^ (u64)start.frac << 32);
 }
 
-static void on_event(void *context, enum kpn_event event)
+static void on_event(struct rig *rig, enum kpn_event event)
 {
-	struct rig *rig = context;
-
-	if ((u32)event < 4)
-		rig->events[event]++;
+	rig->events[event]++;
+	if (event == KPN_EVENT_PARTITION) {
+		rig->table[0] = rig->table[1];
+		rig->table[1].allowed = NULL;
+	}
+	rig->stopped = rig->stopped || event == KPN_EVENT_LOST || event == KPN_EVENT_STALLED;
 	mix(rig, 0xe0 + (u64)event);
 	if (rig->log.event)
 		rig->log.event(rig->log.context, event);
+}
+
+/* Take what ended and what happened in the call just made. */
+static void collect(struct rig *rig)
+{
+	struct kpn_frame *frame = kpn_pacer_take_ended(rig->pacer);
+	u32 events = kpn_pacer_take_events(rig->pacer);
+	u32 event;
+
+	for (event = 0; event < KPN_EVENT_COUNT; event++) {
+		if (events >> event & 1)
+			on_event(rig, event);
+	}
+	while (frame) {
+		struct kpn_frame *next = frame->next;
+
+		on_outcome(rig, frame->cookie, frame->verdict, frame->start);
+		frame = next;
+	}
 }
 
 /* ---- invariants ---- */
@@ -201,6 +261,8 @@ static const char *fault_text(u32 faults)
 		"a write-back descriptor was posted without being re-armed",
 		"a doorbell beyond what may be posted",
 		"a descriptor outside the ring",
+		"bytes that were written and not written back were fetched",
+		"a doorbell after the halt",
 	};
 
 	return texts[__builtin_ctz(faults)];
@@ -221,7 +283,22 @@ static void check_head(struct rig *rig, u64 cpu_ns)
 	require(rig, window.first_seq >= rig->nic.fetch_seq, "the window begins with a slot the NIC has latched");
 }
 
-static void check(struct rig *rig)
+/* No call does more than the limits say. */
+static void check_work(struct rig *rig)
+{
+	struct kpn_limits limits = kpn_pacer_limits(rig->pacer);
+	struct fake_nic *nic = &rig->nic;
+
+	require(rig, nic->stores - rig->stores <= limits.frames, "a call stored more frames than its limit");
+	require(rig, nic->lengths - rig->lengths <= limits.trims, "a call changed more lengths than its limit");
+	require(rig, nic->rearmed - rig->rearmed <= limits.rearms,
+		"a call handed over more descriptors than its limit");
+	rig->stores = nic->stores;
+	rig->lengths = nic->lengths;
+	rig->rearmed = nic->rearmed;
+}
+
+static void check_state(struct rig *rig)
 {
 	const struct kpn_stats *stats = kpn_pacer_stats(rig->pacer);
 	u64 cpu_ns = fake_nic_cpu_ns(&rig->nic);
@@ -239,6 +316,9 @@ static void check(struct rig *rig)
 	require(rig, stats->slots_posted == state.tail_seq, "posted slots are not the tail");
 	require(rig, rig->stopped || state.tail_seq == rig->nic.tail_seq, "the tail is not what the doorbell said");
 	require(rig, stats->doorbells == rig->nic.bells, "doorbells are not counted");
+	if (rig->misled)
+		rig->nic.faults &=
+			~(u32)(FAKE_LATE_COMMIT | FAKE_LATE_LENGTH | FAKE_TORN | FAKE_STALE | FAKE_DIRTY | FAKE_CUT);
 	if (rig->nic.faults)
 		violate(rig, fault_text(rig->nic.faults));
 	rig->head_seq = state.head_seq;
@@ -249,6 +329,14 @@ static void check(struct rig *rig)
 	mix(rig, state.base);
 	mix(rig, state.lock_seq);
 	mix(rig, state.clock_error_ps);
+}
+
+static void check(struct rig *rig)
+{
+	check_work(rig);
+	collect(rig);
+	rig->clock = *kpn_pacer_clock(rig->pacer);
+	check_state(rig);
 }
 
 /* ---- operations ---- */
@@ -276,7 +364,6 @@ size_t rig_bytes(const struct kpn_config *config, const struct fake_params *para
 bool rig_init(struct rig *rig, void *memory, const struct kpn_config *config, const struct kpn_nic_caps *caps,
 	      const struct fake_params *params, u32 frame_count, s64 start_time_ns, const struct rig_log *log)
 {
-	static const struct kpn_pacer_ops ops = { .outcome = on_outcome, .event = on_event };
 	struct fake_params sunk = *params;
 	u8 *next = memory;
 
@@ -288,6 +375,7 @@ bool rig_init(struct rig *rig, void *memory, const struct kpn_config *config, co
 	sunk.sink_restore = on_restore;
 	sunk.sink = rig;
 	rig->config = *config;
+	rig->table[0] = (struct rig_table){ config->allowed, config->partition_slots };
 	rig->frames = memory;
 	rig->frame_count = frame_count;
 	rig->next_id = 1;
@@ -301,7 +389,7 @@ bool rig_init(struct rig *rig, void *memory, const struct kpn_config *config, co
 	next += table_bytes(params);
 	fake_nic_init(&rig->nic, next, &sunk);
 	next += nic_bytes(params);
-	rig->pacer = kpn_pacer_init(next, config, caps, &fake_nic_ops, &rig->nic, &ops, rig, start_time_ns);
+	rig->pacer = kpn_pacer_init(next, config, caps, &fake_nic_ops, &rig->nic, start_time_ns);
 	return rig->pacer != NULL;
 }
 
@@ -313,12 +401,11 @@ void rig_start(struct rig *rig)
 
 void rig_stop(struct rig *rig)
 {
-	u32 faults = rig->nic.faults;
-
 	rig->stopped = true;
 	kpn_pacer_stop(rig->pacer);
-	/* what is on its way to the wire when the device stops leaves, and is flushed all the same */
-	rig->nic.faults = faults | (rig->nic.faults & ~(u32)FAKE_LATE_LENGTH);
+	check(rig);
+	while (kpn_pacer_drain(rig->pacer) && !rig->violation)
+		check(rig);
 	check(rig);
 	require(rig, !rig->held, "frames are held after the stop");
 }
@@ -327,11 +414,16 @@ void rig_poll(struct rig *rig)
 {
 	u64 reads = rig->nic.index_reads;
 	u64 bells = rig->nic.bells;
+	bool stopped = rig->stopped;
+	u64 most = stopped ? 0 : 2;
 
 	kpn_pacer_poll(rig->pacer);
-	require(rig, rig->nic.index_reads == reads + (rig->stopped ? 0 : 1), "a poll reads the index once");
-	require(rig, rig->nic.bells <= bells + 1, "a poll rings once at most");
 	check(rig);
+	/* one that stops the pacer looks once more */
+	most -= !stopped && !rig->stopped;
+	require(rig, rig->nic.index_reads - reads <= most && (stopped || rig->nic.index_reads > reads),
+		"a poll reads the index once");
+	require(rig, rig->nic.bells <= bells + 1, "a poll rings once at most");
 }
 
 void rig_advance(struct rig *rig, u64 span_ps)
@@ -412,6 +504,24 @@ int rig_adjtime(struct rig *rig, s64 delta_ns)
 	int error = kpn_pacer_adjtime(rig->pacer, delta_ns);
 
 	check_counts(rig, before);
+	return error;
+}
+
+int rig_set_partition(struct rig *rig, const struct kpn_partition *partition, const u16 *allowed, u64 at_net_slot)
+{
+	const struct rig before = *rig;
+	int error;
+
+	/* the call itself may place frames by the next table */
+	if (!before.table[1].allowed) {
+		rig->table[1] = (struct rig_table){ allowed, partition->slots };
+		rig->switch_net_slot = at_net_slot;
+		rig->switch_tail_seq = kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic)).tail_seq;
+	}
+	error = kpn_pacer_set_partition(rig->pacer, partition, at_net_slot);
+	if (error && !before.table[1].allowed)
+		rig->table[1].allowed = NULL;
+	check(rig);
 	return error;
 }
 

@@ -43,6 +43,18 @@ struct rig_log {
 	void *context;
 };
 
+/** struct rig_table - class masks of @slots slots */
+struct rig_table {
+	const u16 *allowed;
+	u64 slots;
+};
+
+/**
+ * struct rig - @table: class masks in force, and those that come at @switch_net_slot; @switch_tail_seq: what was posted
+ * when they were announced; @clock: the law before the call under way; @stores, @lengths, @rearmed: of the NIC before the call under way;
+ * @misled: the index stands still while the wire goes on, which nobody can know before the stated time: where frames are, and which
+ * slots may be changed, promises nothing until the reset
+ */
 struct rig {
 	struct kpn_pacer *pacer;
 	struct kpn_config config;
@@ -56,12 +68,20 @@ struct rig {
 	u64 head_seq;
 	u64 tail_seq;
 	u64 fifo_order[KPN_CLASS_COUNT];
-	u64 events[4];
+	u64 events[KPN_EVENT_COUNT];
+	struct rig_table table[2];
+	struct kpn_clock clock;
+	u64 switch_net_slot;
+	u64 switch_tail_seq;
+	u64 stores;
+	u64 lengths;
+	u64 rearmed;
 	u64 hash;
 	u32 next_frame;
 	u32 byte_ps;
 	bool stopped;
 	bool assumptions_hold;
+	bool misled;
 	const char *violation;
 };
 
@@ -86,6 +106,8 @@ int rig_submit(struct rig *rig, u32 frame_bytes, u8 tc, u8 flags, s64 txtime_ns,
 
 int rig_adjfine(struct rig *rig, s64 scaled_ppm);
 int rig_adjtime(struct rig *rig, s64 delta_ns);
+/** rig_set_partition() - kpn_pacer_set_partition(); @allowed: the masks @partition was made from */
+int rig_set_partition(struct rig *rig, const struct kpn_partition *partition, const u16 *allowed, u64 at_net_slot);
 int rig_settime(struct rig *rig, struct kpn_time t);
 
 /** rig_frame_by_id() - a frame still remembered, or NULL */

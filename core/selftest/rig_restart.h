@@ -9,31 +9,16 @@
 
 #include "pacer_rig.h"
 
-/** rig_buffers_are_zero() - whether no byte of a frame is left in any buffer */
-static inline bool rig_buffers_are_zero(const struct rig *rig)
-{
-	const struct fake_params *params = &rig->nic.params;
-	size_t bytes = (size_t)params->ring_slots * ((params->buffer_bytes + 7) & ~7u);
-	u8 any = 0;
-	size_t i;
-
-	for (i = 0; i < bytes; i++)
-		any |= rig->nic.buffers[i];
-	return !any;
-}
-
 /**
  * rig_reset() - NIC and pacer of a stopped rig as new; not started
  * @caps: as given to rig_init()
  * @start_time_ns: PHC time of the first slot
  *
- * Buffers must have become zero by the stop: a driver that keeps them need not clear them. Frames are forgotten; a byte
- * of one that reaches the wire later is a byte of no frame. Return: false if the pacer refused.
+ * Frames are forgotten; a byte of one that reaches the wire later is a byte of no frame. Return: false if the pacer refused.
  */
 static inline bool rig_reset(struct rig *rig, const struct kpn_nic_caps *caps, s64 start_time_ns)
 {
 	const struct rig last = *rig;
-	bool clean = rig_buffers_are_zero(rig);
 
 	if (!rig_init(rig, last.frames, &last.config, caps, &last.nic.params, last.frame_count, start_time_ns,
 		      &last.log))
@@ -55,8 +40,6 @@ static inline bool rig_reset(struct rig *rig, const struct kpn_nic_caps *caps, s
 	rig->violation = last.violation;
 	if (!rig->violation && last.held)
 		rig->violation = "frames are held while the device is reset";
-	if (!rig->violation && !clean)
-		rig->violation = "bytes of a frame are left in a buffer after the stop";
 	return true;
 }
 

@@ -26,7 +26,8 @@
 	X(padding)       \
 	X(held_up)       \
 	X(pacer)         \
-	X(dual)
+	X(dual)          \
+	X(hazards)
 
 /** struct kpn_selftest_failure - one expectation that was not met; texts are NULL where numbers were compared */
 struct kpn_selftest_failure {

@@ -136,17 +136,35 @@ static const struct vector vectors[] = {
 
 	VALID(LOCKED, SET(batch_slots, 1)),
 	REFUSED(LOCKED, "batch_slots", 0, 1, 64, SET(batch_slots, 0)),
-	VALID(LOCKED, SET(batch_slots, 64)),
+	VALID(LOCKED, SET(batch_slots, 64), SET(budget_frames, 128)),
 	REFUSED(LOCKED, "batch_slots", 65, 1, 64, SET(batch_slots, 65)),
-	VALID(LOCKED, SET(batch_slots, 800), SET(ring_slots, 1024), SET(depth_slots, 800)),
-	VALID(PAPER, SET(batch_slots, 512), SET(depth_slots, 512), SET(ring_slots, 1024), SET(partition_slots, 1024)),
+	VALID(LOCKED, SET(batch_slots, 800), SET(ring_slots, 1024), SET(depth_slots, 800), SET(budget_frames, 1600)),
+	VALID(PAPER, SET(batch_slots, 512), SET(depth_slots, 512), SET(ring_slots, 1024), SET(partition_slots, 1024),
+	      SET(budget_frames, 1024)),
 	REFUSED(PAPER, "batch_slots", 513, 1, 512, SET(batch_slots, 513), SET(depth_slots, 513), SET(ring_slots, 1024),
 		SET(partition_slots, 1024)),
 	REFUSED(PAPER, "batch_slots", 0, 1, 255, SET(batch_slots, 0), SET(depth_slots, 1)),
-	VALID(PAPER, SET(batch_slots, 255), SET(depth_slots, 255)),
+	VALID(PAPER, SET(batch_slots, 255), SET(depth_slots, 255), SET(budget_frames, 510)),
 	/* the longest batch on a ring of 32; the published prototype accepts 512 there */
 	REFUSED(PAPER, "batch_slots", 512, 1, 31, SET(batch_slots, 512), SET(ring_slots, 32), SET(partition_slots, 32)),
-	VALID(PAPER, SET(batch_slots, 31), SET(ring_slots, 32), SET(partition_slots, 32), SET(depth_slots, 31)),
+	VALID(PAPER, SET(batch_slots, 31), SET(ring_slots, 32), SET(partition_slots, 32), SET(depth_slots, 31),
+	      SET(budget_frames, 62)),
+
+	/* what is left over must never grow: twice the batch, which is 8 */
+	VALID(LOCKED, SET(budget_frames, 16)),
+	REFUSED(LOCKED, "budget_frames", 15, 16, 8192, SET(budget_frames, 15)),
+	REFUSED(LOCKED, "budget_frames", 32, 128, 8192, SET(batch_slots, 64)),
+	VALID(LOCKED, SET(budget_frames, 4), SET(batch_slots, 2)),
+	REFUSED(LOCKED, "budget_frames", 3, 4, 8192, SET(budget_frames, 3), SET(batch_slots, 1)),
+	VALID(LOCKED, SET(budget_frames, 8192)),
+	REFUSED(LOCKED, "budget_frames", 8193, 16, 8192, SET(budget_frames, 8193)),
+	REFUSED(PAPER, "budget_frames", 0, 16, 8192, SET(budget_frames, 0)),
+
+	/* 8 slots of 10 us: a poll every 80 us, less what a poll takes */
+	VALID(LOCKED, CAPS(poll_ns_min, 80000)),
+	REFUSED(LOCKED, "batch_slots", 8, 9, 64, CAPS(poll_ns_min, 80001)),
+	REFUSED(LOCKED, "batch_slots", 8, 9, 64, CAPS(poll_ns_min, 80000), SET(poll_overhead_ns, 1)),
+	VALID(LOCKED, CAPS(poll_ns_min, 80001), SET(batch_slots, 9)),
 
 	VALID(LOCKED, SET(depth_slots, 8)),
 	REFUSED(LOCKED, "depth_slots", 0, 8, 255, SET(depth_slots, 0)),
@@ -330,6 +348,7 @@ static const struct field fields[] = {
 	FIELD(trim_down_bytes),
 	FIELD(trim_up_bytes),
 	FIELD(prebuffer_frames),
+	FIELD(budget_frames),
 	FIELD(tolerance_ns),
 	FIELD(drift_ppb_max),
 	FIELD(wander_ppb_per_s_max),
@@ -461,8 +480,8 @@ static void test_all_wrong(struct kpn_selftest *t)
 	config.allowed = NULL;
 	memset(&untouched, 0x5a, sizeof(untouched));
 	count = kpn_config_validate(&config, &backend, NULL, 0);
-	/* 32 class fields and 19 more but for trims, tolerance and poll overhead, which rest on others */
-	KPN_EXPECT_EQ(t, count, 47);
+	/* 32 class fields and 20 more but for trims, tolerance and poll overhead, which rest on others */
+	KPN_EXPECT_EQ(t, count, 48);
 	for (room = 0; room <= count; room++) {
 		for (i = 0; i < PROBLEMS_MAX; i++)
 			problems[i] = untouched;
@@ -501,7 +520,7 @@ static void test_random_configs(struct kpn_selftest *t)
 		caps.ring_slots_multiple = kpn_random_below(&seed, 33);
 		caps.has_spare_buffers = kpn_random_below(&seed, 2);
 		for (i = 0; i < 4; i++) {
-			const struct field *field = &fields[kpn_random_below(&seed, 18)];
+			const struct field *field = &fields[kpn_random_below(&seed, 19)];
 
 			put(&config, field->offset, field->bytes, kpn_random_bits(&seed, 44));
 		}
@@ -534,6 +553,8 @@ static void test_defaults_values(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, config.trim_down_bytes, 16);
 	KPN_EXPECT_EQ(t, config.trim_up_bytes, 16);
 	KPN_EXPECT_EQ(t, config.prebuffer_frames, 256);
+	KPN_EXPECT_EQ(t, config.budget_frames, 32);
+	KPN_EXPECT_EQ(t, config.horizon_ns, 0);
 	KPN_EXPECT_EQ(t, config.tolerance_ns, 8);
 	KPN_EXPECT_EQ(t, config.drift_ppb_max, 200000);
 	KPN_EXPECT_EQ(t, config.wander_ppb_per_s_max, 1000);

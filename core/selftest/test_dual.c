@@ -166,6 +166,7 @@ static void start(struct kpn_selftest *t, u8 clock_read, enum kpn_merge merge, s
 	kpn_config_defaults(&config, &caps, 1000000000, SLOT_BYTES);
 	config.ring_slots = 256;
 	config.batch_slots = 39;
+	config.budget_frames = 78;
 	config.depth_slots = 200;
 	config.clock_read = clock_read;
 	config.seed = seed;

@@ -59,7 +59,7 @@ static void test_strip_contains_the_wire(struct kpn_selftest *t, const struct st
 	u32 wide = 0;
 	u32 i;
 
-	kpn_strip_init(&strip, 100000, 1000, 100000);
+	kpn_strip_init(&strip, 100000, 1000, 100000, 1);
 	kpn_strip_reset(&strip, wire.now_ns, wire.position_ps, wire.position_ps);
 	for (i = 0; i < 10000; i++) {
 		struct kpn_interval interval;
@@ -93,7 +93,7 @@ static void test_edges_of_the_stated_drift(struct kpn_selftest *t)
 		struct kpn_interval interval;
 		struct kpn_strip strip;
 
-		kpn_strip_init(&strip, 100000, 0, 100000);
+		kpn_strip_init(&strip, 100000, 0, 100000, 1);
 		kpn_strip_reset(&strip, 5000, 0 - 1000ull, 0); /* positions wrap */
 		interval = kpn_strip_at(&strip, 5000 + ages_ns[i]);
 		KPN_EXPECT(t, (s64)(ages_ns[i] * 1000 - drift_ps - 1000 - interval.lower_ps) >= 0);
@@ -115,7 +115,7 @@ static void test_rates_are_learnt(struct kpn_selftest *t)
 	struct kpn_strip strip;
 	u32 i;
 
-	kpn_strip_init(&strip, 200000, 1000, 100000);
+	kpn_strip_init(&strip, 200000, 1000, 100000, 1);
 	kpn_strip_reset(&strip, wire.now_ns, 0, 0);
 	for (i = 0; i < 20000; i++) {
 		wire_go(&wire, 95000 + kpn_random_below(&wire.seed, 10000));
@@ -134,7 +134,7 @@ static void test_violations_empty_the_strip(struct kpn_selftest *t)
 	bool held = true;
 	u32 i;
 
-	kpn_strip_init(&strip, 100000, 1000, 100000);
+	kpn_strip_init(&strip, 100000, 1000, 100000, 1);
 	kpn_strip_reset(&strip, wire.now_ns, 0, 0);
 	for (i = 0; i < 500; i++) {
 		wire_go(&wire, 100000);
@@ -171,7 +171,7 @@ static void test_loosened_strip_allows_for_the_pause(struct kpn_selftest *t)
 	struct kpn_strip strip;
 	u32 i;
 
-	kpn_strip_init(&strip, 100000, 1000, 100000);
+	kpn_strip_init(&strip, 100000, 1000, 100000, 1);
 	kpn_strip_reset(&strip, wire.now_ns, 0, 0);
 	for (i = 0; i < 1000; i++) {
 		wire_go(&wire, 100000);
@@ -191,34 +191,34 @@ static void test_loosened_strip_allows_for_the_pause(struct kpn_selftest *t)
 	}
 }
 
-static u64 told_at(const struct kpn_strip *strip, u64 cpu_ns)
+static u64 read_at(const struct kpn_strip *strip, u64 cpu_ns)
 {
-	return kpn_strip_told(strip, kpn_strip_at(strip, cpu_ns));
+	return kpn_strip_read(strip, kpn_strip_at(strip, cpu_ns));
 }
 
 /* What tightens from above, and a pause, move the middle back; what was read as the time stays. A new start forgets it. */
-static void test_told_positions_never_go_back(struct kpn_selftest *t)
+static void test_read_positions_never_go_back(struct kpn_selftest *t)
 {
 	struct kpn_strip strip;
-	u64 told_ps;
+	u64 read_ps;
 
-	kpn_strip_init(&strip, 100000, 1000, 100000);
+	kpn_strip_init(&strip, 100000, 1000, 100000, 1);
 	kpn_strip_reset(&strip, 1000, 0, 20000000);
-	told_ps = told_at(&strip, 1000);
-	KPN_EXPECT(t, told_ps >= 9999000 && told_ps <= 10001000);
+	read_ps = read_at(&strip, 1000);
+	KPN_EXPECT(t, read_ps >= 9999000 && read_ps <= 10001000);
 	KPN_EXPECT(t, kpn_strip_observe(&strip, 1001, 1001, 0, 1001, 4000000));
-	KPN_EXPECT(t, told_at(&strip, 1001) >= told_ps && told_at(&strip, 1001) < told_ps + 2000);
+	KPN_EXPECT(t, read_at(&strip, 1001) >= read_ps && read_at(&strip, 1001) < read_ps + 2000);
 	/* it stands still until the middle has come there */
-	KPN_EXPECT(t, told_at(&strip, 5000) >= told_ps && told_at(&strip, 5000) < told_ps + 2000);
-	KPN_EXPECT(t, told_at(&strip, 11000) > told_ps + 1000000);
-	told_ps = told_at(&strip, 20000);
+	KPN_EXPECT(t, read_at(&strip, 5000) >= read_ps && read_at(&strip, 5000) < read_ps + 2000);
+	KPN_EXPECT(t, read_at(&strip, 11000) > read_ps + 1000000);
+	read_ps = read_at(&strip, 20000);
 	kpn_strip_loosen(&strip, 3000000);
-	KPN_EXPECT(t, told_at(&strip, 20000) <= told_ps);
+	KPN_EXPECT(t, read_at(&strip, 20000) <= read_ps);
 	kpn_strip_reset(&strip, 21000, 0, 2000);
-	KPN_EXPECT(t, told_at(&strip, 21000) <= 3000);
+	KPN_EXPECT(t, read_at(&strip, 21000) <= 3000);
 	/* renewing the rates keeps it young: positions are compared modulo 2^64 */
 	kpn_strip_observe(&strip, 1000000000, 1000000000, 999900000000, 1000000000, 1000100000000);
-	KPN_EXPECT(t, (s64)(strip.told_ps - 900000000000) > 0);
+	KPN_EXPECT(t, (s64)(strip.read_floor_ps - 900000000000) > 0);
 }
 
 void kpn_test_observe(struct kpn_selftest *t)
@@ -231,5 +231,5 @@ void kpn_test_observe(struct kpn_selftest *t)
 	test_rates_are_learnt(t);
 	test_violations_empty_the_strip(t);
 	test_loosened_strip_allows_for_the_pause(t);
-	test_told_positions_never_go_back(t);
+	test_read_positions_never_go_back(t);
 }

@@ -62,12 +62,13 @@ static bool run_watching(u64 ns)
 	return true;
 }
 
-/* A9, A19, A31: all descriptors placeholders, indices at 0 and the depth, one doorbell. */
+/* A9, A19, A31: the reset made all descriptors placeholders, none is stored again; indices at 0 and the depth, one doorbell. */
 static void test_start(struct kpn_selftest *t)
 {
 	exact_nic_paper(&nic, 32, 8);
 	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
-	KPN_EXPECT_EQ(t, nic.restores, 32);
+	KPN_EXPECT_EQ(t, nic.restores + nic.commits, 0);
+	KPN_EXPECT_EQ(t, nic.zeroed_bytes, 0);
 	KPN_EXPECT_EQ(t, nic.doorbells, 1);
 	KPN_EXPECT_EQ(t, nic.tail_seq, 8);
 	KPN_EXPECT_EQ(t, state().head_seq, 0);
@@ -189,6 +190,7 @@ static void test_adjustments_leave_counts_and_slots_alone(struct kpn_selftest *t
 	KPN_EXPECT_EQ(t, state().pending, 1);
 	KPN_EXPECT_EQ(t, state().synchronised, true);
 	KPN_EXPECT_EQ(t, state().scaled_ppm, 6553600);
+	exact_nic_collect(&nic);
 	KPN_EXPECT_EQ(t, nic.events[KPN_EVENT_STEP], 1);
 	exact_nic_run(&nic, 30 * SLOT_NS);
 	KPN_EXPECT_EQ(t, nic.log_count, 1);
@@ -440,6 +442,38 @@ static void test_underrun_keeps_the_count_and_nearly_the_time(struct kpn_selftes
 	}
 }
 
+/* More frames wait behind an underrun than one call may take back: it rings once all the same, and sends the rest later. */
+static void test_underrun_with_a_full_ring_rings_once(struct kpn_selftest *t)
+{
+	static struct kpn_frame frames[40];
+	s64 now_ns;
+	u32 doorbells;
+	u32 i;
+
+	exact_nic_prepare(&nic);
+	nic.config.budget_frames = 8;
+	exact_nic_start(&nic, START_NS);
+	exact_nic_run(&nic, 5 * MS);
+	now_ns = kpn_pacer_gettime(nic.pacer, nic.now_ns).ns;
+	for (i = 0; i < KPN_COUNT_OF(frames); i++) {
+		frames[i] = exact_frame((u8)(i + 1), 200, 0, now_ns + (20 + (s64)i) * SLOT_NS);
+		KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[i]), KPN_VERDICT_PENDING);
+	}
+	exact_nic_go(&nic, 18 * SLOT_NS);
+	KPN_EXPECT(t, nic.idle);
+	doorbells = nic.doorbells;
+	exact_nic_poll(&nic, 0);
+	KPN_EXPECT_EQ(t, stats()->underruns, 1);
+	KPN_EXPECT_EQ(t, nic.doorbells, doorbells + 1);
+	KPN_EXPECT(t, !nic.idle);
+	exact_nic_run(&nic, MS);
+	KPN_EXPECT_EQ(t, stats()->underruns, 1);
+	KPN_EXPECT_EQ(t, state().pending, 0);
+	KPN_EXPECT_EQ(t, stats()->submitted, kpn_stats_ended(stats()));
+	KPN_EXPECT_EQ(t, nic.log_count + nic.outcomes[KPN_VERDICT_STEPPED], KPN_COUNT_OF(frames));
+	KPN_EXPECT_EQ(t, nic.unsafe_writes, 0);
+}
+
 /* Less left than a restart takes: it may have been idle, so nobody says it was not. */
 static void test_suspected_underrun(struct kpn_selftest *t)
 {
@@ -554,6 +588,7 @@ static void test_step_recalls_what_it_can(struct kpn_selftest *t)
 	far.txtime_ns = now_ns + 40 * SLOT_NS;
 	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &far), KPN_VERDICT_PENDING);
 	kpn_pacer_adjtime(nic.pacer, 100 * SLOT_NS);
+	exact_nic_collect(&nic);
 	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_STEPPED], 1);
 	KPN_EXPECT_EQ(t, state().pending, 0);
 }
@@ -596,7 +631,7 @@ static void test_stop_flushes(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[0]), KPN_VERDICT_PENDING);
 	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[1]), KPN_VERDICT_PENDING);
 	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[2]), KPN_VERDICT_PENDING);
-	kpn_pacer_stop(nic.pacer);
+	exact_nic_stop(&nic);
 	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_FLUSHED], 3);
 	KPN_EXPECT_EQ(t, state().pending, 0);
 	KPN_EXPECT_EQ(t, state().synchronised, false);
@@ -669,6 +704,7 @@ void kpn_test_pacer(struct kpn_selftest *t)
 	test_frames_leave_on_the_grid(t);
 	test_trims_per_second_follow_the_clock_rate(t);
 	test_underrun_keeps_the_count_and_nearly_the_time(t);
+	test_underrun_with_a_full_ring_rings_once(t);
 	test_suspected_underrun(t);
 	test_drift_beyond_the_stated_bound_ends_unsynchronised(t);
 	test_impossible_index_changes_nothing(t);

@@ -185,7 +185,7 @@ static void test_against_model(struct kpn_selftest *t)
 	memset(frames, 0, sizeof(frames));
 	memset(&model, 0, sizeof(model));
 	kpn_prebuffer_init(&prebuffer, heap, FRAMES_MAX);
-	KPN_EXPECT_EQ(t, kpn_prebuffer_bytes(FRAMES_MAX), sizeof(heap));
+	KPN_EXPECT_EQ(t, kpn_prebuffer_bytes(FRAMES_MAX, 0), sizeof(heap));
 	for (step = 0; step < RANDOM_STEPS; step++) {
 		random_step(t, &prebuffer, &model, frames, &seed);
 		expect_same(t, &prebuffer, &model);
@@ -237,7 +237,7 @@ static void test_edges(struct kpn_selftest *t)
 	struct kpn_prebuffer prebuffer;
 
 	/* room for none: nothing is held, and no memory is touched */
-	KPN_EXPECT_EQ(t, kpn_prebuffer_bytes(0), 0);
+	KPN_EXPECT_EQ(t, kpn_prebuffer_bytes(0, 0), 0);
 	kpn_prebuffer_init(&prebuffer, NULL, 0);
 	KPN_EXPECT(t, !kpn_prebuffer_schedule(&prebuffer, &a));
 	KPN_EXPECT(t, !kpn_prebuffer_append(&prebuffer, &a));
@@ -245,7 +245,9 @@ static void test_edges(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, kpn_prebuffer_count(&prebuffer), 0);
 
 	/* the largest allowed: 16 classes of 65536 frames */
-	KPN_EXPECT_EQ(t, kpn_prebuffer_bytes(KPN_PREBUFFER_FRAMES_MAX), sizeof(heap[0]) << 20);
+	KPN_EXPECT_EQ(t, kpn_prebuffer_bytes(KPN_PREBUFFER_FRAMES_MAX, 0), sizeof(heap[0]) << 20);
+	/* and what a whole ring of frames that a step takes back needs beside them */
+	KPN_EXPECT_EQ(t, kpn_prebuffer_bytes(2, 4096), (32 + 4096) * sizeof(heap[0]));
 
 	/* room for one a class: heap and FIFO are bounded each for itself, and put_back is never refused */
 	kpn_prebuffer_init(&prebuffer, heap, 1);
@@ -269,8 +271,31 @@ static void test_edges(struct kpn_selftest *t)
 	KPN_EXPECT(t, kpn_prebuffer_take_first(&prebuffer, 3) == &a);
 }
 
+/* A class at its limit takes back what was in the ring all the same, in the order of txtimes; new ones wait for room. */
+static void test_returned_frames_are_never_refused(struct kpn_selftest *t)
+{
+	static struct kpn_heap_entry heap[KPN_CLASS_COUNT + 3];
+	static struct kpn_frame frames[5];
+	static const s64 order[] = { 1, 0, 3, 2 };
+	struct kpn_prebuffer prebuffer;
+	u32 i;
+
+	kpn_prebuffer_init(&prebuffer, heap, 1);
+	for (i = 0; i < KPN_COUNT_OF(frames); i++)
+		frames[i] = (struct kpn_frame){ .tc = 2, .txtime_ns = 100 + (i == 1 ? -50 : 10 * (s64)(i % 3 == 2)) };
+	KPN_EXPECT(t, kpn_prebuffer_schedule(&prebuffer, &frames[0]));
+	for (i = 1; i < 4; i++)
+		kpn_prebuffer_return(&prebuffer, &frames[i]);
+	KPN_EXPECT_EQ(t, kpn_prebuffer_count(&prebuffer), 4);
+	KPN_EXPECT(t, !kpn_prebuffer_schedule(&prebuffer, &frames[4]));
+	for (i = 0; i < 4; i++)
+		KPN_EXPECT(t, kpn_prebuffer_take_earliest(&prebuffer) == &frames[order[i]]);
+	KPN_EXPECT(t, kpn_prebuffer_schedule(&prebuffer, &frames[4]));
+}
+
 void kpn_test_prebuffer(struct kpn_selftest *t)
 {
+	test_returned_frames_are_never_refused(t);
 	test_edges(t);
 	test_full(t);
 	test_against_model(t);

@@ -8,24 +8,43 @@
 
 enum { MEMORY_SLOTS = KPN_RING_SLOTS_MAX, STEPS = 3000 };
 
-static u64 memory[MEMORY_SLOTS * (sizeof(struct kpn_trim) + sizeof(struct kpn_slot)) / sizeof(u64)];
+static struct kpn_slot memory[MEMORY_SLOTS];
 
 /* Head to @to as `pacer` does it: over claimed slots and trims. Returns frames released. */
 static u32 pass_all(struct kpn_ring *ring, u64 to)
 {
 	u32 released = 0;
-	u32 desc;
 
-	for (;;) {
-		u64 claimed = kpn_ring_next_claimed(ring, ring->head_seq, to);
+	while (ring->head.seq != to) {
+		u64 claimed = kpn_ring_next(ring, &ring->claimed, ring->head.seq, to);
+		u64 trimmed = kpn_ring_next(ring, &ring->trimmed, ring->head.seq, to);
+		u64 next = claimed < trimmed ? claimed : trimmed;
+		u32 desc;
+		s64 delta_ps;
 
-		while (kpn_ring_pass(ring, claimed, &desc))
-			;
-		if (claimed == to)
-			return released;
-		kpn_ring_release(ring, kpn_ring_desc(ring, claimed));
-		released++;
+		kpn_ring_skip(ring, &ring->head, next);
+		if (next == to)
+			break;
+		desc = ring->head.desc;
+		delta_ps = ring->slot[desc].delta_ps;
+		if (next == claimed) {
+			kpn_ring_release(ring, desc);
+			released++;
+		}
+		kpn_ring_step(ring, &ring->head, delta_ps);
+		if (delta_ps)
+			kpn_ring_forget_delta(ring, desc);
 	}
+	if (ring->index_seq < to)
+		ring->index_seq = to;
+	if (ring->plan.seq < to)
+		ring->plan = ring->head;
+	return released;
+}
+
+static void post(struct kpn_ring *ring, u32 count)
+{
+	kpn_ring_skip(ring, &ring->tail, ring->tail.seq + count);
 }
 
 /* A10, A19: indices start at 0 and at the batch; 2 -> 5 completes three slots; and the wrap of twelve. */
@@ -35,43 +54,45 @@ static void test_figure_5(struct kpn_selftest *t)
 	struct kpn_ring ring;
 
 	kpn_ring_init(&ring, memory, 12, SLOT_PS);
-	KPN_EXPECT_EQ(t, ring.head_seq, 0);
-	kpn_ring_post(&ring, 4);
-	KPN_EXPECT_EQ(t, ring.tail_seq, 4);
-	KPN_EXPECT_EQ(t, kpn_ring_desc(&ring, ring.tail_seq), 4);
+	KPN_EXPECT_EQ(t, ring.head.seq, 0);
+	post(&ring, 4);
+	KPN_EXPECT_EQ(t, ring.tail.seq, 4);
+	KPN_EXPECT_EQ(t, kpn_ring_desc(&ring, ring.tail.seq), 4);
 	KPN_EXPECT_EQ(t, pass_all(&ring, 2), 0);
-	kpn_ring_post(&ring, 3);
-	KPN_EXPECT_EQ(t, kpn_ring_desc(&ring, ring.head_seq), 2);
-	kpn_ring_claim(&ring, 3, 3, &frame);
+	post(&ring, 3);
+	KPN_EXPECT_EQ(t, ring.head.desc, 2);
+	kpn_ring_claim(&ring, 3, 3, &frame, false);
 	KPN_EXPECT_EQ(t, pass_all(&ring, 5), 1);
-	KPN_EXPECT_EQ(t, ring.head_seq, 5);
-	KPN_EXPECT_EQ(t, kpn_ring_desc(&ring, ring.head_seq), 5);
-	KPN_EXPECT_EQ(t, ring.head_ps, 5 * SLOT_PS);
+	KPN_EXPECT_EQ(t, ring.head.seq, 5);
+	KPN_EXPECT_EQ(t, ring.head.desc, 5);
+	KPN_EXPECT_EQ(t, ring.head.ps, 5 * SLOT_PS);
 	KPN_EXPECT_EQ(t, ring.claimed_count, 0);
 	/* wrap-around: 10 -> 1 are three slots too */
-	kpn_ring_post(&ring, 10);
-	KPN_EXPECT_EQ(t, kpn_ring_desc(&ring, ring.tail_seq), 5);
+	post(&ring, 10);
+	KPN_EXPECT_EQ(t, ring.tail.desc, 5);
 	pass_all(&ring, 10);
-	kpn_ring_claim(&ring, 12, 0, &frame); /* descriptor 0 */
+	kpn_ring_claim(&ring, 12, 0, &frame, true); /* descriptor 0 */
 	KPN_EXPECT_EQ(t, kpn_ring_desc(&ring, 12), 0);
-	KPN_EXPECT_EQ(t, kpn_ring_next_claimed(&ring, 10, 13), 12);
+	KPN_EXPECT_EQ(t, kpn_ring_next(&ring, &ring.claimed, 10, 13), 12);
+	KPN_EXPECT_EQ(t, kpn_ring_next(&ring, &ring.yielding, 10, 13), 12);
+	KPN_EXPECT_EQ(t, ring.yielding_count, 1);
 	KPN_EXPECT_EQ(t, pass_all(&ring, 13), 1);
-	KPN_EXPECT_EQ(t, kpn_ring_desc(&ring, ring.head_seq), 1);
-	KPN_EXPECT_EQ(t, ring.head_seq, 13);
-	KPN_EXPECT_EQ(t, ring.head_ps, 13 * SLOT_PS);
+	KPN_EXPECT_EQ(t, ring.head.desc, 1);
+	KPN_EXPECT_EQ(t, ring.head.seq, 13);
+	KPN_EXPECT_EQ(t, ring.head.ps, 13 * SLOT_PS);
+	KPN_EXPECT_EQ(t, ring.yielding_count, 0);
 }
 
-/*
- * struct model - every slot of a lap by its sequence number modulo ring size; @start_ps of the head and of the slot
- * before it are kept as they were found by adding up lengths
- */
+/* struct model - every slot of a lap by its sequence number modulo ring size; @head_ps was found by adding up lengths */
 struct model {
 	u32 slots;
 	u64 head_seq;
+	u64 index_seq;
 	u64 tail_seq;
 	u64 head_ps;
 	s64 delta_ps[KPN_RING_SLOTS_MAX];
 	struct kpn_frame *frame[KPN_RING_SLOTS_MAX];
+	bool yields[KPN_RING_SLOTS_MAX];
 };
 
 static u32 model_desc(const struct model *model, u64 seq)
@@ -94,68 +115,159 @@ static u64 model_start_ps(const struct model *model, u64 seq)
 	return start_ps;
 }
 
-static void model_post(struct model *model, s64 delta_ps)
-{
-	model->delta_ps[model_desc(model, model->tail_seq)] = delta_ps;
-	model->tail_seq++;
-}
-
 static void model_pass(struct model *model, u64 to)
 {
 	while (model->head_seq != to) {
+		u32 desc = model_desc(model, model->head_seq);
+
 		model->head_ps += model_length_ps(model, model->head_seq);
-		model->delta_ps[model_desc(model, model->head_seq)] = 0;
-		model->frame[model_desc(model, model->head_seq)] = NULL;
+		model->delta_ps[desc] = 0;
+		model->frame[desc] = NULL;
+		model->yields[desc] = false;
 		model->head_seq++;
 	}
+	if (model->index_seq < to)
+		model->index_seq = to;
 }
 
-static u64 model_next_claimed(const struct model *model, u64 from, u64 to)
+/* First slot in [from, to) with a frame, or with one that yields, or trimmed. */
+static u64 model_next(const struct model *model, u64 from, u64 to, u32 what)
 {
-	while (from != to && !model->frame[model_desc(model, from)])
-		from++;
+	for (; from != to; from++) {
+		u32 desc = model_desc(model, from);
+
+		if (what == 0 ? !!model->frame[desc] : what == 1 ? model->yields[desc] : !!model->delta_ps[desc])
+			break;
+	}
 	return from;
+}
+
+static bool look_at_sets(struct kpn_selftest *t, const struct kpn_ring *ring, const struct model *model, u64 *seed)
+{
+	const struct kpn_bits *sets[] = { &ring->claimed, &ring->yielding, &ring->trimmed };
+	u32 counts[] = { ring->claimed_count, ring->yielding_count, ring->trim_count };
+	u64 from = model->head_seq + kpn_random_below(seed, model->slots);
+	u64 to = from + kpn_random_below(seed, (u32)(model->head_seq + model->slots - from) + 1);
+	u64 end = model->head_seq + model->slots;
+	u64 first = end;
+	bool good = true;
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		u32 count = 0;
+		u64 at = model_next(model, model->head_seq, end, i);
+
+		if (i != 1 && at < first)
+			first = at;
+		for (; at != end; at = model_next(model, at + 1, end, i))
+			count++;
+		good = KPN_EXPECT_EQ(t, counts[i], count) && good;
+		good = KPN_EXPECT_EQ(t, kpn_ring_next(ring, sets[i], from, to), model_next(model, from, to, i)) && good;
+	}
+	/* cursors skip without looking as far as this */
+	good = KPN_EXPECT(t, first == end || ring->quiet_seq <= first) && good;
+	good = KPN_EXPECT(t, kpn_ring_frame(ring, from) == model->frame[model_desc(model, from)]) && good;
+	return good;
 }
 
 static bool look(struct kpn_selftest *t, const struct kpn_ring *ring, const struct model *model, u64 *seed)
 {
 	u64 posted = model->tail_seq - model->head_seq;
 	u64 seq = model->head_seq + kpn_random_below(seed, (u32)posted + 1);
-	u64 from = model->head_seq + kpn_random_below(seed, model->slots);
-	u64 to = from + kpn_random_below(seed, (u32)(model->head_seq + model->slots - from) + 1);
 	u64 start_ps = model_start_ps(model, seq);
+	struct kpn_cursor at = kpn_ring_at(ring, seq);
 	u64 end_ps;
 	bool good;
 
-	good = KPN_EXPECT_EQ(t, ring->head_ps, model->head_ps);
-	good = KPN_EXPECT_EQ(t, ring->tail_ps, model_start_ps(model, model->tail_seq)) && good;
-	good = KPN_EXPECT_EQ(t, kpn_ring_desc(ring, ring->head_seq), model_desc(model, model->head_seq)) && good;
-	good = KPN_EXPECT_EQ(t, kpn_ring_desc(ring, ring->tail_seq), model_desc(model, model->tail_seq)) && good;
-	good = KPN_EXPECT_EQ(t, kpn_ring_start_ps(ring, seq), start_ps) && good;
+	good = KPN_EXPECT_EQ(t, ring->head.ps, model->head_ps);
+	good = KPN_EXPECT_EQ(t, ring->index_seq, model->index_seq) && good;
+	good = KPN_EXPECT_EQ(t, kpn_ring_at(ring, ring->index_seq).ps, model_start_ps(model, model->index_seq)) && good;
+	good = KPN_EXPECT_EQ(t, ring->tail.ps, model_start_ps(model, model->tail_seq)) && good;
+	good = KPN_EXPECT_EQ(t, ring->head.desc, model_desc(model, model->head_seq)) && good;
+	good = KPN_EXPECT_EQ(t, ring->tail.desc, model_desc(model, model->tail_seq)) && good;
+	good = KPN_EXPECT_EQ(t, at.ps, start_ps) && good;
+	good = KPN_EXPECT_EQ(t, at.desc, model_desc(model, seq)) && good;
 	good = KPN_EXPECT_EQ(t, kpn_ring_seq_at(ring, start_ps, &end_ps), seq) && good;
 	/* behind the tail nominal slots go on */
 	good = KPN_EXPECT_EQ(t, end_ps, start_ps + (seq == model->tail_seq ? SLOT_PS : model_length_ps(model, seq))) &&
 	       good;
-	good = KPN_EXPECT_EQ(t, kpn_ring_next_claimed(ring, from, to), model_next_claimed(model, from, to)) && good;
-	good = KPN_EXPECT(t, kpn_ring_frame(ring, from) == model->frame[model_desc(model, from)]) && good;
 	if (seq != model->tail_seq) {
 		u64 length_ps = model_length_ps(model, seq);
 
 		good = KPN_EXPECT_EQ(t, kpn_ring_delta_ps(ring, seq), (s64)(length_ps - SLOT_PS)) && good;
 		good = KPN_EXPECT_EQ(t, kpn_ring_seq_at(ring, start_ps + length_ps - 1, &end_ps), seq) && good;
+		good = KPN_EXPECT_EQ(t, end_ps, start_ps + length_ps) && good;
 	}
-	return good;
+	return look_at_sets(t, ring, model, seed) && good;
 }
 
-static void take_trims_back(struct kpn_selftest *t, struct kpn_ring *ring, struct model *model, u64 from)
+/* A slot between index and tail gets another length, or its nominal one. */
+static void change_length(struct kpn_ring *ring, struct model *model, u64 *seed)
 {
-	struct kpn_trim trim;
+	u32 changeable = (u32)(model->tail_seq - model->index_seq);
+	s64 delta_ps = ((s64)kpn_random_below(seed, 33) - 16) * 8000;
+	u64 seq;
 
-	/* what pacer does before it plans slots from here on anew */
-	while (kpn_ring_retract_trim(ring, from, &trim)) {
-		KPN_EXPECT_EQ(t, trim.delta_ps, model->delta_ps[model_desc(model, trim.seq)]);
-		model->delta_ps[model_desc(model, trim.seq)] = 0;
-		ring->tail_ps -= (u64)trim.delta_ps;
+	if (!changeable)
+		return;
+	seq = model->index_seq + kpn_random_below(seed, changeable);
+	kpn_ring_set_delta(ring, seq, model_desc(model, seq), delta_ps);
+	model->delta_ps[model_desc(model, seq)] = delta_ps;
+}
+
+static void claim(struct kpn_ring *ring, struct model *model, struct kpn_frame *frames, u64 seq, u64 *seed)
+{
+	u32 desc = model_desc(model, seq);
+
+	if (model->frame[desc])
+		return;
+	model->frame[desc] = &frames[desc];
+	model->yields[desc] = kpn_random_below(seed, 2);
+	kpn_ring_claim(ring, seq, desc, &frames[desc], model->yields[desc]);
+}
+
+static void move_index(struct kpn_ring *ring, struct model *model, u64 *seed)
+{
+	model->index_seq += kpn_random_below(seed, (u32)(model->tail_seq - model->index_seq) + 1);
+	ring->index_seq = model->index_seq;
+	if (ring->plan.seq < ring->index_seq)
+		ring->plan = kpn_ring_at(ring, ring->index_seq);
+}
+
+static void change(struct kpn_selftest *t, struct kpn_ring *ring, struct model *model, struct kpn_frame *frames,
+		   u64 *seed)
+{
+	u64 seq = model->head_seq + kpn_random_below(seed, model->slots);
+	u32 desc = model_desc(model, seq);
+	u32 count;
+
+	switch (kpn_random_below(seed, 7)) {
+	case 0:
+		count = kpn_random_below(seed, (u32)(model->head_seq + model->slots - model->tail_seq) + 1);
+		post(ring, count);
+		model->tail_seq += count;
+		break;
+	case 1: change_length(ring, model, seed); break;
+	case 2: claim(ring, model, frames, seq, seed); break;
+	case 3:
+		if (!model->frame[desc])
+			break;
+		KPN_EXPECT(t, kpn_ring_release(ring, desc) == model->frame[desc]);
+		model->frame[desc] = NULL;
+		model->yields[desc] = false;
+		break;
+	case 4:
+		if (!model->frame[desc])
+			break;
+		kpn_ring_unyield(ring, desc);
+		model->yields[desc] = false;
+		break;
+	case 5: move_index(ring, model, seed); break;
+	default:
+		seq = model->head_seq + kpn_random_below(seed, (u32)(model->tail_seq - model->head_seq) + 1);
+		pass_all(ring, seq);
+		model_pass(model, seq);
+		break;
 	}
 }
 
@@ -168,53 +280,42 @@ static void random_history(struct kpn_selftest *t, u32 slots, u64 seed)
 
 	memset(&model, 0, sizeof(model));
 	model.slots = slots;
+	/* positions pass 2^64 on the way */
+	model.head_ps = 0 - 40 * SLOT_PS;
 	kpn_ring_init(&ring, memory, slots, SLOT_PS);
+	ring.head.ps = ring.plan.ps = ring.tail.ps = model.head_ps;
 	for (step = 0; step < STEPS; step++) {
-		u64 room = model.head_seq + slots - model.tail_seq;
-		u64 seq = model.head_seq + kpn_random_below(&seed, slots);
-		u32 desc = model_desc(&model, seq);
-		u32 count;
-
-		switch (kpn_random_below(&seed, 6)) {
-		case 0:
-			count = kpn_random_below(&seed, (u32)room + 1);
-			kpn_ring_post(&ring, count);
-			for (; count; count--)
-				model_post(&model, 0);
-			break;
-		case 1:
-			if (!room)
-				break;
-			model_post(&model, (kpn_random_below(&seed, 2) ? 1 : -1) *
-						   (s64)(1 + kpn_random_below(&seed, 16)) * 8000);
-			kpn_ring_post_trimmed(&ring, (s64)(model_length_ps(&model, model.tail_seq - 1) - SLOT_PS));
-			break;
-		case 2:
-			if (model.frame[desc])
-				break;
-			model.frame[desc] = &frames[desc];
-			kpn_ring_claim(&ring, seq, desc, &frames[desc]);
-			break;
-		case 3:
-			if (!model.frame[desc])
-				break;
-			KPN_EXPECT(t, kpn_ring_release(&ring, model_desc(&model, seq)) == model.frame[desc]);
-			model.frame[desc] = NULL;
-			break;
-		case 4:
-			take_trims_back(t, &ring, &model,
-					model.head_seq +
-						kpn_random_below(&seed, (u32)(model.tail_seq - model.head_seq) + 1));
-			break;
-		default:
-			seq = model.head_seq + kpn_random_below(&seed, (u32)(model.tail_seq - model.head_seq) + 1);
-			pass_all(&ring, seq);
-			model_pass(&model, seq);
-			break;
-		}
+		change(t, &ring, &model, frames, &seed);
 		if (!look(t, &ring, &model, &seed))
 			return;
 	}
+}
+
+/* Each member of a set is found from wherever one looks, at the edges of words and in the last word of all. */
+static void test_bits(struct kpn_selftest *t)
+{
+	static const u32 members[] = { 0, 1, 63, 64, 65, 127, 128, 640, 4031, 4032, 4095 };
+	struct kpn_bits bits = { 0 };
+	u32 i;
+	u32 bit = 0;
+
+	for (i = 0; i < KPN_COUNT_OF(members); i++)
+		kpn_bits_set(&bits, members[i]);
+	for (i = 0; i < KPN_COUNT_OF(members); i++) {
+		for (; bit <= members[i]; bit++) {
+			KPN_EXPECT_EQ(t, kpn_bits_next(&bits, bit, KPN_BITS_MAX), members[i]);
+			KPN_EXPECT_EQ(t, kpn_bits_next(&bits, bit, members[i]), members[i]);
+			KPN_EXPECT_EQ(t, kpn_bits_test(&bits, bit), bit == members[i]);
+			KPN_EXPECT_EQ(t, kpn_bits_window(&bits, bit) & 1, bit == members[i]);
+		}
+	}
+	KPN_EXPECT(t, kpn_bits_window(&bits, 1) == (1ull << 62 | 1ull << 63 | 1));
+	KPN_EXPECT(t, kpn_bits_window(&bits, 4095) == 1);
+	KPN_EXPECT(t, kpn_bits_window(&bits, 4031) == 3);
+	for (i = 0; i < KPN_COUNT_OF(members); i++)
+		kpn_bits_clear(&bits, members[i]);
+	KPN_EXPECT(t, !bits.summary);
+	KPN_EXPECT_EQ(t, kpn_bits_next(&bits, 0, KPN_BITS_MAX), KPN_BITS_MAX);
 }
 
 void kpn_test_ring(struct kpn_selftest *t)
@@ -224,15 +325,16 @@ void kpn_test_ring(struct kpn_selftest *t)
 	u64 end_ps;
 	u32 i;
 
+	test_bits(t);
 	test_figure_5(t);
 	for (i = 0; i < KPN_COUNT_OF(sizes); i++)
 		random_history(t, sizes[i], 1000 + i);
 
-	/* positions wrap modulo 2^64; a position before the head is the head's */
+	/* a position before the head is the head's */
 	kpn_ring_init(&ring, memory, 16, SLOT_PS);
-	ring.head_ps = ring.tail_ps = 0 - 3 * SLOT_PS;
-	kpn_ring_post(&ring, 8);
-	KPN_EXPECT_EQ(t, kpn_ring_start_ps(&ring, 5), 2 * SLOT_PS);
+	ring.head.ps = ring.tail.ps = 0 - 3 * SLOT_PS;
+	post(&ring, 8);
+	KPN_EXPECT_EQ(t, kpn_ring_at(&ring, 5).ps, 2 * SLOT_PS);
 	KPN_EXPECT_EQ(t, kpn_ring_seq_at(&ring, 2 * SLOT_PS + 1, &end_ps), 5);
 	KPN_EXPECT_EQ(t, kpn_ring_seq_at(&ring, 0 - 4 * SLOT_PS, &end_ps), 0);
 

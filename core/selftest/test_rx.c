@@ -213,7 +213,7 @@ static void test_positions_of_frames(struct kpn_selftest *t)
 
 static void test_wrong_values_are_named(struct kpn_selftest *t)
 {
-	const struct kpn_rx_config good = { 1000000000, 100000, 1000, 100000, 0, 1000000, 1522 };
+	const struct kpn_rx_config good = { 1000000000, 100000, 1000, 100000, 0, 1000000, 1, 1522 };
 	struct kpn_rx_config config = good;
 
 	KPN_EXPECT(t, !kpn_rx_problem(&config));

@@ -6,6 +6,7 @@
  */
 #include "keepon/align.h"
 
+#include "kpn_inline.h"
 #include "kpn_math.h"
 
 enum {
@@ -44,13 +45,10 @@ struct kpn_time kpn_grid_time(const struct kpn_grid *grid, u64 net_slot)
 	return time;
 }
 
-u64 kpn_grid_floor(const struct kpn_grid *grid, s64 ns, u32 ps)
+u64 kpn_grid_floor_in(const struct kpn_grid *grid, u64 cell, s64 ns, u32 ps)
 {
-	u64 cell = kpn_div_u64((u64)ns, grid->cell_ns);
 	u64 rest_ps;
 
-	if (grid->cell_slots == 1)
-		return cell;
 	rest_ps = ((u64)ns - cell * grid->cell_ns) * 1000 + ps;
 	return cell * grid->cell_slots + kpn_div_u64(rest_ps, grid->slot_ps);
 }
@@ -159,7 +157,7 @@ static void plan_next(struct kpn_align *align, u64 seq, s64 error)
 }
 
 /* The trim that is due in steady state, at slot next_trim_seq: one quantum against the drift. */
-static s64 trim_carried(struct kpn_align *align)
+static inline s64 trim_carried(struct kpn_align *align)
 {
 	s64 after = align->carried - align->quantum_fine;
 	u64 slots = align->period_slots;
@@ -176,7 +174,7 @@ static s64 trim_carried(struct kpn_align *align)
 	return align->drift > 0 ? -(s64)align->quantum_ps : (s64)align->quantum_ps;
 }
 
-static s64 trim_planned(struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps)
+static KPN_NOINLINE s64 trim_planned(struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps)
 {
 	s64 change_ps = 0;
 	u64 magnitude;

@@ -1,85 +1,200 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What becomes of slots that have left the wire and were not plain placeholders: frames are reported with the instant at
+ * What becomes of slots that have left the wire and were not plain placeholders: frames go back to the caller with the instant at
  * which they were on the wire, their slots are placeholders again, trimmed slots get their nominal length back.
  */
 #include "kpn_clock_law.h"
 #include "kpn_padding.h"
 
-/* The head moves to @to, which no claimed slot precedes. */
-static inline void pass(struct kpn_pacer *pacer, u64 to)
+/*
+ * The head moves to @to over slots without frames; trimmed ones are nominal again, as many of them as one call may store.
+ * Return: whether it got there.
+ */
+static bool pass(struct kpn_pacer *pacer, u64 to)
 {
-	u32 desc;
+	struct kpn_ring *ring = &pacer->ring;
+	struct kpn_cursor *head = &ring->head;
 
-	while (kpn_ring_pass(&pacer->ring, to, &desc))
+	while (KPN_UNLIKELY(ring->trim_count)) {
+		u64 trimmed = kpn_ring_next_near(ring, &ring->trimmed, head->seq, to);
+		u32 desc;
+
+		kpn_ring_skip(ring, head, trimmed);
+		if (trimmed == to)
+			return true;
+		if (!pacer->trims_left)
+			return false;
+		pacer->trims_left--;
+		desc = head->desc;
+		kpn_ring_step(ring, head, ring->slot[desc].delta_ps);
 		pacer->nic_ops.set_length(pacer->nic, desc, pacer->config.slot_bytes);
+		kpn_ring_forget_delta(ring, desc);
+	}
+	kpn_ring_skip(ring, head, to);
+	return true;
+}
+
+/* Whether slot @seq is not the one its frame asks for since a step: it came too late, or reviewing has not come so far. */
+static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
+{
+	if (frame->verdict != KPN_VERDICT_ON_TIME)
+		return false;
+	return seq < pacer->step_seq || (pacer->todo & KPN_TODO_REVIEW && seq >= pacer->review_seq &&
+					 seq < pacer->review_end && kpn_target_of(pacer, frame) != seq);
+}
+
+/* Frames in @bits of a word, from slot @first_seq on, have left: those in slots not theirs any more say so. */
+static KPN_NOINLINE void mark_stale(struct kpn_pacer *pacer, const struct kpn_slot *slot, u64 first_seq, u64 bits)
+{
+	for (; bits; bits &= bits - 1) {
+		u32 bit = kpn_lowest_bit(bits);
+
+		if (is_stale(pacer, slot[bit].frame, first_seq + bit))
+			slot[bit].frame->verdict = KPN_VERDICT_SENT_STALE;
+	}
+}
+
+/* Of the frames in @done, descriptors of @word, those that made room for others. */
+static KPN_NOINLINE void forget_yielding(struct kpn_ring *ring, u32 word, u64 done)
+{
+	u64 yielded = ring->yielding.word[word] & done;
+
+	kpn_bits_remove(&ring->yielding, word, done);
+	for (; yielded; yielded &= yielded - 1)
+		ring->yielding_count--;
+}
+
+/* First slot from @from on that carries a frame, KPN_SEQ_NEVER if there is none. */
+static KPN_NOINLINE u64 next_claimed(const struct kpn_ring *ring, u64 from)
+{
+	u64 end = ring->head.seq + ring->slots;
+	u64 claimed = kpn_ring_next(ring, &ring->claimed, from < ring->head.seq ? ring->head.seq : from, end);
+
+	return claimed == end ? KPN_SEQ_NEVER : claimed;
+}
+
+static KPN_NOINLINE u64 lowest_bits(u64 bits, u32 count)
+{
+	u64 rest = bits;
+
+	for (; rest && count; count--)
+		rest &= rest - 1;
+	return bits & ~rest;
 }
 
 /*
- * Frames from slot @seq to before @to, as far as they share a word of the bitmap, have left. What is the same for all of them
- * is done once. Return: the next claimed slot, or @end.
+ * Frames in @bits, a bit per descriptor from @desc on, the slot of which started at @first_ps, have left; no slot is trimmed
+ * between two of them. Their slots are placeholders of nominal length again. Return: how many they were.
  */
-static inline u64 finish_word(struct kpn_pacer *pacer, u64 seq, u64 to, u64 end)
+static KPN_ALWAYS_INLINE u32 finish(struct kpn_pacer *pacer, u32 desc, u64 first_ps, u64 bits)
 {
-	struct kpn_ring *ring = &pacer->ring;
-	u32 desc = kpn_ring_desc(ring, seq);
-	u32 word = desc / KPN_RING_WORD_BITS;
-	u32 bit = desc % KPN_RING_WORD_BITS;
-	u64 first_seq = seq - bit;
-	u64 left = ring->claimed[word] >> bit << bit;
-	u64 first_ps = ring->head_ps + (first_seq - ring->head_seq) * ring->slot_ps + pacer->sfd_ps;
+	struct kpn_slot *slot = pacer->ring.slot + desc;
+	u64 slot_ps = pacer->ring.slot_ps;
+	struct kpn_u128 anchor = kpn_law_anchor(&pacer->clock);
+	u64 span_ps = first_ps + pacer->sfd_ps - pacer->clock.anchor_ps;
+	struct kpn_frame **last = pacer->ended_last;
 	u32 count = 0;
-	u64 done;
 
-	if (to - first_seq < KPN_RING_WORD_BITS)
-		left &= (1ull << (to - first_seq)) - 1;
-	for (done = left; left; left &= left - 1) {
-		struct kpn_frame *frame;
+	for (; bits; bits &= bits - 1, count++) {
+		u32 bit = kpn_lowest_bit(bits);
+		struct kpn_frame *frame = slot[bit].frame;
 
-		bit = kpn_lowest_bit(left);
-		count++;
-		if (KPN_UNLIKELY(ring->trim_count)) {
-			pass(pacer, first_seq + bit);
-			first_ps = ring->head_ps + (first_seq - ring->head_seq) * ring->slot_ps + pacer->sfd_ps;
-		}
-		desc = word * KPN_RING_WORD_BITS + bit;
-		frame = ring->slot[desc].frame;
 		KPN_ASSERT(frame);
-		ring->slot[desc].frame = NULL;
-		kpn_forget(pacer, frame, desc, pacer->config.slot_bytes);
-		kpn_end_frame(pacer, frame, frame->verdict, kpn_law_at(&pacer->clock, first_ps + bit * ring->slot_ps));
+		slot[bit].frame = NULL;
+		*last = frame;
+		last = &frame->next;
+		pacer->stats.verdicts[frame->verdict]++;
+		frame->start = kpn_law_after(&pacer->clock, anchor, (s64)(span_ps + bit * slot_ps));
+		kpn_retire(pacer, desc + bit, pacer->config.slot_bytes, (u32)frame->frame_bytes - KPN_FCS_BYTES);
 	}
-	pacer->stats.frames_completed += count;
-	left = kpn_ring_unmark(ring, word, done, count) >> bit >> 1;
-	if (KPN_LIKELY(left))
-		return first_seq + bit + 1 + kpn_lowest_bit(left);
-	return kpn_ring_next_claimed(ring, first_seq + bit + 1, end);
+	*last = NULL;
+	pacer->ended_last = last;
+	return count;
 }
 
-u64 kpn_complete_touched(struct kpn_pacer *pacer, u64 to)
+/*
+ * Frames in slots from @at to before @to whose descriptors share a word of the set have left, at most *@left of them; no slot
+ * from the head to before @to - 1 is trimmed. quiet_seq becomes the next slot that carries a frame.
+ */
+static KPN_ALWAYS_INLINE void finish_word(struct kpn_pacer *pacer, u64 at, u64 to, u32 *left)
 {
 	struct kpn_ring *ring = &pacer->ring;
-	u64 end = ring->head_seq + ring->slots;
-	u64 claimed = ring->claimed_count ? ring->quiet_seq : end;
-	u64 end_ps;
+	u32 desc = kpn_ring_desc(ring, at);
+	u32 word = desc / KPN_WORD_BITS;
+	u32 shift = desc % KPN_WORD_BITS;
+	u64 bits = ring->claimed.word[word] >> shift;
+	u64 done = to - at < KPN_WORD_BITS ? bits & ~(~0ull << (to - at)) : bits;
+	u32 count;
 
-	/* That is where a claimed slot was, or a trim. */
-	if (claimed != end && !kpn_ring_frame(ring, claimed))
-		claimed = kpn_ring_next_claimed(ring, claimed, end);
-	while (claimed < to)
-		claimed = finish_word(pacer, claimed, to, end);
-	pass(pacer, to);
-	end_ps = ring->head_ps + ring->slot_ps;
-	if (claimed == end)
-		claimed = KPN_SEQ_NEVER;
+	if (KPN_UNLIKELY(to - at > *left))
+		done = lowest_bits(done, *left);
+	kpn_bits_remove(&ring->claimed, word, done << shift);
+	if (KPN_UNLIKELY(ring->yielding.word[word] & done << shift))
+		forget_yielding(ring, word, done << shift);
+	bits &= ~done;
+	ring->quiet_seq = KPN_LIKELY(bits) ? at + kpn_lowest_bit(bits) : next_claimed(ring, at);
+	if (KPN_UNLIKELY(at < pacer->step_seq || pacer->todo & KPN_TODO_REVIEW))
+		mark_stale(pacer, &ring->slot[desc], at, done);
+	count = finish(pacer, desc, ring->head.ps + (at - ring->head.seq) * ring->slot_ps, done);
+	*left -= count;
+	ring->claimed_count -= count;
+	pacer->stats.frames_completed += count;
+	pacer->pending -= count;
+}
+
+/* The head moves over slot @seq, which has carried a frame and is nominal again. */
+static void leave_trimmed(struct kpn_ring *ring, u64 seq)
+{
+	u32 desc;
+
+	kpn_ring_skip(ring, &ring->head, seq);
+	desc = ring->head.desc;
+	kpn_ring_step(ring, &ring->head, ring->slot[desc].delta_ps);
+	kpn_ring_forget_delta(ring, desc);
+}
+
+/* finish_word() where slots are trimmed: up to the next one, or just that. Return: false if the head cannot get there. */
+static KPN_NOINLINE bool finish_trimmed(struct kpn_pacer *pacer, u64 at, u64 to, u32 *left)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 trimmed;
+
+	if (!pacer->trims_left || !pass(pacer, at))
+		return false;
+	trimmed = kpn_ring_next(ring, &ring->trimmed, at, to);
+	finish_word(pacer, at, trimmed == at ? at + 1 : trimmed, left);
+	if (trimmed == at)
+		leave_trimmed(ring, at);
+	return true;
+}
+
+/* kpn_complete_touched() where slots are trimmed. */
+static KPN_NOINLINE void complete_trimmed(struct kpn_pacer *pacer, u64 to)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u32 left = pacer->config.budget_frames;
+	u64 trimmed;
+
+	pacer->trims_left = pacer->trims_max;
+	ring->quiet_seq = next_claimed(ring, ring->quiet_seq);
+	while (ring->quiet_seq < to && left && finish_trimmed(pacer, ring->quiet_seq, to, &left))
+		;
+	pass(pacer, ring->quiet_seq < to ? ring->quiet_seq : to);
+	trimmed = kpn_ring_next(ring, &ring->trimmed, ring->head.seq, ring->tail.seq);
+	if (ring->trim_count && trimmed < ring->quiet_seq)
+		ring->quiet_seq = trimmed;
+}
+
+void kpn_complete_touched(struct kpn_pacer *pacer, u64 to)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u32 left = pacer->config.budget_frames;
+
 	if (KPN_UNLIKELY(ring->trim_count)) {
-		const struct kpn_trim *trim = &ring->trims[ring->trim_first];
-
-		if (trim->seq == to)
-			end_ps += (u64)trim->delta_ps;
-		if (trim->seq < claimed)
-			claimed = trim->seq;
+		complete_trimmed(pacer, to);
+		return;
 	}
-	ring->quiet_seq = claimed;
-	return end_ps;
+	while (ring->quiet_seq < to && left)
+		finish_word(pacer, ring->quiet_seq, to, &left);
+	kpn_ring_skip(ring, &ring->head, ring->quiet_seq < to ? ring->quiet_seq : to);
 }

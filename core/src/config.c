@@ -20,6 +20,7 @@ enum {
 	DEFAULT_BATCH_SLOTS = 8,
 	DEFAULT_TRIM_BYTES = 16,
 	DEFAULT_PREBUFFER_FRAMES = 256,
+	DEFAULT_BUDGET_FRAMES = 32,
 	DEFAULT_DRIFT_PPB = 200000, /* two crystals of +-100 ppm each */
 	DEFAULT_WANDER_PPB_PER_S = 1000,
 	PS_PER_NS = 1000,
@@ -78,7 +79,7 @@ static struct limits ring_range(const struct kpn_nic_caps *caps)
 	};
 
 	if (caps->index_modulus)
-		range.max = min_u64(range.max, caps->index_modulus);
+		range.max = min_u64(range.max, caps->index_modulus > KPN_INDEX_MODULUS_MAX ? 0 : caps->index_modulus);
 	range.min = multiple_below(range.min + multiple - 1, multiple);
 	range.max = multiple_below(range.max, multiple);
 	return range;
@@ -169,6 +170,7 @@ void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *c
 	config->batch_slots = (u32)min_u64(DEFAULT_BATCH_SLOTS, config->depth_slots);
 	default_trims(config, caps);
 	config->prebuffer_frames = DEFAULT_PREBUFFER_FRAMES;
+	config->budget_frames = (u32)max_u64(DEFAULT_BUDGET_FRAMES, 2 * config->batch_slots);
 	config->tolerance_ns = (u32)max_u64(1, kpn_div_u64(quantum_ps + PS_PER_NS - 1, PS_PER_NS));
 	config->drift_ppb_max = DEFAULT_DRIFT_PPB;
 	config->wander_ppb_per_s_max = DEFAULT_WANDER_PPB_PER_S;
@@ -307,9 +309,7 @@ static bool check_partition(struct check *check)
 /* Longest distance between slots that may be trimmed, in slots; the partition was found right. */
 static u32 trim_gap_slots(const struct kpn_config *config)
 {
-	struct kpn_partition partition = { .allowed = config->allowed, .slots = config->partition_slots };
-
-	return config->trim == KPN_TRIM_ANY ? 1 : kpn_partition_gap_max(&partition);
+	return config->trim == KPN_TRIM_ANY ? 1 : kpn_masks_gap_max(config->allowed, config->partition_slots);
 }
 
 static bool check_allowed(struct check *check, bool slots_ok)
@@ -387,6 +387,19 @@ static void check_trims(struct check *check)
 		"a trim is at least one quantum and within the backend's longest frame; change it or slot_bytes");
 }
 
+static void check_budget(struct check *check)
+{
+	const struct kpn_config *config = check->config;
+	struct limits range = { KPN_BUDGET_FRAMES_MIN, KPN_BUDGET_FRAMES_MAX };
+	struct limits now = range;
+
+	if (check->batch_ok)
+		now.min = max_u64(range.min, 2ull * config->batch_slots);
+	require_narrowed(check, "budget_frames", config->budget_frames, range,
+			 "a call has to get on, and to come to an end; choose another budget", now,
+			 "polls would fall behind a batch of frames; raise the budget to twice the batch");
+}
+
 static void check_tolerance(struct check *check)
 {
 	struct limits range = { 0, kpn_div_u64(check->slot_ps, PS_PER_NS) };
@@ -415,6 +428,20 @@ static void check_drift(struct check *check, bool allowed_ok)
 			 now, "trims cannot follow this drift; raise both trim ranges or reserve more slots for them");
 }
 
+/* Polls that come faster than the machine can take them would leave it no time for anything else. */
+static void check_poll_interval(struct check *check)
+{
+	const struct kpn_config *config = check->config;
+	u64 least_ns = (u64)check->caps->poll_ns_min + config->poll_overhead_ns;
+	u64 least_slots = kpn_div_u64(least_ns * PS_PER_NS + check->slot_ps - 1, check->slot_ps);
+
+	if (!check->caps->poll_ns_min || config->batch_slots >= least_slots)
+		return;
+	refuse(check, "batch_slots", config->batch_slots,
+	       (struct limits){ least_slots, max_u64(least_slots, config->depth_slots) },
+	       "polls would follow each other faster than this machine sustains; raise the batch, or slot_bytes");
+}
+
 static void check_poll_overhead(struct check *check)
 {
 	const struct kpn_config *config = check->config;
@@ -423,8 +450,11 @@ static void check_poll_overhead(struct check *check)
 	if (!check->slot_ps || !check->batch_ok)
 		return;
 	range.max = kpn_div_u64(config->batch_slots * check->slot_ps - 1, PS_PER_NS);
-	require(check, "poll_overhead_ns", config->poll_overhead_ns, range,
-		"a poll would take as long as its batch is on the wire; raise batch_slots or make the poll faster");
+	if (!require(
+		    check, "poll_overhead_ns", config->poll_overhead_ns, range,
+		    "a poll would take as long as its batch is on the wire; raise batch_slots or make the poll faster"))
+		return;
+	check_poll_interval(check);
 }
 
 static void check_clock_read(struct check *check)
@@ -520,6 +550,7 @@ u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_ca
 	check_trims(&check);
 	require(&check, "prebuffer_frames", config->prebuffer_frames, (struct limits){ 0, KPN_PREBUFFER_FRAMES_MAX },
 		"this many frames per class are too many; reduce it, or hold none back with zero");
+	check_budget(&check);
 	check_tolerance(&check);
 	check_drift(&check, allowed_ok);
 	require(&check, "wander_ppb_per_s_max", config->wander_ppb_per_s_max,

@@ -6,34 +6,39 @@
 #include "keepon/clock.h"
 #include "kpn_math.h"
 
-enum { KPN_LAW_SHIFT = 72 }; /* of kpn_clock.mult */
+enum {
+	KPN_LAW_SHIFT = 72,                  /* of kpn_clock.mult */
+	KPN_FRAC_SHIFT = KPN_LAW_SHIFT - 32, /* of a product, to 2^-32 ns */
+};
 
-/** kpn_law_span() - PHC time in which the wire moves @span_ps on, in 2^-32 ns, rounded as asked */
-static inline struct kpn_time kpn_law_span(u64 span_ps, u64 mult, bool round_up)
+/** kpn_law_anchor() - what kpn_law_after() adds to the time since the anchor: its fraction, as a product */
+static inline struct kpn_u128 kpn_law_anchor(const struct kpn_clock *clock)
 {
-	u32 frac_shift = KPN_LAW_SHIFT - 32;
-	struct kpn_u128 product = kpn_mul(span_ps, mult);
+	return (struct kpn_u128){
+		.high = clock->anchor.frac >> (64 - KPN_FRAC_SHIFT),
+		.low = (u64)clock->anchor.frac << KPN_FRAC_SHIFT,
+	};
+}
 
-	if (round_up) {
-		u64 low = product.low + ((1ull << frac_shift) - 1);
+/**
+ * kpn_law_after() - PHC time @span_ps after the anchor, or before it
+ *
+ * The product is rounded down on either side of the anchor, without a branch: every report of a frame comes through here.
+ */
+static inline struct kpn_time kpn_law_after(const struct kpn_clock *clock, struct kpn_u128 anchor, s64 span_ps)
+{
+	struct kpn_u128 after = kpn_mul_add(span_ps, clock->mult, anchor);
 
-		product.high += low < product.low;
-		product.low = low;
-	}
 	return (struct kpn_time){
-		.ns = (s64)(product.high >> (KPN_LAW_SHIFT - 64)),
-		.frac = (u32)(product.high << (64 - frac_shift) | product.low >> frac_shift),
+		.ns = clock->anchor.ns + ((s64)after.high >> (KPN_LAW_SHIFT - 64)),
+		.frac = (u32)(after.high << (64 - KPN_FRAC_SHIFT) | after.low >> KPN_FRAC_SHIFT),
 	};
 }
 
 /** kpn_law_at() - kpn_clock_at() */
 static inline struct kpn_time kpn_law_at(const struct kpn_clock *clock, u64 position_ps)
 {
-	u64 span_ps = position_ps - clock->anchor_ps;
-
-	if (KPN_LIKELY((s64)span_ps >= 0))
-		return kpn_time_add(clock->anchor, kpn_law_span(span_ps, clock->mult, false));
-	return kpn_time_sub(clock->anchor, kpn_law_span(0 - span_ps, clock->mult, true));
+	return kpn_law_after(clock, kpn_law_anchor(clock), (s64)(position_ps - clock->anchor_ps));
 }
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef KPN_MATH_H
 #define KPN_MATH_H
 
-#include "kpn_platform.h"
+#include "keepon/bits.h"
 
 /** struct kpn_u128 - a 128-bit product */
 struct kpn_u128 {
@@ -33,6 +33,25 @@ static inline struct kpn_u128 kpn_mul(u64 a, u64 b)
 #endif
 }
 
+/** kpn_mul_add() - a x b + c in two's complement, @a signed and @b below 2^63 */
+static inline struct kpn_u128 kpn_mul_add(s64 a, u64 b, struct kpn_u128 c)
+{
+#if defined(__SIZEOF_INT128__)
+	unsigned __int128 sum = (unsigned __int128)((__int128)a * (s64)b);
+
+	sum += (unsigned __int128)c.high << 64 | c.low;
+	return (struct kpn_u128){ .high = (u64)(sum >> 64), .low = (u64)sum };
+#else
+	struct kpn_u128 product = kpn_mul((u64)a, b);
+
+	if (a < 0)
+		product.high -= b;
+	product.low += c.low;
+	product.high += c.high + (product.low < c.low);
+	return product;
+#endif
+}
+
 /** kpn_mul_shr() - (a x b) / 2^shift, rounded down, 0 < shift < 128; the result must fit */
 static inline u64 kpn_mul_shr(u64 a, u64 b, u32 shift)
 {
@@ -41,18 +60,6 @@ static inline u64 kpn_mul_shr(u64 a, u64 b, u32 shift)
 	if (shift >= 64)
 		return product.high >> (shift - 64);
 	return product.high << (64 - shift) | product.low >> shift;
-}
-
-/** kpn_lowest_bit() - number of the lowest bit set; @word is not 0 */
-static inline u32 kpn_lowest_bit(u64 word)
-{
-#if __SIZEOF_POINTER__ == 8
-	return (u32)__builtin_ctzll(word);
-#else
-	u32 half = (u32)word;
-
-	return half ? (u32)__builtin_ctz(half) : 32 + (u32)__builtin_ctz((u32)(word >> 32));
-#endif
 }
 
 /** kpn_common_divisor() - greatest common divisor; @b may be 0 */

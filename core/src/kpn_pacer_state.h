@@ -1,18 +1,61 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What a pacer is made of; seen by pacer.c (time, polls), post.c (lengths), insert.c (frames to come) and complete.c (what has
- * left) only.
+ * What a pacer is made of, and who does what to it:
+ *
+ *	pacer		made, started, polled, stopped
+ *	reading		what a reading of the index says of the wire, and what is wrong with it
+ *	pacer_clock	the PHC: reading and setting it
+ *	pacer_state	what a pacer reports of itself
+ *	post		slots handed to the NIC, and how long each shall be
+ *	complete	what has left
+ *	insert		frames on their way into the ring
+ *	search		free slots of a class
+ *	recall		frames taken back out of it
+ *
+ * Nothing here is seen outside core/src.
  */
 #ifndef KPN_PACER_STATE_H
 #define KPN_PACER_STATE_H
 
+#include "keepon/errno.h"
 #include "keepon/pacer.h"
 #include "keepon/wire.h"
+#include "kpn_inline.h"
 #include "kpn_math.h"
 
 enum {
-	/* Kept free for re-planning: from reading the CPU counter to the first store; the others outrun the wire. */
+	/* Kept free for planning: from reading the CPU counter to the first store; the others outrun the wire. */
 	KPN_REPLAN_NS = 2000,
+	/*
+	 * A frame that may have any of several slots does not take one that the NIC may fetch within this time: it would
+	 * be in doubt by the least delay.
+	 */
+	KPN_STORE_NS = 2000,
+};
+
+/** struct kpn_table - a partition, and where one of its slots is: slot @seq has plane index @index */
+struct kpn_table {
+	const struct kpn_partition *partition;
+	u64 seq;
+	u32 index;
+};
+
+/**
+ * struct kpn_placement - where frames may go at one moment; see struct kpn_window
+ * @until_ns: CPU time up to which @first_seq certainly remains the first
+ */
+struct kpn_placement {
+	u64 first_seq;
+	u64 end_seq;
+	u64 until_ns;
+	bool valid;
+};
+
+/** enum kpn_todo - bits */
+enum kpn_todo {
+	KPN_TODO_PLAN = 1 << 0,   /* lengths are planned up to ring.plan only, not to the tail */
+	KPN_TODO_REVIEW = 1 << 1, /* there is a range to review */
+	KPN_TODO_SWITCH = 1 << 2, /* there is a second table */
 };
 
 struct kpn_pacer {
@@ -20,67 +63,176 @@ struct kpn_pacer {
 	struct kpn_nic_caps caps;
 	struct kpn_nic_ops nic_ops;
 	void *nic;
-	struct kpn_pacer_ops ops;
-	void *context;
 
 	struct kpn_clock clock;
 	struct kpn_strip strip;
 	struct kpn_ring ring;
 	struct kpn_align align;
-	struct kpn_partition partition;
 	struct kpn_prebuffer prebuffer;
 	struct kpn_stats stats;
 
+	/* reading */
+	u64 plain_seq;      /* a reading that moves the index to before this has nothing unusual */
+	u64 index_back_ps;  /* a slot for a fetch index: it says something of the slot before it */
+	u64 lower_ahead_ps; /* what the wire has moved on at least since the index passed a slot; modulo 2^64 */
+	u64 upper_ahead_ps; /* what it has at most, but for the time the reading takes */
+	u64 tick_ps;        /* how far the wire moves in a tick at most */
+	u64 restart_ps_max; /* what one restart of the wire can cost */
+	u64 restart_seq;    /* slot before which the wire last may have waited for a doorbell */
+	u64 steady_ps;      /* wire position since which it cannot have been idle; at most 2^60 before the head */
+	u64 read_ns;        /* when the last reading of a poll ended */
+	u64 progress_ns;    /* when the index last moved */
+	u64 stall_ns;       /* it may stand still for so long */
+	u64 renewed_polls;  /* polls when references were last renewed */
+	u32 index_modulus;
+	u32 head_index;  /* what the index read at ring.index */
+	u32 quiet_slots; /* with more than this posted the wire cannot have run dry */
+	u32 distrust;    /* readings still to agree before the strip is believed again */
+	u32 tick_ns;
+
+	/* time */
 	u64 slot_ps;
 	u64 slot_ps_min; /* of a slot shortened as far as allowed */
 	u64 sfd_ps;      /* slot start to reference plane */
 	s64 early_ns;    /* txtime less this, plus early_rest_ps: the last instant at which its slot has not started */
-	u64 restart_ps_max;          /* what one restart of the wire can cost */
-	u64 restart_seq;             /* slot before which the wire last may have waited for a doorbell */
-	u64 steady_ps;               /* wire position since which it cannot have been idle */
-	u64 heap_due_seq;            /* slot of the earliest scheduled frame held back */
-	u64 cursor[KPN_CLASS_COUNT]; /* best effort: after the last slot given to the class */
-	u64 pending;                 /* frames held, in the ring and before it */
-	u64 random;                  /* dither */
-	u64 poll_ns;                 /* longest interval between polls */
-	u64 dither_ns;
-	u64 lock_slots_max; /* slots that reaching the grid can take, once they are planned */
 	u32 early_rest_ps;
 	u32 byte_ps;
-	u32 real_bytes_max; /* longest frame that fits every slot it may get */
+	u64 poll_ns; /* longest interval between polls */
+	u64 dither_ns;
+	u64 random; /* of the dither */
+
+	/* posting */
+	u32 posted_low;     /* post when no more than this is left */
+	u32 trims_max;      /* lengths changed by one call */
+	u32 trims_left;     /* of those of slots that have left */
+	u32 rearm_max;      /* descriptors handed over by one call */
+	u32 gap_slots_max;  /* distance of slots that may be trimmed, for which the configuration was found right */
+	u64 lock_slots_max; /* slots that reaching the grid can take, once they are planned */
+
+	/* frames */
+	struct kpn_table table[2]; /* the second one from switch_seq on */
+	u64 switch_seq;
+	u64 switch_net_slot;
+	u64 heap_due_seq;  /* slot of the earliest scheduled frame held back */
+	u64 horizon_slots; /* scheduled frames further ahead than this are refused */
+	u64 step_seq;      /* first slot that the last change of base could still reach */
+	u64 review_seq;    /* frames in [review_seq, review_end) may be in slots they should not have */
+	u64 review_end;
+	u64 cursor[KPN_CLASS_COUNT]; /* best effort: after the last slot given to the class */
+	u64 pending;                 /* frames held, in the ring and before it */
+	u32 classes;                 /* those that have a slot in either table */
+	u32 real_bytes_max;          /* longest frame that fits every slot it may get */
 	u32 lead_slots;
-	u32 gap_slots;       /* between two slots that may be trimmed */
 	u32 lookahead_slots; /* how far best effort is placed ahead */
-	u64 step_seq;        /* first slot that the last change of base could still reach */
-	u64 partition_seq;   /* some slot not after the head, */
-	u32 partition_idx;   /* and its table index */
-	u32 posted_low;      /* post when no more than this is left */
-	u32 quiet_slots;     /* with more than this posted the wire cannot have run dry */
-	u64 plain_seq;       /* a reading that moves the head to before this has nothing unusual */
-	u64 lag_lower_ps;    /* what the wire has moved on at least since a done index moved */
-	u64 lag_upper_ns;    /* how long ago that was at most */
-	u64 lag_upper_ps;    /* what the wire has moved on at most since then */
-	u64 index_seq;       /* slot the NIC's index stands at: the head, or ahead of it for a fetch index */
-	u32 head_index;      /* what the index read there */
-	u64 renewed_polls;   /* polls when references were last renewed */
-	u32 distrust;        /* readings still to agree before the strip is believed again */
-	u16 *old_bytes;      /* per descriptor: from there on its buffer is zero; NULL: it is, wherever no frame is */
-	u64 retracted[KPN_RING_SLOTS_MAX / KPN_RING_WORD_BITS]; /* descriptors whose trim re-planning took back */
+	u32 yielding_max;    /* best-effort frames in the ring at once */
+	u32 frames_left;     /* of the budget of the call under way */
+	u32 zeroed_mask; /* of the bytes of a frame that has left; 0 with padding on demand: the next one sees to them */
+	u16 *old_bytes;  /* per descriptor: from there on its buffer is zero; NULL: it is, wherever no frame is */
+
+	/* a stop */
+	u64 sent_seq;  /* frames in slots before this one have left */
+	u64 doubt_seq; /* frames before this one may have */
+
+	/* for the caller */
+	struct kpn_frame *ended;
+	struct kpn_frame **ended_last;
+	u32 events;
+
+	u32 todo; /* enum kpn_todo: what polls have still to do */
 	bool running;
 	bool synchronised;
 	bool phase_locked;
 };
 
-/** kpn_partition_idx_of() - table index of slot @seq, not before the head */
-static inline u32 kpn_partition_idx_of(const struct kpn_pacer *pacer, u64 seq)
+static inline u64 kpn_cpu_now(const struct kpn_pacer *pacer)
 {
-	u64 idx = pacer->partition_idx + (seq - pacer->partition_seq);
+	return pacer->nic_ops.cpu_ns(pacer->nic);
+}
+
+static inline u64 kpn_middle_of(struct kpn_interval interval)
+{
+	return interval.lower_ps + (interval.upper_ps - interval.lower_ps) / 2;
+}
+
+static inline bool kpn_has_news(const struct kpn_pacer *pacer)
+{
+	return (uintptr_t)pacer->ended | pacer->events;
+}
+
+static inline void kpn_emit(struct kpn_pacer *pacer, enum kpn_event event)
+{
+	pacer->events |= 1u << event;
+}
+
+/** kpn_end_list() - put frames first to last, linked, whose verdict and start are set, behind those that ended before */
+static inline void kpn_end_list(struct kpn_pacer *pacer, struct kpn_frame *first, struct kpn_frame **last)
+{
+	*pacer->ended_last = first;
+	*last = NULL;
+	pacer->ended_last = last;
+}
+
+/** kpn_end_frame() - the pacer lets go of a frame that was not sent: count and report its verdict */
+static inline void kpn_end_frame(struct kpn_pacer *pacer, struct kpn_frame *frame, enum kpn_verdict verdict)
+{
+	frame->verdict = (u8)verdict;
+	frame->start = (struct kpn_time){ 0, 0 };
+	pacer->pending--;
+	pacer->stats.verdicts[verdict]++;
+	kpn_end_list(pacer, frame, &frame->next);
+}
+
+/** kpn_gap_slots() - distance of slots that may be trimmed */
+static inline u32 kpn_gap_slots(const struct kpn_pacer *pacer)
+{
+	if (pacer->config.trim == KPN_TRIM_ANY || !pacer->phase_locked)
+		return 1;
+	return pacer->table[0].partition->gap_slots;
+}
+
+/* ---- search ---- */
+
+/** kpn_table_at() - the partition in force at slot @seq */
+static inline const struct kpn_table *kpn_table_at(const struct kpn_pacer *pacer, u64 seq)
+{
+	return &pacer->table[KPN_UNLIKELY(seq >= pacer->switch_seq) ? 1 : 0];
+}
+
+/** kpn_plane_index() - plane index of slot @seq in @table */
+static inline u32 kpn_plane_index(const struct kpn_table *table, u64 seq)
+{
+	u64 index = table->index + (seq - table->seq);
 
 	/* without a step the distance grows for ever */
-	if (KPN_UNLIKELY(idx >> 32))
-		return kpn_partition_index(&pacer->partition, idx);
-	return (u32)idx % pacer->partition.slots;
+	if (KPN_UNLIKELY(index >> 32))
+		return kpn_partition_index(table->partition, index);
+	return (u32)index % table->partition->plane_slots;
 }
+
+/** kpn_allowed_in() - whether class @tc may use slot @seq */
+static inline bool kpn_allowed_in(const struct kpn_pacer *pacer, u64 seq, u8 tc)
+{
+	const struct kpn_table *table = kpn_table_at(pacer, seq);
+
+	return kpn_partition_allows(table->partition, kpn_plane_index(table, seq), tc);
+}
+
+/** kpn_find_free() - first slot in [from, to) of class @tc without a frame, or @to; @yielding: or with one that yields */
+u64 kpn_find_free(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, bool yielding);
+
+/** kpn_find_reserved() - first slot in [from, to) open to no class, or @to */
+u64 kpn_find_reserved(const struct kpn_pacer *pacer, u64 from, u64 to);
+
+/** kpn_locate_tables() - the base or the head has changed: where the partitions are now */
+void kpn_locate_tables(struct kpn_pacer *pacer);
+
+/** kpn_place_switch() - the second partition, if there is one, holds from its net_slot on, but not before @from */
+void kpn_place_switch(struct kpn_pacer *pacer, u64 from);
+
+/** kpn_switch_tables() - the head has passed the slot from which the second partition holds */
+void kpn_switch_tables(struct kpn_pacer *pacer);
+
+/* ---- pacer_clock: where the wire is ---- */
 
 /**
  * kpn_upper_seq() - kpn_pacer_head().upper_seq alone, which every insertion needs; the strip is valid
@@ -90,43 +242,70 @@ static inline u64 kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *
 {
 	const struct kpn_strip *strip = &pacer->strip;
 	const struct kpn_ring *ring = &pacer->ring;
-	u64 dt_ns = cpu_ns + 1 - strip->cpu_ns;
+	u64 dt_ns = cpu_ns + pacer->tick_ns - strip->cpu_ns;
 	u64 upper_ps;
 	u64 end_ps;
 	u64 seq;
 
 	*until_ns = cpu_ns;
-	if (KPN_UNLIKELY((s64)dt_ns < 0 || cpu_ns >= strip->rate_due_ns))
+	if (KPN_UNLIKELY((s64)dt_ns < 0 || cpu_ns + pacer->tick_ns > strip->rate_due_ns))
 		return kpn_pacer_head(pacer, cpu_ns).upper_seq;
 	upper_ps = strip->upper_ps + kpn_pace_ps(dt_ns, strip->pace_upper) + 1;
-	if ((s64)(upper_ps - ring->tail_ps) > 0)
-		return ring->tail_seq;
-	if (KPN_UNLIKELY((s64)(upper_ps - ring->head_ps) < 0))
-		return ring->head_seq;
+	if ((s64)(upper_ps - ring->tail.ps) > 0)
+		return ring->tail.seq;
+	if (KPN_UNLIKELY((s64)(upper_ps - ring->head.ps) < 0))
+		return ring->head.seq;
 	if (ring->trim_count) {
 		seq = kpn_ring_seq_at(ring, upper_ps, &end_ps);
 	} else {
-		u64 slots = kpn_div_u64(upper_ps - ring->head_ps, ring->slot_ps);
+		u64 slots = kpn_div_u64(upper_ps - ring->head.ps, ring->slot_ps);
 
-		seq = ring->head_seq + slots;
-		end_ps = ring->head_ps + (slots + 1) * ring->slot_ps;
+		seq = ring->head.seq + slots;
+		end_ps = ring->head.ps + (slots + 1) * ring->slot_ps;
 	}
 	/* The bound moves by less than 1024 ps a nanosecond, and nowhere near a renewal of the rates within a slot. */
 	*until_ns += (end_ps - upper_ps) >> 10;
 	return seq;
 }
 
-/* Not what usually happens: kept out of the way of what does. */
-#define KPN_SELDOM __attribute__((__noinline__))
+/** kpn_first_changeable() - first slot that can still be changed when planning is done; without a valid head the tail */
+u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns);
 
-/** kpn_end_frame() - the pacer lets go of a frame: count and report its verdict, the last thing that happens to it */
-static inline void kpn_end_frame(struct kpn_pacer *pacer, struct kpn_frame *frame, enum kpn_verdict verdict,
-				 struct kpn_time start)
-{
-	pacer->pending--;
-	pacer->stats.verdicts[verdict]++;
-	pacer->ops.outcome(pacer->context, frame, verdict, start);
-}
+/**
+ * kpn_plan_again() - slots from @from on belong to the instants the clock says now
+ *
+ * Frames beyond it get the slots their txtimes ask for, within the budget; in paper mode frames keep their slots (B9).
+ */
+void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns);
+
+/** kpn_step() - kpn_plan_again() because the time of day changed */
+void kpn_step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns);
+
+/* ---- reading ---- */
+
+/**
+ * kpn_start_at_tail() - the wire stands at the tail and starts with whole placeholders
+ *
+ * Within the restart latency of the doorbell. Posts no slot that carries a frame. Return: CPU time of the doorbell.
+ */
+u64 kpn_start_at_tail(struct kpn_pacer *pacer);
+
+/** kpn_poll_slowly() - the rest of a poll whose reading is not plain; everything it can meet. Return: of kpn_pacer_poll() */
+bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved);
+
+/** kpn_observe_slowly() - the same where the index is taken and only has to be observed: rates are due, or it contradicts */
+bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns);
+
+/** kpn_do_todo() - what an earlier call has left over, frames whose window has opened, best effort */
+void kpn_do_todo(struct kpn_pacer *pacer, u64 cpu_ns);
+
+/** kpn_renew_plain() - how far the next reading may move the index and still be plain */
+void kpn_renew_plain(struct kpn_pacer *pacer);
+
+/** kpn_lose() - the NIC is dead: stop at once */
+void kpn_lose(struct kpn_pacer *pacer, enum kpn_event event);
+
+/* ---- post ---- */
 
 /** kpn_slot_bytes_with() - length in bytes of a slot that differs from nominal by @delta_ps */
 static inline u32 kpn_slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_ps)
@@ -136,42 +315,69 @@ static inline u32 kpn_slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_p
 	return delta_ps < 0 ? pacer->config.slot_bytes - bytes : pacer->config.slot_bytes + bytes;
 }
 
-/** kpn_post_trimming() - plan and post @count slots at the tail, among them some that may have to be trimmed */
-void kpn_post_trimming(struct kpn_pacer *pacer, u32 count);
+/** kpn_plan_from() - lengths of posted slots from @from on, not before the head, are planned anew by kpn_plan_lengths() */
+void kpn_plan_from(struct kpn_pacer *pacer, u64 from);
 
 /**
- * kpn_post_again() - everything posted from slot @from on gets its length again from the present clock and base
+ * kpn_plan_lengths() - give posted slots from ring.plan on their lengths, at most trims_max of them another one
  *
- * @from is not before the head. Stores go from the nearest slot to the farthest, so that however many they are, they stay
- * ahead of the NIC. Nothing happens in paper mode.
+ * Stores go from the nearest slot to the farthest, so that however many they are, they stay ahead of the NIC.
  */
-void kpn_post_again(struct kpn_pacer *pacer, u64 from);
+void kpn_plan_lengths(struct kpn_pacer *pacer);
 
-/** kpn_insert_due() - place frames whose window has opened: scheduled ones, then best effort; once a poll */
+/** kpn_plan_on() - the same in a later call: what can no longer be changed by now keeps the length it has */
+void kpn_plan_on(struct kpn_pacer *pacer, u64 cpu_ns);
+
+/* ---- complete ---- */
+
+/**
+ * kpn_complete_touched() - the head moves towards @to, at most the tail, over slots that may carry frames or be trimmed
+ *
+ * Cost follows frames and trims; it stops before the frame that the budget does not allow. Where nothing is touched,
+ * kpn_ring_skip() does the same.
+ */
+void kpn_complete_touched(struct kpn_pacer *pacer, u64 to);
+
+/* ---- insert, recall ---- */
+
+/** kpn_target_of() - slot of a txtime */
+u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame);
+
+/** kpn_first_seq_at() - first slot that may be changed at a CPU time; the strip is valid */
+u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns);
+
+/** kpn_may_be_fetched() - whether the NIC may have fetched slot @seq by now, which it had not until @until_ns */
+bool kpn_may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 until_ns);
+
+/** kpn_insert_due() - review frames, place those whose window has opened, then best effort; within the budget */
 void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns);
 
-/**
- * kpn_insert_recall() - take every frame at or after @from back out of the ring
- *
- * Best effort returns to its FIFO; scheduled frames are returned as a list in txtime order of their slots. Frames before
- * @from stay and will be counted SENT_STALE.
- */
-struct kpn_frame *kpn_insert_recall(struct kpn_pacer *pacer, u64 from);
-
-/** kpn_insert_again() - submit recalled frames once more, or end them as STEPPED */
-void kpn_insert_again(struct kpn_pacer *pacer, struct kpn_frame *list, u64 cpu_ns);
-
-/**
- * kpn_complete_touched() - the head moves to @to, at most the tail, over slots that may carry frames or be trimmed
- *
- * Cost follows frames and trims. Return: where slot @to ends on the wire.
- */
-u64 kpn_complete_touched(struct kpn_pacer *pacer, u64 to);
-
-/** kpn_insert_flush() - end every frame held back or in the ring as FLUSHED */
-void kpn_insert_flush(struct kpn_pacer *pacer);
-
-/** kpn_insert_rekey() - the map from txtime to slot changed */
+/** kpn_insert_rekey() - the map from txtime to slot, or the earliest frame held back, changed */
 void kpn_insert_rekey(struct kpn_pacer *pacer);
+
+/**
+ * kpn_withdraw() - the frame in slot @seq is taken back; the slot keeps the length it has
+ *
+ * Return: NULL if it may leave all the same: the slot keeps it then, in doubt, and its bytes, which the NIC may be reading.
+ */
+struct kpn_frame *kpn_withdraw(struct kpn_pacer *pacer, u64 seq);
+
+/**
+ * kpn_recall_yielding() - best effort of some classes is taken back from slot @from on, so that order is kept
+ * @classes: bit per class; @counter: counts the frames
+ */
+void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *counter);
+
+/** kpn_clear_from() - frames from slot @from on are held back again, nearest first, within the budget */
+void kpn_clear_from(struct kpn_pacer *pacer, u64 from);
+
+/** kpn_review_from() - frames from slot @from on may be in slots that are not theirs any more */
+void kpn_review_from(struct kpn_pacer *pacer, u64 from);
+
+/** kpn_review() - look at those frames, nearest first, within the budget */
+void kpn_review(struct kpn_pacer *pacer, u64 cpu_ns);
+
+/** kpn_withdraw_to_heap() - a scheduled frame in slot @seq is held back again. Return: whether the slot is free now */
+bool kpn_withdraw_to_heap(struct kpn_pacer *pacer, u64 seq);
 
 #endif

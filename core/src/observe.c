@@ -162,11 +162,11 @@ static bool renew_rates(struct kpn_strip *strip)
 	}
 	use_rates(strip);
 	/* It is compared modulo 2^64, so it must not grow old. */
-	kpn_strip_tell(strip, strip->lower_ps, strip->lower_ps);
+	kpn_strip_note_read(strip, strip->lower_ps, strip->lower_ps);
 	return true;
 }
 
-void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max, u64 poll_ns)
+void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max, u64 poll_ns, u32 tick_ns)
 {
 	u64 renew_ns = RENEW_POLLS * poll_ns;
 
@@ -185,6 +185,7 @@ void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_p
 		renew_ns = RENEW_NS_MAX;
 	strip->renew_ns = renew_ns > RENEW_NS_MIN ? renew_ns : RENEW_NS_MIN;
 	strip->pace_most = pace_of(strip->drift, true);
+	strip->tick_ns = tick_ns;
 }
 
 void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 upper_ps)
@@ -192,7 +193,7 @@ void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 uppe
 	strip->cpu_ns = cpu_ns;
 	strip->lower_ps = lower_ps;
 	strip->upper_ps = upper_ps;
-	strip->told_ps = lower_ps;
+	strip->read_floor_ps = lower_ps;
 	strip->rate_lower = -strip->drift;
 	strip->rate_upper = strip->drift;
 	strip->old = (struct kpn_strip_anchor){ cpu_ns, lower_ps, upper_ps };
@@ -214,7 +215,7 @@ bool kpn_strip_merge_late(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64
 		widen_rates(strip, wander_over(strip, now_ns - strip->rate_due_ns));
 	lower = carry_lower(strip, strip->lower_ps, (s64)dt_ns);
 	upper = carry_upper(strip, strip->upper_ps, (s64)dt_ns);
-	kpn_strip_tell(strip, lower, upper);
+	kpn_strip_note_read(strip, lower, upper);
 	if ((s64)(lower_ps - lower) > 0)
 		lower = lower_ps;
 	if ((s64)(upper_ps - upper) < 0)
@@ -237,21 +238,21 @@ struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns)
 {
 	s64 dt_ns = (s64)(cpu_ns - strip->cpu_ns);
 
-	if (KPN_UNLIKELY(cpu_ns >= strip->rate_due_ns)) {
+	if (KPN_UNLIKELY(cpu_ns + strip->tick_ns > strip->rate_due_ns)) {
 		struct kpn_strip late = *strip;
 
-		widen_rates(&late, wander_over(strip, cpu_ns + 1 - strip->rate_due_ns));
+		widen_rates(&late, wander_over(strip, cpu_ns + strip->tick_ns - strip->rate_due_ns));
 		return (struct kpn_interval){ carry_lower(&late, late.lower_ps, dt_ns),
-					      carry_upper(&late, late.upper_ps, dt_ns + 1) };
+					      carry_upper(&late, late.upper_ps, dt_ns + strip->tick_ns) };
 	}
-	/* The reading may be up to a nanosecond younger than its number says. */
+	/* The moment may be up to a tick later than its number says. */
 	return (struct kpn_interval){ carry_lower(strip, strip->lower_ps, dt_ns),
-				      carry_upper(strip, strip->upper_ps, dt_ns + 1) };
+				      carry_upper(strip, strip->upper_ps, dt_ns + strip->tick_ns) };
 }
 
 void kpn_strip_loosen(struct kpn_strip *strip, u64 idle_ps)
 {
-	kpn_strip_tell(strip, strip->lower_ps, strip->upper_ps);
+	kpn_strip_note_read(strip, strip->lower_ps, strip->upper_ps);
 	strip->lower_ps -= idle_ps;
 	/* Slopes across the pause would say nothing: start them anew. */
 	strip->rate_lower = -strip->drift;

@@ -1,100 +1,98 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Posting where lengths differ: which slots are trimmed when they are handed to the NIC, and once more when the clock has
- * changed under slots already posted. When slots are posted, and how many, is the pacer's affair (docs/model.md).
+ * How long each slot shall be: planned when it is posted, and once more when the clock has changed under slots already
+ * posted. Planning goes from the nearest slot to the farthest and only so far in one call; the rest keeps the length it has
+ * until a later poll gets there (docs/model.md).
  */
-#include "kpn_pacer_state.h"
+#include "kpn_post.h"
 
-/* First slot at or after @seq and the tail that may be trimmed, if that is before @end. */
-static inline u64 next_trimmable(const struct kpn_pacer *pacer, u64 seq, u64 end)
+/* First slot from the plan on, before @end, that is due for a trim and may get one; or @end. */
+static KPN_ALWAYS_INLINE u64 next_due(const struct kpn_pacer *pacer, u64 end)
 {
-	const struct kpn_partition *partition = &pacer->partition;
-	u32 idx;
+	u64 seq = pacer->align.next_trim_seq;
 
-	if (seq < pacer->ring.tail_seq)
-		seq = pacer->ring.tail_seq;
-	if (pacer->config.trim == KPN_TRIM_ANY || seq >= end)
-		return seq;
-	idx = kpn_partition_idx_of(pacer, seq);
-	for (; seq < end; seq++) {
-		if (!partition->allowed[idx])
-			break;
-		if (++idx == partition->slots)
-			idx = 0;
-	}
-	return seq;
+	if (seq < pacer->ring.plan.seq)
+		seq = pacer->ring.plan.seq;
+	if (seq >= end)
+		return end;
+	return pacer->config.trim == KPN_TRIM_ANY ? seq : kpn_find_reserved(pacer, seq, end);
 }
 
-/* Plan and post the slot at the tail, which may be trimmed. Return: whether it was. */
-static inline bool post_one(struct kpn_pacer *pacer)
+static void set_length(struct kpn_pacer *pacer, const struct kpn_cursor *at, s64 delta_ps)
+{
+	pacer->nic_ops.set_length(pacer->nic, at->desc, kpn_slot_bytes_with(pacer, delta_ps));
+	kpn_ring_set_delta(&pacer->ring, at->seq, at->desc, delta_ps);
+}
+
+void kpn_plan_lengths(struct kpn_pacer *pacer)
 {
 	struct kpn_ring *ring = &pacer->ring;
-	s64 delta_ps = kpn_align_trim(&pacer->align, &pacer->clock, ring->tail_seq, ring->tail_ps);
+	struct kpn_cursor *plan = &ring->plan;
+	u32 left = pacer->trims_max;
 
-	if (!delta_ps) {
-		kpn_ring_post(ring, 1);
-		return false;
+	for (; plan->seq != ring->tail.seq && left; left--) {
+		u64 due = next_due(pacer, ring->tail.seq);
+		u64 trimmed = due;
+		s64 delta_ps = 0;
+
+		/* what was just posted is nominal */
+		if (plan->seq < ring->trimmed_end)
+			trimmed = kpn_ring_next(ring, &ring->trimmed, plan->seq, due);
+		kpn_ring_skip(ring, plan, trimmed);
+		if (trimmed == due) {
+			if (due == ring->tail.seq)
+				break;
+			delta_ps = kpn_align_trim(&pacer->align, &pacer->clock, plan->seq, plan->ps);
+		}
+		if (delta_ps != ring->slot[plan->desc].delta_ps)
+			set_length(pacer, plan, delta_ps);
+		pacer->stats.trims += delta_ps != 0;
+		kpn_ring_step(ring, plan, delta_ps);
 	}
-	pacer->nic_ops.set_length(pacer->nic, kpn_ring_desc(ring, ring->tail_seq),
-				  kpn_slot_bytes_with(pacer, delta_ps));
-	kpn_ring_post_trimmed(ring, delta_ps);
-	pacer->stats.trims++;
-	return true;
+	if (plan->seq == ring->tail.seq)
+		pacer->todo &= ~(u32)KPN_TODO_PLAN;
+	else
+		pacer->todo |= KPN_TODO_PLAN;
 }
 
-void kpn_post_trimming(struct kpn_pacer *pacer, u32 count)
+void kpn_post_planned(struct kpn_pacer *pacer, u32 count)
 {
 	struct kpn_ring *ring = &pacer->ring;
-	u64 end = ring->tail_seq + count;
 
-	for (;;) {
-		u64 due = next_trimmable(pacer, pacer->align.next_trim_seq, end);
-
-		if (due >= end)
-			break;
-		kpn_ring_post(ring, (u32)(due - ring->tail_seq));
-		post_one(pacer);
-	}
-	kpn_ring_post(ring, (u32)(end - ring->tail_seq));
+	ring->plan = ring->tail;
+	kpn_ring_skip(ring, &ring->tail, ring->tail.seq + count);
+	kpn_plan_lengths(pacer);
 }
 
-/* What a slot was trimmed to before re-planning is void: nominal again, unless it is @trimmed anew. */
-static inline void forget_trim(struct kpn_pacer *pacer, u64 seq, bool trimmed)
+void kpn_rearm(struct kpn_pacer *pacer, u32 count)
 {
-	u32 desc = kpn_ring_desc(&pacer->ring, seq);
-	u64 bit = 1ull << desc % KPN_RING_WORD_BITS;
-	u64 *word = &pacer->retracted[desc / KPN_RING_WORD_BITS];
+	u32 end = pacer->ring.tail.desc;
 
-	if ((*word & bit) && !trimmed)
-		pacer->nic_ops.set_length(pacer->nic, desc, pacer->config.slot_bytes);
-	*word &= ~bit;
+	pacer->nic_ops.rearm(pacer->nic, end < count ? end + pacer->ring.slots - count : end - count, count);
 }
 
-void kpn_post_again(struct kpn_pacer *pacer, u64 from)
+void kpn_plan_from(struct kpn_pacer *pacer, u64 from)
 {
 	struct kpn_ring *ring = &pacer->ring;
-	u64 end = ring->tail_seq;
-	struct kpn_trim trim;
 
 	if (!pacer->phase_locked)
 		return;
-	while (kpn_ring_retract_trim(ring, from, &trim)) {
-		u32 desc = kpn_ring_desc(ring, trim.seq);
+	if (!(pacer->todo & KPN_TODO_PLAN) || from < ring->plan.seq)
+		ring->plan = kpn_ring_at(ring, from);
+	pacer->todo |= KPN_TODO_PLAN;
+	kpn_align_replan(&pacer->align, ring->plan.seq);
+}
 
-		pacer->retracted[desc / KPN_RING_WORD_BITS] |= 1ull << desc % KPN_RING_WORD_BITS;
+void kpn_plan_on(struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 first = kpn_first_changeable(pacer, cpu_ns);
+
+	if (!(pacer->todo & KPN_TODO_PLAN))
+		return;
+	if (ring->plan.seq < first) {
+		ring->plan = kpn_ring_at(ring, first);
+		kpn_align_replan(&pacer->align, first);
 	}
-	ring->tail_ps = kpn_ring_start_ps(ring, from);
-	ring->tail_seq = from;
-	kpn_align_replan(&pacer->align, from);
-	while (ring->tail_seq != end) {
-		u64 due = next_trimmable(pacer, pacer->align.next_trim_seq, end);
-
-		for (; ring->tail_seq != (due < end ? due : end); kpn_ring_post(ring, 1))
-			forget_trim(pacer, ring->tail_seq, false);
-		if (ring->tail_seq != end) {
-			bool trimmed = post_one(pacer);
-
-			forget_trim(pacer, due, trimmed);
-		}
-	}
+	kpn_plan_lengths(pacer);
 }

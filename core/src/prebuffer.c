@@ -44,9 +44,9 @@ static void sift_down(struct kpn_heap_entry *heap, u32 count, struct kpn_heap_en
 	heap[idx] = entry;
 }
 
-size_t kpn_prebuffer_bytes(u32 frames_max)
+size_t kpn_prebuffer_bytes(u32 frames_max, u32 returned_max)
 {
-	return (size_t)KPN_CLASS_COUNT * frames_max * sizeof(struct kpn_heap_entry);
+	return ((size_t)KPN_CLASS_COUNT * frames_max + returned_max) * sizeof(struct kpn_heap_entry);
 }
 
 void kpn_prebuffer_init(struct kpn_prebuffer *prebuffer, void *memory, u32 frames_max)
@@ -56,17 +56,25 @@ void kpn_prebuffer_init(struct kpn_prebuffer *prebuffer, void *memory, u32 frame
 	prebuffer->frames_max = frames_max;
 }
 
-bool kpn_prebuffer_schedule(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame)
+void kpn_prebuffer_return(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame)
 {
-	struct kpn_heap_entry entry = { .txtime_ns = frame->txtime_ns, .order = prebuffer->order, .frame = frame };
+	struct kpn_heap_entry entry = {
+		.txtime_ns = frame->txtime_ns,
+		.order = prebuffer->order++,
+		.frame = frame,
+	};
 
-	KPN_ASSERT(frame->tc < KPN_CLASS_COUNT);
-	if (frame->tc >= KPN_CLASS_COUNT || prebuffer->scheduled_count[frame->tc] >= prebuffer->frames_max)
-		return false;
-	prebuffer->order++;
 	prebuffer->scheduled_count[frame->tc]++;
 	frame->next = NULL;
 	sift_up(prebuffer->heap, prebuffer->heap_count++, entry);
+}
+
+bool kpn_prebuffer_schedule(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame)
+{
+	KPN_ASSERT(frame->tc < KPN_CLASS_COUNT);
+	if (frame->tc >= KPN_CLASS_COUNT || prebuffer->scheduled_count[frame->tc] >= prebuffer->frames_max)
+		return false;
+	kpn_prebuffer_return(prebuffer, frame);
 	return true;
 }
 

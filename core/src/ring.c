@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * Slot bookkeeping. Two exceptions to "all slots are alike" are kept: a bitmap of slots that carry frames, with a
- * summary word, and a queue of trims. Everything else is arithmetic on sequence numbers.
- */
+/* Slot bookkeeping: arithmetic on sequence numbers, and the sets of slots that are not all alike. */
 #include "keepon/ring.h"
 
 #include "kpn_math.h"
 
-_Static_assert(KPN_RING_SLOTS_MAX / KPN_RING_WORD_BITS <= KPN_RING_WORD_BITS, "one summary word covers the bitmap");
+_Static_assert((int)KPN_RING_SLOTS_MAX <= (int)KPN_BITS_MAX, "a set holds every descriptor");
 
 size_t kpn_ring_bytes(u32 slots)
 {
-	return slots * (sizeof(struct kpn_trim) + sizeof(struct kpn_slot));
+	return slots * sizeof(struct kpn_slot);
 }
 
 void kpn_ring_init(struct kpn_ring *ring, void *memory, u32 slots, u64 slot_ps)
@@ -19,126 +16,124 @@ void kpn_ring_init(struct kpn_ring *ring, void *memory, u32 slots, u64 slot_ps)
 	memset(ring, 0, sizeof(*ring));
 	memset(memory, 0, kpn_ring_bytes(slots));
 	ring->slots = slots;
-	ring->wrap_seq = slots;
 	ring->slot_ps = slot_ps;
-	ring->quiet_seq = ~(u64)0;
-	ring->trims = memory;
-	ring->slot = (struct kpn_slot *)(ring->trims + slots);
+	ring->quiet_seq = KPN_SEQ_NEVER;
+	ring->slot = memory;
 }
 
-/* First claimed descriptor in [desc, end), or end. */
-static u32 next_desc(const struct kpn_ring *ring, u32 desc, u32 end)
-{
-	u32 word = desc / KPN_RING_WORD_BITS;
-	u64 bits = ring->claimed[word] & ~0ull << desc % KPN_RING_WORD_BITS;
-
-	if (!bits) {
-		u64 words = word + 1 < KPN_RING_WORD_BITS ? ring->claimed_words & ~0ull << (word + 1) : 0;
-
-		if (!words)
-			return end;
-		word = kpn_lowest_bit(words);
-		bits = ring->claimed[word];
-	}
-	desc = word * KPN_RING_WORD_BITS + kpn_lowest_bit(bits);
-	return desc < end ? desc : end;
-}
-
-u64 kpn_ring_next_claimed(const struct kpn_ring *ring, u64 from, u64 to)
+u64 kpn_ring_next(const struct kpn_ring *ring, const struct kpn_bits *bits, u64 from, u64 to)
 {
 	u32 desc;
 	u32 end;
 	u32 found;
 
-	if (!ring->claimed_count || from == to)
+	if (!bits->summary || (s64)(to - from) <= 0)
 		return to;
 	desc = kpn_ring_desc(ring, from);
 	end = desc + (u32)(to - from);
 	if (end <= ring->slots) {
-		found = next_desc(ring, desc, end);
+		found = kpn_bits_next(bits, desc, end);
 	} else {
-		found = next_desc(ring, desc, ring->slots);
+		found = kpn_bits_next(bits, desc, ring->slots);
 		if (found == ring->slots)
-			found += next_desc(ring, 0, end - ring->slots);
+			found += kpn_bits_next(bits, 0, end - ring->slots);
 	}
 	return from + (found - desc);
 }
 
-static struct kpn_trim *trim_at(const struct kpn_ring *ring, u32 position)
+/* Descriptors [first, end) of those. */
+static inline u64 deltas_ps(const struct kpn_ring *ring, u32 first, u32 end)
 {
-	u32 idx = ring->trim_first + position;
+	u64 sum_ps = 0;
+	u32 word;
 
-	return &ring->trims[idx >= ring->slots ? idx - ring->slots : idx];
+	for (word = first / 64; word * 64 < end; word++) {
+		u64 bits = ring->trimmed.word[word];
+
+		if (word == first / 64)
+			bits &= ~0ull << first % 64;
+		if (end - word * 64 < 64)
+			bits &= ~(~0ull << (end - word * 64));
+		for (; bits; bits &= bits - 1)
+			sum_ps += (u64)(s64)ring->slot[word * 64 + kpn_lowest_bit(bits)].delta_ps;
+	}
+	return sum_ps;
 }
 
-s64 kpn_ring_delta_ps(const struct kpn_ring *ring, u64 seq)
+u64 kpn_ring_deltas_ps(const struct kpn_ring *ring, u64 from, u64 to)
 {
-	u32 low = 0;
-	u32 high = ring->trim_count;
+	u32 first = kpn_ring_desc(ring, from);
+	u32 end = first + (u32)(to - from);
 
-	while (low < high) {
-		u32 middle = (low + high) / 2;
-		const struct kpn_trim *trim = trim_at(ring, middle);
-
-		if (trim->seq == seq)
-			return trim->delta_ps;
-		if (trim->seq < seq)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return 0;
+	if (end <= ring->slots)
+		return deltas_ps(ring, first, end);
+	return deltas_ps(ring, first, ring->slots) + deltas_ps(ring, 0, end - ring->slots);
 }
 
-u64 kpn_ring_start_ps(const struct kpn_ring *ring, u64 seq)
+void kpn_ring_move_trimmed(const struct kpn_ring *ring, struct kpn_cursor *cursor, u64 to)
 {
-	u64 start_ps = ring->head_ps + (seq - ring->head_seq) * ring->slot_ps;
-	u32 position;
+	for (;;) {
+		u64 trimmed = kpn_ring_next(ring, &ring->trimmed, cursor->seq, to);
 
-	for (position = 0; position < ring->trim_count; position++) {
-		const struct kpn_trim *trim = trim_at(ring, position);
-
-		if (trim->seq >= seq)
-			break;
-		start_ps += (u64)trim->delta_ps;
+		kpn_ring_skip(ring, cursor, trimmed);
+		if (trimmed == to)
+			return;
+		kpn_ring_step(ring, cursor, ring->slot[cursor->desc].delta_ps);
 	}
-	return start_ps;
+}
+
+struct kpn_cursor kpn_ring_at(const struct kpn_ring *ring, u64 seq)
+{
+	struct kpn_cursor cursor = ring->head;
+
+	kpn_ring_move(ring, &cursor, seq);
+	return cursor;
 }
 
 u64 kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps, u64 *end_ps)
 {
-	u64 seq = ring->head_seq;
-	u64 start_ps = ring->head_ps;
-	u32 position;
+	struct kpn_cursor cursor = ring->head;
 	u64 slots;
 
-	*end_ps = start_ps;
-	if ((s64)(position_ps - start_ps) < 0)
-		return seq;
-	for (position = 0; position < ring->trim_count; position++) {
-		const struct kpn_trim *trim = trim_at(ring, position);
-		u64 trimmed_ps = start_ps + (trim->seq - seq) * ring->slot_ps;
+	*end_ps = cursor.ps;
+	if ((s64)(position_ps - cursor.ps) < 0)
+		return cursor.seq;
+	while (ring->trim_count) {
+		u64 trimmed = kpn_ring_next(ring, &ring->trimmed, cursor.seq, ring->tail.seq);
 
-		if ((s64)(position_ps - trimmed_ps) < 0)
+		if (trimmed == ring->tail.seq ||
+		    (s64)(position_ps - cursor.ps - (trimmed - cursor.seq) * ring->slot_ps) < 0)
 			break;
-		start_ps = trimmed_ps + ring->slot_ps + (u64)trim->delta_ps;
-		*end_ps = start_ps;
-		if ((s64)(position_ps - start_ps) < 0)
-			return trim->seq;
-		seq = trim->seq + 1;
+		kpn_ring_skip(ring, &cursor, trimmed);
+		kpn_ring_step(ring, &cursor, ring->slot[cursor.desc].delta_ps);
+		*end_ps = cursor.ps;
+		if ((s64)(position_ps - cursor.ps) < 0)
+			return trimmed;
 	}
-	slots = kpn_div_u64(position_ps - start_ps, ring->slot_ps);
-	*end_ps = start_ps + (slots + 1) * ring->slot_ps;
-	return seq + slots;
+	slots = kpn_div_u64(position_ps - cursor.ps, ring->slot_ps);
+	*end_ps = cursor.ps + (slots + 1) * ring->slot_ps;
+	return cursor.seq + slots;
 }
 
-bool kpn_ring_retract_trim(struct kpn_ring *ring, u64 from, struct kpn_trim *trim)
+void kpn_ring_set_delta(struct kpn_ring *ring, u64 seq, u32 desc, s64 delta_ps)
 {
-	if (!ring->trim_count)
-		return false;
-	*trim = *trim_at(ring, ring->trim_count - 1);
-	if (trim->seq < from)
-		return false;
-	ring->trim_count--;
-	return true;
+	struct kpn_slot *slot = &ring->slot[desc];
+	s64 before_ps = slot->delta_ps;
+
+	KPN_ASSERT(seq - ring->index_seq < ring->tail.seq - ring->index_seq);
+	slot->delta_ps = (s32)delta_ps;
+	ring->tail.ps += (u64)(delta_ps - before_ps);
+	if (seq < ring->quiet_seq)
+		ring->quiet_seq = seq;
+	if (!delta_ps) {
+		if (before_ps) {
+			kpn_bits_clear(&ring->trimmed, desc);
+			ring->trim_count--;
+		}
+		return;
+	}
+	kpn_bits_set(&ring->trimmed, desc);
+	ring->trim_count += !before_ps;
+	if (seq >= ring->trimmed_end)
+		ring->trimmed_end = seq + 1;
 }

@@ -12,7 +12,10 @@
 enum {
 	LAG_NS_MAX = 1000000,
 	PPB_MAX = 1000000,
+	TICK_NS_MAX = 1000,
 };
+
+#define AGE_PS_MAX (1ull << 60)
 
 const char *kpn_rx_problem(const struct kpn_rx_config *config)
 {
@@ -26,6 +29,8 @@ const char *kpn_rx_problem(const struct kpn_rx_config *config)
 		return "poll_ns is not within 1 to 256000000";
 	if (config->lag_ns_min > config->lag_ns_max || config->lag_ns_max > LAG_NS_MAX)
 		return "lag_ns_min and lag_ns_max are not within 0 to 1000000 in this order";
+	if (config->cpu_tick_ns > TICK_NS_MAX)
+		return "cpu_tick_ns is not within 0 to 1000";
 	if (config->frame_bytes_max < KPN_FRAME_BYTES_MIN || config->frame_bytes_max > KPN_FRAME_BYTES_MAX)
 		return "frame_bytes_max is not within 64 to 1522";
 	return NULL;
@@ -34,7 +39,8 @@ const char *kpn_rx_problem(const struct kpn_rx_config *config)
 void kpn_rx_init(struct kpn_rx *rx, const struct kpn_rx_config *config)
 {
 	memset(rx, 0, sizeof(*rx));
-	kpn_strip_init(&rx->strip, config->drift_ppb_max, config->wander_ppb_per_s_max, config->poll_ns);
+	kpn_strip_init(&rx->strip, config->drift_ppb_max, config->wander_ppb_per_s_max, config->poll_ns,
+		       config->cpu_tick_ns ? config->cpu_tick_ns : 1);
 	rx->byte_ps = kpn_byte_time_ps(config->rate_bps);
 	rx->gap_ps = KPN_GAP_BYTES * rx->byte_ps;
 	rx->sfd_ps = KPN_PREAMBLE_BYTES * rx->byte_ps;
@@ -71,7 +77,7 @@ static bool observe_silence(struct kpn_rx *rx, u64 before_ns, u64 now_ns)
 }
 
 /* Rates are due, or the reading contradicts. */
-static __attribute__((__noinline__)) bool observe_fully(struct kpn_rx *rx, u64 now_ns)
+static __attribute__((__noinline__)) bool observe_slowly(struct kpn_rx *rx, u64 now_ns)
 {
 	return kpn_strip_observe(&rx->strip, now_ns, now_ns, last_end_ps(rx) + rx->lag_lower_ps, rx->open_ns,
 				 rx->first_end_ps);
@@ -79,10 +85,13 @@ static __attribute__((__noinline__)) bool observe_fully(struct kpn_rx *rx, u64 n
 
 bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns)
 {
-	u64 now_ns = after_ns + 1;
+	u64 now_ns = after_ns + rx->strip.tick_ns;
 	bool agrees = true;
 
 	rx->readings++;
+	/* It is compared modulo 2^64, so it must not grow old. */
+	if (KPN_UNLIKELY((s64)(rx->head_ps - rx->steady_ps) > (s64)AGE_PS_MAX))
+		rx->steady_ps = rx->head_ps - AGE_PS_MAX;
 	if (KPN_UNLIKELY(!rx->strip.valid)) {
 		if (!rx->taken)
 			return true;
@@ -91,7 +100,7 @@ bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns)
 		agrees = observe_silence(rx, before_ns, now_ns);
 	} else if (!kpn_strip_merge(&rx->strip, now_ns, last_end_ps(rx) + rx->lag_lower_ps,
 				    rx->first_end_ps + moved_most_ps(now_ns - rx->open_ns, rx->strip.pace_upper))) {
-		agrees = observe_fully(rx, now_ns);
+		agrees = observe_slowly(rx, now_ns);
 	}
 	rx->open_ns = before_ns - rx->lag_ns_max;
 	if (KPN_LIKELY(agrees)) {

@@ -18,6 +18,8 @@ SOUND = """[    0.000000] Linux version 6.1.0-56-cloud-amd64 (debian-kernel) #1 
 [    0.000000] rcu: Preemptible hierarchical RCU implementation.
 [    0.055000] rcu: RCU calculated value of scheduler-enlistment delay is 25 jiffies.
 [    0.400000] kfence: initialized - using 2097152 bytes for 255 objects
+[    0.410000] kmemleak: Kernel memory leak detector initialized (mem pool available: 36123)
+[    0.420000] kasan: KernelAddressSanitizer initialized
 [    0.880876] mtrr: your CPUs had inconsistent fixed MTRR settings
 [    1.380796] hello: loading out-of-tree module taints kernel.
 [    1.381040] hello: module verification failed: signature and/or required key missing - tainting kernel
@@ -51,6 +53,10 @@ TROUBLE = [
     "Out of memory: Killed process 91 (sh) total-vm:1000kB",
     "keepon: Unknown symbol kpn_open (err -2)",
     'irq 16: nobody cared (try booting with the "irqpoll" option)',
+    "kmemleak: Memory pool empty, consider increasing CONFIG_DEBUG_KMEMLEAK_MEM_POOL_SIZE",
+    "[ BUG: Invalid wait context ]",
+    "INFO: trying to register non-static key.",
+    "BUG: KCSAN: data-race in keepon_receive / keepon_engine_stop",
 ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.vm import __main__ as command
-from keepon.vm import images, modules, newc
+from keepon.vm import images, modules, newc, source
 from keepon.vm.images import Kernel, Module
 from keepon.vm.paths import checkout_root
 
@@ -34,6 +34,7 @@ OFFERED = [
     [
         ("6.1", "cloud", "6.1.0-56-cloud-amd64"),  # 57 has no headers
         ("6.1", "amd64", "6.1.0-56-amd64"),
+        ("6.1", "rt", "6.1.0-56-rt-amd64"),
         ("6.12", "cloud", "6.12.117+deb12-cloud-amd64"),
         ("6.12", "amd64", "6.12.43+deb13-amd64"),
     ],
@@ -46,7 +47,7 @@ def test_no_version_is_no_version() -> None:
     assert images.newest_version(["linux-image-6.1.0-56-cloud-amd64"], "6.1", "cloud") is None
 
 
-@pytest.mark.parametrize(("family", "flavour"), [("5.10", "cloud"), ("6.1", "rt")])
+@pytest.mark.parametrize(("family", "flavour"), [("5.10", "cloud"), ("6.1", "tiny")])
 def test_unknown_kernels_are_refused(family: str, flavour: str) -> None:
     with pytest.raises(ConfigError, match="unknown: use one of"):
         images.get_kernel(family, flavour)
@@ -152,3 +153,52 @@ def test_a_folder_without_kbuild_is_refused(tmp_path: Path) -> None:
 def test_file_options_that_are_no_pair_are_refused(pair: str) -> None:
     with pytest.raises(ConfigError, match="--file"):
         command.split_pairs([pair], "--file")
+
+
+def test_options_that_did_not_come_true_are_named() -> None:
+    wanted = '# why\nCONFIG_A=y\nCONFIG_B=y\nCONFIG_C=4\nCONFIG_D=n\nCONFIG_E=n\nCONFIG_C=8\nCONFIG_F="x"\n'
+    config = 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=8\nCONFIG_D=y\nCONFIG_F="x"\n'
+    assert source.unset_options(wanted, config) == ["CONFIG_B=y", "CONFIG_D=n"]
+
+
+@pytest.mark.parametrize("flavour", source.FLAVOURS)
+def test_a_fragment_names_each_option_once(flavour: str) -> None:
+    names = [
+        line.partition("=")[0]
+        for path in source.fragments(flavour)
+        for line in path.read_text().splitlines()
+        if line.startswith("CONFIG_")
+    ]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_a_changed_configuration_makes_another_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before = images.recipe("debug")
+    assert before != images.recipe("kcsan") != images.recipe("cloud") == images.recipe("rt")
+    fragment = tmp_path / "debug.config"
+    fragment.write_text("CONFIG_KASAN=n\n")
+    monkeypatch.setattr(source, "fragments", lambda flavour: [fragment])
+    assert images.recipe("debug") != before
+
+
+def test_of_a_build_stays_what_modules_need(tmp_path: Path) -> None:
+    kept = [
+        "Module.symvers",
+        "include/generated/autoconf.h",
+        "scripts/mod/modpost.o",
+        "tools/objtool/a.o",
+        "vmlinux.symvers",
+    ]
+    for name in [
+        *kept,
+        "vmlinux",
+        "vmlinux.o",
+        "vmlinux.a",
+        "net/core/dev.o",
+        "net/built-in.a",
+        ".tmp_vmlinux.kallsyms1",
+    ]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    source.drop_objects(tmp_path)
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()) == sorted(kept)

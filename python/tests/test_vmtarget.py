@@ -91,6 +91,7 @@ def _load_text(text: str) -> Scenario:
     [
         ("station", "clock_ppm", 1.0, "`station[0].clock_ppm` = 1.0"),
         ("station", "cpu_ppm", 1.0, "`station[0].cpu_ppm` = 1.0"),
+        ("station", "cpu_tick_ns", 19, "`station[0].cpu_tick_ns` = 19"),
         ("station", "wander_ppb_per_s", 1.0, "`station[0].wander_ppb_per_s` = 1.0"),
         ("bridge", "gates", {"left": None}, "`bridge[0].gates`"),
     ],

@@ -196,6 +196,7 @@ StationSpec ReadStation(const std::string &name, nb::dict dict)
 	spec.sync_interval_ns = reader.Integer("sync_interval_ns", 100'000, 100 * kNsPerS, spec.sync_interval_ns);
 	spec.nic_ppm = reader.Number("nic_ppm", -1000, 1000, 0);
 	spec.cpu_ppm = reader.Number("cpu_ppm", -1000, 1000, 0);
+	spec.cpu_tick_ns = reader.Integer("cpu_tick_ns", 1, 1000, spec.cpu_tick_ns);
 	spec.wander_ppb_per_s = reader.Number("wander_ppb_per_s", 0, 1e6, 0);
 	spec.wander_ppb = reader.Number("wander_ppb", 0, 1e6, spec.wander_ppb);
 	spec.stamp_resolution_ns = reader.Integer("stamp_resolution_ns", 1, 1'000'000, spec.stamp_resolution_ns);

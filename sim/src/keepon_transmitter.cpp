@@ -63,16 +63,16 @@ struct KeeponTransmitter::Ops {
 		return ring_nic_buffer(self.nic_, desc_idx, self.NicNow());
 	}
 
-	static void Commit(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
+	static void Commit(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes, u32 written_bytes)
 	{
 		KeeponTransmitter &self = Self(nic);
-		ring_nic_commit(self.nic_, desc_idx, frame_bytes, data_bytes, self.NicNow());
+		ring_nic_commit(self.nic_, desc_idx, frame_bytes, data_bytes, written_bytes, self.NicNow());
 	}
 
-	static void Restore(void *nic, u32 desc_idx, u32 frame_bytes)
+	static void Retire(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
 	{
 		KeeponTransmitter &self = Self(nic);
-		ring_nic_restore(self.nic_, desc_idx, frame_bytes, self.NicNow());
+		ring_nic_retire(self.nic_, desc_idx, frame_bytes, data_bytes, self.NicNow());
 	}
 
 	static void SetLength(void *nic, u32 desc_idx, u32 frame_bytes)
@@ -93,22 +93,15 @@ struct KeeponTransmitter::Ops {
 		ring_nic_doorbell(self.nic_, tail_seq, self.NicNow());
 	}
 
-	static void Outcome(void *context, kpn_frame *frame, kpn_verdict verdict, kpn_time start)
+	static void Halt(void *nic)
 	{
-		static_cast<TxFrame *>(frame->cookie)->start = start;
-		Self(context).sink_.OnOutcome(*static_cast<TxFrame *>(frame->cookie), verdict);
-	}
-
-	static void Event(void *context, kpn_event event)
-	{
-		if (event != KPN_EVENT_STEP)
-			Self(context).sink_.OnDisturbed();
+		KeeponTransmitter &self = Self(nic);
+		ring_nic_halt(self.nic_, self.NicNow());
 	}
 
 	static void RealFrame(void *sink, const ring_nic_frame *frame) { Self(sink).OnRealFrame(*frame); }
 
-	static constexpr kpn_nic_ops kNic{ CpuNs, ReadIndex, Buffer, Commit, Restore, SetLength, Rearm, Doorbell };
-	static constexpr kpn_pacer_ops kPacer{ Outcome, Event };
+	static constexpr kpn_nic_ops kNic{ CpuNs, ReadIndex, Buffer, Commit, Retire, SetLength, Rearm, Doorbell, Halt };
 };
 
 KeeponTransmitter::KeeponTransmitter(World &world, NodeId node, const std::string &name, const StationSpec &spec,
@@ -118,7 +111,8 @@ KeeponTransmitter::KeeponTransmitter(World &world, NodeId node, const std::strin
 	  sink_(sink), poll_latency_(spec.poll, Rng(world.seed, name, "poll")),
 	  read_rng_(world.seed, name, "index read"), probe_rng_(world.seed, name, "probe"),
 	  read_ps_(spec.nic.index_read_ns * kPsPerNs), probe_(spec.probe),
-	  index_offset_slots_(static_cast<std::uint64_t>(spec.probe.index_offset_slots))
+	  index_offset_slots_(static_cast<std::uint64_t>(spec.probe.index_offset_slots)),
+	  cpu_tick_ns_(static_cast<std::uint64_t>(spec.cpu_tick_ns))
 {
 	MakeConfig(spec, rate_bps, Mix64(world.seed ^ node));
 	kpn_problem problem;
@@ -144,6 +138,7 @@ KeeponTransmitter::KeeponTransmitter(World &world, NodeId node, const std::strin
 	params.index_lag_ps_max = static_cast<std::uint64_t>(spec.nic.index_lag_ns_max * kPsPerNs);
 	params.index = spec.nic.index_counts_done ? RING_NIC_INDEX_DONE : RING_NIC_INDEX_FETCH;
 	params.persistent = spec.nic.persistent;
+	params.coherent = true;
 	params.history_runs = spec.probe.boundaries ? kHistoryRunsProbed : kHistoryRuns;
 	params.seed = Rng(world.seed, name, "nic").Next();
 	params.buffers = buffers_.get();
@@ -159,8 +154,31 @@ KeeponTransmitter::KeeponTransmitter(World &world, NodeId node, const std::strin
 	nic_memory_.resize(ring_nic_bytes(&params) / 8 + 1);
 	nic_ = ring_nic_init(nic_memory_.data(), &params);
 	pacer_memory_.resize(kpn_pacer_bytes(&config_) / 8 + 1);
-	pacer_ = kpn_pacer_init(pacer_memory_.data(), &config_, &caps_, &Ops::kNic, this, &Ops::kPacer, this,
-				clock_.EpochNs());
+	InitPacer();
+}
+
+void KeeponTransmitter::InitPacer()
+{
+	pacer_ = kpn_pacer_init(pacer_memory_.data(), &config_, &caps_, &Ops::kNic, this, clock_.EpochNs());
+}
+
+/// A NIC that obeys PAUSE frames says for how long it may stand still by right: as long as one pause after another lasts.
+void KeeponTransmitter::AddPause(const WirePause &pause)
+{
+	TimePs until = 0;
+	TimePs since = 0;
+	TimePs longest = 0;
+
+	InsertPause(pauses_, pause);
+	for (const WirePause &next : pauses_) {
+		if (next.at_ps > until)
+			since = until = next.at_ps;
+		until = std::max(until, next.at_ps + next.idle_ps);
+		longest = std::max(longest, until - since);
+	}
+	const TimePs longest_ns = longest / kPsPerNs + longest / kPsPerNs / 1000 + 1;
+	caps_.pause_ns_max = static_cast<u32>(std::min<TimePs>(longest_ns, UINT32_MAX));
+	InitPacer(); // it has not been started
 }
 
 void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_bps, std::uint64_t seed)
@@ -178,6 +196,8 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 	caps_.index_modulus = kIndexModulus;
 	caps_.restart_ns_min = static_cast<u32>(nic.restart_ns - nic.restart_ns / 1000);
 	caps_.restart_ns_max = static_cast<u32>(stretched(nic.restart_ns_max));
+	caps_.cpu_tick_ns = static_cast<u32>(cpu_tick_ns_);
+	caps_.poll_ns_min = 0; // studies look at polls that leave no time for anything else
 	caps_.start_quantum_bytes = 1;
 	caps_.placeholder_bytes_min = nic.placeholder_bytes_min;
 	caps_.frame_bytes_max = nic.frame_bytes_max;
@@ -198,6 +218,8 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 	set(config_.padding, k.padding);
 	set(config_.ring_slots, k.ring_slots);
 	set(config_.batch_slots, k.batch_slots);
+	config_.budget_frames =
+		std::max(config_.budget_frames, std::min<u32>(config_.batch_slots * 2, u32{ KPN_BUDGET_FRAMES_MAX }));
 	set(config_.depth_slots, k.depth_slots);
 	set(config_.trim_down_bytes, k.trim_down_bytes);
 	set(config_.trim_up_bytes, k.trim_up_bytes);
@@ -296,15 +318,43 @@ void KeeponTransmitter::OnPoll()
 	kpn_pacer_poll(pacer_);
 	if (dual_)
 		kpn_dual_correct(dual_, Ops::CpuNs(this));
-	NoteLaw();
+	AfterChange();
 	ScheduleWake();
 	SchedulePoll();
+}
+
+void KeeponTransmitter::AfterChange()
+{
+	constexpr u32 kHarmless = 1u << KPN_EVENT_STEP | 1u << KPN_EVENT_PARTITION;
+	constexpr u32 kStopped = 1u << KPN_EVENT_LOST | 1u << KPN_EVENT_STALLED;
+	const u32 events = kpn_pacer_take_events(pacer_);
+
+	TakeEnded();
+	if (events & kStopped) { // for good: nobody resets the NIC
+		while (kpn_pacer_drain(pacer_))
+			TakeEnded();
+		TakeEnded();
+	}
+	if (events & ~kHarmless)
+		sink_.OnDisturbed();
+	NoteLaw();
+}
+
+void KeeponTransmitter::TakeEnded()
+{
+	kpn_frame *frame = kpn_pacer_take_ended(pacer_);
+	while (frame) {
+		kpn_frame *next = frame->next; // the station may use the frame again
+		sink_.OnOutcome(*static_cast<TxFrame *>(frame->cookie), static_cast<kpn_verdict>(frame->verdict));
+		frame = next;
+	}
 }
 
 kpn_verdict KeeponTransmitter::Submit(TxFrame &frame)
 {
 	now_ = std::max(now_, world_.now); // a poll under way holds the lock
 	const kpn_verdict verdict = kpn_pacer_submit(pacer_, &frame.frame);
+	AfterChange();
 	ScheduleWake();
 	return verdict;
 }
@@ -355,7 +405,8 @@ bool SameLaw(const kpn_clock &a, const kpn_clock &b)
 
 std::uint64_t KeeponTransmitter::CpuNsAt(TimePs t)
 {
-	return kCpuStartNs + static_cast<std::uint64_t>(cpu_oscillator_.Local(t)) / kPsPerNs;
+	const std::uint64_t ns = kCpuStartNs + static_cast<std::uint64_t>(cpu_oscillator_.Local(t)) / kPsPerNs;
+	return ns - ns % cpu_tick_ns_;
 }
 
 std::uint64_t KeeponTransmitter::CpuNsNow(TimePs t)
@@ -403,7 +454,7 @@ void KeeponTransmitter::StepPhc(std::int64_t delta_ns)
 	if (dual_ ? kpn_dual_adjtime(dual_, delta_ns) : kpn_pacer_adjtime(pacer_, delta_ns))
 		throw ValueError("clock step of " + std::to_string(delta_ns) +
 				 " ns would make the time of day negative");
-	NoteLaw();
+	AfterChange();
 	ScheduleWake();
 }
 
@@ -421,7 +472,7 @@ void KeeponTransmitter::AdjFine(std::int64_t scaled_ppm)
 		kpn_dual_adjfine(dual_, scaled_ppm);
 	else
 		kpn_pacer_adjfine(pacer_, scaled_ppm);
-	NoteLaw();
+	AfterChange();
 	ScheduleWake();
 }
 
@@ -494,6 +545,7 @@ void KeeponTransmitter::Synchronise(bool step, TimePs until)
 		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq, NicNow(), now_);
 	const std::int64_t limit = KPN_ADJ_SCALED_PPM_MAX;
 	kpn_pacer_adjfine(pacer_, std::clamp<std::int64_t>(std::llround(offset * 65536e6), -limit, limit));
+	AfterChange();
 	if (step)
 		StepPhc(-FloorDiv(PhcErrorPs() + kPsPerNs / 2, kPsPerNs));
 	ScheduleWake();

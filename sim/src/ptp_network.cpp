@@ -281,7 +281,7 @@ void PtpNetwork::OnArrive(NodeId node, const Packet &packet)
 	flow.wrong_bytes += packet.wrong_bytes;
 	world_.trace.Add(TraceKind::kDeliver, node, packet.flow, packet.seq, packet.sfd_ps);
 	const Letter *letter = LetterOf(packet.flow, packet.seq);
-	if (!letter || packet.torn || packet.wrong_bytes)
+	if (!letter || packet.wrong_bytes) // the FCS is good, but it is no message any more
 		return;
 	Action action(ActionKind::kSeen, node, channel.listener_ports[listener]);
 	action.body = letter->body;

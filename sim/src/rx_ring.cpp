@@ -34,6 +34,7 @@ RxRing::RxRing(World &world, NodeId node, const std::string &name, const Station
 	rx.lag_ns_min = static_cast<std::uint32_t>(lag_ns_min - lag_ns_min / 1000);
 	rx.lag_ns_max = static_cast<std::uint32_t>(lag_ns_max + lag_ns_max / 1000 + 1);
 	rx.frame_bytes_max = KPN_FRAME_BYTES_MAX;
+	rx.cpu_tick_ns = static_cast<std::uint32_t>(spec.cpu_tick_ns);
 	poll_ps_ = static_cast<std::int64_t>(config.batch_slots * own.SlotPs());
 	dither_ps_ = std::min(static_cast<std::int64_t>(own.SlotPs()), poll_ps_ / 2);
 	rx.poll_ns = static_cast<std::uint64_t>(poll_ps_ / kPsPerNs);
@@ -77,7 +78,7 @@ void RxRing::Observe()
 	}
 	kpn_rx_observe(&rx_, own_.CpuNsAt(before), own_.CpuNsAt(after));
 	kpn_dual_correct(&dual_, own_.CpuNsNow(after));
-	own_.NoteLaw();
+	own_.AfterChange();
 }
 
 void RxRing::OnPeerFrame(std::uint64_t seq, TimePs sfd)

@@ -304,7 +304,7 @@ void Station::Finish(TxFrame &frame, kpn_verdict verdict)
 		flow.ghosts += kpn_verdict_is_sent(verdict) && flow.records.wire_ps[seq] < 0;
 	}
 	if (flow.is_ptp)
-		world_.ptp->OnOutcome(frame.flow, frame.seq, verdict, frame.start);
+		world_.ptp->OnOutcome(frame.flow, frame.seq, verdict, frame.frame.start);
 	const std::int32_t load = At(load_of_, frame.flow);
 	if (load >= 0) {
 		Load &state = loads_[static_cast<std::size_t>(load)];
@@ -342,7 +342,7 @@ void Station::OnLoad(std::size_t index)
 void Station::OnWire(const WireFrame &wire)
 {
 	const PayloadHeader header = ReadPayload(wire.data);
-	if (header.flow >= world_.flows.size() || world_.flows[header.flow].talker != node_ || header.seq < 0 ||
+	if (!IsTestFrame(header) || header.flow >= world_.flows.size() || world_.flows[header.flow].talker != node_ ||
 	    header.seq >= world_.flows[header.flow].submitted) {
 		foreign_frames_++;
 		return;
@@ -356,7 +356,7 @@ void Station::OnWire(const WireFrame &wire)
 	packet.listeners = static_cast<std::uint16_t>(flow.listeners.size());
 	packet.torn = wire.torn;
 	packet.wrong_bytes =
-		!CheckPayload(wire.data, flow.frame_bytes - KPN_FCS_BYTES, wire.frame_bytes - KPN_FCS_BYTES);
+		!CheckPayload(wire.data, node_, flow.frame_bytes - KPN_FCS_BYTES, wire.frame_bytes - KPN_FCS_BYTES);
 	world_.trace.Add(TraceKind::kWire, node_, flow_id, header.seq, wire.sfd_ps);
 	flow.on_wire++;
 	if (flow.is_stream) {

@@ -27,6 +27,7 @@ void TestNodeClock(Checks &checks);
 void TestOscillator(Checks &checks);
 void TestPayload(Checks &checks);
 void TestServo(Checks &checks);
+void TestTornFrames(Checks &checks);
 
 } // namespace keepon::sim::test
 

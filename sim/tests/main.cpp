@@ -15,6 +15,7 @@ int main()
 	keepon::sim::test::TestOscillator(checks);
 	keepon::sim::test::TestPayload(checks);
 	keepon::sim::test::TestServo(checks);
+	keepon::sim::test::TestTornFrames(checks);
 	std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", checks.passed, checks.failed);
 	return checks.failed != 0;
 }

@@ -86,6 +86,15 @@ def test_the_wire_is_always_within_the_strip(poll_us, dither, nic_ppm, cpu_ppm):
     assert heads["counters"]["slips"] == 0
 
 
+@pytest.mark.parametrize("tick_ns", [19, 52, 1000])
+def test_a_coarse_cpu_counter_neither_breaks_the_strip_nor_makes_slips(tick_ns):
+    spec = station(1230, 100, dither=True, nic_ppm=100.0, cpu_ppm=-100.0) | {"cpu_tick_ns": tick_ns}
+    heads = sampled(spec, settle_ms=0, samples=200_000)
+    assert heads["samples"] >= 200_000
+    assert heads["violations"] == heads["seq_violations"] == heads["invalid"] == 0
+    assert heads["counters"]["slips"] == heads["counters"]["suspected_underruns"] == 0
+
+
 @pytest.mark.parametrize("poll_us", [20, 100, 500])
 @pytest.mark.parametrize("slot_bytes", [64, 1230, 1518])
 def test_with_dither_the_strip_is_narrow(slot_bytes, poll_us):

@@ -18,16 +18,17 @@ void TestPayload(Checks &checks)
 		WritePayload(data.data(), frame_bytes, 3, 5, 77);
 		std::fill(data.begin() + data_bytes, data.end(), 0);
 		EXPECT(ReadPayload(data.data()).flow == 5 && ReadPayload(data.data()).seq == 77);
-		EXPECT(CheckPayload(data.data(), data_bytes, wire_bytes));
-		EXPECT(!CheckPayload(data.data(), data_bytes, data_bytes - 1));
-		for (std::uint32_t at = 16; at < wire_bytes; at++) {
+		EXPECT(CheckPayload(data.data(), 3, data_bytes, wire_bytes));
+		EXPECT(!CheckPayload(data.data(), 3, data_bytes, data_bytes - 1));
+		EXPECT(!CheckPayload(data.data(), 4, data_bytes, wire_bytes));
+		for (std::uint32_t at = 0; at < wire_bytes; at++) {
 			data[at] ^= 0x40;
-			EXPECT(!CheckPayload(data.data(), data_bytes, wire_bytes));
+			EXPECT(!CheckPayload(data.data(), 3, data_bytes, wire_bytes));
 			data[at] ^= 0x40;
 		}
-		EXPECT(!CheckPayload(data.data(), data_bytes - 1, wire_bytes));
+		EXPECT(!CheckPayload(data.data(), 3, data_bytes - 1, wire_bytes));
 		data[wire_bytes] = 1; // beyond the frame: not its affair
-		EXPECT(CheckPayload(data.data(), data_bytes, wire_bytes));
+		EXPECT(CheckPayload(data.data(), 3, data_bytes, wire_bytes));
 	}
 }
 

@@ -285,6 +285,24 @@ def test_a_pause_costs_no_events():
     assert events(50 * MS) <= events(0) * 1.02
 
 
+def test_a_nic_that_stands_still_for_longer_than_it_may_is_given_up(accounts):
+    """4.29 s is the most a pause can be allowed: afterwards every frame is refused or flushed, and none is pending."""
+    rig = Rig(WIRES["100M-50us-done"])
+    rig.pause(PAUSED_NS, 5_000 * MS)
+    rig.sim.run(PAUSED_NS + 4_290 * MS)
+    assert rig.state["clock"]["pending"] > 0
+    rig.sim.run(PAUSED_NS + 6_000 * MS)
+    assert not rig.state["clock"]["synchronised"]
+    assert rig.state["clock"]["pending"] == 0
+    before = rig.sim.stream(rig.flow)
+    accounts(before)
+    assert before["verdicts"]["flushed"] > 0
+    rig.sim.run(PAUSED_NS + 6_100 * MS)
+    after = rig.sim.stream(rig.flow)
+    assert after["on_wire"] == before["on_wire"]
+    assert after["verdicts"]["flushed"] >= before["verdicts"]["flushed"] + 400
+
+
 IDLE_NS = 300_000
 
 

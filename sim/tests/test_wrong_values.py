@@ -24,6 +24,8 @@ STATIONS = [
     ({"nic_ppm": float("nan")}, "nic_ppm"),
     ({"stamp_resolution_ns": 0}, "stamp_resolution_ns"),
     ({"stamp_resolution_ns": 2**70}, "stamp_resolution_ns"),
+    ({"cpu_tick_ns": 0}, "cpu_tick_ns"),
+    ({"cpu_tick_ns": 1001}, "cpu_tick_ns"),
     ({"nic": {"fetch_ns": 0}}, "fetch_ns"),
     ({"nic": {"index": "both"}}, "index"),
     ({"nic": {"index_lag_ns_min": 5, "index_lag_ns_max": 4}}, "index_lag_ns_max"),

@@ -26,6 +26,8 @@ from core_model.model import (
 
 Operation = tuple[object, ...]
 BITS_PS = 10**12
+# A counter at 54 MHz, as on a Raspberry Pi 4.
+TICK_PS = 18_519
 SECOND_PS = 10**12
 COUNTER = 1
 # One operation in so many is a restart: rare enough that all else is reached as before.
@@ -70,6 +72,7 @@ class Case:
             tolerance_ns=params["tolerance_ns"],
             prebuffer_frames=params["prebuffer_frames"],
             real_bytes_max=params["slot_bytes"] - (params["trim_down_bytes"] if trimmed else 0),
+            horizon_ns=params["horizon_ns"],
         )
 
     def window_ns(self) -> int:
@@ -111,6 +114,8 @@ def base_params() -> dict[str, int]:
         "trim_down_bytes": 16,
         "trim_up_bytes": 16,
         "prebuffer_frames": 64,
+        "budget_frames": 32,
+        "horizon_ns": 0,
         "tolerance_ns": 8,
         "drift_ppb_max": 100_000,
         "wander_ppb_per_s_max": 1000,
@@ -134,6 +139,8 @@ def base_params() -> dict[str, int]:
         "read_ps": 400_000,
         "call_ps": 0,
         "cpu_start_ns": 123_456_789,
+        "cpu_tick_ps": 0,
+        "coherent": 1,
         "index_counts_done": 1,
         "persistent": 1,
         "spare": 0,
@@ -157,6 +164,7 @@ def make_case(changes: dict[str, int] | None = None, allowed: tuple[int, ...] = 
         allowed = tuple(allowed[i % len(allowed)] for i in range(params["ring_slots"]))
         rounding = [FLOOR] * CLASS_COUNT
     params["partition_slots"] = len(allowed)
+    params["budget_frames"] = max(params["budget_frames"], 2 * params["batch_slots"])
     late = tuple(POLICIES.get(tc, STRICT) for tc in range(CLASS_COUNT))
     return Case(params, allowed, late, tuple(rounding), honest)
 
@@ -211,6 +219,8 @@ def random_params(rng: Random) -> tuple[dict[str, int], tuple[int, ...]]:
         "trim_down_bytes": down,
         "trim_up_bytes": quantum * rng.randint(1, 8),
         "prebuffer_frames": rng.choice((0, 1, 4, 64)),
+        "budget_frames": max(4, 2 * batch) + rng.choice((0, 0, 3, 60)),
+        "horizon_ns": rng.choice((0, 0, 2 * ring * slot_ps // 1000)),
         "tolerance_ns": rng.choice((0, 1, min(20, slot_ps // 1000))),
         "drift_ppb_max": rng.choice((1000, 20_000, 100_000, 200_000)),
         "wander_ppb_per_s_max": rng.choice((0, 1000, 100_000)),
@@ -228,6 +238,8 @@ def random_params(rng: Random) -> tuple[dict[str, int], tuple[int, ...]]:
         "restart_ps_max": restart,
         "read_ps": rng.choice((0, 1000, rng.randint(0, min(slot_ps, 2_000_000)))),
         "cpu_start_ns": rng.choice((0, 2**32 - 1000, 10**15)),
+        "cpu_tick_ps": rng.choice((0, 0, TICK_PS)),
+        "coherent": rng.randrange(2),
         "index_counts_done": rng.randrange(2),
         "persistent": rng.randrange(2),
         "spare": rng.randrange(2),

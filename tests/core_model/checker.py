@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import SimpleNamespace
 
 from core_model import model
 from core_model.cases import Case
 from core_model.core import CommitRecord, Core, Library, OutcomeRecord, SlotRecord
-from core_model.model import NEVER, PAPER, STRICT, Frame, Law, signed
+from core_model.model import NEVER, PAPER, RELAXED, RESCHEDULE, STRICT, Frame, Law, signed
 
 FRACTION = Fraction(1, 1 << 32)
 # One reading or re-anchoring rounds down to 2^-32 ns; the stated rounding is twice that.
@@ -21,6 +21,8 @@ ROUNDING_NS = Fraction(1, 1 << 31)
 RATE_ROUNDING = Fraction(1, 1 << 53)
 # From reading the CPU counter to the first store of re-planning.
 REPLAN_PS = 2_000_000
+# A call may have taken the head on by this much since it decided.
+LATE_SLACK_SLOTS = 1
 
 
 def require(condition: bool, text: str, **values: object) -> None:
@@ -65,7 +67,9 @@ class Checker:
         self.slots_checked = 0
         self.disturbances = 0
         self.trusted = True
+        self.unread = False
         self.down: Down | None = None
+        self.next_allowed: tuple[int, ...] | None = None
         self.begin(case.params["start_time_ns"])
         self.core.start()
         self.settle("start")
@@ -85,6 +89,7 @@ class Checker:
         self.unsure_until_ps = 0
         self.end_ps = {0: 0}
         self.step_seq = 0
+        self.switched_seq = 0
         self.step_first = 0
         self.slot_reference: tuple[int, int] | None = None
         self.counts_before = dict(self.counts)
@@ -105,6 +110,7 @@ class Checker:
             )
         for seq in range(before.head_seq, now.head_seq):
             self.end_ps.pop(seq, None)
+        self.follow_plan(before, now)
         self.check_slots(name, before)
         self.follow_law(name, before, now)
         if now.base != before.base or now.steps != before.steps:
@@ -119,11 +125,21 @@ class Checker:
             self.disturbances += 1
         self.follow_commits(commits)
         self.check_buffers(commits)
+        if self.next_allowed is not None and now.partitions != before.partitions:
+            self.shape = replace(self.shape, allowed=self.next_allowed)
+            self.next_allowed = None
+            self.switched_seq = now.tail_seq
         if now.base != before.base:
             self.mark_stale(now.base)
             idle = name == "poll" and now.underruns != before.underruns
             kept = [frame.id for frame in self.ring.values() if idle and frame.stale]
-            require(not kept, "frames kept their slots though the wire had been idle", ids=kept)
+            taken = sum(not commit.placed for commit in commits)
+            # more than one call may take back are left to the next polls
+            require(
+                not kept or taken >= self.case.params["budget_frames"],
+                "frames kept their slots though the wire had been idle",
+                ids=kept,
+            )
         for outcome in outcomes:
             self.check_outcome(name, outcome, before)
         self.check_clock(now)
@@ -144,6 +160,13 @@ class Checker:
         # slots that were posted by a poll and have begun at once
         self.check_slots("posted", now)
         return commits, outcomes
+
+    def follow_plan(self, before: SimpleNamespace, now: SimpleNamespace) -> None:
+        """Lengths that one call could not change are left to the next polls. If none come, the NIC overtakes them: such
+        slots are off the grid, and what follows has to get back to it."""
+        if before.planned_seq < min(before.tail_seq, now.fetch_seq):
+            posted_ps = (now.tail_seq - now.head_seq) * self.shape.slot_ps
+            self.unsure_until_ps = now.now_ps + posted_ps + 2 * self.limits(0).lock_ns * 1000
 
     def last_first_of_step(self, now: SimpleNamespace) -> int:
         """Last slot that can be the first a step just now could still reach: what the core keeps free from reading the
@@ -178,7 +201,8 @@ class Checker:
             report=now,
         )
         require(
-            (now.head_seq, now.tail_seq, now.trims) == (before.head_seq, before.tail_seq, before.trims),
+            (now.tail_seq, now.trims) == (before.tail_seq, before.trims)
+            and (now.head_seq == before.head_seq or name == "stop"),
             "a stopped pacer moves its ring",
             operation=name,
         )
@@ -251,7 +275,9 @@ class Checker:
             "a trim beyond its range",
             difference=difference,
         )
-        if params["trim"] == model.TRIM_RESERVED and slot.seq >= self.step_seq:
+        if params["trim"] == model.TRIM_RESERVED and slot.seq >= max(self.step_seq, self.switched_seq):
+            if self.next_allowed is not None:
+                return
             net_slot = signed(slot.seq + view.base)
             require(
                 self.shape.allowed[net_slot % len(self.shape.allowed)] == 0,
@@ -285,7 +311,9 @@ class Checker:
             return
         locked = view.lock_seq != NEVER and slot.seq >= view.lock_seq
         in_time = slot.start_ps <= self.disturbed_ps + limits.lock_ns * 1000
-        if (not locked and in_time) or slot.start_ps <= self.unsure_until_ps:
+        # as many lengths as one call changes; the rest keeps its old ones until a later poll
+        unplanned = view.planned_seq <= slot.seq < view.tail_seq
+        if (not locked and in_time) or slot.start_ps <= self.unsure_until_ps or unplanned:
             return
         error_ps = self.boundary_error_ps(slot, view)
         require(
@@ -317,9 +345,10 @@ class Checker:
         self.law_error_ns = ROUNDING_NS
 
     def started_law(self, core_law: Law) -> Law:
-        """What preparing the ring took is in the clock: a call for each descriptor, and a few others."""
+        """What preparing the ring took is in the clock: a few calls, however many descriptors there are."""
         took_ns = core_law.at(0) - self.law.at(0)
-        calls_ns = Fraction((self.shape.ring_slots + 16) * self.case.params["call_ps"], 1000) * Fraction(1001, 1000)
+        calls_ns = Fraction(16 * self.case.params["call_ps"], 1000) * Fraction(1001, 1000)
+        calls_ns += Fraction(self.case.params["cpu_tick_ps"], 1000)
         require(
             -ROUNDING_NS <= took_ns <= calls_ns + 1,
             "the start of the wire is not where its preparation ended",
@@ -345,6 +374,7 @@ class Checker:
             + stall_ps * 2 * params["drift_ppb_max"] // 10**9
             + stall_ps * params["wander_ppb_per_s_max"] // 10**9 * stall_ps // 10**12
             + 4 * params["call_ps"]
+            + 4 * params["cpu_tick_ps"]
             + 4000,
             1000,
         )
@@ -368,6 +398,7 @@ class Checker:
                     self.ring.pop(commit.seq, None) is frame, "a frame was taken from a slot it was not in", id=frame.id
                 )
                 frame.seq = None
+                frame.recalled = True
                 continue
             require(commit.seq not in self.ring, "a slot was given away twice", seq=commit.seq)
             self.ring[commit.seq] = frame
@@ -393,7 +424,7 @@ class Checker:
 
     def check_buffers(self, commits: list[CommitRecord]) -> None:
         """Buffers of slots that were touched. Where calls take time a slot can be lost while it is written."""
-        if self.case.params["call_ps"]:
+        if self.case.params["call_ps"] or self.down is not None:
             return
         for desc in {commit.seq % self.shape.ring_slots for commit in commits}:
             used, expected = self.core.used_bytes(desc), self.buffers.get(desc, 0)
@@ -417,6 +448,9 @@ class Checker:
     def check_outcome(self, name: str, outcome: OutcomeRecord, before: SimpleNamespace) -> None:
         """A verdict against what the model knows of the frame."""
         frame = self.frames.pop(outcome.frame_id)
+        if self.down and frame.seq is not None:
+            # a halted ring is not touched any more: the NIC may still read it
+            require(self.ring.pop(frame.seq, None) is frame, "a frame ended in a slot it was not in", id=frame.id)
         verdict = self.verdict_names[outcome.verdict]
         self.counts[verdict] += 1
         seq = outcome.wire_seq
@@ -430,6 +464,8 @@ class Checker:
             require(scheduled and frame.stale, "sent_stale without a step", id=frame.id)
         elif verdict == "MOVED":
             require(scheduled and policy != STRICT, "a strict frame was moved", id=frame.id)
+            early = not frame.stale and seq < min(frame.targets, default=0)
+            require(not early, "a moved frame left before its own slot", seq=seq, targets=frame.targets)
         elif verdict == "BEST_EFFORT":
             require(not scheduled, "best_effort for a scheduled frame", id=frame.id)
         elif verdict == "LATE" and frame.held_in_time and frame.disturbances == self.disturbances:
@@ -440,13 +476,16 @@ class Checker:
             )
         elif verdict == "LATE" and not stepped:
             targets = self.targets(frame.txtime_ns or 0, frame.tc, self.now.base)
+            # a relaxed frame is late when the last slot it may have is
+            reach = self.shape.ring_slots if policy == RELAXED else 0
+            first = self.now.unhurried_first if policy == RELAXED else self.now.window_first
             require(
-                scheduled and policy == STRICT and min(targets) < self.now.window_first,
+                scheduled and policy != RESCHEDULE and min(targets) + reach < first + LATE_SLACK_SLOTS,
                 "late although its slot can be changed",
                 targets=targets,
                 first=self.now.window_first,
             )
-        elif verdict == "NOT_ALLOWED" and not stepped:
+        elif verdict == "NOT_ALLOWED" and not stepped and self.next_allowed is None and self.shape.has_slots(frame.tc):
             targets = self.targets(frame.txtime_ns or 0, frame.tc, self.now.base)
             require(
                 not all(self.shape.allows(target, self.now.base, frame.tc) for target in targets),
@@ -454,11 +493,22 @@ class Checker:
                 targets=targets,
             )
         elif verdict == "STEPPED":
-            require(scheduled and self.now.steps != before.steps, "stepped without a step", id=frame.id)
+            require(scheduled and frame.recalled, "stepped, though it never was in a slot", id=frame.id)
         elif verdict == "IN_DOUBT":
-            require(self.case.params["call_ps"] > 0, "doubt, though no time passes within a call", id=frame.id)
+            self.check_doubt(name, frame, before)
         elif verdict == "FLUSHED":
             require(name == "stop", "flushed without a stop", id=frame.id)
+
+    def check_doubt(self, name: str, frame: Frame, before: SimpleNamespace) -> None:
+        """Only a CPU held up within a call, or a NIC that is halted, leaves it open whether a frame has left: one that
+        could have been fetched by then."""
+        params = self.case.params
+        if params["call_ps"] or self.unread:
+            return
+        require(name == "stop", "doubt, though no time passes within a call", id=frame.id)
+        if frame.seq is not None and before.head_valid:
+            last = min(before.head_upper_seq + params["prefetch_slots"], before.tail_seq - 1)
+            require(frame.seq <= last, "doubt of a frame that was not fetched", seq=frame.seq, last=last)
 
     def check_clock(self, now: SimpleNamespace) -> None:
         """The law at several positions, and what reading the clock gives (B1, B2, B6, B8)."""

@@ -75,6 +75,8 @@ class Library:
             ("shim_position_at", U64, [ctypes.c_void_p, S64, ctypes.c_uint32]),
             ("shim_bounds", None, [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p]),
             ("shim_hash", U64, [ctypes.c_void_p]),
+            ("shim_set_partition", ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, U64]),
+            ("shim_fail", None, [ctypes.c_void_p, ctypes.c_bool]),
             ("shim_reset", ctypes.c_bool, [ctypes.c_void_p, S64]),
             ("shim_start", None, [ctypes.c_void_p]),
             ("rig_stop", None, [ctypes.c_void_p]),
@@ -198,6 +200,15 @@ class Core:
     def drift(self, drift_ppb: int, wander_ppb_per_s: int) -> None:
         """Let the CPU counter go to another rate."""
         self._dll.shim_drift(self._shim, drift_ppb, wander_ppb_per_s)
+
+    def set_partition(self, allowed: tuple[int, ...], at_net_slot: int) -> int:
+        """kpn_pacer_set_partition()"""
+        masks = (PARTITION * len(allowed))(*allowed)
+        return int(self._dll.shim_set_partition(self._shim, masks, len(allowed), at_net_slot % (1 << 64)))
+
+    def fail(self, gone: bool) -> None:
+        """The NIC cannot be read any more, or its index stands still."""
+        self._dll.shim_fail(self._shim, gone)
 
     def violate_assumptions(self) -> None:
         """From here on the stated bounds are broken: the head's interval promises nothing."""

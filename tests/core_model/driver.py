@@ -8,13 +8,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from core_model import model
-from core_model.cases import BEST_EFFORT_LOW
+from core_model.cases import BEST_EFFORT_LOW, COUNTER
 from core_model.checker import FRACTION, RATE_ROUNDING, ROUNDING_NS, Checker, Down, require
 from core_model.model import NEVER, PAPER, PHASE_LOCKED, Answer, Frame, Law, View, signed
 
 Operation = tuple[Any, ...]
 
-EINVAL, ERANGE = -22, -34
+EINVAL, EBUSY, ERANGE = -22, -16, -34
 GUARD_POLLS = 3000
 OPERATIONS = frozenset(
     [
@@ -35,6 +35,9 @@ OPERATIONS = frozenset(
         "cheat",
         "stop",
         "start",
+        "switch",
+        "vanish",
+        "freeze",
     ]
 )
 
@@ -55,9 +58,10 @@ class Driver(Checker):
             self.core.close()
 
     def stop(self) -> None:
-        """The device goes down: everything held ends, in the ring and before it. The NIC is left to itself."""
+        """The device goes down: everything held ends, in the ring and before it: what has left is sent,
+        what the NIC had fetched is in doubt, the rest is flushed."""
         now = self.now
-        held, flushed = len(self.frames), self.counts["FLUSHED"]
+        held, ended = len(self.frames), sum(self.counts.values())
         if self.down is None:
             read = now.read_ns + now.read_frac * FRACTION
             self.down = Down(
@@ -71,7 +75,7 @@ class Driver(Checker):
         self.buffers.clear()
         self.down.since_ps = self.core.report().now_ps
         self.settle("stop")
-        require(self.counts["FLUSHED"] == flushed + held, "a stop does not flush every frame", held=held)
+        require(sum(self.counts.values()) == ended + held, "a stop does not end every frame", held=held)
 
     def start(self) -> None:
         """The device comes up again: the NIC is reset, the pacer initialised anew with the time of day carried over by
@@ -107,10 +111,53 @@ class Driver(Checker):
         params = self.case.params
         down_ps = start_ps - down.ideal.position_ps
         known_ps = down.error_ps + params["restart_ps_max"] - params["restart_ps_min"] + 2000
-        known_ps += 4 * params["call_ps"]
+        known_ps += 4 * params["call_ps"] + 4 * params["cpu_tick_ps"]
         error_ps = abs(self.law.at(0) - down.ideal.at(start_ps)) * 1000
         allowed_ps = known_ps + abs(down_ps) * params["drift_ppb_max"] * Fraction(11, 10**10)
         require(error_ps <= allowed_ps, "the time of day was not carried over", error_ps=float(error_ps))
+
+    def switch(self, allowed: tuple[int, ...], offset_slots: int) -> None:
+        """Another partition from so many slots after the head on; the wire runs on."""
+        at = signed(self.now.head_seq + offset_slots + self.now.base)
+        error = self.core.set_partition(allowed, at)
+        if self.shape.mode == PAPER:
+            require(error == EINVAL, "a partition was switched in paper mode", error=error)
+        elif self.next_allowed is not None:
+            require(error == EBUSY, "a second switch was accepted", error=error)
+        else:
+            require(error == 0, "a switch was refused", error=error)
+            self.next_allowed = allowed
+        self.settle("switch")
+
+    def vanish(self) -> None:
+        """The card is pulled: the next poll stops the pacer."""
+        self.core.fail(True)
+        self.until_lost(1)
+
+    def freeze(self) -> None:
+        """The index stands still for ever: the pacer stops when the stated time has passed."""
+        self.core.fail(False)
+        interval_ns = max(1, self.core.poll_interval_ps() // 1000)
+        self.until_lost(self.now.stall_ns // interval_ns * 2 + 10)
+
+    def until_lost(self, polls_max: int) -> None:
+        """Polls until the pacer has stopped itself, which ends every frame; only the rig looks on meanwhile."""
+        now = self.now
+        read = now.read_ns + now.read_frac * FRACTION
+        self.unread, self.trusted = True, False
+        for _ in range(polls_max):
+            self.core.advance(self.core.poll_interval_ps())
+            self.core.poll()
+            if self.core.report().losses > now.losses:
+                break
+        lost = self.core.report()
+        require(lost.losses == now.losses + 1, "a dead NIC was not noticed", polls=polls_max)
+        most_ns = now.stall_ns + 3 * self.core.poll_interval_ps() // 1000 + self.case.params["read_ps"] // 250
+        require(lost.cpu_ns - now.cpu_ns <= most_ns, "a dead NIC was noticed late", most_ns=most_ns)
+        require(not lost.synchronised and not lost.head_valid, "a lost pacer claims to know the time")
+        law, ideal = self.law, Law(now.now_ps, self.law.at(now.position_ps), self.law.adjustment)
+        self.down = Down(now.now_ps, now, law, ideal, Law(now.cpu_ps, read, self.law.adjustment))
+        self.stop()
 
     def advance(self, span_ps: int) -> None:
         """Time passes."""
@@ -181,8 +228,10 @@ class Driver(Checker):
         beyond = self.now.window_first - self.now.head_upper_seq - self.now.lead_slots
         # the upper bound at the step may have been far above the wire, and has come down since
         late = self.now.window_first > self.step_first
+        # what was never posted cannot have been fetched
+        clamped = self.shape.mode == PHASE_LOCKED and self.now.window_first == self.now.tail_seq
         require(
-            beyond == 0 or (beyond > 0 and not late),
+            beyond == 0 or (beyond < 0 and clamped) or (beyond > 0 and not late),
             "the window does not begin a lead after the upper bound",
             beyond=beyond,
         )
@@ -200,9 +249,10 @@ class Driver(Checker):
             self.now.window_end,
             self.now.lock_seq,
             self.now.base,
+            self.now.head_seq,
         )
         # where calls take time, the window has moved on when the frame gets there
-        certain = self.down is not None or self.case.params["call_ps"] == 0
+        certain = self.down is not None or (self.case.params["call_ps"] == 0 and self.next_allowed is None)
         answers = self.answers(tc, frame_bytes, txtime_ns, view) if certain else []
         verdict, frame_id = self.core.submit(frame_bytes, tc, txtime_ns)
         if not verdict:
@@ -237,9 +287,12 @@ class Driver(Checker):
     def answers(self, tc: int, frame_bytes: int, txtime_ns: int | None, view: View) -> list[Answer]:
         """What the model allows submit to say; more than one answer only where a txtime lies on a boundary."""
         if tc >= 16 or frame_bytes < model.FRAME_BYTES_LEAST or (txtime_ns is not None and txtime_ns < 0):
-            return [Answer(frozenset({"INVALID"}))]
+            reasons = {"INVALID"} | ({"NOT_ALLOWED"} if tc < 16 and not self.shape.has_slots(tc) else set())
+            return [Answer(frozenset(reasons))]
         if frame_bytes > self.shape.real_bytes_max:
             return [Answer(frozenset({"OVERSIZE"}))]
+        if not self.shape.has_slots(tc):
+            return [Answer(frozenset({"NOT_ALLOWED"}))]
         if self.down is not None:
             return [Answer(frozenset({"FLUSHED"}))]
         held = [frame for frame in self.frames.values() if frame.seq is None and frame.tc == tc]
@@ -249,8 +302,8 @@ class Driver(Checker):
         scheduled = sum(other.txtime_ns is not None for other in held)
         answers = []
         for target in self.targets(txtime_ns, tc, view.base):
-            # rescheduled frames wait in the FIFO, others in the heap: how many of which only the core knows
-            for moved in range(scheduled + 1) if self.shape.late[tc] == model.RESCHEDULE else (0,):
+            # moved frames wait in the FIFO, others in the heap: how many of which only the core knows
+            for moved in range(scheduled + 1) if self.shape.late[tc] != model.STRICT else (0,):
                 answers.append(
                     model.answer_scheduled(
                         self.shape,
@@ -265,7 +318,7 @@ class Driver(Checker):
             if view.lock_seq == NEVER and self.shape.mode == PHASE_LOCKED and target < view.window_end:
                 # slots that will certainly be on the grid may be had before the first one there is planned
                 answers.append(
-                    Answer(frozenset({"PENDING", "UNLOCKED", "NOT_ALLOWED", "OCCUPIED", "NO_SLOT", "NO_ROOM"}))
+                    Answer(frozenset({"PENDING", "LATE", "UNLOCKED", "NOT_ALLOWED", "OCCUPIED", "NO_SLOT", "NO_ROOM"}))
                 )
         return answers
 
@@ -283,10 +336,15 @@ class Driver(Checker):
             for seq, frame in self.ring.items():
                 if frame.tc == tc and frame.txtime_ns is None:
                     begin = max(begin, seq + 1)
+            yielding = sum(frame.txtime_ns is None for frame in self.ring.values())
             seq = model.first_free(self.shape, tc, view.base, range(begin, view.window_end), self.ring.__contains__)
             if seq is not None:
                 answers.append(Answer(frozenset({"PENDING"}), frozenset({seq})))
-                if seq - view.unhurried_first < self.case.params["batch_slots"] and not held:
+                if (
+                    seq - view.unhurried_first < self.case.params["batch_slots"]
+                    and not held
+                    and yielding < self.case.params["budget_frames"]
+                ):
                     # a free slot this near is taken at once
                     answers = answers[-1:]
         return answers
@@ -324,7 +382,12 @@ class Driver(Checker):
             scaled_ppm=scaled_ppm,
         )
         self.rate_ppb = max(self.rate_ppb, abs(new_ppb) + 1)
-        if before.head_upper_ps - before.head_lower_ps > self.case.strip_ps():
+        # a staircase sets the rate at the head of the last poll, however long ago that was
+        late_poll = self.case.params["clock_read"] == COUNTER and (
+            before.now_ps - self.poll_ps > 2 * self.case.params["batch_slots"] * self.shape.slot_ps
+            or 2 * (before.tail_seq - before.wire_seq) < self.case.params["depth_slots"]
+        )
+        if late_poll or before.head_upper_ps - before.head_lower_ps > self.case.strip_ps():
             # suspected underruns have made the head so uncertain that more slots than promised keep their lengths
             posted_ps = (before.tail_seq - before.head_seq) * self.shape.slot_ps
             self.unsure_until_ps = now.now_ps + posted_ps + self.limits(0).lock_ns * 1000

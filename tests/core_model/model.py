@@ -70,6 +70,18 @@ class Shape:
     tolerance_ns: int
     prebuffer_frames: int
     real_bytes_max: int
+    horizon_ns: int = 0
+
+    def has_slots(self, tc: int) -> bool:
+        """Whether class `tc` owns any slot at all."""
+        return any(mask >> tc & 1 for mask in self.allowed)
+
+    def beyond_horizon(self, slots: int) -> set[bool]:
+        """Whether a slot so far ahead is refused; both where rounding to slots may tell."""
+        if not self.horizon_ns:
+            return {False}
+        away_ps, horizon_ps = slots * self.slot_ps, self.horizon_ns * 1000
+        return {away_ps > horizon_ps} if abs(away_ps - horizon_ps) > 2 * self.slot_ps else {False, True}
 
     @property
     def slot_ps(self) -> int:
@@ -107,7 +119,7 @@ class Frame:
 
     `seq` is its slot while it is in the ring, `base` what was in force when it got there, `targets` what its txtime
     meant then, `stale` whether the base has changed since; `held_in_time` whether it waits before the ring since it was
-    submitted too early, with how many disturbances before.
+    submitted too early, with how many disturbances before; `recalled` whether it was taken out of a slot.
     """
 
     id: int
@@ -119,6 +131,7 @@ class Frame:
     stale: bool = False
     held_in_time: bool = False
     disturbances: int = 0
+    recalled: bool = False
     targets: set[int] = field(default_factory=set)
 
 
@@ -147,6 +160,7 @@ class View:
     window_end: int
     lock_seq: int
     base: int
+    head_seq: int = 0
 
 
 def answer_scheduled(
@@ -161,8 +175,14 @@ def answer_scheduled(
     """What submit may answer to a scheduled frame whose slot is `target`. `taken` tells whether another scheduled frame
     has a slot; best effort makes room. Several reasons to refuse may hold; any of them may be given."""
     if not view.window_valid or target >= view.window_end:
+        beyond = shape.beyond_horizon(target - view.head_seq)
+        refused = frozenset({"TOO_EARLY" if view.window_valid else "UNSYNCHRONISED"})
+        if beyond == {True}:
+            return Answer(refused)
+        if len(beyond) == 2:
+            return Answer(refused | {"PENDING", "NO_ROOM"})
         if not shape.prebuffer_frames:
-            return Answer(frozenset({"TOO_EARLY" if view.window_valid else "UNSYNCHRONISED"}))
+            return Answer(refused)
         if heap_count >= shape.prebuffer_frames:
             return Answer(frozenset({"NO_ROOM"}))
         return Answer(frozenset({"PENDING"}), frozenset({None}))
@@ -179,10 +199,19 @@ def answer_scheduled(
         return Answer(frozenset({"PENDING"}), frozenset({target}))
     if shape.late[frame.tc] == STRICT:
         return Answer(frozenset(reasons))
-    for seq in range(max(view.unhurried_first, target, min(view.lock_seq, view.window_end)), view.window_end):
+    begin = max(view.unhurried_first, target, min(view.lock_seq, view.window_end))
+    end = view.window_end
+    if shape.late[frame.tc] == RELAXED:
+        # one ring length after its own slot, however early or late it was handed over
+        if target + shape.ring_slots <= begin:
+            return Answer(frozenset(reasons))
+        end = min(end, target + shape.ring_slots)
+    for seq in range(begin, end):
         if shape.allows(seq, view.base, frame.tc) and not taken(seq):
             return Answer(frozenset({"PENDING"}), frozenset({seq}))
-    if shape.late[frame.tc] == RELAXED:
+    if shape.late[frame.tc] == RELAXED and target + shape.ring_slots <= view.window_end:
+        return Answer(frozenset({"NO_SLOT"}))
+    if not shape.prebuffer_frames:
         return Answer(frozenset({"NO_SLOT"}))
     if fifo_count >= shape.prebuffer_frames:
         return Answer(frozenset({"NO_ROOM"}))

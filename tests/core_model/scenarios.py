@@ -18,6 +18,7 @@ from core_model.cases import (
     FIRM_FLOOR,
     MOVABLE,
     SOFT,
+    TICK_PS,
     Case,
     Operation,
     make_case,
@@ -175,6 +176,42 @@ def held(case: Case) -> Scenario:
     return case, [*operations, ("run", 120), ("drain",)]
 
 
+def storm(case: Case) -> Scenario:
+    """More at once than one call may do: equal txtimes, overdue frames that may move, a step under a full ring."""
+    ring = case.params["ring_slots"]
+    operations: list[Operation] = [("run", 12)]
+    for delta_ns in (7 * case.slot_ps // 1000, -9 * case.slot_ps // 1000, -(10**6), 10**9):
+        operations += [("submit", tc, 64, 9, 0) for tc in (SOFT, MOVABLE, FIRM) for _ in range(40)]
+        operations += [("submit", (SOFT, FIRM, MOVABLE)[rel % 3], 64, rel, 0) for rel in range(ring + 40)]
+        operations += [("burst", BEST_EFFORT_HIGH, 64, 40), ("adjtime", delta_ns), ("run", 25)]
+        operations += [("submit", SOFT, 64, -ring // 2, 0) for _ in range(30)]
+        operations += [("run", 10), ("stall", (case.params["depth_slots"] + 2) * case.slot_ps), ("run", 40)]
+    return case, [*operations, ("drain",)]
+
+
+def switches(case: Case, *tables: tuple[int, ...]) -> Scenario:
+    """Another partition under load: soon, at once, far ahead, and one too many."""
+    operations: list[Operation] = [("run", 12)]
+    for number, table in enumerate(tables * 2):
+        for rel in range(3, 40, 3):
+            operations.append(("submit", (FIRM, SOFT, MOVABLE, FIRM_FLOOR)[rel % 4], 64, rel, 0))
+        operations += [("burst", BEST_EFFORT_HIGH, 64, 9), ("burst", BEST_EFFORT_LOW, 64, 9)]
+        operations += [("switch", table, (30, 0, 75, 200)[number % 4]), ("switch", table, 9)]
+        operations += [("submit", tc, 64, 25, 0) for tc in (FIRM, SOFT, MOVABLE, FIRM_FLOOR)]
+        operations += [("run", 60), *EVERY_CLASS]
+    return case, operations
+
+
+def deaths(case: Case) -> Scenario:
+    """The card is pulled, or its index stands still, with frames everywhere; then the device comes up again."""
+    operations: list[Operation] = []
+    for death in ("vanish", "freeze"):
+        operations += [("run", 14), ("burst", BEST_EFFORT_HIGH, 64, 12), ("burst", BEST_EFFORT_LOW, 64, 12)]
+        operations += [("submit", tc, 64, rel, 0) for rel in (12, 0, 5, 1, 300) for tc in (FIRM, SOFT, MOVABLE)]
+        operations += [(death,), ("poll",), ("submit", FIRM, 64, 5, 0), ("start",), ("run", 30)]
+    return case, operations
+
+
 # fast readings of a fine ring over tens of milliseconds: a strip of some nanoseconds, so that wrong rates show
 CRYSTALS = {
     "slot_bytes": 64,
@@ -193,6 +230,16 @@ FETCHING = {"index_counts_done": 0, "prefetch_slots": 5}
 SMALL = {"slot_bytes": 64, "trim": TRIM_RESERVED, "trim_down_bytes": 4, "trim_up_bytes": 8}
 PAD = {"spare": 1, "padding": ON_DEMAND}
 PAPER_RING = {"mode": PAPER, "ring_slots": 32, "batch_slots": 8, "slot_bytes": 300}
+TICKS = {"cpu_tick_ps": TICK_PS, "drift_ppb": 20_000, "drift_ppb_max": 30_000}
+STORM = {
+    "slot_bytes": 300,
+    "ring_slots": 200,
+    "depth_slots": 40,
+    "batch_slots": 4,
+    "budget_frames": 8,
+    "prebuffer_frames": 256,
+    "frame_count": 2048,
+}
 MIXED = make_case({"ring_slots": 61, "depth_slots": 24}, PRIME_PARTITION)
 # 1 Gb/s slots of 300 bytes last 2.56 us
 SHORT = make_case({"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40, "batch_slots": 8}, PRIME_PARTITION)
@@ -266,6 +313,28 @@ SCENARIOS: dict[str, Scenario] = {
     "unlocked": unlocked(make_case({"slot_bytes": 300, "depth_slots": 40, "trim_down_bytes": 4, "trim_up_bytes": 4})),
     "held": held(make_case({"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40})),
     "held, paper": held(make_case(PAPER_RING, (ALL,))),
+    "storm": storm(make_case(STORM)),
+    "storm, reserved trims": storm(make_case(STORM | {"trim": TRIM_RESERVED}, (0, ALL, ALL, ALL, ALL))),
+    "storm, fetch index, write-back": storm(make_case(STORM | FETCHING | {"persistent": 0})),
+    "storm, paper": storm(make_case(PAPER_RING | {"prebuffer_frames": 256})),
+    "switches": switches(SHORT, (ALL, BEST_EFFORT, 0), PRIME_PARTITION[::-1], (1 << SOFT | BEST_EFFORT,)),
+    "switches, reserved trims": switches(
+        make_case({"slot_bytes": 300, "trim": TRIM_RESERVED}, RESERVED_PARTITION),
+        RESERVED_PARTITION[1:] + RESERVED_PARTITION[:1],
+        (0, ALL, BEST_EFFORT, 0, 1 << FIRM, ALL),
+    ),
+    "switches, paper": (make_case(PAPER_RING), [("run", 5), ("switch", (ALL,), 40), ("run", 5)]),
+    "deaths": deaths(make_case({"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40}, PRIME_PARTITION, False)),
+    "deaths, fetch index": deaths(make_case(FETCHING | {"slot_bytes": 300}, PRIME_PARTITION, False)),
+    "horizon": held(make_case({"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40, "horizon_ns": 500_000})),
+    "classes without slots": (make_case({}, (1 << FIRM, BEST_EFFORT)), EVERY_CLASS),
+    "prefetch deeper than what is posted": stream(
+        20, make_case({"prefetch_slots": 24, "ring_slots": 64, "depth_slots": 8}, PRIME_PARTITION)
+    ),
+    "ticks of 18.5 ns": stream(21, make_case(SMALL | TICKS, RESERVED_PARTITION), 300),
+    "ticks of 18.5 ns, fetch index": stream(22, make_case(FETCHING | TICKS, PRIME_PARTITION), 240),
+    "not coherent": stream(23, make_case({"coherent": 0}, PRIME_PARTITION), 200),
+    "not coherent, padding on demand": stream(24, make_case(PAD | {"coherent": 0}, PRIME_PARTITION), 240),
     "restarts": restarts(SHORT),
     "restarts, paper": restarts(make_case(PAPER_RING, PRIME_PARTITION)),
     "restarts, reserved trims": restarts(

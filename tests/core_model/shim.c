@@ -20,6 +20,8 @@
 	X(trim_down_bytes)      \
 	X(trim_up_bytes)        \
 	X(prebuffer_frames)     \
+	X(budget_frames)        \
+	X(horizon_ns)           \
 	X(tolerance_ns)         \
 	X(drift_ppb_max)        \
 	X(wander_ppb_per_s_max) \
@@ -43,6 +45,8 @@
 	X(read_ps)              \
 	X(call_ps)              \
 	X(cpu_start_ns)         \
+	X(cpu_tick_ps)          \
+	X(coherent)             \
 	X(index_counts_done)    \
 	X(persistent)           \
 	X(spare)                \
@@ -95,6 +99,11 @@
 	X(recalled, stats->recalled)                       \
 	X(displaced, stats->displaced)                     \
 	X(trims, stats->trims)                             \
+	X(losses, stats->losses)                           \
+	X(partitions, rig->events[KPN_EVENT_PARTITION])    \
+	X(planned_seq, state.planned_seq)                  \
+	X(cpu_ns, cpu_ns)                                  \
+	X(stall_ns, limits.stall_ns)                       \
 	X(held, rig->held)
 enum {
 #define SHIM_PARAM_ENUM(name) PARAM_##name,
@@ -138,8 +147,17 @@ struct records {
 	size_t room;
 };
 
+/* tables of a partition that was switched to; one is in use while another is prepared, the third is refused */
+struct table {
+	struct kpn_partition partition;
+	u64 *planes;
+	u16 *allowed;
+};
+
 struct shim {
 	struct rig rig;
+	struct table tables[3];
+	u32 next_table;
 	struct kpn_nic_caps caps;
 	struct records slots;
 	struct records commits;
@@ -215,6 +233,8 @@ void shim_clock_at(struct shim *shim, u64 position_ps, u64 *values);
 u64 shim_position_at(struct shim *shim, s64 ns, u32 frac);
 void shim_bounds(struct shim *shim, u32 rate_ppb, u32 rate_change_ppb, u64 *values);
 u64 shim_hash(const struct shim *shim);
+int shim_set_partition(struct shim *shim, const u16 *allowed, u32 slots, u64 at_net_slot);
+void shim_fail(struct shim *shim, bool gone);
 
 const char *shim_param_names(void)
 {
@@ -263,6 +283,8 @@ struct shim *shim_create(const s64 *p, const u16 *allowed, const u8 *late, const
 	CONFIG(trim_down_bytes);
 	CONFIG(trim_up_bytes);
 	CONFIG(prebuffer_frames);
+	CONFIG(budget_frames);
+	CONFIG(horizon_ns);
 	CONFIG(tolerance_ns);
 	CONFIG(drift_ppb_max);
 	CONFIG(wander_ppb_per_s_max);
@@ -289,6 +311,8 @@ struct shim *shim_create(const s64 *p, const u16 *allowed, const u8 *late, const
 	NIC(read_ps);
 	NIC(call_ps);
 	NIC(cpu_start_ns);
+	NIC(cpu_tick_ps);
+	NIC(coherent);
 	NIC(seed);
 	NIC(index_counts_done);
 	NIC(persistent);
@@ -330,9 +354,15 @@ struct shim *shim_create(const s64 *p, const u16 *allowed, const u8 *late, const
 
 void shim_destroy(struct shim *shim)
 {
+	u32 i;
+
 	free(shim->slots.data);
 	free(shim->commits.data);
 	free(shim->outcomes.data);
+	for (i = 0; i < 3; i++) {
+		free(shim->tables[i].planes);
+		free(shim->tables[i].allowed);
+	}
 	free(shim->memory);
 	free(shim);
 }
@@ -349,6 +379,7 @@ void shim_report(struct shim *shim, u64 *values)
 	struct kpn_window unhurried = kpn_pacer_window(rig->pacer, cpu_ns + SHIM_STORE_NS);
 	struct kpn_state state = kpn_pacer_state(rig->pacer, cpu_ns);
 	struct kpn_time now = kpn_pacer_gettime(rig->pacer, cpu_ns);
+	struct kpn_limits limits = kpn_pacer_limits(rig->pacer);
 	u32 i = 0;
 
 #define SHIM_VALUE(name, value) values[i++] = (u64)(value);
@@ -422,6 +453,36 @@ void shim_violate_assumptions(struct shim *shim)
 void shim_drift(struct shim *shim, s32 drift_ppb, u32 wander_ppb_per_s)
 {
 	fake_nic_drift(&shim->rig.nic, drift_ppb, wander_ppb_per_s);
+}
+
+/* Another partition from a slot on; the tables stay until they are replaced in turn. */
+int shim_set_partition(struct shim *shim, const u16 *allowed, u32 slots, u64 at_net_slot)
+{
+	/* while a switch is still to come both tables are in use */
+	bool pending = shim->rig.table[1].allowed;
+	struct table *table = &shim->tables[pending ? 2 : shim->next_table];
+	int error;
+
+	free(table->planes);
+	free(table->allowed);
+	table->planes = malloc(kpn_partition_bytes(slots));
+	table->allowed = malloc(slots * sizeof(*allowed));
+	if (!table->planes || !table->allowed)
+		abort();
+	memcpy(table->allowed, allowed, slots * sizeof(*allowed));
+	kpn_partition_init(&table->partition, table->planes, allowed, slots);
+	error = rig_set_partition(&shim->rig, &table->partition, table->allowed, at_net_slot);
+	if (!error)
+		shim->next_table = !shim->next_table;
+	return error;
+}
+
+/* The card is pulled, or its index stands still from now on. */
+void shim_fail(struct shim *shim, bool gone)
+{
+	shim->rig.nic.gone = gone;
+	shim->rig.nic.frozen = !gone;
+	shim->rig.assumptions_hold = false;
 }
 
 /* Time until the next poll by the rule of the pacer, as NIC time at equal rates. */

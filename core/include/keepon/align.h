@@ -25,8 +25,16 @@ void kpn_grid_init(struct kpn_grid *grid, u64 slot_ps);
 /** kpn_grid_time() - PHC time at which @net_slot starts, rounded down to 2^-32 ns; exact where slot times are whole ns */
 struct kpn_time kpn_grid_time(const struct kpn_grid *grid, u64 net_slot);
 
+/** kpn_grid_floor_in() - kpn_grid_floor() of an instant in @cell */
+u64 kpn_grid_floor_in(const struct kpn_grid *grid, u64 cell, s64 ns, u32 ps);
+
 /** kpn_grid_floor() - last net_slot that starts at or before @ns + @ps / 1000; @ns >= 0, @ps below 1000; exact */
-u64 kpn_grid_floor(const struct kpn_grid *grid, s64 ns, u32 ps);
+static inline u64 kpn_grid_floor(const struct kpn_grid *grid, s64 ns, u32 ps)
+{
+	u64 cell = kpn_div_u64((u64)ns, grid->cell_ns);
+
+	return KPN_LIKELY(grid->cell_slots == 1) ? cell : kpn_grid_floor_in(grid, cell, ns, ps);
+}
 
 /**
  * struct kpn_align - trim plan of one pacer

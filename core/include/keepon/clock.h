@@ -7,13 +7,7 @@
 #ifndef KPN_CLOCK_H
 #define KPN_CLOCK_H
 
-#include "kpn_platform.h"
-
-/** struct kpn_time - an instant: ns + frac x 2^-32 ns. A type of its own, so that it is never mixed with counts */
-struct kpn_time {
-	s64 ns;
-	u32 frac;
-};
+#include "keepon/time.h"
 
 /*
  * Largest rate adjustment, 1 %. The multiplier (1 + adj) / 1000 x 2^72 is 2^62.03 x (1 +- 0.01), below 2^63, and

@@ -7,17 +7,18 @@
 #define KPN_CONFIG_H
 
 #include "keepon/nic_ops.h"
+#include "keepon/partition.h"
 
 /* Sequence number of a slot that never comes. */
 #define KPN_SEQ_NEVER (~(u64)0)
 
 enum {
-	KPN_CLASS_COUNT = 16,
 	KPN_RING_SLOTS_MIN = 8,
 	KPN_RING_SLOTS_MAX = 4096,
-	KPN_PARTITION_SLOTS_MAX = 65536,
 	KPN_BATCH_SLOTS_MAX = 4096,
 	KPN_PREBUFFER_FRAMES_MAX = 65536,
+	KPN_BUDGET_FRAMES_MIN = 4,
+	KPN_BUDGET_FRAMES_MAX = 2 * KPN_BATCH_SLOTS_MAX,
 };
 
 enum kpn_mode {
@@ -32,7 +33,7 @@ enum kpn_clock_read {
 
 enum kpn_late_policy {
 	KPN_LATE_STRICT,     /* drop and tell the sender (C16) */
-	KPN_LATE_RELAXED,    /* earliest free slot of the class within the ring (C17) */
+	KPN_LATE_RELAXED,    /* earliest free slot of the class within one ring of the txtime's (C17) */
 	KPN_LATE_RESCHEDULE, /* next slot of the class, never dropped for being late (N27) */
 };
 
@@ -70,6 +71,9 @@ struct kpn_class_config {
  * @trim_down_bytes, @trim_up_bytes: how much a slot may be shortened and lengthened in phase-locked mode;
  *	multiples of the start quantum, the first at least one quantum
  * @prebuffer_frames: frames each class may hold back before their window opens; 0 disables holding
+ * @budget_frames: frames that one call may place, end or take back; at least twice the batch, so that
+ *	what is left over never grows
+ * @horizon_ns: scheduled frames further ahead than this are refused as TOO_EARLY; 0: no limit
  * @tolerance_ns: how much before txtime KPN_ROUND_UP may send; default one start quantum
  * @drift_ppb_max: stated bound on |CPU rate / NIC rate - 1|
  * @wander_ppb_per_s_max: stated bound on the change of that rate per second
@@ -90,6 +94,8 @@ struct kpn_config {
 	u32 trim_down_bytes;
 	u32 trim_up_bytes;
 	u32 prebuffer_frames;
+	u32 budget_frames;
+	u64 horizon_ns;
 	u32 tolerance_ns;
 	u32 drift_ppb_max;
 	u32 wander_ppb_per_s_max;

@@ -6,7 +6,7 @@
 #ifndef KPN_FRAME_H
 #define KPN_FRAME_H
 
-#include "kpn_platform.h"
+#include "keepon/time.h"
 
 /*
  * KPN_VERDICTS - every end a submitted frame can have: X(name, counted as sent, one-line meaning).
@@ -58,20 +58,25 @@ enum kpn_frame_flags {
  * @flags: enum kpn_frame_flags
  * @txtime_ns: requested instant at the reference plane (first bit after the SFD), in PHC time
  * @cookie: the caller's own
+ * @verdict, @start, @next: of a frame taken from kpn_pacer_take_ended(): what became of it; the PHC time
+ *	of its reference plane for sent verdicts (in doubt: the instant if it left), else zero; the next
+ *	frame of the list
+ * @seq: slot it was last placed in
  *
- * The rest is private to the core while the frame is pending.
+ * From @verdict on they are private to the core while the frame is pending.
  */
 struct kpn_frame {
 	const void *data;
 	u16 frame_bytes;
 	u8 tc;
 	u8 flags;
+	u8 verdict;
 	s64 txtime_ns;
 	void *cookie;
-	/* private */
 	struct kpn_frame *next;
+	struct kpn_time start;
+	/* private while pending */
 	u64 seq;
-	u8 verdict;
 };
 
 #endif

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What the core asks of a network interface with a descriptor ring: a few stores, one index, and honest
- * limits. Implemented by glue (simulator, kernel backends); the core never touches a register itself.
+ * What the core asks of a network interface with a descriptor ring (contract version 2): a few
+ * stores, one index, honest limits, and for each store what must be visible to whom, in which
+ * order. Implemented by glue (simulator, kernel backends); the core never touches a register.
+ *
+ * Two orders matter, and the backend keeps them:
+ *  - A NIC that fetches a descriptor sees the buffer as that descriptor means it: bytes are written
+ *    back (non-coherent DMA) and ordered (dma_wmb) before the store that makes a slot real, and a
+ *    slot is a placeholder for the NIC before its bytes change again.
+ *  - A reading of cpu_ns() after a store is later than the store: commit and retire end with a full
+ *    barrier, because the core decides by that reading whether the store came in time.
  */
 #ifndef KPN_NIC_OPS_H
 #define KPN_NIC_OPS_H
@@ -16,25 +24,43 @@ enum kpn_placeholder {
 	KPN_PLACEHOLDER_COUNT,
 };
 
+/* What read_index() returns when the NIC cannot be read: removed, in D3, in reset. */
+#define KPN_INDEX_GONE 0xffffffffu
+
+/* Greatest index_modulus, so that no reading is mistaken for KPN_INDEX_GONE. */
+#define KPN_INDEX_MODULUS_MAX 0x80000000u
+
 /**
  * struct kpn_nic_caps - limits of one backend; constant while a pacer uses it
  * @ring_slots_min, @ring_slots_max, @ring_slots_multiple: ring sizes it can have
- * @reserved_slots: descriptors that must stay unposted (often 1): max_posted = ring_slots - reserved_slots
- * @prefetch_slots_max: frames beyond the one on the wire that may already have been fetched (prefetch and
- *	FIFO together); they can no longer be changed
- * @index_counts_done: true: the index passes a frame when its last bit has left; false: when it was fetched
- * @index_to_wire_ns_min, @index_to_wire_ns_max: time from the index passing a frame to the wire event it
- *	announces; for a fetch index the frame's first bit (positive), for a done index its end (zero
- *	or negative: minus the lag)
- * @index_modulus: the index counts modulo this; at least ring_slots, 0 means 2^32
+ * @reserved_slots: descriptors that must stay unposted (often 1); max_posted = ring - reserved
+ * @prefetch_slots_max: frames beyond the one on the wire that may already have been fetched
+ *	(prefetch and FIFO together, at the slot length the limits were asked for); they can no longer
+ *	be changed
+ * @index_counts_done: true: the index passes a frame when its last bit has left; false: when it was
+ *	fetched
+ * @index_to_wire_ns_min, @index_to_wire_ns_max: time from the index passing a frame to the wire event
+ *	it announces; for a fetch index the frame's first bit (positive), for a done index its end
+ *	(zero or negative: minus the lag)
+ * @index_modulus: the index counts modulo this; ring_slots to KPN_INDEX_MODULUS_MAX; 0 means the
+ *	latter. A reading that is not below it says that the NIC cannot be read
  * @restart_ns_min, @restart_ns_max: from a doorbell on an idle wire to the first bit
+ * @pause_ns_max: longest time the wire may stand still by right (received PAUSE frames, EEE); 0: never.
+ *	An index that stands still for longer is taken for a dead NIC (kpn_pacer_limits())
+ * @store_ns_max: how long a store may still be under way to the NIC when commit or retire has
+ *	returned: 0 for descriptors in memory, a bus transit for descriptors in registers
+ * @cpu_tick_ns: resolution of cpu_ns(), rounded up: a reading t was taken in [t, t + tick); 1 to 1000,
+ *	0 means 1 (a Raspberry Pi 4 counts 18.5 ns: 19)
+ * @poll_ns_min: least poll interval the surroundings sustain, 0: any
  * @start_quantum_bytes: granularity of frame lengths (1 where any length can be sent)
  * @placeholder_bytes_min: shortest placeholder frame that is sent unpadded, FCS included
  * @frame_bytes_max: longest frame it can send, FCS included
  * @placeholder_kinds: bit per enum kpn_placeholder
  * @has_spare_buffers: every descriptor owns a second buffer and the switch is one store; needed where
- *	kpn_config_spare_buffers() says so: for placeholders that must not be overwritten in place or send old bytes
- * @desc_persistent: descriptors keep their contents; false: each must be re-armed before every use
+ *	kpn_config_spare_buffers() says so: for placeholders that must not be overwritten in place or
+ *	send old bytes
+ * @desc_persistent: descriptors keep their contents and are sent again lap by lap. False: the NIC
+ *	writes them back, and each must be handed over anew (rearm) before every use
  */
 struct kpn_nic_caps {
 	u32 ring_slots_min;
@@ -47,6 +73,10 @@ struct kpn_nic_caps {
 	s32 index_to_wire_ns_max;
 	u32 restart_ns_min;
 	u32 restart_ns_max;
+	u32 pause_ns_max;
+	u32 store_ns_max;
+	u32 cpu_tick_ns;
+	u32 poll_ns_min;
 	u32 start_quantum_bytes;
 	u32 placeholder_bytes_min;
 	u32 frame_bytes_max;
@@ -58,32 +88,48 @@ struct kpn_nic_caps {
 
 /**
  * struct kpn_nic_ops - the backend of one ring; every call gets the context given to kpn_pacer_init()
- * @cpu_ns: monotonic CPU counter in ns, never stepped, not disciplined (CLOCK_MONOTONIC_RAW)
- * @read_index: progress of the NIC, modulo caps.index_modulus; may take a microsecond of bus time
- * @buffer: payload buffer of a descriptor: slot + trim bytes, mapped for the life of the pacer, zeroed
- *	at start; the spare buffer where kpn_config_spare_buffers() says so. Asked for before every write, so
- *	that a modelled NIC can fetch what it has fetched by now
- * @commit: make the slot real: @frame_bytes long with a good FCS, of which @data_bytes (FCS excluded) were
- *	just written to the buffer and the rest is zero. Order: write back the data, barrier, then one
- *	store of commit width, so that the NIC never fetches half a frame (C19)
- * @restore: make the slot a placeholder of @frame_bytes again, by one store
- * @set_length: change the length of a slot, placeholder or real, by one store (an FCS kept in the buffer
- *	is recomputed by the backend before it)
- * @rearm: hand @count descriptors from @first_idx (wrapping) to the NIC; only without desc_persistent
- * @doorbell: everything before @tail_idx may be sent; the only call that writes a NIC register. @tail_seq is
- *	the same position as a sequence number
+ * @cpu_ns: monotonic CPU counter in ns, rounded down, never stepped, not disciplined
+ *	(CLOCK_MONOTONIC_RAW)
+ * @read_index: progress of the NIC, modulo caps.index_modulus, or KPN_INDEX_GONE; may take a
+ *	microsecond of bus time. The CPU counter is read before and after: the value must have been
+ *	sampled in between, so it must not be reordered with those readings
+ * @buffer: frame buffer of a descriptor: slot + trim bytes, mapped for the life of the pacer, zero
+ *	after the reset; the spare buffer where kpn_config_spare_buffers() says so. Asked for before
+ *	every write, so that a modelled NIC can fetch what it has fetched by now
+ * @commit: make the slot real: @frame_bytes long on the wire with a good FCS over @data_bytes of data
+ *	(FCS excluded) and zeros. The first @written_bytes (at least @data_bytes) of the buffer were
+ *	written since it was last written back. Order: own FCS into the buffer if the NIC adds none,
+ *	write all of that back, barrier, ONE store of commit width, full barrier. The NIC never fetches
+ *	half a frame (C19)
+ * @retire: make the slot a placeholder of @frame_bytes by ONE store, full barrier; then zero the first
+ *	@data_bytes of its frame buffer (and an FCS kept there) and write them back. With @data_bytes 0
+ *	the buffer stays as it is. The slot may be one already: then only bytes are zeroed
+ * @set_length: change the length of a slot, placeholder or real, by ONE store; an FCS kept in the
+ *	buffer is moved and computed anew before it, written back, ordered before the store
+ * @rearm: hand @count descriptors from @first_idx (wrapping) to the NIC again, as they were last
+ *	described; only without desc_persistent. A NIC that overwrites length or address on write-back
+ *	needs a copy of them (the re-arm shadow), from which this call restores them. Takes effect at
+ *	the next doorbell. A backend that hands frames to another driver's transmit function prepares
+ *	them here and sends them at the doorbell, @count at once
+ * @doorbell: everything before @tail_idx may be sent; all earlier stores to memory are ordered before
+ *	it. The only call that writes a NIC register. @tail_seq is the same position as a sequence
+ *	number
+ * @halt: nothing is fetched any more when it returns, until the next reset of the ring; a frame under
+ *	way leaves whole or is cut with a bad FCS. Must work on a NIC that is gone
  *
  * All are called under the caller's serialisation of the pacer, must not sleep and must not call back.
+ * What they cost is bounded: rearm by @count, retire by @data_bytes, the rest by a constant.
  */
 struct kpn_nic_ops {
 	u64 (*cpu_ns)(void *nic);
 	u32 (*read_index)(void *nic);
 	void *(*buffer)(void *nic, u32 desc_idx);
-	void (*commit)(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes);
-	void (*restore)(void *nic, u32 desc_idx, u32 frame_bytes);
+	void (*commit)(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes, u32 written_bytes);
+	void (*retire)(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes);
 	void (*set_length)(void *nic, u32 desc_idx, u32 frame_bytes);
 	void (*rearm)(void *nic, u32 first_idx, u32 count);
 	void (*doorbell)(void *nic, u32 tail_idx, u64 tail_seq);
+	void (*halt)(void *nic);
 };
 
 #endif

@@ -42,7 +42,8 @@ struct kpn_strip_anchor {
  * @wander_per_ns: stated bound on the change of the rate per ns, x 2^32
  * @old, @young: anchors; rates come from @old
  * @span_ns: age at which @young replaces @old; doubles from start-up to what is best for the width
- * @told_ps: no position read as the time is before this one (kpn_strip_told())
+ * @read_floor_ps: no position read as the time is before this one (kpn_strip_read())
+ * @tick_ns: resolution of the CPU counter, rounded up: a moment t is somewhere in [t, t + tick)
  * @span_root: sqrt(4e18 / stated wander in ppb/s): what that depends on
  * @valid: false until the first reading
  */
@@ -63,7 +64,8 @@ struct kpn_strip {
 	struct kpn_strip_anchor young;
 	u64 span_ns;
 	u64 span_root;
-	u64 told_ps;
+	u64 read_floor_ps;
+	u32 tick_ns;
 	bool valid;
 };
 
@@ -78,8 +80,9 @@ struct kpn_interval {
  * @drift_ppb_max: at most 1e6
  * @wander_ppb_per_s_max: at most 1e6
  * @poll_ns: usual time between readings; rates are renewed after 256 of them, but within 16 to 512 ms
+ * @tick_ns: resolution of the CPU counter, rounded up, 1 to 1000
  */
-void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max, u64 poll_ns);
+void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max, u64 poll_ns, u32 tick_ns);
 
 /** kpn_strip_reset() - start anew: at @cpu_ns the wire is between the bounds; rates fall back to the stated drift */
 void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 upper_ps);
@@ -104,13 +107,13 @@ static inline u64 kpn_pace_ps(u64 dt_ns, u64 pace)
 	return dt_ns * pace >> KPN_PACE_SHIFT;
 }
 
-/** kpn_strip_tell() - the middle of these bounds may have been read as the time: keep it, before they are tightened from above */
-static inline void kpn_strip_tell(struct kpn_strip *strip, u64 lower_ps, u64 upper_ps)
+/** kpn_strip_note_read() - the middle of these bounds may have been read as the time: keep it, before they are tightened from above */
+static inline void kpn_strip_note_read(struct kpn_strip *strip, u64 lower_ps, u64 upper_ps)
 {
 	u64 middle_ps = lower_ps + (upper_ps - lower_ps) / 2;
 
-	if ((s64)(middle_ps - strip->told_ps) > 0)
-		strip->told_ps = middle_ps;
+	if ((s64)(middle_ps - strip->read_floor_ps) > 0)
+		strip->read_floor_ps = middle_ps;
 }
 
 /**
@@ -126,7 +129,7 @@ static inline bool kpn_strip_merge(struct kpn_strip *strip, u64 now_ns, u64 lowe
 
 	KPN_ASSERT((s64)dt_ns >= 0);
 	if (KPN_UNLIKELY((s64)(upper_ps - upper) < 0)) {
-		kpn_strip_tell(strip, lower, upper);
+		kpn_strip_note_read(strip, lower, upper);
 		upper = upper_ps;
 	}
 	if ((s64)(lower_ps - lower) > 0)
@@ -139,26 +142,26 @@ static inline bool kpn_strip_merge(struct kpn_strip *strip, u64 now_ns, u64 lowe
 	return true;
 }
 
-/** kpn_strip_at() - where the wire can be during the CPU nanosecond @cpu_ns, which is not before the last reading */
+/** kpn_strip_at() - where the wire can be at a moment that the CPU counter shows as @cpu_ns, not before the last reading */
 struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns);
 
-/** kpn_strip_forget_told() - the clock is set: what was read before does not bind it */
-static inline void kpn_strip_forget_told(struct kpn_strip *strip)
+/** kpn_strip_forget_reads() - the clock is set: what was read before does not bind it */
+static inline void kpn_strip_forget_reads(struct kpn_strip *strip)
 {
-	strip->told_ps = strip->lower_ps;
+	strip->read_floor_ps = strip->lower_ps;
 }
 
 /**
- * kpn_strip_told() - the position read as the time, given bounds at the moment of reading
+ * kpn_strip_read() - the position read as the time, given bounds at the moment of reading
  *
  * The middle; but a reading that tightened the upper bound has moved that back, and time does not go back: it stands still then, for
  * what the middle lost at most.
  */
-static inline u64 kpn_strip_told(const struct kpn_strip *strip, struct kpn_interval wire)
+static inline u64 kpn_strip_read(const struct kpn_strip *strip, struct kpn_interval wire)
 {
 	u64 middle_ps = wire.lower_ps + (wire.upper_ps - wire.lower_ps) / 2;
 
-	return (s64)(middle_ps - strip->told_ps) < 0 ? strip->told_ps : middle_ps;
+	return (s64)(middle_ps - strip->read_floor_ps) < 0 ? strip->read_floor_ps : middle_ps;
 }
 
 /** kpn_strip_rate() - middle of the present bounds on the rate: ps of wire per CPU ns beyond 1000, x 2^KPN_RATE_SHIFT */

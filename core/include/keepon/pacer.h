@@ -18,23 +18,16 @@
 #include "keepon/ring.h"
 #include "keepon/stats.h"
 
-/** enum kpn_event - things an operator must know at once */
+/** enum kpn_event - things an operator must know at once; bits of kpn_pacer_take_events() */
 enum kpn_event {
 	KPN_EVENT_UNDERRUN,           /* the wire was idle */
 	KPN_EVENT_SUSPECTED_UNDERRUN, /* it may have been */
 	KPN_EVENT_SLIP,               /* index and CPU counter contradict the stated drift */
 	KPN_EVENT_STEP,               /* the time of day changed; net_slots are not where they were */
-};
-
-/**
- * struct kpn_pacer_ops - what the caller wants to hear
- * @outcome: a pending frame has ended; it is the caller's again. @start is the PHC time of its reference plane
- *	for sent verdicts, in doubt its instant if it left, else zero. Called from poll, submit, the clock setters and stop; must not call back
- * @event: may be NULL
- */
-struct kpn_pacer_ops {
-	void (*outcome)(void *context, struct kpn_frame *frame, enum kpn_verdict verdict, struct kpn_time start);
-	void (*event)(void *context, enum kpn_event event);
+	KPN_EVENT_LOST,               /* the NIC cannot be read: the pacer has stopped */
+	KPN_EVENT_STALLED,            /* the index stood still for too long: the pacer has stopped */
+	KPN_EVENT_PARTITION,          /* the table that kpn_pacer_set_partition() replaced is used no more */
+	KPN_EVENT_COUNT,
 };
 
 struct kpn_pacer;
@@ -47,47 +40,96 @@ size_t kpn_pacer_bytes(const struct kpn_config *config);
  * @memory: kpn_pacer_bytes(@config) bytes, aligned to 8; nothing to release later
  * @start_time_ns: PHC time of the first slot were it to start at the @since_ns of kpn_pacer_start(), not negative
  *
- * Return: the pacer, or NULL if kpn_config_validate() finds a problem.
+ * Costs O(memory): call it without a lock. Return: the pacer, or NULL if kpn_config_validate() finds a problem.
  */
 struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, const struct kpn_nic_caps *caps,
-				 const struct kpn_nic_ops *nic_ops, void *nic, const struct kpn_pacer_ops *ops,
-				 void *context, s64 start_time_ns);
+				 const struct kpn_nic_ops *nic_ops, void *nic, s64 start_time_ns);
 
 /**
- * kpn_pacer_start() - all descriptors placeholders, the first depth_slots posted; the wire starts
+ * kpn_pacer_start() - post the first slots, all placeholders; the wire starts
  * @since_ns: CPU time to which start_time_ns belongs, not in the future; what has passed since is added to it
  *
- * Once after each kpn_pacer_init(): the NIC's indices are 0 and nothing is posted. What is posted first is not trimmed.
+ * Once after each kpn_pacer_init(): the NIC was reset, so its indices are 0, nothing is posted and every descriptor is a
+ * placeholder. What is posted first is not trimmed.
  */
 void kpn_pacer_start(struct kpn_pacer *pacer, u64 since_ns);
 
 /**
- * kpn_pacer_stop() - end every pending frame as FLUSHED; what the NIC has fetched of them leaves all the same
+ * kpn_pacer_stop() - halt the NIC; frames not sent by then are FLUSHED by kpn_pacer_drain()
  *
- * All buffers are zero again. Afterwards submit returns FLUSHED, poll does nothing, and the clock stands at the head: it
- * can be set, but is not synchronised. To start again: read kpn_pacer_gettime() before, reset the NIC, kpn_pacer_init()
- * with the time carried over (rate and counters begin anew), kpn_pacer_start(). May be called twice.
+ * The NIC is halted before anything else is touched. Afterwards submit returns FLUSHED, poll does nothing, and the clock
+ * stands at the head: it can be set, but is not synchronised. To start again: read kpn_pacer_gettime() before, reset
+ * the NIC (which zeroes its buffers), kpn_pacer_init() with the time carried over (rate and counters begin anew),
+ * kpn_pacer_start(). May be called twice, and after the pacer stopped itself (KPN_EVENT_LOST, KPN_EVENT_STALLED).
  */
 void kpn_pacer_stop(struct kpn_pacer *pacer);
+
+/** kpn_pacer_drain() - after a stop: end up to limits.frames frames as FLUSHED. Return: whether there are more */
+bool kpn_pacer_drain(struct kpn_pacer *pacer);
 
 /**
  * kpn_pacer_poll() - complete, observe, post, fill
  *
  * Call every kpn_pacer_poll_interval_ns(), at the latest before depth_slots have been sent. One index read, one
- * doorbell. Source: KeepON paper section 3.1 (A10-A13), docs/model.md.
+ * doorbell, work within kpn_pacer_limits(). Source: KeepON paper section 3.1 (A10-A13), docs/model.md.
+ *
+ * Return: whether kpn_pacer_take_ended() or kpn_pacer_take_events() have anything.
  */
-void kpn_pacer_poll(struct kpn_pacer *pacer);
+bool kpn_pacer_poll(struct kpn_pacer *pacer);
 
 /** kpn_pacer_poll_interval_ns() - time to sleep until the next poll, by the rule of A25, dithered if so configured */
 u64 kpn_pacer_poll_interval_ns(struct kpn_pacer *pacer);
 
 /**
  * kpn_pacer_submit() - give a frame to the pacer
- * @frame: kept by the pacer exactly if KPN_VERDICT_PENDING is returned; the outcome callback is then called once
+ * @frame: kept by the pacer exactly if KPN_VERDICT_PENDING is returned; it comes back by kpn_pacer_take_ended()
  *
  * Reads the CPU counter, no register of the NIC, and writes no doorbell (C21). Return: pending, or the verdict.
  */
 enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *frame);
+
+/**
+ * kpn_pacer_take_ended() - frames that have ended since the last call, in that order
+ *
+ * To be asked after any call that changes the pacer. Return: the first, linked by kpn_frame.next; NULL if there is none.
+ * They are the caller's again.
+ */
+struct kpn_frame *kpn_pacer_take_ended(struct kpn_pacer *pacer);
+
+/** kpn_pacer_take_events() - bit per enum kpn_event that occurred since the last call */
+u32 kpn_pacer_take_events(struct kpn_pacer *pacer);
+
+/**
+ * struct kpn_limits - the most that one call on a running pacer does, whatever it is given; computed from
+ * the configuration. What is left over is done by the next polls
+ * @frames: stores that make a slot real or a placeholder, each with at most one frame copied or zeroed
+ * @trims: descriptors whose length is changed
+ * @rearms: descriptors handed over anew by a poll of a NIC that writes them back; 0 with desc_persistent
+ * @words: 64-bit words of bitmaps looked at in search of slots
+ * @stall_ns: an index that has not moved for so long stops the pacer with KPN_EVENT_STALLED; it is
+ *	noticed by the first poll after that
+ */
+struct kpn_limits {
+	u32 frames;
+	u32 trims;
+	u32 rearms;
+	u32 words;
+	u64 stall_ns;
+};
+
+struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer);
+
+/**
+ * kpn_pacer_set_partition() - another table from a slot on; the wire runs, nothing is flushed
+ * @next: made by kpn_partition_init(); table and memory stay the caller's, and stay until they are replaced in turn or
+ *	the pacer is stopped. The table used before may be freed after KPN_EVENT_PARTITION
+ * @at_net_slot: first slot of the new table; if it can no longer be changed, the first that can
+ *
+ * Frames already placed beyond that slot that the new table does not let stay are placed anew, within the limits. Constant
+ * cost. Return: 0; -KPN_EBUSY while an earlier switch is still to come; -KPN_EINVAL in paper mode and for a table whose
+ * slots are too far apart for the trims (KPN_TRIM_RESERVED).
+ */
+int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition *next, u64 at_net_slot);
 
 /** kpn_pacer_gettime() - PHC time at CPU time @cpu_ns (not before the last poll), as clock_read says; changes nothing */
 struct kpn_time kpn_pacer_gettime(const struct kpn_pacer *pacer, u64 cpu_ns);
@@ -134,6 +176,7 @@ u32 kpn_pacer_lead_slots(const struct kpn_pacer *pacer);
  * @head_valid: the strip holds; without it nothing is inserted
  * @clock_error_ps: the time read now is at most this far from the truth: half the width of the strip, and what it stands still for
  * @base: net_slot - slot_seq; @lock_seq: first slot on the grid since the last disturbance
+ * @planned_seq: posted slots before it have the length the clock asks for now
  * @pending: frames held
  */
 struct kpn_state {
@@ -144,6 +187,7 @@ struct kpn_state {
 	u64 head_seq;
 	u64 tail_seq;
 	u64 lock_seq;
+	u64 planned_seq;
 	u64 pending;
 	s64 scaled_ppm;
 };

@@ -29,13 +29,16 @@ struct kpn_prebuffer {
 	u32 scheduled_count[KPN_CLASS_COUNT];
 };
 
-/** kpn_prebuffer_bytes() - memory for the heap; @frames_max per class */
-size_t kpn_prebuffer_bytes(u32 frames_max);
+/** kpn_prebuffer_bytes() - memory for the heap; @frames_max per class, and @returned_max by kpn_prebuffer_return() */
+size_t kpn_prebuffer_bytes(u32 frames_max, u32 returned_max);
 
 void kpn_prebuffer_init(struct kpn_prebuffer *prebuffer, void *memory, u32 frames_max);
 
 /** kpn_prebuffer_schedule() - hold a scheduled frame; false if its class is full */
 bool kpn_prebuffer_schedule(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame);
+
+/** kpn_prebuffer_return() - hold a scheduled frame that was in the ring; never refused */
+void kpn_prebuffer_return(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame);
 
 /** kpn_prebuffer_earliest() - scheduled frame with the earliest txtime, or NULL */
 static inline struct kpn_frame *kpn_prebuffer_earliest(const struct kpn_prebuffer *prebuffer)

@@ -1,68 +1,75 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The slot ring: which slots were sent, which are posted, which carry frames, and where each starts on the
- * wire. Slots differ from nominal length only by trims, which are kept in a queue of their own, and only slots
- * that carry a frame are marked; so passing untouched slots costs the same for any number. It
- * does not know time (KeepON paper section 3.1).
+ * The slot ring: which slots were sent, which are posted, which carry frames, and where each starts on
+ * the wire. Slots differ from nominal length only by trims; slots that carry a frame or are trimmed
+ * are members of sets, so that passing all others costs the same for any number. It does not know
+ * time (KeepON paper section 3.1).
  */
 #ifndef KPN_RING_H
 #define KPN_RING_H
 
+#include "keepon/bits.h"
 #include "keepon/config.h"
 #include "keepon/frame.h"
 
-enum { KPN_RING_WORD_BITS = 64 };
-
-/** struct kpn_trim - slot @seq is @delta_ps longer (negative: shorter) than nominal */
-struct kpn_trim {
+/**
+ * struct kpn_cursor - a place between two slots
+ * @seq: the slot after it; @ps: where that starts on the wire; @desc: its descriptor
+ */
+struct kpn_cursor {
 	u64 seq;
-	s64 delta_ps;
+	u64 ps;
+	u32 desc;
 };
 
-/** struct kpn_slot - a claimed slot; @frame is NULL for a placeholder */
+/** struct kpn_slot - one descriptor: the frame in it, and by how much its slot is longer than nominal */
 struct kpn_slot {
 	struct kpn_frame *frame;
+	s32 delta_ps;
 };
 
 /**
- * struct kpn_ring - slots [head_seq, tail_seq) are posted; frames may sit in [head_seq, head_seq + slots)
- * @head_seq, @head_ps: next to complete: sequence, start on the wire
- * @tail_seq, @tail_ps: next to post
- * @wrap_seq: next slot after the head in descriptor 0
- * @quiet_seq: no slot before it is claimed or trimmed
+ * struct kpn_ring - slots [head, tail) are posted; frames may sit in [head, head + slots)
+ * @head: next to complete
+ * @plan: slots before it have the length they shall have; only while there are others before the tail
+ * @tail: next to post
+ * @index_seq: where the NIC's index stands, from head to tail; @index_ps: where that slot starts on the wire
  * @slots: ring size; @slot_ps: nominal length on the wire
- * @claimed: bit per descriptor that carries a frame; @claimed_words: bit per word of @claimed not zero
- * @claimed_count: frames in the ring
- * @trims: queue by seq, from @trim_first, @trim_count long, wrapping at @slots
+ * @quiet_seq: no slot before it is claimed or trimmed
+ * @claimed: descriptors that carry a frame; @claimed_count: how many
+ * @yielding: those of them whose frame makes room for a scheduled one (best effort)
+ * @trimmed: descriptors of posted slots of another length; @trim_count: how many
+ * @trimmed_end: no trimmed slot from there on
  * @slot: per descriptor
  */
 struct kpn_ring {
-	u64 head_seq;
-	u64 head_ps;
-	u64 tail_seq;
-	u64 tail_ps;
+	struct kpn_cursor head;
+	struct kpn_cursor tail;
+	struct kpn_cursor plan;
+	u64 index_seq;
+	u64 index_ps;
 	u64 slot_ps;
 	u64 quiet_seq;
-	u64 wrap_seq;
+	u64 trimmed_end;
 	u32 slots;
 	u32 claimed_count;
-	u64 claimed_words;
-	u64 claimed[KPN_RING_SLOTS_MAX / KPN_RING_WORD_BITS];
-	struct kpn_trim *trims;
-	u32 trim_first;
+	u32 yielding_count;
 	u32 trim_count;
 	struct kpn_slot *slot;
+	struct kpn_bits claimed;
+	struct kpn_bits yielding;
+	struct kpn_bits trimmed;
 };
 
 size_t kpn_ring_bytes(u32 slots);
 void kpn_ring_init(struct kpn_ring *ring, void *memory, u32 slots, u64 slot_ps);
 
-/** kpn_ring_desc() - descriptor of @seq, which is in [head_seq, head_seq + slots] */
+/** kpn_ring_desc() - descriptor of @seq, which is in [head, head + slots] */
 static inline u32 kpn_ring_desc(const struct kpn_ring *ring, u64 seq)
 {
-	u32 idx = (u32)(seq - ring->wrap_seq);
+	u32 desc = ring->head.desc + (u32)(seq - ring->head.seq);
 
-	return (s32)idx < 0 ? idx + ring->slots : idx;
+	return desc >= ring->slots ? desc - ring->slots : desc;
 }
 
 /** kpn_ring_frame() - frame in slot @seq of the ring, or NULL */
@@ -71,28 +78,34 @@ static inline struct kpn_frame *kpn_ring_frame(const struct kpn_ring *ring, u64 
 	return ring->slot[kpn_ring_desc(ring, seq)].frame;
 }
 
-/** kpn_ring_claim() - put @frame into the placeholder slot @seq, whose descriptor is @desc */
-static inline void kpn_ring_claim(struct kpn_ring *ring, u64 seq, u32 desc, struct kpn_frame *frame)
+/** kpn_ring_delta_ps() - by how much slot @seq differs from nominal */
+static inline s64 kpn_ring_delta_ps(const struct kpn_ring *ring, u64 seq)
 {
-	KPN_ASSERT(seq - ring->head_seq < ring->slots && !ring->slot[desc].frame);
+	return ring->slot[kpn_ring_desc(ring, seq)].delta_ps;
+}
+
+/** kpn_ring_claim() - put @frame into the placeholder slot @seq, whose descriptor is @desc; @yields: best effort */
+static inline void kpn_ring_claim(struct kpn_ring *ring, u64 seq, u32 desc, struct kpn_frame *frame, bool yields)
+{
+	KPN_ASSERT(seq - ring->head.seq < ring->slots && !ring->slot[desc].frame);
 	ring->slot[desc].frame = frame;
-	ring->claimed[desc / KPN_RING_WORD_BITS] |= 1ull << desc % KPN_RING_WORD_BITS;
-	ring->claimed_words |= 1ull << desc / KPN_RING_WORD_BITS;
+	kpn_bits_set(&ring->claimed, desc);
 	ring->claimed_count++;
+	if (yields) {
+		kpn_bits_set(&ring->yielding, desc);
+		ring->yielding_count++;
+	}
 	if (seq < ring->quiet_seq)
 		ring->quiet_seq = seq;
 }
 
-/** kpn_ring_unmark() - the @count descriptors of bitmap word @word set in @mask carry no frame any more; returns the others */
-static inline u64 kpn_ring_unmark(struct kpn_ring *ring, u32 word, u64 mask, u32 count)
+/** kpn_ring_unyield() - the frame in descriptor @desc makes room for nobody any more */
+static inline void kpn_ring_unyield(struct kpn_ring *ring, u32 desc)
 {
-	u64 left = ring->claimed[word] & ~mask;
-
-	ring->claimed[word] = left;
-	if (!left)
-		ring->claimed_words &= ~(1ull << word);
-	ring->claimed_count -= count;
-	return left;
+	if (!kpn_bits_test(&ring->yielding, desc))
+		return;
+	kpn_bits_clear(&ring->yielding, desc);
+	ring->yielding_count--;
 }
 
 /** kpn_ring_release() - make the slot in descriptor @desc a placeholder again; returns what it carried */
@@ -102,80 +115,78 @@ static inline struct kpn_frame *kpn_ring_release(struct kpn_ring *ring, u32 desc
 
 	KPN_ASSERT(frame);
 	ring->slot[desc].frame = NULL;
-	kpn_ring_unmark(ring, desc / KPN_RING_WORD_BITS, 1ull << desc % KPN_RING_WORD_BITS, 1);
+	kpn_bits_clear(&ring->claimed, desc);
+	ring->claimed_count--;
+	kpn_ring_unyield(ring, desc);
 	return frame;
 }
 
-/** kpn_ring_skip() - the head moves over untouched slots to @to, at most tail_seq, which the caller has made sure of */
-static inline void kpn_ring_skip(struct kpn_ring *ring, u64 to)
-{
-	u64 count = to - ring->head_seq;
+/** kpn_ring_next() - first slot in [from, to) whose descriptor is in @bits, or @to; both within the ring */
+u64 kpn_ring_next(const struct kpn_ring *ring, const struct kpn_bits *bits, u64 from, u64 to);
 
-	ring->head_seq = to;
-	ring->head_ps += count * ring->slot_ps;
-	if (to >= ring->wrap_seq)
-		ring->wrap_seq += ring->slots;
+/** kpn_ring_next_near() - the same, quicker if it is one of the next few */
+static inline u64 kpn_ring_next_near(const struct kpn_ring *ring, const struct kpn_bits *bits, u64 from, u64 to)
+{
+	u32 desc = kpn_ring_desc(ring, from);
+	u64 word = bits->word[desc / 64] >> desc % 64;
+	u64 found = from + (word ? kpn_lowest_bit(word) : 0);
+
+	if (KPN_UNLIKELY(!word))
+		return kpn_ring_next(ring, bits, from, to);
+	return found < to ? found : to;
 }
 
-/** kpn_ring_next_claimed() - first claimed slot in [from, to), or @to; both within the ring */
-u64 kpn_ring_next_claimed(const struct kpn_ring *ring, u64 from, u64 to);
+/** kpn_ring_deltas_ps() - by how much slots [from, to), posted, differ from nominal together; cost follows trims */
+u64 kpn_ring_deltas_ps(const struct kpn_ring *ring, u64 from, u64 to);
 
-/** kpn_ring_delta_ps() - by how much slot @seq differs from nominal; walks trims, at most the ring */
-s64 kpn_ring_delta_ps(const struct kpn_ring *ring, u64 seq);
+/** kpn_ring_skip() - @cursor moves to @to; no slot in between is trimmed */
+static inline void kpn_ring_skip(const struct kpn_ring *ring, struct kpn_cursor *cursor, u64 to)
+{
+	u32 count = (u32)(to - cursor->seq);
+	u32 desc = cursor->desc + count;
 
-/** kpn_ring_start_ps() - where slot @seq in [head_seq, tail_seq] starts on the wire; walks trims */
-u64 kpn_ring_start_ps(const struct kpn_ring *ring, u64 seq);
+	cursor->seq = to;
+	cursor->ps += count * ring->slot_ps;
+	cursor->desc = desc >= ring->slots ? desc - ring->slots : desc;
+}
+
+/** kpn_ring_step() - @cursor moves over one slot that differs from nominal by @delta_ps */
+static inline void kpn_ring_step(const struct kpn_ring *ring, struct kpn_cursor *cursor, s64 delta_ps)
+{
+	kpn_ring_skip(ring, cursor, cursor->seq + 1);
+	cursor->ps += (u64)delta_ps;
+}
+
+/** kpn_ring_move_trimmed() - @cursor moves to @to, at most the tail; cost follows trims */
+void kpn_ring_move_trimmed(const struct kpn_ring *ring, struct kpn_cursor *cursor, u64 to);
+
+/** kpn_ring_move() - the same; of posted slots none before quiet_seq is trimmed */
+static inline void kpn_ring_move(const struct kpn_ring *ring, struct kpn_cursor *cursor, u64 to)
+{
+	if (KPN_LIKELY(to <= ring->quiet_seq || !ring->trim_count))
+		kpn_ring_skip(ring, cursor, to);
+	else
+		kpn_ring_move_trimmed(ring, cursor, to);
+}
+
+/** kpn_ring_at() - the place before slot @seq in [head, tail]; cost follows trims before it */
+struct kpn_cursor kpn_ring_at(const struct kpn_ring *ring, u64 seq);
 
 /**
- * kpn_ring_seq_at() - slot that is on the wire at @position_ps, the head at least; walks trims
+ * kpn_ring_seq_at() - slot that is on the wire at @position_ps, the head at least; cost follows trims before it
  * @end_ps: receives where that slot ends, as if the tail had nominal slots behind it
  */
 u64 kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps, u64 *end_ps);
 
-/** kpn_ring_post() - post @count nominal slots at the tail; the caller has made sure that the ring holds them */
-static inline void kpn_ring_post(struct kpn_ring *ring, u32 count)
+/** kpn_ring_set_delta() - slot @seq, posted and not before the index, whose descriptor is @desc, gets another length */
+void kpn_ring_set_delta(struct kpn_ring *ring, u64 seq, u32 desc, s64 delta_ps);
+
+/** kpn_ring_forget_delta() - the descriptor of a trimmed slot that the head passes is nominal again */
+static inline void kpn_ring_forget_delta(struct kpn_ring *ring, u32 desc)
 {
-	ring->tail_seq += count;
-	ring->tail_ps += count * ring->slot_ps;
-}
-
-/** kpn_ring_post_trimmed() - post one slot of another length */
-static inline void kpn_ring_post_trimmed(struct kpn_ring *ring, s64 delta_ps)
-{
-	u32 idx = ring->trim_first + ring->trim_count++;
-
-	ring->trims[idx >= ring->slots ? idx - ring->slots : idx] = (struct kpn_trim){ ring->tail_seq, delta_ps };
-	if (ring->tail_seq < ring->quiet_seq)
-		ring->quiet_seq = ring->tail_seq;
-	kpn_ring_post(ring, 1);
-	ring->tail_ps += (u64)delta_ps;
-}
-
-/** kpn_ring_retract_trim() - forget the last trim if it is at or after @from; false if there is none */
-bool kpn_ring_retract_trim(struct kpn_ring *ring, u64 from, struct kpn_trim *trim);
-
-/**
- * kpn_ring_pass() - the head moves over placeholders to @to, up to and including the next trim
- * @to: at most tail_seq; no claimed slot before it
- * @desc_idx: receives the descriptor of the trim that ended the pass early
- *
- * Return: true if a trimmed slot was passed (call again), false when head_seq == @to.
- */
-static inline bool kpn_ring_pass(struct kpn_ring *ring, u64 to, u32 *desc_idx)
-{
-	const struct kpn_trim *trim = &ring->trims[ring->trim_first];
-
-	if (KPN_LIKELY(!ring->trim_count) || trim->seq >= to) {
-		kpn_ring_skip(ring, to);
-		return false;
-	}
-	*desc_idx = kpn_ring_desc(ring, trim->seq);
+	ring->slot[desc].delta_ps = 0;
+	kpn_bits_clear(&ring->trimmed, desc);
 	ring->trim_count--;
-	if (++ring->trim_first == ring->slots)
-		ring->trim_first = 0;
-	ring->head_ps += (u64)trim->delta_ps;
-	kpn_ring_skip(ring, trim->seq + 1);
-	return true;
 }
 
 #endif

@@ -19,6 +19,7 @@
  * @wander_ppb_per_s_max: bound on its change, at most 1e6
  * @poll_ns: usual time between two readings
  * @lag_ns_min, @lag_ns_max: from the last bit of a frame until the index counts it, in CPU time; 0 to 1e6, in this order
+ * @cpu_tick_ns: resolution of the CPU counter, rounded up, as in struct kpn_nic_caps; 0 means 1
  * @frame_bytes_max: longest frame the peer sends, FCS included; a peer silent for longer has stopped
  */
 struct kpn_rx_config {
@@ -28,6 +29,7 @@ struct kpn_rx_config {
 	u64 poll_ns;
 	u32 lag_ns_min;
 	u32 lag_ns_max;
+	u32 cpu_tick_ns;
 	u32 frame_bytes_max;
 };
 
@@ -36,7 +38,7 @@ struct kpn_rx_config {
  * @strip: where it is; invalid before the first frame, and after a stop until the next
  * @head_ps: where the next frame to be received starts, modulo 2^64
  * @head_seq: frames received
- * @steady_ps: since this position the peer's wire cannot have been idle
+ * @steady_ps: since this position the peer's wire cannot have been idle; at most 2^60 before the head
  * @readings, @stops: readings of the index; those that showed that the peer's wire was idle, or frames were lost
  * @first_end_ps: end of the first frame taken since the last reading
  * @open_ns: CPU time at which the frame after those taken until the last reading had not ended

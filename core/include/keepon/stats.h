@@ -18,6 +18,7 @@
 	X(suspected_underruns, "times the wire may have been idle for less than a restart") \
 	X(slips, "times readings of the index contradicted the stated drift")               \
 	X(index_errors, "readings of the index outside the posted slots")                   \
+	X(losses, "times the NIC could not be read or its index stood still: stopped")      \
 	X(steps, "changes of the time of day, requested or after an underrun")              \
 	X(rate_changes, "changes of the clock rate")                                        \
 	X(recalled, "frames taken back from the ring because the clock stepped")            \

@@ -45,7 +45,7 @@ struct Flow {
 	std::int64_t on_wire = 0;
 	std::vector<std::int64_t> delivered; // per listener
 	std::int64_t delivered_bytes = 0;
-	std::int64_t torn = 0;          // arrived, but other bytes than were committed
+	std::int64_t torn = 0;          // arrived, though its bytes had changed after the commit: the FCS is good
 	std::int64_t wrong_bytes = 0;   // arrived, but not the bytes of this frame followed by zeros
 	std::int64_t duplicates = 0;    // on the wire once more
 	std::int64_t ghosts = 0;        // reported as sent, never on the wire

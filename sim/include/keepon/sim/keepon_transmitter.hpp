@@ -38,7 +38,7 @@ public:
 			  std::uint64_t rate_bps, Oscillator &nic_oscillator, Oscillator &cpu_oscillator,
 			  StationClock &clock, TransmitterSink &sink);
 
-	void AddPause(const WirePause &pause) override { InsertPause(pauses_, pause); }
+	void AddPause(const WirePause &pause) override;
 	void Start() override;
 	void Foresee(TimePs until) override;
 	kpn_verdict Submit(TxFrame &frame) override;
@@ -91,7 +91,8 @@ public:
 	/// The same at \p t or at the end of the poll under way, whichever is later.
 	std::uint64_t CpuNsNow(TimePs t);
 	std::int64_t SinceEpochPs(kpn_time time) const;
-	void NoteLaw();
+	/// After whatever may have changed the pacer: hand on what has ended and occurred, and keep the law.
+	void AfterChange();
 
 	/// How the PHC is read: name of the clock mode.
 	const char *ClockName() const;
@@ -111,6 +112,9 @@ private:
 	struct Ops; // the backend operations, static functions
 
 	std::uint64_t NicNow() { return static_cast<std::uint64_t>(nic_oscillator_.Local(now_)); }
+	void InitPacer();
+	void TakeEnded();
+	void NoteLaw();
 	void SchedulePoll();
 	void ScheduleWake();
 	void OnRealFrame(const ring_nic_frame &frame);
@@ -155,6 +159,7 @@ private:
 	TimePs ahead_ps_ = 0;                   // a slot fetched by now starts within this, or right after a pause
 	TimePs paused_until_ = 0;               // no pause announced lasts longer
 	std::uint64_t index_offset_slots_;
+	std::uint64_t cpu_tick_ns_;
 	bool keep_history_ = false;
 	std::vector<PastLaw> past_;
 };

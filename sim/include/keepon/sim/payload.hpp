@@ -28,17 +28,28 @@ inline std::uint64_t PatternStart(const PayloadHeader &header)
 	return Mix64(Mix64(header.flow) ^ static_cast<std::uint64_t>(header.seq)) | 0x0101010101010101u;
 }
 
+inline PayloadHeader MakeHeader(NodeId talker, FlowId flow, std::int64_t seq)
+{
+	return { { 2, 0, 0x4b, 0, 0, 1, 2, 0, 0x4b, 1, static_cast<std::uint8_t>(talker >> 8),
+		   static_cast<std::uint8_t>(talker), 0x88, 0xb5, 0, 0 },
+		 flow,
+		 seq };
+}
+
 /// \param data  room for frame_bytes - 4, rounded up to 8; frame_bytes at least 64
 inline void WritePayload(std::uint8_t *data, std::uint32_t frame_bytes, NodeId talker, FlowId flow, std::int64_t seq)
 {
-	PayloadHeader header{ { 2, 0, 0x4b, 0, 0, 1, 2, 0, 0x4b, 1, static_cast<std::uint8_t>(talker >> 8),
-				static_cast<std::uint8_t>(talker), 0x88, 0xb5, 0, 0 },
-			      flow,
-			      seq };
+	const PayloadHeader header = MakeHeader(talker, flow, seq);
 	std::memcpy(data, &header, sizeof(header));
 	std::uint64_t word = PatternStart(header);
 	for (std::uint32_t at = sizeof(header); at < frame_bytes - KPN_FCS_BYTES; at += 8, word += 0x9e3779b97f4a7c15u)
 		std::memcpy(data + at, &word, 8);
+}
+
+/// Whether it may be one of a test frame: a wiped one would name the first frame of the first flow.
+inline bool IsTestFrame(const PayloadHeader &header)
+{
+	return header.addresses_and_type[12] == 0x88 && header.addresses_and_type[13] == 0xb5 && header.seq >= 0;
 }
 
 inline PayloadHeader ReadPayload(const std::uint8_t *data)
@@ -48,16 +59,18 @@ inline PayloadHeader ReadPayload(const std::uint8_t *data)
 	return header;
 }
 
-/// Whether \p data holds exactly the frame its header names, \p data_bytes long, and zeros up to \p wire_bytes.
-inline bool CheckPayload(const std::uint8_t *data, std::uint32_t data_bytes, std::uint32_t wire_bytes)
+/// Whether \p data holds exactly the frame of \p talker that its header names, \p data_bytes long, and zeros up to
+/// \p wire_bytes.
+inline bool CheckPayload(const std::uint8_t *data, NodeId talker, std::uint32_t data_bytes, std::uint32_t wire_bytes)
 {
 	const PayloadHeader header = ReadPayload(data);
+	const PayloadHeader expected = MakeHeader(talker, static_cast<FlowId>(header.flow), header.seq);
 	std::uint64_t word = PatternStart(header);
 	std::uint64_t differences = 0;
 	std::uint32_t at = sizeof(header);
 	std::uint64_t value;
 
-	if (data_bytes > wire_bytes)
+	if (data_bytes > wire_bytes || std::memcmp(&header, &expected, sizeof(header)) != 0)
 		return false;
 	for (; at + 8 <= data_bytes; at += 8, word += 0x9e3779b97f4a7c15u) {
 		std::memcpy(&value, data + at, 8);

@@ -104,6 +104,7 @@ struct StationSpec {
 	std::int64_t sync_interval_ns = 125'000'000;
 	double nic_ppm = 0;
 	double cpu_ppm = 0;
+	std::int64_t cpu_tick_ns = 1; // resolution of the CPU counter that driver keepon reads
 	double wander_ppb_per_s = 0;
 	double wander_ppb = 1000;
 	std::int64_t stamp_resolution_ns = 8;

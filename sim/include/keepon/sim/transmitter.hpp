@@ -16,17 +16,18 @@
 namespace keepon::sim
 {
 
-/// A frame owned by its station. `frame` is what a driver gets; txtime_ns is network time, valid with KPN_FRAME_TXTIME.
+/// A frame owned by its station. `frame` is what a driver gets; txtime_ns is network time, valid with KPN_FRAME_TXTIME; its
+/// start is valid with an outcome, if the driver tells it.
 struct TxFrame {
 	kpn_frame frame{};
 	FlowId flow = 0;
 	std::int64_t seq = 0;
 	std::uint32_t index = 0; // in the pool
-	kpn_time start{};        // PHC time of its reference plane, if the driver tells it with the outcome
 	TimePs submitted_ps = 0;
 };
 
-/// A frame as it goes onto the wire. Times are true time; data as latched, frame_bytes - 4 long.
+/// A frame as it goes onto the wire. Times are true time; data as latched, frame_bytes - 4 long, with a good FCS. `torn`,
+/// that the bytes changed under way to it, is known to nobody who receives it: for accounting only.
 struct WireFrame {
 	const std::uint8_t *data;
 	std::uint32_t frame_bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What a pacer tells of itself: state, counters, rates and bounds. Nothing here changes what is sent. */
+/* What a pacer reports of itself: state, counters, rates, bounds and limits. Nothing here changes what is sent. */
 #include "keepon/pacer.h"
 
 #include "kpn_math.h"
@@ -26,11 +26,12 @@ struct kpn_state kpn_pacer_state(const struct kpn_pacer *pacer, u64 cpu_ns)
 	return (struct kpn_state){
 		.synchronised = pacer->synchronised,
 		.head_valid = head.valid,
-		.clock_error_ps = reach_of(head.wire, kpn_strip_told(&pacer->strip, head.wire)),
+		.clock_error_ps = reach_of(head.wire, kpn_strip_read(&pacer->strip, head.wire)),
 		.base = pacer->phase_locked ? pacer->align.base : 0,
-		.head_seq = pacer->ring.head_seq,
-		.tail_seq = pacer->ring.tail_seq,
+		.head_seq = pacer->ring.head.seq,
+		.tail_seq = pacer->ring.tail.seq,
 		.lock_seq = pacer->phase_locked ? pacer->align.lock_seq : 0,
+		.planned_seq = pacer->todo & KPN_TODO_PLAN ? pacer->ring.plan.seq : pacer->ring.tail.seq,
 		.pending = pacer->pending,
 		.scaled_ppm = pacer->clock.scaled_ppm,
 	};
@@ -38,8 +39,8 @@ struct kpn_state kpn_pacer_state(const struct kpn_pacer *pacer, u64 cpu_ns)
 
 const struct kpn_stats *kpn_pacer_stats(struct kpn_pacer *pacer)
 {
-	pacer->stats.slots_completed = pacer->ring.head_seq;
-	pacer->stats.slots_posted = pacer->ring.tail_seq;
+	pacer->stats.slots_completed = pacer->ring.head.seq;
+	pacer->stats.slots_posted = pacer->ring.tail.seq;
 	return &pacer->stats;
 }
 
@@ -68,5 +69,23 @@ struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, 
 		     pacer->poll_ns * 2 + 1000ull * pacer->caps.restart_ns_max + 1000ull * KPN_REPLAN_NS;
 	u32 unalterable = pacer->caps.prefetch_slots_max + 4 + (u32)kpn_div_u64(lag_ps, pacer->slot_ps_min);
 
-	return kpn_align_bounds(&pacer->align, unalterable, pacer->gap_slots, rate_ppb, rate_change_ppb);
+	return kpn_align_bounds(&pacer->align, unalterable, kpn_gap_slots(pacer), rate_ppb, rate_change_ppb);
+}
+
+/*
+ * Frames, with B the budget: B complete; all best effort in the ring (B at most) makes room, each stored twice; B more are
+ * placed, tried in two other slots, or taken back, again stored twice.
+ */
+struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer)
+{
+	const struct kpn_config *config = &pacer->config;
+	u32 search_words = config->ring_slots / 32 + 4;
+
+	return (struct kpn_limits){
+		.frames = 7 * config->budget_frames,
+		.trims = 4 * pacer->trims_max,
+		.rearms = pacer->caps.desc_persistent ? 0 : 2 * pacer->rearm_max,
+		.words = 3 * config->budget_frames * search_words,
+		.stall_ns = pacer->stall_ns,
+	};
 }

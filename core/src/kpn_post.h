@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Handing slots to the NIC, inline because every poll does it. What length they have is decided in post.c. */
+#ifndef KPN_POST_H
+#define KPN_POST_H
+
+#include "kpn_pacer_state.h"
+
+/** kpn_post_planned() - the tail moves on by @count slots, some of which are due for a trim */
+void kpn_post_planned(struct kpn_pacer *pacer, u32 count);
+
+/** kpn_rearm() - hand the last @count slots before the tail over anew */
+void kpn_rearm(struct kpn_pacer *pacer, u32 count);
+
+/**
+ * kpn_post_count() - append @count slots to those posted
+ *
+ * Nearly always none of them is trimmed; then planning keeps up by itself.
+ */
+static inline void kpn_post_count(struct kpn_pacer *pacer, u32 count)
+{
+	struct kpn_ring *ring = &pacer->ring;
+
+	pacer->plain_seq += count;
+	if (KPN_UNLIKELY(pacer->align.next_trim_seq < ring->tail.seq + count && !(pacer->todo & KPN_TODO_PLAN)))
+		kpn_post_planned(pacer, count);
+	else
+		kpn_ring_skip(ring, &ring->tail, ring->tail.seq + count);
+	if (KPN_UNLIKELY(!pacer->caps.desc_persistent))
+		kpn_rearm(pacer, count);
+}
+
+static inline void kpn_ring_bell(struct kpn_pacer *pacer)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+
+	pacer->stats.doorbells++;
+	pacer->nic_ops.doorbell(pacer->nic, ring->tail.desc, ring->tail.seq);
+}
+
+/**
+ * kpn_advance_tail() - hand what lies between the tail and the posting depth to the NIC
+ *
+ * Where three batches fit into the depth, posting waits for a whole batch: a dithered poll that finds less leaves it to
+ * the next, and a batch remains even then.
+ */
+static inline void kpn_advance_tail(struct kpn_pacer *pacer)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+	u32 posted = (u32)(ring->tail.seq - ring->head.seq);
+	u32 count;
+
+	if (posted > pacer->posted_low)
+		return;
+	count = pacer->config.depth_slots - posted;
+	if (KPN_UNLIKELY(count > pacer->rearm_max))
+		count = pacer->rearm_max;
+	kpn_post_count(pacer, count);
+	kpn_ring_bell(pacer);
+}
+
+#endif

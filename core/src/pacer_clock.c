@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* The PHC of a pacer: where the wire is now, what time that is, and setting it. */
+#include "kpn_clock_law.h"
+#include "kpn_pacer_state.h"
+
+struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+	struct kpn_head head = { .upper_seq = ring->tail.seq, .valid = pacer->strip.valid && !pacer->distrust };
+	u64 end_ps;
+
+	if (!pacer->strip.valid)
+		return head;
+	head.wire = kpn_strip_at(&pacer->strip, cpu_ns);
+	/* Nothing beyond the tail is sent. */
+	if ((s64)(head.wire.upper_ps - ring->tail.ps) > 0)
+		head.wire.upper_ps = ring->tail.ps;
+	if ((s64)(head.wire.lower_ps - head.wire.upper_ps) > 0)
+		head.wire.lower_ps = head.wire.upper_ps;
+	head.upper_seq = kpn_ring_seq_at(ring, head.wire.upper_ps, &end_ps);
+	return head;
+}
+
+u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns + KPN_REPLAN_NS + pacer->caps.store_ns_max);
+	u64 first = head.upper_seq + pacer->caps.prefetch_slots_max + 1;
+
+	if (!head.valid || first > pacer->ring.tail.seq)
+		return pacer->ring.tail.seq;
+	return first;
+}
+
+static u64 position_now(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	return pacer->strip.valid ? kpn_middle_of(kpn_pacer_head(pacer, cpu_ns).wire) : pacer->ring.head.ps;
+}
+
+/*
+ * The wire position that an interpolated clock reads as the time, as it nearly always is.
+ * Return: false where rates are due, there are none, the moment is within the tick of the last reading or before it, or the
+ * wire may run out of slots.
+ */
+static inline bool read_position(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *position_ps)
+{
+	const struct kpn_strip *strip = &pacer->strip;
+	u64 dt_ns = cpu_ns - strip->cpu_ns;
+	struct kpn_interval wire = {
+		.lower_ps = strip->lower_ps + kpn_pace_ps(dt_ns, strip->pace_lower),
+		.upper_ps = strip->upper_ps + kpn_pace_ps(dt_ns + pacer->tick_ns, strip->pace_upper) + 1,
+	};
+
+	*position_ps = kpn_strip_read(strip, wire);
+	return (s64)dt_ns >= 0 && dt_ns + pacer->tick_ns <= strip->rate_due_ns - strip->cpu_ns &&
+	       (s64)(wire.upper_ps - pacer->ring.tail.ps) <= 0;
+}
+
+/* The same in any case. */
+static u64 read_any_position(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	u64 position_ps;
+
+	if (!pacer->strip.valid)
+		return pacer->ring.head.ps;
+	if (read_position(pacer, cpu_ns, &position_ps))
+		return position_ps;
+	return kpn_strip_read(&pacer->strip, kpn_pacer_head(pacer, cpu_ns).wire);
+}
+
+static KPN_NOINLINE struct kpn_time read_any_time(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	return kpn_law_at(&pacer->clock, read_any_position(pacer, cpu_ns));
+}
+
+struct kpn_time kpn_pacer_gettime(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	u64 position_ps;
+
+	if (pacer->config.clock_read != KPN_CLOCK_INTERPOLATED)
+		return kpn_law_at(&pacer->clock, pacer->ring.head.ps);
+	if (KPN_UNLIKELY(!read_position(pacer, cpu_ns, &position_ps)))
+		return read_any_time(pacer, cpu_ns);
+	return kpn_law_at(&pacer->clock, position_ps);
+}
+
+void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
+{
+	if (pacer->phase_locked) {
+		u64 start_ps = kpn_ring_at(&pacer->ring, from).ps;
+
+		if (kpn_align_choose_base(&pacer->align, &pacer->clock, from, start_ps)) {
+			pacer->step_seq = from;
+			kpn_place_switch(pacer, from);
+			kpn_locate_tables(pacer);
+			kpn_recall_yielding(pacer, ~0u, from, &pacer->stats.recalled);
+			kpn_review_from(pacer, from);
+		}
+		kpn_align_unlock(&pacer->align);
+		kpn_plan_from(pacer, from);
+		kpn_plan_on(pacer, cpu_ns);
+	}
+	kpn_insert_rekey(pacer);
+	kpn_insert_due(pacer, cpu_ns);
+}
+
+void kpn_step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
+{
+	pacer->stats.steps++;
+	kpn_plan_again(pacer, from, cpu_ns);
+	kpn_emit(pacer, KPN_EVENT_STEP);
+}
+
+int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
+{
+	u64 cpu_ns = kpn_cpu_now(pacer);
+	bool staircase = pacer->config.clock_read == KPN_CLOCK_COUNTER;
+	u64 here_ps = staircase ? pacer->ring.head.ps : read_any_position(pacer, cpu_ns);
+	int error = kpn_clock_adjfine(&pacer->clock, scaled_ppm, here_ps);
+
+	if (error)
+		return error;
+	pacer->stats.rate_changes++;
+	if (!pacer->running)
+		return 0;
+	kpn_plan_from(pacer, kpn_first_changeable(pacer, cpu_ns));
+	kpn_plan_on(pacer, cpu_ns);
+	kpn_insert_rekey(pacer);
+	return 0;
+}
+
+/* The clock was set. */
+static void set(struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	pacer->synchronised = pacer->running;
+	pacer->frames_left = pacer->config.budget_frames;
+	if (!pacer->running) {
+		pacer->stats.steps++;
+		kpn_emit(pacer, KPN_EVENT_STEP);
+		return;
+	}
+	kpn_step(pacer, kpn_first_changeable(pacer, cpu_ns), cpu_ns);
+}
+
+int kpn_pacer_adjtime(struct kpn_pacer *pacer, s64 delta_ns)
+{
+	u64 cpu_ns = kpn_cpu_now(pacer);
+	struct kpn_time now = kpn_clock_at(&pacer->clock, pacer->ring.head.ps);
+	s64 after_ns;
+
+	if (__builtin_add_overflow(now.ns, delta_ns, &after_ns) || after_ns < 0 || after_ns > KPN_TIME_NS_MAX)
+		return -KPN_ERANGE;
+	kpn_clock_adjtime(&pacer->clock, (struct kpn_time){ delta_ns, 0 });
+	set(pacer, cpu_ns);
+	return 0;
+}
+
+int kpn_pacer_settime(struct kpn_pacer *pacer, struct kpn_time t)
+{
+	u64 cpu_ns = kpn_cpu_now(pacer);
+
+	if (t.ns < 0 || t.ns > KPN_TIME_NS_MAX)
+		return -KPN_EINVAL;
+	kpn_clock_settime(&pacer->clock, position_now(pacer, cpu_ns), t);
+	kpn_strip_forget_reads(&pacer->strip);
+	set(pacer, cpu_ns);
+	return 0;
+}

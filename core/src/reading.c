@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Readings of the index that are not plain: rates to renew, a wire that was or may have been idle, an index that contradicts
+ * the CPU counter, stands still or cannot be read. What each does to clock and frames is in docs/model.md.
+ */
+#include "kpn_post.h"
+#include "kpn_reading.h"
+
+enum {
+	/* After a slip this many readings must agree before frames are inserted again. */
+	DISTRUST_POLLS = 16,
+};
+
+/* Positions are compared modulo 2^64: what is further back than this is kept at this distance. */
+#define AGE_PS_MAX (1ull << 60)
+
+void kpn_lose(struct kpn_pacer *pacer, enum kpn_event event)
+{
+	/* The wire may have gone on behind an index that stands still: its readings were no bound. */
+	if (event == KPN_EVENT_STALLED)
+		pacer->distrust = DISTRUST_POLLS;
+	kpn_pacer_stop(pacer);
+	pacer->stats.losses++;
+	kpn_emit(pacer, event);
+}
+
+/* What the wire moves on in @ahead_ns, either way, at least or at most: by the rates in use. */
+static u64 carried_ps(const struct kpn_strip *strip, s64 ahead_ns, bool most)
+{
+	if (ahead_ns >= 0)
+		return kpn_pace_ps((u64)ahead_ns, most ? strip->pace_upper : strip->pace_lower) + most;
+	return 0 - (kpn_pace_ps(0 - (u64)ahead_ns, most ? strip->pace_lower : strip->pace_upper) + !most);
+}
+
+static void use_rates(struct kpn_pacer *pacer)
+{
+	pacer->lower_ahead_ps = carried_ps(&pacer->strip, 0 - (s64)pacer->caps.index_to_wire_ns_max, false);
+	/* what the reading itself took is carried apart, and rounded down */
+	pacer->upper_ahead_ps = carried_ps(&pacer->strip, 0 - (s64)pacer->caps.index_to_wire_ns_min, true) + 1;
+}
+
+u64 kpn_trimmed_passed_seq(const struct kpn_pacer *pacer, u64 lower_ps)
+{
+	u64 end_ps;
+
+	return kpn_ring_seq_at(&pacer->ring, lower_ps, &end_ps);
+}
+
+void kpn_renew_plain(struct kpn_pacer *pacer)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+	bool plain = !pacer->distrust && ring->head.seq > pacer->restart_seq &&
+		     ring->tail.seq - ring->index_seq > pacer->quiet_slots;
+
+	pacer->plain_seq = plain ? ring->tail.seq - pacer->quiet_slots : 0;
+	use_rates(pacer);
+}
+
+/* The time at @cpu_ns by a strip that nothing has contradicted; the wire cannot be past what was posted otherwise. */
+static struct kpn_time time_believed(const struct kpn_pacer *pacer, const struct kpn_strip *strip, u64 cpu_ns)
+{
+	return kpn_clock_at(&pacer->clock, kpn_strip_read(strip, kpn_strip_at(strip, cpu_ns)));
+}
+
+/*
+ * Whatever is prepared before the doorbell makes the wire late, and what it takes is not known beforehand. So what time
+ * it is, and which slots are trimmed, is decided afterwards.
+ */
+u64 kpn_start_at_tail(struct kpn_pacer *pacer)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 start_ps = ring->tail.ps;
+	u64 end = ring->head.seq + pacer->config.depth_slots;
+	u64 before_ns;
+	u64 after_ns;
+
+	pacer->restart_seq = ring->tail.seq;
+	pacer->steady_ps = start_ps;
+	kpn_align_hold(&pacer->align);
+	if (pacer->phase_locked)
+		end = kpn_ring_next(ring, &ring->claimed, ring->tail.seq, end);
+	if (end - ring->tail.seq > pacer->rearm_max)
+		end = ring->tail.seq + pacer->rearm_max;
+	kpn_post_count(pacer, (u32)(end - ring->tail.seq));
+	before_ns = kpn_cpu_now(pacer);
+	kpn_ring_bell(pacer);
+	after_ns = kpn_cpu_now(pacer);
+	kpn_strip_reset(&pacer->strip, after_ns + pacer->tick_ns, start_ps - pacer->restart_ps_max,
+			start_ps + (after_ns + pacer->tick_ns - before_ns) * 1001);
+	pacer->progress_ns = after_ns;
+	return before_ns + (after_ns - before_ns) / 2;
+}
+
+/*
+ * The wire is idle: everything posted has left. The count stays; the wire starts, and the clock is set from the CPU
+ * counter to what it would have been. What this is worth: strip width + restart latency + doorbell +
+ * rate uncertainty x stall (docs/model.md).
+ */
+static KPN_NOINLINE void recover_idle(struct kpn_pacer *pacer)
+{
+	const struct kpn_strip believed = pacer->strip;
+	struct kpn_ring *ring = &pacer->ring;
+	u64 tail_ps = ring->tail.ps;
+	struct kpn_time start;
+	u64 cpu_ns;
+
+	pacer->stats.underruns++;
+	pacer->synchronised = false;
+	pacer->todo &= ~(u32)KPN_TODO_PLAN;
+	if (pacer->phase_locked)
+		kpn_clear_from(pacer, ring->tail.seq);
+	start = time_believed(pacer, &believed, kpn_start_at_tail(pacer));
+	start.ns += (s64)(((u64)pacer->caps.restart_ns_min + pacer->caps.restart_ns_max) / 2);
+	kpn_clock_settime(&pacer->clock, tail_ps, start);
+	cpu_ns = kpn_cpu_now(pacer);
+	kpn_step(pacer, kpn_first_changeable(pacer, cpu_ns), cpu_ns);
+	kpn_emit(pacer, KPN_EVENT_UNDERRUN);
+}
+
+/* Index and CPU counter contradict each other: believe only the reading, keep the time of day. */
+static KPN_NOINLINE void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 lower_ps, u64 upper_ps)
+{
+	struct kpn_time now = time_believed(pacer, &pacer->strip, cpu_ns);
+
+	pacer->stats.slips++;
+	pacer->synchronised = false;
+	pacer->distrust = DISTRUST_POLLS;
+	pacer->steady_ps = upper_ps;
+	kpn_strip_reset(&pacer->strip, cpu_ns, lower_ps, upper_ps);
+	kpn_clock_settime(&pacer->clock, kpn_middle_of((struct kpn_interval){ lower_ps, upper_ps }), now);
+	kpn_step(pacer, kpn_first_changeable(pacer, cpu_ns), cpu_ns);
+	kpn_emit(pacer, KPN_EVENT_SLIP);
+}
+
+/*
+ * Little is posted: if the wire could end before a doorbell takes effect, it may have been idle. It stands at the tail
+ * then, wherever the lower bound has run on to since, and starts within a restart.
+ */
+static KPN_NOINLINE void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	/* of the strip's own moment, a tick after the reading: there it is lowered */
+	s64 beyond_ps = (s64)(pacer->strip.lower_ps - pacer->ring.tail.ps);
+	struct kpn_interval wire = kpn_strip_at(&pacer->strip, cpu_ns);
+
+	if ((s64)(pacer->ring.tail.ps - wire.upper_ps) >= (s64)pacer->restart_ps_max)
+		return;
+	pacer->stats.suspected_underruns++;
+	pacer->synchronised = false;
+	pacer->restart_seq = pacer->ring.tail.seq;
+	pacer->steady_ps = pacer->ring.tail.ps;
+	kpn_strip_loosen(&pacer->strip, pacer->restart_ps_max + (beyond_ps > 0 ? (u64)beyond_ps : 0));
+	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
+}
+
+/* One reading as two bounds, whatever has to be considered. */
+static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+	struct kpn_interval bounds = kpn_index_bounds(pacer);
+	u64 now_ns = after_ns + pacer->tick_ns;
+	u64 lower_ns = now_ns + (u64)(s64)pacer->caps.index_to_wire_ns_max;
+	u64 upper_ns = before_ns + (u64)(s64)pacer->caps.index_to_wire_ns_min;
+
+	/* At the tail the next fetch waits for a doorbell: when it comes says nothing about the wire. */
+	if (!pacer->caps.index_counts_done && ring->index_seq == ring->tail.seq)
+		return;
+	/* Until the index has passed where the wire last (re)started, the wire may still be waiting there. */
+	if (KPN_UNLIKELY(ring->head.seq <= pacer->restart_seq)) {
+		bounds.lower_ps -= pacer->restart_ps_max;
+		if ((s64)(lower_ns - now_ns) < 0)
+			lower_ns = now_ns;
+		if ((s64)(upper_ns - now_ns) > 0)
+			upper_ns = now_ns;
+	}
+	if (KPN_LIKELY(
+		    kpn_strip_observe(&pacer->strip, now_ns, lower_ns, bounds.lower_ps, upper_ns, bounds.upper_ps))) {
+		if (KPN_UNLIKELY(pacer->distrust))
+			pacer->distrust--;
+		return;
+	}
+	/* Carry the bare reading to now with the stated drift alone, generously. */
+	bounds.lower_ps -= (lower_ns > now_ns ? lower_ns - now_ns : 0) * 1001;
+	bounds.upper_ps += (upper_ns < now_ns ? now_ns - upper_ns : 0) * 1001;
+	recover_slip(pacer, now_ns, bounds.lower_ps, bounds.upper_ps);
+}
+
+/*
+ * The clock law holds within 53 days of its anchor, a table index is counted on from a slot not long past, and positions are
+ * compared modulo 2^64. Between two renewals lie 65536 polls and what fits between two renewals of the rates: less than
+ * 2^31 slots.
+ */
+static void renew_references(struct kpn_pacer *pacer)
+{
+	u64 head_ps = pacer->ring.head.ps;
+
+	if (KPN_LIKELY(!((pacer->stats.polls - pacer->renewed_polls) >> 16)))
+		return;
+	pacer->renewed_polls = pacer->stats.polls;
+	kpn_locate_tables(pacer);
+	if ((s64)(head_ps - pacer->steady_ps) > (s64)AGE_PS_MAX)
+		pacer->steady_ps = head_ps - AGE_PS_MAX;
+	if ((s64)(head_ps - pacer->clock.anchor_ps) >> 60) {
+		kpn_clock_reanchor(&pacer->clock, head_ps);
+		kpn_insert_rekey(pacer);
+	}
+}
+
+/* An index outside what is posted says nothing, and nothing is inserted by what it said before. */
+static void refuse_index(struct kpn_pacer *pacer)
+{
+	pacer->stats.index_errors++;
+	pacer->synchronised = false;
+	pacer->distrust = DISTRUST_POLLS;
+	pacer->plain_seq = 0;
+	kpn_emit(pacer, KPN_EVENT_SLIP);
+}
+
+bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	bool idle;
+
+	pacer->frames_left = pacer->config.budget_frames;
+	if (index >= pacer->index_modulus) {
+		kpn_lose(pacer, KPN_EVENT_LOST);
+		return kpn_has_news(pacer);
+	}
+	if (moved > ring->tail.seq - ring->index_seq) {
+		refuse_index(pacer);
+		moved = 0;
+	} else {
+		renew_references(pacer);
+		kpn_take_index(pacer, moved, index, after_ns);
+		kpn_take_trims(pacer, moved);
+	}
+	/* At the tail there is nothing to move to, however long nobody looked. */
+	if (ring->index_seq == ring->tail.seq)
+		pacer->progress_ns = after_ns;
+	if (!moved && after_ns - pacer->progress_ns > pacer->stall_ns) {
+		kpn_lose(pacer, KPN_EVENT_STALLED);
+		return kpn_has_news(pacer);
+	}
+	if (pacer->caps.index_counts_done && ring->index_seq != ring->head.seq)
+		kpn_complete(pacer, ring->index_seq);
+	idle = ring->index_seq == ring->tail.seq;
+	if (!idle || !pacer->caps.index_counts_done)
+		observe(pacer, before_ns, after_ns);
+	if (!pacer->caps.index_counts_done) {
+		if (idle)
+			idle = (s64)(kpn_strip_at(&pacer->strip, after_ns).lower_ps - ring->tail.ps) >= 0;
+		kpn_complete(pacer, idle ? ring->tail.seq : kpn_passed_seq(pacer));
+	}
+	if (idle)
+		recover_idle(pacer);
+	else if ((s64)(ring->tail.ps - pacer->strip.upper_ps) < (s64)pacer->restart_ps_max ||
+		 ring->index_seq == ring->tail.seq)
+		suspect_idle(pacer, after_ns);
+	kpn_do_todo(pacer, after_ns);
+	/* One doorbell a poll; a wire just started has enough for the time until the next. */
+	if (!idle)
+		kpn_advance_tail(pacer);
+	kpn_renew_plain(pacer);
+	return kpn_has_news(pacer);
+}
+
+bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
+{
+	pacer->frames_left = pacer->config.budget_frames;
+	renew_references(pacer);
+	observe(pacer, before_ns, after_ns);
+	kpn_renew_plain(pacer);
+	kpn_complete(pacer, kpn_passed_seq(pacer));
+	kpn_do_todo(pacer, after_ns);
+	kpn_advance_tail(pacer);
+	return kpn_has_news(pacer);
+}

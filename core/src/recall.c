@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Frames taken back out of the ring: best effort that makes room, frames whose slots are not theirs any more because the clock
+ * stepped or the partition changed, and all of them when the pacer stops. However many there are, one call takes so many
+ * only; the nearest first, because they are the next to leave.
+ */
+#include "kpn_padding.h"
+
+struct kpn_frame *kpn_withdraw(struct kpn_pacer *pacer, u64 seq)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u32 desc = kpn_ring_desc(ring, seq);
+	u32 slot_bytes = kpn_slot_bytes_with(pacer, ring->slot[desc].delta_ps);
+	struct kpn_frame *frame = ring->slot[desc].frame;
+
+	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, 0);
+	if (KPN_UNLIKELY(kpn_may_be_fetched(pacer, seq, 0))) {
+		kpn_ring_unyield(ring, desc);
+		frame->verdict = KPN_VERDICT_IN_DOUBT;
+		return NULL;
+	}
+	kpn_ring_release(ring, desc);
+	kpn_retire(pacer, desc, slot_bytes, (u32)frame->frame_bytes - KPN_FCS_BYTES);
+	return frame;
+}
+
+void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *counter)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 end = ring->head.seq + ring->slots;
+	struct kpn_frame *taken = NULL;
+	u64 at;
+	u8 tc;
+
+	if (from < ring->head.seq)
+		from = ring->head.seq;
+	for (at = kpn_ring_next(ring, &ring->yielding, from, end); at < end;
+	     at = kpn_ring_next(ring, &ring->yielding, at + 1, end)) {
+		struct kpn_frame *frame = kpn_ring_frame(ring, at);
+
+		if (!(classes >> frame->tc & 1) || KPN_UNLIKELY(!kpn_withdraw(pacer, at)))
+			continue;
+		frame->next = taken;
+		taken = frame;
+	}
+	/* last to first, each in front of the others: the order stays */
+	while (taken) {
+		struct kpn_frame *frame = taken;
+
+		taken = frame->next;
+		++*counter;
+		kpn_prebuffer_put_back(&pacer->prebuffer, frame);
+	}
+	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
+		if (classes >> tc & 1 && pacer->cursor[tc] > from)
+			pacer->cursor[tc] = from;
+	}
+}
+
+bool kpn_withdraw_to_heap(struct kpn_pacer *pacer, u64 seq)
+{
+	struct kpn_frame *frame = kpn_withdraw(pacer, seq);
+
+	pacer->frames_left--;
+	if (KPN_UNLIKELY(!frame))
+		return false;
+	pacer->stats.recalled++;
+	frame->verdict = KPN_VERDICT_STEPPED;
+	kpn_prebuffer_return(&pacer->prebuffer, frame);
+	kpn_insert_rekey(pacer);
+	return true;
+}
+
+void kpn_clear_from(struct kpn_pacer *pacer, u64 from)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 end = ring->head.seq + ring->slots;
+	u64 at;
+
+	kpn_recall_yielding(pacer, ~0u, from, &pacer->stats.recalled);
+	for (at = kpn_ring_next(ring, &ring->claimed, from, end); at < end && pacer->frames_left;
+	     at = kpn_ring_next(ring, &ring->claimed, at + 1, end))
+		kpn_withdraw_to_heap(pacer, at);
+}
+
+void kpn_review_from(struct kpn_pacer *pacer, u64 from)
+{
+	if (!(pacer->todo & KPN_TODO_REVIEW) || from < pacer->review_seq)
+		pacer->review_seq = from;
+	pacer->review_end = pacer->ring.head.seq + pacer->ring.slots;
+	pacer->todo |= KPN_TODO_REVIEW;
+}
+
+/* A frame that was placed before something changed: whether it may stay in slot @at. */
+static bool may_stay(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 at, u64 target)
+{
+	if (!kpn_allowed_in(pacer, at, frame->tc))
+		return false;
+	return frame->verdict == KPN_VERDICT_MOVED ? (s64)(at - target) >= 0 : at == target;
+}
+
+static void review_one(struct kpn_pacer *pacer, u64 at, u64 first_seq)
+{
+	u32 desc = kpn_ring_desc(&pacer->ring, at);
+	struct kpn_frame *frame = pacer->ring.slot[desc].frame;
+	u64 target;
+
+	if (kpn_bits_test(&pacer->ring.yielding, desc)) {
+		if (at >= first_seq && !kpn_allowed_in(pacer, at, frame->tc))
+			kpn_recall_yielding(pacer, 1u << frame->tc, at, &pacer->stats.recalled);
+		return;
+	}
+	if (!(frame->flags & KPN_FRAME_TXTIME) || frame->verdict == KPN_VERDICT_IN_DOUBT)
+		return;
+	target = kpn_target_of(pacer, frame);
+	if (may_stay(pacer, frame, at, target))
+		return;
+	if (at >= first_seq)
+		kpn_withdraw_to_heap(pacer, at);
+	else if (frame->verdict == KPN_VERDICT_ON_TIME)
+		frame->verdict = KPN_VERDICT_SENT_STALE;
+}
+
+void kpn_review(struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 until_ns;
+	u64 first_seq = kpn_first_seq_at(pacer, cpu_ns, &until_ns);
+	u32 looks = pacer->config.budget_frames;
+
+	if (pacer->review_seq < ring->head.seq)
+		pacer->review_seq = ring->head.seq;
+	for (; looks && pacer->frames_left; looks--) {
+		u64 at = kpn_ring_next(ring, &ring->claimed, pacer->review_seq, pacer->review_end);
+
+		pacer->review_seq = at;
+		if (at >= pacer->review_end)
+			break;
+		pacer->review_seq++;
+		review_one(pacer, at, first_seq);
+	}
+	if (pacer->review_seq >= pacer->review_end)
+		pacer->todo &= ~(u32)KPN_TODO_REVIEW;
+}
+
+/* The frame in slot @seq of a ring that was halted: fetched it may have left, otherwise it has not. */
+static void end_halted(struct kpn_pacer *pacer, u64 seq)
+{
+	u64 start_ps = kpn_ring_at(&pacer->ring, seq).ps + pacer->sfd_ps;
+	struct kpn_frame *frame = kpn_ring_release(&pacer->ring, kpn_ring_desc(&pacer->ring, seq));
+
+	if (seq >= pacer->doubt_seq) {
+		kpn_end_frame(pacer, frame, KPN_VERDICT_FLUSHED);
+		return;
+	}
+	kpn_end_frame(pacer, frame, KPN_VERDICT_IN_DOUBT);
+	frame->start = kpn_clock_at(&pacer->clock, start_ps);
+}
+
+static u32 drain_ring(struct kpn_pacer *pacer, u32 left)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u64 end = ring->head.seq + ring->slots;
+	u64 at = kpn_ring_next(ring, &ring->claimed, ring->head.seq, end);
+
+	for (; at < end && left; left--) {
+		end_halted(pacer, at);
+		at = kpn_ring_next(ring, &ring->claimed, at, end);
+	}
+	return left;
+}
+
+bool kpn_pacer_drain(struct kpn_pacer *pacer)
+{
+	struct kpn_prebuffer *prebuffer = &pacer->prebuffer;
+	u32 left = pacer->config.budget_frames;
+	u8 tc;
+
+	KPN_ASSERT(!pacer->running);
+	if (pacer->ring.head.seq < pacer->sent_seq) {
+		kpn_complete_touched(pacer, pacer->sent_seq);
+		return true;
+	}
+	left = drain_ring(pacer, left);
+	for (; prebuffer->heap_count && left; left--)
+		kpn_end_frame(pacer, kpn_prebuffer_take_earliest(prebuffer), KPN_VERDICT_FLUSHED);
+	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
+		for (; prebuffer->backlog >> tc & 1 && left; left--)
+			kpn_end_frame(pacer, kpn_prebuffer_take_first(prebuffer, tc), KPN_VERDICT_FLUSHED);
+	}
+	kpn_insert_rekey(pacer);
+	return pacer->pending;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Free slots of a class, 64 at a time: what the partition allows, less what carries a frame. A step is cut
+ * short only where ring or plane begin anew, so a search of n slots takes at most n / 32 + 4 steps.
+ */
+#include "kpn_pacer_state.h"
+
+/* Slots of the ring in @window are not to be had, a bit each from descriptor @desc on. */
+static inline u64 taken_window(const struct kpn_ring *ring, u32 desc, bool yielding)
+{
+	u64 taken = kpn_bits_window(&ring->claimed, desc);
+
+	return yielding ? taken & ~kpn_bits_window(&ring->yielding, desc) : taken;
+}
+
+static inline u32 least(u64 a, u32 b, u32 c)
+{
+	u32 less = b < c ? b : c;
+
+	return a < less ? (u32)a : less;
+}
+
+/* First slot in [from, to) of a plane of one table; where @free says so, without a frame. */
+static u64 find_in_table(const struct kpn_pacer *pacer, const struct kpn_table *table, u32 plane, u64 from, u64 to,
+			 bool free, bool yielding)
+{
+	const struct kpn_partition *partition = table->partition;
+	const struct kpn_ring *ring = &pacer->ring;
+	u32 desc;
+	u32 index;
+
+	if (from >= to)
+		return to;
+	desc = kpn_ring_desc(ring, from);
+	index = kpn_plane_index(table, from);
+	while (from != to) {
+		u32 span = least(to - from, ring->slots - desc, partition->plane_slots - index);
+		u64 window = kpn_partition_window(partition, plane, index);
+
+		if (span > KPN_WORD_BITS)
+			span = KPN_WORD_BITS;
+		if (free)
+			window &= ~taken_window(ring, desc, yielding);
+		if (span < KPN_WORD_BITS)
+			window &= (1ull << span) - 1;
+		if (window)
+			return from + kpn_lowest_bit(window);
+		from += span;
+		desc += span;
+		if (desc == ring->slots)
+			desc = 0;
+		index += span;
+		if (index == partition->plane_slots)
+			index = 0;
+	}
+	return to;
+}
+
+/* The same over both tables. */
+static u64 find(const struct kpn_pacer *pacer, u32 plane, u64 from, u64 to, bool free, bool yielding)
+{
+	u64 end = to;
+	u64 found;
+
+	if (to > pacer->switch_seq)
+		end = from > pacer->switch_seq ? from : pacer->switch_seq;
+	found = find_in_table(pacer, &pacer->table[0], plane, from, end, free, yielding);
+	if (found != end || end == to)
+		return found;
+	return find_in_table(pacer, &pacer->table[1], plane, end, to, free, yielding);
+}
+
+u64 kpn_find_free(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, bool yielding)
+{
+	return find(pacer, tc, from, to, true, yielding);
+}
+
+u64 kpn_find_reserved(const struct kpn_pacer *pacer, u64 from, u64 to)
+{
+	return find(pacer, KPN_PLANE_RESERVED, from, to, false, false);
+}
+
+/* After a step to the origin of time a slot can be before it: count back from there, not from 2^64. */
+static u32 index_of(const struct kpn_partition *partition, u64 net_slot)
+{
+	if (KPN_UNLIKELY(net_slot >> 63))
+		return partition->plane_slots - 1 - kpn_partition_index(partition, ~net_slot);
+	return kpn_partition_index(partition, net_slot);
+}
+
+void kpn_locate_tables(struct kpn_pacer *pacer)
+{
+	u64 base = pacer->phase_locked ? pacer->align.base : 0;
+	u64 seq = pacer->ring.head.seq;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		struct kpn_table *table = &pacer->table[i];
+
+		if (!table->partition)
+			continue;
+		table->seq = seq;
+		table->index = index_of(table->partition, seq + base);
+	}
+}
+
+void kpn_place_switch(struct kpn_pacer *pacer, u64 from)
+{
+	u64 seq = pacer->switch_net_slot - pacer->align.base;
+
+	if (pacer->table[1].partition)
+		pacer->switch_seq = (s64)(seq - from) < 0 ? from : seq;
+}
+
+void kpn_switch_tables(struct kpn_pacer *pacer)
+{
+	pacer->table[0] = pacer->table[1];
+	pacer->table[1].partition = NULL;
+	pacer->switch_seq = KPN_SEQ_NEVER;
+	pacer->classes = pacer->table[0].partition->classes;
+	pacer->todo &= ~(u32)KPN_TODO_SWITCH;
+	kpn_emit(pacer, KPN_EVENT_PARTITION);
+}
+
+int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition *next, u64 at_net_slot)
+{
+	u64 cpu_ns = kpn_cpu_now(pacer);
+
+	if (!pacer->phase_locked ||
+	    (pacer->config.trim == KPN_TRIM_RESERVED && (!next->gap_slots || next->gap_slots > pacer->gap_slots_max)))
+		return -KPN_EINVAL;
+	if (pacer->table[1].partition)
+		return -KPN_EBUSY;
+	pacer->switch_net_slot = at_net_slot;
+	pacer->table[1].partition = next;
+	pacer->classes |= next->classes;
+	pacer->todo |= KPN_TODO_SWITCH;
+	pacer->frames_left = pacer->config.budget_frames;
+	kpn_place_switch(pacer, kpn_first_changeable(pacer, cpu_ns));
+	kpn_locate_tables(pacer);
+	kpn_review_from(pacer, pacer->switch_seq);
+	if (pacer->config.trim == KPN_TRIM_RESERVED)
+		kpn_plan_from(pacer,
+			      pacer->switch_seq < pacer->ring.tail.seq ? pacer->switch_seq : pacer->ring.tail.seq);
+	kpn_insert_due(pacer, cpu_ns);
+	return 0;
+}
