@@ -5,7 +5,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "hwsim.h"
+#include "control.h"
 
 enum { LINES_BYTES_MAX = 16384 };
 
@@ -74,6 +74,16 @@ int hwsim_words_number(struct hwsim_words *words, const char *key, s64 min, s64 
 	const char *text = hwsim_words_text(words, key);
 
 	return text ? hwsim_number(words->where, key, text, min, max, value) : 0;
+}
+
+/** hwsim_words_u32() - as hwsim_words_number() */
+int hwsim_words_u32(struct hwsim_words *words, const char *key, u32 min, u32 max, u32 *value)
+{
+	s64 number = *value;
+	int err = hwsim_words_number(words, key, min, max, &number);
+
+	*value = (u32)number;
+	return err;
 }
 
 /** hwsim_words_range() - MIN-MAX or one number for both, within 0 to @max; defaults kept if @key is not there */

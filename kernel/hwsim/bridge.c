@@ -8,7 +8,8 @@
 #include <linux/jhash.h>
 #include <linux/slab.h>
 
-#include "hwsim.h"
+#include "bridge.h"
+#include "mac.h"
 
 enum { ADDRESSES = 256, NO_PORT = 255 };
 
@@ -103,11 +104,11 @@ static u32 look_up(struct hwsim_bridge *bridge, const u8 *mac)
 }
 
 /* Queue 0 is served first. Priorities map to traffic classes one to one. */
-static u8 queue_of(const struct sk_buff *skb)
+static u8 queue_of(const struct hwsim_frame *frame)
 {
-	const struct vlan_ethhdr *header = (const struct vlan_ethhdr *)skb->data;
+	const struct vlan_ethhdr *header = (const struct vlan_ethhdr *)frame->data;
 
-	if (header->h_vlan_proto != htons(ETH_P_8021Q) || skb->len < VLAN_ETH_HLEN)
+	if (header->h_vlan_proto != htons(ETH_P_8021Q))
 		return 7;
 	return 7 - (ntohs(header->h_vlan_TCI) >> VLAN_PRIO_SHIFT);
 }
@@ -118,17 +119,17 @@ static void enqueue(struct bridge_port *to, struct hwsim_frame *frame, u64 ready
 	unsigned long flags;
 	bool up;
 
-	frame->queue = queue_of(frame->skb);
+	frame->queue = queue_of(frame);
 	frame->life = 0;
 	frame->verdict = HWSIM_GOOD;
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	frame->ready_ps = hwsim_local_ps(port->tb, ready_true_ps);
 	up = port->up;
 	if (up) {
 		hwsim_mac_add_by_time(&to->mac, frame);
 		hwsim_port_kick(port);
 	}
-	spin_unlock_irqrestore(&port->lock, flags);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
 	if (!up) {
 		hwsim_count(port, HWSIM_tx_queue_drops, 1);
 		hwsim_frame_free(frame);
@@ -139,7 +140,7 @@ static void bridge_receive(struct hwsim_port *port, struct hwsim_frame *frame, c
 {
 	struct bridge_port *from = bridge_port_of(port);
 	struct hwsim_bridge *bridge = from->bridge;
-	const struct ethhdr *header = (const struct ethhdr *)frame->skb->data;
+	const struct ethhdr *header = (const struct ethhdr *)frame->data;
 	u64 ready_ps = arrival->end_true_ps + bridge->processing_ps;
 	u32 only;
 	u32 i;
@@ -158,7 +159,7 @@ static void bridge_receive(struct hwsim_port *port, struct hwsim_frame *frame, c
 
 		if (i == from->number || (only != NO_PORT && i != only) || !READ_ONCE(bridge->port[i].port.up))
 			continue;
-		copy = hwsim_frame_create(NULL, frame->skb->data, frame->skb->len);
+		copy = hwsim_frame_create(NULL, frame->data, frame->data_bytes);
 		if (copy)
 			enqueue(&bridge->port[i], copy, ready_ps);
 		else
@@ -221,8 +222,6 @@ int hwsim_bridge_create(const char *name, u32 ports, u64 processing_ps, u64 rate
 /** hwsim_bridge_destroy() - may sleep */
 void hwsim_bridge_destroy(struct hwsim_bridge *bridge)
 {
-	struct hwsim_frame *frame;
-	struct hwsim_frame *next;
 	u32 i;
 
 	for (i = 0; i < bridge->ports; i++)
@@ -232,11 +231,7 @@ void hwsim_bridge_destroy(struct hwsim_bridge *bridge)
 
 		hwsim_port_close(&bridge->port[i].port);
 		hwsim_mac_take_all(&bridge->port[i].mac, &waiting);
-		list_for_each_entry_safe(frame, next, &waiting, list)
-		{
-			list_del(&frame->list);
-			hwsim_frame_free(frame);
-		}
+		hwsim_frames_free(&waiting);
 	}
 	kvfree(bridge);
 }

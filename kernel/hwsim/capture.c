@@ -10,71 +10,13 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
-#include "hwsim.h"
+#include "capture.h"
+#include "ring.h"
 
 enum {
-	QUEUE_FRAMES_MAX = 16384,
 	TICK_NS = 1000000,
 	MAC_CONTROL_TYPE = 0x8808,
 	MAC_CONTROL_OPCODE = 0x7fff, /* unassigned: IEEE Std 802.3 table 31A-1 */
-};
-
-/**
- * struct capture_entry - one real frame, or placeholders back to back
- * @list: in the queue
- * @skb: of the frame, with FCS; NULL: placeholders
- * @count: of them, still to be delivered
- * @sfd_ps: local time of the first one's reference plane
- * @pitch_ps: from one to the next, local
- * @frame_bytes: of a placeholder, with FCS
- * @kind: enum kpn_placeholder
- */
-struct capture_entry {
-	struct list_head list;
-	struct sk_buff *skb;
-	u64 count;
-	u64 sfd_ps;
-	u64 pitch_ps;
-	u32 frame_bytes;
-	u8 kind;
-};
-
-/**
- * struct hwsim_capture - private area of a capture device
- * @dev: the device
- * @nic: whose wire it shows
- * @name: given by the control file
- * @napi: delivers the queue
- * @timer: looks at the ring, whose placeholders are no events, and has the queue delivered
- * @queue: struct capture_entry in the order of the wire; port lock
- * @queued: frames in it; port lock
- * @room: frames that fit into it
- * @placeholder: the last one delivered, with FCS
- * @placeholder_bytes: its length
- * @placeholder_kind: its kind
- * @hwtstamp: whether the PHC's stamps are wanted too
- * @rx_packets: given to the stack
- * @rx_bytes: of these
- * @missed: did not fit into the queue, or found no memory, or was forgotten by the ring
- * @tx_dropped: sent on the device
- */
-struct hwsim_capture {
-	struct net_device *dev;
-	struct hwsim_nic *nic;
-	char name[IFNAMSIZ];
-	struct napi_struct napi;
-	struct hrtimer timer;
-	struct list_head queue;
-	u32 queued;
-	u32 room;
-	u32 placeholder_bytes;
-	u8 placeholder_kind;
-	u8 placeholder[HWSIM_FRAME_BYTES_MAX];
-	struct keepon_hwtstamp hwtstamp;
-	atomic64_t rx_packets;
-	atomic64_t rx_bytes;
-	atomic64_t missed;
-	atomic64_t tx_dropped;
 };
 
 /*
@@ -84,99 +26,13 @@ struct hwsim_capture {
 static s64 real_less_raw_ns;
 static u32 devices_up;
 
-/* ---- from the record: port locked, the device is up ---- */
-
-static struct capture_entry *new_entry(struct hwsim_capture *capture, u64 count)
-{
-	u32 room = READ_ONCE(capture->room);
-	u64 fits = min_t(u64, count, room - min(room, capture->queued));
-	struct capture_entry *entry = fits ? kzalloc(sizeof(*entry), GFP_ATOMIC) : NULL;
-
-	if (!entry)
-		fits = 0;
-	atomic64_add(count - fits, &capture->missed);
-	if (!entry)
-		return NULL;
-	entry->count = fits;
-	capture->queued += (u32)fits;
-	list_add_tail(&entry->list, &capture->queue);
-	return entry;
-}
+/* ---- to the stack ---- */
 
 static void append_fcs(u8 *data, u32 data_bytes, u32 fcs_error)
 {
 	__le32 fcs = cpu_to_le32(crc32_le(~0, data, data_bytes) ^ ~0u ^ fcs_error);
 
 	memcpy(data + data_bytes, &fcs, sizeof(fcs));
-}
-
-/** hwsim_capture_frame() - a real frame has left, its reference plane at local time @sfd_ps */
-void hwsim_capture_frame(struct hwsim_capture *capture, const struct hwsim_frame *frame, u64 sfd_ps)
-{
-	u32 data_bytes = frame->skb->len;
-	struct capture_entry *entry;
-	struct sk_buff *skb;
-
-	skb = skb_copy_expand(frame->skb, NET_SKB_PAD + NET_IP_ALIGN, HWSIM_FCS_BYTES, GFP_ATOMIC);
-	if (!skb) {
-		atomic64_inc(&capture->missed);
-		return;
-	}
-	entry = new_entry(capture, 1);
-	if (!entry) {
-		kfree_skb(skb);
-		return;
-	}
-	skb_put(skb, HWSIM_FCS_BYTES);
-	append_fcs(skb->data, data_bytes, frame->fcs_error);
-	entry->skb = skb;
-	entry->sfd_ps = sfd_ps;
-}
-
-/** hwsim_capture_run() - @count placeholders have left, the first one's reference plane at local time @sfd_ps */
-void hwsim_capture_run(struct hwsim_capture *capture, u64 count, u64 sfd_ps, u64 pitch_ps, u32 frame_bytes)
-{
-	struct capture_entry *entry = new_entry(capture, count);
-
-	if (!entry)
-		return;
-	entry->sfd_ps = sfd_ps;
-	entry->pitch_ps = pitch_ps;
-	entry->frame_bytes = frame_bytes;
-	entry->kind = capture->nic->port.placeholder_kind;
-}
-
-/** hwsim_capture_forgotten() - @count slots passed of which the ring knows nothing any more */
-void hwsim_capture_forgotten(struct hwsim_capture *capture, u64 count)
-{
-	atomic64_add(count, &capture->missed);
-}
-
-/* ---- to the stack ---- */
-
-/* The next frame of the queue as an entry of its own; false if there is none. */
-static bool take(struct hwsim_capture *capture, struct capture_entry *taken)
-{
-	struct hwsim_port *port = &capture->nic->port;
-	struct capture_entry *entry;
-	bool empty = false;
-	unsigned long flags;
-
-	spin_lock_irqsave(&port->lock, flags);
-	entry = list_first_entry_or_null(&capture->queue, struct capture_entry, list);
-	if (entry) {
-		*taken = *entry;
-		capture->queued--;
-		entry->count--;
-		entry->sfd_ps += entry->pitch_ps;
-		empty = !entry->count;
-		if (empty)
-			list_del(&entry->list);
-	}
-	spin_unlock_irqrestore(&port->lock, flags);
-	if (empty)
-		kfree(entry);
-	return taken->count > 0;
 }
 
 /* What the ring's descriptors hold between real frames is not latched by the model: each kind is shown as it was made. */
@@ -200,22 +56,28 @@ static void make_placeholder(struct hwsim_capture *capture, u32 frame_bytes, u8 
 	capture->placeholder_kind = kind;
 }
 
-static struct sk_buff *placeholder_skb(struct hwsim_capture *capture, const struct capture_entry *entry)
+static struct sk_buff *skb_of(struct hwsim_capture *capture, const struct hwsim_capture_entry *entry)
 {
 	struct sk_buff *skb = napi_alloc_skb(&capture->napi, entry->frame_bytes);
+	u32 data_bytes = entry->frame_bytes - HWSIM_FCS_BYTES;
 
 	if (!skb)
 		return NULL;
+	if (entry->kind == HWSIM_CAPTURE_REAL) {
+		memcpy(skb_put(skb, entry->frame_bytes), hwsim_capture_data(capture, entry), data_bytes);
+		append_fcs(skb->data, data_bytes, entry->fcs_error);
+		return skb;
+	}
 	if (capture->placeholder_bytes != entry->frame_bytes || capture->placeholder_kind != entry->kind)
 		make_placeholder(capture, entry->frame_bytes, entry->kind);
 	skb_put_data(skb, capture->placeholder, entry->frame_bytes);
 	return skb;
 }
 
-static void deliver(struct hwsim_capture *capture, const struct capture_entry *entry)
+static void deliver(struct hwsim_capture *capture, const struct hwsim_capture_entry *entry)
 {
 	struct hwsim_timebase *tb = capture->nic->port.tb;
-	struct sk_buff *skb = entry->skb ? entry->skb : placeholder_skb(capture, entry);
+	struct sk_buff *skb = skb_of(capture, entry);
 	u32 ps;
 
 	if (!skb) {
@@ -238,13 +100,14 @@ static int capture_poll(struct napi_struct *napi, int budget)
 	int done;
 
 	for (done = 0; done < budget; done++) {
-		struct capture_entry entry = { 0 };
+		struct hwsim_capture_entry entry;
 
-		if (!take(capture, &entry)) {
+		if (!hwsim_capture_look(capture, &entry)) {
 			napi_complete_done(napi, done);
 			break;
 		}
 		deliver(capture, &entry);
+		hwsim_capture_done(capture, &entry);
 	}
 	return done;
 }
@@ -255,10 +118,10 @@ static enum hrtimer_restart capture_tick(struct hrtimer *timer)
 	struct hwsim_port *port = &capture->nic->port;
 	unsigned long flags;
 
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	hwsim_ring_record_now(capture->nic);
 	hwsim_port_kick(port);
-	spin_unlock_irqrestore(&port->lock, flags);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
 	napi_schedule(&capture->napi);
 	hrtimer_forward_now(timer, TICK_NS);
 	return HRTIMER_RESTART;
@@ -273,15 +136,17 @@ static int capture_open(struct net_device *dev)
 	struct system_time_snapshot now;
 	unsigned long flags;
 
+	if (hwsim_capture_queue_create(capture))
+		return -ENOMEM;
 	if (!devices_up++) {
 		ktime_get_snapshot(&now);
 		real_less_raw_ns = ktime_to_ns(ktime_sub(now.real, now.raw));
 	}
 	napi_enable(&capture->napi);
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	hwsim_ring_record_now(capture->nic); /* what left before is not shown */
 	port->capture = capture;
-	spin_unlock_irqrestore(&port->lock, flags);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
 	hrtimer_start(&capture->timer, TICK_NS, HRTIMER_MODE_REL_SOFT);
 	return 0;
 }
@@ -290,22 +155,14 @@ static int capture_stop(struct net_device *dev)
 {
 	struct hwsim_capture *capture = netdev_priv(dev);
 	struct hwsim_port *port = &capture->nic->port;
-	struct capture_entry *entry;
-	struct capture_entry *next;
 	unsigned long flags;
 
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	port->capture = NULL;
-	spin_unlock_irqrestore(&port->lock, flags);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
 	hrtimer_cancel(&capture->timer);
 	napi_disable(&capture->napi);
-	list_for_each_entry_safe(entry, next, &capture->queue, list)
-	{
-		list_del(&entry->list);
-		kfree_skb(entry->skb);
-		kfree(entry);
-	}
-	capture->queued = 0;
+	hwsim_capture_queue_free(capture);
 	devices_up--;
 	return 0;
 }
@@ -365,7 +222,7 @@ static void get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring
 {
 	struct hwsim_capture *capture = netdev_priv(dev);
 
-	ring->rx_max_pending = QUEUE_FRAMES_MAX;
+	ring->rx_max_pending = HWSIM_CAPTURE_FRAMES_MAX;
 	ring->rx_pending = capture->room;
 }
 
@@ -426,8 +283,7 @@ static int create(struct hwsim_nic *nic, const char *name, struct hwsim_capture 
 	capture->nic = nic;
 	strscpy(dev->name, name, sizeof(dev->name));
 	strscpy(capture->name, name, sizeof(capture->name));
-	INIT_LIST_HEAD(&capture->queue);
-	capture->room = QUEUE_FRAMES_MAX;
+	capture->room = HWSIM_CAPTURE_FRAMES_MAX;
 	hrtimer_init(&capture->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	capture->timer.function = capture_tick;
 	netif_napi_add(dev, &capture->napi, capture_poll);

@@ -6,7 +6,7 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
-#include "hwsim.h"
+#include "clock.h"
 
 static u64 epoch_raw_ns;
 
@@ -100,7 +100,7 @@ struct hwsim_timebase *hwsim_timebase_create(s64 ppb)
 	if (!tb)
 		return NULL;
 	kref_init(&tb->ref);
-	spin_lock_init(&tb->lock);
+	raw_spin_lock_init(&tb->lock);
 	tb->ppb = ppb;
 	line_init(&tb->oscillator, now_ps, now_ps, ppb * 65536, 0);
 	line_init(&tb->phc, now_ps, 0, 0, ktime_get_real_ns());
@@ -132,9 +132,9 @@ u64 hwsim_local_ps(struct hwsim_timebase *tb, u64 true_ps)
 	unsigned long flags;
 	u64 local_ps;
 
-	spin_lock_irqsave(&tb->lock, flags);
+	raw_spin_lock_irqsave(&tb->lock, flags);
 	local_ps = segment_at(segment_of(&tb->oscillator, true_ps), true_ps);
-	spin_unlock_irqrestore(&tb->lock, flags);
+	raw_spin_unlock_irqrestore(&tb->lock, flags);
 	return local_ps;
 }
 
@@ -149,13 +149,13 @@ u64 hwsim_true_of_ps(struct hwsim_timebase *tb, u64 local_ps)
 	u64 true_ps;
 	u32 age;
 
-	spin_lock_irqsave(&tb->lock, flags);
+	raw_spin_lock_irqsave(&tb->lock, flags);
 	for (age = 0; age + 1 < tb->oscillator.count; age++) {
 		if (nth(&tb->oscillator, age)->y_ps <= local_ps)
 			break;
 	}
 	true_ps = inverse(nth(&tb->oscillator, age), local_ps);
-	spin_unlock_irqrestore(&tb->lock, flags);
+	raw_spin_unlock_irqrestore(&tb->lock, flags);
 	return true_ps;
 }
 
@@ -164,10 +164,10 @@ void hwsim_set_ppb(struct hwsim_timebase *tb, s64 ppb)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&tb->lock, flags);
+	raw_spin_lock_irqsave(&tb->lock, flags);
 	tb->ppb = ppb;
 	line_bend(&tb->oscillator, hwsim_true_ps(), ppb * 65536, 0);
-	spin_unlock_irqrestore(&tb->lock, flags);
+	raw_spin_unlock_irqrestore(&tb->lock, flags);
 }
 
 /** hwsim_phc_at() - PHC time at a local time, also of the recent past and the near future */
@@ -177,10 +177,10 @@ struct hwsim_instant hwsim_phc_at(struct hwsim_timebase *tb, u64 local_ps)
 	struct hwsim_instant instant;
 	unsigned long flags;
 
-	spin_lock_irqsave(&tb->lock, flags);
+	raw_spin_lock_irqsave(&tb->lock, flags);
 	s = segment_of(&tb->phc, local_ps);
 	instant.ns = s->offset_ns + (s64)div_u64_rem(segment_at(s, local_ps), 1000, &instant.ps);
-	spin_unlock_irqrestore(&tb->lock, flags);
+	raw_spin_unlock_irqrestore(&tb->lock, flags);
 	return instant;
 }
 
@@ -193,7 +193,7 @@ u64 hwsim_phc_to_local_ps(struct hwsim_timebase *tb, s64 phc_ns)
 	u64 local_ps;
 	s64 ns;
 
-	spin_lock_irqsave(&tb->lock, flags);
+	raw_spin_lock_irqsave(&tb->lock, flags);
 	s = nth(&tb->phc, 0);
 	ns = phc_ns - s->offset_ns;
 	if (ns < 0)
@@ -202,7 +202,7 @@ u64 hwsim_phc_to_local_ps(struct hwsim_timebase *tb, s64 phc_ns)
 		local_ps = HWSIM_NEVER_PS;
 	else
 		local_ps = inverse(s, (u64)ns * 1000);
-	spin_unlock_irqrestore(&tb->lock, flags);
+	raw_spin_unlock_irqrestore(&tb->lock, flags);
 	return local_ps;
 }
 
@@ -212,9 +212,9 @@ void hwsim_phc_set_rate(struct hwsim_timebase *tb, s64 rate)
 	u64 local_ps = hwsim_local_now_ps(tb);
 	unsigned long flags;
 
-	spin_lock_irqsave(&tb->lock, flags);
+	raw_spin_lock_irqsave(&tb->lock, flags);
 	line_bend(&tb->phc, local_ps, rate, nth(&tb->phc, 0)->offset_ns);
-	spin_unlock_irqrestore(&tb->lock, flags);
+	raw_spin_unlock_irqrestore(&tb->lock, flags);
 }
 
 /** hwsim_phc_step() - the PHC shows @delta_ns more from now on */
@@ -223,7 +223,7 @@ void hwsim_phc_step(struct hwsim_timebase *tb, s64 delta_ns)
 	u64 local_ps = hwsim_local_now_ps(tb);
 	unsigned long flags;
 
-	spin_lock_irqsave(&tb->lock, flags);
+	raw_spin_lock_irqsave(&tb->lock, flags);
 	line_bend(&tb->phc, local_ps, nth(&tb->phc, 0)->rate, nth(&tb->phc, 0)->offset_ns + delta_ns);
-	spin_unlock_irqrestore(&tb->lock, flags);
+	raw_spin_unlock_irqrestore(&tb->lock, flags);
 }

@@ -6,12 +6,12 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
-#include "hwsim.h"
+#include "bridge.h"
+#include "control.h"
+#include "nic.h"
+#include "record.h"
 
 static LIST_HEAD(nodes);
-static u32 nic_count;
-
-#define complain(where, format, ...) pr_err(HWSIM_NAME ": %s: " format "\n", where, ##__VA_ARGS__)
 
 static struct hwsim_node *find_node(const char *name)
 {
@@ -87,20 +87,6 @@ static int name_problem(const struct hwsim_words *words)
 	return 0;
 }
 
-static int rate_of(struct hwsim_words *words, u64 *rate_bps)
-{
-	s64 rate = 1000000000;
-	int err = hwsim_words_number(words, "rate_bps", 10000000, 100000000000ll, &rate);
-
-	if (!err && 8000000000000ull % rate) {
-		complain(words->where, "rate_bps=%lld has no byte time of whole picoseconds; use a divisor of 8e12",
-			 rate);
-		return -EINVAL;
-	}
-	*rate_bps = rate;
-	return err;
-}
-
 /* Oscillator and PHC: those of another NIC, or new ones. */
 static int timebase_of(struct hwsim_words *words, const char *name, struct hwsim_timebase **tb)
 {
@@ -129,111 +115,15 @@ static int timebase_of(struct hwsim_words *words, const char *name, struct hwsim
 	return err;
 }
 
-static int take_u32(struct hwsim_words *words, const char *key, s64 min, s64 max, u32 *value)
-{
-	s64 number = *value;
-	int err = hwsim_words_number(words, key, min, max, &number);
-
-	*value = (u32)number;
-	return err;
-}
-
-static int nic_params(struct hwsim_words *words, struct hwsim_nic_params *p)
-{
-	static const char *const modes[] = { "ring", "ordinary", "launchtime", NULL };
-	static const char *const indices[] = { "done", "fetch", NULL };
-	static const char *const policies[] = { "turns", "strict", NULL };
-	u32 persistent = 1;
-	u8 strict;
-	s64 seed;
-
-	*p = (struct hwsim_nic_params){
-		.queues = 4,
-		.tx_ring = 256,
-		.prefetch = 4,
-		.fetch_ns = 800,
-		.restart_ns_min = 1000,
-		.restart_ns_max = 2000,
-		.rx_ring = 1024,
-		.coalesce_us = 50,
-		.coalesce_frames = 8,
-	};
-	seed = ++nic_count;
-	if (hwsim_words_choice(words, "mode", modes, &p->mode) ||
-	    hwsim_words_choice(words, "index", indices, &p->index_fetch) ||
-	    take_u32(words, "queues", 1, HWSIM_QUEUES, &p->queues) ||
-	    take_u32(words, "tx_ring", 2, 4096, &p->tx_ring) || take_u32(words, "prefetch", 0, 1024, &p->prefetch))
-		return -EINVAL;
-	p->claim_prefetch = p->prefetch;
-	if (take_u32(words, "claim_prefetch", 0, 1024, &p->claim_prefetch) ||
-	    take_u32(words, "fifo_bytes", 0, 1 << 24, &p->fifo_bytes) ||
-	    take_u32(words, "fetch_ns", 1, 1000000, &p->fetch_ns) ||
-	    hwsim_words_range(words, "restart_ns", 4000000, &p->restart_ns_min, &p->restart_ns_max) ||
-	    hwsim_words_range(words, "index_lag_ns", 4000000, &p->index_lag_ns_min, &p->index_lag_ns_max) ||
-	    take_u32(words, "index_read_ns", 0, 100000, &p->index_read_ns) ||
-	    take_u32(words, "rx_ring", 0, 4096, &p->rx_ring) ||
-	    hwsim_words_range(words, "rx_lag_ns", 900000, &p->rx_lag_ns_min, &p->rx_lag_ns_max) ||
-	    take_u32(words, "persistent", 0, 1, &persistent) ||
-	    take_u32(words, "coalesce_us", 0, 1000000, &p->coalesce_us) ||
-	    take_u32(words, "coalesce_frames", 1, 4096, &p->coalesce_frames) ||
-	    hwsim_words_number(words, "seed", 0, S64_MAX, &seed))
-		return -EINVAL;
-	strict = p->mode == HWSIM_MODE_LAUNCHTIME; /* queue 0 first, as the i210 does */
-	if (hwsim_words_choice(words, "policy", policies, &strict))
-		return -EINVAL;
-	p->strict = strict;
-	p->persistent = persistent;
-	p->seed = seed;
-	if (p->restart_ns_min < p->fetch_ns) {
-		complain(words->where, "restart_ns=%u is shorter than fetch_ns=%u; a frame cannot start unfetched",
-			 p->restart_ns_min, p->fetch_ns);
-		return -EINVAL;
-	}
-	if (p->fifo_bytes && p->fifo_bytes < HWSIM_FRAME_BYTES_MAX) {
-		complain(words->where, "fifo_bytes=%u holds no longest frame; use 0 (no limit) or at least %d",
-			 p->fifo_bytes, HWSIM_FRAME_BYTES_MAX);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-/* From the seed: a locally administered address, different for every seed. */
-static int address_of(struct hwsim_words *words, u64 seed, u8 *mac)
-{
-	const char *text = hwsim_words_text(words, "mac");
-	u64 mixed = (seed ^ seed >> 31) * 0x9e3779b97f4a7c15ull;
-
-	mac[0] = 0x02;
-	mac[1] = 0x4b; /* "K" */
-	mac[2] = (u8)(mixed >> 56);
-	mac[3] = (u8)(mixed >> 48);
-	mac[4] = (u8)(seed >> 8);
-	mac[5] = (u8)seed;
-	if (text && (!mac_pton(text, mac) || !is_valid_ether_addr(mac))) {
-		complain(words->where, "mac=%s is no unicast address like 02:00:00:00:00:01", text);
-		return -EINVAL;
-	}
-	return 0;
-}
-
 static int do_nic(struct hwsim_words *words)
 {
 	struct hwsim_nic_params params;
 	struct hwsim_timebase *tb;
 	struct hwsim_nic *nic;
-	u8 mac[ETH_ALEN];
-	u64 rate_bps;
-	u32 rx_ns = 500;
 	int err = name_problem(words);
 
 	if (!err)
-		err = nic_params(words, &params);
-	if (!err)
-		err = rate_of(words, &rate_bps);
-	if (!err)
-		err = take_u32(words, "rx_ns", 0, 1000000, &rx_ns);
-	if (!err)
-		err = address_of(words, params.seed, mac);
+		err = hwsim_nic_options(words, &params);
 	hwsim_words_text(words, "ppb");
 	hwsim_words_text(words, "phc");
 	if (!err)
@@ -242,7 +132,7 @@ static int do_nic(struct hwsim_words *words)
 		err = timebase_of(words, words->word[1], &tb);
 	if (err)
 		return err;
-	err = hwsim_nic_create(words->word[1], &params, rate_bps, rx_ns, tb, mac, &nic);
+	err = hwsim_nic_create(words->word[1], &params, tb, &nic);
 	if (err) {
 		complain(words->where, "no interface %s (error %d); is the name taken?", words->word[1], err);
 		return err;
@@ -262,15 +152,15 @@ static int do_bridge(struct hwsim_words *words)
 	int err = name_problem(words);
 
 	if (!err)
-		err = take_u32(words, "ports", 1, HWSIM_PORTS_MAX, &ports);
+		err = hwsim_words_u32(words, "ports", 1, HWSIM_PORTS_MAX, &ports);
 	if (!err)
-		err = take_u32(words, "queue_frames", 1, 65536, &queue_frames);
+		err = hwsim_words_u32(words, "queue_frames", 1, 65536, &queue_frames);
 	if (!err)
 		err = hwsim_words_number(words, "processing_ns", 0, 1000000, &processing_ns);
 	if (!err)
 		err = hwsim_words_number(words, "ppb", -HWSIM_PPB_MAX, HWSIM_PPB_MAX, &ppb);
 	if (!err)
-		err = rate_of(words, &rate_bps);
+		err = hwsim_words_rate(words, &rate_bps);
 	if (!err)
 		err = hwsim_words_all_used(words);
 	if (err)
@@ -372,13 +262,54 @@ static int do_delete(struct hwsim_words *words)
 	return 0;
 }
 
+static struct hwsim_nic *only_nic(struct hwsim_words *words)
+{
+	struct hwsim_node *node = words->count == 2 && !words->pairs ? find_node(words->word[1]) : NULL;
+
+	if (node && node->dev)
+		return node_nic(node);
+	complain(words->where, "needs the name of a NIC that is there");
+	return NULL;
+}
+
+static int do_remove(struct hwsim_words *words)
+{
+	struct hwsim_nic *nic = only_nic(words);
+
+	if (!nic)
+		return -EINVAL;
+	if (nic->port.removed) {
+		complain(words->where, "%s was removed already; insert it or delete it", nic->node.name);
+		return -EINVAL;
+	}
+	hwsim_nic_remove(nic);
+	return 0;
+}
+
+static int do_insert(struct hwsim_words *words)
+{
+	struct hwsim_nic *nic = only_nic(words);
+	int err;
+
+	if (!nic)
+		return -EINVAL;
+	if (!nic->port.removed) {
+		complain(words->where, "%s is in its socket; remove it first", nic->node.name);
+		return -EINVAL;
+	}
+	err = hwsim_nic_insert(nic);
+	if (err)
+		complain(words->where, "whoever had a ring of %s has not given it back yet; try again", nic->node.name);
+	return err;
+}
+
 static int do_capture(struct hwsim_words *words)
 {
 	bool on = words->count == 3 && !strcmp(words->word[2], "on");
 	struct hwsim_node *node = words->count == 3 ? find_node(words->word[1]) : NULL;
 	const char *device = hwsim_words_text(words, "device");
 	u32 records = 65536;
-	int err = take_u32(words, "records", 16, 1 << 20, &records);
+	int err = hwsim_words_u32(words, "records", 16, 1 << 20, &records);
 
 	if (!err)
 		err = hwsim_words_all_used(words);
@@ -407,8 +338,8 @@ static const struct {
 	const char *name;
 	int (*run)(struct hwsim_words *words);
 } commands[] = {
-	{ "nic", do_nic },       { "bridge", do_bridge },   { "link", do_link },
-	{ "unlink", do_unlink }, { "capture", do_capture }, { "delete", do_delete },
+	{ "nic", do_nic },         { "bridge", do_bridge }, { "link", do_link },     { "unlink", do_unlink },
+	{ "capture", do_capture }, { "delete", do_delete }, { "remove", do_remove }, { "insert", do_insert },
 };
 
 static int run_command(void *unused, char *line)
@@ -425,7 +356,7 @@ static int run_command(void *unused, char *line)
 			return commands[i].run(&words);
 		}
 	}
-	complain(words.where, "%s is no command; use nic, bridge, link, unlink, capture or delete",
+	complain(words.where, "%s is no command; use nic, bridge, link, unlink, remove, insert, capture or delete",
 		 words.count ? words.word[0] : "a line without a word");
 	return -EINVAL;
 }

@@ -3,7 +3,8 @@
 #include <linux/ethtool.h>
 #include <linux/if_vlan.h>
 
-#include "hwsim.h"
+#include "nic.h"
+#include "rx_ring.h"
 
 static void get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
 {
@@ -38,7 +39,7 @@ static int set_link_ksettings(struct net_device *dev, const struct ethtool_link_
 		return -EOPNOTSUPP;
 	if (settings->base.speed < 10 || settings->base.speed > 100000 || 8000000000000ull % rate_bps)
 		return -EINVAL;
-	spin_lock_irqsave(&nic->port.lock, flags);
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	if (nic->claimed) {
 		err = -EBUSY;
 	} else {
@@ -46,9 +47,11 @@ static int set_link_ksettings(struct net_device *dev, const struct ethtool_link_
 		nic->port.rate_bps = rate_bps;
 		nic->port.byte_ps = (u32)div64_u64(8000000000000ull, rate_bps);
 	}
-	spin_unlock_irqrestore(&nic->port.lock, flags);
-	if (!err)
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
+	if (!err) {
 		hwsim_link_refresh(&nic->port);
+		keepon_native_ready(dev); /* for whom the rate was a wrong one */
+	}
 	return err;
 }
 
@@ -73,10 +76,10 @@ static int set_coalesce(struct net_device *dev, struct ethtool_coalesce *coalesc
 		NL_SET_ERR_MSG(extack, "tx-usecs must be 0 to 1000000 and tx-frames 1 to 4096");
 		return -EINVAL;
 	}
-	spin_lock_irqsave(&nic->port.lock, flags);
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	nic->params.coalesce_us = coalesce->tx_coalesce_usecs;
 	nic->params.coalesce_frames = coalesce->tx_max_coalesced_frames;
-	spin_unlock_irqrestore(&nic->port.lock, flags);
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 	return 0;
 }
 
@@ -85,8 +88,31 @@ static void get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring
 {
 	struct hwsim_nic *nic = netdev_priv(dev);
 
-	ring->tx_max_pending = nic->params.tx_ring;
+	ring->tx_max_pending = HWSIM_TX_RING_MAX;
 	ring->tx_pending = nic->params.tx_ring;
+}
+
+/* The rings are taken apart, as drivers do it: who has one of them gives it back first, and may have it again afterwards. */
+static int set_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
+			 struct kernel_ethtool_ringparam *kernel_ring, struct netlink_ext_ack *extack)
+{
+	struct hwsim_nic *nic = netdev_priv(dev);
+	bool open = netif_running(dev);
+
+	if (ring->tx_pending < HWSIM_TX_RING_MIN) {
+		NL_SET_ERR_MSG(extack, "tx must be 2 to 4096");
+		return -EINVAL;
+	}
+	keepon_native_stop(dev);
+	if (nic->claimed || hwsim_rx_lent(nic))
+		return -EBUSY;
+	netif_tx_disable(dev);
+	hwsim_transmit_drain(nic);
+	nic->params.tx_ring = ring->tx_pending;
+	if (open)
+		netif_tx_wake_all_queues(dev);
+	keepon_native_ready(dev);
+	return 0;
 }
 
 static int get_ts_info(struct net_device *dev, struct keepon_ts_info *info)
@@ -131,6 +157,7 @@ const struct ethtool_ops hwsim_ethtool_ops = {
 	.get_coalesce = get_coalesce,
 	.set_coalesce = set_coalesce,
 	.get_ringparam = get_ringparam,
+	.set_ringparam = set_ringparam,
 	.get_ts_info = get_ts_info,
 	.get_sset_count = get_sset_count,
 	.get_strings = get_strings,

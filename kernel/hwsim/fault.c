@@ -3,7 +3,8 @@
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 
-#include "hwsim.h"
+#include "control.h"
+#include "ring.h"
 
 /* Nothing starts for a while, from now on. */
 static void hold(struct hwsim_nic *nic, s64 ns)
@@ -11,11 +12,11 @@ static void hold(struct hwsim_nic *nic, s64 ns)
 	unsigned long flags;
 	u64 local_ps;
 
-	spin_lock_irqsave(&nic->port.lock, flags);
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	local_ps = hwsim_local_now_ps(nic->port.tb);
 	nic->port.ops->advance(&nic->port, local_ps);
 	hwsim_mac_hold(&nic->mac, local_ps, ns * 1000ull);
-	spin_unlock_irqrestore(&nic->port.lock, flags);
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 }
 
 static int stall(struct hwsim_nic *nic, s64 ns)
@@ -53,9 +54,9 @@ static int deal_out(struct hwsim_nic *nic, u32 *next, s64 frames)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&nic->port.lock, flags);
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	*next = (u32)frames;
-	spin_unlock_irqrestore(&nic->port.lock, flags);
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 	return 0;
 }
 
@@ -74,14 +75,23 @@ static int drift(struct hwsim_nic *nic, s64 ppb)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&nic->port.lock, flags);
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	nic->port.ops->advance(&nic->port, hwsim_local_now_ps(nic->port.tb));
 	hwsim_set_ppb(nic->port.tb, ppb);
 	nic->port.armed_ps = HWSIM_NEVER_PS; /* the next thing happens at another moment now */
 	hwsim_port_kick(&nic->port);
-	spin_unlock_irqrestore(&nic->port.lock, flags);
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 	hwsim_count(&nic->port, HWSIM_fault_drifts, 1);
 	return 0;
+}
+
+static int freeze(struct hwsim_nic *nic, s64 frozen)
+{
+	int err = hwsim_ring_freeze_index(nic, frozen);
+
+	if (err)
+		pr_err(HWSIM_NAME ": fault: the ring of %s does not run yet\n", nic->node.name);
+	return err;
 }
 
 static int flap(struct hwsim_nic *nic, s64 ns)
@@ -104,6 +114,7 @@ static const struct {
 	{ "fcs", "frames", 0, U32_MAX, corrupt },
 	{ "drift", "ppb", -HWSIM_PPB_MAX, HWSIM_PPB_MAX, drift },
 	{ "flap", "ns", 1, 10000000000ll, flap },
+	{ "freeze", "on", 0, 1, freeze },
 };
 
 static int run_fault(void *context, char *line)
@@ -121,7 +132,8 @@ static int run_fault(void *context, char *line)
 		err = hwsim_number(faults[i].name, faults[i].unit, words.word[1], faults[i].min, faults[i].max, &value);
 		return err ? err : faults[i].run(context, value);
 	}
-	pr_err(HWSIM_NAME ": fault: a line is stall NS, pause NS, loss FRAMES, fcs FRAMES, drift PPB or flap NS\n");
+	pr_err(HWSIM_NAME
+	       ": fault: a line is stall NS, pause NS, loss FRAMES, fcs FRAMES, drift PPB, flap NS or freeze 0 or 1\n");
 	return -EINVAL;
 }
 

@@ -3,7 +3,7 @@
  * Which ports are joined, and when a wire carries: both ends open, equal rates, no flap. A frame is cut if any of it
  * met a link that was down. Placeholders are counted here for the far end, by what left while the link was up.
  */
-#include "hwsim.h"
+#include "rx_ring.h"
 
 static DEFINE_SPINLOCK(link_lock);
 
@@ -41,21 +41,21 @@ static void set_direction(struct hwsim_port *port, struct hwsim_port *peer, bool
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	if (port->up != up) {
 		settle(port, peer, at_ps);
 		if (up) {
-			hwsim_rx_pass(port, hwsim_local_ps(port->tb, at_ps));
+			hwsim_rx_skip(port, hwsim_local_ps(port->tb, at_ps));
 			port->down_until_ps = at_ps;
 		} else {
-			hwsim_rx_hear(port, hwsim_local_ps(port->tb, at_ps));
+			hwsim_rx_collect(port, hwsim_local_ps(port->tb, at_ps));
 			port->down_from_ps = at_ps;
 			port->down_until_ps = HWSIM_NEVER_PS;
 		}
 		port->up = up;
 	}
 	hwsim_port_kick(port);
-	spin_unlock_irqrestore(&port->lock, flags);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
 	if (port->ops->carrier)
 		port->ops->carrier(port, up);
 }
@@ -72,7 +72,8 @@ static void refresh(struct hwsim_port *a, u64 at_ps)
 
 	if (!b)
 		return;
-	up = a->open && b->open && a->rate_bps == b->rate_bps && !flapping(a, at_ps) && !flapping(b, at_ps);
+	up = a->open && b->open && !a->removed && !b->removed && a->rate_bps == b->rate_bps && !flapping(a, at_ps) &&
+	     !flapping(b, at_ps);
 	set_direction(a, b, up, at_ps);
 	set_direction(b, a, up, at_ps);
 }
@@ -132,13 +133,14 @@ void hwsim_unlink(struct hwsim_port *port)
 void hwsim_link_flap(struct hwsim_port *port, u64 duration_ps)
 {
 	u64 now_ps = hwsim_true_ps();
+	unsigned long port_flags;
 	unsigned long flags;
 
 	spin_lock_irqsave(&link_lock, flags);
-	spin_lock(&port->lock);
+	raw_spin_lock_irqsave(&port->lock, port_flags);
 	port->flap_until_ps = max(port->flap_until_ps, now_ps + duration_ps);
 	hwsim_port_kick(port);
-	spin_unlock(&port->lock);
+	raw_spin_unlock_irqrestore(&port->lock, port_flags);
 	refresh(port, now_ps);
 	spin_unlock_irqrestore(&link_lock, flags);
 }
@@ -146,15 +148,16 @@ void hwsim_link_flap(struct hwsim_port *port, u64 duration_ps)
 /** hwsim_link_flap_over() - the timer of a flapping port has come */
 void hwsim_link_flap_over(struct hwsim_port *port)
 {
+	unsigned long port_flags;
 	unsigned long flags;
 	u64 at_ps;
 
 	spin_lock_irqsave(&link_lock, flags);
-	spin_lock(&port->lock);
+	raw_spin_lock_irqsave(&port->lock, port_flags);
 	at_ps = port->flap_until_ps;
 	if (at_ps <= hwsim_true_ps())
 		port->flap_until_ps = 0;
-	spin_unlock(&port->lock);
+	raw_spin_unlock_irqrestore(&port->lock, port_flags);
 	if (at_ps)
 		refresh(port, at_ps);
 	spin_unlock_irqrestore(&link_lock, flags);
@@ -164,14 +167,15 @@ void hwsim_link_flap_over(struct hwsim_port *port)
 void hwsim_link_settle(struct hwsim_port *port)
 {
 	struct hwsim_port *peer;
+	unsigned long port_flags;
 	unsigned long flags;
 
 	spin_lock_irqsave(&link_lock, flags);
 	peer = peer_of(port);
-	spin_lock(&port->lock);
+	raw_spin_lock_irqsave(&port->lock, port_flags);
 	if (peer)
 		settle(port, peer, hwsim_true_ps());
-	spin_unlock(&port->lock);
+	raw_spin_unlock_irqrestore(&port->lock, port_flags);
 	spin_unlock_irqrestore(&link_lock, flags);
 }
 
@@ -186,12 +190,12 @@ u64 hwsim_link_placeholders(struct hwsim_port *port, u8 *kind)
 	rcu_read_lock();
 	peer = rcu_dereference(port->peer);
 	if (peer) {
-		spin_lock_irqsave(&peer->lock, flags);
+		raw_spin_lock_irqsave(&peer->lock, flags);
 		*kind = peer->placeholder_kind;
 		if (peer->up)
 			count = placeholders_at(peer, hwsim_true_ps() - peer->propagation_ps);
 		count = count > peer->placeholders_base ? count - peer->placeholders_base : 0;
-		spin_unlock_irqrestore(&peer->lock, flags);
+		raw_spin_unlock_irqrestore(&peer->lock, flags);
 	}
 	rcu_read_unlock();
 	return count;

@@ -3,7 +3,7 @@
  * Transmit queues of an ordinary NIC or of a bridge port. Which frame is next is decided when the wire is free, not
  * when a frame is queued. The decision is evaluated late but as of its moment: whoever adds a frame lets time pass first.
  */
-#include "hwsim.h"
+#include "mac.h"
 
 enum { COMPARATOR_NS = 32 }; /* launch times of the i210 have 32 ns steps */
 
@@ -60,7 +60,7 @@ static void admit(struct hwsim_port *port, struct hwsim_mac *mac, u64 start_ps)
 			hwsim_mac_add(mac, frame);
 		} else {
 			hwsim_count(port, HWSIM_tx_queue_drops, 1);
-			hwsim_frame_free(frame);
+			list_add(&frame->list, &port->dropped);
 		}
 	}
 }

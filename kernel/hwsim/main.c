@@ -3,7 +3,9 @@
 #include <linux/debugfs.h>
 #include <linux/module.h>
 
-#include "hwsim.h"
+#include "clock.h"
+#include "control.h"
+#include "ring.h"
 
 /* Objects come and go; the outermost lock, see hwsim.h */
 DEFINE_MUTEX(hwsim_mutex);
@@ -21,6 +23,7 @@ static int __init hwsim_init(void)
 		debugfs_remove_recursive(hwsim_folder);
 		return PTR_ERR(control);
 	}
+	keepon_native_register(&hwsim_native);
 	return 0;
 }
 
@@ -28,6 +31,7 @@ static void __exit hwsim_exit(void)
 {
 	debugfs_remove(control); /* waits for a command under way */
 	hwsim_control_fini();
+	keepon_native_unregister(&hwsim_native);
 	debugfs_remove_recursive(hwsim_folder);
 }
 

@@ -5,9 +5,14 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "record.h"
 #include "ring.h"
+#include "rx_ring.h"
 
-enum { HISTORY_RUNS = 1024 };
+enum {
+	HISTORY_RUNS = 1024,
+	POOL_FRAMES_MIN = 1024,
+};
 
 static struct hwsim_nic *lender(struct net_device *dev)
 {
@@ -16,40 +21,83 @@ static struct hwsim_nic *lender(struct net_device *dev)
 	return nic && nic->params.mode == HWSIM_MODE_RING ? nic : NULL;
 }
 
-static int native_query(struct net_device *dev, struct kpn_nic_caps *caps)
+static bool native_owns(const struct net_device *dev)
+{
+	return hwsim_nic_is(dev);
+}
+
+static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_native_caps *caps, const char **why)
 {
 	struct hwsim_nic *nic = lender(dev);
 
-	if (!nic)
+	if (!nic || nic->port.removed) {
+		if (why)
+			*why = nic ? "the NIC was removed; say `insert` in hwsim's control file" :
+				     "the NIC is in another mode; create it with mode=ring in hwsim's control file";
 		return -EOPNOTSUPP;
-	hwsim_ring_caps(nic, caps);
+	}
+	*caps = (struct keepon_native_caps){
+		.claims = KEEPON_CLAIM_PACED | KEEPON_CLAIM_TX_STAMPS | KEEPON_CLAIM_PHC | KEEPON_CLAIM_BAD_FCS,
+		.context = KEEPON_CONTEXT_HARDIRQ,
+	};
+	hwsim_ring_caps(nic, slot_bytes, &caps->nic);
 	return 0;
 }
 
-/** hwsim_ring_abandon() - the NIC fetches no more, whatever the owner of the ring still asks for; until the next reset */
-void hwsim_ring_abandon(struct hwsim_nic *nic)
+/** hwsim_ring_halt() - the NIC fetches no more, whatever the owner of the ring still asks for; until the next reset */
+void hwsim_ring_halt(struct hwsim_nic *nic)
 {
 	struct hwsim_visit visit = hwsim_ring_enter(nic);
 
 	if (visit.model)
-		ring_nic_advance(visit.model, visit.local_ps);
-	if (nic->ring)
-		nic->ring->frozen = true;
+		ring_nic_halt(visit.model, visit.local_ps);
 	hwsim_ring_leave(nic, &visit, false);
+}
+
+/** hwsim_ring_remove() - the NIC is gone: what had not left wholly is cut */
+void hwsim_ring_remove(struct hwsim_nic *nic)
+{
+	struct hwsim_visit visit = hwsim_ring_enter(nic);
+	struct hwsim_frame *frame;
+	struct hwsim_frame *next;
+
+	nic->port.removed = true;
+	if (visit.model) {
+		ring_nic_remove(visit.model, visit.local_ps);
+		list_for_each_entry_safe(frame, next, &nic->port.air, list)
+		{
+			if (hwsim_frame_end_ps(frame) <= visit.local_ps)
+				continue;
+			list_move_tail(&frame->list, &nic->port.dropped);
+			nic->ring->cut_frames++;
+			hwsim_count(&nic->port, HWSIM_tx_cut, 1);
+		}
+	}
+	hwsim_ring_leave(nic, &visit, false);
+}
+
+/** hwsim_ring_freeze_index() - the index stands still while the wire goes on; -ENODEV without a running ring; any context */
+int hwsim_ring_freeze_index(struct hwsim_nic *nic, bool frozen)
+{
+	struct hwsim_visit visit = hwsim_ring_enter(nic);
+
+	if (visit.model) {
+		ring_nic_advance(visit.model, visit.local_ps);
+		ring_nic_freeze_index(visit.model, frozen);
+	}
+	hwsim_ring_leave(nic, &visit, false);
+	return visit.model ? 0 : -ENODEV;
 }
 
 static bool on_wire(struct hwsim_nic *nic)
 {
 	struct hwsim_ring *ring = nic->ring;
 	struct ring_nic_slot last;
-	struct hwsim_frame *frame;
 	u64 latched = ring_nic_latched(ring->model);
 
-	list_for_each_entry(frame, &nic->port.air, list)
-	{
-		if (frame->life == ring->life)
-			return true;
-	}
+	if (!list_empty(&nic->port.air) &&
+	    list_last_entry(&nic->port.air, struct hwsim_frame, list)->life == ring->life)
+		return true;
 	return latched && ring_nic_find_slot(ring->model, latched - 1, &last) &&
 	       last.start_ps + last.pitch_ps > hwsim_local_now_ps(nic->port.tb);
 }
@@ -62,45 +110,62 @@ static void stop_model(struct hwsim_nic *nic)
 {
 	struct hwsim_ring *ring = nic->ring;
 	unsigned long flags;
+	u64 left;
 
-	hwsim_ring_abandon(nic);
-	spin_lock_irqsave(&nic->port.lock, flags);
+	hwsim_ring_halt(nic);
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	while (ring->model && on_wire(nic)) {
 		hwsim_port_kick(&nic->port);
-		spin_unlock_irqrestore(&nic->port.lock, flags);
+		raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 		usleep_range(50, 100);
-		spin_lock_irqsave(&nic->port.lock, flags);
+		raw_spin_lock_irqsave(&nic->port.lock, flags);
 	}
 	if (ring->model) {
-		hwsim_rx_hear(&nic->port, hwsim_local_now_ps(nic->port.tb));
+		hwsim_rx_collect(&nic->port, hwsim_local_now_ps(nic->port.tb));
 		if (nic->port.record) {
-			hwsim_ring_record(nic, ring_nic_latched(ring->model));
-			hwsim_record_mark(&nic->port, "reset", ring_nic_latched(ring->model));
+			left = ring_nic_completed(ring->model, hwsim_local_now_ps(nic->port.tb));
+			hwsim_ring_record(nic, left);
+			hwsim_record_mark(&nic->port, "reset", left);
 		}
+		ring->gone.placeholders = hwsim_ring_placeholders(nic, hwsim_local_now_ps(nic->port.tb));
 		hwsim_ring_add_counters(&ring->gone, ring_nic_read_counters(ring->model));
 	}
 	ring->model = NULL;
 	nic->mac.free_ps = max(nic->mac.free_ps, hwsim_local_now_ps(nic->port.tb));
-	spin_unlock_irqrestore(&nic->port.lock, flags);
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
+}
+
+static size_t buffers_bytes(const struct ring_nic_params *params)
+{
+	return array_size(params->ring_slots, params->buffer_stride);
 }
 
 static void native_reset(struct net_device *dev, struct keepon_native *native)
 {
 	struct hwsim_nic *nic = netdev_priv(dev);
 	struct hwsim_ring *ring = nic->ring;
+	struct ring_nic *model;
 	unsigned long flags;
+	u32 idx;
 
-	stop_model(nic);
-	memset(ring->buffers, 0, ring->params.ring_slots * ring->params.buffer_stride);
-	spin_lock_irqsave(&nic->port.lock, flags);
+	stop_model(nic); /* from here on nobody looks at the ring */
+	memset(ring->buffers, 0, buffers_bytes(&ring->params));
+	if (ring->device_buffers)
+		memset(ring->device_buffers, 0, buffers_bytes(&ring->params));
+	for (idx = 0; idx < ring->params.ring_slots; idx++)
+		ring->shadow[idx] = (u16)ring->params.nominal_bytes;
+	ring->params.seed = nic->params.seed + ring->life + 1;
+	model = ring_nic_init(ring->memory, &ring->params);
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
+	ring->life++;
 	ring->pause_count = 0;
 	ring->recorded_seq = 0;
-	ring->heard_seq = 0;
-	ring->life++;
-	ring->params.seed = nic->params.seed + ring->life;
-	ring->model = ring_nic_init(ring->memory, &ring->params);
-	ring->frozen = false;
-	spin_unlock_irqrestore(&nic->port.lock, flags);
+	ring->rx_seq = 0;
+	ring->cut_frames = 0;
+	ring->model = model;
+	if (nic->port.removed)
+		ring_nic_remove(model, hwsim_local_now_ps(nic->port.tb));
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 }
 
 static void set_params(struct hwsim_nic *nic, const struct keepon_native_setup *setup)
@@ -122,6 +187,8 @@ static void set_params(struct hwsim_nic *nic, const struct keepon_native_setup *
 		.index_lag_ps_max = p->index_lag_ns_max * 1000ull,
 		.index = p->index_fetch ? RING_NIC_INDEX_FETCH : RING_NIC_INDEX_DONE,
 		.persistent = p->persistent,
+		.clobbers = p->clobbers,
+		.coherent = p->coherent,
 		.history_runs = HISTORY_RUNS,
 		.seed = p->seed,
 		.buffer_stride = round_up(HWSIM_FRAME_BYTES_MAX, 64),
@@ -134,8 +201,12 @@ static void free_memory(struct hwsim_ring *ring)
 {
 	kvfree(ring->memory);
 	vfree(ring->buffers);
+	vfree(ring->device_buffers);
+	kvfree(ring->shadow);
 	ring->memory = NULL;
 	ring->buffers = NULL;
+	ring->device_buffers = NULL;
+	ring->shadow = NULL;
 }
 
 static int allocate(struct hwsim_nic *nic, const struct keepon_native_setup *setup)
@@ -144,10 +215,14 @@ static int allocate(struct hwsim_nic *nic, const struct keepon_native_setup *set
 	const char *problem;
 
 	set_params(nic, setup);
-	ring->buffers = vzalloc(array_size(setup->ring_slots, ring->params.buffer_stride));
+	ring->buffers = vzalloc(buffers_bytes(&ring->params));
+	if (!ring->params.coherent)
+		ring->device_buffers = vzalloc(buffers_bytes(&ring->params));
+	ring->shadow = kvcalloc(setup->ring_slots, sizeof(*ring->shadow), GFP_KERNEL);
 	ring->params.buffers = ring->buffers;
-	if (!ring->buffers)
-		return -ENOMEM;
+	ring->params.device_buffers = ring->device_buffers;
+	if (!ring->buffers || !ring->shadow || (!ring->params.coherent && !ring->device_buffers))
+		goto no_memory;
 	problem = ring_nic_problem(&ring->params);
 	if (problem) {
 		netdev_err(nic->dev, "no ring for keepon: %s\n", problem);
@@ -155,11 +230,21 @@ static int allocate(struct hwsim_nic *nic, const struct keepon_native_setup *set
 		return -EINVAL;
 	}
 	ring->memory = kvzalloc(ring_nic_bytes(&ring->params), GFP_KERNEL);
-	if (!ring->memory) {
-		free_memory(ring);
-		return -ENOMEM;
-	}
+	if (!ring->memory)
+		goto no_memory;
 	return 0;
+
+no_memory:
+	free_memory(ring);
+	return -ENOMEM;
+}
+
+/* The port's timer fills it up again, about once for each frame; if it comes late, a ring's worth is missing. */
+static void fill_pool(struct hwsim_nic *nic, u32 ring_slots)
+{
+	hwsim_pool_resize(&nic->pool, &nic->port.lock,
+			  max_t(u32, ring_slots, POOL_FRAMES_MIN) + nic->params.prefetch + 1);
+	hwsim_pool_refill(&nic->pool, &nic->port.lock, GFP_KERNEL);
 }
 
 static int native_claim(struct net_device *dev, const struct keepon_native_setup *setup, struct keepon_native *native)
@@ -168,7 +253,7 @@ static int native_claim(struct net_device *dev, const struct keepon_native_setup
 	unsigned long flags;
 	int err;
 
-	if (!nic)
+	if (!nic || nic->port.removed)
 		return -EOPNOTSUPP;
 	if (nic->claimed)
 		return -EBUSY;
@@ -181,13 +266,14 @@ static int native_claim(struct net_device *dev, const struct keepon_native_setup
 	err = allocate(nic, setup);
 	if (err)
 		return err;
-	spin_lock_irqsave(&nic->port.lock, flags);
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	nic->claimed = true;
-	spin_unlock_irqrestore(&nic->port.lock, flags);
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 	if (!hwsim_transmit_drain(nic))
 		netdev_warn(dev, "frames still waiting after 200 ms were dropped for the new owner of the ring\n");
 	hwsim_link_settle(&nic->port);
 	nic->port.placeholder_kind = setup->placeholder;
+	fill_pool(nic, setup->ring_slots);
 	native->ops = &hwsim_ring_ops;
 	native->nic = nic;
 	return 0;
@@ -202,9 +288,10 @@ static void native_release(struct net_device *dev, struct keepon_native *native)
 		return;
 	stop_model(nic);
 	free_memory(nic->ring);
-	spin_lock_irqsave(&nic->port.lock, flags);
+	hwsim_pool_resize(&nic->pool, &nic->port.lock, 0);
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	nic->claimed = false;
-	spin_unlock_irqrestore(&nic->port.lock, flags);
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 	native->ops = NULL;
 	native->nic = NULL;
 }
@@ -212,13 +299,19 @@ static void native_release(struct net_device *dev, struct keepon_native *native)
 /** hwsim_ring_fini() - the NIC goes away; a ring still lent is taken from an owner that missed NETDEV_UNREGISTER */
 void hwsim_ring_fini(struct hwsim_nic *nic)
 {
-	if (!nic->ring)
+	struct hwsim_ring *ring = nic->ring;
+	unsigned long flags;
+
+	if (!ring)
 		return;
 	WARN_ON(nic->claimed);
 	stop_model(nic);
-	free_memory(nic->ring);
-	kfree(nic->ring);
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	nic->ring = NULL;
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
+	hwsim_pool_resize(&nic->pool, &nic->port.lock, 0);
+	free_memory(ring);
+	kfree(ring);
 }
 
 /** hwsim_ring_pause() - the peer sends PAUSE now; -ENODEV without a running ring, -ENOSPC after too many; any context */
@@ -241,8 +334,10 @@ int hwsim_ring_pause(struct hwsim_nic *nic, u64 duration_ps)
 	return err;
 }
 
-const struct keepon_native_driver keepon_hwsim_native = {
+struct keepon_native_driver hwsim_native = {
 	.name = HWSIM_NAME,
+	.module = THIS_MODULE,
+	.owns = native_owns,
 	.query = native_query,
 	.claim = native_claim,
 	.reset = native_reset,
@@ -251,4 +346,3 @@ const struct keepon_native_driver keepon_hwsim_native = {
 	.claim_rx = hwsim_rx_claim,
 	.release_rx = hwsim_rx_release,
 };
-EXPORT_SYMBOL_GPL(keepon_hwsim_native);

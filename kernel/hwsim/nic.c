@@ -2,9 +2,14 @@
 /* The net_device of a virtual NIC: life, reception, queue disciplines. */
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
+#include <linux/rtnetlink.h>
 #include <net/pkt_sched.h>
 
-#include "hwsim.h"
+#include "record.h"
+#include "ring.h"
+#include "rx_ring.h"
+
+enum { CARRIER_OFF_MS = 10 };
 
 static void nic_advance(struct hwsim_port *port, u64 local_ps)
 {
@@ -30,35 +35,47 @@ static u64 nic_placeholders(struct hwsim_port *port, u64 local_ps)
 
 static void nic_carrier(struct hwsim_port *port, bool up)
 {
-	struct net_device *dev = hwsim_nic_of(port)->dev;
+	struct hwsim_nic *nic = hwsim_nic_of(port);
 
 	if (up)
-		netif_carrier_on(dev);
+		netif_carrier_on(nic->dev);
+	else if (port->removed)
+		schedule_delayed_work(&nic->carrier_off, msecs_to_jiffies(CARRIER_OFF_MS));
 	else
-		netif_carrier_off(dev);
+		netif_carrier_off(nic->dev);
+}
+
+static void carrier_off(struct work_struct *work)
+{
+	struct hwsim_nic *nic = container_of(to_delayed_work(work), struct hwsim_nic, carrier_off);
+
+	netif_carrier_off(nic->dev);
 }
 
 static void nic_receive(struct hwsim_port *port, struct hwsim_frame *frame, const struct hwsim_arrival *arrival)
 {
 	struct hwsim_nic *nic = hwsim_nic_of(port);
-	struct sk_buff *skb = frame->skb;
-	bool open = READ_ONCE(port->open);
+	struct sk_buff *skb;
+	u64 place;
+	bool lent;
 
-	if (!hwsim_rx_deliver(port, frame, skb)) {
+	if (!hwsim_rx_deliver(port, frame, &lent, &place)) {
 		hwsim_count(port, HWSIM_rx_missed_frames, 1);
 		hwsim_frame_free(frame);
 		return;
 	}
 	hwsim_count(port, HWSIM_rx_frames, 1);
 	hwsim_count(port, HWSIM_rx_bytes, frame->frame_bytes);
-	if (!open) {
+	hwsim_count(port, HWSIM_rx_torn, frame->verdict == HWSIM_TORN);
+	skb = READ_ONCE(port->open) && !READ_ONCE(port->removed) ? hwsim_frame_skb(frame) : NULL;
+	hwsim_frame_free(frame);
+	if (!skb) {
 		hwsim_count(port, HWSIM_rx_dropped, 1);
-		hwsim_frame_free(frame);
 		return;
 	}
-	frame->skb = NULL;
-	hwsim_frame_free(frame);
-	if (READ_ONCE(nic->hwtstamp.rx_filter) != HWTSTAMP_FILTER_NONE)
+	if (lent) /* a stamp of our own would stand where the place has to */
+		keepon_native_set_place(skb, place);
+	else if (READ_ONCE(nic->hwtstamp.rx_filter) != HWTSTAMP_FILTER_NONE)
 		skb_hwtstamps(skb)->hwtstamp =
 			ns_to_ktime(hwsim_phc_at(port->tb, hwsim_local_ps(port->tb, arrival->sfd_true_ps)).ns);
 	skb->protocol = eth_type_trans(skb, nic->dev);
@@ -66,12 +83,18 @@ static void nic_receive(struct hwsim_port *port, struct hwsim_frame *frame, cons
 		hwsim_count(port, HWSIM_rx_dropped, 1);
 }
 
+static void nic_finish(struct hwsim_port *port)
+{
+	hwsim_pool_refill(&hwsim_nic_of(port)->pool, &port->lock, GFP_ATOMIC);
+	hwsim_transmit_finish(port);
+}
+
 static const struct hwsim_port_ops nic_port_ops = {
 	.advance = nic_advance,
 	.next = nic_next,
 	.placeholders = nic_placeholders,
 	.started = hwsim_transmit_started,
-	.finish = hwsim_transmit_finish,
+	.finish = nic_finish,
 	.receive = nic_receive,
 	.carrier = nic_carrier,
 };
@@ -94,7 +117,7 @@ static int nic_stop(struct net_device *dev)
 	WRITE_ONCE(nic->port.open, false);
 	hwsim_link_refresh(&nic->port);
 	netif_carrier_off(dev);
-	hwsim_ring_abandon(nic);
+	hwsim_ring_halt(nic);
 	hwsim_transmit_flush(nic);
 	return 0;
 }
@@ -177,16 +200,13 @@ bool hwsim_nic_is(const struct net_device *dev)
  * hwsim_nic_create() - register a NIC without a wire; may sleep
  * @name: of the interface and of the NIC; the interface may be renamed later
  * @params: checked
- * @rate_bps: of the link; a byte lasts whole picoseconds
- * @rx_ns: from the last bit to the stack
  * @tb: oscillator and PHC; the reference is taken over in every case
- * @mac: address
  * @result: the NIC
  *
  * Return: 0, or what register_netdev() says.
  */
-int hwsim_nic_create(const char *name, const struct hwsim_nic_params *params, u64 rate_bps, u32 rx_ns,
-		     struct hwsim_timebase *tb, const u8 *mac, struct hwsim_nic **result)
+int hwsim_nic_create(const char *name, const struct hwsim_nic_params *params, struct hwsim_timebase *tb,
+		     struct hwsim_nic **result)
 {
 	struct net_device *dev = alloc_etherdev_mqs(sizeof(struct hwsim_nic), params->queues, 1);
 	struct hwsim_nic *nic;
@@ -205,16 +225,18 @@ int hwsim_nic_create(const char *name, const struct hwsim_nic_params *params, u6
 	nic->params = *params;
 	nic->irq_ps = HWSIM_NEVER_PS;
 	__skb_queue_head_init(&nic->done);
+	INIT_DELAYED_WORK(&nic->carrier_off, carrier_off);
+	hwsim_pool_init(&nic->pool);
 	hwsim_mac_init(&nic->mac, params->strict);
-	hwsim_port_init(&nic->port, &nic_port_ops, tb, rate_bps);
-	nic->port.rx_latency_ps = rx_ns * 1000ull;
+	hwsim_port_init(&nic->port, &nic_port_ops, tb, params->rate_bps);
+	nic->port.rx_latency_ps = params->rx_ns * 1000ull;
 
 	dev->netdev_ops = &nic_ops;
 	dev->ethtool_ops = &hwsim_ethtool_ops;
 	dev->max_mtu = HWSIM_FRAME_BYTES_MAX - HWSIM_FCS_BYTES - VLAN_ETH_HLEN;
 	dev->priv_flags |= IFF_SUPP_NOFCS | IFF_LIVE_ADDR_CHANGE;
 	dev->features |= NETIF_F_HIGHDMA;
-	eth_hw_addr_set(dev, mac);
+	eth_hw_addr_set(dev, params->mac);
 	netif_carrier_off(dev);
 	err = hwsim_rx_init(nic) ?: register_netdev(dev);
 	if (err) {
@@ -233,8 +255,42 @@ void hwsim_nic_destroy(struct hwsim_nic *nic)
 	hwsim_capture_stop(nic);
 	hwsim_unlink(&nic->port);
 	unregister_netdev(nic->dev);
+	cancel_delayed_work_sync(&nic->carrier_off);
 	hwsim_ring_fini(nic);
 	hwsim_port_close(&nic->port);
 	hwsim_rx_fini(nic);
 	free_netdev(nic->dev);
+}
+
+/**
+ * hwsim_nic_remove() - the NIC is pulled out of its socket
+ * @nic: whose interface is left
+ *
+ * The driver's bus tells it, and so does every register, which reads as all ones from now on. That there is no carrier it
+ * finds out when it looks.
+ */
+void hwsim_nic_remove(struct hwsim_nic *nic)
+{
+	hwsim_ring_remove(nic);
+	keepon_native_lost(nic->dev);
+	hwsim_link_refresh(&nic->port);
+}
+
+/** hwsim_nic_insert() - the end of hwsim_nic_remove(); -EBUSY while its owner has not given back what it lost; may sleep */
+int hwsim_nic_insert(struct hwsim_nic *nic)
+{
+	int err = 0;
+
+	rtnl_lock();
+	if (nic->claimed || hwsim_rx_lent(nic)) {
+		err = -EBUSY;
+	} else {
+		cancel_delayed_work_sync(&nic->carrier_off);
+		netif_carrier_off(nic->dev);
+		WRITE_ONCE(nic->port.removed, false);
+		hwsim_link_refresh(&nic->port);
+		keepon_native_ready(nic->dev);
+	}
+	rtnl_unlock();
+	return err;
 }

@@ -2,7 +2,7 @@
 /* The PTP hardware clock of a timebase. */
 #include <linux/err.h>
 
-#include "hwsim.h"
+#include "clock.h"
 
 static struct hwsim_timebase *timebase_of(struct ptp_clock_info *info)
 {

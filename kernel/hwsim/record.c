@@ -8,9 +8,12 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "hwsim.h"
+#include "record.h"
+#include "ring.h"
 
 enum { ENTRY_FRAME, ENTRY_RUN, ENTRY_MARK };
+
+enum { HEAD_BYTES = 96 };
 
 /* Runs are extrapolated in the NIC's time; so long a one is off by little in any other. */
 enum { RUN_SLOTS_MAX = 512 };
@@ -28,7 +31,7 @@ struct hwsim_entry {
 	u8 verdict;
 	u8 queue;
 	u8 head_bytes;
-	u8 head[HWSIM_HEAD_BYTES];
+	u8 head[HEAD_BYTES];
 };
 
 /** struct hwsim_record - the last @size entries of @written; a run that ends at @end_local_ps may go on in @open, unless that is NULL */
@@ -76,8 +79,8 @@ void hwsim_record_frame(struct hwsim_port *port, const struct hwsim_frame *frame
 	entry->verdict = frame->verdict;
 	entry->queue = frame->queue;
 	set_times(port, entry, sfd_ps);
-	entry->head_bytes = min_t(u32, frame->skb->len, HWSIM_HEAD_BYTES);
-	memcpy(entry->head, frame->skb->data, entry->head_bytes);
+	entry->head_bytes = min_t(u32, frame->data_bytes, HEAD_BYTES);
+	memcpy(entry->head, frame->data, entry->head_bytes);
 	if (port->capture)
 		hwsim_capture_frame(port->capture, frame, sfd_ps);
 }
@@ -131,11 +134,11 @@ int hwsim_record_start(struct hwsim_port *port, u32 entries)
 	if (!record)
 		return -ENOMEM;
 	record->size = entries;
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	hwsim_ring_record_from_now(hwsim_nic_of(port));
 	old = port->record;
 	port->record = record;
-	spin_unlock_irqrestore(&port->lock, flags);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
 	vfree(old);
 	return 0;
 }
@@ -146,10 +149,10 @@ void hwsim_record_stop(struct hwsim_port *port)
 	struct hwsim_record *record;
 	unsigned long flags;
 
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	record = port->record;
 	port->record = NULL;
-	spin_unlock_irqrestore(&port->lock, flags);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
 	vfree(record);
 }
 
@@ -164,7 +167,7 @@ static bool copy_entry(struct hwsim_port *port, loff_t *position, struct hwsim_e
 	u64 at = *position;
 	u32 slot;
 
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	record = port->record;
 	if (record && at < record->written) {
 		if (record->written - at > record->size)
@@ -173,7 +176,7 @@ static bool copy_entry(struct hwsim_port *port, loff_t *position, struct hwsim_e
 		*copy = record->entry[slot];
 		found = true;
 	}
-	spin_unlock_irqrestore(&port->lock, flags);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
 	*position = at;
 	return found;
 }
@@ -189,13 +192,13 @@ static void *record_start(struct seq_file *file, loff_t *position)
 	struct record_reader *reader = file->private;
 	unsigned long flags;
 
-	spin_lock_irqsave(&reader->port->lock, flags);
+	raw_spin_lock_irqsave(&reader->port->lock, flags);
 	if (!*position && reader->port->record)
 		hwsim_ring_record_now(hwsim_nic_of(reader->port));
 	/* what is shown does not grow any more */
 	if (reader->port->record)
 		reader->port->record->open = NULL;
-	spin_unlock_irqrestore(&reader->port->lock, flags);
+	raw_spin_unlock_irqrestore(&reader->port->lock, flags);
 	return copy_entry(reader->port, position, &reader->entry) ? &reader->entry : NULL;
 }
 
@@ -224,7 +227,7 @@ static int record_show(struct seq_file *file, void *data)
 {
 	static const char *const verdicts[] = { "good", "torn", "bad_fcs", "lost", "cut" };
 	const struct hwsim_entry *entry = data;
-	char head[2 * HWSIM_HEAD_BYTES];
+	char head[2 * HEAD_BYTES];
 
 	switch (entry->kind) {
 	case ENTRY_FRAME:

@@ -4,19 +4,21 @@
  * after the fetch of a descriptor comes too late or leaves torn, as on hardware.
  */
 #include "ring.h"
+#include "record.h"
 
 /* Slots of differing lengths cost the CPU something each, and it is the one that must feed the ring: few at a time. */
 enum { RECORD_BEHIND_SLOTS = 64 };
 
-/** hwsim_ring_add_counters() - what a life of the ring adds; frames and torn ones are counted on the wire */
+/** hwsim_ring_add_counters() - what a life of the ring adds; frames and torn ones are counted on the wire, placeholders by the caller */
 void hwsim_ring_add_counters(struct ring_nic_counters *sum, const struct ring_nic_counters *add)
 {
-	sum->placeholders += add->placeholders;
 	sum->idle_ps += add->idle_ps;
 	sum->underruns += add->underruns;
 	sum->paused_ps += add->paused_ps;
 	sum->pauses += add->pauses;
 	sum->halts += add->halts;
+	sum->clobbered += add->clobbered;
+	sum->stale += add->stale;
 	sum->bell_errors += add->bell_errors;
 }
 
@@ -24,7 +26,7 @@ void hwsim_ring_add_counters(struct ring_nic_counters *sum, const struct ring_ni
 void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot)
 {
 	struct hwsim_nic *nic = sink;
-	struct hwsim_frame *frame = hwsim_frame_create(NULL, slot->data, slot->frame_bytes - HWSIM_FCS_BYTES);
+	struct hwsim_frame *frame = hwsim_pool_take(&nic->pool, slot->data, slot->frame_bytes - HWSIM_FCS_BYTES);
 
 	if (!frame) {
 		hwsim_count(&nic->port, HWSIM_tx_dropped, 1);
@@ -34,15 +36,15 @@ void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot)
 	frame->life = nic->ring->life;
 	frame->start_ps = slot->start_ps;
 	frame->byte_ps = nic->ring->params.byte_time_ps;
+	/* The FCS is that of the bytes fetched: nobody on the wire sees a torn frame. */
 	frame->verdict = slot->torn ? HWSIM_TORN : HWSIM_GOOD;
-	frame->fcs_error = slot->torn ? U32_MAX : 0; /* the FCS is that of other bytes */
 	hwsim_wire_send(&nic->port, frame);
 }
 
-/** hwsim_ring_runs() - it fetches; otherwise the ordinary transmit queues do; port locked */
+/** hwsim_ring_runs() - it fetches, unless halted; otherwise the ordinary transmit queues do; port locked */
 bool hwsim_ring_runs(const struct hwsim_nic *nic)
 {
-	return nic->ring && nic->ring->model && !nic->ring->frozen;
+	return nic->ring && nic->ring->model;
 }
 
 /** hwsim_ring_advance() - port locked, the ring runs */
@@ -73,11 +75,15 @@ u64 hwsim_ring_placeholders(struct hwsim_nic *nic, u64 local_ps)
 		return 0;
 	if (!ring->model)
 		return ring->gone.placeholders;
-	if (!ring->frozen)
-		ring_nic_advance(ring->model, hwsim_local_now_ps(nic->port.tb));
+	ring_nic_advance(ring->model, hwsim_local_now_ps(nic->port.tb));
 	done = ring_nic_completed(ring->model, local_ps);
-	frames = ring_nic_read_counters(ring->model)->frames;
-	list_for_each_entry(frame, &nic->port.air, list) frames -= frame->life == ring->life && frame->seq >= done;
+	frames = ring_nic_read_counters(ring->model)->frames - ring->cut_frames;
+	list_for_each_entry_reverse(frame, &nic->port.air, list)
+	{
+		if (frame->life != ring->life || frame->seq < done)
+			break;
+		frames--;
+	}
 	return ring->gone.placeholders + done - frames;
 }
 
@@ -94,6 +100,8 @@ void hwsim_ring_counters(struct hwsim_nic *nic, u64 *values)
 	values[HWSIM_tx_underruns] += sum.underruns;
 	values[HWSIM_tx_idle_ns] += div_u64(sum.idle_ps, 1000);
 	values[HWSIM_tx_halts] += sum.halts;
+	values[HWSIM_tx_clobbered] += sum.clobbered;
+	values[HWSIM_tx_stale] += sum.stale;
 	values[HWSIM_tx_bell_errors] += sum.bell_errors;
 	values[HWSIM_tx_paused] += sum.pauses;
 	values[HWSIM_tx_paused_ns] += div_u64(sum.paused_ps, 1000);
@@ -158,15 +166,10 @@ static u64 left_until_now(struct hwsim_nic *nic)
 	struct hwsim_frame *frame;
 	u64 end_seq;
 
-	if (!ring->frozen)
-		ring_nic_advance(ring->model, local_ps);
+	ring_nic_advance(ring->model, local_ps);
 	end_seq = ring_nic_completed(ring->model, local_ps);
-	list_for_each_entry(frame, &nic->port.air, list)
-	{
-		if (frame->life == ring->life)
-			end_seq = min(end_seq, frame->seq);
-	}
-	return end_seq;
+	frame = list_first_entry_or_null(&nic->port.air, struct hwsim_frame, list);
+	return frame && frame->life == ring->life ? min(end_seq, frame->seq) : end_seq;
 }
 
 /** hwsim_ring_record_now() - what has left until now and is followed by no real frame yet; port locked */
@@ -201,7 +204,7 @@ struct hwsim_visit hwsim_ring_enter(struct hwsim_nic *nic) __acquires(&nic->port
 {
 	struct hwsim_visit visit = { 0 };
 
-	spin_lock_irqsave(&nic->port.lock, visit.flags);
+	raw_spin_lock_irqsave(&nic->port.lock, visit.flags);
 	visit.local_ps = hwsim_local_now_ps(nic->port.tb);
 	visit.model = hwsim_ring_runs(nic) ? nic->ring->model : NULL;
 	return visit;
@@ -212,12 +215,16 @@ void hwsim_ring_leave(struct hwsim_nic *nic, const struct hwsim_visit *visit, bo
 {
 	if (kick || !list_empty(&nic->port.air))
 		hwsim_port_kick(&nic->port);
-	spin_unlock_irqrestore(&nic->port.lock, visit->flags);
+	raw_spin_unlock_irqrestore(&nic->port.lock, visit->flags);
 }
 
+/* A counter of 54 MHz steps every 18.5 ns. */
 static u64 op_cpu_ns(void *context)
 {
-	return ktime_get_raw_ns();
+	const struct hwsim_nic *nic = context;
+	u64 ns = ktime_get_raw_ns();
+
+	return nic->params.cpu_ticks_coarse ? div_u64(ns * 2, 37) * 37 / 2 : ns;
 }
 
 /** hwsim_draw() - a number in [min, max] that @value determines; max - min below 2^32 */
@@ -250,6 +257,7 @@ void hwsim_wait_until(u64 true_ps)
 		cpu_relax();
 }
 
+/* The CPU's clock is read with the instruction stream in order, so before and after the sample. */
 static u32 op_read_index(void *context)
 {
 	struct hwsim_nic *nic = context;
@@ -257,16 +265,17 @@ static u32 op_read_index(void *context)
 	unsigned long flags;
 	u64 index = 0;
 
-	spin_lock_irqsave(&nic->port.lock, flags);
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	read = hwsim_read_begin(nic, nic->params.seed + ++nic->ring->draws);
 	if (hwsim_ring_runs(nic))
 		index = ring_nic_index(nic->ring->model, hwsim_local_ps(nic->port.tb, read.sample_ps));
+	index = nic->port.removed ? KPN_INDEX_GONE : index % HWSIM_INDEX_MODULUS;
 	hwsim_wait_until(read.sample_ps);
 	if (!list_empty(&nic->port.air))
 		hwsim_port_kick(&nic->port);
-	spin_unlock_irqrestore(&nic->port.lock, flags);
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 	hwsim_wait_until(read.until_ps);
-	return (u32)(index % HWSIM_INDEX_MODULUS);
+	return (u32)index;
 }
 
 static void *op_buffer(void *context, u32 desc_idx)
@@ -280,24 +289,30 @@ static void *op_buffer(void *context, u32 desc_idx)
 	return nic->ring->buffers + desc_idx * nic->ring->params.buffer_stride;
 }
 
-static void op_commit(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
+static void op_commit(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes, u32 written_bytes)
 {
 	struct hwsim_nic *nic = context;
 	struct hwsim_visit visit = hwsim_ring_enter(nic);
 
-	if (visit.model)
-		ring_nic_commit(visit.model, desc_idx, frame_bytes, data_bytes, visit.local_ps);
+	if (visit.model) {
+		nic->ring->shadow[desc_idx] = (u16)frame_bytes;
+		ring_nic_commit(visit.model, desc_idx, frame_bytes, data_bytes, written_bytes, visit.local_ps);
+	}
 	hwsim_ring_leave(nic, &visit, true);
+	smp_mb(); /* the caller's next reading of the clock is later than the store */
 }
 
-static void op_restore(void *context, u32 desc_idx, u32 frame_bytes)
+static void op_retire(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
 {
 	struct hwsim_nic *nic = context;
 	struct hwsim_visit visit = hwsim_ring_enter(nic);
 
-	if (visit.model)
-		ring_nic_restore(visit.model, desc_idx, frame_bytes, visit.local_ps);
+	if (visit.model) {
+		nic->ring->shadow[desc_idx] = (u16)frame_bytes;
+		ring_nic_retire(visit.model, desc_idx, frame_bytes, data_bytes, visit.local_ps);
+	}
 	hwsim_ring_leave(nic, &visit, false);
+	smp_mb(); /* as in op_commit() */
 }
 
 static void op_set_length(void *context, u32 desc_idx, u32 frame_bytes)
@@ -305,9 +320,23 @@ static void op_set_length(void *context, u32 desc_idx, u32 frame_bytes)
 	struct hwsim_nic *nic = context;
 	struct hwsim_visit visit = hwsim_ring_enter(nic);
 
-	if (visit.model)
+	if (visit.model) {
+		nic->ring->shadow[desc_idx] = (u16)frame_bytes;
 		ring_nic_set_length(visit.model, desc_idx, frame_bytes, visit.local_ps);
+	}
 	hwsim_ring_leave(nic, &visit, false);
+}
+
+/* What a NIC that overwrites lengths has left of a descriptor is described again, from the copy. */
+static void describe_again(struct hwsim_ring *ring, u32 first_idx, u32 count, u64 local_ps)
+{
+	u32 idx = first_idx;
+
+	for (; count; count--) {
+		ring_nic_set_length(ring->model, idx, ring->shadow[idx], local_ps);
+		if (++idx == ring->params.ring_slots)
+			idx = 0;
+	}
 }
 
 static void op_rearm(void *context, u32 first_idx, u32 count)
@@ -315,8 +344,11 @@ static void op_rearm(void *context, u32 first_idx, u32 count)
 	struct hwsim_nic *nic = context;
 	struct hwsim_visit visit = hwsim_ring_enter(nic);
 
-	if (visit.model)
+	if (visit.model) {
+		if (nic->params.clobbers && nic->params.rearm_shadow)
+			describe_again(nic->ring, first_idx, count, visit.local_ps);
 		ring_nic_rearm(visit.model, first_idx, count, visit.local_ps);
+	}
 	hwsim_ring_leave(nic, &visit, false);
 }
 
@@ -333,13 +365,19 @@ static void op_doorbell(void *context, u32 tail_idx, u64 tail_seq)
 	hwsim_ring_leave(nic, &visit, true);
 }
 
+static void op_halt(void *context)
+{
+	hwsim_ring_halt(context);
+}
+
 const struct kpn_nic_ops hwsim_ring_ops = {
 	.cpu_ns = op_cpu_ns,
 	.read_index = op_read_index,
 	.buffer = op_buffer,
 	.commit = op_commit,
-	.restore = op_restore,
+	.retire = op_retire,
 	.set_length = op_set_length,
 	.rearm = op_rearm,
 	.doorbell = op_doorbell,
+	.halt = op_halt,
 };

@@ -1,39 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What ring.c (the ring at work) and native.c (lending it) share. */
+/* ring.c, native.c, ring_caps.c: the ring NIC of nicmodel/, at work and lent. */
 #ifndef KEEPON_HWSIM_RING_H
 #define KEEPON_HWSIM_RING_H
 
 #include "nicmodel/ring_nic.h"
 
-#include "hwsim.h"
+#include "nic.h"
+
+enum { HWSIM_PAUSES_MAX = 64 };
 
 /**
  * struct hwsim_ring - a lent ring
  * @model: NULL before the first reset and after the claim
  * @memory: of the model, from claim to release
  * @buffers: of the frames, from claim to release
+ * @device_buffers: what the NIC finds in memory, if buffers are not coherent
+ * @shadow: lengths of the descriptors as they were last described, for a NIC that overwrites them
  * @params: of the model
- * @gone: counters of earlier lives
+ * @gone: counters of earlier lives, of placeholders those that left
  * @pauses: announced to the model, which keeps the pointer
  * @pause_count: of them
  * @life: counts resets
- * @frozen: fetches no more: what was latched still leaves
+ * @cut_frames: of this life, that did not leave because the NIC was removed
  * @recorded_seq: slots before it stand in the wire record
- * @heard_seq: slots before it stand in the receive ring of the far end, or did not get there
+ * @rx_seq: slots before it stand in the receive ring of the far end, or did not get there
  * @draws: reads of the index so far
  */
 struct hwsim_ring {
 	struct ring_nic *model;
 	void *memory;
 	u8 *buffers;
+	u8 *device_buffers;
+	u16 *shadow;
 	struct ring_nic_params params;
 	struct ring_nic_counters gone;
 	struct ring_nic_pause pauses[HWSIM_PAUSES_MAX];
 	u32 pause_count;
 	u32 life;
-	bool frozen;
+	u64 cut_frames;
 	u64 recorded_seq;
-	u64 heard_seq;
+	u64 rx_seq;
 	u64 draws;
 };
 
@@ -55,12 +61,29 @@ struct hwsim_read {
 };
 
 extern const struct kpn_nic_ops hwsim_ring_ops;
+extern struct keepon_native_driver hwsim_native;
 
 u64 hwsim_draw(u64 value, u64 min, u64 max);
 struct hwsim_read hwsim_read_begin(const struct hwsim_nic *nic, u64 value);
 void hwsim_wait_until(u64 true_ps);
 void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot);
 void hwsim_ring_add_counters(struct ring_nic_counters *sum, const struct ring_nic_counters *add);
+bool hwsim_ring_runs(const struct hwsim_nic *nic);
+void hwsim_ring_advance(struct hwsim_nic *nic, u64 local_ps);
+u64 hwsim_ring_next(struct hwsim_nic *nic);
+u64 hwsim_ring_placeholders(struct hwsim_nic *nic, u64 local_ps);
+void hwsim_ring_counters(struct hwsim_nic *nic, u64 *values);
+void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq);
+void hwsim_ring_record_now(struct hwsim_nic *nic);
+void hwsim_ring_record_from_now(struct hwsim_nic *nic);
+void hwsim_ring_recorded(struct hwsim_nic *nic, const struct hwsim_frame *frame);
+int hwsim_ring_pause(struct hwsim_nic *nic, u64 duration_ps);
+void hwsim_ring_halt(struct hwsim_nic *nic);
+void hwsim_ring_remove(struct hwsim_nic *nic);
+int hwsim_ring_freeze_index(struct hwsim_nic *nic, bool frozen);
+void hwsim_ring_fini(struct hwsim_nic *nic);
+void hwsim_ring_caps(const struct hwsim_nic *nic, u32 slot_bytes, struct kpn_nic_caps *caps);
+
 struct hwsim_visit hwsim_ring_enter(struct hwsim_nic *nic);
 void hwsim_ring_leave(struct hwsim_nic *nic, const struct hwsim_visit *visit, bool kick);
 

@@ -9,13 +9,19 @@
 /* Lags are drawn in whole ns, and a CPU reads its clock in whole ns. */
 enum { CLOCK_STEP_NS = 1 };
 
+/** hwsim_rx_lent() - somebody has claimed it; RTNL held */
+bool hwsim_rx_lent(const struct hwsim_nic *nic)
+{
+	return nic->port.rx && nic->port.rx->runs;
+}
+
 /** hwsim_rx_query() - limits of the receive ring; RTNL held */
 int hwsim_rx_query(struct net_device *dev, struct keepon_native_rx_caps *caps)
 {
 	struct hwsim_nic *nic = hwsim_nic_is(dev) ? netdev_priv(dev) : NULL;
 	u32 lag_ns_min;
 
-	if (!nic || !nic->port.rx)
+	if (!nic || !nic->port.rx || nic->port.removed)
 		return -EOPNOTSUPP;
 	/* The stack may see a frame before the index would have counted it; then it counts. */
 	lag_ns_min = min_t(u64, nic->params.rx_lag_ns_min, div_u64(nic->port.rx_latency_ps, 1000));
@@ -79,10 +85,10 @@ static u64 index_at(struct hwsim_nic *nic, struct hwsim_port *sender, u64 true_p
 
 		counted_ps = hwsim_local_ps(sender->tb, true_ps - sender->propagation_ps - lag_ps);
 	}
-	hwsim_rx_hear(sender, arrived_ps);
-	spin_lock(&rx->lock);
+	hwsim_rx_collect(sender, arrived_ps);
+	raw_spin_lock(&rx->lock);
 	index = show(rx, ended(rx, counted_ps));
-	spin_unlock(&rx->lock);
+	raw_spin_unlock(&rx->lock);
 	return index;
 }
 
@@ -98,22 +104,22 @@ static u32 op_read_index(void *context)
 	rcu_read_lock();
 	sender = rcu_dereference(nic->port.peer);
 	if (sender) {
-		spin_lock_irqsave(&sender->lock, flags);
+		raw_spin_lock_irqsave(&sender->lock, flags);
 		read = hwsim_read_begin(nic, (nic->params.seed ^ ++rx->draws) << 1);
 		index = index_at(nic, sender, read.sample_ps);
 		hwsim_wait_until(read.sample_ps);
 		if (!list_empty(&sender->air))
 			hwsim_port_kick(sender);
-		spin_unlock_irqrestore(&sender->lock, flags);
+		raw_spin_unlock_irqrestore(&sender->lock, flags);
 	} else {
-		spin_lock_irqsave(&rx->lock, flags);
+		raw_spin_lock_irqsave(&rx->lock, flags);
 		read = hwsim_read_begin(nic, ++rx->draws);
 		index = show(rx, 0);
-		spin_unlock_irqrestore(&rx->lock, flags);
+		raw_spin_unlock_irqrestore(&rx->lock, flags);
 	}
 	rcu_read_unlock();
 	hwsim_wait_until(read.until_ps);
-	return (u32)(index % HWSIM_INDEX_MODULUS);
+	return READ_ONCE(nic->port.removed) ? KPN_INDEX_GONE : (u32)(index % HWSIM_INDEX_MODULUS);
 }
 
 static u32 op_take(void *context, u32 frames_max, u32 *frame_bytes)
@@ -124,7 +130,7 @@ static u32 op_take(void *context, u32 frames_max, u32 *frame_bytes)
 	unsigned long flags;
 	u32 frames = 0;
 
-	spin_lock_irqsave(&rx->lock, flags);
+	raw_spin_lock_irqsave(&rx->lock, flags);
 	if (rx->run_count) {
 		run = hwsim_rx_run_at(rx, 0);
 		frames = (u32)min3((u64)frames_max, (u64)run->frames, rx->shown - (rx->arrived - rx->held));
@@ -137,7 +143,7 @@ static u32 op_take(void *context, u32 frames_max, u32 *frame_bytes)
 			rx->run_count--;
 		}
 	}
-	spin_unlock_irqrestore(&rx->lock, flags);
+	raw_spin_unlock_irqrestore(&rx->lock, flags);
 	return frames;
 }
 
@@ -163,7 +169,7 @@ int hwsim_rx_claim(struct net_device *dev, struct keepon_native_rx *native)
 	struct hwsim_rx_run *runs;
 	unsigned long flags;
 
-	if (!rx)
+	if (!rx || nic->port.removed)
 		return -EOPNOTSUPP;
 	if (rx->runs)
 		return -EBUSY;
@@ -173,16 +179,16 @@ int hwsim_rx_claim(struct net_device *dev, struct keepon_native_rx *native)
 	rcu_read_lock();
 	sender = rcu_dereference(nic->port.peer);
 	if (sender) {
-		spin_lock_irqsave(&sender->lock, flags);
-		hwsim_rx_pass(sender, advance_sender(sender, hwsim_true_ps()));
-		spin_lock(&rx->lock);
+		raw_spin_lock_irqsave(&sender->lock, flags);
+		hwsim_rx_skip(sender, advance_sender(sender, hwsim_true_ps()));
+		raw_spin_lock(&rx->lock);
 		rx->runs = runs;
-		spin_unlock(&rx->lock);
-		spin_unlock_irqrestore(&sender->lock, flags);
+		raw_spin_unlock(&rx->lock);
+		raw_spin_unlock_irqrestore(&sender->lock, flags);
 	} else {
-		spin_lock_irqsave(&rx->lock, flags);
+		raw_spin_lock_irqsave(&rx->lock, flags);
 		rx->runs = runs;
-		spin_unlock_irqrestore(&rx->lock, flags);
+		raw_spin_unlock_irqrestore(&rx->lock, flags);
 	}
 	rcu_read_unlock();
 	native->ops = &rx_ops;
@@ -199,14 +205,14 @@ void hwsim_rx_release(struct net_device *dev, struct keepon_native_rx *native)
 	struct hwsim_rx_run *runs;
 	unsigned long flags;
 
-	spin_lock_irqsave(&rx->lock, flags);
+	raw_spin_lock_irqsave(&rx->lock, flags);
 	runs = rx->runs;
 	rx->runs = NULL;
 	rx->run_first = 0;
 	rx->run_count = 0;
 	rx->held = 0;
 	rx->shown = rx->arrived;
-	spin_unlock_irqrestore(&rx->lock, flags);
+	raw_spin_unlock_irqrestore(&rx->lock, flags);
 	WARN_ON(!runs);
 	kvfree(runs);
 	native->ops = NULL;
@@ -221,7 +227,7 @@ int hwsim_rx_init(struct hwsim_nic *nic)
 	nic->port.rx = kzalloc(sizeof(*nic->port.rx), GFP_KERNEL);
 	if (!nic->port.rx)
 		return -ENOMEM;
-	spin_lock_init(&nic->port.rx->lock);
+	raw_spin_lock_init(&nic->port.rx->lock);
 	nic->port.rx->room = nic->params.rx_ring;
 	return 0;
 }

@@ -44,22 +44,22 @@ static u32 put(struct hwsim_rx_ring *rx, struct hwsim_rx_run run, u64 frames)
 	return run.frames;
 }
 
-/* Placeholders before slot @end_seq that were not heard yet. */
-static void hear_placeholders(struct hwsim_port *port, struct hwsim_ring *ring, struct hwsim_rx_ring *rx, u64 end_seq)
+/* Placeholders before slot @end_seq that are not in it yet. */
+static void place_placeholders(struct hwsim_port *port, struct hwsim_ring *ring, struct hwsim_rx_ring *rx, u64 end_seq)
 {
-	while (ring->heard_seq < end_seq) {
+	while (ring->rx_seq < end_seq) {
 		struct ring_nic_slot slot;
 		u64 frames = 1;
 
 		if (rx->held == rx->room) {
-			rx->missed += end_seq - ring->heard_seq;
-			ring->heard_seq = end_seq;
+			rx->missed += end_seq - ring->rx_seq;
+			ring->rx_seq = end_seq;
 			return;
 		}
-		if (ring_nic_find_slot(ring->model, ring->heard_seq, &slot)) {
+		if (ring_nic_find_slot(ring->model, ring->rx_seq, &slot)) {
 			u64 wire_bytes = div_u64(slot.pitch_ps, ring->params.byte_time_ps);
 
-			frames = min(slot.alike, end_seq - ring->heard_seq);
+			frames = min(slot.alike, end_seq - ring->rx_seq);
 			put(rx,
 			    (struct hwsim_rx_run){
 				    .end_ps = slot.start_ps + slot.pitch_ps - gap_ps(port),
@@ -70,12 +70,12 @@ static void hear_placeholders(struct hwsim_port *port, struct hwsim_ring *ring, 
 		} else {
 			rx->missed++;
 		}
-		ring->heard_seq += frames;
+		ring->rx_seq += frames;
 	}
 }
 
-/* A lost frame and one whose beginning was not heard did not arrive; one with a wrong FCS did. */
-static void hear_frame(struct hwsim_port *port, struct hwsim_rx_ring *rx, struct hwsim_frame *frame)
+/* A lost frame and one that began too early did not arrive; one with a wrong FCS did. */
+static void place_frame(struct hwsim_port *port, struct hwsim_rx_ring *rx, struct hwsim_frame *frame)
 {
 	struct hwsim_rx_run run = {
 		.end_ps = hwsim_frame_end_ps(frame),
@@ -83,40 +83,51 @@ static void hear_frame(struct hwsim_port *port, struct hwsim_rx_ring *rx, struct
 		.frame_bytes = frame->frame_bytes,
 	};
 
-	frame->heard = HWSIM_PASSED;
-	if (frame->verdict == HWSIM_LOST || frame->start_ps < port->hear_from_ps)
+	frame->rx_state = HWSIM_RX_SKIPPED;
+	if (frame->verdict == HWSIM_LOST || frame->start_ps < port->rx_from_ps)
 		return;
 	frame->place = rx->arrived;
-	frame->heard = put(rx, run, 1) ? HWSIM_PLACED : HWSIM_MISSED;
+	frame->rx_state = put(rx, run, 1) ? HWSIM_RX_PLACED : HWSIM_RX_MISSED;
 }
 
-static void hear(struct hwsim_port *port, struct hwsim_rx_ring *rx, u64 until_ps)
+/* A wire may hold thousands that were collected before; counted from its end they are few. */
+static struct hwsim_frame *first_pending(struct hwsim_port *port)
 {
-	struct hwsim_ring *ring = ring_of(port);
 	struct hwsim_frame *frame;
 
-	list_for_each_entry(frame, &port->air, list)
+	list_for_each_entry_reverse(frame, &port->air, list)
 	{
-		if (frame->heard != HWSIM_UNHEARD)
-			continue;
+		if (frame->rx_state != HWSIM_RX_PENDING)
+			break;
+	}
+	return list_next_entry(frame, list);
+}
+
+static void collect(struct hwsim_port *port, struct hwsim_rx_ring *rx, u64 until_ps)
+{
+	struct hwsim_ring *ring = ring_of(port);
+	struct hwsim_frame *frame = first_pending(port);
+
+	list_for_each_entry_from(frame, &port->air, list)
+	{
 		if (hwsim_frame_end_ps(frame) > until_ps)
 			break;
 		if (ring && frame->life == ring->life) {
-			hear_placeholders(port, ring, rx, frame->seq);
-			ring->heard_seq = max(ring->heard_seq, frame->seq + 1);
+			place_placeholders(port, ring, rx, frame->seq);
+			ring->rx_seq = max(ring->rx_seq, frame->seq + 1);
 		}
-		hear_frame(port, rx, frame);
+		place_frame(port, rx, frame);
 	}
 	if (ring)
-		hear_placeholders(port, ring, rx, ring_nic_completed(ring->model, until_ps + gap_ps(port)));
+		place_placeholders(port, ring, rx, ring_nic_completed(ring->model, until_ps + gap_ps(port)));
 }
 
 /**
- * hwsim_rx_hear() - what left @port wholly until @until_ps stands in the receive ring of its peer, if that is lent
+ * hwsim_rx_collect() - what left @port wholly until @until_ps stands in the receive ring of its peer, if that is lent
  * @port: of the sender, locked, time has passed up to there
  * @until_ps: local
  */
-void hwsim_rx_hear(struct hwsim_port *port, u64 until_ps)
+void hwsim_rx_collect(struct hwsim_port *port, u64 until_ps)
 {
 	struct hwsim_rx_ring *rx;
 	struct hwsim_port *peer;
@@ -125,28 +136,28 @@ void hwsim_rx_hear(struct hwsim_port *port, u64 until_ps)
 	peer = rcu_dereference(port->peer);
 	rx = peer ? peer->rx : NULL;
 	if (rx && port->up) {
-		spin_lock(&rx->lock);
+		raw_spin_lock(&rx->lock);
 		if (rx->runs)
-			hear(port, rx, until_ps);
-		spin_unlock(&rx->lock);
+			collect(port, rx, until_ps);
+		raw_spin_unlock(&rx->lock);
 	}
 	rcu_read_unlock();
 }
 
-/** hwsim_rx_pass() - what started before @before_ps is not heard any more; @port of the sender, locked */
-void hwsim_rx_pass(struct hwsim_port *port, u64 before_ps)
+/** hwsim_rx_skip() - what started before @before_ps does not get into it any more; @port of the sender, locked */
+void hwsim_rx_skip(struct hwsim_port *port, u64 before_ps)
 {
 	struct hwsim_ring *ring = ring_of(port);
 	struct ring_nic_slot slot;
 	u64 seq;
 
-	port->hear_from_ps = max(port->hear_from_ps, before_ps);
+	port->rx_from_ps = max(port->rx_from_ps, before_ps);
 	if (!ring)
 		return;
 	seq = ring_nic_completed(ring->model, before_ps);
 	if (ring_nic_find_slot(ring->model, seq, &slot) && slot.start_ps < before_ps)
 		seq++;
-	ring->heard_seq = max(ring->heard_seq, seq);
+	ring->rx_seq = max(ring->rx_seq, seq);
 }
 
 /** hwsim_rx_unplug() - the wire to @port is gone, and with it the time by which the index lags: all that came shows */
@@ -157,32 +168,38 @@ void hwsim_rx_unplug(struct hwsim_port *port)
 
 	if (!rx)
 		return;
-	spin_lock_irqsave(&rx->lock, flags);
+	raw_spin_lock_irqsave(&rx->lock, flags);
 	rx->due = rx->arrived;
-	spin_unlock_irqrestore(&rx->lock, flags);
+	raw_spin_unlock_irqrestore(&rx->lock, flags);
 }
 
-/** hwsim_rx_deliver() - the stack gets @skb, which was @frame; false if it found no descriptor; any context */
-bool hwsim_rx_deliver(struct hwsim_port *port, const struct hwsim_frame *frame, struct sk_buff *skb)
+/**
+ * hwsim_rx_deliver() - the stack is to be given @frame
+ * @port: of the receiver
+ * @frame: with a good FCS
+ * @lent: whether the receive ring is lent: then the frame has a place and no stamp
+ * @place: its place, KEEPON_NO_PLACE if it began to arrive before the ring was lent
+ *
+ * Any context. Return: false if it found no descriptor, so that the stack does not see it.
+ */
+bool hwsim_rx_deliver(struct hwsim_port *port, const struct hwsim_frame *frame, bool *lent, u64 *place)
 {
 	struct hwsim_rx_ring *rx = port->rx;
 	unsigned long flags;
-	u64 place = KEEPON_NO_PLACE;
-	bool lent;
 
-	if (frame->heard == HWSIM_MISSED)
+	*lent = false;
+	*place = KEEPON_NO_PLACE;
+	if (frame->rx_state == HWSIM_RX_MISSED)
 		return false;
 	if (!rx)
 		return true;
-	spin_lock_irqsave(&rx->lock, flags);
-	lent = rx->runs;
-	if (lent && frame->heard == HWSIM_PLACED) {
-		place = frame->place;
-		rx->due = max(rx->due, place + 1);
+	raw_spin_lock_irqsave(&rx->lock, flags);
+	*lent = rx->runs;
+	if (*lent && frame->rx_state == HWSIM_RX_PLACED) {
+		*place = frame->place;
+		rx->due = max(rx->due, *place + 1);
 	}
-	spin_unlock_irqrestore(&rx->lock, flags);
-	if (lent)
-		keepon_native_set_place(skb, place);
+	raw_spin_unlock_irqrestore(&rx->lock, flags);
 	return true;
 }
 
@@ -194,8 +211,8 @@ u64 hwsim_rx_missed(struct hwsim_port *port)
 
 	if (!port->rx)
 		return 0;
-	spin_lock_irqsave(&port->rx->lock, flags);
+	raw_spin_lock_irqsave(&port->rx->lock, flags);
 	missed = port->rx->missed;
-	spin_unlock_irqrestore(&port->rx->lock, flags);
+	raw_spin_unlock_irqrestore(&port->rx->lock, flags);
 	return missed;
 }

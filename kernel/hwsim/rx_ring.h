@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The receive ring of a NIC: what rx_ring.c (what arrives) and rx_native.c (lending it) share. */
+/* rx_ring.c, rx_native.c: the receive ring of a NIC, what arrives in it and how it is lent. */
 #ifndef KEEPON_HWSIM_RX_RING_H
 #define KEEPON_HWSIM_RX_RING_H
 
-#include "hwsim.h"
+#include "nic.h"
 
 /** struct hwsim_rx_run - equally long frames back to back; the last bit of the first ended at @end_ps, sender's time */
 struct hwsim_rx_run {
@@ -25,7 +25,7 @@ struct hwsim_rx_run {
  * @draws: reads of the index so far
  */
 struct hwsim_rx_ring {
-	spinlock_t lock; /* everything below */
+	raw_spinlock_t lock; /* everything below */
 	struct hwsim_rx_run *runs;
 	u32 room;
 	u32 run_first;
@@ -44,5 +44,17 @@ static inline struct hwsim_rx_run *hwsim_rx_run_at(const struct hwsim_rx_ring *r
 
 	return &rx->runs[at < rx->room ? at : at - rx->room];
 }
+
+int hwsim_rx_init(struct hwsim_nic *nic);
+void hwsim_rx_fini(struct hwsim_nic *nic);
+void hwsim_rx_collect(struct hwsim_port *port, u64 until_ps);
+void hwsim_rx_skip(struct hwsim_port *port, u64 before_ps);
+void hwsim_rx_unplug(struct hwsim_port *port);
+bool hwsim_rx_deliver(struct hwsim_port *port, const struct hwsim_frame *frame, bool *lent, u64 *place);
+u64 hwsim_rx_missed(struct hwsim_port *port);
+bool hwsim_rx_lent(const struct hwsim_nic *nic);
+int hwsim_rx_query(struct net_device *dev, struct keepon_native_rx_caps *caps);
+int hwsim_rx_claim(struct net_device *dev, struct keepon_native_rx *native);
+void hwsim_rx_release(struct net_device *dev, struct keepon_native_rx *native);
 
 #endif

@@ -2,7 +2,8 @@
 /* The counters of a port: one list for ethtool and debugfs. */
 #include <linux/seq_file.h>
 
-#include "hwsim.h"
+#include "ring.h"
+#include "rx_ring.h"
 
 const char *const hwsim_counter_name[HWSIM_COUNTER_COUNT] = {
 #define HWSIM_COUNTER_NAME(name) [HWSIM_##name] = #name,
@@ -31,11 +32,11 @@ void hwsim_stats_read(struct hwsim_port *port, u64 *values)
 	values[HWSIM_rx_missed] = hwsim_rx_missed(port);
 	if (!port->ops->placeholders)
 		return;
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	local_ps = hwsim_local_now_ps(port->tb);
 	values[HWSIM_tx_placeholders] = port->ops->placeholders(port, local_ps);
 	hwsim_ring_counters(hwsim_nic_of(port), values);
-	spin_unlock_irqrestore(&port->lock, flags);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
 }
 
 /** hwsim_stats_show() - a line "NAME VALUE" per counter */

@@ -8,7 +8,7 @@
 #include <linux/if_ether.h>
 #include <linux/slab.h>
 
-#include "hwsim.h"
+#include "nic.h"
 
 enum { DRAIN_MS = 200 };
 
@@ -28,21 +28,20 @@ static struct hwsim_done *done_of(struct sk_buff *skb)
 
 static bool may_reach_wire(const struct hwsim_nic *nic)
 {
-	return !nic->claimed && nic->port.open;
+	return !nic->claimed && nic->port.open && !nic->port.removed;
 }
 
 /* The sender brought its own FCS (SO_NOFCS, pktgen-like senders): the last 4 bytes, right or wrong. */
 static void take_own_fcs(struct hwsim_frame *frame)
 {
-	struct sk_buff *copy = frame->skb;
-	u32 data_bytes = copy->len - HWSIM_FCS_BYTES;
+	u32 data_bytes = frame->data_bytes - HWSIM_FCS_BYTES;
 	__le32 fcs;
 
-	memcpy(&fcs, copy->data + data_bytes, sizeof(fcs));
-	frame->fcs_error = crc32_le(~0, copy->data, data_bytes) ^ ~0u ^ le32_to_cpu(fcs);
+	memcpy(&fcs, frame->data + data_bytes, sizeof(fcs));
+	frame->fcs_error = crc32_le(~0, frame->data, data_bytes) ^ ~0u ^ le32_to_cpu(fcs);
 	if (frame->fcs_error)
 		frame->verdict = HWSIM_BAD_FCS;
-	__skb_trim(copy, data_bytes);
+	frame->data_bytes = data_bytes;
 	frame->frame_bytes -= HWSIM_FCS_BYTES;
 }
 
@@ -74,9 +73,9 @@ netdev_tx_t hwsim_transmit(struct sk_buff *skb, struct net_device *dev)
 		skb_shinfo(skb)->tx_flags |= SKBTX_IN_PROGRESS;
 	skb_tx_timestamp(skb);
 
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	if (!may_reach_wire(nic)) {
-		spin_unlock_irqrestore(&port->lock, flags);
+		raw_spin_unlock_irqrestore(&port->lock, flags);
 		frame->original = NULL;
 		goto drop;
 	}
@@ -90,7 +89,7 @@ netdev_tx_t hwsim_transmit(struct sk_buff *skb, struct net_device *dev)
 	if (++nic->unfinished[q] >= nic->params.tx_ring)
 		netif_tx_stop_queue(netdev_get_tx_queue(dev, q));
 	hwsim_port_kick(port);
-	spin_unlock_irqrestore(&port->lock, flags);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
 	return NETDEV_TX_OK;
 
 drop:
@@ -165,10 +164,10 @@ void hwsim_transmit_finish(struct hwsim_port *port)
 	u32 q;
 
 	__skb_queue_head_init(&ended);
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	local_ps = hwsim_local_now_ps(port->tb);
 	if (nic->irq_ps > local_ps) {
-		spin_unlock_irqrestore(&port->lock, flags);
+		raw_spin_unlock_irqrestore(&port->lock, flags);
 		return;
 	}
 	while ((skb = skb_peek(&nic->done)) && done_of(skb)->end_ps <= local_ps) {
@@ -189,7 +188,7 @@ void hwsim_transmit_finish(struct hwsim_port *port)
 		if (netif_tx_queue_stopped(txq) && port->open && nic->unfinished[q] <= nic->params.tx_ring * 3 / 4)
 			netif_tx_wake_queue(txq);
 	}
-	spin_unlock_irqrestore(&port->lock, flags);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
 	while ((skb = __skb_dequeue(&ended)))
 		complete_one(nic, skb);
 }
@@ -205,7 +204,7 @@ void hwsim_transmit_flush(struct hwsim_nic *nic)
 	u32 q;
 
 	__skb_queue_head_init(&done);
-	spin_lock_irqsave(&nic->port.lock, flags);
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	hwsim_mac_take_all(&nic->mac, &waiting);
 	skb_queue_splice_init(&nic->done, &done);
 	nic->irq_ps = HWSIM_NEVER_PS;
@@ -213,7 +212,7 @@ void hwsim_transmit_flush(struct hwsim_nic *nic)
 		nic->unfinished[q] = 0;
 		netdev_tx_reset_queue(netdev_get_tx_queue(nic->dev, q));
 	}
-	spin_unlock_irqrestore(&nic->port.lock, flags);
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 	list_for_each_entry_safe(frame, next, &waiting, list)
 	{
 		hwsim_count(&nic->port, HWSIM_tx_dropped, 1);
@@ -229,12 +228,12 @@ static bool drained(struct hwsim_nic *nic)
 	u64 local_ps;
 	bool empty;
 
-	spin_lock_irqsave(&nic->port.lock, flags);
+	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	local_ps = hwsim_local_now_ps(nic->port.tb);
 	nic->port.ops->advance(&nic->port, local_ps);
 	empty = skb_queue_empty(&nic->done) && hwsim_mac_next(&nic->port, &nic->mac) == HWSIM_NEVER_PS &&
 		nic->mac.free_ps <= local_ps;
-	spin_unlock_irqrestore(&nic->port.lock, flags);
+	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 	return empty;
 }
 

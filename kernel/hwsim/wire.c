@@ -3,48 +3,8 @@
  * Frames on a wire: from their start to the far end. One soft hrtimer per port is armed for the next thing to happen;
  * placeholders are no frames and cost no event.
  */
-#include <linux/etherdevice.h>
-#include <linux/slab.h>
-
-#include "hwsim.h"
-
-/** hwsim_frame_create() - a frame of @data_bytes (padded to 60) from an skb or from memory; NULL without memory; any context */
-struct hwsim_frame *hwsim_frame_create(struct sk_buff *from, const u8 *data, u32 data_bytes)
-{
-	u32 padded = max_t(u32, data_bytes, ETH_ZLEN);
-	struct hwsim_frame *frame = kzalloc(sizeof(*frame), GFP_ATOMIC);
-
-	if (!frame)
-		return NULL;
-	frame->skb = alloc_skb(NET_SKB_PAD + NET_IP_ALIGN + padded, GFP_ATOMIC);
-	if (!frame->skb)
-		goto no_memory;
-	skb_reserve(frame->skb, NET_SKB_PAD + NET_IP_ALIGN);
-	skb_put_zero(frame->skb, padded);
-	if (!from)
-		memcpy(frame->skb->data, data, data_bytes);
-	else if (skb_copy_bits(from, 0, frame->skb->data, data_bytes))
-		goto no_memory;
-	frame->frame_bytes = padded + HWSIM_FCS_BYTES;
-	return frame;
-
-no_memory:
-	hwsim_frame_free(frame);
-	return NULL;
-}
-
-void hwsim_frame_free(struct hwsim_frame *frame)
-{
-	dev_kfree_skb_any(frame->skb);
-	dev_kfree_skb_any(frame->original);
-	kfree(frame);
-}
-
-/** hwsim_frame_end_ps() - local time of the end of its last bit; the gap follows */
-u64 hwsim_frame_end_ps(const struct hwsim_frame *frame)
-{
-	return frame->start_ps + (u64)(HWSIM_PREAMBLE_BYTES + frame->frame_bytes) * frame->byte_ps;
-}
+#include "record.h"
+#include "rx_ring.h"
 
 static u64 arrival_ps(const struct hwsim_port *port, const struct hwsim_frame *frame)
 {
@@ -59,7 +19,7 @@ void hwsim_wire_send(struct hwsim_port *port, struct hwsim_frame *frame)
 		frame->verdict = HWSIM_LOST;
 	} else if (port->corrupt_next) {
 		port->corrupt_next--;
-		if (frame->verdict == HWSIM_GOOD) {
+		if (frame->verdict <= HWSIM_TORN) {
 			frame->verdict = HWSIM_BAD_FCS;
 			frame->fcs_error = U32_MAX;
 		}
@@ -97,11 +57,11 @@ static bool met_link_down(const struct hwsim_port *port, const struct hwsim_fram
 static void count_sent(struct hwsim_port *port, const struct hwsim_frame *frame)
 {
 	switch (frame->verdict) {
+	case HWSIM_TORN: hwsim_count(port, HWSIM_tx_torn, 1); fallthrough;
 	case HWSIM_GOOD:
 		hwsim_count(port, HWSIM_tx_frames, 1);
 		hwsim_count(port, HWSIM_tx_bytes, frame->frame_bytes);
 		break;
-	case HWSIM_TORN: hwsim_count(port, HWSIM_tx_torn, 1); break;
 	case HWSIM_BAD_FCS: hwsim_count(port, HWSIM_tx_bad_fcs, 1); break;
 	case HWSIM_LOST: hwsim_count(port, HWSIM_tx_lost, 1); break;
 	default: hwsim_count(port, HWSIM_tx_cut, 1); break;
@@ -117,7 +77,7 @@ static void collect(struct hwsim_port *port, u64 now_ps, struct list_head *arriv
 	if (list_empty(&port->air))
 		return;
 	/* Converted there and back a time may be off by a picosecond or two. */
-	hwsim_rx_hear(port, hwsim_local_ps(port->tb, now_ps - port->propagation_ps) + 2);
+	hwsim_rx_collect(port, hwsim_local_ps(port->tb, now_ps - port->propagation_ps) + 2);
 	list_for_each_entry_safe(frame, next, &port->air, list)
 	{
 		if (arrival_ps(port, frame) > now_ps)
@@ -154,9 +114,8 @@ static void deliver(struct hwsim_port *port, struct list_head *arrived)
 			hwsim_frame_free(frame);
 			continue;
 		}
-		if (frame->verdict != HWSIM_GOOD) { /* the FCS check of the far end */
+		if (frame->verdict == HWSIM_BAD_FCS) { /* the FCS check of the far end */
 			hwsim_count(peer, HWSIM_rx_fcs_errors, 1);
-			hwsim_count(peer, HWSIM_rx_torn, frame->verdict == HWSIM_TORN);
 			hwsim_frame_free(frame);
 			continue;
 		}
@@ -176,14 +135,17 @@ void hwsim_port_serve(struct hwsim_port *port)
 {
 	u64 now_ps = hwsim_true_ps();
 	LIST_HEAD(arrived);
+	LIST_HEAD(dropped);
 	unsigned long flags;
 
 	if (port->ops->gather)
 		port->ops->gather(port);
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	port->ops->advance(port, hwsim_local_ps(port->tb, now_ps));
 	collect(port, now_ps, &arrived);
-	spin_unlock_irqrestore(&port->lock, flags);
+	list_splice_init(&port->dropped, &dropped);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
+	hwsim_frames_free(&dropped);
 	deliver(port, &arrived);
 }
 
@@ -193,10 +155,10 @@ static enum hrtimer_restart port_timer(struct hrtimer *timer)
 	unsigned long flags;
 	bool flap_over;
 
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	port->armed_ps = HWSIM_NEVER_PS;
 	flap_over = port->flap_until_ps && port->flap_until_ps <= hwsim_true_ps();
-	spin_unlock_irqrestore(&port->lock, flags);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
 
 	hwsim_port_serve(port);
 	if (flap_over)
@@ -204,17 +166,18 @@ static enum hrtimer_restart port_timer(struct hrtimer *timer)
 	if (port->ops->finish)
 		port->ops->finish(port);
 
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	hwsim_port_kick(port);
-	spin_unlock_irqrestore(&port->lock, flags);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
 	return HRTIMER_NORESTART;
 }
 
 /** hwsim_port_init() - a port without a wire; takes over the caller's reference on @tb */
 void hwsim_port_init(struct hwsim_port *port, const struct hwsim_port_ops *ops, struct hwsim_timebase *tb, u64 rate_bps)
 {
-	spin_lock_init(&port->lock);
+	raw_spin_lock_init(&port->lock);
 	INIT_LIST_HEAD(&port->air);
+	INIT_LIST_HEAD(&port->dropped);
 	port->ops = ops;
 	port->tb = tb;
 	port->rate_bps = rate_bps;
@@ -228,20 +191,15 @@ void hwsim_port_init(struct hwsim_port *port, const struct hwsim_port_ops *ops, 
 /** hwsim_port_close() - it was unlinked, and nothing is given to it any more; may sleep */
 void hwsim_port_close(struct hwsim_port *port)
 {
-	struct hwsim_frame *frame;
-	struct hwsim_frame *next;
 	unsigned long flags;
 
-	spin_lock_irqsave(&port->lock, flags);
+	raw_spin_lock_irqsave(&port->lock, flags);
 	port->dead = true;
-	spin_unlock_irqrestore(&port->lock, flags);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
 	synchronize_rcu(); /* whoever delivers to it has finished */
 	hrtimer_cancel(&port->timer);
-	list_for_each_entry_safe(frame, next, &port->air, list)
-	{
-		list_del(&frame->list);
-		hwsim_frame_free(frame);
-	}
+	hwsim_frames_free(&port->air);
+	hwsim_frames_free(&port->dropped);
 	hwsim_record_stop(port);
 	hwsim_timebase_put(port->tb);
 }

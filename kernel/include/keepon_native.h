@@ -1,19 +1,63 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Between keepon.ko and a driver that lends it a transmit ring ("native" backend), and perhaps its receive ring, too. The driver
- * exports one constant struct keepon_native_driver; keepon.ko finds it by the name ethtool gives the driver of the lower device and
- * holds a reference on its module while a ring is claimed.
+ * Between keepon.ko and a driver that lends it a transmit ring (contract version 2), and perhaps its
+ * receive ring, too. Drivers register with the small module keepon_native.ko, which knows neither
+ * side; keepon.ko asks it who lends the ring of a device. So a driver loads and works without
+ * keepon.ko, and keepon.ko without any driver.
  *
- * Life of a transmit ring:   query ... claim -> reset -> (kpn_pacer_start ... kpn_pacer_stop) -> reset -> ... -> release
+ * Life of a transmit ring:   query ... claim -> reset -> (pacer runs ... halt) -> reset -> ... -> release
  * Life of a receive ring:    query_rx ... claim_rx -> (read_index, take ...) -> release_rx
+ *
+ * A driver calls back whenever the ring stops being usable (struct keepon_native_owner): suspend,
+ * AER, transmit timeout, ethtool -G, self-test, surprise removal.
  */
 #ifndef KEEPON_NATIVE_H
 #define KEEPON_NATIVE_H
 
+#include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
 
 #include "keepon/nic_ops.h"
+
+/**
+ * enum keepon_native_context - where a backend's ops may be called: the most restricted place that works
+ * @KEEPON_CONTEXT_HARDIRQ: anywhere, interrupts off, under a raw spinlock (PREEMPT_RT too): no
+ *	sleeping locks inside
+ * @KEEPON_CONTEXT_SOFTIRQ: bottom halves off, no interrupt context
+ * @KEEPON_CONTEXT_THREAD: in a thread of its own, may take sleeping locks, must not wait
+ */
+enum keepon_native_context {
+	KEEPON_CONTEXT_HARDIRQ,
+	KEEPON_CONTEXT_SOFTIRQ,
+	KEEPON_CONTEXT_THREAD,
+};
+
+/**
+ * enum keepon_native_claims - what user space may be told of a link over this ring; bits
+ * @KEEPON_CLAIM_PACED: the wire takes its time: slots start where the core says, within its bounds
+ * @KEEPON_CLAIM_TX_STAMPS: instants of sent frames are good enough to be hardware stamps
+ * @KEEPON_CLAIM_PHC: the clock counted from the wire may be a PTP hardware clock
+ * @KEEPON_CLAIM_BAD_FCS: placeholders with a bad FCS really leave
+ */
+enum keepon_native_claims {
+	KEEPON_CLAIM_PACED = 1 << 0,
+	KEEPON_CLAIM_TX_STAMPS = 1 << 1,
+	KEEPON_CLAIM_PHC = 1 << 2,
+	KEEPON_CLAIM_BAD_FCS = 1 << 3,
+};
+
+/**
+ * struct keepon_native_caps - limits of a ring at the present link rate
+ * @nic: what the core is told
+ * @claims: enum keepon_native_claims
+ * @context: enum keepon_native_context
+ */
+struct keepon_native_caps {
+	struct kpn_nic_caps nic;
+	u32 claims;
+	u8 context;
+};
 
 /**
  * struct keepon_native_setup - what a claimed ring must offer
@@ -21,7 +65,8 @@
  * @slot_bytes: nominal length of placeholders, FCS included
  * @buffer_bytes: of each buffer: longest slot with trim, FCS included
  * @placeholder: enum kpn_placeholder
- * @spare_buffers: frames are written to buffers of their own, from which no placeholder is sent; only if the caps have them
+ * @spare_buffers: frames are written to buffers of their own, from which no placeholder is sent; only
+ *	if the caps have them
  */
 struct keepon_native_setup {
 	u32 ring_slots;
@@ -31,7 +76,26 @@ struct keepon_native_setup {
 	bool spare_buffers;
 };
 
-/** struct keepon_native - a claimed ring, as kpn_pacer_init() takes it; ops may be called in any context, caller serialised */
+/**
+ * struct keepon_native_owner - what the driver tells the one who claimed a ring
+ * @stop: the ring is about to be taken apart: when this returns, the owner has halted, reset and
+ *	released it, and its receive ring; RTNL, sleeps
+ * @lost: the ring is dead (device gone, transmit timeout, bus error): no store has an effect any
+ *	more, read_index() returns KPN_INDEX_GONE from now on. The owner stops and releases soon,
+ *	from a context of its own; any context, does not sleep
+ * @ready: what made it stop or lose the ring is over: it may be claimed again; RTNL. Also called when
+ *	the limits that query() gives have changed
+ */
+struct keepon_native_owner {
+	void (*stop)(void *owner);
+	void (*lost)(void *owner);
+	void (*ready)(void *owner);
+};
+
+/**
+ * struct keepon_native - a claimed ring, as kpn_pacer_init() takes it
+ * @ops, @nic: callable in caps.context, caller serialised
+ */
 struct keepon_native {
 	const struct kpn_nic_ops *ops;
 	void *nic;
@@ -75,55 +139,90 @@ struct keepon_native_rx {
 
 #define KEEPON_NO_PLACE U64_MAX
 
-/* The last bytes of skb->cb: traffic control, which may come first, leaves them alone. */
-static inline void *keepon_native_place_at(struct sk_buff *skb)
-{
-	return skb->cb + sizeof(skb->cb) - sizeof(u64);
-}
+/*
+ * The place travels where a hardware stamp would be: there it survives taps, RPS and GRO, which leave skb->cb to
+ * nobody. The frame has no stamp of the driver's own then: that would be of another clock.
+ */
 
 /** keepon_native_set_place() - while its receive ring is claimed a driver says so of every frame it gives to the stack */
 static inline void keepon_native_set_place(struct sk_buff *skb, u64 place)
 {
-	memcpy(keepon_native_place_at(skb), &place, sizeof(place));
+	skb_hwtstamps(skb)->hwtstamp = (ktime_t)(place + 1);
 }
 
-/** keepon_native_place() - what the driver said; a frame from elsewhere has any number here */
-static inline u64 keepon_native_place(struct sk_buff *skb)
+/** keepon_native_place() - what the driver said, KEEPON_NO_PLACE if nothing; only of frames of a claimed receive ring */
+static inline u64 keepon_native_place(const struct sk_buff *skb)
 {
-	u64 place;
-
-	memcpy(&place, keepon_native_place_at(skb), sizeof(place));
-	return place;
+	return (u64)skb_shinfo(skb)->hwtstamps.hwtstamp - 1;
 }
 
 /**
- * struct keepon_native_driver - all under RTNL, may sleep
- * @name: as in ethtool's driver information
- * @query: limits of the ring of @dev at its present rate; -EOPNOTSUPP if it has none to lend
- * @claim: the ordinary transmit path of @dev is closed and drained, buffers are mapped; -EBUSY if claimed already
- * @reset: wire idle, indices 0, nothing posted, all buffers zero; after every kpn_pacer_stop(), before every start
+ * struct keepon_native_driver - one driver that lends rings; all calls under RTNL, may sleep
+ * @name: of the driver, for messages
+ * @module: held while one of its rings is claimed
+ * @owns: whether @dev is a device of this driver
+ * @query: limits of the ring of @dev at its present rate for slots of @slot_bytes (FIFOs hold bytes, the
+ *	core counts slots); -EOPNOTSUPP if it has none to lend, with a sentence of its own in @why
+ *	(may be NULL)
+ * @claim: the ordinary transmit path of @dev is closed and drained, buffers are mapped; -EBUSY if
+ *	claimed already. From now on the owner is told what happens to the ring
+ * @reset: wire idle, indices 0, nothing posted, every descriptor a placeholder of setup.slot_bytes, all
+ *	buffers zero and written back; after every halt, before every start
  * @release: the ring is the driver's again and its ordinary transmit path open
- * @query_rx: limits of the receive ring of @dev; -EOPNOTSUPP if it has none to lend or cannot deliver frames whose FCS is wrong.
- *	NULL, as the next two, if no device of the driver has
- * @claim_rx: the FCS filter is off: whatever arrives from now on takes a descriptor; -EBUSY if claimed already
+ * @query_rx: limits of the receive ring of @dev; -EOPNOTSUPP if it has none to lend or cannot deliver
+ *	frames whose FCS is wrong. NULL, as the next two, if no device of the driver has
+ * @claim_rx: the FCS filter is off: whatever arrives from now on takes a descriptor; -EBUSY if claimed
  * @release_rx: the FCS filter is on again
  *
- * The driver may go down or away only after NETDEV_GOING_DOWN / NETDEV_UNREGISTER, on which keepon.ko stops and releases.
- * Reception stays with the driver all the time, claimed or not: it gives every frame with a good FCS to the stack, once, and drops the
- * others; keepon.ko takes frames from the lower device as any upper device does.
+ * Reception stays with the driver all the time, claimed or not: it gives every frame with a good FCS to
+ * the stack, once, and drops the others; keepon.ko takes frames from the lower device as any upper
+ * device does.
  */
 struct keepon_native_driver {
 	const char *name;
-	int (*query)(struct net_device *dev, struct kpn_nic_caps *caps);
+	struct module *module;
+	bool (*owns)(const struct net_device *dev);
+	int (*query)(struct net_device *dev, u32 slot_bytes, struct keepon_native_caps *caps, const char **why);
 	int (*claim)(struct net_device *dev, const struct keepon_native_setup *setup, struct keepon_native *native);
 	void (*reset)(struct net_device *dev, struct keepon_native *native);
 	void (*release)(struct net_device *dev, struct keepon_native *native);
 	int (*query_rx)(struct net_device *dev, struct keepon_native_rx_caps *caps);
 	int (*claim_rx)(struct net_device *dev, struct keepon_native_rx *native);
 	void (*release_rx)(struct net_device *dev, struct keepon_native_rx *native);
+	/* private */
+	struct list_head list;
 };
 
-/* The drivers there are. keepon.ko takes them with symbol_get(), so none of them has to be loaded. */
-extern const struct keepon_native_driver keepon_hwsim_native;
+/* ---- keepon_native.ko ---- */
+
+/** keepon_native_register() - @driver lends rings from now on; it stays where it is until unregistered */
+void keepon_native_register(struct keepon_native_driver *driver);
+
+/** keepon_native_unregister() - it lends none any more; none of its rings is claimed */
+void keepon_native_unregister(struct keepon_native_driver *driver);
+
+/** keepon_native_get() - the driver that lends the ring of @dev, its module held; NULL if there is none. RTNL */
+struct keepon_native_driver *keepon_native_get(const struct net_device *dev);
+
+/** keepon_native_put() - the end of a keepon_native_get(); @driver may be NULL */
+void keepon_native_put(struct keepon_native_driver *driver);
+
+/**
+ * keepon_native_attach() - @owner wants to hear of the rings of @dev, claimed or not: ready, and stop and
+ * lost while it has one; -EBUSY if there is an owner. RTNL
+ */
+int keepon_native_attach(struct net_device *dev, const struct keepon_native_owner *ops, void *owner);
+
+/** keepon_native_detach() - the end of keepon_native_attach(). RTNL */
+void keepon_native_detach(struct net_device *dev);
+
+/* What drivers call; nothing happens if @dev has no owner. */
+
+/** keepon_native_stop() - see struct keepon_native_owner; RTNL */
+void keepon_native_stop(struct net_device *dev);
+/** keepon_native_lost() - any context */
+void keepon_native_lost(struct net_device *dev);
+/** keepon_native_ready() - RTNL */
+void keepon_native_ready(struct net_device *dev);
 
 #endif

@@ -77,6 +77,7 @@ int keepon_clock_adjfine(struct keepon *keepon, s64 scaled_ppm)
 		error = engine_adjfine(keepon->engine, scaled_ppm);
 	else
 		error = kpn_clock_adjfine(&keepon->down_clock, scaled_ppm, down_position_ps());
+	keepon->down_clock_version++;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	return error;
 }
@@ -103,6 +104,7 @@ int keepon_clock_adjtime(struct keepon *keepon, s64 delta_ns)
 		else
 			kpn_clock_adjtime(&keepon->down_clock, (struct kpn_time){ delta_ns, 0 });
 	}
+	keepon->down_clock_version++;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	return error;
 }
@@ -124,6 +126,7 @@ int keepon_clock_settime(struct keepon *keepon, struct kpn_time t)
 		error = -EINVAL;
 	else
 		kpn_clock_settime(&keepon->down_clock, down_position_ps(), t);
+	keepon->down_clock_version++;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	return error;
 }

@@ -111,11 +111,13 @@ static void keepon_change_rx_flags(struct net_device *dev, int change)
 		dev_set_allmulti(keepon->lower, dev->flags & IFF_ALLMULTI ? 1 : -1);
 }
 
-/* Both are one station: the lower device gets the address, its notification brings it up here. */
+/* Both are one station: the lower device gets the address, its notification brings it up here. So who asks must own that, too. */
 static int keepon_set_mac_address(struct net_device *dev, void *address)
 {
 	struct keepon *keepon = netdev_priv(dev);
 
+	if (!ns_capable(dev_net(keepon->lower)->user_ns, CAP_NET_ADMIN))
+		return -EPERM;
 	return dev_set_mac_address(keepon->lower, address, NULL);
 }
 
@@ -158,5 +160,5 @@ void keepon_dev_setup(struct net_device *dev)
 
 	keepon->dev = dev;
 	raw_spin_lock_init(&keepon->lock);
-	keepon->outcomes_end = &keepon->outcomes;
+	INIT_DELAYED_WORK(&keepon->restart, keepon_engine_restart);
 }

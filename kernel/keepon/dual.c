@@ -78,6 +78,7 @@ void keepon_dual_config(const struct keepon_plan *plan, struct kpn_rx_config *co
 		.lag_ns_min = plan->rx_caps.lag_ns_min,
 		.lag_ns_max = plan->rx_caps.lag_ns_max,
 		.frame_bytes_max = plan->rx_caps.frame_bytes_max,
+		.cpu_tick_ns = plan->caps.cpu_tick_ns,
 	};
 }
 
@@ -203,7 +204,7 @@ static u64 dithered_ns(struct keepon_dual *dual)
 	return dual->poll_ns - mul_u64_u32_shr(dual->dither_ns, dual->random, 32);
 }
 
-u64 keepon_dual_beat_locked(struct keepon_engine *engine)
+u64 keepon_dual_beat_locked(struct keepon_engine *engine, bool *news)
 {
 	observe_locked(engine);
 	return dithered_ns(engine->dual);

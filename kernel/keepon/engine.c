@@ -8,11 +8,12 @@
 
 #include "keepon.h"
 
-/* Large and asked for by configuration: it may fail, and must not make room by force. */
-#define KEEPON_GFP (GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN | __GFP_ZERO)
+/* Large and asked for by configuration: it is accounted to who asks, may fail, and must not make room by force. */
+#define KEEPON_GFP (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN | __GFP_ZERO)
 
 static void free_engine(struct keepon_engine *engine)
 {
+	kvfree(engine->shares);
 	kvfree(engine->frames);
 	kvfree(engine->memory);
 	kfree(engine);
@@ -26,7 +27,8 @@ static int make_pool(struct keepon_engine *engine, const struct kpn_config *conf
 
 	engine->held_max = config->prebuffer_frames ?: config->ring_slots;
 	engine->frames = kvmalloc_array(engine->held_max, KPN_CLASS_COUNT * sizeof(*engine->frames), KEEPON_GFP);
-	if (!engine->frames)
+	engine->shares = kvmalloc_array(KPN_CLASS_COUNT, sizeof(*engine->shares), KEEPON_GFP);
+	if (!engine->frames || !engine->shares)
 		return -ENOMEM;
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
 		for (i = 0; i < engine->held_max; i++) {
@@ -107,32 +109,54 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 	return error;
 }
 
-/* The wire starts; until the first poll it lives on what is posted here. */
-static int start_wire(struct keepon_engine *engine)
+/* Making the pacer takes long, so it is done without the lock; the clock it was made for may be set meanwhile. */
+static int make_pacer(struct keepon_engine *engine, u64 *since_ns, u64 *version)
 {
 	struct keepon *keepon = engine->keepon;
 	const struct keepon_plan *plan = &keepon->plan;
 	u32 restart_ns = plan->caps.restart_ns_min / 2 + plan->caps.restart_ns_max / 2;
 	unsigned long flags;
-	s64 scaled_ppm;
-	u64 since_ns;
 	s64 start_ns;
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
-	scaled_ppm = keepon_clock_scaled_ppm_locked(keepon);
-	since_ns = engine->native.ops->cpu_ns(engine->native.nic);
+	*since_ns = engine->native.ops->cpu_ns(engine->native.nic);
+	*version = keepon->down_clock_version;
 	start_ns = keepon_clock_read_locked(keepon).ns + restart_ns;
-	engine->pacer = kpn_pacer_init(engine->memory, &plan->config, &plan->caps, engine->native.ops,
-				       engine->native.nic, &keepon_pacer_ops, keepon, start_ns);
-	if (engine->pacer) {
-		kpn_pacer_start(engine->pacer, since_ns);
-		if (scaled_ppm)
-			kpn_pacer_adjfine(engine->pacer, scaled_ppm);
-		keepon_dual_join_locked(engine);
-		keepon->engine = engine;
-	}
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	engine->pacer = kpn_pacer_init(engine->memory, &plan->config, &plan->caps, engine->native.ops,
+				       engine->native.nic, start_ns);
 	return engine->pacer ? 0 : -EINVAL;
+}
+
+/* The wire starts; until the first poll it lives on what is posted here. */
+static int start_wire(struct keepon_engine *engine)
+{
+	struct keepon *keepon = engine->keepon;
+	bool started = false;
+
+	while (!started) {
+		unsigned long flags;
+		u64 since_ns;
+		u64 version;
+		int error;
+
+		error = make_pacer(engine, &since_ns, &version);
+		if (error)
+			return error;
+		raw_spin_lock_irqsave(&keepon->lock, flags);
+		started = version == keepon->down_clock_version;
+		if (started) {
+			s64 scaled_ppm = keepon_clock_scaled_ppm_locked(keepon);
+
+			kpn_pacer_start(engine->pacer, since_ns);
+			if (scaled_ppm)
+				kpn_pacer_adjfine(engine->pacer, scaled_ppm);
+			keepon_dual_join_locked(engine);
+			keepon->engine = engine;
+		}
+		raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	}
+	return 0;
 }
 
 static int start(struct keepon *keepon, struct netlink_ext_ack *extack)
@@ -176,9 +200,36 @@ static void add_stats(struct kpn_stats *total, const struct kpn_stats *run)
 		total->verdicts[i] += run->verdicts[i];
 }
 
+/* End what the stopped pacer still has, so many frames at a time. Nobody else sees it any more. */
+static void drain(struct keepon_engine *engine)
+{
+	bool more = true;
+
+	while (more) {
+		more = kpn_pacer_drain(engine->pacer);
+		local_bh_disable();
+		keepon_complete_list(engine->keepon, kpn_pacer_take_ended(engine->pacer));
+		local_bh_enable();
+		cond_resched();
+	}
+}
+
+/* The counters of a run that has ended are those of the device; meanwhile pending frames ended. */
+static void add_ends(struct keepon *keepon, const struct kpn_stats *before, const struct kpn_stats *after)
+{
+	unsigned long flags;
+	u32 i;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	for (i = 0; i < KPN_VERDICT_COUNT; i++)
+		keepon->total.verdicts[i] += after->verdicts[i] - before->verdicts[i];
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+}
+
 void keepon_engine_stop(struct keepon *keepon)
 {
 	struct keepon_engine *engine = keepon->engine;
+	struct kpn_stats stats;
 	unsigned long flags;
 	u32 tc;
 
@@ -193,14 +244,17 @@ void keepon_engine_stop(struct keepon *keepon)
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	keepon_clock_keep_locked(keepon);
 	kpn_pacer_stop(engine->pacer);
-	add_stats(&keepon->total, kpn_pacer_stats(engine->pacer));
+	stats = *kpn_pacer_stats(engine->pacer);
+	add_stats(&keepon->total, &stats);
 	keepon_dual_add_counters(&keepon->dual_total, engine);
 	keepon->engine = NULL;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 
 	local_bh_disable();
-	keepon_outcomes_finish(keepon, 0);
+	keepon_complete_list(keepon, engine->ended);
 	local_bh_enable();
+	drain(engine);
+	add_ends(keepon, &stats, kpn_pacer_stats(engine->pacer));
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++)
 		netdev_tx_reset_queue(netdev_get_tx_queue(keepon->dev, tc));
 	give_back(engine);
@@ -250,11 +304,11 @@ int keepon_engine_begin(struct keepon *keepon, struct netlink_ext_ack *extack)
 static bool outdated(struct keepon *keepon)
 {
 	struct keepon_native_rx_caps rx_caps;
-	struct kpn_nic_caps caps;
+	struct keepon_native_caps caps;
 	u64 rate_bps;
 
-	if (keepon_lower_caps(keepon->lower, &caps, &rate_bps, NULL) || rate_bps != keepon->plan.config.rate_bps ||
-	    memcmp(&caps, &keepon->plan.caps, sizeof(caps)))
+	if (keepon_lower_caps(keepon->lower, keepon->plan.config.slot_bytes, &caps, &rate_bps, NULL) ||
+	    rate_bps != keepon->plan.config.rate_bps || memcmp(&caps.nic, &keepon->plan.caps, sizeof(caps.nic)))
 		return true;
 	return keepon->plan.clock == KEEPON_CLOCK_DUAL && (keepon_lower_rx_caps(keepon->lower, &rx_caps, NULL) ||
 							   memcmp(&rx_caps, &keepon->plan.rx_caps, sizeof(rx_caps)));
@@ -271,6 +325,36 @@ void keepon_engine_follow(struct keepon *keepon)
 	if (error)
 		netdev_err(keepon->dev, "cannot start on %s (error %d): %s\n", keepon->lower->name, error,
 			   extack._msg ?: "no details");
+}
+
+/* A card may come back by itself, or be paused for ever; once a second is often enough to see. */
+#define RESTART_DELAY HZ
+
+void keepon_engine_lost(struct keepon *keepon)
+{
+	WRITE_ONCE(keepon->lost, true);
+	mod_delayed_work(system_wq, &keepon->restart, 0);
+}
+
+void keepon_engine_restart(struct work_struct *work)
+{
+	struct keepon *keepon = container_of(to_delayed_work(work), struct keepon, restart);
+
+	/* Whoever deletes the device waits for this work and holds RTNL. */
+	if (!rtnl_trylock()) {
+		schedule_delayed_work(&keepon->restart, 1);
+		return;
+	}
+	if (READ_ONCE(keepon->lost)) {
+		WRITE_ONCE(keepon->lost, false);
+		keepon_engine_stop(keepon);
+		schedule_delayed_work(&keepon->restart, RESTART_DELAY);
+	} else if (!keepon->engine && wanted(keepon)) {
+		keepon->restarts++;
+		if (keepon_engine_begin(keepon, NULL))
+			schedule_delayed_work(&keepon->restart, RESTART_DELAY);
+	}
+	rtnl_unlock();
 }
 
 int keepon_engine_replan(struct keepon *keepon, struct keepon_plan *plan, struct netlink_ext_ack *extack)

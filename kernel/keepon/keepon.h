@@ -3,10 +3,11 @@
  * keepon.ko inside. One struct keepon is one upper device; while its wire runs it has one struct keepon_engine, which holds the
  * pacer, the borrowed ring and the frames on their way.
  *
- *	link, setup	rtnetlink: attributes, what they mean, read-back
+ *	link, attributes, setup		rtnetlink: attributes, what they mean, read-back (setup.h)
+ *	table		class tables by generic netlink (setup.h)
  *	dev, lower	life of the device and of the one beneath it
  *	engine, poll	the wire: start, stop, beat
- *	xmit, outcome	frames in, frames done
+ *	xmit, share, outcome		frames in, who may have how many waiting, frames done
  *	receive		frames from the lower device
  *	dual		the receive ring as a second clock
  *	clock, phc, stamp, qdisc, ethtool, debug, trace
@@ -23,64 +24,19 @@
 #include <linux/netdevice.h>
 #include <linux/ptp_clock_kernel.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "keepon/dual.h"
 #include "keepon/pacer.h"
 #include "keepon_compat.h"
 #include "keepon_native.h"
-#include "uapi/keepon_link.h"
-
-#define KEEPON_SLOT_BYTES_DEFAULT 1230 /* 10 us at 1 Gb/s (KeepON paper listing 4) */
-
-/* Masks one attribute carries: two of them and what surrounds them fit the 64 KiB of a nested attribute. */
-#define KEEPON_MASKS_MAX 16384
-
-/* In a pair of IFLA_KEEPON_CLASSES: the class keeps what it has. */
-#define KEEPON_CLASS_KEEP 0xff
+#include "setup.h"
 
 /* The transmit ring has one, the receive ring another. */
 enum { KEEPON_POLLERS = 2 };
 
 struct keepon_dual;
 struct keepon_engine;
-
-/**
- * struct keepon_setup - what was asked for, attribute by attribute; everything else follows from it, rate and backend
- * @given: bit per IFLA_KEEPON_*: this one was asked for
- * @number: of those with one number
- * @classes: late policy and rounding per class; KEEPON_CLASS_KEEP where not asked for
- * @allowed: @allowed_count class masks, NULL if not asked for; kvmalloc
- */
-struct keepon_setup {
-	u32 given;
-	u32 number[IFLA_KEEPON_MAX + 1];
-	u8 classes[KEEPON_CLASS_COUNT][2];
-	u16 *allowed;
-	u32 allowed_count;
-};
-
-/**
- * struct keepon_plan - what a setup comes to on a certain lower device
- * @config: complete and valid; @config.allowed is @masks
- * @caps: of the backend
- * @masks: config.partition_slots class masks; kvmalloc
- * @clock: enum keepon_clock; @merge, @tau_ns: as chosen, 0 ns: what kpn_merge_tau_ns() says
- * @rx_caps: of the receive ring, with clock dual
- */
-struct keepon_plan {
-	struct kpn_config config;
-	struct kpn_nic_caps caps;
-	u16 *masks;
-	u8 poll;
-	u32 poll_cpu;
-	u8 poll_fifo;
-	u8 txtime;
-	u8 clock;
-	u8 merge;
-	u32 tau_ns;
-	u32 rx_poll_cpu;
-	struct keepon_native_rx_caps rx_caps;
-};
 
 /* What is counted of a receive ring; X(name) */
 #define KEEPON_DUAL_COUNTERS(X)                                               \
@@ -100,19 +56,35 @@ struct keepon_dual_counters {
 };
 
 /**
- * struct keepon_frame - one frame between xmit and the end of its outcome
- * @next: in a free list or the list of outcomes
+ * struct keepon_frame - one frame between xmit and its completion
+ * @next: in a free list
  * @txtime_ns: as its sender gave it, 0 without
+ * @deadline_ns: PHC time at which it must have left at the latest, 0 without
+ * @sender: where it is counted, NULL without a txtime
  * @queued: counted in the byte queue limit of its queue
  */
 struct keepon_frame {
 	struct kpn_frame frame;
 	struct keepon_frame *next;
 	struct sk_buff *skb;
-	struct kpn_time start;
 	s64 txtime_ns;
-	enum kpn_verdict verdict;
+	s64 deadline_ns;
+	struct keepon_sender *sender;
 	bool queued;
+};
+
+enum { KEEPON_SHARE_SET_BITS = 4, KEEPON_SHARE_SETS = 1 << KEEPON_SHARE_SET_BITS, KEEPON_SHARE_WAYS = 4 };
+
+/** struct keepon_sender - how many frames with a txtime @sk has waiting; none: not in use */
+struct keepon_sender {
+	const struct sock *sk;
+	u32 waiting;
+};
+
+/** struct keepon_share - the same of a whole class; a socket has its place in one of the sets, found by its hash */
+struct keepon_share {
+	u32 waiting;
+	struct keepon_sender senders[KEEPON_SHARE_SETS][KEEPON_SHARE_WAYS];
 };
 
 /**
@@ -120,12 +92,11 @@ struct keepon_frame {
  * @dev, @lower: itself and the device it sends through
  * @setup, @plan: what was asked for and what it comes to; RTNL
  * @engine: while the wire runs; written under RTNL and @lock
- * @down_clock: the PHC while it does not, on the CPU counter; @lock
- * @total, @dual_total: counters of earlier runs; @lock
+ * @down_clock: the PHC while it does not, on the CPU counter; @down_clock_version: changes when it is set; @lock
+ * @total, @dual_total: counters of earlier runs, and frames refused before a pacer has seen them; @lock
  * @starts, @start_failures: of the wire; RTNL
- * @outcomes, @outcomes_end: frames that ended, first to last; @lock
- * @unsaid: bit per kpn_event nobody has been told of yet; @lock
- * @napi: hands outcomes back
+ * @napi: completes frames that ended
+ * @restart: starts the wire anew after the NIC was lost; @restarts: how often, RTNL; @lost: it was, and nobody has stopped yet
  * @hwtstamp: what is stamped
  * @phc: NULL if it could not be registered
  * @debug: folder of faults on request; @stall_ns: by how much the next poll of each poller shall be late
@@ -140,14 +111,15 @@ struct keepon {
 	raw_spinlock_t lock;
 	struct keepon_engine *engine;
 	struct kpn_clock down_clock;
+	u64 down_clock_version;
 	struct kpn_stats total;
 	struct keepon_dual_counters dual_total;
 	u64 starts;
 	u64 start_failures;
-	struct keepon_frame *outcomes;
-	struct keepon_frame **outcomes_end;
-	u32 unsaid;
 	struct napi_struct napi;
+	struct delayed_work restart;
+	u64 restarts;
+	bool lost;
 
 	struct keepon_hwtstamp hwtstamp;
 	struct ptp_clock_info phc_info;
@@ -159,7 +131,7 @@ struct keepon {
 /** struct keepon_poller - calls @beat again and again, from a timer or, if there is one, from a thread; @number: its own */
 struct keepon_poller {
 	struct keepon_engine *engine;
-	u64 (*beat)(struct keepon_engine *engine);
+	u64 (*beat)(struct keepon_engine *engine, bool *news);
 	u32 number;
 	struct hrtimer timer;
 	struct task_struct *thread;
@@ -172,6 +144,8 @@ struct keepon_poller {
  * @frames: pool; @free: unused ones of each class; keepon.lock
  * @held: frames of each class in the pacer or among the outcomes; keepon.lock
  * @held_max: at so many the queue of the class stops
+ * @ended: frames that ended and are to be completed; NAPI's
+ * @shares: frames with a txtime by class and socket; keepon.lock
  * @dual: the receive ring as a second clock, or NULL; keepon.lock
  * @poller: of the transmit ring; of the receive ring, if there is @dual
  */
@@ -179,44 +153,33 @@ struct keepon_engine {
 	struct keepon *keepon;
 	struct kpn_pacer *pacer;
 	void *memory;
-	const struct keepon_native_driver *driver;
+	struct keepon_native_driver *driver;
 	struct keepon_native native;
 	struct keepon_frame *frames;
 	struct keepon_frame *free[KPN_CLASS_COUNT];
 	u32 held[KPN_CLASS_COUNT];
 	u32 held_max;
+	struct kpn_frame *ended;
+	struct keepon_share *shares;
 	struct keepon_dual *dual;
 	struct keepon_poller poller[KEEPON_POLLERS];
 };
 
 /* ---- lower.c: drivers that lend rings, and what happens to a lower device ---- */
 
-/** keepon_native_get() - driver of @lower that lends a ring, its module held; NULL if it has none */
-const struct keepon_native_driver *keepon_native_get(struct net_device *lower);
-void keepon_native_put(const struct keepon_native_driver *driver);
-/** keepon_lower_caps() - limits of the ring of @lower and its rate, 0 if unknown now; RTNL. Return: 0 or an error, with a sentence */
-int keepon_lower_caps(struct net_device *lower, struct kpn_nic_caps *caps, u64 *rate_bps,
+/**
+ * keepon_lower_caps() - limits of the ring of @lower for slots of @slot_bytes, and its rate, 0 if unknown now; RTNL
+ *
+ * Return: 0 or an error, with a sentence.
+ */
+int keepon_lower_caps(struct net_device *lower, u32 slot_bytes, struct keepon_native_caps *caps, u64 *rate_bps,
 		      struct netlink_ext_ack *extack);
+/** keepon_lower_name() - name of the driver of @dev, "" if it says none */
+void keepon_lower_name(struct net_device *dev, char *name, size_t room);
+extern const struct keepon_native_owner keepon_lower_owner;
 /** keepon_lower_rx_caps() - limits of its receive ring; RTNL. Return: 0 or an error, with a sentence */
 int keepon_lower_rx_caps(struct net_device *lower, struct keepon_native_rx_caps *caps, struct netlink_ext_ack *extack);
 int keepon_lower_event(struct notifier_block *block, unsigned long event, void *info);
-
-/* ---- setup.c ---- */
-
-/** keepon_say() - a sentence for the one who asked; lives until a few more have been said. RTNL */
-void keepon_say(struct netlink_ext_ack *extack, const char *format, ...) __printf(2, 3);
-extern const struct nla_policy keepon_policy[IFLA_KEEPON_MAX + 1];
-void keepon_setup_init(struct keepon_setup *setup);
-int keepon_setup_copy(struct keepon_setup *to, const struct keepon_setup *from);
-/** keepon_setup_take() - lay attributes over a setup; after an error it is only good for keepon_setup_free() */
-int keepon_setup_take(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack);
-void keepon_setup_free(struct keepon_setup *setup);
-/** keepon_plan_make() - work out a setup for a lower device; on error @plan is empty and @extack has field, value, range */
-int keepon_plan_make(struct keepon_plan *plan, const struct keepon_setup *setup, struct net_device *lower,
-		     struct netlink_ext_ack *extack);
-void keepon_plan_free(struct keepon_plan *plan);
-/** keepon_plan_frame_max() - longest real frame, FCS included */
-u32 keepon_plan_frame_max(const struct keepon_plan *plan);
 
 /* ---- link.c, dev.c ---- */
 
@@ -234,6 +197,10 @@ void keepon_dev_refit(struct keepon *keepon, unsigned int old_default_mtu);
 int keepon_engine_begin(struct keepon *keepon, struct netlink_ext_ack *extack);
 /** keepon_engine_stop() - end every frame, stop the wire, give the ring back; the clock goes on. RTNL, sleeps, may be called twice */
 void keepon_engine_stop(struct keepon *keepon);
+/** keepon_engine_lost() - the NIC is dead: stop soon, and try to start a second later; any context */
+void keepon_engine_lost(struct keepon *keepon);
+/** keepon_engine_restart() - work of keepon.restart */
+void keepon_engine_restart(struct work_struct *work);
 /** keepon_engine_follow() - something about the lower device has changed: start, stop or start anew. RTNL */
 void keepon_engine_follow(struct keepon *keepon);
 /**
@@ -263,16 +230,22 @@ int keepon_clock_adjfine(struct keepon *keepon, s64 scaled_ppm);
 int keepon_clock_adjtime(struct keepon *keepon, s64 delta_ns);
 int keepon_clock_settime(struct keepon *keepon, struct kpn_time t);
 
-/* ---- xmit.c, outcome.c, receive.c ---- */
+/* ---- xmit.c, share.c, outcome.c, receive.c ---- */
 
 netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev);
 u16 keepon_select_queue(struct net_device *dev, struct sk_buff *skb, struct net_device *sb_dev);
 
-extern const struct kpn_pacer_ops keepon_pacer_ops;
-/** keepon_outcomes_kick() - after unlocking: have outcomes handed back if there are any */
-void keepon_outcomes_kick(struct keepon *keepon);
-/** keepon_outcomes_finish() - hand all back; BH off, one at a time. @budget: as in napi_consume_skb() */
-void keepon_outcomes_finish(struct keepon *keepon, int budget);
+/** keepon_complete_soon() - a poll has news: have NAPI complete frames and tell of events; no lock held */
+void keepon_complete_soon(struct keepon *keepon);
+/** keepon_complete_list() - complete frames whose run is over; BH off */
+void keepon_complete_list(struct keepon *keepon, struct kpn_frame *list);
+/** keepon_share_locked() - where a frame of @sk with a txtime is counted; NULL: the socket has its share waiting already */
+struct keepon_sender *keepon_share_locked(struct keepon_engine *engine, u16 tc, const struct sock *sk);
+/** keepon_share_add_locked() - it waits from now on; @sender may be NULL: it has no txtime */
+void keepon_share_add_locked(struct keepon_engine *engine, struct keepon_frame *frame, struct keepon_sender *sender);
+/** keepon_share_end_locked() - it has ended */
+void keepon_share_end_locked(struct keepon_engine *engine, struct keepon_frame *frame);
+
 int keepon_napi_poll(struct napi_struct *napi, int budget);
 /** keepon_report() - tell the sender of a frame with a txtime that it will not be sent, if it asked for that */
 void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns);
@@ -292,7 +265,7 @@ void keepon_dual_join_locked(struct keepon_engine *engine);
 /** keepon_dual_release() - give the receive ring back; nobody polls; RTNL, may be called without one */
 void keepon_dual_release(struct keepon_engine *engine);
 /** keepon_dual_beat_locked() - one poll of the receive ring. Return: ns until the next */
-u64 keepon_dual_beat_locked(struct keepon_engine *engine);
+u64 keepon_dual_beat_locked(struct keepon_engine *engine, bool *news);
 /** keepon_dual_correct_locked() - after a poll of the transmit ring */
 void keepon_dual_correct_locked(struct keepon_engine *engine);
 /** keepon_dual_stamp_locked() - when the frame at @place was at the reference plane; 0: it cannot be told, which is counted */

@@ -30,6 +30,41 @@ static int check_lower(struct net_device *lower, struct netlink_ext_ack *extack)
 	return 0;
 }
 
+/* An upper device may be lent to a container, the device below with its wire may not be configured from there. */
+static int check_rights(const struct net_device *lower, struct netlink_ext_ack *extack)
+{
+	if (ns_capable(dev_net(lower)->user_ns, CAP_NET_ADMIN))
+		return 0;
+	keepon_say(extack, "%s belongs to another namespace: this needs CAP_NET_ADMIN there; ask its administrator",
+		   lower->name);
+	return -EPERM;
+}
+
+/*
+ * A polling thread is the kernel's own, outside of all limits of whoever asks for it: for a real-time priority, or a CPU that
+ * he may not use himself, he needs what he would need for it by other means. What others have chosen stays.
+ */
+static int check_polling(const struct keepon_plan *old, const struct keepon_plan *plan, struct netlink_ext_ack *extack)
+{
+	bool same = old && old->poll == plan->poll && old->poll_fifo == plan->poll_fifo &&
+		    old->poll_cpu == plan->poll_cpu && old->rx_poll_cpu == plan->rx_poll_cpu;
+
+	if (plan->poll != KEEPON_POLL_THREAD || same || capable(CAP_SYS_NICE))
+		return 0;
+	if (plan->poll_fifo) {
+		keepon_say(extack, "poll_fifo %u: a real-time priority needs CAP_SYS_NICE; leave it out",
+			   plan->poll_fifo);
+		return -EPERM;
+	}
+	if (cpumask_test_cpu(plan->poll_cpu, current->cpus_ptr) &&
+	    cpumask_test_cpu(plan->rx_poll_cpu, current->cpus_ptr))
+		return 0;
+	keepon_say(extack,
+		   "poll_cpu %u, rx_poll_cpu %u: a CPU you may not run on needs CAP_SYS_NICE; choose one of yours",
+		   plan->poll_cpu, plan->rx_poll_cpu);
+	return -EPERM;
+}
+
 /* What the user said of the device itself. */
 static int choose_address_and_mtu(struct keepon *keepon, struct nlattr *tb[], struct netlink_ext_ack *extack)
 {
@@ -69,7 +104,15 @@ static int attach(struct keepon *keepon, struct netlink_ext_ack *extack)
 		return error;
 	error = netdev_upper_dev_link(lower, keepon->dev, extack);
 	if (error)
-		netdev_rx_handler_unregister(lower);
+		goto unregister;
+	error = keepon_native_attach(lower, &keepon_lower_owner, keepon);
+	if (error)
+		goto unlink;
+	return 0;
+unlink:
+	netdev_upper_dev_unlink(lower, keepon->dev);
+unregister:
+	netdev_rx_handler_unregister(lower);
 	return error;
 }
 
@@ -87,16 +130,21 @@ static int keepon_newlink(struct net *src_net, struct net_device *dev, struct nl
 	lower = __dev_get_by_index(src_net, nla_get_u32(tb[IFLA_LINK]));
 	if (!lower)
 		return -ENODEV;
-	error = check_lower(lower, extack);
+	error = check_rights(lower, extack) ?: check_lower(lower, extack);
 	if (error)
 		return error;
 
 	keepon->lower = lower;
 	keepon_setup_init(&keepon->setup);
-	error = keepon_setup_take(&keepon->setup, data, extack)                        ?:
-			keepon_plan_make(&keepon->plan, &keepon->setup, lower, extack) ?:
-			choose_address_and_mtu(keepon, tb, extack)                     ?:
-											 register_netdevice(dev);
+	error = keepon_setup_take(&keepon->setup, data, extack);
+	if (!error)
+		error = keepon_plan_make(&keepon->plan, &keepon->setup, lower, extack);
+	if (!error)
+		error = check_polling(NULL, &keepon->plan, extack);
+	if (!error)
+		error = choose_address_and_mtu(keepon, tb, extack);
+	if (!error)
+		error = register_netdevice(dev);
 	if (error) {
 		discard(keepon);
 		return error;
@@ -125,13 +173,13 @@ static int keepon_changelink(struct net_device *dev, struct nlattr *tb[], struct
 	}
 	if (!data)
 		return 0;
-	error = keepon_setup_copy(&setup, &keepon->setup);
+	error = check_rights(keepon->lower, extack) ?: keepon_setup_copy(&setup, &keepon->setup);
 	if (error)
 		return error;
 	error = keepon_setup_take(&setup, data, extack) ?: keepon_plan_make(&plan, &setup, keepon->lower, extack);
 	if (error)
 		goto free_setup;
-	error = keepon_engine_replan(keepon, &plan, extack);
+	error = check_polling(&keepon->plan, &plan, extack) ?: keepon_engine_replan(keepon, &plan, extack);
 	if (error) {
 		keepon_plan_free(&plan);
 		goto free_setup;
@@ -149,6 +197,8 @@ void keepon_dellink(struct net_device *dev, struct list_head *head)
 
 	/* The wire first: frames on their way still refer to the lower device. */
 	keepon_engine_stop(keepon);
+	keepon_native_detach(keepon->lower);
+	cancel_delayed_work_sync(&keepon->restart);
 	netdev_rx_handler_unregister(keepon->lower);
 	netdev_upper_dev_unlink(keepon->lower, dev);
 	unregister_netdevice_queue(dev, head);
@@ -163,66 +213,12 @@ static struct net *keepon_get_link_net(const struct net_device *dev)
 
 static size_t keepon_get_size(const struct net_device *dev)
 {
-	const struct keepon *keepon = netdev_priv(dev);
-	u32 masks = keepon->setup.allowed ? keepon->setup.allowed_count : 1;
-	size_t size = nla_total_size(masks * sizeof(u16)) + nla_total_size(sizeof(keepon->setup.classes)) +
-		      nla_total_size_64bit(sizeof(u64)) + nla_total_size(sizeof(u8));
-	int attribute;
-
-	for (attribute = 1; attribute <= IFLA_KEEPON_MAX; attribute++)
-		size += nla_total_size(sizeof(u32));
-	return size;
-}
-
-static int put_tables(struct sk_buff *skb, const struct keepon *keepon)
-{
-	static const u16 all_classes = 0xffff;
-	const struct keepon_setup *setup = &keepon->setup;
-	u8 classes[KEEPON_CLASS_COUNT][2];
-	u32 tc;
-
-	for (tc = 0; tc < KEEPON_CLASS_COUNT; tc++) {
-		classes[tc][0] = keepon->plan.config.classes[tc].late;
-		classes[tc][1] = keepon->plan.config.classes[tc].rounding;
-	}
-	if (nla_put(skb, IFLA_KEEPON_ALLOWED, sizeof(u16) * (setup->allowed ? setup->allowed_count : 1),
-		    setup->allowed ?: &all_classes))
-		return -EMSGSIZE;
-	return nla_put(skb, IFLA_KEEPON_CLASSES, sizeof(classes), classes);
+	return keepon_attributes_bytes();
 }
 
 static int keepon_fill_info(struct sk_buff *skb, const struct net_device *dev)
 {
-	const struct keepon *keepon = netdev_priv(dev);
-	const struct keepon_plan *plan = &keepon->plan;
-	const struct kpn_config *config = &plan->config;
-
-	if (nla_put_u8(skb, IFLA_KEEPON_MODE, config->mode) ||
-	    nla_put_u32(skb, IFLA_KEEPON_SLOT_BYTES, config->slot_bytes) ||
-	    nla_put_u32(skb, IFLA_KEEPON_RING_SLOTS, config->ring_slots) ||
-	    nla_put_u32(skb, IFLA_KEEPON_BATCH_SLOTS, config->batch_slots) ||
-	    nla_put_u32(skb, IFLA_KEEPON_DEPTH_SLOTS, config->depth_slots) ||
-	    nla_put_u32(skb, IFLA_KEEPON_PARTITION_SLOTS, config->partition_slots) || put_tables(skb, keepon) ||
-	    nla_put_u32(skb, IFLA_KEEPON_PREBUFFER, config->prebuffer_frames) ||
-	    nla_put_u8(skb, IFLA_KEEPON_CLOCK, plan->clock) || nla_put_u8(skb, IFLA_KEEPON_MERGE, plan->merge) ||
-	    nla_put_u32(skb, IFLA_KEEPON_TAU_NS, plan->tau_ns) ||
-	    nla_put_u32(skb, IFLA_KEEPON_RX_POLL_CPU, plan->rx_poll_cpu) ||
-	    nla_put_u8(skb, IFLA_KEEPON_PLACEHOLDER, config->placeholder) ||
-	    nla_put_u8(skb, IFLA_KEEPON_PADDING, config->padding) || nla_put_u8(skb, IFLA_KEEPON_TRIM, config->trim) ||
-	    nla_put_u32(skb, IFLA_KEEPON_TRIM_DOWN_BYTES, config->trim_down_bytes) ||
-	    nla_put_u32(skb, IFLA_KEEPON_TRIM_UP_BYTES, config->trim_up_bytes) ||
-	    nla_put_u32(skb, IFLA_KEEPON_TOLERANCE_NS, config->tolerance_ns) ||
-	    nla_put_u32(skb, IFLA_KEEPON_DRIFT_PPB, config->drift_ppb_max) ||
-	    nla_put_u32(skb, IFLA_KEEPON_WANDER_PPB, config->wander_ppb_per_s_max) ||
-	    nla_put_u32(skb, IFLA_KEEPON_POLL_OVERHEAD_NS, config->poll_overhead_ns) ||
-	    nla_put_u8(skb, IFLA_KEEPON_DITHER, config->dither) || nla_put_u8(skb, IFLA_KEEPON_POLL, plan->poll) ||
-	    nla_put_u32(skb, IFLA_KEEPON_POLL_CPU, plan->poll_cpu) ||
-	    nla_put_u8(skb, IFLA_KEEPON_POLL_FIFO, plan->poll_fifo) ||
-	    nla_put_u8(skb, IFLA_KEEPON_TXTIME, plan->txtime) ||
-	    nla_put_u64_64bit(skb, IFLA_KEEPON_RATE_BPS, config->rate_bps, IFLA_KEEPON_PAD) ||
-	    nla_put_u8(skb, IFLA_KEEPON_BACKEND, KEEPON_BACKEND_NATIVE))
-		return -EMSGSIZE;
-	return 0;
+	return keepon_attributes_put(skb, netdev_priv(dev));
 }
 
 static unsigned int keepon_queue_count(void)

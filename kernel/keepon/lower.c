@@ -10,7 +10,7 @@
 
 #include "keepon.h"
 
-static void driver_name(struct net_device *dev, char *name, size_t room)
+void keepon_lower_name(struct net_device *dev, char *name, size_t room)
 {
 	struct ethtool_drvinfo info = {};
 
@@ -25,26 +25,6 @@ static void driver_name(struct net_device *dev, char *name, size_t room)
 		strscpy(name, dev->rtnl_link_ops->kind, room);
 }
 
-const struct keepon_native_driver *keepon_native_get(struct net_device *lower)
-{
-	const struct keepon_native_driver *driver = symbol_get(keepon_hwsim_native);
-	char name[ETHTOOL_BUSINFO_LEN];
-
-	if (!driver)
-		return NULL;
-	driver_name(lower, name, sizeof(name));
-	if (!strcmp(driver->name, name))
-		return driver;
-	symbol_put(keepon_hwsim_native);
-	return NULL;
-}
-
-void keepon_native_put(const struct keepon_native_driver *driver)
-{
-	if (driver)
-		symbol_put(keepon_hwsim_native);
-}
-
 static u64 rate_of(struct net_device *lower)
 {
 	struct ethtool_link_ksettings settings;
@@ -54,24 +34,25 @@ static u64 rate_of(struct net_device *lower)
 	return settings.base.speed * 1000000ull;
 }
 
-int keepon_lower_caps(struct net_device *lower, struct kpn_nic_caps *caps, u64 *rate_bps,
+int keepon_lower_caps(struct net_device *lower, u32 slot_bytes, struct keepon_native_caps *caps, u64 *rate_bps,
 		      struct netlink_ext_ack *extack)
 {
-	const struct keepon_native_driver *driver = keepon_native_get(lower);
+	struct keepon_native_driver *driver = keepon_native_get(lower);
 	char name[ETHTOOL_BUSINFO_LEN];
+	const char *why = NULL;
 	int error;
 
 	if (!driver) {
-		driver_name(lower, name, sizeof(name));
+		keepon_lower_name(lower, name, sizeof(name));
 		keepon_say(extack,
 			   "the driver of %s (%s) has no descriptor ring to lend; use a device whose driver has one",
 			   lower->name, name[0] ? name : "unknown");
 		return -EOPNOTSUPP;
 	}
-	error = driver->query(lower, caps);
+	error = driver->query(lower, slot_bytes, caps, &why);
 	if (error)
-		keepon_say(extack, "%s has no descriptor ring to lend now (error %d); see whether it runs in ring mode",
-			   lower->name, error);
+		keepon_say(extack, "%s has no descriptor ring to lend now (error %d): %s", lower->name, error,
+			   why ?: "see whether it runs in ring mode");
 	*rate_bps = rate_of(lower);
 	keepon_native_put(driver);
 	return error;
@@ -79,7 +60,7 @@ int keepon_lower_caps(struct net_device *lower, struct kpn_nic_caps *caps, u64 *
 
 int keepon_lower_rx_caps(struct net_device *lower, struct keepon_native_rx_caps *caps, struct netlink_ext_ack *extack)
 {
-	const struct keepon_native_driver *driver = keepon_native_get(lower);
+	struct keepon_native_driver *driver = keepon_native_get(lower);
 	int error = driver && driver->query_rx ? driver->query_rx(lower, caps) : -EOPNOTSUPP;
 
 	keepon_native_put(driver);
@@ -89,6 +70,29 @@ int keepon_lower_rx_caps(struct net_device *lower, struct keepon_native_rx_caps 
 			   lower->name);
 	return error;
 }
+
+/* What the driver of the lower device says of its ring. */
+
+static void on_stop(void *owner)
+{
+	keepon_engine_stop(owner);
+}
+
+static void on_lost(void *owner)
+{
+	keepon_engine_lost(owner);
+}
+
+static void on_ready(void *owner)
+{
+	keepon_engine_follow(owner);
+}
+
+const struct keepon_native_owner keepon_lower_owner = {
+	.stop = on_stop,
+	.lost = on_lost,
+	.ready = on_ready,
+};
 
 /* The upper device on @lower, or NULL. */
 static struct keepon *upper_of(const struct net_device *lower)

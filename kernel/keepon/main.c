@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Module keepon: link type "keepon", deterministic transmission on a standard NIC (docs/kernel.md). */
 #include <linux/module.h>
+#include <net/genetlink.h>
 #include <net/rtnetlink.h>
 
 #include "keepon.h"
+#include "uapi/keepon_table.h"
 
 static struct notifier_block keepon_lower_block = {
 	.notifier_call = keepon_lower_event,
@@ -16,18 +18,25 @@ static int __init keepon_init(void)
 	if (error)
 		return error;
 	keepon_debug_init();
+	keepon_attributes_init();
+	error = keepon_table_register();
+	if (error)
+		goto unregister_notifier;
 	error = rtnl_link_register(&keepon_link_ops);
-	if (error) {
-		keepon_debug_exit();
-		unregister_netdevice_notifier(&keepon_lower_block);
-	}
+	if (!error)
+		return 0;
+	keepon_table_unregister();
+unregister_notifier:
+	keepon_debug_exit();
+	unregister_netdevice_notifier(&keepon_lower_block);
 	return error;
 }
 
-/* Links of the kind are deleted first, so nothing is left that events could be about. */
+/* Links of the kind are deleted first, so nothing is left that events or tables could be about. */
 static void __exit keepon_exit(void)
 {
 	rtnl_link_unregister(&keepon_link_ops);
+	keepon_table_unregister();
 	unregister_netdevice_notifier(&keepon_lower_block);
 	keepon_debug_exit();
 }
@@ -38,3 +47,4 @@ MODULE_LICENSE("GPL");
 MODULE_AUTHOR("Keepon developers");
 MODULE_DESCRIPTION("Deterministic Ethernet transmission by a saturated descriptor ring");
 MODULE_ALIAS_RTNL_LINK(KEEPON_LINK_KIND);
+MODULE_ALIAS_GENL_FAMILY(KEEPON_TABLE_FAMILY);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What becomes of frames: the core reports each under the lock, they are listed, and NAPI hands them back - stamps, error
- * queue, statistics, byte queue limits - where that may take its time.
+ * What becomes of frames: the core lists those that ended, and NAPI completes them - stamps, error queue, statistics, byte
+ * queue limits - so many at a time as its budget allows.
  */
 #include <linux/errqueue.h>
 #include <linux/rtnetlink.h>
@@ -12,34 +12,8 @@
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-static void take_outcome(void *context, struct kpn_frame *frame, enum kpn_verdict verdict, struct kpn_time start)
+void keepon_complete_soon(struct keepon *keepon)
 {
-	struct keepon_frame *ended = container_of(frame, struct keepon_frame, frame);
-	struct keepon *keepon = context;
-
-	ended->verdict = verdict;
-	ended->start = start;
-	ended->next = NULL;
-	*keepon->outcomes_end = ended;
-	keepon->outcomes_end = &ended->next;
-}
-
-static void take_event(void *context, enum kpn_event event)
-{
-	struct keepon *keepon = context;
-
-	keepon->unsaid |= BIT(event);
-}
-
-const struct kpn_pacer_ops keepon_pacer_ops = {
-	.outcome = take_outcome,
-	.event = take_event,
-};
-
-void keepon_outcomes_kick(struct keepon *keepon)
-{
-	if (!READ_ONCE(keepon->outcomes) && !READ_ONCE(keepon->unsaid))
-		return;
 	/* From a thread the softirq must run now, not with the next interrupt. */
 	if (in_hardirq() || in_softirq() || irqs_disabled()) {
 		napi_schedule(&keepon->napi);
@@ -94,25 +68,31 @@ static void give_stamp(struct sk_buff *skb, struct kpn_time start)
 		skb_tstamp_tx(skb, &stamps);
 }
 
-static void hand_back(struct keepon *keepon, struct keepon_frame *frame, int budget)
+static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int budget)
 {
+	enum kpn_verdict verdict = frame->frame.verdict;
+	struct kpn_time start = frame->frame.start;
 	struct sk_buff *skb = frame->skb;
 
-	trace_keepon_outcome(keepon->dev, frame->frame.tc, frame->verdict, frame->frame.seq, frame->txtime_ns,
-			     &frame->start);
-	if (!kpn_verdict_is_sent(frame->verdict)) {
-		/* If it left, then there: ptp4l lives with a lost frame, but takes a lost stamp for a broken port. */
-		if (frame->verdict == KPN_VERDICT_IN_DOUBT)
-			give_stamp(skb, frame->start);
-		if (frame->txtime_ns)
-			keepon_report(skb, frame->verdict, frame->txtime_ns);
-		dev_core_stats_tx_dropped_inc(keepon->dev);
-		dev_kfree_skb_any(skb);
+	trace_keepon_outcome(keepon->dev, frame->frame.tc, verdict, frame->frame.seq, frame->txtime_ns, &start);
+	if (kpn_verdict_is_sent(verdict)) {
+		give_stamp(skb, start);
+		if (frame->deadline_ns && start.ns > frame->deadline_ns)
+			keepon_report(skb, KPN_VERDICT_LATE, frame->txtime_ns);
+		dev_sw_netstats_tx_add(keepon->dev, 1, skb->len);
+		napi_consume_skb(skb, budget);
 		return;
 	}
-	give_stamp(skb, frame->start);
-	dev_sw_netstats_tx_add(keepon->dev, 1, skb->len);
-	napi_consume_skb(skb, budget);
+	if (frame->txtime_ns)
+		keepon_report(skb, verdict, frame->txtime_ns);
+	if (verdict == KPN_VERDICT_IN_DOUBT) {
+		/* If it left, then there: ptp4l lives with a lost frame, but takes a lost stamp for a broken port. */
+		give_stamp(skb, start);
+		napi_consume_skb(skb, budget);
+		return;
+	}
+	dev_core_stats_tx_dropped_inc(keepon->dev);
+	dev_kfree_skb_any(skb);
 }
 
 /* struct finished - sums of one round, per class */
@@ -122,18 +102,34 @@ struct finished {
 	u32 queued_bytes[KPN_CLASS_COUNT];
 };
 
-static struct keepon_frame *take_list(struct keepon *keepon, u32 *unsaid)
+static struct keepon_frame *frame_of(struct kpn_frame *frame)
 {
-	struct keepon_frame *list;
-	unsigned long flags;
+	return container_of(frame, struct keepon_frame, frame);
+}
 
-	raw_spin_lock_irqsave(&keepon->lock, flags);
-	list = keepon->outcomes;
-	keepon->outcomes = NULL;
-	keepon->outcomes_end = &keepon->outcomes;
-	*unsaid = keepon->unsaid;
-	keepon->unsaid = 0;
-	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+/*
+ * At most @most frames of @list.
+ * @done: receives them, linked by keepon_frame.next
+ * Return: the rest of the list.
+ */
+static struct kpn_frame *complete_some(struct keepon *keepon, struct kpn_frame *list, int most, int budget,
+				       struct finished *finished, struct keepon_frame **done)
+{
+	*done = NULL;
+	for (; list && most; most--) {
+		struct keepon_frame *frame = frame_of(list);
+		u32 tc = frame->frame.tc;
+
+		list = list->next;
+		finished->frames[tc]++;
+		if (frame->queued) {
+			finished->queued_frames[tc]++;
+			finished->queued_bytes[tc] += frame->skb->len;
+		}
+		complete_one(keepon, frame, budget);
+		frame->next = *done;
+		*done = frame;
+	}
 	return list;
 }
 
@@ -145,15 +141,13 @@ static u32 return_records(struct keepon *keepon, struct keepon_frame *list, cons
 	u32 wake = 0;
 	u32 tc;
 
-	/* The last ones, of a run that is over: their pool goes with it. */
-	if (!engine)
-		return 0;
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	while (list) {
 		struct keepon_frame *frame = list;
 
 		list = frame->next;
 		tc = frame->frame.tc;
+		keepon_share_end_locked(engine, frame);
 		frame->next = engine->free[tc];
 		engine->free[tc] = frame;
 	}
@@ -166,7 +160,7 @@ static u32 return_records(struct keepon *keepon, struct keepon_frame *list, cons
 	return wake;
 }
 
-static void say_events(struct keepon *keepon, u32 events)
+static void report_events(struct keepon *keepon, u32 events)
 {
 	if (events & BIT(KPN_EVENT_UNDERRUN) && net_ratelimit())
 		netdev_notice(keepon->dev,
@@ -174,36 +168,40 @@ static void say_events(struct keepon *keepon, u32 events)
 	if (events & BIT(KPN_EVENT_SLIP) && net_ratelimit())
 		netdev_notice(keepon->dev,
 			      "slip: ring index and CPU counter contradict; the clock is unsynchronised\n");
+	if (!(events & (BIT(KPN_EVENT_LOST) | BIT(KPN_EVENT_STALLED))))
+		return;
+	netdev_err(keepon->dev, "%s: the wire has stopped; trying to start it anew\n",
+		   events & BIT(KPN_EVENT_LOST) ? "the card cannot be read" : "the ring index stands still");
+	keepon_engine_lost(keepon);
 }
 
-void keepon_outcomes_finish(struct keepon *keepon, int budget)
+/* What ended since the last call goes behind what was left over then. Return: events since. */
+static u32 take_news(struct keepon *keepon)
 {
-	struct finished finished = {};
-	struct keepon_frame *frame;
-	struct keepon_frame *list;
-	u32 unsaid;
-	u32 wake;
+	struct keepon_engine *engine = keepon->engine;
+	struct kpn_frame **end = &engine->ended;
+	unsigned long flags;
+	u32 events;
+
+	/* Only when less than a budget is left over is anything taken: the walk is short. */
+	while (*end)
+		end = &(*end)->next;
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	*end = kpn_pacer_take_ended(engine->pacer);
+	events = kpn_pacer_take_events(engine->pacer);
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	return events;
+}
+
+static void update_queues(struct keepon *keepon, const struct finished *finished, u32 wake)
+{
 	u32 tc;
 
-	list = take_list(keepon, &unsaid);
-	say_events(keepon, unsaid);
-	if (!list)
-		return;
-	for (frame = list; frame; frame = frame->next) {
-		tc = frame->frame.tc;
-		finished.frames[tc]++;
-		if (frame->queued) {
-			finished.queued_frames[tc]++;
-			finished.queued_bytes[tc] += frame->skb->len;
-		}
-		hand_back(keepon, frame, budget);
-	}
-	wake = return_records(keepon, list, &finished);
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
 		struct netdev_queue *queue = netdev_get_tx_queue(keepon->dev, tc);
 
-		if (finished.queued_frames[tc])
-			netdev_tx_completed_queue(queue, finished.queued_frames[tc], finished.queued_bytes[tc]);
+		if (finished->queued_frames[tc])
+			netdev_tx_completed_queue(queue, finished->queued_frames[tc], finished->queued_bytes[tc]);
 		if (wake & BIT(tc) && netif_tx_queue_stopped(queue) && netif_carrier_ok(keepon->dev))
 			netif_tx_wake_queue(queue);
 	}
@@ -212,9 +210,30 @@ void keepon_outcomes_finish(struct keepon *keepon, int budget)
 int keepon_napi_poll(struct napi_struct *napi, int budget)
 {
 	struct keepon *keepon = container_of(napi, struct keepon, napi);
+	struct keepon_engine *engine = keepon->engine;
+	int most = max(budget, NAPI_POLL_WEIGHT);
+	struct finished finished = {};
+	struct keepon_frame *done;
 
-	keepon_outcomes_finish(keepon, budget);
-	/* What ended meanwhile has scheduled us again. */
+	/* The engine is there: it stops only after NAPI was disabled. */
+	if (!engine->ended)
+		report_events(keepon, take_news(keepon));
+	engine->ended = complete_some(keepon, engine->ended, most, budget, &finished, &done);
+	if (done)
+		update_queues(keepon, &finished, return_records(keepon, done, &finished));
+	/* There is more: be called again, also where a transmit NAPI's budget is 0 (netpoll). */
+	if (engine->ended)
+		return budget;
+	/* What ended meanwhile is found by the next poll of the ring. */
 	napi_complete_done(napi, 0);
 	return 0;
+}
+
+void keepon_complete_list(struct keepon *keepon, struct kpn_frame *list)
+{
+	struct finished finished = {};
+	struct keepon_frame *done;
+
+	while (list)
+		list = complete_some(keepon, list, NAPI_POLL_WEIGHT, 0, &finished, &done);
 }

@@ -27,29 +27,17 @@ static int phc_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts, st
 
 static int phc_settime64(struct ptp_clock_info *info, const struct timespec64 *ts)
 {
-	struct keepon *keepon = keepon_of(info);
-	int error = keepon_clock_settime(keepon, (struct kpn_time){ timespec64_to_ns(ts), 0 });
-
-	keepon_outcomes_kick(keepon);
-	return error;
+	return keepon_clock_settime(keepon_of(info), (struct kpn_time){ timespec64_to_ns(ts), 0 });
 }
 
 static int phc_adjtime(struct ptp_clock_info *info, s64 delta_ns)
 {
-	struct keepon *keepon = keepon_of(info);
-	int error = keepon_clock_adjtime(keepon, delta_ns);
-
-	keepon_outcomes_kick(keepon);
-	return error;
+	return keepon_clock_adjtime(keepon_of(info), delta_ns);
 }
 
 static int phc_adjfine(struct ptp_clock_info *info, long scaled_ppm)
 {
-	struct keepon *keepon = keepon_of(info);
-	int error = keepon_clock_adjfine(keepon, scaled_ppm);
-
-	keepon_outcomes_kick(keepon);
-	return error;
+	return keepon_clock_adjfine(keepon_of(info), scaled_ppm);
 }
 
 /* No pins, alarms or pulses. PTP_ENABLE_PPS asks all the same, in older kernels without looking whether there is anyone to ask. */

@@ -12,9 +12,9 @@
 
 #include "keepon.h"
 
-static u64 transmit_beat_locked(struct keepon_engine *engine)
+static u64 transmit_beat_locked(struct keepon_engine *engine, bool *news)
 {
-	kpn_pacer_poll(engine->pacer);
+	*news = kpn_pacer_poll(engine->pacer);
 	if (engine->dual)
 		keepon_dual_correct_locked(engine);
 	return kpn_pacer_poll_interval_ns(engine->pacer);
@@ -25,13 +25,15 @@ static u64 beat(struct keepon_poller *poller)
 	struct keepon *keepon = poller->engine->keepon;
 	u64 *stall = &keepon->stall_ns[poller->number];
 	unsigned long flags;
+	bool news = false;
 	u64 interval_ns;
 	u64 stall_ns;
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
-	interval_ns = poller->beat(poller->engine);
+	interval_ns = poller->beat(poller->engine, &news);
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	keepon_outcomes_kick(keepon);
+	if (news)
+		keepon_complete_soon(keepon);
 	stall_ns = READ_ONCE(*stall);
 	if (unlikely(stall_ns)) {
 		WRITE_ONCE(*stall, 0);

@@ -5,6 +5,7 @@
  */
 #include <linux/if_ether.h>
 #include <linux/ktime.h>
+#include <net/sch_generic.h>
 
 #include "keepon.h"
 #include "keepon/wire.h"
@@ -19,15 +20,25 @@ u16 keepon_select_queue(struct net_device *dev, struct sk_buff *skb, struct net_
 	return netdev_get_num_tc(dev) ? netdev_pick_tx(dev, skb, sb_dev) : 0;
 }
 
-/* By how much the PHC is ahead of CLOCK_TAI; two clocks cannot be read at once, so the middle of two readings of one. */
-static s64 phc_ahead_ns_locked(struct keepon *keepon)
+/*
+ * PHC time now, and by how much it is ahead of the clock of txtimes. Two clocks cannot be read at once, so the middle of two
+ * readings of one belongs to the other.
+ */
+static s64 read_clocks_locked(const struct keepon_engine *engine, s64 *ahead_ns)
 {
-	const struct keepon_engine *engine = keepon->engine;
-	u64 before_ns = engine->native.ops->cpu_ns(engine->native.nic);
-	s64 tai_ns = ktime_get_clocktai_ns();
-	u64 after_ns = engine->native.ops->cpu_ns(engine->native.nic);
+	const struct keepon_plan *plan = &engine->keepon->plan;
+	u64 cpu_ns = engine->native.ops->cpu_ns(engine->native.nic);
+	s64 tai_ns;
+	s64 now_ns;
 
-	return keepon_clock_at_locked(engine, before_ns + (after_ns - before_ns) / 2).ns - tai_ns;
+	*ahead_ns = 0;
+	if (plan->txtime != KEEPON_TXTIME_TAI)
+		return keepon_clock_at_locked(engine, cpu_ns).ns;
+	tai_ns = ktime_get_clocktai_ns();
+	cpu_ns += (engine->native.ops->cpu_ns(engine->native.nic) - cpu_ns) / 2;
+	now_ns = keepon_clock_at_locked(engine, cpu_ns).ns;
+	*ahead_ns = now_ns - tai_ns;
+	return now_ns;
 }
 
 /*
@@ -45,40 +56,83 @@ static bool wants_another_clock(const struct sk_buff *skb)
 	return sk->sk_clockid != CLOCK_TAI;
 }
 
-static void describe_locked(struct keepon *keepon, struct kpn_frame *frame, const struct sk_buff *skb, u16 tc)
+static bool is_deadline(const struct sk_buff *skb)
 {
-	frame->data = skb->data;
+	const struct sock *sk = skb->sk;
+
+	return sk && sk_fullsock(sk) && sk->sk_txtime_deadline_mode;
+}
+
+/* Then frames with a deadline come when it says, with that moment instead of the deadline. */
+static bool is_etf_above(const struct net_device *dev, u16 tc)
+{
+	return !strcmp(rcu_dereference_bh(netdev_get_tx_queue(dev, tc)->qdisc)->ops->id, "etf");
+}
+
+/*
+ * A frame with a txtime: at that time, or with a deadline as soon as possible. Return: pending, or why it is refused before
+ * the pacer has seen it.
+ */
+static enum kpn_verdict schedule_locked(struct keepon_engine *engine, struct keepon_frame *frame,
+					const struct sk_buff *skb, struct keepon_sender **sender)
+{
+	bool deadline = is_deadline(skb);
+	s64 txtime_ns = ktime_to_ns(skb->tstamp);
+	s64 ahead_ns;
+	s64 now_ns;
+
+	if (deadline || engine->keepon->plan.txtime == KEEPON_TXTIME_TAI) {
+		now_ns = read_clocks_locked(engine, &ahead_ns);
+		txtime_ns += ahead_ns;
+	}
+	if (deadline) {
+		if (is_etf_above(engine->keepon->dev, frame->frame.tc))
+			return KPN_VERDICT_PENDING;
+		frame->deadline_ns = txtime_ns;
+		return txtime_ns < now_ns ? KPN_VERDICT_LATE : KPN_VERDICT_PENDING;
+	}
+	*sender = keepon_share_locked(engine, frame->frame.tc, skb->sk);
+	if (!*sender)
+		return KPN_VERDICT_NO_ROOM;
+	frame->frame.flags = KPN_FRAME_TXTIME;
+	frame->frame.txtime_ns = txtime_ns;
+	return KPN_VERDICT_PENDING;
+}
+
+static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct keepon_frame *frame,
+					const struct sk_buff *skb, u16 tc, struct keepon_sender **sender)
+{
+	*sender = NULL;
+	frame->deadline_ns = 0;
+	frame->frame.data = skb->data;
 	/* Far beyond any slot it does not matter by how much. */
-	frame->frame_bytes = min_t(u32, skb->len + KPN_FCS_BYTES, U16_MAX);
-	frame->tc = tc;
-	frame->flags = 0;
-	frame->txtime_ns = 0;
+	frame->frame.frame_bytes = min_t(u32, skb->len + KPN_FCS_BYTES, U16_MAX);
+	frame->frame.tc = tc;
+	frame->frame.flags = 0;
+	frame->frame.txtime_ns = 0;
 	if (wants_another_clock(skb)) {
 		/* No time at all, for the core: counted as invalid. */
-		frame->flags = KPN_FRAME_TXTIME;
-		frame->txtime_ns = -1;
-		return;
+		frame->frame.flags = KPN_FRAME_TXTIME;
+		frame->frame.txtime_ns = -1;
+		return KPN_VERDICT_PENDING;
 	}
-	if (!keepon_skb_txtime(skb))
-		return;
-	frame->flags = KPN_FRAME_TXTIME;
-	frame->txtime_ns = ktime_to_ns(skb->tstamp);
-	if (keepon->plan.txtime == KEEPON_TXTIME_TAI)
-		frame->txtime_ns += phc_ahead_ns_locked(keepon);
+	return keepon_skb_txtime(skb) ? schedule_locked(engine, frame, skb, sender) : KPN_VERDICT_PENDING;
 }
 
 /*
  * Byte queue limits count best effort only. A scheduled frame waits because its sender wants it to, and counting it
  * would close the queue to one that has to leave before it; there the number of frames held is the limit.
  */
-static void account_locked(struct keepon_engine *engine, struct netdev_queue *queue, struct keepon_frame *frame)
+static void account_locked(struct keepon_engine *engine, struct netdev_queue *queue, struct keepon_frame *frame,
+			   struct keepon_sender *sender)
 {
 	u16 tc = frame->frame.tc;
 
 	engine->free[tc] = frame->next;
+	keepon_share_add_locked(engine, frame, sender);
 	frame->txtime_ns = 0;
 	frame->queued = !(frame->frame.flags & KPN_FRAME_TXTIME);
-	if (!frame->queued) {
+	if (!frame->queued || frame->deadline_ns) {
 		/* Taken: from here on it would be mistaken for the stamp of a frame sent. */
 		frame->txtime_ns = ktime_to_ns(frame->skb->tstamp);
 		frame->skb->tstamp = 0;
@@ -95,6 +149,7 @@ enum { NO_RECORD = KPN_VERDICT_PENDING + 1 };
 static u32 submit(struct keepon *keepon, struct sk_buff *skb, u16 tc)
 {
 	struct netdev_queue *queue = netdev_get_tx_queue(keepon->dev, tc);
+	struct keepon_sender *sender;
 	struct keepon_engine *engine;
 	struct keepon_frame *frame;
 	unsigned long flags;
@@ -110,11 +165,17 @@ static u32 submit(struct keepon *keepon, struct sk_buff *skb, u16 tc)
 		verdict = NO_RECORD;
 		goto unlock;
 	}
-	describe_locked(keepon, &frame->frame, skb, tc);
 	frame->skb = skb;
+	frame->sender = NULL;
+	verdict = describe_locked(engine, frame, skb, tc, &sender);
+	if (verdict != KPN_VERDICT_PENDING) {
+		keepon->total.submitted++;
+		keepon->total.verdicts[verdict]++;
+		goto unlock;
+	}
 	verdict = kpn_pacer_submit(engine->pacer, &frame->frame);
 	if (verdict == KPN_VERDICT_PENDING)
-		account_locked(engine, queue, frame);
+		account_locked(engine, queue, frame, sender);
 unlock:
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	return verdict;
@@ -164,6 +225,5 @@ netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev)
 	}
 	if (stamped)
 		consume_skb(stamped);
-	keepon_outcomes_kick(keepon);
 	return NETDEV_TX_OK;
 }

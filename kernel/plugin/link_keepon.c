@@ -14,9 +14,13 @@
 #include <ip_common.h>
 
 #include "slots.h"
+#include "table.h"
 
-/* The message ip builds has room for this much. */
-enum { MESSAGE_BYTES = 1024 };
+/* The message ip builds has room for this much; of it a class table gets what leaves room for other options. */
+enum { MESSAGE_BYTES = 1024, MASKS_INLINE_MAX = 64 };
+
+/* Longer slot lists are shown as how many slots they are. */
+enum { LIST_SHOWN_BYTES = 512 };
 
 /* struct option - one with a number or a word */
 struct option {
@@ -56,6 +60,7 @@ static const struct option options[] = {
 	{ "trim_down", IFLA_KEEPON_TRIM_DOWN_BYTES, 4, NULL },
 	{ "trim_up", IFLA_KEEPON_TRIM_UP_BYTES, 4, NULL },
 	{ "tolerance_ns", IFLA_KEEPON_TOLERANCE_NS, 4, NULL },
+	{ "horizon_ns", IFLA_KEEPON_HORIZON_NS, 8, NULL },
 	{ "drift_ppb", IFLA_KEEPON_DRIFT_PPB, 4, NULL },
 	{ "wander_ppb", IFLA_KEEPON_WANDER_PPB, 4, NULL },
 	{ "poll_overhead_ns", IFLA_KEEPON_POLL_OVERHEAD_NS, 4, NULL },
@@ -78,7 +83,7 @@ static void print_help(struct link_util *link, int argc, char **argv, FILE *file
 		"                         [ late { strict | relaxed | reschedule } ] [ round { up | floor } ] ]...\n"
 		"         [ ring SLOTS ] [ batch SLOTS ] [ depth SLOTS ] [ prebuffer FRAMES ]\n"
 		"         [ clock { interpolated | counter | dual } ] [ merge { strip | published } ] [ tau_ns NS ]\n"
-		"         [ txtime { phc | tai } ] [ tolerance_ns NS ]\n"
+		"         [ txtime { phc | tai } ] [ tolerance_ns NS ] [ horizon_ns NS ]\n"
 		"         [ placeholder { bad-fcs | mac-control | reserved-address } ]\n"
 		"         [ padding { auto | deferred | on-demand } ]\n"
 		"         [ trim { any | reserved } ] [ trim_down BYTES ] [ trim_up BYTES ]\n"
@@ -88,9 +93,10 @@ static void print_help(struct link_util *link, int argc, char **argv, FILE *file
 		"\n"
 		"CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7\n"
 		"SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;\n"
-		"         rest: those no class was given. Once any class has slots, classes without have none.\n"
+		"         rest: those no class was given. Once any class has slots, classes without have none,\n"
+		"         but class 0 has the rest unless told otherwise: class 0 slots none.\n"
 		"Example: ip link add link eth0 name rt0 type %s slot_bytes 1230 partition 250 \\\n"
-		"             class 7 slots 0-240/10 late strict class 0 slots rest\n",
+		"             class 7 slots 0-240/10 late strict\n",
 		link->id, link->id, link->id);
 }
 
@@ -127,24 +133,25 @@ static const struct option *find_option(const char *name)
 	return NULL;
 }
 
-static int take_option(const struct option *option, const char *text, struct nlmsghdr *n, __u32 *value)
+static int take_option(const struct option *option, const char *text, struct nlmsghdr *n, __u64 *value)
 {
+	unsigned long long largest = option->bytes == 8 ? ~0ull : (1ull << 8 * option->bytes) - 1;
+
 	if (option->words) {
 		int index = word_index(option->words, text);
 
 		if (index < 0)
 			return bad_word(option->name, text, option->words);
 		*value = index;
-	} else if (get_u32(value, text, 0)) {
-		fprintf(stderr, "Error: %s \"%s\" is no number from 0 to 4294967295.\n", option->name, text);
+	} else if (get_u64(value, text, 0) || *value > largest) {
+		fprintf(stderr, "Error: %s \"%s\" is no number from 0 to %llu.\n", option->name, text, largest);
 		return -1;
 	}
-	if (option->bytes == 1 && *value > 255) {
-		fprintf(stderr, "Error: %s %u is more than 255.\n", option->name, *value);
-		return -1;
+	switch (option->bytes) {
+	case 1: return addattr8(n, MESSAGE_BYTES, option->attribute, *value);
+	case 4: return addattr32(n, MESSAGE_BYTES, option->attribute, *value);
+	default: return addattr64(n, MESSAGE_BYTES, option->attribute, *value);
 	}
-	return option->bytes == 1 ? addattr8(n, MESSAGE_BYTES, option->attribute, *value) :
-				    addattr32(n, MESSAGE_BYTES, option->attribute, *value);
 }
 
 /* `class LIST` and what follows it, as far as it is about classes. Return: arguments used, or -1. */
@@ -194,6 +201,7 @@ static int add_masks(struct nlmsghdr *n, const struct classes *classes, unsigned
 	unsigned int period;
 	const char *wrong;
 	unsigned int tc;
+	__u64 table;
 
 	if (!partition || partition > SLOTS_MAX) {
 		fprintf(stderr, "Error: partition %u is not within 1 to %u slots.\n", partition, SLOTS_MAX);
@@ -207,13 +215,11 @@ static int add_masks(struct nlmsghdr *n, const struct classes *classes, unsigned
 		return -1;
 	}
 	period = masks_period(masks, partition);
-	if (NLMSG_ALIGN(n->nlmsg_len) + RTA_LENGTH(period * sizeof(*masks)) > MESSAGE_BYTES) {
-		fprintf(stderr,
-			"Error: the partition repeats after %u slots, more than a message of ip holds; use keepon link.\n",
-			period);
+	if (period <= MASKS_INLINE_MAX)
+		return addattr_l(n, MESSAGE_BYTES, IFLA_KEEPON_ALLOWED, masks, period * sizeof(*masks));
+	if (table_offer(masks, period, &table))
 		return -1;
-	}
-	return addattr_l(n, MESSAGE_BYTES, IFLA_KEEPON_ALLOWED, masks, period * sizeof(*masks));
+	return addattr_l(n, MESSAGE_BYTES, IFLA_KEEPON_TABLE, &table, sizeof(table));
 }
 
 static int add_classes(struct nlmsghdr *n, const struct classes *classes, unsigned int partition)
@@ -253,7 +259,7 @@ static int parse_opt(struct link_util *link, int argc, char **argv, struct nlmsg
 			fprintf(stderr, "Error: keepon has no option \"%s\"; see ip link help keepon.\n", *argv);
 			return -1;
 		} else {
-			__u32 value;
+			__u64 value;
 
 			if (argc < 2) {
 				fprintf(stderr, "Error: %s without a value.\n", *argv);
@@ -274,40 +280,53 @@ static int parse_opt(struct link_util *link, int argc, char **argv, struct nlmsg
 
 static void print_option(const struct option *option, const struct rtattr *attribute)
 {
-	__u32 value = option->bytes == 1 ? rta_getattr_u8(attribute) : rta_getattr_u32(attribute);
 	int count = 0;
+	__u64 value;
+
+	if (option->bytes == 1)
+		value = rta_getattr_u8(attribute);
+	else
+		value = option->bytes == 4 ? rta_getattr_u32(attribute) : rta_getattr_u64(attribute);
 
 	while (option->words && option->words[count])
 		count++;
-	if (value < (__u32)count) {
+	if (value < (__u64)count) {
 		print_string(PRINT_FP, NULL, "%s ", option->name);
 		print_string(PRINT_ANY, option->name, "%s ", option->words[value]);
 		return;
 	}
 	print_string(PRINT_FP, NULL, "%s ", option->name);
-	print_uint(PRINT_ANY, option->name, "%u ", value);
+	print_u64(PRINT_ANY, option->name, "%llu ", value);
 }
 
-/* struct view - what is the same for classes shown together */
-struct view {
-	char slots[8 * SLOTS_MAX];
-	__u8 settings[2];
+/* struct summary - what is known of the classes of a link; no @masks: their table is gone or could not be had */
+struct summary {
+	unsigned int partition;
+	const __u8 *settings;
+	const __u32 *slots;
+	const __u16 *masks;
+	unsigned int period;
 };
 
-static void view_class(struct view *view, int tc, const __u16 *masks, unsigned int period, unsigned int partition,
-		       const __u8 *settings)
+static void print_slots(const struct summary *summary, int tc)
 {
 	static bool bits[SLOTS_MAX];
+	char text[LIST_SHOWN_BYTES];
 	unsigned int i;
 
-	for (i = 0; i < partition; i++)
-		bits[i] = masks[i % period] >> tc & 1;
-	list_print(view->slots, sizeof(view->slots), bits, partition);
-	memcpy(view->settings, settings, sizeof(view->settings));
+	for (i = 0; summary->masks && i < summary->partition; i++)
+		bits[i] = summary->masks[i % summary->period] >> tc & 1;
+	if (summary->masks && list_print(text, sizeof(text), bits, summary->partition)) {
+		print_string(PRINT_ANY, "slots", "slots %s ", text);
+		return;
+	}
+	print_uint(PRINT_ANY, "slot_count", "slots %u ", summary->slots[tc]);
+	print_uint(PRINT_FP, NULL, "of %u ", summary->partition);
 }
 
-static void print_view(const bool *members, const struct view *view)
+static void print_group(const struct summary *summary, const bool *members, int first)
 {
+	const __u8 *settings = summary->settings + 2 * first;
 	char list[64];
 	int tc;
 
@@ -320,41 +339,70 @@ static void print_view(const bool *members, const struct view *view)
 	close_json_array(PRINT_JSON, NULL);
 	list_print(list, sizeof(list), members, KEEPON_CLASS_COUNT);
 	print_string(PRINT_FP, NULL, "class %s ", strcmp(list, "all") ? list : "0-15");
-	print_string(PRINT_ANY, "slots", "slots %s ", view->slots);
-	print_string(PRINT_ANY, "late", "late %s ", lates[view->settings[0] % 3]);
-	print_string(PRINT_ANY, "round", "round %s ", roundings[view->settings[1] % 2]);
+	print_slots(summary, first);
+	print_string(PRINT_ANY, "late", "late %s ", lates[settings[0] % 3]);
+	print_string(PRINT_ANY, "round", "round %s ", roundings[settings[1] % 2]);
 	close_json_object();
 }
 
-/* Classes that have the same slots and settings are shown in one group. */
-static void print_classes(struct rtattr *tb[], unsigned int partition)
+static bool are_alike(const struct summary *summary, int a, int b)
 {
-	static struct view views[2];
-	const __u16 *masks = RTA_DATA(tb[IFLA_KEEPON_ALLOWED]);
-	const __u8 *settings = RTA_DATA(tb[IFLA_KEEPON_CLASSES]);
-	unsigned int period = RTA_PAYLOAD(tb[IFLA_KEEPON_ALLOWED]) / sizeof(*masks);
+	unsigned int i;
+
+	if (a == b)
+		return true;
+	if (!summary->masks || memcmp(summary->settings + 2 * a, summary->settings + 2 * b, 2))
+		return false;
+	for (i = 0; i < summary->period; i++) {
+		if ((summary->masks[i] >> a & 1) != (summary->masks[i] >> b & 1))
+			return false;
+	}
+	return true;
+}
+
+/* Classes that have the same slots and settings are shown in one group. */
+static void print_classes(const struct summary *summary)
+{
 	bool shown[KEEPON_CLASS_COUNT] = {};
 	int tc;
 	int i;
 
-	if (!period || partition > SLOTS_MAX || RTA_PAYLOAD(tb[IFLA_KEEPON_CLASSES]) < 2 * KEEPON_CLASS_COUNT)
-		return;
 	open_json_array(PRINT_JSON, "classes");
 	for (tc = 0; tc < KEEPON_CLASS_COUNT; tc++) {
 		bool members[KEEPON_CLASS_COUNT] = {};
 
 		if (shown[tc])
 			continue;
-		view_class(&views[0], tc, masks, period, partition, settings + 2 * tc);
 		for (i = tc; i < KEEPON_CLASS_COUNT; i++) {
-			view_class(&views[1], i, masks, period, partition, settings + 2 * i);
-			members[i] = !strcmp(views[0].slots, views[1].slots) &&
-				     !memcmp(views[0].settings, views[1].settings, 2);
+			members[i] = are_alike(summary, tc, i);
 			shown[i] |= members[i];
 		}
-		print_view(members, &views[0]);
+		print_group(summary, members, tc);
 	}
 	close_json_array(PRINT_JSON, NULL);
+}
+
+/* The description has how many slots each class has; which they are is asked for. */
+static void summarise(struct rtattr *tb[])
+{
+	static __u16 masks[SLOTS_MAX];
+	struct summary summary = { .masks = masks, .period = 1 };
+	__u64 table;
+
+	if (!tb[IFLA_KEEPON_PARTITION_SLOTS] || !tb[IFLA_KEEPON_TABLE] || !tb[IFLA_KEEPON_CLASSES] ||
+	    !tb[IFLA_KEEPON_CLASS_SLOTS] || RTA_PAYLOAD(tb[IFLA_KEEPON_CLASSES]) < 2 * KEEPON_CLASS_COUNT ||
+	    RTA_PAYLOAD(tb[IFLA_KEEPON_CLASS_SLOTS]) < KEEPON_CLASS_COUNT * sizeof(__u32))
+		return;
+	summary.partition = rta_getattr_u32(tb[IFLA_KEEPON_PARTITION_SLOTS]);
+	summary.settings = RTA_DATA(tb[IFLA_KEEPON_CLASSES]);
+	summary.slots = RTA_DATA(tb[IFLA_KEEPON_CLASS_SLOTS]);
+	table = rta_getattr_u64(tb[IFLA_KEEPON_TABLE]);
+	masks[0] = 0xffff;
+	if (table)
+		summary.period = table_fetch(table, masks);
+	if (!summary.period || summary.partition > SLOTS_MAX)
+		summary.masks = NULL;
+	print_classes(&summary);
 }
 
 static void print_opt(struct link_util *link, FILE *file, struct rtattr *tb[])
@@ -366,9 +414,8 @@ static void print_opt(struct link_util *link, FILE *file, struct rtattr *tb[])
 	for (i = 0; i < ARRAY_SIZE(options); i++) {
 		if (tb[options[i].attribute])
 			print_option(&options[i], tb[options[i].attribute]);
-		if (options[i].attribute == IFLA_KEEPON_PARTITION_SLOTS && tb[IFLA_KEEPON_PARTITION_SLOTS] &&
-		    tb[IFLA_KEEPON_ALLOWED] && tb[IFLA_KEEPON_CLASSES])
-			print_classes(tb, rta_getattr_u32(tb[IFLA_KEEPON_PARTITION_SLOTS]));
+		if (options[i].attribute == IFLA_KEEPON_PARTITION_SLOTS)
+			summarise(tb);
 	}
 	if (tb[IFLA_KEEPON_RATE_BPS])
 		print_u64(PRINT_JSON, "rate_bps", NULL, rta_getattr_u64(tb[IFLA_KEEPON_RATE_BPS]));

@@ -77,6 +77,7 @@ const char *classes_masks(const struct classes *classes, unsigned int partition,
 {
 	bool *bits = calloc(partition, sizeof(*bits));
 	const char *wrong = NULL;
+	unsigned int rest = 0;
 	unsigned int tc;
 	unsigned int i;
 
@@ -94,12 +95,13 @@ const char *classes_masks(const struct classes *classes, unsigned int partition,
 			masks[i] |= bits[i] << tc;
 	}
 	/* What is left is known only now; several classes may share it. */
+	for (tc = 0; tc < KEEPON_CLASS_COUNT; tc++)
+		rest |= is(classes->slots[tc], "rest") << tc;
+	/* Nobody asks for it: it is class 0's, which all traffic is in that has no other, ARP above all. */
+	if (!rest && !classes->slots[0])
+		rest = 1;
 	for (i = 0; i < partition; i++)
-		bits[i] = !masks[i];
-	for (tc = 0; tc < KEEPON_CLASS_COUNT; tc++) {
-		for (i = 0; is(classes->slots[tc], "rest") && i < partition; i++)
-			masks[i] |= bits[i] << tc;
-	}
+		masks[i] = masks[i] ?: rest;
 	free(bits);
 	return wrong;
 }
@@ -137,23 +139,19 @@ static unsigned int run_end(const bool *bits, unsigned int first, unsigned int e
 	return last == second && *step > 1 ? first : last;
 }
 
-void list_print(char *text, size_t room, const bool *bits, unsigned int end)
+bool list_print(char *text, size_t room, const bool *bits, unsigned int end)
 {
 	unsigned int at = next_set(bits, 0, end);
 	size_t used = 0;
 
-	if (at == end) {
-		snprintf(text, room, "none");
-		return;
-	}
+	if (at == end)
+		return snprintf(text, room, "none") < (int)room;
 	while (at < end && used < room) {
 		unsigned int step;
 		unsigned int last = run_end(bits, at, end, &step);
 
-		if (at == 0 && last == end - 1 && step == 1 && end > 1) {
-			snprintf(text, room, "all");
-			return;
-		}
+		if (at == 0 && last == end - 1 && (step == 1 || end == 1))
+			return snprintf(text, room, "all") < (int)room;
 		if (last == at)
 			used += snprintf(text + used, room - used, "%s%u", used ? "," : "", at);
 		else if (step == 1)
@@ -162,6 +160,5 @@ void list_print(char *text, size_t room, const bool *bits, unsigned int end)
 			used += snprintf(text + used, room - used, "%s%u-%u/%u", used ? "," : "", at, last, step);
 		at = next_set(bits, last + 1, end);
 	}
-	if (end == 1)
-		snprintf(text, room, "all");
+	return used < room;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Class and slot lists as people write them, and the table of class masks they stand for. A list is `0-3,10` or `0-240/10`
- * (every tenth); slots are also `all`, `none` and `rest` (those no other class was given).
+ * (every tenth); slots are also `all`, `none` and `rest` (those no other class was given), which class 0 has unless something else
+ * is said of it.
  */
 #ifndef KEEPON_PLUGIN_SLOTS_H
 #define KEEPON_PLUGIN_SLOTS_H
@@ -42,7 +43,11 @@ const char *classes_masks(const struct classes *classes, unsigned int partition,
 /** masks_period() - length of the shortest part of a table that repeats */
 unsigned int masks_period(const __u16 *masks, unsigned int count);
 
-/** list_print() - write the numbers below @end whose bit is set in as few terms as a reader would; "none", "all" */
-void list_print(char *text, size_t room, const bool *bits, unsigned int end);
+/**
+ * list_print() - write the numbers below @end whose bit is set in as few terms as a reader would; "none", "all"
+ *
+ * Return: whether it fits @room; if not, @text is of no use.
+ */
+bool list_print(char *text, size_t room, const bool *bits, unsigned int end);
 
 #endif

@@ -5,6 +5,7 @@
  * Every eighth accepted link is brought up and reconfigured while up. Exit code 0, or 1 with the first contradiction.
  */
 #include <errno.h>
+#include <linux/genetlink.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
@@ -18,8 +19,12 @@
 #include <unistd.h>
 
 #include "keepon_link.h"
+#include "keepon_table.h"
 
-enum { ROOM_BYTES = 65536, SLOTS_MAX = 2048, VALUES_MAX = 8 };
+/* Tables of up to INLINE_MAX masks are given with the link, others handed over before. */
+enum { ROOM_BYTES = 65536, SLOTS_MAX = 65536, INLINE_MAX = 1024, PART_SLOTS = 2048, VALUES_MAX = 8 };
+/* All that a link says of itself, however long its table. */
+enum { DESCRIPTION_MAX = 512 };
 
 /* One number attribute: its width, and values that usually do. */
 struct number {
@@ -52,13 +57,16 @@ static const struct number numbers[] = {
 	{ IFLA_KEEPON_TAU_NS, 4, 3, { 0, 1, 50000 } },
 	{ IFLA_KEEPON_RX_POLL_CPU, 4, 1, { 0 } },
 	{ IFLA_KEEPON_PADDING, 1, 2, { 0, 1 } },
+	{ IFLA_KEEPON_HORIZON_NS, 8, 3, { 0, 1000000, 4000000000 } },
 };
 
 #define NUMBER_COUNT (sizeof(numbers) / sizeof(numbers[0]))
 
-/* struct storm - socket, message under construction, answer, and what this round set */
+/* struct storm - sockets, message under construction, answer, and what this round set */
 struct storm {
 	int fd;
+	int table_fd;
+	uint16_t family;
 	uint32_t sequence;
 	int lower;
 	uint64_t random;
@@ -66,6 +74,7 @@ struct storm {
 	bool set[NUMBER_COUNT];
 	uint16_t allowed[SLOTS_MAX];
 	uint32_t allowed_slots;
+	uint64_t table;
 	uint8_t classes[2 * KEEPON_CLASS_COUNT];
 	bool classes_set;
 	char sentence[256];
@@ -142,15 +151,13 @@ static void keep_sentence(const struct nlmsghdr *header)
 	}
 }
 
-/* Send what was built. Return: 0 or -errno of the kernel; a link that was asked for stands in storm.answer then. */
-static int talk(void)
+/* Send what was built. Return: 0 or -errno of the kernel; what was asked for, if @wants_answer, stands in storm.answer then. */
+static int talk_on(int fd, bool wants_answer)
 {
-	bool wants_link = storm.message.header.nlmsg_type == RTM_GETLINK;
-
-	if (send(storm.fd, &storm.message, storm.message.header.nlmsg_len, 0) < 0)
+	if (send(fd, &storm.message, storm.message.header.nlmsg_len, 0) < 0)
 		return -errno;
 	for (;;) {
-		ssize_t got = recv(storm.fd, &storm.answer, sizeof(storm.answer), 0);
+		ssize_t got = recv(fd, &storm.answer, sizeof(storm.answer), 0);
 		const struct nlmsghdr *header = &storm.answer.header;
 
 		if (got < (ssize_t)sizeof(*header))
@@ -161,9 +168,14 @@ static int talk(void)
 			keep_sentence(header);
 			return ((const struct nlmsgerr *)NLMSG_DATA(header))->error;
 		}
-		if (wants_link)
+		if (wants_answer)
 			return 0;
 	}
+}
+
+static int talk(void)
+{
+	return talk_on(storm.fd, storm.message.header.nlmsg_type == RTM_GETLINK);
 }
 
 static const struct rtattr *find(const void *start, uint32_t bytes, uint16_t type)
@@ -177,8 +189,84 @@ static const struct rtattr *find(const void *start, uint32_t bytes, uint16_t typ
 	return NULL;
 }
 
+/* ---- class tables in parts ---- */
+
+static void begin_generic(uint16_t family, uint8_t command)
+{
+	struct genlmsghdr *generic = NLMSG_DATA(&storm.message.header);
+
+	memset(&storm.message, 0, 256);
+	storm.message.header.nlmsg_len = NLMSG_LENGTH(GENL_HDRLEN);
+	storm.message.header.nlmsg_type = family;
+	storm.message.header.nlmsg_flags = NLM_F_REQUEST;
+	storm.message.header.nlmsg_seq = ++storm.sequence;
+	generic->cmd = command;
+	generic->version = 1;
+}
+
+static const struct rtattr *in_answer(uint16_t type)
+{
+	const char *first = (const char *)NLMSG_DATA(&storm.answer.header) + GENL_HDRLEN;
+
+	return find(first, storm.answer.header.nlmsg_len - NLMSG_LENGTH(GENL_HDRLEN), type);
+}
+
+static void find_family(void)
+{
+	const struct rtattr *attr;
+
+	begin_generic(GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
+	put(CTRL_ATTR_FAMILY_NAME, KEEPON_TABLE_FAMILY, sizeof(KEEPON_TABLE_FAMILY));
+	if (talk_on(storm.table_fd, true))
+		die("no generic netlink family keepon", 0);
+	attr = in_answer(CTRL_ATTR_FAMILY_ID);
+	memcpy(&storm.family, RTA_DATA(attr), sizeof(storm.family));
+}
+
+/* Hand the table of this round over; its number stands in storm.table then. */
+static void offer_table(uint32_t round)
+{
+	uint32_t offset;
+	uint32_t part;
+
+	for (offset = 0; offset < storm.allowed_slots; offset += part) {
+		part = storm.allowed_slots - offset < PART_SLOTS ? storm.allowed_slots - offset : PART_SLOTS;
+		begin_generic(storm.family, KEEPON_CMD_TABLE_PUT);
+		put(KEEPON_TABLE_SLOTS, &storm.allowed_slots, sizeof(storm.allowed_slots));
+		put(KEEPON_TABLE_OFFSET, &offset, sizeof(offset));
+		put(KEEPON_TABLE_MASKS, storm.allowed + offset, part * 2);
+		if (talk_on(storm.table_fd, true))
+			die("a table is not taken", round);
+	}
+	memcpy(&storm.table, RTA_DATA(in_answer(KEEPON_TABLE_ID)), sizeof(storm.table));
+}
+
+/* The table of a link must be that of this round. */
+static void compare_table(uint64_t table, uint32_t round)
+{
+	uint32_t offset = 0;
+
+	while (offset < storm.allowed_slots) {
+		const struct rtattr *masks;
+		const struct rtattr *slots;
+
+		begin_generic(storm.family, KEEPON_CMD_TABLE_GET);
+		put(KEEPON_TABLE_ID, &table, sizeof(table));
+		put(KEEPON_TABLE_OFFSET, &offset, sizeof(offset));
+		if (talk_on(storm.table_fd, true))
+			die("a link's table cannot be read", round);
+		masks = in_answer(KEEPON_TABLE_MASKS);
+		slots = in_answer(KEEPON_TABLE_SLOTS);
+		if (!masks || !slots || *(const uint32_t *)RTA_DATA(slots) != storm.allowed_slots ||
+		    RTA_PAYLOAD(masks) > 2 * (storm.allowed_slots - offset) ||
+		    memcmp(RTA_DATA(masks), storm.allowed + offset, RTA_PAYLOAD(masks)))
+			die("the partition does not read back as it was set", round);
+		offset += RTA_PAYLOAD(masks) / 2;
+	}
+}
+
 /* What a configuration is made of this time: some attributes, most with values that usually do. */
-static void choose(void)
+static void choose(uint32_t round)
 {
 	uint32_t i;
 
@@ -192,7 +280,7 @@ static void choose(void)
 		if (number->bytes == 1)
 			storm.values[i] &= 0xff;
 	}
-	storm.allowed_slots = draw(3) ? 0 : 1 + draw(draw(4) ? 64 : SLOTS_MAX);
+	storm.allowed_slots = draw(3) ? 0 : 1 + draw(draw(4) ? 64 : draw(8) ? 2 * INLINE_MAX : SLOTS_MAX);
 	for (i = 0; i < storm.allowed_slots; i++)
 		storm.allowed[i] = (uint16_t)(draw(8) ? draw(65536) : 0);
 	storm.classes_set = !draw(4);
@@ -200,6 +288,8 @@ static void choose(void)
 		storm.classes[2 * i] = (uint8_t)(draw(400) ? draw(3) : draw(256));
 		storm.classes[2 * i + 1] = (uint8_t)(draw(400) ? draw(2) : draw(256));
 	}
+	if (storm.allowed_slots > INLINE_MAX)
+		offer_table(round);
 }
 
 static void put_config(void)
@@ -211,13 +301,15 @@ static void put_config(void)
 	put(IFLA_INFO_KIND, KEEPON_LINK_KIND, sizeof(KEEPON_LINK_KIND));
 	data = put(IFLA_INFO_DATA | NLA_F_NESTED, NULL, 0);
 	for (i = 0; i < NUMBER_COUNT; i++) {
-		uint8_t byte = (uint8_t)storm.values[i];
+		uint64_t value = storm.values[i];
 
+		/* Numbers are host order, and that is little endian. */
 		if (storm.set[i])
-			put(numbers[i].type, numbers[i].bytes == 1 ? (void *)&byte : &storm.values[i],
-			    numbers[i].bytes);
+			put(numbers[i].type, &value, numbers[i].bytes);
 	}
-	if (storm.allowed_slots)
+	if (storm.allowed_slots > INLINE_MAX)
+		put(IFLA_KEEPON_TABLE, &storm.table, sizeof(storm.table));
+	else if (storm.allowed_slots)
 		put(IFLA_KEEPON_ALLOWED, storm.allowed, storm.allowed_slots * 2);
 	if (storm.classes_set)
 		put(IFLA_KEEPON_CLASSES, storm.classes, sizeof(storm.classes));
@@ -283,31 +375,36 @@ static void compare(uint32_t round)
 	const struct rtattr *info = find(IFLA_RTA(link), IFLA_PAYLOAD(header), IFLA_LINKINFO);
 	const struct rtattr *data = info ? find(RTA_DATA(info), RTA_PAYLOAD(info), IFLA_INFO_DATA) : NULL;
 	const struct rtattr *attr;
+	uint64_t table;
 	uint32_t i;
 
 	storm.sentence[0] = 0;
 	if (!data)
 		die("a link without a description", round);
 	for (i = 0; i < NUMBER_COUNT; i++) {
-		uint32_t value = 0;
+		uint64_t value = 0;
 
 		attr = find(RTA_DATA(data), RTA_PAYLOAD(data), numbers[i].type);
 		if (!attr || RTA_PAYLOAD(attr) != numbers[i].bytes)
 			die("a number is not reported", round);
 		memcpy(&value, RTA_DATA(attr), numbers[i].bytes);
 		if (storm.set[i] && value != storm.values[i]) {
-			snprintf(storm.sentence, sizeof(storm.sentence), "attribute %u is %u, was set to %u",
-				 numbers[i].type, value, storm.values[i]);
+			snprintf(storm.sentence, sizeof(storm.sentence), "attribute %u is %llu, was set to %u",
+				 numbers[i].type, (unsigned long long)value, storm.values[i]);
 			die("read-back differs", round);
 		}
 	}
-	attr = find(RTA_DATA(data), RTA_PAYLOAD(data), IFLA_KEEPON_ALLOWED);
-	if (!attr || (storm.allowed_slots && (RTA_PAYLOAD(attr) != storm.allowed_slots * 2 ||
-					      memcmp(RTA_DATA(attr), storm.allowed, storm.allowed_slots * 2))))
-		die("the partition does not read back as it was set", round);
+	if (find(RTA_DATA(data), RTA_PAYLOAD(data), IFLA_KEEPON_ALLOWED) || RTA_PAYLOAD(data) > DESCRIPTION_MAX)
+		die("a description with more than a summary", round);
+	attr = find(RTA_DATA(data), RTA_PAYLOAD(data), IFLA_KEEPON_TABLE);
+	if (!attr)
+		die("the table of a link is not named", round);
+	memcpy(&table, RTA_DATA(attr), sizeof(table));
 	attr = find(RTA_DATA(data), RTA_PAYLOAD(data), IFLA_KEEPON_CLASSES);
 	if (!attr || (storm.classes_set && !are_as_set(RTA_DATA(attr))))
 		die("the classes do not read back as they were set", round);
+	/* Last, since the answer takes the place of the description. */
+	compare_table(table, round);
 }
 
 int main(int argc, char **argv)
@@ -332,13 +429,19 @@ int main(int argc, char **argv)
 		perror("config_storm: netlink");
 		return 3;
 	}
+	storm.table_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+	if (storm.table_fd < 0 || setsockopt(storm.table_fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one)) < 0) {
+		perror("config_storm: generic netlink");
+		return 3;
+	}
+	find_family();
 	storm.lower = read_link(argv[1]);
 	if (!storm.lower) {
 		fprintf(stderr, "config_storm: no link %s; create it first\n", argv[1]);
 		return 2;
 	}
 	for (round = 0; round < count; round++) {
-		choose();
+		choose(round);
 		error = add_link();
 		if (error) {
 			refused++;
@@ -357,7 +460,7 @@ int main(int argc, char **argv)
 			error = set_up(index);
 			if (error)
 				die("an accepted link does not come up", round);
-			choose();
+			choose(round);
 			error = change_link(index);
 			if (!error) {
 				changed++;

@@ -43,6 +43,7 @@ end() {
 	ip link set rt0 down
 	sleep 0.05
 	ethtool -S rt0 >"/out/$name.upper"
+	ip -s link show rt0 | awk '/TX:/ { getline; print "tx_packets: " $2; print "tx_dropped: " $4 }' >"/out/$name.stats"
 	ethtool -S sim0 >"/out/$name.nic"
 	ip netns exec far ethtool -S sim1 >"/out/$name.far"
 	cat /sys/kernel/debug/keepon_hwsim/sim0/wire >"/out/$name.wire"

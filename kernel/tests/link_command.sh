@@ -55,15 +55,35 @@ _as=as_nobody rejected 3 "no permission" "del rt0: not permitted; run as root" d
 run "delete" keepon_link del rt0
 is "$(ip link show type keepon)" "" "it is gone"
 
-# A table that does not repeat, longer than a message of ip can be.
+# A table that does not repeat: ip shows a summary, we all of it.
 scattered=$(awk 'BEGIN { for (i = 0; i < 5000; i = i + 1 + i % 7) printf "%s%d", i ? "," : "", i }')
 run "5000 slots" keepon_link add sim0 rt0 partition 5000 class 5 slots "$scattered" class 0 slots rest
-scattered=$(options rt0)
-like "$scattered" "partition 5000 class 0 slots .* class 5 slots" "is there"
-is "$(keepon_link show)" "rt0 on sim0: $scattered" "shown among all links"
+like "$(options rt0)" "partition 5000 class 0 slots [0-9]* of 5000 .* class 5 slots [0-9]* of 5000" "are there"
+shown=$(keepon_link show rt0)
+like "$shown" "class 5 slots 0-1,3,7-8,10,14-15,17,21-22,24,28-29,31,35-36,38,42-43,45,49-50," "each of them"
+is "$(keepon_link show)" "rt0 on sim0: $shown" "shown among all links"
 # shellcheck disable=SC2086
-like "$(ip link set rt0 type keepon $scattered 2>&1)" "more than a message of ip holds; use keepon link" "ip cannot set it"
-# shellcheck disable=SC2086
-run "set by the words shown" keepon_link set rt0 $scattered class 9 late relaxed
-like "$(options rt0)" "class 9 slots none late relaxed" "and more"
+run "ip sets them by the words shown" ip link set rt0 type keepon $shown class 9 late relaxed
+like "$(keepon_link show rt0)" "class 9 slots none late relaxed" "and more"
+
+# The longest table: slot i has mask i, as far as a list can say it; longer than a message, and than a command line if shown.
+"$PYTHON" -S -c '
+for traffic_class in range(16):
+    width = 1 << traffic_class
+    if traffic_class < 8:
+        terms = [f"{width + i}-65535/{2 * width}" for i in range(width)]
+    else:
+        terms = [f"{first}-{first + width - 1}" for first in range(width, 65536, 2 * width)]
+    print(f"class {traffic_class} slots " + ",".join(terms))
+print("partition 65536")
+' >/tmp/words
+run "65536 slots, each of other classes, from standard input" sh -c '"$PYTHON" -S -m keepon.link set rt0 - </tmp/words'
+run "shown" sh -c '"$PYTHON" -S -m keepon.link show rt0 >/tmp/shown'
+run "they read back equal" "$PYTHON" -S -c '
+import struct
+from keepon.link import options
+table = options.parse(open("/tmp/shown").read().split())[options.ALLOWED]
+assert table == struct.pack("=65536H", *range(65536)), len(table)
+'
+run "all is listed" ip addr
 done_testing

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Both modules loaded, used and unloaded ROUNDS times, in every order, with frames on the wire. A warning in the log fails the run.
+# All modules loaded, used and unloaded ROUNDS times, in every order, with frames on the wire. A warning in the log fails the run.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 . /lib/keepon/soak.sh
@@ -43,7 +43,7 @@ reload() {
 	2) must sh -c "echo delete sim0 >$control" ;;
 	3) must ip link del rt0 ;;
 	esac
-	for module in keepon keepon_hwsim; do
+	for module in keepon keepon_hwsim keepon_native; do
 		[ -d /sys/module/$module ] && must rmmod $module
 	done
 	wait

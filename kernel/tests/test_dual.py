@@ -24,7 +24,7 @@ SOAK = pytest.mark.soak
 def boot(family: str, probe_files: dict[str, Path], environment: dict[str, str], icount_shift: int) -> GuestResult:
     kernel = get_kernel(family)
     environment |= {"WIRE_NS": str(WIRE_NS)}
-    modules = build_modules(kernel, [HERE.parent / "hwsim", HERE.parent / "keepon"])
+    modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"])
     result = agreed(
         lambda: run_guest(
             kernel, HERE / "keepon_dual.sh", probe_files, modules=modules, tools=programs.tools(),

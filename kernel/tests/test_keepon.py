@@ -14,25 +14,35 @@ pytestmark = pytest.mark.vm
 HERE = Path(__file__).parent
 KERNEL = HERE.parent
 TALK = KERNEL.parent / "out" / "build" / "python" / "tools" / "keepon-talk"
-SCRIPTS = ("keepon_link.sh", "keepon_txtime.sh", "keepon_wire.sh")
+SCRIPTS = (
+    "keepon_link.sh",
+    "keepon_rights.sh",
+    "keepon_share.sh",
+    "keepon_tables.sh",
+    "keepon_txtime.sh",
+    "keepon_wire.sh",
+)
+PROBES = ("interfaces", "txtime_sender")
 
 
 @pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The iproute2 plugin for the installed `ip`, which is the one the guest gets."""
-    folder = tmp_path_factory.mktemp("plugin")
-    done = subprocess.run([KERNEL / "plugin" / "build", folder], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return folder / "link_keepon.so"
+def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Guest path -> the iproute2 plugin for the installed `ip`, which is the one the guest gets, and probes."""
+    folder = tmp_path_factory.mktemp("keepon")
+    compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
+    commands = [[str(KERNEL / "plugin" / "build"), str(folder)]]
+    commands += [[*compiler, str(HERE / f"{name}.c"), "-o", str(folder / name)] for name in PROBES]
+    for command in commands:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    probes = {f"/usr/bin/{name}": folder / name for name in PROBES}
+    return {"/usr/lib/x86_64-linux-gnu/ip/link_keepon.so": folder / "link_keepon.so", **probes}
 
 
-def boot(script: str, family: str, plugin: Path, mode: str = "icount") -> GuestResult:
+def boot(script: str, family: str, programs: dict[str, Path], mode: str = "icount") -> GuestResult:
     kernel = get_kernel(family)
-    modules = build_modules(kernel, [KERNEL / "hwsim", KERNEL / "keepon"])
-    files = {
-        "/lib/keepon/common.sh": HERE / "keepon_common.sh",
-        "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so": plugin,
-    }
+    modules = build_modules(kernel, [KERNEL / "native", KERNEL / "hwsim", KERNEL / "keepon"])
+    files = {"/lib/keepon/common.sh": HERE / "keepon_common.sh", **programs}
 
     def run() -> GuestResult:
         return run_guest(kernel, HERE / script, files, modules=modules, tools=[TALK], mode=mode, timeout_s=240)
@@ -44,9 +54,10 @@ def boot(script: str, family: str, plugin: Path, mode: str = "icount") -> GuestR
 
 @pytest.mark.parametrize("family", offered_families())
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_a_kernel_with_keepon(script: str, family: str, plugin: Path) -> None:
-    boot(script, family, plugin)
+def test_a_kernel_with_keepon(script: str, family: str, programs: dict[str, Path]) -> None:
+    boot(script, family, programs)
 
 
-def test_two_cpus_in_host_time(plugin: Path) -> None:
-    boot("keepon_wire.sh", "6.1", plugin, mode="smp")
+@pytest.mark.parametrize("script", ["keepon_rights.sh", "keepon_wire.sh"])
+def test_two_cpus_in_host_time(script: str, programs: dict[str, Path]) -> None:
+    boot(script, "6.1", programs, mode="smp")

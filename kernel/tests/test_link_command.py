@@ -11,7 +11,7 @@ from pathlib import Path
 
 import keepon
 import pytest
-from keepon.vm import agreed, build_modules, get_kernel, run_guest
+from keepon.vm import agreed, build_modules, get_kernel, offered_families, run_guest
 
 pytestmark = pytest.mark.vm
 
@@ -58,16 +58,17 @@ def python_files(folder: Path) -> dict[str, Path | bytes]:
     return files
 
 
-def test_links_without_the_plugin_equal_those_with_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("family", offered_families())
+def test_links_without_the_plugin_equal_those_with_it(family: str, tmp_path: Path) -> None:
     done = subprocess.run([KERNEL / "plugin" / "build", tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    kernel = get_kernel("6.1")
+    kernel = get_kernel(family)
     files = {
         "/lib/keepon/common.sh": HERE / "keepon_common.sh",
         **python_files(tmp_path),
         "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so": tmp_path / "link_keepon.so",
     }
-    modules = build_modules(kernel, [KERNEL / "hwsim", KERNEL / "keepon"])
+    modules = build_modules(kernel, [KERNEL / "native", KERNEL / "hwsim", KERNEL / "keepon"])
     environment = {"PYTHON": PYTHON.name}
     result = agreed(
         lambda: run_guest(

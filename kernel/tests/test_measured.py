@@ -40,7 +40,7 @@ class Way:
     def run(self, family: str, part: int) -> GuestResult:
         """With one frame of `part`; the transfer takes as long as the stream and a second."""
         kernel = get_kernel(family)
-        modules = build_modules(kernel, [HERE.parent / "hwsim", HERE.parent / "keepon"])
+        modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"])
         variables = {
             "WAY": self.way, "LOAD": self.load, "FRAMES": str(self.frames // part),
             "SECONDS_TCP": str(self.frames // part // 1000 + 1), "DELTA_NS": str(DELTA_NS),

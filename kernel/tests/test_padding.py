@@ -22,7 +22,7 @@ COUNTS = ("frames", "slots", "underruns", "slips", "far underruns", "far stops",
 
 def boot(family: str, seconds_full: int, probe_files: dict[str, Path]) -> GuestResult:
     kernel = get_kernel(family)
-    modules = build_modules(kernel, [HERE.parent / "hwsim", HERE.parent / "keepon"])
+    modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"])
     result = agreed(
         lambda: run_guest(
             kernel, HERE / "keepon_padding.sh", probe_files, modules=modules, tools=["tcpdump", "iperf3"],

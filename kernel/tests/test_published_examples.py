@@ -25,7 +25,7 @@ ICOUNT_SHIFT = 0
 
 def examples(pacing: str, which: str) -> GuestResult:
     kernel = get_kernel("6.1")
-    modules = build_modules(kernel, [HERE.parent / "hwsim", HERE.parent / "keepon"])
+    modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"])
     files, tools = programs.guest_files(), programs.tools()
     left = agreed(
         lambda: run_guest(

@@ -2,7 +2,8 @@
 """Both modules for long: loading, attaching, random configurations. No warning, no leak, every frame accounted for.
 
 The same three scripts at two sizes: a fiftieth as ordinary tests, the whole as `make soak`. Times on two cores are
-in the docstrings of the long ones.
+in the docstrings of the long ones. Four senders on two CPUs, steps and flaps: some seconds, and a minute on each
+kernel.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from keepon.vm import GuestResult, Kernel, agreed, build_modules, get_kernel, offered_families, run_guest
+from keepon.vmtarget import observations
+from keepon.vmtarget import programs as target
 
 pytestmark = pytest.mark.vm
 
@@ -39,7 +42,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def modules_for(kernel: Kernel) -> list[Path]:
-    return build_modules(kernel, [KERNEL / "hwsim", KERNEL / "keepon"])
+    return build_modules(kernel, [KERNEL / "native", KERNEL / "hwsim", KERNEL / "keepon"])
 
 
 def boot(script: str, programs: dict[str, Path], rounds: int, seed: int = 1, timeout_s: float = 240) -> GuestResult:
@@ -69,9 +72,9 @@ def boot(script: str, programs: dict[str, Path], rounds: int, seed: int = 1, tim
 
 
 @pytest.mark.parametrize("family", offered_families())
-def test_both_modules_build_without_a_warning(family: str) -> None:
+def test_the_modules_build_without_a_warning(family: str) -> None:
     names = [path.name for path in modules_for(get_kernel(family))]
-    assert names == ["keepon_hwsim.ko", "keepon.ko"]
+    assert names == ["keepon_native.ko", "keepon_hwsim.ko", "keepon.ko"]
 
 
 @pytest.mark.parametrize(
@@ -91,3 +94,35 @@ def test_a_thousand_rounds(script: str, programs: dict[str, Path]) -> None:
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_a_hundred_thousand_configurations_in_five_boots(seed: int, programs: dict[str, Path]) -> None:
     boot("soak_configs.sh", programs, CONFIGS_PER_BOOT, seed, timeout_s=LONG_S)
+
+
+def four_senders(flavour: str, rounds: int, timeout_s: float) -> None:
+    """Two CPUs in the host's time: nothing repeats but the laws."""
+    kernel = get_kernel(offered_families(flavour)[0], flavour)
+    files = {**target.guest_files(), "/lib/keepon/common.sh": HERE / "keepon_common.sh"}
+    result = run_guest(
+        kernel, HERE / "soak_senders.sh", files, modules=modules_for(kernel), tools=target.tools(), mode="smp",
+        environment={"ROUNDS": str(rounds)}, memory_mb=1024, timeout_s=timeout_s, virtual_limit_s=100_000,
+    )  # fmt: skip
+    print(f"{kernel.version}: {result.wall_seconds:.0f} s\n{result.stdout}")
+    assert result.check().tap.problems() == []
+    upper, nic = (observations.read_counters(result.files[name].decode()) for name in ("upper", "nic"))
+    talks = [observations.load_json(result.files, f"talk{number}.json")["counters"] for number in range(4)]
+    verdicts = {name.removeprefix("verdict_"): value for name, value in upper.items() if name.startswith("verdict_")}
+    assert upper["submitted"] == sum(verdicts.values())
+    # what a sender did not get to the device it was not told about either
+    told = sum(talk["missed"] + talk["invalid"] for talk in talks)
+    assert told <= upper["submitted"] <= sum(talk["submitted"] for talk in talks)
+    sent = sum(verdicts[name] for name in ("on_time", "moved", "best_effort", "sent_stale"))
+    wire = sum(nic[name] for name in ("tx_frames", "tx_torn", "tx_bad_fcs", "tx_lost", "tx_cut"))
+    assert 0 < sent <= wire <= sent + verdicts["flushed"] + verdicts["in_doubt"]
+
+
+def test_four_senders_on_two_cpus_lose_no_frame_from_the_books() -> None:
+    four_senders("cloud", 3, timeout_s=240)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("flavour", ["cloud", "rt", "debug", "kcsan"])
+def test_four_senders_for_a_minute(flavour: str) -> None:
+    four_senders(flavour, 90, timeout_s=LONG_S)

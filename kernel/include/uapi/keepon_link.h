@@ -13,8 +13,14 @@
 #define KEEPON_CLASS_COUNT 16
 
 /*
- * IFLA_KEEPON_ALLOWED: array of at most 16384 __u16 class masks, one per slot of the partition; its length is the partition's
- *	unless IFLA_KEEPON_PARTITION_SLOTS repeats it: then it must divide that, and repeats.
+ * The class table gives each slot of the partition a __u16 mask of the classes that may use it. It can be larger than a message, so
+ * it is set and read in parts (keepon_table.h); a description of a link has a summary.
+ *
+ * IFLA_KEEPON_ALLOWED: write only: a short table in one piece, at most 16384 masks
+ * IFLA_KEEPON_TABLE: a table handed over by KEEPON_CMD_TABLE_PUT on a socket that is still open; reads back as that of the link,
+ *	0: all slots are open to all classes
+ *	The length of either is the partition's unless IFLA_KEEPON_PARTITION_SLOTS repeats it: then it must divide that.
+ * IFLA_KEEPON_CLASS_SLOTS: read only: KEEPON_CLASS_COUNT times __u32, how many slots of the partition each class may use
  * IFLA_KEEPON_CLASSES: KEEPON_CLASS_COUNT pairs of __u8 {late policy, rounding} (enum kpn_late_policy, enum kpn_rounding);
  *	0xff: the class keeps what it has
  * IFLA_KEEPON_RATE_BPS: link rate; read only, that of the lower device when the link came up
@@ -28,7 +34,7 @@ enum {
 	IFLA_KEEPON_BATCH_SLOTS,      /* __u32 */
 	IFLA_KEEPON_DEPTH_SLOTS,      /* __u32 */
 	IFLA_KEEPON_PARTITION_SLOTS,  /* __u32 */
-	IFLA_KEEPON_ALLOWED,          /* binary */
+	IFLA_KEEPON_ALLOWED,          /* binary, write only */
 	IFLA_KEEPON_CLASSES,          /* binary */
 	IFLA_KEEPON_PREBUFFER,        /* __u32 frames */
 	IFLA_KEEPON_CLOCK,            /* __u8 enum keepon_clock */
@@ -52,6 +58,9 @@ enum {
 	IFLA_KEEPON_TAU_NS,      /* __u32, 0: what a staircase can lag */
 	IFLA_KEEPON_RX_POLL_CPU, /* __u32, of a thread */
 	IFLA_KEEPON_PADDING,     /* __u8 enum keepon_padding; read back as what it came to */
+	IFLA_KEEPON_TABLE,       /* __u64 */
+	IFLA_KEEPON_CLASS_SLOTS, /* binary, read only */
+	IFLA_KEEPON_HORIZON_NS,  /* __u64: how far ahead a txtime may be, 0: any */
 	__IFLA_KEEPON_MAX,
 };
 

@@ -11,14 +11,17 @@ import errno
 import os
 import re
 import struct
+import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from keepon.errors import ConfigError, EnvironmentProblemError, KeeponError
 from keepon.link import netlink, options
 from keepon.link.netlink import Link, RefusedError, Route
+from keepon.link.tables import Tables
 
 KIND = "keepon"
+T = TypeVar("T")
 _NAME = re.compile(r"[^\s/:\0]{1,15}")
 _UNKNOWN_TYPE = "Unknown device type"  # the kernel's own sentence, together with EOPNOTSUPP
 _LACKS = {errno.ENOMEM, errno.ENOBUFS, errno.ENFILE, errno.EMFILE, errno.EINTR, errno.EAGAIN}
@@ -42,7 +45,7 @@ def explained(error: RefusedError, what: str) -> KeeponError:
     return kind(f"{what}: {sentence.rstrip('.')}")
 
 
-def _ask(what: str, request: Callable[[], list[Link]]) -> list[Link]:
+def _ask(what: str, request: Callable[[], T]) -> T:
     try:
         return request()
     except RefusedError as error:
@@ -69,8 +72,17 @@ def _find_keepon(route: Route, name: str) -> Link:
     return link
 
 
-def _info(words: Sequence[str]) -> bytes:
-    data = [netlink.attribute(kind, payload) for kind, payload in sorted(options.parse(words).items())]
+def _words(words: Sequence[str]) -> list[str]:
+    """`-` stands for words from standard input: lists of slots can be longer than a command line."""
+    return [each for word in words for each in (sys.stdin.read().split() if word == "-" else [word])]
+
+
+def _info(words: Sequence[str], tables: Tables, what: str) -> bytes:
+    attributes = options.parse(_words(words))
+    if len(attributes.get(options.ALLOWED, b"")) > 2 * options.MASKS_MAX:
+        table = attributes.pop(options.ALLOWED)
+        attributes[options.TABLE] = _ask(what, lambda: tables.offer(table))
+    data = [netlink.attribute(kind, payload) for kind, payload in sorted(attributes.items())]
     return netlink.nested(
         netlink.IFLA_LINKINFO,
         netlink.text(netlink.IFLA_INFO_KIND, KIND),
@@ -78,7 +90,17 @@ def _info(words: Sequence[str]) -> bytes:
     )
 
 
-def _document(route: Route, link: Link) -> dict[str, Any]:
+def _attributes(route: Route, tables: Tables, link: Link) -> dict[int, bytes]:
+    """What the kernel says of a link, with its class table; of one moment, even if somebody changes it meanwhile."""
+    while True:
+        number = link.data.get(options.TABLE, bytes(8))
+        table = _ask(f"class table of {link.name}", lambda: tables.fetch(number))  # noqa: B023 - called at once
+        if table is not None:
+            return link.data | {options.ALLOWED: table}
+        link = _find_keepon(route, link.name)
+
+
+def _document(route: Route, tables: Tables, link: Link) -> dict[str, Any]:
     """A link in the form of `ip -d -j link show`, what concerns it."""
     result: dict[str, Any] = {"ifindex": link.index, "ifname": link.name}
     lower = struct.unpack("=I", link.attributes.get(netlink.IFLA_LINK, bytes(4)))[0]
@@ -88,7 +110,7 @@ def _document(route: Route, link: Link) -> dict[str, Any]:
         result["link"] = _ask("lower device", lambda: route.request(netlink.RTM_GETLINK, netlink.NLM_F_ACK, lower))[
             0
         ].name
-    result["linkinfo"] = {"info_kind": KIND, "info_data": options.describe(link.data)}
+    result["linkinfo"] = {"info_kind": KIND, "info_data": options.describe(_attributes(route, tables, link))}
     return result
 
 
@@ -102,42 +124,44 @@ def _text(document: dict[str, Any]) -> str:
     return " ".join(options.as_words(document["linkinfo"]["info_data"]))
 
 
-def _result(route: Route, name: str, as_json: bool) -> str:
-    return _json([_document(route, _find_keepon(route, name))]) if as_json else ""
+def _result(route: Route, tables: Tables, name: str, as_json: bool) -> str:
+    return _json([_document(route, tables, _find_keepon(route, name))]) if as_json else ""
 
 
 def add(lower: str, name: str, words: Sequence[str], as_json: bool = False) -> str:
     """Put a keepon link `name` on the device `lower`. With JSON, the link as it is then."""
     _check_name(name)
-    info = _info(words)
     flags = netlink.NLM_F_ACK | netlink.NLM_F_CREATE | netlink.NLM_F_EXCL
-    with Route() as route:
+    with Route() as route, Tables() as tables:
+        what = f"add {name}"
+        info = _info(words, tables, what)
         below = netlink.attribute(netlink.IFLA_LINK, struct.pack("=I", _find(route, lower).index))
         called = netlink.text(netlink.IFLA_IFNAME, name)
-        _ask(f"add {name}", lambda: route.request(netlink.RTM_NEWLINK, flags, 0, called, below, info))
-        return _result(route, name, as_json)
+        _ask(what, lambda: route.request(netlink.RTM_NEWLINK, flags, 0, called, below, info))
+        return _result(route, tables, name, as_json)
 
 
 def change(name: str, words: Sequence[str], as_json: bool = False) -> str:
     """Change options of a link, also while it is up. With JSON, the link as it is then."""
     if not words:
         raise ConfigError(f"set {name}: nothing to set; write options, as keepon link set --help lists them")
-    info = _info(words)
-    with Route() as route:
+    with Route() as route, Tables() as tables:
+        what = f"set {name}"
+        info = _info(words, tables, what)
         index = _find_keepon(route, name).index
-        _ask(f"set {name}", lambda: route.request(netlink.RTM_NEWLINK, netlink.NLM_F_ACK, index, info))
-        return _result(route, name, as_json)
+        _ask(what, lambda: route.request(netlink.RTM_NEWLINK, netlink.NLM_F_ACK, index, info))
+        return _result(route, tables, name, as_json)
 
 
 def show(name: str | None, as_json: bool = False) -> str:
     """Options of one link, as they can be given to add and set; without a name, of each with its device."""
-    with Route() as route:
+    with Route() as route, Tables() as tables:
         if name is not None:
             found = [_find_keepon(route, name)]
         else:
             every = _ask("show", lambda: route.request(netlink.RTM_GETLINK, netlink.NLM_F_DUMP, 0))
             found = [link for link in every if link.kind == KIND]
-        documents = [_document(route, link) for link in found]
+        documents = [_document(route, tables, link) for link in found]
     if as_json:
         return _json(documents)
     if name is not None:

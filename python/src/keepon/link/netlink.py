@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rtnetlink messages about links: bytes of requests, attributes of answers, the kernel's sentences of refusal.
+"""Netlink messages, those about links above all: requests, attributes of answers, the kernel's sentences of refusal.
 
-Numbers are those of linux/netlink.h, linux/rtnetlink.h and linux/if_link.h, which are the same on every architecture
-Python runs on; messages are in host order, aligned to 4 bytes.
+Numbers are those of linux/netlink.h, linux/genetlink.h, linux/rtnetlink.h and linux/if_link.h, which are the same on
+every architecture Python runs on; messages are in host order, aligned to 4 bytes.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import struct
 from collections.abc import Iterator
 from types import TracebackType
+from typing import Self
 
 from keepon.errors import EnvironmentProblemError
 
@@ -43,12 +45,19 @@ _NLA_TYPE_MASK = 0x3FFF
 _SOL_NETLINK = 270
 _NETLINK_CAP_ACK = 10
 _NETLINK_EXT_ACK = 11
+_NETLINK_ROUTE = 0
+_NETLINK_GENERIC = 16
+_GENL_ID_CTRL = 16
+_CTRL_CMD_GETFAMILY = 3
+_CTRL_ATTR_FAMILY_ID = 1
+_CTRL_ATTR_FAMILY_NAME = 2
 
 _HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
 _INTERFACE = struct.Struct("=BxHiII")  # family, device type, index, flags, change
 _ATTRIBUTE = struct.Struct("=HH")  # length, type
+_GENERIC = struct.Struct("=BBxx")  # command, version
 _ERROR_BYTES = 4 + _HEADER.size
-_ROOM_BYTES = 1 << 18  # a description with 16384 masks takes 35 kB
+_ROOM_BYTES = 1 << 18  # an answer is 32 kB at most
 _ANSWER_S = 60.0
 
 
@@ -94,9 +103,12 @@ def parse_attributes(data: bytes) -> dict[int, bytes]:
     return result
 
 
-def message(kind: int, flags: int, sequence: int, index: int, *attributes: bytes) -> bytes:
-    """A request about a link; `index` 0: the link is named by an attribute or all are meant."""
-    body = _INTERFACE.pack(socket.AF_UNSPEC, 0, index, 0, 0) + b"".join(attributes)
+def about_link(index: int, *attributes: bytes) -> bytes:
+    """Body of a request about a link; `index` 0: the link is named by an attribute or all are meant."""
+    return _INTERFACE.pack(socket.AF_UNSPEC, 0, index, 0, 0) + b"".join(attributes)
+
+
+def message(kind: int, flags: int, sequence: int, body: bytes) -> bytes:
     return _HEADER.pack(_HEADER.size + len(body), kind, flags | NLM_F_REQUEST, sequence, 0) + body
 
 
@@ -137,12 +149,12 @@ class Link:
         self.data = parse_attributes(info.get(IFLA_INFO_DATA, b""))
 
 
-class Route:
-    """A socket to rtnetlink, of the network namespace it is opened in."""
+class Channel:
+    """A netlink socket of the network namespace it is opened in."""
 
-    def __init__(self) -> None:
+    def __init__(self, protocol: int) -> None:
         try:
-            self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+            self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol)
             self._socket.setsockopt(_SOL_NETLINK, _NETLINK_EXT_ACK, 1)
             self._socket.setsockopt(_SOL_NETLINK, _NETLINK_CAP_ACK, 1)
             self._socket.settimeout(_ANSWER_S)
@@ -152,7 +164,7 @@ class Route:
             ) from error
         self._sequence = 0
 
-    def __enter__(self) -> Route:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -166,23 +178,64 @@ class Route:
             raise EnvironmentProblemError(f"netlink: an answer of more than {_ROOM_BYTES} bytes was cut off")
         return data
 
-    def request(self, kind: int, flags: int, index: int, *attributes: bytes) -> list[Link]:
-        """Send a request and wait for its end; the links it was answered with. RefusedError: the kernel refused."""
+    def talk(self, kind: int, flags: int, body: bytes) -> list[bytes]:
+        """Send a request and wait for its end; the bodies it was answered with. RefusedError: the kernel refused."""
         self._sequence += 1
-        links: list[Link] = []
+        bodies: list[bytes] = []
         try:
-            self._socket.send(message(kind, flags, self._sequence, index, *attributes))
+            self._socket.send(message(kind, flags, self._sequence, body))
             while True:
-                for answer, answer_flags, sequence, body in split(self._receive()):
+                for answer, answer_flags, sequence, content in split(self._receive()):
                     if sequence != self._sequence or answer == _NLMSG_NOOP:
                         continue
                     if answer == _NLMSG_ERROR:
-                        error = refusal(answer_flags, body)
+                        error = refusal(answer_flags, content)
                         if error is not None:
                             raise error
-                        return links
+                        return bodies
                     if answer == _NLMSG_DONE:
-                        return links
-                    links.append(Link(body))
+                        return bodies
+                    bodies.append(content)
         except OSError as error:
             raise EnvironmentProblemError(f"netlink: the kernel did not answer ({error}); try again") from error
+
+
+class Route(Channel):
+    """A socket to rtnetlink."""
+
+    def __init__(self) -> None:
+        super().__init__(_NETLINK_ROUTE)
+
+    def request(self, kind: int, flags: int, index: int, *attributes: bytes) -> list[Link]:
+        """Send a request about a link and wait for its end; the links it was answered with."""
+        return [Link(body) for body in self.talk(kind, flags, about_link(index, *attributes))]
+
+
+class Generic(Channel):
+    """A socket to one family of generic netlink."""
+
+    def __init__(self, family: str, version: int) -> None:
+        super().__init__(_NETLINK_GENERIC)
+        self._version = version
+        self._family = 0
+        self._name = family
+
+    def find(self) -> None:
+        """Ask for the number of the family, which may load its module; RefusedError with EOPNOTSUPP: there is none."""
+        if self._family:
+            return
+        try:
+            found = self._ask(_GENL_ID_CTRL, _CTRL_CMD_GETFAMILY, text(_CTRL_ATTR_FAMILY_NAME, self._name))
+        except RefusedError as error:
+            raise RefusedError(errno.EOPNOTSUPP if error.errno == errno.ENOENT else error.errno, "") from error
+        (self._family,) = struct.unpack("=H", found[_CTRL_ATTR_FAMILY_ID])
+
+    def request(self, command: int, *attributes: bytes) -> dict[int, bytes]:
+        """Attributes of the answer; RefusedError: the kernel refused."""
+        self.find()
+        return self._ask(self._family, command, *attributes)
+
+    def _ask(self, family: int, command: int, *attributes: bytes) -> dict[int, bytes]:
+        body = _GENERIC.pack(command, self._version) + b"".join(attributes)
+        answers = self.talk(family, NLM_F_ACK, body)
+        return parse_attributes(answers[0][_GENERIC.size :]) if answers else {}

@@ -17,9 +17,10 @@ ALLOWED = 7
 CLASSES = 8
 RATE_BPS = 24
 BACKEND = 25
+TABLE = 31
 
 PARTITION_SLOTS_MAX = 65_536
-MASKS_MAX = 16_384
+MASKS_MAX = 16_384  # of one message; longer tables go in parts
 CLASS_KEEP = 0xFF
 
 LATES = ("strict", "relaxed", "reschedule")
@@ -54,6 +55,7 @@ OPTIONS = (
     Option("trim_down", 13, 4),
     Option("trim_up", 14, 4),
     Option("tolerance_ns", 15, 4),
+    Option("horizon_ns", 33, 8),
     Option("drift_ppb", 16, 4),
     Option("wander_ppb", 17, 4),
     Option("poll_overhead_ns", 18, 4),
@@ -64,8 +66,9 @@ OPTIONS = (
     Option("poll_fifo", 22, 1),
     Option("txtime", 23, 1, ("phc", "tai")),
 )
+_LAYOUTS = {1: "=B", 4: "=I", 8: "=Q"}
 _BY_NAME = {option.name: option for option in OPTIONS}
-_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,15}|0[0-7]{0,15}|[1-9][0-9]{0,15}", re.ASCII)
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,20}|0[0-7]{0,24}|[1-9][0-9]{0,24}", re.ASCII)
 
 HELP = """\
 options, in any order; what they mean: docs/kernel.md
@@ -73,7 +76,7 @@ options, in any order; what they mean: docs/kernel.md
   class CLASSES [ slots SLOTS | all | none | rest ] [ late strict | relaxed | reschedule ] [ round up | floor ]
   ring SLOTS   batch SLOTS   depth SLOTS   prebuffer FRAMES
   clock interpolated | counter | dual                 merge strip | published   tau_ns NS
-  txtime phc | tai              tolerance_ns NS
+  txtime phc | tai              tolerance_ns NS       horizon_ns NS
   placeholder bad-fcs | mac-control | reserved-address
   padding auto | deferred | on-demand
   trim any | reserved           trim_down BYTES       trim_up BYTES
@@ -83,8 +86,10 @@ options, in any order; what they mean: docs/kernel.md
 
 CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7
 SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;
-         rest: those no class was given. Once any class has slots, classes without have none.
-example: keepon link add eth0 rt0 slot_bytes 1230 partition 250 class 7 slots 0-240/10 late strict class 0 slots rest"""
+         rest: those no class was given. Once any class has slots, classes without have none,
+         but class 0 has the rest unless told otherwise: class 0 slots none.
+-:       further options are read from standard input, where lists may be of any length
+example: keepon link add eth0 rt0 slot_bytes 1230 partition 250 class 7 slots 0-240/10 late strict"""
 
 
 def _word(name: str, value: str, words: Sequence[str]) -> int:
@@ -150,22 +155,18 @@ class _Classes:
                 f"partition {partition} is not within 1 to {PARTITION_SLOTS_MAX} slots; choose a shorter one"
             )
         try:
-            table = pack_masks(class_masks(self.slots, partition))
+            return pack_masks(class_masks(self.slots, partition))
         except SlotsError as error:
             raise ConfigError(
                 f'class {error.traffic_class}: slots "{self.slots[error.traffic_class]}" {error}; '
                 f"there are slots 0 to {partition - 1}, the option partition says how many"
             ) from error
-        if len(table) > 2 * MASKS_MAX:
-            raise ConfigError(
-                f"partition {partition}: its slots repeat after {len(table) // 2}, the kernel holds 1 to {MASKS_MAX}; "
-                "choose a shorter partition or lists that repeat"
-            )
-        return table
 
 
 def parse(words: Sequence[str]) -> dict[int, bytes]:
     """Attributes (IFLA_KEEPON_* to payload in host order) of options as words; ConfigError says what is wrong.
+
+    A class table stands there whole as ALLOWED, however long it is.
 
     >>> parse(["ring", "64"])[3] == struct.pack("=I", 64)
     True
@@ -187,7 +188,7 @@ def parse(words: Sequence[str]) -> dict[int, bytes]:
         if at + 1 == len(words):
             raise ConfigError(f"{name} without a value; write it after {name}")
         value = _word(name, words[at + 1], option.words) if option.words else _number(option, words[at + 1])
-        attributes[option.attribute] = struct.pack("=B" if option.size == 1 else "=I", value)
+        attributes[option.attribute] = struct.pack(_LAYOUTS[option.size], value)
         if option.attribute == PARTITION_SLOTS:
             partition = value
         at += 2
@@ -208,12 +209,12 @@ def _groups(attributes: Mapping[int, bytes], partition: int) -> list[dict[str, A
 
 
 def describe(attributes: Mapping[int, bytes]) -> dict[str, Any]:
-    """What a link's attributes say, in the order and form of the plugin's JSON."""
+    """What a link's attributes say, in the order and form of the plugin's JSON; its class table is ALLOWED."""
     result: dict[str, Any] = {}
     for option in OPTIONS:
         if option.attribute not in attributes:
             continue
-        (value,) = struct.unpack("=B" if option.size == 1 else "=I", attributes[option.attribute])
+        (value,) = struct.unpack(_LAYOUTS[option.size], attributes[option.attribute])
         result[option.name] = option.words[value] if value < len(option.words) else value
         if option.attribute == PARTITION_SLOTS and ALLOWED in attributes and CLASSES in attributes:
             result["classes"] = _groups(attributes, value)

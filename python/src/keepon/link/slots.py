@@ -80,7 +80,11 @@ class SlotsError(ValueError):
 
 
 def class_masks(slots: Mapping[int, str], partition: int) -> list[int]:
-    """Class mask per slot of a partition; classes that are not in `slots` have none. `rest` is what no list names."""
+    """Class mask per slot of a partition; `rest` is what no list names.
+
+    Classes that are not in `slots` have none, but class 0 has the rest if nobody asks for it: all traffic is in it that
+    has no other class, ARP above all.
+    """
     masks = [0] * partition
     for traffic_class, text in slots.items():
         if text in ("none", "rest"):
@@ -93,6 +97,8 @@ def class_masks(slots: Mapping[int, str], partition: int) -> list[int]:
             masks[number] |= 1 << traffic_class
     # What is left is known only now; several classes may share it.
     rest = sum(1 << traffic_class for traffic_class, text in slots.items() if text == "rest")
+    if not rest and 0 not in slots:
+        rest = 1
     return [mask or rest for mask in masks]
 
 

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The netlink attributes of a link: one row says what one is called, how wide it is, where in the plan it belongs and
+ * who checks it. Policy, size, reading and writing of messages follow from the rows.
+ */
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+
+#include "keepon.h"
+
+/*
+ * struct keepon_attribute - one row
+ * @name: as users and sentences call it
+ * @type: NLA_*
+ * @read_only: follows from the lower device
+ * @offset, @bytes: of its member of struct keepon_plan; no @bytes: it has none
+ * @max, @remedy: range from 0 and what to do about a number beyond; no @remedy: the core checks it
+ * @take: of what is no number: read it
+ * @put: of what is no number: write @put_bytes
+ */
+struct keepon_attribute {
+	const char *name;
+	u8 type;
+	bool read_only;
+	u16 offset;
+	u8 bytes;
+	u64 max;
+	const char *remedy;
+	int (*take)(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack);
+	u16 put_bytes;
+	int (*put)(struct sk_buff *skb, int attribute, const struct keepon *keepon);
+};
+
+/* 30 years: with a PHC that is as far from its epoch the sum is still a time. */
+#define KEEPON_HORIZON_NS_MAX 1000000000000000000ull
+
+enum { BYTES_U8 = 1, BYTES_U32 = 4, BYTES_U64 = 8 };
+
+/* A number of this width, which is that of its member: the width is what user space relies on. */
+#define MEMBER(width, member)                                                \
+	.type = NLA_##width, .offset = offsetof(struct keepon_plan, member), \
+	.bytes = BYTES_##width + BUILD_BUG_ON_ZERO(sizeof_field(struct keepon_plan, member) != BYTES_##width)
+#define NUMBER(name_, width, member)                   \
+	{                                              \
+		.name = (name_), MEMBER(width, member) \
+	}
+#define RANGED(name_, width, member, max_, remedy_)                                        \
+	{                                                                                  \
+		.name = (name_), .max = (max_), .remedy = (remedy_), MEMBER(width, member) \
+	}
+#define READ_ONLY(name_, width, member)                                   \
+	{                                                                 \
+		.name = (name_), .read_only = true, MEMBER(width, member) \
+	}
+
+static int take_allowed(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack);
+static int take_table(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack);
+static int take_classes(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack);
+static int put_table(struct sk_buff *skb, int attribute, const struct keepon *keepon);
+static int put_classes(struct sk_buff *skb, int attribute, const struct keepon *keepon);
+static int put_class_slots(struct sk_buff *skb, int attribute, const struct keepon *keepon);
+
+static const struct keepon_attribute rows[IFLA_KEEPON_MAX + 1] = {
+	[IFLA_KEEPON_MODE] = NUMBER("mode", U8, config.mode),
+	[IFLA_KEEPON_SLOT_BYTES] = NUMBER("slot_bytes", U32, config.slot_bytes),
+	[IFLA_KEEPON_RING_SLOTS] = NUMBER("ring", U32, config.ring_slots),
+	[IFLA_KEEPON_BATCH_SLOTS] = NUMBER("batch", U32, config.batch_slots),
+	[IFLA_KEEPON_DEPTH_SLOTS] = NUMBER("depth", U32, config.depth_slots),
+	[IFLA_KEEPON_PARTITION_SLOTS] = NUMBER("partition", U32, config.partition_slots),
+	[IFLA_KEEPON_ALLOWED] = { .name = "allowed", .type = NLA_BINARY, .take = take_allowed },
+	[IFLA_KEEPON_CLASSES] = { .name = "classes",
+				  .type = NLA_BINARY,
+				  .take = take_classes,
+				  .put_bytes = 2 * KEEPON_CLASS_COUNT,
+				  .put = put_classes },
+	[IFLA_KEEPON_PREBUFFER] = NUMBER("prebuffer", U32, config.prebuffer_frames),
+	[IFLA_KEEPON_CLOCK] = RANGED("clock", U8, clock, KEEPON_CLOCK_DUAL, "choose interpolated, counter or dual"),
+	[IFLA_KEEPON_PLACEHOLDER] = NUMBER("placeholder", U8, config.placeholder),
+	[IFLA_KEEPON_TRIM] = NUMBER("trim", U8, config.trim),
+	[IFLA_KEEPON_TRIM_DOWN_BYTES] = NUMBER("trim_down", U32, config.trim_down_bytes),
+	[IFLA_KEEPON_TRIM_UP_BYTES] = NUMBER("trim_up", U32, config.trim_up_bytes),
+	[IFLA_KEEPON_TOLERANCE_NS] = NUMBER("tolerance_ns", U32, config.tolerance_ns),
+	[IFLA_KEEPON_DRIFT_PPB] = NUMBER("drift_ppb", U32, config.drift_ppb_max),
+	[IFLA_KEEPON_WANDER_PPB] = NUMBER("wander_ppb", U32, config.wander_ppb_per_s_max),
+	[IFLA_KEEPON_POLL_OVERHEAD_NS] = NUMBER("poll_overhead_ns", U32, config.poll_overhead_ns),
+	[IFLA_KEEPON_DITHER] = RANGED("dither", U8, config.dither, 1, "choose on or off"),
+	[IFLA_KEEPON_POLL] = RANGED("poll", U8, poll, KEEPON_POLL_THREAD, "choose hrtimer or thread"),
+	[IFLA_KEEPON_POLL_CPU] = NUMBER("poll_cpu", U32, poll_cpu),
+	[IFLA_KEEPON_POLL_FIFO] = RANGED("poll_fifo", U8, poll_fifo, MAX_RT_PRIO - 1,
+					 "choose a real-time priority, or 0 for the ordinary scheduler"),
+	[IFLA_KEEPON_TXTIME] = RANGED("txtime", U8, txtime, KEEPON_TXTIME_TAI, "choose phc or tai"),
+	[IFLA_KEEPON_RATE_BPS] = READ_ONLY("rate", U64, config.rate_bps),
+	[IFLA_KEEPON_BACKEND] = READ_ONLY("backend", U8, backend),
+	[IFLA_KEEPON_MERGE] = RANGED("merge", U8, merge, KPN_MERGE_PUBLISHED, "choose strip or published"),
+	[IFLA_KEEPON_TAU_NS] = RANGED("tau_ns", U32, tau_ns, NSEC_PER_SEC, "choose what a clock lags at most, or 0"),
+	[IFLA_KEEPON_RX_POLL_CPU] = NUMBER("rx_poll_cpu", U32, rx_poll_cpu),
+	[IFLA_KEEPON_PADDING] =
+		RANGED("padding", U8, config.padding, KEEPON_PADDING_AUTO, "choose deferred, on-demand or auto"),
+	[IFLA_KEEPON_HORIZON_NS] = RANGED("horizon_ns", U64, config.horizon_ns, KEEPON_HORIZON_NS_MAX,
+					  "choose how far ahead a txtime may be, or 0 for any"),
+	[IFLA_KEEPON_TABLE] = { .name = "table",
+				.type = NLA_U64,
+				.take = take_table,
+				.put_bytes = sizeof(u64),
+				.put = put_table },
+	[IFLA_KEEPON_CLASS_SLOTS] = { .name = "class_slots",
+				      .type = NLA_BINARY,
+				      .read_only = true,
+				      .put_bytes = KEEPON_CLASS_COUNT * sizeof(u32),
+				      .put = put_class_slots },
+};
+
+struct nla_policy keepon_policy[IFLA_KEEPON_MAX + 1] __ro_after_init;
+
+void keepon_attributes_init(void)
+{
+	int attribute;
+
+	for (attribute = 1; attribute <= IFLA_KEEPON_MAX; attribute++)
+		keepon_policy[attribute].type = rows[attribute].type;
+}
+
+/*
+ * The kernel's own buffer for a formatted sentence holds 80 characters and is not in 6.1. An answer is copied shortly after RTNL
+ * is released; several buffers in turn keep it from being overwritten by then.
+ */
+void keepon_say(struct netlink_ext_ack *extack, const char *format, ...)
+{
+	static char sentences[8][256];
+	static unsigned int next;
+	char *sentence;
+	va_list args;
+
+	ASSERT_RTNL();
+	if (!extack)
+		return;
+	sentence = sentences[next++ % ARRAY_SIZE(sentences)];
+	va_start(args, format);
+	vsnprintf(sentence, sizeof(sentences[0]), format, args);
+	va_end(args);
+	extack->_msg = sentence;
+}
+
+int keepon_refuse(struct netlink_ext_ack *extack, const char *name, u64 value, u64 max, const char *remedy)
+{
+	keepon_say(extack, "%s %llu is not within 0 to %llu: %s.", name, value, max, remedy);
+	return -EINVAL;
+}
+
+/* ---- from messages ---- */
+
+void keepon_setup_init(struct keepon_setup *setup)
+{
+	memset(setup, 0, sizeof(*setup));
+	memset(setup->classes, KEEPON_CLASS_KEEP, sizeof(setup->classes));
+}
+
+void keepon_setup_free(struct keepon_setup *setup)
+{
+	kvfree(setup->allowed);
+	keepon_setup_init(setup);
+}
+
+static u16 *copy_masks(const u16 *masks, u32 count)
+{
+	u16 *copy = kvmalloc_array(count, sizeof(*copy), GFP_KERNEL_ACCOUNT);
+
+	if (copy)
+		memcpy(copy, masks, count * sizeof(*copy));
+	return copy;
+}
+
+int keepon_setup_copy(struct keepon_setup *to, const struct keepon_setup *from)
+{
+	*to = *from;
+	if (!from->allowed)
+		return 0;
+	to->allowed = copy_masks(from->allowed, from->allowed_count);
+	return to->allowed ? 0 : -ENOMEM;
+}
+
+/* A new table comes with its own length, unless the same message says more. */
+static void set_masks(struct keepon_setup *setup, struct nlattr *data[], u16 *masks, u32 count, u64 id)
+{
+	if (!data[IFLA_KEEPON_PARTITION_SLOTS])
+		setup->given &= ~BIT_ULL(IFLA_KEEPON_PARTITION_SLOTS);
+	kvfree(setup->allowed);
+	setup->allowed = masks;
+	setup->allowed_count = count;
+	setup->table = id;
+}
+
+static int take_allowed(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack)
+{
+	const struct nlattr *attribute = data[IFLA_KEEPON_ALLOWED];
+	u32 bytes = nla_len(attribute);
+	u16 *masks;
+
+	if (data[IFLA_KEEPON_TABLE]) {
+		keepon_say(extack, "allowed and table both give the class masks; leave one of them out");
+		return -EINVAL;
+	}
+	if (!bytes || bytes % sizeof(u16) || bytes > KEEPON_MASKS_MAX * sizeof(u16)) {
+		keepon_say(
+			extack,
+			"allowed: %u bytes are no table of 1 to %u masks of 2 bytes; hand longer ones over as a table",
+			bytes, KEEPON_MASKS_MAX);
+		return -EINVAL;
+	}
+	masks = copy_masks(nla_data(attribute), bytes / sizeof(u16));
+	if (!masks)
+		return -ENOMEM;
+	set_masks(setup, data, masks, bytes / sizeof(u16), keepon_table_new_id());
+	return 0;
+}
+
+static int take_table(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack)
+{
+	u64 id = nla_get_u64(data[IFLA_KEEPON_TABLE]);
+	u16 *masks;
+	u32 count;
+	int error = keepon_table_take(id, &masks, &count);
+
+	if (error == -ENOENT)
+		keepon_say(
+			extack,
+			"table %llu: none of this name has been handed over; hand it over whole (generic netlink, family keepon) and keep that socket open",
+			id);
+	if (error)
+		return error == -ENOENT ? -EINVAL : error;
+	set_masks(setup, data, masks, count, id);
+	return 0;
+}
+
+static int take_classes(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack)
+{
+	const struct nlattr *attribute = data[IFLA_KEEPON_CLASSES];
+	const u8 *from = nla_data(attribute);
+	u8 *to = &setup->classes[0][0];
+	u32 i;
+
+	if (nla_len(attribute) != sizeof(setup->classes)) {
+		keepon_say(extack, "classes: %u bytes are not %u pairs of late policy and rounding", nla_len(attribute),
+			   KEEPON_CLASS_COUNT);
+		return -EINVAL;
+	}
+	for (i = 0; i < sizeof(setup->classes); i++) {
+		if (from[i] != KEEPON_CLASS_KEEP)
+			to[i] = from[i];
+	}
+	return 0;
+}
+
+static u64 number_of(const struct nlattr *attribute, u8 type)
+{
+	switch (type) {
+	case NLA_U8: return nla_get_u8(attribute);
+	case NLA_U32: return nla_get_u32(attribute);
+	default: return nla_get_u64(attribute);
+	}
+}
+
+int keepon_setup_take(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack)
+{
+	int attribute;
+
+	if (!data)
+		return 0;
+	for (attribute = 1; attribute <= IFLA_KEEPON_MAX; attribute++) {
+		const struct keepon_attribute *row = &rows[attribute];
+		int error = 0;
+
+		if (!data[attribute] || !row->name)
+			continue;
+		if (row->read_only) {
+			keepon_say(extack, "%s follows from the rest and cannot be set; leave it out", row->name);
+			return -EINVAL;
+		}
+		if (row->take)
+			error = row->take(setup, data, extack);
+		else
+			setup->number[attribute] = number_of(data[attribute], row->type);
+		if (error)
+			return error;
+		setup->given |= BIT_ULL(attribute);
+	}
+	return 0;
+}
+
+/* ---- into the plan ---- */
+
+u64 keepon_setup_number(const struct keepon_setup *setup, int attribute, u64 otherwise)
+{
+	return setup->given >> attribute & 1 ? setup->number[attribute] : otherwise;
+}
+
+static void *member(struct keepon_plan *plan, const struct keepon_attribute *row)
+{
+	return (char *)plan + row->offset;
+}
+
+int keepon_setup_lay(const struct keepon_setup *setup, struct keepon_plan *plan, struct netlink_ext_ack *extack)
+{
+	int attribute;
+
+	for (attribute = 1; attribute <= IFLA_KEEPON_MAX; attribute++) {
+		const struct keepon_attribute *row = &rows[attribute];
+		u64 number = setup->number[attribute];
+
+		if (!row->bytes || row->read_only || !(setup->given >> attribute & 1))
+			continue;
+		if (row->remedy && number > row->max)
+			return keepon_refuse(extack, row->name, number, row->max, row->remedy);
+		switch (row->type) {
+		case NLA_U8: *(u8 *)member(plan, row) = number; break;
+		case NLA_U32: *(u32 *)member(plan, row) = number; break;
+		default: *(u64 *)member(plan, row) = number;
+		}
+	}
+	return 0;
+}
+
+/* ---- back into messages ---- */
+
+static int put_table(struct sk_buff *skb, int attribute, const struct keepon *keepon)
+{
+	return nla_put_u64_64bit(skb, attribute, keepon->setup.table, IFLA_KEEPON_PAD);
+}
+
+static int put_classes(struct sk_buff *skb, int attribute, const struct keepon *keepon)
+{
+	u8 classes[KEEPON_CLASS_COUNT][2];
+	u32 tc;
+
+	for (tc = 0; tc < KEEPON_CLASS_COUNT; tc++) {
+		classes[tc][0] = keepon->plan.config.classes[tc].late;
+		classes[tc][1] = keepon->plan.config.classes[tc].rounding;
+	}
+	return nla_put(skb, attribute, sizeof(classes), classes);
+}
+
+static int put_class_slots(struct sk_buff *skb, int attribute, const struct keepon *keepon)
+{
+	return nla_put(skb, attribute, sizeof(keepon->plan.class_slots), keepon->plan.class_slots);
+}
+
+size_t keepon_attributes_bytes(void)
+{
+	size_t bytes = 0;
+	int attribute;
+
+	for (attribute = 1; attribute <= IFLA_KEEPON_MAX; attribute++) {
+		const struct keepon_attribute *row = &rows[attribute];
+
+		if (row->type == NLA_U64)
+			bytes += nla_total_size_64bit(sizeof(u64));
+		else if (row->bytes || row->put)
+			bytes += nla_total_size(row->bytes ?: row->put_bytes);
+	}
+	return bytes;
+}
+
+int keepon_attributes_put(struct sk_buff *skb, const struct keepon *keepon)
+{
+	int attribute;
+	int error = 0;
+
+	for (attribute = 1; attribute <= IFLA_KEEPON_MAX && !error; attribute++) {
+		const struct keepon_attribute *row = &rows[attribute];
+		const void *from = (const char *)&keepon->plan + row->offset;
+
+		if (row->put)
+			error = row->put(skb, attribute, keepon);
+		else if (row->bytes && row->type == NLA_U64)
+			error = nla_put_u64_64bit(skb, attribute, *(const u64 *)from, IFLA_KEEPON_PAD);
+		else if (row->bytes)
+			error = nla_put(skb, attribute, row->bytes, from);
+	}
+	return error;
+}

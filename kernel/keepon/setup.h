@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a link was asked for, attribute by attribute, and what that comes to on a certain lower device.
+ *
+ *	attributes	one row per netlink attribute: from messages, into the plan, back into messages
+ *	setup		from the setup, the backend and the rate to a complete and valid plan
+ *	table		class tables in parts: generic netlink family "keepon"
+ *
+ * RTNL protects all of it, but for the tables handed over that no link has taken yet.
+ */
+#ifndef KEEPON_SETUP_H
+#define KEEPON_SETUP_H
+
+#include <linux/netdevice.h>
+#include <net/netlink.h>
+
+#include "keepon/config.h"
+#include "keepon_native.h"
+#include "uapi/keepon_link.h"
+
+#define KEEPON_SLOT_BYTES_DEFAULT 1230 /* 10 us at 1 Gb/s (KeepON paper listing 4) */
+
+/* Masks one attribute carries: what surrounds them fits the 64 KiB of a nested attribute, too. */
+#define KEEPON_MASKS_MAX 16384
+
+/* In a pair of IFLA_KEEPON_CLASSES: the class keeps what it has. */
+#define KEEPON_CLASS_KEEP 0xff
+
+struct keepon;
+
+/**
+ * struct keepon_setup - what was asked for, attribute by attribute; everything else follows from it, rate and backend
+ * @given: bit per IFLA_KEEPON_*: this one was asked for
+ * @number: of those with one number
+ * @classes: late policy and rounding per class; KEEPON_CLASS_KEEP where not asked for
+ * @allowed: @allowed_count class masks, NULL if not asked for; kvmalloc
+ * @table: names these masks to whoever reads them in parts, 0 without any
+ */
+struct keepon_setup {
+	u64 given;
+	u64 number[IFLA_KEEPON_MAX + 1];
+	u8 classes[KEEPON_CLASS_COUNT][2];
+	u16 *allowed;
+	u32 allowed_count;
+	u64 table;
+};
+
+/**
+ * struct keepon_plan - what a setup comes to on a certain lower device
+ * @config: complete and valid; @config.allowed is @masks
+ * @caps: of the backend; @claims: enum keepon_native_claims; @context: enum keepon_native_context
+ * @masks: config.partition_slots class masks; kvmalloc
+ * @class_slots: how many of them allow each class
+ * @clock: enum keepon_clock; @merge, @tau_ns: as chosen, 0 ns: what kpn_merge_tau_ns() says
+ * @backend: enum keepon_backend
+ * @rx_caps: of the receive ring, with clock dual
+ */
+struct keepon_plan {
+	struct kpn_config config;
+	struct kpn_nic_caps caps;
+	u32 claims;
+	u8 context;
+	u16 *masks;
+	u32 class_slots[KEEPON_CLASS_COUNT];
+	u8 poll;
+	u32 poll_cpu;
+	u8 poll_fifo;
+	u8 txtime;
+	u8 clock;
+	u8 merge;
+	u8 backend;
+	u32 tau_ns;
+	u32 rx_poll_cpu;
+	struct keepon_native_rx_caps rx_caps;
+};
+
+/* ---- attributes.c ---- */
+
+/** keepon_say() - a sentence for the one who asked; lives until a few more have been said. RTNL */
+void keepon_say(struct netlink_ext_ack *extack, const char *format, ...) __printf(2, 3);
+/** keepon_policy - of IFLA_INFO_DATA; keepon_attributes_init() fills it before the link type is registered */
+extern struct nla_policy keepon_policy[IFLA_KEEPON_MAX + 1];
+void keepon_attributes_init(void);
+void keepon_setup_init(struct keepon_setup *setup);
+int keepon_setup_copy(struct keepon_setup *to, const struct keepon_setup *from);
+/** keepon_setup_take() - lay attributes over a setup; after an error it is only good for keepon_setup_free() */
+int keepon_setup_take(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack);
+void keepon_setup_free(struct keepon_setup *setup);
+/** keepon_setup_number() - the number asked for, or @otherwise */
+u64 keepon_setup_number(const struct keepon_setup *setup, int attribute, u64 otherwise);
+/** keepon_setup_lay() - every number asked for into its place in @plan. Return: 0, or -EINVAL out of range */
+int keepon_setup_lay(const struct keepon_setup *setup, struct keepon_plan *plan, struct netlink_ext_ack *extack);
+/** keepon_refuse() - "NAME VALUE is not within 0 to MAX: REMEDY." Return: -EINVAL */
+int keepon_refuse(struct netlink_ext_ack *extack, const char *name, u64 value, u64 max, const char *remedy);
+/** keepon_attributes_bytes() - of what keepon_attributes_put() puts, the same for every link */
+size_t keepon_attributes_bytes(void);
+/** keepon_attributes_put() - a link in full but for its class table, of which this is a summary. Return: 0 or -EMSGSIZE */
+int keepon_attributes_put(struct sk_buff *skb, const struct keepon *keepon);
+
+/* ---- setup.c ---- */
+
+/** keepon_plan_make() - work out a setup for a lower device; on error @plan is empty and @extack has field, value, range */
+int keepon_plan_make(struct keepon_plan *plan, const struct keepon_setup *setup, struct net_device *lower,
+		     struct netlink_ext_ack *extack);
+void keepon_plan_free(struct keepon_plan *plan);
+/** keepon_plan_frame_max() - longest real frame, FCS included */
+u32 keepon_plan_frame_max(const struct keepon_plan *plan);
+
+/* ---- table.c ---- */
+
+int keepon_table_register(void);
+void keepon_table_unregister(void);
+/**
+ * keepon_table_take() - a copy of a table handed over by generic netlink
+ * @masks: receives @count class masks; kvfree()
+ *
+ * Sleeps. Return: 0, -ENOENT if nobody has handed over a table of this id whole, -ENOMEM
+ */
+int keepon_table_take(u64 id, u16 **masks, u32 *count);
+/** keepon_table_new_id() - names a table; not 0, and not to be guessed */
+u64 keepon_table_new_id(void);
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How many frames with a txtime one socket may have waiting. They wait as long as their senders like, so without a bound one
+ * sender fills what there is and everybody else of its class waits for its txtimes.
+ *
+ * A socket may have as many waiting as there is room for more (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on
+ * Networking 6(2), 1998): alone half the room, with another one a third each, and some is left for whoever comes next.
+ * The last quarter of the records is for best effort, which never waits for a txtime.
+ */
+#include <linux/hash.h>
+
+#include "keepon.h"
+
+struct keepon_sender *keepon_share_locked(struct keepon_engine *engine, u16 tc, const struct sock *sk)
+{
+	struct keepon_share *share = &engine->shares[tc];
+	struct keepon_sender *way = share->senders[hash_ptr(sk, KEEPON_SHARE_SET_BITS)];
+	struct keepon_sender *sender = NULL;
+	u32 room = engine->held_max - engine->held_max / 4;
+	u32 i;
+
+	for (i = 0; i < KEEPON_SHARE_WAYS; i++) {
+		if (way[i].waiting && way[i].sk == sk) {
+			sender = &way[i];
+			break;
+		}
+		if (!way[i].waiting && !sender)
+			sender = &way[i];
+	}
+	/* More senders than ways: the last way is for all of them. */
+	if (!sender)
+		sender = &way[KEEPON_SHARE_WAYS - 1];
+	if (sender->waiting >= room - share->waiting)
+		return NULL;
+	sender->sk = sk;
+	return sender;
+}
+
+void keepon_share_add_locked(struct keepon_engine *engine, struct keepon_frame *frame, struct keepon_sender *sender)
+{
+	frame->sender = sender;
+	if (!sender)
+		return;
+	sender->waiting++;
+	engine->shares[frame->frame.tc].waiting++;
+}
+
+void keepon_share_end_locked(struct keepon_engine *engine, struct keepon_frame *frame)
+{
+	if (!frame->sender)
+		return;
+	frame->sender->waiting--;
+	engine->shares[frame->frame.tc].waiting--;
+	frame->sender = NULL;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who lends rings, and who wants to hear of them (keepon_native.h). Both lists change under RTNL. A ring
+ * may be lost in interrupt context, under locks of its driver: owners are found under RCU then, and no
+ * lock of this module is held while one is told.
+ */
+#include <linux/module.h>
+#include <linux/rculist.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+
+#include "keepon_native.h"
+
+/**
+ * struct attachment - an owner of the rings of a device
+ * @list: in attachments
+ * @dev: the device; not held: its owner detaches before it goes
+ * @ops: what it is told
+ * @owner: given to each of @ops
+ */
+struct attachment {
+	struct list_head list;
+	const struct net_device *dev;
+	const struct keepon_native_owner *ops;
+	void *owner;
+};
+
+static LIST_HEAD(drivers);
+static LIST_HEAD(attachments);
+
+/* Under RTNL or rcu_read_lock(). */
+static struct attachment *attachment_of(const struct net_device *dev)
+{
+	struct attachment *found;
+
+	list_for_each_entry_rcu(found, &attachments, list, lockdep_rtnl_is_held())
+	{
+		if (found->dev == dev)
+			return found;
+	}
+	return NULL;
+}
+
+void keepon_native_register(struct keepon_native_driver *driver)
+{
+	rtnl_lock();
+	list_add_tail(&driver->list, &drivers);
+	rtnl_unlock();
+}
+EXPORT_SYMBOL_GPL(keepon_native_register);
+
+void keepon_native_unregister(struct keepon_native_driver *driver)
+{
+	rtnl_lock();
+	list_del(&driver->list);
+	rtnl_unlock();
+}
+EXPORT_SYMBOL_GPL(keepon_native_unregister);
+
+struct keepon_native_driver *keepon_native_get(const struct net_device *dev)
+{
+	struct keepon_native_driver *driver;
+
+	ASSERT_RTNL();
+	list_for_each_entry(driver, &drivers, list)
+	{
+		if (driver->owns(dev))
+			return try_module_get(driver->module) ? driver : NULL;
+	}
+	return NULL;
+}
+EXPORT_SYMBOL_GPL(keepon_native_get);
+
+void keepon_native_put(struct keepon_native_driver *driver)
+{
+	if (driver)
+		module_put(driver->module);
+}
+EXPORT_SYMBOL_GPL(keepon_native_put);
+
+int keepon_native_attach(struct net_device *dev, const struct keepon_native_owner *ops, void *owner)
+{
+	struct attachment *added;
+
+	ASSERT_RTNL();
+	if (attachment_of(dev))
+		return -EBUSY;
+	added = kmalloc(sizeof(*added), GFP_KERNEL);
+	if (!added)
+		return -ENOMEM;
+	added->dev = dev;
+	added->ops = ops;
+	added->owner = owner;
+	list_add_tail_rcu(&added->list, &attachments);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(keepon_native_attach);
+
+/* When this returns nobody is in lost() any more, so that the owner may go. */
+void keepon_native_detach(struct net_device *dev)
+{
+	struct attachment *gone;
+
+	ASSERT_RTNL();
+	gone = attachment_of(dev);
+	if (WARN_ON(!gone))
+		return;
+	list_del_rcu(&gone->list);
+	synchronize_net();
+	kfree(gone);
+}
+EXPORT_SYMBOL_GPL(keepon_native_detach);
+
+void keepon_native_stop(struct net_device *dev)
+{
+	struct attachment *told;
+
+	ASSERT_RTNL();
+	told = attachment_of(dev);
+	if (told)
+		told->ops->stop(told->owner);
+}
+EXPORT_SYMBOL_GPL(keepon_native_stop);
+
+void keepon_native_lost(struct net_device *dev)
+{
+	struct attachment *told;
+
+	rcu_read_lock();
+	told = attachment_of(dev);
+	if (told)
+		told->ops->lost(told->owner);
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_GPL(keepon_native_lost);
+
+void keepon_native_ready(struct net_device *dev)
+{
+	struct attachment *told;
+
+	ASSERT_RTNL();
+	told = attachment_of(dev);
+	if (told)
+		told->ops->ready(told->owner);
+}
+EXPORT_SYMBOL_GPL(keepon_native_ready);
+
+MODULE_DESCRIPTION("Who lends a transmit ring to Keepon, and who wants to hear of it");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What somebody with all rights in a container of his own may do to a keepon link lent to him, to the device below, to CPUs and memory.
+. /lib/keepon/test.sh
+. /lib/keepon/common.sh
+wire
+ip link add link sim0 name rt0 type keepon
+unshare -U -r -n sleep 1000 &
+container=$!
+wait_until 2 sh -c "[ \"\$(readlink /proc/$container/ns/net)\" != \"\$(readlink /proc/self/ns/net)\" ]"
+wait_until 2 grep -q . /proc/$container/uid_map
+
+# Programs by their paths: of busybox we would get its own ip.
+inside() {
+	_program=$(command -v "$1")
+	shift
+	nsenter -t $container -U -n "$_program" "$@"
+}
+
+# forbidden TEXT PATTERN COMMAND ...: fails there with a sentence that matches
+forbidden() {
+	_name=$1
+	_pattern=$2
+	shift 2
+	_said=$(inside "$@" 2>&1) && {
+		not_ok "$_name: was done"
+		return
+	}
+	like "$_said" "$_pattern" "$_name"
+}
+
+ip link set rt0 netns $container
+run "a link of the container's own can be configured there" inside ip link add dum0 type dummy
+before=$(inside ip -d link show rt0)
+forbidden "an option of a link on the host's device" "sim0 belongs to another namespace: this needs CAP_NET_ADMIN" \
+	ip link set rt0 type keepon batch 4
+is "$(inside ip -d link show rt0)" "$before" "changed nothing"
+address=$(cat /sys/class/net/sim0/address)
+forbidden "the address of the host's device" "Operation not permitted" ip link set rt0 address 02:00:00:00:00:99
+is "$(cat /sys/class/net/sim0/address)" "$address" "it is what it was"
+run "up" inside ip link set rt0 up
+run "deleted there" inside ip link del rt0
+
+# With the device below lent to him as well, but not the machine's CPUs
+ip link set sim0 netns $container
+inside ip link set sim0 up
+forbidden "a real-time priority, when it is added" "poll_fifo 1: a real-time priority needs CAP_SYS_NICE" \
+	ip link add link sim0 name rt0 type keepon poll thread poll_fifo 1
+run "a link on a device of the container's own" inside ip link add link sim0 name rt0 type keepon
+run "its address" inside ip link set rt0 address 02:00:00:00:00:99
+forbidden "a real-time priority" "poll_fifo 99: a real-time priority needs CAP_SYS_NICE" \
+	ip link set rt0 type keepon poll thread poll_fifo 99
+run "a thread without" inside ip link set rt0 type keepon poll thread
+if [ "$(nproc)" -gt 1 ]; then
+	run "on a CPU it may use" inside taskset -c 1 ip link set rt0 type keepon poll_cpu 1 rx_poll_cpu 1
+	forbidden "on one it may not" "poll_cpu 0, rx_poll_cpu 1: a CPU you may not run on" \
+		taskset -c 1 ip link set rt0 type keepon poll_cpu 0
+	run "what others chose stays" inside taskset -c 0 ip link set rt0 type keepon batch 4
+fi
+inside ip link del rt0
+kill $container
+wait $container 2>/dev/null
+wait_until 2 ip link show sim0
+ip link set sim0 up
+
+# The frames of a link are memory of whoever brings it up: 8192 of each class are 11 MB.
+mkdir /tmp/groups
+run "memory groups" mount -t cgroup2 none /tmp/groups
+echo +memory >/tmp/groups/cgroup.subtree_control
+mkdir /tmp/groups/small
+echo 8M >/tmp/groups/small/memory.max
+run "a link with a large pre-buffer" ip link add link sim0 name rt0 type keepon prebuffer 8192
+refuse "is not brought up by a program that may use 8 MB" \
+	sh -c 'echo $$ >/tmp/groups/small/cgroup.procs; exec ip link set rt0 up'
+run "but by others" ip link set rt0 up
+run "deleted" ip link del rt0
+done_testing
