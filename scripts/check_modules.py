@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernel code under the kernel's own checkers: `sparse` over both modules, `checkpatch` over their sources and headers.
+"""Kernel code under the kernel's own checkers: `sparse` over the modules, `checkpatch` over their sources and headers.
 
 sparse runs by kbuild (C=1) in build folders of its own, on the oldest kernel family; checkpatch.pl comes out of
 Debian's package linux-source-6.1, fetched once into out/cache/checkpatch. Run by the Python of .venv.
@@ -18,8 +18,8 @@ from common import OUT, ROOT, cpu_count, run_quiet
 from keepon.errors import KeeponError
 from keepon.vm import Kernel, get_kernel, modules, offered_families
 
-MODULES = ("hwsim", "keepon")
-SOURCES = ("kernel/keepon", "kernel/hwsim", "kernel/include")
+MODULES = ("native", "hwsim", "keepon")
+SOURCES = ("kernel/keepon", "kernel/hwsim", "kernel/native", "kernel/include")
 CACHE = OUT / "cache" / "checkpatch"
 PACKAGE = "linux-source-6.1"
 SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")

@@ -16,16 +16,22 @@ from keepon.vm.modules import build_modules
 from keepon.vm.run import MODES, GuestResult, run_guest
 
 EXIT_FAILED = 1
+# What `make test` boots: flavour, and how many of the families apt offers. Others are made on demand.
+PREPARED = {"cloud": len(FAMILIES), "rt": 1}
 
 
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m keepon.vm", description=__doc__)
     parser.add_argument("--kernel", default="6.1", choices=FAMILIES, help="kernel family (default %(default)s)")
-    parser.add_argument("--flavour", default="cloud", choices=FLAVOURS, help="amd64 has e1000e, igb, igc, hsr")
+    parser.add_argument(
+        "--flavour",
+        choices=FLAVOURS,
+        help="default cloud; amd64 has e1000e, igb, igc, hsr; rt is PREEMPT_RT; debug and kcsan are built",
+    )
     parser.add_argument(
         "--update", action="store_true", help="look for a newer kernel package than the one in the cache"
     )
-    parser.add_argument("--prepare", action="store_true", help="prepare every kernel family apt offers, and stop")
+    parser.add_argument("--prepare", action="store_true", help="prepare what tests boot (or --flavour), and stop")
     parser.add_argument(
         "--script", type=Path, help="POSIX shell script to run; without it only kernel and modules are made"
     )
@@ -87,21 +93,24 @@ def show(result: GuestResult, console: bool) -> None:
     print("\n".join(summary), file=sys.stderr)
 
 
-def prepare(flavour: str, update: bool) -> int:
-    """Everything a first run would have to fetch or make."""
-    families = offered_families(flavour)
-    if not families:
-        raise EnvironmentProblemError(f"apt offers no kernel of {' or '.join(FAMILIES)}: run apt-get update")
-    for family in families:
-        print(f"kernel {get_kernel(family, flavour, update=update).version}", flush=True)
+def prepare(wanted: dict[str, int], update: bool) -> int:
+    """Everything a first run would have to fetch or make, of the flavours `wanted` (how many families of each)."""
+    for flavour, count in wanted.items():
+        families = offered_families(flavour)[:count]
+        if not families:
+            raise EnvironmentProblemError(
+                f"apt offers no kernel of {' or '.join(FAMILIES)} ({flavour}): run apt-get update"
+            )
+        for family in families:
+            print(f"kernel {get_kernel(family, flavour, update=update).version}", flush=True)
     base_archive()
     return 0
 
 
 def work(options: argparse.Namespace) -> int:
     if options.prepare:
-        return prepare(options.flavour, options.update)
-    kernel = get_kernel(options.kernel, options.flavour, update=options.update)
+        return prepare({options.flavour: len(FAMILIES)} if options.flavour else PREPARED, options.update)
+    kernel = get_kernel(options.kernel, options.flavour or "cloud", update=options.update)
     modules = build_modules(kernel, options.module)
     print(f"kernel {kernel.version}", *(f"module {path.name}" for path in modules), sep=", ", file=sys.stderr)
     if options.script is None:

@@ -19,9 +19,10 @@ TROUBLE = re.compile(
     | double\ fault | Unable\ to\ handle\ kernel | unable\ to\ handle\ page\ fault
     | rcu.*\bstall | rcu.*detected\ expedited | \bRCU\b.*stall | INFO:\ task\ .*blocked\ for
     | soft\ lockup | hard\ LOCKUP
-    | kmemleak | KASAN | KCSAN | KFENCE | UBSAN | refcount_t: | ODEBUG: | DMA-API:.*(?:device\ driver|leak)
+    | kmemleak:\ (?!Kernel\ memory\ leak\ detector\ initialized)
+    | KASAN | KCSAN | KFENCE | UBSAN | refcount_t: | ODEBUG: | DMA-API:.*(?:device\ driver|leak)
     | list_(?:add|del)\ corruption | possible\ (?:circular|recursive)\ locking
-    | INFO:\ possible | inconsistent\ lock\ state
+    | INFO:\ possible | INFO:\ trying\ to\ register | inconsistent\ lock\ state
     | suspicious\ RCU\ usage | sleeping\ function\ called | scheduling\ while\ atomic | bad\ unlock\ balance
     | unregister_netdevice:\ waiting | NETDEV\ WATCHDOG | transmit\ queue\ \d+\ timed\ out
     | [Oo]ut\ of\ memory | oom-kill: | page\ allocation\ failure | segfault\ at | \btraps:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Debian's own kernels, unpacked and not installed: image, the modules tests need, and headers to build ours.
 
-A kernel family is "6.1" or "6.12", a flavour "cloud" (small, boots fast: the pair for CI) or "amd64" (has e1000e, igb,
-igc, hsr). Versions are found by apt from whatever sources this machine has; the newest one with image and headers is
+A kernel family is "6.1" or "6.12", a flavour "cloud" (small, boots fast: the pair for CI), "amd64" (has e1000e, igb,
+igc, hsr) or "rt" (PREEMPT_RT: spinlocks sleep, interrupts are threads). "debug" and "kcsan" are built here (source.py).
+Versions are found by apt from whatever sources this machine has; the newest one with image and headers is
 taken. Everything lands in out/cache/vm and is used from there afterwards, without network.
 """
 
@@ -18,12 +19,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from keepon.errors import ConfigError, EnvironmentProblemError
-from keepon.vm import newc
+from keepon.vm import newc, packages, source
 from keepon.vm.paths import cache_folder, find_program, only_one, run_host
 
 FAMILIES = ("6.1", "6.12")
-FLAVOURS = ("cloud", "amd64")
-SUFFIX = {"cloud": "-cloud-amd64", "amd64": "-amd64"}
+SUFFIX = {"cloud": "-cloud-amd64", "amd64": "-amd64", "rt": "-rt-amd64"}
+FLAVOURS = (*SUFFIX, *source.FLAVOURS)
 LAYOUT = 2  # of a kernel's folder in the cache; a new number makes all of them anew
 
 # Modules of the image that are put into the guest where the flavour has them, with all they depend on.
@@ -186,35 +187,12 @@ def header_packages(version: str) -> list[str]:
     """The header package and those it takes its sources and build programs from."""
     name = f"linux-headers-{version}"
     depends = run_host([find_program("apt-cache"), "depends", name])
-    needed = re.findall(r"^ *\|?Depends: (linux-kbuild-\S+|linux-headers-\S+-common)$", depends, re.MULTILINE)
+    needed = re.findall(r"^ *\|?Depends: (linux-kbuild-\S+|linux-headers-\S+-common(?:-rt)?)$", depends, re.MULTILINE)
     if len(needed) < 2:
         raise EnvironmentProblemError(
             f"package {name} names no linux-kbuild and linux-headers-common: run apt-get update"
         )
     return [name, *needed]
-
-
-def download(package: str) -> Path:
-    """The .deb of a package; kept in the cache."""
-    folder = cache_folder() / "packages"
-    folder.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".download-") as draft:
-        run_host([find_program("apt-get"), "-q", "download", package], cwd=Path(draft))
-        (path,) = Path(draft).glob("*.deb")
-        return path.replace(folder / path.name)
-
-
-def unpack(package: str, tree: Path) -> str:
-    """Unpack a package below `tree`; its file name. Taken from the cache when it holds this very version."""
-    dpkg_deb = find_program("dpkg-deb")
-    candidate = re.search(
-        r"^ *Candidate: (\S+)", run_host([find_program("apt-cache"), "policy", package]), re.MULTILINE
-    )
-    version = candidate[1].replace(":", "%3a") if candidate else ""
-    kept = sorted((cache_folder() / "packages").glob(f"{package}_{version or '*'}_*.deb"))
-    path = kept[-1] if kept else download(package)
-    run_host([dpkg_deb, "-x", path, tree])
-    return path.name
 
 
 def adapt_headers(folder: Path, version: str) -> None:
@@ -232,28 +210,52 @@ def adapt_headers(folder: Path, version: str) -> None:
     makefile.write_text(moved)
 
 
-def recipe() -> str:
+def recipe(flavour: str) -> str:
     """Hash of what decides the contents of a cached kernel beside its version."""
-    return hashlib.sha256(json.dumps([LAYOUT, MODULES]).encode()).hexdigest()[:16]
+    parts = [LAYOUT, MODULES]
+    if flavour in source.FLAVOURS:
+        parts.append(source.recipe(flavour))
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def prepare(family: str, flavour: str, version: str, folder: Path) -> None:
-    """Fill `folder` (made anew) from the packages of one kernel version."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+def from_image_package(version: str, folder: Path) -> list[str]:
+    """Image, configuration, modules and headers of a distributed kernel; names of its packages."""
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpack-") as text:
         tree = Path(text)
-        packages = [unpack(f"linux-image-{version}", tree)]
+        names = [packages.unpack(f"linux-image-{version}", tree)]
         shutil.copy(tree / "boot" / f"vmlinuz-{version}", folder / "vmlinuz")
         shutil.copy(tree / "boot" / f"config-{version}", folder / "config")
-        archive, modules = collect_modules(tree, version)
+        write_modules(folder, *collect_modules(tree, version))
+    names += [packages.unpack(name, folder) for name in header_packages(version)]
+    adapt_headers(folder, version)
+    return names
+
+
+def from_source(kernel: Kernel) -> list[str]:
+    """The same, built here; everything the guests need is in the image."""
+    names = source.build(kernel.family, kernel.flavour, kernel.version, kernel.folder, kernel.headers)
+    builtin = (kernel.headers / "modules.builtin").read_bytes()
+    entry = newc.file_entry(f"lib/modules/{kernel.version}/modules.builtin", builtin, 0o644)
+    write_modules(kernel.folder, newc.write([entry, *index_entries(kernel.version, [])]), [])
+    return names
+
+
+def write_modules(folder: Path, archive: bytes, modules: list[Module]) -> None:
     (folder / "modules.cpio").write_bytes(archive)
     (folder / "modules.json").write_text(json.dumps([asdict(module) for module in modules], indent=1))
-    packages += [unpack(name, folder) for name in header_packages(version)]
-    adapt_headers(folder, version)
-    stamp = {"family": family, "flavour": flavour, "version": version, "packages": packages, "recipe": recipe()}
+
+
+def prepare(kernel: Kernel) -> None:
+    """Fill the kernel's folder (made anew) from its packages."""
+    folder = kernel.folder
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    built = kernel.flavour in source.FLAVOURS
+    names = from_source(kernel) if built else from_image_package(kernel.version, folder)
+    stamp = {"family": kernel.family, "flavour": kernel.flavour, "version": kernel.version, "packages": names}
     # Last, so that an interrupted preparation leaves no stamp; the folder's place is in the headers' Makefile.
-    (folder / "kernel.json").write_text(json.dumps(stamp | {"folder": str(folder)}, indent=1))
+    place = {"recipe": recipe(kernel.flavour), "folder": str(folder)}
+    (folder / "kernel.json").write_text(json.dumps(stamp | place, indent=1))
 
 
 def read_stamp(folder: Path) -> dict[str, object]:
@@ -276,8 +278,9 @@ def cached_version(family: str, flavour: str) -> str | None:
 
 def offered_version(family: str, flavour: str) -> str | None:
     """Newest version apt offers."""
-    names = run_host([find_program("apt-cache"), "search", "--names-only", f"^linux-(image|headers)-{family}"])
-    return newest_version([line.split()[0] for line in names.splitlines() if line], family, flavour)
+    if flavour in source.FLAVOURS:
+        return source.offered_version(family, flavour)
+    return newest_version(packages.offered_names(f"^linux-(image|headers)-{family}"), family, flavour)
 
 
 def offered_families(flavour: str = "cloud") -> list[str]:
@@ -289,14 +292,14 @@ def available_version(family: str, flavour: str) -> str:
     version = offered_version(family, flavour)
     if version is None:
         raise EnvironmentProblemError(
-            f"apt offers no kernel {family} ({flavour}) with headers for this Debian: run apt-get update, or add the "
-            "suite that has it to the apt sources"
+            f"apt offers no kernel {family} ({flavour}) with headers or sources for this Debian: run apt-get "
+            "update, or add the suite that has it to the apt sources"
         )
     return version
 
 
 def get_kernel(family: str = "6.1", flavour: str = "cloud", *, update: bool = False) -> Kernel:
-    """The kernel of a family ("6.1", "6.12") and flavour ("cloud", "amd64"), unpacked on first use.
+    """The kernel of a family ("6.1", "6.12") and flavour ("cloud", "amd64", "rt", ...), unpacked or built on first use.
 
     `update` looks for a newer version than the one in the cache. Raises ConfigError for unknown names and
     EnvironmentProblemError when apt cannot deliver.
@@ -310,7 +313,8 @@ def get_kernel(family: str = "6.1", flavour: str = "cloud", *, update: bool = Fa
         version = None if update else cached_version(family, flavour)
         version = version or available_version(family, flavour)
         folder = cache / version
+        kernel = Kernel(family, flavour, version, folder)
         stamp = read_stamp(folder)
-        if (stamp.get("recipe"), stamp.get("folder")) != (recipe(), str(folder)):
-            prepare(family, flavour, version, folder)
-    return Kernel(family, flavour, version, folder)
+        if (stamp.get("recipe"), stamp.get("folder")) != (recipe(flavour), str(folder)):
+            prepare(kernel)
+    return kernel
