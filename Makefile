@@ -22,7 +22,7 @@ test: ## every test: C under sanitizers, fuzz smoke, pytest, scripts/check
 test-fresh: ## prove `make run` and `make test` in a minimal Debian chroot (root; SUITE=bookworm|trixie)
 	@"$(SCRIPTS)/test_fresh" --suite $(SUITE)
 
-soak: ## long campaigns: fifty times the fuzzing of `make test`, and the tests marked soak
+soak: ## long campaigns: fifty times the fuzzing of `make test`, bounded proofs, the tests marked soak
 	@"$(SCRIPTS)/run_tests" --soak
 
 bench-core: ## cost of the core in instructions -> out/bench/core.json

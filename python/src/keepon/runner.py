@@ -171,6 +171,7 @@ def station_spec(
         "etf_delta_ns": delta_ns,
         "nic_ppm": station.clock_ppm,
         "cpu_ppm": station.cpu_ppm,
+        "cpu_tick_ns": station.cpu_tick_ns,
         "wander_ppb_per_s": station.wander_ppb_per_s,
         "sync": scenario.sync.mode,
         "stamp_resolution_ns": station.stamp_resolution_ns,

@@ -149,7 +149,8 @@ class Station(_Table):
 
     `ingress_latency_ns` is taken off the stamps of received PTP frames and `egress_latency_ns` added to those sent, as
     ptp4l(8) has them; they concern driver keepon, whose stamps need it. `clock_error_ns` states how far the clock may
-    be from network time where PTP sets it; the plan keeps that free around every window.
+    be from network time where PTP sets it; the plan keeps that free around every window. `cpu_tick_ns` is the
+    resolution of the CPU counter that driver keepon reads, rounded up.
     """
 
     name: Annotated[str, Name()]
@@ -158,6 +159,7 @@ class Station(_Table):
     host: Annotated[str, Name()] | HostTable = "raspberry-pi-4"
     clock_ppm: Annotated[float, Number(-1000.0, 1000.0)] = 0.0
     cpu_ppm: Annotated[float, Number(-1000.0, 1000.0)] = 0.0
+    cpu_tick_ns: Annotated[int, Whole(1, 1000)] = 1
     wander_ppb_per_s: Annotated[float, Number(0.0, 100_000.0)] = 0.0
     etf_delta_ns: Annotated[int | Auto, Whole(0, _SECOND_NS, words=("auto",), remedy=_POSITIVE)] = "auto"
     stamp_resolution_ns: Annotated[int, Whole(1, 1_000_000)] = 8

@@ -110,6 +110,8 @@ def link_options(guest: Guest, station: Station) -> list[str]:
         words += ["trim", options.trim, "trim_down", options.trim_down_bytes, "trim_up", options.trim_up_bytes]
     if options.tolerance_ns != "auto":
         words += ["tolerance_ns", options.tolerance_ns]
+    if "0" not in planned["classes"]:
+        words += ["class", 0, "slots", "none"]  # or it would get what no class has
     for tc, entry in sorted(planned["classes"].items(), key=lambda item: int(item[0])):
         slots = [slot for slot, mask in enumerate(planned["allowed"]) if mask >> int(tc) & 1]
         words += ["class", tc, "slots", slot_list(slots), "late", entry["late"], "round", entry["round"]]

@@ -34,7 +34,7 @@ from keepon.vmtarget.observations import StreamFrames
 DURATION_S = 1.0
 DURATION_S_MAX = 60.0
 FAULTS = ("poll-stall", "clock-step", "link-down", "late-submit", "wire-pause")
-MODULES = ("kernel/hwsim", "kernel/keepon")
+MODULES = ("kernel/native", "kernel/hwsim", "kernel/keepon")
 MEMORY_MB = 768
 # Emulated at a hundredth of real speed at worst; a guest that hangs ends by its own clock long before.
 HOST_SECONDS_A_GUEST_SECOND = 120
@@ -65,6 +65,10 @@ def check_supported(scenario: Scenario) -> None:
                 raise ConfigError(
                     f"{where}.{key}` = {getattr(station, key)}: must be 0 for target vm; the guest's CPU has no model"
                 )
+        if station.cpu_tick_ns != 1:
+            raise ConfigError(
+                f"{where}.cpu_tick_ns` = {station.cpu_tick_ns}: must be 1 for target vm; the guest has its own CPU"
+            )
         if station.keepon.clock == "dual":
             raise ConfigError(f'{where}.keepon.clock` = "dual": must be "interpolated" or "counter"; not built yet')
     for index, bridge in enumerate(scenario.bridge):
