@@ -33,8 +33,12 @@ static uint32_t bit_next(const struct ring_nic_bits *bits, uint32_t idx)
 	return w * 64 + ring_nic_lowest_bit(bits->word[w]);
 }
 
-/* How many descriptors from @idx on, cyclically, before one in the set; UINT64_MAX if the set is empty. */
-static uint64_t bit_distance(const struct ring_nic *nic, const struct ring_nic_bits *bits, uint32_t idx)
+/*
+ * How many descriptors from @idx on, cyclically, before one in the set; UINT64_MAX if the set is
+ * empty.
+ */
+static uint64_t bit_distance(const struct ring_nic *nic, const struct ring_nic_bits *bits,
+			     uint32_t idx)
 {
 	uint32_t next;
 
@@ -73,7 +77,10 @@ static void write_back(struct ring_nic *nic, uint32_t count)
 		assign_range(&nic->blank, nic->fetch_idx, count, true);
 }
 
-/* Descriptors from fetch_idx on that can be fetched, at most @limit, at most to the end of the ring. */
+/*
+ * Descriptors from fetch_idx on that can be fetched, at most @limit, at most to the end of the
+ * ring.
+ */
 static uint64_t armed_run(const struct ring_nic *nic, uint64_t limit)
 {
 	uint32_t idx = nic->fetch_idx;
@@ -135,7 +142,8 @@ static uint64_t data_sum(const uint8_t *data, uint32_t bytes)
 	uint32_t i;
 
 	for (; bytes >= sizeof(word); data += sizeof(word), bytes -= (uint32_t)sizeof(word)) {
-		__builtin_memcpy(word, data, sizeof(word)); /* four loads, even in a freestanding build */
+		__builtin_memcpy(word, data,
+				 sizeof(word)); /* four loads, even in a freestanding build */
 		for (i = 0; i < 4; i++)
 			lane[i] = (lane[i] ^ word[i]) * 0x9e3779b97f4a7c15ull;
 	}
@@ -154,7 +162,8 @@ static uint64_t after_pauses(struct ring_nic *nic, uint64_t ready_ps)
 	while (nic->pause_next < nic->pause_end && nic->pauses[nic->pause_next].at_ps <= start_ps) {
 		const struct ring_nic_pause *pause = &nic->pauses[nic->pause_next++];
 
-		start_ps = ring_nic_max(start_ps, ring_nic_max(nic->end_ps, pause->at_ps) + pause->idle_ps);
+		start_ps = ring_nic_max(start_ps,
+					ring_nic_max(nic->end_ps, pause->at_ps) + pause->idle_ps);
 	}
 	if (start_ps > ready_ps) {
 		nic->counters.paused_ps += start_ps - ready_ps;
@@ -179,7 +188,8 @@ static void latch_one(struct ring_nic *nic, uint64_t latch_ps, uint64_t start_mi
 	if (seq > 0 && start_ps > nic->end_ps && nic->params.sink_idle)
 		nic->params.sink_idle(nic->params.sink, nic->end_ps, start_ps);
 	write_back(nic, 1);
-	ring_nic_push(nic, 1, start_ps, ring_nic_pitch_ps(&nic->params, desc->frame_bytes), latch_ps, 0);
+	ring_nic_push(nic, 1, start_ps, ring_nic_pitch_ps(&nic->params, desc->frame_bytes),
+		      latch_ps, 0);
 	if (!bit_test(&nic->real, idx)) {
 		nic->counters.placeholders++;
 		return;
@@ -200,8 +210,12 @@ static void latch_one(struct ring_nic *nic, uint64_t latch_ps, uint64_t start_mi
 	nic->params.sink_frame(nic->params.sink, &frame);
 }
 
-/* Nominal placeholders from fetch_seq on that are latched back to back until now; 0 if that is not so simple. */
-static uint64_t chunk(const struct ring_nic *nic, const struct ring_nic_room *room, const struct ring_nic_bell *bell)
+/*
+ * Nominal placeholders from fetch_seq on that are latched back to back until now; 0 if that is not
+ * so simple.
+ */
+static uint64_t chunk(const struct ring_nic *nic, const struct ring_nic_room *room,
+		      const struct ring_nic_bell *bell)
 {
 	uint64_t latch_ps = room->end_ps + nic->params.fetch_ps;
 	uint64_t count = bell->tail_seq - nic->fetch_seq;
@@ -224,7 +238,8 @@ static uint64_t chunk(const struct ring_nic *nic, const struct ring_nic_room *ro
 			count = ring_nic_div(at_ps - nic->end_ps - 1, nic->nominal_pitch_ps) + 1;
 	}
 	/* Room coming more slowly than slots go: the last one must still be latched in time. */
-	if (count > 1 && latch_ps + (count - 1) * room->pitch_ps > nic->end_ps + (count - 1) * nic->nominal_pitch_ps)
+	if (count > 1 && latch_ps + (count - 1) * room->pitch_ps >
+				 nic->end_ps + (count - 1) * nic->nominal_pitch_ps)
 		count = 0;
 	return count;
 }
@@ -253,7 +268,8 @@ void ring_nic_advance(struct ring_nic *nic, uint64_t now_ps)
 		if (count) {
 			write_back(nic, (uint32_t)count);
 			nic->counters.placeholders += count;
-			ring_nic_push(nic, count, nic->end_ps, nic->nominal_pitch_ps, latch_ps, room.pitch_ps);
+			ring_nic_push(nic, count, nic->end_ps, nic->nominal_pitch_ps, latch_ps,
+				      room.pitch_ps);
 		} else if (!nic->params.persistent && !armed_run(nic, 1)) {
 			nic->unarmed = true;
 			if (bit_test(&nic->armed, nic->fetch_idx))
@@ -268,8 +284,8 @@ void ring_nic_advance(struct ring_nic *nic, uint64_t now_ps)
 
 static void describe(struct ring_nic *nic, uint32_t idx, uint32_t frame_bytes, bool real)
 {
-	uint64_t bytes =
-		ring_nic_min(ring_nic_max(frame_bytes, nic->params.frame_bytes_min), nic->params.frame_bytes_max);
+	uint64_t bytes = ring_nic_min(ring_nic_max(frame_bytes, nic->params.frame_bytes_min),
+				      nic->params.frame_bytes_max);
 
 	nic->desc[idx].frame_bytes = (uint16_t)bytes;
 	assign_range(&nic->blank, idx, 1, false);
@@ -283,8 +299,8 @@ uint8_t *ring_nic_buffer(struct ring_nic *nic, uint32_t desc_idx, uint64_t now_p
 	return cpu_buffer(nic, desc_idx);
 }
 
-void ring_nic_commit(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint32_t data_bytes,
-		     uint32_t written_bytes, uint64_t now_ps)
+void ring_nic_commit(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes,
+		     uint32_t data_bytes, uint32_t written_bytes, uint64_t now_ps)
 {
 	struct ring_nic_desc *desc = &nic->desc[desc_idx];
 
@@ -299,8 +315,8 @@ void ring_nic_commit(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_byt
 	describe(nic, desc_idx, frame_bytes, true);
 }
 
-void ring_nic_retire(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint32_t data_bytes,
-		     uint64_t now_ps)
+void ring_nic_retire(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes,
+		     uint32_t data_bytes, uint64_t now_ps)
 {
 	ring_nic_advance(nic, now_ps);
 	describe(nic, desc_idx, frame_bytes, false);
@@ -310,7 +326,8 @@ void ring_nic_retire(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_byt
 		memset(nic_buffer(nic, desc_idx), 0, data_bytes);
 }
 
-void ring_nic_set_length(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint64_t now_ps)
+void ring_nic_set_length(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes,
+			 uint64_t now_ps)
 {
 	ring_nic_advance(nic, now_ps);
 	describe(nic, desc_idx, frame_bytes, bit_test(&nic->real, desc_idx));
@@ -349,7 +366,8 @@ void ring_nic_doorbell(struct ring_nic *nic, uint64_t tail_seq, uint64_t now_ps)
 	bell = &nic->bells[nic->bell_end++ & nic->bell_mask];
 	bell->tail_seq = tail_seq;
 	bell->when_ps = now_ps;
-	bell->start_ps = now_ps + ring_nic_draw(nic, ~tail_seq, nic->params.restart_ps_min, nic->params.restart_ps_max);
+	bell->start_ps = now_ps + ring_nic_draw(nic, ~tail_seq, nic->params.restart_ps_min,
+						nic->params.restart_ps_max);
 }
 
 void ring_nic_halt(struct ring_nic *nic, uint64_t now_ps)
@@ -396,14 +414,16 @@ bool ring_nic_next_frame(const struct ring_nic *nic, uint64_t *when_ps)
 	while (nic->bells[bell & nic->bell_mask].tail_seq <= nic->fetch_seq)
 		bell++;
 	room = ring_nic_room(nic);
-	at_ps = ring_nic_max(room.end_ps, nic->bells[bell & nic->bell_mask].when_ps) + nic->params.fetch_ps;
+	at_ps = ring_nic_max(room.end_ps, nic->bells[bell & nic->bell_mask].when_ps) +
+		nic->params.fetch_ps;
 	at_ps = ring_nic_max(at_ps, nic->bells[bell & nic->bell_mask].start_ps);
 	at_ps = ring_nic_max(at_ps, nic->end_ps) + distance * nic->nominal_pitch_ps;
 	for (ahead = bit_distance(nic, &nic->special, idx); ahead < distance;) {
 		idx = (uint32_t)(nic->fetch_idx + ahead);
 		if (idx >= nic->params.ring_slots)
 			idx -= nic->params.ring_slots;
-		at_ps += ring_nic_pitch_ps(&nic->params, nic->desc[idx].frame_bytes) - nic->nominal_pitch_ps;
+		at_ps += ring_nic_pitch_ps(&nic->params, nic->desc[idx].frame_bytes) -
+			 nic->nominal_pitch_ps;
 		if (++idx == nic->params.ring_slots)
 			idx = 0;
 		ahead += 1 + bit_distance(nic, &nic->special, idx);

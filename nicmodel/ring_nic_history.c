@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What was on the wire and when: runs of equal slots, looked up backwards from now. It decides nothing. */
+/*
+ * What was on the wire and when: runs of equal slots, looked up backwards from now. It decides
+ * nothing.
+ */
 #include "ring_nic_private.h"
 
 uint64_t ring_nic_history_slots(const struct ring_nic_params *params)
 {
-	uint64_t shortest = (uint64_t)(params->frame_bytes_min + RING_NIC_PREAMBLE_BYTES + RING_NIC_GAP_BYTES) *
-			    params->byte_time_ps;
-	/* In the FIFO or the lag of the index; 8 for both ends of each and the run being extended. */
-	uint64_t need = params->prefetch_slots + ring_nic_div(params->index_lag_ps_max, shortest) + 8;
+	uint64_t shortest =
+		(uint64_t)(params->frame_bytes_min + RING_NIC_PREAMBLE_BYTES + RING_NIC_GAP_BYTES) *
+		params->byte_time_ps;
+	/*
+	 * In the FIFO or the lag of the index; 8 for both ends of each and the run being extended.
+	 */
+	uint64_t need =
+		params->prefetch_slots + ring_nic_div(params->index_lag_ps_max, shortest) + 8;
 	uint64_t slots = 16;
 
 	need = ring_nic_max(need, params->history_runs);
@@ -16,16 +23,19 @@ uint64_t ring_nic_history_slots(const struct ring_nic_params *params)
 	return slots;
 }
 
-void ring_nic_push(struct ring_nic *nic, uint64_t count, uint64_t start_ps, uint64_t pitch_ps, uint64_t latch_ps,
-		   uint64_t latch_pitch_ps)
+void ring_nic_push(struct ring_nic *nic, uint64_t count, uint64_t start_ps, uint64_t pitch_ps,
+		   uint64_t latch_ps, uint64_t latch_pitch_ps)
 {
 	struct ring_nic_run *last = ring_nic_run_at(nic, nic->run_end - 1);
 	bool joined = false;
 
-	if (nic->run_end > nic->run_first && last->pitch_ps == pitch_ps && start_ps == nic->end_ps) {
-		uint64_t step = latch_ps - (last->latch_ps + (last->count - 1) * last->latch_pitch_ps);
+	if (nic->run_end > nic->run_first && last->pitch_ps == pitch_ps &&
+	    start_ps == nic->end_ps) {
+		uint64_t step =
+			latch_ps - (last->latch_ps + (last->count - 1) * last->latch_pitch_ps);
 
-		joined = (last->count == 1 || step == last->latch_pitch_ps) && (count == 1 || step == latch_pitch_ps);
+		joined = (last->count == 1 || step == last->latch_pitch_ps) &&
+			 (count == 1 || step == latch_pitch_ps);
 		if (joined) {
 			last->latch_pitch_ps = step;
 			last->count += count;
@@ -90,7 +100,8 @@ struct ring_nic_room ring_nic_room(const struct ring_nic *nic)
 	if (nic->fetch_seq <= nic->params.prefetch_slots)
 		return room;
 	seq = nic->fetch_seq - nic->params.prefetch_slots - 1;
-	for (r = ring_nic_run_at(nic, room.cursor); r->seq + r->count <= seq; r = ring_nic_run_at(nic, room.cursor))
+	for (r = ring_nic_run_at(nic, room.cursor); r->seq + r->count <= seq;
+	     r = ring_nic_run_at(nic, room.cursor))
 		room.cursor++;
 	room.end_ps = r->start_ps + (seq - r->seq + 1) * r->pitch_ps;
 	room.pitch_ps = r->pitch_ps;
@@ -119,7 +130,8 @@ uint64_t ring_nic_completed(const struct ring_nic *nic, uint64_t at_ps)
 	at_ps = ring_nic_min(at_ps, nic->gone_ps);
 	for (run = nic->run_end; run > nic->run_first; run--) {
 		const struct ring_nic_run *r = ring_nic_run_at(nic, run - 1);
-		uint64_t count = count_until(r->start_ps + r->pitch_ps, r->pitch_ps, r->count, at_ps);
+		uint64_t count =
+			count_until(r->start_ps + r->pitch_ps, r->pitch_ps, r->count, at_ps);
 
 		if (count)
 			return r->seq + count;
@@ -156,7 +168,9 @@ uint64_t ring_nic_index(struct ring_nic *nic, uint64_t now_ps)
 	if (now_ps < min)
 		return 0;
 	seq = done ? ring_nic_completed(nic, now_ps - min) : latched_at(nic, now_ps - min);
-	/* A later slot that shows early moves the index past an earlier one that would show late. */
+	/*
+	 * A later slot that shows early moves the index past an earlier one that would show late.
+	 */
 	while (max != min && seq > 0 && ring_nic_find_slot(nic, seq - 1, &slot)) {
 		uint64_t event_ps = done ? slot.start_ps + slot.pitch_ps : slot.latch_ps;
 
@@ -167,7 +181,10 @@ uint64_t ring_nic_index(struct ring_nic *nic, uint64_t now_ps)
 	return seq;
 }
 
-/* The last run that begins at or before slot @seq; there is one. Most questions are about the last two. */
+/*
+ * The last run that begins at or before slot @seq; there is one. Most questions are about the last
+ * two.
+ */
 static const struct ring_nic_run *run_with(const struct ring_nic *nic, uint64_t seq)
 {
 	uint64_t first = nic->run_first;
@@ -190,7 +207,8 @@ bool ring_nic_find_slot(const struct ring_nic *nic, uint64_t seq, struct ring_ni
 {
 	const struct ring_nic_run *r;
 
-	if (seq >= nic->fetch_seq || nic->run_end == nic->run_first || seq < ring_nic_run_at(nic, nic->run_first)->seq)
+	if (seq >= nic->fetch_seq || nic->run_end == nic->run_first ||
+	    seq < ring_nic_run_at(nic, nic->run_first)->seq)
 		return false;
 	r = run_with(nic, seq);
 	slot->start_ps = r->start_ps + (seq - r->seq) * r->pitch_ps;

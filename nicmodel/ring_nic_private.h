@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the two halves of the ring NIC share: its state, and the history of the wire as runs of equal slots. */
+/*
+ * What the two halves of the ring NIC share: its state, and the history of the wire as runs of
+ * equal slots.
+ */
 #ifndef NICMODEL_RING_NIC_PRIVATE_H
 #define NICMODEL_RING_NIC_PRIVATE_H
 
@@ -24,7 +27,10 @@ struct ring_nic_run {
 	uint64_t latch_pitch_ps;
 };
 
-/** struct ring_nic_bell - slots before @tail_seq were posted at @when_ps; they start no sooner than @start_ps */
+/**
+ * struct ring_nic_bell - slots before @tail_seq were posted at @when_ps; they start no sooner than
+ * @start_ps
+ */
 struct ring_nic_bell {
 	uint64_t tail_seq;
 	uint64_t when_ps;
@@ -34,7 +40,8 @@ struct ring_nic_bell {
 /**
  * struct ring_nic_desc - one descriptor
  * @sum: over the data bytes as they stood in the NIC's memory at the commit
- * @stale_at: first byte in which the CPU's buffer differed from the NIC's memory then, or RING_NIC_FRESH
+ * @stale_at: first byte in which the CPU's buffer differed from the NIC's memory then, or
+ *	RING_NIC_FRESH
  */
 struct ring_nic_desc {
 	uint64_t sum;
@@ -52,14 +59,17 @@ struct ring_nic_bits {
 };
 
 /**
- * struct ring_nic - @fetch_seq is the next to latch, @end_ps where the last latched one ends on the wire
+ * struct ring_nic - @fetch_seq is the next to latch, @end_ps where the last latched one ends on the
+ * wire
  * @gone_ps: the wire is dead from then on (removed), else RING_NIC_NEVER_PS
  * @shown_index: what the frozen index shows
  * @unarmed: a fetch met a descriptor that was not handed over; it waits for a doorbell
  * @halted: ring_nic_halt() or ring_nic_remove()
- * @special: descriptors that are not nominal placeholders; @real: those with a good FCS; @armed: may be fetched;
+ * @special: descriptors that are not nominal placeholders; @real: those with a good FCS; @armed:
+ *	may be fetched;
  *	@blank: their length was overwritten
- * @run_first, @run_end: remembered runs, numbered without wrapping; @cursor: run holding the slot whose end makes room
+ * @run_first, @run_end: remembered runs, numbered without wrapping; @cursor: run holding the slot
+ *	whose end makes room
  * @bell_first, @bell_end: doorbells not used up, numbered without wrapping
  * @pause_next, @pause_end: announced pauses that no latched slot has met
  */
@@ -98,7 +108,10 @@ struct ring_nic {
 	struct ring_nic_desc *desc;
 };
 
-/** struct ring_nic_room - slot end @end_ps makes room; so do the @slots - 1 next ones, @pitch_ps apart */
+/**
+ * struct ring_nic_room - slot end @end_ps makes room; so do the @slots - 1 next ones, @pitch_ps
+ * apart
+ */
 struct ring_nic_room {
 	uint64_t end_ps;
 	uint64_t pitch_ps;
@@ -131,25 +144,29 @@ static inline uint64_t ring_nic_mix(uint64_t value)
 }
 
 /** ring_nic_draw() - a number in [min, max] fixed by seed and @value; max - min below 2^32 */
-static inline uint64_t ring_nic_draw(const struct ring_nic *nic, uint64_t value, uint64_t min, uint64_t max)
+static inline uint64_t ring_nic_draw(const struct ring_nic *nic, uint64_t value, uint64_t min,
+				     uint64_t max)
 {
 	if (min == max)
 		return min;
-	return min + ((ring_nic_mix(nic->params.seed ^ ring_nic_mix(value)) >> 32) * (max - min + 1) >> 32);
+	return min +
+	       ((ring_nic_mix(nic->params.seed ^ ring_nic_mix(value)) >> 32) * (max - min + 1) >>
+		32);
 }
 
 /** ring_nic_pitch_ps() - wire time of a slot */
 static inline uint64_t ring_nic_pitch_ps(const struct ring_nic_params *params, uint32_t frame_bytes)
 {
-	return (uint64_t)(frame_bytes + RING_NIC_PREAMBLE_BYTES + RING_NIC_GAP_BYTES) * params->byte_time_ps;
+	return (uint64_t)(frame_bytes + RING_NIC_PREAMBLE_BYTES + RING_NIC_GAP_BYTES) *
+	       params->byte_time_ps;
 }
 
 /** ring_nic_history_slots() - runs that must be remembered for @params */
 uint64_t ring_nic_history_slots(const struct ring_nic_params *params);
 
 /** ring_nic_push() - @count slots of @pitch_ps were latched, the next ones after fetch_seq */
-void ring_nic_push(struct ring_nic *nic, uint64_t count, uint64_t start_ps, uint64_t pitch_ps, uint64_t latch_ps,
-		   uint64_t latch_pitch_ps);
+void ring_nic_push(struct ring_nic *nic, uint64_t count, uint64_t start_ps, uint64_t pitch_ps,
+		   uint64_t latch_ps, uint64_t latch_pitch_ps);
 
 /** ring_nic_room() - when slot fetch_seq finds room; end_ps 0 if it always had */
 struct ring_nic_room ring_nic_room(const struct ring_nic *nic);

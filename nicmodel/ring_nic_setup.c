@@ -6,10 +6,12 @@ const char *ring_nic_problem(const struct ring_nic_params *params)
 {
 	if (params->ring_slots < RING_NIC_SLOTS_MIN || params->ring_slots > RING_NIC_SLOTS_MAX)
 		return "ring_slots is not within 2-4096";
-	if (params->frame_bytes_max > RING_NIC_FRAME_BYTES_MAX || params->frame_bytes_min > params->frame_bytes_max ||
+	if (params->frame_bytes_max > RING_NIC_FRAME_BYTES_MAX ||
+	    params->frame_bytes_min > params->frame_bytes_max ||
 	    params->frame_bytes_min <= RING_NIC_FCS_BYTES)
 		return "frame_bytes_min-frame_bytes_max is not within 5-16384";
-	if (params->nominal_bytes < params->frame_bytes_min || params->nominal_bytes > params->frame_bytes_max)
+	if (params->nominal_bytes < params->frame_bytes_min ||
+	    params->nominal_bytes > params->frame_bytes_max)
 		return "nominal_bytes is not within frame_bytes_min-frame_bytes_max";
 	if (params->prefetch_slots > RING_NIC_PREFETCH_MAX)
 		return "prefetch_slots is above 1024";
@@ -19,8 +21,8 @@ const char *ring_nic_problem(const struct ring_nic_params *params)
 		return "byte_time_ps is 0";
 	if (!params->fetch_ps)
 		return "fetch_ps is 0: a fetch would come before the write that asks for it";
-	if (params->restart_ps_min > params->restart_ps_max || params->restart_ps_min < params->fetch_ps ||
-	    params->restart_ps_max >> 32)
+	if (params->restart_ps_min > params->restart_ps_max ||
+	    params->restart_ps_min < params->fetch_ps || params->restart_ps_max >> 32)
 		return "restart_ps_min-restart_ps_max is not within fetch_ps-4 ms";
 	if (params->index_lag_ps_min > params->index_lag_ps_max || params->index_lag_ps_max >> 32)
 		return "index_lag_ps_min-index_lag_ps_max is not within 0-4 ms";
@@ -30,14 +32,18 @@ const char *ring_nic_problem(const struct ring_nic_params *params)
 		return "clobbers is for descriptors that are not persistent";
 	if (!params->coherent && !params->device_buffers)
 		return "device_buffers are missing: memory is not coherent";
-	if (!params->buffers || params->buffer_stride + RING_NIC_FCS_BYTES < params->frame_bytes_max)
+	if (!params->buffers ||
+	    params->buffer_stride + RING_NIC_FCS_BYTES < params->frame_bytes_max)
 		return "buffers do not hold a largest frame";
 	if (!params->sink_frame)
 		return "sink_frame is missing";
 	return NULL;
 }
 
-/* Doorbells not used up: each raised the tail, so there are at most as many as slots, and one being added. */
+/*
+ * Doorbells not used up: each raised the tail, so there are at most as many as slots, and one being
+ * added.
+ */
 static uint64_t bell_slots(const struct ring_nic_params *params)
 {
 	uint64_t slots = 4;
@@ -55,7 +61,8 @@ static size_t state_bytes(void)
 size_t ring_nic_bytes(const struct ring_nic_params *params)
 {
 	return state_bytes() + ring_nic_history_slots(params) * sizeof(struct ring_nic_run) +
-	       bell_slots(params) * sizeof(struct ring_nic_bell) + params->ring_slots * sizeof(struct ring_nic_desc);
+	       bell_slots(params) * sizeof(struct ring_nic_bell) +
+	       params->ring_slots * sizeof(struct ring_nic_desc);
 }
 
 struct ring_nic *ring_nic_init(void *memory, const struct ring_nic_params *params)

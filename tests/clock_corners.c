@@ -2,8 +2,9 @@
 /*
  * Asks the core's clock law at instants that a test gives, one per line:
  *   anchor_ps start_ns scaled_ppm span_ps steps
- * The clock starts at start_ns at anchor_ps with that adjustment and is anchored anew after each of `steps` spans but the last.
- * Answers: ns frac position, the time after the last span and the wire position that the law gives for it.
+ * The clock starts at start_ns at anchor_ps with that adjustment and is anchored anew after each of
+ * `steps` spans but the last. Answers: ns frac position, the time after the last span and the wire
+ * position that the law gives for it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,8 +19,8 @@ int main(void)
 	int64_t start_ns;
 	int64_t scaled_ppm;
 
-	while (scanf("%" SCNu64 " %" SCNd64 " %" SCNd64 " %" SCNu64 " %" SCNu64, &anchor_ps, &start_ns, &scaled_ppm,
-		     &span_ps, &steps) == 5) {
+	while (scanf("%" SCNu64 " %" SCNd64 " %" SCNd64 " %" SCNu64 " %" SCNu64, &anchor_ps,
+		     &start_ns, &scaled_ppm, &span_ps, &steps) == 5) {
 		struct kpn_clock clock;
 		struct kpn_time time;
 		u64 position_ps = anchor_ps;

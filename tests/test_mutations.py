@@ -44,12 +44,12 @@ class Mutants:
         """What the checks say of the mutant; None if they pass."""
         path = Path(mutation.file) if "/" in mutation.file else Path("src") / mutation.file
         text = (self.core / path).read_text()
-        found = text.count(mutation.old)
+        mutant, found = mutation.apply(text)
         if found != 1:
             raise ValueError(f"mutation '{mutation.name}': its text is {found} times in core/{path}; mend the table")
         core = self.folder / f"mutant-{number}"
         shutil.copytree(self.core, core)
-        (core / path).write_text(text.replace(mutation.old, mutation.new))
+        (core / path).write_text(mutant)
         # a header is part of every object
         rooms = [name.removeprefix(VECTORS) for name in mutation.scenarios if name.startswith(VECTORS)]
         if rooms:

@@ -87,7 +87,9 @@ bool kpt_read_time(const char *text, int64_t *value_ns)
 	static const struct {
 		const char *suffix;
 		int64_t ns;
-	} units[] = { { "", 1 }, { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+	} units[] = {
+		{ "", 1 }, { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 }
+	};
 	const char *rest;
 	int64_t found;
 
@@ -109,8 +111,8 @@ bool kpt_read_mac(const char *text, uint8_t mac[KPT_MAC_BYTES])
 	for (const char *place = text; *place; place++)
 		if ((place - text) % 3 == 2 ? *place != ':' : !isxdigit((unsigned char)*place))
 			return false;
-	if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &octets[0], &octets[1], &octets[2], &octets[3], &octets[4],
-		   &octets[5], &length) != KPT_MAC_BYTES ||
+	if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &octets[0], &octets[1], &octets[2],
+		   &octets[3], &octets[4], &octets[5], &length) != KPT_MAC_BYTES ||
 	    length != 17)
 		return false;
 	for (int i = 0; i < KPT_MAC_BYTES; i++)
@@ -131,7 +133,8 @@ bool kpt_read_delay(const char *text, uint64_t *seq, int64_t *delay_ns)
 	return true;
 }
 
-int64_t kpt_integer(const char *option, const char *text, int64_t min, int64_t max, const char *unit)
+int64_t kpt_integer(const char *option, const char *text, int64_t min, int64_t max,
+		    const char *unit)
 {
 	char range[64];
 	int64_t value;
@@ -141,10 +144,11 @@ int64_t kpt_integer(const char *option, const char *text, int64_t min, int64_t m
 	else
 		snprintf(range, sizeof(range), "%" PRId64 "...%" PRId64, min, max);
 	if (!kpt_read_integer(text, &value))
-		kpt_usage_error("%s %s is not a whole number; give %s%s%s", option, text, range, *unit ? " " : "",
-				unit);
+		kpt_usage_error("%s %s is not a whole number; give %s%s%s", option, text, range,
+				*unit ? " " : "", unit);
 	if (value < min || value > max)
-		kpt_usage_error("%s %s is out of range; give %s%s%s", option, text, range, *unit ? " " : "", unit);
+		kpt_usage_error("%s %s is out of range; give %s%s%s", option, text, range,
+				*unit ? " " : "", unit);
 	return value;
 }
 
@@ -153,11 +157,12 @@ int64_t kpt_time(const char *option, const char *text, int64_t min_ns, int64_t m
 	int64_t value_ns;
 
 	if (!kpt_read_time(text, &value_ns))
-		kpt_usage_error("%s %s is not a time; give a whole number of ns, or one with us, ms or s behind it",
-				option, text);
+		kpt_usage_error(
+			"%s %s is not a time; give a whole number of ns, or one with us, ms or s behind it",
+			option, text);
 	if (value_ns < min_ns || value_ns > max_ns)
-		kpt_usage_error("%s %s is out of range; give %" PRId64 "...%" PRId64 " ns", option, text, min_ns,
-				max_ns);
+		kpt_usage_error("%s %s is out of range; give %" PRId64 "...%" PRId64 " ns", option,
+				text, min_ns, max_ns);
 	return value_ns;
 }
 
@@ -169,8 +174,9 @@ const char *kpt_stream_id(const char *option, const char *text)
 	for (size_t i = 0; good && i < length; i++)
 		good = isalnum((unsigned char)text[i]) || strchr("._:-", text[i]);
 	if (!good)
-		kpt_usage_error("%s \"%s\" is not a stream id; give 1...%d letters, digits or . _ : -", option, text,
-				KPT_STREAM_ID_MAX);
+		kpt_usage_error(
+			"%s \"%s\" is not a stream id; give 1...%d letters, digits or . _ : -",
+			option, text, KPT_STREAM_ID_MAX);
 	return text;
 }
 
@@ -182,6 +188,7 @@ void kpt_option_error(int found, char *const *argv)
 		kpt_usage_error("%s needs a value; see %s --help", option, kpt_program);
 	/* getopt_long() names a long option it knows by its value, which is beyond characters. */
 	if (optopt > UCHAR_MAX)
-		kpt_usage_error("%s has a value, which this option does not take; see %s --help", option, kpt_program);
+		kpt_usage_error("%s has a value, which this option does not take; see %s --help",
+				option, kpt_program);
 	kpt_usage_error("option %s is not known or not unique; see %s --help", option, kpt_program);
 }

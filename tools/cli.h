@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What both tools say to whoever calls them: exit codes, one-sentence errors, and arguments that are read completely or
- * not at all.
+ * What both tools say to whoever calls them: exit codes, one-sentence errors, and arguments that
+ * are read completely or not at all.
  */
 #ifndef KPT_CLI_H
 #define KPT_CLI_H
@@ -36,7 +36,10 @@ void kpt_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** kpt_read_integer() - whole decimal or 0x number, nothing behind it; false leaves @value alone */
 bool kpt_read_integer(const char *text, int64_t *value);
 
-/** kpt_read_time() - whole number with ns, us, ms or s behind it (nothing: ns); false leaves @value_ns alone */
+/**
+ * kpt_read_time() - whole number with ns, us, ms or s behind it (nothing: ns); false leaves
+ * @value_ns alone
+ */
 bool kpt_read_time(const char *text, int64_t *value_ns);
 
 /** kpt_read_mac() - six hexadecimal octets with colons; false leaves @mac alone */
@@ -45,8 +48,12 @@ bool kpt_read_mac(const char *text, uint8_t mac[KPT_MAC_BYTES]);
 /** kpt_read_delay() - "K=TIME", frame number and time; false leaves both alone */
 bool kpt_read_delay(const char *text, uint64_t *seq, int64_t *delay_ns);
 
-/** kpt_integer() - kpt_read_integer() within @min...@max, or a usage error that names @option, range and @unit */
-int64_t kpt_integer(const char *option, const char *text, int64_t min, int64_t max, const char *unit);
+/**
+ * kpt_integer() - kpt_read_integer() within @min...@max, or a usage error that names @option, range
+ * and @unit
+ */
+int64_t kpt_integer(const char *option, const char *text, int64_t min, int64_t max,
+		    const char *unit);
 
 /** kpt_time() - kpt_read_time() within @min_ns...@max_ns, or a usage error */
 int64_t kpt_time(const char *option, const char *text, int64_t min_ns, int64_t max_ns);

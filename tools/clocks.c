@@ -32,7 +32,8 @@ int64_t kpt_clock_offset(clockid_t clock)
 
 	if (clock == CLOCK_TAI) {
 		if (adjtimex(&kernel) < 0)
-			kpt_environment_error("the kernel's TAI offset cannot be read: %s", strerror(errno));
+			kpt_environment_error("the kernel's TAI offset cannot be read: %s",
+					      strerror(errno));
 		return kernel.tai * KPT_SECOND_NS;
 	}
 	before = kpt_now(clock);
@@ -53,7 +54,8 @@ bool kpt_sleep_until(clockid_t clock, int64_t time_ns)
 		return true;
 	error = clock_nanosleep(clock, TIMER_ABSTIME, &wake, NULL);
 	if (error && error != EINTR)
-		kpt_environment_error("waiting on the %s clock failed: %s", kpt_clock_name(clock), strerror(error));
+		kpt_environment_error("waiting on the %s clock failed: %s", kpt_clock_name(clock),
+				      strerror(error));
 	return !error && wake_ns == time_ns;
 }
 

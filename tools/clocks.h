@@ -23,18 +23,26 @@ const char *kpt_clock_name(clockid_t clock);
 /**
  * kpt_clock_offset() - what has to be added to a CLOCK_REALTIME reading to get @clock's, in ns
  *
- * Software stamps are CLOCK_REALTIME. For CLOCK_TAI this is the kernel's TAI offset, exact; for CLOCK_MONOTONIC it is measured
- * now, to the duration of reading three clocks.
+ * Software stamps are CLOCK_REALTIME. For CLOCK_TAI this is the kernel's TAI offset, exact; for
+ * CLOCK_MONOTONIC it is measured now, to the duration of reading three clocks.
  */
 int64_t kpt_clock_offset(clockid_t clock);
 
-/** kpt_sleep_until() - true when @time_ns is reached; false early, after KPT_NAP_NS at most, or on a signal */
+/**
+ * kpt_sleep_until() - true when @time_ns is reached; false early, after KPT_NAP_NS at most, or on a
+ * signal
+ */
 bool kpt_sleep_until(clockid_t clock, int64_t time_ns);
 
-/* KPT_NAP_NS - a signal between looking for it and falling asleep is noticed after this at the latest */
+/*
+ * KPT_NAP_NS - a signal between looking for it and falling asleep is noticed after this at the
+ * latest
+ */
 #define KPT_NAP_NS (50 * KPT_MILLISECOND_NS)
 
-/** kpt_catch_signals() - from now on SIGINT and SIGTERM only end waiting and show in kpt_stopped() */
+/**
+ * kpt_catch_signals() - from now on SIGINT and SIGTERM only end waiting and show in kpt_stopped()
+ */
 void kpt_catch_signals(void);
 
 /** kpt_stopped() - number of the last signal, 0 while there was none */

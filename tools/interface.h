@@ -17,20 +17,28 @@ struct kpt_interface {
 	uint8_t mac[KPT_MAC_BYTES];
 };
 
-/** kpt_interface_find() - an Ethernet interface that is up; otherwise ends with a usage or environment error */
+/**
+ * kpt_interface_find() - an Ethernet interface that is up; otherwise ends with a usage or
+ * environment error
+ */
 struct kpt_interface kpt_interface_find(const char *name);
 
 /**
- * kpt_interface_stamp_sent(), kpt_interface_stamp_received() - have the NIC stamp every frame sent or received
+ * kpt_interface_stamp_sent(), kpt_interface_stamp_received() - have the NIC stamp every frame sent
+ * or received
  *
- * The other direction keeps its setting, and nothing is turned off afterwards: another program may rely on it by then.
+ * The other direction keeps its setting, and nothing is turned off afterwards: another program may
+ * rely on it by then.
  *
  * Return: 0 or an errno value (EOPNOTSUPP: it cannot).
  */
 int kpt_interface_stamp_sent(const struct kpt_interface *interface);
 int kpt_interface_stamp_received(const struct kpt_interface *interface);
 
-/** kpt_socket_buffer() - room for @bytes in one direction (SO_SNDBUF or SO_RCVBUF), beyond the limit where allowed */
+/**
+ * kpt_socket_buffer() - room for @bytes in one direction (SO_SNDBUF or SO_RCVBUF), beyond the limit
+ * where allowed
+ */
 void kpt_socket_buffer(int fd, int direction, int bytes);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* keepon-listen: receive the streams of keepon-talk and tell when what arrived; see listen.h and docs/tools.md. */
+/*
+ * keepon-listen: receive the streams of keepon-talk and tell when what arrived; see listen.h and
+ * docs/tools.md.
+ */
 #include "listen.h"
 
 #include <stdlib.h>
@@ -20,7 +23,9 @@ int main(int argc, char **argv)
 	if (pcap.file)
 		listen_capture_begin(pcap.file);
 	listen_receive(&options, &interface, &run, pcap.file);
-	code = listen_report(&options, &run, json.file == stdout || pcap.file == stdout ? stderr : stdout, json.file);
+	code = listen_report(&options, &run,
+			     json.file == stdout || pcap.file == stdout ? stderr : stdout,
+			     json.file);
 	kpt_output_commit(&json);
 	kpt_output_commit(&pcap);
 	free(run.records);

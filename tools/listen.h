@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * keepon-listen, the parts and what they share. In the order of a run: options, receive (socket, stamps, frames), sequence
- * (what is missing), capture (pcap), report.
+ * keepon-listen, the parts and what they share. In the order of a run: options, receive (socket,
+ * stamps, frames), sequence (what is missing), capture (pcap), report.
  */
 #ifndef KPT_LISTEN_H
 #define KPT_LISTEN_H
@@ -14,7 +14,12 @@
 #include "listen_sequence.h"
 #include "output.h"
 
-enum { LISTEN_STREAMS_MAX = 64, LISTEN_FRAME_BYTES_MAX = 9728, LISTEN_ANY_ETHERTYPE = -1, LISTEN_NO_VLAN = -1 };
+enum {
+	LISTEN_STREAMS_MAX = 64,
+	LISTEN_FRAME_BYTES_MAX = 9728,
+	LISTEN_ANY_ETHERTYPE = -1,
+	LISTEN_NO_VLAN = -1
+};
 
 /**
  * struct listen_options - what was asked for
@@ -91,9 +96,12 @@ struct listen_run {
 	bool ended_early;
 };
 
-/** listen_receive() - until count, duration or a signal; frames also go to @capture if that is not NULL */
-void listen_receive(const struct listen_options *options, const struct kpt_interface *interface, struct listen_run *run,
-		    FILE *capture);
+/**
+ * listen_receive() - until count, duration or a signal; frames also go to @capture if that is not
+ * NULL
+ */
+void listen_receive(const struct listen_options *options, const struct kpt_interface *interface,
+		    struct listen_run *run, FILE *capture);
 
 /** listen_capture_begin() - pcap file header: Ethernet, nanoseconds, no FCS */
 void listen_capture_begin(FILE *file);
@@ -102,9 +110,13 @@ void listen_capture_begin(FILE *file);
  * listen_capture_frame() - one frame
  * @tag: the four bytes of a tag the kernel took out, NULL if none; they go back in
  */
-void listen_capture_frame(FILE *file, int64_t time_ns, const uint8_t *frame, size_t bytes, const uint8_t *tag);
+void listen_capture_frame(FILE *file, int64_t time_ns, const uint8_t *frame, size_t bytes,
+			  const uint8_t *tag);
 
-/** listen_report() - tables on @table, JSON into @json if that is not NULL; returns the exit code */
-int listen_report(const struct listen_options *options, const struct listen_run *run, FILE *table, FILE *json);
+/**
+ * listen_report() - tables on @table, JSON into @json if that is not NULL; returns the exit code
+ */
+int listen_report(const struct listen_options *options, const struct listen_run *run, FILE *table,
+		  FILE *json);
 
 #endif

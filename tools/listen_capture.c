@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Captures of keepon-listen: pcap with nanoseconds (draft-ietf-opsawg-pcap), in the byte order of the machine. */
+/*
+ * Captures of keepon-listen: pcap with nanoseconds (draft-ietf-opsawg-pcap), in the byte order of
+ * the machine.
+ */
 #include "clocks.h"
 #include "listen.h"
 
@@ -24,7 +27,8 @@ void listen_capture_begin(FILE *file)
 	write_words(file, rest, 4);
 }
 
-void listen_capture_frame(FILE *file, int64_t time_ns, const uint8_t *frame, size_t bytes, const uint8_t *tag)
+void listen_capture_frame(FILE *file, int64_t time_ns, const uint8_t *frame, size_t bytes,
+			  const uint8_t *tag)
 {
 	size_t total = bytes + (tag ? TAG_BYTES : 0);
 	const uint32_t header[] = {

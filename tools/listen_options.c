@@ -67,25 +67,35 @@ static const struct option long_options[] = {
 static void add_stream(struct listen_options *options, const char *name, const char *text)
 {
 	if (options->stream_count == LISTEN_STREAMS_MAX)
-		kpt_usage_error("%s is given more than %d times; give fewer", name, LISTEN_STREAMS_MAX);
+		kpt_usage_error("%s is given more than %d times; give fewer", name,
+				LISTEN_STREAMS_MAX);
 	for (size_t i = 0; i < options->stream_count; i++)
 		if (kpt_stream_hash(options->streams[i]) == kpt_stream_hash(text))
-			kpt_usage_error("%s %s and %s look alike in a frame; give one of them or rename it", name,
-					options->streams[i], text);
+			kpt_usage_error(
+				"%s %s and %s look alike in a frame; give one of them or rename it",
+				name, options->streams[i], text);
 	options->streams[options->stream_count++] = kpt_stream_id(name, text);
 }
 
-static void read_option(struct listen_options *options, int value, const char *name, const char *text)
+static void read_option(struct listen_options *options, int value, const char *name,
+			const char *text)
 {
 	switch (value) {
-	case OPTION_COUNT: options->count = (uint64_t)kpt_integer(name, text, 0, COUNT_MAX, "frames"); break;
-	case OPTION_DURATION: options->duration_ns = kpt_time(name, text, KPT_MILLISECOND_NS, DURATION_MAX_NS); break;
+	case OPTION_COUNT:
+		options->count = (uint64_t)kpt_integer(name, text, 0, COUNT_MAX, "frames");
+		break;
+	case OPTION_DURATION:
+		options->duration_ns = kpt_time(name, text, KPT_MILLISECOND_NS, DURATION_MAX_NS);
+		break;
 	case OPTION_STREAM: add_stream(options, name, text); break;
 	case OPTION_ETHERTYPE:
-		options->ethertype = (int)kpt_integer(name, text, ETHERTYPE_MIN, ETHERTYPE_MAX, "(0x0600...0xffff)");
+		options->ethertype = (int)kpt_integer(name, text, ETHERTYPE_MIN, ETHERTYPE_MAX,
+						      "(0x0600...0xffff)");
 		break;
 	case OPTION_SW_STAMPS: options->sw_stamps = true; break;
-	case OPTION_RECORDS: options->record_count = (uint64_t)kpt_integer(name, text, 1, RECORDS_MAX, "frames"); break;
+	case OPTION_RECORDS:
+		options->record_count = (uint64_t)kpt_integer(name, text, 1, RECORDS_MAX, "frames");
+		break;
 	case OPTION_DELTAS: options->deltas = true; break;
 	case OPTION_JSON: options->json = text; break;
 	case OPTION_PCAP: options->pcap = text; break;
@@ -116,15 +126,18 @@ void listen_options_read(struct listen_options *options, int argc, char **argv)
 		read_option(options, found, name, optarg);
 	}
 	if (optind == argc)
-		kpt_usage_error("no interface is named; give it as the first argument, see keepon-listen --help");
+		kpt_usage_error(
+			"no interface is named; give it as the first argument, see keepon-listen --help");
 	options->interface = argv[optind++];
 	if (optind < argc)
-		kpt_usage_error("argument %s is not known; give one interface and options", argv[optind]);
+		kpt_usage_error("argument %s is not known; give one interface and options",
+				argv[optind]);
 	if (options->json && options->pcap && !strcmp(options->json, options->pcap))
 		kpt_usage_error("--json and --pcap name the same file %s; give two", options->json);
-	if (options->deltas &&
-	    ((options->json && !strcmp(options->json, "-")) || (options->pcap && !strcmp(options->pcap, "-"))))
-		kpt_usage_error("--deltas prints on standard output, where - sends a file; give that file a name");
+	if (options->deltas && ((options->json && !strcmp(options->json, "-")) ||
+				(options->pcap && !strcmp(options->pcap, "-"))))
+		kpt_usage_error(
+			"--deltas prints on standard output, where - sends a file; give that file a name");
 	if (!options->record_count)
 		options->record_count = options->count ? options->count : RECORDS_ENDLESS;
 	if (options->record_count > (uint64_t)RECORDS_MAX)

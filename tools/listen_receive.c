@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The receiving side of keepon-listen: a packet socket behind a filter for test frames, a stamp for each of them. From the
- * first frame on nothing is allocated.
+ * The receiving side of keepon-listen: a packet socket behind a filter for test frames, a stamp for
+ * each of them. From the first frame on nothing is allocated.
  */
 #include "listen.h"
 
@@ -59,8 +59,8 @@ struct arrival {
 #define IF_MAGIC(accept) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, KPT_PAYLOAD_MAGIC, (accept), 0)
 
 /*
- * The magic behind Ethernet, or behind IPv4 or IPv6 and UDP, each with 0-1 tags in the frame. Looking beyond the end of a
- * frame rejects it, so places are in ascending order.
+ * The magic behind Ethernet, or behind IPv4 or IPv6 and UDP, each with 0-1 tags in the frame.
+ * Looking beyond the end of a frame rejects it, so places are in ascending order.
  */
 static void attach_filter(int fd)
 {
@@ -86,13 +86,16 @@ static void attach_filter(int fd)
 		kpt_environment_error("the packet filter cannot be attached: %s", strerror(errno));
 }
 
-static void set_option(int fd, int level, int name, const void *value, socklen_t bytes, const char *what)
+static void set_option(int fd, int level, int name, const void *value, socklen_t bytes,
+		       const char *what)
 {
 	if (setsockopt(fd, level, name, value, bytes))
 		kpt_environment_error("%s cannot be set: %s", what, strerror(errno));
 }
 
-/* Every type, filtered here: the kernel takes the tag off before it looks for a socket of one type. */
+/*
+ * Every type, filtered here: the kernel takes the tag off before it looks for a socket of one type.
+ */
 static int open_socket(const struct kpt_interface *interface, bool hw_stamps)
 {
 	struct sockaddr_ll place = {
@@ -100,7 +103,8 @@ static int open_socket(const struct kpt_interface *interface, bool hw_stamps)
 		.sll_protocol = htons(ETH_P_ALL),
 		.sll_ifindex = interface->index,
 	};
-	struct packet_mreq everything = { .mr_ifindex = interface->index, .mr_type = PACKET_MR_PROMISC };
+	struct packet_mreq everything = { .mr_ifindex = interface->index,
+					  .mr_type = PACKET_MR_PROMISC };
 	int flags = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
 	int one = 1;
 	/* Protocol 0 until bind(): nothing unfiltered or unstamped gets in. */
@@ -112,13 +116,18 @@ static int open_socket(const struct kpt_interface *interface, bool hw_stamps)
 	attach_filter(fd);
 	if (hw_stamps)
 		flags |= SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_RAW_HARDWARE;
-	set_option(fd, SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags, sizeof(flags), "receive stamps (SO_TIMESTAMPING)");
-	set_option(fd, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one), "tags beside the frame (PACKET_AUXDATA)");
-	set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one), "PACKET_IGNORE_OUTGOING");
+	set_option(fd, SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags, sizeof(flags),
+		   "receive stamps (SO_TIMESTAMPING)");
+	set_option(fd, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one),
+		   "tags beside the frame (PACKET_AUXDATA)");
+	set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one),
+		   "PACKET_IGNORE_OUTGOING");
 	kpt_socket_buffer(fd, SO_RCVBUF, SOCKET_BUFFER_BYTES);
 	if (bind(fd, (struct sockaddr *)&place, sizeof(place)))
-		kpt_environment_error("interface %s cannot be listened to: %s", interface->name, strerror(errno));
-	set_option(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &everything, sizeof(everything), "promiscuous reception");
+		kpt_environment_error("interface %s cannot be listened to: %s", interface->name,
+				      strerror(errno));
+	set_option(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &everything, sizeof(everything),
+		   "promiscuous reception");
 	return fd;
 }
 
@@ -130,7 +139,8 @@ static bool read_time(const struct __kernel_timespec *time, int64_t *time_ns)
 
 static void read_auxdata(const struct tpacket_auxdata *data, struct arrival *arrival)
 {
-	uint16_t type = data->tp_status & TP_STATUS_VLAN_TPID_VALID ? data->tp_vlan_tpid : ETH_P_8021Q;
+	uint16_t type =
+		data->tp_status & TP_STATUS_VLAN_TPID_VALID ? data->tp_vlan_tpid : ETH_P_8021Q;
 
 	arrival->has_tag = data->tp_status & TP_STATUS_VLAN_VALID;
 	arrival->tag[0] = (uint8_t)(type >> 8);
@@ -145,14 +155,17 @@ static struct arrival read_arrival(const struct listener *listener, struct msghd
 	struct scm_timestamping64 stamps;
 	struct tpacket_auxdata data;
 
-	for (struct cmsghdr *control = CMSG_FIRSTHDR(message); control; control = CMSG_NXTHDR(message, control)) {
-		if (control->cmsg_level == SOL_SOCKET && control->cmsg_type == SO_TIMESTAMPING_NEW &&
+	for (struct cmsghdr *control = CMSG_FIRSTHDR(message); control;
+	     control = CMSG_NXTHDR(message, control)) {
+		if (control->cmsg_level == SOL_SOCKET &&
+		    control->cmsg_type == SO_TIMESTAMPING_NEW &&
 		    control->cmsg_len >= CMSG_LEN(sizeof(stamps))) {
 			memcpy(&stamps, CMSG_DATA(control), sizeof(stamps));
 			arrival.has_sw = read_time(&stamps.ts[0], &arrival.sw_ns);
 			arrival.has_hw = read_time(&stamps.ts[2], &arrival.hw_ns);
 			arrival.sw_ns += listener->tai_offset_ns;
-		} else if (control->cmsg_level == SOL_PACKET && control->cmsg_type == PACKET_AUXDATA &&
+		} else if (control->cmsg_level == SOL_PACKET &&
+			   control->cmsg_type == PACKET_AUXDATA &&
 			   control->cmsg_len >= CMSG_LEN(sizeof(data))) {
 			memcpy(&data, CMSG_DATA(control), sizeof(data));
 			read_auxdata(&data, &arrival);
@@ -181,7 +194,10 @@ static int stream_of(const struct listener *listener, uint32_t hash)
 	return (int)run->stream_count++;
 }
 
-/* A tag still in the frame moves into @arrival, so that both ways of the kernel look the same; returns the EtherType. */
+/*
+ * A tag still in the frame moves into @arrival, so that both ways of the kernel look the same;
+ * returns the EtherType.
+ */
 static int find_type(const uint8_t *frame, size_t bytes, struct arrival *arrival, bool *tag_inside)
 {
 	int type = frame[TYPE_OFFSET] << 8 | frame[TYPE_OFFSET + 1];
@@ -205,7 +221,8 @@ static void note_frame(struct listener *listener, size_t bytes, struct arrival *
 	if (bytes < ETHERNET_BYTES || bytes > sizeof(listener->frame))
 		return;
 	type = find_type(listener->frame, bytes, arrival, &tag_inside);
-	if (listener->options->ethertype != LISTEN_ANY_ETHERTYPE && type != listener->options->ethertype)
+	if (listener->options->ethertype != LISTEN_ANY_ETHERTYPE &&
+	    type != listener->options->ethertype)
 		return;
 	if (kpt_payload_find(listener->frame, bytes, &payload) < 0)
 		return;
@@ -233,8 +250,9 @@ static void note_frame(struct listener *listener, size_t bytes, struct arrival *
 	listen_sequence_add(&stream->sequence, payload.seq);
 	run->received++;
 	if (listener->capture)
-		listen_capture_frame(listener->capture, record->has_rx ? record->rx_stamp_ns : 0, listener->frame,
-				     bytes, arrival->has_tag ? arrival->tag : NULL);
+		listen_capture_frame(listener->capture, record->has_rx ? record->rx_stamp_ns : 0,
+				     listener->frame, bytes,
+				     arrival->has_tag ? arrival->tag : NULL);
 }
 
 static bool enough(const struct listener *listener)
@@ -257,7 +275,8 @@ static bool receive_one(struct listener *listener)
 
 	if (bytes < 0) {
 		if (errno == ENETDOWN)
-			kpt_note("interface %s went down; waiting for it", listener->options->interface);
+			kpt_note("interface %s went down; waiting for it",
+				 listener->options->interface);
 		else if (errno != EAGAIN && errno != EINTR)
 			kpt_environment_error("frames cannot be received: %s", strerror(errno));
 		return false;
@@ -283,7 +302,8 @@ static void receive_all(struct listener *listener)
 			break;
 		}
 		/* Signals arrive here only, so none is missed between looking and waiting. */
-		if (ppoll(&frames, 1, listener->options->duration_ns ? &wait : NULL, &during_wait) < 0 &&
+		if (ppoll(&frames, 1, listener->options->duration_ns ? &wait : NULL, &during_wait) <
+			    0 &&
 		    errno != EINTR)
 			kpt_environment_error("waiting for frames failed: %s", strerror(errno));
 		if (kpt_stopped())
@@ -303,8 +323,8 @@ static void *room_for(const struct listen_options *options, size_t element_bytes
 	return room;
 }
 
-void listen_receive(const struct listen_options *options, const struct kpt_interface *interface, struct listen_run *run,
-		    FILE *capture)
+void listen_receive(const struct listen_options *options, const struct kpt_interface *interface,
+		    struct listen_run *run, FILE *capture)
 {
 	static struct listener listener;
 	struct tpacket_stats stats;
@@ -314,9 +334,11 @@ void listen_receive(const struct listen_options *options, const struct kpt_inter
 	run->capacity = options->record_count;
 	run->records = room_for(options, sizeof(*run->records));
 	run->scratch = room_for(options, sizeof(*run->scratch));
-	for (run->stream_count = 0; run->stream_count < options->stream_count; run->stream_count++) {
+	for (run->stream_count = 0; run->stream_count < options->stream_count;
+	     run->stream_count++) {
 		run->streams[run->stream_count].id = options->streams[run->stream_count];
-		run->streams[run->stream_count].hash = kpt_stream_hash(options->streams[run->stream_count]);
+		run->streams[run->stream_count].hash =
+			kpt_stream_hash(options->streams[run->stream_count]);
 	}
 	if (!options->sw_stamps) {
 		int error = kpt_interface_stamp_received(interface);
@@ -330,7 +352,9 @@ void listen_receive(const struct listen_options *options, const struct kpt_inter
 	listener.tai_offset_ns = kpt_clock_offset(CLOCK_TAI);
 	kpt_catch_signals();
 	listener.fd = open_socket(interface, run->hw_stamps);
-	/* Best effort: without it a first touch of a record may cost a fault, which no stamp sees. */
+	/*
+	 * Best effort: without it a first touch of a record may cost a fault, which no stamp sees.
+	 */
 	mlockall(MCL_CURRENT | MCL_FUTURE);
 	/* The kernel turns software stamps on in the background; a frame before that has none. */
 	poll(NULL, 0, 20);
@@ -338,10 +362,12 @@ void listen_receive(const struct listen_options *options, const struct kpt_inter
 		kpt_note("listening on %s, hardware stamps", interface->name);
 	else
 		kpt_note("listening on %s, software stamps (%s%s)", interface->name,
-			 options->sw_stamps ? "" : "it does not stamp all received frames: ", reason);
+			 options->sw_stamps ? "" : "it does not stamp all received frames: ",
+			 reason);
 	receive_all(&listener);
 	if (getsockopt(listener.fd, SOL_PACKET, PACKET_STATISTICS, &stats, &stats_bytes))
-		kpt_environment_error("the socket's drop counter cannot be read: %s", strerror(errno));
+		kpt_environment_error("the socket's drop counter cannot be read: %s",
+				      strerror(errno));
 	run->dropped = stats.tp_drops;
 	close(listener.fd);
 }

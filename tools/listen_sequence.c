@@ -49,5 +49,6 @@ void listen_sequence_add(struct listen_sequence *sequence, uint64_t seq)
 
 uint64_t listen_sequence_lost(const struct listen_sequence *sequence)
 {
-	return sequence->distinct ? sequence->highest - sequence->lowest + 1 - sequence->distinct : 0;
+	return sequence->distinct ? sequence->highest - sequence->lowest + 1 - sequence->distinct :
+				    0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which sequence numbers of a stream arrived: lost, duplicate, reordered. Looks back over a window, as anti-replay in IPsec
- * does (RFC 4303, 3.4.3): a frame older than that is counted as such and can be either.
+ * Which sequence numbers of a stream arrived: lost, duplicate, reordered. Looks back over a window,
+ * as anti-replay in IPsec does (RFC 4303, 3.4.3): a frame older than that is counted as such and
+ * can be either.
  */
 #ifndef KPT_LISTEN_SEQUENCE_H
 #define KPT_LISTEN_SEQUENCE_H

@@ -59,15 +59,18 @@ void kpt_output_open(struct kpt_output *output, const char *option, const char *
 		return;
 	}
 	if (!stat(path, &found) && !S_ISREG(found.st_mode))
-		kpt_usage_error("%s %s exists and is not a regular file; give another name, or - for standard output",
-				option, path);
+		kpt_usage_error(
+			"%s %s exists and is not a regular file; give another name, or - for standard output",
+			option, path);
 	length = snprintf(output->part, sizeof(output->part), "%s.part%ld", path, (long)getpid());
 	if (length < 0 || (size_t)length >= sizeof(output->part))
-		kpt_usage_error("%s: the name is longer than %d bytes; give a shorter one", option, PATH_MAX);
+		kpt_usage_error("%s: the name is longer than %d bytes; give a shorter one", option,
+				PATH_MAX);
 	fd = open(output->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
-		kpt_environment_error("%s %s cannot be written: %s; name a file in a folder that can be written",
-				      option, path, strerror(errno));
+		kpt_environment_error(
+			"%s %s cannot be written: %s; name a file in a folder that can be written",
+			option, path, strerror(errno));
 	output->path = path;
 	remember(output);
 	output->file = fdopen(fd, "w");
@@ -85,7 +88,8 @@ void kpt_output_commit(struct kpt_output *output)
 	failed |= (output->path ? fclose(output->file) : fflush(output->file)) != 0;
 	output->file = NULL;
 	if (failed || (output->path && rename(output->part, output->path)))
-		kpt_environment_error("%s cannot be written: %s", output->path ? output->path : "standard output",
+		kpt_environment_error("%s cannot be written: %s",
+				      output->path ? output->path : "standard output",
 				      strerror(errno));
 	forget(output);
 }

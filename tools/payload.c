@@ -40,7 +40,8 @@ void kpt_payload_write(uint8_t *bytes, const struct kpt_payload *payload)
 
 bool kpt_payload_read(const uint8_t *bytes, size_t length, struct kpt_payload *payload)
 {
-	if (length < KPT_PAYLOAD_BYTES || get(bytes, 4) != KPT_PAYLOAD_MAGIC || bytes[4] != KPT_PAYLOAD_VERSION)
+	if (length < KPT_PAYLOAD_BYTES || get(bytes, 4) != KPT_PAYLOAD_MAGIC ||
+	    bytes[4] != KPT_PAYLOAD_VERSION)
 		return false;
 	payload->clock = bytes[5];
 	payload->flags = (uint16_t)get(bytes + 6, 2);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a test frame carries, so that listener and error queue can tell which one it is. Network byte order, from the first
- * byte of the Ethernet payload, or of the UDP payload; the rest of the frame is zero:
+ * What a test frame carries, so that listener and error queue can tell which one it is. Network
+ * byte order, from the first byte of the Ethernet payload, or of the UDP payload; the rest of the
+ * frame is zero:
  *
  *   0  u32  magic "KPNT"
  *   4  u8   version, 1
@@ -48,14 +49,17 @@ uint32_t kpt_stream_hash(const char *id);
 /** kpt_payload_write() - into @bytes, KPT_PAYLOAD_BYTES of them */
 void kpt_payload_write(uint8_t *bytes, const struct kpt_payload *payload);
 
-/** kpt_payload_read() - from exactly @bytes; false if magic or version are others or @length is too small */
+/**
+ * kpt_payload_read() - from exactly @bytes; false if magic or version are others or @length is too
+ * small
+ */
 bool kpt_payload_read(const uint8_t *bytes, size_t length, struct kpt_payload *payload);
 
 /**
  * kpt_payload_find() - the payload header in a frame, whatever headers precede it
  *
- * The error queue returns a frame with or without its lower headers, as the layer that answered saw it. Headers have
- * even lengths, so only even places up to KPT_PAYLOAD_SEARCH_BYTES are looked at.
+ * The error queue returns a frame with or without its lower headers, as the layer that answered saw
+ * it. Headers have even lengths, so only even places up to KPT_PAYLOAD_SEARCH_BYTES are looked at.
  *
  * Return: its offset, or -1.
  */

@@ -46,15 +46,20 @@ struct kpt_summary kpt_summarise(int64_t *values, size_t count)
 
 void kpt_table_head(FILE *file)
 {
-	fprintf(file, "%-24s %10s %14s %14s %14s %14s %14s\n", "ns", "count", "min", "mean", "p50", "p99", "max");
+	fprintf(file, "%-24s %10s %14s %14s %14s %14s %14s\n", "ns", "count", "min", "mean", "p50",
+		"p99", "max");
 }
 
 void kpt_table_row(FILE *file, const char *name, const struct kpt_summary *summary)
 {
 	if (!summary->count) {
-		fprintf(file, "%-24s %10d %14s %14s %14s %14s %14s\n", name, 0, "-", "-", "-", "-", "-");
+		fprintf(file, "%-24s %10d %14s %14s %14s %14s %14s\n", name, 0, "-", "-", "-", "-",
+			"-");
 		return;
 	}
-	fprintf(file, "%-24s %10" PRIu64 " %14" PRId64 " %14" PRId64 " %14" PRId64 " %14" PRId64 " %14" PRId64 "\n",
-		name, summary->count, summary->min, summary->mean, summary->p50, summary->p99, summary->max);
+	fprintf(file,
+		"%-24s %10" PRIu64 " %14" PRId64 " %14" PRId64 " %14" PRId64 " %14" PRId64
+		" %14" PRId64 "\n",
+		name, summary->count, summary->min, summary->mean, summary->p50, summary->p99,
+		summary->max);
 }

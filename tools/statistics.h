@@ -10,8 +10,8 @@
 /**
  * struct kpt_summary - order statistics of @count values in ns
  *
- * Percentiles are values that occurred (nearest rank); the mean is rounded to whole ns, halves away from the minimum. All
- * are 0 when @count is 0.
+ * Percentiles are values that occurred (nearest rank); the mean is rounded to whole ns, halves away
+ * from the minimum. All are 0 when @count is 0.
  */
 struct kpt_summary {
 	uint64_t count;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* keepon-talk: send a cyclic stream with txtimes and tell what became of every frame; see talk.h and docs/tools.md. */
+/*
+ * keepon-talk: send a cyclic stream with txtimes and tell what became of every frame; see talk.h
+ * and docs/tools.md.
+ */
 #include "talk.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * keepon-talk, the parts and what they share. In the order of a run: options (what was asked for), send (socket, frames,
- * time), answers (what the error queue says), ledger (what became of every frame), report.
+ * keepon-talk, the parts and what they share. In the order of a run: options (what was asked for),
+ * send (socket, frames, time), answers (what the error queue says), ledger (what became of every
+ * frame), report.
  */
 #ifndef KPT_TALK_H
 #define KPT_TALK_H
@@ -86,7 +87,8 @@ struct talk_run {
 };
 
 /** talk_send() - open the socket, send every frame, wait for the answers */
-void talk_send(const struct talk_options *options, const struct kpt_interface *interface, struct talk_run *run);
+void talk_send(const struct talk_options *options, const struct kpt_interface *interface,
+	       struct talk_run *run);
 
 /** talk_header_bytes() - bytes of a frame before the payload, FCS not included */
 int talk_header_bytes(const struct talk_options *options);

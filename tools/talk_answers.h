@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One message of a socket's error queue: a transmit stamp, or what the kernel says about a txtime. Sources: Linux
- * Documentation/networking/timestamping.rst, uapi linux/errqueue.h.
+ * One message of a socket's error queue: a transmit stamp, or what the kernel says about a txtime.
+ * Sources: Linux Documentation/networking/timestamping.rst, uapi linux/errqueue.h.
  */
 #ifndef KPT_TALK_ANSWERS_H
 #define KPT_TALK_ANSWERS_H
@@ -40,7 +40,10 @@ struct kpt_answer {
 	int64_t sw_ns;
 };
 
-/** kpt_answer_parse() - what recvmsg(MSG_ERRQUEUE) filled in: control messages of @message, @length bytes of a frame */
+/**
+ * kpt_answer_parse() - what recvmsg(MSG_ERRQUEUE) filled in: control messages of @message, @length
+ * bytes of a frame
+ */
 struct kpt_answer kpt_answer_parse(struct msghdr *message, const uint8_t *bytes, size_t length);
 
 #endif

@@ -21,13 +21,15 @@ struct talk_record *talk_ledger_at(const struct talk_ledger *ledger, uint64_t se
 	return &ledger->records[seq % ledger->capacity];
 }
 
-bool talk_ledger_stamp(const struct talk_ledger *ledger, const struct talk_record *record, int64_t *stamp_ns)
+bool talk_ledger_stamp(const struct talk_ledger *ledger, const struct talk_record *record,
+		       int64_t *stamp_ns)
 {
 	*stamp_ns = ledger->use_hw ? record->hw_ns : record->sw_ns;
 	return ledger->use_hw ? record->has_hw : record->has_sw;
 }
 
-static void count(const struct talk_ledger *ledger, const struct talk_record *record, struct talk_counters *counters)
+static void count(const struct talk_ledger *ledger, const struct talk_record *record,
+		  struct talk_counters *counters)
 {
 	int64_t stamp_ns;
 	bool stamped = talk_ledger_stamp(ledger, record, &stamp_ns);
@@ -69,7 +71,10 @@ void talk_ledger_refuse(struct talk_ledger *ledger, struct talk_record *record, 
 	ledger->sends_failed = true;
 }
 
-/* By the frame itself; by the txtime an error names; by the counter of stamps while every send counted. */
+/*
+ * By the frame itself; by the txtime an error names; by the counter of stamps while every send
+ * counted.
+ */
 static struct talk_record *find(const struct talk_ledger *ledger, const struct kpt_answer *answer)
 {
 	int64_t distance_ns;
@@ -88,11 +93,12 @@ static struct talk_record *find(const struct talk_ledger *ledger, const struct k
 	if (ledger->sends_failed || !ledger->next_seq)
 		return NULL;
 	return talk_ledger_at(ledger,
-			      ledger->next_seq - 1 - (uint32_t)((uint32_t)(ledger->next_seq - 1) - answer->key));
+			      ledger->next_seq - 1 -
+				      (uint32_t)((uint32_t)(ledger->next_seq - 1) - answer->key));
 }
 
-static bool enter_stamps(const struct talk_ledger *ledger, struct talk_record *record, const struct kpt_answer *answer,
-			 int64_t clock_offset_ns)
+static bool enter_stamps(const struct talk_ledger *ledger, struct talk_record *record,
+			 const struct kpt_answer *answer, int64_t clock_offset_ns)
 {
 	bool new_hw = answer->has_hw && !record->has_hw;
 	bool new_sw = answer->has_sw && !record->has_sw;
@@ -108,7 +114,8 @@ static bool enter_stamps(const struct talk_ledger *ledger, struct talk_record *r
 	return new_hw || new_sw;
 }
 
-bool talk_ledger_answer(struct talk_ledger *ledger, const struct kpt_answer *answer, int64_t clock_offset_ns)
+bool talk_ledger_answer(struct talk_ledger *ledger, const struct kpt_answer *answer,
+			int64_t clock_offset_ns)
 {
 	struct talk_record *record;
 	bool was_settled, news = false;
@@ -123,7 +130,8 @@ bool talk_ledger_answer(struct talk_ledger *ledger, const struct kpt_answer *ans
 		news = enter_stamps(ledger, record, answer, clock_offset_ns);
 	} else if (record->error == TALK_ERROR_NONE || record->error == TALK_ERROR_REFUSED) {
 		/* A queueing discipline may refuse a frame and report why: the reason says more. */
-		record->error = answer->kind == KPT_ANSWER_MISSED ? TALK_ERROR_MISSED : TALK_ERROR_INVALID;
+		record->error =
+			answer->kind == KPT_ANSWER_MISSED ? TALK_ERROR_MISSED : TALK_ERROR_INVALID;
 		news = true;
 	}
 	ledger->answered += !was_settled && settled(ledger, record);

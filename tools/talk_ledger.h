@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What became of every frame handed over: submitted = stamped + missed + invalid + refused + unanswered, at all times. An
- * endless run keeps the last records only; frames pushed out are counted as what they were by then.
+ * What became of every frame handed over: submitted = stamped + missed + invalid + refused +
+ * unanswered, at all times. An endless run keeps the last records only; frames pushed out are
+ * counted as what they were by then.
  */
 #ifndef KPT_TALK_LEDGER_H
 #define KPT_TALK_LEDGER_H
@@ -81,9 +82,12 @@ void talk_ledger_refuse(struct talk_ledger *ledger, struct talk_record *record, 
  *
  * Return: false if it belongs to no frame on record or says nothing new.
  */
-bool talk_ledger_answer(struct talk_ledger *ledger, const struct kpt_answer *answer, int64_t clock_offset_ns);
+bool talk_ledger_answer(struct talk_ledger *ledger, const struct kpt_answer *answer,
+			int64_t clock_offset_ns);
 
-/** talk_ledger_settled() - every frame on record has an error or all the stamps that were asked for */
+/**
+ * talk_ledger_settled() - every frame on record has an error or all the stamps that were asked for
+ */
 bool talk_ledger_settled(const struct talk_ledger *ledger);
 
 /** talk_ledger_oldest() - first sequence number still on record */
@@ -93,7 +97,8 @@ uint64_t talk_ledger_oldest(const struct talk_ledger *ledger);
 struct talk_record *talk_ledger_at(const struct talk_ledger *ledger, uint64_t seq);
 
 /** talk_ledger_stamp() - the frame's stamp; false if there is none */
-bool talk_ledger_stamp(const struct talk_ledger *ledger, const struct talk_record *record, int64_t *stamp_ns);
+bool talk_ledger_stamp(const struct talk_ledger *ledger, const struct talk_record *record,
+		       int64_t *stamp_ns);
 
 /** talk_ledger_count() - all frames by fate */
 struct talk_counters talk_ledger_count(const struct talk_ledger *ledger);

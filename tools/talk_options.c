@@ -16,7 +16,10 @@ enum {
 	FRAME_BYTES_MIN = 64,
 	FRAME_BYTES_DEFAULT = 100,
 	FCS_BYTES = 4,
-	/* First priority that both maps of the published examples give to tc 0; Example 2 names it for tc 0. */
+	/*
+	 * First priority that both maps of the published examples give to tc 0; Example 2 names it
+	 * for tc 0.
+	 */
 	PRIORITY_DEFAULT = 8,
 	PRIORITY_MAX = 15,
 	PCP_MAX = 7,
@@ -146,15 +149,21 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* The published sender's arguments in order; an argument has the meaning of an option. Source: KeepON artifact, Examples 1-3. */
+/*
+ * The published sender's arguments in order; an argument has the meaning of an option. Source:
+ * KeepON artifact, Examples 1-3.
+ */
 static const struct {
 	int value;
 	const char *option;
 	const char *name;
 } cyclic_arguments[] = {
-	{ OPTION_PERIOD, "--period", "--cyclic PERIOD" }, { OPTION_ADVANCE, "--advance", "--cyclic ADVANCE" },
-	{ OPTION_SIZE, "--size", "--cyclic SIZE" },       { OPTION_PRIORITY, "--priority", "--cyclic PRIORITY" },
-	{ OPTION_VLAN, "--vlan", "--cyclic VLAN" },       { OPTION_PCP, "--pcp", "--cyclic PCP" },
+	{ OPTION_PERIOD, "--period", "--cyclic PERIOD" },
+	{ OPTION_ADVANCE, "--advance", "--cyclic ADVANCE" },
+	{ OPTION_SIZE, "--size", "--cyclic SIZE" },
+	{ OPTION_PRIORITY, "--priority", "--cyclic PRIORITY" },
+	{ OPTION_VLAN, "--vlan", "--cyclic VLAN" },
+	{ OPTION_PCP, "--pcp", "--cyclic PCP" },
 	{ OPTION_END, "", "--cyclic ARGUMENT7" },
 };
 
@@ -163,7 +172,8 @@ enum { CYCLIC_ARGUMENTS = sizeof(cyclic_arguments) / sizeof(cyclic_arguments[0])
 static void read_base_time(struct talk_options *options, const char *name, const char *text)
 {
 	options->base_is_relative = !strncmp(text, "now+", 4);
-	options->base_ns = kpt_time(name, text + (options->base_is_relative ? 4 : 0), 0, KPT_TIME_MAX_NS);
+	options->base_ns =
+		kpt_time(name, text + (options->base_is_relative ? 4 : 0), 0, KPT_TIME_MAX_NS);
 }
 
 static void read_clock(struct talk_options *options, const char *name, const char *text)
@@ -184,10 +194,12 @@ static void read_delay(struct talk_options *options, const char *name, const cha
 	if (!kpt_read_delay(text, &delay.seq, &delay.delay_ns))
 		kpt_usage_error("%s %s is not FRAME=TIME; give for example 17=350us", name, text);
 	if (options->delay_count == TALK_DELAYS_MAX)
-		kpt_usage_error("%s is given more than %d times; give fewer", name, TALK_DELAYS_MAX);
+		kpt_usage_error("%s is given more than %d times; give fewer", name,
+				TALK_DELAYS_MAX);
 	while (place && options->delays[place - 1].seq >= delay.seq) {
 		if (options->delays[place - 1].seq == delay.seq)
-			kpt_usage_error("%s names frame %" PRIu64 " twice; give it once", name, delay.seq);
+			kpt_usage_error("%s names frame %" PRIu64 " twice; give it once", name,
+					delay.seq);
 		options->delays[place] = options->delays[place - 1];
 		place--;
 	}
@@ -206,8 +218,9 @@ static void read_peer(struct talk_options *options, const char *name, const char
 	uint16_t port;
 
 	if (!colon || !length || length >= sizeof(host))
-		kpt_usage_error("%s %s is not HOST:PORT; give for example 192.0.2.1:5000 or [2001:db8::1]:5000", name,
-				text);
+		kpt_usage_error(
+			"%s %s is not HOST:PORT; give for example 192.0.2.1:5000 or [2001:db8::1]:5000",
+			name, text);
 	memcpy(host, text + brackets, length);
 	port = htons((uint16_t)kpt_integer("--udp, PORT", colon + 1, 1, 65535, ""));
 	options->udp = true;
@@ -221,41 +234,54 @@ static void read_peer(struct talk_options *options, const char *name, const char
 		options->peer_bytes = sizeof(*ipv6);
 	} else {
 		kpt_usage_error(
-			"%s: %s is not a numeric address; give for example 192.0.2.1:5000 or [2001:db8::1]:5000", name,
-			host);
+			"%s: %s is not a numeric address; give for example 192.0.2.1:5000 or [2001:db8::1]:5000",
+			name, host);
 	}
 }
 
 static void read_option(struct talk_options *options, int value, const char *name, const char *text)
 {
 	switch (value) {
-	case OPTION_PERIOD: options->period_ns = kpt_time(name, text, PERIOD_MIN_NS, PERIOD_MAX_NS); break;
+	case OPTION_PERIOD:
+		options->period_ns = kpt_time(name, text, PERIOD_MIN_NS, PERIOD_MAX_NS);
+		break;
 	case OPTION_BASE_TIME: read_base_time(options, name, text); break;
 	case OPTION_OFFSET: options->offset_ns = kpt_time(name, text, 0, PERIOD_MAX_NS); break;
 	case OPTION_ADVANCE: options->advance_ns = kpt_time(name, text, 0, ADVANCE_MAX_NS); break;
-	case OPTION_COUNT: options->count = (uint64_t)kpt_integer(name, text, 0, COUNT_MAX, "frames"); break;
+	case OPTION_COUNT:
+		options->count = (uint64_t)kpt_integer(name, text, 0, COUNT_MAX, "frames");
+		break;
 	case OPTION_CLOCK: read_clock(options, name, text); break;
 	case OPTION_NO_TXTIME: options->with_txtime = false; break;
 	case OPTION_DEADLINE: options->deadline = true; break;
 	case OPTION_DELAY: read_delay(options, name, text); break;
 	case OPTION_SIZE:
-		options->frame_bytes = (int)kpt_integer(name, text, FRAME_BYTES_MIN, TALK_FRAME_BYTES_MAX, "bytes");
+		options->frame_bytes = (int)kpt_integer(name, text, FRAME_BYTES_MIN,
+							TALK_FRAME_BYTES_MAX, "bytes");
 		break;
 	case OPTION_DST:
 		if (!kpt_read_mac(text, options->destination))
-			kpt_usage_error("%s %s is not a MAC address; give for example 03:00:4b:50:4e:01", name, text);
+			kpt_usage_error(
+				"%s %s is not a MAC address; give for example 03:00:4b:50:4e:01",
+				name, text);
 		break;
 	case OPTION_ETHERTYPE:
-		options->ethertype = (int)kpt_integer(name, text, ETHERTYPE_MIN, ETHERTYPE_MAX, "(0x0600...0xffff)");
+		options->ethertype = (int)kpt_integer(name, text, ETHERTYPE_MIN, ETHERTYPE_MAX,
+						      "(0x0600...0xffff)");
 		if (options->ethertype == ETHERTYPE_TAG)
-			kpt_usage_error("%s %s is the type of a VLAN tag; use --vlan and --pcp", name, text);
+			kpt_usage_error("%s %s is the type of a VLAN tag; use --vlan and --pcp",
+					name, text);
 		break;
 	case OPTION_VLAN: options->vid = (int)kpt_integer(name, text, 0, TALK_VID_MAX, ""); break;
 	case OPTION_PCP: options->pcp = (int)kpt_integer(name, text, 0, PCP_MAX, ""); break;
 	case OPTION_UDP: read_peer(options, name, text); break;
 	case OPTION_STREAM: options->stream = kpt_stream_id(name, text); break;
-	case OPTION_PRIORITY: options->priority = (int)kpt_integer(name, text, 0, PRIORITY_MAX, ""); break;
-	case OPTION_FIFO: options->fifo_priority = (int)kpt_integer(name, text, 1, FIFO_MAX, ""); break;
+	case OPTION_PRIORITY:
+		options->priority = (int)kpt_integer(name, text, 0, PRIORITY_MAX, "");
+		break;
+	case OPTION_FIFO:
+		options->fifo_priority = (int)kpt_integer(name, text, 1, FIFO_MAX, "");
+		break;
 	case OPTION_HW_STAMPS: options->hw_stamps = true; break;
 	case OPTION_SW_STAMPS: options->sw_stamps = true; break;
 	case OPTION_STAMP_OFFSET:
@@ -264,7 +290,9 @@ static void read_option(struct talk_options *options, int value, const char *nam
 	case OPTION_REPORT_ERRORS: options->report_errors = true; break;
 	case OPTION_NO_REPORT_ERRORS: options->report_errors = false; break;
 	case OPTION_LINGER: options->linger_ns = kpt_time(name, text, 0, ADVANCE_MAX_NS); break;
-	case OPTION_RECORDS: options->record_count = (uint64_t)kpt_integer(name, text, 1, RECORDS_MAX, "frames"); break;
+	case OPTION_RECORDS:
+		options->record_count = (uint64_t)kpt_integer(name, text, 1, RECORDS_MAX, "frames");
+		break;
 	case OPTION_JSON: options->json = text; break;
 	case OPTION_END:
 		/* The sources show this argument as 0 only and do not say what it is. */
@@ -277,7 +305,8 @@ static void read_option(struct talk_options *options, int value, const char *nam
 static void read_cyclic(struct talk_options *options, bool *given, int count, char **arguments)
 {
 	if (count > CYCLIC_ARGUMENTS)
-		kpt_usage_error("--cyclic with %d arguments; give at most %d", count, CYCLIC_ARGUMENTS);
+		kpt_usage_error("--cyclic with %d arguments; give at most %d", count,
+				CYCLIC_ARGUMENTS);
 	for (int i = 0; i < count; i++) {
 		int value = cyclic_arguments[i].value;
 
@@ -306,7 +335,8 @@ static void complete(struct talk_options *options, const bool *given)
 	if (options->udp && options->vid != TALK_NO_VLAN)
 		kpt_usage_error(
 			"--udp cannot insert a tag; send through a VLAN interface (ip link add ... type vlan), or raw");
-	if (options->udp && (given[OPTION_DST - OPTION_PERIOD] || given[OPTION_ETHERTYPE - OPTION_PERIOD]))
+	if (options->udp &&
+	    (given[OPTION_DST - OPTION_PERIOD] || given[OPTION_ETHERTYPE - OPTION_PERIOD]))
 		kpt_usage_error("--dst and --ethertype are for raw frames; drop them or --udp");
 	if (given[OPTION_STAMP_OFFSET - OPTION_PERIOD] && !options->hw_stamps)
 		kpt_usage_error("--stamp-offset is added to hardware stamps; give --hw-stamps too");
@@ -321,7 +351,8 @@ static void complete(struct talk_options *options, const bool *given)
 		options->record_count = RECORDS_MAX;
 	for (size_t i = 0; options->count && i < options->delay_count; i++)
 		if (options->delays[i].seq >= options->count)
-			kpt_usage_error("--delay %" PRIu64 "=...: frames are 0...%" PRIu64 "; name one of them",
+			kpt_usage_error("--delay %" PRIu64 "=...: frames are 0...%" PRIu64
+					"; name one of them",
 					options->delays[i].seq, options->count - 1);
 }
 
@@ -365,10 +396,12 @@ void talk_options_read(struct talk_options *options, int argc, char **argv)
 		read_option(options, found, name, optarg);
 	}
 	if (optind == argc)
-		kpt_usage_error("no interface is named; give it as the first argument, see keepon-talk --help");
+		kpt_usage_error(
+			"no interface is named; give it as the first argument, see keepon-talk --help");
 	options->interface = argv[optind++];
 	if (!cyclic && optind < argc)
-		kpt_usage_error("argument %s is not known; positional arguments need --cyclic", argv[optind]);
+		kpt_usage_error("argument %s is not known; positional arguments need --cyclic",
+				argv[optind]);
 	read_cyclic(options, given, argc - optind, argv + optind);
 	complete(options, given);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sending side of keepon-talk: one thread that wakes up `advance` before each txtime, hands the frame over and reads the
- * error queue until the next one is due. From the first frame on nothing is allocated.
+ * The sending side of keepon-talk: one thread that wakes up `advance` before each txtime, hands the
+ * frame over and reads the error queue until the next one is due. From the first frame on nothing
+ * is allocated.
  */
 #include "talk.h"
 
@@ -55,7 +56,8 @@ struct sender {
 int talk_header_bytes(const struct talk_options *options)
 {
 	if (options->udp)
-		return ETHERNET_BYTES + (options->peer.ss_family == AF_INET ? IPV4_UDP_BYTES : IPV6_UDP_BYTES);
+		return ETHERNET_BYTES +
+		       (options->peer.ss_family == AF_INET ? IPV4_UDP_BYTES : IPV6_UDP_BYTES);
 	return ETHERNET_BYTES + (options->vid == TALK_NO_VLAN ? 0 : TAG_BYTES);
 }
 
@@ -65,11 +67,13 @@ static void check_mtu(const struct talk_options *options, const struct kpt_inter
 	int max = interface->mtu_bytes + ETHERNET_BYTES + tag_bytes + FCS_BYTES;
 
 	if (options->frame_bytes > max)
-		kpt_usage_error("--size %d is more than interface %s sends with its MTU of %d bytes; give at most %d",
-				options->frame_bytes, interface->name, interface->mtu_bytes, max);
+		kpt_usage_error(
+			"--size %d is more than interface %s sends with its MTU of %d bytes; give at most %d",
+			options->frame_bytes, interface->name, interface->mtu_bytes, max);
 }
 
-static void set_option(int fd, int level, int name, const void *value, socklen_t bytes, const char *what)
+static void set_option(int fd, int level, int name, const void *value, socklen_t bytes,
+		       const char *what)
 {
 	if (setsockopt(fd, level, name, value, bytes))
 		kpt_environment_error("%s cannot be set: %s%s", what, strerror(errno),
@@ -80,23 +84,31 @@ static int open_socket(const struct talk_options *options, const struct kpt_inte
 {
 	int family = options->udp ? options->peer.ss_family : AF_PACKET;
 	/* Protocol 0: a packet socket that never receives. */
-	int fd = socket(family, (options->udp ? SOCK_DGRAM : SOCK_RAW) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(family,
+			(options->udp ? SOCK_DGRAM : SOCK_RAW) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int discover = IP_PMTUDISC_DO;
 
 	if (fd < 0)
-		kpt_environment_error("a %s socket cannot be opened: %s%s", options->udp ? "UDP" : "packet",
-				      strerror(errno),
-				      errno == EPERM ? "; run as root or with CAP_NET_RAW, or use --udp" : "");
+		kpt_environment_error(
+			"a %s socket cannot be opened: %s%s", options->udp ? "UDP" : "packet",
+			strerror(errno),
+			errno == EPERM ? "; run as root or with CAP_NET_RAW, or use --udp" : "");
 	if (options->udp)
-		set_option(fd, SOL_SOCKET, SO_BINDTODEVICE, interface->name, (socklen_t)strlen(interface->name) + 1,
+		set_option(fd, SOL_SOCKET, SO_BINDTODEVICE, interface->name,
+			   (socklen_t)strlen(interface->name) + 1,
 			   "the interface of the UDP socket (SO_BINDTODEVICE)");
 	if (family == AF_INET)
-		set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof(discover), "IP_MTU_DISCOVER");
+		set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof(discover),
+			   "IP_MTU_DISCOVER");
 	if (family == AF_INET6)
-		set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &discover, sizeof(discover), "IPV6_MTU_DISCOVER");
+		set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &discover, sizeof(discover),
+			   "IPV6_MTU_DISCOVER");
 	set_option(fd, SOL_SOCKET, SO_PRIORITY, &options->priority, sizeof(options->priority),
 		   "the priority (SO_PRIORITY)");
-	/* Frames waiting for their txtime count as sent but not gone; answers not read yet as received. */
+	/*
+	 * Frames waiting for their txtime count as sent but not gone; answers not read yet as
+	 * received.
+	 */
 	kpt_socket_buffer(fd, SO_SNDBUF, SOCKET_BUFFER_BYTES);
 	kpt_socket_buffer(fd, SO_RCVBUF, SOCKET_BUFFER_BYTES);
 	return fd;
@@ -115,7 +127,8 @@ static void ask_for_txtime(int fd, const struct talk_options *options)
 	set_option(fd, SOL_SOCKET, SO_TXTIME, &txtime, sizeof(txtime), "SO_TXTIME");
 }
 
-static void ask_for_stamps(int fd, const struct talk_options *options, const struct kpt_interface *interface)
+static void ask_for_stamps(int fd, const struct talk_options *options,
+			   const struct kpt_interface *interface)
 {
 	int flags = SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_TX_SWHW;
 	int error;
@@ -132,7 +145,8 @@ static void ask_for_stamps(int fd, const struct talk_options *options, const str
 	}
 	if (options->sw_stamps)
 		flags |= SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
-	set_option(fd, SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags, sizeof(flags), "transmit stamps (SO_TIMESTAMPING)");
+	set_option(fd, SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags, sizeof(flags),
+		   "transmit stamps (SO_TIMESTAMPING)");
 }
 
 static void put16(uint8_t *bytes, int value)
@@ -159,7 +173,8 @@ static void prepare_raw(struct sender *sender, const struct kpt_interface *inter
 	sender->bytes.iov_len = (size_t)(options->frame_bytes - FCS_BYTES);
 	sender->station = (struct sockaddr_ll){
 		.sll_family = AF_PACKET,
-		.sll_protocol = htons((uint16_t)(options->vid == TALK_NO_VLAN ? options->ethertype : ETH_P_8021Q)),
+		.sll_protocol = htons((uint16_t)(options->vid == TALK_NO_VLAN ? options->ethertype :
+										ETH_P_8021Q)),
 		.sll_ifindex = interface->index,
 		.sll_halen = KPT_MAC_BYTES,
 	};
@@ -175,7 +190,8 @@ static void prepare_message(struct sender *sender, const struct kpt_interface *i
 
 	if (options->udp) {
 		sender->payload = sender->frame;
-		sender->bytes.iov_len = (size_t)(options->frame_bytes - FCS_BYTES - talk_header_bytes(options));
+		sender->bytes.iov_len =
+			(size_t)(options->frame_bytes - FCS_BYTES - talk_header_bytes(options));
 		/* Not connected: an ICMP error would be handed to some later frame's sendmsg(). */
 		sender->message.msg_name = (void *)&options->peer;
 		sender->message.msg_namelen = options->peer_bytes;
@@ -212,12 +228,14 @@ static void become_punctual(const struct talk_options *options, struct talk_run 
 static int64_t first_txtime(const struct talk_options *options)
 {
 	int64_t now_ns = kpt_now(options->clock);
-	int64_t grid_ns = options->base_ns + options->offset_ns + (options->base_is_relative ? now_ns : 0);
+	int64_t grid_ns =
+		options->base_ns + options->offset_ns + (options->base_is_relative ? now_ns : 0);
 	int64_t earliest_ns = now_ns + options->advance_ns;
 
 	if (grid_ns < earliest_ns) {
 		earliest_ns += START_MARGIN_NS;
-		grid_ns += (earliest_ns - grid_ns + options->period_ns - 1) / options->period_ns * options->period_ns;
+		grid_ns += (earliest_ns - grid_ns + options->period_ns - 1) / options->period_ns *
+			   options->period_ns;
 	}
 	return grid_ns;
 }
@@ -228,15 +246,17 @@ static bool read_answer(struct sender *sender)
 	uint8_t bytes[ANSWER_BYTES];
 	_Alignas(struct cmsghdr) char control[512];
 	struct iovec place = { .iov_base = bytes, .iov_len = sizeof(bytes) };
-	struct msghdr message = {
-		.msg_iov = &place, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)
-	};
+	struct msghdr message = { .msg_iov = &place,
+				  .msg_iovlen = 1,
+				  .msg_control = control,
+				  .msg_controllen = sizeof(control) };
 	ssize_t length = recvmsg(sender->fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT);
 	struct kpt_answer answer;
 
 	if (length < 0) {
 		if (errno != EAGAIN && errno != EINTR)
-			kpt_environment_error("the error queue cannot be read: %s", strerror(errno));
+			kpt_environment_error("the error queue cannot be read: %s",
+					      strerror(errno));
 		return false;
 	}
 	answer = kpt_answer_parse(&message, bytes, (size_t)length);
@@ -287,7 +307,8 @@ static int64_t delay_of(struct sender *sender, uint64_t seq)
 {
 	const struct talk_options *options = sender->options;
 
-	if (sender->next_delay >= options->delay_count || options->delays[sender->next_delay].seq != seq)
+	if (sender->next_delay >= options->delay_count ||
+	    options->delays[sender->next_delay].seq != seq)
 		return 0;
 	return options->delays[sender->next_delay++].delay_ns;
 }
@@ -319,7 +340,8 @@ static void wait_for_answers(struct sender *sender)
 {
 	const struct talk_options *options = sender->options;
 	uint64_t sent = sender->run->ledger.next_seq;
-	int64_t last_ns = sender->run->first_ns + (sent ? (int64_t)sent - 1 : 0) * options->period_ns;
+	int64_t last_ns =
+		sender->run->first_ns + (sent ? (int64_t)sent - 1 : 0) * options->period_ns;
 	int64_t now_ns = kpt_now(options->clock);
 	int64_t end_ns = (last_ns > now_ns ? last_ns : now_ns) + options->linger_ns;
 	int stops = kpt_stop_count();
@@ -327,7 +349,8 @@ static void wait_for_answers(struct sender *sender)
 
 	if (!sent)
 		return;
-	while (!talk_ledger_settled(&sender->run->ledger) && now_ns < end_ns && kpt_stop_count() == stops) {
+	while (!talk_ledger_settled(&sender->run->ledger) && now_ns < end_ns &&
+	       kpt_stop_count() == stops) {
 		struct pollfd queue = { .fd = sender->fd };
 		int64_t left_ns = end_ns - now_ns < KPT_NAP_NS ? end_ns - now_ns : KPT_NAP_NS;
 		struct timespec nap = { .tv_nsec = (long)left_ns };
@@ -339,7 +362,8 @@ static void wait_for_answers(struct sender *sender)
 	}
 }
 
-void talk_send(const struct talk_options *options, const struct kpt_interface *interface, struct talk_run *run)
+void talk_send(const struct talk_options *options, const struct kpt_interface *interface,
+	       struct talk_run *run)
 {
 	static struct sender sender;
 	struct talk_record *records;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Reads and feeds the clock in each of its modes, so that callgrind counts the core and little else.
+ * Reads and feeds the clock in each of its modes, so that callgrind counts the core and little
+ * else.
  *
  *   clock_cost read MODE COUNT FRAMES      COUNT readings of the PHC
  *   clock_cost observe MODE COUNT FRAMES   COUNT readings of an index
  *   clock_cost stamp MODE COUNT FRAMES     COUNT stamps of received frames; dual and published only
  *
- * MODE: 0 counter, 1 interpolated, 2 dual, 3 published (dual by the paper's merge). FRAMES: slots between two readings of the
- * index. In modes 2 and 3 the reading observed is that of the receive ring; the transmit ring is read as in 1 and 0.
+ * MODE: 0 counter, 1 interpolated, 2 dual, 3 published (dual by the paper's merge). FRAMES: slots
+ * between two readings of the index. In modes 2 and 3 the reading observed is that of the receive
+ * ring; the transmit ring is read as in 1 and 0.
  *
  * The last line on stdout is `operations N trims N bytes N`.
  */
@@ -127,16 +129,18 @@ static void start(u32 mode, u32 slots)
 	config.ring_slots = RING_SLOTS;
 	config.batch_slots = slots;
 	config.depth_slots = RING_SLOTS / 2;
-	config.clock_read = mode == COUNTER || mode == PUBLISHED ? KPN_CLOCK_COUNTER : KPN_CLOCK_INTERPOLATED;
+	config.clock_read =
+		mode == COUNTER || mode == PUBLISHED ? KPN_CLOCK_COUNTER : KPN_CLOCK_INTERPOLATED;
 	memory = malloc(kpn_pacer_bytes(&config));
-	bench.pacer = memory ? kpn_pacer_init(memory, &config, &caps, &nic_ops, NULL, &(struct kpn_pacer_ops){ 0 },
-					      NULL, 1000000) :
+	bench.pacer = memory ? kpn_pacer_init(memory, &config, &caps, &nic_ops, NULL,
+					      &(struct kpn_pacer_ops){ 0 }, NULL, 1000000) :
 			       NULL;
 	if (!bench.pacer || kpn_rx_problem(&rx_config))
 		exit(EXIT_USAGE);
 	bench.random = 1;
 	kpn_rx_init(&bench.rx, &rx_config);
-	kpn_dual_init(&bench.dual, bench.pacer, &bench.rx, mode == PUBLISHED ? KPN_MERGE_PUBLISHED : KPN_MERGE_STRIP,
+	kpn_dual_init(&bench.dual, bench.pacer, &bench.rx,
+		      mode == PUBLISHED ? KPN_MERGE_PUBLISHED : KPN_MERGE_STRIP,
 		      kpn_merge_tau_ns(&config));
 	kpn_pacer_start(bench.pacer, nic_ops.cpu_ns(NULL));
 	for (polls = 0; polls < WARM_UP_POLLS; polls++) {
@@ -193,8 +197,9 @@ static bool as_meant(u32 count)
 {
 	const struct kpn_stats *stats = kpn_pacer_stats(bench.pacer);
 
-	return !stats->underruns && !stats->suspected_underruns && !stats->slips && !stats->index_errors &&
-	       !bench.rx.stops && bench.rx.readings == WARM_UP_POLLS + (u64)count &&
+	return !stats->underruns && !stats->suspected_underruns && !stats->slips &&
+	       !stats->index_errors && !bench.rx.stops &&
+	       bench.rx.readings == WARM_UP_POLLS + (u64)count &&
 	       stats->polls == bench.rx.readings && !bench.dual.tx_set && !bench.dual.rx_set &&
 	       kpn_dual_stamp(&bench.dual, bench.position_ps, bench.now_ns + 1).valid;
 }

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Drives one pacer on the plainest backend there can be, so that callgrind counts the core and little else. One operation
- * is repeated; only while it runs are instructions collected. What is counted of it is decided by bench_core.py.
+ * Drives one pacer on the plainest backend there can be, so that callgrind counts the core and
+ * little else. One operation is repeated; only while it runs are instructions collected. What is
+ * counted of it is decided by bench_core.py.
  *
- *   core_cost INDEX idle BATCH COUNT PPB COUNT polls that each complete BATCH untouched slots, clock rate off by PPB
- *   core_cost INDEX insert 1 COUNT PPB   COUNT submissions of a scheduled frame into a free slot of the ring
- *   core_cost INDEX complete INSERTED COUNT 0
- *                                        COUNT polls that each complete INSERTED frames of a batch of 8
+ *   core_cost INDEX idle BATCH COUNT PPB COUNT polls that each complete BATCH untouched slots,
+ *   clock rate off by PPB core_cost INDEX insert 1 COUNT PPB   COUNT submissions of a scheduled
+ *   frame into a free slot of the ring core_cost INDEX complete INSERTED COUNT 0
+ *                                        COUNT polls that each complete INSERTED frames of a batch
+ *                                        of 8
  *   core_cost INDEX place-PADDING BYTES COUNT BEFORE
- *                                        COUNT submissions of a frame of BYTES into slots whose last frame had BEFORE bytes
+ *                                        COUNT submissions of a frame of BYTES into slots whose
+ *                                        last frame had BEFORE bytes
  *   core_cost INDEX sent-PADDING BYTES COUNT 0
  *                                        COUNT polls that each complete one frame of BYTES
  *   core_cost INDEX bytes RING_SLOTS 0 0 memory of a pacer, nothing collected
  *
- * INDEX is done or fetch: what moves the index of the NIC. PADDING is deferred or on-demand; otherwise it is deferred.
+ * INDEX is done or fetch: what moves the index of the NIC. PADDING is deferred or on-demand;
+ * otherwise it is deferred.
  *
  * The last line on stdout is `operations N trims N bytes N`.
  */
@@ -48,7 +52,8 @@ enum {
 /*
  * struct bench - backend and caller in one
  * @wire_ps: where slot @sent starts, by the lengths set so far
- * @trims_before: trims of the warm-up; @silent_before: polls of the warm-up that rang no doorbell, because a fetch index
+ * @trims_before: trims of the warm-up; @silent_before: polls of the warm-up that rang no doorbell,
+ *	because a fetch index
  *	says little before the rates are known
  * @length_bytes: per descriptor
  */
@@ -92,7 +97,8 @@ static void *bench_buffer(void *nic, u32 desc_idx)
 	return bench.buffers[desc_idx];
 }
 
-static void bench_commit(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes, u32 written_bytes)
+static void bench_commit(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes,
+			 u32 written_bytes)
 {
 	(void)nic;
 	(void)data_bytes;
@@ -183,22 +189,25 @@ static struct kpn_pacer *new_pacer(u32 batch_slots, u32 ring_slots)
 	config.batch_slots = batch_slots;
 	config.depth_slots = ring_slots / 2;
 	config.padding = bench.padding;
-	config.budget_frames = 2 * batch_slots > config.budget_frames ? 2 * batch_slots : config.budget_frames;
+	config.budget_frames =
+		2 * batch_slots > config.budget_frames ? 2 * batch_slots : config.budget_frames;
 	memory = malloc(kpn_pacer_bytes(&config));
 	pacer = memory ? kpn_pacer_init(memory, &config, &caps, &nic_ops, NULL, 1000000) : NULL;
 	if (!pacer) {
-		fprintf(stderr, "core_cost: no pacer with batch %" PRIu32 ", ring %" PRIu32 "\n", batch_slots,
-			ring_slots);
+		fprintf(stderr, "core_cost: no pacer with batch %" PRIu32 ", ring %" PRIu32 "\n",
+			batch_slots, ring_slots);
 		exit(EXIT_USAGE);
 	}
 	return pacer;
 }
 
 /*
- * The wire goes on by @slots, and the next poll comes at a random moment of the slot then sent: every poll completes a
- * whole batch and writes a doorbell, the dearest an idle poll can be. A fetch index says less of the wire: by the spread of its limits, 1.6 us
- * here, the lower bound stays behind the earliest of the moments. There they are within a microsecond, so that every poll
- * sees the same slot in progress; were they more apart, some would be cheaper ones that complete less and ring no doorbell.
+ * The wire goes on by @slots, and the next poll comes at a random moment of the slot then sent:
+ * every poll completes a whole batch and writes a doorbell, the dearest an idle poll can be. A
+ * fetch index says less of the wire: by the spread of its limits, 1.6 us here, the lower bound
+ * stays behind the earliest of the moments. There they are within a microsecond, so that every poll
+ * sees the same slot in progress; were they more apart, some would be cheaper ones that complete
+ * less and ring no doorbell.
  */
 static void advance(u32 slots)
 {
@@ -211,7 +220,8 @@ static void advance(u32 slots)
 	}
 	bench.random = bench.random * 6364136223846793005ull + 1442695040888963407ull;
 	bench.now_ns = RESTART_NS + bench.wire_ps / 1000 + 1;
-	bench.now_ns += bench.fetch ? 7000 + (bench.random >> 32) % 1000 : (bench.random >> 32) % 9000;
+	bench.now_ns +=
+		bench.fetch ? 7000 + (bench.random >> 32) % 1000 : (bench.random >> 32) % 9000;
 }
 
 /* The start rings, too. */
@@ -290,17 +300,21 @@ static void run_insert(u32 count, s64 ppb)
 	}
 }
 
-/* Frames in every slot of the ring, lap after lap; those of every other lap are collected. Returns how many there were. */
+/*
+ * Frames in every slot of the ring, lap after lap; those of every other lap are collected. Returns
+ * how many there were.
+ */
 static u64 run_place(u32 frame_bytes, u32 count, u32 before_bytes)
 {
 	u64 inserted = 0;
 
 	start(8, 0);
 	while (count) {
-		u64 seq = kpn_pacer_state(bench.pacer, bench.now_ns).head_seq + INSERT_AHEAD_SLOTS + inserted * 5 % 8;
+		u64 seq = kpn_pacer_state(bench.pacer, bench.now_ns).head_seq + INSERT_AHEAD_SLOTS +
+			  inserted * 5 % 8;
 		bool collected = seq / RING_SLOTS % 2;
-		struct kpn_frame *frame =
-			next_frame(INSERT_AHEAD_SLOTS + inserted * 5 % 8, collected ? frame_bytes : before_bytes);
+		struct kpn_frame *frame = next_frame(INSERT_AHEAD_SLOTS + inserted * 5 % 8,
+						     collected ? frame_bytes : before_bytes);
 
 		/* the first two laps find buffers nobody has written to */
 		collected = collected && inserted >= 2 * RING_SLOTS;
@@ -327,7 +341,9 @@ static void run_complete(u32 inserted, u32 count, u32 frame_bytes)
 	start(8, 0);
 	for (polls = 0; polls < WARM_UP_POLLS + count; polls++) {
 		for (i = 0; i < inserted; i++)
-			kpn_pacer_submit(bench.pacer, next_frame(INSERT_AHEAD_SLOTS + i * (8 / inserted), frame_bytes));
+			kpn_pacer_submit(
+				bench.pacer,
+				next_frame(INSERT_AHEAD_SLOTS + i * (8 / inserted), frame_bytes));
 		advance(8);
 		if (polls >= WARM_UP_POLLS)
 			CALLGRIND_TOGGLE_COLLECT;
@@ -342,8 +358,9 @@ static void run_complete(u32 inserted, u32 count, u32 frame_bytes)
 static bool as_meant(const struct kpn_stats *stats, u64 inserted)
 {
 	return stats->underruns == 0 && stats->suspected_underruns == 0 && stats->slips == 0 &&
-	       stats->index_errors == 0 && silent_polls(stats) == bench.silent_before && stats->submitted == inserted &&
-	       bench.wrong_outcomes == 0 && stats->verdicts[KPN_VERDICT_ON_TIME] == kpn_stats_ended(stats) &&
+	       stats->index_errors == 0 && silent_polls(stats) == bench.silent_before &&
+	       stats->submitted == inserted && bench.wrong_outcomes == 0 &&
+	       stats->verdicts[KPN_VERDICT_ON_TIME] == kpn_stats_ended(stats) &&
 	       bench.outcomes + 1024 > inserted;
 }
 
@@ -390,7 +407,8 @@ int main(int argc, char **argv)
 	padding = padding_of(argv[1]);
 	if (padding >= 0)
 		bench.padding = (u8)padding;
-	if (strncmp(argv[1], "place-", 6) == 0 && padding >= 0 && size <= FRAME_BYTES_MAX && ppb <= FRAME_BYTES_MAX) {
+	if (strncmp(argv[1], "place-", 6) == 0 && padding >= 0 && size <= FRAME_BYTES_MAX &&
+	    ppb <= FRAME_BYTES_MAX) {
 		inserted = run_place(size, count, (u32)ppb);
 	} else if (strncmp(argv[1], "sent-", 5) == 0 && padding >= 0 && size <= FRAME_BYTES_MAX) {
 		run_complete(1, count, size);
@@ -409,6 +427,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "core_cost: the run was not what it should measure\n");
 		return EXIT_FAILED;
 	}
-	printf("operations %" PRIu32 " trims %" PRIu64 " bytes 0\n", count, stats->trims - bench.trims_before);
+	printf("operations %" PRIu32 " trims %" PRIu64 " bytes 0\n", count,
+	       stats->trims - bench.trims_before);
 	return 0;
 }

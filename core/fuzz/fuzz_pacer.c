@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Bytes to a configuration and a stream of operations on a pacer and the fake NIC; every invariant of pacer_rig.h must hold
- * after every operation. The first 24 bytes choose the configuration, then each operation takes one byte and what
- * it needs. Inputs that give no valid configuration end at once. The trace hash of a run can be compared
- * between machines (tests/test_core_32bit.py).
+ * Bytes to a configuration and a stream of operations on a pacer and the fake NIC; every invariant
+ * of pacer_rig.h must hold after every operation. The first 24 bytes choose the configuration, then
+ * each operation takes one byte and what it needs. Inputs that give no valid configuration end at
+ * once. The trace hash of a run can be compared between machines (tests/test_core_32bit.py).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,9 @@ struct setup {
 
 static void choose_partition(struct setup *setup, struct bytes *bytes)
 {
-	static const u16 masks[] = { 0xffff, 0x0081, 0x0002, 0x0004, 0x0008, 0x0010, 0x0000, 0x009f };
+	static const u16 masks[] = {
+		0xffff, 0x0081, 0x0002, 0x0004, 0x0008, 0x0010, 0x0000, 0x009f
+	};
 	struct kpn_config *config = &setup->config;
 	u32 step = take_in(bytes, 0, 7);
 	u32 first = take_in(bytes, 0, 7);
@@ -137,12 +139,14 @@ static u32 posted_max(const struct fake_params *params)
 {
 	u32 unposted = params->prefetch_slots + 1;
 
-	return params->ring_slots - (params->reserved_slots > unposted ? params->reserved_slots : unposted);
+	return params->ring_slots -
+	       (params->reserved_slots > unposted ? params->reserved_slots : unposted);
 }
 
 static void choose(struct setup *setup, struct bytes *bytes)
 {
-	static const u64 rates_bps[] = { 10000000, 100000000, 1000000000, 2500000000, 10000000000, 100000000000 };
+	static const u64 rates_bps[] = { 10000000,   100000000,   1000000000,
+					 2500000000, 10000000000, 100000000000 };
 	struct kpn_config *config = &setup->config;
 	u32 flags = take(bytes, 1);
 	u32 shortest_bytes;
@@ -157,13 +161,15 @@ static void choose(struct setup *setup, struct bytes *bytes)
 	config->seed = flags;
 	config->rate_bps = rates_bps[take_in(bytes, 0, 5)];
 	/* room for the deepest trim, so that few inputs are refused */
-	config->slot_bytes = take_in(bytes, KPN_FRAME_BYTES_MIN + TRIM_BYTES_MAX, KPN_FRAME_BYTES_MAX);
+	config->slot_bytes =
+		take_in(bytes, KPN_FRAME_BYTES_MIN + TRIM_BYTES_MAX, KPN_FRAME_BYTES_MAX);
 	config->ring_slots = take_in(bytes, 8, flags & 1 ? PARTITION_SLOTS_MAX : 300);
 	choose_partition(setup, bytes);
 	setup->params.byte_ps = kpn_byte_time_ps(config->rate_bps);
 	setup->slot_ps = (u64)kpn_wire_bytes(config->slot_bytes) * setup->params.byte_ps;
 	choose_nic(setup, bytes);
-	config->depth_slots = posted_max(&setup->params) - take_in(bytes, 0, posted_max(&setup->params) - 1);
+	config->depth_slots =
+		posted_max(&setup->params) - take_in(bytes, 0, posted_max(&setup->params) - 1);
 	config->batch_slots = take_in(bytes, 1, config->depth_slots);
 	if (config->mode == KPN_MODE_PAPER)
 		config->depth_slots = config->batch_slots;
@@ -194,7 +200,8 @@ static void choose(struct setup *setup, struct bytes *bytes)
 		longest_bytes += config->trim_up_bytes;
 	}
 	setup->params.buffer_bytes = longest_bytes;
-	setup->caps = fake_nic_caps(&setup->params, config->drift_ppb_max, shortest_bytes, longest_bytes, 1);
+	setup->caps = fake_nic_caps(&setup->params, config->drift_ppb_max, shortest_bytes,
+				    longest_bytes, 1);
 	setup->start_time_ns = (s64)take(bytes, 4);
 	setup->start_time_ns <<= take_in(bytes, 0, 24);
 }
@@ -216,10 +223,12 @@ static void submit(struct rig *rig, const struct setup *setup, struct bytes *byt
 	else
 		at = kpn_clock_at(kpn_pacer_clock(rig->pacer),
 				  fake_nic_position(&rig->nic) +
-					  (window.first_seq - rig->nic.wire_seq + (u64)slots) * setup->slot_ps);
+					  (window.first_seq - rig->nic.wire_seq + (u64)slots) *
+						  setup->slot_ps);
 	if (frame_bytes > 2000)
 		frame_bytes = 64;
-	rig_submit(rig, frame_bytes, tc, form & 8 ? KPN_FRAME_TXTIME : 0, at.ns + (s64)(form >> 4 & 1), NULL);
+	rig_submit(rig, frame_bytes, tc, form & 8 ? KPN_FRAME_TXTIME : 0,
+		   at.ns + (s64)(form >> 4 & 1), NULL);
 }
 
 static void run(struct rig *rig, u32 polls)
@@ -230,7 +239,10 @@ static void run(struct rig *rig, u32 polls)
 	}
 }
 
-/* Many frames for one slot or one after the other, of any class, more than one call may deal with; a step in between. */
+/*
+ * Many frames for one slot or one after the other, of any class, more than one call may deal with;
+ * a step in between.
+ */
 static void storm(struct rig *rig, const struct setup *setup, struct bytes *bytes)
 {
 	struct kpn_window window = kpn_pacer_window(rig->pacer, fake_nic_cpu_ns(&rig->nic));
@@ -241,16 +253,21 @@ static void storm(struct rig *rig, const struct setup *setup, struct bytes *byte
 
 	for (i = 0; i < count && !rig->violation; i++) {
 		u64 ahead = window.first_seq - rig->nic.wire_seq + (u64)slots + (form & 8 ? i : 0);
-		struct kpn_time at = kpn_clock_at(kpn_pacer_clock(rig->pacer),
-						  fake_nic_position(&rig->nic) + ahead * setup->slot_ps);
+		struct kpn_time at =
+			kpn_clock_at(kpn_pacer_clock(rig->pacer),
+				     fake_nic_position(&rig->nic) + ahead * setup->slot_ps);
 
-		rig_submit(rig, 64, (form + (form & 16 ? i : 0)) & 7, KPN_FRAME_TXTIME, at.ns, NULL);
+		rig_submit(rig, 64, (form + (form & 16 ? i : 0)) & 7, KPN_FRAME_TXTIME, at.ns,
+			   NULL);
 		if (form & 32 && i == count / 2)
 			rig_adjtime(rig, (s64)(form >> 6) * (s64)(3 * setup->slot_ps / 1000));
 	}
 }
 
-/* Up again at the time and rate the clock of the stopped pacer has; the NIC is reset while it sends or idle. */
+/*
+ * Up again at the time and rate the clock of the stopped pacer has; the NIC is reset while it sends
+ * or idle.
+ */
 static void start_again(struct rig *rig, const struct setup *setup)
 {
 	s64 scaled_ppm;
@@ -275,16 +292,23 @@ static void start_again(struct rig *rig, const struct setup *setup)
 static void switch_partition(struct rig *rig, struct setup *setup, struct bytes *bytes)
 {
 	struct kpn_state state = kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic));
-	const u16 *allowed = rig->table[0].allowed == setup->others ? setup->allowed : setup->others;
-	u32 slots = setup->config.partition_slots - take_in(bytes, 0, 1) * (setup->config.partition_slots / 2);
+	const u16 *allowed =
+		rig->table[0].allowed == setup->others ? setup->allowed : setup->others;
+	u32 slots = setup->config.partition_slots -
+		    take_in(bytes, 0, 1) * (setup->config.partition_slots / 2);
 	u64 at = state.head_seq + state.base + take_in(bytes, 0, 400);
 
-	if (rig->stopped || rig->table[1].allowed || kpn_partition_bytes(slots) > sizeof(setup->planes[0]) ||
+	if (rig->stopped || rig->table[1].allowed ||
+	    kpn_partition_bytes(slots) > sizeof(setup->planes[0]) ||
 	    setup->config.mode == KPN_MODE_PAPER)
 		return;
-	/* the table in use is the pacer's own or in one half of the memory; the next one goes to the other half */
+	/*
+	 * the table in use is the pacer's own or in one half of the memory; the next one goes to
+	 * the other half
+	 */
 	setup->half = !setup->half;
-	kpn_partition_init(&setup->partition[setup->half], setup->planes[setup->half], allowed, slots);
+	kpn_partition_init(&setup->partition[setup->half], setup->planes[setup->half], allowed,
+			   slots);
 	rig_set_partition(rig, &setup->partition[setup->half], allowed, at);
 }
 
@@ -367,7 +391,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memory = malloc(rig_bytes(&setup.config, &setup.params, FRAMES));
 	if (!memory)
 		abort();
-	if (!rig_init(&rig, memory, &setup.config, &setup.caps, &setup.params, FRAMES, setup.start_time_ns, NULL))
+	if (!rig_init(&rig, memory, &setup.config, &setup.caps, &setup.params, FRAMES,
+		      setup.start_time_ns, NULL))
 		abort();
 	rig_start(&rig);
 	while (bytes.at != bytes.end && !rig.violation && operations++ < OPERATIONS_MAX)

@@ -14,7 +14,8 @@ enum { MBPS = 1000000 };
  */
 void byte_time_of_every_speed(void)
 {
-	static const u32 speeds_mbps[] = { 10, 100, 1000, 2500, 5000, 10000, 25000, 40000, 50000, 100000 };
+	static const u32 speeds_mbps[] = { 10,    100,   1000,  2500,  5000,
+					   10000, 25000, 40000, 50000, 100000 };
 	u32 i;
 
 	for (i = 0; i < sizeof(speeds_mbps) / sizeof(speeds_mbps[0]); i++) {
@@ -28,7 +29,8 @@ void byte_time_of_every_speed(void)
  * PROVE byte_time_exact_or_refused
  * bounds: every rate of whole Mb/s from 0 to 131 Gb/s
  * unwind: 1
- * mutant: core/src/wire.c: byte_ps * rate_bps == BYTE_PS_BPS ? => byte_ps * rate_bps <= BYTE_PS_BPS ?
+ * mutant: core/src/wire.c: byte_ps * rate_bps == BYTE_PS_BPS ? => byte_ps * rate_bps <= BYTE_PS_BPS
+ * ?
  */
 void byte_time_exact_or_refused(void)
 {

@@ -39,12 +39,14 @@ static void fetch_one(struct exact_nic *nic, u64 seq)
 	fetched->tag = nic->buffers[desc][0];
 	fetched->intact = true;
 	for (i = 0; i < fetched->frame_bytes - KPN_FCS_BYTES; i++)
-		fetched->intact = fetched->intact && nic->buffers[desc][i] == (i < data_bytes ? fetched->tag : 0);
+		fetched->intact = fetched->intact &&
+				  nic->buffers[desc][i] == (i < data_bytes ? fetched->tag : 0);
 }
 
 static void fetch_ahead(struct exact_nic *nic)
 {
-	while (nic->fetch_seq != nic->tail_seq && nic->fetch_seq - nic->head_seq <= nic->caps.prefetch_slots_max)
+	while (nic->fetch_seq != nic->tail_seq &&
+	       nic->fetch_seq - nic->head_seq <= nic->caps.prefetch_slots_max)
 		fetch_one(nic, nic->fetch_seq++);
 }
 
@@ -89,7 +91,8 @@ u64 exact_nic_position(const struct exact_nic *nic)
 
 	if (nic->idle || nic->now_ns * 1000 < nic->head_start_ps)
 		return nic->head_wire_ps;
-	return nic->head_wire_ps + kpn_div_u64(into_ps * (u64)(1000000000 + (s64)nic->ppb), 1000000000);
+	return nic->head_wire_ps +
+	       kpn_div_u64(into_ps * (u64)(1000000000 + (s64)nic->ppb), 1000000000);
 }
 
 /* Slots from the one on the wire to the last that may have been fetched are out of reach. */
@@ -99,7 +102,8 @@ static void check_store(struct exact_nic *nic, u32 desc_idx)
 
 	exact_nic_go(nic, nic->store_ns);
 	catch_up(nic);
-	for (seq = nic->head_seq; seq != nic->tail_seq && seq - nic->head_seq <= nic->caps.prefetch_slots_max; seq++)
+	for (seq = nic->head_seq;
+	     seq != nic->tail_seq && seq - nic->head_seq <= nic->caps.prefetch_slots_max; seq++)
 		nic->unsafe_writes += desc_of(nic, seq) == desc_idx;
 }
 
@@ -137,7 +141,8 @@ static void *op_buffer(void *context, u32 desc_idx)
 	return nic->buffers[desc_idx];
 }
 
-static void op_commit(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes, u32 written_bytes)
+static void op_commit(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes,
+		      u32 written_bytes)
 {
 	struct exact_nic *nic = context;
 
@@ -329,7 +334,8 @@ void exact_nic_run(struct exact_nic *nic, u64 ns)
 	u64 end_ns = nic->now_ns + ns;
 
 	while (nic->now_ns < end_ns)
-		exact_nic_poll(nic, nic->poll_ns ? nic->poll_ns : kpn_pacer_poll_interval_ns(nic->pacer));
+		exact_nic_poll(nic, nic->poll_ns ? nic->poll_ns :
+						   kpn_pacer_poll_interval_ns(nic->pacer));
 }
 
 struct kpn_frame exact_frame(u8 tag, u16 frame_bytes, u8 tc, s64 txtime_ns)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A ring NIC for vector tests: exact to the picosecond, no FIFO, no lag, done index. It sends what lies in the
- * buffers when it fetches a slot, counts every call, and notices each store into a slot it has fetched already.
- * Rates, faults and times are set by the test; random NICs are the affair of other tests.
+ * A ring NIC for vector tests: exact to the picosecond, no FIFO, no lag, done index. It sends what
+ * lies in the buffers when it fetches a slot, counts every call, and notices each store into a slot
+ * it has fetched already. Rates, faults and times are set by the test; random NICs are the affair
+ * of other tests.
  */
 #ifndef KPN_SELFTEST_EXACT_NIC_H
 #define KPN_SELFTEST_EXACT_NIC_H
@@ -39,7 +40,8 @@ struct exact_sent {
  * @poll_ns: time between polls of exact_nic_run(); 0: what the pacer asks for
  * @read_ns: duration of one index read; the index is taken in the middle
  * @copy_ns: time that passes when the core asks for a buffer, as if writing it took that long
- * @store_ns: time that passes before a descriptor store takes effect, as if the CPU were held up there
+ * @store_ns: time that passes before a descriptor store takes effect, as if the CPU were held up
+ *	there
  * @ppb: how much faster the wire is than the CPU counter
  * @gone: the index cannot be read; @frozen: it stays @frozen_index while the wire goes on
  * @halted: fetches no more; @written_bytes, @zeroed_bytes: as commits and retires said
@@ -50,7 +52,8 @@ struct exact_sent {
  * @head_wire_ps: wire position of that start
  * @unsafe_writes: stores into slots that had been fetched
  * @restores: slots with a frame that became placeholders
- * @outcomes, @verdict_of, @last_outcome, @last_start: what the pacer reported, counted and by the frame's tag
+ * @outcomes, @verdict_of, @last_outcome, @last_start: what the pacer reported, counted and by the
+ *	frame's tag
  */
 struct exact_nic {
 	struct kpn_nic_caps caps;
@@ -102,13 +105,22 @@ struct exact_nic {
 	u64 memory[EXACT_MEMORY_BYTES / sizeof(u64)];
 };
 
-/** exact_nic_prepare() - default limits and configuration: 1 Gb/s, 1230 B (10 us), ring 64, batch 4, depth 16 */
+/**
+ * exact_nic_prepare() - default limits and configuration: 1 Gb/s, 1230 B (10 us), ring 64, batch 4,
+ * depth 16
+ */
 void exact_nic_prepare(struct exact_nic *nic);
 
-/** exact_nic_paper() - the same in paper mode, polled every slot: depth = batch = @batch_slots, no pre-buffer */
+/**
+ * exact_nic_paper() - the same in paper mode, polled every slot: depth = batch = @batch_slots, no
+ * pre-buffer
+ */
 void exact_nic_paper(struct exact_nic *nic, u32 ring_slots, u32 batch_slots);
 
-/** exact_nic_start() - a pacer for nic->config, started at PHC time @start_ns; false if the configuration is refused */
+/**
+ * exact_nic_start() - a pacer for nic->config, started at PHC time @start_ns; false if the
+ * configuration is refused
+ */
 bool exact_nic_start(struct exact_nic *nic, s64 start_ns);
 
 /** exact_nic_go() - let time pass without a poll */
@@ -120,7 +132,10 @@ void exact_nic_poll(struct exact_nic *nic, u64 ns);
 /** exact_nic_run() - let at least this much time pass, polling */
 void exact_nic_run(struct exact_nic *nic, u64 ns);
 
-/** exact_nic_collect() - take outcomes and events from the pacer; after calls on it that are not made here */
+/**
+ * exact_nic_collect() - take outcomes and events from the pacer; after calls on it that are not
+ * made here
+ */
 void exact_nic_collect(struct exact_nic *nic);
 
 /** exact_nic_stop() - stop the pacer and end all frames */
@@ -129,7 +144,10 @@ void exact_nic_stop(struct exact_nic *nic);
 /** exact_nic_position() - wire position now, exact */
 u64 exact_nic_position(const struct exact_nic *nic);
 
-/** exact_frame() - a frame of @frame_bytes filled with @tag; without txtime if @txtime_ns is negative */
+/**
+ * exact_frame() - a frame of @frame_bytes filled with @tag; without txtime if @txtime_ns is
+ * negative
+ */
 struct kpn_frame exact_frame(u8 tag, u16 frame_bytes, u8 tc, s64 txtime_ns);
 
 #endif

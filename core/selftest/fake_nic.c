@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The exact ring NIC of fake_nic.h: slot by slot, no closed forms, so that it is easy to believe. */
+/*
+ * The exact ring NIC of fake_nic.h: slot by slot, no closed forms, so that it is easy to believe.
+ */
 #include "fake_nic.h"
 
 #include "keepon/wire.h"
@@ -50,7 +52,8 @@ static u64 draw(struct fake_nic *nic, u64 min, u64 max)
 
 size_t fake_nic_bytes(const struct fake_params *params)
 {
-	return (size_t)params->ring_slots * (sizeof(struct fake_desc) + 3 * ((params->buffer_bytes + 7) & ~7u));
+	return (size_t)params->ring_slots *
+	       (sizeof(struct fake_desc) + 3 * ((params->buffer_bytes + 7) & ~7u));
 }
 
 static u32 stride(const struct fake_nic *nic)
@@ -105,12 +108,14 @@ static u64 down_ns(u64 ps, u32 drift_ppb)
 	return ns > less ? ns - less : 0;
 }
 
-struct kpn_nic_caps fake_nic_caps(const struct fake_params *params, u32 drift_ppb_max, u32 shortest_bytes,
-				  u32 longest_bytes, u32 quantum_bytes)
+struct kpn_nic_caps fake_nic_caps(const struct fake_params *params, u32 drift_ppb_max,
+				  u32 shortest_bytes, u32 longest_bytes, u32 quantum_bytes)
 {
-	u64 ahead_min = (u64)params->prefetch_slots * kpn_wire_bytes(shortest_bytes) * params->byte_ps;
+	u64 ahead_min =
+		(u64)params->prefetch_slots * kpn_wire_bytes(shortest_bytes) * params->byte_ps;
 	u64 ahead_max =
-		(u64)params->prefetch_slots * kpn_wire_bytes(longest_bytes) * params->byte_ps + params->restart_ps_max;
+		(u64)params->prefetch_slots * kpn_wire_bytes(longest_bytes) * params->byte_ps +
+		params->restart_ps_max;
 	struct kpn_nic_caps caps = {
 		.ring_slots_min = 8,
 		.ring_slots_max = 4096,
@@ -130,11 +135,16 @@ struct kpn_nic_caps fake_nic_caps(const struct fake_params *params, u32 drift_pp
 		.has_spare_buffers = params->spare,
 		.desc_persistent = params->persistent,
 		/* a counter of whole ticks is rounded down to ns once more */
-		.cpu_tick_ns = params->cpu_tick_ps ? (u32)kpn_div_u64(params->cpu_tick_ps + 999, 1000) + 1 : 1,
+		.cpu_tick_ns = params->cpu_tick_ps ?
+				       (u32)kpn_div_u64(params->cpu_tick_ps + 999, 1000) + 1 :
+				       1,
 	};
 
 	if (!params->index_counts_done) {
-		/* A frame that found the wire idle begins after a restart; only a lag shows it to the CPU unfetched. */
+		/*
+		 * A frame that found the wire idle begins after a restart; only a lag shows it to
+		 * the CPU unfetched.
+		 */
 		if (params->index_lag_ps_max && params->restart_ps_min < ahead_min)
 			ahead_min = params->restart_ps_min;
 		caps.index_to_wire_ns_min += (s32)down_ns(ahead_min, drift_ppb_max);
@@ -236,8 +246,8 @@ static void check_contents(struct fake_nic *nic, u32 idx)
 
 	if (nic->params.coherent)
 		memcpy(device_of(nic, idx), buffer_of(nic, idx), nic->params.buffer_bytes);
-	if (desc->bytes < nic->params.frame_bytes_min || desc->bytes > nic->params.frame_bytes_max ||
-	    desc->bytes > nic->params.buffer_bytes)
+	if (desc->bytes < nic->params.frame_bytes_min ||
+	    desc->bytes > nic->params.frame_bytes_max || desc->bytes > nic->params.buffer_bytes)
 		nic->faults |= FAKE_LENGTH;
 	if (desc->real) {
 		if (desc->data_bytes + KPN_FCS_BYTES > desc->bytes)
@@ -259,7 +269,8 @@ static void latch(struct fake_nic *nic, u64 at_ps)
 	struct fake_desc *desc = &nic->desc[idx];
 	u64 earliest_ps = desc->bell_ps + desc->restart_ps;
 	u64 lag_ps = draw(nic, params->index_lag_ps_min, params->index_lag_ps_max);
-	u64 before_ps = nic->fetch_seq ? nic->desc[idx ? idx - 1 : params->ring_slots - 1].pass_ps : 0;
+	u64 before_ps =
+		nic->fetch_seq ? nic->desc[idx ? idx - 1 : params->ring_slots - 1].pass_ps : 0;
 	struct fake_slot slot;
 
 	if (!params->persistent && !desc->armed)
@@ -300,7 +311,8 @@ static void run(struct fake_nic *nic)
 
 	while (nic->fetch_seq < nic->tail_seq && !nic->halted) {
 		u64 at_ps = nic->desc[nic->fetch_idx].bell_ps;
-		u32 room_idx = nic->fetch_idx >= back ? nic->fetch_idx - back : nic->fetch_idx + slots - back;
+		u32 room_idx = nic->fetch_idx >= back ? nic->fetch_idx - back :
+							nic->fetch_idx + slots - back;
 
 		if (nic->fetch_seq >= back && nic->desc[room_idx].end_ps > at_ps)
 			at_ps = nic->desc[room_idx].end_ps;
@@ -313,7 +325,8 @@ static void run(struct fake_nic *nic)
 		if (++nic->wire_idx == slots)
 			nic->wire_idx = 0;
 	}
-	while (nic->passed_seq < nic->fetch_seq && nic->desc[nic->passed_idx].pass_ps <= nic->now_ps) {
+	while (nic->passed_seq < nic->fetch_seq &&
+	       nic->desc[nic->passed_idx].pass_ps <= nic->now_ps) {
 		nic->passed_seq++;
 		if (++nic->passed_idx == slots)
 			nic->passed_idx = 0;
@@ -337,7 +350,8 @@ u64 fake_nic_position(const struct fake_nic *nic)
 
 	if (nic->wire_seq == nic->fetch_seq)
 		return nic->position_ps;
-	return desc->position_ps + (desc->start_ps < nic->now_ps ? nic->now_ps - desc->start_ps : 0);
+	return desc->position_ps +
+	       (desc->start_ps < nic->now_ps ? nic->now_ps - desc->start_ps : 0);
 }
 
 u64 fake_nic_cpu_ns(const struct fake_nic *nic)
@@ -385,7 +399,8 @@ static u32 op_read_index(void *context)
 	fake_nic_advance(nic, nic->params.read_ps - before_ps);
 	if (!nic->params.index_modulus)
 		return (u32)nic->read_seq & (KPN_INDEX_MODULUS_MAX - 1);
-	return (u32)(nic->read_seq - kpn_div_u64(nic->read_seq, nic->params.index_modulus) * nic->params.index_modulus);
+	return (u32)(nic->read_seq - kpn_div_u64(nic->read_seq, nic->params.index_modulus) *
+					     nic->params.index_modulus);
 }
 
 static void *op_buffer(void *context, u32 idx)
@@ -412,7 +427,8 @@ static void op_commit(void *context, u32 idx, u32 frame_bytes, u32 data_bytes, u
 	desc = written(nic, idx, FAKE_LATE_COMMIT);
 	idx = (u32)(desc - nic->desc);
 	data = buffer_of(nic, idx);
-	if (data_bytes > nic->params.buffer_bytes || !all_zero(data, data_bytes, nic->params.buffer_bytes))
+	if (data_bytes > nic->params.buffer_bytes ||
+	    !all_zero(data, data_bytes, nic->params.buffer_bytes))
 		nic->faults |= FAKE_DIRTY;
 	if (written_bytes < data_bytes || written_bytes > nic->params.buffer_bytes)
 		nic->faults |= FAKE_DIRTY;
@@ -423,8 +439,10 @@ static void op_commit(void *context, u32 idx, u32 frame_bytes, u32 data_bytes, u
 	desc->bytes = frame_bytes;
 	desc->data_bytes = data_bytes;
 	desc->real = true;
-	ahead = idx >= nic->read_idx ? idx - nic->read_idx : idx + nic->params.ring_slots - nic->read_idx;
-	nic->params.sink_commit(nic->params.sink, nic->read_seq + ahead, idx, data, frame_bytes, data_bytes);
+	ahead = idx >= nic->read_idx ? idx - nic->read_idx :
+				       idx + nic->params.ring_slots - nic->read_idx;
+	nic->params.sink_commit(nic->params.sink, nic->read_seq + ahead, idx, data, frame_bytes,
+				data_bytes);
 }
 
 static void op_retire(void *context, u32 idx, u32 frame_bytes, u32 data_bytes)
@@ -466,7 +484,8 @@ static void op_rearm(void *context, u32 first_idx, u32 count)
 	struct fake_nic *nic = context;
 
 	fake_nic_advance(nic, nic->params.call_ps);
-	if (nic->params.persistent || first_idx >= nic->params.ring_slots || count > nic->params.ring_slots)
+	if (nic->params.persistent || first_idx >= nic->params.ring_slots ||
+	    count > nic->params.ring_slots)
 		nic->faults |= FAKE_IDX;
 	nic->rearmed += count;
 	for (; count && first_idx < nic->params.ring_slots; count--) {

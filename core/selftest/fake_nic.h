@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * An exact ring NIC and its wire for tests of the core, as hostile as its stated limits allow: descriptors are latched as
- * early as they may be, and every late or torn write is seen. Freestanding, all instants whole picoseconds
- * of the NIC's oscillator. It knows no pacer and shares nothing with the NIC model of the simulator.
+ * An exact ring NIC and its wire for tests of the core, as hostile as its stated limits allow:
+ * descriptors are latched as early as they may be, and every late or torn write is seen.
+ * Freestanding, all instants whole picoseconds of the NIC's oscillator. It knows no pacer and
+ * shares nothing with the NIC model of the simulator.
  *
  *	latch  F(k) = max(E(k - 1 - prefetch), bell(k))      what stands in memory then is sent
  *	start  S(k) = max(E(k - 1), bell(k) + restart)
@@ -18,14 +19,17 @@ enum fake_fault {
 	FAKE_LATE_COMMIT = 1 << 0, /* a frame was written into a slot latched before */
 	FAKE_LATE_LENGTH = 1 << 1, /* length or kind of a slot latched before was changed */
 	FAKE_TORN = 1 << 2,        /* bytes changed between commit and latch */
-	FAKE_DIRTY = 1 << 3,       /* bytes that belong to no frame, in padding or in a placeholder */
-	FAKE_CUT = 1 << 4,         /* slot shorter than the frame in it */
-	FAKE_LENGTH = 1 << 5,      /* length the NIC cannot send */
-	FAKE_UNARMED = 1 << 6,     /* write-back descriptor posted without being re-armed */
-	FAKE_BELL = 1 << 7,        /* doorbell backwards, beyond what may be posted, or index and sequence disagree */
-	FAKE_IDX = 1 << 8,         /* descriptor outside the ring */
-	FAKE_STALE = 1 << 9,       /* bytes written and not written back were fetched */
-	FAKE_HALTED = 1 << 10,     /* a doorbell after the halt */
+	FAKE_DIRTY = 1 << 3,   /* bytes that belong to no frame, in padding or in a placeholder */
+	FAKE_CUT = 1 << 4,     /* slot shorter than the frame in it */
+	FAKE_LENGTH = 1 << 5,  /* length the NIC cannot send */
+	FAKE_UNARMED = 1 << 6, /* write-back descriptor posted without being re-armed */
+	FAKE_BELL =
+		1
+		/* doorbell backwards, beyond what may be posted, or index and sequence disagree */
+		<< 7,
+	FAKE_IDX = 1 << 8,     /* descriptor outside the ring */
+	FAKE_STALE = 1 << 9,   /* bytes written and not written back were fetched */
+	FAKE_HALTED = 1 << 10, /* a doorbell after the halt */
 };
 
 /**
@@ -48,15 +52,18 @@ struct fake_slot {
  * struct fake_params - constant for the life of a NIC
  * @buffer_bytes: of every descriptor; slot and greatest lengthening
  * @prefetch_slots: frames latched beyond the one on the wire
- * @index_lag_ps_min, @index_lag_ps_max: from latch or end of a slot to the index showing it, drawn per slot
+ * @index_lag_ps_min, @index_lag_ps_max: from latch or end of a slot to the index showing it, drawn
+ *	per slot
  * @restart_ps_min, @restart_ps_max: drawn per doorbell
  * @read_ps: duration of an index read; the index is sampled at an instant drawn from it
  * @call_ps: time every other call takes before it has its effect
  * @index_modulus: 0 for 2^32
  * @cpu_start_ns: CPU counter at instant 0; @cpu_tick_ps: its resolution, 0 for 1 ns
  * @coherent: the NIC sees what the CPU writes; otherwise only what commit and retire write back
- * @spare: there are second buffers; @apart: frames are written to them, and placeholders are sent from the others
- * @sink_slot: every slot, in order; @sink_commit: seq a commit is meant for; @sink_restore: a slot becomes a placeholder
+ * @spare: there are second buffers; @apart: frames are written to them, and placeholders are sent
+ *	from the others
+ * @sink_slot: every slot, in order; @sink_commit: seq a commit is meant for; @sink_restore: a slot
+ *	becomes a placeholder
  */
 struct fake_params {
 	u32 ring_slots;
@@ -83,7 +90,8 @@ struct fake_params {
 	bool spare;
 	bool apart;
 	void (*sink_slot)(void *sink, const struct fake_slot *slot);
-	void (*sink_commit)(void *sink, u64 seq, u32 desc_idx, const u8 *data, u32 frame_bytes, u32 data_bytes);
+	void (*sink_commit)(void *sink, u64 seq, u32 desc_idx, const u8 *data, u32 frame_bytes,
+			    u32 data_bytes);
 	void (*sink_restore)(void *sink, u32 desc_idx);
 	void *sink;
 };
@@ -93,11 +101,14 @@ struct fake_desc;
 /**
  * struct fake_nic - readable by tests
  * @now_ps: the present; @cpu_ps, @cpu_rest: CPU counter then, in ps and 10^-12 ps
- * @drift_ppt: CPU time per NIC time minus one, 10^-12; @drift_goal_ppt, @ramp_ppt: where it goes, by how much every
+ * @drift_ppt: CPU time per NIC time minus one, 10^-12; @drift_goal_ppt, @ramp_ppt: where it goes,
+ *	by how much every
  *	FAKE_RAMP_PS
- * @fetch_seq: next to latch; @wire_seq: on the wire or next to be; @passed_seq: what the index shows
+ * @fetch_seq: next to latch; @wire_seq: on the wire or next to be; @passed_seq: what the index
+ *	shows
  * @read_seq: what the last index read returned
- * @stores, @lengths, @rearmed: descriptors made real or placeholders, given a length, handed over anew, so far
+ * @stores, @lengths, @rearmed: descriptors made real or placeholders, given a length, handed over
+ *	anew, so far
  * @gone: the NIC cannot be read, and does nothing; @frozen: its index stands still; @halted
  * @faults: enum fake_fault of all time
  */
@@ -152,13 +163,16 @@ void fake_nic_init(struct fake_nic *nic, void *memory, const struct fake_params 
  * @drift_ppb_max: latencies are given in CPU time, so they are widened by this
  * @shortest_bytes, @longest_bytes: frames a slot may have
  */
-struct kpn_nic_caps fake_nic_caps(const struct fake_params *params, u32 drift_ppb_max, u32 shortest_bytes,
-				  u32 longest_bytes, u32 quantum_bytes);
+struct kpn_nic_caps fake_nic_caps(const struct fake_params *params, u32 drift_ppb_max,
+				  u32 shortest_bytes, u32 longest_bytes, u32 quantum_bytes);
 
 /** fake_nic_advance() - let @span_ps pass */
 void fake_nic_advance(struct fake_nic *nic, u64 span_ps);
 
-/** fake_nic_drift() - let the CPU counter go to @drift_ppb against the NIC, no faster than @wander_ppb_per_s; 0: at once */
+/**
+ * fake_nic_drift() - let the CPU counter go to @drift_ppb against the NIC, no faster than
+ * @wander_ppb_per_s; 0: at once
+ */
 void fake_nic_drift(struct fake_nic *nic, s32 drift_ppb, u32 wander_ppb_per_s);
 
 /** fake_nic_position() - wire time sent until now, idle time left out */

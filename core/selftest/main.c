@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Userspace runner of the vector tests: `core-selftest [room...]`, all rooms by default. One line per failure, a
- * closing line with the counts. Exit code 0: all passed; 1: a failure; 2: no such room.
+ * Userspace runner of the vector tests: `core-selftest [room...]`, all rooms by default. One line
+ * per failure, a closing line with the counts. Exit code 0: all passed; 1: a failure; 2: no such
+ * room.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "selftest.h"
 
-/* Of one room only so many failures are shown: a broken property would repeat itself for thousands of cases. */
+/*
+ * Of one room only so many failures are shown: a broken property would repeat itself for thousands
+ * of cases.
+ */
 enum { SHOWN_PER_ROOM_MAX = 50 };
 
 struct room {
@@ -30,16 +34,17 @@ struct runner {
 
 static void print_failure(struct kpn_selftest *t, const struct kpn_selftest_failure *failure)
 {
-	const struct runner *runner = (const struct runner *)((const char *)t - offsetof(struct runner, t));
+	const struct runner *runner =
+		(const struct runner *)((const char *)t - offsetof(struct runner, t));
 
 	if (t->failed - runner->failed_before_room > SHOWN_PER_ROOM_MAX)
 		return;
 	if (failure->expected_text)
-		printf("%s:%d: %s is \"%s\", expected \"%s\"\n", failure->file, failure->line, failure->expression,
-		       failure->text, failure->expected_text);
+		printf("%s:%d: %s is \"%s\", expected \"%s\"\n", failure->file, failure->line,
+		       failure->expression, failure->text, failure->expected_text);
 	else
-		printf("%s:%d: %s is %" PRId64 ", expected %" PRId64 "\n", failure->file, failure->line,
-		       failure->expression, failure->value, failure->expected);
+		printf("%s:%d: %s is %" PRId64 ", expected %" PRId64 "\n", failure->file,
+		       failure->line, failure->expression, failure->value, failure->expected);
 }
 
 static void run_room(struct runner *runner, const struct room *room)
@@ -50,7 +55,8 @@ static void run_room(struct runner *runner, const struct room *room)
 	room->run(&runner->t);
 	failed = runner->t.failed - runner->failed_before_room;
 	if (failed > SHOWN_PER_ROOM_MAX)
-		printf("%s: %" PRIu64 " more failures not shown\n", room->name, failed - SHOWN_PER_ROOM_MAX);
+		printf("%s: %" PRIu64 " more failures not shown\n", room->name,
+		       failed - SHOWN_PER_ROOM_MAX);
 }
 
 static const struct room *find_room(const char *name)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* A wire whose position is known at every CPU nanosecond: its rate is off by some ppb and wanders. */
+/*
+ * A wire whose position is known at every CPU nanosecond: its rate is off by some ppb and wanders.
+ */
 #ifndef KPN_SELFTEST_MOVING_WIRE_H
 #define KPN_SELFTEST_MOVING_WIRE_H
 
@@ -38,7 +40,8 @@ static inline void wire_go(struct wire *wire, u64 ns)
 		if (wire->now_ns < wire->change_ns)
 			continue;
 		wire->change_ns += 1000000;
-		wire->ppb += kpn_random(&wire->seed) & 1 ? (s32)wire->wander_ppb : -(s32)wire->wander_ppb;
+		wire->ppb += kpn_random(&wire->seed) & 1 ? (s32)wire->wander_ppb :
+							   -(s32)wire->wander_ppb;
 		if (wire->ppb > wire->ppb_limit)
 			wire->ppb = wire->ppb_limit;
 		if (wire->ppb < -wire->ppb_limit)

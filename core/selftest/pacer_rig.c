@@ -93,8 +93,8 @@ static bool is_allowed_by(const u16 *allowed, u64 slots, u64 net_slot, u8 tc)
 }
 
 /*
- * By the table in force at a slot. Slots posted when the switch was asked for may have kept the old table, if they could not be
- * changed any more.
+ * By the table in force at a slot. Slots posted when the switch was asked for may have kept the old
+ * table, if they could not be changed any more.
  */
 static bool is_allowed(const struct rig *rig, u64 seq, u64 net_slot, u8 tc)
 {
@@ -110,7 +110,8 @@ static bool is_allowed(const struct rig *rig, u64 seq, u64 net_slot, u8 tc)
 	return is_allowed_by(now->allowed, now->slots, net_slot, tc);
 }
 
-static void on_commit(void *context, u64 seq, u32 desc_idx, const u8 *data, u32 frame_bytes, u32 data_bytes)
+static void on_commit(void *context, u64 seq, u32 desc_idx, const u8 *data, u32 frame_bytes,
+		      u32 data_bytes)
 {
 	struct rig *rig = context;
 	struct rig_frame *frame = frame_of_data(rig, data, data_bytes);
@@ -157,15 +158,17 @@ static void on_slot(void *context, const struct fake_slot *slot)
 			require_of_index(rig, false, "bytes on the wire are those of no frame");
 			return;
 		}
-		require_of_index(rig, rig->stopped || frame->held, "a frame was on the wire after its outcome");
+		require_of_index(rig, rig->stopped || frame->held,
+				 "a frame was on the wire after its outcome");
 		require_of_index(rig, slot->seq == frame->placed_seq,
 				 "a frame left in another slot than it was placed in");
 		frame->wire_count++;
 		frame->wire_seq = slot->seq;
 		frame->wire_position_ps = slot->position_ps;
 		if (!(frame->frame.flags & KPN_FRAME_TXTIME)) {
-			require_of_index(rig, frame->order > rig->fifo_order[frame->frame.tc],
-					 "best effort of a class left in another order than submitted");
+			require_of_index(
+				rig, frame->order > rig->fifo_order[frame->frame.tc],
+				"best effort of a class left in another order than submitted");
 			rig->fifo_order[frame->frame.tc] = frame->order;
 		}
 		mix(rig, frame->id);
@@ -174,15 +177,20 @@ static void on_slot(void *context, const struct fake_slot *slot)
 		rig->log.slot(rig->log.context, slot, frame);
 }
 
-static bool is_at_its_place_by(const struct kpn_clock *clock, u64 position_ps, struct kpn_time start)
+static bool is_at_its_place_by(const struct kpn_clock *clock, u64 position_ps,
+			       struct kpn_time start)
 {
 	struct kpn_time expected = kpn_clock_at(clock, position_ps);
 
 	return start.ns == expected.ns && start.frac == expected.frac;
 }
 
-/* A frame that ended in the call just made has its stamp by the clock before it, or as that call has set it. */
-static bool is_at_its_place(const struct rig *rig, const struct rig_frame *frame, struct kpn_time start)
+/*
+ * A frame that ended in the call just made has its stamp by the clock before it, or as that call
+ * has set it.
+ */
+static bool is_at_its_place(const struct rig *rig, const struct rig_frame *frame,
+			    struct kpn_time start)
 {
 	u64 position_ps = frame->wire_position_ps + KPN_PREAMBLE_BYTES * rig->byte_ps;
 
@@ -190,22 +198,27 @@ static bool is_at_its_place(const struct rig *rig, const struct rig_frame *frame
 	       is_at_its_place_by(kpn_pacer_clock(rig->pacer), position_ps, start);
 }
 
-static void on_outcome(struct rig *rig, struct rig_frame *frame, enum kpn_verdict verdict, struct kpn_time start)
+static void on_outcome(struct rig *rig, struct rig_frame *frame, enum kpn_verdict verdict,
+		       struct kpn_time start)
 {
 	require(rig, frame->held, "a frame had two outcomes");
 	require(rig, (u32)verdict < KPN_VERDICT_COUNT, "an outcome that is no verdict");
 	if (kpn_verdict_is_sent(verdict)) {
 		require_of_index(rig, frame->wire_count == 1,
 				 "a frame reported as sent was not on the wire exactly once");
-		require_of_index(rig, is_at_its_place(rig, frame, start),
-				 "the time stamp is not the clock at the frame's place on the wire");
+		require_of_index(
+			rig, is_at_its_place(rig, frame, start),
+			"the time stamp is not the clock at the frame's place on the wire");
 	} else if (verdict == KPN_VERDICT_IN_DOUBT) {
-		require_of_index(rig, rig->stopped, "a frame is in doubt though no CPU was held up");
+		require_of_index(rig, rig->stopped,
+				 "a frame is in doubt though no CPU was held up");
 		require_of_index(rig, !frame->wire_count || is_at_its_place(rig, frame, start),
 				 "the time stamp of a frame in doubt is not where it left");
 	} else {
-		require_of_index(rig, !frame->wire_count, "a frame reported as not sent was on the wire");
-		require(rig, !start.ns && !start.frac, "a time stamp for a frame that was not sent");
+		require_of_index(rig, !frame->wire_count,
+				 "a frame reported as not sent was on the wire");
+		require(rig, !start.ns && !start.frac,
+			"a time stamp for a frame that was not sent");
 	}
 	if (rig->log.outcome)
 		rig->log.outcome(rig->log.context, frame, verdict, start);
@@ -277,10 +290,14 @@ static void check_head(struct rig *rig, u64 cpu_ns)
 	require(rig, window.valid == head.valid, "window and head disagree about being valid");
 	if (!head.valid || !rig->assumptions_hold)
 		return;
-	require(rig, (s64)(position_ps - head.wire.lower_ps) >= 0, "the wire is before the head's interval");
-	require(rig, (s64)(head.wire.upper_ps - position_ps) >= 0, "the wire is past the head's interval");
-	require(rig, head.upper_seq >= rig->nic.wire_seq, "the wire is past the head's upper bound");
-	require(rig, window.first_seq >= rig->nic.fetch_seq, "the window begins with a slot the NIC has latched");
+	require(rig, (s64)(position_ps - head.wire.lower_ps) >= 0,
+		"the wire is before the head's interval");
+	require(rig, (s64)(head.wire.upper_ps - position_ps) >= 0,
+		"the wire is past the head's interval");
+	require(rig, head.upper_seq >= rig->nic.wire_seq,
+		"the wire is past the head's upper bound");
+	require(rig, window.first_seq >= rig->nic.fetch_seq,
+		"the window begins with a slot the NIC has latched");
 }
 
 /* No call does more than the limits say. */
@@ -289,8 +306,10 @@ static void check_work(struct rig *rig)
 	struct kpn_limits limits = kpn_pacer_limits(rig->pacer);
 	struct fake_nic *nic = &rig->nic;
 
-	require(rig, nic->stores - rig->stores <= limits.frames, "a call stored more frames than its limit");
-	require(rig, nic->lengths - rig->lengths <= limits.trims, "a call changed more lengths than its limit");
+	require(rig, nic->stores - rig->stores <= limits.frames,
+		"a call stored more frames than its limit");
+	require(rig, nic->lengths - rig->lengths <= limits.trims,
+		"a call changed more lengths than its limit");
 	require(rig, nic->rearmed - rig->rearmed <= limits.rearms,
 		"a call handed over more descriptors than its limit");
 	rig->stores = nic->stores;
@@ -314,11 +333,12 @@ static void check_state(struct rig *rig)
 		"more is posted than the posting depth");
 	require(rig, stats->slots_completed == state.head_seq, "completed slots are not the head");
 	require(rig, stats->slots_posted == state.tail_seq, "posted slots are not the tail");
-	require(rig, rig->stopped || state.tail_seq == rig->nic.tail_seq, "the tail is not what the doorbell said");
+	require(rig, rig->stopped || state.tail_seq == rig->nic.tail_seq,
+		"the tail is not what the doorbell said");
 	require(rig, stats->doorbells == rig->nic.bells, "doorbells are not counted");
 	if (rig->misled)
-		rig->nic.faults &=
-			~(u32)(FAKE_LATE_COMMIT | FAKE_LATE_LENGTH | FAKE_TORN | FAKE_STALE | FAKE_DIRTY | FAKE_CUT);
+		rig->nic.faults &= ~(u32)(FAKE_LATE_COMMIT | FAKE_LATE_LENGTH | FAKE_TORN |
+					  FAKE_STALE | FAKE_DIRTY | FAKE_CUT);
 	if (rig->nic.faults)
 		violate(rig, fault_text(rig->nic.faults));
 	rig->head_seq = state.head_seq;
@@ -358,11 +378,13 @@ static size_t table_bytes(const struct fake_params *params)
 
 size_t rig_bytes(const struct kpn_config *config, const struct fake_params *params, u32 frame_count)
 {
-	return frames_bytes(frame_count) + table_bytes(params) + nic_bytes(params) + kpn_pacer_bytes(config);
+	return frames_bytes(frame_count) + table_bytes(params) + nic_bytes(params) +
+	       kpn_pacer_bytes(config);
 }
 
-bool rig_init(struct rig *rig, void *memory, const struct kpn_config *config, const struct kpn_nic_caps *caps,
-	      const struct fake_params *params, u32 frame_count, s64 start_time_ns, const struct rig_log *log)
+bool rig_init(struct rig *rig, void *memory, const struct kpn_config *config,
+	      const struct kpn_nic_caps *caps, const struct fake_params *params, u32 frame_count,
+	      s64 start_time_ns, const struct rig_log *log)
 {
 	struct fake_params sunk = *params;
 	u8 *next = memory;
@@ -421,7 +443,8 @@ void rig_poll(struct rig *rig)
 	check(rig);
 	/* one that stops the pacer looks once more */
 	most -= !stopped && !rig->stopped;
-	require(rig, rig->nic.index_reads - reads <= most && (stopped || rig->nic.index_reads > reads),
+	require(rig,
+		rig->nic.index_reads - reads <= most && (stopped || rig->nic.index_reads > reads),
 		"a poll reads the index once");
 	require(rig, rig->nic.bells <= bells + 1, "a poll rings once at most");
 }
@@ -507,7 +530,8 @@ int rig_adjtime(struct rig *rig, s64 delta_ns)
 	return error;
 }
 
-int rig_set_partition(struct rig *rig, const struct kpn_partition *partition, const u16 *allowed, u64 at_net_slot)
+int rig_set_partition(struct rig *rig, const struct kpn_partition *partition, const u16 *allowed,
+		      u64 at_net_slot)
 {
 	const struct rig before = *rig;
 	int error;
@@ -516,7 +540,8 @@ int rig_set_partition(struct rig *rig, const struct kpn_partition *partition, co
 	if (!before.table[1].allowed) {
 		rig->table[1] = (struct rig_table){ allowed, partition->slots };
 		rig->switch_net_slot = at_net_slot;
-		rig->switch_tail_seq = kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic)).tail_seq;
+		rig->switch_tail_seq =
+			kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic)).tail_seq;
 	}
 	error = kpn_pacer_set_partition(rig->pacer, partition, at_net_slot);
 	if (error && !before.table[1].allowed)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A pacer on the fake NIC, frames whose fate is followed from submission to the wire, and the invariants that can be
- * checked after every operation without knowing what a frame's slot ought to be. Used by the fuzzer and,
- * through a shim, by the exact model in Python. The first violation is kept as a text and ends all checking.
+ * A pacer on the fake NIC, frames whose fate is followed from submission to the wire, and the
+ * invariants that can be checked after every operation without knowing what a frame's slot ought to
+ * be. Used by the fuzzer and, through a shim, by the exact model in Python. The first violation is
+ * kept as a text and ends all checking.
  */
 #ifndef KPN_PACER_RIG_H
 #define KPN_PACER_RIG_H
@@ -33,12 +34,16 @@ struct rig_frame {
 	u8 data[RIG_DATA_BYTES];
 };
 
-/** struct rig_log - called as things happen; every member may be NULL. @frame is NULL for a placeholder */
+/**
+ * struct rig_log - called as things happen; every member may be NULL. @frame is NULL for a
+ * placeholder
+ */
 struct rig_log {
 	void (*slot)(void *context, const struct fake_slot *slot, const struct rig_frame *frame);
 	void (*commit)(void *context, const struct rig_frame *frame);
 	void (*withdraw)(void *context, const struct rig_frame *frame);
-	void (*outcome)(void *context, const struct rig_frame *frame, enum kpn_verdict verdict, struct kpn_time start);
+	void (*outcome)(void *context, const struct rig_frame *frame, enum kpn_verdict verdict,
+			struct kpn_time start);
 	void (*event)(void *context, enum kpn_event event);
 	void *context;
 };
@@ -50,10 +55,11 @@ struct rig_table {
 };
 
 /**
- * struct rig - @table: class masks in force, and those that come at @switch_net_slot; @switch_tail_seq: what was posted
- * when they were announced; @clock: the law before the call under way; @stores, @lengths, @rearmed: of the NIC before the call under way;
- * @misled: the index stands still while the wire goes on, which nobody can know before the stated time: where frames are, and which
- * slots may be changed, promises nothing until the reset
+ * struct rig - @table: class masks in force, and those that come at @switch_net_slot;
+ * @switch_tail_seq: what was posted when they were announced; @clock: the law before the call under
+ *	way; @stores, @lengths, @rearmed: of the NIC before the call under way;
+ * @misled: the index stands still while the wire goes on, which nobody can know before the stated
+ *	time: where frames are, and which slots may be changed, promises nothing until the reset
  */
 struct rig {
 	struct kpn_pacer *pacer;
@@ -86,28 +92,34 @@ struct rig {
 };
 
 /** rig_bytes() - memory for frames, NIC and pacer */
-size_t rig_bytes(const struct kpn_config *config, const struct fake_params *params, u32 frame_count);
+size_t rig_bytes(const struct kpn_config *config, const struct fake_params *params,
+		 u32 frame_count);
 
 /**
  * rig_init() - NIC and pacer, not started
  * @params: sinks are filled in here
  * Return: false if the configuration is not valid for the NIC
  */
-bool rig_init(struct rig *rig, void *memory, const struct kpn_config *config, const struct kpn_nic_caps *caps,
-	      const struct fake_params *params, u32 frame_count, s64 start_time_ns, const struct rig_log *log);
+bool rig_init(struct rig *rig, void *memory, const struct kpn_config *config,
+	      const struct kpn_nic_caps *caps, const struct fake_params *params, u32 frame_count,
+	      s64 start_time_ns, const struct rig_log *log);
 
 void rig_start(struct rig *rig);
 void rig_stop(struct rig *rig);
 void rig_poll(struct rig *rig);
 void rig_advance(struct rig *rig, u64 span_ps);
 
-/** rig_submit() - a new frame; @txtime_ns is used if @flags say so. Return: verdict, or -1 if too many frames are held */
+/**
+ * rig_submit() - a new frame; @txtime_ns is used if @flags say so. Return: verdict, or -1 if too
+ * many frames are held
+ */
 int rig_submit(struct rig *rig, u32 frame_bytes, u8 tc, u8 flags, s64 txtime_ns, u64 *id);
 
 int rig_adjfine(struct rig *rig, s64 scaled_ppm);
 int rig_adjtime(struct rig *rig, s64 delta_ns);
 /** rig_set_partition() - kpn_pacer_set_partition(); @allowed: the masks @partition was made from */
-int rig_set_partition(struct rig *rig, const struct kpn_partition *partition, const u16 *allowed, u64 at_net_slot);
+int rig_set_partition(struct rig *rig, const struct kpn_partition *partition, const u16 *allowed,
+		      u64 at_net_slot);
 int rig_settime(struct rig *rig, struct kpn_time t);
 
 /** rig_frame_by_id() - a frame still remembered, or NULL */

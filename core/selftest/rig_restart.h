@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The rig's device taken down and up again, as a driver does it (ndo_stop, ndo_open): kpn_pacer_stop(); the NIC is halted
- * and reset, wherever it is; kpn_pacer_init() on the same memory with the time of day carried over; kpn_pacer_start().
- * Time, oscillators and the ids of frames go on, so that whatever returned from before would be seen.
+ * The rig's device taken down and up again, as a driver does it (ndo_stop, ndo_open):
+ * kpn_pacer_stop(); the NIC is halted and reset, wherever it is; kpn_pacer_init() on the same
+ * memory with the time of day carried over; kpn_pacer_start(). Time, oscillators and the ids of
+ * frames go on, so that whatever returned from before would be seen.
  */
 #ifndef KPN_RIG_RESTART_H
 #define KPN_RIG_RESTART_H
@@ -14,14 +15,15 @@
  * @caps: as given to rig_init()
  * @start_time_ns: PHC time of the first slot
  *
- * Frames are forgotten; a byte of one that reaches the wire later is a byte of no frame. Return: false if the pacer refused.
+ * Frames are forgotten; a byte of one that reaches the wire later is a byte of no frame. Return:
+ * false if the pacer refused.
  */
 static inline bool rig_reset(struct rig *rig, const struct kpn_nic_caps *caps, s64 start_time_ns)
 {
 	const struct rig last = *rig;
 
-	if (!rig_init(rig, last.frames, &last.config, caps, &last.nic.params, last.frame_count, start_time_ns,
-		      &last.log))
+	if (!rig_init(rig, last.frames, &last.config, caps, &last.nic.params, last.frame_count,
+		      start_time_ns, &last.log))
 		return false;
 	rig->nic.now_ps = last.nic.now_ps;
 	rig->nic.cpu_ps = last.nic.cpu_ps;

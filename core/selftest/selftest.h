@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Vector tests of the core, one file per room: the list of rooms, expectations and a random source. Freestanding
- * like the core itself, so that the same files run in userspace (main.c) and in a kernel; how results are
- * shown is the affair of whoever fills in @report.
+ * Vector tests of the core, one file per room: the list of rooms, expectations and a random source.
+ * Freestanding like the core itself, so that the same files run in userspace (main.c) and in a
+ * kernel; how results are shown is the affair of whoever fills in @report.
  */
 #ifndef KPN_SELFTEST_H
 #define KPN_SELFTEST_H
@@ -29,7 +29,10 @@
 	X(dual)          \
 	X(hazards)
 
-/** struct kpn_selftest_failure - one expectation that was not met; texts are NULL where numbers were compared */
+/**
+ * struct kpn_selftest_failure - one expectation that was not met; texts are NULL where numbers were
+ * compared
+ */
 struct kpn_selftest_failure {
 	const char *file;
 	int line;
@@ -55,8 +58,8 @@ struct kpn_selftest {
 KPN_SELFTESTS(KPN_SELFTEST_DECLARE)
 #undef KPN_SELFTEST_DECLARE
 
-static inline bool kpn_expect_equal(struct kpn_selftest *t, const char *file, int line, const char *expression,
-				    s64 value, s64 expected)
+static inline bool kpn_expect_equal(struct kpn_selftest *t, const char *file, int line,
+				    const char *expression, s64 value, s64 expected)
 {
 	struct kpn_selftest_failure failure = {
 		.file = file,
@@ -75,8 +78,9 @@ static inline bool kpn_expect_equal(struct kpn_selftest *t, const char *file, in
 	return false;
 }
 
-static inline bool kpn_expect_text(struct kpn_selftest *t, const char *file, int line, const char *expression,
-				   const char *text, const char *expected_text)
+static inline bool kpn_expect_text(struct kpn_selftest *t, const char *file, int line,
+				   const char *expression, const char *text,
+				   const char *expected_text)
 {
 	struct kpn_selftest_failure failure = {
 		.file = file,
@@ -98,13 +102,18 @@ static inline bool kpn_expect_text(struct kpn_selftest *t, const char *file, int
 	return false;
 }
 
-/* Expectations; all count once and return whether they were met. The _AT forms name the line of a vector in a table. */
+/*
+ * Expectations; all count once and return whether they were met. The _AT forms name the line of a
+ * vector in a table.
+ */
 #define KPN_EXPECT_EQ_AT(t, line, value, expected) \
 	kpn_expect_equal((t), __FILE__, (line), #value, (s64)(value), (s64)(expected))
 #define KPN_EXPECT_EQ(t, value, expected) KPN_EXPECT_EQ_AT(t, __LINE__, value, expected)
-#define KPN_EXPECT_AT(t, line, condition) kpn_expect_equal((t), __FILE__, (line), #condition, !!(condition), 1)
+#define KPN_EXPECT_AT(t, line, condition) \
+	kpn_expect_equal((t), __FILE__, (line), #condition, !!(condition), 1)
 #define KPN_EXPECT(t, condition) KPN_EXPECT_AT(t, __LINE__, condition)
-#define KPN_EXPECT_TEXT_AT(t, line, text, expected) kpn_expect_text((t), __FILE__, (line), #text, (text), (expected))
+#define KPN_EXPECT_TEXT_AT(t, line, text, expected) \
+	kpn_expect_text((t), __FILE__, (line), #text, (text), (expected))
 #define KPN_EXPECT_TEXT(t, text, expected) KPN_EXPECT_TEXT_AT(t, __LINE__, text, expected)
 
 #define KPN_COUNT_OF(array) ((u32)(sizeof(array) / sizeof((array)[0])))
@@ -118,13 +127,19 @@ static inline u64 kpn_random(u64 *state)
 	return *state;
 }
 
-/** kpn_random_below() - number from 0 to @limit - 1; 32-bit arithmetic, so that no division helper is linked */
+/**
+ * kpn_random_below() - number from 0 to @limit - 1; 32-bit arithmetic, so that no division helper
+ * is linked
+ */
 static inline u32 kpn_random_below(u64 *state, u32 limit)
 {
 	return (u32)(kpn_random(state) >> 32) % limit;
 }
 
-/** kpn_random_bits() - number below 2^n for a random n from 1 to @bits_max <= 64: small and large ones equally often */
+/**
+ * kpn_random_bits() - number below 2^n for a random n from 1 to @bits_max <= 64: small and large
+ * ones equally often
+ */
 static inline u64 kpn_random_bits(u64 *state, u32 bits_max)
 {
 	/* two statements: the order of calls within one expression is the compiler's choice */

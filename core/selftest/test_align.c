@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* align: the grid to the picosecond, trims per second by theory, error and lock within the stated bounds (docs/model.md). */
+/*
+ * align: the grid to the picosecond, trims per second by theory, error and lock within the stated
+ * bounds (docs/model.md).
+ */
 #include "keepon/align.h"
 
 #include "keepon/wire.h"
@@ -20,14 +23,22 @@ struct grid_vector {
 };
 
 static const struct grid_vector grid_vectors[] = {
-	{ __LINE__, 1000000000ull, 1230, 10000000, 1 }, { __LINE__, 1000000000ull, 64, 672000, 1 },
-	{ __LINE__, 2500000000ull, 64, 268800, 5 },     { __LINE__, 2500000000ull, 65, 272000, 1 },
-	{ __LINE__, 10000000000ull, 64, 67200, 5 },     { __LINE__, 40000000000ull, 65, 17000, 1 },
-	{ __LINE__, 100000000000ull, 64, 6720, 25 },    { __LINE__, 100000000000ull, 67, 6960, 25 },
-	{ __LINE__, 25000000000ull, 1522, 493440, 25 }, { __LINE__, 10000000ull, 1518, 1230400000, 1 },
+	{ __LINE__, 1000000000ull, 1230, 10000000, 1 },
+	{ __LINE__, 1000000000ull, 64, 672000, 1 },
+	{ __LINE__, 2500000000ull, 64, 268800, 5 },
+	{ __LINE__, 2500000000ull, 65, 272000, 1 },
+	{ __LINE__, 10000000000ull, 64, 67200, 5 },
+	{ __LINE__, 40000000000ull, 65, 17000, 1 },
+	{ __LINE__, 100000000000ull, 64, 6720, 25 },
+	{ __LINE__, 100000000000ull, 67, 6960, 25 },
+	{ __LINE__, 25000000000ull, 1522, 493440, 25 },
+	{ __LINE__, 10000000ull, 1518, 1230400000, 1 },
 };
 
-/* 64 bytes at 2.5 Gb/s are 268.8 ns: no slot may start at a rounded time, or floor would pick its neighbour. */
+/*
+ * 64 bytes at 2.5 Gb/s are 268.8 ns: no slot may start at a rounded time, or floor would pick its
+ * neighbour.
+ */
 static void test_grid_is_exact(struct kpn_selftest *t)
 {
 	u64 seed = 5;
@@ -38,7 +49,8 @@ static void test_grid_is_exact(struct kpn_selftest *t)
 		const struct grid_vector *vector = &grid_vectors[i];
 		struct kpn_grid grid;
 
-		kpn_grid_init(&grid, (u64)kpn_wire_bytes(vector->frame_bytes) * kpn_byte_time_ps(vector->rate_bps));
+		kpn_grid_init(&grid, (u64)kpn_wire_bytes(vector->frame_bytes) *
+					     kpn_byte_time_ps(vector->rate_bps));
 		KPN_EXPECT_EQ_AT(t, vector->line, grid.slot_ps, vector->slot_ps);
 		KPN_EXPECT_EQ_AT(t, vector->line, grid.cell_slots, vector->cell_slots);
 		for (k = 0; k < 1000; k++) {
@@ -49,15 +61,19 @@ static void test_grid_is_exact(struct kpn_selftest *t)
 			struct kpn_time time = kpn_grid_time(&grid, net_slot);
 
 			if (!KPN_EXPECT_EQ_AT(t, vector->line, time.ns, (s64)exact_ns) ||
-			    !KPN_EXPECT_EQ_AT(t, vector->line, time.frac, kpn_div_u64((u64)rest_ps << 32, 1000)) ||
-			    !KPN_EXPECT_EQ_AT(t, vector->line, kpn_grid_floor(&grid, (s64)exact_ns, rest_ps), net_slot))
+			    !KPN_EXPECT_EQ_AT(t, vector->line, time.frac,
+					      kpn_div_u64((u64)rest_ps << 32, 1000)) ||
+			    !KPN_EXPECT_EQ_AT(t, vector->line,
+					      kpn_grid_floor(&grid, (s64)exact_ns, rest_ps),
+					      net_slot))
 				break;
 			if (!net_slot)
 				continue;
 			/* one picosecond before its start it has not begun */
 			exact_ns -= rest_ps ? 0 : 1;
 			rest_ps = rest_ps ? rest_ps - 1 : 999;
-			if (!KPN_EXPECT_EQ_AT(t, vector->line, kpn_grid_floor(&grid, (s64)exact_ns, rest_ps),
+			if (!KPN_EXPECT_EQ_AT(t, vector->line,
+					      kpn_grid_floor(&grid, (s64)exact_ns, rest_ps),
 					      net_slot - 1))
 				break;
 		}
@@ -81,10 +97,14 @@ static void test_error_has_sign_and_limit(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, kpn_align_error(&align, &clock, 3, 30000000), -(1000000000ll << 32));
 }
 
-/* After a step of whole slots only the base moves, after any other at most half a slot is left to trim away. */
+/*
+ * After a step of whole slots only the base moves, after any other at most half a slot is left to
+ * trim away.
+ */
 static void test_base_takes_whole_slots(struct kpn_selftest *t)
 {
-	static const s64 steps_ns[] = { 0, 1, -1, 4999, 5001, -5001, 10000, -10000, 123456789, 10000000000ll };
+	static const s64 steps_ns[] = { 0,     1,     -1,     4999,      5001,
+					-5001, 10000, -10000, 123456789, 10000000000ll };
 	u32 i;
 
 	for (i = 0; i < KPN_COUNT_OF(steps_ns); i++) {
@@ -100,7 +120,8 @@ static void test_base_takes_whole_slots(struct kpn_selftest *t)
 		moved = kpn_align_choose_base(&align, &clock, 100, 100 * 10000000ull);
 		left = kpn_align_error(&align, &clock, 100, 100 * 10000000ull);
 		KPN_EXPECT_EQ(t, moved, steps_ns[i] > 5000 || steps_ns[i] < -5000);
-		KPN_EXPECT(t, left <= (5000ll << 32) + TIME_PER_PS && left >= -(5000ll << 32) - TIME_PER_PS);
+		KPN_EXPECT(t, left <= (5000ll << 32) + TIME_PER_PS &&
+				      left >= -(5000ll << 32) - TIME_PER_PS);
 		KPN_EXPECT(t, !kpn_align_choose_base(&align, &clock, 100, 100 * 10000000ull));
 	}
 }
@@ -161,7 +182,9 @@ static s64 magnitude(s64 value)
 	return value < 0 ? -value : value;
 }
 
-/* One second of wire: trims = drift / quantum, and every look at the boundary is within the bound. */
+/*
+ * One second of wire: trims = drift / quantum, and every look at the boundary is within the bound.
+ */
 static void test_trims_per_second(struct kpn_selftest *t)
 {
 	u32 i;
@@ -174,17 +197,24 @@ static void test_trims_per_second(struct kpn_selftest *t)
 		s64 limit;
 
 		wire_init(&wire, vector->rate_bps, vector->frame_bytes, vector->ppm, 0);
-		limit = (s64)(kpn_align_bounds(&wire.align, 0, 1, (u32)ppm * 1000, 0).boundary_error_ps * TIME_PER_PS);
-		due = kpn_div_u64(ppm * 1000000,
-				  kpn_byte_time_ps(vector->rate_bps)); /* 1 s x ppm in ps, by byte time */
+		limit = (s64)(kpn_align_bounds(&wire.align, 0, 1, (u32)ppm * 1000, 0)
+				      .boundary_error_ps *
+			      TIME_PER_PS);
+		due = kpn_div_u64(
+			ppm * 1000000,
+			kpn_byte_time_ps(vector->rate_bps)); /* 1 s x ppm in ps, by byte time */
 		while (wire.position_ps < SECOND_PS && wire.align.next_trim_seq != KPN_SEQ_NEVER) {
 			u64 last = wire.seq;
 
 			wire_step(&wire);
-			/* the greatest error is before and after a trim: look at both ends of the run, and after it */
+			/*
+			 * the greatest error is before and after a trim: look at both ends of the
+			 * run, and after it
+			 */
 			if (!KPN_EXPECT_AT(t, vector->line,
-					   magnitude(kpn_align_error(&wire.align, &wire.clock, wire.seq,
-								     wire.position_ps)) <= limit) ||
+					   magnitude(kpn_align_error(&wire.align, &wire.clock,
+								     wire.seq, wire.position_ps)) <=
+						   limit) ||
 			    !KPN_EXPECT_AT(t, vector->line, wire.seq > last))
 				break;
 		}
@@ -205,7 +235,8 @@ static void test_carried_error_is_that_of_the_law(struct kpn_selftest *t)
 		u32 trims;
 
 		wire_init(&wire, vector->rate_bps, vector->frame_bytes, vector->ppm, 0);
-		for (trims = 0; trims < 3000 && wire.align.next_trim_seq != KPN_SEQ_NEVER; trims++) {
+		for (trims = 0; trims < 3000 && wire.align.next_trim_seq != KPN_SEQ_NEVER;
+		     trims++) {
 			u64 ahead;
 			s64 error;
 
@@ -220,7 +251,8 @@ static void test_carried_error_is_that_of_the_law(struct kpn_selftest *t)
 				error = -error;
 			/* 2^-20 ns of drift, 2^-32 ns of either reading */
 			if (!KPN_EXPECT_AT(t, vector->line,
-					   magnitude(wire.align.carried - error * 4096) <= (1 << 24) + 2 * 4096))
+					   magnitude(wire.align.carried - error * 4096) <=
+						   (1 << 24) + 2 * 4096))
 				break;
 		}
 	}
@@ -260,7 +292,10 @@ static void test_nothing_is_carried_across_a_change(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, wire.align.lock_seq, KPN_SEQ_NEVER);
 }
 
-/* From any residual of half a slot the grid is reached in the number of trimmed slots that was promised. */
+/*
+ * From any residual of half a slot the grid is reached in the number of trimmed slots that was
+ * promised.
+ */
 static void test_lock_takes_no_longer_than_promised(struct kpn_selftest *t)
 {
 	static const s32 rates_ppm[] = { 0, 100, -100 };
@@ -284,8 +319,9 @@ static void test_lock_takes_no_longer_than_promised(struct kpn_selftest *t)
 				wire_step(&wire);
 			KPN_EXPECT(t, wire.align.lock_seq <= bounds.lock_slots);
 			for (i = 0; i < 1000 && wire.align.next_trim_seq != KPN_SEQ_NEVER; i++) {
-				if (!KPN_EXPECT(t, magnitude(kpn_align_error(&wire.align, &wire.clock, wire.seq,
-									     wire.position_ps)) <= limit))
+				if (!KPN_EXPECT(t, magnitude(kpn_align_error(
+							   &wire.align, &wire.clock, wire.seq,
+							   wire.position_ps)) <= limit))
 					break;
 				wire_step(&wire);
 			}
@@ -295,7 +331,10 @@ static void test_lock_takes_no_longer_than_promised(struct kpn_selftest *t)
 	}
 }
 
-/* 5 us away at 16 bytes of 8 ns a slot: 40 slots of full trim, and never more in one slot than allowed. */
+/*
+ * 5 us away at 16 bytes of 8 ns a slot: 40 slots of full trim, and never more in one slot than
+ * allowed.
+ */
 static void test_trim_range_is_kept(struct kpn_selftest *t)
 {
 	struct wire wire;
@@ -303,9 +342,12 @@ static void test_trim_range_is_kept(struct kpn_selftest *t)
 
 	wire_init(&wire, 1000000000, 1230, 0, 5000);
 	for (i = 0; i < 39; i++)
-		KPN_EXPECT_EQ(t, kpn_align_trim(&wire.align, &wire.clock, i, i * (10000000ull - 128000)), -128000);
+		KPN_EXPECT_EQ(
+			t, kpn_align_trim(&wire.align, &wire.clock, i, i * (10000000ull - 128000)),
+			-128000);
 	/* 8 ns are left after 39 of them */
-	KPN_EXPECT_EQ(t, kpn_align_trim(&wire.align, &wire.clock, 39, 39 * (10000000ull - 128000)), -8000);
+	KPN_EXPECT_EQ(t, kpn_align_trim(&wire.align, &wire.clock, 39, 39 * (10000000ull - 128000)),
+		      -8000);
 	KPN_EXPECT_EQ(t, wire.align.lock_seq, 40);
 	KPN_EXPECT_EQ(t, wire.align.next_trim_seq, KPN_SEQ_NEVER);
 	/* half a quantum is left alone, one picosecond more is not */
@@ -330,7 +372,10 @@ static void test_bounds_by_hand(struct kpn_selftest *t)
 	bounds = kpn_align_bounds(&align, 20, 1, 0, 100000);
 	KPN_EXPECT(t, bounds.boundary_error_ps >= 24256 && bounds.boundary_error_ps <= 24262);
 	KPN_EXPECT_EQ(t, bounds.span_ns, 202561);
-	/* every 8th slot may be trimmed, the clock is off by 100 ppm: 8 ns more between two of them, 0.8 ps a quantum */
+	/*
+	 * every 8th slot may be trimmed, the clock is off by 100 ppm: 8 ns more between two of
+	 * them, 0.8 ps a quantum
+	 */
 	bounds = kpn_align_bounds(&align, 0, 8, 100000, 0);
 	KPN_EXPECT(t, bounds.boundary_error_ps >= 12000 && bounds.boundary_error_ps <= 12008);
 	KPN_EXPECT_EQ(t, bounds.lock_slots, 42); /* 5 us / 120 ns */

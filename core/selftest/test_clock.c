@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * clock: the law at every Ethernet rate over ten years, rates by exact arithmetic, its inverse, and what setters leave
- * alone (B1-B9). 65.536 s of wire time gain exactly s ns at an adjustment of s x 2^-16 ppm: that makes exact vectors.
+ * clock: the law at every Ethernet rate over ten years, rates by exact arithmetic, its inverse, and
+ * what setters leave alone (B1-B9). 65.536 s of wire time gain exactly s ns at an adjustment of s x
+ * 2^-16 ppm: that makes exact vectors.
  */
 #include "keepon/clock.h"
 
@@ -15,8 +16,9 @@
 #define TEN_YEARS_S 315576000ull
 #define FRAC_OF_10_FS 42950u /* 1e-5 ns, 2^-32 ns */
 
-static const u64 rates_bps[] = { 10000000ull,    100000000ull,   1000000000ull,  2500000000ull,  5000000000ull,
-				 10000000000ull, 25000000000ull, 40000000000ull, 50000000000ull, 100000000000ull };
+static const u64 rates_bps[] = { 10000000ull,    100000000ull,   1000000000ull,  2500000000ull,
+				 5000000000ull,  10000000000ull, 25000000000ull, 40000000000ull,
+				 50000000000ull, 100000000000ull };
 
 static const struct kpn_time zero = { 0, 0 };
 
@@ -33,7 +35,10 @@ static void expect_near(struct kpn_selftest *t, int line, struct kpn_time time, 
 	KPN_EXPECT_AT(t, line, distance(time, (struct kpn_time){ ns, 0 }) <= limit);
 }
 
-/* Ten years of back-to-back slots: slots are counted and their time is taken by long division, with no rate involved. */
+/*
+ * Ten years of back-to-back slots: slots are counted and their time is taken by long division, with
+ * no rate involved.
+ */
 static void no_drift_in_ten_years(struct kpn_selftest *t, u64 rate_bps, u32 frame_bytes)
 {
 	u64 slot_ps = (u64)kpn_wire_bytes(frame_bytes) * kpn_byte_time_ps(rate_bps);
@@ -57,7 +62,8 @@ static void no_drift_in_ten_years(struct kpn_selftest *t, u64 rate_bps, u32 fram
 			ns++;
 		}
 		exact = (struct kpn_time){ ns, (u32)kpn_div_u64(rest_ps << 32, 1000) };
-		if (!KPN_EXPECT(t, distance(kpn_clock_at(&clock, position_ps), exact) < (1ull << 32) / 40))
+		if (!KPN_EXPECT(t, distance(kpn_clock_at(&clock, position_ps), exact) <
+					   (1ull << 32) / 40))
 			return;
 		kpn_clock_reanchor(&clock, position_ps);
 	}
@@ -77,8 +83,9 @@ static void test_rates(struct kpn_selftest *t)
 
 static bool same_law(const struct kpn_clock *a, const struct kpn_clock *b)
 {
-	return a->anchor_ps == b->anchor_ps && a->anchor.ns == b->anchor.ns && a->anchor.frac == b->anchor.frac &&
-	       a->mult == b->mult && a->inverse == b->inverse && a->scaled_ppm == b->scaled_ppm;
+	return a->anchor_ps == b->anchor_ps && a->anchor.ns == b->anchor.ns &&
+	       a->anchor.frac == b->anchor.frac && a->mult == b->mult && a->inverse == b->inverse &&
+	       a->scaled_ppm == b->scaled_ppm;
 }
 
 /* B1, B3: whole slots at vectors that have whole nanoseconds. */
@@ -106,15 +113,25 @@ static void test_law(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, kpn_clock_at(&clock, 5000000).ns, 10000);
 	/* the longest span of one anchor, 53 days either way */
 	kpn_clock_init(&clock, 0, (struct kpn_time){ 5000000000000000ll, 0 });
-	KPN_EXPECT_EQ(t, kpn_clock_at(&clock, 4611686018427387000ull).ns, 5000000000000000ll + 4611686018427387ll);
-	KPN_EXPECT_EQ(t, kpn_clock_at(&clock, 0 - 4611686018427387000ull).ns, 5000000000000000ll - 4611686018427388ll);
+	KPN_EXPECT_EQ(t, kpn_clock_at(&clock, 4611686018427387000ull).ns,
+		      5000000000000000ll + 4611686018427387ll);
+	KPN_EXPECT_EQ(t, kpn_clock_at(&clock, 0 - 4611686018427387000ull).ns,
+		      5000000000000000ll - 4611686018427388ll);
 }
 
 static void test_adjfine_gains(struct kpn_selftest *t)
 {
-	static const s64 scaled_ppm[] = {
-		0, 1, -1, 66, -66, 65536, -65536, 6553600, -6553600, KPN_ADJ_SCALED_PPM_MAX, -KPN_ADJ_SCALED_PPM_MAX
-	};
+	static const s64 scaled_ppm[] = { 0,
+					  1,
+					  -1,
+					  66,
+					  -66,
+					  65536,
+					  -65536,
+					  6553600,
+					  -6553600,
+					  KPN_ADJ_SCALED_PPM_MAX,
+					  -KPN_ADJ_SCALED_PPM_MAX };
 	struct kpn_clock clock;
 	u32 i;
 
@@ -122,8 +139,8 @@ static void test_adjfine_gains(struct kpn_selftest *t)
 		kpn_clock_init(&clock, 7, zero);
 		KPN_EXPECT_EQ(t, kpn_clock_adjfine(&clock, scaled_ppm[i], 7), 0);
 		KPN_EXPECT_EQ(t, clock.scaled_ppm, scaled_ppm[i]);
-		expect_near(t, __LINE__, kpn_clock_at(&clock, 7 + GAIN_SPAN_PS), GAIN_SPAN_NS + scaled_ppm[i],
-			    FRAC_OF_10_FS);
+		expect_near(t, __LINE__, kpn_clock_at(&clock, 7 + GAIN_SPAN_PS),
+			    GAIN_SPAN_NS + scaled_ppm[i], FRAC_OF_10_FS);
 	}
 	/* 1 % of a second */
 	kpn_clock_init(&clock, 0, zero);
@@ -131,7 +148,10 @@ static void test_adjfine_gains(struct kpn_selftest *t)
 	expect_near(t, __LINE__, kpn_clock_at(&clock, 1000000000000ull), 1010000000, FRAC_OF_10_FS);
 }
 
-/* The prototype's steps were 81 to 100 ppm; here the finest one shows in a single slot of the shortest length. */
+/*
+ * The prototype's steps were 81 to 100 ppm; here the finest one shows in a single slot of the
+ * shortest length.
+ */
 static void test_one_ppb_is_visible_in_every_slot(struct kpn_selftest *t)
 {
 	u32 rate;
@@ -155,8 +175,8 @@ static void test_one_ppb_is_visible_in_every_slot(struct kpn_selftest *t)
 
 static void test_adjfine_refuses_beyond_its_limits(struct kpn_selftest *t)
 {
-	static const s64 refused[] = { KPN_ADJ_SCALED_PPM_MAX + 1, -KPN_ADJ_SCALED_PPM_MAX - 1, 0x7fffffffffffffffll,
-				       -0x7fffffffffffffffll - 1 };
+	static const s64 refused[] = { KPN_ADJ_SCALED_PPM_MAX + 1, -KPN_ADJ_SCALED_PPM_MAX - 1,
+				       0x7fffffffffffffffll, -0x7fffffffffffffffll - 1 };
 	struct kpn_clock clock;
 	struct kpn_clock before;
 	u32 i;
@@ -170,7 +190,9 @@ static void test_adjfine_refuses_beyond_its_limits(struct kpn_selftest *t)
 	}
 }
 
-/* A thousand rate changes: the clock never jumps, and ends where the sum of the exact gains says. */
+/*
+ * A thousand rate changes: the clock never jumps, and ends where the sum of the exact gains says.
+ */
 static void test_rate_changes_do_not_jump(struct kpn_selftest *t)
 {
 	u64 seed = 4242;
@@ -208,7 +230,8 @@ static void test_offset_and_rate_are_apart(struct kpn_selftest *t)
 	KPN_EXPECT(t, same_law(&clock, &before));
 
 	kpn_clock_adjtime(&clock, (struct kpn_time){ 250, 1u << 31 });
-	KPN_EXPECT_EQ(t, distance(kpn_clock_at(&clock, 123456789), time), (250ull << 32) + (1u << 31));
+	KPN_EXPECT_EQ(t, distance(kpn_clock_at(&clock, 123456789), time),
+		      (250ull << 32) + (1u << 31));
 	kpn_clock_adjtime(&clock, kpn_time_sub(zero, (struct kpn_time){ 250, 1u << 31 }));
 	KPN_EXPECT_EQ(t, distance(kpn_clock_at(&clock, 123456789), time), 0);
 	KPN_EXPECT_EQ(t, clock.mult, before.mult);
@@ -220,10 +243,14 @@ static void test_offset_and_rate_are_apart(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, clock.mult, before.mult);
 }
 
-/* B5: the inverse is the greatest position not after the time, at any rate, before and after the anchor. */
+/*
+ * B5: the inverse is the greatest position not after the time, at any rate, before and after the
+ * anchor.
+ */
 static void test_inverse(struct kpn_selftest *t)
 {
-	static const s64 scaled_ppm[] = { 0, 1, -6553600, KPN_ADJ_SCALED_PPM_MAX, -KPN_ADJ_SCALED_PPM_MAX };
+	static const s64 scaled_ppm[] = { 0, 1, -6553600, KPN_ADJ_SCALED_PPM_MAX,
+					  -KPN_ADJ_SCALED_PPM_MAX };
 	u64 seed = 99;
 	u32 i;
 	u32 k;
@@ -235,14 +262,17 @@ static void test_inverse(struct kpn_selftest *t)
 		KPN_EXPECT_EQ(t, kpn_clock_adjfine(&clock, scaled_ppm[i], 0 - 1000000ull), 0);
 		for (k = 0; k < 2000; k++) {
 			u64 span_ps = kpn_random(&seed) >> (3 + kpn_random_below(&seed, 60));
-			u64 position_ps = k & 1 ? clock.anchor_ps + span_ps : clock.anchor_ps - span_ps;
+			u64 position_ps =
+				k & 1 ? clock.anchor_ps + span_ps : clock.anchor_ps - span_ps;
 			struct kpn_time time = kpn_clock_at(&clock, position_ps);
 			struct kpn_time within = { time.ns, (u32)kpn_random(&seed) };
 			u64 found_ps = kpn_clock_position_at(&clock, within);
 
 			if (!KPN_EXPECT_EQ(t, kpn_clock_position_at(&clock, time), position_ps) ||
-			    !KPN_EXPECT(t, !kpn_time_before(within, kpn_clock_at(&clock, found_ps))) ||
-			    !KPN_EXPECT(t, kpn_time_before(within, kpn_clock_at(&clock, found_ps + 1))))
+			    !KPN_EXPECT(t,
+					!kpn_time_before(within, kpn_clock_at(&clock, found_ps))) ||
+			    !KPN_EXPECT(
+				    t, kpn_time_before(within, kpn_clock_at(&clock, found_ps + 1))))
 				return;
 		}
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * config: every rule has vectors on both sides of its boundary; each refusal names the field, its value and a range whose
- * ends are accepted when put in its place.
+ * config: every rule has vectors on both sides of its boundary; each refusal names the field, its
+ * value and a range whose ends are accepted when put in its place.
  */
 #include "keepon/config.h"
 
@@ -27,7 +27,10 @@ static const struct kpn_nic_caps backend = {
 	.desc_persistent = true,
 };
 
-/* class masks of all lengths; slot 0 is open to no class in the first, every slot to all in the second */
+/*
+ * class masks of all lengths; slot 0 is open to no class in the first, every slot to all in the
+ * second
+ */
 static u16 masks_reserved[KPN_PARTITION_SLOTS_MAX];
 static u16 masks_open[KPN_PARTITION_SLOTS_MAX];
 
@@ -38,7 +41,10 @@ enum base {
 	NO_MASKS, /* the defaults without a table */
 };
 
-/* struct change - put @value into a member of the configuration or, with @caps, of the backend; none if @bytes is 0 */
+/*
+ * struct change - put @value into a member of the configuration or, with @caps, of the backend;
+ * none if @bytes is 0
+ */
 struct change {
 	bool caps;
 	u16 offset;
@@ -46,9 +52,10 @@ struct change {
 	u64 value;
 };
 
-#define CHANGE(is_caps, type, member, v)                                                                \
-	{                                                                                               \
-		is_caps, (u16)offsetof(struct type, member), (u16)sizeof(((struct type *)0)->member), v \
+#define CHANGE(is_caps, type, member, v)                           \
+	{                                                          \
+		is_caps, (u16)offsetof(struct type, member),       \
+			(u16)sizeof(((struct type *)0)->member), v \
 	}
 #define SET(member, v) CHANGE(false, kpn_config, member, v)
 #define CAPS(member, v) CHANGE(true, kpn_nic_caps, member, v)
@@ -81,7 +88,8 @@ static const struct vector vectors[] = {
 	VALID(LOCKED, SET(rate_bps, 10000000), SET(tolerance_ns, 800)),
 	REFUSED(LOCKED, "rate_bps", 9999999, 10000000, 100000000000ull, SET(rate_bps, 9999999)),
 	VALID(LOCKED, SET(rate_bps, 100000000000ull)),
-	REFUSED(LOCKED, "rate_bps", 200000000000ull, 10000000, 100000000000ull, SET(rate_bps, 200000000000ull)),
+	REFUSED(LOCKED, "rate_bps", 200000000000ull, 10000000, 100000000000ull,
+		SET(rate_bps, 200000000000ull)),
 	REFUSED(LOCKED, "rate_bps", 0, 10000000, 100000000000ull, SET(rate_bps, 0)),
 	REFUSED(LOCKED, "rate_bps", 999999999, 10000000, 100000000000ull, SET(rate_bps, 999999999)),
 
@@ -92,14 +100,18 @@ static const struct vector vectors[] = {
 	REFUSED(PAPER, "slot_bytes", 1523, 64, 1522, SET(slot_bytes, 1523)),
 	REFUSED(PAPER, "slot_bytes", 0xffffffffu, 64, 1522, SET(slot_bytes, 0xffffffffu)),
 	VALID(PAPER, SET(slot_bytes, 1518), CAPS(frame_bytes_max, 1518)),
-	REFUSED(PAPER, "slot_bytes", 1519, 64, 1518, SET(slot_bytes, 1519), CAPS(frame_bytes_max, 1518)),
-	REFUSED(PAPER, "slot_bytes", 99, 100, 1522, SET(slot_bytes, 99), CAPS(placeholder_bytes_min, 100)),
+	REFUSED(PAPER, "slot_bytes", 1519, 64, 1518, SET(slot_bytes, 1519),
+		CAPS(frame_bytes_max, 1518)),
+	REFUSED(PAPER, "slot_bytes", 99, 100, 1522, SET(slot_bytes, 99),
+		CAPS(placeholder_bytes_min, 100)),
 	REFUSED(LOCKED, "slot_bytes", 63, 65, 1522, SET(slot_bytes, 63)),
 	REFUSED(LOCKED, "slot_bytes", 64, 65, 1522, SET(slot_bytes, 64)),
 	VALID(LOCKED, SET(slot_bytes, 65), SET(trim_down_bytes, 1)),
-	REFUSED(LOCKED, "slot_bytes", 71, 72, 1522, SET(slot_bytes, 71), CAPS(start_quantum_bytes, 8)),
+	REFUSED(LOCKED, "slot_bytes", 71, 72, 1522, SET(slot_bytes, 71),
+		CAPS(start_quantum_bytes, 8)),
 	VALID(RESERVED, SET(slot_bytes, 64)),
-	REFUSED(RESERVED, "slot_bytes", 64, 65, 1522, SET(slot_bytes, 64), CAPS(placeholder_bytes_min, 64)),
+	REFUSED(RESERVED, "slot_bytes", 64, 65, 1522, SET(slot_bytes, 64),
+		CAPS(placeholder_bytes_min, 64)),
 
 	VALID(LOCKED, SET(ring_slots, 16), SET(depth_slots, 8)),
 	REFUSED(LOCKED, "ring_slots", 15, 16, 1024, SET(ring_slots, 15)),
@@ -108,12 +120,14 @@ static const struct vector vectors[] = {
 	REFUSED(LOCKED, "ring_slots", 0, 16, 1024, SET(ring_slots, 0)),
 	REFUSED(LOCKED, "ring_slots", 260, 16, 1024, SET(ring_slots, 260)),
 	VALID(LOCKED, SET(ring_slots, 4096), CAPS(ring_slots_max, 10000)),
-	REFUSED(LOCKED, "ring_slots", 4104, 16, 4096, SET(ring_slots, 4104), CAPS(ring_slots_max, 10000)),
+	REFUSED(LOCKED, "ring_slots", 4104, 16, 4096, SET(ring_slots, 4104),
+		CAPS(ring_slots_max, 10000)),
 	REFUSED(LOCKED, "ring_slots", 7, 8, 1024, SET(ring_slots, 7), CAPS(ring_slots_min, 2),
 		CAPS(ring_slots_multiple, 1)),
 	VALID(LOCKED, SET(ring_slots, 255), CAPS(ring_slots_multiple, 0)),
 	REFUSED(LOCKED, "ring_slots", 16, 24, 1024, CAPS(ring_slots_min, 17), SET(ring_slots, 16)),
-	REFUSED(LOCKED, "ring_slots", 264, 16, 256, CAPS(ring_slots_max, 257), SET(ring_slots, 264)),
+	REFUSED(LOCKED, "ring_slots", 264, 16, 256, CAPS(ring_slots_max, 257),
+		SET(ring_slots, 264)),
 	VALID(LOCKED, CAPS(index_modulus, 256)),
 	REFUSED(LOCKED, "ring_slots", 256, 16, 248, CAPS(index_modulus, 255)),
 	VALID(LOCKED, CAPS(prefetch_slots_max, 254), SET(depth_slots, 1), SET(batch_slots, 1)),
@@ -138,17 +152,19 @@ static const struct vector vectors[] = {
 	REFUSED(LOCKED, "batch_slots", 0, 1, 64, SET(batch_slots, 0)),
 	VALID(LOCKED, SET(batch_slots, 64), SET(budget_frames, 128)),
 	REFUSED(LOCKED, "batch_slots", 65, 1, 64, SET(batch_slots, 65)),
-	VALID(LOCKED, SET(batch_slots, 800), SET(ring_slots, 1024), SET(depth_slots, 800), SET(budget_frames, 1600)),
-	VALID(PAPER, SET(batch_slots, 512), SET(depth_slots, 512), SET(ring_slots, 1024), SET(partition_slots, 1024),
-	      SET(budget_frames, 1024)),
-	REFUSED(PAPER, "batch_slots", 513, 1, 512, SET(batch_slots, 513), SET(depth_slots, 513), SET(ring_slots, 1024),
-		SET(partition_slots, 1024)),
+	VALID(LOCKED, SET(batch_slots, 800), SET(ring_slots, 1024), SET(depth_slots, 800),
+	      SET(budget_frames, 1600)),
+	VALID(PAPER, SET(batch_slots, 512), SET(depth_slots, 512), SET(ring_slots, 1024),
+	      SET(partition_slots, 1024), SET(budget_frames, 1024)),
+	REFUSED(PAPER, "batch_slots", 513, 1, 512, SET(batch_slots, 513), SET(depth_slots, 513),
+		SET(ring_slots, 1024), SET(partition_slots, 1024)),
 	REFUSED(PAPER, "batch_slots", 0, 1, 255, SET(batch_slots, 0), SET(depth_slots, 1)),
 	VALID(PAPER, SET(batch_slots, 255), SET(depth_slots, 255), SET(budget_frames, 510)),
 	/* the longest batch on a ring of 32; the published prototype accepts 512 there */
-	REFUSED(PAPER, "batch_slots", 512, 1, 31, SET(batch_slots, 512), SET(ring_slots, 32), SET(partition_slots, 32)),
-	VALID(PAPER, SET(batch_slots, 31), SET(ring_slots, 32), SET(partition_slots, 32), SET(depth_slots, 31),
-	      SET(budget_frames, 62)),
+	REFUSED(PAPER, "batch_slots", 512, 1, 31, SET(batch_slots, 512), SET(ring_slots, 32),
+		SET(partition_slots, 32)),
+	VALID(PAPER, SET(batch_slots, 31), SET(ring_slots, 32), SET(partition_slots, 32),
+	      SET(depth_slots, 31), SET(budget_frames, 62)),
 
 	/* what is left over must never grow: twice the batch, which is 8 */
 	VALID(LOCKED, SET(budget_frames, 16)),
@@ -163,14 +179,16 @@ static const struct vector vectors[] = {
 	/* 8 slots of 10 us: a poll every 80 us, less what a poll takes */
 	VALID(LOCKED, CAPS(poll_ns_min, 80000)),
 	REFUSED(LOCKED, "batch_slots", 8, 9, 64, CAPS(poll_ns_min, 80001)),
-	REFUSED(LOCKED, "batch_slots", 8, 9, 64, CAPS(poll_ns_min, 80000), SET(poll_overhead_ns, 1)),
+	REFUSED(LOCKED, "batch_slots", 8, 9, 64, CAPS(poll_ns_min, 80000),
+		SET(poll_overhead_ns, 1)),
 	VALID(LOCKED, CAPS(poll_ns_min, 80001), SET(batch_slots, 9)),
 
 	VALID(LOCKED, SET(depth_slots, 8)),
 	REFUSED(LOCKED, "depth_slots", 0, 8, 255, SET(depth_slots, 0)),
 	VALID(LOCKED, SET(depth_slots, 255)),
 	REFUSED(LOCKED, "depth_slots", 256, 8, 255, SET(depth_slots, 256)),
-	REFUSED(LOCKED, "depth_slots", 247, 8, 246, SET(depth_slots, 247), CAPS(reserved_slots, 10)),
+	REFUSED(LOCKED, "depth_slots", 247, 8, 246, SET(depth_slots, 247),
+		CAPS(reserved_slots, 10)),
 	REFUSED(PAPER, "depth_slots", 9, 8, 8, SET(depth_slots, 9)),
 	REFUSED(PAPER, "depth_slots", 7, 8, 8, SET(depth_slots, 7)),
 
@@ -178,11 +196,14 @@ static const struct vector vectors[] = {
 	VALID(LOCKED, SET(trim_down_bytes, 1166)),
 	REFUSED(LOCKED, "trim_down_bytes", 1167, 1, 1166, SET(trim_down_bytes, 1167)),
 	REFUSED(LOCKED, "trim_down_bytes", 0xffffffffu, 1, 1166, SET(trim_down_bytes, 0xffffffffu)),
-	REFUSED(LOCKED, "trim_down_bytes", 1131, 1, 1130, CAPS(placeholder_bytes_min, 100), SET(trim_down_bytes, 1131)),
+	REFUSED(LOCKED, "trim_down_bytes", 1131, 1, 1130, CAPS(placeholder_bytes_min, 100),
+		SET(trim_down_bytes, 1131)),
 	VALID(RESERVED, SET(trim_down_bytes, 1190)),
 	REFUSED(RESERVED, "trim_down_bytes", 1191, 1, 1190, SET(trim_down_bytes, 1191)),
-	REFUSED(LOCKED, "trim_down_bytes", 3, 4, 1164, CAPS(start_quantum_bytes, 4), SET(trim_down_bytes, 3)),
-	REFUSED(LOCKED, "trim_down_bytes", 18, 4, 1164, CAPS(start_quantum_bytes, 4), SET(trim_down_bytes, 18)),
+	REFUSED(LOCKED, "trim_down_bytes", 3, 4, 1164, CAPS(start_quantum_bytes, 4),
+		SET(trim_down_bytes, 3)),
+	REFUSED(LOCKED, "trim_down_bytes", 18, 4, 1164, CAPS(start_quantum_bytes, 4),
+		SET(trim_down_bytes, 18)),
 	VALID(PAPER, SET(trim_down_bytes, 0), SET(trim_up_bytes, 0xffffffffu)),
 
 	VALID(LOCKED, SET(trim_up_bytes, 1), SET(drift_ppb_max, 100)),
@@ -191,7 +212,8 @@ static const struct vector vectors[] = {
 	REFUSED(LOCKED, "trim_up_bytes", 307, 1, 306, SET(trim_up_bytes, 307)),
 	REFUSED(LOCKED, "trim_up_bytes", 0xffffffffu, 1, 306, SET(trim_up_bytes, 0xffffffffu)),
 	REFUSED(LOCKED, "slot_bytes", 1230, 65, 1229, CAPS(frame_bytes_max, 1230)),
-	REFUSED(LOCKED, "trim_up_bytes", 6, 4, 304, CAPS(start_quantum_bytes, 4), SET(trim_up_bytes, 6)),
+	REFUSED(LOCKED, "trim_up_bytes", 6, 4, 304, CAPS(start_quantum_bytes, 4),
+		SET(trim_up_bytes, 6)),
 
 	VALID(LOCKED, SET(prebuffer_frames, 0)),
 	VALID(LOCKED, SET(prebuffer_frames, 65536)),
@@ -201,28 +223,35 @@ static const struct vector vectors[] = {
 	VALID(LOCKED, SET(tolerance_ns, 10000)),
 	REFUSED(LOCKED, "tolerance_ns", 10001, 0, 10000, SET(tolerance_ns, 10001)),
 	/* 1250 bytes at 100 Gb/s: 100 ns; 84 at 2.5 Gb/s: 268.8 ns */
-	REFUSED(LOCKED, "tolerance_ns", 101, 0, 100, SET(rate_bps, 100000000000ull), SET(tolerance_ns, 101)),
-	REFUSED(RESERVED, "tolerance_ns", 269, 0, 268, SET(slot_bytes, 64), SET(rate_bps, 2500000000ull),
-		SET(tolerance_ns, 269)),
+	REFUSED(LOCKED, "tolerance_ns", 101, 0, 100, SET(rate_bps, 100000000000ull),
+		SET(tolerance_ns, 101)),
+	REFUSED(RESERVED, "tolerance_ns", 269, 0, 268, SET(slot_bytes, 64),
+		SET(rate_bps, 2500000000ull), SET(tolerance_ns, 269)),
 
 	VALID(LOCKED, SET(drift_ppb_max, 1)),
 	REFUSED(LOCKED, "drift_ppb_max", 0, 1, 1000000, SET(drift_ppb_max, 0)),
 	VALID(LOCKED, SET(drift_ppb_max, 1000000), SET(trim_down_bytes, 2)),
 	REFUSED(LOCKED, "drift_ppb_max", 1000001, 1, 1000000, SET(drift_ppb_max, 1000001)),
-	/* one byte in 1250 is 800 ppm, and a tenth of that if only every tenth slot can be trimmed */
+	/*
+	 * one byte in 1250 is 800 ppm, and a tenth of that if only every tenth slot can be trimmed
+	 */
 	VALID(LOCKED, SET(trim_down_bytes, 1), SET(drift_ppb_max, 800000)),
-	REFUSED(LOCKED, "drift_ppb_max", 800001, 1, 800000, SET(trim_down_bytes, 1), SET(drift_ppb_max, 800001)),
-	VALID(RESERVED, SET(trim_down_bytes, 1), SET(partition_slots, 10), SET(drift_ppb_max, 80000)),
-	REFUSED(RESERVED, "drift_ppb_max", 80001, 1, 80000, SET(trim_down_bytes, 1), SET(partition_slots, 10),
-		SET(drift_ppb_max, 80001)),
+	REFUSED(LOCKED, "drift_ppb_max", 800001, 1, 800000, SET(trim_down_bytes, 1),
+		SET(drift_ppb_max, 800001)),
+	VALID(RESERVED, SET(trim_down_bytes, 1), SET(partition_slots, 10),
+	      SET(drift_ppb_max, 80000)),
+	REFUSED(RESERVED, "drift_ppb_max", 80001, 1, 80000, SET(trim_down_bytes, 1),
+		SET(partition_slots, 10), SET(drift_ppb_max, 80001)),
 	/* 16 bytes every 65536 slots of 1250 bytes: 195.3 ppb */
 	VALID(RESERVED, SET(partition_slots, 65536), SET(drift_ppb_max, 195)),
-	REFUSED(RESERVED, "drift_ppb_max", 196, 1, 195, SET(partition_slots, 65536), SET(drift_ppb_max, 196)),
+	REFUSED(RESERVED, "drift_ppb_max", 196, 1, 195, SET(partition_slots, 65536),
+		SET(drift_ppb_max, 196)),
 	VALID(PAPER, SET(trim_down_bytes, 0), SET(drift_ppb_max, 1000000)),
 
 	VALID(LOCKED, SET(wander_ppb_per_s_max, 0)),
 	VALID(LOCKED, SET(wander_ppb_per_s_max, 1000000)),
-	REFUSED(LOCKED, "wander_ppb_per_s_max", 1000001, 0, 1000000, SET(wander_ppb_per_s_max, 1000001)),
+	REFUSED(LOCKED, "wander_ppb_per_s_max", 1000001, 0, 1000000,
+		SET(wander_ppb_per_s_max, 1000001)),
 
 	/* eight slots of 10 us; below it, not at it */
 	VALID(LOCKED, SET(poll_overhead_ns, 79999)),
@@ -230,8 +259,8 @@ static const struct vector vectors[] = {
 	REFUSED(PAPER, "poll_overhead_ns", 80000, 0, 79999, SET(poll_overhead_ns, 80000)),
 	VALID(RESERVED, SET(slot_bytes, 64), SET(rate_bps, 2500000000ull), SET(batch_slots, 1),
 	      SET(poll_overhead_ns, 268)),
-	REFUSED(RESERVED, "poll_overhead_ns", 269, 0, 268, SET(slot_bytes, 64), SET(rate_bps, 2500000000ull),
-		SET(batch_slots, 1), SET(poll_overhead_ns, 269)),
+	REFUSED(RESERVED, "poll_overhead_ns", 269, 0, 268, SET(slot_bytes, 64),
+		SET(rate_bps, 2500000000ull), SET(batch_slots, 1), SET(poll_overhead_ns, 269)),
 
 	VALID(LOCKED, SET(seed, 0)),
 	VALID(LOCKED, SET(dither, 0)),
@@ -260,7 +289,8 @@ static const struct vector vectors[] = {
 	VALID(LOCKED, SET(padding, KPN_PADDING_ON_DEMAND)),
 	VALID(PAPER, SET(padding, KPN_PADDING_ON_DEMAND)),
 	REFUSED(LOCKED, "padding", 2, 0, 1, SET(padding, 2)),
-	REFUSED(LOCKED, "padding", 1, 0, 0, SET(padding, KPN_PADDING_ON_DEMAND), CAPS(has_spare_buffers, 0)),
+	REFUSED(LOCKED, "padding", 1, 0, 0, SET(padding, KPN_PADDING_ON_DEMAND),
+		CAPS(has_spare_buffers, 0)),
 	REFUSED(PAPER, "padding", 200, 0, 0, SET(padding, 200), CAPS(has_spare_buffers, 0)),
 
 	VALID(LOCKED, SET(classes[0].late, 2), SET(classes[15].late, 1)),
@@ -331,9 +361,10 @@ struct field {
 	const char *name;
 };
 
-#define FIELD(member)                                                                                             \
-	{                                                                                                         \
-		(u16) offsetof(struct kpn_config, member), (u16)sizeof(((struct kpn_config *)0)->member), #member \
+#define FIELD(member)                                                          \
+	{                                                                      \
+		(u16) offsetof(struct kpn_config, member),                     \
+			(u16)sizeof(((struct kpn_config *)0)->member), #member \
 	}
 #define CLASS_FIELDS(tc) FIELD(classes[tc].late), FIELD(classes[tc].rounding)
 
@@ -388,7 +419,8 @@ static u32 field_position(const char *name)
 	return i;
 }
 
-static bool has_problem(const struct kpn_config *config, const struct kpn_nic_caps *caps, const char *name)
+static bool has_problem(const struct kpn_config *config, const struct kpn_nic_caps *caps,
+			const char *name)
 {
 	static struct kpn_problem problems[PROBLEMS_MAX]; /* too large for a kernel stack */
 	u32 count = kpn_config_validate(config, caps, problems, PROBLEMS_MAX);
@@ -401,7 +433,10 @@ static bool has_problem(const struct kpn_config *config, const struct kpn_nic_ca
 	return false;
 }
 
-/* A sentence for an engineer: text, a remedy after a semicolon, and no numbers, which the range gives. */
+/*
+ * A sentence for an engineer: text, a remedy after a semicolon, and no numbers, which the range
+ * gives.
+ */
 static bool reason_is_sentence(const char *reason)
 {
 	u32 semicolons = 0;
@@ -415,7 +450,10 @@ static bool reason_is_sentence(const char *reason)
 	return i >= 30 && semicolons == 1 && reason[i - 1] != '.';
 }
 
-/* The ends of the range a problem states are right values of that field, the others being as they are. */
+/*
+ * The ends of the range a problem states are right values of that field, the others being as they
+ * are.
+ */
 static void expect_honest_range(struct kpn_selftest *t, int line, const struct kpn_config *config,
 				const struct kpn_nic_caps *caps, const struct kpn_problem *problem)
 {
@@ -480,7 +518,10 @@ static void test_all_wrong(struct kpn_selftest *t)
 	config.allowed = NULL;
 	memset(&untouched, 0x5a, sizeof(untouched));
 	count = kpn_config_validate(&config, &backend, NULL, 0);
-	/* 32 class fields and 20 more but for trims, tolerance and poll overhead, which rest on others */
+	/*
+	 * 32 class fields and 20 more but for trims, tolerance and poll overhead, which rest on
+	 * others
+	 */
 	KPN_EXPECT_EQ(t, count, 48);
 	for (room = 0; room <= count; room++) {
 		for (i = 0; i < PROBLEMS_MAX; i++)
@@ -488,22 +529,27 @@ static void test_all_wrong(struct kpn_selftest *t)
 		KPN_EXPECT_EQ(t, kpn_config_validate(&config, &backend, problems, room), count);
 		for (i = 0; i < PROBLEMS_MAX; i++) {
 			if (i >= room) {
-				KPN_EXPECT(t, memcmp(&problems[i], &untouched, sizeof(untouched)) == 0);
+				KPN_EXPECT(t, memcmp(&problems[i], &untouched, sizeof(untouched)) ==
+						      0);
 				continue;
 			}
 			KPN_EXPECT(t, reason_is_sentence(problems[i].reason));
 			KPN_EXPECT(t, field_position(problems[i].field) < KPN_COUNT_OF(fields));
 			if (i)
-				KPN_EXPECT(t,
-					   field_position(problems[i - 1].field) < field_position(problems[i].field));
+				KPN_EXPECT(t, field_position(problems[i - 1].field) <
+						      field_position(problems[i].field));
 		}
 	}
 }
 
-/* Random values in all fields: problems in order, one a field, each value outside its range or off its granularity. */
+/*
+ * Random values in all fields: problems in order, one a field, each value outside its range or off
+ * its granularity.
+ */
 static void test_random_configs(struct kpn_selftest *t)
 {
-	static const u64 rates[] = { 10000000, 1000000000, 2500000000ull, 100000000000ull, 999999999, 5 };
+	static const u64 rates[] = { 10000000,        1000000000, 2500000000ull,
+				     100000000000ull, 999999999,  5 };
 	static struct kpn_problem problems[PROBLEMS_MAX]; /* too large for a kernel stack */
 	u64 seed = 0xc0f1;
 	u32 round;
@@ -529,8 +575,8 @@ static void test_random_configs(struct kpn_selftest *t)
 		count = kpn_config_validate(&config, &caps, problems, PROBLEMS_MAX);
 		for (i = 0; i < count; i++) {
 			if (i)
-				KPN_EXPECT(t,
-					   field_position(problems[i - 1].field) < field_position(problems[i].field));
+				KPN_EXPECT(t, field_position(problems[i - 1].field) <
+						      field_position(problems[i].field));
 			expect_honest_range(t, __LINE__, &config, &caps, &problems[i]);
 		}
 	}
@@ -621,7 +667,10 @@ static void test_defaults_values(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, config.placeholder, KPN_PLACEHOLDER_RESERVED_ADDRESS);
 }
 
-/* Defaults are valid for every rate and length; where only reserved slots can be trimmed, once there is one. */
+/*
+ * Defaults are valid for every rate and length; where only reserved slots can be trimmed, once
+ * there is one.
+ */
 static void test_defaults_valid(struct kpn_selftest *t)
 {
 	static const u64 rates[] = {
@@ -642,13 +691,17 @@ static void test_defaults_valid(struct kpn_selftest *t)
 
 				caps.start_quantum_bytes = quanta[quantum];
 				kpn_config_defaults(&config, &caps, rates[rate], slot_bytes);
-				KPN_EXPECT_EQ(t, config.trim == KPN_TRIM_RESERVED, slot_bytes < 64 + quanta[quantum]);
+				KPN_EXPECT_EQ(t, config.trim == KPN_TRIM_RESERVED,
+					      slot_bytes < 64 + quanta[quantum]);
 				if (config.trim == KPN_TRIM_RESERVED) {
-					KPN_EXPECT_EQ(t, kpn_config_validate(&config, &caps, &problem, 1), 1);
+					KPN_EXPECT_EQ(
+						t, kpn_config_validate(&config, &caps, &problem, 1),
+						1);
 					KPN_EXPECT_TEXT(t, problem.field, "allowed");
 					config.allowed = masks_reserved;
 				}
-				KPN_EXPECT_EQ(t, kpn_config_validate(&config, &caps, &problem, 1), 0);
+				KPN_EXPECT_EQ(t, kpn_config_validate(&config, &caps, &problem, 1),
+					      0);
 			}
 		}
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * dual: the published merge against its formula in slow arithmetic and against the claims made for it; stamps of received frames
- * against two wires whose positions are known, the own one on the fake NIC.
+ * dual: the published merge against its formula in slow arithmetic and against the claims made for
+ * it; stamps of received frames against two wires whose positions are known, the own one on the
+ * fake NIC.
  */
 #include "keepon/dual.h"
 
@@ -24,7 +25,9 @@ enum {
 
 /* ---- the formula ---- */
 
-/* In halves of 2^-8 ns, so that nothing is rounded: all times of a vector are multiples of 2^-8 ns. */
+/*
+ * In halves of 2^-8 ns, so that nothing is rounded: all times of a vector are multiples of 2^-8 ns.
+ */
 static s64 units(struct kpn_time t)
 {
 	return t.ns * 512 + (t.frac >> 23);
@@ -62,7 +65,8 @@ static void test_published_formula(struct kpn_selftest *t)
 
 		above += merged == tx || merged == rx;
 		KPN_EXPECT_EQ(t, merged, slow_merge(tx, rx, (s64)tau_ns * 512));
-		KPN_EXPECT_EQ(t, units(kpn_merge_published(of_units(rx), of_units(tx), tau_ns)), merged);
+		KPN_EXPECT_EQ(t, units(kpn_merge_published(of_units(rx), of_units(tx), tau_ns)),
+			      merged);
 	}
 	KPN_EXPECT(t, above > 4000 && above < 16000); /* both branches */
 }
@@ -101,7 +105,8 @@ static void test_the_jump_at_two_tau(struct kpn_selftest *t)
 /*
  * struct both - the own NIC, and a peer whose wire moves with the same CPU counter
  * @start_ps: on the peer's wire, of the frame whose last bit has not been counted yet
- * @marked_*: the last frame of interest: its position, and where the own wire was at its reference plane
+ * @marked_*: the last frame of interest: its position, and where the own wire was at its reference
+ *	plane
  */
 struct both {
 	struct rig rig;
@@ -127,11 +132,14 @@ static u64 cpu_ns(void)
 static void go(u64 until_ns)
 {
 	while ((s64)(until_ns - cpu_ns()) > 0)
-		rig_advance(&both.rig, (until_ns - cpu_ns()) * 1000 > 2000 ? (until_ns - cpu_ns()) * 999 : 1000);
+		rig_advance(&both.rig, (until_ns - cpu_ns()) * 1000 > 2000 ?
+					       (until_ns - cpu_ns()) * 999 :
+					       1000);
 	wire_go(&both.peer, cpu_ns() - both.peer.now_ns);
 }
 
-static void start(struct kpn_selftest *t, u8 clock_read, enum kpn_merge merge, s32 own_ppb, s32 peer_ppb, u64 seed)
+static void start(struct kpn_selftest *t, u8 clock_read, enum kpn_merge merge, s32 own_ppb,
+		  s32 peer_ppb, u64 seed)
 {
 	struct kpn_rx_config rx_config = {
 		.rate_bps = 1000000000,
@@ -159,7 +167,8 @@ static void start(struct kpn_selftest *t, u8 clock_read, enum kpn_merge merge, s
 		.index_counts_done = true,
 		.persistent = true,
 	};
-	struct kpn_nic_caps caps = fake_nic_caps(&params, 100000, SLOT_BYTES - 8, SLOT_BYTES + 8, 1);
+	struct kpn_nic_caps caps =
+		fake_nic_caps(&params, 100000, SLOT_BYTES - 8, SLOT_BYTES + 8, 1);
 	struct rig_log log = { 0 };
 	struct kpn_config config;
 
@@ -173,14 +182,17 @@ static void start(struct kpn_selftest *t, u8 clock_read, enum kpn_merge merge, s
 	memset(&both, 0, sizeof(both));
 	both.seed = seed;
 	KPN_EXPECT(t, rig_bytes(&config, &params, FRAMES) <= sizeof(memory));
-	KPN_EXPECT(t, rig_init(&both.rig, memory, &config, &caps, &params, FRAMES, 1000000000, &log));
+	KPN_EXPECT(t,
+		   rig_init(&both.rig, memory, &config, &caps, &params, FRAMES, 1000000000, &log));
 	fake_nic_drift(&both.rig.nic, -own_ppb, 0); /* the CPU against the NIC */
 	rig_start(&both.rig);
 	KPN_EXPECT(t, !kpn_rx_problem(&rx_config));
 	kpn_rx_init(&both.rx, &rx_config);
-	both.peer = (struct wire){
-		.now_ns = cpu_ns(), .ppb = peer_ppb, .ppb_limit = 100000, .change_ns = cpu_ns() + 1000000, .seed = seed
-	};
+	both.peer = (struct wire){ .now_ns = cpu_ns(),
+				   .ppb = peer_ppb,
+				   .ppb_limit = 100000,
+				   .change_ns = cpu_ns() + 1000000,
+				   .seed = seed };
 	kpn_dual_init(&both.dual, both.rig.pacer, &both.rx, merge, kpn_merge_tau_ns(&config));
 }
 
@@ -189,7 +201,10 @@ static void correct(void)
 	kpn_dual_correct(&both.dual, cpu_ns());
 }
 
-/* One poll of each ring. A frame in between is marked: where the own wire is when its reference plane passes. */
+/*
+ * One poll of each ring. A frame in between is marked: where the own wire is when its reference
+ * plane passes.
+ */
 static void round_of_polls(void)
 {
 	u64 poll_ns = kpn_pacer_poll_interval_ns(both.rig.pacer);
@@ -233,7 +248,10 @@ static s64 picoseconds(struct kpn_time t)
 	return t.ns * 1000 + (s64)((u64)t.frac * 1000 >> 32);
 }
 
-/* A stamp is the PHC time at which the frame passed, as well as the two strips know it; 30 ns at slots of 300 bytes. */
+/*
+ * A stamp is the PHC time at which the frame passed, as well as the two strips know it; 30 ns at
+ * slots of 300 bytes.
+ */
 static void test_stamps(struct kpn_selftest *t, u32 rounds, s32 own_ppb, s32 peer_ppb, u64 seed)
 {
 	u32 stamps = 0;
@@ -256,10 +274,12 @@ static void test_stamps(struct kpn_selftest *t, u32 rounds, s32 own_ppb, s32 pee
 		if (!KPN_EXPECT(t, stamp.valid))
 			return;
 		error_ps = picoseconds(
-			kpn_time_sub(stamp.time, kpn_clock_at(kpn_pacer_clock(both.rig.pacer), both.marked_own_ps)));
+			kpn_time_sub(stamp.time, kpn_clock_at(kpn_pacer_clock(both.rig.pacer),
+							      both.marked_own_ps)));
 		stamps++;
 		/* the truth is known to the nanosecond of the CPU counter on both sides */
-		if (!KPN_EXPECT(t, error_ps <= (s64)stamp.error_ps + 2500 && error_ps >= -(s64)stamp.error_ps - 2500))
+		if (!KPN_EXPECT(t, error_ps <= (s64)stamp.error_ps + 2500 &&
+					   error_ps >= -(s64)stamp.error_ps - 2500))
 			return;
 		if (i > 2000)
 			wide += error_ps > 150000 || error_ps < -150000;
@@ -293,9 +313,11 @@ static void test_late_stamps(struct kpn_selftest *t)
 		for (wait = 0; wait < 50; wait++)
 			round_of_polls();
 		stamp = kpn_dual_stamp(&both.dual, position_ps, cpu_ns());
-		error_ps = picoseconds(kpn_time_sub(stamp.time, kpn_clock_at(kpn_pacer_clock(both.rig.pacer), own_ps)));
+		error_ps = picoseconds(kpn_time_sub(
+			stamp.time, kpn_clock_at(kpn_pacer_clock(both.rig.pacer), own_ps)));
 		KPN_EXPECT(t, stamp.valid);
-		KPN_EXPECT(t, error_ps <= (s64)stamp.error_ps + 2500 && error_ps >= -(s64)stamp.error_ps - 2500);
+		KPN_EXPECT(t, error_ps <= (s64)stamp.error_ps + 2500 &&
+				      error_ps >= -(s64)stamp.error_ps - 2500);
 	}
 }
 
@@ -321,10 +343,14 @@ static void test_no_stamps_across_a_pause(struct kpn_selftest *t)
 	for (i = 0; i < 100; i++)
 		round_of_polls();
 	KPN_EXPECT_EQ(t, both.rx.stops, 1);
-	KPN_EXPECT(t, both.rx.strip.valid && !kpn_dual_stamp(&both.dual, position_ps, cpu_ns()).valid);
+	KPN_EXPECT(t,
+		   both.rx.strip.valid && !kpn_dual_stamp(&both.dual, position_ps, cpu_ns()).valid);
 }
 
-/* The published merge: one clock that stands still is set to the other, and only beyond 2 tau (D10). */
+/*
+ * The published merge: one clock that stands still is set to the other, and only beyond 2 tau
+ * (D10).
+ */
 static void test_a_lagging_clock_is_set(struct kpn_selftest *t)
 {
 	u64 tau_ns;
@@ -352,8 +378,9 @@ static void test_a_lagging_clock_is_set(struct kpn_selftest *t)
 	correct();
 	KPN_EXPECT_EQ(t, both.dual.tx_set, 1);
 	KPN_EXPECT_EQ(t, kpn_pacer_stats(both.rig.pacer)->steps, steps + 1);
-	KPN_EXPECT(t, picoseconds(kpn_time_sub(kpn_clock_at(&both.dual.rx_clock, both.rx.head_ps),
-					       kpn_pacer_gettime(both.rig.pacer, cpu_ns()))) < 1000);
+	KPN_EXPECT(t,
+		   picoseconds(kpn_time_sub(kpn_clock_at(&both.dual.rx_clock, both.rx.head_ps),
+					    kpn_pacer_gettime(both.rig.pacer, cpu_ns()))) < 1000);
 	/* within 2 tau nothing is set */
 	kpn_clock_adjtime(&both.dual.rx_clock, (struct kpn_time){ .ns = (s64)tau_ns });
 	correct();
@@ -375,14 +402,16 @@ static void test_adjustments(struct kpn_selftest *t)
 	position_ps = both.rx.head_ps;
 	before = kpn_dual_gettime(&both.dual, cpu_ns());
 	KPN_EXPECT_EQ(t, kpn_dual_adjtime(&both.dual, 12345), 0);
-	KPN_EXPECT_EQ(t, picoseconds(kpn_time_sub(kpn_dual_gettime(&both.dual, cpu_ns()), before)), 12345000);
+	KPN_EXPECT_EQ(t, picoseconds(kpn_time_sub(kpn_dual_gettime(&both.dual, cpu_ns()), before)),
+		      12345000);
 	KPN_EXPECT_EQ(t, kpn_dual_adjtime(&both.dual, -2000000000), -KPN_ERANGE);
 	KPN_EXPECT_EQ(t, kpn_dual_adjfine(&both.dual, 100 * 65536), 0);
 	KPN_EXPECT_EQ(t, kpn_dual_adjfine(&both.dual, KPN_ADJ_SCALED_PPM_MAX + 1), -KPN_ERANGE);
 	KPN_EXPECT_EQ(t, both.dual.rx_clock.scaled_ppm, 100 * 65536);
 	KPN_EXPECT_EQ(t, kpn_pacer_clock(both.rig.pacer)->scaled_ppm, 100 * 65536);
 	KPN_EXPECT_EQ(t, kpn_dual_settime(&both.dual, set), 0);
-	KPN_EXPECT_EQ(t, picoseconds(kpn_dual_stamp(&both.dual, position_ps, cpu_ns()).time), 7000000000000);
+	KPN_EXPECT_EQ(t, picoseconds(kpn_dual_stamp(&both.dual, position_ps, cpu_ns()).time),
+		      7000000000000);
 	set.ns = -1;
 	KPN_EXPECT_EQ(t, kpn_dual_settime(&both.dual, set), -KPN_EINVAL);
 }

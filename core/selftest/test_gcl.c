@@ -136,7 +136,10 @@ static const struct vector vectors[] = {
 		.runs = { { 1, 0 }, { 1, 0x2 }, { 1, 0 } },
 		.lost_ps = { 10000000, 10000000 },
 	},
-	/* slot times that do not divide the cycle: 1.5 slots a cycle, and 268.8 ns (64 B at 2.5 Gb/s) in 168 cycles */
+	/*
+	 * slot times that do not divide the cycle: 1.5 slots a cycle, and 268.8 ns (64 B at 2.5
+	 * Gb/s) in 168 cycles
+	 */
 	{
 		.line = __LINE__,
 		.slot_ps = 2000000,
@@ -153,7 +156,10 @@ static const struct vector vectors[] = {
 		.entries = { { 0x1, 1000 } },
 		.runs = { { 625, 0x1 } },
 	},
-	/* bases far away: 2^62 = 3 x 1537228672809129301 + 1, and 2^63 - 1 = 7 x 1317624576693539401 */
+	/*
+	 * bases far away: 2^62 = 3 x 1537228672809129301 + 1, and 2^63 - 1 = 7 x
+	 * 1317624576693539401
+	 */
 	{
 		.line = __LINE__,
 		.base_ns = 0x4000000000000000ll,
@@ -186,7 +192,9 @@ static void test_vector(struct kpn_selftest *t, const struct vector *vector)
 	u32 tc;
 	u32 i;
 
-	if (!KPN_EXPECT_EQ_AT(t, vector->line, kpn_gcl_compile(&gcl, vector->slot_ps, allowed, MASKS_MAX, &report), 0))
+	if (!KPN_EXPECT_EQ_AT(t, vector->line,
+			      kpn_gcl_compile(&gcl, vector->slot_ps, allowed, MASKS_MAX, &report),
+			      0))
 		return;
 	for (i = 0; i < KPN_COUNT_OF(vector->runs); i++) {
 		u32 end = slots + vector->runs[i].slots;
@@ -197,7 +205,8 @@ static void test_vector(struct kpn_selftest *t, const struct vector *vector)
 	KPN_EXPECT_EQ_AT(t, vector->line, wrong, 0);
 	KPN_EXPECT_EQ_AT(t, vector->line, report.partition_slots, slots);
 	for (tc = 0; tc < 16; tc++)
-		KPN_EXPECT_EQ_AT(t, vector->line, report.lost_ps[tc], vector->lost_ps[tc < 4 ? tc : 3]);
+		KPN_EXPECT_EQ_AT(t, vector->line, report.lost_ps[tc],
+				 vector->lost_ps[tc < 4 ? tc : 3]);
 }
 
 struct refusal {
@@ -244,7 +253,8 @@ static void test_refusal(struct kpn_selftest *t, const struct refusal *refusal)
 
 	for (i = 0; i < KPN_COUNT_OF(allowed); i++)
 		allowed[i] = CANARY;
-	KPN_EXPECT_EQ_AT(t, refusal->line, kpn_gcl_compile(&gcl, refusal->slot_ps, allowed, refusal->room, NULL),
+	KPN_EXPECT_EQ_AT(t, refusal->line,
+			 kpn_gcl_compile(&gcl, refusal->slot_ps, allowed, refusal->room, NULL),
 			 refusal->result);
 	/* nothing is written on refusal, and never past the room */
 	for (i = refusal->result ? 0 : refusal->room; i < KPN_COUNT_OF(allowed); i++)
@@ -262,7 +272,10 @@ static void test_longest_list(struct kpn_selftest *t)
 	for (i = 0; i < KPN_COUNT_OF(entries); i++)
 		entries[i] = (struct kpn_gcl_entry){ .gates = (u16)i, .interval_ns = 0xffffffffu };
 	/* slots as long as an interval, 4.29 s */
-	if (KPN_EXPECT_EQ(t, kpn_gcl_compile(&gcl, 0xffffffffull * 1000, allowed, KPN_COUNT_OF(allowed), &report), 0)) {
+	if (KPN_EXPECT_EQ(t,
+			  kpn_gcl_compile(&gcl, 0xffffffffull * 1000, allowed,
+					  KPN_COUNT_OF(allowed), &report),
+			  0)) {
 		KPN_EXPECT_EQ(t, report.partition_slots, KPN_GCL_ENTRIES_MAX);
 		for (i = 0; i < KPN_GCL_ENTRIES_MAX; i++)
 			KPN_EXPECT_EQ(t, allowed[i], i);
@@ -270,8 +283,10 @@ static void test_longest_list(struct kpn_selftest *t)
 			KPN_EXPECT_EQ(t, report.lost_ps[i], 0);
 	}
 	gcl.entry_count++;
-	KPN_EXPECT_EQ(t, kpn_gcl_compile(&gcl, 0xffffffffull * 1000, allowed, KPN_COUNT_OF(allowed), NULL),
-		      -KPN_EINVAL);
+	KPN_EXPECT_EQ(
+		t,
+		kpn_gcl_compile(&gcl, 0xffffffffull * 1000, allowed, KPN_COUNT_OF(allowed), NULL),
+		-KPN_EINVAL);
 }
 
 /* struct sampled - gates at every grid instant of one cycle, whose first one is network time 0 */
@@ -302,7 +317,8 @@ static void test_random_list(struct kpn_selftest *t, u64 *seed)
 	static struct sampled sampled;
 	static u16 allowed[RANDOM_ROOM];
 	struct kpn_gcl_entry entries[RANDOM_ENTRIES_MAX];
-	struct kpn_gcl gcl = { .entry_count = 1 + kpn_random_below(seed, RANDOM_ENTRIES_MAX), .entries = entries };
+	struct kpn_gcl gcl = { .entry_count = 1 + kpn_random_below(seed, RANDOM_ENTRIES_MAX),
+			       .entries = entries };
 	u32 slot_grids = 1 + kpn_random_below(seed, RANDOM_SLOT_GRIDS_MAX);
 	u32 base_ns = kpn_random_below(seed, 200);
 	struct kpn_gcl_report report;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * hazards: what a real machine does and a virtual one hides - dead NICs, storms, counters that wrap, coarse counters, caches
- * that are not coherent, stores that take time. Each test is named by its symptom.
+ * hazards: what a real machine does and a virtual one hides - dead NICs, storms, counters that
+ * wrap, coarse counters, caches that are not coherent, stores that take time. Each test is named by
+ * its symptom.
  */
 #include "../src/kpn_pacer_state.h"
 #include "exact_nic.h"
@@ -108,7 +109,9 @@ static void test_frozen_index_stops_the_pacer_in_the_stated_time(struct kpn_self
 	expect_stopped(t, KPN_EVENT_STALLED);
 }
 
-/* PAUSE frames may stop the wire for so long; and a CPU may be held up without the NIC being dead. */
+/*
+ * PAUSE frames may stop the wire for so long; and a CPU may be held up without the NIC being dead.
+ */
 static void test_pause_is_not_taken_for_a_dead_nic(struct kpn_selftest *t)
 {
 	exact_nic_prepare(&nic);
@@ -121,7 +124,8 @@ static void test_pause_is_not_taken_for_a_dead_nic(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, stats()->underruns, 1);
 	nic.caps.pause_ns_max = 30 * MS;
 	nic.now_ns = 1000000;
-	KPN_EXPECT(t, kpn_pacer_init(nic.memory, &nic.config, &nic.caps, &nic.pacer->nic_ops, &nic, 0));
+	KPN_EXPECT(t, kpn_pacer_init(nic.memory, &nic.config, &nic.caps, &nic.pacer->nic_ops, &nic,
+				     0));
 	KPN_EXPECT(t, kpn_pacer_limits(nic.pacer).stall_ns > 31 * MS);
 }
 
@@ -249,7 +253,9 @@ static void test_partition_switches_at_its_slot(struct kpn_selftest *t)
 	KPN_EXPECT(t, kpn_partition_bytes(1) <= sizeof(memory));
 	kpn_partition_init(&next, memory, second, 1);
 	switch_ns = ahead(30);
-	KPN_EXPECT_EQ(t, kpn_pacer_set_partition(nic.pacer, &next, kpn_div_u64((u64)switch_ns, SLOT_NS)), 0);
+	KPN_EXPECT_EQ(
+		t, kpn_pacer_set_partition(nic.pacer, &next, kpn_div_u64((u64)switch_ns, SLOT_NS)),
+		0);
 	KPN_EXPECT_EQ(t, submit(1, 1, switch_ns - SLOT_NS), KPN_VERDICT_NOT_ALLOWED);
 	KPN_EXPECT_EQ(t, submit(2, 0, switch_ns - SLOT_NS), KPN_VERDICT_PENDING);
 	KPN_EXPECT_EQ(t, submit(3, 0, switch_ns), KPN_VERDICT_NOT_ALLOWED);
@@ -260,7 +266,10 @@ static void test_partition_switches_at_its_slot(struct kpn_selftest *t)
 
 /* ---- stores and lead ---- */
 
-/* The clock is read after the commit: a store that is still under way for store_ns_max may come too late. */
+/*
+ * The clock is read after the commit: a store that is still under way for store_ns_max may come too
+ * late.
+ */
 static void test_store_under_way_is_in_doubt(struct kpn_selftest *t)
 {
 	static const u32 stores_ns[] = { 0, 3 * SLOT_NS };
@@ -301,7 +310,8 @@ static void test_latency_is_bounded_by_what_is_posted(struct kpn_selftest *t)
 	exact_nic_run(&nic, 5 * MS);
 	window = kpn_pacer_window(nic.pacer, nic.now_ns);
 	KPN_EXPECT(t, window.valid && window.first_seq == nic.tail_seq);
-	KPN_EXPECT_EQ(t, submit(1, 0, (s64)(nic.tail_seq + state().base) * SLOT_NS + 64), KPN_VERDICT_PENDING);
+	KPN_EXPECT_EQ(t, submit(1, 0, (s64)(nic.tail_seq + state().base) * SLOT_NS + 64),
+		      KPN_VERDICT_PENDING);
 	KPN_EXPECT_EQ(t, frames[1].seq, nic.tail_seq);
 	exact_nic_run(&nic, MS);
 	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_ON_TIME], 1);
@@ -341,7 +351,10 @@ static void test_txtime_beyond_the_horizon_is_refused(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_ON_TIME], 1);
 }
 
-/* A relaxed frame whose class has its next slot within a ring length of its own is moved there, however early it was given. */
+/*
+ * A relaxed frame whose class has its next slot within a ring length of its own is moved there,
+ * however early it was given.
+ */
 static void test_relaxed_frames_end_the_same_however_early(struct kpn_selftest *t)
 {
 	static u16 masks[100];
@@ -361,7 +374,10 @@ static void test_relaxed_frames_end_the_same_however_early(struct kpn_selftest *
 		KPN_EXPECT(t, exact_nic_start(&nic, 0));
 		kpn_pacer_settime(nic.pacer, (struct kpn_time){ 100 * MS, 0 });
 		exact_nic_run(&nic, 2 * MS);
-		/* net_slot 60 of the partition: 90 slots to the next of its class, and the ring has 64 */
+		/*
+		 * net_slot 60 of the partition: 90 slots to the next of its class, and the ring has
+		 * 64
+		 */
 		target = (kpn_div_u64((u64)now(), 100 * SLOT_NS) + 3) * 100 + 60;
 		while ((s64)(target * SLOT_NS) - now() > early_slots[i] * SLOT_NS)
 			exact_nic_poll(&nic, 5000);
@@ -399,7 +415,9 @@ static void expect_frames_across(struct kpn_selftest *t, u32 polls)
 	exact_nic_run(&nic, MS);
 	KPN_EXPECT_EQ(t, sent, (polls + 3) / 4);
 	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_ON_TIME] - on_time, sent);
-	KPN_EXPECT_EQ(t, stats()->slips + stats()->underruns + stats()->index_errors + stats()->losses, 0);
+	KPN_EXPECT_EQ(t,
+		      stats()->slips + stats()->underruns + stats()->index_errors + stats()->losses,
+		      0);
 	expect_all_accounted(t);
 }
 
@@ -417,9 +435,11 @@ static void test_index_wraps(struct kpn_selftest *t)
 		exact_nic_run(&nic, MS);
 		/* the NIC's counter stood somewhere else when it was reset: near its end */
 		nic.index_lie = modulus - (u32)nic.head_seq % modulus - 50;
-		nic.pacer->head_index = (u32)(nic.pacer->ring.index_seq + nic.index_lie) & (KPN_INDEX_MODULUS_MAX - 1);
+		nic.pacer->head_index = (u32)(nic.pacer->ring.index_seq + nic.index_lie) &
+					(KPN_INDEX_MODULUS_MAX - 1);
 		if (moduli[i])
-			nic.pacer->head_index = (u32)(nic.pacer->ring.index_seq + nic.index_lie) % modulus;
+			nic.pacer->head_index =
+				(u32)(nic.pacer->ring.index_seq + nic.index_lie) % modulus;
 		expect_frames_across(t, 60);
 	}
 }
@@ -503,7 +523,8 @@ static void test_table_index_wraps(struct kpn_selftest *t)
 			bool own = masks[net_slot % 5] & 1;
 			enum kpn_verdict verdict = submit(i % 32, 0, txtime_ns);
 
-			KPN_EXPECT_EQ(t, verdict, own ? KPN_VERDICT_PENDING : KPN_VERDICT_NOT_ALLOWED);
+			KPN_EXPECT_EQ(t, verdict,
+				      own ? KPN_VERDICT_PENDING : KPN_VERDICT_NOT_ALLOWED);
 			sent += own;
 			exact_nic_poll(&nic, 10000);
 		}
@@ -512,7 +533,10 @@ static void test_table_index_wraps(struct kpn_selftest *t)
 	}
 }
 
-/* Day 107 to 213: 2^63 ps after the start, a wire that was never idle is still known to have been steady. */
+/*
+ * Day 107 to 213: 2^63 ps after the start, a wire that was never idle is still known to have been
+ * steady.
+ */
 static void test_stamps_are_valid_after_day_107(struct kpn_selftest *t)
 {
 	u32 i;
@@ -523,14 +547,18 @@ static void test_stamps_are_valid_after_day_107(struct kpn_selftest *t)
 	for (i = 0; i < 12; i++) {
 		u64 steady_ps = nic.pacer->steady_ps;
 
-		/* a fortnight and a bit in which only readings came; the references are looked at every 65536 polls */
+		/*
+		 * a fortnight and a bit in which only readings came; the references are looked at
+		 * every 65536 polls
+		 */
 		move_positions(1ull << 60);
 		nic.pacer->steady_ps = steady_ps;
 		nic.pacer->renewed_polls = stats()->polls - 65536;
 		nic.pacer->strip.rate_due_ns = nic.now_ns;
 		exact_nic_run(&nic, MS);
 		KPN_EXPECT(t, (s64)(nic.pacer->ring.head.ps - kpn_pacer_steady_ps(nic.pacer)) > 0);
-		KPN_EXPECT(t, nic.pacer->ring.head.ps - kpn_pacer_steady_ps(nic.pacer) <= (1ull << 60) + (1ull << 40));
+		KPN_EXPECT(t, nic.pacer->ring.head.ps - kpn_pacer_steady_ps(nic.pacer) <=
+				      (1ull << 60) + (1ull << 40));
 	}
 	KPN_EXPECT_EQ(t, stats()->slips + stats()->underruns, 0);
 	expect_frames_across(t, 20);

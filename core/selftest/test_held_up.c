@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * held_up: the CPU stands still just before a store, longer than any margin (firmware, a hypervisor), and goes on as if nothing
- * had been. No frame is called sent that was not, none is sent twice, none leaves with other bytes than its own.
+ * held_up: the CPU stands still just before a store, longer than any margin (firmware, a
+ * hypervisor), and goes on as if nothing had been. No frame is called sent that was not, none is
+ * sent twice, none leaves with other bytes than its own.
  */
 #include "exact_nic.h"
 
@@ -85,7 +86,9 @@ static void expect_all_kinds(struct kpn_selftest *t, const struct tally *tally)
 	KPN_EXPECT(t, tally->doubted_not_sent > 0);
 }
 
-/* Held up while a frame is written, in copy or commit, with and without a NIC that fetches ahead. */
+/*
+ * Held up while a frame is written, in copy or commit, with and without a NIC that fetches ahead.
+ */
 static void test_while_inserting(struct kpn_selftest *t)
 {
 	struct tally tally = { 0 };
@@ -97,9 +100,11 @@ static void test_while_inserting(struct kpn_selftest *t)
 
 		start(&seed, (u16)kpn_random_below(&seed, 4));
 		frame = exact_frame(1, 200, 0, slots_ahead(kpn_random_below(&seed, 40)));
-		nic.copy_ns = kpn_random_below(&seed, 2) ? kpn_random_below(&seed, HELD_UP_NS_MAX) : 0;
+		nic.copy_ns =
+			kpn_random_below(&seed, 2) ? kpn_random_below(&seed, HELD_UP_NS_MAX) : 0;
 		nic.store_ns = kpn_random_below(&seed, HELD_UP_NS_MAX);
-		KPN_EXPECT_AT(t, (int)run, is_true(1, end_of(1, kpn_pacer_submit(nic.pacer, &frame)), &tally));
+		KPN_EXPECT_AT(t, (int)run,
+			      is_true(1, end_of(1, kpn_pacer_submit(nic.pacer, &frame)), &tally));
 	}
 	expect_all_kinds(t, &tally);
 	KPN_EXPECT(t, tally.not_sent > 0);
@@ -120,13 +125,17 @@ static void test_while_displacing(struct kpn_selftest *t)
 		start(&seed, (u16)kpn_random_below(&seed, 4));
 		for (tag = 1; tag <= FRAMES; tag++) {
 			best_effort[tag - 1] = exact_frame(tag, 200, 0, -1);
-			KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &best_effort[tag - 1]), KPN_VERDICT_PENDING);
+			KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &best_effort[tag - 1]),
+				      KPN_VERDICT_PENDING);
 		}
 		scheduled = exact_frame(tag, 200, 1, slots_ahead(6 + kpn_random_below(&seed, 10)));
 		nic.store_ns = kpn_random_below(&seed, HELD_UP_NS_MAX);
-		KPN_EXPECT_AT(t, (int)run, is_true(tag, end_of(tag, kpn_pacer_submit(nic.pacer, &scheduled)), &tally));
+		KPN_EXPECT_AT(
+			t, (int)run,
+			is_true(tag, end_of(tag, kpn_pacer_submit(nic.pacer, &scheduled)), &tally));
 		while (--tag)
-			KPN_EXPECT_AT(t, (int)run, is_true(tag, (enum kpn_verdict)nic.verdict_of[tag], &tally));
+			KPN_EXPECT_AT(t, (int)run,
+				      is_true(tag, (enum kpn_verdict)nic.verdict_of[tag], &tally));
 	}
 	expect_all_kinds(t, &tally);
 }
@@ -157,7 +166,10 @@ static void test_while_stepping(struct kpn_selftest *t)
 	expect_all_kinds(t, &tally);
 }
 
-/* What is not posted cannot be fetched, however long the CPU was held up: no doubt, it is too late for the frame or it leaves. */
+/*
+ * What is not posted cannot be fetched, however long the CPU was held up: no doubt, it is too late
+ * for the frame or it leaves.
+ */
 static void test_no_doubt_beyond_the_tail(struct kpn_selftest *t)
 {
 	u32 beyond = 0;
@@ -175,7 +187,8 @@ static void test_no_doubt_beyond_the_tail(struct kpn_selftest *t)
 		nic.store_ns = 40 * SLOT_NS;
 		KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frame), KPN_VERDICT_PENDING);
 		end_of(1, KPN_VERDICT_PENDING);
-		KPN_EXPECT_AT(t, (int)run, nic.outcomes[KPN_VERDICT_IN_DOUBT] == (frame.seq < tail_seq));
+		KPN_EXPECT_AT(t, (int)run,
+			      nic.outcomes[KPN_VERDICT_IN_DOUBT] == (frame.seq < tail_seq));
 		KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_ON_TIME], 0);
 		beyond += frame.seq >= tail_seq;
 		before += frame.seq < tail_seq;
@@ -184,7 +197,10 @@ static void test_no_doubt_beyond_the_tail(struct kpn_selftest *t)
 	KPN_EXPECT(t, before > 0);
 }
 
-/* Best effort, which may have any slot, leaves time for the store: no doubt as long as that takes no longer, whatever the copy takes. */
+/*
+ * Best effort, which may have any slot, leaves time for the store: no doubt as long as that takes
+ * no longer, whatever the copy takes.
+ */
 static void test_no_doubt_within_the_time_for_the_store(struct kpn_selftest *t)
 {
 	u64 seed = 5;
@@ -197,7 +213,9 @@ static void test_no_doubt_within_the_time_for_the_store(struct kpn_selftest *t)
 		frame = exact_frame(1, 200, 0, -1);
 		nic.copy_ns = kpn_random_below(&seed, 10000);
 		nic.store_ns = kpn_random_below(&seed, 2000);
-		KPN_EXPECT_AT(t, (int)run, end_of(1, kpn_pacer_submit(nic.pacer, &frame)) == KPN_VERDICT_BEST_EFFORT);
+		KPN_EXPECT_AT(t, (int)run,
+			      end_of(1, kpn_pacer_submit(nic.pacer, &frame)) ==
+				      KPN_VERDICT_BEST_EFFORT);
 	}
 }
 

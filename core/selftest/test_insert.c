@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * insert: which slot a txtime gets and who may have it. Paper mode on a ring of 32 slots of 10 us with batches of 8
- * unless said otherwise, so that every number is the paper's: slot k starts at k x 10 us.
+ * insert: which slot a txtime gets and who may have it. Paper mode on a ring of 32 slots of 10 us
+ * with batches of 8 unless said otherwise, so that every number is the paper's: slot k starts at k
+ * x 10 us.
  */
 #include "exact_nic.h"
 
@@ -75,10 +76,12 @@ static void test_slot_of_a_txtime(struct kpn_selftest *t)
 		struct kpn_frame frame;
 
 		start_at_slot_4(BATCH);
-		KPN_EXPECT_EQ_AT(t, vector->line, submit(&frame, 1, 0, vector->txtime_ns), vector->verdict);
+		KPN_EXPECT_EQ_AT(t, vector->line, submit(&frame, 1, 0, vector->txtime_ns),
+				 vector->verdict);
 		if (vector->verdict != KPN_VERDICT_PENDING) {
 			KPN_EXPECT_EQ_AT(t, vector->line, nic.commits, 0);
-			KPN_EXPECT_EQ_AT(t, vector->line, kpn_pacer_stats(nic.pacer)->verdicts[vector->verdict], 1);
+			KPN_EXPECT_EQ_AT(t, vector->line,
+					 kpn_pacer_stats(nic.pacer)->verdicts[vector->verdict], 1);
 			continue;
 		}
 		exact_nic_run(&nic, (RING + 4) * SLOT_NS);
@@ -90,7 +93,10 @@ static void test_slot_of_a_txtime(struct kpn_selftest *t)
 	}
 }
 
-/* The prototype checked against the head of the last poll: after a late poll it wrote into slots already sent. */
+/*
+ * The prototype checked against the head of the last poll: after a late poll it wrote into slots
+ * already sent.
+ */
 static void test_window_moves_with_the_wire_not_with_the_poll(struct kpn_selftest *t)
 {
 	struct kpn_frame frame;
@@ -117,7 +123,10 @@ static void test_minimum_lead(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, submit(&frame, 1, 0, slot_time(12)), KPN_VERDICT_LATE);
 }
 
-/* The copy takes so long that the slot is gone: it stays a placeholder, and what was copied is gone again. */
+/*
+ * The copy takes so long that the slot is gone: it stays a placeholder, and what was copied is gone
+ * again.
+ */
 static void test_slot_lost_while_copying_stays_a_placeholder(struct kpn_selftest *t)
 {
 	struct kpn_frame frame;
@@ -190,7 +199,8 @@ static void test_later_submission_with_earlier_time_leaves_first(struct kpn_self
 
 	start_at_slot_4(BATCH);
 	for (i = 0; i < 3; i++)
-		KPN_EXPECT_EQ(t, submit(&frames[i], (u8)(slots[i] - 12), 0, slot_time(slots[i])), KPN_VERDICT_PENDING);
+		KPN_EXPECT_EQ(t, submit(&frames[i], (u8)(slots[i] - 12), 0, slot_time(slots[i])),
+			      KPN_VERDICT_PENDING);
 	exact_nic_run(&nic, 40 * SLOT_NS);
 	KPN_EXPECT_EQ(t, nic.log_count, 3);
 	KPN_EXPECT_EQ(t, nic.log[0].tag, 4);
@@ -200,7 +210,10 @@ static void test_later_submission_with_earlier_time_leaves_first(struct kpn_self
 	KPN_EXPECT_EQ(t, nic.log[2].start_ps - nic.log[1].start_ps, 30000000);
 }
 
-/* C6, C13: a short frame after a long one in the same descriptor: full slot on the wire, nothing of the long one. */
+/*
+ * C6, C13: a short frame after a long one in the same descriptor: full slot on the wire, nothing of
+ * the long one.
+ */
 static void test_no_byte_of_an_earlier_frame_is_sent_again(struct kpn_selftest *t)
 {
 	struct kpn_frame frame = exact_frame(9, 1230, 0, slot_time(20));
@@ -248,14 +261,16 @@ static void test_relaxed_takes_the_next_slot_of_its_class(struct kpn_selftest *t
 	u32 i;
 
 	for (i = 0; i < RING; i++)
-		masks[i] = i % 16 == 1 ? 1 << 0 : 1 << 7; /* the artifact's Example 2: slots 1 and 17 */
+		masks[i] = i % 16 == 1 ? 1 << 0 :
+					 1 << 7; /* the artifact's Example 2: slots 1 and 17 */
 	exact_nic_paper(&nic, RING, BATCH);
 	nic.config.allowed = masks;
 	nic.config.classes[0].late = KPN_LATE_RELAXED;
 	exact_nic_start(&nic, START_NS);
 	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
 	KPN_EXPECT_EQ(t, submit(&frames[0], 1, 0, slot_time(14)), KPN_VERDICT_PENDING);
-	KPN_EXPECT_EQ(t, submit(&frames[1], 2, 0, slot_time(2)), KPN_VERDICT_PENDING); /* 17 is taken: 33 */
+	KPN_EXPECT_EQ(t, submit(&frames[1], 2, 0, slot_time(2)),
+		      KPN_VERDICT_PENDING); /* 17 is taken: 33 */
 	KPN_EXPECT_EQ(t, submit(&frames[2], 3, 0, slot_time(14)), KPN_VERDICT_NO_SLOT);
 	exact_nic_run(&nic, 60 * SLOT_NS);
 	KPN_EXPECT_EQ(t, nic.log_count, 2);
@@ -265,7 +280,10 @@ static void test_relaxed_takes_the_next_slot_of_its_class(struct kpn_selftest *t
 	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_MOVED], 2);
 }
 
-/* N27: best effort with a missed txtime waits for the next window of its class instead of being dropped. */
+/*
+ * N27: best effort with a missed txtime waits for the next window of its class instead of being
+ * dropped.
+ */
 static void test_rescheduled_frame_is_never_dropped_for_being_late(struct kpn_selftest *t)
 {
 	struct kpn_frame frames[3];
@@ -277,7 +295,8 @@ static void test_rescheduled_frame_is_never_dropped_for_being_late(struct kpn_se
 	exact_nic_start(&nic, START_NS);
 	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
 	for (i = 0; i < 3; i++)
-		KPN_EXPECT_EQ(t, submit(&frames[i], (u8)(i + 1), 7, slot_time(1)), KPN_VERDICT_PENDING);
+		KPN_EXPECT_EQ(t, submit(&frames[i], (u8)(i + 1), 7, slot_time(1)),
+			      KPN_VERDICT_PENDING);
 	exact_nic_run(&nic, 60 * SLOT_NS);
 	KPN_EXPECT_EQ(t, nic.log_count, 3);
 	for (i = 0; i < 3; i++)
@@ -313,7 +332,10 @@ static void test_displaced_best_effort_keeps_its_order(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, nic.unsafe_writes, 0);
 }
 
-/* C24, P10: too long for a slot is refused, the longest that fits is sent whole; malformed frames are told apart. */
+/*
+ * C24, P10: too long for a slot is refused, the longest that fits is sent whole; malformed frames
+ * are told apart.
+ */
 static void test_oversize_and_malformed(struct kpn_selftest *t)
 {
 	struct kpn_frame frame;
@@ -331,7 +353,9 @@ static void test_oversize_and_malformed(struct kpn_selftest *t)
 	frame.txtime_ns = -1;
 	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frame), KPN_VERDICT_INVALID);
 	KPN_EXPECT_EQ(t, nic.commits, 1);
-	/* phase-locked, every slot may be trimmed: the longest real frame is a slot less the trim */
+	/*
+	 * phase-locked, every slot may be trimmed: the longest real frame is a slot less the trim
+	 */
 	exact_nic_prepare(&nic);
 	exact_nic_start(&nic, START_NS);
 	frame = exact_frame(1, 1215, 0, -1);
@@ -340,7 +364,10 @@ static void test_oversize_and_malformed(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frame), KPN_VERDICT_PENDING);
 }
 
-/* C26, F1-F3: early frames fail at the ring, wait in the pre-buffer where there is one, and leave sorted. */
+/*
+ * C26, F1-F3: early frames fail at the ring, wait in the pre-buffer where there is one, and leave
+ * sorted.
+ */
 static void test_early_frames_wait_and_leave_in_txtime_order(struct kpn_selftest *t)
 {
 	static const u8 slots[] = { 90, 50, 70, 60, 80 };
@@ -352,7 +379,8 @@ static void test_early_frames_wait_and_leave_in_txtime_order(struct kpn_selftest
 	exact_nic_start(&nic, START_NS);
 	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
 	for (i = 0; i < 5; i++)
-		KPN_EXPECT_EQ(t, submit(&frames[i], slots[i] / 10, 0, slot_time(slots[i])), KPN_VERDICT_PENDING);
+		KPN_EXPECT_EQ(t, submit(&frames[i], slots[i] / 10, 0, slot_time(slots[i])),
+			      KPN_VERDICT_PENDING);
 	/* bounded: the sixth of the class has no room, one of another class has */
 	KPN_EXPECT_EQ(t, submit(&frames[5], 1, 0, slot_time(100)), KPN_VERDICT_NO_ROOM);
 	KPN_EXPECT_EQ(t, kpn_pacer_stats(nic.pacer)->prebuffered, 5);
@@ -384,7 +412,9 @@ static void test_best_effort_is_a_bounded_fifo(struct kpn_selftest *t)
 	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
 	for (i = 0; i < 40; i++)
 		accepted += submit(&frames[i], (u8)(i + 1), 7, -1) == KPN_VERDICT_PENDING;
-	/* 18 slots ahead of slot 12 have two of the class (16, 24); eight wait; the rest is refused */
+	/*
+	 * 18 slots ahead of slot 12 have two of the class (16, 24); eight wait; the rest is refused
+	 */
 	KPN_EXPECT_EQ(t, accepted, 10);
 	KPN_EXPECT_EQ(t, kpn_pacer_stats(nic.pacer)->verdicts[KPN_VERDICT_NO_ROOM], 30);
 	exact_nic_run(&nic, 120 * SLOT_NS);
@@ -395,7 +425,10 @@ static void test_best_effort_is_a_bounded_fifo(struct kpn_selftest *t)
 	}
 }
 
-/* C29: a slot that was sent but not polled belongs to nobody: its txtime is past, its next lap beyond the window. */
+/*
+ * C29: a slot that was sent but not polled belongs to nobody: its txtime is past, its next lap
+ * beyond the window.
+ */
 static void test_sent_slot_is_not_free_before_the_poll(struct kpn_selftest *t)
 {
 	struct kpn_frame frame;
@@ -443,7 +476,10 @@ static u32 crc_bytes(u32 state, const u8 *data, u32 bytes)
 	return state;
 }
 
-/* The four bytes that lead from one register state to another: run backwards, each step's feedback is in its top bit. */
+/*
+ * The four bytes that lead from one register state to another: run backwards, each step's feedback
+ * is in its top bit.
+ */
 static void crc_bridge(u32 from, u32 to, u8 *bytes)
 {
 	u32 feedback = 0;
@@ -466,8 +502,8 @@ static void crc_bridge(u32 from, u32 to, u8 *bytes)
 }
 
 /*
- * A24, P3: the prototype took "FCS field = 0" for "placeholder". Here a frame is what was committed, so one whose true
- * FCS is 0 is sent and completed like any other.
+ * A24, P3: the prototype took "FCS field = 0" for "placeholder". Here a frame is what was
+ * committed, so one whose true FCS is 0 is sent and completed like any other.
  */
 static void test_frame_whose_fcs_is_zero_is_sent(struct kpn_selftest *t)
 {
@@ -481,9 +517,10 @@ static void test_frame_whose_fcs_is_zero_is_sent(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, (u32)~crc_bytes(0xffffffff, data, sizeof(data)), 0);
 
 	start_at_slot_4(BATCH);
-	frame = (struct kpn_frame){
-		.data = data, .frame_bytes = 64, .flags = KPN_FRAME_TXTIME, .txtime_ns = slot_time(20)
-	};
+	frame = (struct kpn_frame){ .data = data,
+				    .frame_bytes = 64,
+				    .flags = KPN_FRAME_TXTIME,
+				    .txtime_ns = slot_time(20) };
 	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frame), KPN_VERDICT_PENDING);
 	exact_nic_run(&nic, 40 * SLOT_NS);
 	KPN_EXPECT_EQ(t, nic.log_count, 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * observe: against a wire whose position is known. Slots of 10 us, readings that may come at any moment of a slot; the
- * strip must contain the wire at any time, narrow with dither, and notice what contradicts its bounds (docs/model.md).
+ * observe: against a wire whose position is known. Slots of 10 us, readings that may come at any
+ * moment of a slot; the strip must contain the wire at any time, narrow with dither, and notice
+ * what contradicts its bounds (docs/model.md).
  */
 #include "keepon/observe.h"
 
@@ -14,7 +15,8 @@ static bool contains(const struct kpn_strip *strip, const struct wire *wire)
 {
 	struct kpn_interval interval = kpn_strip_at(strip, wire->now_ns);
 
-	return (s64)(wire->position_ps - interval.lower_ps) >= 0 && (s64)(interval.upper_ps - wire->position_ps) >= 0;
+	return (s64)(wire->position_ps - interval.lower_ps) >= 0 &&
+	       (s64)(interval.upper_ps - wire->position_ps) >= 0;
 }
 
 /* One reading of a done index: 300 ns of bus time, the index taken somewhere within. */
@@ -27,7 +29,8 @@ static bool read_index(struct kpn_strip *strip, struct wire *wire)
 	wire_go(wire, until_ns);
 	head_ps = kpn_div_u64(wire->position_ps, SLOT_PS) * SLOT_PS;
 	wire_go(wire, 300 - until_ns);
-	return kpn_strip_observe(strip, wire->now_ns + 1, wire->now_ns + 1, head_ps, before_ns, head_ps + SLOT_PS);
+	return kpn_strip_observe(strip, wire->now_ns + 1, wire->now_ns + 1, head_ps, before_ns,
+				 head_ps + SLOT_PS);
 }
 
 struct strip_vector {
@@ -68,7 +71,9 @@ static void test_strip_contains_the_wire(struct kpn_selftest *t, const struct st
 		if (!KPN_EXPECT_AT(t, vector->line, contains(&strip, &wire)))
 			return;
 		wire_go(&wire, vector->poll_ns - vector->poll_ns / 2 -
-				       (vector->dither_ns ? kpn_random_below(&wire.seed, vector->dither_ns) : 0));
+				       (vector->dither_ns ?
+						kpn_random_below(&wire.seed, vector->dither_ns) :
+						0));
 		if (!KPN_EXPECT_AT(t, vector->line, contains(&strip, &wire)) ||
 		    !KPN_EXPECT_AT(t, vector->line, read_index(&strip, &wire)))
 			return;
@@ -99,18 +104,22 @@ static void test_edges_of_the_stated_drift(struct kpn_selftest *t)
 		KPN_EXPECT(t, (s64)(ages_ns[i] * 1000 - drift_ps - 1000 - interval.lower_ps) >= 0);
 		KPN_EXPECT(t, (s64)(interval.upper_ps - (ages_ns[i] + 1) * 1000 - drift_ps) >= 0);
 		/*
-		 * and not much wider: 3 ps and 1.2 x 10^-8 of the age. The bound is on the CPU's rate against the wire's, so the
-		 * wire's against the CPU's may be 10 ppb more.
+		 * and not much wider: 3 ps and 1.2 x 10^-8 of the age. The bound is on the CPU's
+		 * rate against the wire's, so the wire's against the CPU's may be 10 ppb more.
 		 */
-		KPN_EXPECT(t, ages_ns[i] * 1000 - drift_ps - 1000 - interval.lower_ps <= 3 + ages_ns[i] / 83000);
-		KPN_EXPECT(t, interval.upper_ps - (ages_ns[i] + 1) * 1000 - drift_ps <= 3 + ages_ns[i] / 83000);
+		KPN_EXPECT(t, ages_ns[i] * 1000 - drift_ps - 1000 - interval.lower_ps <=
+				      3 + ages_ns[i] / 83000);
+		KPN_EXPECT(t, interval.upper_ps - (ages_ns[i] + 1) * 1000 - drift_ps <=
+				      3 + ages_ns[i] / 83000);
 	}
 }
 
 /* Readings at least a slot apart in age say what the rate is, far better than the stated bound. */
 static void test_rates_are_learnt(struct kpn_selftest *t)
 {
-	struct wire wire = { .now_ns = 1000, .ppb = 60000, .ppb_limit = 100000, .change_ns = 1000000, .seed = 3 };
+	struct wire wire = {
+		.now_ns = 1000, .ppb = 60000, .ppb_limit = 100000, .change_ns = 1000000, .seed = 3
+	};
 	const s64 per_ppm = 4294967; /* 1e-3 ps per ns x 2^32 */
 	struct kpn_strip strip;
 	u32 i;
@@ -125,10 +134,15 @@ static void test_rates_are_learnt(struct kpn_selftest *t)
 	KPN_EXPECT(t, strip.rate_upper - strip.rate_lower < 20 * per_ppm);
 }
 
-/* Readings for which no line exists are refused at once or soon, and what was believed stays readable. */
+/*
+ * Readings for which no line exists are refused at once or soon, and what was believed stays
+ * readable.
+ */
 static void test_violations_empty_the_strip(struct kpn_selftest *t)
 {
-	struct wire wire = { .now_ns = 1000, .ppb_limit = 2000000, .change_ns = 1000000, .seed = 5 };
+	struct wire wire = {
+		.now_ns = 1000, .ppb_limit = 2000000, .change_ns = 1000000, .seed = 5
+	};
 	struct kpn_strip strip;
 	struct kpn_strip before;
 	bool held = true;
@@ -145,8 +159,10 @@ static void test_violations_empty_the_strip(struct kpn_selftest *t)
 	wire_go(&wire, 100000);
 	wire.position_ps -= 2 * SLOT_PS;
 	KPN_EXPECT(t, !read_index(&strip, &wire));
-	KPN_EXPECT_EQ(t, kpn_strip_at(&strip, wire.now_ns).lower_ps, kpn_strip_at(&before, wire.now_ns).lower_ps);
-	KPN_EXPECT_EQ(t, kpn_strip_at(&strip, wire.now_ns).upper_ps, kpn_strip_at(&before, wire.now_ns).upper_ps);
+	KPN_EXPECT_EQ(t, kpn_strip_at(&strip, wire.now_ns).lower_ps,
+		      kpn_strip_at(&before, wire.now_ns).lower_ps);
+	KPN_EXPECT_EQ(t, kpn_strip_at(&strip, wire.now_ns).upper_ps,
+		      kpn_strip_at(&before, wire.now_ns).upper_ps);
 	/* it jumps ahead */
 	kpn_strip_reset(&strip, wire.now_ns, wire.position_ps, wire.position_ps);
 	wire_go(&wire, 100000);
@@ -162,10 +178,15 @@ static void test_violations_empty_the_strip(struct kpn_selftest *t)
 	KPN_EXPECT(t, !held);
 }
 
-/* After a possible pause both answers are inside, and later readings are not contradicted by old slopes. */
+/*
+ * After a possible pause both answers are inside, and later readings are not contradicted by old
+ * slopes.
+ */
 static void test_loosened_strip_allows_for_the_pause(struct kpn_selftest *t)
 {
-	struct wire wire = { .now_ns = 1000, .ppb = 20000, .ppb_limit = 100000, .change_ns = 1000000, .seed = 6 };
+	struct wire wire = {
+		.now_ns = 1000, .ppb = 20000, .ppb_limit = 100000, .change_ns = 1000000, .seed = 6
+	};
 	struct kpn_interval was;
 	struct kpn_interval is;
 	struct kpn_strip strip;
@@ -186,7 +207,8 @@ static void test_loosened_strip_allows_for_the_pause(struct kpn_selftest *t)
 	wire.position_ps -= 1500000;
 	for (i = 0; i < 1000; i++) {
 		wire_go(&wire, 100000);
-		if (!KPN_EXPECT(t, contains(&strip, &wire)) || !KPN_EXPECT(t, read_index(&strip, &wire)))
+		if (!KPN_EXPECT(t, contains(&strip, &wire)) ||
+		    !KPN_EXPECT(t, read_index(&strip, &wire)))
 			break;
 	}
 }
@@ -196,7 +218,10 @@ static u64 read_at(const struct kpn_strip *strip, u64 cpu_ns)
 	return kpn_strip_read(strip, kpn_strip_at(strip, cpu_ns));
 }
 
-/* What tightens from above, and a pause, move the middle back; what was read as the time stays. A new start forgets it. */
+/*
+ * What tightens from above, and a pause, move the middle back; what was read as the time stays. A
+ * new start forgets it.
+ */
 static void test_read_positions_never_go_back(struct kpn_selftest *t)
 {
 	struct kpn_strip strip;

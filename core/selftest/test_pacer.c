@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * pacer: the loop of start, poll and clock on an exact NIC - counts of calls, recovery from everything that can go wrong,
- * phase lock and steps. What happens to single frames is in test_insert.c.
+ * pacer: the loop of start, poll and clock on an exact NIC - counts of calls, recovery from
+ * everything that can go wrong, phase lock and steps. What happens to single frames is in
+ * test_insert.c.
  */
 #include "exact_nic.h"
 
@@ -40,8 +41,8 @@ static bool head_contains_wire(void)
 	struct kpn_head head = kpn_pacer_head(nic.pacer, nic.now_ns);
 	u64 position_ps = exact_nic_position(&nic);
 
-	return (s64)(position_ps - head.wire.lower_ps) >= 0 && (s64)(head.wire.upper_ps - position_ps) >= 0 &&
-	       head.upper_seq >= nic.head_seq;
+	return (s64)(position_ps - head.wire.lower_ps) >= 0 &&
+	       (s64)(head.wire.upper_ps - position_ps) >= 0 && head.upper_seq >= nic.head_seq;
 }
 
 /* Poll for a while; after every poll, and between, the interval must contain the wire. */
@@ -62,7 +63,10 @@ static bool run_watching(u64 ns)
 	return true;
 }
 
-/* A9, A19, A31: the reset made all descriptors placeholders, none is stored again; indices at 0 and the depth, one doorbell. */
+/*
+ * A9, A19, A31: the reset made all descriptors placeholders, none is stored again; indices at 0 and
+ * the depth, one doorbell.
+ */
 static void test_start(struct kpn_selftest *t)
 {
 	exact_nic_paper(&nic, 32, 8);
@@ -82,7 +86,10 @@ static void test_start(struct kpn_selftest *t)
 	KPN_EXPECT(t, !exact_nic_start(&nic, START_NS));
 }
 
-/* A10 (Figure 5): ring 12, index 2 -> 5 completes three slots; then over the end of the ring, then over the modulus. */
+/*
+ * A10 (Figure 5): ring 12, index 2 -> 5 completes three slots; then over the end of the ring, then
+ * over the modulus.
+ */
 static void test_index_differences(struct kpn_selftest *t)
 {
 	u32 i;
@@ -107,7 +114,10 @@ static void test_index_differences(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, nic.idle_starts, 1);
 }
 
-/* A12, A13, A27: one index read and at most one doorbell a poll, whatever is submitted; the wire never stops. */
+/*
+ * A12, A13, A27: one index read and at most one doorbell a poll, whatever is submitted; the wire
+ * never stops.
+ */
 static void test_one_doorbell_a_poll(struct kpn_selftest *t)
 {
 	struct kpn_frame frames[8];
@@ -166,10 +176,14 @@ static void test_counter_clock_moves_with_polls_only(struct kpn_selftest *t)
 	before_ns = kpn_pacer_gettime(nic.pacer, nic.now_ns).ns;
 	KPN_EXPECT(t, magnitude(clock_offset_ns() + 500) < 600);
 	exact_nic_go(&nic, 12345);
-	KPN_EXPECT(t, magnitude(kpn_pacer_gettime(nic.pacer, nic.now_ns).ns - before_ns - 12345) <= 2);
+	KPN_EXPECT(t,
+		   magnitude(kpn_pacer_gettime(nic.pacer, nic.now_ns).ns - before_ns - 12345) <= 2);
 }
 
-/* B9: setters move time, never counts; in paper mode a pending frame keeps its slot. B16: its stamp is that of the slot. */
+/*
+ * B9: setters move time, never counts; in paper mode a pending frame keeps its slot. B16: its stamp
+ * is that of the slot.
+ */
 static void test_adjustments_leave_counts_and_slots_alone(struct kpn_selftest *t)
 {
 	struct kpn_frame frame = exact_frame(1, 200, 0, START_NS + 20 * SLOT_NS);
@@ -195,8 +209,11 @@ static void test_adjustments_leave_counts_and_slots_alone(struct kpn_selftest *t
 	exact_nic_run(&nic, 30 * SLOT_NS);
 	KPN_EXPECT_EQ(t, nic.log_count, 1);
 	KPN_EXPECT_EQ(t, nic.log[0].seq, 20);
-	/* slot 20 on the stepped clock and 64 ns of preamble; 100 ppm of the 160 us since are 16 ns */
-	KPN_EXPECT(t, magnitude(nic.last_start.ns - START_NS - 5000000 - 20 * SLOT_NS - 64 - 16) <= 1);
+	/*
+	 * slot 20 on the stepped clock and 64 ns of preamble; 100 ppm of the 160 us since are 16 ns
+	 */
+	KPN_EXPECT(t,
+		   magnitude(nic.last_start.ns - START_NS - 5000000 - 20 * SLOT_NS - 64 - 16) <= 1);
 }
 
 /* The interval of the head holds at any moment, on both edges of the stated drift. */
@@ -210,7 +227,8 @@ static void test_head_interval_contains_the_wire(struct kpn_selftest *t)
 		nic.ppb = drifts_ppb[i];
 		exact_nic_start(&nic, START_NS);
 		KPN_EXPECT(t, run_watching(30 * MS));
-		KPN_EXPECT_EQ(t, stats()->slips + stats()->underruns + stats()->suspected_underruns, 0);
+		KPN_EXPECT_EQ(t, stats()->slips + stats()->underruns + stats()->suspected_underruns,
+			      0);
 		KPN_EXPECT(t, state().head_valid);
 		KPN_EXPECT(t, state().clock_error_ps < 500000);
 		KPN_EXPECT_EQ(t, nic.unsafe_writes, 0);
@@ -231,14 +249,15 @@ static s64 back_from(struct kpn_time *earlier)
 static u64 read_error_ps(void)
 {
 	struct kpn_time read = kpn_pacer_gettime(nic.pacer, nic.now_ns);
-	s64 error_ps = (s64)(exact_nic_position(&nic) - kpn_clock_position_at(kpn_pacer_clock(nic.pacer), read));
+	s64 error_ps = (s64)(exact_nic_position(&nic) -
+			     kpn_clock_position_at(kpn_pacer_clock(nic.pacer), read));
 
 	return (u64)magnitude(error_ps);
 }
 
 /*
- * While the rate is slewed about, the time read never goes back, before and after polls that tighten the strip, and is never
- * further from the truth than is said.
+ * While the rate is slewed about, the time read never goes back, before and after polls that
+ * tighten the strip, and is never further from the truth than is said.
  */
 static void test_time_never_goes_back(struct kpn_selftest *t)
 {
@@ -272,14 +291,18 @@ static void test_time_never_goes_back(struct kpn_selftest *t)
 			KPN_EXPECT(t, read_error_ps() <= state().clock_error_ps + 2);
 			if (kpn_random_below(&seed, 16))
 				continue;
-			kpn_pacer_adjfine(nic.pacer, (s64)kpn_random_below(&seed, 400 * 65536) - 200 * 65536);
+			kpn_pacer_adjfine(nic.pacer,
+					  (s64)kpn_random_below(&seed, 400 * 65536) - 200 * 65536);
 			KPN_EXPECT(t, back_from(&earlier) <= 0);
 		}
 	}
 	KPN_EXPECT(t, tightened > 50);
 }
 
-/* Polls learn the rate of the wire: between two of them the strip then grows far less than the stated drift allows. */
+/*
+ * Polls learn the rate of the wire: between two of them the strip then grows far less than the
+ * stated drift allows.
+ */
 static void test_polls_learn_the_rate(struct kpn_selftest *t)
 {
 	u64 width_ps;
@@ -289,17 +312,20 @@ static void test_polls_learn_the_rate(struct kpn_selftest *t)
 	nic.config.wander_ppb_per_s_max = 100;
 	nic.ppb = 300000;
 	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
-	width_ps = kpn_pacer_state(nic.pacer, nic.now_ns + 50000).clock_error_ps - state().clock_error_ps;
+	width_ps = kpn_pacer_state(nic.pacer, nic.now_ns + 50000).clock_error_ps -
+		   state().clock_error_ps;
 	KPN_EXPECT(t, width_ps >= 49900); /* 50 us at 1000 ppm, either way */
 	exact_nic_run(&nic, 500 * MS);
-	width_ps = kpn_pacer_state(nic.pacer, nic.now_ns + 50000).clock_error_ps - state().clock_error_ps;
+	width_ps = kpn_pacer_state(nic.pacer, nic.now_ns + 50000).clock_error_ps -
+		   state().clock_error_ps;
 	KPN_EXPECT(t, width_ps <= 1000);
 	KPN_EXPECT(t, head_contains_wire());
 }
 
 /*
- * At any moment of a slot, with up to two slots of prefetch: the first slot that may still be changed is written at once,
- * and no store meets a slot the NIC has fetched. One slot less of horizon does not pass here.
+ * At any moment of a slot, with up to two slots of prefetch: the first slot that may still be
+ * changed is written at once, and no store meets a slot the NIC has fetched. One slot less of
+ * horizon does not pass here.
  */
 static void test_first_changeable_slot_is_never_fetched_before(struct kpn_selftest *t)
 {
@@ -320,11 +346,14 @@ static void test_first_changeable_slot_is_never_fetched_before(struct kpn_selfte
 			exact_nic_go(&nic, i * 25);
 			head_seq = nic.head_seq;
 			window = kpn_pacer_window(nic.pacer, nic.now_ns);
-			/* the strip is narrow: at most the next slot is taken for the present one */
+			/*
+			 * the strip is narrow: at most the next slot is taken for the present one
+			 */
 			KPN_EXPECT(t, window.first_seq == head_seq + prefetch + 1 ||
 					      window.first_seq == head_seq + prefetch + 2);
 			frames[i] = exact_frame(1, 64, 0, -1);
-			KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[i]), KPN_VERDICT_PENDING);
+			KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[i]),
+				      KPN_VERDICT_PENDING);
 		}
 		exact_nic_run(&nic, MS);
 		KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_BEST_EFFORT], KPN_COUNT_OF(frames));
@@ -332,7 +361,10 @@ static void test_first_changeable_slot_is_never_fetched_before(struct kpn_selfte
 	}
 }
 
-/* Frames ask for instants of the PHC grid: they leave within the bound of them, at any rate of the clock. */
+/*
+ * Frames ask for instants of the PHC grid: they leave within the bound of them, at any rate of the
+ * clock.
+ */
 static void test_frames_leave_on_the_grid(struct kpn_selftest *t)
 {
 	static const s64 rates_scaled_ppm[] = { 0, 3276800, -6553600, 6553600 };
@@ -352,11 +384,15 @@ static void test_frames_leave_on_the_grid(struct kpn_selftest *t)
 		exact_nic_run(&nic, 2 * MS);
 		KPN_EXPECT(t, state().lock_seq < state().head_seq);
 		bound_ps = kpn_pacer_bounds(nic.pacer, 100000, 0).boundary_error_ps;
-		first_ns = (s64)kpn_div_u64((u64)kpn_pacer_gettime(nic.pacer, nic.now_ns).ns, 10000) * 10000 +
-			   30 * SLOT_NS + 64;
+		first_ns =
+			(s64)kpn_div_u64((u64)kpn_pacer_gettime(nic.pacer, nic.now_ns).ns, 10000) *
+				10000 +
+			30 * SLOT_NS + 64;
 		for (i = 0; i < 100; i++) {
-			frames[i] = exact_frame((u8)(i % 60 + 1), 200, 0, first_ns + i * 10 * SLOT_NS);
-			KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[i]), KPN_VERDICT_PENDING);
+			frames[i] =
+				exact_frame((u8)(i % 60 + 1), 200, 0, first_ns + i * 10 * SLOT_NS);
+			KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[i]),
+				      KPN_VERDICT_PENDING);
 		}
 		for (i = 0; i < 100; i++) {
 			s64 error_ps;
@@ -377,7 +413,10 @@ static void test_frames_leave_on_the_grid(struct kpn_selftest *t)
 	}
 }
 
-/* Counts per second equal theory: at +-100 ppm of the clock, 12500 quanta of 8 ns in a second of wire. */
+/*
+ * Counts per second equal theory: at +-100 ppm of the clock, 12500 quanta of 8 ns in a second of
+ * wire.
+ */
 static void test_trims_per_second_follow_the_clock_rate(struct kpn_selftest *t)
 {
 	static const s64 rates_scaled_ppm[] = { 0, 6553600, -6553600 };
@@ -398,7 +437,10 @@ static void test_trims_per_second_follow_the_clock_rate(struct kpn_selftest *t)
 	}
 }
 
-/* A stall until everything was sent: the count goes on from the tail, the clock from the CPU counter. */
+/*
+ * A stall until everything was sent: the count goes on from the tail, the clock from the CPU
+ * counter.
+ */
 static void test_underrun_keeps_the_count_and_nearly_the_time(struct kpn_selftest *t)
 {
 	static const u64 stalls_ns[] = { 200000, 1000000, 50000000 };
@@ -427,10 +469,14 @@ static void test_underrun_keeps_the_count_and_nearly_the_time(struct kpn_selftes
 		KPN_EXPECT_EQ(t, state().head_seq, before.tail_seq);
 		KPN_EXPECT_EQ(t, state().tail_seq, before.tail_seq + nic.config.depth_slots);
 		KPN_EXPECT_EQ(t, nic.idle_starts, 2);
-		/* strip width + restart latency + rate uncertainty (here 20 ppm) x stall + the drift of the wire since */
+		/*
+		 * strip width + restart latency + rate uncertainty (here 20 ppm) x stall + the
+		 * drift of the wire since
+		 */
 		limit_ns = (s64)(2 * before.clock_error_ps / 1000) + nic.caps.restart_ns_max +
 			   (s64)(stalls_ns[i] / 50000) + 2;
-		KPN_EXPECT(t, magnitude(clock_offset_ns() - offset_ns - (s64)(stalls_ns[i] / 20000)) <= limit_ns);
+		KPN_EXPECT(t, magnitude(clock_offset_ns() - offset_ns -
+					(s64)(stalls_ns[i] / 20000)) <= limit_ns);
 		KPN_EXPECT(t, run_watching(5 * MS));
 		KPN_EXPECT(t, state().head_valid);
 		/* frames are inserted again as before */
@@ -442,7 +488,10 @@ static void test_underrun_keeps_the_count_and_nearly_the_time(struct kpn_selftes
 	}
 }
 
-/* More frames wait behind an underrun than one call may take back: it rings once all the same, and sends the rest later. */
+/*
+ * More frames wait behind an underrun than one call may take back: it rings once all the same, and
+ * sends the rest later.
+ */
 static void test_underrun_with_a_full_ring_rings_once(struct kpn_selftest *t)
 {
 	static struct kpn_frame frames[40];
@@ -497,7 +546,10 @@ static void test_suspected_underrun(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, state().synchronised, true);
 }
 
-/* A wire faster than stated: an empty strip, unsynchronised, no insertion until readings agree again. */
+/*
+ * A wire faster than stated: an empty strip, unsynchronised, no insertion until readings agree
+ * again.
+ */
 static void test_drift_beyond_the_stated_bound_ends_unsynchronised(struct kpn_selftest *t)
 {
 	struct kpn_frame frame;
@@ -518,7 +570,10 @@ static void test_drift_beyond_the_stated_bound_ends_unsynchronised(struct kpn_se
 	KPN_EXPECT_EQ(t, state().head_valid, false);
 	frame = exact_frame(1, 200, 0, kpn_pacer_gettime(nic.pacer, nic.now_ns).ns + 30 * SLOT_NS);
 	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frame), KPN_VERDICT_UNSYNCHRONISED);
-	/* back within the bound it is believed again after some agreeing readings, but synchronised only by a setter */
+	/*
+	 * back within the bound it is believed again after some agreeing readings, but synchronised
+	 * only by a setter
+	 */
 	nic.ppb = 0;
 	exact_nic_run(&nic, 20 * MS);
 	KPN_EXPECT_EQ(t, state().head_valid, true);
@@ -557,7 +612,10 @@ static void test_impossible_index_changes_nothing(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, stats()->index_errors, 2);
 }
 
-/* A step moves what can be moved to the slots of its txtime; the rest leaves stale and is counted so. */
+/*
+ * A step moves what can be moved to the slots of its txtime; the rest leaves stale and is counted
+ * so.
+ */
 static void test_step_recalls_what_it_can(struct kpn_selftest *t)
 {
 	struct kpn_frame near;
@@ -567,7 +625,8 @@ static void test_step_recalls_what_it_can(struct kpn_selftest *t)
 	exact_nic_prepare(&nic);
 	exact_nic_start(&nic, START_NS);
 	exact_nic_run(&nic, 2 * MS);
-	now_ns = (s64)kpn_div_u64((u64)kpn_pacer_gettime(nic.pacer, nic.now_ns).ns, 10000) * 10000 + 64;
+	now_ns = (s64)kpn_div_u64((u64)kpn_pacer_gettime(nic.pacer, nic.now_ns).ns, 10000) * 10000 +
+		 64;
 	near = exact_frame(1, 200, 0, now_ns + 4 * SLOT_NS);
 	far = exact_frame(2, 200, 0, now_ns + 40 * SLOT_NS);
 	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &near), KPN_VERDICT_PENDING);
@@ -584,7 +643,8 @@ static void test_step_recalls_what_it_can(struct kpn_selftest *t)
 	KPN_EXPECT(t, magnitude(nic.last_start.ns - far.txtime_ns) <= 4);
 	KPN_EXPECT_EQ(t, nic.unsafe_writes, 0);
 	/* a step past its instant leaves no slot for it */
-	now_ns = (s64)kpn_div_u64((u64)kpn_pacer_gettime(nic.pacer, nic.now_ns).ns, 10000) * 10000 + 64;
+	now_ns = (s64)kpn_div_u64((u64)kpn_pacer_gettime(nic.pacer, nic.now_ns).ns, 10000) * 10000 +
+		 64;
 	far.txtime_ns = now_ns + 40 * SLOT_NS;
 	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &far), KPN_VERDICT_PENDING);
 	kpn_pacer_adjtime(nic.pacer, 100 * SLOT_NS);
@@ -643,7 +703,10 @@ static void test_stop_flushes(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, stats()->submitted, kpn_stats_ended(stats()));
 }
 
-/* Placeholders that are valid frames must not be overwritten in place: without a second buffer they are refused. */
+/*
+ * Placeholders that are valid frames must not be overwritten in place: without a second buffer they
+ * are refused.
+ */
 static void test_valid_placeholders_need_a_spare_buffer(struct kpn_selftest *t)
 {
 	struct kpn_frame frame = exact_frame(5, 200, 0, -1);
@@ -654,7 +717,10 @@ static void test_valid_placeholders_need_a_spare_buffer(struct kpn_selftest *t)
 		nic.caps.placeholder_kinds = (1u << KPN_PLACEHOLDER_COUNT) - 1;
 		nic.config.placeholder = kind;
 		KPN_EXPECT(t, !exact_nic_start(&nic, START_NS));
-		/* the buffer the core writes is the spare one, then; the switch is commit's one store, after the data */
+		/*
+		 * the buffer the core writes is the spare one, then; the switch is commit's one
+		 * store, after the data
+		 */
 		nic.caps.has_spare_buffers = true;
 		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
 		exact_nic_run(&nic, MS);
@@ -666,7 +732,10 @@ static void test_valid_placeholders_need_a_spare_buffer(struct kpn_selftest *t)
 	}
 }
 
-/* A25: one batch of wire time less the poll itself; dithered by less than a slot, and never more than asked for. */
+/*
+ * A25: one batch of wire time less the poll itself; dithered by less than a slot, and never more
+ * than asked for.
+ */
 static void test_poll_interval(struct kpn_selftest *t)
 {
 	u64 least_ns = ~0ull;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * padding: behind a frame a slot is zero whatever was in it before, by either padding; and who touches buffers when. Paper mode on
- * a ring of 32 slots of 10 us with batches of 8: slot k starts at k x 10 us, and is descriptor k modulo 32.
+ * padding: behind a frame a slot is zero whatever was in it before, by either padding; and who
+ * touches buffers when. Paper mode on a ring of 32 slots of 10 us with batches of 8: slot k starts
+ * at k x 10 us, and is descriptor k modulo 32.
  */
 #include "exact_nic.h"
 
@@ -55,9 +56,8 @@ static u32 used_bytes(u32 desc)
 /* C13, C14: every pair of lengths in one slot; of the longest only the FCS is not its own. */
 static void test_every_length_after_every_other(struct kpn_selftest *t, u8 padding)
 {
-	static const u16 lengths[] = {
-		18, 19, 64, 65, 200, 1229, 1230, 64, 1230, 1229, 200, 199, 18, 1230, 18, 18, 1230
-	};
+	static const u16 lengths[] = { 18,   19,  64,  65, 200,  1229, 1230, 64,  1230,
+				       1229, 200, 199, 18, 1230, 18,   18,   1230 };
 	u64 begin_ns;
 	u32 i;
 
@@ -67,7 +67,8 @@ static void test_every_length_after_every_other(struct kpn_selftest *t, u8 paddi
 	for (i = 0; i < KPN_COUNT_OF(lengths); i++) {
 		u32 data_bytes = lengths[i] - KPN_FCS_BYTES;
 
-		KPN_EXPECT_EQ(t, submit((u8)(i + 1), lengths[i], slot_time(20 + (s64)i * RING)), KPN_VERDICT_PENDING);
+		KPN_EXPECT_EQ(t, submit((u8)(i + 1), lengths[i], slot_time(20 + (s64)i * RING)),
+			      KPN_VERDICT_PENDING);
 		KPN_EXPECT_EQ(t, used_bytes(20), data_bytes);
 		run_until(begin_ns + (i + 1) * (u64)RING * SLOT_NS);
 		KPN_EXPECT_EQ(t, nic.log_count, i + 1);
@@ -85,17 +86,17 @@ static void test_every_length_after_every_other(struct kpn_selftest *t, u8 paddi
 }
 
 /*
- * An insertion asks for the buffer once, a poll never: what a frame leaves is zeroed by retire, or on demand by the next frame.
- * Whatever was written is said, so that it is written back: on demand also what was zeroed behind a shorter frame.
+ * An insertion asks for the buffer once, a poll never: what a frame leaves is zeroed by retire, or
+ * on demand by the next frame. Whatever was written is said, so that it is written back: on demand
+ * also what was zeroed behind a shorter frame.
  */
 static void test_who_touches_buffers(struct kpn_selftest *t, u8 padding)
 {
 	static const struct {
 		u16 frame_bytes;
 		u16 on_demand_bytes;
-	} vectors[] = {
-		{ 200, 196 }, { 200, 196 }, { 201, 197 }, { 200, 197 }, { 1230, 1226 }, { 64, 1226 }, { 64, 60 }
-	};
+	} vectors[] = { { 200, 196 },   { 200, 196 }, { 201, 197 }, { 200, 197 },
+			{ 1230, 1226 }, { 64, 1226 }, { 64, 60 } };
 	u32 i;
 
 	KPN_EXPECT(t, start(padding, KPN_MODE_PAPER));
@@ -106,18 +107,25 @@ static void test_who_touches_buffers(struct kpn_selftest *t, u8 padding)
 		u64 zeroed = nic.zeroed_bytes;
 		u32 calls = nic.buffer_calls;
 
-		KPN_EXPECT_EQ(t, submit((u8)(i + 1), vectors[i].frame_bytes, slot_time(20 + (s64)i * RING)),
-			      KPN_VERDICT_PENDING);
+		KPN_EXPECT_EQ(
+			t,
+			submit((u8)(i + 1), vectors[i].frame_bytes, slot_time(20 + (s64)i * RING)),
+			KPN_VERDICT_PENDING);
 		KPN_EXPECT_EQ(t, nic.buffer_calls - calls, 1);
 		KPN_EXPECT_EQ(t, nic.written_bytes - written,
-			      padding == KPN_PADDING_DEFERRED ? data_bytes : vectors[i].on_demand_bytes);
+			      padding == KPN_PADDING_DEFERRED ? data_bytes :
+								vectors[i].on_demand_bytes);
 		exact_nic_run(&nic, RING * SLOT_NS);
 		KPN_EXPECT_EQ(t, nic.buffer_calls - calls, 1);
-		KPN_EXPECT_EQ(t, nic.zeroed_bytes - zeroed, padding == KPN_PADDING_DEFERRED ? data_bytes : 0);
+		KPN_EXPECT_EQ(t, nic.zeroed_bytes - zeroed,
+			      padding == KPN_PADDING_DEFERRED ? data_bytes : 0);
 	}
 }
 
-/* A frame copied into a slot that was lost meanwhile, and one taken back from its slot, leave nothing for the next there. */
+/*
+ * A frame copied into a slot that was lost meanwhile, and one taken back from its slot, leave
+ * nothing for the next there.
+ */
 static void test_frames_that_never_left(struct kpn_selftest *t, u8 padding)
 {
 	u32 i;
@@ -136,7 +144,10 @@ static void test_frames_that_never_left(struct kpn_selftest *t, u8 padding)
 	KPN_EXPECT_EQ(t, nic.log[0].tag, 2);
 	KPN_EXPECT_EQ(t, nic.log[0].intact, true);
 
-	/* best effort gives its slot to a frame with a txtime and leaves after it; trimmed slots are longer */
+	/*
+	 * best effort gives its slot to a frame with a txtime and leaves after it; trimmed slots
+	 * are longer
+	 */
 	KPN_EXPECT(t, start(padding, KPN_MODE_PHASE_LOCKED));
 	exact_nic_run(&nic, 200 * SLOT_NS);
 	kpn_pacer_adjfine(nic.pacer, -65536 * 90);
@@ -156,7 +167,10 @@ static void test_frames_that_never_left(struct kpn_selftest *t, u8 padding)
 	KPN_EXPECT_EQ(t, nic.unsafe_writes, 0);
 }
 
-/* Lengths, lateness, trims and restarts of the ring's descriptors at random: no frame has a byte that is not its own. */
+/*
+ * Lengths, lateness, trims and restarts of the ring's descriptors at random: no frame has a byte
+ * that is not its own.
+ */
 static void test_random_frames(struct kpn_selftest *t, u8 padding)
 {
 	u64 seed = 77;
@@ -174,13 +188,15 @@ static void test_random_frames(struct kpn_selftest *t, u8 padding)
 			if (kpn_random_below(&seed, 8) == 0)
 				nic.copy_ns = kpn_random_below(&seed, 3 * SLOT_NS);
 			submit((u8)i, bytes,
-			       kpn_random_below(&seed, 4) ? kpn_pacer_gettime(nic.pacer, nic.now_ns).ns + ahead_ns :
-							    -1);
+			       kpn_random_below(&seed, 4) ?
+				       kpn_pacer_gettime(nic.pacer, nic.now_ns).ns + ahead_ns :
+				       -1);
 			nic.copy_ns = 0;
 			if (kpn_random_below(&seed, 3) == 0)
 				exact_nic_run(&nic, kpn_random_below(&seed, 9 * SLOT_NS));
 			if (kpn_random_below(&seed, 30) == 0)
-				kpn_pacer_adjtime(nic.pacer, (s64)kpn_random_below(&seed, 20000) - 10000);
+				kpn_pacer_adjtime(nic.pacer,
+						  (s64)kpn_random_below(&seed, 20000) - 10000);
 		}
 		exact_nic_run(&nic, 100 * SLOT_NS);
 		for (i = 0; i < nic.log_count; i++) {

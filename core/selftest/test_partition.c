@@ -10,7 +10,10 @@
 enum {
 	RANDOM_TABLES = 2000,
 	TABLE_SLOTS_MAX = 200,
-	/* memory of a table of TABLE_SLOTS_MAX slots: classes and reserved slots, each with its words and one of zeros */
+	/*
+	 * memory of a table of TABLE_SLOTS_MAX slots: classes and reserved slots, each with its
+	 * words and one of zeros
+	 */
 	TABLE_WORDS_MAX = KPN_PARTITION_PLANES * (TABLE_SLOTS_MAX / KPN_WORD_BITS + 2),
 	GUARD_WORDS = 2,
 };
@@ -23,10 +26,12 @@ struct size_vector {
 };
 
 static const struct size_vector size_vectors[] = {
-	{ __LINE__, 1, 64, 3 },           { __LINE__, 3, 66, 3 },    { __LINE__, 32, 64, 3 },
-	{ __LINE__, 33, 66, 3 },          { __LINE__, 40, 80, 3 },   { __LINE__, 63, 126, 3 },
-	{ __LINE__, 64, 64, 3 },          { __LINE__, 65, 65, 3 },   { __LINE__, 100, 100, 3 },
-	{ __LINE__, 128, 128, 4 },        { __LINE__, 129, 129, 4 }, { __LINE__, 65535, 65535, 1025 },
+	{ __LINE__, 1, 64, 3 },           { __LINE__, 3, 66, 3 },
+	{ __LINE__, 32, 64, 3 },          { __LINE__, 33, 66, 3 },
+	{ __LINE__, 40, 80, 3 },          { __LINE__, 63, 126, 3 },
+	{ __LINE__, 64, 64, 3 },          { __LINE__, 65, 65, 3 },
+	{ __LINE__, 100, 100, 3 },        { __LINE__, 128, 128, 4 },
+	{ __LINE__, 129, 129, 4 },        { __LINE__, 65535, 65535, 1025 },
 	{ __LINE__, 65536, 65536, 1026 },
 };
 
@@ -120,7 +125,8 @@ static u32 gap_by_walking(const u16 *allowed, u32 slots)
 }
 
 /* Slot by slot what a window has to show, before the end of the plane. */
-static u64 window_by_walking(const u16 *allowed, const struct kpn_partition *partition, u32 plane, u32 index)
+static u64 window_by_walking(const u16 *allowed, const struct kpn_partition *partition, u32 plane,
+			     u32 index)
 {
 	u64 window = 0;
 	u32 i;
@@ -142,7 +148,8 @@ static u64 window_of(const struct kpn_partition *partition, u32 plane, u32 index
 	return left < KPN_WORD_BITS ? window & ((1ull << left) - 1) : window;
 }
 
-static void expect_masks(struct kpn_selftest *t, const struct kpn_partition *partition, const u16 *allowed)
+static void expect_masks(struct kpn_selftest *t, const struct kpn_partition *partition,
+			 const u16 *allowed)
 {
 	u32 classes = 0;
 	u32 i;
@@ -155,7 +162,8 @@ static void expect_masks(struct kpn_selftest *t, const struct kpn_partition *par
 		KPN_EXPECT_EQ(t, kpn_partition_mask(partition, i), mask);
 		for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
 			KPN_EXPECT_EQ(t, kpn_partition_allows(partition, i, tc), mask >> tc & 1);
-			KPN_EXPECT(t, window_of(partition, tc, i) == window_by_walking(allowed, partition, tc, i));
+			KPN_EXPECT(t, window_of(partition, tc, i) ==
+					      window_by_walking(allowed, partition, tc, i));
 		}
 		KPN_EXPECT(t, window_of(partition, KPN_PLANE_RESERVED, i) ==
 				      window_by_walking(allowed, partition, KPN_PLANE_RESERVED, i));
@@ -172,21 +180,28 @@ static void test_random_tables(struct kpn_selftest *t)
 
 	for (round = 0; round < RANDOM_TABLES; round++) {
 		const struct kpn_partition *partition = &table.partition;
-		u32 slots = 1 + kpn_random_below(&seed, 2 * kpn_random_below(&seed, TABLE_SLOTS_MAX / 2) + 1);
+		u32 slots =
+			1 + kpn_random_below(&seed,
+					     2 * kpn_random_below(&seed, TABLE_SLOTS_MAX / 2) + 1);
 		u32 reserved_one_in = 1 + kpn_random_below(&seed, 12);
 		u64 net_slot = kpn_random_bits(&seed, 64);
 		u32 index;
 		u32 i;
 
 		for (i = 0; i < slots; i++)
-			allowed[i] = kpn_random_below(&seed, reserved_one_in) ? (u16)kpn_random(&seed) : 0;
+			allowed[i] = kpn_random_below(&seed, reserved_one_in) ?
+					     (u16)kpn_random(&seed) :
+					     0;
 		make_table(&table, allowed, slots);
 		if (round % 8 == 0)
 			expect_masks(t, partition, allowed);
 		expect_guards(t, &table);
 		KPN_EXPECT_EQ(t, partition->gap_slots, gap_by_walking(allowed, slots));
 		KPN_EXPECT_EQ(t, kpn_masks_gap_max(allowed, slots), partition->gap_slots);
-		/* in the plane, in step with the table; one slot on is one index on, one plane on the same */
+		/*
+		 * in the plane, in step with the table; one slot on is one index on, one plane on
+		 * the same
+		 */
 		index = kpn_partition_index(partition, net_slot);
 		KPN_EXPECT(t, index < partition->plane_slots);
 		KPN_EXPECT_EQ(t, index % slots, net_slot - kpn_div_u64(net_slot, slots) * slots);
@@ -194,7 +209,10 @@ static void test_random_tables(struct kpn_selftest *t)
 		if (net_slot < net_slot + partition->plane_slots) {
 			KPN_EXPECT_EQ(t, kpn_partition_index(partition, net_slot + 1),
 				      (index + 1) % partition->plane_slots);
-			KPN_EXPECT_EQ(t, kpn_partition_index(partition, net_slot + partition->plane_slots), index);
+			KPN_EXPECT_EQ(
+				t,
+				kpn_partition_index(partition, net_slot + partition->plane_slots),
+				index);
 		}
 	}
 }
@@ -218,7 +236,8 @@ static void test_largest_table(struct kpn_selftest *t)
 	KPN_EXPECT(t, kpn_partition_window(&partition, 15, last - 64) == 0);
 	KPN_EXPECT(t, kpn_partition_window(&partition, 14, last) == 0);
 	KPN_EXPECT(t, kpn_partition_window(&partition, KPN_PLANE_RESERVED, last) == 0);
-	KPN_EXPECT(t, kpn_partition_window(&partition, KPN_PLANE_RESERVED, last - 63) == ~0ull >> 1);
+	KPN_EXPECT(t,
+		   kpn_partition_window(&partition, KPN_PLANE_RESERVED, last - 63) == ~0ull >> 1);
 	KPN_EXPECT_EQ(t, partition.gap_slots, 2);
 }
 
@@ -233,9 +252,11 @@ static void test_allows(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, table.partition.classes, 0x8003);
 	for (index = 0; index < 66; index++) {
 		for (tc = 0; tc < 16; tc++) {
-			bool expected = (index % 3 == 0 && tc == 0) || (index % 3 == 1 && (tc == 1 || tc == 15));
+			bool expected = (index % 3 == 0 && tc == 0) ||
+					(index % 3 == 1 && (tc == 1 || tc == 15));
 
-			KPN_EXPECT_EQ(t, kpn_partition_allows(&table.partition, index, tc), expected);
+			KPN_EXPECT_EQ(t, kpn_partition_allows(&table.partition, index, tc),
+				      expected);
 		}
 	}
 	KPN_EXPECT(t, kpn_partition_window(&table.partition, 0, 0) == 0x9249249249249249ull);
@@ -254,7 +275,8 @@ static void test_sizes(struct kpn_selftest *t)
 		const struct size_vector *vector = &size_vectors[i];
 		struct kpn_partition partition;
 
-		KPN_EXPECT_EQ_AT(t, vector->line, kpn_partition_bytes(vector->slots), vector->plane_words * 17 * 8);
+		KPN_EXPECT_EQ_AT(t, vector->line, kpn_partition_bytes(vector->slots),
+				 vector->plane_words * 17 * 8);
 		kpn_partition_init(&partition, memory, allowed, vector->slots);
 		KPN_EXPECT_EQ_AT(t, vector->line, partition.plane_slots, vector->plane_slots);
 		KPN_EXPECT_EQ_AT(t, vector->line, partition.plane_words, vector->plane_words);
@@ -269,11 +291,13 @@ void kpn_test_partition(struct kpn_selftest *t)
 	test_sizes(t);
 	for (i = 0; i < KPN_COUNT_OF(index_vectors); i++) {
 		const struct index_vector *vector = &index_vectors[i];
-		struct kpn_partition partition = { .slots = vector->slots, .plane_slots = vector->slots };
+		struct kpn_partition partition = { .slots = vector->slots,
+						   .plane_slots = vector->slots };
 
 		while (partition.plane_slots < KPN_WORD_BITS)
 			partition.plane_slots += vector->slots;
-		KPN_EXPECT_EQ_AT(t, vector->line, kpn_partition_index(&partition, vector->net_slot), vector->index);
+		KPN_EXPECT_EQ_AT(t, vector->line, kpn_partition_index(&partition, vector->net_slot),
+				 vector->index);
 	}
 	for (i = 0; i < KPN_COUNT_OF(gap_vectors); i++) {
 		const struct gap_vector *vector = &gap_vectors[i];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* prebuffer: heap and FIFOs against a plain list that is searched from end to end, by random operations. */
+/*
+ * prebuffer: heap and FIFOs against a plain list that is searched from end to end, by random
+ * operations.
+ */
 #include "keepon/prebuffer.h"
 
 #include "selftest.h"
@@ -9,7 +12,10 @@
 
 enum { FRAMES = 96, FRAMES_MAX = 5, RANDOM_STEPS = 60000 };
 
-/* struct model - held frames in the order they would leave a FIFO; @scheduled tells the two kinds apart */
+/*
+ * struct model - held frames in the order they would leave a FIFO; @scheduled tells the two kinds
+ * apart
+ */
 struct model {
 	struct kpn_frame *held[FRAMES];
 	bool scheduled[FRAMES];
@@ -49,7 +55,10 @@ static u32 model_count(const struct model *model, u8 tc, bool scheduled)
 	return count;
 }
 
-/* Position of the scheduled frame with the earliest txtime, the first submitted of equals; count if none. */
+/*
+ * Position of the scheduled frame with the earliest txtime, the first submitted of equals; count if
+ * none.
+ */
 static u32 model_earliest(const struct model *model)
 {
 	u32 best = model->count;
@@ -58,7 +67,8 @@ static u32 model_earliest(const struct model *model)
 	for (i = 0; i < model->count; i++) {
 		if (!model->scheduled[i])
 			continue;
-		if (best == model->count || model->held[i]->txtime_ns < model->held[best]->txtime_ns)
+		if (best == model->count ||
+		    model->held[i]->txtime_ns < model->held[best]->txtime_ns)
 			best = i;
 	}
 	return best;
@@ -94,14 +104,17 @@ static struct kpn_frame *fresh_frame(const struct model *model, struct kpn_frame
 			;
 		if (i < model->count)
 			continue;
-		frame->tc = (u8)(kpn_random_below(seed, 2) ? 15 : kpn_random_below(seed, KPN_CLASS_COUNT));
+		frame->tc =
+			(u8)(kpn_random_below(seed, 2) ? 15 :
+							 kpn_random_below(seed, KPN_CLASS_COUNT));
 		frame->txtime_ns = (s64)kpn_random_below(seed, 20) - 5;
 		return frame;
 	}
 	return NULL;
 }
 
-static void expect_same(struct kpn_selftest *t, const struct kpn_prebuffer *prebuffer, const struct model *model)
+static void expect_same(struct kpn_selftest *t, const struct kpn_prebuffer *prebuffer,
+			const struct model *model)
 {
 	u32 backlog = 0;
 	bool counts_equal = true;
@@ -120,8 +133,8 @@ static void expect_same(struct kpn_selftest *t, const struct kpn_prebuffer *preb
 	KPN_EXPECT(t, kpn_prebuffer_earliest(prebuffer) == frame_at(model, model_earliest(model)));
 }
 
-static void random_step(struct kpn_selftest *t, struct kpn_prebuffer *prebuffer, struct model *model,
-			struct kpn_frame *frames, u64 *seed)
+static void random_step(struct kpn_selftest *t, struct kpn_prebuffer *prebuffer,
+			struct model *model, struct kpn_frame *frames, u64 *seed)
 {
 	struct kpn_frame *frame = fresh_frame(model, frames, seed);
 	u8 tc = (u8)(kpn_random_below(seed, 2) ? 15 : kpn_random_below(seed, KPN_CLASS_COUNT));
@@ -249,7 +262,10 @@ static void test_edges(struct kpn_selftest *t)
 	/* and what a whole ring of frames that a step takes back needs beside them */
 	KPN_EXPECT_EQ(t, kpn_prebuffer_bytes(2, 4096), (32 + 4096) * sizeof(heap[0]));
 
-	/* room for one a class: heap and FIFO are bounded each for itself, and put_back is never refused */
+	/*
+	 * room for one a class: heap and FIFO are bounded each for itself, and put_back is never
+	 * refused
+	 */
 	kpn_prebuffer_init(&prebuffer, heap, 1);
 	KPN_EXPECT(t, kpn_prebuffer_schedule(&prebuffer, &a));
 	KPN_EXPECT(t, !kpn_prebuffer_schedule(&prebuffer, &b));
@@ -271,7 +287,10 @@ static void test_edges(struct kpn_selftest *t)
 	KPN_EXPECT(t, kpn_prebuffer_take_first(&prebuffer, 3) == &a);
 }
 
-/* A class at its limit takes back what was in the ring all the same, in the order of txtimes; new ones wait for room. */
+/*
+ * A class at its limit takes back what was in the ring all the same, in the order of txtimes; new
+ * ones wait for room.
+ */
 static void test_returned_frames_are_never_refused(struct kpn_selftest *t)
 {
 	static struct kpn_heap_entry heap[KPN_CLASS_COUNT + 3];
@@ -282,7 +301,9 @@ static void test_returned_frames_are_never_refused(struct kpn_selftest *t)
 
 	kpn_prebuffer_init(&prebuffer, heap, 1);
 	for (i = 0; i < KPN_COUNT_OF(frames); i++)
-		frames[i] = (struct kpn_frame){ .tc = 2, .txtime_ns = 100 + (i == 1 ? -50 : 10 * (s64)(i % 3 == 2)) };
+		frames[i] = (struct kpn_frame){
+			.tc = 2, .txtime_ns = 100 + (i == 1 ? -50 : 10 * (s64)(i % 3 == 2))
+		};
 	KPN_EXPECT(t, kpn_prebuffer_schedule(&prebuffer, &frames[0]));
 	for (i = 1; i < 4; i++)
 		kpn_prebuffer_return(&prebuffer, &frames[i]);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* ring: completed slots as in Figure 5 of the KeepON paper, and random histories against a list of slots one by one. */
+/*
+ * ring: completed slots as in Figure 5 of the KeepON paper, and random histories against a list of
+ * slots one by one.
+ */
 #include "keepon/ring.h"
 
 #include "selftest.h"
@@ -47,7 +50,10 @@ static void post(struct kpn_ring *ring, u32 count)
 	kpn_ring_skip(ring, &ring->tail, ring->tail.seq + count);
 }
 
-/* A10, A19: indices start at 0 and at the batch; 2 -> 5 completes three slots; and the wrap of twelve. */
+/*
+ * A10, A19: indices start at 0 and at the batch; 2 -> 5 completes three slots; and the wrap of
+ * twelve.
+ */
 static void test_figure_5(struct kpn_selftest *t)
 {
 	struct kpn_frame frame;
@@ -83,7 +89,10 @@ static void test_figure_5(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, ring.yielding_count, 0);
 }
 
-/* struct model - every slot of a lap by its sequence number modulo ring size; @head_ps was found by adding up lengths */
+/*
+ * struct model - every slot of a lap by its sequence number modulo ring size; @head_ps was found by
+ * adding up lengths
+ */
 struct model {
 	u32 slots;
 	u64 head_seq;
@@ -136,13 +145,16 @@ static u64 model_next(const struct model *model, u64 from, u64 to, u32 what)
 	for (; from != to; from++) {
 		u32 desc = model_desc(model, from);
 
-		if (what == 0 ? !!model->frame[desc] : what == 1 ? model->yields[desc] : !!model->delta_ps[desc])
+		if (what == 0 ? !!model->frame[desc] :
+		    what == 1 ? model->yields[desc] :
+				!!model->delta_ps[desc])
 			break;
 	}
 	return from;
 }
 
-static bool look_at_sets(struct kpn_selftest *t, const struct kpn_ring *ring, const struct model *model, u64 *seed)
+static bool look_at_sets(struct kpn_selftest *t, const struct kpn_ring *ring,
+			 const struct model *model, u64 *seed)
 {
 	const struct kpn_bits *sets[] = { &ring->claimed, &ring->yielding, &ring->trimmed };
 	u32 counts[] = { ring->claimed_count, ring->yielding_count, ring->trim_count };
@@ -162,15 +174,19 @@ static bool look_at_sets(struct kpn_selftest *t, const struct kpn_ring *ring, co
 		for (; at != end; at = model_next(model, at + 1, end, i))
 			count++;
 		good = KPN_EXPECT_EQ(t, counts[i], count) && good;
-		good = KPN_EXPECT_EQ(t, kpn_ring_next(ring, sets[i], from, to), model_next(model, from, to, i)) && good;
+		good = KPN_EXPECT_EQ(t, kpn_ring_next(ring, sets[i], from, to),
+				     model_next(model, from, to, i)) &&
+		       good;
 	}
 	/* cursors skip without looking as far as this */
 	good = KPN_EXPECT(t, first == end || ring->quiet_seq <= first) && good;
-	good = KPN_EXPECT(t, kpn_ring_frame(ring, from) == model->frame[model_desc(model, from)]) && good;
+	good = KPN_EXPECT(t, kpn_ring_frame(ring, from) == model->frame[model_desc(model, from)]) &&
+	       good;
 	return good;
 }
 
-static bool look(struct kpn_selftest *t, const struct kpn_ring *ring, const struct model *model, u64 *seed)
+static bool look(struct kpn_selftest *t, const struct kpn_ring *ring, const struct model *model,
+		 u64 *seed)
 {
 	u64 posted = model->tail_seq - model->head_seq;
 	u64 seq = model->head_seq + kpn_random_below(seed, (u32)posted + 1);
@@ -181,7 +197,9 @@ static bool look(struct kpn_selftest *t, const struct kpn_ring *ring, const stru
 
 	good = KPN_EXPECT_EQ(t, ring->head.ps, model->head_ps);
 	good = KPN_EXPECT_EQ(t, ring->index_seq, model->index_seq) && good;
-	good = KPN_EXPECT_EQ(t, kpn_ring_at(ring, ring->index_seq).ps, model_start_ps(model, model->index_seq)) && good;
+	good = KPN_EXPECT_EQ(t, kpn_ring_at(ring, ring->index_seq).ps,
+			     model_start_ps(model, model->index_seq)) &&
+	       good;
 	good = KPN_EXPECT_EQ(t, ring->tail.ps, model_start_ps(model, model->tail_seq)) && good;
 	good = KPN_EXPECT_EQ(t, ring->head.desc, model_desc(model, model->head_seq)) && good;
 	good = KPN_EXPECT_EQ(t, ring->tail.desc, model_desc(model, model->tail_seq)) && good;
@@ -189,13 +207,18 @@ static bool look(struct kpn_selftest *t, const struct kpn_ring *ring, const stru
 	good = KPN_EXPECT_EQ(t, at.desc, model_desc(model, seq)) && good;
 	good = KPN_EXPECT_EQ(t, kpn_ring_seq_at(ring, start_ps, &end_ps), seq) && good;
 	/* behind the tail nominal slots go on */
-	good = KPN_EXPECT_EQ(t, end_ps, start_ps + (seq == model->tail_seq ? SLOT_PS : model_length_ps(model, seq))) &&
+	good = KPN_EXPECT_EQ(t, end_ps,
+			     start_ps + (seq == model->tail_seq ? SLOT_PS :
+								  model_length_ps(model, seq))) &&
 	       good;
 	if (seq != model->tail_seq) {
 		u64 length_ps = model_length_ps(model, seq);
 
-		good = KPN_EXPECT_EQ(t, kpn_ring_delta_ps(ring, seq), (s64)(length_ps - SLOT_PS)) && good;
-		good = KPN_EXPECT_EQ(t, kpn_ring_seq_at(ring, start_ps + length_ps - 1, &end_ps), seq) && good;
+		good = KPN_EXPECT_EQ(t, kpn_ring_delta_ps(ring, seq), (s64)(length_ps - SLOT_PS)) &&
+		       good;
+		good = KPN_EXPECT_EQ(t, kpn_ring_seq_at(ring, start_ps + length_ps - 1, &end_ps),
+				     seq) &&
+		       good;
 		good = KPN_EXPECT_EQ(t, end_ps, start_ps + length_ps) && good;
 	}
 	return look_at_sets(t, ring, model, seed) && good;
@@ -215,7 +238,8 @@ static void change_length(struct kpn_ring *ring, struct model *model, u64 *seed)
 	model->delta_ps[model_desc(model, seq)] = delta_ps;
 }
 
-static void claim(struct kpn_ring *ring, struct model *model, struct kpn_frame *frames, u64 seq, u64 *seed)
+static void claim(struct kpn_ring *ring, struct model *model, struct kpn_frame *frames, u64 seq,
+		  u64 *seed)
 {
 	u32 desc = model_desc(model, seq);
 
@@ -234,8 +258,8 @@ static void move_index(struct kpn_ring *ring, struct model *model, u64 *seed)
 		ring->plan = kpn_ring_at(ring, ring->index_seq);
 }
 
-static void change(struct kpn_selftest *t, struct kpn_ring *ring, struct model *model, struct kpn_frame *frames,
-		   u64 *seed)
+static void change(struct kpn_selftest *t, struct kpn_ring *ring, struct model *model,
+		   struct kpn_frame *frames, u64 *seed)
 {
 	u64 seq = model->head_seq + kpn_random_below(seed, model->slots);
 	u32 desc = model_desc(model, seq);
@@ -243,7 +267,8 @@ static void change(struct kpn_selftest *t, struct kpn_ring *ring, struct model *
 
 	switch (kpn_random_below(seed, 7)) {
 	case 0:
-		count = kpn_random_below(seed, (u32)(model->head_seq + model->slots - model->tail_seq) + 1);
+		count = kpn_random_below(
+			seed, (u32)(model->head_seq + model->slots - model->tail_seq) + 1);
 		post(ring, count);
 		model->tail_seq += count;
 		break;
@@ -264,7 +289,8 @@ static void change(struct kpn_selftest *t, struct kpn_ring *ring, struct model *
 		break;
 	case 5: move_index(ring, model, seed); break;
 	default:
-		seq = model->head_seq + kpn_random_below(seed, (u32)(model->tail_seq - model->head_seq) + 1);
+		seq = model->head_seq +
+		      kpn_random_below(seed, (u32)(model->tail_seq - model->head_seq) + 1);
 		pass_all(ring, seq);
 		model_pass(model, seq);
 		break;
@@ -291,7 +317,10 @@ static void random_history(struct kpn_selftest *t, u32 slots, u64 seed)
 	}
 }
 
-/* Each member of a set is found from wherever one looks, at the edges of words and in the last word of all. */
+/*
+ * Each member of a set is found from wherever one looks, at the edges of words and in the last word
+ * of all.
+ */
 static void test_bits(struct kpn_selftest *t)
 {
 	static const u32 members[] = { 0, 1, 63, 64, 65, 127, 128, 640, 4031, 4032, 4095 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * rx: against a peer whose wire position is known. It sends frames of slightly different lengths back to back; the index counts
- * a frame some time after its last bit. The strip must contain the peer's wire at any time, narrow with dither, and notice a peer that
- * pauses, stops, or sends what is not counted.
+ * rx: against a peer whose wire position is known. It sends frames of slightly different lengths
+ * back to back; the index counts a frame some time after its last bit. The strip must contain the
+ * peer's wire at any time, narrow with dither, and notice a peer that pauses, stops, or sends what
+ * is not counted.
  */
 #include "keepon/rx.h"
 
@@ -18,7 +19,10 @@ enum {
 	TAKEN_MAX = 256,
 };
 
-/* struct peer - @start_ps, @frame_bytes: of the frame whose last bit has not been counted yet; @trim_bytes: by how much lengths differ */
+/*
+ * struct peer - @start_ps, @frame_bytes: of the frame whose last bit has not been counted yet;
+ * @trim_bytes: by how much lengths differ
+ */
 struct peer {
 	struct wire wire;
 	struct kpn_rx rx;
@@ -32,10 +36,12 @@ struct peer {
 
 static void next_frame(struct peer *peer)
 {
-	peer->frame_bytes = SLOT_BYTES - peer->trim_bytes + kpn_random_below(&peer->seed, 2 * peer->trim_bytes + 1);
+	peer->frame_bytes = SLOT_BYTES - peer->trim_bytes +
+			    kpn_random_below(&peer->seed, 2 * peer->trim_bytes + 1);
 }
 
-static struct peer new_peer(u64 seed, s32 ppb, u32 wander_ppb, u32 trim_bytes, u32 lag_ns_min, u32 lag_ns_max)
+static struct peer new_peer(u64 seed, s32 ppb, u32 wander_ppb, u32 trim_bytes, u32 lag_ns_min,
+			    u32 lag_ns_max)
 {
 	struct peer peer = {
 		.wire = { .now_ns = 1000000,
@@ -64,16 +70,21 @@ static struct peer new_peer(u64 seed, s32 ppb, u32 wander_ppb, u32 trim_bytes, u
 	return peer;
 }
 
-/* The next reading begins @wait_ns from now. What it shows is what had ended a lag before the index was sampled. */
+/*
+ * The next reading begins @wait_ns from now. What it shows is what had ended a lag before the index
+ * was sampled.
+ */
 static bool read_after(struct peer *peer, u64 wait_ns)
 {
 	u64 before_ns = peer->wire.now_ns + wait_ns + peer->lag_ns_max;
 	u64 sample_ns = before_ns + kpn_random_below(&peer->seed, READ_NS);
-	u32 lag_ns = peer->lag_ns_min + kpn_random_below(&peer->seed, peer->lag_ns_max - peer->lag_ns_min + 1);
+	u32 lag_ns = peer->lag_ns_min +
+		     kpn_random_below(&peer->seed, peer->lag_ns_max - peer->lag_ns_min + 1);
 
 	wire_go(&peer->wire, sample_ns - lag_ns - peer->wire.now_ns);
 	for (;;) {
-		u64 end_ps = peer->start_ps + (u64)(KPN_PREAMBLE_BYTES + peer->frame_bytes) * BYTE_PS;
+		u64 end_ps =
+			peer->start_ps + (u64)(KPN_PREAMBLE_BYTES + peer->frame_bytes) * BYTE_PS;
 
 		if ((s64)(peer->wire.position_ps - end_ps) < 0)
 			break;
@@ -90,7 +101,8 @@ static bool contains(const struct peer *peer)
 	struct kpn_interval interval = kpn_strip_at(&peer->rx.strip, peer->wire.now_ns + 1);
 	u64 later_ps = peer->wire.position_ps + 1000;
 
-	return (s64)(later_ps + 2 - interval.lower_ps) >= 0 && (s64)(interval.upper_ps - peer->wire.position_ps) >= 0;
+	return (s64)(later_ps + 2 - interval.lower_ps) >= 0 &&
+	       (s64)(interval.upper_ps - peer->wire.position_ps) >= 0;
 }
 
 struct rx_vector {
@@ -110,14 +122,19 @@ static const struct rx_vector rx_vectors[] = {
 	{ __LINE__, 100000, -100000, 1, 8, 0, 0, true },
 	{ __LINE__, 500000, 99000, 1, 8, 500, 700, true },
 	{ __LINE__, 333333, -50000, 1, 200, 300, 300, true },
-	{ __LINE__, 2000, 30000, 1, 8, 500, 500, false }, /* some readings find nothing; it lasts 26 ms only */
+	{ __LINE__, 2000, 30000, 1, 8, 500, 500,
+	  false }, /* some readings find nothing; it lasts 26 ms only */
 };
 
-/* The width is that of a done index: a twentieth of a slot, the reading, and what the lag leaves open, whatever the lengths. */
-static void test_strip_contains_the_peers_wire(struct kpn_selftest *t, const struct rx_vector *vector)
+/*
+ * The width is that of a done index: a twentieth of a slot, the reading, and what the lag leaves
+ * open, whatever the lengths.
+ */
+static void test_strip_contains_the_peers_wire(struct kpn_selftest *t,
+					       const struct rx_vector *vector)
 {
-	struct peer peer = new_peer(91, vector->ppb, vector->wander_ppb, vector->trim_bytes, vector->lag_ns_min,
-				    vector->lag_ns_max);
+	struct peer peer = new_peer(91, vector->ppb, vector->wander_ppb, vector->trim_bytes,
+				    vector->lag_ns_min, vector->lag_ns_max);
 	u64 width_ps = SLOT_PS / 20 + 1000ull * (READ_NS + vector->lag_ns_max - vector->lag_ns_min);
 	u32 dither_ns = vector->poll_ns > 5000 ? 2560 : vector->poll_ns / 2;
 	u32 looks = 0;
@@ -128,8 +145,10 @@ static void test_strip_contains_the_peers_wire(struct kpn_selftest *t, const str
 	for (i = 1; i < 10000; i++) {
 		struct kpn_interval interval;
 
-		if (!KPN_EXPECT_AT(t, vector->line,
-				   read_after(&peer, vector->poll_ns - kpn_random_below(&peer.seed, dither_ns))) ||
+		if (!KPN_EXPECT_AT(
+			    t, vector->line,
+			    read_after(&peer, vector->poll_ns -
+						      kpn_random_below(&peer.seed, dither_ns))) ||
 		    !KPN_EXPECT_AT(t, vector->line, contains(&peer)))
 			return;
 		wire_go(&peer.wire, kpn_random_below(&peer.seed, vector->poll_ns / 2));
@@ -156,20 +175,25 @@ static void settle(struct kpn_selftest *t, struct peer *peer)
 		KPN_EXPECT(t, read_after(peer, 100000 - kpn_random_below(&peer->seed, 2560)));
 }
 
-/* A peer that is silent has a wire that does not move: without a valid strip there are no stamps. It begins anew with the next frame (D8). */
+/*
+ * A peer that is silent has a wire that does not move: without a valid strip there are no stamps.
+ * It begins anew with the next frame (D8).
+ */
 static void test_a_peer_that_stops(struct kpn_selftest *t)
 {
 	struct peer peer = new_peer(17, 20000, 0, 8, 500, 600);
 	u64 position_ps;
 	u32 i;
 
-	KPN_EXPECT(t, kpn_rx_observe(&peer.rx, 10, 20) && !peer.rx.strip.valid); /* nothing came yet */
+	KPN_EXPECT(t,
+		   kpn_rx_observe(&peer.rx, 10, 20) && !peer.rx.strip.valid); /* nothing came yet */
 	settle(t, &peer);
 	position_ps = peer.wire.position_ps;
 	for (i = 0; i < 10; i++) {
 		bool agrees = read_after(&peer, 100000);
 
-		peer.wire.position_ps = position_ps; /* stands still, right before the end of no frame */
+		peer.wire.position_ps =
+			position_ps; /* stands still, right before the end of no frame */
 		KPN_EXPECT(t, i == 0 || !agrees || !peer.rx.strip.valid);
 		if (peer.rx.stops)
 			break;
@@ -181,14 +205,19 @@ static void test_a_peer_that_stops(struct kpn_selftest *t)
 	KPN_EXPECT(t, peer.rx.strip.valid && contains(&peer));
 }
 
-/* Pauses of two slots, and frames that were dropped before they were counted, contradict what is known. */
+/*
+ * Pauses of two slots, and frames that were dropped before they were counted, contradict what is
+ * known.
+ */
 static void test_contradictions_are_noticed(struct kpn_selftest *t)
 {
 	struct peer peer = new_peer(19, -20000, 0, 0, 0, 0);
 
 	settle(t, &peer);
 	peer.wire.position_ps -=
-		2 * (u64)SLOT_PS; /* it paused: what had not ended by then is known with the next frame */
+		2 *
+		/* it paused: what had not ended by then is known with the next frame */
+		(u64)SLOT_PS;
 	KPN_EXPECT(t, read_after(&peer, 100000) && !read_after(&peer, 100000));
 	KPN_EXPECT_EQ(t, peer.rx.stops, 1);
 	settle(t, &peer);
@@ -222,13 +251,16 @@ static void test_wrong_values_are_named(struct kpn_selftest *t)
 			   "rate_bps is no Ethernet rate: 10000000 to 100000000000, dividing 8e12");
 	config = good;
 	config.drift_ppb_max = 1000001;
-	KPN_EXPECT_TEXT_AT(t, __LINE__, kpn_rx_problem(&config), "drift_ppb_max is not within 0 to 1000000");
+	KPN_EXPECT_TEXT_AT(t, __LINE__, kpn_rx_problem(&config),
+			   "drift_ppb_max is not within 0 to 1000000");
 	config = good;
 	config.wander_ppb_per_s_max = 1000001;
-	KPN_EXPECT_TEXT_AT(t, __LINE__, kpn_rx_problem(&config), "wander_ppb_per_s_max is not within 0 to 1000000");
+	KPN_EXPECT_TEXT_AT(t, __LINE__, kpn_rx_problem(&config),
+			   "wander_ppb_per_s_max is not within 0 to 1000000");
 	config = good;
 	config.poll_ns = 0;
-	KPN_EXPECT_TEXT_AT(t, __LINE__, kpn_rx_problem(&config), "poll_ns is not within 1 to 256000000");
+	KPN_EXPECT_TEXT_AT(t, __LINE__, kpn_rx_problem(&config),
+			   "poll_ns is not within 1 to 256000000");
 	config = good;
 	config.lag_ns_min = 2;
 	config.lag_ns_max = 1;
@@ -236,7 +268,8 @@ static void test_wrong_values_are_named(struct kpn_selftest *t)
 			   "lag_ns_min and lag_ns_max are not within 0 to 1000000 in this order");
 	config = good;
 	config.frame_bytes_max = 1523;
-	KPN_EXPECT_TEXT_AT(t, __LINE__, kpn_rx_problem(&config), "frame_bytes_max is not within 64 to 1522");
+	KPN_EXPECT_TEXT_AT(t, __LINE__, kpn_rx_problem(&config),
+			   "frame_bytes_max is not within 64 to 1522");
 }
 
 void kpn_test_rx(struct kpn_selftest *t)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* stats and frame: names and values come from the lists in the headers, each counter from its own place. */
+/*
+ * stats and frame: names and values come from the lists in the headers, each counter from its own
+ * place.
+ */
 #include "keepon/stats.h"
 
 #include "selftest.h"

@@ -48,10 +48,13 @@ void kpn_test_wire(struct kpn_selftest *t)
 	for (i = 0; i < KPN_COUNT_OF(rate_vectors); i++) {
 		const struct rate_vector *vector = &rate_vectors[i];
 
-		KPN_EXPECT_EQ_AT(t, vector->line, kpn_byte_time_ps(vector->rate_bps), vector->byte_ps);
+		KPN_EXPECT_EQ_AT(t, vector->line, kpn_byte_time_ps(vector->rate_bps),
+				 vector->byte_ps);
 	}
 
-	/* preamble 7, SFD 1, gap 12 (IEEE 802.3-2022 clause 4.4.2); 1230 bytes are 10 us at 1 Gb/s */
+	/*
+	 * preamble 7, SFD 1, gap 12 (IEEE 802.3-2022 clause 4.4.2); 1230 bytes are 10 us at 1 Gb/s
+	 */
 	KPN_EXPECT_EQ(t, kpn_wire_bytes(64), 84);
 	KPN_EXPECT_EQ(t, kpn_wire_bytes(1522), 1542);
 	KPN_EXPECT_EQ(t, kpn_wire_bytes(1230) * kpn_byte_time_ps(1000000000), 10000000);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The grid, the error against it, and when a trim is due (docs/model.md). With a rate r and slots of nominal length the
- * error grows by r x slot time a slot, so the slot at which it leaves half a quantum is known in advance: no
- * slot before that needs a look.
+ * The grid, the error against it, and when a trim is due (docs/model.md). With a rate r and slots
+ * of nominal length the error grows by r x slot time a slot, so the slot at which it leaves half a
+ * quantum is known in advance: no slot before that needs a look.
  */
 #include "keepon/align.h"
 
@@ -63,10 +63,11 @@ void kpn_align_init(struct kpn_align *align, u64 slot_ps, u64 quantum_ps, u64 do
 	align->lock_seq = KPN_SEQ_NEVER;
 }
 
-s64 kpn_align_error(const struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps)
+s64 kpn_align_error(const struct kpn_align *align, const struct kpn_clock *clock, u64 seq,
+		    u64 start_ps)
 {
-	struct kpn_time error =
-		kpn_time_sub(kpn_clock_at(clock, start_ps), kpn_grid_time(&align->grid, seq + align->base));
+	struct kpn_time error = kpn_time_sub(kpn_clock_at(clock, start_ps),
+					     kpn_grid_time(&align->grid, seq + align->base));
 
 	if (KPN_UNLIKELY(error.ns > ERROR_NS_MAX))
 		return ERROR_NS_MAX << TIME_SHIFT;
@@ -96,7 +97,8 @@ void kpn_align_unlock(struct kpn_align *align)
 	align->lock_seq = KPN_SEQ_NEVER;
 }
 
-bool kpn_align_choose_base(struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps)
+bool kpn_align_choose_base(struct kpn_align *align, const struct kpn_clock *clock, u64 seq,
+			   u64 start_ps)
 {
 	s64 error = kpn_align_error(align, clock, seq, start_ps);
 	u64 half_ps = align->grid.slot_ps / 2;
@@ -119,7 +121,8 @@ bool kpn_align_choose_base(struct kpn_align *align, const struct kpn_clock *cloc
 static void use_rate(struct kpn_align *align, u64 mult)
 {
 	u64 slot_ps = align->grid.slot_ps;
-	u64 faster = mult >= KPN_CLOCK_NOMINAL_MULT ? mult - KPN_CLOCK_NOMINAL_MULT : KPN_CLOCK_NOMINAL_MULT - mult;
+	u64 faster = mult >= KPN_CLOCK_NOMINAL_MULT ? mult - KPN_CLOCK_NOMINAL_MULT :
+						      KPN_CLOCK_NOMINAL_MULT - mult;
 
 	align->mult = mult;
 	align->quantum_time = (s64)kpn_mul_shr(align->quantum_ps, mult, MULT_SHIFT - TIME_SHIFT);
@@ -128,13 +131,14 @@ static void use_rate(struct kpn_align *align, u64 mult)
 	align->drift = mult >= KPN_CLOCK_NOMINAL_MULT ? align->growth : -align->growth;
 	align->quantum_fine = (s64)kpn_mul_shr(align->quantum_ps, mult, MULT_SHIFT - DRIFT_SHIFT);
 	align->half_fine = align->quantum_fine / 2;
-	align->period_slots = align->growth ? kpn_div_u64((u64)align->quantum_fine, (u64)align->growth) : 0;
+	align->period_slots =
+		align->growth ? kpn_div_u64((u64)align->quantum_fine, (u64)align->growth) : 0;
 	align->carries = 0;
 }
 
 /*
- * The next trim follows @error of slot @seq + 1 by whole slots of the drift. Slower than that nothing is carried: the rounding
- * of the drift would tell.
+ * The next trim follows @error of slot @seq + 1 by whole slots of the drift. Slower than that
+ * nothing is carried: the rounding of the drift would tell.
  */
 static void plan_next(struct kpn_align *align, u64 seq, s64 error)
 {
@@ -149,9 +153,10 @@ static void plan_next(struct kpn_align *align, u64 seq, s64 error)
 	if (room > 0)
 		slots = kpn_div_u64((u64)room << (DRIFT_SHIFT - TIME_SHIFT), (u64)align->growth);
 	align->next_trim_seq = seq + 1 + slots;
-	if (align->period_slots && align->period_slots <= CARRY_SLOTS_MAX && slots <= CARRY_SLOTS_MAX &&
-	    along >= -2 * align->quantum_time) {
-		align->carried = along * (1ll << (DRIFT_SHIFT - TIME_SHIFT)) + (s64)(slots + 1) * align->growth;
+	if (align->period_slots && align->period_slots <= CARRY_SLOTS_MAX &&
+	    slots <= CARRY_SLOTS_MAX && along >= -2 * align->quantum_time) {
+		align->carried = along * (1ll << (DRIFT_SHIFT - TIME_SHIFT)) +
+				 (s64)(slots + 1) * align->growth;
 		align->carries = CARRIES_MAX;
 	}
 }
@@ -174,7 +179,8 @@ static inline s64 trim_carried(struct kpn_align *align)
 	return align->drift > 0 ? -(s64)align->quantum_ps : (s64)align->quantum_ps;
 }
 
-static KPN_NOINLINE s64 trim_planned(struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps)
+static KPN_NOINLINE s64 trim_planned(struct kpn_align *align, const struct kpn_clock *clock,
+				     u64 seq, u64 start_ps)
 {
 	s64 change_ps = 0;
 	u64 magnitude;
@@ -186,7 +192,8 @@ static KPN_NOINLINE s64 trim_planned(struct kpn_align *align, const struct kpn_c
 	magnitude = error < 0 ? 0 - (u64)error : (u64)error;
 	if (magnitude > (u64)align->half_time) {
 		/* A late start shortens this slot, an early one lengthens it. */
-		u64 quanta = kpn_div_u64(magnitude + (u64)align->half_time, (u64)align->quantum_time);
+		u64 quanta =
+			kpn_div_u64(magnitude + (u64)align->half_time, (u64)align->quantum_time);
 		u64 most_ps = error > 0 ? align->down_ps : align->up_ps;
 		s64 sign = error > 0 ? -1 : 1;
 
@@ -206,8 +213,8 @@ static KPN_NOINLINE s64 trim_planned(struct kpn_align *align, const struct kpn_c
 
 s64 kpn_align_trim(struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps)
 {
-	if (KPN_LIKELY(align->carries && seq == align->next_trim_seq && align->mult == clock->mult &&
-		       align->carried > align->half_fine))
+	if (KPN_LIKELY(align->carries && seq == align->next_trim_seq &&
+		       align->mult == clock->mult && align->carried > align->half_fine))
 		return trim_carried(align);
 	return trim_planned(align, clock, seq, start_ps);
 }
@@ -218,13 +225,16 @@ static u64 fraction_of(u32 ppb)
 	return kpn_div_u64((u64)ppb << 32, 1000000000) + 1;
 }
 
-struct kpn_bounds kpn_align_bounds(const struct kpn_align *align, u32 unalterable_slots, u32 gap_slots, u32 rate_ppb,
-				   u32 rate_change_ppb)
+struct kpn_bounds kpn_align_bounds(const struct kpn_align *align, u32 unalterable_slots,
+				   u32 gap_slots, u32 rate_ppb, u32 rate_change_ppb)
 {
 	u64 slot_ps = align->grid.slot_ps;
 	u64 least_ps = align->down_ps < align->up_ps ? align->down_ps : align->up_ps;
 	u64 span_ps = unalterable_slots * (slot_ps + align->up_ps);
-	/* Between two slots that may be trimmed the error grows by this; it also eats into every trim. */
+	/*
+	 * Between two slots that may be trimmed the error grows by this; it also eats into every
+	 * trim.
+	 */
 	u64 growth_ps = kpn_mul_shr(slot_ps * gap_slots, fraction_of(rate_ppb), 32) + 1;
 	struct kpn_bounds bounds;
 
@@ -233,10 +243,15 @@ struct kpn_bounds kpn_align_bounds(const struct kpn_align *align, u32 unalterabl
 	/* A quantum lasts longer, or shorter, by the rate; so does its half. */
 	bounds.boundary_error_ps += kpn_mul_shr(align->quantum_ps, fraction_of(rate_ppb), 32) + 1;
 	bounds.span_ns = kpn_div_u64(span_ps, 1000) + 1;
-	bounds.lock_slots = least_ps > growth_ps ? kpn_div_u64(slot_ps / 2, least_ps - growth_ps) + 1 : KPN_SEQ_NEVER;
+	bounds.lock_slots = least_ps > growth_ps ?
+				    kpn_div_u64(slot_ps / 2, least_ps - growth_ps) + 1 :
+				    KPN_SEQ_NEVER;
 	bounds.lock_ns = KPN_SEQ_NEVER;
 	if (bounds.lock_slots != KPN_SEQ_NEVER)
-		bounds.lock_ns = bounds.span_ns +
-				 kpn_div_u64((bounds.lock_slots + 1) * gap_slots * (slot_ps + align->up_ps), 1000) + 1;
+		bounds.lock_ns =
+			bounds.span_ns +
+			kpn_div_u64((bounds.lock_slots + 1) * gap_slots * (slot_ps + align->up_ps),
+				    1000) +
+			1;
 	return bounds;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * The clock law: one anchor and one rate. Nothing here reads a counter or knows a slot.
- * Source: KeepON paper section 3.2 (now = cycle count x cycle period + offset), with wire picoseconds as count.
+ * Source: KeepON paper section 3.2 (now = cycle count x cycle period + offset), with wire
+ * picoseconds as count.
  */
 #include "keepon/clock.h"
 
@@ -14,7 +15,10 @@ enum {
 	RATE_SHIFT = 55, /* of the adjustment as a fraction */
 };
 
-/* 2^(KPN_LAW_SHIFT + INVERSE_SHIFT) / mult by schoolbook division: 125 bits by 63, once per rate change. */
+/*
+ * 2^(KPN_LAW_SHIFT + INVERSE_SHIFT) / mult by schoolbook division: 125 bits by 63, once per rate
+ * change.
+ */
 static u64 inverse_of(u64 mult)
 {
 	u64 rest = 1ull << (KPN_LAW_SHIFT + INVERSE_SHIFT - 64);
@@ -77,7 +81,8 @@ int kpn_clock_adjfine(struct kpn_clock *clock, s64 scaled_ppm, u64 now_ps)
 	 */
 	change = kpn_div_u64(magnitude << (RATE_SHIFT - 22), 15625);
 	change = kpn_mul_shr(KPN_CLOCK_NOMINAL_MULT, change, RATE_SHIFT);
-	clock->mult = scaled_ppm < 0 ? KPN_CLOCK_NOMINAL_MULT - change : KPN_CLOCK_NOMINAL_MULT + change;
+	clock->mult =
+		scaled_ppm < 0 ? KPN_CLOCK_NOMINAL_MULT - change : KPN_CLOCK_NOMINAL_MULT + change;
 	clock->inverse = inverse_of(clock->mult);
 	clock->scaled_ppm = scaled_ppm;
 	return 0;

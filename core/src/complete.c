@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What becomes of slots that have left the wire and were not plain placeholders: frames go back to the caller with the instant at
- * which they were on the wire, their slots are placeholders again, trimmed slots get their nominal length back.
+ * What becomes of slots that have left the wire and were not plain placeholders: frames go back to
+ * the caller with the instant at which they were on the wire, their slots are placeholders again,
+ * trimmed slots get their nominal length back.
  */
 #include "kpn_clock_law.h"
 #include "kpn_padding.h"
 
 /*
- * The head moves to @to over slots without frames; trimmed ones are nominal again, as many of them as one call may store.
- * Return: whether it got there.
+ * The head moves to @to over slots without frames; trimmed ones are nominal again, as many of them
+ * as one call may store. Return: whether it got there.
  */
 static bool pass(struct kpn_pacer *pacer, u64 to)
 {
@@ -34,17 +35,25 @@ static bool pass(struct kpn_pacer *pacer, u64 to)
 	return true;
 }
 
-/* Whether slot @seq is not the one its frame asks for since a step: it came too late, or reviewing has not come so far. */
+/*
+ * Whether slot @seq is not the one its frame asks for since a step: it came too late, or reviewing
+ * has not come so far.
+ */
 static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
 {
 	if (frame->verdict != KPN_VERDICT_ON_TIME)
 		return false;
-	return seq < pacer->step_seq || (pacer->todo & KPN_TODO_REVIEW && seq >= pacer->review_seq &&
-					 seq < pacer->review_end && kpn_target_of(pacer, frame) != seq);
+	return seq < pacer->step_seq ||
+	       (pacer->todo & KPN_TODO_REVIEW && seq >= pacer->review_seq &&
+		seq < pacer->review_end && kpn_target_of(pacer, frame) != seq);
 }
 
-/* Frames in @bits of a word, from slot @first_seq on, have left: those in slots not theirs any more say so. */
-static KPN_NOINLINE void mark_stale(struct kpn_pacer *pacer, const struct kpn_slot *slot, u64 first_seq, u64 bits)
+/*
+ * Frames in @bits of a word, from slot @first_seq on, have left: those in slots not theirs any more
+ * say so.
+ */
+static KPN_NOINLINE void mark_stale(struct kpn_pacer *pacer, const struct kpn_slot *slot,
+				    u64 first_seq, u64 bits)
 {
 	for (; bits; bits &= bits - 1) {
 		u32 bit = kpn_lowest_bit(bits);
@@ -68,7 +77,8 @@ static KPN_NOINLINE void forget_yielding(struct kpn_ring *ring, u32 word, u64 do
 static KPN_NOINLINE u64 next_claimed(const struct kpn_ring *ring, u64 from)
 {
 	u64 end = ring->head.seq + ring->slots;
-	u64 claimed = kpn_ring_next(ring, &ring->claimed, from < ring->head.seq ? ring->head.seq : from, end);
+	u64 claimed = kpn_ring_next(ring, &ring->claimed,
+				    from < ring->head.seq ? ring->head.seq : from, end);
 
 	return claimed == end ? KPN_SEQ_NEVER : claimed;
 }
@@ -83,8 +93,9 @@ static KPN_NOINLINE u64 lowest_bits(u64 bits, u32 count)
 }
 
 /*
- * Frames in @bits, a bit per descriptor from @desc on, the slot of which started at @first_ps, have left; no slot is trimmed
- * between two of them. Their slots are placeholders of nominal length again. Return: how many they were.
+ * Frames in @bits, a bit per descriptor from @desc on, the slot of which started at @first_ps, have
+ * left; no slot is trimmed between two of them. Their slots are placeholders of nominal length
+ * again. Return: how many they were.
  */
 static KPN_ALWAYS_INLINE u32 finish(struct kpn_pacer *pacer, u32 desc, u64 first_ps, u64 bits)
 {
@@ -105,7 +116,8 @@ static KPN_ALWAYS_INLINE u32 finish(struct kpn_pacer *pacer, u32 desc, u64 first
 		last = &frame->next;
 		pacer->stats.verdicts[frame->verdict]++;
 		frame->start = kpn_law_after(&pacer->clock, anchor, (s64)(span_ps + bit * slot_ps));
-		kpn_retire(pacer, desc + bit, pacer->config.slot_bytes, (u32)frame->frame_bytes - KPN_FCS_BYTES);
+		kpn_retire(pacer, desc + bit, pacer->config.slot_bytes,
+			   (u32)frame->frame_bytes - KPN_FCS_BYTES);
 	}
 	*last = NULL;
 	pacer->ended_last = last;
@@ -113,8 +125,9 @@ static KPN_ALWAYS_INLINE u32 finish(struct kpn_pacer *pacer, u32 desc, u64 first
 }
 
 /*
- * Frames in slots from @at to before @to whose descriptors share a word of the set have left, at most *@left of them; no slot
- * from the head to before @to - 1 is trimmed. quiet_seq becomes the next slot that carries a frame.
+ * Frames in slots from @at to before @to whose descriptors share a word of the set have left, at
+ * most *@left of them; no slot from the head to before @to - 1 is trimmed. quiet_seq becomes the
+ * next slot that carries a frame.
  */
 static KPN_ALWAYS_INLINE void finish_word(struct kpn_pacer *pacer, u64 at, u64 to, u32 *left)
 {
@@ -153,7 +166,10 @@ static void leave_trimmed(struct kpn_ring *ring, u64 seq)
 	kpn_ring_forget_delta(ring, desc);
 }
 
-/* finish_word() where slots are trimmed: up to the next one, or just that. Return: false if the head cannot get there. */
+/*
+ * finish_word() where slots are trimmed: up to the next one, or just that. Return: false if the
+ * head cannot get there.
+ */
 static KPN_NOINLINE bool finish_trimmed(struct kpn_pacer *pacer, u64 at, u64 to, u32 *left)
 {
 	struct kpn_ring *ring = &pacer->ring;

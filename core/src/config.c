@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Defaults and validation of the parameters, field by field in the order of the struct. A rule that rests on
- * a field already found wrong is not applied, so that one mistake is one problem. What the values lead to
- * is computed elsewhere.
+ * Defaults and validation of the parameters, field by field in the order of the struct. A rule that
+ * rests on a field already found wrong is not applied, so that one mistake is one problem. What the
+ * values lead to is computed elsewhere.
  */
 #include "keepon/config.h"
 
@@ -66,26 +66,32 @@ static u32 ring_multiple(const struct kpn_nic_caps *caps)
 }
 
 /*
- * Ring sizes: enough for one posted slot and one that may still be changed, countable by the index, and multiples
- * of what the backend asks for.
+ * Ring sizes: enough for one posted slot and one that may still be changed, countable by the index,
+ * and multiples of what the backend asks for.
  */
 static struct limits ring_range(const struct kpn_nic_caps *caps)
 {
 	u64 multiple = ring_multiple(caps);
 	struct limits range = {
-		.min = max_u64(max_u64(KPN_RING_SLOTS_MIN, caps->ring_slots_min),
-			       max_u64((u64)caps->reserved_slots + 1, (u64)caps->prefetch_slots_max + 2)),
+		.min = max_u64(
+			max_u64(KPN_RING_SLOTS_MIN, caps->ring_slots_min),
+			max_u64((u64)caps->reserved_slots + 1, (u64)caps->prefetch_slots_max + 2)),
 		.max = min_u64(KPN_RING_SLOTS_MAX, caps->ring_slots_max),
 	};
 
 	if (caps->index_modulus)
-		range.max = min_u64(range.max, caps->index_modulus > KPN_INDEX_MODULUS_MAX ? 0 : caps->index_modulus);
+		range.max = min_u64(range.max, caps->index_modulus > KPN_INDEX_MODULUS_MAX ?
+						       0 :
+						       caps->index_modulus);
 	range.min = multiple_below(range.min + multiple - 1, multiple);
 	range.max = multiple_below(range.max, multiple);
 	return range;
 }
 
-/* Slots that can be posted ahead in a ring of valid size; those beyond prefetch stay changeable though posted. */
+/*
+ * Slots that can be posted ahead in a ring of valid size; those beyond prefetch stay changeable
+ * though posted.
+ */
 static u32 posted_max(u32 ring_slots, const struct kpn_nic_caps *caps)
 {
 	return ring_slots - caps->reserved_slots;
@@ -132,7 +138,8 @@ static u32 default_ring_slots(const struct kpn_nic_caps *caps)
 /* A usual trim, at least one quantum, at most @room_bytes where that leaves any. */
 static u32 default_trim_bytes(u32 room_bytes, u32 quantum)
 {
-	return (u32)max_u64(quantum, multiple_below(min_u64(room_bytes, DEFAULT_TRIM_BYTES), quantum));
+	return (u32)max_u64(quantum,
+			    multiple_below(min_u64(room_bytes, DEFAULT_TRIM_BYTES), quantum));
 }
 
 static void default_trims(struct kpn_config *config, const struct kpn_nic_caps *caps)
@@ -146,12 +153,15 @@ static void default_trims(struct kpn_config *config, const struct kpn_nic_caps *
 		shortest_bytes = trimmed_bytes_min(KPN_TRIM_RESERVED, caps);
 	}
 	config->trim_down_bytes = default_trim_bytes(
-		config->slot_bytes > shortest_bytes ? config->slot_bytes - shortest_bytes : 0, quantum);
+		config->slot_bytes > shortest_bytes ? config->slot_bytes - shortest_bytes : 0,
+		quantum);
 	if (caps->frame_bytes_max >= (u64)config->slot_bytes + quantum)
-		config->trim_up_bytes = default_trim_bytes(caps->frame_bytes_max - config->slot_bytes, quantum);
+		config->trim_up_bytes =
+			default_trim_bytes(caps->frame_bytes_max - config->slot_bytes, quantum);
 }
 
-void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *caps, u64 rate_bps, u32 slot_bytes)
+void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *caps, u64 rate_bps,
+			 u32 slot_bytes)
 {
 	static const u16 all_classes[1] = { 0xffff };
 	u64 quantum_ps = (u64)quantum_bytes(caps) * kpn_byte_time_ps(rate_bps);
@@ -166,7 +176,8 @@ void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *c
 	config->allowed = all_classes;
 	config->depth_slots = DEFAULT_DEPTH_SLOTS;
 	if (within(config->ring_slots, ring))
-		config->depth_slots = (u32)min_u64(DEFAULT_DEPTH_SLOTS, posted_max(config->ring_slots, caps));
+		config->depth_slots =
+			(u32)min_u64(DEFAULT_DEPTH_SLOTS, posted_max(config->ring_slots, caps));
 	config->batch_slots = (u32)min_u64(DEFAULT_BATCH_SLOTS, config->depth_slots);
 	default_trims(config, caps);
 	config->prebuffer_frames = DEFAULT_PREBUFFER_FRAMES;
@@ -209,7 +220,8 @@ struct check {
 	u64 slot_ps;
 };
 
-static void refuse(struct check *check, const char *field, u64 value, struct limits range, const char *reason)
+static void refuse(struct check *check, const char *field, u64 value, struct limits range,
+		   const char *reason)
 {
 	if (check->count < check->room) {
 		check->problems[check->count] = (struct kpn_problem){
@@ -224,7 +236,8 @@ static void refuse(struct check *check, const char *field, u64 value, struct lim
 }
 
 /* Refuse @value unless it is within @range. Return: whether it is. */
-static bool require(struct check *check, const char *field, u64 value, struct limits range, const char *reason)
+static bool require(struct check *check, const char *field, u64 value, struct limits range,
+		    const char *reason)
 {
 	if (within(value, range))
 		return true;
@@ -233,11 +246,11 @@ static bool require(struct check *check, const char *field, u64 value, struct li
 }
 
 /*
- * Like require() for a range that other fields have narrowed to @now: always stated as it is now, with the reason
- * that fits the value.
+ * Like require() for a range that other fields have narrowed to @now: always stated as it is now,
+ * with the reason that fits the value.
  */
-static bool require_narrowed(struct check *check, const char *field, u64 value, struct limits range, const char *reason,
-			     struct limits now, const char *reason_now)
+static bool require_narrowed(struct check *check, const char *field, u64 value, struct limits range,
+			     const char *reason, struct limits now, const char *reason_now)
 {
 	return require(check, field, value, now, within(value, range) ? reason_now : reason);
 }
@@ -247,8 +260,9 @@ static bool check_rate(struct check *check)
 	struct limits range = { KPN_RATE_BPS_MIN, KPN_RATE_BPS_MAX };
 	u64 rate_bps = check->config->rate_bps;
 
-	if (!require(check, "rate_bps", rate_bps, range,
-		     "no Ethernet link supported here has this rate; give the link rate in bits per second"))
+	if (!require(
+		    check, "rate_bps", rate_bps, range,
+		    "no Ethernet link supported here has this rate; give the link rate in bits per second"))
 		return false;
 	if (kpn_byte_time_ps(rate_bps))
 		return true;
@@ -268,13 +282,15 @@ static bool check_slot(struct check *check)
 	struct limits now = range;
 
 	if (check->locked) {
-		now.min = max_u64(range.min, (u64)trimmed_bytes_min(check->config->trim, caps) + quantum_bytes(caps));
-		now.max =
-			min_u64(range.max, caps->frame_bytes_max - min_u64(caps->frame_bytes_max, quantum_bytes(caps)));
+		now.min = max_u64(range.min, (u64)trimmed_bytes_min(check->config->trim, caps) +
+						     quantum_bytes(caps));
+		now.max = min_u64(range.max, caps->frame_bytes_max - min_u64(caps->frame_bytes_max,
+									     quantum_bytes(caps)));
 	}
 	return require_narrowed(
 		check, "slot_bytes", slot_bytes, range,
-		"a slot holds one frame the backend sends unpadded; choose such a length, FCS included", now,
+		"a slot holds one frame the backend sends unpadded; choose such a length, FCS included",
+		now,
 		"a slot of this length cannot be trimmed both ways; change it, trim reserved slots only or use paper mode");
 }
 
@@ -283,8 +299,9 @@ static bool check_ring(struct check *check)
 	struct limits range = ring_range(check->caps);
 	u32 ring_slots = check->config->ring_slots;
 
-	if (!require(check, "ring_slots", ring_slots, range,
-		     "the backend's index, prefetch and limits do not suit a ring of this size; resize the ring"))
+	if (!require(
+		    check, "ring_slots", ring_slots, range,
+		    "the backend's index, prefetch and limits do not suit a ring of this size; resize the ring"))
 		return false;
 	if (ring_slots == multiple_below(ring_slots, ring_multiple(check->caps)))
 		return true;
@@ -301,15 +318,18 @@ static bool check_partition(struct check *check)
 
 	if (check->paper && check->ring_ok)
 		now = (struct limits){ config->ring_slots, config->ring_slots };
-	return require_narrowed(check, "partition_slots", config->partition_slots, range,
-				"the period of the class masks is empty or too long; give one mask per slot of it", now,
-				"in paper mode the partition repeats with the ring; make both equally long");
+	return require_narrowed(
+		check, "partition_slots", config->partition_slots, range,
+		"the period of the class masks is empty or too long; give one mask per slot of it",
+		now, "in paper mode the partition repeats with the ring; make both equally long");
 }
 
 /* Longest distance between slots that may be trimmed, in slots; the partition was found right. */
 static u32 trim_gap_slots(const struct kpn_config *config)
 {
-	return config->trim == KPN_TRIM_ANY ? 1 : kpn_masks_gap_max(config->allowed, config->partition_slots);
+	return config->trim == KPN_TRIM_ANY ?
+		       1 :
+		       kpn_masks_gap_max(config->allowed, config->partition_slots);
 }
 
 static bool check_allowed(struct check *check, bool slots_ok)
@@ -335,15 +355,21 @@ static bool check_allowed(struct check *check, bool slots_ok)
 static void check_posting(struct check *check)
 {
 	const struct kpn_config *config = check->config;
-	u32 posted = check->ring_ok ? posted_max(config->ring_slots, check->caps) : KPN_RING_SLOTS_MAX;
+	u32 posted =
+		check->ring_ok ? posted_max(config->ring_slots, check->caps) : KPN_RING_SLOTS_MAX;
 	struct limits depth = { 1, posted };
-	struct limits batch = { 1, min_u64(posted, check->paper ? PAPER_BATCH_SLOTS_MAX : KPN_BATCH_SLOTS_MAX) };
+	struct limits batch = { 1, min_u64(posted, check->paper ? PAPER_BATCH_SLOTS_MAX :
+								  KPN_BATCH_SLOTS_MAX) };
 
-	/* in paper mode depth follows batch, otherwise batch has to stay within a depth that is itself right */
+	/*
+	 * in paper mode depth follows batch, otherwise batch has to stay within a depth that is
+	 * itself right
+	 */
 	if (!check->paper && within(config->depth_slots, depth))
 		batch.max = min_u64(batch.max, config->depth_slots);
-	check->batch_ok = require(check, "batch_slots", config->batch_slots, batch,
-				  "a doorbell posts at least one slot and no more than depth_slots; change the batch");
+	check->batch_ok = require(
+		check, "batch_slots", config->batch_slots, batch,
+		"a doorbell posts at least one slot and no more than depth_slots; change the batch");
 	if (check->batch_ok)
 		depth.min = config->batch_slots;
 	if (check->batch_ok && check->paper) {
@@ -357,7 +383,8 @@ static void check_posting(struct check *check)
 }
 
 /* Require a multiple of the start quantum within @range, whose limits are such multiples. */
-static bool check_trim_range(struct check *check, const char *field, u32 value, struct limits range, const char *reason)
+static bool check_trim_range(struct check *check, const char *field, u32 value, struct limits range,
+			     const char *reason)
 {
 	if (!require(check, field, value, range, reason))
 		return false;
@@ -377,7 +404,8 @@ static void check_trims(struct check *check)
 
 	if (!check->locked || !check->slot_ok)
 		return;
-	down.max = multiple_below(config->slot_bytes - trimmed_bytes_min(config->trim, check->caps), quantum);
+	down.max = multiple_below(config->slot_bytes - trimmed_bytes_min(config->trim, check->caps),
+				  quantum);
 	up.max = multiple_below(check->caps->frame_bytes_max - config->slot_bytes, quantum);
 	check->trims_ok = check_trim_range(
 		check, "trim_down_bytes", config->trim_down_bytes, down,
@@ -395,9 +423,10 @@ static void check_budget(struct check *check)
 
 	if (check->batch_ok)
 		now.min = max_u64(range.min, 2ull * config->batch_slots);
-	require_narrowed(check, "budget_frames", config->budget_frames, range,
-			 "a call has to get on, and to come to an end; choose another budget", now,
-			 "polls would fall behind a batch of frames; raise the budget to twice the batch");
+	require_narrowed(
+		check, "budget_frames", config->budget_frames, range,
+		"a call has to get on, and to come to an end; choose another budget", now,
+		"polls would fall behind a batch of frames; raise the budget to twice the batch");
 }
 
 static void check_tolerance(struct check *check)
@@ -417,18 +446,28 @@ static void check_drift(struct check *check, bool allowed_ok)
 	struct limits now = range;
 
 	if (check->locked && check->slot_ok && check->trims_ok && allowed_ok) {
-		/* until the next trim the grid drifts away by drift x gap x slot length, which that trim must undo */
-		u64 gap_wire_bytes = (u64)kpn_wire_bytes(config->slot_bytes) * trim_gap_slots(config);
+		/*
+		 * until the next trim the grid drifts away by drift x gap x slot length, which that
+		 * trim must undo
+		 */
+		u64 gap_wire_bytes =
+			(u64)kpn_wire_bytes(config->slot_bytes) * trim_gap_slots(config);
 
-		now.max = min_u64(range.max, kpn_div_u64(min_u64(config->trim_down_bytes, config->trim_up_bytes) * PPB,
-							 gap_wire_bytes));
+		now.max = min_u64(
+			range.max,
+			kpn_div_u64(min_u64(config->trim_down_bytes, config->trim_up_bytes) * PPB,
+				    gap_wire_bytes));
 	}
-	require_narrowed(check, "drift_ppb_max", config->drift_ppb_max, range,
-			 "no crystals drift like this; state the bound of CPU against NIC clock by their data sheets",
-			 now, "trims cannot follow this drift; raise both trim ranges or reserve more slots for them");
+	require_narrowed(
+		check, "drift_ppb_max", config->drift_ppb_max, range,
+		"no crystals drift like this; state the bound of CPU against NIC clock by their data sheets",
+		now,
+		"trims cannot follow this drift; raise both trim ranges or reserve more slots for them");
 }
 
-/* Polls that come faster than the machine can take them would leave it no time for anything else. */
+/*
+ * Polls that come faster than the machine can take them would leave it no time for anything else.
+ */
 static void check_poll_interval(struct check *check)
 {
 	const struct kpn_config *config = check->config;
@@ -460,10 +499,12 @@ static void check_poll_overhead(struct check *check)
 static void check_clock_read(struct check *check)
 {
 	struct limits range = { KPN_CLOCK_INTERPOLATED, KPN_CLOCK_COUNTER };
-	struct limits now = { check->paper ? KPN_CLOCK_COUNTER : KPN_CLOCK_INTERPOLATED, KPN_CLOCK_COUNTER };
+	struct limits now = { check->paper ? KPN_CLOCK_COUNTER : KPN_CLOCK_INTERPOLATED,
+			      KPN_CLOCK_COUNTER };
 
 	require_narrowed(check, "clock_read", check->config->clock_read, range,
-			 "this way of reading the clock is unknown; choose interpolated or counter", now,
+			 "this way of reading the clock is unknown; choose interpolated or counter",
+			 now,
 			 "paper mode reads the clock as a counter; choose counter or another mode");
 }
 
@@ -493,11 +534,13 @@ static void check_placeholder(struct check *check)
 static void check_padding(struct check *check)
 {
 	struct limits range = { KPN_PADDING_DEFERRED, KPN_PADDING_ON_DEMAND };
-	struct limits now = { range.min, check->caps->has_spare_buffers ? range.max : KPN_PADDING_DEFERRED };
+	struct limits now = { range.min,
+			      check->caps->has_spare_buffers ? range.max : KPN_PADDING_DEFERRED };
 
-	require_narrowed(check, "padding", check->config->padding, range,
-			 "this padding is unknown; choose deferred or on-demand", now,
-			 "without spare buffers placeholders would send the frames before them; choose deferred");
+	require_narrowed(
+		check, "padding", check->config->padding, range,
+		"this padding is unknown; choose deferred or on-demand", now,
+		"without spare buffers placeholders would send the frames before them; choose deferred");
 }
 
 static void check_classes(struct check *check)
@@ -516,7 +559,8 @@ static void check_classes(struct check *check)
 #undef CLASS_FIELDS
 	struct limits late = { KPN_LATE_STRICT, KPN_LATE_RESCHEDULE };
 	struct limits rounding = { KPN_ROUND_UP, KPN_ROUND_FLOOR };
-	struct limits rounding_now = { check->paper ? KPN_ROUND_FLOOR : KPN_ROUND_UP, KPN_ROUND_FLOOR };
+	struct limits rounding_now = { check->paper ? KPN_ROUND_FLOOR : KPN_ROUND_UP,
+				       KPN_ROUND_FLOOR };
 	u32 tc;
 
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
@@ -530,8 +574,8 @@ static void check_classes(struct check *check)
 	}
 }
 
-u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_caps *caps, struct kpn_problem *problems,
-			u32 room)
+u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_caps *caps,
+			struct kpn_problem *problems, u32 room)
 {
 	struct check check = { .config = config, .caps = caps, .problems = problems, .room = room };
 	bool rate_ok;
@@ -543,12 +587,14 @@ u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_ca
 	rate_ok = check_rate(&check);
 	check.slot_ok = check_slot(&check);
 	if (rate_ok && check.slot_ok)
-		check.slot_ps = (u64)kpn_byte_time_ps(config->rate_bps) * kpn_wire_bytes(config->slot_bytes);
+		check.slot_ps = (u64)kpn_byte_time_ps(config->rate_bps) *
+				kpn_wire_bytes(config->slot_bytes);
 	check.ring_ok = check_ring(&check);
 	allowed_ok = check_allowed(&check, check_partition(&check));
 	check_posting(&check);
 	check_trims(&check);
-	require(&check, "prebuffer_frames", config->prebuffer_frames, (struct limits){ 0, KPN_PREBUFFER_FRAMES_MAX },
+	require(&check, "prebuffer_frames", config->prebuffer_frames,
+		(struct limits){ 0, KPN_PREBUFFER_FRAMES_MAX },
 		"this many frames per class are too many; reduce it, or hold none back with zero");
 	check_budget(&check);
 	check_tolerance(&check);
@@ -557,7 +603,8 @@ u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_ca
 		(struct limits){ 0, WANDER_PPB_PER_S_MAX },
 		"no crystals wander like this; state how fast their rates can change");
 	check_poll_overhead(&check);
-	require(&check, "mode", config->mode, (struct limits){ KPN_MODE_PHASE_LOCKED, KPN_MODE_PAPER },
+	require(&check, "mode", config->mode,
+		(struct limits){ KPN_MODE_PHASE_LOCKED, KPN_MODE_PAPER },
 		"this mode is unknown; choose phase-locked or paper");
 	check_clock_read(&check);
 	check_placeholder(&check);

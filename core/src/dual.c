@@ -39,13 +39,17 @@ struct kpn_time kpn_merge_published(struct kpn_time tx, struct kpn_time rx, u64 
 
 	if (lagging(tx, rx, tau_ns) != NEITHER)
 		return lead;
-	/* lead + (lag + tau - lead) / 2, so that no sum of two times of day overflows; arithmetic shifts round down */
+	/*
+	 * lead + (lag + tau - lead) / 2, so that no sum of two times of day overflows; arithmetic
+	 * shifts round down
+	 */
 	apart.frac = (u32)((u64)(apart.ns & 1) << 31) | apart.frac >> 1;
 	apart.ns >>= 1;
 	return kpn_time_add(lead, apart);
 }
 
-void kpn_dual_init(struct kpn_dual *dual, struct kpn_pacer *pacer, struct kpn_rx *rx, enum kpn_merge merge, u64 tau_ns)
+void kpn_dual_init(struct kpn_dual *dual, struct kpn_pacer *pacer, struct kpn_rx *rx,
+		   enum kpn_merge merge, u64 tau_ns)
 {
 	memset(dual, 0, sizeof(*dual));
 	dual->pacer = pacer;
@@ -66,7 +70,8 @@ static bool merges(const struct kpn_dual *dual)
 }
 
 /* Kept out of the way of the other merge. */
-static __attribute__((__noinline__)) struct kpn_time published_time(const struct kpn_dual *dual, u64 cpu_ns)
+static __attribute__((__noinline__)) struct kpn_time published_time(const struct kpn_dual *dual,
+								    u64 cpu_ns)
 {
 	struct kpn_time tx = kpn_pacer_gettime(dual->pacer, cpu_ns);
 
@@ -93,7 +98,8 @@ void kpn_dual_correct(struct kpn_dual *dual, u64 cpu_ns)
 		if (!dual->rx->head_seq)
 			return;
 		kpn_clock_init(&dual->rx_clock, dual->rx->head_ps, tx);
-		kpn_clock_adjfine(&dual->rx_clock, kpn_pacer_clock(dual->pacer)->scaled_ppm, dual->rx->head_ps);
+		kpn_clock_adjfine(&dual->rx_clock, kpn_pacer_clock(dual->pacer)->scaled_ppm,
+				  dual->rx->head_ps);
 		dual->started = true;
 		return;
 	}
@@ -125,7 +131,8 @@ static u64 own_span_ps(const struct kpn_dual *dual, s64 peer_ps)
 	s64 rate = kpn_pacer_rate(dual->pacer) - kpn_strip_rate(&dual->rx->strip);
 	u64 magnitude_ps = peer_ps < 0 ? 0 - (u64)peer_ps : (u64)peer_ps;
 	u64 extra_ps =
-		kpn_mul_shr(magnitude_ps, kpn_div_u64(rate < 0 ? 0 - (u64)rate : (u64)rate, 1000), KPN_RATE_SHIFT);
+		kpn_mul_shr(magnitude_ps, kpn_div_u64(rate < 0 ? 0 - (u64)rate : (u64)rate, 1000),
+			    KPN_RATE_SHIFT);
 
 	magnitude_ps = rate < 0 ? magnitude_ps - extra_ps : magnitude_ps + extra_ps;
 	return peer_ps < 0 ? 0 - magnitude_ps : magnitude_ps;
@@ -149,7 +156,8 @@ struct kpn_rx_stamp kpn_dual_stamp(const struct kpn_dual *dual, u64 position_ps,
 		return stamp;
 	peer = kpn_strip_at(&dual->rx->strip, cpu_ns);
 	own_ps = middle_of(own.wire) - own_span_ps(dual, (s64)(middle_of(peer) - position_ps));
-	stamp.error_ps = (own.wire.upper_ps - own.wire.lower_ps + peer.upper_ps - peer.lower_ps) / 2 + 2;
+	stamp.error_ps =
+		(own.wire.upper_ps - own.wire.lower_ps + peer.upper_ps - peer.lower_ps) / 2 + 2;
 	stamp.time = kpn_clock_at(kpn_pacer_clock(dual->pacer), own_ps);
 	/* One of the wires may have stood still since. */
 	stamp.valid = (s64)(own_ps - stamp.error_ps - kpn_pacer_steady_ps(dual->pacer)) >= 0 &&

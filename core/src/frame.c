@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What verdicts are called and which mean "was on the wire". Who gives which verdict is decided elsewhere. */
+/*
+ * What verdicts are called and which mean "was on the wire". Who gives which verdict is decided
+ * elsewhere.
+ */
 #include "keepon/frame.h"
 
-/* Written out because the preprocessor cannot change case; a self-test compares it with the list in the header. */
+/*
+ * Written out because the preprocessor cannot change case; a self-test compares it with the list in
+ * the header.
+ */
 /* clang-format off */
 static const char *const verdict_names[] = {
 	[KPN_VERDICT_ON_TIME] = "on_time",
@@ -26,7 +32,8 @@ static const char *const verdict_names[] = {
 };
 /* clang-format on */
 
-_Static_assert(sizeof(verdict_names) / sizeof(verdict_names[0]) == KPN_VERDICT_COUNT + 1, "one name each");
+_Static_assert(sizeof(verdict_names) / sizeof(verdict_names[0]) == KPN_VERDICT_COUNT + 1,
+	       "one name each");
 
 const char *kpn_verdict_name(enum kpn_verdict verdict)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Gate control list to class masks, in whole picoseconds throughout (IEEE 802.1Q-2022 clause 8.6.9). Slot i covers
- * [i x slot time, (i + 1) x slot time) of network time; the list is taken as periodic in both directions, so its
- * base time only shifts it. Which ring or clock uses the masks is not known here.
+ * Gate control list to class masks, in whole picoseconds throughout (IEEE 802.1Q-2022 clause
+ * 8.6.9). Slot i covers [i x slot time, (i + 1) x slot time) of network time; the list is taken as
+ * periodic in both directions, so its base time only shifts it. Which ring or clock uses the masks
+ * is not known here.
  *
  *	base time      |0         1    2        |0         1    2        |   entries of the list
  *	network time   0    :    :    :    :    :    :    :    :    :    :   slots
@@ -51,7 +52,10 @@ static u64 entry_ps(const struct kpn_gcl *gcl, u32 entry_idx)
 	return (u64)gcl->entries[entry_idx].interval_ns * PS_PER_NS;
 }
 
-/* Move on by @length_ps; returns the gates that are open all the way, all of them for no way at all. */
+/*
+ * Move on by @length_ps; returns the gates that are open all the way, all of them for no way at
+ * all.
+ */
 static u16 walk_on(struct walk *walk, u64 length_ps)
 {
 	u16 open = 0xffff;
@@ -63,7 +67,9 @@ static u16 walk_on(struct walk *walk, u64 length_ps)
 		length_ps -= step_ps;
 		walk->left_ps -= step_ps;
 		if (!walk->left_ps) {
-			walk->entry_idx = walk->entry_idx + 1 < walk->gcl->entry_count ? walk->entry_idx + 1 : 0;
+			walk->entry_idx = walk->entry_idx + 1 < walk->gcl->entry_count ?
+						  walk->entry_idx + 1 :
+						  0;
 			walk->left_ps = entry_ps(walk->gcl, walk->entry_idx);
 		}
 	}
@@ -83,7 +89,8 @@ static u64 open_ps(const struct kpn_gcl *gcl, u32 tc)
 	return sum_ps;
 }
 
-int kpn_gcl_compile(const struct kpn_gcl *gcl, u64 slot_ps, u16 *allowed, u32 room, struct kpn_gcl_report *report)
+int kpn_gcl_compile(const struct kpn_gcl *gcl, u64 slot_ps, u16 *allowed, u32 room,
+		    struct kpn_gcl_report *report)
 {
 	struct walk walk = { .gcl = gcl };
 	u16 whole_cycle_open = 0xffff;
@@ -101,7 +108,10 @@ int kpn_gcl_compile(const struct kpn_gcl *gcl, u64 slot_ps, u16 *allowed, u32 ro
 	if (!length_ns || !slot_ps || gcl->base_ns < 0)
 		return -KPN_EINVAL;
 
-	/* the least common multiple of cycle and slot time is `slots` slots and `cycles` cycles long */
+	/*
+	 * the least common multiple of cycle and slot time is `slots` slots and `cycles` cycles
+	 * long
+	 */
 	common_ps = kpn_common_divisor(length_ps, slot_ps);
 	slots = kpn_div_u64(length_ps, common_ps);
 	cycles = kpn_div_u64(slot_ps, common_ps);
@@ -114,7 +124,10 @@ int kpn_gcl_compile(const struct kpn_gcl *gcl, u64 slot_ps, u16 *allowed, u32 ro
 	walk.left_ps = entry_ps(gcl, 0);
 	walk_on(&walk, phase_ns * PS_PER_NS);
 
-	/* a slot of several cycles meets every entry; only its last, partial cycle is walked, so the work is bounded */
+	/*
+	 * a slot of several cycles meets every entry; only its last, partial cycle is walked, so
+	 * the work is bounded
+	 */
 	rest_ps = remainder_u64(slot_ps, length_ps);
 	if (slot_ps >= length_ps) {
 		for (i = 0; i < gcl->entry_count; i++)
@@ -129,7 +142,8 @@ int kpn_gcl_compile(const struct kpn_gcl *gcl, u64 slot_ps, u16 *allowed, u32 ro
 	if (report) {
 		report->partition_slots = (u32)slots;
 		for (tc = 0; tc < CLASSES; tc++)
-			report->lost_ps[tc] = cycles * open_ps(gcl, tc) - covered_slots[tc] * slot_ps;
+			report->lost_ps[tc] =
+				cycles * open_ps(gcl, tc) - covered_slots[tc] * slot_ps;
 	}
 	return 0;
 }

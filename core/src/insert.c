@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Frames: which slot a txtime means, whether it may be had, and everything that can become of a frame
- * (KeepON paper sections 3.3 and 5). Sees clock, ring and partition together.
+ * Frames: which slot a txtime means, whether it may be had, and everything that can become of a
+ * frame (KeepON paper sections 3.3 and 5). Sees clock, ring and partition together.
  */
 #include "kpn_padding.h"
 
 enum {
 	FRAME_BYTES_LEAST = 18, /* two addresses, a type, an FCS */
-	PLACE_TRIES = 2,        /* slots that may be lost while a frame is copied before it gives up */
+	PLACE_TRIES = 2, /* slots that may be lost while a frame is copied before it gives up */
 };
 
 /* 26 days: anchors are renewed every 13, so a slot this far from one is never near the head. */
@@ -27,20 +27,24 @@ static KPN_NOINLINE u64 target_of_paper(const struct kpn_pacer *pacer, s64 ns)
 	s64 away_ns = ns - anchor_ns;
 	s64 ahead_ps;
 
-	/* The law holds within 53 days of its anchor. What is further away is early, or late, all the same. */
+	/*
+	 * The law holds within 53 days of its anchor. What is further away is early, or late, all
+	 * the same.
+	 */
 	if (away_ns > TXTIME_SPAN_NS)
 		ns = anchor_ns + TXTIME_SPAN_NS;
 	if (away_ns < -TXTIME_SPAN_NS)
 		ns = anchor_ns - TXTIME_SPAN_NS;
-	ahead_ps = (s64)(kpn_clock_position_at(&pacer->clock, (struct kpn_time){ ns, 0 }) - head->ps);
+	ahead_ps =
+		(s64)(kpn_clock_position_at(&pacer->clock, (struct kpn_time){ ns, 0 }) - head->ps);
 	if (ahead_ps < 0)
 		return head->seq - 1 - kpn_div_u64(0 - (u64)ahead_ps - 1, pacer->slot_ps);
 	return head->seq + kpn_div_u64((u64)ahead_ps, pacer->slot_ps);
 }
 
 /*
- * On the grid: floor takes the slot in progress, counted from slot start; up takes the first whose reference plane is not
- * before txtime - tolerance.
+ * On the grid: floor takes the slot in progress, counted from slot start; up takes the first whose
+ * reference plane is not before txtime - tolerance.
  */
 static inline u64 target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame)
 {
@@ -50,7 +54,10 @@ static inline u64 target_of(const struct kpn_pacer *pacer, const struct kpn_fram
 		return target_of_paper(pacer, ns);
 	if (pacer->config.classes[frame->tc].rounding == KPN_ROUND_FLOOR)
 		return kpn_grid_floor(&pacer->align.grid, ns, 0) - pacer->align.base;
-	/* First slot not before x = txtime - tolerance - sfd: the one after the last before or at x - 1 ps. */
+	/*
+	 * First slot not before x = txtime - tolerance - sfd: the one after the last before or at x
+	 * - 1 ps.
+	 */
 	ns -= pacer->early_ns;
 	if (ns < 0)
 		return 0 - pacer->align.base;
@@ -63,9 +70,9 @@ u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame)
 }
 
 /*
- * Slots that were never posted cannot have been fetched, however deep the NIC fetches. In paper mode the lead is a batch,
- * posted or not (C3). Slots that a step came too late for are not given away any more: they may have been trimmed
- * when they belonged to no class, and belong to one now.
+ * Slots that were never posted cannot have been fetched, however deep the NIC fetches. In paper
+ * mode the lead is a batch, posted or not (C3). Slots that a step came too late for are not given
+ * away any more: they may have been trimmed when they belonged to no class, and belong to one now.
  */
 static inline u64 first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns)
 {
@@ -81,9 +88,11 @@ u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns)
 	return first_seq_at(pacer, cpu_ns, until_ns);
 }
 
-static KPN_ALWAYS_INLINE struct kpn_placement placement_inline(const struct kpn_pacer *pacer, u64 cpu_ns)
+static KPN_ALWAYS_INLINE struct kpn_placement placement_inline(const struct kpn_pacer *pacer,
+							       u64 cpu_ns)
 {
-	struct kpn_placement placement = { .until_ns = 0, .valid = pacer->strip.valid && !pacer->distrust };
+	struct kpn_placement placement = { .until_ns = 0,
+					   .valid = pacer->strip.valid && !pacer->distrust };
 
 	if (KPN_LIKELY(placement.valid))
 		placement.first_seq = first_seq_at(pacer, cpu_ns, &placement.until_ns);
@@ -121,8 +130,11 @@ static KPN_NOINLINE bool fetched_by(const struct kpn_pacer *pacer, u64 seq, u64 
 	       seq <= kpn_upper_seq(pacer, cpu_ns, &until_ns) + pacer->caps.prefetch_slots_max;
 }
 
-/* Whether slot @seq of a placement is lost by now, or will be in @ahead_ns and the time of a store. */
-static inline bool lost(const struct kpn_pacer *pacer, u64 seq, const struct kpn_placement *placement, u64 ahead_ns)
+/*
+ * Whether slot @seq of a placement is lost by now, or will be in @ahead_ns and the time of a store.
+ */
+static inline bool lost(const struct kpn_pacer *pacer, u64 seq,
+			const struct kpn_placement *placement, u64 ahead_ns)
 {
 	u64 cpu_ns = kpn_cpu_now(pacer) + ahead_ns + pacer->caps.store_ns_max;
 
@@ -130,8 +142,8 @@ static inline bool lost(const struct kpn_pacer *pacer, u64 seq, const struct kpn
 }
 
 /*
- * Asked after a store: a CPU held up just before it (by firmware, by a hypervisor) stores too late whatever was checked, and no
- * NIC says so.
+ * Asked after a store: a CPU held up just before it (by firmware, by a hypervisor) stores too late
+ * whatever was checked, and no NIC says so.
  */
 static inline bool may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 until_ns)
 {
@@ -145,7 +157,10 @@ bool kpn_may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 until_ns)
 	return may_be_fetched(pacer, seq, until_ns);
 }
 
-/* Length of the slot in @desc; what does not hold the frame yet (planning has not come so far) becomes nominal first. */
+/*
+ * Length of the slot in @desc; what does not hold the frame yet (planning has not come so far)
+ * becomes nominal first.
+ */
 static inline u32 length_for(struct kpn_pacer *pacer, u64 seq, u32 desc, u32 frame_bytes)
 {
 	s64 delta_ps = pacer->ring.slot[desc].delta_ps;
@@ -162,13 +177,13 @@ static inline u32 length_for(struct kpn_pacer *pacer, u64 seq, u32 desc, u32 fra
 }
 
 /*
- * Copy first, then one store makes the slot real: the NIC never fetches half a frame (C19). Copying took time, so just before
- * that store the head is asked for once more. Return: false if the slot is no longer to be had; a placeholder it has
- * remained, which sends nothing of what was copied.
+ * Copy first, then one store makes the slot real: the NIC never fetches half a frame (C19). Copying
+ * took time, so just before that store the head is asked for once more. Return: false if the slot
+ * is no longer to be had; a placeholder it has remained, which sends nothing of what was copied.
  */
-static KPN_ALWAYS_INLINE bool place_inline(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq,
-					   enum kpn_verdict verdict, const struct kpn_placement *placement,
-					   u64 ahead_ns)
+static KPN_ALWAYS_INLINE bool place_inline(struct kpn_pacer *pacer, struct kpn_frame *frame,
+					   u64 seq, enum kpn_verdict verdict,
+					   const struct kpn_placement *placement, u64 ahead_ns)
 {
 	u32 desc = kpn_ring_desc(&pacer->ring, seq);
 	u32 data_bytes = frame->frame_bytes - KPN_FCS_BYTES;
@@ -179,11 +194,12 @@ static KPN_ALWAYS_INLINE bool place_inline(struct kpn_pacer *pacer, struct kpn_f
 	if (KPN_UNLIKELY(pacer->old_bytes))
 		written_bytes = kpn_pad(pacer, buffer, desc, data_bytes);
 	if (KPN_UNLIKELY(lost(pacer, seq, placement, ahead_ns))) {
-		kpn_retire(pacer, desc, kpn_slot_bytes_with(pacer, pacer->ring.slot[desc].delta_ps), data_bytes);
+		kpn_retire(pacer, desc, kpn_slot_bytes_with(pacer, pacer->ring.slot[desc].delta_ps),
+			   data_bytes);
 		return false;
 	}
-	pacer->nic_ops.commit(pacer->nic, desc, length_for(pacer, seq, desc, frame->frame_bytes), data_bytes,
-			      written_bytes);
+	pacer->nic_ops.commit(pacer->nic, desc, length_for(pacer, seq, desc, frame->frame_bytes),
+			      data_bytes, written_bytes);
 	if (KPN_UNLIKELY(may_be_fetched(pacer, seq, placement->until_ns)))
 		verdict = KPN_VERDICT_IN_DOUBT;
 	frame->seq = seq;
@@ -193,8 +209,8 @@ static KPN_ALWAYS_INLINE bool place_inline(struct kpn_pacer *pacer, struct kpn_f
 }
 
 /* The same for all but the usual: a scheduled frame in its own slot. */
-static KPN_NOINLINE bool place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict,
-			       const struct kpn_placement *placement)
+static KPN_NOINLINE bool place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq,
+			       enum kpn_verdict verdict, const struct kpn_placement *placement)
 {
 	return place_inline(pacer, frame, seq, verdict, placement, KPN_STORE_NS);
 }
@@ -245,17 +261,23 @@ static u64 lock_seq_of(const struct kpn_pacer *pacer)
 	return pacer->ring.tail.seq + pacer->lock_slots_max;
 }
 
-/* Where frames of its class that are too late for their slot may still go, by what its class wants: before this slot. */
+/*
+ * Where frames of its class that are too late for their slot may still go, by what its class wants:
+ * before this slot.
+ */
 static u64 late_end_of(const struct kpn_pacer *pacer, u8 tc, u64 target)
 {
-	return pacer->config.classes[tc].late == KPN_LATE_RELAXED ? target + pacer->ring.slots : KPN_SEQ_NEVER;
+	return pacer->config.classes[tc].late == KPN_LATE_RELAXED ? target + pacer->ring.slots :
+								    KPN_SEQ_NEVER;
 }
 
 /*
- * Not the slot its txtime asks for: what its class wants then. How far ahead it was handed over makes no difference: relaxed
- * frames wait for slots that have not come yet, up to one ring after their own.
+ * Not the slot its txtime asks for: what its class wants then. How far ahead it was handed over
+ * makes no difference: relaxed frames wait for slots that have not come yet, up to one ring after
+ * their own.
  */
-static KPN_NOINLINE enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target,
+static KPN_NOINLINE enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer,
+						     struct kpn_frame *frame, u64 target,
 						     u64 cpu_ns, enum kpn_verdict verdict)
 {
 	struct kpn_placement placement;
@@ -287,9 +309,9 @@ static KPN_NOINLINE enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer, st
 }
 
 /* A scheduled frame whose slot lies before the end of the window. Return: pending, or why not. */
-static KPN_ALWAYS_INLINE enum kpn_verdict place_scheduled_inline(struct kpn_pacer *pacer, struct kpn_frame *frame,
-								 u64 target, u64 cpu_ns,
-								 const struct kpn_placement *placement)
+static KPN_ALWAYS_INLINE enum kpn_verdict
+place_scheduled_inline(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target, u64 cpu_ns,
+		       const struct kpn_placement *placement)
 {
 	enum kpn_verdict verdict = KPN_VERDICT_LATE; /* also if the slot is lost while copying */
 
@@ -307,8 +329,10 @@ static KPN_ALWAYS_INLINE enum kpn_verdict place_scheduled_inline(struct kpn_pace
 }
 
 /* The same for frames that were held back. */
-static KPN_NOINLINE enum kpn_verdict place_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target,
-						     u64 cpu_ns, const struct kpn_placement *placement)
+static KPN_NOINLINE enum kpn_verdict place_scheduled(struct kpn_pacer *pacer,
+						     struct kpn_frame *frame, u64 target,
+						     u64 cpu_ns,
+						     const struct kpn_placement *placement)
 {
 	return place_scheduled_inline(pacer, frame, target, cpu_ns, placement);
 }
@@ -320,10 +344,11 @@ void kpn_insert_rekey(struct kpn_pacer *pacer)
 	pacer->heap_due_seq = frame ? target_of(pacer, frame) : KPN_SEQ_NEVER;
 }
 
-static KPN_NOINLINE enum kpn_verdict hold(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target,
-					  enum kpn_verdict otherwise)
+static KPN_NOINLINE enum kpn_verdict hold(struct kpn_pacer *pacer, struct kpn_frame *frame,
+					  u64 target, enum kpn_verdict otherwise)
 {
-	if (!pacer->config.prebuffer_frames || (s64)(target - pacer->ring.head.seq) > (s64)pacer->horizon_slots)
+	if (!pacer->config.prebuffer_frames ||
+	    (s64)(target - pacer->ring.head.seq) > (s64)pacer->horizon_slots)
 		return otherwise;
 	frame->verdict = KPN_VERDICT_PENDING;
 	if (!kpn_prebuffer_schedule(&pacer->prebuffer, frame))
@@ -334,13 +359,15 @@ static KPN_NOINLINE enum kpn_verdict hold(struct kpn_pacer *pacer, struct kpn_fr
 	return KPN_VERDICT_PENDING;
 }
 
-static KPN_ALWAYS_INLINE enum kpn_verdict submit_scheduled(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns)
+static KPN_ALWAYS_INLINE enum kpn_verdict submit_scheduled(struct kpn_pacer *pacer,
+							   struct kpn_frame *frame, u64 cpu_ns)
 {
 	struct kpn_placement placement = placement_inline(pacer, cpu_ns);
 	u64 target = target_of(pacer, frame);
 
 	if (KPN_UNLIKELY(!placement.valid))
-		return pacer->running ? hold(pacer, frame, target, KPN_VERDICT_UNSYNCHRONISED) : KPN_VERDICT_FLUSHED;
+		return pacer->running ? hold(pacer, frame, target, KPN_VERDICT_UNSYNCHRONISED) :
+					KPN_VERDICT_FLUSHED;
 	if ((s64)(target - placement.end_seq) >= 0)
 		return hold(pacer, frame, target, KPN_VERDICT_TOO_EARLY);
 	return place_scheduled_inline(pacer, frame, target, cpu_ns, &placement);
@@ -353,12 +380,16 @@ static u64 best_effort_end(const struct kpn_pacer *pacer, const struct kpn_place
 	return placement->end_seq < end ? placement->end_seq : end;
 }
 
-static u64 best_effort_from(const struct kpn_pacer *pacer, u8 tc, const struct kpn_placement *placement)
+static u64 best_effort_from(const struct kpn_pacer *pacer, u8 tc,
+			    const struct kpn_placement *placement)
 {
 	return pacer->cursor[tc] > placement->first_seq ? pacer->cursor[tc] : placement->first_seq;
 }
 
-/* Where the first frame that waits in class @tc may go: one with a txtime not before the slot of that. */
+/*
+ * Where the first frame that waits in class @tc may go: one with a txtime not before the slot of
+ * that.
+ */
 static u64 fill_from(const struct kpn_pacer *pacer, u8 tc, const struct kpn_placement *placement)
 {
 	const struct kpn_frame *frame = pacer->prebuffer.first[tc];
@@ -371,7 +402,10 @@ static u64 fill_from(const struct kpn_pacer *pacer, u8 tc, const struct kpn_plac
 	return (s64)(target - from) > 0 ? target : from;
 }
 
-/* What the first frame that waits in class @tc ends as without being placed; pending if it is to be placed. */
+/*
+ * What the first frame that waits in class @tc ends as without being placed; pending if it is to be
+ * placed.
+ */
 static enum kpn_verdict refuse_first(const struct kpn_pacer *pacer, u8 tc, u64 seq)
 {
 	const struct kpn_frame *frame = pacer->prebuffer.first[tc];
@@ -382,10 +416,14 @@ static enum kpn_verdict refuse_first(const struct kpn_pacer *pacer, u8 tc, u64 s
 	if (!(frame->flags & KPN_FRAME_TXTIME))
 		return KPN_VERDICT_PENDING;
 	late_end = late_end_of(pacer, tc, target_of(pacer, frame));
-	return late_end != KPN_SEQ_NEVER && (s64)(late_end - seq) <= 0 ? KPN_VERDICT_NO_SLOT : KPN_VERDICT_PENDING;
+	return late_end != KPN_SEQ_NEVER && (s64)(late_end - seq) <= 0 ? KPN_VERDICT_NO_SLOT :
+									 KPN_VERDICT_PENDING;
 }
 
-/* Best effort of class @tc in its order: not before the last slot it got. Return: false if time has run away. */
+/*
+ * Best effort of class @tc in its order: not before the last slot it got. Return: false if time has
+ * run away.
+ */
 static bool fill_class(struct kpn_pacer *pacer, u8 tc, const struct kpn_placement *placement)
 {
 	struct kpn_prebuffer *prebuffer = &pacer->prebuffer;
@@ -397,13 +435,15 @@ static bool fill_class(struct kpn_pacer *pacer, u8 tc, const struct kpn_placemen
 		struct kpn_frame *frame;
 		bool timed;
 
-		if (refused == KPN_VERDICT_PENDING && (seq >= end || pacer->ring.yielding_count >= pacer->yielding_max))
+		if (refused == KPN_VERDICT_PENDING &&
+		    (seq >= end || pacer->ring.yielding_count >= pacer->yielding_max))
 			return true;
 		frame = kpn_prebuffer_take_first(prebuffer, tc);
 		timed = frame->flags & KPN_FRAME_TXTIME;
 		if (refused != KPN_VERDICT_PENDING) {
 			kpn_end_frame(pacer, frame, refused);
-		} else if (place(pacer, frame, seq, timed ? KPN_VERDICT_MOVED : KPN_VERDICT_BEST_EFFORT, placement)) {
+		} else if (place(pacer, frame, seq,
+				 timed ? KPN_VERDICT_MOVED : KPN_VERDICT_BEST_EFFORT, placement)) {
 			pacer->cursor[tc] = seq + 1;
 		} else {
 			kpn_prebuffer_put_back(prebuffer, frame);
@@ -427,14 +467,16 @@ static void fill(struct kpn_pacer *pacer, const struct kpn_placement *placement)
 	}
 }
 
-static KPN_NOINLINE enum kpn_verdict submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 cpu_ns)
+static KPN_NOINLINE enum kpn_verdict submit_best_effort(struct kpn_pacer *pacer,
+							struct kpn_frame *frame, u64 cpu_ns)
 {
 	struct kpn_placement placement = placement_at(pacer, cpu_ns + KPN_STORE_NS);
 	bool behind = pacer->prebuffer.backlog >> frame->tc & 1;
 
 	if (placement.valid && !behind && pacer->ring.yielding_count < pacer->yielding_max) {
 		u64 end = best_effort_end(pacer, &placement);
-		u64 seq = kpn_find_free(pacer, frame->tc, best_effort_from(pacer, frame->tc, &placement), end, false);
+		u64 seq = kpn_find_free(pacer, frame->tc,
+					best_effort_from(pacer, frame->tc, &placement), end, false);
 
 		if (seq < end && place(pacer, frame, seq, KPN_VERDICT_BEST_EFFORT, &placement)) {
 			pacer->cursor[frame->tc] = seq + 1;
@@ -463,7 +505,8 @@ enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *fra
 
 	pacer->stats.submitted++;
 	pacer->frames_left = pacer->config.budget_frames;
-	if (KPN_UNLIKELY((u32)frame->frame_bytes - FRAME_BYTES_LEAST > pacer->real_bytes_max - FRAME_BYTES_LEAST ||
+	if (KPN_UNLIKELY((u32)frame->frame_bytes - FRAME_BYTES_LEAST >
+				 pacer->real_bytes_max - FRAME_BYTES_LEAST ||
 			 frame->tc >= KPN_CLASS_COUNT))
 		verdict = refusal(frame);
 	else if (KPN_UNLIKELY(!(pacer->classes >> frame->tc & 1)))
@@ -481,7 +524,8 @@ enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *fra
 }
 
 /* A frame that was held back and cannot be sent; one that a step took out of its slot says so. */
-static void end_held(struct kpn_pacer *pacer, struct kpn_frame *frame, bool recalled, enum kpn_verdict verdict)
+static void end_held(struct kpn_pacer *pacer, struct kpn_frame *frame, bool recalled,
+		     enum kpn_verdict verdict)
 {
 	kpn_end_frame(pacer, frame, recalled ? KPN_VERDICT_STEPPED : verdict);
 }
@@ -495,7 +539,8 @@ void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
 		return;
 	if (KPN_UNLIKELY(pacer->todo & KPN_TODO_REVIEW))
 		kpn_review(pacer, cpu_ns);
-	while (prebuffer->heap_count && pacer->frames_left && (s64)(pacer->heap_due_seq - placement.end_seq) < 0) {
+	while (prebuffer->heap_count && pacer->frames_left &&
+	       (s64)(pacer->heap_due_seq - placement.end_seq) < 0) {
 		struct kpn_frame *frame = kpn_prebuffer_take_earliest(prebuffer);
 		bool recalled = frame->verdict == KPN_VERDICT_STEPPED;
 		enum kpn_verdict verdict;

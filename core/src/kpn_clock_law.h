@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The clock law itself, for the two places that apply it: `clock`, and the report of every frame that has left. */
+/*
+ * The clock law itself, for the two places that apply it: `clock`, and the report of every frame
+ * that has left.
+ */
 #ifndef KPN_CLOCK_LAW_H
 #define KPN_CLOCK_LAW_H
 
@@ -11,7 +14,10 @@ enum {
 	KPN_FRAC_SHIFT = KPN_LAW_SHIFT - 32, /* of a product, to 2^-32 ns */
 };
 
-/** kpn_law_anchor() - what kpn_law_after() adds to the time since the anchor: its fraction, as a product */
+/**
+ * kpn_law_anchor() - what kpn_law_after() adds to the time since the anchor: its fraction, as a
+ * product
+ */
 static inline struct kpn_u128 kpn_law_anchor(const struct kpn_clock *clock)
 {
 	return (struct kpn_u128){
@@ -23,9 +29,11 @@ static inline struct kpn_u128 kpn_law_anchor(const struct kpn_clock *clock)
 /**
  * kpn_law_after() - PHC time @span_ps after the anchor, or before it
  *
- * The product is rounded down on either side of the anchor, without a branch: every report of a frame comes through here.
+ * The product is rounded down on either side of the anchor, without a branch: every report of a
+ * frame comes through here.
  */
-static inline struct kpn_time kpn_law_after(const struct kpn_clock *clock, struct kpn_u128 anchor, s64 span_ps)
+static inline struct kpn_time kpn_law_after(const struct kpn_clock *clock, struct kpn_u128 anchor,
+					    s64 span_ps)
 {
 	struct kpn_u128 after = kpn_mul_add(span_ps, clock->mult, anchor);
 

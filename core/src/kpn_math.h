@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Products of 64-bit numbers of which only some bits are wanted; no library helper on any machine. */
+/*
+ * Products of 64-bit numbers of which only some bits are wanted; no library helper on any machine.
+ */
 #ifndef KPN_MATH_H
 #define KPN_MATH_H
 

@@ -24,16 +24,21 @@
 #include "kpn_math.h"
 
 enum {
-	/* Kept free for planning: from reading the CPU counter to the first store; the others outrun the wire. */
+	/*
+	 * Kept free for planning: from reading the CPU counter to the first store; the others
+	 * outrun the wire.
+	 */
 	KPN_REPLAN_NS = 2000,
 	/*
-	 * A frame that may have any of several slots does not take one that the NIC may fetch within this time: it would
-	 * be in doubt by the least delay.
+	 * A frame that may have any of several slots does not take one that the NIC may fetch
+	 * within this time: it would be in doubt by the least delay.
 	 */
 	KPN_STORE_NS = 2000,
 };
 
-/** struct kpn_table - a partition, and where one of its slots is: slot @seq has plane index @index */
+/**
+ * struct kpn_table - a partition, and where one of its slots is: slot @seq has plane index @index
+ */
 struct kpn_table {
 	const struct kpn_partition *partition;
 	u64 seq;
@@ -72,18 +77,20 @@ struct kpn_pacer {
 	struct kpn_stats stats;
 
 	/* reading */
-	u64 plain_seq;      /* a reading that moves the index to before this has nothing unusual */
-	u64 index_back_ps;  /* a slot for a fetch index: it says something of the slot before it */
-	u64 lower_ahead_ps; /* what the wire has moved on at least since the index passed a slot; modulo 2^64 */
+	u64 plain_seq;     /* a reading that moves the index to before this has nothing unusual */
+	u64 index_back_ps; /* a slot for a fetch index: it says something of the slot before it */
+	/* what the wire has moved on at least since the index passed a slot; modulo 2^64 */
+	u64 lower_ahead_ps;
 	u64 upper_ahead_ps; /* what it has at most, but for the time the reading takes */
 	u64 tick_ps;        /* how far the wire moves in a tick at most */
 	u64 restart_ps_max; /* what one restart of the wire can cost */
 	u64 restart_seq;    /* slot before which the wire last may have waited for a doorbell */
-	u64 steady_ps;      /* wire position since which it cannot have been idle; at most 2^60 before the head */
-	u64 read_ns;        /* when the last reading of a poll ended */
-	u64 progress_ns;    /* when the index last moved */
-	u64 stall_ns;       /* it may stand still for so long */
-	u64 renewed_polls;  /* polls when references were last renewed */
+	/* wire position since which it cannot have been idle; at most 2^60 before the head */
+	u64 steady_ps;
+	u64 read_ns;       /* when the last reading of a poll ended */
+	u64 progress_ns;   /* when the index last moved */
+	u64 stall_ns;      /* it may stand still for so long */
+	u64 renewed_polls; /* polls when references were last renewed */
 	u32 index_modulus;
 	u32 head_index;  /* what the index read at ring.index */
 	u32 quiet_slots; /* with more than this posted the wire cannot have run dry */
@@ -94,7 +101,10 @@ struct kpn_pacer {
 	u64 slot_ps;
 	u64 slot_ps_min; /* of a slot shortened as far as allowed */
 	u64 sfd_ps;      /* slot start to reference plane */
-	s64 early_ns;    /* txtime less this, plus early_rest_ps: the last instant at which its slot has not started */
+	/*
+	 * txtime less this, plus early_rest_ps: the last instant at which its slot has not started
+	 */
+	s64 early_ns;
 	u32 early_rest_ps;
 	u32 byte_ps;
 	u64 poll_ns; /* longest interval between polls */
@@ -102,11 +112,12 @@ struct kpn_pacer {
 	u64 random; /* of the dither */
 
 	/* posting */
-	u32 posted_low;     /* post when no more than this is left */
-	u32 trims_max;      /* lengths changed by one call */
-	u32 trims_left;     /* of those of slots that have left */
-	u32 rearm_max;      /* descriptors handed over by one call */
-	u32 gap_slots_max;  /* distance of slots that may be trimmed, for which the configuration was found right */
+	u32 posted_low; /* post when no more than this is left */
+	u32 trims_max;  /* lengths changed by one call */
+	u32 trims_left; /* of those of slots that have left */
+	u32 rearm_max;  /* descriptors handed over by one call */
+	/* distance of slots that may be trimmed, for which the configuration was found right */
+	u32 gap_slots_max;
 	u64 lock_slots_max; /* slots that reaching the grid can take, once they are planned */
 
 	/* frames */
@@ -116,7 +127,8 @@ struct kpn_pacer {
 	u64 heap_due_seq;  /* slot of the earliest scheduled frame held back */
 	u64 horizon_slots; /* scheduled frames further ahead than this are refused */
 	u64 step_seq;      /* first slot that the last change of base could still reach */
-	u64 review_seq;    /* frames in [review_seq, review_end) may be in slots they should not have */
+	/* frames in [review_seq, review_end) may be in slots they should not have */
+	u64 review_seq;
 	u64 review_end;
 	u64 cursor[KPN_CLASS_COUNT]; /* best effort: after the last slot given to the class */
 	u64 pending;                 /* frames held, in the ring and before it */
@@ -126,8 +138,13 @@ struct kpn_pacer {
 	u32 lookahead_slots; /* how far best effort is placed ahead */
 	u32 yielding_max;    /* best-effort frames in the ring at once */
 	u32 frames_left;     /* of the budget of the call under way */
-	u32 zeroed_mask; /* of the bytes of a frame that has left; 0 with padding on demand: the next one sees to them */
-	u16 *old_bytes;  /* per descriptor: from there on its buffer is zero; NULL: it is, wherever no frame is */
+	/*
+	 * of the bytes of a frame that has left; 0 with padding on demand: the next one sees to
+	 * them
+	 */
+	u32 zeroed_mask;
+	/* per descriptor: from there on its buffer is zero; NULL: it is, wherever no frame is */
+	u16 *old_bytes;
 
 	/* a stop */
 	u64 sent_seq;  /* frames in slots before this one have left */
@@ -164,16 +181,23 @@ static inline void kpn_emit(struct kpn_pacer *pacer, enum kpn_event event)
 	pacer->events |= 1u << event;
 }
 
-/** kpn_end_list() - put frames first to last, linked, whose verdict and start are set, behind those that ended before */
-static inline void kpn_end_list(struct kpn_pacer *pacer, struct kpn_frame *first, struct kpn_frame **last)
+/**
+ * kpn_end_list() - put frames first to last, linked, whose verdict and start are set, behind those
+ * that ended before
+ */
+static inline void kpn_end_list(struct kpn_pacer *pacer, struct kpn_frame *first,
+				struct kpn_frame **last)
 {
 	*pacer->ended_last = first;
 	*last = NULL;
 	pacer->ended_last = last;
 }
 
-/** kpn_end_frame() - the pacer lets go of a frame that was not sent: count and report its verdict */
-static inline void kpn_end_frame(struct kpn_pacer *pacer, struct kpn_frame *frame, enum kpn_verdict verdict)
+/**
+ * kpn_end_frame() - the pacer lets go of a frame that was not sent: count and report its verdict
+ */
+static inline void kpn_end_frame(struct kpn_pacer *pacer, struct kpn_frame *frame,
+				 enum kpn_verdict verdict)
 {
 	frame->verdict = (u8)verdict;
 	frame->start = (struct kpn_time){ 0, 0 };
@@ -217,7 +241,10 @@ static inline bool kpn_allowed_in(const struct kpn_pacer *pacer, u64 seq, u8 tc)
 	return kpn_partition_allows(table->partition, kpn_plane_index(table, seq), tc);
 }
 
-/** kpn_find_free() - first slot in [from, to) of class @tc without a frame, or @to; @yielding: or with one that yields */
+/**
+ * kpn_find_free() - first slot in [from, to) of class @tc without a frame, or @to; @yielding: or
+ * with one that yields
+ */
 u64 kpn_find_free(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, bool yielding);
 
 /** kpn_find_reserved() - first slot in [from, to) open to no class, or @to */
@@ -226,7 +253,10 @@ u64 kpn_find_reserved(const struct kpn_pacer *pacer, u64 from, u64 to);
 /** kpn_locate_tables() - the base or the head has changed: where the partitions are now */
 void kpn_locate_tables(struct kpn_pacer *pacer);
 
-/** kpn_place_switch() - the second partition, if there is one, holds from its net_slot on, but not before @from */
+/**
+ * kpn_place_switch() - the second partition, if there is one, holds from its net_slot on, but not
+ * before @from
+ */
 void kpn_place_switch(struct kpn_pacer *pacer, u64 from);
 
 /** kpn_switch_tables() - the head has passed the slot from which the second partition holds */
@@ -235,8 +265,10 @@ void kpn_switch_tables(struct kpn_pacer *pacer);
 /* ---- pacer_clock: where the wire is ---- */
 
 /**
- * kpn_upper_seq() - kpn_pacer_head().upper_seq alone, which every insertion needs; the strip is valid
- * @until_ns: receives a CPU time up to which the answer stays the same if nothing is polled, posted or adjusted
+ * kpn_upper_seq() - kpn_pacer_head().upper_seq alone, which every insertion needs; the strip is
+ * valid
+ * @until_ns: receives a CPU time up to which the answer stays the same if nothing is polled, posted
+ *	or adjusted
  */
 static inline u64 kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns)
 {
@@ -263,18 +295,25 @@ static inline u64 kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *
 		seq = ring->head.seq + slots;
 		end_ps = ring->head.ps + (slots + 1) * ring->slot_ps;
 	}
-	/* The bound moves by less than 1024 ps a nanosecond, and nowhere near a renewal of the rates within a slot. */
+	/*
+	 * The bound moves by less than 1024 ps a nanosecond, and nowhere near a renewal of the
+	 * rates within a slot.
+	 */
 	*until_ns += (end_ps - upper_ps) >> 10;
 	return seq;
 }
 
-/** kpn_first_changeable() - first slot that can still be changed when planning is done; without a valid head the tail */
+/**
+ * kpn_first_changeable() - first slot that can still be changed when planning is done; without a
+ * valid head the tail
+ */
 u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns);
 
 /**
  * kpn_plan_again() - slots from @from on belong to the instants the clock says now
  *
- * Frames beyond it get the slots their txtimes ask for, within the budget; in paper mode frames keep their slots (B9).
+ * Frames beyond it get the slots their txtimes ask for, within the budget; in paper mode frames
+ * keep their slots (B9).
  */
 void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns);
 
@@ -286,17 +325,26 @@ void kpn_step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns);
 /**
  * kpn_start_at_tail() - the wire stands at the tail and starts with whole placeholders
  *
- * Within the restart latency of the doorbell. Posts no slot that carries a frame. Return: CPU time of the doorbell.
+ * Within the restart latency of the doorbell. Posts no slot that carries a frame. Return: CPU time
+ * of the doorbell.
  */
 u64 kpn_start_at_tail(struct kpn_pacer *pacer);
 
-/** kpn_poll_slowly() - the rest of a poll whose reading is not plain; everything it can meet. Return: of kpn_pacer_poll() */
+/**
+ * kpn_poll_slowly() - the rest of a poll whose reading is not plain; everything it can meet.
+ * Return: of kpn_pacer_poll()
+ */
 bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved);
 
-/** kpn_observe_slowly() - the same where the index is taken and only has to be observed: rates are due, or it contradicts */
+/**
+ * kpn_observe_slowly() - the same where the index is taken and only has to be observed: rates are
+ * due, or it contradicts
+ */
 bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns);
 
-/** kpn_do_todo() - what an earlier call has left over, frames whose window has opened, best effort */
+/**
+ * kpn_do_todo() - what an earlier call has left over, frames whose window has opened, best effort
+ */
 void kpn_do_todo(struct kpn_pacer *pacer, u64 cpu_ns);
 
 /** kpn_renew_plain() - how far the next reading may move the index and still be plain */
@@ -310,31 +358,41 @@ void kpn_lose(struct kpn_pacer *pacer, enum kpn_event event);
 /** kpn_slot_bytes_with() - length in bytes of a slot that differs from nominal by @delta_ps */
 static inline u32 kpn_slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_ps)
 {
-	u32 bytes = (u32)kpn_div_u64(delta_ps < 0 ? 0 - (u64)delta_ps : (u64)delta_ps, pacer->byte_ps);
+	u32 bytes =
+		(u32)kpn_div_u64(delta_ps < 0 ? 0 - (u64)delta_ps : (u64)delta_ps, pacer->byte_ps);
 
 	return delta_ps < 0 ? pacer->config.slot_bytes - bytes : pacer->config.slot_bytes + bytes;
 }
 
-/** kpn_plan_from() - lengths of posted slots from @from on, not before the head, are planned anew by kpn_plan_lengths() */
+/**
+ * kpn_plan_from() - lengths of posted slots from @from on, not before the head, are planned anew by
+ * kpn_plan_lengths()
+ */
 void kpn_plan_from(struct kpn_pacer *pacer, u64 from);
 
 /**
- * kpn_plan_lengths() - give posted slots from ring.plan on their lengths, at most trims_max of them another one
+ * kpn_plan_lengths() - give posted slots from ring.plan on their lengths, at most trims_max of them
+ * another one
  *
- * Stores go from the nearest slot to the farthest, so that however many they are, they stay ahead of the NIC.
+ * Stores go from the nearest slot to the farthest, so that however many they are, they stay ahead
+ * of the NIC.
  */
 void kpn_plan_lengths(struct kpn_pacer *pacer);
 
-/** kpn_plan_on() - the same in a later call: what can no longer be changed by now keeps the length it has */
+/**
+ * kpn_plan_on() - the same in a later call: what can no longer be changed by now keeps the length
+ * it has
+ */
 void kpn_plan_on(struct kpn_pacer *pacer, u64 cpu_ns);
 
 /* ---- complete ---- */
 
 /**
- * kpn_complete_touched() - the head moves towards @to, at most the tail, over slots that may carry frames or be trimmed
+ * kpn_complete_touched() - the head moves towards @to, at most the tail, over slots that may carry
+ * frames or be trimmed
  *
- * Cost follows frames and trims; it stops before the frame that the budget does not allow. Where nothing is touched,
- * kpn_ring_skip() does the same.
+ * Cost follows frames and trims; it stops before the frame that the budget does not allow. Where
+ * nothing is touched, kpn_ring_skip() does the same.
  */
 void kpn_complete_touched(struct kpn_pacer *pacer, u64 to);
 
@@ -346,10 +404,16 @@ u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame);
 /** kpn_first_seq_at() - first slot that may be changed at a CPU time; the strip is valid */
 u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns);
 
-/** kpn_may_be_fetched() - whether the NIC may have fetched slot @seq by now, which it had not until @until_ns */
+/**
+ * kpn_may_be_fetched() - whether the NIC may have fetched slot @seq by now, which it had not until
+ * @until_ns
+ */
 bool kpn_may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 until_ns);
 
-/** kpn_insert_due() - review frames, place those whose window has opened, then best effort; within the budget */
+/**
+ * kpn_insert_due() - review frames, place those whose window has opened, then best effort; within
+ * the budget
+ */
 void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns);
 
 /** kpn_insert_rekey() - the map from txtime to slot, or the earliest frame held back, changed */
@@ -358,17 +422,22 @@ void kpn_insert_rekey(struct kpn_pacer *pacer);
 /**
  * kpn_withdraw() - the frame in slot @seq is taken back; the slot keeps the length it has
  *
- * Return: NULL if it may leave all the same: the slot keeps it then, in doubt, and its bytes, which the NIC may be reading.
+ * Return: NULL if it may leave all the same: the slot keeps it then, in doubt, and its bytes, which
+ * the NIC may be reading.
  */
 struct kpn_frame *kpn_withdraw(struct kpn_pacer *pacer, u64 seq);
 
 /**
- * kpn_recall_yielding() - best effort of some classes is taken back from slot @from on, so that order is kept
+ * kpn_recall_yielding() - best effort of some classes is taken back from slot @from on, so that
+ * order is kept
  * @classes: bit per class; @counter: counts the frames
  */
 void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *counter);
 
-/** kpn_clear_from() - frames from slot @from on are held back again, nearest first, within the budget */
+/**
+ * kpn_clear_from() - frames from slot @from on are held back again, nearest first, within the
+ * budget
+ */
 void kpn_clear_from(struct kpn_pacer *pacer, u64 from);
 
 /** kpn_review_from() - frames from slot @from on may be in slots that are not theirs any more */
@@ -377,7 +446,10 @@ void kpn_review_from(struct kpn_pacer *pacer, u64 from);
 /** kpn_review() - look at those frames, nearest first, within the budget */
 void kpn_review(struct kpn_pacer *pacer, u64 cpu_ns);
 
-/** kpn_withdraw_to_heap() - a scheduled frame in slot @seq is held back again. Return: whether the slot is free now */
+/**
+ * kpn_withdraw_to_heap() - a scheduled frame in slot @seq is held back again. Return: whether the
+ * slot is free now
+ */
 bool kpn_withdraw_to_heap(struct kpn_pacer *pacer, u64 seq);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Handing slots to the NIC, inline because every poll does it. What length they have is decided in post.c. */
+/*
+ * Handing slots to the NIC, inline because every poll does it. What length they have is decided in
+ * post.c.
+ */
 #ifndef KPN_POST_H
 #define KPN_POST_H
 
@@ -21,7 +24,8 @@ static inline void kpn_post_count(struct kpn_pacer *pacer, u32 count)
 	struct kpn_ring *ring = &pacer->ring;
 
 	pacer->plain_seq += count;
-	if (KPN_UNLIKELY(pacer->align.next_trim_seq < ring->tail.seq + count && !(pacer->todo & KPN_TODO_PLAN)))
+	if (KPN_UNLIKELY(pacer->align.next_trim_seq < ring->tail.seq + count &&
+			 !(pacer->todo & KPN_TODO_PLAN)))
 		kpn_post_planned(pacer, count);
 	else
 		kpn_ring_skip(ring, &ring->tail, ring->tail.seq + count);
@@ -40,8 +44,8 @@ static inline void kpn_ring_bell(struct kpn_pacer *pacer)
 /**
  * kpn_advance_tail() - hand what lies between the tail and the posting depth to the NIC
  *
- * Where three batches fit into the depth, posting waits for a whole batch: a dithered poll that finds less leaves it to
- * the next, and a batch remains even then.
+ * Where three batches fit into the depth, posting waits for a whole batch: a dithered poll that
+ * finds less leaves it to the next, and a batch remains even then.
  */
 static inline void kpn_advance_tail(struct kpn_pacer *pacer)
 {

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What every reading of the index does, inline because every poll does it; the rest is in reading.c. */
+/*
+ * What every reading of the index does, inline because every poll does it; the rest is in
+ * reading.c.
+ */
 #ifndef KPN_READING_H
 #define KPN_READING_H
 
 #include "kpn_pacer_state.h"
 
-/** kpn_take_index() - the NIC's index has moved by @moved slots, at most to the tail, none of which is trimmed */
+/**
+ * kpn_take_index() - the NIC's index has moved by @moved slots, at most to the tail, none of which
+ * is trimmed
+ */
 static inline void kpn_take_index(struct kpn_pacer *pacer, u32 moved, u32 index, u64 after_ns)
 {
 	struct kpn_ring *ring = &pacer->ring;
@@ -23,20 +29,23 @@ static inline void kpn_take_trims(struct kpn_pacer *pacer, u32 moved)
 	struct kpn_ring *ring = &pacer->ring;
 
 	if (KPN_UNLIKELY(ring->trim_count))
-		ring->index_ps += kpn_ring_deltas_ps(ring, ring->index_seq - moved, ring->index_seq);
+		ring->index_ps +=
+			kpn_ring_deltas_ps(ring, ring->index_seq - moved, ring->index_seq);
 }
 
 /**
- * kpn_nominal_bounds() - what the index says of the wire, as positions that hold at moments told by the limits; no slot is trimmed
+ * kpn_nominal_bounds() - what the index says of the wire, as positions that hold at moments told by
+ * the limits; no slot is trimmed
  *
- * A done index at H: frame H-1 had ended, frame H had not. A fetch index at H: frame H-1 starts at the latest its fetch
- * latency after the reading, frame H at the earliest its own after.
+ * A done index at H: frame H-1 had ended, frame H had not. A fetch index at H: frame H-1 starts at
+ * the latest its fetch latency after the reading, frame H at the earliest its own after.
  */
 static inline struct kpn_interval kpn_nominal_bounds(const struct kpn_pacer *pacer)
 {
 	u64 lower_ps = pacer->ring.index_ps - pacer->index_back_ps;
 
-	return (struct kpn_interval){ .lower_ps = lower_ps, .upper_ps = lower_ps + pacer->ring.slot_ps };
+	return (struct kpn_interval){ .lower_ps = lower_ps,
+				      .upper_ps = lower_ps + pacer->ring.slot_ps };
 }
 
 /** kpn_index_bounds() - the same where slots may be trimmed */
@@ -48,7 +57,10 @@ static inline struct kpn_interval kpn_index_bounds(const struct kpn_pacer *pacer
 	if (pacer->caps.index_counts_done) {
 		bounds.upper_ps += (u64)kpn_ring_delta_ps(ring, ring->index_seq);
 	} else {
-		/* Of a slot that is complete the length is forgotten; the strip knows more of it than this reading says. */
+		/*
+		 * Of a slot that is complete the length is forgotten; the strip knows more of it
+		 * than this reading says.
+		 */
 		bounds.lower_ps -= ring->index_seq == ring->head.seq ?
 					   ring->slot_ps :
 					   (u64)kpn_ring_delta_ps(ring, ring->index_seq - 1);
@@ -57,11 +69,13 @@ static inline struct kpn_interval kpn_index_bounds(const struct kpn_pacer *pacer
 }
 
 /**
- * kpn_merge_reading() - kpn_strip_merge() of bounds that a reading between @before_ns and @after_ns says
+ * kpn_merge_reading() - kpn_strip_merge() of bounds that a reading between @before_ns and @after_ns
+ * says
  *
  * Bounds are for the end of the tick in which the reading ended.
  */
-static inline bool kpn_merge_reading(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, struct kpn_interval bounds)
+static inline bool kpn_merge_reading(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns,
+				     struct kpn_interval bounds)
 {
 	struct kpn_strip *strip = &pacer->strip;
 	u64 now_ns = after_ns + pacer->tick_ns;
@@ -77,8 +91,9 @@ u64 kpn_trimmed_passed_seq(const struct kpn_pacer *pacer, u64 lower_ps);
 /**
  * kpn_passed_seq() - slot the wire has certainly reached: those before it have left
  *
- * A done index says so itself; a fetch index runs ahead of the wire, and the strip's lower bound says where that is.
- * The bound is for the end of the tick in which the reading ended, so a tick is taken off.
+ * A done index says so itself; a fetch index runs ahead of the wire, and the strip's lower bound
+ * says where that is. The bound is for the end of the tick in which the reading ended, so a tick is
+ * taken off.
  */
 static inline u64 kpn_passed_seq(const struct kpn_pacer *pacer)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The strip of docs/model.md: two bounds on the wire position, carried by two bounds on its rate. All rounding goes
- * outwards, so soundness never depends on how fine the numbers are.
+ * The strip of docs/model.md: two bounds on the wire position, carried by two bounds on its rate.
+ * All rounding goes outwards, so soundness never depends on how fine the numbers are.
  */
 #include "keepon/observe.h"
 
@@ -10,8 +10,9 @@
 enum { WANDER_SHIFT = 32 }; /* of wander_per_ns above the unit of rates */
 
 /*
- * Rates are renewed by the first reading after some time, and padded for the wander until then (at 100 ppb/s and
- * 8 ms: 0.8 ppb), so the cost of renewing is spread over many polls. It starts at the least and grows with the span.
+ * Rates are renewed by the first reading after some time, and padded for the wander until then (at
+ * 100 ppb/s and 8 ms: 0.8 ppb), so the cost of renewing is spread over many polls. It starts at the
+ * least and grows with the span.
  */
 #define RENEW_NS_MIN 16000000ull
 #define RENEW_NS_MAX KPN_PACE_NS_MAX
@@ -132,8 +133,8 @@ static u64 best_span_ns(const struct kpn_strip *strip)
 }
 
 /*
- * The wire's mean rate between the old anchor and now lies between two slopes; its rate now differs from the mean
- * by at most half the wander over that time.
+ * The wire's mean rate between the old anchor and now lies between two slopes; its rate now differs
+ * from the mean by at most half the wander over that time.
  */
 static bool renew_rates(struct kpn_strip *strip)
 {
@@ -157,7 +158,8 @@ static bool renew_rates(struct kpn_strip *strip)
 		u64 best_ns = best_span_ns(strip);
 
 		strip->old = strip->young;
-		strip->young = (struct kpn_strip_anchor){ now_ns, strip->lower_ps, strip->upper_ps };
+		strip->young =
+			(struct kpn_strip_anchor){ now_ns, strip->lower_ps, strip->upper_ps };
 		strip->span_ns = 2 * strip->span_ns < best_ns ? 2 * strip->span_ns : best_ns;
 	}
 	use_rates(strip);
@@ -166,21 +168,23 @@ static bool renew_rates(struct kpn_strip *strip)
 	return true;
 }
 
-void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max, u64 poll_ns, u32 tick_ns)
+void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max,
+		    u64 poll_ns, u32 tick_ns)
 {
 	u64 renew_ns = RENEW_POLLS * poll_ns;
 
 	memset(strip, 0, sizeof(*strip));
 	/*
-	 * 1 ppb is 10^-6 ps per ns; rounded up. The CPU slower by d means the wire faster by d / (1 - d): at 100 ppm that is
-	 * 10 ppb more, a nanosecond every 0.1 s.
+	 * 1 ppb is 10^-6 ps per ns; rounded up. The CPU slower by d means the wire faster by d / (1
+	 * - d): at 100 ppm that is 10 ppb more, a nanosecond every 0.1 s.
 	 */
-	strip->drift =
-		(s64)(kpn_div_u64((u64)drift_ppb_max << KPN_RATE_SHIFT, 1000000 - (drift_ppb_max + 999) / 1000) + 1);
+	strip->drift = (s64)(kpn_div_u64((u64)drift_ppb_max << KPN_RATE_SHIFT,
+					 1000000 - (drift_ppb_max + 999) / 1000) +
+			     1);
 	/* 1 ppb per s is 10^-15 ps per ns per ns: 2^64 / 10^15 = 18446.7, rounded up */
 	strip->wander_per_ns = wander_ppb_per_s_max * 18447ull;
-	strip->span_root =
-		root_of(kpn_div_u64(4000000000000000000ull, wander_ppb_per_s_max ? wander_ppb_per_s_max : 1));
+	strip->span_root = root_of(kpn_div_u64(4000000000000000000ull,
+					       wander_ppb_per_s_max ? wander_ppb_per_s_max : 1));
 	if (renew_ns > RENEW_NS_MAX)
 		renew_ns = RENEW_NS_MAX;
 	strip->renew_ns = renew_ns > RENEW_NS_MIN ? renew_ns : RENEW_NS_MIN;
@@ -228,9 +232,11 @@ bool kpn_strip_merge_late(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64
 	return !due || renew_rates(strip);
 }
 
-bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lower_ps, u64 upper_ns, u64 upper_ps)
+bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lower_ps,
+		       u64 upper_ns, u64 upper_ps)
 {
-	return kpn_strip_merge_late(strip, now_ns, carry_lower(strip, lower_ps, (s64)(now_ns - lower_ns)),
+	return kpn_strip_merge_late(strip, now_ns,
+				    carry_lower(strip, lower_ps, (s64)(now_ns - lower_ns)),
 				    carry_upper(strip, upper_ps, (s64)(now_ns - upper_ns)));
 }
 
@@ -241,9 +247,11 @@ struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns)
 	if (KPN_UNLIKELY(cpu_ns + strip->tick_ns > strip->rate_due_ns)) {
 		struct kpn_strip late = *strip;
 
-		widen_rates(&late, wander_over(strip, cpu_ns + strip->tick_ns - strip->rate_due_ns));
+		widen_rates(&late,
+			    wander_over(strip, cpu_ns + strip->tick_ns - strip->rate_due_ns));
 		return (struct kpn_interval){ carry_lower(&late, late.lower_ps, dt_ns),
-					      carry_upper(&late, late.upper_ps, dt_ns + strip->tick_ns) };
+					      carry_upper(&late, late.upper_ps,
+							  dt_ns + strip->tick_ns) };
 	}
 	/* The moment may be up to a tick later than its number says. */
 	return (struct kpn_interval){ carry_lower(strip, strip->lower_ps, dt_ns),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The facade: a pacer is made, started, polled and stopped. kpn_pacer_state.h says who does the rest.
+ * The facade: a pacer is made, started, polled and stopped. kpn_pacer_state.h says who does the
+ * rest.
  *
  *        completed        | posted: the NIC may send these            | next lap
  *   ----------------------+-------------+-----------------------------+-----------------
@@ -27,15 +28,16 @@ size_t kpn_pacer_bytes(const struct kpn_config *config)
 {
 	u32 marks = config->padding == KPN_PADDING_ON_DEMAND ? config->ring_slots : 0;
 
-	return sizeof(struct kpn_pacer) + sizeof(struct kpn_partition) + kpn_ring_bytes(config->ring_slots) +
+	return sizeof(struct kpn_pacer) + sizeof(struct kpn_partition) +
+	       kpn_ring_bytes(config->ring_slots) +
 	       kpn_prebuffer_bytes(config->prebuffer_frames, config->ring_slots) +
 	       kpn_partition_bytes(config->partition_slots) + marks * sizeof(u16) + 4 * sizeof(u64);
 }
 
 /*
- * The poll period (A25, A26): one batch of wire time less the worst-case poll; paper mode stops there. Otherwise, where
- * less than a batch would be left in hand (depth near batch), the wire must not run dry before the doorbell: the
- * slot in flight and a restart are kept free as well.
+ * The poll period (A25, A26): one batch of wire time less the worst-case poll; paper mode stops
+ * there. Otherwise, where less than a batch would be left in hand (depth near batch), the wire must
+ * not run dry before the doorbell: the slot in flight and a restart are kept free as well.
  */
 static void plan_polls(struct kpn_pacer *pacer)
 {
@@ -52,13 +54,18 @@ static void plan_polls(struct kpn_pacer *pacer)
 		}
 	}
 	pacer->poll_ns = poll_ns > spent_ns + POLL_NS_MIN ? poll_ns - spent_ns : POLL_NS_MIN;
-	/* One slot of dither gives every phase against the index; never more than half the interval. */
+	/*
+	 * One slot of dither gives every phase against the index; never more than half the
+	 * interval.
+	 */
 	pacer->dither_ns = config->dither ? kpn_div_u64(pacer->slot_ps, 1000) : 0;
 	if (pacer->dither_ns > pacer->poll_ns / 2)
 		pacer->dither_ns = pacer->poll_ns / 2;
 }
 
-/* Slots to the grid from the worst residual; a rate beyond what trims can follow never gets there. */
+/*
+ * Slots to the grid from the worst residual; a rate beyond what trims can follow never gets there.
+ */
 static u64 lock_slots_max(const struct kpn_pacer *pacer)
 {
 	u64 slots = kpn_pacer_bounds(pacer, pacer->config.drift_ppb_max, 0).lock_slots;
@@ -86,7 +93,9 @@ static void use_slot_time(struct kpn_pacer *pacer)
 	}
 	pacer->horizon_slots = (u64)1 << 62;
 	if (config->horizon_ns)
-		pacer->horizon_slots = kpn_div_u64(config->horizon_ns, kpn_div_u64(pacer->slot_ps + 999, 1000)) + 1;
+		pacer->horizon_slots =
+			kpn_div_u64(config->horizon_ns, kpn_div_u64(pacer->slot_ps + 999, 1000)) +
+			1;
 }
 
 static u32 at_least(u32 value, u32 least)
@@ -105,7 +114,8 @@ static void use_budget(struct kpn_pacer *pacer)
 	if (!pacer->caps.desc_persistent)
 		pacer->rearm_max = at_least(4 * config->batch_slots, BUDGET_WORK_MIN);
 	pacer->posted_low =
-		config->depth_slots - (config->depth_slots >= 3 * config->batch_slots ? config->batch_slots : 1);
+		config->depth_slots -
+		(config->depth_slots >= 3 * config->batch_slots ? config->batch_slots : 1);
 }
 
 /* What the limits of the backend mean in slots and positions. */
@@ -120,13 +130,20 @@ static void use_caps(struct kpn_pacer *pacer)
 	pacer->index_modulus = caps->index_modulus ? caps->index_modulus : KPN_INDEX_MODULUS_MAX;
 	pacer->index_back_ps = caps->index_counts_done ? 0 : pacer->slot_ps;
 	pacer->restart_ps_max = caps->restart_ns_max * 1001ull + 1000;
-	/* The frame on the wire is one more that cannot be changed. In paper mode the lead is a batch (C3). */
+	/*
+	 * The frame on the wire is one more that cannot be changed. In paper mode the lead is a
+	 * batch (C3).
+	 */
 	pacer->lead_slots = caps->prefetch_slots_max + 1;
 	if (!pacer->phase_locked)
 		pacer->lead_slots = at_least(pacer->lead_slots, pacer->config.batch_slots);
-	/* Fewer posted than this after a reading: the wire may have run dry, or may before the doorbell. */
+	/*
+	 * Fewer posted than this after a reading: the wire may have run dry, or may before the
+	 * doorbell.
+	 */
 	pacer->quiet_slots =
-		2 + (u32)kpn_div_u64(pacer->restart_ps_max + (lag_ns > 0 ? 1000 * (u64)lag_ns : 0), pacer->slot_ps_min);
+		2 + (u32)kpn_div_u64(pacer->restart_ps_max + (lag_ns > 0 ? 1000 * (u64)lag_ns : 0),
+				     pacer->slot_ps_min);
 	/* What the products of a plain reading could not hold is always looked at in full. */
 	if (lag_ns > (s64)KPN_PACE_NS_MAX / 2 || reach_ns > (s64)KPN_PACE_NS_MAX / 2)
 		pacer->quiet_slots = 0xffffffffu;
@@ -138,8 +155,8 @@ static u64 stall_ns(const struct kpn_pacer *pacer)
 	const struct kpn_nic_caps *caps = &pacer->caps;
 	s64 spread_ns = (s64)caps->index_to_wire_ns_max - caps->index_to_wire_ns_min;
 
-	return (u64)caps->pause_ns_max + caps->restart_ns_max + (u64)spread_ns + 4 * pacer->poll_ns +
-	       16 * kpn_div_u64(pacer->slot_ps, 1000) + 1000000;
+	return (u64)caps->pause_ns_max + caps->restart_ns_max + (u64)spread_ns +
+	       4 * pacer->poll_ns + 16 * kpn_div_u64(pacer->slot_ps, 1000) + 1000000;
 }
 
 /* Memory behind the pacer: what is in it depends on the configuration. */
@@ -167,12 +184,14 @@ static void lay_out(struct kpn_pacer *pacer)
 	}
 }
 
-struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, const struct kpn_nic_caps *caps,
-				 const struct kpn_nic_ops *nic_ops, void *nic, s64 start_time_ns)
+struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config,
+				 const struct kpn_nic_caps *caps, const struct kpn_nic_ops *nic_ops,
+				 void *nic, s64 start_time_ns)
 {
 	struct kpn_pacer *pacer = align_up(memory);
 
-	if (kpn_config_validate(config, caps, NULL, 0) || start_time_ns < 0 || start_time_ns > KPN_TIME_NS_MAX)
+	if (kpn_config_validate(config, caps, NULL, 0) || start_time_ns < 0 ||
+	    start_time_ns > KPN_TIME_NS_MAX)
 		return NULL;
 	memset(pacer, 0, sizeof(*pacer));
 	pacer->config = *config;
@@ -190,10 +209,12 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, 
 	lay_out(pacer);
 
 	kpn_clock_init(&pacer->clock, 0, (struct kpn_time){ start_time_ns, 0 });
-	kpn_strip_init(&pacer->strip, config->drift_ppb_max, config->wander_ppb_per_s_max, pacer->poll_ns,
-		       pacer->tick_ns);
-	kpn_align_init(&pacer->align, pacer->slot_ps, (u64)at_least(caps->start_quantum_bytes, 1) * pacer->byte_ps,
-		       (u64)config->trim_down_bytes * pacer->byte_ps, (u64)config->trim_up_bytes * pacer->byte_ps);
+	kpn_strip_init(&pacer->strip, config->drift_ppb_max, config->wander_ppb_per_s_max,
+		       pacer->poll_ns, pacer->tick_ns);
+	kpn_align_init(&pacer->align, pacer->slot_ps,
+		       (u64)at_least(caps->start_quantum_bytes, 1) * pacer->byte_ps,
+		       (u64)config->trim_down_bytes * pacer->byte_ps,
+		       (u64)config->trim_up_bytes * pacer->byte_ps);
 	if (pacer->phase_locked)
 		pacer->lock_slots_max = lock_slots_max(pacer);
 	else
@@ -209,13 +230,17 @@ void kpn_pacer_start(struct kpn_pacer *pacer, u64 since_ns)
 	KPN_ASSERT(!pacer->running && !pacer->ring.tail.seq);
 	kpn_locate_tables(pacer);
 	pacer->running = true;
-	kpn_clock_adjtime(&pacer->clock, (struct kpn_time){ (s64)(kpn_start_at_tail(pacer) - since_ns), 0 });
+	kpn_clock_adjtime(&pacer->clock,
+			  (struct kpn_time){ (s64)(kpn_start_at_tail(pacer) - since_ns), 0 });
 	cpu_ns = kpn_cpu_now(pacer);
 	kpn_plan_again(pacer, kpn_first_changeable(pacer, cpu_ns), cpu_ns);
 	kpn_renew_plain(pacer);
 }
 
-/* What the halted NIC has sent for certain, by a last look at its index; what it had fetched beyond that is in doubt. */
+/*
+ * What the halted NIC has sent for certain, by a last look at its index; what it had fetched beyond
+ * that is in doubt.
+ */
 void kpn_pacer_stop(struct kpn_pacer *pacer)
 {
 	struct kpn_ring *ring = &pacer->ring;
@@ -241,7 +266,8 @@ void kpn_pacer_stop(struct kpn_pacer *pacer)
 	kpn_strip_invalidate(&pacer->strip);
 }
 
-static KPN_NOINLINE bool merge_trimmed(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 moved)
+static KPN_NOINLINE bool merge_trimmed(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns,
+				       u32 moved)
 {
 	kpn_take_trims(pacer, moved);
 	return kpn_merge_reading(pacer, before_ns, after_ns, kpn_index_bounds(pacer));
@@ -254,8 +280,8 @@ static KPN_NOINLINE bool poll_stopped(struct kpn_pacer *pacer)
 }
 
 /*
- * Nearly every reading is plain: enough is posted, and nothing is in doubt. What is not the rule is called with nothing but the
- * pacer to come back to, so that the rule needs few registers.
+ * Nearly every reading is plain: enough is posted, and nothing is in doubt. What is not the rule is
+ * called with nothing but the pacer to come back to, so that the rule needs few registers.
  */
 bool kpn_pacer_poll(struct kpn_pacer *pacer)
 {
@@ -313,7 +339,8 @@ u64 kpn_pacer_poll_interval_ns(struct kpn_pacer *pacer)
 	pacer->random ^= pacer->random >> 12;
 	pacer->random ^= pacer->random << 25;
 	pacer->random ^= pacer->random >> 27;
-	return pacer->poll_ns - kpn_mul(pacer->random * 2685821657736338717ull, pacer->dither_ns).high;
+	return pacer->poll_ns -
+	       kpn_mul(pacer->random * 2685821657736338717ull, pacer->dither_ns).high;
 }
 
 struct kpn_frame *kpn_pacer_take_ended(struct kpn_pacer *pacer)

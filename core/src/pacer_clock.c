@@ -6,7 +6,8 @@
 struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	const struct kpn_ring *ring = &pacer->ring;
-	struct kpn_head head = { .upper_seq = ring->tail.seq, .valid = pacer->strip.valid && !pacer->distrust };
+	struct kpn_head head = { .upper_seq = ring->tail.seq,
+				 .valid = pacer->strip.valid && !pacer->distrust };
 	u64 end_ps;
 
 	if (!pacer->strip.valid)
@@ -23,7 +24,8 @@ struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
 
 u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns + KPN_REPLAN_NS + pacer->caps.store_ns_max);
+	struct kpn_head head =
+		kpn_pacer_head(pacer, cpu_ns + KPN_REPLAN_NS + pacer->caps.store_ns_max);
 	u64 first = head.upper_seq + pacer->caps.prefetch_slots_max + 1;
 
 	if (!head.valid || first > pacer->ring.tail.seq)
@@ -33,13 +35,14 @@ u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns)
 
 static u64 position_now(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	return pacer->strip.valid ? kpn_middle_of(kpn_pacer_head(pacer, cpu_ns).wire) : pacer->ring.head.ps;
+	return pacer->strip.valid ? kpn_middle_of(kpn_pacer_head(pacer, cpu_ns).wire) :
+				    pacer->ring.head.ps;
 }
 
 /*
  * The wire position that an interpolated clock reads as the time, as it nearly always is.
- * Return: false where rates are due, there are none, the moment is within the tick of the last reading or before it, or the
- * wire may run out of slots.
+ * Return: false where rates are due, there are none, the moment is within the tick of the last
+ * reading or before it, or the wire may run out of slots.
  */
 static inline bool read_position(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *position_ps)
 {
@@ -47,7 +50,8 @@ static inline bool read_position(const struct kpn_pacer *pacer, u64 cpu_ns, u64 
 	u64 dt_ns = cpu_ns - strip->cpu_ns;
 	struct kpn_interval wire = {
 		.lower_ps = strip->lower_ps + kpn_pace_ps(dt_ns, strip->pace_lower),
-		.upper_ps = strip->upper_ps + kpn_pace_ps(dt_ns + pacer->tick_ns, strip->pace_upper) + 1,
+		.upper_ps = strip->upper_ps +
+			    kpn_pace_ps(dt_ns + pacer->tick_ns, strip->pace_upper) + 1,
 	};
 
 	*position_ps = kpn_strip_read(strip, wire);
@@ -147,7 +151,8 @@ int kpn_pacer_adjtime(struct kpn_pacer *pacer, s64 delta_ns)
 	struct kpn_time now = kpn_clock_at(&pacer->clock, pacer->ring.head.ps);
 	s64 after_ns;
 
-	if (__builtin_add_overflow(now.ns, delta_ns, &after_ns) || after_ns < 0 || after_ns > KPN_TIME_NS_MAX)
+	if (__builtin_add_overflow(now.ns, delta_ns, &after_ns) || after_ns < 0 ||
+	    after_ns > KPN_TIME_NS_MAX)
 		return -KPN_ERANGE;
 	kpn_clock_adjtime(&pacer->clock, (struct kpn_time){ delta_ns, 0 });
 	set(pacer, cpu_ns);

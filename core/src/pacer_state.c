@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What a pacer reports of itself: state, counters, rates, bounds and limits. Nothing here changes what is sent. */
+/*
+ * What a pacer reports of itself: state, counters, rates, bounds and limits. Nothing here changes
+ * what is sent.
+ */
 #include "keepon/pacer.h"
 
 #include "kpn_math.h"
@@ -31,7 +34,8 @@ struct kpn_state kpn_pacer_state(const struct kpn_pacer *pacer, u64 cpu_ns)
 		.head_seq = pacer->ring.head.seq,
 		.tail_seq = pacer->ring.tail.seq,
 		.lock_seq = pacer->phase_locked ? pacer->align.lock_seq : 0,
-		.planned_seq = pacer->todo & KPN_TODO_PLAN ? pacer->ring.plan.seq : pacer->ring.tail.seq,
+		.planned_seq =
+			pacer->todo & KPN_TODO_PLAN ? pacer->ring.plan.seq : pacer->ring.tail.seq,
 		.pending = pacer->pending,
 		.scaled_ppm = pacer->clock.scaled_ppm,
 	};
@@ -62,19 +66,23 @@ const struct kpn_clock *kpn_pacer_clock(const struct kpn_pacer *pacer)
 struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, u32 rate_change_ppb)
 {
 	/*
-	 * The strip is at most a slot wide, plus the lag of the index, a restart, and what the rates may differ by
-	 * over the longest time between polls.
+	 * The strip is at most a slot wide, plus the lag of the index, a restart, and what the
+	 * rates may differ by over the longest time between polls.
 	 */
-	u64 lag_ps = 1000ull * (u64)(pacer->caps.index_to_wire_ns_max - (s64)pacer->caps.index_to_wire_ns_min) +
-		     pacer->poll_ns * 2 + 1000ull * pacer->caps.restart_ns_max + 1000ull * KPN_REPLAN_NS;
-	u32 unalterable = pacer->caps.prefetch_slots_max + 4 + (u32)kpn_div_u64(lag_ps, pacer->slot_ps_min);
+	u64 lag_ps = 1000ull * (u64)(pacer->caps.index_to_wire_ns_max -
+				     (s64)pacer->caps.index_to_wire_ns_min) +
+		     pacer->poll_ns * 2 + 1000ull * pacer->caps.restart_ns_max +
+		     1000ull * KPN_REPLAN_NS;
+	u32 unalterable =
+		pacer->caps.prefetch_slots_max + 4 + (u32)kpn_div_u64(lag_ps, pacer->slot_ps_min);
 
-	return kpn_align_bounds(&pacer->align, unalterable, kpn_gap_slots(pacer), rate_ppb, rate_change_ppb);
+	return kpn_align_bounds(&pacer->align, unalterable, kpn_gap_slots(pacer), rate_ppb,
+				rate_change_ppb);
 }
 
 /*
- * Frames, with B the budget: B complete; all best effort in the ring (B at most) makes room, each stored twice; B more are
- * placed, tried in two other slots, or taken back, again stored twice.
+ * Frames, with B the budget: B complete; all best effort in the ring (B at most) makes room, each
+ * stored twice; B more are placed, tried in two other slots, or taken back, again stored twice.
  */
 struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Class masks turned into planes, one bit a slot, so that looking for a slot goes 64 slots at a time. */
+/*
+ * Class masks turned into planes, one bit a slot, so that looking for a slot goes 64 slots at a
+ * time.
+ */
 #include "keepon/partition.h"
 
 /* One word more than the slots need: a window of 64 slots is read from two words. */
@@ -21,10 +24,12 @@ size_t kpn_partition_bytes(u32 slots)
 
 static void mark(u64 *planes, u32 plane_words, u32 plane, u32 index)
 {
-	planes[(size_t)plane * plane_words + index / KPN_WORD_BITS] |= 1ull << index % KPN_WORD_BITS;
+	planes[(size_t)plane * plane_words + index / KPN_WORD_BITS] |= 1ull
+								       << index % KPN_WORD_BITS;
 }
 
-void kpn_partition_init(struct kpn_partition *partition, void *memory, const u16 *allowed, u32 slots)
+void kpn_partition_init(struct kpn_partition *partition, void *memory, const u16 *allowed,
+			u32 slots)
 {
 	u32 plane_slots = repeated(slots);
 	u32 plane_words = words_of(plane_slots);
@@ -55,7 +60,8 @@ void kpn_partition_init(struct kpn_partition *partition, void *memory, const u16
 
 u32 kpn_partition_index(const struct kpn_partition *partition, u64 net_slot)
 {
-	return (u32)(net_slot - kpn_div_u64(net_slot, partition->plane_slots) * partition->plane_slots);
+	return (u32)(net_slot -
+		     kpn_div_u64(net_slot, partition->plane_slots) * partition->plane_slots);
 }
 
 u16 kpn_partition_mask(const struct kpn_partition *partition, u32 index)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * How long each slot shall be: planned when it is posted, and once more when the clock has changed under slots already
- * posted. Planning goes from the nearest slot to the farthest and only so far in one call; the rest keeps the length it has
- * until a later poll gets there (docs/model.md).
+ * How long each slot shall be: planned when it is posted, and once more when the clock has changed
+ * under slots already posted. Planning goes from the nearest slot to the farthest and only so far
+ * in one call; the rest keeps the length it has until a later poll gets there (docs/model.md).
  */
 #include "kpn_post.h"
 
@@ -42,7 +42,8 @@ void kpn_plan_lengths(struct kpn_pacer *pacer)
 		if (trimmed == due) {
 			if (due == ring->tail.seq)
 				break;
-			delta_ps = kpn_align_trim(&pacer->align, &pacer->clock, plan->seq, plan->ps);
+			delta_ps =
+				kpn_align_trim(&pacer->align, &pacer->clock, plan->seq, plan->ps);
 		}
 		if (delta_ps != ring->slot[plan->desc].delta_ps)
 			set_length(pacer, plan, delta_ps);
@@ -68,7 +69,8 @@ void kpn_rearm(struct kpn_pacer *pacer, u32 count)
 {
 	u32 end = pacer->ring.tail.desc;
 
-	pacer->nic_ops.rearm(pacer->nic, end < count ? end + pacer->ring.slots - count : end - count, count);
+	pacer->nic_ops.rearm(pacer->nic,
+			     end < count ? end + pacer->ring.slots - count : end - count, count);
 }
 
 void kpn_plan_from(struct kpn_pacer *pacer, u64 from)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Binary heap by (txtime, order of submission) and one FIFO per class, linked through the frames themselves
- * (KeepON paper section 5.2). When a frame moves on to the ring is not decided here.
+ * Binary heap by (txtime, order of submission) and one FIFO per class, linked through the frames
+ * themselves (KeepON paper section 5.2). When a frame moves on to the ring is not decided here.
  */
 #include "keepon/prebuffer.h"
 
@@ -46,7 +46,8 @@ static void sift_down(struct kpn_heap_entry *heap, u32 count, struct kpn_heap_en
 
 size_t kpn_prebuffer_bytes(u32 frames_max, u32 returned_max)
 {
-	return ((size_t)KPN_CLASS_COUNT * frames_max + returned_max) * sizeof(struct kpn_heap_entry);
+	return ((size_t)KPN_CLASS_COUNT * frames_max + returned_max) *
+	       sizeof(struct kpn_heap_entry);
 }
 
 void kpn_prebuffer_init(struct kpn_prebuffer *prebuffer, void *memory, u32 frames_max)
@@ -72,7 +73,8 @@ void kpn_prebuffer_return(struct kpn_prebuffer *prebuffer, struct kpn_frame *fra
 bool kpn_prebuffer_schedule(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame)
 {
 	KPN_ASSERT(frame->tc < KPN_CLASS_COUNT);
-	if (frame->tc >= KPN_CLASS_COUNT || prebuffer->scheduled_count[frame->tc] >= prebuffer->frames_max)
+	if (frame->tc >= KPN_CLASS_COUNT ||
+	    prebuffer->scheduled_count[frame->tc] >= prebuffer->frames_max)
 		return false;
 	kpn_prebuffer_return(prebuffer, frame);
 	return true;
@@ -88,7 +90,8 @@ struct kpn_frame *kpn_prebuffer_take_earliest(struct kpn_prebuffer *prebuffer)
 	frame = prebuffer->heap[0].frame;
 	prebuffer->heap_count--;
 	if (prebuffer->heap_count)
-		sift_down(prebuffer->heap, prebuffer->heap_count, prebuffer->heap[prebuffer->heap_count]);
+		sift_down(prebuffer->heap, prebuffer->heap_count,
+			  prebuffer->heap[prebuffer->heap_count]);
 	prebuffer->scheduled_count[frame->tc]--;
 	return frame;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Readings of the index that are not plain: rates to renew, a wire that was or may have been idle, an index that contradicts
- * the CPU counter, stands still or cannot be read. What each does to clock and frames is in docs/model.md.
+ * Readings of the index that are not plain: rates to renew, a wire that was or may have been idle,
+ * an index that contradicts the CPU counter, stands still or cannot be read. What each does to
+ * clock and frames is in docs/model.md.
  */
 #include "kpn_post.h"
 #include "kpn_reading.h"
@@ -16,7 +17,9 @@ enum {
 
 void kpn_lose(struct kpn_pacer *pacer, enum kpn_event event)
 {
-	/* The wire may have gone on behind an index that stands still: its readings were no bound. */
+	/*
+	 * The wire may have gone on behind an index that stands still: its readings were no bound.
+	 */
 	if (event == KPN_EVENT_STALLED)
 		pacer->distrust = DISTRUST_POLLS;
 	kpn_pacer_stop(pacer);
@@ -28,15 +31,19 @@ void kpn_lose(struct kpn_pacer *pacer, enum kpn_event event)
 static u64 carried_ps(const struct kpn_strip *strip, s64 ahead_ns, bool most)
 {
 	if (ahead_ns >= 0)
-		return kpn_pace_ps((u64)ahead_ns, most ? strip->pace_upper : strip->pace_lower) + most;
-	return 0 - (kpn_pace_ps(0 - (u64)ahead_ns, most ? strip->pace_lower : strip->pace_upper) + !most);
+		return kpn_pace_ps((u64)ahead_ns, most ? strip->pace_upper : strip->pace_lower) +
+		       most;
+	return 0 - (kpn_pace_ps(0 - (u64)ahead_ns, most ? strip->pace_lower : strip->pace_upper) +
+		    !most);
 }
 
 static void use_rates(struct kpn_pacer *pacer)
 {
-	pacer->lower_ahead_ps = carried_ps(&pacer->strip, 0 - (s64)pacer->caps.index_to_wire_ns_max, false);
+	pacer->lower_ahead_ps =
+		carried_ps(&pacer->strip, 0 - (s64)pacer->caps.index_to_wire_ns_max, false);
 	/* what the reading itself took is carried apart, and rounded down */
-	pacer->upper_ahead_ps = carried_ps(&pacer->strip, 0 - (s64)pacer->caps.index_to_wire_ns_min, true) + 1;
+	pacer->upper_ahead_ps =
+		carried_ps(&pacer->strip, 0 - (s64)pacer->caps.index_to_wire_ns_min, true) + 1;
 }
 
 u64 kpn_trimmed_passed_seq(const struct kpn_pacer *pacer, u64 lower_ps)
@@ -56,15 +63,19 @@ void kpn_renew_plain(struct kpn_pacer *pacer)
 	use_rates(pacer);
 }
 
-/* The time at @cpu_ns by a strip that nothing has contradicted; the wire cannot be past what was posted otherwise. */
-static struct kpn_time time_believed(const struct kpn_pacer *pacer, const struct kpn_strip *strip, u64 cpu_ns)
+/*
+ * The time at @cpu_ns by a strip that nothing has contradicted; the wire cannot be past what was
+ * posted otherwise.
+ */
+static struct kpn_time time_believed(const struct kpn_pacer *pacer, const struct kpn_strip *strip,
+				     u64 cpu_ns)
 {
 	return kpn_clock_at(&pacer->clock, kpn_strip_read(strip, kpn_strip_at(strip, cpu_ns)));
 }
 
 /*
- * Whatever is prepared before the doorbell makes the wire late, and what it takes is not known beforehand. So what time
- * it is, and which slots are trimmed, is decided afterwards.
+ * Whatever is prepared before the doorbell makes the wire late, and what it takes is not known
+ * beforehand. So what time it is, and which slots are trimmed, is decided afterwards.
  */
 u64 kpn_start_at_tail(struct kpn_pacer *pacer)
 {
@@ -92,9 +103,9 @@ u64 kpn_start_at_tail(struct kpn_pacer *pacer)
 }
 
 /*
- * The wire is idle: everything posted has left. The count stays; the wire starts, and the clock is set from the CPU
- * counter to what it would have been. What this is worth: strip width + restart latency + doorbell +
- * rate uncertainty x stall (docs/model.md).
+ * The wire is idle: everything posted has left. The count stays; the wire starts, and the clock is
+ * set from the CPU counter to what it would have been. What this is worth: strip width + restart
+ * latency + doorbell + rate uncertainty x stall (docs/model.md).
  */
 static KPN_NOINLINE void recover_idle(struct kpn_pacer *pacer)
 {
@@ -118,7 +129,8 @@ static KPN_NOINLINE void recover_idle(struct kpn_pacer *pacer)
 }
 
 /* Index and CPU counter contradict each other: believe only the reading, keep the time of day. */
-static KPN_NOINLINE void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 lower_ps, u64 upper_ps)
+static KPN_NOINLINE void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 lower_ps,
+				      u64 upper_ps)
 {
 	struct kpn_time now = time_believed(pacer, &pacer->strip, cpu_ns);
 
@@ -127,14 +139,16 @@ static KPN_NOINLINE void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 l
 	pacer->distrust = DISTRUST_POLLS;
 	pacer->steady_ps = upper_ps;
 	kpn_strip_reset(&pacer->strip, cpu_ns, lower_ps, upper_ps);
-	kpn_clock_settime(&pacer->clock, kpn_middle_of((struct kpn_interval){ lower_ps, upper_ps }), now);
+	kpn_clock_settime(&pacer->clock, kpn_middle_of((struct kpn_interval){ lower_ps, upper_ps }),
+			  now);
 	kpn_step(pacer, kpn_first_changeable(pacer, cpu_ns), cpu_ns);
 	kpn_emit(pacer, KPN_EVENT_SLIP);
 }
 
 /*
- * Little is posted: if the wire could end before a doorbell takes effect, it may have been idle. It stands at the tail
- * then, wherever the lower bound has run on to since, and starts within a restart.
+ * Little is posted: if the wire could end before a doorbell takes effect, it may have been idle. It
+ * stands at the tail then, wherever the lower bound has run on to since, and starts within a
+ * restart.
  */
 static KPN_NOINLINE void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 {
@@ -148,7 +162,8 @@ static KPN_NOINLINE void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 	pacer->synchronised = false;
 	pacer->restart_seq = pacer->ring.tail.seq;
 	pacer->steady_ps = pacer->ring.tail.ps;
-	kpn_strip_loosen(&pacer->strip, pacer->restart_ps_max + (beyond_ps > 0 ? (u64)beyond_ps : 0));
+	kpn_strip_loosen(&pacer->strip,
+			 pacer->restart_ps_max + (beyond_ps > 0 ? (u64)beyond_ps : 0));
 	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
 }
 
@@ -161,10 +176,16 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 	u64 lower_ns = now_ns + (u64)(s64)pacer->caps.index_to_wire_ns_max;
 	u64 upper_ns = before_ns + (u64)(s64)pacer->caps.index_to_wire_ns_min;
 
-	/* At the tail the next fetch waits for a doorbell: when it comes says nothing about the wire. */
+	/*
+	 * At the tail the next fetch waits for a doorbell: when it comes says nothing about the
+	 * wire.
+	 */
 	if (!pacer->caps.index_counts_done && ring->index_seq == ring->tail.seq)
 		return;
-	/* Until the index has passed where the wire last (re)started, the wire may still be waiting there. */
+	/*
+	 * Until the index has passed where the wire last (re)started, the wire may still be waiting
+	 * there.
+	 */
 	if (KPN_UNLIKELY(ring->head.seq <= pacer->restart_seq)) {
 		bounds.lower_ps -= pacer->restart_ps_max;
 		if ((s64)(lower_ns - now_ns) < 0)
@@ -172,8 +193,8 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 		if ((s64)(upper_ns - now_ns) > 0)
 			upper_ns = now_ns;
 	}
-	if (KPN_LIKELY(
-		    kpn_strip_observe(&pacer->strip, now_ns, lower_ns, bounds.lower_ps, upper_ns, bounds.upper_ps))) {
+	if (KPN_LIKELY(kpn_strip_observe(&pacer->strip, now_ns, lower_ns, bounds.lower_ps, upper_ns,
+					 bounds.upper_ps))) {
 		if (KPN_UNLIKELY(pacer->distrust))
 			pacer->distrust--;
 		return;
@@ -185,9 +206,9 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 }
 
 /*
- * The clock law holds within 53 days of its anchor, a table index is counted on from a slot not long past, and positions are
- * compared modulo 2^64. Between two renewals lie 65536 polls and what fits between two renewals of the rates: less than
- * 2^31 slots.
+ * The clock law holds within 53 days of its anchor, a table index is counted on from a slot not
+ * long past, and positions are compared modulo 2^64. Between two renewals lie 65536 polls and what
+ * fits between two renewals of the rates: less than 2^31 slots.
  */
 static void renew_references(struct kpn_pacer *pacer)
 {
@@ -247,7 +268,8 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 		observe(pacer, before_ns, after_ns);
 	if (!pacer->caps.index_counts_done) {
 		if (idle)
-			idle = (s64)(kpn_strip_at(&pacer->strip, after_ns).lower_ps - ring->tail.ps) >= 0;
+			idle = (s64)(kpn_strip_at(&pacer->strip, after_ns).lower_ps -
+				     ring->tail.ps) >= 0;
 		kpn_complete(pacer, idle ? ring->tail.seq : kpn_passed_seq(pacer));
 	}
 	if (idle)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Frames taken back out of the ring: best effort that makes room, frames whose slots are not theirs any more because the clock
- * stepped or the partition changed, and all of them when the pacer stops. However many there are, one call takes so many
- * only; the nearest first, because they are the next to leave.
+ * Frames taken back out of the ring: best effort that makes room, frames whose slots are not theirs
+ * any more because the clock stepped or the partition changed, and all of them when the pacer
+ * stops. However many there are, one call takes so many only; the nearest first, because they are
+ * the next to leave.
  */
 #include "kpn_padding.h"
 
@@ -92,7 +93,8 @@ void kpn_review_from(struct kpn_pacer *pacer, u64 from)
 }
 
 /* A frame that was placed before something changed: whether it may stay in slot @at. */
-static bool may_stay(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 at, u64 target)
+static bool may_stay(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 at,
+		     u64 target)
 {
 	if (!kpn_allowed_in(pacer, at, frame->tc))
 		return false;
@@ -143,7 +145,9 @@ void kpn_review(struct kpn_pacer *pacer, u64 cpu_ns)
 		pacer->todo &= ~(u32)KPN_TODO_REVIEW;
 }
 
-/* The frame in slot @seq of a ring that was halted: fetched it may have left, otherwise it has not. */
+/*
+ * The frame in slot @seq of a ring that was halted: fetched it may have left, otherwise it has not.
+ */
 static void end_halted(struct kpn_pacer *pacer, u64 seq)
 {
 	u64 start_ps = kpn_ring_at(&pacer->ring, seq).ps + pacer->sfd_ps;
@@ -186,7 +190,8 @@ bool kpn_pacer_drain(struct kpn_pacer *pacer)
 		kpn_end_frame(pacer, kpn_prebuffer_take_earliest(prebuffer), KPN_VERDICT_FLUSHED);
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
 		for (; prebuffer->backlog >> tc & 1 && left; left--)
-			kpn_end_frame(pacer, kpn_prebuffer_take_first(prebuffer, tc), KPN_VERDICT_FLUSHED);
+			kpn_end_frame(pacer, kpn_prebuffer_take_first(prebuffer, tc),
+				      KPN_VERDICT_FLUSHED);
 	}
 	kpn_insert_rekey(pacer);
 	return pacer->pending;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Slot bookkeeping: arithmetic on sequence numbers, and the sets of slots that are not all alike. */
+/*
+ * Slot bookkeeping: arithmetic on sequence numbers, and the sets of slots that are not all alike.
+ */
 #include "keepon/ring.h"
 
 #include "kpn_math.h"

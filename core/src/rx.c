@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Two bounds from each reading of a receive index. At most: the frame not yet counted had not ended when the reading began, less the
- * lag; its length is known once it is received, so this bound is used one reading later. At least: the last frame counted had
- * ended when the reading ended, less the lag.
+ * Two bounds from each reading of a receive index. At most: the frame not yet counted had not ended
+ * when the reading began, less the lag; its length is known once it is received, so this bound is
+ * used one reading later. At least: the last frame counted had ended when the reading ended, less
+ * the lag.
  */
 #include "keepon/rx.h"
 
@@ -31,7 +32,8 @@ const char *kpn_rx_problem(const struct kpn_rx_config *config)
 		return "lag_ns_min and lag_ns_max are not within 0 to 1000000 in this order";
 	if (config->cpu_tick_ns > TICK_NS_MAX)
 		return "cpu_tick_ns is not within 0 to 1000";
-	if (config->frame_bytes_max < KPN_FRAME_BYTES_MIN || config->frame_bytes_max > KPN_FRAME_BYTES_MAX)
+	if (config->frame_bytes_max < KPN_FRAME_BYTES_MIN ||
+	    config->frame_bytes_max > KPN_FRAME_BYTES_MAX)
 		return "frame_bytes_max is not within 64 to 1522";
 	return NULL;
 }
@@ -39,14 +41,17 @@ const char *kpn_rx_problem(const struct kpn_rx_config *config)
 void kpn_rx_init(struct kpn_rx *rx, const struct kpn_rx_config *config)
 {
 	memset(rx, 0, sizeof(*rx));
-	kpn_strip_init(&rx->strip, config->drift_ppb_max, config->wander_ppb_per_s_max, config->poll_ns,
-		       config->cpu_tick_ns ? config->cpu_tick_ns : 1);
+	kpn_strip_init(&rx->strip, config->drift_ppb_max, config->wander_ppb_per_s_max,
+		       config->poll_ns, config->cpu_tick_ns ? config->cpu_tick_ns : 1);
 	rx->byte_ps = kpn_byte_time_ps(config->rate_bps);
 	rx->gap_ps = KPN_GAP_BYTES * rx->byte_ps;
 	rx->sfd_ps = KPN_PREAMBLE_BYTES * rx->byte_ps;
 	rx->longest_ps = (u64)rx->sfd_ps + (u64)config->frame_bytes_max * rx->byte_ps;
 	rx->lag_ns_max = config->lag_ns_max;
-	/* The lag passes at the peer's rate, which is at least 0.999 of the CPU's; kpn_strip_init() takes no more than that. */
+	/*
+	 * The lag passes at the peer's rate, which is at least 0.999 of the CPU's; kpn_strip_init()
+	 * takes no more than that.
+	 */
 	rx->lag_lower_ps = 999ull * config->lag_ns_min;
 }
 
@@ -64,9 +69,10 @@ static u64 moved_most_ps(u64 dt_ns, u64 pace)
 static void start_anew(struct kpn_rx *rx, u64 before_ns, u64 now_ns)
 {
 	rx->steady_ps = rx->head_ps;
-	kpn_strip_reset(&rx->strip, now_ns, last_end_ps(rx) + rx->lag_lower_ps,
-			rx->head_ps + rx->longest_ps +
-				moved_most_ps(now_ns - before_ns + rx->lag_ns_max, rx->strip.pace_most));
+	kpn_strip_reset(
+		&rx->strip, now_ns, last_end_ps(rx) + rx->lag_lower_ps,
+		rx->head_ps + rx->longest_ps +
+			moved_most_ps(now_ns - before_ns + rx->lag_ns_max, rx->strip.pace_most));
 }
 
 /* Nothing came: the frame under way still has not ended, and it is no longer than the longest. */
@@ -79,8 +85,8 @@ static bool observe_silence(struct kpn_rx *rx, u64 before_ns, u64 now_ns)
 /* Rates are due, or the reading contradicts. */
 static __attribute__((__noinline__)) bool observe_slowly(struct kpn_rx *rx, u64 now_ns)
 {
-	return kpn_strip_observe(&rx->strip, now_ns, now_ns, last_end_ps(rx) + rx->lag_lower_ps, rx->open_ns,
-				 rx->first_end_ps);
+	return kpn_strip_observe(&rx->strip, now_ns, now_ns, last_end_ps(rx) + rx->lag_lower_ps,
+				 rx->open_ns, rx->first_end_ps);
 }
 
 bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns)
@@ -99,7 +105,8 @@ bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns)
 	} else if (KPN_UNLIKELY(!rx->taken)) {
 		agrees = observe_silence(rx, before_ns, now_ns);
 	} else if (!kpn_strip_merge(&rx->strip, now_ns, last_end_ps(rx) + rx->lag_lower_ps,
-				    rx->first_end_ps + moved_most_ps(now_ns - rx->open_ns, rx->strip.pace_upper))) {
+				    rx->first_end_ps + moved_most_ps(now_ns - rx->open_ns,
+								     rx->strip.pace_upper))) {
 		agrees = observe_slowly(rx, now_ns);
 	}
 	rx->open_ns = before_ns - rx->lag_ns_max;

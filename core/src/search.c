@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Free slots of a class, 64 at a time: what the partition allows, less what carries a frame. A step is cut
- * short only where ring or plane begin anew, so a search of n slots takes at most n / 32 + 4 steps.
+ * Free slots of a class, 64 at a time: what the partition allows, less what carries a frame. A step
+ * is cut short only where ring or plane begin anew, so a search of n slots takes at most n / 32 + 4
+ * steps.
  */
 #include "kpn_pacer_state.h"
 
@@ -21,8 +22,8 @@ static inline u32 least(u64 a, u32 b, u32 c)
 }
 
 /* First slot in [from, to) of a plane of one table; where @free says so, without a frame. */
-static u64 find_in_table(const struct kpn_pacer *pacer, const struct kpn_table *table, u32 plane, u64 from, u64 to,
-			 bool free, bool yielding)
+static u64 find_in_table(const struct kpn_pacer *pacer, const struct kpn_table *table, u32 plane,
+			 u64 from, u64 to, bool free, bool yielding)
 {
 	const struct kpn_partition *partition = table->partition;
 	const struct kpn_ring *ring = &pacer->ring;
@@ -57,7 +58,8 @@ static u64 find_in_table(const struct kpn_pacer *pacer, const struct kpn_table *
 }
 
 /* The same over both tables. */
-static u64 find(const struct kpn_pacer *pacer, u32 plane, u64 from, u64 to, bool free, bool yielding)
+static u64 find(const struct kpn_pacer *pacer, u32 plane, u64 from, u64 to, bool free,
+		bool yielding)
 {
 	u64 end = to;
 	u64 found;
@@ -80,7 +82,9 @@ u64 kpn_find_reserved(const struct kpn_pacer *pacer, u64 from, u64 to)
 	return find(pacer, KPN_PLANE_RESERVED, from, to, false, false);
 }
 
-/* After a step to the origin of time a slot can be before it: count back from there, not from 2^64. */
+/*
+ * After a step to the origin of time a slot can be before it: count back from there, not from 2^64.
+ */
 static u32 index_of(const struct kpn_partition *partition, u64 net_slot)
 {
 	if (KPN_UNLIKELY(net_slot >> 63))
@@ -122,12 +126,13 @@ void kpn_switch_tables(struct kpn_pacer *pacer)
 	kpn_emit(pacer, KPN_EVENT_PARTITION);
 }
 
-int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition *next, u64 at_net_slot)
+int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition *next,
+			    u64 at_net_slot)
 {
 	u64 cpu_ns = kpn_cpu_now(pacer);
 
-	if (!pacer->phase_locked ||
-	    (pacer->config.trim == KPN_TRIM_RESERVED && (!next->gap_slots || next->gap_slots > pacer->gap_slots_max)))
+	if (!pacer->phase_locked || (pacer->config.trim == KPN_TRIM_RESERVED &&
+				     (!next->gap_slots || next->gap_slots > pacer->gap_slots_max)))
 		return -KPN_EINVAL;
 	if (pacer->table[1].partition)
 		return -KPN_EBUSY;
@@ -140,8 +145,9 @@ int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition 
 	kpn_locate_tables(pacer);
 	kpn_review_from(pacer, pacer->switch_seq);
 	if (pacer->config.trim == KPN_TRIM_RESERVED)
-		kpn_plan_from(pacer,
-			      pacer->switch_seq < pacer->ring.tail.seq ? pacer->switch_seq : pacer->ring.tail.seq);
+		kpn_plan_from(pacer, pacer->switch_seq < pacer->ring.tail.seq ?
+					     pacer->switch_seq :
+					     pacer->ring.tail.seq);
 	kpn_insert_due(pacer, cpu_ns);
 	return 0;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Byte time of a link rate. Lengths on the wire are inline in the header; clocks and slots are elsewhere. */
+/*
+ * Byte time of a link rate. Lengths on the wire are inline in the header; clocks and slots are
+ * elsewhere.
+ */
 #include "keepon/wire.h"
 
 /* Byte time in ps times rate in bit/s: 8 bits x 1e12 ps per second. */

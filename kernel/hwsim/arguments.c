@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Command lines of the debugfs files: words and key=value pairs, each problem one sentence in the kernel log. */
+/*
+ * Command lines of the debugfs files: words and key=value pairs, each problem one sentence in the
+ * kernel log.
+ */
 #include <linux/ctype.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -9,7 +12,10 @@
 
 enum { LINES_BYTES_MAX = 16384 };
 
-/** hwsim_words_split() - @line is changed and must live as long as @words; @where begins each message */
+/**
+ * hwsim_words_split() - @line is changed and must live as long as @words; @where begins each
+ * message
+ */
 int hwsim_words_split(struct hwsim_words *words, const char *where, char *line)
 {
 	char *token;
@@ -22,7 +28,8 @@ int hwsim_words_split(struct hwsim_words *words, const char *where, char *line)
 		if (!*token)
 			continue;
 		if (words->count == HWSIM_WORDS_MAX || words->pairs == HWSIM_WORDS_MAX) {
-			pr_err(HWSIM_NAME ": %s: more than %d words in one line\n", where, HWSIM_WORDS_MAX);
+			pr_err(HWSIM_NAME ": %s: more than %d words in one line\n", where,
+			       HWSIM_WORDS_MAX);
 			return -EINVAL;
 		}
 		if (!equals) {
@@ -57,11 +64,13 @@ int hwsim_number(const char *where, const char *key, const char *text, s64 min, 
 	s64 number;
 
 	if (kstrtoll(text, 10, &number)) {
-		pr_err(HWSIM_NAME ": %s: %s=%s is no whole number; use %lld to %lld\n", where, key, text, min, max);
+		pr_err(HWSIM_NAME ": %s: %s=%s is no whole number; use %lld to %lld\n", where, key,
+		       text, min, max);
 		return -EINVAL;
 	}
 	if (number < min || number > max) {
-		pr_err(HWSIM_NAME ": %s: %s=%lld is out of range; use %lld to %lld\n", where, key, number, min, max);
+		pr_err(HWSIM_NAME ": %s: %s=%lld is out of range; use %lld to %lld\n", where, key,
+		       number, min, max);
 		return -EINVAL;
 	}
 	*value = number;
@@ -86,7 +95,10 @@ int hwsim_words_u32(struct hwsim_words *words, const char *key, u32 min, u32 max
 	return err;
 }
 
-/** hwsim_words_range() - MIN-MAX or one number for both, within 0 to @max; defaults kept if @key is not there */
+/**
+ * hwsim_words_range() - MIN-MAX or one number for both, within 0 to @max; defaults kept if @key is
+ * not there
+ */
 int hwsim_words_range(struct hwsim_words *words, const char *key, s64 max, u32 *low, u32 *high)
 {
 	const char *text = hwsim_words_text(words, key);
@@ -111,8 +123,12 @@ int hwsim_words_range(struct hwsim_words *words, const char *key, s64 max, u32 *
 	return 0;
 }
 
-/** hwsim_words_choice() - position of the value in @names (NULL ends them); default kept if @key is not there */
-int hwsim_words_choice(struct hwsim_words *words, const char *key, const char *const *names, u8 *value)
+/**
+ * hwsim_words_choice() - position of the value in @names (NULL ends them); default kept if @key is
+ * not there
+ */
+int hwsim_words_choice(struct hwsim_words *words, const char *key, const char *const *names,
+		       u8 *value)
 {
 	const char *text = hwsim_words_text(words, key);
 	u8 i;
@@ -125,8 +141,8 @@ int hwsim_words_choice(struct hwsim_words *words, const char *key, const char *c
 			return 0;
 		}
 	}
-	pr_err(HWSIM_NAME ": %s: %s=%s is unknown; use %s or %s%s%s\n", words->where, key, text, names[0], names[1],
-	       names[2] ? " or " : "", names[2] ? names[2] : "");
+	pr_err(HWSIM_NAME ": %s: %s=%s is unknown; use %s or %s%s%s\n", words->where, key, text,
+	       names[0], names[1], names[2] ? " or " : "", names[2] ? names[2] : "");
 	return -EINVAL;
 }
 
@@ -137,16 +153,21 @@ int hwsim_words_all_used(struct hwsim_words *words)
 
 	for (i = 0; i < words->pairs; i++) {
 		if (!words->used[i]) {
-			pr_err(HWSIM_NAME ": %s: %s is no option of this command; see docs/hwsim.md\n", words->where,
-			       words->key[i]);
+			pr_err(HWSIM_NAME
+			       ": %s: %s is no option of this command; see docs/hwsim.md\n",
+			       words->where, words->key[i]);
 			return -EINVAL;
 		}
 	}
 	return 0;
 }
 
-/** hwsim_lines() - a write to a debugfs file: one command per line, the first that fails ends it; blank lines and # are skipped */
-ssize_t hwsim_lines(const char __user *from, size_t bytes, int (*command)(void *context, char *line), void *context)
+/**
+ * hwsim_lines() - a write to a debugfs file: one command per line, the first that fails ends it;
+ * blank lines and # are skipped
+ */
+ssize_t hwsim_lines(const char __user *from, size_t bytes,
+		    int (*command)(void *context, char *line), void *context)
 {
 	char *text;
 	char *rest;
@@ -154,7 +175,8 @@ ssize_t hwsim_lines(const char __user *from, size_t bytes, int (*command)(void *
 	int err = 0;
 
 	if (bytes > LINES_BYTES_MAX) {
-		pr_err(HWSIM_NAME ": %zu bytes in one write; use at most %d\n", bytes, LINES_BYTES_MAX);
+		pr_err(HWSIM_NAME ": %zu bytes in one write; use at most %d\n", bytes,
+		       LINES_BYTES_MAX);
 		return -EINVAL;
 	}
 	text = memdup_user_nul(from, bytes);

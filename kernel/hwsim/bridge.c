@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Store-and-forward bridges: fixed processing time from the last bit, learning and flooding, strict priority by PCP over
- * eight queues per egress port (IEEE Std 802.1Q-2022 section 8.6), no gates. Frames that fail the FCS check and placeholders end here.
+ * Store-and-forward bridges: fixed processing time from the last bit, learning and flooding, strict
+ * priority by PCP over eight queues per egress port (IEEE Std 802.1Q-2022 section 8.6), no gates.
+ * Frames that fail the FCS check and placeholders end here.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
@@ -136,7 +137,8 @@ static void enqueue(struct bridge_port *to, struct hwsim_frame *frame, u64 ready
 	}
 }
 
-static void bridge_receive(struct hwsim_port *port, struct hwsim_frame *frame, const struct hwsim_arrival *arrival)
+static void bridge_receive(struct hwsim_port *port, struct hwsim_frame *frame,
+			   const struct hwsim_arrival *arrival)
 {
 	struct bridge_port *from = bridge_port_of(port);
 	struct hwsim_bridge *bridge = from->bridge;
@@ -157,7 +159,8 @@ static void bridge_receive(struct hwsim_port *port, struct hwsim_frame *frame, c
 	for (i = 0; i < bridge->ports; i++) {
 		struct hwsim_frame *copy;
 
-		if (i == from->number || (only != NO_PORT && i != only) || !READ_ONCE(bridge->port[i].port.up))
+		if (i == from->number || (only != NO_PORT && i != only) ||
+		    !READ_ONCE(bridge->port[i].port.up))
 			continue;
 		copy = hwsim_frame_create(NULL, frame->data, frame->data_bytes);
 		if (copy)
@@ -187,8 +190,8 @@ static const struct hwsim_port_ops bridge_port_ops = {
  *
  * Return: 0 or -ENOMEM.
  */
-int hwsim_bridge_create(const char *name, u32 ports, u64 processing_ps, u64 rate_bps, s64 ppb, u32 queue_frames,
-			struct hwsim_bridge **result)
+int hwsim_bridge_create(const char *name, u32 ports, u64 processing_ps, u64 rate_bps, s64 ppb,
+			u32 queue_frames, struct hwsim_bridge **result)
 {
 	struct hwsim_bridge *bridge = kvzalloc(struct_size(bridge, port, ports), GFP_KERNEL);
 	struct hwsim_timebase *tb = hwsim_timebase_create(ppb);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The capture device of a NIC: an interface that receives a copy of everything the NIC put on its wire, placeholders and FCS included, as
- * the wire record has it. Stamps are those of the wire (reference plane, at the sender), not of the delivery, which is up to
- * a tick later. A device that is down costs one comparison per entry of the record.
+ * The capture device of a NIC: an interface that receives a copy of everything the NIC put on its
+ * wire, placeholders and FCS included, as the wire record has it. Stamps are those of the wire
+ * (reference plane, at the sender), not of the delivery, which is up to a tick later. A device that
+ * is down costs one comparison per entry of the record.
  */
 #include <linux/crc32.h>
 #include <linux/etherdevice.h>
@@ -20,8 +21,9 @@ enum {
 };
 
 /*
- * CLOCK_REALTIME less CLOCK_MONOTONIC_RAW when the first device went up, kept while one is: distances in a capture, and between captures
- * of several NICs, are those of the wire, whatever happens to the time of day meanwhile. RTNL.
+ * CLOCK_REALTIME less CLOCK_MONOTONIC_RAW when the first device went up, kept while one is:
+ * distances in a capture, and between captures of several NICs, are those of the wire, whatever
+ * happens to the time of day meanwhile. RTNL.
  */
 static s64 real_less_raw_ns;
 static u32 devices_up;
@@ -35,7 +37,10 @@ static void append_fcs(u8 *data, u32 data_bytes, u32 fcs_error)
 	memcpy(data + data_bytes, &fcs, sizeof(fcs));
 }
 
-/* What the ring's descriptors hold between real frames is not latched by the model: each kind is shown as it was made. */
+/*
+ * What the ring's descriptors hold between real frames is not latched by the model: each kind is
+ * shown as it was made.
+ */
 static void make_placeholder(struct hwsim_capture *capture, u32 frame_bytes, u8 kind)
 {
 	struct ethhdr *header = (struct ethhdr *)capture->placeholder;
@@ -45,18 +50,22 @@ static void make_placeholder(struct hwsim_capture *capture, u32 frame_bytes, u8 
 
 	memset(capture->placeholder, 0, frame_bytes);
 	if (kind != KPN_PLACEHOLDER_BAD_FCS) {
-		ether_addr_copy(header->h_dest, kind == KPN_PLACEHOLDER_MAC_CONTROL ? mac_control : reserved);
+		ether_addr_copy(header->h_dest,
+				kind == KPN_PLACEHOLDER_MAC_CONTROL ? mac_control : reserved);
 		ether_addr_copy(header->h_source, capture->nic->dev->dev_addr);
-		header->h_proto = htons(kind == KPN_PLACEHOLDER_MAC_CONTROL ? MAC_CONTROL_TYPE : ETH_P_802_EX1);
+		header->h_proto = htons(kind == KPN_PLACEHOLDER_MAC_CONTROL ? MAC_CONTROL_TYPE :
+									      ETH_P_802_EX1);
 	}
 	if (kind == KPN_PLACEHOLDER_MAC_CONTROL)
 		memcpy(header + 1, &opcode, sizeof(opcode));
-	append_fcs(capture->placeholder, frame_bytes - HWSIM_FCS_BYTES, kind == KPN_PLACEHOLDER_BAD_FCS ? ~0u : 0);
+	append_fcs(capture->placeholder, frame_bytes - HWSIM_FCS_BYTES,
+		   kind == KPN_PLACEHOLDER_BAD_FCS ? ~0u : 0);
 	capture->placeholder_bytes = frame_bytes;
 	capture->placeholder_kind = kind;
 }
 
-static struct sk_buff *skb_of(struct hwsim_capture *capture, const struct hwsim_capture_entry *entry)
+static struct sk_buff *skb_of(struct hwsim_capture *capture,
+			      const struct hwsim_capture_entry *entry)
 {
 	struct sk_buff *skb = napi_alloc_skb(&capture->napi, entry->frame_bytes);
 	u32 data_bytes = entry->frame_bytes - HWSIM_FCS_BYTES;
@@ -64,11 +73,13 @@ static struct sk_buff *skb_of(struct hwsim_capture *capture, const struct hwsim_
 	if (!skb)
 		return NULL;
 	if (entry->kind == HWSIM_CAPTURE_REAL) {
-		memcpy(skb_put(skb, entry->frame_bytes), hwsim_capture_data(capture, entry), data_bytes);
+		memcpy(skb_put(skb, entry->frame_bytes), hwsim_capture_data(capture, entry),
+		       data_bytes);
 		append_fcs(skb->data, data_bytes, entry->fcs_error);
 		return skb;
 	}
-	if (capture->placeholder_bytes != entry->frame_bytes || capture->placeholder_kind != entry->kind)
+	if (capture->placeholder_bytes != entry->frame_bytes ||
+	    capture->placeholder_kind != entry->kind)
 		make_placeholder(capture, entry->frame_bytes, entry->kind);
 	skb_put_data(skb, capture->placeholder, entry->frame_bytes);
 	return skb;
@@ -86,7 +97,8 @@ static void deliver(struct hwsim_capture *capture, const struct hwsim_capture_en
 	}
 	atomic64_inc(&capture->rx_packets);
 	atomic64_add(skb->len, &capture->rx_bytes);
-	skb->tstamp = ns_to_ktime((s64)hwsim_raw_ns(hwsim_true_of_ps(tb, entry->sfd_ps), &ps) + real_less_raw_ns);
+	skb->tstamp = ns_to_ktime((s64)hwsim_raw_ns(hwsim_true_of_ps(tb, entry->sfd_ps), &ps) +
+				  real_less_raw_ns);
 	if (READ_ONCE(capture->hwtstamp.rx_filter) != HWTSTAMP_FILTER_NONE)
 		skb_hwtstamps(skb)->hwtstamp = ns_to_ktime(hwsim_phc_at(tb, entry->sfd_ps).ns);
 	skb->protocol = eth_type_trans(skb, capture->dev);
@@ -195,7 +207,8 @@ static int capture_hwtstamp_get(struct net_device *dev, struct keepon_hwtstamp *
 }
 
 /* libpcap asks for transmit stamps as well, of which there never are any. */
-static int capture_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config, struct netlink_ext_ack *extack)
+static int capture_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config,
+				struct netlink_ext_ack *extack)
 {
 	struct hwsim_capture *capture = netdev_priv(dev);
 
@@ -218,7 +231,8 @@ static void get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
 }
 
 static void get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
-			  struct kernel_ethtool_ringparam *kernel_ring, struct netlink_ext_ack *extack)
+			  struct kernel_ethtool_ringparam *kernel_ring,
+			  struct netlink_ext_ack *extack)
 {
 	struct hwsim_capture *capture = netdev_priv(dev);
 
@@ -227,7 +241,8 @@ static void get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring
 }
 
 static int set_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
-			 struct kernel_ethtool_ringparam *kernel_ring, struct netlink_ext_ack *extack)
+			 struct kernel_ethtool_ringparam *kernel_ring,
+			 struct netlink_ext_ack *extack)
 {
 	struct hwsim_capture *capture = netdev_priv(dev);
 
@@ -239,7 +254,10 @@ static int set_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 	return 0;
 }
 
-/* The wire's times in CLOCK_REALTIME are what the stack calls software stamps; the PHC is that of the NIC. */
+/*
+ * The wire's times in CLOCK_REALTIME are what the stack calls software stamps; the PHC is that of
+ * the NIC.
+ */
 static int get_ts_info(struct net_device *dev, struct keepon_ts_info *info)
 {
 	struct hwsim_capture *capture = netdev_priv(dev);
@@ -310,7 +328,8 @@ static void destroy(struct hwsim_capture *capture)
 }
 
 /**
- * hwsim_capture_start() - begin the wire record anew, with or without a device; may sleep, hwsim_mutex held
+ * hwsim_capture_start() - begin the wire record anew, with or without a device; may sleep,
+ * hwsim_mutex held
  * @nic: whose wire
  * @records: entries to keep
  * @name: of the device, NULL: none. One that has this name already stays as it is; another one goes
@@ -341,7 +360,10 @@ int hwsim_capture_start(struct hwsim_nic *nic, u32 records, const char *name)
 	return 0;
 }
 
-/** hwsim_capture_stop() - no device, in whatever namespace it is, and no record; may sleep, hwsim_mutex held */
+/**
+ * hwsim_capture_stop() - no device, in whatever namespace it is, and no record; may sleep,
+ * hwsim_mutex held
+ */
 void hwsim_capture_stop(struct hwsim_nic *nic)
 {
 	if (nic->capture)

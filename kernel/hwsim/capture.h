@@ -81,7 +81,8 @@ struct hwsim_capture {
 };
 
 /** hwsim_capture_data() - the bytes of a real frame, without FCS */
-static inline const u8 *hwsim_capture_data(const struct hwsim_capture *capture, const struct hwsim_capture_entry *entry)
+static inline const u8 *hwsim_capture_data(const struct hwsim_capture *capture,
+					   const struct hwsim_capture_entry *entry)
 {
 	return capture->store + entry->data_at % HWSIM_CAPTURE_STORE_BYTES;
 }

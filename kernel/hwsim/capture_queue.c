@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a capture device has still to show: entries of the wire record, and the bytes of its frames, in
- * rings of their own. They are filled with the port locked, in hard interrupt context too: nothing is
- * allocated then.
+ * What a capture device has still to show: entries of the wire record, and the bytes of its frames,
+ * in rings of their own. They are filled with the port locked, in hard interrupt context too:
+ * nothing is allocated then.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -51,10 +51,12 @@ static struct hwsim_capture_entry *new_entry(struct hwsim_capture *capture, u64 
 /* A frame lies in one piece: at the end of the store some bytes may be left out. */
 static bool find_room(struct hwsim_capture *capture, u32 bytes)
 {
-	u32 behind = HWSIM_CAPTURE_STORE_BYTES - (u32)(capture->store_end % HWSIM_CAPTURE_STORE_BYTES);
+	u32 behind =
+		HWSIM_CAPTURE_STORE_BYTES - (u32)(capture->store_end % HWSIM_CAPTURE_STORE_BYTES);
 	u32 left_out = behind < bytes ? behind : 0;
 
-	if (capture->store_end + left_out + bytes - capture->store_first > HWSIM_CAPTURE_STORE_BYTES)
+	if (capture->store_end + left_out + bytes - capture->store_first >
+	    HWSIM_CAPTURE_STORE_BYTES)
 		return false;
 	capture->store_end += left_out;
 	return true;
@@ -72,7 +74,8 @@ void hwsim_capture_frame(struct hwsim_capture *capture, const struct hwsim_frame
 	entry = new_entry(capture, 1);
 	if (!entry)
 		return;
-	memcpy(capture->store + capture->store_end % HWSIM_CAPTURE_STORE_BYTES, frame->data, frame->data_bytes);
+	memcpy(capture->store + capture->store_end % HWSIM_CAPTURE_STORE_BYTES, frame->data,
+	       frame->data_bytes);
 	entry->data_at = capture->store_end;
 	capture->store_end += frame->data_bytes;
 	entry->fcs_error = frame->fcs_error;
@@ -81,8 +84,12 @@ void hwsim_capture_frame(struct hwsim_capture *capture, const struct hwsim_frame
 	entry->sfd_ps = sfd_ps;
 }
 
-/** hwsim_capture_run() - @count placeholders have left, the first one's reference plane at local time @sfd_ps */
-void hwsim_capture_run(struct hwsim_capture *capture, u64 count, u64 sfd_ps, u64 pitch_ps, u32 frame_bytes)
+/**
+ * hwsim_capture_run() - @count placeholders have left, the first one's reference plane at local
+ * time @sfd_ps
+ */
+void hwsim_capture_run(struct hwsim_capture *capture, u64 count, u64 sfd_ps, u64 pitch_ps,
+		       u32 frame_bytes)
 {
 	struct hwsim_capture_entry *entry = new_entry(capture, count);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Oscillators and PHCs as piecewise linear functions in whole picoseconds. The CPU's disciplined clocks are not used: only
- * CLOCK_MONOTONIC_RAW, and each timebase has an offset of its own from it.
+ * Oscillators and PHCs as piecewise linear functions in whole picoseconds. The CPU's disciplined
+ * clocks are not used: only CLOCK_MONOTONIC_RAW, and each timebase has an offset of its own from
+ * it.
  */
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -77,7 +78,10 @@ void hwsim_clock_init(void)
 	epoch_raw_ns = ktime_get_raw_ns();
 }
 
-/** hwsim_true_ps() - CLOCK_MONOTONIC_RAW since the module was loaded; resolution 1 ns, good for 213 days */
+/**
+ * hwsim_true_ps() - CLOCK_MONOTONIC_RAW since the module was loaded; resolution 1 ns, good for 213
+ * days
+ */
 u64 hwsim_true_ps(void)
 {
 	return START_PS + (ktime_get_raw_ns() - epoch_raw_ns) * 1000;
@@ -91,7 +95,10 @@ u64 hwsim_raw_ns(u64 true_ps, u32 *ps)
 	return ns - START_PS / 1000 + epoch_raw_ns;
 }
 
-/** hwsim_timebase_create() - an oscillator @ppb off, its PHC at the time of day and without correction; may sleep */
+/**
+ * hwsim_timebase_create() - an oscillator @ppb off, its PHC at the time of day and without
+ * correction; may sleep
+ */
 struct hwsim_timebase *hwsim_timebase_create(s64 ppb)
 {
 	struct hwsim_timebase *tb = kzalloc(sizeof(*tb), GFP_KERNEL);
@@ -184,7 +191,10 @@ struct hwsim_instant hwsim_phc_at(struct hwsim_timebase *tb, u64 local_ps)
 	return instant;
 }
 
-/** hwsim_phc_to_local_ps() - when the PHC, left alone, shows @phc_ns; 0 if that is before all time, never if beyond 100 days */
+/**
+ * hwsim_phc_to_local_ps() - when the PHC, left alone, shows @phc_ns; 0 if that is before all time,
+ * never if beyond 100 days
+ */
 u64 hwsim_phc_to_local_ps(struct hwsim_timebase *tb, s64 phc_ns)
 {
 	const s64 ns_max = 100ll * 86400 * 1000000000;
@@ -206,7 +216,9 @@ u64 hwsim_phc_to_local_ps(struct hwsim_timebase *tb, s64 phc_ns)
 	return local_ps;
 }
 
-/** hwsim_phc_set_rate() - the PHC runs @rate / HWSIM_RATE_ONE faster than its oscillator from now on */
+/**
+ * hwsim_phc_set_rate() - the PHC runs @rate / HWSIM_RATE_ONE faster than its oscillator from now on
+ */
 void hwsim_phc_set_rate(struct hwsim_timebase *tb, s64 rate)
 {
 	u64 local_ps = hwsim_local_now_ps(tb);
@@ -224,6 +236,7 @@ void hwsim_phc_step(struct hwsim_timebase *tb, s64 delta_ns)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&tb->lock, flags);
-	line_bend(&tb->phc, local_ps, nth(&tb->phc, 0)->rate, nth(&tb->phc, 0)->offset_ns + delta_ns);
+	line_bend(&tb->phc, local_ps, nth(&tb->phc, 0)->rate,
+		  nth(&tb->phc, 0)->offset_ns + delta_ns);
 	raw_spin_unlock_irqrestore(&tb->lock, flags);
 }

@@ -9,7 +9,10 @@
 
 #include "hwsim.h"
 
-/* Rates of a line: 2^-16 parts per billion, so that ppb and the PHC's scaled ppm are both whole numbers. */
+/*
+ * Rates of a line: 2^-16 parts per billion, so that ppb and the PHC's scaled ppm are both whole
+ * numbers.
+ */
 #define HWSIM_RATE_ONE (65536ull * 1000000000ull)
 
 enum {
@@ -17,7 +20,10 @@ enum {
 	HWSIM_PPB_MAX = 500000,
 };
 
-/** struct hwsim_segment - from @x_ps on: y = @y_ps + (x - @x_ps) x (1 + @rate / HWSIM_RATE_ONE); @offset_ns is added to a PHC */
+/**
+ * struct hwsim_segment - from @x_ps on: y = @y_ps + (x - @x_ps) x (1 + @rate / HWSIM_RATE_ONE);
+ * @offset_ns is added to a PHC
+ */
 struct hwsim_segment {
 	u64 x_ps;
 	u64 y_ps;

@@ -54,7 +54,8 @@ static void add_files(struct hwsim_node *node)
 	node->folder = debugfs_create_dir(node->name, hwsim_folder);
 	debugfs_create_file("stats", 0444, node->folder, node, &stats_fops);
 	if (node->dev) {
-		debugfs_create_file("wire", 0444, node->folder, &node_nic(node)->port, &hwsim_record_file);
+		debugfs_create_file("wire", 0444, node->folder, &node_nic(node)->port,
+				    &hwsim_record_file);
 		debugfs_create_file("fault", 0200, node->folder, node_nic(node), &hwsim_fault_file);
 	}
 	list_add_tail(&node->list, &nodes);
@@ -77,11 +78,13 @@ static void delete_node(struct hwsim_node *node)
 static int name_problem(const struct hwsim_words *words)
 {
 	if (words->count != 2 || !dev_valid_name(words->word[1]) || strchr(words->word[1], ':')) {
-		complain(words->where, "needs one name of 1 to %d characters without / and :", IFNAMSIZ - 1);
+		complain(words->where,
+			 "needs one name of 1 to %d characters without / and :", IFNAMSIZ - 1);
 		return -EINVAL;
 	}
 	if (find_node(words->word[1])) {
-		complain(words->where, "%s is there already; delete it first or take another name", words->word[1]);
+		complain(words->where, "%s is there already; delete it first or take another name",
+			 words->word[1]);
 		return -EEXIST;
 	}
 	return 0;
@@ -96,7 +99,8 @@ static int timebase_of(struct hwsim_words *words, const char *name, struct hwsim
 	int err;
 
 	if (phc && (!other || !other->dev || hwsim_words_text(words, "ppb"))) {
-		complain(words->where, "phc=%s must name a NIC, whose oscillator it takes; leave ppb out", phc);
+		complain(words->where,
+			 "phc=%s must name a NIC, whose oscillator it takes; leave ppb out", phc);
 		return -EINVAL;
 	}
 	if (phc) {
@@ -134,7 +138,8 @@ static int do_nic(struct hwsim_words *words)
 		return err;
 	err = hwsim_nic_create(words->word[1], &params, tb, &nic);
 	if (err) {
-		complain(words->where, "no interface %s (error %d); is the name taken?", words->word[1], err);
+		complain(words->where, "no interface %s (error %d); is the name taken?",
+			 words->word[1], err);
 		return err;
 	}
 	add_files(&nic->node);
@@ -169,8 +174,8 @@ static int do_bridge(struct hwsim_words *words)
 	if (!node)
 		return -ENOMEM;
 	strscpy(node->name, words->word[1], sizeof(node->name));
-	err = hwsim_bridge_create(node->name, ports, processing_ns * 1000ull, rate_bps, ppb, queue_frames,
-				  &node->bridge);
+	err = hwsim_bridge_create(node->name, ports, processing_ns * 1000ull, rate_bps, ppb,
+				  queue_frames, &node->bridge);
 	if (err) {
 		kfree(node);
 		return err;
@@ -200,7 +205,8 @@ static struct hwsim_port *find_port(struct hwsim_words *words, char *name)
 	}
 	if (node->dev)
 		return &node_nic(node)->port;
-	if (hwsim_number(words->where, "port", colon + 1, 0, hwsim_bridge_ports(node->bridge) - 1, &port))
+	if (hwsim_number(words->where, "port", colon + 1, 0, hwsim_bridge_ports(node->bridge) - 1,
+			 &port))
 		return NULL;
 	return hwsim_bridge_port(node->bridge, (u32)port);
 }
@@ -225,13 +231,15 @@ static int do_link(struct hwsim_words *words)
 	if (!b)
 		return -EINVAL;
 	if (a->rate_bps != b->rate_bps) {
-		complain(words->where, "%s has %llu bit/s and %s has %llu; give both the same rate_bps", a->name,
+		complain(words->where,
+			 "%s has %llu bit/s and %s has %llu; give both the same rate_bps", a->name,
 			 a->rate_bps, b->name, b->rate_bps);
 		return -EINVAL;
 	}
 	err = hwsim_link(a, b, propagation_ns * 1000ull);
 	if (err)
-		complain(words->where, "%s or %s has a wire already, or both are one; unlink first", a->name, b->name);
+		complain(words->where, "%s or %s has a wire already, or both are one; unlink first",
+			 a->name, b->name);
 	return err;
 }
 
@@ -252,7 +260,8 @@ static int do_unlink(struct hwsim_words *words)
 
 static int do_delete(struct hwsim_words *words)
 {
-	struct hwsim_node *node = words->count == 2 && !words->pairs ? find_node(words->word[1]) : NULL;
+	struct hwsim_node *node =
+		words->count == 2 && !words->pairs ? find_node(words->word[1]) : NULL;
 
 	if (!node) {
 		complain(words->where, "needs the name of a NIC or bridge that is there");
@@ -264,7 +273,8 @@ static int do_delete(struct hwsim_words *words)
 
 static struct hwsim_nic *only_nic(struct hwsim_words *words)
 {
-	struct hwsim_node *node = words->count == 2 && !words->pairs ? find_node(words->word[1]) : NULL;
+	struct hwsim_node *node =
+		words->count == 2 && !words->pairs ? find_node(words->word[1]) : NULL;
 
 	if (node && node->dev)
 		return node_nic(node);
@@ -279,7 +289,8 @@ static int do_remove(struct hwsim_words *words)
 	if (!nic)
 		return -EINVAL;
 	if (nic->port.removed) {
-		complain(words->where, "%s was removed already; insert it or delete it", nic->node.name);
+		complain(words->where, "%s was removed already; insert it or delete it",
+			 nic->node.name);
 		return -EINVAL;
 	}
 	hwsim_nic_remove(nic);
@@ -299,7 +310,9 @@ static int do_insert(struct hwsim_words *words)
 	}
 	err = hwsim_nic_insert(nic);
 	if (err)
-		complain(words->where, "whoever had a ring of %s has not given it back yet; try again", nic->node.name);
+		complain(words->where,
+			 "whoever had a ring of %s has not given it back yet; try again",
+			 nic->node.name);
 	return err;
 }
 
@@ -324,13 +337,15 @@ static int do_capture(struct hwsim_words *words)
 		return 0;
 	}
 	if (device && !dev_valid_name(device)) {
-		complain(words->where, "device=%s is no name of 1 to %d characters without / and :", device,
+		complain(words->where,
+			 "device=%s is no name of 1 to %d characters without / and :", device,
 			 IFNAMSIZ - 1);
 		return -EINVAL;
 	}
 	err = hwsim_capture_start(node_nic(node), records, device);
 	if (err && device)
-		complain(words->where, "no interface %s (error %d); is the name taken?", device, err);
+		complain(words->where, "no interface %s (error %d); is the name taken?", device,
+			 err);
 	return err;
 }
 
@@ -338,8 +353,9 @@ static const struct {
 	const char *name;
 	int (*run)(struct hwsim_words *words);
 } commands[] = {
-	{ "nic", do_nic },         { "bridge", do_bridge }, { "link", do_link },     { "unlink", do_unlink },
-	{ "capture", do_capture }, { "delete", do_delete }, { "remove", do_remove }, { "insert", do_insert },
+	{ "nic", do_nic },       { "bridge", do_bridge },   { "link", do_link },
+	{ "unlink", do_unlink }, { "capture", do_capture }, { "delete", do_delete },
+	{ "remove", do_remove }, { "insert", do_insert },
 };
 
 static int run_command(void *unused, char *line)
@@ -356,12 +372,15 @@ static int run_command(void *unused, char *line)
 			return commands[i].run(&words);
 		}
 	}
-	complain(words.where, "%s is no command; use nic, bridge, link, unlink, remove, insert, capture or delete",
-		 words.count ? words.word[0] : "a line without a word");
+	complain(
+		words.where,
+		"%s is no command; use nic, bridge, link, unlink, remove, insert, capture or delete",
+		words.count ? words.word[0] : "a line without a word");
 	return -EINVAL;
 }
 
-static ssize_t control_write(struct file *file, const char __user *from, size_t bytes, loff_t *position)
+static ssize_t control_write(struct file *file, const char __user *from, size_t bytes,
+			     loff_t *position)
 {
 	ssize_t done;
 

@@ -27,10 +27,13 @@ const char *hwsim_words_text(struct hwsim_words *words, const char *key);
 int hwsim_words_number(struct hwsim_words *words, const char *key, s64 min, s64 max, s64 *value);
 int hwsim_words_u32(struct hwsim_words *words, const char *key, u32 min, u32 max, u32 *value);
 int hwsim_words_range(struct hwsim_words *words, const char *key, s64 max, u32 *low, u32 *high);
-int hwsim_words_choice(struct hwsim_words *words, const char *key, const char *const *names, u8 *value);
+int hwsim_words_choice(struct hwsim_words *words, const char *key, const char *const *names,
+		       u8 *value);
 int hwsim_words_all_used(struct hwsim_words *words);
-int hwsim_number(const char *where, const char *key, const char *text, s64 min, s64 max, s64 *value);
-ssize_t hwsim_lines(const char __user *from, size_t bytes, int (*command)(void *context, char *line), void *context);
+int hwsim_number(const char *where, const char *key, const char *text, s64 min, s64 max,
+		 s64 *value);
+ssize_t hwsim_lines(const char __user *from, size_t bytes,
+		    int (*command)(void *context, char *line), void *context);
 
 /* nic_options.c */
 struct hwsim_nic_params;

@@ -27,7 +27,10 @@ static int get_link_ksettings(struct net_device *dev, struct ethtool_link_ksetti
 	return 0;
 }
 
-/* Any rate whose byte lasts whole picoseconds; both ends must be told, as without autonegotiation on copper. */
+/*
+ * Any rate whose byte lasts whole picoseconds; both ends must be told, as without autonegotiation
+ * on copper.
+ */
 static int set_link_ksettings(struct net_device *dev, const struct ethtool_link_ksettings *settings)
 {
 	struct hwsim_nic *nic = netdev_priv(dev);
@@ -37,7 +40,8 @@ static int set_link_ksettings(struct net_device *dev, const struct ethtool_link_
 
 	if (settings->base.autoneg == AUTONEG_ENABLE || settings->base.duplex == DUPLEX_HALF)
 		return -EOPNOTSUPP;
-	if (settings->base.speed < 10 || settings->base.speed > 100000 || 8000000000000ull % rate_bps)
+	if (settings->base.speed < 10 || settings->base.speed > 100000 ||
+	    8000000000000ull % rate_bps)
 		return -EINVAL;
 	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	if (nic->claimed) {
@@ -56,7 +60,8 @@ static int set_link_ksettings(struct net_device *dev, const struct ethtool_link_
 }
 
 static int get_coalesce(struct net_device *dev, struct ethtool_coalesce *coalesce,
-			struct kernel_ethtool_coalesce *kernel_coalesce, struct netlink_ext_ack *extack)
+			struct kernel_ethtool_coalesce *kernel_coalesce,
+			struct netlink_ext_ack *extack)
 {
 	struct hwsim_nic *nic = netdev_priv(dev);
 
@@ -66,7 +71,8 @@ static int get_coalesce(struct net_device *dev, struct ethtool_coalesce *coalesc
 }
 
 static int set_coalesce(struct net_device *dev, struct ethtool_coalesce *coalesce,
-			struct kernel_ethtool_coalesce *kernel_coalesce, struct netlink_ext_ack *extack)
+			struct kernel_ethtool_coalesce *kernel_coalesce,
+			struct netlink_ext_ack *extack)
 {
 	struct hwsim_nic *nic = netdev_priv(dev);
 	unsigned long flags;
@@ -84,7 +90,8 @@ static int set_coalesce(struct net_device *dev, struct ethtool_coalesce *coalesc
 }
 
 static void get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
-			  struct kernel_ethtool_ringparam *kernel_ring, struct netlink_ext_ack *extack)
+			  struct kernel_ethtool_ringparam *kernel_ring,
+			  struct netlink_ext_ack *extack)
 {
 	struct hwsim_nic *nic = netdev_priv(dev);
 
@@ -92,9 +99,13 @@ static void get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring
 	ring->tx_pending = nic->params.tx_ring;
 }
 
-/* The rings are taken apart, as drivers do it: who has one of them gives it back first, and may have it again afterwards. */
+/*
+ * The rings are taken apart, as drivers do it: who has one of them gives it back first, and may
+ * have it again afterwards.
+ */
 static int set_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
-			 struct kernel_ethtool_ringparam *kernel_ring, struct netlink_ext_ack *extack)
+			 struct kernel_ethtool_ringparam *kernel_ring,
+			 struct netlink_ext_ack *extack)
 {
 	struct hwsim_nic *nic = netdev_priv(dev);
 	bool open = netif_running(dev);
@@ -173,7 +184,8 @@ int hwsim_hwtstamp_get(struct net_device *dev, struct keepon_hwtstamp *config)
 }
 
 /** hwsim_hwtstamp_set() - all frames received can be stamped, so every filter becomes ALL */
-int hwsim_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config, struct netlink_ext_ack *extack)
+int hwsim_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config,
+		       struct netlink_ext_ack *extack)
 {
 	struct hwsim_nic *nic = netdev_priv(dev);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Faults on demand: NIC/fault in debugfs, one command per line (docs/hwsim.md). Each is counted where it shows. */
+/*
+ * Faults on demand: NIC/fault in debugfs, one command per line (docs/hwsim.md). Each is counted
+ * where it shows.
+ */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 
@@ -22,7 +25,9 @@ static void hold(struct hwsim_nic *nic, s64 ns)
 static int stall(struct hwsim_nic *nic, s64 ns)
 {
 	if (nic->claimed) {
-		pr_err(HWSIM_NAME ": fault: the ring of %s is lent, and its poller is what stalls\n", nic->node.name);
+		pr_err(HWSIM_NAME
+		       ": fault: the ring of %s is lent, and its poller is what stalls\n",
+		       nic->node.name);
 		return -EBUSY;
 	}
 	hold(nic, ns);
@@ -37,10 +42,12 @@ static int pause_wire(struct hwsim_nic *nic, s64 ns)
 	if (nic->claimed) {
 		err = hwsim_ring_pause(nic, ns * 1000ull);
 		if (err == -ENOSPC)
-			pr_err(HWSIM_NAME ": fault: %s took %d pauses since its ring was reset; no more fit\n",
+			pr_err(HWSIM_NAME
+			       ": fault: %s took %d pauses since its ring was reset; no more fit\n",
 			       nic->node.name, HWSIM_PAUSES_MAX);
 		else if (err)
-			pr_err(HWSIM_NAME ": fault: the ring of %s does not run yet\n", nic->node.name);
+			pr_err(HWSIM_NAME ": fault: the ring of %s does not run yet\n",
+			       nic->node.name);
 	} else {
 		hold(nic, ns);
 		hwsim_count(&nic->port, HWSIM_tx_paused_ns, ns);
@@ -129,7 +136,8 @@ static int run_fault(void *context, char *line)
 	for (i = 0; i < ARRAY_SIZE(faults) && words.count == 2 && !words.pairs; i++) {
 		if (strcmp(words.word[0], faults[i].name))
 			continue;
-		err = hwsim_number(faults[i].name, faults[i].unit, words.word[1], faults[i].min, faults[i].max, &value);
+		err = hwsim_number(faults[i].name, faults[i].unit, words.word[1], faults[i].min,
+				   faults[i].max, &value);
 		return err ? err : faults[i].run(context, value);
 	}
 	pr_err(HWSIM_NAME
@@ -137,7 +145,8 @@ static int run_fault(void *context, char *line)
 	return -EINVAL;
 }
 
-static ssize_t fault_write(struct file *file, const char __user *from, size_t bytes, loff_t *position)
+static ssize_t fault_write(struct file *file, const char __user *from, size_t bytes,
+			   loff_t *position)
 {
 	return hwsim_lines(from, bytes, run_fault, file->private_data);
 }

@@ -128,7 +128,9 @@ void hwsim_pool_refill(struct hwsim_pool *pool, raw_spinlock_t *lock, gfp_t gfp)
 	hwsim_frames_free(&fresh);
 }
 
-/** hwsim_pool_take() - a frame with a copy of @data; NULL if there is none; port locked, any context */
+/**
+ * hwsim_pool_take() - a frame with a copy of @data; NULL if there is none; port locked, any context
+ */
 struct hwsim_frame *hwsim_pool_take(struct hwsim_pool *pool, const u8 *data, u32 data_bytes)
 {
 	struct hwsim_frame *frame = list_first_entry_or_null(&pool->free, struct hwsim_frame, list);

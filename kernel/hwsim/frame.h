@@ -8,10 +8,14 @@
 
 #include "hwsim.h"
 
-/** enum hwsim_verdict - how it left; a torn one has a good FCS, over bytes never committed together */
+/**
+ * enum hwsim_verdict - how it left; a torn one has a good FCS, over bytes never committed together
+ */
 enum hwsim_verdict { HWSIM_GOOD, HWSIM_TORN, HWSIM_BAD_FCS, HWSIM_LOST, HWSIM_CUT };
 
-/** enum hwsim_rx_state - is it in the receive ring of the far end: not yet, no, yes, no: it was full */
+/**
+ * enum hwsim_rx_state - is it in the receive ring of the far end: not yet, no, yes, no: it was full
+ */
 enum hwsim_rx_state { HWSIM_RX_PENDING, HWSIM_RX_SKIPPED, HWSIM_RX_PLACED, HWSIM_RX_MISSED };
 
 /**
@@ -51,7 +55,10 @@ struct hwsim_frame {
 	u8 data[];
 };
 
-/** struct hwsim_pool - @count empty frames of @size wanted, for where nothing can be allocated; port lock */
+/**
+ * struct hwsim_pool - @count empty frames of @size wanted, for where nothing can be allocated; port
+ * lock
+ */
 struct hwsim_pool {
 	struct list_head free;
 	u32 count;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Virtual standard NICs joined by wires: what all rooms of keepon_hwsim.ko share. Each room has a header of its own name.
+ * Virtual standard NICs joined by wires: what all rooms of keepon_hwsim.ko share. Each room has a
+ * header of its own name.
  *
  * Three kinds of time, all u64 picoseconds: "true" time is CLOCK_MONOTONIC_RAW since the module was
  * loaded; "local" time is that of the oscillator of a NIC or bridge; the PHC ticks from local time.
- * Everything on a wire is computed from these, never from when the CPU came by: a timer that fires late
- * delivers late, but stamps and wire times stay exact.
+ * Everything on a wire is computed from these, never from when the CPU came by: a timer that fires
+ * late delivers late, but stamps and wire times stay exact.
  *
- * Locks, outer first: hwsim_mutex (objects come and go) > RTNL > link lock > port lock > receive ring
- * lock, timebase lock. The last three are raw: a ring that is lent is served under its owner's raw lock,
- * in hard interrupt context, on PREEMPT_RT too. So nothing is allocated, freed or delivered under them;
- * frames of a ring come from a pool that the port's timer fills again, in softirq. Other ports' peers are
- * reached under RCU.
+ * Locks, outer first: hwsim_mutex (objects come and go) > RTNL > link lock > port lock > receive
+ * ring lock, timebase lock. The last three are raw: a ring that is lent is served under its owner's
+ * raw lock, in hard interrupt context, on PREEMPT_RT too. So nothing is allocated, freed or
+ * delivered under them; frames of a ring come from a pool that the port's timer fills again, in
+ * softirq. Other ports' peers are reached under RCU.
  */
 #ifndef KEEPON_HWSIM_H
 #define KEEPON_HWSIM_H

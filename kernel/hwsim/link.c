@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which ports are joined, and when a wire carries: both ends open, equal rates, no flap. A frame is cut if any of it
- * met a link that was down. Placeholders are counted here for the far end, by what left while the link was up.
+ * Which ports are joined, and when a wire carries: both ends open, equal rates, no flap. A frame is
+ * cut if any of it met a link that was down. Placeholders are counted here for the far end, by what
+ * left while the link was up.
  */
 #include "rx_ring.h"
 
@@ -14,7 +15,9 @@ static struct hwsim_port *peer_of(struct hwsim_port *port)
 
 static u64 placeholders_at(struct hwsim_port *port, u64 true_ps)
 {
-	return port->ops->placeholders ? port->ops->placeholders(port, hwsim_local_ps(port->tb, true_ps)) : 0;
+	return port->ops->placeholders ?
+		       port->ops->placeholders(port, hwsim_local_ps(port->tb, true_ps)) :
+		       0;
 }
 
 static void count_placeholders(struct hwsim_port *port, u8 kind, u64 count)
@@ -72,8 +75,8 @@ static void refresh(struct hwsim_port *a, u64 at_ps)
 
 	if (!b)
 		return;
-	up = a->open && b->open && !a->removed && !b->removed && a->rate_bps == b->rate_bps && !flapping(a, at_ps) &&
-	     !flapping(b, at_ps);
+	up = a->open && b->open && !a->removed && !b->removed && a->rate_bps == b->rate_bps &&
+	     !flapping(a, at_ps) && !flapping(b, at_ps);
 	set_direction(a, b, up, at_ps);
 	set_direction(b, a, up, at_ps);
 }
@@ -109,7 +112,10 @@ int hwsim_link(struct hwsim_port *a, struct hwsim_port *b, u64 propagation_ps)
 	return err;
 }
 
-/** hwsim_unlink() - take the wire away; frames on it are cut. The peer may be freed after synchronize_rcu() */
+/**
+ * hwsim_unlink() - take the wire away; frames on it are cut. The peer may be freed after
+ * synchronize_rcu()
+ */
 void hwsim_unlink(struct hwsim_port *port)
 {
 	u64 now_ps = hwsim_true_ps();
@@ -179,7 +185,10 @@ void hwsim_link_settle(struct hwsim_port *port)
 	spin_unlock_irqrestore(&link_lock, flags);
 }
 
-/** hwsim_link_placeholders() - of kind @kind that arrived at @port and are not in its counters yet; any context */
+/**
+ * hwsim_link_placeholders() - of kind @kind that arrived at @port and are not in its counters yet;
+ * any context
+ */
 u64 hwsim_link_placeholders(struct hwsim_port *port, u8 *kind)
 {
 	struct hwsim_port *peer;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Transmit queues of an ordinary NIC or of a bridge port. Which frame is next is decided when the wire is free, not
- * when a frame is queued. The decision is evaluated late but as of its moment: whoever adds a frame lets time pass first.
+ * Transmit queues of an ordinary NIC or of a bridge port. Which frame is next is decided when the
+ * wire is free, not when a frame is queued. The decision is evaluated late but as of its moment:
+ * whoever adds a frame lets time pass first.
  */
 #include "mac.h"
 
@@ -26,7 +27,8 @@ void hwsim_mac_add(struct hwsim_mac *mac, struct hwsim_frame *frame)
 }
 
 /**
- * hwsim_mac_add_by_time() - the same where frames may be added out of order and the port is only advanced when all are there
+ * hwsim_mac_add_by_time() - the same where frames may be added out of order and the port is only
+ * advanced when all are there
  * @mac: of the port
  * @frame: queue and ready_ps are set
  *
@@ -45,7 +47,10 @@ void hwsim_mac_add_by_time(struct hwsim_mac *mac, struct hwsim_frame *frame)
 	list_add(&frame->list, &before->list);
 }
 
-/* Between two starts no frame leaves a queue, so that all that is ready until the next start finds the queues as they are now. */
+/*
+ * Between two starts no frame leaves a queue, so that all that is ready until the next start finds
+ * the queues as they are now.
+ */
 static void admit(struct hwsim_port *port, struct hwsim_mac *mac, u64 start_ps)
 {
 	struct hwsim_frame *frame;
@@ -70,8 +75,8 @@ static void admit(struct hwsim_port *port, struct hwsim_mac *mac, u64 start_ps)
  * @port: locked
  * @frame: with launch set
  *
- * The txtime is that of the reference plane; the preamble goes before it. As in the simulator (Intel i210 datasheet section 7.2.2.3:
- * launch time in units of 32 ns).
+ * The txtime is that of the reference plane; the preamble goes before it. As in the simulator
+ * (Intel i210 datasheet section 7.2.2.3: launch time in units of 32 ns).
  */
 u64 hwsim_mac_launch_ps(struct hwsim_port *port, const struct hwsim_frame *frame)
 {
@@ -87,10 +92,14 @@ u64 hwsim_mac_launch_ps(struct hwsim_port *port, const struct hwsim_frame *frame
 
 static u64 ready_ps(struct hwsim_port *port, const struct hwsim_frame *frame)
 {
-	return frame->launch ? max(frame->ready_ps, hwsim_mac_launch_ps(port, frame)) : frame->ready_ps;
+	return frame->launch ? max(frame->ready_ps, hwsim_mac_launch_ps(port, frame)) :
+			       frame->ready_ps;
 }
 
-/* Earliest start of a queue's first frame as if the wire were free; the frames behind it wait (head of line). */
+/*
+ * Earliest start of a queue's first frame as if the wire were free; the frames behind it wait (head
+ * of line).
+ */
 static u64 queue_ready_ps(struct hwsim_port *port, const struct hwsim_mac *mac, u32 q)
 {
 	if (list_empty(&mac->queue[q]))
@@ -144,7 +153,10 @@ void hwsim_mac_advance(struct hwsim_port *port, struct hwsim_mac *mac, u64 local
 	}
 }
 
-/** hwsim_mac_hold() - no frame starts for @duration_ps from @from_ps on; the one on the wire is finished */
+/**
+ * hwsim_mac_hold() - no frame starts for @duration_ps from @from_ps on; the one on the wire is
+ * finished
+ */
 void hwsim_mac_hold(struct hwsim_mac *mac, u64 from_ps, u64 duration_ps)
 {
 	mac->hold_ps = max(mac->hold_ps, max(from_ps, mac->free_ps) + duration_ps);

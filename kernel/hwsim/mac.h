@@ -7,7 +7,8 @@
 
 /**
  * struct hwsim_mac - transmit queues of one port
- * @coming: frames that enter their queue when they are ready, by that time; what finds @queue_frames waiting is dropped
+ * @coming: frames that enter their queue when they are ready, by that time; what finds
+ * @queue_frames waiting is dropped
  * @strict: lowest queue number first; otherwise each in turn
  * @free_ps: local time from which the wire is free, gap included; @hold_ps: nothing starts before
  */

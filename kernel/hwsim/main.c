@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Load and unload. Everything else begins with a line written to /sys/kernel/debug/keepon_hwsim/control. */
+/*
+ * Load and unload. Everything else begins with a line written to
+ * /sys/kernel/debug/keepon_hwsim/control.
+ */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lending the ring: struct keepon_native_driver. Claim, reset and release wait for the wire, as a driver does. */
+/*
+ * Lending the ring: struct keepon_native_driver. Claim, reset and release wait for the wire, as a
+ * driver does.
+ */
 #include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -26,25 +29,30 @@ static bool native_owns(const struct net_device *dev)
 	return hwsim_nic_is(dev);
 }
 
-static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_native_caps *caps, const char **why)
+static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_native_caps *caps,
+			const char **why)
 {
 	struct hwsim_nic *nic = lender(dev);
 
 	if (!nic || nic->port.removed) {
 		if (why)
 			*why = nic ? "the NIC was removed; say `insert` in hwsim's control file" :
-				     "the NIC is in another mode; create it with mode=ring in hwsim's control file";
+				     "the NIC is in another mode; create it with mode=ring";
 		return -EOPNOTSUPP;
 	}
 	*caps = (struct keepon_native_caps){
-		.claims = KEEPON_CLAIM_PACED | KEEPON_CLAIM_TX_STAMPS | KEEPON_CLAIM_PHC | KEEPON_CLAIM_BAD_FCS,
+		.claims = KEEPON_CLAIM_PACED | KEEPON_CLAIM_TX_STAMPS | KEEPON_CLAIM_PHC |
+			  KEEPON_CLAIM_BAD_FCS,
 		.context = KEEPON_CONTEXT_HARDIRQ,
 	};
 	hwsim_ring_caps(nic, slot_bytes, &caps->nic);
 	return 0;
 }
 
-/** hwsim_ring_halt() - the NIC fetches no more, whatever the owner of the ring still asks for; until the next reset */
+/**
+ * hwsim_ring_halt() - the NIC fetches no more, whatever the owner of the ring still asks for; until
+ * the next reset
+ */
 void hwsim_ring_halt(struct hwsim_nic *nic)
 {
 	struct hwsim_visit visit = hwsim_ring_enter(nic);
@@ -76,7 +84,10 @@ void hwsim_ring_remove(struct hwsim_nic *nic)
 	hwsim_ring_leave(nic, &visit, false);
 }
 
-/** hwsim_ring_freeze_index() - the index stands still while the wire goes on; -ENODEV without a running ring; any context */
+/**
+ * hwsim_ring_freeze_index() - the index stands still while the wire goes on; -ENODEV without a
+ * running ring; any context
+ */
 int hwsim_ring_freeze_index(struct hwsim_nic *nic, bool frozen)
 {
 	struct hwsim_visit visit = hwsim_ring_enter(nic);
@@ -103,8 +114,8 @@ static bool on_wire(struct hwsim_nic *nic)
 }
 
 /*
- * What was latched leaves; what is posted beyond was never fetched, and a NIC that is reset forgets it. Then the model is
- * no more and the wire idle. May sleep.
+ * What was latched leaves; what is posted beyond was never fetched, and a NIC that is reset forgets
+ * it. Then the model is no more and the wire idle. May sleep.
  */
 static void stop_model(struct hwsim_nic *nic)
 {
@@ -127,7 +138,8 @@ static void stop_model(struct hwsim_nic *nic)
 			hwsim_ring_record(nic, left);
 			hwsim_record_mark(&nic->port, "reset", left);
 		}
-		ring->gone.placeholders = hwsim_ring_placeholders(nic, hwsim_local_now_ps(nic->port.tb));
+		ring->gone.placeholders =
+			hwsim_ring_placeholders(nic, hwsim_local_now_ps(nic->port.tb));
 		hwsim_ring_add_counters(&ring->gone, ring_nic_read_counters(ring->model));
 	}
 	ring->model = NULL;
@@ -239,7 +251,10 @@ no_memory:
 	return -ENOMEM;
 }
 
-/* The port's timer fills it up again, about once for each frame; if it comes late, a ring's worth is missing. */
+/*
+ * The port's timer fills it up again, about once for each frame; if it comes late, a ring's worth
+ * is missing.
+ */
 static void fill_pool(struct hwsim_nic *nic, u32 ring_slots)
 {
 	hwsim_pool_resize(&nic->pool, &nic->port.lock,
@@ -247,7 +262,8 @@ static void fill_pool(struct hwsim_nic *nic, u32 ring_slots)
 	hwsim_pool_refill(&nic->pool, &nic->port.lock, GFP_KERNEL);
 }
 
-static int native_claim(struct net_device *dev, const struct keepon_native_setup *setup, struct keepon_native *native)
+static int native_claim(struct net_device *dev, const struct keepon_native_setup *setup,
+			struct keepon_native *native)
 {
 	struct hwsim_nic *nic = lender(dev);
 	unsigned long flags;
@@ -257,7 +273,8 @@ static int native_claim(struct net_device *dev, const struct keepon_native_setup
 		return -EOPNOTSUPP;
 	if (nic->claimed)
 		return -EBUSY;
-	if (setup->buffer_bytes > HWSIM_FRAME_BYTES_MAX || setup->placeholder >= KPN_PLACEHOLDER_COUNT)
+	if (setup->buffer_bytes > HWSIM_FRAME_BYTES_MAX ||
+	    setup->placeholder >= KPN_PLACEHOLDER_COUNT)
 		return -EINVAL;
 	if (!nic->ring)
 		nic->ring = kzalloc(sizeof(*nic->ring), GFP_KERNEL);
@@ -270,7 +287,9 @@ static int native_claim(struct net_device *dev, const struct keepon_native_setup
 	nic->claimed = true;
 	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 	if (!hwsim_transmit_drain(nic))
-		netdev_warn(dev, "frames still waiting after 200 ms were dropped for the new owner of the ring\n");
+		netdev_warn(
+			dev,
+			"frames still waiting after 200 ms were dropped for the new owner of the ring\n");
 	hwsim_link_settle(&nic->port);
 	nic->port.placeholder_kind = setup->placeholder;
 	fill_pool(nic, setup->ring_slots);
@@ -296,7 +315,10 @@ static void native_release(struct net_device *dev, struct keepon_native *native)
 	native->nic = NULL;
 }
 
-/** hwsim_ring_fini() - the NIC goes away; a ring still lent is taken from an owner that missed NETDEV_UNREGISTER */
+/**
+ * hwsim_ring_fini() - the NIC goes away; a ring still lent is taken from an owner that missed
+ * NETDEV_UNREGISTER
+ */
 void hwsim_ring_fini(struct hwsim_nic *nic)
 {
 	struct hwsim_ring *ring = nic->ring;
@@ -314,7 +336,10 @@ void hwsim_ring_fini(struct hwsim_nic *nic)
 	kfree(ring);
 }
 
-/** hwsim_ring_pause() - the peer sends PAUSE now; -ENODEV without a running ring, -ENOSPC after too many; any context */
+/**
+ * hwsim_ring_pause() - the peer sends PAUSE now; -ENODEV without a running ring, -ENOSPC after too
+ * many; any context
+ */
 int hwsim_ring_pause(struct hwsim_nic *nic, u64 duration_ps)
 {
 	struct hwsim_visit visit = hwsim_ring_enter(nic);
@@ -327,7 +352,8 @@ int hwsim_ring_pause(struct hwsim_nic *nic, u64 duration_ps)
 		err = -ENOSPC;
 	} else {
 		ring_nic_advance(visit.model, visit.local_ps);
-		ring->pauses[ring->pause_count++] = (struct ring_nic_pause){ visit.local_ps, duration_ps };
+		ring->pauses[ring->pause_count++] =
+			(struct ring_nic_pause){ visit.local_ps, duration_ps };
 		ring_nic_set_pauses(visit.model, ring->pauses, ring->pause_count);
 	}
 	hwsim_ring_leave(nic, &visit, true);

@@ -25,7 +25,8 @@ static u64 nic_next(struct hwsim_port *port)
 {
 	struct hwsim_nic *nic = hwsim_nic_of(port);
 
-	return min(nic->irq_ps, hwsim_ring_runs(nic) ? hwsim_ring_next(nic) : hwsim_mac_next(port, &nic->mac));
+	return min(nic->irq_ps,
+		   hwsim_ring_runs(nic) ? hwsim_ring_next(nic) : hwsim_mac_next(port, &nic->mac));
 }
 
 static u64 nic_placeholders(struct hwsim_port *port, u64 local_ps)
@@ -52,7 +53,8 @@ static void carrier_off(struct work_struct *work)
 	netif_carrier_off(nic->dev);
 }
 
-static void nic_receive(struct hwsim_port *port, struct hwsim_frame *frame, const struct hwsim_arrival *arrival)
+static void nic_receive(struct hwsim_port *port, struct hwsim_frame *frame,
+			const struct hwsim_arrival *arrival)
 {
 	struct hwsim_nic *nic = hwsim_nic_of(port);
 	struct sk_buff *skb;
@@ -76,8 +78,8 @@ static void nic_receive(struct hwsim_port *port, struct hwsim_frame *frame, cons
 	if (lent) /* a stamp of our own would stand where the place has to */
 		keepon_native_set_place(skb, place);
 	else if (READ_ONCE(nic->hwtstamp.rx_filter) != HWTSTAMP_FILTER_NONE)
-		skb_hwtstamps(skb)->hwtstamp =
-			ns_to_ktime(hwsim_phc_at(port->tb, hwsim_local_ps(port->tb, arrival->sfd_true_ps)).ns);
+		skb_hwtstamps(skb)->hwtstamp = ns_to_ktime(
+			hwsim_phc_at(port->tb, hwsim_local_ps(port->tb, arrival->sfd_true_ps)).ns);
 	skb->protocol = eth_type_trans(skb, nic->dev);
 	if (netif_rx(skb) != NET_RX_SUCCESS)
 		hwsim_count(port, HWSIM_rx_dropped, 1);
@@ -205,8 +207,8 @@ bool hwsim_nic_is(const struct net_device *dev)
  *
  * Return: 0, or what register_netdev() says.
  */
-int hwsim_nic_create(const char *name, const struct hwsim_nic_params *params, struct hwsim_timebase *tb,
-		     struct hwsim_nic **result)
+int hwsim_nic_create(const char *name, const struct hwsim_nic_params *params,
+		     struct hwsim_timebase *tb, struct hwsim_nic **result)
 {
 	struct net_device *dev = alloc_etherdev_mqs(sizeof(struct hwsim_nic), params->queues, 1);
 	struct hwsim_nic *nic;
@@ -249,7 +251,10 @@ int hwsim_nic_create(const char *name, const struct hwsim_nic_params *params, st
 	return 0;
 }
 
-/** hwsim_nic_destroy() - NETDEV_GOING_DOWN and NETDEV_UNREGISTER tell keepon.ko to give a ring back; may sleep */
+/**
+ * hwsim_nic_destroy() - NETDEV_GOING_DOWN and NETDEV_UNREGISTER tell keepon.ko to give a ring back;
+ * may sleep
+ */
 void hwsim_nic_destroy(struct hwsim_nic *nic)
 {
 	hwsim_capture_stop(nic);
@@ -266,8 +271,8 @@ void hwsim_nic_destroy(struct hwsim_nic *nic)
  * hwsim_nic_remove() - the NIC is pulled out of its socket
  * @nic: whose interface is left
  *
- * The driver's bus tells it, and so does every register, which reads as all ones from now on. That there is no carrier it
- * finds out when it looks.
+ * The driver's bus tells it, and so does every register, which reads as all ones from now on. That
+ * there is no carrier it finds out when it looks.
  */
 void hwsim_nic_remove(struct hwsim_nic *nic)
 {
@@ -276,7 +281,10 @@ void hwsim_nic_remove(struct hwsim_nic *nic)
 	hwsim_link_refresh(&nic->port);
 }
 
-/** hwsim_nic_insert() - the end of hwsim_nic_remove(); -EBUSY while its owner has not given back what it lost; may sleep */
+/**
+ * hwsim_nic_insert() - the end of hwsim_nic_remove(); -EBUSY while its owner has not given back
+ * what it lost; may sleep
+ */
 int hwsim_nic_insert(struct hwsim_nic *nic)
 {
 	int err = 0;

@@ -61,7 +61,8 @@ struct hwsim_ring;
 
 /**
  * struct hwsim_nic - private area of a net_device
- * @done: the stack's skbs whose frames have started, until the transmit interrupt; struct hwsim_done in their cb
+ * @done: the stack's skbs whose frames have started, until the transmit interrupt; struct
+ *	hwsim_done in their cb
  * @unfinished: per queue, skbs between xmit and transmit interrupt
  * @irq_ps: local time of the transmit interrupt
  * @launch_queues: bit per queue with etf offload
@@ -92,8 +93,8 @@ static inline struct hwsim_nic *hwsim_nic_of(struct hwsim_port *port)
 	return container_of(port, struct hwsim_nic, port);
 }
 
-int hwsim_nic_create(const char *name, const struct hwsim_nic_params *params, struct hwsim_timebase *tb,
-		     struct hwsim_nic **result);
+int hwsim_nic_create(const char *name, const struct hwsim_nic_params *params,
+		     struct hwsim_timebase *tb, struct hwsim_nic **result);
 void hwsim_nic_destroy(struct hwsim_nic *nic);
 void hwsim_nic_remove(struct hwsim_nic *nic);
 int hwsim_nic_insert(struct hwsim_nic *nic);
@@ -106,6 +107,7 @@ void hwsim_transmit_flush(struct hwsim_nic *nic);
 bool hwsim_transmit_drain(struct hwsim_nic *nic);
 extern const struct ethtool_ops hwsim_ethtool_ops;
 int hwsim_hwtstamp_get(struct net_device *dev, struct keepon_hwtstamp *config);
-int hwsim_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config, struct netlink_ext_ack *extack);
+int hwsim_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config,
+		       struct netlink_ext_ack *extack);
 
 #endif

@@ -58,11 +58,14 @@ static int take_numbers(struct hwsim_words *words, struct hwsim_nic_params *p)
 		err = hwsim_words_u32(words, numbers[i].key, numbers[i].min, numbers[i].max,
 				      (u32 *)((char *)p + numbers[i].at));
 	if (!err)
-		err = hwsim_words_range(words, "restart_ns", 4000000, &p->restart_ns_min, &p->restart_ns_max);
+		err = hwsim_words_range(words, "restart_ns", 4000000, &p->restart_ns_min,
+					&p->restart_ns_max);
 	if (!err)
-		err = hwsim_words_range(words, "index_lag_ns", 4000000, &p->index_lag_ns_min, &p->index_lag_ns_max);
+		err = hwsim_words_range(words, "index_lag_ns", 4000000, &p->index_lag_ns_min,
+					&p->index_lag_ns_max);
 	if (!err)
-		err = hwsim_words_range(words, "rx_lag_ns", 900000, &p->rx_lag_ns_min, &p->rx_lag_ns_max);
+		err = hwsim_words_range(words, "rx_lag_ns", 900000, &p->rx_lag_ns_min,
+					&p->rx_lag_ns_max);
 	return err;
 }
 
@@ -102,17 +105,22 @@ static int take_choices(struct hwsim_words *words, struct hwsim_nic_params *p)
 static int contradiction(const struct hwsim_words *words, const struct hwsim_nic_params *p)
 {
 	if (p->restart_ns_min < p->fetch_ns) {
-		complain(words->where, "restart_ns=%u is shorter than fetch_ns=%u; a frame cannot start unfetched",
-			 p->restart_ns_min, p->fetch_ns);
+		complain(
+			words->where,
+			"restart_ns=%u is shorter than fetch_ns=%u; a frame cannot start unfetched",
+			p->restart_ns_min, p->fetch_ns);
 		return -EINVAL;
 	}
 	if (p->fifo_bytes && p->fifo_bytes < HWSIM_FRAME_BYTES_MAX) {
-		complain(words->where, "fifo_bytes=%u holds no longest frame; use 0 (no limit) or at least %d",
+		complain(words->where,
+			 "fifo_bytes=%u holds no longest frame; use 0 (no limit) or at least %d",
 			 p->fifo_bytes, HWSIM_FRAME_BYTES_MAX);
 		return -EINVAL;
 	}
 	if (p->clobbers && p->persistent) {
-		complain(words->where, "clobbers=1 needs descriptors that are written back; say persistent=0, too");
+		complain(
+			words->where,
+			"clobbers=1 needs descriptors that are written back; say persistent=0, too");
 		return -EINVAL;
 	}
 	return 0;
@@ -125,8 +133,10 @@ int hwsim_words_rate(struct hwsim_words *words, u64 *rate_bps)
 	int err = hwsim_words_number(words, "rate_bps", 10000000, 100000000000ll, &rate);
 
 	if (!err && 8000000000000ull % rate) {
-		complain(words->where, "rate_bps=%lld has no byte time of whole picoseconds; use a divisor of 8e12",
-			 rate);
+		complain(
+			words->where,
+			"rate_bps=%lld has no byte time of whole picoseconds; use a divisor of 8e12",
+			rate);
 		return -EINVAL;
 	}
 	*rate_bps = rate;

@@ -9,7 +9,8 @@ static struct hwsim_timebase *timebase_of(struct ptp_clock_info *info)
 	return container_of(info, struct hwsim_timebase, info);
 }
 
-static int phc_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts, struct ptp_system_timestamp *sts)
+static int phc_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts,
+			  struct ptp_system_timestamp *sts)
 {
 	struct hwsim_timebase *tb = timebase_of(info);
 	u64 local_ps;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the wire saw, exactly: NIC/wire in debugfs. Real frames one by one, placeholders as runs of equal slots that follow each
- * other. Times are those of the reference plane (first bit after the SFD) at the sender's end of the wire.
+ * What the wire saw, exactly: NIC/wire in debugfs. Real frames one by one, placeholders as runs of
+ * equal slots that follow each other. Times are those of the reference plane (first bit after the
+ * SFD) at the sender's end of the wire.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -34,7 +35,10 @@ struct hwsim_entry {
 	u8 head[HEAD_BYTES];
 };
 
-/** struct hwsim_record - the last @size entries of @written; a run that ends at @end_local_ps may go on in @open, unless that is NULL */
+/**
+ * struct hwsim_record - the last @size entries of @written; a run that ends at @end_local_ps may go
+ * on in @open, unless that is NULL
+ */
 struct hwsim_record {
 	u64 written;
 	u64 end_local_ps;
@@ -86,7 +90,8 @@ void hwsim_record_frame(struct hwsim_port *port, const struct hwsim_frame *frame
 }
 
 /** hwsim_record_run() - @count placeholders, back to back; port locked */
-void hwsim_record_run(struct hwsim_port *port, u64 seq, u64 count, u64 start_local_ps, u64 pitch_ps, u32 frame_bytes)
+void hwsim_record_run(struct hwsim_port *port, u64 seq, u64 count, u64 start_local_ps, u64 pitch_ps,
+		      u32 frame_bytes)
 {
 	u64 sfd_ps = start_local_ps + (u64)HWSIM_PREAMBLE_BYTES * port->byte_ps;
 	struct hwsim_record *record = port->record;
@@ -112,7 +117,10 @@ void hwsim_record_run(struct hwsim_port *port, u64 seq, u64 count, u64 start_loc
 		hwsim_capture_run(port->capture, count, sfd_ps, pitch_ps, frame_bytes);
 }
 
-/** hwsim_record_mark() - @what: "reset" after @count slots, "forgotten": @count slots too long ago; port locked */
+/**
+ * hwsim_record_mark() - @what: "reset" after @count slots, "forgotten": @count slots too long ago;
+ * port locked
+ */
 void hwsim_record_mark(struct hwsim_port *port, const char *what, u64 count)
 {
 	struct hwsim_entry *entry;
@@ -219,8 +227,8 @@ static void show_times(struct seq_file *file, const struct hwsim_entry *entry)
 	u32 ps;
 	u64 raw_ns = hwsim_raw_ns(entry->true_ps, &ps);
 
-	seq_printf(file, " raw_ns=%llu.%03u phc_ns=%lld.%03u bytes=%u", raw_ns, ps, entry->phc.ns, entry->phc.ps,
-		   entry->frame_bytes);
+	seq_printf(file, " raw_ns=%llu.%03u phc_ns=%lld.%03u bytes=%u", raw_ns, ps, entry->phc.ns,
+		   entry->phc.ps, entry->frame_bytes);
 }
 
 static int record_show(struct seq_file *file, void *data)
@@ -233,7 +241,8 @@ static int record_show(struct seq_file *file, void *data)
 	case ENTRY_FRAME:
 		seq_printf(file, "frame seq=%llu", entry->seq);
 		show_times(file, entry);
-		seq_printf(file, " queue=%u verdict=%s head=", entry->queue, verdicts[entry->verdict]);
+		seq_printf(file, " queue=%u verdict=%s head=", entry->queue,
+			   verdicts[entry->verdict]);
 		bin2hex(head, entry->head, entry->head_bytes);
 		seq_write(file, head, 2 * entry->head_bytes);
 		seq_putc(file, '\n');

@@ -8,7 +8,8 @@
 int hwsim_record_start(struct hwsim_port *port, u32 entries);
 void hwsim_record_stop(struct hwsim_port *port);
 void hwsim_record_frame(struct hwsim_port *port, const struct hwsim_frame *frame);
-void hwsim_record_run(struct hwsim_port *port, u64 seq, u64 count, u64 start_local_ps, u64 pitch_ps, u32 frame_bytes);
+void hwsim_record_run(struct hwsim_port *port, u64 seq, u64 count, u64 start_local_ps, u64 pitch_ps,
+		      u32 frame_bytes);
 void hwsim_record_mark(struct hwsim_port *port, const char *what, u64 count);
 extern const struct file_operations hwsim_record_file;
 
@@ -17,8 +18,10 @@ struct hwsim_nic;
 
 int hwsim_capture_start(struct hwsim_nic *nic, u32 records, const char *name);
 void hwsim_capture_stop(struct hwsim_nic *nic);
-void hwsim_capture_frame(struct hwsim_capture *capture, const struct hwsim_frame *frame, u64 sfd_ps);
-void hwsim_capture_run(struct hwsim_capture *capture, u64 count, u64 sfd_ps, u64 pitch_ps, u32 frame_bytes);
+void hwsim_capture_frame(struct hwsim_capture *capture, const struct hwsim_frame *frame,
+			 u64 sfd_ps);
+void hwsim_capture_run(struct hwsim_capture *capture, u64 count, u64 sfd_ps, u64 pitch_ps,
+		       u32 frame_bytes);
 void hwsim_capture_forgotten(struct hwsim_capture *capture, u64 count);
 
 #endif

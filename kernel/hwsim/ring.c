@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The transmit ring a NIC lends to keepon.ko: the ring NIC of nicmodel/, driven by the NIC's oscillator (native.c lends it). What is written
- * after the fetch of a descriptor comes too late or leaves torn, as on hardware.
+ * The transmit ring a NIC lends to keepon.ko: the ring NIC of nicmodel/, driven by the NIC's
+ * oscillator (native.c lends it). What is written after the fetch of a descriptor comes too late or
+ * leaves torn, as on hardware.
  */
 #include "ring.h"
 #include "record.h"
 
-/* Slots of differing lengths cost the CPU something each, and it is the one that must feed the ring: few at a time. */
+/*
+ * Slots of differing lengths cost the CPU something each, and it is the one that must feed the
+ * ring: few at a time.
+ */
 enum { RECORD_BEHIND_SLOTS = 64 };
 
-/** hwsim_ring_add_counters() - what a life of the ring adds; frames and torn ones are counted on the wire, placeholders by the caller */
+/**
+ * hwsim_ring_add_counters() - what a life of the ring adds; frames and torn ones are counted on the
+ * wire, placeholders by the caller
+ */
 void hwsim_ring_add_counters(struct ring_nic_counters *sum, const struct ring_nic_counters *add)
 {
 	sum->idle_ps += add->idle_ps;
@@ -26,7 +33,8 @@ void hwsim_ring_add_counters(struct ring_nic_counters *sum, const struct ring_ni
 void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot)
 {
 	struct hwsim_nic *nic = sink;
-	struct hwsim_frame *frame = hwsim_pool_take(&nic->pool, slot->data, slot->frame_bytes - HWSIM_FCS_BYTES);
+	struct hwsim_frame *frame =
+		hwsim_pool_take(&nic->pool, slot->data, slot->frame_bytes - HWSIM_FCS_BYTES);
 
 	if (!frame) {
 		hwsim_count(&nic->port, HWSIM_tx_dropped, 1);
@@ -41,7 +49,10 @@ void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot)
 	hwsim_wire_send(&nic->port, frame);
 }
 
-/** hwsim_ring_runs() - it fetches, unless halted; otherwise the ordinary transmit queues do; port locked */
+/**
+ * hwsim_ring_runs() - it fetches, unless halted; otherwise the ordinary transmit queues do; port
+ * locked
+ */
 bool hwsim_ring_runs(const struct hwsim_nic *nic)
 {
 	return nic->ring && nic->ring->model;
@@ -63,7 +74,10 @@ u64 hwsim_ring_next(struct hwsim_nic *nic)
 	return when_ps;
 }
 
-/** hwsim_ring_placeholders() - placeholders that have left wholly until @local_ps, over all lives; port locked */
+/**
+ * hwsim_ring_placeholders() - placeholders that have left wholly until @local_ps, over all lives;
+ * port locked
+ */
 u64 hwsim_ring_placeholders(struct hwsim_nic *nic, u64 local_ps)
 {
 	struct hwsim_ring *ring = nic->ring;
@@ -109,7 +123,8 @@ void hwsim_ring_counters(struct hwsim_nic *nic, u64 *values)
 
 /* ---- the wire record ---- */
 
-static void record_alike(struct hwsim_nic *nic, u64 seq, u64 count, const struct ring_nic_slot *first)
+static void record_alike(struct hwsim_nic *nic, u64 seq, u64 count,
+			 const struct ring_nic_slot *first)
 {
 	u64 pitch_bytes = div_u64(first->pitch_ps, nic->ring->params.byte_time_ps);
 
@@ -117,7 +132,9 @@ static void record_alike(struct hwsim_nic *nic, u64 seq, u64 count, const struct
 			 (u32)(pitch_bytes - RING_NIC_PREAMBLE_BYTES - RING_NIC_GAP_BYTES));
 }
 
-/** hwsim_ring_record() - runs of placeholders before slot @end_seq go into the record; port locked */
+/**
+ * hwsim_ring_record() - runs of placeholders before slot @end_seq go into the record; port locked
+ */
 void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq)
 {
 	struct hwsim_ring *ring = nic->ring;
@@ -158,7 +175,10 @@ void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq)
 	ring->recorded_seq = max(ring->recorded_seq, end_seq);
 }
 
-/* Slots that have left until now and are followed by no real frame still on its way; port locked, there is a model */
+/*
+ * Slots that have left until now and are followed by no real frame still on its way; port locked,
+ * there is a model
+ */
 static u64 left_until_now(struct hwsim_nic *nic)
 {
 	struct hwsim_ring *ring = nic->ring;
@@ -172,7 +192,10 @@ static u64 left_until_now(struct hwsim_nic *nic)
 	return frame && frame->life == ring->life ? min(end_seq, frame->seq) : end_seq;
 }
 
-/** hwsim_ring_record_now() - what has left until now and is followed by no real frame yet; port locked */
+/**
+ * hwsim_ring_record_now() - what has left until now and is followed by no real frame yet; port
+ * locked
+ */
 void hwsim_ring_record_now(struct hwsim_nic *nic)
 {
 	if (nic->ring && nic->ring->model)
@@ -186,7 +209,9 @@ void hwsim_ring_recorded(struct hwsim_nic *nic, const struct hwsim_frame *frame)
 		nic->ring->recorded_seq = max(nic->ring->recorded_seq, frame->seq + 1);
 }
 
-/** hwsim_ring_record_from_now() - a record begins; one that ends has everything before; port locked */
+/**
+ * hwsim_ring_record_from_now() - a record begins; one that ends has everything before; port locked
+ */
 void hwsim_ring_record_from_now(struct hwsim_nic *nic)
 {
 	struct hwsim_ring *ring = nic->ring;
@@ -210,8 +235,12 @@ struct hwsim_visit hwsim_ring_enter(struct hwsim_nic *nic) __acquires(&nic->port
 	return visit;
 }
 
-/** hwsim_ring_leave() - unlock the port; @kick: something may happen sooner than the timer is armed for */
-void hwsim_ring_leave(struct hwsim_nic *nic, const struct hwsim_visit *visit, bool kick) __releases(&nic->port.lock)
+/**
+ * hwsim_ring_leave() - unlock the port; @kick: something may happen sooner than the timer is armed
+ * for
+ */
+void hwsim_ring_leave(struct hwsim_nic *nic, const struct hwsim_visit *visit, bool kick)
+	__releases(&nic->port.lock)
 {
 	if (kick || !list_empty(&nic->port.air))
 		hwsim_port_kick(&nic->port);
@@ -236,18 +265,22 @@ u64 hwsim_draw(u64 value, u64 min, u64 max)
 }
 
 /**
- * hwsim_read_begin() - a register is sampled somewhere within the bus transaction, and the CPU waits for all of it
+ * hwsim_read_begin() - a register is sampled somewhere within the bus transaction, and the CPU
+ * waits for all of it
  * @nic: whose register it is
  * @value: fresh for each read
  *
- * What the model costs the CPU is no part of that: the sample is worked out in advance, with the port locked until its moment has come.
+ * What the model costs the CPU is no part of that: the sample is worked out in advance, with the
+ * port locked until its moment has come.
  */
 struct hwsim_read hwsim_read_begin(const struct hwsim_nic *nic, u64 value)
 {
 	u64 now_ps = hwsim_true_ps();
-	u64 draw_ns = nic->params.index_read_ns ? hwsim_draw(value, 0, nic->params.index_read_ns) : 0;
+	u64 draw_ns =
+		nic->params.index_read_ns ? hwsim_draw(value, 0, nic->params.index_read_ns) : 0;
 
-	return (struct hwsim_read){ now_ps + draw_ns * 1000, now_ps + nic->params.index_read_ns * 1000ull };
+	return (struct hwsim_read){ now_ps + draw_ns * 1000,
+				    now_ps + nic->params.index_read_ns * 1000ull };
 }
 
 /** hwsim_wait_until() - the CPU does nothing until @true_ps */
@@ -268,7 +301,8 @@ static u32 op_read_index(void *context)
 	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	read = hwsim_read_begin(nic, nic->params.seed + ++nic->ring->draws);
 	if (hwsim_ring_runs(nic))
-		index = ring_nic_index(nic->ring->model, hwsim_local_ps(nic->port.tb, read.sample_ps));
+		index = ring_nic_index(nic->ring->model,
+				       hwsim_local_ps(nic->port.tb, read.sample_ps));
 	index = nic->port.removed ? KPN_INDEX_GONE : index % HWSIM_INDEX_MODULUS;
 	hwsim_wait_until(read.sample_ps);
 	if (!list_empty(&nic->port.air))
@@ -289,14 +323,16 @@ static void *op_buffer(void *context, u32 desc_idx)
 	return nic->ring->buffers + desc_idx * nic->ring->params.buffer_stride;
 }
 
-static void op_commit(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes, u32 written_bytes)
+static void op_commit(void *context, u32 desc_idx, u32 frame_bytes, u32 data_bytes,
+		      u32 written_bytes)
 {
 	struct hwsim_nic *nic = context;
 	struct hwsim_visit visit = hwsim_ring_enter(nic);
 
 	if (visit.model) {
 		nic->ring->shadow[desc_idx] = (u16)frame_bytes;
-		ring_nic_commit(visit.model, desc_idx, frame_bytes, data_bytes, written_bytes, visit.local_ps);
+		ring_nic_commit(visit.model, desc_idx, frame_bytes, data_bytes, written_bytes,
+				visit.local_ps);
 	}
 	hwsim_ring_leave(nic, &visit, true);
 	smp_mb(); /* the caller's next reading of the clock is later than the store */
@@ -359,7 +395,8 @@ static void op_doorbell(void *context, u32 tail_idx, u64 tail_seq)
 
 	if (visit.model) {
 		ring_nic_doorbell(visit.model, tail_seq, visit.local_ps);
-		if (nic->port.record && ring_nic_latched(visit.model) - nic->ring->recorded_seq > RECORD_BEHIND_SLOTS)
+		if (nic->port.record &&
+		    ring_nic_latched(visit.model) - nic->ring->recorded_seq > RECORD_BEHIND_SLOTS)
 			hwsim_ring_record_now(nic);
 	}
 	hwsim_ring_leave(nic, &visit, true);

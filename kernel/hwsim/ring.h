@@ -54,7 +54,10 @@ struct hwsim_visit {
 	unsigned long flags;
 };
 
-/** struct hwsim_read - true times of a read of a register: when it is sampled, when the CPU has the value */
+/**
+ * struct hwsim_read - true times of a read of a register: when it is sampled, when the CPU has the
+ * value
+ */
 struct hwsim_read {
 	u64 sample_ps;
 	u64 until_ps;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Limits of a lent ring, from the parameters of its NIC: honest ones, unless claim_prefetch makes it lie. */
+/*
+ * Limits of a lent ring, from the parameters of its NIC: honest ones, unless claim_prefetch makes
+ * it lie.
+ */
 #include "keepon/wire.h"
 
 #include "ring.h"
@@ -12,8 +15,8 @@ enum {
 };
 
 /*
- * NIC and CPU oscillators are different ones: what the NIC keeps in its own time may be longer or shorter in the CPU's. Both
- * together differ by less than 0.1 % (HWSIM_PPB_MAX is half of it).
+ * NIC and CPU oscillators are different ones: what the NIC keeps in its own time may be longer or
+ * shorter in the CPU's. Both together differ by less than 0.1 % (HWSIM_PPB_MAX is half of it).
  */
 static u64 longer(u64 ns)
 {
@@ -34,15 +37,17 @@ static u32 pause_ns_max(const struct hwsim_port *port)
 }
 
 /*
- * How many frames of @slot_bytes beyond the one on the wire may have been fetched. A fetch starts when a longest frame fits
- * into the FIFO; slots that are trimmed shorter let one more in.
+ * How many frames of @slot_bytes beyond the one on the wire may have been fetched. A fetch starts
+ * when a longest frame fits into the FIFO; slots that are trimmed shorter let one more in.
  */
 static u32 prefetch_slots(const struct hwsim_nic_params *p, u32 slot_bytes)
 {
 	if (!p->fifo_bytes)
 		return p->claim_prefetch;
 	return min(p->claim_prefetch,
-		   (p->fifo_bytes - HWSIM_FRAME_BYTES_MAX) / max_t(u32, slot_bytes, HWSIM_FRAME_BYTES_MIN) + 1);
+		   (p->fifo_bytes - HWSIM_FRAME_BYTES_MAX) /
+				   max_t(u32, slot_bytes, HWSIM_FRAME_BYTES_MIN) +
+			   1);
 }
 
 /**
@@ -51,15 +56,20 @@ static u32 prefetch_slots(const struct hwsim_nic_params *p, u32 slot_bytes)
  * @slot_bytes: of slots, FCS included
  * @caps: filled
  *
- * A fetch index passes a slot at its latch plus lag; the frame's first bit follows the frames fetched before it, or, on
- * an idle wire, the restart. Slots may be trimmed, so the bounds allow for shortest and longest frames.
+ * A fetch index passes a slot at its latch plus lag; the frame's first bit follows the frames
+ * fetched before it, or, on an idle wire, the restart. Slots may be trimmed, so the bounds allow
+ * for shortest and longest frames.
  */
 void hwsim_ring_caps(const struct hwsim_nic *nic, u32 slot_bytes, struct kpn_nic_caps *caps)
 {
 	const struct hwsim_nic_params *p = &nic->params;
 	u32 prefetch = prefetch_slots(p, slot_bytes);
-	u64 ahead_min_ns = div_u64((u64)prefetch * kpn_wire_bytes(HWSIM_FRAME_BYTES_MIN) * nic->port.byte_ps, 1000);
-	u64 ahead_max_ns = div_u64((u64)prefetch * kpn_wire_bytes(HWSIM_FRAME_BYTES_MAX) * nic->port.byte_ps, 1000) + 1;
+	u64 ahead_min_ns = div_u64(
+		(u64)prefetch * kpn_wire_bytes(HWSIM_FRAME_BYTES_MIN) * nic->port.byte_ps, 1000);
+	u64 ahead_max_ns =
+		div_u64((u64)prefetch * kpn_wire_bytes(HWSIM_FRAME_BYTES_MAX) * nic->port.byte_ps,
+			1000) +
+		1;
 
 	*caps = (struct kpn_nic_caps){
 		.ring_slots_min = RING_SLOTS_MIN,
@@ -87,5 +97,6 @@ void hwsim_ring_caps(const struct hwsim_nic *nic, u32 slot_bytes, struct kpn_nic
 		return;
 	ahead_min_ns = p->fifo_bytes ? 0 : min_t(u64, ahead_min_ns, p->restart_ns_min);
 	caps->index_to_wire_ns_min += (s32)shorter(ahead_min_ns) - (s32)longer(p->fetch_ns);
-	caps->index_to_wire_ns_max += (s32)longer(ahead_max_ns + p->restart_ns_max) - (s32)shorter(p->fetch_ns);
+	caps->index_to_wire_ns_max +=
+		(s32)longer(ahead_max_ns + p->restart_ns_max) - (s32)shorter(p->fetch_ns);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lending the receive ring: the rest of struct keepon_native_driver. The index counts late; descriptors are given back as they are taken. */
+/*
+ * Lending the receive ring: the rest of struct keepon_native_driver. The index counts late;
+ * descriptors are given back as they are taken.
+ */
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -35,8 +38,9 @@ int hwsim_rx_query(struct net_device *dev, struct keepon_native_rx_caps *caps)
 }
 
 /*
- * Let the wire of the locked sender be as it is, or soon will be, at @true_ps. What a bridge forwards has to be gathered first, which
- * cannot be done here: it stands in the air when its timer has come. Return: the sender's time of what reaches the receiver then.
+ * Let the wire of the locked sender be as it is, or soon will be, at @true_ps. What a bridge
+ * forwards has to be gathered first, which cannot be done here: it stands in the air when its timer
+ * has come. Return: the sender's time of what reaches the receiver then.
  */
 static u64 advance_sender(struct hwsim_port *sender, u64 true_ps)
 {
@@ -81,7 +85,8 @@ static u64 index_at(struct hwsim_nic *nic, struct hwsim_port *sender, u64 true_p
 	u64 index;
 
 	if (p->rx_lag_ns_max) {
-		u64 lag_ps = 1000 * hwsim_draw(~(p->seed + rx->draws), p->rx_lag_ns_min, p->rx_lag_ns_max);
+		u64 lag_ps = 1000 *
+			     hwsim_draw(~(p->seed + rx->draws), p->rx_lag_ns_min, p->rx_lag_ns_max);
 
 		counted_ps = hwsim_local_ps(sender->tb, true_ps - sender->propagation_ps - lag_ps);
 	}
@@ -133,7 +138,8 @@ static u32 op_take(void *context, u32 frames_max, u32 *frame_bytes)
 	raw_spin_lock_irqsave(&rx->lock, flags);
 	if (rx->run_count) {
 		run = hwsim_rx_run_at(rx, 0);
-		frames = (u32)min3((u64)frames_max, (u64)run->frames, rx->shown - (rx->arrived - rx->held));
+		frames = (u32)min3((u64)frames_max, (u64)run->frames,
+				   rx->shown - (rx->arrived - rx->held));
 		*frame_bytes = run->frame_bytes;
 		run->end_ps += frames * run->pitch_ps;
 		run->frames -= frames;
@@ -160,7 +166,10 @@ static const struct keepon_native_rx_ops rx_ops = {
 	.missed = op_missed,
 };
 
-/** hwsim_rx_claim() - from now on every frame that begins to arrive takes a descriptor; RTNL held, may sleep */
+/**
+ * hwsim_rx_claim() - from now on every frame that begins to arrive takes a descriptor; RTNL held,
+ * may sleep
+ */
 int hwsim_rx_claim(struct net_device *dev, struct keepon_native_rx *native)
 {
 	struct hwsim_nic *nic = hwsim_nic_is(dev) ? netdev_priv(dev) : NULL;

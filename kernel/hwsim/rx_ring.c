@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What arrives in the receive ring of a NIC while it is lent: every frame of the peer's wire that came whole, placeholders included. Nothing
- * happens per placeholder: the sender's past is looked up in runs of equal slots when somebody asks, and before it is forgotten - by a
- * link that goes down, a wire taken away, a ring that stops. All times are the sender's.
+ * What arrives in the receive ring of a NIC while it is lent: every frame of the peer's wire that
+ * came whole, placeholders included. Nothing happens per placeholder: the sender's past is looked
+ * up in runs of equal slots when somebody asks, and before it is forgotten - by a link that goes
+ * down, a wire taken away, a ring that stops. All times are the sender's.
  */
 #include "rx_ring.h"
 #include "ring.h"
@@ -45,7 +46,8 @@ static u32 put(struct hwsim_rx_ring *rx, struct hwsim_rx_run run, u64 frames)
 }
 
 /* Placeholders before slot @end_seq that are not in it yet. */
-static void place_placeholders(struct hwsim_port *port, struct hwsim_ring *ring, struct hwsim_rx_ring *rx, u64 end_seq)
+static void place_placeholders(struct hwsim_port *port, struct hwsim_ring *ring,
+			       struct hwsim_rx_ring *rx, u64 end_seq)
 {
 	while (ring->rx_seq < end_seq) {
 		struct ring_nic_slot slot;
@@ -64,7 +66,8 @@ static void place_placeholders(struct hwsim_port *port, struct hwsim_ring *ring,
 			    (struct hwsim_rx_run){
 				    .end_ps = slot.start_ps + slot.pitch_ps - gap_ps(port),
 				    .pitch_ps = slot.pitch_ps,
-				    .frame_bytes = (u32)wire_bytes - HWSIM_PREAMBLE_BYTES - HWSIM_GAP_BYTES,
+				    .frame_bytes = (u32)wire_bytes - HWSIM_PREAMBLE_BYTES -
+						   HWSIM_GAP_BYTES,
 			    },
 			    frames);
 		} else {
@@ -75,11 +78,13 @@ static void place_placeholders(struct hwsim_port *port, struct hwsim_ring *ring,
 }
 
 /* A lost frame and one that began too early did not arrive; one with a wrong FCS did. */
-static void place_frame(struct hwsim_port *port, struct hwsim_rx_ring *rx, struct hwsim_frame *frame)
+static void place_frame(struct hwsim_port *port, struct hwsim_rx_ring *rx,
+			struct hwsim_frame *frame)
 {
 	struct hwsim_rx_run run = {
 		.end_ps = hwsim_frame_end_ps(frame),
-		.pitch_ps = (u64)(HWSIM_PREAMBLE_BYTES + frame->frame_bytes + HWSIM_GAP_BYTES) * frame->byte_ps,
+		.pitch_ps = (u64)(HWSIM_PREAMBLE_BYTES + frame->frame_bytes + HWSIM_GAP_BYTES) *
+			    frame->byte_ps,
 		.frame_bytes = frame->frame_bytes,
 	};
 
@@ -119,11 +124,13 @@ static void collect(struct hwsim_port *port, struct hwsim_rx_ring *rx, u64 until
 		place_frame(port, rx, frame);
 	}
 	if (ring)
-		place_placeholders(port, ring, rx, ring_nic_completed(ring->model, until_ps + gap_ps(port)));
+		place_placeholders(port, ring, rx,
+				   ring_nic_completed(ring->model, until_ps + gap_ps(port)));
 }
 
 /**
- * hwsim_rx_collect() - what left @port wholly until @until_ps stands in the receive ring of its peer, if that is lent
+ * hwsim_rx_collect() - what left @port wholly until @until_ps stands in the receive ring of its
+ * peer, if that is lent
  * @port: of the sender, locked, time has passed up to there
  * @until_ps: local
  */
@@ -144,7 +151,10 @@ void hwsim_rx_collect(struct hwsim_port *port, u64 until_ps)
 	rcu_read_unlock();
 }
 
-/** hwsim_rx_skip() - what started before @before_ps does not get into it any more; @port of the sender, locked */
+/**
+ * hwsim_rx_skip() - what started before @before_ps does not get into it any more; @port of the
+ * sender, locked
+ */
 void hwsim_rx_skip(struct hwsim_port *port, u64 before_ps)
 {
 	struct hwsim_ring *ring = ring_of(port);
@@ -160,7 +170,10 @@ void hwsim_rx_skip(struct hwsim_port *port, u64 before_ps)
 	ring->rx_seq = max(ring->rx_seq, seq);
 }
 
-/** hwsim_rx_unplug() - the wire to @port is gone, and with it the time by which the index lags: all that came shows */
+/**
+ * hwsim_rx_unplug() - the wire to @port is gone, and with it the time by which the index lags: all
+ * that came shows
+ */
 void hwsim_rx_unplug(struct hwsim_port *port)
 {
 	struct hwsim_rx_ring *rx = port->rx;
@@ -182,7 +195,8 @@ void hwsim_rx_unplug(struct hwsim_port *port)
  *
  * Any context. Return: false if it found no descriptor, so that the stack does not see it.
  */
-bool hwsim_rx_deliver(struct hwsim_port *port, const struct hwsim_frame *frame, bool *lent, u64 *place)
+bool hwsim_rx_deliver(struct hwsim_port *port, const struct hwsim_frame *frame, bool *lent,
+		      u64 *place)
 {
 	struct hwsim_rx_ring *rx = port->rx;
 	unsigned long flags;

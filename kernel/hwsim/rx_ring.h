@@ -5,7 +5,10 @@
 
 #include "nic.h"
 
-/** struct hwsim_rx_run - equally long frames back to back; the last bit of the first ended at @end_ps, sender's time */
+/**
+ * struct hwsim_rx_run - equally long frames back to back; the last bit of the first ended at
+ * @end_ps, sender's time
+ */
 struct hwsim_rx_run {
 	u64 end_ps;
 	u64 pitch_ps;
@@ -14,7 +17,8 @@ struct hwsim_rx_run {
 };
 
 /**
- * struct hwsim_rx_ring - frames in the order of arrival; everything under @lock, which is taken last
+ * struct hwsim_rx_ring - frames in the order of arrival; everything under @lock, which is taken
+ * last
  * @runs: @run_count of them from @run_first on, wrapping at @room; NULL while the ring is not lent
  * @room: frames it holds
  * @held: frames in @runs
@@ -50,7 +54,8 @@ void hwsim_rx_fini(struct hwsim_nic *nic);
 void hwsim_rx_collect(struct hwsim_port *port, u64 until_ps);
 void hwsim_rx_skip(struct hwsim_port *port, u64 before_ps);
 void hwsim_rx_unplug(struct hwsim_port *port);
-bool hwsim_rx_deliver(struct hwsim_port *port, const struct hwsim_frame *frame, bool *lent, u64 *place);
+bool hwsim_rx_deliver(struct hwsim_port *port, const struct hwsim_frame *frame, bool *lent,
+		      u64 *place);
 u64 hwsim_rx_missed(struct hwsim_port *port);
 bool hwsim_rx_lent(const struct hwsim_nic *nic);
 int hwsim_rx_query(struct net_device *dev, struct keepon_native_rx_caps *caps);

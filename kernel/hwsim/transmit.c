@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The ordinary driver: transmit rings, coalesced completion interrupts, byte queue limits, stamps. A launch-time NIC is the same
- * with a comparator in front of queues that have etf offload.
+ * The ordinary driver: transmit rings, coalesced completion interrupts, byte queue limits, stamps.
+ * A launch-time NIC is the same with a comparator in front of queues that have etf offload.
  */
 #include <linux/crc32.h>
 #include <linux/delay.h>
@@ -31,7 +31,9 @@ static bool may_reach_wire(const struct hwsim_nic *nic)
 	return !nic->claimed && nic->port.open && !nic->port.removed;
 }
 
-/* The sender brought its own FCS (SO_NOFCS, pktgen-like senders): the last 4 bytes, right or wrong. */
+/*
+ * The sender brought its own FCS (SO_NOFCS, pktgen-like senders): the last 4 bytes, right or wrong.
+ */
 static void take_own_fcs(struct hwsim_frame *frame)
 {
 	u32 data_bytes = frame->data_bytes - HWSIM_FCS_BYTES;
@@ -68,7 +70,8 @@ netdev_tx_t hwsim_transmit(struct sk_buff *skb, struct net_device *dev)
 		frame->launch = true;
 		frame->txtime_ns = ktime_to_ns(skb->tstamp);
 	}
-	skb_txtime_consumed(skb); /* or the socket would take it for a software stamp and hide the hardware's */
+	skb_txtime_consumed(
+		skb); /* or the socket would take it for a software stamp and hide the hardware's */
 	if (skb_shinfo(skb)->tx_flags & SKBTX_HW_TSTAMP && nic->hwtstamp.tx_type == HWTSTAMP_TX_ON)
 		skb_shinfo(skb)->tx_flags |= SKBTX_IN_PROGRESS;
 	skb_tx_timestamp(skb);
@@ -100,7 +103,10 @@ drop:
 	return NETDEV_TX_OK;
 }
 
-/* The interrupt comes coalesce_us after the first frame that ended, or with the coalesce_frames-th. Port locked. */
+/*
+ * The interrupt comes coalesce_us after the first frame that ended, or with the coalesce_frames-th.
+ * Port locked.
+ */
 static void plan_interrupt(struct hwsim_nic *nic)
 {
 	struct sk_buff *skb;
@@ -185,7 +191,8 @@ void hwsim_transmit_finish(struct hwsim_port *port)
 			continue;
 		nic->unfinished[q] -= packets[q];
 		netdev_tx_completed_queue(txq, packets[q], bytes[q]);
-		if (netif_tx_queue_stopped(txq) && port->open && nic->unfinished[q] <= nic->params.tx_ring * 3 / 4)
+		if (netif_tx_queue_stopped(txq) && port->open &&
+		    nic->unfinished[q] <= nic->params.tx_ring * 3 / 4)
 			netif_tx_wake_queue(txq);
 	}
 	raw_spin_unlock_irqrestore(&port->lock, flags);
@@ -231,13 +238,17 @@ static bool drained(struct hwsim_nic *nic)
 	raw_spin_lock_irqsave(&nic->port.lock, flags);
 	local_ps = hwsim_local_now_ps(nic->port.tb);
 	nic->port.ops->advance(&nic->port, local_ps);
-	empty = skb_queue_empty(&nic->done) && hwsim_mac_next(&nic->port, &nic->mac) == HWSIM_NEVER_PS &&
+	empty = skb_queue_empty(&nic->done) &&
+		hwsim_mac_next(&nic->port, &nic->mac) == HWSIM_NEVER_PS &&
 		nic->mac.free_ps <= local_ps;
 	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 	return empty;
 }
 
-/** hwsim_transmit_drain() - wait until everything has left and was completed; what takes too long is dropped; may sleep */
+/**
+ * hwsim_transmit_drain() - wait until everything has left and was completed; what takes too long is
+ * dropped; may sleep
+ */
 bool hwsim_transmit_drain(struct hwsim_nic *nic)
 {
 	u32 waited;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Frames on a wire: from their start to the far end. One soft hrtimer per port is armed for the next thing to happen;
- * placeholders are no frames and cost no event.
+ * Frames on a wire: from their start to the far end. One soft hrtimer per port is armed for the
+ * next thing to happen; placeholders are no frames and cost no event.
  */
 #include "record.h"
 #include "rx_ring.h"
@@ -11,7 +11,10 @@ static u64 arrival_ps(const struct hwsim_port *port, const struct hwsim_frame *f
 	return hwsim_true_of_ps(port->tb, hwsim_frame_end_ps(frame)) + port->flight_ps;
 }
 
-/** hwsim_wire_send() - @frame starts, or will: start_ps, byte_ps, seq and verdict are set; port locked, any context */
+/**
+ * hwsim_wire_send() - @frame starts, or will: start_ps, byte_ps, seq and verdict are set; port
+ * locked, any context
+ */
 void hwsim_wire_send(struct hwsim_port *port, struct hwsim_frame *frame)
 {
 	if (port->lose_next) {
@@ -31,12 +34,15 @@ void hwsim_wire_send(struct hwsim_port *port, struct hwsim_frame *frame)
 void hwsim_port_kick(struct hwsim_port *port)
 {
 	u64 local_ps = port->ops->next(port);
-	u64 next_ps = local_ps == HWSIM_NEVER_PS ? HWSIM_NEVER_PS : hwsim_true_of_ps(port->tb, local_ps);
+	u64 next_ps =
+		local_ps == HWSIM_NEVER_PS ? HWSIM_NEVER_PS : hwsim_true_of_ps(port->tb, local_ps);
 	u64 delay_ns = 1;
 	u64 now_ps;
 
 	if (!list_empty(&port->air))
-		next_ps = min(next_ps, arrival_ps(port, list_first_entry(&port->air, struct hwsim_frame, list)));
+		next_ps = min(
+			next_ps,
+			arrival_ps(port, list_first_entry(&port->air, struct hwsim_frame, list)));
 	if (port->flap_until_ps)
 		next_ps = min(next_ps, port->flap_until_ps);
 	if (port->dead || next_ps >= port->armed_ps)
@@ -82,8 +88,8 @@ static void collect(struct hwsim_port *port, u64 now_ps, struct list_head *arriv
 	{
 		if (arrival_ps(port, frame) > now_ps)
 			return;
-		frame->sfd_true_ps =
-			hwsim_true_of_ps(port->tb, frame->start_ps + (u64)HWSIM_PREAMBLE_BYTES * frame->byte_ps);
+		frame->sfd_true_ps = hwsim_true_of_ps(
+			port->tb, frame->start_ps + (u64)HWSIM_PREAMBLE_BYTES * frame->byte_ps);
 		frame->end_true_ps = hwsim_true_of_ps(port->tb, hwsim_frame_end_ps(frame));
 		if (met_link_down(port, frame))
 			frame->verdict = HWSIM_CUT;
@@ -125,11 +131,13 @@ static void deliver(struct hwsim_port *port, struct list_head *arrived)
 }
 
 /**
- * hwsim_port_serve() - let time pass up to now: frames start, and those that have arrived are delivered
+ * hwsim_port_serve() - let time pass up to now: frames start, and those that have arrived are
+ * delivered
  * @port: not locked; softirq
  *
- * Timers fire in no certain order when the CPU is late. A bridge asks all its neighbours before it decides which frame is next.
- * Neighbours that are bridges do the same, so bridges must not form a ring (they would forward for ever anyway).
+ * Timers fire in no certain order when the CPU is late. A bridge asks all its neighbours before it
+ * decides which frame is next. Neighbours that are bridges do the same, so bridges must not form a
+ * ring (they would forward for ever anyway).
  */
 void hwsim_port_serve(struct hwsim_port *port)
 {
@@ -173,7 +181,8 @@ static enum hrtimer_restart port_timer(struct hrtimer *timer)
 }
 
 /** hwsim_port_init() - a port without a wire; takes over the caller's reference on @tb */
-void hwsim_port_init(struct hwsim_port *port, const struct hwsim_port_ops *ops, struct hwsim_timebase *tb, u64 rate_bps)
+void hwsim_port_init(struct hwsim_port *port, const struct hwsim_port_ops *ops,
+		     struct hwsim_timebase *tb, u64 rate_bps)
 {
 	raw_spin_lock_init(&port->lock);
 	INIT_LIST_HEAD(&port->air);

@@ -11,7 +11,10 @@
 #include "clock.h"
 #include "frame.h"
 
-/* Counters of a port, in the order ethtool shows them. Those marked L are computed when read, from the ring model. */
+/*
+ * Counters of a port, in the order ethtool shows them. Those marked L are computed when read, from
+ * the ring model.
+ */
 #define HWSIM_COUNTERS(X)                                                                        \
 	X(tx_frames)        /* real frames that left whole, with a good FCS */                   \
 	X(tx_bytes)         /* their bytes, FCS included */                                      \
@@ -62,7 +65,10 @@ struct seq_file;
 void hwsim_stats_read(struct hwsim_port *port, u64 *values);
 void hwsim_stats_show(struct seq_file *file, struct hwsim_port *port);
 
-/** struct hwsim_arrival - true times of a frame at the receiver: reference plane and end of the last bit */
+/**
+ * struct hwsim_arrival - true times of a frame at the receiver: reference plane and end of the last
+ * bit
+ */
 struct hwsim_arrival {
 	u64 sfd_true_ps;
 	u64 end_true_ps;
@@ -71,7 +77,8 @@ struct hwsim_arrival {
 /**
  * struct hwsim_port_ops - what stands behind a port
  * @advance: let local time pass: what starts until then is given to hwsim_wire_send(); port locked
- * @gather: have everything delivered here that has arrived until now, so that advance() knows it; port not locked, softirq; NULL
+ * @gather: have everything delivered here that has arrived until now, so that advance() knows it;
+ *	port not locked, softirq; NULL
  *	where nothing that arrives is sent on
  * @next: local time of the next thing to happen, HWSIM_NEVER_PS if none; port locked
  * @placeholders: how many have left wholly until local time; NULL if it has none; port locked
@@ -87,7 +94,8 @@ struct hwsim_port_ops {
 	u64 (*placeholders)(struct hwsim_port *port, u64 local_ps);
 	void (*started)(struct hwsim_port *port, struct hwsim_frame *frame);
 	void (*finish)(struct hwsim_port *port);
-	void (*receive)(struct hwsim_port *port, struct hwsim_frame *frame, const struct hwsim_arrival *arrival);
+	void (*receive)(struct hwsim_port *port, struct hwsim_frame *frame,
+			const struct hwsim_arrival *arrival);
 	void (*carrier)(struct hwsim_port *port, bool up);
 };
 
@@ -99,8 +107,10 @@ struct hwsim_rx_ring;
  * struct hwsim_port - one end of a wire
  * @open: administratively up; @removed: the NIC is not in its socket any more
  * @placeholder_kind: enum kpn_placeholder of its ring
- * @propagation_ps: of the wire; @rx_latency_ps: from the last bit to the stack; @flight_ps: propagation and the peer's latency
- * @up: the direction away from here carries frames; last down time is [@down_from_ps, @down_until_ps), true time
+ * @propagation_ps: of the wire; @rx_latency_ps: from the last bit to the stack; @flight_ps:
+ *	propagation and the peer's latency
+ * @up: the direction away from here carries frames; last down time is [@down_from_ps,
+ * @down_until_ps), true time
  * @flap_until_ps: true time, 0 if no flap is on
  * @air: frames that have been started or latched, by start
  * @dropped: frames that found their queue full, until somebody without the lock frees them
@@ -149,8 +159,8 @@ static inline void hwsim_count(struct hwsim_port *port, enum hwsim_counter count
 	atomic64_add(value, &port->counter[counter]);
 }
 
-void hwsim_port_init(struct hwsim_port *port, const struct hwsim_port_ops *ops, struct hwsim_timebase *tb,
-		     u64 rate_bps);
+void hwsim_port_init(struct hwsim_port *port, const struct hwsim_port_ops *ops,
+		     struct hwsim_timebase *tb, u64 rate_bps);
 void hwsim_port_kick(struct hwsim_port *port);
 void hwsim_port_serve(struct hwsim_port *port);
 void hwsim_port_close(struct hwsim_port *port);

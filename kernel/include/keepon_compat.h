@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* All differences between the kernels Keepon builds on (6.1 and 6.12); no other file asks for a version. */
+/*
+ * All differences between the kernels Keepon builds on (6.1 and 6.12); no other file asks for a
+ * version.
+ */
 #ifndef KEEPON_COMPAT_H
 #define KEEPON_COMPAT_H
 
@@ -20,7 +23,10 @@
 
 /* KEEPON_HWTSTAMP_IOCTL - what KEEPON_HWTSTAMP_OPS needs, once per file that uses it */
 #define KEEPON_HWTSTAMP_IOCTL(get, set)
-/* KEEPON_HWTSTAMP_OPS - members of struct net_device_ops: int get(dev, config), int set(dev, config, extack) */
+/*
+ * KEEPON_HWTSTAMP_OPS - members of struct net_device_ops: int get(dev, config), int set(dev,
+ * config, extack)
+ */
 #define KEEPON_HWTSTAMP_OPS(get, set) .ndo_hwtstamp_get = (get), .ndo_hwtstamp_set = (set)
 
 #else
@@ -54,19 +60,19 @@ static inline int keepon_hwtstamp_from_user(struct ifreq *ifr, struct keepon_hwt
 	return 0;
 }
 
-#define KEEPON_HWTSTAMP_IOCTL(get, set)                                                             \
-	static int keepon_hwtstamp_ioctl(struct net_device *dev, struct ifreq *ifr, int cmd)        \
-	{                                                                                           \
-		struct keepon_hwtstamp config = {};                                                 \
-		int error;                                                                          \
-                                                                                                    \
-		if (cmd == SIOCGHWTSTAMP)                                                           \
-			error = get(dev, &config);                                                  \
-		else if (cmd == SIOCSHWTSTAMP)                                                      \
-			error = keepon_hwtstamp_from_user(ifr, &config) ?: set(dev, &config, NULL); \
-		else                                                                                \
-			return -EOPNOTSUPP;                                                         \
-		return error ?: keepon_hwtstamp_to_user(ifr, &config);                              \
+#define KEEPON_HWTSTAMP_IOCTL(get, set)                                                      \
+	static int keepon_hwtstamp_ioctl(struct net_device *dev, struct ifreq *ifr, int cmd) \
+	{                                                                                    \
+		struct keepon_hwtstamp config = {};                                          \
+		int error = -EOPNOTSUPP;                                                     \
+                                                                                             \
+		if (cmd == SIOCGHWTSTAMP)                                                    \
+			error = get(dev, &config);                                           \
+		if (cmd == SIOCSHWTSTAMP)                                                    \
+			error = keepon_hwtstamp_from_user(ifr, &config);                     \
+		if (cmd == SIOCSHWTSTAMP && !error)                                          \
+			error = set(dev, &config, NULL);                                     \
+		return error ?: keepon_hwtstamp_to_user(ifr, &config);                       \
 	}
 #define KEEPON_HWTSTAMP_OPS(get, set) .ndo_eth_ioctl = keepon_hwtstamp_ioctl
 
@@ -80,12 +86,15 @@ static inline int keepon_hwtstamp_from_user(struct ifreq *ifr, struct keepon_hwt
 #define keepon_ts_info ethtool_ts_info
 #endif
 
-/* ---- skb->tstamp: 6.1 marks monotonic delivery times (TCP) only, 6.12 says which clock it is ---- */
+/*
+ * ---- skb->tstamp: 6.1 marks monotonic delivery times (TCP) only, 6.12 says which clock it is ----
+ */
 
 /**
  * keepon_skb_txtime() - whether skb->tstamp is a delivery time in CLOCK_TAI
  *
- * 6.1 cannot tell TAI from a time of reception; there the socket must have asked for SO_TXTIME with that clock.
+ * 6.1 cannot tell TAI from a time of reception; there the socket must have asked for SO_TXTIME with
+ * that clock.
  */
 static inline bool keepon_skb_txtime(const struct sk_buff *skb)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Between keepon.ko and a driver that lends it a transmit ring (contract version 2), and perhaps its
- * receive ring, too. Drivers register with the small module keepon_native.ko, which knows neither
- * side; keepon.ko asks it who lends the ring of a device. So a driver loads and works without
- * keepon.ko, and keepon.ko without any driver.
+ * Between keepon.ko and a driver that lends it a transmit ring (contract version 2), and perhaps
+ * its receive ring, too. Drivers register with the small module keepon_native.ko, which knows
+ * neither side; keepon.ko asks it who lends the ring of a device. So a driver loads and works
+ * without keepon.ko, and keepon.ko without any driver.
  *
- * Life of a transmit ring:   query ... claim -> reset -> (pacer runs ... halt) -> reset -> ... -> release
- * Life of a receive ring:    query_rx ... claim_rx -> (read_index, take ...) -> release_rx
+ * Life of a transmit ring:   query ... claim -> reset -> (pacer runs ... halt) -> reset -> ... ->
+ * release Life of a receive ring:    query_rx ... claim_rx -> (read_index, take ...) -> release_rx
  *
  * A driver calls back whenever the ring stops being usable (struct keepon_native_owner): suspend,
  * AER, transmit timeout, ethtool -G, self-test, surprise removal.
@@ -21,7 +21,8 @@
 #include "keepon/nic_ops.h"
 
 /**
- * enum keepon_native_context - where a backend's ops may be called: the most restricted place that works
+ * enum keepon_native_context - where a backend's ops may be called: the most restricted place that
+ * works
  * @KEEPON_CONTEXT_HARDIRQ: anywhere, interrupts off, under a raw spinlock (PREEMPT_RT too): no
  *	sleeping locks inside
  * @KEEPON_CONTEXT_SOFTIRQ: bottom halves off, no interrupt context
@@ -65,7 +66,8 @@ struct keepon_native_caps {
  * @slot_bytes: nominal length of placeholders, FCS included
  * @buffer_bytes: of each buffer: longest slot with trim, FCS included
  * @placeholder: enum kpn_placeholder
- * @spare_buffers: frames are written to buffers of their own, from which no placeholder is sent; only
+ * @spare_buffers: frames are written to buffers of their own, from which no placeholder is sent;
+ *	only
  *	if the caps have them
  */
 struct keepon_native_setup {
@@ -83,7 +85,8 @@ struct keepon_native_setup {
  * @lost: the ring is dead (device gone, transmit timeout, bus error): no store has an effect any
  *	more, read_index() returns KPN_INDEX_GONE from now on. The owner stops and releases soon,
  *	from a context of its own; any context, does not sleep
- * @ready: what made it stop or lose the ring is over: it may be claimed again; RTNL. Also called when
+ * @ready: what made it stop or lose the ring is over: it may be claimed again; RTNL. Also called
+ *	when
  *	the limits that query() gives have changed
  */
 struct keepon_native_owner {
@@ -101,7 +104,10 @@ struct keepon_native {
 	void *nic;
 };
 
-/* Receive rings: every frame that arrives has a place, a number in the order of arrival, bad FCS or not. */
+/*
+ * Receive rings: every frame that arrives has a place, a number in the order of arrival, bad FCS or
+ * not.
+ */
 
 /**
  * struct keepon_native_rx_caps - what a receive ring can be trusted for
@@ -117,12 +123,17 @@ struct keepon_native_rx_caps {
 };
 
 /**
- * struct keepon_native_rx_ops - a claimed receive ring; any context, caller serialised, CPU time as in struct kpn_nic_ops
- * @read_index: how many frames have arrived, modulo caps.index_modulus; may take a microsecond of bus time. A frame that the stack
+ * struct keepon_native_rx_ops - a claimed receive ring; any context, caller serialised, CPU time as
+ * in struct kpn_nic_ops
+ * @read_index: how many frames have arrived, modulo caps.index_modulus; may take a microsecond of
+ *	bus time. A frame that the stack
  *	was given is counted
- * @take: the next frames in order of arrival, at most @frames_max of those the index showed, as many of them as are equally long;
- *	their descriptors are the NIC's again. Returns how many, their length with FCS in @frame_bytes
- * @missed: frames so far that found all descriptors full; they have no place, and the stack never sees them
+ * @take: the next frames in order of arrival, at most @frames_max of those the index showed, as
+ *	many of them as are equally long;
+ *	their descriptors are the NIC's again. Returns how many, their length with FCS in
+ *	@frame_bytes
+ * @missed: frames so far that found all descriptors full; they have no place, and the stack never
+ *	sees them
  */
 struct keepon_native_rx_ops {
 	u32 (*read_index)(void *nic);
@@ -130,7 +141,10 @@ struct keepon_native_rx_ops {
 	u64 (*missed)(void *nic);
 };
 
-/** struct keepon_native_rx - a claimed receive ring; @place: of the next frame, whose low part the index shows */
+/**
+ * struct keepon_native_rx - a claimed receive ring; @place: of the next frame, whose low part the
+ * index shows
+ */
 struct keepon_native_rx {
 	const struct keepon_native_rx_ops *ops;
 	void *nic;
@@ -140,17 +154,24 @@ struct keepon_native_rx {
 #define KEEPON_NO_PLACE U64_MAX
 
 /*
- * The place travels where a hardware stamp would be: there it survives taps, RPS and GRO, which leave skb->cb to
- * nobody. The frame has no stamp of the driver's own then: that would be of another clock.
+ * The place travels where a hardware stamp would be: there it survives taps, RPS and GRO, which
+ * leave skb->cb to nobody. The frame has no stamp of the driver's own then: that would be of
+ * another clock.
  */
 
-/** keepon_native_set_place() - while its receive ring is claimed a driver says so of every frame it gives to the stack */
+/**
+ * keepon_native_set_place() - while its receive ring is claimed a driver says so of every frame it
+ * gives to the stack
+ */
 static inline void keepon_native_set_place(struct sk_buff *skb, u64 place)
 {
 	skb_hwtstamps(skb)->hwtstamp = (ktime_t)(place + 1);
 }
 
-/** keepon_native_place() - what the driver said, KEEPON_NO_PLACE if nothing; only of frames of a claimed receive ring */
+/**
+ * keepon_native_place() - what the driver said, KEEPON_NO_PLACE if nothing; only of frames of a
+ * claimed receive ring
+ */
 static inline u64 keepon_native_place(const struct sk_buff *skb)
 {
 	return (u64)skb_shinfo(skb)->hwtstamps.hwtstamp - 1;
@@ -161,29 +182,35 @@ static inline u64 keepon_native_place(const struct sk_buff *skb)
  * @name: of the driver, for messages
  * @module: held while one of its rings is claimed
  * @owns: whether @dev is a device of this driver
- * @query: limits of the ring of @dev at its present rate for slots of @slot_bytes (FIFOs hold bytes, the
+ * @query: limits of the ring of @dev at its present rate for slots of @slot_bytes (FIFOs hold
+ *	bytes, the
  *	core counts slots); -EOPNOTSUPP if it has none to lend, with a sentence of its own in @why
  *	(may be NULL)
  * @claim: the ordinary transmit path of @dev is closed and drained, buffers are mapped; -EBUSY if
  *	claimed already. From now on the owner is told what happens to the ring
- * @reset: wire idle, indices 0, nothing posted, every descriptor a placeholder of setup.slot_bytes, all
+ * @reset: wire idle, indices 0, nothing posted, every descriptor a placeholder of setup.slot_bytes,
+ *	all
  *	buffers zero and written back; after every halt, before every start
  * @release: the ring is the driver's again and its ordinary transmit path open
- * @query_rx: limits of the receive ring of @dev; -EOPNOTSUPP if it has none to lend or cannot deliver
+ * @query_rx: limits of the receive ring of @dev; -EOPNOTSUPP if it has none to lend or cannot
+ *	deliver
  *	frames whose FCS is wrong. NULL, as the next two, if no device of the driver has
- * @claim_rx: the FCS filter is off: whatever arrives from now on takes a descriptor; -EBUSY if claimed
+ * @claim_rx: the FCS filter is off: whatever arrives from now on takes a descriptor; -EBUSY if
+ *	claimed
  * @release_rx: the FCS filter is on again
  *
- * Reception stays with the driver all the time, claimed or not: it gives every frame with a good FCS to
- * the stack, once, and drops the others; keepon.ko takes frames from the lower device as any upper
- * device does.
+ * Reception stays with the driver all the time, claimed or not: it gives every frame with a good
+ * FCS to the stack, once, and drops the others; keepon.ko takes frames from the lower device as any
+ * upper device does.
  */
 struct keepon_native_driver {
 	const char *name;
 	struct module *module;
 	bool (*owns)(const struct net_device *dev);
-	int (*query)(struct net_device *dev, u32 slot_bytes, struct keepon_native_caps *caps, const char **why);
-	int (*claim)(struct net_device *dev, const struct keepon_native_setup *setup, struct keepon_native *native);
+	int (*query)(struct net_device *dev, u32 slot_bytes, struct keepon_native_caps *caps,
+		     const char **why);
+	int (*claim)(struct net_device *dev, const struct keepon_native_setup *setup,
+		     struct keepon_native *native);
 	void (*reset)(struct net_device *dev, struct keepon_native *native);
 	void (*release)(struct net_device *dev, struct keepon_native *native);
 	int (*query_rx)(struct net_device *dev, struct keepon_native_rx_caps *caps);
@@ -195,23 +222,30 @@ struct keepon_native_driver {
 
 /* ---- keepon_native.ko ---- */
 
-/** keepon_native_register() - @driver lends rings from now on; it stays where it is until unregistered */
+/**
+ * keepon_native_register() - @driver lends rings from now on; it stays where it is until
+ * unregistered
+ */
 void keepon_native_register(struct keepon_native_driver *driver);
 
 /** keepon_native_unregister() - it lends none any more; none of its rings is claimed */
 void keepon_native_unregister(struct keepon_native_driver *driver);
 
-/** keepon_native_get() - the driver that lends the ring of @dev, its module held; NULL if there is none. RTNL */
+/**
+ * keepon_native_get() - the driver that lends the ring of @dev, its module held; NULL if there is
+ * none. RTNL
+ */
 struct keepon_native_driver *keepon_native_get(const struct net_device *dev);
 
 /** keepon_native_put() - the end of a keepon_native_get(); @driver may be NULL */
 void keepon_native_put(struct keepon_native_driver *driver);
 
 /**
- * keepon_native_attach() - @owner wants to hear of the rings of @dev, claimed or not: ready, and stop and
- * lost while it has one; -EBUSY if there is an owner. RTNL
+ * keepon_native_attach() - @owner wants to hear of the rings of @dev, claimed or not: ready, and
+ * stop and lost while it has one; -EBUSY if there is an owner. RTNL
  */
-int keepon_native_attach(struct net_device *dev, const struct keepon_native_owner *ops, void *owner);
+int keepon_native_attach(struct net_device *dev, const struct keepon_native_owner *ops,
+			 void *owner);
 
 /** keepon_native_detach() - the end of keepon_native_attach(). RTNL */
 void keepon_native_detach(struct net_device *dev);

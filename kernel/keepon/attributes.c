@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The netlink attributes of a link: one row says what one is called, how wide it is, where in the plan it belongs and
- * who checks it. Policy, size, reading and writing of messages follow from the rows.
+ * The netlink attributes of a link: one row says what one is called, how wide it is, where in the
+ * plan it belongs and who checks it. Policy, size, reading and writing of messages follow from the
+ * rows.
  */
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
@@ -26,7 +27,8 @@ struct keepon_attribute {
 	u8 bytes;
 	u64 max;
 	const char *remedy;
-	int (*take)(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack);
+	int (*take)(struct keepon_setup *setup, struct nlattr *data[],
+		    struct netlink_ext_ack *extack);
 	u16 put_bytes;
 	int (*put)(struct sk_buff *skb, int attribute, const struct keepon *keepon);
 };
@@ -39,7 +41,8 @@ enum { BYTES_U8 = 1, BYTES_U32 = 4, BYTES_U64 = 8 };
 /* A number of this width, which is that of its member: the width is what user space relies on. */
 #define MEMBER(width, member)                                                \
 	.type = NLA_##width, .offset = offsetof(struct keepon_plan, member), \
-	.bytes = BYTES_##width + BUILD_BUG_ON_ZERO(sizeof_field(struct keepon_plan, member) != BYTES_##width)
+	.bytes = BYTES_##width +                                             \
+		 BUILD_BUG_ON_ZERO(sizeof_field(struct keepon_plan, member) != BYTES_##width)
 #define NUMBER(name_, width, member)                   \
 	{                                              \
 		.name = (name_), MEMBER(width, member) \
@@ -53,9 +56,12 @@ enum { BYTES_U8 = 1, BYTES_U32 = 4, BYTES_U64 = 8 };
 		.name = (name_), .read_only = true, MEMBER(width, member) \
 	}
 
-static int take_allowed(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack);
-static int take_table(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack);
-static int take_classes(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack);
+static int take_allowed(struct keepon_setup *setup, struct nlattr *data[],
+			struct netlink_ext_ack *extack);
+static int take_table(struct keepon_setup *setup, struct nlattr *data[],
+		      struct netlink_ext_ack *extack);
+static int take_classes(struct keepon_setup *setup, struct nlattr *data[],
+			struct netlink_ext_ack *extack);
 static int put_table(struct sk_buff *skb, int attribute, const struct keepon *keepon);
 static int put_classes(struct sk_buff *skb, int attribute, const struct keepon *keepon);
 static int put_class_slots(struct sk_buff *skb, int attribute, const struct keepon *keepon);
@@ -74,7 +80,8 @@ static const struct keepon_attribute rows[IFLA_KEEPON_MAX + 1] = {
 				  .put_bytes = 2 * KEEPON_CLASS_COUNT,
 				  .put = put_classes },
 	[IFLA_KEEPON_PREBUFFER] = NUMBER("prebuffer", U32, config.prebuffer_frames),
-	[IFLA_KEEPON_CLOCK] = RANGED("clock", U8, clock, KEEPON_CLOCK_DUAL, "choose interpolated, counter or dual"),
+	[IFLA_KEEPON_CLOCK] = RANGED("clock", U8, clock, KEEPON_CLOCK_DUAL,
+				     "choose interpolated, counter or dual"),
 	[IFLA_KEEPON_PLACEHOLDER] = NUMBER("placeholder", U8, config.placeholder),
 	[IFLA_KEEPON_TRIM] = NUMBER("trim", U8, config.trim),
 	[IFLA_KEEPON_TRIM_DOWN_BYTES] = NUMBER("trim_down", U32, config.trim_down_bytes),
@@ -84,20 +91,25 @@ static const struct keepon_attribute rows[IFLA_KEEPON_MAX + 1] = {
 	[IFLA_KEEPON_WANDER_PPB] = NUMBER("wander_ppb", U32, config.wander_ppb_per_s_max),
 	[IFLA_KEEPON_POLL_OVERHEAD_NS] = NUMBER("poll_overhead_ns", U32, config.poll_overhead_ns),
 	[IFLA_KEEPON_DITHER] = RANGED("dither", U8, config.dither, 1, "choose on or off"),
-	[IFLA_KEEPON_POLL] = RANGED("poll", U8, poll, KEEPON_POLL_THREAD, "choose hrtimer or thread"),
+	[IFLA_KEEPON_POLL] =
+		RANGED("poll", U8, poll, KEEPON_POLL_THREAD, "choose hrtimer or thread"),
 	[IFLA_KEEPON_POLL_CPU] = NUMBER("poll_cpu", U32, poll_cpu),
-	[IFLA_KEEPON_POLL_FIFO] = RANGED("poll_fifo", U8, poll_fifo, MAX_RT_PRIO - 1,
-					 "choose a real-time priority, or 0 for the ordinary scheduler"),
+	[IFLA_KEEPON_POLL_FIFO] =
+		RANGED("poll_fifo", U8, poll_fifo, MAX_RT_PRIO - 1,
+		       "choose a real-time priority, or 0 for the ordinary scheduler"),
 	[IFLA_KEEPON_TXTIME] = RANGED("txtime", U8, txtime, KEEPON_TXTIME_TAI, "choose phc or tai"),
 	[IFLA_KEEPON_RATE_BPS] = READ_ONLY("rate", U64, config.rate_bps),
 	[IFLA_KEEPON_BACKEND] = READ_ONLY("backend", U8, backend),
-	[IFLA_KEEPON_MERGE] = RANGED("merge", U8, merge, KPN_MERGE_PUBLISHED, "choose strip or published"),
-	[IFLA_KEEPON_TAU_NS] = RANGED("tau_ns", U32, tau_ns, NSEC_PER_SEC, "choose what a clock lags at most, or 0"),
+	[IFLA_KEEPON_MERGE] =
+		RANGED("merge", U8, merge, KPN_MERGE_PUBLISHED, "choose strip or published"),
+	[IFLA_KEEPON_TAU_NS] = RANGED("tau_ns", U32, tau_ns, NSEC_PER_SEC,
+				      "choose what a clock lags at most, or 0"),
 	[IFLA_KEEPON_RX_POLL_CPU] = NUMBER("rx_poll_cpu", U32, rx_poll_cpu),
-	[IFLA_KEEPON_PADDING] =
-		RANGED("padding", U8, config.padding, KEEPON_PADDING_AUTO, "choose deferred, on-demand or auto"),
-	[IFLA_KEEPON_HORIZON_NS] = RANGED("horizon_ns", U64, config.horizon_ns, KEEPON_HORIZON_NS_MAX,
-					  "choose how far ahead a txtime may be, or 0 for any"),
+	[IFLA_KEEPON_PADDING] = RANGED("padding", U8, config.padding, KEEPON_PADDING_AUTO,
+				       "choose deferred, on-demand or auto"),
+	[IFLA_KEEPON_HORIZON_NS] =
+		RANGED("horizon_ns", U64, config.horizon_ns, KEEPON_HORIZON_NS_MAX,
+		       "choose how far ahead a txtime may be, or 0 for any"),
 	[IFLA_KEEPON_TABLE] = { .name = "table",
 				.type = NLA_U64,
 				.take = take_table,
@@ -121,10 +133,11 @@ void keepon_attributes_init(void)
 }
 
 /*
- * The kernel's own buffer for a formatted sentence holds 80 characters and is not in 6.1. An answer is copied shortly after RTNL
- * is released; several buffers in turn keep it from being overwritten by then.
+ * The kernel's own buffer for a formatted sentence holds 80 characters and is not in 6.1. An answer
+ * is copied shortly after RTNL is released; several buffers in turn keep it from being overwritten
+ * by then.
  */
-void keepon_say(struct netlink_ext_ack *extack, const char *format, ...)
+void keepon_explain(struct netlink_ext_ack *extack, const char *format, ...)
 {
 	static char sentences[8][256];
 	static unsigned int next;
@@ -141,9 +154,10 @@ void keepon_say(struct netlink_ext_ack *extack, const char *format, ...)
 	extack->_msg = sentence;
 }
 
-int keepon_refuse(struct netlink_ext_ack *extack, const char *name, u64 value, u64 max, const char *remedy)
+int keepon_refuse(struct netlink_ext_ack *extack, const char *name, u64 value, u64 max,
+		  const char *remedy)
 {
-	keepon_say(extack, "%s %llu is not within 0 to %llu: %s.", name, value, max, remedy);
+	keepon_explain(extack, "%s %llu is not within 0 to %llu: %s.", name, value, max, remedy);
 	return -EINVAL;
 }
 
@@ -180,7 +194,8 @@ int keepon_setup_copy(struct keepon_setup *to, const struct keepon_setup *from)
 }
 
 /* A new table comes with its own length, unless the same message says more. */
-static void set_masks(struct keepon_setup *setup, struct nlattr *data[], u16 *masks, u32 count, u64 id)
+static void set_masks(struct keepon_setup *setup, struct nlattr *data[], u16 *masks, u32 count,
+		      u64 id)
 {
 	if (!data[IFLA_KEEPON_PARTITION_SLOTS])
 		setup->given &= ~BIT_ULL(IFLA_KEEPON_PARTITION_SLOTS);
@@ -190,18 +205,21 @@ static void set_masks(struct keepon_setup *setup, struct nlattr *data[], u16 *ma
 	setup->table = id;
 }
 
-static int take_allowed(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack)
+static int take_allowed(struct keepon_setup *setup, struct nlattr *data[],
+			struct netlink_ext_ack *extack)
 {
 	const struct nlattr *attribute = data[IFLA_KEEPON_ALLOWED];
 	u32 bytes = nla_len(attribute);
 	u16 *masks;
 
 	if (data[IFLA_KEEPON_TABLE]) {
-		keepon_say(extack, "allowed and table both give the class masks; leave one of them out");
+		keepon_explain(
+			extack,
+			"allowed and table both give the class masks; leave one of them out");
 		return -EINVAL;
 	}
 	if (!bytes || bytes % sizeof(u16) || bytes > KEEPON_MASKS_MAX * sizeof(u16)) {
-		keepon_say(
+		keepon_explain(
 			extack,
 			"allowed: %u bytes are no table of 1 to %u masks of 2 bytes; hand longer ones over as a table",
 			bytes, KEEPON_MASKS_MAX);
@@ -214,7 +232,8 @@ static int take_allowed(struct keepon_setup *setup, struct nlattr *data[], struc
 	return 0;
 }
 
-static int take_table(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack)
+static int take_table(struct keepon_setup *setup, struct nlattr *data[],
+		      struct netlink_ext_ack *extack)
 {
 	u64 id = nla_get_u64(data[IFLA_KEEPON_TABLE]);
 	u16 *masks;
@@ -222,7 +241,7 @@ static int take_table(struct keepon_setup *setup, struct nlattr *data[], struct 
 	int error = keepon_table_take(id, &masks, &count);
 
 	if (error == -ENOENT)
-		keepon_say(
+		keepon_explain(
 			extack,
 			"table %llu: none of this name has been handed over; hand it over whole (generic netlink, family keepon) and keep that socket open",
 			id);
@@ -232,7 +251,8 @@ static int take_table(struct keepon_setup *setup, struct nlattr *data[], struct 
 	return 0;
 }
 
-static int take_classes(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack)
+static int take_classes(struct keepon_setup *setup, struct nlattr *data[],
+			struct netlink_ext_ack *extack)
 {
 	const struct nlattr *attribute = data[IFLA_KEEPON_CLASSES];
 	const u8 *from = nla_data(attribute);
@@ -240,8 +260,9 @@ static int take_classes(struct keepon_setup *setup, struct nlattr *data[], struc
 	u32 i;
 
 	if (nla_len(attribute) != sizeof(setup->classes)) {
-		keepon_say(extack, "classes: %u bytes are not %u pairs of late policy and rounding", nla_len(attribute),
-			   KEEPON_CLASS_COUNT);
+		keepon_explain(extack,
+			       "classes: %u bytes are not %u pairs of late policy and rounding",
+			       nla_len(attribute), KEEPON_CLASS_COUNT);
 		return -EINVAL;
 	}
 	for (i = 0; i < sizeof(setup->classes); i++) {
@@ -260,7 +281,8 @@ static u64 number_of(const struct nlattr *attribute, u8 type)
 	}
 }
 
-int keepon_setup_take(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack)
+int keepon_setup_take(struct keepon_setup *setup, struct nlattr *data[],
+		      struct netlink_ext_ack *extack)
 {
 	int attribute;
 
@@ -273,7 +295,9 @@ int keepon_setup_take(struct keepon_setup *setup, struct nlattr *data[], struct 
 		if (!data[attribute] || !row->name)
 			continue;
 		if (row->read_only) {
-			keepon_say(extack, "%s follows from the rest and cannot be set; leave it out", row->name);
+			keepon_explain(extack,
+				       "%s follows from the rest and cannot be set; leave it out",
+				       row->name);
 			return -EINVAL;
 		}
 		if (row->take)
@@ -299,7 +323,8 @@ static void *member(struct keepon_plan *plan, const struct keepon_attribute *row
 	return (char *)plan + row->offset;
 }
 
-int keepon_setup_lay(const struct keepon_setup *setup, struct keepon_plan *plan, struct netlink_ext_ack *extack)
+int keepon_setup_lay(const struct keepon_setup *setup, struct keepon_plan *plan,
+		     struct netlink_ext_ack *extack)
 {
 	int attribute;
 
@@ -372,7 +397,8 @@ int keepon_attributes_put(struct sk_buff *skb, const struct keepon *keepon)
 		if (row->put)
 			error = row->put(skb, attribute, keepon);
 		else if (row->bytes && row->type == NLA_U64)
-			error = nla_put_u64_64bit(skb, attribute, *(const u64 *)from, IFLA_KEEPON_PAD);
+			error = nla_put_u64_64bit(skb, attribute, *(const u64 *)from,
+						  IFLA_KEEPON_PAD);
 		else if (row->bytes)
 			error = nla_put(skb, attribute, row->bytes, from);
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PTP hardware clock of a device. While the wire runs it is what the core counts; without a wire it goes on
- * by the CPU counter, with the rate it had, so `ip link set down` and `up` do not lose the time. What that costs is the difference
- * of the two crystals times the pause.
+ * The PTP hardware clock of a device. While the wire runs it is what the core counts; without a
+ * wire it goes on by the CPU counter, with the rate it had, so `ip link set down` and `up` do not
+ * lose the time. What that costs is the difference of the two crystals times the pause.
  */
 #include <linux/ktime.h>
 
@@ -17,7 +17,8 @@ static u64 down_position_ps(void)
 /* Starts in PTP's timescale; nobody has set it yet. */
 void keepon_clock_init(struct keepon *keepon)
 {
-	kpn_clock_init(&keepon->down_clock, down_position_ps(), (struct kpn_time){ ktime_get_clocktai_ns(), 0 });
+	kpn_clock_init(&keepon->down_clock, down_position_ps(),
+		       (struct kpn_time){ ktime_get_clocktai_ns(), 0 });
 }
 
 static struct kpn_time down_time(struct keepon *keepon)
@@ -32,7 +33,8 @@ static struct kpn_time down_time(struct keepon *keepon)
 
 struct kpn_time keepon_clock_at_locked(const struct keepon_engine *engine, u64 cpu_ns)
 {
-	return engine->dual ? keepon_dual_gettime(engine->dual, cpu_ns) : kpn_pacer_gettime(engine->pacer, cpu_ns);
+	return engine->dual ? keepon_dual_gettime(engine->dual, cpu_ns) :
+			      kpn_pacer_gettime(engine->pacer, cpu_ns);
 }
 
 struct kpn_time keepon_clock_read_locked(struct keepon *keepon)
@@ -48,7 +50,8 @@ struct kpn_time keepon_clock_read_locked(struct keepon *keepon)
 s64 keepon_clock_scaled_ppm_locked(const struct keepon *keepon)
 {
 	lockdep_assert_held(&keepon->lock);
-	return keepon->engine ? kpn_pacer_clock(keepon->engine->pacer)->scaled_ppm : keepon->down_clock.scaled_ppm;
+	return keepon->engine ? kpn_pacer_clock(keepon->engine->pacer)->scaled_ppm :
+				keepon->down_clock.scaled_ppm;
 }
 
 void keepon_clock_keep_locked(struct keepon *keepon)
@@ -84,7 +87,8 @@ int keepon_clock_adjfine(struct keepon *keepon, s64 scaled_ppm)
 
 static int engine_adjtime(struct keepon_engine *engine, s64 delta_ns)
 {
-	return engine->dual ? keepon_dual_adjtime(engine->dual, delta_ns) : kpn_pacer_adjtime(engine->pacer, delta_ns);
+	return engine->dual ? keepon_dual_adjtime(engine->dual, delta_ns) :
+			      kpn_pacer_adjtime(engine->pacer, delta_ns);
 }
 
 int keepon_clock_adjtime(struct keepon *keepon, s64 delta_ns)
@@ -111,7 +115,8 @@ int keepon_clock_adjtime(struct keepon *keepon, s64 delta_ns)
 
 static int engine_settime(struct keepon_engine *engine, struct kpn_time t)
 {
-	return engine->dual ? keepon_dual_settime(engine->dual, t) : kpn_pacer_settime(engine->pacer, t);
+	return engine->dual ? keepon_dual_settime(engine->dual, t) :
+			      kpn_pacer_settime(engine->pacer, t);
 }
 
 int keepon_clock_settime(struct keepon *keepon, struct kpn_time t)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Faults on request: /sys/kernel/debug/keepon/DEVICE/stall_ns and rx_stall_ns. Written, it makes the next poll, of the receive ring, come
- * so much later than it should, once: what a CPU does that was busy elsewhere.
+ * Faults on request: /sys/kernel/debug/keepon/DEVICE/stall_ns and rx_stall_ns. Written, it makes
+ * the next poll, of the receive ring, come so much later than it should, once: what a CPU does that
+ * was busy elsewhere.
  */
 #include <linux/debugfs.h>
 
@@ -46,8 +47,10 @@ void keepon_debug_add(struct keepon *keepon)
 	keepon->debug = debugfs_create_dir(keepon->dev->name, folder);
 	if (IS_ERR(keepon->debug))
 		return;
-	debugfs_create_file_unsafe("stall_ns", 0600, keepon->debug, &keepon->stall_ns[0], &stall_file);
-	debugfs_create_file_unsafe("rx_stall_ns", 0600, keepon->debug, &keepon->stall_ns[1], &stall_file);
+	debugfs_create_file_unsafe("stall_ns", 0600, keepon->debug, &keepon->stall_ns[0],
+				   &stall_file);
+	debugfs_create_file_unsafe("rx_stall_ns", 0600, keepon->debug, &keepon->stall_ns[1],
+				   &stall_file);
 }
 
 void keepon_debug_remove(struct keepon *keepon)

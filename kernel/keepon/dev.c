@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The upper network device: what it is born with, what it loses, and settings it hands down to the lower device. */
+/*
+ * The upper network device: what it is born with, what it loses, and settings it hands down to the
+ * lower device.
+ */
 #include <linux/if_vlan.h>
 #include <linux/rtnetlink.h>
 
@@ -67,7 +70,8 @@ static int keepon_dev_open(struct net_device *dev)
 
 	error = keepon_engine_begin(keepon, &extack);
 	if (error) {
-		netdev_err(dev, "cannot start (error %d): %s\n", error, extack._msg ?: "no details");
+		netdev_err(dev, "cannot start (error %d): %s\n", error,
+			   extack._msg ?: "no details");
 		return error;
 	}
 	if (dev->flags & IFF_PROMISC)
@@ -111,7 +115,10 @@ static void keepon_change_rx_flags(struct net_device *dev, int change)
 		dev_set_allmulti(keepon->lower, dev->flags & IFF_ALLMULTI ? 1 : -1);
 }
 
-/* Both are one station: the lower device gets the address, its notification brings it up here. So who asks must own that, too. */
+/*
+ * Both are one station: the lower device gets the address, its notification brings it up here. So
+ * who asks must own that, too.
+ */
 static int keepon_set_mac_address(struct net_device *dev, void *address)
 {
 	struct keepon *keepon = netdev_priv(dev);

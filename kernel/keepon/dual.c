@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * `clock dual`: the receive ring as a second clock (KeepON paper section 4.2). The peer keeps its wire saturated, too; the lower
- * driver lends its receive ring with the FCS filter off, so that every frame is counted, placeholders included. Here they are taken out
- * of the ring; a frame that reaches the stack is stamped by its place among all that arrived. The driver still delivers it, once.
+ * `clock dual`: the receive ring as a second clock (KeepON paper section 4.2). The peer keeps its
+ * wire saturated, too; the lower driver lends its receive ring with the FCS filter off, so that
+ * every frame is counted, placeholders included. Here they are taken out of the ring; a frame that
+ * reaches the stack is stamped by its place among all that arrived. The driver still delivers it,
+ * once.
  */
 #include <linux/slab.h>
 
@@ -97,8 +99,10 @@ int keepon_dual_claim(struct keepon_engine *engine, struct netlink_ext_ack *exta
 		return -ENOMEM;
 	error = engine->driver->claim_rx(lower, &dual->native);
 	if (error) {
-		keepon_say(extack, "the receive ring of %s cannot be had (error %d); see who else uses it", lower->name,
-			   error);
+		keepon_explain(
+			extack,
+			"the receive ring of %s cannot be had (error %d); see who else uses it",
+			lower->name, error);
 		kvfree(dual);
 		return error;
 	}
@@ -111,7 +115,8 @@ int keepon_dual_claim(struct keepon_engine *engine, struct netlink_ext_ack *exta
 	dual->missed = dual->native.ops->missed(dual->native.nic);
 	dual->poll_ns = config.poll_ns;
 	if (plan->config.dither)
-		dual->dither_ns = min(div_u64(config.poll_ns, plan->config.batch_slots), config.poll_ns / 2);
+		dual->dither_ns =
+			min(div_u64(config.poll_ns, plan->config.batch_slots), config.poll_ns / 2);
 	dual->random = 0x9e3779b9;
 	engine->dual = dual;
 	return 0;
@@ -229,7 +234,9 @@ static const struct run *run_with(const struct keepon_dual *dual, u64 place)
 	return &dual->run[(dual->run_last - age_min) % RUNS];
 }
 
-/* Position of the frame at @place; false if it is none of the recent ones, or not of this length. */
+/*
+ * Position of the frame at @place; false if it is none of the recent ones, or not of this length.
+ */
 static bool find(const struct keepon_dual *dual, u64 place, u32 frame_bytes, u64 *position_ps)
 {
 	const struct run *run;
@@ -237,9 +244,11 @@ static bool find(const struct keepon_dual *dual, u64 place, u32 frame_bytes, u64
 	if (!dual->run_count || place >= dual->place)
 		return false;
 	run = run_with(dual, place);
-	if (place < run->place || place - run->place >= run->frames || run->frame_bytes != frame_bytes)
+	if (place < run->place || place - run->place >= run->frames ||
+	    run->frame_bytes != frame_bytes)
 		return false;
-	*position_ps = run->position_ps + (place - run->place) * kpn_wire_bytes(frame_bytes) * dual->rx.byte_ps;
+	*position_ps = run->position_ps +
+		       (place - run->place) * kpn_wire_bytes(frame_bytes) * dual->rx.byte_ps;
 	return true;
 }
 

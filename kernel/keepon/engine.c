@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One run of the wire, from claiming the lower device's ring to giving it back. The ring is claimed only while the wire
- * runs: with the upper device down, or without a link, the lower one is an ordinary NIC and its driver may be unloaded.
+ * One run of the wire, from claiming the lower device's ring to giving it back. The ring is claimed
+ * only while the wire runs: with the upper device down, or without a link, the lower one is an
+ * ordinary NIC and its driver may be unloaded.
  */
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
 #include "keepon.h"
 
-/* Large and asked for by configuration: it is accounted to who asks, may fail, and must not make room by force. */
+/*
+ * Large and asked for by configuration: it is accounted to who asks, may fail, and must not make
+ * room by force.
+ */
 #define KEEPON_GFP (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN | __GFP_ZERO)
 
 static void free_engine(struct keepon_engine *engine)
@@ -19,14 +23,18 @@ static void free_engine(struct keepon_engine *engine)
 	kfree(engine);
 }
 
-/* As many frames of each class as its pre-buffer holds: the queue stops before the core has to refuse one. */
+/*
+ * As many frames of each class as its pre-buffer holds: the queue stops before the core has to
+ * refuse one.
+ */
 static int make_pool(struct keepon_engine *engine, const struct kpn_config *config)
 {
 	u32 tc;
 	u32 i;
 
 	engine->held_max = config->prebuffer_frames ?: config->ring_slots;
-	engine->frames = kvmalloc_array(engine->held_max, KPN_CLASS_COUNT * sizeof(*engine->frames), KEEPON_GFP);
+	engine->frames = kvmalloc_array(engine->held_max, KPN_CLASS_COUNT * sizeof(*engine->frames),
+					KEEPON_GFP);
 	engine->shares = kvmalloc_array(KPN_CLASS_COUNT, sizeof(*engine->shares), KEEPON_GFP);
 	if (!engine->frames || !engine->shares)
 		return -ENOMEM;
@@ -54,8 +62,9 @@ static struct keepon_engine *make_engine(struct keepon *keepon, struct netlink_e
 	if (engine->memory)
 		error = make_pool(engine, config);
 	if (error)
-		keepon_say(extack, "there is no memory for %u frames of each class; reduce prebuffer",
-			   config->prebuffer_frames);
+		keepon_explain(extack,
+			       "there is no memory for %u frames of each class; reduce prebuffer",
+			       config->prebuffer_frames);
 	else
 		error = keepon_poll_prepare(engine, extack);
 	if (error) {
@@ -83,8 +92,8 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 		.ring_slots = config->ring_slots,
 		.slot_bytes = config->slot_bytes,
 		/* Paper mode does not trim, and whatever trim was asked for means nothing there. */
-		.buffer_bytes =
-			config->slot_bytes + (config->mode == KPN_MODE_PHASE_LOCKED ? config->trim_up_bytes : 0),
+		.buffer_bytes = config->slot_bytes +
+				(config->mode == KPN_MODE_PHASE_LOCKED ? config->trim_up_bytes : 0),
 		.placeholder = config->placeholder,
 		.spare_buffers = kpn_config_spare_buffers(config),
 	};
@@ -92,13 +101,15 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 
 	engine->driver = keepon_native_get(keepon->lower);
 	if (!engine->driver) {
-		keepon_say(extack, "the driver of %s has no descriptor ring to lend", keepon->lower->name);
+		keepon_explain(extack, "the driver of %s has no descriptor ring to lend",
+			       keepon->lower->name);
 		return -EOPNOTSUPP;
 	}
 	error = engine->driver->claim(keepon->lower, &setup, &engine->native);
 	if (error) {
-		keepon_say(extack, "the ring of %s cannot be had (error %d); see who else uses it", keepon->lower->name,
-			   error);
+		keepon_explain(extack,
+			       "the ring of %s cannot be had (error %d); see who else uses it",
+			       keepon->lower->name, error);
 		keepon_native_put(engine->driver);
 		return error;
 	}
@@ -109,7 +120,10 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 	return error;
 }
 
-/* Making the pacer takes long, so it is done without the lock; the clock it was made for may be set meanwhile. */
+/*
+ * Making the pacer takes long, so it is done without the lock; the clock it was made for may be set
+ * meanwhile.
+ */
 static int make_pacer(struct keepon_engine *engine, u64 *since_ns, u64 *version)
 {
 	struct keepon *keepon = engine->keepon;
@@ -123,8 +137,8 @@ static int make_pacer(struct keepon_engine *engine, u64 *since_ns, u64 *version)
 	*version = keepon->down_clock_version;
 	start_ns = keepon_clock_read_locked(keepon).ns + restart_ns;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	engine->pacer = kpn_pacer_init(engine->memory, &plan->config, &plan->caps, engine->native.ops,
-				       engine->native.nic, start_ns);
+	engine->pacer = kpn_pacer_init(engine->memory, &plan->config, &plan->caps,
+				       engine->native.ops, engine->native.nic, start_ns);
 	return engine->pacer ? 0 : -EINVAL;
 }
 
@@ -215,7 +229,8 @@ static void drain(struct keepon_engine *engine)
 }
 
 /* The counters of a run that has ended are those of the device; meanwhile pending frames ended. */
-static void add_ends(struct keepon *keepon, const struct kpn_stats *before, const struct kpn_stats *after)
+static void add_ends(struct keepon *keepon, const struct kpn_stats *before,
+		     const struct kpn_stats *after)
 {
 	unsigned long flags;
 	u32 i;
@@ -264,7 +279,8 @@ void keepon_engine_stop(struct keepon *keepon)
 /* Whether there is a wire to run on. */
 static bool wanted(const struct keepon *keepon)
 {
-	return netif_running(keepon->dev) && netif_running(keepon->lower) && netif_carrier_ok(keepon->lower);
+	return netif_running(keepon->dev) && netif_running(keepon->lower) &&
+	       netif_carrier_ok(keepon->lower);
 }
 
 /* Rate and limits are those of now: work the setup out again if they changed. */
@@ -307,11 +323,14 @@ static bool outdated(struct keepon *keepon)
 	struct keepon_native_caps caps;
 	u64 rate_bps;
 
-	if (keepon_lower_caps(keepon->lower, keepon->plan.config.slot_bytes, &caps, &rate_bps, NULL) ||
-	    rate_bps != keepon->plan.config.rate_bps || memcmp(&caps.nic, &keepon->plan.caps, sizeof(caps.nic)))
+	if (keepon_lower_caps(keepon->lower, keepon->plan.config.slot_bytes, &caps, &rate_bps,
+			      NULL) ||
+	    rate_bps != keepon->plan.config.rate_bps ||
+	    memcmp(&caps.nic, &keepon->plan.caps, sizeof(caps.nic)))
 		return true;
-	return keepon->plan.clock == KEEPON_CLOCK_DUAL && (keepon_lower_rx_caps(keepon->lower, &rx_caps, NULL) ||
-							   memcmp(&rx_caps, &keepon->plan.rx_caps, sizeof(rx_caps)));
+	return keepon->plan.clock == KEEPON_CLOCK_DUAL &&
+	       (keepon_lower_rx_caps(keepon->lower, &rx_caps, NULL) ||
+		memcmp(&rx_caps, &keepon->plan.rx_caps, sizeof(rx_caps)));
 }
 
 void keepon_engine_follow(struct keepon *keepon)
@@ -323,8 +342,8 @@ void keepon_engine_follow(struct keepon *keepon)
 		keepon_engine_stop(keepon);
 	error = keepon_engine_begin(keepon, &extack);
 	if (error)
-		netdev_err(keepon->dev, "cannot start on %s (error %d): %s\n", keepon->lower->name, error,
-			   extack._msg ?: "no details");
+		netdev_err(keepon->dev, "cannot start on %s (error %d): %s\n", keepon->lower->name,
+			   error, extack._msg ?: "no details");
 }
 
 /* A card may come back by itself, or be paused for ever; once a second is often enough to see. */
@@ -357,7 +376,8 @@ void keepon_engine_restart(struct work_struct *work)
 	rtnl_unlock();
 }
 
-int keepon_engine_replan(struct keepon *keepon, struct keepon_plan *plan, struct netlink_ext_ack *extack)
+int keepon_engine_replan(struct keepon *keepon, struct keepon_plan *plan,
+			 struct netlink_ext_ack *extack)
 {
 	bool ran = keepon->engine;
 	int error = 0;
@@ -370,7 +390,9 @@ int keepon_engine_replan(struct keepon *keepon, struct keepon_plan *plan, struct
 	if (error) {
 		swap(keepon->plan, *plan);
 		if (start(keepon, NULL))
-			netdev_err(keepon->dev, "cannot start again by the old configuration; set it down and up\n");
+			netdev_err(
+				keepon->dev,
+				"cannot start again by the old configuration; set it down and up\n");
 		return error;
 	}
 	keepon_plan_free(plan);

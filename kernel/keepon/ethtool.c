@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What ethtool shows: every counter of the core over all runs, the state of the clock, and the link below. */
+/*
+ * What ethtool shows: every counter of the core over all runs, the state of the clock, and the link
+ * below.
+ */
 #include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
 
 #include "keepon.h"
 
-/* State of the present run; zero without one. X(name, expression), with engine, state and bounds at hand. */
+/*
+ * State of the present run; zero without one. X(name, expression), with engine, state and bounds at
+ * hand.
+ */
 #define STATES(X)                                            \
 	X(pending, state.pending)                            \
 	X(synchronised, state.synchronised)                  \

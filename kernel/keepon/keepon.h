@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * keepon.ko inside. One struct keepon is one upper device; while its wire runs it has one struct keepon_engine, which holds the
- * pacer, the borrowed ring and the frames on their way.
+ * keepon.ko inside. One struct keepon is one upper device; while its wire runs it has one struct
+ * keepon_engine, which holds the pacer, the borrowed ring and the frames on their way.
  *
  *	link, attributes, setup		rtnetlink: attributes, what they mean, read-back (setup.h)
  *	table		class tables by generic netlink (setup.h)
@@ -12,9 +12,10 @@
  *	dual		the receive ring as a second clock
  *	clock, phc, stamp, qdisc, ethtool, debug, trace
  *
- * Locking: RTNL for configuration and for starting and stopping; keepon.lock around every kpn_pacer_* call and everything marked
- * so below. The lock is raw and taken with interrupts off, since the beat is a hard timer interrupt, on PREEMPT_RT too. Nothing
- * of the network stack is called under it but marking queues.
+ * Locking: RTNL for configuration and for starting and stopping; keepon.lock around every
+ * kpn_pacer_* call and everything marked so below. The lock is raw and taken with interrupts off,
+ * since the beat is a hard timer interrupt, on PREEMPT_RT too. Nothing of the network stack is
+ * called under it but marking queues.
  */
 #ifndef KEEPON_H
 #define KEEPON_H
@@ -73,7 +74,11 @@ struct keepon_frame {
 	bool queued;
 };
 
-enum { KEEPON_SHARE_SET_BITS = 4, KEEPON_SHARE_SETS = 1 << KEEPON_SHARE_SET_BITS, KEEPON_SHARE_WAYS = 4 };
+enum {
+	KEEPON_SHARE_SET_BITS = 4,
+	KEEPON_SHARE_SETS = 1 << KEEPON_SHARE_SET_BITS,
+	KEEPON_SHARE_WAYS = 4
+};
 
 /** struct keepon_sender - how many frames with a txtime @sk has waiting; none: not in use */
 struct keepon_sender {
@@ -81,7 +86,10 @@ struct keepon_sender {
 	u32 waiting;
 };
 
-/** struct keepon_share - the same of a whole class; a socket has its place in one of the sets, found by its hash */
+/**
+ * struct keepon_share - the same of a whole class; a socket has its place in one of the sets, found
+ * by its hash
+ */
 struct keepon_share {
 	u32 waiting;
 	struct keepon_sender senders[KEEPON_SHARE_SETS][KEEPON_SHARE_WAYS];
@@ -92,14 +100,18 @@ struct keepon_share {
  * @dev, @lower: itself and the device it sends through
  * @setup, @plan: what was asked for and what it comes to; RTNL
  * @engine: while the wire runs; written under RTNL and @lock
- * @down_clock: the PHC while it does not, on the CPU counter; @down_clock_version: changes when it is set; @lock
- * @total, @dual_total: counters of earlier runs, and frames refused before a pacer has seen them; @lock
+ * @down_clock: the PHC while it does not, on the CPU counter; @down_clock_version: changes when it
+ *	is set; @lock
+ * @total, @dual_total: counters of earlier runs, and frames refused before a pacer has seen them;
+ * @lock
  * @starts, @start_failures: of the wire; RTNL
  * @napi: completes frames that ended
- * @restart: starts the wire anew after the NIC was lost; @restarts: how often, RTNL; @lost: it was, and nobody has stopped yet
+ * @restart: starts the wire anew after the NIC was lost; @restarts: how often, RTNL; @lost: it was,
+ *	and nobody has stopped yet
  * @hwtstamp: what is stamped
  * @phc: NULL if it could not be registered
- * @debug: folder of faults on request; @stall_ns: by how much the next poll of each poller shall be late
+ * @debug: folder of faults on request; @stall_ns: by how much the next poll of each poller shall be
+ *	late
  */
 struct keepon {
 	struct net_device *dev;
@@ -128,7 +140,10 @@ struct keepon {
 	u64 stall_ns[KEEPON_POLLERS];
 };
 
-/** struct keepon_poller - calls @beat again and again, from a timer or, if there is one, from a thread; @number: its own */
+/**
+ * struct keepon_poller - calls @beat again and again, from a timer or, if there is one, from a
+ * thread; @number: its own
+ */
 struct keepon_poller {
 	struct keepon_engine *engine;
 	u64 (*beat)(struct keepon_engine *engine, bool *news);
@@ -168,17 +183,21 @@ struct keepon_engine {
 /* ---- lower.c: drivers that lend rings, and what happens to a lower device ---- */
 
 /**
- * keepon_lower_caps() - limits of the ring of @lower for slots of @slot_bytes, and its rate, 0 if unknown now; RTNL
+ * keepon_lower_caps() - limits of the ring of @lower for slots of @slot_bytes, and its rate, 0 if
+ * unknown now; RTNL
  *
  * Return: 0 or an error, with a sentence.
  */
-int keepon_lower_caps(struct net_device *lower, u32 slot_bytes, struct keepon_native_caps *caps, u64 *rate_bps,
-		      struct netlink_ext_ack *extack);
+int keepon_lower_caps(struct net_device *lower, u32 slot_bytes, struct keepon_native_caps *caps,
+		      u64 *rate_bps, struct netlink_ext_ack *extack);
 /** keepon_lower_name() - name of the driver of @dev, "" if it says none */
 void keepon_lower_name(struct net_device *dev, char *name, size_t room);
 extern const struct keepon_native_owner keepon_lower_owner;
-/** keepon_lower_rx_caps() - limits of its receive ring; RTNL. Return: 0 or an error, with a sentence */
-int keepon_lower_rx_caps(struct net_device *lower, struct keepon_native_rx_caps *caps, struct netlink_ext_ack *extack);
+/**
+ * keepon_lower_rx_caps() - limits of its receive ring; RTNL. Return: 0 or an error, with a sentence
+ */
+int keepon_lower_rx_caps(struct net_device *lower, struct keepon_native_rx_caps *caps,
+			 struct netlink_ext_ack *extack);
 int keepon_lower_event(struct notifier_block *block, unsigned long event, void *info);
 
 /* ---- link.c, dev.c ---- */
@@ -186,32 +205,50 @@ int keepon_lower_event(struct notifier_block *block, unsigned long event, void *
 extern struct rtnl_link_ops keepon_link_ops;
 void keepon_dellink(struct net_device *dev, struct list_head *head);
 void keepon_dev_setup(struct net_device *dev);
-/** keepon_dev_limits() - MTU range by the plan; returns the MTU that leaves room for one VLAN tag */
+/**
+ * keepon_dev_limits() - MTU range by the plan; returns the MTU that leaves room for one VLAN tag
+ */
 unsigned int keepon_dev_limits(struct keepon *keepon);
 /** keepon_dev_refit() - the plan is another: limits, and an MTU that had its default, follow */
 void keepon_dev_refit(struct keepon *keepon, unsigned int old_default_mtu);
 
 /* ---- engine.c: one run of the wire ---- */
 
-/** keepon_engine_begin() - start the wire if the upper device is up and the lower has a link. RTNL. Return: 0, also if it has to wait */
+/**
+ * keepon_engine_begin() - start the wire if the upper device is up and the lower has a link. RTNL.
+ * Return: 0, also if it has to wait
+ */
 int keepon_engine_begin(struct keepon *keepon, struct netlink_ext_ack *extack);
-/** keepon_engine_stop() - end every frame, stop the wire, give the ring back; the clock goes on. RTNL, sleeps, may be called twice */
+/**
+ * keepon_engine_stop() - end every frame, stop the wire, give the ring back; the clock goes on.
+ * RTNL, sleeps, may be called twice
+ */
 void keepon_engine_stop(struct keepon *keepon);
-/** keepon_engine_lost() - the NIC is dead: stop soon, and try to start a second later; any context */
+/**
+ * keepon_engine_lost() - the NIC is dead: stop soon, and try to start a second later; any context
+ */
 void keepon_engine_lost(struct keepon *keepon);
 /** keepon_engine_restart() - work of keepon.restart */
 void keepon_engine_restart(struct work_struct *work);
-/** keepon_engine_follow() - something about the lower device has changed: start, stop or start anew. RTNL */
+/**
+ * keepon_engine_follow() - something about the lower device has changed: start, stop or start anew.
+ * RTNL
+ */
 void keepon_engine_follow(struct keepon *keepon);
 /**
  * keepon_engine_replan() - run by another plan; RTNL
- * @plan: becomes keepon's and is empty then; on error it stays the caller's and the wire runs by the old one
+ * @plan: becomes keepon's and is empty then; on error it stays the caller's and the wire runs by
+ *	the old one
  */
-int keepon_engine_replan(struct keepon *keepon, struct keepon_plan *plan, struct netlink_ext_ack *extack);
+int keepon_engine_replan(struct keepon *keepon, struct keepon_plan *plan,
+			 struct netlink_ext_ack *extack);
 
 /* ---- poll.c ---- */
 
-/** keepon_poll_prepare() - all that can fail; keepon_poll_begin() after kpn_pacer_start(), keepon_poll_end() in any case */
+/**
+ * keepon_poll_prepare() - all that can fail; keepon_poll_begin() after kpn_pacer_start(),
+ * keepon_poll_end() in any case
+ */
 int keepon_poll_prepare(struct keepon_engine *engine, struct netlink_ext_ack *extack);
 void keepon_poll_begin(struct keepon_engine *engine);
 void keepon_poll_end(struct keepon_engine *engine);
@@ -221,9 +258,14 @@ void keepon_poll_end(struct keepon_engine *engine);
 void keepon_clock_init(struct keepon *keepon);
 /** keepon_clock_read_locked() - PHC time now */
 struct kpn_time keepon_clock_read_locked(struct keepon *keepon);
-/** keepon_clock_at_locked() - PHC time at CPU time @cpu_ns, not before the last poll; a wire runs */
+/**
+ * keepon_clock_at_locked() - PHC time at CPU time @cpu_ns, not before the last poll; a wire runs
+ */
 struct kpn_time keepon_clock_at_locked(const struct keepon_engine *engine, u64 cpu_ns);
-/** keepon_clock_keep_locked() - from now on the clock runs on the CPU counter, as it stands and as fast as it did */
+/**
+ * keepon_clock_keep_locked() - from now on the clock runs on the CPU counter, as it stands and as
+ * fast as it did
+ */
 void keepon_clock_keep_locked(struct keepon *keepon);
 s64 keepon_clock_scaled_ppm_locked(const struct keepon *keepon);
 int keepon_clock_adjfine(struct keepon *keepon, s64 scaled_ppm);
@@ -235,26 +277,40 @@ int keepon_clock_settime(struct keepon *keepon, struct kpn_time t);
 netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev);
 u16 keepon_select_queue(struct net_device *dev, struct sk_buff *skb, struct net_device *sb_dev);
 
-/** keepon_complete_soon() - a poll has news: have NAPI complete frames and tell of events; no lock held */
+/**
+ * keepon_complete_soon() - a poll has news: have NAPI complete frames and tell of events; no lock
+ * held
+ */
 void keepon_complete_soon(struct keepon *keepon);
 /** keepon_complete_list() - complete frames whose run is over; BH off */
 void keepon_complete_list(struct keepon *keepon, struct kpn_frame *list);
-/** keepon_share_locked() - where a frame of @sk with a txtime is counted; NULL: the socket has its share waiting already */
-struct keepon_sender *keepon_share_locked(struct keepon_engine *engine, u16 tc, const struct sock *sk);
+/**
+ * keepon_share_locked() - where a frame of @sk with a txtime is counted; NULL: the socket has its
+ * share waiting already
+ */
+struct keepon_sender *keepon_share_locked(struct keepon_engine *engine, u16 tc,
+					  const struct sock *sk);
 /** keepon_share_add_locked() - it waits from now on; @sender may be NULL: it has no txtime */
-void keepon_share_add_locked(struct keepon_engine *engine, struct keepon_frame *frame, struct keepon_sender *sender);
+void keepon_share_add_locked(struct keepon_engine *engine, struct keepon_frame *frame,
+			     struct keepon_sender *sender);
 /** keepon_share_end_locked() - it has ended */
 void keepon_share_end_locked(struct keepon_engine *engine, struct keepon_frame *frame);
 
 int keepon_napi_poll(struct napi_struct *napi, int budget);
-/** keepon_report() - tell the sender of a frame with a txtime that it will not be sent, if it asked for that */
+/**
+ * keepon_report() - tell the sender of a frame with a txtime that it will not be sent, if it asked
+ * for that
+ */
 void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns);
 
 rx_handler_result_t keepon_receive(struct sk_buff **pskb);
 
 /* ---- dual.c: clock dual ---- */
 
-/** keepon_dual_poll_ns() - usual time between two polls of the receive ring: a batch, were the peer's slots as long as ours */
+/**
+ * keepon_dual_poll_ns() - usual time between two polls of the receive ring: a batch, were the
+ * peer's slots as long as ours
+ */
 u64 keepon_dual_poll_ns(const struct kpn_config *config);
 /** keepon_dual_config() - by which bounds the receive ring is read; @plan has everything else */
 void keepon_dual_config(const struct keepon_plan *plan, struct kpn_rx_config *config);
@@ -262,13 +318,18 @@ void keepon_dual_config(const struct keepon_plan *plan, struct kpn_rx_config *co
 int keepon_dual_claim(struct keepon_engine *engine, struct netlink_ext_ack *extack);
 /** keepon_dual_join_locked() - the pacer is there, if it is a dual clock they belong together */
 void keepon_dual_join_locked(struct keepon_engine *engine);
-/** keepon_dual_release() - give the receive ring back; nobody polls; RTNL, may be called without one */
+/**
+ * keepon_dual_release() - give the receive ring back; nobody polls; RTNL, may be called without one
+ */
 void keepon_dual_release(struct keepon_engine *engine);
 /** keepon_dual_beat_locked() - one poll of the receive ring. Return: ns until the next */
 u64 keepon_dual_beat_locked(struct keepon_engine *engine, bool *news);
 /** keepon_dual_correct_locked() - after a poll of the transmit ring */
 void keepon_dual_correct_locked(struct keepon_engine *engine);
-/** keepon_dual_stamp_locked() - when the frame at @place was at the reference plane; 0: it cannot be told, which is counted */
+/**
+ * keepon_dual_stamp_locked() - when the frame at @place was at the reference plane; 0: it cannot be
+ * told, which is counted
+ */
 ktime_t keepon_dual_stamp_locked(struct keepon_engine *engine, u64 place, u32 frame_bytes);
 struct kpn_time keepon_dual_gettime(const struct keepon_dual *dual, u64 at_ns);
 int keepon_dual_adjfine(struct keepon_dual *dual, s64 scaled_ppm);
@@ -289,7 +350,8 @@ void keepon_debug_remove(struct keepon *keepon);
 /* ---- stamp.c, phc.c, qdisc.c, ethtool.c ---- */
 
 int keepon_hwtstamp_get(struct net_device *dev, struct keepon_hwtstamp *config);
-int keepon_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config, struct netlink_ext_ack *extack);
+int keepon_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config,
+			struct netlink_ext_ack *extack);
 /** keepon_stamp() - an instant as a stamp, to the nearest nanosecond */
 ktime_t keepon_stamp(struct kpn_time t);
 int keepon_phc_register(struct keepon *keepon);

@@ -6,11 +6,14 @@
 
 #include "keepon.h"
 
-static int keepon_validate(struct nlattr *tb[], struct nlattr *data[], struct netlink_ext_ack *extack)
+static int keepon_validate(struct nlattr *tb[], struct nlattr *data[],
+			   struct netlink_ext_ack *extack)
 {
 	if (tb[IFLA_NUM_TX_QUEUES] && nla_get_u32(tb[IFLA_NUM_TX_QUEUES]) != KEEPON_CLASS_COUNT) {
-		keepon_say(extack, "numtxqueues %u: there is one queue per traffic class, %u; leave it out",
-			   nla_get_u32(tb[IFLA_NUM_TX_QUEUES]), KEEPON_CLASS_COUNT);
+		keepon_explain(
+			extack,
+			"numtxqueues %u: there is one queue per traffic class, %u; leave it out",
+			nla_get_u32(tb[IFLA_NUM_TX_QUEUES]), KEEPON_CLASS_COUNT);
 		return -EINVAL;
 	}
 	return 0;
@@ -19,32 +22,40 @@ static int keepon_validate(struct nlattr *tb[], struct nlattr *data[], struct ne
 static int check_lower(struct net_device *lower, struct netlink_ext_ack *extack)
 {
 	if (lower->type != ARPHRD_ETHER || lower->flags & IFF_LOOPBACK) {
-		keepon_say(extack, "%s is no Ethernet device; name one with link", lower->name);
+		keepon_explain(extack, "%s is no Ethernet device; name one with link", lower->name);
 		return -EINVAL;
 	}
 	if (netdev_is_rx_handler_busy(lower)) {
-		keepon_say(extack, "%s has an upper device already (%s); delete it first", lower->name,
-			   netif_is_bridge_port(lower) ? "a bridge" : "one that takes its frames");
+		keepon_explain(
+			extack, "%s has an upper device already (%s); delete it first", lower->name,
+			netif_is_bridge_port(lower) ? "a bridge" : "one that takes its frames");
 		return -EBUSY;
 	}
 	return 0;
 }
 
-/* An upper device may be lent to a container, the device below with its wire may not be configured from there. */
+/*
+ * An upper device may be lent to a container, the device below with its wire may not be configured
+ * from there.
+ */
 static int check_rights(const struct net_device *lower, struct netlink_ext_ack *extack)
 {
 	if (ns_capable(dev_net(lower)->user_ns, CAP_NET_ADMIN))
 		return 0;
-	keepon_say(extack, "%s belongs to another namespace: this needs CAP_NET_ADMIN there; ask its administrator",
-		   lower->name);
+	keepon_explain(
+		extack,
+		"%s belongs to another namespace: this needs CAP_NET_ADMIN there; ask its administrator",
+		lower->name);
 	return -EPERM;
 }
 
 /*
- * A polling thread is the kernel's own, outside of all limits of whoever asks for it: for a real-time priority, or a CPU that
- * he may not use himself, he needs what he would need for it by other means. What others have chosen stays.
+ * A polling thread is the kernel's own, outside of all limits of whoever asks for it: for a
+ * real-time priority, or a CPU that he may not use himself, he needs what he would need for it by
+ * other means. What others have chosen stays.
  */
-static int check_polling(const struct keepon_plan *old, const struct keepon_plan *plan, struct netlink_ext_ack *extack)
+static int check_polling(const struct keepon_plan *old, const struct keepon_plan *plan,
+			 struct netlink_ext_ack *extack)
 {
 	bool same = old && old->poll == plan->poll && old->poll_fifo == plan->poll_fifo &&
 		    old->poll_cpu == plan->poll_cpu && old->rx_poll_cpu == plan->rx_poll_cpu;
@@ -52,28 +63,34 @@ static int check_polling(const struct keepon_plan *old, const struct keepon_plan
 	if (plan->poll != KEEPON_POLL_THREAD || same || capable(CAP_SYS_NICE))
 		return 0;
 	if (plan->poll_fifo) {
-		keepon_say(extack, "poll_fifo %u: a real-time priority needs CAP_SYS_NICE; leave it out",
-			   plan->poll_fifo);
+		keepon_explain(
+			extack,
+			"poll_fifo %u: a real-time priority needs CAP_SYS_NICE; leave it out",
+			plan->poll_fifo);
 		return -EPERM;
 	}
 	if (cpumask_test_cpu(plan->poll_cpu, current->cpus_ptr) &&
 	    cpumask_test_cpu(plan->rx_poll_cpu, current->cpus_ptr))
 		return 0;
-	keepon_say(extack,
-		   "poll_cpu %u, rx_poll_cpu %u: a CPU you may not run on needs CAP_SYS_NICE; choose one of yours",
-		   plan->poll_cpu, plan->rx_poll_cpu);
+	keepon_explain(
+		extack,
+		"poll_cpu %u, rx_poll_cpu %u: a CPU you may not run on needs CAP_SYS_NICE; choose one of yours",
+		plan->poll_cpu, plan->rx_poll_cpu);
 	return -EPERM;
 }
 
 /* What the user said of the device itself. */
-static int choose_address_and_mtu(struct keepon *keepon, struct nlattr *tb[], struct netlink_ext_ack *extack)
+static int choose_address_and_mtu(struct keepon *keepon, struct nlattr *tb[],
+				  struct netlink_ext_ack *extack)
 {
 	struct net_device *dev = keepon->dev;
 	unsigned int mtu = keepon_dev_limits(keepon);
 
 	if (tb[IFLA_ADDRESS] && !ether_addr_equal(dev->dev_addr, keepon->lower->dev_addr)) {
-		keepon_say(extack, "address: %s and the new device are one station; set the address of %s",
-			   keepon->lower->name, keepon->lower->name);
+		keepon_explain(
+			extack,
+			"address: %s and the new device are one station; set the address of %s",
+			keepon->lower->name, keepon->lower->name);
 		return -EINVAL;
 	}
 	if (!tb[IFLA_ADDRESS])
@@ -81,8 +98,9 @@ static int choose_address_and_mtu(struct keepon *keepon, struct nlattr *tb[], st
 	if (!tb[IFLA_MTU])
 		dev->mtu = mtu;
 	if (dev->mtu > dev->max_mtu || dev->mtu < dev->min_mtu) {
-		keepon_say(extack, "mtu %u is not within %u to %u, which slots of %u bytes allow", dev->mtu,
-			   dev->min_mtu, dev->max_mtu, keepon->plan.config.slot_bytes);
+		keepon_explain(
+			extack, "mtu %u is not within %u to %u, which slots of %u bytes allow",
+			dev->mtu, dev->min_mtu, dev->max_mtu, keepon->plan.config.slot_bytes);
 		return -EINVAL;
 	}
 	return 0;
@@ -116,15 +134,17 @@ unregister:
 	return error;
 }
 
-static int keepon_newlink(struct net *src_net, struct net_device *dev, struct nlattr *tb[], struct nlattr *data[],
-			  struct netlink_ext_ack *extack)
+static int keepon_newlink(struct net *src_net, struct net_device *dev, struct nlattr *tb[],
+			  struct nlattr *data[], struct netlink_ext_ack *extack)
 {
 	struct keepon *keepon = netdev_priv(dev);
 	struct net_device *lower;
 	int error;
 
 	if (!tb[IFLA_LINK]) {
-		keepon_say(extack, "no device to send through; name it: ip link add link DEVICE type keepon");
+		keepon_explain(
+			extack,
+			"no device to send through; name it: ip link add link DEVICE type keepon");
 		return -EINVAL;
 	}
 	lower = __dev_get_by_index(src_net, nla_get_u32(tb[IFLA_LINK]));
@@ -168,7 +188,9 @@ static int keepon_changelink(struct net_device *dev, struct nlattr *tb[], struct
 	int error;
 
 	if (tb[IFLA_LINK] && nla_get_u32(tb[IFLA_LINK]) != keepon->lower->ifindex) {
-		keepon_say(extack, "the lower device of a link cannot be changed; delete the link and add it anew");
+		keepon_explain(
+			extack,
+			"the lower device of a link cannot be changed; delete the link and add it anew");
 		return -EOPNOTSUPP;
 	}
 	if (!data)
@@ -176,10 +198,12 @@ static int keepon_changelink(struct net_device *dev, struct nlattr *tb[], struct
 	error = check_rights(keepon->lower, extack) ?: keepon_setup_copy(&setup, &keepon->setup);
 	if (error)
 		return error;
-	error = keepon_setup_take(&setup, data, extack) ?: keepon_plan_make(&plan, &setup, keepon->lower, extack);
+	error = keepon_setup_take(&setup, data, extack) ?:
+			keepon_plan_make(&plan, &setup, keepon->lower, extack);
 	if (error)
 		goto free_setup;
-	error = check_polling(&keepon->plan, &plan, extack) ?: keepon_engine_replan(keepon, &plan, extack);
+	error = check_polling(&keepon->plan, &plan, extack) ?:
+			keepon_engine_replan(keepon, &plan, extack);
 	if (error) {
 		keepon_plan_free(&plan);
 		goto free_setup;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The device beneath: which driver lends a ring, and what to do when something happens to the device (docs/kernel.md has the
- * table).
+ * The device beneath: which driver lends a ring, and what to do when something happens to the
+ * device (docs/kernel.md has the table).
  */
 #include <linux/ethtool.h>
 #include <linux/module.h>
@@ -29,13 +29,14 @@ static u64 rate_of(struct net_device *lower)
 {
 	struct ethtool_link_ksettings settings;
 
-	if (__ethtool_get_link_ksettings(lower, &settings) || settings.base.speed == (u32)SPEED_UNKNOWN)
+	if (__ethtool_get_link_ksettings(lower, &settings) ||
+	    settings.base.speed == (u32)SPEED_UNKNOWN)
 		return 0;
 	return settings.base.speed * 1000000ull;
 }
 
-int keepon_lower_caps(struct net_device *lower, u32 slot_bytes, struct keepon_native_caps *caps, u64 *rate_bps,
-		      struct netlink_ext_ack *extack)
+int keepon_lower_caps(struct net_device *lower, u32 slot_bytes, struct keepon_native_caps *caps,
+		      u64 *rate_bps, struct netlink_ext_ack *extack)
 {
 	struct keepon_native_driver *driver = keepon_native_get(lower);
 	char name[ETHTOOL_BUSINFO_LEN];
@@ -44,30 +45,33 @@ int keepon_lower_caps(struct net_device *lower, u32 slot_bytes, struct keepon_na
 
 	if (!driver) {
 		keepon_lower_name(lower, name, sizeof(name));
-		keepon_say(extack,
-			   "the driver of %s (%s) has no descriptor ring to lend; use a device whose driver has one",
-			   lower->name, name[0] ? name : "unknown");
+		keepon_explain(
+			extack,
+			"the driver of %s (%s) has no descriptor ring to lend; use a device whose driver has one",
+			lower->name, name[0] ? name : "unknown");
 		return -EOPNOTSUPP;
 	}
 	error = driver->query(lower, slot_bytes, caps, &why);
 	if (error)
-		keepon_say(extack, "%s has no descriptor ring to lend now (error %d): %s", lower->name, error,
-			   why ?: "see whether it runs in ring mode");
+		keepon_explain(extack, "%s has no descriptor ring to lend now (error %d): %s",
+			       lower->name, error, why ?: "see whether it runs in ring mode");
 	*rate_bps = rate_of(lower);
 	keepon_native_put(driver);
 	return error;
 }
 
-int keepon_lower_rx_caps(struct net_device *lower, struct keepon_native_rx_caps *caps, struct netlink_ext_ack *extack)
+int keepon_lower_rx_caps(struct net_device *lower, struct keepon_native_rx_caps *caps,
+			 struct netlink_ext_ack *extack)
 {
 	struct keepon_native_driver *driver = keepon_native_get(lower);
 	int error = driver && driver->query_rx ? driver->query_rx(lower, caps) : -EOPNOTSUPP;
 
 	keepon_native_put(driver);
 	if (error)
-		keepon_say(extack,
-			   "clock dual: %s cannot deliver frames with a bad FCS; choose interpolated or counter",
-			   lower->name);
+		keepon_explain(
+			extack,
+			"clock dual: %s cannot deliver frames with a bad FCS; choose interpolated or counter",
+			lower->name);
 	return error;
 }
 

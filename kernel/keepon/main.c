@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Module keepon: link type "keepon", deterministic transmission on a standard NIC (docs/kernel.md). */
+/*
+ * Module keepon: link type "keepon", deterministic transmission on a standard NIC (docs/kernel.md).
+ */
 #include <linux/module.h>
 #include <net/genetlink.h>
 #include <net/rtnetlink.h>

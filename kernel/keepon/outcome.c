@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What becomes of frames: the core lists those that ended, and NAPI completes them - stamps, error queue, statistics, byte
- * queue limits - so many at a time as its budget allows.
+ * What becomes of frames: the core lists those that ended, and NAPI completes them - stamps, error
+ * queue, statistics, byte queue limits - so many at a time as its budget allows.
  */
 #include <linux/errqueue.h>
 #include <linux/rtnetlink.h>
@@ -24,7 +24,10 @@ void keepon_complete_soon(struct keepon *keepon)
 	local_bh_enable();
 }
 
-/* Which of the two codes of SO_EE_ORIGIN_TXTIME: the request was wrong, or its time was missed (C7). */
+/*
+ * Which of the two codes of SO_EE_ORIGIN_TXTIME: the request was wrong, or its time was missed
+ * (C7).
+ */
 static bool was_wrong(enum kpn_verdict verdict)
 {
 	switch (verdict) {
@@ -53,7 +56,8 @@ void keepon_report(struct sk_buff *skb, enum kpn_verdict verdict, s64 txtime_ns)
 	memset(error, 0, sizeof(*error));
 	error->ee.ee_errno = was_wrong(verdict) ? EINVAL : ECANCELED;
 	error->ee.ee_origin = SO_EE_ORIGIN_TXTIME;
-	error->ee.ee_code = was_wrong(verdict) ? SO_EE_CODE_TXTIME_INVALID_PARAM : SO_EE_CODE_TXTIME_MISSED;
+	error->ee.ee_code =
+		was_wrong(verdict) ? SO_EE_CODE_TXTIME_INVALID_PARAM : SO_EE_CODE_TXTIME_MISSED;
 	error->ee.ee_data = upper_32_bits((u64)txtime_ns);
 	error->ee.ee_info = lower_32_bits((u64)txtime_ns);
 	if (sock_queue_err_skb(sk, clone))
@@ -74,7 +78,8 @@ static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int 
 	struct kpn_time start = frame->frame.start;
 	struct sk_buff *skb = frame->skb;
 
-	trace_keepon_outcome(keepon->dev, frame->frame.tc, verdict, frame->frame.seq, frame->txtime_ns, &start);
+	trace_keepon_outcome(keepon->dev, frame->frame.tc, verdict, frame->frame.seq,
+			     frame->txtime_ns, &start);
 	if (kpn_verdict_is_sent(verdict)) {
 		give_stamp(skb, start);
 		if (frame->deadline_ns && start.ns > frame->deadline_ns)
@@ -86,7 +91,10 @@ static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int 
 	if (frame->txtime_ns)
 		keepon_report(skb, verdict, frame->txtime_ns);
 	if (verdict == KPN_VERDICT_IN_DOUBT) {
-		/* If it left, then there: ptp4l lives with a lost frame, but takes a lost stamp for a broken port. */
+		/*
+		 * If it left, then there: ptp4l lives with a lost frame, but takes a lost stamp for
+		 * a broken port.
+		 */
 		give_stamp(skb, start);
 		napi_consume_skb(skb, budget);
 		return;
@@ -112,8 +120,9 @@ static struct keepon_frame *frame_of(struct kpn_frame *frame)
  * @done: receives them, linked by keepon_frame.next
  * Return: the rest of the list.
  */
-static struct kpn_frame *complete_some(struct keepon *keepon, struct kpn_frame *list, int most, int budget,
-				       struct finished *finished, struct keepon_frame **done)
+static struct kpn_frame *complete_some(struct keepon *keepon, struct kpn_frame *list, int most,
+				       int budget, struct finished *finished,
+				       struct keepon_frame **done)
 {
 	*done = NULL;
 	for (; list && most; most--) {
@@ -133,8 +142,12 @@ static struct kpn_frame *complete_some(struct keepon *keepon, struct kpn_frame *
 	return list;
 }
 
-/* Records go back to the pool; queues go on when a quarter of it is free. Return: bit per class whose queue may go on. */
-static u32 return_records(struct keepon *keepon, struct keepon_frame *list, const struct finished *finished)
+/*
+ * Records go back to the pool; queues go on when a quarter of it is free. Return: bit per class
+ * whose queue may go on.
+ */
+static u32 return_records(struct keepon *keepon, struct keepon_frame *list,
+			  const struct finished *finished)
 {
 	struct keepon_engine *engine = keepon->engine;
 	unsigned long flags;
@@ -153,7 +166,8 @@ static u32 return_records(struct keepon *keepon, struct keepon_frame *list, cons
 	}
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
 		engine->held[tc] -= finished->frames[tc];
-		if (finished->frames[tc] && engine->held[tc] <= engine->held_max - DIV_ROUND_UP(engine->held_max, 4))
+		if (finished->frames[tc] &&
+		    engine->held[tc] <= engine->held_max - DIV_ROUND_UP(engine->held_max, 4))
 			wake |= BIT(tc);
 	}
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
@@ -163,15 +177,18 @@ static u32 return_records(struct keepon *keepon, struct keepon_frame *list, cons
 static void report_events(struct keepon *keepon, u32 events)
 {
 	if (events & BIT(KPN_EVENT_UNDERRUN) && net_ratelimit())
-		netdev_notice(keepon->dev,
-			      "underrun: the wire was idle; the clock is unsynchronised until it is set\n");
+		netdev_notice(
+			keepon->dev,
+			"underrun: the wire was idle; the clock is unsynchronised until it is set\n");
 	if (events & BIT(KPN_EVENT_SLIP) && net_ratelimit())
-		netdev_notice(keepon->dev,
-			      "slip: ring index and CPU counter contradict; the clock is unsynchronised\n");
+		netdev_notice(
+			keepon->dev,
+			"slip: ring index and CPU counter contradict; the clock is unsynchronised\n");
 	if (!(events & (BIT(KPN_EVENT_LOST) | BIT(KPN_EVENT_STALLED))))
 		return;
 	netdev_err(keepon->dev, "%s: the wire has stopped; trying to start it anew\n",
-		   events & BIT(KPN_EVENT_LOST) ? "the card cannot be read" : "the ring index stands still");
+		   events & BIT(KPN_EVENT_LOST) ? "the card cannot be read" :
+						  "the ring index stands still");
 	keepon_engine_lost(keepon);
 }
 
@@ -201,8 +218,10 @@ static void update_queues(struct keepon *keepon, const struct finished *finished
 		struct netdev_queue *queue = netdev_get_tx_queue(keepon->dev, tc);
 
 		if (finished->queued_frames[tc])
-			netdev_tx_completed_queue(queue, finished->queued_frames[tc], finished->queued_bytes[tc]);
-		if (wake & BIT(tc) && netif_tx_queue_stopped(queue) && netif_carrier_ok(keepon->dev))
+			netdev_tx_completed_queue(queue, finished->queued_frames[tc],
+						  finished->queued_bytes[tc]);
+		if (wake & BIT(tc) && netif_tx_queue_stopped(queue) &&
+		    netif_carrier_ok(keepon->dev))
 			netif_tx_wake_queue(queue);
 	}
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The PTP hardware clock as the kernel knows clocks: /dev/ptpN for phc2sys, ptp4l, clock_gettime() (B13). */
+/*
+ * The PTP hardware clock as the kernel knows clocks: /dev/ptpN for phc2sys, ptp4l, clock_gettime()
+ * (B13).
+ */
 #include <linux/module.h>
 #include <linux/ptp_clock_kernel.h>
 
@@ -10,7 +13,8 @@ static struct keepon *keepon_of(struct ptp_clock_info *info)
 	return container_of(info, struct keepon, phc_info);
 }
 
-static int phc_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts, struct ptp_system_timestamp *sts)
+static int phc_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts,
+			  struct ptp_system_timestamp *sts)
 {
 	struct keepon *keepon = keepon_of(info);
 	unsigned long flags;
@@ -40,7 +44,10 @@ static int phc_adjfine(struct ptp_clock_info *info, long scaled_ppm)
 	return keepon_clock_adjfine(keepon_of(info), scaled_ppm);
 }
 
-/* No pins, alarms or pulses. PTP_ENABLE_PPS asks all the same, in older kernels without looking whether there is anyone to ask. */
+/*
+ * No pins, alarms or pulses. PTP_ENABLE_PPS asks all the same, in older kernels without looking
+ * whether there is anyone to ask.
+ */
 static int phc_enable(struct ptp_clock_info *info, struct ptp_clock_request *request, int on)
 {
 	return -EOPNOTSUPP;
@@ -59,7 +66,8 @@ int keepon_phc_register(struct keepon *keepon)
 		.adjfine = phc_adjfine,
 		.enable = phc_enable,
 	};
-	snprintf(keepon->phc_info.name, sizeof(keepon->phc_info.name), "keepon %s", keepon->dev->name);
+	snprintf(keepon->phc_info.name, sizeof(keepon->phc_info.name), "keepon %s",
+		 keepon->dev->name);
 	phc = ptp_clock_register(&keepon->phc_info, NULL);
 	if (IS_ERR(phc))
 		return PTR_ERR(phc);

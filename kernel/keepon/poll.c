@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The beats: one calls kpn_pacer_poll() at the intervals the core asks for; with clock dual another one walks the receive
- * ring. By default from a hard timer interrupt, not a soft one: softirqs wait for each other, and a batch of received frames
- * (up to 2 ms) must not let the wire run dry. What takes long - handing frames back - is left to NAPI. Or each from a thread
- * bound to a CPU, as published (KeepON paper sections 4.2, A.3), with a real-time priority if asked for.
+ * The beats: one calls kpn_pacer_poll() at the intervals the core asks for; with clock dual another
+ * one walks the receive ring. By default from a hard timer interrupt, not a soft one: softirqs wait
+ * for each other, and a batch of received frames (up to 2 ms) must not let the wire run dry. What
+ * takes long - handing frames back - is left to NAPI. Or each from a thread bound to a CPU, as
+ * published (KeepON paper sections 4.2, A.3), with a real-time priority if asked for.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -42,7 +43,10 @@ static u64 beat(struct keepon_poller *poller)
 	return interval_ns;
 }
 
-/* Counted on from the last expiry, so what a poll takes does not add up; beats that were missed are left out. */
+/*
+ * Counted on from the last expiry, so what a poll takes does not add up; beats that were missed are
+ * left out.
+ */
 static enum hrtimer_restart timer_beat(struct hrtimer *timer)
 {
 	struct keepon_poller *poller = container_of(timer, struct keepon_poller, timer);
@@ -67,7 +71,8 @@ static int thread_beat(void *data)
 	return 0;
 }
 
-static int make_thread(struct keepon_poller *poller, const char *name, u32 cpu, struct netlink_ext_ack *extack)
+static int make_thread(struct keepon_poller *poller, const char *name, u32 cpu,
+		       struct netlink_ext_ack *extack)
 {
 	const struct keepon_plan *plan = &poller->engine->keepon->plan;
 	struct sched_attr attr = {
@@ -81,14 +86,15 @@ static int make_thread(struct keepon_poller *poller, const char *name, u32 cpu, 
 	thread = kthread_create_on_node(thread_beat, poller, cpu_to_node(cpu), "%s/%s", name,
 					poller->engine->keepon->dev->name);
 	if (IS_ERR(thread)) {
-		keepon_say(extack, "the polling thread cannot be created");
+		keepon_explain(extack, "the polling thread cannot be created");
 		return PTR_ERR(thread);
 	}
 	kthread_bind(thread, cpu);
 	if (plan->poll_fifo)
 		error = sched_setattr_nocheck(thread, &attr);
 	if (error) {
-		keepon_say(extack, "the polling thread cannot have real-time priority %u", plan->poll_fifo);
+		keepon_explain(extack, "the polling thread cannot have real-time priority %u",
+			       plan->poll_fifo);
 		kthread_stop(thread);
 		return error;
 	}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Queueing disciplines that ask the device. mqprio: traffic classes over the queues, each queue being one class. etf: with
- * `offload` frames come early and the device sends them on time, which it does anyway. taprio: gates have to become a
- * partition; give the class masks with the link instead.
+ * Queueing disciplines that ask the device. mqprio: traffic classes over the queues, each queue
+ * being one class. etf: with `offload` frames come early and the device sends them on time, which
+ * it does anyway. taprio: gates have to become a partition; give the class masks with the link
+ * instead.
  */
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
@@ -43,8 +44,9 @@ static int setup_taprio(struct tc_taprio_qopt_offload *offload)
 {
 	if (keepon_taprio_ends(offload))
 		return 0;
-	keepon_say(keepon_taprio_extack(offload),
-		   "gate lists are not taken here; give the slots of each class with the link (ip link ... class)");
+	keepon_explain(
+		keepon_taprio_extack(offload),
+		"gate lists are not taken here; give the slots of each class with the link (ip link ... class)");
 	return -EOPNOTSUPP;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Frames the lower device received are ours while the upper one is up. They are stamped here, on arrival in the stack: late by the
- * driver's interrupt and NAPI latency (docs/kernel.md); or, with clock dual, by their place in the receive ring. The lower device's
- * own stamps are of another clock.
+ * Frames the lower device received are ours while the upper one is up. They are stamped here, on
+ * arrival in the stack: late by the driver's interrupt and NAPI latency (docs/kernel.md); or, with
+ * clock dual, by their place in the receive ring. The lower device's own stamps are of another
+ * clock.
  */
 #include <linux/if_vlan.h>
 
@@ -18,12 +19,14 @@ static u32 frame_bytes(const struct sk_buff *skb)
 }
 
 /*
- * A frame comes when its last bit has arrived, a stamp is that of the first one behind the SFD: how long the bits in between take
- * depends on the length, which a servo would see as asymmetry, and is known.
+ * A frame comes when its last bit has arrived, a stamp is that of the first one behind the SFD: how
+ * long the bits in between take depends on the length, which a servo would see as asymmetry, and is
+ * known.
  */
 static u64 on_wire_ns(const struct sk_buff *skb, u64 rate_bps)
 {
-	return div64_u64((u64)frame_bytes(skb) * BITS_PER_BYTE * NSEC_PER_SEC + rate_bps / 2, rate_bps);
+	return div64_u64((u64)frame_bytes(skb) * BITS_PER_BYTE * NSEC_PER_SEC + rate_bps / 2,
+			 rate_bps);
 }
 
 /* PHC time of the reference plane; 0 without a wire. */
@@ -34,7 +37,8 @@ static ktime_t stamp_of(struct keepon *keepon, struct sk_buff *skb)
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	if (keepon->engine && keepon->engine->dual)
-		stamp = keepon_dual_stamp_locked(keepon->engine, keepon_native_place(skb), frame_bytes(skb));
+		stamp = keepon_dual_stamp_locked(keepon->engine, keepon_native_place(skb),
+						 frame_bytes(skb));
 	else if (keepon->engine)
 		stamp = ktime_sub_ns(keepon_stamp(keepon_clock_read_locked(keepon)),
 				     on_wire_ns(skb, keepon->plan.config.rate_bps));
@@ -43,8 +47,9 @@ static ktime_t stamp_of(struct keepon *keepon, struct sk_buff *skb)
 }
 
 /*
- * Whatever a keepon link sends is padded to its slot (C6). PTP over Ethernet has no length below its own, and linuxptp
- * takes no message that is followed by anything: padding goes, but for what any NIC pads.
+ * Whatever a keepon link sends is padded to its slot (C6). PTP over Ethernet has no length below
+ * its own, and linuxptp takes no message that is followed by anything: padding goes, but for what
+ * any NIC pads.
  */
 static void strip_padding(struct sk_buff *skb)
 {
@@ -60,7 +65,8 @@ static void strip_padding(struct sk_buff *skb)
 	bytes = max_t(u32, be16_to_cpup(field), ETH_ZLEN - ETH_HLEN);
 	/* On failure it stays as it is, and the receiver judges. */
 	if (bytes < skb->len && pskb_trim_rcsum(skb, bytes))
-		net_dbg_ratelimited("%s: padding of a PTP message could not be taken off\n", skb->dev->name);
+		net_dbg_ratelimited("%s: padding of a PTP message could not be taken off\n",
+				    skb->dev->name);
 }
 
 rx_handler_result_t keepon_receive(struct sk_buff **pskb)

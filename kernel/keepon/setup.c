@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From what was asked for to a complete configuration. It is worked out from the setup, the backend and the link rate each time
- * the wire starts, so a link that comes back with another rate gets defaults that suit it. First every number gets
- * its default, some of which follow from others that were asked for; then what was asked for replaces it.
+ * From what was asked for to a complete configuration. It is worked out from the setup, the backend
+ * and the link rate each time the wire starts, so a link that comes back with another rate gets
+ * defaults that suit it. First every number gets its default, some of which follow from others that
+ * were asked for; then what was asked for replaces it.
  */
 #include <linux/slab.h>
 
 #include "keepon.h"
 #include "keepon/wire.h"
 
-/* Rate for the check of a configuration while the lower device has no link; checked again when it has. */
+/*
+ * Rate for the check of a configuration while the lower device has no link; checked again when it
+ * has.
+ */
 #define RATE_BPS_ASSUMED 1000000000ull
 
 /*
- * Interrupts stay off for a millisecond and more at times (loading a module is enough), so more is posted than the core
- * would by itself: what is posted can still be replaced. More than this would make each clock adjustment, which plans all of
- * it anew, too long.
+ * Interrupts stay off for a millisecond and more at times (loading a module is enough), so more is
+ * posted than the core would by itself: what is posted can still be replaced. More than this would
+ * make each clock adjustment, which plans all of it anew, too long.
  */
 #define KEEPON_DEPTH_SLOTS_DEFAULT 256
 
-/* That of fq: a txtime further ahead is rather a mistake, of clock or unit, and its frame would keep others waiting till then. */
+/*
+ * That of fq: a txtime further ahead is rather a mistake, of clock or unit, and its frame would
+ * keep others waiting till then.
+ */
 #define KEEPON_HORIZON_NS_DEFAULT (10ull * NSEC_PER_SEC)
 
 void keepon_plan_free(struct keepon_plan *plan)
@@ -38,23 +45,28 @@ u32 keepon_plan_frame_max(const struct keepon_plan *plan)
 }
 
 /* Ring, depth and batch depend on each other: where only some are given the others follow. */
-static void default_ring(struct kpn_config *config, const struct keepon_setup *setup, const struct kpn_nic_caps *caps)
+static void default_ring(struct kpn_config *config, const struct keepon_setup *setup,
+			 const struct kpn_nic_caps *caps)
 {
 	u32 batch = keepon_setup_number(setup, IFLA_KEEPON_BATCH_SLOTS, config->batch_slots);
 	u32 posted_max;
 	u32 depth;
 
 	config->ring_slots = keepon_setup_number(setup, IFLA_KEEPON_RING_SLOTS, config->ring_slots);
-	posted_max = config->ring_slots > caps->reserved_slots ? config->ring_slots - caps->reserved_slots : 1;
+	posted_max = config->ring_slots > caps->reserved_slots ?
+			     config->ring_slots - caps->reserved_slots :
+			     1;
 	depth = batch;
 	if (config->mode != KPN_MODE_PAPER)
-		depth = min_t(u64, max_t(u64, KEEPON_DEPTH_SLOTS_DEFAULT, 4ull * batch), posted_max);
+		depth = min_t(u64, max_t(u64, KEEPON_DEPTH_SLOTS_DEFAULT, 4ull * batch),
+			      posted_max);
 	depth = keepon_setup_number(setup, IFLA_KEEPON_DEPTH_SLOTS, depth);
 	if (!(setup->given & BIT_ULL(IFLA_KEEPON_BATCH_SLOTS)))
 		batch = min(batch, depth);
 	config->batch_slots = batch;
 	config->depth_slots = depth;
-	config->budget_frames = clamp_t(u32, 2 * batch, config->budget_frames, KPN_BUDGET_FRAMES_MAX);
+	config->budget_frames =
+		clamp_t(u32, 2 * batch, config->budget_frames, KPN_BUDGET_FRAMES_MAX);
 }
 
 static void set_classes(struct kpn_config *config, const struct keepon_setup *setup)
@@ -72,7 +84,8 @@ static void set_classes(struct kpn_config *config, const struct keepon_setup *se
 }
 
 /* Once the plan's numbers are there: as long as it repeats the masks given as a whole. */
-static int set_masks(struct keepon_plan *plan, const struct keepon_setup *setup, struct netlink_ext_ack *extack)
+static int set_masks(struct keepon_plan *plan, const struct keepon_setup *setup,
+		     struct netlink_ext_ack *extack)
 {
 	struct kpn_config *config = &plan->config;
 	u32 slots = config->partition_slots;
@@ -84,9 +97,10 @@ static int set_masks(struct keepon_plan *plan, const struct keepon_setup *setup,
 	if (!slots || slots > KPN_PARTITION_SLOTS_MAX)
 		return 0;
 	if (setup->allowed && slots % setup->allowed_count) {
-		keepon_say(extack,
-			   "partition_slots %u is no multiple of the %u class masks given; repeat them as a whole",
-			   slots, setup->allowed_count);
+		keepon_explain(
+			extack,
+			"partition_slots %u is no multiple of the %u class masks given; repeat them as a whole",
+			slots, setup->allowed_count);
 		return -EINVAL;
 	}
 	plan->masks = kvmalloc_array(slots, sizeof(u16), GFP_KERNEL_ACCOUNT);
@@ -116,15 +130,21 @@ static int set_clock_read(struct keepon_plan *plan, struct netlink_ext_ack *exta
 	config->clock_read = plan->clock;
 	if (plan->clock != KEEPON_CLOCK_DUAL)
 		return 0;
-	config->clock_read = plan->merge == KPN_MERGE_PUBLISHED ? KPN_CLOCK_COUNTER : KPN_CLOCK_INTERPOLATED;
+	config->clock_read =
+		plan->merge == KPN_MERGE_PUBLISHED ? KPN_CLOCK_COUNTER : KPN_CLOCK_INTERPOLATED;
 	if (config->mode == KPN_MODE_PAPER && plan->merge != KPN_MERGE_PUBLISHED) {
-		keepon_say(extack, "merge strip: paper mode reads its clocks as counters; choose merge published");
+		keepon_explain(
+			extack,
+			"merge strip: paper mode reads its clocks as counters; choose merge published");
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/* With a dual clock two pollers share the CPU's caches; what is zeroed on demand neither of them touches (KeepON paper section A.3). */
+/*
+ * With a dual clock two pollers share the CPU's caches; what is zeroed on demand neither of them
+ * touches (KeepON paper section A.3).
+ */
 static void set_padding(struct keepon_plan *plan)
 {
 	if (plan->config.padding != KEEPON_PADDING_AUTO)
@@ -135,8 +155,9 @@ static void set_padding(struct keepon_plan *plan)
 }
 
 /*
- * In paper mode one batch is all that is posted, so a poll that comes a batch later than the last is too late already: half
- * of it is kept for timer and poll. Otherwise what is posted beyond the batch serves for that.
+ * In paper mode one batch is all that is posted, so a poll that comes a batch later than the last
+ * is too late already: half of it is kept for timer and poll. Otherwise what is posted beyond the
+ * batch serves for that.
  */
 static u32 default_overhead_ns(const struct kpn_config *config)
 {
@@ -147,7 +168,8 @@ static u32 default_overhead_ns(const struct kpn_config *config)
 	return min_t(u64, div_u64(slot_ps * config->batch_slots, 2000), U32_MAX);
 }
 
-static int check_receive_ring(struct keepon_plan *plan, struct net_device *lower, struct netlink_ext_ack *extack)
+static int check_receive_ring(struct keepon_plan *plan, struct net_device *lower,
+			      struct netlink_ext_ack *extack)
 {
 	struct kpn_rx_config config;
 	const char *problem;
@@ -162,18 +184,23 @@ static int check_receive_ring(struct keepon_plan *plan, struct net_device *lower
 	problem = kpn_rx_problem(&config);
 	if (!problem)
 		return 0;
-	keepon_say(extack, "clock dual: %s for the receive ring of %s; choose a smaller batch or another clock",
-		   problem, lower->name);
+	keepon_explain(
+		extack,
+		"clock dual: %s for the receive ring of %s; choose a smaller batch or another clock",
+		problem, lower->name);
 	return -EINVAL;
 }
 
 /* The core polls in interrupts, threads or not at all, as the backend can bear it. */
-static int check_context(const struct keepon_plan *plan, const struct net_device *lower, struct netlink_ext_ack *extack)
+static int check_context(const struct keepon_plan *plan, const struct net_device *lower,
+			 struct netlink_ext_ack *extack)
 {
 	if (plan->context == KEEPON_CONTEXT_HARDIRQ || plan->poll == KEEPON_POLL_THREAD)
 		return 0;
-	keepon_say(extack, "poll hrtimer: the ring of %s cannot be served in interrupts; choose poll thread",
-		   lower->name);
+	keepon_explain(
+		extack,
+		"poll hrtimer: the ring of %s cannot be served in interrupts; choose poll thread",
+		lower->name);
 	return -EINVAL;
 }
 
@@ -182,8 +209,9 @@ static u32 default_partition(const struct keepon_plan *plan, const struct keepon
 {
 	u32 slots = setup->allowed ? setup->allowed_count : 1;
 
-	return plan->config.mode == KPN_MODE_PAPER && plan->config.ring_slots % slots == 0 ? plan->config.ring_slots :
-											     slots;
+	return plan->config.mode == KPN_MODE_PAPER && plan->config.ring_slots % slots == 0 ?
+		       plan->config.ring_slots :
+		       slots;
 }
 
 static void set_defaults(struct keepon_plan *plan, const struct keepon_setup *setup, u64 rate_bps)
@@ -193,7 +221,8 @@ static void set_defaults(struct keepon_plan *plan, const struct keepon_setup *se
 
 	kpn_config_defaults(config, &plan->caps, rate_bps ?: RATE_BPS_ASSUMED,
 			    keepon_setup_number(setup, IFLA_KEEPON_SLOT_BYTES,
-						min_t(u32, KEEPON_SLOT_BYTES_DEFAULT, plan->caps.frame_bytes_max)));
+						min_t(u32, KEEPON_SLOT_BYTES_DEFAULT,
+						      plan->caps.frame_bytes_max)));
 	config->mode = keepon_setup_number(setup, IFLA_KEEPON_MODE, config->mode);
 	paper = config->mode == KPN_MODE_PAPER;
 	default_ring(config, setup, &plan->caps);
@@ -231,17 +260,18 @@ static int work_out(struct keepon_plan *plan, const struct keepon_setup *setup, 
 	set_padding(plan);
 	set_classes(config, setup);
 	if (kpn_config_validate(config, &plan->caps, &problem, 1)) {
-		keepon_say(extack, "%s %llu (allowed: %llu to %llu): %s.", problem.field, problem.value, problem.min,
-			   problem.max, problem.reason);
+		keepon_explain(extack, "%s %llu (allowed: %llu to %llu): %s.", problem.field,
+			       problem.value, problem.min, problem.max, problem.reason);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-int keepon_plan_make(struct keepon_plan *plan, const struct keepon_setup *setup, struct net_device *lower,
-		     struct netlink_ext_ack *extack)
+int keepon_plan_make(struct keepon_plan *plan, const struct keepon_setup *setup,
+		     struct net_device *lower, struct netlink_ext_ack *extack)
 {
-	u32 slot_bytes = keepon_setup_number(setup, IFLA_KEEPON_SLOT_BYTES, KEEPON_SLOT_BYTES_DEFAULT);
+	u32 slot_bytes =
+		keepon_setup_number(setup, IFLA_KEEPON_SLOT_BYTES, KEEPON_SLOT_BYTES_DEFAULT);
 	struct keepon_native_caps caps = {};
 	u64 rate_bps;
 	int error;
@@ -255,7 +285,7 @@ int keepon_plan_make(struct keepon_plan *plan, const struct keepon_setup *setup,
 	if (!error)
 		error = work_out(plan, setup, rate_bps, extack)    ?:
 				check_context(plan, lower, extack) ?:
-								     check_receive_ring(plan, lower, extack);
+				check_receive_ring(plan, lower, extack);
 	if (error)
 		keepon_plan_free(plan);
 	return error;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a link was asked for, attribute by attribute, and what that comes to on a certain lower device.
+ * What a link was asked for, attribute by attribute, and what that comes to on a certain lower
+ * device.
  *
- *	attributes	one row per netlink attribute: from messages, into the plan, back into messages
+ *	attributes	one row per netlink attribute: from messages, into the plan, back
  *	setup		from the setup, the backend and the rate to a complete and valid plan
  *	table		class tables in parts: generic netlink family "keepon"
  *
@@ -29,7 +30,8 @@
 struct keepon;
 
 /**
- * struct keepon_setup - what was asked for, attribute by attribute; everything else follows from it, rate and backend
+ * struct keepon_setup - what was asked for, attribute by attribute; everything else follows from
+ * it, rate and backend
  * @given: bit per IFLA_KEEPON_*: this one was asked for
  * @number: of those with one number
  * @classes: late policy and rounding per class; KEEPON_CLASS_KEEP where not asked for
@@ -76,32 +78,50 @@ struct keepon_plan {
 
 /* ---- attributes.c ---- */
 
-/** keepon_say() - a sentence for the one who asked; lives until a few more have been said. RTNL */
-void keepon_say(struct netlink_ext_ack *extack, const char *format, ...) __printf(2, 3);
-/** keepon_policy - of IFLA_INFO_DATA; keepon_attributes_init() fills it before the link type is registered */
+/** keepon_explain() - a sentence for the one who asked; lives until a few more have been said. RTNL */
+void keepon_explain(struct netlink_ext_ack *extack, const char *format, ...) __printf(2, 3);
+/**
+ * keepon_policy - of IFLA_INFO_DATA; keepon_attributes_init() fills it before the link type is
+ * registered
+ */
 extern struct nla_policy keepon_policy[IFLA_KEEPON_MAX + 1];
 void keepon_attributes_init(void);
 void keepon_setup_init(struct keepon_setup *setup);
 int keepon_setup_copy(struct keepon_setup *to, const struct keepon_setup *from);
-/** keepon_setup_take() - lay attributes over a setup; after an error it is only good for keepon_setup_free() */
-int keepon_setup_take(struct keepon_setup *setup, struct nlattr *data[], struct netlink_ext_ack *extack);
+/**
+ * keepon_setup_take() - lay attributes over a setup; after an error it is only good for
+ * keepon_setup_free()
+ */
+int keepon_setup_take(struct keepon_setup *setup, struct nlattr *data[],
+		      struct netlink_ext_ack *extack);
 void keepon_setup_free(struct keepon_setup *setup);
 /** keepon_setup_number() - the number asked for, or @otherwise */
 u64 keepon_setup_number(const struct keepon_setup *setup, int attribute, u64 otherwise);
-/** keepon_setup_lay() - every number asked for into its place in @plan. Return: 0, or -EINVAL out of range */
-int keepon_setup_lay(const struct keepon_setup *setup, struct keepon_plan *plan, struct netlink_ext_ack *extack);
+/**
+ * keepon_setup_lay() - every number asked for into its place in @plan. Return: 0, or -EINVAL out of
+ * range
+ */
+int keepon_setup_lay(const struct keepon_setup *setup, struct keepon_plan *plan,
+		     struct netlink_ext_ack *extack);
 /** keepon_refuse() - "NAME VALUE is not within 0 to MAX: REMEDY." Return: -EINVAL */
-int keepon_refuse(struct netlink_ext_ack *extack, const char *name, u64 value, u64 max, const char *remedy);
+int keepon_refuse(struct netlink_ext_ack *extack, const char *name, u64 value, u64 max,
+		  const char *remedy);
 /** keepon_attributes_bytes() - of what keepon_attributes_put() puts, the same for every link */
 size_t keepon_attributes_bytes(void);
-/** keepon_attributes_put() - a link in full but for its class table, of which this is a summary. Return: 0 or -EMSGSIZE */
+/**
+ * keepon_attributes_put() - a link in full but for its class table, of which this is a summary.
+ * Return: 0 or -EMSGSIZE
+ */
 int keepon_attributes_put(struct sk_buff *skb, const struct keepon *keepon);
 
 /* ---- setup.c ---- */
 
-/** keepon_plan_make() - work out a setup for a lower device; on error @plan is empty and @extack has field, value, range */
-int keepon_plan_make(struct keepon_plan *plan, const struct keepon_setup *setup, struct net_device *lower,
-		     struct netlink_ext_ack *extack);
+/**
+ * keepon_plan_make() - work out a setup for a lower device; on error @plan is empty and @extack has
+ * field, value, range
+ */
+int keepon_plan_make(struct keepon_plan *plan, const struct keepon_setup *setup,
+		     struct net_device *lower, struct netlink_ext_ack *extack);
 void keepon_plan_free(struct keepon_plan *plan);
 /** keepon_plan_frame_max() - longest real frame, FCS included */
 u32 keepon_plan_frame_max(const struct keepon_plan *plan);

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many frames with a txtime one socket may have waiting. They wait as long as their senders like, so without a bound one
- * sender fills what there is and everybody else of its class waits for its txtimes.
+ * How many frames with a txtime one socket may have waiting. They wait as long as their senders
+ * like, so without a bound one sender fills what there is and everybody else of its class waits for
+ * its txtimes.
  *
- * A socket may have as many waiting as there is room for more (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on
- * Networking 6(2), 1998): alone half the room, with another one a third each, and some is left for whoever comes next.
- * The last quarter of the records is for best effort, which never waits for a txtime.
+ * A socket may have as many waiting as there is room for more (dynamic thresholds: Choudhury and
+ * Hahne, IEEE/ACM Transactions on Networking 6(2), 1998): alone half the room, with another one a
+ * third each, and some is left for whoever comes next. The last quarter of the records is for best
+ * effort, which never waits for a txtime.
  */
 #include <linux/hash.h>
 
 #include "keepon.h"
 
-struct keepon_sender *keepon_share_locked(struct keepon_engine *engine, u16 tc, const struct sock *sk)
+struct keepon_sender *keepon_share_locked(struct keepon_engine *engine, u16 tc,
+					  const struct sock *sk)
 {
 	struct keepon_share *share = &engine->shares[tc];
 	struct keepon_sender *way = share->senders[hash_ptr(sk, KEEPON_SHARE_SET_BITS)];
@@ -36,7 +39,8 @@ struct keepon_sender *keepon_share_locked(struct keepon_engine *engine, u16 tc, 
 	return sender;
 }
 
-void keepon_share_add_locked(struct keepon_engine *engine, struct keepon_frame *frame, struct keepon_sender *sender)
+void keepon_share_add_locked(struct keepon_engine *engine, struct keepon_frame *frame,
+			     struct keepon_sender *sender)
 {
 	frame->sender = sender;
 	if (!sender)

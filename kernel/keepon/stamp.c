@@ -21,15 +21,18 @@ int keepon_hwtstamp_get(struct net_device *dev, struct keepon_hwtstamp *config)
 	return 0;
 }
 
-int keepon_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config, struct netlink_ext_ack *extack)
+int keepon_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config,
+			struct netlink_ext_ack *extack)
 {
 	struct keepon *keepon = netdev_priv(dev);
 
 	if (config->flags)
 		return -EINVAL;
 	if (config->tx_type != HWTSTAMP_TX_OFF && config->tx_type != HWTSTAMP_TX_ON) {
-		keepon_say(extack, "tx_type %d: stamps of sent frames are off (0) or on (1); one-step is not possible",
-			   config->tx_type);
+		keepon_explain(
+			extack,
+			"tx_type %d: stamps of sent frames are off (0) or on (1); one-step is not possible",
+			config->tx_type);
 		return -ERANGE;
 	}
 	/* Every frame is stamped, whatever was asked for. */

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Class tables in parts (uapi/keepon_table.h). A description of a link has to fit one message together with all else that is
- * known of the device: a table in it would stop every listing of interfaces of the machine.
+ * Class tables in parts (uapi/keepon_table.h). A description of a link has to fit one message
+ * together with all else that is known of the device: a table in it would stop every listing of
+ * interfaces of the machine.
  *
- * A table that is handed over belongs to the socket it came by until a link takes a copy: so nothing is left of a program that
- * dies halfway, and a link is added with its table in one request.
+ * A table that is handed over belongs to the socket it came by until a link takes a copy: so
+ * nothing is left of a program that dies halfway, and a link is added with its table in one
+ * request.
  */
 #include <linux/mutex.h>
 #include <linux/random.h>
@@ -92,9 +94,10 @@ int keepon_table_take(u64 id, u16 **masks, u32 *count)
 
 static struct sk_buff *begin_answer(struct genl_info *info, u8 command, u32 masks, void **header)
 {
-	struct sk_buff *answer = genlmsg_new(nla_total_size_64bit(sizeof(u64)) + 3 * nla_total_size(sizeof(u32)) +
-						     nla_total_size(masks * sizeof(u16)),
-					     GFP_KERNEL);
+	struct sk_buff *answer =
+		genlmsg_new(nla_total_size_64bit(sizeof(u64)) + 3 * nla_total_size(sizeof(u32)) +
+				    nla_total_size(masks * sizeof(u16)),
+			    GFP_KERNEL);
 
 	if (!answer)
 		return NULL;
@@ -136,7 +139,8 @@ static const struct keepon_setup *find_setup(struct net *net, u64 id)
 	{
 		const struct keepon *keepon = netdev_priv(dev);
 
-		if (dev->rtnl_link_ops == &keepon_link_ops && keepon->setup.table == id && keepon->setup.allowed)
+		if (dev->rtnl_link_ops == &keepon_link_ops && keepon->setup.table == id &&
+		    keepon->setup.allowed)
 			return &keepon->setup;
 	}
 	return NULL;
@@ -147,12 +151,15 @@ static int put_part(struct sk_buff *answer, const struct keepon_setup *setup, u3
 	return nla_put_u64_64bit(answer, KEEPON_TABLE_ID, setup->table, KEEPON_TABLE_PAD) ?:
 		       nla_put_u32(answer, KEEPON_TABLE_SLOTS, setup->allowed_count)      ?:
 		       nla_put_u32(answer, KEEPON_TABLE_OFFSET, offset)                   ?:
-		       nla_put(answer, KEEPON_TABLE_MASKS, masks * sizeof(u16), setup->allowed + offset);
+		       nla_put(answer, KEEPON_TABLE_MASKS, masks * sizeof(u16),
+			       setup->allowed + offset);
 }
 
 static int get_part(struct sk_buff *skb, struct genl_info *info)
 {
-	u32 offset = info->attrs[KEEPON_TABLE_OFFSET] ? nla_get_u32(info->attrs[KEEPON_TABLE_OFFSET]) : 0;
+	u32 offset = info->attrs[KEEPON_TABLE_OFFSET] ?
+			     nla_get_u32(info->attrs[KEEPON_TABLE_OFFSET]) :
+			     0;
 	const struct keepon_setup *setup;
 	struct sk_buff *answer;
 	void *header;
@@ -164,17 +171,20 @@ static int get_part(struct sk_buff *skb, struct genl_info *info)
 	rtnl_lock();
 	setup = find_setup(genl_info_net(info), nla_get_u64(info->attrs[KEEPON_TABLE_ID]));
 	if (!setup) {
-		NL_SET_ERR_MSG_MOD(info->extack, "no link has this class table (any more); read the link again");
+		NL_SET_ERR_MSG_MOD(info->extack,
+				   "no link has this class table (any more); read the link again");
 		error = -ENOENT;
 		goto unlock;
 	}
 	if (offset >= setup->allowed_count) {
-		keepon_refuse(info->extack, "offset", offset, setup->allowed_count - 1, "ask within the table");
+		keepon_refuse(info->extack, "offset", offset, setup->allowed_count - 1,
+			      "ask within the table");
 		goto unlock;
 	}
 	masks = min_t(u32, setup->allowed_count - offset, PART_SLOTS);
 	answer = begin_answer(info, KEEPON_CMD_TABLE_GET, masks, &header);
-	error = answer ? send_answer(info, answer, header, put_part(answer, setup, offset, masks)) : -ENOMEM;
+	error = answer ? send_answer(info, answer, header, put_part(answer, setup, offset, masks)) :
+			 -ENOMEM;
 unlock:
 	rtnl_unlock();
 	return error;
@@ -212,14 +222,19 @@ static int take_part_locked(struct genl_info *info, u64 *id, u32 *arrived)
 	struct offered *offer;
 
 	if (!count || count > KPN_PARTITION_SLOTS_MAX || !masks || nla_len(part) % sizeof(u16)) {
-		NL_SET_ERR_MSG_MOD(info->extack, "a class table has 1 to 65536 masks of 2 bytes; give it in parts");
+		NL_SET_ERR_MSG_MOD(
+			info->extack,
+			"a class table has 1 to 65536 masks of 2 bytes; give it in parts");
 		return -EINVAL;
 	}
-	offer = offset ? find_locked(genl_info_net(info), info->snd_portid) : begin_locked(info, count);
+	offer = offset ? find_locked(genl_info_net(info), info->snd_portid) :
+			 begin_locked(info, count);
 	if (!offer && !offset)
 		return -ENOMEM;
 	if (!offer || offer->count != count || offer->arrived != offset || masks > count - offset) {
-		NL_SET_ERR_MSG_MOD(info->extack, "this part does not follow the last one; begin anew with offset 0");
+		NL_SET_ERR_MSG_MOD(
+			info->extack,
+			"this part does not follow the last one; begin anew with offset 0");
 		return -EINVAL;
 	}
 	memcpy(offer->masks + offset, nla_data(part), masks * sizeof(u16));
@@ -237,7 +252,8 @@ static int take_part(struct sk_buff *skb, struct genl_info *info)
 	int error;
 	u64 id;
 
-	if (GENL_REQ_ATTR_CHECK(info, KEEPON_TABLE_SLOTS) || GENL_REQ_ATTR_CHECK(info, KEEPON_TABLE_OFFSET) ||
+	if (GENL_REQ_ATTR_CHECK(info, KEEPON_TABLE_SLOTS) ||
+	    GENL_REQ_ATTR_CHECK(info, KEEPON_TABLE_OFFSET) ||
 	    GENL_REQ_ATTR_CHECK(info, KEEPON_TABLE_MASKS))
 		return -EINVAL;
 	mutex_lock(&offers_lock);

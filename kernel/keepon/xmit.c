@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A frame from the stack to the pacer. No register is read and no doorbell rung here (C21): the core writes the frame
- * into its slot, the next poll does the rest.
+ * A frame from the stack to the pacer. No register is read and no doorbell rung here (C21): the
+ * core writes the frame into its slot, the next poll does the rest.
  */
 #include <linux/if_ether.h>
 #include <linux/ktime.h>
@@ -12,8 +12,8 @@
 #include "trace.h"
 
 /*
- * Queue = traffic class. With mqprio the stack's own choice applies; without it nothing says what class a frame has, and spreading
- * flows over classes by hash would be arbitrary: all is class 0.
+ * Queue = traffic class. With mqprio the stack's own choice applies; without it nothing says what
+ * class a frame has, and spreading flows over classes by hash would be arbitrary: all is class 0.
  */
 u16 keepon_select_queue(struct net_device *dev, struct sk_buff *skb, struct net_device *sb_dev)
 {
@@ -21,8 +21,8 @@ u16 keepon_select_queue(struct net_device *dev, struct sk_buff *skb, struct net_
 }
 
 /*
- * PHC time now, and by how much it is ahead of the clock of txtimes. Two clocks cannot be read at once, so the middle of two
- * readings of one belongs to the other.
+ * PHC time now, and by how much it is ahead of the clock of txtimes. Two clocks cannot be read at
+ * once, so the middle of two readings of one belongs to the other.
  */
 static s64 read_clocks_locked(const struct keepon_engine *engine, s64 *ahead_ns)
 {
@@ -42,8 +42,9 @@ static s64 read_clocks_locked(const struct keepon_engine *engine, s64 *ahead_ns)
 }
 
 /*
- * Whether a socket wants this frame at a time of a clock the wire does not go by. Best effort would be a silent lie, so it is refused
- * as etf refuses it. Times of CLOCK_MONOTONIC that have come are those fq has waited for; there is nothing left to ask for.
+ * Whether a socket wants this frame at a time of a clock the wire does not go by. Best effort would
+ * be a silent lie, so it is refused as etf refuses it. Times of CLOCK_MONOTONIC that have come are
+ * those fq has waited for; there is nothing left to ask for.
  */
 static bool wants_another_clock(const struct sk_buff *skb)
 {
@@ -70,8 +71,8 @@ static bool is_etf_above(const struct net_device *dev, u16 tc)
 }
 
 /*
- * A frame with a txtime: at that time, or with a deadline as soon as possible. Return: pending, or why it is refused before
- * the pacer has seen it.
+ * A frame with a txtime: at that time, or with a deadline as soon as possible. Return: pending, or
+ * why it is refused before the pacer has seen it.
  */
 static enum kpn_verdict schedule_locked(struct keepon_engine *engine, struct keepon_frame *frame,
 					const struct sk_buff *skb, struct keepon_sender **sender)
@@ -100,7 +101,8 @@ static enum kpn_verdict schedule_locked(struct keepon_engine *engine, struct kee
 }
 
 static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct keepon_frame *frame,
-					const struct sk_buff *skb, u16 tc, struct keepon_sender **sender)
+					const struct sk_buff *skb, u16 tc,
+					struct keepon_sender **sender)
 {
 	*sender = NULL;
 	frame->deadline_ns = 0;
@@ -116,15 +118,17 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
 		frame->frame.txtime_ns = -1;
 		return KPN_VERDICT_PENDING;
 	}
-	return keepon_skb_txtime(skb) ? schedule_locked(engine, frame, skb, sender) : KPN_VERDICT_PENDING;
+	return keepon_skb_txtime(skb) ? schedule_locked(engine, frame, skb, sender) :
+					KPN_VERDICT_PENDING;
 }
 
 /*
- * Byte queue limits count best effort only. A scheduled frame waits because its sender wants it to, and counting it
- * would close the queue to one that has to leave before it; there the number of frames held is the limit.
+ * Byte queue limits count best effort only. A scheduled frame waits because its sender wants it to,
+ * and counting it would close the queue to one that has to leave before it; there the number of
+ * frames held is the limit.
  */
-static void account_locked(struct keepon_engine *engine, struct netdev_queue *queue, struct keepon_frame *frame,
-			   struct keepon_sender *sender)
+static void account_locked(struct keepon_engine *engine, struct netdev_queue *queue,
+			   struct keepon_frame *frame, struct keepon_sender *sender)
 {
 	u16 tc = frame->frame.tc;
 
@@ -188,7 +192,10 @@ netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev)
 	struct sk_buff *stamped = NULL;
 	u32 verdict;
 
-	/* Without features the stack has linearised it already; others (pktgen, AF_XDP) may not have. */
+	/*
+	 * Without features the stack has linearised it already; others (pktgen, AF_XDP) may not
+	 * have.
+	 */
 	if (skb_put_padto(skb, ETH_ZLEN)) {
 		dev_core_stats_tx_dropped_inc(dev);
 		return NETDEV_TX_OK;
@@ -198,7 +205,8 @@ netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev)
 		dev_kfree_skb_any(skb);
 		return NETDEV_TX_OK;
 	}
-	if (skb_shinfo(skb)->tx_flags & SKBTX_HW_TSTAMP && READ_ONCE(keepon->hwtstamp.tx_type) == HWTSTAMP_TX_ON)
+	if (skb_shinfo(skb)->tx_flags & SKBTX_HW_TSTAMP &&
+	    READ_ONCE(keepon->hwtstamp.tx_type) == HWTSTAMP_TX_ON)
 		skb_shinfo(skb)->tx_flags |= SKBTX_IN_PROGRESS;
 	/* Once submitted it may be gone any time, but the software stamp belongs after that. */
 	if (skb_shinfo(skb)->tx_flags & SKBTX_SW_TSTAMP)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who lends rings, and who wants to hear of them (keepon_native.h). Both lists change under RTNL. A ring
- * may be lost in interrupt context, under locks of its driver: owners are found under RCU then, and no
- * lock of this module is held while one is told.
+ * Who lends rings, and who wants to hear of them (keepon_native.h). Both lists change under RTNL. A
+ * ring may be lost in interrupt context, under locks of its driver: owners are found under RCU
+ * then, and no lock of this module is held while one is told.
  */
 #include <linux/module.h>
 #include <linux/rculist.h>
@@ -113,35 +113,35 @@ EXPORT_SYMBOL_GPL(keepon_native_detach);
 
 void keepon_native_stop(struct net_device *dev)
 {
-	struct attachment *told;
+	struct attachment *attached;
 
 	ASSERT_RTNL();
-	told = attachment_of(dev);
-	if (told)
-		told->ops->stop(told->owner);
+	attached = attachment_of(dev);
+	if (attached)
+		attached->ops->stop(attached->owner);
 }
 EXPORT_SYMBOL_GPL(keepon_native_stop);
 
 void keepon_native_lost(struct net_device *dev)
 {
-	struct attachment *told;
+	struct attachment *attached;
 
 	rcu_read_lock();
-	told = attachment_of(dev);
-	if (told)
-		told->ops->lost(told->owner);
+	attached = attachment_of(dev);
+	if (attached)
+		attached->ops->lost(attached->owner);
 	rcu_read_unlock();
 }
 EXPORT_SYMBOL_GPL(keepon_native_lost);
 
 void keepon_native_ready(struct net_device *dev)
 {
-	struct attachment *told;
+	struct attachment *attached;
 
 	ASSERT_RTNL();
-	told = attachment_of(dev);
-	if (told)
-		told->ops->ready(told->owner);
+	attached = attachment_of(dev);
+	if (attached)
+		attached->ops->ready(attached->owner);
 }
 EXPORT_SYMBOL_GPL(keepon_native_ready);
 

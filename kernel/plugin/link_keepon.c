@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * iproute2 plugin for link type "keepon": `ip link add ... type keepon OPTIONS`, `ip link set ... type keepon OPTIONS`,
- * `ip -d [-j] link show`. What it prints it also reads. Options and their meaning: docs/kernel.md.
+ * iproute2 plugin for link type "keepon": `ip link add ... type keepon OPTIONS`, `ip link set ...
+ * type keepon OPTIONS`, `ip -d [-j] link show`. What it prints it also reads. Options and their
+ * meaning: docs/kernel.md.
  */
 #include <linux/if_link.h>
 #include <stdio.h>
@@ -16,7 +17,10 @@
 #include "slots.h"
 #include "table.h"
 
-/* The message ip builds has room for this much; of it a class table gets what leaves room for other options. */
+/*
+ * The message ip builds has room for this much; of it a class table gets what leaves room for other
+ * options.
+ */
 enum { MESSAGE_BYTES = 1024, MASKS_INLINE_MAX = 64 };
 
 /* Longer slot lists are shown as how many slots they are. */
@@ -133,7 +137,8 @@ static const struct option *find_option(const char *name)
 	return NULL;
 }
 
-static int take_option(const struct option *option, const char *text, struct nlmsghdr *n, __u64 *value)
+static int take_option(const struct option *option, const char *text, struct nlmsghdr *n,
+		       __u64 *value)
 {
 	unsigned long long largest = option->bytes == 8 ? ~0ull : (1ull << 8 * option->bytes) - 1;
 
@@ -144,7 +149,8 @@ static int take_option(const struct option *option, const char *text, struct nlm
 			return bad_word(option->name, text, option->words);
 		*value = index;
 	} else if (get_u64(value, text, 0) || *value > largest) {
-		fprintf(stderr, "Error: %s \"%s\" is no number from 0 to %llu.\n", option->name, text, largest);
+		fprintf(stderr, "Error: %s \"%s\" is no number from 0 to %llu.\n", option->name,
+			text, largest);
 		return -1;
 	}
 	switch (option->bytes) {
@@ -154,7 +160,9 @@ static int take_option(const struct option *option, const char *text, struct nlm
 	}
 }
 
-/* `class LIST` and what follows it, as far as it is about classes. Return: arguments used, or -1. */
+/*
+ * `class LIST` and what follows it, as far as it is about classes. Return: arguments used, or -1.
+ */
 static int take_class(int argc, char **argv, struct classes *classes)
 {
 	bool chosen[KEEPON_CLASS_COUNT] = {};
@@ -204,7 +212,8 @@ static int add_masks(struct nlmsghdr *n, const struct classes *classes, unsigned
 	__u64 table;
 
 	if (!partition || partition > SLOTS_MAX) {
-		fprintf(stderr, "Error: partition %u is not within 1 to %u slots.\n", partition, SLOTS_MAX);
+		fprintf(stderr, "Error: partition %u is not within 1 to %u slots.\n", partition,
+			SLOTS_MAX);
 		return -1;
 	}
 	wrong = classes_masks(classes, partition, masks, &tc);
@@ -216,7 +225,8 @@ static int add_masks(struct nlmsghdr *n, const struct classes *classes, unsigned
 	}
 	period = masks_period(masks, partition);
 	if (period <= MASKS_INLINE_MAX)
-		return addattr_l(n, MESSAGE_BYTES, IFLA_KEEPON_ALLOWED, masks, period * sizeof(*masks));
+		return addattr_l(n, MESSAGE_BYTES, IFLA_KEEPON_ALLOWED, masks,
+				 period * sizeof(*masks));
 	if (table_offer(masks, period, &table))
 		return -1;
 	return addattr_l(n, MESSAGE_BYTES, IFLA_KEEPON_TABLE, &table, sizeof(table));
@@ -230,9 +240,11 @@ static int add_classes(struct nlmsghdr *n, const struct classes *classes, unsign
 
 	for (tc = 0; tc < KEEPON_CLASS_COUNT; tc++) {
 		slots |= classes->slots[tc] != NULL;
-		settings |= classes->settings[tc][0] != CLASS_KEEP || classes->settings[tc][1] != CLASS_KEEP;
+		settings |= classes->settings[tc][0] != CLASS_KEEP ||
+			    classes->settings[tc][1] != CLASS_KEEP;
 	}
-	if (settings && addattr_l(n, MESSAGE_BYTES, IFLA_KEEPON_CLASSES, classes->settings, sizeof(classes->settings)))
+	if (settings && addattr_l(n, MESSAGE_BYTES, IFLA_KEEPON_CLASSES, classes->settings,
+				  sizeof(classes->settings)))
 		return -1;
 	return slots ? add_masks(n, classes, partition) : 0;
 }
@@ -256,7 +268,9 @@ static int parse_opt(struct link_util *link, int argc, char **argv, struct nlmsg
 			if (used < 0)
 				return -1;
 		} else if (!option) {
-			fprintf(stderr, "Error: keepon has no option \"%s\"; see ip link help keepon.\n", *argv);
+			fprintf(stderr,
+				"Error: keepon has no option \"%s\"; see ip link help keepon.\n",
+				*argv);
 			return -1;
 		} else {
 			__u64 value;
@@ -286,7 +300,8 @@ static void print_option(const struct option *option, const struct rtattr *attri
 	if (option->bytes == 1)
 		value = rta_getattr_u8(attribute);
 	else
-		value = option->bytes == 4 ? rta_getattr_u32(attribute) : rta_getattr_u64(attribute);
+		value = option->bytes == 4 ? rta_getattr_u32(attribute) :
+					     rta_getattr_u64(attribute);
 
 	while (option->words && option->words[count])
 		count++;
@@ -299,7 +314,10 @@ static void print_option(const struct option *option, const struct rtattr *attri
 	print_u64(PRINT_ANY, option->name, "%llu ", value);
 }
 
-/* struct summary - what is known of the classes of a link; no @masks: their table is gone or could not be had */
+/*
+ * struct summary - what is known of the classes of a link; no @masks: their table is gone or could
+ * not be had
+ */
 struct summary {
 	unsigned int partition;
 	const __u8 *settings;
@@ -389,8 +407,9 @@ static void summarise(struct rtattr *tb[])
 	struct summary summary = { .masks = masks, .period = 1 };
 	__u64 table;
 
-	if (!tb[IFLA_KEEPON_PARTITION_SLOTS] || !tb[IFLA_KEEPON_TABLE] || !tb[IFLA_KEEPON_CLASSES] ||
-	    !tb[IFLA_KEEPON_CLASS_SLOTS] || RTA_PAYLOAD(tb[IFLA_KEEPON_CLASSES]) < 2 * KEEPON_CLASS_COUNT ||
+	if (!tb[IFLA_KEEPON_PARTITION_SLOTS] || !tb[IFLA_KEEPON_TABLE] ||
+	    !tb[IFLA_KEEPON_CLASSES] || !tb[IFLA_KEEPON_CLASS_SLOTS] ||
+	    RTA_PAYLOAD(tb[IFLA_KEEPON_CLASSES]) < 2 * KEEPON_CLASS_COUNT ||
 	    RTA_PAYLOAD(tb[IFLA_KEEPON_CLASS_SLOTS]) < KEEPON_CLASS_COUNT * sizeof(__u32))
 		return;
 	summary.partition = rta_getattr_u32(tb[IFLA_KEEPON_PARTITION_SLOTS]);
@@ -420,7 +439,8 @@ static void print_opt(struct link_util *link, FILE *file, struct rtattr *tb[])
 	if (tb[IFLA_KEEPON_RATE_BPS])
 		print_u64(PRINT_JSON, "rate_bps", NULL, rta_getattr_u64(tb[IFLA_KEEPON_RATE_BPS]));
 	if (tb[IFLA_KEEPON_BACKEND] && rta_getattr_u8(tb[IFLA_KEEPON_BACKEND]) < 2)
-		print_string(PRINT_JSON, "backend", NULL, backends[rta_getattr_u8(tb[IFLA_KEEPON_BACKEND])]);
+		print_string(PRINT_JSON, "backend", NULL,
+			     backends[rta_getattr_u8(tb[IFLA_KEEPON_BACKEND])]);
 }
 
 __attribute__((visibility("default"))) struct link_util keepon_link_util = {

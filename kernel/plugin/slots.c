@@ -73,7 +73,8 @@ static bool is(const char *text, const char *word)
 	return text && !strcmp(text, word);
 }
 
-const char *classes_masks(const struct classes *classes, unsigned int partition, __u16 *masks, unsigned int *bad_class)
+const char *classes_masks(const struct classes *classes, unsigned int partition, __u16 *masks,
+			  unsigned int *bad_class)
 {
 	bool *bits = calloc(partition, sizeof(*bits));
 	const char *wrong = NULL;
@@ -97,7 +98,10 @@ const char *classes_masks(const struct classes *classes, unsigned int partition,
 	/* What is left is known only now; several classes may share it. */
 	for (tc = 0; tc < KEEPON_CLASS_COUNT; tc++)
 		rest |= is(classes->slots[tc], "rest") << tc;
-	/* Nobody asks for it: it is class 0's, which all traffic is in that has no other, ARP above all. */
+	/*
+	 * Nobody asks for it: it is class 0's, which all traffic is in that has no other, ARP above
+	 * all.
+	 */
 	if (!rest && !classes->slots[0])
 		rest = 1;
 	for (i = 0; i < partition; i++)
@@ -111,7 +115,8 @@ unsigned int masks_period(const __u16 *masks, unsigned int count)
 	unsigned int period;
 
 	for (period = 1; period < count; period++) {
-		if (count % period == 0 && !memcmp(masks, masks + period, (count - period) * sizeof(*masks)))
+		if (count % period == 0 &&
+		    !memcmp(masks, masks + period, (count - period) * sizeof(*masks)))
 			return period;
 	}
 	return count;
@@ -125,7 +130,8 @@ static unsigned int next_set(const bool *bits, unsigned int from, unsigned int e
 }
 
 /* Last number of the run with a constant step that begins at @first; @step receives it. */
-static unsigned int run_end(const bool *bits, unsigned int first, unsigned int end, unsigned int *step)
+static unsigned int run_end(const bool *bits, unsigned int first, unsigned int end,
+			    unsigned int *step)
 {
 	unsigned int second = next_set(bits, first + 1, end);
 	unsigned int last = second;
@@ -155,9 +161,11 @@ bool list_print(char *text, size_t room, const bool *bits, unsigned int end)
 		if (last == at)
 			used += snprintf(text + used, room - used, "%s%u", used ? "," : "", at);
 		else if (step == 1)
-			used += snprintf(text + used, room - used, "%s%u-%u", used ? "," : "", at, last);
+			used += snprintf(text + used, room - used, "%s%u-%u", used ? "," : "", at,
+					 last);
 		else
-			used += snprintf(text + used, room - used, "%s%u-%u/%u", used ? "," : "", at, last, step);
+			used += snprintf(text + used, room - used, "%s%u-%u/%u", used ? "," : "",
+					 at, last, step);
 		at = next_set(bits, last + 1, end);
 	}
 	return used < room;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Class and slot lists as people write them, and the table of class masks they stand for. A list is `0-3,10` or `0-240/10`
- * (every tenth); slots are also `all`, `none` and `rest` (those no other class was given), which class 0 has unless something else
- * is said of it.
+ * Class and slot lists as people write them, and the table of class masks they stand for. A list is
+ * `0-3,10` or `0-240/10` (every tenth); slots are also `all`, `none` and `rest` (those no other
+ * class was given), which class 0 has unless something else is said of it.
  */
 #ifndef KEEPON_PLUGIN_SLOTS_H
 #define KEEPON_PLUGIN_SLOTS_H
@@ -28,7 +28,10 @@ struct classes {
 
 void classes_init(struct classes *classes);
 
-/** list_parse() - set bit @bits[i] for every i of a list below @end. Return: NULL, or what is wrong with it */
+/**
+ * list_parse() - set bit @bits[i] for every i of a list below @end. Return: NULL, or what is wrong
+ * with it
+ */
 const char *list_parse(const char *text, unsigned int end, bool *bits);
 
 /**
@@ -38,13 +41,15 @@ const char *list_parse(const char *text, unsigned int end, bool *bits);
  *
  * Return: NULL, or what is wrong.
  */
-const char *classes_masks(const struct classes *classes, unsigned int partition, __u16 *masks, unsigned int *bad_class);
+const char *classes_masks(const struct classes *classes, unsigned int partition, __u16 *masks,
+			  unsigned int *bad_class);
 
 /** masks_period() - length of the shortest part of a table that repeats */
 unsigned int masks_period(const __u16 *masks, unsigned int count);
 
 /**
- * list_print() - write the numbers below @end whose bit is set in as few terms as a reader would; "none", "all"
+ * list_print() - write the numbers below @end whose bit is set in as few terms as a reader would;
+ * "none", "all"
  *
  * Return: whether it fits @room; if not, @text is of no use.
  */

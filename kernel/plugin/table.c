@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Class tables in parts; what is handed over belongs to our socket, so that stays open until `ip` ends. */
+/*
+ * Class tables in parts; what is handed over belongs to our socket, so that stays open until `ip`
+ * ends.
+ */
 #include "table.h"
 
 #include <linux/genetlink.h>
@@ -30,7 +33,10 @@ static bool is_open(void)
 	return family > 0;
 }
 
-/* Ask, and lay out the answer, which the caller frees; NULL if the kernel refuses. @loud: with its sentence on stderr. */
+/*
+ * Ask, and lay out the answer, which the caller frees; NULL if the kernel refuses. @loud: with its
+ * sentence on stderr.
+ */
 static struct nlmsghdr *ask(struct nlmsghdr *request, bool loud, struct rtattr *tb[])
 {
 	struct nlmsghdr *answer = NULL;
@@ -46,16 +52,18 @@ static struct nlmsghdr *ask(struct nlmsghdr *request, bool loud, struct rtattr *
 	return answer;
 }
 
-static int offer_part(const __u16 *masks, unsigned int count, unsigned int offset, unsigned int part, __u64 *id)
+static int offer_part(const __u16 *masks, unsigned int count, unsigned int offset,
+		      unsigned int part, __u64 *id)
 {
-	GENL_REQUEST(request, 64 + PART_SLOTS * sizeof(*masks), family, 0, KEEPON_TABLE_VERSION, KEEPON_CMD_TABLE_PUT,
-		     NLM_F_REQUEST);
+	GENL_REQUEST(request, 64 + PART_SLOTS * sizeof(*masks), family, 0, KEEPON_TABLE_VERSION,
+		     KEEPON_CMD_TABLE_PUT, NLM_F_REQUEST);
 	struct rtattr *tb[ANSWER_ATTRIBUTES + 1];
 	struct nlmsghdr *answer;
 
 	addattr32(&request.n, sizeof(request), KEEPON_TABLE_SLOTS, count);
 	addattr32(&request.n, sizeof(request), KEEPON_TABLE_OFFSET, offset);
-	addattr_l(&request.n, sizeof(request), KEEPON_TABLE_MASKS, masks + offset, part * sizeof(*masks));
+	addattr_l(&request.n, sizeof(request), KEEPON_TABLE_MASKS, masks + offset,
+		  part * sizeof(*masks));
 	answer = ask(&request.n, true, tb);
 	if (!answer)
 		return -1;
@@ -87,7 +95,8 @@ int table_offer(const __u16 *masks, unsigned int count, __u64 *id)
 /* Return: masks received from @offset on; @count receives how many the table has. */
 static unsigned int fetch_part(__u64 id, unsigned int offset, __u16 *masks, unsigned int *count)
 {
-	GENL_REQUEST(request, 64, family, 0, KEEPON_TABLE_VERSION, KEEPON_CMD_TABLE_GET, NLM_F_REQUEST);
+	GENL_REQUEST(request, 64, family, 0, KEEPON_TABLE_VERSION, KEEPON_CMD_TABLE_GET,
+		     NLM_F_REQUEST);
 	struct rtattr *tb[ANSWER_ATTRIBUTES + 1];
 	struct nlmsghdr *answer;
 	unsigned int part = 0;

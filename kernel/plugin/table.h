@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Class tables of any length, to the kernel and back in parts (uapi/keepon_table.h), by the netlink of `ip`. */
+/*
+ * Class tables of any length, to the kernel and back in parts (uapi/keepon_table.h), by the netlink
+ * of `ip`.
+ */
 #ifndef KEEPON_PLUGIN_TABLE_H
 #define KEEPON_PLUGIN_TABLE_H
 
@@ -13,7 +16,10 @@
  */
 int table_offer(const __u16 *masks, unsigned int count, __u64 *id);
 
-/** table_fetch() - read table @id into @masks, room for SLOTS_MAX. Return: masks it has, 0 if it is gone */
+/**
+ * table_fetch() - read table @id into @masks, room for SLOTS_MAX. Return: masks it has, 0 if it is
+ * gone
+ */
 unsigned int table_fetch(__u64 id, __u16 *masks);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random configurations of a keepon link from one process that speaks raw netlink: `config_storm LOWER COUNT SEED`.
- * What is accepted must read back as it was set, what is refused must be refused with a sentence and leave no link behind.
- * Every eighth accepted link is brought up and reconfigured while up. Exit code 0, or 1 with the first contradiction.
+ * Random configurations of a keepon link from one process that speaks raw netlink: `config_storm
+ * LOWER COUNT SEED`. What is accepted must read back as it was set, what is refused must be refused
+ * with a sentence and leave no link behind. Every eighth accepted link is brought up and
+ * reconfigured while up. Exit code 0, or 1 with the first contradiction.
  */
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -22,7 +23,13 @@
 #include "keepon_table.h"
 
 /* Tables of up to INLINE_MAX masks are given with the link, others handed over before. */
-enum { ROOM_BYTES = 65536, SLOTS_MAX = 65536, INLINE_MAX = 1024, PART_SLOTS = 2048, VALUES_MAX = 8 };
+enum {
+	ROOM_BYTES = 65536,
+	SLOTS_MAX = 65536,
+	INLINE_MAX = 1024,
+	PART_SLOTS = 2048,
+	VALUES_MAX = 8
+};
 /* All that a link says of itself, however long its table. */
 enum { DESCRIPTION_MAX = 512 };
 
@@ -102,7 +109,8 @@ static void die(const char *what, uint32_t round)
 
 static struct rtattr *put(uint16_t type, const void *data, uint32_t bytes)
 {
-	struct rtattr *attr = (struct rtattr *)(storm.message.room + NLMSG_ALIGN(storm.message.header.nlmsg_len));
+	struct rtattr *attr =
+		(struct rtattr *)(storm.message.room + NLMSG_ALIGN(storm.message.header.nlmsg_len));
 
 	attr->rta_type = type;
 	attr->rta_len = (uint16_t)RTA_LENGTH(bytes);
@@ -115,7 +123,8 @@ static struct rtattr *put(uint16_t type, const void *data, uint32_t bytes)
 
 static void close_nest(struct rtattr *nest)
 {
-	nest->rta_len = (uint16_t)(storm.message.room + storm.message.header.nlmsg_len - (char *)nest);
+	nest->rta_len =
+		(uint16_t)(storm.message.room + storm.message.header.nlmsg_len - (char *)nest);
 }
 
 static struct ifinfomsg *begin(uint16_t type, uint16_t flags, int index)
@@ -144,14 +153,19 @@ static void keep_sentence(const struct nlmsghdr *header)
 	if (!(header->nlmsg_flags & NLM_F_CAPPED))
 		skip += error->msg.nlmsg_len - sizeof(error->msg);
 	attr = (const struct nlattr *)((const char *)error + NLMSG_ALIGN(skip));
-	while ((const char *)attr + sizeof(*attr) <= (const char *)header + header->nlmsg_len && attr->nla_len) {
+	while ((const char *)attr + sizeof(*attr) <= (const char *)header + header->nlmsg_len &&
+	       attr->nla_len) {
 		if ((attr->nla_type & NLA_TYPE_MASK) == NLMSGERR_ATTR_MSG)
-			snprintf(storm.sentence, sizeof(storm.sentence), "%s", (const char *)(attr + 1));
+			snprintf(storm.sentence, sizeof(storm.sentence), "%s",
+				 (const char *)(attr + 1));
 		attr = (const struct nlattr *)((const char *)attr + NLMSG_ALIGN(attr->nla_len));
 	}
 }
 
-/* Send what was built. Return: 0 or -errno of the kernel; what was asked for, if @wants_answer, stands in storm.answer then. */
+/*
+ * Send what was built. Return: 0 or -errno of the kernel; what was asked for, if @wants_answer,
+ * stands in storm.answer then.
+ */
 static int talk_on(int fd, bool wants_answer)
 {
 	if (send(fd, &storm.message, storm.message.header.nlmsg_len, 0) < 0)
@@ -230,7 +244,8 @@ static void offer_table(uint32_t round)
 	uint32_t part;
 
 	for (offset = 0; offset < storm.allowed_slots; offset += part) {
-		part = storm.allowed_slots - offset < PART_SLOTS ? storm.allowed_slots - offset : PART_SLOTS;
+		part = storm.allowed_slots - offset < PART_SLOTS ? storm.allowed_slots - offset :
+								   PART_SLOTS;
 		begin_generic(storm.family, KEEPON_CMD_TABLE_PUT);
 		put(KEEPON_TABLE_SLOTS, &storm.allowed_slots, sizeof(storm.allowed_slots));
 		put(KEEPON_TABLE_OFFSET, &offset, sizeof(offset));
@@ -280,7 +295,10 @@ static void choose(uint32_t round)
 		if (number->bytes == 1)
 			storm.values[i] &= 0xff;
 	}
-	storm.allowed_slots = draw(3) ? 0 : 1 + draw(draw(4) ? 64 : draw(8) ? 2 * INLINE_MAX : SLOTS_MAX);
+	storm.allowed_slots = draw(3) ? 0 :
+					1 + draw(draw(4) ? 64 :
+						 draw(8) ? 2 * INLINE_MAX :
+							   SLOTS_MAX);
 	for (i = 0; i < storm.allowed_slots; i++)
 		storm.allowed[i] = (uint16_t)(draw(8) ? draw(65536) : 0);
 	storm.classes_set = !draw(4);
@@ -373,7 +391,8 @@ static void compare(uint32_t round)
 	const struct nlmsghdr *header = &storm.answer.header;
 	const struct ifinfomsg *link = NLMSG_DATA(header);
 	const struct rtattr *info = find(IFLA_RTA(link), IFLA_PAYLOAD(header), IFLA_LINKINFO);
-	const struct rtattr *data = info ? find(RTA_DATA(info), RTA_PAYLOAD(info), IFLA_INFO_DATA) : NULL;
+	const struct rtattr *data =
+		info ? find(RTA_DATA(info), RTA_PAYLOAD(info), IFLA_INFO_DATA) : NULL;
 	const struct rtattr *attr;
 	uint64_t table;
 	uint32_t i;
@@ -389,12 +408,14 @@ static void compare(uint32_t round)
 			die("a number is not reported", round);
 		memcpy(&value, RTA_DATA(attr), numbers[i].bytes);
 		if (storm.set[i] && value != storm.values[i]) {
-			snprintf(storm.sentence, sizeof(storm.sentence), "attribute %u is %llu, was set to %u",
-				 numbers[i].type, (unsigned long long)value, storm.values[i]);
+			snprintf(storm.sentence, sizeof(storm.sentence),
+				 "attribute %u is %llu, was set to %u", numbers[i].type,
+				 (unsigned long long)value, storm.values[i]);
 			die("read-back differs", round);
 		}
 	}
-	if (find(RTA_DATA(data), RTA_PAYLOAD(data), IFLA_KEEPON_ALLOWED) || RTA_PAYLOAD(data) > DESCRIPTION_MAX)
+	if (find(RTA_DATA(data), RTA_PAYLOAD(data), IFLA_KEEPON_ALLOWED) ||
+	    RTA_PAYLOAD(data) > DESCRIPTION_MAX)
 		die("a description with more than a summary", round);
 	attr = find(RTA_DATA(data), RTA_PAYLOAD(data), IFLA_KEEPON_TABLE);
 	if (!attr)
@@ -425,12 +446,14 @@ int main(int argc, char **argv)
 	count = (uint32_t)strtoul(argv[2], NULL, 10);
 	storm.random = strtoull(argv[3], NULL, 10) * 2 + 1;
 	storm.fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	if (storm.fd < 0 || setsockopt(storm.fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one)) < 0) {
+	if (storm.fd < 0 ||
+	    setsockopt(storm.fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one)) < 0) {
 		perror("config_storm: netlink");
 		return 3;
 	}
 	storm.table_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
-	if (storm.table_fd < 0 || setsockopt(storm.table_fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one)) < 0) {
+	if (storm.table_fd < 0 ||
+	    setsockopt(storm.table_fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one)) < 0) {
 		perror("config_storm: generic netlink");
 		return 3;
 	}
@@ -471,6 +494,7 @@ int main(int argc, char **argv)
 		if (delete_link(index))
 			die("an accepted link cannot be deleted", round);
 	}
-	printf("%u rounds: %u accepted, %u refused, %u changed while up\n", count, accepted, refused, changed);
+	printf("%u rounds: %u accepted, %u refused, %u changed while up\n", count, accepted,
+	       refused, changed);
 	return accepted && refused && changed ? 0 : 1;
 }

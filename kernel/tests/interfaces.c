@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of all interfaces as the C library lists them: `interfaces`. Exit code 1 if that takes more than ten seconds. */
+/*
+ * Names of all interfaces as the C library lists them: `interfaces`. Exit code 1 if that takes more
+ * than ten seconds.
+ */
 #include <ifaddrs.h>
 #include <stdio.h>
 #include <stdlib.h>

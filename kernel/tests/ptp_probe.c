@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PTP hardware clocks and sockets with txtimes as a program sees them, one number or word a line for shell and pytest:
+ * PTP hardware clocks and sockets with txtimes as a program sees them, one number or word a line
+ * for shell and pytest:
  *
  *	ptp_probe compare A B COUNT PAUSE_US	COUNT times "raw_ns offset_ns": /dev/ptpB less /dev/ptpA at one instant
  *	ptp_probe extended A COUNT		PTP_SYS_OFFSET_EXTENDED: what holds of COUNT samples
@@ -73,7 +74,8 @@ static struct reading read_phc(int phc)
 	if (ioctl(phc, PTP_SYS_OFFSET_EXTENDED, &request))
 		fail("PTP_SYS_OFFSET_EXTENDED");
 	for (n = 0; n < request.n_samples; n++) {
-		struct reading now = { ns_of(&request.ts[n][0]), ns_of(&request.ts[n][1]), ns_of(&request.ts[n][2]) };
+		struct reading now = { ns_of(&request.ts[n][0]), ns_of(&request.ts[n][1]),
+				       ns_of(&request.ts[n][2]) };
 
 		if (now.after - now.before < best.after - best.before)
 			best = now;
@@ -86,7 +88,9 @@ static int64_t middle(const struct reading *reading)
 	return reading->before + (reading->after - reading->before) / 2;
 }
 
-/* The readings are about a microsecond apart; what the clocks differ in rate is nothing over that. */
+/*
+ * The readings are about a microsecond apart; what the clocks differ in rate is nothing over that.
+ */
 static int compare(int a, int b, long count, long pause_us)
 {
 	long i;
@@ -102,7 +106,10 @@ static int compare(int a, int b, long count, long pause_us)
 	return 0;
 }
 
-/* PHC and system clock go on, each PHC reading lies between two of the system clock, and no call lasts long. */
+/*
+ * PHC and system clock go on, each PHC reading lies between two of the system clock, and no call
+ * lasts long.
+ */
 static int extended(int phc, long count)
 {
 	int64_t phc_backward = 0;
@@ -137,8 +144,8 @@ static int extended(int phc, long count)
 		}
 	}
 	printf("phc_backward %lld\nsystem_backward %lld\nnot_around %lld\nwindow_ns %lld\noffset_ns %lld\nspread_ns %lld\n",
-	       (long long)phc_backward, (long long)system_backward, (long long)not_around, (long long)window_max,
-	       (long long)offset_min, (long long)(offset_max - offset_min));
+	       (long long)phc_backward, (long long)system_backward, (long long)not_around,
+	       (long long)window_max, (long long)offset_min, (long long)(offset_max - offset_min));
 	return 0;
 }
 
@@ -228,7 +235,8 @@ static int txtime(const char *device, clockid_t clock, int64_t advance_ns, long 
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 	long i;
 
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, (socklen_t)strlen(device)))
+	if (fd < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, (socklen_t)strlen(device)))
 		fail(device);
 	if (setsockopt(fd, SOL_SOCKET, SO_TXTIME, &request, sizeof(request))) {
 		printf("SO_TXTIME %s\n", strerror(errno));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One socket that sends frames with txtimes as fast as it can, then counts what its error queue says of them:
- * `txtime_sender DEVICE PRIORITY COUNT AHEAD_NS STEP_NS [deadline]`. Frame i has the txtime now + AHEAD_NS + i * STEP_NS, in
- * CLOCK_TAI, now being the moment it begins. Prints "sent N missed N invalid N".
+ * One socket that sends frames with txtimes as fast as it can, then counts what its error queue
+ * says of them: `txtime_sender DEVICE PRIORITY COUNT AHEAD_NS STEP_NS [deadline]`. Frame i has the
+ * txtime now + AHEAD_NS + i * STEP_NS, in CLOCK_TAI, now being the moment it begins. Prints "sent N
+ * missed N invalid N".
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -47,10 +48,13 @@ static int open_socket(const char *device, int priority, bool deadline, struct s
 		.sll_addr = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
 	};
 	require(to->sll_ifindex, device);
-	require(!setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &priority, sizeof(priority)), "SO_PRIORITY");
+	require(!setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &priority, sizeof(priority)),
+		"SO_PRIORITY");
 	require(!setsockopt(fd, SOL_SOCKET, SO_TXTIME, &txtime, sizeof(txtime)), "SO_TXTIME");
-	require(!setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)), "SO_SNDBUFFORCE");
-	require(!setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)), "SO_RCVBUFFORCE");
+	require(!setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)),
+		"SO_SNDBUFFORCE");
+	require(!setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)),
+		"SO_RCVBUFFORCE");
 	return fd;
 }
 
@@ -92,9 +96,11 @@ static int receive_report(int fd)
 		message.msg_controllen = sizeof(control);
 		if (recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
 			continue;
-		for (header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+		for (header = CMSG_FIRSTHDR(&message); header;
+		     header = CMSG_NXTHDR(&message, header)) {
 			error = (struct sock_extended_err *)CMSG_DATA(header);
-			if (header->cmsg_level == SOL_PACKET && error->ee_origin == SO_EE_ORIGIN_TXTIME)
+			if (header->cmsg_level == SOL_PACKET &&
+			    error->ee_origin == SO_EE_ORIGIN_TXTIME)
 				return error->ee_code;
 		}
 	}
@@ -115,13 +121,15 @@ int main(int argc, char **argv)
 	int fd;
 
 	if (argc < 6) {
-		fprintf(stderr, "usage: txtime_sender DEVICE PRIORITY COUNT AHEAD_NS STEP_NS [deadline]\n");
+		fprintf(stderr,
+			"usage: txtime_sender DEVICE PRIORITY COUNT AHEAD_NS STEP_NS [deadline]\n");
 		return 2;
 	}
 	fd = open_socket(argv[1], atoi(argv[2]), argc > 6 && !strcmp(argv[6], "deadline"), &to);
 	count = atol(argv[3]);
 	clock_gettime(CLOCK_TAI, &now);
-	txtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + (uint64_t)atoll(argv[4]);
+	txtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec +
+		    (uint64_t)atoll(argv[4]);
 	for (i = 0; i < count; i++)
 		sent += send_one(fd, &to, txtime_ns + (uint64_t)i * (uint64_t)atoll(argv[5]));
 	while ((code = receive_report(fd))) {

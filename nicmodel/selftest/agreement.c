@@ -61,15 +61,18 @@ static void compare_past(struct ring_nic *nic)
 		EXPECT(frames < seen.frames && seen.frame[frames].seq == k);
 		EXPECT(seen.frame[frames].start_ps == slot->start_ps);
 		EXPECT(seen.frame[frames].frame_bytes == slot->frame_bytes);
-		EXPECT(seen.frame[frames].torn == slot->torn && seen.frame[frames].stale == slot->stale);
+		EXPECT(seen.frame[frames].torn == slot->torn &&
+		       seen.frame[frames].stale == slot->stale);
 		torn += slot->torn;
 		stale += slot->stale;
 		frames++;
 	}
 	EXPECT(seen.frames == frames && counters->frames == frames);
 	EXPECT(counters->placeholders == slow.latched - frames);
-	EXPECT(counters->idle_ps == idle_ps && counters->paused_ps == paused_ps && seen.idle_ps == gap_ps);
-	EXPECT(counters->underruns <= seen.idles && seen.idles <= counters->underruns + counters->pauses);
+	EXPECT(counters->idle_ps == idle_ps && counters->paused_ps == paused_ps &&
+	       seen.idle_ps == gap_ps);
+	EXPECT(counters->underruns <= seen.idles &&
+	       seen.idles <= counters->underruns + counters->pauses);
 	EXPECT(counters->halts == slow.halts && counters->clobbered == slow.clobbered);
 	EXPECT(counters->torn == torn && counters->stale == stale);
 	EXPECT(counters->bell_errors == slow.bell_errors);
@@ -87,7 +90,8 @@ static void compare_slot(const struct ring_nic *nic, uint64_t seq)
 	EXPECT(slot.alike >= 1 && seq + slot.alike <= slow.latched);
 	for (alike = 0; alike < slot.alike; alike++) {
 		EXPECT(slow.slot[seq + alike].start_ps == slot.start_ps + alike * slot.pitch_ps);
-		EXPECT(slow.slot[seq + alike].end_ps == slow.slot[seq + alike].start_ps + slot.pitch_ps);
+		EXPECT(slow.slot[seq + alike].end_ps ==
+		       slow.slot[seq + alike].start_ps + slot.pitch_ps);
 	}
 }
 
@@ -121,7 +125,10 @@ static void compare_now(struct ring_nic *nic, uint64_t now)
 	EXPECT(!ring_nic_find_slot(nic, slow.latched, &slot));
 }
 
-/* The announced time is not after the start of the next frame, and looking again at it never stands still. */
+/*
+ * The announced time is not after the start of the next frame, and looking again at it never stands
+ * still.
+ */
 static void compare_next_frame(struct ring_nic *nic, uint64_t *now)
 {
 	uint64_t before;
@@ -131,7 +138,8 @@ static void compare_next_frame(struct ring_nic *nic, uint64_t *now)
 	ring_nic_advance(nic, *now);
 	slow_advance(&slow, *now);
 	before = seen.frames;
-	for (looks = 0; looks < 8 && ring_nic_next_frame(nic, &when) && seen.frames == before; looks++) {
+	for (looks = 0; looks < 8 && ring_nic_next_frame(nic, &when) && seen.frames == before;
+	     looks++) {
 		EXPECT(when > *now);
 		*now = when;
 		ring_nic_advance(nic, when);
@@ -146,7 +154,10 @@ static uint8_t *slow_memory(uint32_t idx)
 	return (slow.params.coherent ? buffers : device_buffers) + idx * BUFFER_BYTES;
 }
 
-/* Some bytes are written, some of them (not coherent) written back. The buffer is one for both models: time passes first. */
+/*
+ * Some bytes are written, some of them (not coherent) written back. The buffer is one for both
+ * models: time passes first.
+ */
 static void random_commit(struct ring_nic *nic, uint32_t idx, uint32_t bytes, uint64_t now)
 {
 	uint32_t written = draw(2) ? 60 : (uint32_t)draw(BUFFER_BYTES + 10);
@@ -240,7 +251,8 @@ static void random_step(struct ring_nic *nic, uint64_t *now)
 		slow_advance(&slow, *now);
 		slow_describe(&slow, idx, bytes, slow.real[idx], *now);
 		break;
-	case 3: /* a byte that may be committed changes in memory: torn if it comes before the latch */
+	/* a byte that may be committed changes in memory: torn if it comes before the latch */
+	case 3:
 		slow_advance(&slow, *now);
 		ring_nic_buffer(nic, idx, *now)[draw(60)] ^= (uint8_t)draw(2);
 		slow_memory(idx)[draw(60)] ^= (uint8_t)draw(2);
@@ -252,7 +264,10 @@ static void random_step(struct ring_nic *nic, uint64_t *now)
 	}
 }
 
-/* In two out of three rounds the wire is paused now and then, also twice at once and before it ever ran. */
+/*
+ * In two out of three rounds the wire is paused now and then, also twice at once and before it ever
+ * ran.
+ */
 static void random_pauses(struct ring_nic *nic)
 {
 	uint64_t at_ps = draw(2) * draw(100000000);

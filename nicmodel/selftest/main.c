@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests of the ring NIC: vectors named by symptom, and the random operations of agreement.c. Prints one line per failure
- * and 'N passed, N failed'; exit code 1 if anything failed.
+ * Tests of the ring NIC: vectors named by symptom, and the random operations of agreement.c. Prints
+ * one line per failure and 'N passed, N failed'; exit code 1 if anything failed.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -105,7 +105,10 @@ static void commit_before_the_data_is_a_torn_frame(void)
 	free(nic);
 }
 
-/* The old order of a stop: bytes go while the descriptor is still real. The MAC makes a good FCS for what it fetches. */
+/*
+ * The old order of a stop: bytes go while the descriptor is still real. The MAC makes a good FCS
+ * for what it fetches.
+ */
 static void buffer_zeroed_under_a_real_descriptor_leaves_as_a_frame(void)
 {
 	struct ring_nic_params params = base_params();
@@ -147,7 +150,10 @@ static void bytes_not_written_back_leave_as_they_were(void)
 	struct ring_nic_params params = base_params();
 	struct ring_nic *nic;
 
-	/* Wiped by the CPU alone after a longer frame: the padding of the next one shows the old bytes. */
+	/*
+	 * Wiped by the CPU alone after a longer frame: the padding of the next one shows the old
+	 * bytes.
+	 */
 	params.coherent = false;
 	nic = make(&params);
 	memset(ring_nic_buffer(nic, 8, 0), 0x5a, 90);
@@ -155,7 +161,10 @@ static void bytes_not_written_back_leave_as_they_were(void)
 	memset(ring_nic_buffer(nic, 8, 0), 0, 90);
 	memset(ring_nic_buffer(nic, 8, 0), 0x11, 60);
 	ring_nic_commit(nic, 8, NOMINAL_BYTES, 60, 60, 0);
-	/* A whole frame forgotten, one written back as it should be, and one that ends before what was forgotten. */
+	/*
+	 * A whole frame forgotten, one written back as it should be, and one that ends before what
+	 * was forgotten.
+	 */
 	memset(ring_nic_buffer(nic, 9, 0), 0x22, 60);
 	ring_nic_commit(nic, 9, NOMINAL_BYTES, 60, 0, 0);
 	memset(ring_nic_buffer(nic, 10, 0), 0x33, 60);
@@ -167,7 +176,8 @@ static void bytes_not_written_back_leave_as_they_were(void)
 	memset(ring_nic_buffer(nic, 10, 0), 0, 60);
 	ring_nic_doorbell(nic, 16, 0);
 	ring_nic_advance(nic, 40000000);
-	EXPECT(seen.frames == 4 && ring_nic_read_counters(nic)->stale == 2 && ring_nic_read_counters(nic)->torn == 0);
+	EXPECT(seen.frames == 4 && ring_nic_read_counters(nic)->stale == 2 &&
+	       ring_nic_read_counters(nic)->torn == 0);
 	EXPECT(seen.frame[0].stale && device_buffers[8 * BUFFER_BYTES + 60] == 0x5a);
 	EXPECT(seen.frame[1].stale && seen.first_byte[1] == 0);
 	EXPECT(!seen.frame[2].stale && seen.first_byte[2] == 0x33);
@@ -220,7 +230,10 @@ static void length_forgotten_at_rearm_stops_the_wire(void)
 	ring_nic_rearm(nic, 0, 32, 0);
 	ring_nic_doorbell(nic, 32, 0);
 	EXPECT(ring_nic_index(nic, 100000000) == 32);
-	/* The second lap: eight lengths are said again, one by a commit, one by a retire; the rest is forgotten. */
+	/*
+	 * The second lap: eight lengths are said again, one by a commit, one by a retire; the rest
+	 * is forgotten.
+	 */
 	for (idx = 0; idx < 6; idx++)
 		ring_nic_set_length(nic, idx, NOMINAL_BYTES, 100000000);
 	ring_nic_commit(nic, 6, NOMINAL_BYTES, 60, 60, 100000000);
@@ -228,11 +241,13 @@ static void length_forgotten_at_rearm_stops_the_wire(void)
 	ring_nic_rearm(nic, 0, 16, 100000000);
 	ring_nic_doorbell(nic, 48, 100000000);
 	EXPECT(ring_nic_index(nic, 200000000) == 40 && seen.frames == 1);
-	EXPECT(ring_nic_read_counters(nic)->clobbered == 1 && ring_nic_read_counters(nic)->halts == 0);
+	EXPECT(ring_nic_read_counters(nic)->clobbered == 1 &&
+	       ring_nic_read_counters(nic)->halts == 0);
 	for (idx = 8; idx < 16; idx++)
 		ring_nic_set_length(nic, idx, NOMINAL_BYTES, 200000000);
 	ring_nic_doorbell(nic, 48, 200000000);
-	EXPECT(ring_nic_index(nic, 300000000) == 48 && ring_nic_read_counters(nic)->placeholders == 47);
+	EXPECT(ring_nic_index(nic, 300000000) == 48 &&
+	       ring_nic_read_counters(nic)->placeholders == 47);
 	free(nic);
 }
 
@@ -251,9 +266,11 @@ static void halted_nic_sends_what_it_has_fetched(void)
 	memset(ring_nic_buffer(nic, 9, 2000000 + 960000 * 5 + 600000), 0, 60);
 	ring_nic_doorbell(nic, 30, 8000000);
 	EXPECT(!ring_nic_next_frame(nic, &when));
-	EXPECT(ring_nic_index(nic, 2000000 + 960000 * 10 - 1) == 9 && ring_nic_index(nic, 2000000 + 960000 * 10) == 10);
+	EXPECT(ring_nic_index(nic, 2000000 + 960000 * 10 - 1) == 9 &&
+	       ring_nic_index(nic, 2000000 + 960000 * 10) == 10);
 	EXPECT(ring_nic_index(nic, 100000000) == 10 && ring_nic_locate(nic, 100000000).idle);
-	EXPECT(seen.frames == 1 && seen.frame[0].seq == 9 && !seen.frame[0].torn && seen.first_byte[0] == 0x5a);
+	EXPECT(seen.frames == 1 && seen.frame[0].seq == 9 && !seen.frame[0].torn &&
+	       seen.first_byte[0] == 0x5a);
 	EXPECT(ring_nic_present(nic) && ring_nic_read_counters(nic)->bell_errors == 0);
 	free(nic);
 }
@@ -303,7 +320,8 @@ static void starved_prefetch_leaves_gaps(void)
 	nic = make(&params);
 	ring_nic_doorbell(nic, 11, 0);
 	ring_nic_advance(nic, 100000000);
-	EXPECT(ring_nic_read_counters(nic)->underruns == 10 && ring_nic_read_counters(nic)->idle_ps == 10 * 500000);
+	EXPECT(ring_nic_read_counters(nic)->underruns == 10 &&
+	       ring_nic_read_counters(nic)->idle_ps == 10 * 500000);
 	free(nic);
 }
 
@@ -327,7 +345,8 @@ static void pause_holds_back_the_slot_after_the_one_on_the_wire(void)
 	EXPECT(seen.frames == 2 && seen.frame[0].start_ps == start_ps - 960000);
 	EXPECT(seen.frame[1].start_ps == start_ps + 7000000);
 	ring_nic_advance(nic, 40000000);
-	EXPECT(ring_nic_read_counters(nic)->pauses == 1 && ring_nic_read_counters(nic)->paused_ps == 7000000);
+	EXPECT(ring_nic_read_counters(nic)->pauses == 1 &&
+	       ring_nic_read_counters(nic)->paused_ps == 7000000);
 	EXPECT(ring_nic_read_counters(nic)->underruns == 0 && seen.idle_ps == 7000000);
 	free(nic);
 
@@ -336,7 +355,8 @@ static void pause_holds_back_the_slot_after_the_one_on_the_wire(void)
 	nic = make(&params);
 	ring_nic_set_pauses(nic, &pause, 1);
 	ring_nic_doorbell(nic, 16, 0);
-	EXPECT(ring_nic_index(nic, start_ps + 7000000 + 959999) == 6 && ring_nic_index(nic, start_ps + 7960000) == 7);
+	EXPECT(ring_nic_index(nic, start_ps + 7000000 + 959999) == 6 &&
+	       ring_nic_index(nic, start_ps + 7960000) == 7);
 	free(nic);
 }
 
@@ -352,7 +372,8 @@ static void drawn_values_are_as_described(void)
 	ring_nic_commit(nic, 0, NOMINAL_BYTES, 60, 60, 0);
 	ring_nic_doorbell(nic, 16, 0);
 	ring_nic_advance(nic, 10000000);
-	EXPECT(seen.frames == 1 && seen.frame[0].start_ps == expected && expected >= 2000000 && expected <= 3000000);
+	EXPECT(seen.frames == 1 && seen.frame[0].start_ps == expected && expected >= 2000000 &&
+	       expected <= 3000000);
 	free(nic);
 }
 

@@ -9,13 +9,14 @@
 
 enum { BUFFER_BYTES = 256, NOMINAL_BYTES = 100 };
 
-#define EXPECT(condition)                                                                           \
-	do {                                                                                        \
-		if (condition) {                                                                    \
-			passed++;                                                                   \
-		} else if (failed++ < 50) {                                                         \
-			printf("%s:%d: round %d: %s\n", __FILE__, __LINE__, now_round, #condition); \
-		}                                                                                   \
+#define EXPECT(condition)                                                              \
+	do {                                                                           \
+		if (condition) {                                                       \
+			passed++;                                                      \
+		} else if (failed++ < 50) {                                            \
+			printf("%s:%d: round %d: %s\n", __FILE__, __LINE__, now_round, \
+			       #condition);                                            \
+		}                                                                      \
 	} while (0)
 
 /* What the sinks saw since make(). */

@@ -34,7 +34,8 @@ static uint64_t must_have_left(const struct slow_nic *slow, uint64_t k)
 
 	while (first > 0 && k - first < slow->params.prefetch_slots) {
 		bytes += slow->slot[first - 1].frame_bytes;
-		if (slow->params.fifo_bytes && bytes + slow->params.frame_bytes_max > slow->params.fifo_bytes)
+		if (slow->params.fifo_bytes &&
+		    bytes + slow->params.frame_bytes_max > slow->params.fifo_bytes)
 			break;
 		first--;
 	}
@@ -44,7 +45,8 @@ static uint64_t must_have_left(const struct slow_nic *slow, uint64_t k)
 /* What the NIC reads. */
 static const uint8_t *memory(const struct slow_nic *slow, uint32_t idx)
 {
-	const uint8_t *base = slow->params.coherent ? slow->params.buffers : slow->params.device_buffers;
+	const uint8_t *base =
+		slow->params.coherent ? slow->params.buffers : slow->params.device_buffers;
 
 	return base + idx * slow->params.buffer_stride;
 }
@@ -58,7 +60,8 @@ static bool is_torn(const struct slow_nic *slow, uint32_t idx)
 /* Whether the NIC's memory had another frame at the commit than the CPU's buffer. */
 static bool is_stale(const struct slow_nic *slow, uint32_t idx)
 {
-	return memcmp(slow->committed[idx], slow->meant[idx], slow->length[idx] - RING_NIC_FCS_BYTES) != 0;
+	return memcmp(slow->committed[idx], slow->meant[idx],
+		      slow->length[idx] - RING_NIC_FCS_BYTES) != 0;
 }
 
 /* Each pause is met by the first slot that would start at or after it, and by no other. */
@@ -91,7 +94,8 @@ void slow_advance(struct slow_nic *slow, uint64_t now_ps)
 		uint64_t room_ps = left > 0 ? slow->slot[left - 1].end_ps : 0;
 		uint64_t end_ps = k > 0 ? slow->slot[k - 1].end_ps : 0;
 
-		slot->latch_ps = (room_ps > slot->bell_ps ? room_ps : slot->bell_ps) + slow->params.fetch_ps;
+		slot->latch_ps =
+			(room_ps > slot->bell_ps ? room_ps : slot->bell_ps) + slow->params.fetch_ps;
 		if (slot->latch_ps > slow->now_ps)
 			return;
 		if (!slow->params.persistent && (!slow->armed[idx] || slow->length[idx] == 0)) {
@@ -114,12 +118,14 @@ void slow_advance(struct slow_nic *slow, uint64_t now_ps)
 			slot->start_ps = slot->bell_start_ps;
 		slot->ready_ps = slot->start_ps;
 		hold_back(slow, slot, end_ps);
-		slot->end_ps = slot->start_ps + (slot->frame_bytes + 20ull) * slow->params.byte_time_ps;
+		slot->end_ps =
+			slot->start_ps + (slot->frame_bytes + 20ull) * slow->params.byte_time_ps;
 		slow->latched++;
 	}
 }
 
-void slow_describe(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, bool real, uint64_t now_ps)
+void slow_describe(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, bool real,
+		   uint64_t now_ps)
 {
 	slow_advance(slow, now_ps);
 	if (frame_bytes < slow->params.frame_bytes_min)
@@ -130,12 +136,14 @@ void slow_describe(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, bo
 	slow->real[idx] = real;
 }
 
-void slow_commit(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, uint32_t data_bytes, uint64_t now_ps)
+void slow_commit(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, uint32_t data_bytes,
+		 uint64_t now_ps)
 {
 	slow_describe(slow, idx, frame_bytes, true, now_ps);
 	slow->data_bytes[idx] = data_bytes;
 	memcpy(slow->committed[idx], memory(slow, idx), slow->params.buffer_stride);
-	memcpy(slow->meant[idx], slow->params.buffers + idx * slow->params.buffer_stride, slow->params.buffer_stride);
+	memcpy(slow->meant[idx], slow->params.buffers + idx * slow->params.buffer_stride,
+	       slow->params.buffer_stride);
 }
 
 void slow_halt(struct slow_nic *slow, uint64_t now_ps)
@@ -186,9 +194,9 @@ void slow_doorbell(struct slow_nic *slow, uint64_t tail_seq, uint64_t now_ps)
 	slow->tail_seq = tail_seq;
 	for (k = first; k < tail_seq; k++) {
 		slow->slot[k].bell_ps = now_ps;
-		slow->slot[k].bell_start_ps =
-			now_ps + slow_draw(slow->params.seed, ~tail_seq, slow->params.restart_ps_min,
-					   slow->params.restart_ps_max);
+		slow->slot[k].bell_start_ps = now_ps + slow_draw(slow->params.seed, ~tail_seq,
+								 slow->params.restart_ps_min,
+								 slow->params.restart_ps_max);
 	}
 }
 
@@ -204,7 +212,8 @@ uint64_t slow_index(struct slow_nic *slow, uint64_t now_ps)
 		now_ps = slow->gone_ps;
 	for (k = 0; k < slow->latched; k++) {
 		const struct slow_slot *slot = &slow->slot[k];
-		uint64_t event_ps = slow->params.index == RING_NIC_INDEX_DONE ? slot->end_ps : slot->latch_ps;
+		uint64_t event_ps =
+			slow->params.index == RING_NIC_INDEX_DONE ? slot->end_ps : slot->latch_ps;
 
 		if (event_ps + slow_draw(slow->params.seed, k, slow->params.index_lag_ps_min,
 					 slow->params.index_lag_ps_max) <=

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The same NIC, one slot at a time and nothing forgotten: the equations of ring_nic.h as they stand there. It shares no
- * code with the model; only the drawn values (lag, restart) are taken from its description.
+ * The same NIC, one slot at a time and nothing forgotten: the equations of ring_nic.h as they stand
+ * there. It shares no code with the model; only the drawn values (lag, restart) are taken from its
+ * description.
  */
 #ifndef NICMODEL_SLOW_NIC_H
 #define NICMODEL_SLOW_NIC_H
@@ -51,11 +52,13 @@ struct slow_nic {
 
 void slow_init(struct slow_nic *slow, const struct ring_nic_params *params);
 void slow_advance(struct slow_nic *slow, uint64_t now_ps);
-void slow_commit(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, uint32_t data_bytes, uint64_t now_ps);
+void slow_commit(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, uint32_t data_bytes,
+		 uint64_t now_ps);
 void slow_halt(struct slow_nic *slow, uint64_t now_ps);
 void slow_remove(struct slow_nic *slow, uint64_t now_ps);
 void slow_freeze_index(struct slow_nic *slow, bool frozen);
-void slow_describe(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, bool real, uint64_t now_ps);
+void slow_describe(struct slow_nic *slow, uint32_t idx, uint32_t frame_bytes, bool real,
+		   uint64_t now_ps);
 void slow_rearm(struct slow_nic *slow, uint32_t first, uint32_t count, uint64_t now_ps);
 void slow_doorbell(struct slow_nic *slow, uint64_t tail_seq, uint64_t now_ps);
 uint64_t slow_index(struct slow_nic *slow, uint64_t now_ps);

@@ -24,7 +24,8 @@ namespace keepon::sim::bind
 namespace
 {
 
-/// Guards one run: signals are looked at and progress is told every 20 ms of real time, with the GIL; the rest runs without.
+/// Guards one run: signals are looked at and progress is told every 20 ms of real time, with the
+/// GIL; the rest runs without.
 class Breather
 {
 public:
@@ -104,7 +105,8 @@ void SetGates(PySimulation &self, NodeId bridge, NodeId peer, std::int64_t base_
 	std::vector<GateEntry> gates;
 	for (const auto &[mask, ns] : entries) {
 		if (mask < 0 || mask > 0xff)
-			throw ValueError("gates: mask " + std::to_string(mask) + " is not within 0 to 255");
+			throw ValueError("gates: mask " + std::to_string(mask) +
+					 " is not within 0 to 255");
 		gates.push_back({ static_cast<std::uint32_t>(mask), ns });
 	}
 	self.Idle().SetGates(bridge, peer, base_ns, gates);
@@ -145,7 +147,8 @@ NB_MODULE(_sim, m)
 		"Names of the core's counters.");
 
 	nb::class_<PySimulation>(m, "Simulation")
-		.def(nb::init<std::uint64_t, std::int64_t>(), "seed"_a, "epoch_ns"_a = 1'700'000'000'000'000'000)
+		.def(nb::init<std::uint64_t, std::int64_t>(), "seed"_a,
+		     "epoch_ns"_a = 1'700'000'000'000'000'000)
 		.def(
 			"add_station",
 			[](PySimulation &self, const std::string &name, nb::dict spec) {
@@ -160,66 +163,94 @@ NB_MODULE(_sim, m)
 			"name"_a, "spec"_a)
 		.def(
 			"add_link",
-			[](PySimulation &self, NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t propagation_ns,
-			   std::int64_t asymmetry_ns) {
+			[](PySimulation &self, NodeId a, NodeId b, std::int64_t rate_bps,
+			   std::int64_t propagation_ns, std::int64_t asymmetry_ns) {
 				self.Idle().AddLink(a, b, rate_bps, propagation_ns, asymmetry_ns);
 			},
 			"a"_a, "b"_a, "rate_bps"_a, "propagation_ns"_a, "asymmetry_ns"_a = 0)
 		.def(
-			"set_sync", [](PySimulation &self, nb::dict spec) { self.Idle().SetSync(ReadSync(spec)); },
+			"set_sync",
+			[](PySimulation &self, nb::dict spec) {
+				self.Idle().SetSync(ReadSync(spec));
+			},
 			"spec"_a)
 		.def(
-			"clock", [](PySimulation &self, NodeId node) { return ClockSummary(self.Idle(), node); },
+			"clock",
+			[](PySimulation &self, NodeId node) {
+				return ClockSummary(self.Idle(), node);
+			},
 			"node"_a)
 		.def("ptp_flows", [](PySimulation &self) { return PtpFlows(self.Idle()); })
 		.def("network_time", &NetworkTime, "times_ps"_a)
 		.def("set_gates", &SetGates, "bridge"_a, "peer"_a, "base_ns"_a, "entries"_a)
 		.def(
 			"add_stream",
-			[](PySimulation &self, nb::dict spec) { return self.Idle().AddStream(ReadStream(spec)); },
+			[](PySimulation &self, nb::dict spec) {
+				return self.Idle().AddStream(ReadStream(spec));
+			},
 			"spec"_a)
 		.def(
 			"add_load",
-			[](PySimulation &self, nb::dict spec) { return self.Idle().AddLoad(ReadLoad(spec)); }, "spec"_a)
+			[](PySimulation &self, nb::dict spec) {
+				return self.Idle().AddLoad(ReadLoad(spec));
+			},
+			"spec"_a)
 		.def(
 			"add_fault",
-			[](PySimulation &self, const std::string &kind, std::int64_t node, std::int64_t at_ns,
-			   std::int64_t value_ns) { self.Idle().AddFault(ReadFault(kind, node, at_ns, value_ns)); },
+			[](PySimulation &self, const std::string &kind, std::int64_t node,
+			   std::int64_t at_ns, std::int64_t value_ns) {
+				self.Idle().AddFault(ReadFault(kind, node, at_ns, value_ns));
+			},
 			"kind"_a, "node"_a, "at_ns"_a, "value_ns"_a)
 		.def("run", &Run, "until_ns"_a, "progress"_a = nb::none())
 		.def(
 			"frames",
-			[](PySimulation &self, FlowId stream) { return FramesOf(self.Idle().FlowAt(stream, true)); },
+			[](PySimulation &self, FlowId stream) {
+				return FramesOf(self.Idle().FlowAt(stream, true));
+			},
 			"stream"_a)
 		.def(
 			"stream",
 			[](PySimulation &self, FlowId stream) {
-				return StreamSummary(self.Idle().State(), self.simulation.FlowAt(stream, true));
+				return StreamSummary(self.Idle().State(),
+						     self.simulation.FlowAt(stream, true));
 			},
 			"stream"_a)
 		.def(
 			"load",
 			[](PySimulation &self, FlowId load) {
-				return LoadSummary(self.Idle().State(), self.simulation.FlowAt(load, false));
+				return LoadSummary(self.Idle().State(),
+						   self.simulation.FlowAt(load, false));
 			},
 			"load"_a)
 		.def(
-			"station", [](PySimulation &self, NodeId node) { return StationSummary(self.Idle(), node); },
+			"station",
+			[](PySimulation &self, NodeId node) {
+				return StationSummary(self.Idle(), node);
+			},
 			"node"_a)
 		.def(
-			"bridge", [](PySimulation &self, NodeId node) { return BridgeSummary(self.Idle(), node); },
+			"bridge",
+			[](PySimulation &self, NodeId node) {
+				return BridgeSummary(self.Idle(), node);
+			},
 			"node"_a)
 		.def(
 			"boundary_errors",
-			[](PySimulation &self, NodeId node) { return BoundarySummary(self.Idle(), node); }, "node"_a)
+			[](PySimulation &self, NodeId node) {
+				return BoundarySummary(self.Idle(), node);
+			},
+			"node"_a)
 		.def(
 			"boundary_bounds",
-			[](PySimulation &self, NodeId node, std::uint32_t rate_ppb, std::uint32_t rate_change_ppb) {
+			[](PySimulation &self, NodeId node, std::uint32_t rate_ppb,
+			   std::uint32_t rate_change_ppb) {
 				Station &station = self.Idle().StationAt(node);
 				if (!station.Keepon())
 					throw ValueError("node \"" + station.Name() +
 							 "\" has another driver than keepon");
-				const kpn_bounds bounds = station.Keepon()->Bounds(rate_ppb, rate_change_ppb);
+				const kpn_bounds bounds =
+					station.Keepon()->Bounds(rate_ppb, rate_change_ppb);
 				nb::dict dict;
 				dict["boundary_error_ps"] = bounds.boundary_error_ps;
 				dict["span_ns"] = bounds.span_ns;
@@ -229,11 +260,17 @@ NB_MODULE(_sim, m)
 			},
 			"node"_a, "rate_ppb"_a, "rate_change_ppb"_a)
 		.def(
-			"head_check", [](PySimulation &self, NodeId node) { return HeadSummary(self.Idle(), node); },
+			"head_check",
+			[](PySimulation &self, NodeId node) {
+				return HeadSummary(self.Idle(), node);
+			},
 			"node"_a)
-		.def("trace_hash", [](PySimulation &self) { return self.Idle().State().trace.Hash(); })
-		.def_prop_ro("trace_count", [](PySimulation &self) { return self.Idle().State().trace.Count(); })
-		.def_prop_ro("event_count", [](PySimulation &self) { return self.Idle().State().events.Pushed(); })
+		.def("trace_hash",
+		     [](PySimulation &self) { return self.Idle().State().trace.Hash(); })
+		.def_prop_ro("trace_count",
+			     [](PySimulation &self) { return self.Idle().State().trace.Count(); })
+		.def_prop_ro("event_count",
+			     [](PySimulation &self) { return self.Idle().State().events.Pushed(); })
 		.def_prop_ro("now_ns", [](PySimulation &self) { return self.simulation.NowNs(); });
 }
 

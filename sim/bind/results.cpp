@@ -22,7 +22,8 @@ using Array2 = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>>;
 std::int64_t *NewBuffer(std::size_t count, nb::capsule &owner)
 {
 	auto *data = new std::int64_t[std::max<std::size_t>(count, 1)];
-	owner = nb::capsule(data, [](void *p) noexcept { delete[] static_cast<std::int64_t *>(p); });
+	owner = nb::capsule(data,
+			    [](void *p) noexcept { delete[] static_cast<std::int64_t *>(p); });
 	return data;
 }
 
@@ -56,11 +57,13 @@ nb::dict Verdicts(const std::array<std::int64_t, KPN_VERDICT_COUNT> &verdicts)
 {
 	nb::dict dict;
 	for (int v = 0; v < KPN_VERDICT_COUNT; v++)
-		dict[kpn_verdict_name(static_cast<kpn_verdict>(v))] = verdicts[static_cast<std::size_t>(v)];
+		dict[kpn_verdict_name(static_cast<kpn_verdict>(v))] =
+			verdicts[static_cast<std::size_t>(v)];
 	return dict;
 }
 
-/// What streams and loads have in common. Counts of frames, but delivered and lost count deliveries.
+/// What streams and loads have in common. Counts of frames, but delivered and lost count
+/// deliveries.
 nb::dict FlowSummary(const World &world, const Flow &flow)
 {
 	std::int64_t ended = 0;
@@ -77,7 +80,8 @@ nb::dict FlowSummary(const World &world, const Flow &flow)
 		if (flow.lost[place])
 			lost[world.places[place].c_str()] = flow.lost[place];
 	}
-	const std::int64_t delivered = std::accumulate(flow.delivered.begin(), flow.delivered.end(), std::int64_t{ 0 });
+	const std::int64_t delivered =
+		std::accumulate(flow.delivered.begin(), flow.delivered.end(), std::int64_t{ 0 });
 	nb::dict dict;
 	dict["id"] = flow.id;
 	dict["submitted"] = flow.submitted;
@@ -89,7 +93,8 @@ nb::dict FlowSummary(const World &world, const Flow &flow)
 	dict["delivered_by_listener"] = ToArray(flow.delivered);
 	dict["delivered_bytes"] = flow.delivered_bytes;
 	dict["lost"] = lost;
-	dict["in_flight"] = flow.on_wire * static_cast<std::int64_t>(flow.listeners.size()) - delivered - lost_sum;
+	dict["in_flight"] = flow.on_wire * static_cast<std::int64_t>(flow.listeners.size()) -
+			    delivered - lost_sum;
 	dict["torn"] = flow.torn;
 	dict["wrong_bytes"] = flow.wrong_bytes;
 	dict["duplicates"] = flow.duplicates;
@@ -265,7 +270,9 @@ PtpNetwork &PtpOf(Simulation &simulation)
 
 const char *StateName(ServoState state)
 {
-	return state == ServoState::kUnlocked ? "unlocked" : state == ServoState::kJump ? "jump" : "locked";
+	return state == ServoState::kUnlocked ? "unlocked" :
+	       state == ServoState::kJump     ? "jump" :
+						"locked";
 }
 
 } // namespace

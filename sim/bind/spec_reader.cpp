@@ -39,9 +39,11 @@ bool SpecReader::Has(const char *key)
 	return !Find(key).is_none();
 }
 
-std::int64_t ToInteger(const SpecReader &reader, const char *key, nb::handle value, std::int64_t min, std::int64_t max)
+std::int64_t ToInteger(const SpecReader &reader, const char *key, nb::handle value,
+		       std::int64_t min, std::int64_t max)
 {
-	const std::string expected = "an integer within " + std::to_string(min) + " to " + std::to_string(max);
+	const std::string expected =
+		"an integer within " + std::to_string(min) + " to " + std::to_string(max);
 	if (PyBool_Check(value.ptr()) || !PyIndex_Check(value.ptr()))
 		reader.Fail(key, Repr(value), expected);
 	nb::object number = nb::steal(PyNumber_Index(value.ptr()));
@@ -57,12 +59,13 @@ std::int64_t SpecReader::Integer(const char *key, std::int64_t min, std::int64_t
 {
 	const auto value = OptionalInteger(key, min, max);
 	if (!value && !fallback)
-		throw ValueError(where_ + ": " + key + " is missing; give an integer within " + std::to_string(min) +
-				 " to " + std::to_string(max));
+		throw ValueError(where_ + ": " + key + " is missing; give an integer within " +
+				 std::to_string(min) + " to " + std::to_string(max));
 	return value ? *value : *fallback;
 }
 
-std::optional<std::int64_t> SpecReader::OptionalInteger(const char *key, std::int64_t min, std::int64_t max)
+std::optional<std::int64_t> SpecReader::OptionalInteger(const char *key, std::int64_t min,
+							std::int64_t max)
 {
 	const nb::object value = Find(key);
 	if (value.is_none())
@@ -75,7 +78,8 @@ double SpecReader::Number(const char *key, double min, double max, double fallba
 	const nb::object value = Find(key);
 	if (value.is_none())
 		return fallback;
-	const double number = PyBool_Check(value.ptr()) ? std::nan("") : PyFloat_AsDouble(value.ptr());
+	const double number =
+		PyBool_Check(value.ptr()) ? std::nan("") : PyFloat_AsDouble(value.ptr());
 	if (PyErr_Occurred())
 		PyErr_Clear(); // not a number: said below, with its key
 	else if (number >= min && number <= max)
@@ -118,7 +122,8 @@ std::optional<int> SpecReader::OptionalChoice(const char *key, const Choices &ch
 		return {};
 	std::string expected = "one of";
 	for (const auto &[name, number] : choices) {
-		if (PyUnicode_Check(value.ptr()) && PyUnicode_CompareWithASCIIString(value.ptr(), name) == 0)
+		if (PyUnicode_Check(value.ptr()) &&
+		    PyUnicode_CompareWithASCIIString(value.ptr(), name) == 0)
 			return number;
 		expected += std::string(" \"") + name + "\"";
 	}
@@ -138,12 +143,15 @@ std::vector<std::int64_t> SpecReader::Integers(const char *key, std::int64_t min
 	}
 	const auto count = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(items.ptr()));
 	if (count > count_max)
-		Fail(key, std::to_string(count) + " entries", "at most " + std::to_string(count_max) + " long");
+		Fail(key, std::to_string(count) + " entries",
+		     "at most " + std::to_string(count_max) + " long");
 	std::vector<std::int64_t> result;
 	result.reserve(count);
 	for (std::size_t i = 0; i < count; i++)
-		result.push_back(ToInteger(
-			*this, key, PySequence_Fast_GET_ITEM(items.ptr(), static_cast<Py_ssize_t>(i)), min, max));
+		result.push_back(
+			ToInteger(*this, key,
+				  PySequence_Fast_GET_ITEM(items.ptr(), static_cast<Py_ssize_t>(i)),
+				  min, max));
 	return result;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads one Python dict as a specification: every value has a range, every key is known, and what is wrong is said in one
-// sentence with key, value and range.
+// Reads one Python dict as a specification: every value has a range, every key is known, and what
+// is wrong is said in one sentence with key, value and range.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -25,18 +25,23 @@ class SpecReader
 {
 public:
 	/// \param where  what the dict describes, first words of every message
-	SpecReader(nb::dict dict, std::string where) : dict_(std::move(dict)), where_(std::move(where)) {}
+	SpecReader(nb::dict dict, std::string where)
+		: dict_(std::move(dict)), where_(std::move(where))
+	{
+	}
 
 	bool Has(const char *key);
 	std::int64_t Integer(const char *key, std::int64_t min, std::int64_t max,
 			     std::optional<std::int64_t> fallback = {});
-	std::optional<std::int64_t> OptionalInteger(const char *key, std::int64_t min, std::int64_t max);
+	std::optional<std::int64_t> OptionalInteger(const char *key, std::int64_t min,
+						    std::int64_t max);
 	double Number(const char *key, double min, double max, double fallback);
 	bool Flag(const char *key, bool fallback);
 	std::string Text(const char *key);
 	int Choice(const char *key, const Choices &choices, std::optional<int> fallback = {});
 	std::optional<int> OptionalChoice(const char *key, const Choices &choices);
-	std::vector<std::int64_t> Integers(const char *key, std::int64_t min, std::int64_t max, std::size_t count_max);
+	std::vector<std::int64_t> Integers(const char *key, std::int64_t min, std::int64_t max,
+					   std::size_t count_max);
 	/// A dict within; empty if the key is missing.
 	SpecReader Table(const char *key);
 	/// The value itself; None if the key is missing.
@@ -46,7 +51,8 @@ public:
 
 	const std::string &Where() const { return where_; }
 	nb::dict Dict() const { return dict_; }
-	[[noreturn]] void Fail(const char *key, const std::string &value, const std::string &expected) const;
+	[[noreturn]] void Fail(const char *key, const std::string &value,
+			       const std::string &expected) const;
 
 private:
 	nb::object Find(const char *key);
@@ -57,7 +63,8 @@ private:
 };
 
 /// \p value as an int64 in [min, max], or the message of \p reader.
-std::int64_t ToInteger(const SpecReader &reader, const char *key, nb::handle value, std::int64_t min, std::int64_t max);
+std::int64_t ToInteger(const SpecReader &reader, const char *key, nb::handle value,
+		       std::int64_t min, std::int64_t max);
 std::string Repr(nb::handle value);
 
 } // namespace keepon::sim::bind

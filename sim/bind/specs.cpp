@@ -38,27 +38,32 @@ LatencySpec ReadLatency(SpecReader reader)
 NicSpec ReadNic(SpecReader reader)
 {
 	NicSpec spec;
-	const auto u32 = [&](const char *key, std::int64_t min, std::int64_t max, std::uint32_t fallback) {
+	const auto u32 = [&](const char *key, std::int64_t min, std::int64_t max,
+			     std::uint32_t fallback) {
 		return static_cast<std::uint32_t>(reader.Integer(key, min, max, fallback));
 	};
 	spec.prefetch_slots = u32("prefetch_slots", 0, 1024, spec.prefetch_slots);
 	spec.fifo_bytes = u32("fifo_bytes", 0, 1 << 24, spec.fifo_bytes);
 	spec.index_counts_done = reader.Choice("index", { { "done", 1 }, { "fetch", 0 } }, 1);
-	spec.index_lag_ns_min = reader.Integer("index_lag_ns_min", 0, 1'000'000, spec.index_lag_ns_min);
-	spec.index_lag_ns_max =
-		reader.Integer("index_lag_ns_max", spec.index_lag_ns_min, 1'000'000, spec.index_lag_ns_min);
+	spec.index_lag_ns_min =
+		reader.Integer("index_lag_ns_min", 0, 1'000'000, spec.index_lag_ns_min);
+	spec.index_lag_ns_max = reader.Integer("index_lag_ns_max", spec.index_lag_ns_min, 1'000'000,
+					       spec.index_lag_ns_min);
 	spec.rx_lag_ns_min = reader.Integer("rx_lag_ns_min", 0, 900'000, spec.rx_lag_ns_min);
 	spec.rx_lag_ns_max = reader.Integer("rx_lag_ns_max", spec.rx_lag_ns_min, 900'000,
 					    std::max(spec.rx_lag_ns_min, spec.rx_lag_ns_max));
 	spec.persistent = reader.Flag("persistent", spec.persistent);
 	spec.index_read_ns = reader.Integer("index_read_ns", 0, 100'000, spec.index_read_ns);
 	spec.fetch_ns = reader.Integer("fetch_ns", 1, 1'000'000, spec.fetch_ns);
-	spec.fetch_ns_max = reader.Integer("fetch_ns_max", spec.fetch_ns, 10'000'000, spec.fetch_ns);
-	spec.restart_ns =
-		reader.Integer("restart_ns", spec.fetch_ns, 1'000'000, std::max(spec.restart_ns, spec.fetch_ns));
-	spec.restart_ns_max = reader.Integer("restart_ns_max", spec.restart_ns, 1'000'000, spec.restart_ns);
+	spec.fetch_ns_max =
+		reader.Integer("fetch_ns_max", spec.fetch_ns, 10'000'000, spec.fetch_ns);
+	spec.restart_ns = reader.Integer("restart_ns", spec.fetch_ns, 1'000'000,
+					 std::max(spec.restart_ns, spec.fetch_ns));
+	spec.restart_ns_max =
+		reader.Integer("restart_ns_max", spec.restart_ns, 1'000'000, spec.restart_ns);
 	spec.reserved_slots = u32("reserved_slots", 0, 4096, spec.reserved_slots);
-	spec.placeholder_bytes_min = u32("placeholder_bytes_min", 18, 1522, spec.placeholder_bytes_min);
+	spec.placeholder_bytes_min =
+		u32("placeholder_bytes_min", 18, 1522, spec.placeholder_bytes_min);
 	spec.frame_bytes_max = u32("frame_bytes_max", 64, 9216, spec.frame_bytes_max);
 	spec.ring_slots = u32("ring_slots", 1, 65536, spec.ring_slots);
 	spec.queue_frames = u32("queue_frames", 0, 1'000'000, spec.queue_frames);
@@ -72,9 +77,11 @@ std::vector<std::pair<int, ClassSpec>> ReadClasses(const SpecReader &reader)
 {
 	std::vector<std::pair<int, ClassSpec>> result;
 	for (const auto &[key, value] : reader.Dict()) {
-		const auto tc = static_cast<int>(ToInteger(reader, "class", key, 0, KPN_CLASS_COUNT - 1));
+		const auto tc =
+			static_cast<int>(ToInteger(reader, "class", key, 0, KPN_CLASS_COUNT - 1));
 		if (!PyTuple_Check(value.ptr()) || PyTuple_GET_SIZE(value.ptr()) != 2)
-			reader.Fail(std::to_string(tc).c_str(), Repr(value), "a tuple (late, round)");
+			reader.Fail(std::to_string(tc).c_str(), Repr(value),
+				    "a tuple (late, round)");
 		nb::dict named;
 		named["late"] = nb::borrow(PyTuple_GET_ITEM(value.ptr(), 0));
 		named["round"] = nb::borrow(PyTuple_GET_ITEM(value.ptr(), 1));
@@ -91,14 +98,14 @@ std::vector<std::pair<int, ClassSpec>> ReadClasses(const SpecReader &reader)
 void ReadClock(SpecReader &reader, KeeponSpec &spec)
 {
 	constexpr int kDual = -1;
-	spec.clock = reader.OptionalChoice(
-		"clock",
-		{ { "interpolated", KPN_CLOCK_INTERPOLATED }, { "counter", KPN_CLOCK_COUNTER }, { "dual", kDual } });
+	spec.clock = reader.OptionalChoice("clock", { { "interpolated", KPN_CLOCK_INTERPOLATED },
+						      { "counter", KPN_CLOCK_COUNTER },
+						      { "dual", kDual } });
 	if (spec.clock != kDual)
 		return;
-	spec.merge =
-		reader.OptionalChoice("merge", { { "strip", KPN_MERGE_STRIP }, { "published", KPN_MERGE_PUBLISHED } })
-			.value_or(KPN_MERGE_STRIP);
+	spec.merge = reader.OptionalChoice("merge", { { "strip", KPN_MERGE_STRIP },
+						      { "published", KPN_MERGE_PUBLISHED } })
+			     .value_or(KPN_MERGE_STRIP);
 	spec.clock = spec.merge == KPN_MERGE_PUBLISHED ? KPN_CLOCK_COUNTER : KPN_CLOCK_INTERPOLATED;
 	spec.tau_ns = reader.OptionalInteger("tau_ns", 1, kNsPerS);
 }
@@ -107,17 +114,19 @@ KeeponSpec ReadKeepon(SpecReader reader)
 {
 	KeeponSpec spec;
 	spec.slot_bytes = static_cast<std::uint32_t>(reader.Integer("slot_bytes", 0, kU32Max));
-	spec.mode = reader.OptionalChoice("mode",
-					  { { "phase-locked", KPN_MODE_PHASE_LOCKED }, { "paper", KPN_MODE_PAPER } });
+	spec.mode = reader.OptionalChoice(
+		"mode", { { "phase-locked", KPN_MODE_PHASE_LOCKED }, { "paper", KPN_MODE_PAPER } });
 	ReadClock(reader, spec);
-	spec.placeholder =
-		reader.OptionalChoice("placeholder", { { "bad-fcs", KPN_PLACEHOLDER_BAD_FCS },
-						       { "mac-control", KPN_PLACEHOLDER_MAC_CONTROL },
-						       { "reserved-address", KPN_PLACEHOLDER_RESERVED_ADDRESS } });
-	spec.trim = reader.OptionalChoice("trim", { { "any", KPN_TRIM_ANY }, { "reserved", KPN_TRIM_RESERVED } });
-	spec.padding = reader.OptionalChoice(
-		"padding", { { "deferred", KPN_PADDING_DEFERRED }, { "on-demand", KPN_PADDING_ON_DEMAND } });
-	// Ranges of these are the core's affair: kpn_config_validate() names field, value and range.
+	spec.placeholder = reader.OptionalChoice(
+		"placeholder", { { "bad-fcs", KPN_PLACEHOLDER_BAD_FCS },
+				 { "mac-control", KPN_PLACEHOLDER_MAC_CONTROL },
+				 { "reserved-address", KPN_PLACEHOLDER_RESERVED_ADDRESS } });
+	spec.trim = reader.OptionalChoice(
+		"trim", { { "any", KPN_TRIM_ANY }, { "reserved", KPN_TRIM_RESERVED } });
+	spec.padding = reader.OptionalChoice("padding", { { "deferred", KPN_PADDING_DEFERRED },
+							  { "on-demand", KPN_PADDING_ON_DEMAND } });
+	// Ranges of these are the core's affair: kpn_config_validate() names field, value and
+	// range.
 	spec.ring_slots = reader.OptionalInteger("ring_slots", 0, kU32Max);
 	spec.batch_slots = reader.OptionalInteger("batch_slots", 0, kU32Max);
 	spec.depth_slots = reader.OptionalInteger("depth_slots", 0, kU32Max);
@@ -131,7 +140,8 @@ KeeponSpec ReadKeepon(SpecReader reader)
 	if (reader.Has("dither"))
 		spec.dither = reader.Flag("dither", false);
 	if (reader.Has("partition")) {
-		for (const std::int64_t mask : reader.Integers("partition", 0, 0xffff, KPN_PARTITION_SLOTS_MAX))
+		for (const std::int64_t mask :
+		     reader.Integers("partition", 0, 0xffff, KPN_PARTITION_SLOTS_MAX))
 			spec.partition.push_back(static_cast<std::uint16_t>(mask));
 		if (spec.partition.empty())
 			reader.Fail("partition", "[]", "1 to 65536 class masks");
@@ -147,7 +157,8 @@ ProbeSpec ReadProbe(SpecReader reader)
 	spec.boundaries = reader.Flag("boundaries", false);
 	spec.boundary_bound_ps = reader.Integer("boundary_bound_ps", 0, INT64_MAX, 0);
 	spec.head_interval_ns = reader.Integer("head_interval_ns", 0, kNsPerS, 0);
-	spec.head_samples_max = reader.Integer("head_samples_max", 1, 100'000'000, spec.head_samples_max);
+	spec.head_samples_max =
+		reader.Integer("head_samples_max", 1, 100'000'000, spec.head_samples_max);
 	if (const auto slots = reader.OptionalInteger("declared_prefetch_slots", 0, 1024))
 		spec.declared_prefetch_slots = static_cast<std::uint32_t>(*slots);
 	spec.index_offset_slots = reader.Integer("index_offset_slots", -4096, 4096, 0);
@@ -166,21 +177,24 @@ StationSpec ReadStation(const std::string &name, nb::dict dict)
 {
 	SpecReader reader(dict, "station \"" + name + "\"");
 	StationSpec spec;
-	spec.driver = static_cast<Driver>(reader.Choice("driver",
-							{ { "keepon", static_cast<int>(Driver::kKeepon) },
-							  { "standard", static_cast<int>(Driver::kStandard) },
-							  { "launchtime", static_cast<int>(Driver::kLaunchtime) } },
-							static_cast<int>(spec.driver)));
-	spec.release = static_cast<ReleaseKind>(reader.Choice("release",
-							      { { "txtime", static_cast<int>(ReleaseKind::kTxtime) },
-								{ "etf", static_cast<int>(ReleaseKind::kEtf) },
-								{ "sleep", static_cast<int>(ReleaseKind::kSleep) } },
-							      static_cast<int>(spec.release)));
-	spec.sync = static_cast<SyncMode>(reader.Choice("sync",
-							{ { "ideal", static_cast<int>(SyncMode::kIdeal) },
-							  { "none", static_cast<int>(SyncMode::kNone) },
-							  { "ptp", static_cast<int>(SyncMode::kPtp) } },
-							static_cast<int>(spec.sync)));
+	spec.driver = static_cast<Driver>(
+		reader.Choice("driver",
+			      { { "keepon", static_cast<int>(Driver::kKeepon) },
+				{ "standard", static_cast<int>(Driver::kStandard) },
+				{ "launchtime", static_cast<int>(Driver::kLaunchtime) } },
+			      static_cast<int>(spec.driver)));
+	spec.release = static_cast<ReleaseKind>(
+		reader.Choice("release",
+			      { { "txtime", static_cast<int>(ReleaseKind::kTxtime) },
+				{ "etf", static_cast<int>(ReleaseKind::kEtf) },
+				{ "sleep", static_cast<int>(ReleaseKind::kSleep) } },
+			      static_cast<int>(spec.release)));
+	spec.sync = static_cast<SyncMode>(
+		reader.Choice("sync",
+			      { { "ideal", static_cast<int>(SyncMode::kIdeal) },
+				{ "none", static_cast<int>(SyncMode::kNone) },
+				{ "ptp", static_cast<int>(SyncMode::kPtp) } },
+			      static_cast<int>(spec.sync)));
 	SpecReader host = reader.Table("host");
 	spec.wakeup = ReadLatency(host.Table("wakeup"));
 	spec.stack = ReadLatency(host.Table("stack"));
@@ -193,18 +207,23 @@ StationSpec ReadStation(const std::string &name, nb::dict dict)
 	spec.egress_latency_ns = reader.Integer("egress_latency_ns", -kNsPerS, kNsPerS, 0);
 	spec.occupancy_ns = reader.Integer("occupancy_ns", 0, kNsPerS, spec.occupancy_ns);
 	spec.etf_delta_ns = reader.Integer("etf_delta_ns", 0, kNsPerS, spec.etf_delta_ns);
-	spec.sync_interval_ns = reader.Integer("sync_interval_ns", 100'000, 100 * kNsPerS, spec.sync_interval_ns);
+	spec.sync_interval_ns =
+		reader.Integer("sync_interval_ns", 100'000, 100 * kNsPerS, spec.sync_interval_ns);
 	spec.nic_ppm = reader.Number("nic_ppm", -1000, 1000, 0);
 	spec.cpu_ppm = reader.Number("cpu_ppm", -1000, 1000, 0);
 	spec.cpu_tick_ns = reader.Integer("cpu_tick_ns", 1, 1000, spec.cpu_tick_ns);
 	spec.wander_ppb_per_s = reader.Number("wander_ppb_per_s", 0, 1e6, 0);
 	spec.wander_ppb = reader.Number("wander_ppb", 0, 1e6, spec.wander_ppb);
-	spec.stamp_resolution_ns = reader.Integer("stamp_resolution_ns", 1, 1'000'000, spec.stamp_resolution_ns);
+	spec.stamp_resolution_ns =
+		reader.Integer("stamp_resolution_ns", 1, 1'000'000, spec.stamp_resolution_ns);
 	spec.nic = ReadNic(reader.Table("nic"));
 	if (spec.driver == Driver::kKeepon)
 		spec.keepon = ReadKeepon(reader.Table("keepon"));
 	else
-		reader.Table("keepon"); // allowed and without meaning for other drivers, so that one dict serves all
+		reader.Table(
+			// allowed and without meaning for other drivers, so that one dict serves
+			// all
+			"keepon");
 	spec.probe = ReadProbe(reader.Table("probe"));
 	reader.Finish();
 	return spec;
@@ -218,10 +237,13 @@ BridgeSpec ReadBridge(const std::string &name, nb::dict dict)
 	spec.ppm = reader.Number("ppm", -1000, 1000, 0);
 	spec.wander_ppb_per_s = reader.Number("wander_ppb_per_s", 0, 1e6, 0);
 	spec.wander_ppb = reader.Number("wander_ppb", 0, 1e6, spec.wander_ppb);
-	spec.queue_frames = static_cast<std::uint32_t>(reader.Integer("queue_frames", 1, 1'000'000, spec.queue_frames));
+	spec.queue_frames = static_cast<std::uint32_t>(
+		reader.Integer("queue_frames", 1, 1'000'000, spec.queue_frames));
 	spec.ptp = reader.Choice("sync", { { "none", 0 }, { "ptp", 1 } }, 0);
-	spec.ptp_turnaround_ns = reader.Integer("ptp_turnaround_ns", 0, kNsPerS, spec.ptp_turnaround_ns);
-	spec.stamp_resolution_ns = reader.Integer("stamp_resolution_ns", 1, 1'000'000, spec.stamp_resolution_ns);
+	spec.ptp_turnaround_ns =
+		reader.Integer("ptp_turnaround_ns", 0, kNsPerS, spec.ptp_turnaround_ns);
+	spec.stamp_resolution_ns =
+		reader.Integer("stamp_resolution_ns", 1, 1'000'000, spec.stamp_resolution_ns);
 	reader.Finish();
 	return spec;
 }
@@ -242,7 +264,8 @@ StreamSpec ReadStream(nb::dict dict)
 		nb::object items = nb::steal(PySequence_Fast(routes.ptr(), ""));
 		if (!items.is_valid()) {
 			PyErr_Clear();
-			reader.Fail("routes", Repr(routes), "a list with one list of bridges per listener");
+			reader.Fail("routes", Repr(routes),
+				    "a list with one list of bridges per listener");
 		}
 		for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.ptr()); i++) {
 			nb::dict named;
@@ -275,8 +298,10 @@ LoadSpec ReadLoad(nb::dict dict)
 	spec.route = ToNodes(reader.Integers("route", 0, kNodeMax, 4096));
 	spec.saturate = reader.Choice("kind", { { "udp", 0 }, { "saturate", 1 } }, 0);
 	spec.rate_bps = reader.Integer("rate_bps", 0, 100'000'000'000, 0);
-	spec.frame_bytes = static_cast<std::uint32_t>(reader.Integer("frame_bytes", 64, 1522, spec.frame_bytes));
-	spec.window_frames = static_cast<std::uint32_t>(reader.Integer("window_frames", 1, 65536, spec.window_frames));
+	spec.frame_bytes = static_cast<std::uint32_t>(
+		reader.Integer("frame_bytes", 64, 1522, spec.frame_bytes));
+	spec.window_frames = static_cast<std::uint32_t>(
+		reader.Integer("window_frames", 1, 65536, spec.window_frames));
 	spec.start_ns = reader.Integer("start_ns", 0, 1'000'000 * kNsPerS, spec.start_ns);
 	spec.tc = static_cast<int>(reader.Integer("tc", 0, KPN_CLASS_COUNT - 1, 1));
 	spec.queue = static_cast<int>(reader.Integer("queue", 0, 7, 0));
@@ -290,22 +315,24 @@ namespace
 ServoSpec ReadServo(SpecReader reader)
 {
 	ServoSpec spec;
-	spec.kind = static_cast<ServoKind>(reader.Choice("kind",
-							 { { "pi", static_cast<int>(ServoKind::kPi) },
-							   { "linreg", static_cast<int>(ServoKind::kLinreg) },
-							   { "ratio", static_cast<int>(ServoKind::kRatio) } },
-							 static_cast<int>(spec.kind)));
+	spec.kind = static_cast<ServoKind>(
+		reader.Choice("kind",
+			      { { "pi", static_cast<int>(ServoKind::kPi) },
+				{ "linreg", static_cast<int>(ServoKind::kLinreg) },
+				{ "ratio", static_cast<int>(ServoKind::kRatio) } },
+			      static_cast<int>(spec.kind)));
 	spec.kp_scale = reader.Number("pi_proportional_scale", 0, 100, spec.kp_scale);
 	spec.kp_exponent = reader.Number("pi_proportional_exponent", -10, 10, spec.kp_exponent);
 	spec.kp_norm_max = reader.Number("pi_proportional_norm_max", 1e-9, 1, spec.kp_norm_max);
 	spec.ki_scale = reader.Number("pi_integral_scale", 0, 100, spec.ki_scale);
 	spec.ki_exponent = reader.Number("pi_integral_exponent", -10, 10, spec.ki_exponent);
 	spec.ki_norm_max = reader.Number("pi_integral_norm_max", 1e-9, 2, spec.ki_norm_max);
-	spec.step_threshold_ns = reader.Integer("step_threshold_ns", 0, 1000 * kNsPerS, spec.step_threshold_ns);
-	spec.first_step_threshold_ns =
-		reader.Integer("first_step_threshold_ns", 0, 1000 * kNsPerS, spec.first_step_threshold_ns);
-	spec.filter_samples =
-		static_cast<std::uint32_t>(reader.Integer("filter_samples", 0, 1000, spec.filter_samples));
+	spec.step_threshold_ns =
+		reader.Integer("step_threshold_ns", 0, 1000 * kNsPerS, spec.step_threshold_ns);
+	spec.first_step_threshold_ns = reader.Integer("first_step_threshold_ns", 0, 1000 * kNsPerS,
+						      spec.first_step_threshold_ns);
+	spec.filter_samples = static_cast<std::uint32_t>(
+		reader.Integer("filter_samples", 0, 1000, spec.filter_samples));
 	reader.Finish();
 	return spec;
 }
@@ -327,8 +354,9 @@ std::vector<std::pair<std::int64_t, std::int64_t>> ReadPairs(SpecReader &reader,
 		const nb::handle item = PySequence_Fast_GET_ITEM(items.ptr(), i);
 		if (!PyTuple_Check(item.ptr()) || PyTuple_GET_SIZE(item.ptr()) != 2)
 			reader.Fail(key, Repr(item), "a tuple of two whole numbers");
-		pairs.emplace_back(ToInteger(reader, key, PyTuple_GET_ITEM(item.ptr(), 0), 0, first_max),
-				   ToInteger(reader, key, PyTuple_GET_ITEM(item.ptr(), 1), 0, kNodeMax));
+		pairs.emplace_back(
+			ToInteger(reader, key, PyTuple_GET_ITEM(item.ptr(), 0), 0, first_max),
+			ToInteger(reader, key, PyTuple_GET_ITEM(item.ptr(), 1), 0, kNodeMax));
 	}
 	return pairs;
 }
@@ -341,16 +369,21 @@ PtpSpec ReadSync(nb::dict dict)
 	PtpSpec spec;
 	spec.gptp = reader.Choice("mode", { { "gptp", 1 }, { "ptp", 0 } }, 1);
 	for (const auto &[domain, node] : ReadPairs(reader, "domains", 127))
-		spec.domains.push_back({ static_cast<std::uint8_t>(domain), static_cast<NodeId>(node) });
-	spec.interval_ns = reader.Integer("interval_ns", 1'000'000, 100 * kNsPerS, spec.interval_ns);
-	spec.delay_interval_ns = reader.Integer("delay_interval_ns", 1'000'000, 100 * kNsPerS, spec.delay_interval_ns);
+		spec.domains.push_back(
+			{ static_cast<std::uint8_t>(domain), static_cast<NodeId>(node) });
+	spec.interval_ns =
+		reader.Integer("interval_ns", 1'000'000, 100 * kNsPerS, spec.interval_ns);
+	spec.delay_interval_ns = reader.Integer("delay_interval_ns", 1'000'000, 100 * kNsPerS,
+						spec.delay_interval_ns);
 	spec.servo = ReadServo(reader.Table("servo"));
-	spec.delay_filter_samples =
-		static_cast<std::uint32_t>(reader.Integer("delay_filter_samples", 1, 1000, spec.delay_filter_samples));
-	spec.rate_samples = static_cast<std::uint32_t>(reader.Integer("rate_samples", 1, 1000, spec.rate_samples));
+	spec.delay_filter_samples = static_cast<std::uint32_t>(
+		reader.Integer("delay_filter_samples", 1, 1000, spec.delay_filter_samples));
+	spec.rate_samples = static_cast<std::uint32_t>(
+		reader.Integer("rate_samples", 1, 1000, spec.rate_samples));
 	spec.tc = static_cast<int>(reader.Integer("tc", 0, KPN_CLASS_COUNT - 1, spec.tc));
 	spec.queue = static_cast<int>(reader.Integer("queue", 0, 7, spec.queue));
-	spec.start_offset_ns = reader.Integer("start_offset_ns", 0, 1000 * kNsPerS, spec.start_offset_ns);
+	spec.start_offset_ns =
+		reader.Integer("start_offset_ns", 0, 1000 * kNsPerS, spec.start_offset_ns);
 	spec.sample_ns = reader.Integer("sample_ns", 20, 100 * kNsPerS, spec.sample_ns);
 	for (const auto &[at_ns, node] : ReadPairs(reader, "changes", 4'000'000'000'000'000))
 		spec.changes.push_back({ at_ns, static_cast<NodeId>(node) });
@@ -358,7 +391,8 @@ PtpSpec ReadSync(nb::dict dict)
 	return spec;
 }
 
-FaultSpec ReadFault(const std::string &kind, std::int64_t node, std::int64_t at_ns, std::int64_t value_ns)
+FaultSpec ReadFault(const std::string &kind, std::int64_t node, std::int64_t at_ns,
+		    std::int64_t value_ns)
 {
 	nb::dict named;
 	named["kind"] = kind;

@@ -17,6 +17,7 @@ BridgeSpec ReadBridge(const std::string &name, nanobind::dict spec);
 StreamSpec ReadStream(nanobind::dict spec);
 LoadSpec ReadLoad(nanobind::dict spec);
 PtpSpec ReadSync(nanobind::dict spec);
-FaultSpec ReadFault(const std::string &kind, std::int64_t node, std::int64_t at_ns, std::int64_t value_ns);
+FaultSpec ReadFault(const std::string &kind, std::int64_t node, std::int64_t at_ns,
+		    std::int64_t value_ns);
 
 } // namespace keepon::sim::bind

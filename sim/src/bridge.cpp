@@ -18,7 +18,8 @@ void PacketFifo::Grow()
 
 Bridge::Bridge(World &world, NodeId node, std::string name, const BridgeSpec &spec)
 	: world_(world), node_(node), name_(std::move(name)), spec_(spec),
-	  oscillator_(spec.ppm, spec.wander_ppb_per_s, spec.wander_ppb, Rng(world.seed, name_, "oscillator"))
+	  oscillator_(spec.ppm, spec.wander_ppb_per_s, spec.wander_ppb,
+		      Rng(world.seed, name_, "oscillator"))
 {
 	if (spec.ptp)
 		clock_ = std::make_unique<BridgeClock>(oscillator_, spec.stamp_resolution_ns);
@@ -44,14 +45,16 @@ int Bridge::PortTo(NodeId peer) const
 	return -1;
 }
 
-void Bridge::SetGates(std::uint32_t port, std::int64_t base_ns, const std::vector<GateEntry> &entries)
+void Bridge::SetGates(std::uint32_t port, std::int64_t base_ns,
+		      const std::vector<GateEntry> &entries)
 {
 	std::int64_t cycle_ns = 0;
 	for (const GateEntry &entry : entries)
 		cycle_ns += entry.ns;
 	if (cycle_ns <= 0)
 		throw ValueError(name_ + ": a gate list needs a cycle longer than 0");
-	ports_[port].gates = Gates(FloorMod(base_ns - world_.epoch_ns, cycle_ns) * kPsPerNs, entries);
+	ports_[port].gates =
+		Gates(FloorMod(base_ns - world_.epoch_ns, cycle_ns) * kPsPerNs, entries);
 }
 
 void Bridge::AddRoute(FlowId flow, std::uint32_t port)
@@ -122,7 +125,8 @@ void Bridge::Schedule(Port &port, TimePs time)
 	if (time >= port.service_at)
 		return;
 	port.service_at = time;
-	world_.events.Push(time, EventKind::kPortService, node_, static_cast<std::uint64_t>(&port - ports_.data()));
+	world_.events.Push(time, EventKind::kPortService, node_,
+			   static_cast<std::uint64_t>(&port - ports_.data()));
 }
 
 void Bridge::OnService(std::uint32_t port, TimePs time)
@@ -150,7 +154,8 @@ void Bridge::Service(Port &port)
 		while (!queue.Empty()) {
 			const Packet &frame = world_.packets[queue.Front()];
 			const std::int64_t duration =
-				static_cast<std::int64_t>(KPN_PREAMBLE_BYTES + frame.frame_bytes) * byte_time_ps;
+				static_cast<std::int64_t>(KPN_PREAMBLE_BYTES + frame.frame_bytes) *
+				byte_time_ps;
 			const std::int64_t start = port.gates.EarliestStart(q, local, duration);
 			if (start == local) {
 				port.waiting--;
@@ -161,7 +166,9 @@ void Bridge::Service(Port &port)
 				earliest = std::min(earliest, start);
 				break;
 			}
-			/* No window of its gate is long enough: it would block its queue for ever. */
+			/*
+			 * No window of its gate is long enough: it would block its queue for ever.
+			 */
 			port.gate_drops++;
 			world_.Lose(node_, frame.flow, frame.seq, port.gate_place, frame.listeners);
 			port.waiting--;
@@ -179,7 +186,8 @@ void Bridge::Transmit(Port &port, std::uint32_t packet)
 	const std::int64_t byte_time_ps = world_.ends[port.end].byte_time_ps;
 	const std::int64_t local = oscillator_.Local(now);
 	const TimePs sfd = oscillator_.TrueOf(local + KPN_PREAMBLE_BYTES * byte_time_ps);
-	const std::int64_t last_bit = local + (KPN_PREAMBLE_BYTES + frame.frame_bytes) * byte_time_ps;
+	const std::int64_t last_bit =
+		local + (KPN_PREAMBLE_BYTES + frame.frame_bytes) * byte_time_ps;
 
 	port.busy_until = oscillator_.TrueOf(last_bit + KPN_GAP_BYTES * byte_time_ps);
 	port.forwarded++;

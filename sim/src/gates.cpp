@@ -24,8 +24,10 @@ Gates::Gates(std::int64_t base_ps, const std::vector<GateEntry> &entries)
 			}
 			at = end;
 		}
-		always_[queue] = windows.size() == 1 && windows[0].start == 0 && windows[0].end == cycle_ps_;
-		if (windows.size() > 1 && windows.front().start == 0 && windows.back().end == cycle_ps_)
+		always_[queue] =
+			windows.size() == 1 && windows[0].start == 0 && windows[0].end == cycle_ps_;
+		if (windows.size() > 1 && windows.front().start == 0 &&
+		    windows.back().end == cycle_ps_)
 			windows.back().end += windows.front().end;
 	}
 }

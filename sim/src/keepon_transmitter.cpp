@@ -19,20 +19,25 @@ constexpr std::uint32_t kHistoryRunsProbed = 1u << 15;
 
 std::string ProblemText(const std::string &name, const kpn_problem &problem)
 {
-	return "station " + name + ": keepon." + problem.field + " = " + std::to_string(problem.value) + ": " +
-	       problem.reason + " (allowed " + std::to_string(problem.min) + " to " + std::to_string(problem.max) + ")";
+	return "station " + name + ": keepon." + problem.field + " = " +
+	       std::to_string(problem.value) + ": " + problem.reason + " (allowed " +
+	       std::to_string(problem.min) + " to " + std::to_string(problem.max) + ")";
 }
 
-/// A25's overhead, the worst usual time from a poll that is due to its doorbell taking effect: the slot on the wire does not
-/// count, the index is late, the poll comes late and reads it twice (once before each doorbell), and the bell takes its
-/// time. At most half a batch.
-std::uint32_t PaperOverheadNs(const StationSpec &spec, const kpn_config &config, std::uint64_t rate_bps)
+/// A25's overhead, the worst usual time from a poll that is due to its doorbell taking effect: the
+/// slot on the wire does not count, the index is late, the poll comes late and reads it twice (once
+/// before each doorbell), and the bell takes its time. At most half a batch.
+std::uint32_t PaperOverheadNs(const StationSpec &spec, const kpn_config &config,
+			      std::uint64_t rate_bps)
 {
-	const double slot_ns = kpn_wire_bytes(config.slot_bytes) * 8e9 / static_cast<double>(rate_bps);
-	const double late_ns = spec.poll.base_ns + spec.poll.median_ns * std::exp(3 * spec.poll.sigma);
-	const double nic_ns =
-		static_cast<double>(2 * spec.nic.index_read_ns + spec.nic.index_lag_ns_max + spec.nic.restart_ns_max);
-	return static_cast<std::uint32_t>(std::min(slot_ns + late_ns + nic_ns, config.batch_slots * slot_ns / 2));
+	const double slot_ns =
+		kpn_wire_bytes(config.slot_bytes) * 8e9 / static_cast<double>(rate_bps);
+	const double late_ns =
+		spec.poll.base_ns + spec.poll.median_ns * std::exp(3 * spec.poll.sigma);
+	const double nic_ns = static_cast<double>(
+		2 * spec.nic.index_read_ns + spec.nic.index_lag_ns_max + spec.nic.restart_ns_max);
+	return static_cast<std::uint32_t>(
+		std::min(slot_ns + late_ns + nic_ns, config.batch_slots * slot_ns / 2));
 }
 
 } // namespace
@@ -63,10 +68,12 @@ struct KeeponTransmitter::Ops {
 		return ring_nic_buffer(self.nic_, desc_idx, self.NicNow());
 	}
 
-	static void Commit(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes, u32 written_bytes)
+	static void Commit(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes,
+			   u32 written_bytes)
 	{
 		KeeponTransmitter &self = Self(nic);
-		ring_nic_commit(self.nic_, desc_idx, frame_bytes, data_bytes, written_bytes, self.NicNow());
+		ring_nic_commit(self.nic_, desc_idx, frame_bytes, data_bytes, written_bytes,
+				self.NicNow());
 	}
 
 	static void Retire(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
@@ -99,16 +106,22 @@ struct KeeponTransmitter::Ops {
 		ring_nic_halt(self.nic_, self.NicNow());
 	}
 
-	static void RealFrame(void *sink, const ring_nic_frame *frame) { Self(sink).OnRealFrame(*frame); }
+	static void RealFrame(void *sink, const ring_nic_frame *frame)
+	{
+		Self(sink).OnRealFrame(*frame);
+	}
 
-	static constexpr kpn_nic_ops kNic{ CpuNs, ReadIndex, Buffer, Commit, Retire, SetLength, Rearm, Doorbell, Halt };
+	static constexpr kpn_nic_ops kNic{ CpuNs,     ReadIndex, Buffer,   Commit, Retire,
+					   SetLength, Rearm,     Doorbell, Halt };
 };
 
-KeeponTransmitter::KeeponTransmitter(World &world, NodeId node, const std::string &name, const StationSpec &spec,
-				     std::uint64_t rate_bps, Oscillator &nic_oscillator, Oscillator &cpu_oscillator,
+KeeponTransmitter::KeeponTransmitter(World &world, NodeId node, const std::string &name,
+				     const StationSpec &spec, std::uint64_t rate_bps,
+				     Oscillator &nic_oscillator, Oscillator &cpu_oscillator,
 				     StationClock &clock, TransmitterSink &sink)
-	: world_(world), node_(node), nic_oscillator_(nic_oscillator), cpu_oscillator_(cpu_oscillator), clock_(clock),
-	  sink_(sink), poll_latency_(spec.poll, Rng(world.seed, name, "poll")),
+	: world_(world), node_(node), nic_oscillator_(nic_oscillator),
+	  cpu_oscillator_(cpu_oscillator), clock_(clock), sink_(sink),
+	  poll_latency_(spec.poll, Rng(world.seed, name, "poll")),
 	  read_rng_(world.seed, name, "index read"), probe_rng_(world.seed, name, "probe"),
 	  read_ps_(spec.nic.index_read_ns * kPsPerNs), probe_(spec.probe),
 	  index_offset_slots_(static_cast<std::uint64_t>(spec.probe.index_offset_slots)),
@@ -126,7 +139,8 @@ KeeponTransmitter::KeeponTransmitter(World &world, NodeId node, const std::strin
 	ring_nic_params params{};
 	params.ring_slots = config_.ring_slots;
 	params.nominal_bytes = config_.slot_bytes;
-	params.frame_bytes_min = std::min<std::uint32_t>(spec.nic.placeholder_bytes_min, KPN_FRAME_BYTES_MIN);
+	params.frame_bytes_min =
+		std::min<std::uint32_t>(spec.nic.placeholder_bytes_min, KPN_FRAME_BYTES_MIN);
 	params.frame_bytes_max = spec.nic.frame_bytes_max;
 	params.prefetch_slots = spec.nic.prefetch_slots;
 	params.fifo_bytes = spec.nic.fifo_bytes;
@@ -147,9 +161,11 @@ KeeponTransmitter::KeeponTransmitter(World &world, NodeId node, const std::strin
 	params.sink = this;
 	if (const char *wrong = ring_nic_problem(&params))
 		throw ValueError("station " + name + ": nic: " + wrong);
-	// A FIFO full of longest frames, a restart and a poll's reads; twice, as CPU and NIC differ by 0.1 % only.
+	// A FIFO full of longest frames, a restart and a poll's reads; twice, as CPU and NIC differ
+	// by 0.1 % only.
 	ahead_ps_ =
-		2 * ((params.prefetch_slots + TimePs{ 2 }) * kpn_wire_bytes(params.frame_bytes_max) * byte_time_ps_ +
+		2 * ((params.prefetch_slots + TimePs{ 2 }) *
+			     kpn_wire_bytes(params.frame_bytes_max) * byte_time_ps_ +
 		     static_cast<TimePs>(params.restart_ps_max + params.fetch_ps) + 4 * read_ps_);
 	nic_memory_.resize(ring_nic_bytes(&params) / 8 + 1);
 	nic_ = ring_nic_init(nic_memory_.data(), &params);
@@ -159,10 +175,12 @@ KeeponTransmitter::KeeponTransmitter(World &world, NodeId node, const std::strin
 
 void KeeponTransmitter::InitPacer()
 {
-	pacer_ = kpn_pacer_init(pacer_memory_.data(), &config_, &caps_, &Ops::kNic, this, clock_.EpochNs());
+	pacer_ = kpn_pacer_init(pacer_memory_.data(), &config_, &caps_, &Ops::kNic, this,
+				clock_.EpochNs());
 }
 
-/// A NIC that obeys PAUSE frames says for how long it may stand still by right: as long as one pause after another lasts.
+/// A NIC that obeys PAUSE frames says for how long it may stand still by right: as long as one
+/// pause after another lasts.
 void KeeponTransmitter::AddPause(const WirePause &pause)
 {
 	TimePs until = 0;
@@ -181,11 +199,13 @@ void KeeponTransmitter::AddPause(const WirePause &pause)
 	InitPacer(); // it has not been started
 }
 
-void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_bps, std::uint64_t seed)
+void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_bps,
+				   std::uint64_t seed)
 {
 	const NicSpec &nic = spec.nic;
 	const KeeponSpec &k = spec.keepon;
-	// NIC and CPU oscillators are different ones: what the NIC keeps in its own time may be longer in the CPU's.
+	// NIC and CPU oscillators are different ones: what the NIC keeps in its own time may be
+	// longer in the CPU's.
 	const auto stretched = [](std::int64_t ns) { return ns + ns / 1000 + (ns > 0); };
 
 	caps_.ring_slots_min = KPN_RING_SLOTS_MIN;
@@ -219,7 +239,8 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 	set(config_.ring_slots, k.ring_slots);
 	set(config_.batch_slots, k.batch_slots);
 	config_.budget_frames =
-		std::max(config_.budget_frames, std::min<u32>(config_.batch_slots * 2, u32{ KPN_BUDGET_FRAMES_MAX }));
+		std::max(config_.budget_frames,
+			 std::min<u32>(config_.batch_slots * 2, u32{ KPN_BUDGET_FRAMES_MAX }));
 	set(config_.depth_slots, k.depth_slots);
 	set(config_.trim_down_bytes, k.trim_down_bytes);
 	set(config_.trim_up_bytes, k.trim_up_bytes);
@@ -232,13 +253,15 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 	config_.seed = seed;
 	allowed_ = k.partition;
 	if (config_.mode == KPN_MODE_PAPER) {
-		// What the paper fixes (docs/model.md): counter clock, depth = batch, floor, period = ring.
+		// What the paper fixes (docs/model.md): counter clock, depth = batch, floor, period
+		// = ring.
 		config_.clock_read = static_cast<u8>(k.clock.value_or(KPN_CLOCK_COUNTER));
 		config_.depth_slots = static_cast<u32>(k.depth_slots.value_or(config_.batch_slots));
 		for (kpn_class_config &tc : config_.classes)
 			tc.rounding = KPN_ROUND_FLOOR;
 		if (allowed_.empty())
-			allowed_.assign(std::min<u32>(config_.ring_slots, KPN_RING_SLOTS_MAX), 0xffff);
+			allowed_.assign(std::min<u32>(config_.ring_slots, KPN_RING_SLOTS_MAX),
+					0xffff);
 		if (!k.poll_overhead_ns)
 			config_.poll_overhead_ns = PaperOverheadNs(spec, config_, rate_bps);
 	}
@@ -253,27 +276,34 @@ void KeeponTransmitter::MakeConfig(const StationSpec &spec, std::uint64_t rate_b
 
 	if (nic.index_counts_done) {
 		caps_.index_to_wire_ns_min = static_cast<s32>(-stretched(nic.index_lag_ns_max));
-		caps_.index_to_wire_ns_max = static_cast<s32>(-(nic.index_lag_ns_min - nic.index_lag_ns_min / 1000));
+		caps_.index_to_wire_ns_max =
+			static_cast<s32>(-(nic.index_lag_ns_min - nic.index_lag_ns_min / 1000));
 		return;
 	}
-	// A fetch index passes slot k at its latch plus lag; its first bit follows the frames fetched before it. The
-	// shortest wait is behind shortest slots or right after a restart, the longest behind the longest after one.
+	// A fetch index passes slot k at its latch plus lag; its first bit follows the frames
+	// fetched before it. The shortest wait is behind shortest slots or right after a restart,
+	// the longest behind the longest after one.
 	const double byte_ns = 8e9 / static_cast<double>(rate_bps);
-	const double slot_min = byte_ns * (config_.slot_bytes - config_.trim_down_bytes + KPN_WIRE_OVERHEAD_BYTES);
-	const double slot_max = byte_ns * (config_.slot_bytes + config_.trim_up_bytes + KPN_WIRE_OVERHEAD_BYTES);
+	const double slot_min =
+		byte_ns * (config_.slot_bytes - config_.trim_down_bytes + KPN_WIRE_OVERHEAD_BYTES);
+	const double slot_max =
+		byte_ns * (config_.slot_bytes + config_.trim_up_bytes + KPN_WIRE_OVERHEAD_BYTES);
 	const double fetch = static_cast<double>(nic.fetch_ns);
 	const double lag_min = static_cast<double>(nic.index_lag_ns_min);
 	const double lag_max = static_cast<double>(nic.index_lag_ns_max);
 	const double shortest =
-		std::min(nic.prefetch_slots * slot_min, static_cast<double>(nic.restart_ns)) - fetch - lag_max;
-	const double longest =
-		nic.prefetch_slots * slot_max + static_cast<double>(nic.restart_ns_max) - fetch - lag_min;
-	caps_.index_to_wire_ns_min = static_cast<s32>(std::floor(shortest - std::abs(shortest) * 1e-3)) - 1;
-	caps_.index_to_wire_ns_max = static_cast<s32>(std::ceil(longest + std::abs(longest) * 1e-3)) + 1;
+		std::min(nic.prefetch_slots * slot_min, static_cast<double>(nic.restart_ns)) -
+		fetch - lag_max;
+	const double longest = nic.prefetch_slots * slot_max +
+			       static_cast<double>(nic.restart_ns_max) - fetch - lag_min;
+	caps_.index_to_wire_ns_min =
+		static_cast<s32>(std::floor(shortest - std::abs(shortest) * 1e-3)) - 1;
+	caps_.index_to_wire_ns_max =
+		static_cast<s32>(std::ceil(longest + std::abs(longest) * 1e-3)) + 1;
 }
 
-/// Tell the NIC model of the pauses that slots fetched until then can meet, and not of later ones: their NIC time would
-/// have to be computed for the whole time between.
+/// Tell the NIC model of the pauses that slots fetched until then can meet, and not of later ones:
+/// their NIC time would have to be computed for the whole time between.
 void KeeponTransmitter::Foresee(TimePs until)
 {
 	const std::size_t before = announced_.size();
@@ -281,9 +311,11 @@ void KeeponTransmitter::Foresee(TimePs until)
 		const WirePause &pause = pauses_[announced_.size()];
 		if (pause.at_ps > std::max(until, paused_until_) + ahead_ps_)
 			break;
-		announced_.push_back({ static_cast<std::uint64_t>(nic_oscillator_.Local(pause.at_ps)),
-				       static_cast<std::uint64_t>(pause.idle_ps) });
-		paused_until_ = std::max(paused_until_, pause.at_ps) + ahead_ps_ + pause.idle_ps / 1000 * 1003;
+		announced_.push_back(
+			{ static_cast<std::uint64_t>(nic_oscillator_.Local(pause.at_ps)),
+			  static_cast<std::uint64_t>(pause.idle_ps) });
+		paused_until_ = std::max(paused_until_, pause.at_ps) + ahead_ps_ +
+				pause.idle_ps / 1000 * 1003;
 	}
 	if (announced_.size() > before)
 		ring_nic_set_pauses(nic_, announced_.data(), announced_.size());
@@ -295,14 +327,17 @@ void KeeponTransmitter::Start()
 	kpn_pacer_start(pacer_, Ops::kNic.cpu_ns(this));
 	SchedulePoll();
 	if (probe_.Spec().head_interval_ns)
-		world_.events.Push(world_.now + probe_.Spec().head_interval_ns * kPsPerNs, EventKind::kProbe, node_);
+		world_.events.Push(world_.now + probe_.Spec().head_interval_ns * kPsPerNs,
+				   EventKind::kProbe, node_);
 }
 
 void KeeponTransmitter::SchedulePoll()
 {
 	const std::uint64_t sleep_ns = kpn_pacer_poll_interval_ns(pacer_);
-	const std::int64_t wake = cpu_oscillator_.Local(now_) + static_cast<std::int64_t>(sleep_ns) * kPsPerNs;
-	world_.events.Push(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), EventKind::kPoll, node_);
+	const std::int64_t wake =
+		cpu_oscillator_.Local(now_) + static_cast<std::int64_t>(sleep_ns) * kPsPerNs;
+	world_.events.Push(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), EventKind::kPoll,
+			   node_);
 }
 
 void KeeponTransmitter::OnPoll()
@@ -314,7 +349,8 @@ void KeeponTransmitter::OnPoll()
 	}
 	now_ = std::max(now_, world_.now);
 	if (probe_.Spec().boundaries)
-		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq, NicNow(), now_);
+		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq,
+					 NicNow(), now_);
 	kpn_pacer_poll(pacer_);
 	if (dual_)
 		kpn_dual_correct(dual_, Ops::CpuNs(this));
@@ -345,7 +381,8 @@ void KeeponTransmitter::TakeEnded()
 	kpn_frame *frame = kpn_pacer_take_ended(pacer_);
 	while (frame) {
 		kpn_frame *next = frame->next; // the station may use the frame again
-		sink_.OnOutcome(*static_cast<TxFrame *>(frame->cookie), static_cast<kpn_verdict>(frame->verdict));
+		sink_.OnOutcome(*static_cast<TxFrame *>(frame->cookie),
+				static_cast<kpn_verdict>(frame->verdict));
 		frame = next;
 	}
 }
@@ -359,13 +396,15 @@ kpn_verdict KeeponTransmitter::Submit(TxFrame &frame)
 	return verdict;
 }
 
-/// Frames are fetched between polls: wake up when the next one starts, so that it is known before it arrives anywhere.
+/// Frames are fetched between polls: wake up when the next one starts, so that it is known before
+/// it arrives anywhere.
 void KeeponTransmitter::ScheduleWake()
 {
 	std::uint64_t when = 0;
 	if (!ring_nic_next_frame(nic_, &when))
 		return;
-	const TimePs time = std::max(nic_oscillator_.TrueOf(static_cast<std::int64_t>(when)), world_.now);
+	const TimePs time =
+		std::max(nic_oscillator_.TrueOf(static_cast<std::int64_t>(when)), world_.now);
 	if (time >= wake_at_)
 		return;
 	wake_at_ = time;
@@ -384,12 +423,13 @@ void KeeponTransmitter::OnNicWake(TimePs time)
 
 void KeeponTransmitter::OnRealFrame(const ring_nic_frame &frame)
 {
-	const auto sfd = static_cast<std::int64_t>(frame.start_ps) + KPN_PREAMBLE_BYTES * std::int64_t{ byte_time_ps_ };
+	const auto sfd = static_cast<std::int64_t>(frame.start_ps) +
+			 KPN_PREAMBLE_BYTES * std::int64_t{ byte_time_ps_ };
 	const std::int64_t complete = sfd + std::int64_t{ frame.frame_bytes } * byte_time_ps_;
 	if (listener_)
 		listener_->OnPeerFrame(frame.seq, nic_oscillator_.TrueOf(sfd));
-	sink_.OnWire({ frame.data, frame.frame_bytes, nic_oscillator_.TrueOf(sfd), nic_oscillator_.TrueOf(complete),
-		       frame.torn });
+	sink_.OnWire({ frame.data, frame.frame_bytes, nic_oscillator_.TrueOf(sfd),
+		       nic_oscillator_.TrueOf(complete), frame.torn });
 }
 
 namespace
@@ -397,15 +437,16 @@ namespace
 
 bool SameLaw(const kpn_clock &a, const kpn_clock &b)
 {
-	return a.anchor_ps == b.anchor_ps && a.anchor.ns == b.anchor.ns && a.anchor.frac == b.anchor.frac &&
-	       a.mult == b.mult;
+	return a.anchor_ps == b.anchor_ps && a.anchor.ns == b.anchor.ns &&
+	       a.anchor.frac == b.anchor.frac && a.mult == b.mult;
 }
 
 } // namespace
 
 std::uint64_t KeeponTransmitter::CpuNsAt(TimePs t)
 {
-	const std::uint64_t ns = kCpuStartNs + static_cast<std::uint64_t>(cpu_oscillator_.Local(t)) / kPsPerNs;
+	const std::uint64_t ns =
+		kCpuStartNs + static_cast<std::uint64_t>(cpu_oscillator_.Local(t)) / kPsPerNs;
 	return ns - ns % cpu_tick_ns_;
 }
 
@@ -440,7 +481,8 @@ std::uint32_t KeeponTransmitter::FrameBytes(std::uint64_t seq) const
 
 std::int64_t KeeponTransmitter::PhcErrorPs()
 {
-	const kpn_time phc = kpn_clock_at(kpn_pacer_clock(pacer_), ring_nic_locate(nic_, NicNow()).sent_ps);
+	const kpn_time phc =
+		kpn_clock_at(kpn_pacer_clock(pacer_), ring_nic_locate(nic_, NicNow()).sent_ps);
 	return SinceEpochPs(phc) - clock_.ReadingPs(now_);
 }
 
@@ -448,7 +490,8 @@ void KeeponTransmitter::StepPhc(std::int64_t delta_ns)
 {
 	now_ = std::max(now_, world_.now);
 	if (probe_.Spec().boundaries) {
-		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq, NicNow(), now_);
+		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq,
+					 NicNow(), now_);
 		probe_.NoteStep(now_);
 	}
 	if (dual_ ? kpn_dual_adjtime(dual_, delta_ns) : kpn_pacer_adjtime(pacer_, delta_ns))
@@ -467,7 +510,8 @@ void KeeponTransmitter::AdjFine(std::int64_t scaled_ppm)
 {
 	now_ = std::max(now_, world_.now);
 	if (probe_.Spec().boundaries)
-		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq, NicNow(), now_);
+		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq,
+					 NicNow(), now_);
 	if (dual_)
 		kpn_dual_adjfine(dual_, scaled_ppm);
 	else
@@ -517,7 +561,8 @@ std::int64_t KeeponTransmitter::GetTimePs(TimePs *at)
 	if (at)
 		*at = now_;
 	const std::uint64_t cpu_ns = Ops::CpuNs(this);
-	return SinceEpochPs(dual_ ? kpn_dual_gettime(dual_, cpu_ns) : kpn_pacer_gettime(pacer_, cpu_ns));
+	return SinceEpochPs(dual_ ? kpn_dual_gettime(dual_, cpu_ns) :
+				    kpn_pacer_gettime(pacer_, cpu_ns));
 }
 
 const char *KeeponTransmitter::ClockName() const
@@ -536,15 +581,19 @@ void KeeponTransmitter::Synchronise(bool step, TimePs until)
 			return;
 		}
 	}
-	// The rate for which PHC and clock meet at the next synchronisation, known exactly to an ideal servo.
+	// The rate for which PHC and clock meet at the next synchronisation, known exactly to an
+	// ideal servo.
 	const std::int64_t error_ps = step ? 0 : PhcErrorPs();
 	const std::int64_t wire_ps = nic_oscillator_.Local(until) - nic_oscillator_.Local(now_);
 	const std::int64_t clock_ps = clock_.ReadingPs(until) - clock_.ReadingPs(now_) - error_ps;
-	const double offset = static_cast<double>(clock_ps - wire_ps) / static_cast<double>(wire_ps);
+	const double offset =
+		static_cast<double>(clock_ps - wire_ps) / static_cast<double>(wire_ps);
 	if (probe_.Spec().boundaries)
-		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq, NicNow(), now_);
+		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq,
+					 NicNow(), now_);
 	const std::int64_t limit = KPN_ADJ_SCALED_PPM_MAX;
-	kpn_pacer_adjfine(pacer_, std::clamp<std::int64_t>(std::llround(offset * 65536e6), -limit, limit));
+	kpn_pacer_adjfine(pacer_,
+			  std::clamp<std::int64_t>(std::llround(offset * 65536e6), -limit, limit));
 	AfterChange();
 	if (step)
 		StepPhc(-FloorDiv(PhcErrorPs() + kPsPerNs / 2, kPsPerNs));
@@ -556,8 +605,10 @@ void KeeponTransmitter::OnProbe()
 	now_ = std::max(now_, world_.now);
 	probe_.SampleHead(nic_, pacer_, Ops::CpuNs(this), NicNow());
 	if (probe_.Heads().samples < probe_.Spec().head_samples_max)
-		world_.events.Push(world_.now + 1 + probe_rng_.Below(2 * probe_.Spec().head_interval_ns * kPsPerNs),
-				   EventKind::kProbe, node_);
+		world_.events.Push(
+			world_.now + 1 +
+				probe_rng_.Below(2 * probe_.Spec().head_interval_ns * kPsPerNs),
+			EventKind::kProbe, node_);
 }
 
 kpn_state KeeponTransmitter::State()

@@ -13,7 +13,8 @@ namespace
 /// Coarse enough for the tables of a whole network to stay in the cache.
 constexpr int kCells = 512;
 
-/// Quantile of the standard normal distribution by bisection on erfc; slow, used for tables and outermost cells only.
+/// Quantile of the standard normal distribution by bisection on erfc; slow, used for tables and
+/// outermost cells only.
 double NormalQuantile(double u)
 {
 	double low = -9;
@@ -28,7 +29,8 @@ double NormalQuantile(double u)
 } // namespace
 
 Latency::Latency(const LatencySpec &spec, Rng rng)
-	: spec_(spec), rng_(rng), random_((spec.sigma > 0 && spec.median_ns > 0) || spec.tail_probability > 0)
+	: spec_(spec), rng_(rng),
+	  random_((spec.sigma > 0 && spec.median_ns > 0) || spec.tail_probability > 0)
 {
 	double ns = spec.base_ns + spec.median_ns;
 	if (spec.cap_ns > 0)
@@ -37,8 +39,9 @@ Latency::Latency(const LatencySpec &spec, Rng rng)
 	if (spec.sigma > 0 && spec.median_ns > 0) {
 		quantile_ns_.resize(kCells + 1);
 		for (int i = 1; i < kCells; i++)
-			quantile_ns_[i] =
-				spec.median_ns * std::exp(spec.sigma * NormalQuantile(static_cast<double>(i) / kCells));
+			quantile_ns_[i] = spec.median_ns *
+					  std::exp(spec.sigma *
+						   NormalQuantile(static_cast<double>(i) / kCells));
 	}
 }
 

@@ -8,9 +8,10 @@ namespace keepon::sim
 
 LaunchtimeTransmitter::LaunchtimeTransmitter(World &world, NodeId node, const std::string &name,
 					     const StationSpec &spec, std::uint32_t byte_time_ps,
-					     Oscillator &nic_oscillator, StationClock &clock, TransmitterSink &sink)
-	: world_(world), node_(node), spec_(spec.nic), wire_(nic_oscillator, byte_time_ps), clock_(clock),
-	  fetch_rng_(world.seed, name, "fetch"), sink_(sink)
+					     Oscillator &nic_oscillator, StationClock &clock,
+					     TransmitterSink &sink)
+	: world_(world), node_(node), spec_(spec.nic), wire_(nic_oscillator, byte_time_ps),
+	  clock_(clock), fetch_rng_(world.seed, name, "fetch"), sink_(sink)
 {
 }
 
@@ -20,7 +21,9 @@ kpn_verdict LaunchtimeTransmitter::Submit(TxFrame &frame)
 		return KPN_VERDICT_OVERSIZE;
 	if (launches_.size() + others_.size() >= spec_.ring_slots)
 		return KPN_VERDICT_NO_ROOM;
-	const TimePs fetch = (spec_.fetch_ns + fetch_rng_.Below(spec_.fetch_ns_max - spec_.fetch_ns + 1)) * kPsPerNs;
+	const TimePs fetch =
+		(spec_.fetch_ns + fetch_rng_.Below(spec_.fetch_ns_max - spec_.fetch_ns + 1)) *
+		kPsPerNs;
 	if (!(frame.frame.flags & KPN_FRAME_TXTIME)) {
 		other_ready_ = std::max(other_ready_, world_.now + fetch);
 		others_.push_back({ &frame, other_ready_, kNever });
@@ -82,8 +85,9 @@ void LaunchtimeTransmitter::SendFirst(std::deque<Waiting> &queue)
 	sink_.OnWire(sent);
 	kpn_verdict verdict = KPN_VERDICT_BEST_EFFORT;
 	if (first.launch != kNever) // within one byte of the comparator's match it is on time
-		verdict = wire_.LastStart() - first.launch <= wire_.ByteTimePs() ? KPN_VERDICT_ON_TIME :
-										   KPN_VERDICT_MOVED;
+		verdict = wire_.LastStart() - first.launch <= wire_.ByteTimePs() ?
+				  KPN_VERDICT_ON_TIME :
+				  KPN_VERDICT_MOVED;
 	sink_.OnOutcome(*first.frame, verdict);
 	if (!launches_.empty() || !others_.empty())
 		Schedule(wire_.FreeAt());

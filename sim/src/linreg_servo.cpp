@@ -50,10 +50,12 @@ void LinregServo::Judge(const Point &point)
 	for (std::size_t i = 0; i < kSizes; i++) {
 		if (!lines_[i].known)
 			continue;
-		const double expected =
-			lines_[i].at_last_ps + lines_[i].slope * (point.free_ps - points_.back().free_ps);
+		const double expected = lines_[i].at_last_ps +
+					lines_[i].slope * (point.free_ps - points_.back().free_ps);
 		const double error = std::abs(point.behind_ps - expected);
-		errors_ps_[i] = errors_ps_[i] < 0 ? error : kErrorMemory * errors_ps_[i] + (1 - kErrorMemory) * error;
+		errors_ps_[i] = errors_ps_[i] < 0 ?
+					error :
+					kErrorMemory * errors_ps_[i] + (1 - kErrorMemory) * error;
 	}
 }
 
@@ -73,7 +75,8 @@ ServoOutput LinregServo::Sample(std::int64_t offset_ps, std::int64_t local_ps)
 	std::size_t best = kSizes;
 	for (std::size_t i = 0; i < kSizes; i++) {
 		lines_[i] = Fit(std::size_t{ 4 } << i);
-		if (lines_[i].known && (best == kSizes || (errors_ps_[i] >= 0 && errors_ps_[i] < errors_ps_[best])))
+		if (lines_[i].known &&
+		    (best == kSizes || (errors_ps_[i] >= 0 && errors_ps_[i] < errors_ps_[best])))
 			best = i;
 	}
 	if (best == kSizes)
@@ -93,8 +96,10 @@ ServoOutput LinregServo::Sample(std::int64_t offset_ps, std::int64_t local_ps)
 	}
 	// The offset as the line has it is to be gone by the next sample.
 	const double interval_ps = points_.back().free_ps - points_[points_.size() - 2].free_ps;
-	const double smoothed_ps = static_cast<double>(offset_ps) + (points_.back().behind_ps - line.at_last_ps);
-	rate_ppb_ = std::clamp(drift_ppb - smoothed_ps / interval_ps * 1e9, -limit_ppb_, limit_ppb_);
+	const double smoothed_ps =
+		static_cast<double>(offset_ps) + (points_.back().behind_ps - line.at_last_ps);
+	rate_ppb_ =
+		std::clamp(drift_ppb - smoothed_ps / interval_ps * 1e9, -limit_ppb_, limit_ppb_);
 	return { ServoState::kLocked, rate_ppb_ };
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servo by linear regression: a line through the last 4, 8, ... 64 offsets of the free-running clock tells its rate; the
-// number of points whose line predicted the following offsets best is used. The method is that of linuxptp's `linreg`
-// as documented (ptp4l(8), clock_servo).
+// Servo by linear regression: a line through the last 4, 8, ... 64 offsets of the free-running
+// clock tells its rate; the number of points whose line predicted the following offsets best is
+// used. The method is that of linuxptp's `linreg` as documented (ptp4l(8), clock_servo).
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ class LinregServo final : public Servo
 {
 public:
 	LinregServo(const ServoSpec &spec, double rate_ppb, double limit_ppb)
-		: step_ns_(spec.step_threshold_ns), first_step_ns_(spec.first_step_threshold_ns), rate_ppb_(rate_ppb),
-		  limit_ppb_(limit_ppb)
+		: step_ns_(spec.step_threshold_ns), first_step_ns_(spec.first_step_threshold_ns),
+		  rate_ppb_(rate_ppb), limit_ppb_(limit_ppb)
 	{
 		Reset();
 	}

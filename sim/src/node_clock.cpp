@@ -21,7 +21,8 @@ TimePs OscillatorClock::TrueOf(std::int64_t reading_ps)
 	const std::int64_t delta = reading_ps - law.reading;
 	const double rate = static_cast<double>(law.rate) / 0x1p48;
 	std::int64_t local =
-		law.local + delta - static_cast<std::int64_t>(static_cast<double>(delta) * (rate / (1.0 + rate)));
+		law.local + delta -
+		static_cast<std::int64_t>(static_cast<double>(delta) * (rate / (1.0 + rate)));
 	// The estimate in double is off by some ps at most; the law decides.
 	while (ReadingOf(law, local) < reading_ps)
 		local++;
@@ -43,7 +44,8 @@ void OscillatorClock::AdjFine(TimePs now, std::int64_t scaled_ppm)
 	const std::int64_t local = oscillator_.Local(now);
 	scaled_ppm_ = ClampScaledPpm(scaled_ppm, RateLimitPpb());
 	// scaled_ppm / (2^16 x 10^6) x 2^48, rounded down: 2^-48 of the rate is 3.6e-15.
-	const auto rate = static_cast<std::int64_t>((static_cast<__int128>(scaled_ppm_) << 32) / 1'000'000);
+	const auto rate =
+		static_cast<std::int64_t>((static_cast<__int128>(scaled_ppm_) << 32) / 1'000'000);
 	Put({ now, local, ReadingOf(LawNow(), local), rate });
 }
 
@@ -53,7 +55,8 @@ void OscillatorClock::StepPs(TimePs now, std::int64_t delta_ps)
 	Put({ now, local, ReadingOf(LawNow(), local) + delta_ps, LawNow().rate });
 }
 
-/// The counter of the stamp unit is read at the last tick before \p t; the driver hands on full nanoseconds, rounded.
+/// The counter of the stamp unit is read at the last tick before \p t; the driver hands on full
+/// nanoseconds, rounded.
 std::int64_t HardwareClock::Latch(TimePs t)
 {
 	const std::int64_t local = FloorDiv(oscillator_.Local(t), tick_ps_) * tick_ps_;

@@ -14,9 +14,10 @@ constexpr double kRateUnit = 0x1p48;
 } // namespace
 
 Oscillator::Oscillator(double ppm, double wander_ppb_per_s, double wander_ppb, Rng rng)
-	: centre_(std::llround(ppm * 1e-6 * kRateUnit)), bound_(std::llround(wander_ppb * 1e-9 * kRateUnit)),
-	  step_(std::llround(wander_ppb_per_s * 1e-9 * kRateUnit * 1e-3)), identity_(centre_ == 0 && step_ == 0),
-	  rng_(rng)
+	: centre_(std::llround(ppm * 1e-6 * kRateUnit)),
+	  bound_(std::llround(wander_ppb * 1e-9 * kRateUnit)),
+	  step_(std::llround(wander_ppb_per_s * 1e-9 * kRateUnit * 1e-3)),
+	  identity_(centre_ == 0 && step_ == 0), rng_(rng)
 {
 	segments_.push_back({ 0, 0, centre_ });
 }
@@ -26,7 +27,8 @@ void Oscillator::Extend()
 	const Segment &last = segments_.back();
 	const TimePs start = last.start + kSegmentPs;
 	const std::int64_t rate = last.rate + rng_.Below(2 * step_ + 1) - step_;
-	segments_.push_back({ start, LocalIn(last, start), std::clamp(rate, centre_ - bound_, centre_ + bound_) });
+	segments_.push_back({ start, LocalIn(last, start),
+			      std::clamp(rate, centre_ - bound_, centre_ + bound_) });
 }
 
 const Oscillator::Segment &Oscillator::SegmentAt(TimePs t)
@@ -47,7 +49,8 @@ TimePs Oscillator::TrueOf(std::int64_t local)
 	if (step_ != 0) {
 		while (segments_.back().local < local)
 			Extend();
-		// Local and true time differ by far less than a segment per segment: start near and walk.
+		// Local and true time differ by far less than a segment per segment: start near and
+		// walk.
 		last_ = std::min(last_, segments_.size() - 1);
 		while (last_ > 0 && segments_[last_].local >= local)
 			last_--;
@@ -57,7 +60,8 @@ TimePs Oscillator::TrueOf(std::int64_t local)
 	}
 	const std::int64_t span = local - segment->local;
 	TimePs t = segment->start + span -
-		   static_cast<TimePs>(static_cast<double>(span) * (static_cast<double>(segment->rate) / kRateUnit) /
+		   static_cast<TimePs>(static_cast<double>(span) *
+				       (static_cast<double>(segment->rate) / kRateUnit) /
 				       (1.0 + static_cast<double>(segment->rate) / kRateUnit));
 	// The estimate in double is off by some ps at most; the definition decides.
 	while (LocalIn(*segment, t) < local)

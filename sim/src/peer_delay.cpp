@@ -52,7 +52,8 @@ void PeerDelay::Finish()
 		pairs_.pop_front();
 	const Pair &first = pairs_.front();
 	if (t4 > first.t4_ps) {
-		const double ratio = static_cast<double>(t3 - first.t3_ps) / static_cast<double>(t4 - first.t4_ps);
+		const double ratio = static_cast<double>(t3 - first.t3_ps) /
+				     static_cast<double>(t4 - first.t4_ps);
 		if (std::abs(ratio - 1.0) < kRatioRange)
 			ratio_ = ratio;
 		else

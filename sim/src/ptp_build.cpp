@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PtpNetwork before the start: what is wrong, who is whose neighbour, flows for frames, trees from grandmasters.
+// PtpNetwork before the start: what is wrong, who is whose neighbour, flows for frames, trees from
+// grandmasters.
 #include <deque>
 
 #include "keepon/sim/bridge.hpp"
@@ -23,40 +24,47 @@ void PtpNetwork::Check() const
 {
 	const auto master = [&](NodeId node, const std::string &what) {
 		if (node >= members_.size() || (!members_[node].station && !members_[node].bridge))
-			throw ValueError(what + " = " + std::to_string(node) + " is no linked node");
+			throw ValueError(what + " = " + std::to_string(node) +
+					 " is no linked node");
 		if (!spec_.gptp && !members_[node].station)
-			throw ValueError(what + " = " + Quoted(members_[node].name) +
-					 " is a bridge: with \"ptp\" bridges are plain, name a station");
+			throw ValueError(
+				what + " = " + Quoted(members_[node].name) +
+				" is a bridge: with \"ptp\" bridges are plain, name a station");
 	};
 	if (spec_.domains.empty() || spec_.domains[0].domain != 0)
-		throw ValueError("domains: the first must be domain 0, which disciplines the clocks");
+		throw ValueError(
+			"domains: the first must be domain 0, which disciplines the clocks");
 	for (std::size_t i = 0; i < spec_.domains.size(); i++) {
 		master(spec_.domains[i].grandmaster, "grandmaster");
 		for (std::size_t k = 0; k < i; k++) {
 			if (spec_.domains[k].domain == spec_.domains[i].domain)
-				throw ValueError("domains: " + std::to_string(spec_.domains[i].domain) +
-						 " is named twice");
+				throw ValueError(
+					"domains: " + std::to_string(spec_.domains[i].domain) +
+					" is named twice");
 		}
 	}
 	for (const MasterChange &change : spec_.changes)
 		master(change.node, "master-change node");
 	for (const Member &member : members_) {
-		const bool clock =
-			(member.station && member.station->Clock()) || (member.bridge && member.bridge->Clock());
+		const bool clock = (member.station && member.station->Clock()) ||
+				   (member.bridge && member.bridge->Clock());
 		const bool needed = member.station || (member.bridge && spec_.gptp);
 		if (needed && !clock)
-			throw ValueError(Quoted(member.name) + ": sync must be \"ptp\" where the network has PTP");
+			throw ValueError(Quoted(member.name) +
+					 ": sync must be \"ptp\" where the network has PTP");
 		if (!member.station || !member.station->Keepon())
 			continue;
 		const kpn_config &config = member.station->Keepon()->Config();
 		const bool trims = config.mode != KPN_MODE_PAPER && config.trim == KPN_TRIM_ANY;
 		const std::uint32_t room = config.slot_bytes - (trims ? config.trim_down_bytes : 0);
-		const std::uint32_t longest =
-			PtpFrameBytes(spec_.gptp ? PtpKind::kFollowUp : PtpKind::kDelayResp, spec_.gptp);
+		const std::uint32_t longest = PtpFrameBytes(
+			spec_.gptp ? PtpKind::kFollowUp : PtpKind::kDelayResp, spec_.gptp);
 		if (room < longest)
-			throw ValueError("station " + Quoted(member.name) + ": keepon.slot_bytes = " +
-					 std::to_string(config.slot_bytes) + " leaves " + std::to_string(room) +
-					 " bytes for a frame, PTP needs " + std::to_string(longest));
+			throw ValueError(
+				"station " + Quoted(member.name) +
+				": keepon.slot_bytes = " + std::to_string(config.slot_bytes) +
+				" leaves " + std::to_string(room) +
+				" bytes for a frame, PTP needs " + std::to_string(longest));
 	}
 }
 
@@ -78,8 +86,8 @@ void PtpNetwork::FindLinks()
 FlowId PtpNetwork::AddFlow(PtpKind kind, NodeId talker, std::uint32_t key, std::uint32_t port)
 {
 	Flow flow;
-	flow.id = std::string("ptp ") + PtpKindName(kind) + " of " + members_[talker].name + " port " +
-		  std::to_string(port);
+	flow.id = std::string("ptp ") + PtpKindName(kind) + " of " + members_[talker].name +
+		  " port " + std::to_string(port);
 	flow.is_ptp = true;
 	flow.talker = talker;
 	flow.frame_bytes = PtpFrameBytes(kind, spec_.gptp);
@@ -103,13 +111,13 @@ void PtpNetwork::AddListener(FlowId flow, NodeId listener, std::uint32_t port)
 
 void PtpNetwork::MakeLinkFlows()
 {
-	constexpr PtpKind kinds[] = { PtpKind::kSync, PtpKind::kFollowUp, PtpKind::kPdelayReq, PtpKind::kPdelayResp,
-				      PtpKind::kPdelayRespFollowUp };
+	constexpr PtpKind kinds[] = { PtpKind::kSync, PtpKind::kFollowUp, PtpKind::kPdelayReq,
+				      PtpKind::kPdelayResp, PtpKind::kPdelayRespFollowUp };
 	for (NodeId node = 0; node < members_.size(); node++) {
 		for (std::uint32_t port = 0; port < links_[node].size(); port++) {
 			for (const PtpKind kind : kinds)
-				AddListener(AddFlow(kind, node, port, port), links_[node][port].peer,
-					    links_[node][port].peer_port);
+				AddListener(AddFlow(kind, node, port, port),
+					    links_[node][port].peer, links_[node][port].peer_port);
 		}
 	}
 }
@@ -168,7 +176,8 @@ void PtpNetwork::MakeEndToEndFlows(NodeId grandmaster)
 	}
 }
 
-/// External port configuration (IEEE Std 802.1AS-2020 clause 10.3.1): the tree of shortest ways from the grandmaster.
+/// External port configuration (IEEE Std 802.1AS-2020 clause 10.3.1): the tree of shortest ways
+/// from the grandmaster.
 void PtpNetwork::SetRoles(std::size_t index)
 {
 	const NodeId root = spec_.domains[index].grandmaster;
@@ -181,15 +190,20 @@ void PtpNetwork::SetRoles(std::size_t index)
 			for (std::uint32_t port = 0; port < links_[node].size(); port++) {
 				const Link &link = links_[node][port];
 				const bool child =
-					link.peer != root && towards[link.peer] == static_cast<int>(link.peer_port);
-				const bool passes = node == root || (members_[node].bridge && towards[node] >= 0);
+					link.peer != root &&
+					towards[link.peer] == static_cast<int>(link.peer_port);
+				const bool passes = node == root ||
+						    (members_[node].bridge && towards[node] >= 0);
 				if (child && passes)
 					masters.push_back(port);
 			}
 		} else if (node == root) {
 			masters.push_back(0);
 		}
-		const int slave = node == root ? -1 : towards[node] < 0 ? -1 : spec_.gptp ? towards[node] : 0;
+		const int slave = node == root      ? -1 :
+				  towards[node] < 0 ? -1 :
+				  spec_.gptp        ? towards[node] :
+						      0;
 		nodes_[node]->SetRole(index, root, slave, masters);
 	}
 }

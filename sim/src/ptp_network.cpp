@@ -21,23 +21,25 @@ constexpr std::size_t kLetters = 256;
 
 bool IsEvent(PtpKind kind)
 {
-	return kind == PtpKind::kSync || kind == PtpKind::kDelayReq || kind == PtpKind::kPdelayReq ||
-	       kind == PtpKind::kPdelayResp;
+	return kind == PtpKind::kSync || kind == PtpKind::kDelayReq ||
+	       kind == PtpKind::kPdelayReq || kind == PtpKind::kPdelayResp;
 }
 
 } // namespace
 
 PtpNetwork::PtpNetwork(World &world, const PtpSpec &spec, std::vector<Member> members)
-	: world_(world), spec_(spec), members_(std::move(members)), links_(members_.size()), nodes_(members_.size()),
-	  records_(members_.size()), lost_until_(members_.size(), 0), rng_(world.seed, "ptp", "phases")
+	: world_(world), spec_(spec), members_(std::move(members)), links_(members_.size()),
+	  nodes_(members_.size()), records_(members_.size()), lost_until_(members_.size(), 0),
+	  rng_(world.seed, "ptp", "phases")
 {
 	Check();
 	FindLinks();
 	for (NodeId node = 0; node < members_.size(); node++) {
 		if (members_[node].bridge && !spec_.gptp)
 			continue; // a plain bridge, which forwards and knows nothing
-		nodes_[node] = std::make_unique<PtpNode>(*this, node, ClockOf(node), spec_,
-							 static_cast<std::uint32_t>(links_[node].size()));
+		nodes_[node] =
+			std::make_unique<PtpNode>(*this, node, ClockOf(node), spec_,
+						  static_cast<std::uint32_t>(links_[node].size()));
 		records_[node].domain_ps.resize(spec_.domains.size() - 1);
 	}
 	first_flow_ = end_flow_ = static_cast<FlowId>(world_.flows.size());
@@ -57,7 +59,8 @@ PtpNetwork::PtpNetwork(World &world, const PtpSpec &spec, std::vector<Member> me
 
 NodeClock &PtpNetwork::ClockOf(NodeId node)
 {
-	return members_[node].station ? *members_[node].station->Clock() : *members_[node].bridge->Clock();
+	return members_[node].station ? *members_[node].station->Clock() :
+					*members_[node].bridge->Clock();
 }
 
 void PtpNetwork::Push(TimePs time, const Action &action)
@@ -93,14 +96,16 @@ void PtpNetwork::Start()
 		if (!nodes_[node])
 			continue;
 		const std::int64_t range = spec_.start_offset_ns;
-		const std::int64_t offset = node == reigns_[0].node ? 0 : rng_.Below(2 * range + 1) - range;
+		const std::int64_t offset =
+			node == reigns_[0].node ? 0 : rng_.Below(2 * range + 1) - range;
 		if (members_[node].station)
 			members_[node].station->SetStartOffset(offset);
 		else
 			nodes_[node]->Clock().Step(0, offset);
 		if (spec_.gptp) {
 			for (std::uint32_t port = 0; port < links_[node].size(); port++)
-				PushTimer(ActionKind::kPdelayTimer, node, port, kStartPs + rng_.Below(kSpreadPs));
+				PushTimer(ActionKind::kPdelayTimer, node, port,
+					  kStartPs + rng_.Below(kSpreadPs));
 		} else {
 			for (std::uint32_t i = 0; i < spec_.domains.size(); i++)
 				PushTimer(ActionKind::kDelayTimer, node, i,
@@ -112,7 +117,8 @@ void PtpNetwork::Start()
 		PushTimer(ActionKind::kSyncTimer, spec_.domains[i].grandmaster, i,
 			  kStartPs + kSpreadPs + rng_.Below(kSpreadPs));
 	for (std::uint32_t i = 0; i < spec_.changes.size(); i++)
-		Push(spec_.changes[i].at_ns * kPsPerNs, Action(ActionKind::kChange, spec_.changes[i].node));
+		Push(spec_.changes[i].at_ns * kPsPerNs,
+		     Action(ActionKind::kChange, spec_.changes[i].node));
 }
 
 void PtpNetwork::OnEvent(std::uint64_t index)
@@ -137,11 +143,13 @@ void PtpNetwork::Handle(const Action &action)
 		return;
 	case ActionKind::kPdelayTimer:
 		node.OnPdelayTimer(action.index);
-		PushTimer(action.kind, id, action.index, action.due + spec_.delay_interval_ns * kPsPerNs);
+		PushTimer(action.kind, id, action.index,
+			  action.due + spec_.delay_interval_ns * kPsPerNs);
 		return;
 	case ActionKind::kDelayTimer:
 		node.OnDelayTimer(action.index);
-		PushTimer(action.kind, id, action.index, action.due + spec_.delay_interval_ns * kPsPerNs);
+		PushTimer(action.kind, id, action.index,
+			  action.due + spec_.delay_interval_ns * kPsPerNs);
 		return;
 	case ActionKind::kBridgeSend: {
 		Put(action.flow, action.body);
@@ -151,13 +159,17 @@ void PtpNetwork::Handle(const Action &action)
 	}
 	case ActionKind::kStamp: {
 		const std::int64_t stamp =
-			action.stamped ? action.stamp_ps : node.Clock().TxStampPs(action.sfd, action.handed);
-		const std::int64_t egress = members_[id].station ? members_[id].station->EgressPs() : 0;
+			action.stamped ? action.stamp_ps :
+					 node.Clock().TxStampPs(action.sfd, action.handed);
+		const std::int64_t egress =
+			members_[id].station ? members_[id].station->EgressPs() : 0;
 		node.OnSent(action.index, action.body, stamp + egress);
 		return;
 	}
 	case ActionKind::kSeen: Seen(action); return;
-	case ActionKind::kHandle: node.OnMessage(action.index, action.body, action.stamp_ps); return;
+	case ActionKind::kHandle:
+		node.OnMessage(action.index, action.body, action.stamp_ps);
+		return;
 	case ActionKind::kSample:
 		Sample(id);
 		Push(world_.now + spec_.sample_ns * kPsPerNs, action);
@@ -184,7 +196,8 @@ void PtpNetwork::SendPtp(NodeId node, std::uint32_t port, const PtpBody &body)
 		Action action(ActionKind::kBridgeSend, node, port);
 		action.flow = flow;
 		action.body = body;
-		Push(world_.now + members_[node].bridge->Spec().ptp_turnaround_ns * kPsPerNs, action);
+		Push(world_.now + members_[node].bridge->Spec().ptp_turnaround_ns * kPsPerNs,
+		     action);
 		return;
 	}
 	Put(flow, body);
@@ -235,7 +248,8 @@ void PtpNetwork::OnWire(FlowId flow, std::int64_t seq, TimePs sfd, TimePs comple
 	const Letter *letter = LetterOf(flow, seq);
 	const Channel &channel = ChannelOf(flow);
 	const NodeId talker = world_.flows[flow].talker;
-	if (!letter || !IsEvent(channel.kind) || nodes_[talker]->Clock().TxStampSource() != NodeClock::TxSource::kWire)
+	if (!letter || !IsEvent(channel.kind) ||
+	    nodes_[talker]->Clock().TxStampSource() != NodeClock::TxSource::kWire)
 		return;
 	Action action(ActionKind::kStamp, talker, channel.port);
 	action.body = letter->body;
@@ -259,7 +273,8 @@ void PtpNetwork::OnOutcome(FlowId flow, std::int64_t seq, kpn_verdict verdict, k
 		return;
 	Action action(ActionKind::kStamp, talker, channel.port);
 	action.body = letter->body;
-	action.stamp_ps = (start.ns - world_.epoch_ns) * kPsPerNs; // the kernel's stamps are full nanoseconds
+	action.stamp_ps =
+		(start.ns - world_.epoch_ns) * kPsPerNs; // the kernel's stamps are full nanoseconds
 	action.stamped = true;
 	Push(world_.now + Wakeup(talker), action);
 }
@@ -295,8 +310,8 @@ void PtpNetwork::OnArrive(NodeId node, const Packet &packet)
 void PtpNetwork::Seen(Action action)
 {
 	Station *station = members_[action.node].station;
-	action.stamp_ps =
-		nodes_[action.node]->Clock().RxStampPs(action.sfd, world_.now) - (station ? station->IngressPs() : 0);
+	action.stamp_ps = nodes_[action.node]->Clock().RxStampPs(action.sfd, world_.now) -
+			  (station ? station->IngressPs() : 0);
 	action.kind = ActionKind::kHandle;
 	if (station)
 		Push(world_.now + Wakeup(action.node), action);

@@ -18,9 +18,11 @@ std::int64_t Scaled(std::int64_t value_ps, double ratio)
 
 } // namespace
 
-PtpNode::PtpNode(PtpTransport &transport, NodeId node, NodeClock &clock, const PtpSpec &spec, std::uint32_t ports)
+PtpNode::PtpNode(PtpTransport &transport, NodeId node, NodeClock &clock, const PtpSpec &spec,
+		 std::uint32_t ports)
 	: transport_(transport), node_(node), clock_(clock), spec_(spec),
-	  peers_(ports, PeerDelay(spec.delay_filter_samples, spec.rate_samples)), domains_(spec.domains.size())
+	  peers_(ports, PeerDelay(spec.delay_filter_samples, spec.rate_samples)),
+	  domains_(spec.domains.size())
 {
 	for (Domain &domain : domains_)
 		domain.delays = std::make_unique<MovingMedian>(spec.delay_filter_samples);
@@ -133,7 +135,8 @@ void PtpNode::OnSent(std::uint32_t port, const PtpBody &body, std::int64_t stamp
 	}
 }
 
-/// The follow-up of a Sync that has left: of the grandmaster at once, of a relay when it knows what it got.
+/// The follow-up of a Sync that has left: of the grandmaster at once, of a relay when it knows what
+/// it got.
 void PtpNode::RelaySent(std::size_t index, RelayPort &port)
 {
 	Domain &domain = domains_[index];
@@ -172,8 +175,12 @@ void PtpNode::OnMessage(std::uint32_t port, const PtpBody &body, std::int64_t st
 		transport_.SendPtp(node_, port, response);
 		return;
 	}
-	case PtpKind::kPdelayResp: peers_[port].Response(body.sequence, body.stamp_ps, stamp_ps); return;
-	case PtpKind::kPdelayRespFollowUp: peers_[port].ResponseFollowUp(body.sequence, body.stamp_ps); return;
+	case PtpKind::kPdelayResp:
+		peers_[port].Response(body.sequence, body.stamp_ps, stamp_ps);
+		return;
+	case PtpKind::kPdelayRespFollowUp:
+		peers_[port].ResponseFollowUp(body.sequence, body.stamp_ps);
+		return;
 	case PtpKind::kDelayReq: {
 		if (!domains_[IndexOf(body.domain)].grandmaster)
 			return;
@@ -208,14 +215,16 @@ void PtpNode::OnMessage(std::uint32_t port, const PtpBody &body, std::int64_t st
 		return;
 	}
 	if (domain.any)
-		domain.counters.sync_lost += static_cast<std::uint16_t>(body.sequence - domain.sync_sequence) - 1 +
-					     (domain.have_sync && !domain.have_follow_up);
+		domain.counters.sync_lost +=
+			static_cast<std::uint16_t>(body.sequence - domain.sync_sequence) - 1 +
+			(domain.have_sync && !domain.have_follow_up);
 	domain.any = true;
 	domain.have_sync = true;
 	domain.have_follow_up = false;
 	domain.sync_sequence = body.sequence;
 	domain.sync_stamp_ps = stamp_ps;
-	// A relay passes the Sync on at once; what it adds is measured, so its own delay does not matter.
+	// A relay passes the Sync on at once; what it adds is measured, so its own delay does not
+	// matter.
 	domain.sequence = body.sequence;
 	for (RelayPort &master : domain.masters) {
 		master.sent = false;
@@ -263,7 +272,8 @@ void PtpNode::Complete(std::size_t index)
 		KeepVirtual(domain, master_ps, stamp_ps, rate);
 }
 
-/// Half of the way there and back by the two clocks; the Sync used is the last one before the request.
+/// Half of the way there and back by the two clocks; the Sync used is the last one before the
+/// request.
 void PtpNode::DelayMeasured(Domain &domain)
 {
 	if (!domain.t3_minus_pair_ps || !domain.t4_ps)
@@ -284,7 +294,8 @@ void PtpNode::Discipline(std::int64_t master_ps, std::int64_t stamp_ps)
 	reports_.offset_ps.push_back(offset_ps);
 	if (!servo_)
 		servo_ = MakeServo(spec_.servo, static_cast<double>(spec_.interval_ns) / kNsPerS,
-				   clock_.PassesForHardware(), rate_before, static_cast<double>(clock_.RateLimitPpb()));
+				   clock_.PassesForHardware(), rate_before,
+				   static_cast<double>(clock_.RateLimitPpb()));
 	const ServoOutput output = servo_->Sample(offset_ps, local_ps);
 	domains_[0].counters.updates++;
 	state_ = output.state;
@@ -325,7 +336,8 @@ void PtpNode::Stepped(std::int64_t delta_ps)
 }
 
 /// Time and rate of another domain as of its last Sync; the clock itself is left alone.
-void PtpNode::KeepVirtual(Domain &domain, std::int64_t master_ps, std::int64_t stamp_ps, double rate)
+void PtpNode::KeepVirtual(Domain &domain, std::int64_t master_ps, std::int64_t stamp_ps,
+			  double rate)
 {
 	domain.clock = { true, stamp_ps, master_ps, rate };
 	domain.counters.updates++;

@@ -24,7 +24,8 @@ public:
 
 	bool FirstUpdate(double offset_ns)
 	{
-		const bool step = (first_ && first_ns_ > 0 && std::abs(offset_ns) > static_cast<double>(first_ns_)) ||
+		const bool step = (first_ && first_ns_ > 0 &&
+				   std::abs(offset_ns) > static_cast<double>(first_ns_)) ||
 				  TooFar(offset_ns);
 		first_ = false;
 		return step;
@@ -41,7 +42,8 @@ private:
 	bool first_ = true;
 };
 
-/// The first two offsets, far enough apart, give the rate; from then on a proportional and an integral part.
+/// The first two offsets, far enough apart, give the rate; from then on a proportional and an
+/// integral part.
 class PiServo final : public Servo
 {
 public:
@@ -83,12 +85,14 @@ private:
 			samples_ = 0;
 			return { ServoState::kUnlocked, -drift_ppb_ };
 		}
-		// linuxptp waits 0.016 / ki seconds, at most 1000, so that noise of stamps does not become a rate.
+		// linuxptp waits 0.016 / ki seconds, at most 1000, so that noise of stamps does not
+		// become a rate.
 		const double wait_s = std::min(0.016 / constants_.ki, 1000.0);
 		if (span_ps * 1.001 < wait_s * 1e12)
 			return { ServoState::kUnlocked, -drift_ppb_ };
 		const double growth = static_cast<double>(offset_ps - first_offset_ps_) / span_ps;
-		drift_ppb_ = std::clamp(drift_ppb_ + (1e9 - drift_ppb_) * growth, -limit_ppb_, limit_ppb_);
+		drift_ppb_ = std::clamp(drift_ppb_ + (1e9 - drift_ppb_) * growth, -limit_ppb_,
+					limit_ppb_);
 		samples_ = 2;
 		const bool step = rule_.FirstUpdate(static_cast<double>(offset_ps) / kPsPerNs);
 		return { step ? ServoState::kJump : ServoState::kLocked, -drift_ppb_ };
@@ -108,7 +112,8 @@ class RatioServo final : public Servo
 {
 public:
 	RatioServo(std::uint32_t filter_samples, double rate_ppb, double limit_ppb)
-		: window_(std::max<std::uint32_t>(filter_samples, 1)), rate_ppb_(rate_ppb), limit_ppb_(limit_ppb)
+		: window_(std::max<std::uint32_t>(filter_samples, 1)), rate_ppb_(rate_ppb),
+		  limit_ppb_(limit_ppb)
 	{
 	}
 
@@ -118,11 +123,14 @@ public:
 		const std::int64_t master_ps = local_ps - offset_ps;
 		const double span_ps = free_ps - last_free_ps_;
 		if (known_ && span_ps > 0) {
-			rates_.push_back((static_cast<double>(master_ps - last_master_ps_) / span_ps - 1.0) * 1e9);
+			rates_.push_back(
+				(static_cast<double>(master_ps - last_master_ps_) / span_ps - 1.0) *
+				1e9);
 			if (rates_.size() > window_)
 				rates_.pop_front();
 			const double sum = std::accumulate(rates_.begin(), rates_.end(), 0.0);
-			rate_ppb_ = std::clamp(sum / static_cast<double>(rates_.size()), -limit_ppb_, limit_ppb_);
+			rate_ppb_ = std::clamp(sum / static_cast<double>(rates_.size()),
+					       -limit_ppb_, limit_ppb_);
 		}
 		known_ = true;
 		last_free_ps_ = free_ps;
@@ -154,19 +162,23 @@ PiConstants PiConstantsFor(const ServoSpec &spec, double interval_s, bool hardwa
 {
 	const double kp_scale = spec.kp_scale > 0 ? spec.kp_scale : hardware_stamps ? 0.7 : 0.1;
 	const double ki_scale = spec.ki_scale > 0 ? spec.ki_scale : hardware_stamps ? 0.3 : 0.001;
-	return { std::min(kp_scale * std::pow(interval_s, spec.kp_exponent), spec.kp_norm_max / interval_s),
-		 std::min(ki_scale * std::pow(interval_s, spec.ki_exponent), spec.ki_norm_max / interval_s) };
+	return { std::min(kp_scale * std::pow(interval_s, spec.kp_exponent),
+			  spec.kp_norm_max / interval_s),
+		 std::min(ki_scale * std::pow(interval_s, spec.ki_exponent),
+			  spec.ki_norm_max / interval_s) };
 }
 
-std::unique_ptr<Servo> MakeServo(const ServoSpec &spec, double interval_s, bool hardware_stamps, double rate_ppb,
-				 double limit_ppb)
+std::unique_ptr<Servo> MakeServo(const ServoSpec &spec, double interval_s, bool hardware_stamps,
+				 double rate_ppb, double limit_ppb)
 {
 	switch (spec.kind) {
-	case ServoKind::kRatio: return std::make_unique<RatioServo>(spec.filter_samples, rate_ppb, limit_ppb);
+	case ServoKind::kRatio:
+		return std::make_unique<RatioServo>(spec.filter_samples, rate_ppb, limit_ppb);
 	case ServoKind::kLinreg: return std::make_unique<LinregServo>(spec, rate_ppb, limit_ppb);
 	case ServoKind::kPi: break;
 	}
-	return std::make_unique<PiServo>(spec, PiConstantsFor(spec, interval_s, hardware_stamps), rate_ppb, limit_ppb);
+	return std::make_unique<PiServo>(spec, PiConstantsFor(spec, interval_s, hardware_stamps),
+					 rate_ppb, limit_ppb);
 }
 
 std::int64_t MovingMedian::Add(std::int64_t value)

@@ -14,7 +14,8 @@ namespace
 /// Events between two calls of `breathe`: about a millisecond.
 constexpr std::uint32_t kBreathEvents = 8192;
 constexpr std::size_t kNodesMax = 4096;
-constexpr std::int64_t kPauseNsMax = 1000 * kNsPerS; // 33.5 ms at 1 Gb/s with one PAUSE frame; peers renew it
+constexpr std::int64_t kPauseNsMax =
+	1000 * kNsPerS; // 33.5 ms at 1 Gb/s with one PAUSE frame; peers renew it
 
 std::string Quoted(const std::string &text)
 {
@@ -26,7 +27,8 @@ std::string Quoted(const std::string &text)
 Simulation::Simulation(std::uint64_t seed, std::int64_t epoch_ns)
 {
 	if (epoch_ns < 0 || epoch_ns > 4'000'000'000 * kNsPerS)
-		throw ValueError("epoch_ns = " + std::to_string(epoch_ns) + " is not within 0 to 4e18");
+		throw ValueError("epoch_ns = " + std::to_string(epoch_ns) +
+				 " is not within 0 to 4e18");
 	world_.seed = seed;
 	world_.epoch_ns = epoch_ns;
 }
@@ -34,7 +36,8 @@ Simulation::Simulation(std::uint64_t seed, std::int64_t epoch_ns)
 void Simulation::CheckBuilding() const
 {
 	if (started_)
-		throw ValueError("the simulation has started: build the network before the first run()");
+		throw ValueError(
+			"the simulation has started: build the network before the first run()");
 }
 
 void Simulation::CheckNew(const std::string &name) const
@@ -46,15 +49,16 @@ void Simulation::CheckNew(const std::string &name) const
 		throw ValueError("more than " + std::to_string(kNodesMax) + " nodes");
 	for (const Node &node : nodes_) {
 		if (node.name == name)
-			throw ValueError("name = " + Quoted(name) + " is taken: node names are unique");
+			throw ValueError("name = " + Quoted(name) +
+					 " is taken: node names are unique");
 	}
 }
 
 const Simulation::Node &Simulation::NodeAt(NodeId node, const char *key) const
 {
 	if (node >= nodes_.size())
-		throw ValueError(std::string(key) + " = " + std::to_string(node) + " is no node: there are " +
-				 std::to_string(nodes_.size()));
+		throw ValueError(std::string(key) + " = " + std::to_string(node) +
+				 " is no node: there are " + std::to_string(nodes_.size()));
 	return nodes_[node];
 }
 
@@ -87,16 +91,19 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 	NodeAt(a, "link end a");
 	NodeAt(b, "link end b");
 	if (a == b)
-		throw ValueError("link of " + Quoted(nodes_[a].name) + " with itself: a link has two ends");
+		throw ValueError("link of " + Quoted(nodes_[a].name) +
+				 " with itself: a link has two ends");
 	if (Linked(a, b))
-		throw ValueError("link of " + Quoted(nodes_[a].name) + " and " + Quoted(nodes_[b].name) +
-				 " exists already");
-	const std::uint32_t byte_time_ps = rate_bps > 0 ? kpn_byte_time_ps(static_cast<std::uint64_t>(rate_bps)) : 0;
+		throw ValueError("link of " + Quoted(nodes_[a].name) + " and " +
+				 Quoted(nodes_[b].name) + " exists already");
+	const std::uint32_t byte_time_ps =
+		rate_bps > 0 ? kpn_byte_time_ps(static_cast<std::uint64_t>(rate_bps)) : 0;
 	if (!byte_time_ps)
 		throw ValueError("rate_bps = " + std::to_string(rate_bps) +
 				 " is no Ethernet rate: 10000000 to 100000000000, dividing 8e12");
 	if (propagation_ns < 0 || propagation_ns > 10'000'000)
-		throw ValueError("propagation_ns = " + std::to_string(propagation_ns) + " is not within 0 to 10000000");
+		throw ValueError("propagation_ns = " + std::to_string(propagation_ns) +
+				 " is not within 0 to 10000000");
 	if (asymmetry_ns < -10'000'000 || asymmetry_ns > 10'000'000)
 		throw ValueError("asymmetry_ns = " + std::to_string(asymmetry_ns) +
 				 " is not within -10000000 to 10000000");
@@ -114,7 +121,8 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 		end.node = ids[i];
 		end.peer = first + 1 - static_cast<std::uint32_t>(i);
 		end.byte_time_ps = byte_time_ps;
-		const std::int64_t longer_ns = std::max<std::int64_t>(i == 0 ? asymmetry_ns : -asymmetry_ns, 0);
+		const std::int64_t longer_ns =
+			std::max<std::int64_t>(i == 0 ? asymmetry_ns : -asymmetry_ns, 0);
 		end.propagation_ps = (propagation_ns + longer_ns) * kPsPerNs;
 		end.cut_place = place;
 		if (nodes_[ids[i]].bridge)
@@ -126,14 +134,16 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 		for (int i = 0; i < 2; i++) {
 			const Node &node = nodes_[ids[i]];
 			if (node.station_spec)
-				stations[i] = std::make_unique<Station>(world_, ids[i], node.name, *node.station_spec,
-									first + static_cast<std::uint32_t>(i),
-									static_cast<std::uint64_t>(rate_bps));
+				stations[i] = std::make_unique<Station>(
+					world_, ids[i], node.name, *node.station_spec,
+					first + static_cast<std::uint32_t>(i),
+					static_cast<std::uint64_t>(rate_bps));
 		}
 		for (std::uint32_t i = 0; i < 2; i++) {
 			if (stations[i] && stations[i]->WantsRxRing())
-				stations[i]->CountFramesOf(stations[1 - i].get(),
-							   world_.ends[first + 1 - i].propagation_ps);
+				stations[i]->CountFramesOf(
+					stations[1 - i].get(),
+					world_.ends[first + 1 - i].propagation_ps);
 		}
 	} catch (...) {
 		world_.ends.resize(first);
@@ -150,11 +160,13 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 
 bool Simulation::Linked(NodeId a, NodeId b) const
 {
-	return std::any_of(world_.ends.begin(), world_.ends.end(),
-			   [&](const LinkEnd &end) { return end.node == a && world_.ends[end.peer].node == b; });
+	return std::any_of(world_.ends.begin(), world_.ends.end(), [&](const LinkEnd &end) {
+		return end.node == a && world_.ends[end.peer].node == b;
+	});
 }
 
-void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns, const std::vector<GateEntry> &entries)
+void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
+			  const std::vector<GateEntry> &entries)
 {
 	CheckBuilding();
 	const Node &node = NodeAt(bridge, "bridge");
@@ -163,55 +175,61 @@ void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns, cons
 		throw ValueError("gates on " + Quoted(node.name) + ": it is no bridge");
 	const int port = node.bridge->PortTo(peer);
 	if (port < 0)
-		throw ValueError("gates of " + Quoted(node.name) + " towards " + Quoted(nodes_[peer].name) +
-				 ": there is no such link");
+		throw ValueError("gates of " + Quoted(node.name) + " towards " +
+				 Quoted(nodes_[peer].name) + ": there is no such link");
 	if (entries.empty() || entries.size() > 4096)
-		throw ValueError("gates of " + Quoted(node.name) + ": " + std::to_string(entries.size()) +
-				 " entries, not within 1 to 4096");
+		throw ValueError("gates of " + Quoted(node.name) + ": " +
+				 std::to_string(entries.size()) + " entries, not within 1 to 4096");
 	std::int64_t cycle_ns = 0;
 	for (const GateEntry &entry : entries) {
 		if (entry.ns <= 0 || entry.ns > 100 * kNsPerS)
-			throw ValueError("gates of " + Quoted(node.name) + ": interval " + std::to_string(entry.ns) +
-					 " ns is not within 1 to 1e11");
+			throw ValueError("gates of " + Quoted(node.name) + ": interval " +
+					 std::to_string(entry.ns) + " ns is not within 1 to 1e11");
 		if (entry.mask > 0xff)
-			throw ValueError("gates of " + Quoted(node.name) + ": mask " + std::to_string(entry.mask) +
-					 " is not within 0 to 255");
+			throw ValueError("gates of " + Quoted(node.name) + ": mask " +
+					 std::to_string(entry.mask) + " is not within 0 to 255");
 		cycle_ns += entry.ns;
 	}
 	if (cycle_ns > 100 * kNsPerS)
-		throw ValueError("gates of " + Quoted(node.name) + ": cycle " + std::to_string(cycle_ns) +
-				 " ns is above 1e11");
+		throw ValueError("gates of " + Quoted(node.name) + ": cycle " +
+				 std::to_string(cycle_ns) + " ns is above 1e11");
 	if (base_ns < 0)
 		throw ValueError("base_ns = " + std::to_string(base_ns) + " is negative");
 	node.bridge->SetGates(static_cast<std::uint32_t>(port), base_ns, entries);
 }
 
-void Simulation::CheckRoute(const std::string &what, NodeId talker, const std::vector<NodeId> &route,
-			    NodeId listener) const
+void Simulation::CheckRoute(const std::string &what, NodeId talker,
+			    const std::vector<NodeId> &route, NodeId listener) const
 {
 	NodeAt(listener, "listener");
 	if (!nodes_[listener].station_spec)
-		throw ValueError(what + ": listener " + Quoted(nodes_[listener].name) + " is no station");
+		throw ValueError(what + ": listener " + Quoted(nodes_[listener].name) +
+				 " is no station");
 	if (listener == talker)
-		throw ValueError(what + ": talker and listener are both " + Quoted(nodes_[talker].name));
+		throw ValueError(what + ": talker and listener are both " +
+				 Quoted(nodes_[talker].name));
 	NodeId at = talker;
 	for (std::size_t i = 0; i <= route.size(); i++) {
 		const NodeId next = i < route.size() ? route[i] : listener;
 		NodeAt(next, "route");
 		if (i < route.size() && !nodes_[next].bridge)
-			throw ValueError(what + ": route goes through " + Quoted(nodes_[next].name) +
-					 ", which is no bridge");
+			throw ValueError(what + ": route goes through " +
+					 Quoted(nodes_[next].name) + ", which is no bridge");
 		if (i < route.size() &&
-		    std::find(route.begin() + static_cast<std::ptrdiff_t>(i) + 1, route.end(), next) != route.end())
-			throw ValueError(what + ": route goes through " + Quoted(nodes_[next].name) + " twice");
+		    std::find(route.begin() + static_cast<std::ptrdiff_t>(i) + 1, route.end(),
+			      next) != route.end())
+			throw ValueError(what + ": route goes through " +
+					 Quoted(nodes_[next].name) + " twice");
 		if (!Linked(at, next))
-			throw ValueError(what + ": there is no link from " + Quoted(nodes_[at].name) + " to " +
+			throw ValueError(what + ": there is no link from " +
+					 Quoted(nodes_[at].name) + " to " +
 					 Quoted(nodes_[next].name));
 		at = next;
 	}
 }
 
-void Simulation::CheckTalker(const std::string &what, NodeId talker, std::uint32_t frame_bytes) const
+void Simulation::CheckTalker(const std::string &what, NodeId talker,
+			     std::uint32_t frame_bytes) const
 {
 	const Node &node = NodeAt(talker, "talker");
 	if (!node.station_spec)
@@ -219,7 +237,8 @@ void Simulation::CheckTalker(const std::string &what, NodeId talker, std::uint32
 	if (!node.station)
 		throw ValueError(what + ": talker " + Quoted(node.name) + " has no link");
 	if (frame_bytes < KPN_FRAME_BYTES_MIN || frame_bytes > KPN_FRAME_BYTES_MAX)
-		throw ValueError(what + ": frame_bytes = " + std::to_string(frame_bytes) + " is not within 64 to 1522");
+		throw ValueError(what + ": frame_bytes = " + std::to_string(frame_bytes) +
+				 " is not within 64 to 1522");
 }
 
 void Simulation::Route(FlowId flow, const std::vector<NodeId> &route, NodeId listener)
@@ -248,25 +267,28 @@ FlowId Simulation::AddStream(const StreamSpec &spec)
 		throw ValueError(what + ": listeners is empty");
 	if (spec.routes.size() != spec.listeners.size())
 		throw ValueError(what + ": " + std::to_string(spec.routes.size()) + " routes for " +
-				 std::to_string(spec.listeners.size()) + " listeners; give one each");
+				 std::to_string(spec.listeners.size()) +
+				 " listeners; give one each");
 	for (std::size_t i = 0; i < spec.listeners.size(); i++) {
 		CheckRoute(what, spec.talker, spec.routes[i], spec.listeners[i]);
 		if (std::count(spec.listeners.begin(), spec.listeners.end(), spec.listeners[i]) > 1)
 			throw ValueError(what + ": a listener is named twice");
 	}
 	if (spec.period_ns <= 0)
-		throw ValueError(what + ": period_ns = " + std::to_string(spec.period_ns) + " is not above 0");
+		throw ValueError(what + ": period_ns = " + std::to_string(spec.period_ns) +
+				 " is not above 0");
 	if (spec.offset_ns < 0 || spec.offset_ns >= spec.period_ns)
 		throw ValueError(what + ": offset_ns = " + std::to_string(spec.offset_ns) +
-				 " is not within 0 to period_ns - 1 = " + std::to_string(spec.period_ns - 1));
+				 " is not within 0 to period_ns - 1 = " +
+				 std::to_string(spec.period_ns - 1));
 	if (!spec.turns_ns.empty() && spec.turns_ns[0] != spec.offset_ns)
 		throw ValueError(what + ": turns_ns[0] = " + std::to_string(spec.turns_ns[0]) +
 				 " is not offset_ns = " + std::to_string(spec.offset_ns));
 	for (const std::int64_t turn_ns : spec.turns_ns)
 		if (turn_ns < 0 || turn_ns >= 2 * spec.period_ns)
-			throw ValueError(
-				what + ": turns_ns = " + std::to_string(turn_ns) +
-				" is not within 0 to 2 period_ns - 1 = " + std::to_string(2 * spec.period_ns - 1));
+			throw ValueError(what + ": turns_ns = " + std::to_string(turn_ns) +
+					 " is not within 0 to 2 period_ns - 1 = " +
+					 std::to_string(2 * spec.period_ns - 1));
 	if (spec.advance_ns < 0 || spec.advance_ns > spec.start_ns)
 		throw ValueError(what + ": advance_ns = " + std::to_string(spec.advance_ns) +
 				 " is not within 0 to start_ns = " + std::to_string(spec.start_ns));
@@ -281,12 +303,15 @@ FlowId Simulation::AddStream(const StreamSpec &spec)
 	flow.queue = static_cast<std::uint8_t>(spec.queue);
 	flow.period_ns = spec.period_ns;
 	flow.first_txtime_ns =
-		CeilDiv(world_.epoch_ns + spec.start_ns - spec.offset_ns, spec.period_ns) * spec.period_ns +
+		CeilDiv(world_.epoch_ns + spec.start_ns - spec.offset_ns, spec.period_ns) *
+			spec.period_ns +
 		spec.offset_ns;
-	// Turns are counted from the origin of network time, so that a plan means the same frame whenever it starts.
+	// Turns are counted from the origin of network time, so that a plan means the same frame
+	// whenever it starts.
 	const std::int64_t first = flow.first_txtime_ns / spec.period_ns;
 	for (std::size_t i = 0; i < spec.turns_ns.size(); i++) {
-		const std::size_t turn = (static_cast<std::size_t>(first) + i) % spec.turns_ns.size();
+		const std::size_t turn =
+			(static_cast<std::size_t>(first) + i) % spec.turns_ns.size();
 		flow.turns_ns.push_back(spec.turns_ns[turn] - spec.offset_ns);
 	}
 	world_.flows.push_back(std::move(flow));
@@ -336,35 +361,43 @@ void Simulation::AddFault(const FaultSpec &spec)
 	CheckBuilding();
 	const Node &node = NodeAt(spec.node, "fault node");
 	if (spec.kind == FaultKind::kMasterChange)
-		throw ValueError("fault on " + Quoted(node.name) + ": master-change is a part of set_sync()");
+		throw ValueError("fault on " + Quoted(node.name) +
+				 ": master-change is a part of set_sync()");
 	if (spec.kind == FaultKind::kLostSync) {
 		if (!ptp_ || !ptp_->TakesPart(spec.node))
 			throw ValueError("fault on " + Quoted(node.name) +
 					 ": lost-sync needs a node that PTP synchronises");
 		if (spec.at_ns < 0 || spec.value_ns < 0)
 			throw ValueError("fault on " + Quoted(node.name) + ": lost-sync at " +
-					 std::to_string(spec.at_ns) + " ns for " + std::to_string(spec.value_ns) +
+					 std::to_string(spec.at_ns) + " ns for " +
+					 std::to_string(spec.value_ns) +
 					 " ns: neither is negative");
 		faults_.push_back(spec);
 		return;
 	}
 	if (!node.station)
-		throw ValueError("fault on " + Quoted(node.name) + ": it is no station with a link");
+		throw ValueError("fault on " + Quoted(node.name) +
+				 ": it is no station with a link");
 	if (spec.at_ns < 0)
-		throw ValueError("fault on " + Quoted(node.name) + ": at_ns = " + std::to_string(spec.at_ns) +
-				 " is negative");
-	const bool of_pacer = spec.kind == FaultKind::kPollStall || spec.kind == FaultKind::kRateStep;
+		throw ValueError("fault on " + Quoted(node.name) +
+				 ": at_ns = " + std::to_string(spec.at_ns) + " is negative");
+	const bool of_pacer =
+		spec.kind == FaultKind::kPollStall || spec.kind == FaultKind::kRateStep;
 	if (of_pacer && !node.station->Keepon())
-		throw ValueError("fault on " + Quoted(node.name) + ": poll-stall and rate-step need driver keepon");
+		throw ValueError("fault on " + Quoted(node.name) +
+				 ": poll-stall and rate-step need driver keepon");
 	if (spec.kind == FaultKind::kRateStep && std::abs(spec.value_ns) > KPN_ADJ_PPB_MAX)
-		throw ValueError("fault on " + Quoted(node.name) + ": rate-step of " + std::to_string(spec.value_ns) +
-				 " ppb is not within +-" + std::to_string(KPN_ADJ_PPB_MAX));
-	if (spec.kind != FaultKind::kClockStep && spec.kind != FaultKind::kRateStep && spec.value_ns < 0)
-		throw ValueError("fault on " + Quoted(node.name) + ": value_ns = " + std::to_string(spec.value_ns) +
-				 " is negative");
+		throw ValueError("fault on " + Quoted(node.name) + ": rate-step of " +
+				 std::to_string(spec.value_ns) + " ppb is not within +-" +
+				 std::to_string(KPN_ADJ_PPB_MAX));
+	if (spec.kind != FaultKind::kClockStep && spec.kind != FaultKind::kRateStep &&
+	    spec.value_ns < 0)
+		throw ValueError("fault on " + Quoted(node.name) +
+				 ": value_ns = " + std::to_string(spec.value_ns) + " is negative");
 	if (spec.kind == FaultKind::kWirePause && spec.value_ns > kPauseNsMax)
-		throw ValueError("fault on " + Quoted(node.name) + ": wire-pause of " + std::to_string(spec.value_ns) +
-				 " ns is not within 0 to " + std::to_string(kPauseNsMax));
+		throw ValueError("fault on " + Quoted(node.name) + ": wire-pause of " +
+				 std::to_string(spec.value_ns) + " ns is not within 0 to " +
+				 std::to_string(kPauseNsMax));
 	if (spec.kind == FaultKind::kWirePause)
 		node.station->Tx().AddPause({ spec.at_ns * kPsPerNs, spec.value_ns * kPsPerNs });
 	else
@@ -374,10 +407,12 @@ void Simulation::AddFault(const FaultSpec &spec)
 void Simulation::Start()
 {
 	for (const Node &node : nodes_) {
-		const bool ptp = (node.station && node.station->Clock()) || (node.bridge && node.bridge->Clock());
+		const bool ptp = (node.station && node.station->Clock()) ||
+				 (node.bridge && node.bridge->Clock());
 		if (ptp && !ptp_)
-			throw ValueError(Quoted(node.name) +
-					 ": sync \"ptp\" needs a grandmaster: call set_sync() first");
+			throw ValueError(
+				Quoted(node.name) +
+				": sync \"ptp\" needs a grandmaster: call set_sync() first");
 	}
 	started_ = true;
 	if (ptp_)
@@ -392,9 +427,11 @@ void Simulation::Start()
 
 void Simulation::Run(std::int64_t until_ns, const std::function<void()> &breathe)
 {
-	if (until_ns < NowNs() || until_ns > std::numeric_limits<std::int64_t>::max() / kPsPerNs / 2)
+	if (until_ns < NowNs() ||
+	    until_ns > std::numeric_limits<std::int64_t>::max() / kPsPerNs / 2)
 		throw ValueError("until_ns = " + std::to_string(until_ns) +
-				 " is not within now_ns = " + std::to_string(NowNs()) + " to 4.6e15");
+				 " is not within now_ns = " + std::to_string(NowNs()) +
+				 " to 4.6e15");
 	const TimePs until = until_ns * kPsPerNs;
 	for (const Node &node : nodes_) {
 		if (node.station)
@@ -441,8 +478,12 @@ void Simulation::Dispatch(const Event &event)
 	case EventKind::kNicWake: station.Tx().OnNicWake(event.time); break;
 	case EventKind::kSync: station.OnSync(); break;
 	case EventKind::kProbe: station.Tx().OnProbe(); break;
-	case EventKind::kDriverEnter: station.OnDriverEnter(static_cast<std::uint32_t>(event.argument)); break;
-	case EventKind::kSubmit: station.OnSubmit(static_cast<std::uint32_t>(event.argument)); break;
+	case EventKind::kDriverEnter:
+		station.OnDriverEnter(static_cast<std::uint32_t>(event.argument));
+		break;
+	case EventKind::kSubmit:
+		station.OnSubmit(static_cast<std::uint32_t>(event.argument));
+		break;
 	case EventKind::kEtfTimer: station.OnEtfTimer(static_cast<TimePs>(event.argument)); break;
 	case EventKind::kTransmit: station.Tx().OnTransmit(event.time); break;
 	case EventKind::kReclaim: station.Tx().OnReclaim(event.time); break;
@@ -469,8 +510,9 @@ void Simulation::OnArrive(std::uint32_t end_index, std::uint32_t index)
 	}
 	end.frames++;
 	const Flow &flow = world_.flows[packet.flow];
-	const bool ends_here = flow.is_ptp && std::find(flow.listeners.begin(), flow.listeners.end(), end.node) !=
-						      flow.listeners.end();
+	const bool ends_here =
+		flow.is_ptp && std::find(flow.listeners.begin(), flow.listeners.end(), end.node) !=
+				       flow.listeners.end();
 	if (ends_here) {
 		const Packet arrived = packet;
 		world_.packets.Free(index);
@@ -502,16 +544,18 @@ void Simulation::OnFault(std::size_t index)
 
 const Flow &Simulation::FlowAt(FlowId flow, bool stream) const
 {
-	if (flow >= world_.flows.size() || world_.flows[flow].is_stream != stream || world_.flows[flow].is_ptp)
-		throw ValueError(std::string(stream ? "stream" : "load") + " = " + std::to_string(flow) +
-				 " does not exist");
+	if (flow >= world_.flows.size() || world_.flows[flow].is_stream != stream ||
+	    world_.flows[flow].is_ptp)
+		throw ValueError(std::string(stream ? "stream" : "load") + " = " +
+				 std::to_string(flow) + " does not exist");
 	return world_.flows[flow];
 }
 
 Station &Simulation::StationAt(NodeId node)
 {
 	if (!NodeAt(node, "station").station)
-		throw ValueError("node " + Quoted(nodes_[node].name) + " is no station with a link");
+		throw ValueError("node " + Quoted(nodes_[node].name) +
+				 " is no station with a link");
 	return *nodes_[node].station;
 }
 

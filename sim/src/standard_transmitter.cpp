@@ -6,8 +6,9 @@
 namespace keepon::sim
 {
 
-StandardTransmitter::StandardTransmitter(World &world, NodeId node, const std::string &name, const StationSpec &spec,
-					 std::uint32_t byte_time_ps, Oscillator &nic_oscillator, TransmitterSink &sink)
+StandardTransmitter::StandardTransmitter(World &world, NodeId node, const std::string &name,
+					 const StationSpec &spec, std::uint32_t byte_time_ps,
+					 Oscillator &nic_oscillator, TransmitterSink &sink)
 	: world_(world), node_(node), spec_(spec.nic), wire_(nic_oscillator, byte_time_ps),
 	  fetch_rng_(world.seed, name, "fetch"), sink_(sink)
 {
@@ -30,7 +31,9 @@ kpn_verdict StandardTransmitter::Submit(TxFrame &frame)
 
 void StandardTransmitter::Post(TxFrame &frame)
 {
-	const TimePs fetch = (spec_.fetch_ns + fetch_rng_.Below(spec_.fetch_ns_max - spec_.fetch_ns + 1)) * kPsPerNs;
+	const TimePs fetch =
+		(spec_.fetch_ns + fetch_rng_.Below(spec_.fetch_ns_max - spec_.fetch_ns + 1)) *
+		kPsPerNs;
 	ready_ = std::max(ready_, world_.now + fetch);
 	const WireFrame sent = wire_.Send(frame, ready_);
 	frames_++;

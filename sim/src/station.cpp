@@ -30,44 +30,49 @@ void Put(std::vector<std::int32_t> &values, FlowId flow, std::size_t value)
 }
 } // namespace
 
-Station::Station(World &world, NodeId node, std::string name, const StationSpec &spec, std::uint32_t end,
-		 std::uint64_t rate_bps)
+Station::Station(World &world, NodeId node, std::string name, const StationSpec &spec,
+		 std::uint32_t end, std::uint64_t rate_bps)
 	: world_(world), node_(node), name_(std::move(name)), spec_(spec), end_(end),
 	  nic_oscillator_(spec.nic_ppm, spec.wander_ppb_per_s, spec.wander_ppb,
 			  Rng(world.seed, name_, "nic oscillator")),
 	  cpu_oscillator_(spec.cpu_ppm, spec.wander_ppb_per_s, spec.wander_ppb,
 			  Rng(world.seed, name_, "cpu oscillator")),
-	  clock_(world.epoch_ns, spec.sync, spec.driver == Driver::kStandard ? cpu_oscillator_ : nic_oscillator_),
-	  system_clock_(world.epoch_ns, spec.sync, cpu_oscillator_), rx_(spec.rx, Rng(world.seed, name_, "rx")),
+	  clock_(world.epoch_ns, spec.sync,
+		 spec.driver == Driver::kStandard ? cpu_oscillator_ : nic_oscillator_),
+	  system_clock_(world.epoch_ns, spec.sync, cpu_oscillator_),
+	  rx_(spec.rx, Rng(world.seed, name_, "rx")),
 	  ptp_wakeup_(spec.wakeup, Rng(world.seed, name_, "ptp wakeup")),
 	  ptp_stack_(spec.stack, Rng(world.seed, name_, "ptp stack")),
-	  wakeup_(spec.wakeup, Rng(world.seed, name_, "wakeup")), stack_(spec.stack, Rng(world.seed, name_, "stack")),
+	  wakeup_(spec.wakeup, Rng(world.seed, name_, "wakeup")),
+	  stack_(spec.stack, Rng(world.seed, name_, "stack")),
 	  driver_(spec.driver_stage, Rng(world.seed, name_, "driver")),
 	  timer_(spec.timer, Rng(world.seed, name_, "timer")), pool_(KPN_FRAME_BYTES_MAX)
 {
 	const std::uint32_t byte_time_ps = kpn_byte_time_ps(rate_bps);
 	switch (spec.driver) {
 	case Driver::kKeepon: {
-		auto keepon = std::make_unique<KeeponTransmitter>(world, node, name_, spec_, rate_bps, nic_oscillator_,
+		auto keepon = std::make_unique<KeeponTransmitter>(world, node, name_, spec_,
+								  rate_bps, nic_oscillator_,
 								  cpu_oscillator_, clock_, *this);
 		keepon_ = keepon.get();
 		transmitter_ = std::move(keepon);
 		break;
 	}
 	case Driver::kStandard:
-		transmitter_ = std::make_unique<StandardTransmitter>(world, node, name_, spec_, byte_time_ps,
-								     nic_oscillator_, *this);
+		transmitter_ = std::make_unique<StandardTransmitter>(
+			world, node, name_, spec_, byte_time_ps, nic_oscillator_, *this);
 		break;
 	case Driver::kLaunchtime:
-		transmitter_ = std::make_unique<LaunchtimeTransmitter>(world, node, name_, spec_, byte_time_ps,
-								       nic_oscillator_, clock_, *this);
+		transmitter_ = std::make_unique<LaunchtimeTransmitter>(
+			world, node, name_, spec_, byte_time_ps, nic_oscillator_, clock_, *this);
 		break;
 	}
 	if (spec.sync == SyncMode::kPtp)
 		MakeClocks();
 }
 
-/// Which clock PTP sets: the PHC of a launch-time NIC, the core's, or the system clock where there is none.
+/// Which clock PTP sets: the PHC of a launch-time NIC, the core's, or the system clock where there
+/// is none.
 void Station::MakeClocks()
 {
 	if (spec_.driver == Driver::kStandard) {
@@ -94,11 +99,12 @@ void Station::MakeClocks()
 void Station::CountFramesOf(Station *peer, TimePs propagation_ps)
 {
 	if (!peer || !peer->Keepon())
-		throw ValueError("station " + name_ +
-				 ": keepon.clock = \"dual\": there is no keepon station at the other end of its link, "
-				 "whose frames it could count; use \"interpolated\"");
-	rx_ring_ = std::make_unique<RxRing>(world_, node_, name_, spec_, *keepon_, *peer->Keepon(), propagation_ps,
-					    cpu_oscillator_);
+		throw ValueError(
+			"station " + name_ +
+			": keepon.clock = \"dual\": there is no keepon station at the other end of its link, "
+			"whose frames it could count; use \"interpolated\"");
+	rx_ring_ = std::make_unique<RxRing>(world_, node_, name_, spec_, *keepon_, *peer->Keepon(),
+					    propagation_ps, cpu_oscillator_);
 }
 
 void Station::SetStartOffset(std::int64_t offset_ns)
@@ -118,8 +124,8 @@ void Station::FollowPhc(bool stepped)
 	const std::int64_t phc_ps = ptp_clock_->ReadNowPs(at);
 	const std::int64_t cpu_ps = cpu_oscillator_.Local(at);
 	if (followed_ && !stepped && cpu_ps > followed_cpu_ps_) {
-		const double rate =
-			static_cast<double>(phc_ps - followed_phc_ps_) / static_cast<double>(cpu_ps - followed_cpu_ps_);
+		const double rate = static_cast<double>(phc_ps - followed_phc_ps_) /
+				    static_cast<double>(cpu_ps - followed_cpu_ps_);
 		system_->AdjFine(at, std::llround((rate - 1.0) * 65536e6));
 	}
 	system_->StepPs(at, phc_ps - system_->ReadingPs(at));
@@ -132,7 +138,8 @@ void Station::FollowPhc(bool stepped)
 void Station::SendPtpFrame(FlowId flow)
 {
 	TxFrame &frame = MakeFrame(flow, world_.flows[flow].submitted);
-	world_.events.Push(world_.now + ptp_stack_.Draw(), EventKind::kDriverEnter, node_, frame.index);
+	world_.events.Push(world_.now + ptp_stack_.Draw(), EventKind::kDriverEnter, node_,
+			   frame.index);
 }
 
 /// What a unit beside the wire would stamp, by the station's clock.
@@ -141,7 +148,8 @@ std::int64_t Station::StampNs(TimePs t)
 	if (!ptp_clock_)
 		return clock_.StampNs(t, spec_.stamp_resolution_ns, nic_oscillator_);
 	const std::int64_t tick_ps = spec_.stamp_resolution_ns * kPsPerNs;
-	const TimePs latched = nic_oscillator_.TrueOf(FloorDiv(nic_oscillator_.Local(t), tick_ps) * tick_ps);
+	const TimePs latched =
+		nic_oscillator_.TrueOf(FloorDiv(nic_oscillator_.Local(t), tick_ps) * tick_ps);
 	return world_.epoch_ns + FloorDiv(ptp_clock_->ReadingPs(latched) + kPsPerNs / 2, kPsPerNs);
 }
 
@@ -176,8 +184,8 @@ void Station::Start()
 	}
 }
 
-/// The application sleeps until txtime - advance by its clock; wake-up and stack follow. One thread per stream: a frame
-/// never overtakes the one before it.
+/// The application sleeps until txtime - advance by its clock; wake-up and stack follow. One thread
+/// per stream: a frame never overtakes the one before it.
 void Station::ScheduleTalk(std::size_t index, std::int64_t seq)
 {
 	Talk &talk = talks_[index];
@@ -233,8 +241,8 @@ void Station::EnterRelease(TxFrame &frame)
 	ServeEtf();
 }
 
-/// Hand on what is due, drop what is late (also what entered late), and set the timer for the next; an armed timer is moved
-/// forward only.
+/// Hand on what is due, drop what is late (also what entered late), and set the timer for the next;
+/// an armed timer is moved forward only.
 void Station::ServeEtf()
 {
 	const std::int64_t now_ns = SystemClock().NowNs(world_.now);
@@ -311,7 +319,8 @@ void Station::Finish(TxFrame &frame, kpn_verdict verdict)
 		state.outstanding--;
 		if (state.spec.saturate && !state.refill_pending) {
 			state.refill_pending = true;
-			world_.events.Push(world_.now, EventKind::kLoad, node_, static_cast<std::uint64_t>(load));
+			world_.events.Push(world_.now, EventKind::kLoad, node_,
+					   static_cast<std::uint64_t>(load));
 		}
 	}
 	pool_.Give(frame);
@@ -322,8 +331,10 @@ void Station::OnLoad(std::size_t index)
 	Load &load = loads_[index];
 	if (load.spec.saturate) {
 		load.refill_pending = false;
-		// Frames refused at once end here too and would be made again: one window per call at most.
-		for (std::uint32_t i = 0; i < load.spec.window_frames && load.outstanding < load.spec.window_frames;
+		// Frames refused at once end here too and would be made again: one window per call
+		// at most.
+		for (std::uint32_t i = 0;
+		     i < load.spec.window_frames && load.outstanding < load.spec.window_frames;
 		     i++) {
 			load.outstanding++;
 			EnterDriver(MakeFrame(load.flow, load.count++));
@@ -334,15 +345,17 @@ void Station::OnLoad(std::size_t index)
 	TxFrame &frame = MakeFrame(load.flow, load.count++);
 	load.last = std::max(load.last, world_.now + stack_.Draw());
 	world_.events.Push(load.last, EventKind::kDriverEnter, node_, frame.index);
-	const auto bits_ps = static_cast<__int128>(load.count) * load.spec.frame_bytes * 8 * 1'000'000'000'000;
-	world_.events.Push(load.start + static_cast<TimePs>(bits_ps / load.spec.rate_bps), EventKind::kLoad, node_,
-			   index);
+	const auto bits_ps =
+		static_cast<__int128>(load.count) * load.spec.frame_bytes * 8 * 1'000'000'000'000;
+	world_.events.Push(load.start + static_cast<TimePs>(bits_ps / load.spec.rate_bps),
+			   EventKind::kLoad, node_, index);
 }
 
 void Station::OnWire(const WireFrame &wire)
 {
 	const PayloadHeader header = ReadPayload(wire.data);
-	if (!IsTestFrame(header) || header.flow >= world_.flows.size() || world_.flows[header.flow].talker != node_ ||
+	if (!IsTestFrame(header) || header.flow >= world_.flows.size() ||
+	    world_.flows[header.flow].talker != node_ ||
 	    header.seq >= world_.flows[header.flow].submitted) {
 		foreign_frames_++;
 		return;
@@ -355,8 +368,8 @@ void Station::OnWire(const WireFrame &wire)
 	packet.frame_bytes = wire.frame_bytes;
 	packet.listeners = static_cast<std::uint16_t>(flow.listeners.size());
 	packet.torn = wire.torn;
-	packet.wrong_bytes =
-		!CheckPayload(wire.data, node_, flow.frame_bytes - KPN_FCS_BYTES, wire.frame_bytes - KPN_FCS_BYTES);
+	packet.wrong_bytes = !CheckPayload(wire.data, node_, flow.frame_bytes - KPN_FCS_BYTES,
+					   wire.frame_bytes - KPN_FCS_BYTES);
 	world_.trace.Add(TraceKind::kWire, node_, flow_id, header.seq, wire.sfd_ps);
 	flow.on_wire++;
 	if (flow.is_stream) {
@@ -400,7 +413,8 @@ void Station::OnDisturbed()
 	world_.events.Push(world_.now + spec_.sync_interval_ns * kPsPerNs, EventKind::kSync, node_);
 }
 
-/// Ideal synchronisation: true by construction, not a result. Oscillators that keep their rate need it once.
+/// Ideal synchronisation: true by construction, not a result. Oscillators that keep their rate need
+/// it once.
 void Station::OnSync()
 {
 	const bool step = !synchronised_once_ || !keepon_->State().synchronised;
@@ -425,7 +439,9 @@ void Station::OnSync()
 void Station::OnFault(const FaultSpec &fault)
 {
 	switch (fault.kind) {
-	case FaultKind::kPollStall: keepon_->StallPolls(world_.now + fault.value_ns * kPsPerNs); break;
+	case FaultKind::kPollStall:
+		keepon_->StallPolls(world_.now + fault.value_ns * kPsPerNs);
+		break;
 	case FaultKind::kClockStep:
 		if (ptp_clock_) {
 			ptp_clock_->Step(world_.now, fault.value_ns);

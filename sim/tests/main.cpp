@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of the simulator's parts that Python does not see. Prints 'N passed, N failed'; exit code 1 if anything failed.
+// Tests of the simulator's parts that Python does not see. Prints 'N passed, N failed'; exit code 1
+// if anything failed.
 #include <cinttypes>
 
 #include "checks.hpp"

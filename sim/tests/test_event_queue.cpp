@@ -23,7 +23,8 @@ void TestEventQueue(Checks &checks)
 			continue;
 		}
 		const Event event = queue.Pop();
-		EXPECT(event.time == expected.begin()->first.first && event.argument == expected.begin()->second);
+		EXPECT(event.time == expected.begin()->first.first &&
+		       event.argument == expected.begin()->second);
 		EXPECT(event.time >= now);
 		now = event.time;
 		expected.erase(expected.begin());

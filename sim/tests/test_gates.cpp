@@ -28,8 +28,8 @@ bool IsOpen(const std::vector<GateEntry> &entries, std::int64_t base_ns, int que
 	return false;
 }
 
-std::int64_t SlowStart(const std::vector<GateEntry> &entries, std::int64_t base_ns, int queue, std::int64_t now_ns,
-		       std::int64_t duration_ns)
+std::int64_t SlowStart(const std::vector<GateEntry> &entries, std::int64_t base_ns, int queue,
+		       std::int64_t now_ns, std::int64_t duration_ns)
 {
 	std::int64_t open_since = now_ns;
 	for (std::int64_t ns = now_ns; ns < now_ns + 1000; ns++) {
@@ -49,16 +49,18 @@ void TestGates(Checks &checks)
 	for (int round = 0; round < 3000; round++) {
 		std::vector<GateEntry> entries;
 		for (std::int64_t i = 0; i <= rng.Below(5); i++)
-			entries.push_back({ static_cast<std::uint32_t>(rng.Below(256)), 1 + rng.Below(30) });
+			entries.push_back(
+				{ static_cast<std::uint32_t>(rng.Below(256)), 1 + rng.Below(30) });
 		const std::int64_t base_ns = rng.Below(500) - 250;
 		const Gates gates(base_ns * kPsPerNs, entries);
 		for (int i = 0; i < 10; i++) {
 			const int queue = static_cast<int>(rng.Below(8));
 			const std::int64_t now_ns = rng.Below(400);
 			const std::int64_t duration_ns = 1 + rng.Below(40);
-			std::int64_t expected = SlowStart(entries, base_ns, queue, now_ns, duration_ns);
-			const std::int64_t start =
-				gates.EarliestStart(queue, now_ns * kPsPerNs, duration_ns * kPsPerNs);
+			std::int64_t expected =
+				SlowStart(entries, base_ns, queue, now_ns, duration_ns);
+			const std::int64_t start = gates.EarliestStart(queue, now_ns * kPsPerNs,
+								       duration_ns * kPsPerNs);
 			EXPECT(start == expected);
 		}
 	}

@@ -35,7 +35,8 @@ void TestLatency(Checks &checks)
 	EXPECT(Draws({ .base_ns = 5, .median_ns = 7 }, 3) == std::vector<double>({ 12, 12, 12 }));
 
 	// Quantiles of a lognormal: median x exp(sigma z).
-	const std::vector<double> body = Draws({ .base_ns = 0, .median_ns = 1000, .sigma = 0.5 }, kCount);
+	const std::vector<double> body =
+		Draws({ .base_ns = 0, .median_ns = 1000, .sigma = 0.5 }, kCount);
 	EXPECT(Near(body[kCount / 2], 1000, 0.01));
 	EXPECT(Near(body[kCount * 8413 / 10000], 1000 * std::exp(0.5), 0.01));
 	EXPECT(Near(body[kCount * 1587 / 10000], 1000 * std::exp(-0.5), 0.01));
@@ -43,10 +44,12 @@ void TestLatency(Checks &checks)
 	EXPECT(body.back() > 1000 * std::exp(0.5 * 3.9)); // beyond the table's last cell
 
 	// One draw in a hundred has an exponential tail; the cap holds.
-	const std::vector<double> tail =
-		Draws({ .base_ns = 10, .tail_probability = 0.01, .tail_mean_ns = 5000, .cap_ns = 20'000 }, kCount);
+	const std::vector<double> tail = Draws(
+		{ .base_ns = 10, .tail_probability = 0.01, .tail_mean_ns = 5000, .cap_ns = 20'000 },
+		kCount);
 	const auto slow = std::upper_bound(tail.begin(), tail.end(), 10.0);
-	EXPECT(Near(static_cast<double>(tail.end() - slow), static_cast<double>(kCount) * 0.01, 0.06));
+	EXPECT(Near(static_cast<double>(tail.end() - slow), static_cast<double>(kCount) * 0.01,
+		    0.06));
 	EXPECT(Near(*(slow + (tail.end() - slow) / 2), 10 + 5000 * std::log(2), 0.06));
 	EXPECT(tail.back() == 20'000 && tail.front() == 10);
 }

@@ -25,7 +25,8 @@ void TestNodeClock(Checks &checks)
 		std::int64_t last = clock.ReadingPs(0);
 		for (int i = 0; i < 2000; i++) {
 			const TimePs now = i * kMs;
-			// Slewed at random rates up to the limit, the clock never goes back and is continuous where it is set.
+			// Slewed at random rates up to the limit, the clock never goes back and is
+			// continuous where it is set.
 			const std::int64_t before = clock.ReadingPs(now);
 			clock.AdjFine(now, rng.Below(131'072'001) - 65'536'000);
 			EXPECT(clock.ReadingPs(now) == before && before >= last);
@@ -54,9 +55,11 @@ void TestNodeClock(Checks &checks)
 	clock.AdjFine(0, 65536);
 	EXPECT(std::abs(clock.ReadingPs(kSecond) - kSecond - 1'000'000) <= 1);
 
-	// Hardware latches the last tick of its own oscillator, a bridge too, and software reads when it looks.
+	// Hardware latches the last tick of its own oscillator, a bridge too, and software reads
+	// when it looks.
 	HardwareClock nic(ideal, 8);
-	EXPECT(nic.RxStampPs(1'007'999, 5'000'000) == 1'000'000 && nic.TxStampPs(1'008'000, 5'000'000) == 1'008'000);
+	EXPECT(nic.RxStampPs(1'007'999, 5'000'000) == 1'000'000 &&
+	       nic.TxStampPs(1'008'000, 5'000'000) == 1'008'000);
 	EXPECT(std::abs(clock.RxStampPs(0, 2'000'000) - 2'000'002) <= 1);
 	BridgeClock bridge(ideal, 8);
 	bridge.AdjFine(0, 65536);

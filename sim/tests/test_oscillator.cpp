@@ -38,7 +38,9 @@ void TestOscillator(Checks &checks)
 		Oscillator constant(ppm, 0, 0, rng);
 		EXPECT(constant.IsConstant() && constant.IsIdentity() == (ppm == 0));
 		// One hour: exact but for the resolution of the rate, 2^-48.
-		const auto error = static_cast<double>(constant.Local(3600 * kSecond) - 3600 * kSecond) - ppm * 3600e6;
+		const auto error =
+			static_cast<double>(constant.Local(3600 * kSecond) - 3600 * kSecond) -
+			ppm * 3600e6;
 		EXPECT(std::abs(error) <= 15);
 		CheckInverse(checks, constant, rng, 3600 * kSecond);
 		Oscillator wandering(ppm, 500, 2000, Rng(5, "test", "wander"));

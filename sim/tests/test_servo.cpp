@@ -18,7 +18,8 @@ bool Near(double value, double expected, double tolerance)
 	return std::abs(value - expected) <= tolerance;
 }
 
-/// A clock whose crystal is off by \p ppm and that starts \p offset_ns ahead, disciplined by \p servo with exact stamps.
+/// A clock whose crystal is off by \p ppm and that starts \p offset_ns ahead, disciplined by \p
+/// servo with exact stamps.
 struct Loop {
 	double offset_ns;
 	double crystal_ppb;
@@ -33,7 +34,8 @@ struct Loop {
 			const double growth = (1 + crystal_ppb * 1e-9) * (1 + rate_ppb * 1e-9);
 			local_ps += static_cast<double>(kIntervalPs) * growth;
 			offset_ns += static_cast<double>(kIntervalPs) * (growth - 1) / 1000;
-			const ServoOutput output = servo.Sample(std::llround(offset_ns * 1000), std::llround(local_ps));
+			const ServoOutput output = servo.Sample(std::llround(offset_ns * 1000),
+								std::llround(local_ps));
 			state = output.state;
 			if (state == ServoState::kUnlocked)
 				continue;
@@ -50,7 +52,8 @@ struct Loop {
 
 void TestConstants(Checks &checks)
 {
-	// ptp4l(8): kp = min(scale x sync^exponent, norm_max / sync), with scales by the kind of stamps.
+	// ptp4l(8): kp = min(scale x sync^exponent, norm_max / sync), with scales by the kind of
+	// stamps.
 	const ServoSpec spec;
 	const PiConstants second = PiConstantsFor(spec, 1.0, true);
 	EXPECT(Near(second.kp, 0.7, 1e-12) && Near(second.ki, 0.3, 1e-12));
@@ -79,7 +82,8 @@ void TestConvergence(Checks &checks)
 			const ServoState state = loop.Run(*servo, 400);
 			EXPECT(Near(loop.offset_ns, 0, 0.01));
 			EXPECT(Near(loop.rate_ppb, -ppb, 3 + 0.001 * std::abs(ppb)));
-			EXPECT(state == (kind == ServoKind::kRatio ? ServoState::kJump : ServoState::kLocked));
+			EXPECT(state == (kind == ServoKind::kRatio ? ServoState::kJump :
+								     ServoState::kLocked));
 			EXPECT(kind == ServoKind::kRatio ? loop.steps == 400 : loop.steps == 1);
 		}
 	}
@@ -87,10 +91,12 @@ void TestConvergence(Checks &checks)
 
 void TestSteps(Checks &checks)
 {
-	// Below the first threshold nothing is stepped; later offsets are only with a threshold of their own.
+	// Below the first threshold nothing is stepped; later offsets are only with a threshold of
+	// their own.
 	ServoSpec spec;
 	Loop small{ 19'000, 0 };
-	EXPECT(small.Run(*MakeServo(spec, 0.125, true, 0, 1e6), 200) == ServoState::kLocked && small.steps == 0);
+	EXPECT(small.Run(*MakeServo(spec, 0.125, true, 0, 1e6), 200) == ServoState::kLocked &&
+	       small.steps == 0);
 	for (const std::int64_t threshold : { std::int64_t{ 0 }, std::int64_t{ 2'000 } }) {
 		spec.step_threshold_ns = threshold;
 		const auto servo = MakeServo(spec, 0.125, true, 0, 1e6);
@@ -101,7 +107,8 @@ void TestSteps(Checks &checks)
 		loop.Run(*servo, 100);
 		EXPECT(loop.steps == (threshold > 0));
 	}
-	// The rate never exceeds what the clock takes, and the integral part does not wind up meanwhile.
+	// The rate never exceeds what the clock takes, and the integral part does not wind up
+	// meanwhile.
 	spec.step_threshold_ns = 0;
 	spec.first_step_threshold_ns = 0;
 	const auto limited = MakeServo(spec, 0.125, true, 0, 1000);

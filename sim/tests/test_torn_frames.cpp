@@ -15,7 +15,8 @@ namespace
 
 constexpr std::uint32_t kFrameBytes = 200;
 
-/// A talker and a listener with a bridge between them; the first frame of the stream has been handed over.
+/// A talker and a listener with a bridge between them; the first frame of the stream has been
+/// handed over.
 struct Network {
 	Simulation sim{ 1, 1'700'000'000'000'000'000 };
 	NodeId talker;
@@ -31,7 +32,8 @@ struct Network {
 		sim.AddLink(talker, bridge, 1'000'000'000, 50);
 		sim.AddLink(bridge, listener, 1'000'000'000, 50);
 		StreamSpec stream;
-		stream.id = std::string("x"); // an assignment of "x" itself is a false -Wrestrict of GCC 12
+		stream.id = std::string(
+			"x"); // an assignment of "x" itself is a false -Wrestrict of GCC 12
 		stream.talker = talker;
 		stream.listeners = { listener };
 		stream.routes = { { bridge } };
@@ -40,7 +42,8 @@ struct Network {
 		sim.Run(10'500'000, [] {});
 	}
 
-	/// Frame 0 goes on the wire once more, with \p zeros bytes from \p at on gone under way to it.
+	/// Frame 0 goes on the wire once more, with \p zeros bytes from \p at on gone under way to
+	/// it.
 	void SendTorn(std::size_t at, std::size_t zeros)
 	{
 		std::array<std::uint8_t, kFrameBytes + 8> data{};
@@ -48,8 +51,8 @@ struct Network {
 		std::memset(data.data() + at, 0, zeros);
 		const TimePs now = sim.NowNs() * kPsPerNs;
 		const TimePs sfd = now + 64'000;
-		sim.StationAt(talker).OnWire(
-			{ data.data(), kFrameBytes, sfd, sfd + TimePs{ kFrameBytes } * 8'000, true });
+		sim.StationAt(talker).OnWire({ data.data(), kFrameBytes, sfd,
+					       sfd + TimePs{ kFrameBytes } * 8'000, true });
 		sim.Run(sim.NowNs() + 100'000, [] {});
 	}
 };
@@ -61,12 +64,15 @@ void TestTornFrames(Checks &checks)
 {
 	Network network;
 	const Flow &flow = network.sim.FlowAt(network.flow, true);
-	EXPECT(flow.submitted == 1 && flow.delivered[0] == 1 && flow.wrong_bytes == 0 && flow.torn == 0);
+	EXPECT(flow.submitted == 1 && flow.delivered[0] == 1 && flow.wrong_bytes == 0 &&
+	       flow.torn == 0);
 
 	network.SendTorn(100, 40);
-	EXPECT(flow.on_wire == 2 && flow.delivered[0] == 2 && flow.torn == 1 && flow.wrong_bytes == 1);
+	EXPECT(flow.on_wire == 2 && flow.delivered[0] == 2 && flow.torn == 1 &&
+	       flow.wrong_bytes == 1);
 	network.SendTorn(0, 6); // its destination
-	EXPECT(flow.on_wire == 3 && flow.delivered[0] == 3 && flow.torn == 2 && flow.wrong_bytes == 2);
+	EXPECT(flow.on_wire == 3 && flow.delivered[0] == 3 && flow.torn == 2 &&
+	       flow.wrong_bytes == 2);
 	EXPECT(network.sim.StationAt(network.talker).ForeignFrames() == 0);
 
 	// Nothing left that says whose it is: counted where it left.

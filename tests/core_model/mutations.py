@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mutations of the core: textual replacements that each must make a check fail.
 
-A text that is not found exactly once is an error of this table, to be mended together with the core.
+A text that is not found exactly once is an error of this table, to be mended together with the core. Spaces and line
+ends do not count, so that laying out the sources anew leaves the table alone.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
 from dataclasses import dataclass
 
 
@@ -18,6 +21,13 @@ class Mutation:
     old: str
     new: str
     scenarios: tuple[str, ...]
+
+    def apply(self, text: str) -> tuple[str, int]:
+        """The mutated text, and how often `old` was in it."""
+        tokens = re.findall(r"\w+|[^\w\s]", self.old)
+        gaps = [r"\s+" if a[-1].isalnum() and b[0].isalnum() else r"\s*" for a, b in itertools.pairwise(tokens)]
+        pattern = "".join(re.escape(token) + gap for token, gap in zip(tokens, [*gaps, ""], strict=True))
+        return re.subn(pattern, lambda _: self.new, text)
 
 
 MUTATIONS: tuple[Mutation, ...] = (

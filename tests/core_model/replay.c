@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Runs the operation streams of the fuzz target without libFuzzer: `replay SEED COUNT` plays COUNT streams of random bytes and
- * prints one line per stream, its trace hash. Machines of any word size must print the same.
+ * Runs the operation streams of the fuzz target without libFuzzer: `replay SEED COUNT` plays COUNT
+ * streams of random bytes and prints one line per stream, its trace hash. Machines of any word size
+ * must print the same.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -20,7 +21,8 @@ int main(int argc, char **argv)
 	unsigned long count;
 
 	if (argc != 3) {
-		fprintf(stderr, "replay: %d arguments given; name a seed and a count of streams\n", argc - 1);
+		fprintf(stderr, "replay: %d arguments given; name a seed and a count of streams\n",
+			argc - 1);
 		return 2;
 	}
 	random = strtoull(argv[1], NULL, 10) * 2 + 1;

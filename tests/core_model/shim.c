@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The pacer rig as a shared library for ctypes: parameters and reports are arrays of 64-bit numbers whose names the library
- * itself lists, logs are arrays of records. Nothing is decided here.
+ * The pacer rig as a shared library for ctypes: parameters and reports are arrays of 64-bit numbers
+ * whose names the library itself lists, logs are arrays of records. Nothing is decided here.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,10 @@
 	X(drift_ppb)
 
 /* What shim_report() tells, in order. */
-/* docs/model.md: what may be fetched within this time is not given to a frame that may have another slot */
+/*
+ * docs/model.md: what may be fetched within this time is not given to a frame that may have another
+ * slot
+ */
 #define SHIM_STORE_NS 2000
 
 #define SHIM_REPORT(X)                                     \
@@ -147,7 +150,10 @@ struct records {
 	size_t room;
 };
 
-/* tables of a partition that was switched to; one is in use while another is prepared, the third is refused */
+/*
+ * tables of a partition that was switched to; one is in use while another is prepared, the third is
+ * refused
+ */
 struct table {
 	struct kpn_partition partition;
 	u64 *planes;
@@ -181,8 +187,9 @@ static void log_slot(void *context, const struct fake_slot *slot, const struct r
 	struct shim *shim = context;
 	struct slot_record *record = add_record(&shim->slots, sizeof(*record));
 
-	*record = (struct slot_record){ slot->seq,         slot->latch_ps,    slot->start_ps,
-					slot->position_ps, slot->frame_bytes, frame ? frame->id : 0 };
+	*record =
+		(struct slot_record){ slot->seq,         slot->latch_ps,    slot->start_ps,
+				      slot->position_ps, slot->frame_bytes, frame ? frame->id : 0 };
 }
 
 static void log_commit(void *context, const struct rig_frame *frame)
@@ -201,20 +208,22 @@ static void log_withdraw(void *context, const struct rig_frame *frame)
 	*record = (struct commit_record){ frame->id, frame->placed_seq, frame->placed_base, 0 };
 }
 
-static void log_outcome(void *context, const struct rig_frame *frame, enum kpn_verdict verdict, struct kpn_time start)
+static void log_outcome(void *context, const struct rig_frame *frame, enum kpn_verdict verdict,
+			struct kpn_time start)
 {
 	struct shim *shim = context;
 	struct outcome_record *record = add_record(&shim->outcomes, sizeof(*record));
 
-	*record = (struct outcome_record){ frame->id,       verdict,           start.ns,          start.frac,
-					   frame->wire_seq, frame->placed_seq, frame->placed_base };
+	*record = (struct outcome_record){ frame->id,         verdict,         start.ns,
+					   start.frac,        frame->wire_seq, frame->placed_seq,
+					   frame->placed_base };
 }
 
 const char *shim_param_names(void);
 const char *shim_report_names(void);
 const char *shim_verdict_names(void);
-struct shim *shim_create(const s64 *params, const u16 *allowed, const u8 *late, const u8 *rounding, char *problem,
-			 size_t problem_bytes);
+struct shim *shim_create(const s64 *params, const u16 *allowed, const u8 *late, const u8 *rounding,
+			 char *problem, size_t problem_bytes);
 void shim_destroy(struct shim *shim);
 void shim_report(struct shim *shim, u64 *values);
 struct rig *shim_rig(struct shim *shim);
@@ -254,8 +263,8 @@ const char *shim_verdict_names(void)
 	return KPN_VERDICTS(SHIM_VERDICT_NAME) "PENDING ";
 }
 
-struct shim *shim_create(const s64 *p, const u16 *allowed, const u8 *late, const u8 *rounding, char *problem,
-			 size_t problem_bytes)
+struct shim *shim_create(const s64 *p, const u16 *allowed, const u8 *late, const u8 *rounding,
+			 char *problem, size_t problem_bytes)
 {
 	struct kpn_config config = { .allowed = allowed };
 	struct fake_params params = { 0 };
@@ -327,11 +336,13 @@ struct shim *shim_create(const s64 *p, const u16 *allowed, const u8 *late, const
 		longest_bytes += config.trim_up_bytes;
 	}
 	params.buffer_bytes = longest_bytes;
-	caps = fake_nic_caps(&params, config.drift_ppb_max, shortest_bytes, longest_bytes, (u32)p[PARAM_quantum_bytes]);
+	caps = fake_nic_caps(&params, config.drift_ppb_max, shortest_bytes, longest_bytes,
+			     (u32)p[PARAM_quantum_bytes]);
 	if (kpn_config_validate(&config, &caps, found, 1)) {
-		snprintf(problem, problem_bytes, "%s = %llu is not within [%llu, %llu]: %s", found[0].field,
-			 (unsigned long long)found[0].value, (unsigned long long)found[0].min,
-			 (unsigned long long)found[0].max, found[0].reason);
+		snprintf(problem, problem_bytes, "%s = %llu is not within [%llu, %llu]: %s",
+			 found[0].field, (unsigned long long)found[0].value,
+			 (unsigned long long)found[0].min, (unsigned long long)found[0].max,
+			 found[0].reason);
 		return NULL;
 	}
 	shim = calloc(1, sizeof(*shim));
@@ -342,8 +353,10 @@ struct shim *shim_create(const s64 *p, const u16 *allowed, const u8 *late, const
 		abort();
 	shim->caps = caps;
 	log.context = shim;
-	if (!rig_init(&shim->rig, shim->memory, &config, &caps, &params, frame_count, p[PARAM_start_time_ns], &log)) {
-		snprintf(problem, problem_bytes, "the pacer refused a configuration its validation accepted");
+	if (!rig_init(&shim->rig, shim->memory, &config, &caps, &params, frame_count,
+		      p[PARAM_start_time_ns], &log)) {
+		snprintf(problem, problem_bytes,
+			 "the pacer refused a configuration its validation accepted");
 		shim_destroy(shim);
 		return NULL;
 	}
@@ -410,11 +423,15 @@ size_t shim_outcomes(struct shim *shim, const struct outcome_record **records)
 	return shim->outcomes.count;
 }
 
-/* Bytes of the buffer a frame of descriptor @desc_idx is written to, up to the last that is not zero. */
+/*
+ * Bytes of the buffer a frame of descriptor @desc_idx is written to, up to the last that is not
+ * zero.
+ */
 u64 shim_used_bytes(struct shim *shim, u32 desc_idx)
 {
 	const struct fake_params *params = &shim->rig.nic.params;
-	const u8 *buffer = shim->rig.nic.buffers + (size_t)desc_idx * ((params->buffer_bytes + 7) & ~7u);
+	const u8 *buffer =
+		shim->rig.nic.buffers + (size_t)desc_idx * ((params->buffer_bytes + 7) & ~7u);
 	u64 used = params->buffer_bytes;
 
 	while (used && !buffer[used - 1])
@@ -506,7 +523,8 @@ void shim_clock_at(struct shim *shim, u64 position_ps, u64 *values)
 
 u64 shim_position_at(struct shim *shim, s64 ns, u32 frac)
 {
-	return kpn_clock_position_at(kpn_pacer_clock(shim->rig.pacer), (struct kpn_time){ ns, frac });
+	return kpn_clock_position_at(kpn_pacer_clock(shim->rig.pacer),
+				     (struct kpn_time){ ns, frac });
 }
 
 void shim_bounds(struct shim *shim, u32 rate_ppb, u32 rate_change_ppb, u64 *values)

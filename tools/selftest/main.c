@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the tools can be asked without a network: error queue messages as the kernel composes them, the ledger's identity,
- * sequence gaps, payload, statistics, arguments. Prints one line per failure and 'N passed, N failed'.
+ * What the tools can be asked without a network: error queue messages as the kernel composes them,
+ * the ledger's identity, sequence gaps, payload, statistics, arguments. Prints one line per failure
+ * and 'N passed, N failed'.
  */
 #include "selftest.h"
 
@@ -17,7 +18,8 @@ void expect(const char *file, int line, const char *expression, int64_t value, i
 		return;
 	}
 	failed++;
-	printf("%s:%d: %s is %" PRId64 ", expected %" PRId64 "\n", file, line, expression, value, expected);
+	printf("%s:%d: %s is %" PRId64 ", expected %" PRId64 "\n", file, line, expression, value,
+	       expected);
 }
 
 int main(void)

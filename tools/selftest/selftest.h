@@ -7,7 +7,8 @@
 
 void expect(const char *file, int line, const char *expression, int64_t value, int64_t expected);
 
-#define EXPECT_EQUAL(value, expected) expect(__FILE__, __LINE__, #value, (int64_t)(value), (int64_t)(expected))
+#define EXPECT_EQUAL(value, expected) \
+	expect(__FILE__, __LINE__, #value, (int64_t)(value), (int64_t)(expected))
 #define EXPECT(condition) expect(__FILE__, __LINE__, #condition, !!(condition), 1)
 
 void test_answers(void);

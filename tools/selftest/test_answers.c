@@ -21,9 +21,11 @@ struct message {
 	size_t length;
 };
 
-static void add_control(struct message *message, int level, int type, const void *data, size_t bytes)
+static void add_control(struct message *message, int level, int type, const void *data,
+			size_t bytes)
 {
-	struct cmsghdr *control = (struct cmsghdr *)(message->control + message->header.msg_controllen);
+	struct cmsghdr *control =
+		(struct cmsghdr *)(message->control + message->header.msg_controllen);
 
 	control->cmsg_level = level;
 	control->cmsg_type = type;
@@ -58,7 +60,9 @@ static void begin(struct message *message)
 
 static void add_frame(struct message *message, size_t offset, uint64_t seq)
 {
-	struct kpt_payload payload = { .clock = CLOCK_TAI, .stream_hash = kpt_stream_hash("a"), .seq = seq };
+	struct kpt_payload payload = { .clock = CLOCK_TAI,
+				       .stream_hash = kpt_stream_hash("a"),
+				       .seq = seq };
 
 	kpt_payload_write(message->bytes + offset, &payload);
 	message->length = offset + KPT_PAYLOAD_BYTES;
@@ -130,7 +134,8 @@ static void test_complaints(void)
 		begin(&message);
 		/* The kernel shows the frame's txtime as if it were a stamp. */
 		add_stamps(&message, 9 * KPT_SECOND_NS, 0);
-		add_error(&message, ways[i].level, ways[i].type, complaint(SO_EE_CODE_TXTIME_MISSED));
+		add_error(&message, ways[i].level, ways[i].type,
+			  complaint(SO_EE_CODE_TXTIME_MISSED));
 		add_frame(&message, ways[i].offset, 11 + i);
 		answer = parse(&message);
 		EXPECT_EQUAL(answer.kind, KPT_ANSWER_MISSED);
@@ -139,14 +144,15 @@ static void test_complaints(void)
 		EXPECT_EQUAL(answer.txtime_ns, INT64_C(0x17fedcba98));
 	}
 	begin(&message);
-	add_error(&message, SOL_PACKET, PACKET_TX_TIMESTAMP, complaint(SO_EE_CODE_TXTIME_INVALID_PARAM));
+	add_error(&message, SOL_PACKET, PACKET_TX_TIMESTAMP,
+		  complaint(SO_EE_CODE_TXTIME_INVALID_PARAM));
 	EXPECT_EQUAL(parse(&message).kind, KPT_ANSWER_INVALID);
 }
 
 static void test_strangers(void)
 {
-	struct sock_extended_err scheduled = sent,
-				 refused = { .ee_errno = ECONNREFUSED, .ee_origin = SO_EE_ORIGIN_ICMP };
+	struct sock_extended_err scheduled = sent, refused = { .ee_errno = ECONNREFUSED,
+							       .ee_origin = SO_EE_ORIGIN_ICMP };
 	struct message message;
 
 	begin(&message);

@@ -29,8 +29,8 @@ static void expect_identity(const struct talk_ledger *ledger)
 	struct talk_counters counters = talk_ledger_count(ledger);
 
 	EXPECT_EQUAL(counters.submitted, ledger->next_seq);
-	EXPECT_EQUAL(counters.submitted,
-		     counters.stamped + counters.missed + counters.invalid + counters.refused + counters.unanswered);
+	EXPECT_EQUAL(counters.submitted, counters.stamped + counters.missed + counters.invalid +
+						 counters.refused + counters.unanswered);
 }
 
 static struct kpt_answer about(uint64_t seq, enum kpt_answer_kind kind)
@@ -100,7 +100,9 @@ static void test_nothing_twice_and_nothing_foreign(void)
 static void test_matching_without_the_frame(void)
 {
 	struct talk_ledger ledger = begin(4);
-	struct kpt_answer stamp = { .kind = KPT_ANSWER_STAMP, .key = 3, .has_hw = true, .hw_ns = 9 };
+	struct kpt_answer stamp = {
+		.kind = KPT_ANSWER_STAMP, .key = 3, .has_hw = true, .hw_ns = 9
+	};
 	struct kpt_answer missed = { .kind = KPT_ANSWER_MISSED, .txtime_ns = FIRST_NS + PERIOD_NS };
 	struct kpt_answer crooked = { .kind = KPT_ANSWER_MISSED, .txtime_ns = FIRST_NS + 1 };
 

@@ -32,7 +32,10 @@ void test_sequence(void)
 	listen_sequence_add(&sequence, 8);
 	EXPECT_EQUAL(sequence.lowest, 8);
 	EXPECT_EQUAL(listen_sequence_lost(&sequence), 5);
-	/* A jump further than the window forgets all of it, one just inside none that is not skipped. */
+	/*
+	 * A jump further than the window forgets all of it, one just inside none that is not
+	 * skipped.
+	 */
 	listen_sequence_add(&sequence, 29 + LISTEN_WINDOW_FRAMES - 1);
 	listen_sequence_add(&sequence, 29);
 	EXPECT_EQUAL(sequence.duplicates, 3);
@@ -133,7 +136,8 @@ void test_arguments(void)
 						"03:00:4b:50:4e:0g",
 						"03:00:4b:50:4e:011",
 						" 3:00:4b:50:4e:01" };
-	static const char *const bad_delays[] = { "", "17", "17=", "=5", "-1=5", "17=-5", "17=5x", "a=5" };
+	static const char *const bad_delays[] = { "",     "17",    "17=",   "=5",
+						  "-1=5", "17=-5", "17=5x", "a=5" };
 	static const uint8_t expected[KPT_MAC_BYTES] = { 0x03, 0, 0x4b, 0x50, 0x4e, 0xff };
 	uint8_t mac[KPT_MAC_BYTES] = { 0 };
 	uint64_t seq = 0;

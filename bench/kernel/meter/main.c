@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counts instructions by the time stamp counter, which under `-icount shift=0` advances by one with each. Started by a write:
+ * Counts instructions by the time stamp counter, which under `-icount shift=0` advances by one with
+ * each. Started by a write:
  *
  *	echo "xmit DEVICE BYTES COUNT AHEAD_NS" > /sys/module/keepon_meter/parameters/run
- *		COUNT times ndo_start_xmit of a frame of BYTES (without FCS), from call to return, interrupts off and the transmit
- *		lock held; making the frame and taking that lock are not counted. AHEAD_NS: its txtime from now on, 0: none
+ *		COUNT times ndo_start_xmit of a frame of BYTES (without FCS), from call to return,
+ *		interrupts off and the transmit lock held; making the frame and taking that lock are
+ *		not counted. AHEAD_NS: its txtime from now on, 0: none
  *	echo "gaps COUNT" > ...
- *		a loop that does nothing but read the counter: what COUNT interrupts have taken away from it, entry and exit included
+ *		a loop that does nothing but read the counter: what COUNT interrupts have taken away
+ *		from it, entry and exit included
  *
- * Results are lines of the kernel log, `keepon_meter: WHAT name=value ...`, in instructions: of all, and without those of
- * keepon_plain's operations.
+ * Results are lines of the kernel log, `keepon_meter: WHAT name=value ...`, in instructions: of
+ * all, and without those of keepon_plain's operations.
  */
 #include <asm/msr.h>
 #include <linux/etherdevice.h>
@@ -72,8 +75,8 @@ static noinline netdev_tx_t nothing_xmit(struct sk_buff *skb, struct net_device 
 	return NETDEV_TX_OK;
 }
 
-static netdev_tx_t timed(netdev_tx_t (*xmit)(struct sk_buff *, struct net_device *), struct sk_buff *skb,
-			 struct net_device *dev, u64 *took)
+static netdev_tx_t timed(netdev_tx_t (*xmit)(struct sk_buff *, struct net_device *),
+			 struct sk_buff *skb, struct net_device *dev, u64 *took)
 {
 	u64 begin = rdtsc();
 	netdev_tx_t result = xmit(skb, dev);
@@ -113,7 +116,8 @@ static struct sk_buff *make_frame(struct net_device *dev, struct sock *sk, u32 b
 	return skb;
 }
 
-static void send_one(struct net_device *dev, struct sk_buff *skb, u64 empty, struct samples *samples)
+static void send_one(struct net_device *dev, struct sk_buff *skb, u64 empty,
+		     struct samples *samples)
 {
 	struct netdev_queue *queue = netdev_get_tx_queue(dev, 0);
 	netdev_tx_t result = NETDEV_TX_BUSY;
@@ -138,7 +142,8 @@ static void send_one(struct net_device *dev, struct sk_buff *skb, u64 empty, str
 	samples->failures++;
 }
 
-static int measure_xmit(struct net_device *dev, u32 bytes, u32 count, u32 ahead_ns, struct samples *samples)
+static int measure_xmit(struct net_device *dev, u32 bytes, u32 count, u32 ahead_ns,
+			struct samples *samples)
 {
 	u64 empty = empty_call();
 	struct socket *socket;
@@ -211,8 +216,8 @@ static int measure(const char *text, struct samples *samples)
 		measure_gaps(count, samples);
 		return 0;
 	}
-	if (sscanf(text, "xmit %15s %u %u %u", name, &bytes, &count, &ahead_ns) != 4 || bytes < BYTES_MIN ||
-	    bytes > BYTES_MAX || !count || count > COUNT_MAX)
+	if (sscanf(text, "xmit %15s %u %u %u", name, &bytes, &count, &ahead_ns) != 4 ||
+	    bytes < BYTES_MIN || bytes > BYTES_MAX || !count || count > COUNT_MAX)
 		return -EINVAL;
 	dev = dev_get_by_name(&init_net, name);
 	if (!dev)
@@ -224,7 +229,8 @@ static int measure(const char *text, struct samples *samples)
 
 static int run_set(const char *text, const struct kernel_param *param)
 {
-	struct samples samples = { .all = vzalloc(COUNT_MAX * sizeof(u64)), .own = vzalloc(COUNT_MAX * sizeof(u64)) };
+	struct samples samples = { .all = vzalloc(COUNT_MAX * sizeof(u64)),
+				   .own = vzalloc(COUNT_MAX * sizeof(u64)) };
 	int error = -ENOMEM;
 
 	if (samples.all && samples.own)

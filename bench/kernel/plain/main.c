@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The plainest device that lends a ring: `bench0`, 1 Gb/s, no wire behind it, an index that follows from the time and the
- * lengths set. It stands in for keepon_hwsim (and exports its name, so only one of them can be loaded), whose model of a NIC
- * would cost more than the driver that is to be measured. What its own operations take is added up in keepon_plain_spent, so
- * that it can be left out.
+ * The plainest device that lends a ring: `bench0`, 1 Gb/s, no wire behind it, an index that follows
+ * from the time and the lengths set. It stands in for keepon_hwsim (and exports its name, so only
+ * one of them can be loaded), whose model of a NIC would cost more than the driver that is to be
+ * measured. What its own operations take is added up in keepon_plain_spent, so that it can be left
+ * out.
  */
 #include <asm/msr.h>
 #include <linux/etherdevice.h>
@@ -24,8 +25,8 @@ enum {
 };
 
 /*
- * struct plain - the ring; start_ps: when the next slot starts, in CLOCK_MONOTONIC_RAW; sent, tail: slots that have left, slots
- * posted
+ * struct plain - the ring; start_ps: when the next slot starts, in CLOCK_MONOTONIC_RAW; sent, tail:
+ * slots that have left, slots posted
  */
 struct plain {
 	u8 *buffers;
@@ -59,7 +60,8 @@ static void advance(struct plain *plain)
 	u64 now_ps = ktime_get_raw_ns() * 1000;
 
 	while (plain->sent != plain->tail) {
-		u32 bytes = plain->length_bytes[plain->sent % plain->ring_slots] + WIRE_OVERHEAD_BYTES;
+		u32 bytes =
+			plain->length_bytes[plain->sent % plain->ring_slots] + WIRE_OVERHEAD_BYTES;
 		u64 end_ps = plain->start_ps + (u64)bytes * BYTE_PS;
 
 		if (end_ps > now_ps)
@@ -159,7 +161,8 @@ static int plain_query(struct net_device *dev, struct kpn_nic_caps *caps)
 	return 0;
 }
 
-static int plain_claim(struct net_device *dev, const struct keepon_native_setup *setup, struct keepon_native *native)
+static int plain_claim(struct net_device *dev, const struct keepon_native_setup *setup,
+		       struct keepon_native *native)
 {
 	struct plain *plain = netdev_priv(dev);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A set of descriptors: one bit each, and a summary word with a bit per word that is not zero, so that the
- * next member is found in a few instructions however large the ring is.
+ * A set of descriptors: one bit each, and a summary word with a bit per word that is not zero, so
+ * that the next member is found in a few instructions however large the ring is.
  */
 #ifndef KPN_BITS_H
 #define KPN_BITS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The parameters of one pacer, immutable while it runs, and their validation: every wrong field is named
- * with its value and its allowed range. What the values lead to (bounds, lead time) is computed elsewhere.
+ * The parameters of one pacer, immutable while it runs, and their validation: every wrong field is
+ * named with its value and its allowed range. What the values lead to (bounds, lead time) is
+ * computed elsewhere.
  */
 #ifndef KPN_CONFIG_H
 #define KPN_CONFIG_H
@@ -22,8 +23,9 @@ enum {
 };
 
 enum kpn_mode {
-	KPN_MODE_PHASE_LOCKED, /* slots start on the grid k x slot time in PHC time (docs/model.md) */
-	KPN_MODE_PAPER,        /* free-running slots, counter clock, depth = batch, floor, period = ring */
+	/* slots start on the grid k x slot time in PHC time (docs/model.md) */
+	KPN_MODE_PHASE_LOCKED,
+	KPN_MODE_PAPER, /* free-running slots, counter clock, depth = batch, floor, period = ring */
 };
 
 enum kpn_clock_read {
@@ -32,8 +34,9 @@ enum kpn_clock_read {
 };
 
 enum kpn_late_policy {
-	KPN_LATE_STRICT,     /* drop and tell the sender (C16) */
-	KPN_LATE_RELAXED,    /* earliest free slot of the class within one ring of the txtime's (C17) */
+	KPN_LATE_STRICT, /* drop and tell the sender (C16) */
+	/* earliest free slot of the class within one ring of the txtime's (C17) */
+	KPN_LATE_RELAXED,
 	KPN_LATE_RESCHEDULE, /* next slot of the class, never dropped for being late (N27) */
 };
 
@@ -43,13 +46,15 @@ enum kpn_rounding {
 };
 
 enum kpn_trim_policy {
-	KPN_TRIM_ANY,      /* every slot may be trimmed; real frames are at most slot - trim_down bytes */
+	/* every slot may be trimmed; real frames are at most slot - trim_down bytes */
+	KPN_TRIM_ANY,
 	KPN_TRIM_RESERVED, /* only slots no class owns are trimmed; real frames may fill a slot */
 };
 
 enum kpn_padding {
-	KPN_PADDING_DEFERRED,  /* a slot is zeroed after its frame has left, by the poll (C13) */
-	KPN_PADDING_ON_DEMAND, /* by the next frame that is placed in it; needs spare buffers (C14) */
+	KPN_PADDING_DEFERRED, /* a slot is zeroed after its frame has left, by the poll (C13) */
+	/* by the next frame that is placed in it; needs spare buffers (C14) */
+	KPN_PADDING_ON_DEMAND,
 };
 
 /** struct kpn_class_config - one traffic class */
@@ -68,10 +73,12 @@ struct kpn_class_config {
  *	net_slot modulo @partition_slots. Copied at init
  * @batch_slots: slots per doorbell, 1 to depth
  * @depth_slots: slots posted ahead of the head, batch to ring - reserved
- * @trim_down_bytes, @trim_up_bytes: how much a slot may be shortened and lengthened in phase-locked mode;
+ * @trim_down_bytes, @trim_up_bytes: how much a slot may be shortened and lengthened in phase-locked
+ *	mode;
  *	multiples of the start quantum, the first at least one quantum
  * @prebuffer_frames: frames each class may hold back before their window opens; 0 disables holding
- * @budget_frames: frames that one call may place, end or take back; at least twice the batch, so that
+ * @budget_frames: frames that one call may place, end or take back; at least twice the batch, so
+ *	that
  *	what is left over never grows
  * @horizon_ns: scheduled frames further ahead than this are refused as TOO_EARLY; 0: no limit
  * @tolerance_ns: how much before txtime KPN_ROUND_UP may send; default one start quantum
@@ -126,17 +133,24 @@ struct kpn_problem {
 };
 
 /**
- * kpn_config_spare_buffers() - whether frames are written to buffers of their own, from which no placeholder is sent
+ * kpn_config_spare_buffers() - whether frames are written to buffers of their own, from which no
+ * placeholder is sent
  *
- * Placeholders with a good FCS must not be overwritten in place; with padding on demand their buffers would hold an old frame.
+ * Placeholders with a good FCS must not be overwritten in place; with padding on demand their
+ * buffers would hold an old frame.
  */
 static inline bool kpn_config_spare_buffers(const struct kpn_config *config)
 {
-	return config->placeholder != KPN_PLACEHOLDER_BAD_FCS || config->padding == KPN_PADDING_ON_DEMAND;
+	return config->placeholder != KPN_PLACEHOLDER_BAD_FCS ||
+	       config->padding == KPN_PADDING_ON_DEMAND;
 }
 
-/** kpn_config_defaults() - a valid configuration for @rate_bps and @slot_bytes on a backend, all slots open to all classes */
-void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *caps, u64 rate_bps, u32 slot_bytes);
+/**
+ * kpn_config_defaults() - a valid configuration for @rate_bps and @slot_bytes on a backend, all
+ * slots open to all classes
+ */
+void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *caps, u64 rate_bps,
+			 u32 slot_bytes);
 
 /**
  * kpn_config_validate() - find every wrong field
@@ -148,7 +162,7 @@ void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *c
  * Any context, does not sleep, changes nothing.
  * Return: number of problems found, which may exceed @room; 0 means valid.
  */
-u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_caps *caps, struct kpn_problem *problems,
-			u32 room);
+u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_caps *caps,
+			struct kpn_problem *problems, u32 room);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Two rings, one clock (KeepON paper section 4.2): the transmit ring (`pacer`) and the receive ring (`rx`) of a NIC whose peer keeps its
- * wire saturated, too. Two ways to merge them:
+ * Two rings, one clock (KeepON paper section 4.2): the transmit ring (`pacer`) and the receive ring
+ * (`rx`) of a NIC whose peer keeps its wire saturated, too. Two ways to merge them:
  *
- * KPN_MERGE_PUBLISHED, the paper's (D10, D11): two staircases; their readings are averaged, and one that lags by more than 2 tau is set to the
- * other. Both are driven by different crystals under one rate adjustment, so they part at the difference of their rates and
- * are pulled together in steps: that is what makes its convergence slow (docs/time.md).
+ * KPN_MERGE_PUBLISHED, the paper's (D10, D11): two staircases; their readings are averaged, and one
+ * that lags by more than 2 tau is set to the other. Both are driven by different crystals under one
+ * rate adjustment, so they part at the difference of their rates and are pulled together in steps:
+ * that is what makes its convergence slow (docs/time.md).
  *
- * KPN_MERGE_STRIP, ours: the time is that of the transmit ring's strip. The receive ring does not vote on it; it says where on the
- * peer's wire a received frame was, and both strips together say where the own wire was then. There are no steps to converge from.
+ * KPN_MERGE_STRIP, ours: the time is that of the transmit ring's strip. The receive ring does not
+ * vote on it; it says where on the peer's wire a received frame was, and both strips together say
+ * where the own wire was then. There are no steps to converge from.
  */
 #ifndef KPN_DUAL_H
 #define KPN_DUAL_H
@@ -21,15 +23,19 @@ enum kpn_merge {
 	KPN_MERGE_PUBLISHED,
 };
 
-/** kpn_merge_tau_ns() - a staircase lags by at most a batch and the slot on the wire; rounded up. What tau is unless it is chosen (D30) */
+/**
+ * kpn_merge_tau_ns() - a staircase lags by at most a batch and the slot on the wire; rounded up.
+ * What tau is unless it is chosen (D30)
+ */
 u64 kpn_merge_tau_ns(const struct kpn_config *config);
 
 /**
  * kpn_merge_published() - the paper's merged time of two readings (D10, D11)
  * @tau_ns: worst-case lag of either
  *
- * Divergence above 2 tau: the greater one. Otherwise [max + min(tx + tau, rx + tau)] / 2, which is the mean plus tau / 2; so the result jumps by
- * tau / 2 where the divergence passes 2 tau. Half a 2^-32 ns is rounded down.
+ * Divergence above 2 tau: the greater one. Otherwise [max + min(tx + tau, rx + tau)] / 2, which is
+ * the mean plus tau / 2; so the result jumps by tau / 2 where the divergence passes 2 tau. Half a
+ * 2^-32 ns is rounded down.
  */
 struct kpn_time kpn_merge_published(struct kpn_time tx, struct kpn_time rx, u64 tau_ns);
 
@@ -54,22 +60,30 @@ struct kpn_dual {
 
 /**
  * kpn_dual_init() - both rings exist; the second clock starts with the first frame received
- * @pacer: reads its clock as KPN_CLOCK_INTERPOLATED for KPN_MERGE_STRIP, as KPN_CLOCK_COUNTER for KPN_MERGE_PUBLISHED
+ * @pacer: reads its clock as KPN_CLOCK_INTERPOLATED for KPN_MERGE_STRIP, as KPN_CLOCK_COUNTER for
+ *	KPN_MERGE_PUBLISHED
  * @tau_ns: kpn_merge_tau_ns() or chosen, 1 to 1e9
  */
-void kpn_dual_init(struct kpn_dual *dual, struct kpn_pacer *pacer, struct kpn_rx *rx, enum kpn_merge merge, u64 tau_ns);
+void kpn_dual_init(struct kpn_dual *dual, struct kpn_pacer *pacer, struct kpn_rx *rx,
+		   enum kpn_merge merge, u64 tau_ns);
 
-/** kpn_dual_gettime() - merged time at CPU time @cpu_ns, not before the last poll; changes nothing */
+/**
+ * kpn_dual_gettime() - merged time at CPU time @cpu_ns, not before the last poll; changes nothing
+ */
 struct kpn_time kpn_dual_gettime(const struct kpn_dual *dual, u64 cpu_ns);
 
-/** kpn_dual_correct() - after every poll of either ring: the published merge sets a clock that lags too far */
+/**
+ * kpn_dual_correct() - after every poll of either ring: the published merge sets a clock that lags
+ * too far
+ */
 void kpn_dual_correct(struct kpn_dual *dual, u64 cpu_ns);
 
 /**
  * struct kpn_rx_stamp - when a received frame was at the reference plane
  * @time: PHC time, by the law now in force
  * @error_ps: it may be off by this much; 0 for the published merge, which does not know
- * @valid: false while either ring does not know where its wire is, and for frames from before either wire last may have been idle
+ * @valid: false while either ring does not know where its wire is, and for frames from before
+ *	either wire last may have been idle
  */
 struct kpn_rx_stamp {
 	struct kpn_time time;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A frame on its way through the core, and what can become of it. Frames belong to the caller; the core
- * holds a pointer from kpn_pacer_submit() returning KPN_VERDICT_PENDING until it reports the outcome.
+ * A frame on its way through the core, and what can become of it. Frames belong to the caller; the
+ * core holds a pointer from kpn_pacer_submit() returning KPN_VERDICT_PENDING until it reports the
+ * outcome.
  */
 #ifndef KPN_FRAME_H
 #define KPN_FRAME_H
@@ -52,15 +53,17 @@ enum kpn_frame_flags {
 
 /**
  * struct kpn_frame - one frame, owned by the caller
- * @data: frame from destination address to last payload byte, FCS excluded; unchanged until the outcome
+ * @data: frame from destination address to last payload byte, FCS excluded; unchanged until the
+ *	outcome
  * @frame_bytes: length on the wire, FCS included and preamble excluded, so @data has 4 bytes less
  * @tc: traffic class, 0-15
  * @flags: enum kpn_frame_flags
  * @txtime_ns: requested instant at the reference plane (first bit after the SFD), in PHC time
  * @cookie: the caller's own
- * @verdict, @start, @next: of a frame taken from kpn_pacer_take_ended(): what became of it; the PHC time
- *	of its reference plane for sent verdicts (in doubt: the instant if it left), else zero; the next
- *	frame of the list
+ * @verdict, @start, @next: of a frame taken from kpn_pacer_take_ended(): what became of it; the PHC
+ *	time
+ *	of its reference plane for sent verdicts (in doubt: the instant if it left), else zero; the
+ *	next frame of the list
  * @seq: slot it was last placed in
  *
  * From @verdict on they are private to the core while the frame is pending.

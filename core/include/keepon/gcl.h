@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Compiles a gate control list (IEEE 802.1Q-2022 clause 8.6.8.4, 8.6.9) into a partition. A slot is given to a
- * class only if the gate of that class is open for the whole slot; what is lost by that is reported.
+ * Compiles a gate control list (IEEE 802.1Q-2022 clause 8.6.8.4, 8.6.9) into a partition. A slot is
+ * given to a class only if the gate of that class is open for the whole slot; what is lost by that
+ * is reported.
  */
 #ifndef KPN_GCL_H
 #define KPN_GCL_H
@@ -16,7 +17,10 @@ struct kpn_gcl_entry {
 	u32 interval_ns;
 };
 
-/** struct kpn_gcl - a gate control list; the cycle is the sum of the intervals and repeats from @base_ns on, and before */
+/**
+ * struct kpn_gcl - a gate control list; the cycle is the sum of the intervals and repeats from
+ * @base_ns on, and before
+ */
 struct kpn_gcl {
 	s64 base_ns;
 	u32 entry_count;
@@ -36,14 +40,17 @@ struct kpn_gcl_report {
 /**
  * kpn_gcl_compile() - gate control list to class masks
  * @gcl: to compile; base time not negative
- * @slot_ps: slot time; a multiple of the cycle up to @room slots long must be a whole number of slots
+ * @slot_ps: slot time; a multiple of the cycle up to @room slots long must be a whole number of
+ *	slots
  * @allowed: receives the masks, indexed by net_slot modulo the returned period
  * @room: entries in @allowed
  * @report: filled on success; may be NULL
  *
- * Any context, does not sleep. Return: 0; -KPN_EINVAL for an empty list, an empty interval, negative base or
- * slot_ps = 0; -KPN_ERANGE if no multiple of the cycle within @room slots fits the slot time.
+ * Any context, does not sleep. Return: 0; -KPN_EINVAL for an empty list, an empty interval,
+ * negative base or slot_ps = 0; -KPN_ERANGE if no multiple of the cycle within @room slots fits the
+ * slot time.
  */
-int kpn_gcl_compile(const struct kpn_gcl *gcl, u64 slot_ps, u16 *allowed, u32 room, struct kpn_gcl_report *report);
+int kpn_gcl_compile(const struct kpn_gcl *gcl, u64 slot_ps, u16 *allowed, u32 room,
+		    struct kpn_gcl_report *report);
 
 #endif

@@ -18,8 +18,8 @@
 
 /** enum kpn_placeholder - how a placeholder dies at the first hop (docs/model.md) */
 enum kpn_placeholder {
-	KPN_PLACEHOLDER_BAD_FCS,          /* discarded by the FCS check; may be overwritten in place */
-	KPN_PLACEHOLDER_MAC_CONTROL,      /* MAC-control frame with an unassigned opcode */
+	KPN_PLACEHOLDER_BAD_FCS,     /* discarded by the FCS check; may be overwritten in place */
+	KPN_PLACEHOLDER_MAC_CONTROL, /* MAC-control frame with an unassigned opcode */
 	KPN_PLACEHOLDER_RESERVED_ADDRESS, /* destination a bridge must not forward */
 	KPN_PLACEHOLDER_COUNT,
 };
@@ -35,30 +35,34 @@ enum kpn_placeholder {
  * @ring_slots_min, @ring_slots_max, @ring_slots_multiple: ring sizes it can have
  * @reserved_slots: descriptors that must stay unposted (often 1); max_posted = ring - reserved
  * @prefetch_slots_max: frames beyond the one on the wire that may already have been fetched
- *	(prefetch and FIFO together, at the slot length the limits were asked for); they can no longer
- *	be changed
+ *	(prefetch and FIFO together, at the slot length the limits were asked for); they can no
+ *	longer be changed
  * @index_counts_done: true: the index passes a frame when its last bit has left; false: when it was
  *	fetched
- * @index_to_wire_ns_min, @index_to_wire_ns_max: time from the index passing a frame to the wire event
+ * @index_to_wire_ns_min, @index_to_wire_ns_max: time from the index passing a frame to the wire
+ *	event
  *	it announces; for a fetch index the frame's first bit (positive), for a done index its end
  *	(zero or negative: minus the lag)
  * @index_modulus: the index counts modulo this; ring_slots to KPN_INDEX_MODULUS_MAX; 0 means the
  *	latter. A reading that is not below it says that the NIC cannot be read
  * @restart_ns_min, @restart_ns_max: from a doorbell on an idle wire to the first bit
- * @pause_ns_max: longest time the wire may stand still by right (received PAUSE frames, EEE); 0: never.
+ * @pause_ns_max: longest time the wire may stand still by right (received PAUSE frames, EEE); 0:
+ *	never.
  *	An index that stands still for longer is taken for a dead NIC (kpn_pacer_limits())
  * @store_ns_max: how long a store may still be under way to the NIC when commit or retire has
  *	returned: 0 for descriptors in memory, a bus transit for descriptors in registers
- * @cpu_tick_ns: resolution of cpu_ns(), rounded up: a reading t was taken in [t, t + tick); 1 to 1000,
+ * @cpu_tick_ns: resolution of cpu_ns(), rounded up: a reading t was taken in [t, t + tick); 1 to
+ *	1000,
  *	0 means 1 (a Raspberry Pi 4 counts 18.5 ns: 19)
  * @poll_ns_min: least poll interval the surroundings sustain, 0: any
  * @start_quantum_bytes: granularity of frame lengths (1 where any length can be sent)
  * @placeholder_bytes_min: shortest placeholder frame that is sent unpadded, FCS included
  * @frame_bytes_max: longest frame it can send, FCS included
  * @placeholder_kinds: bit per enum kpn_placeholder
- * @has_spare_buffers: every descriptor owns a second buffer and the switch is one store; needed where
- *	kpn_config_spare_buffers() says so: for placeholders that must not be overwritten in place or
- *	send old bytes
+ * @has_spare_buffers: every descriptor owns a second buffer and the switch is one store; needed
+ *	where
+ *	kpn_config_spare_buffers() says so: for placeholders that must not be overwritten in place
+ *	or send old bytes
  * @desc_persistent: descriptors keep their contents and are sent again lap by lap. False: the NIC
  *	writes them back, and each must be handed over anew (rearm) before every use
  */
@@ -87,7 +91,8 @@ struct kpn_nic_caps {
 };
 
 /**
- * struct kpn_nic_ops - the backend of one ring; every call gets the context given to kpn_pacer_init()
+ * struct kpn_nic_ops - the backend of one ring; every call gets the context given to
+ * kpn_pacer_init()
  * @cpu_ns: monotonic CPU counter in ns, rounded down, never stepped, not disciplined
  *	(CLOCK_MONOTONIC_RAW)
  * @read_index: progress of the NIC, modulo caps.index_modulus, or KPN_INDEX_GONE; may take a
@@ -96,29 +101,34 @@ struct kpn_nic_caps {
  * @buffer: frame buffer of a descriptor: slot + trim bytes, mapped for the life of the pacer, zero
  *	after the reset; the spare buffer where kpn_config_spare_buffers() says so. Asked for before
  *	every write, so that a modelled NIC can fetch what it has fetched by now
- * @commit: make the slot real: @frame_bytes long on the wire with a good FCS over @data_bytes of data
+ * @commit: make the slot real: @frame_bytes long on the wire with a good FCS over @data_bytes of
+ *	data
  *	(FCS excluded) and zeros. The first @written_bytes (at least @data_bytes) of the buffer were
  *	written since it was last written back. Order: own FCS into the buffer if the NIC adds none,
- *	write all of that back, barrier, ONE store of commit width, full barrier. The NIC never fetches
- *	half a frame (C19)
- * @retire: make the slot a placeholder of @frame_bytes by ONE store, full barrier; then zero the first
- *	@data_bytes of its frame buffer (and an FCS kept there) and write them back. With @data_bytes 0
- *	the buffer stays as it is. The slot may be one already: then only bytes are zeroed
+ *	write all of that back, barrier, ONE store of commit width, full barrier. The NIC never
+ *	fetches half a frame (C19)
+ * @retire: make the slot a placeholder of @frame_bytes by ONE store, full barrier; then zero the
+ *	first
+ *	@data_bytes of its frame buffer (and an FCS kept there) and write them back. With
+ *	@data_bytes 0 the buffer stays as it is. The slot may be one already: then only bytes are
+ *	zeroed
  * @set_length: change the length of a slot, placeholder or real, by ONE store; an FCS kept in the
  *	buffer is moved and computed anew before it, written back, ordered before the store
  * @rearm: hand @count descriptors from @first_idx (wrapping) to the NIC again, as they were last
- *	described; only without desc_persistent. A NIC that overwrites length or address on write-back
- *	needs a copy of them (the re-arm shadow), from which this call restores them. Takes effect at
- *	the next doorbell. A backend that hands frames to another driver's transmit function prepares
- *	them here and sends them at the doorbell, @count at once
- * @doorbell: everything before @tail_idx may be sent; all earlier stores to memory are ordered before
+ *	described; only without desc_persistent. A NIC that overwrites length or address on
+ *	write-back needs a copy of them (the re-arm shadow), from which this call restores them.
+ *	Takes effect at the next doorbell. A backend that hands frames to another driver's transmit
+ *	function prepares them here and sends them at the doorbell, @count at once
+ * @doorbell: everything before @tail_idx may be sent; all earlier stores to memory are ordered
+ *	before
  *	it. The only call that writes a NIC register. @tail_seq is the same position as a sequence
  *	number
- * @halt: nothing is fetched any more when it returns, until the next reset of the ring; a frame under
+ * @halt: nothing is fetched any more when it returns, until the next reset of the ring; a frame
+ *	under
  *	way leaves whole or is cut with a bad FCS. Must work on a NIC that is gone
  *
- * All are called under the caller's serialisation of the pacer, must not sleep and must not call back.
- * What they cost is bounded: rearm by @count, retire by @data_bytes, the rest by a constant.
+ * All are called under the caller's serialisation of the pacer, must not sleep and must not call
+ * back. What they cost is bounded: rearm by @count, retire by @data_bytes, the rest by a constant.
  */
 struct kpn_nic_ops {
 	u64 (*cpu_ns)(void *nic);

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Where is the wire now? The strip: an interval for the wire position at any CPU time, kept from readings of
- * a late, coarse index under two stated bounds - on the relative drift of the CPU counter and
- * on its wander (docs/model.md). Sound as long as the bounds hold; an empty strip proves that they do not, or that
- * the wire was idle unseen. It knows neither slots nor PHC time.
+ * Where is the wire now? The strip: an interval for the wire position at any CPU time, kept from
+ * readings of a late, coarse index under two stated bounds - on the relative drift of the CPU
+ * counter and on its wander (docs/model.md). Sound as long as the bounds hold; an empty strip
+ * proves that they do not, or that the wire was idle unseen. It knows neither slots nor PHC time.
  *
- * A reading says: the wire was at or past `lower` at one CPU time, and not past `upper` at another. Both bounds are carried
- * forward with the slowest and the fastest rate that all readings so far allow; each new
- * reading tightens them. Rates follow from the strip's own bounds now and at an older anchor, widened for wander.
+ * A reading says: the wire was at or past `lower` at one CPU time, and not past `upper` at another.
+ * Both bounds are carried forward with the slowest and the fastest rate that all readings so far
+ * allow; each new reading tightens them. Rates follow from the strip's own bounds now and at an
+ * older anchor, widened for wander.
  */
 #ifndef KPN_OBSERVE_H
 #define KPN_OBSERVE_H
 
 #include "kpn_platform.h"
 
-/* Rates are picoseconds of wire time per CPU nanosecond beyond 1000, x 2^32: 2.3e-13 resolves, 1e-3 needs 32 bits. */
+/*
+ * Rates are picoseconds of wire time per CPU nanosecond beyond 1000, x 2^32: 2.3e-13 resolves, 1e-3
+ * needs 32 bits.
+ */
 #define KPN_RATE_SHIFT 32
 /*
- * A pace is such a rate with the 1000 in it, in ps/ns x 2^24: a product with half a second fits 64 bits, and what is
- * rounded away between two polls, outwards, is less than a picosecond where they are less than 16 ms apart.
+ * A pace is such a rate with the 1000 in it, in ps/ns x 2^24: a product with half a second fits 64
+ * bits, and what is rounded away between two polls, outwards, is less than a picosecond where they
+ * are less than 16 ms apart.
  */
 #define KPN_PACE_SHIFT 24
 #define KPN_PACE_NS_MAX 512000000ull
@@ -79,26 +84,36 @@ struct kpn_interval {
  * kpn_strip_init() - state the bounds; the strip is invalid until kpn_strip_reset()
  * @drift_ppb_max: at most 1e6
  * @wander_ppb_per_s_max: at most 1e6
- * @poll_ns: usual time between readings; rates are renewed after 256 of them, but within 16 to 512 ms
+ * @poll_ns: usual time between readings; rates are renewed after 256 of them, but within 16 to 512
+ *	ms
  * @tick_ns: resolution of the CPU counter, rounded up, 1 to 1000
  */
-void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max, u64 poll_ns, u32 tick_ns);
+void kpn_strip_init(struct kpn_strip *strip, u32 drift_ppb_max, u32 wander_ppb_per_s_max,
+		    u64 poll_ns, u32 tick_ns);
 
-/** kpn_strip_reset() - start anew: at @cpu_ns the wire is between the bounds; rates fall back to the stated drift */
+/**
+ * kpn_strip_reset() - start anew: at @cpu_ns the wire is between the bounds; rates fall back to the
+ * stated drift
+ */
 void kpn_strip_reset(struct kpn_strip *strip, u64 cpu_ns, u64 lower_ps, u64 upper_ps);
 
 /**
  * kpn_strip_observe() - add one reading
  * @now_ns: CPU time after the reading, not before that of an earlier one
- * @lower_ns, @lower_ps: the wire was at or past this position at this CPU time (may differ from @now_ns either way)
+ * @lower_ns, @lower_ps: the wire was at or past this position at this CPU time (may differ from
+ * @now_ns either way)
  * @upper_ns, @upper_ps: the wire was not past this position at that CPU time
  *
- * Return: true, or false if no line satisfies all readings; kpn_strip_at() then still tells what was believed before,
- * and the caller starts anew with kpn_strip_reset().
+ * Return: true, or false if no line satisfies all readings; kpn_strip_at() then still tells what
+ * was believed before, and the caller starts anew with kpn_strip_reset().
  */
-bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lower_ps, u64 upper_ns, u64 upper_ps);
+bool kpn_strip_observe(struct kpn_strip *strip, u64 now_ns, u64 lower_ns, u64 lower_ps,
+		       u64 upper_ns, u64 upper_ps);
 
-/** kpn_strip_merge_late() - kpn_strip_observe() with both bounds already carried to @now_ns; renews the rates if due */
+/**
+ * kpn_strip_merge_late() - kpn_strip_observe() with both bounds already carried to @now_ns; renews
+ * the rates if due
+ */
 bool kpn_strip_merge_late(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64 upper_ps);
 
 /** kpn_pace_ps() - by how much the wire moves in @dt_ns, at most KPN_PACE_NS_MAX, rounded down */
@@ -107,7 +122,10 @@ static inline u64 kpn_pace_ps(u64 dt_ns, u64 pace)
 	return dt_ns * pace >> KPN_PACE_SHIFT;
 }
 
-/** kpn_strip_note_read() - the middle of these bounds may have been read as the time: keep it, before they are tightened from above */
+/**
+ * kpn_strip_note_read() - the middle of these bounds may have been read as the time: keep it,
+ * before they are tightened from above
+ */
 static inline void kpn_strip_note_read(struct kpn_strip *strip, u64 lower_ps, u64 upper_ps)
 {
 	u64 middle_ps = lower_ps + (upper_ps - lower_ps) / 2;
@@ -117,9 +135,11 @@ static inline void kpn_strip_note_read(struct kpn_strip *strip, u64 lower_ps, u6
 }
 
 /**
- * kpn_strip_merge() - what nearly every reading needs of kpn_strip_merge_late(), in the header because every poll does it
+ * kpn_strip_merge() - what nearly every reading needs of kpn_strip_merge_late(), in the header
+ * because every poll does it
  *
- * Return: false with no bound changed if rates are due or the reading contradicts: kpn_strip_merge_late() tells which.
+ * Return: false with no bound changed if rates are due or the reading contradicts:
+ * kpn_strip_merge_late() tells which.
  */
 static inline bool kpn_strip_merge(struct kpn_strip *strip, u64 now_ns, u64 lower_ps, u64 upper_ps)
 {
@@ -142,7 +162,10 @@ static inline bool kpn_strip_merge(struct kpn_strip *strip, u64 now_ns, u64 lowe
 	return true;
 }
 
-/** kpn_strip_at() - where the wire can be at a moment that the CPU counter shows as @cpu_ns, not before the last reading */
+/**
+ * kpn_strip_at() - where the wire can be at a moment that the CPU counter shows as @cpu_ns, not
+ * before the last reading
+ */
 struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns);
 
 /** kpn_strip_forget_reads() - the clock is set: what was read before does not bind it */
@@ -154,8 +177,8 @@ static inline void kpn_strip_forget_reads(struct kpn_strip *strip)
 /**
  * kpn_strip_read() - the position read as the time, given bounds at the moment of reading
  *
- * The middle; but a reading that tightened the upper bound has moved that back, and time does not go back: it stands still then, for
- * what the middle lost at most.
+ * The middle; but a reading that tightened the upper bound has moved that back, and time does not
+ * go back: it stands still then, for what the middle lost at most.
  */
 static inline u64 kpn_strip_read(const struct kpn_strip *strip, struct kpn_interval wire)
 {
@@ -164,7 +187,10 @@ static inline u64 kpn_strip_read(const struct kpn_strip *strip, struct kpn_inter
 	return (s64)(middle_ps - strip->read_floor_ps) < 0 ? strip->read_floor_ps : middle_ps;
 }
 
-/** kpn_strip_rate() - middle of the present bounds on the rate: ps of wire per CPU ns beyond 1000, x 2^KPN_RATE_SHIFT */
+/**
+ * kpn_strip_rate() - middle of the present bounds on the rate: ps of wire per CPU ns beyond 1000, x
+ * 2^KPN_RATE_SHIFT
+ */
 static inline s64 kpn_strip_rate(const struct kpn_strip *strip)
 {
 	return strip->rate_lower + (strip->rate_upper - strip->rate_lower) / 2;
@@ -177,7 +203,10 @@ static inline void kpn_strip_invalidate(struct kpn_strip *strip)
 	strip->rate_due_ns = strip->cpu_ns;
 }
 
-/** kpn_strip_loosen() - the wire may have stood still for up to @idle_ps just now: lower the lower bound */
+/**
+ * kpn_strip_loosen() - the wire may have stood still for up to @idle_ps just now: lower the lower
+ * bound
+ */
 void kpn_strip_loosen(struct kpn_strip *strip, u64 idle_ps);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The driver model in one object: keeps the wire saturated, knows the time from what was sent, and puts frames into
- * the slots of their txtimes. Start reading here. One pacer drives one ring; the caller serialises all
- * calls (a lock in the kernel, nothing in the simulator) and none sleeps.
+ * The driver model in one object: keeps the wire saturated, knows the time from what was sent, and
+ * puts frames into the slots of their txtimes. Start reading here. One pacer drives one ring; the
+ * caller serialises all calls (a lock in the kernel, nothing in the simulator) and none sleeps.
  */
 #ifndef KPN_PACER_H
 #define KPN_PACER_H
@@ -23,76 +23,93 @@ enum kpn_event {
 	KPN_EVENT_UNDERRUN,           /* the wire was idle */
 	KPN_EVENT_SUSPECTED_UNDERRUN, /* it may have been */
 	KPN_EVENT_SLIP,               /* index and CPU counter contradict the stated drift */
-	KPN_EVENT_STEP,               /* the time of day changed; net_slots are not where they were */
-	KPN_EVENT_LOST,               /* the NIC cannot be read: the pacer has stopped */
-	KPN_EVENT_STALLED,            /* the index stood still for too long: the pacer has stopped */
-	KPN_EVENT_PARTITION,          /* the table that kpn_pacer_set_partition() replaced is used no more */
+	KPN_EVENT_STEP,      /* the time of day changed; net_slots are not where they were */
+	KPN_EVENT_LOST,      /* the NIC cannot be read: the pacer has stopped */
+	KPN_EVENT_STALLED,   /* the index stood still for too long: the pacer has stopped */
+	KPN_EVENT_PARTITION, /* the table that kpn_pacer_set_partition() replaced is used no more */
 	KPN_EVENT_COUNT,
 };
 
 struct kpn_pacer;
 
-/** kpn_pacer_bytes() - memory one pacer needs for a valid configuration, aligned to 8; buffers are the backend's */
+/**
+ * kpn_pacer_bytes() - memory one pacer needs for a valid configuration, aligned to 8; buffers are
+ * the backend's
+ */
 size_t kpn_pacer_bytes(const struct kpn_config *config);
 
 /**
  * kpn_pacer_init() - build a pacer in @memory
  * @memory: kpn_pacer_bytes(@config) bytes, aligned to 8; nothing to release later
- * @start_time_ns: PHC time of the first slot were it to start at the @since_ns of kpn_pacer_start(), not negative
+ * @start_time_ns: PHC time of the first slot were it to start at the @since_ns of
+ *	kpn_pacer_start(), not negative
  *
- * Costs O(memory): call it without a lock. Return: the pacer, or NULL if kpn_config_validate() finds a problem.
+ * Costs O(memory): call it without a lock. Return: the pacer, or NULL if kpn_config_validate()
+ * finds a problem.
  */
-struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config, const struct kpn_nic_caps *caps,
-				 const struct kpn_nic_ops *nic_ops, void *nic, s64 start_time_ns);
+struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config,
+				 const struct kpn_nic_caps *caps, const struct kpn_nic_ops *nic_ops,
+				 void *nic, s64 start_time_ns);
 
 /**
  * kpn_pacer_start() - post the first slots, all placeholders; the wire starts
- * @since_ns: CPU time to which start_time_ns belongs, not in the future; what has passed since is added to it
+ * @since_ns: CPU time to which start_time_ns belongs, not in the future; what has passed since is
+ *	added to it
  *
- * Once after each kpn_pacer_init(): the NIC was reset, so its indices are 0, nothing is posted and every descriptor is a
- * placeholder. What is posted first is not trimmed.
+ * Once after each kpn_pacer_init(): the NIC was reset, so its indices are 0, nothing is posted and
+ * every descriptor is a placeholder. What is posted first is not trimmed.
  */
 void kpn_pacer_start(struct kpn_pacer *pacer, u64 since_ns);
 
 /**
  * kpn_pacer_stop() - halt the NIC; frames not sent by then are FLUSHED by kpn_pacer_drain()
  *
- * The NIC is halted before anything else is touched. Afterwards submit returns FLUSHED, poll does nothing, and the clock
- * stands at the head: it can be set, but is not synchronised. To start again: read kpn_pacer_gettime() before, reset
- * the NIC (which zeroes its buffers), kpn_pacer_init() with the time carried over (rate and counters begin anew),
- * kpn_pacer_start(). May be called twice, and after the pacer stopped itself (KPN_EVENT_LOST, KPN_EVENT_STALLED).
+ * The NIC is halted before anything else is touched. Afterwards submit returns FLUSHED, poll does
+ * nothing, and the clock stands at the head: it can be set, but is not synchronised. To start
+ * again: read kpn_pacer_gettime() before, reset the NIC (which zeroes its buffers),
+ * kpn_pacer_init() with the time carried over (rate and counters begin anew), kpn_pacer_start().
+ * May be called twice, and after the pacer stopped itself (KPN_EVENT_LOST, KPN_EVENT_STALLED).
  */
 void kpn_pacer_stop(struct kpn_pacer *pacer);
 
-/** kpn_pacer_drain() - after a stop: end up to limits.frames frames as FLUSHED. Return: whether there are more */
+/**
+ * kpn_pacer_drain() - after a stop: end up to limits.frames frames as FLUSHED. Return: whether
+ * there are more
+ */
 bool kpn_pacer_drain(struct kpn_pacer *pacer);
 
 /**
  * kpn_pacer_poll() - complete, observe, post, fill
  *
- * Call every kpn_pacer_poll_interval_ns(), at the latest before depth_slots have been sent. One index read, one
- * doorbell, work within kpn_pacer_limits(). Source: KeepON paper section 3.1 (A10-A13), docs/model.md.
+ * Call every kpn_pacer_poll_interval_ns(), at the latest before depth_slots have been sent. One
+ * index read, one doorbell, work within kpn_pacer_limits(). Source: KeepON paper section 3.1
+ * (A10-A13), docs/model.md.
  *
  * Return: whether kpn_pacer_take_ended() or kpn_pacer_take_events() have anything.
  */
 bool kpn_pacer_poll(struct kpn_pacer *pacer);
 
-/** kpn_pacer_poll_interval_ns() - time to sleep until the next poll, by the rule of A25, dithered if so configured */
+/**
+ * kpn_pacer_poll_interval_ns() - time to sleep until the next poll, by the rule of A25, dithered if
+ * so configured
+ */
 u64 kpn_pacer_poll_interval_ns(struct kpn_pacer *pacer);
 
 /**
  * kpn_pacer_submit() - give a frame to the pacer
- * @frame: kept by the pacer exactly if KPN_VERDICT_PENDING is returned; it comes back by kpn_pacer_take_ended()
+ * @frame: kept by the pacer exactly if KPN_VERDICT_PENDING is returned; it comes back by
+ *	kpn_pacer_take_ended()
  *
- * Reads the CPU counter, no register of the NIC, and writes no doorbell (C21). Return: pending, or the verdict.
+ * Reads the CPU counter, no register of the NIC, and writes no doorbell (C21). Return: pending, or
+ * the verdict.
  */
 enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *frame);
 
 /**
  * kpn_pacer_take_ended() - frames that have ended since the last call, in that order
  *
- * To be asked after any call that changes the pacer. Return: the first, linked by kpn_frame.next; NULL if there is none.
- * They are the caller's again.
+ * To be asked after any call that changes the pacer. Return: the first, linked by kpn_frame.next;
+ * NULL if there is none. They are the caller's again.
  */
 struct kpn_frame *kpn_pacer_take_ended(struct kpn_pacer *pacer);
 
@@ -100,11 +117,13 @@ struct kpn_frame *kpn_pacer_take_ended(struct kpn_pacer *pacer);
 u32 kpn_pacer_take_events(struct kpn_pacer *pacer);
 
 /**
- * struct kpn_limits - the most that one call on a running pacer does, whatever it is given; computed from
- * the configuration. What is left over is done by the next polls
- * @frames: stores that make a slot real or a placeholder, each with at most one frame copied or zeroed
+ * struct kpn_limits - the most that one call on a running pacer does, whatever it is given;
+ * computed from the configuration. What is left over is done by the next polls
+ * @frames: stores that make a slot real or a placeholder, each with at most one frame copied or
+ *	zeroed
  * @trims: descriptors whose length is changed
- * @rearms: descriptors handed over anew by a poll of a NIC that writes them back; 0 with desc_persistent
+ * @rearms: descriptors handed over anew by a poll of a NIC that writes them back; 0 with
+ *	desc_persistent
  * @words: 64-bit words of bitmaps looked at in search of slots
  * @stall_ns: an index that has not moved for so long stops the pacer with KPN_EVENT_STALLED; it is
  *	noticed by the first poll after that
@@ -121,30 +140,42 @@ struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer);
 
 /**
  * kpn_pacer_set_partition() - another table from a slot on; the wire runs, nothing is flushed
- * @next: made by kpn_partition_init(); table and memory stay the caller's, and stay until they are replaced in turn or
+ * @next: made by kpn_partition_init(); table and memory stay the caller's, and stay until they are
+ *	replaced in turn or
  *	the pacer is stopped. The table used before may be freed after KPN_EVENT_PARTITION
  * @at_net_slot: first slot of the new table; if it can no longer be changed, the first that can
  *
- * Frames already placed beyond that slot that the new table does not let stay are placed anew, within the limits. Constant
- * cost. Return: 0; -KPN_EBUSY while an earlier switch is still to come; -KPN_EINVAL in paper mode and for a table whose
- * slots are too far apart for the trims (KPN_TRIM_RESERVED).
+ * Frames already placed beyond that slot that the new table does not let stay are placed anew,
+ * within the limits. Constant cost. Return: 0; -KPN_EBUSY while an earlier switch is still to come;
+ * -KPN_EINVAL in paper mode and for a table whose slots are too far apart for the trims
+ * (KPN_TRIM_RESERVED).
  */
-int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition *next, u64 at_net_slot);
+int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition *next,
+			    u64 at_net_slot);
 
-/** kpn_pacer_gettime() - PHC time at CPU time @cpu_ns (not before the last poll), as clock_read says; changes nothing */
+/**
+ * kpn_pacer_gettime() - PHC time at CPU time @cpu_ns (not before the last poll), as clock_read
+ * says; changes nothing
+ */
 struct kpn_time kpn_pacer_gettime(const struct kpn_pacer *pacer, u64 cpu_ns);
 
-/** kpn_pacer_adjfine() - kpn_clock_adjfine() from now on; re-plans the trims of slots that can still be changed */
+/**
+ * kpn_pacer_adjfine() - kpn_clock_adjfine() from now on; re-plans the trims of slots that can still
+ * be changed
+ */
 int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm);
 
 /**
- * kpn_pacer_adjtime() - shift the PHC; frames beyond recall are counted SENT_STALE, others move with their txtime
+ * kpn_pacer_adjtime() - shift the PHC; frames beyond recall are counted SENT_STALE, others move
+ * with their txtime
  *
  * Return: 0, or -KPN_ERANGE if the PHC would leave 0 to KPN_TIME_NS_MAX (nothing changed).
  */
 int kpn_pacer_adjtime(struct kpn_pacer *pacer, s64 delta_ns);
 
-/** kpn_pacer_settime() - set the PHC; return 0, or -KPN_EINVAL if @t is outside 0 to KPN_TIME_NS_MAX */
+/**
+ * kpn_pacer_settime() - set the PHC; return 0, or -KPN_EINVAL if @t is outside 0 to KPN_TIME_NS_MAX
+ */
 int kpn_pacer_settime(struct kpn_pacer *pacer, struct kpn_time t);
 
 /** struct kpn_head - where the wire can be; positions modulo 2^64, slots as sequence numbers */
@@ -154,7 +185,10 @@ struct kpn_head {
 	bool valid;
 };
 
-/** kpn_pacer_head() - interval of the wire position during CPU nanosecond @cpu_ns, not before the last poll */
+/**
+ * kpn_pacer_head() - interval of the wire position during CPU nanosecond @cpu_ns, not before the
+ * last poll
+ */
 struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns);
 
 /** struct kpn_window - slots into which a frame may be inserted now: [first_seq, end_seq) */
@@ -174,7 +208,8 @@ u32 kpn_pacer_lead_slots(const struct kpn_pacer *pacer);
  * struct kpn_state - what the pacer knows of itself
  * @synchronised: false from start, underrun, suspected underrun or slip until adjtime or settime
  * @head_valid: the strip holds; without it nothing is inserted
- * @clock_error_ps: the time read now is at most this far from the truth: half the width of the strip, and what it stands still for
+ * @clock_error_ps: the time read now is at most this far from the truth: half the width of the
+ *	strip, and what it stands still for
  * @base: net_slot - slot_seq; @lock_seq: first slot on the grid since the last disturbance
  * @planned_seq: posted slots before it have the length the clock asks for now
  * @pending: frames held
@@ -197,13 +232,23 @@ struct kpn_state kpn_pacer_state(const struct kpn_pacer *pacer, u64 cpu_ns);
 /** kpn_pacer_stats() - the counters as of now; valid until the next call on the pacer */
 const struct kpn_stats *kpn_pacer_stats(struct kpn_pacer *pacer);
 
-/** kpn_pacer_bounds() - boundary error and lock time this configuration promises; see kpn_align_bounds() */
-struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, u32 rate_change_ppb);
+/**
+ * kpn_pacer_bounds() - boundary error and lock time this configuration promises; see
+ * kpn_align_bounds()
+ */
+struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb,
+				   u32 rate_change_ppb);
 
-/** kpn_pacer_rate() - kpn_strip_rate() of the own wire; 0, the stated drift's middle, while the strip is young */
+/**
+ * kpn_pacer_rate() - kpn_strip_rate() of the own wire; 0, the stated drift's middle, while the
+ * strip is young
+ */
 s64 kpn_pacer_rate(const struct kpn_pacer *pacer);
 
-/** kpn_pacer_steady_ps() - wire position since which the wire cannot have been idle: what can be told of earlier moments begins there */
+/**
+ * kpn_pacer_steady_ps() - wire position since which the wire cannot have been idle: what can be
+ * told of earlier moments begins there
+ */
 u64 kpn_pacer_steady_ps(const struct kpn_pacer *pacer);
 
 /** kpn_pacer_clock() - the clock law in force, for tests and reports */

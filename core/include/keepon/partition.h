@@ -2,7 +2,8 @@
 /*
  * Which traffic classes may use a slot: class masks whose period is independent of the ring (KeepON
  * paper section 5.1, with masks instead of one owner). Kept as one bit plane per class, so that the
- * next slot of a class is found a word at a time. It knows no ring and no clock, and owns no memory.
+ * next slot of a class is found a word at a time. It knows no ring and no clock, and owns no
+ * memory.
  */
 #ifndef KPN_PARTITION_H
 #define KPN_PARTITION_H
@@ -35,7 +36,10 @@ struct kpn_partition {
 	const u64 *planes;
 };
 
-/** kpn_partition_bytes() - memory of the planes of a table of @slots slots, 1 to KPN_PARTITION_SLOTS_MAX */
+/**
+ * kpn_partition_bytes() - memory of the planes of a table of @slots slots, 1 to
+ * KPN_PARTITION_SLOTS_MAX
+ */
 size_t kpn_partition_bytes(u32 slots);
 
 /**
@@ -43,7 +47,8 @@ size_t kpn_partition_bytes(u32 slots);
  * @memory: kpn_partition_bytes(@slots), aligned to 8, alive as long as the table
  * @allowed: @slots class masks, copied; bit tc set: the class may use slots with that index
  */
-void kpn_partition_init(struct kpn_partition *partition, void *memory, const u16 *allowed, u32 slots);
+void kpn_partition_init(struct kpn_partition *partition, void *memory, const u16 *allowed,
+			u32 slots);
 
 /** kpn_partition_index() - index of a net_slot in the planes */
 u32 kpn_partition_index(const struct kpn_partition *partition, u64 net_slot);
@@ -67,13 +72,17 @@ u16 kpn_partition_mask(const struct kpn_partition *partition, u32 index);
  */
 static inline u64 kpn_partition_window(const struct kpn_partition *partition, u32 plane, u32 index)
 {
-	const u64 *word = partition->planes + (size_t)plane * partition->plane_words + index / KPN_WORD_BITS;
+	const u64 *word =
+		partition->planes + (size_t)plane * partition->plane_words + index / KPN_WORD_BITS;
 	u32 shift = index % KPN_WORD_BITS;
 
 	return shift ? word[0] >> shift | word[1] << (KPN_WORD_BITS - shift) : word[0];
 }
 
-/** kpn_masks_gap_max() - longest distance from a mask of no class to the next, cyclically; 0 if there is none */
+/**
+ * kpn_masks_gap_max() - longest distance from a mask of no class to the next, cyclically; 0 if
+ * there is none
+ */
 u32 kpn_masks_gap_max(const u16 *allowed, u32 slots);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Frames that wait before the ring: scheduled ones in a heap by txtime (earliest first, ties in order of
- * submission), the rest in one FIFO per class. Bounded per class; owns no memory (KeepON paper section 5.2).
+ * Frames that wait before the ring: scheduled ones in a heap by txtime (earliest first, ties in
+ * order of submission), the rest in one FIFO per class. Bounded per class; owns no memory (KeepON
+ * paper section 5.2).
  */
 #ifndef KPN_PREBUFFER_H
 #define KPN_PREBUFFER_H
@@ -16,7 +17,9 @@ struct kpn_heap_entry {
 	struct kpn_frame *frame;
 };
 
-/** struct kpn_prebuffer - counts are frames held; @backlog has a bit per class with a non-empty FIFO */
+/**
+ * struct kpn_prebuffer - counts are frames held; @backlog has a bit per class with a non-empty FIFO
+ */
 struct kpn_prebuffer {
 	struct kpn_heap_entry *heap;
 	u32 heap_count;
@@ -29,7 +32,10 @@ struct kpn_prebuffer {
 	u32 scheduled_count[KPN_CLASS_COUNT];
 };
 
-/** kpn_prebuffer_bytes() - memory for the heap; @frames_max per class, and @returned_max by kpn_prebuffer_return() */
+/**
+ * kpn_prebuffer_bytes() - memory for the heap; @frames_max per class, and @returned_max by
+ * kpn_prebuffer_return()
+ */
 size_t kpn_prebuffer_bytes(u32 frames_max, u32 returned_max);
 
 void kpn_prebuffer_init(struct kpn_prebuffer *prebuffer, void *memory, u32 frames_max);
@@ -52,10 +58,15 @@ struct kpn_frame *kpn_prebuffer_take_earliest(struct kpn_prebuffer *prebuffer);
 /** kpn_prebuffer_append() - last in the FIFO of its class; false if that is full */
 bool kpn_prebuffer_append(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame);
 
-/** kpn_prebuffer_put_back() - first in the FIFO of its class again; never refused, it had been counted before */
+/**
+ * kpn_prebuffer_put_back() - first in the FIFO of its class again; never refused, it had been
+ * counted before
+ */
 void kpn_prebuffer_put_back(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame);
 
-/** kpn_prebuffer_take_first() - remove and return the first of class @tc, whose FIFO is not empty */
+/**
+ * kpn_prebuffer_take_first() - remove and return the first of class @tc, whose FIFO is not empty
+ */
 struct kpn_frame *kpn_prebuffer_take_first(struct kpn_prebuffer *prebuffer, u8 tc);
 
 /** kpn_prebuffer_count() - frames held, all classes */

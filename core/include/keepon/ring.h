@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The slot ring: which slots were sent, which are posted, which carry frames, and where each starts on
- * the wire. Slots differ from nominal length only by trims; slots that carry a frame or are trimmed
- * are members of sets, so that passing all others costs the same for any number. It does not know
- * time (KeepON paper section 3.1).
+ * The slot ring: which slots were sent, which are posted, which carry frames, and where each starts
+ * on the wire. Slots differ from nominal length only by trims; slots that carry a frame or are
+ * trimmed are members of sets, so that passing all others costs the same for any number. It does
+ * not know time (KeepON paper section 3.1).
  */
 #ifndef KPN_RING_H
 #define KPN_RING_H
@@ -22,7 +22,10 @@ struct kpn_cursor {
 	u32 desc;
 };
 
-/** struct kpn_slot - one descriptor: the frame in it, and by how much its slot is longer than nominal */
+/**
+ * struct kpn_slot - one descriptor: the frame in it, and by how much its slot is longer than
+ * nominal
+ */
 struct kpn_slot {
 	struct kpn_frame *frame;
 	s32 delta_ps;
@@ -31,9 +34,11 @@ struct kpn_slot {
 /**
  * struct kpn_ring - slots [head, tail) are posted; frames may sit in [head, head + slots)
  * @head: next to complete
- * @plan: slots before it have the length they shall have; only while there are others before the tail
+ * @plan: slots before it have the length they shall have; only while there are others before the
+ *	tail
  * @tail: next to post
- * @index_seq: where the NIC's index stands, from head to tail; @index_ps: where that slot starts on the wire
+ * @index_seq: where the NIC's index stands, from head to tail; @index_ps: where that slot starts on
+ *	the wire
  * @slots: ring size; @slot_ps: nominal length on the wire
  * @quiet_seq: no slot before it is claimed or trimmed
  * @claimed: descriptors that carry a frame; @claimed_count: how many
@@ -84,8 +89,12 @@ static inline s64 kpn_ring_delta_ps(const struct kpn_ring *ring, u64 seq)
 	return ring->slot[kpn_ring_desc(ring, seq)].delta_ps;
 }
 
-/** kpn_ring_claim() - put @frame into the placeholder slot @seq, whose descriptor is @desc; @yields: best effort */
-static inline void kpn_ring_claim(struct kpn_ring *ring, u64 seq, u32 desc, struct kpn_frame *frame, bool yields)
+/**
+ * kpn_ring_claim() - put @frame into the placeholder slot @seq, whose descriptor is @desc; @yields:
+ * best effort
+ */
+static inline void kpn_ring_claim(struct kpn_ring *ring, u64 seq, u32 desc, struct kpn_frame *frame,
+				  bool yields)
 {
 	KPN_ASSERT(seq - ring->head.seq < ring->slots && !ring->slot[desc].frame);
 	ring->slot[desc].frame = frame;
@@ -108,7 +117,10 @@ static inline void kpn_ring_unyield(struct kpn_ring *ring, u32 desc)
 	ring->yielding_count--;
 }
 
-/** kpn_ring_release() - make the slot in descriptor @desc a placeholder again; returns what it carried */
+/**
+ * kpn_ring_release() - make the slot in descriptor @desc a placeholder again; returns what it
+ * carried
+ */
 static inline struct kpn_frame *kpn_ring_release(struct kpn_ring *ring, u32 desc)
 {
 	struct kpn_frame *frame = ring->slot[desc].frame;
@@ -121,11 +133,15 @@ static inline struct kpn_frame *kpn_ring_release(struct kpn_ring *ring, u32 desc
 	return frame;
 }
 
-/** kpn_ring_next() - first slot in [from, to) whose descriptor is in @bits, or @to; both within the ring */
+/**
+ * kpn_ring_next() - first slot in [from, to) whose descriptor is in @bits, or @to; both within the
+ * ring
+ */
 u64 kpn_ring_next(const struct kpn_ring *ring, const struct kpn_bits *bits, u64 from, u64 to);
 
 /** kpn_ring_next_near() - the same, quicker if it is one of the next few */
-static inline u64 kpn_ring_next_near(const struct kpn_ring *ring, const struct kpn_bits *bits, u64 from, u64 to)
+static inline u64 kpn_ring_next_near(const struct kpn_ring *ring, const struct kpn_bits *bits,
+				     u64 from, u64 to)
 {
 	u32 desc = kpn_ring_desc(ring, from);
 	u64 word = bits->word[desc / 64] >> desc % 64;
@@ -136,7 +152,10 @@ static inline u64 kpn_ring_next_near(const struct kpn_ring *ring, const struct k
 	return found < to ? found : to;
 }
 
-/** kpn_ring_deltas_ps() - by how much slots [from, to), posted, differ from nominal together; cost follows trims */
+/**
+ * kpn_ring_deltas_ps() - by how much slots [from, to), posted, differ from nominal together; cost
+ * follows trims
+ */
 u64 kpn_ring_deltas_ps(const struct kpn_ring *ring, u64 from, u64 to);
 
 /** kpn_ring_skip() - @cursor moves to @to; no slot in between is trimmed */
@@ -151,7 +170,8 @@ static inline void kpn_ring_skip(const struct kpn_ring *ring, struct kpn_cursor 
 }
 
 /** kpn_ring_step() - @cursor moves over one slot that differs from nominal by @delta_ps */
-static inline void kpn_ring_step(const struct kpn_ring *ring, struct kpn_cursor *cursor, s64 delta_ps)
+static inline void kpn_ring_step(const struct kpn_ring *ring, struct kpn_cursor *cursor,
+				 s64 delta_ps)
 {
 	kpn_ring_skip(ring, cursor, cursor->seq + 1);
 	cursor->ps += (u64)delta_ps;
@@ -173,15 +193,21 @@ static inline void kpn_ring_move(const struct kpn_ring *ring, struct kpn_cursor 
 struct kpn_cursor kpn_ring_at(const struct kpn_ring *ring, u64 seq);
 
 /**
- * kpn_ring_seq_at() - slot that is on the wire at @position_ps, the head at least; cost follows trims before it
+ * kpn_ring_seq_at() - slot that is on the wire at @position_ps, the head at least; cost follows
+ * trims before it
  * @end_ps: receives where that slot ends, as if the tail had nominal slots behind it
  */
 u64 kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps, u64 *end_ps);
 
-/** kpn_ring_set_delta() - slot @seq, posted and not before the index, whose descriptor is @desc, gets another length */
+/**
+ * kpn_ring_set_delta() - slot @seq, posted and not before the index, whose descriptor is @desc,
+ * gets another length
+ */
 void kpn_ring_set_delta(struct kpn_ring *ring, u64 seq, u32 desc, s64 delta_ps);
 
-/** kpn_ring_forget_delta() - the descriptor of a trimmed slot that the head passes is nominal again */
+/**
+ * kpn_ring_forget_delta() - the descriptor of a trimmed slot that the head passes is nominal again
+ */
 static inline void kpn_ring_forget_delta(struct kpn_ring *ring, u32 desc)
 {
 	ring->slot[desc].delta_ps = 0;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The receive ring as a clock (KeepON paper section 4.2, D7-D16): a peer that keeps its wire saturated sends a ruler, and every frame of it,
- * placeholders included, is a mark whose place on the peer's wire is known to the byte. Where that wire is now follows from the
- * index of the receive ring as on the transmit side: a strip (`observe`). It knows neither PHC time nor the transmit ring.
+ * The receive ring as a clock (KeepON paper section 4.2, D7-D16): a peer that keeps its wire
+ * saturated sends a ruler, and every frame of it, placeholders included, is a mark whose place on
+ * the peer's wire is known to the byte. Where that wire is now follows from the index of the
+ * receive ring as on the transmit side: a strip (`observe`). It knows neither PHC time nor the
+ * transmit ring.
  *
- * The driver walks its receive ring anyway, to drop placeholders: it calls kpn_rx_take() for each frame, in the order of arrival, and
- * kpn_rx_observe() once per reading of the index. A NIC that drops frames with a bad FCS by itself cannot do this (D14, D15).
+ * The driver walks its receive ring anyway, to drop placeholders: it calls kpn_rx_take() for each
+ * frame, in the order of arrival, and kpn_rx_observe() once per reading of the index. A NIC that
+ * drops frames with a bad FCS by itself cannot do this (D14, D15).
  */
 #ifndef KPN_RX_H
 #define KPN_RX_H
@@ -18,9 +21,11 @@
  * @drift_ppb_max: bound on |CPU rate / rate of the peer's NIC - 1|, at most 1e6
  * @wander_ppb_per_s_max: bound on its change, at most 1e6
  * @poll_ns: usual time between two readings
- * @lag_ns_min, @lag_ns_max: from the last bit of a frame until the index counts it, in CPU time; 0 to 1e6, in this order
+ * @lag_ns_min, @lag_ns_max: from the last bit of a frame until the index counts it, in CPU time; 0
+ *	to 1e6, in this order
  * @cpu_tick_ns: resolution of the CPU counter, rounded up, as in struct kpn_nic_caps; 0 means 1
- * @frame_bytes_max: longest frame the peer sends, FCS included; a peer silent for longer has stopped
+ * @frame_bytes_max: longest frame the peer sends, FCS included; a peer silent for longer has
+ *	stopped
  */
 struct kpn_rx_config {
 	u64 rate_bps;
@@ -38,8 +43,10 @@ struct kpn_rx_config {
  * @strip: where it is; invalid before the first frame, and after a stop until the next
  * @head_ps: where the next frame to be received starts, modulo 2^64
  * @head_seq: frames received
- * @steady_ps: since this position the peer's wire cannot have been idle; at most 2^60 before the head
- * @readings, @stops: readings of the index; those that showed that the peer's wire was idle, or frames were lost
+ * @steady_ps: since this position the peer's wire cannot have been idle; at most 2^60 before the
+ *	head
+ * @readings, @stops: readings of the index; those that showed that the peer's wire was idle, or
+ *	frames were lost
  * @first_end_ps: end of the first frame taken since the last reading
  * @open_ns: CPU time at which the frame after those taken until the last reading had not ended
  * @taken: since the last reading
@@ -62,7 +69,10 @@ struct kpn_rx {
 	u32 sfd_ps;
 };
 
-/** kpn_rx_problem() - the first field of @config outside its range, as text that names it; NULL if there is none */
+/**
+ * kpn_rx_problem() - the first field of @config outside its range, as text that names it; NULL if
+ * there is none
+ */
 const char *kpn_rx_problem(const struct kpn_rx_config *config);
 
 /** kpn_rx_init() - nothing received yet; @config has no problem */
@@ -72,7 +82,8 @@ void kpn_rx_init(struct kpn_rx *rx, const struct kpn_rx_config *config);
  * kpn_rx_take() - the next frame of the ring
  * @frame_bytes: as on the wire, FCS included
  *
- * Return: position of its reference plane on the peer's wire, which kpn_dual_stamp() turns into PHC time.
+ * Return: position of its reference plane on the peer's wire, which kpn_dual_stamp() turns into PHC
+ * time.
  */
 static inline u64 kpn_rx_take(struct kpn_rx *rx, u32 frame_bytes)
 {
@@ -89,8 +100,8 @@ static inline u64 kpn_rx_take(struct kpn_rx *rx, u32 frame_bytes)
  * kpn_rx_observe() - the frames taken since the last call are those the index showed in one reading
  * @before_ns, @after_ns: CPU time before and after the reading of the index
  *
- * Return: true; false if the reading contradicts earlier ones: the peer's wire was idle, frames are missing, or a stated bound is wrong. It is
- * counted, and the strip begins anew with this reading.
+ * Return: true; false if the reading contradicts earlier ones: the peer's wire was idle, frames are
+ * missing, or a stated bound is wrong. It is counted, and the strip begins anew with this reading.
  */
 bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns);
 

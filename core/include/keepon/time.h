@@ -5,7 +5,10 @@
 
 #include "kpn_platform.h"
 
-/** struct kpn_time - an instant: ns + frac x 2^-32 ns. A type of its own, so that it is never mixed with counts */
+/**
+ * struct kpn_time - an instant: ns + frac x 2^-32 ns. A type of its own, so that it is never mixed
+ * with counts
+ */
 struct kpn_time {
 	s64 ns;
 	u32 frac;

@@ -3,9 +3,10 @@
  * Frame bytes, wire bytes and picoseconds: the only home of preamble, gap and FCS (IEEE 802.3-2022
  * clause 3 and 4.4.2). Nothing here knows rings or clocks.
  *
- * `frame_bytes` counts from the destination address to the FCS inclusive; `wire_bytes` adds preamble, SFD
- * and inter-packet gap. Wire positions are nominal picoseconds of wire time ("wire ps"), counted
- * modulo 2^64 (213 days); differences are taken as signed 64-bit numbers and stay below 53 days.
+ * `frame_bytes` counts from the destination address to the FCS inclusive; `wire_bytes` adds
+ * preamble, SFD and inter-packet gap. Wire positions are nominal picoseconds of wire time ("wire
+ * ps"), counted modulo 2^64 (213 days); differences are taken as signed 64-bit numbers and stay
+ * below 53 days.
  */
 #ifndef KPN_WIRE_H
 #define KPN_WIRE_H
@@ -28,13 +29,15 @@ enum kpn_wire {
  * kpn_byte_time_ps() - time of one byte on the wire
  * @rate_bps: link rate, KPN_RATE_BPS_MIN to KPN_RATE_BPS_MAX
  *
- * Every Ethernet rate has a byte time of whole picoseconds (2.5 Gb/s: 3200; 100 Gb/s: 80), so counting in
- * picoseconds never rounds.
+ * Every Ethernet rate has a byte time of whole picoseconds (2.5 Gb/s: 3200; 100 Gb/s: 80), so
+ * counting in picoseconds never rounds.
  * Return: picoseconds, or 0 when @rate_bps is out of range or does not divide 8e12.
  */
 u32 kpn_byte_time_ps(u64 rate_bps);
 
-/** kpn_wire_bytes() - bytes a frame of @frame_bytes occupies on the wire, preamble and gap included */
+/**
+ * kpn_wire_bytes() - bytes a frame of @frame_bytes occupies on the wire, preamble and gap included
+ */
 static inline u32 kpn_wire_bytes(u32 frame_bytes)
 {
 	return frame_bytes + KPN_WIRE_OVERHEAD_BYTES;

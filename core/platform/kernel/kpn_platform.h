@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The one door between the core and its surroundings, kernel side. A broken invariant warns once; the
- * functions that meet it then refuse, because a kernel must not stop for one device.
+ * The one door between the core and its surroundings, kernel side. A broken invariant warns once;
+ * the functions that meet it then refuse, because a kernel must not stop for one device.
  */
 #ifndef KPN_PLATFORM_H
 #define KPN_PLATFORM_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * The one door between the core and its surroundings, userspace side: integer types, the three libc
- * functions the core may call, 64-bit division and the assertion. The kernel side has the same names.
- * Nothing of ours is included here.
+ * functions the core may call, 64-bit division and the assertion. The kernel side has the same
+ * names. Nothing of ours is included here.
  */
 #ifndef KPN_PLATFORM_H
 #define KPN_PLATFORM_H
@@ -20,7 +20,10 @@ typedef int16_t s16;
 typedef int32_t s32;
 typedef int64_t s64;
 
-/* A broken invariant ends a userspace process: a core that goes on would send frames at wrong times. */
+/*
+ * A broken invariant ends a userspace process: a core that goes on would send frames at wrong
+ * times.
+ */
 #ifdef KPN_NO_ASSERT
 #define KPN_ASSERT(condition) ((void)sizeof(condition))
 #else

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * rtnetlink attributes of link kind "keepon": `ip link add link nic0 name rt0 type keepon ...`. They stand in IFLA_INFO_DATA.
- * Everything is optional when a link is added and is reported in full when it is read; what was set reads back equal.
- * Numbers are host order. Times and lengths have the units of struct kpn_config (core/include/keepon/config.h).
+ * rtnetlink attributes of link kind "keepon": `ip link add link nic0 name rt0 type keepon ...`.
+ * They stand in IFLA_INFO_DATA. Everything is optional when a link is added and is reported in full
+ * when it is read; what was set reads back equal. Numbers are host order. Times and lengths have
+ * the units of struct kpn_config (core/include/keepon/config.h).
  */
 #ifndef _UAPI_KEEPON_LINK_H
 #define _UAPI_KEEPON_LINK_H
@@ -13,15 +14,19 @@
 #define KEEPON_CLASS_COUNT 16
 
 /*
- * The class table gives each slot of the partition a __u16 mask of the classes that may use it. It can be larger than a message, so
- * it is set and read in parts (keepon_table.h); a description of a link has a summary.
+ * The class table gives each slot of the partition a __u16 mask of the classes that may use it. It
+ * can be larger than a message, so it is set and read in parts (keepon_table.h); a description of a
+ * link has a summary.
  *
  * IFLA_KEEPON_ALLOWED: write only: a short table in one piece, at most 16384 masks
- * IFLA_KEEPON_TABLE: a table handed over by KEEPON_CMD_TABLE_PUT on a socket that is still open; reads back as that of the link,
+ * IFLA_KEEPON_TABLE: a table handed over by KEEPON_CMD_TABLE_PUT on a socket that is still open;
+ * reads back as that of the link,
  *	0: all slots are open to all classes
- *	The length of either is the partition's unless IFLA_KEEPON_PARTITION_SLOTS repeats it: then it must divide that.
- * IFLA_KEEPON_CLASS_SLOTS: read only: KEEPON_CLASS_COUNT times __u32, how many slots of the partition each class may use
- * IFLA_KEEPON_CLASSES: KEEPON_CLASS_COUNT pairs of __u8 {late policy, rounding} (enum kpn_late_policy, enum kpn_rounding);
+ *	The length of either is the partition's unless IFLA_KEEPON_PARTITION_SLOTS repeats it: then
+ *	it must divide that.
+ *	IFLA_KEEPON_CLASS_SLOTS: read only: KEEPON_CLASS_COUNT times __u32, how many slots of the
+ *	partition each class may use IFLA_KEEPON_CLASSES: KEEPON_CLASS_COUNT pairs of __u8 {late policy,
+ *	rounding} (enum kpn_late_policy, enum kpn_rounding);
  *	0xff: the class keeps what it has
  * IFLA_KEEPON_RATE_BPS: link rate; read only, that of the lower device when the link came up
  * IFLA_KEEPON_BACKEND: enum keepon_backend; read only
@@ -73,11 +78,15 @@ enum keepon_clock {
 	KEEPON_CLOCK_DUAL, /* the receive ring is counted, too */
 };
 
-/** enum keepon_padding - when the rest of a slot is zeroed; the first two are those of enum kpn_padding */
+/**
+ * enum keepon_padding - when the rest of a slot is zeroed; the first two are those of enum
+ * kpn_padding
+ */
 enum keepon_padding {
 	KEEPON_PADDING_DEFERRED,
 	KEEPON_PADDING_ON_DEMAND,
-	KEEPON_PADDING_AUTO, /* on demand with clock dual if the backend has spare buffers, deferred otherwise */
+	/* on demand with clock dual if the backend has spare buffers, deferred otherwise */
+	KEEPON_PADDING_AUTO,
 };
 
 /** enum keepon_poll - who polls */

@@ -2,10 +2,12 @@
 /*
  * Class tables in parts, by generic netlink: family "keepon". Numbers are host order.
  *
- * To read the table of a link: KEEPON_CMD_TABLE_GET with its IFLA_KEEPON_TABLE and an offset, again and again until all has come. The
- * same number always means the same masks; ENOENT: the link has another table by now, read the link again.
- * To set one: KEEPON_CMD_TABLE_PUT part by part from offset 0, each answered with the table's number and how much has arrived;
- * then RTM_NEWLINK with that number in IFLA_KEEPON_TABLE. A socket keeps one such table, until it is closed or begins another.
+ * To read the table of a link: KEEPON_CMD_TABLE_GET with its IFLA_KEEPON_TABLE and an offset, again
+ * and again until all has come. The same number always means the same masks; ENOENT: the link has
+ * another table by now, read the link again. To set one: KEEPON_CMD_TABLE_PUT part by part from
+ * offset 0, each answered with the table's number and how much has arrived; then RTM_NEWLINK with
+ * that number in IFLA_KEEPON_TABLE. A socket keeps one such table, until it is closed or begins
+ * another.
  */
 #ifndef _UAPI_KEEPON_TABLE_H
 #define _UAPI_KEEPON_TABLE_H
@@ -15,18 +17,21 @@
 
 enum {
 	KEEPON_CMD_UNSPEC,
-	KEEPON_CMD_LIMITS,    /* answered with SLOTS and PART_SLOTS: how many masks a table and a part can have */
+	/* answered with SLOTS and PART_SLOTS: how many masks a table and a part can have */
+	KEEPON_CMD_LIMITS,
 	KEEPON_CMD_TABLE_GET, /* TABLE, OFFSET; answered with TABLE, SLOTS, OFFSET, MASKS */
-	KEEPON_CMD_TABLE_PUT, /* SLOTS, OFFSET, MASKS; answered with TABLE, OFFSET; needs CAP_NET_ADMIN */
+	/* SLOTS, OFFSET, MASKS; answered with TABLE, OFFSET; needs CAP_NET_ADMIN */
+	KEEPON_CMD_TABLE_PUT,
 };
 
 enum {
 	KEEPON_TABLE_UNSPEC,
 	KEEPON_TABLE_PAD,
-	KEEPON_TABLE_ID,     /* __u64 as in IFLA_KEEPON_TABLE */
-	KEEPON_TABLE_SLOTS,  /* __u32 masks of the table */
-	KEEPON_TABLE_OFFSET, /* __u32 mask with which this part begins; in an answer to PUT, with which the next does */
-	KEEPON_TABLE_MASKS,  /* binary: __u16 each, at most KEEPON_TABLE_PART_SLOTS of them */
+	KEEPON_TABLE_ID,    /* __u64 as in IFLA_KEEPON_TABLE */
+	KEEPON_TABLE_SLOTS, /* __u32 masks of the table */
+	/* __u32 mask with which this part begins; in an answer to PUT, with which the next does */
+	KEEPON_TABLE_OFFSET,
+	KEEPON_TABLE_MASKS,      /* binary: __u16 each, at most KEEPON_TABLE_PART_SLOTS of them */
 	KEEPON_TABLE_PART_SLOTS, /* __u32 */
 	__KEEPON_TABLE_MAX,
 };

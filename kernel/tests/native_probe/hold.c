@@ -135,7 +135,8 @@ int hold_begin(struct probe *p)
 	err = keepon_native_attach(p->dev, &owner_ops, &holder);
 	if (err)
 		return err;
-	pr_info("native_probe: second_attach=%d\n", keepon_native_attach(p->dev, &owner_ops, &holder));
+	pr_info("native_probe: second_attach=%d\n",
+		keepon_native_attach(p->dev, &owner_ops, &holder));
 	err = take(&holder);
 	if (!err) {
 		holder.thread = kthread_run(serve, &holder, "native_probe");

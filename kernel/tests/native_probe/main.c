@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A plain owner of a lent ring, for tests of keepon_hwsim, which on purpose writes too late, tears a
- * frame, stalls and so on. What it did is in the kernel log, one line "native_probe: NAME=VALUE" each;
- * what the wire made of it is in the NIC's counters and record.
+ * A plain owner of a lent ring, for tests of keepon_hwsim, which on purpose writes too late, tears
+ * a frame, stalls and so on. What it did is in the kernel log, one line "native_probe: NAME=VALUE"
+ * each; what the wire made of it is in the NIC's counters and record.
  *
  *	insmod native_probe.ko dev=n0 polls=400
  *	insmod native_probe.ko dev=n0 hold=1

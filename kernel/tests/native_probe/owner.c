@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a plain owner does with a ring: keeps it full of placeholders and makes every 64th slot a real
- * frame. Mistakes on demand.
+ * What a plain owner does with a ring: keeps it full of placeholders and makes every 64th slot a
+ * real frame. Mistakes on demand.
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
@@ -52,7 +52,8 @@ int probe_claim(struct probe *p)
 
 	pr_info("native_probe: claim=%d\n", err);
 	if (!err)
-		pr_info("native_probe: second_claim=%d\n", p->driver->claim(p->dev, &setup, &other));
+		pr_info("native_probe: second_claim=%d\n",
+			p->driver->claim(p->dev, &setup, &other));
 	return err;
 }
 
@@ -91,8 +92,8 @@ static void make_real(struct probe *p, u64 seq)
 	u8 *data = p->native.ops->buffer(p->native.nic, seq % PROBE_RING_SLOTS);
 
 	fill(data, p->frames);
-	p->native.ops->commit(p->native.nic, seq % PROBE_RING_SLOTS, PROBE_SLOT_BYTES, PROBE_DATA_BYTES,
-			      PROBE_DATA_BYTES - p->unwritten);
+	p->native.ops->commit(p->native.nic, seq % PROBE_RING_SLOTS, PROBE_SLOT_BYTES,
+			      PROBE_DATA_BYTES, PROBE_DATA_BYTES - p->unwritten);
 	if (p->tear && p->frames == 2)
 		data[ETH_HLEN + 1] ^= 0xff;
 	p->frames++;
@@ -106,10 +107,12 @@ static bool serve(struct probe *p)
 		return false;
 	for (; p->retired < p->head; p->retired++) {
 		if (!(p->retired % EVERY_SLOTS))
-			ops->retire(p->native.nic, p->retired % PROBE_RING_SLOTS, PROBE_SLOT_BYTES, PROBE_DATA_BYTES);
+			ops->retire(p->native.nic, p->retired % PROBE_RING_SLOTS, PROBE_SLOT_BYTES,
+				    PROBE_DATA_BYTES);
 	}
 	if (p->head + PROBE_RING_SLOTS - 1 > p->tail) {
-		ops->rearm(p->native.nic, p->tail % PROBE_RING_SLOTS, (u32)(p->head + PROBE_RING_SLOTS - 1 - p->tail));
+		ops->rearm(p->native.nic, p->tail % PROBE_RING_SLOTS,
+			   (u32)(p->head + PROBE_RING_SLOTS - 1 - p->tail));
 		p->tail = p->head + PROBE_RING_SLOTS - 1;
 		ops->doorbell(p->native.nic, p->tail % PROBE_RING_SLOTS, p->tail);
 	}
@@ -120,7 +123,10 @@ static bool serve(struct probe *p)
 	return true;
 }
 
-/** probe_serve() - one poll, under a raw lock as an owner in interrupt context has; false if the NIC cannot be read */
+/**
+ * probe_serve() - one poll, under a raw lock as an owner in interrupt context has; false if the NIC
+ * cannot be read
+ */
 bool probe_serve(struct probe *p)
 {
 	static DEFINE_RAW_SPINLOCK(lock);
@@ -141,7 +147,8 @@ void probe_write_late(struct probe *p)
 	observe(p);
 	desc_idx = (p->head - 1) % PROBE_RING_SLOTS;
 	fill(p->native.ops->buffer(p->native.nic, desc_idx), 0xee);
-	p->native.ops->commit(p->native.nic, desc_idx, PROBE_SLOT_BYTES, PROBE_DATA_BYTES, PROBE_DATA_BYTES);
+	p->native.ops->commit(p->native.nic, desc_idx, PROBE_SLOT_BYTES, PROBE_DATA_BYTES,
+			      PROBE_DATA_BYTES);
 	pr_info("native_probe: late_slot=%llu\n", p->head - 1);
 }
 

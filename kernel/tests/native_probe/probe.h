@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* native_probe.ko: an owner of a ring (owner.c), for a while (main.c) or while it is loaded (hold.c). */
+/*
+ * native_probe.ko: an owner of a ring (owner.c), for a while (main.c) or while it is loaded
+ * (hold.c).
+ */
 #ifndef NATIVE_PROBE_H
 #define NATIVE_PROBE_H
 

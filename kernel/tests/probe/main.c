@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that shows whether the virtual machine works: tells the time, calls the core, warns when asked to. */
+/*
+ * A module that shows whether the virtual machine works: tells the time, calls the core, warns when
+ * asked to.
+ */
 
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -12,8 +15,8 @@ MODULE_PARM_DESC(warn, "make the kernel print a warning with a stack trace");
 
 static int __init keepon_probe_init(void)
 {
-	pr_info("keepon_probe: %u ps a byte at 1 Gb/s, loaded at %llu ns\n", kpn_byte_time_ps(1000000000ULL),
-		ktime_get_raw_ns());
+	pr_info("keepon_probe: %u ps a byte at 1 Gb/s, loaded at %llu ns\n",
+		kpn_byte_time_ps(1000000000ULL), ktime_get_raw_ns());
 	WARN_ON(warn);
 	return 0;
 }

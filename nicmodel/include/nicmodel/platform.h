@@ -22,7 +22,9 @@ static inline uint64_t ring_nic_div(uint64_t dividend, uint64_t divisor)
 #include <stdint.h>
 #include <string.h>
 
-/** ring_nic_div() - quotient rounded down; @divisor is not 0. 32-bit machines need no libgcc helper */
+/**
+ * ring_nic_div() - quotient rounded down; @divisor is not 0. 32-bit machines need no libgcc helper
+ */
 static inline uint64_t ring_nic_div(uint64_t dividend, uint64_t divisor)
 {
 #if UINTPTR_MAX > 0xffffffffu
@@ -46,12 +48,16 @@ static inline uint64_t ring_nic_div(uint64_t dividend, uint64_t divisor)
 }
 #endif
 
-/** ring_nic_lowest_bit() - number of the lowest bit set; @word is not 0. In halves: 32-bit machines need no libgcc helper */
+/**
+ * ring_nic_lowest_bit() - number of the lowest bit set; @word is not 0. In halves: 32-bit machines
+ * need no libgcc helper
+ */
 static inline uint32_t ring_nic_lowest_bit(uint64_t word)
 {
 	uint32_t half = (uint32_t)word;
 
-	return half ? (uint32_t)__builtin_ctz(half) : 32 + (uint32_t)__builtin_ctz((uint32_t)(word >> 32));
+	return half ? (uint32_t)__builtin_ctz(half) :
+		      32 + (uint32_t)__builtin_ctz((uint32_t)(word >> 32));
 }
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A standard ring NIC and its wire: descriptors, a tail register, DMA fetches that latch descriptor and bytes,
- * a FIFO of bounded depth, a lagging index. It knows nothing of who drives it and nothing of true time: every instant
- * is in picoseconds of the NIC's own oscillator ("local ps"), never decreasing from call to call.
+ * A standard ring NIC and its wire: descriptors, a tail register, DMA fetches that latch descriptor
+ * and bytes, a FIFO of bounded depth, a lagging index. It knows nothing of who drives it and
+ * nothing of true time: every instant is in picoseconds of the NIC's own oscillator ("local ps"),
+ * never decreasing from call to call.
  *
- * For slot k, with E the end of a slot on the wire (gap included), D the doorbell that first covered it:
+ * For slot k, with E the end of a slot on the wire (gap included), D the doorbell that first
+ * covered it:
  *
  *	room  R(k) = E(j), j = k - prefetch - 1, or later where FIFO bytes are short
  *	latch L(k) = max(R(k), D(k)) + fetch            what stands in memory at L(k) is sent
@@ -14,13 +16,15 @@
  *	wire   |..k-3..|..k-2..|..k-1..|...k...|      prefetch 2
  *	               ^R(k) ^L(k)     ^T(k)
  *
- * So k - j - 1 frames at most stand between the one on the wire and the memory. A write at exactly L(k) comes too late.
- * The MAC inserts the FCS over the bytes it fetched. A frame fetched while its bytes change leaves torn, with a good FCS:
- * nothing on the wire tells it from the frame that was meant. Placeholders have a bad FCS whatever their bytes.
+ * So k - j - 1 frames at most stand between the one on the wire and the memory. A write at exactly
+ * L(k) comes too late. The MAC inserts the FCS over the bytes it fetched. A frame fetched while its
+ * bytes change leaves torn, with a good FCS: nothing on the wire tells it from the frame that was
+ * meant. Placeholders have a bad FCS whatever their bytes.
  *
- * Cost follows frames, odd lengths and calls; runs of nominal placeholders are advanced in closed form.
- * Sources: descriptor rings with head and tail register (Intel 82574 datasheet section 7.2; Broadcom GENET as
- * in Linux bcmgenet), launch of DMA reads when the packet buffer has room for a largest frame.
+ * Cost follows frames, odd lengths and calls; runs of nominal placeholders are advanced in closed
+ * form. Sources: descriptor rings with head and tail register (Intel 82574 datasheet section 7.2;
+ * Broadcom GENET as in Linux bcmgenet), launch of DMA reads when the packet buffer has room for a
+ * largest frame.
  */
 #ifndef NICMODEL_RING_NIC_H
 #define NICMODEL_RING_NIC_H
@@ -48,7 +52,8 @@ enum ring_nic_index {
 };
 
 /**
- * struct ring_nic_frame - a real frame on its way to the wire; reported at its latch, so usually before @start_ps
+ * struct ring_nic_frame - a real frame on its way to the wire; reported at its latch, so usually
+ * before @start_ps
  * @seq: slots sent before it since the start
  * @desc_idx: its descriptor
  * @start_ps: first bit of the preamble
@@ -76,24 +81,33 @@ struct ring_nic_frame {
  * @frame_bytes_min: shortest frame it sends; shorter lengths are raised to it
  * @frame_bytes_max: longest
  * @prefetch_slots: frames beyond the one on the wire that may have been fetched, 0-1024
- * @fifo_bytes: frame bytes the FIFO holds, the one on the wire included; a fetch starts when @frame_bytes_max fit; 0: no limit
+ * @fifo_bytes: frame bytes the FIFO holds, the one on the wire included; a fetch starts when
+ * @frame_bytes_max fit; 0: no limit
  * @byte_time_ps: of the wire
  * @fetch_ps: from room (or doorbell) to latch, not 0
- * @restart_ps_min, @restart_ps_max: from doorbell to the first bit if nothing else is waited for, drawn per
+ * @restart_ps_min, @restart_ps_max: from doorbell to the first bit if nothing else is waited for,
+ *	drawn per
  *	doorbell; at least @fetch_ps
- * @index_lag_ps_min, @index_lag_ps_max: from the event to the index showing it, drawn per slot; below 2^32
+ * @index_lag_ps_min, @index_lag_ps_max: from the event to the index showing it, drawn per slot;
+ *	below 2^32
  * @index: enum ring_nic_index
- * @persistent: descriptors may be sent again and again; false: each must be re-armed before every use
- * @clobbers: only if not persistent: the NIC overwrites the length of a descriptor when it has fetched it.
+ * @persistent: descriptors may be sent again and again; false: each must be re-armed before every
+ *	use
+ * @clobbers: only if not persistent: the NIC overwrites the length of a descriptor when it has
+ *	fetched it.
  *	Whoever drives it says the length again, from a copy of its own, before it re-arms: ring_nic_set_length()
- * @history_runs: least number of runs of equal slots remembered behind the wire; 0: as many as the index needs
+ * @history_runs: least number of runs of equal slots remembered behind the wire; 0: as many as the
+ *	index needs
  * @seed: of the drawn values
- * @coherent: the NIC fetches from @buffers; false: from @device_buffers, which the CPU's stores reach when they are
+ * @coherent: the NIC fetches from @buffers; false: from @device_buffers, which the CPU's stores
+ *	reach when they are
  *	written back: by ring_nic_commit() and ring_nic_retire(), and no more of them than these are told
- * @buffers: ring_slots buffers, @buffer_stride bytes apart, zeroed by the caller, alive as long as the NIC
+ * @buffers: ring_slots buffers, @buffer_stride bytes apart, zeroed by the caller, alive as long as
+ *	the NIC
  * @device_buffers: as @buffers, if not @coherent: what stands in memory behind the CPU's cache
  * @sink_frame: called for each real frame at its latch
- * @sink_idle: called for each idle time of the wire before a frame, the first one excluded; may be NULL
+ * @sink_idle: called for each idle time of the wire before a frame, the first one excluded; may be
+ *	NULL
  * @sink: given to both
  */
 struct ring_nic_params {
@@ -124,9 +138,11 @@ struct ring_nic_params {
 };
 
 /**
- * struct ring_nic_pause - the MAC was told by its peer not to transmit (PAUSE, IEEE Std 802.3 annex 31B)
+ * struct ring_nic_pause - the MAC was told by its peer not to transmit (PAUSE, IEEE Std 802.3 annex
+ * 31B)
  * @at_ps: no slot starts at or after this moment; the one on the wire is finished
- * @idle_ps: how long the wire then stays idle, counted from the end of that slot. Fetches go on as far as there is room.
+ * @idle_ps: how long the wire then stays idle, counted from the end of that slot. Fetches go on as
+ *	far as there is room.
  *	A pause that comes while another one lasts prolongs it if it ends later.
  */
 struct ring_nic_pause {
@@ -139,7 +155,8 @@ struct ring_nic_pause {
  * @placeholders, @frames: slots latched; @frame_bytes: of real frames
  * @idle_ps, @underruns: idle wire between slots that no pause held back, and how often
  * @paused_ps, @pauses: by how much pauses held slots back, and how many slots
- * @halts: fetches that met a descriptor not re-armed; nothing more is fetched until the next doorbell
+ * @halts: fetches that met a descriptor not re-armed; nothing more is fetched until the next
+ *	doorbell
  * @clobbered: fetches that met a descriptor re-armed without its length; as @halts
  * @torn: real frames whose bytes changed after their commit
  * @stale: real frames whose bytes were not written back at their commit
@@ -174,7 +191,8 @@ struct ring_nic_position {
 };
 
 /**
- * struct ring_nic_slot - one slot of the recent past; @sent_ps as in ring_nic_position, at its start
+ * struct ring_nic_slot - one slot of the recent past; @sent_ps as in ring_nic_position, at its
+ * start
  *
  * @alike: at least so many slots, from this one on, follow each other without a gap at this pitch
  */
@@ -194,7 +212,10 @@ const char *ring_nic_problem(const struct ring_nic_params *params);
 /** ring_nic_bytes() - memory one NIC needs, aligned to 8; @params have no problem */
 size_t ring_nic_bytes(const struct ring_nic_params *params);
 
-/** ring_nic_init() - all descriptors nominal placeholders, nothing posted, wire idle; NULL if there is a problem */
+/**
+ * ring_nic_init() - all descriptors nominal placeholders, nothing posted, wire idle; NULL if there
+ * is a problem
+ */
 struct ring_nic *ring_nic_init(void *memory, const struct ring_nic_params *params);
 
 /** ring_nic_buffer() - buffer of a descriptor as the CPU sees it at @now_ps */
@@ -204,48 +225,63 @@ uint8_t *ring_nic_buffer(struct ring_nic *nic, uint32_t desc_idx, uint64_t now_p
  * ring_nic_commit() - descriptor becomes a real frame
  * @frame_bytes: its length with FCS
  * @data_bytes: bytes of it that torn frames are told by
- * @written_bytes: from the buffer's first byte on, written back before that if memory is not coherent
+ * @written_bytes: from the buffer's first byte on, written back before that if memory is not
+ *	coherent
  */
-void ring_nic_commit(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint32_t data_bytes,
-		     uint32_t written_bytes, uint64_t now_ps);
+void ring_nic_commit(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes,
+		     uint32_t data_bytes, uint32_t written_bytes, uint64_t now_ps);
 
-/** ring_nic_retire() - descriptor becomes a placeholder; then @data_bytes of its buffer are zeroed and written back */
-void ring_nic_retire(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint32_t data_bytes,
-		     uint64_t now_ps);
+/**
+ * ring_nic_retire() - descriptor becomes a placeholder; then @data_bytes of its buffer are zeroed
+ * and written back
+ */
+void ring_nic_retire(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes,
+		     uint32_t data_bytes, uint64_t now_ps);
 
 /** ring_nic_set_length() - descriptor keeps its kind and changes its length */
-void ring_nic_set_length(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes, uint64_t now_ps);
+void ring_nic_set_length(struct ring_nic *nic, uint32_t desc_idx, uint32_t frame_bytes,
+			 uint64_t now_ps);
 
-/** ring_nic_rearm() - hand @count descriptors from @first_idx (wrapping) to the NIC again; no effect if persistent */
+/**
+ * ring_nic_rearm() - hand @count descriptors from @first_idx (wrapping) to the NIC again; no effect
+ * if persistent
+ */
 void ring_nic_rearm(struct ring_nic *nic, uint32_t first_idx, uint32_t count, uint64_t now_ps);
 
 /** ring_nic_doorbell() - slots before @tail_seq may be sent */
 void ring_nic_doorbell(struct ring_nic *nic, uint64_t tail_seq, uint64_t now_ps);
 
 /**
- * ring_nic_halt() - nothing is fetched any more; what was latched leaves whole, and doorbells have no effect
+ * ring_nic_halt() - nothing is fetched any more; what was latched leaves whole, and doorbells have
+ * no effect
  *
- * Until the next ring_nic_init(). Descriptors and buffers may be changed; everything stays readable.
+ * Until the next ring_nic_init(). Descriptors and buffers may be changed; everything stays
+ * readable.
  */
 void ring_nic_halt(struct ring_nic *nic, uint64_t now_ps);
 
 /**
  * ring_nic_remove() - the card is gone: nothing is fetched any more, nothing leaves any more
  *
- * Index, position and what is completed stay as they were at @now_ps. Whoever was given frames by sink_frame drops those
- * that end after @now_ps: they were cut or never began. Until the next ring_nic_init().
+ * Index, position and what is completed stay as they were at @now_ps. Whoever was given frames by
+ * sink_frame drops those that end after @now_ps: they were cut or never began. Until the next
+ * ring_nic_init().
  */
 void ring_nic_remove(struct ring_nic *nic, uint64_t now_ps);
 
 /** ring_nic_present() - false once it was removed: every register reads as all ones */
 bool ring_nic_present(const struct ring_nic *nic);
 
-/** ring_nic_freeze_index() - a fault: from the last call's time on the index stands still while the wire goes on */
+/**
+ * ring_nic_freeze_index() - a fault: from the last call's time on the index stands still while the
+ * wire goes on
+ */
 void ring_nic_freeze_index(struct ring_nic *nic, bool frozen);
 
 /**
  * ring_nic_set_pauses() - say beforehand when the peer pauses the wire
- * @pauses: @count of them, sorted by at_ps, alive as long as the NIC; those of an earlier call come first, unchanged
+ * @pauses: @count of them, sorted by at_ps, alive as long as the NIC; those of an earlier call come
+ *	first, unchanged
  *
  * A pause announced after a slot was latched that it should hold back only holds back later ones.
  */
@@ -271,7 +307,10 @@ struct ring_nic_position ring_nic_locate(struct ring_nic *nic, uint64_t now_ps);
 /** ring_nic_find_slot() - times of slot @seq; false if it was not latched yet or is forgotten */
 bool ring_nic_find_slot(const struct ring_nic *nic, uint64_t seq, struct ring_nic_slot *slot);
 
-/** ring_nic_completed() - slots whose end, gap included, is not after @at_ps; within the remembered past */
+/**
+ * ring_nic_completed() - slots whose end, gap included, is not after @at_ps; within the remembered
+ * past
+ */
 uint64_t ring_nic_completed(const struct ring_nic *nic, uint64_t at_ps);
 
 /** ring_nic_latched() - slots latched so far */

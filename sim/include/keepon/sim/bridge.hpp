@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A store-and-forward bridge (IEEE Std 802.1Q-2022 clause 8.6): a frame is complete frame_bytes after its SFD, takes
-// processing_ns, and waits in one of eight queues per port; strict priority among those whose gate lets it pass to its last
-// bit. Placeholders end at the port they arrive at and never become packets.
+// A store-and-forward bridge (IEEE Std 802.1Q-2022 clause 8.6): a frame is complete frame_bytes
+// after its SFD, takes processing_ns, and waits in one of eight queues per port; strict priority
+// among those whose gate lets it pass to its last bit. Placeholders end at the port they arrive at
+// and never become packets.
 #pragma once
 
 #include <array>
@@ -81,8 +82,10 @@ public:
 	std::uint32_t AddPort(std::uint32_t end, NodeId peer, const std::string &peer_name);
 	/// Index of the port towards \p peer, or -1.
 	int PortTo(NodeId peer) const;
-	/// \param base_ns  network time; the bridge's clock agrees with it at the start of the simulation
-	void SetGates(std::uint32_t port, std::int64_t base_ns, const std::vector<GateEntry> &entries);
+	/// \param base_ns  network time; the bridge's clock agrees with it at the start of the
+	/// simulation
+	void SetGates(std::uint32_t port, std::int64_t base_ns,
+		      const std::vector<GateEntry> &entries);
 	/// One more listener of \p flow is behind \p port.
 	void AddRoute(FlowId flow, std::uint32_t port);
 
@@ -100,8 +103,14 @@ public:
 	BridgeClock *Clock() { return clock_.get(); }
 
 private:
-	std::int64_t GateTime(TimePs t) { return clock_ ? clock_->ReadingPs(t) : oscillator_.Local(t); }
-	TimePs TrueOfGate(std::int64_t time) { return clock_ ? clock_->TrueOf(time) : oscillator_.TrueOf(time); }
+	std::int64_t GateTime(TimePs t)
+	{
+		return clock_ ? clock_->ReadingPs(t) : oscillator_.Local(t);
+	}
+	TimePs TrueOfGate(std::int64_t time)
+	{
+		return clock_ ? clock_->TrueOf(time) : oscillator_.TrueOf(time);
+	}
 	void Enqueue(Port &port, std::uint32_t packet);
 	void Service(Port &port);
 	void Schedule(Port &port, TimePs time);

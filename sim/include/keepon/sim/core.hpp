@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The door to the C parts: the core's public headers and the NIC model, with C linkage. Nothing else includes them.
+// The door to the C parts: the core's public headers and the NIC model, with C linkage. Nothing
+// else includes them.
 #pragma once
 
 #include <cstddef>

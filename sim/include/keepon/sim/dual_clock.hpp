@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The PHC of a keepon station that counts its receive ring as well: RX stamps come from a frame's place among all that arrived.
+// The PHC of a keepon station that counts its receive ring as well: RX stamps come from a frame's
+// place among all that arrived.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pending events in order of (time, order of scheduling): a four-way heap of 32-byte records, no allocation per event.
-// It knows no component; Simulation dispatches by kind.
+// Pending events in order of (time, order of scheduling): a four-way heap of 32-byte records, no
+// allocation per event. It knows no component; Simulation dispatches by kind.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of the frames of one stream or load: counters for all, one record per frame for streams.
+// What becomes of the frames of one stream or load: counters for all, one record per frame for
+// streams.
 #pragma once
 
 #include <array>
@@ -15,7 +16,8 @@ namespace keepon::sim
 
 inline constexpr std::int8_t kPending = -1;
 
-/// One entry per frame of a stream, by sequence number. Times are true time in ps; -1: did not happen (yet).
+/// One entry per frame of a stream, by sequence number. Times are true time in ps; -1: did not
+/// happen (yet).
 struct StreamRecords {
 	std::vector<std::int64_t> submit_ps;
 	std::vector<std::int64_t> wire_ps; // reference plane at the talker
@@ -38,17 +40,19 @@ struct Flow {
 	std::vector<NodeId> listeners;
 	std::int64_t first_txtime_ns = 0; // network time of sequence number 0
 	std::int64_t period_ns = 0;
-	std::vector<std::int64_t> turns_ns; // added to the txtime of each frame in turn, from number 0 on
+	std::vector<std::int64_t>
+		turns_ns; // added to the txtime of each frame in turn, from number 0 on
 
 	std::int64_t submitted = 0;
 	std::array<std::int64_t, KPN_VERDICT_COUNT> verdicts{};
 	std::int64_t on_wire = 0;
 	std::vector<std::int64_t> delivered; // per listener
 	std::int64_t delivered_bytes = 0;
-	std::int64_t torn = 0;          // arrived, though its bytes had changed after the commit: the FCS is good
-	std::int64_t wrong_bytes = 0;   // arrived, but not the bytes of this frame followed by zeros
-	std::int64_t duplicates = 0;    // on the wire once more
-	std::int64_t ghosts = 0;        // reported as sent, never on the wire
+	std::int64_t torn =
+		0; // arrived, though its bytes had changed after the commit: the FCS is good
+	std::int64_t wrong_bytes = 0; // arrived, but not the bytes of this frame followed by zeros
+	std::int64_t duplicates = 0;  // on the wire once more
+	std::int64_t ghosts = 0;      // reported as sent, never on the wire
 	std::vector<std::int64_t> lost; // by place, deliveries that can no longer happen
 	StreamRecords records;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of one station with their bytes; allocated by the block when more are under way than ever before.
+// Frames of one station with their bytes; allocated by the block when more are under way than ever
+// before.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,9 @@ class FramePool
 {
 public:
 	/// \param frame_bytes_max  longest frame of any flow
-	explicit FramePool(std::uint32_t frame_bytes_max) : stride_((frame_bytes_max + 15) / 8 * 8) {}
+	explicit FramePool(std::uint32_t frame_bytes_max) : stride_((frame_bytes_max + 15) / 8 * 8)
+	{
+	}
 
 	TxFrame &Take()
 	{
@@ -27,7 +30,10 @@ public:
 	}
 
 	void Give(const TxFrame &frame) { free_.push_back(frame.index); }
-	TxFrame &operator[](std::uint32_t index) { return blocks_[index / kBlock].frames[index % kBlock]; }
+	TxFrame &operator[](std::uint32_t index)
+	{
+		return blocks_[index / kBlock].frames[index % kBlock];
+	}
 	std::uint8_t *Data(const TxFrame &frame)
 	{
 		return blocks_[frame.index / kBlock].data.get() + frame.index % kBlock * stride_;
@@ -44,8 +50,8 @@ private:
 	void Grow()
 	{
 		const auto first = static_cast<std::uint32_t>(blocks_.size()) * kBlock;
-		blocks_.push_back(
-			{ std::make_unique<TxFrame[]>(kBlock), std::make_unique<std::uint8_t[]>(kBlock * stride_) });
+		blocks_.push_back({ std::make_unique<TxFrame[]>(kBlock),
+				    std::make_unique<std::uint8_t[]>(kBlock * stride_) });
 		for (std::uint32_t i = kBlock; i-- > 0;) {
 			TxFrame &frame = blocks_.back().frames[i];
 			frame.index = first + i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transmission gates of one port (IEEE Std 802.1Q-2022 clauses 8.6.8.4, 8.6.9): when may a frame of a queue start so that
-// it ends before its gate closes. Times are ps of the bridge's own clock.
+// Transmission gates of one port (IEEE Std 802.1Q-2022 clauses 8.6.8.4, 8.6.9): when may a frame of
+// a queue start so that it ends before its gate closes. Times are ps of the bridge's own clock.
 #pragma once
 
 #include <array>
@@ -18,10 +18,12 @@ class Gates
 public:
 	Gates() = default;
 
-	/// \param base_ps  start of a cycle, by the bridge's clock, any sign; entries not empty, each ns > 0
+	/// \param base_ps  start of a cycle, by the bridge's clock, any sign; entries not empty,
+	/// each ns > 0
 	Gates(std::int64_t base_ps, const std::vector<GateEntry> &entries);
 
-	/// Earliest time at or after \p now at which a transmission of \p duration fits; kNever if it fits no window.
+	/// Earliest time at or after \p now at which a transmission of \p duration fits; kNever if
+	/// it fits no window.
 	std::int64_t EarliestStart(int queue, std::int64_t now, std::int64_t duration) const;
 
 	bool Any() const { return cycle_ps_ != 0; }

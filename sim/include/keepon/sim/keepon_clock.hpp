@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The PHC of a keepon station: the core's. TX stamps are the PHC time of the slot a frame had (KeepON paper section 4.1), RX
-// stamps what the PHC says when software sees the frame (D4). Whoever stamps reception otherwise overrides RxStampPs().
+// The PHC of a keepon station: the core's. TX stamps are the PHC time of the slot a frame had
+// (KeepON paper section 4.1), RX stamps what the PHC says when software sees the frame (D4).
+// Whoever stamps reception otherwise overrides RxStampPs().
 #pragma once
 
 #include "keepon/sim/keepon_transmitter.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transmitter under test: the real core on a ring NIC. This file is what a driver would be - workspace, poll loop,
-// backend operations - in simulated time. All decisions are the core's.
+// The transmitter under test: the real core on a ring NIC. This file is what a driver would be -
+// workspace, poll loop, backend operations - in simulated time. All decisions are the core's.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,9 @@ class KeeponTransmitter final : public Transmitter
 {
 public:
 	/// Throws ValueError with the first problem kpn_config_validate() finds.
-	KeeponTransmitter(World &world, NodeId node, const std::string &name, const StationSpec &spec,
-			  std::uint64_t rate_bps, Oscillator &nic_oscillator, Oscillator &cpu_oscillator,
+	KeeponTransmitter(World &world, NodeId node, const std::string &name,
+			  const StationSpec &spec, std::uint64_t rate_bps,
+			  Oscillator &nic_oscillator, Oscillator &cpu_oscillator,
 			  StationClock &clock, TransmitterSink &sink);
 
 	void AddPause(const WirePause &pause) override;
@@ -48,12 +49,14 @@ public:
 	std::int64_t Placeholders() const override;
 	Counters NicCounters() const override;
 
-	/// Bring PHC and station clock together: the first time by a step, later by the rate until the next call.
+	/// Bring PHC and station clock together: the first time by a step, later by the rate until
+	/// the next call.
 	void Synchronise(bool step, TimePs until);
 
 	/// Shift the PHC (a fault, or the first synchronisation).
 	void StepPhc(std::int64_t delta_ns);
-	/// Rate of the PHC from now on, in ppb of nominal; what a servo would set. Not followed by the ideal clock.
+	/// Rate of the PHC from now on, in ppb of nominal; what a servo would set. Not followed by
+	/// the ideal clock.
 	void SetRate(std::int64_t ppb);
 
 	/// No poll between now and \p until.
@@ -71,10 +74,11 @@ public:
 	void AdjFine(std::int64_t scaled_ppm);
 	/// From now on PhcPs() may be asked for past times.
 	void KeepHistory();
-	/// PHC at \p t by the law then in force and the true wire position, ps since the epoch. Exact but for 2^-32 ns and for the
-	/// time from an underrun to the poll that saw it.
+	/// PHC at \p t by the law then in force and the true wire position, ps since the epoch.
+	/// Exact but for 2^-32 ns and for the time from an underrun to the poll that saw it.
 	std::int64_t PhcPs(TimePs t);
-	/// What the core says the PHC reads, ps since the epoch; \p at: when, as a poll under way has to end first.
+	/// What the core says the PHC reads, ps since the epoch; \p at: when, as a poll under way
+	/// has to end first.
 	std::int64_t GetTimePs(TimePs *at = nullptr);
 	// What the receive ring at the other end of the wire asks: the frames of this wire.
 	void HearFrames(PeerFrames &listener) { listener_ = &listener; }
@@ -91,18 +95,21 @@ public:
 	/// The same at \p t or at the end of the poll under way, whichever is later.
 	std::uint64_t CpuNsNow(TimePs t);
 	std::int64_t SinceEpochPs(kpn_time time) const;
-	/// After whatever may have changed the pacer: hand on what has ended and occurred, and keep the law.
+	/// After whatever may have changed the pacer: hand on what has ended and occurred, and keep
+	/// the law.
 	void AfterChange();
 
 	/// How the PHC is read: name of the clock mode.
 	const char *ClockName() const;
 
-	/// What the strip knows of the rate of the wire against the CPU counter, ppb: its middle and how far it may be off now.
+	/// What the strip knows of the rate of the wire against the CPU counter, ppb: its middle
+	/// and how far it may be off now.
 	struct RateInterval {
 		double middle_ppb;
 		double half_ppb;
 	};
-	/// From how the interval of the head widens over half of what is posted; nothing if that is less than a microsecond.
+	/// From how the interval of the head widens over half of what is posted; nothing if that is
+	/// less than a microsecond.
 	std::optional<RateInterval> RateKnown();
 
 	/// PHC at this moment minus the station's clock, in ps; exact but for 2^-32 ns.
@@ -119,7 +126,8 @@ private:
 	void ScheduleWake();
 	void OnRealFrame(const ring_nic_frame &frame);
 	void MakeConfig(const StationSpec &spec, std::uint64_t rate_bps, std::uint64_t seed);
-	/// A clock law and how far the wire is behind the NIC's own time, both valid from a true time on.
+	/// A clock law and how far the wire is behind the NIC's own time, both valid from a true
+	/// time on.
 	struct PastLaw {
 		TimePs from;
 		std::int64_t behind_ps;
@@ -150,14 +158,15 @@ private:
 	PacerProbe probe_;
 	std::uint64_t slot_ps_ = 0;
 	std::uint32_t byte_time_ps_ = 0;
-	TimePs now_ = 0; // of the CPU that runs the driver; at or after world.now while a poll lasts
+	TimePs now_ =
+		0; // of the CPU that runs the driver; at or after world.now while a poll lasts
 	TimePs stalled_until_ = 0;
 	TimePs wake_at_ = kNever;
 	std::int64_t stalls_ = 0;
 	std::vector<WirePause> pauses_;
 	std::vector<ring_nic_pause> announced_; // the first ones, in NIC time
-	TimePs ahead_ps_ = 0;                   // a slot fetched by now starts within this, or right after a pause
-	TimePs paused_until_ = 0;               // no pause announced lasts longer
+	TimePs ahead_ps_ = 0; // a slot fetched by now starts within this, or right after a pause
+	TimePs paused_until_ = 0; // no pause announced lasts longer
 	std::uint64_t index_offset_slots_;
 	std::uint64_t cpu_tick_ns_;
 	bool keep_history_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Latency of one stage of a host: base + lognormal body + rare exponential tail, capped. The shape (narrow body, heavy
-// rare tail) is that of published cyclictest and syscall histograms; numbers come from the host model, not from here.
+// Latency of one stage of a host: base + lognormal body + rare exponential tail, capped. The shape
+// (narrow body, heavy rare tail) is that of published cyclictest and syscall histograms; numbers
+// come from the host model, not from here.
 #pragma once
 
 #include <vector>
@@ -11,8 +12,8 @@
 namespace keepon::sim
 {
 
-/// base_ns >= 0; median_ns >= 0 of the lognormal part; sigma of its logarithm; tail_probability in [0, 1] adds an exponential
-/// of mean tail_mean_ns; cap_ns limits the sum, 0: no cap.
+/// base_ns >= 0; median_ns >= 0 of the lognormal part; sigma of its logarithm; tail_probability in
+/// [0, 1] adds an exponential of mean tail_mean_ns; cap_ns limits the sum, 0: no cap.
 struct LatencySpec {
 	double base_ns = 0;
 	double median_ns = 0;

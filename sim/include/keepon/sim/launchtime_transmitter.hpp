@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A NIC with launch times, after the Intel i210 (datasheet 333016 sections 7.2.2.2.3 and 7.2.7.5): descriptors in order; a
-// frame fetched before its launch time waits for it and holds up those behind; one fetched after it is sent at
-// once. The comparator sees SYSTIML[29:5], so a frame starts at the first multiple of 32 ns that is not before
-// its launch time, by the PHC, and on a byte tick of the NIC's own oscillator. Frames without launch time use a second
-// queue; one of them may be on the wire when a launch comes. The driver asks for txtime minus the preamble, so that
+// A NIC with launch times, after the Intel i210 (datasheet 333016 sections 7.2.2.2.3 and 7.2.7.5):
+// descriptors in order; a frame fetched before its launch time waits for it and holds up those
+// behind; one fetched after it is sent at once. The comparator sees SYSTIML[29:5], so a frame
+// starts at the first multiple of 32 ns that is not before its launch time, by the PHC, and on a
+// byte tick of the NIC's own oscillator. Frames without launch time use a second queue; one of them
+// may be on the wire when a launch comes. The driver asks for txtime minus the preamble, so that
 // the reference plane is what meets the txtime (KeepON paper section 6.2, I11).
 #pragma once
 
@@ -24,8 +25,9 @@ class LaunchtimeTransmitter final : public Transmitter
 public:
 	static constexpr std::int64_t kComparatorNs = 32;
 
-	LaunchtimeTransmitter(World &world, NodeId node, const std::string &name, const StationSpec &spec,
-			      std::uint32_t byte_time_ps, Oscillator &nic_oscillator, StationClock &clock,
+	LaunchtimeTransmitter(World &world, NodeId node, const std::string &name,
+			      const StationSpec &spec, std::uint32_t byte_time_ps,
+			      Oscillator &nic_oscillator, StationClock &clock,
 			      TransmitterSink &sink);
 
 	void AddPause(const WirePause &pause) override { wire_.AddPause(pause); }

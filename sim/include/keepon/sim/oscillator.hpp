@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An oscillator: local ps as a function of true ps. Constant offset plus a bounded random walk of the rate (random-walk
-// frequency noise; IEEE Std 1139-2008), held constant for 1 ms at a time. It never steps; clocks built on it may.
+// An oscillator: local ps as a function of true ps. Constant offset plus a bounded random walk of
+// the rate (random-walk frequency noise; IEEE Std 1139-2008), held constant for 1 ms at a time. It
+// never steps; clocks built on it may.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ public:
 	/// \param wander_ppb  the walk stays within this distance of the offset
 	Oscillator(double ppm, double wander_ppb_per_s, double wander_ppb, Rng rng);
 
-	/// Local time at \p t, both from 0; exact integer arithmetic, rounded down, never decreasing.
+	/// Local time at \p t, both from 0; exact integer arithmetic, rounded down, never
+	/// decreasing.
 	std::int64_t Local(TimePs t)
 	{
 		if (identity_)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Test hooks: what the core believes, compared with the truth only a simulator has. Measures, decides nothing.
+// Test hooks: what the core believes, compared with the truth only a simulator has. Measures,
+// decides nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@
 namespace keepon::sim
 {
 
-/// Slot starts against the grid k x slot time in PHC time, measured from the true wire position and the law in force.
+/// Slot starts against the grid k x slot time in PHC time, measured from the true wire position and
+/// the law in force.
 struct BoundaryStatistics {
 	std::int64_t locked_slots = 0;  // at or after the core's lock_seq
 	std::int64_t locked_max_ps = 0; // greatest |error| of these
@@ -21,7 +23,8 @@ struct BoundaryStatistics {
 	std::int64_t unlocked_max_ps = 0;
 	std::int64_t skipped_slots = 0; // forgotten by the NIC model before they were measured
 
-	/// One step of the clock: when, and the start of the last slot after it that was off by more than the bound.
+	/// One step of the clock: when, and the start of the last slot after it that was off by
+	/// more than the bound.
 	struct Step {
 		TimePs at_ps;
 		TimePs last_bad_ps;
@@ -47,13 +50,15 @@ public:
 
 	const ProbeSpec &Spec() const { return spec_; }
 
-	/// Measure every slot that started since the last call and not after \p nic_now. To be called before each change of
-	/// the clock law, and often enough that the NIC model still remembers.
-	void MeasureBoundaries(ring_nic *nic, const kpn_clock *clock, std::uint64_t slot_ps, std::uint64_t lock_seq,
-			       std::uint64_t nic_now, TimePs now);
+	/// Measure every slot that started since the last call and not after \p nic_now. To be
+	/// called before each change of the clock law, and often enough that the NIC model still
+	/// remembers.
+	void MeasureBoundaries(ring_nic *nic, const kpn_clock *clock, std::uint64_t slot_ps,
+			       std::uint64_t lock_seq, std::uint64_t nic_now, TimePs now);
 	void NoteStep(TimePs now) { boundaries_.steps.push_back({ now, now }); }
 
-	void SampleHead(ring_nic *nic, const kpn_pacer *pacer, std::uint64_t cpu_ns, std::uint64_t nic_now);
+	void SampleHead(ring_nic *nic, const kpn_pacer *pacer, std::uint64_t cpu_ns,
+			std::uint64_t nic_now);
 
 	const BoundaryStatistics &Boundaries() const { return boundaries_; }
 	const HeadStatistics &Heads() const { return heads_; }

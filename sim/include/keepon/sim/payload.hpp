@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of test frames: every one says which frame it belongs to, so that stale, torn or foreign bytes are noticed.
-//   0 destination, 6 source, 12 type 0x88b5 (IEEE Std 802, local experimental), 14 zero, 16 flow, 24 sequence, 32 pattern
+// The bytes of test frames: every one says which frame it belongs to, so that stale, torn or
+// foreign bytes are noticed.
+//   0 destination, 6 source, 12 type 0x88b5 (IEEE Std 802, local experimental), 14 zero, 16 flow,
+//   24 sequence, 32 pattern
 #pragma once
 
 #include <cstdint>
@@ -25,7 +27,8 @@ static_assert(sizeof(PayloadHeader) == kPayloadHeaderBytes);
 /// First word of the pattern; no byte of it is 0, so a frame cut short is noticed.
 inline std::uint64_t PatternStart(const PayloadHeader &header)
 {
-	return Mix64(Mix64(header.flow) ^ static_cast<std::uint64_t>(header.seq)) | 0x0101010101010101u;
+	return Mix64(Mix64(header.flow) ^ static_cast<std::uint64_t>(header.seq)) |
+	       0x0101010101010101u;
 }
 
 inline PayloadHeader MakeHeader(NodeId talker, FlowId flow, std::int64_t seq)
@@ -37,19 +40,22 @@ inline PayloadHeader MakeHeader(NodeId talker, FlowId flow, std::int64_t seq)
 }
 
 /// \param data  room for frame_bytes - 4, rounded up to 8; frame_bytes at least 64
-inline void WritePayload(std::uint8_t *data, std::uint32_t frame_bytes, NodeId talker, FlowId flow, std::int64_t seq)
+inline void WritePayload(std::uint8_t *data, std::uint32_t frame_bytes, NodeId talker, FlowId flow,
+			 std::int64_t seq)
 {
 	const PayloadHeader header = MakeHeader(talker, flow, seq);
 	std::memcpy(data, &header, sizeof(header));
 	std::uint64_t word = PatternStart(header);
-	for (std::uint32_t at = sizeof(header); at < frame_bytes - KPN_FCS_BYTES; at += 8, word += 0x9e3779b97f4a7c15u)
+	for (std::uint32_t at = sizeof(header); at < frame_bytes - KPN_FCS_BYTES;
+	     at += 8, word += 0x9e3779b97f4a7c15u)
 		std::memcpy(data + at, &word, 8);
 }
 
 /// Whether it may be one of a test frame: a wiped one would name the first frame of the first flow.
 inline bool IsTestFrame(const PayloadHeader &header)
 {
-	return header.addresses_and_type[12] == 0x88 && header.addresses_and_type[13] == 0xb5 && header.seq >= 0;
+	return header.addresses_and_type[12] == 0x88 && header.addresses_and_type[13] == 0xb5 &&
+	       header.seq >= 0;
 }
 
 inline PayloadHeader ReadPayload(const std::uint8_t *data)
@@ -59,12 +65,14 @@ inline PayloadHeader ReadPayload(const std::uint8_t *data)
 	return header;
 }
 
-/// Whether \p data holds exactly the frame of \p talker that its header names, \p data_bytes long, and zeros up to
-/// \p wire_bytes.
-inline bool CheckPayload(const std::uint8_t *data, NodeId talker, std::uint32_t data_bytes, std::uint32_t wire_bytes)
+/// Whether \p data holds exactly the frame of \p talker that its header names, \p data_bytes long,
+/// and zeros up to \p wire_bytes.
+inline bool CheckPayload(const std::uint8_t *data, NodeId talker, std::uint32_t data_bytes,
+			 std::uint32_t wire_bytes)
 {
 	const PayloadHeader header = ReadPayload(data);
-	const PayloadHeader expected = MakeHeader(talker, static_cast<FlowId>(header.flow), header.seq);
+	const PayloadHeader expected =
+		MakeHeader(talker, static_cast<FlowId>(header.flow), header.seq);
 	std::uint64_t word = PatternStart(header);
 	std::uint64_t differences = 0;
 	std::uint32_t at = sizeof(header);

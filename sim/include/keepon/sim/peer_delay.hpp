@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One port's measurement of the delay to its neighbour and of the neighbour's rate (IEEE Std 802.1AS-2020 clauses 11.2.19,
-// 10.2.5.3 and 11.1.2): requester's side. One exchange at a time; what is not complete when the next begins is lost.
+// One port's measurement of the delay to its neighbour and of the neighbour's rate (IEEE Std
+// 802.1AS-2020 clauses 11.2.19, 10.2.5.3 and 11.1.2): requester's side. One exchange at a time;
+// what is not complete when the next begins is lost.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace keepon::sim
 class PeerDelay
 {
 public:
-	/// \param delay_samples  of the median; \param rate_samples  exchanges between the two that give the rate
+	/// \param delay_samples  of the median; \param rate_samples  exchanges between the two that
+	/// give the rate
 	PeerDelay(std::size_t delay_samples, std::size_t rate_samples)
 		: delays_(delay_samples), rate_samples_(rate_samples)
 	{
@@ -26,7 +28,10 @@ public:
 	void Sent(std::uint16_t sequence, std::int64_t t1_ps) { Put(sequence, 0, t1_ps); }
 	/// Pdelay_Resp: the neighbour got the request at \p t2, and we its answer at \p t4.
 	void Response(std::uint16_t sequence, std::int64_t t2_ps, std::int64_t t4_ps);
-	void ResponseFollowUp(std::uint16_t sequence, std::int64_t t3_ps) { Put(sequence, 2, t3_ps); }
+	void ResponseFollowUp(std::uint16_t sequence, std::int64_t t3_ps)
+	{
+		Put(sequence, 2, t3_ps);
+	}
 	/// The own clock, and with it the stamps to come, was set forward by \p delta_ps.
 	void Stepped(std::int64_t delta_ps);
 	/// The own clock's rate changed by \p change: what was measured before is of another clock.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PTP's way through the simulated network: flows for its frames, trees from the grandmasters, the latency of the software
-// that handles them, stamps, and network time - what the grandmaster's clock reads. Exists only with sync "ptp" or "gptp".
+// PTP's way through the simulated network: flows for its frames, trees from the grandmasters, the
+// latency of the software that handles them, stamps, and network time - what the grandmaster's
+// clock reads. Exists only with sync "ptp" or "gptp".
 #pragma once
 
 #include <cstdint>
@@ -34,14 +35,17 @@ public:
 	struct Record {
 		std::vector<std::int64_t> at_ps;
 		std::vector<std::int64_t> offset_ps;
-		std::vector<std::int64_t> read_offset_ps; // the same of what software gets that asks then
-		std::vector<std::int64_t> read_at_ps;     // when it has it: a poll under way has to end first
-		std::vector<std::int64_t> scaled_ppm;     // rate set
+		std::vector<std::int64_t>
+			read_offset_ps; // the same of what software gets that asks then
+		std::vector<std::int64_t>
+			read_at_ps; // when it has it: a poll under way has to end first
+		std::vector<std::int64_t> scaled_ppm; // rate set
 		std::vector<std::vector<std::int64_t>>
 			domain_ps; // per further domain: virtual clock minus its grandmaster's
 	};
 
-	/// Checks \p spec against the network and makes the flows. Throws ValueError and then has changed nothing.
+	/// Checks \p spec against the network and makes the flows. Throws ValueError and then has
+	/// changed nothing.
 	PtpNetwork(World &world, const PtpSpec &spec, std::vector<Member> members);
 	PtpNetwork(const PtpNetwork &) = delete;
 	PtpNetwork &operator=(const PtpNetwork &) = delete;
@@ -63,10 +67,14 @@ public:
 	void OnClockSet(NodeId node, bool stepped) override;
 
 	/// Whether \p node takes part: has a clock that PTP sets or distributes.
-	bool TakesPart(NodeId node) const { return node < nodes_.size() && nodes_[node] != nullptr; }
+	bool TakesPart(NodeId node) const
+	{
+		return node < nodes_.size() && nodes_[node] != nullptr;
+	}
 	PtpNode &NodeAt(NodeId node) { return *nodes_[node]; }
 	const Record &RecordOf(NodeId node) const { return records_[node]; }
-	/// Network time at \p t in ps since the epoch: the reading of whoever was grandmaster of domain 0.
+	/// Network time at \p t in ps since the epoch: the reading of whoever was grandmaster of
+	/// domain 0.
 	std::int64_t NetworkPs(TimePs t);
 	const PtpSpec &Spec() const { return spec_; }
 	FlowId FirstFlow() const { return first_flow_; }
@@ -88,9 +96,11 @@ private:
 		kChange
 	};
 
-	/// What is to happen at an event. Timers: \p index is a port or domain, \p due when it was to fire.
+	/// What is to happen at an event. Timers: \p index is a port or domain, \p due when it was
+	/// to fire.
 	struct Action {
-		Action(ActionKind what, NodeId where, std::uint32_t which = 0) : kind(what), node(where), index(which)
+		Action(ActionKind what, NodeId where, std::uint32_t which = 0)
+			: kind(what), node(where), index(which)
 		{
 		}
 
@@ -112,7 +122,8 @@ private:
 		TimePs handed = 0;
 	};
 
-	/// A flow: messages of one kind from one port; the last ones, as long as they may be under way.
+	/// A flow: messages of one kind from one port; the last ones, as long as they may be under
+	/// way.
 	struct Channel {
 		PtpKind kind;
 		std::uint32_t port;
@@ -132,7 +143,8 @@ private:
 		NodeId node;
 	};
 
-	/// Kind, talker, and its port (gPTP) or the node it speaks to (end to end; the talker itself: all).
+	/// Kind, talker, and its port (gPTP) or the node it speaks to (end to end; the talker
+	/// itself: all).
 	using ChannelKey = std::tuple<PtpKind, NodeId, std::uint32_t>;
 
 	void Check() const;
@@ -143,7 +155,8 @@ private:
 	void RouteTo(FlowId flow, NodeId listener);
 	void MakeLinkFlows();
 	void MakeEndToEndFlows(NodeId grandmaster);
-	/// Port of every node towards \p root by the shortest way, ties by the link named first; -1: the root or cut off.
+	/// Port of every node towards \p root by the shortest way, ties by the link named first;
+	/// -1: the root or cut off.
 	std::vector<int> PortsTowards(NodeId root) const;
 	void SetRoles(std::size_t domain);
 	Channel &ChannelOf(FlowId flow) { return channels_[flow - first_flow_]; }

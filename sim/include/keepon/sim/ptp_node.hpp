@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PTP in one node: ports, domains, servo. It turns stamps into messages and settings of its clock; how frames travel, how
-// long software takes and how stamps come about is PtpNetwork's and the clock's affair.
+// PTP in one node: ports, domains, servo. It turns stamps into messages and settings of its clock;
+// how frames travel, how long software takes and how stamps come about is PtpNetwork's and the
+// clock's affair.
 //
-//   gPTP: peer delay on every link, Sync relayed port by port with residence time and rate ratio (IEEE Std 802.1AS-2020
-//   clauses 10 and 11). PTP: Sync to all, Delay_Req and Delay_Resp end to end (IEEE Std 1588-2019 clause 11.3).
+//   gPTP: peer delay on every link, Sync relayed port by port with residence time and rate ratio
+//   (IEEE Std 802.1AS-2020 clauses 10 and 11). PTP: Sync to all, Delay_Req and Delay_Resp end to
+//   end (IEEE Std 1588-2019 clause 11.3).
 #pragma once
 
 #include <cstdint>
@@ -34,7 +36,8 @@ protected:
 	~PtpTransport() = default;
 };
 
-/// A clock that is only computed: time of another domain as an offset and a rate to the node's stamps (a virtual PTP clock, L8).
+/// A clock that is only computed: time of another domain as an offset and a rate to the node's
+/// stamps (a virtual PTP clock, L8).
 struct VirtualClock {
 	bool valid = false;
 	std::int64_t stamp_ps = 0;
@@ -44,7 +47,8 @@ struct VirtualClock {
 	std::int64_t At(std::int64_t stamp) const
 	{
 		const std::int64_t span = stamp - stamp_ps;
-		return time_ps + span + static_cast<std::int64_t>(static_cast<double>(span) * (rate - 1.0));
+		return time_ps + span +
+		       static_cast<std::int64_t>(static_cast<double>(span) * (rate - 1.0));
 	}
 };
 
@@ -60,17 +64,20 @@ public:
 		std::int64_t updates = 0; // samples the servo of domain 0 got
 	};
 
-	/// Offsets from the master as the servo of domain 0 got them, which is what PTP software reports: stamps, their errors
-	/// included, less the link delay as measured. One per Sync used.
+	/// Offsets from the master as the servo of domain 0 got them, which is what PTP software
+	/// reports: stamps, their errors included, less the link delay as measured. One per Sync
+	/// used.
 	struct Reports {
 		std::vector<TimePs> at_ps;
 		std::vector<std::int64_t> offset_ps;
 	};
 
-	PtpNode(PtpTransport &transport, NodeId node, NodeClock &clock, const PtpSpec &spec, std::uint32_t ports);
+	PtpNode(PtpTransport &transport, NodeId node, NodeClock &clock, const PtpSpec &spec,
+		std::uint32_t ports);
 
-	/// Place of this node in the tree of domain \p index: port towards \p grandmaster (-1: the node itself, or cut off) and ports
-	/// away from it. With another grandmaster or port, measuring begins anew.
+	/// Place of this node in the tree of domain \p index: port towards \p grandmaster (-1: the
+	/// node itself, or cut off) and ports away from it. With another grandmaster or port,
+	/// measuring begins anew.
 	void SetRole(std::size_t index, NodeId grandmaster, int slave_port,
 		     const std::vector<std::uint32_t> &master_ports);
 
@@ -116,7 +123,8 @@ private:
 		std::int64_t t2_ps = 0;
 		std::uint16_t request_sequence = 0;
 		std::optional<std::int64_t>
-			t3_minus_pair_ps; // t3 and the Sync before it: steps afterwards do not matter
+			// t3 and the Sync before it: steps afterwards do not matter
+			t3_minus_pair_ps;
 		std::optional<std::int64_t> t4_ps;
 		bool delay_known = false;
 		std::int64_t delay_ps = 0;
@@ -129,10 +137,14 @@ private:
 	void RelaySent(std::size_t index, RelayPort &port);
 	void DelayMeasured(Domain &domain);
 	void Discipline(std::int64_t master_ps, std::int64_t stamp_ps);
-	void KeepVirtual(Domain &domain, std::int64_t master_ps, std::int64_t stamp_ps, double rate);
+	void KeepVirtual(Domain &domain, std::int64_t master_ps, std::int64_t stamp_ps,
+			 double rate);
 	void Stepped(std::int64_t delta_ps);
 	std::size_t IndexOf(std::uint8_t domain) const;
-	double RateNowPpb() const { return static_cast<double>(clock_.ScaledPpm()) * 1000.0 / 65536.0; }
+	double RateNowPpb() const
+	{
+		return static_cast<double>(clock_.ScaledPpm()) * 1000.0 / 65536.0;
+	}
 
 	PtpTransport &transport_;
 	NodeId node_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user may say about synchronisation by PTP. Ranges are checked in bind/ and where values meet (PtpNetwork).
+// What a user may say about synchronisation by PTP. Ranges are checked in bind/ and where values
+// meet (PtpNetwork).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 namespace keepon::sim
 {
 
-/// One PTP domain and the node whose clock it distributes. The first one is domain 0 and disciplines the clocks.
+/// One PTP domain and the node whose clock it distributes. The first one is domain 0 and
+/// disciplines the clocks.
 struct PtpDomainSpec {
 	std::uint8_t domain = 0;
 	NodeId grandmaster = 0;

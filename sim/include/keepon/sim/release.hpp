@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ETF qdisc (Linux net/sched/sch_etf.c, without offload): frames in order of txtime, handed on delta before it by a timer
-// that comes late; what is late when it enters or leaves is dropped (F8, F9, N25).
+// The ETF qdisc (Linux net/sched/sch_etf.c, without offload): frames in order of txtime, handed on
+// delta before it by a timer that comes late; what is late when it enters or leaves is dropped (F8,
+// F9, N25).
 #pragma once
 
 #include <algorithm>
@@ -41,7 +42,8 @@ public:
 private:
 	static bool Later(const Entry &a, const Entry &b)
 	{
-		return a.txtime_ns > b.txtime_ns || (a.txtime_ns == b.txtime_ns && a.order > b.order);
+		return a.txtime_ns > b.txtime_ns ||
+		       (a.txtime_ns == b.txtime_ns && a.order > b.order);
 	}
 
 	std::vector<Entry> heap_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random streams: one per component and purpose, so that adding a station leaves the others' draws alone.
-// Generator: xoshiro256++ (Blackman, Vigna, "Scrambled linear pseudorandom number generators", 2021), seeded by splitmix64.
+// Random streams: one per component and purpose, so that adding a station leaves the others' draws
+// alone. Generator: xoshiro256++ (Blackman, Vigna, "Scrambled linear pseudorandom number
+// generators", 2021), seeded by splitmix64.
 #pragma once
 
 #include <bit>
@@ -50,8 +51,9 @@ public:
 	/// Uniform in [0, below), below at most 2^63; its bias is below 2^-64 x below.
 	std::int64_t Below(std::int64_t below)
 	{
-		return static_cast<std::int64_t>(
-			static_cast<unsigned __int128>(Next()) * static_cast<std::uint64_t>(below) >> 64);
+		return static_cast<std::int64_t>(static_cast<unsigned __int128>(Next()) *
+							 static_cast<std::uint64_t>(below) >>
+						 64);
 	}
 
 	/// Uniform in (0, 1).

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receive ring of a keepon station whose peer keeps its wire saturated, too, and the poller that walks it (KeepON paper section 4.2,
-// D9, D16): every frame is counted, placeholders included, and a received frame is stamped by its place among them. The decisions
-// are the core's (`rx`, `dual`); this is what a driver would be. No event per frame: the peer's NIC model tells what had ended.
+// The receive ring of a keepon station whose peer keeps its wire saturated, too, and the poller
+// that walks it (KeepON paper section 4.2, D9, D16): every frame is counted, placeholders included,
+// and a received frame is stamped by its place among them. The decisions are the core's (`rx`,
+// `dual`); this is what a driver would be. No event per frame: the peer's NIC model tells what had
+// ended.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +27,9 @@ class RxRing final : public PeerFrames
 public:
 	/// \param own, peer  transmitters at both ends of the link
 	/// \param propagation_ps  of the wire from the peer
-	RxRing(World &world, NodeId node, const std::string &name, const StationSpec &spec, KeeponTransmitter &own,
-	       KeeponTransmitter &peer, TimePs propagation_ps, Oscillator &cpu_oscillator);
+	RxRing(World &world, NodeId node, const std::string &name, const StationSpec &spec,
+	       KeeponTransmitter &own, KeeponTransmitter &peer, TimePs propagation_ps,
+	       Oscillator &cpu_oscillator);
 	RxRing(const RxRing &) = delete;
 	RxRing &operator=(const RxRing &) = delete;
 	virtual ~RxRing() = default;
@@ -35,8 +38,9 @@ public:
 	void OnPoll();
 	void OnPeerFrame(std::uint64_t seq, TimePs sfd) override;
 
-	/// PHC time of the frame whose reference plane arrived at \p sfd, ps since the epoch, as the driver knows it now; nothing
-	/// if it has not been counted yet or one of the wires may have been idle since.
+	/// PHC time of the frame whose reference plane arrived at \p sfd, ps since the epoch, as
+	/// the driver knows it now; nothing if it has not been counted yet or one of the wires may
+	/// have been idle since.
 	std::optional<std::int64_t> StampPs(TimePs sfd);
 
 	kpn_dual &Dual() { return dual_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servos: from measured offsets to what is set on a clock. Three methods behind one interface; constants are linuxptp's
-// documented defaults (ptp4l(8), version 3.1.1), the code is not.
+// Servos: from measured offsets to what is set on a clock. Three methods behind one interface;
+// constants are linuxptp's documented defaults (ptp4l(8), version 3.1.1), the code is not.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,15 @@ namespace keepon::sim
 enum class ServoKind {
 	kPi,     // proportional and integral part
 	kLinreg, // a line through the last offsets, as many as predicted best
-	kRatio,  // KeepON paper section 4.1: step by every offset, rate from successive syncs (D2, D3)
+	// KeepON paper section 4.1: step by every offset, rate from successive syncs (D2, D3)
+	kRatio,
 };
 
 enum class ServoState { kUnlocked, kJump, kLocked };
 
-/// kp = min(scale x interval^exponent, norm_max / interval), ki likewise; interval in s (ptp4l(8), pi_proportional_scale).
-/// Scales of 0: 0.7 and 0.3 for stamps of hardware, 0.1 and 0.001 for those of software.
+/// kp = min(scale x interval^exponent, norm_max / interval), ki likewise; interval in s (ptp4l(8),
+/// pi_proportional_scale). Scales of 0: 0.7 and 0.3 for stamps of hardware, 0.1 and 0.001 for those
+/// of software.
 struct ServoSpec {
 	ServoKind kind = ServoKind::kPi;
 	double kp_scale = 0;
@@ -34,27 +36,31 @@ struct ServoSpec {
 	double ki_norm_max = 0.3;
 	std::int64_t step_threshold_ns = 0;           // 0: never after the first update
 	std::int64_t first_step_threshold_ns = 20000; // 0: not even then
-	std::uint32_t filter_samples = 10;            // moving average over measured rates, kRatio only (H8); 0: none
+	std::uint32_t filter_samples =
+		10; // moving average over measured rates, kRatio only (H8); 0: none
 };
 
 struct ServoOutput {
 	ServoState state;
-	double rate_ppb; // to set on the clock; with kJump the clock is to be stepped by minus the offset as well
+	// to set on the clock; with kJump the clock is to be stepped by minus the offset as well
+	double rate_ppb;
 };
 
 class Servo
 {
 public:
 	virtual ~Servo() = default;
-	/// One measurement: the clock read \p local_ps when it was \p offset_ps ahead of its master.
+	/// One measurement: the clock read \p local_ps when it was \p offset_ps ahead of its
+	/// master.
 	virtual ServoOutput Sample(std::int64_t offset_ps, std::int64_t local_ps) = 0;
-	/// The clock was stepped by somebody else, or has another master: measure anew, keep the rate.
+	/// The clock was stepped by somebody else, or has another master: measure anew, keep the
+	/// rate.
 	virtual void Reset() = 0;
 };
 
 /// \param rate_ppb  what is set on the clock now; \param limit_ppb  greatest rate it takes
-std::unique_ptr<Servo> MakeServo(const ServoSpec &spec, double interval_s, bool hardware_stamps, double rate_ppb,
-				 double limit_ppb);
+std::unique_ptr<Servo> MakeServo(const ServoSpec &spec, double interval_s, bool hardware_stamps,
+				 double rate_ppb, double limit_ppb);
 
 /// The constants MakeServo() uses for kPi.
 struct PiConstants {
@@ -86,7 +92,8 @@ public:
 	double Advance(std::int64_t local_ps, double rate_ppb)
 	{
 		if (known_)
-			free_ps_ += static_cast<double>(local_ps - last_ps_) / (1.0 + rate_ppb * 1e-9);
+			free_ps_ +=
+				static_cast<double>(local_ps - last_ps_) / (1.0 + rate_ppb * 1e-9);
 		known_ = true;
 		last_ps_ = local_ps;
 		return free_ps_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The whole: owns nodes, links and flows, checks what is said about them, and runs events in order. No statics: any number of
-// simulations live side by side, and equal seeds give equal traces.
+// The whole: owns nodes, links and flows, checks what is said about them, and runs events in order.
+// No statics: any number of simulations live side by side, and equal seeds give equal traces.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +33,16 @@ public:
 	/// \param asymmetry_ns  by how much longer the way from \p a to \p b is than back, any sign
 	void AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t propagation_ns,
 		     std::int64_t asymmetry_ns = 0);
-	void SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns, const std::vector<GateEntry> &entries);
+	void SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
+		      const std::vector<GateEntry> &entries);
 	FlowId AddStream(const StreamSpec &spec);
 	FlowId AddLoad(const LoadSpec &spec);
 	void AddFault(const FaultSpec &spec);
 	/// Synchronise by PTP; after all links, once.
 	void SetSync(const PtpSpec &spec);
 
-	/// Handle every event up to and including \p until_ns. \p breathe is called every some thousand events and may throw;
-	/// the simulation can be read and continued afterwards.
+	/// Handle every event up to and including \p until_ns. \p breathe is called every some
+	/// thousand events and may throw; the simulation can be read and continued afterwards.
 	void Run(std::int64_t until_ns, const std::function<void()> &breathe);
 
 	std::int64_t NowNs() const { return world_.now / kPsPerNs; }
@@ -49,7 +50,8 @@ public:
 	const Flow &FlowAt(FlowId flow, bool stream) const;
 	Station &StationAt(NodeId node);
 	const Bridge &BridgeAt(NodeId node) const;
-	/// Network time at true time \p t, in ps since the epoch: true time itself unless PTP has a grandmaster.
+	/// Network time at true time \p t, in ps since the epoch: true time itself unless PTP has a
+	/// grandmaster.
 	std::int64_t NetworkPs(TimePs t) { return ptp_ ? ptp_->NetworkPs(t) : t; }
 	/// NULL without SetSync().
 	PtpNetwork *Ptp() { return ptp_.get(); }

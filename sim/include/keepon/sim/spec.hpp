@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user may say about each thing in the network, with defaults. Ranges are checked where the values come in
-// (bind/) and where they meet (Simulation). Times in ns, sizes in bytes, FCS included.
+// What a user may say about each thing in the network, with defaults. Ranges are checked where the
+// values come in (bind/) and where they meet (Simulation). Times in ns, sizes in bytes, FCS
+// included.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ enum class ReleaseKind { kTxtime, kEtf, kSleep };
 /// kPtp: the clock is set by PTP, which Simulation::SetSync() describes.
 enum class SyncMode { kIdeal, kNone, kPtp };
 
-/// The NIC as the drivers see it. Fields of the ring (prefetch, index, persistent, reserved) matter to `keepon`; the
-/// coalescing, ring_slots and queue_frames to `standard`; fetch to all.
+/// The NIC as the drivers see it. Fields of the ring (prefetch, index, persistent, reserved) matter
+/// to `keepon`; the coalescing, ring_slots and queue_frames to `standard`; fetch to all.
 struct NicSpec {
 	std::uint32_t prefetch_slots = 2;
 	std::uint32_t fifo_bytes = 0;
@@ -29,7 +30,8 @@ struct NicSpec {
 	std::int64_t index_lag_ns_min = 0;
 	std::int64_t index_lag_ns_max = 0;
 	std::int64_t rx_lag_ns_min =
-		500; // last bit of a received frame to the receive index showing it, drawn per reading
+		// last bit of a received frame to the receive index showing it, drawn per reading
+		500;
 	std::int64_t rx_lag_ns_max = 500;
 	bool persistent = true;
 	std::int64_t index_read_ns = 800;
@@ -80,7 +82,8 @@ struct KeeponSpec {
 struct ProbeSpec {
 	bool boundaries = false;            // measure every slot start against the grid
 	std::int64_t boundary_bound_ps = 0; // what counts as on the grid
-	std::int64_t head_interval_ns = 0;  // mean time between comparisons of kpn_pacer_head() with the truth; 0: none
+	std::int64_t head_interval_ns =
+		0; // mean time between comparisons of kpn_pacer_head() with the truth; 0: none
 	std::int64_t head_samples_max = 1'000'000;
 	// A backend that lies to the core: tests must notice.
 	std::optional<std::uint32_t> declared_prefetch_slots; // what caps say instead of the truth
@@ -96,9 +99,10 @@ struct StationSpec {
 	LatencySpec driver_stage;
 	LatencySpec timer;
 	LatencySpec poll;
-	LatencySpec rx;                      // complete frame at the NIC to software's stamp
-	std::int64_t ingress_latency_ns = 0; // subtracted from RX stamps, as ptp4l(8) ingressLatency
-	std::int64_t egress_latency_ns = 0;  // added to TX stamps, as ptp4l(8) egressLatency
+	LatencySpec rx; // complete frame at the NIC to software's stamp
+	std::int64_t ingress_latency_ns =
+		0;                          // subtracted from RX stamps, as ptp4l(8) ingressLatency
+	std::int64_t egress_latency_ns = 0; // added to TX stamps, as ptp4l(8) egressLatency
 	std::int64_t occupancy_ns = 0;
 	std::int64_t etf_delta_ns = 200'000;
 	std::int64_t sync_interval_ns = 125'000'000;
@@ -136,9 +140,11 @@ struct StreamSpec {
 	std::vector<std::vector<NodeId>> routes; // bridges on the way to each listener
 	std::int64_t period_ns = 1'000'000;
 	std::int64_t offset_ns = 0;
-	// Releases of the frames in turn, from the start of each one's period on; the first is offset_ns. Empty: all alike.
+	// Releases of the frames in turn, from the start of each one's period on; the first is
+	// offset_ns. Empty: all alike.
 	std::vector<std::int64_t> turns_ns;
-	std::int64_t start_ns = 10'000'000; // no txtime before this, from the start of the simulation
+	std::int64_t start_ns =
+		10'000'000; // no txtime before this, from the start of the simulation
 	std::uint32_t frame_bytes = 64;
 	int tc = 0;
 	int queue = 7;

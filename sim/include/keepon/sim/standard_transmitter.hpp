@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A conventional driver and NIC: append at the tail of the ring, doorbell, fetch, send when the wire is free (C27). Ring
-// space comes back with a completion interrupt, coalesced over frames and time; what finds the ring full waits in a
-// queue of bounded length. txtimes mean nothing to it. Source: Linux bcmgenet (coalescing KeepON paper section A.6, I2).
+// A conventional driver and NIC: append at the tail of the ring, doorbell, fetch, send when the
+// wire is free (C27). Ring space comes back with a completion interrupt, coalesced over frames and
+// time; what finds the ring full waits in a queue of bounded length. txtimes mean nothing to it.
+// Source: Linux bcmgenet (coalescing KeepON paper section A.6, I2).
 #pragma once
 
 #include <deque>
@@ -18,8 +19,9 @@ namespace keepon::sim
 class StandardTransmitter final : public Transmitter
 {
 public:
-	StandardTransmitter(World &world, NodeId node, const std::string &name, const StationSpec &spec,
-			    std::uint32_t byte_time_ps, Oscillator &nic_oscillator, TransmitterSink &sink);
+	StandardTransmitter(World &world, NodeId node, const std::string &name,
+			    const StationSpec &spec, std::uint32_t byte_time_ps,
+			    Oscillator &nic_oscillator, TransmitterSink &sink);
 
 	void AddPause(const WirePause &pause) override { wire_.AddPause(pause); }
 	void Start() override {}

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An end station: applications, host stages, release, transmitter, listener.
 //
-//   application --wakeup, stack--> release (txtime | etf) --driver stage--> transmitter --> link end
+//   application --wakeup, stack--> release (txtime | etf) --driver stage--> transmitter --> link
+//   end
 //
-// The host model is the same above every transmitter: frames pass the driver stage in order, occupancy_ns apart at least.
+// The host model is the same above every transmitter: frames pass the driver stage in order,
+// occupancy_ns apart at least.
 #pragma once
 
 #include <cstdint>
@@ -30,16 +32,18 @@ namespace keepon::sim
 class Station final : public TransmitterSink
 {
 public:
-	/// \param end  link end of the station, whose byte time and peer are known. Throws ValueError.
-	Station(World &world, NodeId node, std::string name, const StationSpec &spec, std::uint32_t end,
-		std::uint64_t rate_bps);
+	/// \param end  link end of the station, whose byte time and peer are known. Throws
+	/// ValueError.
+	Station(World &world, NodeId node, std::string name, const StationSpec &spec,
+		std::uint32_t end, std::uint64_t rate_bps);
 	Station(const Station &) = delete;
 	Station &operator=(const Station &) = delete;
 	virtual ~Station() = default;
 
 	/// Whether its clock is "dual": the receive ring is one, too.
 	bool WantsRxRing() const { return keepon_ && spec_.keepon.merge; }
-	/// \param peer  station at the other end of the link, or NULL. Throws ValueError unless it is a keepon one.
+	/// \param peer  station at the other end of the link, or NULL. Throws ValueError unless it
+	/// is a keepon one.
 	void CountFramesOf(Station *peer, TimePs propagation_ps);
 	/// NULL without it.
 	RxRing *Rx() { return rx_ring_.get(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time of day of a station as its applications and its PHC have it. "ideal": network time, true by construction; "none":
-// agreed at the start, then its own oscillator; with PTP whatever clock it follows. A fault may step either.
+// The time of day of a station as its applications and its PHC have it. "ideal": network time, true
+// by construction; "none": agreed at the start, then its own oscillator; with PTP whatever clock it
+// follows. A fault may step either.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ class StationClock
 {
 public:
 	StationClock(std::int64_t epoch_ns, SyncMode sync, Oscillator &oscillator)
-		: epoch_ns_(epoch_ns), free_running_(sync == SyncMode::kNone), oscillator_(oscillator)
+		: epoch_ns_(epoch_ns), free_running_(sync == SyncMode::kNone),
+		  oscillator_(oscillator)
 	{
 	}
 
@@ -44,11 +46,13 @@ public:
 	/// Full nanoseconds the clock shows at \p t.
 	std::int64_t NowNs(TimePs t) { return epoch_ns_ + FloorDiv(ReadingPs(t), kPsPerNs); }
 
-	/// What a timestamp unit latches at \p t: the time of the last tick of the NIC's \p oscillator, \p resolution_ns apart.
+	/// What a timestamp unit latches at \p t: the time of the last tick of the NIC's \p
+	/// oscillator, \p resolution_ns apart.
 	std::int64_t StampNs(TimePs t, std::int64_t resolution_ns, Oscillator &oscillator)
 	{
 		const std::int64_t tick_ps = resolution_ns * kPsPerNs;
-		const TimePs latched = oscillator.TrueOf(FloorDiv(oscillator.Local(t), tick_ps) * tick_ps);
+		const TimePs latched =
+			oscillator.TrueOf(FloorDiv(oscillator.Local(t), tick_ps) * tick_ps);
 		return epoch_ns_ + FloorDiv(ReadingPs(latched) + kPsPerNs / 2, kPsPerNs);
 	}
 

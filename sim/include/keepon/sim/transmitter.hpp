@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one interface of all transmitters: submit a frame, learn its outcome. The host model sits above it and is the same
-// for all; a transmitter knows neither listeners nor applications.
+// The one interface of all transmitters: submit a frame, learn its outcome. The host model sits
+// above it and is the same for all; a transmitter knows neither listeners nor applications.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 namespace keepon::sim
 {
 
-/// A frame owned by its station. `frame` is what a driver gets; txtime_ns is network time, valid with KPN_FRAME_TXTIME; its
-/// start is valid with an outcome, if the driver tells it.
+/// A frame owned by its station. `frame` is what a driver gets; txtime_ns is network time, valid
+/// with KPN_FRAME_TXTIME; its start is valid with an outcome, if the driver tells it.
 struct TxFrame {
 	kpn_frame frame{};
 	FlowId flow = 0;
@@ -26,8 +26,9 @@ struct TxFrame {
 	TimePs submitted_ps = 0;
 };
 
-/// A frame as it goes onto the wire. Times are true time; data as latched, frame_bytes - 4 long, with a good FCS. `torn`,
-/// that the bytes changed under way to it, is known to nobody who receives it: for accounting only.
+/// A frame as it goes onto the wire. Times are true time; data as latched, frame_bytes - 4 long,
+/// with a good FCS. `torn`, that the bytes changed under way to it, is known to nobody who receives
+/// it: for accounting only.
 struct WireFrame {
 	const std::uint8_t *data;
 	std::uint32_t frame_bytes;
@@ -36,7 +37,8 @@ struct WireFrame {
 	bool torn;
 };
 
-/// What a transmitter reports. on_wire may come before the time it speaks of; both must not call back.
+/// What a transmitter reports. on_wire may come before the time it speaks of; both must not call
+/// back.
 class TransmitterSink
 {
 public:

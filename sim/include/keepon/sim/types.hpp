@@ -9,7 +9,8 @@
 namespace keepon::sim
 {
 
-/// True time since the start of the simulation, in ps (int64: 106 days). Network time is epoch_ns + true time.
+/// True time since the start of the simulation, in ps (int64: 106 days). Network time is epoch_ns +
+/// true time.
 using TimePs = std::int64_t;
 
 inline constexpr TimePs kNever = INT64_MAX;
@@ -19,7 +20,8 @@ inline constexpr std::int64_t kNsPerS = 1'000'000'000;
 using NodeId = std::uint32_t;
 using FlowId = std::uint32_t;
 
-/// A wrong value given by the user: one sentence naming key, value and allowed range. Nothing was changed.
+/// A wrong value given by the user: one sentence naming key, value and allowed range. Nothing was
+/// changed.
 class ValueError : public std::invalid_argument
 {
 public:

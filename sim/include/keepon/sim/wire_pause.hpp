@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PAUSE frames (IEEE Std 802.3 annex 31B) that the MAC of a station obeys without telling the driver. Known to the wire from
-// the start, so that a frame's departure can be computed when it is fetched; nothing else reads them ahead of time.
+// PAUSE frames (IEEE Std 802.3 annex 31B) that the MAC of a station obeys without telling the
+// driver. Known to the wire from the start, so that a frame's departure can be computed when it is
+// fetched; nothing else reads them ahead of time.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 namespace keepon::sim
 {
 
-/// No frame starts from at_ps (true time) on; the one on the wire is finished. The wire then stays idle for idle_ps of the
-/// NIC's own time. A pause within another prolongs it if it ends later.
+/// No frame starts from at_ps (true time) on; the one on the wire is finished. The wire then stays
+/// idle for idle_ps of the NIC's own time. A pause within another prolongs it if it ends later.
 struct WirePause {
 	TimePs at_ps;
 	TimePs idle_ps;

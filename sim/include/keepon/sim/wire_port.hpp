@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wire side of a NIC that sends single frames: starts on the NIC's own byte clock, one frame after the other.
+// The wire side of a NIC that sends single frames: starts on the NIC's own byte clock, one frame
+// after the other.
 #pragma once
 
 #include <algorithm>
@@ -29,15 +30,17 @@ public:
 	WireFrame Send(const TxFrame &frame, TimePs earliest)
 	{
 		const std::int64_t tick = byte_time_ps_;
-		const std::int64_t wish = CeilDiv(oscillator_.Local(std::max<TimePs>(earliest, 0)), tick) * tick;
+		const std::int64_t wish =
+			CeilDiv(oscillator_.Local(std::max<TimePs>(earliest, 0)), tick) * tick;
 		const std::int64_t start = AfterPauses(std::max(wish, free_local_));
 		const std::int64_t sfd = start + KPN_PREAMBLE_BYTES * tick;
 		const std::int64_t complete = sfd + frame.frame.frame_bytes * tick;
 		free_local_ = complete + KPN_GAP_BYTES * tick;
 		free_ = oscillator_.TrueOf(free_local_);
 		start_ = oscillator_.TrueOf(start);
-		return { static_cast<const std::uint8_t *>(frame.frame.data), frame.frame.frame_bytes,
-			 oscillator_.TrueOf(sfd), oscillator_.TrueOf(complete), false };
+		return { static_cast<const std::uint8_t *>(frame.frame.data),
+			 frame.frame.frame_bytes, oscillator_.TrueOf(sfd),
+			 oscillator_.TrueOf(complete), false };
 	}
 
 	/// By how much pauses held frames back.
@@ -51,10 +54,12 @@ private:
 	{
 		const std::int64_t tick = byte_time_ps_;
 		std::int64_t start = ready;
-		for (; next_pause_ < pauses_.size() && pauses_[next_pause_].at_ps <= oscillator_.TrueOf(start);
+		for (; next_pause_ < pauses_.size() &&
+		       pauses_[next_pause_].at_ps <= oscillator_.TrueOf(start);
 		     next_pause_++) {
 			const WirePause &pause = pauses_[next_pause_];
-			const std::int64_t idle = std::max(free_local_, oscillator_.Local(pause.at_ps));
+			const std::int64_t idle =
+				std::max(free_local_, oscillator_.Local(pause.at_ps));
 			start = std::max(start, CeilDiv(idle + pause.idle_ps, tick) * tick);
 		}
 		paused_ps_ += start - ready;

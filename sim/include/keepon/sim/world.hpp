@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all components share: events, trace, flows, packets under way and the links between nodes. No component
-// sees another one through it; they meet at link ends and events.
+// What all components share: events, trace, flows, packets under way and the links between nodes.
+// No component sees another one through it; they meet at link ends and events.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 namespace keepon::sim
 {
 
-/// A frame between two nodes. sfd_ps: its reference plane at the receiving end of the link it is on.
+/// A frame between two nodes. sfd_ps: its reference plane at the receiving end of the link it is
+/// on.
 struct Packet {
 	std::int64_t seq = 0;
 	TimePs sfd_ps = 0;
@@ -58,8 +59,10 @@ struct LinkEnd {
 	std::uint32_t peer = 0; // index of the other end
 	std::uint32_t byte_time_ps = 0;
 	TimePs propagation_ps = 0;
-	TimePs receive_ps = 0;   // from a complete frame at the node to its handling there (bridge: processing)
-	TimePs down_ps = kNever; // last interruption of the link: frames on it between these times are cut
+	TimePs receive_ps =
+		0; // from a complete frame at the node to its handling there (bridge: processing)
+	TimePs down_ps =
+		kNever; // last interruption of the link: frames on it between these times are cut
 	TimePs up_ps = kNever;
 	std::uint32_t cut_place = 0;
 	std::int64_t frames = 0; // good ones that arrived here
@@ -72,7 +75,8 @@ public:
 	virtual void OnSubmit(FlowId flow, std::int64_t seq, TimePs at) = 0;
 	virtual void OnWire(FlowId flow, std::int64_t seq, TimePs sfd, TimePs complete) = 0;
 	/// \p start  PHC time of the reference plane where the driver tells it
-	virtual void OnOutcome(FlowId flow, std::int64_t seq, kpn_verdict verdict, kpn_time start) = 0;
+	virtual void OnOutcome(FlowId flow, std::int64_t seq, kpn_verdict verdict,
+			       kpn_time start) = 0;
 
 protected:
 	~FrameObserver() = default;
@@ -101,7 +105,8 @@ struct World {
 	}
 
 	/// \p count deliveries of a frame of \p flow ended at \p place.
-	void Lose(NodeId node, FlowId flow, std::int64_t seq, std::uint32_t place, std::int64_t count)
+	void Lose(NodeId node, FlowId flow, std::int64_t seq, std::uint32_t place,
+		  std::int64_t count)
 	{
 		auto &lost = flows[flow].lost;
 		if (lost.size() <= place)
@@ -110,13 +115,14 @@ struct World {
 		trace.Add(TraceKind::kLose, node, flow, seq, now);
 	}
 
-	/// Put a packet on the wire at \p end. \p sfd_ps, \p complete_ps: reference plane and last bit at the sender.
+	/// Put a packet on the wire at \p end. \p sfd_ps, \p complete_ps: reference plane and last
+	/// bit at the sender.
 	void Send(std::uint32_t end, std::uint32_t packet, TimePs sfd_ps, TimePs complete_ps)
 	{
 		const LinkEnd &from = ends[end];
 		packets[packet].sfd_ps = sfd_ps + from.propagation_ps;
-		events.Push(complete_ps + from.propagation_ps + ends[from.peer].receive_ps, EventKind::kArrive,
-			    from.peer, packet);
+		events.Push(complete_ps + from.propagation_ps + ends[from.peer].receive_ps,
+			    EventKind::kArrive, from.peer, packet);
 	}
 };
 
