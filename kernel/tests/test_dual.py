@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from keepon.vm import GuestResult, agreed, build_modules, get_kernel, offered_families, run_guest
+from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from keepon.vmtarget import observations, programs
+from repeats import checked
 
 pytestmark = pytest.mark.vm
 
@@ -25,7 +26,7 @@ def boot(family: str, probe_files: dict[str, Path], environment: dict[str, str],
     kernel = get_kernel(family)
     environment |= {"WIRE_NS": str(WIRE_NS)}
     modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"])
-    result = agreed(
+    result = checked(
         lambda: run_guest(
             kernel, HERE / "keepon_dual.sh", probe_files, modules=modules, tools=programs.tools(),
             environment=environment, icount_shift=icount_shift, timeout_s=600,

@@ -14,7 +14,8 @@ from typing import Any
 
 import dpkt
 import pytest
-from keepon.vm import GuestResult, agreed, build_modules, get_kernel, offered_families, run_guest
+from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from repeats import checked
 
 pytestmark = pytest.mark.vm
 
@@ -44,7 +45,7 @@ def boot(
             timeout_s=timeout_s,
         )
 
-    result = agreed(run) if mode == "icount" else run().check()
+    result = checked(run) if mode == "icount" else run().check()
     assert result.tap.problems() == []
     return result
 

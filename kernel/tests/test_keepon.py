@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from keepon.vm import GuestResult, agreed, build_modules, get_kernel, offered_families, run_guest
+from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from repeats import checked
 
 pytestmark = pytest.mark.vm
 
@@ -47,7 +48,7 @@ def boot(script: str, family: str, programs: dict[str, Path], mode: str = "icoun
     def run() -> GuestResult:
         return run_guest(kernel, HERE / script, files, modules=modules, tools=[TALK], mode=mode, timeout_s=240)
 
-    result = agreed(run) if mode == "icount" else run().check()
+    result = checked(run) if mode == "icount" else run().check()
     assert result.tap.problems() == []
     return result
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import keepon
 import pytest
-from keepon.vm import agreed, build_modules, get_kernel, offered_families, run_guest
+from keepon.vm import build_modules, get_kernel, offered_families, run_guest
+from repeats import checked
 
 pytestmark = pytest.mark.vm
 
@@ -70,7 +71,7 @@ def test_links_without_the_plugin_equal_those_with_it(family: str, tmp_path: Pat
     }
     modules = build_modules(kernel, [KERNEL / "native", KERNEL / "hwsim", KERNEL / "keepon"])
     environment = {"PYTHON": PYTHON.name}
-    result = agreed(
+    result = checked(
         lambda: run_guest(
             kernel, HERE / "link_command.sh", files, environment=environment, modules=modules, tools=[PYTHON],
             timeout_s=240,

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import dpkt
 import pytest
-from keepon.vm import GuestResult, agreed, build_modules, get_kernel, offered_families, run_guest
+from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from repeats import checked
 
 pytestmark = pytest.mark.vm
 
@@ -23,7 +24,7 @@ COUNTS = ("frames", "slots", "underruns", "slips", "far underruns", "far stops",
 def boot(family: str, seconds_full: int, probe_files: dict[str, Path]) -> GuestResult:
     kernel = get_kernel(family)
     modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"])
-    result = agreed(
+    result = checked(
         lambda: run_guest(
             kernel, HERE / "keepon_padding.sh", probe_files, modules=modules, tools=["tcpdump", "iperf3"],
             environment={"SECONDS_FULL": str(seconds_full)}, icount_shift=0, timeout_s=900,

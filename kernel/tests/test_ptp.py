@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from keepon.vm import GuestResult, agreed, build_modules, get_kernel, offered_families, run_guest
+from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from keepon.vm.paths import checkout_root
+from repeats import checked
 
 pytestmark = pytest.mark.vm
 
@@ -34,7 +35,7 @@ def boot(
 ) -> GuestResult:
     kernel = get_kernel(family)
     modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"])
-    result = agreed(
+    result = checked(
         lambda: run_guest(
             kernel, HERE / script, probe_files, modules=modules, environment=environment or {},
             icount_shift=ICOUNT_SHIFT, timeout_s=1200,

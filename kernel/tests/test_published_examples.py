@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from keepon.vm import GuestResult, agreed, build_modules, get_kernel, run_guest
+from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
 from keepon.vmtarget import observations, programs
+from repeats import checked
 
 pytestmark = pytest.mark.vm
 
@@ -27,7 +28,7 @@ def examples(pacing: str, which: str) -> GuestResult:
     kernel = get_kernel("6.1")
     modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"])
     files, tools = programs.guest_files(), programs.tools()
-    left = agreed(
+    left = checked(
         lambda: run_guest(
             kernel, HERE / "published_examples.sh", files, modules=modules, tools=tools,
             environment={"PACING": PACINGS[pacing], "EXAMPLES": which}, icount_shift=ICOUNT_SHIFT, timeout_s=300,

@@ -12,9 +12,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from keepon.vm import GuestResult, Kernel, agreed, build_modules, get_kernel, offered_families, run_guest
+from keepon.vm import GuestResult, Kernel, build_modules, get_kernel, offered_families, run_guest
 from keepon.vmtarget import observations
 from keepon.vmtarget import programs as target
+from repeats import checked
 
 pytestmark = pytest.mark.vm
 
@@ -65,7 +66,7 @@ def boot(script: str, programs: dict[str, Path], rounds: int, seed: int = 1, tim
             virtual_limit_s=100_000,
         )
 
-    result = run().check() if timeout_s == LONG_S else agreed(run)
+    result = run().check() if timeout_s == LONG_S else checked(run)
     print(f"{script} {rounds}: {result.wall_seconds:.0f} s, {result.virtual_seconds} s in the guest\n{result.stdout}")
     assert result.tap.problems() == []
     return result
