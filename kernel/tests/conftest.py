@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from keepon.vmtarget import programs
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # helpers of these tests
 
 
 @pytest.fixture(scope="session")
