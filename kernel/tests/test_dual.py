@@ -29,7 +29,7 @@ def boot(family: str, probe_files: dict[str, Path], environment: dict[str, str],
     result = checked(
         lambda: run_guest(
             kernel, HERE / "keepon_dual.sh", probe_files, modules=modules, tools=programs.tools(),
-            environment=environment, icount_shift=icount_shift, timeout_s=600,
+            environment=environment, icount_shift=icount_shift, timeout_s=1200,
         )
     )  # fmt: skip
     assert result.tap.problems() == []

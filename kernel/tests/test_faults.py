@@ -43,7 +43,7 @@ def result(request: pytest.FixtureRequest) -> GuestResult:
         kept = [Path(shutil.copy(module, folder)) for module in modules]
         files, tools = programs.guest_files(), programs.tools()
         return checked(
-            lambda: run_guest(kernel, HERE / "faults_run.sh", files, modules=kept, tools=tools, timeout_s=240)
+            lambda: run_guest(kernel, HERE / "faults_run.sh", files, modules=kept, tools=tools, timeout_s=1200)
         )
 
 

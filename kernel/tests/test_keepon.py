@@ -46,7 +46,7 @@ def boot(script: str, family: str, programs: dict[str, Path], mode: str = "icoun
     files = {"/lib/keepon/common.sh": HERE / "keepon_common.sh", **programs}
 
     def run() -> GuestResult:
-        return run_guest(kernel, HERE / script, files, modules=modules, tools=[TALK], mode=mode, timeout_s=240)
+        return run_guest(kernel, HERE / script, files, modules=modules, tools=[TALK], mode=mode, timeout_s=1200)
 
     result = checked(run) if mode == "icount" else run().check()
     assert result.tap.problems() == []

@@ -74,7 +74,7 @@ def test_links_without_the_plugin_equal_those_with_it(family: str, tmp_path: Pat
     result = checked(
         lambda: run_guest(
             kernel, HERE / "link_command.sh", files, environment=environment, modules=modules, tools=[PYTHON],
-            timeout_s=240,
+            timeout_s=1200,
         )
     )  # fmt: skip
     print(f"{result.wall_seconds:.0f} s, {result.virtual_seconds} s in the guest\n{result.stdout}")

@@ -31,7 +31,7 @@ def examples(pacing: str, which: str) -> GuestResult:
     left = checked(
         lambda: run_guest(
             kernel, HERE / "published_examples.sh", files, modules=modules, tools=tools,
-            environment={"PACING": PACINGS[pacing], "EXAMPLES": which}, icount_shift=ICOUNT_SHIFT, timeout_s=300,
+            environment={"PACING": PACINGS[pacing], "EXAMPLES": which}, icount_shift=ICOUNT_SHIFT, timeout_s=1200,
         )
     )  # fmt: skip
     assert left.tap.problems() == []

@@ -46,7 +46,7 @@ def modules_for(kernel: Kernel) -> list[Path]:
     return build_modules(kernel, [KERNEL / "native", KERNEL / "hwsim", KERNEL / "keepon"])
 
 
-def boot(script: str, programs: dict[str, Path], rounds: int, seed: int = 1, timeout_s: float = 240) -> GuestResult:
+def boot(script: str, programs: dict[str, Path], rounds: int, seed: int = 1, timeout_s: float = 1200) -> GuestResult:
     kernel = get_kernel(FAMILY)
     modules = modules_for(kernel)
     files = {
@@ -120,7 +120,7 @@ def four_senders(flavour: str, rounds: int, timeout_s: float) -> None:
 
 
 def test_four_senders_on_two_cpus_lose_no_frame_from_the_books() -> None:
-    four_senders("cloud", 3, timeout_s=240)
+    four_senders("cloud", 3, timeout_s=1200)
 
 
 @pytest.mark.soak
