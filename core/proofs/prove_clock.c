@@ -26,7 +26,7 @@ static struct kpn_time floor_law(const struct kpn_clock *clock, u64 position_ps)
 #include "kpn_clock_law.h"
 #define kpn_law_at floor_law
 #elif !defined(TRUE_PRODUCTS)
-#define kpn_mul known_product
+#define kpn_mul_add known_mul_add
 #endif
 #include "../src/clock.c"
 
@@ -118,10 +118,7 @@ void reanchor_keeps_the_law(void)
  * bounds: any rate within +-1 %, any anchor, any position within 53 days of it
  * unwind: 3
  * wraps: kpn_law_at: position_ps - clock->anchor_ps (positions count modulo 2^64)
- * wraps: kpn_law_at: 0 - span_ps (the magnitude of a negative number)
- * wraps: kpn_law_span: product.low + (the carry is taken care of)
- * wraps: kpn_time_sub: a.frac - b.frac (the borrow is)
- * mutant: core/src/kpn_clock_law.h: product.high += low < product.low; => ;
+ * mutant: core/src/kpn_clock_law.h: anchor.frac >> (64 - KPN_FRAC_SHIFT) => anchor.frac >> (65 - KPN_FRAC_SHIFT)
  */
 void law_is_floor(void)
 {
@@ -138,10 +135,7 @@ void law_is_floor(void)
  * bounds: any rate within +-1 %, any anchor, any two positions within 53 days of it
  * unwind: 4
  * wraps: kpn_law_at: position_ps - clock->anchor_ps (positions count modulo 2^64)
- * wraps: kpn_law_at: 0 - span_ps (the magnitude of a negative number)
- * wraps: kpn_law_span: product.low + (the carry is taken care of)
- * wraps: kpn_time_sub: a.frac - b.frac (the borrow is)
- * mutant: core/src/kpn_clock_law.h: (1ull << frac_shift) - 1) => (1ull << frac_shift) - 1) << 8
+ * mutant: core/src/kpn_clock_law.h: .frac = (u32)(after.high => .frac = ~(u32)(after.high
  */
 void clock_is_monotone(void)
 {
