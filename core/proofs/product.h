@@ -39,6 +39,16 @@ static void know_product(s64 span, s128 product, u64 mult)
 	product_count++;
 }
 
+/* The product of a rate and the estimate for one part of a time, n: inverse.smt2 has m e <= n 2^shift < m (e + 2). */
+static inline s128 any_estimate(u64 part, u32 shift, u64 mult)
+{
+	s128 exact = (s128)part << shift;
+	s128 product = nondet_s128();
+
+	ASSUME(product >= 0 && product <= exact && exact < product + 2 * (s128)mult);
+	return product;
+}
+
 /* Instead of kpn_mul_add(). */
 static struct kpn_u128 known_mul_add(s64 span, u64 mult, struct kpn_u128 addend)
 {
