@@ -17,16 +17,18 @@ from common import OUT, StageError, must, run_quiet, say
 SUITE = "trixie"
 PACKAGES = ("cbmc", "minisat", "libc6", "libgcc-s1", "libstdc++6", "zlib1g")
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+PROGRAMS = ("cbmc", "goto-cc", "goto-instrument")
 CACHE = OUT / "cache" / "cbmc"
-WRAPPER = CACHE / "bin" / "cbmc"
+WRAPPERS = CACHE / "bin"
 
 
-def find_cbmc() -> Path | None:
-    """The program to run, None if there is none."""
-    installed = shutil.which("cbmc")
+def find_cbmc(program: str = "cbmc") -> Path | None:
+    """One of PROGRAMS to run, None if there is none."""
+    installed = shutil.which(program)
     if installed:
         return Path(installed)
-    return WRAPPER if WRAPPER.is_file() else None
+    wrapper = WRAPPERS / program
+    return wrapper if wrapper.is_file() else None
 
 
 def archive_uri() -> str:
@@ -43,7 +45,7 @@ def archive_uri() -> str:
 
 def prepare_cbmc() -> None:
     """Make find_cbmc() find something; raises StageError with the reason if that cannot be done."""
-    if find_cbmc() is not None:
+    if all(find_cbmc(program) for program in PROGRAMS):
         return
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
         raise StageError("apt-get or dpkg-deb is missing: install CBMC 6 by hand so that `cbmc` is in PATH")
@@ -79,7 +81,7 @@ def prepare_cbmc() -> None:
 
 
 def install_unpacked(draft: Path) -> None:
-    """Put the unpacked packages in place, with a wrapper that starts CBMC with its own C library."""
+    """Put the unpacked packages in place, with wrappers that start CBMC with its own C library."""
     root = CACHE / "root"
     shutil.rmtree(root, ignore_errors=True)
     draft.rename(root)
@@ -87,10 +89,12 @@ def install_unpacked(draft: Path) -> None:
     if not loaders:
         raise StageError(f"libc6 of Debian {SUITE} holds no loader for {platform.machine()}")
     libraries = f"{loaders[0].parent}:{root / 'usr' / 'lib'}"
-    WRAPPER.parent.mkdir(exist_ok=True)
-    part = WRAPPER.with_suffix(".part")
-    part.write_text(f'#!/bin/sh\nexec "{loaders[0]}" --library-path "{libraries}" "{root}/usr/bin/cbmc" "$@"\n')
-    part.chmod(0o755)
-    if run_quiet([part, "--version"]).returncode:
-        raise StageError(f"CBMC of Debian {SUITE} does not run here: {run_quiet([part, '--version']).stdout.strip()}")
-    part.replace(WRAPPER)
+    WRAPPERS.mkdir(exist_ok=True)
+    for program in PROGRAMS:
+        part = WRAPPERS / f"{program}.part"
+        part.write_text(f'#!/bin/sh\nexec "{loaders[0]}" --library-path "{libraries}" "{root}/usr/bin/{program}" "$@"\n')
+        part.chmod(0o755)
+        tried = run_quiet([part, "--version"])
+        if tried.returncode:
+            raise StageError(f"{program} of Debian {SUITE} does not run here: {tried.stdout.strip()}")
+        part.replace(WRAPPERS / program)

@@ -18,46 +18,53 @@ enum { PRODUCTS_MAX = 12 };
 #define PRODUCT_LIMIT ((s128)1 << 125)
 
 static struct {
-	u64 span;
-	u128 product;
+	s64 span;
+	s128 product;
 } products[PRODUCTS_MAX];
 static u32 product_count;
 
-/* @product is that of @span and @mult; the clock multiplies magnitudes */
+/* @product is that of @span and @mult */
 static void know_product(s64 span, s128 product, u64 mult)
 {
-	u64 magnitude = span < 0 ? 0 - (u64)span : (u64)span;
-	u128 value;
 	u32 i;
 
 	ASSUME(product > -PRODUCT_LIMIT && product < PRODUCT_LIMIT);
-	value = product < 0 ? -product : product;
 	ASSUME(span != 0 || product == 0);
 	ASSUME(span <= 0 || product >= (s128)mult);
 	ASSUME(span >= 0 || product <= -(s128)mult);
 	for (i = 0; i < product_count; i++)
-		ASSUME(products[i].span != magnitude || products[i].product == value);
-	products[product_count].span = magnitude;
-	products[product_count].product = value;
+		ASSUME(products[i].span != span || products[i].product == product);
+	products[product_count].span = span;
+	products[product_count].product = product;
 	product_count++;
 }
 
-/* Instead of kpn_mul(). */
-static struct kpn_u128 known_product(u64 span, u64 mult)
+/* The product of a rate and the estimate for one part of a time, n: inverse.smt2 has m e <= n 2^shift < m (e + 2). */
+static inline s128 any_estimate(u64 part, u32 shift, u64 mult)
 {
-	u128 product = 0;
+	s128 exact = (s128)part << shift;
+	s128 product = nondet_s128();
+
+	ASSUME(product >= 0 && product <= exact && exact < product + 2 * (s128)mult);
+	return product;
+}
+
+/* Instead of kpn_mul_add(). */
+static struct kpn_u128 known_mul_add(s64 span, u64 mult, struct kpn_u128 addend)
+{
+	u128 sum = (u128)addend.high << 64 | addend.low;
 	bool known = false;
 	u32 i;
 
 	(void)mult;
 	for (i = 0; i < product_count; i++) {
 		if (!known && products[i].span == span) {
-			product = products[i].product;
+			sum += (u128)products[i].product;
 			known = true;
 		}
 	}
 	PROVE(known);
-	return (struct kpn_u128){ .high = (u64)(product >> 64), .low = (u64)product };
+	return (struct kpn_u128){ .high = (u64)(sum >> 64), .low = (u64)sum };
 }
 
 #endif

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * align: the grid is exact. The speed is a constant, so that no product has two unknown factors.
+ * align: the grid is exact. Speed and length of slots are constants, so that no product has two
+ * unknown factors.
  */
 #include "../src/align.c"
 
 #include "proof.h"
 
-enum { BYTE_PS = 8000 };
-enum { WIRE_BYTES = 84 };
+#ifndef BYTE_PS
+#define BYTE_PS 8000
+#endif
+#ifndef WIRE_BYTES
+#define WIRE_BYTES 84
+#endif
 #define SLOT_PS ((u64)WIRE_BYTES * BYTE_PS)
 
 /* Ten years from 2016 on, as TAI, are below 2^61 ns (2043). */
@@ -15,7 +20,10 @@ enum { WIRE_BYTES = 84 };
 
 /*
  * PROVE grid_is_exact
- * bounds: slots of 84 wire bytes at 1 Gb/s, every instant from 1970 to 2043, to the picosecond
+ * bounds: slots of 84, 1250 and 1542 wire bytes at 10M, 100M, 1G, 2.5G, 5G, 10G, 25G, 40G, 50G and 100G;
+ *	every instant from 1970 to 2043, to the picosecond
+ * cases: BYTE_PS=8000 800000 80000 3200 1600 800 320 200 160 80
+ * cases: WIRE_BYTES=84 1250 1542
  * unwind: 12
  * mutant: core/src/align.c: (s64)(net_slot * grid->cell_ns) => (s64)(net_slot * grid->cell_ns + 1)
  */

@@ -26,7 +26,7 @@ static struct kpn_time floor_law(const struct kpn_clock *clock, u64 position_ps)
 #include "kpn_clock_law.h"
 #define kpn_law_at floor_law
 #elif !defined(TRUE_PRODUCTS)
-#define kpn_mul known_product
+#define kpn_mul_add known_mul_add
 #endif
 #include "../src/clock.c"
 
@@ -120,10 +120,7 @@ void reanchor_keeps_the_law(void)
  * bounds: any rate within +-1 %, any anchor, any position within 53 days of it
  * unwind: 3
  * wraps: kpn_law_at: position_ps - clock->anchor_ps (positions count modulo 2^64)
- * wraps: kpn_law_at: 0 - span_ps (the magnitude of a negative number)
- * wraps: kpn_law_span: product.low + (the carry is taken care of)
- * wraps: kpn_time_sub: a.frac - b.frac (the borrow is)
- * mutant: core/src/kpn_clock_law.h: product.high += low < product.low; => ;
+ * mutant: core/src/kpn_clock_law.h: anchor.frac >> (64 - KPN_FRAC_SHIFT) => anchor.frac >> (65 - KPN_FRAC_SHIFT)
  */
 void law_is_floor(void)
 {
@@ -141,10 +138,7 @@ void law_is_floor(void)
  * bounds: any rate within +-1 %, any anchor, any two positions within 53 days of it
  * unwind: 4
  * wraps: kpn_law_at: position_ps - clock->anchor_ps (positions count modulo 2^64)
- * wraps: kpn_law_at: 0 - span_ps (the magnitude of a negative number)
- * wraps: kpn_law_span: product.low + (the carry is taken care of)
- * wraps: kpn_time_sub: a.frac - b.frac (the borrow is)
- * mutant: core/src/kpn_clock_law.h: (1ull << frac_shift) - 1) => (1ull << frac_shift) - 1) << 8
+ * mutant: core/src/kpn_clock_law.h: .frac = (u32)(after.high => .frac = ~(u32)(after.high
  */
 void clock_is_monotone(void)
 {
@@ -162,6 +156,88 @@ void clock_is_monotone(void)
 	know_product(second, product + more, clock.mult);
 	PROVE(!kpn_time_before(kpn_clock_at(&clock, clock.anchor_ps + (u64)second),
 			       kpn_clock_at(&clock, clock.anchor_ps + (u64)first)));
+}
+
+/*
+ * PROVE estimate_is_near
+ * bounds: any rate within +-1 %, any time within 53 days of the anchor
+ * unwind: 1
+ * mutant: core/proofs/product.h: product + 2 * => product + 4 *
+ */
+void estimate_is_near(void)
+{
+	u64 mult = any_clock().mult;
+	struct kpn_time span = { .ns = nondet_s64(), .frac = nondet_u32() };
+	s128 late;
+
+	ASSUME(span.ns > -(1ll << 53) && span.ns < 1ll << 53);
+	late = whole(span) * ((s128)1 << 40) - any_estimate(span.frac, 40, mult);
+	if (span.ns < 0)
+		late += any_estimate(0 - (u64)span.ns, 72, mult);
+	else
+		late -= any_estimate((u64)span.ns, 72, mult);
+	/* two positions before the estimate are not late, five after it are, each rounded down to 2^-32 ns */
+	PROVE((-2 * (s128)mult - late) >> 40 <= 0);
+	PROVE((5 * (s128)mult - late) >> 40 > 0);
+}
+
+/* The greatest position whose time is not after @sought is so far from the estimate (estimate_is_near). */
+static struct kpn_time sought;
+static s64 sought_steps;
+static bool is_before_anchor;
+static u64 estimated_ps;
+
+u64 any_product(u64 a, u64 b, u32 shift)
+{
+	u64 estimate_ps = nondet_u64();
+
+	(void)a;
+	(void)b;
+	if (shift == 53 && is_before_anchor)
+		estimated_ps -= estimate_ps;
+	else
+		estimated_ps += estimate_ps;
+	return estimate_ps;
+}
+
+/* Instead of kpn_clock_at(): any law that never goes back (clock_is_monotone). */
+struct kpn_time law_nearby(const struct kpn_clock *clock, u64 position_ps)
+{
+	struct kpn_time time = { .ns = nondet_s64(), .frac = nondet_u32() };
+	bool later = (s64)(position_ps - estimated_ps) > sought_steps;
+
+	(void)clock;
+	ASSUME(kpn_time_before(sought, time) == later);
+	return time;
+}
+
+/*
+ * PROVE search_ends_at_the_greatest
+ * bounds: any time within 104 days of any anchor, any position of it
+ * unwind: 1
+ * unwindset: kpn_clock_position_at.0:3 kpn_clock_position_at.1:5
+ * replace: kpn_mul_shr: any_product (inverse.smt2, estimate_is_near)
+ * replace: kpn_clock_at: law_nearby (clock_is_monotone)
+ * wraps: kpn_time_sub: a.frac - b.frac (the borrow is taken care of)
+ * wraps: kpn_clock_position_at: position_ps (positions count modulo 2^64)
+ * wraps: kpn_clock_position_at: 0 - (u64)span.ns (the magnitude of a negative number)
+ * mutant: core/src/clock.c: kpn_clock_at(clock, position_ps + 1) => kpn_clock_at(clock, position_ps + 2)
+ * mutant: core/src/clock.c: while (kpn_time_before(t, => while (0 && kpn_time_before(t,
+ */
+void search_ends_at_the_greatest(void)
+{
+	struct kpn_clock clock = any_clock();
+	struct kpn_time span;
+
+	sought = (struct kpn_time){ .ns = nondet_s64(), .frac = nondet_u32() };
+	ASSUME(sought.ns >= 0 && sought.ns <= KPN_TIME_NS_MAX);
+	span = kpn_time_sub(sought, clock.anchor);
+	ASSUME(span.ns > -(1ll << 53) && span.ns < 1ll << 53);
+	is_before_anchor = span.ns < 0;
+	sought_steps = nondet_s64();
+	ASSUME(sought_steps >= -2 && sought_steps <= 4);
+	estimated_ps = clock.anchor_ps;
+	PROVE(kpn_clock_position_at(&clock, sought) == estimated_ps + (u64)sought_steps);
 }
 
 #else
