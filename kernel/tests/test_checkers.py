@@ -35,7 +35,7 @@ DEBUG_REPORTS = {
 }
 KCSAN_REPORTS = {
     "race": r"BUG: KCSAN: data-race in count_plainly \[checker_probe\] / count_plainly \[checker_probe\]",
-    "race_with_interrupt": r"BUG: KCSAN: data-race in count_in_interrupt \[checker_probe\] / count_interrupted",
+    "race_with_interrupt": r"BUG: KCSAN: data-race in count_in_interrupt \[checker_probe\] / count_interrupted \[checker_probe\]",
 }
 LOCKDEP_STOPPED = r"keepon-vm: WARNING: lockdep has stopped"
 # What the compiler puts into every object that touches memory.

@@ -106,6 +106,10 @@ def four_senders(flavour: str, rounds: int, timeout_s: float) -> None:
     )  # fmt: skip
     print(f"{kernel.version}: {result.wall_seconds:.0f} s\n{result.stdout}")
     assert result.check().tap.problems() == []
+    if flavour == "kcsan":
+        watched = observations.read_counters(result.files["kcsan"].decode())
+        assert watched["enabled"] == 1
+        assert watched["setup_watchpoints"] > 1000 * rounds
     upper, nic = (observations.read_counters(result.files[name].decode()) for name in ("upper", "nic"))
     talks = [observations.load_json(result.files, f"talk{number}.json")["counters"] for number in range(4)]
     verdicts = {name.removeprefix("verdict_"): value for name, value in upper.items() if name.startswith("verdict_")}

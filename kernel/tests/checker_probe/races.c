@@ -20,13 +20,13 @@ static unsigned long plain_count;
 static unsigned long marked_count;
 static unsigned long interrupted_count;
 
-static void count_plainly(void)
+static noinline void count_plainly(void)
 {
 	plain_count++;
 	barrier();
 }
 
-static void count_marked(void)
+static noinline void count_marked(void)
 {
 	WRITE_ONCE(marked_count, READ_ONCE(marked_count) + 1);
 }
@@ -77,7 +77,7 @@ static enum hrtimer_restart count_in_interrupt(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-static void count_interrupted(void)
+static noinline void count_interrupted(void)
 {
 	interrupted_count++;
 	barrier();
