@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that a kernel's checkers watch modules: makes the defects its parameter names, in that order.
+ * Shows that a kernel's checkers watch modules: makes the defects its parameter names, in that
+ * order.
  *
  *	modprobe checker_probe faults=raw_nesting,leak
  */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Defects made on purpose, one for each checker of the kernels built here. Each returns after its defect. */
+/*
+ * Defects made on purpose, for each checker of the kernels built here. Each function returns after
+ * its defect.
+ */
 #ifndef CHECKER_PROBE_H
 #define CHECKER_PROBE_H
 

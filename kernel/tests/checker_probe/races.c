@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One variable, two who count in it without agreement: two CPUs, or a CPU and a timer's hard interrupt on
- * it. Marked accesses of the same kind are no race, which shows that it is not the traffic that is reported.
+ * One variable, two who count in it without agreement: two CPUs, or a CPU and a timer's hard
+ * interrupt on it. Marked accesses are no race, which shows that it is not the traffic that is
+ * reported.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>

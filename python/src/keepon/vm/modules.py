@@ -20,15 +20,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keepon.errors import ConfigError, KeeponError
-from keepon.vm import source
 from keepon.vm.images import Kernel
 from keepon.vm.paths import checkout_root, find_program, only_one
+from keepon.vm.source import FLAVOURS as BUILT_HERE
 
 SHARED = ("core/include", "core/platform", "core/src", "nicmodel", "kernel/include")
 SOURCE_SUFFIXES = {".c", ".h", ".S"}
 BUILD_FILES = {"Kbuild", "Makefile"}
 STAMP = "keepon-build.json"
-# Of a kernel built here UBSAN watches the folders that ask for it: only ours, so that the kernel itself stays fast.
+# UBSAN of a kernel built here watches the folders that ask for it: only ours, as the kernel itself
+# would be slower.
 WATCHED = ("UBSAN_SANITIZE=y",)
 
 
@@ -59,7 +60,7 @@ def plan_links(root: Path, folder: Path) -> dict[str, Path]:
 
 def make_variables(kernel: Kernel) -> tuple[str, ...]:
     """What make is told for this kernel beyond where everything is."""
-    return WATCHED if kernel.flavour in source.FLAVOURS else ()
+    return WATCHED if kernel.flavour in BUILT_HERE else ()
 
 
 def input_hash(kernel: Kernel, links: dict[str, Path], symbols: Sequence[Path]) -> str:
