@@ -23,6 +23,7 @@ HERE = Path(__file__).parent
 FRAMES = 2_000
 OSCILLATOR_PPB = 20_000  # of sim0, as measure_stream.sh makes it
 BYTE_PS = 80_000  # 100 Mb/s
+WATCHPOINTS_MIN = 10_000  # of a run, by KCSAN
 SENT = ("on_time", "moved", "best_effort", "sent_stale")
 FAULTS = (
     "stall-within", "stall-beyond", "prefetch-said", "prefetch-unsaid", "fcs", "loss", "drift-within", "drift-sudden",
@@ -54,6 +55,10 @@ class Flavour:
             timeout_s=self.timeout_s, virtual_limit_s=10_000,
         )  # fmt: skip
         print(f"{kernel.version} {script}: {result.wall_seconds:.0f} s, {result.virtual_seconds} s in the guest")
+        if self.name == "kcsan":
+            watched = observations.read_counters(result.files["kcsan"].decode())
+            assert watched["enabled"] == 1
+            assert watched["setup_watchpoints"] > WATCHPOINTS_MIN
         return result.check()
 
 

@@ -57,6 +57,7 @@ TROUBLE = [
     "[ BUG: Invalid wait context ]",
     "INFO: trying to register non-static key.",
     "BUG: KCSAN: data-race in keepon_receive / keepon_engine_stop",
+    "keepon-vm: WARNING: lockdep has stopped",
 ]
 
 

@@ -22,11 +22,15 @@ from pathlib import Path
 from keepon.errors import ConfigError, KeeponError
 from keepon.vm.images import Kernel
 from keepon.vm.paths import checkout_root, find_program, only_one
+from keepon.vm.source import FLAVOURS as BUILT_HERE
 
 SHARED = ("core/include", "core/platform", "core/src", "nicmodel", "kernel/include")
 SOURCE_SUFFIXES = {".c", ".h", ".S"}
 BUILD_FILES = {"Kbuild", "Makefile"}
 STAMP = "keepon-build.json"
+# UBSAN of a kernel built here watches the folders that ask for it: only ours, as the kernel itself
+# would be slower.
+WATCHED = ("UBSAN_SANITIZE=y",)
 
 
 class ModuleBuildError(KeeponError):
@@ -54,9 +58,15 @@ def plan_links(root: Path, folder: Path) -> dict[str, Path]:
     return links
 
 
+def make_variables(kernel: Kernel) -> tuple[str, ...]:
+    """What make is told for this kernel beyond where everything is."""
+    return WATCHED if kernel.flavour in BUILT_HERE else ()
+
+
 def input_hash(kernel: Kernel, links: dict[str, Path], symbols: Sequence[Path]) -> str:
     """Content hash of all a build depends on: kernel, every linked file, symbols of other modules."""
-    digest = hashlib.sha256(json.dumps([kernel.version, str(kernel.headers)]).encode())
+    parts = [kernel.version, str(kernel.headers), *make_variables(kernel)]
+    digest = hashlib.sha256(json.dumps(parts).encode())
     for name, path in sorted(links.items()):
         digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     for path in symbols:
@@ -91,6 +101,7 @@ def compile_module(kernel: Kernel, mirror: Path, folder: Path, symbols: Sequence
         f"KEEPON_ROOT={mirror}",
         f"KBUILD_EXTRA_SYMBOLS={' '.join(map(str, symbols))}",
         "W=1",
+        *make_variables(kernel),
         f"-j{len(os.sched_getaffinity(0))}",
         "modules",
     ]

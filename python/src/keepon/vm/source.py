@@ -40,11 +40,17 @@ def fragments(flavour: str) -> list[Path]:
     return [folder / "guest.config", folder / f"{flavour}.config"]
 
 
+def options_of(fragment: str) -> list[str]:
+    """Its lines without comments."""
+    return [line for line in fragment.splitlines() if line.startswith("CONFIG_")]
+
+
 def recipe(flavour: str) -> str:
     """Hash of what decides a build beside the version of the sources."""
     digest = hashlib.sha256(repr(LEFT_OUT).encode())
     for path in fragments(flavour):
-        digest.update(path.read_bytes())
+        # a comment is no reason to build
+        digest.update("\n".join(options_of(path.read_text())).encode())
     return digest.hexdigest()[:16]
 
 
@@ -58,8 +64,7 @@ def unset_options(wanted: str, config: str) -> list[str]:
     """Lines of a fragment that did not come true: a dependency is missing, or the option is gone from this kernel."""
     settings = dict(line.split("=", 1) for line in config.splitlines() if line.startswith("CONFIG_"))
     settings |= {match[1]: "n" for match in OFF.finditer(config)}
-    lines = [line for line in wanted.splitlines() if line.startswith("CONFIG_")]
-    last = dict(line.split("=", 1) for line in lines)
+    last = dict(line.split("=", 1) for line in options_of(wanted))
     return [f"{name}={value}" for name, value in last.items() if settings.get(name, "n") != value]
 
 
