@@ -13,6 +13,7 @@
 #define KPN_SELFTESTS(X) \
 	X(wire)          \
 	X(config)        \
+	X(defaults)      \
 	X(partition)     \
 	X(gcl)           \
 	X(prebuffer)     \

@@ -182,6 +182,16 @@ static const struct vector vectors[] = {
 	REFUSED(LOCKED, "batch_slots", 8, 9, 64, CAPS(poll_ns_min, 80000),
 		SET(poll_overhead_ns, 1)),
 	VALID(LOCKED, CAPS(poll_ns_min, 80001), SET(batch_slots, 9)),
+	REFUSED(LOCKED, "batch_slots", 8, 64, 64, CAPS(poll_ns_min, 640000)),
+	/* what cannot be had within depth, ring, slot length: these come first */
+	REFUSED(LOCKED, "depth_slots", 64, 65, 255, CAPS(poll_ns_min, 640001)),
+	REFUSED(LOCKED, "depth_slots", 64, 255, 255, CAPS(poll_ns_min, 2550000)),
+	REFUSED(LOCKED, "ring_slots", 256, 264, 1024, CAPS(poll_ns_min, 2550001)),
+	REFUSED(LOCKED, "ring_slots", 256, 1024, 1024, CAPS(poll_ns_min, 10230000)),
+	REFUSED(LOCKED, "slot_bytes", 1230, 1231, 1522, CAPS(poll_ns_min, 10230001)),
+	REFUSED(PAPER, "batch_slots", 8, 9, 255, CAPS(poll_ns_min, 80001)),
+	REFUSED(PAPER, "ring_slots", 256, 264, 1024, CAPS(poll_ns_min, 2550001)),
+	REFUSED(PAPER, "slot_bytes", 1230, 1231, 1522, CAPS(poll_ns_min, 5120001)),
 
 	VALID(LOCKED, SET(depth_slots, 8)),
 	REFUSED(LOCKED, "depth_slots", 0, 8, 255, SET(depth_slots, 0)),
@@ -542,6 +552,37 @@ static void test_all_wrong(struct kpn_selftest *t)
 	}
 }
 
+/* One that is found late stands where its field does, however little room there is. */
+static void test_polls_in_field_order(struct kpn_selftest *t)
+{
+	static const char *const wanted[] = { "batch_slots", "budget_frames", "tolerance_ns" };
+	struct kpn_nic_caps caps = backend;
+	struct kpn_problem problems[3];
+	struct kpn_config config;
+	u32 room;
+	u32 i;
+
+	build(&config, LOCKED);
+	config.budget_frames = 3;
+	config.tolerance_ns = 10001;
+	caps.poll_ns_min = 80001;
+	for (room = 0; room <= KPN_COUNT_OF(wanted); room++) {
+		memset(problems, 0, sizeof(problems));
+		KPN_EXPECT_EQ(t, kpn_config_validate(&config, &caps, problems, room), 3);
+		for (i = 0; i < room; i++)
+			KPN_EXPECT_TEXT(t, problems[i].field, wanted[i]);
+		for (; i < KPN_COUNT_OF(wanted); i++)
+			KPN_EXPECT(t, !problems[i].field);
+	}
+	/* where nothing would do, the longest slots are all that can be said */
+	build(&config, LOCKED);
+	caps.poll_ns_min = 20000000;
+	KPN_EXPECT_EQ(t, kpn_config_validate(&config, &caps, problems, 1), 1);
+	KPN_EXPECT_TEXT(t, problems[0].field, "slot_bytes");
+	KPN_EXPECT_EQ(t, problems[0].min, 1522);
+	KPN_EXPECT_EQ(t, problems[0].max, 1522);
+}
+
 /*
  * Random values in all fields: problems in order, one a field, each value outside its range or off
  * its granularity.
@@ -565,6 +606,8 @@ static void test_random_configs(struct kpn_selftest *t)
 		caps.prefetch_slots_max = kpn_random_below(&seed, 200);
 		caps.ring_slots_multiple = kpn_random_below(&seed, 33);
 		caps.has_spare_buffers = kpn_random_below(&seed, 2);
+		if (round & 1)
+			caps.poll_ns_min = (u32)kpn_random_bits(&seed, 15);
 		for (i = 0; i < 4; i++) {
 			const struct field *field = &fields[kpn_random_below(&seed, 19)];
 
@@ -582,131 +625,6 @@ static void test_random_configs(struct kpn_selftest *t)
 	}
 }
 
-static void test_defaults_values(struct kpn_selftest *t)
-{
-	struct kpn_nic_caps caps = backend;
-	struct kpn_config config;
-	u32 tc;
-
-	kpn_config_defaults(&config, &caps, 1000000000, 1230);
-	KPN_EXPECT_EQ(t, config.rate_bps, 1000000000);
-	KPN_EXPECT_EQ(t, config.slot_bytes, 1230);
-	KPN_EXPECT_EQ(t, config.ring_slots, 256);
-	KPN_EXPECT_EQ(t, config.partition_slots, 1);
-	KPN_EXPECT_EQ(t, config.allowed[0], 0xffff);
-	KPN_EXPECT_EQ(t, config.batch_slots, 8);
-	KPN_EXPECT_EQ(t, config.depth_slots, 64);
-	KPN_EXPECT_EQ(t, config.trim_down_bytes, 16);
-	KPN_EXPECT_EQ(t, config.trim_up_bytes, 16);
-	KPN_EXPECT_EQ(t, config.prebuffer_frames, 256);
-	KPN_EXPECT_EQ(t, config.budget_frames, 32);
-	KPN_EXPECT_EQ(t, config.horizon_ns, 0);
-	KPN_EXPECT_EQ(t, config.tolerance_ns, 8);
-	KPN_EXPECT_EQ(t, config.drift_ppb_max, 200000);
-	KPN_EXPECT_EQ(t, config.wander_ppb_per_s_max, 1000);
-	KPN_EXPECT_EQ(t, config.poll_overhead_ns, 0);
-	KPN_EXPECT_EQ(t, config.seed, 1);
-	KPN_EXPECT_EQ(t, config.mode, KPN_MODE_PHASE_LOCKED);
-	KPN_EXPECT_EQ(t, config.clock_read, KPN_CLOCK_INTERPOLATED);
-	KPN_EXPECT_EQ(t, config.placeholder, KPN_PLACEHOLDER_BAD_FCS);
-	KPN_EXPECT_EQ(t, config.trim, KPN_TRIM_ANY);
-	KPN_EXPECT_EQ(t, config.padding, KPN_PADDING_DEFERRED);
-	KPN_EXPECT(t, config.dither);
-	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
-		KPN_EXPECT_EQ(t, config.classes[tc].late, KPN_LATE_STRICT);
-		KPN_EXPECT_EQ(t, config.classes[tc].rounding, KPN_ROUND_UP);
-	}
-
-	/* short slots: less trim, then only reserved slots are trimmed */
-	kpn_config_defaults(&config, &caps, 2500000000ull, 70);
-	KPN_EXPECT_EQ(t, config.trim_down_bytes, 6);
-	KPN_EXPECT_EQ(t, config.trim, KPN_TRIM_ANY);
-	KPN_EXPECT_EQ(t, config.tolerance_ns, 4); /* 3.2 ns */
-	kpn_config_defaults(&config, &caps, 2500000000ull, 64);
-	KPN_EXPECT_EQ(t, config.trim, KPN_TRIM_RESERVED);
-	KPN_EXPECT_EQ(t, config.trim_down_bytes, 16);
-	/* a quantum of 5, and no frame longer than the slot */
-	caps.start_quantum_bytes = 5;
-	caps.frame_bytes_max = 1232;
-	kpn_config_defaults(&config, &caps, 1000000000, 1230);
-	KPN_EXPECT_EQ(t, config.trim_down_bytes, 15);
-	KPN_EXPECT_EQ(t, config.trim_up_bytes, 0);
-	/* a coarse quantum */
-	caps.start_quantum_bytes = 32;
-	kpn_config_defaults(&config, &caps, 1000000000, 1000);
-	KPN_EXPECT_EQ(t, config.trim_down_bytes, 32);
-	KPN_EXPECT_EQ(t, config.trim_up_bytes, 32);
-	/* byte times below a nanosecond */
-	caps = backend;
-	kpn_config_defaults(&config, &caps, 100000000000ull, 1230);
-	KPN_EXPECT_EQ(t, config.tolerance_ns, 1);
-	/* rings as near to 256 as the backend has them, and little posted in a small one */
-	caps.ring_slots_multiple = 100;
-	kpn_config_defaults(&config, &caps, 1000000000, 1230);
-	KPN_EXPECT_EQ(t, config.ring_slots, 300);
-	caps.ring_slots_multiple = 110;
-	kpn_config_defaults(&config, &caps, 1000000000, 1230);
-	KPN_EXPECT_EQ(t, config.ring_slots, 220);
-	caps = backend;
-	caps.ring_slots_max = 16;
-	kpn_config_defaults(&config, &caps, 1000000000, 1230);
-	KPN_EXPECT_EQ(t, config.ring_slots, 16);
-	KPN_EXPECT_EQ(t, config.depth_slots, 15);
-	KPN_EXPECT_EQ(t, config.batch_slots, 8);
-	caps.prefetch_slots_max = 12;
-	kpn_config_defaults(&config, &caps, 1000000000, 1230);
-	KPN_EXPECT_EQ(t, config.depth_slots, 15);
-	KPN_EXPECT_EQ(t, config.batch_slots, 8);
-	caps = backend;
-	caps.ring_slots_min = 512;
-	kpn_config_defaults(&config, &caps, 1000000000, 1230);
-	KPN_EXPECT_EQ(t, config.ring_slots, 512);
-	/* a backend without bad-FCS placeholders */
-	caps.placeholder_kinds = 1u << KPN_PLACEHOLDER_RESERVED_ADDRESS;
-	kpn_config_defaults(&config, &caps, 1000000000, 1230);
-	KPN_EXPECT_EQ(t, config.placeholder, KPN_PLACEHOLDER_RESERVED_ADDRESS);
-}
-
-/*
- * Defaults are valid for every rate and length; where only reserved slots can be trimmed, once
- * there is one.
- */
-static void test_defaults_valid(struct kpn_selftest *t)
-{
-	static const u64 rates[] = {
-		10000000,       100000000,      1000000000,     2500000000ull,  5000000000ull,
-		10000000000ull, 25000000000ull, 40000000000ull, 50000000000ull, 100000000000ull,
-	};
-	static const u32 quanta[] = { 1, 2, 8 };
-	u32 rate;
-	u32 quantum;
-	u32 slot_bytes;
-
-	for (rate = 0; rate < KPN_COUNT_OF(rates); rate++) {
-		for (quantum = 0; quantum < KPN_COUNT_OF(quanta); quantum++) {
-			for (slot_bytes = 64; slot_bytes <= 1522; slot_bytes++) {
-				struct kpn_nic_caps caps = backend;
-				struct kpn_problem problem = { 0 };
-				struct kpn_config config;
-
-				caps.start_quantum_bytes = quanta[quantum];
-				kpn_config_defaults(&config, &caps, rates[rate], slot_bytes);
-				KPN_EXPECT_EQ(t, config.trim == KPN_TRIM_RESERVED,
-					      slot_bytes < 64 + quanta[quantum]);
-				if (config.trim == KPN_TRIM_RESERVED) {
-					KPN_EXPECT_EQ(
-						t, kpn_config_validate(&config, &caps, &problem, 1),
-						1);
-					KPN_EXPECT_TEXT(t, problem.field, "allowed");
-					config.allowed = masks_reserved;
-				}
-				KPN_EXPECT_EQ(t, kpn_config_validate(&config, &caps, &problem, 1),
-					      0);
-			}
-		}
-	}
-}
-
 void kpn_test_config(struct kpn_selftest *t)
 {
 	u32 i;
@@ -715,7 +633,6 @@ void kpn_test_config(struct kpn_selftest *t)
 	for (i = 0; i < KPN_COUNT_OF(vectors); i++)
 		test_vector(t, &vectors[i]);
 	test_all_wrong(t);
+	test_polls_in_field_order(t);
 	test_random_configs(t);
-	test_defaults_values(t);
-	test_defaults_valid(t);
 }

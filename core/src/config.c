@@ -1,201 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Defaults and validation of the parameters, field by field in the order of the struct. A rule that
- * rests on a field already found wrong is not applied, so that one mistake is one problem. What the
- * values lead to is computed elsewhere.
+ * Validation of the parameters, field by field in the order of the struct. A rule that rests on a
+ * field already found wrong is not applied, so that one mistake is one problem. What the values
+ * lead to is computed elsewhere.
  */
 #include "keepon/config.h"
 
 #include "keepon/partition.h"
 #include "keepon/wire.h"
+#include "kpn_config.h"
 
 enum {
 	SLOT_BYTES_MAX = KPN_FRAME_BYTES_MAX,
 	PAPER_BATCH_SLOTS_MAX = 512, /* KeepON paper section A.12 (K1) */
 	DRIFT_PPB_MAX = 1000000,
 	WANDER_PPB_PER_S_MAX = 1000000,
-
-	DEFAULT_RING_SLOTS = 256,
-	DEFAULT_DEPTH_SLOTS = 64,
-	DEFAULT_BATCH_SLOTS = 8,
-	DEFAULT_TRIM_BYTES = 16,
-	DEFAULT_PREBUFFER_FRAMES = 256,
-	DEFAULT_BUDGET_FRAMES = 32,
-	DEFAULT_DRIFT_PPB = 200000, /* two crystals of +-100 ppm each */
-	DEFAULT_WANDER_PPB_PER_S = 1000,
-	PS_PER_NS = 1000,
 };
 
 #define PPB 1000000000ull
-
-struct limits {
-	u64 min;
-	u64 max;
-};
-
-static u64 min_u64(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
-
-static u64 max_u64(u64 a, u64 b)
-{
-	return a > b ? a : b;
-}
-
-static u64 multiple_below(u64 value, u64 multiple)
-{
-	return kpn_div_u64(value, multiple) * multiple;
-}
-
-static bool within(u64 value, struct limits range)
-{
-	return value >= range.min && value <= range.max;
-}
-
-/* ---- what a backend allows ---- */
-
-static u32 quantum_bytes(const struct kpn_nic_caps *caps)
-{
-	return caps->start_quantum_bytes ? caps->start_quantum_bytes : 1;
-}
-
-static u32 ring_multiple(const struct kpn_nic_caps *caps)
-{
-	return caps->ring_slots_multiple ? caps->ring_slots_multiple : 1;
-}
-
-/*
- * Ring sizes: enough for one posted slot and one that may still be changed, countable by the index,
- * and multiples of what the backend asks for.
- */
-static struct limits ring_range(const struct kpn_nic_caps *caps)
-{
-	u64 multiple = ring_multiple(caps);
-	struct limits range = {
-		.min = max_u64(
-			max_u64(KPN_RING_SLOTS_MIN, caps->ring_slots_min),
-			max_u64((u64)caps->reserved_slots + 1, (u64)caps->prefetch_slots_max + 2)),
-		.max = min_u64(KPN_RING_SLOTS_MAX, caps->ring_slots_max),
-	};
-
-	if (caps->index_modulus)
-		range.max = min_u64(range.max, caps->index_modulus > KPN_INDEX_MODULUS_MAX ?
-						       0 :
-						       caps->index_modulus);
-	range.min = multiple_below(range.min + multiple - 1, multiple);
-	range.max = multiple_below(range.max, multiple);
-	return range;
-}
-
-/*
- * Slots that can be posted ahead in a ring of valid size; those beyond prefetch stay changeable
- * though posted.
- */
-static u32 posted_max(u32 ring_slots, const struct kpn_nic_caps *caps)
-{
-	return ring_slots - caps->reserved_slots;
-}
-
-static u32 placeholder_kinds_usable(const struct kpn_nic_caps *caps)
-{
-	u32 kinds = caps->placeholder_kinds & ((1u << KPN_PLACEHOLDER_COUNT) - 1);
-
-	return caps->has_spare_buffers ? kinds : kinds & 1u << KPN_PLACEHOLDER_BAD_FCS;
-}
-
-/* Shortest length a slot may be trimmed to: real frames may sit in it under KPN_TRIM_ANY. */
-static u32 trimmed_bytes_min(u8 trim, const struct kpn_nic_caps *caps)
-{
-	if (trim == KPN_TRIM_ANY)
-		return (u32)max_u64(KPN_FRAME_BYTES_MIN, caps->placeholder_bytes_min);
-	return caps->placeholder_bytes_min;
-}
-
-/* ---- defaults ---- */
-
-static u8 default_placeholder(const struct kpn_nic_caps *caps)
-{
-	u32 usable = placeholder_kinds_usable(caps);
-	u8 kind;
-
-	for (kind = 0; kind < KPN_PLACEHOLDER_COUNT; kind++) {
-		if (usable >> kind & 1)
-			return kind;
-	}
-	return KPN_PLACEHOLDER_BAD_FCS;
-}
-
-static u32 default_ring_slots(const struct kpn_nic_caps *caps)
-{
-	struct limits range = ring_range(caps);
-	u64 multiple = ring_multiple(caps);
-	u64 nearest = multiple_below(DEFAULT_RING_SLOTS + multiple / 2, multiple);
-
-	return (u32)max_u64(range.min, min_u64(nearest, range.max));
-}
-
-/* A usual trim, at least one quantum, at most @room_bytes where that leaves any. */
-static u32 default_trim_bytes(u32 room_bytes, u32 quantum)
-{
-	return (u32)max_u64(quantum,
-			    multiple_below(min_u64(room_bytes, DEFAULT_TRIM_BYTES), quantum));
-}
-
-static void default_trims(struct kpn_config *config, const struct kpn_nic_caps *caps)
-{
-	u32 quantum = quantum_bytes(caps);
-	u32 shortest_bytes = trimmed_bytes_min(KPN_TRIM_ANY, caps);
-
-	config->trim = KPN_TRIM_ANY;
-	if (config->slot_bytes < (u64)shortest_bytes + quantum) {
-		config->trim = KPN_TRIM_RESERVED;
-		shortest_bytes = trimmed_bytes_min(KPN_TRIM_RESERVED, caps);
-	}
-	config->trim_down_bytes = default_trim_bytes(
-		config->slot_bytes > shortest_bytes ? config->slot_bytes - shortest_bytes : 0,
-		quantum);
-	if (caps->frame_bytes_max >= (u64)config->slot_bytes + quantum)
-		config->trim_up_bytes =
-			default_trim_bytes(caps->frame_bytes_max - config->slot_bytes, quantum);
-}
-
-void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *caps, u64 rate_bps,
-			 u32 slot_bytes)
-{
-	static const u16 all_classes[1] = { 0xffff };
-	u64 quantum_ps = (u64)quantum_bytes(caps) * kpn_byte_time_ps(rate_bps);
-	struct limits ring = ring_range(caps);
-	u32 tc;
-
-	memset(config, 0, sizeof(*config));
-	config->rate_bps = rate_bps;
-	config->slot_bytes = slot_bytes;
-	config->ring_slots = default_ring_slots(caps);
-	config->partition_slots = 1;
-	config->allowed = all_classes;
-	config->depth_slots = DEFAULT_DEPTH_SLOTS;
-	if (within(config->ring_slots, ring))
-		config->depth_slots =
-			(u32)min_u64(DEFAULT_DEPTH_SLOTS, posted_max(config->ring_slots, caps));
-	config->batch_slots = (u32)min_u64(DEFAULT_BATCH_SLOTS, config->depth_slots);
-	default_trims(config, caps);
-	config->prebuffer_frames = DEFAULT_PREBUFFER_FRAMES;
-	config->budget_frames = (u32)max_u64(DEFAULT_BUDGET_FRAMES, 2 * config->batch_slots);
-	config->tolerance_ns = (u32)max_u64(1, kpn_div_u64(quantum_ps + PS_PER_NS - 1, PS_PER_NS));
-	config->drift_ppb_max = DEFAULT_DRIFT_PPB;
-	config->wander_ppb_per_s_max = DEFAULT_WANDER_PPB_PER_S;
-	config->poll_overhead_ns = 0;
-	config->seed = 1;
-	config->mode = KPN_MODE_PHASE_LOCKED;
-	config->clock_read = KPN_CLOCK_INTERPOLATED;
-	config->placeholder = default_placeholder(caps);
-	config->dither = true;
-	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
-		config->classes[tc].late = KPN_LATE_STRICT;
-		config->classes[tc].rounding = KPN_ROUND_UP;
-	}
-}
 
 /* ---- validation ---- */
 
@@ -204,6 +26,7 @@ void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *c
  * @paper, @locked: the mode; both false if it is wrong itself, @locked also if the trim policy is
  * @slot_ok ... @trims_ok: fields found right so far, for the rules that rest on them
  * @slot_ps: slot time, 0 if rate or slot length are wrong
+ * @least_slots: that must be between two polls, 0: any, or slots are wrong
  */
 struct check {
 	const struct kpn_config *config;
@@ -218,6 +41,7 @@ struct check {
 	bool batch_ok;
 	bool trims_ok;
 	u64 slot_ps;
+	u64 least_slots;
 };
 
 static void refuse(struct check *check, const char *field, u64 value, struct limits range,
@@ -271,6 +95,45 @@ static bool check_rate(struct check *check)
 	return false;
 }
 
+/* The most slots a batch can have, whatever the ring. */
+static u64 batch_most(const struct check *check)
+{
+	u64 posted = ring_range(check->caps).max;
+
+	posted -= min_u64(posted, check->caps->reserved_slots);
+	return max_u64(1,
+		       min_u64(posted, check->paper ? PAPER_BATCH_SLOTS_MAX : KPN_BATCH_SLOTS_MAX));
+}
+
+/*
+ * Polls that come faster than the machine can take them would leave it no time for anything else.
+ * So the longest batch has to last as long as the shortest poll interval. Return: bytes of a slot
+ * from which on it does, at least those of @range; beyond its end if none does.
+ */
+static u64 slots_for_polls(const struct check *check, struct limits range)
+{
+	u64 batch_ps = batch_most(check) * kpn_byte_time_ps(check->config->rate_bps);
+	u64 wire_bytes;
+
+	if (!batch_ps)
+		return range.min;
+	wire_bytes =
+		kpn_div_u64((u64)check->caps->poll_ns_min * PS_PER_NS + batch_ps - 1, batch_ps);
+	if (wire_bytes <= range.min + KPN_WIRE_OVERHEAD_BYTES)
+		return range.min;
+	return wire_bytes - KPN_WIRE_OVERHEAD_BYTES;
+}
+
+/* An overhead that no batch could bear is wrong itself, and found later. */
+static u64 least_slots(const struct check *check)
+{
+	u32 overhead_ns = check->config->poll_overhead_ns;
+	u64 most = batch_most(check);
+	u64 least = batch_slots_least(check->caps, overhead_ns, check->slot_ps);
+
+	return least <= most ? least : batch_slots_least(check->caps, 0, check->slot_ps);
+}
+
 static bool check_slot(struct check *check)
 {
 	const struct kpn_nic_caps *caps = check->caps;
@@ -287,25 +150,45 @@ static bool check_slot(struct check *check)
 		now.max = min_u64(range.max, caps->frame_bytes_max - min_u64(caps->frame_bytes_max,
 									     quantum_bytes(caps)));
 	}
-	return require_narrowed(
-		check, "slot_bytes", slot_bytes, range,
-		"a slot holds one frame the backend sends unpadded; choose such a length, FCS included",
-		now,
-		"a slot of this length cannot be trimmed both ways; change it, trim reserved slots only or use paper mode");
+	if (!within(slot_bytes, now))
+		now.min = min_u64(slots_for_polls(check, now), now.max);
+	if (!require_narrowed(
+		    check, "slot_bytes", slot_bytes, range,
+		    "a slot holds one frame the backend sends unpadded; choose such a length, FCS included",
+		    now,
+		    "a slot of this length cannot be trimmed both ways; change it, trim reserved slots only or use paper mode"))
+		return false;
+	now.min = slots_for_polls(check, now);
+	if (now.min <= now.max && slot_bytes >= now.min)
+		return true;
+	now.min = min_u64(now.min, now.max);
+	refuse(check, "slot_bytes", slot_bytes, now,
+	       "not even the longest batch of such slots lasts as long as this machine needs between polls; choose longer slots or a slower link");
+	return false;
 }
 
 static bool check_ring(struct check *check)
 {
 	struct limits range = ring_range(check->caps);
+	u64 multiple = ring_multiple(check->caps);
 	u32 ring_slots = check->config->ring_slots;
+	struct limits now = range;
 
-	if (!require(
+	now.min =
+		max_u64(range.min, multiple_below(check->least_slots + check->caps->reserved_slots +
+							  multiple - 1,
+						  multiple));
+	if (now.min > range.max)
+		now.min = range.min;
+	if (!require_narrowed(
 		    check, "ring_slots", ring_slots, range,
-		    "the backend's index, prefetch and limits do not suit a ring of this size; resize the ring"))
+		    "the backend's index, prefetch and limits do not suit a ring of this size; resize the ring",
+		    now,
+		    "no batch within the ring lasts as long as this machine needs between polls; raise ring, depth and batch, or slot_bytes"))
 		return false;
 	if (ring_slots == multiple_below(ring_slots, ring_multiple(check->caps)))
 		return true;
-	refuse(check, "ring_slots", ring_slots, range,
+	refuse(check, "ring_slots", ring_slots, now,
 	       "the backend has rings in steps only; choose a multiple of its ring_slots_multiple");
 	return false;
 }
@@ -357,9 +240,11 @@ static void check_posting(struct check *check)
 	const struct kpn_config *config = check->config;
 	u32 posted =
 		check->ring_ok ? posted_max(config->ring_slots, check->caps) : KPN_RING_SLOTS_MAX;
+	u64 least = check->ring_ok ? check->least_slots : 0;
 	struct limits depth = { 1, posted };
 	struct limits batch = { 1, min_u64(posted, check->paper ? PAPER_BATCH_SLOTS_MAX :
 								  KPN_BATCH_SLOTS_MAX) };
+	struct limits now;
 
 	/*
 	 * in paper mode depth follows batch, otherwise batch has to stay within a depth that is
@@ -367,9 +252,15 @@ static void check_posting(struct check *check)
 	 */
 	if (!check->paper && within(config->depth_slots, depth))
 		batch.max = min_u64(batch.max, config->depth_slots);
-	check->batch_ok = require(
+	now = batch;
+	/* otherwise the depth is what is wrong */
+	if (least <= batch.max)
+		now.min = max_u64(1, least);
+	check->batch_ok = require_narrowed(
 		check, "batch_slots", config->batch_slots, batch,
-		"a doorbell posts at least one slot and no more than depth_slots; change the batch");
+		"a doorbell posts at least one slot and no more than depth_slots; change the batch",
+		now,
+		"polls would follow each other faster than this machine sustains; raise the batch, or slot_bytes");
 	if (check->batch_ok)
 		depth.min = config->batch_slots;
 	if (check->batch_ok && check->paper) {
@@ -378,8 +269,14 @@ static void check_posting(struct check *check)
 			"in paper mode one batch is posted ahead; make the depth equal to batch_slots");
 		return;
 	}
-	require(check, "depth_slots", config->depth_slots, depth,
-		"a batch must fit in, and reserved descriptors stay unposted; change the depth or the ring");
+	now = depth;
+	if (!check->paper && least <= depth.max)
+		now.min = max_u64(depth.min, least);
+	require_narrowed(
+		check, "depth_slots", config->depth_slots, depth,
+		"a batch must fit in, and reserved descriptors stay unposted; change the depth or the ring",
+		now,
+		"no batch within the depth lasts as long as this machine needs between polls; raise depth and batch, or slot_bytes");
 }
 
 /* Require a multiple of the start quantum within @range, whose limits are such multiples. */
@@ -465,22 +362,6 @@ static void check_drift(struct check *check, bool allowed_ok)
 		"trims cannot follow this drift; raise both trim ranges or reserve more slots for them");
 }
 
-/*
- * Polls that come faster than the machine can take them would leave it no time for anything else.
- */
-static void check_poll_interval(struct check *check)
-{
-	const struct kpn_config *config = check->config;
-	u64 least_ns = (u64)check->caps->poll_ns_min + config->poll_overhead_ns;
-	u64 least_slots = kpn_div_u64(least_ns * PS_PER_NS + check->slot_ps - 1, check->slot_ps);
-
-	if (!check->caps->poll_ns_min || config->batch_slots >= least_slots)
-		return;
-	refuse(check, "batch_slots", config->batch_slots,
-	       (struct limits){ least_slots, max_u64(least_slots, config->depth_slots) },
-	       "polls would follow each other faster than this machine sustains; raise the batch, or slot_bytes");
-}
-
 static void check_poll_overhead(struct check *check)
 {
 	const struct kpn_config *config = check->config;
@@ -489,11 +370,8 @@ static void check_poll_overhead(struct check *check)
 	if (!check->slot_ps || !check->batch_ok)
 		return;
 	range.max = kpn_div_u64(config->batch_slots * check->slot_ps - 1, PS_PER_NS);
-	if (!require(
-		    check, "poll_overhead_ns", config->poll_overhead_ns, range,
-		    "a poll would take as long as its batch is on the wire; raise batch_slots or make the poll faster"))
-		return;
-	check_poll_interval(check);
+	require(check, "poll_overhead_ns", config->poll_overhead_ns, range,
+		"a poll would take as long as its batch is on the wire; raise batch_slots or make the poll faster");
 }
 
 static void check_clock_read(struct check *check)
@@ -589,6 +467,7 @@ u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_ca
 	if (rate_ok && check.slot_ok)
 		check.slot_ps = (u64)kpn_byte_time_ps(config->rate_bps) *
 				kpn_wire_bytes(config->slot_bytes);
+	check.least_slots = least_slots(&check);
 	check.ring_ok = check_ring(&check);
 	allowed_ok = check_allowed(&check, check_partition(&check));
 	check_posting(&check);

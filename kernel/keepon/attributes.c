@@ -13,7 +13,8 @@
  * struct keepon_attribute - one row
  * @name: as users and sentences call it
  * @type: NLA_*
- * @read_only: follows from the lower device
+ * @read_only: follows from the lower device, or from the rest
+ * @running: told while the wire runs only
  * @offset, @bytes: of its member of struct keepon_plan; no @bytes: it has none
  * @max, @remedy: range from 0 and what to do about a number beyond; no @remedy: the core checks it
  * @take: of what is no number: read it
@@ -23,6 +24,7 @@ struct keepon_attribute {
 	const char *name;
 	u8 type;
 	bool read_only;
+	bool running;
 	u16 offset;
 	u8 bytes;
 	u64 max;
@@ -54,6 +56,11 @@ enum { BYTES_U8 = 1, BYTES_U32 = 4, BYTES_U64 = 8 };
 #define READ_ONLY(name_, width, member)                                   \
 	{                                                                 \
 		.name = (name_), .read_only = true, MEMBER(width, member) \
+	}
+
+#define LIMIT(name_, width, member)                                                         \
+	{                                                                                   \
+		.name = (name_), .read_only = true, .running = true, MEMBER(width, member), \
 	}
 
 static int take_allowed(struct keepon_setup *setup, struct nlattr *data[],
@@ -120,6 +127,11 @@ static const struct keepon_attribute rows[IFLA_KEEPON_MAX + 1] = {
 				      .read_only = true,
 				      .put_bytes = KEEPON_CLASS_COUNT * sizeof(u32),
 				      .put = put_class_slots },
+	[IFLA_KEEPON_LIMIT_FRAMES] = LIMIT("limit_frames", U32, limits.frames),
+	[IFLA_KEEPON_LIMIT_TRIMS] = LIMIT("limit_trims", U32, limits.trims),
+	[IFLA_KEEPON_LIMIT_REARMS] = LIMIT("limit_rearms", U32, limits.rearms),
+	[IFLA_KEEPON_LIMIT_WORDS] = LIMIT("limit_words", U32, limits.words),
+	[IFLA_KEEPON_LIMIT_STALL_NS] = LIMIT("limit_stall_ns", U64, limits.stall_ns),
 };
 
 struct nla_policy keepon_policy[IFLA_KEEPON_MAX + 1] __ro_after_init;
@@ -394,6 +406,8 @@ int keepon_attributes_put(struct sk_buff *skb, const struct keepon *keepon)
 		const struct keepon_attribute *row = &rows[attribute];
 		const void *from = (const char *)&keepon->plan + row->offset;
 
+		if (row->running && !keepon->engine)
+			continue;
 		if (row->put)
 			error = row->put(skb, attribute, keepon);
 		else if (row->bytes && row->type == NLA_U64)

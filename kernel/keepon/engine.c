@@ -188,6 +188,7 @@ static int start(struct keepon *keepon, struct netlink_ext_ack *extack)
 	error = start_wire(engine);
 	if (error)
 		goto give_back;
+	keepon->plan.limits = kpn_pacer_limits(engine->pacer);
 	keepon_poll_begin(engine);
 	keepon->starts++;
 	napi_enable(&keepon->napi);

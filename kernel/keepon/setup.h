@@ -16,6 +16,7 @@
 #include <net/netlink.h>
 
 #include "keepon/config.h"
+#include "keepon/pacer.h"
 #include "keepon_native.h"
 #include "uapi/keepon_link.h"
 
@@ -56,6 +57,7 @@ struct keepon_setup {
  * @clock: enum keepon_clock; @merge, @tau_ns: as chosen, 0 ns: what kpn_merge_tau_ns() says
  * @backend: enum keepon_backend
  * @rx_caps: of the receive ring, with clock dual
+ * @limits: the most one call on the pacer does; of the pacer that runs by this plan
  */
 struct keepon_plan {
 	struct kpn_config config;
@@ -74,6 +76,7 @@ struct keepon_plan {
 	u32 tau_ns;
 	u32 rx_poll_cpu;
 	struct keepon_native_rx_caps rx_caps;
+	struct kpn_limits limits;
 };
 
 /* ---- attributes.c ---- */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * iproute2 plugin for link type "keepon": `ip link add ... type keepon OPTIONS`, `ip link set ...
- * type keepon OPTIONS`, `ip -d [-j] link show`. What it prints it also reads. Options and their
- * meaning: docs/kernel.md.
+ * type keepon OPTIONS`, `ip -d [-j] link show`. What it prints it also reads, but for the limits on
+ * a line of their own. Options and their meaning: docs/kernel.md.
  */
 #include <linux/if_link.h>
 #include <stdio.h>
@@ -76,6 +76,16 @@ static const struct option options[] = {
 	{ "txtime", IFLA_KEEPON_TXTIME, 1, txtimes },
 };
 
+/* What follows from the rest; in JSON each has its whole name. */
+#define LIMIT_PREFIX "limit_"
+static const struct option limits[] = {
+	{ LIMIT_PREFIX "frames", IFLA_KEEPON_LIMIT_FRAMES, 4, NULL },
+	{ LIMIT_PREFIX "trims", IFLA_KEEPON_LIMIT_TRIMS, 4, NULL },
+	{ LIMIT_PREFIX "rearms", IFLA_KEEPON_LIMIT_REARMS, 4, NULL },
+	{ LIMIT_PREFIX "words", IFLA_KEEPON_LIMIT_WORDS, 4, NULL },
+	{ LIMIT_PREFIX "stall_ns", IFLA_KEEPON_LIMIT_STALL_NS, 8, NULL },
+};
+
 static void print_help(struct link_util *link, int argc, char **argv, FILE *file)
 {
 	fprintf(file,
@@ -126,15 +136,26 @@ static int bad_word(const char *name, const char *word, const char *const *words
 	return -1;
 }
 
-static const struct option *find_option(const char *name)
+static const struct option *find_option(const char *name, const struct option *among, size_t count)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(options); i++) {
-		if (!strcmp(options[i].name, name))
-			return &options[i];
+	for (i = 0; i < count; i++) {
+		if (!strcmp(among[i].name, name))
+			return &among[i];
 	}
 	return NULL;
+}
+
+static int unknown_option(const char *name)
+{
+	if (find_option(name, limits, ARRAY_SIZE(limits)))
+		fprintf(stderr,
+			"Error: %s follows from the rest and cannot be set; leave it out.\n", name);
+	else
+		fprintf(stderr, "Error: keepon has no option \"%s\"; see ip link help keepon.\n",
+			name);
+	return -1;
 }
 
 static int take_option(const struct option *option, const char *text, struct nlmsghdr *n,
@@ -256,7 +277,7 @@ static int parse_opt(struct link_util *link, int argc, char **argv, struct nlmsg
 
 	classes_init(&classes);
 	while (argc > 0) {
-		const struct option *option = find_option(*argv);
+		const struct option *option = find_option(*argv, options, ARRAY_SIZE(options));
 		int used = 2;
 
 		if (!strcmp(*argv, "help")) {
@@ -268,10 +289,7 @@ static int parse_opt(struct link_util *link, int argc, char **argv, struct nlmsg
 			if (used < 0)
 				return -1;
 		} else if (!option) {
-			fprintf(stderr,
-				"Error: keepon has no option \"%s\"; see ip link help keepon.\n",
-				*argv);
-			return -1;
+			return unknown_option(*argv);
 		} else {
 			__u64 value;
 
@@ -292,16 +310,19 @@ static int parse_opt(struct link_util *link, int argc, char **argv, struct nlmsg
 
 /* ---- printing ---- */
 
+static __u64 number_of(const struct option *option, const struct rtattr *attribute)
+{
+	switch (option->bytes) {
+	case 1: return rta_getattr_u8(attribute);
+	case 4: return rta_getattr_u32(attribute);
+	default: return rta_getattr_u64(attribute);
+	}
+}
+
 static void print_option(const struct option *option, const struct rtattr *attribute)
 {
+	__u64 value = number_of(option, attribute);
 	int count = 0;
-	__u64 value;
-
-	if (option->bytes == 1)
-		value = rta_getattr_u8(attribute);
-	else
-		value = option->bytes == 4 ? rta_getattr_u32(attribute) :
-					     rta_getattr_u64(attribute);
 
 	while (option->words && option->words[count])
 		count++;
@@ -424,6 +445,25 @@ static void summarise(struct rtattr *tb[])
 	print_classes(&summary);
 }
 
+/* On a line of their own, for they cannot be given back. */
+static void print_limits(struct rtattr *tb[])
+{
+	size_t i;
+
+	if (!tb[limits[0].attribute])
+		return;
+	print_nl();
+	print_string(PRINT_FP, NULL, "%s", "    most of one call: ");
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		const struct rtattr *attribute = tb[limits[i].attribute];
+
+		if (!attribute)
+			continue;
+		print_string(PRINT_FP, NULL, "%s ", limits[i].name + strlen(LIMIT_PREFIX));
+		print_u64(PRINT_ANY, limits[i].name, "%llu ", number_of(&limits[i], attribute));
+	}
+}
+
 static void print_opt(struct link_util *link, FILE *file, struct rtattr *tb[])
 {
 	size_t i;
@@ -441,6 +481,7 @@ static void print_opt(struct link_util *link, FILE *file, struct rtattr *tb[])
 	if (tb[IFLA_KEEPON_BACKEND] && rta_getattr_u8(tb[IFLA_KEEPON_BACKEND]) < 2)
 		print_string(PRINT_JSON, "backend", NULL,
 			     backends[rta_getattr_u8(tb[IFLA_KEEPON_BACKEND])]);
+	print_limits(tb);
 }
 
 __attribute__((visibility("default"))) struct link_util keepon_link_util = {

@@ -32,7 +32,7 @@ echo /bin/false >/proc/sys/kernel/modprobe
 rejected 3 "no module" "no link type keepon; load the module" add dum0 rt0
 echo "$loader" >/proc/sys/kernel/modprobe
 
-wire
+wire 1000000000 persistent=0
 run "add with options" keepon_link add sim0 rt0 slot_bytes 605 batch 4 ring 128 depth 100 partition 250 \
 	class 7 slots 0-240/10 late strict round up class 0 slots rest late reschedule class 3-4 slots 3,5,21-30 round floor \
 	prebuffer 64 tolerance_ns 100 drift_ppb 150000 trim_down 8 trim_up 4 dither off clock counter txtime tai
@@ -47,7 +47,29 @@ ip link set rt0 up
 run "set while up, by the words shown" keepon_link set rt0 $shown batch 10 class 3 late relaxed
 like "$(options rt0)" "batch 10 .* class 3 slots 3,5,21-30 late relaxed round floor class 4 slots 3,5,21-30 late strict" "only that"
 is "$(counter rt0 starts)" 2 "the wire ran on by it"
+# What one call does at most: told while the wire runs, in words of their own, and never taken.
+ip -d -j link show rt0 >/out/plugin_up.json
+like "$(ip -d link show rt0)" "most of one call: frames [0-9]+ trims [0-9]+ rearms [1-9][0-9]* words [0-9]+ stall_ns [0-9]+ " "limits by ip"
+rejected 2 "a limit given" "limit_frames follows from the rest and cannot be set; leave it out" set rt0 limit_frames 1
+said=$(ip link set rt0 type keepon limit_stall_ns 1 2>&1) && not_ok "a limit given to ip: was accepted" ||
+	like "$said" "limit_stall_ns follows from the rest and cannot be set; leave it out" "a limit given to ip"
 ip link set rt0 down # a CPU that polls has less left for Python
+"$PYTHON" -S -c '
+import struct, sys
+from keepon.link import netlink
+from keepon.link.options import LIMITS
+with netlink.Route() as route:
+    for limit in LIMITS:
+        data = netlink.attribute(limit.attribute, struct.pack({4: "=I", 8: "=Q"}[limit.size], 1))
+        info = netlink.nested(netlink.IFLA_LINKINFO, netlink.text(netlink.IFLA_INFO_KIND, "keepon"),
+                              netlink.nested(netlink.IFLA_INFO_DATA, data))
+        try:
+            route.request(netlink.RTM_NEWLINK, netlink.NLM_F_ACK, int(sys.argv[1]), info)
+        except netlink.RefusedError as error:
+            print(error.sentence)
+' "$(cat /sys/class/net/rt0/ifindex)" >/tmp/said
+is "$(grep -c '^limit_[a-z_]* follows from the rest and cannot be set; leave it out$' /tmp/said)" 5 "each refused by the kernel"
+is "$(ip -d link show rt0 | grep -c 'most of one call')" 0 "no wire, no limits"
 before=$(options rt0)
 rejected 2 "a value the kernel refuses" "set rt0: ring_slots 7 \(allowed: 8 to 4096\)" set rt0 ring 7
 is "$(options rt0)" "$before" "changed nothing"
@@ -86,4 +108,12 @@ table = options.parse(open("/tmp/shown").read().split())[options.ALLOWED]
 assert table == struct.pack("=65536H", *range(65536)), len(table)
 '
 run "all is listed" ip addr
+run "a short table, a longer batch" keepon_link set rt0 partition 1 class 0-15 slots all batch 64 ring 512 depth 400 slot_bytes 1000
+ip link set rt0 up
+run "up" wait_until 3 is_running rt0
+keepon_link show rt0 --json >/out/ours_up.json
+keepon_link show >/tmp/shown
+ip -d -j link show rt0 >/out/plugin_longer.json
+ip link set rt0 down
+like "$(tail -n 1 /tmp/shown)" "^    most of one call: frames [0-9]+ trims [0-9]+ rearms [1-9][0-9]* words [0-9]+ stall_ns [0-9]+$" "limits by keepon link"
 done_testing

@@ -59,8 +59,32 @@ def python_files(folder: Path) -> dict[str, Path | bytes]:
     return files
 
 
+@pytest.fixture(scope="module")
+def core_limits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program of the core's own sources that says what one call does at most."""
+    core = KERNEL.parent / "core"
+    target = tmp_path_factory.mktemp("limits") / "core_limits"
+    sources = [HERE / "core_limits.c", *sorted((core / "src").glob("*.c"))]
+    flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{core}/include", f"-I{core}/platform/user"]
+    done = subprocess.run(["gcc", *flags, *sources, "-o", target], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def check_limits(core_limits: Path, document: bytes) -> dict[str, int]:
+    """The limits a link shows, which are those the core computes for its options on an hwsim NIC that writes back."""
+    (link,) = json.loads(document)
+    shown = link["linkinfo"]["info_data"]
+    chosen = [str(shown[name]) for name in ("rate_bps", "slot_bytes", "ring", "batch", "depth")]
+    done = subprocess.run([core_limits, "0", *chosen], capture_output=True, text=True, check=True)
+    wanted = {name: int(number) for name, number in map(str.split, done.stdout.splitlines())}
+    limits = {name: number for name, number in shown.items() if name.startswith("limit_")}
+    assert limits == wanted
+    return limits
+
+
 @pytest.mark.parametrize("family", offered_families())
-def test_links_without_the_plugin_equal_those_with_it(family: str, tmp_path: Path) -> None:
+def test_links_without_the_plugin_equal_those_with_it(family: str, core_limits: Path, tmp_path: Path) -> None:
     done = subprocess.run([KERNEL / "plugin" / "build", tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     kernel = get_kernel(family)
@@ -85,3 +109,6 @@ def test_links_without_the_plugin_equal_those_with_it(family: str, tmp_path: Pat
     assert {name: plugin[name] for name in ours if name != "linkinfo"} == {
         name: value for name, value in ours.items() if name != "linkinfo"
     }
+    up, longer = (check_limits(core_limits, result.files[name]) for name in ("plugin_up.json", "plugin_longer.json"))
+    assert all(longer[name] > up[name] for name in up)
+    assert check_limits(core_limits, result.files["ours_up.json"]) == longer

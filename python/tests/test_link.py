@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import re
 import struct
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ UAPI = (KERNEL / "include" / "uapi" / "keepon_link.h").read_text()
 
 def attribute_numbers() -> dict[str, int]:
     names = re.findall(r"^\t(IFLA_KEEPON_\w+),", UAPI, re.MULTILINE)
-    assert len(names) == 34
+    assert len(names) == 39
     return {name: number for number, name in enumerate(names)}
 
 
@@ -38,6 +39,10 @@ def plugin_words() -> dict[str, tuple[str, ...]]:
 def test_options_are_those_of_the_plugin() -> None:
     numbers, words = attribute_numbers(), plugin_words()
     entries = re.findall(r'^\t\{ "(\w+)", (\w+), (\d), (\w+) \},$', PLUGIN, re.MULTILINE)
+    limits = re.findall(r'^\t\{ LIMIT_PREFIX "(\w+)", (\w+), (\d), NULL \},$', PLUGIN, re.MULTILINE)
+    assert [options.Option(f"limit_{name}", numbers[attribute], int(size)) for name, attribute, size in limits] == list(
+        options.LIMITS
+    )
     assert [
         options.Option(name, numbers[attribute], int(size), words.get(table, ()))
         for name, attribute, size, table in entries
@@ -107,6 +112,16 @@ def test_a_description_given_back_sets_the_same(data: st.DataObject) -> None:
     assert options.parse(options.as_words(options.describe(attributes))) == attributes
 
 
+def test_limits_are_shown_but_no_words_to_give_back() -> None:
+    attributes = {
+        limit.attribute: (7 + limit.attribute).to_bytes(limit.size, sys.byteorder) for limit in options.LIMITS
+    }
+    description = options.describe({3: struct.pack("=I", 64)} | attributes)
+    assert options.as_words(description) == ["ring", "64"]
+    assert options.limits_text(description) == "most of one call: frames 41 trims 42 rearms 43 words 44 stall_ns 45"
+    assert options.limits_text(options.describe({})) == ""
+
+
 def test_the_example_of_the_documentation() -> None:
     line = "slot_bytes 1230 partition 250 class 7 slots 0-240/10 late strict"
     assert line in options.HELP
@@ -158,6 +173,7 @@ def test_a_partition_of_the_largest_table() -> None:
         ("poll_fifo 256", "poll_fifo 256 is not within 0 to 255"),
         ("mode fast", 'mode "fast" is not known; choose phase-locked or paper'),
         ("foo 1", 'no option "foo"'),
+        ("limit_frames 1", "limit_frames follows from the rest and cannot be set; leave it out"),
         ("ring", "ring without a value"),
         ("late strict", "late without a class"),
         ("class", "class without a class"),

@@ -206,6 +206,18 @@ def test_paper_mode_takes_its_batch_unless_frames_would_be_late() -> None:
     assert plan.lead_time_ns + usual_way_ns() <= 45_000
 
 
+def test_the_tick_of_the_cpu_counter_is_in_lead_time_and_clock_error() -> None:
+    """18.5 ns, as on a Raspberry Pi 4, is stated as 19."""
+    sync = {"mode": "ptp", "grandmaster": "b"}
+    plans = [
+        chosen(network([{"advance_ns": 400_000}], station={"cpu_tick_ns": tick}, sync=sync)) for tick in (1, 19, 52)
+    ]
+    leads_ns = [plan.lead_time_ns for plan in plans]
+    assert [lead_ns - leads_ns[0] for lead_ns in leads_ns] == [0, 36, 102]
+    errors_ns = [plan.choice.sync_error_ns for plan in plans if plan.choice is not None]
+    assert None not in errors_ns and errors_ns == sorted(set(errors_ns))
+
+
 # -- what is said about it --------------------------------------------------------------------------------------------
 
 
@@ -226,7 +238,7 @@ def test_the_rationale_is_in_the_plan_and_on_the_terminal(
     for row in gateway["rationale"]:
         assert row["quantity"] in shown and row["why"] in shown
     assert "rationale" not in document["stations"]["rt-simulator"]
-    assert gateway["headroom"]["lead_time_ns"] == 8589
+    assert gateway["headroom"]["lead_time_ns"] == 8591
     assert gateway["headroom"]["batch_time_ns"] == 128 * 2000
     assert gateway["headroom"]["poll_budget_ns"] == 223 * 2000
 

@@ -148,9 +148,20 @@ static inline bool kpn_config_spare_buffers(const struct kpn_config *config)
 /**
  * kpn_config_defaults() - a valid configuration for @rate_bps and @slot_bytes on a backend, all
  * slots open to all classes
+ *
+ * Batch, depth and ring grow with the link rate so far that polls are no closer than
+ * caps.poll_ns_min, if any batch of the backend lasts that long.
  */
 void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *caps, u64 rate_bps,
 			 u32 slot_bytes);
+
+/**
+ * kpn_config_batch_least() - shortest batch whose polls the surroundings sustain (caps.poll_ns_min)
+ * with @poll_overhead_ns kept free of each period; 1 to KPN_BATCH_SLOTS_MAX, whether or not a ring
+ * has room for it
+ */
+u32 kpn_config_batch_least(const struct kpn_nic_caps *caps, u64 rate_bps, u32 slot_bytes,
+			   u32 poll_overhead_ns);
 
 /**
  * kpn_config_validate() - find every wrong field

@@ -153,8 +153,15 @@ def change(name: str, words: Sequence[str], as_json: bool = False) -> str:
         return _result(route, tables, name, as_json)
 
 
+def _listed(document: dict[str, Any]) -> str:
+    """A link among all: its device, its options, and below, as they cannot be given back, its limits."""
+    limits = options.limits_text(document["linkinfo"]["info_data"])
+    line = f"{document['ifname']} on {document.get('link') or document['link_index']}: {_text(document)}"
+    return f"{line}\n    {limits}" if limits else line
+
+
 def show(name: str | None, as_json: bool = False) -> str:
-    """Options of one link, as they can be given to add and set; without a name, of each with its device."""
+    """Options of one link, as they can be given to add and set; without a name, of each with its device and limits."""
     with Route() as route, Tables() as tables:
         if name is not None:
             found = [_find_keepon(route, name)]
@@ -166,10 +173,7 @@ def show(name: str | None, as_json: bool = False) -> str:
         return _json(documents)
     if name is not None:
         return _text(documents[0])
-    return "\n".join(
-        f"{document['ifname']} on {document.get('link') or document['link_index']}: {_text(document)}"
-        for document in documents
-    )
+    return "\n".join(_listed(document) for document in documents)
 
 
 def delete(name: str, as_json: bool = False) -> str:

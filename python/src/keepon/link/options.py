@@ -66,8 +66,17 @@ OPTIONS = (
     Option("poll_fifo", 22, 1),
     Option("txtime", 23, 1, ("phc", "tai")),
 )
+# What one call on the pacer does at most: shown while the wire runs, and never given.
+LIMITS = (
+    Option("limit_frames", 34, 4),
+    Option("limit_trims", 35, 4),
+    Option("limit_rearms", 36, 4),
+    Option("limit_words", 37, 4),
+    Option("limit_stall_ns", 38, 8),
+)
 _LAYOUTS = {1: "=B", 4: "=I", 8: "=Q"}
 _BY_NAME = {option.name: option for option in OPTIONS}
+_LIMIT_NAMES = frozenset(limit.name for limit in LIMITS)
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,20}|0[0-7]{0,24}|[1-9][0-9]{0,24}", re.ASCII)
 
 HELP = """\
@@ -183,6 +192,8 @@ def parse(words: Sequence[str]) -> dict[int, bytes]:
             continue
         if name in ("slots", "late", "round"):
             raise ConfigError(f"{name} without a class; write class CLASSES {name} ...")
+        if name in _LIMIT_NAMES:
+            raise ConfigError(f"{name} follows from the rest and cannot be set; leave it out")
         if option is None:
             raise ConfigError(f'a keepon link has no option "{name}"; keepon link add --help lists them')
         if at + 1 == len(words):
@@ -222,7 +233,20 @@ def describe(attributes: Mapping[int, bytes]) -> dict[str, Any]:
         result["rate_bps"] = struct.unpack("=Q", attributes[RATE_BPS])[0]
     if BACKEND in attributes:
         result["backend"] = BACKENDS[attributes[BACKEND][0]]
+    for limit in LIMITS:
+        if limit.attribute in attributes:
+            (result[limit.name],) = struct.unpack(_LAYOUTS[limit.size], attributes[limit.attribute])
     return result
+
+
+def limits_text(description: Mapping[str, Any]) -> str:
+    """The limits of a description in the plugin's words; "" without any: the wire does not run."""
+    words = [
+        f"{limit.name.removeprefix('limit_')} {description[limit.name]}"
+        for limit in LIMITS
+        if limit.name in description
+    ]
+    return f"most of one call: {' '.join(words)}" if words else ""
 
 
 def as_words(description: Mapping[str, Any]) -> list[str]:

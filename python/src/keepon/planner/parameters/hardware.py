@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ class Nic:
         fetch_ns: from its decision to fetch a frame to having it.
         restart_ns: from a doorbell on an idle wire to the first bit.
         drift_ppb: stated bound of CPU against NIC clock (the core's default).
+        cpu_tick_ns: resolution of the CPU counter, rounded up: readings are rounded down to it (caps.cpu_tick_ns).
     """
 
     prefetch_slots: int = 2
@@ -33,9 +35,20 @@ class Nic:
     fetch_ns: int = 800
     restart_ns: int = 2_000
     drift_ppb: int = 200_000
+    cpu_tick_ns: int = 1
+
+    @property
+    def tick_blur_ns(self) -> int:
+        """What the CPU counter leaves open between a reading of the index and now: it is rounded down at both."""
+        return 2 * self.cpu_tick_ns
 
 
 NIC = Nic()
+
+
+def nic_for(station: Station) -> Nic:
+    """The NIC as the driver of this station sees it, by the counter of its CPU."""
+    return dataclasses.replace(NIC, cpu_tick_ns=station.cpu_tick_ns)
 
 
 def usual_ns(stage: Stage) -> int:

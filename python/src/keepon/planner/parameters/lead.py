@@ -30,11 +30,12 @@ def lead_slots(batch_slots: int, locked: bool, nic: Nic = NIC) -> int:
 def strip_width_ns(posting: Posting, trim_up_ps: int, nic: Nic = NIC) -> int:
     """Width in ns of what is known of the wire just before the next poll, from one reading alone.
 
-    A reading leaves open a slot, trimmed longer at most, the range of the index's lag and the duration of the read;
-    until the next poll the stated drift between the crystals is added, twice as either may be the faster.
+    A reading leaves open a slot, trimmed longer at most, the range of the index's lag, the duration of the read and a
+    tick of the CPU counter before it and one now; until the next poll the stated drift between the crystals is added,
+    twice as either may be the faster.
     """
     drift_ns = -(-2 * nic.drift_ppb * (interval_ns(posting, nic) + nic.index_read_ns) // 10**9)
-    return ceil_ns(posting.slot_ps + trim_up_ps) + nic.index_lag_ns + nic.index_read_ns + drift_ns
+    return ceil_ns(posting.slot_ps + trim_up_ps) + nic.index_lag_ns + nic.index_read_ns + nic.tick_blur_ns + drift_ns
 
 
 def lead_time_ns(posting: Posting, rate_bps: int, trim_up_bytes: int = 0, nic: Nic = NIC) -> int:

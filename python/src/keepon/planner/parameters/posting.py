@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from keepon.errors import ConfigError
 from keepon.planner.parameters import lead, polls, synchronisation
-from keepon.planner.parameters.hardware import NIC, Host
+from keepon.planner.parameters.hardware import NIC, Host, Nic, nic_for
 from keepon.planner.parameters.polls import Posting
 from keepon.scenario import Scenario, Station, Stream
 from keepon.wire import OVERHEAD_BYTES, PS_PER_NS, byte_time_ps, wire_time_ps
@@ -46,6 +46,10 @@ class Needs:
     host: Host
     way: lead.HandOver | None
     budget_ns: int | None
+
+    @property
+    def nic(self) -> Nic:
+        return nic_for(self.station)
 
     @property
     def paper(self) -> bool:
@@ -120,8 +124,8 @@ def choice_for(needs: Needs, slot_bytes: int, batch_slots: int) -> Choice:
         slot_bytes,
         ring_slots,
         posting,
-        lead.lead_time_ns(posting, needs.rate_bps, trim_up_bytes),
-        synchronisation.error_ns(needs.scenario, needs.station, posting),
+        lead.lead_time_ns(posting, needs.rate_bps, trim_up_bytes, needs.nic),
+        synchronisation.error_ns(needs.scenario, needs.station, posting, needs.nic),
     )
 
 
@@ -155,7 +159,7 @@ def is_accurate(needs: Needs, choice: Choice) -> bool:
     """Is the clock's error, as far as slot and batch make it, within what is stated? (G3)"""
     if choice.sync_error_ns is None or needs.budget_ns is None:
         return True
-    granularity = synchronisation.granularity_ns(needs.station.keepon.clock, choice.posting)
+    granularity = synchronisation.granularity_ns(needs.station.keepon.clock, choice.posting, needs.nic)
     return synchronisation.is_within(choice.sync_error_ns, granularity, needs.budget_ns)
 
 

@@ -236,7 +236,7 @@ def driver_waits_ns(needs: Needs, releases_ns: dict[str, int]) -> dict[str, int]
 def _clock(needs: Needs, choice: Choice) -> list[Line]:
     if choice.sync_error_ns is None or needs.budget_ns is None or not needs.streams:
         return []
-    granularity = synchronisation.granularity_ns(needs.station.keepon.clock, choice.posting)
+    granularity = synchronisation.granularity_ns(needs.station.keepon.clock, choice.posting, needs.nic)
     read = "counter" if needs.paper else needs.station.keepon.clock
     quantity = (
         f"one offset off by at most {_us(choice.sync_error_ns)} (Eq. 4), clock error stated {_us(needs.budget_ns)}"

@@ -3,7 +3,8 @@
 
 Granularity is what a reading of the clock leaves open. Read as a counter it is a batch of slots (A.10, g_eff).
 Interpolated it is the width of the interval in which the wire is known to be: after many dithered polls a tenth of a
-slot and the duration of a read at most, which the simulator shows (docs/model.md says "a few per cent"); measured.
+slot, the duration of a read and two ticks of the CPU counter at most, which the simulator shows (docs/model.md says "a
+few per cent"); measured.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from keepon.timesync import rx_stage
 from keepon.wire import PS_PER_NS
 
 SETTLED_PARTS = 10
-"""An interpolated reading, settled, leaves open at most this part of a slot and a read of the index."""
+"""An interpolated reading, settled, leaves open at most this part of a slot, a read of the index and two ticks."""
 
 
 def granularity_ns(clock: str, posting: Posting, nic: Nic = NIC) -> Fraction:
@@ -27,7 +28,7 @@ def granularity_ns(clock: str, posting: Posting, nic: Nic = NIC) -> Fraction:
     slot_ns = Fraction(posting.slot_ps, PS_PER_NS)
     if clock == "counter" or not posting.locked:
         return bounds.g_eff(posting.batch_slots, slot_ns)
-    return slot_ns / SETTLED_PARTS + nic.index_read_ns + nic.index_lag_ns
+    return slot_ns / SETTLED_PARTS + nic.index_read_ns + nic.index_lag_ns + nic.tick_blur_ns
 
 
 def stamp_spread_ns(scenario: Scenario, station: Station) -> int:

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Defaults of the parameters. What is chosen for one follows from the backend and from those chosen
+ * before, so that the whole is valid wherever anything is.
+ */
+#include "keepon/config.h"
+
+#include "kpn_config.h"
+
+enum {
+	DEFAULT_RING_SLOTS = 256,
+	DEFAULT_DEPTH_SLOTS = 64,
+	DEFAULT_DEPTH_BATCHES = 4,
+	DEFAULT_BATCH_SLOTS = 8,
+	DEFAULT_TRIM_BYTES = 16,
+	DEFAULT_PREBUFFER_FRAMES = 256,
+	DEFAULT_BUDGET_FRAMES = 32,
+	DEFAULT_DRIFT_PPB = 200000, /* two crystals of +-100 ppm each */
+	DEFAULT_WANDER_PPB_PER_S = 1000,
+};
+
+static u8 default_placeholder(const struct kpn_nic_caps *caps)
+{
+	u32 usable = placeholder_kinds_usable(caps);
+	u8 kind;
+
+	for (kind = 0; kind < KPN_PLACEHOLDER_COUNT; kind++) {
+		if (usable >> kind & 1)
+			return kind;
+	}
+	return KPN_PLACEHOLDER_BAD_FCS;
+}
+
+/* As near to the usual size as there is one, but room for @posted_slots. */
+static u32 default_ring_slots(const struct kpn_nic_caps *caps, u64 posted_slots)
+{
+	struct limits range = ring_range(caps);
+	u64 multiple = ring_multiple(caps);
+	u64 nearest = multiple_below(DEFAULT_RING_SLOTS + multiple / 2, multiple);
+	u64 room = multiple_below(posted_slots + caps->reserved_slots + multiple - 1, multiple);
+
+	return (u32)max_u64(range.min, min_u64(max_u64(nearest, room), range.max));
+}
+
+u32 kpn_config_batch_least(const struct kpn_nic_caps *caps, u64 rate_bps, u32 slot_bytes,
+			   u32 poll_overhead_ns)
+{
+	u64 slot_ps = (u64)kpn_byte_time_ps(rate_bps) * kpn_wire_bytes(slot_bytes);
+	u64 least = batch_slots_least(caps, poll_overhead_ns, slot_ps);
+
+	return (u32)max_u64(1, min_u64(least, KPN_BATCH_SLOTS_MAX));
+}
+
+/*
+ * A batch lasts as long as the shortest poll interval, some of them are posted ahead, and the ring
+ * has room for those.
+ */
+static void default_posting(struct kpn_config *config, const struct kpn_nic_caps *caps)
+{
+	struct limits ring = ring_range(caps);
+	u64 batch = max_u64(DEFAULT_BATCH_SLOTS,
+			    kpn_config_batch_least(caps, config->rate_bps, config->slot_bytes, 0));
+	u64 depth = DEFAULT_DEPTH_SLOTS;
+
+	if (batch > DEFAULT_BATCH_SLOTS)
+		depth = max_u64(depth, DEFAULT_DEPTH_BATCHES * batch);
+	config->ring_slots = default_ring_slots(caps, depth);
+	if (within(config->ring_slots, ring))
+		depth = min_u64(depth, posted_max(config->ring_slots, caps));
+	config->depth_slots = (u32)depth;
+	config->batch_slots = (u32)min_u64(batch, depth);
+	config->budget_frames = (u32)max_u64(DEFAULT_BUDGET_FRAMES, 2ull * config->batch_slots);
+}
+
+/* A usual trim, at least one quantum, at most @room_bytes where that leaves any. */
+static u32 default_trim_bytes(u32 room_bytes, u32 quantum)
+{
+	return (u32)max_u64(quantum,
+			    multiple_below(min_u64(room_bytes, DEFAULT_TRIM_BYTES), quantum));
+}
+
+static void default_trims(struct kpn_config *config, const struct kpn_nic_caps *caps)
+{
+	u32 quantum = quantum_bytes(caps);
+	u32 shortest_bytes = trimmed_bytes_min(KPN_TRIM_ANY, caps);
+
+	config->trim = KPN_TRIM_ANY;
+	if (config->slot_bytes < (u64)shortest_bytes + quantum) {
+		config->trim = KPN_TRIM_RESERVED;
+		shortest_bytes = trimmed_bytes_min(KPN_TRIM_RESERVED, caps);
+	}
+	config->trim_down_bytes = default_trim_bytes(
+		config->slot_bytes > shortest_bytes ? config->slot_bytes - shortest_bytes : 0,
+		quantum);
+	if (caps->frame_bytes_max >= (u64)config->slot_bytes + quantum)
+		config->trim_up_bytes =
+			default_trim_bytes(caps->frame_bytes_max - config->slot_bytes, quantum);
+}
+
+void kpn_config_defaults(struct kpn_config *config, const struct kpn_nic_caps *caps, u64 rate_bps,
+			 u32 slot_bytes)
+{
+	static const u16 all_classes[1] = { 0xffff };
+	u64 quantum_ps = (u64)quantum_bytes(caps) * kpn_byte_time_ps(rate_bps);
+	u32 tc;
+
+	memset(config, 0, sizeof(*config));
+	config->rate_bps = rate_bps;
+	config->slot_bytes = slot_bytes;
+	config->partition_slots = 1;
+	config->allowed = all_classes;
+	default_posting(config, caps);
+	default_trims(config, caps);
+	config->prebuffer_frames = DEFAULT_PREBUFFER_FRAMES;
+	config->tolerance_ns = (u32)max_u64(1, kpn_div_u64(quantum_ps + PS_PER_NS - 1, PS_PER_NS));
+	config->drift_ppb_max = DEFAULT_DRIFT_PPB;
+	config->wander_ppb_per_s_max = DEFAULT_WANDER_PPB_PER_S;
+	config->poll_overhead_ns = 0;
+	config->seed = 1;
+	config->mode = KPN_MODE_PHASE_LOCKED;
+	config->clock_read = KPN_CLOCK_INTERPOLATED;
+	config->placeholder = default_placeholder(caps);
+	config->dither = true;
+	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
+		config->classes[tc].late = KPN_LATE_STRICT;
+		config->classes[tc].rounding = KPN_ROUND_UP;
+	}
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What a backend allows: for the defaults as for the validation of what was chosen instead. */
+#ifndef KPN_SRC_CONFIG_H
+#define KPN_SRC_CONFIG_H
+
+#include "keepon/config.h"
+#include "keepon/wire.h"
+
+enum { PS_PER_NS = 1000 };
+
+struct limits {
+	u64 min;
+	u64 max;
+};
+
+static inline u64 min_u64(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static inline u64 max_u64(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+static inline u64 multiple_below(u64 value, u64 multiple)
+{
+	return kpn_div_u64(value, multiple) * multiple;
+}
+
+static inline bool within(u64 value, struct limits range)
+{
+	return value >= range.min && value <= range.max;
+}
+
+static inline u32 quantum_bytes(const struct kpn_nic_caps *caps)
+{
+	return caps->start_quantum_bytes ? caps->start_quantum_bytes : 1;
+}
+
+static inline u32 ring_multiple(const struct kpn_nic_caps *caps)
+{
+	return caps->ring_slots_multiple ? caps->ring_slots_multiple : 1;
+}
+
+/*
+ * Ring sizes: enough for one posted slot and one that may still be changed, countable by the index,
+ * and multiples of what the backend asks for.
+ */
+static inline struct limits ring_range(const struct kpn_nic_caps *caps)
+{
+	u64 multiple = ring_multiple(caps);
+	struct limits range = {
+		.min = max_u64(
+			max_u64(KPN_RING_SLOTS_MIN, caps->ring_slots_min),
+			max_u64((u64)caps->reserved_slots + 1, (u64)caps->prefetch_slots_max + 2)),
+		.max = min_u64(KPN_RING_SLOTS_MAX, caps->ring_slots_max),
+	};
+
+	if (caps->index_modulus)
+		range.max = min_u64(range.max, caps->index_modulus > KPN_INDEX_MODULUS_MAX ?
+						       0 :
+						       caps->index_modulus);
+	range.min = multiple_below(range.min + multiple - 1, multiple);
+	range.max = multiple_below(range.max, multiple);
+	return range;
+}
+
+/*
+ * Slots that can be posted ahead in a ring of valid size; those beyond prefetch stay changeable
+ * though posted.
+ */
+static inline u32 posted_max(u32 ring_slots, const struct kpn_nic_caps *caps)
+{
+	return ring_slots - caps->reserved_slots;
+}
+
+static inline u32 placeholder_kinds_usable(const struct kpn_nic_caps *caps)
+{
+	u32 kinds = caps->placeholder_kinds & ((1u << KPN_PLACEHOLDER_COUNT) - 1);
+
+	return caps->has_spare_buffers ? kinds : kinds & 1u << KPN_PLACEHOLDER_BAD_FCS;
+}
+
+/* Shortest length a slot may be trimmed to: real frames may sit in it under KPN_TRIM_ANY. */
+static inline u32 trimmed_bytes_min(u8 trim, const struct kpn_nic_caps *caps)
+{
+	if (trim == KPN_TRIM_ANY)
+		return (u32)max_u64(KPN_FRAME_BYTES_MIN, caps->placeholder_bytes_min);
+	return caps->placeholder_bytes_min;
+}
+
+/* Slots of @slot_ps between two polls that the surroundings sustain; 0: any. */
+static inline u64 batch_slots_least(const struct kpn_nic_caps *caps, u32 overhead_ns, u64 slot_ps)
+{
+	u64 least_ns = (u64)caps->poll_ns_min + overhead_ns;
+
+	return caps->poll_ns_min && slot_ps ?
+		       kpn_div_u64(least_ns * PS_PER_NS + slot_ps - 1, slot_ps) :
+		       0;
+}
+
+#endif
