@@ -43,7 +43,8 @@ u64 known_div(u64 dividend, u64 divisor)
 
 /*
  * PROVE grid_is_exact
- * bounds: slots of 84 wire bytes at 10 Mb/s and 1 Gb/s; every instant from 1970 to 2043, to the picosecond
+ * bounds: slots of 84 wire bytes at 10 Mb/s and 1 Gb/s; every instant from 1970 to 2043,
+ *	to the picosecond
  * cases: BYTE_PS=8000 800000
  * replace: kpn_div_u64: known_div (the quotient is checked where it is used)
  * unwind: 12

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * align: trims in a row, and the error they start from. Rate, quantum and slot are constants, so that
+ * align: trims in a row, and the error they start from. Rate, quantum and slot are
+ *	constants, so that
  * no product has two unknown factors.
  */
 #include "../src/align.c"
