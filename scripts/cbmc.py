@@ -92,8 +92,9 @@ def install_unpacked(draft: Path) -> None:
     WRAPPERS.mkdir(exist_ok=True)
     for program in PROGRAMS:
         part = WRAPPERS / f"{program}.part"
-        command = f'"{loaders[0]}" --library-path "{libraries}" "{root}/usr/bin/{program}" "$@"'
-        part.write_text(f"#!/bin/sh\nexec {command}\n")
+        part.write_text(
+            f'#!/bin/sh\nexec "{loaders[0]}" --library-path "{libraries}" "{root}/usr/bin/{program}" "$@"\n'
+        )
         part.chmod(0o755)
         tried = run_quiet([part, "--version"])
         if tried.returncode:

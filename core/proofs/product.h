@@ -39,7 +39,10 @@ static void know_product(s64 span, s128 product, u64 mult)
 	product_count++;
 }
 
-/* The product of a rate and the estimate for one part of a time, n: inverse.smt2 has m e <= n 2^shift < m (e + 2). */
+/*
+ * The product of a rate and the estimate for one part of a time, n: inverse.smt2 has
+ * m e <= n 2^shift < m (e + 2).
+ */
 static inline s128 any_estimate(u64 part, u32 shift, u64 mult)
 {
 	s128 exact = (s128)part << shift;

@@ -82,12 +82,12 @@ static struct kpn_time floor_law(const struct kpn_clock *clock, u64 position_ps)
 
 /*
  * PROVE reanchor_keeps_the_law
- * bounds: any rate within +-1 %, any anchor, new anchor and position within 53 days of it and of
- * each other
+ * bounds: any rate within +-1 %, any anchor, new anchor and position within 53 days of it
+ *	and of each other
  * define: LAW_IS_FLOOR
  * unwind: 5
- * mutant: core/src/clock.c: clock->anchor = kpn_clock_at(clock, now_ps); => clock->anchor =
- * kpn_clock_at(clock, now_ps); clock->anchor.frac &= ~7u;
+ * mutant: core/src/clock.c: clock->anchor = kpn_clock_at(clock, now_ps); => clock->anchor
+ *	= kpn_clock_at(clock, now_ps); clock->anchor.frac &= ~7u;
  */
 void reanchor_keeps_the_law(void)
 {
@@ -120,7 +120,8 @@ void reanchor_keeps_the_law(void)
  * bounds: any rate within +-1 %, any anchor, any position within 53 days of it
  * unwind: 3
  * wraps: kpn_law_at: position_ps - clock->anchor_ps (positions count modulo 2^64)
- * mutant: core/src/kpn_clock_law.h: anchor.frac >> (64 - KPN_FRAC_SHIFT) => anchor.frac >> (65 - KPN_FRAC_SHIFT)
+ * mutant: core/src/kpn_clock_law.h: anchor.frac >> (64 - KPN_FRAC_SHIFT) => anchor.frac >>
+ *	(65 - KPN_FRAC_SHIFT)
  */
 void law_is_floor(void)
 {
@@ -129,8 +130,7 @@ void law_is_floor(void)
 	s128 product = nondet_s128();
 
 	know_product(span, product, clock.mult);
-	PROVE(whole(kpn_clock_at(&clock, clock.anchor_ps + (u64)span)) ==
-	      whole(clock.anchor) + (product >> 40));
+	PROVE(whole(kpn_clock_at(&clock, clock.anchor_ps + (u64)span)) == whole(clock.anchor) + (product >> 40));
 }
 
 /*
@@ -221,7 +221,8 @@ struct kpn_time law_nearby(const struct kpn_clock *clock, u64 position_ps)
  * wraps: kpn_time_sub: a.frac - b.frac (the borrow is taken care of)
  * wraps: kpn_clock_position_at: position_ps (positions count modulo 2^64)
  * wraps: kpn_clock_position_at: 0 - (u64)span.ns (the magnitude of a negative number)
- * mutant: core/src/clock.c: kpn_clock_at(clock, position_ps + 1) => kpn_clock_at(clock, position_ps + 2)
+ * mutant: core/src/clock.c: kpn_clock_at(clock, position_ps + 1) => kpn_clock_at(clock,
+ *	position_ps + 2)
  * mutant: core/src/clock.c: while (kpn_time_before(t, => while (0 && kpn_time_before(t,
  */
 void search_ends_at_the_greatest(void)
@@ -243,13 +244,13 @@ void search_ends_at_the_greatest(void)
 #else
 /*
  * PROVE adjfine_keeps_time_and_range
- * bounds: every adjustment that can be asked for, and every other s64 is refused; the clock at its
- * anchor
+ * bounds: every adjustment that can be asked for, and every other s64 is refused; the
+ *	clock at its anchor
  * define: TRUE_PRODUCTS
  * checks: asserted (the division behind the inverse is left to inverse_is_exact)
  * unwind: 65
  * mutant: core/src/clock.c: magnitude > KPN_ADJ_SCALED_PPM_MAX => magnitude / 2 >
- * KPN_ADJ_SCALED_PPM_MAX
+ *	KPN_ADJ_SCALED_PPM_MAX
  */
 void adjfine_keeps_time_and_range(void)
 {
@@ -276,8 +277,8 @@ void adjfine_keeps_time_and_range(void)
  * bounds: the rates of -1 %, -100 ppm, -2^-16 ppm, 0, 2^-16 ppm, 1 ppb, 100 ppm, 1 %, each exactly
  * define: TRUE_PRODUCTS
  * unwind: 65
- * wraps: kpn_clock_adjfine: (unsigned long int)0 - (u64)scaled_ppm (the magnitude of a negative
- * number)
+ * wraps: kpn_clock_adjfine: (unsigned long int)0 - (u64)scaled_ppm (the magnitude of a
+ *	negative number)
  * mutant: core/src/clock.c: bit = 63; bit >= 0; => bit = 63; bit > 0;
  */
 void inverse_is_exact(void)

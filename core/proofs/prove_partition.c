@@ -92,7 +92,8 @@ void mark_sets_one_bit(void)
 
 /*
  * PROVE init_marks_what_masks_say
- * bounds: tables of 1, 2, 3, 22, 33 and 65 slots, masks of classes 0, 1 and 15; memory of exactly the size asked for
+ * bounds: tables of 1, 2, 3, 22, 33 and 65 slots, masks of classes 0, 1 and 15; memory of
+ *	exactly the size asked for
  * define: ANY_CLASSES=0x8003
  * cases: SLOTS=3 1 2 22 33 65
  * replace: mark: watch_mark (mark_sets_one_bit)
@@ -100,7 +101,8 @@ void mark_sets_one_bit(void)
  * unwindset: kpn_partition_init.0:4
  * mutant: core/src/partition.c: KPN_PLANE_RESERVED, index); => KPN_PLANE_RESERVED, from);
  * mutant: core/src/partition.c: if (++from == slots) => if (from++ == slots)
- * mutant: core/src/partition.c: words_of(repeated(slots)) * KPN_PARTITION_PLANES => words_of(repeated(slots)) * (KPN_PARTITION_PLANES - 1)
+ * mutant: core/src/partition.c: words_of(repeated(slots)) * KPN_PARTITION_PLANES =>
+ *	words_of(repeated(slots)) * (KPN_PARTITION_PLANES - 1)
  */
 void init_marks_what_masks_say(void)
 {

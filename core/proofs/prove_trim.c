@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * align: trims. The clock enters by its rate and by the error of the next slot, which may be any
- * number; rate, quantum and slot are constants, so that no product has two unknown factors.
+ * align: trims in a row, and the error they start from. Rate, quantum and slot are
+ *	constants, so that
+ * no product has two unknown factors.
  */
 #include "../src/align.c"
 
@@ -26,69 +27,10 @@ static struct kpn_align any_plan(struct kpn_clock *clock)
 	return align;
 }
 
-static s64 next_error;
-
-/* Instead of kpn_align_error(), which saturates at a second. */
-s64 any_error(const struct kpn_align *align, const struct kpn_clock *clock, u64 seq, u64 start_ps)
-{
-	(void)align;
-	(void)clock;
-	(void)seq;
-	(void)start_ps;
-	return next_error;
-}
-
-/*
- * PROVE trim_reaches_the_grid
- * bounds: slots of 84 bytes at 1 Gb/s, quantum of 1 byte, trims to 16 bytes, rates of +-100 ppm, +-1 % and nominal, any error
- * cases: RATE_PPM=100 0 -100 10000 -10000
- * replace: kpn_align_error: any_error (error_saturates)
- * wraps: kpn_align_trim: start_ps + (positions count modulo 2^64)
- * wraps: trim_planned: start_ps + (positions count modulo 2^64)
- * wraps: trim_planned: 0 - (u64)error (the magnitude of a negative number)
- * unwind: 13
- * mutant: core/src/align.c: magnitude + (u64)align->half_time => magnitude + (u64)align->quantum_time
- * mutant: core/src/align.c: s64 room = align->half_time - along; => s64 room = align->quantum_time - along;
- */
-void trim_reaches_the_grid(void)
-{
-	struct kpn_clock clock;
-	struct kpn_align align = any_plan(&clock);
-	u64 seq = any_below(1ull << 62);
-	s64 change_ps;
-	s64 left;
-	s64 nominal_slots;
-
-	next_error = nondet_s64();
-	ASSUME(next_error >= -(ERROR_NS_MAX << TIME_SHIFT) && next_error <= ERROR_NS_MAX << TIME_SHIFT);
-	change_ps = kpn_align_trim(&align, &clock, seq, nondet_u64());
-	PROVE(change_ps >= -MOST_QUANTA * QUANTUM_PS && change_ps <= MOST_QUANTA * QUANTUM_PS);
-	PROVE(change_ps % QUANTUM_PS == 0);
-	PROVE(next_error > 0 ? change_ps <= 0 : change_ps >= 0);
-	PROVE(align.next_trim_seq > seq);
-	if (align.lock_seq == KPN_SEQ_NEVER) {
-		PROVE(change_ps == MOST_QUANTA * QUANTUM_PS || change_ps == -MOST_QUANTA * QUANTUM_PS);
-		PROVE(align.next_trim_seq == seq + 1);
-		return;
-	}
-	left = next_error + change_ps / QUANTUM_PS * align.quantum_time;
-	PROVE(align.lock_seq == seq + 1);
-	PROVE(left >= -align.half_time && left <= align.half_time);
-	/* the last slot before the next trim starts within half a quantum too */
-	if (align.next_trim_seq == KPN_SEQ_NEVER) {
-		PROVE(!align.growth);
-		return;
-	}
-	nominal_slots = (s64)(align.next_trim_seq - seq - 1);
-	if (align.drift < 0)
-		left = -left;
-	PROVE(left * 4096 + nominal_slots * align.growth <= align.half_time * 4096);
-	PROVE(left * 4096 + (nominal_slots + 1) * align.growth > align.half_time * 4096);
-}
-
 /*
  * PROVE carried_trims_stay
- * bounds: as above at +-100 ppm, +-1 % and 20 ppm; any of the trims that follow one another, any error they may carry
+ * bounds: slots of 84 bytes at 1 Gb/s, quantum of 1 byte, at +-100 ppm, +-1 % and 20 ppm;
+ *	any of the trims that follow one another, any error they may carry
  * cases: RATE_PPM=100 -100 10000 -10000 20
  * unwind: 13
  * mutant: core/src/align.c: due > align->half_fine => due > align->quantum_fine
@@ -138,8 +80,6 @@ struct kpn_time any_grid_time(const struct kpn_grid *grid, u64 net_slot)
 	(void)net_slot;
 	return grid_time;
 }
-
-struct kpn_time kpn_clock_at(const struct kpn_clock *clock, u64 position_ps);
 
 /*
  * PROVE error_saturates

@@ -29,8 +29,8 @@ void byte_time_of_every_speed(void)
  * PROVE byte_time_exact_or_refused
  * bounds: every rate of whole Mb/s from 0 to 131 Gb/s
  * unwind: 1
- * mutant: core/src/wire.c: byte_ps * rate_bps == BYTE_PS_BPS ? => byte_ps * rate_bps <= BYTE_PS_BPS
- * ?
+ * mutant: core/src/wire.c: byte_ps * rate_bps == BYTE_PS_BPS ? => byte_ps * rate_bps <=
+ *	BYTE_PS_BPS ?
  */
 void byte_time_exact_or_refused(void)
 {
