@@ -31,7 +31,8 @@ u64 known_div(u64 dividend, u64 divisor)
 
 	for (i = 0; i < 2; i++) {
 		if (divisor == known[i].divisor) {
-			PROVE(known[i].rest < divisor && dividend == known[i].quotient * divisor + known[i].rest);
+			PROVE(known[i].rest < divisor &&
+			      dividend == known[i].quotient * divisor + known[i].rest);
 			return known[i].quotient;
 		}
 	}

@@ -130,7 +130,8 @@ void law_is_floor(void)
 	s128 product = nondet_s128();
 
 	know_product(span, product, clock.mult);
-	PROVE(whole(kpn_clock_at(&clock, clock.anchor_ps + (u64)span)) == whole(clock.anchor) + (product >> 40));
+	PROVE(whole(kpn_clock_at(&clock, clock.anchor_ps + (u64)span)) ==
+	      whole(clock.anchor) + (product >> 40));
 }
 
 /*

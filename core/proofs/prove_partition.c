@@ -18,7 +18,8 @@ static bool outside_is_marked;
 void watch_mark(u64 *planes, u32 plane_words, u32 plane, u32 index)
 {
 	(void)planes;
-	outside_is_marked |= plane >= KPN_PARTITION_PLANES || index / KPN_WORD_BITS + 1 >= plane_words;
+	outside_is_marked |=
+		plane >= KPN_PARTITION_PLANES || index / KPN_WORD_BITS + 1 >= plane_words;
 	watched_is_marked |= plane == watched_plane && index == watched_index;
 }
 
@@ -38,7 +39,8 @@ void planes_repeat_the_period(void)
 	PROVE(plane_slots >= KPN_WORD_BITS && plane_slots <= KPN_PARTITION_SLOTS_MAX);
 	PROVE(plane_slots < KPN_WORD_BITS + slots);
 	/* the last word that a window reads, of the last plane, is the last of the memory */
-	PROVE(((u64)KPN_PLANE_RESERVED * words_of(plane_slots) + (plane_slots - 1) / KPN_WORD_BITS + 2) * sizeof(u64) <=
+	PROVE(((u64)KPN_PLANE_RESERVED * words_of(plane_slots) + (plane_slots - 1) / KPN_WORD_BITS +
+	       2) * sizeof(u64) <=
 	      kpn_partition_bytes(slots));
 }
 
@@ -120,7 +122,8 @@ void init_marks_what_masks_say(void)
 	PROVE(partition.slots == SLOTS && partition.plane_slots == PLANE_SLOTS);
 	PROVE(partition.plane_words == PLANE_WORDS && partition.planes == planes);
 	mask = allowed[watched_index % SLOTS];
-	PROVE(watched_is_marked == (watched_plane == KPN_PLANE_RESERVED ? !mask : mask >> watched_plane & 1));
+	PROVE(watched_is_marked ==
+	      (watched_plane == KPN_PLANE_RESERVED ? !mask : mask >> watched_plane & 1));
 	PROVE(!outside_is_marked);
 	PROVE(planes[any_below(KPN_PARTITION_PLANES * PLANE_WORDS)] == 0);
 	PROVE(partition.classes == classes);

@@ -22,7 +22,8 @@ static struct kpn_align any_plan(struct kpn_clock *clock)
 
 	*clock = (struct kpn_clock){ .mult = KPN_CLOCK_NOMINAL_MULT };
 	clock->mult += (u64)((s64)(KPN_CLOCK_NOMINAL_MULT / 1000000) * (RATE_PPM));
-	kpn_align_init(&align, SLOT_PS, QUANTUM_PS, MOST_QUANTA * QUANTUM_PS, MOST_QUANTA * QUANTUM_PS);
+	kpn_align_init(&align, SLOT_PS, QUANTUM_PS, MOST_QUANTA * QUANTUM_PS,
+		       MOST_QUANTA * QUANTUM_PS);
 	use_rate(&align, clock->mult);
 	return align;
 }
