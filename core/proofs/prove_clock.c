@@ -177,12 +177,18 @@ void estimate_is_near(void)
 		late += any_estimate(0 - (u64)span.ns, 72, mult);
 	else
 		late -= any_estimate((u64)span.ns, 72, mult);
-	/* two positions before the estimate are not late, five after it are, each rounded down to 2^-32 ns */
+	/*
+	 * two positions before the estimate are not late, five after it are, each rounded down to
+	 * 2^-32 ns
+	 */
 	PROVE((-2 * (s128)mult - late) >> 40 <= 0);
 	PROVE((5 * (s128)mult - late) >> 40 > 0);
 }
 
-/* The greatest position whose time is not after @sought is so far from the estimate (estimate_is_near). */
+/*
+ * The greatest position whose time is not after @sought is so far from the estimate
+ * (estimate_is_near).
+ */
 static struct kpn_time sought;
 static s64 sought_steps;
 static bool is_before_anchor;

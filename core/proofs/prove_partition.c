@@ -146,7 +146,10 @@ void gap_is_the_longest(void)
 	u32 i;
 
 	any_masks(allowed);
-	/* two periods, step by step; the first reserved slot begins, each further one ends a distance */
+	/*
+	 * two periods, step by step; the first reserved slot begins, each further one ends a
+	 * distance
+	 */
 	for (i = 0; i < 2 * SLOTS; i++) {
 		run++;
 		if (allowed[i % SLOTS])

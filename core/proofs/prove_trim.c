@@ -56,7 +56,10 @@ void carried_trims_stay(void)
 	change_ps = kpn_align_trim(&align, &clock, seq, 0);
 	PROVE(change_ps == (align.drift > 0 ? -QUANTUM_PS : QUANTUM_PS));
 	PROVE(align.carries == carries - 1 && align.next_trim_seq > seq);
-	/* from the slot after the trim to the one before the next one: within half a quantum, to its rounding */
+	/*
+	 * from the slot after the trim to the one before the next one: within half a quantum, to
+	 * its rounding
+	 */
 	after = carried - align.quantum_fine;
 	nominal_slots = (s64)(align.next_trim_seq - seq - 1);
 	PROVE(after >= -align.half_fine - 1 && after <= align.half_fine);

@@ -81,7 +81,9 @@ struct keepon_plan {
 
 /* ---- attributes.c ---- */
 
-/** keepon_explain() - a sentence for the one who asked; lives until a few more have been said. RTNL */
+/**
+ * keepon_explain() - a sentence for the one who asked; lives until a few more are given. RTNL
+ */
 void keepon_explain(struct netlink_ext_ack *extack, const char *format, ...) __printf(2, 3);
 /**
  * keepon_policy - of IFLA_INFO_DATA; keepon_attributes_init() fills it before the link type is

@@ -25,9 +25,9 @@
  *	The length of either is the partition's unless IFLA_KEEPON_PARTITION_SLOTS repeats it: then
  *	it must divide that.
  *	IFLA_KEEPON_CLASS_SLOTS: read only: KEEPON_CLASS_COUNT times __u32, how many slots of the
- *	partition each class may use IFLA_KEEPON_CLASSES: KEEPON_CLASS_COUNT pairs of __u8 {late policy,
- *	rounding} (enum kpn_late_policy, enum kpn_rounding);
- *	0xff: the class keeps what it has
+ *	partition each class may use
+ * IFLA_KEEPON_CLASSES: KEEPON_CLASS_COUNT pairs of __u8 {late policy, rounding}
+ *	(enum kpn_late_policy, enum kpn_rounding); 0xff: the class keeps what it has
  * IFLA_KEEPON_RATE_BPS: link rate; read only, that of the lower device when the link came up
  * IFLA_KEEPON_BACKEND: enum keepon_backend; read only
  *
