@@ -20,11 +20,10 @@
  *
  * IFLA_KEEPON_ALLOWED: write only: a short table in one piece, at most 16384 masks
  * IFLA_KEEPON_TABLE: a table handed over by KEEPON_CMD_TABLE_PUT on a socket that is still open;
- * reads back as that of the link,
- *	0: all slots are open to all classes
- *	The length of either is the partition's unless IFLA_KEEPON_PARTITION_SLOTS repeats it: then
- *	it must divide that.
- *	IFLA_KEEPON_CLASS_SLOTS: read only: KEEPON_CLASS_COUNT times __u32, how many slots of the
+ *	reads back as that of the link, 0: all slots are open to all classes
+ * The length of either is the partition's unless IFLA_KEEPON_PARTITION_SLOTS repeats it: then it
+ * must divide that.
+ * IFLA_KEEPON_CLASS_SLOTS: read only: KEEPON_CLASS_COUNT times __u32, how many slots of the
  *	partition each class may use
  * IFLA_KEEPON_CLASSES: KEEPON_CLASS_COUNT pairs of __u8 {late policy, rounding}
  *	(enum kpn_late_policy, enum kpn_rounding); 0xff: the class keeps what it has
