@@ -130,13 +130,17 @@ def faults(flavour: Flavour) -> GuestResult:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_every_frame_is_accounted_for_by_every_party(faults: GuestResult, fault: str) -> None:
+def test_every_frame_is_accounted_for_by_every_party(faults: GuestResult, flavour: Flavour, fault: str) -> None:
     running, stopped = read(faults, f"{fault}.running"), read(faults, f"{fault}.upper")
     nic, far = read(faults, f"{fault}.nic"), read(faults, f"{fault}.far")
     assert rest(running) == rest(stopped) == stopped["pending"] == 0
     assert stopped["submitted"] > 0
     assert far["rx_frames"] == nic["tx_frames"]
-    assert stopped["underruns"] == nic["tx_underruns"]
+    # In the host's time the guest's CPU may be taken from a poll between its reading and its doorbell.
+    # Of a wire that stood meanwhile the core hears later, by a slip, or if it was short not at all.
+    if flavour.mode == "icount":
+        assert stopped["underruns"] == nic["tx_underruns"]
+    assert stopped["underruns"] <= nic["tx_underruns"]
     wire = nic["tx_frames"] + nic["tx_torn"] + nic["tx_bad_fcs"] + nic["tx_lost"] + nic["tx_cut"]
     sent = sum(stopped[f"verdict_{name}"] for name in SENT)
     if fault != "prefetch-unsaid":
