@@ -33,7 +33,10 @@ FAULTS = (
 
 @dataclass(frozen=True)
 class Flavour:
-    """A kernel and how it is run. `exact`: fast enough that every frame of the stream keeps its slot."""
+    """A kernel and how it is run. `exact`: fast enough that every frame of the stream keeps its slot.
+
+    `slow`: by how much the long flap is longer, for a guest in the time of a busy host to hear of it.
+    """
 
     name: str
     mode: str = "icount"
@@ -41,6 +44,7 @@ class Flavour:
     memory_mb: int = 512
     timeout_s: float = 300
     exact: bool = True
+    slow: int = 1
 
     def kernel(self) -> Kernel:
         """The oldest family there is."""
@@ -65,7 +69,7 @@ class Flavour:
 RT = Flavour("rt")
 # A checked instruction stands for some; they are given as much more virtual time, so that the poll keeps its time.
 DEBUG = Flavour("debug", icount_shift=0, memory_mb=1024, timeout_s=3600, exact=False)
-KCSAN = Flavour("kcsan", mode="smp", memory_mb=1024, timeout_s=3600, exact=False)
+KCSAN = Flavour("kcsan", mode="smp", memory_mb=1024, timeout_s=3600, exact=False, slow=4)
 
 
 @pytest.fixture(
@@ -120,19 +124,23 @@ def test_the_stream_beside_tcp(flavour: Flavour) -> None:
 
 @pytest.fixture(scope="module")
 def faults(flavour: Flavour) -> GuestResult:
-    result = flavour.run("faults_run.sh")
+    result = flavour.run("faults_run.sh", SLOW=str(flavour.slow))
     assert result.tap.problems() == []
     return result
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_every_frame_is_accounted_for_by_every_party(faults: GuestResult, fault: str) -> None:
+def test_every_frame_is_accounted_for_by_every_party(faults: GuestResult, flavour: Flavour, fault: str) -> None:
     running, stopped = read(faults, f"{fault}.running"), read(faults, f"{fault}.upper")
     nic, far = read(faults, f"{fault}.nic"), read(faults, f"{fault}.far")
     assert rest(running) == rest(stopped) == stopped["pending"] == 0
     assert stopped["submitted"] > 0
     assert far["rx_frames"] == nic["tx_frames"]
-    assert stopped["underruns"] == nic["tx_underruns"]
+    # In the host's time the guest's CPU may be taken from a poll between its reading and its doorbell.
+    # Of a wire that stood meanwhile the core hears later, by a slip, or if it was short not at all.
+    if flavour.mode == "icount":
+        assert stopped["underruns"] == nic["tx_underruns"]
+    assert stopped["underruns"] <= nic["tx_underruns"]
     wire = nic["tx_frames"] + nic["tx_torn"] + nic["tx_bad_fcs"] + nic["tx_lost"] + nic["tx_cut"]
     sent = sum(stopped[f"verdict_{name}"] for name in SENT)
     if fault != "prefetch-unsaid":

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from keepon.errors import TraceError
+from keepon.vm import races
 
 STAMP = re.compile(r"^(?:<\d+>)?\[\s*(\d+\.\d+)\](?:\[[^]]*\])? ?")
 REPORT = re.compile(r"keepon-vm: exit=(\d+) late=(yes|no) tainted=(\d+)")
@@ -62,15 +63,21 @@ def find_report(log: str) -> Report | None:
 
 
 def find_trouble(log: str, expected: Sequence[str] = ()) -> list[str]:
-    """Lines of a kernel log that report trouble, without those matching a pattern of `expected`, each once."""
+    """Lines of a kernel log that report trouble, without those matching a pattern of `expected`, each once.
+
+    Data races between the kernel's own accesses are none of ours (races.py).
+    """
     try:
         allowed = [re.compile(pattern) for pattern in expected]
     except re.error as error:
         raise TraceError(f"expected kernel message {error.pattern!r} is no regular expression: {error.msg}") from error
+    texts = [STAMP.sub("", line.rstrip("\r")) for line in log.splitlines()]
+    others = races.of_the_kernel(texts)
     lines: dict[str, None] = {}
-    for line in log.splitlines():
-        text = STAMP.sub("", line.rstrip("\r"))
-        if TROUBLE.search(text) and not any(pattern.search(text) for pattern in allowed):
+    for number, text in enumerate(texts):
+        if number in others or not TROUBLE.search(text):
+            continue
+        if not any(pattern.search(text) for pattern in allowed):
             lines[text] = None
     return list(lines)
 
