@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from core_model.build import CORE, build_program, core_sources, rig_sources, run
+from core_model.build import CORE, build_program, core_sources, rig_sources, run, stream_sources
 
 REPLAY = Path(__file__).parent / "core_model" / "replay.c"
 STREAMS = 400
@@ -25,7 +25,7 @@ WORDS = {
 def replays(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The replay program for each kind of machine."""
     folder = Path(tmp_path_factory.mktemp("replay"))
-    sources = [*core_sources(), *rig_sources(), CORE / "fuzz" / "fuzz_pacer.c", REPLAY]
+    sources = [*core_sources(), *rig_sources(), *stream_sources(), REPLAY]
     return {
         name: build_program(sources, folder / name.replace(", ", "-"), f"replay-{name[:2]}", flags)
         for name, flags in WORDS.items()
@@ -63,7 +63,7 @@ def test_vectors_on_32_bits(tmp_path: Path) -> None:
 def test_no_64_bit_helpers(tmp_path: Path) -> None:
     """The objects of the core ask for nothing but memory functions of libc and each other."""
     build_program(
-        [*core_sources(), *rig_sources(), CORE / "fuzz" / "fuzz_pacer.c", REPLAY],
+        [*core_sources(), *rig_sources(), *stream_sources(), REPLAY],
         tmp_path,
         "replay",
         ["-m32", "-ffreestanding"],

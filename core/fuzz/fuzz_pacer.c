@@ -1,35 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Bytes to a configuration and a stream of operations on a pacer and the fake NIC; every invariant
- * of pacer_rig.h must hold after every operation. The first 24 bytes choose the configuration, then
- * each operation takes one byte and what it needs. Inputs that give no valid configuration end at
- * once. The trace hash of a run can be compared between machines (tests/test_core_32bit.py).
+ * Bytes to a configuration (setup.h) and a stream of operations on a pacer and the fake NIC;
+ * every invariant of pacer_rig.h must hold after every call. At the end of the program the
+ * operations of all streams are counted on stderr. The trace hash of a run can be compared between
+ * machines (tests/test_core_32bit.py).
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../src/kpn_pacer_state.h"
 #include "keepon/wire.h"
 #include "rig_restart.h"
+#include "setup.h"
 
 enum {
 	FRAMES = 256,
-	PARTITION_SLOTS_MAX = 64,
-	OPERATIONS_MAX = 200,
-	SPAN_SLOTS_MAX = 5000,
-	TRIM_BYTES_MAX = 16,
-	PLANE_WORDS = 4 * KPN_PARTITION_PLANES,
-	STOP_KIND = 254, /* 1 operation in 128 */
-	FAULT_KIND = 253,
-	STORM_KIND = 250, /* and two more */
+	SPAN_SLOTS_MAX = 2000,
+	RUN_SLOTS_MAX = 256,
+	PAUSE_SLOTS_MAX = 60,
 	STORM_MAX = 60,
 	START_KINDS = 4, /* 1 in this many while stopped */
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 u64 fuzz_pacer_trace_hash(void);
 
 static u64 trace_hash;
+
+/** struct counts - of the whole program; @calls: on pacers, each followed by all invariants */
+static struct counts {
+	u64 streams;
+	u64 refused;
+	u64 operations;
+	u64 calls;
+	u64 slots;
+	u64 frames;
+} counts;
 
 /** fuzz_pacer_trace_hash() - hash over everything the last input made happen */
 u64 fuzz_pacer_trace_hash(void)
@@ -37,202 +44,84 @@ u64 fuzz_pacer_trace_hash(void)
 	return trace_hash;
 }
 
-/* ---- bytes ---- */
-
-struct bytes {
-	const u8 *at;
-	const u8 *end;
-};
-
-static u32 take(struct bytes *bytes, u32 count)
+static void print_counts(void)
 {
-	u32 value = 0;
-
-	while (count-- && bytes->at != bytes->end)
-		value = value << 8 | *bytes->at++;
-	return value;
+	fprintf(stderr,
+		"fuzz_pacer: %" PRIu64 " operations, %" PRIu64 " calls, %" PRIu64 " slots, %" PRIu64
+		" frames, %" PRIu64 " streams, %" PRIu64 " refused\n",
+		counts.operations, counts.calls, counts.slots, counts.frames, counts.streams,
+		counts.refused);
 }
 
-static u32 take_in(struct bytes *bytes, u32 min, u32 max)
+static void count_stream(const struct rig *rig)
 {
-	u32 span = max - min + 1;
-
-	return min + take(bytes, span > 0x100 ? 2 : 1) % span;
+	if (!counts.streams++ && !counts.refused)
+		atexit(print_counts);
+	counts.calls += rig->calls;
+	counts.frames += rig->next_id - 1;
 }
 
-/* A signed number of any magnitude: one byte for sign and shift, one for the leading bits. */
-static s64 take_signed(struct bytes *bytes, u32 shift_max)
+/* A signed number of any magnitude: @form is sign and shift, @leading the leading bits. */
+static s64 signed_of(u32 form, u32 leading, u32 shift_max)
 {
-	u32 form = take(bytes, 1);
-	u64 magnitude = (u64)take(bytes, 1) << form % (shift_max + 1);
+	u64 magnitude = (u64)(leading & 0xff) << form % (shift_max + 1);
 
 	return form & 0x80 ? (s64)(0 - magnitude) : (s64)magnitude;
 }
 
-/* ---- configuration ---- */
-
-/** struct setup - everything one input chooses before the first operation */
-struct setup {
-	struct kpn_config config;
-	struct fake_params params;
-	struct kpn_nic_caps caps;
-	u16 allowed[PARTITION_SLOTS_MAX];
-	u16 others[PARTITION_SLOTS_MAX];
-	struct kpn_partition partition[2];
-	u64 planes[2][PLANE_WORDS];
-	bool half;
-	s64 start_time_ns;
-	u64 slot_ps;
+/** struct record - one operation; what @form, @x and @y mean depends on @kind */
+struct record {
+	u32 kind;
+	u32 form;
+	u32 x;
+	u32 y;
 };
-
-static void choose_partition(struct setup *setup, struct bytes *bytes)
-{
-	static const u16 masks[] = {
-		0xffff, 0x0081, 0x0002, 0x0004, 0x0008, 0x0010, 0x0000, 0x009f
-	};
-	struct kpn_config *config = &setup->config;
-	u32 step = take_in(bytes, 0, 7);
-	u32 first = take_in(bytes, 0, 7);
-	u32 i;
-
-	config->partition_slots = take_in(bytes, 1, PARTITION_SLOTS_MAX);
-	if (config->mode == KPN_MODE_PAPER)
-		config->partition_slots = config->ring_slots;
-	for (i = 0; i < config->partition_slots && i < PARTITION_SLOTS_MAX; i++)
-		setup->allowed[i] = masks[(first + i * step) % 8];
-	if (config->trim == KPN_TRIM_RESERVED)
-		setup->allowed[0] = 0;
-	config->allowed = setup->allowed;
-	for (i = 0; i < PARTITION_SLOTS_MAX; i++)
-		setup->others[i] = setup->allowed[i] ? masks[(first + 1 + i * step) % 8] : 0;
-}
-
-static void choose_nic(struct setup *setup, struct bytes *bytes)
-{
-	struct fake_params *params = &setup->params;
-	u32 flags = take(bytes, 1);
-	u64 slot_ps = setup->slot_ps;
-
-	params->ring_slots = setup->config.ring_slots;
-	params->reserved_slots = flags & 3;
-	params->index_counts_done = flags >> 2 & 1;
-	params->persistent = flags >> 3 & 1;
-	params->spare = flags >> 4 & 1;
-	if (flags >> 5 & 1)
-		params->index_modulus = params->ring_slots + (flags >> 6) * 7;
-	params->prefetch_slots = take_in(bytes, 0, params->ring_slots > 16 ? 7 : 3);
-	params->index_lag_ps_max = take_in(bytes, 0, 5) * slot_ps / 2;
-	params->index_lag_ps_min = params->index_lag_ps_max / take_in(bytes, 1, 3);
-	params->restart_ps_max = take_in(bytes, 0, 6) * slot_ps / 3;
-	params->restart_ps_min = params->restart_ps_max / take_in(bytes, 1, 3);
-	params->read_ps = take_in(bytes, 0, 3) * slot_ps / 4;
-	params->slot_bytes = setup->config.slot_bytes;
-	params->frame_bytes_min = 60;
-	params->frame_bytes_max = 1600;
-	params->cpu_start_ns = 5000000000ull;
-	params->coherent = take(bytes, 1) & 1;
-	params->cpu_tick_ps = params->coherent ? 0 : 18519;
-	params->seed = setup->config.seed;
-}
-
-static u32 posted_max(const struct fake_params *params)
-{
-	u32 unposted = params->prefetch_slots + 1;
-
-	return params->ring_slots -
-	       (params->reserved_slots > unposted ? params->reserved_slots : unposted);
-}
-
-static void choose(struct setup *setup, struct bytes *bytes)
-{
-	static const u64 rates_bps[] = { 10000000,   100000000,   1000000000,
-					 2500000000, 10000000000, 100000000000 };
-	struct kpn_config *config = &setup->config;
-	u32 flags = take(bytes, 1);
-	u32 shortest_bytes;
-	u32 longest_bytes;
-	u32 tc;
-
-	memset(setup, 0, sizeof(*setup));
-	config->mode = flags & 1 ? KPN_MODE_PAPER : KPN_MODE_PHASE_LOCKED;
-	config->trim = flags & 2 ? KPN_TRIM_RESERVED : KPN_TRIM_ANY;
-	config->clock_read = flags & 4 || flags & 1 ? KPN_CLOCK_COUNTER : KPN_CLOCK_INTERPOLATED;
-	config->dither = flags >> 3 & 1;
-	config->seed = flags;
-	config->rate_bps = rates_bps[take_in(bytes, 0, 5)];
-	/* room for the deepest trim, so that few inputs are refused */
-	config->slot_bytes =
-		take_in(bytes, KPN_FRAME_BYTES_MIN + TRIM_BYTES_MAX, KPN_FRAME_BYTES_MAX);
-	config->ring_slots = take_in(bytes, 8, flags & 1 ? PARTITION_SLOTS_MAX : 300);
-	choose_partition(setup, bytes);
-	setup->params.byte_ps = kpn_byte_time_ps(config->rate_bps);
-	setup->slot_ps = (u64)kpn_wire_bytes(config->slot_bytes) * setup->params.byte_ps;
-	choose_nic(setup, bytes);
-	config->depth_slots =
-		posted_max(&setup->params) - take_in(bytes, 0, posted_max(&setup->params) - 1);
-	config->batch_slots = take_in(bytes, 1, config->depth_slots);
-	if (config->mode == KPN_MODE_PAPER)
-		config->depth_slots = config->batch_slots;
-	config->trim_down_bytes = take_in(bytes, 1, TRIM_BYTES_MAX);
-	config->trim_up_bytes = take_in(bytes, 0, TRIM_BYTES_MAX);
-	config->prebuffer_frames = take_in(bytes, 0, 20);
-	config->budget_frames = 2 * config->batch_slots + take_in(bytes, 0, 8);
-	if (config->budget_frames < KPN_BUDGET_FRAMES_MIN)
-		config->budget_frames = KPN_BUDGET_FRAMES_MIN;
-	config->horizon_ns = take(bytes, 1) ? 0 : 300 * setup->slot_ps / 1000;
-	config->drift_ppb_max = 1000;
-	config->wander_ppb_per_s_max = 1000;
-	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
-		config->classes[tc].late = tc % 3;
-		config->classes[tc].rounding =
-			config->mode == KPN_MODE_PAPER || tc == 4 ? KPN_ROUND_FLOOR : KPN_ROUND_UP;
-	}
-	if (setup->params.spare) {
-		u32 kind = take_in(bytes, 0, 5);
-
-		config->placeholder = kind % 3;
-		config->padding = kind / 3 ? KPN_PADDING_ON_DEMAND : KPN_PADDING_DEFERRED;
-	}
-	shortest_bytes = config->slot_bytes;
-	longest_bytes = config->slot_bytes;
-	if (config->mode == KPN_MODE_PHASE_LOCKED) {
-		shortest_bytes -= config->trim_down_bytes;
-		longest_bytes += config->trim_up_bytes;
-	}
-	setup->params.buffer_bytes = longest_bytes;
-	setup->caps = fake_nic_caps(&setup->params, config->drift_ppb_max, shortest_bytes,
-				    longest_bytes, 1);
-	setup->start_time_ns = (s64)take(bytes, 4);
-	setup->start_time_ns <<= take_in(bytes, 0, 24);
-}
 
 /* ---- operations ---- */
 
-static void submit(struct rig *rig, const struct setup *setup, struct bytes *bytes)
+/* When slot @slots after the first of the window starts. */
+static struct kpn_time start_of(const struct rig *rig, const struct setup *setup, s64 slots)
 {
 	struct kpn_window window = kpn_pacer_window(rig->pacer, fake_nic_cpu_ns(&rig->nic));
-	u32 form = take(bytes, 1);
-	u8 tc = form & 7;
-	s64 slots = take_signed(bytes, 3);
-	struct kpn_time at;
-	u32 frame_bytes = setup->config.slot_bytes - take_in(bytes, 0, 255);
+	u64 ahead = window.first_seq - rig->nic.wire_seq + (u64)slots;
 
-	/* 1 in 8 is scheduled anywhere in time */
-	if (form >> 5 == 7)
-		at = (struct kpn_time){ take_signed(bytes, 55), 0 };
+	return kpn_clock_at(kpn_pacer_clock(rig->pacer),
+			    fake_nic_position(&rig->nic) + ahead * setup->slot_ps);
+}
+
+/* 1 in 16 is as long as it may be, or a little too long; the rest is short. */
+static u32 frame_bytes_of(const struct setup *setup, u32 choice)
+{
+	u32 longest = setup->config.slot_bytes;
+	u32 least = KPN_FRAME_BYTES_MIN - 4;
+
+	if (choice % 16 == 0)
+		return longest + 2 - choice / 16 % 24;
+	return least + choice / 16 % (longest - least < 64 ? longest - least : 64);
+}
+
+static void submit(struct rig *rig, const struct setup *setup, const struct record *record)
+{
+	u32 form = record->form;
+	struct kpn_time at;
+
+	/* 1 in 64 is scheduled anywhere in time; most lie within some dozen slots */
+	if (record->kind % 64 == 7)
+		at = (struct kpn_time){ signed_of(record->x >> 8, record->x, 55), 0 };
+	else if (form >> 4 & 1)
+		at = start_of(rig, setup, (s64)(record->x % 48));
 	else
-		at = kpn_clock_at(kpn_pacer_clock(rig->pacer),
-				  fake_nic_position(&rig->nic) +
-					  (window.first_seq - rig->nic.wire_seq + (u64)slots) *
-						  setup->slot_ps);
-	if (frame_bytes > 2000)
-		frame_bytes = 64;
-	rig_submit(rig, frame_bytes, tc, form & 8 ? KPN_FRAME_TXTIME : 0,
-		   at.ns + (s64)(form >> 4 & 1), NULL);
+		at = start_of(rig, setup, signed_of(record->x >> 8, record->x, 3));
+	rig_submit(rig, frame_bytes_of(setup, record->y), form & 7, form & 8 ? KPN_FRAME_TXTIME : 0,
+		   at.ns + (s64)(form >> 5 & 1), NULL);
 }
 
 static void run(struct rig *rig, u32 polls)
 {
+	u32 most = 1 + RUN_SLOTS_MAX / rig->config.batch_slots;
+
+	if (polls > most)
+		polls = most;
 	while (polls-- && !rig->violation) {
 		rig_advance(rig, kpn_pacer_poll_interval_ns(rig->pacer) * 1000);
 		rig_poll(rig);
@@ -243,25 +132,49 @@ static void run(struct rig *rig, u32 polls)
  * Many frames for one slot or one after the other, of any class, more than one call may deal with;
  * a step in between.
  */
-static void storm(struct rig *rig, const struct setup *setup, struct bytes *bytes)
+static void storm(struct rig *rig, const struct setup *setup, const struct record *record)
 {
-	struct kpn_window window = kpn_pacer_window(rig->pacer, fake_nic_cpu_ns(&rig->nic));
-	u32 form = take(bytes, 1);
-	s64 slots = take_signed(bytes, 2);
-	u32 count = take_in(bytes, 1, STORM_MAX);
+	u32 form = record->form;
+	s64 slots = signed_of(record->x >> 8, record->x, 2);
+	u32 count = 1 + record->y % STORM_MAX;
 	u32 i;
 
 	for (i = 0; i < count && !rig->violation; i++) {
-		u64 ahead = window.first_seq - rig->nic.wire_seq + (u64)slots + (form & 8 ? i : 0);
-		struct kpn_time at =
-			kpn_clock_at(kpn_pacer_clock(rig->pacer),
-				     fake_nic_position(&rig->nic) + ahead * setup->slot_ps);
+		struct kpn_time at = start_of(rig, setup, slots + (form & 8 ? (s64)i : 0));
 
 		rig_submit(rig, 64, (form + (form & 16 ? i : 0)) & 7, KPN_FRAME_TXTIME, at.ns,
 			   NULL);
 		if (form & 32 && i == count / 2)
 			rig_adjtime(rig, (s64)(form >> 6) * (s64)(3 * setup->slot_ps / 1000));
 	}
+}
+
+/* Rates that change again and again while all that is posted waits for its lengths. */
+static void wobble(struct rig *rig, const struct setup *setup, const struct record *record)
+{
+	u32 count = 1 + record->form % 8;
+
+	while (count-- && !rig->violation) {
+		rig_adjfine(rig, signed_of(record->x >> 8, record->x + count, 22));
+		rig_advance(rig, record->y % 64 * setup->slot_ps / 16);
+		if (record->form & 64)
+			rig_poll(rig);
+	}
+}
+
+/* Before the start: the wire's position may be anywhere, so that it wraps soon. */
+static void begin(struct rig *rig, const struct setup *setup)
+{
+	struct kpn_pacer *pacer = rig->pacer;
+	u64 position_ps = setup->start_position_ps;
+
+	pacer->ring.head.ps = position_ps;
+	pacer->ring.tail.ps = position_ps;
+	pacer->ring.plan.ps = position_ps;
+	pacer->ring.index_ps = position_ps;
+	pacer->clock.anchor_ps = position_ps;
+	rig->clock.anchor_ps = position_ps;
+	rig->nic.position_ps = position_ps;
 }
 
 /*
@@ -275,6 +188,7 @@ static void start_again(struct rig *rig, const struct setup *setup)
 
 	/* a pacer that stopped itself has frames still */
 	rig_stop(rig);
+	counts.slots += rig->nic.fetch_seq;
 	ns = kpn_pacer_gettime(rig->pacer, fake_nic_cpu_ns(&rig->nic)).ns;
 	scaled_ppm = kpn_pacer_clock(rig->pacer)->scaled_ppm;
 	if (ns < 0)
@@ -283,20 +197,21 @@ static void start_again(struct rig *rig, const struct setup *setup)
 		ns = KPN_TIME_NS_MAX;
 	if (!rig_reset(rig, &setup->caps, ns))
 		abort();
+	begin(rig, setup);
 	rig_adjfine(rig, scaled_ppm);
 	rig->assumptions_hold = true;
 	rig_start_again(rig);
 }
 
 /* The other table, or the first one again, some slots from now. */
-static void switch_partition(struct rig *rig, struct setup *setup, struct bytes *bytes)
+static void switch_partition(struct rig *rig, struct setup *setup, const struct record *record)
 {
 	struct kpn_state state = kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic));
 	const u16 *allowed =
 		rig->table[0].allowed == setup->others ? setup->allowed : setup->others;
 	u32 slots = setup->config.partition_slots -
-		    take_in(bytes, 0, 1) * (setup->config.partition_slots / 2);
-	u64 at = state.head_seq + state.base + take_in(bytes, 0, 400);
+		    (record->form & 1) * (setup->config.partition_slots / 2);
+	u64 at = state.head_seq + state.base + record->x % 401;
 
 	if (rig->stopped || rig->table[1].allowed ||
 	    kpn_partition_bytes(slots) > sizeof(setup->planes[0]) ||
@@ -312,95 +227,133 @@ static void switch_partition(struct rig *rig, struct setup *setup, struct bytes 
 	rig_set_partition(rig, &setup->partition[setup->half], allowed, at);
 }
 
-/* The card is pulled, or its index stands still. */
-static void fail(struct rig *rig, struct bytes *bytes)
+/* The card is pulled, or its index stands still, for good or for a while. */
+static void fail(struct rig *rig, const struct setup *setup, const struct record *record)
 {
-	if (take(bytes, 1) & 1)
-		rig->nic.gone = true;
-	else
-		rig->nic.frozen = rig->misled = true;
 	rig->assumptions_hold = false;
-}
-
-static void operate(struct rig *rig, struct setup *setup, struct bytes *bytes)
-{
-	u32 kind = take(bytes, 1);
-	struct kpn_time at;
-
-	if (!rig->stopped && kind >= STOP_KIND) {
-		rig_stop(rig);
+	if (!(record->form & 3)) {
+		rig->nic.gone = true;
 		return;
 	}
-	if (rig->stopped && kind % START_KINDS == 0) {
+	rig->nic.frozen = true;
+	if (record->form & 1)
+		return;
+	rig_advance(rig, record->x % 200 * setup->slot_ps / 8);
+	run(rig, record->y % 6);
+	rig->nic.frozen = rig->stopped;
+}
+
+static void set_clock(struct rig *rig, const struct record *record)
+{
+	struct kpn_time at = { signed_of(record->x >> 8, record->x, 52), record->y << 16 };
+
+	rig_settime(rig, at);
+}
+
+/* The CPU's crystal wanders within what was stated. */
+static void drift(struct rig *rig, const struct setup *setup, const struct record *record)
+{
+	s32 most = (s32)setup->config.drift_ppb_max;
+
+	fake_nic_drift(&rig->nic, (s32)(record->x % (2 * (u32)most + 1)) - most,
+		       setup->config.wander_ppb_per_s_max);
+}
+
+/*
+ * A pacer that is stopped soon starts again; until then it is called all the same. In calm streams
+ * few operations disturb what the others have built up.
+ */
+static void operate(struct rig *rig, struct setup *setup, const struct record *record)
+{
+	static const u8 ends[] = { 108, 126, 166, 176, 190, 200, 207,
+				   213, 219, 224, 230, 236, 241, 246 };
+	u32 kind = 0;
+
+	if (rig->stopped && record->kind % START_KINDS == 0) {
 		start_again(rig, setup);
 		return;
 	}
-	if (kind == FAULT_KIND) {
-		fail(rig, bytes);
+	if (record->kind >= ends[4] && (record->form ^ record->y) & setup->calm) {
+		run(rig, 1 + record->form % 4);
 		return;
 	}
-	if (kind >= STORM_KIND && kind < FAULT_KIND) {
-		storm(rig, setup, bytes);
-		return;
-	}
-	switch (kind % 11) {
-	case 0:
-	case 1:
-	case 2: submit(rig, setup, bytes); break;
-	case 3: rig_advance(rig, take(bytes, 1) * setup->slot_ps / 32); break;
-	case 4: run(rig, kind / 11 % 8 + 1); break;
-	case 5: rig_poll(rig); break;
-	case 6: rig_adjfine(rig, take_signed(bytes, 24)); break;
-	case 7: rig_adjtime(rig, take_signed(bytes, 40)); break;
-	case 8:
-		at.ns = take_signed(bytes, 52);
-		at.frac = take(bytes, 1) << 24;
-		rig_settime(rig, at);
+	while (kind < sizeof(ends) && record->kind >= ends[kind])
+		kind++;
+	switch (kind) {
+	case 0: submit(rig, setup, record); break;
+	case 1: rig_advance(rig, record->x % 512 * setup->slot_ps / 64); break;
+	case 2: run(rig, 1 + record->form % 4); break;
+	case 3: run(rig, 1 + record->form % 64); break;
+	case 4: rig_poll(rig); break;
+	case 5: rig_adjfine(rig, signed_of(record->x >> 8, record->x, 24)); break;
+	case 6: rig_adjtime(rig, signed_of(record->x >> 8, record->x, 40)); break;
+	case 7: rig_adjtime(rig, signed_of(record->x >> 8, record->x, 8)); break;
+	case 8: set_clock(rig, record); break;
+	case 9: switch_partition(rig, setup, record); break;
+	case 10: rig_advance(rig, record->x % SPAN_SLOTS_MAX * setup->slot_ps / 4); break;
+	case 11: wobble(rig, setup, record); break;
+	case 12: drift(rig, setup, record); break;
+	case 13: storm(rig, setup, record); break;
+	default:
+		if (record->kind >= 254)
+			rig_stop(rig);
+		else if (record->kind >= 252)
+			fail(rig, setup, record);
+		else if (setup->caps.pause_ns_max)
+			rig_pause(rig, record->x % PAUSE_SLOTS_MAX * setup->slot_ps);
 		break;
-	case 9: switch_partition(rig, setup, bytes); break;
-	default: rig_advance(rig, take_in(bytes, 0, SPAN_SLOTS_MAX) * setup->slot_ps / 4); break;
 	}
 }
 
-/* Streams of operations are only worth anything when long, so inputs need not grow slowly. */
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+/* A stream that ends at the first violation. Return: how many operations that was. */
+static u64 play(struct rig *rig, struct setup *setup, struct bytes *bytes)
 {
-	static char option[] = "-len_control=0";
-	char **longer = calloc((size_t)*argc + 2, sizeof(*longer));
+	u64 operations = 0;
 
-	if (!longer)
-		abort();
-	memcpy(longer, *argv, (size_t)*argc * sizeof(*longer));
-	longer[(*argc)++] = option;
-	*argv = longer;
-	return 0;
+	rig_start(rig);
+	while ((size_t)(bytes->end - bytes->at) >= RECORD_BYTES && !rig->violation) {
+		struct record record = { .kind = take(bytes, 1) };
+
+		record.form = take(bytes, 1);
+		record.x = take(bytes, 2);
+		record.y = take(bytes, 2);
+		operate(rig, setup, &record);
+		operations++;
+	}
+	if (!rig->violation)
+		rig_stop(rig);
+	counts.slots += rig->nic.fetch_seq;
+	return operations;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct bytes bytes = { data, data + size };
+	struct bytes bytes = { data, size < SETUP_BYTES ? data + size : data + SETUP_BYTES };
 	struct setup setup;
 	struct rig rig;
-	u32 operations = 0;
+	u64 operations;
 	void *memory;
 
 	trace_hash = 0;
-	choose(&setup, &bytes);
-	if (kpn_config_validate(&setup.config, &setup.caps, NULL, 0))
+	fuzz_choose(&setup, &bytes);
+	if (kpn_config_validate(&setup.config, &setup.caps, NULL, 0)) {
+		counts.refused++;
 		return 0;
+	}
 	memory = malloc(rig_bytes(&setup.config, &setup.params, FRAMES));
 	if (!memory)
 		abort();
 	if (!rig_init(&rig, memory, &setup.config, &setup.caps, &setup.params, FRAMES,
 		      setup.start_time_ns, NULL))
 		abort();
-	rig_start(&rig);
-	while (bytes.at != bytes.end && !rig.violation && operations++ < OPERATIONS_MAX)
-		operate(&rig, &setup, &bytes);
-	if (!rig.violation)
-		rig_stop(&rig);
+	begin(&rig, &setup);
+	bytes = (struct bytes){ bytes.end, data + size };
+	operations = play(&rig, &setup, &bytes);
+	count_stream(&rig);
+	counts.operations += operations;
 	if (rig.violation) {
-		fprintf(stderr, "fuzz_pacer: after %u operations: %s\n", operations, rig.violation);
+		fprintf(stderr, "fuzz_pacer: after %" PRIu64 " operations: %s\n", operations,
+			rig.violation);
 		abort();
 	}
 	trace_hash = rig.hash;

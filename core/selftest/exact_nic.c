@@ -170,6 +170,7 @@ static void op_set_length(void *context, u32 desc_idx, u32 frame_bytes)
 	struct exact_nic *nic = context;
 
 	check_store(nic, desc_idx);
+	nic->lengths++;
 	nic->length_bytes[desc_idx] = frame_bytes;
 }
 
@@ -240,6 +241,8 @@ void exact_nic_stop(struct exact_nic *nic)
 void exact_nic_prepare(struct exact_nic *nic)
 {
 	memset(nic, 0, sizeof(*nic));
+	nic->memory = nic->own;
+	nic->memory_bytes = sizeof(nic->own);
 	nic->idle = true;
 	nic->now_ns = 1000000;
 	nic->read_ns = 200;
@@ -303,7 +306,7 @@ bool exact_nic_start(struct exact_nic *nic, s64 start_ns)
 	u32 desc;
 
 	if (kpn_config_validate(&nic->config, &nic->caps, NULL, 0) ||
-	    kpn_pacer_bytes(&nic->config) > sizeof(nic->memory))
+	    kpn_pacer_bytes(&nic->config) > nic->memory_bytes)
 		return false;
 	nic->byte_ps = kpn_byte_time_ps(nic->config.rate_bps);
 	nic->pacer = kpn_pacer_init(nic->memory, &nic->config, &nic->caps, &nic_ops, nic, start_ns);

@@ -52,6 +52,8 @@ struct exact_sent {
  * @head_wire_ps: wire position of that start
  * @unsafe_writes: stores into slots that had been fetched
  * @restores: slots with a frame that became placeholders
+ * @lengths: lengths set, of frames or placeholders
+ * @memory: of the pacer; @own unless a test needs more
  * @outcomes, @verdict_of, @last_outcome, @last_start: what the pacer reported, counted and by the
  *	frame's tag
  */
@@ -83,6 +85,7 @@ struct exact_nic {
 	u32 buffer_calls;
 	u32 commits;
 	u32 restores;
+	u32 lengths;
 	u64 written_bytes;
 	u64 zeroed_bytes;
 	u32 rearmed;
@@ -102,7 +105,9 @@ struct exact_nic {
 	u32 length_bytes[EXACT_RING_SLOTS_MAX];
 	u32 data_bytes[EXACT_RING_SLOTS_MAX]; /* 0: placeholder */
 	u8 buffers[EXACT_RING_SLOTS_MAX][EXACT_BUFFER_BYTES];
-	u64 memory[EXACT_MEMORY_BYTES / sizeof(u64)];
+	u64 *memory;
+	size_t memory_bytes;
+	u64 own[EXACT_MEMORY_BYTES / sizeof(u64)];
 };
 
 /**

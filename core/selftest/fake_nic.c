@@ -339,6 +339,31 @@ void fake_nic_advance(struct fake_nic *nic, u64 span_ps)
 	run(nic);
 }
 
+void fake_nic_pause(struct fake_nic *nic, u64 span_ps)
+{
+	u32 idx = nic->wire_idx;
+	u64 seq;
+
+	if (nic->now_ps < nic->pause_ps)
+		return;
+	for (seq = nic->wire_seq; seq < nic->fetch_seq; seq++) {
+		struct fake_desc *desc = &nic->desc[idx];
+
+		if (desc->start_ps > nic->now_ps) {
+			desc->start_ps += span_ps;
+			desc->end_ps += span_ps;
+			if (nic->params.index_counts_done)
+				desc->pass_ps += span_ps;
+		}
+		if (++idx == nic->params.ring_slots)
+			idx = 0;
+	}
+	if (nic->end_ps < nic->now_ps)
+		nic->end_ps = nic->now_ps;
+	nic->pause_ps = nic->end_ps + span_ps;
+	nic->end_ps += span_ps;
+}
+
 bool fake_nic_idle(const struct fake_nic *nic)
 {
 	return nic->wire_seq == nic->fetch_seq || nic->desc[nic->wire_idx].start_ps > nic->now_ps;
@@ -364,13 +389,18 @@ u64 fake_nic_cpu_ns(const struct fake_nic *nic)
 /* ---- kpn_nic_ops ---- */
 
 /* A descriptor of which the CPU has not seen that its slot was passed stands for that slot. */
+static bool is_late(const struct fake_nic *nic, const struct fake_desc *desc)
+{
+	return desc->latched && desc->seq >= nic->read_seq;
+}
+
 static struct fake_desc *written(struct fake_nic *nic, u32 idx, u32 fault)
 {
 	if (idx >= nic->params.ring_slots) {
 		nic->faults |= FAKE_IDX;
 		idx = 0;
 	}
-	if (nic->desc[idx].latched && nic->desc[idx].seq >= nic->read_seq)
+	if (is_late(nic, &nic->desc[idx]))
 		nic->faults |= fault;
 	return &nic->desc[idx];
 }
@@ -396,6 +426,7 @@ static u32 op_read_index(void *context)
 		nic->read_seq = nic->passed_seq;
 		nic->read_idx = nic->passed_idx;
 	}
+	nic->misread = nic->misread || nic->read_seq != nic->passed_seq;
 	fake_nic_advance(nic, nic->params.read_ps - before_ps);
 	if (!nic->params.index_modulus)
 		return (u32)nic->read_seq & (KPN_INDEX_MODULUS_MAX - 1);
@@ -441,8 +472,8 @@ static void op_commit(void *context, u32 idx, u32 frame_bytes, u32 data_bytes, u
 	desc->real = true;
 	ahead = idx >= nic->read_idx ? idx - nic->read_idx :
 				       idx + nic->params.ring_slots - nic->read_idx;
-	nic->params.sink_commit(nic->params.sink, nic->read_seq + ahead, idx, data, frame_bytes,
-				data_bytes);
+	nic->params.sink_commit(nic->params.sink, nic->read_seq + ahead, idx, data, data_bytes,
+				is_late(nic, desc));
 }
 
 static void op_retire(void *context, u32 idx, u32 frame_bytes, u32 data_bytes)
@@ -459,7 +490,7 @@ static void op_retire(void *context, u32 idx, u32 frame_bytes, u32 data_bytes)
 	desc->data_bytes = 0;
 	idx = (u32)(desc - nic->desc);
 	if (desc->real)
-		nic->params.sink_restore(nic->params.sink, idx);
+		nic->params.sink_restore(nic->params.sink, idx, is_late(nic, desc));
 	desc->real = false;
 	nic->stores++;
 	if (data_bytes > nic->params.buffer_bytes) {

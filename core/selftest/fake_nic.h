@@ -63,7 +63,7 @@ struct fake_slot {
  * @spare: there are second buffers; @apart: frames are written to them, and placeholders are sent
  *	from the others
  * @sink_slot: every slot, in order; @sink_commit: seq a commit is meant for; @sink_restore: a slot
- *	becomes a placeholder
+ *	becomes a placeholder; @late: after the NIC had latched it
  */
 struct fake_params {
 	u32 ring_slots;
@@ -90,9 +90,9 @@ struct fake_params {
 	bool spare;
 	bool apart;
 	void (*sink_slot)(void *sink, const struct fake_slot *slot);
-	void (*sink_commit)(void *sink, u64 seq, u32 desc_idx, const u8 *data, u32 frame_bytes,
-			    u32 data_bytes);
-	void (*sink_restore)(void *sink, u32 desc_idx);
+	void (*sink_commit)(void *sink, u64 seq, u32 desc_idx, const u8 *data, u32 data_bytes,
+			    bool late);
+	void (*sink_restore)(void *sink, u32 desc_idx, bool late);
 	void *sink;
 };
 
@@ -109,7 +109,9 @@ struct fake_desc;
  * @read_seq: what the last index read returned
  * @stores, @lengths, @rearmed: descriptors made real or placeholders, given a length, handed over
  *	anew, so far
- * @gone: the NIC cannot be read, and does nothing; @frozen: its index stands still; @halted
+ * @gone: the NIC cannot be read, and does nothing; @frozen: its index stands still; @misread: it was
+ *	read while it stood still though the NIC had gone on; @halted
+ * @pause_ps: until when the wire stands still between two frames
  * @faults: enum fake_fault of all time
  */
 struct fake_nic {
@@ -139,7 +141,9 @@ struct fake_nic {
 	u64 lengths;
 	u64 rearmed;
 	bool gone;
+	u64 pause_ps;
 	bool frozen;
+	bool misread;
 	bool halted;
 	u32 fetch_idx;
 	u32 wire_idx;
@@ -168,6 +172,12 @@ struct kpn_nic_caps fake_nic_caps(const struct fake_params *params, u32 drift_pp
 
 /** fake_nic_advance() - let @span_ps pass */
 void fake_nic_advance(struct fake_nic *nic, u64 span_ps);
+
+/**
+ * fake_nic_pause() - no frame starts for @span_ps after the one on the wire, as for a received PAUSE
+ * frame; nothing if the wire is paused already
+ */
+void fake_nic_pause(struct fake_nic *nic, u64 span_ps);
 
 /**
  * fake_nic_drift() - let the CPU counter go to @drift_ppb against the NIC, no faster than

@@ -22,12 +22,6 @@ static void require(struct rig *rig, bool condition, const char *text)
 		violate(rig, text);
 }
 
-/* What can only be kept by an index that says where the NIC is. */
-static void require_of_index(struct rig *rig, bool condition, const char *text)
-{
-	require(rig, condition || rig->misled, text);
-}
-
 static void mix(struct rig *rig, u64 value)
 {
 	rig->hash = (rig->hash ^ value) * 0x100000001b3ull;
@@ -110,14 +104,19 @@ static bool is_allowed(const struct rig *rig, u64 seq, u64 net_slot, u8 tc)
 	return is_allowed_by(now->allowed, now->slots, net_slot, tc);
 }
 
-static void on_commit(void *context, u64 seq, u32 desc_idx, const u8 *data, u32 frame_bytes,
-		      u32 data_bytes)
+static void go_astray(struct rig *rig, struct rig_frame *frame, bool late)
+{
+	frame->astray = frame->astray || late;
+	rig->strayed = rig->strayed || late;
+}
+
+static void on_commit(void *context, u64 seq, u32 desc_idx, const u8 *data, u32 data_bytes,
+		      bool late)
 {
 	struct rig *rig = context;
 	struct rig_frame *frame = frame_of_data(rig, data, data_bytes);
 	u64 base = kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic)).base;
 
-	(void)frame_bytes;
 	if (!frame || !frame->held) {
 		violate(rig, "committed bytes are those of no frame held");
 		return;
@@ -130,18 +129,21 @@ static void on_commit(void *context, u64 seq, u32 desc_idx, const u8 *data, u32 
 	frame->placed_seq = seq;
 	frame->placed_base = base;
 	frame->placements++;
+	go_astray(rig, frame, late);
 	mix(rig, seq);
 	mix(rig, frame->id);
 	if (rig->log.commit)
 		rig->log.commit(rig->log.context, frame);
 }
 
-static void on_restore(void *context, u32 desc_idx)
+static void on_restore(void *context, u32 desc_idx, bool late)
 {
 	struct rig *rig = context;
 	struct rig_frame *frame = rig->in_desc[desc_idx];
 
 	rig->in_desc[desc_idx] = NULL;
+	if (frame)
+		go_astray(rig, frame, late);
 	if (frame && rig->log.withdraw)
 		rig->log.withdraw(rig->log.context, frame);
 }
@@ -155,19 +157,19 @@ static void on_slot(void *context, const struct fake_slot *slot)
 	if (slot->real) {
 		frame = frame_of_data(rig, slot->data, slot->data_bytes);
 		if (!frame) {
-			require_of_index(rig, false, "bytes on the wire are those of no frame");
+			violate(rig, "bytes on the wire are those of no frame");
 			return;
 		}
-		require_of_index(rig, rig->stopped || frame->held,
-				 "a frame was on the wire after its outcome");
-		require_of_index(rig, slot->seq == frame->placed_seq,
-				 "a frame left in another slot than it was placed in");
+		require(rig, rig->stopped || frame->held,
+			"a frame was on the wire after its outcome");
+		require(rig, slot->seq == frame->placed_seq,
+			"a frame left in another slot than it was placed in");
 		frame->wire_count++;
 		frame->wire_seq = slot->seq;
 		frame->wire_position_ps = slot->position_ps;
 		if (!(frame->frame.flags & KPN_FRAME_TXTIME)) {
-			require_of_index(
-				rig, frame->order > rig->fifo_order[frame->frame.tc],
+			require(rig,
+				rig->strayed || frame->order > rig->fifo_order[frame->frame.tc],
 				"best effort of a class left in another order than submitted");
 			rig->fifo_order[frame->frame.tc] = frame->order;
 		}
@@ -204,19 +206,23 @@ static void on_outcome(struct rig *rig, struct rig_frame *frame, enum kpn_verdic
 	require(rig, frame->held, "a frame had two outcomes");
 	require(rig, (u32)verdict < KPN_VERDICT_COUNT, "an outcome that is no verdict");
 	if (kpn_verdict_is_sent(verdict)) {
-		require_of_index(rig, frame->wire_count == 1,
-				 "a frame reported as sent was not on the wire exactly once");
-		require_of_index(
-			rig, is_at_its_place(rig, frame, start),
+		require(rig, frame->astray || frame->wire_count == 1,
+			"a frame reported as sent was not on the wire exactly once");
+		require(rig, frame->astray || rig->bent || is_at_its_place(rig, frame, start),
 			"the time stamp is not the clock at the frame's place on the wire");
 	} else if (verdict == KPN_VERDICT_IN_DOUBT) {
-		require_of_index(rig, rig->stopped,
-				 "a frame is in doubt though no CPU was held up");
-		require_of_index(rig, !frame->wire_count || is_at_its_place(rig, frame, start),
-				 "the time stamp of a frame in doubt is not where it left");
+		require(rig, rig->stopped, "a frame is in doubt though no CPU was held up");
+		require(rig,
+			!frame->wire_count || frame->astray || rig->bent ||
+				is_at_its_place(rig, frame, start),
+			"the time stamp of a frame in doubt is not where it left");
 	} else {
-		require_of_index(rig, !frame->wire_count,
-				 "a frame reported as not sent was on the wire");
+		/* a stop before the stall is noticed believes the last reading */
+		require(rig,
+			!frame->wire_count || frame->astray ||
+				(verdict == KPN_VERDICT_FLUSHED && rig->nic.misread &&
+				 !rig->stalled),
+			"a frame reported as not sent was on the wire");
 		require(rig, !start.ns && !start.frac,
 			"a time stamp for a frame that was not sent");
 	}
@@ -231,10 +237,15 @@ static void on_outcome(struct rig *rig, struct rig_frame *frame, enum kpn_verdic
 static void on_event(struct rig *rig, enum kpn_event event)
 {
 	rig->events[event]++;
+	require(rig, event != KPN_EVENT_LOST || rig->nic.gone,
+		"a NIC that can be read is taken for lost");
+	require(rig, event != KPN_EVENT_STALLED || rig->nic.frozen,
+		"a NIC that goes on is taken for dead");
 	if (event == KPN_EVENT_PARTITION) {
 		rig->table[0] = rig->table[1];
 		rig->table[1].allowed = NULL;
 	}
+	rig->stalled = rig->stalled || event == KPN_EVENT_STALLED;
 	rig->stopped = rig->stopped || event == KPN_EVENT_LOST || event == KPN_EVENT_STALLED;
 	mix(rig, 0xe0 + (u64)event);
 	if (rig->log.event)
@@ -336,9 +347,9 @@ static void check_state(struct rig *rig)
 	require(rig, rig->stopped || state.tail_seq == rig->nic.tail_seq,
 		"the tail is not what the doorbell said");
 	require(rig, stats->doorbells == rig->nic.bells, "doorbells are not counted");
-	if (rig->misled)
-		rig->nic.faults &= ~(u32)(FAKE_LATE_COMMIT | FAKE_LATE_LENGTH | FAKE_TORN |
-					  FAKE_STALE | FAKE_DIRTY | FAKE_CUT);
+	rig->bent = rig->bent || rig->nic.faults & FAKE_LATE_LENGTH;
+	if (rig->nic.misread)
+		rig->nic.faults &= ~(u32)(FAKE_LATE_COMMIT | FAKE_LATE_LENGTH);
 	if (rig->nic.faults)
 		violate(rig, fault_text(rig->nic.faults));
 	rig->head_seq = state.head_seq;
@@ -353,6 +364,7 @@ static void check_state(struct rig *rig)
 
 static void check(struct rig *rig)
 {
+	rig->calls++;
 	check_work(rig);
 	collect(rig);
 	rig->clock = *kpn_pacer_clock(rig->pacer);
@@ -452,6 +464,13 @@ void rig_poll(struct rig *rig)
 void rig_advance(struct rig *rig, u64 span_ps)
 {
 	fake_nic_advance(&rig->nic, span_ps);
+	check(rig);
+}
+
+void rig_pause(struct rig *rig, u64 span_ps)
+{
+	fake_nic_pause(&rig->nic, span_ps);
+	rig->assumptions_hold = false;
 	check(rig);
 }
 

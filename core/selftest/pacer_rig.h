@@ -19,6 +19,7 @@ enum { RIG_DATA_BYTES = 1536 };
  * @order: of submission; @outcome_order: 0 while held
  * @placed_seq, @placed_base: of the last commit; @placements: commits so far
  * @wire_count: times it was on the wire; @wire_seq, @wire_position_ps: where
+ * @astray: it was placed in, or taken back from, a slot the NIC had latched
  */
 struct rig_frame {
 	struct kpn_frame frame;
@@ -31,6 +32,7 @@ struct rig_frame {
 	u32 placements;
 	u32 wire_count;
 	bool held;
+	bool astray;
 	u8 data[RIG_DATA_BYTES];
 };
 
@@ -58,8 +60,11 @@ struct rig_table {
  * struct rig - @table: class masks in force, and those that come at @switch_net_slot;
  * @switch_tail_seq: what was posted when they were announced; @clock: the law before the call under
  *	way; @stores, @lengths, @rearmed: of the NIC before the call under way;
- * @misled: the index stands still while the wire goes on, which nobody can know before the stated
- *	time: where frames are, and which slots may be changed, promises nothing until the reset
+ * @calls: on the pacer, with time passing counted as one; after each all invariants held
+ * @strayed: some frame was astray; @bent: a slot got another length after the NIC had latched it.
+ *	Either takes an index that stood still while the wire went on, and was read, since the
+ *	reset: nobody can know that before the stated time. What is not due to it must hold even so
+ * @stalled: that time has passed
  */
 struct rig {
 	struct kpn_pacer *pacer;
@@ -82,12 +87,15 @@ struct rig {
 	u64 stores;
 	u64 lengths;
 	u64 rearmed;
+	u64 calls;
 	u64 hash;
 	u32 next_frame;
 	u32 byte_ps;
 	bool stopped;
 	bool assumptions_hold;
-	bool misled;
+	bool stalled;
+	bool strayed;
+	bool bent;
 	const char *violation;
 };
 
@@ -108,6 +116,8 @@ void rig_start(struct rig *rig);
 void rig_stop(struct rig *rig);
 void rig_poll(struct rig *rig);
 void rig_advance(struct rig *rig, u64 span_ps);
+/** rig_pause() - fake_nic_pause(); where the wire is promises nothing any more until the reset */
+void rig_pause(struct rig *rig, u64 span_ps);
 
 /**
  * rig_submit() - a new frame; @txtime_ns is used if @flags say so. Return: verdict, or -1 if too

@@ -37,6 +37,7 @@ static inline bool rig_reset(struct rig *rig, const struct kpn_nic_caps *caps, s
 	memcpy(rig->events, last.events, sizeof(rig->events));
 	rig->next_id = last.next_id;
 	rig->hash = last.hash;
+	rig->calls = last.calls;
 	rig->stopped = true;
 	rig->assumptions_hold = last.assumptions_hold;
 	rig->violation = last.violation;

@@ -22,13 +22,15 @@
 	X(ring)          \
 	X(align)         \
 	X(observe)       \
+	X(tick)          \
 	X(rx)            \
 	X(insert)        \
 	X(padding)       \
 	X(held_up)       \
 	X(pacer)         \
 	X(dual)          \
-	X(hazards)
+	X(hazards)       \
+	X(depth)
 
 /**
  * struct kpn_selftest_failure - one expectation that was not met; texts are NULL where numbers were

@@ -80,6 +80,9 @@ static inline u64 first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *u
 
 	if (pacer->phase_locked && first_seq > pacer->ring.tail.seq)
 		first_seq = pacer->ring.tail.seq;
+	/* an index that stood still and went on leaves a strip that is behind what it says itself */
+	if (KPN_UNLIKELY(first_seq < pacer->ring.index_seq))
+		first_seq = pacer->ring.index_seq;
 	return first_seq < pacer->step_seq ? pacer->step_seq : first_seq;
 }
 

@@ -145,7 +145,8 @@ static bool renew_rates(struct kpn_strip *strip)
 	if (age_ns >= SLOPE_NS_MIN) {
 		s64 wander = wander_over(strip, age_ns / 2);
 
-		if (slope((s64)(strip->upper_ps - strip->old.lower_ps), age_ns, true, &rate) &&
+		if (!strip->pauses &&
+		    slope((s64)(strip->upper_ps - strip->old.lower_ps), age_ns, true, &rate) &&
 		    rate + wander < strip->rate_upper)
 			strip->rate_upper = rate + wander;
 		if (slope((s64)(strip->lower_ps - strip->old.upper_ps), age_ns, false, &rate) &&

@@ -30,7 +30,8 @@ u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns)
 
 	if (!head.valid || first > pacer->ring.tail.seq)
 		return pacer->ring.tail.seq;
-	return first;
+	/* what the index has passed is gone, whatever the strip says */
+	return first < pacer->ring.index_seq ? pacer->ring.index_seq : first;
 }
 
 static u64 position_now(const struct kpn_pacer *pacer, u64 cpu_ns)

@@ -24,6 +24,22 @@ static void set_length(struct kpn_pacer *pacer, const struct kpn_cursor *at, s64
 	kpn_ring_set_delta(&pacer->ring, at->seq, at->desc, delta_ps);
 }
 
+/*
+ * By how much the slot at @plan, due for a trim, shall differ. After a step or a switch a frame may
+ * still be there that needs all of it, where its class had the slot before: then the next one due is
+ * trimmed.
+ */
+static s64 trim_of(struct kpn_pacer *pacer, const struct kpn_cursor *plan)
+{
+	const struct kpn_frame *frame = pacer->ring.slot[plan->desc].frame;
+	s64 delta_ps = kpn_align_trim(&pacer->align, &pacer->clock, plan->seq, plan->ps);
+
+	if (KPN_LIKELY(!frame || frame->frame_bytes <= kpn_slot_bytes_with(pacer, delta_ps)))
+		return delta_ps;
+	kpn_align_replan(&pacer->align, plan->seq + 1);
+	return 0;
+}
+
 void kpn_plan_lengths(struct kpn_pacer *pacer)
 {
 	struct kpn_ring *ring = &pacer->ring;
@@ -42,8 +58,7 @@ void kpn_plan_lengths(struct kpn_pacer *pacer)
 		if (trimmed == due) {
 			if (due == ring->tail.seq)
 				break;
-			delta_ps =
-				kpn_align_trim(&pacer->align, &pacer->clock, plan->seq, plan->ps);
+			delta_ps = trim_of(pacer, plan);
 		}
 		if (delta_ps != ring->slot[plan->desc].delta_ps)
 			set_length(pacer, plan, delta_ps);

@@ -167,6 +167,19 @@ static KPN_NOINLINE void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
 }
 
+/*
+ * A fetch index at the tail waits for a doorbell, and says nothing about the wire. That has gone on
+ * all the same, up to the tail, and slots it has certainly passed must be posted anew before it runs
+ * dry.
+ */
+static void carry(struct kpn_pacer *pacer, u64 now_ns)
+{
+	struct kpn_strip *strip = &pacer->strip;
+	u64 beyond_ps = (now_ns - strip->cpu_ns + 1) * 1002;
+
+	kpn_strip_merge_late(strip, now_ns, strip->lower_ps, strip->upper_ps + beyond_ps);
+}
+
 /* One reading as two bounds, whatever has to be considered. */
 static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 {
@@ -176,12 +189,10 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 	u64 lower_ns = now_ns + (u64)(s64)pacer->caps.index_to_wire_ns_max;
 	u64 upper_ns = before_ns + (u64)(s64)pacer->caps.index_to_wire_ns_min;
 
-	/*
-	 * At the tail the next fetch waits for a doorbell: when it comes says nothing about the
-	 * wire.
-	 */
-	if (!pacer->caps.index_counts_done && ring->index_seq == ring->tail.seq)
+	if (!pacer->caps.index_counts_done && ring->index_seq == ring->tail.seq) {
+		carry(pacer, now_ns);
 		return;
+	}
 	/*
 	 * Until the index has passed where the wire last (re)started, the wire may still be waiting
 	 * there.

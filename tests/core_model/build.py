@@ -25,6 +25,11 @@ def rig_sources(core: Path = CORE) -> list[Path]:
     return [core / "selftest" / "fake_nic.c", core / "selftest" / "pacer_rig.c"]
 
 
+def stream_sources(core: Path = CORE) -> list[Path]:
+    """The fuzz target with all it is made of, libFuzzer's part left out."""
+    return [core / "fuzz" / "fuzz_pacer.c", core / "fuzz" / "setup.c"]
+
+
 def includes(core: Path) -> list[str]:
     """Where the headers of a core are."""
     return [f"-I{core / path}" for path in ("include", "platform/user", "selftest")]

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STREAM_BYTES = 700 };
+enum { STREAM_BYTES = 2440 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 uint64_t fuzz_pacer_trace_hash(void);

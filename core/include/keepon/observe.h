@@ -51,6 +51,8 @@ struct kpn_strip_anchor {
  * @tick_ns: resolution of the CPU counter, rounded up: a moment t is somewhere in [t, t + tick)
  * @span_root: sqrt(4e18 / stated wander in ppb/s): what that depends on
  * @valid: false until the first reading
+ * @pauses: the wire may stand still by right: then it has run faster than its mean, and how fast is
+ *	not learnt
  */
 struct kpn_strip {
 	u64 cpu_ns;
@@ -71,6 +73,7 @@ struct kpn_strip {
 	u64 span_root;
 	u64 read_floor_ps;
 	u32 tick_ns;
+	bool pauses;
 	bool valid;
 };
 
