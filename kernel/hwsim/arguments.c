@@ -12,7 +12,7 @@
 
 enum { LINES_BYTES_MAX = 16384 };
 
-/**
+/*
  * hwsim_words_split() - @line is changed and must live as long as @words; @where begins each
  * message
  */
@@ -95,7 +95,7 @@ int hwsim_words_u32(struct hwsim_words *words, const char *key, u32 min, u32 max
 	return err;
 }
 
-/**
+/*
  * hwsim_words_range() - MIN-MAX or one number for both, within 0 to @max; defaults kept if @key is
  * not there
  */
@@ -123,7 +123,7 @@ int hwsim_words_range(struct hwsim_words *words, const char *key, s64 max, u32 *
 	return 0;
 }
 
-/**
+/*
  * hwsim_words_choice() - position of the value in @names (NULL ends them); default kept if @key is
  * not there
  */
@@ -162,7 +162,7 @@ int hwsim_words_all_used(struct hwsim_words *words)
 	return 0;
 }
 
-/**
+/*
  * hwsim_lines() - a write to a debugfs file: one command per line, the first that fails ends it;
  * blank lines and # are skipped
  */

@@ -178,7 +178,7 @@ static const struct hwsim_port_ops bridge_port_ops = {
 	.receive = bridge_receive,
 };
 
-/**
+/*
  * hwsim_bridge_create() - a bridge without wires; may sleep
  * @name: begins the names of its ports
  * @ports: how many, at most HWSIM_PORTS_MAX

@@ -327,7 +327,7 @@ static void destroy(struct hwsim_capture *capture)
 	free_netdev(capture->dev);
 }
 
-/**
+/*
  * hwsim_capture_start() - begin the wire record anew, with or without a device; may sleep,
  * hwsim_mutex held
  * @nic: whose wire
@@ -360,7 +360,7 @@ int hwsim_capture_start(struct hwsim_nic *nic, u32 records, const char *name)
 	return 0;
 }
 
-/**
+/*
  * hwsim_capture_stop() - no device, in whatever namespace it is, and no record; may sleep,
  * hwsim_mutex held
  */

@@ -84,7 +84,7 @@ void hwsim_capture_frame(struct hwsim_capture *capture, const struct hwsim_frame
 	entry->sfd_ps = sfd_ps;
 }
 
-/**
+/*
  * hwsim_capture_run() - @count placeholders have left, the first one's reference plane at local
  * time @sfd_ps
  */
@@ -107,7 +107,7 @@ void hwsim_capture_forgotten(struct hwsim_capture *capture, u64 count)
 	atomic64_add(count, &capture->missed);
 }
 
-/**
+/*
  * hwsim_capture_look() - the next frame of the queue, as an entry of its own
  * @capture: the device, up
  * @next: filled; what it stands on stays until hwsim_capture_done()

@@ -78,7 +78,7 @@ void hwsim_clock_init(void)
 	epoch_raw_ns = ktime_get_raw_ns();
 }
 
-/**
+/*
  * hwsim_true_ps() - CLOCK_MONOTONIC_RAW since the module was loaded; resolution 1 ns, good for 213
  * days
  */
@@ -95,7 +95,7 @@ u64 hwsim_raw_ns(u64 true_ps, u32 *ps)
 	return ns - START_PS / 1000 + epoch_raw_ns;
 }
 
-/**
+/*
  * hwsim_timebase_create() - an oscillator @ppb off, its PHC at the time of day and without
  * correction; may sleep
  */
@@ -191,7 +191,7 @@ struct hwsim_instant hwsim_phc_at(struct hwsim_timebase *tb, u64 local_ps)
 	return instant;
 }
 
-/**
+/*
  * hwsim_phc_to_local_ps() - when the PHC, left alone, shows @phc_ns; 0 if that is before all time,
  * never if beyond 100 days
  */
@@ -216,7 +216,7 @@ u64 hwsim_phc_to_local_ps(struct hwsim_timebase *tb, s64 phc_ns)
 	return local_ps;
 }
 
-/**
+/*
  * hwsim_phc_set_rate() - the PHC runs @rate / HWSIM_RATE_ONE faster than its oscillator from now on
  */
 void hwsim_phc_set_rate(struct hwsim_timebase *tb, s64 rate)

@@ -21,7 +21,7 @@ static void clear(struct hwsim_frame *frame, u32 data_bytes)
 	memset(frame->data + data_bytes, 0, frame->data_bytes - data_bytes);
 }
 
-/**
+/*
  * hwsim_frame_create() - a frame of @data_bytes (padded to 60) from an skb or from memory
  * @from: the skb, or NULL
  * @data: else these bytes
@@ -128,7 +128,7 @@ void hwsim_pool_refill(struct hwsim_pool *pool, raw_spinlock_t *lock, gfp_t gfp)
 	hwsim_frames_free(&fresh);
 }
 
-/**
+/*
  * hwsim_pool_take() - a frame with a copy of @data; NULL if there is none; port locked, any context
  */
 struct hwsim_frame *hwsim_pool_take(struct hwsim_pool *pool, const u8 *data, u32 data_bytes)

@@ -112,7 +112,7 @@ int hwsim_link(struct hwsim_port *a, struct hwsim_port *b, u64 propagation_ps)
 	return err;
 }
 
-/**
+/*
  * hwsim_unlink() - take the wire away; frames on it are cut. The peer may be freed after
  * synchronize_rcu()
  */
@@ -185,7 +185,7 @@ void hwsim_link_settle(struct hwsim_port *port)
 	spin_unlock_irqrestore(&link_lock, flags);
 }
 
-/**
+/*
  * hwsim_link_placeholders() - of kind @kind that arrived at @port and are not in its counters yet;
  * any context
  */

@@ -26,7 +26,7 @@ void hwsim_mac_add(struct hwsim_mac *mac, struct hwsim_frame *frame)
 	mac->waiting[frame->queue]++;
 }
 
-/**
+/*
  * hwsim_mac_add_by_time() - the same where frames may be added out of order and the port is only
  * advanced when all are there
  * @mac: of the port
@@ -70,7 +70,7 @@ static void admit(struct hwsim_port *port, struct hwsim_mac *mac, u64 start_ps)
 	}
 }
 
-/**
+/*
  * hwsim_mac_launch_ps() - local time at which the NIC's comparator lets a launch-time frame go
  * @port: locked
  * @frame: with launch set
@@ -153,7 +153,7 @@ void hwsim_mac_advance(struct hwsim_port *port, struct hwsim_mac *mac, u64 local
 	}
 }
 
-/**
+/*
  * hwsim_mac_hold() - no frame starts for @duration_ps from @from_ps on; the one on the wire is
  * finished
  */

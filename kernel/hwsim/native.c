@@ -49,7 +49,7 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 	return 0;
 }
 
-/**
+/*
  * hwsim_ring_halt() - the NIC fetches no more, whatever the owner of the ring still asks for; until
  * the next reset
  */
@@ -84,7 +84,7 @@ void hwsim_ring_remove(struct hwsim_nic *nic)
 	hwsim_ring_leave(nic, &visit, false);
 }
 
-/**
+/*
  * hwsim_ring_freeze_index() - the index stands still while the wire goes on; -ENODEV without a
  * running ring; any context
  */
@@ -315,7 +315,7 @@ static void native_release(struct net_device *dev, struct keepon_native *native)
 	native->nic = NULL;
 }
 
-/**
+/*
  * hwsim_ring_fini() - the NIC goes away; a ring still lent is taken from an owner that missed
  * NETDEV_UNREGISTER
  */
@@ -336,7 +336,7 @@ void hwsim_ring_fini(struct hwsim_nic *nic)
 	kfree(ring);
 }
 
-/**
+/*
  * hwsim_ring_pause() - the peer sends PAUSE now; -ENODEV without a running ring, -ENOSPC after too
  * many; any context
  */

@@ -198,7 +198,7 @@ bool hwsim_nic_is(const struct net_device *dev)
 	return dev->netdev_ops == &nic_ops;
 }
 
-/**
+/*
  * hwsim_nic_create() - register a NIC without a wire; may sleep
  * @name: of the interface and of the NIC; the interface may be renamed later
  * @params: checked
@@ -251,7 +251,7 @@ int hwsim_nic_create(const char *name, const struct hwsim_nic_params *params,
 	return 0;
 }
 
-/**
+/*
  * hwsim_nic_destroy() - NETDEV_GOING_DOWN and NETDEV_UNREGISTER tell keepon.ko to give a ring back;
  * may sleep
  */
@@ -267,7 +267,7 @@ void hwsim_nic_destroy(struct hwsim_nic *nic)
 	free_netdev(nic->dev);
 }
 
-/**
+/*
  * hwsim_nic_remove() - the NIC is pulled out of its socket
  * @nic: whose interface is left
  *
@@ -281,7 +281,7 @@ void hwsim_nic_remove(struct hwsim_nic *nic)
 	hwsim_link_refresh(&nic->port);
 }
 
-/**
+/*
  * hwsim_nic_insert() - the end of hwsim_nic_remove(); -EBUSY while its owner has not given back
  * what it lost; may sleep
  */

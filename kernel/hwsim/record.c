@@ -35,7 +35,7 @@ struct hwsim_entry {
 	u8 head[HEAD_BYTES];
 };
 
-/**
+/*
  * struct hwsim_record - the last @size entries of @written; a run that ends at @end_local_ps may go
  * on in @open, unless that is NULL
  */
@@ -117,7 +117,7 @@ void hwsim_record_run(struct hwsim_port *port, u64 seq, u64 count, u64 start_loc
 		hwsim_capture_run(port->capture, count, sfd_ps, pitch_ps, frame_bytes);
 }
 
-/**
+/*
  * hwsim_record_mark() - @what: "reset" after @count slots, "forgotten": @count slots too long ago;
  * port locked
  */

@@ -13,7 +13,7 @@
  */
 enum { RECORD_BEHIND_SLOTS = 64 };
 
-/**
+/*
  * hwsim_ring_add_counters() - what a life of the ring adds; frames and torn ones are counted on the
  * wire, placeholders by the caller
  */
@@ -49,7 +49,7 @@ void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot)
 	hwsim_wire_send(&nic->port, frame);
 }
 
-/**
+/*
  * hwsim_ring_runs() - it fetches, unless halted; otherwise the ordinary transmit queues do; port
  * locked
  */
@@ -74,7 +74,7 @@ u64 hwsim_ring_next(struct hwsim_nic *nic)
 	return when_ps;
 }
 
-/**
+/*
  * hwsim_ring_placeholders() - placeholders that have left wholly until @local_ps, over all lives;
  * port locked
  */
@@ -132,7 +132,7 @@ static void record_alike(struct hwsim_nic *nic, u64 seq, u64 count,
 			 (u32)(pitch_bytes - RING_NIC_PREAMBLE_BYTES - RING_NIC_GAP_BYTES));
 }
 
-/**
+/*
  * hwsim_ring_record() - runs of placeholders before slot @end_seq go into the record; port locked
  */
 void hwsim_ring_record(struct hwsim_nic *nic, u64 end_seq)
@@ -192,7 +192,7 @@ static u64 left_until_now(struct hwsim_nic *nic)
 	return frame && frame->life == ring->life ? min(end_seq, frame->seq) : end_seq;
 }
 
-/**
+/*
  * hwsim_ring_record_now() - what has left until now and is followed by no real frame yet; port
  * locked
  */
@@ -209,7 +209,7 @@ void hwsim_ring_recorded(struct hwsim_nic *nic, const struct hwsim_frame *frame)
 		nic->ring->recorded_seq = max(nic->ring->recorded_seq, frame->seq + 1);
 }
 
-/**
+/*
  * hwsim_ring_record_from_now() - a record begins; one that ends has everything before; port locked
  */
 void hwsim_ring_record_from_now(struct hwsim_nic *nic)
@@ -235,7 +235,7 @@ struct hwsim_visit hwsim_ring_enter(struct hwsim_nic *nic) __acquires(&nic->port
 	return visit;
 }
 
-/**
+/*
  * hwsim_ring_leave() - unlock the port; @kick: something may happen sooner than the timer is armed
  * for
  */
@@ -264,7 +264,7 @@ u64 hwsim_draw(u64 value, u64 min, u64 max)
 	return min + ((value >> 32) * (max - min + 1) >> 32);
 }
 
-/**
+/*
  * hwsim_read_begin() - a register is sampled somewhere within the bus transaction, and the CPU
  * waits for all of it
  * @nic: whose register it is

@@ -50,7 +50,7 @@ static u32 prefetch_slots(const struct hwsim_nic_params *p, u32 slot_bytes)
 			   1);
 }
 
-/**
+/*
  * hwsim_ring_caps() - limits at the present rate; RTNL held
  * @nic: that lends its ring
  * @slot_bytes: of slots, FCS included

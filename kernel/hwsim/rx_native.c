@@ -166,7 +166,7 @@ static const struct keepon_native_rx_ops rx_ops = {
 	.missed = op_missed,
 };
 
-/**
+/*
  * hwsim_rx_claim() - from now on every frame that begins to arrive takes a descriptor; RTNL held,
  * may sleep
  */

@@ -128,7 +128,7 @@ static void collect(struct hwsim_port *port, struct hwsim_rx_ring *rx, u64 until
 				   ring_nic_completed(ring->model, until_ps + gap_ps(port)));
 }
 
-/**
+/*
  * hwsim_rx_collect() - what left @port wholly until @until_ps stands in the receive ring of its
  * peer, if that is lent
  * @port: of the sender, locked, time has passed up to there
@@ -151,7 +151,7 @@ void hwsim_rx_collect(struct hwsim_port *port, u64 until_ps)
 	rcu_read_unlock();
 }
 
-/**
+/*
  * hwsim_rx_skip() - what started before @before_ps does not get into it any more; @port of the
  * sender, locked
  */
@@ -170,7 +170,7 @@ void hwsim_rx_skip(struct hwsim_port *port, u64 before_ps)
 	ring->rx_seq = max(ring->rx_seq, seq);
 }
 
-/**
+/*
  * hwsim_rx_unplug() - the wire to @port is gone, and with it the time by which the index lags: all
  * that came shows
  */
@@ -186,7 +186,7 @@ void hwsim_rx_unplug(struct hwsim_port *port)
 	raw_spin_unlock_irqrestore(&rx->lock, flags);
 }
 
-/**
+/*
  * hwsim_rx_deliver() - the stack is to be given @frame
  * @port: of the receiver
  * @frame: with a good FCS

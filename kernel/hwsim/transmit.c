@@ -245,7 +245,7 @@ static bool drained(struct hwsim_nic *nic)
 	return empty;
 }
 
-/**
+/*
  * hwsim_transmit_drain() - wait until everything has left and was completed; what takes too long is
  * dropped; may sleep
  */

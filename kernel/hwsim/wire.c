@@ -11,7 +11,7 @@ static u64 arrival_ps(const struct hwsim_port *port, const struct hwsim_frame *f
 	return hwsim_true_of_ps(port->tb, hwsim_frame_end_ps(frame)) + port->flight_ps;
 }
 
-/**
+/*
  * hwsim_wire_send() - @frame starts, or will: start_ps, byte_ps, seq and verdict are set; port
  * locked, any context
  */
@@ -130,7 +130,7 @@ static void deliver(struct hwsim_port *port, struct list_head *arrived)
 	rcu_read_unlock();
 }
 
-/**
+/*
  * hwsim_port_serve() - let time pass up to now: frames start, and those that have arrived are
  * delivered
  * @port: not locked; softirq
