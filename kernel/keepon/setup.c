@@ -24,6 +24,12 @@
 #define KEEPON_DEPTH_SLOTS_DEFAULT 256
 
 /*
+ * Between two polls by default: at 1 Gb/s a quarter of the depth is shorter, on slower links this
+ * many are too few interrupts to save any more, and frames should not wait longer for completion.
+ */
+#define KEEPON_POLL_NS_DEFAULT NSEC_PER_MSEC
+
+/*
  * That of fq: a txtime further ahead is rather a mistake, of clock or unit, and its frame would
  * keep others waiting till then.
  */
@@ -44,6 +50,25 @@ u32 keepon_plan_frame_max(const struct keepon_plan *plan)
 	return config->slot_bytes;
 }
 
+/*
+ * An interrupt costs several times what the poll in it does, so there are few of them. Polls post
+ * once a batch is free: with a quarter of the depth at least half of it is posted when one comes.
+ * Paper mode posts nothing beyond the batch, and a receive ring of small frames is full sooner.
+ */
+static u32 default_batch(const struct kpn_config *config, const struct keepon_setup *setup,
+			 u32 depth)
+{
+	u64 slot_ps = (u64)kpn_wire_bytes(config->slot_bytes) * kpn_byte_time_ps(config->rate_bps);
+	u32 batch = config->batch_slots;
+
+	if (config->mode != KPN_MODE_PAPER && slot_ps &&
+	    keepon_setup_number(setup, IFLA_KEEPON_CLOCK, config->clock_read) != KEEPON_CLOCK_DUAL)
+		batch = max_t(u32, batch,
+			      min_t(u64, depth / 4,
+				    div64_u64(KEEPON_POLL_NS_DEFAULT * 1000, slot_ps)));
+	return min(batch, depth);
+}
+
 /* Ring, depth and batch depend on each other: where only some are given the others follow. */
 static void default_ring(struct kpn_config *config, const struct keepon_setup *setup,
 			 const struct kpn_nic_caps *caps)
@@ -62,7 +87,7 @@ static void default_ring(struct kpn_config *config, const struct keepon_setup *s
 			      posted_max);
 	depth = keepon_setup_number(setup, IFLA_KEEPON_DEPTH_SLOTS, depth);
 	if (!(setup->given & BIT_ULL(IFLA_KEEPON_BATCH_SLOTS)))
-		batch = min(batch, depth);
+		batch = default_batch(config, setup, depth);
 	config->batch_slots = batch;
 	config->depth_slots = depth;
 	config->budget_frames =

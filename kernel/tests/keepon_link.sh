@@ -33,7 +33,7 @@ rejected "unknown word" "choose strict or relaxed or reschedule" ip link add lin
 is "$(ip link show type keepon)" "" "nothing of all that is left"
 
 run "no options" ip link add link sim0 name rt0 type keepon
-like "$(options rt0)" "mode phase-locked slot_bytes 1230 ring 256 batch 8 depth 255 partition 1 class 0-15 slots all" "defaults"
+like "$(options rt0)" "mode phase-locked slot_bytes 1230 ring 256 batch 63 depth 255 partition 1 class 0-15 slots all" "defaults"
 rejected "a second upper device" "has an upper device already" ip link add link sim0 name rt1 type keepon
 run "delete" ip link del rt0
 

@@ -48,7 +48,7 @@ run "1700 slots" ip link set rt0 type keepon partition 1700 class 5 slots "$scat
 lists_all "1700 slots"
 before=$(options rt0)
 run "another option leaves the table" ip link set rt0 type keepon batch 10
-is "$(options rt0)" "$(echo "$before" | sed 's/ batch 8 / batch 10 /')" "as it was"
+is "$(options rt0)" "$(echo "$before" | sed 's/ batch [0-9]* / batch 10 /')" "as it was"
 run "a table for all" ip link set rt0 type keepon class 0-15 slots all
 like "$(options rt0)" "partition 1 class 0-15 slots all" "is short"
 run "deleted" ip link del rt0

@@ -28,12 +28,17 @@ enum {
 	BYTES_MIN = 14,
 	BYTES_MAX = 1500,
 	PAUSE_US = 200,
+	TRIES_MAX = 50,
 };
 
-/* struct samples - instructions of each: all, and without the backend's */
+/*
+ * struct samples - instructions of each: all, and without the backend's; elapsed: from the first to
+ * the last, of gaps
+ */
 struct samples {
 	u32 count;
 	u32 failures;
+	u64 elapsed;
 	u64 *all;
 	u64 *own;
 };
@@ -57,16 +62,26 @@ static void add_sample(struct samples *samples, u64 all, u64 backend)
 	samples->count++;
 }
 
+static u64 sum_of(const u64 *values, u32 count)
+{
+	u64 sum = 0;
+
+	while (count--)
+		sum += values[count];
+	return sum;
+}
+
 static void say(const char *what, struct samples *samples)
 {
 	u32 last = samples->count - 1;
 
 	sort(samples->all, samples->count, sizeof(u64), compare, NULL);
 	sort(samples->own, samples->count, sizeof(u64), compare, NULL);
-	pr_info("keepon_meter: %.*s count=%u failures=%u all_min=%llu all_median=%llu all_max=%llu own_min=%llu own_median=%llu own_max=%llu\n",
+	pr_info("keepon_meter: %.*s count=%u failures=%u all_min=%llu all_median=%llu all_max=%llu own_min=%llu own_median=%llu own_max=%llu all_sum=%llu own_sum=%llu elapsed=%llu\n",
 		(int)strcspn(what, "\n"), what, samples->count, samples->failures, samples->all[0],
 		samples->all[last / 2], samples->all[last], samples->own[0], samples->own[last / 2],
-		samples->own[last]);
+		samples->own[last], sum_of(samples->all, samples->count),
+		sum_of(samples->own, samples->count), samples->elapsed);
 }
 
 static noinline netdev_tx_t nothing_xmit(struct sk_buff *skb, struct net_device *dev)
@@ -116,7 +131,8 @@ static struct sk_buff *make_frame(struct net_device *dev, struct sock *sk, u32 b
 	return skb;
 }
 
-static void send_one(struct net_device *dev, struct sk_buff *skb, u64 empty,
+/* Return: false if the queue is stopped or the frame was refused; it is the caller's then. */
+static bool send_one(struct net_device *dev, struct sk_buff *skb, u64 empty,
 		     struct samples *samples)
 {
 	struct netdev_queue *queue = netdev_get_tx_queue(dev, 0);
@@ -134,9 +150,23 @@ static void send_one(struct net_device *dev, struct sk_buff *skb, u64 empty,
 		local_irq_restore(flags);
 	}
 	__netif_tx_unlock_bh(queue);
-	if (result == NETDEV_TX_OK) {
-		add_sample(samples, took - empty, before);
-		return;
+	if (result != NETDEV_TX_OK)
+		return false;
+	add_sample(samples, took - empty, before);
+	return true;
+}
+
+/* As a stack does: while the byte queue limit has the queue stopped, the frame waits. */
+static void send(struct net_device *dev, struct sk_buff *skb, u64 empty, struct samples *samples)
+{
+	u32 tries;
+
+	for (tries = 0; tries < TRIES_MAX; tries++) {
+		bool sent = send_one(dev, skb, empty, samples);
+
+		usleep_range(PAUSE_US, PAUSE_US);
+		if (sent)
+			return;
 	}
 	kfree_skb(skb);
 	samples->failures++;
@@ -160,10 +190,9 @@ static int measure_xmit(struct net_device *dev, u32 bytes, u32 count, u32 ahead_
 		struct sk_buff *skb = make_frame(dev, socket->sk, bytes, ahead_ns);
 
 		if (skb)
-			send_one(dev, skb, empty, samples);
+			send(dev, skb, empty, samples);
 		else
 			error = -ENOMEM;
-		usleep_range(PAUSE_US, PAUSE_US);
 	}
 	sock_release(socket);
 	return error;
@@ -175,6 +204,7 @@ static void measure_gaps(u32 count, struct samples *samples)
 	u64 least = U64_MAX;
 	u64 last;
 	u64 last_spent;
+	u64 begin;
 	u32 i;
 
 	preempt_disable();
@@ -187,6 +217,7 @@ static void measure_gaps(u32 count, struct samples *samples)
 	}
 	least *= 4;
 	last = rdtsc();
+	begin = last;
 	last_spent = *spent;
 	while (samples->count < count) {
 		u64 now = rdtsc();
@@ -200,6 +231,7 @@ static void measure_gaps(u32 count, struct samples *samples)
 		last = now;
 		barrier();
 	}
+	samples->elapsed = last - begin;
 	preempt_enable();
 }
 

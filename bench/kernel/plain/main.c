@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The plainest device that lends a ring: `bench0`, 1 Gb/s, no wire behind it, an index that follows
- * from the time and the lengths set. It stands in for keepon_hwsim (and exports its name, so only
- * one of them can be loaded), whose model of a NIC would cost more than the driver that is to be
- * measured. What its own operations take is added up in keepon_plain_spent, so that it can be left
- * out.
+ * from the time and the lengths set. It stands in for keepon_hwsim, whose model of a NIC would
+ * cost more than the driver that is to be measured. What its own operations take is added up in
+ * keepon_plain_spent, so that it can be left out.
  */
 #include <asm/msr.h>
 #include <linux/etherdevice.h>
@@ -26,7 +25,7 @@ enum {
 
 /*
  * struct plain - the ring; start_ps: when the next slot starts, in CLOCK_MONOTONIC_RAW; sent, tail:
- * slots that have left, slots posted
+ * slots that have left, slots posted; trimmed: descriptors of another length than slot_bytes
  */
 struct plain {
 	u8 *buffers;
@@ -35,6 +34,7 @@ struct plain {
 	u64 tail;
 	u32 ring_slots;
 	u32 slot_bytes;
+	u32 trimmed;
 	u32 length_bytes[RING_SLOTS_MAX];
 };
 
@@ -55,10 +55,26 @@ static u64 call_cost;
 		keepon_plain_spent += rdtsc() - begin + call_cost; \
 	} while (0)
 
+/* However many slots have left: a NIC counts them itself. */
+static void advance_equal(struct plain *plain, u64 now_ps)
+{
+	u64 slot_ps = (u64)(plain->slot_bytes + WIRE_OVERHEAD_BYTES) * BYTE_PS;
+	u64 slots = 0;
+
+	if (now_ps > plain->start_ps)
+		slots = min((now_ps - plain->start_ps) / slot_ps, plain->tail - plain->sent);
+	plain->start_ps += slots * slot_ps;
+	plain->sent += slots;
+}
+
 static void advance(struct plain *plain)
 {
 	u64 now_ps = ktime_get_raw_ns() * 1000;
 
+	if (!plain->trimmed) {
+		advance_equal(plain, now_ps);
+		return;
+	}
 	while (plain->sent != plain->tail) {
 		u32 bytes =
 			plain->length_bytes[plain->sent % plain->ring_slots] + WIRE_OVERHEAD_BYTES;
@@ -94,18 +110,31 @@ static void *op_buffer(void *nic, u32 desc_idx)
 	return buffer;
 }
 
-static void op_commit(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
+/* Descriptors in memory that the NIC sees at once; the barrier is what the contract asks for. */
+static void set_length(struct plain *plain, u32 desc_idx, u32 frame_bytes)
+{
+	plain->trimmed -= plain->length_bytes[desc_idx] != plain->slot_bytes;
+	plain->trimmed += frame_bytes != plain->slot_bytes;
+	WRITE_ONCE(plain->length_bytes[desc_idx], frame_bytes);
+	smp_mb();
+}
+
+static void op_commit(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes, u32 written_bytes)
+{
+	SPENT(set_length(nic, desc_idx, frame_bytes));
+}
+
+static void op_retire(void *nic, u32 desc_idx, u32 frame_bytes, u32 data_bytes)
 {
 	struct plain *plain = nic;
 
-	SPENT(plain->length_bytes[desc_idx] = frame_bytes);
+	SPENT(set_length(plain, desc_idx, frame_bytes);
+	      memset(plain->buffers + desc_idx * BUFFER_BYTES, 0, data_bytes));
 }
 
 static void op_set_length(void *nic, u32 desc_idx, u32 frame_bytes)
 {
-	struct plain *plain = nic;
-
-	SPENT(plain->length_bytes[desc_idx] = frame_bytes);
+	SPENT(set_length(nic, desc_idx, frame_bytes));
 }
 
 static void ring_bell(struct plain *plain, u64 tail_seq)
@@ -125,6 +154,13 @@ static void op_doorbell(void *nic, u32 tail_idx, u64 tail_seq)
 	SPENT(ring_bell(plain, tail_seq));
 }
 
+static void op_halt(void *nic)
+{
+	struct plain *plain = nic;
+
+	SPENT(advance(plain); plain->tail = plain->sent);
+}
+
 static noinline void op_nothing(void *nic, u32 desc_idx, u32 frame_bytes)
 {
 	SPENT(barrier());
@@ -135,14 +171,23 @@ static const struct kpn_nic_ops plain_ops = {
 	.read_index = op_read_index,
 	.buffer = op_buffer,
 	.commit = op_commit,
-	.restore = op_set_length,
+	.retire = op_retire,
 	.set_length = op_set_length,
 	.doorbell = op_doorbell,
+	.halt = op_halt,
 };
 
-static int plain_query(struct net_device *dev, struct kpn_nic_caps *caps)
+static bool plain_owns(const struct net_device *dev)
 {
-	*caps = (struct kpn_nic_caps){
+	return dev == plain_dev;
+}
+
+static int plain_query(struct net_device *dev, u32 slot_bytes, struct keepon_native_caps *caps,
+		       const char **why)
+{
+	caps->claims = KEEPON_CLAIM_PACED | KEEPON_CLAIM_PHC;
+	caps->context = KEEPON_CONTEXT_HARDIRQ;
+	caps->nic = (struct kpn_nic_caps){
 		.ring_slots_min = 8,
 		.ring_slots_max = RING_SLOTS_MAX,
 		.ring_slots_multiple = 1,
@@ -183,6 +228,7 @@ static void plain_reset(struct net_device *dev, struct keepon_native *native)
 
 	plain->sent = 0;
 	plain->tail = 0;
+	plain->trimmed = 0;
 	for (i = 0; i < plain->ring_slots; i++)
 		plain->length_bytes[i] = plain->slot_bytes;
 	memset(plain->buffers, 0, plain->ring_slots * BUFFER_BYTES);
@@ -196,15 +242,15 @@ static void plain_release(struct net_device *dev, struct keepon_native *native)
 	plain->buffers = NULL;
 }
 
-extern const struct keepon_native_driver keepon_hwsim_native;
-const struct keepon_native_driver keepon_hwsim_native = {
+static struct keepon_native_driver plain_native = {
 	.name = "keepon_plain",
+	.module = THIS_MODULE,
+	.owns = plain_owns,
 	.query = plain_query,
 	.claim = plain_claim,
 	.reset = plain_reset,
 	.release = plain_release,
 };
-EXPORT_SYMBOL_GPL(keepon_hwsim_native);
 
 static netdev_tx_t plain_xmit(struct sk_buff *skb, struct net_device *dev)
 {
@@ -218,7 +264,7 @@ static const struct net_device_ops plain_netdev_ops = {
 
 static void plain_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
 {
-	strscpy(info->driver, keepon_hwsim_native.name, sizeof(info->driver));
+	strscpy(info->driver, plain_native.name, sizeof(info->driver));
 }
 
 static int plain_link_settings(struct net_device *dev, struct ethtool_link_ksettings *settings)
@@ -269,11 +315,14 @@ static int __init plain_init(void)
 	error = register_netdev(plain_dev);
 	if (error)
 		free_netdev(plain_dev);
+	else
+		keepon_native_register(&plain_native);
 	return error;
 }
 
 static void __exit plain_exit(void)
 {
+	keepon_native_unregister(&plain_native);
 	unregister_netdev(plain_dev);
 	free_netdev(plain_dev);
 }
