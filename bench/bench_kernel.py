@@ -23,8 +23,8 @@ What is counted:
   Ordinary drivers, for comparison: hwsim's, whose number contains its model of a NIC; e1000e of the kernel, where the
   NIC is QEMU's and costs no instruction.
 Values are medians; smallest and largest stand beside them in the JSON.
-Goals are said reached or missed. What was once reached is a ceiling: exit code 1 if a figure is above it, 0 if everything
-was measured, repeated and below, 3 if not.
+Goals are said reached or missed. What was once reached is a ceiling: exit code 1 if a figure is above it, 0 if
+everything was measured, repeated and below, 3 if not.
 """
 
 from __future__ import annotations
@@ -242,7 +242,8 @@ def main() -> int:
     RESULT.parent.mkdir(parents=True, exist_ok=True)
     RESULT.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     print_table(measured, core)
-    print(f"a slot: {slot['all']} instructions in all, {slot['own']} own; an interrupt each {slot['slots_per_interrupt']}")
+    every = slot["slots_per_interrupt"]
+    print(f"a slot: {slot['all']} instructions in all, {slot['own']} own; an interrupt each {every}")
     for name, goal in goals.items():
         print(f"{name}: {goal['value']}, goal {goal['goal']} {'reached' if goal['reached'] else 'missed'}")
     print(f"kernel {cloud.version}; {RESULT.relative_to(ROOT)}")
