@@ -23,6 +23,9 @@
  */
 #define KEEPON_DEPTH_SLOTS_DEFAULT 256
 
+/* What a call may do at least; with longer batches it grows, with short ones it need not shrink. */
+#define KEEPON_BUDGET_FRAMES_LEAST 32
+
 /*
  * That of fq: a txtime further ahead is rather a mistake, of clock or unit, and its frame would
  * keep others waiting till then.
@@ -44,11 +47,28 @@ u32 keepon_plan_frame_max(const struct keepon_plan *plan)
 	return config->slot_bytes;
 }
 
+/*
+ * A batch whose polls the backend can bear, with what is kept free of each period: by default half
+ * of it in paper mode, so a batch twice as long.
+ */
+static u32 default_batch(const struct kpn_config *config, const struct keepon_setup *setup,
+			 const struct kpn_nic_caps *caps)
+{
+	bool halved = config->mode == KPN_MODE_PAPER &&
+		      !(setup->given & BIT_ULL(IFLA_KEEPON_POLL_OVERHEAD_NS));
+	u32 least =
+		kpn_config_batch_least(caps, config->rate_bps, config->slot_bytes,
+				       keepon_setup_number(setup, IFLA_KEEPON_POLL_OVERHEAD_NS, 0));
+
+	return max(config->batch_slots, halved ? 2 * least : least);
+}
+
 /* Ring, depth and batch depend on each other: where only some are given the others follow. */
 static void default_ring(struct kpn_config *config, const struct keepon_setup *setup,
 			 const struct kpn_nic_caps *caps)
 {
-	u32 batch = keepon_setup_number(setup, IFLA_KEEPON_BATCH_SLOTS, config->batch_slots);
+	u32 batch = keepon_setup_number(setup, IFLA_KEEPON_BATCH_SLOTS,
+					default_batch(config, setup, caps));
 	u32 posted_max;
 	u32 depth;
 
@@ -56,17 +76,18 @@ static void default_ring(struct kpn_config *config, const struct keepon_setup *s
 	posted_max = config->ring_slots > caps->reserved_slots ?
 			     config->ring_slots - caps->reserved_slots :
 			     1;
-	depth = batch;
+	depth = min(batch, posted_max);
 	if (config->mode != KPN_MODE_PAPER)
 		depth = min_t(u64, max_t(u64, KEEPON_DEPTH_SLOTS_DEFAULT, 4ull * batch),
 			      posted_max);
 	depth = keepon_setup_number(setup, IFLA_KEEPON_DEPTH_SLOTS, depth);
+	/* What was given stays as it is, to be refused by its name. */
 	if (!(setup->given & BIT_ULL(IFLA_KEEPON_BATCH_SLOTS)))
 		batch = min(batch, depth);
 	config->batch_slots = batch;
 	config->depth_slots = depth;
 	config->budget_frames =
-		clamp_t(u32, 2 * batch, config->budget_frames, KPN_BUDGET_FRAMES_MAX);
+		clamp_t(u32, 2 * batch, KEEPON_BUDGET_FRAMES_LEAST, KPN_BUDGET_FRAMES_MAX);
 }
 
 static void set_classes(struct kpn_config *config, const struct keepon_setup *setup)
