@@ -23,6 +23,7 @@
 	X(align)         \
 	X(observe)       \
 	X(rx)            \
+	X(rx_beats)      \
 	X(insert)        \
 	X(padding)       \
 	X(held_up)       \
