@@ -24,6 +24,7 @@
 	X(observe)       \
 	X(tick)          \
 	X(rx)            \
+	X(rx_beats)      \
 	X(insert)        \
 	X(padding)       \
 	X(held_up)       \

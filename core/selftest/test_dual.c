@@ -348,6 +348,100 @@ static void test_no_stamps_across_a_pause(struct kpn_selftest *t)
 }
 
 /*
+ * Days pass: all positions go on by @ps, on both wires, and nothing else happens. What grew old is
+ * where the peer's wire became steady.
+ */
+static void peer_goes_on(u64 ps)
+{
+	both.start_ps += ps;
+	both.peer.position_ps += ps;
+	both.rx.head_ps += ps;
+	both.rx.first_end_ps += ps;
+	both.rx.strip.lower_ps += ps;
+	both.rx.strip.upper_ps += ps;
+	both.rx.strip.old.lower_ps += ps;
+	both.rx.strip.old.upper_ps += ps;
+	both.rx.strip.young.lower_ps += ps;
+	both.rx.strip.young.upper_ps += ps;
+}
+
+/*
+ * A peer that never stops: 2^63 ps are 107 days, 2^64 are 213. In between its frames had no stamps,
+ * for they seemed to be from before its wire was steady.
+ */
+static void test_stamps_for_a_year(struct kpn_selftest *t)
+{
+	u32 i;
+
+	start(t, KPN_CLOCK_INTERPOLATED, KPN_MERGE_STRIP, 30000, -20000, 9);
+	for (i = 0; i < 100; i++)
+		round_of_polls();
+	/* 53 times 6.7 days */
+	for (i = 0; i < 53; i++) {
+		u64 position_ps;
+		u32 polls;
+
+		peer_goes_on((1ull << 59) - 12345);
+		for (polls = 0; polls < 3; polls++)
+			round_of_polls();
+		position_ps = both.rx.head_ps - SLOT_NS * 1000ull;
+		if (!KPN_EXPECT(t, kpn_dual_stamp(&both.dual, position_ps, cpu_ns()).valid))
+			return;
+		KPN_EXPECT(t, both.rx.head_ps - both.rx.steady_ps <= (1ull << 60) + (1ull << 40));
+	}
+	KPN_EXPECT_EQ(t, both.rx.stops, 0);
+}
+
+/*
+ * What lies in the receive ring makes the second clock lag; as long as it does, neither is set.
+ */
+static void test_nothing_is_set_while_frames_are_left(struct kpn_selftest *t)
+{
+	u32 i;
+
+	start(t, KPN_CLOCK_COUNTER, KPN_MERGE_PUBLISHED, 0, 0, 3);
+	for (i = 0; i < 20; i++)
+		round_of_polls();
+	kpn_rx_show(&both.rx, 10, cpu_ns() - READ_NS, cpu_ns());
+	kpn_clock_adjtime(&both.dual.rx_clock,
+			  (struct kpn_time){ .ns = -3 * (s64)both.dual.tau_ns });
+	correct();
+	KPN_EXPECT_EQ(t, both.dual.tx_set + both.dual.rx_set, 0);
+	KPN_EXPECT_EQ(t, kpn_rx_due(&both.rx), 10);
+	for (i = 0; i < 10; i++)
+		kpn_rx_take(&both.rx, SLOT_BYTES);
+	correct();
+	KPN_EXPECT(t, both.dual.tx_set + both.dual.rx_set > 0);
+}
+
+/* How often a clock was set is counted on across the wraps of 32 and of 64 bits. */
+static void test_counts_of_settings_wrap(struct kpn_selftest *t)
+{
+	static const u64 wraps[] = { 1ull << 31, 1ull << 32, 1ull << 63, 0 };
+	u32 wrap;
+	u32 i;
+
+	start(t, KPN_CLOCK_COUNTER, KPN_MERGE_PUBLISHED, 0, 0, 3);
+	for (i = 0; i < 20; i++)
+		round_of_polls();
+	for (wrap = 0; wrap < KPN_COUNT_OF(wraps); wrap++) {
+		s64 apart_ns = 3 * (s64)both.dual.tau_ns;
+
+		both.dual.tx_set = wraps[wrap] - 2;
+		both.dual.rx_set = wraps[wrap] - 2;
+		for (i = 0; i < 4; i++) {
+			kpn_clock_adjtime(&both.dual.rx_clock,
+					  (struct kpn_time){ .ns = -apart_ns });
+			correct();
+			kpn_clock_adjtime(&both.dual.rx_clock, (struct kpn_time){ .ns = apart_ns });
+			correct();
+		}
+		KPN_EXPECT_EQ(t, both.dual.tx_set, wraps[wrap] + 2);
+		KPN_EXPECT_EQ(t, both.dual.rx_set, wraps[wrap] + 2);
+	}
+}
+
+/*
  * The published merge: one clock that stands still is set to the other, and only beyond 2 tau
  * (D10).
  */
@@ -426,6 +520,9 @@ void kpn_test_dual(struct kpn_selftest *t)
 	test_stamps(t, 1000, -90000, 90000, 3);
 	test_late_stamps(t);
 	test_no_stamps_across_a_pause(t);
+	test_stamps_for_a_year(t);
 	test_a_lagging_clock_is_set(t);
+	test_nothing_is_set_while_frames_are_left(t);
+	test_counts_of_settings_wrap(t);
 	test_adjustments(t);
 }

@@ -91,7 +91,8 @@ void kpn_dual_correct(struct kpn_dual *dual, u64 cpu_ns)
 	struct kpn_time rx;
 	struct kpn_time apart;
 
-	if (dual->merge != KPN_MERGE_PUBLISHED)
+	/* What still lies in the ring makes the second clock lag, and it is known that it does. */
+	if (dual->merge != KPN_MERGE_PUBLISHED || dual->rx->left)
 		return;
 	tx = kpn_pacer_gettime(dual->pacer, cpu_ns);
 	if (!dual->started) {

@@ -14,6 +14,7 @@ enum {
 	LAG_NS_MAX = 1000000,
 	PPB_MAX = 1000000,
 	TICK_NS_MAX = 1000,
+	BUDGET_FRAMES_MIN = 32,
 };
 
 #define AGE_PS_MAX (1ull << 60)
@@ -38,6 +39,14 @@ const char *kpn_rx_problem(const struct kpn_rx_config *config)
 	return NULL;
 }
 
+/* Twice as many of the shortest frames as come between two beats, by any crystal, and some more. */
+static u32 budget_frames(const struct kpn_rx_config *config, u32 byte_ps)
+{
+	u64 shortest_ps = (u64)kpn_wire_bytes(KPN_FRAME_BYTES_MIN) * byte_ps;
+
+	return 2 * (u32)kpn_div_u64(config->poll_ns * 1001, shortest_ps) + BUDGET_FRAMES_MIN;
+}
+
 void kpn_rx_init(struct kpn_rx *rx, const struct kpn_rx_config *config)
 {
 	memset(rx, 0, sizeof(*rx));
@@ -53,6 +62,7 @@ void kpn_rx_init(struct kpn_rx *rx, const struct kpn_rx_config *config)
 	 * takes no more than that.
 	 */
 	rx->lag_lower_ps = 999ull * config->lag_ns_min;
+	rx->budget_frames = budget_frames(config, rx->byte_ps);
 }
 
 static u64 last_end_ps(const struct kpn_rx *rx)
@@ -121,4 +131,46 @@ bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns)
 		kpn_strip_invalidate(&rx->strip);
 	rx->taken = 0;
 	return false;
+}
+
+struct kpn_rx_limits kpn_rx_limits(const struct kpn_rx *rx)
+{
+	return (struct kpn_rx_limits){ .frames = rx->budget_frames };
+}
+
+void kpn_rx_show(struct kpn_rx *rx, u64 frames, u64 before_ns, u64 after_ns)
+{
+	KPN_ASSERT(!rx->left);
+	rx->left = frames;
+	rx->before_ns = before_ns;
+	rx->after_ns = after_ns;
+}
+
+u32 kpn_rx_due(const struct kpn_rx *rx)
+{
+	return rx->left < rx->budget_frames ? (u32)rx->left : rx->budget_frames;
+}
+
+void kpn_rx_lost(struct kpn_rx *rx)
+{
+	rx->gap = true;
+}
+
+bool kpn_rx_conclude(struct kpn_rx *rx)
+{
+	if (rx->left)
+		return false;
+	if (KPN_LIKELY(!rx->gap)) {
+		kpn_rx_observe(rx, rx->before_ns, rx->after_ns);
+		return true;
+	}
+	/*
+	 * What comes next follows these frames by an unknown time: neither they nor this reading
+	 * say where it is.
+	 */
+	rx->readings++;
+	rx->taken = 0;
+	rx->gap = false;
+	kpn_strip_invalidate(&rx->strip);
+	return true;
 }

@@ -132,6 +132,7 @@ static const struct keepon_attribute rows[IFLA_KEEPON_MAX + 1] = {
 	[IFLA_KEEPON_LIMIT_REARMS] = LIMIT("limit_rearms", U32, limits.rearms),
 	[IFLA_KEEPON_LIMIT_WORDS] = LIMIT("limit_words", U32, limits.words),
 	[IFLA_KEEPON_LIMIT_STALL_NS] = LIMIT("limit_stall_ns", U64, limits.stall_ns),
+	[IFLA_KEEPON_LIMIT_RX_FRAMES] = LIMIT("limit_rx_frames", U32, rx_limits.frames),
 };
 
 struct nla_policy keepon_policy[IFLA_KEEPON_MAX + 1] __ro_after_init;

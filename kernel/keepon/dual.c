@@ -124,11 +124,14 @@ int keepon_dual_claim(struct keepon_engine *engine, struct netlink_ext_ack *exta
 
 void keepon_dual_join_locked(struct keepon_engine *engine)
 {
-	const struct keepon_plan *plan = &engine->keepon->plan;
+	struct keepon_plan *plan = &engine->keepon->plan;
 
-	if (engine->dual)
-		kpn_dual_init(&engine->dual->merge, engine->pacer, &engine->dual->rx, plan->merge,
-			      plan->tau_ns ?: kpn_merge_tau_ns(&plan->config));
+	plan->rx_limits = (struct kpn_rx_limits){};
+	if (!engine->dual)
+		return;
+	plan->rx_limits = kpn_rx_limits(&engine->dual->rx);
+	kpn_dual_init(&engine->dual->merge, engine->pacer, &engine->dual->rx, plan->merge,
+		      plan->tau_ns ?: kpn_merge_tau_ns(&plan->config));
 }
 
 void keepon_dual_release(struct keepon_engine *engine)
@@ -167,8 +170,8 @@ static void take(struct keepon_dual *dual, u32 frames, u32 frame_bytes)
 		kpn_rx_take(&dual->rx, frame_bytes);
 }
 
-/* One reading of the index, and the frames up to it. */
-static void observe_locked(struct keepon_engine *engine)
+/* One reading of the index. A ring that is gone shows nothing any more. */
+static void read_index_locked(struct keepon_engine *engine)
 {
 	const u32 modulus = engine->keepon->plan.rx_caps.index_modulus;
 	struct keepon_dual *dual = engine->dual;
@@ -177,27 +180,45 @@ static void observe_locked(struct keepon_engine *engine)
 	u64 after_ns = cpu_ns(engine);
 	/* 2^32 wraps by itself. */
 	u32 come = index >= dual->index ? index - dual->index : index - dual->index + modulus;
-	u64 missed;
 
+	if (modulus && index >= modulus)
+		return;
 	dual->index = index;
-	while (come) {
-		u32 frame_bytes;
-		u32 frames = dual->native.ops->take(dual->native.nic, come, &frame_bytes);
+	kpn_rx_show(&dual->rx, come, before_ns, after_ns);
+}
 
-		if (WARN_ON_ONCE(!frames || frames > come))
+/*
+ * One beat: what is left of the last reading, or else what a new one shows, as far as the budget
+ * goes. Frames are missed while the ring is full, so behind those it showed.
+ */
+static void observe_locked(struct keepon_engine *engine)
+{
+	struct keepon_dual *dual = engine->dual;
+	u64 missed;
+	u32 due;
+
+	if (!dual->rx.left)
+		read_index_locked(engine);
+	due = kpn_rx_due(&dual->rx);
+	while (due) {
+		u32 frame_bytes;
+		u32 frames = dual->native.ops->take(dual->native.nic, due, &frame_bytes);
+
+		if (WARN_ON_ONCE(!frames || frames > due)) {
+			dual->rx.left = 0;
 			break;
+		}
 		take(dual, frames, frame_bytes);
-		come -= frames;
+		due -= frames;
 	}
-	/* Somewhere among those just taken, or behind them, some are missing. */
 	missed = dual->native.ops->missed(dual->native.nic);
 	if (unlikely(missed != dual->missed)) {
 		dual->counters.missed += missed - dual->missed;
 		dual->missed = missed;
-		kpn_strip_invalidate(&dual->rx.strip);
+		kpn_rx_lost(&dual->rx);
 	}
-	kpn_rx_observe(&dual->rx, before_ns, after_ns);
-	kpn_dual_correct(&dual->merge, cpu_ns(engine));
+	if (kpn_rx_conclude(&dual->rx))
+		kpn_dual_correct(&dual->merge, cpu_ns(engine));
 }
 
 /* xorshift32 (Marsaglia, 2003): every phase of the peer's slots is to be seen. */
@@ -252,17 +273,27 @@ static bool find(const struct keepon_dual *dual, u64 place, u32 frame_bytes, u64
 	return true;
 }
 
+bool keepon_dual_reach_locked(struct keepon_engine *engine, u64 place, bool *fresh)
+{
+	struct keepon_dual *dual = engine->dual;
+
+	if (place == KEEPON_NO_PLACE || place < dual->place)
+		return true;
+	if (!dual->rx.left) {
+		if (*fresh)
+			return true;
+		*fresh = true;
+	}
+	observe_locked(engine);
+	return place < dual->place;
+}
+
 ktime_t keepon_dual_stamp_locked(struct keepon_engine *engine, u64 place, u32 frame_bytes)
 {
 	struct keepon_dual *dual = engine->dual;
 	struct kpn_rx_stamp stamp = {};
 	u64 position_ps;
-	bool found;
-
-	/* The driver was faster than the poll. */
-	if (place >= dual->place && place != KEEPON_NO_PLACE)
-		observe_locked(engine);
-	found = find(dual, place, frame_bytes, &position_ps);
+	bool found = find(dual, place, frame_bytes, &position_ps);
 	if (found)
 		stamp = kpn_dual_stamp(&dual->merge, position_ps, cpu_ns(engine));
 	trace_keepon_arrival(engine->keepon->dev, found ? place : KEEPON_NO_PLACE, &stamp);

@@ -327,6 +327,15 @@ u64 keepon_dual_beat_locked(struct keepon_engine *engine, bool *news);
 /** keepon_dual_correct_locked() - after a poll of the transmit ring */
 void keepon_dual_correct_locked(struct keepon_engine *engine);
 /**
+ * keepon_dual_reach_locked() - the driver was faster than the polls: one beat towards the frame at
+ * @place
+ * @fresh: false at first; a new reading was begun for this frame
+ *
+ * Return: whether it was taken, or will not be found by further calls. In between the lock may be
+ * released, so that interrupts are off for one beat only.
+ */
+bool keepon_dual_reach_locked(struct keepon_engine *engine, u64 place, bool *fresh);
+/**
  * keepon_dual_stamp_locked() - when the frame at @place was at the reference plane; 0: it cannot be
  * told, which is counted
  */

@@ -32,13 +32,19 @@ static u64 on_wire_ns(const struct sk_buff *skb, u64 rate_bps)
 /* PHC time of the reference plane; 0 without a wire. */
 static ktime_t stamp_of(struct keepon *keepon, struct sk_buff *skb)
 {
+	u64 place = keepon_native_place(skb);
 	unsigned long flags;
+	bool fresh = false;
 	ktime_t stamp = 0;
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
+	while (keepon->engine && keepon->engine->dual &&
+	       !keepon_dual_reach_locked(keepon->engine, place, &fresh)) {
+		raw_spin_unlock_irqrestore(&keepon->lock, flags);
+		raw_spin_lock_irqsave(&keepon->lock, flags);
+	}
 	if (keepon->engine && keepon->engine->dual)
-		stamp = keepon_dual_stamp_locked(keepon->engine, keepon_native_place(skb),
-						 frame_bytes(skb));
+		stamp = keepon_dual_stamp_locked(keepon->engine, place, frame_bytes(skb));
 	else if (keepon->engine)
 		stamp = ktime_sub_ns(keepon_stamp(keepon_clock_read_locked(keepon)),
 				     on_wire_ns(skb, keepon->plan.config.rate_bps));

@@ -23,6 +23,9 @@
  */
 #define KEEPON_DEPTH_SLOTS_DEFAULT 256
 
+/* What a call may do at least; with longer batches it grows, with short ones it need not shrink. */
+#define KEEPON_BUDGET_FRAMES_LEAST 32
+
 /*
  * Between two polls by default: at 1 Gb/s a quarter of the depth is shorter, on slower links this
  * many are too few interrupts to save any more, and frames should not wait longer for completion.
@@ -51,21 +54,38 @@ u32 keepon_plan_frame_max(const struct keepon_plan *plan)
 }
 
 /*
+ * A batch whose polls the backend can bear, with what is kept free of each period: by default half
+ * of it in paper mode, so a batch twice as long.
+ */
+static u32 least_batch(const struct kpn_config *config, const struct keepon_setup *setup,
+		       const struct kpn_nic_caps *caps)
+{
+	bool halved = config->mode == KPN_MODE_PAPER &&
+		      !(setup->given & BIT_ULL(IFLA_KEEPON_POLL_OVERHEAD_NS));
+	u32 least =
+		kpn_config_batch_least(caps, config->rate_bps, config->slot_bytes,
+				       keepon_setup_number(setup, IFLA_KEEPON_POLL_OVERHEAD_NS, 0));
+
+	return max(config->batch_slots, halved ? 2 * least : least);
+}
+
+/*
  * An interrupt costs several times what the poll in it does, so there are few of them. Polls post
  * once a batch is free: with a quarter of the depth at least half of it is posted when one comes.
  * Paper mode posts nothing beyond the batch, and a receive ring of small frames is full sooner.
  */
 static u32 default_batch(const struct kpn_config *config, const struct keepon_setup *setup,
-			 u32 depth)
+			 u32 depth, u32 least)
 {
 	u64 slot_ps = (u64)kpn_wire_bytes(config->slot_bytes) * kpn_byte_time_ps(config->rate_bps);
-	u32 batch = config->batch_slots;
+	u64 clock = keepon_setup_number(setup, IFLA_KEEPON_CLOCK, config->clock_read);
+	u32 batch = least;
 
-	if (config->mode != KPN_MODE_PAPER && slot_ps &&
-	    keepon_setup_number(setup, IFLA_KEEPON_CLOCK, config->clock_read) != KEEPON_CLOCK_DUAL)
-		batch = max_t(u32, batch,
-			      min_t(u64, depth / 4,
-				    div64_u64(KEEPON_POLL_NS_DEFAULT * 1000, slot_ps)));
+	if (config->mode != KPN_MODE_PAPER && clock != KEEPON_CLOCK_DUAL && slot_ps) {
+		u64 poll_slots = div64_u64(KEEPON_POLL_NS_DEFAULT * 1000, slot_ps);
+
+		batch = max_t(u32, batch, min_t(u64, depth / 4, poll_slots));
+	}
 	return min(batch, depth);
 }
 
@@ -73,7 +93,8 @@ static u32 default_batch(const struct kpn_config *config, const struct keepon_se
 static void default_ring(struct kpn_config *config, const struct keepon_setup *setup,
 			 const struct kpn_nic_caps *caps)
 {
-	u32 batch = keepon_setup_number(setup, IFLA_KEEPON_BATCH_SLOTS, config->batch_slots);
+	u32 least = least_batch(config, setup, caps);
+	u32 batch = keepon_setup_number(setup, IFLA_KEEPON_BATCH_SLOTS, least);
 	u32 posted_max;
 	u32 depth;
 
@@ -81,17 +102,18 @@ static void default_ring(struct kpn_config *config, const struct keepon_setup *s
 	posted_max = config->ring_slots > caps->reserved_slots ?
 			     config->ring_slots - caps->reserved_slots :
 			     1;
-	depth = batch;
+	depth = min(batch, posted_max);
 	if (config->mode != KPN_MODE_PAPER)
 		depth = min_t(u64, max_t(u64, KEEPON_DEPTH_SLOTS_DEFAULT, 4ull * batch),
 			      posted_max);
 	depth = keepon_setup_number(setup, IFLA_KEEPON_DEPTH_SLOTS, depth);
+	/* What was given stays as it is, to be refused by its name. */
 	if (!(setup->given & BIT_ULL(IFLA_KEEPON_BATCH_SLOTS)))
-		batch = default_batch(config, setup, depth);
+		batch = default_batch(config, setup, depth, least);
 	config->batch_slots = batch;
 	config->depth_slots = depth;
 	config->budget_frames =
-		clamp_t(u32, 2 * batch, config->budget_frames, KPN_BUDGET_FRAMES_MAX);
+		clamp_t(u32, 2 * batch, KEEPON_BUDGET_FRAMES_LEAST, KPN_BUDGET_FRAMES_MAX);
 }
 
 static void set_classes(struct kpn_config *config, const struct keepon_setup *setup)

@@ -17,6 +17,7 @@
 
 #include "keepon/config.h"
 #include "keepon/pacer.h"
+#include "keepon/rx.h"
 #include "keepon_native.h"
 #include "uapi/keepon_link.h"
 
@@ -58,6 +59,7 @@ struct keepon_setup {
  * @backend: enum keepon_backend
  * @rx_caps: of the receive ring, with clock dual
  * @limits: the most one call on the pacer does; of the pacer that runs by this plan
+ * @rx_limits: the same of a beat of the receive ring, 0 without clock dual
  */
 struct keepon_plan {
 	struct kpn_config config;
@@ -77,6 +79,7 @@ struct keepon_plan {
 	u32 rx_poll_cpu;
 	struct keepon_native_rx_caps rx_caps;
 	struct kpn_limits limits;
+	struct kpn_rx_limits rx_limits;
 };
 
 /* ---- attributes.c ---- */

@@ -84,6 +84,7 @@ static const struct option limits[] = {
 	{ LIMIT_PREFIX "rearms", IFLA_KEEPON_LIMIT_REARMS, 4, NULL },
 	{ LIMIT_PREFIX "words", IFLA_KEEPON_LIMIT_WORDS, 4, NULL },
 	{ LIMIT_PREFIX "stall_ns", IFLA_KEEPON_LIMIT_STALL_NS, 8, NULL },
+	{ LIMIT_PREFIX "rx_frames", IFLA_KEEPON_LIMIT_RX_FRAMES, 4, NULL },
 };
 
 static void print_help(struct link_util *link, int argc, char **argv, FILE *file)

@@ -3,7 +3,7 @@
  * What the core itself says one call does at most, for a link over a NIC of keepon_hwsim with the
  * default parameters:
  *
- *	core_limits PERSISTENT RATE_BPS SLOT_BYTES RING BATCH DEPTH
+ *	core_limits PERSISTENT RATE_BPS SLOT_BYTES RING BATCH DEPTH DUAL
  *
  * The limits of the NIC are written down here anew, by docs/hwsim.md. Prints one line per limit,
  * named as netlink attributes are.
@@ -13,8 +13,9 @@
 #include <stdlib.h>
 
 #include "keepon/pacer.h"
+#include "keepon/rx.h"
 
-enum { ARGUMENTS = 6, PREFETCH = 4, RESTART_NS_MIN = 1000, RESTART_NS_MAX = 2000 };
+enum { ARGUMENTS = 7, PREFETCH = 4, RESTART_NS_MIN = 1000, RESTART_NS_MAX = 2000 };
 
 static u64 cpu_ns(void *nic)
 {
@@ -28,6 +29,21 @@ static u32 pause_ns_max(u64 rate_bps)
 	u64 ns = 65535ull * 64 * (8000000000000ull / rate_bps) / 1000;
 
 	return (u32)(ns + ns / 1000 + 1);
+}
+
+/* A poll of the receive ring comes a batch after the last. */
+static u32 rx_frames(const struct kpn_config *config)
+{
+	struct kpn_rx_config rx_config = {
+		.rate_bps = config->rate_bps,
+		.poll_ns = config->batch_slots * (config->slot_bytes + 20ull) *
+			   (8000000000000ull / config->rate_bps) / 1000,
+		.frame_bytes_max = 1522,
+	};
+	struct kpn_rx rx;
+
+	kpn_rx_init(&rx, &rx_config);
+	return kpn_rx_limits(&rx).frames;
 }
 
 int main(int argc, char **argv)
@@ -73,5 +89,6 @@ int main(int argc, char **argv)
 	printf("limit_frames %" PRIu32 "\nlimit_trims %" PRIu32 "\n", limits.frames, limits.trims);
 	printf("limit_rearms %" PRIu32 "\nlimit_words %" PRIu32 "\n", limits.rearms, limits.words);
 	printf("limit_stall_ns %" PRIu64 "\n", limits.stall_ns);
+	printf("limit_rx_frames %" PRIu32 "\n", number[6] ? rx_frames(&config) : 0);
 	return 0;
 }

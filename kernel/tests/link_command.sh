@@ -49,7 +49,7 @@ like "$(options rt0)" "batch 10 .* class 3 slots 3,5,21-30 late relaxed round fl
 is "$(counter rt0 starts)" 2 "the wire ran on by it"
 # What one call does at most: told while the wire runs, in words of their own, and never taken.
 ip -d -j link show rt0 >/out/plugin_up.json
-like "$(ip -d link show rt0)" "most of one call: frames [0-9]+ trims [0-9]+ rearms [1-9][0-9]* words [0-9]+ stall_ns [0-9]+ " "limits by ip"
+like "$(ip -d link show rt0)" "most of one call: frames [0-9]+ trims [0-9]+ rearms [1-9][0-9]* words [0-9]+ stall_ns [0-9]+ rx_frames 0 " "limits by ip"
 rejected 2 "a limit given" "limit_frames follows from the rest and cannot be set; leave it out" set rt0 limit_frames 1
 said=$(ip link set rt0 type keepon limit_stall_ns 1 2>&1) && not_ok "a limit given to ip: was accepted" ||
 	like "$said" "limit_stall_ns follows from the rest and cannot be set; leave it out" "a limit given to ip"
@@ -68,7 +68,7 @@ with netlink.Route() as route:
         except netlink.RefusedError as error:
             print(error.sentence)
 ' "$(cat /sys/class/net/rt0/ifindex)" >/tmp/said
-is "$(grep -c '^limit_[a-z_]* follows from the rest and cannot be set; leave it out$' /tmp/said)" 5 "each refused by the kernel"
+is "$(grep -c '^limit_[a-z_]* follows from the rest and cannot be set; leave it out$' /tmp/said)" 6 "each refused by the kernel"
 is "$(ip -d link show rt0 | grep -c 'most of one call')" 0 "no wire, no limits"
 before=$(options rt0)
 rejected 2 "a value the kernel refuses" "set rt0: ring_slots 7 \(allowed: 8 to 4096\)" set rt0 ring 7
@@ -108,12 +108,12 @@ table = options.parse(open("/tmp/shown").read().split())[options.ALLOWED]
 assert table == struct.pack("=65536H", *range(65536)), len(table)
 '
 run "all is listed" ip addr
-run "a short table, a longer batch" keepon_link set rt0 partition 1 class 0-15 slots all batch 64 ring 512 depth 400 slot_bytes 1000
+run "a short table, a longer batch" keepon_link set rt0 partition 1 class 0-15 slots all batch 64 ring 512 depth 400 slot_bytes 1000 clock dual
 ip link set rt0 up
 run "up" wait_until 3 is_running rt0
 keepon_link show rt0 --json >/out/ours_up.json
 keepon_link show >/tmp/shown
 ip -d -j link show rt0 >/out/plugin_longer.json
 ip link set rt0 down
-like "$(tail -n 1 /tmp/shown)" "^    most of one call: frames [0-9]+ trims [0-9]+ rearms [1-9][0-9]* words [0-9]+ stall_ns [0-9]+$" "limits by keepon link"
+like "$(tail -n 1 /tmp/shown)" "^    most of one call: frames [0-9]+ trims [0-9]+ rearms [1-9][0-9]* words [0-9]+ stall_ns [0-9]+ rx_frames [1-9][0-9]*$" "limits by keepon link"
 done_testing

@@ -76,7 +76,9 @@ def check_limits(core_limits: Path, document: bytes) -> dict[str, int]:
     (link,) = json.loads(document)
     shown = link["linkinfo"]["info_data"]
     chosen = [str(shown[name]) for name in ("rate_bps", "slot_bytes", "ring", "batch", "depth")]
-    done = subprocess.run([core_limits, "0", *chosen], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [core_limits, "0", *chosen, str(int(shown["clock"] == "dual"))], capture_output=True, text=True, check=True
+    )
     wanted = {name: int(number) for name, number in map(str.split, done.stdout.splitlines())}
     limits = {name: number for name, number in shown.items() if name.startswith("limit_")}
     assert limits == wanted

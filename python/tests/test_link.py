@@ -26,7 +26,7 @@ UAPI = (KERNEL / "include" / "uapi" / "keepon_link.h").read_text()
 
 def attribute_numbers() -> dict[str, int]:
     names = re.findall(r"^\t(IFLA_KEEPON_\w+),", UAPI, re.MULTILINE)
-    assert len(names) == 39
+    assert len(names) == 40
     return {name: number for number, name in enumerate(names)}
 
 
@@ -118,7 +118,10 @@ def test_limits_are_shown_but_no_words_to_give_back() -> None:
     }
     description = options.describe({3: struct.pack("=I", 64)} | attributes)
     assert options.as_words(description) == ["ring", "64"]
-    assert options.limits_text(description) == "most of one call: frames 41 trims 42 rearms 43 words 44 stall_ns 45"
+    assert (
+        options.limits_text(description)
+        == "most of one call: frames 41 trims 42 rearms 43 words 44 stall_ns 45 rx_frames 46"
+    )
     assert options.limits_text(options.describe({})) == ""
 
 

@@ -742,6 +742,48 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     # ---- the receive ring as a clock, and both rings ----
     Mutation(
+        "beats of the receive ring without a budget",
+        "rx.c",
+        "rx->left < rx->budget_frames ?",
+        "true ?",
+        ("vectors of rx_beats",),
+    ),
+    Mutation(
+        "a budget that falls behind the shortest frames",
+        "rx.c",
+        "return 2 * (u32)kpn_div_u64(",
+        "return (u32)kpn_div_u64(",
+        ("vectors of rx_beats",),
+    ),
+    Mutation(
+        "a reading observed before its frames are taken",
+        "rx.c",
+        "if (rx->left)\n\t\treturn false;",
+        "if (rx->left && rx->gap)\n\t\treturn false;",
+        ("vectors of rx_beats",),
+    ),
+    Mutation(
+        "lost frames forgotten",
+        "rx.c",
+        "rx->gap = true;",
+        "rx->gap = false;",
+        ("vectors of rx_beats",),
+    ),
+    Mutation(
+        "clocks set by frames known to be in the ring",
+        "dual.c",
+        "dual->merge != KPN_MERGE_PUBLISHED || dual->rx->left",
+        "dual->merge != KPN_MERGE_PUBLISHED",
+        ("vectors of dual",),
+    ),
+    Mutation(
+        "a steady peer grows too old",
+        "rx.c",
+        "rx->steady_ps = rx->head_ps - AGE_PS_MAX;",
+        "",
+        ("vectors of dual",),
+    ),
+    Mutation(
         "the frame under way has no end",
         "rx.c",
         "	rx->open_ns = before_ns - rx->lag_ns_max;\n",

@@ -74,7 +74,7 @@ struct kpn_time kpn_dual_gettime(const struct kpn_dual *dual, u64 cpu_ns);
 
 /**
  * kpn_dual_correct() - after every poll of either ring: the published merge sets a clock that lags
- * too far
+ * too far; not while frames shown by the receive ring are left to be taken
  */
 void kpn_dual_correct(struct kpn_dual *dual, u64 cpu_ns);
 

@@ -6,9 +6,12 @@
  * receive ring as on the transmit side: a strip (`observe`). It knows neither PHC time nor the
  * transmit ring.
  *
- * The driver walks its receive ring anyway, to drop placeholders: it calls kpn_rx_take() for each
- * frame, in the order of arrival, and kpn_rx_observe() once per reading of the index. A NIC that
- * drops frames with a bad FCS by itself cannot do this (D14, D15).
+ * The driver walks its receive ring anyway, to drop placeholders. After a long pause the ring is
+ * full, and walking it at once would take as long as it likes; so it is done in beats: unless frames
+ * are left, read the index and tell kpn_rx_show(); then kpn_rx_take() for at most kpn_rx_due()
+ * frames, in the order of arrival; then kpn_rx_conclude(). Who need not hurry takes all frames of a
+ * reading at once and calls kpn_rx_observe(). A NIC that drops frames with a bad FCS by itself
+ * cannot do this (D14, D15).
  */
 #ifndef KPN_RX_H
 #define KPN_RX_H
@@ -50,6 +53,9 @@ struct kpn_rx_config {
  * @first_end_ps: end of the first frame taken since the last reading
  * @open_ns: CPU time at which the frame after those taken until the last reading had not ended
  * @taken: since the last reading
+ * @left: of those the last reading showed; @before_ns, @after_ns: CPU time round that reading
+ * @budget_frames: that one beat may take
+ * @gap: frames are missing among or behind those of this reading
  */
 struct kpn_rx {
 	struct kpn_strip strip;
@@ -61,12 +67,17 @@ struct kpn_rx {
 	u64 first_end_ps;
 	u64 open_ns;
 	u64 taken;
+	u64 left;
+	u64 before_ns;
+	u64 after_ns;
 	u64 lag_lower_ps;
 	u64 longest_ps;
 	u32 lag_ns_max;
 	u32 byte_ps;
 	u32 gap_ps;
 	u32 sfd_ps;
+	u32 budget_frames;
+	bool gap;
 };
 
 /**
@@ -91,6 +102,7 @@ static inline u64 kpn_rx_take(struct kpn_rx *rx, u32 frame_bytes)
 
 	rx->head_ps = start_ps + (u64)rx->sfd_ps + (u64)frame_bytes * rx->byte_ps + rx->gap_ps;
 	rx->head_seq++;
+	rx->left -= rx->left > 0;
 	if (!rx->taken++)
 		rx->first_end_ps = rx->head_ps - rx->gap_ps;
 	return start_ps + rx->sfd_ps;
@@ -104,5 +116,41 @@ static inline u64 kpn_rx_take(struct kpn_rx *rx, u32 frame_bytes)
  * missing, or a stated bound is wrong. It is counted, and the strip begins anew with this reading.
  */
 bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns);
+
+/**
+ * struct kpn_rx_limits - the most that one beat does, whatever came; computed from the
+ * configuration. What is left over is done by the next beats
+ * @frames: taken: twice what can come in the time between two beats, so that what is left over
+ *	never grows
+ */
+struct kpn_rx_limits {
+	u32 frames;
+};
+
+struct kpn_rx_limits kpn_rx_limits(const struct kpn_rx *rx);
+
+/**
+ * kpn_rx_show() - a reading of the index shows @frames that were not taken yet; none are left of
+ * the last one
+ * @before_ns, @after_ns: CPU time before and after the reading
+ */
+void kpn_rx_show(struct kpn_rx *rx, u64 frames, u64 before_ns, u64 after_ns);
+
+/** kpn_rx_due() - so many of the frames shown are to be taken in this beat */
+u32 kpn_rx_due(const struct kpn_rx *rx);
+
+/**
+ * kpn_rx_lost() - frames have found no place in the ring: among those shown, or behind them, some
+ * are missing
+ */
+void kpn_rx_lost(struct kpn_rx *rx);
+
+/**
+ * kpn_rx_conclude() - the end of a beat
+ *
+ * A reading is observed when the last of its frames is taken: until then it is not known where the
+ * frame after them begins. Return: whether that is so.
+ */
+bool kpn_rx_conclude(struct kpn_rx *rx);
 
 #endif

@@ -31,7 +31,8 @@
  * IFLA_KEEPON_BACKEND: enum keepon_backend; read only
  *
  * IFLA_KEEPON_LIMIT_*: the most one call on the pacer does, as struct kpn_limits
- * (core/include/keepon/pacer.h) has it; read only, and only there while the wire runs
+ * (core/include/keepon/pacer.h) has it, and one beat of the receive ring, as struct kpn_rx_limits
+ * (rx.h); read only, and only there while the wire runs
  */
 enum {
 	IFLA_KEEPON_UNSPEC,
@@ -61,18 +62,19 @@ enum {
 	IFLA_KEEPON_RATE_BPS,         /* __u64 */
 	IFLA_KEEPON_BACKEND,          /* __u8 */
 	IFLA_KEEPON_PAD,
-	IFLA_KEEPON_MERGE,          /* __u8 enum kpn_merge; of clock dual, as the next two */
-	IFLA_KEEPON_TAU_NS,         /* __u32, 0: what a staircase can lag */
-	IFLA_KEEPON_RX_POLL_CPU,    /* __u32, of a thread */
-	IFLA_KEEPON_PADDING,        /* __u8 enum keepon_padding; read back as what it came to */
-	IFLA_KEEPON_TABLE,          /* __u64 */
-	IFLA_KEEPON_CLASS_SLOTS,    /* binary, read only */
-	IFLA_KEEPON_HORIZON_NS,     /* __u64: how far ahead a txtime may be, 0: any */
-	IFLA_KEEPON_LIMIT_FRAMES,   /* __u32 */
-	IFLA_KEEPON_LIMIT_TRIMS,    /* __u32 */
-	IFLA_KEEPON_LIMIT_REARMS,   /* __u32 */
-	IFLA_KEEPON_LIMIT_WORDS,    /* __u32 */
-	IFLA_KEEPON_LIMIT_STALL_NS, /* __u64 */
+	IFLA_KEEPON_MERGE,           /* __u8 enum kpn_merge; of clock dual, as the next two */
+	IFLA_KEEPON_TAU_NS,          /* __u32, 0: what a staircase can lag */
+	IFLA_KEEPON_RX_POLL_CPU,     /* __u32, of a thread */
+	IFLA_KEEPON_PADDING,         /* __u8 enum keepon_padding; read back as what it came to */
+	IFLA_KEEPON_TABLE,           /* __u64 */
+	IFLA_KEEPON_CLASS_SLOTS,     /* binary, read only */
+	IFLA_KEEPON_HORIZON_NS,      /* __u64: how far ahead a txtime may be, 0: any */
+	IFLA_KEEPON_LIMIT_FRAMES,    /* __u32 */
+	IFLA_KEEPON_LIMIT_TRIMS,     /* __u32 */
+	IFLA_KEEPON_LIMIT_REARMS,    /* __u32 */
+	IFLA_KEEPON_LIMIT_WORDS,     /* __u32 */
+	IFLA_KEEPON_LIMIT_STALL_NS,  /* __u64 */
+	IFLA_KEEPON_LIMIT_RX_FRAMES, /* __u32, 0 without clock dual */
 	__IFLA_KEEPON_MAX,
 };
 

@@ -73,6 +73,7 @@ LIMITS = (
     Option("limit_rearms", 36, 4),
     Option("limit_words", 37, 4),
     Option("limit_stall_ns", 38, 8),
+    Option("limit_rx_frames", 39, 4),
 )
 _LAYOUTS = {1: "=B", 4: "=I", 8: "=Q"}
 _BY_NAME = {option.name: option for option in OPTIONS}
