@@ -4,6 +4,7 @@
  * everything that can go wrong, phase lock and steps. What happens to single frames is in
  * test_insert.c.
  */
+#include "../src/kpn_pacer_state.h"
 #include "exact_nic.h"
 
 #include "keepon/errno.h"
@@ -319,6 +320,20 @@ static void test_polls_learn_the_rate(struct kpn_selftest *t)
 	width_ps = kpn_pacer_state(nic.pacer, nic.now_ns + 50000).clock_error_ps -
 		   state().clock_error_ps;
 	KPN_EXPECT(t, width_ps <= 1000);
+	KPN_EXPECT(t, head_contains_wire());
+}
+
+/* Where PAUSE frames may stop the wire, its upper rate is the stated one for ever. */
+static void test_polls_learn_no_rate_from_pauses(struct kpn_selftest *t)
+{
+	exact_nic_prepare(&nic);
+	nic.caps.pause_ns_max = 1000000;
+	nic.config.wander_ppb_per_s_max = 100;
+	nic.ppb = -100000;
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	exact_nic_run(&nic, 200 * MS);
+	KPN_EXPECT(t, nic.pacer->strip.rate_upper == nic.pacer->strip.drift);
+	KPN_EXPECT(t, nic.pacer->strip.rate_lower > -nic.pacer->strip.drift);
 	KPN_EXPECT(t, head_contains_wire());
 }
 
@@ -769,6 +784,7 @@ void kpn_test_pacer(struct kpn_selftest *t)
 	test_head_interval_contains_the_wire(t);
 	test_time_never_goes_back(t);
 	test_polls_learn_the_rate(t);
+	test_polls_learn_no_rate_from_pauses(t);
 	test_first_changeable_slot_is_never_fetched_before(t);
 	test_frames_leave_on_the_grid(t);
 	test_trims_per_second_follow_the_clock_rate(t);

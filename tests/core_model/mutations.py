@@ -1009,4 +1009,25 @@ MUTATIONS: tuple[Mutation, ...] = (
         "	while (prebuffer->heap_count &&\n",
         ("vectors of depth",),
     ),
+    Mutation(
+        "pauses learnt as a rate",
+        "observe.c",
+        "		if (!strip->pauses &&\n",
+        "		if (",
+        ("vectors of observe",),
+    ),
+    Mutation(
+        "pauses forgotten",
+        "pacer.c",
+        "	pacer->strip.pauses = caps->pause_ns_max != 0;\n",
+        "",
+        ("vectors of pacer",),
+    ),
+    Mutation(
+        "no slot is trimmed behind this one",
+        "ring.c",
+        "	if (seq >= ring->trimmed_end)\n		ring->trimmed_end = seq + 1;\n",
+        "",
+        ("vectors of ring",),
+    ),
 )
