@@ -195,8 +195,8 @@ static void test_prebuffer_of_4096(struct kpn_selftest *t)
 
 /*
  * At 0.24 % every one of 250 posted slots needs another length, and a call changes a quarter of
- * them at most. Then nobody polls until the wire is about where planning stopped: what it has overtaken
- * keeps its length, what is beyond gets one, and the grid is reached all the same.
+ * them at most. Then nobody polls until the wire is about where planning stopped: what it has
+ * overtaken keeps its length, what is beyond gets one, and the grid is reached all the same.
  */
 static void test_wire_overtakes_the_plan(struct kpn_selftest *t)
 {

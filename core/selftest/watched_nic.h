@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* An exact NIC with a pacer of its own for each file that includes this, and what is watched on it. */
+/* An exact NIC for each file that includes this, and what is watched on it. */
 #ifndef KPN_SELFTEST_WATCHED_NIC_H
 #define KPN_SELFTEST_WATCHED_NIC_H
 
