@@ -29,6 +29,8 @@
 	X(padding)       \
 	X(held_up)       \
 	X(pacer)         \
+	X(head)          \
+	X(recovery)      \
 	X(dual)          \
 	X(hazards)       \
 	X(depth)

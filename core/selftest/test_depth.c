@@ -161,7 +161,7 @@ static void test_storm_of_overdue_relaxed_frames(struct kpn_selftest *t)
 		      FRAMES);
 }
 
-/* Rescheduled frames are all sent: one a slot, a batch a poll, or two where dithered polls are less. */
+/* Rescheduled frames are all sent: one a slot, a batch a poll; a dithered poll is a little less. */
 static void test_storm_of_overdue_rescheduled_frames(struct kpn_selftest *t)
 {
 	u32 most = FRAMES / BATCH_SLOTS * 5 / 4 + RING_SLOTS / BATCH_SLOTS + 2;
@@ -194,9 +194,9 @@ static void test_prebuffer_of_4096(struct kpn_selftest *t)
 }
 
 /*
- * At 0.24 % every one of 250 posted slots needs another length, and a call changes a quarter of them
- * at most. Then nobody polls until the wire is about where planning stopped: what it has overtaken
- * keeps its length, what is beyond gets one, and the grid is reached all the same.
+ * At 0.24 % every one of 250 posted slots needs another length, and a call changes a quarter of
+ * them at most. Then nobody polls until the wire is about where planning stopped: what it has
+ * overtaken keeps its length, what is beyond gets one, and the grid is reached all the same.
  */
 static void test_wire_overtakes_the_plan(struct kpn_selftest *t)
 {
@@ -230,8 +230,8 @@ static void test_wire_overtakes_the_plan(struct kpn_selftest *t)
 
 /*
  * Only slots of no class are trimmed, and the others may be full. After a step a full frame is in a
- * slot that is trimmed now; and while no reading is believed nobody takes it back before its slot is
- * posted. It leaves whole: the next slot of no class is trimmed instead.
+ * slot that is trimmed now; and while no reading is believed nobody takes it back before its slot
+ * is posted. It leaves whole: the next slot of no class is trimmed instead.
  */
 static void test_frame_in_a_slot_that_is_trimmed_after_a_step(struct kpn_selftest *t)
 {

@@ -246,6 +246,34 @@ static void test_read_positions_never_go_back(struct kpn_selftest *t)
 	KPN_EXPECT(t, (s64)(strip.read_floor_ps - 900000000000) > 0);
 }
 
+/*
+ * The wire stands still for 50 ns of every ms. No reading tells, but in between it runs by its own
+ * rate: the mean must not become the upper bound.
+ */
+static void test_pauses_are_not_learnt_as_a_rate(struct kpn_selftest *t)
+{
+	u32 pauses;
+
+	for (pauses = 0; pauses < 2; pauses++) {
+		struct kpn_strip strip;
+		u32 i;
+
+		kpn_strip_init(&strip, 100000, 0, 100000, 1);
+		strip.pauses = pauses;
+		kpn_strip_reset(&strip, 1000000, 0, 100000);
+		for (i = 1; i <= 1000; i++) {
+			u64 now_ns = 1000000 + i * 1000000ull;
+			/* 50 ppm slower than the CPU in the mean */
+			u64 at_ps = i * 999950000ull;
+
+			KPN_EXPECT(t, kpn_strip_observe(&strip, now_ns, now_ns, at_ps, now_ns,
+							at_ps + 100000));
+		}
+		KPN_EXPECT_EQ(t, strip.rate_upper == strip.drift, pauses);
+		KPN_EXPECT(t, strip.rate_lower > -strip.drift);
+	}
+}
+
 void kpn_test_observe(struct kpn_selftest *t)
 {
 	u32 i;
@@ -257,4 +285,5 @@ void kpn_test_observe(struct kpn_selftest *t)
 	test_violations_empty_the_strip(t);
 	test_loosened_strip_allows_for_the_pause(t);
 	test_read_positions_never_go_back(t);
+	test_pauses_are_not_learnt_as_a_rate(t);
 }

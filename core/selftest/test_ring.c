@@ -38,8 +38,10 @@ static u32 pass_all(struct kpn_ring *ring, u64 to)
 		if (delta_ps)
 			kpn_ring_forget_delta(ring, desc);
 	}
-	if (ring->index_seq < to)
+	if (ring->index_seq < to) {
 		ring->index_seq = to;
+		ring->index_ps = ring->head.ps;
+	}
 	if (ring->plan.seq < to)
 		ring->plan = ring->head;
 	return released;
@@ -197,8 +199,19 @@ static bool look(struct kpn_selftest *t, const struct kpn_ring *ring, const stru
 
 	good = KPN_EXPECT_EQ(t, ring->head.ps, model->head_ps);
 	good = KPN_EXPECT_EQ(t, ring->index_seq, model->index_seq) && good;
-	good = KPN_EXPECT_EQ(t, kpn_ring_at(ring, ring->index_seq).ps,
-			     model_start_ps(model, model->index_seq)) &&
+	/* moved by slots and deltas alone, never looked up: lengths before the index do not change */
+	good = KPN_EXPECT_EQ(t, ring->index_ps, model_start_ps(model, model->index_seq)) && good;
+	good = KPN_EXPECT_EQ(t, kpn_ring_at(ring, ring->index_seq).ps, ring->index_ps) && good;
+	/* planning does not look for trims from there on */
+	good = KPN_EXPECT_EQ(t,
+			     model_next(model,
+					model->index_seq > ring->trimmed_end ? model->index_seq :
+									       ring->trimmed_end,
+					model->tail_seq > ring->trimmed_end ? model->tail_seq :
+									      ring->trimmed_end,
+					2),
+			     model->tail_seq > ring->trimmed_end ? model->tail_seq :
+								   ring->trimmed_end) &&
 	       good;
 	good = KPN_EXPECT_EQ(t, ring->tail.ps, model_start_ps(model, model->tail_seq)) && good;
 	good = KPN_EXPECT_EQ(t, ring->head.desc, model_desc(model, model->head_seq)) && good;
@@ -252,8 +265,13 @@ static void claim(struct kpn_ring *ring, struct model *model, struct kpn_frame *
 
 static void move_index(struct kpn_ring *ring, struct model *model, u64 *seed)
 {
-	model->index_seq += kpn_random_below(seed, (u32)(model->tail_seq - model->index_seq) + 1);
-	ring->index_seq = model->index_seq;
+	u32 moved = kpn_random_below(seed, (u32)(model->tail_seq - model->index_seq) + 1);
+
+	/* as `reading` does it */
+	ring->index_ps += moved * SLOT_PS +
+			  kpn_ring_deltas_ps(ring, ring->index_seq, ring->index_seq + moved);
+	ring->index_seq += moved;
+	model->index_seq += moved;
 	if (ring->plan.seq < ring->index_seq)
 		ring->plan = kpn_ring_at(ring, ring->index_seq);
 }
@@ -309,7 +327,7 @@ static void random_history(struct kpn_selftest *t, u32 slots, u64 seed)
 	/* positions pass 2^64 on the way */
 	model.head_ps = 0 - 40 * SLOT_PS;
 	kpn_ring_init(&ring, memory, slots, SLOT_PS);
-	ring.head.ps = ring.plan.ps = ring.tail.ps = model.head_ps;
+	ring.head.ps = ring.plan.ps = ring.tail.ps = ring.index_ps = model.head_ps;
 	for (step = 0; step < STEPS; step++) {
 		change(t, &ring, &model, frames, &seed);
 		if (!look(t, &ring, &model, &seed))

@@ -26,8 +26,8 @@ static void set_length(struct kpn_pacer *pacer, const struct kpn_cursor *at, s64
 
 /*
  * By how much the slot at @plan, due for a trim, shall differ. After a step or a switch a frame may
- * still be there that needs all of it, where its class had the slot before: then the next one due is
- * trimmed.
+ * still be there that needs all of it, where its class had the slot before: then the next one due
+ * is trimmed.
  */
 static s64 trim_of(struct kpn_pacer *pacer, const struct kpn_cursor *plan)
 {

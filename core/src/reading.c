@@ -169,8 +169,8 @@ static KPN_NOINLINE void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 
 /*
  * A fetch index at the tail waits for a doorbell, and says nothing about the wire. That has gone on
- * all the same, up to the tail, and slots it has certainly passed must be posted anew before it runs
- * dry.
+ * all the same, up to the tail, and slots it has certainly passed must be posted anew before it
+ * runs dry.
  */
 static void carry(struct kpn_pacer *pacer, u64 now_ns)
 {

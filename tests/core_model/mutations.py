@@ -510,7 +510,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "include/keepon/observe.h",
         "	if (KPN_UNLIKELY(now_ns >= strip->rate_due_ns || (s64)(upper - lower) < 0))\n",
         "	if (KPN_UNLIKELY((s64)(upper - lower) < 0))\n",
-        ("vectors of pacer",),
+        ("vectors of pacer", "vectors of head", "vectors of recovery"),
     ),
     Mutation(
         "rates not widened",
@@ -596,7 +596,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "complete.c",
         "			slot[bit].frame->verdict = KPN_VERDICT_SENT_STALE;\n",
         "			slot[bit].frame->verdict = KPN_VERDICT_ON_TIME;\n",
-        ("vectors of pacer",),
+        ("vectors of pacer", "vectors of head", "vectors of recovery"),
     ),
     Mutation(
         "partition not moved by a step",
@@ -724,14 +724,14 @@ MUTATIONS: tuple[Mutation, ...] = (
         "include/keepon/observe.h",
         "	return (s64)(middle_ps - strip->read_floor_ps) < 0 ? strip->read_floor_ps : middle_ps;\n",
         "	return middle_ps;\n",
-        ("vectors of pacer",),
+        ("vectors of pacer", "vectors of head", "vectors of recovery"),
     ),
     Mutation(
         "plain readings forget what was told",
         "include/keepon/observe.h",
         "		kpn_strip_note_read(strip, lower, upper);\n",
         "",
-        ("vectors of pacer",),
+        ("vectors of pacer", "vectors of head", "vectors of recovery"),
     ),
     Mutation(
         "other readings forget what was told",
@@ -1020,7 +1020,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "pacer_clock.c",
         "	return (s64)dt_ns >= 0 && dt_ns",
         "	return dt_ns",
-        ("vectors of pacer",),
+        ("vectors of pacer", "vectors of head", "vectors of recovery"),
     ),
     # ---- much at once, and an index that is not where the wire is ----
     Mutation(
@@ -1078,5 +1078,26 @@ MUTATIONS: tuple[Mutation, ...] = (
         "	while (prebuffer->heap_count && pacer->frames_left &&\n",
         "	while (prebuffer->heap_count &&\n",
         ("vectors of depth",),
+    ),
+    Mutation(
+        "pauses learnt as a rate",
+        "observe.c",
+        "		if (!strip->pauses &&\n",
+        "		if (",
+        ("vectors of observe",),
+    ),
+    Mutation(
+        "pauses forgotten",
+        "pacer.c",
+        "	pacer->strip.pauses = caps->pause_ns_max != 0;\n",
+        "",
+        ("vectors of pacer", "vectors of head", "vectors of recovery"),
+    ),
+    Mutation(
+        "no slot is trimmed behind this one",
+        "ring.c",
+        "	if (seq >= ring->trimmed_end)\n		ring->trimmed_end = seq + 1;\n",
+        "",
+        ("vectors of ring",),
     ),
 )
