@@ -59,13 +59,14 @@ static u32 default_batch(const struct kpn_config *config, const struct keepon_se
 			 u32 depth)
 {
 	u64 slot_ps = (u64)kpn_wire_bytes(config->slot_bytes) * kpn_byte_time_ps(config->rate_bps);
+	u64 clock = keepon_setup_number(setup, IFLA_KEEPON_CLOCK, config->clock_read);
 	u32 batch = config->batch_slots;
 
-	if (config->mode != KPN_MODE_PAPER && slot_ps &&
-	    keepon_setup_number(setup, IFLA_KEEPON_CLOCK, config->clock_read) != KEEPON_CLOCK_DUAL)
-		batch = max_t(u32, batch,
-			      min_t(u64, depth / 4,
-				    div64_u64(KEEPON_POLL_NS_DEFAULT * 1000, slot_ps)));
+	if (config->mode != KPN_MODE_PAPER && clock != KEEPON_CLOCK_DUAL && slot_ps) {
+		u64 poll_slots = div64_u64(KEEPON_POLL_NS_DEFAULT * 1000, slot_ps);
+
+		batch = max_t(u32, batch, min_t(u64, depth / 4, poll_slots));
+	}
 	return min(batch, depth);
 }
 
