@@ -23,8 +23,8 @@ What is counted:
   Ordinary drivers, for comparison: hwsim's, whose number contains its model of a NIC; e1000e of the kernel, where the
   NIC is QEMU's and costs no instruction.
 Values are medians; smallest and largest stand beside them in the JSON.
-Goals are said reached or missed. What was once reached is a ceiling: exit code 1 if a figure is above it, 0 if
-everything was measured, repeated and below, 3 if not.
+Goals are said reached or missed. What was once reached is a ceiling. Exit code 0 if everything was measured and
+repeated, 1 if a figure is above its ceiling, 3 if something was not measured.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ sleep 0.1
 """
 SLOT_INSTRUCTIONS = 10_000  # 10 us: the counter advances by one a nanosecond, and by one an instruction
 # Figure: goal, and what has been reached and must not rise. Of `all`, the backend's operations included.
-GOALS = {"instructions_per_slot": (25, 24), "xmit_60": (550, 770)}
+GOALS = {"instructions_per_slot": (25, 23), "xmit_60": (550, 700)}
 E1000E = ["-netdev", "hubport,id=n0,hubid=0", "-device", "e1000e,netdev=n0,romfile="]
 
 
@@ -242,8 +242,7 @@ def main() -> int:
     RESULT.parent.mkdir(parents=True, exist_ok=True)
     RESULT.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     print_table(measured, core)
-    every = slot["slots_per_interrupt"]
-    print(f"a slot: {slot['all']} instructions in all, {slot['own']} own; an interrupt each {every}")
+    print(f"instructions a slot: {slot['all']}, own {slot['own']}; slots an interrupt: {slot['slots_per_interrupt']}")
     for name, goal in goals.items():
         print(f"{name}: {goal['value']}, goal {goal['goal']} {'reached' if goal['reached'] else 'missed'}")
     print(f"kernel {cloud.version}; {RESULT.relative_to(ROOT)}")

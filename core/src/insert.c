@@ -193,7 +193,7 @@ static KPN_ALWAYS_INLINE bool place_inline(struct kpn_pacer *pacer, struct kpn_f
 	u32 written_bytes = data_bytes;
 	u8 *buffer = pacer->nic_ops.buffer(pacer->nic, desc);
 
-	memcpy(buffer, frame->data, data_bytes);
+	kpn_copy_frame(buffer, frame->data, data_bytes);
 	if (KPN_UNLIKELY(pacer->old_bytes))
 		written_bytes = kpn_pad(pacer, buffer, desc, data_bytes);
 	if (KPN_UNLIKELY(lost(pacer, seq, placement, ahead_ns))) {

@@ -88,10 +88,11 @@ struct keepon_sender {
 
 /**
  * struct keepon_share - the same of a whole class; a socket has its place in one of the sets, found
- * by its hash
+ * by its hash; @last: of the last frame taken, which the next one's often is, too
  */
 struct keepon_share {
 	u32 waiting;
+	struct keepon_sender *last;
 	struct keepon_sender senders[KEEPON_SHARE_SETS][KEEPON_SHARE_WAYS];
 };
 
@@ -158,7 +159,7 @@ struct keepon_poller {
  * @driver, @native: whose ring, and the ring
  * @frames: pool; @free: unused ones of each class; keepon.lock
  * @held: frames of each class in the pacer or among the outcomes; keepon.lock
- * @held_max: at so many the queue of the class stops
+ * @held_max: at so many the queue of the class stops; @timed_max: so many of them with a txtime
  * @ended: frames that ended and are to be completed; NAPI's
  * @shares: frames with a txtime by class and socket; keepon.lock
  * @dual: the receive ring as a second clock, or NULL; keepon.lock
@@ -174,6 +175,7 @@ struct keepon_engine {
 	struct keepon_frame *free[KPN_CLASS_COUNT];
 	u32 held[KPN_CLASS_COUNT];
 	u32 held_max;
+	u32 timed_max;
 	struct kpn_frame *ended;
 	struct keepon_share *shares;
 	struct keepon_dual *dual;
@@ -290,9 +292,8 @@ void keepon_complete_list(struct keepon *keepon, struct kpn_frame *list);
  */
 struct keepon_sender *keepon_share_locked(struct keepon_engine *engine, u16 tc,
 					  const struct sock *sk);
-/** keepon_share_add_locked() - it waits from now on; @sender may be NULL: it has no txtime */
-void keepon_share_add_locked(struct keepon_engine *engine, struct keepon_frame *frame,
-			     struct keepon_sender *sender);
+/** keepon_share_add_locked() - a frame of @sender waits from now on */
+void keepon_share_add_locked(struct keepon_engine *engine, struct keepon_sender *sender, u16 tc);
 /** keepon_share_end_locked() - it has ended */
 void keepon_share_end_locked(struct keepon_engine *engine, struct keepon_frame *frame);
 

@@ -13,40 +13,42 @@
 
 #include "keepon.h"
 
-struct keepon_sender *keepon_share_locked(struct keepon_engine *engine, u16 tc,
-					  const struct sock *sk)
+static struct keepon_sender *find(struct keepon_share *share, const struct sock *sk)
 {
-	struct keepon_share *share = &engine->shares[tc];
 	struct keepon_sender *way = share->senders[hash_ptr(sk, KEEPON_SHARE_SET_BITS)];
 	struct keepon_sender *sender = NULL;
-	u32 room = engine->held_max - engine->held_max / 4;
 	u32 i;
 
 	for (i = 0; i < KEEPON_SHARE_WAYS; i++) {
-		if (way[i].waiting && way[i].sk == sk) {
-			sender = &way[i];
-			break;
-		}
+		if (way[i].waiting && way[i].sk == sk)
+			return &way[i];
 		if (!way[i].waiting && !sender)
 			sender = &way[i];
 	}
 	/* More senders than ways: the last way is for all of them. */
-	if (!sender)
-		sender = &way[KEEPON_SHARE_WAYS - 1];
-	if (sender->waiting >= room - share->waiting)
+	return sender ?: &way[KEEPON_SHARE_WAYS - 1];
+}
+
+struct keepon_sender *keepon_share_locked(struct keepon_engine *engine, u16 tc,
+					  const struct sock *sk)
+{
+	struct keepon_share *share = &engine->shares[tc];
+	struct keepon_sender *sender = share->last;
+
+	/* Most often the same sender as before; one whose frames have all left may lose its place. */
+	if (!sender || sender->sk != sk || !sender->waiting)
+		sender = find(share, sk);
+	if (sender->waiting >= engine->timed_max - share->waiting)
 		return NULL;
 	sender->sk = sk;
+	share->last = sender;
 	return sender;
 }
 
-void keepon_share_add_locked(struct keepon_engine *engine, struct keepon_frame *frame,
-			     struct keepon_sender *sender)
+void keepon_share_add_locked(struct keepon_engine *engine, struct keepon_sender *sender, u16 tc)
 {
-	frame->sender = sender;
-	if (!sender)
-		return;
 	sender->waiting++;
-	engine->shares[frame->frame.tc].waiting++;
+	engine->shares[tc].waiting++;
 }
 
 void keepon_share_end_locked(struct keepon_engine *engine, struct keepon_frame *frame)

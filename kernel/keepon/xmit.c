@@ -42,26 +42,39 @@ static s64 read_clocks_locked(const struct keepon_engine *engine, s64 *ahead_ns)
 }
 
 /*
- * Whether a socket wants this frame at a time of a clock the wire does not go by. Best effort would
- * be a silent lie, so it is refused as etf refuses it. Times of CLOCK_MONOTONIC that have come are
- * those fq has waited for; there is nothing left to ask for.
+ * enum timing - what a frame's skb->tstamp asks for
+ * @TIMING_NONE: nothing
+ * @TIMING_OTHER: a time of a clock the wire does not go by; best effort would be a silent lie, so
+ *	it is refused as etf refuses it
  */
-static bool wants_another_clock(const struct sk_buff *skb)
-{
-	const struct sock *sk = skb->sk;
+enum timing { TIMING_NONE, TIMING_TXTIME, TIMING_DEADLINE, TIMING_OTHER };
 
-	if (!skb->tstamp || !sk || !sk_fullsock(sk) || !sock_flag(sk, SOCK_TXTIME) || sk_is_tcp(sk))
-		return false;
+/*
+ * Times of CLOCK_MONOTONIC that have come are those fq has waited for; there is nothing left to ask
+ * for. TCP's pacing times are none of ours.
+ */
+static noinline enum timing timing_of_rest(const struct sk_buff *skb, const struct sock *sk)
+{
+	if (sk_is_tcp(sk) || sk->sk_clockid == CLOCK_TAI)
+		return TIMING_NONE;
 	if (sk->sk_clockid == CLOCK_MONOTONIC)
-		return ktime_after(skb->tstamp, ktime_get());
-	return sk->sk_clockid != CLOCK_TAI;
+		return ktime_after(skb->tstamp, ktime_get()) ? TIMING_OTHER : TIMING_NONE;
+	return TIMING_OTHER;
 }
 
-static bool is_deadline(const struct sk_buff *skb)
+static enum timing timing_of(const struct sk_buff *skb)
 {
 	const struct sock *sk = skb->sk;
 
-	return sk && sk_fullsock(sk) && sk->sk_txtime_deadline_mode;
+	if (!skb->tstamp)
+		return TIMING_NONE;
+	if (!sk || !sk_fullsock(sk))
+		return keepon_skb_txtime(skb) ? TIMING_TXTIME : TIMING_NONE;
+	if (!sock_flag(sk, SOCK_TXTIME))
+		return TIMING_NONE;
+	if (unlikely(sk->sk_clockid != CLOCK_TAI || !keepon_skb_is_tai(skb)))
+		return timing_of_rest(skb, sk);
+	return sk->sk_txtime_deadline_mode ? TIMING_DEADLINE : TIMING_TXTIME;
 }
 
 /* Then frames with a deadline come when it says, with that moment instead of the deadline. */
@@ -71,29 +84,41 @@ static bool is_etf_above(const struct net_device *dev, u16 tc)
 }
 
 /*
- * A frame with a txtime: at that time, or with a deadline as soon as possible. Return: pending, or
- * why it is refused before the pacer has seen it.
+ * With a deadline: as soon as possible. Return: pending, or why it is refused before the pacer has
+ * seen it.
  */
-static enum kpn_verdict schedule_locked(struct keepon_engine *engine, struct keepon_frame *frame,
-					const struct sk_buff *skb, struct keepon_sender **sender)
+static noinline enum kpn_verdict set_deadline_locked(struct keepon_engine *engine,
+						     struct keepon_frame *frame,
+						     const struct sk_buff *skb)
 {
-	bool deadline = is_deadline(skb);
-	s64 txtime_ns = ktime_to_ns(skb->tstamp);
 	s64 ahead_ns;
-	s64 now_ns;
+	s64 now_ns = read_clocks_locked(engine, &ahead_ns);
+	s64 deadline_ns = ktime_to_ns(skb->tstamp) + ahead_ns;
 
-	if (deadline || engine->keepon->plan.txtime == KEEPON_TXTIME_TAI) {
-		now_ns = read_clocks_locked(engine, &ahead_ns);
-		txtime_ns += ahead_ns;
-	}
-	if (deadline) {
-		if (is_etf_above(engine->keepon->dev, frame->frame.tc))
-			return KPN_VERDICT_PENDING;
-		frame->deadline_ns = txtime_ns;
-		return txtime_ns < now_ns ? KPN_VERDICT_LATE : KPN_VERDICT_PENDING;
-	}
-	*sender = keepon_share_locked(engine, frame->frame.tc, skb->sk);
-	if (!*sender)
+	if (is_etf_above(engine->keepon->dev, frame->frame.tc))
+		return KPN_VERDICT_PENDING;
+	frame->deadline_ns = deadline_ns;
+	return deadline_ns < now_ns ? KPN_VERDICT_LATE : KPN_VERDICT_PENDING;
+}
+
+static noinline s64 tai_to_phc_locked(struct keepon_engine *engine, s64 tai_ns)
+{
+	s64 ahead_ns;
+
+	read_clocks_locked(engine, &ahead_ns);
+	return tai_ns + ahead_ns;
+}
+
+/* At its txtime. Return: as above. */
+static enum kpn_verdict schedule_locked(struct keepon_engine *engine, struct keepon_frame *frame,
+					const struct sk_buff *skb)
+{
+	s64 txtime_ns = ktime_to_ns(skb->tstamp);
+
+	if (engine->keepon->plan.txtime == KEEPON_TXTIME_TAI)
+		txtime_ns = tai_to_phc_locked(engine, txtime_ns);
+	frame->sender = keepon_share_locked(engine, frame->frame.tc, skb->sk);
+	if (unlikely(!frame->sender))
 		return KPN_VERDICT_NO_ROOM;
 	frame->frame.flags = KPN_FRAME_TXTIME;
 	frame->frame.txtime_ns = txtime_ns;
@@ -101,10 +126,10 @@ static enum kpn_verdict schedule_locked(struct keepon_engine *engine, struct kee
 }
 
 static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct keepon_frame *frame,
-					const struct sk_buff *skb, u16 tc,
-					struct keepon_sender **sender)
+					struct sk_buff *skb, u16 tc)
 {
-	*sender = NULL;
+	frame->skb = skb;
+	frame->sender = NULL;
 	frame->deadline_ns = 0;
 	frame->frame.data = skb->data;
 	/* Far beyond any slot it does not matter by how much. */
@@ -112,14 +137,16 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
 	frame->frame.tc = tc;
 	frame->frame.flags = 0;
 	frame->frame.txtime_ns = 0;
-	if (wants_another_clock(skb)) {
-		/* No time at all, for the core: counted as invalid. */
-		frame->frame.flags = KPN_FRAME_TXTIME;
-		frame->frame.txtime_ns = -1;
-		return KPN_VERDICT_PENDING;
+	switch (timing_of(skb)) {
+	case TIMING_NONE: return KPN_VERDICT_PENDING;
+	case TIMING_TXTIME: return schedule_locked(engine, frame, skb);
+	case TIMING_DEADLINE: return set_deadline_locked(engine, frame, skb);
+	case TIMING_OTHER: break;
 	}
-	return keepon_skb_txtime(skb) ? schedule_locked(engine, frame, skb, sender) :
-					KPN_VERDICT_PENDING;
+	/* No time at all, for the core: counted as invalid. */
+	frame->frame.flags = KPN_FRAME_TXTIME;
+	frame->frame.txtime_ns = -1;
+	return KPN_VERDICT_PENDING;
 }
 
 /*
@@ -128,21 +155,23 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
  * frames held is the limit.
  */
 static void account_locked(struct keepon_engine *engine, struct netdev_queue *queue,
-			   struct keepon_frame *frame, struct keepon_sender *sender)
+			   struct keepon_frame *frame, u16 tc)
 {
-	u16 tc = frame->frame.tc;
+	struct sk_buff *skb = frame->skb;
+	bool queued = !frame->sender;
 
 	engine->free[tc] = frame->next;
-	keepon_share_add_locked(engine, frame, sender);
 	frame->txtime_ns = 0;
-	frame->queued = !(frame->frame.flags & KPN_FRAME_TXTIME);
-	if (!frame->queued || frame->deadline_ns) {
+	frame->queued = queued;
+	if (!queued)
+		keepon_share_add_locked(engine, frame->sender, tc);
+	if (!queued || frame->deadline_ns) {
 		/* Taken: from here on it would be mistaken for the stamp of a frame sent. */
-		frame->txtime_ns = ktime_to_ns(frame->skb->tstamp);
-		frame->skb->tstamp = 0;
+		frame->txtime_ns = ktime_to_ns(skb->tstamp);
+		skb->tstamp = 0;
 	}
-	if (frame->queued)
-		netdev_tx_sent_queue(queue, frame->skb->len);
+	if (queued)
+		netdev_tx_sent_queue(queue, skb->len);
 	if (++engine->held[tc] >= engine->held_max)
 		netif_tx_stop_queue(queue);
 }
@@ -150,38 +179,66 @@ static void account_locked(struct keepon_engine *engine, struct netdev_queue *qu
 /* Return: pending, the verdict, or KPN_VERDICT_COUNT + 1 if there is no room to keep it. */
 enum { NO_RECORD = KPN_VERDICT_PENDING + 1 };
 
+static u32 submit_locked(struct keepon *keepon, struct sk_buff *skb, struct netdev_queue *queue,
+			 u16 tc)
+{
+	struct keepon_engine *engine = keepon->engine;
+	struct keepon_frame *frame;
+	u32 verdict;
+
+	if (unlikely(!engine))
+		return KPN_VERDICT_FLUSHED;
+	frame = engine->free[tc];
+	if (unlikely(!frame)) {
+		netif_tx_stop_queue(queue);
+		return NO_RECORD;
+	}
+	verdict = describe_locked(engine, frame, skb, tc);
+	if (unlikely(verdict != KPN_VERDICT_PENDING)) {
+		keepon->total.submitted++;
+		keepon->total.verdicts[verdict]++;
+		return verdict;
+	}
+	verdict = kpn_pacer_submit(engine->pacer, &frame->frame);
+	if (likely(verdict == KPN_VERDICT_PENDING))
+		account_locked(engine, queue, frame, tc);
+	return verdict;
+}
+
 static u32 submit(struct keepon *keepon, struct sk_buff *skb, u16 tc)
 {
 	struct netdev_queue *queue = netdev_get_tx_queue(keepon->dev, tc);
-	struct keepon_sender *sender;
-	struct keepon_engine *engine;
-	struct keepon_frame *frame;
 	unsigned long flags;
-	u32 verdict = KPN_VERDICT_FLUSHED;
+	u32 verdict;
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
-	engine = keepon->engine;
-	if (!engine)
-		goto unlock;
-	frame = engine->free[tc];
-	if (!frame) {
-		netif_tx_stop_queue(queue);
-		verdict = NO_RECORD;
-		goto unlock;
-	}
-	frame->skb = skb;
-	frame->sender = NULL;
-	verdict = describe_locked(engine, frame, skb, tc, &sender);
-	if (verdict != KPN_VERDICT_PENDING) {
-		keepon->total.submitted++;
-		keepon->total.verdicts[verdict]++;
-		goto unlock;
-	}
-	verdict = kpn_pacer_submit(engine->pacer, &frame->frame);
-	if (verdict == KPN_VERDICT_PENDING)
-		account_locked(engine, queue, frame, sender);
-unlock:
+	verdict = submit_locked(keepon, skb, queue, tc);
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	return verdict;
+}
+
+/* It ends here; its sender is told if it has a txtime. */
+static noinline void refuse(struct net_device *dev, struct sk_buff *skb, u16 tc, u32 verdict)
+{
+	bool timed = keepon_skb_txtime(skb) || verdict == KPN_VERDICT_INVALID;
+	s64 txtime_ns = timed ? ktime_to_ns(skb->tstamp) : 0;
+
+	trace_keepon_outcome(dev, tc, verdict, 0, txtime_ns, &(struct kpn_time){});
+	if (txtime_ns)
+		keepon_report(skb, verdict, txtime_ns);
+	dev_core_stats_tx_dropped_inc(dev);
+	dev_kfree_skb_any(skb);
+}
+
+/* Once submitted it may be gone any time, but the software stamp belongs after that. */
+static noinline u32 submit_stamped(struct keepon *keepon, struct sk_buff *skb, u16 tc)
+{
+	struct sk_buff *stamped = skb_get(skb);
+	u32 verdict = submit(keepon, skb, tc);
+
+	if (verdict == KPN_VERDICT_PENDING)
+		skb_tx_timestamp(stamped);
+	consume_skb(stamped);
 	return verdict;
 }
 
@@ -189,7 +246,6 @@ netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct keepon *keepon = netdev_priv(dev);
 	u16 tc = skb_get_queue_mapping(skb);
-	struct sk_buff *stamped = NULL;
 	u32 verdict;
 
 	/*
@@ -208,30 +264,14 @@ netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev)
 	if (skb_shinfo(skb)->tx_flags & SKBTX_HW_TSTAMP &&
 	    READ_ONCE(keepon->hwtstamp.tx_type) == HWTSTAMP_TX_ON)
 		skb_shinfo(skb)->tx_flags |= SKBTX_IN_PROGRESS;
-	/* Once submitted it may be gone any time, but the software stamp belongs after that. */
-	if (skb_shinfo(skb)->tx_flags & SKBTX_SW_TSTAMP)
-		stamped = skb_get(skb);
-
-	verdict = submit(keepon, skb, tc);
-	if (verdict == NO_RECORD) {
-		if (stamped)
-			consume_skb(stamped);
+	if (unlikely(skb_shinfo(skb)->tx_flags & SKBTX_SW_TSTAMP))
+		verdict = submit_stamped(keepon, skb, tc);
+	else
+		verdict = submit(keepon, skb, tc);
+	if (likely(verdict == KPN_VERDICT_PENDING))
+		return NETDEV_TX_OK;
+	if (verdict == NO_RECORD)
 		return NETDEV_TX_BUSY;
-	}
-	if (verdict == KPN_VERDICT_PENDING) {
-		if (stamped)
-			skb_tx_timestamp(stamped);
-	} else {
-		bool timed = keepon_skb_txtime(skb) || verdict == KPN_VERDICT_INVALID;
-		s64 txtime_ns = timed ? ktime_to_ns(skb->tstamp) : 0;
-
-		trace_keepon_outcome(dev, tc, verdict, 0, txtime_ns, &(struct kpn_time){});
-		if (txtime_ns)
-			keepon_report(skb, verdict, txtime_ns);
-		dev_core_stats_tx_dropped_inc(dev);
-		dev_kfree_skb_any(skb);
-	}
-	if (stamped)
-		consume_skb(stamped);
+	refuse(dev, skb, tc, verdict);
 	return NETDEV_TX_OK;
 }

@@ -169,9 +169,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "commit before copy",
         "insert.c",
-        "	memcpy(buffer, frame->data, data_bytes);\n",
+        "	kpn_copy_frame(buffer, frame->data, data_bytes);\n",
         "	pacer->nic_ops.commit(pacer->nic, desc, pacer->config.slot_bytes, data_bytes, written_bytes);\n"
-        "	memcpy(buffer, frame->data, data_bytes);\n",
+        "	kpn_copy_frame(buffer, frame->data, data_bytes);\n",
         ("every class",),
     ),
     Mutation(

@@ -33,6 +33,12 @@ typedef int64_t s64;
 #define KPN_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define KPN_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
+/** kpn_copy_frame() - @bytes of a frame, 14 at least; they do not overlap */
+static inline void kpn_copy_frame(void *to, const void *from, size_t bytes)
+{
+	memcpy(to, from, bytes);
+}
+
 /**
  * kpn_div_u64() - quotient of two 64-bit numbers, rounded down
  * @dividend: any value
