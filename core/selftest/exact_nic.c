@@ -186,6 +186,8 @@ static void op_doorbell(void *context, u32 tail_idx, u64 tail_seq)
 {
 	struct exact_nic *nic = context;
 
+	exact_nic_go(nic, nic->bell_ns);
+	nic->bell_ns = 0;
 	catch_up(nic);
 	nic->doorbells++;
 	if (nic->halted)

@@ -42,6 +42,7 @@ struct exact_sent {
  * @copy_ns: time that passes when the core asks for a buffer, as if writing it took that long
  * @store_ns: time that passes before a descriptor store takes effect, as if the CPU were held up
  *	there
+ * @bell_ns: the same before the next doorbell, once
  * @ppb: how much faster the wire is than the CPU counter
  * @gone: the index cannot be read; @frozen: it stays @frozen_index while the wire goes on
  * @halted: fetches no more; @written_bytes, @zeroed_bytes: as commits and retires said
@@ -66,6 +67,7 @@ struct exact_nic {
 	u64 read_ns;
 	u64 copy_ns;
 	u64 store_ns;
+	u64 bell_ns;
 	s32 ppb;
 	u32 index_lie;
 	u32 byte_ps;

@@ -118,6 +118,38 @@ static void test_suspected_underrun(struct kpn_selftest *t)
 }
 
 /*
+ * Held up between reading and doorbell, by up to twice what is posted: the wire has stood there for
+ * a time nobody knows. Where it is stays within the bounds, and whoever asks hears of it.
+ */
+static void test_held_up_before_the_doorbell(struct kpn_selftest *t)
+{
+	u32 suspected = 0;
+	u32 quiet = 0;
+	u64 held_ns;
+
+	for (held_ns = SLOT_NS; held_ns < 40 * SLOT_NS; held_ns += SLOT_NS / 4) {
+		exact_nic_prepare(&nic);
+		exact_nic_start(&nic, START_NS);
+		kpn_pacer_adjtime(nic.pacer, 0);
+		exact_nic_run(&nic, 10 * MS);
+		KPN_EXPECT_EQ(t, state().synchronised, true);
+		nic.bell_ns = held_ns;
+		while (nic.bell_ns)
+			exact_nic_run(&nic, 1);
+		/* one that came in time kept the wire going; what might have stood still is told */
+		KPN_EXPECT(t, nic.idle_starts == 1 || stats()->suspected_underruns == 1);
+		KPN_EXPECT_EQ(t, stats()->suspected_underruns,
+			      nic.events[KPN_EVENT_SUSPECTED_UNDERRUN]);
+		KPN_EXPECT_EQ(t, state().synchronised, !stats()->suspected_underruns);
+		KPN_EXPECT(t, run_watching(5 * MS));
+		KPN_EXPECT_EQ(t, stats()->slips, 0);
+		suspected += stats()->suspected_underruns;
+		quiet += !stats()->suspected_underruns;
+	}
+	KPN_EXPECT(t, suspected > 40 && quiet > 40);
+}
+
+/*
  * A wire faster than stated: an empty strip, unsynchronised, no insertion until readings agree
  * again.
  */
@@ -250,6 +282,7 @@ void kpn_test_recovery(struct kpn_selftest *t)
 	test_underrun_keeps_the_count_and_nearly_the_time(t);
 	test_underrun_with_a_full_ring_rings_once(t);
 	test_suspected_underrun(t);
+	test_held_up_before_the_doorbell(t);
 	test_drift_beyond_the_stated_bound_ends_unsynchronised(t);
 	test_impossible_index_changes_nothing(t);
 	test_step_recalls_what_it_can(t);

@@ -42,15 +42,26 @@ static inline void kpn_ring_bell(struct kpn_pacer *pacer)
 }
 
 /**
+ * kpn_suspect_late_bell() - a doorbell for what follows @tail_seq was over at CPU time @rung_ns:
+ * the wire may have stood there by then
+ */
+void kpn_suspect_late_bell(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 rung_ns);
+
+/**
  * kpn_advance_tail() - hand what lies between the tail and the posting depth to the NIC
  *
  * Where three batches fit into the depth, posting waits for a whole batch: a dithered poll that
- * finds less leaves it to the next, and a batch remains even then.
+ * finds less leaves it to the next, and a batch remains even then. A CPU can be held up between the
+ * reading and the doorbell, for longer than what was posted lasts, and no NIC says so: the counter
+ * is read once more.
  */
 static inline void kpn_advance_tail(struct kpn_pacer *pacer)
 {
 	const struct kpn_ring *ring = &pacer->ring;
 	u32 posted = (u32)(ring->tail.seq - ring->head.seq);
+	u64 tail_seq = ring->tail.seq;
+	u64 tail_ps = ring->tail.ps;
+	u64 rung_ns;
 	u32 count;
 
 	if (posted > pacer->posted_low)
@@ -60,6 +71,10 @@ static inline void kpn_advance_tail(struct kpn_pacer *pacer)
 		count = pacer->rearm_max;
 	kpn_post_count(pacer, count);
 	kpn_ring_bell(pacer);
+	rung_ns = kpn_cpu_now(pacer);
+	if (KPN_UNLIKELY((s64)(tail_ps - pacer->strip.upper_ps - pacer->restart_ps_max) <
+			 (s64)((rung_ns - pacer->strip.cpu_ns + 2 * pacer->tick_ns) * 1002)))
+		kpn_suspect_late_bell(pacer, tail_seq, tail_ps, rung_ns);
 }
 
 #endif

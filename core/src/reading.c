@@ -146,25 +146,47 @@ static KPN_NOINLINE void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 l
 }
 
 /*
- * Little is posted: if the wire could end before a doorbell takes effect, it may have been idle. It
- * stands at the tail then, wherever the lower bound has run on to since, and starts within a
- * restart.
+ * The wire may have stood at the end of what was posted, @tail_seq at @tail_ps, wherever the lower
+ * bound has run on to since, and has then started within a restart.
  */
-static KPN_NOINLINE void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
+static void loosen_at(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 lower_ps)
 {
-	/* of the strip's own moment, a tick after the reading: there it is lowered */
-	s64 beyond_ps = (s64)(pacer->strip.lower_ps - pacer->ring.tail.ps);
-	struct kpn_interval wire = kpn_strip_at(&pacer->strip, cpu_ns);
+	s64 beyond_ps = (s64)(lower_ps - tail_ps);
 
-	if ((s64)(pacer->ring.tail.ps - wire.upper_ps) >= (s64)pacer->restart_ps_max)
-		return;
 	pacer->stats.suspected_underruns++;
 	pacer->synchronised = false;
-	pacer->restart_seq = pacer->ring.tail.seq;
-	pacer->steady_ps = pacer->ring.tail.ps;
+	pacer->restart_seq = tail_seq;
+	pacer->steady_ps = tail_ps;
 	kpn_strip_loosen(&pacer->strip,
 			 pacer->restart_ps_max + (beyond_ps > 0 ? (u64)beyond_ps : 0));
 	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
+}
+
+/* Little is posted: if the wire could end before a doorbell takes effect, it may have been idle. */
+static KPN_NOINLINE void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+	struct kpn_interval wire = kpn_strip_at(&pacer->strip, cpu_ns);
+
+	if ((s64)(ring->tail.ps - wire.upper_ps) >= (s64)pacer->restart_ps_max)
+		return;
+	/* of the strip's own moment, a tick after the reading: there it is lowered */
+	loosen_at(pacer, ring->tail.seq, ring->tail.ps, pacer->strip.lower_ps);
+}
+
+void kpn_suspect_late_bell(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 rung_ns)
+{
+	struct kpn_interval wire = kpn_strip_at(&pacer->strip, rung_ns);
+	s64 beyond_ps = (s64)(wire.lower_ps + pacer->restart_ps_max - tail_ps);
+
+	if ((s64)(tail_ps - wire.upper_ps) >= (s64)pacer->restart_ps_max)
+		return;
+	/* suspected at the reading already: by the doorbell the lower bound has run on */
+	if (pacer->restart_seq != tail_seq)
+		loosen_at(pacer, tail_seq, tail_ps, wire.lower_ps);
+	else if (beyond_ps > 0)
+		kpn_strip_loosen(&pacer->strip, (u64)beyond_ps);
+	kpn_renew_plain(pacer);
 }
 
 /*

@@ -513,6 +513,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of pacer", "vectors of head", "vectors of recovery"),
     ),
     Mutation(
+        "a doorbell is taken to be in time",
+        "kpn_post.h",
+        "rung_ns = kpn_cpu_now(pacer);",
+        "rung_ns = pacer->read_ns;",
+        ("vectors of recovery",),
+    ),
+    Mutation(
         "rates not widened",
         "observe.c",
         "	strip->rate_lower -= by;\n	strip->rate_upper += by;\n",
