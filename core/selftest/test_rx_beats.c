@@ -55,7 +55,7 @@ static bool beat(struct walk *walk, u64 wait_ns)
 static void test_no_beat_does_more_than_its_limit(struct kpn_selftest *t, u64 pause_ns)
 {
 	struct walk walk = { .peer = new_peer(41, 60000, 1, 0, 0, 0) };
-	struct kpn_rx_limits limits = kpn_rx_limits(&walk.peer.rx);
+	struct kpn_rx_limits limits = kpn_rx_beat_limits(&walk.peer.rx);
 	u64 frames = pause_ns / 672;
 	u32 pauses;
 	u32 i;

@@ -133,7 +133,7 @@ bool kpn_rx_observe(struct kpn_rx *rx, u64 before_ns, u64 after_ns)
 	return false;
 }
 
-struct kpn_rx_limits kpn_rx_limits(const struct kpn_rx *rx)
+struct kpn_rx_limits kpn_rx_beat_limits(const struct kpn_rx *rx)
 {
 	return (struct kpn_rx_limits){ .frames = rx->budget_frames };
 }

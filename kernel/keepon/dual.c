@@ -129,7 +129,7 @@ void keepon_dual_join_locked(struct keepon_engine *engine)
 	plan->rx_limits = (struct kpn_rx_limits){};
 	if (!engine->dual)
 		return;
-	plan->rx_limits = kpn_rx_limits(&engine->dual->rx);
+	plan->rx_limits = kpn_rx_beat_limits(&engine->dual->rx);
 	kpn_dual_init(&engine->dual->merge, engine->pacer, &engine->dual->rx, plan->merge,
 		      plan->tau_ns ?: kpn_merge_tau_ns(&plan->config));
 }

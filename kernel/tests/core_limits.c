@@ -43,7 +43,7 @@ static u32 rx_frames(const struct kpn_config *config)
 	struct kpn_rx rx;
 
 	kpn_rx_init(&rx, &rx_config);
-	return kpn_rx_limits(&rx).frames;
+	return kpn_rx_beat_limits(&rx).frames;
 }
 
 int main(int argc, char **argv)

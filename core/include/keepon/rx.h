@@ -127,7 +127,7 @@ struct kpn_rx_limits {
 	u32 frames;
 };
 
-struct kpn_rx_limits kpn_rx_limits(const struct kpn_rx *rx);
+struct kpn_rx_limits kpn_rx_beat_limits(const struct kpn_rx *rx);
 
 /**
  * kpn_rx_show() - a reading of the index shows @frames that were not taken yet; none are left of
