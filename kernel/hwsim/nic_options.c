@@ -42,10 +42,7 @@ struct flag {
 	}
 
 static const struct flag flags[] = {
-	FLAG(persistent),
-	FLAG(clobbers),
-	FLAG(rearm_shadow),
-	FLAG(coherent),
+	FLAG(persistent), FLAG(clobbers), FLAG(rearm_shadow), FLAG(coherent), FLAG(flow_control),
 };
 
 static int take_numbers(struct hwsim_words *words, struct hwsim_nic_params *p)

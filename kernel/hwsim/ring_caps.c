@@ -82,7 +82,7 @@ void hwsim_ring_caps(const struct hwsim_nic *nic, u32 slot_bytes, struct kpn_nic
 		.index_to_wire_ns_max = -(s32)shorter(p->index_lag_ns_min),
 		.restart_ns_min = (u32)shorter(p->restart_ns_min),
 		.restart_ns_max = (u32)longer(p->restart_ns_max),
-		.pause_ns_max = pause_ns_max(&nic->port),
+		.pause_ns_max = nic->params.flow_control ? pause_ns_max(&nic->port) : 0,
 		.cpu_tick_ns = p->cpu_ticks_coarse ? COARSE_TICK_NS : 1,
 		.poll_ns_min = POLL_NS_MIN,
 		.start_quantum_bytes = 1,

@@ -294,6 +294,7 @@ ktime_t keepon_dual_stamp_locked(struct keepon_engine *engine, u64 place, u32 fr
 	struct kpn_rx_stamp stamp = {};
 	u64 position_ps;
 	bool found = find(dual, place, frame_bytes, &position_ps);
+
 	if (found)
 		stamp = kpn_dual_stamp(&dual->merge, position_ps, cpu_ns(engine));
 	trace_keepon_arrival(engine->keepon->dev, found ? place : KEEPON_NO_PLACE, &stamp);

@@ -73,7 +73,7 @@ talk 300 --no-txtime
 phc_ctl rt0 adj 0.00004 >/dev/null 2>&1
 end
 
-begin prefetch-unsaid prefetch=12 claim_prefetch=0
+begin prefetch-unsaid prefetch=12 claim_prefetch=0 flow_control=1
 talk 300 --no-txtime
 phc_ctl rt0 adj 0.00004 >/dev/null 2>&1
 end
@@ -131,7 +131,7 @@ run "$name: no carrier without a link" wait_until $((2 * slow)) went_down
 run "$name: carrier again" wait_until $((3 * slow)) is_up
 end
 
-begin pause
+begin pause flow_control=1
 talk 400 --advance 10ms
 fault pause 5000000
 end

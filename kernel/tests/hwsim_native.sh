@@ -30,7 +30,7 @@ run "the registry loads alone" modprobe keepon_native
 run "the module loads" modprobe keepon_hwsim
 refuse "the registry stays as long as somebody uses it" rmmod keepon_native
 control <<X
-nic n0 seed=7
+nic n0 seed=7 flow_control=1
 nic n1 mode=ordinary
 link n0 n1
 X

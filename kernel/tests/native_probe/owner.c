@@ -123,7 +123,7 @@ static bool serve(struct probe *p)
 	return true;
 }
 
-/**
+/*
  * probe_serve() - one poll, under a raw lock as an owner in interrupt context has; false if the NIC
  * cannot be read
  */
