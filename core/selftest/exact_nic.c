@@ -128,7 +128,8 @@ static u32 op_read_index(void *context)
 	index = (u32)nic->head_seq + nic->index_lie;
 	if (nic->caps.index_modulus)
 		index %= nic->caps.index_modulus;
-	exact_nic_go(nic, nic->read_ns - nic->read_ns / 2);
+	exact_nic_go(nic, nic->read_ns - nic->read_ns / 2 + nic->after_read_ns);
+	nic->after_read_ns = 0;
 	return index;
 }
 

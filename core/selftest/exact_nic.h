@@ -43,6 +43,7 @@ struct exact_sent {
  * @store_ns: time that passes before a descriptor store takes effect, as if the CPU were held up
  *	there
  * @bell_ns: the same before the next doorbell, once
+ * @after_read_ns: the same after the next reading of the index, once
  * @ppb: how much faster the wire is than the CPU counter
  * @gone: the index cannot be read; @frozen: it stays @frozen_index while the wire goes on
  * @halted: fetches no more; @written_bytes, @zeroed_bytes: as commits and retires said
@@ -68,6 +69,7 @@ struct exact_nic {
 	u64 copy_ns;
 	u64 store_ns;
 	u64 bell_ns;
+	u64 after_read_ns;
 	s32 ppb;
 	u32 index_lie;
 	u32 byte_ps;

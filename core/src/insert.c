@@ -197,6 +197,9 @@ static KPN_ALWAYS_INLINE bool place_inline(struct kpn_pacer *pacer, struct kpn_f
 	if (KPN_UNLIKELY(pacer->old_bytes))
 		written_bytes = kpn_pad(pacer, buffer, desc, data_bytes);
 	if (KPN_UNLIKELY(lost(pacer, seq, placement, ahead_ns))) {
+		/* nothing of it is written back yet: the next frame here has to say all of it */
+		if (pacer->old_bytes)
+			pacer->old_bytes[desc] = (u16)written_bytes;
 		kpn_retire(pacer, desc, kpn_slot_bytes_with(pacer, pacer->ring.slot[desc].delta_ps),
 			   data_bytes);
 		return false;

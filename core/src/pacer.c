@@ -44,7 +44,10 @@ static void plan_polls(struct kpn_pacer *pacer)
 	const struct kpn_config *config = &pacer->config;
 	u64 poll_ns = kpn_div_u64(config->batch_slots * pacer->slot_ps, 1000);
 	u64 spent_ns = config->poll_overhead_ns;
+	u64 least_ns = POLL_NS_MIN;
 
+	if (least_ns < pacer->caps.poll_ns_min)
+		least_ns = pacer->caps.poll_ns_min;
 	if (pacer->phase_locked) {
 		u64 depth_ns = kpn_div_u64((config->depth_slots - 1) * pacer->slot_ps_min, 1000);
 
@@ -53,14 +56,17 @@ static void plan_polls(struct kpn_pacer *pacer)
 			spent_ns += pacer->caps.restart_ns_max;
 		}
 	}
-	pacer->poll_ns = poll_ns > spent_ns + POLL_NS_MIN ? poll_ns - spent_ns : POLL_NS_MIN;
+	/* Rather a wire that runs dry, and says so, than a CPU that does nothing but poll. */
+	pacer->poll_ns = poll_ns > spent_ns + least_ns ? poll_ns - spent_ns : least_ns;
 	/*
 	 * One slot of dither gives every phase against the index; never more than half the
-	 * interval.
+	 * interval, nor less than the surroundings sustain.
 	 */
 	pacer->dither_ns = config->dither ? kpn_div_u64(pacer->slot_ps, 1000) : 0;
 	if (pacer->dither_ns > pacer->poll_ns / 2)
 		pacer->dither_ns = pacer->poll_ns / 2;
+	if (pacer->dither_ns > pacer->poll_ns - pacer->caps.poll_ns_min)
+		pacer->dither_ns = pacer->poll_ns - pacer->caps.poll_ns_min;
 }
 
 /*
@@ -302,7 +308,7 @@ bool kpn_pacer_poll(struct kpn_pacer *pacer)
 	if (__builtin_sub_overflow(index, pacer->head_index, &moved))
 		moved += pacer->index_modulus;
 	if (KPN_UNLIKELY(pacer->ring.index_seq + moved >= pacer->plain_seq ||
-			 (!moved && after_ns - pacer->progress_ns > pacer->stall_ns)))
+			 (!moved && (s64)(before_ns - pacer->progress_ns) > (s64)pacer->stall_ns)))
 		return kpn_poll_slowly(pacer, before_ns, after_ns, index, moved);
 	kpn_take_index(pacer, moved, index, after_ns);
 	if (KPN_UNLIKELY(pacer->ring.trim_count))

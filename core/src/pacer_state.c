@@ -82,7 +82,8 @@ struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, 
 
 /*
  * Frames, with B the budget: B complete; all best effort in the ring (B at most) makes room, each
- * stored twice; B more are placed, tried in two other slots, or taken back, again stored twice.
+ * stored twice; B more are placed, tried in two other slots, or taken back, again stored twice. For
+ * each class that has frames waiting slots are looked for once or twice without finding any.
  */
 struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer)
 {
@@ -93,7 +94,7 @@ struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer)
 		.frames = 7 * config->budget_frames,
 		.trims = 4 * pacer->trims_max,
 		.rearms = pacer->caps.desc_persistent ? 0 : 2 * pacer->rearm_max,
-		.words = 3 * config->budget_frames * search_words,
+		.words = (3 * config->budget_frames + 2 * KPN_CLASS_COUNT) * search_words,
 		.stall_ns = pacer->stall_ns,
 	};
 }

@@ -174,21 +174,6 @@ static KPN_NOINLINE void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 	loosen_at(pacer, ring->tail.seq, ring->tail.ps, pacer->strip.lower_ps);
 }
 
-void kpn_suspect_late_bell(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 rung_ns)
-{
-	struct kpn_interval wire = kpn_strip_at(&pacer->strip, rung_ns);
-	s64 beyond_ps = (s64)(wire.lower_ps + pacer->restart_ps_max - tail_ps);
-
-	if ((s64)(tail_ps - wire.upper_ps) >= (s64)pacer->restart_ps_max)
-		return;
-	/* suspected at the reading already: by the doorbell the lower bound has run on */
-	if (pacer->restart_seq != tail_seq)
-		loosen_at(pacer, tail_seq, tail_ps, wire.lower_ps);
-	else if (beyond_ps > 0)
-		kpn_strip_loosen(&pacer->strip, (u64)beyond_ps);
-	kpn_renew_plain(pacer);
-}
-
 /*
  * A fetch index at the tail waits for a doorbell, and says nothing about the wire. That has gone on
  * all the same, up to the tail, and slots it has certainly passed must be posted anew before it
@@ -200,6 +185,24 @@ static void carry(struct kpn_pacer *pacer, u64 now_ns)
 	u64 beyond_ps = (now_ns - strip->cpu_ns + 1) * 1002;
 
 	kpn_strip_merge_late(strip, now_ns, strip->lower_ps, strip->upper_ps + beyond_ps);
+}
+
+void kpn_suspect_late_bell(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 rung_ns)
+{
+	struct kpn_strip *strip = &pacer->strip;
+	s64 beyond_ps;
+
+	if ((s64)(tail_ps - kpn_strip_at(strip, rung_ns).upper_ps) >= (s64)pacer->restart_ps_max)
+		return;
+	/* what is learnt from then on must not have the pause in it */
+	carry(pacer, rung_ns + pacer->tick_ns);
+	beyond_ps = (s64)(strip->lower_ps + pacer->restart_ps_max - tail_ps);
+	/* suspected at the reading already: by the doorbell the lower bound has run on */
+	if (pacer->restart_seq != tail_seq)
+		loosen_at(pacer, tail_seq, tail_ps, strip->lower_ps);
+	else if (beyond_ps > 0)
+		kpn_strip_loosen(strip, (u64)beyond_ps);
+	kpn_renew_plain(pacer);
 }
 
 /* One reading as two bounds, whatever has to be considered. */
@@ -290,7 +293,7 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 	/* At the tail there is nothing to move to, however long nobody looked. */
 	if (ring->index_seq == ring->tail.seq)
 		pacer->progress_ns = after_ns;
-	if (!moved && after_ns - pacer->progress_ns > pacer->stall_ns) {
+	if (!moved && (s64)(before_ns - pacer->progress_ns) > (s64)pacer->stall_ns) {
 		kpn_lose(pacer, KPN_EVENT_STALLED);
 		return kpn_has_news(pacer);
 	}
