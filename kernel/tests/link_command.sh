@@ -32,7 +32,7 @@ echo /bin/false >/proc/sys/kernel/modprobe
 rejected 3 "no module" "no link type keepon; load the module" add dum0 rt0
 echo "$loader" >/proc/sys/kernel/modprobe
 
-wire 1000000000 persistent=0
+wire 1000000000 "persistent=0 flow_control=1"
 run "add with options" keepon_link add sim0 rt0 slot_bytes 605 batch 4 ring 128 depth 100 partition 250 \
 	class 7 slots 0-240/10 late strict round up class 0 slots rest late reschedule class 3-4 slots 3,5,21-30 round floor \
 	prebuffer 64 tolerance_ns 100 drift_ppb 150000 trim_down 8 trim_up 4 dither off clock counter txtime tai
