@@ -7,25 +7,10 @@
 
 #include "keepon/wire.h"
 
+#include "limited_backend.h"
 #include "selftest.h"
 
 enum { CHANGES_MAX = 5, PROBLEMS_MAX = 64 };
-
-/* A backend with a limit of every kind, none of them equal to a limit of the core. */
-static const struct kpn_nic_caps backend = {
-	.ring_slots_min = 16,
-	.ring_slots_max = 1024,
-	.ring_slots_multiple = 8,
-	.reserved_slots = 1,
-	.prefetch_slots_max = 4,
-	.start_quantum_bytes = 1,
-	.placeholder_bytes_min = 40,
-	.frame_bytes_max = 1536,
-	.placeholder_kinds = 1u << KPN_PLACEHOLDER_BAD_FCS | 1u << KPN_PLACEHOLDER_MAC_CONTROL |
-			     1u << KPN_PLACEHOLDER_RESERVED_ADDRESS,
-	.has_spare_buffers = true,
-	.desc_persistent = true,
-};
 
 /*
  * class masks of all lengths; slot 0 is open to no class in the first, every slot to all in the
