@@ -267,6 +267,8 @@ void keepon_engine_stop(struct keepon *keepon)
 	keepon_dual_add_counters(&keepon->dual_total, engine);
 	keepon->engine = NULL;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	/* What was lost is this ring: the next one is not to be stopped for it. */
+	WRITE_ONCE(keepon->lost, false);
 
 	local_bh_disable();
 	keepon_complete_list(keepon, engine->ended);
