@@ -168,8 +168,20 @@ static const struct vector vectors[] = {
 		SET(poll_overhead_ns, 1)),
 	VALID(LOCKED, CAPS(poll_ns_min, 80001), SET(batch_slots, 9)),
 	REFUSED(LOCKED, "batch_slots", 8, 64, 64, CAPS(poll_ns_min, 640000)),
+	/*
+	 * through a poll interval last the slots behind the one under way: 63 of 1234 wire bytes are
+	 * 621936 ns; a poll and a restart of the wire come on top
+	 */
+	VALID(LOCKED, SET(batch_slots, 63), SET(budget_frames, 126), CAPS(poll_ns_min, 621936),
+	      CAPS(restart_ns_max, 0)),
+	REFUSED(LOCKED, "depth_slots", 64, 65, 255, SET(batch_slots, 63), SET(budget_frames, 126),
+		CAPS(poll_ns_min, 621937), CAPS(restart_ns_max, 0)),
+	REFUSED(LOCKED, "depth_slots", 64, 65, 255, SET(batch_slots, 63), SET(budget_frames, 126),
+		CAPS(poll_ns_min, 621936), CAPS(restart_ns_max, 1)),
+	REFUSED(LOCKED, "depth_slots", 64, 65, 255, SET(batch_slots, 63), SET(budget_frames, 126),
+		CAPS(poll_ns_min, 621936), SET(poll_overhead_ns, 1), CAPS(restart_ns_max, 0)),
 	/* what cannot be had within depth, ring, slot length: these come first */
-	REFUSED(LOCKED, "depth_slots", 64, 65, 255, CAPS(poll_ns_min, 640001)),
+	REFUSED(LOCKED, "depth_slots", 64, 66, 255, CAPS(poll_ns_min, 640001)),
 	REFUSED(LOCKED, "depth_slots", 64, 255, 255, CAPS(poll_ns_min, 2550000)),
 	REFUSED(LOCKED, "ring_slots", 256, 264, 1024, CAPS(poll_ns_min, 2550001)),
 	REFUSED(LOCKED, "ring_slots", 256, 1024, 1024, CAPS(poll_ns_min, 10230000)),

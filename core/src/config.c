@@ -235,6 +235,24 @@ static bool check_allowed(struct check *check, bool slots_ok)
 	return false;
 }
 
+/*
+ * Posted slots must last, all shortened, through the shortest poll interval this machine sustains,
+ * the poll itself and a restart of the wire, beside the slot under way: otherwise the wire runs dry
+ * between any two polls. Return: so many slots, 0 where the wire is not kept saturated by depth.
+ */
+static u64 depth_least(const struct check *check)
+{
+	const struct kpn_config *config = check->config;
+	u32 trim_bytes = config->trim_down_bytes < config->slot_bytes ? config->trim_down_bytes : 0;
+	u64 slot_ps = check->slot_ps - (u64)trim_bytes * kpn_byte_time_ps(config->rate_bps);
+	u64 poll_ns = (u64)check->caps->poll_ns_min + config->poll_overhead_ns +
+		      check->caps->restart_ns_max;
+
+	if (check->paper || !check->slot_ps || !check->caps->poll_ns_min)
+		return 0;
+	return 1 + kpn_div_u64(poll_ns * PS_PER_NS + slot_ps - 1, slot_ps);
+}
+
 static void check_posting(struct check *check)
 {
 	const struct kpn_config *config = check->config;
@@ -270,13 +288,14 @@ static void check_posting(struct check *check)
 		return;
 	}
 	now = depth;
-	if (!check->paper && least <= depth.max)
-		now.min = max_u64(depth.min, least);
+	least = max_u64(least, check->ring_ok && check->batch_ok ? depth_least(check) : 0);
+	if (!check->paper)
+		now.min = max_u64(depth.min, min_u64(least, depth.max));
 	require_narrowed(
 		check, "depth_slots", config->depth_slots, depth,
 		"a batch must fit in, and reserved descriptors stay unposted; change the depth or the ring",
 		now,
-		"no batch within the depth lasts as long as this machine needs between polls; raise depth and batch, or slot_bytes");
+		"the wire would run dry between two polls of this machine; raise the depth, and batch or slot_bytes if polls are too close");
 }
 
 /* Require a multiple of the start quantum within @range, whose limits are such multiples. */
