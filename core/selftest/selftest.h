@@ -26,6 +26,7 @@
 	X(rx)            \
 	X(rx_beats)      \
 	X(insert)        \
+	X(waiting)       \
 	X(padding)       \
 	X(held_up)       \
 	X(pacer)         \

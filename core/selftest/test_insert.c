@@ -253,85 +253,6 @@ static void test_strict_drops(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, kpn_stats_ended(kpn_pacer_stats(nic.pacer)), 3);
 }
 
-/* C17: relaxed takes the earliest free slot of the class after the target, counted as moved. */
-static void test_relaxed_takes_the_next_slot_of_its_class(struct kpn_selftest *t)
-{
-	static u16 masks[RING];
-	struct kpn_frame frames[4];
-	u32 i;
-
-	for (i = 0; i < RING; i++)
-		masks[i] = i % 16 == 1 ? 1 << 0 :
-					 1 << 7; /* the artifact's Example 2: slots 1 and 17 */
-	exact_nic_paper(&nic, RING, BATCH);
-	nic.config.allowed = masks;
-	nic.config.classes[0].late = KPN_LATE_RELAXED;
-	exact_nic_start(&nic, START_NS);
-	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
-	KPN_EXPECT_EQ(t, submit(&frames[0], 1, 0, slot_time(14)), KPN_VERDICT_PENDING);
-	KPN_EXPECT_EQ(t, submit(&frames[1], 2, 0, slot_time(2)),
-		      KPN_VERDICT_PENDING); /* 17 is taken: 33 */
-	KPN_EXPECT_EQ(t, submit(&frames[2], 3, 0, slot_time(14)), KPN_VERDICT_NO_SLOT);
-	exact_nic_run(&nic, 60 * SLOT_NS);
-	KPN_EXPECT_EQ(t, nic.log_count, 2);
-	KPN_EXPECT_EQ(t, nic.log[0].seq, 17);
-	KPN_EXPECT_EQ(t, nic.log[1].seq, 33);
-	KPN_EXPECT_EQ(t, nic.log[1].tag, 2);
-	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_MOVED], 2);
-}
-
-/*
- * N27: best effort with a missed txtime waits for the next window of its class instead of being
- * dropped.
- */
-static void test_rescheduled_frame_is_never_dropped_for_being_late(struct kpn_selftest *t)
-{
-	struct kpn_frame frames[3];
-	u32 i;
-
-	exact_nic_paper(&nic, RING, BATCH);
-	nic.config.prebuffer_frames = 4;
-	nic.config.classes[7].late = KPN_LATE_RESCHEDULE;
-	exact_nic_start(&nic, START_NS);
-	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
-	for (i = 0; i < 3; i++)
-		KPN_EXPECT_EQ(t, submit(&frames[i], (u8)(i + 1), 7, slot_time(1)),
-			      KPN_VERDICT_PENDING);
-	exact_nic_run(&nic, 60 * SLOT_NS);
-	KPN_EXPECT_EQ(t, nic.log_count, 3);
-	for (i = 0; i < 3; i++)
-		KPN_EXPECT_EQ(t, nic.log[i].tag, i + 1);
-	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_MOVED], 3);
-}
-
-/* A scheduled frame takes a slot from best effort; that leaves later, in its own order. */
-static void test_displaced_best_effort_keeps_its_order(struct kpn_selftest *t)
-{
-	struct kpn_frame best_effort[5];
-	struct kpn_frame scheduled;
-	u32 i;
-
-	exact_nic_paper(&nic, RING, BATCH);
-	nic.config.prebuffer_frames = 8;
-	exact_nic_start(&nic, START_NS);
-	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
-	for (i = 0; i < 5; i++) /* slots 12-16 */
-		KPN_EXPECT_EQ(t, submit(&best_effort[i], (u8)(i + 1), 0, -1), KPN_VERDICT_PENDING);
-	KPN_EXPECT_EQ(t, submit(&scheduled, 9, 1, slot_time(13)), KPN_VERDICT_PENDING);
-	exact_nic_run(&nic, 60 * SLOT_NS);
-	KPN_EXPECT_EQ(t, nic.log_count, 6);
-	KPN_EXPECT_EQ(t, nic.log[0].tag, 1);
-	KPN_EXPECT_EQ(t, nic.log[1].tag, 9);
-	KPN_EXPECT_EQ(t, nic.log[1].seq, 13);
-	for (i = 1; i < 5; i++) {
-		KPN_EXPECT_EQ(t, nic.log[i + 1].tag, i + 1);
-		KPN_EXPECT_EQ(t, nic.log[i + 1].intact, true);
-	}
-	KPN_EXPECT_EQ(t, kpn_pacer_stats(nic.pacer)->displaced, 4);
-	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_BEST_EFFORT], 5);
-	KPN_EXPECT_EQ(t, nic.unsafe_writes, 0);
-}
-
 /*
  * C24, P10: too long for a slot is refused, the longest that fits is sent whole; malformed frames
  * are told apart.
@@ -393,36 +314,6 @@ static void test_early_frames_wait_and_leave_in_txtime_order(struct kpn_selftest
 		KPN_EXPECT_EQ(t, nic.log[i].seq, 50 + 10 * i);
 	}
 	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_ON_TIME], 5);
-}
-
-/* F4: best effort is a FIFO, bounded, and stays out of slots of other classes. */
-static void test_best_effort_is_a_bounded_fifo(struct kpn_selftest *t)
-{
-	static u16 masks[RING];
-	static struct kpn_frame frames[40];
-	u32 accepted = 0;
-	u32 i;
-
-	for (i = 0; i < RING; i++)
-		masks[i] = i % 8 == 0 ? 1 << 7 : 1 << 0;
-	exact_nic_paper(&nic, RING, BATCH);
-	nic.config.allowed = masks;
-	nic.config.prebuffer_frames = 8;
-	exact_nic_start(&nic, START_NS);
-	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
-	for (i = 0; i < 40; i++)
-		accepted += submit(&frames[i], (u8)(i + 1), 7, -1) == KPN_VERDICT_PENDING;
-	/*
-	 * 18 slots ahead of slot 12 have two of the class (16, 24); eight wait; the rest is refused
-	 */
-	KPN_EXPECT_EQ(t, accepted, 10);
-	KPN_EXPECT_EQ(t, kpn_pacer_stats(nic.pacer)->verdicts[KPN_VERDICT_NO_ROOM], 30);
-	exact_nic_run(&nic, 120 * SLOT_NS);
-	KPN_EXPECT_EQ(t, nic.log_count, 10);
-	for (i = 0; i < 10; i++) {
-		KPN_EXPECT_EQ(t, nic.log[i].tag, i + 1);
-		KPN_EXPECT_EQ(t, nic.log[i].seq, 16 + 8 * i);
-	}
 }
 
 /*
@@ -540,12 +431,8 @@ void kpn_test_insert(struct kpn_selftest *t)
 	test_later_submission_with_earlier_time_leaves_first(t);
 	test_no_byte_of_an_earlier_frame_is_sent_again(t);
 	test_strict_drops(t);
-	test_relaxed_takes_the_next_slot_of_its_class(t);
-	test_rescheduled_frame_is_never_dropped_for_being_late(t);
-	test_displaced_best_effort_keeps_its_order(t);
 	test_oversize_and_malformed(t);
 	test_early_frames_wait_and_leave_in_txtime_order(t);
-	test_best_effort_is_a_bounded_fifo(t);
 	test_sent_slot_is_not_free_before_the_poll(t);
 	test_submit_touches_no_register(t);
 	test_frame_whose_fcs_is_zero_is_sent(t);

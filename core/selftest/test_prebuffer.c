@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * prebuffer: heap and FIFOs against a plain list that is searched from end to end, by random
+ * prebuffer: heap and queues against a plain list that is searched from end to end, by random
  * operations.
  */
 #include "keepon/prebuffer.h"
@@ -13,8 +13,8 @@
 enum { FRAMES = 96, FRAMES_MAX = 5, RANDOM_STEPS = 60000 };
 
 /*
- * struct model - held frames in the order they would leave a FIFO; @scheduled tells the two kinds
- * apart
+ * struct model - held frames in the order they would leave a queue; @scheduled tells those in the
+ * heap apart
  */
 struct model {
 	struct kpn_frame *held[FRAMES];
@@ -45,13 +45,28 @@ static void model_remove(struct model *model, u32 at)
 	model->count--;
 }
 
-static u32 model_count(const struct model *model, u8 tc, bool scheduled)
+static u8 queue_of(const struct kpn_frame *frame)
+{
+	return frame->tc + (frame->flags & KPN_FRAME_TXTIME ? 16 : 0);
+}
+
+static u32 model_scheduled(const struct model *model, u8 tc)
 {
 	u32 count = 0;
 	u32 i;
 
 	for (i = 0; i < model->count; i++)
-		count += model->scheduled[i] == scheduled && model->held[i]->tc == tc;
+		count += model->scheduled[i] && model->held[i]->tc == tc;
+	return count;
+}
+
+static u32 model_queued(const struct model *model, u8 queue)
+{
+	u32 count = 0;
+	u32 i;
+
+	for (i = 0; i < model->count; i++)
+		count += !model->scheduled[i] && queue_of(model->held[i]) == queue;
 	return count;
 }
 
@@ -74,12 +89,12 @@ static u32 model_earliest(const struct model *model)
 	return best;
 }
 
-static u32 model_first(const struct model *model, u8 tc)
+static u32 model_first(const struct model *model, u8 queue)
 {
 	u32 i;
 
 	for (i = 0; i < model->count; i++) {
-		if (!model->scheduled[i] && model->held[i]->tc == tc)
+		if (!model->scheduled[i] && queue_of(model->held[i]) == queue)
 			break;
 	}
 	return i;
@@ -107,6 +122,7 @@ static struct kpn_frame *fresh_frame(const struct model *model, struct kpn_frame
 		frame->tc =
 			(u8)(kpn_random_below(seed, 2) ? 15 :
 							 kpn_random_below(seed, KPN_CLASS_COUNT));
+		frame->flags = (u8)kpn_random_below(seed, 2) ? KPN_FRAME_TXTIME : 0;
 		frame->txtime_ns = (s64)kpn_random_below(seed, 20) - 5;
 		return frame;
 	}
@@ -118,15 +134,18 @@ static void expect_same(struct kpn_selftest *t, const struct kpn_prebuffer *preb
 {
 	u32 backlog = 0;
 	bool counts_equal = true;
+	u8 queue;
 	u8 tc;
 
-	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
-		u32 queued = model_count(model, tc, false);
+	for (queue = 0; queue < 32; queue++) {
+		u32 queued = model_queued(model, queue);
 
-		backlog |= queued ? 1u << tc : 0;
-		counts_equal = counts_equal && prebuffer->fifo_count[tc] == queued &&
-			       prebuffer->scheduled_count[tc] == model_count(model, tc, true);
+		backlog |= queued ? 1u << queue : 0;
+		counts_equal = counts_equal && prebuffer->queue_count[queue] == queued;
 	}
+	for (tc = 0; tc < KPN_CLASS_COUNT; tc++)
+		counts_equal = counts_equal &&
+			       prebuffer->scheduled_count[tc] == model_scheduled(model, tc);
 	KPN_EXPECT(t, counts_equal);
 	KPN_EXPECT_EQ(t, prebuffer->backlog, backlog);
 	KPN_EXPECT_EQ(t, kpn_prebuffer_count(prebuffer), model->count);
@@ -137,7 +156,7 @@ static void random_step(struct kpn_selftest *t, struct kpn_prebuffer *prebuffer,
 			struct model *model, struct kpn_frame *frames, u64 *seed)
 {
 	struct kpn_frame *frame = fresh_frame(model, frames, seed);
-	u8 tc = (u8)(kpn_random_below(seed, 2) ? 15 : kpn_random_below(seed, KPN_CLASS_COUNT));
+	u8 queue = (u8)(kpn_random_below(seed, 2) ? 31 : kpn_random_below(seed, 32));
 	u32 at;
 
 	switch (kpn_random_below(seed, 5)) {
@@ -145,16 +164,16 @@ static void random_step(struct kpn_selftest *t, struct kpn_prebuffer *prebuffer,
 		if (!frame)
 			break;
 		if (KPN_EXPECT_EQ(t, kpn_prebuffer_schedule(prebuffer, frame),
-				  model_count(model, frame->tc, true) < FRAMES_MAX) &&
-		    model_count(model, frame->tc, true) < FRAMES_MAX)
+				  model_scheduled(model, frame->tc) < FRAMES_MAX) &&
+		    model_scheduled(model, frame->tc) < FRAMES_MAX)
 			model_insert(model, model->count, frame, true);
 		break;
 	case 1:
 		if (!frame)
 			break;
 		if (KPN_EXPECT_EQ(t, kpn_prebuffer_append(prebuffer, frame),
-				  model_count(model, frame->tc, false) < FRAMES_MAX) &&
-		    model_count(model, frame->tc, false) < FRAMES_MAX)
+				  model_queued(model, queue_of(frame)) < FRAMES_MAX) &&
+		    model_queued(model, queue_of(frame)) < FRAMES_MAX)
 			model_insert(model, model->count, frame, false);
 		break;
 	case 2:
@@ -165,19 +184,19 @@ static void random_step(struct kpn_selftest *t, struct kpn_prebuffer *prebuffer,
 		model_remove(model, at);
 		break;
 	case 3:
-		at = model_first(model, tc);
+		at = model_first(model, queue);
 		if (at == model->count)
 			break;
-		KPN_EXPECT(t, kpn_prebuffer_take_first(prebuffer, tc) == model->held[at]);
+		KPN_EXPECT(t, kpn_prebuffer_take_first(prebuffer, queue) == model->held[at]);
 		KPN_EXPECT(t, !model->held[at]->next);
 		model_remove(model, at);
 		break;
 	default:
 		/* taken for a slot that turned out to be gone: back to the front */
-		at = model_first(model, tc);
+		at = model_first(model, queue);
 		if (at == model->count)
 			break;
-		frame = kpn_prebuffer_take_first(prebuffer, tc);
+		frame = kpn_prebuffer_take_first(prebuffer, queue);
 		KPN_EXPECT(t, frame == model->held[at]);
 		model_remove(model, at);
 		kpn_prebuffer_put_back(prebuffer, frame);
@@ -263,7 +282,7 @@ static void test_edges(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, kpn_prebuffer_bytes(2, 4096), (32 + 4096) * sizeof(heap[0]));
 
 	/*
-	 * room for one a class: heap and FIFO are bounded each for itself, and put_back is never
+	 * room for one a class: heap and queues are bounded each for itself, and put_back is never
 	 * refused
 	 */
 	kpn_prebuffer_init(&prebuffer, heap, 1);
@@ -278,12 +297,20 @@ static void test_edges(struct kpn_selftest *t)
 	KPN_EXPECT(t, kpn_prebuffer_take_earliest(&prebuffer) == &a);
 	KPN_EXPECT(t, kpn_prebuffer_append(&prebuffer, &a));
 	kpn_prebuffer_put_back(&prebuffer, &b);
-	KPN_EXPECT_EQ(t, prebuffer.fifo_count[3], 2);
+	KPN_EXPECT_EQ(t, prebuffer.queue_count[3], 2);
 	KPN_EXPECT(t, kpn_prebuffer_take_first(&prebuffer, 3) == &b);
 	KPN_EXPECT_EQ(t, prebuffer.backlog, 1u << 3);
 	KPN_EXPECT(t, kpn_prebuffer_take_first(&prebuffer, 3) == &a);
 	KPN_EXPECT_EQ(t, prebuffer.backlog, 0);
 	kpn_prebuffer_put_back(&prebuffer, &a);
+	KPN_EXPECT(t, kpn_prebuffer_take_first(&prebuffer, 3) == &a);
+
+	/* a frame with a txtime has a queue of its own, which best effort does not fill */
+	b.flags = KPN_FRAME_TXTIME;
+	KPN_EXPECT(t, kpn_prebuffer_append(&prebuffer, &a));
+	KPN_EXPECT(t, kpn_prebuffer_append(&prebuffer, &b));
+	KPN_EXPECT_EQ(t, prebuffer.backlog, 1u << 3 | 1u << 19);
+	KPN_EXPECT(t, kpn_prebuffer_take_first(&prebuffer, 19) == &b);
 	KPN_EXPECT(t, kpn_prebuffer_take_first(&prebuffer, 3) == &a);
 }
 

@@ -106,14 +106,14 @@ static KPN_ALWAYS_INLINE struct kpn_placement placement_inline(const struct kpn_
 }
 
 /* The same for all but the usual: a frame that was just submitted. */
-static KPN_NOINLINE struct kpn_placement placement_at(const struct kpn_pacer *pacer, u64 cpu_ns)
+KPN_NOINLINE struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	return placement_inline(pacer, cpu_ns);
 }
 
 struct kpn_window kpn_pacer_window(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	struct kpn_placement placement = placement_at(pacer, cpu_ns);
+	struct kpn_placement placement = kpn_placement_at(pacer, cpu_ns);
 
 	return (struct kpn_window){ placement.first_seq, placement.end_seq, placement.valid };
 }
@@ -215,8 +215,8 @@ static KPN_ALWAYS_INLINE bool place_inline(struct kpn_pacer *pacer, struct kpn_f
 }
 
 /* The same for all but the usual: a scheduled frame in its own slot. */
-static KPN_NOINLINE bool place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq,
-			       enum kpn_verdict verdict, const struct kpn_placement *placement)
+KPN_NOINLINE bool kpn_place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq,
+			    enum kpn_verdict verdict, const struct kpn_placement *placement)
 {
 	return place_inline(pacer, frame, seq, verdict, placement, KPN_STORE_NS);
 }
@@ -239,9 +239,8 @@ static inline bool vacate(struct kpn_pacer *pacer, u64 seq)
 	return KPN_LIKELY(!kpn_ring_frame(&pacer->ring, seq)) || make_room(pacer, seq);
 }
 
-/* The first free slot of its class in [from, to). */
-static bool place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, u64 to,
-			const struct kpn_placement *placement)
+bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, u64 to,
+		     const struct kpn_placement *placement)
 {
 	u32 tries;
 
@@ -250,7 +249,8 @@ static bool place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 fr
 
 		if (seq >= to)
 			return false;
-		if (vacate(pacer, seq) && place(pacer, frame, seq, KPN_VERDICT_MOVED, placement))
+		if (vacate(pacer, seq) &&
+		    kpn_place(pacer, frame, seq, KPN_VERDICT_MOVED, placement))
 			return true;
 		from = seq + 1;
 	}
@@ -267,80 +267,92 @@ static u64 lock_seq_of(const struct kpn_pacer *pacer)
 	return pacer->ring.tail.seq + pacer->lock_slots_max;
 }
 
-/*
- * Where frames of its class that are too late for their slot may still go, by what its class wants:
- * before this slot.
- */
-static u64 late_end_of(const struct kpn_pacer *pacer, u8 tc, u64 target)
+struct kpn_instead kpn_slots_instead(const struct kpn_pacer *pacer, u8 tc, u64 target,
+				     const struct kpn_placement *placement)
 {
-	return pacer->config.classes[tc].late == KPN_LATE_RELAXED ? target + pacer->ring.slots :
-								    KPN_SEQ_NEVER;
+	struct kpn_instead instead = { .from = placement->first_seq, .end = placement->end_seq };
+	u64 lock_seq = lock_seq_of(pacer);
+	u8 late = pacer->config.classes[tc].late;
+	u64 late_end = late == KPN_LATE_RELAXED ? target + pacer->ring.slots : target;
+
+	if ((s64)(target - instead.from) > 0)
+		instead.from = target;
+	if (lock_seq > instead.from)
+		instead.from = lock_seq;
+	if (late == KPN_LATE_RESCHEDULE)
+		return instead;
+	if ((s64)(late_end - instead.from) <= 0)
+		late_end = instead.from;
+	else if ((s64)(late_end - instead.end) > 0)
+		return instead;
+	instead.last = true;
+	instead.end = late_end;
+	return instead;
 }
 
 /*
- * Not the slot its txtime asks for: what its class wants then. How far ahead it was handed over
- * makes no difference: relaxed frames wait for slots that have not come yet, up to one ring after
- * their own.
+ * Not the slot its txtime asks for: what its class wants then. Relaxed frames wait for slots that
+ * have not come into the window yet, up to one ring after their own.
  */
 static KPN_NOINLINE enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer,
 						     struct kpn_frame *frame, u64 target,
 						     u64 cpu_ns, enum kpn_verdict verdict)
 {
 	struct kpn_placement placement;
-	u64 late_end = late_end_of(pacer, frame->tc, target);
-	u64 lock_seq = lock_seq_of(pacer);
-	u64 from;
-	u64 end;
+	struct kpn_instead instead;
 
-	if (pacer->config.classes[frame->tc].late == KPN_LATE_STRICT)
+	placement = kpn_placement_at(pacer, cpu_ns + KPN_STORE_NS);
+	instead = kpn_slots_instead(pacer, frame->tc, target, &placement);
+	if (instead.last && instead.from == instead.end)
 		return verdict;
-	placement = placement_at(pacer, cpu_ns + KPN_STORE_NS);
-	from = placement.first_seq;
-	end = placement.end_seq;
-	if ((s64)(target - from) > 0)
-		from = target;
-	if (lock_seq > from)
-		from = lock_seq;
-	if ((s64)(late_end - from) <= 0 && late_end != KPN_SEQ_NEVER)
-		return verdict;
-	if (late_end < end)
-		end = late_end;
-	if (place_later(pacer, frame, from, end, &placement))
+	if (kpn_place_later(pacer, frame, instead.from, instead.end, &placement))
 		return KPN_VERDICT_PENDING;
-	if (late_end <= placement.end_seq)
+	if (instead.last)
 		return KPN_VERDICT_NO_SLOT;
 	if (!kpn_prebuffer_append(&pacer->prebuffer, frame))
 		return pacer->config.prebuffer_frames ? KPN_VERDICT_NO_ROOM : KPN_VERDICT_NO_SLOT;
 	return KPN_VERDICT_PENDING;
 }
 
-/* A scheduled frame whose slot lies before the end of the window. Return: pending, or why not. */
-static KPN_ALWAYS_INLINE enum kpn_verdict
-place_scheduled_inline(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target, u64 cpu_ns,
-		       const struct kpn_placement *placement)
+/* A frame in the slot its txtime asks for, before the end of the window. Return: pending, or why not */
+static KPN_ALWAYS_INLINE enum kpn_verdict place_own_inline(struct kpn_pacer *pacer,
+							   struct kpn_frame *frame, u64 target,
+							   const struct kpn_placement *placement)
 {
-	enum kpn_verdict verdict = KPN_VERDICT_LATE; /* also if the slot is lost while copying */
-
-	if (KPN_LIKELY((s64)(target - placement->first_seq) >= 0)) {
-		if (KPN_UNLIKELY(target < lock_seq_of(pacer)))
-			verdict = KPN_VERDICT_UNLOCKED;
-		else if (!kpn_allowed_in(pacer, target, frame->tc))
-			verdict = KPN_VERDICT_NOT_ALLOWED;
-		else if (!vacate(pacer, target))
-			verdict = KPN_VERDICT_OCCUPIED;
-		else if (place_inline(pacer, frame, target, KPN_VERDICT_ON_TIME, placement, 0))
-			return KPN_VERDICT_PENDING;
-	}
-	return place_elsewhere(pacer, frame, target, cpu_ns, verdict);
+	if (KPN_UNLIKELY((s64)(target - placement->first_seq) < 0))
+		return KPN_VERDICT_LATE;
+	if (KPN_UNLIKELY(target < lock_seq_of(pacer)))
+		return KPN_VERDICT_UNLOCKED;
+	if (!kpn_allowed_in(pacer, target, frame->tc))
+		return KPN_VERDICT_NOT_ALLOWED;
+	if (!vacate(pacer, target))
+		return KPN_VERDICT_OCCUPIED;
+	if (place_inline(pacer, frame, target, KPN_VERDICT_ON_TIME, placement, 0))
+		return KPN_VERDICT_PENDING;
+	return KPN_VERDICT_LATE; /* the slot was lost while copying */
 }
 
 /* The same for frames that were held back. */
-static KPN_NOINLINE enum kpn_verdict place_scheduled(struct kpn_pacer *pacer,
-						     struct kpn_frame *frame, u64 target,
-						     u64 cpu_ns,
-						     const struct kpn_placement *placement)
+static KPN_NOINLINE enum kpn_verdict place_own(struct kpn_pacer *pacer, struct kpn_frame *frame,
+					       u64 target, const struct kpn_placement *placement)
 {
-	return place_scheduled_inline(pacer, frame, target, cpu_ns, placement);
+	return place_own_inline(pacer, frame, target, placement);
+}
+
+/*
+ * A frame that was held back and cannot have its own slot. If it may have another one it takes none
+ * before those that are due now have had theirs. Return: false if it may not, or too many of its
+ * class wait.
+ */
+static bool wait_for_another(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 target,
+			     const struct kpn_placement *placement)
+{
+	struct kpn_instead instead;
+
+	instead = kpn_slots_instead(pacer, frame->tc, target, placement);
+	if (instead.last && instead.from == instead.end)
+		return false;
+	return kpn_prebuffer_append(&pacer->prebuffer, frame);
 }
 
 void kpn_insert_rekey(struct kpn_pacer *pacer)
@@ -370,130 +382,18 @@ static KPN_ALWAYS_INLINE enum kpn_verdict submit_scheduled(struct kpn_pacer *pac
 {
 	struct kpn_placement placement = placement_inline(pacer, cpu_ns);
 	u64 target = target_of(pacer, frame);
+	enum kpn_verdict verdict;
 
 	if (KPN_UNLIKELY(!placement.valid))
 		return pacer->running ? hold(pacer, frame, target, KPN_VERDICT_UNSYNCHRONISED) :
 					KPN_VERDICT_FLUSHED;
 	if ((s64)(target - placement.end_seq) >= 0)
 		return hold(pacer, frame, target, KPN_VERDICT_TOO_EARLY);
-	return place_scheduled_inline(pacer, frame, target, cpu_ns, &placement);
-}
-
-static u64 best_effort_end(const struct kpn_pacer *pacer, const struct kpn_placement *placement)
-{
-	u64 end = placement->first_seq + pacer->lookahead_slots;
-
-	return placement->end_seq < end ? placement->end_seq : end;
-}
-
-static u64 best_effort_from(const struct kpn_pacer *pacer, u8 tc,
-			    const struct kpn_placement *placement)
-{
-	return pacer->cursor[tc] > placement->first_seq ? pacer->cursor[tc] : placement->first_seq;
-}
-
-/*
- * Where the first frame that waits in class @tc may go: one with a txtime not before the slot of
- * that.
- */
-static u64 fill_from(const struct kpn_pacer *pacer, u8 tc, const struct kpn_placement *placement)
-{
-	const struct kpn_frame *frame = pacer->prebuffer.first[tc];
-	u64 from = best_effort_from(pacer, tc, placement);
-	u64 target;
-
-	if (KPN_LIKELY(!(frame->flags & KPN_FRAME_TXTIME)))
-		return from;
-	target = target_of(pacer, frame);
-	return (s64)(target - from) > 0 ? target : from;
-}
-
-/*
- * What the first frame that waits in class @tc ends as without being placed; pending if it is to be
- * placed.
- */
-static enum kpn_verdict refuse_first(const struct kpn_pacer *pacer, u8 tc, u64 seq)
-{
-	const struct kpn_frame *frame = pacer->prebuffer.first[tc];
-	u64 late_end;
-
-	if (!(pacer->classes >> tc & 1))
-		return KPN_VERDICT_NOT_ALLOWED;
-	if (!(frame->flags & KPN_FRAME_TXTIME))
-		return KPN_VERDICT_PENDING;
-	late_end = late_end_of(pacer, tc, target_of(pacer, frame));
-	return late_end != KPN_SEQ_NEVER && (s64)(late_end - seq) <= 0 ? KPN_VERDICT_NO_SLOT :
-									 KPN_VERDICT_PENDING;
-}
-
-/*
- * Best effort of class @tc in its order: not before the last slot it got. Return: false if time has
- * run away.
- */
-static bool fill_class(struct kpn_pacer *pacer, u8 tc, const struct kpn_placement *placement)
-{
-	struct kpn_prebuffer *prebuffer = &pacer->prebuffer;
-	u64 end = best_effort_end(pacer, placement);
-
-	for (; prebuffer->backlog >> tc & 1 && pacer->frames_left; pacer->frames_left--) {
-		u64 seq = kpn_find_free(pacer, tc, fill_from(pacer, tc, placement), end, false);
-		enum kpn_verdict refused = refuse_first(pacer, tc, seq);
-		struct kpn_frame *frame;
-		bool timed;
-
-		if (refused == KPN_VERDICT_PENDING &&
-		    (seq >= end || pacer->ring.yielding_count >= pacer->yielding_max))
-			return true;
-		frame = kpn_prebuffer_take_first(prebuffer, tc);
-		timed = frame->flags & KPN_FRAME_TXTIME;
-		if (refused != KPN_VERDICT_PENDING) {
-			kpn_end_frame(pacer, frame, refused);
-		} else if (place(pacer, frame, seq,
-				 timed ? KPN_VERDICT_MOVED : KPN_VERDICT_BEST_EFFORT, placement)) {
-			pacer->cursor[tc] = seq + 1;
-		} else {
-			kpn_prebuffer_put_back(prebuffer, frame);
-			return false;
-		}
-	}
-	return true;
-}
-
-/* Free slots of the lookahead go to what waits, to the highest class first. */
-static void fill(struct kpn_pacer *pacer, const struct kpn_placement *placement)
-{
-	u32 waiting = pacer->prebuffer.backlog;
-
-	while (waiting) {
-		u8 tc = (u8)(31 - __builtin_clz(waiting));
-
-		if (!fill_class(pacer, tc, placement))
-			return;
-		waiting &= ~(1u << tc);
-	}
-}
-
-static KPN_NOINLINE enum kpn_verdict submit_best_effort(struct kpn_pacer *pacer,
-							struct kpn_frame *frame, u64 cpu_ns)
-{
-	struct kpn_placement placement = placement_at(pacer, cpu_ns + KPN_STORE_NS);
-	bool behind = pacer->prebuffer.backlog >> frame->tc & 1;
-
-	if (placement.valid && !behind && pacer->ring.yielding_count < pacer->yielding_max) {
-		u64 end = best_effort_end(pacer, &placement);
-		u64 seq = kpn_find_free(pacer, frame->tc,
-					best_effort_from(pacer, frame->tc, &placement), end, false);
-
-		if (seq < end && place(pacer, frame, seq, KPN_VERDICT_BEST_EFFORT, &placement)) {
-			pacer->cursor[frame->tc] = seq + 1;
-			return KPN_VERDICT_PENDING;
-		}
-	}
-	if (!pacer->running) /* the strip is not valid then */
-		return KPN_VERDICT_FLUSHED;
-	if (!kpn_prebuffer_append(&pacer->prebuffer, frame))
-		return pacer->config.prebuffer_frames ? KPN_VERDICT_NO_ROOM : KPN_VERDICT_NO_SLOT;
-	return KPN_VERDICT_PENDING;
+	verdict = place_own_inline(pacer, frame, target, &placement);
+	if (KPN_LIKELY(verdict == KPN_VERDICT_PENDING))
+		return verdict;
+	frame->verdict = KPN_VERDICT_PENDING;
+	return place_elsewhere(pacer, frame, target, cpu_ns, verdict);
 }
 
 /* Why a frame cannot even be looked at. */
@@ -518,7 +418,7 @@ enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *fra
 	else if (KPN_UNLIKELY(!(pacer->classes >> frame->tc & 1)))
 		verdict = KPN_VERDICT_NOT_ALLOWED;
 	else if (!(frame->flags & KPN_FRAME_TXTIME))
-		verdict = submit_best_effort(pacer, frame, kpn_cpu_now(pacer));
+		verdict = kpn_submit_best_effort(pacer, frame, kpn_cpu_now(pacer));
 	else if (KPN_UNLIKELY(frame->txtime_ns < 0))
 		verdict = KPN_VERDICT_INVALID;
 	else
@@ -539,13 +439,15 @@ static void end_held(struct kpn_pacer *pacer, struct kpn_frame *frame, bool reca
 void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	struct kpn_prebuffer *prebuffer = &pacer->prebuffer;
-	struct kpn_placement placement = placement_at(pacer, cpu_ns);
+	struct kpn_placement placement = kpn_placement_at(pacer, cpu_ns);
+	u32 waiting = 0;
 
 	if (!placement.valid)
 		return;
 	if (KPN_UNLIKELY(pacer->todo & KPN_TODO_REVIEW))
 		kpn_review(pacer, cpu_ns);
-	while (prebuffer->heap_count && pacer->frames_left &&
+	/* of the budget as much is kept as those need that wait for another slot now */
+	while (prebuffer->heap_count && pacer->frames_left > waiting &&
 	       (s64)(pacer->heap_due_seq - placement.end_seq) < 0) {
 		struct kpn_frame *frame = kpn_prebuffer_take_earliest(prebuffer);
 		bool recalled = frame->verdict == KPN_VERDICT_STEPPED;
@@ -553,13 +455,22 @@ void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
 
 		/* before the frame is placed: what makes room for it takes from the budget, too */
 		pacer->frames_left--;
-		verdict = place_scheduled(pacer, frame, pacer->heap_due_seq, cpu_ns, &placement);
+		verdict = place_own(pacer, frame, pacer->heap_due_seq, &placement);
+		if (KPN_UNLIKELY(verdict != KPN_VERDICT_PENDING)) {
+			if (wait_for_another(pacer, frame, pacer->heap_due_seq, &placement)) {
+				waiting++;
+				verdict = KPN_VERDICT_PENDING;
+			} else {
+				verdict = place_elsewhere(pacer, frame, pacer->heap_due_seq, cpu_ns,
+							  verdict);
+			}
+		}
 		if (verdict != KPN_VERDICT_PENDING)
 			end_held(pacer, frame, recalled, verdict);
 		kpn_insert_rekey(pacer);
 	}
 	if (prebuffer->backlog && pacer->frames_left) {
-		placement = placement_at(pacer, cpu_ns + KPN_STORE_NS);
-		fill(pacer, &placement);
+		placement = kpn_placement_at(pacer, cpu_ns + KPN_STORE_NS);
+		kpn_fill(pacer, &placement);
 	}
 }

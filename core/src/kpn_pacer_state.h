@@ -9,6 +9,7 @@
  *	post		slots handed to the NIC, and how long each shall be
  *	complete	what has left
  *	insert		frames on their way into the ring
+ *	waiting		frames that wait before the ring in the order of their class
  *	search		free slots of a class
  *	recall		frames taken back out of it
  *
@@ -54,6 +55,16 @@ struct kpn_placement {
 	u64 end_seq;
 	u64 until_ns;
 	bool valid;
+};
+
+/**
+ * struct kpn_instead - slots that a frame may have instead of its own: [from, end)
+ * @last: those are all; otherwise more of them come into the window
+ */
+struct kpn_instead {
+	u64 from;
+	u64 end;
+	bool last;
 };
 
 /** enum kpn_todo - bits */
@@ -401,6 +412,25 @@ void kpn_complete_touched(struct kpn_pacer *pacer, u64 to);
 /** kpn_target_of() - slot of a txtime */
 u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame);
 
+/** kpn_placement_at() - where frames may go at a CPU time */
+struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns);
+
+/**
+ * kpn_place() - @frame into slot @seq, which is free
+ *
+ * Return: false if the slot was lost while the frame was copied; a placeholder it has remained.
+ */
+bool kpn_place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict,
+	       const struct kpn_placement *placement);
+
+/** kpn_place_later() - @frame into the first free slot of its class in [from, to). Return: done */
+bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, u64 to,
+		     const struct kpn_placement *placement);
+
+/** kpn_slots_instead() - slots for a frame of class @tc that cannot have @target, by its late policy */
+struct kpn_instead kpn_slots_instead(const struct kpn_pacer *pacer, u8 tc, u64 target,
+				     const struct kpn_placement *placement);
+
 /** kpn_first_seq_at() - first slot that may be changed at a CPU time; the strip is valid */
 u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns);
 
@@ -415,6 +445,16 @@ bool kpn_may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 until_ns);
  * the budget
  */
 void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns);
+
+/**
+ * kpn_fill() - free slots go to what waits: frames with a txtime first, then the highest class;
+ * within the budget
+ */
+void kpn_fill(struct kpn_pacer *pacer, const struct kpn_placement *placement);
+
+/** kpn_submit_best_effort() - a frame without txtime. Return: pending, or why not */
+enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame,
+					u64 cpu_ns);
 
 /** kpn_insert_rekey() - the map from txtime to slot, or the earliest frame held back, changed */
 void kpn_insert_rekey(struct kpn_pacer *pacer);

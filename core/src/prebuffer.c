@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Binary heap by (txtime, order of submission) and one FIFO per class, linked through the frames
+ * Binary heap by (txtime, order of submission) and two queues per class, linked through the frames
  * themselves (KeepON paper section 5.2). When a frame moves on to the ring is not decided here.
  */
 #include "keepon/prebuffer.h"
@@ -96,53 +96,61 @@ struct kpn_frame *kpn_prebuffer_take_earliest(struct kpn_prebuffer *prebuffer)
 	return frame;
 }
 
+/* Beyond all queues for a frame of no class. */
+static u8 queue_of(const struct kpn_frame *frame)
+{
+	if (frame->tc >= KPN_CLASS_COUNT)
+		return KPN_QUEUE_COUNT;
+	return frame->tc + (frame->flags & KPN_FRAME_TXTIME ? KPN_QUEUE_SCHEDULED : 0);
+}
+
 bool kpn_prebuffer_append(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame)
 {
-	u8 tc = frame->tc;
+	u8 queue = queue_of(frame);
 
-	KPN_ASSERT(tc < KPN_CLASS_COUNT);
-	if (tc >= KPN_CLASS_COUNT || prebuffer->fifo_count[tc] >= prebuffer->frames_max)
+	KPN_ASSERT(queue < KPN_QUEUE_COUNT);
+	if (queue >= KPN_QUEUE_COUNT || prebuffer->queue_count[queue] >= prebuffer->frames_max)
 		return false;
 	frame->next = NULL;
-	if (prebuffer->first[tc])
-		prebuffer->last[tc]->next = frame;
+	if (prebuffer->first[queue])
+		prebuffer->last[queue]->next = frame;
 	else
-		prebuffer->first[tc] = frame;
-	prebuffer->last[tc] = frame;
-	prebuffer->fifo_count[tc]++;
-	prebuffer->backlog |= 1u << tc;
+		prebuffer->first[queue] = frame;
+	prebuffer->last[queue] = frame;
+	prebuffer->queue_count[queue]++;
+	prebuffer->backlog |= 1u << queue;
 	return true;
 }
 
 void kpn_prebuffer_put_back(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame)
 {
-	u8 tc = frame->tc;
+	u8 queue = queue_of(frame);
 
-	KPN_ASSERT(tc < KPN_CLASS_COUNT);
-	if (tc >= KPN_CLASS_COUNT)
+	KPN_ASSERT(queue < KPN_QUEUE_COUNT);
+	if (queue >= KPN_QUEUE_COUNT)
 		return;
-	frame->next = prebuffer->first[tc];
+	frame->next = prebuffer->first[queue];
 	if (!frame->next)
-		prebuffer->last[tc] = frame;
-	prebuffer->first[tc] = frame;
-	prebuffer->fifo_count[tc]++;
-	prebuffer->backlog |= 1u << tc;
+		prebuffer->last[queue] = frame;
+	prebuffer->first[queue] = frame;
+	prebuffer->queue_count[queue]++;
+	prebuffer->backlog |= 1u << queue;
 }
 
-struct kpn_frame *kpn_prebuffer_take_first(struct kpn_prebuffer *prebuffer, u8 tc)
+struct kpn_frame *kpn_prebuffer_take_first(struct kpn_prebuffer *prebuffer, u8 queue)
 {
 	struct kpn_frame *frame;
 
-	KPN_ASSERT(tc < KPN_CLASS_COUNT && prebuffer->first[tc]);
-	if (tc >= KPN_CLASS_COUNT || !prebuffer->first[tc])
+	KPN_ASSERT(queue < KPN_QUEUE_COUNT && prebuffer->first[queue]);
+	if (queue >= KPN_QUEUE_COUNT || !prebuffer->first[queue])
 		return NULL;
-	frame = prebuffer->first[tc];
-	prebuffer->first[tc] = frame->next;
+	frame = prebuffer->first[queue];
+	prebuffer->first[queue] = frame->next;
 	if (!frame->next) {
-		prebuffer->last[tc] = NULL;
-		prebuffer->backlog &= ~(1u << tc);
+		prebuffer->last[queue] = NULL;
+		prebuffer->backlog &= ~(1u << queue);
 	}
-	prebuffer->fifo_count[tc]--;
+	prebuffer->queue_count[queue]--;
 	frame->next = NULL;
 	return frame;
 }
@@ -150,9 +158,9 @@ struct kpn_frame *kpn_prebuffer_take_first(struct kpn_prebuffer *prebuffer, u8 t
 u32 kpn_prebuffer_count(const struct kpn_prebuffer *prebuffer)
 {
 	u32 count = prebuffer->heap_count;
-	u32 tc;
+	u32 queue;
 
-	for (tc = 0; tc < KPN_CLASS_COUNT; tc++)
-		count += prebuffer->fifo_count[tc];
+	for (queue = 0; queue < KPN_QUEUE_COUNT; queue++)
+		count += prebuffer->queue_count[queue];
 	return count;
 }

@@ -178,7 +178,7 @@ bool kpn_pacer_drain(struct kpn_pacer *pacer)
 {
 	struct kpn_prebuffer *prebuffer = &pacer->prebuffer;
 	u32 left = pacer->config.budget_frames;
-	u8 tc;
+	u8 queue;
 
 	KPN_ASSERT(!pacer->running);
 	if (pacer->ring.head.seq < pacer->sent_seq) {
@@ -188,9 +188,9 @@ bool kpn_pacer_drain(struct kpn_pacer *pacer)
 	left = drain_ring(pacer, left);
 	for (; prebuffer->heap_count && left; left--)
 		kpn_end_frame(pacer, kpn_prebuffer_take_earliest(prebuffer), KPN_VERDICT_FLUSHED);
-	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
-		for (; prebuffer->backlog >> tc & 1 && left; left--)
-			kpn_end_frame(pacer, kpn_prebuffer_take_first(prebuffer, tc),
+	for (queue = 0; queue < KPN_QUEUE_COUNT; queue++) {
+		for (; prebuffer->backlog >> queue & 1 && left; left--)
+			kpn_end_frame(pacer, kpn_prebuffer_take_first(prebuffer, queue),
 				      KPN_VERDICT_FLUSHED);
 	}
 	kpn_insert_rekey(pacer);

@@ -199,16 +199,16 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "put back last",
         "prebuffer.c",
-        "	frame->next = prebuffer->first[tc];\n"
+        "	frame->next = prebuffer->first[queue];\n"
         "	if (!frame->next)\n"
-        "		prebuffer->last[tc] = frame;\n"
-        "	prebuffer->first[tc] = frame;\n",
+        "		prebuffer->last[queue] = frame;\n"
+        "	prebuffer->first[queue] = frame;\n",
         "	frame->next = NULL;\n"
-        "	if (prebuffer->first[tc])\n"
-        "		prebuffer->last[tc]->next = frame;\n"
+        "	if (prebuffer->first[queue])\n"
+        "		prebuffer->last[queue]->next = frame;\n"
         "	else\n"
-        "		prebuffer->first[tc] = frame;\n"
-        "	prebuffer->last[tc] = frame;\n",
+        "		prebuffer->first[queue] = frame;\n"
+        "	prebuffer->last[queue] = frame;\n",
         ("every class",),
     ),
     Mutation(
@@ -227,14 +227,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "best effort overtakes its queue",
-        "insert.c",
+        "waiting.c",
         "if (placement.valid && !behind && ",
         "(void)behind;\n	if (placement.valid && ",
         ("mixed stream, 10 Mb/s", "paper"),
     ),
     Mutation(
         "best effort before its cursor",
-        "insert.c",
+        "waiting.c",
         "	return pacer->cursor[tc] > placement->first_seq ? pacer->cursor[tc] : placement->first_seq;\n",
         "	return (void)pacer, (void)tc, placement->first_seq;\n",
         ("full load, reserved trims", "mixed stream", "full load"),
@@ -292,15 +292,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "moved frames before their time",
         "insert.c",
-        "	if ((s64)(target - from) > 0)\n		from = target;\n",
+        "	if ((s64)(target - instead.from) > 0)\n		instead.from = target;\n",
         "",
         ("every class",),
     ),
     Mutation(
         "strict frames moved",
         "insert.c",
-        "if (pacer->config.classes[frame->tc].late == KPN_LATE_STRICT)",
-        "if (false)",
+        "late == KPN_LATE_RELAXED ? target + pacer->ring.slots : target;",
+        "target + pacer->ring.slots;",
         ("every class",),
     ),
     Mutation(
@@ -714,7 +714,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "best effort taken while stopped",
-        "insert.c",
+        "waiting.c",
         "	if (!pacer->running) /* the strip is not valid then */\n		return KPN_VERDICT_FLUSHED;\n",
         "",
         ("restarts",),
@@ -736,7 +736,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "frames in FIFOs survive the stop",
         "recall.c",
-        "for (; prebuffer->backlog >> tc & 1 && left; left--)",
+        "for (; prebuffer->backlog >> queue & 1 && left; left--)",
         "for (; false; left--)",
         ("restarts",),
     ),
@@ -1018,16 +1018,44 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "relaxed frames wait for ever",
         "insert.c",
-        "late == KPN_LATE_RELAXED ? target + pacer->ring.slots : KPN_SEQ_NEVER;",
-        "late == KPN_LATE_RELAXED ? KPN_SEQ_NEVER - 0 * target : KPN_SEQ_NEVER;",
-        ("vectors of hazards",),
+        "	if (late == KPN_LATE_RESCHEDULE)\n",
+        "	if (late != KPN_LATE_STRICT)\n",
+        ("vectors of waiting",),
     ),
     Mutation(
-        "waiting frames sent before their time",
+        "a depth that runs dry between two polls",
+        "config.c",
+        "check->ring_ok && check->batch_ok ? depth_least(check) : 0",
+        "check->ring_ok && check->batch_ok ? 0 * depth_least(check) : 0",
+        ("vectors of config",),
+    ),
+    Mutation(
+        "relaxed frames take slots before those that are due",
         "insert.c",
-        "	return (s64)(target - from) > 0 ? target : from;\n",
-        "	return (void)target, from;\n",
-        ("vectors of hazards",),
+        "	return kpn_prebuffer_append(&pacer->prebuffer, frame);\n",
+        "	return false;\n",
+        ("vectors of waiting",),
+    ),
+    Mutation(
+        "relaxed frames behind best effort of their class",
+        "prebuffer.c",
+        "frame->tc + (frame->flags & KPN_FRAME_TXTIME ? KPN_QUEUE_SCHEDULED : 0);",
+        "frame->tc;",
+        ("vectors of prebuffer",),
+    ),
+    Mutation(
+        "relaxed frames wait for the lookahead",
+        "waiting.c",
+        "kpn_place_later(pacer, frame, instead.from, instead.end, placement)",
+        "kpn_place_later(pacer, frame, instead.from, best_effort_end(pacer, placement), placement)",
+        ("vectors of waiting",),
+    ),
+    Mutation(
+        "frames that wait have no part of the budget",
+        "insert.c",
+        "pacer->frames_left > waiting &&",
+        "pacer->frames_left > 0 * waiting &&",
+        ("vectors of depth",),
     ),
     Mutation(
         "horizon ignored",
@@ -1096,7 +1124,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "frames that come due without a budget, thousands of them",
         "insert.c",
-        "	while (prebuffer->heap_count && pacer->frames_left &&\n",
+        "	while (prebuffer->heap_count && pacer->frames_left > waiting &&\n",
         "	while (prebuffer->heap_count &&\n",
         ("vectors of depth",),
     ),

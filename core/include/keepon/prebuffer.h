@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Frames that wait before the ring: scheduled ones in a heap by txtime (earliest first, ties in
- * order of submission), the rest in one FIFO per class. Bounded per class; owns no memory (KeepON
- * paper section 5.2).
+ * order of submission); those that wait for another slot than their own and best effort in two
+ * queues per class, in order of arrival. Each bounded per class; owns no memory (KeepON paper
+ * section 5.2).
  */
 #ifndef KPN_PREBUFFER_H
 #define KPN_PREBUFFER_H
 
 #include "keepon/config.h"
 #include "keepon/frame.h"
+
+/** queues: best effort of class tc is number tc, frames with a txtime number @KPN_QUEUE_SCHEDULED + tc */
+enum {
+	KPN_QUEUE_SCHEDULED = KPN_CLASS_COUNT,
+	KPN_QUEUE_COUNT = 2 * KPN_CLASS_COUNT,
+};
 
 /** struct kpn_heap_entry - key beside the pointer, so that sifting stays within the array */
 struct kpn_heap_entry {
@@ -18,7 +25,7 @@ struct kpn_heap_entry {
 };
 
 /**
- * struct kpn_prebuffer - counts are frames held; @backlog has a bit per class with a non-empty FIFO
+ * struct kpn_prebuffer - counts are frames held; @backlog has a bit per queue that is not empty
  */
 struct kpn_prebuffer {
 	struct kpn_heap_entry *heap;
@@ -26,9 +33,9 @@ struct kpn_prebuffer {
 	u32 frames_max;
 	u32 backlog;
 	u64 order;
-	struct kpn_frame *first[KPN_CLASS_COUNT];
-	struct kpn_frame *last[KPN_CLASS_COUNT];
-	u32 fifo_count[KPN_CLASS_COUNT];
+	struct kpn_frame *first[KPN_QUEUE_COUNT];
+	struct kpn_frame *last[KPN_QUEUE_COUNT];
+	u32 queue_count[KPN_QUEUE_COUNT];
 	u32 scheduled_count[KPN_CLASS_COUNT];
 };
 
@@ -55,19 +62,14 @@ static inline struct kpn_frame *kpn_prebuffer_earliest(const struct kpn_prebuffe
 /** kpn_prebuffer_take_earliest() - remove and return it; the heap is not empty */
 struct kpn_frame *kpn_prebuffer_take_earliest(struct kpn_prebuffer *prebuffer);
 
-/** kpn_prebuffer_append() - last in the FIFO of its class; false if that is full */
+/** kpn_prebuffer_append() - last in its queue; false if that is full */
 bool kpn_prebuffer_append(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame);
 
-/**
- * kpn_prebuffer_put_back() - first in the FIFO of its class again; never refused, it had been
- * counted before
- */
+/** kpn_prebuffer_put_back() - first in its queue again; never refused, it had been counted before */
 void kpn_prebuffer_put_back(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame);
 
-/**
- * kpn_prebuffer_take_first() - remove and return the first of class @tc, whose FIFO is not empty
- */
-struct kpn_frame *kpn_prebuffer_take_first(struct kpn_prebuffer *prebuffer, u8 tc);
+/** kpn_prebuffer_take_first() - remove and return the first of a queue that is not empty */
+struct kpn_frame *kpn_prebuffer_take_first(struct kpn_prebuffer *prebuffer, u8 queue);
 
 /** kpn_prebuffer_count() - frames held, all classes */
 u32 kpn_prebuffer_count(const struct kpn_prebuffer *prebuffer);

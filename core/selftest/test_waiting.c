@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * waiting: frames that have no slot of their own to go to: best effort in the order of its class,
+ * and frames with a txtime that may leave later. Paper mode, as in the room insert.
+ */
+#include "exact_nic.h"
+
+#define SLOT_NS 10000ll
+#define START_NS 1000000ll /* PHC time of slot 0 */
+
+enum { RING = 32, BATCH = 8, RELAXED = 0, STRICT = 1 };
+
+static struct exact_nic nic;
+
+static s64 slot_time(s64 slot)
+{
+	return START_NS + slot * SLOT_NS;
+}
+
+static enum kpn_verdict submit(struct kpn_frame *frame, u8 tag, u8 tc, s64 txtime_ns)
+{
+	*frame = exact_frame(tag, 200, tc, txtime_ns);
+	return kpn_pacer_submit(nic.pacer, frame);
+}
+
+/* C17: relaxed takes the earliest free slot of the class after the target, counted as moved. */
+static void test_relaxed_takes_the_next_slot_of_its_class(struct kpn_selftest *t)
+{
+	static u16 masks[RING];
+	struct kpn_frame frames[4];
+	u32 i;
+
+	for (i = 0; i < RING; i++)
+		masks[i] = i % 16 == 1 ? 1 << 0 :
+					 1 << 7; /* the artifact's Example 2: slots 1 and 17 */
+	exact_nic_paper(&nic, RING, BATCH);
+	nic.config.allowed = masks;
+	nic.config.classes[0].late = KPN_LATE_RELAXED;
+	exact_nic_start(&nic, START_NS);
+	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
+	KPN_EXPECT_EQ(t, submit(&frames[0], 1, 0, slot_time(14)), KPN_VERDICT_PENDING);
+	KPN_EXPECT_EQ(t, submit(&frames[1], 2, 0, slot_time(2)),
+		      KPN_VERDICT_PENDING); /* 17 is taken: 33 */
+	KPN_EXPECT_EQ(t, submit(&frames[2], 3, 0, slot_time(14)), KPN_VERDICT_NO_SLOT);
+	exact_nic_run(&nic, 60 * SLOT_NS);
+	KPN_EXPECT_EQ(t, nic.log_count, 2);
+	KPN_EXPECT_EQ(t, nic.log[0].seq, 17);
+	KPN_EXPECT_EQ(t, nic.log[1].seq, 33);
+	KPN_EXPECT_EQ(t, nic.log[1].tag, 2);
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_MOVED], 2);
+}
+
+/*
+ * N27: best effort with a missed txtime waits for the next window of its class instead of being
+ * dropped.
+ */
+static void test_rescheduled_frame_is_never_dropped_for_being_late(struct kpn_selftest *t)
+{
+	struct kpn_frame frames[3];
+	u32 i;
+
+	exact_nic_paper(&nic, RING, BATCH);
+	nic.config.prebuffer_frames = 4;
+	nic.config.classes[7].late = KPN_LATE_RESCHEDULE;
+	exact_nic_start(&nic, START_NS);
+	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
+	for (i = 0; i < 3; i++)
+		KPN_EXPECT_EQ(t, submit(&frames[i], (u8)(i + 1), 7, slot_time(1)),
+			      KPN_VERDICT_PENDING);
+	exact_nic_run(&nic, 60 * SLOT_NS);
+	KPN_EXPECT_EQ(t, nic.log_count, 3);
+	for (i = 0; i < 3; i++)
+		KPN_EXPECT_EQ(t, nic.log[i].tag, i + 1);
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_MOVED], 3);
+}
+
+/* A pacer whose pre-buffer holds frames of a relaxed and a strict class, polled at slot 4. */
+static void start_relaxed(u32 prebuffer_frames)
+{
+	exact_nic_paper(&nic, RING, BATCH);
+	nic.config.prebuffer_frames = prebuffer_frames;
+	nic.config.classes[RELAXED].late = KPN_LATE_RELAXED;
+	exact_nic_start(&nic, START_NS);
+	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
+	nic.poll_ns = 5 * SLOT_NS; /* several slots come into the window at once */
+}
+
+/* Slot @slot and the four after it are taken when the relaxed frame comes, @ahead slots before. */
+static void expect_fifth_slot_after(struct kpn_selftest *t, s64 slot, s64 ahead)
+{
+	struct kpn_frame strict[5];
+	struct kpn_frame relaxed;
+	u8 i;
+
+	start_relaxed(8);
+	for (i = 0; i < 5; i++)
+		submit(&strict[i], i + 1, STRICT, slot_time(slot + i));
+	exact_nic_run(&nic, (slot - 4 - ahead) * SLOT_NS);
+	KPN_EXPECT_EQ(t, submit(&relaxed, 9, RELAXED, slot_time(slot)), KPN_VERDICT_PENDING);
+	exact_nic_run(&nic, (ahead + 20) * SLOT_NS);
+	KPN_EXPECT_EQ_AT(t, (int)ahead, nic.outcomes[KPN_VERDICT_ON_TIME], 5);
+	KPN_EXPECT_EQ_AT(t, (int)ahead, nic.outcomes[KPN_VERDICT_MOVED], 1);
+	KPN_EXPECT_EQ_AT(t, (int)ahead, nic.log[5].tag, 9);
+	KPN_EXPECT_EQ_AT(t, (int)ahead, nic.log[5].seq, slot + 5);
+}
+
+/* How far ahead a frame is handed over makes no difference, and it takes nobody's own slot. */
+static void test_relaxed_slot_does_not_depend_on_the_lead(struct kpn_selftest *t)
+{
+	s64 slot;
+	s64 ahead;
+
+	for (slot = 100; slot < 105; slot++) {
+		for (ahead = 15; ahead <= 90; ahead += 5)
+			expect_fifth_slot_after(t, slot, ahead);
+	}
+}
+
+/*
+ * A relaxed frame whose slot is taken when the end of the window comes there does not wait for the
+ * lookahead, in which best effort is placed, nor behind best effort of its class.
+ */
+static void test_relaxed_is_not_held_up_by_best_effort(struct kpn_selftest *t)
+{
+	struct kpn_frame best_effort[30];
+	struct kpn_frame strict;
+	struct kpn_frame relaxed;
+	u8 i;
+
+	start_relaxed(40);
+	submit(&strict, 1, STRICT, slot_time(60));
+	submit(&relaxed, 2, RELAXED, slot_time(60));
+	exact_nic_run(&nic, 20 * SLOT_NS);
+	for (i = 0; i < 30; i++)
+		submit(&best_effort[i], (u8)(i + 3), RELAXED, -1);
+	exact_nic_run(&nic, 10 * SLOT_NS);
+	KPN_EXPECT(t, nic.data_bytes[61 % RING]);
+	KPN_EXPECT_EQ(t, nic.buffers[61 % RING][0], 2);
+	exact_nic_run(&nic, 60 * SLOT_NS);
+	KPN_EXPECT_EQ(t, nic.log_count, 32);
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_BEST_EFFORT], 30);
+	KPN_EXPECT_EQ(t, nic.unsafe_writes, 0);
+}
+
+/* Slots of its class are taken for a whole ring: it is not sent, and says why. */
+static void test_relaxed_ends_after_a_ring(struct kpn_selftest *t)
+{
+	static u16 masks[RING];
+	struct kpn_frame frames[3];
+	u32 i;
+
+	for (i = 0; i < RING; i++)
+		masks[i] = i == 20 ? 1 << RELAXED : 1 << STRICT;
+	exact_nic_paper(&nic, RING, BATCH);
+	nic.config.prebuffer_frames = 4;
+	nic.config.allowed = masks;
+	nic.config.classes[RELAXED].late = KPN_LATE_RELAXED;
+	exact_nic_start(&nic, START_NS);
+	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
+	/* slots 52 and 84 are its class's; a ring after slot 70 is slot 102 */
+	KPN_EXPECT_EQ(t, submit(&frames[0], 1, RELAXED, slot_time(84)), KPN_VERDICT_PENDING);
+	KPN_EXPECT_EQ(t, submit(&frames[1], 2, RELAXED, slot_time(70)), KPN_VERDICT_PENDING);
+	KPN_EXPECT_EQ(t, submit(&frames[2], 3, RELAXED, slot_time(70)), KPN_VERDICT_PENDING);
+	exact_nic_run(&nic, 130 * SLOT_NS);
+	KPN_EXPECT_EQ(t, nic.log_count, 1);
+	KPN_EXPECT_EQ(t, nic.log[0].seq, 84);
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_NO_SLOT], 2);
+}
+
+/* A scheduled frame takes a slot from best effort; that leaves later, in its own order. */
+static void test_displaced_best_effort_keeps_its_order(struct kpn_selftest *t)
+{
+	struct kpn_frame best_effort[5];
+	struct kpn_frame scheduled;
+	u32 i;
+
+	exact_nic_paper(&nic, RING, BATCH);
+	nic.config.prebuffer_frames = 8;
+	exact_nic_start(&nic, START_NS);
+	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
+	for (i = 0; i < 5; i++) /* slots 12-16 */
+		KPN_EXPECT_EQ(t, submit(&best_effort[i], (u8)(i + 1), 0, -1), KPN_VERDICT_PENDING);
+	KPN_EXPECT_EQ(t, submit(&scheduled, 9, 1, slot_time(13)), KPN_VERDICT_PENDING);
+	exact_nic_run(&nic, 60 * SLOT_NS);
+	KPN_EXPECT_EQ(t, nic.log_count, 6);
+	KPN_EXPECT_EQ(t, nic.log[0].tag, 1);
+	KPN_EXPECT_EQ(t, nic.log[1].tag, 9);
+	KPN_EXPECT_EQ(t, nic.log[1].seq, 13);
+	for (i = 1; i < 5; i++) {
+		KPN_EXPECT_EQ(t, nic.log[i + 1].tag, i + 1);
+		KPN_EXPECT_EQ(t, nic.log[i + 1].intact, true);
+	}
+	KPN_EXPECT_EQ(t, kpn_pacer_stats(nic.pacer)->displaced, 4);
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_BEST_EFFORT], 5);
+	KPN_EXPECT_EQ(t, nic.unsafe_writes, 0);
+}
+
+/* F4: best effort is a FIFO, bounded, and stays out of slots of other classes. */
+static void test_best_effort_is_a_bounded_fifo(struct kpn_selftest *t)
+{
+	static u16 masks[RING];
+	static struct kpn_frame frames[40];
+	u32 accepted = 0;
+	u32 i;
+
+	for (i = 0; i < RING; i++)
+		masks[i] = i % 8 == 0 ? 1 << 7 : 1 << 0;
+	exact_nic_paper(&nic, RING, BATCH);
+	nic.config.allowed = masks;
+	nic.config.prebuffer_frames = 8;
+	exact_nic_start(&nic, START_NS);
+	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
+	for (i = 0; i < 40; i++)
+		accepted += submit(&frames[i], (u8)(i + 1), 7, -1) == KPN_VERDICT_PENDING;
+	/*
+	 * 18 slots ahead of slot 12 have two of the class (16, 24); eight wait; the rest is refused
+	 */
+	KPN_EXPECT_EQ(t, accepted, 10);
+	KPN_EXPECT_EQ(t, kpn_pacer_stats(nic.pacer)->verdicts[KPN_VERDICT_NO_ROOM], 30);
+	exact_nic_run(&nic, 120 * SLOT_NS);
+	KPN_EXPECT_EQ(t, nic.log_count, 10);
+	for (i = 0; i < 10; i++) {
+		KPN_EXPECT_EQ(t, nic.log[i].tag, i + 1);
+		KPN_EXPECT_EQ(t, nic.log[i].seq, 16 + 8 * i);
+	}
+}
+
+void kpn_test_waiting(struct kpn_selftest *t)
+{
+	test_relaxed_takes_the_next_slot_of_its_class(t);
+	test_relaxed_slot_does_not_depend_on_the_lead(t);
+	test_relaxed_is_not_held_up_by_best_effort(t);
+	test_relaxed_ends_after_a_ring(t);
+	test_rescheduled_frame_is_never_dropped_for_being_late(t);
+	test_displaced_best_effort_keeps_its_order(t);
+	test_best_effort_is_a_bounded_fifo(t);
+}

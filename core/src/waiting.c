@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Frames that wait before the ring in the order of their class: best effort, which gets slots of the
+ * lookahead only, and frames with a txtime whose own slot was not to be had.
+ */
+#include "kpn_pacer_state.h"
+
+/* FILL_MORE: one left the queue; FILL_WAIT: none can; FILL_LATE: a slot was lost while copying */
+enum fill {
+	FILL_MORE,
+	FILL_WAIT,
+	FILL_LATE,
+};
+
+static u64 best_effort_end(const struct kpn_pacer *pacer, const struct kpn_placement *placement)
+{
+	u64 end = placement->first_seq + pacer->lookahead_slots;
+
+	return placement->end_seq < end ? placement->end_seq : end;
+}
+
+static u64 best_effort_from(const struct kpn_pacer *pacer, u8 tc,
+			    const struct kpn_placement *placement)
+{
+	return pacer->cursor[tc] > placement->first_seq ? pacer->cursor[tc] : placement->first_seq;
+}
+
+/* Best effort of class @tc in its order: not before the last slot it got. */
+static enum fill fill_best_effort(struct kpn_pacer *pacer, u8 tc,
+				  const struct kpn_placement *placement)
+{
+	u64 end = best_effort_end(pacer, placement);
+	u64 seq = kpn_find_free(pacer, tc, best_effort_from(pacer, tc, placement), end, false);
+	struct kpn_frame *frame;
+
+	if (seq >= end || pacer->ring.yielding_count >= pacer->yielding_max)
+		return FILL_WAIT;
+	frame = kpn_prebuffer_take_first(&pacer->prebuffer, tc);
+	if (kpn_place(pacer, frame, seq, KPN_VERDICT_BEST_EFFORT, placement)) {
+		pacer->cursor[tc] = seq + 1;
+		return FILL_MORE;
+	}
+	kpn_prebuffer_put_back(&pacer->prebuffer, frame);
+	return FILL_LATE;
+}
+
+/*
+ * A frame with a txtime that found no slot instead of its own: it gets the first one that comes into
+ * the window, as it would have if that had been there when it was handed over.
+ */
+static KPN_NOINLINE enum fill fill_scheduled(struct kpn_pacer *pacer, u8 tc,
+					     const struct kpn_placement *placement)
+{
+	struct kpn_frame *frame =
+		kpn_prebuffer_take_first(&pacer->prebuffer, KPN_QUEUE_SCHEDULED + tc);
+	struct kpn_instead instead =
+		kpn_slots_instead(pacer, tc, kpn_target_of(pacer, frame), placement);
+
+	if (kpn_place_later(pacer, frame, instead.from, instead.end, placement))
+		return FILL_MORE;
+	if (instead.last) {
+		/* one that a step took out of its slot says so */
+		kpn_end_frame(pacer, frame,
+			      frame->verdict == KPN_VERDICT_STEPPED ? KPN_VERDICT_STEPPED :
+								      KPN_VERDICT_NO_SLOT);
+		return FILL_MORE;
+	}
+	kpn_prebuffer_put_back(&pacer->prebuffer, frame);
+	return FILL_WAIT;
+}
+
+/* What waits in a queue, in its order. */
+static enum fill fill_queue(struct kpn_pacer *pacer, u8 queue,
+			    const struct kpn_placement *placement)
+{
+	struct kpn_prebuffer *prebuffer = &pacer->prebuffer;
+	u8 tc = queue % KPN_CLASS_COUNT;
+	enum fill fill;
+
+	for (; prebuffer->backlog >> queue & 1 && pacer->frames_left; pacer->frames_left--) {
+		if (KPN_UNLIKELY(!(pacer->classes >> tc & 1))) {
+			kpn_end_frame(pacer, kpn_prebuffer_take_first(prebuffer, queue),
+				      KPN_VERDICT_NOT_ALLOWED);
+			continue;
+		}
+		if (KPN_UNLIKELY(queue >= KPN_QUEUE_SCHEDULED))
+			fill = fill_scheduled(pacer, tc, placement);
+		else
+			fill = fill_best_effort(pacer, tc, placement);
+		if (fill != FILL_MORE)
+			return fill;
+	}
+	return FILL_WAIT;
+}
+
+void kpn_fill(struct kpn_pacer *pacer, const struct kpn_placement *placement)
+{
+	u32 waiting = pacer->prebuffer.backlog;
+
+	while (waiting) {
+		u8 queue = (u8)(31 - __builtin_clz(waiting));
+
+		if (fill_queue(pacer, queue, placement) == FILL_LATE)
+			return;
+		waiting &= ~(1u << queue);
+	}
+}
+
+enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame,
+					u64 cpu_ns)
+{
+	struct kpn_placement placement = kpn_placement_at(pacer, cpu_ns + KPN_STORE_NS);
+	bool behind = pacer->prebuffer.backlog >> frame->tc & 1;
+
+	if (placement.valid && !behind && pacer->ring.yielding_count < pacer->yielding_max) {
+		u64 end = best_effort_end(pacer, &placement);
+		u64 seq = kpn_find_free(pacer, frame->tc,
+					best_effort_from(pacer, frame->tc, &placement), end, false);
+
+		if (seq < end &&
+		    kpn_place(pacer, frame, seq, KPN_VERDICT_BEST_EFFORT, &placement)) {
+			pacer->cursor[frame->tc] = seq + 1;
+			return KPN_VERDICT_PENDING;
+		}
+	}
+	if (!pacer->running) /* the strip is not valid then */
+		return KPN_VERDICT_FLUSHED;
+	if (!kpn_prebuffer_append(&pacer->prebuffer, frame))
+		return pacer->config.prebuffer_frames ? KPN_VERDICT_NO_ROOM : KPN_VERDICT_NO_SLOT;
+	return KPN_VERDICT_PENDING;
+}
