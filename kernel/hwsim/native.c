@@ -15,6 +15,7 @@
 enum {
 	HISTORY_RUNS = 1024,
 	POOL_FRAMES_MIN = 1024,
+	RESET_WAIT_MS = 100,
 };
 
 static struct hwsim_nic *lender(struct net_device *dev)
@@ -115,17 +116,19 @@ static bool on_wire(struct hwsim_nic *nic)
 
 /*
  * What was latched leaves; what is posted beyond was never fetched, and a NIC that is reset forgets
- * it. Then the model is no more and the wire idle. May sleep.
+ * it, and so what PAUSE holds up for longer than RESET_WAIT_MS. Then the model is no more and the
+ * wire idle. May sleep.
  */
 static void stop_model(struct hwsim_nic *nic)
 {
 	struct hwsim_ring *ring = nic->ring;
+	unsigned long end = jiffies + msecs_to_jiffies(RESET_WAIT_MS);
 	unsigned long flags;
 	u64 left;
 
 	hwsim_ring_halt(nic);
 	raw_spin_lock_irqsave(&nic->port.lock, flags);
-	while (ring->model && on_wire(nic)) {
+	while (ring->model && on_wire(nic) && time_before(jiffies, end)) {
 		hwsim_port_kick(&nic->port);
 		raw_spin_unlock_irqrestore(&nic->port.lock, flags);
 		usleep_range(50, 100);

@@ -111,7 +111,7 @@ struct keepon_native {
 
 /**
  * struct keepon_native_rx_caps - what a receive ring can be trusted for
- * @index_modulus: the index counts modulo this; 0 means 2^32
+ * @index_modulus: the index counts modulo this; 0 means 2^32, where all ones is never believed
  * @lag_ns_min, @lag_ns_max: from the last bit of a frame until the index counts it, in CPU time
  * @frame_bytes_max: longest frame it takes, FCS included
  */

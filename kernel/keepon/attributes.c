@@ -152,7 +152,7 @@ void keepon_attributes_init(void)
  */
 void keepon_explain(struct netlink_ext_ack *extack, const char *format, ...)
 {
-	static char sentences[8][256];
+	static char sentences[64][256];
 	static unsigned int next;
 	char *sentence;
 	va_list args;

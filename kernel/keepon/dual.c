@@ -181,7 +181,7 @@ static void read_index_locked(struct keepon_engine *engine)
 	/* 2^32 wraps by itself. */
 	u32 come = index >= dual->index ? index - dual->index : index - dual->index + modulus;
 
-	if (modulus && index >= modulus)
+	if (index == KPN_INDEX_GONE || (modulus && index >= modulus))
 		return;
 	dual->index = index;
 	kpn_rx_show(&dual->rx, come, before_ns, after_ns);

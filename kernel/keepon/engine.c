@@ -9,6 +9,8 @@
 
 #include "keepon.h"
 
+enum { START_TRIES = 8 };
+
 /*
  * Large and asked for by configuration: it is accounted to who asks, may fail, and must not make
  * room by force.
@@ -144,11 +146,15 @@ static int make_pacer(struct keepon_engine *engine, u64 *since_ns, u64 *version)
 	return engine->pacer ? 0 : -EINVAL;
 }
 
-/* The wire starts; until the first poll it lives on what is posted here. */
+/*
+ * The wire starts; until the first poll it lives on what is posted here. A pacer begins with the time
+ * of day; whoever sets that all the time does not hold up everybody else under RTNL.
+ */
 static int start_wire(struct keepon_engine *engine)
 {
 	struct keepon *keepon = engine->keepon;
 	bool started = false;
+	int tries = START_TRIES;
 
 	while (!started) {
 		unsigned long flags;
@@ -156,6 +162,12 @@ static int start_wire(struct keepon_engine *engine)
 		u64 version;
 		int error;
 
+		if (!tries--) {
+			netdev_warn(keepon->dev,
+				    "the clock was set %d times while the wire started\n",
+				    START_TRIES);
+			return -EBUSY;
+		}
 		error = make_pacer(engine, &since_ns, &version);
 		if (error)
 			return error;
