@@ -63,6 +63,15 @@ def test_the_script_says_what_the_plan_says(three: Scenario) -> None:
     assert "control bridge b0 ports=3 processing_ns=2000 rate_bps=1000000000" in script
 
 
+def test_listeners_wait_for_what_may_still_come(three: Scenario) -> None:
+    """A second beyond lead, window and what frames are allowed: 100 ms, or the longest deadline."""
+    seconds = three.duration_s + three.warmup_s + 2 + 1
+    for deadline_ns, drain_s in ((None, 0.1), (3_000_000_000, 3.0)):
+        scenario = changed(three, "stream", "deadline_ns", deadline_ns)
+        script = guest_script(scenario, session.planned(scenario), "keepon")
+        assert f"--duration {round((seconds + drain_s) * 1000)}ms" in script
+
+
 def test_faults_reach_the_right_part(three: Scenario) -> None:
     text = (ROOT / "examples" / "three-stations.toml").read_text()
     for kind in ("poll-stall", "wire-pause", "link-down", "clock-step", "late-submit"):

@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from keepon import __version__, results, timesync
+from keepon import __version__, outcomes, results, timesync
+from keepon.due import Schedule, allowed_ns, on_schedule
 from keepon.errors import ConfigError, EnvironmentProblemError, SimulationError
 from keepon.hosts import ETF_DELTA_NS, ETF_SOURCES, Sourced, host_of
 from keepon.planner.gates import ALL_GATES
 from keepon.results import FrameArrays
-from keepon.scenario import Scenario, Station
+from keepon.scenario import Scenario, Station, Stream
 from keepon.statistics import IntArray
 from keepon.topology import Topology
 
@@ -327,18 +328,24 @@ def measured_ns(scenario: Scenario) -> tuple[int, int]:
     return start_ns, start_ns + round(scenario.duration_s * 1e9)
 
 
-def run_ns(scenario: Scenario) -> int:
+def schedule(scenario: Scenario, stream: Stream, entry: dict[str, Any]) -> Schedule:
+    """When the frames of a stream are due in the simulator, from the scenario and the stream's part of the plan."""
+    releases_ns = tuple(entry.get("turns_ns", [entry["release_ns"]]))
+    return Schedule(stream.period_ns, releases_ns, epoch_ns_for(scenario) + talk_start_ns(scenario))
+
+
+def run_ns(scenario: Scenario, plan: dict[str, Any]) -> int:
     """True time after which every frame that is measured has left and arrived.
 
     What is measured ends in network time, by clocks of talkers and the grandmaster; a slow crystal gets there later.
     """
     _, end_ns = measured_ns(scenario)
-    drain_ns = max(DRAIN_NS_MIN, 4 * max((stream.period_ns for stream in scenario.stream), default=0))
+    over_ns = end_ns + max(DRAIN_NS_MIN, allowed_ns(scenario, plan))
     if scenario.sync.mode == "ideal":
-        return end_ns + drain_ns
+        return over_ns
     crystals = [ppm for station in scenario.station for ppm in (station.clock_ppm, station.cpu_ppm)]
     slowest_ppm = min(0.0, *crystals, *(bridge.clock_ppm for bridge in scenario.bridge)) - WANDER_PPM_MAX
-    return end_ns + drain_ns + math.ceil(-slowest_ppm * 1e-6 * end_ns)
+    return over_ns + math.ceil(-slowest_ppm * 1e-6 * end_ns)
 
 
 def simulate(
@@ -370,7 +377,7 @@ def simulate_build(
     except ValueError as error:
         raise ConfigError(f"the simulator refuses the scenario: {error}") from error
     start_ns, end_ns = measured_ns(scenario)
-    until_ns = run_ns(scenario)
+    until_ns = run_ns(scenario, plan)
 
     def told(now_ns: int) -> None:
         if progress is not None:
@@ -382,24 +389,24 @@ def simulate_build(
     arrays: dict[str, FrameArrays] = {}
     for stream in scenario.stream:
         every = build.frames(stream.id)
-        frames = every.between(start_ns, end_ns)
-        arrays[stream.id] = frames
         entry = plan["streams"][stream.id]
+        frames = on_schedule(every, schedule(scenario, stream, entry), (start_ns, end_ns), stream.id)
+        arrays[stream.id] = frames
+        padded = scenario.driver_of(scenario.station_named(stream.talker), driver) == "keepon"
         whole = build.simulation.stream(build.streams[stream.id])
         results.check_whole_run(every, whole, stream.id)
         document = results.stream_result(
             frames,
             verdict_names,
             results.losses(frames, whole["lost"]),
-            timesync.with_bridge_clocks(scenario, entry),
+            results.bounds_of(timesync.with_bridge_clocks(scenario, entry), padded),
             stream.id,
             stream.period_ns,
-            stream.advance_ns,
             stream.deadline_ns,
         )
         document["first_delays_ns"] = first_delays(frames, SERIES_FRAMES)
-        station = plan["stations"][stream.talker]
-        if scenario.driver_of(scenario.station_named(stream.talker), driver) == "keepon":
+        if padded:
+            station = plan["stations"][stream.talker]
             document["slots"] = results.slips(frames, station["slot_time_ps"], station["preamble_ps"])
         streams[stream.id] = document
     document = {
@@ -420,7 +427,8 @@ def simulate_build(
         "trace_hash": f"{build.simulation.trace_hash():016x}",
     }
     _add_clocks(build, document, start_ns, end_ns)
-    document["met"] = results.is_met(document)
+    document["outcome"] = outcomes.of_run(document)
+    document["met"] = document["outcome"] == outcomes.MET
     document["onset"] = mark_onset(scenario, streams, arrays)
     return build, Run(driver, document, arrays, document["trace_hash"])
 

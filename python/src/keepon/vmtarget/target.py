@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from keepon import results
+from keepon import outcomes, results
+from keepon.due import Schedule, on_schedule
 from keepon.errors import ConfigError, TraceError
 from keepon.planner.gates import ALL_GATES
 from keepon.runner import (
@@ -135,7 +137,7 @@ def run_one(
     epoch_ns = int(files["base_ns"])
     start_ns = round(scenario.warmup_s * 1e9)
     end_ns = start_ns + round(scenario.duration_s * 1e9)
-    outcomes = observations.read_outcomes(files["trace.txt"].decode())
+    ended = observations.read_outcomes(files["trace.txt"].decode())
     records = {name: observations.read_wire(files[f"wire-{name}.txt"].decode()) for name in guest.talkers}
     listens = {name: observations.load_json(files, f"listen-{name}.json") for name in guest.listeners}
     talks: dict[str, dict[str, Any]] = {name: {} for name in guest.talkers}
@@ -149,16 +151,21 @@ def run_one(
         talk = talks[stream.talker][stream.id]
         frames = observations.stream_frames(
             stream, guest.device(stream.talker), talk, [listens[name] for name in stream.listeners],
-            records[stream.talker], outcomes, names, epoch_ns, scenario.sync.mode == "ideal",
+            records[stream.talker], ended, names, epoch_ns, scenario.sync.mode == "ideal",
             plan["stations"].get(stream.talker, {}),
         )  # fmt: skip
         joined[stream.id] = frames
-        measured = frames.arrays.between(start_ns, end_ns)
+        entry = plan["streams"][stream.id]
+        due = Schedule(stream.period_ns, (entry["release_ns"],), epoch_ns)
+        # A talker that is ready too late begins with a later frame and calls it its first.
+        numbered = replace(frames.arrays, seq=due.numbers(frames.arrays.txtime_ns))
+        measured = on_schedule(numbered, due, (start_ns, end_ns), stream.id)
         arrays[stream.id] = measured
         lost = int(np.count_nonzero(measured.sent & ~measured.delivered))
         document = results.stream_result(
-            measured, names, {"the wire or a bridge": lost} if lost else {}, plan["streams"][stream.id], stream.id,
-            stream.period_ns, stream.advance_ns, stream.deadline_ns,
+            measured, names, {"the wire or a bridge": lost} if lost else {},
+            results.bounds_of(entry, guest.driver(stream.talker) == "keepon"), stream.id,
+            stream.period_ns, stream.deadline_ns,
         )  # fmt: skip
         document["first_delays_ns"] = first_delays(measured, SERIES_FRAMES)
         document["talker_counters"] = talk["counters"]
@@ -188,7 +195,8 @@ def run_one(
         offsets_ns = observations.clock_offsets_ns(talks[name], records[name])
         if offsets_ns:
             document["stations"][name]["clock"] = {"nic_offset_ns": {"min": min(offsets_ns), "max": max(offsets_ns)}}
-    document["met"] = results.is_met(document)
+    document["outcome"] = outcomes.of_run(document)
+    document["met"] = document["outcome"] == outcomes.MET
     document["onset"] = mark_onset(scenario, streams, arrays)
     return Run(driver, document, arrays, ""), joined
 
