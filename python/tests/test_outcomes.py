@@ -12,10 +12,10 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from helpers import EPOCH_NS, TWO_STATIONS, frames, small
+from helpers import EPOCH_NS, ROBOT_CELL, TWO_STATIONS, frames, small, small_text
 from hypothesis import given
 from hypothesis import strategies as st
-from keepon import cli, documents, outcomes, report, results, session
+from keepon import cli, documents, loading, outcomes, report, results, session
 from keepon.due import Schedule, on_schedule
 from keepon.errors import SimulationError
 from keepon.loading import parse
@@ -167,6 +167,38 @@ def test_a_driver_that_does_not_pad_may_come_earlier_by_the_padding() -> None:
     entry = {"bounds": {"delay_min_ns": 950, "delay_ns": 1000}, "padding_ps": 240_001}
     assert results.bounds_of(entry, padded=True)["delay_min_ns"] == 950
     assert results.bounds_of(entry, padded=False) == {"delay_min_ns": 709, "delay_ns": 1000}
+
+
+# -- one bound --------------------------------------------------------------------------------------------------------
+
+
+def test_the_bound_that_is_printed_is_the_one_that_is_checked_and_shown() -> None:
+    """A cell whose bridges open their gates by clocks that gPTP sets: what these are off is part of the plan."""
+    scenario = loading.load(ROBOT_CELL).model_copy(update={"duration_s": 1.0})
+    plan = session.planned(scenario)
+    outcome = run_all(scenario, plan, 1)
+    run = outcome.runs[0].document
+    assert run["outcome"] == outcomes.MET
+    rows = {row["stream"]: row for row in report.bound_rows(outcome.result, plan)}
+    for name, stream in run["streams"].items():
+        promised = plan["streams"][name]["bounds"]
+        for key, check in stream["bound_check"].items():
+            if key != "deadline_ns":
+                assert check["bound_ns"] == promised[key], (name, key)
+        assert set(stream["bound_check"]) >= {"release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns"}
+        assert rows[name]["bounds"] == [promised[key] for key in report.BOUND_KEYS]
+        delay_ns = stream["delay_ns"]
+        assert promised["delay_min_ns"] <= delay_ns["min"] <= delay_ns["max"] <= promised["delay_ns"]
+        assert sum(plan["streams"][name]["terms"].values()) <= 1000 * promised["delay_ns"]
+
+
+def test_a_deadline_closer_than_the_clocks_of_the_gates_is_not_planned() -> None:
+    """90 ns of the bridge's clock count: a deadline that only the ideal instant keeps is refused."""
+    text = small_text(**{"warmup_s = 0.0": 'warmup_s = 0.5\n[sync]\nmode = "gptp"\ngrandmaster = "br1"'})
+    delay_ns = session.planned(parse(text, "small"))["streams"]["F1"]["bounds"]["delay_ns"]
+    for slack_ns, status in ((0, "feasible"), (-1, "infeasible")):
+        tight = text.replace("frame_bytes = 200", f"frame_bytes = 200\ndeadline_ns = {delay_ns + slack_ns}")
+        assert session.planned(parse(tight, "small"))["status"] == status
 
 
 # -- command line, files ----------------------------------------------------------------------------------------------

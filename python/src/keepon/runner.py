@@ -399,7 +399,7 @@ def simulate_build(
             frames,
             verdict_names,
             results.losses(frames, whole["lost"]),
-            results.bounds_of(timesync.with_bridge_clocks(scenario, entry), padded),
+            results.bounds_of(entry, padded),
             stream.id,
             stream.period_ns,
             stream.deadline_ns,

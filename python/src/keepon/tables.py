@@ -181,12 +181,13 @@ def plan_parts(plan: dict[str, Any]) -> list[Table]:
     terms = Table(title="delay, at most, ns", title_justify="left")
     names = {
         "frame_ps": "frames", "processing_ps": "processing", "propagation_ps": "cables", "preamble_ps": "preambles",
-        "quantum_ps": "quantum", "clock_ps": "clock", "held_ps": "gates", "blocked_ps": "frames in flight",
+        "quantum_ps": "quantum", "clock_ps": "clock", "gate_clock_ps": "gates' clocks",
+        "held_ps": "gates", "blocked_ps": "frames in flight",
     }  # fmt: skip
     for column in ("stream", *names.values(), "sum"):
         terms.add_column(column, justify="left" if column == "stream" else "right")
     for name, entry in plan["streams"].items():
-        parts = [entry["terms"][key] for key in names]
+        parts = [entry["terms"].get(key, 0) for key in names]
         terms.add_row(name, *(f"{part / 1e3:g}" for part in (*parts, sum(parts))))
     return [table for table in (stations, ports, terms) if table.row_count]
 
