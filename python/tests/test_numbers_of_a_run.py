@@ -80,11 +80,14 @@ def test_counts_that_differ_from_the_simulator_are_an_error() -> None:
         "in_flight": 0, "wrong_bytes": 0, "duplicates": 0, "ghosts": 0,
     }  # fmt: skip
     made = frames([1000, 1000])
-    results.check_whole_run(made, whole, "F1")
-    wrong = {"delivered": 1, "pending": 1, "in_flight": 1, "wrong_bytes": 1, "duplicates": 2, "ghosts": 1}
+    results.check_whole_run(made, NAMES, whole, "F1")
+    wrong = {
+        "delivered": 1, "pending": 1, "in_flight": 1, "wrong_bytes": 1, "duplicates": 2, "ghosts": 1, "on_wire": 3,
+        "lost": {"bridge": 1}, "verdicts": {"on_time": 1, "moved": 1},
+    }  # fmt: skip
     for key, value in wrong.items():
         with pytest.raises(SimulationError, match="F1"):
-            results.check_whole_run(made, {**whole, key: value}, "F1")
+            results.check_whole_run(made, NAMES, {**whole, key: value}, "F1")
 
 
 def test_a_missed_bound_is_found_with_its_frame() -> None:

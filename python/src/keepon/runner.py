@@ -383,6 +383,7 @@ def simulate_build(
         if progress is not None:
             progress(driver, now_ns / until_ns)
 
+    build.simulation.set_window(start_ns, end_ns)
     build.simulation.run(until_ns, told if progress is not None else None)
     verdict_names = list(simulator().verdict_names())
     streams: dict[str, Any] = {}
@@ -394,7 +395,7 @@ def simulate_build(
         arrays[stream.id] = frames
         padded = scenario.driver_of(scenario.station_named(stream.talker), driver) == "keepon"
         whole = build.simulation.stream(build.streams[stream.id])
-        results.check_whole_run(every, whole, stream.id)
+        results.check_whole_run(every, verdict_names, whole, stream.id)
         document = results.stream_result(
             frames,
             verdict_names,
@@ -412,8 +413,9 @@ def simulate_build(
     document = {
         "driver": driver,
         "streams": streams,
+        "window_ns": [start_ns, end_ns],
         "stations": {
-            station.name: _station_document(build.simulation.station(build.nodes[station.name]), plan, station.name)
+            station.name: _station_document(build, station.name, (end_ns - start_ns) / 1e9)
             for station in scenario.station
         },
         "bridges": {
@@ -421,7 +423,7 @@ def simulate_build(
             for bridge in scenario.bridge
         },
         "loads": {
-            name: _load_document(build.simulation.load(number), scenario.warmup_s + scenario.duration_s)
+            name: _load_document(build.simulation.load(number), (end_ns - start_ns) / 1e9)
             for name, number in build.loads.items()
         },
         "trace_hash": f"{build.simulation.trace_hash():016x}",
@@ -456,17 +458,22 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _station_document(raw: dict[str, Any], plan: dict[str, Any], name: str) -> dict[str, Any]:
-    """A station's counters with the names CONTRACTS gives them first; slots_total counts what the index has passed."""
+def _station_document(build: Build, name: str, window_s: float) -> dict[str, Any]:
+    """A station's counters, those of every target first; slots_total counts what the index has passed.
+
+    best_effort_bps is what its loads sent in the window, frames with FCS; what the plan leaves to
+    them stands in the plan (`headroom`).
+    """
+    raw = build.simulation.station(build.nodes[name])
     counters = raw.get("counters", {})
+    loads = [build.loads[load.id] for load in build.scenario.load if load.talker == name]
+    sent_bytes = sum(build.simulation.load(number)["window_sent_bytes"] for number in loads)
     document = {
         "underruns": counters.get("underruns", 0),
         "suspected_underruns": counters.get("suspected_underruns", 0),
         "placeholders": raw["placeholders"],
         "slots_total": counters.get("slots_completed", 0),
-        "best_effort_bps": plan["stations"].get(name, {}).get("headroom", {}).get("best_effort_bps", 0)
-        if counters
-        else 0,
+        "best_effort_bps": round(sent_bytes * 8 / window_s),
         "clock": {},
     }
     return {**document, **_plain(raw)}
@@ -478,9 +485,10 @@ def _bridge_document(raw: dict[str, Any], nodes: dict[str, int]) -> dict[str, An
     return {"ports": {names[peer]: _plain(port) for peer, port in raw["ports"].items()}}
 
 
-def _load_document(raw: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """Goodput over the whole run and losses of one load."""
-    return {"goodput_bps": round(raw["delivered_bytes"] * 8 / seconds), **_plain(raw)}
+def _load_document(raw: dict[str, Any], window_s: float) -> dict[str, Any]:
+    """Goodput of one load, frames with FCS that arrived in the window, and its counts over the whole run."""
+    results.check_flow(raw, 1, f"load {raw['id']}")
+    return {"goodput_bps": round(raw["window_delivered_bytes"] * 8 / window_s), **_plain(raw)}
 
 
 def first_delays(frames: FrameArrays, count: int) -> list[float | None]:
