@@ -35,6 +35,7 @@ class FrameArrays:
         arrival_ps: the same at each listener, shape (listeners, n).
         stamp_ns: the listener's own stamp of it, network time as that clock has it, shape (listeners, n).
         epoch_ns: network time of the start.
+        one_clock: arrivals and txtimes are in one time; else delays mean nothing.
     """
 
     seq: IntArray
@@ -45,6 +46,7 @@ class FrameArrays:
     arrival_ps: IntArray
     stamp_ns: IntArray
     epoch_ns: int
+    one_clock: bool = True
 
     def slice(self, start: int, end: int) -> FrameArrays:
         """Frames start to end - 1 by position."""
@@ -53,8 +55,13 @@ class FrameArrays:
     def _kept(self, keep: Any) -> FrameArrays:
         return FrameArrays(
             self.seq[keep], self.txtime_ns[keep], self.submit_ps[keep], self.verdict[keep], self.wire_ps[keep],
-            self.arrival_ps[:, keep], self.stamp_ns[:, keep], self.epoch_ns,
+            self.arrival_ps[:, keep], self.stamp_ns[:, keep], self.epoch_ns, self.one_clock,
         )  # fmt: skip
+
+    @property
+    def delay_known(self) -> Any:
+        """Of which frames the delay to which listener is known, shape (listeners, n)."""
+        return (self.arrival_ps != NONE) & self.one_clock
 
     @property
     def txtime_ps(self) -> IntArray:
@@ -188,10 +195,9 @@ def _interarrival(times: IntArray, none: int) -> IntArray:
 
 def quantities(frames: FrameArrays) -> dict[str, Any]:
     """delay_ns (schedule to delivery), interarrival_ns, release_error_ns; the first two also by listeners' stamps."""
-    got = frames.arrival_ps != NONE
-    delays = (frames.arrival_ps - frames.txtime_ps[np.newaxis, :])[got]
+    delays = (frames.arrival_ps - frames.txtime_ps[np.newaxis, :])[frames.delay_known]
     sent = frames.sent
-    stamped = frames.stamp_ns != NONE
+    stamped = (frames.stamp_ns != NONE) & frames.one_clock
     stamp_delays = (frames.stamp_ns - frames.txtime_ns[np.newaxis, :])[stamped]
     return {
         "delay_ns": summary(delays, 1000),
@@ -228,12 +234,13 @@ def bound_check(frames: FrameArrays, bounds: dict[str, int | None], period_ns: i
     got = frames.arrival_ps != NONE
     delays = frames.arrival_ps - frames.txtime_ps[np.newaxis, :]
     errors = np.abs(frames.wire_ps - frames.txtime_ps)[frames.sent]
+    known = frames.delay_known
     pairs = got[:, 1:] & got[:, :-1] & (np.diff(frames.seq) == 1)[np.newaxis, :]
     deviations = np.abs(np.diff(delays, axis=1) - (period_ns * 1000 - np.diff(frames.txtime_ps)))[pairs]
     worst_ps = {
         "release_error_ns": int(errors.max()) if errors.size else None,
-        "delay_ns": int(delays[got].max()) if np.any(got) else None,
-        "delay_min_ns": int(delays[got].min()) if np.any(got) else None,
+        "delay_ns": int(delays[known].max()) if np.any(known) else None,
+        "delay_min_ns": int(delays[known].min()) if np.any(known) else None,
         "jitter_ns": int(deviations.max()) if deviations.size else None,
     }
     return {
@@ -257,7 +264,7 @@ def outliers(frames: FrameArrays, bounds: dict[str, int | None], deadline_ns: in
         first_bad: first frame due that is missing, too late or too early; worst: the frame with the
         greatest delay.
     """
-    got = frames.arrival_ps != NONE
+    got = frames.delay_known
     delays = frames.arrival_ps - frames.txtime_ps[np.newaxis, :]
     latest = np.where(got, delays, np.int64(-(2**62))).max(axis=0, initial=-(2**62))
     earliest = np.where(got, delays, np.int64(2**62)).min(axis=0, initial=2**62)

@@ -298,7 +298,7 @@ class Build:
 
     def frames(self, name: str) -> FrameArrays:
         raw = self.simulation.frames(self.streams[name])
-        arrays = {
+        arrays: dict[str, Any] = {
             key: np.asarray(raw[key], dtype=np.int64)
             for key in ("seq", "txtime_ns", "submit_ps", "verdict", "wire_ps", "arrival_ps", "stamp_ns")
         }
@@ -493,11 +493,9 @@ def _load_document(raw: dict[str, Any], window_s: float) -> dict[str, Any]:
 
 def first_delays(frames: FrameArrays, count: int) -> list[float | None]:
     """Delay in ns of the first `count` frames at the first listener, None where it did not arrive."""
-    arrivals = frames.arrival_ps[0, :count]
-    delays = arrivals - frames.txtime_ps[:count]
-    return [
-        None if arrival == results.NONE else int(delay) / 1000 for arrival, delay in zip(arrivals, delays, strict=True)
-    ]
+    known = frames.delay_known[0, :count]
+    delays = frames.arrival_ps[0, :count] - frames.txtime_ps[:count]
+    return [int(delay) / 1000 if is_known else None for is_known, delay in zip(known, delays, strict=True)]
 
 
 def mark_onset(scenario: Scenario, streams: dict[str, Any], arrays: dict[str, FrameArrays]) -> dict[str, Any] | None:

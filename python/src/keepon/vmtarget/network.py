@@ -66,6 +66,12 @@ class Guest:
         return [station.name for station in self.scenario.station if station.name in talking]
 
     @property
+    def linked(self) -> list[str]:
+        """Stations that have a link; the others have no NIC."""
+        ends = {end for link in self.scenario.link for end in link.ends}
+        return [station.name for station in self.scenario.station if station.name in ends]
+
+    @property
     def listeners(self) -> list[str]:
         listening = {listener for stream in self.scenario.stream for listener in stream.listeners}
         return [station.name for station in self.scenario.station if station.name in listening]
