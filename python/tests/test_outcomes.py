@@ -15,7 +15,7 @@ import pytest
 from helpers import EPOCH_NS, ROBOT_CELL, TWO_STATIONS, frames, small, small_text
 from hypothesis import given
 from hypothesis import strategies as st
-from keepon import cli, documents, loading, outcomes, report, results, session
+from keepon import cli, documents, loading, outcomes, report, results, session, tables
 from keepon.due import Schedule, on_schedule
 from keepon.errors import SimulationError
 from keepon.loading import parse
@@ -231,6 +231,18 @@ def test_every_outcome_has_its_exit_code_and_is_told_everywhere(
     monkeypatch.setattr(sys, "argv", ["keepon", "report", str(out), "--json"])
     assert cli.main() == 0
     assert json.loads(capsys.readouterr().out)[0]["runs"]["keepon"]["outcome"] == name
+
+
+def test_a_run_that_lost_frames_compares_worse_though_its_delays_are_the_same() -> None:
+    whole, late = (
+        run_all(scenario, session.planned(scenario), 1).result
+        for scenario in (two_stations(), two_stations(LATE_SUBMIT))
+    )
+    (row,) = tables.side_by_side({"whole": whole, "late": late})
+    assert row["max_ns"][0] == row["max_ns"][1]
+    assert (row["outcomes"], row["worse"]) == (["met", "missed"], True)
+    (row,) = tables.side_by_side({"late": late, "whole": whole})
+    assert not row["worse"]
 
 
 def test_help_says_what_the_exit_codes_are(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

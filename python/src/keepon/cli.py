@@ -338,7 +338,7 @@ def compare(
     folders: Annotated[list[Path], typer.Argument(help="Two or more result folders.", show_default=False)],
     as_json: Json = False,
 ) -> None:
-    """Put the delays of several result folders side by side; exit 1 if a later one has a greater worst delay."""
+    """Put several result folders side by side; exit 1 if a later one has a greater worst delay or a worse outcome."""
     if len(folders) < 2:
         raise ConfigError("compare: needs at least two result folders; name the one to compare with first")
     found = {str(folder): _read_folder(folder)[0] for folder in folders}
@@ -347,9 +347,9 @@ def compare(
     if as_json:
         _print_json({"rows": rows, "worse": len(worse)})
     else:
-        print("delay, us: mean / max")
+        print("delay, us: mean / max, outcome")
         _console().print(tables.side_by_side_table(list(found), rows))
-        print(f"{len(worse)} of {len(rows)} worst delays are greater than in {folders[0]}")
+        print(f"{len(worse)} of {len(rows)} have a greater worst delay or a worse outcome than in {folders[0]}")
     raise typer.Exit(EXIT_MISSED if worse else EXIT_MET)
 
 

@@ -389,28 +389,8 @@ def simulate_build(
     streams: dict[str, Any] = {}
     arrays: dict[str, FrameArrays] = {}
     for stream in scenario.stream:
-        every = build.frames(stream.id)
-        entry = plan["streams"][stream.id]
-        frames = on_schedule(every, schedule(scenario, stream, entry), (start_ns, end_ns), stream.id)
-        arrays[stream.id] = frames
-        padded = scenario.driver_of(scenario.station_named(stream.talker), driver) == "keepon"
-        whole = build.simulation.stream(build.streams[stream.id])
-        results.check_whole_run(every, verdict_names, whole, stream.id)
-        document = results.stream_result(
-            frames,
-            verdict_names,
-            results.losses(frames, whole["lost"]),
-            results.bounds_of(entry, padded),
-            stream.id,
-            stream.period_ns,
-            stream.deadline_ns,
-        )
-        document["first_delays_ns"] = first_delays(frames, SERIES_FRAMES)
-        if padded:
-            station = plan["stations"][stream.talker]
-            document["slots"] = results.slips(frames, station["slot_time_ps"], station["preamble_ps"])
-        streams[stream.id] = document
-    document = {
+        arrays[stream.id], streams[stream.id] = _stream_document(build, stream, (start_ns, end_ns), verdict_names)
+    document: dict[str, Any] = {
         "driver": driver,
         "streams": streams,
         "window_ns": [start_ns, end_ns],
@@ -433,6 +413,27 @@ def simulate_build(
     document["met"] = document["outcome"] == outcomes.MET
     document["onset"] = mark_onset(scenario, streams, arrays)
     return build, Run(driver, document, arrays, document["trace_hash"])
+
+
+def _stream_document(
+    build: Build, stream: Stream, window_ns: tuple[int, int], verdict_names: list[str]
+) -> tuple[FrameArrays, dict[str, Any]]:
+    """Frames of a stream that were due in the window, and what the result says of them."""
+    scenario, plan = build.scenario, build.plan
+    every, entry = build.frames(stream.id), plan["streams"][stream.id]
+    frames = on_schedule(every, schedule(scenario, stream, entry), window_ns, stream.id)
+    padded = scenario.driver_of(scenario.station_named(stream.talker), build.run) == "keepon"
+    whole = build.simulation.stream(build.streams[stream.id])
+    results.check_whole_run(every, verdict_names, whole, stream.id)
+    document = results.stream_result(
+        frames, verdict_names, results.losses(frames, whole["lost"]), results.bounds_of(entry, padded), stream.id,
+        stream.period_ns, stream.deadline_ns,
+    )  # fmt: skip
+    document["first_delays_ns"] = first_delays(frames, SERIES_FRAMES)
+    if padded:
+        station = plan["stations"][stream.talker]
+        document["slots"] = results.slips(frames, station["slot_time_ps"], station["preamble_ps"])
+    return frames, document
 
 
 def _add_clocks(build: Build, document: dict[str, Any], start_ns: int, end_ns: int) -> None:

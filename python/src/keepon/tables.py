@@ -205,25 +205,31 @@ def _slots_by_class(allowed: list[int]) -> str:
 
 
 def side_by_side(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Mean and max delay in ns per driver and stream common to all results; `worse`: a later max exceeds the first."""
+    """Mean and max delay in ns and outcome per driver and stream common to all results.
+
+    `worse`: a later max exceeds the first, or a later outcome is worse (frames that are missing have
+    no delay).
+    """
     first = next(iter(found.values()))
     rows = []
     for run in first["runs"]:
         others = [next((r for r in result["runs"] if r["driver"] == run["driver"]), None) for result in found.values()]
         for stream in run["streams"]:
-            delays_ns = [
-                other["streams"][stream]["delay_ns"] for other in others if other and stream in other["streams"]
-            ]
-            if len(delays_ns) != len(found):
+            entries = [other["streams"][stream] for other in others if other and stream in other["streams"]]
+            if len(entries) != len(found):
                 continue
+            delays_ns = [entry["delay_ns"] for entry in entries]
             maxima = [entry["max"] for entry in delays_ns]
+            ranks = [outcomes.WORST_FIRST.index(entry["outcome"]) for entry in entries]
             rows.append(
                 {
                     "driver": run["driver"],
                     "stream": stream,
                     "mean_ns": [entry["mean"] for entry in delays_ns],
                     "max_ns": maxima,
-                    "worse": any(m is None or (maxima[0] is not None and m > maxima[0]) for m in maxima[1:]),
+                    "outcomes": [entry["outcome"] for entry in entries],
+                    "worse": any(m is None or (maxima[0] is not None and m > maxima[0]) for m in maxima[1:])
+                    or any(rank < ranks[0] for rank in ranks[1:]),
                 }
             )
     return rows
@@ -237,7 +243,10 @@ def side_by_side_table(names: list[str], rows: list[dict[str, Any]]) -> Table:
     for row in rows:
         pairs = zip(row["mean_ns"], row["max_ns"], strict=True)
         style = "red" if row["worse"] else None
-        cells = [f"{microseconds(mean)} / {microseconds(largest)}" for mean, largest in pairs]
+        cells = [
+            f"{microseconds(mean)} / {microseconds(largest)}, {outcome}"
+            for (mean, largest), outcome in zip(pairs, row["outcomes"], strict=True)
+        ]
         table.add_row(row["driver"], row["stream"], *cells, style=style)
     return table
 
