@@ -186,7 +186,8 @@ def test_the_bound_that_is_printed_is_the_one_that_is_checked_and_shown() -> Non
             if key != "deadline_ns":
                 assert check["bound_ns"] == promised[key], (name, key)
         assert set(stream["bound_check"]) >= {"release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns"}
-        assert rows[name]["bounds"] == [promised[key] for key in report.BOUND_KEYS]
+        deadline_ns = next(entry.deadline_ns for entry in scenario.stream if entry.id == name)
+        assert rows[name]["bounds"] == [*(promised[key] for key in report.BOUND_KEYS), deadline_ns or "-"]
         delay_ns = stream["delay_ns"]
         assert promised["delay_min_ns"] <= delay_ns["min"] <= delay_ns["max"] <= promised["delay_ns"]
         assert sum(plan["streams"][name]["terms"].values()) <= 1000 * promised["delay_ns"]
@@ -231,6 +232,18 @@ def test_every_outcome_has_its_exit_code_and_is_told_everywhere(
     monkeypatch.setattr(sys, "argv", ["keepon", "report", str(out), "--json"])
     assert cli.main() == 0
     assert json.loads(capsys.readouterr().out)[0]["runs"]["keepon"]["outcome"] == name
+
+
+def test_the_report_marks_every_bound_that_was_missed() -> None:
+    """In red is what was beyond its bound, the deadline too, and nothing else."""
+    scenario = two_stations('[sync]\nmode = "none"\n', **{'host = "raspberry-pi-4"': 'host = "ideal"\nclock_ppm = -50'})
+    plan = session.planned(scenario)
+    (row,) = report.bound_rows(run_all(scenario, plan, 1).result, plan)
+    keys = ["delay_min_ns", "deadline_ns"]
+    cells = dict(zip([*keys, "due", "missing"], row["runs"][0], strict=True))
+    assert {key: cell["bad"] for key, cell in cells.items()} == {
+        "delay_min_ns": False, "deadline_ns": True, "due": False, "missing": False,
+    }  # fmt: skip
 
 
 def test_a_run_that_lost_frames_compares_worse_though_its_delays_are_the_same() -> None:

@@ -55,22 +55,37 @@ def comparison(result: dict[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-BOUND_TITLES = ("release error bound, ns", "earliest, ns", "delay bound, ns", "jitter bound, ns")
+BOUND_TITLES = ("release error bound, ns", "earliest, ns", "delay bound, ns", "jitter bound, ns", "deadline, ns")
 BOUND_KEYS = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns")
+RUN_TITLES = {
+    "release_error_ns": "release error, ns",
+    "delay_min_ns": "earliest, ns",
+    "delay_ns": "latest, ns",
+    "jitter_ns": "jitter, ns",
+    "deadline_ns": "against deadline, ns",
+    "talker_clock_ns": "talker's clock, ns",
+}
+
+
+def checked_keys(result: dict[str, Any]) -> list[str]:
+    """Bounds that any run was checked against."""
+    found = {key for run in result["runs"] for stream in run["streams"].values() for key in stream["bound_check"]}
+    return [key for key in RUN_TITLES if key in found]
 
 
 def bound_rows(result: dict[str, Any], plan: dict[str, Any]) -> list[dict[str, Any]]:
     """Rows of the table of bounds: what the plan promises of a stream, and the worst of each run beside it."""
     rows = []
+    keys = checked_keys(result)
     for stream in result["effective"]["stream"]:
         entry = plan["streams"][stream["id"]]
         runs = []
         for run in result["runs"]:
             found = run["streams"][stream["id"]]
-            cells = [_bound_cell(found["bound_check"].get(key)) for key in BOUND_KEYS[1:]]
+            cells = [_bound_cell(found["bound_check"].get(key)) for key in keys]
             cells += [{"text": found["due"], "bad": not found["due"]}]
             runs.append([*cells, {"text": found["missing"], "bad": bool(found["missing"])}])
-        promised = [entry["bounds"].get(key) for key in BOUND_KEYS]
+        promised = [*(entry["bounds"].get(key) for key in BOUND_KEYS), stream.get("deadline_ns")]
         rows.append(
             {
                 "stream": stream["id"],
@@ -141,6 +156,7 @@ def render(result: dict[str, Any], plan: dict[str, Any], extra: dict[str, Any] |
         rows=comparison(result),
         bounds=bound_rows(result, plan),
         bound_titles=BOUND_TITLES,
+        run_titles=[*(RUN_TITLES[key] for key in checked_keys(result)), "due", "missing"],
         clocks=clock_rows(result),
         drivers=[run["driver"] for run in result["runs"]],
         columns=COLUMNS,
