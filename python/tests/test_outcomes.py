@@ -258,6 +258,15 @@ def test_a_run_that_lost_frames_compares_worse_though_its_delays_are_the_same() 
     assert not row["worse"]
 
 
+def test_the_case_study_counts_frames_that_were_never_handed_over_as_missing() -> None:
+    slots = {"in_wrong_slot": 0, "slip_count": 0, "drift_ppm": 0.0}
+    entry = {"due": 10, "submitted": 4, "sent": 4, "delivered": 4, "slots": slots}
+    parts = {"free_running": {"status": "feasible", "streams": {"F2": entry}}}
+    assert tables.reproduction_lines({"parts": parts})[0].endswith(" 6 missing")
+    del entry["due"]
+    assert tables.reproduction_lines({"parts": parts})[0].endswith(" 0 missing"), "of a file of an earlier version"
+
+
 def test_help_says_what_the_exit_codes_are(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for command in (["--help"], ["run", "--help"]):
         monkeypatch.setattr(sys, "argv", ["keepon", *command])

@@ -271,9 +271,10 @@ def reproduction_lines(extra: dict[str, Any]) -> list[str]:
         else:
             for stream, entry in part["streams"].items():
                 slots = entry["slots"]
+                missing = entry.get("due", entry["submitted"]) - entry["delivered"]
                 lines.append(
                     f"{name}: {stream} {slots['in_wrong_slot']} of {entry['sent']} frames in a wrong slot, "
                     f"{slots['slip_count']} slips, "
-                    f"drift {slots['drift_ppm']:.3f} ppm, {entry['submitted'] - entry['delivered']} missing"
+                    f"drift {slots['drift_ppm']:.3f} ppm, {missing} missing"
                 )
     return lines
