@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was due: the frames of a stream by its schedule alone, whatever became of them and whatever its talker says.
+"""What was due: frames of a stream by its schedule alone, whatever came of them and its talker says.
 
-A schedule is a period, the releases of frames in turn and the instant from which the stream is sent. All times are
-network time in ns.
+A schedule is a period, the releases of frames in turn and the instant from which the stream is
+sent. All times are network time in ns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class Schedule:
 
     Attributes:
         period_ns: of the stream.
-        releases_ns: of its frames in turn, from the start of each period on; turns count from the origin of time.
+        releases_ns: of its frames in turn, from the start of each period on; turns count from the
+            origin of time.
         begins_ns: frame 0 is the first whose period plus first release is not before this.
     """
 
@@ -63,7 +64,12 @@ class Schedule:
         return found
 
 
-def on_schedule(frames: FrameArrays, schedule: Schedule, window_ns: tuple[int, int], stream: str) -> FrameArrays:
+def on_schedule(
+    frames: FrameArrays,
+    schedule: Schedule,
+    window_ns: tuple[int, int],
+    stream: str,
+) -> FrameArrays:
     """One row for every frame due in a window; what was never handed over has no instant at all.
 
     Args:
@@ -73,16 +79,17 @@ def on_schedule(frames: FrameArrays, schedule: Schedule, window_ns: tuple[int, i
         stream: for messages.
 
     Raises:
-        SimulationError: a frame was handed over twice, or for another instant than its schedule says.
+        SimulationError: a frame was handed over twice, or for another instant than its schedule
+            says.
     """
     if frames.seq.size and np.any(np.diff(frames.seq) <= 0):
-        raise SimulationError(f"stream {stream}: frames are not in order of their numbers, or one is there twice")
+        raise SimulationError(f"stream {stream}: frames are not in order, or one is there twice")
     wrong = np.flatnonzero(schedule.txtimes_ns(frames.seq) != frames.txtime_ns)
     if wrong.size:
         first = int(wrong[0])
         raise SimulationError(
-            f"stream {stream}: frame {frames.seq[first]} was handed over for {frames.txtime_ns[first]}, "
-            f"its schedule says {schedule.txtimes_ns(frames.seq[first : first + 1])[0]}"
+            f"stream {stream}: frame {frames.seq[first]} was handed over for "
+            f"{frames.txtime_ns[first]}, its schedule says {schedule.txtimes_ns(frames.seq[first : first + 1])[0]}"
         )
     seq = schedule.due(window_ns[0] + frames.epoch_ns, window_ns[1] + frames.epoch_ns)
     places = np.searchsorted(frames.seq, seq)
@@ -92,7 +99,13 @@ def on_schedule(frames: FrameArrays, schedule: Schedule, window_ns: tuple[int, i
     return _filled(frames, seq, schedule.txtimes_ns(seq), known, places[known])
 
 
-def _filled(frames: FrameArrays, seq: IntArray, txtime_ns: IntArray, known: IntArray, places: IntArray) -> FrameArrays:
+def _filled(
+    frames: FrameArrays,
+    seq: IntArray,
+    txtime_ns: IntArray,
+    known: IntArray,
+    places: IntArray,
+) -> FrameArrays:
     def row(values: IntArray, absent: int) -> IntArray:
         filled = np.full(seq.size, absent, dtype=np.int64)
         filled[known] = values[places]
@@ -105,15 +118,17 @@ def _filled(frames: FrameArrays, seq: IntArray, txtime_ns: IntArray, known: IntA
 
     return replace(
         frames, seq=seq, txtime_ns=txtime_ns,
-        submit_ps=row(frames.submit_ps, NONE), verdict=row(frames.verdict, PENDING), wire_ps=row(frames.wire_ps, NONE),
+        submit_ps=row(frames.submit_ps, NONE), verdict=row(frames.verdict, PENDING),
+        wire_ps=row(frames.wire_ps, NONE),
         arrival_ps=rows(frames.arrival_ps), stamp_ns=rows(frames.stamp_ns),
     )  # fmt: skip
 
 
 def allowed_ns(scenario: Scenario, plan: dict[str, Any]) -> int:
-    """How long after it was due a frame may still come: what has not come by then is missing, not on its way.
+    """How long after it was due a frame may still come: after that it is missing, not on its way.
 
     Four periods, or the greatest deadline or bound of a delay if that is longer.
     """
     delays_ns = [entry["bounds"]["delay_ns"] or 0 for entry in plan["streams"].values()]
-    return max([0, *(max(4 * stream.period_ns, stream.deadline_ns or 0) for stream in scenario.stream), *delays_ns])
+    delays_ns += [max(4 * stream.period_ns, stream.deadline_ns or 0) for stream in scenario.stream]
+    return max(delays_ns, default=0)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What came of a stream and of a run, in one of four words; only the first is a success.
 
-`met`: every frame due was delivered and every bound was compared and kept. `missed`: a frame due is missing, or a
-bound or deadline was exceeded. `nothing checked`: nothing was missed, but there is no bound on the delay and no
-deadline, or one of the bounds had nothing to be compared with. `no frames`: none was due in the window.
+`met`: every frame due was delivered and every bound was compared and kept. `missed`: a frame due is
+missing, or a bound or deadline was exceeded. `nothing checked`: nothing was missed, but there is no
+bound on the delay and no deadline, or one of the bounds had nothing to be compared with.
+`no frames`: none was due in the window.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ EXIT_CODES = {
     NO_FRAMES: EXIT_NO_FRAMES,
 }
 LATEST = ("delay_ns", "deadline_ns")
-"""Bounds that say when a frame must have come at the latest; without one of them a stream is not checked."""
+"""Bounds that say when a frame must have come at the latest: without one a stream is not checked."""
 
 
 def worst(outcomes: Iterable[str]) -> str:
@@ -71,7 +72,8 @@ def completed(result: dict[str, Any]) -> dict[str, Any]:
             stream.setdefault("due", stream["submitted"])
             for check in stream["bound_check"].values():
                 check.setdefault("outcome", of_check(check["worst_ns"], check["met"]))
-            stream.setdefault("outcome", of_stream(stream["due"], stream["missing"], stream["bound_check"]))
+            found = of_stream(stream["due"], stream["missing"], stream["bound_check"])
+            stream.setdefault("outcome", found)
         run.setdefault("outcome", of_run(run))
         run["met"] = run["outcome"] == MET
     return result

@@ -74,7 +74,7 @@ def checked_keys(result: dict[str, Any]) -> list[str]:
 
 
 def bound_rows(result: dict[str, Any], plan: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of the table of bounds: what the plan promises of a stream, and the worst of each run beside it."""
+    """Rows of the table of bounds: what the plan promises of a stream, and the worst of each run."""
     rows = []
     keys = checked_keys(result)
     for stream in result["effective"]["stream"]:

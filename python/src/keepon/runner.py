@@ -329,7 +329,7 @@ def measured_ns(scenario: Scenario) -> tuple[int, int]:
 
 
 def schedule(scenario: Scenario, stream: Stream, entry: dict[str, Any]) -> Schedule:
-    """When the frames of a stream are due in the simulator, from the scenario and the stream's part of the plan."""
+    """When frames of a stream are due in the simulator, from scenario and plan."""
     releases_ns = tuple(entry.get("turns_ns", [entry["release_ns"]]))
     return Schedule(stream.period_ns, releases_ns, epoch_ns_for(scenario) + talk_start_ns(scenario))
 
@@ -487,7 +487,7 @@ def _bridge_document(raw: dict[str, Any], nodes: dict[str, int]) -> dict[str, An
 
 
 def _load_document(raw: dict[str, Any], window_s: float) -> dict[str, Any]:
-    """Goodput of one load, frames with FCS that arrived in the window, and its counts over the whole run."""
+    """Goodput of one load (frames with FCS that arrived in the window), and counts of the whole run."""
     results.check_flow(raw, 1, f"load {raw['id']}")
     return {"goodput_bps": round(raw["window_delivered_bytes"] * 8 / window_s), **_plain(raw)}
 

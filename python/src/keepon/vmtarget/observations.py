@@ -2,9 +2,10 @@
 """What a guest left behind, as frame arrays: talkers' and listeners' files, the exact record of the wires, verdicts.
 
 Network time of a run is the talker's PHC. The record of a wire has its own time base (raw); the two are joined by one
-constant a stream, the median difference between what the kernel says of sent frames and the recorded instants. So a
-frame that is off shows as a deviation, a stamp that is off shows even if all are off by the same, and how far the
-constant is from the NIC's own clock is checked. Arrivals are hardware stamps of listeners, whose clocks are the NIC's.
+constant a stream, the median difference between what the kernel says of sent frames and the
+recorded instants. So a frame that is off shows as a deviation, a stamp that is off shows even if
+all are off by the same, and how far the constant is from the NIC's own clock is checked. Arrivals
+are hardware stamps of listeners, whose clocks are the NIC's.
 """
 
 from __future__ import annotations
@@ -245,7 +246,8 @@ def stream_frames(
                 net_slot[index] = round((start_ps - station["preamble_ps"]) / station["slot_time_ps"])
         elif raw_ps is not None and is_keepon:
             raise TraceError(f"stream {stream.id}: frame {frame['seq']} was sent, but the kernel told no verdict")
-        elif raw_ps is not None:  # nobody promised an instant: sent is all that is known, a stamp says no more
+        elif raw_ps is not None:
+            # Nobody promised an instant: that it was sent is all that is known, a stamp says no more.
             verdict[index] = verdict_names.index("best_effort")
         elif frame["error"] is not None:
             verdict[index] = verdict_names.index("late" if frame["error"] == "missed" else "invalid")
@@ -283,7 +285,10 @@ def _ends(
     frames: list[dict[str, Any]],
     outcomes: dict[tuple[str, int, int], list[tuple[str, int]]],
 ) -> dict[int, tuple[str, int]]:
-    """Verdict and PHC time (ps, 0: not sent) of frames that the kernel told of, by number; taken out of `outcomes`."""
+    """Verdict and PHC time (ps, 0: not sent) of frames that the kernel told of, by number.
+
+    They are taken out of `outcomes`.
+    """
     found: dict[int, tuple[str, int]] = {}
     for frame in frames:
         told = outcomes.get((device, stream.tc, frame["txtime_ns"]))

@@ -127,7 +127,7 @@ def stream_document(ground: Ground, placements: list[Placement]) -> dict[str, An
 
 
 def _padding_ps(ground: Ground, placed: Placement) -> int:
-    """By how much earlier a frame can come if its driver does not pad it to the slot, in ps: at most so."""
+    """By how much earlier a frame can come at most if its driver does not pad it to the slot."""
     stream = placed.flow.stream
     shorter_bytes = placed.flow.station.planned_frame_bytes(stream) - stream.frame_bytes
     return max(
