@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from keepon import documents
 from keepon.cli import app
@@ -27,6 +28,7 @@ def run(name: str, folder: Path, *options: str) -> dict[str, Any]:
         assert (folder / file).stat().st_size > 0
     result: dict[str, Any] = json.loads((folder / documents.RESULT_FILE).read_text())
     assert result["target"] == "vm"
+    jsonschema.Draft202012Validator(documents.json_schema("result")).validate(result)
     return result
 
 
@@ -44,7 +46,7 @@ def test_two_stations_keep_every_bound(family: str, tmp_path: Path) -> None:
     result = run_twice("two-stations.toml", tmp_path, "--duration", "0.3", "--kernel", family)
     stream = result["runs"][0]["streams"]["S1"]
     assert result["runs"][0]["met"]
-    assert (stream["submitted"], stream["delivered"], stream["verdicts"]["on_time"]) == (300, 300, 300)
+    assert (stream["due"], stream["delivered"], stream["verdicts"]["on_time"]) == (300, 300, 300)
     assert stream["stamp_error_ns"]["max"] <= 1, "hardware stamps are the instants on the wire"
     assert all(check["met"] for check in stream["bound_check"].values())
 

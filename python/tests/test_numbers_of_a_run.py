@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from helpers import entry, frames
+from helpers import bounds, frames
 from hypothesis import given
 from hypothesis import strategies as st
 from keepon import casestudy, results
@@ -80,42 +80,58 @@ def test_counts_that_differ_from_the_simulator_are_an_error() -> None:
         "in_flight": 0, "wrong_bytes": 0, "duplicates": 0, "ghosts": 0,
     }  # fmt: skip
     made = frames([1000, 1000])
-    results.check_whole_run(made, whole, "F1")
-    wrong = {"delivered": 1, "pending": 1, "in_flight": 1, "wrong_bytes": 1, "duplicates": 2, "ghosts": 1}
+    results.check_whole_run(made, NAMES, whole, "F1")
+    wrong = {
+        "delivered": 1, "pending": 1, "in_flight": 1, "wrong_bytes": 1, "duplicates": 2, "ghosts": 1, "on_wire": 3,
+        "lost": {"bridge": 1}, "verdicts": {"on_time": 1, "moved": 1},
+    }  # fmt: skip
     for key, value in wrong.items():
         with pytest.raises(SimulationError, match="F1"):
-            results.check_whole_run(made, {**whole, key: value}, "F1")
+            results.check_whole_run(made, NAMES, {**whole, key: value}, "F1")
 
 
 def test_a_missed_bound_is_found_with_its_frame() -> None:
     made = frames([1_000_000, 1_000_000, 1_002_001, 1_000_000])
-    plan = entry(delay_ns=1002, jitter_ns=2, release_error_ns=0, data_age_ns=101_002)
-    got = results.stream_result(made, NAMES, {}, plan, "F1", 1_000_000, 100_000, None)
-    assert got["bound_check"]["delay_ns"] == {"bound_ns": 1002, "worst_ns": 1002.001, "met": False}
+    plan = bounds(delay_ns=1002, jitter_ns=2, release_error_ns=0)
+    got = results.stream_result(made, NAMES, {}, plan, "F1", 1_000_000, None)
+    assert got["bound_check"]["delay_ns"] == {
+        "bound_ns": 1002, "worst_ns": 1002.001, "met": False, "outcome": "missed",
+    }  # fmt: skip
     assert not got["bound_check"]["jitter_ns"]["met"]
-    assert not got["bound_check"]["data_age_ns"]["met"]
     assert got["bound_check"]["release_error_ns"]["met"]
     assert got["first_bad"]["seq"] == got["worst"]["seq"] == 2
 
 
 def test_a_bound_just_kept_is_kept() -> None:
-    plan = entry(delay_ns=1002, jitter_ns=2)
-    got = results.stream_result(frames([1_000_000, 1_002_000]), NAMES, {}, plan, "F1", 1_000_000, 0, 1002)
+    plan = bounds(delay_ns=1002, jitter_ns=2)
+    got = results.stream_result(frames([1_000_000, 1_002_000]), NAMES, {}, plan, "F1", 1_000_000, 1002)
     assert all(check["met"] for check in got["bound_check"].values())
     assert got["first_bad"] is None
-    assert results.is_met({"streams": {"F1": got}})
+    assert got["outcome"] == "met"
+
+
+def test_the_age_of_data_is_no_check_of_its_own() -> None:
+    """It is the delay and a constant on both sides: it cannot fail where the delay does not."""
+    got = results.bound_check(frames([1000, 1000]), bounds(delay_ns=1, data_age_ns=100_001), 1_000_000)
+    assert list(got) == ["delay_ns"]
 
 
 def test_a_missing_frame_spoils_a_run_whose_bounds_are_kept() -> None:
-    got = results.stream_result(frames([1000, None]), NAMES, {}, entry(delay_ns=1), "F1", 1_000_000, 0, None)
+    got = results.stream_result(frames([1000, None]), NAMES, {}, bounds(delay_ns=1), "F1", 1_000_000, None)
     assert got["missing"] == 1
     assert got["first_bad"] == {"seq": 1, "txtime_ns": got["first_bad"]["txtime_ns"], "delay_ns": None}
-    assert not results.is_met({"streams": {"F1": got}})
+    assert got["outcome"] == "missed"
+
+
+def test_a_frame_that_was_not_handed_over_cannot_have_ended() -> None:
+    made = dataclasses.replace(frames([1000]), submit_ps=np.array([-1]))
+    with pytest.raises(SimulationError, match="frame 0 was not handed over"):
+        results.accounting(made, NAMES, {}, "F1")
 
 
 def test_a_lost_frame_does_not_look_like_jitter() -> None:
-    got = results.bound_check(frames([1000, None, 1000]), entry(jitter_ns=5)["bounds"], 1_000_000, 0)
-    assert got == {}
+    got = results.bound_check(frames([1000, None, 1000]), bounds(jitter_ns=5), 1_000_000)
+    assert got == {"jitter_ns": {"bound_ns": 5, "worst_ns": None, "met": False, "outcome": "nothing checked"}}
 
 
 def test_free_running_slots_are_counted_by_the_slot_a_frame_left_in() -> None:

@@ -127,6 +127,20 @@ def test_slot_and_batch_are_what_trying_all_of_them_gives(rows: list[tuple[int, 
     assert plan.batch_slots == max(fitting)
 
 
+def test_the_slot_is_chosen_before_the_batch() -> None:
+    """G8: what an advance allows the batch never changes the slot; another slot changes the batch."""
+    by_advance = [chosen(network([{"advance_ns": advance}])) for advance in (100_000, 200_000, 400_000, 800_000)]
+    assert {plan.slot_bytes for plan in by_advance} == {230}
+    batches = [plan.batch_slots for plan in by_advance]
+    assert batches == sorted(set(batches)), "each doubling of the advance gives a longer batch"
+    longer = chosen(network([{"advance_ns": 400_000, "frame_bytes": 1200}]))
+    assert longer.slot_bytes > 230
+    assert longer.batch_slots < by_advance[2].batch_slots
+    document = session.planned(network([{"advance_ns": 400_000}]))["stations"]["a"]
+    told = [line["quantity"].split()[0] for line in document["rationale"]]
+    assert told.index("slot") < told.index("batch")
+
+
 def test_the_habitat_gateways_keep_their_slots() -> None:
     document = session.planned(loading.load(HABITAT))
     gateway = document["stations"]["power-gateway"]

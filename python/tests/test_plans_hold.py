@@ -77,10 +77,33 @@ def test_a_direct_link_is_planned_without_bridges() -> None:
     assert plan["stations"]["talker"]["batch_slots"] == 8
 
 
-def test_free_running_stations_get_no_bounds() -> None:
+def test_free_running_stations_get_no_bound_but_the_earliest_instant() -> None:
     scenario = small(**{"warmup_s = 0.0": 'warmup_s = 0.0\nsync = { mode = "none" }'})
     plan = verify(scenario, make_plan(scenario))
-    assert set(plan["streams"]["F1"]["bounds"].values()) == {None}
+    bounds = plan["streams"]["F1"]["bounds"]
+    # 230 bytes at 8 ns, 2 us, two cables of 50 ns, 8 bytes more; the gate opens for a frame that is 5 ns late
+    assert bounds.pop("delay_min_ns") == 230 * 8 + 2000 + 2 * 50 + 8 * 8 + 5
+    assert set(bounds.values()) == {None}
+
+
+@pytest.mark.parametrize("sync", ["ideal", "gptp", "none"])
+@pytest.mark.parametrize("off", [-1, 1])
+def test_an_earliest_instant_or_a_padding_that_is_not_the_scenarios_is_rejected(sync: str, off: int) -> None:
+    options = f'warmup_s = 0.0\nsync = {{ mode = "{sync}", grandmaster = "br1" }}'
+    scenario = small(**{"warmup_s = 0.0": options})
+    plan = make_plan(scenario)
+    verify(scenario, plan)
+    for table, key in (("bounds", "delay_min_ns"), ("", "padding_ps"), ("terms", "gate_clock_ps")):
+        changed = copy.deepcopy(plan)
+        entry = changed["streams"]["F1"]
+        (entry[table] if table else entry)[key] += off
+        with pytest.raises(PlanRejectedError, match="delay" if table == "terms" else key):
+            verify(scenario, changed)
+    for key in ("delay_min_ns", "padding_ps"):  # plans of earlier versions
+        older = copy.deepcopy(plan)
+        older["streams"]["F1"].pop(key, None)
+        older["streams"]["F1"]["bounds"].pop(key, None)
+        verify(scenario, older)
 
 
 def test_200_byte_slots_are_planned_in_paper_mode_only() -> None:

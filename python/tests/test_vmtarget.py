@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from keepon import loading, session
+from keepon import loading, outcomes, results, session
 from keepon.errors import ConfigError, TraceError
 from keepon.scenario import Scenario
 from keepon.vmtarget import check_supported, observations
 from keepon.vmtarget.network import guest_script, slot_list
-from keepon.vmtarget.target import check_plan
+from keepon.vmtarget.target import _check_clock, _load, check_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 VERDICTS = ["on_time", "moved", "best_effort", "sent_stale", "late", "invalid"]
@@ -61,6 +64,15 @@ def test_the_script_says_what_the_plan_says(three: Scenario) -> None:
         assert f"--offset {plan['streams'][stream.id]['release_ns']} --advance {stream.advance_ns}" in script
     assert script.count("control link ") == len(three.link)
     assert "control bridge b0 ports=3 processing_ns=2000 rate_bps=1000000000" in script
+
+
+def test_listeners_wait_for_what_may_still_come(three: Scenario) -> None:
+    """A second beyond lead, window and what frames are allowed: 100 ms, or the longest deadline."""
+    seconds = three.duration_s + three.warmup_s + 2 + 1
+    for deadline_ns, drain_s in ((None, 0.1), (3_000_000_000, 3.0)):
+        scenario = changed(three, "stream", "deadline_ns", deadline_ns)
+        script = guest_script(scenario, session.planned(scenario), "keepon")
+        assert f"--duration {round((seconds + drain_s) * 1000)}ms" in script
 
 
 def test_faults_reach_the_right_part(three: Scenario) -> None:
@@ -147,40 +159,61 @@ def talk_frame(seq: int, txtime_ns: int, stamp_ns: int | None, error: str | None
     }
 
 
-def joined(three: Scenario, outcomes: str = "") -> observations.StreamFrames:
-    """Three frames: on time, 8 ns late on the wire, refused as late."""
+def outcome_line(verdict: str, slot: int, txtime_ns: int, start_ns: str) -> str:
+    """What the kernel traces of a frame of rt0."""
+    fields = f"tc=0 verdict={verdict} slot={slot} txtime_ns={txtime_ns} start_ns={start_ns}"
+    return f" talk-1 [000] 1.0: keepon_outcome: dev=rt0 {fields}\n"
+
+
+OUTCOMES = (
+    outcome_line("on_time", 100, 1_000_000_064, "1000000064.000")
+    + outcome_line("on_time", 200, 1_001_000_064, "1001000064.000")
+    + outcome_line("late", 0, 1_002_000_064, "0.000")
+)
+
+
+def joined(
+    three: Scenario, told: str = OUTCOMES, stamp_error_ns: int = 0, clock_ns: int = 0, device: str = "rt0"
+) -> observations.StreamFrames:
+    """Three frames: on time, 8 ns late on the wire, refused as late.
+
+    Args:
+        stamp_error_ns: by which every hardware stamp is wrong.
+        clock_ns: by how much the NIC's own clock is behind the talker's.
+    """
     stream = three.stream[0]
     record = observations.read_wire(
         "placeholders seq=0 count=99 raw_ns=1.0 phc_ns=5.0 bytes=1230 pitch_ps=10000000\n"
-        + wire_line("L1", 0, "2000000.064", "52000000.064")
+        + wire_line("L1", 0, "2000000.064", f"{1_000_000_064 - clock_ns}.000")
         + "\n"
-        + wire_line("L1", 1, "3000008.064", "53000008.064")
+        + wire_line("L1", 1, "3000008.064", f"{1_001_000_072 - clock_ns}.000")
     )
     assert (record.frames, record.placeholders) == (2, 99)
     talk = {
         "frames": [
-            talk_frame(0, 1_000_000_064, 1_000_000_064),
-            talk_frame(1, 1_001_000_064, 1_001_000_064),
+            talk_frame(0, 1_000_000_064, 1_000_000_064 + stamp_error_ns),
+            talk_frame(1, 1_001_000_064, 1_001_000_064 + stamp_error_ns),
             talk_frame(2, 1_002_000_064, None, "missed"),
         ]
     }
     listen = {
         "frames": [
-            {"seq": 0, "stream": "L1", "rx_stamp_ns": 52_000_114},
-            {"seq": 1, "stream": "L1", "rx_stamp_ns": 53_000_122},
+            {"seq": 0, "stream": "L1", "rx_stamp_ns": 1_000_000_178 - clock_ns},
+            {"seq": 1, "stream": "L1", "rx_stamp_ns": 1_001_000_186 - clock_ns},
         ]
     }
     return observations.stream_frames(
         stream,
-        "rt0",
+        device,
         talk,
         [listen],
         record,
-        observations.read_outcomes(outcomes),
+        observations.read_outcomes(told),
         VERDICTS,
         1_000_000_000,
         True,
         {"slot_time_ps": 10_000_000, "preamble_ps": 64_000},
+        device == "rt0",
     )
 
 
@@ -192,14 +225,47 @@ def test_frames_are_joined_from_talker_wire_and_listener(three: Scenario) -> Non
     # one constant joins both clocks; what remains is the deviation of the second frame
     assert int(arrays.wire_ps[1] - arrays.wire_ps[0]) == 1_000_008_000
     assert int(frames.stamp_error_ps[0] - frames.stamp_error_ps[1]) == 8_000
-    assert (arrays.arrival_ps[0, :2] - arrays.wire_ps[:2]).tolist() == [113_936, 113_936]
+    assert (arrays.arrival_ps[0, :2] - arrays.wire_ps[:2]).tolist() == [114_000, 114_000]
+
+
+def test_an_error_that_all_stamps_share_shows(three: Scenario) -> None:
+    """Stamps that forget the preamble, all 64 ns early: the wire is where the kernel says, and they are off."""
+    wrong, right = joined(three, stamp_error_ns=-64), joined(three)
+    assert (wrong.stamp_error_ps - right.stamp_error_ps).tolist() == [-64_000, -64_000, 0]
+    assert np.array_equal(wrong.arrays.wire_ps, right.arrays.wire_ps)
+    assert np.array_equal(wrong.arrays.arrival_ps, right.arrays.arrival_ps)
+
+
+@pytest.mark.parametrize(("clock_ns", "outcome"), [(0, "met"), (1_900, "met"), (-10_000, "missed")])
+def test_a_talker_whose_clock_is_off_by_a_slot_is_not_called_met(three: Scenario, clock_ns: int, outcome: str) -> None:
+    """Joined by one constant its frames look right; how large the constant may be is a bound of its own."""
+    # the constant is the lower of two, that of the frame which is 8 ns late
+    assert joined(three, clock_ns=clock_ns).clock_ps == clock_ns * 1000 - 8_000
+    stream: dict[str, Any] = {"due": 2, "missing": 0, "bound_check": {"delay_ns": results.check(200, 114_000)}}
+    station = {"underruns": 0, "suspected_underruns": 0}
+    _check_clock(three, stream, station, "left", clock_ns * 1000)
+    assert stream["outcome"] == stream["bound_check"]["talker_clock_ns"]["outcome"] == outcome
+
+
+def test_a_stamp_alone_does_not_make_a_frame_on_time(three: Scenario) -> None:
+    """An ordinary NIC stamps what it sends, whenever that is; a keepon device must say what became of a frame."""
+    frames = joined(three, "", device="n0")
+    assert [VERDICTS[index] for index in frames.arrays.verdict] == ["best_effort", "best_effort", "late"]
+    with pytest.raises(TraceError, match="frame 0 was sent, but the kernel told no verdict"):
+        joined(three, "")
+
+
+def test_delays_by_clocks_that_run_free_are_not_known(three: Scenario) -> None:
+    arrays = dataclasses.replace(joined(three).arrays, one_clock=False)
+    got = results.stream_result(arrays, VERDICTS, {}, {"delay_ns": 1, "delay_min_ns": 1}, "L1", 1_000_000, 1)
+    assert got["delay_ns"]["count"] == got["listener"]["delay_ns"]["count"] == 0
+    assert {check["outcome"] for check in got["bound_check"].values()} == {outcomes.NOTHING_CHECKED}
 
 
 def test_verdicts_come_from_the_kernel(three: Scenario) -> None:
-    lines = "\n".join(
-        f" talk-1 [000] 1.0: keepon_outcome: dev=rt0 tc=0 verdict={verdict} slot={slot} "
-        f"txtime_ns={txtime} start_ns={start}"
-        for verdict, slot, txtime, start in (
+    lines = "".join(
+        outcome_line(verdict, slot, txtime_ns, start_ns)
+        for verdict, slot, txtime_ns, start_ns in (
             ("moved", 100, 1_000_000_064, "1000010064.000"),
             ("on_time", 200, 1_001_000_064, "1001000063.999"),
             ("late", 0, 1_002_000_064, "0.000"),
@@ -215,7 +281,7 @@ def test_a_frame_from_nowhere_is_an_error(three: Scenario) -> None:
     listen = {"frames": [{"seq": 5, "stream": "L1", "rx_stamp_ns": 9}]}
     talk = {"frames": [talk_frame(0, 0, None)]}
     with pytest.raises(TraceError, match="frame 5 arrived without having been sent"):
-        observations.stream_frames(three.stream[0], "rt0", talk, [listen], record, {}, VERDICTS, 0, True, {})
+        observations.stream_frames(three.stream[0], "rt0", talk, [listen], record, {}, VERDICTS, 0, True, {}, False)
 
 
 def test_a_record_without_its_beginning_is_an_error() -> None:
@@ -232,6 +298,37 @@ def test_a_talker_that_died_is_named() -> None:
 def test_counters_are_read_from_either_kind_of_file() -> None:
     text = "NIC statistics:\n     tx_frames: 12\n     verdict_on_time: 3\nrx_fcs_errors 44\nport 0\n"
     assert observations.read_counters(text) == {"tx_frames": 12, "verdict_on_time": 3, "rx_fcs_errors": 44, "port": 0}
+
+
+def test_counters_that_are_not_there_are_not_zero() -> None:
+    files = {"stats-n0.txt": b"NIC statistics:\n     tx_frames: 12\n", "stats-n1.txt": b"no such device\n"}
+    assert observations.counters_of(files, "n0", ("tx_frames",)) == {"tx_frames": 12}
+    for interface, needed, said in (
+        ("n9", (), "left no counters in stats-n9.txt"),
+        ("n1", (), "left no counters in stats-n1.txt"),
+        ("n0", ("underruns",), "has no counter underruns"),
+    ):
+        with pytest.raises(TraceError, match=said):
+            observations.counters_of(files, interface, needed)
+
+
+def test_best_effort_is_what_the_wire_saw_beside_the_streams_in_the_window() -> None:
+    lines = [wire_line("L1", 0, "1.0", "100.0")]
+    for at_ns in ("99.999", "100.0", "199.999", "200.0"):
+        lines.append(f"frame seq=1 raw_ns=5.0 phc_ns={at_ns} bytes=1230 queue=7 verdict=good head=00")
+    record = observations.read_wire("\n".join(lines))
+    assert observations.rate_bps(record.others, 100, 200) == 2 * 1230 * 8 * 10**7
+
+
+def test_goodput_is_what_arrived_over_the_time_iperf_measured() -> None:
+    def files(**end: Any) -> dict[str, bytes]:
+        return {"load-L.json": json.dumps({"end": end}).encode()}
+
+    sent = {"bytes": 9_000, "seconds": 2.0, "lost_packets": 3}
+    got = _load(files(sum=sent, sum_sent=sent, sum_received={"bytes": 6_000, "seconds": 2.0}), "L")
+    assert (got["goodput_bps"], got["window_s"], got["lost"]) == (24_000, 2.0, 3)
+    with pytest.raises(TraceError, match="does not say what arrived"):
+        _load(files(sum=sent, sum_sent=sent), "L")
 
 
 def test_lost_frames_of_the_trace_are_an_error() -> None:

@@ -202,6 +202,12 @@ NB_MODULE(_sim, m)
 				self.Idle().AddFault(ReadFault(kind, node, at_ns, value_ns));
 			},
 			"kind"_a, "node"_a, "at_ns"_a, "value_ns"_a)
+		.def(
+			"set_window",
+			[](PySimulation &self, std::int64_t start_ns, std::int64_t end_ns) {
+				self.Idle().SetWindow(start_ns, end_ns);
+			},
+			"start_ns"_a, "end_ns"_a)
 		.def("run", &Run, "until_ns"_a, "progress"_a = nb::none())
 		.def(
 			"frames",
@@ -212,15 +218,15 @@ NB_MODULE(_sim, m)
 		.def(
 			"stream",
 			[](PySimulation &self, FlowId stream) {
-				return StreamSummary(self.Idle().State(),
-						     self.simulation.FlowAt(stream, true));
+				self.Idle().FlowAt(stream, true);
+				return FlowSummary(self.simulation, stream);
 			},
 			"stream"_a)
 		.def(
 			"load",
 			[](PySimulation &self, FlowId load) {
-				return LoadSummary(self.Idle().State(),
-						   self.simulation.FlowAt(load, false));
+				self.Idle().FlowAt(load, false);
+				return FlowSummary(self.simulation, load);
 			},
 			"load"_a)
 		.def(

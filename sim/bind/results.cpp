@@ -64,19 +64,20 @@ nb::dict Verdicts(const std::array<std::int64_t, KPN_VERDICT_COUNT> &verdicts)
 
 /// What streams and loads have in common. Counts of frames, but delivered and lost count
 /// deliveries.
-nb::dict FlowSummary(const World &world, const Flow &flow)
+/// "pending" and "in_flight" are counted from frames and packets, never from the other counters.
+/// \param under_way  World::packets.UnderWay()
+nb::dict FlowCounts(const Simulation &simulation, FlowId number,
+		    const std::vector<std::int64_t> &under_way)
 {
-	std::int64_t ended = 0;
+	const World &world = simulation.State();
+	const Flow &flow = world.flows[number];
 	std::int64_t sent = 0;
 	for (int v = 0; v < KPN_VERDICT_COUNT; v++) {
 		const std::int64_t count = flow.verdicts[static_cast<std::size_t>(v)];
-		ended += count;
 		sent += kpn_verdict_is_sent(static_cast<kpn_verdict>(v)) ? count : 0;
 	}
 	nb::dict lost;
-	std::int64_t lost_sum = 0;
 	for (std::size_t place = 0; place < flow.lost.size(); place++) {
-		lost_sum += flow.lost[place];
 		if (flow.lost[place])
 			lost[world.places[place].c_str()] = flow.lost[place];
 	}
@@ -86,15 +87,16 @@ nb::dict FlowSummary(const World &world, const Flow &flow)
 	dict["id"] = flow.id;
 	dict["submitted"] = flow.submitted;
 	dict["sent"] = sent;
-	dict["pending"] = flow.submitted - ended;
+	dict["pending"] = simulation.PendingOf(number);
 	dict["verdicts"] = Verdicts(flow.verdicts);
 	dict["on_wire"] = flow.on_wire;
 	dict["delivered"] = delivered;
 	dict["delivered_by_listener"] = ToArray(flow.delivered);
 	dict["delivered_bytes"] = flow.delivered_bytes;
+	dict["window_sent_bytes"] = flow.window_sent_bytes;
+	dict["window_delivered_bytes"] = flow.window_delivered_bytes;
 	dict["lost"] = lost;
-	dict["in_flight"] = flow.on_wire * static_cast<std::int64_t>(flow.listeners.size()) -
-			    delivered - lost_sum;
+	dict["in_flight"] = under_way[number];
 	dict["torn"] = flow.torn;
 	dict["wrong_bytes"] = flow.wrong_bytes;
 	dict["duplicates"] = flow.duplicates;
@@ -180,14 +182,10 @@ nb::dict FramesOf(const Flow &flow)
 	return dict;
 }
 
-nb::dict StreamSummary(const World &world, const Flow &flow)
+nb::dict FlowSummary(const Simulation &simulation, FlowId flow)
 {
-	return FlowSummary(world, flow);
-}
-
-nb::dict LoadSummary(const World &world, const Flow &flow)
-{
-	return FlowSummary(world, flow);
+	const World &world = simulation.State();
+	return FlowCounts(simulation, flow, world.packets.UnderWay(world.flows.size()));
 }
 
 /// Frames and readings of a receive ring that is a clock, and what became of its stamps.
@@ -331,11 +329,13 @@ nb::dict ClockSummary(Simulation &simulation, NodeId node)
 nb::list PtpFlows(Simulation &simulation)
 {
 	PtpNetwork &ptp = PtpOf(simulation);
+	const World &world = simulation.State();
+	const std::vector<std::int64_t> under_way = world.packets.UnderWay(world.flows.size());
 	nb::list flows;
 	for (FlowId flow = ptp.FirstFlow(); flow < ptp.EndFlow(); flow++) {
-		nb::dict dict = FlowSummary(simulation.State(), simulation.State().flows[flow]);
+		nb::dict dict = FlowCounts(simulation, flow, under_way);
 		dict["kind"] = PtpKindName(ptp.KindOf(flow));
-		dict["talker"] = simulation.State().flows[flow].talker;
+		dict["talker"] = world.flows[flow].talker;
 		flows.append(dict);
 	}
 	return flows;

@@ -10,8 +10,8 @@ namespace keepon::sim::bind
 {
 
 nanobind::dict FramesOf(const Flow &flow);
-nanobind::dict StreamSummary(const World &world, const Flow &flow);
-nanobind::dict LoadSummary(const World &world, const Flow &flow);
+/// Counts of a stream or load.
+nanobind::dict FlowSummary(const Simulation &simulation, FlowId flow);
 nanobind::dict StationSummary(Simulation &simulation, NodeId node);
 nanobind::dict BridgeSummary(const Simulation &simulation, NodeId node);
 nanobind::dict ClockSummary(Simulation &simulation, NodeId node);

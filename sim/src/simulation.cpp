@@ -404,6 +404,18 @@ void Simulation::AddFault(const FaultSpec &spec)
 		faults_.push_back(spec);
 }
 
+void Simulation::SetWindow(std::int64_t start_ns, std::int64_t end_ns)
+{
+	CheckBuilding();
+	if (start_ns < 0 || end_ns <= start_ns ||
+	    end_ns > std::numeric_limits<std::int64_t>::max() / kPsPerNs / 2)
+		throw ValueError("window = " + std::to_string(start_ns) + " to " +
+				 std::to_string(end_ns) +
+				 " ns: must begin at 0 or later and end after it, by 4.6e15");
+	world_.window_start = start_ns * kPsPerNs;
+	world_.window_end = end_ns * kPsPerNs;
+}
+
 void Simulation::Start()
 {
 	for (const Node &node : nodes_) {
@@ -549,6 +561,12 @@ const Flow &Simulation::FlowAt(FlowId flow, bool stream) const
 		throw ValueError(std::string(stream ? "stream" : "load") + " = " +
 				 std::to_string(flow) + " does not exist");
 	return world_.flows[flow];
+}
+
+std::int64_t Simulation::PendingOf(FlowId flow) const
+{
+	const Node &talker = nodes_[world_.flows[flow].talker];
+	return talker.station ? talker.station->PendingOf(flow) : 0; // bridges send at once
 }
 
 Station &Simulation::StationAt(NodeId node)

@@ -372,6 +372,8 @@ void Station::OnWire(const WireFrame &wire)
 					   wire.frame_bytes - KPN_FCS_BYTES);
 	world_.trace.Add(TraceKind::kWire, node_, flow_id, header.seq, wire.sfd_ps);
 	flow.on_wire++;
+	if (world_.InWindow(wire.sfd_ps))
+		flow.window_sent_bytes += flow.frame_bytes;
 	if (flow.is_stream) {
 		std::int64_t &wire_ps = flow.records.wire_ps[static_cast<std::size_t>(header.seq)];
 		flow.duplicates += wire_ps >= 0;
@@ -392,6 +394,8 @@ void Station::OnArrive(std::uint32_t index)
 	const auto l = static_cast<std::size_t>(listener);
 	flow.delivered[l]++;
 	flow.delivered_bytes += flow.frame_bytes;
+	if (world_.InWindow(packet.sfd_ps))
+		flow.window_delivered_bytes += flow.frame_bytes;
 	flow.torn += packet.torn;
 	flow.wrong_bytes += packet.wrong_bytes;
 	world_.trace.Add(TraceKind::kDeliver, node_, packet.flow, packet.seq, packet.sfd_ps);

@@ -45,6 +45,19 @@ def test_offsets_are_those_of_the_strips_and_not_of_software():
     check_frames(net.sim)
 
 
+def test_the_receive_ring_is_walked_by_a_loop_of_its_own():
+    """D9: while the loop of the transmit ring stands still for 50 ms, the other reads on."""
+    still, running = pair(run=False), pair(seconds=9)
+    still.sim.add_fault("poll-stall", still.slave, 8_000_000_000, 50_000_000)
+    still.run(9)
+    stopped, whole = (net.sim.station(net.slave) for net in (still, running))
+    # 39 slots of 2.56 us less what dithering takes off: a poll every 90 us and more
+    assert 400 < whole["counters"]["polls"] - stopped["counters"]["polls"] < 600
+    assert stopped["counters"]["underruns"] == 1
+    assert stopped["rx_ring"]["readings"] == whole["rx_ring"]["readings"] > 90_000
+    assert stopped["rx_ring"]["stops"] == 0
+
+
 def test_every_start_converges_within_seconds():
     """Where the published merge takes up to minutes (D20); 100 starts: keepon reproduce fig22."""
     random = np.random.default_rng(1)

@@ -97,8 +97,13 @@ def test_placeholders_die_at_the_first_hop():
     ports = sim.bridge(bridge)["ports"]
     assert ports[a]["received"] == sim.stream(flow)["delivered"] == ports[b]["forwarded"]
     assert ports[b]["received"] == 0
+    # What leaves the bridge are the bytes of frames, padded to the slot, and the listener knows all of them.
+    assert ports[b]["forwarded_bytes"] == 230 * ports[b]["forwarded"]
+    assert sim.station(b)["foreign_frames"] == 0
     nic = sim.station(a)["nic"]
-    assert ports[a]["placeholders_discarded"] == nic["placeholders"]
+    # The core counts slots by the index, the NIC what it fetched: they differ by what is in the FIFO at most.
+    fetched = nic["placeholders"] + nic["frames"]
+    assert 0 <= fetched - sim.station(a)["counters"]["slots_completed"] <= 16
     # The wire was never idle: slots of 2 us for 200 ms, less the restart at the beginning; some are in the FIFO.
     assert abs(nic["placeholders"] + nic["frames"] - 100_000) <= 40
     assert nic["underruns"] == 0
@@ -150,12 +155,10 @@ def test_a_late_poll_empties_a_ring_of_depth_batch(link, batch, late_us):
     # A poll that finds the ring empty posts a batch; one that comes in time posts what has left.
     period_ns = max(batch * slot_ns - (slot_ns if batch > 1 else 0), 200) + late_us * 1000
     expected = min(1.0, batch * slot_ns / period_ns)
-    if late_us * 1000 > batch * slot_ns:
-        assert used == pytest.approx(expected, rel=0.05)
-    elif late_us == 0 and batch > 1:
-        assert used > 0.999
-    else:
-        assert used <= 1
+    if batch == 1 and late_us == 0:
+        expected = 0.5  # without the overhead a poll comes just before its one slot has left, and again a slot later
+    # 200 ms hold so many batches; the last is cut, and the wire starts after the first poll.
+    assert used == pytest.approx(expected, rel=1e-3, abs=2 * batch * slot_ns / 200e6)
 
 
 def test_paper_mode_slips_by_a_slot_as_the_crystal_drifts(link, accounts):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from clock_networks import Chain
 from keepon import _sim, loading
 
 GIGABIT = 1_000_000_000
@@ -160,6 +161,18 @@ def test_larger_batches_poll_less_and_need_more_lead():
         polls.append(sim.station(a)["counters"]["polls"])
     assert [lead - batch for lead, batch in zip(leads, (4, 8, 16), strict=True)] in ([0] * 3, [1] * 3)
     assert polls[0] > 2 * polls[1] > 4 * polls[2]
+
+
+def test_the_counter_clock_is_as_old_as_the_last_poll_which_larger_batches_make_rarer():
+    """A15: what software reads lags by up to the time of a batch, half of it on average."""
+    for batch in (4, 8, 16, 32):
+        keepon = {"slot_bytes": 1230, "mode": "paper", "batch_slots": batch, "ring_slots": 128}
+        net = Chain(bridges=0, slave="keepon", ppm=(0.0, 20.0), keepon=keepon).run(12)
+        lag_ns = net.offsets_ns(net.slave, 8) - net.offsets_ns(net.slave, 8, key="read_offset_ps")
+        batch_ns = batch * SLOT_NS
+        assert lag_ns.min() >= 0
+        assert 0.75 * batch_ns < lag_ns.max() < batch_ns
+        assert 0.35 * batch_ns < lag_ns.mean() < 0.55 * batch_ns
 
 
 def test_the_thread_sleeps_from_the_batch_on_that_outlasts_100_us():

@@ -72,6 +72,19 @@ def test_a_chain_of_bridges_stays_within_the_resolution_of_its_stamps(mode):
         assert chain.sim.clock(chain.slave)["state"] == "locked"
 
 
+@pytest.mark.parametrize(("mode", "relayed"), [("gptp", True), ("ptp", False)])
+def test_messages_of_gptp_end_at_the_next_node_and_those_of_ptp_pass_through(mode, relayed):
+    """L7: a relay sends messages of its own and passes none on; the clock at the end of the chain is set."""
+    chain = Chain(mode=mode, bridges=3, ppm=(0.0, 50.0, -40.0, 30.0, -20.0)).run(20)
+    assert np.abs(chain.offsets_ns(chain.slave, 15)).max() < 40
+    flows = chain.sim.ptp_flows()
+    for bridge in chain.nodes[1:-1]:
+        forwarded = sum(port["forwarded"] for port in chain.sim.bridge(bridge)["ports"].values())
+        own = sum(flow["on_wire"] for flow in flows if flow["talker"] == bridge)
+        assert forwarded > 150
+        assert own == (forwarded if relayed else 0)
+
+
 def test_frames_have_the_lengths_of_the_standards_and_are_all_accounted_for():
     chain = Chain(bridges=2).run(20)
     delivered = check_frames(chain.sim)

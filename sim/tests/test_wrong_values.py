@@ -139,6 +139,16 @@ def test_wrong_load_is_named(pair, change, words):
         sim.add_load({**spec, **change})
 
 
+@pytest.mark.parametrize("window", [(-1, 5), (5, 5), (6, 5), (0, 2**62)])
+def test_a_window_that_is_none_is_refused(pair, window):
+    sim = pair[0]
+    with pytest.raises(ValueError, match=r"window = .*must begin at 0 or later and end after it"):
+        sim.set_window(*window)
+    sim.run(1)
+    with pytest.raises(ValueError, match="has started"):
+        sim.set_window(0, 1)
+
+
 def test_wrong_links_gates_faults_and_names_are_refused(pair):
     sim, a, _, c, bridge = pair
     refused = [

@@ -71,6 +71,10 @@ class Simulation:
         """Join two nodes; a station has one link. From a to b it takes asymmetry_ns longer than back. Wrong
         `keepon` values are found here, where the rate is known."""
 
+    def set_window(self, start_ns: int, end_ns: int) -> None:
+        """Count bytes in [start, end) of true time apart: `window_sent_bytes` and `window_delivered_bytes` of
+        `stream()` and `load()`. Without it the window is the whole run."""
+
     def set_sync(self, spec: Spec) -> None:
         """Synchronise by PTP, after all links. Stations, and with "gptp" bridges, have sync "ptp".
 
@@ -132,9 +136,10 @@ class Simulation:
         (the listener's clock and resolution) of shape (listeners, frames). -1: did not happen."""
 
     def stream(self, stream: int) -> dict[str, Any]:
-        """id, submitted, sent, pending, verdicts, on_wire, delivered, delivered_by_listener, delivered_bytes, lost
-        (place: deliveries), in_flight, torn, wrong_bytes, duplicates, ghosts (said to be sent, never on the
-        wire)."""
+        """id, submitted, sent, pending (counted from the frames the talker has), verdicts, on_wire, delivered,
+        delivered_by_listener, delivered_bytes, window_sent_bytes, window_delivered_bytes, lost (place: deliveries),
+        in_flight (deliveries, counted from the packets under way), torn, wrong_bytes, duplicates, ghosts (said to be
+        sent, never on the wire)."""
 
     def load(self, load: int) -> dict[str, Any]:
         """The same for a load."""

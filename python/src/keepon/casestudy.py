@@ -89,7 +89,7 @@ def _paper_run(scenario: Scenario, seed: int, progress: Progress | None) -> dict
                 "talker": stream.talker,
                 **{
                     key: run.document["streams"][stream.id][key]
-                    for key in ("submitted", "sent", "delivered", "verdicts")
+                    for key in ("due", "submitted", "sent", "delivered", "verdicts")
                 },
                 "delay_ns": run.document["streams"][stream.id]["delay_ns"],
                 "release_error_ns": run.document["streams"][stream.id]["release_error_ns"],

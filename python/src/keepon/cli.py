@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The `keepon` command. Results go to stdout, progress and errors to stderr.
 
-Exit codes: 0 met, 1 a bound or deadline missed or no plan, 2 usage or input, 3 environment, 130 interrupted.
+Exit codes: see EXIT_CODES.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from keepon import __version__, doctor, documents, errors, loading, report, results, session, tables
+from keepon import __version__, doctor, documents, errors, loading, outcomes, report, results, session, tables
 from keepon.casestudy import CASCADE_SEEDS
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, KeeponError
 from keepon.export import exported
@@ -32,9 +32,14 @@ from keepon.reproduce.study import STUDY_SCHEMA
 from keepon.runner import Outcome
 from keepon.scenario import Scenario
 
+EXIT_CODES = (
+    "Exit codes: 0 met; 1 missed (a frame due, a bound or a deadline), or no plan; 2 usage or input; 3 environment; "
+    "4 nothing checked (no bound on the delay and no deadline, or too few frames for a bound); 5 no frames were due; "
+    "130 interrupted."
+)
 app = typer.Typer(
     name="keepon", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
-    help="Deterministic Ethernet transmission on standard NICs: plan, simulate, report.",
+    help="Deterministic Ethernet transmission on standard NICs: plan, simulate, report.", epilog=EXIT_CODES,
 )  # fmt: skip
 app.add_typer(link_group.app)
 
@@ -168,10 +173,10 @@ def _conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) 
         done = ", ".join(run.driver for run in outcome.runs)
         _say(f"interrupted; complete and written: {done}")
         return EXIT_INTERRUPTED
-    return EXIT_MET if outcome.runs[0].document["met"] else EXIT_MISSED
+    return outcomes.EXIT_CODES[outcome.runs[0].document["outcome"]]
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 def run(
     scenario: ScenarioFile,
     out: Out = None,
@@ -220,7 +225,7 @@ def plan(
 
 
 def _read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    result = documents.read(folder / documents.RESULT_FILE, results.RESULT_SCHEMA)
+    result = outcomes.completed(documents.read(folder / documents.RESULT_FILE, results.RESULT_SCHEMA))
     return result, documents.read(folder / documents.PLAN_FILE, PLAN_SCHEMA)
 
 
@@ -333,7 +338,7 @@ def compare(
     folders: Annotated[list[Path], typer.Argument(help="Two or more result folders.", show_default=False)],
     as_json: Json = False,
 ) -> None:
-    """Put the delays of several result folders side by side; exit 1 if a later one has a greater worst delay."""
+    """Put several result folders side by side; exit 1 if a later one has a greater worst delay or a worse outcome."""
     if len(folders) < 2:
         raise ConfigError("compare: needs at least two result folders; name the one to compare with first")
     found = {str(folder): _read_folder(folder)[0] for folder in folders}
@@ -342,9 +347,9 @@ def compare(
     if as_json:
         _print_json({"rows": rows, "worse": len(worse)})
     else:
-        print("delay, us: mean / max")
+        print("delay, us: mean / max, outcome")
         _console().print(tables.side_by_side_table(list(found), rows))
-        print(f"{len(worse)} of {len(rows)} worst delays are greater than in {folders[0]}")
+        print(f"{len(worse)} of {len(rows)} have a greater worst delay or a worse outcome than in {folders[0]}")
     raise typer.Exit(EXIT_MISSED if worse else EXIT_MET)
 
 
@@ -410,9 +415,8 @@ def reproduce_command(
     interrupted = outcome.interrupted or (extra is not None and extra["interrupted"])
     if as_json and extra is not None:
         _print_json(extra)
-        raise typer.Exit(
-            EXIT_INTERRUPTED if interrupted else EXIT_MET if outcome.runs[0].document["met"] else EXIT_MISSED
-        )
+        judged = outcome.runs[0].document["outcome"]
+        raise typer.Exit(EXIT_INTERRUPTED if interrupted else outcomes.EXIT_CODES[judged])
     code = _conclude(outcome, folder, as_json, interrupted)
     if extra is not None and not as_json:
         for line in tables.reproduction_lines(extra):

@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from keepon import figures, published
+from keepon import figures, outcomes, published
 from keepon.tomlwriter import dumps
 
 PUBLISHED_DRIVERS = ("keepon", "standard")
@@ -43,16 +43,66 @@ def comparison(result: dict[str, Any]) -> list[dict[str, Any]]:
         values = {}
         for run in result["runs"]:
             delay = run["streams"][name]["delay_ns"]
-            checks = run["streams"][name]["bound_check"]
-            late = [key for key in ("delay_ns", "deadline_ns") if key in checks and not checks[key]["met"]]
             values[run["driver"]] = {
                 **{column: microseconds(delay[column]) for column in COLUMNS},
-                "met": run["streams"][name]["missing"] == 0 and not late,
+                "outcome": run["streams"][name]["outcome"],
+                "met": run["streams"][name]["outcome"] == outcomes.MET,
+                "due": run["streams"][name]["due"],
                 "missing": run["streams"][name]["missing"],
             }
         note = "" if not habitat or name in table else "not published" if name in unmeasured else "not in the table"
         rows.append({"stream": name, "runs": values, "published": table.get(name), "note": note})
     return rows
+
+
+BOUND_TITLES = ("release error bound, ns", "earliest, ns", "delay bound, ns", "jitter bound, ns", "deadline, ns")
+BOUND_KEYS = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns")
+RUN_TITLES = {
+    "release_error_ns": "release error, ns",
+    "delay_min_ns": "earliest, ns",
+    "delay_ns": "latest, ns",
+    "jitter_ns": "jitter, ns",
+    "deadline_ns": "against deadline, ns",
+    "talker_clock_ns": "talker's clock, ns",
+}
+
+
+def checked_keys(result: dict[str, Any]) -> list[str]:
+    """Bounds that any run was checked against."""
+    found = {key for run in result["runs"] for stream in run["streams"].values() for key in stream["bound_check"]}
+    return [key for key in RUN_TITLES if key in found]
+
+
+def bound_rows(result: dict[str, Any], plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the table of bounds: what the plan promises of a stream, and the worst of each run."""
+    rows = []
+    keys = checked_keys(result)
+    for stream in result["effective"]["stream"]:
+        entry = plan["streams"][stream["id"]]
+        runs = []
+        for run in result["runs"]:
+            found = run["streams"][stream["id"]]
+            cells = [_bound_cell(found["bound_check"].get(key)) for key in keys]
+            cells += [{"text": found["due"], "bad": not found["due"]}]
+            runs.append([*cells, {"text": found["missing"], "bad": bool(found["missing"])}])
+        promised = [*(entry["bounds"].get(key) for key in BOUND_KEYS), stream.get("deadline_ns")]
+        rows.append(
+            {
+                "stream": stream["id"],
+                "release_ns": entry["release_ns"],
+                "bounds": ["-" if bound_ns is None else bound_ns for bound_ns in promised],
+                "runs": runs,
+            }
+        )
+    return rows
+
+
+def _bound_cell(check: dict[str, Any] | None) -> dict[str, Any]:
+    if check is None:
+        return {"text": "-", "bad": False}
+    if check["worst_ns"] is None:
+        return {"text": "not checked", "bad": True}
+    return {"text": f"{check['worst_ns']:.0f}", "bad": not check["met"]}
 
 
 def clock_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -104,6 +154,9 @@ def render(result: dict[str, Any], plan: dict[str, Any], extra: dict[str, Any] |
         result=result,
         plan=plan,
         rows=comparison(result),
+        bounds=bound_rows(result, plan),
+        bound_titles=BOUND_TITLES,
+        run_titles=[*(RUN_TITLES[key] for key in checked_keys(result)), "due", "missing"],
         clocks=clock_rows(result),
         drivers=[run["driver"] for run in result["runs"]],
         columns=COLUMNS,

@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from keepon import __version__, results, timesync
+from keepon import __version__, outcomes, results, timesync
+from keepon.due import Schedule, allowed_ns, on_schedule
 from keepon.errors import ConfigError, EnvironmentProblemError, SimulationError
 from keepon.hosts import ETF_DELTA_NS, ETF_SOURCES, Sourced, host_of
 from keepon.planner.gates import ALL_GATES
 from keepon.results import FrameArrays
-from keepon.scenario import Scenario, Station
+from keepon.scenario import Scenario, Station, Stream
 from keepon.statistics import IntArray
 from keepon.topology import Topology
 
@@ -297,7 +298,7 @@ class Build:
 
     def frames(self, name: str) -> FrameArrays:
         raw = self.simulation.frames(self.streams[name])
-        arrays = {
+        arrays: dict[str, Any] = {
             key: np.asarray(raw[key], dtype=np.int64)
             for key in ("seq", "txtime_ns", "submit_ps", "verdict", "wire_ps", "arrival_ps", "stamp_ns")
         }
@@ -327,18 +328,24 @@ def measured_ns(scenario: Scenario) -> tuple[int, int]:
     return start_ns, start_ns + round(scenario.duration_s * 1e9)
 
 
-def run_ns(scenario: Scenario) -> int:
+def schedule(scenario: Scenario, stream: Stream, entry: dict[str, Any]) -> Schedule:
+    """When frames of a stream are due in the simulator, from scenario and plan."""
+    releases_ns = tuple(entry.get("turns_ns", [entry["release_ns"]]))
+    return Schedule(stream.period_ns, releases_ns, epoch_ns_for(scenario) + talk_start_ns(scenario))
+
+
+def run_ns(scenario: Scenario, plan: dict[str, Any]) -> int:
     """True time after which every frame that is measured has left and arrived.
 
     What is measured ends in network time, by clocks of talkers and the grandmaster; a slow crystal gets there later.
     """
     _, end_ns = measured_ns(scenario)
-    drain_ns = max(DRAIN_NS_MIN, 4 * max((stream.period_ns for stream in scenario.stream), default=0))
+    over_ns = end_ns + max(DRAIN_NS_MIN, allowed_ns(scenario, plan))
     if scenario.sync.mode == "ideal":
-        return end_ns + drain_ns
+        return over_ns
     crystals = [ppm for station in scenario.station for ppm in (station.clock_ppm, station.cpu_ppm)]
     slowest_ppm = min(0.0, *crystals, *(bridge.clock_ppm for bridge in scenario.bridge)) - WANDER_PPM_MAX
-    return end_ns + drain_ns + math.ceil(-slowest_ppm * 1e-6 * end_ns)
+    return over_ns + math.ceil(-slowest_ppm * 1e-6 * end_ns)
 
 
 def simulate(
@@ -370,43 +377,25 @@ def simulate_build(
     except ValueError as error:
         raise ConfigError(f"the simulator refuses the scenario: {error}") from error
     start_ns, end_ns = measured_ns(scenario)
-    until_ns = run_ns(scenario)
+    until_ns = run_ns(scenario, plan)
 
     def told(now_ns: int) -> None:
         if progress is not None:
             progress(driver, now_ns / until_ns)
 
+    build.simulation.set_window(start_ns, end_ns)
     build.simulation.run(until_ns, told if progress is not None else None)
     verdict_names = list(simulator().verdict_names())
     streams: dict[str, Any] = {}
     arrays: dict[str, FrameArrays] = {}
     for stream in scenario.stream:
-        every = build.frames(stream.id)
-        frames = every.between(start_ns, end_ns)
-        arrays[stream.id] = frames
-        entry = plan["streams"][stream.id]
-        whole = build.simulation.stream(build.streams[stream.id])
-        results.check_whole_run(every, whole, stream.id)
-        document = results.stream_result(
-            frames,
-            verdict_names,
-            results.losses(frames, whole["lost"]),
-            timesync.with_bridge_clocks(scenario, entry),
-            stream.id,
-            stream.period_ns,
-            stream.advance_ns,
-            stream.deadline_ns,
-        )
-        document["first_delays_ns"] = first_delays(frames, SERIES_FRAMES)
-        station = plan["stations"][stream.talker]
-        if scenario.driver_of(scenario.station_named(stream.talker), driver) == "keepon":
-            document["slots"] = results.slips(frames, station["slot_time_ps"], station["preamble_ps"])
-        streams[stream.id] = document
-    document = {
+        arrays[stream.id], streams[stream.id] = _stream_document(build, stream, (start_ns, end_ns), verdict_names)
+    document: dict[str, Any] = {
         "driver": driver,
         "streams": streams,
+        "window_ns": [start_ns, end_ns],
         "stations": {
-            station.name: _station_document(build.simulation.station(build.nodes[station.name]), plan, station.name)
+            station.name: _station_document(build, station.name, (end_ns - start_ns) / 1e9)
             for station in scenario.station
         },
         "bridges": {
@@ -414,15 +403,37 @@ def simulate_build(
             for bridge in scenario.bridge
         },
         "loads": {
-            name: _load_document(build.simulation.load(number), scenario.warmup_s + scenario.duration_s)
+            name: _load_document(build.simulation.load(number), (end_ns - start_ns) / 1e9)
             for name, number in build.loads.items()
         },
         "trace_hash": f"{build.simulation.trace_hash():016x}",
     }
     _add_clocks(build, document, start_ns, end_ns)
-    document["met"] = results.is_met(document)
+    document["outcome"] = outcomes.of_run(document)
+    document["met"] = document["outcome"] == outcomes.MET
     document["onset"] = mark_onset(scenario, streams, arrays)
     return build, Run(driver, document, arrays, document["trace_hash"])
+
+
+def _stream_document(
+    build: Build, stream: Stream, window_ns: tuple[int, int], verdict_names: list[str]
+) -> tuple[FrameArrays, dict[str, Any]]:
+    """Frames of a stream that were due in the window, and what the result says of them."""
+    scenario, plan = build.scenario, build.plan
+    every, entry = build.frames(stream.id), plan["streams"][stream.id]
+    frames = on_schedule(every, schedule(scenario, stream, entry), window_ns, stream.id)
+    padded = scenario.driver_of(scenario.station_named(stream.talker), build.run) == "keepon"
+    whole = build.simulation.stream(build.streams[stream.id])
+    results.check_whole_run(every, verdict_names, whole, stream.id)
+    document = results.stream_result(
+        frames, verdict_names, results.losses(frames, whole["lost"]), results.bounds_of(entry, padded), stream.id,
+        stream.period_ns, stream.deadline_ns,
+    )  # fmt: skip
+    document["first_delays_ns"] = first_delays(frames, SERIES_FRAMES)
+    if padded:
+        station = plan["stations"][stream.talker]
+        document["slots"] = results.slips(frames, station["slot_time_ps"], station["preamble_ps"])
+    return frames, document
 
 
 def _add_clocks(build: Build, document: dict[str, Any], start_ns: int, end_ns: int) -> None:
@@ -448,17 +459,22 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _station_document(raw: dict[str, Any], plan: dict[str, Any], name: str) -> dict[str, Any]:
-    """A station's counters with the names CONTRACTS gives them first; slots_total counts what the index has passed."""
+def _station_document(build: Build, name: str, window_s: float) -> dict[str, Any]:
+    """A station's counters, those of every target first; slots_total counts what the index has passed.
+
+    best_effort_bps is what its loads sent in the window, frames with FCS; what the plan leaves to
+    them stands in the plan (`headroom`).
+    """
+    raw = build.simulation.station(build.nodes[name])
     counters = raw.get("counters", {})
+    loads = [build.loads[load.id] for load in build.scenario.load if load.talker == name]
+    sent_bytes = sum(build.simulation.load(number)["window_sent_bytes"] for number in loads)
     document = {
         "underruns": counters.get("underruns", 0),
         "suspected_underruns": counters.get("suspected_underruns", 0),
         "placeholders": raw["placeholders"],
         "slots_total": counters.get("slots_completed", 0),
-        "best_effort_bps": plan["stations"].get(name, {}).get("headroom", {}).get("best_effort_bps", 0)
-        if counters
-        else 0,
+        "best_effort_bps": round(sent_bytes * 8 / window_s),
         "clock": {},
     }
     return {**document, **_plain(raw)}
@@ -470,18 +486,17 @@ def _bridge_document(raw: dict[str, Any], nodes: dict[str, int]) -> dict[str, An
     return {"ports": {names[peer]: _plain(port) for peer, port in raw["ports"].items()}}
 
 
-def _load_document(raw: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """Goodput over the whole run and losses of one load."""
-    return {"goodput_bps": round(raw["delivered_bytes"] * 8 / seconds), **_plain(raw)}
+def _load_document(raw: dict[str, Any], window_s: float) -> dict[str, Any]:
+    """Goodput of one load (frames with FCS that arrived in the window), and counts of the whole run."""
+    results.check_flow(raw, 1, f"load {raw['id']}")
+    return {"goodput_bps": round(raw["window_delivered_bytes"] * 8 / window_s), **_plain(raw)}
 
 
 def first_delays(frames: FrameArrays, count: int) -> list[float | None]:
     """Delay in ns of the first `count` frames at the first listener, None where it did not arrive."""
-    arrivals = frames.arrival_ps[0, :count]
-    delays = arrivals - frames.txtime_ps[:count]
-    return [
-        None if arrival == results.NONE else int(delay) / 1000 for arrival, delay in zip(arrivals, delays, strict=True)
-    ]
+    known = frames.delay_known[0, :count]
+    delays = frames.arrival_ps[0, :count] - frames.txtime_ps[:count]
+    return [int(delay) / 1000 if is_known else None for is_known, delay in zip(known, delays, strict=True)]
 
 
 def mark_onset(scenario: Scenario, streams: dict[str, Any], arrays: dict[str, FrameArrays]) -> dict[str, Any] | None:

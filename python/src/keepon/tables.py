@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from keepon import outcomes
 from keepon.report import COLUMNS, PUBLISHED_DRIVERS, PUBLISHED_NAMES, clock_rows, comparison, microseconds
 
 
@@ -39,6 +40,7 @@ def _delay_table(rows: list[dict[str, Any]], drivers: list[str], published_drive
     for driver in drivers:
         for column in COLUMNS:
             table.add_column(f"{driver}\n{column}", justify="right", no_wrap=True)
+        table.add_column(f"{driver}\noutcome", no_wrap=True)
     for driver in published_drivers if with_published else ():
         for column in COLUMNS:
             table.add_column(f"{PUBLISHED_NAMES[driver]}*\n{column}", justify="right", style="dim", no_wrap=True)
@@ -46,7 +48,7 @@ def _delay_table(rows: list[dict[str, Any]], drivers: list[str], published_drive
         cells = [row["stream"]]
         for driver in drivers:
             style = "" if row["runs"][driver]["met"] else "[red]"
-            cells.extend(f"{style}{row['runs'][driver][column]}" for column in COLUMNS)
+            cells.extend(f"{style}{row['runs'][driver][column]}" for column in (*COLUMNS, "outcome"))
         if with_published and row["published"]:
             cells.extend(f"{row['published'][name][column]:.1f}" for name in published_drivers for column in COLUMNS)
         elif with_published:
@@ -83,32 +85,53 @@ def clocks(result: dict[str, Any]) -> Table | None:
 
 
 def summary_lines(result: dict[str, Any]) -> list[str]:
-    """One line per run: frames, what was missed, when first."""
-    lines = []
-    for run in result["runs"]:
-        missed: dict[str, list[str]] = {}
-        for name, entry in run["streams"].items():
-            for key, check in entry["bound_check"].items():
-                if not check["met"]:
-                    missed.setdefault(key.removesuffix("_ns"), []).append(name)
-        parts = [f"{key} missed by {', '.join(names)}" for key, names in missed.items()]
-        missing = sum(entry["missing"] for entry in run["streams"].values())
-        if missing:
-            parts.append(f"{missing} frames missing")
-        count = sum(entry["submitted"] for entry in run["streams"].values())
-        onset = run["onset"]
-        first = f"; first late or missing: {onset['stream']} frame {onset['seq']}" if onset else ""
-        lines.append(f"{run['driver']}: {count} frames, {'; '.join(parts) or 'every bound kept'}{first}")
-    return lines
+    """One line per run: outcome, frames, what was missed or not checked, when first."""
+    return [f"{run['driver']}: {run['outcome']}: {_told(run)}" for run in result["runs"]]
+
+
+def _told(run: dict[str, Any]) -> str:
+    """What one run gave, beyond its outcome."""
+    missed: dict[str, list[str]] = {}
+    unchecked: dict[str, list[str]] = {}
+    for name, entry in run["streams"].items():
+        for key, check in entry["bound_check"].items():
+            found = {outcomes.MISSED: missed, outcomes.NOTHING_CHECKED: unchecked}.get(check["outcome"])
+            if found is not None and entry["due"]:
+                found.setdefault(key.removesuffix("_ns"), []).append(name)
+    without = [
+        name for name, entry in run["streams"].items()
+        if entry["due"] and not any(key in entry["bound_check"] for key in outcomes.LATEST)
+    ]  # fmt: skip
+    none_due = [name for name, entry in run["streams"].items() if not entry["due"]]
+    due = sum(entry["due"] for entry in run["streams"].values())
+    missing = sum(entry["missing"] for entry in run["streams"].values())
+    parts = [f"{due} frames due"]
+    if missing:
+        parts.append(f"{missing} of them missing")
+    parts += [f"{key} missed by {', '.join(names)}" for key, names in missed.items()]
+    if without:
+        parts.append(f"no bound and no deadline for {', '.join(without)}")
+    parts += [f"{key} of {', '.join(names)} not checked, too few frames" for key, names in unchecked.items()]
+    if none_due:
+        parts.append(f"none due of {', '.join(none_due)} in the time measured; raise duration_s")
+    if len(parts) == 1:
+        parts.append("every bound kept")
+    onset = run["onset"]
+    if onset:
+        parts.append(f"first late, early or missing: {onset['stream']} frame {onset['seq']}")
+    return "; ".join(parts)
 
 
 def plan_table(plan: dict[str, Any]) -> Table:
     """Release and bounds per stream."""
     table = Table()
-    for column in ("stream", "route", "release ns", "release error ns", "delay ns", "jitter ns", "data age ns"):
+    keys = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns", "data_age_ns")
+    names = ("release error ns", "earliest ns", "delay ns", "jitter ns", "data age ns")
+    for column in ("stream", "route", "release ns", *names):
         table.add_column(column, justify="left" if column in ("stream", "route") else "right")
     for name, entry in plan["streams"].items():
-        bounds = ["-" if value is None else str(value) for value in entry["bounds"].values()]
+        found = [entry["bounds"].get(key) for key in keys]
+        bounds = ["-" if value is None else str(value) for value in found]
         table.add_row(name, " ".join(entry["route"]) or "direct", str(entry["release_ns"]), *bounds)
     return table
 
@@ -158,12 +181,13 @@ def plan_parts(plan: dict[str, Any]) -> list[Table]:
     terms = Table(title="delay, at most, ns", title_justify="left")
     names = {
         "frame_ps": "frames", "processing_ps": "processing", "propagation_ps": "cables", "preamble_ps": "preambles",
-        "quantum_ps": "quantum", "clock_ps": "clock", "held_ps": "gates", "blocked_ps": "frames in flight",
+        "quantum_ps": "quantum", "clock_ps": "clock", "gate_clock_ps": "gates' clocks",
+        "held_ps": "gates", "blocked_ps": "frames in flight",
     }  # fmt: skip
     for column in ("stream", *names.values(), "sum"):
         terms.add_column(column, justify="left" if column == "stream" else "right")
     for name, entry in plan["streams"].items():
-        parts = [entry["terms"][key] for key in names]
+        parts = [entry["terms"].get(key, 0) for key in names]
         terms.add_row(name, *(f"{part / 1e3:g}" for part in (*parts, sum(parts))))
     return [table for table in (stations, ports, terms) if table.row_count]
 
@@ -181,25 +205,31 @@ def _slots_by_class(allowed: list[int]) -> str:
 
 
 def side_by_side(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Mean and max delay in ns per driver and stream common to all results; `worse`: a later max exceeds the first."""
+    """Mean and max delay in ns and outcome per driver and stream common to all results.
+
+    `worse`: a later max exceeds the first, or a later outcome is worse (frames that are missing have
+    no delay).
+    """
     first = next(iter(found.values()))
     rows = []
     for run in first["runs"]:
         others = [next((r for r in result["runs"] if r["driver"] == run["driver"]), None) for result in found.values()]
         for stream in run["streams"]:
-            delays_ns = [
-                other["streams"][stream]["delay_ns"] for other in others if other and stream in other["streams"]
-            ]
-            if len(delays_ns) != len(found):
+            entries = [other["streams"][stream] for other in others if other and stream in other["streams"]]
+            if len(entries) != len(found):
                 continue
+            delays_ns = [entry["delay_ns"] for entry in entries]
             maxima = [entry["max"] for entry in delays_ns]
+            ranks = [outcomes.WORST_FIRST.index(entry["outcome"]) for entry in entries]
             rows.append(
                 {
                     "driver": run["driver"],
                     "stream": stream,
                     "mean_ns": [entry["mean"] for entry in delays_ns],
                     "max_ns": maxima,
-                    "worse": any(m is None or (maxima[0] is not None and m > maxima[0]) for m in maxima[1:]),
+                    "outcomes": [entry["outcome"] for entry in entries],
+                    "worse": any(m is None or (maxima[0] is not None and m > maxima[0]) for m in maxima[1:])
+                    or any(rank < ranks[0] for rank in ranks[1:]),
                 }
             )
     return rows
@@ -213,7 +243,10 @@ def side_by_side_table(names: list[str], rows: list[dict[str, Any]]) -> Table:
     for row in rows:
         pairs = zip(row["mean_ns"], row["max_ns"], strict=True)
         style = "red" if row["worse"] else None
-        cells = [f"{microseconds(mean)} / {microseconds(largest)}" for mean, largest in pairs]
+        cells = [
+            f"{microseconds(mean)} / {microseconds(largest)}, {outcome}"
+            for (mean, largest), outcome in zip(pairs, row["outcomes"], strict=True)
+        ]
         table.add_row(row["driver"], row["stream"], *cells, style=style)
     return table
 
@@ -238,9 +271,10 @@ def reproduction_lines(extra: dict[str, Any]) -> list[str]:
         else:
             for stream, entry in part["streams"].items():
                 slots = entry["slots"]
+                missing = entry.get("due", entry["submitted"]) - entry["delivered"]
                 lines.append(
                     f"{name}: {stream} {slots['in_wrong_slot']} of {entry['sent']} frames in a wrong slot, "
                     f"{slots['slip_count']} slips, "
-                    f"drift {slots['drift_ppm']:.3f} ppm, {entry['submitted'] - entry['delivered']} missing"
+                    f"drift {slots['drift_ppm']:.3f} ppm, {missing} missing"
                 )
     return lines

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from keepon.due import allowed_ns
 from keepon.errors import ConfigError
 from keepon.hosts import ETF_DELTA_NS
 from keepon.planner.gates import ALL_GATES
@@ -20,7 +21,8 @@ from keepon.topology import Topology
 
 HWSIM_MODES = {"keepon": "ring", "standard": "ordinary", "launchtime": "launchtime"}
 SECOND_NS = 1_000_000_000
-# From the last command before traffic to the first txtime, and from the last txtime until everything is counted.
+# From the last command before traffic to the first txtime, and at least from the last txtime until everything is
+# counted.
 LEAD_S = 2
 DRAIN_S = 0.1
 # What the wire of a talker keeps: its frames, and as many runs of placeholders between them.
@@ -62,6 +64,12 @@ class Guest:
     def talkers(self) -> list[str]:
         talking = {stream.talker for stream in self.scenario.stream}
         return [station.name for station in self.scenario.station if station.name in talking]
+
+    @property
+    def linked(self) -> list[str]:
+        """Stations that have a link; the others have no NIC."""
+        ends = {end for link in self.scenario.link for end in link.ends}
+        return [station.name for station in self.scenario.station if station.name in ends]
 
     @property
     def listeners(self) -> list[str]:
@@ -320,7 +328,8 @@ def guest_script(scenario: Scenario, plan: dict[str, Any], run: str) -> str:
     lines.append("echo 1 > /sys/kernel/tracing/events/keepon/enable")
     lines.append("sleep 0.5")
     lines += [line for load in scenario.load for line in load_commands(guest, load, total_s + LEAD_S)]
-    lines += [listen_command(guest, station, total_s + LEAD_S + DRAIN_S + 1) for station in guest.listeners]
+    drain_s = max(DRAIN_S, allowed_ns(scenario, plan) / SECOND_NS)
+    lines += [listen_command(guest, station, total_s + LEAD_S + drain_s + 1) for station in guest.listeners]
     lines.append(f"base=$(( ( ($(date +%s) + {LEAD_S}) * {SECOND_NS} / {guest.cycle_ns} + 1) * {guest.cycle_ns} ))")
     lines.append("echo $base > /out/base_ns")
     lines += [talk_command(guest, stream, delays_of(guest, stream)) for stream in scenario.stream]

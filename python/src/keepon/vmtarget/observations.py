@@ -2,8 +2,10 @@
 """What a guest left behind, as frame arrays: talkers' and listeners' files, the exact record of the wires, verdicts.
 
 Network time of a run is the talker's PHC. The record of a wire has its own time base (raw); the two are joined by one
-constant a talker, the median difference between hardware stamps and recorded instants, so a stamp that is off, or a
-frame that is, shows as a deviation. Arrivals are hardware stamps of listeners, whose clocks are the record's.
+constant a stream, the median difference between what the kernel says of sent frames and the
+recorded instants. So a frame that is off shows as a deviation, a stamp that is off shows even if
+all are off by the same, and how far the constant is from the NIC's own clock is checked. Arrivals
+are hardware stamps of listeners, whose clocks are the NIC's.
 """
 
 from __future__ import annotations
@@ -50,11 +52,15 @@ def picoseconds(text: str) -> int:
 
 @dataclass
 class WireRecord:
-    """What a talker's wire saw: instants of real frames by (stream hash, seq), in the record's time and its PHC, ps."""
+    """What a talker's wire saw: instants of real frames by (stream hash, seq), in the record's time and its PHC, ps.
+
+    `others`: PHC time (ps) and bytes on the wire of every frame that belongs to no stream.
+    """
 
     raw_ps: dict[tuple[int, int], int] = field(default_factory=dict)
     phc_ps: dict[tuple[int, int], int] = field(default_factory=dict)
     verdicts: dict[tuple[int, int], str] = field(default_factory=dict)
+    others: list[tuple[int, int]] = field(default_factory=list)
     frames: int = 0
     placeholders: int = 0
 
@@ -80,6 +86,7 @@ def read_wire(text: str) -> WireRecord:
         head = bytes.fromhex(frame["head"])
         at = head.find(MAGIC)
         if at < 0 or len(head) < at + 20:
+            record.others.append((picoseconds(frame["phc"]), int(frame["bytes"])))
             continue
         key = (int.from_bytes(head[at + 8 : at + 12], "big"), int.from_bytes(head[at + 12 : at + 20], "big"))
         record.raw_ps[key] = picoseconds(frame["raw"])
@@ -111,29 +118,61 @@ def read_counters(text: str) -> dict[str, int]:
     return {match["name"]: int(match["value"]) for match in found if match is not None}
 
 
+def counters_of(files: dict[str, bytes], interface: str, needed: tuple[str, ...] = ()) -> dict[str, int]:
+    """Counters of an interface or bridge of the guest.
+
+    Raises:
+        TraceError: the guest left none, or one of those `needed` is not there. Nothing counted is
+            not the same as zero.
+    """
+    name = f"stats-{interface}.txt"
+    found = read_counters(files.get(name, b"").decode())
+    if not found:
+        raise TraceError(f"the guest left no counters in {name}; look at `guest.messages` of the run")
+    if absent := [key for key in needed if key not in found]:
+        raise TraceError(f"the guest's {name} has no counter {absent[0]}; kernel module and package do not match")
+    return found
+
+
+def rate_bps(frames: list[tuple[int, int]], start_ns: int, end_ns: int) -> int:
+    """Bytes of frames in [start, end) over its length; frames are instants in ps and bytes."""
+    total = sum(count for at_ps, count in frames if start_ns * 1000 <= at_ps < end_ns * 1000)
+    return round(total * 8 * 1_000_000_000 / (end_ns - start_ns))
+
+
 @dataclass(frozen=True)
 class StreamFrames:
-    """Frames of a stream, with the slot each one had in the network's grid (-1 unknown) and how far stamps lie off."""
+    """Frames of a stream.
+
+    Attributes:
+        net_slot: the slot each one had in the network's grid, -1 unknown.
+        stamp_error_ps: how far hardware stamps lie off the instants on the wire.
+        clock_ps: how far the talker's clock is from its NIC's.
+    """
 
     arrays: FrameArrays
     net_slot: np.ndarray[Any, Any]
     stamp_error_ps: np.ndarray[Any, Any]
+    clock_ps: int
 
 
-def _shift_ps(talk: dict[str, Any], record: WireRecord, number: int) -> int:
-    """Network time less the record's, ps: the median over stamped frames; from the record's PHC where none is."""
-    pairs = [
-        frame["tx_stamp_ns"] * 1000 - record.raw_ps[number, frame["seq"]]
-        for frame in talk["frames"]
-        if frame["tx_stamp_ns"] is not None and (number, frame["seq"]) in record.raw_ps
-    ]
-    if not pairs:
-        pairs = [
-            record.phc_ps[number, frame["seq"]] - record.raw_ps[number, frame["seq"]]
-            for frame in talk["frames"]
-            if (number, frame["seq"]) in record.raw_ps
-        ]
-    return statistics.median_low(pairs) if pairs else 0
+def _shift_ps(starts_ps: dict[int, int], record: WireRecord, number: int) -> tuple[int, int]:
+    """Network time less the record's, and how far it is from the NIC's own clock, ps.
+
+    Network time is that of the talker's PHC as the kernel has it when a frame ends, and of the NIC
+    where no keepon device is above it. Stamps are not used: one that is off by a constant would
+    make all instants look right.
+
+    Args:
+        starts_ps: what the kernel says of sent frames, by number.
+    """
+    seen = {seq: raw_ps for (stream, seq), raw_ps in record.raw_ps.items() if stream == number}
+    nic = [record.phc_ps[number, seq] - raw_ps for seq, raw_ps in seen.items()]
+    told = [starts_ps[seq] - raw_ps for seq, raw_ps in seen.items() if seq in starts_ps]
+    if not nic:
+        return 0, 0
+    shift_ps = statistics.median_low(told or nic)
+    return shift_ps, shift_ps - statistics.median_low(nic)
 
 
 def clock_offsets_ns(talks: dict[str, dict[str, Any]], record: WireRecord) -> list[float]:
@@ -162,6 +201,7 @@ def stream_frames(
     epoch_ns: int,
     shared_clock: bool,
     station: dict[str, Any],
+    is_keepon: bool,
 ) -> StreamFrames:
     """Join everything known of one stream.
 
@@ -176,6 +216,7 @@ def stream_frames(
         epoch_ns: network time of the start of the first cycle.
         shared_clock: listeners' PHCs run with the talker's NIC; otherwise their stamps are only their own.
         station: the talker's part of the plan.
+        is_keepon: the device is one of keepon.ko, which tells a verdict of every frame.
 
     Raises:
         TraceError: the files contradict each other.
@@ -183,7 +224,8 @@ def stream_frames(
     number = stream_hash(stream.id)
     frames = talk["frames"]
     count, epoch_ps = len(frames), epoch_ns * 1000
-    shift_ps = _shift_ps(talk, record, number)
+    ends = _ends(stream, device, frames, outcomes)
+    shift_ps, clock_ps = _shift_ps({seq: end[1] for seq, end in ends.items() if end[1]}, record, number)
     seq = np.array([frame["seq"] for frame in frames], dtype=np.int64)
     txtime_ns = np.array([frame["txtime_ns"] for frame in frames], dtype=np.int64)
     submit_ps = np.array([frame["submitted_ns"] * 1000 - epoch_ps for frame in frames], dtype=np.int64)
@@ -197,14 +239,16 @@ def stream_frames(
             wire_ps[index] = raw_ps + shift_ps - epoch_ps
             if frame["tx_stamp_ns"] is not None:
                 error_ps[index] = frame["tx_stamp_ns"] * 1000 - raw_ps - shift_ps
-        ended = outcomes.get((device, stream.tc, frame["txtime_ns"]))
-        if ended:
-            name, start_ps = ended.pop(0)
+        if frame["seq"] in ends:
+            name, start_ps = ends[frame["seq"]]
             verdict[index] = verdict_names.index(name)
             if start_ps:
                 net_slot[index] = round((start_ps - station["preamble_ps"]) / station["slot_time_ps"])
+        elif raw_ps is not None and is_keepon:
+            raise TraceError(f"stream {stream.id}: frame {frame['seq']} was sent, but the kernel told no verdict")
         elif raw_ps is not None:
-            verdict[index] = verdict_names.index("on_time" if frame["tx_stamp_ns"] is not None else "best_effort")
+            # Nobody promised an instant: that it was sent is all that is known, a stamp says no more.
+            verdict[index] = verdict_names.index("best_effort")
         elif frame["error"] is not None:
             verdict[index] = verdict_names.index("late" if frame["error"] == "missed" else "invalid")
     arrival_ps = np.full((len(listens), count), NONE, dtype=np.int64)
@@ -229,8 +273,28 @@ def stream_frames(
                 stamp_ns[row, place] = (int(wire_ps[place]) + flight_ps + epoch_ps) // 1000
             else:
                 arrival_ps[row, place] = frame["rx_stamp_ns"] * 1000 - epoch_ps
-    arrays = FrameArrays(seq, txtime_ns, submit_ps, verdict, wire_ps, arrival_ps, stamp_ns, epoch_ns)
-    return StreamFrames(arrays, net_slot, error_ps)
+    arrays = FrameArrays(
+        seq, txtime_ns, submit_ps, verdict, wire_ps, arrival_ps, stamp_ns, epoch_ns, one_clock=shared_clock
+    )
+    return StreamFrames(arrays, net_slot, error_ps, clock_ps)
+
+
+def _ends(
+    stream: Stream,
+    device: str,
+    frames: list[dict[str, Any]],
+    outcomes: dict[tuple[str, int, int], list[tuple[str, int]]],
+) -> dict[int, tuple[str, int]]:
+    """Verdict and PHC time (ps, 0: not sent) of frames that the kernel told of, by number.
+
+    They are taken out of `outcomes`.
+    """
+    found: dict[int, tuple[str, int]] = {}
+    for frame in frames:
+        told = outcomes.get((device, stream.tc, frame["txtime_ns"]))
+        if told:
+            found[frame["seq"]] = told.pop(0)
+    return found
 
 
 def load_json(files: dict[str, bytes], name: str) -> dict[str, Any]:

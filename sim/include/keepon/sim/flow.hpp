@@ -48,6 +48,9 @@ struct Flow {
 	std::int64_t on_wire = 0;
 	std::vector<std::int64_t> delivered; // per listener
 	std::int64_t delivered_bytes = 0;
+	// the same, and what the talker's wire saw, of frames whose reference plane was in the window
+	std::int64_t window_sent_bytes = 0;
+	std::int64_t window_delivered_bytes = 0;
 	std::int64_t torn =
 		0; // arrived, though its bytes had changed after the commit: the FCS is good
 	std::int64_t wrong_bytes = 0; // arrived, but not the bytes of this frame followed by zeros

@@ -30,6 +30,19 @@ public:
 	}
 
 	void Give(const TxFrame &frame) { free_.push_back(frame.index); }
+
+	/// Frames of \p flow that were taken and not given back.
+	std::int64_t InUse(FlowId flow) const
+	{
+		std::vector<bool> used(blocks_.size() * kBlock, true);
+		for (const std::uint32_t index : free_)
+			used[index] = false;
+		std::int64_t count = 0;
+		for (std::uint32_t i = 0; i < used.size(); i++)
+			count += used[i] && blocks_[i / kBlock].frames[i % kBlock].flow == flow;
+		return count;
+	}
+
 	TxFrame &operator[](std::uint32_t index)
 	{
 		return blocks_[index / kBlock].frames[index % kBlock];

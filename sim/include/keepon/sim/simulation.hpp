@@ -38,6 +38,8 @@ public:
 	FlowId AddStream(const StreamSpec &spec);
 	FlowId AddLoad(const LoadSpec &spec);
 	void AddFault(const FaultSpec &spec);
+	/// Count bytes of loads in [start, end) of true time apart.
+	void SetWindow(std::int64_t start_ns, std::int64_t end_ns);
 	/// Synchronise by PTP; after all links, once.
 	void SetSync(const PtpSpec &spec);
 
@@ -48,6 +50,8 @@ public:
 	std::int64_t NowNs() const { return world_.now / kPsPerNs; }
 	const World &State() const { return world_; }
 	const Flow &FlowAt(FlowId flow, bool stream) const;
+	/// Frames of \p flow that its talker still has.
+	std::int64_t PendingOf(FlowId flow) const;
 	Station &StationAt(NodeId node);
 	const Bridge &BridgeAt(NodeId node) const;
 	/// Network time at true time \p t, in ps since the epoch: true time itself unless PTP has a

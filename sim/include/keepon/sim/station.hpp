@@ -88,6 +88,8 @@ public:
 	/// NULL unless the driver is `keepon`.
 	KeeponTransmitter *Keepon() { return keepon_; }
 	std::int64_t ForeignFrames() const { return foreign_frames_; }
+	/// Frames of \p flow that were made and have not ended.
+	std::int64_t PendingOf(FlowId flow) const { return pool_.InUse(flow); }
 	std::int64_t EtfDrops() const { return etf_drops_; }
 	std::int64_t Disturbances() const { return disturbances_; }
 

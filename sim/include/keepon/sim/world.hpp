@@ -48,6 +48,21 @@ public:
 	void Free(std::uint32_t index) { free_.push_back(index); }
 	std::size_t InUse() const { return packets_.size() - free_.size(); }
 
+	/// Deliveries that packets under way can still make, by flow. Counted from the packets
+	/// themselves, so that it can be held against the counters of flows.
+	std::vector<std::int64_t> UnderWay(std::size_t flows) const
+	{
+		std::vector<bool> used(packets_.size(), true);
+		for (const std::uint32_t index : free_)
+			used[index] = false;
+		std::vector<std::int64_t> count(flows);
+		for (std::size_t i = 0; i < packets_.size(); i++) {
+			if (used[i])
+				count[packets_[i].flow] += packets_[i].listeners;
+		}
+		return count;
+	}
+
 private:
 	std::vector<Packet> packets_;
 	std::vector<std::uint32_t> free_;
@@ -86,6 +101,8 @@ struct World {
 	std::uint64_t seed = 0;
 	std::int64_t epoch_ns = 0;
 	TimePs now = 0;
+	TimePs window_start = 0; // rates are measured in [start, end)
+	TimePs window_end = kNever;
 	EventQueue events;
 	Trace trace;
 	PacketPool packets;
@@ -103,6 +120,8 @@ struct World {
 		places.push_back(name);
 		return static_cast<std::uint32_t>(places.size() - 1);
 	}
+
+	bool InWindow(TimePs t) const { return t >= window_start && t < window_end; }
 
 	/// \p count deliveries of a frame of \p flow ended at \p place.
 	void Lose(NodeId node, FlowId flow, std::int64_t seq, std::uint32_t place,

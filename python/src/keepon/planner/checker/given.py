@@ -112,6 +112,11 @@ class Given:
         """How far asymmetric links put the clock off that opens a bridge's gates; other modes do not set it."""
         return 1000 * self.scenario.asymmetry_error_ns(bridge) if self.scenario.sync.mode == "gptp" else 0
 
+    def gate_reading_ps(self, way: list[str]) -> int:
+        """How early or late a frame may come because gates on its way open by clocks that gPTP sets."""
+        gated = any(node in self.bridges and self.bridges[node].gates != "none" for node in way)
+        return 90_000 if gated and self.scenario.sync.mode == "gptp" else 0
+
     @cached_property
     def blocking_ps(self) -> dict[Place, int]:
         """The longest frame of best effort or PTP that can be in flight where one is to leave a port without gates."""

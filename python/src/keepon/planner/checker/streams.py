@@ -9,6 +9,8 @@ from keepon.planner.checker.given import Document, Given
 from keepon.planner.checker.replay import Replay
 from keepon.scenario import Stream
 
+_NEVER_PS = 10**18
+
 
 def check_shape(given: Given) -> list[str]:
     """Whether the plan is about this scenario at all; what follows relies on it."""
@@ -105,25 +107,32 @@ def check_replay(given: Given, early: Replay, late: Replay) -> list[str]:
 
 def _check_arrivals(given: Given, stream: Stream, early: Replay, late: Replay) -> list[str]:
     name, period_ps, releases = stream.id, given.period_ps(stream.id), given.releases_ns(stream.id)
-    worst_ps, spread_ps = 0, 0
+    worst_ps, spread_ps, least_ps = 0, 0, _NEVER_PS
     for listener in stream.listeners:
         first_ps, last_ps = [], []
+        off_ps = given.gate_reading_ps(given.entry(name)["routes"][listener])
         for number in early.numbers(name):
             times = [replay.arrivals.get((name, listener, number)) for replay in (early, late)]
             if times[0] is None or times[1] is None:
                 return [f"{name} does not reach {listener}"]
-            first_ps.append(times[0] - number * period_ps)
-            last_ps.append(times[1] - number * period_ps)
+            first_ps.append(times[0] - off_ps - number * period_ps)
+            last_ps.append(times[1] + off_ps - number * period_ps)
             worst_ps = max(worst_ps, last_ps[-1] - 1000 * releases[number % len(releases)])
+            least_ps = min(least_ps, first_ps[-1] - 1000 * releases[number % len(releases)])
         spread_ps = max(spread_ps, max(last_ps) - min(first_ps))
-    return _compare(given, stream, worst_ps, spread_ps)
+    return _compare(given, stream, worst_ps, spread_ps, least_ps)
 
 
-def _compare(given: Given, stream: Stream, worst_ps: int, spread_ps: int) -> list[str]:
+def _compare(given: Given, stream: Stream, worst_ps: int, spread_ps: int, least_ps: int) -> list[str]:
     name, entry = stream.id, given.entry(stream.id)
     if worst_ps != entry["delay_planned_ps"] or worst_ps != sum(entry["terms"].values()):
         return [f"delay of {name} is {worst_ps} ps, the plan says {entry['delay_planned_ps']}"]
     bounds = entry["bounds"]
+    earliest_ns = None if given.scenario.station_named(stream.talker).driver == "standard" else least_ps // 1000
+    if bounds.get("delay_min_ns", earliest_ns) != earliest_ns:  # plans of earlier versions have none
+        return [f"bound delay_min_ns of {name} is not its least delay"]
+    if "padding_ps" in entry and entry["padding_ps"] != _padding_ps(given, stream):
+        return [f"padding_ps of {name} is not its padding"]
     if bounds["delay_ns"] is None:
         return []
     found = []
@@ -142,12 +151,21 @@ def _compare(given: Given, stream: Stream, worst_ps: int, spread_ps: int) -> lis
     return found
 
 
+def _padding_ps(given: Given, stream: Stream) -> int:
+    """What padding adds to the way to the furthest listener: nothing on its last wire."""
+    padding_bytes: int = given.entry(stream.id)["frame_bytes_on_wire"] - stream.frame_bytes
+    return max(
+        sum(padding_bytes * given.links[pair][0] for pair in itertools.pairwise(way[:-1]))
+        for way in given.ways(stream.id)
+    )
+
+
 def check_sums(given: Given) -> list[str]:
     """Windows and bounds by adding up each stream's way: enough where no gate and no other frame can hold one."""
     found: list[str] = []
     for name, stream in given.streams.items():
         entry, releases, period_ps = given.entry(name), given.releases_ns(name), given.period_ps(name)
-        worst_ps = 0
+        worst_ps, least_ps = 0, _NEVER_PS
         ends: dict[str, tuple[list[int], list[int]]] = {listener: ([], []) for listener in stream.listeners}
         for turn, release_ns in enumerate(releases):
             base_ps = 1000 * release_ns + turn * period_ps
@@ -168,6 +186,7 @@ def check_sums(given: Given) -> list[str]:
                 ends[way[-1]][0].append(reach[0] - turn * period_ps)
                 ends[way[-1]][1].append(reach[1] - turn * period_ps)
                 worst_ps = max(worst_ps, reach[1] - base_ps)
+                least_ps = min(least_ps, reach[0] - base_ps)
         spread_ps = max(max(late) - min(early) for early, late in ends.values())
-        found += _compare(given, stream, worst_ps, spread_ps)
+        found += _compare(given, stream, worst_ps, spread_ps, least_ps)
     return found

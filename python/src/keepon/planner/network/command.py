@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.console import Console
 
-from keepon import documents, tables
+from keepon import documents, outcomes, tables
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, PlanRejectedError
 from keepon.planner.network import keeping
 from keepon.planner.network.plan import plan as make_plan
@@ -62,7 +62,7 @@ def trial(scenario: Scenario, plan: dict[str, Any]) -> dict[str, Any]:
     unsent: dict[str, dict[str, int]] = {}
     for name, entry in run.document["streams"].items():
         for bound, check in entry["bound_check"].items():
-            if not check["met"] and bound != "deadline_ns":
+            if check["outcome"] == outcomes.MISSED and bound != "deadline_ns":
                 raise PlanRejectedError(
                     f"the plan failed in the simulator: {bound} of stream {name} was {check['worst_ns']:g}, its bound "
                     f"is {check['bound_ns']}"

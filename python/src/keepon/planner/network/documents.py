@@ -13,6 +13,7 @@ from keepon.planner.network.ground import Ground, partition_slots
 from keepon.planner.stations import StationPlan
 from keepon.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 
+BOUNDS = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns", "data_age_ns")
 Placed = dict[str, list[Placement]]
 """Placements of every stream, by id; several if its frames have releases of their own."""
 
@@ -85,9 +86,11 @@ def stream_document(ground: Ground, placements: list[Placement]) -> dict[str, An
         late_ps = max(late - number * period_ps for number, (_, late) in enumerate(ends))
         spread_ps = max(spread_ps, late_ps - early_ps)
     delay_ps = worst.delay_ps
-    bounds: dict[str, int | None] = dict.fromkeys(("release_error_ns", "delay_ns", "jitter_ns", "data_age_ns"))
+    bounds: dict[str, int | None] = dict.fromkeys(BOUNDS)
+    if station.planned_driver != "standard":
+        bounds["delay_min_ns"] = min(placement.least_delay_ps for placement in placements) // PS_PER_NS
     if station.bounded:
-        bounds = {
+        bounds |= {
             "release_error_ns": ceil_ns(max(-station.error_low_ps, station.error_high_ps)),
             "delay_ns": ceil_ns(delay_ps),
             "jitter_ns": ceil_ns(spread_ps),
@@ -101,6 +104,7 @@ def stream_document(ground: Ground, placements: list[Placement]) -> dict[str, An
         "release_early_ps": station.error_low_ps,
         "release_late_ps": station.error_high_ps,
         "frame_bytes_on_wire": station.planned_frame_bytes(stream),
+        "padding_ps": _padding_ps(ground, first),
         "delay_planned_ps": delay_ps,
         "bounds": bounds,
         "terms": _terms(ground, worst),
@@ -122,6 +126,19 @@ def stream_document(ground: Ground, placements: list[Placement]) -> dict[str, An
     return document
 
 
+def _padding_ps(ground: Ground, placed: Placement) -> int:
+    """By how much earlier a frame can come at most if its driver does not pad it to the slot."""
+    stream = placed.flow.stream
+    shorter_bytes = placed.flow.station.planned_frame_bytes(stream) - stream.frame_bytes
+    return max(
+        sum(
+            shorter_bytes * byte_time_ps(ground.topology.wires[here, there].rate_bps)
+            for here, there in itertools.pairwise(path[:-1])
+        )
+        for path in placed.tree.paths.values()
+    )
+
+
 def _terms(ground: Ground, placed: Placement) -> dict[str, int]:
     """What a delay is made of, in ps; the sum is the delay."""
     listener = max(placed.arrivals, key=lambda name: placed.arrivals[name][1])
@@ -139,6 +156,7 @@ def _terms(ground: Ground, placed: Placement) -> dict[str, int]:
         "preamble_ps": sum(PREAMBLE_BYTES * byte_time_ps(wire.rate_bps) for wire in wires[1:]),
         "quantum_ps": placed.flow.station.error_high_ps - clock_ps,
         "clock_ps": clock_ps,
+        "gate_clock_ps": ground.gate_clock_ps(path),
         "held_ps": sum(hop.held_ps for hop in hops),
         "blocked_ps": sum(hop.blocked_ps for hop in hops),
     }

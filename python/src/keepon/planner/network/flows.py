@@ -65,6 +65,11 @@ class Placement:
         return max(late_ps for _, late_ps in self.arrivals.values()) - self.release_ps
 
     @property
+    def least_delay_ps(self) -> int:
+        """From release to the first listener at the earliest."""
+        return min(early_ps for early_ps, _ in self.arrivals.values()) - self.release_ps
+
+    @property
     def spread_ps(self) -> int:
         """How far apart two frames' delays can be at one listener."""
         return max(late_ps - early_ps for early_ps, late_ps in self.arrivals.values())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 from keepon.errors import ConfigError
 from keepon.planner import stations
@@ -44,6 +45,8 @@ class Ground:
             wire = self.topology.station_wire(station.name)
             if wire is not None:
                 self.stations[station.name] = stations.choose(scenario, station, wire)
+        self._gated = frozenset(bridge.name for bridge in scenario.bridge if bridge.gates != "none")
+        self._gate_clock_ps = scenario.gate_clock_error_ns(self._gated) * PS_PER_NS
         self._owned = {name: self._listed_slots(station) for name, station in self.stations.items()}
         self._blocked_ps = self._blocking()
         self._alone: dict[tuple[int, int, int], Placement | None] = {}
@@ -139,6 +142,10 @@ class Ground:
         if bridge not in self.bridges or self.scenario.sync.mode != "gptp" or self.bridges[bridge].gates == "none":
             return 0
         return self.scenario.asymmetry_error_ns(bridge) * PS_PER_NS
+
+    def gate_clock_ps(self, path: Sequence[str]) -> int:
+        """By how much clocks of bridges with gates on a way may be off, either way."""
+        return 0 if self._gated.isdisjoint(path) else self._gate_clock_ps
 
     def blocked_ps(self, here: str, there: str) -> int:
         """How long a frame that no plan knows can keep one from leaving a port without gates: one in flight."""
@@ -290,7 +297,8 @@ class Ground:
             passing.append((early_ps, late_ps))
             if leg.there in tree.paths:
                 delay_ps = self.topology.wires[leg.here, leg.there].propagation_ns * PS_PER_NS
-                placement.arrivals[leg.there] = (early_ps + delay_ps, late_ps + delay_ps)
+                gates_ps = self.gate_clock_ps(tree.paths[leg.there])
+                placement.arrivals[leg.there] = (early_ps + delay_ps - gates_ps, late_ps + delay_ps + gates_ps)
         if occupancy is not None and (excess_ps := self.excess_ps(placement)):
             return excess_ps
         return placement

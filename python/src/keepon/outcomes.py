@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What came of a stream and of a run, in one of four words; only the first is a success.
+
+`met`: every frame due was delivered and every bound was compared and kept. `missed`: a frame due is
+missing, or a bound or deadline was exceeded. `nothing checked`: nothing was missed, but there is no
+bound on the delay and no deadline, or one of the bounds had nothing to be compared with.
+`no frames`: none was due in the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from keepon.errors import EXIT_MET, EXIT_MISSED, EXIT_NO_FRAMES, EXIT_NOTHING_CHECKED
+
+MET = "met"
+MISSED = "missed"
+NOTHING_CHECKED = "nothing checked"
+NO_FRAMES = "no frames"
+WORST_FIRST = (MISSED, NO_FRAMES, NOTHING_CHECKED, MET)
+EXIT_CODES = {
+    MET: EXIT_MET,
+    MISSED: EXIT_MISSED,
+    NOTHING_CHECKED: EXIT_NOTHING_CHECKED,
+    NO_FRAMES: EXIT_NO_FRAMES,
+}
+LATEST = ("delay_ns", "deadline_ns")
+"""Bounds that say when a frame must have come at the latest: without one a stream is not checked."""
+
+
+def worst(outcomes: Iterable[str]) -> str:
+    """The outcome of a whole whose parts had these."""
+    found = set(outcomes)
+    return next((outcome for outcome in WORST_FIRST if outcome in found), NO_FRAMES)
+
+
+def of_check(worst_value: float | None, met: bool) -> str:
+    """Outcome of one bound."""
+    return NOTHING_CHECKED if worst_value is None else MET if met else MISSED
+
+
+def of_stream(due: int, missing: int, checks: dict[str, dict[str, Any]]) -> str:
+    """Outcome of one stream.
+
+    Args:
+        due: frames due by the schedule.
+        missing: of these, frames that did not reach every listener.
+        checks: `bound_check` of the stream.
+    """
+    if not due:
+        return NO_FRAMES
+    if missing or any(check["outcome"] == MISSED for check in checks.values()):
+        return MISSED
+    if not any(name in checks for name in LATEST):
+        return NOTHING_CHECKED
+    return worst(check["outcome"] for check in checks.values())
+
+
+def of_run(run: dict[str, Any]) -> str:
+    """Outcome of one driver's run: that of its worst stream."""
+    return worst(stream["outcome"] for stream in run["streams"].values())
+
+
+def completed(result: dict[str, Any]) -> dict[str, Any]:
+    """A result file with the keys that files of earlier versions lack; changes it in place.
+
+    What was due is not known of those: it is taken to be what was handed over, as they did.
+    """
+    for run in result["runs"]:
+        for stream in run["streams"].values():
+            stream.setdefault("due", stream["submitted"])
+            for check in stream["bound_check"].values():
+                check.setdefault("outcome", of_check(check["worst_ns"], check["met"]))
+            found = of_stream(stream["due"], stream["missing"], stream["bound_check"])
+            stream.setdefault("outcome", found)
+        run.setdefault("outcome", of_run(run))
+        run["met"] = run["outcome"] == MET
+    return result
