@@ -19,7 +19,7 @@ import numpy as np
 
 from keepon import __version__, results, timesync
 from keepon.errors import ConfigError, EnvironmentProblemError, SimulationError
-from keepon.hosts import ETF_DELTA_NS, ETF_SOURCES, Sourced, chosen, host_of
+from keepon.hosts import ETF_DELTA_NS, Sourced, chosen, etf_delta, host_of
 from keepon.planner.gates import ALL_GATES
 from keepon.results import FrameArrays
 from keepon.scenario import NicOptions, Scenario, Station
@@ -183,10 +183,10 @@ def station_spec(
     # Neither other driver orders frames by txtime: ETF is the conventional driver's timing control and sorts for the
     # launch-time NIC, whose queue is a FIFO (KeepON paper section 6.1; the RFC's "current limitations").
     release = "etf" if driver != "keepon" and station.release == "txtime" else station.release
-    delta_ns = ETF_DELTA_NS[driver] if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
+    delta_ns = ETF_DELTA_NS if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
     if release == "etf":
         if station.etf_delta_ns == "auto":
-            delta = Sourced(f"etf_delta_ns ({driver})", delta_ns, ETF_SOURCES[driver], stage="timer")
+            delta = etf_delta(driver)
         else:
             delta = chosen(f"etf_delta_ns ({driver})", delta_ns, "scenario", "timer")
         sources = [*sources, delta]

@@ -278,9 +278,10 @@ class Fault(_Table):
 class PlannerOptions(_Table):
     """How `keepon plan` decides.
 
-    `isolation`: "frame" lets a frame into a queue only when the one before it has left, so that a frame that is lost or
-    late changes nothing for others; "order" only keeps them in the order of their windows, which leaves no gaps between
-    windows of one queue. `routes`: ways tried for a stream, the shortest first.
+    `isolation`: "frame" lets a frame into a queue only when the one before it has left, so that a frame that is lost
+    changes nothing for others; "order" only keeps them in the order of their windows, which leaves no gaps between
+    windows of one queue. With either, a frame that comes after its window takes the next window of its queue, and the
+    frame whose window that is waits in turn. `routes`: ways tried for a stream, the shortest first.
     """
 
     isolation: Literal["frame", "order"] = "frame"
