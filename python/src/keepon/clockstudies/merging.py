@@ -191,6 +191,13 @@ def _checks(settings: Settings, clocks: dict[str, Clock]) -> list[Check]:
         ),
     ]
     if settings.stalled_percent >= 2:
+        checks.append(
+            Check(
+                "dual clock, published merge: not steadier than the single clock (published: it is, D18)",
+                merged.stability_us() > 2 * single.stability_us(),
+                f"mean deviation {merged.stability_us():.2f} us against {single.stability_us():.2f} us",
+            )
+        )
         # What a clock is off by anyway is no effect of a poll held up.
         stalled = (single, interpolated, ours)
         added = [one.stability_us(0.99) - one.quiet_us(0.99) for one in stalled]
