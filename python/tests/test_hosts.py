@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from helpers import small
 from keepon import documents, hosts, published, runner, session, timesync
+from keepon.errors import ConfigError
 from keepon.hosts import Stage
 from keepon.statistics import IntArray
+from keepon.vmtarget import target
 
 RUNS = 40
 TOLERANCE = 0.03
@@ -121,6 +123,21 @@ def test_the_scenario_sets_what_nobody_has_published() -> None:
     spec, used = runner.nic_spec(own, "keepon")
     assert spec["fetch_ns"] == 1_500
     assert next(entry for entry in used if entry.parameter == "nic: fetch_ns").source_id == "scenario"
+
+
+def test_plans_are_made_for_the_nic_of_the_scenario() -> None:
+    fetched = 'driver = "under-test"\nnic = { prefetch_slots = 9, fetch_ns = 1_500 }'
+    scenario, usual = small(**{'driver = "under-test"': fetched}), small()
+    lead_ns = [session.planned(one)["stations"]["a"]["headroom"]["lead_time_ns"] for one in (scenario, usual)]
+    slot_ns = session.planned(usual)["stations"]["a"]["slot_time_ps"] // 1000
+    assert lead_ns[0] - lead_ns[1] == 7 * slot_ns
+    run = runner.run_all(scenario, session.planned(scenario), 1).result["runs"][0]
+    assert run["driver"] == "keepon" and run["met"]
+    slow = 'driver = "under-test"\nkeepon = { slot_bytes = 230 }\nnic = { fetch_ns = 9_000, restart_ns = 9_000 }'
+    with pytest.raises(ConfigError, match=r"slot_bytes.*takes 9000 ns to fetch a frame and has 2 fetched ahead"):
+        session.planned(small(**{'driver = "under-test"': slow}))
+    with pytest.raises(ConfigError, match=r"nic.prefetch_slots` = 9: must be 2 for target vm"):
+        target.check_supported(scenario)
 
 
 def test_a_stage_the_scenario_changes_is_no_longer_calibrated() -> None:
