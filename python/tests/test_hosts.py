@@ -114,6 +114,7 @@ def test_what_no_frame_met_is_not_listed() -> None:
     alone = small(**{'drivers = ["keepon", "standard"]': 'drivers = ["keepon"]'})
     told = " ".join(runner.by_construction(alone))
     assert "conventional driver" not in told
+    assert "comparator" not in told  # the listener's NIC has one, and sends nothing
     assert "conventional driver" in " ".join(runner.by_construction(small()))
 
 

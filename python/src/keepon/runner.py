@@ -572,19 +572,22 @@ RELEASED_BY_ETF = (
 
 def by_construction(scenario: Scenario) -> list[str]:
     """What runs of this scenario cannot but show; of what is not in it, nothing."""
-    driven = {scenario.driver_of(station, run) for run in scenario.drivers() for station in scenario.station}
-    with_etf = any(
-        scenario.driver_of(station, run) == "standard" and station.release != "sleep"
+    names = {stream.talker for stream in scenario.stream}
+    talkers = [
+        (scenario.driver_of(station, run), station)
         for run in scenario.drivers()
         for station in scenario.station
-        if any(stream.talker == station.name for stream in scenario.stream)
-    )
+        if station.name in names
+    ]
+    driven = {driver for driver, _ in talkers}
+    with_etf = any(driver == "standard" and station.release != "sleep" for driver, station in talkers)
+    locked = any(driver == "keepon" and station.keepon.mode == "phase-locked" for driver, station in talkers)
     ideal, gated = scenario.sync.mode == "ideal", any(bridge.gates != "none" for bridge in scenario.bridge)
     shown = [
         (IDEAL_CLOCKS, ideal),
         *((text, True) for text in timesync.by_construction(scenario)),
         (EXACT_GATES, gated and not scenario.sync.by_ptp),
-        (ON_THE_GRID, ideal and "keepon" in driven),
+        (ON_THE_GRID, ideal and locked),
         (COMPARATOR, "launchtime" in driven),
         (RELEASED_BY_ETF, with_etf),
     ]
