@@ -23,7 +23,7 @@ QUICK = {
     "fig12": ["seeds=1", "duration_s=4", "warmup_s=12", "software_duration_s=60"],
     "fig13": ["batch_slots=4", "duration_s=12", "stall_us=60"],
     "fig22": ["seeds=4", "duration_s=40", "single_s=16"],
-    "headline": ["duration_s=4", "gains_s=4", "warmup_s=12", "batch_slots=32"],
+    "headline": ["duration_s=4", "gains_s=4", "warmup_s=12"],
 }
 
 
@@ -74,8 +74,12 @@ def test_every_setting_is_calibrated_or_chosen(name: str) -> None:
     assert set(entry.origins.calibrated) | set(entry.origins.chosen) >= keys
     document = run(name)
     told = [one["parameter"] for key in ("calibrated", "chosen") for one in document[key]]
-    assert sorted(told[1:]) == sorted(keys)
-    assert told[0].startswith("rx delay of software")
+    assert sorted(name for name in told if name in keys) == sorted(keys)
+    # The rest is what the runs used of hosts and NICs; a figure's clock that nobody sets has no stamps of reception.
+    inputs = {name for name in told if name not in keys}
+    assert {"nic: fetch_ns", "nic: prefetch_slots", "nic: restart_ns", "driver: median_ns"} <= inputs
+    assert ("rx: median_ns" in inputs) == ("wakeup: median_ns" in inputs)
+    assert ("timer: median_ns" in inputs) == (name == "headline")  # its launch-time NIC has ETF in front
     changed = {one["parameter"] for one in document["chosen"] if one["why"] == "set on the command line"}
     assert changed == {text.split("=")[0] for text in QUICK[name]}
 
@@ -144,7 +148,7 @@ def test_later_reception_makes_stamps_of_software_worse_in_proportion() -> None:
         column = 2 if quantity == "as reported" else 3
         soft = {(row[0], row[1]): row[column] for row in rows(run("fig12"), 0)}["software stamps", role]
         assert (soft > keepon_us) == (scale < 1) == (at_one == "yes"), (system, quantity, role)
-        assert stddev_us == pytest.approx(scale * 1.545, rel=0.01)
+        assert stddev_us == pytest.approx(scale * 2.705, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ import dpkt
 import jsonschema
 import pytest
 from helpers import HABITAT, SMALL, TWO_STATIONS, small
-from keepon import casestudy, cli, documents, loading, session
+from keepon import casestudy, cli, documents, loading, onset, session
 from keepon.errors import ConfigError
-from keepon.runner import check_supported, run_all, simulate
+from keepon.runner import check_supported, run_all, simulate, station_spec
 from keepon.scenario import Scenario
 
 
@@ -187,13 +188,58 @@ def test_the_cascade_needs_the_tail_of_the_host() -> None:
     text = HABITAT.read_text().replace('driver = "under-test"\nhost = "raspberry-pi-4"', often)
     found = {}
     for scale in (1.0, casestudy.SHRUNK_TAIL_SCALE):
-        variant = loading.parse(text, "habitat").model_copy(update={"duration_s": 2.0, "host_tail_scale": scale})
+        often_late = casestudy.with_delta(loading.parse(text, "habitat"), casestudy.CASCADE_DELTA_NS)
+        variant = often_late.model_copy(update={"duration_s": 2.0, "host_tail_scale": scale})
         plan = session.planned(variant)
         run, _ = simulate(variant, plan, "standard", 3)
         found[scale] = casestudy.cascade(variant, plan, run, 3)
     assert found[1.0]["onset_frame"] is not None
     assert found[1.0]["shift_after_ns"]["F2"] > 1000
     assert found[casestudy.SHRUNK_TAIL_SCALE]["onset_frame"] is None
+
+
+@pytest.mark.parametrize("isolation", ["frame", "order"])
+def test_a_frame_after_its_window_takes_the_next_one_whatever_the_isolation(isolation: str) -> None:
+    habitat = casestudy.with_delta(_habitat(2.0), casestudy.CASCADE_DELTA_NS)
+    options = habitat.planner.model_copy(update={"isolation": isolation})
+    scenario = habitat.model_copy(update={"planner": options})
+    often = onset.varied(scenario, onset.Setting(delta_ns=casestudy.CASCADE_DELTA_NS, tail_probability=0.01))
+    plan = session.planned(scenario)
+    run, _ = simulate(often, plan, "standard", 1)
+    shares = {name: entry["share"] for name, entry in casestudy.cascade(often, plan, run, 1)["streams"].items()}
+    assert max(shares[name] for name in casestudy.CHAIN) > 0.3
+
+
+def test_the_guard_follows_delta_and_occupancy_and_decides() -> None:
+    """The third frame waits for the driver's work on all three: a longer delta gives as much, a call takes three."""
+    scenario = _habitat(2.0)
+    plan = session.planned(scenario)
+    late = onset.standard_run(casestudy.first_late(scenario, plan))
+
+    def guard(**keys: int) -> int:
+        return onset.guard_ns(scenario, plan, onset.Setting(**keys), late)
+
+    at_50 = guard(delta_ns=50_000)
+    assert guard(delta_ns=80_000) - at_50 == pytest.approx(30_000, abs=2 * onset.PROBE_STEP_NS)
+    assert guard(delta_ns=50_000, occupancy_ns=7_000) - at_50 == pytest.approx(3 * 4_000, abs=2 * onset.PROBE_STEP_NS)
+    often = onset.Setting(delta_ns=50_000, tail_probability=0.01)
+    points = [
+        onset.point(scenario, plan, "", setting, range(1, 3), late)
+        for setting in (often, replace(often, delta_ns=150_000), replace(often, tail_mean_ns=500))
+    ]
+    assert [one.with_cascade for one in points] == [2, 0, 0]
+    assert points[0].expected_share > 0.99 > 0.01 > max(one.expected_share for one in points[1:])
+
+
+def test_every_driver_has_the_same_delta_unless_the_scenario_says_otherwise() -> None:
+    scenario = _habitat(0.1)
+    plan = session.planned(scenario)
+    gateway = next(station for station in scenario.station if station.driver == "under-test")
+    deltas = {
+        driver: station_spec(scenario, gateway, driver, plan)[0]["etf_delta_ns"]
+        for driver in ("keepon", "standard", "launchtime")
+    }
+    assert set(deltas.values()) == {150_000}
 
 
 def test_what_the_simulator_cannot_do_is_refused_before_any_work() -> None:
@@ -295,7 +341,8 @@ def test_reproduce_writes_every_part(
     assert _run(arguments, monkeypatch) == 0
     document = json.loads((out / "reproduction.json").read_text())
     _valid(document, "reproduction")
-    assert set(document["parts"]) == {"free_running", "slot_200", "cascade", "shrunk_tail"}
+    assert set(document["parts"]) == {"free_running", "slot_200", "cascade", "shrunk_tail", "onset"}
+    assert "expected: runs" in (out / "report.html").read_text().lower()
     assert "free_running: F2" in capsys.readouterr().out
     assert "Free-running crystals" in (out / "report.html").read_text()
     assert not (out / "capture.pcapng").exists()

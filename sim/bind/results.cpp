@@ -214,6 +214,8 @@ nb::dict StationSummary(Simulation &simulation, NodeId node)
 	dict["foreign_frames"] = station.ForeignFrames();
 	dict["etf_drops"] = station.EtfDrops();
 	dict["disturbances"] = station.Disturbances();
+	dict["host_draws"] = ToDict(station.HostDraws());
+	dict["host_tails"] = ToDict(station.HostTails());
 	if (!station.Keepon())
 		return dict;
 	KeeponTransmitter &keepon = *station.Keepon();

@@ -31,6 +31,7 @@ LatencySpec ReadLatency(SpecReader reader)
 	spec.tail_probability = reader.Number("tail_probability", 0, 1, 0);
 	spec.tail_mean_ns = reader.Number("tail_mean_ns", 0, kLatencyNsMax, 0);
 	spec.cap_ns = reader.Number("cap_ns", 0, kLatencyNsMax, 0);
+	spec.limit_ns = reader.Number("limit_ns", 0, kLatencyNsMax, 0);
 	reader.Finish();
 	return spec;
 }

@@ -13,6 +13,12 @@ namespace
 /// Coarse enough for the tables of a whole network to stay in the cache.
 constexpr int kCells = 512;
 
+/// Share of the standard normal distribution below \p z.
+double NormalShare(double z)
+{
+	return std::erfc(-z * M_SQRT1_2) / 2;
+}
+
 /// Quantile of the standard normal distribution by bisection on erfc; slow, used for tables and
 /// outermost cells only.
 double NormalQuantile(double u)
@@ -21,7 +27,7 @@ double NormalQuantile(double u)
 	double high = 9;
 	for (int i = 0; i < 36; i++) { // to 3e-10
 		const double middle = (low + high) / 2;
-		(std::erfc(-middle * M_SQRT1_2) / 2 < u ? low : high) = middle;
+		(NormalShare(middle) < u ? low : high) = middle;
 	}
 	return (low + high) / 2;
 }
@@ -37,11 +43,13 @@ Latency::Latency(const LatencySpec &spec, Rng rng)
 		ns = std::min(ns, spec.cap_ns);
 	constant_ = std::llround(ns * kPsPerNs);
 	if (spec.sigma > 0 && spec.median_ns > 0) {
+		if (spec.limit_ns > 0)
+			share_ = NormalShare(std::log(spec.limit_ns / spec.median_ns) / spec.sigma);
 		quantile_ns_.resize(kCells + 1);
 		for (int i = 1; i < kCells; i++)
-			quantile_ns_[i] = spec.median_ns *
-					  std::exp(spec.sigma *
-						   NormalQuantile(static_cast<double>(i) / kCells));
+			quantile_ns_[i] =
+				spec.median_ns *
+				std::exp(spec.sigma * NormalQuantile(share_ * i / kCells));
 	}
 }
 
@@ -52,15 +60,17 @@ double Latency::Body(double u) const
 	const double at = u * kCells;
 	const int cell = static_cast<int>(at);
 	if (cell == 0 || cell >= kCells - 1)
-		return spec_.median_ns * std::exp(spec_.sigma * NormalQuantile(u));
+		return spec_.median_ns * std::exp(spec_.sigma * NormalQuantile(share_ * u));
 	return quantile_ns_[cell] + (at - cell) * (quantile_ns_[cell + 1] - quantile_ns_[cell]);
 }
 
 TimePs Latency::DrawRandom()
 {
 	double ns = spec_.base_ns + Body(rng_.Unit());
-	if (spec_.tail_probability > 0 && rng_.Unit() < spec_.tail_probability)
+	if (spec_.tail_probability > 0 && rng_.Unit() < spec_.tail_probability) {
 		ns -= spec_.tail_mean_ns * std::log(rng_.Unit());
+		tails_++;
+	}
 	if (spec_.cap_ns > 0)
 		ns = std::min(ns, spec_.cap_ns);
 	return std::llround(ns * kPsPerNs);

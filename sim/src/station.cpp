@@ -44,6 +44,7 @@ Station::Station(World &world, NodeId node, std::string name, const StationSpec 
 	  ptp_wakeup_(spec.wakeup, Rng(world.seed, name_, "ptp wakeup")),
 	  ptp_stack_(spec.stack, Rng(world.seed, name_, "ptp stack")),
 	  wakeup_(spec.wakeup, Rng(world.seed, name_, "wakeup")),
+	  load_wakeup_(spec.wakeup, Rng(world.seed, name_, "load wakeup")),
 	  stack_(spec.stack, Rng(world.seed, name_, "stack")),
 	  driver_(spec.driver_stage, Rng(world.seed, name_, "driver")),
 	  timer_(spec.timer, Rng(world.seed, name_, "timer")), pool_(KPN_FRAME_BYTES_MAX)
@@ -105,6 +106,19 @@ void Station::CountFramesOf(Station *peer, TimePs propagation_ps)
 			"whose frames it could count; use \"interpolated\"");
 	rx_ring_ = std::make_unique<RxRing>(world_, node_, name_, spec_, *keepon_, *peer->Keepon(),
 					    propagation_ps, cpu_oscillator_);
+}
+
+Counters Station::OfStages(std::int64_t (Latency::*count)() const) const
+{
+	const std::int64_t polls = (keepon_ ? (keepon_->PollLatency().*count)() : 0) +
+				   (rx_ring_ ? (rx_ring_->PollLatency().*count)() : 0);
+	return { { "wakeup",
+		   (wakeup_.*count)() + (ptp_wakeup_.*count)() + (load_wakeup_.*count)() },
+		 { "stack", (stack_.*count)() + (ptp_stack_.*count)() },
+		 { "driver", (driver_.*count)() },
+		 { "timer", (timer_.*count)() },
+		 { "poll", polls },
+		 { "rx", (rx_.*count)() } };
 }
 
 void Station::SetStartOffset(std::int64_t offset_ns)
@@ -343,7 +357,8 @@ void Station::OnLoad(std::size_t index)
 	}
 	load.outstanding++;
 	TxFrame &frame = MakeFrame(load.flow, load.count++);
-	load.last = std::max(load.last, world_.now + stack_.Draw());
+	// Its application sleeps between frames, as those of streams do.
+	load.last = std::max(load.last, world_.now + load_wakeup_.Draw() + stack_.Draw());
 	world_.events.Push(load.last, EventKind::kDriverEnter, node_, frame.index);
 	const auto bits_ps =
 		static_cast<__int128>(load.count) * load.spec.frame_bytes * 8 * 1'000'000'000'000;

@@ -43,6 +43,21 @@ void TestLatency(Checks &checks)
 	EXPECT(Near(body[kCount * 9987 / 10000], 1000 * std::exp(0.5 * 3.0115), 0.03));
 	EXPECT(body.back() > 1000 * std::exp(0.5 * 3.9)); // beyond the table's last cell
 
+	// What is above the limit is left out, not moved to it: the rest keeps its shape.
+	const std::vector<double> limited =
+		Draws({ .median_ns = 1000, .sigma = 0.5, .limit_ns = 2000 }, kCount);
+	const double below = std::erfc(-std::log(2.0) / 0.5 * M_SQRT1_2) / 2;
+	const auto low = std::upper_bound(limited.begin(), limited.end(), 1000.0);
+	EXPECT(Near(static_cast<double>(low - limited.begin()) / kCount, 0.5 / below, 0.01));
+	EXPECT(limited.back() <= 2000 && limited.back() > 1998);
+	const auto top = std::upper_bound(limited.begin(), limited.end(), 1999.0);
+	EXPECT(limited.end() - top < static_cast<std::ptrdiff_t>(kCount) / 1000);
+
+	Latency counted({ .tail_probability = 0.5, .tail_mean_ns = 5 }, Rng(6, "test", "counted"));
+	for (int i = 0; i < 1000; i++)
+		counted.Draw();
+	EXPECT(counted.Draws() == 1000 && counted.Tails() > 400 && counted.Tails() < 600);
+
 	// One draw in a hundred has an exponential tail; the cap holds.
 	const std::vector<double> tail = Draws(
 		{ .base_ns = 10, .tail_probability = 0.01, .tail_mean_ns = 5000, .cap_ns = 20'000 },

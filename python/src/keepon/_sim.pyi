@@ -40,9 +40,9 @@ class Simulation:
             spec: every key optional but `keepon.slot_bytes` for driver "keepon":
                 driver "keepon" | "standard" | "launchtime"; release "txtime" | "etf" | "sleep"; sync "ideal" | "none" |
                 "ptp"; host {wakeup | stack | driver | timer | poll | rx (complete frame to software's stamp): {base_ns,
-                median_ns, sigma, tail_probability, tail_mean_ns, cap_ns}}; occupancy_ns; etf_delta_ns;
-                sync_interval_ns; nic_ppm, cpu_ppm (-1000 to 1000); cpu_tick_ns (1 to 1000: resolution of the CPU
-                counter that driver "keepon" reads); wander_ppb_per_s, wander_ppb (bound of the walk);
+                median_ns, sigma, limit_ns (of the body), tail_probability, tail_mean_ns, cap_ns}}; occupancy_ns;
+                etf_delta_ns; sync_interval_ns; nic_ppm, cpu_ppm (-1000 to 1000); cpu_tick_ns (1 to 1000: resolution of
+                the CPU counter that driver "keepon" reads); wander_ppb_per_s, wander_ppb (bound of the walk);
                 stamp_resolution_ns; ingress_latency_ns (off RX stamps of PTP), egress_latency_ns (added to TX stamps);
                 nic {prefetch_slots, fifo_bytes, index "done" | "fetch", index_lag_ns_min, index_lag_ns_max,
                 rx_lag_ns_min, rx_lag_ns_max (last bit of a received frame to the receive index showing it),
@@ -146,7 +146,8 @@ class Simulation:
 
     def station(self, node: int) -> dict[str, Any]:
         """name, nic (counters of the NIC model), placeholders (fetched so far), placeholders_discarded (received),
-        foreign_frames (left with a good FCS and bytes of no frame), etf_drops, disturbances; with driver "keepon" also
+        foreign_frames (left with a good FCS and bytes of no frame), etf_drops, disturbances, host_draws and host_tails
+        (by stage of the host: how often it was gone through, how often with a tail); with driver "keepon" also
         counters and verdicts of the core, clock (what the core believes, with rate_ppb and rate_error_ppb of the wire
         against the CPU counter, None where nothing is posted, and its true error phc_error_ps) and config (with the
         core's defaults)."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from keepon import results
+from keepon import onset, results
 from keepon.errors import ConfigError
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
@@ -24,9 +24,11 @@ REPRODUCTION_SCHEMA = "keepon.reproduction/1"
 CRYSTAL_PPM = (50.0, -50.0, 50.0)
 PAPER_SLOT_BYTES = 200
 CASCADE_SEEDS = 20
+CASCADE_DELTA_NS = 50_000
+"""Chosen so that the chain of events is seen within a minute. keepon.listing2 has it, of another driver and NIC."""
 SHRUNK_TAIL_SCALE = 0.1
-"""Caps the tail at 10 us. The smallest guard is F4's: 50 us of ETF less three driver calls of 11 us, plus the 4 us it
-comes after F2, less about 1 us of timer: 19 us before its window would be missed."""
+"""Caps the tail at 10 us, below the guard at that delta (`keepon.onset`)."""
+ONSET_SEEDS = 10
 
 CHAIN = ("F2", "F3", "F4")
 GUARD_STREAMS = (*CHAIN, "F7", "F8")
@@ -61,6 +63,15 @@ def paper_mode(scenario: Scenario, crystals_ppm: tuple[float, ...] | None, slot_
     sync = scenario.sync if crystals_ppm is None else scenario.sync.model_copy(update={"mode": "none"})
     compare = None if scenario.compare is None else scenario.compare.model_copy(update={"drivers": ["keepon"]})
     return _variant(scenario, station=changed, sync=sync, compare=compare)
+
+
+def with_delta(scenario: Scenario, delta_ns: int) -> Scenario:
+    """The scenario with ETF's delta set at every station under test."""
+    stations = [
+        station.model_copy(update={"etf_delta_ns": delta_ns}) if station.driver == "under-test" else station
+        for station in scenario.station
+    ]
+    return _variant(scenario, station=stations)
 
 
 def planned_slot(scenario: Scenario, plan: dict[str, Any]) -> int:
@@ -151,6 +162,34 @@ def cascade(scenario: Scenario, plan: dict[str, Any], run: Run, seed: int) -> di
     }  # fmt: skip
 
 
+def first_late(scenario: Scenario, plan: dict[str, Any]) -> Callable[[dict[str, FrameArrays]], int | None]:
+    """What finds the first frame of the chain that is a period late in the frames of a run."""
+
+    def found(frames: dict[str, FrameArrays]) -> int | None:
+        onsets = [
+            delayed_cycle(frames[stream.id], plan["streams"][stream.id]["delay_planned_ps"], stream.period_ns)[
+                "onset_seq"
+            ]
+            for stream in scenario.stream
+            if stream.id in CHAIN
+        ]
+        return min((onset for onset in onsets if onset is not None), default=None)
+
+    return found
+
+
+def onsets(scenario: Scenario, plan: dict[str, Any], seeds: range, progress: Progress | None) -> list[onset.Point]:
+    """The onset of the cascade for all settings of `onset.GROUPS`."""
+    late = onset.standard_run(first_late(scenario, plan))
+    settings = [(group, setting) for group, entries in onset.GROUPS.items() for setting in entries]
+    points = []
+    for number, (group, setting) in enumerate(settings):
+        if progress is not None:
+            progress(f"onset: {group}", number / len(settings))
+        points.append(onset.point(scenario, plan, group, setting, seeds, late))
+    return points
+
+
 def _cascades(
     scenario: Scenario, plan: dict[str, Any], seeds: range, progress: Progress | None, label: str
 ) -> list[dict[str, Any]]:
@@ -190,8 +229,9 @@ def reproduce(
     document: dict[str, Any] = {
         "schema": REPRODUCTION_SCHEMA, "scenario": scenario.name, "seed": seed, "interrupted": False, "parts": {},
     }  # fmt: skip
+    cascading = with_delta(scenario, CASCADE_DELTA_NS)
     free = paper_mode(scenario, CRYSTAL_PPM, planned_slot(scenario, plan))
-    shrunk = _variant(scenario, host_tail_scale=scenario.host_tail_scale * SHRUNK_TAIL_SCALE)
+    shrunk = _variant(cascading, host_tail_scale=scenario.host_tail_scale * SHRUNK_TAIL_SCALE)
     numbers = range(seed, seed + seeds)
 
     def labelled(label: str) -> Progress | None:
@@ -199,7 +239,12 @@ def reproduce(
 
     def over_seeds(variant: Scenario, label: str) -> dict[str, Any]:
         found = _cascades(variant, plan, numbers, progress, label)
-        return {"host_tail_scale": variant.host_tail_scale, "summary": summarise(found), "seeds": found}
+        return {
+            "etf_delta_ns": CASCADE_DELTA_NS,
+            "host_tail_scale": variant.host_tail_scale,
+            "summary": summarise(found),
+            "seeds": found,
+        }
 
     parts: list[tuple[str, Callable[[], dict[str, Any]]]] = [
         (
@@ -210,8 +255,18 @@ def reproduce(
             "slot_200",
             lambda: _paper_run(paper_mode(scenario, None, PAPER_SLOT_BYTES), seed, labelled("200-byte slots")),
         ),
-        ("cascade", lambda: over_seeds(scenario, "cascade")),
+        ("cascade", lambda: over_seeds(cascading, "cascade")),
         ("shrunk_tail", lambda: over_seeds(shrunk, "shrunk tail")),
+        (
+            "onset",
+            lambda: {
+                "duration_s": scenario.duration_s,
+                "points": [
+                    one.as_dict()
+                    for one in onsets(scenario, plan, range(seed, seed + min(seeds, ONSET_SEEDS)), progress)
+                ],
+            },
+        ),
     ]
     try:
         for name, part in parts:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from keepon import runner
+from keepon.hosts import Sourced
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
 from keepon.results import NONE
@@ -53,6 +54,7 @@ class ClockRun:
         release_error_ps: reference plane minus txtime in network time per frame sent in the measured time, by stream.
         txtime_ns: the txtimes of these frames since the start, by stream.
         document: the run's part of a result file.
+        used: by node, the numbers of host and NIC that mattered.
     """
 
     driver: str
@@ -60,6 +62,7 @@ class ClockRun:
     release_error_ps: dict[str, IntArray]
     txtime_ns: dict[str, IntArray]
     document: dict[str, Any]
+    used: dict[str, list[Sourced]]
 
 
 def variant(scenario: Scenario, **changes: Any) -> Scenario:
@@ -124,4 +127,4 @@ def measure(scenario: Scenario, driver: str | None = None, seed: int | None = No
         sent = frames.wire_ps != NONE
         errors[stream] = (frames.wire_ps - frames.txtime_ps)[sent]
         times[stream] = (frames.txtime_ns - frames.epoch_ns)[sent]
-    return ClockRun(name, clocks, errors, times, run.document)
+    return ClockRun(name, clocks, errors, times, run.document, build.used_sources())

@@ -70,6 +70,27 @@ def delay_series(
     return svg(figure, name)
 
 
+def onset_shares(points: list[dict[str, Any]]) -> str:
+    """Share of the runs with a cascade over ETF's delta: simulated as marks, expected as lines."""
+    figure = Figure(figsize=(8.5, 4.2), layout="constrained")
+    axis = figure.subplots()
+    for number, group in enumerate(dict.fromkeys(one["group"] for one in points)):
+        own = [one for one in points if one["group"] == group]
+        colour = COLOURS[number % len(COLOURS)]
+        deltas = [one["delta_ns"] / 1000 for one in own]
+        axis.plot(deltas, [100 * one["expected_share"] for one in own], color=colour, linewidth=1.2)
+        shares = [100 * one["with_cascade"] / one["seeds"] for one in own]
+        style: dict[str, Any] = {"linestyle": "none", "marker": _MARKERS[number % len(_MARKERS)], "markersize": 6}
+        axis.plot(deltas, shares, color=colour, label=group, **style)
+    axis.set_xlabel("ETF delta (us)")
+    axis.set_ylabel("runs with a cascade (%)")
+    axis.set_ylim(-3, 103)
+    axis.grid(True, alpha=0.25)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, title="marks: simulated\nlines: expected")
+    return svg(figure, "onset")
+
+
 def chain_of(result: dict[str, Any]) -> list[str]:
     """Streams worth plotting together: those under test, or all if there are none, seven at most."""
     effective = result["effective"]

@@ -166,6 +166,9 @@ def render(result: dict[str, Any], plan: dict[str, Any], extra: dict[str, Any] |
         onset_figure=figures.around_onset(result) if result["runs"] else None,
         effective=dumps(result["effective"]),
         extra=extra,
+        onset_plot=figures.onset_shares(extra["parts"]["onset"]["points"])
+        if extra and "onset" in extra["parts"]
+        else "",
     )
 
 

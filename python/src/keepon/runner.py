@@ -20,10 +20,10 @@ import numpy as np
 from keepon import __version__, outcomes, results, timesync
 from keepon.due import Schedule, allowed_ns, on_schedule
 from keepon.errors import ConfigError, EnvironmentProblemError, SimulationError
-from keepon.hosts import ETF_DELTA_NS, ETF_SOURCES, Sourced, host_of
+from keepon.hosts import ETF_DELTA_NS, Sourced, chosen, etf_delta, host_of
 from keepon.planner.gates import ALL_GATES
 from keepon.results import FrameArrays
-from keepon.scenario import Scenario, Station, Stream
+from keepon.scenario import NicOptions, Scenario, Station, Stream
 from keepon.statistics import IntArray
 from keepon.topology import Topology
 
@@ -151,6 +151,30 @@ def _classes(planned: dict[str, Any], paper: bool) -> dict[int, tuple[str, str]]
     return classes
 
 
+def nic_spec(station: Station, driver: str) -> tuple[dict[str, int], list[Sourced]]:
+    """What the simulator is told of a station's NIC, and the values that matter to its driver; all of them chosen."""
+    own = station.nic
+    ring = ["prefetch_slots", "fetch_ns", "restart_ns", "index_read_ns"]
+    matters = {
+        "keepon": ring + (["rx_lag_ns"] if station.keepon.clock == "dual" else []),
+        "standard": ["fetch_ns", "coalesce_ns", "coalesce_frames"],
+        "launchtime": ["fetch_ns"],
+    }[driver]
+    # A ring that is kept full fetches from the start on, the others when a frame has passed the driver.
+    stage = "" if driver == "keepon" else "driver"
+    used = [
+        chosen(
+            f"nic: {key}",
+            getattr(own, key),
+            "no published value" if getattr(own, key) == NicOptions.model_fields[key].default else "scenario",
+            stage,
+        )
+        for key in matters
+    ]
+    spec = {key: getattr(own, key) for key in (*ring, "coalesce_ns", "coalesce_frames")}
+    return {**spec, "rx_lag_ns_min": own.rx_lag_ns, "rx_lag_ns_max": own.rx_lag_ns}, used
+
+
 def station_spec(
     scenario: Scenario, station: Station, run: str, plan: dict[str, Any]
 ) -> tuple[dict[str, Any], list[Sourced]]:
@@ -160,10 +184,15 @@ def station_spec(
     # Neither other driver orders frames by txtime: ETF is the conventional driver's timing control and sorts for the
     # launch-time NIC, whose queue is a FIFO (KeepON paper section 6.1; the RFC's "current limitations").
     release = "etf" if driver != "keepon" and station.release == "txtime" else station.release
-    delta_ns = ETF_DELTA_NS[driver] if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
+    delta_ns = ETF_DELTA_NS if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
     if release == "etf":
-        source = ETF_SOURCES[driver] if station.etf_delta_ns == "auto" else "scenario"
-        sources = [*sources, Sourced(f"etf_delta_ns ({driver})", delta_ns, source)]
+        if station.etf_delta_ns == "auto":
+            delta = etf_delta(driver)
+        else:
+            delta = chosen(f"etf_delta_ns ({driver})", delta_ns, "scenario", "timer")
+        sources = [*sources, delta]
+    nic, used = nic_spec(station, driver)
+    sources = [*sources, *used]
     spec: dict[str, Any] = {
         "driver": driver,
         "release": release,
@@ -176,6 +205,7 @@ def station_spec(
         "wander_ppb_per_s": station.wander_ppb_per_s,
         "sync": scenario.sync.mode,
         "stamp_resolution_ns": station.stamp_resolution_ns,
+        "nic": nic,
     }
     synchronised, used = timesync.station_spec(scenario, station, driver)
     if synchronised:
@@ -314,6 +344,18 @@ class Build:
         converted: IntArray = np.where(flat == results.NONE, results.NONE, network).reshape(times_ps.shape)
         return converted
 
+    def used_sources(self) -> dict[str, list[Sourced]]:
+        """Of every station and bridge, the numbers that mattered in the run that has been: stages gone through."""
+        used = {}
+        for name, entries in self.sources.items():
+            node = self.nodes[name.rpartition(" (")[0]]
+            if name.endswith("(bridge)"):
+                used[name] = entries
+                continue
+            raw = self.simulation.station(node)
+            used[name] = [entry for entry in entries if entry.was_used(raw["host_draws"], raw["host_tails"])]
+        return used
+
     def clocked(self) -> list[str]:
         """Nodes whose clocks PTP sets or distributes."""
         if not self.scenario.sync.by_ptp:
@@ -365,7 +407,7 @@ def simulate(
         SimulationError: the frames contradict each other.
     """
     build, run = simulate_build(scenario, plan, driver, seed, progress)
-    return run, build.sources
+    return run, build.used_sources()
 
 
 def simulate_build(
@@ -521,28 +563,50 @@ def mark_onset(scenario: Scenario, streams: dict[str, Any], arrays: dict[str, Fr
     return {"stream": name, "seq": first["seq"], "txtime_ns": first["txtime_ns"]}
 
 
-BY_CONSTRUCTION = [
-    'Clocks are ideal (sync.mode = "ideal"): talkers, listeners and bridges share one exact time, so nothing '
-    "here measures synchronisation.",
-    "Bridges forward after exactly their processing time and open gates exactly on schedule, so a frame that is "
-    "in its queue before its "
-    "window leaves with no jitter; constant delays behind a gated bridge follow from the plan.",
-    "With an ideal clock and no rate error a phase-locked slot starts on the grid; the release error then shows "
-    "the half start quantum only.",
+IDEAL_CLOCKS = (
+    'Clocks are ideal (sync.mode = "ideal"): talkers, listeners and bridges share one exact time, so nothing here '
+    "measures synchronisation."
+)
+EXACT_GATES = (
+    "Bridges forward after exactly their processing time and open gates exactly on schedule, so a frame that is in its "
+    "queue before its window leaves with no jitter; constant delays behind a gated bridge follow from the plan."
+)
+ON_THE_GRID = (
+    "With an ideal clock and no rate error a phase-locked slot starts on the grid; the release error then shows the "
+    "half start quantum only."
+)
+COMPARATOR = (
     "Release errors of launchtime stations are those of a 32 ns comparator, as its data sheet states "
-    "(keepon.granularity).",
+    "(keepon.granularity)."
+)
+RELEASED_BY_ETF = (
     "The conventional driver is given its txtimes by ETF in front of it: it sends when called, early by ETF's delta "
-    "less its own latency, and the first gate holds the frame until its window.",
-]
+    "less its own latency, and the first gate holds the frame until its window."
+)
 
 
-def by_construction(mode: str) -> list[str]:
-    """What a run with sync.mode `mode` cannot but show."""
-    if mode == "ideal":
-        return BY_CONSTRUCTION
-    if mode == "none":
-        return BY_CONSTRUCTION[1:2] + BY_CONSTRUCTION[3:]
-    return timesync.BY_CONSTRUCTION + BY_CONSTRUCTION[3:]
+def by_construction(scenario: Scenario) -> list[str]:
+    """What runs of this scenario cannot but show; of what is not in it, nothing."""
+    names = {stream.talker for stream in scenario.stream}
+    talkers = [
+        (scenario.driver_of(station, run), station)
+        for run in scenario.drivers()
+        for station in scenario.station
+        if station.name in names
+    ]
+    driven = {driver for driver, _ in talkers}
+    with_etf = any(driver == "standard" and station.release != "sleep" for driver, station in talkers)
+    locked = any(driver == "keepon" and station.keepon.mode == "phase-locked" for driver, station in talkers)
+    ideal, gated = scenario.sync.mode == "ideal", any(bridge.gates != "none" for bridge in scenario.bridge)
+    shown = [
+        (IDEAL_CLOCKS, ideal),
+        *((text, True) for text in timesync.by_construction(scenario)),
+        (EXACT_GATES, gated and not scenario.sync.by_ptp),
+        (ON_THE_GRID, ideal and locked),
+        (COMPARATOR, "launchtime" in driven),
+        (RELEASED_BY_ETF, with_etf),
+    ]
+    return [text for text, holds in shown if holds]
 
 
 def commit() -> str | None:
@@ -564,10 +628,11 @@ def result_document(
     scenario: Scenario, seed: int, runs: list[Run], sources: dict[str, list[Sourced]], interrupted: bool
 ) -> dict[str, Any]:
     """`keepon.result/1` of these runs."""
-    calibrated: dict[tuple[str, str], dict[str, Any]] = {}
+    inputs: dict[str, dict[tuple[str, str], dict[str, Any]]] = {"calibrated": {}, "chosen": {}}
     for station, entries in sources.items():
         for entry in entries:
-            known = calibrated.setdefault((entry.parameter, str(entry.value)), {**entry.as_dict(), "stations": []})
+            same = (entry.parameter, str(entry.value))
+            known = inputs[entry.kind].setdefault(same, {**entry.as_dict(), "stations": []})
             known["stations"].append(station)
     return {
         "schema": results.RESULT_SCHEMA,
@@ -577,8 +642,8 @@ def result_document(
         "version": __version__,
         "commit": commit(),
         "effective": scenario.effective(),
-        "calibrated": list(calibrated.values()),
-        "by_construction": by_construction(scenario.sync.mode),
+        **{kind: list(entries.values()) for kind, entries in inputs.items()},
+        "by_construction": by_construction(scenario),
         "interrupted": interrupted,
         "judged": runs[0].driver if runs else None,
         "runs": [run.document for run in runs],

@@ -81,7 +81,10 @@ class Sync(_Table):
 
 
 class StageOverride(_Table):
-    """One stage of the host's software path; keys left out keep the named model's value."""
+    """One stage of the host's software path; keys left out keep the named model's value.
+
+    What of the log-normal body is above `limit_ns` is left out; 0: nothing.
+    """
 
     base_ns: Annotated[int, Whole(0, _SECOND_NS, remedy=_POSITIVE)] | None = None
     median_ns: Annotated[int, Whole(0, _SECOND_NS, remedy=_POSITIVE)] | None = None
@@ -89,6 +92,7 @@ class StageOverride(_Table):
     tail_probability: Annotated[float, Number(0.0, 1.0)] | None = None
     tail_mean_ns: Annotated[int, Whole(0, _SECOND_NS, remedy=_POSITIVE)] | None = None
     cap_ns: Annotated[int, Whole(0, 10 * _SECOND_NS, remedy=_POSITIVE)] | None = None
+    limit_ns: Annotated[int, Whole(0, _SECOND_NS, remedy=_POSITIVE)] | None = None
 
 
 class HostTable(_Table):
@@ -101,6 +105,24 @@ class HostTable(_Table):
     timer: StageOverride | None = None
     poll: StageOverride | None = None
     rx: StageOverride | None = None
+
+
+class NicOptions(_Table):
+    """The NIC below the driver. Nothing is published on any of these; every result lists those it used as chosen.
+
+    `prefetch_slots`: frames beyond the one on the wire that it may have fetched; `fetch_ns`: from its decision to
+    fetch a frame to having it; `restart_ns`: from a doorbell on an idle wire to the first bit; `index_read_ns`: one
+    read of its index over the bus; `rx_lag_ns`: from a received frame's last bit to the receive index that shows it;
+    `coalesce_ns`, `coalesce_frames`: after how long and how many frames an ordinary driver is told that they have left.
+    """
+
+    prefetch_slots: Annotated[int, Whole(1, 1024)] = 2
+    fetch_ns: Annotated[int, Whole(1, 1_000_000)] = 800
+    restart_ns: Annotated[int, Whole(1, 1_000_000)] = 2_000
+    index_read_ns: Annotated[int, Whole(0, 100_000)] = 800
+    rx_lag_ns: Annotated[int, Whole(0, 900_000)] = 500
+    coalesce_ns: Annotated[int, Whole(0, _SECOND_NS, remedy=_POSITIVE)] = 5_000_000
+    coalesce_frames: Annotated[int, Whole(1, 65_536)] = 10
 
 
 class TrafficClass(_Table):
@@ -170,6 +192,7 @@ class Station(_Table):
     ingress_latency_ns: Annotated[int, Whole(-_SECOND_NS, _SECOND_NS)] = 0
     clock_error_ns: Annotated[int | Auto, Whole(0, _SECOND_NS, words=("auto",), remedy=_POSITIVE)] = "auto"
     egress_latency_ns: Annotated[int, Whole(-_SECOND_NS, _SECOND_NS)] = 0
+    nic: NicOptions = Field(default_factory=NicOptions)
     keepon: KeeponOptions = Field(default_factory=KeeponOptions)
 
 
@@ -259,9 +282,10 @@ class Fault(_Table):
 class PlannerOptions(_Table):
     """How `keepon plan` decides.
 
-    `isolation`: "frame" lets a frame into a queue only when the one before it has left, so that a frame that is lost or
-    late changes nothing for others; "order" only keeps them in the order of their windows, which leaves no gaps between
-    windows of one queue. `routes`: ways tried for a stream, the shortest first.
+    `isolation`: "frame" lets a frame into a queue only when the one before it has left, so that a frame that is lost
+    changes nothing for others; "order" only keeps them in the order of their windows, which leaves no gaps between
+    windows of one queue. With either, a frame that comes after its window takes the next window of its queue, and the
+    frame whose window that is waits in turn. `routes`: ways tried for a stream, the shortest first.
     """
 
     isolation: Literal["frame", "order"] = "frame"

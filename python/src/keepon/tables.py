@@ -258,7 +258,7 @@ def reproduction_lines(extra: dict[str, Any]) -> list[str]:
         if name in ("cascade", "shrunk_tail"):
             summary = part["summary"]
             broken = f"cascade in {summary['with_cascade']} of {summary['seeds']} seeds"
-            text = f"{name}: tail scale {part['host_tail_scale']:g}, {broken}"
+            text = f"{name}: ETF delta {part['etf_delta_ns']} ns, tail scale {part['host_tail_scale']:g}, {broken}"
             if summary["with_cascade"]:
                 text += (
                     f", first frame a period late: median {summary['onset_frame_median']} "
@@ -266,6 +266,12 @@ def reproduction_lines(extra: dict[str, Any]) -> list[str]:
                     f"F2 shifted by {summary['f2_shift_ns_median'] / 1000:.3f} us"
                 )
             lines.append(text)
+        elif name == "onset":
+            lines += [
+                f"onset, {one['group']}: delta {one['delta_ns'] / 1000:g} us, guard {one['guard_ns'] / 1000:.1f} us, "
+                f"cascade in {one['with_cascade']} of {one['seeds']} seeds, expected {one['expected_share']:.0%}"
+                for one in part["points"]
+            ]
         elif part["status"] != "feasible":
             lines.append(f"{name}: no plan ({part['why']['message']})")
         else:

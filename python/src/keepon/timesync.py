@@ -2,30 +2,22 @@
 """PTP and gPTP for the simulator: what it is told, and what its clocks did as numbers of a result.
 
 Stamps of reception are the one thing that is calibrated here. Software sees a frame some time after it is complete;
-how long is taken from a publication and never from the accuracies published for PTP (keepon.fig12), which results
-are put beside.
+by how much that varies is taken from a publication (`keepon.hosts`) and never from the accuracies published for PTP
+(keepon.fig12), which results are put beside.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from keepon.hosts import Sourced, Stage
-from keepon.scenario import BRIDGE_CLOCK_ERROR_NS, Bridge, HostTable, Scenario, StageOverride, Station
+from keepon.hosts import RX_SOURCES, RX_STAGE, Sourced, Stage, chosen, overridden
+from keepon.scenario import BRIDGE_CLOCK_ERROR_NS, Bridge, HostTable, Scenario, Station
 from keepon.statistics import IntArray, summary
 
-# fejes.fig1, receive stamps of software: 80 % within 5 us, the worst of 10000 within 15 us. A log-normal through both
-# points: sigma = ln(15 / 5) / (3.719 - 0.8416) = 0.382, median = 5000 / exp(0.8416 sigma) = 3626 ns.
-RX_STAGE = Stage(base_ns=0, median_ns=3626, sigma=0.382, tail_probability=0.0, tail_mean_ns=0, cap_ns=0)
 _NO_RX = Stage(0, 0, 0.0, 0.0, 0, 0)
-_RX_SOURCES = (
-    Sourced("rx: median_ns", RX_STAGE.median_ns, "fejes.fig1 (stamps of received frames, i7-7700K)"),
-    Sourced("rx: sigma", RX_STAGE.sigma, "fejes.fig1 (log-normal shape chosen)"),
-)
-TURNAROUND_SOURCE = "chosen: no published value (IEEE 802.1AS-2020 annex B.2 allows 10 ms)"
+TURNAROUND_WHY = "no published value (IEEE 802.1AS-2020 annex B.2 allows 10 ms)"
 SECOND_PS = 10**12
 
 
@@ -37,21 +29,11 @@ def rx_stage(station: Station, scale: float) -> tuple[Stage, list[Sourced]]:
         scale: sync.rx_jitter_scale, multiplies the whole delay and so its spread.
     """
     table = station.host if isinstance(station.host, HostTable) else HostTable(base=station.host)
-    stage, sources = (_NO_RX, []) if table.base == "ideal" else (RX_STAGE, list(_RX_SOURCES))
-    override: StageOverride | None = table.rx
-    if override is not None:
-        changed = override.model_dump(exclude_none=True)
-        stage = replace(stage, **changed)
-        sources.extend(Sourced(f"rx: {key}", value, "scenario: host table") for key, value in changed.items())
+    stage, sources = (_NO_RX, []) if table.base == "ideal" else (RX_STAGE, list(RX_SOURCES))
+    stage, sources = overridden(stage, "rx", table.rx, sources)
     if scale != 1.0:
-        stage = replace(
-            stage,
-            base_ns=round(stage.base_ns * scale),
-            median_ns=round(stage.median_ns * scale),
-            tail_mean_ns=round(stage.tail_mean_ns * scale),
-            cap_ns=round(stage.cap_ns * scale),
-        )
-        sources.append(Sourced("rx_jitter_scale", scale, "scenario"))
+        stage = stage.scaled(scale)
+        sources.append(chosen("rx_jitter_scale", scale, "scenario", "rx"))
     return stage, sources
 
 
@@ -65,14 +47,14 @@ def station_spec(scenario: Scenario, station: Station, driver: str) -> tuple[dic
         spec["ingress_latency_ns"] = station.ingress_latency_ns
         spec["egress_latency_ns"] = station.egress_latency_ns
         sources += [
-            Sourced(f"{key} (keepon)", value, "scenario: calibrated by hand")
+            chosen(f"{key} (keepon)", value, "scenario: measured by hand")
             for key, value in (
                 ("ingress_latency_ns", station.ingress_latency_ns),
                 ("egress_latency_ns", station.egress_latency_ns),
             )
             if value
         ]
-    return spec, sources if driver != "launchtime" else []
+    return spec, sources
 
 
 def bridge_spec(scenario: Scenario, bridge: Bridge) -> dict[str, Any]:
@@ -91,16 +73,16 @@ def bridge_spec(scenario: Scenario, bridge: Bridge) -> dict[str, Any]:
 
 
 def bridge_sources(scenario: Scenario) -> dict[str, list[Sourced]]:
-    """Calibrated values of the bridges, by "name (bridge)"."""
+    """Chosen values of the bridges, by "name (bridge)"."""
     if scenario.sync.mode != "gptp":
         return {}
     return {
         f"{bridge.name} (bridge)": [
-            Sourced("ptp_turnaround_ns", bridge.ptp_turnaround_ns, TURNAROUND_SOURCE),
-            Sourced(
+            chosen("ptp_turnaround_ns", bridge.ptp_turnaround_ns, TURNAROUND_WHY),
+            chosen(
                 "clock_error_ns",
                 BRIDGE_CLOCK_ERROR_NS + scenario.asymmetry_error_ns(bridge.name),
-                "chosen: stated, checked by the run; half of the asymmetry on Sync's way is part of it",
+                "stated, checked by the run; half of the asymmetry on Sync's way is part of it",
             ),
         ]
         for bridge in scenario.bridge
@@ -251,14 +233,21 @@ def frames_document(flows: list[dict[str, Any]]) -> dict[str, Any]:
     return kinds
 
 
-BY_CONSTRUCTION = [
+_BY_CONSTRUCTION = (
     "Network time is what the grandmaster's clock reads, so its own offset is zero; all delays, arrivals and release "
     "errors are in network time.",
-    "Bridges forward after exactly their processing time and open gates exactly on schedule by their own clock.",
     "Links delay both ways alike and always alike unless asymmetry_ns is set: what PTP gets wrong comes from stamps, "
     "granularity and crystals alone.",
     "The grandmaster is set by the scenario (external port configuration): there is no election, so a change of master "
     "takes no time but that of the servos.",
     "The system clock of a station with a PHC is set to what the PHC says at every Sync and keeps the CPU's crystal at "
     "the PHC's last measured rate between; it serves wake-ups, txtimes are PHC time.",
-]
+)
+_BRIDGES = "Bridges forward after exactly their processing time and open gates exactly on schedule by their own clock."
+
+
+def by_construction(scenario: Scenario) -> list[str]:
+    """What clocks set by PTP cannot but show in this scenario; nothing where it does not set them."""
+    if not scenario.sync.by_ptp:
+        return []
+    return [*_BY_CONSTRUCTION, *([_BRIDGES] if scenario.bridge else [])]

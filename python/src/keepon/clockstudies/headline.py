@@ -463,8 +463,8 @@ def _findings(runs: dict[tuple[str, float], Releases], gains: Table) -> list[str
         "Ours adds half a quantum of 8 ns (a byte) to the clock error: slots follow the grid of network time. "
         "In paper mode they run free: a release is early by up to a slot whatever the clock is worth. Its batch is "
         f"{PAPER_BATCH} at least: it posts one batch ahead, and with less the wire runs dry between polls.",
-        "A launch-time NIC starts within 8 ns after the txtime by its clock, unless its wire is busy: "
-        f"{hardware.frames.moved} of {hardware.error.size} frames were due while it sent a Pdelay message, which has "
-        f"no txtime and goes at once. The longest waited {hardware.rest.max():.0f} ns; none was fetched late "
-        f"({hardware.fetched_late}). With keepon such messages take slots of their own.",
+        "A launch-time NIC starts within 8 ns after the txtime by its clock, unless its wire is busy with a Pdelay "
+        f"message, which has no txtime and goes at once: {hardware.frames.moved} of {hardware.error.size} frames were "
+        f"due then, which is chance. The longest waited {hardware.rest.max():.0f} ns; {hardware.fetched_late} were "
+        "fetched late. With keepon such messages take slots of their own.",
     ]

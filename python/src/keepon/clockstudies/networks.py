@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from keepon import clockruns, runner
 from keepon.clockruns import ClockRun, ClockTrack
+from keepon.clockstudies import inputs
 from keepon.clockstudies.settings import Common
+from keepon.hosts import RX_STAGE, Stage
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
 from keepon.scenario import Scenario
-from keepon.timesync import RX_STAGE
 
 Array = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ class Kind:
         mode: of driver keepon: "paper" or "phase-locked".
         merge: of clock "dual": "published" or "strip".
         ingress_ns: taken off stamps of reception.
-        rx_scale: multiplies what software's stamps of reception are late by, mean and spread alike.
+        rx: what software's stamps of reception are late by.
     """
 
     name: str
@@ -44,7 +45,7 @@ class Kind:
     mode: str = "phase-locked"
     merge: str | None = None
     ingress_ns: int = 0
-    rx_scale: float = 1.0
+    rx: Stage = RX_STAGE
 
 
 HARDWARE = Kind("hardware stamps", "launchtime")
@@ -56,24 +57,27 @@ DUAL_PUBLISHED = Kind("keepon, dual clock, published merge", "keepon", "dual", m
 DUAL = Kind("keepon, dual clock, ours", "keepon", "dual")
 
 
-def mean_rx_delay_ns(scale: float = 1.0) -> int:
-    """Mean of what software's stamps of reception are late by: the log-normal delay, and a frame's bytes after the SFD.
+def mean_rx_delay_ns(scale: float = 1.0, stage: Stage = RX_STAGE) -> int:
+    """Mean of what software's stamps of reception are late by: the delay, and a frame's bytes after the SFD.
 
     What one would measure once on a machine and give to ptp4l as ingressLatency.
     """
-    delay_ns = RX_STAGE.base_ns + RX_STAGE.median_ns * np.exp(RX_STAGE.sigma**2 / 2)
-    return round(scale * float(delay_ns) + PTP_FRAME_BYTES * 8)
+    return round(scale * stage.mean_ns + PTP_FRAME_BYTES * 8)
 
 
 def rx_spread_ns(scale: float = 1.0) -> float:
-    """Standard deviation of what software's stamps of reception are late by: that of the log-normal delay."""
-    square = np.exp(RX_STAGE.sigma**2)
-    return scale * float(RX_STAGE.median_ns * np.sqrt(square * (square - 1)))
+    """Standard deviation of what software's stamps of reception are late by."""
+    return scale * RX_STAGE.stddev_ns
 
 
 def calibrated(kind: Kind, scale: float = 1.0) -> Kind:
     """The same with the mean delay of reception taken off."""
-    return replace(kind, ingress_ns=mean_rx_delay_ns(scale))
+    return replace(kind, ingress_ns=mean_rx_delay_ns(scale, kind.rx))
+
+
+def _stage_table(kind: Kind) -> dict[str, int | float]:
+    """The host's table of reception."""
+    return {"median_ns": kind.rx.median_ns, "sigma": kind.rx.sigma, "limit_ns": kind.rx.limit_ns}
 
 
 def slot_ns(settings: Common) -> float:
@@ -110,7 +114,7 @@ def station(name: str, kind: Kind, settings: Common, ppm: tuple[float, float], *
         "wander_ppb_per_s": settings.wander_ppb_per_s,
         "ingress_latency_ns": kind.ingress_ns if kind.driver == "keepon" else 0,
         "keepon": table,
-        **({"host": {"rx": {"median_ns": round(kind.rx_scale * RX_STAGE.median_ns)}}} if kind.rx_scale != 1 else {}),
+        **({"host": {"rx": _stage_table(kind)}} if kind.rx != RX_STAGE else {}),
     }
 
 
@@ -150,7 +154,9 @@ def measured_ns(track: ClockTrack, scenario: Scenario) -> tuple[Array, Array]:
 
 def run(scenario: Scenario) -> ClockRun:
     """One run of a scenario made here; no station of it is under test."""
-    return clockruns.measure(scenario)
+    found = clockruns.measure(scenario)
+    inputs.note(found.used)
+    return found
 
 
 @dataclass(frozen=True)
@@ -174,6 +180,7 @@ def observe(scenario: Scenario) -> dict[str, Seen]:
     runner.check_supported(scenario)
     plan = verify(scenario, make_plan(scenario))
     build, _ = runner.simulate_build(scenario, plan, scenario.drivers()[0], scenario.seed)
+    inputs.note(build.used_sources())
     start_ps = scenario.warmup_s * 1e12
     found = {}
     for name in (MASTER, SLAVE):

@@ -10,6 +10,7 @@ import numpy as np
 
 from keepon.clockstudies import networks
 from keepon.clockstudies.networks import MASTER, SLAVE, Array
+from keepon.hosts import RX_SHAPES, RX_STAGE, rx_shape
 from keepon.reproduce.study import Cell, Column, Curve, Panel, Plot, Table
 
 SCALES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
@@ -98,7 +99,8 @@ def holds_from(scales: Array, values: Array, limit: float) -> float | None:
 def sweep(measure: Callable[[networks.Kind, str], Role]) -> dict[float, dict[str, Role]]:
     """Stamps of software at every scale in both roles."""
     return {
-        scale: {role: measure(replace(networks.SOFTWARE, rx_scale=scale), role) for role in ROLES} for scale in SCALES
+        scale: {role: measure(replace(networks.SOFTWARE, rx=RX_STAGE.scaled(scale)), role) for role in ROLES}
+        for scale in SCALES
     }
 
 
@@ -178,6 +180,34 @@ def threshold_table(found: list[Threshold], idle: float) -> Table:
         columns,
         rows,
         f"x{SCALES[0]:g} is the least tried: worse everywhere.",
+    )
+
+
+def shape_table(measure: Callable[[networks.Kind, str], Role]) -> Table:
+    """What the choice of a shape does: all of them have the published spread, and each its own mean."""
+    rows: list[list[Cell]] = []
+    for sigma in RX_SHAPES:
+        stage = rx_shape(sigma)
+        single = replace(networks.SINGLE, rx=stage)
+        kinds = {
+            "software stamps": replace(networks.SOFTWARE, rx=stage),
+            "keepon, ours, latency not taken off": single,
+            "keepon, ours, mean latency taken off": networks.calibrated(single),
+        }
+        for name, kind in kinds.items():
+            roles = [measure(kind, role) for role in ROLES]
+            values = [value(role) for value in QUANTITIES.values() for role in roles]
+            rows.append([sigma, stage.mean_ns / 1000, stage.stddev_ns / 1000, name, *values])
+    columns = [
+        Column("sigma", 2), Column("mean, us", 2), Column("stddev, us", 2), Column("system"),
+        *(Column(f"{quantity}, {role}, us") for quantity in QUANTITIES for role in ROLES),
+    ]  # fmt: skip
+    return Table(
+        "By the shape of the delay of reception, which is chosen: mean absolute offset",
+        "calculated",
+        columns,
+        rows,
+        "Each shape gives both figures of fejes.fig1, which are of differences and so tell no mean.",
     )
 
 

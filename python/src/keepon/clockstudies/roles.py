@@ -14,6 +14,7 @@ from keepon.clockstudies.networks import MASTER, SLAVE, Kind
 from keepon.clockstudies.reception import QUANTITIES, ROLES, Role
 from keepon.clockstudies.settings import COMMON_CHOICES, Common, Origins
 from keepon.fields import Number, Whole
+from keepon.hosts import RX_STAGE
 from keepon.reproduce.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 
 HARD, PUBLISHED, SOFT, IDLE = (
@@ -57,7 +58,7 @@ def systems(settings: Settings) -> dict[str, Kind]:
         HARD: networks.HARDWARE,
         PUBLISHED: networks.COUNTER,
         SOFT: networks.SOFTWARE,
-        IDLE: replace(networks.SOFTWARE, rx_scale=settings.software_idle_rx_scale),
+        IDLE: replace(networks.SOFTWARE, rx=RX_STAGE.scaled(settings.software_idle_rx_scale)),
         OURS: networks.SINGLE,
         TAKEN_OFF: networks.calibrated(networks.SINGLE),
     }
@@ -95,6 +96,7 @@ def part(settings: Settings) -> Part:
         _table(found),
         reception.threshold_table(edges, settings.software_idle_rx_scale),
         reception.sweep_table(swept),
+        reception.shape_table(lambda kind, role: measure(kind, role, settings)),
     ]
     result.plots = [_plot(found), reception.sweep_plot(swept, keepon)]
     result.findings = _findings(found, edges, settings)
@@ -257,13 +259,16 @@ def _findings(found: dict[str, dict[str, Role]], edges: list[reception.Threshold
         f"{known['software_us'][MASTER] / known['keepon_us'][MASTER]:.1f}. Not all of a reception slows down with the "
         "clock, so x1 and this are the two ends; where between them the truth is nobody has published. Coalescing is "
         "no cause: bcmgenet raises an interrupt for every frame received unless set otherwise (rx-frames 1).",
-        "Absolute figures hang on fejes.fig1, an i7-7700K. Reception of a Raspberry Pi at full clock is not published.",
+        "Absolute figures hang on fejes.fig1, an i7-7700K, read as it was measured: differences of successive stamps. "
+        "They give the spread of a stamp, nearly whatever the shape, and not how late it is on average: that is "
+        "chosen, and the last table has its effect. Where the mean is taken off, it has little. Reception of a "
+        "Raspberry Pi at full clock is not published.",
         "Software's clock is the smoother one because of its servo (mean deviation as slave "
         f"{soft[SLAVE].spread_us:.2f} against {keep[SLAVE].spread_us:.2f} us).",
         "Read as counter the clock is a slot late at most, and half of one on average, which hides a part of the RX "
         "delay: before that is taken off, the interpolated clock looks worse, and is steadier.",
         "Of the mean delay taken off, something remains as master: there it enters by the link delay only, of which "
-        "the median is used, and a log-normal's median is less than its mean.",
+        "the median is used, and this delay's median is less than its mean.",
         "'As published' is the clock read as counter. Slots are locked to the grid here: with one batch of one slot "
         "posted ahead, as in paper mode, the model's wire runs dry between polls and there is no clock to speak of.",
         "What the published offsets are is not stated; the gap between the roles speaks for reported ones.",

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from keepon.fields import Number, Whole
+from keepon.hosts import Sourced
 from keepon.reproduce.settings import parse as apply
 from keepon.reproduce.settings import refuse
 
@@ -68,12 +69,16 @@ class Origins:
     calibrated: Mapping[str, str]
     chosen: Mapping[str, str]
 
-    def documents(self, settings: Common) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Calibrated and chosen settings as a study's document has them; a changed one is chosen by the user."""
-        calibrated: list[dict[str, Any]] = [
-            {"parameter": "rx delay of software: median_ns, sigma", "value": "3626, 0.382", "source_id": "fejes.fig1"}
-        ]
+    def documents(self, settings: Common, used: Iterable[Sourced]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Calibrated and chosen settings as a study's document has them; a changed one is chosen by the user.
+
+        Args:
+            used: what else the study's runs were given, from `inputs.collecting`.
+        """
+        calibrated: list[dict[str, Any]] = []
         chosen: list[dict[str, Any]] = []
+        for entry in used:
+            (calibrated if entry.kind == "calibrated" else chosen).append(entry.as_dict())
         for key, value in settings.model_dump().items():
             if value != type(settings).model_fields[key].default:
                 chosen.append({"parameter": key, "value": value, "why": "set on the command line"})

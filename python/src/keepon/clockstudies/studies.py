@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from keepon.clockstudies import batches, convergence, headline, merging, roles, stability
+from keepon.clockstudies import batches, convergence, headline, inputs, merging, roles, stability
 from keepon.clockstudies.settings import Common, Origins, parse
 from keepon.errors import ConfigError
 from keepon.reproduce import study
@@ -71,7 +71,8 @@ def run(name: str, assignments: list[str], seed: int | None, seeds: int | None) 
                 raise ConfigError(f"setting `{key}` = {changes[key]}: --{key} gives it as well; drop one")
             changes[key] = value
     settings = parse(entry.settings, changes)
-    part = entry.part(settings)
+    with inputs.collecting() as used:
+        part = entry.part(settings)
     return study.document(
-        name, entry.title, [part], settings.model_dump(), *entry.origins.documents(settings), commit()
+        name, entry.title, [part], settings.model_dump(), *entry.origins.documents(settings, used), commit()
     )

@@ -229,9 +229,9 @@ def headroom(plan: StationPlan, streams: list[Stream], allowed: list[int]) -> di
     if plan.needs is not None and plan.choice is not None:
         document.update(
             batch_time_ns=plan.choice.posting.batch_ns,
-            poll_interval_ns=polls.interval_ns(plan.choice.posting),
-            poll_late_ns_max=polls.slack_ns(plan.choice.posting),
-            cpu_share=round(polls.expected_cpu_share(plan.choice.posting, plan.needs.host), 4),
+            poll_interval_ns=polls.interval_ns(plan.choice.posting, plan.needs.nic),
+            poll_late_ns_max=polls.slack_ns(plan.choice.posting, plan.needs.nic),
+            cpu_share=round(polls.expected_cpu_share(plan.choice.posting, plan.needs.host, plan.needs.nic), 4),
             lead_time_ns=plan.lead_time_ns,
         )
     return document

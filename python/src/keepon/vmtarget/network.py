@@ -150,7 +150,7 @@ def queue_commands(guest: Guest, station: Station) -> Iterator[str]:
     release = "etf" if driver != "keepon" and station.release == "txtime" else station.release
     if release != "etf":
         return
-    delta_ns = ETF_DELTA_NS[driver] if station.etf_delta_ns == "auto" else station.etf_delta_ns
+    delta_ns = ETF_DELTA_NS if station.etf_delta_ns == "auto" else station.etf_delta_ns
     offload = " offload" if driver == "launchtime" else ""
     for number in sorted({stream.tc for stream in streams}):
         yield (

@@ -74,6 +74,12 @@ def check_supported(scenario: Scenario) -> None:
             raise ConfigError(
                 f"{where}.cpu_tick_ns` = {station.cpu_tick_ns}: must be 1 for target vm; the guest has its own CPU"
             )
+        for key, default in type(station.nic).model_fields.items():
+            if getattr(station.nic, key) != default.default:
+                raise ConfigError(
+                    f"{where}.nic.{key}` = {getattr(station.nic, key)}: must be {default.default} for target vm; its "
+                    "NICs are those of keepon_hwsim"
+                )
         if station.keepon.clock == "dual":
             raise ConfigError(f'{where}.keepon.clock` = "dual": must be "interpolated" or "counter"; not built yet')
     for index, bridge in enumerate(scenario.bridge):

@@ -65,6 +65,7 @@ public:
 	const kpn_stats &Stats() const { return *kpn_pacer_stats(pacer_); }
 	kpn_state State();
 	kpn_bounds Bounds(std::uint32_t rate_ppb, std::uint32_t rate_change_ppb) const;
+	const Latency &PollLatency() const { return poll_latency_; }
 	std::uint32_t LeadSlots() const { return kpn_pacer_lead_slots(pacer_); }
 	const kpn_config &Config() const { return config_; }
 	std::uint64_t SlotPs() const { return slot_ps_; }

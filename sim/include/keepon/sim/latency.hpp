@@ -12,7 +12,8 @@
 namespace keepon::sim
 {
 
-/// base_ns >= 0; median_ns >= 0 of the lognormal part; sigma of its logarithm; tail_probability in
+/// base_ns >= 0; median_ns >= 0 of the lognormal part; sigma of its logarithm; limit_ns > 0 leaves
+/// out what of the lognormal is above it, so that it never is, 0: nothing; tail_probability in
 /// [0, 1] adds an exponential of mean tail_mean_ns; cap_ns limits the sum, 0: no cap.
 struct LatencySpec {
 	double base_ns = 0;
@@ -21,6 +22,7 @@ struct LatencySpec {
 	double tail_probability = 0;
 	double tail_mean_ns = 0;
 	double cap_ns = 0;
+	double limit_ns = 0;
 };
 
 class Latency
@@ -31,10 +33,15 @@ public:
 	/// One draw, in ps.
 	TimePs Draw()
 	{
+		draws_++;
 		if (!random_)
 			return constant_;
 		return DrawRandom();
 	}
+
+	/// How often this was asked for, and how often with a tail: what a run used of its host.
+	std::int64_t Draws() const { return draws_; }
+	std::int64_t Tails() const { return tails_; }
 
 private:
 	TimePs DrawRandom();
@@ -44,7 +51,10 @@ private:
 	Rng rng_;
 	bool random_;
 	TimePs constant_;
-	std::vector<double> quantile_ns_; // of the lognormal at i / cells, ends unused
+	double share_ = 1; // of the lognormal that is below limit_ns
+	std::int64_t draws_ = 0;
+	std::int64_t tails_ = 0;
+	std::vector<double> quantile_ns_; // of the body at i / cells, ends unused
 };
 
 } // namespace keepon::sim

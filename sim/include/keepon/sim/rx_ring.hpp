@@ -47,6 +47,7 @@ public:
 	const kpn_rx &Rx() const { return rx_; }
 	std::int64_t Stamps() const { return stamps_; }
 	std::int64_t Unstamped() const { return unstamped_; }
+	const Latency &PollLatency() const { return poll_latency_; }
 
 private:
 	/// A real frame of the peer; \p position_ps on its wire once it is counted.

@@ -21,7 +21,9 @@ enum class ReleaseKind { kTxtime, kEtf, kSleep };
 /// kPtp: the clock is set by PTP, which Simulation::SetSync() describes.
 enum class SyncMode { kIdeal, kNone, kPtp };
 
-/// The NIC as the drivers see it. Fields of the ring (prefetch, index, persistent, reserved) matter
+/// The NIC as the drivers see it. Nobody has published prefetch, fetch, restart, how long a read of
+/// the index takes and how late a receive index is: all of them are chosen, and scenarios set them
+/// (station.nic), so these defaults serve the simulator's own tests only. Fields of the ring (prefetch, index, persistent, reserved) matter
 /// to `keepon`; the coalescing, ring_slots and queue_frames to `standard`; fetch to all.
 struct NicSpec {
 	std::uint32_t prefetch_slots = 2;

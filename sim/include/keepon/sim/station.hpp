@@ -92,6 +92,9 @@ public:
 	std::int64_t PendingOf(FlowId flow) const { return pool_.InUse(flow); }
 	std::int64_t EtfDrops() const { return etf_drops_; }
 	std::int64_t Disturbances() const { return disturbances_; }
+	/// How often each stage of the host was gone through, and how often with a tail.
+	Counters HostDraws() const { return OfStages(&Latency::Draws); }
+	Counters HostTails() const { return OfStages(&Latency::Tails); }
 
 private:
 	struct Talk {
@@ -110,6 +113,7 @@ private:
 		bool refill_pending = false;
 	};
 
+	Counters OfStages(std::int64_t (Latency::*count)() const) const;
 	TxFrame &MakeFrame(FlowId flow, std::int64_t seq);
 	void ScheduleTalk(std::size_t talk, std::int64_t seq);
 	void EnterRelease(TxFrame &frame);
@@ -141,6 +145,7 @@ private:
 	Latency ptp_wakeup_;
 	Latency ptp_stack_;
 	Latency wakeup_;
+	Latency load_wakeup_;
 	Latency stack_;
 	Latency driver_;
 	Latency timer_;

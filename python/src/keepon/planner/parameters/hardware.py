@@ -48,12 +48,26 @@ NIC = Nic()
 
 def nic_for(station: Station) -> Nic:
     """The NIC as the driver of this station sees it, by the counter of its CPU."""
-    return dataclasses.replace(NIC, cpu_tick_ns=station.cpu_tick_ns)
+    own = station.nic
+    return dataclasses.replace(
+        NIC,
+        cpu_tick_ns=station.cpu_tick_ns,
+        prefetch_slots=own.prefetch_slots,
+        index_read_ns=own.index_read_ns,
+        fetch_ns=own.fetch_ns,
+        restart_ns=own.restart_ns,
+    )
+
+
+def top_ns(stage: Stage) -> float:
+    """The body of a stage at three sigma, or its limit if that is less."""
+    top = stage.median_ns * math.exp(USUAL_SIGMAS * stage.sigma)
+    return min(top, stage.limit_ns) if stage.limit_ns else top
 
 
 def usual_ns(stage: Stage) -> int:
     """What a stage takes but for its tail: the body up to three sigma, in ns rounded up."""
-    body_ns = math.ceil(stage.base_ns + stage.median_ns * math.exp(USUAL_SIGMAS * stage.sigma))
+    body_ns = math.ceil(stage.base_ns + top_ns(stage))
     return min(body_ns, stage.cap_ns) if stage.cap_ns else body_ns
 
 
@@ -116,6 +130,6 @@ def host_for(scenario: Scenario, station: Station) -> Host:
     stages, _ = host_of(station.host, "keepon", scenario.host_tail_scale)
     base = station.host.base if isinstance(station.host, HostTable) else station.host
     if base == "ideal":
-        return Host(stages, NIC.index_read_ns, "one read of the index; no other work")
+        return Host(stages, station.nic.index_read_ns, "one read of the index; no other work")
     cost = published_poll_cost()
     return Host(stages, int(cost.value), f"calibrated by {cost.source_id}, of a Raspberry Pi 4")

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from keepon.hosts import ETF_DELTA_NS
 from keepon.planner.parameters.hardware import NIC, Host, Nic, tail_over, usual_ns, worst_ns
 from keepon.planner.parameters.polls import Posting, interval_ns
 from keepon.scenario import Station
 from keepon.wire import byte_time_ps, ceil_ns, preamble_time_ps
-
-ETF_DELTA_NS = 150_000
-"""Delta of an ETF qdisc in front of driver keepon (keepon.artifact_ex1), unless the scenario says better."""
 
 
 def lead_slots(batch_slots: int, locked: bool, nic: Nic = NIC) -> int:

@@ -83,10 +83,10 @@ def cpu_share(sleep_ns: int | Fraction, cost_ns: int) -> float:
     return float(Fraction(cost_ns) / (Fraction(cost_ns) + sleep_ns))
 
 
-def expected_cpu_share(posting: Posting, host: Host) -> float:
+def expected_cpu_share(posting: Posting, host: Host, nic: Nic = NIC) -> float:
     """Share of its core that the poll thread takes: one poll per interval, less half the dither; calibrated cost."""
     slot_ns = posting.slot_ps // PS_PER_NS
-    longest_ns = interval_ns(posting)
+    longest_ns = interval_ns(posting, nic)
     sleep_ns = longest_ns - min(slot_ns, longest_ns // 2) // 2
     return cpu_share(sleep_ns, host.poll_cost_ns)
 

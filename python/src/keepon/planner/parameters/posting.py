@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from keepon.errors import ConfigError
 from keepon.planner.parameters import lead, polls, synchronisation
-from keepon.planner.parameters.hardware import NIC, Host, Nic, nic_for
+from keepon.planner.parameters.hardware import Host, Nic, nic_for
 from keepon.planner.parameters.polls import Posting
 from keepon.scenario import Scenario, Station, Stream
 from keepon.wire import OVERHEAD_BYTES, PS_PER_NS, byte_time_ps, wire_time_ps
@@ -151,7 +151,7 @@ def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Ch
 def least_slot_bytes(needs: Needs) -> int:
     """Shortest slot for which the NIC gets frames as fast as they leave, trimmed as far as allowed."""
     trim_bytes = 0 if needs.paper else needs.station.keepon.trim_down_bytes
-    wire_bytes = -(-NIC.fetch_ns * PS_PER_NS // (NIC.prefetch_slots * byte_time_ps(needs.rate_bps)))
+    wire_bytes = -(-needs.nic.fetch_ns * PS_PER_NS // (needs.nic.prefetch_slots * byte_time_ps(needs.rate_bps)))
     return wire_bytes + trim_bytes - OVERHEAD_BYTES
 
 
@@ -165,7 +165,7 @@ def is_accurate(needs: Needs, choice: Choice) -> bool:
 
 def is_sustained(needs: Needs, choice: Choice) -> bool:
     """Does the wire keep running if polls are as late as they usually are? (G14)"""
-    return polls.slack_ns(choice.posting) >= needs.host.poll_late_usual_ns
+    return polls.slack_ns(choice.posting, needs.nic) >= needs.host.poll_late_usual_ns
 
 
 def _auto_batch(needs: Needs, slot_bytes: int) -> Choice:
@@ -208,12 +208,12 @@ def choose(needs: Needs, slot_bytes: int) -> Choice:
             f"must be between {low} and {high} (batch_slots = {posting.batch_slots}, ring_slots = "
             f'{choice.ring_slots}); change one of them or set it to "auto"',
         )
-    if not polls.can_fetch(posting.slot_ps_min):
+    if not polls.can_fetch(posting.slot_ps_min, needs.nic):
         raise needs.wrong(
             "slot_bytes",
             choice.slot_bytes,
-            f"must be at least {least_slot_bytes(needs)}, as the NIC takes {NIC.fetch_ns} ns to fetch a frame and has "
-            f"{NIC.prefetch_slots} fetched ahead; choose a longer slot or a slower link",
+            f"must be at least {least_slot_bytes(needs)}, as the NIC takes {needs.nic.fetch_ns} ns to fetch a frame "
+            f"and has {needs.nic.prefetch_slots} fetched ahead; choose a longer slot or a slower link",
         )
     if not is_sustained(needs, choice):
         raise _unsustained(needs, choice)
@@ -223,7 +223,7 @@ def choose(needs: Needs, slot_bytes: int) -> Choice:
 def _unsustained(needs: Needs, choice: Choice) -> ConfigError:
     """G14: between two polls the wire runs dry. What is blamed is what the scenario states, the overhead first."""
     options, posting = needs.station.keepon, choice.posting
-    short_ns = needs.host.poll_late_usual_ns - polls.slack_ns(posting)
+    short_ns = needs.host.poll_late_usual_ns - polls.slack_ns(posting, needs.nic)
     why = (
         f"with slots of {posting.slot_ps / PS_PER_NS:g} ns, a batch of {posting.batch_slots} and a depth of "
         f"{posting.depth_slots} a usual poll comes {short_ns} ns too late to keep the wire busy"
@@ -268,7 +268,7 @@ def _sustains(needs: Needs, choice: Choice, size: int) -> bool:
     overhead_ns = options.poll_overhead_ns
     kept_ns = polls.auto_overhead_ns(batch, depth, slot_ps) if overhead_ns == "auto" else int(overhead_ns)
     other = Posting(slot_ps, choice.posting.slot_ps_min, batch, depth, kept_ns, choice.posting.locked)
-    return polls.slack_ns(other) >= needs.host.poll_late_usual_ns
+    return polls.slack_ns(other, needs.nic) >= needs.host.poll_late_usual_ns
 
 
 def check_advances(needs: Needs, choice: Choice) -> None:
@@ -300,7 +300,9 @@ def check_advances(needs: Needs, choice: Choice) -> None:
         )
     # Frames that nothing holds back are refused from the ring's length on, less what the last poll may be old.
     window_ns = (
-        int((choice.ring_slots - 1) * slot_ns) - polls.interval_ns(choice.posting) - needs.host.poll_late_usual_ns
+        int((choice.ring_slots - 1) * slot_ns)
+        - polls.interval_ns(choice.posting, needs.nic)
+        - needs.host.poll_late_usual_ns
     )
     most_ns = 10**9 if options.prebuffer_frames else window_ns
     for index, stream in needs.streams:

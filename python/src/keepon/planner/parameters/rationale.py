@@ -127,7 +127,7 @@ def _batch(needs: Needs, choice: Choice) -> list[Line]:
 
 def _polling(needs: Needs, choice: Choice, headroom: dict[str, Any]) -> list[Line]:
     posting, host = choice.posting, needs.host
-    interval_ns, slack_ns = polls.interval_ns(posting), polls.slack_ns(posting)
+    interval_ns, slack_ns = polls.interval_ns(posting, needs.nic), polls.slack_ns(posting, needs.nic)
     share = headroom["cpu_share"]
     found = [
         _line(

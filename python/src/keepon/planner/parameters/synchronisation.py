@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from keepon.planner.parameters.hardware import NIC, USUAL_SIGMAS, Nic
+from keepon.planner.parameters.hardware import NIC, USUAL_SIGMAS, Nic, top_ns
 from keepon.planner.parameters.polls import Posting
 from keepon.ptperrors import bounds
 from keepon.scenario import Scenario, Station
@@ -32,7 +32,7 @@ def granularity_ns(clock: str, posting: Posting, nic: Nic = NIC) -> Fraction:
 
 
 def stamp_spread_ns(scenario: Scenario, station: Station) -> int:
-    """What stamps of received frames vary by, in ns: from three sigma below the median to three above.
+    """What stamps of received frames vary by, in ns: from three sigma below the median to three above, or the limit.
 
     The constant part shifts the clock and is taken off by station.ingress_latency_ns. A receive ring counted as a
     second clock (clock "dual") does not depend on when software sees the frame.
@@ -40,7 +40,7 @@ def stamp_spread_ns(scenario: Scenario, station: Station) -> int:
     if station.keepon.clock == "dual":
         return 0
     stage, _ = rx_stage(station, scenario.sync.rx_jitter_scale)
-    return round(stage.median_ns * (math.exp(USUAL_SIGMAS * stage.sigma) - math.exp(-USUAL_SIGMAS * stage.sigma)))
+    return round(top_ns(stage) - stage.median_ns * math.exp(-USUAL_SIGMAS * stage.sigma))
 
 
 def master_granularity_ns(scenario: Scenario) -> int:
