@@ -125,7 +125,8 @@ static u32 op_read_index(void *context)
 	exact_nic_go(nic, nic->read_ns / 2);
 	if (nic->frozen)
 		return nic->frozen_index;
-	index = (u32)nic->head_seq + nic->index_lie;
+	index = (u32)(nic->caps.index_counts_done ? nic->head_seq : nic->fetch_seq) +
+		nic->index_lie;
 	if (nic->caps.index_modulus)
 		index %= nic->caps.index_modulus;
 	exact_nic_go(nic, nic->read_ns - nic->read_ns / 2 + nic->after_read_ns);

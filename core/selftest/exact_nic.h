@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A ring NIC for vector tests: exact to the picosecond, no FIFO, no lag, done index. It sends what
+ * A ring NIC for vector tests: exact to the picosecond, no FIFO, no lag, done index unless the caps say
+ * otherwise. It sends what
  * lies in the buffers when it fetches a slot, counts every call, and notices each store into a slot
  * it has fetched already. Rates, faults and times are set by the test; random NICs are the affair
  * of other tests.

@@ -163,6 +163,12 @@ static void defaults_sustain_polls(struct kpn_selftest *t, const struct kpn_nic_
 		KPN_EXPECT_TEXT(t, problem.field, "slot_bytes");
 		return;
 	}
+	/* three slots beside the shortest interval between polls */
+	if (posted * slot_ps < (poll_ps > 200000 ? poll_ps : 200000) + 3 * slot_ps) {
+		KPN_EXPECT_EQ(t, count, 1);
+		KPN_EXPECT_TEXT(t, problem.field, "slot_bytes");
+		return;
+	}
 	KPN_EXPECT_EQ(t, count, 0);
 	KPN_EXPECT(t, config.batch_slots * slot_ps >= poll_ps);
 	KPN_EXPECT(t, config.batch_slots == 8 || (config.batch_slots - 1) * slot_ps < poll_ps);

@@ -216,7 +216,7 @@ static void test_against_model(struct kpn_selftest *t)
 
 	memset(frames, 0, sizeof(frames));
 	memset(&model, 0, sizeof(model));
-	kpn_prebuffer_init(&prebuffer, heap, FRAMES_MAX);
+	kpn_prebuffer_init(&prebuffer, heap, FRAMES_MAX, 0);
 	KPN_EXPECT_EQ(t, kpn_prebuffer_bytes(FRAMES_MAX, 0), sizeof(heap));
 	for (step = 0; step < RANDOM_STEPS; step++) {
 		random_step(t, &prebuffer, &model, frames, &seed);
@@ -242,7 +242,7 @@ static void test_full(struct kpn_selftest *t)
 	u64 seed = 0xf011;
 	u32 i;
 
-	kpn_prebuffer_init(&prebuffer, heap, FRAMES_MAX);
+	kpn_prebuffer_init(&prebuffer, heap, FRAMES_MAX, 0);
 	for (i = 0; i < KPN_COUNT_OF(frames); i++) {
 		frames[i].tc = (u8)(i % KPN_CLASS_COUNT);
 		frames[i].txtime_ns = (s64)kpn_random(&seed);
@@ -270,7 +270,7 @@ static void test_edges(struct kpn_selftest *t)
 
 	/* room for none: nothing is held, and no memory is touched */
 	KPN_EXPECT_EQ(t, kpn_prebuffer_bytes(0, 0), 0);
-	kpn_prebuffer_init(&prebuffer, NULL, 0);
+	kpn_prebuffer_init(&prebuffer, NULL, 0, 0);
 	KPN_EXPECT(t, !kpn_prebuffer_schedule(&prebuffer, &a));
 	KPN_EXPECT(t, !kpn_prebuffer_append(&prebuffer, &a));
 	KPN_EXPECT(t, !kpn_prebuffer_earliest(&prebuffer));
@@ -285,7 +285,7 @@ static void test_edges(struct kpn_selftest *t)
 	 * room for one a class: heap and queues are bounded each for itself, and put_back is never
 	 * refused
 	 */
-	kpn_prebuffer_init(&prebuffer, heap, 1);
+	kpn_prebuffer_init(&prebuffer, heap, 1, 0);
 	KPN_EXPECT(t, kpn_prebuffer_schedule(&prebuffer, &a));
 	KPN_EXPECT(t, !kpn_prebuffer_schedule(&prebuffer, &b));
 	b.tc = 4;
@@ -318,7 +318,7 @@ static void test_edges(struct kpn_selftest *t)
  * A class at its limit takes back what was in the ring all the same, in the order of txtimes; new
  * ones wait for room.
  */
-static void test_returned_frames_are_never_refused(struct kpn_selftest *t)
+static void test_returned_frames_find_room_in_a_full_class(struct kpn_selftest *t)
 {
 	static struct kpn_heap_entry heap[KPN_CLASS_COUNT + 3];
 	static struct kpn_frame frames[5];
@@ -326,14 +326,14 @@ static void test_returned_frames_are_never_refused(struct kpn_selftest *t)
 	struct kpn_prebuffer prebuffer;
 	u32 i;
 
-	kpn_prebuffer_init(&prebuffer, heap, 1);
+	kpn_prebuffer_init(&prebuffer, heap, 1, 3);
 	for (i = 0; i < KPN_COUNT_OF(frames); i++)
 		frames[i] = (struct kpn_frame){
 			.tc = 2, .txtime_ns = 100 + (i == 1 ? -50 : 10 * (s64)(i % 3 == 2))
 		};
 	KPN_EXPECT(t, kpn_prebuffer_schedule(&prebuffer, &frames[0]));
 	for (i = 1; i < 4; i++)
-		kpn_prebuffer_return(&prebuffer, &frames[i]);
+		KPN_EXPECT(t, kpn_prebuffer_return(&prebuffer, &frames[i]));
 	KPN_EXPECT_EQ(t, kpn_prebuffer_count(&prebuffer), 4);
 	KPN_EXPECT(t, !kpn_prebuffer_schedule(&prebuffer, &frames[4]));
 	for (i = 0; i < 4; i++)
@@ -341,9 +341,31 @@ static void test_returned_frames_are_never_refused(struct kpn_selftest *t)
 	KPN_EXPECT(t, kpn_prebuffer_schedule(&prebuffer, &frames[4]));
 }
 
+/* The heap has room for so many frames and not one more, whoever asks. */
+static void test_a_full_heap_refuses(struct kpn_selftest *t)
+{
+	struct kpn_heap_entry heap[KPN_CLASS_COUNT + 2];
+	static struct kpn_frame frames[KPN_CLASS_COUNT + 3];
+	struct kpn_prebuffer prebuffer;
+	u32 i;
+
+	memset(heap, 0, sizeof(heap));
+	kpn_prebuffer_init(&prebuffer, heap, 1, 1);
+	for (i = 0; i < KPN_COUNT_OF(frames); i++)
+		frames[i].tc = (u8)(i % 2);
+	for (i = 0; i < KPN_CLASS_COUNT + 1; i++)
+		KPN_EXPECT(t, kpn_prebuffer_return(&prebuffer, &frames[i]));
+	KPN_EXPECT(t, !kpn_prebuffer_return(&prebuffer, &frames[i]));
+	frames[i].tc = 2;
+	KPN_EXPECT(t, !kpn_prebuffer_schedule(&prebuffer, &frames[i]));
+	KPN_EXPECT_EQ(t, kpn_prebuffer_count(&prebuffer), KPN_CLASS_COUNT + 1);
+	KPN_EXPECT(t, !heap[KPN_CLASS_COUNT + 1].frame);
+}
+
 void kpn_test_prebuffer(struct kpn_selftest *t)
 {
-	test_returned_frames_are_never_refused(t);
+	test_returned_frames_find_room_in_a_full_class(t);
+	test_a_full_heap_refuses(t);
 	test_edges(t);
 	test_full(t);
 	test_against_model(t);

@@ -60,6 +60,35 @@ static void test_underrun_keeps_the_count_and_nearly_the_time(struct kpn_selftes
 }
 
 /*
+ * A fetch index at the tail says nothing, and each suspicion lowers the bound by a restart. Where
+ * polls follow each other faster than that the wire stayed idle for ever, without a word.
+ */
+static void test_idle_wire_starts_again_though_restarts_are_long(struct kpn_selftest *t)
+{
+	u64 late_ns;
+
+	for (late_ns = 300000; late_ns < 700000; late_ns += 7000) {
+		u64 stopped_seq;
+
+		exact_nic_prepare(&nic);
+		nic.caps.index_counts_done = false;
+		nic.caps.restart_ns_min = 60000;
+		nic.caps.restart_ns_max = 90000;
+		nic.caps.index_to_wire_ns_max = 90000 + 2 * 12500;
+		nic.config.depth_slots = 40;
+		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+		nic.poll_ns = 20000;
+		exact_nic_run(&nic, 2 * MS);
+		exact_nic_go(&nic, late_ns);
+		exact_nic_run(&nic, MS);
+		stopped_seq = nic.head_seq;
+		exact_nic_run(&nic, MS);
+		KPN_EXPECT_EQ_AT(t, (int)late_ns, nic.head_seq > stopped_seq + 90, true);
+		KPN_EXPECT_EQ(t, nic.unsafe_writes, 0);
+	}
+}
+
+/*
  * More frames wait behind an underrun than one call may take back: it rings once all the same, and
  * sends the rest later.
  */
@@ -366,6 +395,7 @@ static void test_unlocked_slots_take_no_scheduled_frame(struct kpn_selftest *t)
 void kpn_test_recovery(struct kpn_selftest *t)
 {
 	test_underrun_keeps_the_count_and_nearly_the_time(t);
+	test_idle_wire_starts_again_though_restarts_are_long(t);
 	test_underrun_with_a_full_ring_rings_once(t);
 	test_suspected_underrun(t);
 	test_held_up_before_the_doorbell(t);

@@ -236,21 +236,40 @@ static bool check_allowed(struct check *check, bool slots_ok)
 }
 
 /*
- * Posted slots must last, all shortened, through the shortest poll interval this machine sustains,
- * the poll itself and a restart of the wire, beside the slot under way: otherwise the wire runs dry
- * between any two polls. Return: so many slots, 0 where the wire is not kept saturated by depth.
+ * Posted slots must last through the shortest poll interval this machine sustains, and what
+ * unposted_ns() says: otherwise the wire runs dry between any two polls. Return: so many
+ * slots, 0 where the wire is not kept saturated by depth.
  */
 static u64 depth_least(const struct check *check)
 {
-	const struct kpn_config *config = check->config;
-	u32 trim_bytes = config->trim_down_bytes < config->slot_bytes ? config->trim_down_bytes : 0;
-	u64 slot_ps = check->slot_ps - (u64)trim_bytes * kpn_byte_time_ps(config->rate_bps);
-	u64 poll_ns = (u64)check->caps->poll_ns_min + config->poll_overhead_ns +
-		      check->caps->restart_ns_max;
-
-	if (check->paper || !check->slot_ps || !check->caps->poll_ns_min)
+	if (check->paper || !check->slot_ps)
 		return 0;
-	return 1 + kpn_div_u64(poll_ns * PS_PER_NS + slot_ps - 1, slot_ps);
+	return depth_slots_least(check->config, check->caps, check->slot_ps);
+}
+
+/* Not even all slots of this ring last from poll to poll: a larger one, or longer slots, do. */
+static void refuse_shallow_ring(struct check *check, u64 least)
+{
+	const struct kpn_config *config = check->config;
+	const struct kpn_nic_caps *caps = check->caps;
+	struct limits ring = ring_range(caps);
+	struct limits slot = { config->slot_bytes, min_u64(SLOT_BYTES_MAX, caps->frame_bytes_max) };
+	u64 multiple = ring_multiple(caps);
+	u64 byte_ps = kpn_byte_time_ps(config->rate_bps);
+	u32 posted;
+
+	ring.min = multiple_below(least + caps->reserved_slots + multiple - 1, multiple);
+	if (ring.min <= ring.max) {
+		refuse(check, "ring_slots", config->ring_slots, ring,
+		       "the wire would run dry between two polls however many slots are posted; raise ring and depth, or slot_bytes");
+		return;
+	}
+	posted = posted_max((u32)multiple_below(ring.max, multiple), caps);
+	while (slot.min < slot.max &&
+	       depth_slots_least(config, caps, byte_ps * kpn_wire_bytes((u32)slot.min)) > posted)
+		slot.min++;
+	refuse(check, "slot_bytes", config->slot_bytes, slot,
+	       "the wire would run dry between two polls however long the ring; choose longer slots or a slower link");
 }
 
 static void check_posting(struct check *check)
@@ -291,11 +310,14 @@ static void check_posting(struct check *check)
 	least = max_u64(least, check->ring_ok && check->batch_ok ? depth_least(check) : 0);
 	if (!check->paper)
 		now.min = max_u64(depth.min, min_u64(least, depth.max));
-	require_narrowed(
-		check, "depth_slots", config->depth_slots, depth,
-		"a batch must fit in, and reserved descriptors stay unposted; change the depth or the ring",
-		now,
-		"the wire would run dry between two polls of this machine; raise the depth, and batch or slot_bytes if polls are too close");
+	if (!require_narrowed(
+		    check, "depth_slots", config->depth_slots, depth,
+		    "a batch must fit in, and reserved descriptors stay unposted; change the depth or the ring",
+		    now,
+		    "the wire would run dry between two polls of this machine; raise the depth, and batch or slot_bytes if polls are too close"))
+		return;
+	if (!check->paper && least > depth.max)
+		refuse_shallow_ring(check, least);
 }
 
 /* Require a multiple of the start quantum within @range, whose limits are such multiples. */

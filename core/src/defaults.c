@@ -61,9 +61,12 @@ static void default_posting(struct kpn_config *config, const struct kpn_nic_caps
 	u64 batch = max_u64(DEFAULT_BATCH_SLOTS,
 			    kpn_config_batch_least(caps, config->rate_bps, config->slot_bytes, 0));
 	u64 depth = DEFAULT_DEPTH_SLOTS;
+	u64 slot_ps = (u64)kpn_byte_time_ps(config->rate_bps) * kpn_wire_bytes(config->slot_bytes);
 
 	if (batch > DEFAULT_BATCH_SLOTS)
 		depth = max_u64(depth, DEFAULT_DEPTH_BATCHES * batch);
+	if (slot_ps)
+		depth = max_u64(depth, depth_slots_least(config, caps, slot_ps));
 	config->ring_slots = default_ring_slots(caps, depth);
 	if (within(config->ring_slots, ring))
 		depth = min_u64(depth, posted_max(config->ring_slots, caps));

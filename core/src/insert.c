@@ -24,13 +24,15 @@ static KPN_NOINLINE u64 target_of_paper(const struct kpn_pacer *pacer, s64 ns)
 {
 	const struct kpn_cursor *head = &pacer->ring.head;
 	s64 anchor_ns = pacer->clock.anchor.ns;
-	s64 away_ns = ns - anchor_ns;
+	s64 away_ns;
 	s64 ahead_ps;
 
 	/*
 	 * The law holds within 53 days of its anchor. What is further away is early, or late, all
 	 * the same.
 	 */
+	if (__builtin_sub_overflow(ns, anchor_ns, &away_ns)) /* a txtime is not negative */
+		away_ns = TXTIME_SPAN_NS + 1;
 	if (away_ns > TXTIME_SPAN_NS)
 		ns = anchor_ns + TXTIME_SPAN_NS;
 	if (away_ns < -TXTIME_SPAN_NS)
@@ -252,6 +254,7 @@ bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from,
 		if (vacate(pacer, seq) &&
 		    kpn_place(pacer, frame, seq, KPN_VERDICT_MOVED, placement))
 			return true;
+		kpn_spend(pacer); /* it was copied for nothing */
 		from = seq + 1;
 	}
 	return false;
@@ -389,6 +392,10 @@ static KPN_ALWAYS_INLINE enum kpn_verdict submit_scheduled(struct kpn_pacer *pac
 					KPN_VERDICT_FLUSHED;
 	if ((s64)(target - placement.end_seq) >= 0)
 		return hold(pacer, frame, target, KPN_VERDICT_TOO_EARLY);
+	/* frames handed over before it are due, too, and have not had their turn yet */
+	if (KPN_UNLIKELY(target >= pacer->heap_due_seq) &&
+	    (s64)(target - placement.first_seq) >= 0 && pacer->config.prebuffer_frames)
+		return hold(pacer, frame, target, KPN_VERDICT_NO_ROOM);
 	verdict = place_own_inline(pacer, frame, target, &placement);
 	if (KPN_LIKELY(verdict == KPN_VERDICT_PENDING))
 		return verdict;

@@ -6,7 +6,10 @@
 #include "keepon/config.h"
 #include "keepon/wire.h"
 
-enum { PS_PER_NS = 1000 };
+enum {
+	PS_PER_NS = 1000,
+	KPN_POLL_NS_MIN = 200, /* polls of no machine follow each other faster */
+};
 
 struct limits {
 	u64 min;
@@ -98,6 +101,33 @@ static inline u64 batch_slots_least(const struct kpn_nic_caps *caps, u32 overhea
 	return caps->poll_ns_min && slot_ps ?
 		       kpn_div_u64(least_ns * PS_PER_NS + slot_ps - 1, slot_ps) :
 		       0;
+}
+
+/*
+ * How long posted slots last without being of use, in the worst case from the reading of a poll to
+ * the doorbell of the next: what two polls take, a restart, the slot under way and half a slot of a
+ * step of the clock. How far what is known is behind the wire comes on top: with a done index its
+ * lag, with a fetch index a slot, and once more the restart after which it says little.
+ */
+static inline u64 unposted_ns(const struct kpn_config *config, const struct kpn_nic_caps *caps,
+			      u64 slot_ps)
+{
+	u64 slot_ns = kpn_div_u64(slot_ps + PS_PER_NS - 1, PS_PER_NS);
+	u64 ns = 2ull * config->poll_overhead_ns + caps->restart_ns_max + 2 * slot_ns;
+
+	if (!caps->index_counts_done)
+		return ns + caps->restart_ns_max + slot_ns;
+	return caps->index_to_wire_ns_min < 0 ? ns - (u64)(s64)caps->index_to_wire_ns_min : ns;
+}
+
+/* Slots that last through the shortest poll interval the surroundings sustain, and that. */
+static inline u64 depth_slots_least(const struct kpn_config *config,
+				    const struct kpn_nic_caps *caps, u64 slot_ps)
+{
+	u64 poll_ns =
+		max_u64(KPN_POLL_NS_MIN, caps->poll_ns_min) + unposted_ns(config, caps, slot_ps);
+
+	return kpn_div_u64(poll_ns * PS_PER_NS + slot_ps - 1, slot_ps);
 }
 
 #endif

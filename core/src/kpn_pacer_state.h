@@ -217,6 +217,13 @@ static inline void kpn_end_frame(struct kpn_pacer *pacer, struct kpn_frame *fram
 	kpn_end_list(pacer, frame, &frame->next);
 }
 
+/** kpn_spend() - one frame of the budget of the call under way is used up */
+static inline void kpn_spend(struct kpn_pacer *pacer)
+{
+	if (pacer->frames_left)
+		pacer->frames_left--;
+}
+
 /** kpn_gap_slots() - distance of slots that may be trimmed */
 static inline u32 kpn_gap_slots(const struct kpn_pacer *pacer)
 {

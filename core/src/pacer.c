@@ -11,11 +11,11 @@
  */
 #include "keepon/pacer.h"
 
+#include "kpn_config.h"
 #include "kpn_post.h"
 #include "kpn_reading.h"
 
 enum {
-	POLL_NS_MIN = 200,
 	BUDGET_WORK_MIN = 64, /* lengths changed, descriptors handed over by one call at least */
 };
 
@@ -36,24 +36,24 @@ size_t kpn_pacer_bytes(const struct kpn_config *config)
 
 /*
  * The poll period (A25, A26): one batch of wire time less the worst-case poll; paper mode stops
- * there. Otherwise, where less than a batch would be left in hand (depth near batch), the wire must
- * not run dry before the doorbell: the slot in flight and a restart are kept free as well.
+ * there. Otherwise no more than what is posted lasts for (depth near batch).
  */
 static void plan_polls(struct kpn_pacer *pacer)
 {
 	const struct kpn_config *config = &pacer->config;
 	u64 poll_ns = kpn_div_u64(config->batch_slots * pacer->slot_ps, 1000);
 	u64 spent_ns = config->poll_overhead_ns;
-	u64 least_ns = POLL_NS_MIN;
+	u64 least_ns = KPN_POLL_NS_MIN;
 
 	if (least_ns < pacer->caps.poll_ns_min)
 		least_ns = pacer->caps.poll_ns_min;
 	if (pacer->phase_locked) {
-		u64 depth_ns = kpn_div_u64((config->depth_slots - 1) * pacer->slot_ps_min, 1000);
+		u64 depth_ns = kpn_div_u64(config->depth_slots * pacer->slot_ps, 1000);
+		u64 unposted = unposted_ns(config, &pacer->caps, pacer->slot_ps);
 
-		if (depth_ns < poll_ns + pacer->caps.restart_ns_max) {
+		if (depth_ns < poll_ns - spent_ns + unposted) {
 			poll_ns = depth_ns;
-			spent_ns += pacer->caps.restart_ns_max;
+			spent_ns = unposted;
 		}
 	}
 	/* Rather a wire that runs dry, and says so, than a CPU that does nothing but poll. */
@@ -109,6 +109,20 @@ static u32 at_least(u32 value, u32 least)
 	return value < least ? least : value;
 }
 
+/*
+ * Whether a doorbell may wait until a whole batch has left: a poll that comes just before that
+ * leaves it to the next one, two periods after the last.
+ */
+static bool posts_batches(const struct kpn_pacer *pacer)
+{
+	const struct kpn_config *config = &pacer->config;
+	u64 unposted = unposted_ns(config, &pacer->caps, pacer->slot_ps);
+
+	if (config->depth_slots < 3 * config->batch_slots)
+		return false;
+	return (config->depth_slots - 2 * config->batch_slots) * pacer->slot_ps >= unposted * 1000;
+}
+
 static void use_budget(struct kpn_pacer *pacer)
 {
 	const struct kpn_config *config = &pacer->config;
@@ -119,9 +133,7 @@ static void use_budget(struct kpn_pacer *pacer)
 	pacer->rearm_max = ~0u;
 	if (!pacer->caps.desc_persistent)
 		pacer->rearm_max = at_least(4 * config->batch_slots, BUDGET_WORK_MIN);
-	pacer->posted_low =
-		config->depth_slots -
-		(config->depth_slots >= 3 * config->batch_slots ? config->batch_slots : 1);
+	pacer->posted_low = config->depth_slots - (posts_batches(pacer) ? config->batch_slots : 1);
 }
 
 /* What the limits of the backend mean in slots and positions. */
@@ -174,7 +186,7 @@ static void lay_out(struct kpn_pacer *pacer)
 
 	kpn_ring_init(&pacer->ring, next, config->ring_slots, pacer->slot_ps);
 	next = align_up(next + kpn_ring_bytes(config->ring_slots));
-	kpn_prebuffer_init(&pacer->prebuffer, next, config->prebuffer_frames);
+	kpn_prebuffer_init(&pacer->prebuffer, next, config->prebuffer_frames, config->ring_slots);
 	next = align_up(next + kpn_prebuffer_bytes(config->prebuffer_frames, config->ring_slots));
 	kpn_partition_init(partition, next, config->allowed, config->partition_slots);
 	pacer->table[0].partition = partition;

@@ -50,14 +50,16 @@ size_t kpn_prebuffer_bytes(u32 frames_max, u32 returned_max)
 	       sizeof(struct kpn_heap_entry);
 }
 
-void kpn_prebuffer_init(struct kpn_prebuffer *prebuffer, void *memory, u32 frames_max)
+void kpn_prebuffer_init(struct kpn_prebuffer *prebuffer, void *memory, u32 frames_max,
+			u32 returned_max)
 {
 	memset(prebuffer, 0, sizeof(*prebuffer));
 	prebuffer->heap = memory;
 	prebuffer->frames_max = frames_max;
+	prebuffer->heap_room = KPN_CLASS_COUNT * frames_max + returned_max;
 }
 
-void kpn_prebuffer_return(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame)
+bool kpn_prebuffer_return(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame)
 {
 	struct kpn_heap_entry entry = {
 		.txtime_ns = frame->txtime_ns,
@@ -65,9 +67,12 @@ void kpn_prebuffer_return(struct kpn_prebuffer *prebuffer, struct kpn_frame *fra
 		.frame = frame,
 	};
 
+	if (prebuffer->heap_count >= prebuffer->heap_room)
+		return false;
 	prebuffer->scheduled_count[frame->tc]++;
 	frame->next = NULL;
 	sift_up(prebuffer->heap, prebuffer->heap_count++, entry);
+	return true;
 }
 
 bool kpn_prebuffer_schedule(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame)
@@ -76,8 +81,7 @@ bool kpn_prebuffer_schedule(struct kpn_prebuffer *prebuffer, struct kpn_frame *f
 	if (frame->tc >= KPN_CLASS_COUNT ||
 	    prebuffer->scheduled_count[frame->tc] >= prebuffer->frames_max)
 		return false;
-	kpn_prebuffer_return(prebuffer, frame);
-	return true;
+	return kpn_prebuffer_return(prebuffer, frame);
 }
 
 struct kpn_frame *kpn_prebuffer_take_earliest(struct kpn_prebuffer *prebuffer)

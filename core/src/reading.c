@@ -170,6 +170,12 @@ static KPN_NOINLINE void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 
 	if ((s64)(ring->tail.ps - wire.upper_ps) >= (s64)pacer->restart_ps_max)
 		return;
+	/*
+	 * Suspected before, and no doorbell since: the wire has not started anew. Lowered again at
+	 * every poll the bound would never reach the tail, and an idle wire stay idle.
+	 */
+	if (pacer->restart_seq == ring->tail.seq)
+		return;
 	/* of the strip's own moment, a tick after the reading: there it is lowered */
 	loosen_at(pacer, ring->tail.seq, ring->tail.ps, pacer->strip.lower_ps);
 }

@@ -67,7 +67,9 @@ bool kpn_withdraw_to_heap(struct kpn_pacer *pacer, u64 seq)
 		return false;
 	pacer->stats.recalled++;
 	frame->verdict = KPN_VERDICT_STEPPED;
-	kpn_prebuffer_return(&pacer->prebuffer, frame);
+	/* steps that follow each other can take back more frames than the ring holds at once */
+	if (KPN_UNLIKELY(!kpn_prebuffer_return(&pacer->prebuffer, frame)))
+		kpn_end_frame(pacer, frame, KPN_VERDICT_STEPPED);
 	kpn_insert_rekey(pacer);
 	return true;
 }

@@ -77,16 +77,19 @@ static enum fill fill_queue(struct kpn_pacer *pacer, u8 queue,
 	u8 tc = queue % KPN_CLASS_COUNT;
 	enum fill fill;
 
-	for (; prebuffer->backlog >> queue & 1 && pacer->frames_left; pacer->frames_left--) {
+	while (prebuffer->backlog >> queue & 1 && pacer->frames_left) {
 		if (KPN_UNLIKELY(!(pacer->classes >> tc & 1))) {
 			kpn_end_frame(pacer, kpn_prebuffer_take_first(prebuffer, queue),
 				      KPN_VERDICT_NOT_ALLOWED);
+			kpn_spend(pacer);
 			continue;
 		}
 		if (KPN_UNLIKELY(queue >= KPN_QUEUE_SCHEDULED))
 			fill = fill_scheduled(pacer, tc, placement);
 		else
 			fill = fill_best_effort(pacer, tc, placement);
+		if (fill != FILL_WAIT)
+			kpn_spend(pacer);
 		if (fill != FILL_MORE)
 			return fill;
 	}

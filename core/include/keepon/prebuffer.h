@@ -30,6 +30,7 @@ struct kpn_heap_entry {
 struct kpn_prebuffer {
 	struct kpn_heap_entry *heap;
 	u32 heap_count;
+	u32 heap_room;
 	u32 frames_max;
 	u32 backlog;
 	u64 order;
@@ -45,13 +46,18 @@ struct kpn_prebuffer {
  */
 size_t kpn_prebuffer_bytes(u32 frames_max, u32 returned_max);
 
-void kpn_prebuffer_init(struct kpn_prebuffer *prebuffer, void *memory, u32 frames_max);
+/** kpn_prebuffer_init() - empty, in memory of kpn_prebuffer_bytes() for the same numbers */
+void kpn_prebuffer_init(struct kpn_prebuffer *prebuffer, void *memory, u32 frames_max,
+			u32 returned_max);
 
 /** kpn_prebuffer_schedule() - hold a scheduled frame; false if its class is full */
 bool kpn_prebuffer_schedule(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame);
 
-/** kpn_prebuffer_return() - hold a scheduled frame that was in the ring; never refused */
-void kpn_prebuffer_return(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame);
+/**
+ * kpn_prebuffer_return() - hold a scheduled frame that was in the ring, full class or not; false if
+ * the heap itself is full
+ */
+bool kpn_prebuffer_return(struct kpn_prebuffer *prebuffer, struct kpn_frame *frame);
 
 /** kpn_prebuffer_earliest() - scheduled frame with the earliest txtime, or NULL */
 static inline struct kpn_frame *kpn_prebuffer_earliest(const struct kpn_prebuffer *prebuffer)
