@@ -112,27 +112,7 @@ class Given:
         """How far asymmetric links put the clock off that opens a bridge's gates; other modes do not set it."""
         return 1000 * self.scenario.asymmetry_error_ns(bridge) if self.scenario.sync.mode == "gptp" else 0
 
-    @cached_property
-    def blocking_ps(self) -> dict[Place, int]:
-        """The longest frame of best effort or PTP that can be in flight where one is to leave a port without gates."""
-        found: dict[Place, int] = {}
-        if self.scenario.sync.by_ptp:
-            longest = 128
-            if self.scenario.sync.mode == "ptp":
-                longest = max(longest, *(entry.get("slot_bytes", 0) for entry in self.plan["stations"].values()))
-            for place, (own_ps, _) in self.links.items():
-                if place[0] in self.bridges and self.bridges[place[0]].gates == "none":
-                    found[place] = (longest + 20) * own_ps
-        for load in self.scenario.load:
-            way = self._shortest(load.talker, load.listener)
-            slot_bytes = self.plan["stations"][load.talker].get("slot_bytes", 0)
-            for place in itertools.pairwise(way[1:]):
-                if place[0] in self.bridges and self.bridges[place[0]].gates == "none":
-                    length_ps = (max(load.frame_bytes, slot_bytes) + 20) * self.links[place][0]
-                    found[place] = max(found.get(place, 0), length_ps)
-        return found
-
-    def _shortest(self, start: str, end: str) -> list[str]:
+    def shortest(self, start: str, end: str) -> list[str]:
         """Best effort takes the way with the fewest links; of equal ones that whose link is listed first."""
         peers: dict[str, list[str]] = {}
         for link in self.scenario.link:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keepon.planner.checker.given import Document, Given, Place
+from keepon.planner.checker.unplanned import Unplanned
 
 _LAPS = 3
 _NEVER_PS = 10**18  # a release may be before the origin of time
@@ -57,7 +58,6 @@ class Gate:
 @dataclass
 class _Port:
     gate: Gate | None
-    blocking_ps: int
     byte_ps: int
     busy_until_ps: int = -_NEVER_PS
     queues: dict[int, deque[tuple[str, int]]] = field(default_factory=dict)
@@ -66,15 +66,15 @@ class _Port:
 class Replay:
     """Times in ps: `ready`: a frame is whole in a queue; `starts`: its transmission; `arrivals`: at a listener."""
 
-    def __init__(self, given: Given, late: bool) -> None:
+    def __init__(self, given: Given, unplanned: Unplanned, late: bool) -> None:
         self._given = given
+        self._unplanned = unplanned
         self._late = late
         self._key = "release_late_ps" if late else "release_early_ps"
         side = 1 if late else -1
         self._ports = {
             (bridge, peer): _Port(
                 Gate(port, side * given.gate_error_ps(bridge)) if "entries" in port else None,
-                given.blocking_ps.get((bridge, peer), 0) if late else 0,
                 given.links[bridge, peer][0],
             )
             for bridge, entry in given.plan["bridges"].items()
@@ -127,7 +127,8 @@ class Replay:
         ready_ps = at_ps + self._bytes[name] * byte_ps + 1000 * bridge.processing_ns
         for peer in self._given.following.get((name, there), []):
             self.ready[name, (there, peer), number] = ready_ps
-            self._push(ready_ps + self._ports[there, peer].blocking_ps, "ready", (name, number, (there, peer)))
+            wait_ps = self._unplanned.wait_ps((there, peer), self._given.streams[name].priority) if self._late else 0
+            self._push(ready_ps + wait_ps, "ready", (name, number, (there, peer)))
 
     def _serve(self, place: Place, at_ps: int) -> None:
         port = self._ports[place]

@@ -7,6 +7,7 @@ import itertools
 
 from keepon.planner.checker.given import Document, Given
 from keepon.planner.checker.replay import Replay
+from keepon.planner.checker.unplanned import Unplanned
 from keepon.scenario import Stream
 
 
@@ -142,7 +143,7 @@ def _compare(given: Given, stream: Stream, worst_ps: int, spread_ps: int) -> lis
     return found
 
 
-def check_sums(given: Given) -> list[str]:
+def check_sums(given: Given, unplanned: Unplanned) -> list[str]:
     """Windows and bounds by adding up each stream's way: enough where no gate and no other frame can hold one."""
     found: list[str] = []
     for name, stream in given.streams.items():
@@ -160,7 +161,7 @@ def check_sums(given: Given) -> list[str]:
                         before = (way[way.index(place[0]) - 1], place[0])
                         stay_ps = entry["frame_bytes_on_wire"] * given.links[before][0]
                         stay_ps += 1000 * given.bridges[place[0]].processing_ns
-                        late_ps = reach[1] + stay_ps + given.blocking_ps.get(place, 0)
+                        late_ps = reach[1] + stay_ps + unplanned.wait_ps(place, stream.priority)
                         if (windows[place].open_ps, windows[place].last_ps) != (reach[0] + stay_ps, late_ps):
                             found.append(f"{name} does not leave {place[0]} at its window")
                         reach = (reach[0] + stay_ps + 8 * byte_ps, late_ps + 8 * byte_ps)

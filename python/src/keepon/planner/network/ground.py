@@ -14,6 +14,7 @@ import math
 from keepon.errors import ConfigError
 from keepon.planner import stations
 from keepon.planner.gates import GateList, Window
+from keepon.planner.network.blocking import Blocking
 from keepon.planner.network.flows import Flow, Hop, Placement, moved
 from keepon.planner.network.occupancy import ALONE, NEVER, Claim, Occupancy
 from keepon.planner.network.trees import Leg, Routes, Tree, conflicting_way
@@ -45,13 +46,18 @@ class Ground:
             if wire is not None:
                 self.stations[station.name] = stations.choose(scenario, station, wire)
         self._owned = {name: self._listed_slots(station) for name, station in self.stations.items()}
-        self._blocked_ps = self._blocking()
+        self._blocking = Blocking(scenario, self.topology, self.stations)
+        self._load_priorities: dict[tuple[str, str], set[int]] = {}
+        for load in scenario.load:
+            for port in itertools.pairwise(self.topology.shortest(load.talker, load.listener)):
+                self._load_priorities.setdefault(port, set()).add(load.priority)
         self._alone: dict[tuple[int, int, int], Placement | None] = {}
         routes = Routes(self.topology, scenario.planner.routes)
         self.flows = [
             Flow(number, stream, self.stations[stream.talker], self._checked(stream, routes))
             for number, stream in enumerate(scenario.stream)
         ]
+        self._check_blocking()
 
     # -- what is refused ----------------------------------------------------------------------------------------------
 
@@ -83,9 +89,22 @@ class Ground:
             )
         if stream.offset_ns != "auto":
             self._check_offset(stream, station, int(stream.offset_ns) * PS_PER_NS)
+        # What best effort on the first way means is said by bounds.refuse(); other ways are just not taken.
+        trees = [tree for tree in trees if not tree.number or not self._meets_load(stream, tree)]
         for tree in trees:
             self._check_margins(tree)
         return trees
+
+    def _meets_load(self, stream: Stream, tree: Tree) -> bool:
+        """Whether best effort shares a gated queue with the stream, or goes first at a port without gates."""
+        for leg in tree.legs:
+            if leg.here not in self.bridges:
+                continue
+            for priority in self._load_priorities.get((leg.here, leg.there), ()):
+                gated = self.bridges[leg.here].gates != "none"
+                if priority == stream.priority if gated else priority >= stream.priority:
+                    return True
+        return False
 
     def _check_offset(self, stream: Stream, station: StationPlan, offset_ps: int) -> None:
         """Slots that follow the grid start on it: no other instant can be asked for."""
@@ -140,29 +159,22 @@ class Ground:
             return 0
         return self.scenario.asymmetry_error_ns(bridge) * PS_PER_NS
 
-    def blocked_ps(self, here: str, there: str) -> int:
-        """How long a frame that no plan knows can keep one from leaving a port without gates: one in flight."""
-        return self._blocked_ps.get((here, there), 0)
+    def blocked_ps(self, here: str, there: str, priority: int) -> int:
+        """How long frames that no plan knows can keep one of this priority from leaving a port without gates."""
+        return self._blocking.at(here, there, priority)
 
-    def _blocking(self) -> dict[tuple[str, str], int]:
-        blocked: dict[tuple[str, str], int] = {}
-        if self.scenario.sync.by_ptp:
-            for (here, there), wire in self.topology.wires.items():
-                if here in self.bridges:
-                    blocked[here, there] = wire_time_ps(self._ptp_frame_bytes(), wire.rate_bps)
-        for load in self.scenario.load:
-            path = self.topology.shortest(load.talker, load.listener)
-            for here, there in itertools.pairwise(path[1:]):
-                station = self.stations[load.talker]
-                frame_bytes = max(load.frame_bytes, station.slot_bytes) if station.is_slotted else load.frame_bytes
-                length_ps = wire_time_ps(frame_bytes, self.topology.wires[here, there].rate_bps)
-                blocked[here, there] = max(blocked.get((here, there), 0), length_ps)
-        return blocked
-
-    def _ptp_frame_bytes(self) -> int:
-        """The longest PTP frame; bridges that know nothing of PTP forward those of stations with slots as they are."""
-        slots = [station.slot_bytes for station in self.stations.values() if station.is_slotted]
-        return max([stations.PTP_FRAME_BYTES_MAX, *(slots if self.scenario.sync.mode == "ptp" else [])])
+    def _check_blocking(self) -> None:
+        """PTP leaves planned frames time at every port without gates, and they leave PTP time."""
+        passing: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        for flow in self.flows:
+            frame_bytes = flow.station.planned_frame_bytes(flow.stream)
+            for here, there in sorted({(leg.here, leg.there) for tree in flow.trees for leg in tree.legs}):
+                if here not in self.bridges or self.bridges[here].gates != "none":
+                    continue
+                wire_ps = wire_time_ps(frame_bytes, self.topology.wires[here, there].rate_bps)
+                passing.setdefault((here, there), []).append((flow.stream.priority, wire_ps))
+        for (here, there), frames in passing.items():
+            self._blocking.check_rate(here, there, frames)
 
     def _listed_slots(self, station: StationPlan) -> dict[int, set[int]]:
         """Slots that classes were given by hand, by class."""
@@ -372,7 +384,7 @@ class Ground:
             early_ps = ceil_ns(late_ps) * PS_PER_NS
             late_ps = early_ps + 2 * margin_ps
         else:
-            blocked_ps = self.blocked_ps(leg.here, leg.there)
+            blocked_ps = self.blocked_ps(leg.here, leg.there, flow.stream.priority)
             late_ps += blocked_ps
         window = Window(
             flow.stream.id, flow.stream.priority, early_ps, late_ps - early_ps + length_ps, flow.period_ps, margin_ps
