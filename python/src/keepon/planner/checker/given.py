@@ -43,6 +43,7 @@ class Given:
         self.streams: dict[str, Stream] = {stream.id: stream for stream in scenario.stream}
         self.bridges = {bridge.name: bridge for bridge in scenario.bridge}
         self.links: dict[Place, tuple[int, int]] = {}
+        self.spans_ps: dict[tuple[str, Place, int], int] = {}
         for link in scenario.link:
             rate_bps = scenario.defaults.rate_bps if link.rate_bps is None else link.rate_bps
             delay_ns = scenario.defaults.propagation_ns if link.propagation_ns is None else link.propagation_ns

@@ -7,6 +7,7 @@ import itertools
 
 from keepon.planner.checker.given import Document, Given
 from keepon.planner.checker.replay import Replay
+from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.unplanned import Unplanned
 from keepon.scenario import Stream
 
@@ -159,12 +160,13 @@ def check_sums(given: Given, unplanned: Unplanned) -> list[str]:
                     byte_ps, delay_ps = given.links[place]
                     if place[0] in given.bridges:
                         before = (way[way.index(place[0]) - 1], place[0])
-                        stay_ps = entry["frame_bytes_on_wire"] * given.links[before][0]
-                        stay_ps += 1000 * given.bridges[place[0]].processing_ns
-                        late_ps = reach[1] + stay_ps + unplanned.wait_ps(place, stream.priority)
-                        if (windows[place].open_ps, windows[place].last_ps) != (reach[0] + stay_ps, late_ps):
+                        kept_ps = 1000 * given.bridges[place[0]].processing_ns
+                        early_ps = reach[0] + frame_ps(given, name, before, -1) + kept_ps
+                        late_ps = reach[1] + frame_ps(given, name, before, 1) + kept_ps
+                        late_ps += unplanned.wait_ps(place, stream.priority)
+                        if (windows[place].open_ps, windows[place].last_ps) != (early_ps, late_ps):
                             found.append(f"{name} does not leave {place[0]} at its window")
-                        reach = (reach[0] + stay_ps + 8 * byte_ps, late_ps + 8 * byte_ps)
+                        reach = (early_ps + 8 * byte_ps, late_ps + 8 * byte_ps)
                     reach = (reach[0] + delay_ps, reach[1] + delay_ps)
                 ends[way[-1]][0].append(reach[0] - turn * period_ps)
                 ends[way[-1]][1].append(reach[1] - turn * period_ps)

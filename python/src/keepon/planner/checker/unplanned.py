@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cache
 
 from keepon.planner.checker.given import Given, Place, Window
+from keepon.planner.checker.spans import frame_ps
 
 _PTP_BYTES = 128
 _OVERHEAD_BYTES = 20
@@ -132,7 +133,7 @@ def _leaves_time(given: Given, unplanned: Unplanned, place: Place, own: list[Win
     if all(given.streams[window.stream].priority > sync.priority for window in own):
         return True
     stretch_ps = min(sync.interval_ms, sync.delay_interval_ms) * 10**9 // 2
-    wires_ps = [(given.entry(window.stream)["frame_bytes_on_wire"] + 20) * given.links[place][0] for window in own]
+    wires_ps = [frame_ps(given, window.stream, place, 1) + 20 * given.links[place][0] for window in own]
     share = max(Fraction(wire_ps, window.length_ps) for wire_ps, window in zip(wires_ps, own, strict=True))
     needed_ps = share * stretch_ps + 2 * max(wires_ps) + max(waits_ps)
     return bool(needed_ps <= stretch_ps)

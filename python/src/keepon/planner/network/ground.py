@@ -16,12 +16,13 @@ from keepon.planner import stations
 from keepon.planner.gates import GateList, Window
 from keepon.planner.network.blocking import Blocking
 from keepon.planner.network.flows import Flow, Hop, Placement, moved
+from keepon.planner.network.lengths import Lengths
 from keepon.planner.network.occupancy import ALONE, NEVER, Claim, Occupancy
 from keepon.planner.network.trees import Leg, Routes, Tree, conflicting_way
 from keepon.planner.stations import StationPlan
 from keepon.scenario import Bridge, Scenario, Stream
 from keepon.topology import Topology
-from keepon.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
+from keepon.wire import OVERHEAD_BYTES, PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
 
 _REST_GROUP = 1 << 16
 EIGHTH = 8
@@ -46,6 +47,7 @@ class Ground:
             if wire is not None:
                 self.stations[station.name] = stations.choose(scenario, station, wire)
         self._owned = {name: self._listed_slots(station) for name, station in self.stations.items()}
+        self.lengths = Lengths(scenario)
         self._blocking = Blocking(scenario, self.topology, self.stations)
         self._load_priorities: dict[tuple[str, str], set[int]] = {}
         for load in scenario.load:
@@ -286,10 +288,13 @@ class Ground:
                 before = tree.legs[leg.parent]
                 wire = self.topology.wires[before.here, before.there]
                 stay_ps = self._stay_ps(flow, before)
-                reached_ps = [at_ps + wire.propagation_ns * PS_PER_NS + stay_ps for at_ps in passing[leg.parent]]
+                early_ps, late_ps = (
+                    at_ps + wire.propagation_ns * PS_PER_NS + stay
+                    for at_ps, stay in zip(passing[leg.parent], stay_ps, strict=True)
+                )
                 limit_ps = self._limit_ps(flow, leg.here, leg.there, wait_ps)
                 given_ns = waits_ns[len(placement.hops)] if waits_ns else None
-                outcome = self._leave(flow, leg, (reached_ps[0], reached_ps[1]), occupancy, limit_ps, given_ns)
+                outcome = self._leave(flow, leg, (early_ps, late_ps), occupancy, limit_ps, given_ns)
                 if isinstance(outcome, int):
                     return outcome
                 hop, claims = outcome
@@ -326,18 +331,30 @@ class Ground:
         rate_bps = self.topology.wires[here, there].rate_bps
         return ceil_ns(wire_time_ps(flow.station.planned_frame_bytes(flow.stream), rate_bps)) * PS_PER_NS // EIGHTH
 
-    def _stay_ps(self, flow: Flow, leg: Leg) -> int:
-        """Store and forward: the frame behind the reference plane, then processing."""
-        rate_bps = self.topology.wires[leg.here, leg.there].rate_bps
+    def frame_ps(self, flow: Flow, here: str, there: str, extra_bytes: int = 0) -> tuple[int, int]:
+        """How long a wire has a frame behind the reference plane, and bytes around it: at least and at most."""
+        byte_ps = byte_time_ps(self.topology.wires[here, there].rate_bps)
         frame_bytes = flow.station.planned_frame_bytes(flow.stream)
-        return frame_bytes * byte_time_ps(rate_bps) + self.bridges[leg.there].processing_ns * PS_PER_NS
+        return self.lengths.span_ps(flow.station, here, frame_bytes + extra_bytes, byte_ps)
+
+    def _stay_ps(self, flow: Flow, leg: Leg) -> tuple[int, int]:
+        """Store and forward: the frame behind the reference plane, then processing."""
+        processing_ps = self.bridges[leg.there].processing_ns * PS_PER_NS
+        least_ps, most_ps = self.frame_ps(flow, leg.here, leg.there)
+        return least_ps + processing_ps, most_ps + processing_ps
 
     def _first_window(self, flow: Flow, release_ps: int) -> Window:
         station = flow.station
         rate_bps = station.wire.rate_bps
         low_ps, high_ps = (0, 0) if station.is_slotted else (station.error_low_ps, station.error_high_ps)
         start_ps = release_ps - PREAMBLE_BYTES * byte_time_ps(rate_bps) + low_ps
-        length_ps = wire_time_ps(station.planned_frame_bytes(flow.stream), rate_bps) + high_ps - low_ps
+        leg = flow.trees[0].legs[0]
+        _, wire_ps = self.frame_ps(flow, leg.here, leg.there, OVERHEAD_BYTES)
+        if (
+            station.is_slotted
+        ):  # slots follow each other whatever the crystal, and what one is longer others are shorter
+            wire_ps = wire_time_ps(station.planned_frame_bytes(flow.stream), rate_bps)
+        length_ps = wire_ps + high_ps - low_ps
         return Window(flow.stream.id, flow.stream.priority, start_ps, length_ps, flow.period_ps)
 
     def _claim_talker(self, placement: Placement) -> None:
@@ -367,16 +384,17 @@ class Ground:
         given_ns: int | None,
     ) -> tuple[Hop, list[Claim]] | int:
         """When a frame ready within [early, late] leaves a port, or by how much its release must be later."""
-        rate_bps = self.topology.wires[leg.here, leg.there].rate_bps
-        frame_bytes = flow.station.planned_frame_bytes(flow.stream)
-        length_ps = ceil_ns(wire_time_ps(frame_bytes, rate_bps)) * PS_PER_NS
+        length_ps = ceil_ns(self.frame_ps(flow, leg.here, leg.there, OVERHEAD_BYTES)[1]) * PS_PER_NS
         early_ps, late_ps = ready_ps
         gated, listed = self.is_gated(leg.here, leg.there), self.explicit(leg.here, leg.there)
         margin_ps = self.margin_ps(leg.here) if gated else 0
         blocked_ps = 0
         if listed is not None:
-            need_ps = (frame_bytes + PREAMBLE_BYTES) * byte_time_ps(rate_bps)
-            opens = [listed.earliest_ps(flow.stream.priority, at_ps, need_ps) for at_ps in ready_ps]
+            needs_ps = self.frame_ps(flow, leg.here, leg.there, PREAMBLE_BYTES)
+            opens = [
+                listed.earliest_ps(flow.stream.priority, at_ps, need_ps)
+                for at_ps, need_ps in zip(ready_ps, needs_ps, strict=True)
+            ]
             if opens[0] is None or opens[1] is None or flow.period_ps % (listed.cycle_ns * PS_PER_NS):
                 return NEVER
             early_ps, late_ps = opens[0], opens[1]
