@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from keepon import loading
+from keepon.errors import ConfigError
 from keepon.planner import plan as make_plan
 from keepon.planner.network.command import trial
 from keepon.planner.verify import problems
@@ -53,3 +54,51 @@ def test_frames_of_a_true_crystal_or_in_reserved_trims_keep_their_length() -> No
     ):
         plan = make_plan(case("crystal-ahead", **changes))
         assert plan["streams"]["act2"]["terms"]["frame_ps"] < 2 * 231 * 8000
+
+
+@pytest.mark.parametrize(("name", "byte_ns"), [("lt100", 80), ("lt10", 800)])
+def test_launch_times_on_slow_links_wait_for_the_next_byte(name: str, byte_ns: int) -> None:
+    plan, tried = holds(case(name))
+    assert tried["unsent"] == {}
+    # The comparator's 32 ns, then the wire's next byte.
+    assert plan["streams"]["S2"]["bounds"]["release_error_ns"] == 32 + byte_ns
+
+
+def test_launch_times_of_a_crystal_that_is_off_wait_for_the_next_byte_at_any_rate() -> None:
+    plan, _ = holds(case("ltadv", **{'name = "a"': 'name = "a"\nclock_ppm = 20.0'}))
+    assert plan["streams"]["S1"]["bounds"]["release_error_ns"] == 32 + 8
+    plan, _ = holds(case("ltadv"))
+    assert plan["streams"]["S1"]["bounds"]["release_error_ns"] == 32
+
+
+def test_streams_with_launch_times_that_state_no_advance_get_one_that_etf_can_sort() -> None:
+    scenario = case("ltadv")
+    assert [stream.advance_ns for stream in scenario.stream] == [200_000, 200_000]
+    _, tried = holds(scenario)
+    assert tried["unsent"] == {}
+    longer = case("ltadv", **{'name = "a"': 'name = "a"\netf_delta_ns = 300_000'})
+    assert [stream.advance_ns for stream in longer.stream] == [350_000, 350_000]
+    assert holds(longer)[1]["unsent"] == {}
+
+
+def test_an_advance_that_leaves_the_order_of_launch_times_to_chance_is_refused() -> None:
+    text = (
+        (CASES / "ltadv.toml")
+        .read_text(encoding="utf-8")
+        .replace("frame_bytes = 100", "frame_bytes = 100\nadvance_ns = 100_000")
+    )
+    with pytest.raises(
+        ConfigError, match=r'key `stream\[0\].advance_ns` \(stream "S1"\) = 100000: must be between 159\d\d\d'
+    ):
+        make_plan(loading.parse(text, "ltadv.toml"))
+    alone = text[: text.rindex("[[stream]]")]
+    assert holds(loading.parse(alone, "ltadv.toml"))[1]["unsent"] == {}
+    with pytest.raises(
+        ConfigError, match=r"key `station\[0\].etf_delta_ns` .* = 9000: must be between \d+ and 1000000000"
+    ):
+        make_plan(case("ltadv", **{'name = "a"': 'name = "a"\netf_delta_ns = 9_000'}))
+
+
+def test_what_is_sent_without_a_launch_time_gets_no_bound() -> None:
+    plan, _ = holds(case("ltadv", **{'name = "a"': 'name = "a"\nrelease = "sleep"'}))
+    assert set(plan["streams"]["S1"]["bounds"].values()) == {None}

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from keepon import launchtime
 from keepon.errors import ConfigError
 from keepon.hosts import HOSTS
 from keepon.scenario import SCENARIO_SCHEMA, Scenario
@@ -168,7 +169,7 @@ def parse(text: str, source: str) -> Scenario:
     except ValidationError as error:
         raise _sentence(source, document, _first_error(document, error.errors())) from None
     check(scenario, source)
-    return scenario
+    return launchtime.with_advances(scenario)
 
 
 def load(path: Path) -> Scenario:

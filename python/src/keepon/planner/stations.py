@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from keepon import launchtime
 from keepon.errors import ConfigError
 from keepon.planner.parameters import lead, partitions, polls, posting, rationale, slots, trims
 from keepon.planner.parameters.hardware import host_for
@@ -147,13 +148,24 @@ def _other_driver(scenario: Scenario, station: Station, wire: Wire, driver: str)
     others = [load.frame_bytes for load in scenario.load if load.talker == station.name]
     others += [PTP_FRAME_BYTES_MAX] if scenario.sync.by_ptp else []
     before_ps = wire_time_ps(max(others), wire.rate_bps) if others else 0
+    if launch:
+        launchtime.check_advances(scenario, station)
     return StationPlan(
         station=station, planned_driver=driver, wire=wire, mode=driver,
         slot_bytes=0, slot_ps=0, ring_slots=0, partition_slots=0, batch_slots=0, depth_slots=0, poll_overhead_ns=0,
         grid_ps=LAUNCH_QUANTUM_PS if launch else PS_PER_NS, phase_ps=0,
-        error_low_ps=-clock_ps, error_high_ps=(LAUNCH_QUANTUM_PS + before_ps if launch else 0) + clock_ps,
-        bounded=launch and scenario.sync.mode != "none",
+        error_low_ps=-clock_ps,
+        error_high_ps=(LAUNCH_QUANTUM_PS + max(before_ps, _tick_ps(scenario, station, wire)) if launch else 0)
+        + clock_ps,
+        bounded=launch and scenario.sync.mode != "none" and station.release != "sleep",
     )  # fmt: skip
+
+
+def _tick_ps(scenario: Scenario, station: Station, wire: Wire) -> int:
+    """How long the wire waits for its next byte: not at all where the comparator steps by whole bytes of its clock."""
+    tick_ps = byte_time_ps(wire.rate_bps)
+    one_clock = scenario.sync.mode == "ideal" and not station.clock_ppm and not station.wander_ppb_per_s
+    return 0 if one_clock and LAUNCH_QUANTUM_PS % tick_ps == 0 else tick_ps
 
 
 def choose(scenario: Scenario, station: Station, wire: Wire) -> StationPlan:
@@ -204,7 +216,7 @@ def _slotted(needs: Needs, wire: Wire, choice: Choice, chosen: Chosen) -> Statio
         phase_ps=preamble_ps if not paper else 0,
         error_low_ps=(preamble_ps - slot_ps if paper else -half_quantum_ps) - clock_ps,
         error_high_ps=(preamble_ps if paper else half_quantum_ps) + clock_ps,
-        bounded=scenario.sync.mode != "none",
+        bounded=scenario.sync.mode != "none" and station.release != "sleep",
         needs=needs, choice=choice, chosen=chosen,
     )  # fmt: skip
 
