@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +103,24 @@ def test_an_advance_that_leaves_the_order_of_launch_times_to_chance_is_refused()
 def test_what_is_sent_without_a_launch_time_gets_no_bound() -> None:
     plan, _ = holds(case("ltadv", **{'name = "a"': 'name = "a"\nrelease = "sleep"'}))
     assert set(plan["streams"]["S1"]["bounds"].values()) == {None}
+
+
+def test_a_frame_that_leaves_in_the_next_hyperperiod_is_compared_with_its_neighbours_there() -> None:
+    plan, tried = holds(case("g1048-min"))
+    assert tried["unsent"] == {}
+    window = plan["streams"]["f35"]["windows"][-1]
+    assert window["open_ps"] > 500_000_000, "the case no longer has a frame that leaves after its period"
+
+
+@pytest.mark.parametrize("ppm", ["20.0", "-20.0", "0.0"])
+def test_a_frame_that_waits_in_a_queue_does_not_leave_with_the_end_of_a_shorter_one(ppm: str) -> None:
+    text = (CASES / "crystal-ahead.toml").read_text(encoding="utf-8")
+    text = text.replace("clock_ppm = 30.0", f"clock_ppm = {ppm}").replace("warmup_s = 6.0", "warmup_s = 1.0")
+    text = text.replace("[sync]", '[planner]\nisolation = "order"\n[sync]')
+    third = text[text.index('[[stream]]\nid = "act2"') :]
+    scenario = loading.parse(text + third.replace("act2", "act3") + third.replace("act2", "act4"), "order.toml")
+    plan, tried = holds(scenario)
+    assert tried["unsent"] == {}
+    opened = sorted(plan["streams"][name]["windows"][-1]["open_ps"] for name in ("act1", "act2", "act3", "act4"))
+    # Slots follow each other every 2 us; so do windows of frames that have exactly their length.
+    assert (min(late - early for early, late in itertools.pairwise(opened)) == 2_000_000) == (ppm == "0.0")

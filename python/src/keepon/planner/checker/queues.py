@@ -101,11 +101,14 @@ def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
                 continue
             key = (window.stream, window.place, number)
             moved_ps = (number - window.turn) * given.period_ps(window.stream)
+            # Onto one turn of the circle: a frame of this lap may leave in the next, after others of the next.
+            lap_ps = (moved_ps + window.open_ps) // given.hyper_ps * given.hyper_ps
+            moved_ps -= lap_ps
             entry = (
                 moved_ps + window.open_ps,
                 moved_ps + window.open_ps + window.length_ps,
-                early.ready[key],
-                late.ready[key],
+                early.ready[key] - lap_ps,
+                late.ready[key] - lap_ps,
                 window.stream,
             )
             by_queue.setdefault((window.place, given.streams[window.stream].priority), []).append(entry)

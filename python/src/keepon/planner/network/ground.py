@@ -13,7 +13,7 @@ import math
 
 from keepon.errors import ConfigError
 from keepon.planner import stations
-from keepon.planner.gates import GateList, Window
+from keepon.planner.gates import GateList, Window, guard_ns
 from keepon.planner.network.blocking import Blocking
 from keepon.planner.network.flows import Flow, Hop, Placement, moved
 from keepon.planner.network.lengths import Lengths
@@ -384,7 +384,8 @@ class Ground:
         given_ns: int | None,
     ) -> tuple[Hop, list[Claim]] | int:
         """When a frame ready within [early, late] leaves a port, or by how much its release must be later."""
-        length_ps = ceil_ns(self.frame_ps(flow, leg.here, leg.there, OVERHEAD_BYTES)[1]) * PS_PER_NS
+        least_ps, most_ps = self.frame_ps(flow, leg.here, leg.there, OVERHEAD_BYTES)
+        length_ps = ceil_ns(most_ps) * PS_PER_NS
         early_ps, late_ps = ready_ps
         gated, listed = self.is_gated(leg.here, leg.there), self.explicit(leg.here, leg.there)
         margin_ps = self.margin_ps(leg.here) if gated else 0
@@ -407,7 +408,8 @@ class Ground:
         window = Window(
             flow.stream.id, flow.stream.priority, early_ps, late_ps - early_ps + length_ps, flow.period_ps, margin_ps
         )
-        claim = _claim(("wire", leg.here, leg.there), window)
+        apart_ps = self._apart_ps(leg, least_ps, window) if gated else 0
+        claim = _claim(("wire", leg.here, leg.there), window, apart_ps)
         waits_ps = 0 if given_ns is None else given_ns * PS_PER_NS
         while occupancy is not None and (shift_ps := occupancy.shift_ps(claim.moved(waits_ps))):
             if shift_ps == NEVER:
@@ -430,6 +432,16 @@ class Ground:
         )
         return hop, claims
 
+    def _apart_ps(self, leg: Leg, least_ps: int, window: Window) -> int:
+        """What must follow a window before the next, so that the gate closes between.
+
+        With isolation "order" the next frame may wait in the queue already. If the one before can be shorter than its
+        window and the gate stayed open, it would leave before its own.
+        """
+        if self.scenario.planner.isolation == "frame" or least_ps == window.length_ps:
+            return 0
+        return guard_ns(self.topology.wires[leg.here, leg.there].rate_bps) * PS_PER_NS
+
     def _queue_claim(self, flow: Flow, leg: Leg, ready_ps: tuple[int, int], window: Window) -> Claim:
         """Frames of one queue: alone in it from arrival to departure ("frame"), or in order of windows ("order")."""
         resource = ("queue", leg.here, leg.there, str(flow.stream.priority))
@@ -439,8 +451,8 @@ class Ground:
         return Claim(resource, ready_ps[0], ready_ps[1], window.start_ps, end_ps, flow.period_ps)
 
 
-def _claim(resource: tuple[str, ...], window: Window) -> Claim:
-    end_ps = window.start_ps + window.length_ps
+def _claim(resource: tuple[str, ...], window: Window, apart_ps: int = 0) -> Claim:
+    end_ps = window.start_ps + window.length_ps + apart_ps
     return Claim(resource, window.start_ps, end_ps, window.start_ps, end_ps, window.period_ps, ALONE)
 
 
