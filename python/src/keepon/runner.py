@@ -391,7 +391,7 @@ def simulate_build(
             frames,
             verdict_names,
             results.losses(frames, whole["lost"]),
-            timesync.with_bridge_clocks(scenario, entry),
+            entry,
             stream.id,
             stream.period_ns,
             stream.advance_ns,

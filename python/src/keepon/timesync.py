@@ -28,7 +28,7 @@ _RX_SOURCES = (
 TURNAROUND_SOURCE = "chosen: no published value (IEEE 802.1AS-2020 annex B.2 allows 10 ms)"
 SECOND_PS = 10**12
 BRIDGE_CLOCK_ERROR_NS = 90
-"""Stated for bridges whose clocks gPTP sets; less than the gap between frames, which their windows have to spare."""
+"""Stated for bridges whose clocks gPTP sets; windows of the plan leave it free on either side."""
 
 
 def rx_stage(station: Station, scale: float) -> tuple[Stage, list[Sourced]]:
@@ -90,24 +90,6 @@ def bridge_spec(scenario: Scenario, bridge: Bridge) -> dict[str, Any]:
             stamp_resolution_ns=bridge.stamp_resolution_ns,
         )
     return spec
-
-
-def with_bridge_clocks(scenario: Scenario, entry: dict[str, Any]) -> dict[str, Any]:
-    """A stream's part of the plan with bounds that allow for the gates' own clocks.
-
-    The plan opens gates in network time; the last one before a listener opens by its bridge's clock, so a frame may
-    come earlier or later by what that is off.
-    """
-    bounds = entry["bounds"]
-    gated = any(bridge.gates != "none" and bridge.name in entry["route"] for bridge in scenario.bridge)
-    if not scenario.sync.by_ptp or not gated or bounds["delay_ns"] is None:
-        return entry
-    wider = {
-        "delay_ns": BRIDGE_CLOCK_ERROR_NS,
-        "jitter_ns": 2 * BRIDGE_CLOCK_ERROR_NS,
-        "data_age_ns": BRIDGE_CLOCK_ERROR_NS,
-    }
-    return {**entry, "bounds": {key: value + wider.get(key, 0) for key, value in bounds.items()}}
 
 
 def bridge_sources(scenario: Scenario) -> dict[str, list[Sourced]]:

@@ -14,6 +14,8 @@ from keepon.scenario import Scenario, Stream
 
 Document = dict[str, Any]
 Place = tuple[str, str]
+_BRIDGE_CLOCK_NS = 90
+"""Stated of bridges whose clocks gPTP sets."""
 
 
 def byte_ps(rate_bps: int) -> int:
@@ -110,8 +112,10 @@ class Given:
         ]  # fmt: skip
 
     def gate_error_ps(self, bridge: str) -> int:
-        """How far asymmetric links put the clock off that opens a bridge's gates; other modes do not set it."""
-        return 1000 * self.scenario.asymmetry_error_ns(bridge) if self.scenario.sync.mode == "gptp" else 0
+        """How far the clock that opens a bridge's gates is off: as stated, and by asymmetric links."""
+        if self.scenario.sync.mode != "gptp" or self.bridges[bridge].gates == "none":
+            return 0
+        return 1000 * (_BRIDGE_CLOCK_NS + self.scenario.asymmetry_error_ns(bridge))
 
     def shortest(self, start: str, end: str) -> list[str]:
         """Best effort takes the way with the fewest links; of equal ones that whose link is listed first."""

@@ -16,14 +16,14 @@ from rich.console import Console
 
 from keepon import documents, tables
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, PlanRejectedError
-from keepon.planner.network import keeping
+from keepon.planner.network import clocks, keeping
 from keepon.planner.network.plan import plan as make_plan
 from keepon.planner.network.solve import INTERRUPTED, PLAN_SCHEMA
 from keepon.planner.parameters import rationale
 from keepon.planner.partition.limits import TIME_LIMIT_MAX_S, Limits, Progress, silent
 from keepon.planner.verify import verify
 from keepon.results import SENT_VERDICTS
-from keepon.runner import simulate, talk_start_ns
+from keepon.runner import Build, simulate_build, talk_start_ns
 from keepon.scenario import Scenario
 
 UNPLANNED = ("late", "unsynchronised", "unlocked", "stepped")
@@ -33,6 +33,8 @@ STREAMS_SHOWN_MAX = 20
 TRIAL_LAPS = 4
 TRIAL_MIN_NS = 10_000_000
 TRIAL_MAX_NS = 500_000_000
+TRIAL_SYNCS = 40
+TRIAL_SYNCS_MAX_NS = 60_000_000_000
 
 
 @contextmanager
@@ -56,14 +58,20 @@ def trial(scenario: Scenario, plan: dict[str, Any]) -> dict[str, Any]:
         duration_s, frames delivered, `unsent`: by stream how many frames got which of UNPLANNED instead.
 
     Raises:
+        ConfigError: a clock was further off than stated for it.
         PlanRejectedError: a frame that was sent did not keep a bound of the plan, was lost, or had no slot of its own.
     """
     cycles_ns = [entry.period_ns for entry in scenario.stream]
     duration_ns = min(max(TRIAL_LAPS * math.lcm(*cycles_ns), 2 * max(cycles_ns), TRIAL_MIN_NS), TRIAL_MAX_NS)
     # Streams start to be sent after a while, measured or not.
-    duration_ns = max(duration_ns, max(cycles_ns)) + max(0, talk_start_ns(scenario) - round(scenario.warmup_s * 1e9))
+    duration_ns = max(duration_ns, max(cycles_ns), _sync_ns(scenario)) + max(
+        0, talk_start_ns(scenario) - round(scenario.warmup_s * 1e9)
+    )
     short = scenario.model_copy(update={"duration_s": duration_ns / 1e9, "fault": [], "host_tail_scale": 0.0})
-    run, _ = simulate(short, plan, "keepon" if short.compare is not None else short.drivers()[0], scenario.seed, None)
+    build, run = simulate_build(
+        short, plan, "keepon" if short.compare is not None else short.drivers()[0], scenario.seed, None
+    )
+    _check_clocks(build, round(scenario.warmup_s * 1e9))
     unsent: dict[str, dict[str, int]] = {}
     late = _late_talkers(short, run.document)
     for name, entry in run.document["streams"].items():
@@ -73,13 +81,17 @@ def trial(scenario: Scenario, plan: dict[str, Any]) -> dict[str, Any]:
             continue
         for bound, check in entry["bound_check"].items():
             if not check["met"] and bound != "deadline_ns":
+                # A frame that misses its window while clocks settle keeps those behind it waiting for ever.
+                _check_clocks(build, talk_start_ns(scenario))
                 raise PlanRejectedError(
                     f"the plan failed in the simulator: {bound} of stream {name} was {check['worst_ns']:g}, its bound "
                     f"is {check['bound_ns']}"
-                    + ("; state what clocks keep in station.clock_error_ns" if scenario.sync.by_ptp else "")
                 )
         ended = {key: count for key, count in entry["verdicts"].items() if count and key not in SENT_VERDICTS}
-        if others := {key: count for key, count in {**ended, **entry["lost"]}.items() if key not in UNPLANNED}:
+        others = {key: count for key, count in {**ended, **entry["lost"]}.items() if key not in UNPLANNED}
+        if others or (not ended and not entry["delivered"]):
+            _check_clocks(build, talk_start_ns(scenario))
+        if others:
             told = ", ".join(f"{key} {count}" for key, count in others.items())
             raise PlanRejectedError(f"the plan failed in the simulator: frames of stream {name} ended as {told}")
         if ended:
@@ -88,6 +100,18 @@ def trial(scenario: Scenario, plan: dict[str, Any]) -> dict[str, Any]:
             raise PlanRejectedError(f"the plan failed in the simulator: no frame of stream {name} was sent")
     delivered = sum(entry["delivered"] for entry in run.document["streams"].values())
     return {"duration_s": short.duration_s, "delivered": delivered, "unsent": unsent}
+
+
+def _check_clocks(build: Build, from_ns: int) -> None:
+    if build.scenario.sync.by_ptp and (wrong := clocks.wrong_clocks(build, from_ns)):
+        raise clocks.refusal(build.scenario, build.plan, wrong)
+
+
+def _sync_ns(scenario: Scenario) -> int:
+    """How long clocks are watched: servos answer once an interval, and what they do comes back after many."""
+    if not scenario.sync.by_ptp:
+        return 0
+    return min(TRIAL_SYNCS * scenario.sync.interval_ms * 1_000_000, TRIAL_SYNCS_MAX_NS)
 
 
 def _late_talkers(scenario: Scenario, document: dict[str, Any]) -> dict[str, int]:

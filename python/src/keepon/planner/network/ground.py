@@ -21,6 +21,7 @@ from keepon.planner.network.occupancy import ALONE, NEVER, Claim, Occupancy
 from keepon.planner.network.trees import Leg, Routes, Tree, conflicting_way
 from keepon.planner.stations import StationPlan
 from keepon.scenario import Bridge, Scenario, Stream
+from keepon.timesync import BRIDGE_CLOCK_ERROR_NS
 from keepon.topology import Topology
 from keepon.wire import OVERHEAD_BYTES, PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
 
@@ -42,10 +43,15 @@ class Ground:
             for bridge in scenario.bridge
             for peer, entry in (bridge.gates.items() if isinstance(bridge.gates, dict) else ())
         }
-        for station in scenario.station:
+        # The grandmaster first: how coarse its stamps are decides what is left to who follows it.
+        order = sorted(scenario.station, key=lambda station: station.name != scenario.sync.grandmaster)
+        chosen: dict[str, StationPlan] = {}
+        for station in order:
             wire = self.topology.station_wire(station.name)
             if wire is not None:
-                self.stations[station.name] = stations.choose(scenario, station, wire)
+                master = chosen.get(str(scenario.sync.grandmaster)) if scenario.sync.by_ptp else None
+                chosen[station.name] = stations.choose(scenario, station, wire, master)
+        self.stations |= {station.name: chosen[station.name] for station in scenario.station if station.name in chosen}
         self._owned = {name: self._listed_slots(station) for name, station in self.stations.items()}
         self.lengths = Lengths(scenario)
         self._blocking = Blocking(scenario, self.topology, self.stations)
@@ -132,7 +138,7 @@ class Ground:
     def _check_margins(self, tree: Tree) -> None:
         """A gate list given by hand leaves no room for a bridge's clock that asymmetric links put off."""
         for leg in tree.legs:
-            margin_ps = self.margin_ps(leg.here)
+            margin_ps = self.scenario.asymmetry_error_ns(leg.here) * PS_PER_NS if self.margin_ps(leg.here) else 0
             if margin_ps and (leg.here, leg.there) in self._explicit:
                 index = list(self.bridges).index(leg.here)
                 raise ConfigError(
@@ -156,10 +162,10 @@ class Ground:
         return here in self.bridges and self.bridges[here].gates != "none" and (here, there) not in self._explicit
 
     def margin_ps(self, bridge: str) -> int:
-        """Gates follow the bridge's clock, which asymmetric links put off network time, either way."""
+        """Gates follow the bridge's clock, which is off either way: as stated, and by asymmetric links."""
         if bridge not in self.bridges or self.scenario.sync.mode != "gptp" or self.bridges[bridge].gates == "none":
             return 0
-        return self.scenario.asymmetry_error_ns(bridge) * PS_PER_NS
+        return (BRIDGE_CLOCK_ERROR_NS + self.scenario.asymmetry_error_ns(bridge)) * PS_PER_NS
 
     def blocked_ps(self, here: str, there: str, priority: int) -> int:
         """How long frames that no plan knows can keep one of this priority from leaving a port without gates."""
@@ -391,14 +397,10 @@ class Ground:
         margin_ps = self.margin_ps(leg.here) if gated else 0
         blocked_ps = 0
         if listed is not None:
-            needs_ps = self.frame_ps(flow, leg.here, leg.there, PREAMBLE_BYTES)
-            opens = [
-                listed.earliest_ps(flow.stream.priority, at_ps, need_ps)
-                for at_ps, need_ps in zip(ready_ps, needs_ps, strict=True)
-            ]
-            if opens[0] is None or opens[1] is None or flow.period_ps % (listed.cycle_ns * PS_PER_NS):
+            opens = self._opens(flow, leg, listed, ready_ps)
+            if opens is None or flow.period_ps % (listed.cycle_ns * PS_PER_NS):
                 return NEVER
-            early_ps, late_ps = opens[0], opens[1]
+            early_ps, late_ps = opens
         elif gated:
             early_ps = ceil_ns(late_ps) * PS_PER_NS
             late_ps = early_ps + 2 * margin_ps
@@ -431,6 +433,18 @@ class Ground:
             leg.here, leg.there, early_ps, late_ps, late_ps - blocked_ps - ready_ps[1], waits_ps, blocked_ps, window
         )
         return hop, claims
+
+    def _opens(self, flow: Flow, leg: Leg, listed: GateList, ready_ps: tuple[int, int]) -> tuple[int, int] | None:
+        """When a gate list given by hand lets a frame start, by a clock that is off either way; None: not surely."""
+        least_ps, most_ps = self.frame_ps(flow, leg.here, leg.there, PREAMBLE_BYTES)
+        queue, off_ps = flow.stream.priority, self.margin_ps(leg.here)
+        ahead = listed.earliest_ps(queue, ready_ps[0] + off_ps, least_ps)
+        behind = listed.earliest_ps(queue, ready_ps[1] - off_ps, most_ps)
+        other = listed.earliest_ps(queue, ready_ps[1] + off_ps, most_ps)
+        # A clock that is ahead must not close the gate before the frame, so that it waits for the next opening.
+        if ahead is None or behind is None or other is None or other - off_ps > behind + off_ps:
+            return None
+        return ahead - off_ps, behind + off_ps
 
     def _apart_ps(self, leg: Leg, least_ps: int, window: Window) -> int:
         """What must follow a window before the next, so that the gate closes between.
