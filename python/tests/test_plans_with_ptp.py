@@ -150,3 +150,17 @@ def test_stated_slots_that_hold_no_message_of_ptp_are_refused(mode: str, least: 
         ConfigError, match=rf"`station\[0\].keepon.slot_bytes` .* = {least - 1}: must be between {least} and 1522"
     ):
         make_plan(loading.parse(short.replace("1_000_000", str((least - 1 + 20) * 8 * 1000)), "ptpslot.toml"))
+
+
+# -- the first frame --------------------------------------------------------------------------------------------------
+
+
+def test_the_first_frame_is_handed_over_by_the_clock_as_it_is_then() -> None:
+    """Not as it was at the start, before PTP set it: a first frame out of order delays a queue for ever."""
+    scenario = case("wrong-remedy").model_copy(update={"host_tail_scale": 0.0, "duration_s": 0.01})
+    build, _ = runner.simulate_build(scenario, make_plan(scenario), "as-configured", scenario.seed)
+    for stream in scenario.stream:
+        frames = build.frames(stream.id)
+        ahead_us = (frames.txtime_ps - frames.submit_ps)[:20] / 1e6
+        if scenario.station_named(stream.talker).driver == "keepon":
+            assert abs(ahead_us[0] - ahead_us[1:].mean()) < 20, (stream.id, ahead_us)
