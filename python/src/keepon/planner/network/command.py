@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from keepon import documents, tables
-from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, PlanRejectedError
+from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, PlanRejectedError, one_line
 from keepon.planner.network import clocks, keeping
 from keepon.planner.network.plan import plan as make_plan
 from keepon.planner.network.solve import INTERRUPTED, PLAN_SCHEMA
@@ -145,8 +145,10 @@ def run(
     earlier = None
     if keep is not None:
         earlier = documents.read(keep, PLAN_SCHEMA)
-        if earlier["status"] != "feasible":
-            raise ConfigError(f'{keep}: key `status` = "{earlier["status"]}": must be "feasible"; name such a plan')
+        if earlier.get("status") != "feasible":
+            raise ConfigError(
+                f'{keep}: key `status` = "{one_line(earlier.get("status"))}": must be "feasible"; name such a plan'
+            )
         keeping.check(earlier, str(keep))
     with _progress() as told:
         limits = Limits(time.monotonic() + time_limit_s, scenario.seed, workers, told)

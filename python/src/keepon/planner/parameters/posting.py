@@ -317,11 +317,19 @@ def check_advances(needs: Needs, choice: Choice) -> None:
     for index, stream in needs.streams:
         if least_ns <= stream.advance_ns <= most_ns:
             continue
+        if most_ns < least_ns:
+            raise needs.wrong(
+                "ring_slots",
+                choice.ring_slots,
+                f'must be more, as stream "{stream.id}" is handed over at least {least_ns} ns ahead ({why}), and so '
+                f"many slots of {slot_ns:g} ns hold no frame for longer than {max(0, most_ns)} ns; enlarge it, let "
+                f"frames be held back by prebuffer_frames, or {remedy}",
+            )
         key = f'key `stream[{index}].advance_ns` (stream "{stream.id}") = {stream.advance_ns}: must be '
         if stream.advance_ns < least_ns:
-            span = f"between {least_ns} and {most_ns}" if most_ns >= least_ns else f"at least {least_ns}"
             raise ConfigError(
-                f"{key}{span}, as {why} and its host takes {way.usual_ns} ns to bring it there; raise it, or {remedy}"
+                f"{key}between {least_ns} and {most_ns}, as {why} and its host takes {way.usual_ns} ns to bring it "
+                f"there; raise it, or {remedy}"
             )
         raise ConfigError(
             f"{key}between {least_ns} and {most_ns}, as a ring of {choice.ring_slots} slots of {slot_ns:g} ns holds no "
