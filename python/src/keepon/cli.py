@@ -25,6 +25,7 @@ from keepon.casestudy import CASCADE_SEEDS
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, KeeponError
 from keepon.export import exported
 from keepon.link import group as link_group
+from keepon.options import SEED_MAX, CaptureFrames, Duration, Json, Kernel, Out, ScenarioFile, Seed, Target, named
 from keepon.planner.network.solve import PLAN_SCHEMA
 from keepon.planner.partition import limits as partition_limits
 from keepon.reproduce import output, registry
@@ -37,37 +38,6 @@ app = typer.Typer(
     help="Deterministic Ethernet transmission on standard NICs: plan, simulate, report.",
 )  # fmt: skip
 app.add_typer(link_group.app)
-
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of tables.")]
-ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (TOML, keepon.scenario/1).", show_default=False)]
-
-
-def _named(path: Path | None) -> Path | None:
-    """A place to write to: `--out ""` would be the folder that the command runs in."""
-    if path is not None and not path.name:
-        raise ConfigError('option --out = "": must name a file or folder; write its name, or leave the option out')
-    return path
-
-
-OUT_HELP = "Result folder; default out/NAME of the scenario."
-Out = Annotated[Path | None, typer.Option("--out", help=OUT_HELP, show_default=False, callback=_named)]
-SEED_MAX = 2**63 - 1
-SEED_HELP = "Seed instead of the scenario's."
-Seed = Annotated[int | None, typer.Option("--seed", min=0, max=SEED_MAX, help=SEED_HELP, show_default=False)]
-Duration = Annotated[
-    float | None, typer.Option("--duration", help="Seconds measured instead of the scenario's.", show_default=False)
-]
-Target = Annotated[
-    str,
-    typer.Option(
-        "--target", help="sim: the simulator; vm: a Linux kernel in a virtual machine, 1 s unless --duration."
-    ),
-]
-Kernel = Annotated[str, typer.Option("--kernel", help="Kernel family of target vm: 6.1 or 6.12.")]
-CaptureFrames = Annotated[
-    int, typer.Option("--capture-frames", min=0, help="Frames in the capture at most; 0: no capture.")
-]
-
 
 MESSAGE_MAX = 2_000
 
@@ -210,7 +180,7 @@ def run(
 def plan(
     scenario: ScenarioFile,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write the plan to this file.", show_default=False, callback=_named)
+        Path | None, typer.Option("--out", help="Write the plan to this file.", show_default=False, callback=named)
     ] = None,
     keep: Annotated[
         Path | None,
@@ -243,7 +213,7 @@ def _read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def partition_command(
     file: Annotated[Path, typer.Argument(help="Instances, or with --check answers (JSON).", show_default=False)],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write the answers to this file.", show_default=False, callback=_named)
+        Path | None, typer.Option("--out", help="Write the answers to this file.", show_default=False, callback=named)
     ] = None,
     time_limit: Annotated[
         float, typer.Option("--time-limit", help="Seconds for each instance.")
@@ -276,9 +246,7 @@ def export_command(
     scenario: ScenarioFile,
     out: Annotated[
         Path,
-        typer.Option(
-            "--out", help="Folder to write; for dot and scenario a file.", show_default=False, callback=_named
-        ),
+        typer.Option("--out", help="Folder to write; for dot and scenario a file.", show_default=False, callback=named),
     ],
     name: Annotated[str, typer.Option("--format", metavar="FORMAT", help=exported.HELP, show_default=False)],
     plan_file: Annotated[
