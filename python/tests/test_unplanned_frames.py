@@ -11,6 +11,7 @@ from keepon import loading, runner
 from keepon.errors import ConfigError
 from keepon.planner import plan as make_plan
 from keepon.planner.network.blocking import Foreign
+from keepon.planner.network.command import trial
 from keepon.planner.verify import problems
 from keepon.scenario import Scenario
 
@@ -78,6 +79,7 @@ def test_best_effort_in_flight_and_then_ptp_keep_a_frame_one_after_the_other() -
     # A frame of best effort, then Sync, Follow_Up and three messages of the link's delay; 80 ns a byte.
     assert plan["streams"]["S"]["terms"]["blocked_ps"] == (1520 + 5 * 148) * 80_000
     assert problems(scenario, plan) == []
+    assert trial(scenario, plan)["unsent"] == {}
     check = _simulated(scenario, plan)["S"]["bound_check"]["delay_ns"]
     assert check["met"]
     longest_alone_ns = check["bound_ns"] - 5 * 148 * 80

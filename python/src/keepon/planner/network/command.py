@@ -68,10 +68,14 @@ def trial(scenario: Scenario, plan: dict[str, Any]) -> dict[str, Any]:
         0, talk_start_ns(scenario) - round(scenario.warmup_s * 1e9)
     )
     short = scenario.model_copy(update={"duration_s": duration_ns / 1e9, "fault": [], "host_tail_scale": 0.0})
-    build, run = simulate_build(
-        short, plan, "keepon" if short.compare is not None else short.drivers()[0], scenario.seed, None
-    )
-    _check_clocks(build, round(scenario.warmup_s * 1e9))
+    driver = "keepon" if short.compare is not None else short.drivers()[0]
+    build, run = simulate_build(short, plan, driver, scenario.seed, None)
+    settled_ns = round(scenario.warmup_s * 1e9)
+    if scenario.sync.by_ptp and clocks.wrong_clocks(build, settled_ns):
+        # Exchanges of PTP that always take longer than their interval end in time only with what hosts vary.
+        short = short.model_copy(update={"host_tail_scale": scenario.host_tail_scale})
+        build, run = simulate_build(short, plan, driver, scenario.seed, None)
+    _check_clocks(build, settled_ns)
     unsent: dict[str, dict[str, int]] = {}
     late = _late_talkers(short, run.document)
     for name, entry in run.document["streams"].items():
