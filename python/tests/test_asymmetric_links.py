@@ -123,7 +123,7 @@ def test_a_gate_by_a_clock_that_is_off_opens_for_its_frames_all_the_same() -> No
     assert bound == 2 * 3000 + 180
     assert worst < 200, "the clock is off, but steadily"
     window = plan["streams"]["right"]["windows"][-1]
-    assert window["last_ps"] - window["open_ps"] == 2 * 3_000_000
+    assert window["last_ps"] - window["open_ps"] == 2 * 3_090_000
 
 
 def test_keepon_talkers_keep_their_bounds_too() -> None:

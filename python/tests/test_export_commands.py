@@ -67,7 +67,7 @@ REFUSED_PLANS: list[tuple[dict[str, Any], str]] = [
     ({"verified": False}, r"key `verified` = False: must be true; plan again with keepon plan"),
     ({"scenario": "other"}, r'key `scenario` = "other": must be "habitat"; plan again'),
     ({"streams": {}}, r"does not hold for scenario .*streams are not those of the scenario"),
-    ({"bridges": 3}, r"is not a whole plan"),
+    ({"bridges": 3}, r"key `bridges` = 3: must be a table; plan again"),
 ]
 
 

@@ -16,6 +16,7 @@ namespace
 {
 /// The PHC is set once the wire runs evenly.
 constexpr TimePs kFirstSyncPs = 1'000'000'000;
+constexpr std::int64_t kLookNs = 100'000'000;
 
 std::int32_t At(const std::vector<std::int32_t> &values, FlowId flow)
 {
@@ -191,10 +192,25 @@ void Station::Start()
 	if (rx_ring_)
 		rx_ring_->Start();
 	for (std::size_t i = 0; i < talks_.size(); i++)
-		ScheduleTalk(i, 0);
+		BeginTalk(i);
 	for (std::size_t i = 0; i < loads_.size(); i++) {
 		loads_[i].start = loads_[i].last = loads_[i].spec.start_ns * kPsPerNs;
 		world_.events.Push(loads_[i].start, EventKind::kLoad, node_, i);
+	}
+}
+
+/// With PTP an application looks at its clock shortly before its first frame: what the clock reads
+/// at the start says nothing of how it will read when it has been set.
+void Station::BeginTalk(std::size_t index)
+{
+	const Flow &flow = world_.flows[talks_[index].flow];
+	const TimePs look =
+		(flow.TxTime(0) - talks_[index].ahead_ns - world_.epoch_ns - kLookNs) * kPsPerNs;
+	if (spec_.sync != SyncMode::kPtp || look <= world_.now) {
+		talks_[index].begun = true;
+		ScheduleTalk(index, 0);
+	} else {
+		world_.events.Push(look, EventKind::kTalk, node_, index);
 	}
 }
 
@@ -227,6 +243,11 @@ TxFrame &Station::MakeFrame(FlowId flow_id, std::int64_t seq)
 
 void Station::OnTalk(std::size_t index)
 {
+	if (!talks_[index].begun) {
+		talks_[index].begun = true;
+		ScheduleTalk(index, 0);
+		return;
+	}
 	if (late_ps_ > 0) { // a fault: the frame that would be handed over now comes later
 		talks_[index].last = world_.now + late_ps_;
 		late_ps_ = 0;

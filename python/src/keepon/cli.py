@@ -25,6 +25,7 @@ from keepon.casestudy import CASCADE_SEEDS
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError, KeeponError
 from keepon.export import exported
 from keepon.link import group as link_group
+from keepon.options import SEED_MAX, CaptureFrames, Duration, Json, Kernel, Out, ScenarioFile, Seed, Target, named
 from keepon.planner.network.solve import PLAN_SCHEMA
 from keepon.planner.partition import limits as partition_limits
 from keepon.reproduce import output, registry
@@ -43,25 +44,7 @@ app = typer.Typer(
 )  # fmt: skip
 app.add_typer(link_group.app)
 
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of tables.")]
-ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (TOML, keepon.scenario/1).", show_default=False)]
-Out = Annotated[
-    Path | None, typer.Option("--out", help="Result folder; default out/NAME of the scenario.", show_default=False)
-]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed instead of the scenario's.", show_default=False)]
-Duration = Annotated[
-    float | None, typer.Option("--duration", help="Seconds measured instead of the scenario's.", show_default=False)
-]
-Target = Annotated[
-    str,
-    typer.Option(
-        "--target", help="sim: the simulator; vm: a Linux kernel in a virtual machine, 1 s unless --duration."
-    ),
-]
-Kernel = Annotated[str, typer.Option("--kernel", help="Kernel family of target vm: 6.1 or 6.12.")]
-CaptureFrames = Annotated[
-    int, typer.Option("--capture-frames", min=0, help="Frames in the capture at most; 0: no capture.")
-]
+MESSAGE_MAX = 2_000
 
 
 class _Settings:
@@ -201,7 +184,9 @@ def run(
 @app.command()
 def plan(
     scenario: ScenarioFile,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the plan to this file.", show_default=False)] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the plan to this file.", show_default=False, callback=named)
+    ] = None,
     keep: Annotated[
         Path | None,
         typer.Option("--keep", help="A plan whose streams must not move; others are added.", show_default=False),
@@ -233,12 +218,12 @@ def _read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def partition_command(
     file: Annotated[Path, typer.Argument(help="Instances, or with --check answers (JSON).", show_default=False)],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write the answers to this file.", show_default=False)
+        Path | None, typer.Option("--out", help="Write the answers to this file.", show_default=False, callback=named)
     ] = None,
     time_limit: Annotated[
         float, typer.Option("--time-limit", help="Seconds for each instance.")
     ] = partition_limits.TIME_LIMIT_S,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of every random choice.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=SEED_MAX, help="Seed of every random choice.")] = 1,
     workers: Annotated[
         int,
         typer.Option("--workers", min=1, max=partition_limits.WORKERS_MAX, help="Threads; 1: answers repeat exactly."),
@@ -265,7 +250,8 @@ def partition_command(
 def export_command(
     scenario: ScenarioFile,
     out: Annotated[
-        Path, typer.Option("--out", help="Folder to write; for dot and scenario a file.", show_default=False)
+        Path,
+        typer.Option("--out", help="Folder to write; for dot and scenario a file.", show_default=False, callback=named),
     ],
     name: Annotated[str, typer.Option("--format", metavar="FORMAT", help=exported.HELP, show_default=False)],
     plan_file: Annotated[
@@ -343,6 +329,12 @@ def compare(
         raise ConfigError("compare: needs at least two result folders; name the one to compare with first")
     found = {str(folder): _read_folder(folder)[0] for folder in folders}
     rows = tables.side_by_side(found)
+    if not rows:
+        names = ", ".join(sorted({str(result["scenario"]) for result in found.values()}))
+        raise ConfigError(
+            f"compare: the results have no driver and stream in common (scenarios {names}); name results of "
+            "one scenario"
+        )
     worse = [row for row in rows if row["worse"]]
     if as_json:
         _print_json({"rows": rows, "worse": len(worse)})
@@ -479,10 +471,10 @@ def main() -> int:
         if _Settings.debug:
             traceback.print_exc()
         place = f"{_Settings.source}: " if str(error).startswith("key `") else ""
-        _say(f"keepon: {place}{error}")
+        _say(f"keepon: {errors.one_line(f'{place}{error}', MESSAGE_MAX)}")
         return error.exit_code
     except typer.exceptions.TyperException as error:
-        _say(f"keepon: {error.format_message().rstrip('.')}; see keepon --help")
+        _say(f"keepon: {errors.one_line(error.format_message().rstrip('.'), MESSAGE_MAX)}; see keepon --help")
         return EXIT_INPUT
     except (KeyboardInterrupt, typer.Abort):
         _say("keepon: interrupted; nothing was written")
@@ -494,6 +486,6 @@ def main() -> int:
     except Exception as error:  # noqa: BLE001 (the outermost edge)
         if _Settings.debug:
             traceback.print_exc()
-        _say(f"keepon: internal error ({type(error).__name__}: {error}); --debug shows where")
+        _say(f"keepon: internal error ({type(error).__name__}: {errors.one_line(error, 200)}); --debug shows where")
         return errors.EXIT_ENVIRONMENT
     return int(code or 0)

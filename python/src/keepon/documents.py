@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from keepon.errors import ConfigError, EnvironmentProblemError, TraceError
+from keepon.errors import ConfigError, EnvironmentProblemError, TraceError, one_line
 
 RESULT_FILE = "result.json"
 PLAN_FILE = "plan.json"
@@ -21,13 +22,25 @@ CAPTURE_FILE = "capture.pcapng"
 REPORT_FILE = "report.html"
 
 
+def finite(text: str) -> float:
+    """A number of a JSON file.
+
+    Raises:
+        ValueError: it is none that a float can hold.
+    """
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{one_line(text)} is no finite number")
+    return value
+
+
 def _parsed(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8-sig"), parse_float=finite, parse_constant=finite)
     except OSError as error:
         raise TraceError(f"{path}: cannot be read ({error.strerror}); check the name and the permissions") from error
-    except ValueError as error:
-        raise TraceError(f"{path}: not JSON ({error}); make the file again") from error
+    except (ValueError, RecursionError) as error:
+        raise TraceError(f"{path}: not JSON ({one_line(error, 200)}); make the file again") from error
 
 
 def read(path: Path, schema: str) -> dict[str, Any]:
@@ -39,7 +52,7 @@ def read(path: Path, schema: str) -> dict[str, Any]:
     document = _parsed(path)
     found = document.get("schema") if isinstance(document, dict) else None
     if found != schema:
-        raise TraceError(f'{path}: key `schema` = "{found}": must be "{schema}"; this version reads no other')
+        raise TraceError(f'{path}: key `schema` = "{one_line(found)}": must be "{schema}"; this version reads no other')
     return dict(document)
 
 

@@ -12,6 +12,24 @@ EXIT_NO_FRAMES = 5
 EXIT_INTERRUPTED = 130
 
 
+SHOWN_MAX = 80
+
+
+def one_line(value: object, most: int = SHOWN_MAX) -> str:
+    """A value from outside as a message may show it: on one line, without control characters, and cut.
+
+    >>> one_line("a\nb" + 100 * "c", 12)
+    'a bcccccc...'
+    """
+    try:
+        text = str(value)
+    except (ValueError, RecursionError):  # numbers of thousands of digits, lists nested beyond what can be printed
+        text = f"a {type(value).__name__} too large to show"
+    # What is far beyond the limit is not even looked at.
+    text = "".join(letter if letter.isprintable() else " " for letter in text[: 2 * most])
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 class KeeponError(Exception):
     """Base of everything this package raises on purpose; the message is one sentence for the user."""
 

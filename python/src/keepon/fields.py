@@ -19,6 +19,14 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 _GATES = re.compile(r"0x[0-9a-fA-F]{1,2}\Z")
 
 
+def _is_finite(value: float) -> bool:
+    """Whether a number is one, and no larger than a float can be."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def _refuse(message: str, remedy: str) -> PydanticCustomError:
     return PydanticCustomError("keepon", "{message}; {remedy}", {"message": message, "remedy": remedy})
 
@@ -66,7 +74,7 @@ class Number(_Checked):
 
     def check(self, value: Any) -> float:
         allowed = f"between {self.low:g} and {self.high:g}"
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
             raise _refuse(f"must be a number {allowed}", self.remedy or "write it without quotes")
         if not self.low <= value <= self.high:
             raise _refuse(f"must be {allowed}", self.remedy or "choose a value in this range")

@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from keepon.errors import ConfigError
+from keepon import launchtime
+from keepon.errors import ConfigError, one_line
 from keepon.hosts import HOSTS
 from keepon.scenario import SCENARIO_SCHEMA, Scenario
 from keepon.slotting import misfit
@@ -21,8 +22,7 @@ _ID_KEYS = ("id", "name")
 
 
 def _shown(value: Any) -> str:
-    text = f'"{value}"' if isinstance(value, str) else str(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return one_line(f'"{value}"' if isinstance(value, str) else value)
 
 
 def problem(source: str, key: str, value: Any, expectation: str) -> ConfigError:
@@ -157,7 +157,11 @@ def parse(text: str, source: str) -> Scenario:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{source}: not TOML: {error}; correct the file at that place") from error
+        raise ConfigError(f"{source}: not TOML: {one_line(error, 200)}; correct the file at that place") from error
+    except RecursionError:
+        raise ConfigError(f"{source}: not a scenario: lists or tables are nested too deeply; flatten them") from None
+    except ValueError as error:
+        raise ConfigError(f"{source}: not a scenario: {one_line(error, 200)}; shorten that number") from error
     declared = document.get("schema")
     if declared is None:
         raise ConfigError(f'{source}: key `schema` is missing; the first line must be schema = "{SCENARIO_SCHEMA}"')
@@ -168,13 +172,13 @@ def parse(text: str, source: str) -> Scenario:
     except ValidationError as error:
         raise _sentence(source, document, _first_error(document, error.errors())) from None
     check(scenario, source)
-    return scenario
+    return launchtime.with_advances(scenario)
 
 
 def load(path: Path) -> Scenario:
     """Scenario from a file; raises ConfigError when it cannot be read or is wrong."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # editors of some systems begin a file with a mark
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the name and the permissions") from error
     except UnicodeDecodeError as error:
@@ -403,3 +407,11 @@ def check(scenario: Scenario, source: str) -> None:
             )
     for index, fault in enumerate(scenario.fault):
         _node(source, f"fault[{index}].node", fault.node, nodes)
+    for index, station in enumerate(scenario.station):
+        if not neighbours[station.name]:
+            raise problem(
+                source,
+                f"station[{index}].name",
+                station.name,
+                "has no link; add a [[link]] between it and another node, or remove the station",
+            )

@@ -240,7 +240,11 @@ class Link(_Table):
 
 
 class Stream(_Table):
-    """A periodic stream with one talker and one or more listeners (IEEE 802.1Q terms)."""
+    """A periodic stream with one talker and one or more listeners (IEEE 802.1Q terms).
+
+    `advance_ns`: how long before its txtime a frame is handed over. A talker with launch times that states none gets
+    what its ETF qdisc and host need, rounded up to 50 us (keepon.launchtime).
+    """
 
     id: Annotated[str, Name()]
     talker: Annotated[str, Name()]

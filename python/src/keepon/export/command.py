@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keepon import documents, loading
-from keepon.errors import ConfigError
+from keepon import documents, loading, schemacheck
+from keepon.errors import ConfigError, one_line
 from keepon.export import commands, dot, output, tsnkit, tsnkit_reader, tsntool, yang
 from keepon.export.exported import Exported, Planned
 from keepon.planner.network.solve import PLAN_SCHEMA
@@ -49,9 +49,12 @@ def checked_plan(path: Path, scenario: Scenario, source: Path) -> dict[str, Any]
     again = f"; plan again with keepon plan {source} --out {path}"
     if plan.get("status") != "feasible":
         raise ConfigError(
-            f'{path}: key `status` = "{plan.get("status")}": must be "feasible", there is nothing to export; change '
-            f"the scenario as keepon plan {source} says"
+            f'{path}: key `status` = "{one_line(plan.get("status"))}": must be "feasible", there is nothing to export; '
+            f"change the scenario as keepon plan {source} says"
         )
+    if wrong := schemacheck.first_problem(plan, documents.json_schema("plan")):
+        key, value, rule = wrong
+        raise ConfigError(f"{path}: key `{key}` = {one_line(value)}: {rule}{again}")
     if plan.get("verified") is not True:
         raise ConfigError(f"{path}: key `verified` = {plan.get('verified')}: must be true{again}")
     if plan.get("scenario") != scenario.name:

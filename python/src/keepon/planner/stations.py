@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
+from keepon import launchtime
 from keepon.errors import ConfigError
-from keepon.planner.parameters import lead, partitions, polls, posting, rationale, slots, trims
+from keepon.planner.parameters import lead, partitions, polls, posting, rationale, slots, synchronisation, trims
 from keepon.planner.parameters.hardware import host_for
 from keepon.planner.parameters.partitions import Chosen
 from keepon.planner.parameters.posting import Choice, Needs
@@ -30,9 +32,11 @@ from keepon.wire import (
 )
 
 LAUNCH_QUANTUM_PS = 32_000
+"""i210: the comparator ignores the lower five bits of the nanoseconds (keepon.granularity)."""
 PTP_FRAME_BYTES_MAX = 128
 """No message of IEEE 802.1AS or 1588 is longer with its FCS unless it carries TLVs beyond those two clauses name."""
-"""i210: the comparator ignores the lower five bits of the nanoseconds (keepon.granularity)."""
+PTP_OWN_BYTES = {"gptp": 94, "ptp": 72}
+"""Longest message that a station sends itself: Follow_Up with its TLV, Delay_Resp (IEEE 802.1AS-2020 11.4.4, 1588)."""
 CLOCK_ROUNDING_PS = 1_000
 """Between a whole-nanosecond txtime and the core's grid."""
 
@@ -98,7 +102,8 @@ def _slot_sizes(needs: Needs) -> list[int]:
         return [int(options.slot_bytes)]
     streams = [stream for _, stream in needs.streams]
     loads = [load.frame_bytes for load in needs.scenario.load if load.talker == needs.station.name]
-    largest = max([stream.frame_bytes for stream in streams] + loads, default=FRAME_BYTES_MIN)
+    ptp = [PTP_OWN_BYTES[needs.scenario.sync.mode]] if needs.scenario.sync.by_ptp else []
+    largest = max([stream.frame_bytes for stream in streams] + loads + ptp, default=FRAME_BYTES_MIN)
     if needs.paper:
         return [max(largest, posting.least_slot_bytes(needs))]
     least = largest + (options.trim_down_bytes if options.trim == "any" else 0)
@@ -108,6 +113,22 @@ def _slot_sizes(needs: Needs) -> list[int]:
     if not found:
         raise _no_slot_time(needs, least)
     return found if streams else found[:1]
+
+
+def _check_messages(needs: Needs, slot_bytes: int) -> None:
+    """Refuse slots that hold no message of PTP where PTP sets the clocks."""
+    options, sync = needs.station.keepon, needs.scenario.sync
+    if not sync.by_ptp:
+        return
+    trimmed_bytes = options.trim_down_bytes if not needs.paper and options.trim == "any" else 0
+    least_bytes = PTP_OWN_BYTES[sync.mode] + trimmed_bytes
+    if slot_bytes < least_bytes:
+        raise needs.wrong(
+            "slot_bytes",
+            slot_bytes,
+            f"must be between {least_bytes} and 1522, as the station sends messages of PTP of up to "
+            f'{PTP_OWN_BYTES[sync.mode]} bytes, and trims take {trimmed_bytes}; choose a longer slot or "auto"',
+        )
 
 
 def _no_slot_time(needs: Needs, least_bytes: int) -> ConfigError:
@@ -126,7 +147,25 @@ def _no_slot_time(needs: Needs, least_bytes: int) -> ConfigError:
     raise AssertionError("some slot time fits")
 
 
-def _needs(scenario: Scenario, station: Station, wire: Wire) -> Needs:
+def _granularity_room_ns(scenario: Scenario, station: Station, master_ns: Fraction | None) -> Fraction | None:
+    """What half of the granularity of a station's clock may be: what Eq. 4 leaves beside stamps and grandmaster.
+
+    A grandmaster takes half of what the stations that talk and follow it have, if it has slots itself.
+    """
+    if not scenario.sync.by_ptp:
+        return None
+    talkers = {stream.talker for stream in scenario.stream}
+    rooms = {
+        other.name: synchronisation.room_ns(scenario, other, scenario.clock_error_ns(other, "keepon"))
+        for other in scenario.station
+        if planned_driver(other) == "keepon" and other.name in talkers and other.name != scenario.sync.grandmaster
+    }
+    if station.name == scenario.sync.grandmaster:
+        return min(rooms.values()) / 2 if rooms else None
+    return rooms[station.name] - (master_ns or Fraction(0)) / 2 if station.name in rooms else None
+
+
+def _needs(scenario: Scenario, station: Station, wire: Wire, master_ns: Fraction | None) -> Needs:
     host = host_for(scenario, station)
     return Needs(
         scenario=scenario,
@@ -137,6 +176,8 @@ def _needs(scenario: Scenario, station: Station, wire: Wire) -> Needs:
         host=host,
         way=lead.hand_over(station, host),
         budget_ns=scenario.clock_error_ns(station, "keepon") if scenario.sync.by_ptp else None,
+        master_ns=master_ns,
+        room_ns=_granularity_room_ns(scenario, station, master_ns),
     )
 
 
@@ -147,17 +188,32 @@ def _other_driver(scenario: Scenario, station: Station, wire: Wire, driver: str)
     others = [load.frame_bytes for load in scenario.load if load.talker == station.name]
     others += [PTP_FRAME_BYTES_MAX] if scenario.sync.by_ptp else []
     before_ps = wire_time_ps(max(others), wire.rate_bps) if others else 0
+    if launch:
+        launchtime.check_advances(scenario, station)
     return StationPlan(
         station=station, planned_driver=driver, wire=wire, mode=driver,
         slot_bytes=0, slot_ps=0, ring_slots=0, partition_slots=0, batch_slots=0, depth_slots=0, poll_overhead_ns=0,
         grid_ps=LAUNCH_QUANTUM_PS if launch else PS_PER_NS, phase_ps=0,
-        error_low_ps=-clock_ps, error_high_ps=(LAUNCH_QUANTUM_PS + before_ps if launch else 0) + clock_ps,
-        bounded=launch and scenario.sync.mode != "none",
+        error_low_ps=-clock_ps,
+        error_high_ps=(LAUNCH_QUANTUM_PS + max(before_ps, _tick_ps(scenario, station, wire)) if launch else 0)
+        + clock_ps,
+        bounded=launch and scenario.sync.mode != "none" and station.release != "sleep",
     )  # fmt: skip
 
 
-def choose(scenario: Scenario, station: Station, wire: Wire) -> StationPlan:
+def _tick_ps(scenario: Scenario, station: Station, wire: Wire) -> int:
+    """How long the wire waits for its next byte: not at all where the comparator steps by whole bytes of its clock."""
+    tick_ps = byte_time_ps(wire.rate_bps)
+    one_clock = scenario.sync.mode == "ideal" and not station.clock_ppm and not station.wander_ppb_per_s
+    return 0 if one_clock and LAUNCH_QUANTUM_PS % tick_ps == 0 else tick_ps
+
+
+def choose(scenario: Scenario, station: Station, wire: Wire, master: StationPlan | None = None) -> StationPlan:
     """Parameters of a talker.
+
+    Args:
+        scenario, station, wire: what to choose for.
+        master: the grandmaster, if that is another station; with slots, its stamps are as coarse as its reading.
 
     Raises:
         ConfigError: no slot time fits the periods, explicit values contradict each other, polls cannot sustain them, or
@@ -167,8 +223,12 @@ def choose(scenario: Scenario, station: Station, wire: Wire) -> StationPlan:
     driver = planned_driver(station)
     if driver != "keepon":
         return _other_driver(scenario, station, wire, driver)
-    needs = _needs(scenario, station, wire)
+    master_ns = None
+    if master is not None and master.needs is not None and master.choice is not None:
+        master_ns = posting.granularity_ns(master.needs, master.choice)
+    needs = _needs(scenario, station, wire, master_ns)
     if station.keepon.slot_bytes != "auto":
+        _check_messages(needs, int(station.keepon.slot_bytes))
         for index, _ in needs.streams:
             if wrong := misfit(scenario, index):
                 path, _, owner = wrong[0].partition(" ")
@@ -183,6 +243,7 @@ def choose(scenario: Scenario, station: Station, wire: Wire) -> StationPlan:
     if chosen.slot_bytes != first.slot_bytes:
         choice = posting.choose(needs, chosen.slot_bytes)
         posting.check_advances(needs, choice)
+    posting.check_accuracy(needs, choice)
     return _slotted(needs, wire, choice, chosen)
 
 
@@ -204,7 +265,7 @@ def _slotted(needs: Needs, wire: Wire, choice: Choice, chosen: Chosen) -> Statio
         phase_ps=preamble_ps if not paper else 0,
         error_low_ps=(preamble_ps - slot_ps if paper else -half_quantum_ps) - clock_ps,
         error_high_ps=(preamble_ps if paper else half_quantum_ps) + clock_ps,
-        bounded=scenario.sync.mode != "none",
+        bounded=scenario.sync.mode != "none" and station.release != "sleep",
         needs=needs, choice=choice, chosen=chosen,
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from keepon.errors import PlanRejectedError
 from keepon.planner.checker import gatelists, queues, rules, streams
 from keepon.planner.checker.given import Given
 from keepon.planner.checker.replay import Replay
+from keepon.planner.checker.unplanned import Unplanned, check_unplanned
 from keepon.scenario import Scenario
 
 _FRAMES_MAX = 500_000
@@ -25,6 +26,8 @@ def problems(scenario: Scenario, plan: dict[str, Any]) -> list[str]:
         return found
     found = rules.check_stations(given)
     found += streams.check_releases(given)
+    unplanned = Unplanned(given)
+    found += check_unplanned(given, unplanned)
     if found:
         return found
     if not given.streams:
@@ -33,11 +36,11 @@ def problems(scenario: Scenario, plan: dict[str, Any]) -> list[str]:
     if frames > _FRAMES_MAX and given.frames() > _FRAMES_MAX:
         if any("entries" in port for entry in plan["bridges"].values() for port in entry["ports"].values()):
             return [f"the hyperperiod has {given.frames()} frames, too many to follow through gates"]
-        return queues.check_pairs(given) + streams.check_sums(given)
+        return queues.check_pairs(given) + streams.check_sums(given, unplanned)
     found = queues.check_wires(given) + gatelists.check(given)
     if found:
         return found
-    early, late = Replay(given, late=False), Replay(given, late=True)
+    early, late = Replay(given, unplanned, late=False), Replay(given, unplanned, late=True)
     early.run()
     late.run()
     return streams.check_replay(given, early, late) + queues.check_isolation(given, early, late)

@@ -101,6 +101,7 @@ private:
 		FlowId flow;
 		std::int64_t ahead_ns; // wake-up this long before the txtime
 		TimePs last = 0;       // arrival of the last frame at the release
+		bool begun = false;    // the first wake-up is set
 	};
 
 	struct Load {
@@ -115,6 +116,7 @@ private:
 
 	Counters OfStages(std::int64_t (Latency::*count)() const) const;
 	TxFrame &MakeFrame(FlowId flow, std::int64_t seq);
+	void BeginTalk(std::size_t talk);
 	void ScheduleTalk(std::size_t talk, std::int64_t seq);
 	void EnterRelease(TxFrame &frame);
 	void EnterDriver(TxFrame &frame);

@@ -14,6 +14,8 @@ from keepon.scenario import Scenario, Stream
 
 Document = dict[str, Any]
 Place = tuple[str, str]
+_BRIDGE_CLOCK_NS = 90
+"""Stated of bridges whose clocks gPTP sets."""
 
 
 def byte_ps(rate_bps: int) -> int:
@@ -43,6 +45,7 @@ class Given:
         self.streams: dict[str, Stream] = {stream.id: stream for stream in scenario.stream}
         self.bridges = {bridge.name: bridge for bridge in scenario.bridge}
         self.links: dict[Place, tuple[int, int]] = {}
+        self.spans_ps: dict[tuple[str, Place, int], int] = {}
         for link in scenario.link:
             rate_bps = scenario.defaults.rate_bps if link.rate_bps is None else link.rate_bps
             delay_ns = scenario.defaults.propagation_ns if link.propagation_ns is None else link.propagation_ns
@@ -109,35 +112,17 @@ class Given:
         ]  # fmt: skip
 
     def gate_error_ps(self, bridge: str) -> int:
-        """How far asymmetric links put the clock off that opens a bridge's gates; other modes do not set it."""
-        return 1000 * self.scenario.asymmetry_error_ns(bridge) if self.scenario.sync.mode == "gptp" else 0
+        """How far the clock that opens a bridge's gates is off: as stated, and by asymmetric links."""
+        if self.scenario.sync.mode != "gptp" or self.bridges[bridge].gates == "none":
+            return 0
+        return 1000 * (_BRIDGE_CLOCK_NS + self.scenario.asymmetry_error_ns(bridge))
 
     def gate_reading_ps(self, way: list[str]) -> int:
         """How early or late a frame may come because gates on its way open by clocks that gPTP sets."""
         gated = any(node in self.bridges and self.bridges[node].gates != "none" for node in way)
         return 90_000 if gated and self.scenario.sync.mode == "gptp" else 0
 
-    @cached_property
-    def blocking_ps(self) -> dict[Place, int]:
-        """The longest frame of best effort or PTP that can be in flight where one is to leave a port without gates."""
-        found: dict[Place, int] = {}
-        if self.scenario.sync.by_ptp:
-            longest = 128
-            if self.scenario.sync.mode == "ptp":
-                longest = max(longest, *(entry.get("slot_bytes", 0) for entry in self.plan["stations"].values()))
-            for place, (own_ps, _) in self.links.items():
-                if place[0] in self.bridges and self.bridges[place[0]].gates == "none":
-                    found[place] = (longest + 20) * own_ps
-        for load in self.scenario.load:
-            way = self._shortest(load.talker, load.listener)
-            slot_bytes = self.plan["stations"][load.talker].get("slot_bytes", 0)
-            for place in itertools.pairwise(way[1:]):
-                if place[0] in self.bridges and self.bridges[place[0]].gates == "none":
-                    length_ps = (max(load.frame_bytes, slot_bytes) + 20) * self.links[place][0]
-                    found[place] = max(found.get(place, 0), length_ps)
-        return found
-
-    def _shortest(self, start: str, end: str) -> list[str]:
+    def shortest(self, start: str, end: str) -> list[str]:
         """Best effort takes the way with the fewest links; of equal ones that whose link is listed first."""
         peers: dict[str, list[str]] = {}
         for link in self.scenario.link:

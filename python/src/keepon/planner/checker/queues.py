@@ -8,6 +8,7 @@ import math
 
 from keepon.planner.checker.given import Given, Place, Window
 from keepon.planner.checker.replay import Replay
+from keepon.planner.checker.spans import frame_ps
 
 _Span = tuple[int, int, str]
 
@@ -43,7 +44,7 @@ def _by_place(given: Given) -> dict[Place, list[Window]]:
 def _check_length(given: Given) -> list[str]:
     found = []
     for window in given.windows:
-        wire_ps = (given.entry(window.stream)["frame_bytes_on_wire"] + 20) * given.links[window.place][0]
+        wire_ps = frame_ps(given, window.stream, window.place, 1) + 20 * given.links[window.place][0]
         if window.length_ps < window.last_ps - window.open_ps + wire_ps:
             found.append(f"window of {window.stream} at {window.place[0]} is shorter than its frame")
     return found
@@ -100,11 +101,14 @@ def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
                 continue
             key = (window.stream, window.place, number)
             moved_ps = (number - window.turn) * given.period_ps(window.stream)
+            # Onto one turn of the circle: a frame of this lap may leave in the next, after others of the next.
+            lap_ps = (moved_ps + window.open_ps) // given.hyper_ps * given.hyper_ps
+            moved_ps -= lap_ps
             entry = (
                 moved_ps + window.open_ps,
                 moved_ps + window.open_ps + window.length_ps,
-                early.ready[key],
-                late.ready[key],
+                early.ready[key] - lap_ps,
+                late.ready[key] - lap_ps,
                 window.stream,
             )
             by_queue.setdefault((window.place, given.streams[window.stream].priority), []).append(entry)

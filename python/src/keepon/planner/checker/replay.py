@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keepon.planner.checker.given import Document, Given, Place
+from keepon.planner.checker.spans import frame_ps
+from keepon.planner.checker.unplanned import Unplanned
 
 _LAPS = 3
 _NEVER_PS = 10**18  # a release may be before the origin of time
@@ -57,7 +59,6 @@ class Gate:
 @dataclass
 class _Port:
     gate: Gate | None
-    blocking_ps: int
     byte_ps: int
     busy_until_ps: int = -_NEVER_PS
     queues: dict[int, deque[tuple[str, int]]] = field(default_factory=dict)
@@ -66,21 +67,21 @@ class _Port:
 class Replay:
     """Times in ps: `ready`: a frame is whole in a queue; `starts`: its transmission; `arrivals`: at a listener."""
 
-    def __init__(self, given: Given, late: bool) -> None:
+    def __init__(self, given: Given, unplanned: Unplanned, late: bool) -> None:
         self._given = given
+        self._unplanned = unplanned
         self._late = late
         self._key = "release_late_ps" if late else "release_early_ps"
         side = 1 if late else -1
         self._ports = {
             (bridge, peer): _Port(
                 Gate(port, side * given.gate_error_ps(bridge)) if "entries" in port else None,
-                given.blocking_ps.get((bridge, peer), 0) if late else 0,
                 given.links[bridge, peer][0],
             )
             for bridge, entry in given.plan["bridges"].items()
             for peer, port in entry["ports"].items()
         }
-        self._bytes = {name: given.entry(name)["frame_bytes_on_wire"] for name in given.streams}
+        self._side = side
         self._events: list[tuple[int, int, str, Any]] = []
         self._count = 0
         self._end_ps = (_LAPS + 1) * given.hyper_ps
@@ -117,17 +118,17 @@ class Replay:
 
     def _arrive(self, name: str, number: int, place: Place, reference_ps: int) -> None:
         """A frame passes the reference plane of a port outwards."""
-        byte_ps, delay_ps = self._given.links[place]
         there = place[1]
-        at_ps = reference_ps + delay_ps
+        at_ps = reference_ps + self._given.links[place][1]
         bridge = self._given.bridges.get(there)
         if bridge is None:
             self.arrivals[name, there, number] = at_ps
             return
-        ready_ps = at_ps + self._bytes[name] * byte_ps + 1000 * bridge.processing_ns
+        ready_ps = at_ps + frame_ps(self._given, name, place, self._side) + 1000 * bridge.processing_ns
         for peer in self._given.following.get((name, there), []):
             self.ready[name, (there, peer), number] = ready_ps
-            self._push(ready_ps + self._ports[there, peer].blocking_ps, "ready", (name, number, (there, peer)))
+            wait_ps = self._unplanned.wait_ps((there, peer), self._given.streams[name].priority) if self._late else 0
+            self._push(ready_ps + wait_ps, "ready", (name, number, (there, peer)))
 
     def _serve(self, place: Place, at_ps: int) -> None:
         port = self._ports[place]
@@ -136,11 +137,11 @@ class Replay:
         wake_ps: int | None = None
         for queue in sorted((number for number, frames in port.queues.items() if frames), reverse=True):
             name, number = port.queues[queue][0]
-            frame_bytes = self._bytes[name]
+            length_ps = frame_ps(self._given, name, place, self._side)
             is_open, change_ps = (True, None) if port.gate is None else port.gate.state(queue, at_ps)
-            if is_open and (change_ps is None or at_ps + (frame_bytes + 8) * port.byte_ps <= change_ps):
+            if is_open and (change_ps is None or at_ps + length_ps + 8 * port.byte_ps <= change_ps):
                 port.queues[queue].popleft()
-                port.busy_until_ps = at_ps + (frame_bytes + 20) * port.byte_ps
+                port.busy_until_ps = at_ps + length_ps + 20 * port.byte_ps
                 self.starts[name, place, number] = at_ps
                 self._arrive(name, number, place, at_ps + 8 * port.byte_ps)
                 self._push(port.busy_until_ps, "serve", place)

@@ -7,6 +7,8 @@ import itertools
 
 from keepon.planner.checker.given import Document, Given
 from keepon.planner.checker.replay import Replay
+from keepon.planner.checker.spans import frame_ps
+from keepon.planner.checker.unplanned import Unplanned
 from keepon.scenario import Stream
 
 _NEVER_PS = 10**18
@@ -76,10 +78,12 @@ def check_releases(given: Given) -> list[str]:
         elif entry["frame_bytes_on_wire"] != stream.frame_bytes:
             found.append(f"{stream.id} is sent with another length than its own")
         if station.driver == "launchtime":
-            high_ps = 32_000 + max(
-                [(128 + 20) * byte_ps if given.scenario.sync.by_ptp else 0]
-                + [(load.frame_bytes + 20) * byte_ps for load in given.scenario.load if load.talker == station.name]
-            )
+            # Then the frame before it, or else the wire's next byte, which only a wire of the same clock has ready.
+            even = given.scenario.sync.mode == "ideal" and station.clock_ppm == station.wander_ppb_per_s == 0
+            kept_ps = [0 if even and 32_000 % byte_ps == 0 else byte_ps]
+            kept_ps += [(128 + 20) * byte_ps] if given.scenario.sync.by_ptp else []
+            kept_ps += [(ld.frame_bytes + 20) * byte_ps for ld in given.scenario.load if ld.talker == station.name]
+            high_ps = 32_000 + max(kept_ps)
         driver = "keepon" if station.driver == "under-test" else station.driver
         clock_ps = 1000 * given.scenario.clock_error_ns(station, driver)
         low_ps, high_ps = low_ps - clock_ps, high_ps + clock_ps
@@ -160,7 +164,7 @@ def _padding_ps(given: Given, stream: Stream) -> int:
     )
 
 
-def check_sums(given: Given) -> list[str]:
+def check_sums(given: Given, unplanned: Unplanned) -> list[str]:
     """Windows and bounds by adding up each stream's way: enough where no gate and no other frame can hold one."""
     found: list[str] = []
     for name, stream in given.streams.items():
@@ -176,12 +180,13 @@ def check_sums(given: Given) -> list[str]:
                     byte_ps, delay_ps = given.links[place]
                     if place[0] in given.bridges:
                         before = (way[way.index(place[0]) - 1], place[0])
-                        stay_ps = entry["frame_bytes_on_wire"] * given.links[before][0]
-                        stay_ps += 1000 * given.bridges[place[0]].processing_ns
-                        late_ps = reach[1] + stay_ps + given.blocking_ps.get(place, 0)
-                        if (windows[place].open_ps, windows[place].last_ps) != (reach[0] + stay_ps, late_ps):
+                        kept_ps = 1000 * given.bridges[place[0]].processing_ns
+                        early_ps = reach[0] + frame_ps(given, name, before, -1) + kept_ps
+                        late_ps = reach[1] + frame_ps(given, name, before, 1) + kept_ps
+                        late_ps += unplanned.wait_ps(place, stream.priority)
+                        if (windows[place].open_ps, windows[place].last_ps) != (early_ps, late_ps):
                             found.append(f"{name} does not leave {place[0]} at its window")
-                        reach = (reach[0] + stay_ps + 8 * byte_ps, late_ps + 8 * byte_ps)
+                        reach = (early_ps + 8 * byte_ps, late_ps + 8 * byte_ps)
                     reach = (reach[0] + delay_ps, reach[1] + delay_ps)
                 ends[way[-1]][0].append(reach[0] - turn * period_ps)
                 ends[way[-1]][1].append(reach[1] - turn * period_ps)

@@ -143,14 +143,14 @@ def _terms(ground: Ground, placed: Placement) -> dict[str, int]:
     """What a delay is made of, in ps; the sum is the delay."""
     listener = max(placed.arrivals, key=lambda name: placed.arrivals[name][1])
     path = placed.tree.paths[listener]
-    frame_bytes = placed.flow.station.planned_frame_bytes(placed.flow.stream)
     station = placed.flow.station
     clock_ps = ground.scenario.clock_error_ns(station.station, station.planned_driver) * PS_PER_NS
     own = {(hop.bridge, hop.peer): hop for hop in placed.hops}
-    wires = [ground.topology.wires[here, there] for here, there in itertools.pairwise(path)]
+    ways = list(itertools.pairwise(path))
+    wires = [ground.topology.wires[way] for way in ways]
     hops = [own[here, there] for here, there in itertools.pairwise(path[1:])]
     return {
-        "frame_ps": sum(frame_bytes * byte_time_ps(wire.rate_bps) for wire in wires[:-1]),
+        "frame_ps": sum(ground.frame_ps(placed.flow, here, there)[1] for here, there in ways[:-1]),
         "processing_ps": sum(ground.bridges[hop.bridge].processing_ns for hop in hops) * PS_PER_NS,
         "propagation_ps": sum(wire.propagation_ns for wire in wires) * PS_PER_NS,
         "preamble_ps": sum(PREAMBLE_BYTES * byte_time_ps(wire.rate_bps) for wire in wires[1:]),

@@ -14,14 +14,16 @@ from collections.abc import Sequence
 
 from keepon.errors import ConfigError
 from keepon.planner import stations
-from keepon.planner.gates import GateList, Window
+from keepon.planner.gates import GateList, Window, guard_ns
+from keepon.planner.network.blocking import Blocking
 from keepon.planner.network.flows import Flow, Hop, Placement, moved
+from keepon.planner.network.lengths import Lengths
 from keepon.planner.network.occupancy import ALONE, NEVER, Claim, Occupancy
 from keepon.planner.network.trees import Leg, Routes, Tree, conflicting_way
 from keepon.planner.stations import StationPlan
-from keepon.scenario import Bridge, Scenario, Stream
+from keepon.scenario import BRIDGE_CLOCK_ERROR_NS, Bridge, Scenario, Stream
 from keepon.topology import Topology
-from keepon.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
+from keepon.wire import OVERHEAD_BYTES, PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
 
 _REST_GROUP = 1 << 16
 EIGHTH = 8
@@ -41,20 +43,31 @@ class Ground:
             for bridge in scenario.bridge
             for peer, entry in (bridge.gates.items() if isinstance(bridge.gates, dict) else ())
         }
-        for station in scenario.station:
+        # The grandmaster first: how coarse its stamps are decides what is left to who follows it.
+        order = sorted(scenario.station, key=lambda station: station.name != scenario.sync.grandmaster)
+        chosen: dict[str, StationPlan] = {}
+        for station in order:
             wire = self.topology.station_wire(station.name)
             if wire is not None:
-                self.stations[station.name] = stations.choose(scenario, station, wire)
+                master = chosen.get(str(scenario.sync.grandmaster)) if scenario.sync.by_ptp else None
+                chosen[station.name] = stations.choose(scenario, station, wire, master)
+        self.stations |= {station.name: chosen[station.name] for station in scenario.station if station.name in chosen}
         self._gated = frozenset(bridge.name for bridge in scenario.bridge if bridge.gates != "none")
         self._gate_clock_ps = scenario.gate_clock_error_ns(self._gated) * PS_PER_NS
         self._owned = {name: self._listed_slots(station) for name, station in self.stations.items()}
-        self._blocked_ps = self._blocking()
+        self.lengths = Lengths(scenario)
+        self._blocking = Blocking(scenario, self.topology, self.stations)
+        self._load_priorities: dict[tuple[str, str], set[int]] = {}
+        for load in scenario.load:
+            for port in itertools.pairwise(self.topology.shortest(load.talker, load.listener)):
+                self._load_priorities.setdefault(port, set()).add(load.priority)
         self._alone: dict[tuple[int, int, int], Placement | None] = {}
         routes = Routes(self.topology, scenario.planner.routes)
         self.flows = [
             Flow(number, stream, self.stations[stream.talker], self._checked(stream, routes))
             for number, stream in enumerate(scenario.stream)
         ]
+        self._check_blocking()
 
     # -- what is refused ----------------------------------------------------------------------------------------------
 
@@ -86,9 +99,22 @@ class Ground:
             )
         if stream.offset_ns != "auto":
             self._check_offset(stream, station, int(stream.offset_ns) * PS_PER_NS)
+        # What best effort on the first way means is said by bounds.refuse(); other ways are just not taken.
+        trees = [tree for tree in trees if not tree.number or not self._meets_load(stream, tree)]
         for tree in trees:
             self._check_margins(tree)
         return trees
+
+    def _meets_load(self, stream: Stream, tree: Tree) -> bool:
+        """Whether best effort shares a gated queue with the stream, or goes first at a port without gates."""
+        for leg in tree.legs:
+            if leg.here not in self.bridges:
+                continue
+            for priority in self._load_priorities.get((leg.here, leg.there), ()):
+                gated = self.bridges[leg.here].gates != "none"
+                if priority == stream.priority if gated else priority >= stream.priority:
+                    return True
+        return False
 
     def _check_offset(self, stream: Stream, station: StationPlan, offset_ps: int) -> None:
         """Slots that follow the grid start on it: no other instant can be asked for."""
@@ -114,7 +140,7 @@ class Ground:
     def _check_margins(self, tree: Tree) -> None:
         """A gate list given by hand leaves no room for a bridge's clock that asymmetric links put off."""
         for leg in tree.legs:
-            margin_ps = self.margin_ps(leg.here)
+            margin_ps = self.scenario.asymmetry_error_ns(leg.here) * PS_PER_NS if self.margin_ps(leg.here) else 0
             if margin_ps and (leg.here, leg.there) in self._explicit:
                 index = list(self.bridges).index(leg.here)
                 raise ConfigError(
@@ -138,38 +164,31 @@ class Ground:
         return here in self.bridges and self.bridges[here].gates != "none" and (here, there) not in self._explicit
 
     def margin_ps(self, bridge: str) -> int:
-        """Gates follow the bridge's clock, which asymmetric links put off network time, either way."""
+        """Gates follow the bridge's clock, which is off either way: as stated, and by asymmetric links."""
         if bridge not in self.bridges or self.scenario.sync.mode != "gptp" or self.bridges[bridge].gates == "none":
             return 0
-        return self.scenario.asymmetry_error_ns(bridge) * PS_PER_NS
+        return (BRIDGE_CLOCK_ERROR_NS + self.scenario.asymmetry_error_ns(bridge)) * PS_PER_NS
 
     def gate_clock_ps(self, path: Sequence[str]) -> int:
         """By how much clocks of bridges with gates on a way may be off, either way."""
         return 0 if self._gated.isdisjoint(path) else self._gate_clock_ps
 
-    def blocked_ps(self, here: str, there: str) -> int:
-        """How long a frame that no plan knows can keep one from leaving a port without gates: one in flight."""
-        return self._blocked_ps.get((here, there), 0)
+    def blocked_ps(self, here: str, there: str, priority: int) -> int:
+        """How long frames that no plan knows can keep one of this priority from leaving a port without gates."""
+        return self._blocking.at(here, there, priority)
 
-    def _blocking(self) -> dict[tuple[str, str], int]:
-        blocked: dict[tuple[str, str], int] = {}
-        if self.scenario.sync.by_ptp:
-            for (here, there), wire in self.topology.wires.items():
-                if here in self.bridges:
-                    blocked[here, there] = wire_time_ps(self._ptp_frame_bytes(), wire.rate_bps)
-        for load in self.scenario.load:
-            path = self.topology.shortest(load.talker, load.listener)
-            for here, there in itertools.pairwise(path[1:]):
-                station = self.stations[load.talker]
-                frame_bytes = max(load.frame_bytes, station.slot_bytes) if station.is_slotted else load.frame_bytes
-                length_ps = wire_time_ps(frame_bytes, self.topology.wires[here, there].rate_bps)
-                blocked[here, there] = max(blocked.get((here, there), 0), length_ps)
-        return blocked
-
-    def _ptp_frame_bytes(self) -> int:
-        """The longest PTP frame; bridges that know nothing of PTP forward those of stations with slots as they are."""
-        slots = [station.slot_bytes for station in self.stations.values() if station.is_slotted]
-        return max([stations.PTP_FRAME_BYTES_MAX, *(slots if self.scenario.sync.mode == "ptp" else [])])
+    def _check_blocking(self) -> None:
+        """PTP leaves planned frames time at every port without gates, and they leave PTP time."""
+        passing: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        for flow in self.flows:
+            frame_bytes = flow.station.planned_frame_bytes(flow.stream)
+            for here, there in sorted({(leg.here, leg.there) for tree in flow.trees for leg in tree.legs}):
+                if here not in self.bridges or self.bridges[here].gates != "none":
+                    continue
+                wire_ps = wire_time_ps(frame_bytes, self.topology.wires[here, there].rate_bps)
+                passing.setdefault((here, there), []).append((flow.stream.priority, wire_ps))
+        for (here, there), frames in passing.items():
+            self._blocking.check_rate(here, there, frames)
 
     def _listed_slots(self, station: StationPlan) -> dict[int, set[int]]:
         """Slots that classes were given by hand, by class."""
@@ -281,10 +300,13 @@ class Ground:
                 before = tree.legs[leg.parent]
                 wire = self.topology.wires[before.here, before.there]
                 stay_ps = self._stay_ps(flow, before)
-                reached_ps = [at_ps + wire.propagation_ns * PS_PER_NS + stay_ps for at_ps in passing[leg.parent]]
+                early_ps, late_ps = (
+                    at_ps + wire.propagation_ns * PS_PER_NS + stay
+                    for at_ps, stay in zip(passing[leg.parent], stay_ps, strict=True)
+                )
                 limit_ps = self._limit_ps(flow, leg.here, leg.there, wait_ps)
                 given_ns = waits_ns[len(placement.hops)] if waits_ns else None
-                outcome = self._leave(flow, leg, (reached_ps[0], reached_ps[1]), occupancy, limit_ps, given_ns)
+                outcome = self._leave(flow, leg, (early_ps, late_ps), occupancy, limit_ps, given_ns)
                 if isinstance(outcome, int):
                     return outcome
                 hop, claims = outcome
@@ -322,18 +344,30 @@ class Ground:
         rate_bps = self.topology.wires[here, there].rate_bps
         return ceil_ns(wire_time_ps(flow.station.planned_frame_bytes(flow.stream), rate_bps)) * PS_PER_NS // EIGHTH
 
-    def _stay_ps(self, flow: Flow, leg: Leg) -> int:
-        """Store and forward: the frame behind the reference plane, then processing."""
-        rate_bps = self.topology.wires[leg.here, leg.there].rate_bps
+    def frame_ps(self, flow: Flow, here: str, there: str, extra_bytes: int = 0) -> tuple[int, int]:
+        """How long a wire has a frame behind the reference plane, and bytes around it: at least and at most."""
+        byte_ps = byte_time_ps(self.topology.wires[here, there].rate_bps)
         frame_bytes = flow.station.planned_frame_bytes(flow.stream)
-        return frame_bytes * byte_time_ps(rate_bps) + self.bridges[leg.there].processing_ns * PS_PER_NS
+        return self.lengths.span_ps(flow.station, here, frame_bytes + extra_bytes, byte_ps)
+
+    def _stay_ps(self, flow: Flow, leg: Leg) -> tuple[int, int]:
+        """Store and forward: the frame behind the reference plane, then processing."""
+        processing_ps = self.bridges[leg.there].processing_ns * PS_PER_NS
+        least_ps, most_ps = self.frame_ps(flow, leg.here, leg.there)
+        return least_ps + processing_ps, most_ps + processing_ps
 
     def _first_window(self, flow: Flow, release_ps: int) -> Window:
         station = flow.station
         rate_bps = station.wire.rate_bps
         low_ps, high_ps = (0, 0) if station.is_slotted else (station.error_low_ps, station.error_high_ps)
         start_ps = release_ps - PREAMBLE_BYTES * byte_time_ps(rate_bps) + low_ps
-        length_ps = wire_time_ps(station.planned_frame_bytes(flow.stream), rate_bps) + high_ps - low_ps
+        leg = flow.trees[0].legs[0]
+        _, wire_ps = self.frame_ps(flow, leg.here, leg.there, OVERHEAD_BYTES)
+        if (
+            station.is_slotted
+        ):  # slots follow each other whatever the crystal, and what one is longer others are shorter
+            wire_ps = wire_time_ps(station.planned_frame_bytes(flow.stream), rate_bps)
+        length_ps = wire_ps + high_ps - low_ps
         return Window(flow.stream.id, flow.stream.priority, start_ps, length_ps, flow.period_ps)
 
     def _claim_talker(self, placement: Placement) -> None:
@@ -363,29 +397,28 @@ class Ground:
         given_ns: int | None,
     ) -> tuple[Hop, list[Claim]] | int:
         """When a frame ready within [early, late] leaves a port, or by how much its release must be later."""
-        rate_bps = self.topology.wires[leg.here, leg.there].rate_bps
-        frame_bytes = flow.station.planned_frame_bytes(flow.stream)
-        length_ps = ceil_ns(wire_time_ps(frame_bytes, rate_bps)) * PS_PER_NS
+        least_ps, most_ps = self.frame_ps(flow, leg.here, leg.there, OVERHEAD_BYTES)
+        length_ps = ceil_ns(most_ps) * PS_PER_NS
         early_ps, late_ps = ready_ps
         gated, listed = self.is_gated(leg.here, leg.there), self.explicit(leg.here, leg.there)
         margin_ps = self.margin_ps(leg.here) if gated else 0
         blocked_ps = 0
         if listed is not None:
-            need_ps = (frame_bytes + PREAMBLE_BYTES) * byte_time_ps(rate_bps)
-            opens = [listed.earliest_ps(flow.stream.priority, at_ps, need_ps) for at_ps in ready_ps]
-            if opens[0] is None or opens[1] is None or flow.period_ps % (listed.cycle_ns * PS_PER_NS):
+            opens = self._opens(flow, leg, listed, ready_ps)
+            if opens is None or flow.period_ps % (listed.cycle_ns * PS_PER_NS):
                 return NEVER
-            early_ps, late_ps = opens[0], opens[1]
+            early_ps, late_ps = opens
         elif gated:
             early_ps = ceil_ns(late_ps) * PS_PER_NS
             late_ps = early_ps + 2 * margin_ps
         else:
-            blocked_ps = self.blocked_ps(leg.here, leg.there)
+            blocked_ps = self.blocked_ps(leg.here, leg.there, flow.stream.priority)
             late_ps += blocked_ps
         window = Window(
             flow.stream.id, flow.stream.priority, early_ps, late_ps - early_ps + length_ps, flow.period_ps, margin_ps
         )
-        claim = _claim(("wire", leg.here, leg.there), window)
+        apart_ps = self._apart_ps(leg, least_ps, window) if gated else 0
+        claim = _claim(("wire", leg.here, leg.there), window, apart_ps)
         waits_ps = 0 if given_ns is None else given_ns * PS_PER_NS
         while occupancy is not None and (shift_ps := occupancy.shift_ps(claim.moved(waits_ps))):
             if shift_ps == NEVER:
@@ -408,6 +441,28 @@ class Ground:
         )
         return hop, claims
 
+    def _opens(self, flow: Flow, leg: Leg, listed: GateList, ready_ps: tuple[int, int]) -> tuple[int, int] | None:
+        """When a gate list given by hand lets a frame start, by a clock that is off either way; None: not surely."""
+        least_ps, most_ps = self.frame_ps(flow, leg.here, leg.there, PREAMBLE_BYTES)
+        queue, off_ps = flow.stream.priority, self.margin_ps(leg.here)
+        ahead = listed.earliest_ps(queue, ready_ps[0] + off_ps, least_ps)
+        behind = listed.earliest_ps(queue, ready_ps[1] - off_ps, most_ps)
+        other = listed.earliest_ps(queue, ready_ps[1] + off_ps, most_ps)
+        # A clock that is ahead must not close the gate before the frame, so that it waits for the next opening.
+        if ahead is None or behind is None or other is None or other - off_ps > behind + off_ps:
+            return None
+        return ahead - off_ps, behind + off_ps
+
+    def _apart_ps(self, leg: Leg, least_ps: int, window: Window) -> int:
+        """What must follow a window before the next, so that the gate closes between.
+
+        With isolation "order" the next frame may wait in the queue already. If the one before can be shorter than its
+        window and the gate stayed open, it would leave before its own.
+        """
+        if self.scenario.planner.isolation == "frame" or least_ps == window.length_ps:
+            return 0
+        return guard_ns(self.topology.wires[leg.here, leg.there].rate_bps) * PS_PER_NS
+
     def _queue_claim(self, flow: Flow, leg: Leg, ready_ps: tuple[int, int], window: Window) -> Claim:
         """Frames of one queue: alone in it from arrival to departure ("frame"), or in order of windows ("order")."""
         resource = ("queue", leg.here, leg.there, str(flow.stream.priority))
@@ -417,8 +472,8 @@ class Ground:
         return Claim(resource, ready_ps[0], ready_ps[1], window.start_ps, end_ps, flow.period_ps)
 
 
-def _claim(resource: tuple[str, ...], window: Window) -> Claim:
-    end_ps = window.start_ps + window.length_ps
+def _claim(resource: tuple[str, ...], window: Window, apart_ps: int = 0) -> Claim:
+    end_ps = window.start_ps + window.length_ps + apart_ps
     return Claim(resource, window.start_ps, end_ps, window.start_ps, end_ps, window.period_ps, ALONE)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from keepon.errors import ConfigError, TraceError
+from keepon import documents, schemacheck
+from keepon.errors import ConfigError, TraceError, one_line
 from keepon.planner.network.flows import Flow, Placement
 from keepon.planner.network.ground import Ground, on_grid
 from keepon.planner.network.occupancy import Occupancy
@@ -34,6 +35,12 @@ def check(plan: dict[str, Any], source: str) -> None:
     Raises:
         TraceError: one sentence on the first key.
     """
+
+    if wrong := schemacheck.first_problem(plan, documents.json_schema("plan")):
+        key, value, rule = wrong
+        raise TraceError(
+            f"{source}: key `{key}` = {one_line(value)}: {rule}; the file is damaged, make it anew with keepon plan"
+        )
 
     def need(holds: bool, key: str, what: str) -> None:
         if not holds:

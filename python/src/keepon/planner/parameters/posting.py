@@ -8,8 +8,10 @@ driver are within every stream's advance, and which polls sustain (G11, G14). Wh
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 from keepon.errors import ConfigError
 from keepon.planner.parameters import lead, polls, synchronisation
@@ -36,6 +38,8 @@ class Needs:
         streams: with their index in the scenario.
         way: how frames get to the driver; None: without txtime.
         budget_ns: how far the clock may be off (station.clock_error_ns); None where PTP does not set it.
+        master_ns: granularity of the grandmaster's stamps, if that is another station with slots.
+        room_ns: half of the granularity that this station's reading of its clock may have; None: any.
     """
 
     scenario: Scenario
@@ -46,6 +50,8 @@ class Needs:
     host: Host
     way: lead.HandOver | None
     budget_ns: int | None
+    master_ns: Fraction | None = None
+    room_ns: Fraction | None = None
 
     @property
     def nic(self) -> Nic:
@@ -125,7 +131,7 @@ def choice_for(needs: Needs, slot_bytes: int, batch_slots: int) -> Choice:
         ring_slots,
         posting,
         lead.lead_time_ns(posting, needs.rate_bps, trim_up_bytes, needs.nic),
-        synchronisation.error_ns(needs.scenario, needs.station, posting, needs.nic),
+        synchronisation.error_ns(needs.scenario, needs.station, posting, needs.nic, needs.master_ns),
     )
 
 
@@ -139,12 +145,15 @@ def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Ch
 
     def accurate(choice: Choice) -> bool:
         # Where no batch is accurate enough, as accurate as the smallest.
-        return is_accurate(needs, choice) or choice.sync_error_ns == choices[-1].sync_error_ns
+        return is_accurate(needs, choice) or granularity_ns(needs, choice) == granularity_ns(needs, choices[-1])
 
+    accuracy = f"Eq. 4 would exceed the clock error of {needs.budget_ns} ns"
+    if needs.scenario.sync.grandmaster == needs.station.name:
+        accuracy = "Eq. 4 would exceed the clock error stated for stations that follow this one"
     return [
         ("polls could not sustain more", lambda choice: is_sustained(needs, choice)),
         (f"more would not be within the advance of {advance_ns} ns", in_time),
-        (f"Eq. 4 would exceed the clock error of {needs.budget_ns} ns", accurate),
+        (accuracy, accurate),
     ]
 
 
@@ -157,10 +166,12 @@ def least_slot_bytes(needs: Needs) -> int:
 
 def is_accurate(needs: Needs, choice: Choice) -> bool:
     """Is the clock's error, as far as slot and batch make it, within what is stated? (G3)"""
-    if choice.sync_error_ns is None or needs.budget_ns is None:
-        return True
-    granularity = synchronisation.granularity_ns(needs.station.keepon.clock, choice.posting, needs.nic)
-    return synchronisation.is_within(choice.sync_error_ns, granularity, needs.budget_ns)
+    return needs.room_ns is None or granularity_ns(needs, choice) / 2 <= needs.room_ns
+
+
+def granularity_ns(needs: Needs, choice: Choice) -> Fraction:
+    """What a reading of the station's clock leaves open."""
+    return synchronisation.granularity_ns(needs.station.keepon.clock, choice.posting, needs.nic)
 
 
 def is_sustained(needs: Needs, choice: Choice) -> bool:
@@ -308,13 +319,52 @@ def check_advances(needs: Needs, choice: Choice) -> None:
     for index, stream in needs.streams:
         if least_ns <= stream.advance_ns <= most_ns:
             continue
+        if most_ns < least_ns:
+            raise needs.wrong(
+                "ring_slots",
+                choice.ring_slots,
+                f'must be more, as stream "{stream.id}" is handed over at least {least_ns} ns ahead ({why}), and so '
+                f"many slots of {slot_ns:g} ns hold no frame for longer than {max(0, most_ns)} ns; enlarge it, let "
+                f"frames be held back by prebuffer_frames, or {remedy}",
+            )
         key = f'key `stream[{index}].advance_ns` (stream "{stream.id}") = {stream.advance_ns}: must be '
         if stream.advance_ns < least_ns:
-            span = f"between {least_ns} and {most_ns}" if most_ns >= least_ns else f"at least {least_ns}"
             raise ConfigError(
-                f"{key}{span}, as {why} and its host takes {way.usual_ns} ns to bring it there; raise it, or {remedy}"
+                f"{key}between {least_ns} and {most_ns}, as {why} and its host takes {way.usual_ns} ns to bring it "
+                f"there; raise it, or {remedy}"
             )
         raise ConfigError(
             f"{key}between {least_ns} and {most_ns}, as a ring of {choice.ring_slots} slots of {slot_ns:g} ns holds no "
             "frame for longer; lower it, enlarge ring_slots, or let frames be held back by prebuffer_frames"
         )
+
+
+def check_accuracy(needs: Needs, choice: Choice) -> None:
+    """A station that talks can keep what is stated of its clock (G3).
+
+    What stamps add is left to the trial and to every run: it depends on the servo.
+
+    Raises:
+        ConfigError: the granularities of both clocks alone exceed it by Eq. 4.
+    """
+    if not needs.streams or needs.budget_ns is None or needs.room_ns is None:
+        return
+    own_ns = granularity_ns(needs, choice)
+    if (own_ns + (needs.master_ns or 0)) / 2 <= needs.budget_ns:
+        return
+    least_ns = math.ceil(needs.budget_ns - needs.room_ns + own_ns / 2)
+    stated = needs.station.clock_error_ns
+    read = "counter" if needs.paper else needs.station.keepon.clock
+    master = f", that of the grandmaster {round(needs.master_ns)} ns" if needs.master_ns is not None else ""
+    smaller = "shorter slots or a smaller batch_slots" if choice.posting.batch_slots > 1 else "shorter slots"
+    remedy = smaller
+    if needs.master_ns is not None and needs.master_ns > own_ns:
+        remedy = f'a smaller batch_slots or shorter slots of station "{needs.scenario.sync.grandmaster}"'
+    elif read == "counter" and not needs.paper:
+        remedy = f'keepon.clock = "interpolated" or {smaller}'
+    value = f'"auto" ({needs.budget_ns})' if stated == "auto" else stated
+    raise ConfigError(
+        f'key `station[{needs.index}].clock_error_ns` (station "{needs.station.name}") = {value}: must be between '
+        f'{least_ns} and 1000000000, as its clock, read as "{read}", has a granularity of {round(own_ns)} ns{master} '
+        f"(Eq. 4, with half of what stamps of received frames vary); state that, or choose {remedy}"
+    )

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from keepon.planner.parameters import advice, lead, polls, slots, synchronisation
+from keepon.planner.parameters import advice, lead, polls, slots
 from keepon.planner.parameters.isolation import FEASIBLE
 from keepon.planner.parameters.partitions import Chosen
-from keepon.planner.parameters.posting import Choice, Needs, is_accurate
+from keepon.planner.parameters.posting import Choice, Needs, granularity_ns
 from keepon.wire import PS_PER_NS
 
 Line = dict[str, str]
@@ -236,22 +236,14 @@ def driver_waits_ns(needs: Needs, releases_ns: dict[str, int]) -> dict[str, int]
 def _clock(needs: Needs, choice: Choice) -> list[Line]:
     if choice.sync_error_ns is None or needs.budget_ns is None or not needs.streams:
         return []
-    granularity = synchronisation.granularity_ns(needs.station.keepon.clock, choice.posting, needs.nic)
+    granularity = granularity_ns(needs, choice)
     read = "counter" if needs.paper else needs.station.keepon.clock
     quantity = (
         f"one offset off by at most {_us(choice.sync_error_ns)} (Eq. 4), clock error stated {_us(needs.budget_ns)}"
     )
     why = f'a clock read as "{read}" leaves {_us(round(granularity))} open, stamps of received frames vary by the rest'
-    if not is_accurate(needs, choice):
-        return [
-            _line(
-                "G3",
-                f"warning: {quantity}",
-                f"{why}; state clock_error_ns = {choice.sync_error_ns}, or less of a batch",
-            )
-        ]
     if choice.sync_error_ns > needs.budget_ns:
-        why += ", which the servo averages: every run checks what is stated"
+        why += ", of which the servo leaves half: every run checks what is stated"
     return [_line("G3", quantity, why)]
 
 

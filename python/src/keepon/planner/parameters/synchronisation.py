@@ -19,6 +19,8 @@ from keepon.scenario import Scenario, Station
 from keepon.timesync import rx_stage
 from keepon.wire import PS_PER_NS
 
+SERVO_LEAVES_PARTS = 2
+"""Of what stamps make an offset wrong at most, the default servo leaves half: 2.5 of 5.1 us (docs/time.md); chosen."""
 SETTLED_PARTS = 10
 """An interpolated reading, settled, leaves open at most this part of a slot, a read of the index and two ticks."""
 
@@ -51,21 +53,26 @@ def master_granularity_ns(scenario: Scenario) -> int:
     return stamps.get(str(name), 0)
 
 
-def is_within(error_ns: int, granularity: Fraction, budget_ns: int) -> bool:
-    """Does Eq. 4 stay within the stated clock error; where stamps alone exceed it, does what slot and batch add?
+def room_ns(scenario: Scenario, station: Station, budget_ns: int) -> Fraction:
+    """What granularities of master and slave together may add to the error of a clock; may be below 0.
 
-    The stamps of received frames vary whatever the slot, and a servo averages them; a staircase it cannot.
+    Stamps of received frames vary whatever the slot, and a servo averages them; a staircase it cannot.
     """
-    stamps_ns = error_ns - granularity / 2
-    return granularity / 2 <= budget_ns - (stamps_ns if stamps_ns <= budget_ns else 0)
+    return budget_ns - Fraction(stamp_spread_ns(scenario, station), 2 * SERVO_LEAVES_PARTS)
 
 
-def error_ns(scenario: Scenario, station: Station, posting: Posting, nic: Nic = NIC) -> int | None:
-    """Eq. 4 in ns rounded up: greatest error of one offset, before any servo; None where PTP does not set the clock."""
+def error_ns(
+    scenario: Scenario, station: Station, posting: Posting, nic: Nic = NIC, master_ns: Fraction | None = None
+) -> int | None:
+    """Eq. 4 in ns rounded up: greatest error of one offset, before any servo; None where PTP does not set the clock.
+
+    Args:
+        master_ns: granularity of the grandmaster's stamps, if that is a station with slots.
+    """
     if not scenario.sync.by_ptp or scenario.sync.grandmaster == station.name:
         return None
     errors = bounds.StampErrors(
-        g_master=master_granularity_ns(scenario),
+        g_master=master_granularity_ns(scenario) if master_ns is None else master_ns,
         g_slave=granularity_ns(station.keepon.clock, posting, nic),
         j_slave_in=stamp_spread_ns(scenario, station),
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from keepon import documents
-from keepon.errors import ConfigError, EnvironmentProblemError, PlanRejectedError, TraceError
+from keepon.errors import ConfigError, EnvironmentProblemError, PlanRejectedError, TraceError, one_line
 from keepon.planner.partition import check
 from keepon.planner.partition.answer import UNKNOWN, Outcome, witness_json
 from keepon.planner.partition.limits import Limits
@@ -41,12 +41,13 @@ class InstanceFile:
 
 def _document(path: Path, exact_decimals: bool) -> Any:
     try:
-        text = path.read_text(encoding="utf-8")
-        return json.loads(text, parse_float=Decimal if exact_decimals else float)
+        text = path.read_text(encoding="utf-8-sig")
+        exact = Decimal if exact_decimals else documents.finite
+        return json.loads(text, parse_float=exact, parse_constant=documents.finite)
     except OSError as error:
         raise TraceError(f"{path}: cannot be read ({error.strerror}); check the name and the permissions") from error
     except (ValueError, RecursionError) as error:
-        raise TraceError(f"{path}: not JSON ({error}); make the file again") from error
+        raise TraceError(f"{path}: not JSON ({one_line(error, 200)}); make the file again") from error
 
 
 def _instances(path: Path, document: Any) -> list[Any]:
@@ -54,12 +55,12 @@ def _instances(path: Path, document: Any) -> list[Any]:
     version = schema.get("version") if isinstance(schema, dict) else None
     if version != SCHEMA_VERSION:
         raise TraceError(
-            f"{path}: key `schema.version` = {version}: must be {SCHEMA_VERSION}; this command reads files of "
-            "partition instances of that version only"
+            f"{path}: key `schema.version` = {one_line(version)}: must be {SCHEMA_VERSION}; this command reads files "
+            "of partition instances of that version only"
         )
     rows = document.get("instances")
     if not isinstance(rows, list) or not 1 <= len(rows) <= INSTANCES_MAX:
-        shown = f"{len(rows)} entries" if isinstance(rows, list) else repr(rows)
+        shown = f"{len(rows)} entries" if isinstance(rows, list) else one_line(repr(rows))
         raise ConfigError(f"{path}: key `instances` = {shown}: must be a list of 1 to {INSTANCES_MAX}; add instances")
     return rows
 

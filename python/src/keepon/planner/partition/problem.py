@@ -16,12 +16,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from keepon.errors import ConfigError
+from keepon.errors import ConfigError, one_line
 
 RING_SLOTS_MAX = 65_536
 CLASSES_MAX = 16
 """Bits of a class mask."""
 STREAMS_MAX = 4096
+US_MIN, US_MAX = Decimal("1e-9"), Decimal("1e15")
 PERIOD_SLOTS_MAX = 10**9
 
 
@@ -124,12 +125,12 @@ class _Reader:
 
     def __init__(self, table: Any, place: str) -> None:
         if not isinstance(table, Mapping):
-            raise ConfigError(f"{place}: {table!r} must be a table of keys; write it as a JSON object")
+            raise ConfigError(f"{place}: {one_line(table)} must be a table of keys; write it as a JSON object")
         self.table = table
         self.place = place
 
     def refuse(self, key: str, rule: str, remedy: str) -> ConfigError:
-        shown = self.table.get(key, "missing")
+        shown = one_line(self.table.get(key, "missing"))
         return ConfigError(f"{self.place}: key `{key}` = {shown}: {rule}; {remedy}")
 
     def whole(self, key: str, low: int, high: int, default: int | None = None) -> int:
@@ -142,8 +143,14 @@ class _Reader:
 
     def number(self, key: str) -> Fraction:
         value = self.table.get(key)
-        if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
             raise self.refuse(key, "must be a finite number", "give it in microseconds")
+        # As a fraction, 1e-999999999 would fill the memory.
+        exact = Decimal(value)
+        if not exact.is_finite() or (exact != 0 and not US_MIN <= abs(exact) <= US_MAX):
+            raise self.refuse(
+                key, f"must be a finite number, 0 or between {US_MIN} and {US_MAX}", "give it in microseconds"
+            )
         # A float from a caller means its decimal notation: 34.4 is 34.4, not the nearest binary fraction.
         return Fraction(str(value))
 
@@ -240,13 +247,15 @@ def parse(instance: Any, source: str, position: int) -> Problem:
         ConfigError: a value is missing or out of range; one sentence with file, instance, key, value, range, remedy.
     """
     if not isinstance(instance, Mapping):
-        raise ConfigError(f"{source}: key `instances[{position}]` = {instance!r}: must be a table; give one instance")
+        raise ConfigError(
+            f"{source}: key `instances[{position}]` = {one_line(instance)}: must be a table; give one instance"
+        )
     name = instance.get("id")
     if not isinstance(name, str) or not name:
         raise ConfigError(
-            f"{source}: key `instances[{position}].id` = {name!r}: must be a name; give every instance one"
+            f"{source}: key `instances[{position}].id` = {one_line(name)}: must be a name; give every instance one"
         )
-    place = f'{source}: instance "{name}"'
+    place = f'{source}: instance "{one_line(name)}"'
     reader = _Reader(instance, place)
     slot_us = reader.number("slot_us")
     if slot_us <= 0:

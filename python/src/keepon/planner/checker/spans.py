@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How long a frame may take on a wire: a byte more or less where its slot may be trimmed, and what crystals are off."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from keepon.planner.checker.given import Given, Place
+
+_MILLION = 10**6
+
+
+def frame_ps(given: Given, name: str, place: Place, side: int) -> int:
+    """From the first bit behind the SFD to the last of a stream's frame on a wire, at its longest (1) or shortest (-1).
+
+    A slot is trimmed against its crystal: who runs ahead makes slots, and the frames in them, longer.
+    """
+    key = (name, place, side)
+    if key not in given.spans_ps:
+        given.spans_ps[key] = _frame_ps(given, name, place, side)
+    return given.spans_ps[key]
+
+
+def _frame_ps(given: Given, name: str, place: Place, side: int) -> int:
+    talker = given.scenario.station_named(given.streams[name].talker)
+    frame_bytes: int = given.entry(name)["frame_bytes_on_wire"]
+    options = talker.keepon
+    slotted = given.plan["stations"][talker.name].get("mode") == "phase-locked"
+    if slotted and options.trim == "any" and (given.scenario.sync.by_ptp or _off(given, talker.name, -side)):
+        most = options.trim_up_bytes if side > 0 else options.trim_down_bytes
+        frame_bytes += side * min(1, most)
+    span_ps = frame_bytes * given.links[place][0]
+    share = _off(given, place[0], side)
+    added_ps = -(-span_ps * share.numerator // share.denominator)
+    return span_ps + side * added_ps
+
+
+def _off(given: Given, node: str, side: int) -> Fraction:
+    """By what share a crystal makes a time longer (1) or shorter (-1) than in network time; whole parts per billion."""
+    scenario = given.scenario
+    sync, bridge = scenario.sync, given.bridges.get(node)
+    if sync.mode == "none" or (sync.mode == "ideal" and bridge is not None):
+        return Fraction(0)
+    masters = set()
+    if sync.by_ptp:
+        masters = {sync.grandmaster, *(fault.node for fault in scenario.fault if fault.kind == "master-change")}
+    if masters == {node}:
+        return Fraction(0)
+    own = _ppb(given, node, -side)
+    against = [_ppb(given, str(master), side) for master in masters - {node}] or [0]
+    # Longer than in network time: a slow crystal here, a fast one of whoever has the time.
+    apart = max(side * (other - own) for other in against)
+    return Fraction(max(0, apart), 1000 * _MILLION)
+
+
+def _ppb(given: Given, node: str, side: int) -> int:
+    """A crystal's rate at its greatest (1) or least (-1), which wanders by 1 ppm at most."""
+    entry = given.bridges.get(node) or given.scenario.station_named(node)
+    return round(1000 * entry.clock_ppm) + (side * 1000 if entry.wander_ppb_per_s else 0)

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The part of JSON Schema that our schemas use, checked with the first thing that is wrong told by key, value and rule.
+
+Tests compare it with a full validator; that one is for tests only, so what is installed to run need not have it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+Problem = tuple[str, Any, str]
+"""Key, its value, and what it must be."""
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+_NAMES = {
+    "object": "a table", "array": "a list", "string": "a string", "integer": "a whole number", "number": "a number",
+    "boolean": "true or false", "null": "null",
+}  # fmt: skip
+
+
+def first_problem(value: Any, schema: dict[str, Any], key: str = "") -> Problem | None:
+    """The first place where a document breaks its schema; None if it fits."""
+    return (
+        _type_problem(value, schema, key)
+        or _value_problem(value, schema, key)
+        or _table_problem(value, schema, key)
+        or _list_problem(value, schema, key)
+        or _combined_problem(value, schema, key)
+    )
+
+
+def _is_type(value: Any, name: str) -> bool:
+    return isinstance(value, _TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
+
+
+def _type_problem(value: Any, schema: dict[str, Any], key: str) -> Problem | None:
+    if "type" not in schema:
+        return None
+    names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+    if any(_is_type(value, name) for name in names):
+        return None
+    return key, value, "must be " + " or ".join(_NAMES[name] for name in names)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _value_problem(value: Any, schema: dict[str, Any], key: str) -> Problem | None:
+    if "const" in schema and not _same(value, schema["const"]):
+        return key, value, f"must be {json.dumps(schema['const'])}"
+    if "enum" in schema and not any(_same(value, entry) for entry in schema["enum"]):
+        return key, value, f"must be one of {', '.join(map(str, schema['enum']))}"
+    if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
+        return key, value, f"must match {schema['pattern']}"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if "minimum" in schema and value < schema["minimum"]:
+            return key, value, f"must be at least {schema['minimum']}"
+        if "maximum" in schema and value > schema["maximum"]:
+            return key, value, f"must be at most {schema['maximum']}"
+        if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
+            return key, value, f"must be above {schema['exclusiveMinimum']}"
+    return None
+
+
+def _table_problem(value: Any, schema: dict[str, Any], key: str) -> Problem | None:
+    if not isinstance(value, dict):
+        return None
+    at = f"{key}." if key else ""
+    for name in schema.get("required", ()):
+        if name not in value:
+            return f"{at}{name}", "missing", "must be there"
+    known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+    for name, entry in value.items():
+        if name in known:
+            found = first_problem(entry, known[name], f"{at}{name}")
+        elif others is False:
+            found = (f"{at}{name}", entry, "is not known here")
+        else:
+            found = first_problem(entry, others, f"{at}{name}") if isinstance(others, dict) else None
+        if found:
+            return found
+    return None
+
+
+def _list_problem(value: Any, schema: dict[str, Any], key: str) -> Problem | None:
+    if not isinstance(value, list):
+        return None
+    if len(value) < schema.get("minItems", 0):
+        return key, value, f"must have at least {schema['minItems']} entries"
+    for index, entry in enumerate(value):
+        if "items" in schema and (found := first_problem(entry, schema["items"], f"{key}[{index}]")):
+            return found
+    return None
+
+
+def _combined_problem(value: Any, schema: dict[str, Any], key: str) -> Problem | None:
+    for part in schema.get("allOf", ()):
+        if "if" in part:
+            branch = "then" if first_problem(value, part["if"], key) is None else "else"
+            found = first_problem(value, part.get(branch, {}), key)
+        else:
+            found = first_problem(value, part, key)
+        if found:
+            return found
+    choices = [first_problem(value, part, key) for part in schema.get("anyOf", ())]
+    return choices[0] if choices and all(choices) else None

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whatever a user gives a command: one line with key, value and remedy and exit code 2, never a traceback."""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from helpers import HABITAT, TWO_STATIONS
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from keepon import cli, documents, loading, schemacheck
+from keepon.errors import EXIT_INPUT, EXIT_MET, EXIT_MISSED
+from keepon.planner import plan as make_plan
+from keepon.planner.verify import verify
+
+CASES = Path(__file__).parent / "cases"
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
+    """Runs `keepon` with arguments in an empty folder and gives the one line it must refuse them with."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> str:
+        monkeypatch.setattr(sys, "argv", ["keepon", *map(str, arguments)])
+        code = cli.main()
+        told = capsys.readouterr()
+        assert code == EXIT_INPUT, told.err
+        assert told.out == ""
+        lines = told.err.splitlines()
+        assert len(lines) == 1, told.err
+        assert "internal error" not in told.err
+        assert len(lines[0]) < 2_100
+        return lines[0]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("nolink.toml", 'key `station[2].name` = "c": has no link; add a [[link]]'),
+        ("bigint.toml", "must be a number between -1000 and 1000"),
+        ("fault-range.toml", 'key `station[0].keepon.ring_slots` (station "a") = 32: must be more, as stream "S0"'),
+    ],
+)
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_scenarios_that_once_crashed_are_refused(refused: Any, command: str, name: str, expected: str) -> None:
+    told = refused(command, CASES / name)
+    assert expected in told
+    assert name in told
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("part-big.json", "key `period_us` = 1000"),
+        ("part-inf.json", "part-inf.json: not JSON (1e999 is no finite number)"),
+    ],
+)
+def test_instances_that_once_crashed_are_refused(refused: Any, name: str, expected: str) -> None:
+    told = refused("partition", CASES / name, "--out", "answers.json")
+    assert expected in told
+    assert len(told) < 400, "values are cut"
+
+
+@pytest.mark.parametrize("value", ["1e-999999999", "NaN", "-Infinity", "1e99", '"x"', "true", "9" * 400])
+def test_numbers_of_instances_that_no_computer_holds_are_refused(refused: Any, tmp_path: Path, value: str) -> None:
+    text = (CASES / "part-inf.json").read_text(encoding="utf-8").replace("1e999", "0")
+    path = tmp_path / "instance.json"
+    path.write_text(text.replace('"slot_us": 2', f'"slot_us": {value}'), encoding="utf-8")
+    assert "instance.json" in refused("partition", path, "--out", "answers.json")
+
+
+_DEEP = "[" * 100_000 + "]" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f'schema = "keepon.scenario/1"\nx = {_DEEP[95_000:105_000]}\n', "nested too deeply"),
+        (f'schema = "keepon.scenario/1"\nseed = {"9" * 5_000}\n', "shorten that number"),
+        ('schema = "keepon.scenario/1"\nname = "a\\nb\\u0007c"\n', 'key `name` = "a b c": must be'),
+        (f'schema = "keepon.scenario/1"\nname = "{"x" * 5_000}"\n', 'xxx...: must be 1 to 64 letters'),
+        (f'schema = "{"y" * 5_000}"\n', "key `schema` = "),
+    ],
+    ids=["deep", "long-number", "control", "long-name", "long-schema"],
+)  # fmt: skip
+def test_what_is_wrong_with_a_scenario_is_told_in_a_line(
+    refused: Any, tmp_path: Path, text: str, expected: str
+) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(text, encoding="utf-8")
+    told = refused("plan", path)
+    assert expected in told
+    assert len(told) < 600
+
+
+def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "marked.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + TWO_STATIONS.read_bytes())
+    assert loading.load(path) == loading.load(TWO_STATIONS)
+    document = tmp_path / "marked.json"
+    document.write_bytes(b'\xef\xbb\xbf{"schema": "x/1"}')
+    assert documents.schema_of(document) == "x/1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("plan", TWO_STATIONS, "--seed", 2**63), "--seed"),
+        (("run", TWO_STATIONS, "--seed", 2**64, "--out", "o"), "--seed"),
+        (("plan", TWO_STATIONS, "--out", ""), 'option --out = "": must name'),
+        (("run", TWO_STATIONS, "--out", ""), 'option --out = "": must name'),
+        (("partition", CASES / "part-inf.json", "--out", ""), 'option --out = "": must name'),
+        (("export", TWO_STATIONS, "--format", "dot", "--out", ""), 'option --out = "": must name'),
+        (("run", TWO_STATIONS, "--duration", "1ms", "--out", "o"), "--duration"),
+        (("plan", TWO_STATIONS, "--time-limit", "nan"), "--time-limit"),
+    ],
+)
+def test_options_out_of_range_are_refused(refused: Any, arguments: tuple[object, ...], expected: str) -> None:
+    assert expected in refused(*arguments)
+
+
+# -- plans ------------------------------------------------------------------------------------------------------------
+
+
+_UNREADABLE = {
+    "deep": _DEEP,
+    "deep-inside": '{"schema": "keepon.plan/1", "x": ' + _DEEP + "}",
+    "infinite": '{"schema": 1e999}',
+    "long": "9" * 5_000,
+}
+
+
+@pytest.mark.parametrize("kind", sorted(_UNREADABLE))
+def test_json_that_nothing_can_read_is_refused(refused: Any, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(_UNREADABLE[kind], encoding="utf-8")
+    assert "plan.json" in refused("plan", TWO_STATIONS, "--keep", path)
+    assert "plan.json" in refused("export", TWO_STATIONS, "--plan", path, "--format", "dot", "--out", "x.dot")
+
+
+def test_a_plan_without_its_status_is_refused(refused: Any) -> None:
+    assert 'key `status` = "None": must be' in refused("plan", TWO_STATIONS, "--keep", CASES / "nostatus.json")
+
+
+_SCHEMA = documents.json_schema("plan")
+_SCENARIO = loading.load(HABITAT)
+_PLAN = json.loads(json.dumps(verify(_SCENARIO, make_plan(_SCENARIO))))
+
+
+def _places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Ways to every table, list and value of a document, of lists to the first entries only."""
+    found = [at] if at else []
+    if isinstance(value, dict):
+        return found + [place for key in value for place in _places(value[key], (*at, key))]
+    if isinstance(value, list):
+        return found + [place for index in range(min(3, len(value))) for place in _places(value[index], (*at, index))]
+    return found
+
+
+_PLACES = _places(_PLAN)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_our_reading_of_a_schema_is_that_of_a_full_validator(data: st.DataObject) -> None:
+    changed = copy.deepcopy(_PLAN)
+    *way, last = data.draw(st.sampled_from(_PLACES))
+    around = changed
+    for step in way:
+        around = around[step]
+    if data.draw(st.booleans()):
+        around.pop(last)
+    else:
+        around[last] = data.draw(st.sampled_from([None, True, -1, 1.5, "x", "0x0", [], {}, 2**70, [0], "infeasible"]))
+    ours = schemacheck.first_problem(changed, _SCHEMA)
+    fits = jsonschema.Draft202012Validator(_SCHEMA).is_valid(changed)
+    assert (ours is None) == fits, ours
+
+
+def test_a_plan_that_breaks_its_schema_is_refused_with_the_key(refused: Any, tmp_path: Path) -> None:
+    changed = copy.deepcopy(_PLAN)
+    changed["streams"]["F2"]["windows"][0]["open_ps"] = "soon"
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(changed), encoding="utf-8")
+    for arguments in (
+        ("plan", HABITAT, "--keep", path),
+        ("export", HABITAT, "--plan", path, "--format", "dot", "--out", "x"),
+    ):
+        assert "key `streams.F2.windows[0].open_ps` = soon: must be a whole number" in refused(*arguments)
+
+
+# -- results ----------------------------------------------------------------------------------------------------------
+
+
+def test_results_without_a_stream_in_common_are_not_compared(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], refused: Any, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(TWO_STATIONS.read_text(encoding="utf-8").replace('id = "S1"', 'id = "T1"'), encoding="utf-8")
+    for scenario, folder in ((TWO_STATIONS, "one"), (other, "two")):
+        monkeypatch.setattr(
+            sys, "argv", ["keepon", "run", str(scenario), "--duration", "0.01", "--out", folder, "--json"]
+        )
+        assert cli.main() in (EXIT_MET, EXIT_MISSED)
+    capsys.readouterr()
+    assert "no driver and stream in common" in refused("compare", "one", "two")

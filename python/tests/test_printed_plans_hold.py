@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scenarios whose plans once failed the checker or their own trial; python/tests/cases has the files."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keepon import loading
+from keepon.errors import ConfigError
+from keepon.planner import plan as make_plan
+from keepon.planner.network.command import trial
+from keepon.planner.verify import problems
+from keepon.scenario import Scenario
+
+CASES = Path(__file__).parent / "cases"
+
+
+def case(name: str, **replacements: str) -> Scenario:
+    """A case with pieces of its text replaced."""
+    text = (CASES / f"{name}.toml").read_text(encoding="utf-8")
+    for old, new in replacements.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    return loading.parse(text, f"{name}.toml")
+
+
+def holds(scenario: Scenario) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The plan of a scenario and its trial, both without complaint."""
+    plan = make_plan(scenario)
+    assert plan["status"] == "feasible"
+    assert problems(scenario, plan) == []
+    return plan, trial(scenario, plan)
+
+
+@pytest.mark.parametrize("gates", ["auto", "none"])
+@pytest.mark.parametrize("ppm", ["30.0", "3.0", "-30.0", "-100.0"])
+def test_frames_in_slots_that_are_trimmed_are_longer_or_shorter_behind_every_bridge(ppm: str, gates: str) -> None:
+    changes = {"processing_ns = 1500": f'processing_ns = 1500\ngates = "{gates}"', "warmup_s = 6.0": "warmup_s = 1.0"}
+    scenario = case("crystal-ahead", **{"clock_ppm = 30.0": f"clock_ppm = {ppm}"}, **changes)
+    plan, tried = holds(scenario)
+    assert tried["unsent"] == {}
+    frame_ps = plan["streams"]["act2"]["terms"]["frame_ps"]
+    # Two bridges take it in whole: at 1 Gb/s a byte more each where the crystal is ahead.
+    assert (frame_ps >= 2 * 231 * 8000) == (float(ppm) > 0)
+    assert plan["streams"]["set2"]["terms"]["frame_ps"] == 2 * 230 * 8000
+
+
+def test_frames_of_a_true_crystal_or_in_reserved_trims_keep_their_length() -> None:
+    for changes in (
+        {"clock_ppm = 30.0": "clock_ppm = 0.0"},
+        {'host = "raspberry-pi-4"': 'keepon = { trim = "reserved" }'},
+    ):
+        plan = make_plan(case("crystal-ahead", **changes))
+        assert plan["streams"]["act2"]["terms"]["frame_ps"] < 2 * 231 * 8000
+
+
+@pytest.mark.parametrize(("name", "byte_ns"), [("lt100", 80), ("lt10", 800)])
+def test_launch_times_on_slow_links_wait_for_the_next_byte(name: str, byte_ns: int) -> None:
+    plan, tried = holds(case(name))
+    assert tried["unsent"] == {}
+    # The comparator's 32 ns, then the wire's next byte.
+    assert plan["streams"]["S2"]["bounds"]["release_error_ns"] == 32 + byte_ns
+
+
+def test_launch_times_of_a_crystal_that_is_off_wait_for_the_next_byte_at_any_rate() -> None:
+    plan, _ = holds(case("ltadv", **{'name = "a"': 'name = "a"\nclock_ppm = 20.0'}))
+    assert plan["streams"]["S1"]["bounds"]["release_error_ns"] == 32 + 8
+    plan, _ = holds(case("ltadv"))
+    assert plan["streams"]["S1"]["bounds"]["release_error_ns"] == 32
+
+
+def test_streams_with_launch_times_that_state_no_advance_get_one_that_etf_can_sort() -> None:
+    scenario = case("ltadv")
+    assert [stream.advance_ns for stream in scenario.stream] == [200_000, 200_000]
+    _, tried = holds(scenario)
+    assert tried["unsent"] == {}
+    longer = case("ltadv", **{'name = "a"': 'name = "a"\netf_delta_ns = 300_000'})
+    assert [stream.advance_ns for stream in longer.stream] == [350_000, 350_000]
+    assert holds(longer)[1]["unsent"] == {}
+
+
+def test_an_advance_that_leaves_the_order_of_launch_times_to_chance_is_refused() -> None:
+    text = (
+        (CASES / "ltadv.toml")
+        .read_text(encoding="utf-8")
+        .replace("frame_bytes = 100", "frame_bytes = 100\nadvance_ns = 100_000")
+    )
+    with pytest.raises(
+        ConfigError, match=r'key `stream\[0\].advance_ns` \(stream "S1"\) = 100000: must be between 159\d\d\d'
+    ):
+        make_plan(loading.parse(text, "ltadv.toml"))
+    alone = text[: text.rindex("[[stream]]")]
+    assert holds(loading.parse(alone, "ltadv.toml"))[1]["unsent"] == {}
+    with pytest.raises(
+        ConfigError, match=r"key `station\[0\].etf_delta_ns` .* = 9000: must be between \d+ and 1000000000"
+    ):
+        make_plan(case("ltadv", **{'name = "a"': 'name = "a"\netf_delta_ns = 9_000'}))
+
+
+def test_what_is_sent_without_a_launch_time_gets_no_bound() -> None:
+    plan, _ = holds(case("ltadv", **{'name = "a"': 'name = "a"\nrelease = "sleep"'}))
+    assert set(plan["streams"]["S1"]["bounds"].values()) == {None}
+
+
+def test_a_frame_that_leaves_in_the_next_hyperperiod_is_compared_with_its_neighbours_there() -> None:
+    plan, tried = holds(case("g1048-min"))
+    assert tried["unsent"] == {}
+    window = plan["streams"]["f35"]["windows"][-1]
+    assert window["open_ps"] > 500_000_000, "the case no longer has a frame that leaves after its period"
+
+
+@pytest.mark.parametrize("ppm", ["20.0", "-20.0", "0.0"])
+def test_a_frame_that_waits_in_a_queue_does_not_leave_with_the_end_of_a_shorter_one(ppm: str) -> None:
+    text = (CASES / "crystal-ahead.toml").read_text(encoding="utf-8")
+    text = text.replace("clock_ppm = 30.0", f"clock_ppm = {ppm}").replace("warmup_s = 6.0", "warmup_s = 1.0")
+    text = text.replace("[sync]", '[planner]\nisolation = "order"\n[sync]')
+    third = text[text.index('[[stream]]\nid = "act2"') :]
+    scenario = loading.parse(text + third.replace("act2", "act3") + third.replace("act2", "act4"), "order.toml")
+    plan, tried = holds(scenario)
+    assert tried["unsent"] == {}
+    opened = sorted(plan["streams"][name]["windows"][-1]["open_ps"] for name in ("act1", "act2", "act3", "act4"))
+    # Slots follow each other every 2 us; so do windows of frames that have exactly their length.
+    assert (min(late - early for early, late in itertools.pairwise(opened)) == 2_000_000) == (ppm == "0.0")
