@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from keepon import _sim, published
 from keepon.planner.parameters import effects, hardware, isolation, polls, slots, synchronisation, trims
@@ -222,6 +222,7 @@ def test_the_wire_runs_where_polls_have_slack_and_dries_up_where_they_lack_a_slo
     depth = batch + more if locked else batch
     asked = posting(slot_bytes, batch, depth, locked)
     asked = posting(slot_bytes, batch, depth, locked, asked.batch_ns * quarters // 4)
+    assume(polls.is_accepted(asked))
     slack_ns = polls.slack_ns(asked)
     underruns = simulated(asked, 5)["nic"]["underruns"]
     if slack_ns >= 0:

@@ -200,13 +200,13 @@ def test_best_effort_keeps_what_its_loads_ask_for_if_that_can_be() -> None:
 
 
 def test_a_counter_clock_gets_a_batch_that_eq_4_allows() -> None:
-    """G11 (a): 5 us of stated error, less half of what stamps vary, are a batch of four slots of 1 us; an interpolated
+    """G11 (a): 5 us of stated error, less half of what stamps vary, are a batch of two slots of 1 us; an interpolated
     clock has no such bound."""
     sync = {"mode": "gptp", "grandmaster": "b"}
     streams = [{"advance_ns": 800_000, "period_ns": 100_000, "frame_bytes": 90}]
     counter = chosen(network(streams, {"clock": "counter"}, sync=sync))
     ours = chosen(network(streams, sync=sync))
-    assert (counter.slot_ps, counter.batch_slots) == (1_000_000, 4)
+    assert (counter.slot_ps, counter.batch_slots) == (1_000_000, 2)
     assert ours.batch_slots > counter.batch_slots
     assert counter.choice is not None and "Eq. 4" in counter.choice.limited_by
     wide = chosen(network(streams, {"clock": "counter"}, station={"clock_error_ns": 30_000}, sync=sync))

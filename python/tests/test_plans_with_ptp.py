@@ -33,7 +33,7 @@ def case(name: str, **replacements: str) -> Scenario:
 @pytest.mark.parametrize("name", ["ptpcounter", "ptpcounter1"])
 def test_a_clock_error_below_what_both_clocks_leave_open_is_refused(name: str) -> None:
     expected = (
-        r'`station\[1\].clock_error_ns` .* = "auto" \(5000\): must be between 12564 and .* of the grandmaster 10000'
+        r'`station\[1\].clock_error_ns` .* = "auto" \(5000\): must be between 13640 and .* of the grandmaster 10000'
     )
     with pytest.raises(ConfigError, match=expected):
         make_plan(case(name))

@@ -7,7 +7,6 @@ last part of every name; `frame_bytes` includes the FCS; times are at the refere
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -353,17 +352,6 @@ class Scenario(_Table):
         if station.clock_error_ns != "auto":
             return int(station.clock_error_ns)
         return CLOCK_ERROR_NS[driver] + self.asymmetry_error_ns(station.name)
-
-    def gate_clock_error_ns(self, nodes: Iterable[str]) -> int:
-        """By how much gates of the bridges among `nodes` may let a frame go earlier or later.
-
-        The last gate before a listener opens by its own bridge's clock; 0 where nothing sets it.
-        What asymmetric links add is part of the windows.
-        """
-        if self.sync.mode != "gptp":
-            return 0
-        gated = {bridge.name for bridge in self.bridge if bridge.gates != "none"}
-        return 0 if gated.isdisjoint(nodes) else BRIDGE_CLOCK_ERROR_NS
 
     def asymmetry_error_ns(self, node: str) -> int:
         """How far asymmetric links move the clock of `node`, in ns rounded up; the worst of all grandmasters.

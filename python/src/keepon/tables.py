@@ -181,7 +181,7 @@ def plan_parts(plan: dict[str, Any]) -> list[Table]:
     terms = Table(title="delay, at most, ns", title_justify="left")
     names = {
         "frame_ps": "frames", "processing_ps": "processing", "propagation_ps": "cables", "preamble_ps": "preambles",
-        "quantum_ps": "quantum", "clock_ps": "clock", "gate_clock_ps": "gates' clocks",
+        "quantum_ps": "quantum", "clock_ps": "clock",
         "held_ps": "gates", "blocked_ps": "frames in flight",
     }  # fmt: skip
     for column in ("stream", *names.values(), "sum"):

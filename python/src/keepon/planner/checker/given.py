@@ -117,11 +117,6 @@ class Given:
             return 0
         return 1000 * (_BRIDGE_CLOCK_NS + self.scenario.asymmetry_error_ns(bridge))
 
-    def gate_reading_ps(self, way: list[str]) -> int:
-        """How early or late a frame may come because gates on its way open by clocks that gPTP sets."""
-        gated = any(node in self.bridges and self.bridges[node].gates != "none" for node in way)
-        return 90_000 if gated and self.scenario.sync.mode == "gptp" else 0
-
     def shortest(self, start: str, end: str) -> list[str]:
         """Best effort takes the way with the fewest links; of equal ones that whose link is listed first."""
         peers: dict[str, list[str]] = {}

@@ -114,13 +114,12 @@ def _check_arrivals(given: Given, stream: Stream, early: Replay, late: Replay) -
     worst_ps, spread_ps, least_ps = 0, 0, _NEVER_PS
     for listener in stream.listeners:
         first_ps, last_ps = [], []
-        off_ps = given.gate_reading_ps(given.entry(name)["routes"][listener])
         for number in early.numbers(name):
             times = [replay.arrivals.get((name, listener, number)) for replay in (early, late)]
             if times[0] is None or times[1] is None:
                 return [f"{name} does not reach {listener}"]
-            first_ps.append(times[0] - off_ps - number * period_ps)
-            last_ps.append(times[1] + off_ps - number * period_ps)
+            first_ps.append(times[0] - number * period_ps)
+            last_ps.append(times[1] - number * period_ps)
             worst_ps = max(worst_ps, last_ps[-1] - 1000 * releases[number % len(releases)])
             least_ps = min(least_ps, first_ps[-1] - 1000 * releases[number % len(releases)])
         spread_ps = max(spread_ps, max(last_ps) - min(first_ps))

@@ -156,7 +156,6 @@ def _terms(ground: Ground, placed: Placement) -> dict[str, int]:
         "preamble_ps": sum(PREAMBLE_BYTES * byte_time_ps(wire.rate_bps) for wire in wires[1:]),
         "quantum_ps": placed.flow.station.error_high_ps - clock_ps,
         "clock_ps": clock_ps,
-        "gate_clock_ps": ground.gate_clock_ps(path),
         "held_ps": sum(hop.held_ps for hop in hops),
         "blocked_ps": sum(hop.blocked_ps for hop in hops),
     }

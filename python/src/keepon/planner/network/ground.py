@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 
 from keepon.errors import ConfigError
 from keepon.planner import stations
@@ -52,8 +51,6 @@ class Ground:
                 master = chosen.get(str(scenario.sync.grandmaster)) if scenario.sync.by_ptp else None
                 chosen[station.name] = stations.choose(scenario, station, wire, master)
         self.stations |= {station.name: chosen[station.name] for station in scenario.station if station.name in chosen}
-        self._gated = frozenset(bridge.name for bridge in scenario.bridge if bridge.gates != "none")
-        self._gate_clock_ps = scenario.gate_clock_error_ns(self._gated) * PS_PER_NS
         self._owned = {name: self._listed_slots(station) for name, station in self.stations.items()}
         self.lengths = Lengths(scenario)
         self._blocking = Blocking(scenario, self.topology, self.stations)
@@ -168,10 +165,6 @@ class Ground:
         if bridge not in self.bridges or self.scenario.sync.mode != "gptp" or self.bridges[bridge].gates == "none":
             return 0
         return (BRIDGE_CLOCK_ERROR_NS + self.scenario.asymmetry_error_ns(bridge)) * PS_PER_NS
-
-    def gate_clock_ps(self, path: Sequence[str]) -> int:
-        """By how much clocks of bridges with gates on a way may be off, either way."""
-        return 0 if self._gated.isdisjoint(path) else self._gate_clock_ps
 
     def blocked_ps(self, here: str, there: str, priority: int) -> int:
         """How long frames that no plan knows can keep one of this priority from leaving a port without gates."""
@@ -319,8 +312,7 @@ class Ground:
             passing.append((early_ps, late_ps))
             if leg.there in tree.paths:
                 delay_ps = self.topology.wires[leg.here, leg.there].propagation_ns * PS_PER_NS
-                gates_ps = self.gate_clock_ps(tree.paths[leg.there])
-                placement.arrivals[leg.there] = (early_ps + delay_ps - gates_ps, late_ps + delay_ps + gates_ps)
+                placement.arrivals[leg.there] = (early_ps + delay_ps, late_ps + delay_ps)
         if occupancy is not None and (excess_ps := self.excess_ps(placement)):
             return excess_ps
         return placement

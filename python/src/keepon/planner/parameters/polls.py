@@ -51,24 +51,43 @@ def auto_overhead_ns(batch_slots: int, depth_slots: int, slot_ps: int) -> int:
     return batch_slots * slot_ps // PS_PER_NS // 2 if depth_slots < 2 * batch_slots else 0
 
 
+def unposted_ns(posting: Posting, nic: Nic = NIC) -> int:
+    """How long posted slots last without being of use (unposted_ns() of the core; the simulator's
+    NIC has a done index without lag): two polls, a restart, the slot under way, half a slot of a
+    step, each slot rounded up to ns."""
+    return 2 * posting.poll_overhead_ns + nic.restart_ns + 2 * -(-posting.slot_ps // PS_PER_NS)
+
+
+def posts_batches(posting: Posting, nic: Nic = NIC) -> bool:
+    """Whether a doorbell waits until a whole batch has left; then two periods may pass between two."""
+    left = posting.depth_slots - 2 * posting.batch_slots
+    return left >= posting.batch_slots and left * posting.slot_ps >= unposted_ns(posting, nic) * PS_PER_NS
+
+
 def interval_ns(posting: Posting, nic: Nic = NIC) -> int:
     """Longest time the poll thread sleeps between two polls; dither takes up to a slot off it."""
     poll_ns, spent_ns = posting.batch_ns, posting.poll_overhead_ns
     if posting.locked:
-        depth_ns = (posting.depth_slots - 1) * posting.slot_ps_min // PS_PER_NS
-        if depth_ns < poll_ns + nic.restart_ns:
-            poll_ns, spent_ns = depth_ns, spent_ns + nic.restart_ns
+        depth_ns = posting.depth_slots * posting.slot_ps // PS_PER_NS
+        if depth_ns < poll_ns - spent_ns + unposted_ns(posting, nic):
+            poll_ns, spent_ns = depth_ns, unposted_ns(posting, nic)
     return max(poll_ns - spent_ns, POLL_NS_MIN)
+
+
+def is_accepted(posting: Posting, nic: Nic = NIC) -> bool:
+    """Whether the core takes such a depth: it refuses one that runs dry between two polls."""
+    least_ps = (POLL_NS_MIN + unposted_ns(posting, nic)) * PS_PER_NS
+    return not posting.locked or posting.depth_slots * posting.slot_ps >= least_ps
 
 
 def slack_ns(posting: Posting, nic: Nic = NIC) -> int:
     """How late a poll may come before the wire runs dry; negative: it does even if polls are never late.
 
-    After a poll at least depth slots are posted - less where that is three batches and more, since less than a batch is
-    not worth a doorbell. The one on the wire may be nearly over. Until the next doorbell takes effect pass the
-    interval, two reads of the index and a restart.
+    After a poll at least depth slots are posted - less where doorbells wait for a whole batch. The
+    one on the wire may be nearly over. Until the next doorbell takes effect pass the interval, two
+    reads of the index and a restart.
     """
-    kept = posting.batch_slots - 1 if posting.depth_slots >= 3 * posting.batch_slots else 0
+    kept = posting.batch_slots - 1 if posting.locked and posts_batches(posting, nic) else 0
     left_ns = (posting.depth_slots - kept - 1) * posting.slot_ps_min // PS_PER_NS
     return left_ns - interval_ns(posting, nic) - 2 * nic.index_read_ns - nic.restart_ns
 

@@ -7,6 +7,7 @@ driver are within every stream's advance, and which polls sustain (G11, G14). Wh
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import math
 from collections.abc import Callable
@@ -231,6 +232,22 @@ def choose(needs: Needs, slot_bytes: int) -> Choice:
     return choice
 
 
+def _overheads_ns(needs: Needs, posting: Posting) -> range:
+    """What may be kept free of every interval so that a usual poll comes in time and the core takes the depth."""
+
+    def with_overhead(overhead_ns: int) -> Posting:
+        return dataclasses.replace(posting, poll_overhead_ns=overhead_ns)
+
+    def in_time(overhead_ns: int) -> bool:
+        return polls.slack_ns(with_overhead(overhead_ns), needs.nic) >= needs.host.poll_late_usual_ns
+
+    def refused(overhead_ns: int) -> bool:
+        return not polls.is_accepted(with_overhead(overhead_ns), needs.nic)
+
+    every = range(posting.poll_overhead_ns, posting.batch_ns)
+    return every[bisect.bisect_left(every, x=True, key=in_time) : bisect.bisect_left(every, x=True, key=refused)]
+
+
 def _unsustained(needs: Needs, choice: Choice) -> ConfigError:
     """G14: between two polls the wire runs dry. What is blamed is what the scenario states, the overhead first."""
     options, posting = needs.station.keepon, choice.posting
@@ -239,8 +256,9 @@ def _unsustained(needs: Needs, choice: Choice) -> ConfigError:
         f"with slots of {posting.slot_ps / PS_PER_NS:g} ns, a batch of {posting.batch_slots} and a depth of "
         f"{posting.depth_slots} a usual poll comes {short_ns} ns too late to keep the wire busy"
     )
-    if options.poll_overhead_ns != "auto" and posting.poll_overhead_ns + short_ns < posting.batch_ns:
-        low, high = posting.poll_overhead_ns + short_ns, posting.batch_ns - 1
+    overheads_ns = _overheads_ns(needs, posting) if options.poll_overhead_ns != "auto" else range(0)
+    if overheads_ns:
+        low, high = overheads_ns[0], overheads_ns[-1]
         return needs.wrong(
             "poll_overhead_ns",
             posting.poll_overhead_ns,
