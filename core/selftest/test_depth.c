@@ -172,6 +172,47 @@ static void test_storm_of_overdue_rescheduled_frames(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_MOVED], FRAMES);
 }
 
+/*
+ * Steps one after the other, with frames put into the slots that each leaves free: more are taken
+ * back than the ring holds, and all of them have to be somewhere. What there is no room for ends.
+ */
+static void test_steps_in_a_row_stay_within_the_memory(struct kpn_selftest *t)
+{
+	static struct kpn_frame many[40 * EXACT_RING_SLOTS_MAX];
+	u8 *bytes = (u8 *)memory;
+	size_t used_bytes;
+	u32 accepted = 0;
+	u32 changed = 0;
+	size_t at;
+	u32 step;
+	u32 i;
+
+	memset(memory, 0xa5, sizeof(memory));
+	exact_nic_prepare(&nic);
+	nic.memory = memory;
+	nic.memory_bytes = sizeof(memory);
+	nic.config.prebuffer_frames = 0;
+	KPN_EXPECT(t, exact_nic_start(&nic, 10000 * (s64)MS));
+	used_bytes = kpn_pacer_bytes(&nic.config);
+	exact_nic_run(&nic, 5 * MS);
+	for (step = 0; step < 40; step++) {
+		for (i = 0; i < nic.config.ring_slots; i++) {
+			many[accepted] = exact_frame(1, 100, 0, ahead((s64)i));
+			if (kpn_pacer_submit(nic.pacer, &many[accepted]) == KPN_VERDICT_PENDING)
+				accepted++;
+		}
+		kpn_pacer_adjtime(nic.pacer, -2000 * SLOT_NS);
+		exact_nic_collect(&nic);
+	}
+	for (at = used_bytes; at < sizeof(memory); at++)
+		changed += bytes[at] != 0xa5;
+	KPN_EXPECT_EQ(t, changed, 0);
+	KPN_EXPECT(t, nic.outcomes[KPN_VERDICT_STEPPED] > nic.config.ring_slots);
+	polls_until_done(t, 100000);
+	KPN_EXPECT_EQ(t, state().pending, 0);
+	KPN_EXPECT_EQ(t, kpn_stats_ended(stats()), stats()->submitted);
+}
+
 /* 4096 frames wait for a slot each, and every one of them is on time. */
 static void test_prebuffer_of_4096(struct kpn_selftest *t)
 {
@@ -413,6 +454,7 @@ void kpn_test_depth(struct kpn_selftest *t)
 {
 	test_storm_of_overdue_relaxed_frames(t);
 	test_storm_of_overdue_rescheduled_frames(t);
+	test_steps_in_a_row_stay_within_the_memory(t);
 	test_prebuffer_of_4096(t);
 	test_wire_overtakes_the_plan(t);
 	test_frame_in_a_slot_that_is_trimmed_after_a_step(t);

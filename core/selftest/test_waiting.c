@@ -79,6 +79,7 @@ static void start_relaxed(u32 prebuffer_frames)
 {
 	exact_nic_paper(&nic, RING, BATCH);
 	nic.config.prebuffer_frames = prebuffer_frames;
+	nic.config.budget_frames = 2 * BATCH;
 	nic.config.classes[RELAXED].late = KPN_LATE_RELAXED;
 	exact_nic_start(&nic, START_NS);
 	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
@@ -140,6 +141,32 @@ static void test_relaxed_is_not_held_up_by_best_effort(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, nic.log_count, 32);
 	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_BEST_EFFORT], 30);
 	KPN_EXPECT_EQ(t, nic.unsafe_writes, 0);
+}
+
+/*
+ * Frames that ask for a slot in vain use up the budget of polls. One that was handed over in time
+ * still waits then, though its slot is in the window; a later one does not take that from it.
+ */
+static void test_frames_handed_over_first_have_their_turn_first(struct kpn_selftest *t)
+{
+	static struct kpn_frame vain[64];
+	s64 ahead;
+
+	for (ahead = 12; ahead < 32; ahead++) {
+		struct kpn_frame strict;
+		struct kpn_frame relaxed;
+		u32 i;
+
+		start_relaxed(64);
+		submit(&strict, 1, STRICT, slot_time(100));
+		for (i = 0; i < KPN_COUNT_OF(vain); i++)
+			submit(&vain[i], 3, 2, slot_time(99));
+		exact_nic_run(&nic, (96 - ahead) * SLOT_NS);
+		KPN_EXPECT_EQ(t, submit(&relaxed, 2, RELAXED, slot_time(100)), KPN_VERDICT_PENDING);
+		exact_nic_run(&nic, (ahead + 20) * SLOT_NS);
+		KPN_EXPECT_EQ_AT(t, (int)ahead, nic.verdict_of[1], KPN_VERDICT_ON_TIME);
+		KPN_EXPECT_EQ_AT(t, (int)ahead, nic.verdict_of[2], KPN_VERDICT_MOVED);
+	}
 }
 
 /* Slots of its class are taken for a whole ring: it is not sent, and says why. */
@@ -230,6 +257,7 @@ void kpn_test_waiting(struct kpn_selftest *t)
 	test_relaxed_takes_the_next_slot_of_its_class(t);
 	test_relaxed_slot_does_not_depend_on_the_lead(t);
 	test_relaxed_is_not_held_up_by_best_effort(t);
+	test_frames_handed_over_first_have_their_turn_first(t);
 	test_relaxed_ends_after_a_ring(t);
 	test_rescheduled_frame_is_never_dropped_for_being_late(t);
 	test_displaced_best_effort_keeps_its_order(t);

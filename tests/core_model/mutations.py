@@ -1030,6 +1030,20 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of config",),
     ),
     Mutation(
+        "the heap grows beyond its memory",
+        "prebuffer.c",
+        "	if (prebuffer->heap_count >= prebuffer->heap_room)\n",
+        "	if (false)\n",
+        ("vectors of depth",),
+    ),
+    Mutation(
+        "a later frame before those that wait for the budget",
+        "insert.c",
+        "	if (KPN_UNLIKELY(target >= pacer->heap_due_seq) &&\n",
+        "	if (false &&\n",
+        ("vectors of waiting",),
+    ),
+    Mutation(
         "relaxed frames take slots before those that are due",
         "insert.c",
         "	return kpn_prebuffer_append(&pacer->prebuffer, frame);\n",
