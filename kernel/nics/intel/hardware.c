@@ -12,7 +12,7 @@
 enum {
 	RESET_MS = 20, /* EEPROM loaded, 82574 section 4.6.3 */
 	MASTER_US = 80000,
-	STOP_US = 100,
+	STOP_STEPS = 10,
 	GONE = 0xffffffff,
 };
 
@@ -88,7 +88,8 @@ void intel_set_filters(struct net_device *dev)
 		rctl |= RCTL_MPE;
 	if (netdev_uc_count(dev))
 		rctl |= RCTL_UPE;
-	netdev_for_each_mc_addr(entry, dev) {
+	netdev_for_each_mc_addr(entry, dev)
+	{
 		u32 hash = multicast_hash(entry->addr);
 
 		hashes[hash / 32] |= BIT(hash % 32);
@@ -130,15 +131,15 @@ void intel_set_queue(struct intel_nic *nic, u32 base, const struct intel_ring *r
 void intel_stop_transmit(struct intel_nic *nic)
 {
 	u32 at = QUEUE_DCTL(nic->chip->tx_base);
-	u32 waited_us;
+	int step;
 
 	intel_write(nic, TCTL, intel_read(nic, TCTL) & ~TCTL_EN);
 	if (nic->chip->advanced) {
 		intel_write(nic, at, intel_read(nic, at) & ~DCTL_ENABLE);
-		for (waited_us = 0; waited_us < STOP_US; waited_us += 10) {
+		for (step = 0; step < STOP_STEPS; step++) {
 			if (!(intel_read(nic, at) & DCTL_ENABLE))
 				break;
-			udelay(10);
+			udelay(5); /* any context: no sleep */
 		}
 	}
 	intel_flush(nic);

@@ -83,7 +83,6 @@ struct intel_ring {
  * @tx_next, @tx_done: ordinary frames handed over and found sent; modulo 2^32
  * @tx_skb, @tx_dma: of each descriptor of the ordinary ring
  * @rx_next: descriptor of the next frame
- * @counters_lock: of those counters that reading a register clears
  * @lent: the ring below is somebody else's; RTNL and netif_tx_lock
  * @own: the lent ring; @own_buffers its frames; @own_head: TDH as read last, @own_index the same
  *	without wrapping
@@ -110,7 +109,7 @@ struct intel_nic {
 	u32 rx_next;
 	u32 rx_slots;
 
-	spinlock_t counters_lock;
+	spinlock_t counters_lock; /* of the counters below */
 	u64 crc_errors;
 	u64 missed;
 	u64 undersize;
@@ -202,8 +201,7 @@ static inline u64 intel_tx_word(const struct intel_chip *chip, u32 data_bytes, u
 {
 	if (!chip->advanced)
 		return data_bytes | flags;
-	return data_bytes | flags | TX_ADVANCED_DATA |
-	       (u64)data_bytes << TX_ADVANCED_PAYLOAD_SHIFT;
+	return data_bytes | flags | TX_ADVANCED_DATA | (u64)data_bytes << TX_ADVANCED_PAYLOAD_SHIFT;
 }
 
 netdev_tx_t intel_transmit(struct sk_buff *skb, struct net_device *dev);

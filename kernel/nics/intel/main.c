@@ -19,36 +19,57 @@ enum intel_chip_id { CHIP_82540, CHIP_82574, CHIP_82576, CHIP_I350, CHIP_I210 };
  * data sheets give thresholds only. FIFO: packet buffer less what PBA or RXPBS leaves to receiving.
  */
 static const struct intel_chip chips[] = {
-	[CHIP_82540] = { .name = "82540/82545", .tx_base = 0x3800, .rx_base = 0x2800,
-			 .desc_cache = 64, .tx_fifo_bytes = 16 << 10 },
-	[CHIP_82574] = { .name = "82574", .tx_base = 0x3800, .rx_base = 0x2800, .desc_cache = 64,
-			 .tx_fifo_bytes = 20 << 10, .pcie = true },
-	[CHIP_82576] = { .name = "82576", .tx_base = 0xe000, .rx_base = 0xc000, .desc_cache = 64,
-			 .tx_fifo_bytes = 40 << 10, .advanced = true, .pcie = true },
-	[CHIP_I350] = { .name = "I350", .tx_base = 0xe000, .rx_base = 0xc000, .desc_cache = 64,
-			.tx_fifo_bytes = 40 << 10, .advanced = true, .eee = true, .pcie = true },
-	[CHIP_I210] = { .name = "I210/I211", .tx_base = 0xe000, .rx_base = 0xc000,
-			.desc_cache = 64, .tx_fifo_bytes = 24 << 10, .advanced = true,
-			.eee = true, .pcie = true },
+	[CHIP_82540] = { .name = "82540/82545",
+			 .tx_base = 0x3800,
+			 .rx_base = 0x2800,
+			 .desc_cache = 64,
+			 .tx_fifo_bytes = 16 << 10 },
+	[CHIP_82574] = { .name = "82574",
+			 .tx_base = 0x3800,
+			 .rx_base = 0x2800,
+			 .desc_cache = 64,
+			 .tx_fifo_bytes = 20 << 10,
+			 .pcie = true },
+	[CHIP_82576] = { .name = "82576",
+			 .tx_base = 0xe000,
+			 .rx_base = 0xc000,
+			 .desc_cache = 64,
+			 .tx_fifo_bytes = 40 << 10,
+			 .advanced = true,
+			 .pcie = true },
+	[CHIP_I350] = { .name = "I350",
+			.tx_base = 0xe000,
+			.rx_base = 0xc000,
+			.desc_cache = 64,
+			.tx_fifo_bytes = 40 << 10,
+			.advanced = true,
+			.eee = true,
+			.pcie = true },
+	[CHIP_I210] = { .name = "I210/I211",
+			.tx_base = 0xe000,
+			.rx_base = 0xc000,
+			.desc_cache = 64,
+			.tx_fifo_bytes = 24 << 10,
+			.advanced = true,
+			.eee = true,
+			.pcie = true },
 };
 
-#define CHIP(device_id, chip)                                                             \
-	{                                                                                 \
-		PCI_DEVICE_DRIVER_OVERRIDE(PCI_VENDOR_ID_INTEL, device_id, true),         \
-			.driver_data = (chip)                                             \
+#define CHIP(device_id, chip)                                                     \
+	{                                                                         \
+		PCI_DEVICE_DRIVER_OVERRIDE(PCI_VENDOR_ID_INTEL, device_id, true), \
+			.driver_data = (chip)                                     \
 	}
 
-static const struct pci_device_id devices[] = {
-	CHIP(0x100e, CHIP_82540), /* 82540EM */
-	CHIP(0x100f, CHIP_82540), /* 82545EM */
-	CHIP(0x10d3, CHIP_82574), /* 82574L */
-	CHIP(0x10f6, CHIP_82574), /* 82574LA */
-	CHIP(0x10c9, CHIP_82576), /* 82576 */
-	CHIP(0x1521, CHIP_I350),  /* I350 */
-	CHIP(0x1533, CHIP_I210),  /* I210 */
-	CHIP(0x1539, CHIP_I210),  /* I211 */
-	{}
-};
+static const struct pci_device_id devices[] = { CHIP(0x100e, CHIP_82540), /* 82540EM */
+						CHIP(0x100f, CHIP_82540), /* 82545EM */
+						CHIP(0x10d3, CHIP_82574), /* 82574L */
+						CHIP(0x10f6, CHIP_82574), /* 82574LA */
+						CHIP(0x10c9, CHIP_82576), /* 82576 */
+						CHIP(0x1521, CHIP_I350),  /* I350 */
+						CHIP(0x1533, CHIP_I210),  /* I210 */
+						CHIP(0x1539, CHIP_I210),  /* I211 */
+						{} };
 
 /* ---- probe and remove ---- */
 
@@ -126,7 +147,7 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (error)
 		goto free_vectors;
 	netdev_info(dev, "Intel %s%s\n", nic->chip->name,
-		    nic->chip->seen ? "" : "; its use by keepon has not been measured on hardware yet");
+		    nic->chip->seen ? "" : "; keepon has not been measured on one yet");
 	return 0;
 free_vectors:
 	pci_free_irq_vectors(pdev);

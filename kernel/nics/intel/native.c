@@ -56,8 +56,8 @@ static void *own_buffer(void *context, u32 idx)
 
 static void write_back(struct intel_nic *nic, u32 idx, u32 bytes)
 {
-	dma_sync_single_for_device(&nic->pdev->dev, intel_buffer_dma(&nic->own_buffers, idx),
-				   bytes, DMA_TO_DEVICE);
+	dma_sync_single_for_device(&nic->pdev->dev, intel_buffer_dma(&nic->own_buffers, idx), bytes,
+				   DMA_TO_DEVICE);
 }
 
 static u64 placeholder_word(const struct intel_nic *nic, u32 frame_bytes)
@@ -151,8 +151,8 @@ static u32 prefetch_slots(const struct intel_chip *chip, u32 slot_bytes)
 {
 	if (frames_ahead)
 		return frames_ahead;
-	return chip->desc_cache + chip->tx_fifo_bytes / max_t(u32, slot_bytes, KPN_FRAME_BYTES_MIN) +
-	       1;
+	return chip->desc_cache +
+	       chip->tx_fifo_bytes / max_t(u32, slot_bytes, KPN_FRAME_BYTES_MIN) + 1;
 }
 
 static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_native_caps *caps,
@@ -166,7 +166,7 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 
 	if (nic->gone) {
 		if (why)
-			*why = "the controller does not answer any more; reset it or put it in again";
+			*why = "it does not answer any more; reset it, or put it in again";
 		return -EOPNOTSUPP;
 	}
 	*caps = (struct keepon_native_caps){
@@ -226,7 +226,8 @@ static int native_claim(struct net_device *dev, const struct keepon_native_setup
 	nic->lent = true;
 	netif_tx_unlock_bh(dev);
 	if (!intel_transmit_drain(nic))
-		netdev_warn(dev, "frames still waiting after 200 ms were dropped for the new owner\n");
+		netdev_warn(dev,
+			    "frames still waiting after 200 ms were dropped for the new owner\n");
 	native->ops = &own_ops;
 	native->nic = nic;
 	return 0;

@@ -19,7 +19,7 @@ static int mdio(struct intel_nic *nic, u32 command)
 	for (waited_us = 0; waited_us < MDIO_US; waited_us += 50) {
 		u32 answer;
 
-		udelay(50);
+		usleep_range(50, 60);
 		answer = intel_read(nic, MDIC);
 		if (answer == 0xffffffff || answer & MDIC_ERROR)
 			return -1;
@@ -36,8 +36,8 @@ static int phy_read(struct net_device *dev, int address, int at)
 
 static void phy_write(struct net_device *dev, int address, int at, int value)
 {
-	mdio(netdev_priv(dev), MDIC_WRITE | FIELD_PREP(MDIC_REGISTER, (u32)at) |
-				       FIELD_PREP(MDIC_DATA, (u32)value));
+	mdio(netdev_priv(dev),
+	     MDIC_WRITE | FIELD_PREP(MDIC_REGISTER, (u32)at) | FIELD_PREP(MDIC_DATA, (u32)value));
 }
 
 void intel_phy_init(struct intel_nic *nic)

@@ -87,8 +87,8 @@
 #define QUEUE_TAIL(base) ((base) + 0x18)
 #define QUEUE_DCTL(base) ((base) + 0x28)
 #define DCTL_COUNT_DESC BIT(22) /* 82574: must be set */
-#define DCTL_GRAN BIT(24)	/* thresholds in descriptors; 8254x, 8257x */
-#define DCTL_ENABLE BIT(25)	/* 82576 and later */
+#define DCTL_GRAN BIT(24)       /* thresholds in descriptors; 8254x, 8257x */
+#define DCTL_ENABLE BIT(25)     /* 82576 and later */
 
 /* ---- statistics; cleared by reading ---- */
 

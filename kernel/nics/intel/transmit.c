@@ -40,9 +40,9 @@ int intel_buffers_alloc(struct intel_nic *nic, struct intel_buffers *buffers, u3
 	buffers->count = count;
 	buffers->direction = direction;
 	for (i = 0; i < chunks && buffers->chunk && buffers->dma; i++) {
-		buffers->chunk[i] = dma_alloc_noncoherent(&nic->pdev->dev,
-							  INTEL_CHUNK * INTEL_BUFFER_BYTES,
-							  &buffers->dma[i], direction, GFP_KERNEL);
+		buffers->chunk[i] =
+			dma_alloc_noncoherent(&nic->pdev->dev, INTEL_CHUNK * INTEL_BUFFER_BYTES,
+					      &buffers->dma[i], direction, GFP_KERNEL);
 		if (!buffers->chunk[i])
 			break;
 	}
@@ -112,8 +112,8 @@ netdev_tx_t intel_transmit(struct sk_buff *skb, struct net_device *dev)
 	nic->tx_dma[idx] = dma;
 	desc = &nic->tx.desc[idx];
 	desc->address = cpu_to_le64(dma);
-	desc->word = cpu_to_le64(intel_tx_word(nic->chip, skb->len,
-					       TX_LEGACY_EOP | TX_LEGACY_IFCS | TX_LEGACY_RS));
+	desc->word = cpu_to_le64(
+		intel_tx_word(nic->chip, skb->len, TX_LEGACY_EOP | TX_LEGACY_IFCS | TX_LEGACY_RS));
 	skb_tx_timestamp(skb);
 	netdev_sent_queue(dev, skb->len);
 	/* the frame may be freed from here on */
@@ -144,7 +144,7 @@ static u32 give_back(struct intel_nic *nic, u32 idx, int budget)
 void intel_transmit_clean(struct intel_nic *nic, int budget)
 {
 	struct net_device *dev = nic->dev;
-	u32 end = smp_load_acquire(&nic->tx_next);
+	u32 end = smp_load_acquire(&nic->tx_next); /* what was stored before it, too */
 	u32 frames = 0;
 	u32 bytes = 0;
 
