@@ -78,25 +78,31 @@ static void release(struct intel_nic *nic)
 	nic->tx_dma = NULL;
 }
 
-/* After a reset: all rings, the MAC, interrupts. */
-static void start(struct intel_nic *nic, const struct intel_ring *ring)
-{
-	intel_set_address(nic);
-	intel_receive_start(nic);
-	intel_start_transmit(nic, ring);
-	intel_start_mac(nic);
-	napi_enable(&nic->napi);
-	intel_write(nic, IMS, causes);
-	/* a link that is there already causes no interrupt */
-	schedule_delayed_work(&nic->link_work, 0);
-}
-
 static void wait_for_link(struct intel_nic *nic)
 {
 	u32 waited_ms;
 
 	for (waited_ms = 0; !intel_speed(nic) && waited_ms < LINK_MS; waited_ms += 20)
 		msleep(20);
+}
+
+/*
+ * After a reset: all rings, the MAC, interrupts. The PHY keeps its link over a reset, the MAC looks
+ * for it anew: nobody is to hear of that (@link: there was one).
+ */
+static void start(struct intel_nic *nic, const struct intel_ring *ring, bool link)
+{
+	intel_set_address(nic);
+	intel_receive_start(nic);
+	intel_start_transmit(nic, ring);
+	intel_start_mac(nic);
+	intel_phy_start(nic);
+	if (link)
+		wait_for_link(nic);
+	napi_enable(&nic->napi);
+	intel_write(nic, IMS, causes);
+	/* a link that is there already causes no interrupt */
+	schedule_delayed_work(&nic->link_work, 0);
 }
 
 bool intel_restart(struct intel_nic *nic, const struct intel_ring *ring)
@@ -109,10 +115,7 @@ bool intel_restart(struct intel_nic *nic, const struct intel_ring *ring)
 	cancel_delayed_work_sync(&nic->link_work);
 	intel_read_counters(nic);
 	answers = !intel_reset(nic);
-	start(nic, ring);
-	/* the PHY keeps its link, the MAC looks for it anew: nobody is to hear of that */
-	if (link && answers)
-		wait_for_link(nic);
+	start(nic, ring, link && answers);
 	return answers;
 }
 
@@ -128,7 +131,7 @@ int intel_up(struct intel_nic *nic)
 			    nic);
 	if (error)
 		goto release;
-	start(nic, &nic->tx);
+	start(nic, &nic->tx, false);
 	netif_start_queue(nic->dev);
 	return 0;
 release:

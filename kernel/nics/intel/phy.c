@@ -54,6 +54,19 @@ void intel_phy_init(struct intel_nic *nic)
 	};
 }
 
+/*
+ * A PHY that has negotiated keeps its link over a reset of the MAC and is left alone. Not every one
+ * begins by itself: QEMU's 82576 waits until it is told to, and forgets its link with each reset.
+ */
+void intel_phy_start(struct intel_nic *nic)
+{
+	int control = mdio(nic, MDIC_READ | FIELD_PREP(MDIC_REGISTER, MII_BMCR));
+	int state = mdio(nic, MDIC_READ | FIELD_PREP(MDIC_REGISTER, MII_BMSR));
+
+	if (control >= 0 && state >= 0 && control & BMCR_ANENABLE && !(state & BMSR_ANEGCOMPLETE))
+		mii_nway_restart(&nic->mii);
+}
+
 u32 intel_speed(const struct intel_nic *nic)
 {
 	static const u16 speeds[] = { SPEED_10, SPEED_100, SPEED_1000, SPEED_1000 };
