@@ -6,7 +6,7 @@
 echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6
 echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
 
-# bind PCI DRIVER: by name only, as `keepon bind` does
+# bind PCI DRIVER: by name only
 bind() {
 	echo "$2" > "/sys/bus/pci/devices/$1/driver_override"
 	echo "$1" > /sys/bus/pci/drivers_probe

@@ -20,6 +20,7 @@ enum {
 	RESTART_NS_MAX = 20000,
 	INDEX_LATE_NS = 2000,
 	POLL_NS_MIN = 10000,
+	TRIM_BYTES_MAX = 64,
 	TICK_NS = IS_ENABLED(CONFIG_X86) ? 1 : 100,
 };
 
@@ -155,14 +156,26 @@ static u32 prefetch_slots(const struct intel_chip *chip, u32 slot_bytes)
 	       chip->tx_fifo_bytes / max_t(u32, slot_bytes, KPN_FRAME_BYTES_MIN) + 1;
 }
 
+/*
+ * No more room to lengthen a slot than is ever of use: how far the index may be ahead of the wire
+ * is a number of the longest slots, and a controller that fetches deeper than said is found out by
+ * an index that is further ahead.
+ */
+static u32 longest_slot(u32 slot_bytes)
+{
+	return min_t(u32, max_t(u32, slot_bytes, KPN_FRAME_BYTES_MIN) + TRIM_BYTES_MAX,
+		     INTEL_SLOT_BYTES_MAX);
+}
+
 static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_native_caps *caps,
 			const char **why)
 {
 	struct intel_nic *nic = netdev_priv(dev);
 	u32 slots = prefetch_slots(nic->chip, slot_bytes);
+	u32 longest_bytes = longest_slot(slot_bytes);
 	u32 speed = intel_speed(nic) ?: SPEED_1000;
 	u64 byte_ps = kpn_byte_time_ps(speed * 1000000ull);
-	u64 ahead_ns = div_u64((u64)slots * kpn_wire_bytes(INTEL_SLOT_BYTES_MAX) * byte_ps, 1000);
+	u64 ahead_ns = div_u64((u64)slots * kpn_wire_bytes(longest_bytes) * byte_ps, 1000);
 
 	if (nic->gone) {
 		if (why)
@@ -186,7 +199,7 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 			.poll_ns_min = POLL_NS_MIN,
 			.start_quantum_bytes = 1,
 			.placeholder_bytes_min = KPN_FRAME_BYTES_MIN,
-			.frame_bytes_max = INTEL_SLOT_BYTES_MAX,
+			.frame_bytes_max = longest_bytes,
 			.placeholder_kinds = BIT(KPN_PLACEHOLDER_BAD_FCS),
 			.desc_persistent = true,
 		},
