@@ -100,6 +100,9 @@ static void start(struct intel_nic *nic, const struct intel_ring *ring, bool lin
 	if (link)
 		wait_for_link(nic);
 	napi_enable(&nic->napi);
+	/* without it the 82576 says nothing of frames that have left */
+	if (nic->chip->advanced)
+		intel_write(nic, IVAR0, IVAR_RX_VALID | IVAR_TX_VALID);
 	intel_write(nic, IMS, causes);
 	/* a link that is there already causes no interrupt */
 	schedule_delayed_work(&nic->link_work, 0);

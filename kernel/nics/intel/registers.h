@@ -51,6 +51,10 @@
 #define CAUSE_RXO BIT(6)
 #define CAUSE_RXT0 BIT(7) /* RXDW on the 82576 */
 
+#define IVAR0 0x1700 /* 82576 and later: which vector queue 0 interrupts by */
+#define IVAR_RX_VALID BIT(7)
+#define IVAR_TX_VALID BIT(15)
+
 /* ---- receive ---- */
 
 #define RCTL 0x0100
