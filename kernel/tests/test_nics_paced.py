@@ -180,11 +180,15 @@ def test_an_ordinary_card_with_advanced_descriptors(tmp_path: Path) -> None:
     assert result.tap.problems() == []
 
 
+@pytest.mark.parametrize(("ahead", "lengths"), [(32, LONG), (64, SHORT)])
 @pytest.mark.parametrize("model", PLACES)
-def test_a_depth_beyond_what_was_said_is_found_out(model: str, tmp_path: Path) -> None:
+def test_a_depth_beyond_what_was_said_is_found_out(
+    model: str, ahead: int, lengths: tuple[int, int, int], tmp_path: Path
+) -> None:
     """The index is further ahead of the wire than it can be: a slip, and no clock until it is set anew."""
+    said = 8
     log = tmp_path / "wire.csv"
-    result = boot(model, 32, 8, LONG, log)
+    result = boot(model, ahead, said, lengths, log)
     assert counters(result)["slips"] > 0
     assert "slip: ring index and CPU counter contradict" in result.files["dmesg.txt"].decode()
-    assert max(run.ahead_ns for run in lent(read_log(log))) > 8 * (LONG[0] + LONG[1] + GAP_BYTES) * BYTE_NS
+    assert max(run.ahead_ns for run in lent(read_log(log))) > said * (sum(lengths[:2]) + GAP_BYTES) * BYTE_NS
