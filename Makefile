@@ -8,7 +8,7 @@ SUITE ?= bookworm
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-fresh soak bench-core bench-clock bench-sim bench-kernel bench-planner check format types clean distclean
+.PHONY: help run test test-fresh test-hw soak bench-core bench-clock bench-sim bench-kernel bench-planner check format types clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -21,6 +21,9 @@ test: ## every test: C under sanitizers, fuzz smoke, pytest, scripts/check
 
 test-fresh: ## prove `make run` and `make test` in a minimal Debian chroot (root; SUITE=bookworm|trixie)
 	@"$(SCRIPTS)/test_fresh" --suite $(SUITE)
+
+test-hw: ## drivers of real cards on models whose wire is paced; builds QEMU once (5 to 15 minutes)
+	@"$(SCRIPTS)/run_tests" --hw
 
 soak: ## long campaigns: fifty times the fuzzing of `make test`, bounded proofs, the tests marked soak
 	@"$(SCRIPTS)/run_tests" --soak

@@ -7,16 +7,15 @@ and cache of its own under out/cache/cbmc, and run with the C library they belon
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 from pathlib import Path
 
+from archive import foreign_apt
 from common import OUT, StageError, must, run_quiet, say
 
 SUITE = "trixie"
 PACKAGES = ("cbmc", "minisat", "libc6", "libgcc-s1", "libstdc++6", "zlib1g")
-KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 PROGRAMS = ("cbmc", "goto-cc", "goto-instrument")
 CACHE = OUT / "cache" / "cbmc"
 WRAPPERS = CACHE / "bin"
@@ -31,18 +30,6 @@ def find_cbmc(program: str = "cbmc") -> Path | None:
     return wrapper if wrapper.is_file() else None
 
 
-def archive_uri() -> str:
-    """Where this machine gets Debian from."""
-    done = run_quiet(
-        ["apt-get", "indextargets", "--format", "$(SITE) $(REPO_URI)", "Created-By: Packages", "Origin: Debian"]
-    )
-    for line in done.stdout.splitlines():
-        uri = line.split()[-1]
-        if "security" not in uri:
-            return uri
-    raise StageError("apt knows no Debian archive: install CBMC 6 by hand so that `cbmc` is in PATH")
-
-
 def prepare_cbmc() -> None:
     """Make find_cbmc() find something; raises StageError with the reason if that cannot be done."""
     if all(find_cbmc(program) for program in PROGRAMS):
@@ -52,26 +39,11 @@ def prepare_cbmc() -> None:
     say(f"fetching CBMC from Debian {SUITE}")
     apt = CACHE / "apt"
     draft = CACHE / "draft"
-    for folder in (apt, draft):
-        shutil.rmtree(folder, ignore_errors=True)
-    for folder in ("lists/partial", "cache/archives/partial", "etc/sources.list.d", "etc/preferences.d"):
-        (apt / folder).mkdir(parents=True)
-    (apt / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {archive_uri()} {SUITE} main\n")
-    config = {
-        "Dir::Etc::SourceList": apt / "etc/sources.list",
-        "Dir::Etc::SourceParts": apt / "etc/sources.list.d",
-        "Dir::Etc::PreferencesParts": apt / "etc/preferences.d",
-        "Dir::Etc::Preferences": apt / "etc/preferences",
-        "Dir::State::Lists": apt / "lists",
-        "Dir::Cache": apt / "cache",
-        "Dir::State::Status": "/dev/null",
-        "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
-    }
-    options = [part for key, value in config.items() for part in ("-o", f"{key}={value}")]
-    must(["apt-get", "-q", *options, "update"])
+    shutil.rmtree(draft, ignore_errors=True)
+    apt_get = foreign_apt(apt, "deb", SUITE)
     packages = apt / "packages"
     packages.mkdir()
-    done = run_quiet(["apt-get", "-q", *options, "download", *PACKAGES], cwd=packages)
+    done = run_quiet([*apt_get, "download", *PACKAGES], cwd=packages)
     if done.returncode:
         raise StageError(f"apt-get download {' '.join(PACKAGES)}: {done.stdout.strip().splitlines()[-1:]}")
     for package in sorted(packages.glob("*.deb")):

@@ -144,4 +144,12 @@ static inline bool keepon_taprio_ends(const struct tc_taprio_qopt_offload *offlo
 }
 #endif
 
+/* ---- the one interrupt line of a PCI device ---- */
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+#define KEEPON_PCI_IRQ_INTX PCI_IRQ_INTX
+#else
+#define KEEPON_PCI_IRQ_INTX PCI_IRQ_LEGACY
+#endif
+
 #endif

@@ -25,7 +25,7 @@ from keepon.vm.paths import cache_folder, find_program, only_one, run_host
 FAMILIES = ("6.1", "6.12")
 SUFFIX = {"cloud": "-cloud-amd64", "amd64": "-amd64", "rt": "-rt-amd64"}
 FLAVOURS = (*SUFFIX, *source.FLAVOURS)
-LAYOUT = 2  # of a kernel's folder in the cache; a new number makes all of them anew
+LAYOUT = 3  # of a kernel's folder in the cache; a new number makes all of them anew
 
 # Modules of the image that are put into the guest where the flavour has them, with all they depend on.
 MODULES = [
@@ -35,7 +35,7 @@ MODULES = [
     "cls_matchall", "cls_u32", "em_meta", "veth", "dummy", "macvlan", "ifb", "bridge",
     "8021q", "hsr", "pktgen", "nlmon", "af_packet_diag", "inet_diag", "tcp_diag", "tun",
     "vrf", "virtio_net", "virtio_pci", "virtio_console", "e1000", "e1000e", "igb", "igc",
-    "ptp", "pps_core", "ptp_kvm", "ptp_mock",
+    "ptp", "pps_core", "ptp_kvm", "ptp_mock", "mii",
 ]  # fmt: skip
 
 

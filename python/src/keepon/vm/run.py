@@ -95,11 +95,17 @@ def accelerator(mode: str, icount_shift: int, seed: int) -> list[str]:
 
 
 def qemu_command(
-    kernel: Kernel, folder: Path, memory_mb: int, machine: Sequence[str], append: str, extra: Sequence[str]
+    program: Path,
+    kernel: Kernel,
+    folder: Path,
+    memory_mb: int,
+    machine: Sequence[str],
+    append: str,
+    extra: Sequence[str],
 ) -> list[str]:
     """Command line: first serial port console, second the script's output, a virtio port for the result files."""
     return [
-        str(find_program("qemu-system-x86_64")),
+        str(program),
         *("-M", "q35", "-cpu", "max", "-m", str(memory_mb), *machine),
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"),
         *("-serial", f"file:{folder / 'console'}", "-serial", f"file:{folder / 'stdout'}"),
@@ -196,6 +202,7 @@ def run_guest(
     icount_shift: int = 1,
     expected: Sequence[str] = (),
     qemu_args: Sequence[str] = (),
+    qemu: Path | None = None,
 ) -> GuestResult:
     """Boot `kernel`, run `script` (text, or a Path to it) with /bin/sh as root, switch off, return what it left.
 
@@ -203,8 +210,9 @@ def run_guest(
     files, for modprobe. `tools`: host programs beyond the base's (name or path), with their libraries, to /usr/bin.
     `timeout_s` limits the host's time, `virtual_limit_s` the guest's; the latter is met at the same instant in every
     run. `append`: more kernel parameters. `expected`: patterns of kernel trouble that is part of the test (then taint
-    bits are not judged either). Raises ConfigError for wrong arguments, EnvironmentProblemError for lacking tools; what
-    happens in the guest is in the result (see `GuestResult.check`).
+    bits are not judged either). `qemu`: another emulator than the distribution's. Raises ConfigError for wrong
+    arguments, EnvironmentProblemError for lacking tools; what happens in the guest is in the result (see
+    `GuestResult.check`).
     """
     check_numbers(memory_mb, mode, seed, timeout_s, virtual_limit_s, icount_shift)
     try:
@@ -218,7 +226,8 @@ def run_guest(
         parts = [initramfs.base_archive(), kernel.modules_archive]
         (folder / "initrd").write_bytes(b"".join([*(part.read_bytes() for part in parts), overlay]))
         machine = accelerator(mode, icount_shift, seed)
-        command = qemu_command(kernel, folder, memory_mb, machine, append, qemu_args)
+        program = qemu or find_program("qemu-system-x86_64")
+        command = qemu_command(program, kernel, folder, memory_mb, machine, append, qemu_args)
         with ExitStack() as stack:
             if mode == "icount":
                 command = [*stack.enter_context(hostcpu.own_cpu(cache_folder())), *command]

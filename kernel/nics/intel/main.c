@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * PCI. A controller is driven only if somebody says so (`driver_override`): the kernel's own drivers
+ * keep what they have. The module has no aliases, so nothing loads it by itself.
+ */
+#include <linux/etherdevice.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+
+#include "intel.h"
+#include "keepon_compat.h"
+
+enum { BAR_REGISTERS = 0, WATCHDOG_S = 5 };
+
+enum intel_chip_id { CHIP_82540, CHIP_82574, CHIP_82576, CHIP_I350, CHIP_I210 };
+
+/*
+ * desc_cache: the 8254x holds 64 descriptors (317453 section 3.4); chosen for the others, whose
+ * data sheets give thresholds only. FIFO: packet buffer less what PBA or RXPBS leaves to receiving.
+ */
+static const struct intel_chip chips[] = {
+	[CHIP_82540] = { .name = "82540/82545",
+			 .tx_base = 0x3800,
+			 .rx_base = 0x2800,
+			 .desc_cache = 64,
+			 .tx_fifo_bytes = 16 << 10 },
+	[CHIP_82574] = { .name = "82574",
+			 .tx_base = 0x3800,
+			 .rx_base = 0x2800,
+			 .desc_cache = 64,
+			 .tx_fifo_bytes = 20 << 10,
+			 .pcie = true },
+	[CHIP_82576] = { .name = "82576",
+			 .tx_base = 0xe000,
+			 .rx_base = 0xc000,
+			 .desc_cache = 64,
+			 .tx_fifo_bytes = 40 << 10,
+			 .advanced = true,
+			 .pcie = true },
+	[CHIP_I350] = { .name = "I350",
+			.tx_base = 0xe000,
+			.rx_base = 0xc000,
+			.desc_cache = 64,
+			.tx_fifo_bytes = 40 << 10,
+			.advanced = true,
+			.eee = true,
+			.pcie = true },
+	[CHIP_I210] = { .name = "I210/I211",
+			.tx_base = 0xe000,
+			.rx_base = 0xc000,
+			.desc_cache = 64,
+			.tx_fifo_bytes = 24 << 10,
+			.advanced = true,
+			.eee = true,
+			.pcie = true },
+};
+
+#define CHIP(device_id, chip)                                                     \
+	{                                                                         \
+		PCI_DEVICE_DRIVER_OVERRIDE(PCI_VENDOR_ID_INTEL, device_id, true), \
+			.driver_data = (chip)                                     \
+	}
+
+static const struct pci_device_id devices[] = { CHIP(0x100e, CHIP_82540), /* 82540EM */
+						CHIP(0x100f, CHIP_82540), /* 82545EM */
+						CHIP(0x10d3, CHIP_82574), /* 82574L */
+						CHIP(0x10f6, CHIP_82574), /* 82574LA */
+						CHIP(0x10c9, CHIP_82576), /* 82576 */
+						CHIP(0x1521, CHIP_I350),  /* I350 */
+						CHIP(0x1533, CHIP_I210),  /* I210 */
+						CHIP(0x1539, CHIP_I210),  /* I211 */
+						{} };
+
+/* ---- probe and remove ---- */
+
+static int map_device(struct intel_nic *nic)
+{
+	struct pci_dev *pdev = nic->pdev;
+	int error = pcim_enable_device(pdev);
+
+	if (error)
+		return dev_err_probe(&pdev->dev, error, "the PCI device cannot be enabled\n");
+	error = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
+	if (error)
+		error = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(32));
+	if (error)
+		return dev_err_probe(&pdev->dev, error, "no memory that the device can reach\n");
+	error = pcim_iomap_regions(pdev, BIT(BAR_REGISTERS), INTEL_NAME);
+	if (error)
+		return dev_err_probe(&pdev->dev, error,
+				     "the registers are taken; unbind the other driver first\n");
+	nic->regs = pcim_iomap_table(pdev)[BAR_REGISTERS];
+	pci_set_master(pdev);
+	error = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSI | KEEPON_PCI_IRQ_INTX);
+	if (error < 0)
+		return dev_err_probe(&pdev->dev, error, "no interrupt\n");
+	return 0;
+}
+
+static void init_netdev(struct net_device *dev)
+{
+	dev->netdev_ops = &intel_netdev_ops;
+	dev->ethtool_ops = &intel_ethtool_ops;
+	dev->max_mtu = INTEL_MTU_MAX;
+	dev->watchdog_timeo = WATCHDOG_S * HZ;
+	dev->priv_flags |= IFF_UNICAST_FLT | IFF_LIVE_ADDR_CHANGE;
+}
+
+static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct net_device *dev = devm_alloc_etherdev(&pdev->dev, sizeof(struct intel_nic));
+	u8 address[ETH_ALEN];
+	struct intel_nic *nic;
+	int error;
+
+	if (!dev)
+		return -ENOMEM;
+	SET_NETDEV_DEV(dev, &pdev->dev);
+	nic = netdev_priv(dev);
+	nic->dev = dev;
+	nic->pdev = pdev;
+	nic->chip = &chips[id->driver_data];
+	nic->tx_slots = INTEL_RING_DEFAULT;
+	nic->rx_slots = INTEL_RING_DEFAULT;
+	spin_lock_init(&nic->counters_lock);
+	INIT_WORK(&nic->reset_work, intel_reset_work);
+	INIT_DELAYED_WORK(&nic->link_work, intel_link_work);
+	error = map_device(nic);
+	if (error)
+		return error;
+	error = intel_reset(nic);
+	if (error) {
+		error = dev_err_probe(&pdev->dev, error, "the controller does not answer\n");
+		goto free_vectors;
+	}
+	if (!intel_read_address(nic, address)) {
+		eth_random_addr(address);
+		dev_warn(&pdev->dev, "no address in the EEPROM; a random one is used\n");
+	}
+	eth_hw_addr_set(dev, address);
+	intel_phy_init(nic);
+	init_netdev(dev);
+	netif_napi_add(dev, &nic->napi, intel_poll);
+	netif_carrier_off(dev);
+	pci_set_drvdata(pdev, dev);
+	error = register_netdev(dev);
+	if (error)
+		goto free_vectors;
+	netdev_info(dev, "Intel %s%s\n", nic->chip->name,
+		    nic->chip->seen ? "" : "; keepon has not been measured on one yet");
+	return 0;
+free_vectors:
+	pci_free_irq_vectors(pdev);
+	return error;
+}
+
+static void remove(struct pci_dev *pdev)
+{
+	struct net_device *dev = pci_get_drvdata(pdev);
+	struct intel_nic *nic = netdev_priv(dev);
+
+	/* pulled out: whoever holds the ring need not find out by itself */
+	if (!pci_device_is_present(pdev)) {
+		nic->gone = true;
+		keepon_native_lost(dev);
+	}
+	unregister_netdev(dev);
+	cancel_work_sync(&nic->reset_work);
+	netif_napi_del(&nic->napi);
+	pci_free_irq_vectors(pdev);
+}
+
+/* ---- sleep, errors ---- */
+
+static void quiesce(struct net_device *dev)
+{
+	rtnl_lock();
+	keepon_native_stop(dev);
+	netif_device_detach(dev);
+	if (netif_running(dev))
+		intel_down(netdev_priv(dev));
+	rtnl_unlock();
+}
+
+static int revive(struct net_device *dev)
+{
+	int error = 0;
+
+	rtnl_lock();
+	if (netif_running(dev))
+		error = intel_up(netdev_priv(dev));
+	if (!error) {
+		netif_device_attach(dev);
+		keepon_native_ready(dev);
+	}
+	rtnl_unlock();
+	return error;
+}
+
+static int __maybe_unused suspend(struct device *device)
+{
+	quiesce(dev_get_drvdata(device));
+	return 0;
+}
+
+static int __maybe_unused resume(struct device *device)
+{
+	return revive(dev_get_drvdata(device));
+}
+
+static SIMPLE_DEV_PM_OPS(sleep, suspend, resume);
+
+static pci_ers_result_t error_detected(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	struct net_device *dev = pci_get_drvdata(pdev);
+
+	keepon_native_lost(dev);
+	quiesce(dev);
+	if (state == pci_channel_io_perm_failure)
+		return PCI_ERS_RESULT_DISCONNECT;
+	pci_disable_device(pdev);
+	return PCI_ERS_RESULT_NEED_RESET;
+}
+
+static pci_ers_result_t slot_reset(struct pci_dev *pdev)
+{
+	if (pci_enable_device_mem(pdev))
+		return PCI_ERS_RESULT_DISCONNECT;
+	pci_set_master(pdev);
+	pci_restore_state(pdev);
+	pci_save_state(pdev);
+	return PCI_ERS_RESULT_RECOVERED;
+}
+
+static void error_resume(struct pci_dev *pdev)
+{
+	struct net_device *dev = pci_get_drvdata(pdev);
+
+	if (revive(dev))
+		netdev_err(dev, "it does not come back after an error of the bus\n");
+}
+
+static const struct pci_error_handlers error_handlers = {
+	.error_detected = error_detected,
+	.slot_reset = slot_reset,
+	.resume = error_resume,
+};
+
+static struct pci_driver intel_driver = {
+	.name = INTEL_NAME,
+	.id_table = devices,
+	.probe = probe,
+	.remove = remove,
+	.driver.pm = &sleep,
+	.err_handler = &error_handlers,
+};
+
+static int __init intel_init(void)
+{
+	int error;
+
+	keepon_native_register(&intel_native);
+	error = pci_register_driver(&intel_driver);
+	if (error)
+		keepon_native_unregister(&intel_native);
+	return error;
+}
+
+static void __exit intel_exit(void)
+{
+	pci_unregister_driver(&intel_driver);
+	keepon_native_unregister(&intel_native);
+}
+
+module_init(intel_init);
+module_exit(intel_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Intel gigabit controllers whose transmit ring can be lent to keepon");

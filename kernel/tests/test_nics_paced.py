@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""keepon on Intel's controllers as QEMU models them, with a wire that takes its time and a depth of fetching ahead.
+
+The judge is the wire's own log, which tells of every slot when it left, how long it was and whether its FCS was good.
+The emulator is one that `make test-hw` builds (scripts/paced_qemu.py); what the models choose is in docs/nics.md.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon.vmtarget import programs
+
+pytestmark = [pytest.mark.vm, pytest.mark.hw]
+
+HERE = Path(__file__).parent
+FIRMWARE = ("/usr/share/seabios", "/usr/share/qemu")
+# Model -> places on the bus. The virtual functions of an 82576 count on from its own place and need room.
+PLACES = {"e1000e": (0x10, 0x11), "igb": (0x04, 0x08)}
+STREAM = "88b5"
+FRAMES = 300
+PERIOD_NS = 1_000_000
+BYTE_NS = 8
+GAP_BYTES = 20
+TWO_BYTES_NS = 2 * BYTE_NS
+# Long frames, and short ones whose slots take a microsecond: bytes of slot, trim and test frame
+LONG = (1230, 16, 100)
+SHORT = (105, 8, 80)
+TROUBLE = (
+    "underruns", "suspected_underruns", "slips", "index_errors", "losses", "steps", "start_failures",
+    "verdict_in_doubt", "verdict_late", "verdict_flushed", "pending",
+)  # fmt: skip
+
+
+@dataclass
+class Run:
+    """Equal slots that followed one another."""
+
+    start_ns: int
+    frames: int
+    slot_bytes: int
+    good: bool
+    own_fcs: bool
+    ahead_ns: int
+    kind: str
+
+    @property
+    def end_ns(self) -> int:
+        return self.start_ns + self.frames * (self.slot_bytes + GAP_BYTES) * BYTE_NS
+
+
+def read_log(path: Path) -> list[Run]:
+    with path.open() as file:
+        return [
+            Run(int(row["start_ns"]), int(row["frames"]), int(row["bytes"]), row["fcs"] == "good",
+                row["fcs_by"] == "own", int(row["ahead_ns_max"]), row["head"][24:28])
+            for row in csv.DictReader(file)
+        ]  # fmt: skip
+
+
+def emulator() -> Path:
+    path = Path(os.environ.get("KEEPON_PACED_QEMU", ""))
+    assert path.is_file(), "KEEPON_PACED_QEMU names no QEMU with a paced wire: run these tests by `make test-hw`"
+    return path
+
+
+def addresses(model: str) -> list[str]:
+    return [f"0000:00:{place:02x}.0" for place in PLACES[model]]
+
+
+def cards(model: str, ahead: int, log: Path) -> list[str]:
+    """Two on one wire; the first one's sending is paced."""
+    options = [f",paced=on,ahead={ahead},wirelog={log}", ""]
+    args = [part for folder in FIRMWARE for part in ("-L", folder)]
+    for number, (place, more) in enumerate(zip(PLACES[model], options, strict=True), 1):
+        device = f"{model},netdev=n{number},romfile=,bus=pcie.0,addr={place:#x},mac=52:54:00:00:00:0{number}{more}"
+        args += ["-netdev", f"hubport,id=n{number},hubid=0", "-device", device]
+    return args
+
+
+def boot(model: str, ahead: int, said: int, lengths: tuple[int, int, int], log: Path) -> GuestResult:
+    kernel = get_kernel("6.1", "rt")
+    folders = [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE.parent / "keepon"]
+    ours, theirs = addresses(model)
+    slot_bytes, trim_bytes, talk_bytes = (str(length) for length in lengths)
+    return run_guest(
+        kernel, HERE / "nics_stream.sh", programs.guest_files(), modules=build_modules(kernel, folders),
+        tools=[*programs.tools()], qemu=emulator(), qemu_args=cards(model, ahead, log), timeout_s=900,
+        environment={
+            "OURS": ours, "THEIRS": theirs, "STOCK": model, "PREFETCH": str(said), "FRAMES": str(FRAMES),
+            "SLOT_BYTES": slot_bytes, "TRIM_BYTES": trim_bytes, "TALK_BYTES": talk_bytes,
+        },
+    )  # fmt: skip
+
+
+def counters(result: GuestResult) -> dict[str, int]:
+    lines = result.files["counters.txt"].decode().splitlines()[1:]
+    return {name.strip(): int(value) for name, _, value in (line.partition(":") for line in lines)}
+
+
+def lent(log: list[Run]) -> list[Run]:
+    """From the first placeholder to the last."""
+    own = [place for place, run in enumerate(log) if run.own_fcs]
+    assert own, "no placeholder left"
+    return log[own[0] : own[-1] + 1]
+
+
+def check_wire(runs: list[Run], lengths: tuple[int, int, int], ahead: int) -> None:
+    slot_bytes, trim_bytes, _ = lengths
+    gaps = [after.start_ns - before.end_ns for before, after in pairwise(runs)]
+    assert not any(gaps), f"the wire stood still {sum(gap != 0 for gap in gaps)} times, {max(gaps)} ns at most"
+    assert {(run.own_fcs, run.good) for run in runs} == {(True, False), (False, True)}
+    assert all(abs(run.slot_bytes - slot_bytes) <= trim_bytes for run in runs)
+    # the model really fetches as deep as it is told to
+    assert max(run.ahead_ns for run in runs) >= ahead * (slot_bytes - trim_bytes + GAP_BYTES) * BYTE_NS
+    assert ahead or max(run.ahead_ns for run in runs) == 0
+
+
+def check_stream(runs: list[Run], result: GuestResult) -> None:
+    starts_ns = [run.start_ns for run in runs if run.kind == STREAM and not run.own_fcs]
+    assert len(starts_ns) == FRAMES == sum(run.frames for run in runs if run.kind == STREAM)
+    stamps_ns = [frame["tx_stamp_ns"] for frame in json.loads(result.files["talk.json"])["frames"]]
+    for number, (start_ns, stamp_ns) in enumerate(zip(starts_ns, stamps_ns, strict=True)):
+        since_ns = start_ns - starts_ns[0]
+        assert abs(since_ns - number * PERIOD_NS) <= TWO_BYTES_NS
+        assert abs(since_ns - (stamp_ns - stamps_ns[0])) <= TWO_BYTES_NS
+
+
+def check_counters(runs: list[Run], count: dict[str, int]) -> None:
+    assert {name: count[name] for name in TROUBLE if count[name]} == {}
+    sent = Counter()
+    for run in runs:
+        sent["slots"] += run.frames
+        sent["frames"] += 0 if run.own_fcs else run.frames
+    assert count["verdict_on_time"] == FRAMES
+    assert count["submitted"] == count["verdict_on_time"] + count["verdict_best_effort"] == sent["frames"]
+    assert count["frames_completed"] == sent["frames"]
+    assert count["slots_completed"] <= sent["slots"]
+
+
+# Depth of the model, what the driver is told (0: what the data sheets suggest), lengths
+CASES = [
+    (0, 1, LONG), (4, 4, LONG), (4, 0, LONG), (16, 16, LONG), (32, 32, LONG), (0, 1, SHORT), (32, 32, SHORT),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ahead", "said", "lengths"), CASES)
+@pytest.mark.parametrize("model", PLACES)
+def test_every_slot_on_the_wire(
+    model: str, ahead: int, said: int, lengths: tuple[int, int, int], tmp_path: Path
+) -> None:
+    """No gap, placeholders bad, all else good, every frame of the stream at its byte, none missing."""
+    log = tmp_path / "wire.csv"
+    result = boot(model, ahead, said, lengths, log).check()
+    assert result.tap.problems() == []
+    runs = lent(read_log(log))
+    check_wire(runs, lengths, ahead)
+    check_stream(runs, result)
+    check_counters(runs, counters(result))
+
+
+def test_an_ordinary_card_with_advanced_descriptors(tmp_path: Path) -> None:
+    """The 82576 beside the kernel's own driver; the distribution's QEMU need not have a model of it."""
+    kernel = get_kernel("6.1", "rt")
+    modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "nics" / "intel"])
+    ours, theirs = addresses("igb")
+    result = run_guest(
+        kernel, HERE / "nics_intel.sh", modules=modules, tools=["ethtool", "iperf3"], qemu=emulator(),
+        qemu_args=cards("igb", 4, tmp_path / "wire.csv"), timeout_s=1200,
+        environment={"OURS": ours, "THEIRS": theirs, "STOCK": "igb"},
+    ).check()  # fmt: skip
+    assert result.tap.problems() == []
+
+
+@pytest.mark.parametrize(("ahead", "lengths"), [(32, LONG), (64, SHORT)])
+@pytest.mark.parametrize("model", PLACES)
+def test_a_depth_beyond_what_was_said_is_found_out(
+    model: str, ahead: int, lengths: tuple[int, int, int], tmp_path: Path
+) -> None:
+    """The index is further ahead of the wire than it can be: a slip, and no clock until it is set anew."""
+    said = 8
+    log = tmp_path / "wire.csv"
+    result = boot(model, ahead, said, lengths, log)
+    assert counters(result)["slips"] > 0
+    assert "slip: ring index and CPU counter contradict" in result.files["dmesg.txt"].decode()
+    assert max(run.ahead_ns for run in lent(read_log(log))) > said * (sum(lengths[:2]) + GAP_BYTES) * BYTE_NS
