@@ -322,8 +322,24 @@ static void test_poll_interval(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, kpn_pacer_poll_interval_ns(nic.pacer), 37000);
 }
 
+/* However near the depth is to a batch: who polls when asked to keeps the wire saturated. */
+static void test_polls_come_before_what_is_posted_has_left(struct kpn_selftest *t)
+{
+	u32 depth;
+
+	for (depth = 8; depth < 26; depth++) {
+		exact_nic_prepare(&nic);
+		nic.config.batch_slots = 8;
+		nic.config.depth_slots = depth;
+		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+		exact_nic_run(&nic, 20000000);
+		KPN_EXPECT_EQ_AT(t, (int)depth, nic.idle_starts, 1);
+	}
+}
+
 void kpn_test_pacer(struct kpn_selftest *t)
 {
+	test_polls_come_before_what_is_posted_has_left(t);
 	test_start(t);
 	test_index_differences(t);
 	test_one_doorbell_a_poll(t);

@@ -43,10 +43,7 @@ static void plan_polls(struct kpn_pacer *pacer)
 	const struct kpn_config *config = &pacer->config;
 	u64 poll_ns = kpn_div_u64(config->batch_slots * pacer->slot_ps, 1000);
 	u64 spent_ns = config->poll_overhead_ns;
-	u64 least_ns = KPN_POLL_NS_MIN;
 
-	if (least_ns < pacer->caps.poll_ns_min)
-		least_ns = pacer->caps.poll_ns_min;
 	if (pacer->phase_locked) {
 		u64 depth_ns = kpn_div_u64(config->depth_slots * pacer->slot_ps, 1000);
 		u64 unposted = unposted_ns(config, &pacer->caps, pacer->slot_ps);
@@ -56,8 +53,12 @@ static void plan_polls(struct kpn_pacer *pacer)
 			spent_ns = unposted;
 		}
 	}
-	/* Rather a wire that runs dry, and says so, than a CPU that does nothing but poll. */
-	pacer->poll_ns = poll_ns > spent_ns + least_ns ? poll_ns - spent_ns : least_ns;
+	/*
+	 * At least what the surroundings sustain, as the configuration was found right. Where they state
+	 * nothing: rather a wire that runs dry, and says so, than a CPU that does nothing but poll.
+	 */
+	pacer->poll_ns =
+		poll_ns > spent_ns + KPN_POLL_NS_MIN ? poll_ns - spent_ns : KPN_POLL_NS_MIN;
 	/*
 	 * One slot of dither gives every phase against the index; never more than half the
 	 * interval, nor less than the surroundings sustain.

@@ -591,11 +591,11 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of recovery",),
     ),
     Mutation(
-        "polls as close as they like",
+        "polls later than what is posted lasts",
         "pacer.c",
-        "least_ns = pacer->caps.poll_ns_min;",
-        "least_ns += 0;",
-        ("vectors of recovery",),
+        "			poll_ns = depth_ns;\n			spent_ns = unposted;\n",
+        "",
+        ("vectors of pacer",),
     ),
     Mutation(
         "restart takes no time",
