@@ -83,6 +83,7 @@ struct intel_ring {
  * @tx_next, @tx_done: ordinary frames handed over and found sent; modulo 2^32
  * @tx_skb, @tx_dma: of each descriptor of the ordinary ring
  * @rx_next: descriptor of the next frame
+ * @up: rings and interrupt are there; after a reset that failed the interface may be up without. RTNL
  * @lent: the ring below is somebody else's; RTNL and netif_tx_lock
  * @own: the lent ring; @own_buffers its frames; @own_head: TDH as read last, @own_index the same
  *	without wrapping
@@ -116,6 +117,7 @@ struct intel_nic {
 	u64 oversize;
 	u64 sent_on_wire;
 
+	bool up;
 	bool lent;
 	bool gone;
 	struct intel_ring own;
@@ -226,6 +228,7 @@ int intel_receive(struct intel_nic *nic, int budget);
 
 extern const struct net_device_ops intel_netdev_ops;
 int intel_up(struct intel_nic *nic);
+/** intel_down() - nothing if it did not come up */
 void intel_down(struct intel_nic *nic);
 /**
  * intel_restart() - a reset with everything as before, but @ring is fetched; frames that arrive

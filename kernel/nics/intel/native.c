@@ -221,7 +221,7 @@ static int native_claim(struct net_device *dev, const struct keepon_native_setup
 
 	if (nic->lent)
 		return -EBUSY;
-	if (!netif_running(dev) || nic->gone)
+	if (!nic->up || nic->gone)
 		return -ENETDOWN;
 	if (setup->spare_buffers || setup->placeholder != KPN_PLACEHOLDER_BAD_FCS ||
 	    setup->buffer_bytes > INTEL_BUFFER_BYTES)

@@ -136,6 +136,7 @@ int intel_up(struct intel_nic *nic)
 		goto release;
 	start(nic, &nic->tx, false);
 	netif_start_queue(nic->dev);
+	nic->up = true;
 	return 0;
 release:
 	release(nic);
@@ -144,6 +145,9 @@ release:
 
 void intel_down(struct intel_nic *nic)
 {
+	if (!nic->up)
+		return;
+	nic->up = false;
 	netif_tx_disable(nic->dev);
 	napi_disable(&nic->napi);
 	intel_write(nic, IMC, GONE);
@@ -207,7 +211,8 @@ void intel_reset_work(struct work_struct *work)
 
 void intel_read_counters(struct intel_nic *nic)
 {
-	if (nic->gone)
+	/* all ones are no counts */
+	if (nic->gone || intel_read(nic, STATUS) == GONE)
 		return;
 	spin_lock_bh(&nic->counters_lock);
 	nic->crc_errors += intel_read(nic, CRCERRS);

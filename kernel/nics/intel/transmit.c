@@ -184,7 +184,9 @@ bool intel_transmit_drain(struct intel_nic *nic)
 	u32 waited_ms;
 
 	for (waited_ms = 0; in_flight(nic) && waited_ms < DRAIN_MS; waited_ms++) {
+		local_bh_disable(); /* the poll runs when they are enabled */
 		napi_schedule(&nic->napi);
+		local_bh_enable();
 		usleep_range(1000, 1100);
 	}
 	return !in_flight(nic);
