@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from keepon import loading
+from keepon import launchtime, loading
 from keepon.errors import ConfigError
 from keepon.planner import plan as make_plan
 from keepon.planner.network.command import trial
@@ -98,6 +98,16 @@ def test_an_advance_that_leaves_the_order_of_launch_times_to_chance_is_refused()
         ConfigError, match=r"key `station\[0\].etf_delta_ns` .* = 9000: must be between \d+ and 1000000000"
     ):
         make_plan(case("ltadv", **{'name = "a"': 'name = "a"\netf_delta_ns = 9_000'}))
+
+
+def test_a_nic_that_fetches_slowly_needs_a_longer_delta() -> None:
+    scenarios = [
+        case("ltadv"),
+        case("ltadv", **{'name = "a"': 'name = "a"\nnic = { fetch_ns = 50_800, restart_ns = 60_000 }'}),
+    ]
+    fast_ns, slow_ns = (launchtime.least_delta_ns(scenario, scenario.station[0]) for scenario in scenarios)
+    assert slow_ns - fast_ns == 50_000
+    assert holds(scenarios[1])[1]["unsent"] == {}
 
 
 def test_what_is_sent_without_a_launch_time_gets_no_bound() -> None:

@@ -31,7 +31,7 @@ from statistics import NormalDist
 from typing import Literal
 
 from keepon.errors import ConfigError
-from keepon.scenario import HostTable, StageOverride
+from keepon.scenario import HostTable, StageOverride, Station
 
 STAGES = ("wakeup", "stack", "driver", "timer", "poll")
 DRIVERS = ("keepon", "standard", "launchtime")
@@ -130,6 +130,11 @@ def of_stage(stage: str, key: str, value: int | float, source: str, kind: InputK
 
 ETF_DELTA_NS = 150_000
 """Delta of an ETF qdisc, whatever the driver below it: what is compared is the drivers."""
+
+
+def etf_delta_ns(station: Station) -> int:
+    """Delta of the ETF qdisc in front of a station's NIC."""
+    return ETF_DELTA_NS if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
 
 
 def etf_delta(driver: str) -> Sourced:

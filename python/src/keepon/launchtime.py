@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 
 from keepon.errors import ConfigError
-from keepon.hosts import ETF_DELTA_NS, Stage, host_of
+from keepon.hosts import Stage, etf_delta_ns, host_of
 from keepon.scenario import Scenario, Station, Stream
 
-FETCH_NS = 2_000
-"""From the driver to a frame in the NIC, preamble included, at least as long as the simulator's takes."""
+FETCHED_NS = 1_200
+"""From a frame that the NIC has fetched to its txtime: the preamble, and what is rounded."""
 ROUNDED_NS = 50_000
 _SIGMAS = 3
 
@@ -24,11 +24,6 @@ def _usual_ns(stage: Stage) -> int:
     return min(body_ns, stage.cap_ns) if stage.cap_ns else body_ns
 
 
-def etf_delta_ns(station: Station) -> int:
-    """Delta of the ETF qdisc in front of a launch-time NIC."""
-    return ETF_DELTA_NS if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
-
-
 def _stages_ns(scenario: Scenario, station: Station, *names: str) -> int:
     stages, _ = host_of(station.host, "launchtime", scenario.host_tail_scale)
     return sum(_usual_ns(stages[name]) for name in names)
@@ -36,7 +31,7 @@ def _stages_ns(scenario: Scenario, station: Station, *names: str) -> int:
 
 def least_delta_ns(scenario: Scenario, station: Station) -> int:
     """Shortest delta after which a frame is usually in the NIC at its txtime."""
-    return _stages_ns(scenario, station, "timer", "driver") + FETCH_NS
+    return _stages_ns(scenario, station, "timer", "driver") + station.nic.fetch_ns + FETCHED_NS
 
 
 def least_advance_ns(scenario: Scenario, station: Station, streams: int) -> int:

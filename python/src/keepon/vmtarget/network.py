@@ -14,7 +14,7 @@ from typing import Any
 
 from keepon.due import allowed_ns
 from keepon.errors import ConfigError
-from keepon.hosts import ETF_DELTA_NS
+from keepon.hosts import etf_delta_ns
 from keepon.planner.gates import ALL_GATES
 from keepon.scenario import Fault, Load, Scenario, Station, Stream
 from keepon.topology import Topology
@@ -150,7 +150,7 @@ def queue_commands(guest: Guest, station: Station) -> Iterator[str]:
     release = "etf" if driver != "keepon" and station.release == "txtime" else station.release
     if release != "etf":
         return
-    delta_ns = ETF_DELTA_NS if station.etf_delta_ns == "auto" else station.etf_delta_ns
+    delta_ns = etf_delta_ns(station)
     offload = " offload" if driver == "launchtime" else ""
     for number in sorted({stream.tc for stream in streams}):
         yield (

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from keepon.hosts import ETF_DELTA_NS
+from keepon.hosts import etf_delta_ns
 from keepon.planner.parameters.hardware import NIC, Host, Nic, tail_over, usual_ns, worst_ns
 from keepon.planner.parameters.polls import Posting, interval_ns
 from keepon.scenario import Station
@@ -84,7 +84,7 @@ def hand_over(station: Station, host: Host) -> HandOver | None:
     usual, worst = sum(map(usual_ns, stages)), sum(map(worst_ns, stages))
     if station.release != "etf":
         return HandOver(usual, worst)
-    delta_ns = ETF_DELTA_NS if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
+    delta_ns = etf_delta_ns(station)
     return HandOver(usual, worst, delta_ns, usual_ns(host.stages["timer"]) + usual_ns(host.stages["driver"]))
 
 
