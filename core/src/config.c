@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Validation of the parameters, field by field in the order of the struct. A rule that rests on a
- * field already found wrong is not applied, so that one mistake is one problem. What the values
- * lead to is computed elsewhere.
+ * Validation of the parameters, field by field in the order of the struct; only a ring that cannot
+ * be deep enough is found when the depth is. A rule that rests on a field already found wrong is not
+ * applied, so that one mistake is one problem. What the values lead to is computed elsewhere.
  */
 #include "keepon/config.h"
 
