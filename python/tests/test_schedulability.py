@@ -316,6 +316,20 @@ def test_a_cluster_that_is_lost_is_one_sentence(
     assert told.startswith(f'3: keepon: option --cluster = "{scheduler}": scheduler or workers were lost')
 
 
+def test_a_client_that_does_not_close_well_spoils_nothing(monkeypatch: pytest.MonkeyPatch, scheduler: str) -> None:
+    import distributed
+
+    alone = answers(workers=1)
+    close = distributed.Client.close
+
+    def closed(self: Any, *args: Any, **options: Any) -> None:
+        close(self, *args, **options)
+        raise AssertionError
+
+    monkeypatch.setattr(distributed.Client, "close", closed)
+    assert answers(cluster=scheduler) == alone
+
+
 # --- what is told -------------------------------------------------------------------------------------------------
 
 

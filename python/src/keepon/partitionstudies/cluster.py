@@ -7,7 +7,7 @@ import importlib
 import logging
 from collections.abc import Generator, Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from keepon import __version__
@@ -47,7 +47,22 @@ def _quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-def _connected(library: Any, address: str) -> Any:
+@contextmanager
+def _connected(library: Any, address: str) -> Iterator[Any]:
+    """A client; whatever goes wrong when it is closed concerns nobody any more.
+
+    A stream that the scheduler closes first makes the library connect again while it closes, and fail for want of the
+    state "closed".
+    """
+    client = _client(library, address)
+    try:
+        yield client
+    finally:
+        with suppress(AssertionError, OSError):
+            client.close()
+
+
+def _client(library: Any, address: str) -> Any:
     place = f'option --cluster = "{address}"'
     try:
         return library.Client(address, timeout=ANSWER_S, set_as_default=False)
