@@ -35,8 +35,9 @@ KIB_PER_MB = 1000 * 1000 / 1024
 
 def measure(name: str) -> dict[str, Any]:
     """One case in this process: the first driver of the scenario, its whole duration."""
-    from keepon import runner, session
-    from keepon.loading import load
+    from keepon.cli import session
+    from keepon.model.loading import load
+    from keepon.targets.sim import runner
 
     scenario = load(ROOT / CASES[name])
     plan = session.planned(scenario)

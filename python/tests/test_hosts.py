@@ -10,11 +10,13 @@ import jsonschema
 import numpy as np
 import pytest
 from helpers import small
-from keepon import documents, hosts, published, runner, session, timesync
+from keepon.cli import session
 from keepon.errors import ConfigError
-from keepon.hosts import Stage
-from keepon.statistics import IntArray
-from keepon.vmtarget import target
+from keepon.measure.statistics import IntArray
+from keepon.model import documents, hosts, published
+from keepon.model.hosts import Stage
+from keepon.targets.sim import runner, timesync
+from keepon.targets.vm import target
 
 RUNS = 40
 TOLERANCE = 0.03

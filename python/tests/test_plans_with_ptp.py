@@ -7,13 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
-from keepon import loading, runner
+from keepon.cli import plan_command as command
+from keepon.cli.plan_command import trial
 from keepon.errors import ConfigError
+from keepon.model import loading
+from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
-from keepon.planner.network import command
-from keepon.planner.network.command import trial
 from keepon.planner.verify import problems, verify
-from keepon.scenario import Scenario
+from keepon.targets.sim import runner
 
 CASES = Path(__file__).parent / "cases"
 

@@ -8,8 +8,9 @@ import signal
 from pathlib import Path
 
 import pytest
-from keepon import documents, session
+from keepon.cli import session
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError
+from keepon.model import documents
 
 
 def test_a_failed_run_leaves_nothing(tmp_path: Path) -> None:

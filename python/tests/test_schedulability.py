@@ -20,13 +20,14 @@ from typing import Any
 
 import jsonschema
 import pytest
-from keepon import cli, documents, published
+from keepon.cli import app as cli
 from keepon.errors import ConfigError, EnvironmentProblemError, PlanRejectedError
-from keepon.partitionstudies import cluster, figures, sets, spread, studies
-from keepon.partitionstudies.sets import Finding, Task, find
-from keepon.partitionstudies.settings import BeyondSettings, Settings, origins
+from keepon.model import documents, published
 from keepon.planner.partition import answer, generate
-from keepon.reproduce import study
+from keepon.studies import study
+from keepon.studies.partitions import cluster, figures, sets, spread, studies
+from keepon.studies.partitions.sets import Finding, Task, find
+from keepon.studies.partitions.settings import BeyondSettings, Settings, origins
 from partition_cases import instance
 
 FEASIBLE, INFEASIBLE, UNKNOWN = answer.FEASIBLE, answer.INFEASIBLE, answer.UNKNOWN

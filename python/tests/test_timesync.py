@@ -11,13 +11,18 @@ import jsonschema
 import numpy as np
 import pytest
 from helpers import ROOT, small, small_text
-from keepon import clockruns, documents, loading, report, session, tables, timesync
+from keepon.cli import session
 from keepon.errors import ConfigError
-from keepon.loading import parse
-from keepon.runner import check_supported, run_all
-from keepon.scenario import Scenario
-from keepon.statistics import summary
-from keepon.tomlwriter import dumps
+from keepon.measure.statistics import summary
+from keepon.model import documents, loading
+from keepon.model.loading import parse
+from keepon.model.scenario import Scenario
+from keepon.model.tomlwriter import dumps
+from keepon.report import page as report
+from keepon.report import tables
+from keepon.studies.clocks import clockruns
+from keepon.targets.sim import timesync
+from keepon.targets.sim.runner import check_supported, run_all
 
 GPTP = ROOT / "examples" / "gptp.toml"
 

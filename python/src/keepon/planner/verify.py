@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from keepon.errors import PlanRejectedError
+from keepon.model.scenario import Scenario
 from keepon.planner.checker import gatelists, queues, rules, streams
 from keepon.planner.checker.given import Given
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.unplanned import Unplanned, check_unplanned
-from keepon.scenario import Scenario
 
 _FRAMES_MAX = 500_000
 

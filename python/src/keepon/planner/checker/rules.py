@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from keepon.model.scenario import Station, Stream
 from keepon.planner.checker.given import Document, Given, byte_ps
-from keepon.scenario import Station, Stream
 
 
 def check_stations(given: Given) -> list[str]:

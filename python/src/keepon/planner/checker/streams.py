@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import itertools
 
+from keepon.model.scenario import Stream
 from keepon.planner.checker.given import Document, Given
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.unplanned import Unplanned
-from keepon.scenario import Stream
 
 _NEVER_PS = 10**18
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
+from keepon.model.wire import PS_PER_NS
 from keepon.planner.network.flows import Flow, Placement
 from keepon.planner.network.ground import Ground, on_grid
 from keepon.planner.network.occupancy import ALONE, Claim
@@ -22,7 +23,6 @@ from keepon.planner.network.search import longest_wait_ps
 from keepon.planner.network.trees import Tree
 from keepon.planner.partition import cpsat
 from keepon.planner.partition.limits import Limits
-from keepon.wire import PS_PER_NS
 
 PAIRS_MAX = 40_000
 """Above this many pairs of claims the model takes longer to make than anyone waits."""

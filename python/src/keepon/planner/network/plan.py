@@ -7,12 +7,12 @@ import time
 from typing import Any
 
 from keepon.errors import InfeasibleError
+from keepon.model.scenario import Scenario
 from keepon.planner.network import bounds, explain, keeping
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.solve import Outcome, as_document, decide, empty_document
 from keepon.planner.partition.limits import Limits
-from keepon.scenario import Scenario
 
 
 def plan(scenario: Scenario, limits: Limits | None = None, keep: dict[str, Any] | None = None) -> dict[str, Any]:
