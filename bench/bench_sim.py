@@ -37,13 +37,13 @@ def measure(name: str) -> dict[str, Any]:
     """One case in this process: the first driver of the scenario, its whole duration."""
     from keepon.cli import session
     from keepon.model.loading import load
-    from keepon.targets.sim import runner
+    from keepon.targets.sim import build, runner
 
     scenario = load(ROOT / CASES[name])
     plan = session.planned(scenario)
     driver = scenario.drivers()[0]
     wire_s = scenario.warmup_s + scenario.duration_s
-    build = runner.Build(scenario, plan, driver, scenario.seed)
+    build = build.Build(scenario, plan, driver, scenario.seed)
     began = time.perf_counter()
     build.simulation.run(round(wire_s * 1e9), None)
     run_s = time.perf_counter() - began

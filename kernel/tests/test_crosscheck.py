@@ -11,7 +11,8 @@ from keepon.cli import session
 from keepon.measure.results import NONE, FrameArrays
 from keepon.model import loading
 from keepon.model.scenario import Scenario
-from keepon.targets.sim.runner import simulate, simulator
+from keepon.targets.sim.build import simulator
+from keepon.targets.sim.runner import simulate
 from keepon.targets.vm.target import prepared, run_one
 
 pytestmark = pytest.mark.vm

@@ -9,9 +9,8 @@ from types import ModuleType
 import pytest
 from keepon.measure import statistics
 from keepon.model import clockbounds as bounds
-from keepon.model import tomlwriter, wire
+from keepon.model import study, tomlwriter, wire
 from keepon.studies import settings as study_settings
-from keepon.studies import study
 from keepon.studies.ptperrors import fits
 
 MODULES = (statistics, tomlwriter, wire, bounds, fits, study_settings, study)

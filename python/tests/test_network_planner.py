@@ -14,7 +14,6 @@ from helpers import HABITAT, ROBOT_CELL
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from keepon.cli import session
-from keepon.cli.plan_command import trial
 from keepon.errors import ConfigError, KeeponError, PlanRejectedError
 from keepon.model import loading
 from keepon.model.scenario import GateEntry, GateList, Scenario, TrafficClass
@@ -26,6 +25,7 @@ from keepon.planner.network.solve import Outcome, as_document
 from keepon.planner.partition.limits import Limits
 from keepon.planner.verify import problems, verify
 from keepon.targets.sim.runner import simulate
+from keepon.trial.trial import trial
 from network_cases import closes, decided, ground_of, some_releases_hold, star
 
 _HABITAT = loading.load(HABITAT)

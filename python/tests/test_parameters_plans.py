@@ -26,6 +26,7 @@ from keepon.planner.parameters import lead, posting, rationale
 from keepon.planner.parameters.posting import Needs
 from keepon.planner.stations import StationPlan
 from keepon.planner.verify import verify
+from keepon.targets import runs
 from keepon.targets.sim import runner
 
 GIGABIT = 1_000_000_000
@@ -434,7 +435,7 @@ def test_the_longest_advance_without_holding_frames_back_is_exact() -> None:
     assert set(verdicts_of(run)) == {"too_early"}
 
 
-def verdicts_of(run: runner.Run) -> dict[str, int]:
+def verdicts_of(run: runs.Run) -> dict[str, int]:
     return {name: count for name, count in run.document["streams"]["S0"]["verdicts"].items() if count}
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from keepon.cli.plan_command import trial
 from keepon.errors import ConfigError
 from keepon.model import launchtime, loading
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import problems
+from keepon.trial.trial import trial
 
 CASES = Path(__file__).parent / "cases"
 

@@ -12,9 +12,8 @@ from typing import Any
 import jsonschema
 import pytest
 from keepon.cli import app as cli
-from keepon.model import documents, published
+from keepon.model import documents, published, study
 from keepon.report import output
-from keepon.studies import study
 from keepon.studies.ptperrors import studies
 from keepon.studies.ptperrors.settings import CALIBRATED, CHOICES, Settings
 

@@ -25,7 +25,9 @@ from keepon.errors import ConfigError
 from keepon.model import documents, loading
 from keepon.model.scenario import Scenario
 from keepon.studies import casestudy, onset
-from keepon.targets.sim.runner import check_supported, run_all, simulate, station_spec
+from keepon.targets.sim.refusals import check_supported
+from keepon.targets.sim.runner import run_all, simulate
+from keepon.targets.sim.specs import station_spec
 
 
 def _habitat(duration_s: float, **changes: Any) -> Scenario:

@@ -22,9 +22,8 @@ import jsonschema
 import pytest
 from keepon.cli import app as cli
 from keepon.errors import ConfigError, EnvironmentProblemError, PlanRejectedError
-from keepon.model import documents, published
+from keepon.model import documents, published, study
 from keepon.planner.partition import answer, generate
-from keepon.studies import study
 from keepon.studies.partitions import cluster, figures, sets, spread, studies
 from keepon.studies.partitions.sets import Finding, Task, find
 from keepon.studies.partitions.settings import BeyondSettings, Settings, origins

@@ -7,7 +7,6 @@ import random
 from typing import Any
 
 import pytest
-from keepon.cli.plan_command import trial
 from keepon.errors import ConfigError
 from keepon.model import loading
 from keepon.model.scenario import Scenario
@@ -15,6 +14,7 @@ from keepon.planner import plan as make_plan
 from keepon.planner.network.blocking import Foreign
 from keepon.planner.verify import problems
 from keepon.targets.sim import runner
+from keepon.trial.trial import trial
 
 BEHIND_A_LOAD = """
 schema = "keepon.scenario/1"

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from keepon import __version__, errors
+from keepon import __version__, errors, interrupts
 from keepon.cli import doctor, session
 from keepon.cli import link_group as link_group
 from keepon.cli.options import (
@@ -47,14 +47,14 @@ from keepon.export import exported
 from keepon.measure import results
 from keepon.model import documents, loading, outcomes
 from keepon.model.scenario import Scenario
+from keepon.model.study import STUDY_SCHEMA
 from keepon.planner.network.solve import PLAN_SCHEMA
 from keepon.planner.partition import limits as partition_limits
 from keepon.report import output, tables
 from keepon.report import page as report
 from keepon.studies import registry
 from keepon.studies.casestudy import CASCADE_SEEDS
-from keepon.studies.study import STUDY_SCHEMA
-from keepon.targets.sim.runner import Outcome
+from keepon.targets.runs import Outcome
 
 EXIT_CODES = (
     "Exit codes: 0 met; 1 missed (a frame due, a bound or a deadline), or no plan; 2 usage or input; 3 environment; "
@@ -451,7 +451,7 @@ def _reproduce_study(
     folder = out if out is not None else Path("out") / name
     documents.check_target(folder)
     document = study.run(name, changes, seed, seeds)
-    with session.interrupts_wait() as seen:
+    with interrupts.interrupts_wait() as seen:
         output.write_folder(folder, document)
         _Settings.concluded = True
     if as_json:

@@ -39,7 +39,7 @@ def _modules() -> list[Check]:
 
 
 def _simulator() -> Check:
-    from keepon.targets.sim.runner import simulator
+    from keepon.targets.sim.build import simulator
 
     try:
         module = simulator()

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from keepon.cli import session
+from keepon import interrupts
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.planner.partition import check, files
 from keepon.planner.partition.answer import UNKNOWN
@@ -90,7 +90,7 @@ def solve(source: Path, out: Path, time_limit_s: float, seed: int, workers: int,
     files.check_target(source, out)
     with _progress() as told:
         answers = files.solve_all(loaded, time_limit_s, seed, workers, told)
-    with session.interrupts_wait():
+    with interrupts.interrupts_wait():
         files.write(out, answers)
     summary = _summary(answers)
     if as_json:

@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
-import functools
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from keepon import __version__
 from keepon.errors import ConfigError
+from keepon.interrupts import interrupts_wait
 from keepon.measure import capture
 from keepon.measure.results import NONE
 from keepon.model import documents
@@ -26,7 +22,9 @@ from keepon.planner.partition.limits import TIME_LIMIT_S, Limits
 from keepon.planner.verify import verify
 from keepon.report import page as report
 from keepon.studies.casestudy import reproduce
-from keepon.targets.sim.runner import Outcome, Progress, Run, check_supported, run_all, simulator
+from keepon.targets.runs import Outcome, Progress, Run, Target
+from keepon.targets.sim.build import simulator
+from keepon.targets.sim.runner import Simulator
 
 CAPTURE_FRAMES = 10_000
 FAMILIES = ("6.1", "6.12")
@@ -34,16 +32,7 @@ REPRODUCTION_FILE = "reproduction.json"
 ROOM_FRAMES = 200_000_000
 
 
-@dataclass(frozen=True)
-class Target:
-    """Where a scenario runs: what it refuses, how it runs, and how long if nobody says (None: as the scenario says)."""
-
-    check: Callable[[Scenario], None]
-    run: Callable[[Scenario, dict[str, Any], int, Progress | None], Outcome]
-    duration_s: float | None
-
-
-SIMULATOR = Target(check_supported, run_all, None)
+SIMULATOR = Simulator()
 
 
 def target_named(name: str, kernel: str) -> Target:
@@ -56,12 +45,11 @@ def target_named(name: str, kernel: str) -> Target:
         return SIMULATOR
     if name != "vm":
         raise ConfigError(f'option --target = "{name}": must be sim or vm')
-    from keepon.targets import vm as vmtarget
-    from keepon.targets.vm.target import DURATION_S
+    from keepon.targets.vm.target import VirtualMachine
 
     if kernel not in FAMILIES:
         raise ConfigError(f'option --kernel = "{kernel}": must be one of {", ".join(FAMILIES)}')
-    return Target(vmtarget.check_supported, functools.partial(vmtarget.run_all, family=kernel), DURATION_S)
+    return VirtualMachine(kernel)
 
 
 def planned(scenario: Scenario) -> dict[str, Any]:
@@ -122,20 +110,6 @@ def listeners(scenario: Scenario) -> list[str]:
     return [station.name for station in scenario.station if station.name in listening]
 
 
-@contextmanager
-def interrupts_wait() -> Iterator[list[int]]:
-    """Ctrl-C is remembered instead of obeyed: what is complete gets written, which takes under a second."""
-    seen: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield seen
-        return
-    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
-    try:
-        yield seen
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def write_folder(
     folder: Path,
     scenario: Scenario,
@@ -179,7 +153,7 @@ def run_scenario(
 ) -> Outcome:
     """Run every driver and write the result folder, unless the user stopped before the first was complete."""
     prepare(scenario, folder, target)
-    outcome = target.run(scenario, plan, seed, progress)
+    outcome = target.run_all(scenario, plan, seed, progress)
     if outcome.runs:
         with interrupts_wait() as seen:
             write_folder(folder, scenario, plan, outcome, capture_frames)
@@ -198,7 +172,7 @@ def reproduce_scenario(
 ) -> tuple[Outcome, dict[str, Any] | None]:
     """The compared runs and the case study's other parts, in one result folder."""
     prepare(scenario, folder)
-    outcome = run_all(scenario, plan, seed, progress)
+    outcome = SIMULATOR.run_all(scenario, plan, seed, progress)
     if not outcome.runs:
         return outcome, None
     extra = None if outcome.interrupted else reproduce(scenario, plan, seed, seeds, progress)
@@ -208,7 +182,7 @@ def reproduce_scenario(
 
 def prepare(scenario: Scenario, folder: Path, target: Target = SIMULATOR) -> None:
     """Everything that can be refused is refused before the first simulated second."""
-    target.check(scenario)
+    target.check_supported(scenario)
     check_size(scenario)
     documents.check_target(folder)
     simulator()

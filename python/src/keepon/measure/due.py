@@ -7,6 +7,7 @@ sent. All times are network time in ns.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,8 @@ import numpy as np
 from keepon.errors import SimulationError
 from keepon.measure.results import NONE, PENDING, FrameArrays
 from keepon.measure.statistics import IntArray
-from keepon.model.scenario import Scenario
+from keepon.model.scenario import Scenario, Stream
+from keepon.model.timing import epoch_ns_for, measured_ns, talk_start_ns
 
 
 @dataclass(frozen=True)
@@ -132,3 +134,30 @@ def allowed_ns(scenario: Scenario, plan: dict[str, Any]) -> int:
     delays_ns = [entry["bounds"]["delay_ns"] or 0 for entry in plan["streams"].values()]
     delays_ns += [max(4 * stream.period_ns, stream.deadline_ns or 0) for stream in scenario.stream]
     return max(delays_ns, default=0)
+
+
+DRAIN_NS_MIN = 20_000_000
+
+
+WANDER_PPM_MAX = 1.0
+"""The simulator's oscillators wander by no more."""
+
+
+def schedule(scenario: Scenario, stream: Stream, entry: dict[str, Any]) -> Schedule:
+    """When frames of a stream are due in the simulator, from scenario and plan."""
+    releases_ns = tuple(entry.get("turns_ns", [entry["release_ns"]]))
+    return Schedule(stream.period_ns, releases_ns, epoch_ns_for(scenario) + talk_start_ns(scenario))
+
+
+def run_ns(scenario: Scenario, plan: dict[str, Any]) -> int:
+    """True time after which every frame that is measured has left and arrived.
+
+    What is measured ends in network time, by clocks of talkers and the grandmaster; a slow crystal gets there later.
+    """
+    _, end_ns = measured_ns(scenario)
+    over_ns = end_ns + max(DRAIN_NS_MIN, allowed_ns(scenario, plan))
+    if scenario.sync.mode == "ideal":
+        return over_ns
+    crystals = [ppm for station in scenario.station for ppm in (station.clock_ppm, station.cpu_ppm)]
+    slowest_ppm = min(0.0, *crystals, *(bridge.clock_ppm for bridge in scenario.bridge)) - WANDER_PPM_MAX
+    return over_ns + math.ceil(-slowest_ppm * 1e-6 * end_ns)

@@ -12,9 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from keepon.model import documents
+from keepon.model.study import shown
 from keepon.model.tomlwriter import dumps
 from keepon.report import plots
-from keepon.studies.study import shown
 
 _WORD_COLUMNS = ("quantity", "published as", "kind", "remark")
 

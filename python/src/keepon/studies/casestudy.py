@@ -19,7 +19,8 @@ from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
 from keepon.studies import onset
-from keepon.targets.sim.runner import Progress, Run, simulate
+from keepon.targets.runs import Progress, Run
+from keepon.targets.sim.runner import simulate
 
 REPRODUCTION_SCHEMA = "keepon.reproduction/1"
 CRYSTAL_PPM = (50.0, -50.0, 50.0)

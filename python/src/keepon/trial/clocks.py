@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from keepon.errors import ConfigError
+from keepon.measure.clocks import lock_time_s
+from keepon.measure.due import run_ns
 from keepon.measure.statistics import IntArray
 from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS, Scenario
 from keepon.planner.network.solve import empty_document
-from keepon.targets.sim.runner import Build, run_ns
-from keepon.targets.sim.timesync import lock_time_s
+from keepon.targets.sim.build import Build
 
 NAMED_MAX = 4
 LONGER = 4

@@ -11,10 +11,10 @@ import numpy as np
 
 from keepon.model import published
 from keepon.model.fields import Number, Whole
+from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.clocks import networks
 from keepon.studies.clocks.networks import Array
 from keepon.studies.clocks.settings import COMMON_CHOICES, Common, Origins
-from keepon.studies.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 
 SLOTS_BYTES = (300, 600, 1000, 1500)
 BATCHES = (1, 8, 16, 24, 32, 36, 37, 38, 39, 40, 41, 42, 44, 48, 56, 64)

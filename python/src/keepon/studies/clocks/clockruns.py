@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from keepon.measure.clocks import clock_document
 from keepon.measure.results import NONE
 from keepon.measure.statistics import IntArray
+from keepon.model import timing
 from keepon.model.hosts import Sourced
 from keepon.model.scenario import Scenario
-from keepon.planner import plan as make_plan
-from keepon.planner.verify import verify
-from keepon.targets.sim import runner
-from keepon.targets.sim.timesync import clock_document
+from keepon.studies.planned import planned_run
 
 
 @dataclass(frozen=True)
@@ -103,11 +102,9 @@ def measure(scenario: Scenario, driver: str | None = None, seed: int | None = No
         ConfigError: the scenario cannot be run.
         SimulationError: the frames contradict each other.
     """
-    runner.check_supported(scenario)
-    plan = verify(scenario, make_plan(scenario))
-    name = driver if driver is not None else scenario.drivers()[0]
-    build, run = runner.simulate_build(scenario, plan, name, scenario.seed if seed is None else seed)
-    start_ns, end_ns = runner.measured_ns(scenario)
+    simulated = planned_run(scenario, driver, seed)
+    build, run = simulated.build, simulated.run
+    start_ns, end_ns = timing.measured_ns(scenario)
     clocks: dict[str, ClockTrack] = {}
     for node in build.clocked():
         raw = build.simulation.clock(build.nodes[node])
@@ -127,4 +124,4 @@ def measure(scenario: Scenario, driver: str | None = None, seed: int | None = No
         sent = frames.wire_ps != NONE
         errors[stream] = (frames.wire_ps - frames.txtime_ps)[sent]
         times[stream] = (frames.txtime_ns - frames.epoch_ns)[sent]
-    return ClockRun(name, clocks, errors, times, run.document, build.used_sources())
+    return ClockRun(run.driver, clocks, errors, times, run.document, build.used_sources())

@@ -10,10 +10,10 @@ import numpy as np
 
 from keepon.model import published
 from keepon.model.fields import Number, Whole
+from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.clocks import networks
 from keepon.studies.clocks.networks import Array, Kind
 from keepon.studies.clocks.settings import COMMON_CHOICES, Common, Origins
-from keepon.studies.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 
 SHORT_S = 5.0
 LONG_S = 80.0

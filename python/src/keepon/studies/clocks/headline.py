@@ -10,15 +10,14 @@ from typing import Annotated, Any
 import numpy as np
 
 from keepon.errors import ConfigError
-from keepon.model import published
+from keepon.model import published, timing
 from keepon.model.fields import Number, Whole
 from keepon.model.scenario import Scenario
+from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.clocks import networks
 from keepon.studies.clocks.networks import Array, Kind
 from keepon.studies.clocks.releases import Releases, causes, frames, times_due
 from keepon.studies.clocks.settings import COMMON_CHOICES, Common, Origins
-from keepon.studies.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
-from keepon.targets.sim import runner
 
 TALKER, LISTENER, STREAM = "talker", "listener", "S1"
 GOAL_SINGLE_NS, GOAL_DUAL_NS = 200, 30
@@ -164,7 +163,7 @@ def measure(kind: Kind, settings: Settings, scale: float, **sync: Any) -> Releas
     error = run.release_error_ps[STREAM] / 1000
     by_clock, rest = causes(track, run.txtime_ns[STREAM] + error, error)
     first_ns = int(run.txtime_ns[STREAM][0]) if error.size else 0
-    due = times_due(*runner.measured_ns(scenario), settings.period_ns, first_ns)
+    due = times_due(*timing.measured_ns(scenario), settings.period_ns, first_ns)
     return Releases(
         error,
         by_clock,

@@ -11,10 +11,10 @@ import numpy as np
 from keepon.model import published
 from keepon.model.fields import Number, Whole
 from keepon.model.scenario import Fault, Scenario
+from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.clocks import networks
 from keepon.studies.clocks.networks import Array, Kind
 from keepon.studies.clocks.settings import COMMON_CHOICES, Common, Origins
-from keepon.studies.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 
 SAMPLE_S = 0.01
 """The simulator compares clocks with network time this often."""

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from keepon.model.hosts import RX_STAGE, Stage
 from keepon.model.scenario import Scenario
-from keepon.planner import plan as make_plan
-from keepon.planner.verify import verify
 from keepon.studies.clocks import clockruns, inputs
 from keepon.studies.clocks.clockruns import ClockRun, ClockTrack
 from keepon.studies.clocks.settings import Common
-from keepon.targets.sim import runner
+from keepon.studies.planned import planned_run
 
 Array = NDArray[np.float64]
 
@@ -177,9 +175,7 @@ class Seen:
 
 def observe(scenario: Scenario) -> dict[str, Seen]:
     """One run of a scenario made by `pair`: what is known of MASTER's and SLAVE's clock, by either name."""
-    runner.check_supported(scenario)
-    plan = verify(scenario, make_plan(scenario))
-    build, _ = runner.simulate_build(scenario, plan, scenario.drivers()[0], scenario.seed)
+    build = planned_run(scenario).build
     inputs.note(build.used_sources())
     start_ps = scenario.warmup_s * 1e12
     found = {}

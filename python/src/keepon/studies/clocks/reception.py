@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from keepon.model.hosts import RX_SHAPES, RX_STAGE, rx_shape
+from keepon.model.study import Cell, Column, Curve, Panel, Plot, Table
 from keepon.studies.clocks import networks
 from keepon.studies.clocks.networks import MASTER, SLAVE, Array
-from keepon.studies.study import Cell, Column, Curve, Panel, Plot, Table
 
 SCALES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 """Of the delay of reception of a station with stamps of software; 1 is fejes.fig1, which keepon's stations have."""

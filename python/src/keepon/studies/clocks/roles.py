@@ -11,11 +11,11 @@ import numpy as np
 from keepon.model import published
 from keepon.model.fields import Number, Whole
 from keepon.model.hosts import RX_STAGE
+from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.clocks import networks, reception
 from keepon.studies.clocks.networks import MASTER, SLAVE, Kind
 from keepon.studies.clocks.reception import QUANTITIES, ROLES, Role
 from keepon.studies.clocks.settings import COMMON_CHOICES, Common, Origins
-from keepon.studies.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 
 HARD, PUBLISHED, SOFT, IDLE = (
     "hardware stamps",

@@ -15,10 +15,10 @@ import numpy as np
 from keepon.measure.statistics import IntArray
 from keepon.model import published
 from keepon.model.fields import Number, Whole
+from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.clocks import networks
 from keepon.studies.clocks.networks import Array, Kind
 from keepon.studies.clocks.settings import COMMON_CHOICES, Common, Origins
-from keepon.studies.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 
 FRAME_BYTES = 1500
 """The other reading of "1500-byte slots": frames of that length, on the wire with preamble and gap 12.16 us."""

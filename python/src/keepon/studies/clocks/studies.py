@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from keepon.errors import ConfigError
-from keepon.studies import study
+from keepon.model import study
+from keepon.provenance import commit
 from keepon.studies.clocks import batches, convergence, headline, inputs, merging, roles, stability
 from keepon.studies.clocks.settings import Common, Origins, parse
 from keepon.studies.settings import from_options
-from keepon.targets.sim.runner import commit
 
 
 @dataclass(frozen=True)

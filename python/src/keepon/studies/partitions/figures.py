@@ -11,10 +11,10 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.planner.partition.answer import FEASIBLE, INFEASIBLE, UNKNOWN
 from keepon.studies.partitions.sets import Finding, Task, outside
 from keepon.studies.partitions.settings import FIGURE27, TABLE5, Settings
-from keepon.studies.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 
 SOURCE = "KeepON paper, section A.8"
 PUBLISHED_LIMIT_S: int = TABLE5["time_limit_s"]

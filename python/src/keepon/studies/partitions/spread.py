@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from keepon.cli import session
+from keepon import interrupts
 from keepon.errors import EnvironmentProblemError
 from keepon.studies.partitions import cluster
 from keepon.studies.partitions.sets import Finding, Task, find
@@ -79,7 +79,7 @@ def by_processes(tasks: list[Task], processes: int) -> Generator[Finding, None, 
             "a process of the experiment has died, killed from outside or for want of memory; use fewer with --workers"
         ) from error
     finally:
-        with session.interrupts_wait():
+        with interrupts.interrupts_wait():
             if not complete:
                 for child in set(multiprocessing.active_children()) - others:
                     child.terminate()

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from keepon.cli import session
+from keepon import interrupts
 from keepon.errors import ConfigError
-from keepon.studies import study
+from keepon.model import study
+from keepon.provenance import commit
 from keepon.studies.partitions.settings import BeyondSettings, Settings, origins, parse
 from keepon.studies.settings import from_options
-from keepon.targets.sim.runner import commit
 
 TITLES = {
     "fig27": "Figure 27: which sets of flows have a partition, and how long it takes to know (minutes)",
@@ -56,7 +56,7 @@ def experiment(name: str, settings: Settings) -> dict[str, Any]:
         results = spread.run(tasks, settings, told)
     if not results.findings:
         raise KeyboardInterrupt
-    with session.interrupts_wait() as seen:
+    with interrupts.interrupts_wait() as seen:
         published = [finding for finding in results.findings if finding.level_percent in settings.levels_percent]
         parts = [figures.schedulability(published, tasks, settings)] if published else []
         if isinstance(settings, BeyondSettings):

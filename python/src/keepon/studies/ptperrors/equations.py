@@ -11,9 +11,9 @@ import numpy as np
 from keepon.model import clockbounds as bounds
 from keepon.model import published, wire
 from keepon.model.clockbounds import StampErrors
+from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.ptperrors import exchange
 from keepon.studies.ptperrors.settings import NS_PER_US, Settings
-from keepon.studies.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 
 LINE_RATE_BPS = 1_000_000_000
 PAPER_SLOT_BYTES = 300

@@ -12,10 +12,10 @@ from keepon.errors import ConfigError
 from keepon.model import clockbounds as bounds
 from keepon.model import published
 from keepon.model.clockbounds import StampErrors
+from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.ptperrors import exchange
 from keepon.studies.ptperrors.exchange import Array, Track
 from keepon.studies.ptperrors.settings import NS_PER_US, RatioFrom, Settings
-from keepon.studies.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 
 DURATIONS = (100, 200, 500, 1000, 2000, 5000)
 GROWS = 2.0

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from keepon.errors import ConfigError
-from keepon.studies import study
+from keepon.model import study
+from keepon.provenance import commit
 from keepon.studies.ptperrors import equations, filtering, settings, sweeps
 from keepon.studies.ptperrors.settings import Settings
 from keepon.studies.settings import from_options
-from keepon.targets.sim.runner import commit
 
 PARTS: dict[str, Callable[[Settings], study.Part]] = {
     "eq4": equations.offset_bound,

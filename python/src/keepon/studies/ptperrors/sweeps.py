@@ -11,10 +11,10 @@ import numpy as np
 from keepon.model import clockbounds as bounds
 from keepon.model import published
 from keepon.model.clockbounds import StampErrors
+from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.ptperrors import exchange, fits
 from keepon.studies.ptperrors.exchange import Array, Track
 from keepon.studies.ptperrors.settings import NS_PER_US, Distribution, Settings
-from keepon.studies.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 
 FIXED_JITTER_US = (0.0, 1.0, 2.0, 3.0)
 CHOSEN_JITTER = FIXED_JITTER_US.index(2.0)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +13,21 @@ import numpy as np
 from keepon.errors import ConfigError, TraceError
 from keepon.linux.network import Guest, guest_script
 from keepon.measure import results
+from keepon.measure.delays import SERIES_FRAMES, first_delays, mark_onset
 from keepon.measure.due import Schedule, on_schedule
 from keepon.model import outcomes
 from keepon.model.gates import ALL_GATES
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
-from keepon.targets.sim.runner import (
-    SERIES_FRAMES,
-    Outcome,
-    Progress,
-    Run,
-    first_delays,
-    mark_onset,
-    result_document,
-    simulator,
-)
+from keepon.targets.runs import Outcome, Progress, Run, result_document
+from keepon.targets.sim.build import simulator
 from keepon.targets.vm import observations, programs
 from keepon.targets.vm.observations import StreamFrames, WireRecord
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
 from keepon.vm.images import Kernel
 from keepon.vm.paths import checkout_root
 
+NAME = "vm"
 KEEPON_COUNTERS = ("underruns", "suspected_underruns", "slots_completed")
 # The clock of a keepon device starts this close to its NIC's, and an underrun costs as much again.
 CLOCK_NS_MAX = 2_000
@@ -304,7 +298,20 @@ def run_all(
                 progress(driver, 1.0)
     except KeyboardInterrupt:
         interrupted = True
-    document = result_document(scenario, seed, runs, {}, interrupted)
-    document["target"] = "vm"
-    document["by_construction"] = BY_CONSTRUCTION[:2] if scenario.sync.mode == "ideal" else BY_CONSTRUCTION[::2]
-    return Outcome(document, runs, interrupted)
+    constructed = BY_CONSTRUCTION[:2] if scenario.sync.mode == "ideal" else BY_CONSTRUCTION[::2]
+    return Outcome(result_document(NAME, scenario, seed, runs, {}, constructed, interrupted), runs, interrupted)
+
+
+@dataclass(frozen=True)
+class VirtualMachine:
+    """The target `vm` with a kernel of one family."""
+
+    family: str = "6.1"
+    name: str = NAME
+    duration_s: float | None = DURATION_S
+
+    def check_supported(self, scenario: Scenario) -> None:
+        check_supported(scenario)
+
+    def run_all(self, scenario: Scenario, plan: dict[str, Any], seed: int, progress: Progress | None = None) -> Outcome:
+        return run_all(scenario, plan, seed, progress, self.family)
