@@ -138,8 +138,10 @@ def output(command: list[str]) -> subprocess.CompletedProcess[str]:
     env = os.environ | {"PYTHONHASHSEED": "0"}
     done = subprocess.run(command, text=True, capture_output=True, check=False, env=env)
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        raise ns3_peer.PeerError(f"{' '.join(command)} ended with {done.returncode}: {last}")
+        printed = done.stderr.strip().splitlines() or ["no output"]
+        # ns-3's own words come before those of the runtime that ends it; Python's come last.
+        why = next((line for line in printed if line.startswith("msg=")), printed[-1])
+        raise ns3_peer.PeerError(f"{' '.join(command)} ended with {done.returncode}: {why}")
     return done
 
 

@@ -181,3 +181,15 @@ def test_fractions_of_a_nanosecond_are_refused() -> None:
     slots = {"slot_bytes": 1230, "slot_time_ps": 10_000_500, "preamble_ps": 0}
     with pytest.raises(ns3_peer.PeerError, match="slot_time_ps of talker = 10000500 ps"):
         ns3_peer.described_slots("talker", slots)
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo 'msg=\"a queue is full\", file=x' >&2; echo terminate >&2; exit 6", "msg=.a queue is full"),
+        ("echo Traceback >&2; echo 'KeyError: 1' >&2; exit 1", "ended with 1: KeyError: 1"),
+    ],
+)
+def test_a_program_that_fails_is_quoted(script: str, why: str) -> None:
+    with pytest.raises(ns3_peer.PeerError, match=why):
+        sim_peers.output(["sh", "-c", script])
