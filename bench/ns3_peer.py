@@ -12,9 +12,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from keepon import runner
-from keepon.scenario import Scenario, Stream
-from keepon.topology import Topology
+from keepon.measure import due
+from keepon.model.scenario import Scenario, Stream
+from keepon.model.timing import epoch_ns_for
+from keepon.model.topology import Topology
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "bench" / "ns3"
@@ -79,11 +80,11 @@ def whole_ns(name: str, time_ps: int) -> int:
 def described_stream(scenario: Scenario, plan: Plan, stream: Stream, padded: bool) -> str:
     """Frames of a keepon station are as long as its slots, all others as long as they are."""
     entry = plan["streams"][stream.id]
-    schedule = runner.schedule(scenario, stream, entry)
+    schedule = due.schedule(scenario, stream, entry)
     if len(schedule.releases_ns) != 1 or len(stream.listeners) != 1:
         raise PeerError(f'stream "{stream.id}": bench/ns3 knows one release and one listener')
     due_ns = schedule.first_period * stream.period_ns + schedule.releases_ns[0]
-    first_ns = due_ns - runner.epoch_ns_for(scenario)
+    first_ns = due_ns - epoch_ns_for(scenario)
     frame_bytes = entry["frame_bytes_on_wire"] if padded else stream.frame_bytes
     route = [stream.talker, *entry["routes"][stream.listeners[0]], stream.listeners[0]]
     return f"stream {stream.id} {frame_bytes} {stream.period_ns} {first_ns} {' '.join(route)}"

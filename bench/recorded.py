@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from keepon.scenario import Scenario
+    from keepon.model.scenario import Scenario
 
 Calls = list[tuple[str, tuple[Any, ...]]]
 PS_PER_NS = 1000
@@ -54,14 +54,14 @@ class Noted:
 
 def record(scenario: Scenario, plan: dict[str, Any], path: Path) -> None:
     """Keep in `path` how the network of a scenario with one driver is built."""
-    from keepon import runner
+    from keepon.targets.sim import build
 
-    recorder = Recorder(runner.simulator())
-    original, runner.simulator = runner.simulator, lambda: recorder
+    recorder = Recorder(build.simulator())
+    original, build.simulator = build.simulator, lambda: recorder
     try:
-        runner.Build(scenario, plan, scenario.drivers()[0], scenario.seed)
+        build.Build(scenario, plan, scenario.drivers()[0], scenario.seed)
     finally:
-        runner.simulator = original
+        build.simulator = original
     path.write_bytes(pickle.dumps(recorder.calls))
 
 

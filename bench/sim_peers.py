@@ -25,9 +25,9 @@ from typing import Any
 
 import ns3_peer
 import recorded
-from keepon import session
-from keepon.loading import load
-from keepon.scenario import Scenario
+from keepon.cli import session
+from keepon.model.loading import load
+from keepon.model.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[1]
 REPEATS = 5

@@ -12,8 +12,9 @@ import ns3_peer
 import pytest
 import recorded
 import sim_peers
-from keepon import runner, session
-from keepon.loading import load
+from keepon.cli import session
+from keepon.model.loading import load
+from keepon.targets.sim import build
 
 ROOT = Path(__file__).resolve().parents[1]
 UNTIL_NS = 20_500_000
@@ -72,12 +73,12 @@ def test_the_routes_of_the_line_pass_every_bridge() -> None:
 @pytest.mark.parametrize("variant", sim_peers.DRIVERS)
 def test_what_is_repeated_is_the_simulation_itself(name: str, variant: str, tmp_path: Path) -> None:
     scenario, plan = network(name, variant)
-    built = runner.Build(scenario, plan, scenario.drivers()[0], scenario.seed)
+    built = build.Build(scenario, plan, scenario.drivers()[0], scenario.seed)
     built.simulation.run(UNTIL_NS, None)
-    module = runner.simulator()
+    module = build.simulator()
     run = repeated(name, variant, tmp_path)
     assert run.simulation.trace_hash() == built.simulation.trace_hash()
-    assert runner.simulator() is module
+    assert build.simulator() is module
 
 
 def test_both_ends_of_the_link_are_counted(tmp_path: Path) -> None:
