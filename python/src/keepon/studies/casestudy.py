@@ -16,6 +16,7 @@ from keepon.errors import ConfigError
 from keepon.measure import results
 from keepon.measure.results import FrameArrays
 from keepon.model.scenario import Scenario
+from keepon.parallel import in_order
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
 from keepon.studies import onset
@@ -195,16 +196,18 @@ def onsets(scenario: Scenario, plan: dict[str, Any], seeds: range, progress: Pro
 def _cascades(
     scenario: Scenario, plan: dict[str, Any], seeds: range, progress: Progress | None, label: str
 ) -> list[dict[str, Any]]:
-    found = []
-    for number, seed in enumerate(seeds):
+    shares = dict.fromkeys(seeds, 0.0)
 
-        def told(driver: str, share: float, number: int = number) -> None:
+    def of_seed(seed: int) -> dict[str, Any]:
+        def told(driver: str, share: float) -> None:
+            shares[seed] = share
             if progress is not None:
-                progress(f"{label} ({driver})", (number + share) / len(seeds))
+                progress(f"{label} ({driver})", sum(shares.values()) / len(seeds))
 
-        run, _ = simulate(scenario, plan, "standard", seed, told if progress is not None else None)
-        found.append(cascade(scenario, plan, run, seed))
-    return found
+        run, _ = simulate(scenario, plan, "standard", seed, told)
+        return cascade(scenario, plan, run, seed)
+
+    return list(in_order(of_seed, seeds))
 
 
 def summarise(seeds: list[dict[str, Any]]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from keepon.model import hosts
 from keepon.model.scenario import HostTable, Scenario, StageOverride, Station
+from keepon.parallel import in_order
 from keepon.targets.sim.runner import simulate
 
 Late = Callable[[Scenario, dict[str, Any], int], int | None]
@@ -127,7 +128,8 @@ def point(
 ) -> Point:
     """One setting over some seeds."""
     guard = guard_ns(scenario, plan, setting, late)
-    found = [late(varied(scenario, setting), plan, seed) for seed in seeds]
+    changed = varied(scenario, setting)
+    found = list(in_order(lambda seed: late(changed, plan, seed), seeds))
     onsets = sorted(frame for frame in found if frame is not None)
     periods = round(scenario.duration_s * 1e9 / min(stream.period_ns for stream in scenario.stream))
     return Point(

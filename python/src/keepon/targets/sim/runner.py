@@ -20,6 +20,7 @@ from keepon.model import outcomes
 from keepon.model.hosts import Sourced
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import measured_ns
+from keepon.parallel import check_stopped, in_order
 from keepon.targets.runs import Outcome, Progress, Run, result_document
 from keepon.targets.sim.build import Build, simulator
 from keepon.targets.sim.construction import by_construction
@@ -60,11 +61,12 @@ def simulate_build(
     until_ns = run_ns(scenario, plan)
 
     def told(now_ns: int) -> None:
+        check_stopped()
         if progress is not None:
             progress(driver, now_ns / until_ns)
 
     build.simulation.set_window(start_ns, end_ns)
-    build.simulation.run(until_ns, told if progress is not None else None)
+    build.simulation.run(until_ns, told)
     verdict_names = list(simulator().verdict_names())
     streams: dict[str, Any] = {}
     arrays: dict[str, FrameArrays] = {}
@@ -173,7 +175,7 @@ def _load_document(raw: dict[str, Any], window_s: float) -> dict[str, Any]:
 
 
 def run_all(scenario: Scenario, plan: dict[str, Any], seed: int, progress: Progress | None = None) -> Outcome:
-    """Every driver of the scenario in turn; a Ctrl-C keeps the ones that are complete.
+    """Every driver of the scenario, side by side; a Ctrl-C keeps those that are complete up to the first that is not.
 
     Raises:
         SimulationError: a run contradicts itself, or the scenario has no stream to measure.
@@ -184,8 +186,7 @@ def run_all(scenario: Scenario, plan: dict[str, Any], seed: int, progress: Progr
     sources: dict[str, list[Sourced]] = {}
     interrupted = False
     try:
-        for driver in scenario.drivers():
-            run, used = simulate(scenario, plan, driver, seed, progress)
+        for run, used in in_order(lambda driver: simulate(scenario, plan, driver, seed, progress), scenario.drivers()):
             runs.append(run)
             sources.update(used)
     except KeyboardInterrupt:
