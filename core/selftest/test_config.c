@@ -114,6 +114,10 @@ static const struct vector vectors[] = {
 	REFUSED(LOCKED, "ring_slots", 264, 16, 256, CAPS(ring_slots_max, 257),
 		SET(ring_slots, 264)),
 	VALID(LOCKED, CAPS(index_modulus, 256)),
+	/* an index that moves over all of its numbers would not have moved */
+	REFUSED(LOCKED, "depth_slots", 256, 8, 255, SET(depth_slots, 256), CAPS(reserved_slots, 0),
+		CAPS(index_modulus, 256)),
+	VALID(LOCKED, SET(depth_slots, 256), CAPS(reserved_slots, 0), CAPS(index_modulus, 512)),
 	REFUSED(LOCKED, "ring_slots", 256, 16, 248, CAPS(index_modulus, 255)),
 	VALID(LOCKED, CAPS(prefetch_slots_max, 254), SET(depth_slots, 4), SET(batch_slots, 1)),
 	REFUSED(LOCKED, "ring_slots", 256, 264, 1024, CAPS(prefetch_slots_max, 255)),

@@ -71,11 +71,13 @@ static inline struct limits ring_range(const struct kpn_nic_caps *caps)
 
 /*
  * Slots that can be posted ahead in a ring of valid size; those beyond prefetch stay changeable
- * though posted.
+ * though posted. An index that has moved over all of them must not look as if it had not moved.
  */
 static inline u32 posted_max(u32 ring_slots, const struct kpn_nic_caps *caps)
 {
-	return ring_slots - caps->reserved_slots;
+	u32 slots = ring_slots - caps->reserved_slots;
+
+	return slots && slots == caps->index_modulus ? slots - 1 : slots;
 }
 
 static inline u32 placeholder_kinds_usable(const struct kpn_nic_caps *caps)
