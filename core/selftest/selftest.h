@@ -29,6 +29,7 @@
 	X(waiting)       \
 	X(padding)       \
 	X(held_up)       \
+	X(replan)        \
 	X(pacer)         \
 	X(head)          \
 	X(recovery)      \

@@ -36,14 +36,14 @@ static bool pass(struct kpn_pacer *pacer, u64 to)
 }
 
 /*
- * Whether slot @seq is not the one its frame asks for since a step: it came too late, or reviewing
- * has not come so far.
+ * Whether slot @seq is not where its frame asks for: since a step, as it came too late or reviewing
+ * has not come so far; or since the way to the grid was planned anew and ends later.
  */
 static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
 {
 	if (frame->verdict != KPN_VERDICT_ON_TIME)
 		return false;
-	return seq < pacer->step_seq ||
+	return seq < pacer->step_seq || (pacer->phase_locked && seq < pacer->align.lock_seq) ||
 	       (pacer->todo & KPN_TODO_REVIEW && seq >= pacer->review_seq &&
 		seq < pacer->review_end && kpn_target_of(pacer, frame) != seq);
 }
@@ -146,7 +146,8 @@ static KPN_ALWAYS_INLINE void finish_word(struct kpn_pacer *pacer, u64 at, u64 t
 		forget_yielding(ring, word, done << shift);
 	bits &= ~done;
 	ring->quiet_seq = KPN_LIKELY(bits) ? at + kpn_lowest_bit(bits) : next_claimed(ring, at);
-	if (KPN_UNLIKELY(at < pacer->step_seq || pacer->todo & KPN_TODO_REVIEW))
+	if (KPN_UNLIKELY(at < pacer->step_seq || pacer->todo & KPN_TODO_REVIEW ||
+			 (pacer->phase_locked && at < pacer->align.lock_seq)))
 		mark_stale(pacer, &ring->slot[desc], at, done);
 	count = finish(pacer, desc, ring->head.ps + (at - ring->head.seq) * ring->slot_ps, done);
 	*left -= count;

@@ -73,8 +73,9 @@ u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame)
 
 /*
  * Slots that were never posted cannot have been fetched, however deep the NIC fetches. In paper
- * mode the lead is a batch, posted or not (C3). Slots that a step came too late for are not given
- * away any more: they may have been trimmed when they belonged to no class, and belong to one now.
+ * mode the lead is a batch, posted or not (C3). Slots that a step or a switch of tables came too
+ * late for are not given away any more: they may have been trimmed when they belonged to no class,
+ * and belong to one now.
  */
 static inline u64 first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns)
 {
@@ -85,7 +86,7 @@ static inline u64 first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *u
 	/* an index that stood still and went on leaves a strip that is behind what it says itself */
 	if (KPN_UNLIKELY(first_seq < pacer->ring.index_seq))
 		first_seq = pacer->ring.index_seq;
-	return first_seq < pacer->step_seq ? pacer->step_seq : first_seq;
+	return first_seq < pacer->floor_seq ? pacer->floor_seq : first_seq;
 }
 
 u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns)

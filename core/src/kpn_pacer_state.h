@@ -72,6 +72,7 @@ enum kpn_todo {
 	KPN_TODO_PLAN = 1 << 0,   /* lengths are planned up to ring.plan only, not to the tail */
 	KPN_TODO_REVIEW = 1 << 1, /* there is a range to review */
 	KPN_TODO_SWITCH = 1 << 2, /* there is a second table */
+	KPN_TODO_TABLE = 1 << 3,  /* what is to be planned belonged to nobody in another table */
 };
 
 struct kpn_pacer {
@@ -138,6 +139,7 @@ struct kpn_pacer {
 	u64 heap_due_seq;  /* slot of the earliest scheduled frame held back */
 	u64 horizon_slots; /* scheduled frames further ahead than this are refused */
 	u64 step_seq;      /* first slot that the last change of base could still reach */
+	u64 floor_seq;     /* no slot before it is given away */
 	/* frames in [review_seq, review_end) may be in slots they should not have */
 	u64 review_seq;
 	u64 review_end;
@@ -365,6 +367,12 @@ bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns);
  */
 void kpn_do_todo(struct kpn_pacer *pacer, u64 cpu_ns);
 
+/**
+ * kpn_doubt_lengths() - lengths were stored in slots that may have been fetched with those before:
+ * where the wire is is less certain by @changed_ps either way, and the clock is unsynchronised
+ */
+void kpn_doubt_lengths(struct kpn_pacer *pacer, u64 changed_ps);
+
 /** kpn_renew_plain() - how far the next reading may move the index and still be plain */
 void kpn_renew_plain(struct kpn_pacer *pacer);
 
@@ -384,18 +392,9 @@ static inline u32 kpn_slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_p
 
 /**
  * kpn_plan_from() - lengths of posted slots from @from on, not before the head, are planned anew by
- * kpn_plan_lengths()
+ * kpn_plan_on()
  */
 void kpn_plan_from(struct kpn_pacer *pacer, u64 from);
-
-/**
- * kpn_plan_lengths() - give posted slots from ring.plan on their lengths, at most trims_max of them
- * another one
- *
- * Stores go from the nearest slot to the farthest, so that however many they are, they stay ahead
- * of the NIC.
- */
-void kpn_plan_lengths(struct kpn_pacer *pacer);
 
 /**
  * kpn_plan_on() - the same in a later call: what can no longer be changed by now keeps the length

@@ -95,6 +95,7 @@ void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 
 		if (kpn_align_choose_base(&pacer->align, &pacer->clock, from, start_ps)) {
 			pacer->step_seq = from;
+			pacer->floor_seq = from;
 			kpn_place_switch(pacer, from);
 			kpn_locate_tables(pacer);
 			kpn_recall_yielding(pacer, ~0u, from, &pacer->stats.recalled);

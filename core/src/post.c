@@ -40,11 +40,19 @@ static s64 trim_of(struct kpn_pacer *pacer, const struct kpn_cursor *plan)
 	return 0;
 }
 
-void kpn_plan_lengths(struct kpn_pacer *pacer)
+/*
+ * Slots from ring.plan on get their lengths, at most trims_max of them another one. Stores go from
+ * the nearest slot to the farthest, so that however many they are, they stay ahead of the NIC.
+ * @posted: the NIC may fetch them meanwhile
+ * Return: by how much the lengths of those change together, up and down, that may have been fetched
+ * with the old one.
+ */
+static KPN_ALWAYS_INLINE u64 plan_lengths(struct kpn_pacer *pacer, bool posted)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	struct kpn_cursor *plan = &ring->plan;
 	u32 left = pacer->trims_max;
+	u64 doubtful_ps = 0;
 
 	for (; plan->seq != ring->tail.seq && left; left--) {
 		u64 due = next_due(pacer, ring->tail.seq);
@@ -60,15 +68,21 @@ void kpn_plan_lengths(struct kpn_pacer *pacer)
 				break;
 			delta_ps = trim_of(pacer, plan);
 		}
-		if (delta_ps != ring->slot[plan->desc].delta_ps)
+		if (delta_ps != ring->slot[plan->desc].delta_ps) {
+			s64 by_ps = delta_ps - ring->slot[plan->desc].delta_ps;
+
 			set_length(pacer, plan, delta_ps);
+			if (posted && kpn_may_be_fetched(pacer, plan->seq, 0))
+				doubtful_ps += (u64)(by_ps < 0 ? -by_ps : by_ps);
+		}
 		pacer->stats.trims += delta_ps != 0;
 		kpn_ring_step(ring, plan, delta_ps);
 	}
 	if (plan->seq == ring->tail.seq)
-		pacer->todo &= ~(u32)KPN_TODO_PLAN;
+		pacer->todo &= ~(u32)(KPN_TODO_PLAN | KPN_TODO_TABLE);
 	else
 		pacer->todo |= KPN_TODO_PLAN;
+	return doubtful_ps;
 }
 
 void kpn_post_planned(struct kpn_pacer *pacer, u32 count)
@@ -77,7 +91,7 @@ void kpn_post_planned(struct kpn_pacer *pacer, u32 count)
 
 	ring->plan = ring->tail;
 	kpn_ring_skip(ring, &ring->tail, ring->tail.seq + count);
-	kpn_plan_lengths(pacer);
+	plan_lengths(pacer, false);
 }
 
 void kpn_rearm(struct kpn_pacer *pacer, u32 count)
@@ -104,12 +118,19 @@ void kpn_plan_on(struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	u64 first = kpn_first_changeable(pacer, cpu_ns);
+	u64 doubtful_ps;
 
 	if (!(pacer->todo & KPN_TODO_PLAN))
 		return;
 	if (ring->plan.seq < first) {
 		ring->plan = kpn_ring_at(ring, first);
 		kpn_align_replan(&pacer->align, first);
+		/* those passed over stay trimmed as another table had it */
+		if (pacer->todo & KPN_TODO_TABLE && pacer->floor_seq < first)
+			pacer->floor_seq = first;
 	}
-	kpn_plan_lengths(pacer);
+	doubtful_ps = plan_lengths(pacer, true);
+	/* the CPU was held up between looking at the head and a store */
+	if (KPN_UNLIKELY(doubtful_ps))
+		kpn_doubt_lengths(pacer, doubtful_ps);
 }

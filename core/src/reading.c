@@ -117,7 +117,7 @@ static KPN_NOINLINE void recover_idle(struct kpn_pacer *pacer)
 
 	pacer->stats.underruns++;
 	pacer->synchronised = false;
-	pacer->todo &= ~(u32)KPN_TODO_PLAN;
+	pacer->todo &= ~(u32)(KPN_TODO_PLAN | KPN_TODO_TABLE);
 	if (pacer->phase_locked)
 		kpn_clear_from(pacer, ring->tail.seq);
 	start = time_believed(pacer, &believed, kpn_start_at_tail(pacer));
@@ -142,6 +142,17 @@ static KPN_NOINLINE void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 l
 	kpn_clock_settime(&pacer->clock, kpn_middle_of((struct kpn_interval){ lower_ps, upper_ps }),
 			  now);
 	kpn_step(pacer, kpn_first_changeable(pacer, cpu_ns), cpu_ns);
+	kpn_emit(pacer, KPN_EVENT_SLIP);
+}
+
+void kpn_doubt_lengths(struct kpn_pacer *pacer, u64 changed_ps)
+{
+	pacer->strip.upper_ps += changed_ps;
+	kpn_strip_loosen(&pacer->strip, changed_ps);
+	pacer->stats.slips++;
+	pacer->synchronised = false;
+	pacer->distrust = DISTRUST_POLLS;
+	kpn_renew_plain(pacer);
 	kpn_emit(pacer, KPN_EVENT_SLIP);
 }
 

@@ -144,10 +144,12 @@ int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition 
 	kpn_place_switch(pacer, kpn_first_changeable(pacer, cpu_ns));
 	kpn_locate_tables(pacer);
 	kpn_review_from(pacer, pacer->switch_seq);
-	if (pacer->config.trim == KPN_TRIM_RESERVED)
+	if (pacer->config.trim == KPN_TRIM_RESERVED) {
+		pacer->todo |= KPN_TODO_TABLE;
 		kpn_plan_from(pacer, pacer->switch_seq < pacer->ring.tail.seq ?
 					     pacer->switch_seq :
 					     pacer->ring.tail.seq);
+	}
 	kpn_insert_due(pacer, cpu_ns);
 	return 0;
 }

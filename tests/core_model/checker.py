@@ -445,6 +445,10 @@ class Checker:
         """Slots a txtime may mean now."""
         return self.shape.targets(txtime_ns, tc, base, self.law, self.law_error_ns)
 
+    def before_the_grid(self, seq: int, view: SimpleNamespace) -> bool:
+        """Whether slot `seq` comes before those that are on the grid; it was not when its frame was placed."""
+        return self.shape.mode != PAPER and seq < view.lock_seq
+
     def check_outcome(self, name: str, outcome: OutcomeRecord, before: SimpleNamespace) -> None:
         """A verdict against what the model knows of the frame."""
         frame = self.frames.pop(outcome.frame_id)
@@ -459,9 +463,12 @@ class Checker:
         stepped = self.now.base != before.base
         if verdict == "ON_TIME":
             require(scheduled and not frame.stale, "on_time for a frame without txtime or after a step", id=frame.id)
+            off_grid = all(self.before_the_grid(seq, view) for view in (before, self.now))
+            require(not off_grid, "on_time before the grid is reached", seq=seq, lock_seq=before.lock_seq)
             require(seq in frame.targets, "an on-time frame left in another slot", seq=seq, expected=frame.targets)
         elif verdict == "SENT_STALE":
-            require(scheduled and frame.stale, "sent_stale without a step", id=frame.id)
+            excused = frame.stale or any(self.before_the_grid(seq, view) for view in (before, self.now))
+            require(scheduled and excused, "sent_stale without a step", id=frame.id)
         elif verdict == "MOVED":
             require(scheduled and policy != STRICT, "a strict frame was moved", id=frame.id)
             early = not frame.stale and seq < min(frame.targets, default=0)

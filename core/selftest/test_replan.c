@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * replan: lengths of slots already posted are planned anew, after a step, a change of rate or a
+ * switch of tables. What is told of frames and clock is what the wire does.
+ */
+#include "../src/kpn_pacer_state.h"
+#include "exact_nic.h"
+
+#define SLOT_NS 10000ll
+#define START_NS 1000000ll
+#define MS 1000000ull
+
+enum { RUNS = 400, FRAMES = 50 };
+
+static struct exact_nic nic;
+static struct kpn_frame frames[FRAMES];
+
+/* Whether the wire is where the pacer says, or it says that it does not know. */
+static bool head_is_true(void)
+{
+	struct kpn_head head = kpn_pacer_head(nic.pacer, nic.now_ns);
+	u64 wire_ps = exact_nic_position(&nic);
+
+	if (!kpn_pacer_state(nic.pacer, nic.now_ns).synchronised || !head.valid)
+		return true;
+	return (s64)(wire_ps - head.wire.lower_ps) >= 0 && (s64)(head.wire.upper_ps - wire_ps) >= 0;
+}
+
+/*
+ * The CPU stands still while the lengths of a small step are stored: slots have left with the old
+ * ones, and nobody says which. Told, or nothing is wrong.
+ */
+static void test_held_up_while_lengths_are_stored(struct kpn_selftest *t)
+{
+	u32 told = 0;
+	u32 quiet = 0;
+	u64 seed = 1;
+	u32 run;
+	u32 i;
+
+	for (run = 0; run < RUNS; run++) {
+		exact_nic_prepare(&nic);
+		nic.config.depth_slots = 48;
+		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+		exact_nic_run(&nic, MS + kpn_random_below(&seed, 20000));
+		nic.store_ns = run % 4 ? kpn_random_below(&seed, 200000) : 0;
+		kpn_pacer_adjtime(nic.pacer, (s64)kpn_random_below(&seed, 9000) - 4500);
+		nic.store_ns = 0;
+		for (i = 0; i < 60; i++) {
+			KPN_EXPECT_AT(t, (int)run, head_is_true());
+			exact_nic_poll(&nic, 20000);
+		}
+		told += nic.events[KPN_EVENT_SLIP] != 0;
+		quiet += nic.events[KPN_EVENT_SLIP] == 0;
+		KPN_EXPECT_AT(t, (int)run,
+			      nic.events[KPN_EVENT_SLIP] == 0 ||
+				      !kpn_pacer_state(nic.pacer, nic.now_ns).synchronised);
+	}
+	KPN_EXPECT(t, told > RUNS / 4);
+	KPN_EXPECT(t, quiet >= RUNS / 4);
+}
+
+/*
+ * Frames of @frame_bytes for the next slots that can still be had, @sfd_ns after their start on the
+ * grid. Return: how many were taken.
+ */
+static u32 fill(u64 slot_ns, u32 frame_bytes, u32 sfd_ns)
+{
+	struct kpn_window window = kpn_pacer_window(nic.pacer, nic.now_ns);
+	u64 slot = window.first_seq + kpn_pacer_state(nic.pacer, nic.now_ns).base;
+	u32 taken = 0;
+	u8 i;
+
+	for (i = 0; i < FRAMES; i++) {
+		frames[i] = exact_frame((u8)(i + 1), frame_bytes, 0,
+					(s64)((slot + i) * slot_ns + sfd_ns));
+		taken += kpn_pacer_submit(nic.pacer, &frames[i]) == KPN_VERDICT_PENDING;
+	}
+	return taken;
+}
+
+/* Frames told on time started there, by no more than the configuration promises. */
+static u32 expect_on_time_is_true(struct kpn_selftest *t, u32 run, u32 rate_ppb)
+{
+	struct kpn_bounds bounds = kpn_pacer_bounds(nic.pacer, rate_ppb, 0);
+	s64 bound_ns = (s64)kpn_div_u64(bounds.boundary_error_ps, 1000) + 2;
+	u32 on_time = 0;
+	u32 i;
+
+	for (i = 0; i < FRAMES; i++) {
+		s64 error_ns = frames[i].start.ns - frames[i].txtime_ns;
+
+		if (frames[i].verdict != KPN_VERDICT_ON_TIME)
+			continue;
+		on_time++;
+		KPN_EXPECT_AT(t, (int)run, error_ns <= bound_ns && error_ns >= -bound_ns);
+	}
+	return on_time;
+}
+
+/* On the way to the grid the rate changes, and the grid is reached later than frames were told. */
+static void test_the_grid_moves_off_while_it_is_reached(struct kpn_selftest *t)
+{
+	u32 on_time = 0;
+	u32 stale = 0;
+	u64 seed = 2;
+	u32 run;
+
+	for (run = 0; run < RUNS; run++) {
+		exact_nic_prepare(&nic);
+		nic.config.depth_slots = 60;
+		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+		exact_nic_run(&nic, 2 * MS);
+		kpn_pacer_adjtime(nic.pacer, 1000 + (s64)kpn_random_below(&seed, 3900));
+		exact_nic_go(&nic, kpn_random_below(&seed, 20000));
+		fill(SLOT_NS, 200, 64);
+		kpn_pacer_adjfine(nic.pacer, ((s64)kpn_random_below(&seed, 100) - 50) * 65536);
+		exact_nic_run(&nic, MS);
+		on_time += expect_on_time_is_true(t, run, 50000);
+		stale += nic.outcomes[KPN_VERDICT_SENT_STALE];
+	}
+	KPN_EXPECT(t, on_time > RUNS);
+	KPN_EXPECT(t, stale > 0);
+}
+
+/* 160 ns a slot at 10 Gb/s: many pass between looking at the head and storing lengths. */
+static void prepare_fast(const u16 *allowed)
+{
+	exact_nic_prepare(&nic);
+	nic.caps.placeholder_bytes_min = 22;
+	nic.caps.prefetch_slots_max = 3;
+	nic.caps.restart_ns_min = 100;
+	nic.caps.restart_ns_max = 400;
+	kpn_config_defaults(&nic.config, &nic.caps, 10000000000ull, 180);
+	nic.config.ring_slots = 256;
+	nic.config.depth_slots = 200;
+	nic.config.batch_slots = 16;
+	nic.config.allowed = allowed;
+	nic.config.partition_slots = 5;
+	nic.config.trim = KPN_TRIM_RESERVED;
+	nic.config.trim_down_bytes = 4;
+	nic.config.trim_up_bytes = 4;
+}
+
+/*
+ * Slots that were trimmed as nobody's belong to a class after a switch of tables, which comes too
+ * late to make the nearest of them as long as its frames.
+ */
+static void test_reserved_slots_are_given_away_when_they_are_whole(struct kpn_selftest *t)
+{
+	static const u16 before[] = { 0, 0xffff, 0xffff, 0xffff, 0xffff };
+	static const u16 after[] = { 0xffff, 0xffff, 0, 0xffff, 0xffff };
+	static u64 memory[64];
+	struct kpn_partition next;
+	u32 on_time = 0;
+	u32 taken = 0;
+	u64 seed = 3;
+	u32 run;
+
+	KPN_EXPECT(t, kpn_partition_bytes(5) <= sizeof(memory));
+	kpn_partition_init(&next, memory, after, 5);
+	for (run = 0; run < RUNS; run++) {
+		prepare_fast(before);
+		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+		exact_nic_run(&nic, MS / 10);
+		kpn_pacer_adjfine(nic.pacer, (run % 2 ? 3000 : -3000) * 65536ll);
+		exact_nic_run(&nic, MS / 5 + kpn_random_below(&seed, 2000));
+		KPN_EXPECT_EQ(t, kpn_pacer_set_partition(nic.pacer, &next, 0), 0);
+		exact_nic_poll(&nic, 1000 + kpn_random_below(&seed, 6000));
+		taken += fill(160, 180, 7);
+		exact_nic_run(&nic, MS / 10);
+		on_time += expect_on_time_is_true(t, run, 3000000);
+	}
+	KPN_EXPECT(t, taken > RUNS * FRAMES / 2);
+	KPN_EXPECT(t, on_time > taken / 2);
+}
+
+void kpn_test_replan(struct kpn_selftest *t)
+{
+	test_held_up_while_lengths_are_stored(t);
+	test_the_grid_moves_off_while_it_is_reached(t);
+	test_reserved_slots_are_given_away_when_they_are_whole(t);
+}
