@@ -10,12 +10,28 @@
 
 #include "keepon.h"
 
+/*
+ * With hardware offload the kernel leaves the ranges of queues to the driver, and asks any queue
+ * they name for its statistics.
+ */
+static bool has_queues_of(const struct tc_mqprio_qopt *qopt)
+{
+	int tc;
+
+	for (tc = 0; tc < qopt->num_tc; tc++) {
+		if (!qopt->count[tc] || qopt->offset[tc] >= KEEPON_CLASS_COUNT ||
+		    qopt->count[tc] > KEEPON_CLASS_COUNT - qopt->offset[tc])
+			return false;
+	}
+	return true;
+}
+
 static int setup_mqprio(struct net_device *dev, struct tc_mqprio_qopt_offload *offload)
 {
 	struct tc_mqprio_qopt *qopt = &offload->qopt;
 	int tc;
 
-	if (qopt->num_tc > KEEPON_CLASS_COUNT)
+	if (qopt->num_tc > KEEPON_CLASS_COUNT || !has_queues_of(qopt))
 		return -EINVAL;
 	/* The wire is shared by slots, not by rates. */
 	if (offload->shaper != TC_MQPRIO_SHAPER_DCB)

@@ -38,6 +38,17 @@ address=$(cat /sys/class/net/sim0/address)
 forbidden "the address of the host's device" "Operation not permitted" ip link set rt0 address 02:00:00:00:00:99
 is "$(cat /sys/class/net/sim0/address)" "$address" "it is what it was"
 run "up" inside ip link set rt0 up
+# With hardware offload nobody but the driver looks at the ranges of queues.
+for queues in "1@0 1@40000" "1@0 1@16" "1@0 16@1" "1@0 65535@2" "1@0 0@1"; do
+	# shellcheck disable=SC2086
+	set -- $queues
+	_said=$(inside tc qdisc replace dev rt0 handle 100: parent root mqprio num_tc 2 \
+		map 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues "$1" "$2" hw 1 2>&1) && not_ok "queues $queues: taken" ||
+		like "$_said" "Invalid argument|invalid" "queues $queues"
+done
+run "queues 1@0 15@1" inside tc qdisc replace dev rt0 handle 100: parent root mqprio num_tc 2 \
+	map 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 15@1 hw 1
+run "statistics of its classes" inside tc -s class show dev rt0
 run "deleted there" inside ip link del rt0
 
 # With the device below lent to him as well, but not the machine's CPUs
