@@ -96,6 +96,16 @@ done
 is "$_round" "${ROUNDS:-10}" "down and up"
 is "$(echoes 3)" 3 "echoes come back"
 
+ip -n ours link set dev eth0 netns 1 name ours0
+ip link set dev ours0 up
+run "a transmit timeout that crosses a suspend" modprobe resume_probe dev=ours0
+rmmod resume_probe
+ip link set dev ours0 netns ours name eth0
+ip -n ours addr add 10.0.0.1/24 dev eth0
+ip -n ours link set dev eth0 up
+run "carrier" wait_until 5 carrier ours
+is "$(echoes 3)" 3 "echoes come back"
+
 # the module goes while frames come and go
 ip netns exec theirs ping -q -i 0.002 -w 2 10.0.0.1 > /dev/null 2>&1 &
 run "unloaded under traffic" rmmod keepon_intel

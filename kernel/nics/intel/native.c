@@ -252,7 +252,6 @@ static void native_reset(struct net_device *dev, struct keepon_native *native)
 	u32 idx;
 
 	intel_stop_transmit(nic);
-	intel_transmit_drop(nic);
 	for (idx = 0; idx < nic->own.slots; idx++) {
 		memset(intel_buffer(&nic->own_buffers, idx), 0, INTEL_BUFFER_BYTES);
 		write_back(nic, idx, INTEL_BUFFER_BYTES);

@@ -116,6 +116,8 @@ bool intel_restart(struct intel_nic *nic, const struct intel_ring *ring)
 	napi_disable(&nic->napi);
 	intel_write(nic, IMC, GONE);
 	cancel_delayed_work_sync(&nic->link_work);
+	/* not while NAPI may complete them */
+	intel_transmit_drop(nic);
 	intel_read_counters(nic);
 	answers = !intel_reset(nic);
 	start(nic, ring, link && answers);
@@ -124,8 +126,11 @@ bool intel_restart(struct intel_nic *nic, const struct intel_ring *ring)
 
 int intel_up(struct intel_nic *nic)
 {
-	int error = allocate(nic);
+	int error;
 
+	if (WARN_ON(nic->up))
+		return -EBUSY;
+	error = allocate(nic);
 	error = error ?: intel_reset(nic);
 	if (error)
 		goto release;
@@ -198,7 +203,8 @@ void intel_reset_work(struct work_struct *work)
 	struct intel_nic *nic = container_of(work, struct intel_nic, reset_work);
 
 	rtnl_lock();
-	if (netif_running(nic->dev) && !nic->lent) {
+	/* a suspended one is not there, and is started anew when it comes back */
+	if (netif_running(nic->dev) && netif_device_present(nic->dev) && !nic->lent) {
 		netdev_err(nic->dev, "no frame has left for too long: the controller is reset\n");
 		intel_down(nic);
 		if (intel_up(nic))
