@@ -8,6 +8,8 @@
  * nothing is left of a program that dies halfway, and a link is added with its table in one
  * request.
  */
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/rtnetlink.h>
@@ -20,13 +22,16 @@
 /* Masks of one part: with its header it fits the page or two a message is usually made of. */
 enum { PART_SLOTS = 2048 };
 
+enum { OFFER_BITS = 12 };
+
 /*
  * struct offered - a table handed over, or on its way
  * @net, @port: the socket it came by
  * @arrived: of @count masks
  */
 struct offered {
-	struct list_head list;
+	struct hlist_node by_port;
+	struct hlist_node by_id;
 	const struct net *net;
 	u32 port;
 	u64 id;
@@ -37,8 +42,14 @@ struct offered {
 
 static struct genl_family family;
 
-static LIST_HEAD(offers);
+/*
+ * Whoever has a network namespace of his own may offer as many tables as his memory allows. Every
+ * generic netlink socket of the machine that is closed asks for its own.
+ */
+static DEFINE_HASHTABLE(offers_by_port, OFFER_BITS);
+static DEFINE_HASHTABLE(offers_by_id, OFFER_BITS);
 static DEFINE_MUTEX(offers_lock);
+static u32 offers_seed;
 
 u64 keepon_table_new_id(void)
 {
@@ -50,9 +61,16 @@ u64 keepon_table_new_id(void)
 	return id;
 }
 
+/* Ports are chosen by who binds: their buckets are not. */
+static u32 port_key(u32 port)
+{
+	return jhash_1word(port, offers_seed);
+}
+
 static void withdraw_locked(struct offered *offer)
 {
-	list_del(&offer->list);
+	hash_del(&offer->by_port);
+	hash_del(&offer->by_id);
 	kvfree(offer->masks);
 	kfree(offer);
 }
@@ -61,7 +79,7 @@ static struct offered *find_locked(const struct net *net, u32 port)
 {
 	struct offered *offer;
 
-	list_for_each_entry(offer, &offers, list)
+	hash_for_each_possible(offers_by_port, offer, by_port, port_key(port))
 	{
 		if (offer->net == net && offer->port == port)
 			return offer;
@@ -75,7 +93,7 @@ int keepon_table_take(u64 id, u16 **masks, u32 *count)
 	int error = -ENOENT;
 
 	mutex_lock(&offers_lock);
-	list_for_each_entry(offer, &offers, list)
+	hash_for_each_possible(offers_by_id, offer, by_id, id)
 	{
 		if (offer->id != id || offer->arrived != offer->count)
 			continue;
@@ -209,7 +227,8 @@ static struct offered *begin_locked(struct genl_info *info, u32 count)
 	offer->port = info->snd_portid;
 	offer->id = keepon_table_new_id();
 	offer->count = count;
-	list_add_tail(&offer->list, &offers);
+	hash_add(offers_by_port, &offer->by_port, port_key(offer->port));
+	hash_add(offers_by_id, &offer->by_id, offer->id);
 	return offer;
 }
 
@@ -318,8 +337,10 @@ static struct notifier_block sockets = {
 
 int keepon_table_register(void)
 {
-	int error = netlink_register_notifier(&sockets);
+	int error;
 
+	offers_seed = get_random_u32();
+	error = netlink_register_notifier(&sockets);
 	if (error)
 		return error;
 	error = genl_register_family(&family);
@@ -330,10 +351,11 @@ int keepon_table_register(void)
 
 void keepon_table_unregister(void)
 {
+	struct hlist_node *next;
 	struct offered *offer;
-	struct offered *next;
+	int bucket;
 
 	genl_unregister_family(&family);
 	netlink_unregister_notifier(&sockets);
-	list_for_each_entry_safe(offer, next, &offers, list) withdraw_locked(offer);
+	hash_for_each_safe(offers_by_port, bucket, next, offer, by_port) withdraw_locked(offer);
 }
