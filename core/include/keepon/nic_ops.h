@@ -93,9 +93,8 @@ struct kpn_nic_caps {
 /**
  * struct kpn_nic_ops - the backend of one ring; every call gets the context given to
  * kpn_pacer_init()
- * @cpu_ns: monotonic CPU counter in ns, rounded down, never stepped, not disciplined, below 2^63
- *	(292 years): the one counter that does not wrap
- *	(CLOCK_MONOTONIC_RAW)
+ * @cpu_ns: monotonic CPU counter in ns (CLOCK_MONOTONIC_RAW), rounded down, never stepped, not
+ *	disciplined, below 2^63 (292 years): the one counter that does not wrap
  * @read_index: progress of the NIC, modulo caps.index_modulus, or KPN_INDEX_GONE; may take a
  *	microsecond of bus time. The CPU counter is read before and after: the value must have been
  *	sampled in between, so it must not be reordered with those readings
