@@ -168,4 +168,4 @@ class Link(Table):
     """Delay in ns of the shorter way. Left out: `defaults.propagation_ns`."""
     asymmetry_ns: Annotated[int, Whole(-1_000_000, 1_000_000)] = 0
     """By how many ns the way from the first end is longer than the way back; below 0 the way back
-    is the longer. PTP cannot see it. 0 for target vm."""
+    is the longer. PTP cannot see it. Must be 0 for target vm."""

@@ -52,8 +52,8 @@ class HostTable(Table):
     """From there to the frame in the NIC's ring; frames follow each other no closer than its base
     and median. Left out: the model's for the station's driver (keepon.fig10a)."""
     timer: StageOverride | None = None
-    """From the instant ETF's timer is due to the frame going on (`release = "etf"`). Left out:
-    the model's (as `wakeup`)."""
+    """From the instant ETF's timer is due to the frame going on, where there is ETF (`release`).
+    Left out: the model's (as `wakeup`)."""
     poll: StageOverride | None = None
     """By how much keepon's poll thread is late. Left out: the model's (chosen: an isolated core,
     no tail)."""
@@ -118,7 +118,8 @@ class KeeponOptions(Table):
 
     mode: Literal["phase-locked", "paper"] = "phase-locked"
     """"phase-locked": slots start on a grid of network time. "paper": slots run free, as
-    published, with a counted clock, a depth of one batch and a partition of one ring."""
+    published, with a counted clock and, if "auto", a depth of one batch and a partition of one
+    ring."""
     slot_bytes: Annotated[int | Auto, Whole(64, 1522, words=("auto",))] = "auto"
     """Bytes of a slot with FCS. In mode "phase-locked" its time, with 20 bytes of preamble and gap,
     must divide the periods of the station's streams. "auto": the shortest that holds all frames
@@ -139,7 +140,7 @@ class KeeponOptions(Table):
     clock: Literal["interpolated", "counter", "dual"] = "interpolated"
     """How the clock is read: "interpolated" between readings of the index; "counter" the staircase
     of whole slots at the last poll, as published; "dual" with the receive ring counted as well,
-    where the other end of the link is a keepon station (simulator only)."""
+    where the other end of the link is a keepon station (not in target vm)."""
     merge: Literal["strip", "published"] = "strip"
     """How `clock = "dual"` puts both rings together: "strip" is ours, "published" the KeepON
     paper's (docs/time.md)."""
@@ -190,17 +191,17 @@ class Station(Table):
     """Latencies of its software: a model's name ("raspberry-pi-4", "tsn-end-station" or "ideal"),
     or a table that changes some stages of one."""
     clock_ppm: Annotated[float, Number(-1000.0, 1000.0)] = 0.0
-    """How much faster than nominal the crystal of the NIC is, in parts per million. With
-    `sync.mode = "ideal"` 0 for target vm."""
+    """How much faster than nominal the crystal of the NIC is, in parts per million. Must be 0 for
+    target vm with `sync.mode = "ideal"`."""
     cpu_ppm: Annotated[float, Number(-1000.0, 1000.0)] = 0.0
-    """How much faster than nominal the crystal of the CPU is, in parts per million. 0 for target
-    vm."""
+    """How much faster than nominal the crystal of the CPU is, in parts per million. Must be
+    0 for target vm."""
     cpu_tick_ns: Annotated[int, Whole(1, 1000)] = 1
     """Resolution in ns, rounded up, of the CPU counter that driver keepon reads; 19 for a Raspberry
-    Pi 4. 1 for target vm."""
+    Pi 4. Must be 1 for target vm."""
     wander_ppb_per_s: Annotated[float, Number(0.0, 100_000.0)] = 0.0
     """How much the rate of either crystal may change in a second, in parts per billion; it stays
-    within 1 ppm of the rate stated. 0 for target vm."""
+    within 1 ppm of the rate stated. Must be 0 for target vm."""
     etf_delta_ns: Annotated[
         int | Auto,
         Whole(0, SECOND_NS, words=("auto",), remedy=POSITIVE),
