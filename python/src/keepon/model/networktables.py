@@ -48,7 +48,7 @@ class Sync(Table):
     "ptp" and "gptp"; left out, there is none."""
     interval_ms: Annotated[int, Whole(1, 10_000)] = 125
     """Time in ms from one Sync to the next. Refused if too short for a port without gates that
-    streams pass; the trial of a plan lasts 40 of it."""
+    streams pass; the trial of a plan lasts 40 of it, 60 s at most."""
     delay_interval_ms: Annotated[int, Whole(1, 100_000)] = 1_000
     """Time in ms from one delay measurement to the next: Pdelay_Req on every link with "gptp",
     Delay_Req of every station with "ptp"."""
