@@ -8,7 +8,7 @@ SUITE ?= bookworm
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-fresh test-hw soak bench-core bench-clock bench-sim bench-kernel bench-planner check format types clean distclean
+.PHONY: help run test test-fresh test-hw soak bench-core bench-clock bench-sim bench-kernel bench-planner check format types schemas clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -54,6 +54,10 @@ format: ## let clang-format and ruff rewrite the sources
 types: ## write python/src/keepon/_sim.pyi from the built extension
 	@"$(SCRIPTS)/setup" run
 	@"$(ROOT)/.venv/bin/python" -m nanobind.stubgen -q -m keepon._sim -o "$(ROOT)/python/src/keepon/_sim.pyi"
+
+schemas: ## write the JSON Schema of scenarios and docs/scenario.md from the models
+	@"$(SCRIPTS)/setup" run
+	@"$(ROOT)/.venv/bin/python" -m keepon.model.schemafiles "$(ROOT)"
 
 clean: ## remove build results and reports, keep the environment
 	@rm -rf "$(ROOT)/out"

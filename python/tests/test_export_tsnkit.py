@@ -299,6 +299,9 @@ def test_the_command_reads_a_folder(
     assert cli.main() == EXIT_MET
     assert 'driver "launchtime"' in capsys.readouterr().err
     assert loading.load(out).name == "habitat"
+    word, _, place = out.read_text().partition("\n")[0].partition(" ")
+    assert word == "#:schema"
+    assert json.loads((out.parent / place).read_text())["title"] == "keepon.scenario/1"
     assert cli.main() == EXIT_INPUT
     monkeypatch.setattr(sys, "argv", [*words, "--plan", "x.json", "--force"])
     assert cli.main() == EXIT_INPUT

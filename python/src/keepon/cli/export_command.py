@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 from keepon.errors import ConfigError, one_line
 from keepon.export import commands, dot, output, tsnkit, tsnkit_reader, tsntool, yang
 from keepon.export.exported import Exported, Planned
-from keepon.model import documents, loading, schemacheck
+from keepon.model import documents, loading, schemacheck, schemafiles
 from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import PLAN_SCHEMA
 from keepon.planner.verify import problems
@@ -120,6 +121,9 @@ def run(
             )
         output.check_file(out, force)
         title, exported = tsnkit_reader.read_folder(source)
+        begin = schemafiles.directive(out.parent)
+        texts = {file: begin + text for file, text in exported.files.items()}
+        exported = dataclasses.replace(exported, files=texts)
         return _written(out, False, exported, title, name)
     if plan is None:
         raise ConfigError(

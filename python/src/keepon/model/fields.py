@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Field types of scenario files: each refuses a wrong value with its allowed range and a remedy.
 
-pydantic's own unions report one error per member; these report one sentence per key.
+pydantic's own unions report one error per member; these report one sentence per key. Each also says
+in JSON Schema what it takes.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import GetCoreSchemaHandler
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
-_GATES = re.compile(r"0x[0-9a-fA-F]{1,2}\Z")
+_NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+_GATES_PATTERN = "0x[0-9a-fA-F]{1,2}"
+_NAME = re.compile(rf"{_NAME_PATTERN}\Z")
+_GATES = re.compile(rf"{_GATES_PATTERN}\Z")
+_NAME_SCHEMA = {"type": "string", "pattern": f"^{_NAME_PATTERN}$"}
 
 
 def _is_finite(value: float) -> bool:
@@ -38,8 +42,35 @@ class _Checked(ABC):
     def check(self, value: Any) -> Any:
         """The value, or raise what `_refuse` makes."""
 
+    @abstractmethod
+    def json_schema(self) -> dict[str, Any]:
+        """What `check` takes, as JSON Schema."""
+
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.check)
+
+    def __get_pydantic_json_schema__(
+        self,
+        schema: CoreSchema,
+        handler: GetJsonSchemaHandler,
+    ) -> dict[str, Any]:
+        return self.json_schema()
+
+
+def _or_words(words: tuple[str, ...], schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema, or one of a few words beside it."""
+    if not words:
+        return schema
+    return {"anyOf": [{"const": words[0]} if len(words) == 1 else {"enum": [*words]}, schema]}
+
+
+def _range(low: float, high: float) -> dict[str, Any]:
+    """Bounds, without a fraction where there is none."""
+
+    def plain(value: float) -> float:
+        return int(value) if float(value).is_integer() else value
+
+    return {"minimum": plain(low), "maximum": plain(high)}
 
 
 @dataclass(frozen=True)
@@ -63,6 +94,9 @@ class Whole(_Checked):
             raise _refuse(f"must be {allowed}", self.remedy or "choose a value in this range")
         return value
 
+    def json_schema(self) -> dict[str, Any]:
+        return _or_words(self.words, {"type": "integer", **_range(self.low, self.high)})
+
 
 @dataclass(frozen=True)
 class Number(_Checked):
@@ -80,6 +114,9 @@ class Number(_Checked):
             raise _refuse(f"must be {allowed}", self.remedy or "choose a value in this range")
         return float(value)
 
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "number", **_range(self.low, self.high)}
+
 
 @dataclass(frozen=True)
 class Name(_Checked):
@@ -92,6 +129,9 @@ class Name(_Checked):
             )
         return value
 
+    def json_schema(self) -> dict[str, Any]:
+        return dict(_NAME_SCHEMA)
+
 
 @dataclass(frozen=True)
 class GateMask(_Checked):
@@ -101,6 +141,9 @@ class GateMask(_Checked):
         if not isinstance(value, str) or not _GATES.match(value):
             raise _refuse('must be a string between "0x00" and "0xff", one bit per queue', 'queue 5 alone is "0x20"')
         return value
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": f"^{_GATES_PATTERN}$"}
 
 
 @dataclass(frozen=True)
@@ -126,6 +169,10 @@ class WholeList(_Checked):
             )
             raise _refuse(f"must be {allowed}", "write it as [0, 4]")
         return value
+
+    def json_schema(self) -> dict[str, Any]:
+        entries = {"type": "integer", **_range(self.low, self.high)}
+        return _or_words(self.words, {"type": "array", "items": entries, "uniqueItems": True})
 
 
 @dataclass(frozen=True)
@@ -154,3 +201,7 @@ class NameList(_Checked):
                 "name nodes that the scenario declares",
             )
         return value
+
+    def json_schema(self) -> dict[str, Any]:
+        counts = {"minItems": self.shortest, "maxItems": self.longest, "uniqueItems": True}
+        return _or_words(self.words, {"type": "array", "items": dict(_NAME_SCHEMA), **counts})

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of a scenario about the network: links, bridges with their gates, and how clocks agree."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from keepon.model.fields import GateMask, Name, NameList, Number, Whole
+from keepon.model.tables import POSITIVE, SECOND_NS, Table
+
+
+class Defaults(Table):
+    """Values links take that do not state their own."""
+
+    rate_bps: Annotated[int, Whole(10_000_000, 100_000_000_000)] = 1_000_000_000
+    """Bits a second of links without `rate_bps`. It must divide 8e12, as every Ethernet rate does,
+    so that a byte takes whole picoseconds."""
+    propagation_ns: Annotated[int, Whole(0, 1_000_000)] = 50
+    """Delay in ns, either way, of links without `propagation_ns`; 5 ns are a metre of cable."""
+
+
+class SyncDomain(Table):
+    """One PTP domain beside domain 0, as a clock that is only computed (a virtual PTP clock)."""
+
+    domain: Annotated[
+        int,
+        Whole(0, 127, remedy="PTP has domains 0 to 127; domain 0 sets the clocks"),
+    ]
+    """Number of the domain, each once; 0 is that of `sync.grandmaster`."""
+    grandmaster: Annotated[str, Name()]
+    """Node whose free-running time the domain has: the PHC of a station, the counter of a bridge.
+    With mode "ptp" it must be a station."""
+
+
+class Sync(Table):
+    """How clocks agree. All but `mode` concerns modes "ptp" and "gptp" only; servo constants have
+    linuxptp's names and defaults (ptp4l(8)).
+    """
+
+    mode: Literal["ideal", "none", "ptp", "gptp"] = "ideal"
+    """"ideal": all share one exact time. "none": every node runs on its own crystal. "ptp": Sync
+    and Delay_Req end to end through plain bridges (IEEE 1588-2019). "gptp": bridges relay and
+    every link is measured (IEEE 802.1AS-2020). Target vm takes "ideal" and "none"."""
+    grandmaster: Annotated[str, Name()] | None = None
+    """Node whose clock is network time, a station or with "gptp" also a bridge. Needed in modes
+    "ptp" and "gptp"; left out, there is none."""
+    interval_ms: Annotated[int, Whole(1, 10_000)] = 125
+    """Time in ms from one Sync to the next. Refused if too short for a port without gates that
+    streams pass; the trial of a plan lasts 40 of it, 60 s at most."""
+    delay_interval_ms: Annotated[int, Whole(1, 100_000)] = 1_000
+    """Time in ms from one delay measurement to the next: Pdelay_Req on every link with "gptp",
+    Delay_Req of every station with "ptp"."""
+    domains: list[SyncDomain] = Field(default_factory=list)
+    """Further domains, whose time is only computed and sets no clock."""
+    servo: Literal["pi", "linreg", "ratio"] = "pi"
+    """How offsets become rates. "pi": linuxptp's, with the constants below. "linreg": a line
+    through the last 4 to 64 offsets. "ratio": the KeepON paper's, a step by every offset and the
+    rate from successive Syncs."""
+    filter_samples: Annotated[int, Whole(0, 1_000)] = 10
+    """Measured rates that servo "ratio" averages over; 0: none. 10 is the published number
+    (keepon.ptp_simulator). Other servos do not use it."""
+    delay_filter_samples: Annotated[int, Whole(1, 1_000)] = 10
+    """Measured delays of a link whose median is used (ptp4l's delay_filter_length)."""
+    rate_samples: Annotated[int, Whole(1, 1_000)] = 8
+    """Delay measurements over which the rate of a neighbour is measured (mode "gptp")."""
+    pi_proportional_scale: Annotated[float, Number(0.0, 100.0)] = 0.0
+    """Servo "pi": kp = min(scale x interval^exponent, norm_max / interval), interval in s. 0 stands
+    for 0.7 with stamps of hardware, for which keepon's pass, and 0.1 with those of software."""
+    pi_proportional_exponent: Annotated[float, Number(-10.0, 10.0)] = -0.3
+    """Servo "pi": the exponent in kp."""
+    pi_proportional_norm_max: Annotated[float, Number(1e-9, 1.0)] = 0.7
+    """Servo "pi": the norm_max in kp."""
+    pi_integral_scale: Annotated[float, Number(0.0, 100.0)] = 0.0
+    """Servo "pi": ki = min(scale x interval^exponent, norm_max / interval). 0 stands for 0.3 with
+    stamps of hardware and 0.001 with those of software."""
+    pi_integral_exponent: Annotated[float, Number(-10.0, 10.0)] = 0.4
+    """Servo "pi": the exponent in ki."""
+    pi_integral_norm_max: Annotated[float, Number(1e-9, 2.0)] = 0.3
+    """Servo "pi": the norm_max in ki."""
+    step_threshold_ns: Annotated[int, Whole(0, 1_000 * SECOND_NS, remedy=POSITIVE)] = 0
+    """Offset in ns beyond which servos "pi" and "linreg" step the clock at any time; 0: never."""
+    first_step_threshold_ns: Annotated[int, Whole(0, 1_000 * SECOND_NS, remedy=POSITIVE)] = 20_000
+    """Offset in ns beyond which servos "pi" and "linreg" step the clock once, at the first update;
+    0: not even then."""
+    tc: Annotated[int, Whole(0, 15)] = 7
+    """Traffic class of PTP's frames at stations, where they carry no txtime. Stations of driver
+    keepon must list it in `station.keepon.classes`."""
+    priority: Annotated[int, Whole(0, 7)] = 6
+    """Queue of PTP's frames in bridges. No stream may have it where bridges have gates."""
+    rx_jitter_scale: Annotated[float, Number(0.0, 100.0)] = 1.0
+    """Multiplies the delay of software's stamps of received frames, mean and spread: 1.0 is the
+    host model's `rx` stage, 0.0 none (drivers keepon and standard)."""
+    start_offset_ns: Annotated[int, Whole(0, 1_000 * SECOND_NS, remedy=POSITIVE)] = 100_000
+    """Clocks start within this of the grandmaster's, in ns, at random to either side."""
+    lock_bound_ns: Annotated[int, Whole(1, SECOND_NS)] = 1_000
+    """A clock is called locked from when it stays within this many ns of network time; decides
+    `lock_s` of a result and nothing else."""
+    sample_ns: Annotated[int, Whole(20, SECOND_NS)] = 10_000_000
+    """Clocks are compared with network time so often, in ns; results only."""
+
+    @property
+    def by_ptp(self) -> bool:
+        """Whether clocks are set by messages."""
+        return self.mode in ("ptp", "gptp")
+
+
+class GateEntry(Table):
+    """One line of a gate control list: gates open for a time."""
+
+    gates: Annotated[str, GateMask()]
+    """Open gates, one bit per queue: "0x20" opens queue 5 alone."""
+    ns: Annotated[int, Whole(1, 100 * SECOND_NS)]
+    """How long, in ns."""
+
+
+class GateList(Table):
+    """The gate control list of one port, written by hand (IEEE 802.1Q-2022 clause 8.6.8.4).
+
+    NEIGHBOUR is the node at the other end of the port's link. Ports that are not listed are planned
+    as with "auto".
+    """
+
+    base_ns: Annotated[int, Whole(0, 2**62, remedy=POSITIVE)] = 0
+    """Network time in ns at which a cycle begins."""
+    entries: list[GateEntry] = Field(min_length=1)
+    """Lines in order; together they are the cycle, which repeats. `keepon plan` takes it if the
+    period of every stream at the port is a multiple of the cycle."""
+
+
+class Bridge(Table):
+    """A store-and-forward bridge. Its crystal matters unless `sync.mode` is "ideal"."""
+
+    name: Annotated[str, Name()]
+    """Name, unlike that of every other node."""
+    processing_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 2_000
+    """Time in ns from a frame received whole to the frame in its queue, always the same. 2 us are
+    inferred from Table 1 of the KeepON paper."""
+    gates: Literal["auto", "none"] | dict[str, GateList] = "auto"
+    """"auto": the plan has gate lists for the ports. "none": all gates are always open. A
+    table: gate lists by hand, by neighbour. Bridges of target vm have no gates."""
+    clock_ppm: Annotated[float, Number(-1000.0, 1000.0)] = 0.0
+    """How much faster than nominal the crystal is, in parts per million."""
+    wander_ppb_per_s: Annotated[float, Number(0.0, 100_000.0)] = 0.0
+    """How much the rate of the crystal may change in a second, in parts per billion; it stays
+    within 1 ppm of `clock_ppm`."""
+    stamp_resolution_ns: Annotated[int, Whole(1, 1_000_000)] = 8
+    """Resolution in ns of the stamps of PTP messages (mode "gptp")."""
+    ptp_turnaround_ns: Annotated[int, Whole(0, 100_000_000, remedy=POSITIVE)] = 500_000
+    """Time in ns from a PTP message received to the one it causes (mode "gptp"). Chosen; IEEE
+    802.1AS-2020 annex B.2 allows 10 ms."""
+    queues: Annotated[
+        int,
+        Whole(1, 8, remedy="a port has 1 to 8 queues, one for each priority below that"),
+    ] = 8
+    """Queues of each port; a frame's priority is its queue, so streams have one below this."""
+
+
+class Link(Table):
+    """A full-duplex link between two nodes."""
+
+    ends: Annotated[list[str], NameList(2, 2)]
+    """Names of the two nodes. A station has one link, and two nodes have one between them."""
+    rate_bps: Annotated[int, Whole(10_000_000, 100_000_000_000)] | None = None
+    """Bits a second, either way; must divide 8e12. Left out: `defaults.rate_bps`."""
+    propagation_ns: Annotated[int, Whole(0, 1_000_000)] | None = None
+    """Delay in ns of the shorter way. Left out: `defaults.propagation_ns`."""
+    asymmetry_ns: Annotated[int, Whole(-1_000_000, 1_000_000)] = 0
+    """By how many ns the way from the first end is longer than the way back; below 0 the way back
+    is the longer. PTP cannot see it. Must be 0 for target vm."""
