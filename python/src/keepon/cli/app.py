@@ -44,11 +44,13 @@ from keepon.errors import (
     KeeponError,
 )
 from keepon.export import exported
-from keepon.measure import results
 from keepon.model import documents, loading, outcomes
+from keepon.model.plan import Plan
+from keepon.model.plan import read as read_plan
+from keepon.model.result import Result
+from keepon.model.result import read as read_result
 from keepon.model.scenario import Scenario
 from keepon.model.study import STUDY_SCHEMA
-from keepon.planner.network.solve import PLAN_SCHEMA
 from keepon.planner.partition import limits as partition_limits
 from keepon.report import output, tables
 from keepon.report import page as report
@@ -96,7 +98,7 @@ def _console() -> Console:
     return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=240)
 
 
-def _print_delays(console: Console, result: dict[str, Any]) -> None:
+def _print_delays(console: Console, result: Result) -> None:
     console.print(f"{result['scenario']}: delay from schedule to delivery, us", style="bold")
     for table in tables.delays(result, console.width):
         console.print(table)
@@ -146,7 +148,7 @@ def _load(path: Path, seed: int | None, duration_s: float | None) -> Scenario:
     return scenario.model_copy(update=changes)
 
 
-def _feasible(scenario: Scenario) -> dict[str, Any]:
+def _feasible(scenario: Scenario) -> Plan:
     plan = session.planned(scenario)
     if plan["status"] != "feasible":
         why = plan["why"]
@@ -232,9 +234,9 @@ def plan(
     raise typer.Exit(code)
 
 
-def _read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    result = outcomes.completed(documents.read(folder / documents.RESULT_FILE, results.RESULT_SCHEMA))
-    return result, documents.read(folder / documents.PLAN_FILE, PLAN_SCHEMA)
+def _read_folder(folder: Path) -> tuple[Result, Plan]:
+    result = outcomes.completed(read_result(folder / documents.RESULT_FILE))
+    return result, read_plan(folder / documents.PLAN_FILE)
 
 
 @app.command("partition")

@@ -14,6 +14,7 @@ from keepon.interrupts import interrupts_wait
 from keepon.measure import capture
 from keepon.measure.results import NONE
 from keepon.model import documents
+from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.model.tomlwriter import dumps
 from keepon.planner import plan as make_plan
@@ -52,14 +53,14 @@ def target_named(name: str, kernel: str) -> Target:
     return VirtualMachine(kernel)
 
 
-def planned(scenario: Scenario) -> dict[str, Any]:
+def planned(scenario: Scenario) -> Plan:
     """The scenario's plan, verified if feasible; planning ends after TIME_LIMIT_S at the latest.
 
     Raises:
         KeyboardInterrupt: the user stopped it.
     """
     plan = make_plan(scenario, Limits(time.monotonic() + TIME_LIMIT_S, scenario.seed))
-    if plan.get("why", {}).get("constraint") == INTERRUPTED:
+    if "why" in plan and plan["why"]["constraint"] == INTERRUPTED:
         raise KeyboardInterrupt
     return verify(scenario, plan)
 
@@ -75,7 +76,7 @@ def check_size(scenario: Scenario) -> None:
         )
 
 
-def _packets(scenario: Scenario, plan: dict[str, Any], run: Run, limit: int) -> Iterator[capture.Packet]:
+def _packets(scenario: Scenario, plan: Plan, run: Run, limit: int) -> Iterator[capture.Packet]:
     """The first frames of every stream as its listeners stamped them, in order of stamps."""
     nodes = {station.name: number for number, station in enumerate(scenario.station, start=1)}
     interfaces = {name: index for index, name in enumerate(listeners(scenario))}
@@ -113,7 +114,7 @@ def listeners(scenario: Scenario) -> list[str]:
 def write_folder(
     folder: Path,
     scenario: Scenario,
-    plan: dict[str, Any],
+    plan: Plan,
     outcome: Outcome,
     capture_frames: int,
     extra: dict[str, Any] | None = None,
@@ -144,7 +145,7 @@ def write_folder(
 
 def run_scenario(
     scenario: Scenario,
-    plan: dict[str, Any],
+    plan: Plan,
     folder: Path,
     seed: int,
     capture_frames: int,
@@ -163,7 +164,7 @@ def run_scenario(
 
 def reproduce_scenario(
     scenario: Scenario,
-    plan: dict[str, Any],
+    plan: Plan,
     folder: Path,
     seed: int,
     seeds: int,

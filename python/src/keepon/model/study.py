@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from keepon import __version__
+from keepon.model.result import Calibrated, Chosen
 
 STUDY_SCHEMA = "keepon.study/1"
 
@@ -113,8 +114,8 @@ def document(
     title: str,
     parts: Sequence[Part],
     effective: dict[str, Any],
-    calibrated: list[dict[str, Any]],
-    chosen: list[dict[str, Any]],
+    calibrated: list[Calibrated],
+    chosen: list[Chosen],
     commit: str | None,
 ) -> dict[str, Any]:
     """The whole document, ready for JSON.

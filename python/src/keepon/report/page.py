@@ -10,6 +10,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from keepon.model import outcomes, published
+from keepon.model.plan import Plan
+from keepon.model.result import BoundCheck, Result
 from keepon.model.tomlwriter import dumps
 from keepon.report import figures
 
@@ -29,7 +31,7 @@ def drivers_of(stations: list[str]) -> str:
     return ", ".join(f"{count} x {driver}" for driver, count in counts.items())
 
 
-def comparison(result: dict[str, Any]) -> list[dict[str, Any]]:
+def comparison(result: Result) -> list[dict[str, Any]]:
     """Rows of the table per stream: mean, P99 and max of the delay per driver, beside Table 1 where it has them.
 
     Published values are put beside results of the habitat scenario only; `published` is "not published" for the streams
@@ -45,7 +47,9 @@ def comparison(result: dict[str, Any]) -> list[dict[str, Any]]:
         for run in result["runs"]:
             delay = run["streams"][name]["delay_ns"]
             values[run["driver"]] = {
-                **{column: microseconds(delay[column]) for column in COLUMNS},
+                "mean": microseconds(delay["mean"]),
+                "p99": microseconds(delay["p99"]),
+                "max": microseconds(delay["max"]),
                 "outcome": run["streams"][name]["outcome"],
                 "met": run["streams"][name]["outcome"] == outcomes.MET,
                 "due": run["streams"][name]["due"],
@@ -68,13 +72,13 @@ RUN_TITLES = {
 }
 
 
-def checked_keys(result: dict[str, Any]) -> list[str]:
+def checked_keys(result: Result) -> list[str]:
     """Bounds that any run was checked against."""
     found = {key for run in result["runs"] for stream in run["streams"].values() for key in stream["bound_check"]}
     return [key for key in RUN_TITLES if key in found]
 
 
-def bound_rows(result: dict[str, Any], plan: dict[str, Any]) -> list[dict[str, Any]]:
+def bound_rows(result: Result, plan: Plan) -> list[dict[str, Any]]:
     """Rows of the table of bounds: what the plan promises of a stream, and the worst of each run."""
     rows = []
     keys = checked_keys(result)
@@ -98,7 +102,7 @@ def bound_rows(result: dict[str, Any], plan: dict[str, Any]) -> list[dict[str, A
     return rows
 
 
-def _bound_cell(check: dict[str, Any] | None) -> dict[str, Any]:
+def _bound_cell(check: BoundCheck | None) -> dict[str, Any]:
     if check is None:
         return {"text": "-", "bad": False}
     if check["worst_ns"] is None:
@@ -106,7 +110,7 @@ def _bound_cell(check: dict[str, Any] | None) -> dict[str, Any]:
     return {"text": f"{check['worst_ns']:.0f}", "bad": not check["met"]}
 
 
-def clock_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
+def clock_rows(result: Result) -> list[dict[str, Any]]:
     """Per run and node whose clock PTP set: source, stamps, offset in us, time to lock, steps, Syncs received and lost.
 
     p999 and max are of |offset|.
@@ -119,7 +123,8 @@ def clock_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
                 offset = clock.get("offset_ns")
                 if not offset or clock["grandmaster"]:
                     continue
-                largest = None if offset["max"] is None else max(abs(offset["min"]), abs(offset["max"]))
+                low, high = offset["min"], offset["max"]
+                largest = None if low is None or high is None else max(abs(low), abs(high))
                 rows.append(
                     {
                         "driver": run["driver"],
@@ -139,7 +144,7 @@ def clock_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def render(result: dict[str, Any], plan: dict[str, Any], extra: dict[str, Any] | None = None) -> str:
+def render(result: Result, plan: Plan, extra: dict[str, Any] | None = None) -> str:
     """HTML of a result; `extra` is the reproduction document of the case study, if there is one."""
     environment = Environment(
         loader=PackageLoader("keepon.report", "templates"),
@@ -173,6 +178,6 @@ def render(result: dict[str, Any], plan: dict[str, Any], extra: dict[str, Any] |
     )
 
 
-def write(path: Path, result: dict[str, Any], plan: dict[str, Any], extra: dict[str, Any] | None = None) -> None:
+def write(path: Path, result: Result, plan: Plan, extra: dict[str, Any] | None = None) -> None:
     """Write the report file."""
     path.write_text(render(result, plan, extra), encoding="utf-8")

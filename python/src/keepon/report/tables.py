@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from rich.console import Console
 from rich.table import Table
 
 from keepon.model import outcomes
+from keepon.model.plan import Plan
+from keepon.model.result import Result, RunResult
 from keepon.report.page import (
     COLUMNS,
     PUBLISHED_DRIVERS,
@@ -19,7 +22,7 @@ from keepon.report.page import (
 )
 
 
-def delays(result: dict[str, Any], width: int) -> list[Table]:
+def delays(result: Result, width: int) -> list[Table]:
     """Mean, P99 and max delay per stream and driver in us, beside the published ones; clocks, if PTP set any.
 
     Returns:
@@ -29,7 +32,7 @@ def delays(result: dict[str, Any], width: int) -> list[Table]:
     return _delay_tables(result, width) + ([synchronised] if synchronised is not None else [])
 
 
-def _delay_tables(result: dict[str, Any], width: int) -> list[Table]:
+def _delay_tables(result: Result, width: int) -> list[Table]:
     drivers = [run["driver"] for run in result["runs"]]
     rows = comparison(result)
     whole = _delay_table(rows, drivers, PUBLISHED_DRIVERS)
@@ -64,7 +67,7 @@ def _delay_table(rows: list[dict[str, Any]], drivers: list[str], published_drive
     return table
 
 
-def delay_notes(result: dict[str, Any]) -> list[str]:
+def delay_notes(result: Result) -> list[str]:
     """What the columns with an asterisk are."""
     rows = comparison(result)
     if not any(row["published"] for row in rows):
@@ -76,7 +79,7 @@ def delay_notes(result: dict[str, Any]) -> list[str]:
     ]
 
 
-def clocks(result: dict[str, Any]) -> Table | None:
+def clocks(result: Result) -> Table | None:
     """Offset of every clock that PTP set, in us; None if there is none."""
     rows = clock_rows(result)
     if not rows:
@@ -91,12 +94,12 @@ def clocks(result: dict[str, Any]) -> Table | None:
     return table
 
 
-def summary_lines(result: dict[str, Any]) -> list[str]:
+def summary_lines(result: Result) -> list[str]:
     """One line per run: outcome, frames, what was missed or not checked, when first."""
     return [f"{run['driver']}: {run['outcome']}: {_told(run)}" for run in result["runs"]]
 
 
-def _told(run: dict[str, Any]) -> str:
+def _told(run: RunResult) -> str:
     """What one run gave, beyond its outcome."""
     missed: dict[str, list[str]] = {}
     unchecked: dict[str, list[str]] = {}
@@ -129,7 +132,7 @@ def _told(run: dict[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def plan_table(plan: dict[str, Any]) -> Table:
+def plan_table(plan: Plan) -> Table:
     """Release and bounds per stream."""
     table = Table()
     keys = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns", "data_age_ns")
@@ -143,7 +146,7 @@ def plan_table(plan: dict[str, Any]) -> Table:
     return table
 
 
-def plan_parts(plan: dict[str, Any]) -> list[Table]:
+def plan_parts(plan: Plan) -> list[Table]:
     """What stations and bridges get: slots and partitions, gate lists, and the terms of every delay bound."""
     stations = Table(title="stations", title_justify="left")
     for column in (
@@ -175,8 +178,8 @@ def plan_parts(plan: dict[str, Any]) -> list[Table]:
     ports = Table(title="gate lists", title_justify="left")
     for column in ("bridge", "towards", "cycle us", "entries", "streams by queue"):
         ports.add_column(column, justify="right" if column in ("cycle us", "entries") else "left")
-    for bridge, entry in plan["bridges"].items():
-        for peer, port in entry["ports"].items():
+    for bridge, planned_bridge in plan["bridges"].items():
+        for peer, port in planned_bridge["ports"].items():
             queues = [
                 f"{queue}: {list(port['queues'].values()).count(queue)}"
                 for queue in sorted(set(port["queues"].values()))
@@ -193,8 +196,9 @@ def plan_parts(plan: dict[str, Any]) -> list[Table]:
     }  # fmt: skip
     for column in ("stream", *names.values(), "sum"):
         terms.add_column(column, justify="left" if column == "stream" else "right")
-    for name, entry in plan["streams"].items():
-        parts = [entry["terms"].get(key, 0) for key in names]
+    for name, stream in plan["streams"].items():
+        known = cast(Mapping[str, int], stream["terms"])
+        parts = [known.get(key, 0) for key in names]
         terms.add_row(name, *(f"{part / 1e3:g}" for part in (*parts, sum(parts))))
     return [table for table in (stations, ports, terms) if table.row_count]
 
@@ -211,7 +215,7 @@ def _slots_by_class(allowed: list[int]) -> str:
     return ", ".join(told)
 
 
-def side_by_side(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def side_by_side(found: dict[str, Result]) -> list[dict[str, Any]]:
     """Mean and max delay in ns and outcome per driver and stream common to all results.
 
     `worse`: a later max exceeds the first, or a later outcome is worse (frames that are missing have

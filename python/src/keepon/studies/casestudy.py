@@ -15,6 +15,7 @@ import numpy as np
 from keepon.errors import ConfigError
 from keepon.measure import results
 from keepon.measure.results import FrameArrays
+from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
@@ -76,7 +77,7 @@ def with_delta(scenario: Scenario, delta_ns: int) -> Scenario:
     return _variant(scenario, station=stations)
 
 
-def planned_slot(scenario: Scenario, plan: dict[str, Any]) -> int:
+def planned_slot(scenario: Scenario, plan: Plan) -> int:
     """Slot of the stations under test in the phase-locked plan: free-running crystals are then the only difference."""
     tested = next(station.name for station in scenario.station if station.driver == "under-test")
     slot_bytes: int = plan["stations"][tested]["slot_bytes"]
@@ -142,7 +143,7 @@ def shift_after(frames: FrameArrays, planned_ps: int, txtime_ns: int) -> float |
     return float(np.median((frames.arrival_ps[0] - frames.txtime_ps)[after] - planned_ps)) / 1000
 
 
-def cascade(scenario: Scenario, plan: dict[str, Any], run: Run, seed: int) -> dict[str, Any]:
+def cascade(scenario: Scenario, plan: Plan, run: Run, seed: int) -> dict[str, Any]:
     """What J10 describes, looked for in one run: a frame of the chain a period late, and F2's shift from then on."""
     periods = {stream.id: stream.period_ns for stream in scenario.stream}
     known = [name for name in GUARD_STREAMS if name in run.frames]
@@ -164,7 +165,7 @@ def cascade(scenario: Scenario, plan: dict[str, Any], run: Run, seed: int) -> di
     }  # fmt: skip
 
 
-def first_late(scenario: Scenario, plan: dict[str, Any]) -> Callable[[dict[str, FrameArrays]], int | None]:
+def first_late(scenario: Scenario, plan: Plan) -> Callable[[dict[str, FrameArrays]], int | None]:
     """What finds the first frame of the chain that is a period late in the frames of a run."""
 
     def found(frames: dict[str, FrameArrays]) -> int | None:
@@ -180,7 +181,7 @@ def first_late(scenario: Scenario, plan: dict[str, Any]) -> Callable[[dict[str, 
     return found
 
 
-def onsets(scenario: Scenario, plan: dict[str, Any], seeds: range, progress: Progress | None) -> list[onset.Point]:
+def onsets(scenario: Scenario, plan: Plan, seeds: range, progress: Progress | None) -> list[onset.Point]:
     """The onset of the cascade for all settings of `onset.GROUPS`."""
     late = onset.standard_run(first_late(scenario, plan))
     settings = [(group, setting) for group, entries in onset.GROUPS.items() for setting in entries]
@@ -193,7 +194,7 @@ def onsets(scenario: Scenario, plan: dict[str, Any], seeds: range, progress: Pro
 
 
 def _cascades(
-    scenario: Scenario, plan: dict[str, Any], seeds: range, progress: Progress | None, label: str
+    scenario: Scenario, plan: Plan, seeds: range, progress: Progress | None, label: str
 ) -> list[dict[str, Any]]:
     found = []
     for number, seed in enumerate(seeds):
@@ -222,7 +223,7 @@ def summarise(seeds: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def reproduce(
-    scenario: Scenario, plan: dict[str, Any], seed: int, seeds: int = CASCADE_SEEDS, progress: Progress | None = None
+    scenario: Scenario, plan: Plan, seed: int, seeds: int = CASCADE_SEEDS, progress: Progress | None = None
 ) -> dict[str, Any]:
     """Everything of the case study except the compared runs themselves, as `keepon.reproduction/1`.
 

@@ -15,10 +15,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from keepon.model import hosts
+from keepon.model.plan import Plan
 from keepon.model.scenario import HostTable, Scenario, StageOverride, Station
 from keepon.targets.sim.runner import simulate
 
-Late = Callable[[Scenario, dict[str, Any], int], int | None]
+Late = Callable[[Scenario, Plan, int], int | None]
 """Of a scenario, its plan and a seed: the first frame of the chain that is a period late, None if there is none."""
 
 PROBE_S = 0.1
@@ -92,7 +93,7 @@ def varied(scenario: Scenario, setting: Setting, timer: StageOverride | None = N
     return scenario.model_copy(update={"station": changed})
 
 
-def guard_ns(scenario: Scenario, plan: dict[str, Any], setting: Setting, late: Late) -> int:
+def guard_ns(scenario: Scenario, plan: Plan, setting: Setting, late: Late) -> int:
     """The greatest constant lateness of the timer with which no frame of the chain is a period late, in ns."""
     short = scenario.model_copy(update={"duration_s": PROBE_S})
 
@@ -122,9 +123,7 @@ def expected_share(setting: Setting, guard: int, periods: int) -> float:
     return 1 - math.exp(-periods * rate)
 
 
-def point(
-    scenario: Scenario, plan: dict[str, Any], group: str, setting: Setting, seeds: Iterable[int], late: Late
-) -> Point:
+def point(scenario: Scenario, plan: Plan, group: str, setting: Setting, seeds: Iterable[int], late: Late) -> Point:
     """One setting over some seeds."""
     guard = guard_ns(scenario, plan, setting, late)
     found = [late(varied(scenario, setting), plan, seed) for seed in seeds]
@@ -144,7 +143,7 @@ def point(
 def standard_run(first_late: Callable[[Any], int | None]) -> Late:
     """A `Late` that runs the conventional driver and asks `first_late` of its frames."""
 
-    def late(scenario: Scenario, plan: dict[str, Any], seed: int) -> int | None:
+    def late(scenario: Scenario, plan: Plan, seed: int) -> int | None:
         run, _ = simulate(scenario, plan, "standard", seed)
         return first_late(run.frames)
 

@@ -16,6 +16,7 @@ from keepon.measure.results import NONE
 from keepon.measure.statistics import IntArray
 from keepon.model import timing
 from keepon.model.hosts import Sourced
+from keepon.model.result import Clock, RunResult
 from keepon.model.scenario import Scenario
 from keepon.studies.planned import planned_run
 
@@ -42,7 +43,7 @@ class ClockTrack:
     read_at_ps: IntArray
     reading_ps: IntArray
     rate_ppb: Any
-    document: dict[str, Any]
+    document: Clock
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class ClockRun:
     clocks: dict[str, ClockTrack]
     release_error_ps: dict[str, IntArray]
     txtime_ns: dict[str, IntArray]
-    document: dict[str, Any]
+    document: RunResult
     used: dict[str, list[Sourced]]
 
 

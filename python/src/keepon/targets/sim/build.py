@@ -15,6 +15,7 @@ from keepon.measure.results import FrameArrays
 from keepon.measure.statistics import IntArray
 from keepon.model.gates import ALL_GATES
 from keepon.model.hosts import Sourced
+from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.model.timing import epoch_ns_for, talk_start_ns
 from keepon.model.topology import Topology
@@ -39,7 +40,7 @@ def simulator() -> ModuleType:
 class Build:
     """A simulation built from scenario and plan."""
 
-    def __init__(self, scenario: Scenario, plan: dict[str, Any], run: str, seed: int) -> None:
+    def __init__(self, scenario: Scenario, plan: Plan, run: str, seed: int) -> None:
         module = simulator()
         self.scenario, self.plan, self.run = scenario, plan, run
         self.epoch_ns = epoch_ns_for(scenario)

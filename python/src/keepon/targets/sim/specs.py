@@ -6,15 +6,18 @@ from __future__ import annotations
 from typing import Any
 
 from keepon.model.hosts import ETF_DELTA_NS, Sourced, chosen, etf_delta, host_of
+from keepon.model.plan import Plan, PlannedStation
 from keepon.model.scenario import NicOptions, Scenario, Station
 from keepon.targets.sim import timesync
 
 CLASS_COUNT = 16
 
 
-def _classes(planned: dict[str, Any], paper: bool) -> dict[int, tuple[str, str]]:
+def _classes(planned: PlannedStation, paper: bool) -> dict[int, tuple[str, str]]:
     """Late policy and rounding per class; the paper rounds down whatever the class, also those nobody uses."""
-    classes = {int(tc): (entry["late"], entry["round"]) for tc, entry in planned["classes"].items()}
+    classes: dict[int, tuple[str, str]] = {
+        int(tc): (entry["late"], entry["round"]) for tc, entry in planned["classes"].items()
+    }
     if paper:
         return {tc: (classes.get(tc, ("strict", ""))[0], "floor") for tc in range(CLASS_COUNT)}
     return classes
@@ -44,9 +47,7 @@ def nic_spec(station: Station, driver: str) -> tuple[dict[str, int], list[Source
     return {**spec, "rx_lag_ns_min": own.rx_lag_ns, "rx_lag_ns_max": own.rx_lag_ns}, used
 
 
-def station_spec(
-    scenario: Scenario, station: Station, run: str, plan: dict[str, Any]
-) -> tuple[dict[str, Any], list[Sourced]]:
+def station_spec(scenario: Scenario, station: Station, run: str, plan: Plan) -> tuple[dict[str, Any], list[Sourced]]:
     """What the simulator is told of a station, and the sources of its host's numbers."""
     driver = scenario.driver_of(station, run)
     stages, sources = host_of(station.host, driver, scenario.host_tail_scale)

@@ -20,6 +20,7 @@ import numpy as np
 
 from keepon.errors import TraceError
 from keepon.measure.results import NONE, PENDING, FrameArrays
+from keepon.model.plan import PlannedStation
 from keepon.model.scenario import Stream
 
 # What a test frame carries (tools/payload.h).
@@ -200,7 +201,7 @@ def stream_frames(
     verdict_names: list[str],
     epoch_ns: int,
     shared_clock: bool,
-    station: dict[str, Any],
+    station: PlannedStation | None,
     is_keepon: bool,
 ) -> StreamFrames:
     """Join everything known of one stream.
@@ -215,7 +216,7 @@ def stream_frames(
         verdict_names: name by index.
         epoch_ns: network time of the start of the first cycle.
         shared_clock: listeners' PHCs run with the talker's NIC; otherwise their stamps are only their own.
-        station: the talker's part of the plan.
+        station: the talker's part of the plan, if it has one.
         is_keepon: the device is one of keepon.ko, which tells a verdict of every frame.
 
     Raises:
@@ -242,7 +243,7 @@ def stream_frames(
         if frame["seq"] in ends:
             name, start_ps = ends[frame["seq"]]
             verdict[index] = verdict_names.index(name)
-            if start_ps:
+            if start_ps and station is not None:
                 net_slot[index] = round((start_ps - station["preamble_ps"]) / station["slot_time_ps"])
         elif raw_ps is not None and is_keepon:
             raise TraceError(f"stream {stream.id}: frame {frame['seq']} was sent, but the kernel told no verdict")
