@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 import typer.exceptions
@@ -50,7 +50,7 @@ from keepon.model.plan import read as read_plan
 from keepon.model.result import Result
 from keepon.model.result import read as read_result
 from keepon.model.scenario import Scenario
-from keepon.model.study import STUDY_SCHEMA
+from keepon.model.study import STUDY_SCHEMA, StudyDocument
 from keepon.planner.partition import limits as partition_limits
 from keepon.report import output, tables
 from keepon.report import page as report
@@ -329,7 +329,7 @@ def report_command(
 
 
 def _report_study(folder: Path, as_json: bool) -> None:
-    document = documents.read(folder / documents.RESULT_FILE, STUDY_SCHEMA)
+    document = cast(StudyDocument, documents.read(folder / documents.RESULT_FILE, STUDY_SCHEMA))
     path = folder / documents.REPORT_FILE
     try:
         path.write_text(output.html(document), encoding="utf-8")

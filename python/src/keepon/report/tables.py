@@ -4,18 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, TypedDict, cast
 
 from rich.console import Console
 from rich.table import Table
 
 from keepon.model import outcomes
 from keepon.model.plan import Plan
-from keepon.model.result import Result, RunResult
+from keepon.model.result import OutcomeName, Result, RunResult
 from keepon.report.page import (
     COLUMNS,
     PUBLISHED_DRIVERS,
     PUBLISHED_NAMES,
+    DelayRow,
     clock_rows,
     comparison,
     microseconds,
@@ -43,7 +44,7 @@ def _delay_tables(result: Result, width: int) -> list[Table]:
     ]
 
 
-def _delay_table(rows: list[dict[str, Any]], drivers: list[str], published_drivers: tuple[str, ...]) -> Table:
+def _delay_table(rows: list[DelayRow], drivers: list[str], published_drivers: tuple[str, ...]) -> Table:
     with_published = any(row["published"] for row in rows) and bool(published_drivers)
     table = Table()
     table.add_column("stream")
@@ -57,8 +58,10 @@ def _delay_table(rows: list[dict[str, Any]], drivers: list[str], published_drive
     for row in rows:
         cells = [row["stream"]]
         for driver in drivers:
-            style = "" if row["runs"][driver]["met"] else "[red]"
-            cells.extend(f"{style}{row['runs'][driver][column]}" for column in (*COLUMNS, "outcome"))
+            own = row["runs"][driver]
+            style = "" if own["met"] else "[red]"
+            values = (own["mean"], own["p99"], own["max"], own["outcome"])
+            cells.extend(f"{style}{value}" for value in values)
         if with_published and row["published"]:
             cells.extend(f"{row['published'][name][column]:.1f}" for name in published_drivers for column in COLUMNS)
         elif with_published:
@@ -215,14 +218,25 @@ def _slots_by_class(allowed: list[int]) -> str:
     return ", ".join(told)
 
 
-def side_by_side(found: dict[str, Result]) -> list[dict[str, Any]]:
+class ComparedRow(TypedDict):
+    """One driver and stream that all results have, an entry for each of them."""
+
+    driver: str
+    stream: str
+    mean_ns: list[float | None]
+    max_ns: list[float | None]
+    outcomes: list[OutcomeName]
+    worse: bool
+
+
+def side_by_side(found: dict[str, Result]) -> list[ComparedRow]:
     """Mean and max delay in ns and outcome per driver and stream common to all results.
 
     `worse`: a later max exceeds the first, or a later outcome is worse (frames that are missing have
     no delay).
     """
     first = next(iter(found.values()))
-    rows = []
+    rows: list[ComparedRow] = []
     for run in first["runs"]:
         others = [next((r for r in result["runs"] if r["driver"] == run["driver"]), None) for result in found.values()]
         for stream in run["streams"]:
@@ -246,7 +260,7 @@ def side_by_side(found: dict[str, Result]) -> list[dict[str, Any]]:
     return rows
 
 
-def side_by_side_table(names: list[str], rows: list[dict[str, Any]]) -> Table:
+def side_by_side_table(names: list[str], rows: list[ComparedRow]) -> Table:
     """The rows of `side_by_side`, in us."""
     table = Table()
     for column in ("driver", "stream", *names):

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from keepon.errors import ConfigError
 from keepon.model import study
 from keepon.model.result import Calibrated, Chosen
+from keepon.model.study import StudyDocument
 from keepon.provenance import commit
 from keepon.studies.ptperrors import equations, filtering, settings, sweeps
 from keepon.studies.ptperrors.settings import Settings
@@ -29,7 +29,7 @@ TITLES = {
 }
 
 
-def run(name: str, assignments: list[str], seed: int | None, seeds: int | None) -> dict[str, Any]:
+def run(name: str, assignments: list[str], seed: int | None, seeds: int | None) -> StudyDocument:
     """One part, or with "ptp-errors" all of them.
 
     Args:

@@ -18,7 +18,6 @@ from keepon.measure.due import on_schedule, run_ns, schedule
 from keepon.measure.results import FrameArrays
 from keepon.measure.simulated import Bridge as RawBridge
 from keepon.measure.simulated import Flow
-from keepon.measure.simulated import Station as RawStation
 from keepon.model import outcomes
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
@@ -106,7 +105,7 @@ def _stream_document(
     every, entry = build.frames(stream.id), plan["streams"][stream.id]
     frames = on_schedule(every, schedule(scenario, stream, entry), window_ns, stream.id)
     padded = scenario.driver_of(scenario.station_named(stream.talker), build.run) == "keepon"
-    whole: Flow = build.simulation.stream(build.streams[stream.id])
+    whole = build.simulation.stream(build.streams[stream.id])
     results.check_whole_run(every, verdict_names, whole, stream.id)
     document = results.stream_result(
         frames, verdict_names, results.losses(frames, whole["lost"]), results.bounds_of(entry, padded), stream.id,
@@ -150,7 +149,7 @@ def _station_document(build: Build, name: str, window_s: float) -> StationResult
     best_effort_bps is what its loads sent in the window, frames with FCS; what the plan leaves to
     them stands in the plan (`headroom`).
     """
-    raw: RawStation = build.simulation.station(build.nodes[name])
+    raw = build.simulation.station(build.nodes[name])
     counters = raw.get("counters", {})
     loads = [build.loads[load.id] for load in build.scenario.load if load.talker == name]
     sent_bytes = sum(build.simulation.load(number)["window_sent_bytes"] for number in loads)
