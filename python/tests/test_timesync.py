@@ -15,7 +15,7 @@ from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.measure import clocks
 from keepon.measure.statistics import summary
-from keepon.model import documents, loading, reception
+from keepon.model import documents, hosts, loading, reception
 from keepon.model.loading import parse
 from keepon.model.scenario import Scenario
 from keepon.model.tomlwriter import dumps
@@ -143,7 +143,7 @@ def test_calibrated_and_constructed_values_are_named(example: dict[str, Any]) ->
     calibrated = {entry["parameter"]: entry for entry in example["calibrated"]}
     chosen = {entry["parameter"]: entry for entry in example["chosen"]}
     assert calibrated["rx: median_ns"]["source_id"].startswith("fejes.fig1")
-    assert calibrated["rx: median_ns"]["value"] == timesync.RX_STAGE.median_ns
+    assert calibrated["rx: median_ns"]["value"] == hosts.RX_STAGE.median_ns
     assert chosen["rx: sigma"]["why"].startswith("shape")
     assert chosen["ingress_latency_ns (keepon)"]["why"].startswith("scenario")
     assert chosen["ptp_turnaround_ns"]["why"].startswith("no published value")
@@ -260,8 +260,8 @@ def test_a_change_of_master_and_lost_syncs_reach_the_simulator() -> None:
 def test_sources_follow_host_and_scale() -> None:
     station = loading.load(GPTP).station[0]
     stage, sources = reception.rx_stage(station, 2.0)
-    assert stage.median_ns == 2 * timesync.RX_STAGE.median_ns
-    assert stage.sigma == timesync.RX_STAGE.sigma
+    assert stage.median_ns == 2 * hosts.RX_STAGE.median_ns
+    assert stage.sigma == hosts.RX_STAGE.sigma
     assert any(source.parameter == "rx_jitter_scale" and source.value == 2.0 for source in sources)
     ideal, none = reception.rx_stage(station.model_copy(update={"host": "ideal"}), 1.0)
     assert ideal.median_ns == 0
