@@ -47,6 +47,7 @@ from keepon.export import exported
 from keepon.model import documents, loading, outcomes
 from keepon.model.plan import Plan
 from keepon.model.plan import read as read_plan
+from keepon.model.reproduction import read as read_reproduction
 from keepon.model.result import Result
 from keepon.model.result import read as read_result
 from keepon.model.scenario import Scenario
@@ -54,8 +55,7 @@ from keepon.model.study import STUDY_SCHEMA, StudyDocument
 from keepon.planner.partition import limits as partition_limits
 from keepon.report import output, tables
 from keepon.report import page as report
-from keepon.studies import registry
-from keepon.studies.casestudy import CASCADE_SEEDS
+from keepon.studies import casestudy, registry
 from keepon.targets.runs import Outcome
 
 EXIT_CODES = (
@@ -313,7 +313,7 @@ def report_command(
         return
     result, planned = _read_folder(folder)
     extra_path = folder / session.REPRODUCTION_FILE
-    extra = documents.read(extra_path, "keepon.reproduction/1") if extra_path.exists() else None
+    extra = read_reproduction(extra_path) if extra_path.exists() else None
     try:
         report.write(folder / documents.REPORT_FILE, result, planned, extra)
     except OSError as error:
@@ -423,11 +423,12 @@ def reproduce_command(
     path = Path("examples/habitat.toml") if study == "habitat" else Path(study)
     loaded = _load(path, seed, duration)
     folder = out if out is not None else Path("out") / f"{loaded.name}-reproduction"
+    casestudy.check(loaded)
     session.prepare(loaded, folder)
     planned = _feasible(loaded)
     with _progress() as progress:
         outcome, extra = session.reproduce_scenario(
-            loaded, planned, folder, loaded.seed, seeds or CASCADE_SEEDS, capture_frames, progress
+            loaded, planned, folder, loaded.seed, seeds or casestudy.CASCADE_SEEDS, capture_frames, progress
         )
     interrupted = outcome.interrupted or (extra is not None and extra["interrupted"])
     if as_json and extra is not None:

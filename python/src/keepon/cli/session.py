@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from keepon import __version__
 from keepon.errors import ConfigError
@@ -15,6 +14,7 @@ from keepon.measure import capture
 from keepon.measure.results import NONE
 from keepon.model import documents
 from keepon.model.plan import Plan
+from keepon.model.reproduction import Reproduction
 from keepon.model.scenario import Scenario
 from keepon.model.tomlwriter import dumps
 from keepon.planner import plan as make_plan
@@ -117,7 +117,7 @@ def write_folder(
     plan: Plan,
     outcome: Outcome,
     capture_frames: int,
-    extra: dict[str, Any] | None = None,
+    extra: Reproduction | None = None,
 ) -> None:
     """Everything CONTRACTS names for a result folder; `outcome` has at least one complete run."""
     with documents.result_folder(folder) as work:
@@ -170,7 +170,7 @@ def reproduce_scenario(
     seeds: int,
     capture_frames: int,
     progress: Progress | None,
-) -> tuple[Outcome, dict[str, Any] | None]:
+) -> tuple[Outcome, Reproduction | None]:
     """The compared runs and the case study's other parts, in one result folder."""
     prepare(scenario, folder)
     outcome = SIMULATOR.run_all(scenario, plan, seed, progress)

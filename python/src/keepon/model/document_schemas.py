@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""JSON Schemas of plan and result, made of their types: `python -m keepon.model.document_schemas` writes them.
+"""JSON Schemas of our documents, made of their types: `python -m keepon.model.document_schemas` writes them.
 
 The types are the only place where a key, its range and its meaning are stated.
 """
@@ -16,12 +16,14 @@ from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import is_typeddict
 
 from keepon.model.plan import PLAN_SCHEMA, Plan
+from keepon.model.reproduction import REPRODUCTION_SCHEMA, Reproduction
 from keepon.model.result import RESULT_SCHEMA, Result
 
 FOLDER = Path(__file__).parent / "schemas"
 DOCUMENTS: dict[str, tuple[str, Any]] = {
     "plan": (PLAN_SCHEMA, Plan),
     "result": (RESULT_SCHEMA, Result),
+    "reproduction": (REPRODUCTION_SCHEMA, Reproduction),
 }
 _HEAD = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -62,7 +64,7 @@ def _inherited(table: Any) -> dict[str, str]:
 
 
 def schema(name: str) -> Schema:
-    """The schema of a document, "plan" or "result"."""
+    """The schema of a document, by its name in DOCUMENTS."""
     title, table = DOCUMENTS[name]
     made = TypeAdapter(table).json_schema(schema_generator=_Untitled)
     described = {"title": title, "description": made.pop("description")}

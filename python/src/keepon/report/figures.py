@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
+from keepon.model.reproduction import OnsetPoint
 from keepon.model.result import Result
 
 matplotlib.use("Agg")
@@ -72,7 +73,7 @@ def delay_series(
     return svg(figure, name)
 
 
-def onset_shares(points: list[dict[str, Any]]) -> str:
+def onset_shares(points: list[OnsetPoint]) -> str:
     """Share of the runs with a cascade over ETF's delta: simulated as marks, expected as lines."""
     figure = Figure(figsize=(8.5, 4.2), layout="constrained")
     axis = figure.subplots()

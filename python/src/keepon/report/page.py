@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Final, TypedDict
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from keepon.model import outcomes, published
 from keepon.model.plan import Plan
+from keepon.model.reproduction import Reproduction
 from keepon.model.result import BoundCheck, BridgeResult, Clock, Result, StationResult
 from keepon.model.tomlwriter import dumps
 from keepon.report import figures
@@ -117,6 +118,7 @@ def comparison(result: Result) -> list[DelayRow]:
 
 
 BOUND_TITLES = ("release error bound, ns", "earliest, ns", "delay bound, ns", "jitter bound, ns", "deadline, ns")
+BOUND_KEYS: Final = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns")
 RUN_TITLES = {
     "release_error_ns": "release error, ns",
     "delay_min_ns": "earliest, ns",
@@ -147,13 +149,7 @@ def bound_rows(result: Result, plan: Plan) -> list[BoundRow]:
             cells += [{"text": found["missing"], "bad": bool(found["missing"])}]
             runs.append(cells)
         bounds = entry["bounds"]
-        promised: list[int | None] = [
-            bounds["release_error_ns"],
-            bounds.get("delay_min_ns"),
-            bounds["delay_ns"],
-            bounds["jitter_ns"],
-            stream.get("deadline_ns"),
-        ]
+        promised = [*(bounds.get(key) for key in BOUND_KEYS), stream.get("deadline_ns")]
         rows.append(
             {
                 "stream": stream["id"],
@@ -212,7 +208,7 @@ def clock_rows(result: Result) -> list[ClockRow]:
     return rows
 
 
-def render(result: Result, plan: Plan, extra: dict[str, Any] | None = None) -> str:
+def render(result: Result, plan: Plan, extra: Reproduction | None = None) -> str:
     """HTML of a result; `extra` is the reproduction document of the case study, if there is one."""
     environment = Environment(
         loader=PackageLoader("keepon.report", "templates"),
@@ -246,6 +242,6 @@ def render(result: Result, plan: Plan, extra: dict[str, Any] | None = None) -> s
     )
 
 
-def write(path: Path, result: Result, plan: Plan, extra: dict[str, Any] | None = None) -> None:
+def write(path: Path, result: Result, plan: Plan, extra: Reproduction | None = None) -> None:
     """Write the report file."""
     path.write_text(render(result, plan, extra), encoding="utf-8")

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from keepon.model import hosts
 from keepon.model.plan import Plan
+from keepon.model.reproduction import OnsetPoint
 from keepon.model.scenario import HostTable, Scenario, StageOverride, Station
 from keepon.targets.sim.runner import simulate
 
@@ -67,10 +68,20 @@ class Point:
     onset_frame_median: int | None
     expected_share: float
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_document(self) -> OnsetPoint:
         """The point with its setting's keys beside its own."""
-        document = asdict(self)
-        return {**document.pop("setting"), **document}
+        return {
+            "delta_ns": self.setting.delta_ns,
+            "occupancy_ns": self.setting.occupancy_ns,
+            "tail_probability": self.setting.tail_probability,
+            "tail_mean_ns": self.setting.tail_mean_ns,
+            "group": self.group,
+            "guard_ns": self.guard_ns,
+            "seeds": self.seeds,
+            "with_cascade": self.with_cascade,
+            "onset_frame_median": self.onset_frame_median,
+            "expected_share": self.expected_share,
+        }
 
 
 def varied(scenario: Scenario, setting: Setting, timer: StageOverride | None = None) -> Scenario:
