@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Schemas of plan and result are those of their types, and a run's documents fit them as a full validator reads it."""
+"""Schemas are those of the types they are made of, and documents fit them as a full validator reads it."""
 
 from __future__ import annotations
 

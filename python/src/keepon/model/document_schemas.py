@@ -18,12 +18,15 @@ from typing_extensions import is_typeddict
 from keepon.model.plan import PLAN_SCHEMA, Plan
 from keepon.model.reproduction import REPRODUCTION_SCHEMA, Reproduction
 from keepon.model.result import RESULT_SCHEMA, Result
+from keepon.model.tools import LISTEN_SCHEMA, TALK_SCHEMA, Listen, Talk
 
 FOLDER = Path(__file__).parent / "schemas"
 DOCUMENTS: dict[str, tuple[str, Any]] = {
     "plan": (PLAN_SCHEMA, Plan),
     "result": (RESULT_SCHEMA, Result),
     "reproduction": (REPRODUCTION_SCHEMA, Reproduction),
+    "talk": (TALK_SCHEMA, Talk),
+    "listen": (LISTEN_SCHEMA, Listen),
 }
 _HEAD = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -18,6 +18,7 @@ from pydantic import Field, with_config
 from typing_extensions import TypedDict
 
 from keepon.model import documents
+from keepon.model.tools import TalkCounters
 from keepon.model.typed import CLOSED, OPEN, NodeName, NotNegative
 
 RESULT_SCHEMA: Final = "keepon.result/1"
@@ -192,7 +193,7 @@ class StreamResult(MeasuredStream):
 
     slots: NotRequired[Slips]
     """where slots put its frames; with driver keepon in the simulator"""
-    talker_counters: NotRequired[dict[str, Any]]
+    talker_counters: NotRequired[TalkCounters]
     """target vm: what keepon-talk counted"""
     stamp_error_ns: NotRequired[StampError]
     """target vm: hardware transmit stamps beside the wire"""

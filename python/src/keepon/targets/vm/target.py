@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from keepon.model.gates import ALL_GATES
 from keepon.model.plan import Plan
 from keepon.model.result import BridgeResult, LoadResult, RunParts, StationResult, StreamResult
 from keepon.model.scenario import Scenario
+from keepon.model.tools import Listen, Talk
 from keepon.model.topology import Topology
 from keepon.targets.runs import Outcome, Progress, Run, result_document
 from keepon.targets.sim.build import simulator
@@ -145,10 +146,11 @@ def run_one(
     end_ns = start_ns + round(scenario.duration_s * 1e9)
     ended = observations.read_outcomes(files["trace.txt"].decode())
     records = {name: observations.read_wire(files[f"wire-{name}.txt"].decode()) for name in guest.talkers}
-    listens = {name: observations.load_json(files, f"listen-{name}.json") for name in guest.listeners}
-    talks: dict[str, dict[str, Any]] = {name: {} for name in guest.talkers}
+    listens = {name: cast(Listen, observations.load_json(files, f"listen-{name}.json")) for name in guest.listeners}
+    talks: dict[str, dict[str, Talk]] = {name: {} for name in guest.talkers}
     for stream in scenario.stream:
-        talks[stream.talker][stream.id] = observations.load_json(files, f"talk-{stream.id}.json")
+        told = observations.load_json(files, f"talk-{stream.id}.json")
+        talks[stream.talker][stream.id] = cast(Talk, told)
     names = list(simulator().verdict_names())
     streams: dict[str, StreamResult] = {}
     joined: dict[str, StreamFrames] = {}
