@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Schemas are those of the types they are made of, and documents fit them as a full validator reads it."""
+"""Schemas are what their types say, and documents fit them as a full validator reads it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,10 @@ _WRONG: list[Any] = [None, True, -1, 1.5, "x", [], {}, 2**70, [0], [0, 1, 2], "i
 @pytest.mark.parametrize("name", ["plan", "result"])
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_our_reading_of_a_schema_is_that_of_a_full_validator(name: str, data: st.DataObject) -> None:
+def test_our_reading_of_a_schema_is_that_of_a_full_validator(
+    name: str,
+    data: st.DataObject,
+) -> None:
     schema, changed = documents.json_schema(name), copy.deepcopy(_documents()[name])
     assert schemacheck.first_problem(changed, schema) is None
     *way, last = data.draw(st.sampled_from(list(_places(changed))))

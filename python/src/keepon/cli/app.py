@@ -428,7 +428,13 @@ def reproduce_command(
     planned = _feasible(loaded)
     with _progress() as progress:
         outcome, extra = session.reproduce_scenario(
-            loaded, planned, folder, loaded.seed, seeds or casestudy.CASCADE_SEEDS, capture_frames, progress
+            loaded,
+            planned,
+            folder,
+            loaded.seed,
+            seeds or casestudy.CASCADE_SEEDS,
+            capture_frames,
+            progress,
         )
     interrupted = outcome.interrupted or (extra is not None and extra["interrupted"])
     if as_json and extra is not None:

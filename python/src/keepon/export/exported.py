@@ -76,7 +76,8 @@ def gated_ports(planned: Planned) -> list[Port]:
             document = documents.get(peer)
             if document is None or "entries" not in document:
                 continue
-            entries = [part for entry in document["entries"] for part in _split(int(entry["gates"], 16), entry["ns"])]
+            listed = ((int(entry["gates"], 16), entry["ns"]) for entry in document["entries"])
+            entries = [part for mask, ns in listed for part in _split(mask, ns)]
             found.append(
                 Port(
                     bridge.name, peer, port_name(topology, bridge.name, peer),

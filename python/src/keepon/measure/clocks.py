@@ -7,7 +7,14 @@ import numpy as np
 
 from keepon.measure.simulated import Domain, NodeClock, PtpFlow
 from keepon.measure.statistics import IntArray, summary
-from keepon.model.result import Clock, DomainClock, FrequencyError, OffsetStatistics, PtpFrames, SyncCounts
+from keepon.model.result import (
+    Clock,
+    DomainClock,
+    FrequencyError,
+    OffsetStatistics,
+    PtpFrames,
+    SyncCounts,
+)
 
 SECOND_PS = 10**12
 

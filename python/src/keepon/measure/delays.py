@@ -10,7 +10,11 @@ from keepon.model.result import Onset, StreamResult
 from keepon.model.scenario import Scenario
 
 
-def mark_onset(scenario: Scenario, streams: dict[str, StreamResult], arrays: dict[str, FrameArrays]) -> Onset | None:
+def mark_onset(
+    scenario: Scenario,
+    streams: dict[str, StreamResult],
+    arrays: dict[str, FrameArrays],
+) -> Onset | None:
     """The first frame of any stream beyond its bound; every stream gets its delays around that moment.
 
     Returns:

@@ -96,7 +96,12 @@ class FrameArrays:
         return np.all(self.arrival_ps != NONE, axis=0)
 
 
-def accounting(frames: FrameArrays, verdict_names: list[str], lost: dict[str, int], stream: str) -> Accounting:
+def accounting(
+    frames: FrameArrays,
+    verdict_names: list[str],
+    lost: dict[str, int],
+    stream: str,
+) -> Accounting:
     """Counts of one stream; every frame has one fate, and it is the one its verdict says.
 
     Args:
@@ -155,7 +160,12 @@ def losses(frames: FrameArrays, whole_run: dict[str, int]) -> dict[str, int]:
     return {" or ".join(sorted(whole_run)): min(undelivered, sum(whole_run.values()))}
 
 
-def check_whole_run(frames: FrameArrays, verdict_names: list[str], whole: Flow, stream: str) -> None:
+def check_whole_run(
+    frames: FrameArrays,
+    verdict_names: list[str],
+    whole: Flow,
+    stream: str,
+) -> None:
     """The simulator's own counters of a stream against the frames themselves, over the whole run.
 
     Raises:
@@ -184,7 +194,8 @@ def check_whole_run(frames: FrameArrays, verdict_names: list[str], whole: Flow, 
     }
     for name, value in counted.items():
         if told[name] != value:
-            raise SimulationError(f"stream {stream}: {value} frames are {name}, the simulator counted {told[name]}")
+            found = f"{value} frames are {name}, the simulator counted {told[name]}"
+            raise SimulationError(f"stream {stream}: {found}")
     check_flow(whole, listeners, f"stream {stream}")
     wrong = {
         "wrong_bytes": whole["wrong_bytes"],
@@ -193,7 +204,8 @@ def check_whole_run(frames: FrameArrays, verdict_names: list[str], whole: Flow, 
     }
     for name, count in wrong.items():
         if count:
-            raise SimulationError(f"stream {stream}: {count} frames with {name}; the core or the simulator is wrong")
+            found = f"{count} frames with {name}; the core or the simulator is wrong"
+            raise SimulationError(f"stream {stream}: {found}")
 
 
 def check_flow(whole: Flow, listeners: int, what: str) -> None:
@@ -332,10 +344,11 @@ def bounds_of(entry: PlannedStream, padded: bool) -> Bounds:
 
 
 def first_delays(frames: FrameArrays, count: int) -> Delays:
-    """Delay in ns of the first `count` frames at the first listener, None where it did not arrive."""
+    """Delay in ns of the first `count` frames at the first listener, None where one is missing."""
     known = frames.delay_known[0, :count]
     delays = frames.arrival_ps[0, :count] - frames.txtime_ps[:count]
-    return [int(delay) / 1000 if is_known else None for is_known, delay in zip(known, delays, strict=True)]
+    pairs = zip(known, delays, strict=True)
+    return [int(delay) / 1000 if is_known else None for is_known, delay in pairs]
 
 
 def stream_result(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the simulator says of nodes and flows (`Simulation` in _sim.pyi), as types; nothing here is computed."""
+"""Types of what the simulator says of nodes and flows (`Simulation` in _sim.pyi)."""
 
 from __future__ import annotations
 

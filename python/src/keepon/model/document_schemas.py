@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""JSON Schemas of our documents, made of their types: `python -m keepon.model.document_schemas` writes them.
+"""JSON Schemas of our documents, made of their types.
+
+`python -m keepon.model.document_schemas` writes them.
 
 The types are the only place where a key, its range and its meaning are stated.
 """
@@ -52,6 +54,7 @@ class _Untitled(GenerateJsonSchema):
             if "description" in entry:
                 entry["description"] = " ".join(entry["description"].split())
         made.pop("title", None)
+        made["description"] = " ".join(made["description"].split())
         return made
 
 

@@ -13,7 +13,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from keepon.errors import EXIT_MET, EXIT_MISSED, EXIT_NO_FRAMES, EXIT_NOTHING_CHECKED
-from keepon.model.result import BoundCheck, CheckName, Onset, OutcomeName, Result, RunParts, RunResult
+from keepon.model.result import (
+    BoundCheck,
+    CheckName,
+    Onset,
+    OutcomeName,
+    Result,
+    RunParts,
+    RunResult,
+)
 
 MET: Final = "met"
 MISSED: Final = "missed"

@@ -24,6 +24,7 @@ PLAN_SCHEMA: Final = "keepon.plan/1"
 
 Status = Literal["feasible", "infeasible", "unknown"]
 Route = list[NodeName]
+ClassMask = Annotated[int, Field(ge=0, le=65_535)]
 
 
 @with_config(CLOSED)
@@ -110,7 +111,7 @@ class PlannedStation(TypedDict):
     """what a poll takes"""
     placeholder: NotRequired[str]
     """what is sent in slots that nobody uses"""
-    allowed: NotRequired[Annotated[list[Annotated[int, Field(ge=0, le=65_535)]], Field(min_length=1)]]
+    allowed: NotRequired[Annotated[list[ClassMask], Field(min_length=1)]]
     """classes that may use each slot of the partition, as masks"""
     classes: NotRequired[dict[str, PlannedClass]]
     """traffic classes by number"""
@@ -225,8 +226,8 @@ class PlannedStream(TypedDict):
     frame_bytes_on_wire: FrameBytes
     """length with padding, FCS included"""
     padding_ps: NotRequired[NotNegative]
-    """by how much earlier a frame can come if its driver does not pad it to the slot, at most; absent in plans of
-    earlier versions"""
+    """by how much earlier a frame can come if its driver does not pad it to the slot, at most;
+    absent in plans of earlier versions"""
     delay_planned_ps: int
     """greatest delay, from the txtime on"""
     bounds: Bounds
@@ -321,7 +322,7 @@ _IF_FEASIBLE: JsonDict = {
 
 @with_config(ConfigDict(**CLOSED, json_schema_extra={"allOf": [_IF_NOT_FEASIBLE, _IF_FEASIBLE]}))
 class Plan(Draft):
-    """Slots, partitions, release times, gate lists and bounds; network time at the reference plane."""
+    """Slots, partitions, releases, gate lists and bounds; network time at the reference plane."""
 
     seconds: Annotated[float, Field(ge=0)]
     """how long planning took"""

@@ -145,8 +145,8 @@ class Accounting(TypedDict):
     """What became of the frames due."""
 
     due: NotRequired[NotNegative]
-    """frames whose txtime by the schedule lies in the time measured, whatever the talker did; absent
-    in results of earlier versions"""
+    """frames whose txtime by the schedule lies in the time measured, whatever the talker did;
+    absent in results of earlier versions"""
     submitted: NotNegative
     """of the frames due, those the talker handed over"""
     sent: NotNegative
@@ -255,6 +255,16 @@ class DomainClock(TypedDict):
     """its messages"""
 
 
+@with_config(CLOSED)
+class ClockOffsets(TypedDict):
+    """A talker's clock less that of its NIC, over its frames."""
+
+    min: float
+    """least"""
+    max: float
+    """greatest"""
+
+
 @with_config(OPEN)
 class Clock(TypedDict):
     """A clock over a run.
@@ -280,7 +290,7 @@ class Clock(TypedDict):
     frequency_error_ppb: NotRequired[FrequencyError]
     """its rate"""
     lock_s: NotRequired[float | None]
-    """time from the start on after which the offset stays within lock_bound_ns; null: it never does"""
+    """time from the start on after which the offset stays within lock_bound_ns; null: never"""
     lock_bound_ns: NotRequired[NotNegative]
     """sync.lock_bound_ns"""
     steps: NotRequired[NotNegative]
@@ -293,7 +303,7 @@ class Clock(TypedDict):
     """its links"""
     domains: NotRequired[dict[str, DomainClock]]
     """clocks of other domains by number"""
-    nic_offset_ns: NotRequired[dict[Literal["min", "max"], float]]
+    nic_offset_ns: NotRequired[ClockOffsets]
     """target vm: the talker's clock, by its stamps, less that of its NIC"""
 
 
@@ -380,8 +390,8 @@ class RunParts(TypedDict):
     streams: dict[str, StreamResult]
     """streams by id"""
     window_ns: NotRequired[Annotated[list[NotNegative], Field(min_length=2, max_length=2)]]
-    """start and end of the time measured, from the start of the run; all rates are over it unless an
-    entry has a window_s of its own"""
+    """start and end of the time measured, from the start of the run; all rates are over it unless
+    an entry has a window_s of its own"""
     stations: dict[str, StationResult]
     """stations by name"""
     bridges: dict[str, BridgeResult]

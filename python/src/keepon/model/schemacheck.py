@@ -71,7 +71,8 @@ class _Reader:
             elif others is False:
                 found = (f"{at}{name}", entry, "is not known here")
             else:
-                found = self.problem(entry, others, f"{at}{name}") if isinstance(others, dict) else None
+                rest = others if isinstance(others, dict) else {}
+                found = self.problem(entry, rest, f"{at}{name}")
             if found:
                 return found
         return None
@@ -83,8 +84,8 @@ class _Reader:
             return key, value, f"must have at least {schema['minItems']} entries"
         if len(value) > schema.get("maxItems", len(value)):
             return key, value, f"must have at most {schema['maxItems']} entries"
-        for index, entry in enumerate(value):
-            if "items" in schema and (found := self.problem(entry, schema["items"], f"{key}[{index}]")):
+        for index, entry in enumerate(value if "items" in schema else ()):
+            if found := self.problem(entry, schema["items"], f"{key}[{index}]"):
                 return found
         return None
 
@@ -107,7 +108,7 @@ class _Reader:
 
 
 def _nearest(choices: list[Problem], key: str) -> Problem | None:
-    """Of what is wrong by each of several schemas, what to tell: furthest inside, or all that the value may be."""
+    """What to tell of a value that fits none of several schemas: what is in it, or all it may be."""
     if not choices:
         return None
     inside = [found for found in choices if found[0] != key]

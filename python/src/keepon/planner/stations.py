@@ -190,7 +190,12 @@ def _needs(scenario: Scenario, station: Station, wire: Wire, master_ns: Fraction
     )
 
 
-def _other_driver(scenario: Scenario, station: Station, wire: Wire, driver: DriverName) -> StationPlan:
+def _other_driver(
+    scenario: Scenario,
+    station: Station,
+    wire: Wire,
+    driver: DriverName,
+) -> StationPlan:
     launch = driver == "launchtime"
     clock_ps = scenario.clock_error_ns(station, driver) * PS_PER_NS
     # A frame without txtime goes at once; one that is due when it has just begun waits for it.

@@ -45,7 +45,11 @@ def _delay_tables(result: Result, width: int) -> list[Table]:
     ]
 
 
-def _delay_table(rows: list[DelayRow], drivers: list[str], published_drivers: tuple[str, ...]) -> Table:
+def _delay_table(
+    rows: list[DelayRow],
+    drivers: list[str],
+    published_drivers: tuple[str, ...],
+) -> Table:
     with_published = any(row["published"] for row in rows) and bool(published_drivers)
     table = Table()
     table.add_column("stream")

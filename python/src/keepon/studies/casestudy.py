@@ -63,7 +63,8 @@ def check(scenario: Scenario) -> None:
     if not tested:
         raise ConfigError(_NEEDED.format('stations with driver = "under-test"'))
     if missing := [name for name in CHAIN if all(stream.id != name for stream in scenario.stream)]:
-        raise ConfigError(_NEEDED.format(f'streams {", ".join(CHAIN)}, "{missing[0]}" is not there'))
+        needed = f'streams {", ".join(CHAIN)}, "{missing[0]}" is not there'
+        raise ConfigError(_NEEDED.format(needed))
     if all(stream.talker not in tested for stream in scenario.stream):
         raise ConfigError(_NEEDED.format('a stream of a station with driver = "under-test"'))
 
@@ -114,6 +115,7 @@ def _paper_run(scenario: Scenario, seed: int, progress: Progress | None) -> Pape
     if status != "feasible":
         return {"status": status, "why": plan["why"]}
     run, _ = simulate(scenario, plan, "keepon", seed, progress)
+    found = run.document["streams"]
     tested = [stream for stream in scenario.stream if scenario.station_named(stream.talker).driver == "under-test"]
     return {
         "status": "feasible",
@@ -123,7 +125,7 @@ def _paper_run(scenario: Scenario, seed: int, progress: Progress | None) -> Pape
             name: {"clock_ppm": scenario.station_named(name).clock_ppm, "counters": run.document["stations"][name]}
             for name in dict.fromkeys(stream.talker for stream in tested)
         },
-        "streams": {stream.id: _paper_stream(stream.talker, run.document["streams"][stream.id]) for stream in tested},
+        "streams": {stream.id: _paper_stream(stream.talker, found[stream.id]) for stream in tested},
     }
 
 
@@ -207,7 +209,12 @@ def first_late(scenario: Scenario, plan: Plan) -> Callable[[dict[str, FrameArray
     return found
 
 
-def onsets(scenario: Scenario, plan: Plan, seeds: range, progress: Progress | None) -> list[onset.Point]:
+def onsets(
+    scenario: Scenario,
+    plan: Plan,
+    seeds: range,
+    progress: Progress | None,
+) -> list[onset.Point]:
     """The onset of the cascade for all settings of `onset.GROUPS`."""
     late = onset.standard_run(first_late(scenario, plan))
     settings = [(group, setting) for group, entries in onset.GROUPS.items() for setting in entries]
@@ -219,7 +226,13 @@ def onsets(scenario: Scenario, plan: Plan, seeds: range, progress: Progress | No
     return points
 
 
-def _cascades(scenario: Scenario, plan: Plan, seeds: range, progress: Progress | None, label: str) -> list[SeedRun]:
+def _cascades(
+    scenario: Scenario,
+    plan: Plan,
+    seeds: range,
+    progress: Progress | None,
+    label: str,
+) -> list[SeedRun]:
     found: list[SeedRun] = []
     for number, seed in enumerate(seeds):
 
@@ -249,7 +262,11 @@ def summarise(seeds: list[SeedRun]) -> CascadeSummary:
 
 
 def reproduce(
-    scenario: Scenario, plan: Plan, seed: int, seeds: int = CASCADE_SEEDS, progress: Progress | None = None
+    scenario: Scenario,
+    plan: Plan,
+    seed: int,
+    seeds: int = CASCADE_SEEDS,
+    progress: Progress | None = None,
 ) -> Reproduction:
     """Everything of the case study except the compared runs themselves, as `keepon.reproduction/1`.
 

@@ -134,7 +134,14 @@ def expected_share(setting: Setting, guard: int, periods: int) -> float:
     return 1 - math.exp(-periods * rate)
 
 
-def point(scenario: Scenario, plan: Plan, group: str, setting: Setting, seeds: Iterable[int], late: Late) -> Point:
+def point(
+    scenario: Scenario,
+    plan: Plan,
+    group: str,
+    setting: Setting,
+    seeds: Iterable[int],
+    late: Late,
+) -> Point:
     """One setting over some seeds."""
     guard = guard_ns(scenario, plan, setting, late)
     found = [late(varied(scenario, setting), plan, seed) for seed in seeds]

@@ -55,7 +55,13 @@ class Target(Protocol):
             ConfigError: one sentence on the first such key.
         """
 
-    def run_all(self, scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None) -> Outcome:
+    def run_all(
+        self,
+        scenario: Scenario,
+        plan: Plan,
+        seed: int,
+        progress: Progress | None = None,
+    ) -> Outcome:
         """Every driver of the scenario in turn; a Ctrl-C keeps the ones that are complete.
 
         Args:

@@ -98,7 +98,8 @@ class Replay:
         """Send everything and serve the ports until all is quiet."""
         given = self._given
         for name, stream in given.streams.items():
-            releases, entry, period_ps = given.releases_ns(name), given.entry(name), given.period_ps(name)
+            releases, period_ps = given.releases_ns(name), given.period_ps(name)
+            entry = given.entry(name)
             error_ps = entry["release_late_ps"] if self._late else entry["release_early_ps"]
             for number in range(_LAPS * given.hyper_ps // period_ps):
                 at_ps = number * period_ps + 1000 * releases[number % len(releases)] + error_ps

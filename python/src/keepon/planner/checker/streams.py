@@ -137,7 +137,8 @@ def _compare(given: Given, stream: Stream, worst_ps: int, spread_ps: int, least_
         return [f"bound delay_min_ns of {name} is not its least delay"]
     if "padding_ps" in entry and entry["padding_ps"] != _padding_ps(given, stream):
         return [f"padding_ps of {name} is not its padding"]
-    delay_ns, jitter_ns, release_ns = bounds["delay_ns"], bounds["jitter_ns"], bounds["release_error_ns"]
+    delay_ns, jitter_ns = bounds["delay_ns"], bounds["jitter_ns"]
+    release_ns = bounds["release_error_ns"]
     if delay_ns is None:
         return []
     if jitter_ns is None or release_ns is None:
@@ -152,7 +153,10 @@ def _compare(given: Given, stream: Stream, worst_ps: int, spread_ps: int, least_
         found.append(f"bound release_error_ns of {name} is not its release error")
     if bounds["data_age_ns"] != delay_ns + stream.advance_ns:
         found.append(f"bound data_age_ns of {name} is not delay plus advance")
-    asked_ns = {"delay_ns": (delay_ns, stream.deadline_ns), "jitter_ns": (jitter_ns, stream.jitter_ns)}
+    asked_ns = {
+        "delay_ns": (delay_ns, stream.deadline_ns),
+        "jitter_ns": (jitter_ns, stream.jitter_ns),
+    }
     for key, (bound_ns, limit_ns) in asked_ns.items():
         if limit_ns is not None and bound_ns > limit_ns:
             found.append(f"{name} misses the {key} asked for")

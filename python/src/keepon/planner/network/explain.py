@@ -170,7 +170,8 @@ def _nearest_change(scenario: Scenario, streams: list[str], limits: Limits, proo
             bounds.refuse(ground)
             tried = Search(ground, left)
             if bounds.proof(ground) is None and tried.run():
-                check(changed, solve.as_document(Outcome(ground, "feasible", "first-fit", tried.placed)))
+                outcome = Outcome(ground, "feasible", "first-fit", tried.placed)
+                check(changed, solve.as_document(outcome))
                 return told
         except KeeponError:
             continue

@@ -133,7 +133,10 @@ def _as_it_was(ground: Ground, flow: Flow, entry: PlannedStream) -> list[Placeme
     return placements
 
 
-def _windows_of(laid: Placement, windows: list[PlannedWindow]) -> list[tuple[str, str, int, int, int]]:
+def _windows_of(
+    laid: Placement,
+    windows: list[PlannedWindow],
+) -> list[tuple[str, str, int, int, int]]:
     by_port = {(window["bridge"], window["peer"]): window for window in windows}
     found = []
     for hop in laid.hops:

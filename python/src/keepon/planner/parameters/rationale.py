@@ -185,7 +185,12 @@ def _lead(needs: Needs, choice: Choice, releases_ns: dict[str, int]) -> list[Rea
     return [*found, *_waits(needs, choice, releases_ns, needed_ns)]
 
 
-def _waits(needs: Needs, choice: Choice, releases_ns: dict[str, int], needed_ns: int) -> list[Reason]:
+def _waits(
+    needs: Needs,
+    choice: Choice,
+    releases_ns: dict[str, int],
+    needed_ns: int,
+) -> list[Reason]:
     """Frames handed over at one time pass the driver one after the other."""
     waits = driver_waits_ns(needs, releases_ns)
     if waits is None:

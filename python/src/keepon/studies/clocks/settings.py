@@ -70,7 +70,11 @@ class Origins:
     calibrated: Mapping[str, str]
     chosen: Mapping[str, str]
 
-    def documents(self, settings: Common, used: Iterable[Sourced]) -> tuple[list[Calibrated], list[Chosen]]:
+    def documents(
+        self,
+        settings: Common,
+        used: Iterable[Sourced],
+    ) -> tuple[list[Calibrated], list[Chosen]]:
         """Calibrated and chosen settings as a study's document has them; a changed one is chosen by the user.
 
         Args:

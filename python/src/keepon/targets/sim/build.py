@@ -94,7 +94,7 @@ class Build:
             "id": stream.id,
             "talker": self.nodes[stream.talker],
             "listeners": [self.nodes[listener] for listener in stream.listeners],
-            "routes": [[self.nodes[bridge] for bridge in entry["routes"][listener]] for listener in stream.listeners],
+            "routes": [[self.nodes[node] for node in entry["routes"][end]] for end in stream.listeners],
             "period_ns": stream.period_ns,
             "offset_ns": entry["release_ns"],
             "turns_ns": entry.get("turns_ns", []),
@@ -108,11 +108,12 @@ class Build:
 
     def _add_load(self, name: str, topology: Topology) -> int:
         load = next(entry for entry in self.scenario.load if entry.id == name)
+        way = topology.shortest(load.talker, load.listener)
         spec: LoadSpec = {
             "id": load.id,
             "talker": self.nodes[load.talker],
             "listener": self.nodes[load.listener],
-            "route": [self.nodes[node] for node in topology.shortest(load.talker, load.listener)[1:-1]],
+            "route": [self.nodes[node] for node in way[1:-1]],
             "kind": load.kind,
             "rate_bps": load.rate_bps,
             "frame_bytes": load.frame_bytes,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the simulator is told (`Simulation` in _sim.pyi), as types: what is left out keeps its default there."""
+"""Types of what the simulator is told (`Simulation` in _sim.pyi); keys may have defaults there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NicSpec(TypedDict):
 
 
 class KeeponSpec(TypedDict):
-    """A station with driver "keepon"; partition as class masks, classes as (late, round) by number."""
+    """A station with driver "keepon": partition as class masks, classes as (late, round)."""
 
     mode: str
     slot_bytes: int

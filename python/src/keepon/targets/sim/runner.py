@@ -21,7 +21,14 @@ from keepon.measure.simulated import Flow
 from keepon.model import outcomes
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
-from keepon.model.result import BridgeResult, Clock, LoadResult, RunParts, StationResult, StreamResult
+from keepon.model.result import (
+    BridgeResult,
+    Clock,
+    LoadResult,
+    RunParts,
+    StationResult,
+    StreamResult,
+)
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import measured_ns
 from keepon.targets.runs import Outcome, Progress, Run, result_document
@@ -210,5 +217,11 @@ class Simulator:
         simulator()
         check_supported(scenario)
 
-    def run_all(self, scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None) -> Outcome:
+    def run_all(
+        self,
+        scenario: Scenario,
+        plan: Plan,
+        seed: int,
+        progress: Progress | None = None,
+    ) -> Outcome:
         return run_all(scenario, plan, seed, progress)

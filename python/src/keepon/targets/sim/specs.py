@@ -55,7 +55,12 @@ def nic_spec(station: Station, driver: str) -> tuple[NicSpec, list[Sourced]]:
     return spec, used
 
 
-def station_spec(scenario: Scenario, station: Station, run: str, plan: Plan) -> tuple[StationSpec, list[Sourced]]:
+def station_spec(
+    scenario: Scenario,
+    station: Station,
+    run: str,
+    plan: Plan,
+) -> tuple[StationSpec, list[Sourced]]:
     """What the simulator is told of a station, and the sources of its host's numbers."""
     driver = scenario.driver_of(station, run)
     stages, sources = host_of(station.host, driver, scenario.host_tail_scale)

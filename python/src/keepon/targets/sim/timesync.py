@@ -16,7 +16,11 @@ from keepon.targets.sim.inputs import BridgeSpec, PtpSpec, SyncSpec
 TURNAROUND_WHY = "no published value (IEEE 802.1AS-2020 annex B.2 allows 10 ms)"
 
 
-def station_spec(scenario: Scenario, station: Station, driver: str) -> tuple[PtpSpec, list[Sourced]]:
+def station_spec(
+    scenario: Scenario,
+    station: Station,
+    driver: str,
+) -> tuple[PtpSpec, list[Sourced]]:
     """What PTP adds to a station's specification: {} and no sources where clocks are not set by PTP."""
     if not scenario.sync.by_ptp:
         return {}, []

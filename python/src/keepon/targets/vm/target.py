@@ -18,7 +18,14 @@ from keepon.measure.due import Schedule, on_schedule
 from keepon.model import outcomes
 from keepon.model.gates import ALL_GATES
 from keepon.model.plan import Plan
-from keepon.model.result import BridgeResult, LoadResult, RunParts, StationResult, StreamResult
+from keepon.model.result import (
+    BridgeResult,
+    ClockOffsets,
+    LoadResult,
+    RunParts,
+    StationResult,
+    StreamResult,
+)
 from keepon.model.scenario import Scenario
 from keepon.model.tools import Listen, Talk
 from keepon.model.topology import Topology
@@ -146,7 +153,7 @@ def run_one(
     end_ns = start_ns + round(scenario.duration_s * 1e9)
     ended = observations.read_outcomes(files["trace.txt"].decode())
     records = {name: observations.read_wire(files[f"wire-{name}.txt"].decode()) for name in guest.talkers}
-    listens = {name: cast(Listen, observations.load_json(files, f"listen-{name}.json")) for name in guest.listeners}
+    listens = {name: _listened(files, name) for name in guest.listeners}
     talks: dict[str, dict[str, Talk]] = {name: {} for name in guest.talkers}
     for stream in scenario.stream:
         told = observations.load_json(files, f"talk-{stream.id}.json")
@@ -193,10 +200,7 @@ def run_one(
         "streams": streams,
         "window_ns": list(window_ns),
         "stations": stations,
-        "bridges": {
-            bridge.name: cast(BridgeResult, observations.counters_of(files, guest.bridge(bridge.name)))
-            for bridge in scenario.bridge
-        },
+        "bridges": {bridge.name: _bridge(guest, files, bridge.name) for bridge in scenario.bridge},
         "loads": {load.id: _load(files, load.id) for load in scenario.load},
         "guest": {
             "kernel": kernel.version,
@@ -209,7 +213,8 @@ def run_one(
     for name in guest.talkers:
         offsets_ns = observations.clock_offsets_ns(talks[name], records[name])
         if offsets_ns:
-            stations[name]["clock"] = {"nic_offset_ns": {"min": min(offsets_ns), "max": max(offsets_ns)}}
+            off_ns: ClockOffsets = {"min": min(offsets_ns), "max": max(offsets_ns)}
+            stations[name]["clock"] = {"nic_offset_ns": off_ns}
     for stream in scenario.stream:
         _check_clock(scenario, streams[stream.id], stations[stream.talker], stream.talker, clocks_ps[stream.id])
     judged = outcomes.judged(parts, mark_onset(scenario, streams, arrays))
@@ -255,6 +260,14 @@ def _station(
         "counters": counters,
         "nic": nic,
     }
+
+
+def _listened(files: dict[str, bytes], name: str) -> Listen:
+    return cast(Listen, observations.load_json(files, f"listen-{name}.json"))
+
+
+def _bridge(guest: Guest, files: dict[str, bytes], name: str) -> BridgeResult:
+    return cast(BridgeResult, observations.counters_of(files, guest.bridge(name)))
 
 
 def _load(files: dict[str, bytes], name: str) -> LoadResult:
@@ -322,5 +335,11 @@ class VirtualMachine:
     def check_supported(self, scenario: Scenario) -> None:
         check_supported(scenario)
 
-    def run_all(self, scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None) -> Outcome:
+    def run_all(
+        self,
+        scenario: Scenario,
+        plan: Plan,
+        seed: int,
+        progress: Progress | None = None,
+    ) -> Outcome:
         return run_all(scenario, plan, seed, progress, self.family)
