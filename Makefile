@@ -55,7 +55,7 @@ types: ## write python/src/keepon/_sim.pyi from the built extension
 	@"$(SCRIPTS)/setup" run
 	@"$(ROOT)/.venv/bin/python" -m nanobind.stubgen -q -m keepon._sim -o "$(ROOT)/python/src/keepon/_sim.pyi"
 
-schemas: ## write the JSON Schema of scenarios and docs/scenario.md from the models
+schemas: ## write the JSON Schemas and docs/scenario.md from the types and models
 	@"$(SCRIPTS)/setup" run
 	@"$(ROOT)/.venv/bin/python" -m keepon.model.schemafiles "$(ROOT)"
 

@@ -129,6 +129,22 @@ def test_options_out_of_range_are_refused(refused: Any, arguments: tuple[object,
     assert expected in refused(*arguments)
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("three-stations", 'needs stations with driver = "under-test"'),
+        ("gptp", 'needs streams F2, F3, F4, "F2" is not there'),
+    ],
+)
+def test_a_scenario_of_which_no_case_study_can_be_made_is_refused(
+    refused: Any,
+    name: str,
+    expected: str,
+) -> None:
+    scenario = HABITAT.parent / f"{name}.toml"
+    assert expected in refused("reproduce", scenario, "--duration", "0.1", "--seeds", "1")
+
+
 # -- plans ------------------------------------------------------------------------------------------------------------
 
 

@@ -272,6 +272,16 @@ def test_the_case_study_counts_frames_that_were_never_handed_over_as_missing() -
     assert tables.reproduction_lines({"parts": parts})[0].endswith(" 0 missing"), "of a file of an earlier version"
 
 
+def test_a_cascade_after_which_f2_never_came_is_told() -> None:
+    summary = {
+        "seeds": 1, "with_cascade": 1, "onset_frame_median": 9, "onset_frame_min": 9,
+        "onset_frame_max": 9, "f2_shift_ns_median": None,
+    }  # fmt: skip
+    part = {"etf_delta_ns": 50_000, "host_tail_scale": 1.0, "summary": summary, "seeds": []}
+    (line,) = tables.reproduction_lines({"parts": {"cascade": part}})
+    assert line.endswith("median 9 (9 to 9), no frame of F2 came after it")
+
+
 def test_help_says_what_the_exit_codes_are(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for command in (["--help"], ["run", "--help"]):
         monkeypatch.setattr(sys, "argv", ["keepon", *command])

@@ -312,6 +312,15 @@ def test_a_changed_plan_is_rejected(data: st.DataObject) -> None:
         verify(HABITAT_SCENARIO, plan)
 
 
+@pytest.mark.parametrize("key", ["release_error_ns", "delay_min_ns", "jitter_ns", "data_age_ns"])
+def test_a_bound_that_is_missing_beside_others_is_named(key: str) -> None:
+    """The schema of a plan allows null for each of them."""
+    plan = copy.deepcopy(HABITAT_PLAN)
+    plan["streams"]["F2"]["bounds"][key] = None
+    with pytest.raises(PlanRejectedError, match=r"bound .*F2"):
+        verify(HABITAT_SCENARIO, plan)
+
+
 def test_the_checker_shares_no_code_with_the_planner() -> None:
     import ast
 
@@ -325,5 +334,11 @@ def test_the_checker_shares_no_code_with_the_planner() -> None:
                 ours.add(node.module or "")
             elif isinstance(node, ast.Import):
                 ours |= {alias.name for alias in node.names}
-    allowed = ("keepon.errors", "keepon.model.scenario", "keepon.planner.checker")
+    # Of the plan it takes the types, which say what the document holds and compute nothing.
+    allowed = (
+        "keepon.errors",
+        "keepon.model.plan",
+        "keepon.model.scenario",
+        "keepon.planner.checker",
+    )
     assert [name for name in sorted(ours) if name.startswith("keepon") and not name.startswith(allowed)] == []

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from keepon.measure.simulated import Bridge, Flow, NodeClock, PtpFlow, Station
+
 Spec = Mapping[str, Any]
 
 def verdict_names() -> list[str]:
@@ -87,7 +89,7 @@ class Simulation:
                 changes [(at_ns, new grandmaster of domain 0)].
         """
 
-    def clock(self, node: int) -> dict[str, Any]:
+    def clock(self, node: int) -> NodeClock:
         """With PTP: source, stamps, state "unlocked" | "jump" | "locked"; samples every sample_ns: at_ps (true time),
         offset_ps (exact reading minus network time), read_offset_ps (what software gets that asks), read_at_ps (when it
         has it, which is later while a poll lasts), scaled_ppm; one per Sync the servo used: reported_at_ps (true time),
@@ -96,7 +98,7 @@ class Simulation:
         offset_ps of the virtual clock, -2**63 where not known}}; ports [{valid, delay_ps, rate_ratio, complete,
         lost}]."""
 
-    def ptp_flows(self) -> list[dict[str, Any]]:
+    def ptp_flows(self) -> list[PtpFlow]:
         """What `stream` says, for every flow of PTP frames, with kind and talker."""
 
     def network_time(self, times_ps: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -135,16 +137,16 @@ class Simulation:
         (reference plane at the talker, true time), each of shape (frames,); arrival_ps (true time) and stamp_ns
         (the listener's clock and resolution) of shape (listeners, frames). -1: did not happen."""
 
-    def stream(self, stream: int) -> dict[str, Any]:
+    def stream(self, stream: int) -> Flow:
         """id, submitted, sent, pending (counted from the frames the talker has), verdicts, on_wire, delivered,
         delivered_by_listener, delivered_bytes, window_sent_bytes, window_delivered_bytes, lost (place: deliveries),
         in_flight (deliveries, counted from the packets under way), torn, wrong_bytes, duplicates, ghosts (said to be
         sent, never on the wire)."""
 
-    def load(self, load: int) -> dict[str, Any]:
+    def load(self, load: int) -> Flow:
         """The same for a load."""
 
-    def station(self, node: int) -> dict[str, Any]:
+    def station(self, node: int) -> Station:
         """name, nic (counters of the NIC model), placeholders (fetched so far), placeholders_discarded (received),
         foreign_frames (left with a good FCS and bytes of no frame), etf_drops, disturbances, host_draws and host_tails
         (by stage of the host: how often it was gone through, how often with a tail); with driver "keepon" also
@@ -152,7 +154,7 @@ class Simulation:
         against the CPU counter, None where nothing is posted, and its true error phc_error_ps) and config (with the
         core's defaults)."""
 
-    def bridge(self, node: int) -> dict[str, Any]:
+    def bridge(self, node: int) -> Bridge:
         """name, ports {peer: {received, placeholders_discarded, forwarded, forwarded_bytes, queue_drops, gate_drops,
         waiting, waiting_max}}."""
 

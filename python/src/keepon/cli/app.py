@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 import typer.exceptions
@@ -44,16 +44,18 @@ from keepon.errors import (
     KeeponError,
 )
 from keepon.export import exported
-from keepon.measure import results
 from keepon.model import documents, loading, outcomes
+from keepon.model.plan import Plan
+from keepon.model.plan import read as read_plan
+from keepon.model.reproduction import read as read_reproduction
+from keepon.model.result import Result
+from keepon.model.result import read as read_result
 from keepon.model.scenario import Scenario
-from keepon.model.study import STUDY_SCHEMA
-from keepon.planner.network.solve import PLAN_SCHEMA
+from keepon.model.study import STUDY_SCHEMA, StudyDocument
 from keepon.planner.partition import limits as partition_limits
 from keepon.report import output, tables
 from keepon.report import page as report
-from keepon.studies import registry
-from keepon.studies.casestudy import CASCADE_SEEDS
+from keepon.studies import casestudy, registry
 from keepon.targets.runs import Outcome
 
 EXIT_CODES = (
@@ -96,7 +98,7 @@ def _console() -> Console:
     return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=240)
 
 
-def _print_delays(console: Console, result: dict[str, Any]) -> None:
+def _print_delays(console: Console, result: Result) -> None:
     console.print(f"{result['scenario']}: delay from schedule to delivery, us", style="bold")
     for table in tables.delays(result, console.width):
         console.print(table)
@@ -146,7 +148,7 @@ def _load(path: Path, seed: int | None, duration_s: float | None) -> Scenario:
     return scenario.model_copy(update=changes)
 
 
-def _feasible(scenario: Scenario) -> dict[str, Any]:
+def _feasible(scenario: Scenario) -> Plan:
     plan = session.planned(scenario)
     if plan["status"] != "feasible":
         why = plan["why"]
@@ -232,9 +234,9 @@ def plan(
     raise typer.Exit(code)
 
 
-def _read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    result = outcomes.completed(documents.read(folder / documents.RESULT_FILE, results.RESULT_SCHEMA))
-    return result, documents.read(folder / documents.PLAN_FILE, PLAN_SCHEMA)
+def _read_folder(folder: Path) -> tuple[Result, Plan]:
+    result = outcomes.completed(read_result(folder / documents.RESULT_FILE))
+    return result, read_plan(folder / documents.PLAN_FILE)
 
 
 @app.command("partition")
@@ -311,7 +313,7 @@ def report_command(
         return
     result, planned = _read_folder(folder)
     extra_path = folder / session.REPRODUCTION_FILE
-    extra = documents.read(extra_path, "keepon.reproduction/1") if extra_path.exists() else None
+    extra = read_reproduction(extra_path) if extra_path.exists() else None
     try:
         report.write(folder / documents.REPORT_FILE, result, planned, extra)
     except OSError as error:
@@ -327,7 +329,7 @@ def report_command(
 
 
 def _report_study(folder: Path, as_json: bool) -> None:
-    document = documents.read(folder / documents.RESULT_FILE, STUDY_SCHEMA)
+    document = cast(StudyDocument, documents.read(folder / documents.RESULT_FILE, STUDY_SCHEMA))
     path = folder / documents.REPORT_FILE
     try:
         path.write_text(output.html(document), encoding="utf-8")
@@ -421,11 +423,18 @@ def reproduce_command(
     path = Path("examples/habitat.toml") if study == "habitat" else Path(study)
     loaded = _load(path, seed, duration)
     folder = out if out is not None else Path("out") / f"{loaded.name}-reproduction"
+    casestudy.check(loaded)
     session.prepare(loaded, folder)
     planned = _feasible(loaded)
     with _progress() as progress:
         outcome, extra = session.reproduce_scenario(
-            loaded, planned, folder, loaded.seed, seeds or CASCADE_SEEDS, capture_frames, progress
+            loaded,
+            planned,
+            folder,
+            loaded.seed,
+            seeds or casestudy.CASCADE_SEEDS,
+            capture_frames,
+            progress,
         )
     interrupted = outcome.interrupted or (extra is not None and extra["interrupted"])
     if as_json and extra is not None:

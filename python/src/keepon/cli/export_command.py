@@ -13,8 +13,8 @@ from keepon.errors import ConfigError, one_line
 from keepon.export import commands, dot, output, tsnkit, tsnkit_reader, tsntool, yang
 from keepon.export.exported import Exported, Planned
 from keepon.model import documents, loading, schemacheck, schemafiles
+from keepon.model.plan import Plan, read
 from keepon.model.scenario import Scenario
-from keepon.planner.network.solve import PLAN_SCHEMA
 from keepon.planner.verify import problems
 
 READ = "scenario"
@@ -39,14 +39,14 @@ FORMATS = {
 }
 
 
-def checked_plan(path: Path, scenario: Scenario, source: Path) -> dict[str, Any]:
+def checked_plan(path: Path, scenario: Scenario, source: Path) -> Plan:
     """The plan in `path`, if it holds for the scenario.
 
     Raises:
         TraceError: it is no plan file.
         ConfigError: it is not feasible, not verified, another scenario's, or fails the independent check.
     """
-    plan = documents.read(path, PLAN_SCHEMA)
+    plan = read(path)
     again = f"; plan again with keepon plan {source} --out {path}"
     if plan.get("status") != "feasible":
         raise ConfigError(

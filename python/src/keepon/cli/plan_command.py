@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -21,10 +20,11 @@ from keepon.errors import (
     one_line,
 )
 from keepon.model import documents
+from keepon.model.plan import Plan, read
 from keepon.model.scenario import Scenario
 from keepon.planner.network import keeping
 from keepon.planner.network.plan import plan as make_plan
-from keepon.planner.network.solve import INTERRUPTED, PLAN_SCHEMA
+from keepon.planner.network.solve import INTERRUPTED
 from keepon.planner.parameters import rationale
 from keepon.planner.partition.limits import TIME_LIMIT_MAX_S, Limits, Progress, silent
 from keepon.planner.verify import verify
@@ -60,7 +60,7 @@ def run(
         )
     earlier = None
     if keep is not None:
-        earlier = documents.read(keep, PLAN_SCHEMA)
+        earlier = read(keep)
         if earlier.get("status") != "feasible":
             raise ConfigError(
                 f'{keep}: key `status` = "{one_line(earlier.get("status"))}": must be "feasible"; name such a plan'
@@ -78,12 +78,12 @@ def run(
         print(json.dumps(plan, indent=1, allow_nan=False))
     else:
         _show(plan)
-    if plan.get("why", {}).get("constraint") == INTERRUPTED:
+    if "why" in plan and plan["why"]["constraint"] == INTERRUPTED:
         return EXIT_INTERRUPTED
     return EXIT_MET if plan["status"] == "feasible" else EXIT_MISSED
 
 
-def _show(plan: dict[str, Any]) -> None:
+def _show(plan: Plan) -> None:
     if plan["status"] != "feasible":
         why = plan["why"]
         print(f"{plan['status']}: {why['message']}; nearest change: {why['nearest_change']}")

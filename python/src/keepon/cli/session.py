@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from keepon import __version__
 from keepon.errors import ConfigError
@@ -14,6 +13,8 @@ from keepon.interrupts import interrupts_wait
 from keepon.measure import capture
 from keepon.measure.results import NONE
 from keepon.model import documents
+from keepon.model.plan import Plan
+from keepon.model.reproduction import Reproduction
 from keepon.model.scenario import Scenario
 from keepon.model.tomlwriter import dumps
 from keepon.planner import plan as make_plan
@@ -52,14 +53,14 @@ def target_named(name: str, kernel: str) -> Target:
     return VirtualMachine(kernel)
 
 
-def planned(scenario: Scenario) -> dict[str, Any]:
+def planned(scenario: Scenario) -> Plan:
     """The scenario's plan, verified if feasible; planning ends after TIME_LIMIT_S at the latest.
 
     Raises:
         KeyboardInterrupt: the user stopped it.
     """
     plan = make_plan(scenario, Limits(time.monotonic() + TIME_LIMIT_S, scenario.seed))
-    if plan.get("why", {}).get("constraint") == INTERRUPTED:
+    if "why" in plan and plan["why"]["constraint"] == INTERRUPTED:
         raise KeyboardInterrupt
     return verify(scenario, plan)
 
@@ -75,7 +76,7 @@ def check_size(scenario: Scenario) -> None:
         )
 
 
-def _packets(scenario: Scenario, plan: dict[str, Any], run: Run, limit: int) -> Iterator[capture.Packet]:
+def _packets(scenario: Scenario, plan: Plan, run: Run, limit: int) -> Iterator[capture.Packet]:
     """The first frames of every stream as its listeners stamped them, in order of stamps."""
     nodes = {station.name: number for number, station in enumerate(scenario.station, start=1)}
     interfaces = {name: index for index, name in enumerate(listeners(scenario))}
@@ -113,10 +114,10 @@ def listeners(scenario: Scenario) -> list[str]:
 def write_folder(
     folder: Path,
     scenario: Scenario,
-    plan: dict[str, Any],
+    plan: Plan,
     outcome: Outcome,
     capture_frames: int,
-    extra: dict[str, Any] | None = None,
+    extra: Reproduction | None = None,
 ) -> None:
     """Everything CONTRACTS names for a result folder; `outcome` has at least one complete run."""
     with documents.result_folder(folder) as work:
@@ -144,7 +145,7 @@ def write_folder(
 
 def run_scenario(
     scenario: Scenario,
-    plan: dict[str, Any],
+    plan: Plan,
     folder: Path,
     seed: int,
     capture_frames: int,
@@ -163,13 +164,13 @@ def run_scenario(
 
 def reproduce_scenario(
     scenario: Scenario,
-    plan: dict[str, Any],
+    plan: Plan,
     folder: Path,
     seed: int,
     seeds: int,
     capture_frames: int,
     progress: Progress | None,
-) -> tuple[Outcome, dict[str, Any] | None]:
+) -> tuple[Outcome, Reproduction | None]:
     """The compared runs and the case study's other parts, in one result folder."""
     prepare(scenario, folder)
     outcome = SIMULATOR.run_all(scenario, plan, seed, progress)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
 
 from keepon.export.exported import Exported, Planned
+from keepon.model.plan import PlannedStream
 from keepon.model.scenario import Stream
 from keepon.model.topology import Topology
 
@@ -60,7 +60,7 @@ def _links(planned: Planned, topology: Topology) -> Iterator[str]:
         yield f"\t{quoted(first)} -> {quoted(second)} {style};"
 
 
-def hops(stream: Stream, entry: dict[str, Any]) -> list[tuple[str, str]]:
+def hops(stream: Stream, entry: PlannedStream) -> list[tuple[str, str]]:
     """The directed links a stream passes, each once, as planned."""
     paths = ([stream.talker, *route, listener] for listener, route in entry["routes"].items())
     return list(dict.fromkeys(pair for path in paths for pair in itertools.pairwise(path)))
@@ -89,7 +89,8 @@ def export(planned: Planned) -> Exported:
         f"\tedge {_attributes(fontname='sans-serif', fontsize='10')};",
     ]
     for station in scenario.station:
-        driver = planned.plan["stations"].get(station.name, {}).get("driver", station.driver)
+        document = planned.plan["stations"].get(station.name)
+        driver = station.driver if document is None else document["driver"]
         label = f"{station.name}\n{driver}"
         lines.append(f"\t{quoted(station.name)} {_attributes(shape='box', label=label)};")
     for bridge in scenario.bridge:

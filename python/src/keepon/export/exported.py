@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from keepon.errors import ConfigError
+from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
 
@@ -23,7 +23,7 @@ class Planned:
     """A scenario, a plan that was found to hold for it, and the device names a user chose for stations."""
 
     scenario: Scenario
-    plan: dict[str, Any]
+    plan: Plan
     device: str = "eth0"
     keepon_device: str = "rt0"
 
@@ -73,16 +73,15 @@ def gated_ports(planned: Planned) -> list[Port]:
     for bridge in planned.scenario.bridge:
         documents = planned.plan["bridges"][bridge.name]["ports"]
         for peer in topology.neighbours[bridge.name]:
-            document = documents.get(peer, {})
-            if "entries" not in document:
+            document = documents.get(peer)
+            if document is None or "entries" not in document:
                 continue
-            entries = [
-                part for entry in document["entries"] for part in _split(int(entry["gates"], 16), int(entry["ns"]))
-            ]
+            listed = ((int(entry["gates"], 16), entry["ns"]) for entry in document["entries"])
+            entries = [part for mask, ns in listed for part in _split(mask, ns)]
             found.append(
                 Port(
                     bridge.name, peer, port_name(topology, bridge.name, peer),
-                    topology.wires[bridge.name, peer].rate_bps, int(document["base_ns"]), tuple(entries),
+                    topology.wires[bridge.name, peer].rate_bps, document["base_ns"], tuple(entries),
                 )
             )  # fmt: skip
     return found

@@ -16,6 +16,7 @@ from keepon.errors import ConfigError
 from keepon.measure.due import allowed_ns
 from keepon.model.gates import ALL_GATES
 from keepon.model.hosts import etf_delta_ns
+from keepon.model.plan import Plan
 from keepon.model.scenario import Fault, Load, Scenario, Station, Stream
 from keepon.model.topology import Topology
 
@@ -35,7 +36,7 @@ class Guest:
     """Names in the guest: the scenario's own for namespaces, short ones for interfaces (15 characters)."""
 
     scenario: Scenario
-    plan: dict[str, Any]
+    plan: Plan
     run: str
 
     def index(self, station: str) -> int:
@@ -280,7 +281,7 @@ modprobe keepon
 """
 
 
-def guest_script(scenario: Scenario, plan: dict[str, Any], run: str) -> str:
+def guest_script(scenario: Scenario, plan: Plan, run: str) -> str:
     """The whole script of one run.
 
     Args:
@@ -354,7 +355,7 @@ def guest_script(scenario: Scenario, plan: dict[str, Any], run: str) -> str:
     return PROLOGUE + "\n".join(lines) + "\n"
 
 
-def gated(plan: dict[str, Any]) -> str | None:
+def gated(plan: Plan) -> str | None:
     """Name of a bridge whose plan has a port that is not always open."""
     for name, entry in plan["bridges"].items():
         for port in entry["ports"].values():

@@ -3,20 +3,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from keepon.measure.simulated import Domain, NodeClock, PtpFlow
 from keepon.measure.statistics import IntArray, summary
+from keepon.model.result import (
+    Clock,
+    DomainClock,
+    FrequencyError,
+    OffsetStatistics,
+    PtpFrames,
+    SyncCounts,
+)
 
 SECOND_PS = 10**12
 
 
-def offset_statistics(offsets_ps: IntArray) -> dict[str, Any]:
+def offset_statistics(offsets_ps: IntArray) -> OffsetStatistics:
     """Offsets of a clock in ns: what `statistics.summary` gives, and rms (about zero)."""
-    document = summary(offsets_ps, 1000)
-    document["rms"] = float(np.sqrt(np.mean(np.square(offsets_ps / 1000.0)))) if offsets_ps.size else None
-    return document
+    rms_ns = float(np.sqrt(np.mean(np.square(offsets_ps / 1000.0)))) if offsets_ps.size else None
+    return {**summary(offsets_ps, 1000), "rms": rms_ns}
 
 
 def lock_time_s(at_ps: IntArray, offset_ps: IntArray, bound_ns: int) -> float | None:
@@ -28,7 +34,7 @@ def lock_time_s(at_ps: IntArray, offset_ps: IntArray, bound_ns: int) -> float | 
     return None if last + 1 >= at_ps.size else float(at_ps[last + 1]) / SECOND_PS
 
 
-def frequency_error_ppb(at_ps: IntArray, offset_ps: IntArray) -> dict[str, float | None]:
+def frequency_error_ppb(at_ps: IntArray, offset_ps: IntArray) -> FrequencyError:
     """Rate of the clock against network time: mean over all samples, and rms of its differences over 100 samples."""
     if at_ps.size < 2:
         return {"mean": None, "rms": None}
@@ -38,7 +44,7 @@ def frequency_error_ppb(at_ps: IntArray, offset_ps: IntArray) -> dict[str, float
     return {"mean": mean, "rms": float(np.sqrt(np.mean(np.square(rates))))}
 
 
-def clock_document(raw: dict[str, Any], start_ns: int, end_ns: int, bound_ns: int) -> dict[str, Any]:
+def clock_document(raw: NodeClock, start_ns: int, end_ns: int, bound_ns: int) -> Clock:
     """What a result says of one clock.
 
     Args:
@@ -57,7 +63,18 @@ def clock_document(raw: dict[str, Any], start_ns: int, end_ns: int, bound_ns: in
     within = (at_ps >= start_ns * 1000) & (at_ps < end_ns * 1000)
     own = raw["domains"][0]
     upto = at_ps < end_ns * 1000
-    document = {
+    others: dict[str, DomainClock] = {}
+    for number, entry in raw["domains"].items():
+        if number == 0:
+            continue
+        errors = np.asarray(entry["offset_ps"], dtype=np.int64)[within]
+        known = errors[errors != np.iinfo(np.int64).min]
+        others[str(number)] = {
+            "grandmaster": entry["grandmaster"],
+            "offset_ns": offset_statistics(known),
+            "sync": _sync_counts(entry),
+        }
+    return {
         "source": raw["source"],
         "stamps": raw["stamps"],
         "grandmaster": own["grandmaster"],
@@ -69,38 +86,38 @@ def clock_document(raw: dict[str, Any], start_ns: int, end_ns: int, bound_ns: in
         "lock_s": lock_time_s(at_ps[upto], offset_ps[upto], bound_ns),
         "lock_bound_ns": bound_ns,
         "steps": own["steps"],
-        "sync": {key: own[key] for key in ("sent", "received", "lost", "unused")},
+        "sync": _sync_counts(own),
         "delay_ns": own["delay_ps"] / 1000,
         "ports": [
             {
-                **{key: port[key] for key in ("valid", "complete", "lost", "rate_ratio")},
+                "valid": port["valid"],
+                "complete": port["complete"],
+                "lost": port["lost"],
+                "rate_ratio": port["rate_ratio"],
                 "delay_ns": port["delay_ps"] / 1000,
             }
             for port in raw["ports"]
         ],
+        "domains": others,
     }
-    others = {}
-    for number, entry in raw["domains"].items():
-        if number == 0:
-            continue
-        errors = np.asarray(entry["offset_ps"], dtype=np.int64)[within]
-        known = errors[errors != np.iinfo(np.int64).min]
-        others[str(number)] = {
-            "grandmaster": entry["grandmaster"],
-            "offset_ns": offset_statistics(known),
-            "sync": {key: entry[key] for key in ("sent", "received", "lost", "unused")},
-        }
-    document["domains"] = others
-    return document
 
 
-def frames_document(flows: list[dict[str, Any]]) -> dict[str, Any]:
+def _sync_counts(domain: Domain) -> SyncCounts:
+    return {
+        "sent": domain["sent"],
+        "received": domain["received"],
+        "lost": domain["lost"],
+        "unused": domain["unused"],
+    }
+
+
+def frames_document(flows: list[PtpFlow]) -> dict[str, PtpFrames]:
     """Counts of PTP's frames by kind of message, with refused and lost ones; identities as for every other flow.
 
     Raises:
         ValueError: a flow's counts do not add up, or a frame arrived changed.
     """
-    kinds: dict[str, Any] = {}
+    kinds: dict[str, PtpFrames] = {}
     for flow in flows:
         ended = sum(flow["verdicts"].values())
         lost = sum(flow["lost"].values())
@@ -110,13 +127,20 @@ def frames_document(flows: list[dict[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"{flow['id']}: frames do not add up")
         if flow["wrong_bytes"] or flow["duplicates"] or flow["ghosts"]:
             raise ValueError(f"{flow['id']}: frames arrived changed, twice or from nowhere")
-        entry = kinds.setdefault(flow["kind"], {**dict.fromkeys(FLOW_COUNTS, 0), "refused": 0, "lost": {}})
-        for key in FLOW_COUNTS:
-            entry[key] += flow[key]
+        entry = kinds.setdefault(flow["kind"], _no_frames())
+        entry["submitted"] += flow["submitted"]
+        entry["on_wire"] += flow["on_wire"]
+        entry["pending"] += flow["pending"]
+        entry["delivered"] += flow["delivered"]
+        entry["in_flight"] += flow["in_flight"]
         entry["refused"] += ended - flow["sent"]
         for place, count in flow["lost"].items():
             entry["lost"][place] = entry["lost"].get(place, 0) + count
     return kinds
 
 
-FLOW_COUNTS = ("submitted", "on_wire", "pending", "delivered", "in_flight")
+def _no_frames() -> PtpFrames:
+    return {
+        "submitted": 0, "on_wire": 0, "pending": 0, "delivered": 0, "in_flight": 0,
+        "refused": 0, "lost": {},
+    }  # fmt: skip

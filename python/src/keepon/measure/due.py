@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from keepon.errors import SimulationError
 from keepon.measure.results import NONE, PENDING, FrameArrays
 from keepon.measure.statistics import IntArray
+from keepon.model.plan import Plan, PlannedStream
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import epoch_ns_for, measured_ns, talk_start_ns
 
@@ -126,7 +126,7 @@ def _filled(
     )  # fmt: skip
 
 
-def allowed_ns(scenario: Scenario, plan: dict[str, Any]) -> int:
+def allowed_ns(scenario: Scenario, plan: Plan) -> int:
     """How long after it was due a frame may still come: after that it is missing, not on its way.
 
     Four periods, or the greatest deadline or bound of a delay if that is longer.
@@ -143,13 +143,13 @@ WANDER_PPM_MAX = 1.0
 """The simulator's oscillators wander by no more."""
 
 
-def schedule(scenario: Scenario, stream: Stream, entry: dict[str, Any]) -> Schedule:
+def schedule(scenario: Scenario, stream: Stream, entry: PlannedStream) -> Schedule:
     """When frames of a stream are due in the simulator, from scenario and plan."""
     releases_ns = tuple(entry.get("turns_ns", [entry["release_ns"]]))
     return Schedule(stream.period_ns, releases_ns, epoch_ns_for(scenario) + talk_start_ns(scenario))
 
 
-def run_ns(scenario: Scenario, plan: dict[str, Any]) -> int:
+def run_ns(scenario: Scenario, plan: Plan) -> int:
     """True time after which every frame that is measured has left and arrived.
 
     What is measured ends in network time, by clocks of talkers and the grandmaster; a slow crystal gets there later.

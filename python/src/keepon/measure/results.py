@@ -8,18 +8,31 @@ become network time by adding the epoch; stamps are what the listener's own cloc
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from keepon.errors import SimulationError
+from keepon.measure.simulated import Flow
 from keepon.measure.statistics import IntArray, summary
 from keepon.model import outcomes
+from keepon.model.plan import Bounds, PlannedStream
+from keepon.model.result import (
+    Accounting,
+    BoundCheck,
+    Delays,
+    Frame,
+    MeasuredStream,
+    Outliers,
+    Quantities,
+    Slips,
+    StreamResult,
+)
 
-RESULT_SCHEMA = "keepon.result/1"
 SENT_VERDICTS = ("on_time", "moved", "best_effort", "sent_stale")
 PENDING = -1
 NONE = -1
+SERIES_FRAMES = 500
 
 
 @dataclass(frozen=True)
@@ -83,7 +96,12 @@ class FrameArrays:
         return np.all(self.arrival_ps != NONE, axis=0)
 
 
-def accounting(frames: FrameArrays, verdict_names: list[str], lost: dict[str, int], stream: str) -> dict[str, Any]:
+def accounting(
+    frames: FrameArrays,
+    verdict_names: list[str],
+    lost: dict[str, int],
+    stream: str,
+) -> Accounting:
     """Counts of one stream; every frame has one fate, and it is the one its verdict says.
 
     Args:
@@ -107,19 +125,22 @@ def accounting(frames: FrameArrays, verdict_names: list[str], lost: dict[str, in
             _none_of(frames, having & sent, stream, "was refused and yet on the wire")
     _none_of(frames, frames.delivered & ~sent, stream, "arrived without having been sent")
     _none_of(frames, (sent | (frames.verdict != PENDING)) & ~submitted, stream, "was not handed over and yet ended")
-    counts: dict[str, Any] = {
+    sent_count = int(np.count_nonzero(sent))
+    delivered = int(np.count_nonzero(frames.delivered))
+    in_flight = sent_count - delivered - sum(lost.values())
+    if in_flight < 0:
+        raise SimulationError(f"stream {stream}: sent {sent_count} is less than delivered + lost")
+    return {
         "due": len(frames.seq),
         "submitted": int(np.count_nonzero(submitted)),
-        "sent": int(np.count_nonzero(sent)),
+        "sent": sent_count,
         "pending": int(np.count_nonzero(submitted & (frames.verdict == PENDING) & ~sent)),
-        "delivered": int(np.count_nonzero(frames.delivered)),
+        "delivered": delivered,
         "lost": lost,
         "verdicts": verdicts,
+        "in_flight": in_flight,
+        "missing": len(frames.seq) - delivered,
     }
-    in_flight = counts["sent"] - counts["delivered"] - sum(lost.values())
-    if in_flight < 0:
-        raise SimulationError(f"stream {stream}: sent {counts['sent']} is less than delivered + lost")
-    return {**counts, "in_flight": in_flight, "missing": counts["due"] - counts["delivered"]}
 
 
 def _none_of(frames: FrameArrays, wrong: Any, stream: str, what: str) -> None:
@@ -139,7 +160,12 @@ def losses(frames: FrameArrays, whole_run: dict[str, int]) -> dict[str, int]:
     return {" or ".join(sorted(whole_run)): min(undelivered, sum(whole_run.values()))}
 
 
-def check_whole_run(frames: FrameArrays, verdict_names: list[str], whole: dict[str, Any], stream: str) -> None:
+def check_whole_run(
+    frames: FrameArrays,
+    verdict_names: list[str],
+    whole: Flow,
+    stream: str,
+) -> None:
     """The simulator's own counters of a stream against the frames themselves, over the whole run.
 
     Raises:
@@ -160,18 +186,29 @@ def check_whole_run(frames: FrameArrays, verdict_names: list[str], whole: dict[s
                 f"stream {stream}: {ended} frames ended as {name}, the simulator counted "
                 f"{whole['verdicts'].get(name, 0)}"
             )
+    told = {
+        "submitted": whole["submitted"],
+        "on_wire": whole["on_wire"],
+        "delivered": whole["delivered"],
+        "pending": whole["pending"],
+    }
     for name, value in counted.items():
-        if whole[name] != value:
-            raise SimulationError(f"stream {stream}: {value} frames are {name}, the simulator counted {whole[name]}")
+        if told[name] != value:
+            found = f"{value} frames are {name}, the simulator counted {told[name]}"
+            raise SimulationError(f"stream {stream}: {found}")
     check_flow(whole, listeners, f"stream {stream}")
-    for name in ("wrong_bytes", "duplicates", "ghosts"):
-        if whole[name]:
-            raise SimulationError(
-                f"stream {stream}: {whole[name]} frames with {name}; the core or the simulator is wrong"
-            )
+    wrong = {
+        "wrong_bytes": whole["wrong_bytes"],
+        "duplicates": whole["duplicates"],
+        "ghosts": whole["ghosts"],
+    }
+    for name, count in wrong.items():
+        if count:
+            found = f"{count} frames with {name}; the core or the simulator is wrong"
+            raise SimulationError(f"stream {stream}: {found}")
 
 
-def check_flow(whole: dict[str, Any], listeners: int, what: str) -> None:
+def check_flow(whole: Flow, listeners: int, what: str) -> None:
     """Counters of a stream or load against what its talker and the network still have.
 
     The simulator counts `pending` and `in_flight` from the frames and packets that exist, so that
@@ -193,7 +230,7 @@ def _interarrival(times: IntArray, none: int) -> IntArray:
     return np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
 
 
-def quantities(frames: FrameArrays) -> dict[str, Any]:
+def quantities(frames: FrameArrays) -> Quantities:
     """delay_ns (schedule to delivery), interarrival_ns, release_error_ns; the first two also by listeners' stamps."""
     delays = (frames.arrival_ps - frames.txtime_ps[np.newaxis, :])[frames.delay_known]
     sent = frames.sent
@@ -210,7 +247,7 @@ def quantities(frames: FrameArrays) -> dict[str, Any]:
     }
 
 
-def _frame(frames: FrameArrays, index: int, delay_ps: int | None) -> dict[str, Any]:
+def _frame(frames: FrameArrays, index: int, delay_ps: int | None) -> Frame:
     return {
         "seq": int(frames.seq[index]),
         "txtime_ns": int(frames.txtime_ns[index]),
@@ -218,7 +255,7 @@ def _frame(frames: FrameArrays, index: int, delay_ps: int | None) -> dict[str, A
     }
 
 
-def bound_check(frames: FrameArrays, bounds: dict[str, int | None], period_ns: int) -> dict[str, Any]:
+def bound_check(frames: FrameArrays, bounds: Bounds, period_ns: int) -> dict[str, BoundCheck]:
     """Each bound of the plan against the worst frame, in true time.
 
     The age of data is not compared: it is the delay and the constant `advance_ns`, and so is its
@@ -243,21 +280,27 @@ def bound_check(frames: FrameArrays, bounds: dict[str, int | None], period_ns: i
         "delay_min_ns": int(delays[known].min()) if np.any(known) else None,
         "jitter_ns": int(deviations.max()) if deviations.size else None,
     }
+    bounds_ns = {
+        "release_error_ns": bounds.get("release_error_ns"),
+        "delay_ns": bounds.get("delay_ns"),
+        "delay_min_ns": bounds.get("delay_min_ns"),
+        "jitter_ns": bounds.get("jitter_ns"),
+    }
     return {
-        name: check(bound_ns, worst, least=name == "delay_min_ns")
-        for name, worst in worst_ps.items()
-        if (bound_ns := bounds.get(name)) is not None
+        name: check(bound_ns, worst_ps[name], least=name == "delay_min_ns")
+        for name, bound_ns in bounds_ns.items()
+        if bound_ns is not None
     }
 
 
-def check(bound_ns: int, worst_ps: int | None, least: bool = False) -> dict[str, Any]:
+def check(bound_ns: int, worst_ps: int | None, least: bool = False) -> BoundCheck:
     """One bound beside the worst value: the greatest, or the least where it bounds from below."""
     met = worst_ps is not None and (worst_ps >= bound_ns * 1000 if least else worst_ps <= bound_ns * 1000)
     worst_ns = None if worst_ps is None else worst_ps / 1000
     return {"bound_ns": bound_ns, "worst_ns": worst_ns, "met": met, "outcome": outcomes.of_check(worst_ns, met)}
 
 
-def outliers(frames: FrameArrays, bounds: dict[str, int | None], deadline_ns: int | None) -> dict[str, Any]:
+def outliers(frames: FrameArrays, bounds: Bounds, deadline_ns: int | None) -> Outliers:
     """First and worst.
 
     Returns:
@@ -275,7 +318,7 @@ def outliers(frames: FrameArrays, bounds: dict[str, int | None], deadline_ns: in
         bad |= latest > min(limits_ns) * 1000
     if (least_ns := bounds.get("delay_min_ns")) is not None:
         bad |= earliest < least_ns * 1000
-    report: dict[str, Any] = {"first_bad": None, "worst": None}
+    report: Outliers = {"first_bad": None, "worst": None}
     if np.any(bad):
         first = int(np.argmax(bad))
         report["first_bad"] = _frame(frames, first, None if missing[first] else int(latest[first]))
@@ -285,7 +328,7 @@ def outliers(frames: FrameArrays, bounds: dict[str, int | None], deadline_ns: in
     return report
 
 
-def bounds_of(entry: dict[str, Any], padded: bool) -> dict[str, int | None]:
+def bounds_of(entry: PlannedStream, padded: bool) -> Bounds:
     """The bounds a stream has in a run: those of its plan.
 
     Args:
@@ -293,22 +336,30 @@ def bounds_of(entry: dict[str, Any], padded: bool) -> dict[str, int | None]:
         padded: its frames are as long as planned; a driver that does not pad them may deliver them
             earlier.
     """
-    bounds: dict[str, int | None] = entry["bounds"]
+    bounds = entry["bounds"]
     least_ns = bounds.get("delay_min_ns")
     if padded or least_ns is None:
         return bounds
     return {**bounds, "delay_min_ns": least_ns - -(-entry["padding_ps"] // 1000)}
 
 
+def first_delays(frames: FrameArrays, count: int) -> Delays:
+    """Delay in ns of the first `count` frames at the first listener, None where one is missing."""
+    known = frames.delay_known[0, :count]
+    delays = frames.arrival_ps[0, :count] - frames.txtime_ps[:count]
+    pairs = zip(known, delays, strict=True)
+    return [int(delay) / 1000 if is_known else None for is_known, delay in pairs]
+
+
 def stream_result(
     frames: FrameArrays,
     verdict_names: list[str],
     lost: dict[str, int],
-    bounds: dict[str, int | None],
+    bounds: Bounds,
     stream: str,
     period_ns: int,
     deadline_ns: int | None,
-) -> dict[str, Any]:
+) -> StreamResult:
     """Everything the result file says of one stream in one run.
 
     Args:
@@ -316,19 +367,25 @@ def stream_result(
         bounds: of the stream in this run (bounds_of).
         deadline_ns: checked as a bound of its own where the scenario states one.
     """
-    document = accounting(frames, verdict_names, lost, stream)
-    document.update(quantities(frames))
+    counts, measured = accounting(frames, verdict_names, lost, stream), quantities(frames)
     checks = bound_check(frames, bounds, period_ns)
     if deadline_ns is not None:
-        worst_ns = document["delay_ns"]["max"]
-        checks["deadline_ns"] = check(deadline_ns, None if worst_ns is None else round(worst_ns * 1000))
-    document["bound_check"] = checks
-    document.update(outliers(frames, bounds, deadline_ns))
-    document["outcome"] = outcomes.of_stream(document["due"], document["missing"], checks)
-    return document
+        worst_ns = measured["delay_ns"]["max"]
+        worst_ps = None if worst_ns is None else round(worst_ns * 1000)
+        checks["deadline_ns"] = check(deadline_ns, worst_ps)
+    document: MeasuredStream = {
+        **counts,
+        **measured,
+        "bound_check": checks,
+        **outliers(frames, bounds, deadline_ns),
+        "outcome": outcomes.of_stream(counts["due"], counts["missing"], checks),
+        "first_delays_ns": first_delays(frames, SERIES_FRAMES),
+    }
+    # What only some targets or drivers show is not there yet.
+    return cast(StreamResult, document)
 
 
-def slips(frames: FrameArrays, slot_ps: int, preamble_ps: int) -> dict[str, Any]:
+def slips(frames: FrameArrays, slot_ps: int, preamble_ps: int) -> Slips:
     """Where free-running slots put frames: how many left outside their slot and how often that changed.
 
     Args:

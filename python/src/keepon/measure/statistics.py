@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from keepon.model.result import Statistics
+
 IntArray = npt.NDArray[np.int64]
 
-_QUANTILES = (("p50", 50, 100), ("p99", 99, 100), ("p999", 999, 1000), ("p9999", 9999, 10_000))
 
-
-def summary(values: IntArray, per_ns: int) -> dict[str, Any]:
+def summary(values: IntArray, per_ns: int) -> Statistics:
     """Statistics of `values` in ns.
 
     Args:
@@ -31,19 +29,28 @@ def summary(values: IntArray, per_ns: int) -> dict[str, Any]:
     ordered = np.sort(values, axis=None)
     count = int(ordered.size)
     if count == 0:
-        names = ("min", "mean", *(name for name, _, _ in _QUANTILES), "max", "stddev", "mean_abs_deviation")
-        return {**dict.fromkeys(names), "count": 0}
+        return {
+            "min": None, "mean": None, "p50": None, "p99": None, "p999": None, "p9999": None,
+            "max": None, "stddev": None, "mean_abs_deviation": None, "count": 0,
+        }  # fmt: skip
+
+    def quantile(numerator: int, denominator: int) -> float:
+        return int(ordered[-(-numerator * count // denominator) - 1]) / per_ns
+
     # Sums of differences to the minimum fit 63 bits far beyond any run (1e9 frames 9e9 ps apart).
     offset = int(ordered[0])
     total = offset * count + int(np.sum(ordered - offset, dtype=np.int64))
     centre = total / count
     deviations = (ordered - round(centre)).astype(np.float64) - (centre - round(centre))
-    result: dict[str, Any] = {"min": offset / per_ns, "mean": centre / per_ns}
-    for name, numerator, denominator in _QUANTILES:
-        rank = -(-numerator * count // denominator) - 1
-        result[name] = int(ordered[rank]) / per_ns
-    result["max"] = int(ordered[-1]) / per_ns
-    result["stddev"] = float(np.sqrt(np.mean(deviations**2))) / per_ns
-    result["mean_abs_deviation"] = float(np.mean(np.abs(deviations))) / per_ns
-    result["count"] = count
-    return result
+    return {
+        "min": offset / per_ns,
+        "mean": centre / per_ns,
+        "p50": quantile(50, 100),
+        "p99": quantile(99, 100),
+        "p999": quantile(999, 1000),
+        "p9999": quantile(9999, 10_000),
+        "max": int(ordered[-1]) / per_ns,
+        "stddev": float(np.sqrt(np.mean(deviations**2))) / per_ns,
+        "mean_abs_deviation": float(np.mean(np.abs(deviations))) / per_ns,
+        "count": count,
+    }

@@ -7,7 +7,7 @@ import json
 import math
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -67,7 +67,7 @@ def schema_of(path: Path) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def write(path: Path, document: dict[str, Any]) -> None:
+def write(path: Path, document: Mapping[str, object]) -> None:
     """Write JSON so that readers see the old file or the new one, never half of it.
 
     Raises:

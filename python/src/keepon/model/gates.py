@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from keepon.model.wire import PS_PER_NS, byte_time_ps, ceil_ns
 
@@ -83,13 +82,6 @@ class GateList:
             first = spans.pop(0)
             spans[-1] = (spans[-1][0], at_ps + first[1])
         return spans
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "cycle_ns": self.cycle_ns,
-            "base_ns": self.base_ns,
-            "entries": [{"gates": f"0x{mask:02x}", "ns": ns} for mask, ns in self.entries],
-        }
 
 
 def cycle_ns_of(windows: list[Window]) -> int:

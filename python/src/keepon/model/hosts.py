@@ -31,6 +31,7 @@ from statistics import NormalDist
 from typing import Literal
 
 from keepon.errors import ConfigError
+from keepon.model.result import Calibrated, Chosen
 from keepon.model.scenario import HostTable, StageOverride, Station
 
 STAGES = ("wakeup", "stack", "driver", "timer", "poll")
@@ -109,9 +110,11 @@ class Sourced:
     stage: str = ""
     of_tail: bool = False
 
-    def as_dict(self) -> dict[str, int | float | str]:
-        origin = "source_id" if self.kind == "calibrated" else "why"
-        return {"parameter": self.parameter, "value": self.value, origin: self.source_id}
+    def as_calibrated(self) -> Calibrated:
+        return {"parameter": self.parameter, "value": self.value, "source_id": self.source_id}
+
+    def as_chosen(self) -> Chosen:
+        return {"parameter": self.parameter, "value": self.value, "why": self.source_id}
 
     def was_used(self, draws: Mapping[str, int], tails: Mapping[str, int]) -> bool:
         """Whether a run used it that went through each stage as often as told."""

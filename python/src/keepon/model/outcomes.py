@@ -10,16 +10,25 @@ bound on the delay and no deadline, or one of the bounds had nothing to be compa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Final
 
 from keepon.errors import EXIT_MET, EXIT_MISSED, EXIT_NO_FRAMES, EXIT_NOTHING_CHECKED
+from keepon.model.result import (
+    BoundCheck,
+    CheckName,
+    Onset,
+    OutcomeName,
+    Result,
+    RunParts,
+    RunResult,
+)
 
-MET = "met"
-MISSED = "missed"
-NOTHING_CHECKED = "nothing checked"
-NO_FRAMES = "no frames"
-WORST_FIRST = (MISSED, NO_FRAMES, NOTHING_CHECKED, MET)
-EXIT_CODES = {
+MET: Final = "met"
+MISSED: Final = "missed"
+NOTHING_CHECKED: Final = "nothing checked"
+NO_FRAMES: Final = "no frames"
+WORST_FIRST: tuple[OutcomeName, ...] = (MISSED, NO_FRAMES, NOTHING_CHECKED, MET)
+EXIT_CODES: dict[OutcomeName, int] = {
     MET: EXIT_MET,
     MISSED: EXIT_MISSED,
     NOTHING_CHECKED: EXIT_NOTHING_CHECKED,
@@ -29,18 +38,18 @@ LATEST = ("delay_ns", "deadline_ns")
 """Bounds that say when a frame must have come at the latest: without one a stream is not checked."""
 
 
-def worst(outcomes: Iterable[str]) -> str:
+def worst(outcomes: Iterable[OutcomeName]) -> OutcomeName:
     """The outcome of a whole whose parts had these."""
     found = set(outcomes)
     return next((outcome for outcome in WORST_FIRST if outcome in found), NO_FRAMES)
 
 
-def of_check(worst_value: float | None, met: bool) -> str:
+def of_check(worst_value: float | None, met: bool) -> CheckName:
     """Outcome of one bound."""
     return NOTHING_CHECKED if worst_value is None else MET if met else MISSED
 
 
-def of_stream(due: int, missing: int, checks: dict[str, dict[str, Any]]) -> str:
+def of_stream(due: int, missing: int, checks: dict[str, BoundCheck]) -> OutcomeName:
     """Outcome of one stream.
 
     Args:
@@ -57,12 +66,22 @@ def of_stream(due: int, missing: int, checks: dict[str, dict[str, Any]]) -> str:
     return worst(check["outcome"] for check in checks.values())
 
 
-def of_run(run: dict[str, Any]) -> str:
+def of_run(run: RunParts) -> OutcomeName:
     """Outcome of one driver's run: that of its worst stream."""
     return worst(stream["outcome"] for stream in run["streams"].values())
 
 
-def completed(result: dict[str, Any]) -> dict[str, Any]:
+def judged(parts: RunParts, onset: Onset | None) -> RunResult:
+    """A run with its outcome.
+
+    Args:
+        onset: the first frame of any stream that is missing or beyond a bound.
+    """
+    outcome = of_run(parts)
+    return {**parts, "outcome": outcome, "met": outcome == MET, "onset": onset}
+
+
+def completed(result: Result) -> Result:
     """A result file with the keys that files of earlier versions lack; changes it in place.
 
     What was due is not known of those: it is taken to be what was handed over, as they did.

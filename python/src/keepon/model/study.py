@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired, TypedDict
 
 from keepon import __version__
+from keepon.model.result import Calibrated, Chosen
 
 STUDY_SCHEMA = "keepon.study/1"
 
@@ -108,15 +109,33 @@ class Part:
     by_construction: list[str] = field(default_factory=list)
 
 
+class StudyDocument(TypedDict):
+    """The whole document; the last three are of studies over sets."""
+
+    schema: str
+    study: str
+    title: str
+    version: str
+    commit: str | None
+    met: bool
+    effective: dict[str, Any]
+    calibrated: list[Calibrated]
+    chosen: list[Chosen]
+    parts: list[dict[str, Any]]
+    interrupted: NotRequired[bool]
+    attempted: NotRequired[int]
+    sets: NotRequired[dict[str, list[str] | list[list[Cell]]]]
+
+
 def document(
     name: str,
     title: str,
     parts: Sequence[Part],
     effective: dict[str, Any],
-    calibrated: list[dict[str, Any]],
-    chosen: list[dict[str, Any]],
+    calibrated: list[Calibrated],
+    chosen: list[Chosen],
     commit: str | None,
-) -> dict[str, Any]:
+) -> StudyDocument:
     """The whole document, ready for JSON.
 
     Args:

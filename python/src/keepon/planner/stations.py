@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 from keepon.errors import ConfigError
 from keepon.model import launchtime
-from keepon.model.scenario import Scenario, Station, Stream
+from keepon.model.plan import Headroom, Reason
+from keepon.model.scenario import DriverName, Scenario, Station, Stream
 from keepon.model.slotting import misfit
 from keepon.model.topology import Wire
 from keepon.model.wire import (
@@ -58,7 +58,7 @@ class StationPlan:
     """
 
     station: Station
-    planned_driver: str
+    planned_driver: DriverName
     wire: Wire
     mode: str
     slot_bytes: int
@@ -95,7 +95,7 @@ class StationPlan:
         return self.slot_bytes if self.is_slotted else stream.frame_bytes
 
 
-def planned_driver(station: Station) -> str:
+def planned_driver(station: Station) -> DriverName:
     """Driver the plan assumes."""
     return "keepon" if station.driver == "under-test" else station.driver
 
@@ -190,7 +190,12 @@ def _needs(scenario: Scenario, station: Station, wire: Wire, master_ns: Fraction
     )
 
 
-def _other_driver(scenario: Scenario, station: Station, wire: Wire, driver: str) -> StationPlan:
+def _other_driver(
+    scenario: Scenario,
+    station: Station,
+    wire: Wire,
+    driver: DriverName,
+) -> StationPlan:
     launch = driver == "launchtime"
     clock_ps = scenario.clock_error_ns(station, driver) * PS_PER_NS
     # A frame without txtime goes at once; one that is due when it has just begun waits for it.
@@ -279,7 +284,7 @@ def _slotted(needs: Needs, wire: Wire, choice: Choice, chosen: Chosen) -> Statio
     )  # fmt: skip
 
 
-def headroom(plan: StationPlan, streams: list[Stream], allowed: list[int]) -> dict[str, Any]:
+def headroom(plan: StationPlan, streams: list[Stream], allowed: list[int]) -> Headroom:
     """What is left: best-effort rate, efficiency, slots that can be trimmed; how late polls may be, CPU, lead time."""
     taken = sum(1 for mask in allowed if mask and not mask & _rest_mask(plan.station))
     untouched = sum(1 for mask in allowed if not mask) if plan.station.keepon.trim == "reserved" else 0
@@ -290,24 +295,23 @@ def headroom(plan: StationPlan, streams: list[Stream], allowed: list[int]) -> di
     )
     used = sum(stream.frame_bytes / stream.period_ns for stream in streams)
     paid = sum((plan.slot_bytes + OVERHEAD_BYTES) / stream.period_ns for stream in streams)
-    document = {
+    document: Headroom = {
         "best_effort_bps": int(payload_bytes * 8 * 10**12 * free_share / plan.slot_ps),
         "payload_efficiency": round(used / paid, 6) if paid else 0.0,
         "poll_budget_ns": (plan.depth_slots - 1) * plan.slot_ps // PS_PER_NS,
         "trim_slots": len(allowed) if options.trim == "any" else sum(1 for mask in allowed if mask == 0),
     }
     if plan.needs is not None and plan.choice is not None:
-        document.update(
-            batch_time_ns=plan.choice.posting.batch_ns,
-            poll_interval_ns=polls.interval_ns(plan.choice.posting, plan.needs.nic),
-            poll_late_ns_max=polls.slack_ns(plan.choice.posting, plan.needs.nic),
-            cpu_share=round(polls.expected_cpu_share(plan.choice.posting, plan.needs.host, plan.needs.nic), 4),
-            lead_time_ns=plan.lead_time_ns,
-        )
+        posted, nic = plan.choice.posting, plan.needs.nic
+        document["batch_time_ns"] = posted.batch_ns
+        document["poll_interval_ns"] = polls.interval_ns(posted, nic)
+        document["poll_late_ns_max"] = polls.slack_ns(posted, nic)
+        document["cpu_share"] = round(polls.expected_cpu_share(posted, plan.needs.host, nic), 4)
+        document["lead_time_ns"] = plan.lead_time_ns
     return document
 
 
-def reasons(plan: StationPlan, releases_ns: dict[str, int], headroom: dict[str, Any]) -> list[dict[str, str]]:
+def reasons(plan: StationPlan, releases_ns: dict[str, int], headroom: Headroom) -> list[Reason]:
     """The rationale of a station for the plan file: see keepon.planner.parameters.rationale.
 
     Args:

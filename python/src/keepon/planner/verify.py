@@ -7,9 +7,8 @@ What it does not show: how drivers other than the planned one behave, and what b
 
 from __future__ import annotations
 
-from typing import Any
-
 from keepon.errors import PlanRejectedError
+from keepon.model.plan import Draft, Plan
 from keepon.model.scenario import Scenario
 from keepon.planner.checker import gatelists, queues, rules, streams
 from keepon.planner.checker.given import Given
@@ -19,7 +18,7 @@ from keepon.planner.checker.unplanned import Unplanned, check_unplanned
 _FRAMES_MAX = 500_000
 
 
-def problems(scenario: Scenario, plan: dict[str, Any]) -> list[str]:
+def problems(scenario: Scenario, plan: Draft) -> list[str]:
     """Everything wrong with a feasible plan; an empty list means it holds."""
     given = Given(scenario, plan)
     if found := streams.check_shape(given):
@@ -46,7 +45,17 @@ def problems(scenario: Scenario, plan: dict[str, Any]) -> list[str]:
     return streams.check_replay(given, early, late) + queues.check_isolation(given, early, late)
 
 
-def verify(scenario: Scenario, plan: dict[str, Any]) -> dict[str, Any]:
+def check(scenario: Scenario, plan: Draft) -> None:
+    """Refuse a feasible plan with which something is wrong.
+
+    Raises:
+        PlanRejectedError: the plan does not hold; the first reasons are named.
+    """
+    if found := problems(scenario, plan):
+        raise PlanRejectedError("the plan failed its independent check: " + "; ".join(found[:3]))
+
+
+def verify(scenario: Scenario, plan: Plan) -> Plan:
     """The plan marked `verified`, if nothing is wrong with it or it is not feasible.
 
     Raises:
@@ -54,7 +63,5 @@ def verify(scenario: Scenario, plan: dict[str, Any]) -> dict[str, Any]:
     """
     if plan["status"] != "feasible":
         return plan
-    found = problems(scenario, plan)
-    if found:
-        raise PlanRejectedError("the plan failed its independent check: " + "; ".join(found[:3]))
+    check(scenario, plan)
     return {**plan, "verified": True}

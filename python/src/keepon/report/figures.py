@@ -10,6 +10,9 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
+from keepon.model.reproduction import OnsetPoint
+from keepon.model.result import Result
+
 matplotlib.use("Agg")
 
 # Colours of Okabe and Ito: told apart in every common kind of colour blindness.
@@ -70,7 +73,7 @@ def delay_series(
     return svg(figure, name)
 
 
-def onset_shares(points: list[dict[str, Any]]) -> str:
+def onset_shares(points: list[OnsetPoint]) -> str:
     """Share of the runs with a cascade over ETF's delta: simulated as marks, expected as lines."""
     figure = Figure(figsize=(8.5, 4.2), layout="constrained")
     axis = figure.subplots()
@@ -91,7 +94,7 @@ def onset_shares(points: list[dict[str, Any]]) -> str:
     return svg(figure, "onset")
 
 
-def chain_of(result: dict[str, Any]) -> list[str]:
+def chain_of(result: Result) -> list[str]:
     """Streams worth plotting together: those under test, or all if there are none, seven at most."""
     effective = result["effective"]
     tested = {station["name"] for station in effective["station"] if station["driver"] == "under-test"}
@@ -99,7 +102,7 @@ def chain_of(result: dict[str, Any]) -> list[str]:
     return (chosen or [stream["id"] for stream in effective["stream"]])[: len(COLOURS)]
 
 
-def first_frames(result: dict[str, Any]) -> str:
+def first_frames(result: Result) -> str:
     """The first frames of every driver, Figure 26's axes."""
     streams = chain_of(result)
     panels = [
@@ -109,7 +112,7 @@ def first_frames(result: dict[str, Any]) -> str:
     return delay_series("First frames measured", panels, {run["driver"]: 0 for run in result["runs"]}, "first")
 
 
-def around_onset(result: dict[str, Any]) -> str | None:
+def around_onset(result: Result) -> str | None:
     """The frames around the first missed bound, of every run that has one; None if none has."""
     streams = chain_of(result)
     runs = [run for run in result["runs"] if run["onset"] is not None]

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from keepon.model import documents
-from keepon.model.study import shown
+from keepon.model.study import StudyDocument, shown
 from keepon.model.tomlwriter import dumps
 from keepon.report import plots
 
@@ -30,7 +30,7 @@ def _compared(part: dict[str, Any]) -> Table:
     return table
 
 
-def tables(document: dict[str, Any]) -> list[Table]:
+def tables(document: StudyDocument) -> list[Table]:
     """For each part: ours beside the published, then its tables."""
     found = []
     for part in document["parts"]:
@@ -49,7 +49,7 @@ def tables(document: dict[str, Any]) -> list[Table]:
     return found
 
 
-def lines(document: dict[str, Any]) -> list[str]:
+def lines(document: StudyDocument) -> list[str]:
     """What was checked, found, and true by construction, one line each."""
     told = []
     for part in document["parts"]:
@@ -66,7 +66,7 @@ def lines(document: dict[str, Any]) -> list[str]:
     return told
 
 
-def show(console: Console, document: dict[str, Any]) -> None:
+def show(console: Console, document: StudyDocument) -> None:
     """Print the study."""
     for table in tables(document):
         console.print(table)
@@ -74,7 +74,7 @@ def show(console: Console, document: dict[str, Any]) -> None:
         console.print(line, markup=False, soft_wrap=True)
 
 
-def html(document: dict[str, Any]) -> str:
+def html(document: StudyDocument) -> str:
     """The report: one HTML file that needs nothing else."""
     environment = Environment(
         loader=PackageLoader("keepon.report", "templates"),
@@ -90,7 +90,7 @@ def html(document: dict[str, Any]) -> str:
     )
 
 
-def write_folder(folder: Path, document: dict[str, Any]) -> None:
+def write_folder(folder: Path, document: StudyDocument) -> None:
     """`result.json` and `report.html`, whole or not at all."""
     with documents.result_folder(folder) as work:
         documents.write(work / documents.RESULT_FILE, document)

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Final, TypedDict
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from keepon.model import outcomes, published
+from keepon.model.plan import Plan
+from keepon.model.reproduction import Reproduction
+from keepon.model.result import BoundCheck, BridgeResult, Clock, Result, StationResult
 from keepon.model.tomlwriter import dumps
 from keepon.report import figures
 
@@ -29,7 +32,63 @@ def drivers_of(stations: list[str]) -> str:
     return ", ".join(f"{count} x {driver}" for driver, count in counts.items())
 
 
-def comparison(result: dict[str, Any]) -> list[dict[str, Any]]:
+class DelayCells(TypedDict):
+    """One driver's delay of a stream, in us, and its outcome."""
+
+    mean: str
+    p99: str
+    max: str
+    outcome: str
+    met: bool
+    due: int
+    missing: int
+
+
+class DelayRow(TypedDict):
+    """One stream: cells by driver, and what is published of it in us, by driver and column."""
+
+    stream: str
+    runs: dict[str, DelayCells]
+    published: dict[str, dict[str, float]] | None
+    note: str
+
+
+class BoundCell(TypedDict):
+    """A value, and whether it is to be marked."""
+
+    text: str | int
+    bad: bool
+
+
+class BoundRow(TypedDict):
+    """One stream: what its plan promises, and the worst of each run."""
+
+    stream: str
+    release_ns: int
+    bounds: list[str | int]
+    runs: list[list[BoundCell]]
+
+
+class ClockRow(TypedDict):
+    """One node in one run; offsets in us."""
+
+    driver: str
+    node: str
+    source: str
+    stamps: str
+    mean: str
+    stddev: str
+    rms: str
+    p999: str
+    max: str
+    lock_s: float | None
+    lock_bound_ns: int
+    steps: int
+    received: int
+    lost: int
+
+
+def comparison(result: Result) -> list[DelayRow]:
     """Rows of the table per stream: mean, P99 and max of the delay per driver, beside Table 1 where it has them.
 
     Published values are put beside results of the habitat scenario only; `published` is "not published" for the streams
@@ -38,14 +97,16 @@ def comparison(result: dict[str, Any]) -> list[dict[str, Any]]:
     habitat = result["scenario"].startswith("habitat")
     table = published.table1() if habitat else {}
     unmeasured = set(published.load("keepon")["table1"]["not_published"]) if habitat else set()
-    rows = []
+    rows: list[DelayRow] = []
     for stream in result["effective"]["stream"]:
         name = stream["id"]
-        values = {}
+        values: dict[str, DelayCells] = {}
         for run in result["runs"]:
             delay = run["streams"][name]["delay_ns"]
             values[run["driver"]] = {
-                **{column: microseconds(delay[column]) for column in COLUMNS},
+                "mean": microseconds(delay["mean"]),
+                "p99": microseconds(delay["p99"]),
+                "max": microseconds(delay["max"]),
                 "outcome": run["streams"][name]["outcome"],
                 "met": run["streams"][name]["outcome"] == outcomes.MET,
                 "due": run["streams"][name]["due"],
@@ -57,7 +118,7 @@ def comparison(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 BOUND_TITLES = ("release error bound, ns", "earliest, ns", "delay bound, ns", "jitter bound, ns", "deadline, ns")
-BOUND_KEYS = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns")
+BOUND_KEYS: Final = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns")
 RUN_TITLES = {
     "release_error_ns": "release error, ns",
     "delay_min_ns": "earliest, ns",
@@ -68,25 +129,27 @@ RUN_TITLES = {
 }
 
 
-def checked_keys(result: dict[str, Any]) -> list[str]:
+def checked_keys(result: Result) -> list[str]:
     """Bounds that any run was checked against."""
     found = {key for run in result["runs"] for stream in run["streams"].values() for key in stream["bound_check"]}
     return [key for key in RUN_TITLES if key in found]
 
 
-def bound_rows(result: dict[str, Any], plan: dict[str, Any]) -> list[dict[str, Any]]:
+def bound_rows(result: Result, plan: Plan) -> list[BoundRow]:
     """Rows of the table of bounds: what the plan promises of a stream, and the worst of each run."""
-    rows = []
+    rows: list[BoundRow] = []
     keys = checked_keys(result)
     for stream in result["effective"]["stream"]:
         entry = plan["streams"][stream["id"]]
-        runs = []
+        runs: list[list[BoundCell]] = []
         for run in result["runs"]:
             found = run["streams"][stream["id"]]
             cells = [_bound_cell(found["bound_check"].get(key)) for key in keys]
             cells += [{"text": found["due"], "bad": not found["due"]}]
-            runs.append([*cells, {"text": found["missing"], "bad": bool(found["missing"])}])
-        promised = [*(entry["bounds"].get(key) for key in BOUND_KEYS), stream.get("deadline_ns")]
+            cells += [{"text": found["missing"], "bad": bool(found["missing"])}]
+            runs.append(cells)
+        bounds = entry["bounds"]
+        promised = [*(bounds.get(key) for key in BOUND_KEYS), stream.get("deadline_ns")]
         rows.append(
             {
                 "stream": stream["id"],
@@ -98,7 +161,7 @@ def bound_rows(result: dict[str, Any], plan: dict[str, Any]) -> list[dict[str, A
     return rows
 
 
-def _bound_cell(check: dict[str, Any] | None) -> dict[str, Any]:
+def _bound_cell(check: BoundCheck | None) -> BoundCell:
     if check is None:
         return {"text": "-", "bad": False}
     if check["worst_ns"] is None:
@@ -106,40 +169,46 @@ def _bound_cell(check: dict[str, Any] | None) -> dict[str, Any]:
     return {"text": f"{check['worst_ns']:.0f}", "bad": not check["met"]}
 
 
-def clock_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
+def clock_rows(result: Result) -> list[ClockRow]:
     """Per run and node whose clock PTP set: source, stamps, offset in us, time to lock, steps, Syncs received and lost.
 
     p999 and max are of |offset|.
     """
-    rows = []
+    rows: list[ClockRow] = []
     for run in result["runs"]:
-        for kind in ("stations", "bridges"):
-            for node, entry in run[kind].items():
-                clock = entry.get("clock", {})
-                offset = clock.get("offset_ns")
-                if not offset or clock["grandmaster"]:
-                    continue
-                largest = None if offset["max"] is None else max(abs(offset["min"]), abs(offset["max"]))
-                rows.append(
-                    {
-                        "driver": run["driver"],
-                        "node": node,
-                        "source": clock["source"],
-                        "stamps": clock["stamps"],
-                        **{key: microseconds(offset[key]) for key in ("mean", "stddev", "rms")},
-                        "p999": microseconds(clock["absolute_p999_ns"]),
-                        "max": microseconds(largest),
-                        "lock_s": clock["lock_s"],
-                        "lock_bound_ns": clock["lock_bound_ns"],
-                        "steps": clock["steps"],
-                        "received": clock["sync"]["received"],
-                        "lost": clock["sync"]["lost"],
-                    }
-                )
+        nodes: list[tuple[str, StationResult | BridgeResult]] = [
+            *run["stations"].items(),
+            *run["bridges"].items(),
+        ]
+        for node, entry in nodes:
+            clock = entry.get("clock", Clock())
+            offset = clock.get("offset_ns")
+            if not offset or clock["grandmaster"]:
+                continue
+            low, high = offset["min"], offset["max"]
+            largest = None if low is None or high is None else max(abs(low), abs(high))
+            rows.append(
+                {
+                    "driver": run["driver"],
+                    "node": node,
+                    "source": clock["source"],
+                    "stamps": clock["stamps"],
+                    "mean": microseconds(offset["mean"]),
+                    "stddev": microseconds(offset["stddev"]),
+                    "rms": microseconds(offset["rms"]),
+                    "p999": microseconds(clock["absolute_p999_ns"]),
+                    "max": microseconds(largest),
+                    "lock_s": clock["lock_s"],
+                    "lock_bound_ns": clock["lock_bound_ns"],
+                    "steps": clock["steps"],
+                    "received": clock["sync"]["received"],
+                    "lost": clock["sync"]["lost"],
+                }
+            )
     return rows
 
 
-def render(result: dict[str, Any], plan: dict[str, Any], extra: dict[str, Any] | None = None) -> str:
+def render(result: Result, plan: Plan, extra: Reproduction | None = None) -> str:
     """HTML of a result; `extra` is the reproduction document of the case study, if there is one."""
     environment = Environment(
         loader=PackageLoader("keepon.report", "templates"),
@@ -173,6 +242,6 @@ def render(result: dict[str, Any], plan: dict[str, Any], extra: dict[str, Any] |
     )
 
 
-def write(path: Path, result: dict[str, Any], plan: dict[str, Any], extra: dict[str, Any] | None = None) -> None:
+def write(path: Path, result: Result, plan: Plan, extra: Reproduction | None = None) -> None:
     """Write the report file."""
     path.write_text(render(result, plan, extra), encoding="utf-8")

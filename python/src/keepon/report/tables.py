@@ -3,23 +3,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TypedDict, cast
 
 from rich.console import Console
 from rich.table import Table
 
 from keepon.model import outcomes
+from keepon.model.plan import Plan
+from keepon.model.reproduction import Cascade, NoPaperRun, PaperRun, Reproduction
+from keepon.model.result import OutcomeName, Result, RunResult
 from keepon.report.page import (
     COLUMNS,
     PUBLISHED_DRIVERS,
     PUBLISHED_NAMES,
+    DelayRow,
     clock_rows,
     comparison,
     microseconds,
 )
 
 
-def delays(result: dict[str, Any], width: int) -> list[Table]:
+def delays(result: Result, width: int) -> list[Table]:
     """Mean, P99 and max delay per stream and driver in us, beside the published ones; clocks, if PTP set any.
 
     Returns:
@@ -29,7 +34,7 @@ def delays(result: dict[str, Any], width: int) -> list[Table]:
     return _delay_tables(result, width) + ([synchronised] if synchronised is not None else [])
 
 
-def _delay_tables(result: dict[str, Any], width: int) -> list[Table]:
+def _delay_tables(result: Result, width: int) -> list[Table]:
     drivers = [run["driver"] for run in result["runs"]]
     rows = comparison(result)
     whole = _delay_table(rows, drivers, PUBLISHED_DRIVERS)
@@ -40,7 +45,11 @@ def _delay_tables(result: dict[str, Any], width: int) -> list[Table]:
     ]
 
 
-def _delay_table(rows: list[dict[str, Any]], drivers: list[str], published_drivers: tuple[str, ...]) -> Table:
+def _delay_table(
+    rows: list[DelayRow],
+    drivers: list[str],
+    published_drivers: tuple[str, ...],
+) -> Table:
     with_published = any(row["published"] for row in rows) and bool(published_drivers)
     table = Table()
     table.add_column("stream")
@@ -54,8 +63,10 @@ def _delay_table(rows: list[dict[str, Any]], drivers: list[str], published_drive
     for row in rows:
         cells = [row["stream"]]
         for driver in drivers:
-            style = "" if row["runs"][driver]["met"] else "[red]"
-            cells.extend(f"{style}{row['runs'][driver][column]}" for column in (*COLUMNS, "outcome"))
+            own = row["runs"][driver]
+            style = "" if own["met"] else "[red]"
+            values = (own["mean"], own["p99"], own["max"], own["outcome"])
+            cells.extend(f"{style}{value}" for value in values)
         if with_published and row["published"]:
             cells.extend(f"{row['published'][name][column]:.1f}" for name in published_drivers for column in COLUMNS)
         elif with_published:
@@ -64,7 +75,7 @@ def _delay_table(rows: list[dict[str, Any]], drivers: list[str], published_drive
     return table
 
 
-def delay_notes(result: dict[str, Any]) -> list[str]:
+def delay_notes(result: Result) -> list[str]:
     """What the columns with an asterisk are."""
     rows = comparison(result)
     if not any(row["published"] for row in rows):
@@ -76,7 +87,7 @@ def delay_notes(result: dict[str, Any]) -> list[str]:
     ]
 
 
-def clocks(result: dict[str, Any]) -> Table | None:
+def clocks(result: Result) -> Table | None:
     """Offset of every clock that PTP set, in us; None if there is none."""
     rows = clock_rows(result)
     if not rows:
@@ -91,12 +102,12 @@ def clocks(result: dict[str, Any]) -> Table | None:
     return table
 
 
-def summary_lines(result: dict[str, Any]) -> list[str]:
+def summary_lines(result: Result) -> list[str]:
     """One line per run: outcome, frames, what was missed or not checked, when first."""
     return [f"{run['driver']}: {run['outcome']}: {_told(run)}" for run in result["runs"]]
 
 
-def _told(run: dict[str, Any]) -> str:
+def _told(run: RunResult) -> str:
     """What one run gave, beyond its outcome."""
     missed: dict[str, list[str]] = {}
     unchecked: dict[str, list[str]] = {}
@@ -129,7 +140,7 @@ def _told(run: dict[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def plan_table(plan: dict[str, Any]) -> Table:
+def plan_table(plan: Plan) -> Table:
     """Release and bounds per stream."""
     table = Table()
     keys = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns", "data_age_ns")
@@ -143,7 +154,7 @@ def plan_table(plan: dict[str, Any]) -> Table:
     return table
 
 
-def plan_parts(plan: dict[str, Any]) -> list[Table]:
+def plan_parts(plan: Plan) -> list[Table]:
     """What stations and bridges get: slots and partitions, gate lists, and the terms of every delay bound."""
     stations = Table(title="stations", title_justify="left")
     for column in (
@@ -175,8 +186,8 @@ def plan_parts(plan: dict[str, Any]) -> list[Table]:
     ports = Table(title="gate lists", title_justify="left")
     for column in ("bridge", "towards", "cycle us", "entries", "streams by queue"):
         ports.add_column(column, justify="right" if column in ("cycle us", "entries") else "left")
-    for bridge, entry in plan["bridges"].items():
-        for peer, port in entry["ports"].items():
+    for bridge, planned_bridge in plan["bridges"].items():
+        for peer, port in planned_bridge["ports"].items():
             queues = [
                 f"{queue}: {list(port['queues'].values()).count(queue)}"
                 for queue in sorted(set(port["queues"].values()))
@@ -193,8 +204,9 @@ def plan_parts(plan: dict[str, Any]) -> list[Table]:
     }  # fmt: skip
     for column in ("stream", *names.values(), "sum"):
         terms.add_column(column, justify="left" if column == "stream" else "right")
-    for name, entry in plan["streams"].items():
-        parts = [entry["terms"].get(key, 0) for key in names]
+    for name, stream in plan["streams"].items():
+        known = cast(Mapping[str, int], stream["terms"])
+        parts = [known.get(key, 0) for key in names]
         terms.add_row(name, *(f"{part / 1e3:g}" for part in (*parts, sum(parts))))
     return [table for table in (stations, ports, terms) if table.row_count]
 
@@ -211,14 +223,25 @@ def _slots_by_class(allowed: list[int]) -> str:
     return ", ".join(told)
 
 
-def side_by_side(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+class ComparedRow(TypedDict):
+    """One driver and stream that all results have, an entry for each of them."""
+
+    driver: str
+    stream: str
+    mean_ns: list[float | None]
+    max_ns: list[float | None]
+    outcomes: list[OutcomeName]
+    worse: bool
+
+
+def side_by_side(found: dict[str, Result]) -> list[ComparedRow]:
     """Mean and max delay in ns and outcome per driver and stream common to all results.
 
     `worse`: a later max exceeds the first, or a later outcome is worse (frames that are missing have
     no delay).
     """
     first = next(iter(found.values()))
-    rows = []
+    rows: list[ComparedRow] = []
     for run in first["runs"]:
         others = [next((r for r in result["runs"] if r["driver"] == run["driver"]), None) for result in found.values()]
         for stream in run["streams"]:
@@ -242,7 +265,7 @@ def side_by_side(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def side_by_side_table(names: list[str], rows: list[dict[str, Any]]) -> Table:
+def side_by_side_table(names: list[str], rows: list[ComparedRow]) -> Table:
     """The rows of `side_by_side`, in us."""
     table = Table()
     for column in ("driver", "stream", *names):
@@ -258,36 +281,51 @@ def side_by_side_table(names: list[str], rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def reproduction_lines(extra: dict[str, Any]) -> list[str]:
+def reproduction_lines(extra: Reproduction) -> list[str]:
     """What the case study's other parts gave, in a few lines."""
-    lines = []
-    for name, part in extra["parts"].items():
-        if name in ("cascade", "shrunk_tail"):
-            summary = part["summary"]
-            broken = f"cascade in {summary['with_cascade']} of {summary['seeds']} seeds"
-            text = f"{name}: ETF delta {part['etf_delta_ns']} ns, tail scale {part['host_tail_scale']:g}, {broken}"
-            if summary["with_cascade"]:
-                text += (
-                    f", first frame a period late: median {summary['onset_frame_median']} "
-                    f"({summary['onset_frame_min']} to {summary['onset_frame_max']}), "
-                    f"F2 shifted by {summary['f2_shift_ns_median'] / 1000:.3f} us"
-                )
-            lines.append(text)
-        elif name == "onset":
-            lines += [
-                f"onset, {one['group']}: delta {one['delta_ns'] / 1000:g} us, guard {one['guard_ns'] / 1000:.1f} us, "
-                f"cascade in {one['with_cascade']} of {one['seeds']} seeds, expected {one['expected_share']:.0%}"
-                for one in part["points"]
-            ]
-        elif part["status"] != "feasible":
-            lines.append(f"{name}: no plan ({part['why']['message']})")
-        else:
-            for stream, entry in part["streams"].items():
-                slots = entry["slots"]
-                missing = entry.get("due", entry["submitted"]) - entry["delivered"]
-                lines.append(
-                    f"{name}: {stream} {slots['in_wrong_slot']} of {entry['sent']} frames in a wrong slot, "
-                    f"{slots['slip_count']} slips, "
-                    f"drift {slots['drift_ppm']:.3f} ppm, {missing} missing"
-                )
-    return lines
+    parts, told = extra["parts"], []
+    if "free_running" in parts:
+        told += _paper_lines("free_running", parts["free_running"])
+    if "slot_200" in parts:
+        told += _paper_lines("slot_200", parts["slot_200"])
+    if "cascade" in parts:
+        told.append(_cascade_line("cascade", parts["cascade"]))
+    if "shrunk_tail" in parts:
+        told.append(_cascade_line("shrunk_tail", parts["shrunk_tail"]))
+    points = parts["onset"]["points"] if "onset" in parts else []
+    return told + [
+        f"onset, {one['group']}: delta {one['delta_ns'] / 1000:g} us, guard {one['guard_ns'] / 1000:.1f} us, "
+        f"cascade in {one['with_cascade']} of {one['seeds']} seeds, expected {one['expected_share']:.0%}"
+        for one in points
+    ]
+
+
+def _paper_lines(name: str, part: PaperRun | NoPaperRun) -> list[str]:
+    if part["status"] != "feasible":
+        return [f"{name}: no plan ({part['why']['message']})"]
+    found = []
+    for stream, entry in part["streams"].items():
+        slots = entry["slots"]
+        missing = entry.get("due", entry["submitted"]) - entry["delivered"]
+        found.append(
+            f"{name}: {stream} {slots['in_wrong_slot']} of {entry['sent']} frames in a wrong slot, "
+            f"{slots['slip_count']} slips, "
+            f"drift {slots['drift_ppm']:.3f} ppm, {missing} missing"
+        )
+    return found
+
+
+def _cascade_line(name: str, part: Cascade) -> str:
+    summary = part["summary"]
+    broken = f"cascade in {summary['with_cascade']} of {summary['seeds']} seeds"
+    text = f"{name}: ETF delta {part['etf_delta_ns']} ns, tail scale {part['host_tail_scale']:g}, {broken}"
+    if summary["with_cascade"]:
+        shift_ns = summary["f2_shift_ns_median"]
+        shifted = "no frame of F2 came after it"
+        if shift_ns is not None:
+            shifted = f"F2 shifted by {shift_ns / 1000:.3f} us"
+        text += (
+            f", first frame a period late: median {summary['onset_frame_median']} "
+            f"({summary['onset_frame_min']} to {summary['onset_frame_max']}), {shifted}"
+        )
+    return text

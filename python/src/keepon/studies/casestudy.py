@@ -15,6 +15,19 @@ import numpy as np
 from keepon.errors import ConfigError
 from keepon.measure import results
 from keepon.measure.results import FrameArrays
+from keepon.model.plan import Plan
+from keepon.model.reproduction import (
+    REPRODUCTION_SCHEMA,
+    Cascade,
+    CascadeSummary,
+    DelayedCycle,
+    NoPaperRun,
+    PaperRun,
+    PaperStream,
+    Reproduction,
+    SeedRun,
+)
+from keepon.model.result import StreamResult
 from keepon.model.scenario import Scenario
 from keepon.parallel import in_order
 from keepon.planner import plan as make_plan
@@ -23,7 +36,6 @@ from keepon.studies import onset
 from keepon.targets.runs import Progress, Run
 from keepon.targets.sim.runner import simulate
 
-REPRODUCTION_SCHEMA = "keepon.reproduction/1"
 CRYSTAL_PPM = (50.0, -50.0, 50.0)
 PAPER_SLOT_BYTES = 200
 CASCADE_SEEDS = 20
@@ -34,11 +46,28 @@ SHRUNK_TAIL_SCALE = 0.1
 ONSET_SEEDS = 10
 
 CHAIN = ("F2", "F3", "F4")
+_NEEDED = "the case study needs {}; use examples/habitat.toml"
 GUARD_STREAMS = (*CHAIN, "F7", "F8")
 
 
 def _variant(scenario: Scenario, **changes: Any) -> Scenario:
     return scenario.model_copy(update=changes)
+
+
+def check(scenario: Scenario) -> None:
+    """Refuse what the case study cannot be made of, before any work.
+
+    Raises:
+        ConfigError: no station is under test, or a stream that is looked for is not there.
+    """
+    tested = {station.name for station in scenario.station if station.driver == "under-test"}
+    if not tested:
+        raise ConfigError(_NEEDED.format('stations with driver = "under-test"'))
+    if missing := [name for name in CHAIN if all(stream.id != name for stream in scenario.stream)]:
+        needed = f'streams {", ".join(CHAIN)}, "{missing[0]}" is not there'
+        raise ConfigError(_NEEDED.format(needed))
+    if all(stream.talker not in tested for stream in scenario.stream):
+        raise ConfigError(_NEEDED.format('a stream of a station with driver = "under-test"'))
 
 
 def paper_mode(scenario: Scenario, crystals_ppm: tuple[float, ...] | None, slot_bytes: int | None) -> Scenario:
@@ -61,8 +90,6 @@ def paper_mode(scenario: Scenario, crystals_ppm: tuple[float, ...] | None, slot_
         ppm = 0.0 if crystals_ppm is None else crystals_ppm[tested % len(crystals_ppm)]
         changed.append(station.model_copy(update={"keepon": options, "clock_ppm": ppm}))
         tested += 1
-    if tested == 0:
-        raise ConfigError('the case study needs stations with driver = "under-test"; use examples/habitat.toml')
     sync = scenario.sync if crystals_ppm is None else scenario.sync.model_copy(update={"mode": "none"})
     compare = None if scenario.compare is None else scenario.compare.model_copy(update={"drivers": ["keepon"]})
     return _variant(scenario, station=changed, sync=sync, compare=compare)
@@ -77,18 +104,19 @@ def with_delta(scenario: Scenario, delta_ns: int) -> Scenario:
     return _variant(scenario, station=stations)
 
 
-def planned_slot(scenario: Scenario, plan: dict[str, Any]) -> int:
+def planned_slot(scenario: Scenario, plan: Plan) -> int:
     """Slot of the stations under test in the phase-locked plan: free-running crystals are then the only difference."""
     tested = next(station.name for station in scenario.station if station.driver == "under-test")
-    slot_bytes: int = plan["stations"][tested]["slot_bytes"]
-    return slot_bytes
+    return plan["stations"][tested]["slot_bytes"]
 
 
-def _paper_run(scenario: Scenario, seed: int, progress: Progress | None) -> dict[str, Any]:
+def _paper_run(scenario: Scenario, seed: int, progress: Progress | None) -> PaperRun | NoPaperRun:
     plan = verify(scenario, make_plan(scenario))
-    if plan["status"] != "feasible":
-        return {"status": plan["status"], "why": plan["why"]}
+    status = plan["status"]
+    if status != "feasible":
+        return {"status": status, "why": plan["why"]}
     run, _ = simulate(scenario, plan, "keepon", seed, progress)
+    found = run.document["streams"]
     tested = [stream for stream in scenario.stream if scenario.station_named(stream.talker).driver == "under-test"]
     return {
         "status": "feasible",
@@ -98,23 +126,25 @@ def _paper_run(scenario: Scenario, seed: int, progress: Progress | None) -> dict
             name: {"clock_ppm": scenario.station_named(name).clock_ppm, "counters": run.document["stations"][name]}
             for name in dict.fromkeys(stream.talker for stream in tested)
         },
-        "streams": {
-            stream.id: {
-                "talker": stream.talker,
-                **{
-                    key: run.document["streams"][stream.id][key]
-                    for key in ("due", "submitted", "sent", "delivered", "verdicts")
-                },
-                "delay_ns": run.document["streams"][stream.id]["delay_ns"],
-                "release_error_ns": run.document["streams"][stream.id]["release_error_ns"],
-                "slots": run.document["streams"][stream.id]["slots"],
-            }
-            for stream in tested
-        },
+        "streams": {stream.id: _paper_stream(stream.talker, found[stream.id]) for stream in tested},
     }
 
 
-def delayed_cycle(frames: FrameArrays, planned_ps: int, period_ns: int) -> dict[str, Any]:
+def _paper_stream(talker: str, entry: StreamResult) -> PaperStream:
+    return {
+        "talker": talker,
+        "due": entry["due"],
+        "submitted": entry["submitted"],
+        "sent": entry["sent"],
+        "delivered": entry["delivered"],
+        "verdicts": entry["verdicts"],
+        "delay_ns": entry["delay_ns"],
+        "release_error_ns": entry["release_error_ns"],
+        "slots": entry["slots"],
+    }
+
+
+def delayed_cycle(frames: FrameArrays, planned_ps: int, period_ns: int) -> DelayedCycle:
     """When a stream first came about a period late, how often, and how its other frames were shifted from then on.
 
     Args:
@@ -143,29 +173,28 @@ def shift_after(frames: FrameArrays, planned_ps: int, txtime_ns: int) -> float |
     return float(np.median((frames.arrival_ps[0] - frames.txtime_ps)[after] - planned_ps)) / 1000
 
 
-def cascade(scenario: Scenario, plan: dict[str, Any], run: Run, seed: int) -> dict[str, Any]:
+def cascade(scenario: Scenario, plan: Plan, run: Run, seed: int) -> SeedRun:
     """What J10 describes, looked for in one run: a frame of the chain a period late, and F2's shift from then on."""
     periods = {stream.id: stream.period_ns for stream in scenario.stream}
     known = [name for name in GUARD_STREAMS if name in run.frames]
     planned_ps = {name: plan["streams"][name]["delay_planned_ps"] for name in known}
     streams = {name: delayed_cycle(run.frames[name], planned_ps[name], periods[name]) for name in known}
-    onsets = [streams[name]["onset_txtime_ns"] for name in CHAIN if streams[name]["onset_txtime_ns"] is not None]
-    first_ns = min(onsets) if onsets else None
+    chain = [(streams[name]["onset_txtime_ns"], streams[name]["onset_seq"]) for name in CHAIN]
+    onsets = [(at_ns, seq) for at_ns, seq in chain if at_ns is not None and seq is not None]
+    first_ns, first_frame = min(onsets, default=(None, None))
     return {
         "seed": seed,
-        "onset_frame": None if first_ns is None else min(
-            streams[name]["onset_seq"] for name in CHAIN if streams[name]["onset_txtime_ns"] == first_ns
-        ),
+        "onset_frame": first_frame,
         "shift_after_ns": {
             name: None if first_ns is None else shift_after(run.frames[name], planned_ps[name], first_ns)
             for name in known
         },
         "streams": streams,
         "trace_hash": run.trace_hash,
-    }  # fmt: skip
+    }
 
 
-def first_late(scenario: Scenario, plan: dict[str, Any]) -> Callable[[dict[str, FrameArrays]], int | None]:
+def first_late(scenario: Scenario, plan: Plan) -> Callable[[dict[str, FrameArrays]], int | None]:
     """What finds the first frame of the chain that is a period late in the frames of a run."""
 
     def found(frames: dict[str, FrameArrays]) -> int | None:
@@ -181,7 +210,12 @@ def first_late(scenario: Scenario, plan: dict[str, Any]) -> Callable[[dict[str, 
     return found
 
 
-def onsets(scenario: Scenario, plan: dict[str, Any], seeds: range, progress: Progress | None) -> list[onset.Point]:
+def onsets(
+    scenario: Scenario,
+    plan: Plan,
+    seeds: range,
+    progress: Progress | None,
+) -> list[onset.Point]:
     """The onset of the cascade for all settings of `onset.GROUPS`."""
     late = onset.standard_run(first_late(scenario, plan))
     settings = [(group, setting) for group, entries in onset.GROUPS.items() for setting in entries]
@@ -194,11 +228,15 @@ def onsets(scenario: Scenario, plan: dict[str, Any], seeds: range, progress: Pro
 
 
 def _cascades(
-    scenario: Scenario, plan: dict[str, Any], seeds: range, progress: Progress | None, label: str
-) -> list[dict[str, Any]]:
+    scenario: Scenario,
+    plan: Plan,
+    seeds: range,
+    progress: Progress | None,
+    label: str,
+) -> list[SeedRun]:
     shares = dict.fromkeys(seeds, 0.0)
 
-    def of_seed(seed: int) -> dict[str, Any]:
+    def of_seed(seed: int) -> SeedRun:
         def told(driver: str, share: float) -> None:
             shares[seed] = share
             if progress is not None:
@@ -210,10 +248,12 @@ def _cascades(
     return list(in_order(of_seed, seeds))
 
 
-def summarise(seeds: list[dict[str, Any]]) -> dict[str, Any]:
+def summarise(seeds: list[SeedRun]) -> CascadeSummary:
     """Of many seeds: in how many the chain broke, when, and F2's shift from then on."""
-    onsets = sorted(entry["onset_frame"] for entry in seeds if entry["onset_frame"] is not None)
-    shifts = [entry["shift_after_ns"]["F2"] for entry in seeds if entry["shift_after_ns"].get("F2") is not None]
+    frames = [entry["onset_frame"] for entry in seeds]
+    onsets = sorted(frame for frame in frames if frame is not None)
+    f2_ns = [entry["shift_after_ns"].get("F2") for entry in seeds]
+    shifts = [shift_ns for shift_ns in f2_ns if shift_ns is not None]
     return {
         "seeds": len(seeds),
         "with_cascade": len(onsets),
@@ -225,24 +265,28 @@ def summarise(seeds: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def reproduce(
-    scenario: Scenario, plan: dict[str, Any], seed: int, seeds: int = CASCADE_SEEDS, progress: Progress | None = None
-) -> dict[str, Any]:
+    scenario: Scenario,
+    plan: Plan,
+    seed: int,
+    seeds: int = CASCADE_SEEDS,
+    progress: Progress | None = None,
+) -> Reproduction:
     """Everything of the case study except the compared runs themselves, as `keepon.reproduction/1`.
 
     A Ctrl-C keeps the parts that are complete and sets `interrupted`.
     """
-    document: dict[str, Any] = {
+    document: Reproduction = {
         "schema": REPRODUCTION_SCHEMA, "scenario": scenario.name, "seed": seed, "interrupted": False, "parts": {},
     }  # fmt: skip
     cascading = with_delta(scenario, CASCADE_DELTA_NS)
     free = paper_mode(scenario, CRYSTAL_PPM, planned_slot(scenario, plan))
     shrunk = _variant(cascading, host_tail_scale=scenario.host_tail_scale * SHRUNK_TAIL_SCALE)
-    numbers = range(seed, seed + seeds)
+    numbers, few = range(seed, seed + seeds), range(seed, seed + min(seeds, ONSET_SEEDS))
 
     def labelled(label: str) -> Progress | None:
         return None if progress is None else lambda driver, share: progress(f"{label} ({driver})", share)
 
-    def over_seeds(variant: Scenario, label: str) -> dict[str, Any]:
+    def over_seeds(variant: Scenario, label: str) -> Cascade:
         found = _cascades(variant, plan, numbers, progress, label)
         return {
             "etf_delta_ns": CASCADE_DELTA_NS,
@@ -251,31 +295,17 @@ def reproduce(
             "seeds": found,
         }
 
-    parts: list[tuple[str, Callable[[], dict[str, Any]]]] = [
-        (
-            "free_running",
-            lambda: _paper_run(free, seed, labelled("free-running crystals")),
-        ),
-        (
-            "slot_200",
-            lambda: _paper_run(paper_mode(scenario, None, PAPER_SLOT_BYTES), seed, labelled("200-byte slots")),
-        ),
-        ("cascade", lambda: over_seeds(cascading, "cascade")),
-        ("shrunk_tail", lambda: over_seeds(shrunk, "shrunk tail")),
-        (
-            "onset",
-            lambda: {
-                "duration_s": scenario.duration_s,
-                "points": [
-                    one.as_dict()
-                    for one in onsets(scenario, plan, range(seed, seed + min(seeds, ONSET_SEEDS)), progress)
-                ],
-            },
-        ),
-    ]
+    parts = document["parts"]
     try:
-        for name, part in parts:
-            document["parts"][name] = part()
+        parts["free_running"] = _paper_run(free, seed, labelled("free-running crystals"))
+        short = paper_mode(scenario, None, PAPER_SLOT_BYTES)
+        parts["slot_200"] = _paper_run(short, seed, labelled("200-byte slots"))
+        parts["cascade"] = over_seeds(cascading, "cascade")
+        parts["shrunk_tail"] = over_seeds(shrunk, "shrunk tail")
+        parts["onset"] = {
+            "duration_s": scenario.duration_s,
+            "points": [one.as_document() for one in onsets(scenario, plan, few, progress)],
+        }
     except KeyboardInterrupt:
         document["interrupted"] = True
     return document

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from keepon.model import hosts
+from keepon.model.plan import Plan
+from keepon.model.reproduction import OnsetPoint
 from keepon.model.scenario import HostTable, Scenario, StageOverride, Station
 from keepon.parallel import in_order
 from keepon.targets.sim.runner import simulate
 
-Late = Callable[[Scenario, dict[str, Any], int], int | None]
+Late = Callable[[Scenario, Plan, int], int | None]
 """Of a scenario, its plan and a seed: the first frame of the chain that is a period late, None if there is none."""
 
 PROBE_S = 0.1
@@ -67,10 +69,20 @@ class Point:
     onset_frame_median: int | None
     expected_share: float
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_document(self) -> OnsetPoint:
         """The point with its setting's keys beside its own."""
-        document = asdict(self)
-        return {**document.pop("setting"), **document}
+        return {
+            "delta_ns": self.setting.delta_ns,
+            "occupancy_ns": self.setting.occupancy_ns,
+            "tail_probability": self.setting.tail_probability,
+            "tail_mean_ns": self.setting.tail_mean_ns,
+            "group": self.group,
+            "guard_ns": self.guard_ns,
+            "seeds": self.seeds,
+            "with_cascade": self.with_cascade,
+            "onset_frame_median": self.onset_frame_median,
+            "expected_share": self.expected_share,
+        }
 
 
 def varied(scenario: Scenario, setting: Setting, timer: StageOverride | None = None) -> Scenario:
@@ -93,7 +105,7 @@ def varied(scenario: Scenario, setting: Setting, timer: StageOverride | None = N
     return scenario.model_copy(update={"station": changed})
 
 
-def guard_ns(scenario: Scenario, plan: dict[str, Any], setting: Setting, late: Late) -> int:
+def guard_ns(scenario: Scenario, plan: Plan, setting: Setting, late: Late) -> int:
     """The greatest constant lateness of the timer with which no frame of the chain is a period late, in ns."""
     short = scenario.model_copy(update={"duration_s": PROBE_S})
 
@@ -124,7 +136,12 @@ def expected_share(setting: Setting, guard: int, periods: int) -> float:
 
 
 def point(
-    scenario: Scenario, plan: dict[str, Any], group: str, setting: Setting, seeds: Iterable[int], late: Late
+    scenario: Scenario,
+    plan: Plan,
+    group: str,
+    setting: Setting,
+    seeds: Iterable[int],
+    late: Late,
 ) -> Point:
     """One setting over some seeds."""
     guard = guard_ns(scenario, plan, setting, late)
@@ -146,7 +163,7 @@ def point(
 def standard_run(first_late: Callable[[Any], int | None]) -> Late:
     """A `Late` that runs the conventional driver and asks `first_late` of its frames."""
 
-    def late(scenario: Scenario, plan: dict[str, Any], seed: int) -> int | None:
+    def late(scenario: Scenario, plan: Plan, seed: int) -> int | None:
         run, _ = simulate(scenario, plan, "standard", seed)
         return first_late(run.frames)
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
@@ -19,7 +19,7 @@ from keepon.targets.sim.runner import simulate_build
 class Simulated:
     """A plan, the simulation that ran by it, and what its frames gave."""
 
-    plan: dict[str, Any]
+    plan: Plan
     build: Build
     run: Run
 

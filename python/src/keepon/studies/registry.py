@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from keepon.errors import ConfigError
+from keepon.model.study import StudyDocument
 from keepon.studies.clocks import studies as clock_studies
 from keepon.studies.partitions import studies as partition_studies
 from keepon.studies.ptperrors import studies as ptp_errors
 
-Run = Callable[[str, list[str], int | None, int | None], dict[str, Any]]
+Run = Callable[[str, list[str], int | None, int | None], StudyDocument]
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from keepon import __version__
-from keepon.measure import results
 from keepon.measure.results import FrameArrays
 from keepon.model.hosts import Sourced
+from keepon.model.plan import Plan
+from keepon.model.result import RESULT_SCHEMA, Calibrated, Chosen, Result, RunResult, TargetName
 from keepon.model.scenario import Scenario
 from keepon.provenance import commit
 
@@ -22,7 +23,7 @@ class Run:
     """One driver's run: its part of the result file, and the arrays of the frames that were measured."""
 
     driver: str
-    document: dict[str, Any]
+    document: RunResult
     frames: dict[str, FrameArrays]
     trace_hash: str
 
@@ -31,7 +32,7 @@ class Run:
 class Outcome:
     """Everything a scenario's runs gave; `interrupted` if the user stopped before the last."""
 
-    result: dict[str, Any]
+    result: Result
     runs: list[Run] = field(default_factory=list)
     interrupted: bool = False
 
@@ -54,7 +55,13 @@ class Target(Protocol):
             ConfigError: one sentence on the first such key.
         """
 
-    def run_all(self, scenario: Scenario, plan: dict[str, Any], seed: int, progress: Progress | None = None) -> Outcome:
+    def run_all(
+        self,
+        scenario: Scenario,
+        plan: Plan,
+        seed: int,
+        progress: Progress | None = None,
+    ) -> Outcome:
         """Every driver of the scenario in turn; a Ctrl-C keeps the ones that are complete.
 
         Args:
@@ -70,14 +77,14 @@ class Target(Protocol):
 
 
 def result_document(
-    target: str,
+    target: TargetName,
     scenario: Scenario,
     seed: int,
     runs: list[Run],
     sources: dict[str, list[Sourced]],
     constructed: list[str],
     interrupted: bool,
-) -> dict[str, Any]:
+) -> Result:
     """`keepon.result/1` of these runs.
 
     Args:
@@ -89,21 +96,27 @@ def result_document(
         constructed: what these runs cannot but show, in sentences.
         interrupted: the user stopped before the last.
     """
-    inputs: dict[str, dict[tuple[str, str], dict[str, Any]]] = {"calibrated": {}, "chosen": {}}
+    calibrated: dict[tuple[str, str], Calibrated] = {}
+    chosen: dict[tuple[str, str], Chosen] = {}
     for station, entries in sources.items():
         for entry in entries:
             same = (entry.parameter, str(entry.value))
-            known = inputs[entry.kind].setdefault(same, {**entry.as_dict(), "stations": []})
-            known["stations"].append(station)
+            if entry.kind == "calibrated":
+                known = calibrated.setdefault(same, {**entry.as_calibrated(), "stations": []})
+                known["stations"].append(station)
+            else:
+                used = chosen.setdefault(same, {**entry.as_chosen(), "stations": []})
+                used["stations"].append(station)
     return {
-        "schema": results.RESULT_SCHEMA,
+        "schema": RESULT_SCHEMA,
         "scenario": scenario.name,
         "target": target,
         "seed": seed,
         "version": __version__,
         "commit": commit(),
         "effective": scenario.effective(),
-        **{kind: list(entries.values()) for kind, entries in inputs.items()},
+        "calibrated": list(calibrated.values()),
+        "chosen": list(chosen.values()),
         "by_construction": constructed,
         "interrupted": interrupted,
         "judged": runs[0].driver if runs else None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,8 @@ from keepon.errors import ConfigError
 from keepon.measure.clocks import lock_time_s
 from keepon.measure.due import run_ns
 from keepon.measure.statistics import IntArray
+from keepon.model.plan import Plan, empty
 from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS, Scenario
-from keepon.planner.network.solve import empty_document
 from keepon.targets.sim.build import Build
 
 NAMED_MAX = 4
@@ -33,7 +32,7 @@ class Wrong:
     worst_ns: float
 
 
-def stated_ns(scenario: Scenario, plan: dict[str, Any]) -> dict[str, int]:
+def stated_ns(scenario: Scenario, plan: Plan) -> dict[str, int]:
     """What is stated of every clock that the plan relies on: of talkers, and of bridges whose gates are used."""
     talkers = {stream.talker for stream in scenario.stream}
     found = {
@@ -63,13 +62,16 @@ def wrong_clocks(build: Build, from_ns: int) -> list[Wrong]:
     return sorted(found, key=lambda wrong: wrong.worst_ns / max(1, wrong.stated_ns), reverse=True)
 
 
-def refusal(scenario: Scenario, plan: dict[str, Any], wrong: list[Wrong]) -> ConfigError:
+def refusal(scenario: Scenario, plan: Plan, wrong: list[Wrong]) -> ConfigError:
     """The sentence on clocks that are further off than stated, with what each needs as a longer run shows it."""
     longer_s = min(max(LONGER * scenario.warmup_s, LONGER_S_MIN), LONGER_S_MAX)
     quiet = scenario.model_copy(update={"stream": [], "fault": [], "warmup_s": longer_s, "duration_s": 0.001})
-    build = Build(
-        quiet, {**empty_document(quiet, "feasible", ""), "stations": plan["stations"]}, "keepon", scenario.seed
-    )
+    own: Plan = {
+        **empty(quiet.name, "feasible", ""),
+        "stations": plan["stations"],
+        "seconds": 0.0,
+    }
+    build = Build(quiet, own, "keepon", scenario.seed)
     build.simulation.run(run_ns(quiet, build.plan), None)
     told = []
     for clock in wrong[:NAMED_MAX]:

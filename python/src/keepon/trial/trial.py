@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from keepon.errors import (
     PlanRejectedError,
 )
 from keepon.measure.results import SENT_VERDICTS
 from keepon.model import outcomes
+from keepon.model.plan import Plan, Trial
+from keepon.model.result import RunResult
 from keepon.model.scenario import Scenario
 from keepon.model.timing import talk_start_ns
 from keepon.targets.sim.build import Build
@@ -39,7 +40,7 @@ TRIAL_SYNCS = 40
 TRIAL_SYNCS_MAX_NS = 60_000_000_000
 
 
-def trial(scenario: Scenario, plan: dict[str, Any]) -> dict[str, Any]:
+def trial(scenario: Scenario, plan: Plan) -> Trial:
     """Run a feasible plan in the simulator without faults, with the drivers it was made for, and compare all bounds.
 
     Hosts have no tails: how seldom they are late is their affair (G2 of the rationale), and no plan could promise more.
@@ -110,7 +111,7 @@ def _sync_ns(scenario: Scenario) -> int:
     return min(TRIAL_SYNCS * scenario.sync.interval_ms * 1_000_000, TRIAL_SYNCS_MAX_NS)
 
 
-def _late_talkers(scenario: Scenario, document: dict[str, Any]) -> dict[str, int]:
+def _late_talkers(scenario: Scenario, document: RunResult) -> dict[str, int]:
     """Frames that came to the driver or the NIC when it was too late for them, by talker."""
     found: dict[str, int] = {}
     for stream in scenario.stream:

@@ -7,7 +7,8 @@ import bisect
 import math
 from typing import Any
 
-from keepon.planner.checker.given import Document, Given, Place
+from keepon.model.plan import PlannedPort
+from keepon.planner.checker.given import Given, Place
 from keepon.planner.checker.replay import Gate
 
 ENTRIES_MAX = 4096
@@ -18,9 +19,9 @@ def check(given: Given) -> list[str]:
     found = []
     for name, bridge in given.bridges.items():
         listed = set(bridge.gates) if isinstance(bridge.gates, dict) else set()
-        for peer in sorted(listed - set(given.plan["bridges"].get(name, {}).get("ports", {}))):
+        for peer in sorted(listed - set(given.ports(name))):
             found.append(f"gates of {name} towards {peer} are given by hand and not in the plan")
-        for peer, port in given.plan["bridges"].get(name, {}).get("ports", {}).items():
+        for peer, port in given.ports(name).items():
             where = f"gates of {name} towards {peer}"
             own = {w.stream: given.streams[w.stream].priority for w in given.windows if w.place == (name, peer)}
             if port["queues"] != own:
@@ -43,7 +44,7 @@ def check(given: Given) -> list[str]:
     return found + [f"{here} towards {there} has windows but no port in the plan" for here, there in sorted(unserved)]
 
 
-def _check_made(given: Given, place: Place, port: Document) -> list[str]:
+def _check_made(given: Given, place: Place, port: PlannedPort) -> list[str]:
     windows = [window for window in given.windows if window.place == place]
     cycle_ps = math.lcm(*(window.period_ps for window in windows))
     if "entries" not in port or 1000 * port["cycle_ns"] != cycle_ps or port["base_ns"] != 0:

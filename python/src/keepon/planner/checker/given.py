@@ -8,11 +8,10 @@ import math
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+from keepon.model.plan import Draft, PlannedPort, PlannedStream
 from keepon.model.scenario import Scenario, Stream
 
-Document = dict[str, Any]
 Place = tuple[str, str]
 _BRIDGE_CLOCK_NS = 90
 """Stated of bridges whose clocks gPTP sets."""
@@ -39,7 +38,7 @@ class Window:
 class Given:
     """A scenario and its plan with what follows directly from them."""
 
-    def __init__(self, scenario: Scenario, plan: Document) -> None:
+    def __init__(self, scenario: Scenario, plan: Draft) -> None:
         self.scenario = scenario
         self.plan = plan
         self.streams: dict[str, Stream] = {stream.id: stream for stream in scenario.stream}
@@ -53,16 +52,19 @@ class Given:
             self.links[one, other] = (byte_ps(rate_bps), 1000 * (delay_ns + max(0, link.asymmetry_ns)))
             self.links[other, one] = (byte_ps(rate_bps), 1000 * (delay_ns + max(0, -link.asymmetry_ns)))
 
-    def entry(self, name: str) -> Document:
+    def entry(self, name: str) -> PlannedStream:
         """A stream's part of the plan."""
-        entry: Document = self.plan["streams"][name]
-        return entry
+        return self.plan["streams"][name]
+
+    def ports(self, bridge: str) -> dict[str, PlannedPort]:
+        """A bridge's part of the plan; nothing if it has none."""
+        entry = self.plan["bridges"].get(bridge)
+        return {} if entry is None else entry["ports"]
 
     def releases_ns(self, name: str) -> list[int]:
         """Releases of a stream's frames in turn, each from the start of its own period on."""
         entry = self.entry(name)
-        releases: list[int] = entry.get("turns_ns", [entry["release_ns"]])
-        return releases
+        return entry.get("turns_ns", [entry["release_ns"]])
 
     def period_ps(self, name: str) -> int:
         """The period of a stream, of one frame."""

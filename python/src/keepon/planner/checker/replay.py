@@ -9,7 +9,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from keepon.planner.checker.given import Document, Given, Place
+from keepon.model.plan import PlannedPort
+from keepon.planner.checker.given import Given, Place
 from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.unplanned import Unplanned
 
@@ -20,7 +21,7 @@ _NEVER_PS = 10**18  # a release may be before the origin of time
 class Gate:
     """Gate list of one port as the instants at which one queue's gate changes."""
 
-    def __init__(self, port: Document, later_ps: int = 0) -> None:
+    def __init__(self, port: PlannedPort, later_ps: int = 0) -> None:
         self.edges_ps: list[int] = []
         self.masks: list[int] = []
         at_ps = 0
@@ -71,7 +72,6 @@ class Replay:
         self._given = given
         self._unplanned = unplanned
         self._late = late
-        self._key = "release_late_ps" if late else "release_early_ps"
         side = 1 if late else -1
         self._ports = {
             (bridge, peer): _Port(
@@ -98,7 +98,9 @@ class Replay:
         """Send everything and serve the ports until all is quiet."""
         given = self._given
         for name, stream in given.streams.items():
-            releases, error_ps, period_ps = given.releases_ns(name), given.entry(name)[self._key], given.period_ps(name)
+            releases, period_ps = given.releases_ns(name), given.period_ps(name)
+            entry = given.entry(name)
+            error_ps = entry["release_late_ps"] if self._late else entry["release_early_ps"]
             for number in range(_LAPS * given.hyper_ps // period_ps):
                 at_ps = number * period_ps + 1000 * releases[number % len(releases)] + error_ps
                 for there in given.following[name, stream.talker]:

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from keepon.model.scenario import Station, Stream
-from keepon.planner.checker.given import Document, Given, byte_ps
+from keepon.model.plan import PlannedStation
+from keepon.model.scenario import KeeponOptions, Station, Stream
+from keepon.planner.checker.given import Given, byte_ps
 
 
 def check_stations(given: Given) -> list[str]:
@@ -19,7 +19,7 @@ def check_stations(given: Given) -> list[str]:
     ]
 
 
-def _check_station(given: Given, station: Station, document: Document) -> list[str]:
+def _check_station(given: Given, station: Station, document: PlannedStation) -> list[str]:
     """Slots, partition and ownership of one keepon station."""
     scenario = given.scenario
     streams = [stream for stream in scenario.stream if stream.talker == station.name]
@@ -73,7 +73,13 @@ def _check_station(given: Given, station: Station, document: Document) -> list[s
 
 
 def _check_ownership(
-    stream: Stream, release_ns: int, turns: int, document: Document, byte_ps: int, owners: dict[int, str], options: Any
+    stream: Stream,
+    release_ns: int,
+    turns: int,
+    document: PlannedStation,
+    byte_ps: int,
+    owners: dict[int, str],
+    options: KeeponOptions,
 ) -> list[str]:
     slot_ps, partition_slots = document["slot_time_ps"], document["partition_slots"]
     start_ps, period_ps = 1000 * release_ns - 8 * byte_ps, 1000 * stream.period_ns * turns

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import itertools
 
+from keepon.model.plan import DelayTerms, PlannedStream
 from keepon.model.scenario import Stream
-from keepon.planner.checker.given import Document, Given
+from keepon.planner.checker.given import Given
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.unplanned import Unplanned
@@ -30,7 +31,7 @@ def check_shape(given: Given) -> list[str]:
     return []
 
 
-def _check_route(given: Given, stream: Stream, entry: Document) -> str:
+def _check_route(given: Given, stream: Stream, entry: PlannedStream) -> str:
     if set(entry["routes"]) != set(stream.listeners):
         return "routes do not lead to exactly its listeners"
     if entry["route"] not in entry["routes"].values():
@@ -128,7 +129,7 @@ def _check_arrivals(given: Given, stream: Stream, early: Replay, late: Replay) -
 
 def _compare(given: Given, stream: Stream, worst_ps: int, spread_ps: int, least_ps: int) -> list[str]:
     name, entry = stream.id, given.entry(stream.id)
-    if worst_ps != entry["delay_planned_ps"] or worst_ps != sum(entry["terms"].values()):
+    if worst_ps != entry["delay_planned_ps"] or worst_ps != _sum_ps(entry["terms"]):
         return [f"delay of {name} is {worst_ps} ps, the plan says {entry['delay_planned_ps']}"]
     bounds = entry["bounds"]
     earliest_ns = None if given.scenario.station_named(stream.talker).driver == "standard" else least_ps // 1000
@@ -136,22 +137,43 @@ def _compare(given: Given, stream: Stream, worst_ps: int, spread_ps: int, least_
         return [f"bound delay_min_ns of {name} is not its least delay"]
     if "padding_ps" in entry and entry["padding_ps"] != _padding_ps(given, stream):
         return [f"padding_ps of {name} is not its padding"]
-    if bounds["delay_ns"] is None:
+    delay_ns, jitter_ns = bounds["delay_ns"], bounds["jitter_ns"]
+    release_ns = bounds["release_error_ns"]
+    if delay_ns is None:
         return []
+    if jitter_ns is None or release_ns is None:
+        return [f"a bound of {name} is missing beside that of its delay"]
     found = []
-    if not worst_ps <= 1000 * bounds["delay_ns"] < worst_ps + 1000:
+    if not worst_ps <= 1000 * delay_ns < worst_ps + 1000:
         found.append(f"bound delay_ns of {name} is not its delay")
-    if not spread_ps <= 1000 * bounds["jitter_ns"] < spread_ps + 1000:
+    if not spread_ps <= 1000 * jitter_ns < spread_ps + 1000:
         found.append(f"bound jitter_ns of {name} is not its spread")
     error_ps = max(-entry["release_early_ps"], entry["release_late_ps"])
-    if not error_ps <= 1000 * bounds["release_error_ns"] < error_ps + 1000:
+    if not error_ps <= 1000 * release_ns < error_ps + 1000:
         found.append(f"bound release_error_ns of {name} is not its release error")
-    if bounds["data_age_ns"] != bounds["delay_ns"] + stream.advance_ns:
+    if bounds["data_age_ns"] != delay_ns + stream.advance_ns:
         found.append(f"bound data_age_ns of {name} is not delay plus advance")
-    for key, limit_ns in (("delay_ns", stream.deadline_ns), ("jitter_ns", stream.jitter_ns)):
-        if limit_ns is not None and bounds[key] > limit_ns:
+    asked_ns = {
+        "delay_ns": (delay_ns, stream.deadline_ns),
+        "jitter_ns": (jitter_ns, stream.jitter_ns),
+    }
+    for key, (bound_ns, limit_ns) in asked_ns.items():
+        if limit_ns is not None and bound_ns > limit_ns:
             found.append(f"{name} misses the {key} asked for")
     return found
+
+
+def _sum_ps(terms: DelayTerms) -> int:
+    return (
+        terms["frame_ps"]
+        + terms["processing_ps"]
+        + terms["propagation_ps"]
+        + terms["preamble_ps"]
+        + terms["quantum_ps"]
+        + terms["clock_ps"]
+        + terms["held_ps"]
+        + terms["blocked_ps"]
+    )
 
 
 def _padding_ps(given: Given, stream: Stream) -> int:

@@ -36,8 +36,8 @@ class Unplanned:
         return self._given.bridges[bridge].gates == "none"
 
     def _slot_bytes(self, station: str) -> int:
-        slot_bytes: int = self._given.plan["stations"].get(station, {}).get("slot_bytes", 0)
-        return slot_bytes
+        entry = self._given.plan["stations"].get(station)
+        return 0 if entry is None else entry.get("slot_bytes", 0)
 
     def _add_loads(self) -> None:
         for load in self._given.scenario.load:

@@ -4,29 +4,36 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 from keepon.errors import InfeasibleError
 from keepon.model import gates
+from keepon.model.plan import (
+    Bounds,
+    DelayTerms,
+    PlannedBridge,
+    PlannedPort,
+    PlannedStation,
+    PlannedStream,
+    PlannedWindow,
+)
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner import stations
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground, partition_slots
 from keepon.planner.stations import StationPlan
 
-BOUNDS = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns", "data_age_ns")
 Placed = dict[str, list[Placement]]
 """Placements of every stream, by id; several if its frames have releases of their own."""
 
 
-def station_document(plan: StationPlan, placed: Placed) -> dict[str, Any]:
+def station_document(plan: StationPlan, placed: Placed) -> PlannedStation:
     """One station: its slots, who owns them, and its streams.
 
     Args:
         plan: the station's parameters.
         placed: the streams it talks, in order of release.
     """
-    document: dict[str, Any] = {"driver": plan.planned_driver, "streams": {}}
+    document: PlannedStation = {"driver": plan.planned_driver, "streams": {}}
     for name, placements in placed.items():
         first = placements[0]
         document["streams"][name] = {"tc": first.flow.stream.tc, "offset_ns": first.release_ps // PS_PER_NS}
@@ -49,27 +56,29 @@ def station_document(plan: StationPlan, placed: Placed) -> dict[str, Any]:
         for name, placements in placed.items()
     }
     allowed = stations.masks(plan, used)
-    document.update(
-        mode=plan.mode,
-        slot_bytes=plan.slot_bytes,
-        slot_time_ps=plan.slot_ps,
-        preamble_ps=preamble_time_ps(plan.wire.rate_bps),
-        ring_slots=plan.ring_slots,
-        partition_slots=plan.partition_slots,
-        batch_slots=plan.batch_slots,
-        depth_slots=plan.depth_slots,
-        poll_overhead_ns=plan.poll_overhead_ns,
-        placeholder=plan.station.keepon.placeholder,
-        allowed=allowed,
-        classes={str(entry.tc): {"late": entry.late, "round": entry.round} for entry in plan.station.keepon.classes},
-        headroom=stations.headroom(plan, [entries[0].flow.stream for entries in placed.values()], allowed),
-    )
+    options, streams = plan.station.keepon, [entries[0].flow.stream for entries in placed.values()]
+    left = stations.headroom(plan, streams, allowed)
     releases_ns = {name: entry["offset_ns"] for name, entry in document["streams"].items()}
-    document["rationale"] = stations.reasons(plan, releases_ns, document["headroom"])
-    return document
+    return {
+        **document,
+        "mode": options.mode,
+        "slot_bytes": plan.slot_bytes,
+        "slot_time_ps": plan.slot_ps,
+        "preamble_ps": preamble_time_ps(plan.wire.rate_bps),
+        "ring_slots": plan.ring_slots,
+        "partition_slots": plan.partition_slots,
+        "batch_slots": plan.batch_slots,
+        "depth_slots": plan.depth_slots,
+        "poll_overhead_ns": plan.poll_overhead_ns,
+        "placeholder": options.placeholder,
+        "allowed": allowed,
+        "classes": {str(entry.tc): {"late": entry.late, "round": entry.round} for entry in options.classes},
+        "headroom": left,
+        "rationale": stations.reasons(plan, releases_ns, left),
+    }
 
 
-def stream_document(ground: Ground, placements: list[Placement]) -> dict[str, Any]:
+def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStream:
     """One stream: its way, release, windows, bounds and their terms.
 
     A stream whose frames have releases of their own is as late and as far apart as the worst of them, from the start of
@@ -87,18 +96,22 @@ def stream_document(ground: Ground, placements: list[Placement]) -> dict[str, An
         late_ps = max(late - number * period_ps for number, (_, late) in enumerate(ends))
         spread_ps = max(spread_ps, late_ps - early_ps)
     delay_ps = worst.delay_ps
-    bounds: dict[str, int | None] = dict.fromkeys(BOUNDS)
+    bounds: Bounds = {
+        "release_error_ns": None,
+        "delay_min_ns": None,
+        "delay_ns": None,
+        "jitter_ns": None,
+        "data_age_ns": None,
+    }
     if station.planned_driver != "standard":
         bounds["delay_min_ns"] = min(placement.least_delay_ps for placement in placements) // PS_PER_NS
     if station.bounded:
-        bounds |= {
-            "release_error_ns": ceil_ns(max(-station.error_low_ps, station.error_high_ps)),
-            "delay_ns": ceil_ns(delay_ps),
-            "jitter_ns": ceil_ns(spread_ps),
-            "data_age_ns": ceil_ns(delay_ps) + stream.advance_ns,
-        }
+        bounds["release_error_ns"] = ceil_ns(max(-station.error_low_ps, station.error_high_ps))
+        bounds["delay_ns"] = ceil_ns(delay_ps)
+        bounds["jitter_ns"] = ceil_ns(spread_ps)
+        bounds["data_age_ns"] = ceil_ns(delay_ps) + stream.advance_ns
     listener = max(first.arrivals, key=lambda name: first.arrivals[name][1])
-    document: dict[str, Any] = {
+    document: PlannedStream = {
         "route": list(first.tree.paths[listener][1:-1]),
         "routes": {name: list(nodes[1:-1]) for name, nodes in first.tree.paths.items()},
         "release_ns": first.release_ps // PS_PER_NS,
@@ -109,22 +122,29 @@ def stream_document(ground: Ground, placements: list[Placement]) -> dict[str, An
         "delay_planned_ps": delay_ps,
         "bounds": bounds,
         "terms": _terms(ground, worst),
-        "windows": [
-            {
+        "windows": _windows(placements),
+    }
+    if len(placements) > 1:
+        document["turns_ns"] = [at_ps // PS_PER_NS for at_ps in behind_ps]
+    return document
+
+
+def _windows(placements: list[Placement]) -> list[PlannedWindow]:
+    """When the frames in turn leave bridges; which frame is said where there are several."""
+    found: list[PlannedWindow] = []
+    for number, placement in enumerate(placements):
+        for hop in placement.hops:
+            window: PlannedWindow = {
                 "bridge": hop.bridge,
                 "peer": hop.peer,
                 "open_ps": hop.early_ps,
                 "last_ps": hop.late_ps,
                 "length_ps": hop.window.length_ps,
-                **({"turn": number} if len(placements) > 1 else {}),
             }
-            for number, placement in enumerate(placements)
-            for hop in placement.hops
-        ],
-    }
-    if len(placements) > 1:
-        document["turns_ns"] = [at_ps // PS_PER_NS for at_ps in behind_ps]
-    return document
+            if len(placements) > 1:
+                window["turn"] = number
+            found.append(window)
+    return found
 
 
 def _padding_ps(ground: Ground, placed: Placement) -> int:
@@ -140,7 +160,7 @@ def _padding_ps(ground: Ground, placed: Placement) -> int:
     )
 
 
-def _terms(ground: Ground, placed: Placement) -> dict[str, int]:
+def _terms(ground: Ground, placed: Placement) -> DelayTerms:
     """What a delay is made of, in ps; the sum is the delay."""
     listener = max(placed.arrivals, key=lambda name: placed.arrivals[name][1])
     path = placed.tree.paths[listener]
@@ -162,7 +182,13 @@ def _terms(ground: Ground, placed: Placement) -> dict[str, int]:
     }
 
 
-def port_documents(ground: Ground, placed: Placed) -> dict[str, Any]:
+def _add_gates(port: PlannedPort, gate_list: gates.GateList) -> None:
+    port["cycle_ns"] = gate_list.cycle_ns
+    port["base_ns"] = gate_list.base_ns
+    port["entries"] = [{"gates": f"0x{mask:02x}", "ns": ns} for mask, ns in gate_list.entries]
+
+
+def port_documents(ground: Ground, placed: Placed) -> dict[str, PlannedBridge]:
     """All bridges with their ports' gate lists and queues.
 
     Raises:
@@ -173,12 +199,12 @@ def port_documents(ground: Ground, placed: Placed) -> dict[str, Any]:
         for placement in placements:
             for hop in placement.hops:
                 windows.setdefault((hop.bridge, hop.peer), []).append(hop.window)
-    documents: dict[str, Any] = {name: {"ports": {}} for name in ground.bridges}
+    documents: dict[str, PlannedBridge] = {name: {"ports": {}} for name in ground.bridges}
     for (bridge, peer), entries in sorted(windows.items()):
         explicit = ground.explicit(bridge, peer)
-        port: dict[str, Any] = {"queues": {window.stream: window.queue for window in entries}}
+        port: PlannedPort = {"queues": {window.stream: window.queue for window in entries}}
         if explicit is not None:
-            port.update(explicit.as_dict())
+            _add_gates(port, explicit)
         elif ground.is_gated(bridge, peer):
             built = gates.build(entries, gates.guard_ns(ground.topology.wires[bridge, peer].rate_bps))
             if built is None:
@@ -194,6 +220,6 @@ def port_documents(ground: Ground, placed: Placed) -> dict[str, Any]:
                     "closes and does not set frames right that come early or late",
                     "gate-list", sorted({window.stream for window in entries}), "leave the link some room",
                 )  # fmt: skip
-            port.update(built.as_dict())
+            _add_gates(port, built)
         documents[bridge]["ports"][peer] = port
     return documents

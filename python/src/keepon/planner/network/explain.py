@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from keepon.errors import InfeasibleError, KeeponError
+from keepon.model.plan import BestFound, Why
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.wire import PS_PER_NS
 from keepon.planner.network import bounds, solve
@@ -22,7 +23,7 @@ from keepon.planner.network.ground import Ground
 from keepon.planner.network.search import Search
 from keepon.planner.network.solve import Outcome
 from keepon.planner.partition.limits import Limits
-from keepon.planner.verify import verify
+from keepon.planner.verify import check
 
 _PROBE_S = 10.0
 _CHANGE_S = 3.0
@@ -31,19 +32,19 @@ _CHANGES_MAX = 48
 _CHECKED = "{} (planned and checked: feasible with it)"
 
 
-def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> dict[str, Any]:
+def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> Why:
     """The `why` of a plan that is not feasible: constraint, message, streams, nearest_change, and `best` if unknown."""
     ground, proof = outcome.ground, outcome.proof
     assert proof is not None
     streams = proof.streams
     message = proof.message
-    document: dict[str, Any] = {}
+    best: BestFound | None = None
     if outcome.method == "cp-sat":
         streams = _conflict(ground, limits, kept)
         message = _conflict_message(ground, streams, kept)
     elif outcome.status == "unknown":
         message = _unfinished(outcome)
-        document["best"] = {
+        best = {
             "placed": len(outcome.placed),
             "of": len(ground.flows),
             "missing": streams,
@@ -53,14 +54,7 @@ def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> d
             },
         }
         if proof.constraint == solve.INTERRUPTED:
-            told = "run it again to decide"
-            return {
-                "constraint": proof.constraint,
-                "message": message,
-                "streams": [],
-                "nearest_change": told,
-                **document,
-            }
+            return _told(proof.constraint, message, [], "run it again to decide", best)
     change = _nearest_change(ground.scenario, streams, limits, proof) if not kept else None
     if change is not None:
         told = _CHECKED.format(change)
@@ -68,7 +62,25 @@ def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> d
         told = "plan without --keep, so that the other streams may move"
     else:
         told = "none of the single changes tried makes it feasible; remove or lengthen the periods of several streams"
-    return {"constraint": proof.constraint, "message": message, "streams": streams, "nearest_change": told, **document}
+    return _told(proof.constraint, message, streams, told, best)
+
+
+def _told(
+    constraint: str,
+    message: str,
+    streams: list[str],
+    nearest_change: str,
+    best: BestFound | None,
+) -> Why:
+    found: Why = {
+        "constraint": constraint,
+        "message": message,
+        "streams": streams,
+        "nearest_change": nearest_change,
+    }
+    if best is not None:
+        found["best"] = best
+    return found
 
 
 def _unfinished(outcome: Outcome) -> str:
@@ -82,7 +94,7 @@ def _unfinished(outcome: Outcome) -> str:
     )
 
 
-def why_no_slots(scenario: Scenario, error: InfeasibleError, limits: Limits) -> dict[str, Any]:
+def why_no_slots(scenario: Scenario, error: InfeasibleError, limits: Limits) -> Why:
     """The `why` of a scenario that has a station for which no slots do."""
     proof = bounds.Proof(error.constraint, str(error), error.streams)
     change = _nearest_change(scenario, error.streams, limits, proof)
@@ -158,7 +170,8 @@ def _nearest_change(scenario: Scenario, streams: list[str], limits: Limits, proo
             bounds.refuse(ground)
             tried = Search(ground, left)
             if bounds.proof(ground) is None and tried.run():
-                verify(changed, solve.as_document(Outcome(ground, "feasible", "first-fit", tried.placed)))
+                outcome = Outcome(ground, "feasible", "first-fit", tried.placed)
+                check(changed, solve.as_document(outcome))
                 return told
         except KeeponError:
             continue

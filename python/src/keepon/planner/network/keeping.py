@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from pydantic import ValidationError
 
 from keepon.errors import ConfigError, TraceError, one_line
 from keepon.model import documents, schemacheck
+from keepon.model.plan import Plan, PlannedStream, PlannedWindow
 from keepon.model.scenario import KeeponOptions, Scenario
 from keepon.model.wire import PS_PER_NS, ceil_ns
 from keepon.planner.network.flows import Flow, Placement
@@ -22,70 +23,24 @@ from keepon.planner.network.trees import Tree
 _SLOT_KEYS = ("slot_bytes", "ring_slots", "partition_slots", "batch_slots", "depth_slots", "poll_overhead_ns")
 
 
-def _is_list_of(kind: type, value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(entry, kind) for entry in value)
-
-
-_WINDOW_KEYS = {"bridge": str, "peer": str, "open_ps": int, "last_ps": int, "length_ps": int}
-
-
-def check(plan: dict[str, Any], source: str) -> None:
+def check(plan: Plan, source: str) -> None:
     """Refuse an earlier plan that lacks what its streams need to stay, before anything relies on it.
 
     Raises:
         TraceError: one sentence on the first key.
     """
-
     if wrong := schemacheck.first_problem(plan, documents.json_schema("plan")):
         key, value, rule = wrong
         raise TraceError(
             f"{source}: key `{key}` = {one_line(value)}: {rule}; the file is damaged, make it anew with keepon plan"
         )
 
-    def need(holds: bool, key: str, what: str) -> None:
-        if not holds:
-            raise TraceError(
-                f"{source}: key `{key}` must be {what}; the file is damaged, make it anew with keepon plan"
-            )
 
-    for part in ("stations", "streams"):
-        need(isinstance(plan.get(part), dict), part, "a table")
-        for name, entry in plan[part].items():
-            need(isinstance(entry, dict), f"{part}.{name}", "a table")
-    for name, station in plan["stations"].items():
-        for key in _SLOT_KEYS:
-            need(isinstance(station.get(key, 0), int), f"stations.{name}.{key}", "a whole number")
-    for name, entry in plan["streams"].items():
-        where = f"streams.{name}"
-        for key in ("release_ns", "frame_bytes_on_wire"):
-            need(isinstance(entry.get(key), int), f"{where}.{key}", "a whole number")
-        routes, turns, windows = entry.get("routes"), entry.get("turns_ns", [0, 0]), entry.get("windows")
-        need(
-            isinstance(routes, dict) and all(_is_list_of(str, route) for route in routes.values()),
-            f"{where}.routes", "a list of bridges for each listener",
-        )  # fmt: skip
-        need(
-            _is_list_of(int, turns) and len(turns) > 1,
-            f"{where}.turns_ns", "a list of whole numbers",
-        )  # fmt: skip
-        need(isinstance(windows, list), f"{where}.windows", "a list")
-        for window in windows:
-            need(
-                not isinstance(window, dict) or isinstance(window.get("turn", 0), int),
-                f"{where}.windows.turn", "a whole number",
-            )  # fmt: skip
-            for key, kind in _WINDOW_KEYS.items():
-                need(
-                    isinstance(window, dict) and isinstance(window.get(key), kind),
-                    f"{where}.windows.{key}", "a name" if kind is str else "a whole number",
-                )  # fmt: skip
-
-
-def with_its_slots(scenario: Scenario, plan: dict[str, Any]) -> Scenario:
+def with_its_slots(scenario: Scenario, plan: Plan) -> Scenario:
     """The scenario with "auto" slots, rings and partitions of its stations as the earlier plan chose them."""
     stations = []
     for station in scenario.station:
-        document = plan["stations"].get(station.name, {})
+        document: Mapping[str, object] = plan["stations"].get(station.name) or {}
         chosen = {
             key: document[key] for key in _SLOT_KEYS if key in document and getattr(station.keepon, key) == "auto"
         }
@@ -101,7 +56,7 @@ def with_its_slots(scenario: Scenario, plan: dict[str, Any]) -> Scenario:
     return scenario.model_copy(update={"station": stations})
 
 
-def kept(ground: Ground, plan: dict[str, Any]) -> dict[int, list[Placement]]:
+def kept(ground: Ground, plan: Plan) -> dict[int, list[Placement]]:
     """Placements of the streams that scenario and plan both have, by number.
 
     Raises:
@@ -131,7 +86,7 @@ def _changed(ground: Ground, flow: Flow, what: str) -> ConfigError:
     )
 
 
-def _as_it_was(ground: Ground, flow: Flow, entry: dict[str, Any]) -> list[Placement]:
+def _as_it_was(ground: Ground, flow: Flow, entry: PlannedStream) -> list[Placement]:
     tree = _tree_of(flow, entry)
     if tree is None:
         raise _changed(ground, flow, "has no such way any more, or not among the planner.routes considered")
@@ -178,7 +133,10 @@ def _as_it_was(ground: Ground, flow: Flow, entry: dict[str, Any]) -> list[Placem
     return placements
 
 
-def _windows_of(laid: Placement, windows: list[dict[str, Any]]) -> list[tuple[str, str, int, int, int]]:
+def _windows_of(
+    laid: Placement,
+    windows: list[PlannedWindow],
+) -> list[tuple[str, str, int, int, int]]:
     by_port = {(window["bridge"], window["peer"]): window for window in windows}
     found = []
     for hop in laid.hops:
@@ -187,7 +145,7 @@ def _windows_of(laid: Placement, windows: list[dict[str, Any]]) -> list[tuple[st
     return found
 
 
-def _tree_of(flow: Flow, entry: dict[str, Any]) -> Tree | None:
+def _tree_of(flow: Flow, entry: PlannedStream) -> Tree | None:
     """The tree an earlier plan used."""
     wanted = {
         (here, there)

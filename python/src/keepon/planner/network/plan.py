@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from keepon.errors import InfeasibleError
+from keepon.model.plan import Draft, Plan, empty
 from keepon.model.scenario import Scenario
 from keepon.planner.network import bounds, explain, keeping
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
-from keepon.planner.network.solve import Outcome, as_document, decide, empty_document
+from keepon.planner.network.solve import Outcome, as_document, decide
 from keepon.planner.partition.limits import Limits
 
 
-def plan(scenario: Scenario, limits: Limits | None = None, keep: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Plan of a scenario, `keepon.plan/1` as plain data, not yet verified.
+def plan(scenario: Scenario, limits: Limits | None = None, keep: Plan | None = None) -> Plan:
+    """Plan of a scenario, `keepon.plan/1`, not yet verified.
 
     Args:
         scenario: a checked scenario.
@@ -41,24 +41,23 @@ def plan(scenario: Scenario, limits: Limits | None = None, keep: dict[str, Any] 
     document = _written(outcome, limits, kept)
     if keep is not None and document["status"] == "feasible":
         document["kept"] = [ground.scenario.stream[number].id for number in sorted(kept)]
-    document["seconds"] = round(time.monotonic() - started, 6)
-    return document
+    return {**document, "seconds": round(time.monotonic() - started, 6)}
 
 
-def _no_station(scenario: Scenario, error: InfeasibleError, limits: Limits) -> dict[str, Any]:
+def _no_station(scenario: Scenario, error: InfeasibleError, limits: Limits) -> Draft:
     """No slot size and partition of one station will do, whatever the network."""
-    document = empty_document(scenario, "infeasible", "analytic-bound")
+    document = empty(scenario.name, "infeasible", "analytic-bound")
     document["why"] = explain.why_no_slots(scenario, error, limits)
     return document
 
 
-def _written(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> dict[str, Any]:
+def _written(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> Draft:
     if outcome.status == "feasible":
         try:
             return as_document(outcome)
         except InfeasibleError as error:
             proof = bounds.Proof(error.constraint, str(error), error.streams)
             outcome = Outcome(outcome.ground, "infeasible", "analytic-bound", outcome.placed, proof)
-    document = empty_document(outcome.ground.scenario, outcome.status, outcome.method)
+    document = empty(outcome.ground.scenario.name, outcome.status, outcome.method)
     document["why"] = explain.why(outcome, limits, kept)
     return document

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from keepon.model.scenario import Scenario
+from keepon.model.plan import Draft, Status, empty
 from keepon.planner.network import bounds, documents
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.search import Search, jitter_room_ps
 from keepon.planner.partition.limits import Limits
 
-PLAN_SCHEMA = "keepon.plan/1"
 INTERRUPTED = "interrupted"
 _FIRST_SHARE = 0.5
 
@@ -23,7 +21,7 @@ class Outcome:
     """What planning gave: placements by number of the stream, how, and why not if not all are placed."""
 
     ground: Ground
-    status: str
+    status: Status
     method: str
     placed: dict[int, list[Placement]] = field(default_factory=dict)
     proof: bounds.Proof | None = None
@@ -72,7 +70,7 @@ def _decide(ground: Ground, limits: Limits, kept: dict[int, list[Placement]], se
     return Outcome(ground, "unknown", "first-fit", search.placed, bounds.Proof("time", "", missing))
 
 
-def as_document(outcome: Outcome) -> dict[str, Any]:
+def as_document(outcome: Outcome) -> Draft:
     """A feasible outcome as `keepon.plan/1`, not yet verified.
 
     Raises:
@@ -80,7 +78,7 @@ def as_document(outcome: Outcome) -> dict[str, Any]:
     """
     ground = outcome.ground
     placed = {stream.id: outcome.placed[number] for number, stream in enumerate(ground.scenario.stream)}
-    document = empty_document(ground.scenario, "feasible", outcome.method)
+    document = empty(ground.scenario.name, "feasible", outcome.method)
     for name, station in ground.stations.items():
         own = {key: entries for key, entries in placed.items() if entries[0].flow.stream.talker == name}
         own = dict(sorted(own.items(), key=lambda entry: entry[1][0].release_ps))
@@ -88,11 +86,3 @@ def as_document(outcome: Outcome) -> dict[str, Any]:
     document["streams"] = {name: documents.stream_document(ground, entries) for name, entries in placed.items()}
     document["bridges"] = documents.port_documents(ground, placed)
     return document
-
-
-def empty_document(scenario: Scenario, status: str, method: str) -> dict[str, Any]:
-    """A plan without stations, bridges and streams."""
-    return {
-        "schema": PLAN_SCHEMA, "scenario": scenario.name, "status": status, "method": method,
-        "stations": {}, "bridges": {}, "streams": {},
-    }  # fmt: skip

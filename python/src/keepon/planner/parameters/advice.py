@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from keepon.model.plan import Headroom
 from keepon.model.scenario import HostTable
 from keepon.model.wire import PS_PER_NS
 from keepon.planner.parameters.posting import Choice, Needs
@@ -25,7 +25,7 @@ class Advice:
     why: str
 
 
-def offload(needs: Needs, choice: Choice, headroom: dict[str, Any]) -> list[Advice]:
+def offload(needs: Needs, choice: Choice, headroom: Headroom) -> list[Advice]:
     """Why hardware with launch times would serve better here; where nothing speaks for it, what speaks for keepon."""
     found = []
     base = needs.station.host.base if isinstance(needs.station.host, HostTable) else needs.station.host

@@ -8,21 +8,20 @@ something is within no guarantee; nothing here changes a plan.
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from keepon.model.plan import Headroom, Plan, Reason
 from keepon.model.wire import PS_PER_NS
 from keepon.planner.parameters import advice, lead, polls, slots
 from keepon.planner.parameters.isolation import FEASIBLE
 from keepon.planner.parameters.partitions import Chosen
 from keepon.planner.parameters.posting import Choice, Needs, granularity_ns
 
-Line = dict[str, str]
 _WAIT_FRAMES_MAX = 20_000
 WIDTH = 72
 """Longer quantities do not widen the column of the others."""
 
 
-def _line(rule: str, quantity: str, why: str) -> Line:
+def _line(rule: str, quantity: str, why: str) -> Reason:
     return {"rule": rule, "quantity": quantity, "why": why}
 
 
@@ -31,8 +30,8 @@ def _us(time_ns: float) -> str:
 
 
 def lines(
-    needs: Needs, choice: Choice, chosen: Chosen, releases_ns: dict[str, int], headroom: dict[str, Any]
-) -> list[Line]:
+    needs: Needs, choice: Choice, chosen: Chosen, releases_ns: dict[str, int], headroom: Headroom
+) -> list[Reason]:
     """Why the station's parameters are what they are.
 
     Args:
@@ -53,7 +52,7 @@ def lines(
     return [*found, *(_line("G13", told.quantity, told.why) for told in advice.offload(needs, choice, headroom))]
 
 
-def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Line]:
+def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Reason]:
     options, posting = needs.station.keepon, choice.posting
     quantity = f"slot {choice.slot_bytes} bytes = {_us(posting.slot_ps / PS_PER_NS)}"
     if options.slot_bytes != "auto":
@@ -88,7 +87,7 @@ def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Line]:
     return found
 
 
-def _partition(needs: Needs, choice: Choice, chosen: Chosen, headroom: dict[str, Any]) -> list[Line]:
+def _partition(needs: Needs, choice: Choice, chosen: Chosen, headroom: Headroom) -> list[Reason]:
     left = f"{headroom['best_effort_bps'] / 1e6:.1f} Mbit/s left to best effort"
     if chosen.verdict is None:
         return [
@@ -117,7 +116,7 @@ def _partition(needs: Needs, choice: Choice, chosen: Chosen, headroom: dict[str,
     return found
 
 
-def _batch(needs: Needs, choice: Choice) -> list[Line]:
+def _batch(needs: Needs, choice: Choice) -> list[Reason]:
     posting = choice.posting
     quantity = f"batch {posting.batch_slots} of ring {choice.ring_slots}, depth {posting.depth_slots}"
     if needs.station.keepon.batch_slots != "auto":
@@ -125,7 +124,7 @@ def _batch(needs: Needs, choice: Choice) -> list[Line]:
     return [_line("G11", quantity, f"the largest power of two that serves: {choice.limited_by}")]
 
 
-def _polling(needs: Needs, choice: Choice, headroom: dict[str, Any]) -> list[Line]:
+def _polling(needs: Needs, choice: Choice, headroom: Headroom) -> list[Reason]:
     posting, host = choice.posting, needs.host
     interval_ns, slack_ns = polls.interval_ns(posting, needs.nic), polls.slack_ns(posting, needs.nic)
     share = headroom["cpu_share"]
@@ -152,7 +151,7 @@ def _polling(needs: Needs, choice: Choice, headroom: dict[str, Any]) -> list[Lin
     return found
 
 
-def _lead(needs: Needs, choice: Choice, releases_ns: dict[str, int]) -> list[Line]:
+def _lead(needs: Needs, choice: Choice, releases_ns: dict[str, int]) -> list[Reason]:
     if not needs.streams:
         return []
     posting = choice.posting
@@ -186,7 +185,12 @@ def _lead(needs: Needs, choice: Choice, releases_ns: dict[str, int]) -> list[Lin
     return [*found, *_waits(needs, choice, releases_ns, needed_ns)]
 
 
-def _waits(needs: Needs, choice: Choice, releases_ns: dict[str, int], needed_ns: int) -> list[Line]:
+def _waits(
+    needs: Needs,
+    choice: Choice,
+    releases_ns: dict[str, int],
+    needed_ns: int,
+) -> list[Reason]:
     """Frames handed over at one time pass the driver one after the other."""
     waits = driver_waits_ns(needs, releases_ns)
     if waits is None:
@@ -233,7 +237,7 @@ def driver_waits_ns(needs: Needs, releases_ns: dict[str, int]) -> dict[str, int]
     return waits
 
 
-def _clock(needs: Needs, choice: Choice) -> list[Line]:
+def _clock(needs: Needs, choice: Choice) -> list[Reason]:
     if choice.sync_error_ns is None or needs.budget_ns is None or not needs.streams:
         return []
     granularity = granularity_ns(needs, choice)
@@ -247,7 +251,7 @@ def _clock(needs: Needs, choice: Choice) -> list[Line]:
     return [_line("G3", quantity, why)]
 
 
-def text(document: dict[str, Any]) -> list[str]:
+def text(document: Plan) -> list[str]:
     """The rationale of every station of a plan, for the terminal; stations with the same one are told of together."""
     told: dict[tuple[tuple[str, str, str], ...], list[str]] = {}
     for name, station in document["stations"].items():

@@ -16,6 +16,7 @@ from keepon.measure.results import NONE
 from keepon.measure.statistics import IntArray
 from keepon.model import timing
 from keepon.model.hosts import Sourced
+from keepon.model.result import Clock, RunResult
 from keepon.model.scenario import Scenario
 from keepon.studies.planned import planned_run
 
@@ -42,7 +43,7 @@ class ClockTrack:
     read_at_ps: IntArray
     reading_ps: IntArray
     rate_ppb: Any
-    document: dict[str, Any]
+    document: Clock
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class ClockRun:
     clocks: dict[str, ClockTrack]
     release_error_ps: dict[str, IntArray]
     txtime_ns: dict[str, IntArray]
-    document: dict[str, Any]
+    document: RunResult
     used: dict[str, list[Sourced]]
 
 
@@ -90,6 +91,10 @@ def variant(scenario: Scenario, **changes: Any) -> Scenario:
     return Scenario.model_validate(document)
 
 
+def _column(values: IntArray) -> IntArray:
+    return np.asarray(values, dtype=np.int64)
+
+
 def measure(scenario: Scenario, driver: str | None = None, seed: int | None = None) -> ClockRun:
     """Plan and run a scenario whose clocks are set by PTP.
 
@@ -108,13 +113,15 @@ def measure(scenario: Scenario, driver: str | None = None, seed: int | None = No
     clocks: dict[str, ClockTrack] = {}
     for node in build.clocked():
         raw = build.simulation.clock(build.nodes[node])
-        keys = ("at_ps", "offset_ps", "read_offset_ps", "read_at_ps")
-        columns = {key: np.asarray(raw[key], dtype=np.int64) for key in keys}
-        read_at = np.asarray(build.simulation.network_time(columns["read_at_ps"]), dtype=np.int64)
+        at_ps, read_at_ps = _column(raw["at_ps"]), _column(raw["read_at_ps"])
+        read_offset_ps = _column(raw["read_offset_ps"])
         clocks[node] = ClockTrack(
-            **columns,
-            reading_ps=read_at + columns["read_offset_ps"],
-            network_ps=np.asarray(build.simulation.network_time(columns["at_ps"]), dtype=np.int64),
+            at_ps=at_ps,
+            offset_ps=_column(raw["offset_ps"]),
+            read_offset_ps=read_offset_ps,
+            read_at_ps=read_at_ps,
+            reading_ps=_column(build.simulation.network_time(read_at_ps)) + read_offset_ps,
+            network_ps=_column(build.simulation.network_time(at_ps)),
             rate_ppb=np.asarray(raw["scaled_ppm"], dtype=np.float64) * 1000 / 65536,
             document=clock_document(raw, start_ns, end_ns, scenario.sync.lock_bound_ns),
         )

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from keepon.measure.results import SENT_VERDICTS
+from keepon.model.result import StreamResult
 from keepon.studies.clocks.clockruns import ClockTrack
 from keepon.studies.clocks.networks import Array
 
@@ -55,7 +55,7 @@ def times_due(start_ns: int, end_ns: int, period_ns: int, first_ns: int) -> int:
     return max(0, -(-(end_ns - start_ns - (first_ns - start_ns) % period_ns) // period_ns))
 
 
-def frames(stream: dict[str, Any], due: int) -> Frames:
+def frames(stream: StreamResult, due: int) -> Frames:
     """Counts of a stream with one listener.
 
     Args:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from keepon.model.fields import Number, Whole
 from keepon.model.hosts import Sourced
+from keepon.model.result import Calibrated, Chosen
 from keepon.studies.settings import parse as apply
 from keepon.studies.settings import refuse
 
@@ -69,16 +70,23 @@ class Origins:
     calibrated: Mapping[str, str]
     chosen: Mapping[str, str]
 
-    def documents(self, settings: Common, used: Iterable[Sourced]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def documents(
+        self,
+        settings: Common,
+        used: Iterable[Sourced],
+    ) -> tuple[list[Calibrated], list[Chosen]]:
         """Calibrated and chosen settings as a study's document has them; a changed one is chosen by the user.
 
         Args:
             used: what else the study's runs were given, from `inputs.collecting`.
         """
-        calibrated: list[dict[str, Any]] = []
-        chosen: list[dict[str, Any]] = []
+        calibrated: list[Calibrated] = []
+        chosen: list[Chosen] = []
         for entry in used:
-            (calibrated if entry.kind == "calibrated" else chosen).append(entry.as_dict())
+            if entry.kind == "calibrated":
+                calibrated.append(entry.as_calibrated())
+            else:
+                chosen.append(entry.as_chosen())
         for key, value in settings.model_dump().items():
             if value != type(settings).model_fields[key].default:
                 chosen.append({"parameter": key, "value": value, "why": "set on the command line"})

@@ -9,6 +9,7 @@ from typing import Any
 
 from keepon.errors import ConfigError
 from keepon.model import study
+from keepon.model.study import StudyDocument
 from keepon.provenance import commit
 from keepon.studies.clocks import batches, convergence, headline, inputs, merging, roles, stability
 from keepon.studies.clocks.settings import Common, Origins, parse
@@ -52,7 +53,7 @@ ENTRIES: dict[str, Entry] = {
 TITLES = {name: entry.title for name, entry in ENTRIES.items()}
 
 
-def run(name: str, assignments: list[str], seed: int | None, seeds: int | None) -> dict[str, Any]:
+def run(name: str, assignments: list[str], seed: int | None, seeds: int | None) -> StudyDocument:
     """One study.
 
     Args:

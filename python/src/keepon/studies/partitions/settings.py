@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from keepon.model import published
 from keepon.model.fields import Number, Whole, WholeList
+from keepon.model.result import Calibrated, Chosen
 from keepon.planner.partition.generate import Parameters
 from keepon.planner.partition.limits import TIME_LIMIT_MAX_S, WORKERS_MAX
 from keepon.studies.settings import parse as apply
@@ -104,11 +105,11 @@ _SILENT = (
 S = TypeVar("S", bound=Settings)
 
 
-def origins(settings: Settings) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def origins(settings: Settings) -> tuple[list[Calibrated], list[Chosen]]:
     """Calibrated and chosen settings as a study's document has them; a changed one is chosen by the user."""
     source = TABLE5["id"]
-    calibrated = [{"parameter": key, "value": TABLE5[key], "source_id": source} for key in _FIXED]
-    chosen: list[dict[str, Any]] = []
+    calibrated: list[Calibrated] = [{"parameter": key, "value": TABLE5[key], "source_id": source} for key in _FIXED]
+    chosen: list[Chosen] = []
     for key, value in settings.model_dump().items():
         if value != type(settings).model_fields[key].default:
             chosen.append({"parameter": key, "value": value, "why": "set on the command line"})

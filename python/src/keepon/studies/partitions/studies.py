@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from keepon import interrupts
 from keepon.errors import ConfigError
 from keepon.model import study
+from keepon.model.study import StudyDocument
 from keepon.provenance import commit
 from keepon.studies.partitions.settings import BeyondSettings, Settings, origins, parse
 from keepon.studies.settings import from_options
@@ -20,7 +19,7 @@ OPTIONS = ("sets", "workers", "cluster")
 """Settings that are options of the command, too."""
 
 
-def run(name: str, assignments: list[str], seed: int | None, seeds: int | None) -> dict[str, Any]:
+def run(name: str, assignments: list[str], seed: int | None, seeds: int | None) -> StudyDocument:
     """One study; after Ctrl-C from what was decided by then.
 
     Args:
@@ -46,7 +45,7 @@ def run(name: str, assignments: list[str], seed: int | None, seeds: int | None) 
     return experiment(name, settings)
 
 
-def experiment(name: str, settings: Settings) -> dict[str, Any]:
+def experiment(name: str, settings: Settings) -> StudyDocument:
     """The document of a study with these settings."""
     # Loads CP-SAT, which takes a second that no other command should spend.
     from keepon.studies.partitions import figures, sets, spread
@@ -64,8 +63,7 @@ def experiment(name: str, settings: Settings) -> dict[str, Any]:
         document = study.document(
             name, TITLES[name], parts, settings.model_dump(), *origins(settings), commit()
         )  # fmt: skip
-        return document | {
-            "interrupted": results.interrupted or bool(seen),
-            "attempted": len(results.findings),
-            "sets": figures.raw(results.findings),
-        }
+        document["interrupted"] = results.interrupted or bool(seen)
+        document["attempted"] = len(results.findings)
+        document["sets"] = figures.raw(results.findings)
+        return document

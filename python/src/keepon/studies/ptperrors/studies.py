@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from keepon.errors import ConfigError
 from keepon.model import study
+from keepon.model.result import Calibrated, Chosen
+from keepon.model.study import StudyDocument
 from keepon.provenance import commit
 from keepon.studies.ptperrors import equations, filtering, settings, sweeps
 from keepon.studies.ptperrors.settings import Settings
@@ -28,7 +29,7 @@ TITLES = {
 }
 
 
-def run(name: str, assignments: list[str], seed: int | None, seeds: int | None) -> dict[str, Any]:
+def run(name: str, assignments: list[str], seed: int | None, seeds: int | None) -> StudyDocument:
     """One part, or with "ptp-errors" all of them.
 
     Args:
@@ -52,16 +53,16 @@ def run(name: str, assignments: list[str], seed: int | None, seeds: int | None) 
     return study.document(name, TITLES[name], parts, chosen.model_dump(), *_origins(chosen), commit())
 
 
-def _origins(chosen: Settings) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _origins(chosen: Settings) -> tuple[list[Calibrated], list[Chosen]]:
     """Settings with published values, and those without one; what was changed by the user is chosen."""
     defaults = Settings()
     values = chosen.model_dump()
     published = [key for key in settings.CALIBRATED if values[key] == getattr(defaults, key)]
-    calibrated: list[dict[str, Any]] = [
+    calibrated: list[Calibrated] = [
         {"parameter": key, "value": values[key], "source_id": settings.CALIBRATED[key]} for key in published
     ]
     reasons = dict(settings.CHOICES)
-    free: list[dict[str, Any]] = [
+    free: list[Chosen] = [
         {
             "parameter": key,
             "value": value,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,11 +15,17 @@ from keepon.measure.results import FrameArrays
 from keepon.measure.statistics import IntArray
 from keepon.model.gates import ALL_GATES
 from keepon.model.hosts import Sourced
+from keepon.model.plan import Plan
 from keepon.model.scenario import Scenario
 from keepon.model.timing import epoch_ns_for, talk_start_ns
 from keepon.model.topology import Topology
 from keepon.targets.sim import timesync
+from keepon.targets.sim.inputs import LoadSpec, StreamSpec
 from keepon.targets.sim.specs import station_spec
+
+if TYPE_CHECKING:
+    # Loaded when a simulation is built, so that all else works without it.
+    from keepon._sim import Simulation
 
 
 def simulator() -> ModuleType:
@@ -39,11 +45,11 @@ def simulator() -> ModuleType:
 class Build:
     """A simulation built from scenario and plan."""
 
-    def __init__(self, scenario: Scenario, plan: dict[str, Any], run: str, seed: int) -> None:
+    def __init__(self, scenario: Scenario, plan: Plan, run: str, seed: int) -> None:
         module = simulator()
         self.scenario, self.plan, self.run = scenario, plan, run
         self.epoch_ns = epoch_ns_for(scenario)
-        self.simulation = module.Simulation(seed, self.epoch_ns)
+        self.simulation: Simulation = module.Simulation(seed, self.epoch_ns)
         self.nodes: dict[str, int] = {}
         self.sources: dict[str, list[Sourced]] = {}
         for station in scenario.station:
@@ -84,42 +90,37 @@ class Build:
     def _add_stream(self, name: str) -> int:
         stream = next(entry for entry in self.scenario.stream if entry.id == name)
         entry = self.plan["streams"][name]
-        number: int = self.simulation.add_stream(
-            {
-                "id": stream.id,
-                "talker": self.nodes[stream.talker],
-                "listeners": [self.nodes[listener] for listener in stream.listeners],
-                "routes": [
-                    [self.nodes[bridge] for bridge in entry["routes"][listener]] for listener in stream.listeners
-                ],
-                "period_ns": stream.period_ns,
-                "offset_ns": entry["release_ns"],
-                "turns_ns": entry.get("turns_ns", []),
-                "start_ns": talk_start_ns(self.scenario),
-                "frame_bytes": stream.frame_bytes,
-                "tc": stream.tc,
-                "queue": stream.priority,
-                "advance_ns": stream.advance_ns,
-            }
-        )
-        return number
+        spec: StreamSpec = {
+            "id": stream.id,
+            "talker": self.nodes[stream.talker],
+            "listeners": [self.nodes[listener] for listener in stream.listeners],
+            "routes": [[self.nodes[node] for node in entry["routes"][end]] for end in stream.listeners],
+            "period_ns": stream.period_ns,
+            "offset_ns": entry["release_ns"],
+            "turns_ns": entry.get("turns_ns", []),
+            "start_ns": talk_start_ns(self.scenario),
+            "frame_bytes": stream.frame_bytes,
+            "tc": stream.tc,
+            "queue": stream.priority,
+            "advance_ns": stream.advance_ns,
+        }
+        return self.simulation.add_stream(spec)
 
     def _add_load(self, name: str, topology: Topology) -> int:
         load = next(entry for entry in self.scenario.load if entry.id == name)
-        number: int = self.simulation.add_load(
-            {
-                "id": load.id,
-                "talker": self.nodes[load.talker],
-                "listener": self.nodes[load.listener],
-                "route": [self.nodes[node] for node in topology.shortest(load.talker, load.listener)[1:-1]],
-                "kind": load.kind,
-                "rate_bps": load.rate_bps,
-                "frame_bytes": load.frame_bytes,
-                "tc": load.tc,
-                "queue": load.priority,
-            }
-        )
-        return number
+        way = topology.shortest(load.talker, load.listener)
+        spec: LoadSpec = {
+            "id": load.id,
+            "talker": self.nodes[load.talker],
+            "listener": self.nodes[load.listener],
+            "route": [self.nodes[node] for node in way[1:-1]],
+            "kind": load.kind,
+            "rate_bps": load.rate_bps,
+            "frame_bytes": load.frame_bytes,
+            "tc": load.tc,
+            "queue": load.priority,
+        }
+        return self.simulation.add_load(spec)
 
     def frames(self, name: str) -> FrameArrays:
         raw = self.simulation.frames(self.streams[name])

@@ -7,17 +7,28 @@ The simulator is told what the plan says and nothing more; the listener's clock 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, cast
 
 import numpy as np
 
 from keepon.errors import ConfigError, SimulationError
 from keepon.measure import clocks, results
-from keepon.measure.delays import SERIES_FRAMES, first_delays, mark_onset
+from keepon.measure.delays import mark_onset
 from keepon.measure.due import on_schedule, run_ns, schedule
 from keepon.measure.results import FrameArrays
+from keepon.measure.simulated import Bridge as RawBridge
+from keepon.measure.simulated import Flow
 from keepon.model import outcomes
 from keepon.model.hosts import Sourced
+from keepon.model.plan import Plan
+from keepon.model.result import (
+    BridgeResult,
+    Clock,
+    LoadResult,
+    RunParts,
+    StationResult,
+    StreamResult,
+)
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import measured_ns
 from keepon.parallel import check_stopped, in_order
@@ -26,11 +37,11 @@ from keepon.targets.sim.build import Build, simulator
 from keepon.targets.sim.construction import by_construction
 from keepon.targets.sim.refusals import check_supported
 
-NAME = "sim"
+NAME: Final = "sim"
 
 
 def simulate(
-    scenario: Scenario, plan: dict[str, Any], driver: str, seed: int, progress: Progress | None = None
+    scenario: Scenario, plan: Plan, driver: str, seed: int, progress: Progress | None = None
 ) -> tuple[Run, dict[str, list[Sourced]]]:
     """One run.
 
@@ -50,7 +61,7 @@ def simulate(
 
 
 def simulate_build(
-    scenario: Scenario, plan: dict[str, Any], driver: str, seed: int, progress: Progress | None = None
+    scenario: Scenario, plan: Plan, driver: str, seed: int, progress: Progress | None = None
 ) -> tuple[Build, Run]:
     """`simulate`, with the simulation itself for those who want more of it."""
     try:
@@ -68,11 +79,11 @@ def simulate_build(
     build.simulation.set_window(start_ns, end_ns)
     build.simulation.run(until_ns, told)
     verdict_names = list(simulator().verdict_names())
-    streams: dict[str, Any] = {}
+    streams: dict[str, StreamResult] = {}
     arrays: dict[str, FrameArrays] = {}
     for stream in scenario.stream:
         arrays[stream.id], streams[stream.id] = _stream_document(build, stream, (start_ns, end_ns), verdict_names)
-    document: dict[str, Any] = {
+    parts: RunParts = {
         "driver": driver,
         "streams": streams,
         "window_ns": [start_ns, end_ns],
@@ -90,16 +101,14 @@ def simulate_build(
         },
         "trace_hash": f"{build.simulation.trace_hash():016x}",
     }
-    _add_clocks(build, document, start_ns, end_ns)
-    document["outcome"] = outcomes.of_run(document)
-    document["met"] = document["outcome"] == outcomes.MET
-    document["onset"] = mark_onset(scenario, streams, arrays)
+    _add_clocks(build, parts, start_ns, end_ns)
+    document = outcomes.judged(parts, mark_onset(scenario, streams, arrays))
     return build, Run(driver, document, arrays, document["trace_hash"])
 
 
 def _stream_document(
     build: Build, stream: Stream, window_ns: tuple[int, int], verdict_names: list[str]
-) -> tuple[FrameArrays, dict[str, Any]]:
+) -> tuple[FrameArrays, StreamResult]:
     """Frames of a stream that were due in the window, and what the result says of them."""
     scenario, plan = build.scenario, build.plan
     every, entry = build.frames(stream.id), plan["streams"][stream.id]
@@ -111,20 +120,22 @@ def _stream_document(
         frames, verdict_names, results.losses(frames, whole["lost"]), results.bounds_of(entry, padded), stream.id,
         stream.period_ns, stream.deadline_ns,
     )  # fmt: skip
-    document["first_delays_ns"] = first_delays(frames, SERIES_FRAMES)
     if padded:
         station = plan["stations"][stream.talker]
         document["slots"] = results.slips(frames, station["slot_time_ps"], station["preamble_ps"])
     return frames, document
 
 
-def _add_clocks(build: Build, document: dict[str, Any], start_ns: int, end_ns: int) -> None:
+def _add_clocks(build: Build, document: RunParts, start_ns: int, end_ns: int) -> None:
     """With PTP: `clock` of every node, and the frames it took."""
     for name in build.clocked():
         raw = build.simulation.clock(build.nodes[name])
         clock = clocks.clock_document(raw, start_ns, end_ns, build.scenario.sync.lock_bound_ns)
-        node = document["stations" if name in document["stations"] else "bridges"][name]
-        node["clock"] = {**node.get("clock", {}), **clock}
+        if name in document["stations"]:
+            station = document["stations"][name]
+            station["clock"] = cast(Clock, {**station["clock"], **clock})
+        else:
+            document["bridges"][name]["clock"] = clock
     if build.scenario.sync.by_ptp:
         try:
             document["ptp_frames"] = clocks.frames_document(build.simulation.ptp_flows())
@@ -141,7 +152,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _station_document(build: Build, name: str, window_s: float) -> dict[str, Any]:
+def _station_document(build: Build, name: str, window_s: float) -> StationResult:
     """A station's counters, those of every target first; slots_total counts what the index has passed.
 
     best_effort_bps is what its loads sent in the window, frames with FCS; what the plan leaves to
@@ -151,7 +162,7 @@ def _station_document(build: Build, name: str, window_s: float) -> dict[str, Any
     counters = raw.get("counters", {})
     loads = [build.loads[load.id] for load in build.scenario.load if load.talker == name]
     sent_bytes = sum(build.simulation.load(number)["window_sent_bytes"] for number in loads)
-    document = {
+    document: StationResult = {
         "underruns": counters.get("underruns", 0),
         "suspected_underruns": counters.get("suspected_underruns", 0),
         "placeholders": raw["placeholders"],
@@ -159,22 +170,23 @@ def _station_document(build: Build, name: str, window_s: float) -> dict[str, Any
         "best_effort_bps": round(sent_bytes * 8 / window_s),
         "clock": {},
     }
-    return {**document, **_plain(raw)}
+    return cast(StationResult, {**document, **_plain(raw)})
 
 
-def _bridge_document(raw: dict[str, Any], nodes: dict[str, int]) -> dict[str, Any]:
+def _bridge_document(raw: RawBridge, nodes: dict[str, int]) -> BridgeResult:
     """A bridge's counters per neighbour, by name."""
     names = {number: name for name, number in nodes.items()}
     return {"ports": {names[peer]: _plain(port) for peer, port in raw["ports"].items()}}
 
 
-def _load_document(raw: dict[str, Any], window_s: float) -> dict[str, Any]:
+def _load_document(raw: Flow, window_s: float) -> LoadResult:
     """Goodput of one load (frames with FCS that arrived in the window), and counts of the whole run."""
     results.check_flow(raw, 1, f"load {raw['id']}")
-    return {"goodput_bps": round(raw["window_delivered_bytes"] * 8 / window_s), **_plain(raw)}
+    goodput_bps = round(raw["window_delivered_bytes"] * 8 / window_s)
+    return cast(LoadResult, {"goodput_bps": goodput_bps, **_plain(raw)})
 
 
-def run_all(scenario: Scenario, plan: dict[str, Any], seed: int, progress: Progress | None = None) -> Outcome:
+def run_all(scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None) -> Outcome:
     """Every driver of the scenario, side by side; a Ctrl-C keeps those that are complete up to the first that is not.
 
     Raises:
@@ -206,5 +218,11 @@ class Simulator:
         simulator()
         check_supported(scenario)
 
-    def run_all(self, scenario: Scenario, plan: dict[str, Any], seed: int, progress: Progress | None = None) -> Outcome:
+    def run_all(
+        self,
+        scenario: Scenario,
+        plan: Plan,
+        seed: int,
+        progress: Progress | None = None,
+    ) -> Outcome:
         return run_all(scenario, plan, seed, progress)

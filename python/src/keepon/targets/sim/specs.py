@@ -3,24 +3,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from keepon.model.hosts import ETF_DELTA_NS, Sourced, chosen, etf_delta, host_of
+from keepon.model.plan import Plan, PlannedStation
 from keepon.model.scenario import NicOptions, Scenario, Station
 from keepon.targets.sim import timesync
+from keepon.targets.sim.inputs import KeeponSpec, NicSpec, StationSpec
 
 CLASS_COUNT = 16
 
 
-def _classes(planned: dict[str, Any], paper: bool) -> dict[int, tuple[str, str]]:
+def _classes(planned: PlannedStation, paper: bool) -> dict[int, tuple[str, str]]:
     """Late policy and rounding per class; the paper rounds down whatever the class, also those nobody uses."""
-    classes = {int(tc): (entry["late"], entry["round"]) for tc, entry in planned["classes"].items()}
+    classes: dict[int, tuple[str, str]] = {
+        int(tc): (entry["late"], entry["round"]) for tc, entry in planned["classes"].items()
+    }
     if paper:
         return {tc: (classes.get(tc, ("strict", ""))[0], "floor") for tc in range(CLASS_COUNT)}
     return classes
 
 
-def nic_spec(station: Station, driver: str) -> tuple[dict[str, int], list[Sourced]]:
+def nic_spec(station: Station, driver: str) -> tuple[NicSpec, list[Sourced]]:
     """What the simulator is told of a station's NIC, and the values that matter to its driver; all of them chosen."""
     own = station.nic
     ring = ["prefetch_slots", "fetch_ns", "restart_ns", "index_read_ns"]
@@ -40,13 +42,25 @@ def nic_spec(station: Station, driver: str) -> tuple[dict[str, int], list[Source
         )
         for key in matters
     ]
-    spec = {key: getattr(own, key) for key in (*ring, "coalesce_ns", "coalesce_frames")}
-    return {**spec, "rx_lag_ns_min": own.rx_lag_ns, "rx_lag_ns_max": own.rx_lag_ns}, used
+    spec: NicSpec = {
+        "prefetch_slots": own.prefetch_slots,
+        "fetch_ns": own.fetch_ns,
+        "restart_ns": own.restart_ns,
+        "index_read_ns": own.index_read_ns,
+        "coalesce_ns": own.coalesce_ns,
+        "coalesce_frames": own.coalesce_frames,
+        "rx_lag_ns_min": own.rx_lag_ns,
+        "rx_lag_ns_max": own.rx_lag_ns,
+    }
+    return spec, used
 
 
 def station_spec(
-    scenario: Scenario, station: Station, run: str, plan: dict[str, Any]
-) -> tuple[dict[str, Any], list[Sourced]]:
+    scenario: Scenario,
+    station: Station,
+    run: str,
+    plan: Plan,
+) -> tuple[StationSpec, list[Sourced]]:
     """What the simulator is told of a station, and the sources of its host's numbers."""
     driver = scenario.driver_of(station, run)
     stages, sources = host_of(station.host, driver, scenario.host_tail_scale)
@@ -62,7 +76,7 @@ def station_spec(
         sources = [*sources, delta]
     nic, used = nic_spec(station, driver)
     sources = [*sources, *used]
-    spec: dict[str, Any] = {
+    spec: StationSpec = {
         "driver": driver,
         "release": release,
         "host": {name: vars(stage) for name, stage in stages.items()},
@@ -78,13 +92,16 @@ def station_spec(
     }
     synchronised, used = timesync.station_spec(scenario, station, driver)
     if synchronised:
-        spec["host"]["rx"] = synchronised.pop("rx")
-        spec.update(synchronised)
+        spec["host"]["rx"] = synchronised["rx"]
+        spec["sync"] = synchronised["sync"]
+        if driver == "keepon":
+            spec["ingress_latency_ns"] = synchronised["ingress_latency_ns"]
+            spec["egress_latency_ns"] = synchronised["egress_latency_ns"]
         sources = [*sources, *used]
     if driver == "keepon":
         planned = plan["stations"][station.name]
         options = station.keepon
-        spec["keepon"] = {
+        own: KeeponSpec = {
             "mode": planned["mode"],
             "slot_bytes": planned["slot_bytes"],
             "ring_slots": planned["ring_slots"],
@@ -102,9 +119,10 @@ def station_spec(
             "classes": _classes(planned, options.mode == "paper"),
         }
         if options.clock == "dual":
-            spec["keepon"]["merge"] = options.merge
+            own["merge"] = options.merge
             if options.tau_ns != "auto":
-                spec["keepon"]["tau_ns"] = options.tau_ns
+                own["tau_ns"] = options.tau_ns
         if options.tolerance_ns != "auto":
-            spec["keepon"]["tolerance_ns"] = options.tolerance_ns
+            own["tolerance_ns"] = options.tolerance_ns
+        spec["keepon"] = own
     return spec, sources

@@ -8,21 +8,24 @@ PTP (keepon.fig12), which results are put beside.
 
 from __future__ import annotations
 
-from typing import Any
-
 from keepon.model.hosts import Sourced, chosen
 from keepon.model.reception import rx_stage
 from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS, Bridge, Scenario, Station
+from keepon.targets.sim.inputs import BridgeSpec, PtpSpec, SyncSpec
 
 TURNAROUND_WHY = "no published value (IEEE 802.1AS-2020 annex B.2 allows 10 ms)"
 
 
-def station_spec(scenario: Scenario, station: Station, driver: str) -> tuple[dict[str, Any], list[Sourced]]:
+def station_spec(
+    scenario: Scenario,
+    station: Station,
+    driver: str,
+) -> tuple[PtpSpec, list[Sourced]]:
     """What PTP adds to a station's specification: {} and no sources where clocks are not set by PTP."""
     if not scenario.sync.by_ptp:
         return {}, []
     stage, sources = rx_stage(station, scenario.sync.rx_jitter_scale)
-    spec: dict[str, Any] = {"sync": "ptp", "rx": vars(stage)}
+    spec: PtpSpec = {"sync": "ptp", "rx": vars(stage)}
     if driver == "keepon":
         spec["ingress_latency_ns"] = station.ingress_latency_ns
         spec["egress_latency_ns"] = station.egress_latency_ns
@@ -37,18 +40,17 @@ def station_spec(scenario: Scenario, station: Station, driver: str) -> tuple[dic
     return spec, sources
 
 
-def bridge_spec(scenario: Scenario, bridge: Bridge) -> dict[str, Any]:
+def bridge_spec(scenario: Scenario, bridge: Bridge) -> BridgeSpec:
     """A bridge as the simulator has it. With ideal clocks its crystal does not matter and is left ideal too."""
-    spec: dict[str, Any] = {"processing_ns": bridge.processing_ns, "ppm": 0.0}
+    spec: BridgeSpec = {"processing_ns": bridge.processing_ns, "ppm": 0.0}
     if scenario.sync.mode == "ideal":
         return spec
-    spec.update(ppm=bridge.clock_ppm, wander_ppb_per_s=bridge.wander_ppb_per_s)
+    spec["ppm"] = bridge.clock_ppm
+    spec["wander_ppb_per_s"] = bridge.wander_ppb_per_s
     if scenario.sync.mode == "gptp":
-        spec.update(
-            sync="ptp",
-            ptp_turnaround_ns=bridge.ptp_turnaround_ns,
-            stamp_resolution_ns=bridge.stamp_resolution_ns,
-        )
+        spec["sync"] = "ptp"
+        spec["ptp_turnaround_ns"] = bridge.ptp_turnaround_ns
+        spec["stamp_resolution_ns"] = bridge.stamp_resolution_ns
     return spec
 
 
@@ -69,7 +71,7 @@ def bridge_sources(scenario: Scenario) -> dict[str, list[Sourced]]:
     }
 
 
-def sync_spec(scenario: Scenario, nodes: dict[str, int]) -> dict[str, Any]:
+def sync_spec(scenario: Scenario, nodes: dict[str, int]) -> SyncSpec:
     """What `Simulation.set_sync` takes. The scenario has a grandmaster."""
     sync = scenario.sync
     domains = [(0, nodes[str(sync.grandmaster)])]

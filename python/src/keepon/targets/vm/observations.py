@@ -20,7 +20,9 @@ import numpy as np
 
 from keepon.errors import TraceError
 from keepon.measure.results import NONE, PENDING, FrameArrays
+from keepon.model.plan import PlannedStation
 from keepon.model.scenario import Stream
+from keepon.model.tools import Listen, Talk, TalkFrame
 
 # What a test frame carries (tools/payload.h).
 MAGIC = bytes.fromhex("4b504e54")
@@ -175,7 +177,7 @@ def _shift_ps(starts_ps: dict[int, int], record: WireRecord, number: int) -> tup
     return shift_ps, shift_ps - statistics.median_low(nic)
 
 
-def clock_offsets_ns(talks: dict[str, dict[str, Any]], record: WireRecord) -> list[float]:
+def clock_offsets_ns(talks: dict[str, Talk], record: WireRecord) -> list[float]:
     """A talker's clock, by its stamps, less the PHC of its NIC at the same instants, ns.
 
     Args:
@@ -193,14 +195,14 @@ def clock_offsets_ns(talks: dict[str, dict[str, Any]], record: WireRecord) -> li
 def stream_frames(
     stream: Stream,
     device: str,
-    talk: dict[str, Any],
-    listens: list[dict[str, Any]],
+    talk: Talk,
+    listens: list[Listen],
     record: WireRecord,
     outcomes: dict[tuple[str, int, int], list[tuple[str, int]]],
     verdict_names: list[str],
     epoch_ns: int,
     shared_clock: bool,
-    station: dict[str, Any],
+    station: PlannedStation | None,
     is_keepon: bool,
 ) -> StreamFrames:
     """Join everything known of one stream.
@@ -215,7 +217,7 @@ def stream_frames(
         verdict_names: name by index.
         epoch_ns: network time of the start of the first cycle.
         shared_clock: listeners' PHCs run with the talker's NIC; otherwise their stamps are only their own.
-        station: the talker's part of the plan.
+        station: the talker's part of the plan, if it has one.
         is_keepon: the device is one of keepon.ko, which tells a verdict of every frame.
 
     Raises:
@@ -242,7 +244,7 @@ def stream_frames(
         if frame["seq"] in ends:
             name, start_ps = ends[frame["seq"]]
             verdict[index] = verdict_names.index(name)
-            if start_ps:
+            if start_ps and station is not None:
                 net_slot[index] = round((start_ps - station["preamble_ps"]) / station["slot_time_ps"])
         elif raw_ps is not None and is_keepon:
             raise TraceError(f"stream {stream.id}: frame {frame['seq']} was sent, but the kernel told no verdict")
@@ -255,24 +257,24 @@ def stream_frames(
     stamp_ns = np.full((len(listens), count), NONE, dtype=np.int64)
     places = {int(value): index for index, value in enumerate(seq)}
     for row, listen in enumerate(listens):
-        for frame in listen["frames"]:
-            if frame["stream"] not in (stream.id, f"0x{number:08x}"):
+        for heard in listen["frames"]:
+            if heard["stream"] not in (stream.id, f"0x{number:08x}"):
                 continue
-            place = places.get(frame["seq"])
+            place = places.get(heard["seq"])
             if place is None:
-                raise TraceError(f"stream {stream.id}: frame {frame['seq']} arrived without having been sent")
-            if frame["rx_stamp_ns"] is None:
-                raise TraceError(f"stream {stream.id}: frame {frame['seq']} arrived without a hardware stamp")
-            stamp_ns[row, place] = frame["rx_stamp_ns"]
-            key = (number, frame["seq"])
+                raise TraceError(f"stream {stream.id}: frame {heard['seq']} arrived without having been sent")
+            if heard["rx_stamp_ns"] is None:
+                raise TraceError(f"stream {stream.id}: frame {heard['seq']} arrived without a hardware stamp")
+            stamp_ns[row, place] = heard["rx_stamp_ns"]
+            key = (number, heard["seq"])
             if key not in record.raw_ps:
-                raise TraceError(f"stream {stream.id}: frame {frame['seq']} arrived, but its wire never saw it")
+                raise TraceError(f"stream {stream.id}: frame {heard['seq']} arrived, but its wire never saw it")
             if shared_clock:
-                flight_ps = frame["rx_stamp_ns"] * 1000 - record.phc_ps[key]
+                flight_ps = heard["rx_stamp_ns"] * 1000 - record.phc_ps[key]
                 arrival_ps[row, place] = int(wire_ps[place]) + flight_ps
                 stamp_ns[row, place] = (int(wire_ps[place]) + flight_ps + epoch_ps) // 1000
             else:
-                arrival_ps[row, place] = frame["rx_stamp_ns"] * 1000 - epoch_ps
+                arrival_ps[row, place] = heard["rx_stamp_ns"] * 1000 - epoch_ps
     arrays = FrameArrays(
         seq, txtime_ns, submit_ps, verdict, wire_ps, arrival_ps, stamp_ns, epoch_ns, one_clock=shared_clock
     )
@@ -282,7 +284,7 @@ def stream_frames(
 def _ends(
     stream: Stream,
     device: str,
-    frames: list[dict[str, Any]],
+    frames: list[TalkFrame],
     outcomes: dict[tuple[str, int, int], list[tuple[str, int]]],
 ) -> dict[int, tuple[str, int]]:
     """Verdict and PHC time (ps, 0: not sent) of frames that the kernel told of, by number.

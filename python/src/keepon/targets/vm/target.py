@@ -6,18 +6,28 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Final, cast
 
 import numpy as np
 
 from keepon.errors import ConfigError, TraceError
 from keepon.linux.network import Guest, guest_script
 from keepon.measure import results
-from keepon.measure.delays import SERIES_FRAMES, first_delays, mark_onset
+from keepon.measure.delays import mark_onset
 from keepon.measure.due import Schedule, on_schedule
 from keepon.model import outcomes
 from keepon.model.gates import ALL_GATES
+from keepon.model.plan import Plan
+from keepon.model.result import (
+    BridgeResult,
+    ClockOffsets,
+    LoadResult,
+    RunParts,
+    StationResult,
+    StreamResult,
+)
 from keepon.model.scenario import Scenario
+from keepon.model.tools import Listen, Talk
 from keepon.model.topology import Topology
 from keepon.targets.runs import Outcome, Progress, Run, result_document
 from keepon.targets.sim.build import simulator
@@ -27,7 +37,7 @@ from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
 from keepon.vm.images import Kernel
 from keepon.vm.paths import checkout_root
 
-NAME = "vm"
+NAME: Final = "vm"
 KEEPON_COUNTERS = ("underruns", "suspected_underruns", "slots_completed")
 # The clock of a keepon device starts this close to its NIC's, and an underrun costs as much again.
 CLOCK_NS_MAX = 2_000
@@ -94,7 +104,7 @@ def check_supported(scenario: Scenario) -> None:
     Topology(scenario)
 
 
-def check_plan(plan: dict[str, Any]) -> None:
+def check_plan(plan: Plan) -> None:
     """Refuse plans that need gates.
 
     Raises:
@@ -125,7 +135,7 @@ def boot(kernel: Kernel, modules: list[Path], script: str, virtual_s: float, see
 
 
 def run_one(
-    scenario: Scenario, plan: dict[str, Any], driver: str, seed: int, kernel: Kernel, modules: list[Path]
+    scenario: Scenario, plan: Plan, driver: str, seed: int, kernel: Kernel, modules: list[Path]
 ) -> tuple[Run, dict[str, StreamFrames]]:
     """One driver's run.
 
@@ -143,12 +153,13 @@ def run_one(
     end_ns = start_ns + round(scenario.duration_s * 1e9)
     ended = observations.read_outcomes(files["trace.txt"].decode())
     records = {name: observations.read_wire(files[f"wire-{name}.txt"].decode()) for name in guest.talkers}
-    listens = {name: observations.load_json(files, f"listen-{name}.json") for name in guest.listeners}
-    talks: dict[str, dict[str, Any]] = {name: {} for name in guest.talkers}
+    listens = {name: _listened(files, name) for name in guest.listeners}
+    talks: dict[str, dict[str, Talk]] = {name: {} for name in guest.talkers}
     for stream in scenario.stream:
-        talks[stream.talker][stream.id] = observations.load_json(files, f"talk-{stream.id}.json")
+        told = observations.load_json(files, f"talk-{stream.id}.json")
+        talks[stream.talker][stream.id] = cast(Talk, told)
     names = list(simulator().verdict_names())
-    streams: dict[str, Any] = {}
+    streams: dict[str, StreamResult] = {}
     joined: dict[str, StreamFrames] = {}
     arrays: dict[str, results.FrameArrays] = {}
     clocks_ps: dict[str, int] = {}
@@ -157,7 +168,7 @@ def run_one(
         frames = observations.stream_frames(
             stream, guest.device(stream.talker), talk, [listens[name] for name in stream.listeners],
             records[stream.talker], ended, names, epoch_ns, scenario.sync.mode == "ideal",
-            plan["stations"].get(stream.talker, {}), guest.driver(stream.talker) == "keepon",
+            plan["stations"].get(stream.talker), guest.driver(stream.talker) == "keepon",
         )  # fmt: skip
         joined[stream.id] = frames
         entry = plan["streams"][stream.id]
@@ -172,7 +183,6 @@ def run_one(
             results.bounds_of(entry, guest.driver(stream.talker) == "keepon"), stream.id,
             stream.period_ns, stream.deadline_ns,
         )  # fmt: skip
-        document["first_delays_ns"] = first_delays(measured, SERIES_FRAMES)
         document["talker_counters"] = talk["counters"]
         document["stamp_error_ns"] = {
             "max": float(np.max(np.abs(frames.stamp_error_ps), initial=0)) / 1000,
@@ -185,14 +195,12 @@ def run_one(
         name: _station(guest, files, name, records.get(name), (epoch_ns + start_ns, epoch_ns + end_ns))
         for name in guest.linked
     }
-    document = {
+    parts: RunParts = {
         "driver": driver,
         "streams": streams,
         "window_ns": list(window_ns),
         "stations": stations,
-        "bridges": {
-            bridge.name: observations.counters_of(files, guest.bridge(bridge.name)) for bridge in scenario.bridge
-        },
+        "bridges": {bridge.name: _bridge(guest, files, bridge.name) for bridge in scenario.bridge},
         "loads": {load.id: _load(files, load.id) for load in scenario.load},
         "guest": {
             "kernel": kernel.version,
@@ -205,16 +213,21 @@ def run_one(
     for name in guest.talkers:
         offsets_ns = observations.clock_offsets_ns(talks[name], records[name])
         if offsets_ns:
-            document["stations"][name]["clock"] = {"nic_offset_ns": {"min": min(offsets_ns), "max": max(offsets_ns)}}
+            off_ns: ClockOffsets = {"min": min(offsets_ns), "max": max(offsets_ns)}
+            stations[name]["clock"] = {"nic_offset_ns": off_ns}
     for stream in scenario.stream:
         _check_clock(scenario, streams[stream.id], stations[stream.talker], stream.talker, clocks_ps[stream.id])
-    document["outcome"] = outcomes.of_run(document)
-    document["met"] = document["outcome"] == outcomes.MET
-    document["onset"] = mark_onset(scenario, streams, arrays)
-    return Run(driver, document, arrays, ""), joined
+    judged = outcomes.judged(parts, mark_onset(scenario, streams, arrays))
+    return Run(driver, judged, arrays, ""), joined
 
 
-def _check_clock(scenario: Scenario, stream: dict[str, Any], station: dict[str, Any], name: str, clock_ps: int) -> None:
+def _check_clock(
+    scenario: Scenario,
+    stream: StreamResult,
+    station: StationResult,
+    name: str,
+    clock_ps: int,
+) -> None:
     """One more bound of a stream: its talker's clock against the NIC's, which all numbers of the stream rest on."""
     stepped_ns = sum(
         abs(fault.value_ns) for fault in scenario.fault if (fault.kind, fault.node) == ("clock-step", name)
@@ -227,7 +240,7 @@ def _check_clock(scenario: Scenario, stream: dict[str, Any], station: dict[str, 
 
 def _station(
     guest: Guest, files: dict[str, bytes], name: str, record: WireRecord | None, window_ns: tuple[int, int]
-) -> dict[str, Any]:
+) -> StationResult:
     """Counters of a station, those of every target first.
 
     best_effort_bps is what its wire saw beside the streams, as long as on the wire; None where no
@@ -249,7 +262,15 @@ def _station(
     }
 
 
-def _load(files: dict[str, bytes], name: str) -> dict[str, Any]:
+def _listened(files: dict[str, bytes], name: str) -> Listen:
+    return cast(Listen, observations.load_json(files, f"listen-{name}.json"))
+
+
+def _bridge(guest: Guest, files: dict[str, bytes], name: str) -> BridgeResult:
+    return cast(BridgeResult, observations.counters_of(files, guest.bridge(name)))
+
+
+def _load(files: dict[str, bytes], name: str) -> LoadResult:
     """Goodput of an iperf3 client, over the time it measured itself.
 
     Raises:
@@ -262,12 +283,13 @@ def _load(files: dict[str, bytes], name: str) -> dict[str, Any]:
     received = end.get("sum_received", {})
     if not received.get("seconds") or "bytes" not in received:
         raise TraceError(f"load {name}: iperf3 does not say what arrived (end.sum_received); use version 3.12 or newer")
-    return {
+    found = {
         "goodput_bps": round(received["bytes"] * 8 / received["seconds"]),
         "window_s": received["seconds"],
         "lost": int(end.get("sum", {}).get("lost_packets", 0)),
         "retransmits": end.get("sum_sent", {}).get("retransmits"),
     }
+    return cast(LoadResult, found)
 
 
 BY_CONSTRUCTION = [
@@ -282,7 +304,7 @@ BY_CONSTRUCTION = [
 
 
 def run_all(
-    scenario: Scenario, plan: dict[str, Any], seed: int, progress: Progress | None = None, family: str = "6.1"
+    scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None, family: str = "6.1"
 ) -> Outcome:
     """Every driver of the scenario in turn; a Ctrl-C keeps the ones that are complete."""
     check_plan(plan)
@@ -313,5 +335,11 @@ class VirtualMachine:
     def check_supported(self, scenario: Scenario) -> None:
         check_supported(scenario)
 
-    def run_all(self, scenario: Scenario, plan: dict[str, Any], seed: int, progress: Progress | None = None) -> Outcome:
+    def run_all(
+        self,
+        scenario: Scenario,
+        plan: Plan,
+        seed: int,
+        progress: Progress | None = None,
+    ) -> Outcome:
         return run_all(scenario, plan, seed, progress, self.family)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Types of what the simulator says of nodes and flows (`Simulation` in _sim.pyi)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+from keepon.measure.statistics import IntArray
+
+Counters = dict[str, int]
+
+
+class Flow(TypedDict):
+    """A stream or load, counted over the whole run but where `window` is in the name."""
+
+    id: str
+    submitted: int
+    sent: int
+    pending: int
+    verdicts: Counters
+    on_wire: int
+    delivered: int
+    delivered_by_listener: list[int]
+    delivered_bytes: int
+    window_sent_bytes: int
+    window_delivered_bytes: int
+    lost: Counters
+    in_flight: int
+    torn: int
+    wrong_bytes: int
+    duplicates: int
+    ghosts: int
+
+
+class PtpFlow(Flow):
+    """A flow of PTP's frames."""
+
+    kind: str
+    talker: int
+
+
+class Port(TypedDict):
+    """A link as PTP at one of its ends knows it."""
+
+    valid: bool
+    delay_ps: int
+    rate_ratio: float
+    complete: int
+    lost: int
+
+
+class Domain(TypedDict):
+    """A PTP domain at a node; `offset_ps` of all but domain 0."""
+
+    grandmaster: bool
+    sent: int
+    received: int
+    lost: int
+    unused: int
+    updates: int
+    steps: int
+    delay_ps: int
+    offset_ps: NotRequired[IntArray]
+
+
+class NodeClock(TypedDict):
+    """A clock that PTP sets or distributes, with its samples."""
+
+    source: str
+    stamps: str
+    state: Literal["unlocked", "jump", "locked"]
+    at_ps: IntArray
+    offset_ps: IntArray
+    read_offset_ps: IntArray
+    read_at_ps: IntArray
+    scaled_ppm: IntArray
+    reported_at_ps: IntArray
+    reported_ps: IntArray
+    domains: dict[int, Domain]
+    ports: list[Port]
+
+
+class Station(TypedDict):
+    """A station; the last four with driver "keepon"."""
+
+    name: str
+    nic: Counters
+    placeholders: int
+    placeholders_discarded: int
+    foreign_frames: int
+    etf_drops: int
+    disturbances: int
+    host_draws: Counters
+    host_tails: Counters
+    counters: NotRequired[Counters]
+    verdicts: NotRequired[Counters]
+    clock: NotRequired[dict[str, Any]]
+    config: NotRequired[dict[str, Any]]
+
+
+class Bridge(TypedDict):
+    """A bridge; ports by the number of the neighbour."""
+
+    name: str
+    ports: dict[int, Counters]

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""JSON Schemas of our documents, made of their types.
+
+`python -m keepon.model.document_schemas` writes them.
+
+The types are the only place where a key, its range and its meaning are stated.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+from typing_extensions import is_typeddict
+
+from keepon.model.plan import PLAN_SCHEMA, Plan
+from keepon.model.reproduction import REPRODUCTION_SCHEMA, Reproduction
+from keepon.model.result import RESULT_SCHEMA, Result
+from keepon.model.tools import LISTEN_SCHEMA, TALK_SCHEMA, Listen, Talk
+
+FOLDER = Path(__file__).parent / "schemas"
+DOCUMENTS: dict[str, tuple[str, Any]] = {
+    "plan": (PLAN_SCHEMA, Plan),
+    "result": (RESULT_SCHEMA, Result),
+    "reproduction": (REPRODUCTION_SCHEMA, Reproduction),
+    "talk": (TALK_SCHEMA, Talk),
+    "listen": (LISTEN_SCHEMA, Listen),
+}
+_HEAD = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "$comment": "SPDX-License-Identifier: BSD-3-Clause",
+}
+
+Schema = dict[str, Any]
+
+
+class _Untitled(GenerateJsonSchema):
+    """Keys have no title: it would be their name once more."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def typed_dict_schema(self, schema: Any) -> Schema:
+        """A table, its keys described where the class it inherits them from does so."""
+        made = super().typed_dict_schema(schema)
+        told = _inherited(schema["cls"])
+        for name, entry in made["properties"].items():
+            if name in told:
+                entry.setdefault("description", told[name])
+            if "description" in entry:
+                entry["description"] = " ".join(entry["description"].split())
+        made.pop("title", None)
+        made["description"] = " ".join(made["description"].split())
+        return made
+
+
+def _inherited(table: Any) -> dict[str, str]:
+    """Descriptions of the keys that a table has from others, which pydantic does not look for."""
+    found: dict[str, str] = {}
+    for base in getattr(table, "__orig_bases__", ()):
+        if is_typeddict(base):
+            made = TypeAdapter(base).json_schema(schema_generator=_Untitled)
+            keys = made["properties"].items()
+            found |= {name: entry["description"] for name, entry in keys if "description" in entry}
+    return found
+
+
+def schema(name: str) -> Schema:
+    """The schema of a document, by its name in DOCUMENTS."""
+    title, table = DOCUMENTS[name]
+    made = TypeAdapter(table).json_schema(schema_generator=_Untitled)
+    described = {"title": title, "description": made.pop("description")}
+    return {**_HEAD, **described, **made}
+
+
+def text(name: str) -> str:
+    """The schema as its file has it."""
+    return json.dumps(schema(name), indent=1, ensure_ascii=False) + "\n"
+
+
+def main() -> int:
+    """Write the files."""
+    for name in DOCUMENTS:
+        path = FOLDER / f"{name}.schema.json"
+        path.write_text(text(name), encoding="utf-8")
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

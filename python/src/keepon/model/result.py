@@ -1,0 +1,503 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The document `keepon.result/1`: what was measured.
+
+It is a plain dictionary at run time and JSON in a file; these types are what it holds, and
+`schemas/result.schema.json` is made of them (keepon.model.document_schemas). Statistics are in ns;
+p99 and the like are values that occurred. Where a target counts more than the others, its counters
+stand beside those named here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, NotRequired, cast
+
+from pydantic import Field, with_config
+
+# pydantic takes those of `typing` from Python 3.12 on.
+from typing_extensions import TypedDict
+
+from keepon.model import documents
+from keepon.model.tools import TalkCounters
+from keepon.model.typed import CLOSED, OPEN, NodeName, NotNegative
+
+RESULT_SCHEMA: Final = "keepon.result/1"
+
+OutcomeName = Literal["met", "missed", "nothing checked", "no frames"]
+CheckName = Literal["met", "missed", "nothing checked"]
+TargetName = Literal["sim", "vm", "host"]
+Counts = dict[str, NotNegative]
+Delays = list[float | None]
+
+
+@with_config(CLOSED)
+class Statistics(TypedDict):
+    """One quantity over many frames; all null where there are none."""
+
+    min: float | None
+    """least"""
+    mean: float | None
+    """exact sum by count"""
+    p50: float | None
+    """median"""
+    p99: float | None
+    """99 % are at most this"""
+    p999: float | None
+    """99.9 %"""
+    p9999: float | None
+    """99.99 %"""
+    max: float | None
+    """greatest"""
+    stddev: float | None
+    """standard deviation of all"""
+    mean_abs_deviation: float | None
+    """mean distance from the mean"""
+    count: NotNegative
+    """values"""
+
+
+@with_config(CLOSED)
+class OffsetStatistics(Statistics):
+    """Offsets of a clock in ns."""
+
+    rms: float | None
+    """root of the mean square, about zero"""
+
+
+@with_config(CLOSED)
+class ListenerQuantities(TypedDict):
+    """Quantities as the listeners' own clocks have them."""
+
+    delay_ns: Statistics
+    """from the txtime to the listener's stamp"""
+    interarrival_ns: Statistics
+    """between successive stamps"""
+
+
+@with_config(CLOSED)
+class Quantities(TypedDict):
+    """What is measured of a stream's frames."""
+
+    delay_ns: Statistics
+    """from the txtime to delivery, in true time"""
+    interarrival_ns: Statistics
+    """between successive arrivals at a listener"""
+    release_error_ns: Statistics
+    """from the txtime to the reference plane at the talker"""
+    listener: ListenerQuantities
+    """the same by the listeners' stamps"""
+
+
+@with_config(CLOSED)
+class BoundCheck(TypedDict):
+    """One bound beside the worst frame."""
+
+    bound_ns: float
+    """what was promised or asked for"""
+    worst_ns: float | None
+    """null: no frame shows the quantity"""
+    met: bool
+    """outcome is "met\""""
+    outcome: NotRequired[CheckName]
+    """absent in results of earlier versions"""
+
+
+@with_config(CLOSED)
+class Frame(TypedDict):
+    """One frame."""
+
+    seq: NotNegative
+    """its number"""
+    txtime_ns: NotNegative
+    """requested instant, network time"""
+    delay_ns: float | None
+    """null: it is missing"""
+
+
+@with_config(CLOSED)
+class StampError(TypedDict):
+    """Target vm: hardware transmit stamps beside the wire."""
+
+    max: Annotated[float, Field(ge=0)]
+    """greatest difference"""
+    note: str
+    """what is compared"""
+
+
+@with_config(CLOSED)
+class Slips(TypedDict):
+    """Where slots put frames."""
+
+    in_wrong_slot: NotNegative
+    """frames whose slot did not begin within the slot time that ends with their txtime"""
+    slip_count: NotNegative
+    """changes of that distance between successive frames"""
+    slots_first: int
+    """distance of the first frame, in slots"""
+    slots_last: int
+    """of the last"""
+    drift_ppm: float
+    """slope of the release error"""
+
+
+@with_config(CLOSED)
+class Accounting(TypedDict):
+    """What became of the frames due."""
+
+    due: NotRequired[NotNegative]
+    """frames whose txtime by the schedule lies in the time measured, whatever the talker did;
+    absent in results of earlier versions"""
+    submitted: NotNegative
+    """of the frames due, those the talker handed over"""
+    sent: NotNegative
+    """those that were on the wire"""
+    pending: NotNegative
+    """those the talker still has"""
+    delivered: NotNegative
+    """those that every listener got"""
+    lost: Counts
+    """those that were discarded, by place"""
+    verdicts: Counts
+    """what the driver said, frames by verdict"""
+    in_flight: NotNegative
+    """sent and neither delivered nor lost"""
+    missing: NotNegative
+    """frames due that did not reach every listener"""
+
+
+@with_config(CLOSED)
+class Outliers(TypedDict):
+    """First and worst frame."""
+
+    first_bad: Frame | None
+    """the first frame due that is missing, too late or too early"""
+    worst: Frame | None
+    """the frame with the greatest delay"""
+
+
+@with_config(CLOSED)
+class MeasuredStream(Accounting, Quantities, Outliers):
+    """What every target says of a stream."""
+
+    bound_check: dict[str, BoundCheck]
+    """each bound beside the worst frame, by quantity"""
+    outcome: NotRequired[OutcomeName]
+    """what came of it; absent in results of earlier versions"""
+    first_delays_ns: Delays
+    """of the first frames; null: missing"""
+
+
+@with_config(CLOSED)
+class StreamResult(MeasuredStream):
+    """A stream in one run."""
+
+    slots: NotRequired[Slips]
+    """where slots put its frames; with driver keepon in the simulator"""
+    talker_counters: NotRequired[TalkCounters]
+    """target vm: what keepon-talk counted"""
+    stamp_error_ns: NotRequired[StampError]
+    """target vm: hardware transmit stamps beside the wire"""
+    onset_delays_ns: NotRequired[Delays]
+    """around the first frame of any stream beyond its bound"""
+    onset_first_seq: NotRequired[NotNegative | None]
+    """number of the first of these frames"""
+
+
+@with_config(CLOSED)
+class FrequencyError(TypedDict):
+    """Rate of a clock against network time, in 1e-9; null: too few samples."""
+
+    mean: float | None
+    """over all samples"""
+    rms: float | None
+    """of differences over 100 samples"""
+
+
+@with_config(CLOSED)
+class SyncCounts(TypedDict):
+    """Messages of one PTP domain at a node."""
+
+    sent: NotNegative
+    """Syncs sent"""
+    received: NotNegative
+    """Syncs received with their Follow_Up"""
+    lost: NotNegative
+    """Syncs that were sent and did not come"""
+    unused: NotNegative
+    """Syncs received that the servo did not use"""
+
+
+@with_config(CLOSED)
+class PortDelay(TypedDict):
+    """What a node measured of one of its links."""
+
+    valid: bool
+    """a delay is known"""
+    complete: NotNegative
+    """exchanges that came to their end"""
+    lost: NotNegative
+    """exchanges that did not"""
+    rate_ratio: float
+    """the neighbour's clock by its own"""
+    delay_ns: float
+    """delay of the link"""
+
+
+@with_config(CLOSED)
+class DomainClock(TypedDict):
+    """A clock that is only computed, of a PTP domain beside domain 0."""
+
+    grandmaster: bool
+    """the node is its grandmaster"""
+    offset_ns: OffsetStatistics
+    """reading minus network time"""
+    sync: SyncCounts
+    """its messages"""
+
+
+@with_config(CLOSED)
+class ClockOffsets(TypedDict):
+    """A talker's clock less that of its NIC, over its frames."""
+
+    min: float
+    """least"""
+    max: float
+    """greatest"""
+
+
+@with_config(OPEN)
+class Clock(TypedDict):
+    """A clock over a run.
+
+    Those from `source` on are of clocks that PTP sets, in the simulator; driver keepon has beside
+    them what it believes of the wire at the end of the run.
+    """
+
+    source: NotRequired[str]
+    """what the clock is"""
+    stamps: NotRequired[str]
+    """who stamps PTP's frames"""
+    grandmaster: NotRequired[bool]
+    """network time is what this clock reads"""
+    state: NotRequired[str]
+    """of the servo: unlocked, jump or locked"""
+    offset_ns: NotRequired[OffsetStatistics]
+    """exact reading minus network time, in the time measured"""
+    absolute_p999_ns: NotRequired[float | None]
+    """99.9 % of the offsets are at most this, to either side"""
+    read_offset_ns: NotRequired[OffsetStatistics]
+    """what software gets that asks, minus network time"""
+    frequency_error_ppb: NotRequired[FrequencyError]
+    """its rate"""
+    lock_s: NotRequired[float | None]
+    """time from the start on after which the offset stays within lock_bound_ns; null: never"""
+    lock_bound_ns: NotRequired[NotNegative]
+    """sync.lock_bound_ns"""
+    steps: NotRequired[NotNegative]
+    """how often the servo set it"""
+    sync: NotRequired[SyncCounts]
+    """messages of domain 0"""
+    delay_ns: NotRequired[float]
+    """to the master, as measured"""
+    ports: NotRequired[list[PortDelay]]
+    """its links"""
+    domains: NotRequired[dict[str, DomainClock]]
+    """clocks of other domains by number"""
+    nic_offset_ns: NotRequired[ClockOffsets]
+    """target vm: the talker's clock, by its stamps, less that of its NIC"""
+
+
+@with_config(OPEN)
+class StationResult(TypedDict):
+    """Counters of a station over the whole run; every target has those that are named."""
+
+    underruns: NotRequired[NotNegative]
+    """times the wire ran out of slots, with driver keepon"""
+    suspected_underruns: NotRequired[NotNegative]
+    """times it may have"""
+    placeholders: NotRequired[NotNegative]
+    """slots without a frame"""
+    slots_total: NotRequired[NotNegative]
+    """slots that have passed"""
+    best_effort_bps: NotRequired[NotNegative | None]
+    """frames with FCS of best effort that the station sent in the window; null: not measured"""
+    clock: NotRequired[Clock]
+    """its clock"""
+    counters: NotRequired[Counts]
+    """of the core, or of the keepon device"""
+    nic: NotRequired[Counts]
+    """of its NIC"""
+
+
+@with_config(OPEN)
+class BridgeResult(TypedDict):
+    """Counters of a bridge over the whole run."""
+
+    ports: NotRequired[dict[str, Counts]]
+    """by neighbour, in the simulator"""
+    clock: NotRequired[Clock]
+    """its clock, if PTP sets or distributes it"""
+
+
+@with_config(OPEN)
+class LoadResult(TypedDict):
+    """A load; counters beside these are of the whole run."""
+
+    goodput_bps: NotRequired[NotNegative]
+    """frames with FCS that arrived in the window"""
+    window_s: NotRequired[Annotated[float, Field(ge=0)]]
+    """where the load measured itself: over how long"""
+
+
+@with_config(OPEN)
+class PtpFrames(TypedDict):
+    """PTP's frames of one kind over the whole run."""
+
+    submitted: NotRequired[NotNegative]
+    """handed to a driver"""
+    on_wire: NotRequired[NotNegative]
+    """sent"""
+    pending: NotRequired[NotNegative]
+    """still with their senders"""
+    delivered: NotRequired[NotNegative]
+    """arrived, each listener counted"""
+    in_flight: NotRequired[NotNegative]
+    """under way, each listener counted"""
+    refused: NotRequired[NotNegative]
+    """ended without having been sent"""
+    lost: NotRequired[Counts]
+    """discarded, by place"""
+
+
+@with_config(CLOSED)
+class Onset(TypedDict):
+    """The first frame of any stream that is missing or beyond a bound."""
+
+    stream: NodeName
+    """its stream"""
+    seq: NotNegative
+    """its number"""
+    txtime_ns: NotNegative
+    """requested instant, network time"""
+
+
+@with_config(CLOSED)
+class RunParts(TypedDict):
+    """The run of one driver before it is judged."""
+
+    driver: str
+    """what stations under test were"""
+    streams: dict[str, StreamResult]
+    """streams by id"""
+    window_ns: NotRequired[Annotated[list[NotNegative], Field(min_length=2, max_length=2)]]
+    """start and end of the time measured, from the start of the run; all rates are over it unless
+    an entry has a window_s of its own"""
+    stations: dict[str, StationResult]
+    """stations by name"""
+    bridges: dict[str, BridgeResult]
+    """bridges by name"""
+    loads: dict[str, LoadResult]
+    """loads by id"""
+    guest: NotRequired[dict[str, Any]]
+    """target vm: kernel, times, script and messages of the guest"""
+    trace_hash: NotRequired[str]
+    """over every frame event, in the simulator: equal runs have equal ones"""
+    ptp_frames: NotRequired[dict[str, PtpFrames]]
+    """PTP's frames by kind of message"""
+
+
+@with_config(CLOSED)
+class RunResult(RunParts):
+    """The run of one driver."""
+
+    outcome: NotRequired[OutcomeName]
+    """of the worst stream: missed, no frames, nothing checked, met; only the last exits 0"""
+    met: bool
+    """outcome is "met\""""
+    onset: Onset | None
+    """the first frame that is missing or beyond a bound; null: none is"""
+
+
+@with_config(CLOSED)
+class Calibrated(TypedDict):
+    """A number that was published, and that the run used."""
+
+    parameter: str
+    """what it is"""
+    value: float | str
+    """its value"""
+    source_id: str
+    """id of the publication"""
+    stations: NotRequired[list[str]]
+    """where it was used, with the driver"""
+
+
+@with_config(CLOSED)
+class Chosen(TypedDict):
+    """A number that nobody has published, and that the run used."""
+
+    parameter: str
+    """what it is"""
+    value: float | str
+    """its value"""
+    why: str
+    """why it is what it is"""
+    stations: NotRequired[list[str]]
+    """where it was used, with the driver"""
+
+
+@with_config(CLOSED)
+class Capture(TypedDict):
+    """What is in the capture."""
+
+    driver: str
+    """whose run"""
+    frames: NotNegative
+    """how many"""
+    limit: NotNegative
+    """how many at most"""
+    note: str
+    """which"""
+
+
+@with_config(CLOSED)
+class Result(TypedDict):
+    """What was measured; statistics in ns, p99 and the like are values that occurred."""
+
+    schema: Literal["keepon.result/1"]
+    """the kind of document"""
+    scenario: NodeName
+    """name of the scenario"""
+    target: TargetName
+    """where it was run"""
+    seed: NotNegative
+    """of everything random"""
+    version: str
+    """of Keepon"""
+    commit: str | None
+    """of its sources; null: not known"""
+    effective: dict[str, Any]
+    """the scenario with all defaults"""
+    calibrated: list[Calibrated]
+    """published numbers that the runs used"""
+    chosen: list[Chosen]
+    """unpublished ones"""
+    by_construction: list[str]
+    """what the runs cannot but show, in sentences"""
+    interrupted: bool
+    """the user stopped before the last run"""
+    judged: str | None
+    """driver of the run that decides the exit code"""
+    runs: list[RunResult]
+    """runs, the judged one first"""
+    capture: NotRequired[Capture]
+    """what is in the capture"""
+
+
+def read(path: Path) -> Result:
+    """A result file, of which no more than its kind has been looked at.
+
+    Raises:
+        TraceError: it cannot be read, is not JSON, or is no result.
+    """
+    return cast(Result, documents.read(path, RESULT_SCHEMA))
