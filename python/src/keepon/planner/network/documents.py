@@ -9,7 +9,8 @@ from typing import Any
 from keepon.errors import InfeasibleError
 from keepon.planner import gates, stations
 from keepon.planner.network.flows import Placement
-from keepon.planner.network.ground import Ground, partition_slots
+from keepon.planner.network.grid import partition_slots
+from keepon.planner.network.ground import Ground
 from keepon.planner.stations import StationPlan
 from keepon.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 

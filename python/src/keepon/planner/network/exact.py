@@ -16,7 +16,8 @@ from typing import Any
 from ortools.sat.python import cp_model
 
 from keepon.planner.network.flows import Flow, Placement
-from keepon.planner.network.ground import Ground, on_grid
+from keepon.planner.network.grid import on_grid
+from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import ALONE, Claim
 from keepon.planner.network.search import longest_wait_ps
 from keepon.planner.network.trees import Tree

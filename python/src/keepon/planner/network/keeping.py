@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from keepon import documents, schemacheck
 from keepon.errors import ConfigError, TraceError, one_line
 from keepon.planner.network.flows import Flow, Placement
-from keepon.planner.network.ground import Ground, on_grid
+from keepon.planner.network.grid import on_grid
+from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import Occupancy
 from keepon.planner.network.search import TURNS_MAX
 from keepon.planner.network.trees import Tree

@@ -15,10 +15,12 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from keepon.planner.network.flows import Flow, Placement
-from keepon.planner.network.ground import Ground, on_grid
+from keepon.planner.network.flows import Flow, Placement, moved
+from keepon.planner.network.grid import on_grid
+from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import NEVER, Occupancy
 from keepon.planner.network.trees import Tree
+from keepon.planner.network.waiting import settled
 from keepon.planner.partition.limits import Limits
 from keepon.scenario import Stream
 from keepon.wire import PS_PER_NS
@@ -28,6 +30,8 @@ TURNS_MAX = 16
 _RELEASES_TRIED = 24
 _DRIVEN_OUT_MAX = 12
 _PROGRESS_EVERY = 16
+_LOOK_EVERY = 64
+LOOKING = "places were looked for"
 
 
 @dataclass
@@ -113,11 +117,53 @@ class Search:
         return self._within(flow, tree, on_grid(station, stream, 0), flow.period_ps, wait_ps)
 
     def _within(self, flow: Flow, tree: Tree, start_ps: int, end_ps: int, wait_ps: int | None) -> Placement | None:
-        """The first release in [start, end) that fits; start is on the grid."""
+        """The first release in [start, end) that fits; start is on the grid.
+
+        Raises:
+            TimeUpError: the time is over.
+        """
+        steady = self.ground.steady(flow, tree)
+        if steady is None or self.ground.listed(flow):
+            return self._within_laid_each(flow, tree, start_ps, end_ps, wait_ps)
+        if self.ground.excess_ps(steady):
+            return None
+        obstacles = self.occupancy.obstacles(steady.claims)
+        if obstacles.never:
+            return None
         release_ps = start_ps
-        for _ in range(STEPS_MAX):
+        for count in range(STEPS_MAX):
             if release_ps >= end_ps:
                 return None
+            if count % _LOOK_EVERY == 0:
+                self.limits.look(LOOKING)
+            by_ps = release_ps - steady.release_ps
+            met = obstacles.met(by_ps)
+            if met is None:
+                return moved(steady, flow, by_ps)
+            number, shift_ps = met
+            patience_ps = self.ground.patience_ps(flow, tree, steady.claims[number], wait_ps)
+            if shift_ps > patience_ps:
+                later_ps = max(1, shift_ps - patience_ps)
+            else:
+                outcome = settled(self.ground, steady, by_ps, obstacles, self.occupancy, wait_ps)
+                if not isinstance(outcome, int):
+                    return replace(outcome, flow=flow)
+                if outcome == NEVER:
+                    return None
+                later_ps = outcome
+            release_ps = on_grid(flow.station, flow.stream, release_ps + later_ps)
+        return None
+
+    def _within_laid_each(
+        self, flow: Flow, tree: Tree, start_ps: int, end_ps: int, wait_ps: int | None
+    ) -> Placement | None:
+        """The same where a flow does not simply move with its release: laid hop by hop for each."""
+        release_ps = start_ps
+        for count in range(STEPS_MAX):
+            if release_ps >= end_ps:
+                return None
+            if count % _LOOK_EVERY == 0:
+                self.limits.look(LOOKING)
             outcome = self.ground.lay(flow, tree, release_ps, self.occupancy, wait_ps)
             if not isinstance(outcome, int):
                 return outcome
@@ -219,7 +265,7 @@ def longest_wait_ps(ground: Ground, flow: Flow, tree: Tree) -> int:
     gated = any(ground.is_gated(leg.here, leg.there) for leg in tree.legs)
     if not gated:
         return 0
-    alone = ground.lay(flow, tree, on_grid(flow.station, flow.stream, 0))
+    alone = ground.alone(flow, tree)
     if isinstance(alone, int):
         return 0
     longest_ps = flow.stream.period_ns * PS_PER_NS
@@ -232,7 +278,7 @@ def jitter_room_ps(ground: Ground, flow: Flow) -> int:
     """How far apart the releases of a stream's frames may be within its jitter and deadline; 0 without a jitter."""
     if flow.stream.jitter_ns is None:
         return 0
-    alone = ground.lay(flow, flow.trees[0], on_grid(flow.station, flow.stream, 0))
+    alone = ground.alone(flow, flow.trees[0])
     if isinstance(alone, int):
         return 0
     room_ps = flow.stream.jitter_ns * PS_PER_NS - alone.spread_ps
