@@ -36,8 +36,8 @@ class Step:
 
     Attributes:
         wire, queue: what it claims.
-        after_ps: at least and at most from the reference plane of the leg before until the frame may leave here.
-        least_ps, length_ps: the frame on the wire with preamble and gap, at its shortest; at its longest in whole ns.
+        after_ps: at least and at most, from the reference plane of the leg before until it may leave.
+        least_ps, length_ps: on the wire with preamble and gap; at its longest, in whole ns.
         gated: whether the planner makes the gate list here; `margin_ps` for its clock.
         blocked_ps: what frames of no plan may keep it.
         preamble_ps, delay_ps: to the reference plane, and on to the other end of the cable.

@@ -73,7 +73,8 @@ class Ground:
         self.flows: list[Flow] = []
         for number, stream in enumerate(scenario.stream):
             limits.look("routes were looked for")
-            self.flows.append(Flow(number, stream, self.stations[stream.talker], self._checked(stream, routes)))
+            trees = self._checked(stream, routes)
+            self.flows.append(Flow(number, stream, self.stations[stream.talker], trees))
         self._check_blocking()
 
     # -- what is refused ----------------------------------------------------------------------------------------------
@@ -270,7 +271,7 @@ class Ground:
         return laid
 
     def patience_ps(self, flow: Flow, tree: Tree, claim: Claim, wait_ps: int | None) -> int:
-        """How long a flow may be kept at a bridge for the wire that it claims; 0 where it cannot be kept."""
+        """How long a flow may be kept at a bridge for the wire it claims; 0: not at all."""
         if claim.resource[0] != "wire":
             return 0
         step = next(step for step in self.steps(flow, tree) if step.wire == claim.resource)
@@ -330,30 +331,31 @@ class Ground:
         wire = self.topology.wires[leg.here, leg.there]
         least_ps, most_ps = self.frame_ps(flow, leg.here, leg.there, OVERHEAD_BYTES)
         length_ps = ceil_ns(most_ps) * PS_PER_NS
-        gated, after_ps = self.is_gated(leg.here, leg.there), (0, 0)
+        frame_bytes, priority = flow.station.planned_frame_bytes(flow.stream), flow.stream.priority
+        gated, after_ps, blocked_ps = self.is_gated(leg.here, leg.there), (0, 0), 0
+        if leg.parent >= 0 and not gated:
+            blocked_ps = self.blocked_ps(leg.here, leg.there, priority)
         if leg.parent >= 0:
             before = tree.legs[leg.parent]
             way_ps = self.topology.wires[before.here, before.there].propagation_ns * PS_PER_NS
             stay_ps = self._stay_ps(flow, before)
             after_ps = (way_ps + stay_ps[0], way_ps + stay_ps[1])
-        # With isolation "order" the next frame may wait in the queue already. If the one before can be shorter than
-        # its window and the gate stayed open, it would leave before its own.
-        uneven = self.scenario.planner.isolation != "frame" and gated
+        # With isolation "order" the next frame may wait in the queue already. If the one before can
+        # be shorter than its window and the gate stayed open, it would leave before its own.
+        ordered = self.scenario.planner.isolation != "frame" and gated
         return Step(
             wire=("wire", leg.here, leg.there),
-            queue=("queue", leg.here, leg.there, str(flow.stream.priority)),
+            queue=("queue", leg.here, leg.there, str(priority)),
             after_ps=after_ps,
             least_ps=least_ps,
             length_ps=length_ps,
             gated=gated,
             margin_ps=self.margin_ps(leg.here) if gated else 0,
-            blocked_ps=0 if gated or leg.parent < 0 else self.blocked_ps(leg.here, leg.there, flow.stream.priority),
+            blocked_ps=blocked_ps,
             preamble_ps=PREAMBLE_BYTES * byte_time_ps(wire.rate_bps),
             delay_ps=wire.propagation_ns * PS_PER_NS,
-            limit_ps=ceil_ns(wire_time_ps(flow.station.planned_frame_bytes(flow.stream), wire.rate_bps))
-            * PS_PER_NS
-            // EIGHTH,
-            guard_ps=guard_ns(wire.rate_bps) * PS_PER_NS if uneven else 0,
+            limit_ps=ceil_ns(wire_time_ps(frame_bytes, wire.rate_bps)) * PS_PER_NS // EIGHTH,
+            guard_ps=guard_ns(wire.rate_bps) * PS_PER_NS if ordered else 0,
         )
 
     def excess_ps(self, placement: Placement) -> int:
@@ -436,10 +438,8 @@ class Ground:
         else:
             blocked_ps = step.blocked_ps
             late_ps += blocked_ps
-        window = Window(
-            flow.stream.id, flow.stream.priority, early_ps, late_ps - early_ps + step.length_ps, flow.period_ps,
-            step.margin_ps,
-        )  # fmt: skip
+        length_ps = late_ps - early_ps + step.length_ps
+        window = Window(flow.stream.id, flow.stream.priority, early_ps, length_ps, flow.period_ps, step.margin_ps)
         apart_ps = 0 if step.least_ps == window.length_ps else step.guard_ps
         claim = _claim(step.wire, window, apart_ps)
         waits_ps = 0 if given_ns is None else given_ns * PS_PER_NS
@@ -459,7 +459,8 @@ class Ground:
             if occupancy is not None and (shift_ps := occupancy.shift_ps(queue)):
                 return shift_ps
             claims.append(queue)
-        hop = Hop(here, there, early_ps, late_ps, late_ps - blocked_ps - ready_ps[1], waits_ps, blocked_ps, window)
+        held_ps = late_ps - blocked_ps - ready_ps[1]
+        hop = Hop(here, there, early_ps, late_ps, held_ps, waits_ps, blocked_ps, window)
         return hop, claims
 
     def _opens(

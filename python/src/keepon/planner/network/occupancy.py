@@ -96,10 +96,10 @@ class _Table:
 
 
 class Obstacles:
-    """Everything that some claims which move together may meet, side by side: one look at all for every movement.
+    """Everything that claims which move together may meet, side by side: one look for all of it.
 
-    By how much a claim comes after the end of another, modulo the divisor of their periods, must leave it room before
-    the other's next turn.
+    By how much a claim comes after the end of another, modulo the divisor of their periods, must
+    leave it room before the other's next turn.
     """
 
     def __init__(self, claims: list[Claim], tables: list[_Table | None]) -> None:
@@ -125,7 +125,7 @@ class Obstacles:
         """Whether they always meet something."""
 
     def met(self, by_ps: int) -> tuple[int, int] | None:
-        """The first claim that meets something if all are moved by this, and how much further it must move at least."""
+        """The first claim that meets something if all move so far, and how much further it must."""
         if self._none:
             return None
         behind = (by_ps - self._end) % self._divisor
@@ -138,7 +138,7 @@ class Obstacles:
         return number, int((self._divisor[part] - behind[part])[meets[part]].max())
 
     def shift_ps(self, number: int, by_ps: int) -> int:
-        """How much further than `by_ps` one of the claims must move at least; 0 if it meets nothing there."""
+        """How much further than `by_ps` a claim must move at least; 0 if it meets nothing there."""
         part = slice(self._firsts[number], self._firsts[number + 1])
         if part.start == part.stop:
             return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long a flow is kept at bridges so that it meets nothing, by adding up, without laying it hop by hop."""
+"""How long a flow is kept at bridges so that it meets nothing: added up, not laid hop by hop."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from keepon.wire import PS_PER_NS, ceil_ns
 
 
 def settled(
-    ground: Ground, steady: Placement, by_ps: int, obstacles: Obstacles, occupancy: Occupancy, wait_ps: int | None
+    ground: Ground,
+    steady: Placement,
+    by_ps: int,
+    obstacles: Obstacles,
+    occupancy: Occupancy,
+    wait_ps: int | None,
 ) -> Placement | int:
-    """What `Ground.lay` gives for a flow that moves with its release: a placement, or how much later it must be.
+    """What `Ground.lay` gives for a flow that moves with its release: where it is, or how much later.
 
     Args:
         ground: where the flow is.
@@ -20,7 +25,7 @@ def settled(
         by_ps: by how much later it is released than that.
         obstacles: what its claims there must not meet, of
         occupancy: all that is placed.
-        wait_ps: how long it may be kept altogether; None: at each bridge, an eighth of its wire time.
+        wait_ps: how long it may be kept altogether; None: at each, an eighth of its wire time.
     """
     flow, tree = steady.flow, steady.tree
     legs = list(zip(tree.legs, ground.steps(flow, tree), strict=True))
@@ -41,9 +46,11 @@ def settled(
         number += 1
         if step.gated:
             queue = steady.claims[number]
-            if shift_ps := (
-                occupancy.shift_ps(_kept(queue, at_ps, own_ps)) if own_ps else obstacles.shift_ps(number, at_ps)
-            ):
+            if own_ps:
+                shift_ps = occupancy.shift_ps(_kept(queue, at_ps, own_ps))
+            else:
+                shift_ps = obstacles.shift_ps(number, at_ps)
+            if shift_ps:
                 return shift_ps
             number += 1
         if wait_ps is not None:
@@ -56,7 +63,7 @@ def settled(
 
 
 def _wire_wait_ps(obstacles: Obstacles, number: int, at_ps: int, step: Step, wait_ps: int | None) -> int:
-    """How long a frame is kept for a wire; negative: by how much later it must be released, as it may not be kept."""
+    """How long a frame is kept for a wire; negative: not so long, it must be released later by this."""
     limit_ps = step.limit_ps if wait_ps is None else wait_ps
     own_ps = 0
     while shift_ps := obstacles.shift_ps(number, at_ps + own_ps):
@@ -70,11 +77,12 @@ def _wire_wait_ps(obstacles: Obstacles, number: int, at_ps: int, step: Step, wai
 
 
 def _kept(queue: Claim, by_ps: int, own_ps: int) -> Claim:
-    """The claim on a queue of a frame that comes later by `by_ps` and is kept in it for `own_ps`."""
+    """The claim on a queue of a frame that comes later by `by_ps` and is kept for `own_ps`."""
     whole = (queue.start_ps, queue.end_ps) == (queue.start_2_ps, queue.end_2_ps)
     start_2_ps = queue.start_2_ps if whole else queue.start_2_ps + own_ps
     end_ps = queue.end_ps + own_ps if whole else queue.end_ps
     return Claim(
-        queue.resource, queue.start_ps + by_ps, end_ps + by_ps, start_2_ps + by_ps, queue.end_2_ps + own_ps + by_ps,
+        queue.resource, queue.start_ps + by_ps, end_ps + by_ps,
+        start_2_ps + by_ps, queue.end_2_ps + own_ps + by_ps,
         queue.period_ps, queue.group, queue.modulus_ps,
     )  # fmt: skip
