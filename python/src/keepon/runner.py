@@ -273,7 +273,8 @@ class Build:
                 if "entries" in port:
                     gates = [(int(gate["gates"], 16) & ALL_GATES, gate["ns"]) for gate in port["entries"]]
                     self.simulation.set_gates(self.nodes[name], self.nodes[peer], port["base_ns"], gates)
-        self.streams = {stream.id: self._add_stream(stream.id) for stream in scenario.stream}
+        self.start_ns = talk_start_ns(scenario)
+        self.streams = {stream.id: self._add_stream(stream) for stream in scenario.stream}
         self.loads = {load.id: self._add_load(load.id, topology) for load in scenario.load}
         if scenario.sync.by_ptp:
             self.simulation.set_sync(timesync.sync_spec(scenario, self.nodes))
@@ -286,9 +287,8 @@ class Build:
                 continue  # a part of sync_spec()
             self.simulation.add_fault(fault.kind, self.nodes[fault.node], round(fault.at_s * 1e9), fault.value_ns)
 
-    def _add_stream(self, name: str) -> int:
-        stream = next(entry for entry in self.scenario.stream if entry.id == name)
-        entry = self.plan["streams"][name]
+    def _add_stream(self, stream: Stream) -> int:
+        entry = self.plan["streams"][stream.id]
         number: int = self.simulation.add_stream(
             {
                 "id": stream.id,
@@ -300,7 +300,7 @@ class Build:
                 "period_ns": stream.period_ns,
                 "offset_ns": entry["release_ns"],
                 "turns_ns": entry.get("turns_ns", []),
-                "start_ns": talk_start_ns(self.scenario),
+                "start_ns": self.start_ns,
                 "frame_bytes": stream.frame_bytes,
                 "tc": stream.tc,
                 "queue": stream.priority,
@@ -370,10 +370,11 @@ def measured_ns(scenario: Scenario) -> tuple[int, int]:
     return start_ns, start_ns + round(scenario.duration_s * 1e9)
 
 
-def schedule(scenario: Scenario, stream: Stream, entry: dict[str, Any]) -> Schedule:
+def schedule(build: Build, stream: Stream) -> Schedule:
     """When frames of a stream are due in the simulator, from scenario and plan."""
+    entry = build.plan["streams"][stream.id]
     releases_ns = tuple(entry.get("turns_ns", [entry["release_ns"]]))
-    return Schedule(stream.period_ns, releases_ns, epoch_ns_for(scenario) + talk_start_ns(scenario))
+    return Schedule(stream.period_ns, releases_ns, build.epoch_ns + build.start_ns)
 
 
 def run_ns(scenario: Scenario, plan: dict[str, Any]) -> int:
@@ -431,6 +432,7 @@ def simulate_build(
     streams: dict[str, Any] = {}
     arrays: dict[str, FrameArrays] = {}
     for stream in scenario.stream:
+        told(until_ns)
         arrays[stream.id], streams[stream.id] = _stream_document(build, stream, (start_ns, end_ns), verdict_names)
     document: dict[str, Any] = {
         "driver": driver,
@@ -463,7 +465,7 @@ def _stream_document(
     """Frames of a stream that were due in the window, and what the result says of them."""
     scenario, plan = build.scenario, build.plan
     every, entry = build.frames(stream.id), plan["streams"][stream.id]
-    frames = on_schedule(every, schedule(scenario, stream, entry), window_ns, stream.id)
+    frames = on_schedule(every, schedule(build, stream), window_ns, stream.id)
     padded = scenario.driver_of(scenario.station_named(stream.talker), build.run) == "keepon"
     whole = build.simulation.stream(build.streams[stream.id])
     results.check_whole_run(every, verdict_names, whole, stream.id)

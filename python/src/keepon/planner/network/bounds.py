@@ -30,14 +30,17 @@ class Proof:
     least_ns: int | None = None
 
 
-def refuse(ground: Ground) -> None:
+def refuse(ground: Ground, limits: Limits | None = None) -> None:
     """Refuse what a key asks for that cannot be.
 
     Raises:
+        TimeUpError: the limits were reached.
         ConfigError: a deadline below the physical minimum, a jitter above the period, a link above its capacity, or
             best effort in a queue or above a priority that streams rely on.
     """
+    limits = limits or Limits()
     for flow in ground.flows:
+        limits.look("keys were checked")
         _refuse_stream(ground, flow)
     _refuse_queues(ground)
     _refuse_free_gates(ground)

@@ -11,12 +11,17 @@ from keepon.planner import gates, stations
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.grid import partition_slots
 from keepon.planner.network.ground import Ground
+from keepon.planner.partition.limits import Limits
 from keepon.planner.stations import StationPlan
 from keepon.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 
 BOUNDS = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns", "data_age_ns")
 Placed = dict[str, list[Placement]]
 """Placements of every stream, by id; several if its frames have releases of their own."""
+
+
+class TooLongError(InfeasibleError):
+    """A gate list would be longer than any bridge's, as releases lie; nothing is proven of others."""
 
 
 def station_document(plan: StationPlan, placed: Placed) -> dict[str, Any]:
@@ -162,11 +167,12 @@ def _terms(ground: Ground, placed: Placement) -> dict[str, int]:
     }
 
 
-def port_documents(ground: Ground, placed: Placed) -> dict[str, Any]:
+def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, Any]:
     """All bridges with their ports' gate lists and queues.
 
     Raises:
         InfeasibleError: a gate list would be longer than any bridge's, or never close.
+        TimeUpError: the limits were reached.
     """
     windows: dict[tuple[str, str], list[gates.Window]] = {port: [] for port in ground.listed_ports()}
     for placements in placed.values():
@@ -175,6 +181,7 @@ def port_documents(ground: Ground, placed: Placed) -> dict[str, Any]:
                 windows.setdefault((hop.bridge, hop.peer), []).append(hop.window)
     documents: dict[str, Any] = {name: {"ports": {}} for name in ground.bridges}
     for (bridge, peer), entries in sorted(windows.items()):
+        limits.look("gate lists were made")
         explicit = ground.explicit(bridge, peer)
         port: dict[str, Any] = {"queues": {window.stream: window.queue for window in entries}}
         if explicit is not None:
@@ -182,8 +189,8 @@ def port_documents(ground: Ground, placed: Placed) -> dict[str, Any]:
         elif ground.is_gated(bridge, peer):
             built = gates.build(entries, gates.guard_ns(ground.topology.wires[bridge, peer].rate_bps))
             if built is None:
-                raise InfeasibleError(
-                    f'bridge "{bridge}" towards "{peer}": its gate list would have more than '
+                raise TooLongError(
+                    f'bridge "{bridge}" towards "{peer}": with the releases found its gate list would have more than '
                     f"{gates.GATE_ENTRIES_MAX} entries",
                     "gate-list", sorted({window.stream for window in entries}),
                     "choose periods with a shorter least common multiple",

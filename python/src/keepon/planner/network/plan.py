@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-import time
+import math
 from typing import Any
 
 from keepon.errors import InfeasibleError
-from keepon.planner.network import bounds, explain, keeping
+from keepon.planner.network import bounds, documents, explain, keeping
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.solve import Outcome, as_document, decide, empty_document
-from keepon.planner.partition.limits import Limits
+from keepon.planner.partition.limits import Limits, TimeUpError
 from keepon.scenario import Scenario
+
+KEPT_BACK = 4
 
 
 def plan(scenario: Scenario, limits: Limits | None = None, keep: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -30,19 +32,42 @@ def plan(scenario: Scenario, limits: Limits | None = None, keep: dict[str, Any] 
         ConfigError: the scenario asks for something contradictory or not supported.
     """
     limits = limits or Limits()
-    started = time.monotonic()
+    started_s = limits.clock()
     try:
-        ground = Ground(scenario if keep is None else keeping.with_its_slots(scenario, keep))
+        document = _planned(scenario, limits, keep)
+    except TimeUpError as error:
+        document = without_time(scenario, str(error), placed=False)
+    document["seconds"] = round(limits.clock() - started_s, 6)
+    return document
+
+
+def without_time(scenario: Scenario, at: str, placed: bool) -> dict[str, Any]:
+    """The plan of a scenario for which the time was over; `at` and `placed` as in `explain.why_no_time`."""
+    document = empty_document(scenario, "unknown", "first-fit")
+    document["why"] = explain.why_no_time(scenario, at, placed)
+    return document
+
+
+def _planned(scenario: Scenario, limits: Limits, keep: dict[str, Any] | None) -> dict[str, Any]:
+    started_s = limits.clock()
+    try:
+        ground = Ground(scenario if keep is None else keeping.with_its_slots(scenario, keep), limits)
     except InfeasibleError as error:
-        return {**_no_station(scenario, error, limits), "seconds": round(time.monotonic() - started, 6)}
-    bounds.refuse(ground)
+        return _no_station(scenario, error, limits)
+    bounds.refuse(ground, limits)
     kept = {} if keep is None else keeping.kept(ground, keep)
-    outcome = decide(ground, limits, kept)
+    prepared_s = limits.clock() - started_s
+    outcome = decide(ground, _without(limits, prepared_s), kept)
     document = _written(outcome, limits, kept)
     if keep is not None and document["status"] == "feasible":
         document["kept"] = [ground.scenario.stream[number].id for number in sorted(kept)]
-    document["seconds"] = round(time.monotonic() - started, 6)
     return document
+
+
+def _without(limits: Limits, prepared_s: float) -> Limits:
+    """The limits of the search: writing, checking and printing a plan take so many times as long as preparing it."""
+    left_s = limits.left_s()
+    return limits if left_s == math.inf else limits.within(left_s - min(KEPT_BACK * prepared_s, left_s / 2))
 
 
 def _no_station(scenario: Scenario, error: InfeasibleError, limits: Limits) -> dict[str, Any]:
@@ -55,10 +80,15 @@ def _no_station(scenario: Scenario, error: InfeasibleError, limits: Limits) -> d
 def _written(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> dict[str, Any]:
     if outcome.status == "feasible":
         try:
-            return as_document(outcome)
+            return as_document(outcome, limits)
+        except TimeUpError as error:
+            return without_time(outcome.ground.scenario, str(error), placed=True)
         except InfeasibleError as error:
             proof = bounds.Proof(error.constraint, str(error), error.streams)
-            outcome = Outcome(outcome.ground, "infeasible", "analytic-bound", outcome.placed, proof)
+            proven = ("infeasible", "analytic-bound")
+            open_still = ("unknown", outcome.method)
+            state = open_still if isinstance(error, documents.TooLongError) else proven
+            outcome = Outcome(outcome.ground, *state, outcome.placed, proof)
     document = empty_document(outcome.ground.scenario, outcome.status, outcome.method)
     document["why"] = explain.why(outcome, limits, kept)
     return document

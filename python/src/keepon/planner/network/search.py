@@ -21,7 +21,7 @@ from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import NEVER, Occupancy
 from keepon.planner.network.trees import Tree
 from keepon.planner.network.waiting import settled
-from keepon.planner.partition.limits import Limits
+from keepon.planner.partition.limits import Limits, TimeUpError
 from keepon.scenario import Stream
 from keepon.wire import PS_PER_NS
 
@@ -43,10 +43,19 @@ class Search:
     placed: dict[int, list[Placement]] = field(default_factory=dict)
     kept: set[int] = field(default_factory=set)
     occupancy: Occupancy = field(default_factory=Occupancy)
+    tried: set[int] = field(default_factory=set)
+    """Flows for which a place was looked for to the end."""
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.limits.seed)
         self._times_out: dict[int, int] = {}
+
+    def again(self, limits: Limits, attempt: int) -> Search:
+        """A search from the start with other random choices; what is kept stays."""
+        other = Search(self.ground, replace(limits, seed=limits.seed + attempt), kept=self.kept)
+        for number in sorted(self.kept):
+            other.put(self.placed[number])
+        return other
 
     def put(self, placements: list[Placement]) -> None:
         """Record where a stream is."""
@@ -64,28 +73,38 @@ class Search:
         """Flows without a place, in file order."""
         return [flow for flow in self.ground.flows if flow.number not in self.placed]
 
-    def run(self) -> bool:
-        """Place all flows; False if some found no place within the limits. What is placed stays."""
-        waiting = deque(sorted(self.missing(), key=_urgency))
+    def run(self, first: set[int] | None = None, to_the_end: bool = True) -> bool:
+        """Place all flows; False if some found no place within the limits. What is placed stays.
+
+        Args:
+            first: numbers of flows that are placed before the others.
+            to_the_end: go on with the others if one finds no place.
+        """
+        urgent = first or set()
+        waiting = deque(sorted(self.missing(), key=lambda flow: (flow.number not in urgent, *_urgency(flow))))
         repairs = 4 * len(waiting) + 64
         best = dict(self.placed)
-        while waiting and not self.limits.over():
-            flow = waiting.popleft()
-            found = self.fit(flow)
-            if found is None:
-                repairs -= 1
-                driven = self._make_room(flow) if repairs > 0 else None
-                if driven is None:
-                    if len(self.placed) > len(best):
-                        best = dict(self.placed)
-                    break
-                waiting.extendleft(reversed(driven))
-            else:
-                self.put(found)
-            if len(self.placed) > len(best):
-                best = dict(self.placed)
-                if len(best) % _PROGRESS_EVERY == 0:
-                    self.limits.progress(f"first fit: {len(best)} of {len(self.ground.flows)} streams placed")
+        try:
+            while waiting:
+                self.limits.look(LOOKING)
+                flow = waiting.popleft()
+                found = self.fit(flow)
+                self.tried.add(flow.number)
+                if found is not None:
+                    self.put(found)
+                else:
+                    repairs -= 1
+                    driven = self._make_room(flow) if repairs > 0 else None
+                    if driven is None and not to_the_end:
+                        break
+                    waiting.extendleft(reversed(driven or []))
+                if len(self.placed) > len(best):
+                    best = dict(self.placed)
+                    if len(best) % _PROGRESS_EVERY == 0:
+                        self.limits.progress(f"first fit: {len(best)} of {len(self.ground.flows)} streams placed")
+        except TimeUpError:
+            for flow in self.missing():
+                self.occupancy.remove(flow.number)  # what a search that was cut short had put there
         if len(self.placed) < len(best):
             self._restore(best)
         return len(self.placed) == len(self.ground.flows)

@@ -46,10 +46,9 @@ def settled(
         number += 1
         if step.gated:
             queue = steady.claims[number]
+            shift_ps = obstacles.shift_ps(number, at_ps)
             if own_ps:
                 shift_ps = occupancy.shift_ps(_kept(queue, at_ps, own_ps))
-            else:
-                shift_ps = obstacles.shift_ps(number, at_ps)
             if shift_ps:
                 return shift_ps
             number += 1
