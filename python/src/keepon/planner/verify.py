@@ -39,7 +39,7 @@ def problems(scenario: Scenario, plan: dict[str, Any], look: Look = _never) -> l
     given = Given(scenario, plan)
     if found := streams.check_shape(given):
         return found
-    found = rules.check_stations(given)
+    found = rules.check_stations(given, look)
     found += streams.check_releases(given)
     look()
     unplanned = Unplanned(given)

@@ -49,19 +49,6 @@ class Gate:
         edge_ps = changes[index] if index < len(changes) else changes[0] + self.cycle_ps
         return is_open, at_ps + edge_ps - phase_ps
 
-    def openings(self, queue: int) -> tuple[list[int], list[int]]:
-        """When the queue's gate opens in a cycle, and closes again, maybe in the next; none: never."""
-        opens, closes = [], []
-        for number, edge_ps in enumerate(self.edges_ps):
-            now, before = (self.masks[index] >> queue & 1 for index in (number, number - 1))
-            if now and not before:
-                opens.append(edge_ps)
-            elif before and not now:
-                closes.append(edge_ps)
-        if opens and closes[0] < opens[0]:
-            closes.append(closes.pop(0) + self.cycle_ps)
-        return opens, closes
-
     def _changes_of(self, queue: int) -> list[int]:
         if queue not in self._changes:
             bits = [mask >> queue & 1 for mask in self.masks]

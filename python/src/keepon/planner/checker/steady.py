@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keepon.planner.checker.given import Given, Place, Window
-from keepon.planner.checker.replay import Gate
 from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.unplanned import Unplanned
 
@@ -160,7 +159,7 @@ class Steady:
             return False
         byte_ps, hyper_ps = self._given.links[place][0], self._given.hyper_ps
         off_ps = self._given.gate_error_ps(place[0])
-        gates = (Gate(port, -off_ps), Gate(port, off_ps))
+        gate = _Openings(port)
         for queue in np.unique(frames.queue).tolist():
             own = frames.of(queue)
             if not self._alone(own):
@@ -169,8 +168,10 @@ class Steady:
                 starts_ps, ready_ps, wires_ps = own.starts_ps[side], own.ready_ps[side], own.wires_ps[side]
                 left_ps = np.roll(starts_ps + wires_ps + 20 * byte_ps, 1)
                 left_ps[0] -= hyper_ps
-                earliest_ps = _earliest(gates[side], queue, np.maximum(ready_ps, left_ps), wires_ps + 8 * byte_ps)
-                if earliest_ps is None or (earliest_ps != starts_ps).any():
+                later_ps = off_ps if side else -off_ps
+                there_ps = np.maximum(ready_ps, left_ps) - later_ps
+                earliest_ps = gate.earliest(queue, there_ps, wires_ps + 8 * byte_ps)
+                if earliest_ps is None or (earliest_ps + later_ps != starts_ps).any():
                     return False
         return True
 
@@ -182,23 +183,36 @@ class Steady:
         return bool((following_ps >= clear_ps).all())
 
 
-def _earliest(gate: Gate, queue: int, from_ps: _Times, need_ps: _Times) -> _Times | None:
-    """First instants from which on a queue's gate stays open long enough; None if that is not quick to say."""
-    opens_ps, closes_ps = gate.openings(queue)
-    if not opens_ps:
-        return from_ps if gate.masks[0] >> queue & 1 else None
-    cycle_ps = gate.cycle_ps
-    opens = np.array([at_ps + lap for lap in (-cycle_ps, 0, cycle_ps) for at_ps in opens_ps], dtype=np.int64)
-    closes = np.array([at_ps + lap for lap in (-cycle_ps, 0, cycle_ps) for at_ps in closes_ps], dtype=np.int64)
-    phase_ps = (from_ps - gate.base_ps) % cycle_ps
-    opening = np.searchsorted(closes, phase_ps, side="right")
-    for _ in range(_OPENINGS_LOOKED_AT):
-        if (opening >= len(opens)).any():
-            return None
-        at_ps = np.maximum(phase_ps, opens[opening])
-        short = at_ps + need_ps > closes[opening]
-        if not short.any():
-            earliest_ps: _Times = from_ps - phase_ps + at_ps
-            return earliest_ps
-        opening = opening + short
-    return None
+class _Openings:
+    """A gate list as columns: when queues are open in its cycle, by a clock that is right."""
+
+    def __init__(self, port: dict[str, Any]) -> None:
+        lengths_ps = np.array([1000 * entry["ns"] for entry in port["entries"]], dtype=np.int64)
+        self._edges_ps = np.cumsum(lengths_ps) - lengths_ps
+        self._masks = np.array([int(entry["gates"], 16) for entry in port["entries"]], dtype=np.int64)
+        self._cycle_ps = int(lengths_ps.sum())
+        self._base_ps = 1000 * port["base_ns"]
+
+    def earliest(self, queue: int, from_ps: _Times, need_ps: _Times) -> _Times | None:
+        """First instants at which a queue's gate stays open long enough; None if not quick to say."""
+        is_open = (self._masks >> queue & 1).astype(bool)
+        was_open = np.roll(is_open, 1)
+        opens, closes = self._edges_ps[is_open & ~was_open], self._edges_ps[was_open & ~is_open]
+        if not len(opens):
+            return from_ps if is_open[0] else None
+        if closes[0] < opens[0]:  # open over the end of the cycle
+            closes = np.append(closes[1:], closes[0] + self._cycle_ps)
+        laps = np.repeat(np.array([-1, 0, 1], dtype=np.int64) * self._cycle_ps, len(opens))
+        opens, closes = np.tile(opens, 3) + laps, np.tile(closes, 3) + laps
+        phase_ps = (from_ps - self._base_ps) % self._cycle_ps
+        opening = np.searchsorted(closes, phase_ps, side="right")
+        for _ in range(_OPENINGS_LOOKED_AT):
+            if (opening >= len(opens)).any():
+                return None
+            at_ps = np.maximum(phase_ps, opens[opening])
+            short = at_ps + need_ps > closes[opening]
+            if not short.any():
+                earliest_ps: _Times = from_ps - phase_ps + at_ps
+                return earliest_ps
+            opening = opening + short
+        return None

@@ -67,7 +67,9 @@ def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> d
                 "nearest_change": told,
                 **document,
             }
-    if kept:
+    if outcome.untried:
+        told = LONGER
+    elif kept:
         told = "plan without --keep, so that the other streams may move"
     else:
         told = _nearest_change(ground.scenario, streams, limits, proof)

@@ -14,7 +14,8 @@ from keepon.planner.network.solve import Outcome, as_document, decide, empty_doc
 from keepon.planner.partition.limits import Limits, TimeUpError
 from keepon.scenario import Scenario
 
-KEPT_BACK = 4
+KEPT_BACK, KEPT_BACK_GATED = 2.0, 2.5
+"""Times as long as preparing: to write and check a plan without gate lists and with them, as measured."""
 
 
 def plan(scenario: Scenario, limits: Limits | None = None, keep: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -56,18 +57,19 @@ def _planned(scenario: Scenario, limits: Limits, keep: dict[str, Any] | None) ->
         return _no_station(scenario, error, limits)
     bounds.refuse(ground, limits)
     kept = {} if keep is None else keeping.kept(ground, keep)
-    prepared_s = limits.clock() - started_s
-    outcome = decide(ground, _without(limits, prepared_s), kept)
+    gated = any(bridge.gates != "none" for bridge in scenario.bridge)
+    kept_back_s = (limits.clock() - started_s) * (KEPT_BACK_GATED if gated else KEPT_BACK)
+    outcome = decide(ground, _without(limits, kept_back_s), kept)
     document = _written(outcome, limits, kept)
     if keep is not None and document["status"] == "feasible":
         document["kept"] = [ground.scenario.stream[number].id for number in sorted(kept)]
     return document
 
 
-def _without(limits: Limits, prepared_s: float) -> Limits:
-    """The limits of the search: writing, checking and printing a plan take so many times as long as preparing it."""
+def _without(limits: Limits, kept_back_s: float) -> Limits:
+    """The limits of the search: some of the time is kept back, at most half."""
     left_s = limits.left_s()
-    return limits if left_s == math.inf else limits.within(left_s - min(KEPT_BACK * prepared_s, left_s / 2))
+    return limits if left_s == math.inf else limits.within(left_s - min(kept_back_s, left_s / 2))
 
 
 def _no_station(scenario: Scenario, error: InfeasibleError, limits: Limits) -> dict[str, Any]:

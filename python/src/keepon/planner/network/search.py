@@ -149,6 +149,7 @@ class Search:
         obstacles = self.occupancy.obstacles(steady.claims)
         if obstacles.never:
             return None
+        patience = [self.ground.patience_ps(flow, tree, claim, wait_ps) for claim in steady.claims]
         release_ps = start_ps
         for count in range(STEPS_MAX):
             if release_ps >= end_ps:
@@ -160,9 +161,8 @@ class Search:
             if met is None:
                 return moved(steady, flow, by_ps)
             number, shift_ps = met
-            patience_ps = self.ground.patience_ps(flow, tree, steady.claims[number], wait_ps)
-            if shift_ps > patience_ps:
-                later_ps = max(1, shift_ps - patience_ps)
+            if shift_ps > patience[number]:
+                later_ps = max(1, shift_ps - patience[number])
             else:
                 outcome = settled(self.ground, steady, by_ps, obstacles, self.occupancy, wait_ps)
                 if not isinstance(outcome, int):
