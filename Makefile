@@ -34,7 +34,7 @@ bench-core: ## cost of the core in instructions -> out/bench/core.json
 bench-clock: ## cost of reading and feeding the clock, per mode -> out/bench/clock.json
 	@"$(SCRIPTS)/bench" clock
 
-bench-sim: ## speed and memory of the simulator -> out/bench/sim.json
+bench-sim: ## speed and memory of the simulator, beside ns-3 where it can be had -> out/bench/sim.json
 	@"$(SCRIPTS)/bench" sim
 
 bench-kernel: ## cost of the modules in instructions, in a guest -> out/bench/kernel.json

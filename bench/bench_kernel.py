@@ -36,8 +36,8 @@ from pathlib import Path
 from typing import Any
 
 from keepon.errors import KeeponError
+from keepon.targets.vm.programs import guest_files
 from keepon.vm import Kernel, build_modules, get_kernel, run_guest, twice
-from keepon.vmtarget.programs import guest_files
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "out" / "build" / "bench-kernel"

@@ -6,11 +6,11 @@ from __future__ import annotations
 import random
 import time
 
-from keepon import loading
+from keepon.model import loading
+from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner.partition.limits import Limits
 from keepon.planner.verify import problems
-from keepon.scenario import Scenario
 
 PERIODS_NS = (1_000_000, 2_000_000, 4_000_000)
 STATIONS_PER_BRIDGE = 4

@@ -243,7 +243,7 @@ void hwsim_ring_leave(struct hwsim_nic *nic, const struct hwsim_visit *visit, bo
 	__releases(&nic->port.lock)
 {
 	if (kick || !list_empty(&nic->port.air))
-		hwsim_port_kick(&nic->port);
+		hwsim_port_kick_soon(&nic->port);
 	raw_spin_unlock_irqrestore(&nic->port.lock, visit->flags);
 }
 

@@ -54,6 +54,25 @@ void hwsim_port_kick(struct hwsim_port *port)
 	hrtimer_start(&port->timer, ktime_add_ns(ktime_get(), delay_ns), HRTIMER_MODE_ABS_SOFT);
 }
 
+static void kick_work(struct irq_work *work)
+{
+	struct hwsim_port *port = container_of(work, struct hwsim_port, kick);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&port->lock, flags);
+	hwsim_port_kick(port);
+	raw_spin_unlock_irqrestore(&port->lock, flags);
+}
+
+/*
+ * hwsim_port_kick_soon() - the same as soon as interrupts are on again. What stores into a ring
+ * must not take the CPU longer than on a card: its owner measures that.
+ */
+void hwsim_port_kick_soon(struct hwsim_port *port)
+{
+	irq_work_queue(&port->kick);
+}
+
 static bool met_link_down(const struct hwsim_port *port, const struct hwsim_frame *frame)
 {
 	return frame->end_true_ps > port->down_from_ps &&
@@ -195,6 +214,7 @@ void hwsim_port_init(struct hwsim_port *port, const struct hwsim_port_ops *ops,
 	port->armed_ps = HWSIM_NEVER_PS;
 	hrtimer_init(&port->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	port->timer.function = port_timer;
+	port->kick = IRQ_WORK_INIT_HARD(kick_work);
 }
 
 /** hwsim_port_close() - it was unlinked, and nothing is given to it any more; may sleep */
@@ -206,6 +226,7 @@ void hwsim_port_close(struct hwsim_port *port)
 	port->dead = true;
 	raw_spin_unlock_irqrestore(&port->lock, flags);
 	synchronize_rcu(); /* whoever delivers to it has finished */
+	irq_work_sync(&port->kick);
 	hrtimer_cancel(&port->timer);
 	hwsim_frames_free(&port->air);
 	hwsim_frames_free(&port->dropped);

@@ -4,6 +4,7 @@
 #define KEEPON_HWSIM_WIRE_H
 
 #include <linux/hrtimer.h>
+#include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
@@ -142,6 +143,7 @@ struct hwsim_port {
 	struct list_head air;
 	struct list_head dropped;
 	struct hrtimer timer;
+	struct irq_work kick;
 	u64 armed_ps;
 	u64 placeholders_base;
 	u64 sent_seq;
@@ -162,6 +164,7 @@ static inline void hwsim_count(struct hwsim_port *port, enum hwsim_counter count
 void hwsim_port_init(struct hwsim_port *port, const struct hwsim_port_ops *ops,
 		     struct hwsim_timebase *tb, u64 rate_bps);
 void hwsim_port_kick(struct hwsim_port *port);
+void hwsim_port_kick_soon(struct hwsim_port *port);
 void hwsim_port_serve(struct hwsim_port *port);
 void hwsim_port_close(struct hwsim_port *port);
 void hwsim_wire_send(struct hwsim_port *port, struct hwsim_frame *frame);

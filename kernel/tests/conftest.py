@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from keepon.vmtarget import programs
+from keepon.targets.vm import programs
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # helpers of these tests

@@ -14,8 +14,10 @@ far_phc() {
 	in_b ethtool -T "$1" | sed -n 's/^PTP Hardware Clock: //p'
 }
 
-# linuxptp's gPTP.cfg with these differences. Servo: gentler than its default and fed more often, since receive stamps of a keepon link
-# are software's. neighborPropDelayThresh: gPTP takes what these stamps are late for the length of the cable.
+# linuxptp's gPTP.cfg with these differences. Servo: gentler than its default and fed more often, since receive stamps of a
+# keepon link are software's; damping 0.6 / (2 sqrt(0.006 * 32)) = 0.68. neighborPropDelayThresh: gPTP takes what these
+# stamps are late for the length of the cable. fault_reset_interval: ptp4l forgets its own request when a master appears
+# while the answer is under way, takes that for a fault and would wait 16 s.
 settings() {
 	cat >"$1" <<X
 [global]
@@ -37,8 +39,9 @@ ptp_dst_mac 01:80:C2:00:00:0E
 network_transport L2
 delay_mechanism P2P
 tx_timestamp_timeout 100
-pi_proportional_const 0.3
-pi_integral_const 0.02
+fault_reset_interval ASAP
+pi_proportional_const 0.6
+pi_integral_const 0.006
 $2
 X
 }

@@ -12,8 +12,8 @@ import re
 from pathlib import Path
 
 import pytest
+from keepon.targets.vm import observations
 from keepon.vm import GuestResult, Kernel, build_modules, get_kernel, offered_families, run_guest
-from keepon.vmtarget import observations
 
 pytestmark = [pytest.mark.vm, pytest.mark.soak]
 

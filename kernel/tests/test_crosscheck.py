@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from keepon import loading, session
-from keepon.results import NONE, FrameArrays
-from keepon.runner import simulate, simulator
-from keepon.scenario import Scenario
-from keepon.vmtarget.target import prepared, run_one
+from keepon.cli import session
+from keepon.measure.results import NONE, FrameArrays
+from keepon.model import loading
+from keepon.model.scenario import Scenario
+from keepon.targets.sim.build import simulator
+from keepon.targets.sim.runner import simulate
+from keepon.targets.vm.target import prepared, run_one
 
 pytestmark = pytest.mark.vm
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from keepon.targets.vm import observations, programs
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
-from keepon.vmtarget import observations, programs
 from repeats import checked
 
 pytestmark = pytest.mark.vm

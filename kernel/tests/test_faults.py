@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from keepon.targets.vm import observations, programs
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
-from keepon.vmtarget import observations, programs
 from repeats import checked
 
 pytestmark = pytest.mark.vm

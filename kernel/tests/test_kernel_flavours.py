@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from keepon.targets.vm import observations, programs
 from keepon.vm import GuestResult, Kernel, build_modules, get_kernel, offered_families, run_guest
-from keepon.vmtarget import observations, programs
 
 pytestmark = pytest.mark.vm
 

@@ -24,8 +24,8 @@ PACKAGE = Path(keepon.__file__).parent
 # Runs the command as far as it goes here (lo is no keepon link) and as JSON, then says what that has imported.
 IMPORTED = """
 import json, runpy, sys
-import keepon.link
-from keepon.link.__main__ import main
+import keepon.linux.link
+from keepon.linux.link.__main__ import main
 if main(["show", "lo"]) != 2:
     sys.exit("lo is a keepon link?")
 specs = {name: getattr(module, "__spec__", None) for name, module in sys.modules.items()}
@@ -34,7 +34,7 @@ print(json.dumps({name: spec.origin for name, spec in specs.items() if spec}))
 
 
 def imported_modules() -> dict[str, Path]:
-    """Module name -> source, of everything `python3 -S -m keepon.link` needs."""
+    """Module name -> source, of everything `python3 -S -m keepon.linux.link` needs."""
     done = subprocess.run(
         [PYTHON, "-S", "-c", IMPORTED],
         env={"PYTHONPATH": str(PACKAGE.parent)},

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from keepon.targets.vm import observations, programs
 from keepon.vm import GuestResult, agreed, build_modules, get_kernel, offered_families, run_guest
 from keepon.vm.paths import checkout_root
-from keepon.vmtarget import observations, programs
 
 pytestmark = pytest.mark.vm
 

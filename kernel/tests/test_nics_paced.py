@@ -16,8 +16,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
-from keepon.vmtarget import programs
 
 pytestmark = [pytest.mark.vm, pytest.mark.hw]
 

@@ -23,7 +23,7 @@ LINE = re.compile(r"ptp4l\[([\d.]+)\]: master offset +(-?\d+) s(\d) freq +[+-]?\
 
 # The emulated CPU must not be slower than a small board's: what the simulated NICs cost it makes receive stamps late.
 ICOUNT_SHIFT = 0
-SHORT_S, LONG_S = 8, 60
+SHORT_S, LONG_S = 6, 60  # after it began to steer
 
 GOAL_NS = 100  # rms of an interpolated clock
 # Of the rms, in the table beside what was measured.
@@ -72,8 +72,9 @@ class Way:
     log: str
 
     def late(self) -> npt.NDArray[np.float64]:
-        """The second half."""
-        return self.offset_ns[self.times_s > self.times_s[-1] / 2]
+        """The second half of the time it was steered."""
+        begun_s = self.steered_s if np.isfinite(self.steered_s) else 0.0
+        return self.offset_ns[self.times_s > (begun_s + self.times_s[-1]) / 2]
 
     @property
     def mean_ns(self) -> float:
@@ -167,7 +168,9 @@ def calibration(way: Way) -> tuple[str, str]:
 def test_it_locks_and_no_port_fails(measured: Measured) -> None:
     for name, way in measured.ways.items():
         assert "UNCALIBRATED to SLAVE" in way.log or name == "software", name
-        assert "FAULT" not in way.log and "bad message" not in way.log, name
+        # the one fault that is ptp4l's own: see ptp_common.sh
+        assert way.log.count("FAULT_DETECTED") <= way.log.count("rogue peer delay response"), name
+        assert "bad message" not in way.log, name
         # most of the time goes into finding a master; one late stamp in the second after that costs another one
         assert name == "software" or 2 < way.lock_s < 10, name
 

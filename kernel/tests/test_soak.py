@@ -12,9 +12,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from keepon.targets.vm import observations
+from keepon.targets.vm import programs as target
 from keepon.vm import GuestResult, Kernel, build_modules, get_kernel, offered_families, run_guest
-from keepon.vmtarget import observations
-from keepon.vmtarget import programs as target
 from repeats import checked
 
 pytestmark = pytest.mark.vm

@@ -9,8 +9,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from keepon import documents
-from keepon.cli import app
+from keepon.cli.app import app
+from keepon.model import documents
 from keepon.vm import offered_families
 from typer.testing import CliRunner
 

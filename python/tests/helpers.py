@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from keepon.loading import parse
-from keepon.results import FrameArrays
-from keepon.scenario import Scenario
+from keepon.measure.results import FrameArrays
+from keepon.model.loading import parse
+from keepon.model.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 HABITAT = ROOT / "examples" / "habitat.toml"

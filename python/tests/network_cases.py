@@ -6,8 +6,9 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from keepon import loading
 from keepon.errors import ConfigError, InfeasibleError
+from keepon.model import loading
+from keepon.model.scenario import Scenario
 from keepon.planner.network import bounds
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.grid import on_grid
@@ -15,7 +16,6 @@ from keepon.planner.network.ground import Ground
 from keepon.planner.network.solve import Outcome, as_document, decide
 from keepon.planner.partition.limits import Limits
 from keepon.planner.verify import problems
-from keepon.scenario import Scenario
 
 
 def star(streams: list[dict[str, Any]], extra: str = "", slot_bytes: int = 230) -> Scenario:

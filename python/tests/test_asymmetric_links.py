@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from helpers import small, small_text
-from keepon import loading, runner
 from keepon.errors import ConfigError
+from keepon.model import loading
+from keepon.model.scenario import Scenario
+from keepon.model.topology import Topology
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import problems, verify
-from keepon.scenario import Scenario
-from keepon.topology import Topology
+from keepon.targets.sim import runner
 
 
 def chain(asymmetry_ns: tuple[int, int, int], mode: str, driver: str = "launchtime", gates: str = "auto") -> Scenario:

@@ -14,8 +14,9 @@ import pytest
 from helpers import HABITAT, TWO_STATIONS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from keepon import cli, documents, loading, schemacheck
+from keepon.cli import app as cli
 from keepon.errors import EXIT_INPUT, EXIT_MET, EXIT_MISSED
+from keepon.model import documents, loading, schemacheck
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
 

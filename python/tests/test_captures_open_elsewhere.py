@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 import dpkt
-from keepon import capture
+from keepon.measure import capture
 
 
 def _options(data: bytes, at: int) -> dict[int, bytes]:

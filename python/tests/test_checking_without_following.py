@@ -9,7 +9,8 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from keepon import loading
+from keepon.model import loading
+from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner import verify as verify_module
 from keepon.planner.checker import queues, streams
@@ -18,7 +19,6 @@ from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.steady import Steady
 from keepon.planner.checker.unplanned import Unplanned
 from keepon.planner.verify import problems
-from keepon.scenario import Scenario
 
 NETWORKS, CHANGES = 40, 12
 

@@ -12,10 +12,20 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from keepon import cli, documents, published
-from keepon.clockstudies import batches, convergence, headline, networks, reception, releases, stability, studies
-from keepon.clockstudies.settings import parse
+from keepon.cli import app as cli
 from keepon.errors import ConfigError
+from keepon.model import documents, published
+from keepon.studies.clocks import (
+    batches,
+    convergence,
+    headline,
+    networks,
+    reception,
+    releases,
+    stability,
+    studies,
+)
+from keepon.studies.clocks.settings import parse
 
 QUICK = {
     "fig7": ["duration_s=0.04", "warmup_s=0.02", "seeds=1"],
@@ -285,7 +295,7 @@ def test_equal_seeds_draw_equal_crystals_and_others_do_not() -> None:
 
 
 def test_a_clock_error_between_changes_of_rate_is_a_straight_line() -> None:
-    from keepon.clockruns import ClockTrack
+    from keepon.studies.clocks.clockruns import ClockTrack
 
     grid = np.arange(0, 5) * 10**10
     offsets = np.array([0, 1000, 2000, 9000, 9000])

@@ -7,10 +7,11 @@ import doctest
 from types import ModuleType
 
 import pytest
-from keepon import statistics, tomlwriter, wire
-from keepon.ptperrors import bounds, fits
-from keepon.reproduce import settings as study_settings
-from keepon.reproduce import study
+from keepon.measure import statistics
+from keepon.model import clockbounds as bounds
+from keepon.model import study, tomlwriter, wire
+from keepon.studies import settings as study_settings
+from keepon.studies.ptperrors import fits
 
 MODULES = (statistics, tomlwriter, wire, bounds, fits, study_settings, study)
 

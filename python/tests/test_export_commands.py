@@ -15,12 +15,21 @@ from typing import Any
 
 import pytest
 from helpers import HABITAT, ROOT, small
-from keepon import cli, loading, session
-from keepon.errors import EXIT_ENVIRONMENT, EXIT_INPUT, EXIT_MET, ConfigError, EnvironmentProblemError
-from keepon.export import command, commands, exported
+from keepon.cli import app as cli
+from keepon.cli import export_command as command
+from keepon.cli import session
+from keepon.errors import (
+    EXIT_ENVIRONMENT,
+    EXIT_INPUT,
+    EXIT_MET,
+    ConfigError,
+    EnvironmentProblemError,
+)
+from keepon.export import commands, exported
 from keepon.export.exported import Planned
-from keepon.link import options
-from keepon.link.slots import list_text, slots_of_classes
+from keepon.linux.link import options
+from keepon.linux.link.slots import list_text, slots_of_classes
+from keepon.model import loading
 
 THREE = ROOT / "examples" / "three-stations.toml"
 TC_PARSED = (0, 2)

@@ -16,10 +16,11 @@ import pytest
 from helpers import HABITAT, ROBOT_CELL, ROOT, small
 from hypothesis import given
 from hypothesis import strategies as st
-from keepon import loading, session
+from keepon.cli import session
 from keepon.errors import ConfigError
 from keepon.export import dot, tsntool, yang
 from keepon.export.exported import Exported, Planned, gated_ports
+from keepon.model import loading
 
 Gates = dict[tuple[str, str], tuple[int, int, list[tuple[int, int]]]]
 """By (bridge, port name): base time and cycle in ns, entries of (mask, ns)."""

@@ -14,12 +14,14 @@ import pytest
 from helpers import HABITAT, ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from keepon import cli, loading, session
+from keepon.cli import app as cli
+from keepon.cli import session
 from keepon.errors import EXIT_INPUT, EXIT_MET, ConfigError
 from keepon.export import tsnkit, tsnkit_reader
 from keepon.export.exported import Planned
-from keepon.scenario import Scenario
-from keepon.topology import Topology
+from keepon.model import loading
+from keepon.model.scenario import Scenario
+from keepon.model.topology import Topology
 
 
 def planned(scenario: Scenario) -> Planned:

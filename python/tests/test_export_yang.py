@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 from helpers import HABITAT, ROBOT_CELL
-from keepon import loading, session
+from keepon.cli import session
 from keepon.export import yang
 from keepon.export.exported import Planned
+from keepon.model import loading
 from yangson import DataModel
 from yangson.enumerations import ContentType, ValidationScope
 from yangson.exceptions import YangsonException

@@ -10,11 +10,13 @@ import jsonschema
 import numpy as np
 import pytest
 from helpers import small
-from keepon import documents, hosts, published, runner, session, timesync
+from keepon.cli import session
 from keepon.errors import ConfigError
-from keepon.hosts import Stage
-from keepon.statistics import IntArray
-from keepon.vmtarget import target
+from keepon.measure.statistics import IntArray
+from keepon.model import documents, hosts, published, reception, timing
+from keepon.model.hosts import Stage
+from keepon.targets.sim import build, construction, runner, specs
+from keepon.targets.vm import target
 
 RUNS = 40
 TOLERANCE = 0.03
@@ -24,7 +26,7 @@ def sent(figure: dict[str, Any]) -> IntArray:
     """Arrivals in ns of a stream whose application sleeps until each packet is due, as isochron's does; no tails."""
     count, period_ns = RUNS * figure["packets_count"], figure["period_us"] * 1000
     stages, _ = hosts.host_of("raspberry-pi-4", "standard", 0.0)
-    simulation = runner.simulator().Simulation(1, runner.EPOCH_NS)
+    simulation = build.simulator().Simulation(1, timing.EPOCH_NS)
     host = {name: vars(stage) for name, stage in stages.items()}
     talker = simulation.add_station("talker", {"driver": "standard", "release": "sleep", "host": host})
     listener = simulation.add_station("listener", {"driver": "standard"})
@@ -112,16 +114,16 @@ def test_what_no_frame_met_is_not_listed() -> None:
     result = runner.run_all(calm, session.planned(calm), 1).result
     assert "wakeup: cap_ns" not in inputs(result, "calibrated")
     alone = small(**{'drivers = ["keepon", "standard"]': 'drivers = ["keepon"]'})
-    told = " ".join(runner.by_construction(alone))
+    told = " ".join(construction.by_construction(alone))
     assert "conventional driver" not in told
     assert "comparator" not in told  # the listener's NIC has one, and sends nothing
-    assert "conventional driver" in " ".join(runner.by_construction(small()))
+    assert "conventional driver" in " ".join(construction.by_construction(small()))
 
 
 def test_the_scenario_sets_what_nobody_has_published() -> None:
     station = small().station[0]
     own = station.model_copy(update={"nic": station.nic.model_copy(update={"fetch_ns": 1_500})})
-    spec, used = runner.nic_spec(own, "keepon")
+    spec, used = specs.nic_spec(own, "keepon")
     assert spec["fetch_ns"] == 1_500
     assert next(entry for entry in used if entry.parameter == "nic: fetch_ns").source_id == "scenario"
 
@@ -145,7 +147,7 @@ def test_a_stage_the_scenario_changes_is_no_longer_calibrated() -> None:
     station = small().station[0]
     table = {"base": "raspberry-pi-4", "rx": {"median_ns": 900}}
     changed = station.model_validate({**station.model_dump(), "host": table})
-    stage, sources = timesync.rx_stage(changed, 1.0)
+    stage, sources = reception.rx_stage(changed, 1.0)
     assert stage.median_ns == 900
     (entry,) = [entry for entry in sources if entry.parameter == "rx: median_ns"]
     assert (entry.kind, entry.value) == ("chosen", 900)

@@ -6,11 +6,12 @@ from __future__ import annotations
 import jsonschema
 import pytest
 from helpers import small_text
-from keepon import documents, session
+from keepon.cli import session
 from keepon.errors import SimulationError
-from keepon.loading import parse
-from keepon.results import check_flow
-from keepon.runner import run_all
+from keepon.measure.results import check_flow
+from keepon.model import documents
+from keepon.model.loading import parse
+from keepon.targets.sim.runner import run_all
 
 LOAD = '[[load]]\nid = "L"\ntalker = "a"\nlistener = "b"\nframe_bytes = 1200\nkind = '
 

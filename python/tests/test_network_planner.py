@@ -13,19 +13,20 @@ import pytest
 from helpers import HABITAT, ROBOT_CELL
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from keepon import loading, session
+from keepon.cli import session
 from keepon.errors import ConfigError, KeeponError, PlanRejectedError
+from keepon.model import loading
+from keepon.model.scenario import GateEntry, GateList, Scenario, TrafficClass
 from keepon.planner import plan as make_plan
 from keepon.planner.network import exact, explain, keeping, search
-from keepon.planner.network.command import trial
 from keepon.planner.network.grid import on_grid
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import NEVER, Claim, Occupancy
 from keepon.planner.network.solve import Outcome, as_document
 from keepon.planner.partition.limits import Limits
 from keepon.planner.verify import problems, verify
-from keepon.runner import simulate
-from keepon.scenario import GateEntry, GateList, Scenario, TrafficClass
+from keepon.targets.sim.runner import simulate
+from keepon.trial.trial import trial
 from network_cases import closes, decided, ground_of, some_releases_hold, star
 
 _HABITAT = loading.load(HABITAT)

@@ -13,9 +13,10 @@ import pytest
 from helpers import bounds, frames
 from hypothesis import given
 from hypothesis import strategies as st
-from keepon import casestudy, results
 from keepon.errors import SimulationError
-from keepon.statistics import summary
+from keepon.measure import results
+from keepon.measure.statistics import summary
+from keepon.studies import casestudy
 
 NAMES = ["on_time", "moved", "best_effort", "sent_stale", "late", "occupied"]
 

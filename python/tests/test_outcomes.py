@@ -15,12 +15,17 @@ import pytest
 from helpers import EPOCH_NS, ROBOT_CELL, TWO_STATIONS, frames, small, small_text
 from hypothesis import given
 from hypothesis import strategies as st
-from keepon import cli, documents, loading, outcomes, report, results, session, tables
-from keepon.due import Schedule, on_schedule
+from keepon.cli import app as cli
+from keepon.cli import session
 from keepon.errors import SimulationError
-from keepon.loading import parse
-from keepon.runner import run_all
-from keepon.scenario import Scenario
+from keepon.measure import results
+from keepon.measure.due import Schedule, on_schedule
+from keepon.model import documents, loading, outcomes
+from keepon.model.loading import parse
+from keepon.model.scenario import Scenario
+from keepon.report import page as report
+from keepon.report import tables
+from keepon.targets.sim.runner import run_all
 
 NAMES = ["on_time", "moved", "best_effort", "sent_stale", "late", "occupied"]
 LATE_SUBMIT = '\n[[fault]]\nat_s = 0.3\nkind = "late-submit"\nnode = "talker"\nvalue_ns = 5_000_000_000\n'

@@ -11,12 +11,21 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from keepon import _sim, published
-from keepon.planner.parameters import effects, hardware, isolation, polls, slots, synchronisation, trims
+from keepon import _sim
+from keepon.model import published
+from keepon.model.scenario import KeeponOptions, Station, Stream, TrafficClass
+from keepon.model.wire import wire_time_ps
+from keepon.planner.parameters import (
+    effects,
+    hardware,
+    isolation,
+    polls,
+    slots,
+    synchronisation,
+    trims,
+)
 from keepon.planner.parameters.isolation import Question
 from keepon.planner.parameters.polls import Posting
-from keepon.scenario import KeeponOptions, Station, Stream, TrafficClass
-from keepon.wire import wire_time_ps
 
 GIGABIT = 1_000_000_000
 RATES = st.sampled_from([10_000_000, 100_000_000, GIGABIT, 2_500_000_000, 10_000_000_000])

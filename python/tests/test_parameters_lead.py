@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from keepon import _sim, hosts
+from keepon import _sim
+from keepon.model import hosts
+from keepon.model.scenario import Station
+from keepon.model.wire import byte_time_ps, preamble_time_ps, wire_time_ps
 from keepon.planner.parameters import hardware, lead, polls
 from keepon.planner.parameters.hardware import Host, Nic
 from keepon.planner.parameters.polls import Posting
-from keepon.scenario import Station
-from keepon.wire import byte_time_ps, preamble_time_ps, wire_time_ps
 
 GIGABIT = 1_000_000_000
 FRAMES = 40

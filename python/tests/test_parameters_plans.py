@@ -14,16 +14,20 @@ import pytest
 from helpers import HABITAT, ROOT
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from keepon import cli, loading, runner, session
+from keepon.cli import app as cli
+from keepon.cli import session
 from keepon.errors import ConfigError, InfeasibleError
+from keepon.model import loading
+from keepon.model.scenario import Scenario
+from keepon.model.topology import Topology
 from keepon.planner import plan as make_plan
 from keepon.planner import stations
 from keepon.planner.parameters import lead, posting, rationale
 from keepon.planner.parameters.posting import Needs
 from keepon.planner.stations import StationPlan
 from keepon.planner.verify import verify
-from keepon.scenario import Scenario
-from keepon.topology import Topology
+from keepon.targets import runs
+from keepon.targets.sim import runner
 
 GIGABIT = 1_000_000_000
 Table = dict[str, Any]
@@ -244,7 +248,7 @@ def test_the_rationale_is_in_the_plan_and_on_the_terminal(
     assert cli.main() == 0
     shown = capsys.readouterr().out
     document = json.loads(path.read_text())
-    schema = json.loads((ROOT / "python/src/keepon/schemas/plan.schema.json").read_text())
+    schema = json.loads((ROOT / "python/src/keepon/model/schemas/plan.schema.json").read_text())
     jsonschema.validate(document, schema)
     gateway = document["stations"]["pressure-gateway"]
     rules = [row["rule"] for row in gateway["rationale"]]
@@ -431,7 +435,7 @@ def test_the_longest_advance_without_holding_frames_back_is_exact() -> None:
     assert set(verdicts_of(run)) == {"too_early"}
 
 
-def verdicts_of(run: runner.Run) -> dict[str, int]:
+def verdicts_of(run: runs.Run) -> dict[str, int]:
     return {name: count for name, count in run.document["streams"]["S0"]["verdicts"].items() if count}
 
 

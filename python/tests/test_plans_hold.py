@@ -12,12 +12,12 @@ import pytest
 from helpers import HABITAT, TWO_STATIONS, small
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from keepon import loading
 from keepon.errors import ConfigError, PlanRejectedError
+from keepon.model import loading
+from keepon.model.gates import GateList
+from keepon.model.scenario import Scenario, TrafficClass
 from keepon.planner import plan as make_plan
-from keepon.planner.gates import GateList
 from keepon.planner.verify import problems, verify
-from keepon.scenario import Scenario, TrafficClass
 
 HABITAT_SCENARIO = loading.load(HABITAT)
 HABITAT_PLAN = make_plan(HABITAT_SCENARIO)
@@ -325,5 +325,5 @@ def test_the_checker_shares_no_code_with_the_planner() -> None:
                 ours.add(node.module or "")
             elif isinstance(node, ast.Import):
                 ours |= {alias.name for alias in node.names}
-    allowed = ("keepon.errors", "keepon.scenario", "keepon.planner.checker")
+    allowed = ("keepon.errors", "keepon.model.scenario", "keepon.planner.checker")
     assert [name for name in sorted(ours) if name.startswith("keepon") and not name.startswith(allowed)] == []

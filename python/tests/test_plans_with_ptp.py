@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
-from keepon import loading, runner
 from keepon.errors import ConfigError
+from keepon.model import loading
+from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
-from keepon.planner.network import command
-from keepon.planner.network.command import trial
 from keepon.planner.verify import problems, verify
-from keepon.scenario import Scenario
+from keepon.targets.sim import runner
+from keepon.trial.trial import TRIAL_SYNCS, trial
 
 CASES = Path(__file__).parent / "cases"
 
@@ -60,7 +60,7 @@ def test_a_statement_that_granularity_allows_is_kept_over_many_intervals_of_sync
     scenario = case("ptpcounter1", **changes)
     plan = verify(scenario, make_plan(scenario))
     tried = trial(scenario, plan)
-    assert tried["duration_s"] == command.TRIAL_SYNCS * 0.125
+    assert tried["duration_s"] == TRIAL_SYNCS * 0.125
     assert tried["unsent"] == {}
 
 

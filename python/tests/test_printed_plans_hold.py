@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from keepon import launchtime, loading
 from keepon.errors import ConfigError
+from keepon.model import launchtime, loading
+from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
-from keepon.planner.network.command import trial
 from keepon.planner.verify import problems
-from keepon.scenario import Scenario
+from keepon.trial.trial import trial
 
 CASES = Path(__file__).parent / "cases"
 

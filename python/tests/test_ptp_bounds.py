@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from keepon.errors import ConfigError
-from keepon.ptperrors import bounds
-from keepon.ptperrors.bounds import StampErrors
+from keepon.model import clockbounds as bounds
+from keepon.model.clockbounds import StampErrors
 
 INTERVAL_NS = 100_000_000
 

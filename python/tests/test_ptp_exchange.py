@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from keepon.ptperrors import bounds, exchange, filtering, fits, settings, sweeps
-from keepon.ptperrors.bounds import StampErrors
-from keepon.ptperrors.settings import Settings
+from keepon.model import clockbounds as bounds
+from keepon.model.clockbounds import StampErrors
+from keepon.studies.ptperrors import exchange, filtering, fits, settings, sweeps
+from keepon.studies.ptperrors.settings import Settings
 
 EXACT = StampErrors()
 COARSE = bounds.alike(2400, 1000)

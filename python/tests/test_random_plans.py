@@ -8,12 +8,12 @@ import time
 from collections import Counter
 
 import pytest
-from keepon import loading
 from keepon.errors import ConfigError
+from keepon.model import loading
 from keepon.planner import plan as make_plan
-from keepon.planner.network.command import trial
 from keepon.planner.partition.limits import Limits
 from keepon.planner.verify import problems
+from keepon.trial.trial import trial
 
 PLAN_S = 5.0
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-from keepon import cli, documents, published
-from keepon.ptperrors import studies
-from keepon.ptperrors.settings import CALIBRATED, CHOICES, Settings
-from keepon.reproduce import output, study
+from keepon.cli import app as cli
+from keepon.model import documents, published, study
+from keepon.report import output
+from keepon.studies.ptperrors import studies
+from keepon.studies.ptperrors.settings import CALIBRATED, CHOICES, Settings
 
 QUICK = ["--set", "intervals=100", "--set", "sweep_intervals=60", "--set", "sweep_points=5", "--seeds", "40"]
 

@@ -8,8 +8,9 @@ import signal
 from pathlib import Path
 
 import pytest
-from keepon import documents, session
+from keepon import interrupts
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError
+from keepon.model import documents
 
 
 def test_a_failed_run_leaves_nothing(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_readers_refuse_what_they_do_not_know(tmp_path: Path) -> None:
 
 def test_ctrl_c_while_the_folder_is_written_waits_until_it_is_whole() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with session.interrupts_wait() as seen:
+    with interrupts.interrupts_wait() as seen:
         signal.raise_signal(signal.SIGINT)
         written = True
     assert written

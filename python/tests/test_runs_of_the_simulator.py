@@ -19,10 +19,15 @@ import dpkt
 import jsonschema
 import pytest
 from helpers import HABITAT, SMALL, TWO_STATIONS, small
-from keepon import casestudy, cli, documents, loading, onset, session
+from keepon.cli import app as cli
+from keepon.cli import session
 from keepon.errors import ConfigError
-from keepon.runner import check_supported, run_all, simulate, station_spec
-from keepon.scenario import Scenario
+from keepon.model import documents, loading
+from keepon.model.scenario import Scenario
+from keepon.studies import casestudy, onset
+from keepon.targets.sim.refusals import check_supported
+from keepon.targets.sim.runner import run_all, simulate
+from keepon.targets.sim.specs import station_spec
 
 
 def _habitat(duration_s: float, **changes: Any) -> Scenario:

@@ -20,13 +20,13 @@ from typing import Any
 
 import jsonschema
 import pytest
-from keepon import cli, documents, published
+from keepon.cli import app as cli
 from keepon.errors import ConfigError, EnvironmentProblemError, PlanRejectedError
-from keepon.partitionstudies import cluster, figures, sets, spread, studies
-from keepon.partitionstudies.sets import Finding, Task, find
-from keepon.partitionstudies.settings import BeyondSettings, Settings, origins
+from keepon.model import documents, published, study
 from keepon.planner.partition import answer, generate
-from keepon.reproduce import study
+from keepon.studies.partitions import cluster, figures, sets, spread, studies
+from keepon.studies.partitions.sets import Finding, Task, find
+from keepon.studies.partitions.settings import BeyondSettings, Settings, origins
 from partition_cases import instance
 
 FEASIBLE, INFEASIBLE, UNKNOWN = answer.FEASIBLE, answer.INFEASIBLE, answer.UNKNOWN
@@ -314,6 +314,20 @@ def test_a_cluster_that_is_lost_is_one_sentence(
     monkeypatch.setattr(distributed, "as_completed", lost)
     told = refusal(monkeypatch, capsys, tmp_path, scheduler)
     assert told.startswith(f'3: keepon: option --cluster = "{scheduler}": scheduler or workers were lost')
+
+
+def test_a_client_that_does_not_close_well_spoils_nothing(monkeypatch: pytest.MonkeyPatch, scheduler: str) -> None:
+    import distributed
+
+    alone = answers(workers=1)
+    close = distributed.Client.close
+
+    def closed(self: Any, *args: Any, **options: Any) -> None:
+        close(self, *args, **options)
+        raise AssertionError
+
+    monkeypatch.setattr(distributed.Client, "close", closed)
+    assert answers(cluster=scheduler) == alone
 
 
 # --- what is told -------------------------------------------------------------------------------------------------

@@ -11,11 +11,13 @@ import pytest
 from helpers import small, small_text
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from keepon import cli, loading, runner
+from keepon.cli import app as cli
 from keepon.errors import ConfigError
+from keepon.model import loading
+from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import problems, verify
-from keepon.scenario import Scenario
+from keepon.targets.sim import runner
 
 DRIVER = 'driver = "under-test"'
 

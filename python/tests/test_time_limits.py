@@ -13,15 +13,16 @@ from typing import Any
 
 import pytest
 from helpers import TWO_STATIONS
-from keepon import documents, loading, schemacheck
+from keepon.cli import plan_command as command
 from keepon.errors import EXIT_MET, EXIT_MISSED
+from keepon.model import documents, loading, schemacheck
+from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
-from keepon.planner.network import command, exact, explain, pairs, search, solve
+from keepon.planner.network import exact, explain, pairs, search, solve
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import Obstacles
 from keepon.planner.partition.limits import Limits, TimeUpError
 from keepon.planner.verify import verify
-from keepon.scenario import Scenario
 from network_cases import star
 
 DEADLINE_S = 100.0
@@ -300,7 +301,7 @@ def test_long_tables_have_every_row(capsys: pytest.CaptureFixture[str], monkeypa
 
 _PEAK = """
 import resource, sys
-from keepon import cli
+from keepon.cli import app as cli
 code = cli.main()
 print(code, "ortools" in sys.modules, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)
 """

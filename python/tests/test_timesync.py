@@ -11,13 +11,20 @@ import jsonschema
 import numpy as np
 import pytest
 from helpers import ROOT, small, small_text
-from keepon import clockruns, documents, loading, report, session, tables, timesync
+from keepon.cli import session
 from keepon.errors import ConfigError
-from keepon.loading import parse
-from keepon.runner import check_supported, run_all
-from keepon.scenario import Scenario
-from keepon.statistics import summary
-from keepon.tomlwriter import dumps
+from keepon.measure import clocks
+from keepon.measure.statistics import summary
+from keepon.model import documents, hosts, loading, reception
+from keepon.model.loading import parse
+from keepon.model.scenario import Scenario
+from keepon.model.tomlwriter import dumps
+from keepon.report import page as report
+from keepon.report import tables
+from keepon.studies.clocks import clockruns
+from keepon.targets.sim import timesync
+from keepon.targets.sim.refusals import check_supported
+from keepon.targets.sim.runner import run_all
 
 GPTP = ROOT / "examples" / "gptp.toml"
 
@@ -136,7 +143,7 @@ def test_calibrated_and_constructed_values_are_named(example: dict[str, Any]) ->
     calibrated = {entry["parameter"]: entry for entry in example["calibrated"]}
     chosen = {entry["parameter"]: entry for entry in example["chosen"]}
     assert calibrated["rx: median_ns"]["source_id"].startswith("fejes.fig1")
-    assert calibrated["rx: median_ns"]["value"] == timesync.RX_STAGE.median_ns
+    assert calibrated["rx: median_ns"]["value"] == hosts.RX_STAGE.median_ns
     assert chosen["rx: sigma"]["why"].startswith("shape")
     assert chosen["ingress_latency_ns (keepon)"]["why"].startswith("scenario")
     assert chosen["ptp_turnaround_ns"]["why"].startswith("no published value")
@@ -252,11 +259,11 @@ def test_a_change_of_master_and_lost_syncs_reach_the_simulator() -> None:
 
 def test_sources_follow_host_and_scale() -> None:
     station = loading.load(GPTP).station[0]
-    stage, sources = timesync.rx_stage(station, 2.0)
-    assert stage.median_ns == 2 * timesync.RX_STAGE.median_ns
-    assert stage.sigma == timesync.RX_STAGE.sigma
+    stage, sources = reception.rx_stage(station, 2.0)
+    assert stage.median_ns == 2 * hosts.RX_STAGE.median_ns
+    assert stage.sigma == hosts.RX_STAGE.sigma
     assert any(source.parameter == "rx_jitter_scale" and source.value == 2.0 for source in sources)
-    ideal, none = timesync.rx_stage(station.model_copy(update={"host": "ideal"}), 1.0)
+    ideal, none = reception.rx_stage(station.model_copy(update={"host": "ideal"}), 1.0)
     assert ideal.median_ns == 0
     assert none == []
 
@@ -264,17 +271,17 @@ def test_sources_follow_host_and_scale() -> None:
 def test_statistics_of_a_clock_by_hand() -> None:
     at_ps = np.arange(1, 1001, dtype=np.int64) * 10**10
     offset_ps = np.where(at_ps < 3 * 10**12, 5_000_000, 100_000).astype(np.int64)
-    assert timesync.lock_time_s(at_ps, offset_ps, 1_000) == pytest.approx(3.0)
-    assert timesync.lock_time_s(at_ps, offset_ps, 50) is None
-    assert timesync.lock_time_s(at_ps, offset_ps, 10_000) == 0.0
-    numbers = timesync.offset_statistics(np.array([-3000, 3000, 3000, -3000], dtype=np.int64))
+    assert clocks.lock_time_s(at_ps, offset_ps, 1_000) == pytest.approx(3.0)
+    assert clocks.lock_time_s(at_ps, offset_ps, 50) is None
+    assert clocks.lock_time_s(at_ps, offset_ps, 10_000) == 0.0
+    numbers = clocks.offset_statistics(np.array([-3000, 3000, 3000, -3000], dtype=np.int64))
     assert numbers["rms"] == 3.0
     assert numbers["mean"] == 0.0
-    rate = timesync.frequency_error_ppb(at_ps, at_ps // 1_000_000)
+    rate = clocks.frequency_error_ppb(at_ps, at_ps // 1_000_000)
     assert rate["mean"] == pytest.approx(1000)
     assert rate["rms"] == pytest.approx(1000)
-    assert timesync.frequency_error_ppb(at_ps[:1], at_ps[:1]) == {"mean": None, "rms": None}
-    assert timesync.offset_statistics(at_ps[:0])["rms"] is None
+    assert clocks.frequency_error_ppb(at_ps[:1], at_ps[:1]) == {"mean": None, "rms": None}
+    assert clocks.offset_statistics(at_ps[:0])["rms"] is None
     assert summary(at_ps[:0], 1000)["count"] == 0
 
 
@@ -284,10 +291,10 @@ def test_frames_that_do_not_add_up_are_noticed() -> None:
         "delivered": 2, "delivered_by_listener": [2], "in_flight": 0, "lost": {"link a - b": 1},
         "verdicts": {"best_effort": 3}, "wrong_bytes": 0, "duplicates": 0, "ghosts": 0,
     }  # fmt: skip
-    assert timesync.frames_document([flow, flow])["sync"]["lost"] == {"link a - b": 2}
+    assert clocks.frames_document([flow, flow])["sync"]["lost"] == {"link a - b": 2}
     for key, value in (("pending", 1), ("in_flight", 1), ("delivered", 4), ("wrong_bytes", 1), ("duplicates", 1)):
         with pytest.raises(ValueError, match="ptp sync of a port 0"):
-            timesync.frames_document([{**flow, key: value}])
+            clocks.frames_document([{**flow, key: value}])
 
 
 def test_ideal_clocks_are_untouched() -> None:

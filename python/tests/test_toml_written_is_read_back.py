@@ -11,8 +11,8 @@ import pytest
 from helpers import HABITAT, TWO_STATIONS
 from hypothesis import given
 from hypothesis import strategies as st
-from keepon import loading
-from keepon.tomlwriter import dumps
+from keepon.model import loading
+from keepon.model.tomlwriter import dumps
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 _SCALARS = st.one_of(st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False), _TEXT)

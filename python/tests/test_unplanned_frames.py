@@ -7,13 +7,14 @@ import random
 from typing import Any
 
 import pytest
-from keepon import loading, runner
 from keepon.errors import ConfigError
+from keepon.model import loading
+from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner.network.blocking import Foreign
-from keepon.planner.network.command import trial
 from keepon.planner.verify import problems
-from keepon.scenario import Scenario
+from keepon.targets.sim import runner
+from keepon.trial.trial import trial
 
 BEHIND_A_LOAD = """
 schema = "keepon.scenario/1"

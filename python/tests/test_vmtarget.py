@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from keepon import loading, outcomes, results, session
+from keepon.cli import session
 from keepon.errors import ConfigError, TraceError
-from keepon.scenario import Scenario
-from keepon.vmtarget import check_supported, observations
-from keepon.vmtarget.network import guest_script, slot_list
-from keepon.vmtarget.target import _check_clock, _load, check_plan
+from keepon.linux.network import guest_script, slot_list
+from keepon.measure import results
+from keepon.model import loading, outcomes
+from keepon.model.scenario import Scenario
+from keepon.targets.vm import check_supported, observations
+from keepon.targets.vm.target import _check_clock, _load, check_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 VERDICTS = ["on_time", "moved", "best_effort", "sent_stale", "late", "invalid"]

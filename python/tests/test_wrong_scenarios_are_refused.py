@@ -11,8 +11,8 @@ from helpers import SMALL, small_text
 from hypothesis import given
 from hypothesis import strategies as st
 from keepon.errors import ConfigError
-from keepon.fields import Whole
-from keepon.loading import load, parse
+from keepon.model.fields import Whole
+from keepon.model.loading import load, parse
 
 SLOT = {'name = "a"\ndriver = "under-test"': 'name = "a"\ndriver = "under-test"\nkeepon = { slot_bytes = 1230 }'}
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from clock_networks import Chain
-from keepon import _sim, loading
+from keepon import _sim
+from keepon.model import loading
 
 GIGABIT = 1_000_000_000
 MS = 1_000_000

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 import jsonschema
-from keepon import documents
+from keepon.model import documents
 
 ROOT = Path(__file__).resolve().parents[2]
 CMAKE = Path(sys.executable).parent / "cmake"

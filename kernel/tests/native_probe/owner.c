@@ -139,17 +139,24 @@ bool probe_serve(struct probe *p)
 	return readable;
 }
 
-/** probe_write_late() - into a slot the index has passed: it leaves a whole ring later */
+/*
+ * probe_write_late() - into a slot the index has passed: it leaves a whole ring later. Not into one
+ * that the next polls make a placeholder or a frame of their own.
+ */
 void probe_write_late(struct probe *p)
 {
 	u32 desc_idx;
+	u64 seq;
 
 	observe(p);
-	desc_idx = (p->head - 1) % PROBE_RING_SLOTS;
+	seq = p->head - 1;
+	if (!(seq % EVERY_SLOTS))
+		seq--;
+	desc_idx = seq % PROBE_RING_SLOTS;
 	fill(p->native.ops->buffer(p->native.nic, desc_idx), 0xee);
 	p->native.ops->commit(p->native.nic, desc_idx, PROBE_SLOT_BYTES, PROBE_DATA_BYTES,
 			      PROBE_DATA_BYTES);
-	pr_info("native_probe: late_slot=%llu\n", p->head - 1);
+	pr_info("native_probe: late_slot=%llu\n", seq);
 }
 
 /** probe_wipe() - zero what stands in the ring, as if the NIC fetched no more */

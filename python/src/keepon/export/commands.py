@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`ip` and `tc` commands that set up stations and gated bridge ports: a shell script per node.
 
-A station gets what target vm gives it (keepon.vmtarget.network), in its own network namespace and on real devices.
+A station gets what target vm gives it (keepon.linux.network), in its own network namespace and on real devices.
 A gated port gets taprio with full offload (tc-taprio(8)): the gates are the switch's, its clock is the PTP clock.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from keepon.export.exported import Exported, Planned, Port, gated_ports
-from keepon.scenario import Station
-from keepon.vmtarget.network import PRIORITIES, Guest, link_options, priority_of, queue_commands
+from keepon.linux.network import PRIORITIES, Guest, link_options, priority_of, queue_commands
+from keepon.model.scenario import Station
 
 TRAFFIC_CLASSES = 8
 FULL_OFFLOAD = "0x2"

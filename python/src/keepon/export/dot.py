@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from keepon.export.exported import Exported, Planned
-from keepon.scenario import Stream
-from keepon.topology import Topology
+from keepon.model.scenario import Stream
+from keepon.model.topology import Topology
 
 _UNITS = ((1_000_000_000, "Gb/s"), (1_000_000, "Mb/s"), (1_000, "kb/s"))
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keepon.errors import ConfigError
-from keepon.scenario import Scenario
-from keepon.topology import Topology
+from keepon.model.scenario import Scenario
+from keepon.model.topology import Topology
 
 HELP = (
     "commands: ip and tc commands, a script per node; dot: Graphviz, a file; yang: IEEE 802.1Qcw gate lists as JSON; "

@@ -9,9 +9,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from keepon.documents import read, schema_of
 from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.export.exported import Exported
+from keepon.model.documents import read, schema_of
 
 MANIFEST_FILE = "export.json"
 EXPORT_SCHEMA = "keepon.export/1"

@@ -17,9 +17,9 @@ from typing import Any
 from keepon.errors import ConfigError
 from keepon.export.dot import hops
 from keepon.export.exported import Exported, Planned
-from keepon.scenario import Scenario, Stream
-from keepon.topology import Topology
-from keepon.wire import PS_PER_NS, byte_time_ps, ceil_ns
+from keepon.model.scenario import Scenario, Stream
+from keepon.model.topology import Topology
+from keepon.model.wire import PS_PER_NS, byte_time_ps, ceil_ns
 
 STREAM_COLUMNS = ("stream", "src", "dst", "size", "period", "deadline", "jitter")
 TOPO_COLUMNS = ("link", "q_num", "rate", "t_proc", "t_prop")

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from keepon import documents, loading
 from keepon.errors import ConfigError
 from keepon.export.exported import Exported
 from keepon.export.tsnkit import (
@@ -26,9 +25,10 @@ from keepon.export.tsnkit import (
     STREAM_COLUMNS,
     TOPO_COLUMNS,
 )
-from keepon.planner.gates import ALL_GATES, fill, guard_ns
-from keepon.scenario import SCENARIO_SCHEMA
-from keepon.tomlwriter import dumps
+from keepon.model import documents, loading
+from keepon.model.gates import ALL_GATES, fill, guard_ns
+from keepon.model.scenario import SCENARIO_SCHEMA
+from keepon.model.tomlwriter import dumps
 
 _LINK = re.compile(r"\((\d{1,6}), ?(\d{1,6})\)")
 _LISTENER = re.compile(r"\[(\d{1,6})\]")

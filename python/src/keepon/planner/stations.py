@@ -13,16 +13,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from keepon import launchtime
 from keepon.errors import ConfigError
-from keepon.planner.parameters import lead, partitions, polls, posting, rationale, slots, synchronisation, trims
-from keepon.planner.parameters.hardware import host_for
-from keepon.planner.parameters.partitions import Chosen
-from keepon.planner.parameters.posting import Choice, Needs
-from keepon.scenario import Scenario, Station, Stream
-from keepon.slotting import misfit
-from keepon.topology import Wire
-from keepon.wire import (
+from keepon.model import launchtime
+from keepon.model.scenario import Scenario, Station, Stream
+from keepon.model.slotting import misfit
+from keepon.model.topology import Wire
+from keepon.model.wire import (
     FRAME_BYTES_MIN,
     OVERHEAD_BYTES,
     PS_PER_NS,
@@ -30,6 +26,19 @@ from keepon.wire import (
     preamble_time_ps,
     wire_time_ps,
 )
+from keepon.planner.parameters import (
+    lead,
+    partitions,
+    polls,
+    posting,
+    rationale,
+    slots,
+    synchronisation,
+    trims,
+)
+from keepon.planner.parameters.hardware import host_for
+from keepon.planner.parameters.partitions import Chosen
+from keepon.planner.parameters.posting import Choice, Needs
 
 LAUNCH_QUANTUM_PS = 32_000
 """i210: the comparator ignores the lower five bits of the nanoseconds (keepon.granularity)."""

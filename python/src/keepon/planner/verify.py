@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from keepon.errors import PlanRejectedError
+from keepon.model.scenario import Scenario
 from keepon.planner.checker import gatelists, queues, rules, streams
 from keepon.planner.checker.given import Given
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.steady import Steady
 from keepon.planner.checker.unplanned import Unplanned, check_unplanned
-from keepon.scenario import Scenario
 
 _FRAMES_MAX = 500_000
 _FOLLOWED_MAX = 250_000

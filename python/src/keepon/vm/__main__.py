@@ -7,7 +7,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, ConfigError, EnvironmentProblemError, KeeponError
+from keepon.errors import (
+    EXIT_INPUT,
+    EXIT_INTERRUPTED,
+    ConfigError,
+    EnvironmentProblemError,
+    KeeponError,
+)
 from keepon.vm.compare import differences, twice
 from keepon.vm.console import tail
 from keepon.vm.images import FAMILIES, FLAVOURS, get_kernel, offered_families

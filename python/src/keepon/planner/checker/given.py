@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from keepon.scenario import Scenario, Stream
+from keepon.model.scenario import Scenario, Stream
 
 Document = dict[str, Any]
 Place = tuple[str, str]

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from keepon.model.scenario import Station, Stream
 from keepon.planner.checker.given import Document, Given, byte_ps
-from keepon.scenario import Station, Stream
 
 
 def check_stations(given: Given, look: Callable[[], None]) -> list[str]:

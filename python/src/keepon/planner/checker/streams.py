@@ -6,12 +6,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from keepon.model.scenario import Stream
 from keepon.planner.checker.given import Document, Given, Place, Window
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.steady import Steady
 from keepon.planner.checker.unplanned import Unplanned
-from keepon.scenario import Stream
 
 _NEVER_PS = 10**18
 _Reached = tuple[str, int, int, int]

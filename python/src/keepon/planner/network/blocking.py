@@ -11,10 +11,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 from keepon.errors import ConfigError
+from keepon.model.scenario import Scenario
+from keepon.model.topology import Topology
+from keepon.model.wire import wire_time_ps
 from keepon.planner.stations import PTP_FRAME_BYTES_MAX, StationPlan
-from keepon.scenario import Scenario
-from keepon.topology import Topology
-from keepon.wire import wire_time_ps
 
 Port = tuple[str, str]
 

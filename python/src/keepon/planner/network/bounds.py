@@ -11,11 +11,11 @@ import math
 from dataclasses import dataclass
 
 from keepon.errors import ConfigError
+from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
 from keepon.planner.network.flows import Flow
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.search import jitter_room_ps
 from keepon.planner.partition.limits import Limits
-from keepon.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
 
 PROVING = "proofs were looked for that nothing fits"
 

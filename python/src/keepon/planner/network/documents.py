@@ -7,13 +7,14 @@ import itertools
 from typing import Any
 
 from keepon.errors import InfeasibleError
-from keepon.planner import gates, stations
+from keepon.model import gates
+from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
+from keepon.planner import stations
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.grid import partition_slots
 from keepon.planner.network.ground import Ground
 from keepon.planner.partition.limits import Limits
 from keepon.planner.stations import StationPlan
-from keepon.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 
 BOUNDS = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns", "data_age_ns")
 Placed = dict[str, list[Placement]]

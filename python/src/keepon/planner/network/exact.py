@@ -15,6 +15,7 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
+from keepon.model.wire import PS_PER_NS
 from keepon.planner.network import pairs
 from keepon.planner.network.flows import Flow, Placement
 from keepon.planner.network.grid import on_grid
@@ -24,7 +25,6 @@ from keepon.planner.network.search import longest_wait_ps
 from keepon.planner.network.trees import Tree
 from keepon.planner.partition import cpsat
 from keepon.planner.partition.limits import Limits, TimeUpError
-from keepon.wire import PS_PER_NS
 
 _LOOK_EVERY = 256
 _MAKING = "the model of CP-SAT was made"

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from keepon.errors import InfeasibleError, KeeponError
+from keepon.model.scenario import Scenario, Stream
+from keepon.model.wire import PS_PER_NS
 from keepon.planner.network import bounds, solve
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
@@ -21,8 +23,6 @@ from keepon.planner.network.search import Search
 from keepon.planner.network.solve import Outcome
 from keepon.planner.partition.limits import Limits, TimeUpError
 from keepon.planner.verify import verify
-from keepon.scenario import Scenario, Stream
-from keepon.wire import PS_PER_NS
 
 _PROBE_S = 10.0
 _CHANGE_S = 3.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from keepon.planner.gates import Window
+from keepon.model.gates import Window
+from keepon.model.scenario import Stream
+from keepon.model.wire import PS_PER_NS
 from keepon.planner.network.occupancy import Claim
 from keepon.planner.network.trees import Tree
 from keepon.planner.stations import StationPlan
-from keepon.scenario import Stream
-from keepon.wire import PS_PER_NS
 
 
 @dataclass(frozen=True)

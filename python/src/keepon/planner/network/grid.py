@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 
+from keepon.model.scenario import Stream
+from keepon.model.wire import PS_PER_NS, ceil_ns
 from keepon.planner.stations import StationPlan
-from keepon.scenario import Stream
-from keepon.wire import PS_PER_NS, ceil_ns
 
 
 def on_grid(station: StationPlan, stream: Stream, at_ps: int) -> int:

@@ -12,8 +12,18 @@ import itertools
 import math
 
 from keepon.errors import ConfigError
+from keepon.model.gates import GateList, Window, guard_ns
+from keepon.model.scenario import BRIDGE_CLOCK_ERROR_NS, Bridge, Scenario, Stream
+from keepon.model.topology import Topology
+from keepon.model.wire import (
+    OVERHEAD_BYTES,
+    PREAMBLE_BYTES,
+    PS_PER_NS,
+    byte_time_ps,
+    ceil_ns,
+    wire_time_ps,
+)
 from keepon.planner import stations
-from keepon.planner.gates import GateList, Window, guard_ns
 from keepon.planner.network.blocking import Blocking
 from keepon.planner.network.flows import Flow, Hop, Placement, Step
 from keepon.planner.network.grid import on_grid, partition_slots, slot_of
@@ -22,9 +32,6 @@ from keepon.planner.network.occupancy import ALONE, NEVER, Claim, Occupancy
 from keepon.planner.network.trees import Leg, Routes, Tree, conflicting_way
 from keepon.planner.partition.limits import Limits
 from keepon.planner.stations import StationPlan
-from keepon.scenario import BRIDGE_CLOCK_ERROR_NS, Bridge, Scenario, Stream
-from keepon.topology import Topology
-from keepon.wire import OVERHEAD_BYTES, PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
 
 _REST_GROUP = 1 << 16
 EIGHTH = 8

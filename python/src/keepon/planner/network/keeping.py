@@ -9,16 +9,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from keepon import documents, schemacheck
 from keepon.errors import ConfigError, TraceError, one_line
+from keepon.model import documents, schemacheck
+from keepon.model.scenario import KeeponOptions, Scenario
+from keepon.model.wire import PS_PER_NS, ceil_ns
 from keepon.planner.network.flows import Flow, Placement
 from keepon.planner.network.grid import on_grid
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import Occupancy
 from keepon.planner.network.search import TURNS_MAX
 from keepon.planner.network.trees import Tree
-from keepon.scenario import KeeponOptions, Scenario
-from keepon.wire import PS_PER_NS, ceil_ns
 
 _SLOT_KEYS = ("slot_bytes", "ring_slots", "partition_slots", "batch_slots", "depth_slots", "poll_overhead_ns")
 

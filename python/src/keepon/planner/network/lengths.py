@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from keepon.model.scenario import Bridge, Scenario, Station
 from keepon.planner.stations import StationPlan
-from keepon.scenario import Bridge, Scenario, Station
 
 TRIM_STEP_BYTES = 1
 """Slots on the grid differ by no more: what a slot drifts is far less than a byte."""

@@ -7,12 +7,12 @@ import math
 from typing import Any
 
 from keepon.errors import InfeasibleError
+from keepon.model.scenario import Scenario
 from keepon.planner.network import bounds, documents, explain, keeping
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.solve import Outcome, as_document, decide, empty_document
 from keepon.planner.partition.limits import Limits, TimeUpError
-from keepon.scenario import Scenario
 
 KEPT_BACK, KEPT_BACK_GATED = 2.0, 2.5
 """Times as long as preparing: to write and check a plan without gate lists and with them, as measured."""

@@ -15,6 +15,8 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from keepon.model.scenario import Stream
+from keepon.model.wire import PS_PER_NS
 from keepon.planner.network.flows import Flow, Placement, moved
 from keepon.planner.network.grid import on_grid
 from keepon.planner.network.ground import Ground
@@ -22,8 +24,6 @@ from keepon.planner.network.occupancy import NEVER, Occupancy
 from keepon.planner.network.trees import Tree
 from keepon.planner.network.waiting import settled
 from keepon.planner.partition.limits import Limits, TimeUpError
-from keepon.scenario import Stream
-from keepon.wire import PS_PER_NS
 
 STEPS_MAX = 20_000
 TURNS_MAX = 16

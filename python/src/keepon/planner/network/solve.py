@@ -6,12 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from keepon.model.scenario import Scenario
 from keepon.planner.network import bounds, documents, pairs
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.search import Search, jitter_room_ps
 from keepon.planner.partition.limits import Limits
-from keepon.scenario import Scenario
 
 PLAN_SCHEMA = "keepon.plan/1"
 INTERRUPTED = "interrupted"

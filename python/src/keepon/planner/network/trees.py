@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from keepon.scenario import Stream
-from keepon.topology import Topology
+from keepon.model.scenario import Stream
+from keepon.model.topology import Topology
 
 _WAYS_TRIED = 64
 

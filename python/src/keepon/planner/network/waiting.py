@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+from keepon.model.wire import PS_PER_NS, ceil_ns
 from keepon.planner.network.flows import Placement, Step
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import Claim, Obstacles, Occupancy
-from keepon.wire import PS_PER_NS, ceil_ns
 
 
 def settled(

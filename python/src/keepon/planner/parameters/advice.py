@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from keepon.model.scenario import HostTable
+from keepon.model.wire import PS_PER_NS
 from keepon.planner.parameters.posting import Choice, Needs
 from keepon.planner.parameters.slots import payload_efficiency
-from keepon.scenario import HostTable
-from keepon.wire import PS_PER_NS
 
 CPU_SHARE_HIGH = 0.5
 """From here on the poll thread is said to need a core of its own: chosen."""

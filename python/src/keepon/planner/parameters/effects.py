@@ -11,11 +11,11 @@ import functools
 from dataclasses import dataclass
 from fractions import Fraction
 
-from keepon import published
+from keepon.model import clockbounds as bounds
+from keepon.model import published
+from keepon.model.wire import PS_PER_NS, wire_time_ps
 from keepon.planner.parameters import polls, slots
 from keepon.planner.parameters.hardware import published_poll_cost
-from keepon.ptperrors import bounds
-from keepon.wire import PS_PER_NS, wire_time_ps
 
 METRICS = (
     "time_granularity",

@@ -8,9 +8,9 @@ import functools
 import math
 from dataclasses import dataclass
 
-from keepon import published
-from keepon.hosts import Sourced, Stage, host_of
-from keepon.scenario import HostTable, Scenario, Station
+from keepon.model import published
+from keepon.model.hosts import Sourced, Stage, host_of
+from keepon.model.scenario import HostTable, Scenario, Station
 
 USUAL_SIGMAS = 3
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from keepon.model.scenario import KeeponOptions, Stream
+from keepon.model.wire import PS_PER_NS
 from keepon.planner.partition import bounds, closed
 from keepon.planner.partition.limits import Limits
 from keepon.planner.partition.problem import Problem
 from keepon.planner.partition.problem import Stream as Row
-from keepon.scenario import KeeponOptions, Stream
-from keepon.wire import PS_PER_NS
 
 SEARCH_S = 0.1
 """For one slot and partition period, where neither bounds nor construction decide: the planner then tries itself."""

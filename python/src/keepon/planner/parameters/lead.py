@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from keepon.hosts import etf_delta_ns
+from keepon.model.hosts import etf_delta_ns
+from keepon.model.scenario import Station
+from keepon.model.wire import byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner.parameters.hardware import NIC, Host, Nic, tail_over, usual_ns, worst_ns
 from keepon.planner.parameters.polls import Posting, interval_ns
-from keepon.scenario import Station
-from keepon.wire import byte_time_ps, ceil_ns, preamble_time_ps
 
 
 def lead_slots(batch_slots: int, locked: bool, nic: Nic = NIC) -> int:

@@ -11,11 +11,11 @@ import dataclasses
 from dataclasses import dataclass
 
 from keepon.errors import ConfigError, InfeasibleError
+from keepon.model.scenario import Stream
+from keepon.model.wire import PS_PER_NS, preamble_time_ps, wire_time_ps
 from keepon.planner.parameters import isolation, slots, trims
 from keepon.planner.parameters.isolation import FEASIBLE, INFEASIBLE, Question, Verdict
 from keepon.planner.parameters.posting import Needs
-from keepon.scenario import Stream
-from keepon.wire import PS_PER_NS, preamble_time_ps, wire_time_ps
 
 PERIODS_MAX = 12
 """Partition periods tried for one slot size."""

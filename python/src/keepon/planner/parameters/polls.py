@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from keepon.model.wire import PS_PER_NS
 from keepon.planner.parameters.hardware import NIC, Host, Nic
-from keepon.wire import PS_PER_NS
 
 POLL_NS_MIN = 200
 """The core never asks for a shorter interval."""

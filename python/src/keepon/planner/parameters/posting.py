@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from keepon.errors import ConfigError
+from keepon.model.scenario import Scenario, Station, Stream
+from keepon.model.wire import OVERHEAD_BYTES, PS_PER_NS, byte_time_ps, wire_time_ps
 from keepon.planner.parameters import lead, polls, synchronisation
 from keepon.planner.parameters.hardware import Host, Nic, nic_for
 from keepon.planner.parameters.polls import Posting
-from keepon.scenario import Scenario, Station, Stream
-from keepon.wire import OVERHEAD_BYTES, PS_PER_NS, byte_time_ps, wire_time_ps
 
 RING_SLOTS_MIN = 32
 RING_SLOTS_MAX = 1024

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from keepon.model.wire import PS_PER_NS
 from keepon.planner.parameters import advice, lead, polls, slots
 from keepon.planner.parameters.isolation import FEASIBLE
 from keepon.planner.parameters.partitions import Chosen
 from keepon.planner.parameters.posting import Choice, Needs, granularity_ns
-from keepon.wire import PS_PER_NS
 
 Line = dict[str, str]
 _WAIT_FRAMES_MAX = 20_000

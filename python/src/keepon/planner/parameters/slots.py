@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from keepon.wire import FRAME_BYTES_MAX, FRAME_BYTES_MIN, OVERHEAD_BYTES, byte_time_ps
+from keepon.model.wire import FRAME_BYTES_MAX, FRAME_BYTES_MIN, OVERHEAD_BYTES, byte_time_ps
 
 PARTITION_SLOTS_MAX = 65_536
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from keepon.model import clockbounds as bounds
+from keepon.model.reception import rx_stage
+from keepon.model.scenario import Scenario, Station
+from keepon.model.wire import PS_PER_NS
 from keepon.planner.parameters.hardware import NIC, USUAL_SIGMAS, Nic, top_ns
 from keepon.planner.parameters.polls import Posting
-from keepon.ptperrors import bounds
-from keepon.scenario import Scenario, Station
-from keepon.timesync import rx_stage
-from keepon.wire import PS_PER_NS
 
 SERVO_LEAVES_PARTS = 2
 """Of what stamps make an offset wrong at most, the default servo leaves half: 2.5 of 5.1 us (docs/time.md); chosen."""

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from keepon.errors import InfeasibleError
+from keepon.model.scenario import KeeponOptions, Station
+from keepon.model.wire import OVERHEAD_BYTES, PS_PER_NS
 from keepon.planner.parameters.hardware import NIC
-from keepon.scenario import KeeponOptions, Station
-from keepon.wire import OVERHEAD_BYTES, PS_PER_NS
 
 GAP_SLOTS_MAX = 100
 """One slot of a hundred at most is given up for trims if more seldom would do, too: chosen."""

@@ -13,8 +13,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from keepon import documents
-from keepon.errors import ConfigError, EnvironmentProblemError, PlanRejectedError, TraceError, one_line
+from keepon.errors import (
+    ConfigError,
+    EnvironmentProblemError,
+    PlanRejectedError,
+    TraceError,
+    one_line,
+)
+from keepon.model import documents
 from keepon.planner.partition import check
 from keepon.planner.partition.answer import UNKNOWN, Outcome, witness_json
 from keepon.planner.partition.limits import Limits

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`keepon export`: read a scenario and its plan, check that they belong together, hand them to a format, write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from keepon.errors import ConfigError, one_line
+from keepon.export import commands, dot, output, tsnkit, tsnkit_reader, tsntool, yang
+from keepon.export.exported import Exported, Planned
+from keepon.model import documents, loading, schemacheck
+from keepon.model.scenario import Scenario
+from keepon.planner.network.solve import PLAN_SCHEMA
+from keepon.planner.verify import problems
+
+READ = "scenario"
+"""The format that reads instead: a scenario from a folder of tsnkit files."""
+# Devices go into scripts unquoted; the kernel allows 15 bytes.
+_DEVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,14}")
+
+
+class Format(NamedTuple):
+    """A format: what makes it, and whether --out is a folder."""
+
+    make: Callable[[Planned], Exported]
+    is_folder: bool
+
+
+FORMATS = {
+    "commands": Format(commands.export, True),
+    "dot": Format(dot.export, False),
+    "yang": Format(yang.export, True),
+    "tsnkit": Format(tsnkit.export, True),
+    "tsntool": Format(tsntool.export, True),
+}
+
+
+def checked_plan(path: Path, scenario: Scenario, source: Path) -> dict[str, Any]:
+    """The plan in `path`, if it holds for the scenario.
+
+    Raises:
+        TraceError: it is no plan file.
+        ConfigError: it is not feasible, not verified, another scenario's, or fails the independent check.
+    """
+    plan = documents.read(path, PLAN_SCHEMA)
+    again = f"; plan again with keepon plan {source} --out {path}"
+    if plan.get("status") != "feasible":
+        raise ConfigError(
+            f'{path}: key `status` = "{one_line(plan.get("status"))}": must be "feasible", there is nothing to export; '
+            f"change the scenario as keepon plan {source} says"
+        )
+    if wrong := schemacheck.first_problem(plan, documents.json_schema("plan")):
+        key, value, rule = wrong
+        raise ConfigError(f"{path}: key `{key}` = {one_line(value)}: {rule}{again}")
+    if plan.get("verified") is not True:
+        raise ConfigError(f"{path}: key `verified` = {plan.get('verified')}: must be true{again}")
+    if plan.get("scenario") != scenario.name:
+        raise ConfigError(f'{path}: key `scenario` = "{plan.get("scenario")}": must be "{scenario.name}"{again}')
+    try:
+        found = problems(scenario, plan)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError) as error:
+        # A file that says it is a plan and lacks its parts; which one is in the error.
+        raise ConfigError(f"{path}: is not a whole plan ({type(error).__name__}: {error}){again}") from error
+    if found:
+        raise ConfigError(f"{path}: does not hold for scenario {source} ({found[0]}){again}")
+    return plan
+
+
+def _device(option: str, name: str) -> str:
+    if not _DEVICE.fullmatch(name):
+        raise ConfigError(
+            f'option {option} = "{name}": must be a device name of 1 to 15 letters, digits, ".", "_" or "-"; '
+            "ip link lists those there are"
+        )
+    return name
+
+
+def run(
+    source: Path,
+    plan: Path | None,
+    name: str,
+    out: Path,
+    force: bool = False,
+    device: str = "eth0",
+    keepon: str = "rt0",
+) -> dict[str, Any]:
+    """Export a plan.
+
+    Args:
+        source: scenario file; for format "scenario" a folder of tsnkit files.
+        plan: its plan, as `keepon plan --out` writes it; None for format "scenario".
+        name: format, a key of FORMATS, or "scenario".
+        out: file or folder to write.
+        force: replace an earlier export.
+        device: NIC of every station.
+        keepon: keepon device of every station that has one.
+
+    Returns:
+        `keepon.export/1`: scenario, format, out, files and notes (what the format cannot carry).
+
+    Raises:
+        ConfigError, TraceError: an input is refused; nothing was written.
+        EnvironmentProblemError: `out` cannot be written.
+    """
+    if name != READ and name not in FORMATS:
+        raise ConfigError(f'option --format = "{name}": must be one of {", ".join(FORMATS)}, {READ}')
+    _device("--device", device)
+    _device("--keepon-device", keepon)
+    if device == keepon:
+        raise ConfigError(
+            f'option --keepon-device = "{keepon}": must differ from --device, on which it is made; choose another name'
+        )
+    if name == READ:
+        if plan is not None:
+            raise ConfigError(
+                f'option --plan = {plan}: not for format "{READ}", which reads tsnkit files; leave it out'
+            )
+        output.check_file(out, force)
+        title, exported = tsnkit_reader.read_folder(source)
+        return _written(out, False, exported, title, name)
+    if plan is None:
+        raise ConfigError(
+            f"option --plan: is missing; make a plan with keepon plan {source} --out plan.json and name it"
+        )
+    chosen = FORMATS[name]
+    scenario = loading.load(source)
+    document = checked_plan(plan, scenario, source)
+    (output.check_folder if chosen.is_folder else output.check_file)(out, force)
+    try:
+        exported = chosen.make(Planned(scenario, document, device, keepon))
+    except KeyError as error:
+        # The check above looks at what decides whether a plan holds; a format may need more of it.
+        raise ConfigError(f"{plan}: lacks key {error}; plan again with keepon plan {source} --out {plan}") from error
+    return _written(out, chosen.is_folder, exported, scenario.name, name)
+
+
+def _written(out: Path, is_folder: bool, exported: Exported, scenario: str, name: str) -> dict[str, Any]:
+    manifest = {
+        "schema": output.EXPORT_SCHEMA, "scenario": scenario, "format": name,
+        "files": sorted(exported.files), "notes": exported.notes,
+    }  # fmt: skip
+    if is_folder:
+        output.write_folder(out, exported, manifest)
+    else:
+        (text,) = exported.files.values()
+        output.write_file(out, text)
+    return {**manifest, "out": str(out)}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command group `keepon link` of the command line."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from keepon.errors import EXIT_INPUT
+from keepon.linux.link import commands
+from keepon.linux.link.options import HELP
+
+app = typer.Typer(
+    name="link", rich_markup_mode=None,
+    help="Links of kind keepon on this machine, without iproute2's plugin.",
+)  # fmt: skip
+
+_EPILOG = "\b\n" + HELP.replace("\n\n", "\n\n\b\n")
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Name = Annotated[str, typer.Argument(help="Name of the link.", show_default=False)]
+Words = Annotated[list[str], typer.Argument(metavar="OPTION", help="Options and their values.", show_default=False)]
+OptionalWords = Annotated[
+    list[str] | None, typer.Argument(metavar="OPTION", help="Options and their values.", show_default=False)
+]
+
+
+@app.callback(invoke_without_command=True)
+def _common(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(EXIT_INPUT)
+
+
+def _print(text: str) -> None:
+    if text:
+        print(text)
+
+
+@app.command(epilog=_EPILOG)
+def add(
+    lower: Annotated[str, typer.Argument(help="Device below.", show_default=False)],
+    name: Name,
+    words: OptionalWords = None,
+    as_json: Json = False,
+) -> None:
+    """Put a keepon link NAME on the device LOWER."""
+    _print(commands.add(lower, name, words or [], as_json))
+
+
+@app.command("set", epilog=_EPILOG)
+def change(name: Name, words: Words, as_json: Json = False) -> None:
+    """Change options of a link, also while it is up."""
+    _print(commands.change(name, words, as_json))
+
+
+@app.command()
+def show(
+    name: Annotated[str | None, typer.Argument(help="Name of the link; default: all.", show_default=False)] = None,
+    as_json: Json = False,
+) -> None:
+    """Options of a link, as they can be given back; without a name, of all."""
+    _print(commands.show(name, as_json))
+
+
+@app.command("del")
+def delete(name: Name, as_json: Json = False) -> None:
+    """Delete a link."""
+    _print(commands.delete(name, as_json))

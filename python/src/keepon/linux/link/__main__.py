@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`python3 -m keepon.link`: the command `keepon link` with nothing but the standard library."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, KeeponError
+from keepon.linux.link import commands
+from keepon.linux.link.options import HELP
+
+VERBS = {
+    "add": ("put a keepon link NAME on the device LOWER", ("lower", "name", "options")),
+    "set": ("change options of a link, also while it is up", ("name", "options")),
+    "show": ("options of a link, as they can be given back; without a name, of all", ("optional",)),
+    "del": ("delete a link", ("name",)),
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="keepon link", description="Links of kind keepon, without iproute2's plugin.")
+    verbs = parser.add_subparsers(prog=parser.prog, dest="verb", required=True, metavar="|".join(VERBS))
+    for verb, (purpose, arguments) in VERBS.items():
+        takes_options = "options" in arguments
+        command = verbs.add_parser(
+            verb, help=purpose, description=purpose, epilog=HELP if takes_options else None,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+        for name in ("lower", "name"):
+            if name in arguments:
+                command.add_argument(name, metavar=name.upper())
+        if "optional" in arguments:
+            command.add_argument("name", metavar="NAME", nargs="?")
+        if takes_options:
+            command.add_argument("options", metavar="OPTION", nargs="*")
+        command.add_argument("--json", action="store_true", help="print the result as JSON")
+    return parser
+
+
+def _run(chosen: argparse.Namespace) -> str:
+    if chosen.verb == "add":
+        return commands.add(chosen.lower, chosen.name, chosen.options, chosen.json)
+    if chosen.verb == "set":
+        return commands.change(chosen.name, chosen.options, chosen.json)
+    if chosen.verb == "show":
+        return commands.show(chosen.name, chosen.json)
+    return commands.delete(chosen.name, chosen.json)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit code 0, 2 wrong input, 3 the kernel or permissions, 130 interrupted; argparse itself ends with 2."""
+    if not arguments:
+        _parser().print_help()
+        return EXIT_INPUT
+    try:
+        text = _run(_parser().parse_args(arguments))
+    except KeeponError as error:
+        print(f"keepon link: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    if text:
+        print(text)
+    return EXIT_MET
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads and writes our JSON files and result folders: schema checked on reading, whole or not at all on writing."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from keepon.errors import ConfigError, EnvironmentProblemError, TraceError, one_line
+
+RESULT_FILE = "result.json"
+PLAN_FILE = "plan.json"
+SCENARIO_FILE = "scenario.toml"
+CAPTURE_FILE = "capture.pcapng"
+REPORT_FILE = "report.html"
+
+
+def finite(text: str) -> float:
+    """A number of a JSON file.
+
+    Raises:
+        ValueError: it is none that a float can hold.
+    """
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{one_line(text)} is no finite number")
+    return value
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"), parse_float=finite, parse_constant=finite)
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be read ({error.strerror}); check the name and the permissions") from error
+    except (ValueError, RecursionError) as error:
+        raise TraceError(f"{path}: not JSON ({one_line(error, 200)}); make the file again") from error
+
+
+def read(path: Path, schema: str) -> dict[str, Any]:
+    """A JSON file of ours.
+
+    Raises:
+        TraceError: it cannot be read, is not JSON, or has another schema.
+    """
+    document = _parsed(path)
+    found = document.get("schema") if isinstance(document, dict) else None
+    if found != schema:
+        raise TraceError(f'{path}: key `schema` = "{one_line(found)}": must be "{schema}"; this version reads no other')
+    return dict(document)
+
+
+def schema_of(path: Path) -> str | None:
+    """What a JSON file says it is; None if it says nothing.
+
+    Raises:
+        TraceError: it cannot be read or is not JSON.
+    """
+    found = _parsed(path)
+    name = found.get("schema") if isinstance(found, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def write(path: Path, document: dict[str, Any]) -> None:
+    """Write JSON so that readers see the old file or the new one, never half of it.
+
+    Raises:
+        EnvironmentProblemError: the place is not writable.
+    """
+    written: Path | None = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", dir=path.parent, prefix=f".{path.name}.", encoding="utf-8", delete=False
+        ) as handle:
+            written = Path(handle.name)
+            json.dump(document, handle, indent=1, allow_nan=False)
+            handle.write("\n")
+        written.chmod(0o644)
+        written.replace(path)
+        written = None
+    except OSError as error:
+        raise EnvironmentProblemError(f"{path}: cannot be written ({error.strerror}); choose another folder") from error
+    finally:
+        if written is not None:
+            written.unlink(missing_ok=True)
+
+
+def json_schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of a file kind: scenario, plan, result, reproduction, study, talk or listen."""
+    text = resources.files("keepon.model").joinpath(f"schemas/{name}.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def check_target(folder: Path) -> None:
+    """Refuse, before any work is done, a result folder that could not be written or is not ours to replace.
+
+    Raises:
+        ConfigError: it is a file or a folder that holds something else.
+        EnvironmentProblemError: its parent cannot be made or written.
+    """
+    if folder.exists():
+        if not folder.is_dir():
+            raise ConfigError(f"{folder}: is a file; choose another result folder with --out")
+        if any(folder.iterdir()) and not (folder / RESULT_FILE).is_file():
+            raise ConfigError(f"{folder}: holds other files than results; choose another result folder with --out")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}."):
+            pass
+    except OSError as error:
+        raise EnvironmentProblemError(
+            f"{folder}: cannot be written ({error.strerror}); choose another result folder with --out"
+        ) from error
+
+
+@contextmanager
+def result_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder that takes the place of `folder` when the block ends well and vanishes when it does not."""
+    check_target(folder)
+    work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        yield work
+        work.chmod(0o755)
+        if folder.exists():
+            old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
+            folder.replace(old / "old")
+            work.replace(folder)
+            shutil.rmtree(old)
+        else:
+            work.replace(folder)
+    except OSError as error:
+        raise EnvironmentProblemError(
+            f"{folder}: cannot be written ({error.strerror or error}); choose another result folder with --out"
+        ) from error
+    finally:
+        if work.exists():
+            shutil.rmtree(work)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Windows of one port and the gate control list that opens them (IEEE 802.1Q-2022 clause 8.6.8.4 and 8.6.9).
+
+Times are network time in picoseconds; a window repeats with its stream's period.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from keepon.model.wire import PS_PER_NS, byte_time_ps, ceil_ns
+
+ALL_GATES = 0xFF
+GATE_ENTRIES_MAX = 4096
+GUARD_BYTES = 60
+"""Of the gap 12 are needed; Linux's taprio takes no entry shorter than the 60 bytes of the least frame."""
+_TURNS_MAX = 65_536
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stream has a wire for [start_ps, start_ps + length_ps) of every period.
+
+    Its gate opens `margin_ps` later and closes as much sooner by the port's own clock, which may be off by that.
+    """
+
+    stream: str
+    queue: int
+    start_ps: int
+    length_ps: int
+    period_ps: int
+    margin_ps: int = 0
+
+    def moved(self, by_ps: int) -> Window:
+        """The window later by this."""
+        start_ps = self.start_ps + by_ps
+        return Window(self.stream, self.queue, start_ps, self.length_ps, self.period_ps, self.margin_ps)
+
+
+@dataclass(frozen=True)
+class GateList:
+    """A gate control list with the port's base time; entries are (mask of open gates, ns)."""
+
+    base_ns: int
+    entries: tuple[tuple[int, int], ...]
+
+    @property
+    def cycle_ns(self) -> int:
+        return sum(ns for _, ns in self.entries)
+
+    def earliest_ps(self, queue: int, ready_ps: int, need_ps: int) -> int | None:
+        """First instant from ready_ps on at which the queue's gate stays open for need_ps; None if there is none."""
+        cycle_ps = self.cycle_ns * PS_PER_NS
+        spans = self._open_spans(queue)
+        if spans is None:
+            return ready_ps
+        phase_ps = (ready_ps - self.base_ns * PS_PER_NS) % cycle_ps
+        origin_ps = ready_ps - phase_ps
+        for lap in (-1, 0, 1, 2):
+            for start_ps, end_ps in spans:
+                begin_ps = max(origin_ps + lap * cycle_ps + start_ps, ready_ps)
+                if begin_ps + need_ps <= origin_ps + lap * cycle_ps + end_ps:
+                    return begin_ps
+        return None
+
+    def _open_spans(self, queue: int) -> list[tuple[int, int]] | None:
+        """Open intervals of one cycle, joined over its end; None if the gate never closes."""
+        spans: list[tuple[int, int]] = []
+        at_ps = 0
+        for mask, ns in self.entries:
+            end_ps = at_ps + ns * PS_PER_NS
+            if mask >> queue & 1:
+                if spans and spans[-1][1] == at_ps:
+                    spans[-1] = (spans[-1][0], end_ps)
+                else:
+                    spans.append((at_ps, end_ps))
+            at_ps = end_ps
+        if spans == [(0, at_ps)]:
+            return None
+        if len(spans) > 1 and spans[0][0] == 0 and spans[-1][1] == at_ps:
+            first = spans.pop(0)
+            spans[-1] = (spans[-1][0], at_ps + first[1])
+        return spans
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "cycle_ns": self.cycle_ns,
+            "base_ns": self.base_ns,
+            "entries": [{"gates": f"0x{mask:02x}", "ns": ns} for mask, ns in self.entries],
+        }
+
+
+def cycle_ns_of(windows: list[Window]) -> int:
+    """Least common multiple of the windows' periods, in ns."""
+    return math.lcm(*(window.period_ps for window in windows)) // PS_PER_NS
+
+
+def guard_ns(rate_bps: int) -> int:
+    """How long before a window no gate is open: GUARD_BYTES at this rate, rounded up to ns.
+
+    A frame may end as its gate closes, and the gap of 12 byte times after it (IEEE Std 802.3-2022 clause 4.4.2) would
+    keep the window's frame from starting.
+    """
+    return ceil_ns(GUARD_BYTES * byte_time_ps(rate_bps))
+
+
+def fill(spans: list[tuple[int, int, int]], rest: int, cycle: int, guard: int) -> list[tuple[int, int]]:
+    """Entries (mask, length) of a cycle: `spans` as they are, between them `rest` but for a guard before each.
+
+    Args:
+        spans: (start, end, mask), disjoint, in order, within [0, cycle].
+        guard: what stays closed before a span that does not follow another at once; no shorter rest is opened.
+    """
+    entries: list[tuple[int, int]] = []
+
+    def put(mask: int, length: int) -> None:
+        if length == 0:
+            return
+        if entries and entries[-1][0] == mask:
+            entries[-1] = (mask, entries[-1][1] + length)
+        else:
+            entries.append((mask, length))
+
+    def put_rest(start: int, end: int, following: int) -> None:
+        close = min(following - guard, end)
+        if close - start < guard:
+            close = start
+        put(rest, close - start)
+        put(0, end - close)
+
+    at = 0
+    for start, end, mask in spans:
+        put_rest(at, start, start)
+        put(mask, end - start)
+        at = end
+    put_rest(at, cycle, cycle + spans[0][0])
+    return entries
+
+
+def build(windows: list[Window], guard: int) -> GateList | None:
+    """Gate list that opens exactly the windows to their queues and the rest of the cycle to unplanned queues.
+
+    Windows start and end on whole nanoseconds and do not overlap. Adjacent windows of one queue become one opening.
+    Returns None if the list would exceed GATE_ENTRIES_MAX entries.
+
+    Args:
+        guard: what `guard_ns` gives.
+    """
+    cycle_ps = cycle_ns_of(windows) * PS_PER_NS
+    if sum(cycle_ps // window.period_ps for window in windows) > _TURNS_MAX:
+        return None
+    rest = ALL_GATES
+    spans: list[tuple[int, int, int]] = []
+    for window in windows:
+        rest &= ~(1 << window.queue)
+        for turn in range(cycle_ps // window.period_ps):
+            start_ps = (window.start_ps + window.margin_ps + turn * window.period_ps) % cycle_ps
+            end_ps = start_ps + window.length_ps - 2 * window.margin_ps
+            spans.append((start_ps, min(end_ps, cycle_ps), 1 << window.queue))
+            if end_ps > cycle_ps:
+                spans.append((0, end_ps - cycle_ps, 1 << window.queue))
+    whole_ns = [(start_ps // PS_PER_NS, end_ps // PS_PER_NS, mask) for start_ps, end_ps, mask in sorted(spans)]
+    entries = fill(whole_ns, rest, cycle_ps // PS_PER_NS, guard)
+    if len(entries) > GATE_ENTRIES_MAX:
+        return None
+    return GateList(base_ns=0, entries=tuple(entries))

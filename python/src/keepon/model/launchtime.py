@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How early frames of a station with a launch-time NIC must be handed over, and what is assumed if nobody says.
+
+Its queue is a FIFO, so frames must come to it in the order of their txtimes. An ETF qdisc in front sorts them, but only
+those that reach it before the first of them is due to leave it, ETF's delta before its txtime.
+"""
+
+from __future__ import annotations
+
+import math
+
+from keepon.errors import ConfigError
+from keepon.model.hosts import Stage, etf_delta_ns, host_of
+from keepon.model.scenario import Scenario, Station, Stream
+
+FETCHED_NS = 1_200
+"""From a frame that the NIC has fetched to its txtime: the preamble, and what is rounded."""
+ROUNDED_NS = 50_000
+_SIGMAS = 3
+
+
+def _usual_ns(stage: Stage) -> int:
+    body_ns = math.ceil(stage.base_ns + stage.median_ns * math.exp(_SIGMAS * stage.sigma))
+    return min(body_ns, stage.cap_ns) if stage.cap_ns else body_ns
+
+
+def _stages_ns(scenario: Scenario, station: Station, *names: str) -> int:
+    stages, _ = host_of(station.host, "launchtime", scenario.host_tail_scale)
+    return sum(_usual_ns(stages[name]) for name in names)
+
+
+def least_delta_ns(scenario: Scenario, station: Station) -> int:
+    """Shortest delta after which a frame is usually in the NIC at its txtime."""
+    return _stages_ns(scenario, station, "timer", "driver") + station.nic.fetch_ns + FETCHED_NS
+
+
+def least_advance_ns(scenario: Scenario, station: Station, streams: int) -> int:
+    """Shortest advance with which frames are usually in the NIC in time, and those of several streams in order."""
+    host_ns = _stages_ns(scenario, station, "wakeup", "stack")
+    if streams > 1:
+        return host_ns + etf_delta_ns(station)
+    return host_ns + least_delta_ns(scenario, station)
+
+
+def with_advances(scenario: Scenario) -> Scenario:
+    """The scenario with the advance of every stream that states none and whose talker has launch times."""
+    stations = {station.name: station for station in scenario.station if station.driver == "launchtime"}
+    if not any(_is_open(stream, stations) for stream in scenario.stream):
+        return scenario
+    streams = []
+    for stream in scenario.stream:
+        if _is_open(stream, stations):
+            least_ns = least_advance_ns(scenario, stations[stream.talker], 2)
+            advance_ns = min(-(-least_ns // ROUNDED_NS) * ROUNDED_NS, 10**9)
+            streams.append(stream.model_copy(update={"advance_ns": advance_ns}))
+        else:
+            streams.append(stream)
+    return scenario.model_copy(update={"stream": streams})
+
+
+def _is_open(stream: Stream, stations: dict[str, Station]) -> bool:
+    return "advance_ns" not in stream.model_fields_set and stream.talker in stations
+
+
+def check_advances(scenario: Scenario, station: Station) -> None:
+    """Refuse frames that would always come too late, or in an order that is left to chance.
+
+    Raises:
+        ConfigError: one sentence on ETF's delta or the first stream.
+    """
+    if station.release == "sleep":
+        return
+    own = [(index, stream) for index, stream in enumerate(scenario.stream) if stream.talker == station.name]
+    if not own:
+        return
+    delta_ns, needed_ns = etf_delta_ns(station), least_delta_ns(scenario, station)
+    if delta_ns < needed_ns:
+        index = next(index for index, entry in enumerate(scenario.station) if entry.name == station.name)
+        raise ConfigError(
+            f'key `station[{index}].etf_delta_ns` (station "{station.name}") = {delta_ns}: must be between {needed_ns} '
+            'and 1000000000, as timer and driver take that long to bring a frame to the NIC; raise it or set "auto"'
+        )
+    least_ns = least_advance_ns(scenario, station, len(own))
+    for index, stream in own:
+        if stream.advance_ns < least_ns:
+            why = "the host takes that long to bring a frame to the NIC"
+            if len(own) > 1:
+                why = (
+                    f"the host and the delta of ETF ({delta_ns} ns), which sorts the station's streams, take that long"
+                )
+            raise ConfigError(
+                f'key `stream[{index}].advance_ns` (stream "{stream.id}") = {stream.advance_ns}: must be between '
+                f"{least_ns} and 1000000000, as {why}; raise it or leave it out"
+            )

@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads scenario files and turns everything wrong with them into one sentence: file, key, value, range, remedy."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from keepon.errors import ConfigError, one_line
+from keepon.model import launchtime
+from keepon.model.hosts import HOSTS
+from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
+from keepon.model.slotting import misfit
+from keepon.model.wire import byte_time_ps
+
+_ID_KEYS = ("id", "name")
+
+
+def _shown(value: Any) -> str:
+    return one_line(f'"{value}"' if isinstance(value, str) else value)
+
+
+def problem(source: str, key: str, value: Any, expectation: str) -> ConfigError:
+    """The one sentence every wrong key gets."""
+    path, space, owner = key.partition(" (")
+    return ConfigError(f"{source}: key `{path}`{space}{owner} = {_shown(value)}: {expectation}")
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def _has(value: Any, part: int | str) -> bool:
+    if isinstance(value, list):
+        return isinstance(part, int) and part < len(value)
+    return isinstance(value, dict) and part in value
+
+
+def _resolve(document: Any, location: tuple[int | str, ...]) -> tuple[tuple[int | str, ...], Any, Any]:
+    """Location without pydantic's union tags, its value (None if absent) and the table or list around it."""
+    kept: list[int | str] = []
+    value: Any = document
+    around: Any = None
+    for position, part in enumerate(location):
+        if _has(value, part):
+            around, value = value, value[part]
+        elif position == len(location) - 1 and isinstance(value, dict) and "[" not in str(part):
+            around, value = value, None
+        else:
+            continue
+        kept.append(part)
+    return tuple(kept), value, around
+
+
+def _owner(document: dict[str, Any], location: tuple[int | str, ...]) -> str:
+    """' (stream "F2")' for a key inside a named entry, so that nobody has to count."""
+    if len(location) > 2 and isinstance(location[1], int):
+        entry = document[str(location[0])][location[1]]
+        for key in _ID_KEYS:
+            if isinstance(entry, dict) and isinstance(entry.get(key), str) and location[2:] != (key,):
+                return f' ({location[0]} "{entry[key]}")'
+    return ""
+
+
+def _known_keys(location: tuple[int | str, ...]) -> list[str]:
+    """Keys the table at `location` may have, found by walking the models' fields."""
+    model: type[BaseModel] = Scenario
+    for part in location:
+        if isinstance(part, int):
+            continue
+        found = None
+        for name, field in model.model_fields.items():
+            if part in (name, field.alias):
+                found = field.annotation
+        nested = _models_in(found)
+        if not nested:
+            return []
+        model = nested[0]
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    models: list[type[BaseModel]] = []
+    for argument in getattr(annotation, "__args__", ()):
+        models.extend(_models_in(argument))
+    return models
+
+
+def _suggestion(word: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f'did you mean "{close[0]}"?' if close else "known here: " + ", ".join(known)
+
+
+def _sentence(source: str, document: dict[str, Any], error: Any) -> ConfigError:
+    location, value, around = _resolve(document, error["loc"])
+    key = _path(location) + _owner(document, location)
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "keepon":
+        return problem(source, key, value, f"{context['message']}; {context['remedy']}")
+    if kind == "missing":
+        path, space, owner = key.partition(" (")
+        return ConfigError(
+            f"{source}: key `{path}`{space}{owner} is missing; add it, examples/habitat.toml shows the format"
+        )
+    if kind == "extra_forbidden":
+        known = _known_keys(location[:-1])
+        if isinstance(around, dict):
+            known = [name for name in known if name not in around] or known
+        return problem(source, key, value, f"unknown key; {_suggestion(str(location[-1]), known)}")
+    if kind == "literal_error":
+        words = [word.strip("'\" ") for word in str(context["expected"]).replace(" or ", ", ").split(",")]
+        allowed = ", ".join(f'"{word}"' for word in words)
+        return problem(source, key, value, f"must be one of {allowed}; {_suggestion(str(value), words)}")
+    if kind in ("too_short", "list_type", "tuple_type"):
+        return problem(source, key, value, "must be a list with at least one entry; add one")
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        return problem(source, key, value, "must be a table; write it as [key] or key = { ... }")
+    if kind == "string_type":
+        return problem(source, key, value, "must be a string; write it in quotes")
+    if kind == "bool_type":
+        return problem(source, key, value, "must be true or false; write it without quotes")
+    return problem(source, key, value, f"{error['msg'].lower()}; examples/habitat.toml shows the format")
+
+
+def _first_error(document: dict[str, Any], errors: list[Any]) -> Any:
+    """Of a union's errors take the branch that fits the kind of value written: a table or a word."""
+
+    def rank(error: Any) -> tuple[int, int]:
+        _, value, _ = _resolve(document, error["loc"])
+        word = error["type"] in ("literal_error", "keepon")
+        mismatch = word if isinstance(value, dict) else error["type"] in ("model_type", "dict_type")
+        return (1 if mismatch else 0, 0 if error["type"] == "extra_forbidden" else 1)
+
+    return min(errors, key=rank)
+
+
+def parse(text: str, source: str) -> Scenario:
+    """Scenario from TOML text.
+
+    Args:
+        text: the file's contents.
+        source: what to call it in messages.
+
+    Raises:
+        ConfigError: one sentence on the first thing that is wrong.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{source}: not TOML: {one_line(error, 200)}; correct the file at that place") from error
+    except RecursionError:
+        raise ConfigError(f"{source}: not a scenario: lists or tables are nested too deeply; flatten them") from None
+    except ValueError as error:
+        raise ConfigError(f"{source}: not a scenario: {one_line(error, 200)}; shorten that number") from error
+    declared = document.get("schema")
+    if declared is None:
+        raise ConfigError(f'{source}: key `schema` is missing; the first line must be schema = "{SCENARIO_SCHEMA}"')
+    if declared != SCENARIO_SCHEMA:
+        raise problem(source, "schema", declared, f'must be "{SCENARIO_SCHEMA}"; this version reads no other')
+    try:
+        scenario = Scenario.model_validate(document)
+    except ValidationError as error:
+        raise _sentence(source, document, _first_error(document, error.errors())) from None
+    check(scenario, source)
+    return launchtime.with_advances(scenario)
+
+
+def load(path: Path) -> Scenario:
+    """Scenario from a file; raises ConfigError when it cannot be read or is wrong."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # editors of some systems begin a file with a mark
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the name and the permissions") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not TOML: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+    return parse(text, str(path))
+
+
+def _node(source: str, key: str, value: str, nodes: list[str], what: str = "node") -> None:
+    if value not in nodes:
+        raise problem(source, key, value, f"no such {what}; {_suggestion(value, nodes)}")
+
+
+def _unique(source: str, scenario: Scenario) -> None:
+    names = [(f"station[{index}]", station.name) for index, station in enumerate(scenario.station)]
+    names += [(f"bridge[{index}]", bridge.name) for index, bridge in enumerate(scenario.bridge)]
+    ids = [(f"stream[{index}]", stream.id) for index, stream in enumerate(scenario.stream)]
+    ids += [(f"load[{index}]", load.id) for index, load in enumerate(scenario.load)]
+    for key, entries in (("name", names), ("id", ids)):
+        seen: dict[str, str] = {}
+        for at, name in entries:
+            if name in seen:
+                raise problem(source, f"{at}.{key}", name, f"already used by {seen[name]}; rename one of the two")
+            seen[name] = at
+
+
+def _links(source: str, scenario: Scenario, nodes: list[str]) -> dict[str, list[str]]:
+    neighbours: dict[str, list[str]] = {node: [] for node in nodes}
+    for index, link in enumerate(scenario.link):
+        first, second = link.ends if len(link.ends) == 2 else (link.ends[0], link.ends[0])
+        _node(source, f"link[{index}].ends[0]", first, nodes)
+        _node(source, f"link[{index}].ends[1]", second, nodes)
+        if second in neighbours[first]:
+            raise problem(
+                source, f"link[{index}].ends", link.ends, "these nodes are already linked; remove one of the links"
+            )
+        rate_bps = link.rate_bps if link.rate_bps is not None else scenario.defaults.rate_bps
+        try:
+            byte_time_ps(rate_bps)
+        except ValueError:
+            key = f"link[{index}].rate_bps" if link.rate_bps is not None else "defaults.rate_bps"
+            raise problem(source, key, rate_bps, "must divide 8e12; use an Ethernet rate such as 1000000000") from None
+        neighbours[first].append(second)
+        neighbours[second].append(first)
+    for index, station in enumerate(scenario.station):
+        if len(neighbours[station.name]) > 1:
+            raise problem(
+                source,
+                f"station[{index}].name",
+                station.name,
+                "has more than one link; a station has one port, use a bridge",
+            )
+    return neighbours
+
+
+def _reachable(neighbours: dict[str, list[str]], bridges: set[str], start: str) -> set[str]:
+    seen, queue = {start}, deque([start])
+    while queue:
+        node = queue.popleft()
+        if node != start and node not in bridges:
+            continue
+        for peer in neighbours[node]:
+            if peer not in seen:
+                seen.add(peer)
+                queue.append(peer)
+    return seen
+
+
+def _streams(source: str, scenario: Scenario, neighbours: dict[str, list[str]]) -> None:
+    stations = [station.name for station in scenario.station]
+    bridges = [bridge.name for bridge in scenario.bridge]
+    for index, stream in enumerate(scenario.stream):
+        at = f"stream[{index}]"
+        owner = f' (stream "{stream.id}")'
+        _node(source, f"{at}.talker{owner}", stream.talker, stations, "station")
+        reachable = _reachable(neighbours, set(bridges), stream.talker)
+        for number, listener in enumerate(stream.listeners):
+            key = f"{at}.listeners[{number}]{owner}"
+            _node(source, key, listener, stations, "station")
+            if listener == stream.talker:
+                raise problem(source, key, listener, "is the talker itself; name another station")
+            if listener not in reachable:
+                raise problem(
+                    source, key, listener, f'is not connected to talker "{stream.talker}"; add the missing [[link]]'
+                )
+        if stream.offset_ns != "auto" and stream.offset_ns >= stream.period_ns:
+            raise problem(
+                source,
+                f"{at}.offset_ns{owner}",
+                stream.offset_ns,
+                f'must be between 0 and {stream.period_ns - 1}, below the period; lower it or set it to "auto"',
+            )
+        if stream.route != "auto":
+            for number, bridge in enumerate(stream.route):
+                _node(source, f"{at}.route[{number}]{owner}", bridge, bridges, "bridge")
+            hops = [stream.talker, *stream.route]
+            for number, (here, there) in enumerate(zip(hops, [*hops[1:], stream.listeners[0]], strict=True)):
+                if there not in neighbours[here]:
+                    raise problem(
+                        source,
+                        f"{at}.route{owner}",
+                        stream.route,
+                        f'"{here}" and "{there}" are not linked (hop {number}); list the bridges in order',
+                    )
+        _slots(source, scenario, index)
+
+
+def _slots(source: str, scenario: Scenario, index: int) -> None:
+    """What can be said before planning of a stream whose talker has fixed slots."""
+    if wrong := misfit(scenario, index):
+        raise problem(source, *wrong)
+
+
+def _sync(source: str, scenario: Scenario, nodes: list[str]) -> None:
+    """Who has the time, and whether the others can hear of it."""
+    sync = scenario.sync
+    if sync.grandmaster is not None:
+        _node(source, "sync.grandmaster", sync.grandmaster, nodes)
+    if not sync.by_ptp:
+        return
+    if sync.grandmaster is None:
+        raise ConfigError(
+            f'{source}: key `sync.grandmaster` is missing; sync.mode = "{sync.mode}" needs one, name a station'
+            + (" or a bridge" if sync.mode == "gptp" else "")
+        )
+    masters = [("sync.grandmaster", sync.grandmaster)]
+    seen = {0: "sync.grandmaster"}
+    for index, entry in enumerate(sync.domains):
+        key = f"sync.domains[{index}]"
+        if entry.domain in seen:
+            raise problem(source, f"{key}.domain", entry.domain, f"already used by {seen[entry.domain]}; take another")
+        seen[entry.domain] = key
+        _node(source, f"{key}.grandmaster", entry.grandmaster, nodes)
+        masters.append((f"{key}.grandmaster", entry.grandmaster))
+    masters += [
+        (f"fault[{index}].node", fault.node)
+        for index, fault in enumerate(scenario.fault)
+        if fault.kind == "master-change" and fault.node in nodes
+    ]
+    bridges = {bridge.name for bridge in scenario.bridge}
+    for key, name in masters:
+        if sync.mode == "ptp" and name in bridges:
+            raise problem(
+                source, key, name, 'is a bridge, which sync.mode "ptp" knows nothing of; name a station or use "gptp"'
+            )
+    taken = [stream.id for stream in scenario.stream if stream.priority == sync.priority]
+    if taken and any(bridge.gates != "none" for bridge in scenario.bridge):
+        raise problem(
+            source,
+            "sync.priority",
+            sync.priority,
+            f"the queue of {taken[0]}, whose gates open for its frames alone; choose a priority without streams, "
+            "such as 7",
+        )
+    for index, station in enumerate(scenario.station):
+        least_ns = scenario.asymmetry_error_ns(station.name)
+        if station.clock_error_ns != "auto" and station.clock_error_ns < least_ns:
+            raise problem(
+                source,
+                f'station[{index}].clock_error_ns (station "{station.name}")',
+                station.clock_error_ns,
+                f"must be at least {least_ns}, half of the asymmetry of the links on the way to its clock; "
+                'state more or "auto"',
+            )
+        if station.driver not in ("keepon", "under-test"):
+            continue
+        if sync.tc not in [entry.tc for entry in station.keepon.classes]:
+            raise problem(
+                source,
+                f'station[{index}].keepon.classes (station "{station.name}")',
+                [entry.tc for entry in station.keepon.classes],
+                f"must have class {sync.tc}, in which PTP frames are sent; add it or change sync.tc",
+            )
+
+
+def check(scenario: Scenario, source: str) -> None:
+    """Everything that needs more than one key: names, links, reachability, slots.
+
+    Raises:
+        ConfigError: one sentence on the first contradiction.
+    """
+    _unique(source, scenario)
+    stations = [station.name for station in scenario.station]
+    bridges = [bridge.name for bridge in scenario.bridge]
+    nodes = stations + bridges
+    neighbours = _links(source, scenario, nodes)
+    under_test = [station.name for station in scenario.station if station.driver == "under-test"]
+    if under_test and scenario.compare is None:
+        raise ConfigError(
+            f'{source}: key `compare` is missing; station "{under_test[0]}" is "under-test" and takes its '
+            "drivers from [compare]"
+        )
+    if scenario.compare is not None and not under_test:
+        raise problem(
+            source,
+            "compare.drivers",
+            scenario.compare.drivers,
+            'no station has driver = "under-test"; mark one or remove [compare]',
+        )
+    _sync(source, scenario, nodes)
+    for index, station in enumerate(scenario.station):
+        base = station.host if isinstance(station.host, str) else station.host.base
+        key = f"station[{index}].host" + ("" if isinstance(station.host, str) else ".base")
+        _node(source, f'{key} (station "{station.name}")', base, list(HOSTS), "host model")
+        classes = [entry.tc for entry in station.keepon.classes]
+        for number, tc in enumerate(classes):
+            if tc in classes[:number]:
+                raise problem(
+                    source,
+                    f'station[{index}].keepon.classes[{number}].tc (station "{station.name}")',
+                    tc,
+                    "this class is listed twice; merge the two",
+                )
+    for index, bridge in enumerate(scenario.bridge):
+        for peer in bridge.gates if isinstance(bridge.gates, dict) else ():
+            _node(source, f'bridge[{index}].gates (bridge "{bridge.name}")', peer, neighbours[bridge.name], "neighbour")
+    _streams(source, scenario, neighbours)
+    for index, load in enumerate(scenario.load):
+        _node(source, f"load[{index}].talker", load.talker, stations, "station")
+        _node(source, f"load[{index}].listener", load.listener, stations, "station")
+        if load.listener not in _reachable(neighbours, set(bridges), load.talker) - {load.talker}:
+            raise problem(
+                source,
+                f"load[{index}].listener",
+                load.listener,
+                f'is not connected to talker "{load.talker}"; add a [[link]]',
+            )
+    for index, fault in enumerate(scenario.fault):
+        _node(source, f"fault[{index}].node", fault.node, nodes)
+    for index, station in enumerate(scenario.station):
+        if not neighbours[station.name]:
+            raise problem(
+                source,
+                f"station[{index}].name",
+                station.name,
+                "has no link; add a [[link]] between it and another node, or remove the station",
+            )

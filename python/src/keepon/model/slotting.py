@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether a stream fits slots that its station fixes by hand: what reader and planner both refuse, said once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from keepon.model.scenario import Scenario
+from keepon.model.wire import PS_PER_NS, wire_time_ps
+
+
+def misfit(scenario: Scenario, index: int) -> tuple[str, Any, str] | None:
+    """What is wrong with stream number `index` in slots of a stated length; None if nothing, or if that is "auto".
+
+    Returns:
+        key with its owner in brackets, value, and what it must be instead.
+    """
+    stream = scenario.stream[index]
+    station = scenario.station_named(stream.talker)
+    options = station.keepon
+    if station.driver not in ("keepon", "under-test") or options.slot_bytes == "auto":
+        return None
+    slot_bytes = int(options.slot_bytes)
+    owner = f' (stream "{stream.id}")'
+    locked = options.mode == "phase-locked"
+    largest = slot_bytes - options.trim_down_bytes if locked and options.trim == "any" else slot_bytes
+    if stream.frame_bytes > largest:
+        return (
+            f"stream[{index}].frame_bytes{owner}",
+            stream.frame_bytes,
+            f'must be at most {largest}, what a slot of {slot_bytes} bytes of station "{station.name}" holds; '
+            'enlarge station.keepon.slot_bytes or set it to "auto"',
+        )
+    link = next((link for link in scenario.link if station.name in link.ends), None)
+    if link is None or not locked:
+        return None
+    rate_bps = link.rate_bps or scenario.defaults.rate_bps
+    slot_ps = wire_time_ps(slot_bytes, rate_bps)
+    if stream.period_ns * PS_PER_NS % slot_ps == 0:
+        return None
+    step_ps = math.lcm(slot_ps, PS_PER_NS)
+    below = stream.period_ns * PS_PER_NS // step_ps * step_ps // PS_PER_NS
+    near = [str(period_ns) for period_ns in (below, below + step_ps // PS_PER_NS) if period_ns]
+    return (
+        f"stream[{index}].period_ns{owner}",
+        stream.period_ns,
+        f'must be a multiple of the slot time {slot_ps / PS_PER_NS:g} ns of station "{station.name}"; nearest '
+        f'{"are" if len(near) > 1 else "is"} {" and ".join(near)}, or set station.keepon.slot_bytes to "auto"',
+    )

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Independent runs on all processors, their results in order: how many run at once changes nothing but the time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_stopping = threading.Event()
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def check_stopped() -> None:
+    """To be called now and then by work that takes long.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C was pressed, which only the main thread is told of.
+    """
+    if _stopping.is_set():
+        raise KeyboardInterrupt
+
+
+def in_order(work: Callable[[Item], Result], items: Iterable[Item], workers: int | None = None) -> Iterator[Result]:
+    """`work(item)` of every item, in the order of items, several at once.
+
+    Args:
+        work: independent of its other calls, and mostly without the interpreter's lock, as a simulation is; it calls
+            `check_stopped`.
+        items: what is to be done.
+        workers: threads; default the processors.
+
+    Raises:
+        KeyboardInterrupt: when its turn comes; all before it have been given, all others are stopped.
+    """
+    with ThreadPoolExecutor(workers or processors()) as pool:
+        futures: list[Future[Result]] = [pool.submit(work, item) for item in items]
+        try:
+            for future in futures:
+                yield future.result()
+        except BaseException:
+            _stop(pool, futures)
+            raise
+
+
+def _stop(pool: ThreadPoolExecutor, futures: list[Future[Result]]) -> None:
+    """What has not begun never does; what runs is told, and waited for."""
+    _stopping.set()
+    try:
+        pool.shutdown(wait=True, cancel_futures=True)
+        for future in futures:
+            with contextlib.suppress(BaseException):
+                future.exception(timeout=0)
+    finally:
+        _stopping.clear()

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A study on the terminal, as HTML and as a result folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from keepon.model import documents
+from keepon.model.study import shown
+from keepon.model.tomlwriter import dumps
+from keepon.report import plots
+
+_WORD_COLUMNS = ("quantity", "published as", "kind", "remark")
+
+
+def _compared(part: dict[str, Any]) -> Table:
+    table = Table(title=f"{part['title']} ({part['source']})", title_justify="left")
+    for column in ("quantity", "ours", "published", "published as", "kind", "remark"):
+        word = column in _WORD_COLUMNS
+        table.add_column(column, justify="left" if word else "right", overflow="fold" if word else "ellipsis")
+    for row in part["compared"]:
+        cells = (row["quantity"], shown(row["ours"]), shown(row["published"]), row["id"], row["kind"], row["remark"])
+        table.add_row(*(escape(cell) for cell in cells))
+    return table
+
+
+def tables(document: dict[str, Any]) -> list[Table]:
+    """For each part: ours beside the published, then its tables."""
+    found = []
+    for part in document["parts"]:
+        if part["compared"]:
+            found.append(_compared(part))
+        for entry in part["tables"]:
+            title = escape(f"{entry['title']} [{entry['kind']}]")
+            table = Table(title=title, title_justify="left", caption=entry["note"] or None, caption_justify="left")
+            for index, column in enumerate(entry["columns"]):
+                words = any(isinstance(row[index], str) for row in entry["rows"])
+                table.add_column(escape(column["name"]), justify="left" if words else "right")
+            for row in entry["rows"]:
+                pairs = zip(row, entry["columns"], strict=True)
+                table.add_row(*(escape(shown(cell, column["digits"])) for cell, column in pairs))
+            found.append(table)
+    return found
+
+
+def lines(document: dict[str, Any]) -> list[str]:
+    """What was checked, found, and true by construction, one line each."""
+    told = []
+    for part in document["parts"]:
+        for check in part["checks"]:
+            told.append(f"{part['name']}: {'holds' if check['met'] else 'FAILS'}: {check['what']} ({check['found']})")
+        told += [f"{part['name']}: found: {text}" for text in part["findings"]]
+        told += [f"{part['name']}: true by construction: {text}" for text in part["by_construction"]]
+    calibrated = [f"{entry['parameter']} = {entry['value']} ({entry['source_id']})" for entry in document["calibrated"]]
+    chosen = [f"{entry['parameter']} = {entry['value']}" for entry in document["chosen"]]
+    if calibrated:
+        told.append("calibrated: " + ", ".join(calibrated))
+    if chosen:
+        told.append("chosen: " + ", ".join(chosen))
+    return told
+
+
+def show(console: Console, document: dict[str, Any]) -> None:
+    """Print the study."""
+    for table in tables(document):
+        console.print(table)
+    for line in lines(document):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def html(document: dict[str, Any]) -> str:
+    """The report: one HTML file that needs nothing else."""
+    environment = Environment(
+        loader=PackageLoader("keepon.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["shown"] = shown
+    drawn = {plot["name"]: plots.render(plot) for part in document["parts"] for plot in part["plots"]}
+    return environment.get_template("study.html.j2").render(
+        study=document, drawn=drawn, effective=dumps(document["effective"])
+    )
+
+
+def write_folder(folder: Path, document: dict[str, Any]) -> None:
+    """`result.json` and `report.html`, whole or not at all."""
+    with documents.result_folder(folder) as work:
+        documents.write(work / documents.RESULT_FILE, document)
+        (work / documents.REPORT_FILE).write_text(html(document), encoding="utf-8")

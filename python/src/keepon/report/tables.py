@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from keepon.model import outcomes
+from keepon.report.page import (
+    COLUMNS,
+    PUBLISHED_DRIVERS,
+    PUBLISHED_NAMES,
+    clock_rows,
+    comparison,
+    microseconds,
+)
+
+
+def delays(result: dict[str, Any], width: int) -> list[Table]:
+    """Mean, P99 and max delay per stream and driver in us, beside the published ones; clocks, if PTP set any.
+
+    Returns:
+        one table, or one per driver where the terminal of `width` columns is too narrow for it, and that of the clocks.
+    """
+    synchronised = clocks(result)
+    return _delay_tables(result, width) + ([synchronised] if synchronised is not None else [])
+
+
+def _delay_tables(result: dict[str, Any], width: int) -> list[Table]:
+    drivers = [run["driver"] for run in result["runs"]]
+    rows = comparison(result)
+    whole = _delay_table(rows, drivers, PUBLISHED_DRIVERS)
+    if Console(width=1000).measure(whole).maximum <= width or len(drivers) == 1:
+        return [whole]
+    return [
+        _delay_table(rows, [driver], tuple(name for name in PUBLISHED_DRIVERS if name == driver)) for driver in drivers
+    ]
+
+
+def _delay_table(rows: list[dict[str, Any]], drivers: list[str], published_drivers: tuple[str, ...]) -> Table:
+    with_published = any(row["published"] for row in rows) and bool(published_drivers)
+    table = Table()
+    table.add_column("stream")
+    for driver in drivers:
+        for column in COLUMNS:
+            table.add_column(f"{driver}\n{column}", justify="right", no_wrap=True)
+        table.add_column(f"{driver}\noutcome", no_wrap=True)
+    for driver in published_drivers if with_published else ():
+        for column in COLUMNS:
+            table.add_column(f"{PUBLISHED_NAMES[driver]}*\n{column}", justify="right", style="dim", no_wrap=True)
+    for row in rows:
+        cells = [row["stream"]]
+        for driver in drivers:
+            style = "" if row["runs"][driver]["met"] else "[red]"
+            cells.extend(f"{style}{row['runs'][driver][column]}" for column in (*COLUMNS, "outcome"))
+        if with_published and row["published"]:
+            cells.extend(f"{row['published'][name][column]:.1f}" for name in published_drivers for column in COLUMNS)
+        elif with_published:
+            cells.extend(["-"] * len(COLUMNS) * len(published_drivers))
+        table.add_row(*cells)
+    return table
+
+
+def delay_notes(result: dict[str, Any]) -> list[str]:
+    """What the columns with an asterisk are."""
+    rows = comparison(result)
+    if not any(row["published"] for row in rows):
+        return []
+    absent = ", ".join(row["stream"] for row in rows if row["note"] == "not published")
+    return [
+        "* published: keepon.table1, whose delays end with the frame's last bit (1.6 us later than ours); "
+        f"{absent}: not published"
+    ]
+
+
+def clocks(result: dict[str, Any]) -> Table | None:
+    """Offset of every clock that PTP set, in us; None if there is none."""
+    rows = clock_rows(result)
+    if not rows:
+        return None
+    table = Table()
+    for column in ("driver", "node", "clock", "mean us", "stddev us", "p99.9 us", "rms us", "max us", "locked after s"):
+        table.add_column(column, justify="left" if column in ("driver", "node", "clock") else "right")
+    for row in rows:
+        lock = "-" if row["lock_s"] is None else f"{row['lock_s']:.2f}"
+        numbers = [row[key] for key in ("mean", "stddev", "p999", "rms", "max")]
+        table.add_row(row["driver"], row["node"], row["source"], *numbers, lock)
+    return table
+
+
+def summary_lines(result: dict[str, Any]) -> list[str]:
+    """One line per run: outcome, frames, what was missed or not checked, when first."""
+    return [f"{run['driver']}: {run['outcome']}: {_told(run)}" for run in result["runs"]]
+
+
+def _told(run: dict[str, Any]) -> str:
+    """What one run gave, beyond its outcome."""
+    missed: dict[str, list[str]] = {}
+    unchecked: dict[str, list[str]] = {}
+    for name, entry in run["streams"].items():
+        for key, check in entry["bound_check"].items():
+            found = {outcomes.MISSED: missed, outcomes.NOTHING_CHECKED: unchecked}.get(check["outcome"])
+            if found is not None and entry["due"]:
+                found.setdefault(key.removesuffix("_ns"), []).append(name)
+    without = [
+        name for name, entry in run["streams"].items()
+        if entry["due"] and not any(key in entry["bound_check"] for key in outcomes.LATEST)
+    ]  # fmt: skip
+    none_due = [name for name, entry in run["streams"].items() if not entry["due"]]
+    due = sum(entry["due"] for entry in run["streams"].values())
+    missing = sum(entry["missing"] for entry in run["streams"].values())
+    parts = [f"{due} frames due"]
+    if missing:
+        parts.append(f"{missing} of them missing")
+    parts += [f"{key} missed by {', '.join(names)}" for key, names in missed.items()]
+    if without:
+        parts.append(f"no bound and no deadline for {', '.join(without)}")
+    parts += [f"{key} of {', '.join(names)} not checked, too few frames" for key, names in unchecked.items()]
+    if none_due:
+        parts.append(f"none due of {', '.join(none_due)} in the time measured; raise duration_s")
+    if len(parts) == 1:
+        parts.append("every bound kept")
+    onset = run["onset"]
+    if onset:
+        parts.append(f"first late, early or missing: {onset['stream']} frame {onset['seq']}")
+    return "; ".join(parts)
+
+
+def plan_table(plan: dict[str, Any]) -> Table:
+    """Release and bounds per stream."""
+    table = Table()
+    keys = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns", "data_age_ns")
+    names = ("release error ns", "earliest ns", "delay ns", "jitter ns", "data age ns")
+    for column in ("stream", "route", "release ns", *names):
+        table.add_column(column, justify="left" if column in ("stream", "route") else "right")
+    for name, entry in plan["streams"].items():
+        found = [entry["bounds"].get(key) for key in keys]
+        bounds = ["-" if value is None else str(value) for value in found]
+        table.add_row(name, " ".join(entry["route"]) or "direct", str(entry["release_ns"]), *bounds)
+    return table
+
+
+def plan_parts(plan: dict[str, Any]) -> list[Table]:
+    """What stations and bridges get: slots and partitions, gate lists, and the terms of every delay bound."""
+    stations = Table(title="stations", title_justify="left")
+    for column in (
+        "station",
+        "driver",
+        "slot bytes",
+        "slot us",
+        "ring",
+        "partition",
+        "batch",
+        "depth",
+        "slots by class",
+    ):
+        stations.add_column(column, justify="left" if column in ("station", "driver", "slots by class") else "right")
+    for column in ("best effort Mb/s", "payload share", "poll budget us"):
+        stations.add_column(column, justify="right")
+    for name, entry in plan["stations"].items():
+        if "allowed" not in entry:
+            if entry["streams"]:
+                stations.add_row(name, entry["driver"], *["-"] * 10)
+            continue
+        headroom = entry["headroom"]
+        stations.add_row(
+            name, entry["driver"], str(entry["slot_bytes"]), f"{entry['slot_time_ps'] / 1e6:g}",
+            *(str(entry[key]) for key in ("ring_slots", "partition_slots", "batch_slots", "depth_slots")),
+            _slots_by_class(entry["allowed"]), f"{headroom['best_effort_bps'] / 1e6:.1f}",
+            f"{headroom['payload_efficiency']:.3f}", f"{headroom['poll_budget_ns'] / 1e3:g}",
+        )  # fmt: skip
+    ports = Table(title="gate lists", title_justify="left")
+    for column in ("bridge", "towards", "cycle us", "entries", "streams by queue"):
+        ports.add_column(column, justify="right" if column in ("cycle us", "entries") else "left")
+    for bridge, entry in plan["bridges"].items():
+        for peer, port in entry["ports"].items():
+            queues = [
+                f"{queue}: {list(port['queues'].values()).count(queue)}"
+                for queue in sorted(set(port["queues"].values()))
+            ]
+            cycle, count = (
+                (f"{port['cycle_ns'] / 1e3:g}", str(len(port["entries"]))) if "entries" in port else ("-", "-")
+            )
+            ports.add_row(bridge, peer, cycle, count, ", ".join(queues))
+    terms = Table(title="delay, at most, ns", title_justify="left")
+    names = {
+        "frame_ps": "frames", "processing_ps": "processing", "propagation_ps": "cables", "preamble_ps": "preambles",
+        "quantum_ps": "quantum", "clock_ps": "clock",
+        "held_ps": "gates", "blocked_ps": "frames in flight",
+    }  # fmt: skip
+    for column in ("stream", *names.values(), "sum"):
+        terms.add_column(column, justify="left" if column == "stream" else "right")
+    for name, entry in plan["streams"].items():
+        parts = [entry["terms"].get(key, 0) for key in names]
+        terms.add_row(name, *(f"{part / 1e3:g}" for part in (*parts, sum(parts))))
+    return [table for table in (stations, ports, terms) if table.row_count]
+
+
+def _slots_by_class(allowed: list[int]) -> str:
+    """How many partition slots each set of classes has: "0: 12, 7: 488"."""
+    counts: dict[int, int] = {}
+    for mask in allowed:
+        counts[mask] = counts.get(mask, 0) + 1
+    told = []
+    for mask, count in sorted(counts.items()):
+        classes = "+".join(str(tc) for tc in range(16) if mask >> tc & 1) or "none"
+        told.append(f"{classes}: {count}")
+    return ", ".join(told)
+
+
+def side_by_side(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Mean and max delay in ns and outcome per driver and stream common to all results.
+
+    `worse`: a later max exceeds the first, or a later outcome is worse (frames that are missing have
+    no delay).
+    """
+    first = next(iter(found.values()))
+    rows = []
+    for run in first["runs"]:
+        others = [next((r for r in result["runs"] if r["driver"] == run["driver"]), None) for result in found.values()]
+        for stream in run["streams"]:
+            entries = [other["streams"][stream] for other in others if other and stream in other["streams"]]
+            if len(entries) != len(found):
+                continue
+            delays_ns = [entry["delay_ns"] for entry in entries]
+            maxima = [entry["max"] for entry in delays_ns]
+            ranks = [outcomes.WORST_FIRST.index(entry["outcome"]) for entry in entries]
+            rows.append(
+                {
+                    "driver": run["driver"],
+                    "stream": stream,
+                    "mean_ns": [entry["mean"] for entry in delays_ns],
+                    "max_ns": maxima,
+                    "outcomes": [entry["outcome"] for entry in entries],
+                    "worse": any(m is None or (maxima[0] is not None and m > maxima[0]) for m in maxima[1:])
+                    or any(rank < ranks[0] for rank in ranks[1:]),
+                }
+            )
+    return rows
+
+
+def side_by_side_table(names: list[str], rows: list[dict[str, Any]]) -> Table:
+    """The rows of `side_by_side`, in us."""
+    table = Table()
+    for column in ("driver", "stream", *names):
+        table.add_column(column, justify="left" if column in ("driver", "stream") else "right")
+    for row in rows:
+        pairs = zip(row["mean_ns"], row["max_ns"], strict=True)
+        style = "red" if row["worse"] else None
+        cells = [
+            f"{microseconds(mean)} / {microseconds(largest)}, {outcome}"
+            for (mean, largest), outcome in zip(pairs, row["outcomes"], strict=True)
+        ]
+        table.add_row(row["driver"], row["stream"], *cells, style=style)
+    return table
+
+
+def reproduction_lines(extra: dict[str, Any]) -> list[str]:
+    """What the case study's other parts gave, in a few lines."""
+    lines = []
+    for name, part in extra["parts"].items():
+        if name in ("cascade", "shrunk_tail"):
+            summary = part["summary"]
+            broken = f"cascade in {summary['with_cascade']} of {summary['seeds']} seeds"
+            text = f"{name}: ETF delta {part['etf_delta_ns']} ns, tail scale {part['host_tail_scale']:g}, {broken}"
+            if summary["with_cascade"]:
+                text += (
+                    f", first frame a period late: median {summary['onset_frame_median']} "
+                    f"({summary['onset_frame_min']} to {summary['onset_frame_max']}), "
+                    f"F2 shifted by {summary['f2_shift_ns_median'] / 1000:.3f} us"
+                )
+            lines.append(text)
+        elif name == "onset":
+            lines += [
+                f"onset, {one['group']}: delta {one['delta_ns'] / 1000:g} us, guard {one['guard_ns'] / 1000:.1f} us, "
+                f"cascade in {one['with_cascade']} of {one['seeds']} seeds, expected {one['expected_share']:.0%}"
+                for one in part["points"]
+            ]
+        elif part["status"] != "feasible":
+            lines.append(f"{name}: no plan ({part['why']['message']})")
+        else:
+            for stream, entry in part["streams"].items():
+                slots = entry["slots"]
+                missing = entry.get("due", entry["submitted"]) - entry["delivered"]
+                lines.append(
+                    f"{name}: {stream} {slots['in_wrong_slot']} of {entry['sent']} frames in a wrong slot, "
+                    f"{slots['slip_count']} slips, "
+                    f"drift {slots['drift_ppm']:.3f} ppm, {missing} missing"
+                )
+    return lines

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the runs of a study were given of hosts and NICs, collected while they run: a study lists what it used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from keepon.model.hosts import Sourced
+
+_COLLECTED: ContextVar[dict[Sourced, None] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def collecting() -> Iterator[Mapping[Sourced, None]]:
+    """Every number that a run noted within it used, once, in the order of first use."""
+    found: dict[Sourced, None] = {}
+    token = _COLLECTED.set(found)
+    try:
+        yield found
+    finally:
+        _COLLECTED.reset(token)
+
+
+def note(used: Mapping[str, list[Sourced]]) -> None:
+    """Tell of one run, by node; without effect where nobody collects."""
+    found = _COLLECTED.get()
+    if found is not None:
+        found.update(dict.fromkeys(entry for entries in used.values() for entry in entries))

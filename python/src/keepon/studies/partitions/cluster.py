@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Decides sets on a cluster of dask.distributed (extra `cluster`), imported only when an address is given."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Generator, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from keepon import __version__
+from keepon.errors import ConfigError, EnvironmentProblemError
+from keepon.studies.partitions.sets import Finding, Task, find
+
+ANSWER_S = 10
+"""How long a scheduler may take to answer."""
+
+
+def version() -> str:
+    """What a worker runs."""
+    return __version__
+
+
+def _library() -> Any:
+    try:
+        return importlib.import_module("distributed")
+    except ImportError as error:
+        raise EnvironmentProblemError(
+            f"option --cluster: dask.distributed cannot be imported ({error}); "
+            "install it with: .venv/bin/python -m pip install -c constraints.txt distributed"
+        ) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the library's log on stderr: what goes wrong is told once, by the exceptions raised here."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    before = [logger.level for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL)
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+@contextmanager
+def _connected(library: Any, address: str) -> Iterator[Any]:
+    """A client; whatever goes wrong when it is closed concerns nobody any more.
+
+    A stream that the scheduler closes first makes the library connect again while it closes, and fail for want of the
+    state "closed".
+    """
+    client = _client(library, address)
+    try:
+        yield client
+    finally:
+        with suppress(AssertionError, OSError):
+            client.close()
+
+
+def _client(library: Any, address: str) -> Any:
+    place = f'option --cluster = "{address}"'
+    try:
+        return library.Client(address, timeout=ANSWER_S, set_as_default=False)
+    except OSError as error:
+        raise EnvironmentProblemError(
+            f"{place}: no scheduler answers there within {ANSWER_S} s; start one with `dask scheduler`, or correct it"
+        ) from error
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{place}: is not an address ({error}); write it as tcp://host:8786") from error
+
+
+def _check_workers(client: Any, address: str) -> None:
+    """All workers must run this version: another would decide otherwise, or not at all."""
+    place = f'option --cluster = "{address}"'
+    try:
+        versions: dict[str, str] = client.run(version)
+    except ImportError as error:
+        raise EnvironmentProblemError(
+            f"{place}: a worker cannot import keepon ({error}); install keepon {__version__} wherever workers run"
+        ) from error
+    if not versions:
+        raise EnvironmentProblemError(f"{place}: the scheduler has no workers; start some with `dask worker {address}`")
+    for worker, found in sorted(versions.items()):
+        if found != __version__:
+            raise EnvironmentProblemError(
+                f"{place}: worker {worker} runs keepon {found}, this is {__version__}; install the same everywhere"
+            )
+
+
+def by_cluster(tasks: list[Task], address: str) -> Generator[Finding, None, None]:
+    """Findings as they come; closing the iterator early takes back what no worker has begun.
+
+    Others take over from a worker that is lost. With several threads a worker decides the same, but each set takes
+    longer.
+
+    Raises:
+        ConfigError: the address is none.
+        EnvironmentProblemError: the library or scheduler or workers are missing, of another version, or lost.
+    """
+    library = _library()
+    with _quiet(), _connected(library, address) as client:
+        _check_workers(client, address)
+        futures = client.map(find, tasks, pure=False)
+        try:
+            for future in library.as_completed(futures, loop=client.loop):
+                yield future.result()
+        except (OSError, library.KilledWorker, CancelledError) as error:
+            raise EnvironmentProblemError(
+                f'option --cluster = "{address}": scheduler or workers were lost ({type(error).__name__}); '
+                "start them again and repeat"
+            ) from error
+        finally:
+            client.cancel(futures)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the studies of partitions can be set to, and which defaults were published (KeepON paper section A.8)."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from keepon.model import published
+from keepon.model.fields import Number, Whole, WholeList
+from keepon.planner.partition.generate import Parameters
+from keepon.planner.partition.limits import TIME_LIMIT_MAX_S, WORKERS_MAX
+from keepon.studies.settings import parse as apply
+from keepon.studies.settings import refuse
+
+TABLE5: dict[str, Any] = published.load("keepon")["table5"]
+FIGURE27: dict[str, Any] = published.load("keepon")["fig27"]
+
+
+class Settings(BaseModel):
+    """Settings of Figure 27; units are the last part of each name.
+
+    Attributes:
+        levels_percent: utilisations.
+        sets: sets of flows at each of them.
+        flow_counts: numbers of flows drawn from.
+        periods: "chain": each divides the next; "bounded": any multiples of the step with a hyperperiod of at most
+            2.4 ms.
+        time_limit_s: for one set; what is not decided by then is unknown.
+        workers: processes of this machine, "auto": as many as it has processors.
+        cluster: address of a dask scheduler whose workers decide the sets instead; empty for none.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    levels_percent: Annotated[list[int], WholeList(1, 100)] = TABLE5["utilisation_percent"]
+    sets: Annotated[int, Whole(1, 1000)] = TABLE5["sets_per_utilisation"]
+    flow_counts: Annotated[list[int], WholeList(1, 64)] = TABLE5["flow_counts"]
+    periods: Literal["chain", "bounded"] = "chain"
+    time_limit_s: Annotated[float, Number(0.01, TIME_LIMIT_MAX_S)] = float(TABLE5["time_limit_s"])
+    seed: Annotated[int, Whole(0, 2**31)] = 1
+    workers: Annotated[int | str, Whole(1, WORKERS_MAX, ("auto",))] = "auto"
+    cluster: str = ""
+
+    @property
+    def all_levels_percent(self) -> list[int]:
+        """Every utilisation that is looked at, in order."""
+        return sorted(self.levels_percent)
+
+    @property
+    def processes(self) -> int:
+        """How many processes are meant."""
+        return min(WORKERS_MAX, len(os.sched_getaffinity(0))) if self.workers == "auto" else int(self.workers)
+
+    @property
+    def parameters(self) -> Parameters:
+        """What sets are drawn from."""
+        return Parameters(
+            levels_percent=tuple(self.all_levels_percent),
+            per_level=self.sets,
+            flow_counts=tuple(self.flow_counts),
+            period_step_us=TABLE5["period_step_us"],
+            period_max_us=TABLE5["period_max_us"],
+            jitter_percent=(TABLE5["jitter_percent_of_period"][0], TABLE5["jitter_percent_of_period"][1]),
+            slot_us=TABLE5["slot_us"],
+            ring_slots=TABLE5["ring_slots"],
+            classes_max=TABLE5["classes_max"],
+            harmonic=self.periods == "chain",
+        )
+
+
+class BeyondSettings(Settings):
+    """The same, with utilisations above the published ones."""
+
+    beyond_percent: Annotated[list[int], WholeList(1, 100)] = [60, 70, 80, 90, 95]
+
+    @property
+    def all_levels_percent(self) -> list[int]:
+        return sorted({*self.levels_percent, *self.beyond_percent})
+
+
+_PUBLISHED = ("levels_percent", "sets", "flow_counts", "time_limit_s")
+_CHOICES = {
+    "periods": 'chosen as harmonic, says the paper: "chain"',
+    "seed": "any; each set has its own random stream, drawn from seed, utilisation and number",
+    "workers": "no matter: answers are the same with any number, unless the time limit is reached",
+    "cluster": "no matter, as with workers",
+    "beyond_percent": "not published; where partitions fail; sets of 95 % have 99.75 % at most, of 100 % up to 105",
+}
+_FIXED = ("period_step_us", "period_max_us", "jitter_percent_of_period", "slot_us", "ring_slots", "classes_max")
+_SILENT = (
+    ("number of flows", "drawn", "not published which numbers go with which utilisation; those that can reach it"),
+    ("sets in all", "sets x utilisations", "published are 64 for each of ten utilisations, and 896, which is 14 x 64"),
+    ("utilisation of a set", "within a twentieth of its level", "not published; periods are too coarse to meet it"),
+    ("period chain", "drawn", "first of at most 400 us, then random multiples, ending with chance 0.15 at each step"),
+    ("jitter of a flow", "uniform, to 0.1 us", "not published; as peak to peak, rounded down to slots"),
+    ("classes", "drawn", "not published; 1 to 8, at most one a flow, flows assigned uniformly, none empty"),
+    ("ownership", "over lcm(hyperperiod, ring)", "published over one hyperperiod, after which it need not hold"),
+    ("starts", "whole slots", "published as real numbers of which only the slot is sent"),
+)
+
+S = TypeVar("S", bound=Settings)
+
+
+def origins(settings: Settings) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Calibrated and chosen settings as a study's document has them; a changed one is chosen by the user."""
+    source = TABLE5["id"]
+    calibrated = [{"parameter": key, "value": TABLE5[key], "source_id": source} for key in _FIXED]
+    chosen: list[dict[str, Any]] = []
+    for key, value in settings.model_dump().items():
+        if value != type(settings).model_fields[key].default:
+            chosen.append({"parameter": key, "value": value, "why": "set on the command line"})
+        elif key in _PUBLISHED:
+            calibrated.append({"parameter": key, "value": value, "source_id": source})
+        else:
+            chosen.append({"parameter": key, "value": value or "none", "why": _CHOICES[key]})
+    chosen += [{"parameter": what, "value": value, "why": why} for what, value, why in _SILENT]
+    return calibrated, chosen
+
+
+def parse(model: type[S], changes: dict[str, Any]) -> S:
+    """Settings of a study with `changes` applied to the defaults.
+
+    Raises:
+        ConfigError: a key is unknown, a value out of range, or two do not go together; one sentence.
+    """
+    settings = apply(model, changes)
+    for key in ("levels_percent", "flow_counts"):
+        if not getattr(settings, key):
+            raise refuse(key, [], "must have one entry at least; write it as [5, 50]")
+    if settings.cluster and settings.workers != "auto":
+        raise refuse("workers", settings.workers, "is not for a cluster, which has its own workers; drop one of them")
+    return settings

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where a planned scenario runs: the simulator, or a kernel in a virtual machine."""

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A simulation put together from a scenario and its plan."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from keepon.errors import EnvironmentProblemError
+from keepon.measure import results
+from keepon.measure.results import FrameArrays
+from keepon.measure.statistics import IntArray
+from keepon.model.gates import ALL_GATES
+from keepon.model.hosts import Sourced
+from keepon.model.scenario import Scenario, Stream
+from keepon.model.timing import epoch_ns_for, talk_start_ns
+from keepon.model.topology import Topology
+from keepon.targets.sim import timesync
+from keepon.targets.sim.specs import station_spec
+
+
+def simulator() -> ModuleType:
+    """The extension module.
+
+    Raises:
+        EnvironmentProblemError: it was not built.
+    """
+    try:
+        return importlib.import_module("keepon._sim")
+    except ImportError as error:
+        raise EnvironmentProblemError(
+            f"the simulator module cannot be loaded ({error}); build it with `make run`"
+        ) from error
+
+
+class Build:
+    """A simulation built from scenario and plan."""
+
+    def __init__(self, scenario: Scenario, plan: dict[str, Any], run: str, seed: int) -> None:
+        module = simulator()
+        self.scenario, self.plan, self.run = scenario, plan, run
+        self.epoch_ns = epoch_ns_for(scenario)
+        self.simulation = module.Simulation(seed, self.epoch_ns)
+        self.nodes: dict[str, int] = {}
+        self.sources: dict[str, list[Sourced]] = {}
+        for station in scenario.station:
+            spec, sources = station_spec(scenario, station, run, plan)
+            self.nodes[station.name] = self.simulation.add_station(station.name, spec)
+            self.sources[f"{station.name} ({spec['driver']})"] = sources
+        for bridge in scenario.bridge:
+            self.nodes[bridge.name] = self.simulation.add_bridge(bridge.name, timesync.bridge_spec(scenario, bridge))
+        self.sources.update(timesync.bridge_sources(scenario))
+        topology = Topology(scenario)
+        for link in scenario.link:
+            there, back = (topology.wires[ends[0], ends[1]] for ends in (link.ends, link.ends[::-1]))
+            self.simulation.add_link(
+                self.nodes[link.ends[0]],
+                self.nodes[link.ends[1]],
+                there.rate_bps,
+                min(there.propagation_ns, back.propagation_ns),
+                there.propagation_ns - back.propagation_ns,
+            )
+        for name, entry in plan["bridges"].items():
+            for peer, port in entry["ports"].items():
+                if "entries" in port:
+                    gates = [(int(gate["gates"], 16) & ALL_GATES, gate["ns"]) for gate in port["entries"]]
+                    self.simulation.set_gates(self.nodes[name], self.nodes[peer], port["base_ns"], gates)
+        self.start_ns = talk_start_ns(scenario)
+        self.streams = {stream.id: self._add_stream(stream) for stream in scenario.stream}
+        self.loads = {load.id: self._add_load(load.id, topology) for load in scenario.load}
+        if scenario.sync.by_ptp:
+            self.simulation.set_sync(timesync.sync_spec(scenario, self.nodes))
+        driven = {station.name: scenario.driver_of(station, run) for station in scenario.station}
+        tested = {station.name for station in scenario.station if station.driver == "under-test"}
+        for fault in scenario.fault:
+            if fault.kind == "poll-stall" and fault.node in tested and driven[fault.node] != "keepon":
+                continue  # only keepon polls; the fault concerns the station in its other runs
+            if fault.kind == "master-change":
+                continue  # a part of sync_spec()
+            self.simulation.add_fault(fault.kind, self.nodes[fault.node], round(fault.at_s * 1e9), fault.value_ns)
+
+    def _add_stream(self, stream: Stream) -> int:
+        entry = self.plan["streams"][stream.id]
+        number: int = self.simulation.add_stream(
+            {
+                "id": stream.id,
+                "talker": self.nodes[stream.talker],
+                "listeners": [self.nodes[listener] for listener in stream.listeners],
+                "routes": [
+                    [self.nodes[bridge] for bridge in entry["routes"][listener]] for listener in stream.listeners
+                ],
+                "period_ns": stream.period_ns,
+                "offset_ns": entry["release_ns"],
+                "turns_ns": entry.get("turns_ns", []),
+                "start_ns": self.start_ns,
+                "frame_bytes": stream.frame_bytes,
+                "tc": stream.tc,
+                "queue": stream.priority,
+                "advance_ns": stream.advance_ns,
+            }
+        )
+        return number
+
+    def _add_load(self, name: str, topology: Topology) -> int:
+        load = next(entry for entry in self.scenario.load if entry.id == name)
+        number: int = self.simulation.add_load(
+            {
+                "id": load.id,
+                "talker": self.nodes[load.talker],
+                "listener": self.nodes[load.listener],
+                "route": [self.nodes[node] for node in topology.shortest(load.talker, load.listener)[1:-1]],
+                "kind": load.kind,
+                "rate_bps": load.rate_bps,
+                "frame_bytes": load.frame_bytes,
+                "tc": load.tc,
+                "queue": load.priority,
+            }
+        )
+        return number
+
+    def frames(self, name: str) -> FrameArrays:
+        raw = self.simulation.frames(self.streams[name])
+        arrays: dict[str, Any] = {
+            key: np.asarray(raw[key], dtype=np.int64)
+            for key in ("seq", "txtime_ns", "submit_ps", "verdict", "wire_ps", "arrival_ps", "stamp_ns")
+        }
+        if self.scenario.sync.by_ptp:
+            for key in ("submit_ps", "wire_ps", "arrival_ps"):
+                arrays[key] = self._network_time(arrays[key])
+        return FrameArrays(epoch_ns=self.epoch_ns, **arrays)
+
+    def _network_time(self, times_ps: IntArray) -> IntArray:
+        """True times as network time since the epoch; what did not happen stays so."""
+        flat = np.ascontiguousarray(times_ps).reshape(-1)
+        network = np.asarray(self.simulation.network_time(flat), dtype=np.int64)
+        converted: IntArray = np.where(flat == results.NONE, results.NONE, network).reshape(times_ps.shape)
+        return converted
+
+    def used_sources(self) -> dict[str, list[Sourced]]:
+        """Of every station and bridge, the numbers that mattered in the run that has been: stages gone through."""
+        used = {}
+        for name, entries in self.sources.items():
+            node = self.nodes[name.rpartition(" (")[0]]
+            if name.endswith("(bridge)"):
+                used[name] = entries
+                continue
+            raw = self.simulation.station(node)
+            used[name] = [entry for entry in entries if entry.was_used(raw["host_draws"], raw["host_tails"])]
+        return used
+
+    def clocked(self) -> list[str]:
+        """Nodes whose clocks PTP sets or distributes."""
+        if not self.scenario.sync.by_ptp:
+            return []
+        bridges = [bridge.name for bridge in self.scenario.bridge] if self.scenario.sync.mode == "gptp" else []
+        return [station.name for station in self.scenario.station] + bridges

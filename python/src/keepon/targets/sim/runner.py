@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs a planned scenario in the simulator, one driver after the other, and hands back numbers.
+
+The simulator is told what the plan says and nothing more; the listener's clock is never a talker's input.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from keepon.errors import ConfigError, SimulationError
+from keepon.measure import clocks, results
+from keepon.measure.delays import SERIES_FRAMES, first_delays, mark_onset
+from keepon.measure.due import on_schedule, run_ns, schedule
+from keepon.measure.results import FrameArrays
+from keepon.model import outcomes
+from keepon.model.hosts import Sourced
+from keepon.model.scenario import Scenario, Stream
+from keepon.model.timing import measured_ns
+from keepon.parallel import check_stopped, in_order
+from keepon.targets.runs import Outcome, Progress, Run, result_document
+from keepon.targets.sim.build import Build, simulator
+from keepon.targets.sim.construction import by_construction
+from keepon.targets.sim.refusals import check_supported
+
+NAME = "sim"
+
+
+def simulate(
+    scenario: Scenario, plan: dict[str, Any], driver: str, seed: int, progress: Progress | None = None
+) -> tuple[Run, dict[str, list[Sourced]]]:
+    """One run.
+
+    Args:
+        scenario: a checked scenario that `check_supported` accepts.
+        plan: its verified, feasible plan.
+        driver: what stations under test are in this run.
+        seed: of everything random.
+        progress: told (driver, share done) now and then.
+
+    Raises:
+        KeyboardInterrupt: the user stopped it; nothing of this run is kept.
+        SimulationError: the frames contradict each other.
+    """
+    build, run = simulate_build(scenario, plan, driver, seed, progress)
+    return run, build.used_sources()
+
+
+def simulate_build(
+    scenario: Scenario, plan: dict[str, Any], driver: str, seed: int, progress: Progress | None = None
+) -> tuple[Build, Run]:
+    """`simulate`, with the simulation itself for those who want more of it."""
+    try:
+        build = Build(scenario, plan, driver, seed)
+    except ValueError as error:
+        raise ConfigError(f"the simulator refuses the scenario: {error}") from error
+    start_ns, end_ns = measured_ns(scenario)
+    until_ns = run_ns(scenario, plan)
+
+    def told(now_ns: int) -> None:
+        check_stopped()
+        if progress is not None:
+            progress(driver, now_ns / until_ns)
+
+    build.simulation.set_window(start_ns, end_ns)
+    build.simulation.run(until_ns, told)
+    verdict_names = list(simulator().verdict_names())
+    streams: dict[str, Any] = {}
+    arrays: dict[str, FrameArrays] = {}
+    for stream in scenario.stream:
+        told(until_ns)
+        arrays[stream.id], streams[stream.id] = _stream_document(build, stream, (start_ns, end_ns), verdict_names)
+    document: dict[str, Any] = {
+        "driver": driver,
+        "streams": streams,
+        "window_ns": [start_ns, end_ns],
+        "stations": {
+            station.name: _station_document(build, station.name, (end_ns - start_ns) / 1e9)
+            for station in scenario.station
+        },
+        "bridges": {
+            bridge.name: _bridge_document(build.simulation.bridge(build.nodes[bridge.name]), build.nodes)
+            for bridge in scenario.bridge
+        },
+        "loads": {
+            name: _load_document(build.simulation.load(number), (end_ns - start_ns) / 1e9)
+            for name, number in build.loads.items()
+        },
+        "trace_hash": f"{build.simulation.trace_hash():016x}",
+    }
+    _add_clocks(build, document, start_ns, end_ns)
+    document["outcome"] = outcomes.of_run(document)
+    document["met"] = document["outcome"] == outcomes.MET
+    document["onset"] = mark_onset(scenario, streams, arrays)
+    return build, Run(driver, document, arrays, document["trace_hash"])
+
+
+def _stream_document(
+    build: Build, stream: Stream, window_ns: tuple[int, int], verdict_names: list[str]
+) -> tuple[FrameArrays, dict[str, Any]]:
+    """Frames of a stream that were due in the window, and what the result says of them."""
+    scenario, plan = build.scenario, build.plan
+    every, entry = build.frames(stream.id), plan["streams"][stream.id]
+    frames = on_schedule(every, schedule(build.epoch_ns + build.start_ns, stream, entry), window_ns, stream.id)
+    padded = scenario.driver_of(scenario.station_named(stream.talker), build.run) == "keepon"
+    whole = build.simulation.stream(build.streams[stream.id])
+    results.check_whole_run(every, verdict_names, whole, stream.id)
+    document = results.stream_result(
+        frames, verdict_names, results.losses(frames, whole["lost"]), results.bounds_of(entry, padded), stream.id,
+        stream.period_ns, stream.deadline_ns,
+    )  # fmt: skip
+    document["first_delays_ns"] = first_delays(frames, SERIES_FRAMES)
+    if padded:
+        station = plan["stations"][stream.talker]
+        document["slots"] = results.slips(frames, station["slot_time_ps"], station["preamble_ps"])
+    return frames, document
+
+
+def _add_clocks(build: Build, document: dict[str, Any], start_ns: int, end_ns: int) -> None:
+    """With PTP: `clock` of every node, and the frames it took."""
+    for name in build.clocked():
+        raw = build.simulation.clock(build.nodes[name])
+        clock = clocks.clock_document(raw, start_ns, end_ns, build.scenario.sync.lock_bound_ns)
+        node = document["stations" if name in document["stations"] else "bridges"][name]
+        node["clock"] = {**node.get("clock", {}), **clock}
+    if build.scenario.sync.by_ptp:
+        try:
+            document["ptp_frames"] = clocks.frames_document(build.simulation.ptp_flows())
+        except ValueError as error:
+            raise SimulationError(f"PTP: {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    """Data of the simulator as JSON has it: arrays as lists, keys as strings."""
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value
+
+
+def _station_document(build: Build, name: str, window_s: float) -> dict[str, Any]:
+    """A station's counters, those of every target first; slots_total counts what the index has passed.
+
+    best_effort_bps is what its loads sent in the window, frames with FCS; what the plan leaves to
+    them stands in the plan (`headroom`).
+    """
+    raw = build.simulation.station(build.nodes[name])
+    counters = raw.get("counters", {})
+    loads = [build.loads[load.id] for load in build.scenario.load if load.talker == name]
+    sent_bytes = sum(build.simulation.load(number)["window_sent_bytes"] for number in loads)
+    document = {
+        "underruns": counters.get("underruns", 0),
+        "suspected_underruns": counters.get("suspected_underruns", 0),
+        "placeholders": raw["placeholders"],
+        "slots_total": counters.get("slots_completed", 0),
+        "best_effort_bps": round(sent_bytes * 8 / window_s),
+        "clock": {},
+    }
+    return {**document, **_plain(raw)}
+
+
+def _bridge_document(raw: dict[str, Any], nodes: dict[str, int]) -> dict[str, Any]:
+    """A bridge's counters per neighbour, by name."""
+    names = {number: name for name, number in nodes.items()}
+    return {"ports": {names[peer]: _plain(port) for peer, port in raw["ports"].items()}}
+
+
+def _load_document(raw: dict[str, Any], window_s: float) -> dict[str, Any]:
+    """Goodput of one load (frames with FCS that arrived in the window), and counts of the whole run."""
+    results.check_flow(raw, 1, f"load {raw['id']}")
+    return {"goodput_bps": round(raw["window_delivered_bytes"] * 8 / window_s), **_plain(raw)}
+
+
+def run_all(scenario: Scenario, plan: dict[str, Any], seed: int, progress: Progress | None = None) -> Outcome:
+    """Every driver of the scenario, side by side; a Ctrl-C keeps those that are complete up to the first that is not.
+
+    Raises:
+        SimulationError: a run contradicts itself, or the scenario has no stream to measure.
+    """
+    if not scenario.stream:
+        raise SimulationError("the scenario has no [[stream]]; there is nothing to measure")
+    runs: list[Run] = []
+    sources: dict[str, list[Sourced]] = {}
+    interrupted = False
+    try:
+        for run, used in in_order(lambda driver: simulate(scenario, plan, driver, seed, progress), scenario.drivers()):
+            runs.append(run)
+            sources.update(used)
+    except KeyboardInterrupt:
+        interrupted = True
+    document = result_document(NAME, scenario, seed, runs, sources, by_construction(scenario), interrupted)
+    return Outcome(document, runs, interrupted)
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """The target `sim`."""
+
+    name: str = NAME
+    duration_s: float | None = None
+
+    def check_supported(self, scenario: Scenario) -> None:
+        simulator()
+        check_supported(scenario)
+
+    def run_all(self, scenario: Scenario, plan: dict[str, Any], seed: int, progress: Progress | None = None) -> Outcome:
+        return run_all(scenario, plan, seed, progress)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the simulator is told of a station, from scenario and plan, and where the numbers come from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keepon.model.hosts import ETF_DELTA_NS, Sourced, chosen, etf_delta, host_of
+from keepon.model.scenario import NicOptions, Scenario, Station
+from keepon.targets.sim import timesync
+
+CLASS_COUNT = 16
+
+
+def _classes(planned: dict[str, Any], paper: bool) -> dict[int, tuple[str, str]]:
+    """Late policy and rounding per class; the paper rounds down whatever the class, also those nobody uses."""
+    classes = {int(tc): (entry["late"], entry["round"]) for tc, entry in planned["classes"].items()}
+    if paper:
+        return {tc: (classes.get(tc, ("strict", ""))[0], "floor") for tc in range(CLASS_COUNT)}
+    return classes
+
+
+def nic_spec(station: Station, driver: str) -> tuple[dict[str, int], list[Sourced]]:
+    """What the simulator is told of a station's NIC, and the values that matter to its driver; all of them chosen."""
+    own = station.nic
+    ring = ["prefetch_slots", "fetch_ns", "restart_ns", "index_read_ns"]
+    matters = {
+        "keepon": ring + (["rx_lag_ns"] if station.keepon.clock == "dual" else []),
+        "standard": ["fetch_ns", "coalesce_ns", "coalesce_frames"],
+        "launchtime": ["fetch_ns"],
+    }[driver]
+    # A ring that is kept full fetches from the start on, the others when a frame has passed the driver.
+    stage = "" if driver == "keepon" else "driver"
+    used = [
+        chosen(
+            f"nic: {key}",
+            getattr(own, key),
+            "no published value" if getattr(own, key) == NicOptions.model_fields[key].default else "scenario",
+            stage,
+        )
+        for key in matters
+    ]
+    spec = {key: getattr(own, key) for key in (*ring, "coalesce_ns", "coalesce_frames")}
+    return {**spec, "rx_lag_ns_min": own.rx_lag_ns, "rx_lag_ns_max": own.rx_lag_ns}, used
+
+
+def station_spec(
+    scenario: Scenario, station: Station, run: str, plan: dict[str, Any]
+) -> tuple[dict[str, Any], list[Sourced]]:
+    """What the simulator is told of a station, and the sources of its host's numbers."""
+    driver = scenario.driver_of(station, run)
+    stages, sources = host_of(station.host, driver, scenario.host_tail_scale)
+    # Neither other driver orders frames by txtime: ETF is the conventional driver's timing control and sorts for the
+    # launch-time NIC, whose queue is a FIFO (KeepON paper section 6.1; the RFC's "current limitations").
+    release = "etf" if driver != "keepon" and station.release == "txtime" else station.release
+    delta_ns = ETF_DELTA_NS if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
+    if release == "etf":
+        if station.etf_delta_ns == "auto":
+            delta = etf_delta(driver)
+        else:
+            delta = chosen(f"etf_delta_ns ({driver})", delta_ns, "scenario", "timer")
+        sources = [*sources, delta]
+    nic, used = nic_spec(station, driver)
+    sources = [*sources, *used]
+    spec: dict[str, Any] = {
+        "driver": driver,
+        "release": release,
+        "host": {name: vars(stage) for name, stage in stages.items()},
+        "occupancy_ns": stages["driver"].base_ns + stages["driver"].median_ns,
+        "etf_delta_ns": delta_ns,
+        "nic_ppm": station.clock_ppm,
+        "cpu_ppm": station.cpu_ppm,
+        "cpu_tick_ns": station.cpu_tick_ns,
+        "wander_ppb_per_s": station.wander_ppb_per_s,
+        "sync": scenario.sync.mode,
+        "stamp_resolution_ns": station.stamp_resolution_ns,
+        "nic": nic,
+    }
+    synchronised, used = timesync.station_spec(scenario, station, driver)
+    if synchronised:
+        spec["host"]["rx"] = synchronised.pop("rx")
+        spec.update(synchronised)
+        sources = [*sources, *used]
+    if driver == "keepon":
+        planned = plan["stations"][station.name]
+        options = station.keepon
+        spec["keepon"] = {
+            "mode": planned["mode"],
+            "slot_bytes": planned["slot_bytes"],
+            "ring_slots": planned["ring_slots"],
+            "partition": planned["allowed"],
+            "batch_slots": planned["batch_slots"],
+            "depth_slots": planned["depth_slots"],
+            "trim_down_bytes": options.trim_down_bytes,
+            "trim_up_bytes": options.trim_up_bytes,
+            "trim": options.trim,
+            "clock": options.clock if planned["mode"] != "paper" or options.clock == "dual" else "counter",
+            "placeholder": planned["placeholder"],
+            "poll_overhead_ns": planned["poll_overhead_ns"],
+            "prebuffer_frames": options.prebuffer_frames,
+            "dither": options.dither,
+            "classes": _classes(planned, options.mode == "paper"),
+        }
+        if options.clock == "dual":
+            spec["keepon"]["merge"] = options.merge
+            if options.tau_ns != "auto":
+                spec["keepon"]["tau_ns"] = options.tau_ns
+        if options.tolerance_ns != "auto":
+            spec["keepon"]["tolerance_ns"] = options.tolerance_ns
+    return spec, sources

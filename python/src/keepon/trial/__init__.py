@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A plan tried in the simulator before it is printed."""
