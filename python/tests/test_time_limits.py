@@ -282,6 +282,7 @@ def test_gate_lists_that_are_too_long_prove_nothing(monkeypatch: pytest.MonkeyPa
     assert plan["status"] == "unknown"
     assert "its gate list would have more than 4 entries" in plan["why"]["message"]
     assert plan["why"]["best"]["missing"] == []
+    assert plan["why"]["nearest_change"] == "choose periods with a shorter least common multiple"
 
 
 def test_long_tables_have_every_row(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

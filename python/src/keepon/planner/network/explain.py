@@ -72,7 +72,8 @@ def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> d
     elif kept:
         told = "plan without --keep, so that the other streams may move"
     else:
-        told = _nearest_change(ground.scenario, streams, limits, proof)
+        told = _nearest_change(ground.scenario, streams, limits, proof, outcome.remedy or _NONE_HELPS)
+        told = outcome.remedy if outcome.remedy and told == LONGER else told
     return {"constraint": proof.constraint, "message": message, "streams": streams, "nearest_change": told, **document}
 
 

@@ -90,7 +90,7 @@ def _written(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]])
             proven = ("infeasible", "analytic-bound")
             open_still = ("unknown", outcome.method)
             state = open_still if isinstance(error, documents.TooLongError) else proven
-            outcome = Outcome(outcome.ground, *state, outcome.placed, proof)
+            outcome = Outcome(outcome.ground, *state, outcome.placed, proof, remedy=error.nearest_change)
     document = empty_document(outcome.ground.scenario, outcome.status, outcome.method)
     document["why"] = explain.why(outcome, limits, kept)
     return document

@@ -27,7 +27,8 @@ AGAIN_MAX = 8
 class Outcome:
     """What planning gave: placements by number of the stream, how, and why not if not all are placed.
 
-    `untried`: streams without a place for which none was looked for to the end.
+    `untried`: streams without a place for which none was looked for to the end. `remedy`: what helps if no change that
+    was tried does.
     """
 
     ground: Ground
@@ -36,6 +37,7 @@ class Outcome:
     placed: dict[int, list[Placement]] = field(default_factory=dict)
     proof: bounds.Proof | None = None
     untried: list[str] = field(default_factory=list)
+    remedy: str = ""
 
 
 def decide(ground: Ground, limits: Limits, kept: dict[int, list[Placement]] | None = None) -> Outcome:
