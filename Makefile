@@ -58,6 +58,7 @@ types: ## write python/src/keepon/_sim.pyi from the built extension
 schemas: ## write the JSON Schemas and docs/scenario.md from the types and models
 	@"$(SCRIPTS)/setup" run
 	@"$(ROOT)/.venv/bin/python" -m keepon.model.schemafiles "$(ROOT)"
+	@"$(ROOT)/.venv/bin/python" -m keepon.model.document_schemas
 
 clean: ## remove build results and reports, keep the environment
 	@rm -rf "$(ROOT)/out"

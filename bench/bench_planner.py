@@ -25,6 +25,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import planner_networks
+import planner_whole
 from keepon.planner.partition.answer import UNKNOWN
 from keepon.planner.partition.check import REJECTED, check
 from keepon.planner.partition.files import answered
@@ -114,6 +115,7 @@ def main() -> int:
     scale_answer, scale_s = scale_seconds()
     networks, rejected = planner_networks.measure(options.seed)
     wrong += rejected
+    whole = planner_whole.measure(options.seed)
     memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
     rows: list[dict[str, object]] = []
@@ -155,6 +157,7 @@ def main() -> int:
         "seed": options.seed,
         "period_512_streams_128_seconds": round(scale_s, 4),
         "networks": networks,
+        "whole_commands": whole,
         "memory_mb_ours": round(memory_mb, 1),
         "targets": TARGETS | {"period_512_streams_128_seconds": SCALE_TARGET_S},
         "met": met,
@@ -175,6 +178,12 @@ def main() -> int:
         print(
             f"network of {row['bridges']} bridges, {row['streams']} streams: {row['status']} in {row['seconds']} s, "
             f"checked in {row['check_seconds']} s{goal}  {'met' if row['met'] else 'MISSED'}"
+        )
+    for row in whole:
+        print(
+            f'keepon plan, {row["streams"]} streams of six periods, gates "{row["gates"]}": {row["status"]}, '
+            f"{row['cpu_seconds']} s of CPU, {row['memory_mb']} MB  target {row['target_seconds']:g} s, "
+            f"{row['target_mb']} MB  {'met' if row['met'] else 'MISSED'}"
         )
     print(f"ours: {document['decided']} of {len(results)} decided, {document['wrong']} wrong, {memory_mb:.0f} MB")
     print(f"peers: {len(rows)} instances, {len(dense)} from {DENSE_PERCENT} % on; censored: {document['censored']}")

@@ -11,7 +11,8 @@ from keepon.model import loading
 from keepon.model.scenario import Scenario
 from keepon.planner.network import bounds
 from keepon.planner.network.flows import Placement
-from keepon.planner.network.ground import Ground, on_grid
+from keepon.planner.network.grid import on_grid
+from keepon.planner.network.ground import Ground
 from keepon.planner.network.solve import Outcome, as_document, decide
 from keepon.planner.partition.limits import Limits
 from keepon.planner.verify import problems

@@ -19,7 +19,8 @@ from keepon.model import loading
 from keepon.model.scenario import GateEntry, GateList, Scenario, TrafficClass
 from keepon.planner import plan as make_plan
 from keepon.planner.network import exact, explain, keeping, search
-from keepon.planner.network.ground import Ground, on_grid
+from keepon.planner.network.grid import on_grid
+from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import NEVER, Claim, Occupancy
 from keepon.planner.network.solve import Outcome, as_document
 from keepon.planner.partition.limits import Limits

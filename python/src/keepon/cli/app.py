@@ -217,7 +217,7 @@ def plan(
         typer.Option("--keep", help="A plan whose streams must not move; others are added.", show_default=False),
     ] = None,
     time_limit: Annotated[
-        float, typer.Option("--time-limit", help="Seconds to decide.")
+        float, typer.Option("--time-limit", help="Seconds for all of it, from reading to trial.")
     ] = partition_limits.TIME_LIMIT_S,
     seed: Seed = None,
     workers: Annotated[
@@ -229,7 +229,7 @@ def plan(
     """Plan a scenario: slots, partitions, release times, gate lists and bounds; or say why not and what would help."""
     from keepon.cli import plan_command as plans
 
-    code = plans.run(_load(scenario, seed, None), out, keep, time_limit, workers, as_json)
+    code = plans.run(lambda: _load(scenario, seed, None), out, keep, time_limit, workers, as_json)
     _Settings.concluded = True
     raise typer.Exit(code)
 

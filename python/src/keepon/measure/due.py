@@ -17,7 +17,7 @@ from keepon.measure.results import NONE, PENDING, FrameArrays
 from keepon.measure.statistics import IntArray
 from keepon.model.plan import Plan, PlannedStream
 from keepon.model.scenario import Scenario, Stream
-from keepon.model.timing import epoch_ns_for, measured_ns, talk_start_ns
+from keepon.model.timing import measured_ns
 
 
 @dataclass(frozen=True)
@@ -143,10 +143,10 @@ WANDER_PPM_MAX = 1.0
 """The simulator's oscillators wander by no more."""
 
 
-def schedule(scenario: Scenario, stream: Stream, entry: PlannedStream) -> Schedule:
-    """When frames of a stream are due in the simulator, from scenario and plan."""
+def schedule(from_ns: int, stream: Stream, entry: PlannedStream) -> Schedule:
+    """When frames of a stream are due from an instant on, from scenario and plan."""
     releases_ns = tuple(entry.get("turns_ns", [entry["release_ns"]]))
-    return Schedule(stream.period_ns, releases_ns, epoch_ns_for(scenario) + talk_start_ns(scenario))
+    return Schedule(stream.period_ns, releases_ns, from_ns)
 
 
 def run_ns(scenario: Scenario, plan: Plan) -> int:

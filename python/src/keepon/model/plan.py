@@ -250,6 +250,8 @@ class BestFound(TypedDict):
     """streams"""
     missing: list[str]
     """those without a place"""
+    not_tried: NotRequired[list[str]]
+    """those of them for which no place was looked for to the end, as the time was over"""
     releases_ns: dict[str, NotNegative]
     """releases of those with one"""
 
@@ -308,6 +310,8 @@ class Draft(TypedDict):
     """the independent checker found nothing wrong; there if it is feasible"""
     trial: NotRequired[Trial]
     """the run in the simulator that it has passed"""
+    not_tried: NotRequired[str]
+    """the sentence on why there is no trial; the plan was checked"""
 
 
 _IF_NOT_FEASIBLE: JsonDict = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Independent checker of plans: exact replay of every frame at both ends of its release interval, and static rules.
+"""Independent checker of plans: every frame at every port, at both ends of its release interval.
 
 It shares no code with the planner: slot times, gate lists and routes are worked out again from the scenario.
 What it does not show: how drivers other than the planned one behave, and what best-effort frames do outside windows.
@@ -7,61 +7,94 @@ What it does not show: how drivers other than the planned one behave, and what b
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from keepon.errors import PlanRejectedError
 from keepon.model.plan import Draft, Plan
 from keepon.model.scenario import Scenario
 from keepon.planner.checker import gatelists, queues, rules, streams
 from keepon.planner.checker.given import Given
 from keepon.planner.checker.replay import Replay
+from keepon.planner.checker.steady import Steady
 from keepon.planner.checker.unplanned import Unplanned, check_unplanned
 
 _FRAMES_MAX = 500_000
+_FOLLOWED_MAX = 250_000
+"""Frames of a hyperperiod, counted at every port, that are followed through the network: 200 MB."""
+
+Look = Callable[[], None]
 
 
-def problems(scenario: Scenario, plan: Draft) -> list[str]:
-    """Everything wrong with a feasible plan; an empty list means it holds."""
+def _never() -> None:
+    """Who has all the time there is looks at no clock."""
+
+
+def problems(scenario: Scenario, plan: Draft, look: Look = _never) -> list[str]:
+    """Everything wrong with a feasible plan; an empty list means it holds.
+
+    Args:
+        scenario, plan: what is checked against what.
+        look: called now and then; it may raise to end the check.
+    """
     given = Given(scenario, plan)
     if found := streams.check_shape(given):
         return found
-    found = rules.check_stations(given)
+    found = rules.check_stations(given, look)
     found += streams.check_releases(given)
+    look()
     unplanned = Unplanned(given)
     found += check_unplanned(given, unplanned)
     if found:
         return found
     if not given.streams:
-        return gatelists.check(given)
+        return gatelists.check(given, look)
     frames = given.hyper_ps // given.shortest_ps * len(given.streams)
     if frames > _FRAMES_MAX and given.frames() > _FRAMES_MAX:
         if any("entries" in port for entry in plan["bridges"].values() for port in entry["ports"].values()):
             return [f"the hyperperiod has {given.frames()} frames, too many to follow through gates"]
-        return queues.check_pairs(given) + streams.check_sums(given, unplanned)
-    found = queues.check_wires(given) + gatelists.check(given)
-    if found:
-        return found
+        return queues.check_pairs(given, look) + streams.check_sums(given, unplanned)
+    found = queues.check_wires(given, look) + gatelists.check(given, look)
+    return found or _check_times(given, unplanned, look)
+
+
+def _check_times(given: Given, unplanned: Unplanned, look: Look) -> list[str]:
+    """Windows, queues, bounds: port by port where that shows enough, else by following frames."""
+    steady = Steady(given, unplanned)
+    unclear = next(steady.unclear(look), None)
+    if unclear is None:
+        return streams.check_steady(given, steady)
+    followed = sum(given.hyper_ps // window.period_ps for window in given.windows)
+    if followed > _FOLLOWED_MAX:
+        return [f"it is not shown that frames leave {unclear} in their windows"]
     early, late = Replay(given, unplanned, late=False), Replay(given, unplanned, late=True)
-    early.run()
-    late.run()
+    early.run(look)
+    late.run(look)
     return streams.check_replay(given, early, late) + queues.check_isolation(given, early, late)
 
 
-def check(scenario: Scenario, plan: Draft) -> None:
+def check(scenario: Scenario, plan: Draft, look: Look = _never) -> None:
     """Refuse a feasible plan with which something is wrong.
+
+    Args:
+        scenario, plan: what is checked against what.
+        look: called now and then; it may raise to end the check.
 
     Raises:
         PlanRejectedError: the plan does not hold; the first reasons are named.
     """
-    if found := problems(scenario, plan):
+    if found := problems(scenario, plan, look):
         raise PlanRejectedError("the plan failed its independent check: " + "; ".join(found[:3]))
 
 
-def verify(scenario: Scenario, plan: Plan) -> Plan:
+def verify(scenario: Scenario, plan: Plan, look: Look = _never) -> Plan:
     """The plan marked `verified`, if nothing is wrong with it or it is not feasible.
+
+    `look` is called now and then; it may raise to end the check.
 
     Raises:
         PlanRejectedError: the plan does not hold; the first reasons are named.
     """
     if plan["status"] != "feasible":
         return plan
-    check(scenario, plan)
+    check(scenario, plan, look)
     return {**plan, "verified": True}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,8 +63,13 @@ def wrong_clocks(build: Build, from_ns: int) -> list[Wrong]:
     return sorted(found, key=lambda wrong: wrong.worst_ns / max(1, wrong.stated_ns), reverse=True)
 
 
-def refusal(scenario: Scenario, plan: Plan, wrong: list[Wrong]) -> ConfigError:
-    """The sentence on clocks that are further off than stated, with what each needs as a longer run shows it."""
+def refusal(
+    scenario: Scenario, plan: Plan, wrong: list[Wrong], progress: Callable[[int], None] | None = None
+) -> ConfigError:
+    """The sentence on clocks that are further off than stated, with what each needs as a longer run shows it.
+
+    `progress` hears now and then how far that run is.
+    """
     longer_s = min(max(LONGER * scenario.warmup_s, LONGER_S_MIN), LONGER_S_MAX)
     quiet = scenario.model_copy(update={"stream": [], "fault": [], "warmup_s": longer_s, "duration_s": 0.001})
     own: Plan = {
@@ -72,7 +78,7 @@ def refusal(scenario: Scenario, plan: Plan, wrong: list[Wrong]) -> ConfigError:
         "seconds": 0.0,
     }
     build = Build(quiet, own, "keepon", scenario.seed)
-    build.simulation.run(run_ns(quiet, build.plan), None)
+    build.simulation.run(run_ns(quiet, build.plan), progress)
     told = []
     for clock in wrong[:NAMED_MAX]:
         at_ps, offset_ps = _offsets(build, clock.name)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from keepon.errors import (
     PlanRejectedError,
@@ -40,7 +41,11 @@ TRIAL_SYNCS = 40
 TRIAL_SYNCS_MAX_NS = 60_000_000_000
 
 
-def trial(scenario: Scenario, plan: Plan) -> Trial:
+def _at_leisure() -> None:
+    """Who has all the time there is looks at no clock."""
+
+
+def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure) -> Trial:
     """Run a feasible plan in the simulator without faults, with the drivers it was made for, and compare all bounds.
 
     Hosts have no tails: how seldom they are late is their affair (G2 of the rationale), and no plan could promise more.
@@ -53,7 +58,12 @@ def trial(scenario: Scenario, plan: Plan) -> Trial:
     Raises:
         ConfigError: a clock was further off than stated for it.
         PlanRejectedError: a frame that was sent did not keep a bound of the plan, was lost, or had no slot of its own.
+        TimeUpError: by `look`, which is called now and then.
     """
+
+    def looked(_driver: str, _share: float) -> None:
+        look()
+
     cycles_ns = [entry.period_ns for entry in scenario.stream]
     duration_ns = min(max(TRIAL_LAPS * math.lcm(*cycles_ns), 2 * max(cycles_ns), TRIAL_MIN_NS), TRIAL_MAX_NS)
     # Streams start to be sent after a while, measured or not.
@@ -62,24 +72,25 @@ def trial(scenario: Scenario, plan: Plan) -> Trial:
     )
     short = scenario.model_copy(update={"duration_s": duration_ns / 1e9, "fault": [], "host_tail_scale": 0.0})
     driver = "keepon" if short.compare is not None else short.drivers()[0]
-    build, run = simulate_build(short, plan, driver, scenario.seed, None)
+    build, run = simulate_build(short, plan, driver, scenario.seed, looked)
     settled_ns = round(scenario.warmup_s * 1e9)
     if scenario.sync.by_ptp and clocks.wrong_clocks(build, settled_ns):
         # Exchanges of PTP that always take longer than their interval end in time only with what hosts vary.
         short = short.model_copy(update={"host_tail_scale": scenario.host_tail_scale})
-        build, run = simulate_build(short, plan, driver, scenario.seed, None)
-    _check_clocks(build, settled_ns)
+        build, run = simulate_build(short, plan, driver, scenario.seed, looked)
+    _check_clocks(build, settled_ns, look)
     unsent: dict[str, dict[str, int]] = {}
     late = _late_talkers(short, run.document)
+    talkers = {stream.id: stream.talker for stream in scenario.stream}
     for name, entry in run.document["streams"].items():
-        talker = next(stream.talker for stream in scenario.stream if stream.id == name)
+        talker = talkers[name]
         if talker in late and not all(check["met"] for check in entry["bound_check"].values()):
             unsent[name] = {LATE: late[talker]}
             continue
         for bound, check in entry["bound_check"].items():
             if check["outcome"] == outcomes.MISSED and bound != "deadline_ns":
                 # A frame that misses its window while clocks settle keeps those behind it waiting for ever.
-                _check_clocks(build, talk_start_ns(scenario))
+                _check_clocks(build, talk_start_ns(scenario), look)
                 raise PlanRejectedError(
                     f"the plan failed in the simulator: {bound} of stream {name} was {check['worst_ns']:g}, its bound "
                     f"is {check['bound_ns']}"
@@ -87,7 +98,7 @@ def trial(scenario: Scenario, plan: Plan) -> Trial:
         ended = {key: count for key, count in entry["verdicts"].items() if count and key not in SENT_VERDICTS}
         others = {key: count for key, count in {**ended, **entry["lost"]}.items() if key not in UNPLANNED}
         if others or (not ended and not entry["delivered"]):
-            _check_clocks(build, talk_start_ns(scenario))
+            _check_clocks(build, talk_start_ns(scenario), look)
         if others:
             told = ", ".join(f"{key} {count}" for key, count in others.items())
             raise PlanRejectedError(f"the plan failed in the simulator: frames of stream {name} ended as {told}")
@@ -99,9 +110,9 @@ def trial(scenario: Scenario, plan: Plan) -> Trial:
     return {"duration_s": short.duration_s, "delivered": delivered, "unsent": unsent}
 
 
-def _check_clocks(build: Build, from_ns: int) -> None:
+def _check_clocks(build: Build, from_ns: int, look: Callable[[], None]) -> None:
     if build.scenario.sync.by_ptp and (wrong := clocks.wrong_clocks(build, from_ns)):
-        raise clocks.refusal(build.scenario, build.plan, wrong)
+        raise clocks.refusal(build.scenario, build.plan, wrong, lambda _: look())
 
 
 def _sync_ns(scenario: Scenario) -> int:

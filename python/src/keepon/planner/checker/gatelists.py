@@ -5,25 +5,31 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections.abc import Callable
 from typing import Any
 
 from keepon.model.plan import PlannedPort
-from keepon.planner.checker.given import Given, Place
+from keepon.planner.checker.given import Given, Place, Window
 from keepon.planner.checker.replay import Gate
 
 ENTRIES_MAX = 4096
 
 
-def check(given: Given) -> list[str]:
-    """All ports of all bridges."""
+def check(given: Given, look: Callable[[], None]) -> list[str]:
+    """All ports of all bridges; `look` at the clock may end it."""
     found = []
+    by_place: dict[Place, list[Window]] = {}
+    for window in given.windows:
+        by_place.setdefault(window.place, []).append(window)
     for name, bridge in given.bridges.items():
         listed = set(bridge.gates) if isinstance(bridge.gates, dict) else set()
         for peer in sorted(listed - set(given.ports(name))):
             found.append(f"gates of {name} towards {peer} are given by hand and not in the plan")
         for peer, port in given.ports(name).items():
             where = f"gates of {name} towards {peer}"
-            own = {w.stream: given.streams[w.stream].priority for w in given.windows if w.place == (name, peer)}
+            look()
+            windows = by_place.get((name, peer), [])
+            own = {window.stream: given.streams[window.stream].priority for window in windows}
             if port["queues"] != own:
                 found.append(f"queues of {name} towards {peer} are not those of its streams")
                 continue
@@ -37,15 +43,15 @@ def check(given: Given) -> list[str]:
                 if "entries" in port:
                     found.append(f"{where} exist though none were asked for")
             else:
-                found += [f"{where}: {text}" for text in _check_made(given, (name, peer), port)]
-    unserved = {w.place for w in given.windows} - {
+                made = _check_made(given, (name, peer), port, windows)
+                found += [f"{where}: {text}" for text in made]
+    unserved = set(by_place) - {
         (name, peer) for name, entry in given.plan["bridges"].items() for peer in entry["ports"]
     }
     return found + [f"{here} towards {there} has windows but no port in the plan" for here, there in sorted(unserved)]
 
 
-def _check_made(given: Given, place: Place, port: PlannedPort) -> list[str]:
-    windows = [window for window in given.windows if window.place == place]
+def _check_made(given: Given, place: Place, port: PlannedPort, windows: list[Window]) -> list[str]:
     cycle_ps = math.lcm(*(window.period_ps for window in windows))
     if "entries" not in port or 1000 * port["cycle_ns"] != cycle_ps or port["base_ns"] != 0:
         return ["they do not repeat with the streams' periods"]

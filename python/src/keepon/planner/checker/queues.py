@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import itertools
-import math
+from collections.abc import Callable
+
+import numpy as np
 
 from keepon.planner.checker.given import Given, Place, Window
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.spans import frame_ps
-
-_Span = tuple[int, int, str]
 
 
 def _of_talkers(given: Given) -> list[Window]:
@@ -50,38 +50,50 @@ def _check_length(given: Given) -> list[str]:
     return found
 
 
-def check_wires(given: Given) -> list[str]:
-    """Turns of one wire never meet, followed over the whole hyperperiod."""
+def check_wires(given: Given, look: Callable[[], None]) -> list[str]:
+    """Turns of one wire never meet in the whole hyperperiod; `look` at the clock may end it."""
     found = _check_length(given)
     for place, windows in _by_place(given).items():
-        spans: list[_Span] = []
-        for window in windows:
-            for lap in range(given.hyper_ps // window.period_ps):
-                start_ps = (window.open_ps + lap * window.period_ps) % given.hyper_ps
-                spans.append((start_ps, start_ps + window.length_ps, window.stream))
-        found += _meeting(spans, given.hyper_ps, f"meet on {place[0]} -> {place[1]}")
+        look()
+        found += _meeting(windows, given.hyper_ps, f"meet on {place[0]} -> {place[1]}")
     return found
 
 
-def _meeting(spans: list[_Span], cycle_ps: int, what: str) -> list[str]:
+def _meeting(windows: list[Window], cycle_ps: int, what: str) -> list[str]:
     """Pairs of neighbours on a circle of which one starts before the other ends."""
-    spans.sort()
-    around = [*spans, (spans[0][0] + cycle_ps, spans[0][1] + cycle_ps, spans[0][2])]
-    return [
-        f"windows of {one[2]} and {other[2]} {what}" for one, other in itertools.pairwise(around) if other[0] < one[1]
-    ]
+    rows = np.array(
+        [(window.open_ps, window.length_ps, window.period_ps, number) for number, window in enumerate(windows)],
+        dtype=np.int64,
+    )
+    laps = cycle_ps // rows[:, 2]
+    rows = np.repeat(rows, laps, axis=0)
+    lap = np.arange(len(rows)) - np.repeat(np.cumsum(laps) - laps, laps)
+    start_ps = (rows[:, 0] + lap * rows[:, 2]) % cycle_ps
+    order = np.lexsort((rows[:, 1], start_ps))
+    start_ps, rows = start_ps[order], rows[order]
+    meets = np.append(start_ps[1:], start_ps[0] + cycle_ps) < start_ps + rows[:, 1]
+    one = [windows[number].stream for number in rows[meets, 3].tolist()]
+    other = [windows[number].stream for number in np.roll(rows[:, 3], -1)[meets].tolist()]
+    return [f"windows of {a} and {b} {what}" for a, b in zip(one, other, strict=True)]
 
 
-def check_pairs(given: Given) -> list[str]:
+def check_pairs(given: Given, look: Callable[[], None]) -> list[str]:
     """The same by greatest common divisors, for hyperperiods too long to follow; queues have no gates then."""
     found = _check_length(given)
     for place, windows in _by_place(given).items():
+        look()
+        open_ps, length_ps, period_ps = (
+            np.array([getattr(window, key) for window in windows], dtype=np.int64)
+            for key in ("open_ps", "length_ps", "period_ps")
+        )
         for number, one in enumerate(windows):
-            for other in windows[:number]:
-                common_ps = math.gcd(one.period_ps, other.period_ps)
-                apart_ps = (one.open_ps - other.open_ps) % common_ps
-                if apart_ps < other.length_ps or common_ps - apart_ps < one.length_ps:
-                    found.append(f"windows of {one.stream} and {other.stream} meet on {place[0]} -> {place[1]}")
+            common_ps = np.gcd(period_ps[:number], one.period_ps)
+            apart_ps = (one.open_ps - open_ps[:number]) % common_ps
+            meets = (apart_ps < length_ps[:number]) | (common_ps - apart_ps < one.length_ps)
+            found += [
+                f"windows of {one.stream} and {windows[other].stream} meet on {place[0]} -> {place[1]}"
+                for other in np.flatnonzero(meets).tolist()
+            ]
     return found
 
 

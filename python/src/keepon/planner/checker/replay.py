@@ -6,6 +6,7 @@ from __future__ import annotations
 import bisect
 import heapq
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.unplanned import Unplanned
 
 _LAPS = 3
+_LOOK_EVERY = 1_024
 _NEVER_PS = 10**18  # a release may be before the origin of time
 
 
@@ -66,7 +68,10 @@ class _Port:
 
 
 class Replay:
-    """Times in ps: `ready`: a frame is whole in a queue; `starts`: its transmission; `arrivals`: at a listener."""
+    """Times in ps of the frames of `numbers`.
+
+    `ready`: a frame is whole in a queue; `starts`: its transmission; `arrivals`: at a listener.
+    """
 
     def __init__(self, given: Given, unplanned: Unplanned, late: bool) -> None:
         self._given = given
@@ -85,6 +90,7 @@ class Replay:
         self._events: list[tuple[int, int, str, Any]] = []
         self._count = 0
         self._end_ps = (_LAPS + 1) * given.hyper_ps
+        self._looked_at = {name: self.numbers(name) for name in given.streams}
         self.ready: dict[tuple[str, Place, int], int] = {}
         self.starts: dict[tuple[str, Place, int], int] = {}
         self.arrivals: dict[tuple[str, str, int], int] = {}
@@ -94,8 +100,8 @@ class Replay:
         per_lap = self._given.hyper_ps // self._given.period_ps(name)
         return range(per_lap, 2 * per_lap)
 
-    def run(self) -> None:
-        """Send everything and serve the ports until all is quiet."""
+    def run(self, look: Callable[[], None]) -> None:
+        """Send everything and serve ports until all is quiet; `look` at the clock may end it."""
         given = self._given
         for name, stream in given.streams.items():
             releases, period_ps = given.releases_ns(name), given.period_ps(name)
@@ -106,6 +112,8 @@ class Replay:
                 for there in given.following[name, stream.talker]:
                     self._arrive(name, number, (stream.talker, there), at_ps)
         while self._events:
+            if self._count % _LOOK_EVERY == 0:
+                look()
             at_ps, _, kind, payload = heapq.heappop(self._events)
             if kind == "ready":
                 name, number, place = payload
@@ -124,11 +132,13 @@ class Replay:
         at_ps = reference_ps + self._given.links[place][1]
         bridge = self._given.bridges.get(there)
         if bridge is None:
-            self.arrivals[name, there, number] = at_ps
+            if number in self._looked_at[name]:
+                self.arrivals[name, there, number] = at_ps
             return
         ready_ps = at_ps + frame_ps(self._given, name, place, self._side) + 1000 * bridge.processing_ns
         for peer in self._given.following.get((name, there), []):
-            self.ready[name, (there, peer), number] = ready_ps
+            if number in self._looked_at[name]:
+                self.ready[name, (there, peer), number] = ready_ps
             wait_ps = self._unplanned.wait_ps((there, peer), self._given.streams[name].priority) if self._late else 0
             self._push(ready_ps + wait_ps, "ready", (name, number, (there, peer)))
 
@@ -144,7 +154,8 @@ class Replay:
             if is_open and (change_ps is None or at_ps + length_ps + 8 * port.byte_ps <= change_ps):
                 port.queues[queue].popleft()
                 port.busy_until_ps = at_ps + length_ps + 20 * port.byte_ps
-                self.starts[name, place, number] = at_ps
+                if number in self._looked_at[name]:
+                    self.starts[name, place, number] = at_ps
                 self._arrive(name, number, place, at_ps + 8 * port.byte_ps)
                 self._push(port.busy_until_ps, "serve", place)
                 return

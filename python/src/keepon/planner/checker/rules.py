@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from keepon.model.plan import PlannedStation
 from keepon.model.scenario import KeeponOptions, Station, Stream
 from keepon.planner.checker.given import Given, byte_ps
 
 
-def check_stations(given: Given) -> list[str]:
-    """All stations of the plan."""
-    return [
-        f"station {name}: {text}"
-        for name, document in given.plan["stations"].items()
-        for text in _check_station(given, given.scenario.station_named(name), document)
-    ]
+def check_stations(given: Given, look: Callable[[], None]) -> list[str]:
+    """All stations of the plan; `look` at the clock may end it."""
+    found = []
+    for name, document in given.plan["stations"].items():
+        look()
+        station = given.scenario.station_named(name)
+        found += [f"station {name}: {text}" for text in _check_station(given, station, document)]
+    return found
 
 
 def _check_station(given: Given, station: Station, document: PlannedStation) -> list[str]:

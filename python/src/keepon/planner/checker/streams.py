@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 from keepon.model.plan import DelayTerms, PlannedStream
 from keepon.model.scenario import Stream
-from keepon.planner.checker.given import Given
+from keepon.planner.checker.given import Given, Place, Window
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.spans import frame_ps
+from keepon.planner.checker.steady import Steady
 from keepon.planner.checker.unplanned import Unplanned
 
 _NEVER_PS = 10**18
+_Reached = tuple[str, int, int, int]
+"""Listener, turn, and when a frame of it arrives at least and at most, from its period's start."""
 
 
 def check_shape(given: Given) -> list[str]:
@@ -105,26 +109,51 @@ def check_replay(given: Given, early: Replay, late: Replay) -> list[str]:
                     if start_ps != (number - window.turn) * period_ps + at_ps:
                         found.append(f"{window.stream} does not leave {window.place[0]} at its window")
                         break
-    for stream in given.streams.values():
-        found += _check_arrivals(given, stream, early, late)
+    for name, stream in given.streams.items():
+        reached = [entry for listener in stream.listeners for entry in _arrived(given, name, listener, (early, late))]
+        known = [entry for entry in reached if entry is not None]
+        if len(known) < len(reached):
+            found.append(f"{name} does not reach all its listeners")
+        else:
+            found += _check_reached(given, stream, known)
     return found
 
 
-def _check_arrivals(given: Given, stream: Stream, early: Replay, late: Replay) -> list[str]:
-    name, period_ps, releases = stream.id, given.period_ps(stream.id), given.releases_ns(stream.id)
-    worst_ps, spread_ps, least_ps = 0, 0, _NEVER_PS
+def _arrived(given: Given, name: str, listener: str, replays: tuple[Replay, Replay]) -> Iterator[_Reached | None]:
+    """When frames of a hyperperiod arrived; None for one that did not."""
+    turns, period_ps = len(given.releases_ns(name)), given.period_ps(name)
+    for number in replays[0].numbers(name):
+        early_ps, late_ps = (replay.arrivals.get((name, listener, number)) for replay in replays)
+        if early_ps is None or late_ps is None:
+            yield None
+        else:
+            moved_ps = number * period_ps
+            yield listener, number % turns, early_ps - moved_ps, late_ps - moved_ps
+
+
+def check_steady(given: Given, steady: Steady) -> list[str]:
+    """Every frame reaches all listeners within the bounds, if all leave at their windows."""
+    found = []
+    for name, stream in given.streams.items():
+        reached = []
+        for listener in stream.listeners:
+            for turn in range(len(given.releases_ns(name))):
+                early_ps, late_ps = steady.arrivals[name, turn, listener]
+                moved_ps = turn * given.period_ps(name)
+                reached.append((listener, turn, early_ps - moved_ps, late_ps - moved_ps))
+        found += _check_reached(given, stream, reached)
+    return found
+
+
+def _check_reached(given: Given, stream: Stream, reached: list[_Reached]) -> list[str]:
+    releases_ps = [1000 * release_ns for release_ns in given.releases_ns(stream.id)]
+    worst_ps = max(late_ps - releases_ps[turn] for _, turn, _, late_ps in reached)
+    least_ps = min(early_ps - releases_ps[turn] for _, turn, early_ps, _ in reached)
+    spread_ps = 0
     for listener in stream.listeners:
-        first_ps, last_ps = [], []
-        for number in early.numbers(name):
-            times = [replay.arrivals.get((name, listener, number)) for replay in (early, late)]
-            if times[0] is None or times[1] is None:
-                return [f"{name} does not reach {listener}"]
-            first_ps.append(times[0] - number * period_ps)
-            last_ps.append(times[1] - number * period_ps)
-            worst_ps = max(worst_ps, last_ps[-1] - 1000 * releases[number % len(releases)])
-            least_ps = min(least_ps, first_ps[-1] - 1000 * releases[number % len(releases)])
-        spread_ps = max(spread_ps, max(last_ps) - min(first_ps))
-    return _compare(given, stream, worst_ps, spread_ps, least_ps)
+        own = [entry for entry in reached if entry[0] == listener]
+        spread_ps = max(spread_ps, max(entry[3] for entry in own) - min(entry[2] for entry in own))
+    return _compare(given, stream, max(0, worst_ps), spread_ps, least_ps)
 
 
 def _compare(given: Given, stream: Stream, worst_ps: int, spread_ps: int, least_ps: int) -> list[str]:
@@ -188,13 +217,16 @@ def _padding_ps(given: Given, stream: Stream) -> int:
 def check_sums(given: Given, unplanned: Unplanned) -> list[str]:
     """Windows and bounds by adding up each stream's way: enough where no gate and no other frame can hold one."""
     found: list[str] = []
+    by_turn: dict[tuple[str, int], dict[Place, Window]] = {}
+    for window in given.windows:
+        by_turn.setdefault((window.stream, window.turn), {})[window.place] = window
     for name, stream in given.streams.items():
         entry, releases, period_ps = given.entry(name), given.releases_ns(name), given.period_ps(name)
         worst_ps, least_ps = 0, _NEVER_PS
         ends: dict[str, tuple[list[int], list[int]]] = {listener: ([], []) for listener in stream.listeners}
         for turn, release_ns in enumerate(releases):
             base_ps = 1000 * release_ns + turn * period_ps
-            windows = {(w.place): w for w in given.windows if w.stream == name and w.turn == turn}
+            windows = by_turn.get((name, turn), {})
             for way in given.ways(name):
                 reach = (base_ps + entry["release_early_ps"], base_ps + entry["release_late_ps"])
                 for place in itertools.pairwise(way):

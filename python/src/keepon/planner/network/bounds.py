@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from keepon.errors import ConfigError
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, wire_time_ps
 from keepon.planner.network.flows import Flow
-from keepon.planner.network.ground import Ground, on_grid
+from keepon.planner.network.ground import Ground
 from keepon.planner.network.search import jitter_room_ps
+from keepon.planner.partition.limits import Limits
+
+PROVING = "proofs were looked for that nothing fits"
 
 
 @dataclass(frozen=True)
@@ -27,14 +30,17 @@ class Proof:
     least_ns: int | None = None
 
 
-def refuse(ground: Ground) -> None:
+def refuse(ground: Ground, limits: Limits | None = None) -> None:
     """Refuse what a key asks for that cannot be.
 
     Raises:
+        TimeUpError: the limits were reached.
         ConfigError: a deadline below the physical minimum, a jitter above the period, a link above its capacity, or
             best effort in a queue or above a priority that streams rely on.
     """
+    limits = limits or Limits()
     for flow in ground.flows:
+        limits.look("keys were checked")
         _refuse_stream(ground, flow)
     _refuse_queues(ground)
     _refuse_free_gates(ground)
@@ -157,16 +163,21 @@ def _refuse_loads(ground: Ground) -> None:
                     )
 
 
-def proof(ground: Ground) -> Proof | None:
-    """A proof that nothing fits, if one is quick to find."""
-    return _closed(ground) or _deadline(ground) or _pairs(ground)
+def proof(ground: Ground, limits: Limits | None = None) -> Proof | None:
+    """A proof that nothing fits, if one is quick to find.
+
+    Raises:
+        TimeUpError: the limits were reached before that.
+    """
+    limits = limits or Limits()
+    return _closed(ground, limits) or _deadline(ground, limits) or _pairs(ground)
 
 
-def _closed(ground: Ground) -> Proof | None:
+def _closed(ground: Ground, limits: Limits) -> Proof | None:
     """A gate list given by hand that is never open long enough, or repeats otherwise than the stream."""
     for flow in ground.flows:
-        release_ps = on_grid(flow.station, flow.stream, 0)
-        if all(isinstance(ground.lay(flow, tree, release_ps), int) for tree in flow.trees):
+        limits.look(PROVING)
+        if all(isinstance(ground.alone(flow, tree), int) for tree in flow.trees):
             listed = [
                 f'"{leg.here}" towards "{leg.there}"'
                 for leg in flow.trees[0].legs
@@ -181,15 +192,18 @@ def _closed(ground: Ground) -> Proof | None:
     return None
 
 
-def _deadline(ground: Ground) -> Proof | None:
+def _deadline(ground: Ground, limits: Limits) -> Proof | None:
     """A bound above what is asked for on every tree, even alone and without waiting."""
     for flow in ground.flows:
         stream = flow.stream
+        if stream.deadline_ns is None and stream.jitter_ns is None:
+            continue
+        limits.look(PROVING)
         if not flow.station.bounded or any(
             ground.explicit(leg.here, leg.there) for tree in flow.trees for leg in tree.legs
         ):
             continue
-        alone = [ground.lay(flow, tree, on_grid(flow.station, stream, 0)) for tree in flow.trees]
+        alone = [ground.alone(flow, tree) for tree in flow.trees]
         placed = [entry for entry in alone if not isinstance(entry, int)]
         for constraint, limit_ns, least_ps in (
             ("deadline", stream.deadline_ns, min(entry.delay_ps for entry in placed)),

@@ -19,11 +19,17 @@ from keepon.model.plan import (
 from keepon.model.wire import PREAMBLE_BYTES, PS_PER_NS, byte_time_ps, ceil_ns, preamble_time_ps
 from keepon.planner import stations
 from keepon.planner.network.flows import Placement
-from keepon.planner.network.ground import Ground, partition_slots
+from keepon.planner.network.grid import partition_slots
+from keepon.planner.network.ground import Ground
+from keepon.planner.partition.limits import Limits
 from keepon.planner.stations import StationPlan
 
 Placed = dict[str, list[Placement]]
 """Placements of every stream, by id; several if its frames have releases of their own."""
+
+
+class TooLongError(InfeasibleError):
+    """A gate list would be longer than any bridge's, as releases lie; nothing is proven of others."""
 
 
 def station_document(plan: StationPlan, placed: Placed) -> PlannedStation:
@@ -188,11 +194,12 @@ def _add_gates(port: PlannedPort, gate_list: gates.GateList) -> None:
     port["entries"] = [{"gates": f"0x{mask:02x}", "ns": ns} for mask, ns in gate_list.entries]
 
 
-def port_documents(ground: Ground, placed: Placed) -> dict[str, PlannedBridge]:
+def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, PlannedBridge]:
     """All bridges with their ports' gate lists and queues.
 
     Raises:
         InfeasibleError: a gate list would be longer than any bridge's, or never close.
+        TimeUpError: the limits were reached.
     """
     windows: dict[tuple[str, str], list[gates.Window]] = {port: [] for port in ground.listed_ports()}
     for placements in placed.values():
@@ -201,6 +208,7 @@ def port_documents(ground: Ground, placed: Placed) -> dict[str, PlannedBridge]:
                 windows.setdefault((hop.bridge, hop.peer), []).append(hop.window)
     documents: dict[str, PlannedBridge] = {name: {"ports": {}} for name in ground.bridges}
     for (bridge, peer), entries in sorted(windows.items()):
+        limits.look("gate lists were made")
         explicit = ground.explicit(bridge, peer)
         port: PlannedPort = {"queues": {window.stream: window.queue for window in entries}}
         if explicit is not None:
@@ -208,8 +216,8 @@ def port_documents(ground: Ground, placed: Placed) -> dict[str, PlannedBridge]:
         elif ground.is_gated(bridge, peer):
             built = gates.build(entries, gates.guard_ns(ground.topology.wires[bridge, peer].rate_bps))
             if built is None:
-                raise InfeasibleError(
-                    f'bridge "{bridge}" towards "{peer}": its gate list would have more than '
+                raise TooLongError(
+                    f'bridge "{bridge}" towards "{peer}": with the releases found its gate list would have more than '
                     f"{gates.GATE_ENTRIES_MAX} entries",
                     "gate-list", sorted({window.stream for window in entries}),
                     "choose periods with a shorter least common multiple",

@@ -10,22 +10,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ortools.sat.python import cp_model
 
 from keepon.model.wire import PS_PER_NS
+from keepon.planner.network import pairs
 from keepon.planner.network.flows import Flow, Placement
-from keepon.planner.network.ground import Ground, on_grid
+from keepon.planner.network.grid import on_grid
+from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import ALONE, Claim
 from keepon.planner.network.search import longest_wait_ps
 from keepon.planner.network.trees import Tree
 from keepon.planner.partition import cpsat
-from keepon.planner.partition.limits import Limits
+from keepon.planner.partition.limits import Limits, TimeUpError
 
-PAIRS_MAX = 40_000
-"""Above this many pairs of claims the model takes longer to make than anyone waits."""
+_LOOK_EVERY = 256
+_MAKING = "the model of CP-SAT was made"
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,15 @@ class Answer:
 
 
 class _Model:
-    """All flows on the trees they are given; with `waiting` they may be kept at bridges."""
+    """All flows on the trees they are given; with `waiting` they may be kept at bridges.
 
-    def __init__(self, ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], waiting: bool) -> None:
+    Raises:
+        TimeUpError: the limits were reached before the model was made.
+    """
+
+    def __init__(
+        self, ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], waiting: bool, limits: Limits
+    ) -> None:
         self.ground = ground
         self.waiting = waiting
         self.reach_ps: dict[tuple[int, int], tuple[int, int]] = {}
@@ -64,6 +72,7 @@ class _Model:
         self.waits: dict[tuple[int, int], list[Any]] = {}
         self.spots: dict[tuple[str, ...], list[_Spot]] = {}
         for flow in flows:
+            limits.look(_MAKING)
             self._add_flow(flow)
         for number, placements in kept.items():
             for placement in placements:
@@ -195,29 +204,33 @@ def solve(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], l
         None if the model would be too large or a gate list is given by hand, whose openings this model does not know;
         an answer with neither if the limits were reached.
     """
-    if any(ground.explicit(leg.here, leg.there) for flow in flows for tree in flow.trees for leg in tree.legs):
-        return None
-    if any(ground.listed(flow) for flow in flows):
+    if not pairs.fits(ground, flows, kept):
         return None
     answer: Answer | None = None
     many = any(len(flow.trees) > 1 for flow in flows)
-    for share, shortest, waiting in ((0.3, True, False), (0.4, False, False), (1.0, False, True)):
-        if not shortest and not waiting and not many:
+    for share, only_shortest, waiting in ((0.3, True, False), (0.4, False, False), (1.0, False, True)):
+        if not only_shortest and not waiting and not many:
             continue
-        own = [replace(flow, trees=flow.trees[:1]) for flow in flows] if shortest else flows
-        model = _Model(ground, own, kept, waiting)
-        if waiting and not model.can_wait and answer is not None and answer.impossible:
-            break
-        pairs = model.pairs()
-        if len(pairs) > PAIRS_MAX:
+        own = [pairs.shortest(flow) for flow in flows] if only_shortest else flows
+        if pairs.count(ground, own, kept) > pairs.PAIRS_MAX:
             continue
-        for one, other in pairs:
-            model.separate(one, other)
-        what = f"CP-SAT: {len(flows)} streams, {len(pairs)} pairs{', with waits' if waiting else ''}"
-        solved = cpsat.solve(model.model, limits.share(share), what)
+        part = limits.share(share)
+        try:
+            model = _Model(ground, own, kept, waiting, part)
+            if waiting and not model.can_wait and answer is not None and answer.impossible:
+                break
+            apart = model.pairs()
+            for number, (one, other) in enumerate(apart):
+                if number % _LOOK_EVERY == 0:
+                    part.look(_MAKING)
+                model.separate(one, other)
+        except TimeUpError:
+            break  # the models to come are larger
+        what = f"CP-SAT: {len(flows)} streams, {len(apart)} pairs{', with waits' if waiting else ''}"
+        solved = cpsat.solve(model.model, part, what)
         if solved.found:
             return Answer(_placed(ground, flows, model, solved), False)
-        complete = (not shortest or not many) and (waiting or not model.can_wait)
+        complete = (not only_shortest or not many) and (waiting or not model.can_wait)
         # Slots that start between two whole ns are not all reached by steps of whole ns: no proof then.
         every_release = all(flow.station.grid_ps % PS_PER_NS == 0 for flow in flows)
         answer = Answer(None, solved.impossible and complete and every_release)

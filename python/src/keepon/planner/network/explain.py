@@ -7,9 +7,9 @@ printed only after the scenario with it has been planned and the plan has passed
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,7 +22,7 @@ from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.search import Search
 from keepon.planner.network.solve import Outcome
-from keepon.planner.partition.limits import Limits
+from keepon.planner.partition.limits import Limits, TimeUpError
 from keepon.planner.verify import check
 
 _PROBE_S = 10.0
@@ -30,6 +30,9 @@ _CHANGE_S = 3.0
 _CHANGES_S = 20.0
 _CHANGES_MAX = 48
 _CHECKED = "{} (planned and checked: feasible with it)"
+_NONE_HELPS = "none of the single changes tried makes it feasible; remove or lengthen the periods of several streams"
+LONGER = "a longer --time-limit; no change of the scenario was tried"
+NAMED_MAX = 5
 
 
 def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> Why:
@@ -38,16 +41,19 @@ def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> W
     assert proof is not None
     streams = proof.streams
     message = proof.message
+    # Places for all, but gate lists that are too long: nothing is missing, nor proven.
+    missing = [] if message else streams
     best: BestFound | None = None
-    if outcome.method == "cp-sat":
+    if outcome.status == "infeasible" and outcome.method == "cp-sat":
         streams = _conflict(ground, limits, kept)
         message = _conflict_message(ground, streams, kept)
     elif outcome.status == "unknown":
-        message = _unfinished(outcome)
+        message = message or _unfinished(outcome)
         best = {
             "placed": len(outcome.placed),
             "of": len(ground.flows),
-            "missing": streams,
+            "missing": missing,
+            "not_tried": outcome.untried,
             "releases_ns": {
                 ground.flows[number].stream.id: placements[0].release_ps // PS_PER_NS
                 for number, placements in sorted(outcome.placed.items())
@@ -55,13 +61,13 @@ def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> W
         }
         if proof.constraint == solve.INTERRUPTED:
             return _told(proof.constraint, message, [], "run it again to decide", best)
-    change = _nearest_change(ground.scenario, streams, limits, proof) if not kept else None
-    if change is not None:
-        told = _CHECKED.format(change)
+    if outcome.untried:
+        told = LONGER
     elif kept:
         told = "plan without --keep, so that the other streams may move"
     else:
-        told = "none of the single changes tried makes it feasible; remove or lengthen the periods of several streams"
+        told = _nearest_change(ground.scenario, streams, limits, proof, outcome.remedy or _NONE_HELPS)
+        told = outcome.remedy if outcome.remedy and told == LONGER else told
     return _told(proof.constraint, message, streams, told, best)
 
 
@@ -88,17 +94,52 @@ def _unfinished(outcome: Outcome) -> str:
     missing, total = outcome.proof.streams, len(outcome.ground.flows)
     if outcome.proof.constraint == solve.INTERRUPTED:
         return f"interrupted; {len(outcome.placed)} of {total} streams have a place so far"
-    return (
-        f"no place was found for {len(missing)} of {total} streams within the limits, nor a proof that there is none; "
-        f"without a place: {', '.join(missing[:5])}{' and others' if len(missing) > 5 else ''}"
-    )
+    untried = set(outcome.untried)
+    without = [name for name in missing if name not in untried]
+    told = []
+    if without:
+        told.append(
+            f"no place was found for {len(without)} of {total} streams within the limits, nor a proof that there is "
+            f"none; without a place: {_some(without)}"
+        )
+    if untried:
+        told.append(
+            f"the time limit was reached before {len(untried)} of {total} streams were tried: {_some(outcome.untried)}"
+        )
+    return "; ".join(told)
+
+
+def _some(names: list[str]) -> str:
+    return f"{', '.join(names[:NAMED_MAX])}{' and others' if len(names) > NAMED_MAX else ''}"
+
+
+def why_no_time(scenario: Scenario, at: str, placed: bool) -> Why:
+    """The `why` where the time was over before the first stream was tried, or when all had been placed.
+
+    Args:
+        scenario: what was to be planned.
+        at: what was being done, as a clause.
+        placed: whether all streams had a place.
+    """
+    names = [stream.id for stream in scenario.stream]
+    state = f"places for all {len(names)} streams were found" if placed else f"none of {len(names)} streams was tried"
+    left = [] if placed else names
+    return {
+        "constraint": "time",
+        "message": f"the time limit was reached while {at}; {state}, and no plan is printed that was not checked",
+        "streams": left,
+        "nearest_change": LONGER,
+        "best": {
+            "placed": len(names) - len(left), "of": max(1, len(names)), "missing": left, "not_tried": left,
+            "releases_ns": {},
+        },
+    }  # fmt: skip
 
 
 def why_no_slots(scenario: Scenario, error: InfeasibleError, limits: Limits) -> Why:
     """The `why` of a scenario that has a station for which no slots do."""
     proof = bounds.Proof(error.constraint, str(error), error.streams)
-    change = _nearest_change(scenario, error.streams, limits, proof)
-    told = _CHECKED.format(change) if change is not None else error.nearest_change
+    told = _nearest_change(scenario, error.streams, limits, proof, error.nearest_change)
     return {
         "constraint": error.constraint, "message": str(error), "streams": error.streams, "nearest_change": told,
     }  # fmt: skip
@@ -120,15 +161,13 @@ def _conflict(ground: Ground, limits: Limits, kept: dict[int, list[Placement]]) 
 
     def impossible(some: list[str]) -> bool:
         flows = _without(ground, set(some)).flows
-        left = Limits(seed=limits.seed, workers=limits.workers, progress=limits.progress)
-        left.deadline_s = min(limits.deadline_s, _soon(_PROBE_S))
-        answer = exact.solve(ground, flows, kept, left)
+        answer = exact.solve(ground, flows, kept, limits.within(_PROBE_S))
         return answer is not None and answer.impossible
 
     part = max(1, len(names) // 2)
     while part >= 1 and not limits.over():
         position = 0
-        while position < len(names):
+        while position < len(names) and not limits.over():
             rest = names[:position] + names[position + part :]
             if rest and impossible(rest):
                 names = rest
@@ -136,10 +175,6 @@ def _conflict(ground: Ground, limits: Limits, kept: dict[int, list[Placement]]) 
                 position += part
         part //= 2
     return names
-
-
-def _soon(seconds: float) -> float:
-    return time.monotonic() + seconds
 
 
 def _conflict_message(ground: Ground, streams: list[str], kept: dict[int, list[Placement]]) -> str:
@@ -157,25 +192,33 @@ def _conflict_message(ground: Ground, streams: list[str], kept: dict[int, list[P
 # -- changes ----------------------------------------------------------------------------------------------------------
 
 
-def _nearest_change(scenario: Scenario, streams: list[str], limits: Limits, proof: bounds.Proof) -> str | None:
-    """The first change, smallest first, with which a plan exists that passes the checker."""
-    until_s = min(limits.deadline_s, _soon(_CHANGES_S))
+def _nearest_change(
+    scenario: Scenario, streams: list[str], limits: Limits, proof: bounds.Proof, otherwise: str = _NONE_HELPS
+) -> str:
+    """The first change, smallest first, with which a plan exists that passes the checker; or that none was found."""
+    until = limits.within(_CHANGES_S)
+    tried = 0
     for told, changed in itertools.islice(_changes(scenario, streams, proof), _CHANGES_MAX):
-        if time.monotonic() > until_s:
-            return None
+        if until.over():
+            break
         limits.progress(f"trying: {told}")
-        left = Limits(min(until_s, _soon(_CHANGE_S)), limits.seed, limits.workers)
+        left = until.within(_CHANGE_S)
         try:
-            ground = Ground(changed)
-            bounds.refuse(ground)
-            tried = Search(ground, left)
-            if bounds.proof(ground) is None and tried.run():
-                outcome = Outcome(ground, "feasible", "first-fit", tried.placed)
-                check(changed, solve.as_document(outcome))
-                return told
-        except KeeponError:
+            ground = Ground(changed, left)
+            bounds.refuse(ground, left)
+            search = Search(ground, left)
+            placed = bounds.proof(ground, left) is None and search.run(to_the_end=False)
+            left.look("a change was tried")
+            if placed:
+                found = solve.as_document(Outcome(ground, "feasible", "first-fit", search.placed), left)
+                check(changed, found, functools.partial(left.look, "a change was checked"))
+                return _CHECKED.format(told)
+        except TimeUpError:
             continue
-    return None
+        except KeeponError:
+            pass
+        tried += 1
+    return otherwise if tried or not until.over() else LONGER
 
 
 def _with_stream(scenario: Scenario, name: str, **update: Any) -> Scenario:

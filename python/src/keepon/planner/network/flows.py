@@ -31,6 +31,35 @@ class Flow:
 
 
 @dataclass(frozen=True)
+class Step:
+    """What one leg of a tree takes of a flow, whenever it is released; times in ps.
+
+    Attributes:
+        wire, queue: what it claims.
+        after_ps: at least and at most, from the reference plane of the leg before until it may leave.
+        least_ps, length_ps: on the wire with preamble and gap; at its longest, in whole ns.
+        gated: whether the planner makes the gate list here; `margin_ps` for its clock.
+        blocked_ps: what frames of no plan may keep it.
+        preamble_ps, delay_ps: to the reference plane, and on to the other end of the cable.
+        limit_ps: how long it may be kept here for windows to become consecutive.
+        guard_ps: to be left behind a window that is longer than its frame, for the gate to close.
+    """
+
+    wire: tuple[str, str, str]
+    queue: tuple[str, str, str, str]
+    after_ps: tuple[int, int]
+    least_ps: int
+    length_ps: int
+    gated: bool
+    margin_ps: int
+    blocked_ps: int
+    preamble_ps: int
+    delay_ps: int
+    limit_ps: int
+    guard_ps: int
+
+
+@dataclass(frozen=True)
 class Hop:
     """A frame leaves a bridge: its transmission starts (preamble) within [early_ps, late_ps].
 

@@ -25,10 +25,12 @@ from keepon.model.wire import (
 )
 from keepon.planner import stations
 from keepon.planner.network.blocking import Blocking
-from keepon.planner.network.flows import Flow, Hop, Placement, moved
+from keepon.planner.network.flows import Flow, Hop, Placement, Step
+from keepon.planner.network.grid import on_grid, partition_slots, slot_of
 from keepon.planner.network.lengths import Lengths
 from keepon.planner.network.occupancy import ALONE, NEVER, Claim, Occupancy
 from keepon.planner.network.trees import Leg, Routes, Tree, conflicting_way
+from keepon.planner.partition.limits import Limits
 from keepon.planner.stations import StationPlan
 
 _REST_GROUP = 1 << 16
@@ -39,7 +41,13 @@ EIGHTH = 8
 class Ground:
     """Everything that does not change while flows are placed."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, limits: Limits | None = None) -> None:
+        """Prepare a scenario.
+
+        Raises:
+            TimeUpError: the limits were reached before all was prepared.
+        """
+        limits = limits or Limits()
         self.scenario = scenario
         self.topology = Topology(scenario)
         self.bridges: dict[str, Bridge] = {bridge.name: bridge for bridge in scenario.bridge}
@@ -54,6 +62,7 @@ class Ground:
         chosen: dict[str, StationPlan] = {}
         for station in order:
             wire = self.topology.station_wire(station.name)
+            limits.look("stations were prepared")
             if wire is not None:
                 master = chosen.get(str(scenario.sync.grandmaster)) if scenario.sync.by_ptp else None
                 chosen[station.name] = stations.choose(scenario, station, wire, master)
@@ -65,12 +74,14 @@ class Ground:
         for load in scenario.load:
             for port in itertools.pairwise(self.topology.shortest(load.talker, load.listener)):
                 self._load_priorities.setdefault(port, set()).add(load.priority)
-        self._alone: dict[tuple[int, int, int], Placement | None] = {}
+        self._alone: dict[tuple[int, int, int], Placement | int] = {}
+        self._steps: dict[tuple[int, int], list[Step]] = {}
         routes = Routes(self.topology, scenario.planner.routes)
-        self.flows = [
-            Flow(number, stream, self.stations[stream.talker], self._checked(stream, routes))
-            for number, stream in enumerate(scenario.stream)
-        ]
+        self.flows: list[Flow] = []
+        for number, stream in enumerate(scenario.stream):
+            limits.look("routes were looked for")
+            trees = self._checked(stream, routes)
+            self.flows.append(Flow(number, stream, self.stations[stream.talker], trees))
         self._check_blocking()
 
     # -- what is refused ----------------------------------------------------------------------------------------------
@@ -245,36 +256,35 @@ class Ground:
             return self._lay(flow, tree, release_ps, occupancy, wait_ps, waits_ns)
         if not self.allowed(flow, release_ps):
             return flow.station.slot_ps
-        alone = self._steady(flow, tree)
-        if alone is None:
-            return self._lay(flow, tree, release_ps, occupancy, wait_ps, waits_ns)
-        if excess_ps := self.excess_ps(alone):
-            return excess_ps
-        by_ps = release_ps - alone.release_ps
-        for claim in alone.claims:
-            if shift_ps := occupancy.shift_ps(claim.moved(by_ps)):
-                kind, here, there = claim.resource[:3] if claim.resource[0] != "slots" else ("slots", "", "")
-                if shift_ps == NEVER or kind != "wire" or not self.is_gated(here, there):
-                    return shift_ps
-                limit_ps = self._limit_ps(flow, here, there, wait_ps)
-                if shift_ps > limit_ps:
-                    return max(1, shift_ps - limit_ps)
-                return self._lay(flow, tree, release_ps, occupancy, wait_ps, waits_ns)
-        return moved(alone, flow, by_ps)
+        return self._lay(flow, tree, release_ps, occupancy, wait_ps)
 
-    def _steady(self, flow: Flow, tree: Tree) -> Placement | None:
+    def alone(self, flow: Flow, tree: Tree) -> Placement | int:
+        """Where a flow is at its first release without any other."""
+        key = (flow.number, flow.turns, tree.number)
+        if key not in self._alone:
+            self._alone[key] = self._lay(flow, tree, on_grid(flow.station, flow.stream, 0))
+        return self._alone[key]
+
+    def steady(self, flow: Flow, tree: Tree) -> Placement | None:
         """Where a flow is without any other; None if that does not simply move with its release.
 
         It does not where gate lists are given by hand, or where slots start between two whole ns.
         """
-        key = (flow.number, flow.turns, tree.number)
-        if key not in self._alone:
-            fixed = any((leg.here, leg.there) in self._explicit for leg in tree.legs)
-            uneven = flow.station.is_slotted and flow.station.slot_ps % PS_PER_NS
-            laid = None if fixed or uneven else self._lay(flow, tree, on_grid(flow.station, flow.stream, 0))
-            assert not isinstance(laid, int)
-            self._alone[key] = laid
-        return self._alone[key]
+        fixed = any((leg.here, leg.there) in self._explicit for leg in tree.legs)
+        if fixed or (flow.station.is_slotted and flow.station.slot_ps % PS_PER_NS):
+            return None
+        laid = self.alone(flow, tree)
+        assert not isinstance(laid, int)
+        return laid
+
+    def patience_ps(self, flow: Flow, tree: Tree, claim: Claim, wait_ps: int | None) -> int:
+        """How long a flow may be kept at a bridge for the wire it claims; 0: not at all."""
+        if claim.resource[0] != "wire":
+            return 0
+        step = next(step for step in self.steps(flow, tree) if step.wire == claim.resource)
+        if not step.gated:
+            return 0
+        return step.limit_ps if wait_ps is None else wait_ps
 
     def _lay(
         self,
@@ -291,22 +301,17 @@ class Ground:
         for claim in placement.claims:
             if occupancy is not None and (shift_ps := occupancy.shift_ps(claim)):
                 return shift_ps
-        low_ps, high_ps = flow.station.error_low_ps, flow.station.error_high_ps
         passing: list[tuple[int, int]] = []  # earliest and latest at the reference plane of each leg's sender
-        for leg in tree.legs:
+        for leg, step in zip(tree.legs, self.steps(flow, tree), strict=True):
             if leg.parent < 0:
-                early_ps, late_ps = release_ps + low_ps, release_ps + high_ps
+                early_ps = release_ps + flow.station.error_low_ps
+                late_ps = release_ps + flow.station.error_high_ps
             else:
-                before = tree.legs[leg.parent]
-                wire = self.topology.wires[before.here, before.there]
-                stay_ps = self._stay_ps(flow, before)
-                early_ps, late_ps = (
-                    at_ps + wire.propagation_ns * PS_PER_NS + stay
-                    for at_ps, stay in zip(passing[leg.parent], stay_ps, strict=True)
-                )
-                limit_ps = self._limit_ps(flow, leg.here, leg.there, wait_ps)
+                before = passing[leg.parent]
+                ready_ps = (before[0] + step.after_ps[0], before[1] + step.after_ps[1])
+                limit_ps = step.limit_ps if wait_ps is None else wait_ps
                 given_ns = waits_ns[len(placement.hops)] if waits_ns else None
-                outcome = self._leave(flow, leg, (early_ps, late_ps), occupancy, limit_ps, given_ns)
+                outcome = self._leave(flow, step, ready_ps, occupancy, limit_ps, given_ns)
                 if isinstance(outcome, int):
                     return outcome
                 hop, claims = outcome
@@ -314,15 +319,51 @@ class Ground:
                     wait_ps -= hop.waits_ps
                 placement.hops.append(hop)
                 placement.claims.extend(claims)
-                preamble_ps = PREAMBLE_BYTES * byte_time_ps(self.topology.wires[leg.here, leg.there].rate_bps)
-                early_ps, late_ps = hop.early_ps + preamble_ps, hop.late_ps + preamble_ps
+                early_ps, late_ps = hop.early_ps + step.preamble_ps, hop.late_ps + step.preamble_ps
             passing.append((early_ps, late_ps))
             if leg.there in tree.paths:
-                delay_ps = self.topology.wires[leg.here, leg.there].propagation_ns * PS_PER_NS
-                placement.arrivals[leg.there] = (early_ps + delay_ps, late_ps + delay_ps)
+                placement.arrivals[leg.there] = (early_ps + step.delay_ps, late_ps + step.delay_ps)
         if occupancy is not None and (excess_ps := self.excess_ps(placement)):
             return excess_ps
         return placement
+
+    def steps(self, flow: Flow, tree: Tree) -> list[Step]:
+        """What the legs of a flow's tree take."""
+        key = (flow.number, tree.number)
+        if key not in self._steps:
+            self._steps[key] = [self._step(flow, tree, leg) for leg in tree.legs]
+        return self._steps[key]
+
+    def _step(self, flow: Flow, tree: Tree, leg: Leg) -> Step:
+        wire = self.topology.wires[leg.here, leg.there]
+        least_ps, most_ps = self.frame_ps(flow, leg.here, leg.there, OVERHEAD_BYTES)
+        length_ps = ceil_ns(most_ps) * PS_PER_NS
+        frame_bytes, priority = flow.station.planned_frame_bytes(flow.stream), flow.stream.priority
+        gated, after_ps, blocked_ps = self.is_gated(leg.here, leg.there), (0, 0), 0
+        if leg.parent >= 0 and not gated:
+            blocked_ps = self.blocked_ps(leg.here, leg.there, priority)
+        if leg.parent >= 0:
+            before = tree.legs[leg.parent]
+            way_ps = self.topology.wires[before.here, before.there].propagation_ns * PS_PER_NS
+            stay_ps = self._stay_ps(flow, before)
+            after_ps = (way_ps + stay_ps[0], way_ps + stay_ps[1])
+        # With isolation "order" the next frame may wait in the queue already. If the one before can
+        # be shorter than its window and the gate stayed open, it would leave before its own.
+        ordered = self.scenario.planner.isolation != "frame" and gated
+        return Step(
+            wire=("wire", leg.here, leg.there),
+            queue=("queue", leg.here, leg.there, str(priority)),
+            after_ps=after_ps,
+            least_ps=least_ps,
+            length_ps=length_ps,
+            gated=gated,
+            margin_ps=self.margin_ps(leg.here) if gated else 0,
+            blocked_ps=blocked_ps,
+            preamble_ps=PREAMBLE_BYTES * byte_time_ps(wire.rate_bps),
+            delay_ps=wire.propagation_ns * PS_PER_NS,
+            limit_ps=ceil_ns(wire_time_ps(frame_bytes, wire.rate_bps)) * PS_PER_NS // EIGHTH,
+            guard_ps=guard_ns(wire.rate_bps) * PS_PER_NS if ordered else 0,
+        )
 
     def excess_ps(self, placement: Placement) -> int:
         """By how much a flow misses its deadline or jitter; NEVER if no other release changes that."""
@@ -336,12 +377,6 @@ class Ground:
             return 0
         movable = any(hop.waits_ps or (hop.bridge, hop.peer) in self._explicit for hop in placement.hops)
         return excess_ps if movable else NEVER
-
-    def _limit_ps(self, flow: Flow, here: str, there: str, wait_ps: int | None) -> int:
-        if wait_ps is not None:
-            return wait_ps
-        rate_bps = self.topology.wires[here, there].rate_bps
-        return ceil_ns(wire_time_ps(flow.station.planned_frame_bytes(flow.stream), rate_bps)) * PS_PER_NS // EIGHTH
 
     def frame_ps(self, flow: Flow, here: str, there: str, extra_bytes: int = 0) -> tuple[int, int]:
         """How long a wire has a frame behind the reference plane, and bytes around it: at least and at most."""
@@ -389,61 +424,58 @@ class Ground:
     def _leave(
         self,
         flow: Flow,
-        leg: Leg,
+        step: Step,
         ready_ps: tuple[int, int],
         occupancy: Occupancy | None,
         limit_ps: int,
         given_ns: int | None,
     ) -> tuple[Hop, list[Claim]] | int:
         """When a frame ready within [early, late] leaves a port, or by how much its release must be later."""
-        least_ps, most_ps = self.frame_ps(flow, leg.here, leg.there, OVERHEAD_BYTES)
-        length_ps = ceil_ns(most_ps) * PS_PER_NS
+        _, here, there = step.wire
         early_ps, late_ps = ready_ps
-        gated, listed = self.is_gated(leg.here, leg.there), self.explicit(leg.here, leg.there)
-        margin_ps = self.margin_ps(leg.here) if gated else 0
-        blocked_ps = 0
+        listed, blocked_ps = self.explicit(here, there), 0
         if listed is not None:
-            opens = self._opens(flow, leg, listed, ready_ps)
+            opens = self._opens(flow, here, there, listed, ready_ps)
             if opens is None or flow.period_ps % (listed.cycle_ns * PS_PER_NS):
                 return NEVER
             early_ps, late_ps = opens
-        elif gated:
+        elif step.gated:
             early_ps = ceil_ns(late_ps) * PS_PER_NS
-            late_ps = early_ps + 2 * margin_ps
+            late_ps = early_ps + 2 * step.margin_ps
         else:
-            blocked_ps = self.blocked_ps(leg.here, leg.there, flow.stream.priority)
+            blocked_ps = step.blocked_ps
             late_ps += blocked_ps
-        window = Window(
-            flow.stream.id, flow.stream.priority, early_ps, late_ps - early_ps + length_ps, flow.period_ps, margin_ps
-        )
-        apart_ps = self._apart_ps(leg, least_ps, window) if gated else 0
-        claim = _claim(("wire", leg.here, leg.there), window, apart_ps)
+        length_ps = late_ps - early_ps + step.length_ps
+        window = Window(flow.stream.id, flow.stream.priority, early_ps, length_ps, flow.period_ps, step.margin_ps)
+        apart_ps = 0 if step.least_ps == window.length_ps else step.guard_ps
+        claim = _claim(step.wire, window, apart_ps)
         waits_ps = 0 if given_ns is None else given_ns * PS_PER_NS
         while occupancy is not None and (shift_ps := occupancy.shift_ps(claim.moved(waits_ps))):
             if shift_ps == NEVER:
                 return NEVER
-            shift_ps = ceil_ns(shift_ps) * PS_PER_NS if gated else shift_ps
-            if not gated or waits_ps + shift_ps > limit_ps:
-                return max(1, waits_ps + shift_ps - (limit_ps if gated else 0))
+            shift_ps = ceil_ns(shift_ps) * PS_PER_NS if step.gated else shift_ps
+            if not step.gated or waits_ps + shift_ps > limit_ps:
+                return max(1, waits_ps + shift_ps - (limit_ps if step.gated else 0))
             waits_ps += shift_ps
         if waits_ps:
             early_ps, late_ps = early_ps + waits_ps, late_ps + waits_ps
-            window = Window(window.stream, window.queue, early_ps, window.length_ps, window.period_ps, window.margin_ps)
+            window = window.moved(waits_ps)
         claims = [claim.moved(waits_ps)]
-        if gated or listed is not None:
-            queue = self._queue_claim(flow, leg, ready_ps, window)
+        if step.gated or listed is not None:
+            queue = self._queue_claim(flow, step, ready_ps, window)
             if occupancy is not None and (shift_ps := occupancy.shift_ps(queue)):
                 return shift_ps
             claims.append(queue)
-        hop = Hop(
-            leg.here, leg.there, early_ps, late_ps, late_ps - blocked_ps - ready_ps[1], waits_ps, blocked_ps, window
-        )
+        held_ps = late_ps - blocked_ps - ready_ps[1]
+        hop = Hop(here, there, early_ps, late_ps, held_ps, waits_ps, blocked_ps, window)
         return hop, claims
 
-    def _opens(self, flow: Flow, leg: Leg, listed: GateList, ready_ps: tuple[int, int]) -> tuple[int, int] | None:
+    def _opens(
+        self, flow: Flow, here: str, there: str, listed: GateList, ready_ps: tuple[int, int]
+    ) -> tuple[int, int] | None:
         """When a gate list given by hand lets a frame start, by a clock that is off either way; None: not surely."""
-        least_ps, most_ps = self.frame_ps(flow, leg.here, leg.there, PREAMBLE_BYTES)
-        queue, off_ps = flow.stream.priority, self.margin_ps(leg.here)
+        least_ps, most_ps = self.frame_ps(flow, here, there, PREAMBLE_BYTES)
+        queue, off_ps = flow.stream.priority, self.margin_ps(here)
         ahead = listed.earliest_ps(queue, ready_ps[0] + off_ps, least_ps)
         behind = listed.earliest_ps(queue, ready_ps[1] - off_ps, most_ps)
         other = listed.earliest_ps(queue, ready_ps[1] + off_ps, most_ps)
@@ -452,19 +484,9 @@ class Ground:
             return None
         return ahead - off_ps, behind + off_ps
 
-    def _apart_ps(self, leg: Leg, least_ps: int, window: Window) -> int:
-        """What must follow a window before the next, so that the gate closes between.
-
-        With isolation "order" the next frame may wait in the queue already. If the one before can be shorter than its
-        window and the gate stayed open, it would leave before its own.
-        """
-        if self.scenario.planner.isolation == "frame" or least_ps == window.length_ps:
-            return 0
-        return guard_ns(self.topology.wires[leg.here, leg.there].rate_bps) * PS_PER_NS
-
-    def _queue_claim(self, flow: Flow, leg: Leg, ready_ps: tuple[int, int], window: Window) -> Claim:
+    def _queue_claim(self, flow: Flow, step: Step, ready_ps: tuple[int, int], window: Window) -> Claim:
         """Frames of one queue: alone in it from arrival to departure ("frame"), or in order of windows ("order")."""
-        resource = ("queue", leg.here, leg.there, str(flow.stream.priority))
+        resource = step.queue
         end_ps = window.start_ps + window.length_ps
         if self.scenario.planner.isolation == "frame":
             return Claim(resource, ready_ps[0], end_ps, ready_ps[0], end_ps, flow.period_ps)
@@ -474,32 +496,3 @@ class Ground:
 def _claim(resource: tuple[str, ...], window: Window, apart_ps: int = 0) -> Claim:
     end_ps = window.start_ps + window.length_ps + apart_ps
     return Claim(resource, window.start_ps, end_ps, window.start_ps, end_ps, window.period_ps, ALONE)
-
-
-def on_grid(station: StationPlan, stream: Stream, at_ps: int) -> int:
-    """First txtime in whole ns, not before at_ps, of an instant that the driver can hit.
-
-    At rates whose slots never start on a whole ns (a byte of 0.8 ns: 10 Gb/s), it is the one that is rounded to
-    the slot meant: the last before the instant, or the first after it where the class rounds down.
-    """
-    grid_ps, phase_ps = station.grid_ps, station.phase_ps
-    release_ps = ceil_ns(at_ps) * PS_PER_NS
-    release_ps += -(release_ps - phase_ps) % grid_ps
-    if phase_ps % math.gcd(grid_ps, PS_PER_NS) == 0:
-        while release_ps % PS_PER_NS:
-            release_ps += grid_ps
-        return release_ps
-    down = station.rounding(stream.tc) == "floor"
-    return (ceil_ns(release_ps) if down else release_ps // PS_PER_NS) * PS_PER_NS
-
-
-def slot_of(station: StationPlan, release_ps: int) -> int:
-    """Number of the slot a release is in, from the origin of time; the nearest, as whole ns may be off its start."""
-    return (release_ps - station.phase_ps + station.slot_ps // 2) // station.slot_ps
-
-
-def partition_slots(station: StationPlan, period_ps: int, release_ps: int) -> list[int]:
-    """Partition indices of all instances of a flow of a phase-locked station."""
-    # slot + n x step modulo the partition, for all n: what is congruent to slot modulo their greatest common divisor.
-    apart = math.gcd(period_ps // station.slot_ps, station.partition_slots)
-    return list(range(slot_of(station, release_ps) % apart, station.partition_slots, apart))

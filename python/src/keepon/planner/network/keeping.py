@@ -15,7 +15,8 @@ from keepon.model.plan import Plan, PlannedStream, PlannedWindow
 from keepon.model.scenario import KeeponOptions, Scenario
 from keepon.model.wire import PS_PER_NS, ceil_ns
 from keepon.planner.network.flows import Flow, Placement
-from keepon.planner.network.ground import Ground, on_grid
+from keepon.planner.network.grid import on_grid
+from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import Occupancy
 from keepon.planner.network.search import TURNS_MAX
 from keepon.planner.network.trees import Tree

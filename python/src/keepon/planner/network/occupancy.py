@@ -10,6 +10,7 @@ greatest common divisor of their periods; nothing here grows with the least comm
 
 from __future__ import annotations
 
+import bisect
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -94,6 +95,60 @@ class _Table:
         return self.rows[5, : len(self.owners)] != claim.group
 
 
+class Obstacles:
+    """Everything that claims which move together may meet, side by side: one look for all of it.
+
+    By how much a claim comes after the end of another, modulo the divisor of their periods, must
+    leave it room before the other's next turn.
+    """
+
+    def __init__(self, claims: list[Claim], tables: list[_Table | None]) -> None:
+        divisors, ends, rooms = [], [], []
+        self._firsts = [0]
+        for claim, table in zip(claims, tables, strict=True):
+            count = 0
+            if table is not None and table.owners:
+                common, after, before = table.needs(claim)
+                room = common - (after + before)
+                if claim.group != ALONE:
+                    others = table.strangers(claim)
+                    common, after, room = common[others], after[others], room[others]
+                divisors.append(common)
+                ends.append(after)
+                rooms.append(room)
+                count = len(common)
+            self._firsts.append(self._firsts[-1] + count)
+        self._none = not divisors
+        if not self._none:
+            self._divisor, self._end, self._room = map(np.concatenate, (divisors, ends, rooms))
+        self.never = not self._none and bool((self._room < 0).any())
+        """Whether they always meet something."""
+
+    def met(self, by_ps: int) -> tuple[int, int] | None:
+        """The first claim that meets something if all move so far, and how much further it must."""
+        if self._none:
+            return None
+        behind = (by_ps - self._end) % self._divisor
+        meets = behind > self._room
+        first = int(meets.argmax())
+        if not meets[first]:
+            return None
+        number = bisect.bisect_right(self._firsts, first) - 1
+        part = slice(first, self._firsts[number + 1])
+        return number, int((self._divisor[part] - behind[part])[meets[part]].max())
+
+    def shift_ps(self, number: int, by_ps: int) -> int:
+        """How much further than `by_ps` a claim must move at least; 0 if it meets nothing there."""
+        part = slice(self._firsts[number], self._firsts[number + 1])
+        if part.start == part.stop:
+            return 0
+        behind = (by_ps - self._end[part]) % self._divisor[part]
+        meets = behind > self._room[part]
+        if not meets.any():
+            return 0
+        return int((self._divisor[part] - behind)[meets].max())
+
+
 class Occupancy:
     """All claims of all placed flows, by resource."""
 
@@ -118,12 +173,18 @@ class Occupancy:
         if table is None or not table.owners:
             return 0
         common, after, before = table.needs(claim)
-        meets = (before - (-after // common) * common > common) & table.strangers(claim)
+        behind = -after % common
+        room = common - (after + before)
+        meets = (behind > room) & table.strangers(claim)
         if not meets.any():
             return 0
-        if ((after + before > common) & meets).any():
+        if ((room < 0) & meets).any():
             return NEVER
-        return int((after % common)[meets].max())
+        return int((common - behind)[meets].max())
+
+    def obstacles(self, claims: list[Claim]) -> Obstacles:
+        """What claims that move together must not meet."""
+        return Obstacles(claims, [self._tables.get(claim.resource) for claim in claims])
 
     def met_by(self, claim: Claim) -> list[int]:
         """Owners of the claims that this one meets."""

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
-import time
+import math
 
 from keepon.errors import InfeasibleError
-from keepon.model.plan import Draft, Plan, empty
+from keepon.model.plan import Draft, Plan, Status, empty
 from keepon.model.scenario import Scenario
-from keepon.planner.network import bounds, explain, keeping
+from keepon.planner.network import bounds, documents, explain, keeping
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.solve import Outcome, as_document, decide
-from keepon.planner.partition.limits import Limits
+from keepon.planner.partition.limits import Limits, TimeUpError
+
+KEPT_BACK, KEPT_BACK_GATED = 2.0, 2.5
+"""Times as long as preparing: to write and check a plan without gate lists and with them, as measured."""
 
 
 def plan(scenario: Scenario, limits: Limits | None = None, keep: Plan | None = None) -> Plan:
@@ -30,18 +33,42 @@ def plan(scenario: Scenario, limits: Limits | None = None, keep: Plan | None = N
         ConfigError: the scenario asks for something contradictory or not supported.
     """
     limits = limits or Limits()
-    started = time.monotonic()
+    started_s = limits.clock()
     try:
-        ground = Ground(scenario if keep is None else keeping.with_its_slots(scenario, keep))
+        document = _planned(scenario, limits, keep)
+    except TimeUpError as error:
+        document = without_time(scenario, str(error), placed=False)
+    return {**document, "seconds": round(limits.clock() - started_s, 6)}
+
+
+def without_time(scenario: Scenario, at: str, placed: bool) -> Draft:
+    """The plan of a scenario for which the time was over; `at` and `placed` as in `explain.why_no_time`."""
+    document = empty(scenario.name, "unknown", "first-fit")
+    document["why"] = explain.why_no_time(scenario, at, placed)
+    return document
+
+
+def _planned(scenario: Scenario, limits: Limits, keep: Plan | None) -> Draft:
+    started_s = limits.clock()
+    try:
+        ground = Ground(scenario if keep is None else keeping.with_its_slots(scenario, keep), limits)
     except InfeasibleError as error:
-        return {**_no_station(scenario, error, limits), "seconds": round(time.monotonic() - started, 6)}
-    bounds.refuse(ground)
+        return _no_station(scenario, error, limits)
+    bounds.refuse(ground, limits)
     kept = {} if keep is None else keeping.kept(ground, keep)
-    outcome = decide(ground, limits, kept)
+    gated = any(bridge.gates != "none" for bridge in scenario.bridge)
+    kept_back_s = (limits.clock() - started_s) * (KEPT_BACK_GATED if gated else KEPT_BACK)
+    outcome = decide(ground, _without(limits, kept_back_s), kept)
     document = _written(outcome, limits, kept)
     if keep is not None and document["status"] == "feasible":
         document["kept"] = [ground.scenario.stream[number].id for number in sorted(kept)]
-    return {**document, "seconds": round(time.monotonic() - started, 6)}
+    return document
+
+
+def _without(limits: Limits, kept_back_s: float) -> Limits:
+    """The limits of the search: some of the time is kept back, at most half."""
+    left_s = limits.left_s()
+    return limits if left_s == math.inf else limits.within(left_s - min(kept_back_s, left_s / 2))
 
 
 def _no_station(scenario: Scenario, error: InfeasibleError, limits: Limits) -> Draft:
@@ -54,10 +81,15 @@ def _no_station(scenario: Scenario, error: InfeasibleError, limits: Limits) -> D
 def _written(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> Draft:
     if outcome.status == "feasible":
         try:
-            return as_document(outcome)
+            return as_document(outcome, limits)
+        except TimeUpError as error:
+            return without_time(outcome.ground.scenario, str(error), placed=True)
         except InfeasibleError as error:
             proof = bounds.Proof(error.constraint, str(error), error.streams)
-            outcome = Outcome(outcome.ground, "infeasible", "analytic-bound", outcome.placed, proof)
+            proven = not isinstance(error, documents.TooLongError)
+            status: Status = "infeasible" if proven else "unknown"
+            method = "analytic-bound" if proven else outcome.method
+            outcome = Outcome(outcome.ground, status, method, outcome.placed, proof, remedy=error.nearest_change)
     document = empty(outcome.ground.scenario.name, outcome.status, outcome.method)
     document["why"] = explain.why(outcome, limits, kept)
     return document

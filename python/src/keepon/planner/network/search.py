@@ -17,17 +17,21 @@ from dataclasses import dataclass, field, replace
 
 from keepon.model.scenario import Stream
 from keepon.model.wire import PS_PER_NS
-from keepon.planner.network.flows import Flow, Placement
-from keepon.planner.network.ground import Ground, on_grid
+from keepon.planner.network.flows import Flow, Placement, moved
+from keepon.planner.network.grid import on_grid
+from keepon.planner.network.ground import Ground
 from keepon.planner.network.occupancy import NEVER, Occupancy
 from keepon.planner.network.trees import Tree
-from keepon.planner.partition.limits import Limits
+from keepon.planner.network.waiting import settled
+from keepon.planner.partition.limits import Limits, TimeUpError
 
 STEPS_MAX = 20_000
 TURNS_MAX = 16
 _RELEASES_TRIED = 24
 _DRIVEN_OUT_MAX = 12
 _PROGRESS_EVERY = 16
+_LOOK_EVERY = 64
+LOOKING = "places were looked for"
 
 
 @dataclass
@@ -39,10 +43,19 @@ class Search:
     placed: dict[int, list[Placement]] = field(default_factory=dict)
     kept: set[int] = field(default_factory=set)
     occupancy: Occupancy = field(default_factory=Occupancy)
+    tried: set[int] = field(default_factory=set)
+    """Flows for which a place was looked for to the end."""
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.limits.seed)
         self._times_out: dict[int, int] = {}
+
+    def again(self, limits: Limits, attempt: int) -> Search:
+        """A search from the start with other random choices; what is kept stays."""
+        other = Search(self.ground, replace(limits, seed=limits.seed + attempt), kept=self.kept)
+        for number in sorted(self.kept):
+            other.put(self.placed[number])
+        return other
 
     def put(self, placements: list[Placement]) -> None:
         """Record where a stream is."""
@@ -60,28 +73,38 @@ class Search:
         """Flows without a place, in file order."""
         return [flow for flow in self.ground.flows if flow.number not in self.placed]
 
-    def run(self) -> bool:
-        """Place all flows; False if some found no place within the limits. What is placed stays."""
-        waiting = deque(sorted(self.missing(), key=_urgency))
+    def run(self, first: set[int] | None = None, to_the_end: bool = True) -> bool:
+        """Place all flows; False if some found no place within the limits. What is placed stays.
+
+        Args:
+            first: numbers of flows that are placed before the others.
+            to_the_end: go on with the others if one finds no place.
+        """
+        urgent = first or set()
+        waiting = deque(sorted(self.missing(), key=lambda flow: (flow.number not in urgent, *_urgency(flow))))
         repairs = 4 * len(waiting) + 64
         best = dict(self.placed)
-        while waiting and not self.limits.over():
-            flow = waiting.popleft()
-            found = self.fit(flow)
-            if found is None:
-                repairs -= 1
-                driven = self._make_room(flow) if repairs > 0 else None
-                if driven is None:
-                    if len(self.placed) > len(best):
-                        best = dict(self.placed)
-                    break
-                waiting.extendleft(reversed(driven))
-            else:
-                self.put(found)
-            if len(self.placed) > len(best):
-                best = dict(self.placed)
-                if len(best) % _PROGRESS_EVERY == 0:
-                    self.limits.progress(f"first fit: {len(best)} of {len(self.ground.flows)} streams placed")
+        try:
+            while waiting:
+                self.limits.look(LOOKING)
+                flow = waiting.popleft()
+                found = self.fit(flow)
+                self.tried.add(flow.number)
+                if found is not None:
+                    self.put(found)
+                else:
+                    repairs -= 1
+                    driven = self._make_room(flow) if repairs > 0 else None
+                    if driven is None and not to_the_end:
+                        break
+                    waiting.extendleft(reversed(driven or []))
+                if len(self.placed) > len(best):
+                    best = dict(self.placed)
+                    if len(best) % _PROGRESS_EVERY == 0:
+                        self.limits.progress(f"first fit: {len(best)} of {len(self.ground.flows)} streams placed")
+        except TimeUpError:
+            for flow in self.missing():
+                self.occupancy.remove(flow.number)  # what a search that was cut short had put there
         if len(self.placed) < len(best):
             self._restore(best)
         return len(self.placed) == len(self.ground.flows)
@@ -113,11 +136,53 @@ class Search:
         return self._within(flow, tree, on_grid(station, stream, 0), flow.period_ps, wait_ps)
 
     def _within(self, flow: Flow, tree: Tree, start_ps: int, end_ps: int, wait_ps: int | None) -> Placement | None:
-        """The first release in [start, end) that fits; start is on the grid."""
+        """The first release in [start, end) that fits; start is on the grid.
+
+        Raises:
+            TimeUpError: the time is over.
+        """
+        steady = self.ground.steady(flow, tree)
+        if steady is None or self.ground.listed(flow):
+            return self._within_laid_each(flow, tree, start_ps, end_ps, wait_ps)
+        if self.ground.excess_ps(steady):
+            return None
+        obstacles = self.occupancy.obstacles(steady.claims)
+        if obstacles.never:
+            return None
+        patience = [self.ground.patience_ps(flow, tree, claim, wait_ps) for claim in steady.claims]
         release_ps = start_ps
-        for _ in range(STEPS_MAX):
+        for count in range(STEPS_MAX):
             if release_ps >= end_ps:
                 return None
+            if count % _LOOK_EVERY == 0:
+                self.limits.look(LOOKING)
+            by_ps = release_ps - steady.release_ps
+            met = obstacles.met(by_ps)
+            if met is None:
+                return moved(steady, flow, by_ps)
+            number, shift_ps = met
+            if shift_ps > patience[number]:
+                later_ps = max(1, shift_ps - patience[number])
+            else:
+                outcome = settled(self.ground, steady, by_ps, obstacles, self.occupancy, wait_ps)
+                if not isinstance(outcome, int):
+                    return replace(outcome, flow=flow)
+                if outcome == NEVER:
+                    return None
+                later_ps = outcome
+            release_ps = on_grid(flow.station, flow.stream, release_ps + later_ps)
+        return None
+
+    def _within_laid_each(
+        self, flow: Flow, tree: Tree, start_ps: int, end_ps: int, wait_ps: int | None
+    ) -> Placement | None:
+        """The same where a flow does not simply move with its release: laid hop by hop for each."""
+        release_ps = start_ps
+        for count in range(STEPS_MAX):
+            if release_ps >= end_ps:
+                return None
+            if count % _LOOK_EVERY == 0:
+                self.limits.look(LOOKING)
             outcome = self.ground.lay(flow, tree, release_ps, self.occupancy, wait_ps)
             if not isinstance(outcome, int):
                 return outcome
@@ -219,7 +284,7 @@ def longest_wait_ps(ground: Ground, flow: Flow, tree: Tree) -> int:
     gated = any(ground.is_gated(leg.here, leg.there) for leg in tree.legs)
     if not gated:
         return 0
-    alone = ground.lay(flow, tree, on_grid(flow.station, flow.stream, 0))
+    alone = ground.alone(flow, tree)
     if isinstance(alone, int):
         return 0
     longest_ps = flow.stream.period_ns * PS_PER_NS
@@ -232,7 +297,7 @@ def jitter_room_ps(ground: Ground, flow: Flow) -> int:
     """How far apart the releases of a stream's frames may be within its jitter and deadline; 0 without a jitter."""
     if flow.stream.jitter_ns is None:
         return 0
-    alone = ground.lay(flow, flow.trees[0], on_grid(flow.station, flow.stream, 0))
+    alone = ground.alone(flow, flow.trees[0])
     if isinstance(alone, int):
         return 0
     room_ps = flow.stream.jitter_ns * PS_PER_NS - alone.spread_ps

@@ -6,25 +6,36 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from keepon.model.plan import Draft, Status, empty
-from keepon.planner.network import bounds, documents
+from keepon.planner.network import bounds, documents, pairs
 from keepon.planner.network.flows import Placement
 from keepon.planner.network.ground import Ground
 from keepon.planner.network.search import Search, jitter_room_ps
 from keepon.planner.partition.limits import Limits
 
 INTERRUPTED = "interrupted"
+_WRITING = "the plan was written"
 _FIRST_SHARE = 0.5
+_EXACT_SHARE = 0.6
+_AGAIN_SHARE = 0.7
+"""The rest is left to who says why not, and what would help."""
+AGAIN_MAX = 8
 
 
 @dataclass
 class Outcome:
-    """What planning gave: placements by number of the stream, how, and why not if not all are placed."""
+    """What planning gave: placements by number of the stream, how, and why not if not all are placed.
+
+    `untried`: streams without a place for which none was looked for to the end. `remedy`: what helps if no change that
+    was tried does.
+    """
 
     ground: Ground
     status: Status
     method: str
     placed: dict[int, list[Placement]] = field(default_factory=dict)
     proof: bounds.Proof | None = None
+    untried: list[str] = field(default_factory=list)
+    remedy: str = ""
 
 
 def decide(ground: Ground, limits: Limits, kept: dict[int, list[Placement]] | None = None) -> Outcome:
@@ -34,11 +45,14 @@ def decide(ground: Ground, limits: Limits, kept: dict[int, list[Placement]] | No
         ground: the scenario, its inputs not refused.
         limits: time, seed, workers, progress.
         kept: streams that stay where they are.
+
+    Raises:
+        TimeUpError: the limits were reached before any stream was tried.
     """
     kept = kept or {}
-    if (proof := bounds.proof(ground)) is not None:
+    if (proof := bounds.proof(ground, limits)) is not None:
         return Outcome(ground, "infeasible", "analytic-bound", {}, proof)
-    search = Search(ground, limits.share(_FIRST_SHARE))
+    search = Search(ground, limits)
     for placements in kept.values():
         search.put(placements)
     search.kept = set(kept)
@@ -50,39 +64,71 @@ def decide(ground: Ground, limits: Limits, kept: dict[int, list[Placement]] | No
 
 
 def _decide(ground: Ground, limits: Limits, kept: dict[int, list[Placement]], search: Search) -> Outcome:
+    waiting = [flow for flow in ground.flows if flow.number not in kept]
+    # Only what CP-SAT can use is left to it.
+    exactly = pairs.fits(ground, waiting, kept)
+    search.limits = limits.share(_FIRST_SHARE) if exactly else limits
     if search.run():
         return Outcome(ground, "feasible", "first-fit", search.placed)
-    # CP-SAT takes a second to load: only who needs it pays.
-    from keepon.planner.network import exact
+    if exactly:
+        # CP-SAT takes a second to load: only who needs it pays.
+        from keepon.planner.network import exact
 
-    waiting = [flow for flow in ground.flows if flow.number not in kept]
-    answer = exact.solve(ground, waiting, kept, limits)
-    if answer is not None and answer.placed is not None:
-        return Outcome(ground, "feasible", "cp-sat", {**kept, **answer.placed})
-    missing = [flow.stream.id for flow in search.missing()]
-    bendable = any(jitter_room_ps(ground, flow) >= flow.station.grid_ps for flow in waiting)
-    if answer is not None and answer.impossible and not bendable:
-        names = [flow.stream.id for flow in ground.flows]
-        proof = bounds.Proof(
-            "wire", "no releases exist at which no two frames meet on a link, in a queue or a slot", names
-        )
-        return Outcome(ground, "infeasible", "cp-sat", search.placed, proof)
-    return Outcome(ground, "unknown", "first-fit", search.placed, bounds.Proof("time", "", missing))
+        answer = exact.solve(ground, waiting, kept, limits.share(_EXACT_SHARE))
+        if answer is not None and answer.placed is not None:
+            return Outcome(ground, "feasible", "cp-sat", {**kept, **answer.placed})
+        bendable = any(jitter_room_ps(ground, flow) >= flow.station.grid_ps for flow in waiting)
+        if answer is not None and answer.impossible and not bendable:
+            names = [flow.stream.id for flow in ground.flows]
+            proof = bounds.Proof(
+                "wire", "no releases exist at which no two frames meet on a link, in a queue or a slot", names
+            )
+            return Outcome(ground, "infeasible", "cp-sat", search.placed, proof)
+    best, tried = _again(limits.share(_AGAIN_SHARE), search)
+    if not best.missing():
+        return Outcome(ground, "feasible", "first-fit", best.placed)
+    missing = [flow.stream.id for flow in best.missing()]
+    untried = [flow.stream.id for flow in best.missing() if flow.number not in tried]
+    return Outcome(ground, "unknown", "first-fit", best.placed, bounds.Proof("time", "", missing), untried)
 
 
-def as_document(outcome: Outcome) -> Draft:
+def _again(limits: Limits, search: Search) -> tuple[Search, set[int]]:
+    """First fit with what found no place before all others, and other random choices; the best, and all tried."""
+    best, tried = search, set(search.tried)
+    urgent: set[int] = set()
+    for attempt in range(1, AGAIN_MAX + 1):
+        if not best.missing() or limits.over():
+            break
+        urgent |= {flow.number for flow in search.missing()}
+        limits.progress(f"first fit, attempt {attempt + 1}: {len(best.placed)} of {len(search.ground.flows)} placed")
+        search = search.again(limits, attempt)
+        search.run(urgent)
+        tried |= search.tried
+        if len(search.placed) > len(best.placed):
+            best = search
+    return best, tried
+
+
+def as_document(outcome: Outcome, limits: Limits | None = None) -> Draft:
     """A feasible outcome as `keepon.plan/1`, not yet verified.
 
     Raises:
         InfeasibleError: a gate list would be longer than any bridge's, or never close.
+        TimeUpError: the limits were reached.
     """
+    limits = limits or Limits()
     ground = outcome.ground
     placed = {stream.id: outcome.placed[number] for number, stream in enumerate(ground.scenario.stream)}
     document = empty(ground.scenario.name, "feasible", outcome.method)
+    by_talker: dict[str, documents.Placed] = {}
+    for key, entries in sorted(placed.items(), key=lambda entry: entry[1][0].release_ps):
+        by_talker.setdefault(entries[0].flow.stream.talker, {})[key] = entries
     for name, station in ground.stations.items():
-        own = {key: entries for key, entries in placed.items() if entries[0].flow.stream.talker == name}
-        own = dict(sorted(own.items(), key=lambda entry: entry[1][0].release_ps))
+        limits.look(_WRITING)
+        own = by_talker.get(name, {})
         document["stations"][name] = documents.station_document(station, own)
-    document["streams"] = {name: documents.stream_document(ground, entries) for name, entries in placed.items()}
-    document["bridges"] = documents.port_documents(ground, placed)
+    for name, entries in placed.items():
+        limits.look(_WRITING)
+        document["streams"][name] = documents.stream_document(ground, entries)
+    document["bridges"] = documents.port_documents(ground, placed, limits)
     return document

@@ -6,7 +6,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from keepon.errors import EXIT_MISSED, KeeponError
 
 TIME_LIMIT_S = 60.0
 TIME_LIMIT_MAX_S = 86_400.0
@@ -14,10 +16,17 @@ WORKERS_MAX = 64
 
 Progress = Callable[[str], None]
 """Told in a few words what is being done and the best so far."""
+Clock = Callable[[], float]
 
 
 def silent(_: str) -> None:
     """Progress that nobody reads."""
+
+
+class TimeUpError(KeeponError):
+    """The time limit was over before something was finished; the message says what."""
+
+    exit_code = EXIT_MISSED
 
 
 @dataclass
@@ -29,21 +38,35 @@ class Limits:
         seed: of every random choice.
         workers: threads of CP-SAT; with one, answers that need no time limit repeat exactly.
         progress: told now and then.
+        clock: seconds; another than the system's where a test counts how often it is looked at.
     """
 
     deadline_s: float = math.inf
     seed: int = 1
     workers: int = 1
     progress: Progress = field(default=silent)
+    clock: Clock = field(default=time.monotonic)
 
     def left_s(self) -> float:
-        return self.deadline_s - time.monotonic()
+        return self.deadline_s - self.clock()
 
     def over(self) -> bool:
         return self.left_s() <= 0
 
+    def look(self, doing: str) -> None:
+        """Look at the clock.
+
+        Raises:
+            TimeUpError: the time is over; `doing` says at what.
+        """
+        if self.over():
+            raise TimeUpError(doing)
+
     def share(self, part: float) -> Limits:
         """The same with only a part of the time that is left."""
         left = self.left_s()
-        deadline = math.inf if left == math.inf else time.monotonic() + max(0.0, left) * part
-        return Limits(deadline, self.seed, self.workers, self.progress)
+        return self if left == math.inf else self.within(max(0.0, left) * part)
+
+    def within(self, seconds: float) -> Limits:
+        """The same with so many seconds from now at most."""
+        return replace(self, deadline_s=min(self.deadline_s, self.clock() + seconds))

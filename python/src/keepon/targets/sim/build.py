@@ -16,7 +16,7 @@ from keepon.measure.statistics import IntArray
 from keepon.model.gates import ALL_GATES
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
-from keepon.model.scenario import Scenario
+from keepon.model.scenario import Scenario, Stream
 from keepon.model.timing import epoch_ns_for, talk_start_ns
 from keepon.model.topology import Topology
 from keepon.targets.sim import timesync
@@ -74,7 +74,8 @@ class Build:
                 if "entries" in port:
                     gates = [(int(gate["gates"], 16) & ALL_GATES, gate["ns"]) for gate in port["entries"]]
                     self.simulation.set_gates(self.nodes[name], self.nodes[peer], port["base_ns"], gates)
-        self.streams = {stream.id: self._add_stream(stream.id) for stream in scenario.stream}
+        self.start_ns = talk_start_ns(scenario)
+        self.streams = {stream.id: self._add_stream(stream) for stream in scenario.stream}
         self.loads = {load.id: self._add_load(load.id, topology) for load in scenario.load}
         if scenario.sync.by_ptp:
             self.simulation.set_sync(timesync.sync_spec(scenario, self.nodes))
@@ -87,9 +88,8 @@ class Build:
                 continue  # a part of sync_spec()
             self.simulation.add_fault(fault.kind, self.nodes[fault.node], round(fault.at_s * 1e9), fault.value_ns)
 
-    def _add_stream(self, name: str) -> int:
-        stream = next(entry for entry in self.scenario.stream if entry.id == name)
-        entry = self.plan["streams"][name]
+    def _add_stream(self, stream: Stream) -> int:
+        entry = self.plan["streams"][stream.id]
         spec: StreamSpec = {
             "id": stream.id,
             "talker": self.nodes[stream.talker],
@@ -98,7 +98,7 @@ class Build:
             "period_ns": stream.period_ns,
             "offset_ns": entry["release_ns"],
             "turns_ns": entry.get("turns_ns", []),
-            "start_ns": talk_start_ns(self.scenario),
+            "start_ns": self.start_ns,
             "frame_bytes": stream.frame_bytes,
             "tc": stream.tc,
             "queue": stream.priority,

@@ -82,6 +82,7 @@ def simulate_build(
     streams: dict[str, StreamResult] = {}
     arrays: dict[str, FrameArrays] = {}
     for stream in scenario.stream:
+        told(until_ns)
         arrays[stream.id], streams[stream.id] = _stream_document(build, stream, (start_ns, end_ns), verdict_names)
     parts: RunParts = {
         "driver": driver,
@@ -112,7 +113,7 @@ def _stream_document(
     """Frames of a stream that were due in the window, and what the result says of them."""
     scenario, plan = build.scenario, build.plan
     every, entry = build.frames(stream.id), plan["streams"][stream.id]
-    frames = on_schedule(every, schedule(scenario, stream, entry), window_ns, stream.id)
+    frames = on_schedule(every, schedule(build.epoch_ns + build.start_ns, stream, entry), window_ns, stream.id)
     padded = scenario.driver_of(scenario.station_named(stream.talker), build.run) == "keepon"
     whole = build.simulation.stream(build.streams[stream.id])
     results.check_whole_run(every, verdict_names, whole, stream.id)

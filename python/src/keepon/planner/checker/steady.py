@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Shows port by port that frames go on leaving in their windows, without following them through the network.
+
+Suppose that every frame leaves every bridge at its window. Then it is known when each frame comes to each port, and
+a port is looked at alone: does it, given these arrivals, send every frame at its window? If all do, none is ever the
+first to leave otherwise, as what comes to a port depends on what left others before. It is enough, and quick to see,
+that
+
+- frames of a queue come in the order of their windows, no two at once,
+- the earliest instant at which a frame is there, the one before it in its queue has left, and its gate stays open for
+  all of it, is its window's,
+- no two transmissions meet.
+
+Then a frame is sent as soon as its own queue and gate allow, and at no such instant another is on the wire. Where that
+is not so a frame may still leave in time, behind one of another queue: `keepon.planner.checker.replay` tells.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keepon.model.plan import PlannedPort
+from keepon.planner.checker.given import Given, Place, Window
+from keepon.planner.checker.spans import frame_ps
+from keepon.planner.checker.unplanned import Unplanned
+
+_Times = NDArray[np.int64]
+_OPENINGS_LOOKED_AT = 4
+_SIDES = (-1, 1)
+
+
+@dataclass(frozen=True)
+class _Frames:
+    """Frames of one port in one hyperperiod as columns, in the order of their windows; sides: earliest and latest."""
+
+    stream: NDArray[np.int64]
+    queue: NDArray[np.int64]
+    starts_ps: tuple[_Times, _Times]
+    ready_ps: tuple[_Times, _Times]
+    wires_ps: tuple[_Times, _Times]
+    end_ps: _Times
+
+    def of(self, queue: int) -> _Frames:
+        """Those of one queue."""
+        own = self.queue == queue
+
+        def part(sides: tuple[_Times, _Times]) -> tuple[_Times, _Times]:
+            return sides[0][own], sides[1][own]
+
+        return _Frames(
+            self.stream[own], self.queue[own], part(self.starts_ps), part(self.ready_ps),
+            part(self.wires_ps), self.end_ps[own],
+        )  # fmt: skip
+
+
+class Steady:
+    """When frames come to bridges and listeners if they leave every bridge at their windows.
+
+    Attributes:
+        ready: by stream, turn and port, earliest and latest, ps from the start of time, for the first of them.
+        arrivals: by stream, turn and listener, the same.
+    """
+
+    def __init__(self, given: Given, unplanned: Unplanned) -> None:
+        self._given = given
+        self._unplanned = unplanned
+        self._windows = {(window.stream, window.turn, window.place): window for window in given.windows}
+        self.ready: dict[tuple[str, int, Place], tuple[int, int]] = {}
+        self.arrivals: dict[tuple[str, int, str], tuple[int, int]] = {}
+        for name in given.streams:
+            for turn, release_ns in enumerate(given.releases_ns(name)):
+                self._follow(name, turn, 1000 * release_ns + turn * given.period_ps(name))
+
+    def _follow(self, name: str, turn: int, base_ps: int) -> None:
+        given, entry = self._given, self._given.entry(name)
+        for way in given.ways(name):
+            reach = (base_ps + entry["release_early_ps"], base_ps + entry["release_late_ps"])
+            before: Place | None = None
+            for place in itertools.pairwise(way):
+                byte_ps, delay_ps = given.links[place]
+                if before is not None:
+                    kept_ps = 1000 * given.bridges[place[0]].processing_ns
+                    ready = tuple(
+                        at_ps + kept_ps + frame_ps(given, name, before, side)
+                        for at_ps, side in zip(reach, _SIDES, strict=True)
+                    )
+                    self.ready[name, turn, place] = (ready[0], ready[1])
+                    window = self._windows[name, turn, place]
+                    reach = (window.open_ps + 8 * byte_ps, window.last_ps + 8 * byte_ps)
+                reach = (reach[0] + delay_ps, reach[1] + delay_ps)
+                before = place
+            self.arrivals[name, turn, way[-1]] = reach
+
+    def unclear(self, look: Callable[[], None]) -> Iterator[str]:
+        """Ports of which it is not shown that every frame leaves at its window, alone in its queue as asked for."""
+        by_place: dict[Place, list[Window]] = {}
+        for window in self._given.windows:
+            by_place.setdefault(window.place, []).append(window)
+        for place, windows in by_place.items():
+            look()
+            frames = self._frames(place, windows)
+            port = self._given.plan["bridges"][place[0]]["ports"][place[1]]
+            if not (self._without_gates(place, frames) if "entries" not in port else self._gated(place, frames, port)):
+                yield f"{place[0]} towards {place[1]}"
+
+    def _frames(self, place: Place, windows: list[Window]) -> _Frames:
+        given, hyper_ps = self._given, self._given.hyper_ps
+        number = {name: index for index, name in enumerate(given.streams)}
+        rows = np.array(
+            [
+                (
+                    number[window.stream], given.streams[window.stream].priority, window.open_ps, window.last_ps,
+                    *self.ready[window.stream, window.turn, place],
+                    *(frame_ps(given, window.stream, place, side) for side in _SIDES),
+                    window.open_ps + window.length_ps, window.period_ps,
+                )
+                for window in windows
+            ],
+            dtype=np.int64,
+        )  # fmt: skip
+        laps = hyper_ps // rows[:, 9]
+        rows = np.repeat(rows, laps, axis=0)
+        lap = np.arange(len(rows)) - np.repeat(np.cumsum(laps) - laps, laps)
+        moved_ps = lap * rows[:, 9]
+        # Onto one turn of the circle: a frame of this lap may leave in the next, after others of the next.
+        moved_ps -= (rows[:, 2] + moved_ps) // hyper_ps * hyper_ps
+        for column in (2, 3, 4, 5, 8):
+            rows[:, column] += moved_ps
+        rows = rows[np.argsort(rows[:, 2], kind="stable")]
+        return _Frames(
+            rows[:, 0], rows[:, 1], (rows[:, 2], rows[:, 3]), (rows[:, 4], rows[:, 5]), (rows[:, 6], rows[:, 7]),
+            rows[:, 8],
+        )  # fmt: skip
+
+    def _apart(self, place: Place, frames: _Frames, side: int) -> bool:
+        """No two transmissions meet, nor the gap behind one."""
+        byte_ps = self._given.links[place][0]
+        starts_ps, wires_ps = frames.starts_ps[side], frames.wires_ps[side]
+        following_ps = np.append(starts_ps[1:], starts_ps[:1] + self._given.hyper_ps)
+        return bool((starts_ps + wires_ps + 20 * byte_ps <= following_ps).all())
+
+    def _without_gates(self, place: Place, frames: _Frames) -> bool:
+        waits_ps = np.array(
+            [self._unplanned.wait_ps(place, int(queue)) for queue in frames.queue.tolist()], dtype=np.int64
+        )
+        return (
+            bool((frames.starts_ps[0] == frames.ready_ps[0]).all())
+            and bool((frames.starts_ps[1] == frames.ready_ps[1] + waits_ps).all())
+            and all(self._apart(place, frames, side) for side in (0, 1))
+        )
+
+    def _gated(self, place: Place, frames: _Frames, port: PlannedPort) -> bool:
+        if not all(self._apart(place, frames, side) for side in (0, 1)):
+            return False
+        byte_ps, hyper_ps = self._given.links[place][0], self._given.hyper_ps
+        off_ps = self._given.gate_error_ps(place[0])
+        gate = _Openings(port)
+        for queue in np.unique(frames.queue).tolist():
+            own = frames.of(queue)
+            if not self._alone(own):
+                return False
+            for side in (0, 1):
+                starts_ps, ready_ps, wires_ps = own.starts_ps[side], own.ready_ps[side], own.wires_ps[side]
+                left_ps = np.roll(starts_ps + wires_ps + 20 * byte_ps, 1)
+                left_ps[0] -= hyper_ps
+                later_ps = off_ps if side else -off_ps
+                there_ps = np.maximum(ready_ps, left_ps) - later_ps
+                earliest_ps = gate.earliest(queue, there_ps, wires_ps + 8 * byte_ps)
+                if earliest_ps is None or (earliest_ps + later_ps != starts_ps).any():
+                    return False
+        return True
+
+    def _alone(self, own: _Frames) -> bool:
+        """Frames of one queue as `check_isolation` in queues.py wants them; no two come at once."""
+        whole = self._given.scenario.planner.isolation == "frame"
+        clear_ps = own.end_ps if whole else own.ready_ps[1] + 1
+        following_ps = np.append(own.ready_ps[0][1:], own.ready_ps[0][0] + self._given.hyper_ps)
+        return bool((following_ps >= clear_ps).all())
+
+
+class _Openings:
+    """A gate list as columns: when queues are open in its cycle, by a clock that is right."""
+
+    def __init__(self, port: PlannedPort) -> None:
+        lengths_ps = np.array([1000 * entry["ns"] for entry in port["entries"]], dtype=np.int64)
+        self._edges_ps = np.cumsum(lengths_ps) - lengths_ps
+        self._masks = np.array([int(entry["gates"], 16) for entry in port["entries"]], dtype=np.int64)
+        self._cycle_ps = int(lengths_ps.sum())
+        self._base_ps = 1000 * port["base_ns"]
+
+    def earliest(self, queue: int, from_ps: _Times, need_ps: _Times) -> _Times | None:
+        """First instants at which a queue's gate stays open long enough; None if not quick to say."""
+        is_open = (self._masks >> queue & 1).astype(bool)
+        was_open = np.roll(is_open, 1)
+        opens, closes = self._edges_ps[is_open & ~was_open], self._edges_ps[was_open & ~is_open]
+        if not len(opens):
+            return from_ps if is_open[0] else None
+        if closes[0] < opens[0]:  # open over the end of the cycle
+            closes = np.append(closes[1:], closes[0] + self._cycle_ps)
+        laps = np.repeat(np.array([-1, 0, 1], dtype=np.int64) * self._cycle_ps, len(opens))
+        opens, closes = np.tile(opens, 3) + laps, np.tile(closes, 3) + laps
+        phase_ps = (from_ps - self._base_ps) % self._cycle_ps
+        opening = np.searchsorted(closes, phase_ps, side="right")
+        for _ in range(_OPENINGS_LOOKED_AT):
+            if (opening >= len(opens)).any():
+                return None
+            at_ps = np.maximum(phase_ps, opens[opening])
+            short = at_ps + need_ps > closes[opening]
+            if not short.any():
+                earliest_ps: _Times = from_ps - phase_ps + at_ps
+                return earliest_ps
+            opening = opening + short
+        return None

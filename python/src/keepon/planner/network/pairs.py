@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How large a model for CP-SAT would be, counted before anything of it is made, and without loading it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from keepon.planner.network.flows import Flow, Placement
+from keepon.planner.network.ground import Ground
+
+PAIRS_MAX = 40_000
+"""Above this many pairs of claims the model takes longer to make than anyone waits, and a gigabyte."""
+
+
+def count(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]]) -> int:
+    """How many pairs of claims a model of these flows on all their trees has: what time and memory it takes."""
+    holders: dict[tuple[str, ...], Counter[int]] = {}
+    for flow in flows:
+        for tree in flow.trees:
+            alone = ground.alone(flow, tree)
+            if not isinstance(alone, int):
+                for claim in alone.claims:
+                    holders.setdefault(claim.resource, Counter())[flow.number] += 1
+    for placements in kept.values():
+        for placement in placements:
+            for claim in placement.claims:
+                holders.setdefault(claim.resource, Counter())[-1] += 1
+    return sum((own.total() ** 2 - sum(number**2 for number in own.values())) // 2 for own in holders.values())
+
+
+def fits(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]]) -> bool:
+    """Whether CP-SAT is of any use: no gate list and no slots by hand, and not too many pairs of claims."""
+    if any(ground.explicit(leg.here, leg.there) for flow in flows for tree in flow.trees for leg in tree.legs):
+        return False
+    if any(ground.listed(flow) for flow in flows):
+        return False
+    return count(ground, [shortest(flow) for flow in flows], kept) <= PAIRS_MAX
+
+
+def shortest(flow: Flow) -> Flow:
+    """A flow that may take its shortest tree only."""
+    return replace(flow, trees=flow.trees[:1])
