@@ -14,7 +14,7 @@ from typing import Any
 
 from keepon.measure import due
 from keepon.model.scenario import Scenario, Stream
-from keepon.model.timing import epoch_ns_for
+from keepon.model.timing import epoch_ns_for, talk_start_ns
 from keepon.model.topology import Topology
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -80,11 +80,12 @@ def whole_ns(name: str, time_ps: int) -> int:
 def described_stream(scenario: Scenario, plan: Plan, stream: Stream, padded: bool) -> str:
     """Frames of a keepon station are as long as its slots, all others as long as they are."""
     entry = plan["streams"][stream.id]
-    schedule = due.schedule(scenario, stream, entry)
+    epoch_ns = epoch_ns_for(scenario)
+    schedule = due.schedule(epoch_ns + talk_start_ns(scenario), stream, entry)
     if len(schedule.releases_ns) != 1 or len(stream.listeners) != 1:
         raise PeerError(f'stream "{stream.id}": bench/ns3 knows one release and one listener')
     due_ns = schedule.first_period * stream.period_ns + schedule.releases_ns[0]
-    first_ns = due_ns - epoch_ns_for(scenario)
+    first_ns = due_ns - epoch_ns
     frame_bytes = entry["frame_bytes_on_wire"] if padded else stream.frame_bytes
     route = [stream.talker, *entry["routes"][stream.listeners[0]], stream.listeners[0]]
     return f"stream {stream.id} {frame_bytes} {stream.period_ns} {first_ns} {' '.join(route)}"

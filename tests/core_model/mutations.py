@@ -610,7 +610,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "pacer_clock.c",
         "			kpn_review_from(pacer, from);\n",
         "",
-        ("mixed stream",),
+        ("vectors of recovery",),
     ),
     Mutation(
         "stale frames on time",
