@@ -17,7 +17,7 @@
 	X(ON_TIME, 1, "left in the slot of its txtime")                                        \
 	X(MOVED, 1, "left in a later slot of its class (late policy relaxed or reschedule)")   \
 	X(BEST_EFFORT, 1, "had no txtime; left in the first free slot of its class")           \
-	X(SENT_STALE, 1, "its slot is another time since: a step, or a grid reached later")     \
+	X(SENT_STALE, 1, "its slot is another time since: a step, or a grid reached later")    \
 	X(IN_DOUBT, 0, "the CPU was held up: it left in its slot or not at all")               \
 	X(LATE, 0, "its slot can no longer be changed")                                        \
 	X(TOO_EARLY, 0, "its slot is beyond the ring and there is no room before it")          \
