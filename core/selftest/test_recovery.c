@@ -123,6 +123,48 @@ static void test_underrun_with_a_full_ring_rings_once(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, nic.unsafe_writes, 0);
 }
 
+/*
+ * The wire has run dry with more frames on it than one poll may end: all have left at their times,
+ * and are told so by the clock they left by, not by the one that is set when the wire starts again.
+ */
+static void test_an_underrun_changes_nothing_of_what_left_before(struct kpn_selftest *t)
+{
+	static struct kpn_frame before[40];
+	struct kpn_window window;
+	u32 counts_done;
+	u32 placed;
+	u64 slot;
+	u32 i;
+
+	for (counts_done = 0; counts_done < 2; counts_done++) {
+		exact_nic_prepare(&nic);
+		nic.caps.index_counts_done = counts_done;
+		if (!counts_done)
+			nic.caps.index_to_wire_ns_max =
+				(s32)nic.caps.restart_ns_max + 2 * (s32)SLOT_NS;
+		nic.config.depth_slots = 60;
+		nic.config.budget_frames = 8;
+		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+		exact_nic_run(&nic, 2 * MS);
+		window = kpn_pacer_window(nic.pacer, nic.now_ns);
+		slot = window.first_seq + state().base;
+		/* one after the tail would leave after the pause */
+		for (i = 0, placed = 0; i < 40 && window.first_seq + i < state().tail_seq; i++) {
+			before[placed] = exact_frame((u8)(placed + 1), 200, 0,
+						     (s64)(slot + i) * SLOT_NS + 64);
+			placed +=
+				kpn_pacer_submit(nic.pacer, &before[placed]) == KPN_VERDICT_PENDING;
+		}
+		exact_nic_go(&nic, MS);
+		KPN_EXPECT(t, run_watching(2 * MS));
+		KPN_EXPECT_EQ(t, stats()->underruns, 1);
+		KPN_EXPECT(t, placed > 2 * nic.config.budget_frames);
+		KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_ON_TIME], placed);
+		for (i = 0; i < placed; i++)
+			KPN_EXPECT_EQ(t, before[i].start.ns, before[i].txtime_ns);
+	}
+}
+
 /* Less left than a restart takes: it may have been idle, so nobody says it was not. */
 static void test_suspected_underrun(struct kpn_selftest *t)
 {
@@ -397,6 +439,7 @@ void kpn_test_recovery(struct kpn_selftest *t)
 	test_underrun_keeps_the_count_and_nearly_the_time(t);
 	test_idle_wire_starts_again_though_restarts_are_long(t);
 	test_underrun_with_a_full_ring_rings_once(t);
+	test_an_underrun_changes_nothing_of_what_left_before(t);
 	test_suspected_underrun(t);
 	test_held_up_before_the_doorbell(t);
 	test_held_up_after_a_late_poll(t);

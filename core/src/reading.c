@@ -325,6 +325,12 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 				     ring->tail.ps) >= 0;
 		kpn_complete(pacer, idle ? ring->tail.seq : kpn_passed_seq(pacer));
 	}
+	/* the clock that is set then is not that of what has left before: first that ends */
+	if (idle && ring->head.seq != ring->tail.seq) {
+		pacer->synchronised = false;
+		kpn_renew_plain(pacer);
+		return kpn_has_news(pacer);
+	}
 	if (idle)
 		recover_idle(pacer);
 	else if ((s64)(ring->tail.ps - pacer->strip.upper_ps) < (s64)pacer->restart_ps_max ||

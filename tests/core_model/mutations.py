@@ -598,6 +598,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of pacer",),
     ),
     Mutation(
+        "the wire starts again before all is told of what has left",
+        "reading.c",
+        "	if (idle && ring->head.seq != ring->tail.seq) {\n",
+        "	if (false) {\n",
+        ("vectors of recovery",),
+    ),
+    Mutation(
         "restart takes no time",
         "reading.c",
         "	if (KPN_UNLIKELY(ring->head.seq <= pacer->restart_seq)) {\n",
