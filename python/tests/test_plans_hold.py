@@ -312,6 +312,25 @@ def test_a_changed_plan_is_rejected(data: st.DataObject) -> None:
         verify(HABITAT_SCENARIO, plan)
 
 
+def test_a_plan_that_promises_nothing_where_it_has_to_is_rejected() -> None:
+    plan = copy.deepcopy(HABITAT_PLAN)
+    bounds = plan["streams"]["F2"]["bounds"]
+    for key in ("release_error_ns", "delay_ns", "jitter_ns", "data_age_ns"):
+        bounds[key] = None
+    with pytest.raises(PlanRejectedError, match="bound delay_ns of F2 is missing"):
+        verify(HABITAT_SCENARIO, plan)
+
+
+def test_a_plan_that_promises_a_bound_of_a_clock_that_runs_free_is_rejected() -> None:
+    timed = small()
+    bounds = make_plan(timed)["streams"]["F1"]["bounds"]
+    free = small(**{"warmup_s = 0.0": 'warmup_s = 0.0\nsync = { mode = "none" }'})
+    plan = make_plan(free)
+    plan["streams"]["F1"]["bounds"] = bounds
+    with pytest.raises(PlanRejectedError, match=r"bound delay_ns of F1 is promised"):
+        verify(free, plan)
+
+
 @pytest.mark.parametrize("key", ["release_error_ns", "delay_min_ns", "jitter_ns", "data_age_ns"])
 def test_a_bound_that_is_missing_beside_others_is_named(key: str) -> None:
     """The schema of a plan allows null for each of them."""

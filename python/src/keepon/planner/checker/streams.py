@@ -161,13 +161,17 @@ def _compare(given: Given, stream: Stream, worst_ps: int, spread_ps: int, least_
     if worst_ps != entry["delay_planned_ps"] or worst_ps != _sum_ps(entry["terms"]):
         return [f"delay of {name} is {worst_ps} ps, the plan says {entry['delay_planned_ps']}"]
     bounds = entry["bounds"]
-    earliest_ns = None if given.scenario.station_named(stream.talker).driver == "standard" else least_ps // 1000
+    talker = given.scenario.station_named(stream.talker)
+    earliest_ns = None if talker.driver == "standard" else least_ps // 1000
     if bounds.get("delay_min_ns", earliest_ns) != earliest_ns:  # plans of earlier versions have none
         return [f"bound delay_min_ns of {name} is not its least delay"]
     if "padding_ps" in entry and entry["padding_ps"] != _padding_ps(given, stream):
         return [f"padding_ps of {name} is not its padding"]
     delay_ns, jitter_ns = bounds["delay_ns"], bounds["jitter_ns"]
     release_ns = bounds["release_error_ns"]
+    timed = talker.driver != "standard" and talker.release != "sleep" and given.scenario.sync.mode != "none"
+    if timed != (delay_ns is not None):
+        return [f"bound delay_ns of {name} is {'missing' if timed else 'promised for a talker that keeps no time'}"]
     if delay_ns is None:
         return []
     if jitter_ns is None or release_ns is None:
