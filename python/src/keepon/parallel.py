@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -49,17 +48,14 @@ def in_order(work: Callable[[Item], Result], items: Iterable[Item], workers: int
             for future in futures:
                 yield future.result()
         except BaseException:
-            _stop(pool, futures)
+            _stop(pool)
             raise
 
 
-def _stop(pool: ThreadPoolExecutor, futures: list[Future[Result]]) -> None:
+def _stop(pool: ThreadPoolExecutor) -> None:
     """What has not begun never does; what runs is told, and waited for."""
     _stopping.set()
     try:
         pool.shutdown(wait=True, cancel_futures=True)
-        for future in futures:
-            with contextlib.suppress(BaseException):
-                future.exception(timeout=0)
     finally:
         _stopping.clear()

@@ -93,7 +93,7 @@ def _hard_stop(watch: _Watch) -> Iterator[None]:
 
 
 def run(
-    read: Callable[[], Scenario],
+    load: Callable[[], Scenario],
     out: Path | None,
     keep: Path | None,
     time_limit_s: float,
@@ -118,7 +118,7 @@ def run(
         watch = _Watch(Limits(time.monotonic() + time_limit_s, workers=workers, progress=told))
         try:
             with _hard_stop(watch):
-                plan = _tried(read(), keep, watch)
+                plan = _tried(load(), keep, watch)
         except TimeUpError as error:
             raise TimeUpError(
                 f"the time limit of {time_limit_s:g} s was reached while {error}; nothing was decided, so give a "
