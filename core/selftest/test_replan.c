@@ -61,6 +61,39 @@ static void test_held_up_while_lengths_are_stored(struct kpn_selftest *t)
 }
 
 /*
+ * A step takes best effort back from its slots before it stores lengths, and each store takes its
+ * time. The lengths are for slots that can still be changed then, not when the call began.
+ */
+static void test_what_a_step_does_first_takes_time(struct kpn_selftest *t)
+{
+	u64 seed = 4;
+	u32 lengths = 0;
+	u32 run;
+	u8 i;
+
+	for (run = 0; run < RUNS; run++) {
+		exact_nic_prepare(&nic);
+		nic.config.depth_slots = 48;
+		nic.config.prebuffer_frames = 64;
+		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+		exact_nic_run(&nic, MS + kpn_random_below(&seed, 20000));
+		for (i = 0; i < 8; i++) {
+			frames[i] = exact_frame((u8)(i + 1), 200, 0, -1);
+			KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[i]),
+				      KPN_VERDICT_PENDING);
+		}
+		nic.lengths = 0;
+		nic.store_ns = 1500;
+		kpn_pacer_adjtime(nic.pacer, 8 * SLOT_NS + 1000);
+		nic.store_ns = 0;
+		lengths += nic.lengths;
+		exact_nic_run(&nic, MS);
+		KPN_EXPECT_EQ_AT(t, (int)run, nic.events[KPN_EVENT_SLIP], 0);
+	}
+	KPN_EXPECT(t, lengths > RUNS);
+}
+
+/*
  * Frames of @frame_bytes for the next slots that can still be had, @sfd_ns after their start on the
  * grid. Return: how many were taken.
  */
@@ -178,6 +211,7 @@ static void test_reserved_slots_are_given_away_when_they_are_whole(struct kpn_se
 void kpn_test_replan(struct kpn_selftest *t)
 {
 	test_held_up_while_lengths_are_stored(t);
+	test_what_a_step_does_first_takes_time(t);
 	test_the_grid_moves_off_while_it_is_reached(t);
 	test_reserved_slots_are_given_away_when_they_are_whole(t);
 }

@@ -72,7 +72,7 @@ enum kpn_todo {
 	KPN_TODO_PLAN = 1 << 0,   /* lengths are planned up to ring.plan only, not to the tail */
 	KPN_TODO_REVIEW = 1 << 1, /* there is a range to review */
 	KPN_TODO_SWITCH = 1 << 2, /* there is a second table */
-	KPN_TODO_TABLE = 1 << 3,  /* what is to be planned belonged to nobody in another table */
+	KPN_TODO_TABLE = 1 << 3,  /* what is to be planned may have belonged to nobody before */
 };
 
 struct kpn_pacer {
@@ -397,10 +397,11 @@ static inline u32 kpn_slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_p
 void kpn_plan_from(struct kpn_pacer *pacer, u64 from);
 
 /**
- * kpn_plan_on() - the same in a later call: what can no longer be changed by now keeps the length
- * it has
+ * kpn_plan_on() - so many lengths as one call may store, if any are to be planned: what can no longer
+ * be changed by now keeps the length it has. The clock is read for that: what came before in the
+ * call took time
  */
-void kpn_plan_on(struct kpn_pacer *pacer, u64 cpu_ns);
+void kpn_plan_on(struct kpn_pacer *pacer);
 
 /* ---- complete ---- */
 

@@ -348,7 +348,7 @@ void kpn_do_todo(struct kpn_pacer *pacer, u64 cpu_ns)
 	if (pacer->todo & KPN_TODO_SWITCH && pacer->ring.head.seq >= pacer->switch_seq)
 		kpn_switch_tables(pacer);
 	if (pacer->todo & KPN_TODO_PLAN)
-		kpn_plan_on(pacer, cpu_ns);
+		kpn_plan_on(pacer);
 	if (due || pacer->prebuffer.backlog || pacer->todo & KPN_TODO_REVIEW)
 		kpn_insert_due(pacer, cpu_ns);
 }

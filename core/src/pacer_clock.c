@@ -96,6 +96,8 @@ void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 		if (kpn_align_choose_base(&pacer->align, &pacer->clock, from, start_ps)) {
 			pacer->step_seq = from;
 			pacer->floor_seq = from;
+			if (pacer->config.trim == KPN_TRIM_RESERVED)
+				pacer->todo |= KPN_TODO_TABLE;
 			kpn_place_switch(pacer, from);
 			kpn_locate_tables(pacer);
 			kpn_recall_yielding(pacer, ~0u, from, &pacer->stats.recalled);
@@ -103,7 +105,7 @@ void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 		}
 		kpn_align_unlock(&pacer->align);
 		kpn_plan_from(pacer, from);
-		kpn_plan_on(pacer, cpu_ns);
+		kpn_plan_on(pacer);
 	}
 	kpn_insert_rekey(pacer);
 	kpn_insert_due(pacer, cpu_ns);
@@ -129,7 +131,7 @@ int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 	if (!pacer->running)
 		return 0;
 	kpn_plan_from(pacer, kpn_first_changeable(pacer, cpu_ns));
-	kpn_plan_on(pacer, cpu_ns);
+	kpn_plan_on(pacer);
 	kpn_insert_rekey(pacer);
 	return 0;
 }

@@ -114,18 +114,19 @@ void kpn_plan_from(struct kpn_pacer *pacer, u64 from)
 	kpn_align_replan(&pacer->align, ring->plan.seq);
 }
 
-void kpn_plan_on(struct kpn_pacer *pacer, u64 cpu_ns)
+void kpn_plan_on(struct kpn_pacer *pacer)
 {
 	struct kpn_ring *ring = &pacer->ring;
-	u64 first = kpn_first_changeable(pacer, cpu_ns);
 	u64 doubtful_ps;
+	u64 first;
 
 	if (!(pacer->todo & KPN_TODO_PLAN))
 		return;
+	first = kpn_first_changeable(pacer, kpn_cpu_now(pacer));
 	if (ring->plan.seq < first) {
 		ring->plan = kpn_ring_at(ring, first);
 		kpn_align_replan(&pacer->align, first);
-		/* those passed over stay trimmed as another table had it */
+		/* those passed over stay trimmed as another table or base had it */
 		if (pacer->todo & KPN_TODO_TABLE && pacer->floor_seq < first)
 			pacer->floor_seq = first;
 	}

@@ -641,6 +641,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of replan",),
     ),
     Mutation(
+        "lengths are planned by the time the call began",
+        "post.c",
+        "	first = kpn_first_changeable(pacer, kpn_cpu_now(pacer));\n",
+        "	first = kpn_first_changeable(pacer, kpn_cpu_now(pacer) - 8000);\n",
+        ("vectors of replan",),
+    ),
+    Mutation(
         "lengths stored too late are believed",
         "post.c",
         "			if (posted && kpn_may_be_fetched(pacer, plan->seq, 0))\n",
