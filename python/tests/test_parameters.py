@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from fractions import Fraction
 from typing import Any
 
@@ -26,6 +27,8 @@ from keepon.planner.parameters import (
 )
 from keepon.planner.parameters.isolation import Question
 from keepon.planner.parameters.polls import Posting
+from keepon.planner.partition import pairwise
+from keepon.planner.partition.limits import LOOK_S
 
 GIGABIT = 1_000_000_000
 RATES = st.sampled_from([10_000_000, 100_000_000, GIGABIT, 2_500_000_000, 10_000_000_000])
@@ -125,6 +128,24 @@ def test_isolation_gives_both_answers_and_names_the_bound() -> None:
     assert verdict.answer == isolation.INFEASIBLE
     assert verdict.proof["needed_slots"] == 4
     assert isolation.shares_of_proof(verdict.proof).startswith("its classes need at least 4 slots of the partition")
+
+
+def test_a_search_for_isolation_ends_at_the_same_place_on_a_loaded_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search is limited by its work: one whose first step takes longer than SEARCH_S finds what the others find."""
+    asked = question([(8, 7), (8, 6), (6, 6), (6, 1)], 12)
+    quick = isolation.decide(asked)
+    first_fit = pairwise.first_fit
+
+    def held_up(*given: Any) -> Any:
+        time.sleep(2 * isolation.SEARCH_S)
+        return first_fit(*given)
+
+    monkeypatch.setattr(pairwise, "first_fit", held_up)
+    slow = isolation.decide(asked)
+    assert slow == quick
+    assert quick.answer != isolation.UNDECIDED
+    assert quick.method not in ("bound", "construction")
+    assert isolation.decide(asked, LOOK_S).answer == isolation.UNDECIDED
 
 
 def test_classes_with_rest_share_their_slots() -> None:

@@ -9,7 +9,6 @@ the network leaves a stream less freedom, never more.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -17,12 +16,15 @@ from typing import Any
 from keepon.model.scenario import KeeponOptions, Stream
 from keepon.model.wire import PS_PER_NS
 from keepon.planner.partition import bounds, closed
-from keepon.planner.partition.limits import Limits
+from keepon.planner.partition.limits import Limits, WorkClock
 from keepon.planner.partition.problem import Problem
 from keepon.planner.partition.problem import Stream as Row
 
 SEARCH_S = 0.1
-"""For one slot and partition period, where neither bounds nor construction decide: the planner then tries itself."""
+"""Of work (WorkClock), for one slot and partition period where neither bounds nor construction decide.
+
+Of work and not of the wall: the same station gets the same partition on a machine under load.
+"""
 
 FEASIBLE, INFEASIBLE, UNDECIDED = "feasible", "infeasible", "undecided"
 
@@ -122,7 +124,7 @@ def _decide(problem: Problem, search_s: float) -> Verdict:
     # Loads CP-SAT, which takes a second that most stations need not spend.
     from keepon.planner.partition import answer, solve
 
-    outcome = solve.decide(problem, Limits(time.monotonic() + search_s))
+    outcome = solve.decide(problem, Limits(search_s, clock=WorkClock()))
     named = {answer.FEASIBLE: FEASIBLE, answer.INFEASIBLE: INFEASIBLE, answer.UNKNOWN: UNDECIDED}
     return Verdict(named[outcome.answer], outcome.method, outcome.proof or {})
 
@@ -131,7 +133,7 @@ def decide(question: Question, search_s: float = SEARCH_S) -> Verdict:
     """Whether every stream can have its slots; the first part of the station that cannot decides.
 
     Args:
-        search_s: where bounds and construction leave it open, so long is searched; 0: not at all.
+        search_s: where bounds and construction leave it open, so long is searched, in seconds of a WorkClock; 0: not at all.
     """
     by_hand = {slot for entry in question.options.classes if isinstance(entry.slots, list) for slot in entry.slots}
     there = question.partition_slots - sum(1 for slot in by_hand if slot < question.partition_slots)

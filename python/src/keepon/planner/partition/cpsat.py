@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
-from keepon.planner.partition.limits import Limits
+from keepon.planner.partition.limits import Limits, WorkClock
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,22 @@ def solve(model: cp_model.CpModel, limits: Limits, what: str) -> Solved:
     left = limits.left_s()
     if left <= 0:
         return Solved(cp_model.UNKNOWN, solver)
-    if left < math.inf:
+    if isinstance(limits.clock, WorkClock):
+        solver.parameters.max_deterministic_time = left
+    elif left < math.inf:
         solver.parameters.max_time_in_seconds = left
     solver.parameters.catch_sigint_signal = False
     limits.progress(what)
+    solved = Solved(_run(solver, model, what), solver)
+    if isinstance(limits.clock, WorkClock):
+        limits.clock.add(solver.deterministic_time)
+    return solved
+
+
+def _run(solver: cp_model.CpSolver, model: cp_model.CpModel, what: str) -> cp_model.CpSolverStatus:
+    """Solve; on the main thread so that Ctrl-C ends it."""
     if threading.current_thread() is not threading.main_thread():
-        return Solved(solver.solve(model), solver)
+        return solver.solve(model)
     statuses: list[cp_model.CpSolverStatus] = []
     # The search runs in C++; only the main thread can see Ctrl-C, and only while it runs Python.
     search = threading.Thread(target=lambda: statuses.append(solver.solve(model)), daemon=True)
@@ -59,4 +69,4 @@ def solve(model: cp_model.CpModel, limits: Limits, what: str) -> Solved:
         raise
     if not statuses or statuses[0] == cp_model.MODEL_INVALID:
         raise RuntimeError(f"CP-SAT gave no answer for the model of: {what}")
-    return Solved(statuses[0], solver)
+    return statuses[0]
