@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from fractions import Fraction
+from time import sleep
 from typing import Any
 
 import pytest
@@ -137,7 +137,7 @@ def test_a_search_for_isolation_ends_at_the_same_place_on_a_loaded_machine(monke
     first_fit = pairwise.first_fit
 
     def held_up(*given: Any) -> Any:
-        time.sleep(2 * isolation.SEARCH_S)
+        sleep(2 * isolation.SEARCH_S)
         return first_fit(*given)
 
     monkeypatch.setattr(pairwise, "first_fit", held_up)

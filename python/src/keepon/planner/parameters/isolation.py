@@ -133,7 +133,7 @@ def decide(question: Question, search_s: float = SEARCH_S) -> Verdict:
     """Whether every stream can have its slots; the first part of the station that cannot decides.
 
     Args:
-        search_s: where bounds and construction leave it open, so long is searched, in seconds of a WorkClock; 0: not at all.
+        search_s: where bounds and construction leave it open, search so many seconds of a WorkClock; 0: not at all.
     """
     by_hand = {slot for entry in question.options.classes if isinstance(entry.slots, list) for slot in entry.slots}
     there = question.partition_slots - sum(1 for slot in by_hand if slot < question.partition_slots)
