@@ -18,6 +18,10 @@ ANSWER_S = 10
 """How long a scheduler may take to answer."""
 
 
+CONNECTS_MAX = 3
+"""Attempts to connect: the library asserts that the scheduler's first message comes alone, which it need not."""
+
+
 def version() -> str:
     """What a worker runs."""
     return __version__
@@ -65,8 +69,11 @@ def _connected(library: Any, address: str) -> Iterator[Any]:
 def _client(library: Any, address: str) -> Any:
     place = f'option --cluster = "{address}"'
     try:
+        for _ in range(CONNECTS_MAX - 1):
+            with suppress(AssertionError):
+                return library.Client(address, timeout=ANSWER_S, set_as_default=False)
         return library.Client(address, timeout=ANSWER_S, set_as_default=False)
-    except OSError as error:
+    except (OSError, AssertionError) as error:
         raise EnvironmentProblemError(
             f"{place}: no scheduler answers there within {ANSWER_S} s; start one with `dask scheduler`, or correct it"
         ) from error
