@@ -230,3 +230,11 @@ def test_results_without_a_stream_in_common_are_not_compared(
         assert cli.main() in (EXIT_MET, EXIT_MISSED)
     capsys.readouterr()
     assert "no driver and stream in common" in refused("compare", "one", "two")
+
+
+def test_a_run_without_streams_is_refused(refused: Any, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    ends = '[[station]]\nname = "a"\n[[station]]\nname = "b"\n[[link]]\nends = ["a", "b"]\n'
+    path.write_text(f'schema = "keepon.scenario/1"\nname = "x"\n{ends}')
+    told = refused("run", path)
+    assert told.endswith("key `stream`: must have an entry, as there is nothing to measure; add a [[stream]]")

@@ -287,7 +287,7 @@ def test_help_says_what_the_exit_codes_are(monkeypatch: pytest.MonkeyPatch, caps
         monkeypatch.setattr(sys, "argv", ["keepon", *command])
         assert cli.main() == 0
         said = " ".join(capsys.readouterr().out.split())
-        for code, words in ((4, "nothing checked"), (5, "no frames")):
+        for code, words in ((4, "nothing checked"), (5, "no frames"), (70, "a defect of Keepon")):
             assert f"{code} {words}" in said
 
 

@@ -9,6 +9,7 @@ EXIT_INPUT = 2
 EXIT_ENVIRONMENT = 3
 EXIT_NOTHING_CHECKED = 4
 EXIT_NO_FRAMES = 5
+EXIT_DEFECT = 70  # EX_SOFTWARE of sysexits.h
 EXIT_INTERRUPTED = 130
 
 
@@ -63,9 +64,13 @@ class InfeasibleError(KeeponError):
 class PlanRejectedError(KeeponError):
     """The independent checker refused a plan: a defect of the planner, never of the input."""
 
+    exit_code = EXIT_DEFECT
+
 
 class SimulationError(KeeponError):
     """The simulation contradicts itself (an accounting identity does not hold) or could not be built."""
+
+    exit_code = EXIT_DEFECT
 
 
 class EnvironmentProblemError(KeeponError):

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import json
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
-import typer.exceptions
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from keepon import __version__, errors, interrupts
-from keepon.cli import doctor, session
+from keepon.cli import doctor, edge, session
 from keepon.cli import link_group as link_group
 from keepon.cli.options import (
     SEED_MAX,
@@ -41,7 +39,6 @@ from keepon.errors import (
     EXIT_MET,
     EXIT_MISSED,
     ConfigError,
-    KeeponError,
 )
 from keepon.export import exported
 from keepon.model import documents, loading, outcomes
@@ -61,21 +58,13 @@ from keepon.targets.runs import Outcome
 EXIT_CODES = (
     "Exit codes: 0 met; 1 missed (a frame due, a bound or a deadline), or no plan; 2 usage or input; 3 environment; "
     "4 nothing checked (no bound on the delay and no deadline, or too few frames for a bound); 5 no frames were due; "
-    "130 interrupted."
+    "70 a defect of Keepon, with a line to report; 130 interrupted."
 )
 app = typer.Typer(
     name="keepon", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
     help="Deterministic Ethernet transmission on standard NICs: plan, simulate, report.", epilog=EXIT_CODES,
 )  # fmt: skip
 app.add_typer(link_group.app)
-
-MESSAGE_MAX = 2_000
-
-
-class _Settings:
-    debug = False
-    source = ""  # scenario file: what a message about a key begins with
-    concluded = False  # the user has been told what an interrupted run left
 
 
 @app.callback(invoke_without_command=True)
@@ -84,7 +73,7 @@ def _common(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
-    _Settings.debug = debug
+    edge.Settings.debug = debug
     if version:
         print(f"keepon {__version__}")
         raise typer.Exit(EXIT_MET)
@@ -134,7 +123,7 @@ def _progress() -> Iterator[Callable[[str, float], None] | None]:
 
 
 def _load(path: Path, seed: int | None, duration_s: float | None) -> Scenario:
-    _Settings.source = str(path)
+    edge.Settings.source = str(path)
     scenario = loading.load(path)
     changes: dict[str, Any] = {}
     if seed is not None:
@@ -161,15 +150,11 @@ def _feasible(scenario: Scenario) -> Plan:
     return plan
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)
-
-
 def _conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) -> int:
     """Print what a run gave and return its exit code: the first driver is judged, the others are its peers."""
-    _Settings.concluded = True
+    edge.Settings.concluded = True
     if not outcome.runs:
-        _say("interrupted before the first driver was complete; nothing was written")
+        edge.say("interrupted before the first driver was complete; nothing was written")
         return EXIT_INTERRUPTED
     if as_json:
         _print_json(outcome.result)
@@ -179,7 +164,7 @@ def _conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) 
         print(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
     if interrupted:
         done = ", ".join(run.driver for run in outcome.runs)
-        _say(f"interrupted; complete and written: {done}")
+        edge.say(f"interrupted; complete and written: {done}")
         return EXIT_INTERRUPTED
     return outcomes.EXIT_CODES[outcome.runs[0].document["outcome"]]
 
@@ -230,7 +215,7 @@ def plan(
     from keepon.cli import plan_command as plans
 
     code = plans.run(lambda: _load(scenario, seed, None), out, keep, time_limit, workers, as_json)
-    _Settings.concluded = True
+    edge.Settings.concluded = True
     raise typer.Exit(code)
 
 
@@ -263,7 +248,7 @@ def partition_command(
     code = EXIT_MET
     if out is not None:
         code = partitions.solve(file, out, time_limit, seed, workers, as_json)
-        _Settings.concluded = True
+        edge.Settings.concluded = True
     elif not check:
         raise ConfigError("option --out: is missing; name the file for the answers, or give --check to verify FILE")
     if check:
@@ -299,7 +284,7 @@ def export_command(
     for file in document["files"]:
         print(f"  {file}")
     for note in document["notes"]:
-        _say(f"note: {note}")
+        edge.say(f"note: {note}")
 
 
 @app.command("report")
@@ -462,14 +447,14 @@ def _reproduce_study(
     document = study.run(name, changes, seed, seeds)
     with interrupts.interrupts_wait() as seen:
         output.write_folder(folder, document)
-        _Settings.concluded = True
+        edge.Settings.concluded = True
     if as_json:
         _print_json(document)
     else:
         output.show(_console(), document)
         print(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
     if document.get("interrupted", False):
-        _say(f"interrupted; {document['attempted']} sets were decided, the others are left out of {folder}")
+        edge.say(f"interrupted; {document['attempted']} sets were decided, the others are left out of {folder}")
         return EXIT_INTERRUPTED
     return EXIT_INTERRUPTED if seen else EXIT_MET if document["met"] else EXIT_MISSED
 
@@ -495,29 +480,4 @@ def doctor_command(as_json: Json = False) -> None:
 
 def main() -> int:
     """Entry point: every error is one line on stderr and an exit code; a traceback only with --debug."""
-    try:
-        code = app(standalone_mode=False)
-        if code == EXIT_INTERRUPTED and not _Settings.concluded:
-            _say("keepon: interrupted; nothing was written")
-    except KeeponError as error:
-        if _Settings.debug:
-            traceback.print_exc()
-        place = f"{_Settings.source}: " if str(error).startswith("key `") else ""
-        _say(f"keepon: {errors.one_line(f'{place}{error}', MESSAGE_MAX)}")
-        return error.exit_code
-    except typer.exceptions.TyperException as error:
-        _say(f"keepon: {errors.one_line(error.format_message().rstrip('.'), MESSAGE_MAX)}; see keepon --help")
-        return EXIT_INPUT
-    except (KeyboardInterrupt, typer.Abort):
-        _say("keepon: interrupted; nothing was written")
-        return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has gone; Python would complain again when it flushes at exit.
-        sys.stderr.close()
-        return EXIT_INTERRUPTED
-    except Exception as error:  # noqa: BLE001 (the outermost edge)
-        if _Settings.debug:
-            traceback.print_exc()
-        _say(f"keepon: internal error ({type(error).__name__}: {errors.one_line(error, 200)}); --debug shows where")
-        return errors.EXIT_ENVIRONMENT
-    return int(code or 0)
+    return edge.guard(lambda: app(standalone_mode=False))

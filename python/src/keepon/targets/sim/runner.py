@@ -191,10 +191,11 @@ def run_all(scenario: Scenario, plan: Plan, seed: int, progress: Progress | None
     """Every driver of the scenario, side by side; a Ctrl-C keeps those that are complete up to the first that is not.
 
     Raises:
-        SimulationError: a run contradicts itself, or the scenario has no stream to measure.
+        ConfigError: the scenario has no stream to measure.
+        SimulationError: a run contradicts itself.
     """
     if not scenario.stream:
-        raise SimulationError("the scenario has no [[stream]]; there is nothing to measure")
+        raise ConfigError("key `stream`: must have an entry, as there is nothing to measure; add a [[stream]]")
     runs: list[Run] = []
     sources: dict[str, list[Sourced]] = {}
     interrupted = False

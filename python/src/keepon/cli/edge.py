@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The outermost edge of the command: whatever ends it becomes one line on stderr and an exit code.
+
+What is a defect of Keepon and not of the input gets a second line, to be sent with a report.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import platform
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import typer
+import typer.exceptions
+
+from keepon import __version__, errors
+from keepon.errors import EXIT_DEFECT, EXIT_INPUT, EXIT_INTERRUPTED, KeeponError
+
+MESSAGE_MAX = 2_000
+
+
+class Settings:
+    """What is known of this call when it ends."""
+
+    debug = False
+    source = ""  # scenario file: what a message about a key begins with
+    concluded = False  # the user has been told what an interrupted run left
+
+
+def say(text: str) -> None:
+    """One line on stderr."""
+    print(text, file=sys.stderr)
+
+
+def guard(command: Callable[[], int | None]) -> int:
+    """The exit code of a command; every error is one line on stderr, a traceback only with --debug."""
+    Settings.source, Settings.concluded = "", False
+    try:
+        code = command()
+        if code == EXIT_INTERRUPTED and not Settings.concluded:
+            say("keepon: interrupted; nothing was written")
+    except KeeponError as error:
+        _trace()
+        place = f"{Settings.source}: " if str(error).startswith("key `") else ""
+        say(f"keepon: {errors.one_line(f'{place}{error}', MESSAGE_MAX)}")
+        if error.exit_code == EXIT_DEFECT:
+            say(_report_line())
+        return error.exit_code
+    except typer.exceptions.TyperException as error:
+        say(f"keepon: {errors.one_line(error.format_message().rstrip('.'), MESSAGE_MAX)}; see keepon --help")
+        return EXIT_INPUT
+    except (KeyboardInterrupt, typer.Abort):
+        say("keepon: interrupted; nothing was written")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; Python would complain again when it flushes at exit.
+        sys.stderr.close()
+        return EXIT_INTERRUPTED
+    except Exception as error:  # noqa: BLE001 (the outermost edge)
+        _trace()
+        say(f"keepon: internal error ({type(error).__name__}: {errors.one_line(error, 200)}); --debug shows where")
+        say(_report_line())
+        return EXIT_DEFECT
+    return int(code or 0)
+
+
+def _trace() -> None:
+    if Settings.debug:
+        traceback.print_exc()
+
+
+def _report_line() -> str:
+    """What a report needs beside the message: versions, the command, and which file it was."""
+    versions = f"keepon {__version__}, Python {platform.python_version()}, ortools {_version('ortools')}"
+    words = " ".join(sys.argv[1:])
+    return f"keepon: a defect of Keepon; please report it with: {versions}, {errors.one_line(words, 200)}{_source()}"
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "absent"
+
+
+def _source() -> str:
+    """The scenario by its hash: a file is often changed before somebody asks for it."""
+    try:
+        content = Path(Settings.source).read_bytes() if Settings.source else b""
+    except OSError:
+        content = b""
+    return f", sha256 {hashlib.sha256(content).hexdigest()[:16]} (and the file)" if content else ""
