@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from keepon.errors import ConfigError
+from keepon.cli import app as cli
+from keepon.errors import EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.model import launchtime, loading
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
@@ -136,3 +138,32 @@ def test_a_frame_that_waits_in_a_queue_does_not_leave_with_the_end_of_a_shorter_
     opened = sorted(plan["streams"][name]["windows"][-1]["open_ps"] for name in ("act1", "act2", "act3", "act4"))
     # Slots follow each other every 2 us; so do windows of frames that have exactly their length.
     assert (min(late - early for early, late in itertools.pairwise(opened)) == 2_000_000) == (ppm == "0.0")
+
+
+def test_a_burst_that_etfs_driver_cannot_keep_up_with_is_told_with_what_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Twenty frames in a row, 9 us each in the driver: more than ETF's 150 us. Shown, and no success."""
+
+    def planned(delta: str) -> tuple[int, str]:
+        text = 'schema = "keepon.scenario/1"\nname = "burst"\n[[bridge]]\nname = "b"\n'
+        text += f'[[station]]\nname = "a"\ndriver = "launchtime"\n{delta}[[station]]\nname = "z"\n'
+        text += '[[link]]\nends = ["a", "b"]\n[[link]]\nends = ["z", "b"]\n'
+        for number in range(20):
+            text += f'[[stream]]\nid = "F{number}"\ntalker = "a"\nlisteners = ["z"]\nperiod_ns = 1_000_000\n'
+            text += "frame_bytes = 200\npriority = 5\n"
+        path = tmp_path / "burst.toml"
+        path.write_text(text)
+        monkeypatch.setattr(sys, "argv", ["keepon", "plan", str(path)])
+        return cli.main(), capsys.readouterr().out
+
+    code, told = planned("")
+    assert code == EXIT_MISSED
+    assert "frames, not all of them in time" in told
+    late = [line for line in told.splitlines() if "not sent in time" in line]
+    assert len(late) == 1
+    assert late[0].startswith("F0, F1, F2, F3, F4 and 15 others: ")
+    assert late[0].endswith("raise etf_delta_ns, and advance_ns with it")
+    code, told = planned("etf_delta_ns = 300_000\n")
+    assert code == EXIT_MET
+    assert "frames within every bound" in told

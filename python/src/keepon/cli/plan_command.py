@@ -24,7 +24,7 @@ from keepon.errors import (
     one_line,
 )
 from keepon.model import documents
-from keepon.model.plan import Plan, read
+from keepon.model.plan import Plan, Trial, read
 from keepon.model.scenario import Scenario
 from keepon.planner.network import keeping
 from keepon.planner.network.plan import plan as make_plan
@@ -34,9 +34,10 @@ from keepon.planner.parameters import rationale
 from keepon.planner.partition.limits import TIME_LIMIT_MAX_S, Limits, Progress, TimeUpError, silent
 from keepon.planner.verify import verify
 from keepon.report import tables
-from keepon.trial.trial import trial
+from keepon.trial.trial import LATE, trial
 
 STREAMS_SHOWN_MAX = 20
+UNSENT_SHOWN_MAX = 5
 ROWS_SHOWN_MAX = 200
 """Longer tables have no frame: to fit their columns takes longer than to plan."""
 GRACE_S = 0.5
@@ -132,7 +133,9 @@ def run(
         _show(plan)
     if "why" in plan and plan["why"]["constraint"] == INTERRUPTED:
         return EXIT_INTERRUPTED
-    return EXIT_MET if plan["status"] == "feasible" else EXIT_MISSED
+    # What came late in the trial would come late for the user: the plan is shown, and is no success.
+    late = "trial" in plan and plan["trial"]["unsent"]
+    return EXIT_MET if plan["status"] == "feasible" and not late else EXIT_MISSED
 
 
 def _earlier(keep: Path) -> Plan:
@@ -192,17 +195,32 @@ def _show(plan: Plan) -> None:
         print(f"kept as they were: {len(plan['kept'])} streams")
     tried = plan.get("trial")
     if tried:
+        within = "frames within every bound" if not tried["unsent"] else "frames, not all of them in time"
         print(
-            f"checked independently, and in the simulator over {tried['duration_s']:g} s: {tried['delivered']} frames "
-            "within every bound"
+            f"checked independently, and in the simulator over {tried['duration_s']:g} s: {tried['delivered']} {within}"
         )
-        for name, verdicts in tried["unsent"].items():
-            told = ", ".join(f"{key} {count}" for key, count in verdicts.items())
-            print(f"{name}: not sent: {told}; the host model hands over too late or clocks have not settled: raise "
-                  "advance_ns or warmup_s")  # fmt: skip
+        for line in _unsent(plan, tried):
+            print(line)
     else:
         print(f"checked independently{', but ' + plan['not_tried'] if 'not_tried' in plan else ''}")
     print(f"planned in {plan['seconds']:.3f} s")
+
+
+def _unsent(plan: Plan, tried: Trial) -> list[str]:
+    """What the trial did not send in time, and what helps; streams to which the same happened on one line."""
+    talkers = {name: driver["driver"] for driver in plan["stations"].values() for name in driver["streams"]}
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, verdicts in tried["unsent"].items():
+        told = ", ".join(f"{key} {count}" for key, count in verdicts.items())
+        remedy = "the host model hands over too late or clocks have not settled: raise advance_ns or warmup_s"
+        if LATE in verdicts and talkers[name] == "launchtime":
+            remedy = "ETF's driver needs longer for so many frames in a row: raise etf_delta_ns, and advance_ns with it"
+        alike.setdefault((told, remedy), []).append(name)
+    lines = []
+    for (told, remedy), names in alike.items():
+        others = f" and {len(names) - UNSENT_SHOWN_MAX} others" if len(names) > UNSENT_SHOWN_MAX else ""
+        lines.append(f"{', '.join(names[:UNSENT_SHOWN_MAX])}{others}: not sent in time: {told}; {remedy}")
+    return lines
 
 
 def _unframed(table: Table) -> str:

@@ -6,9 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from keepon.errors import (
-    PlanRejectedError,
-)
+from keepon.errors import PlanRejectedError
 from keepon.measure.results import SENT_VERDICTS
 from keepon.model import outcomes
 from keepon.model.plan import Plan, Trial
@@ -21,23 +19,12 @@ from keepon.trial import clocks
 
 UNPLANNED = ("late", "unsynchronised", "unlocked", "stepped")
 """Verdicts that say something of host and clocks, and nothing of the plan."""
-
-
 LATE = "beyond a bound, beside frames of its talker that came late"
 
-
 TRIAL_LAPS = 4
-
-
 TRIAL_MIN_NS = 10_000_000
-
-
 TRIAL_MAX_NS = 500_000_000
-
-
 TRIAL_SYNCS = 40
-
-
 TRIAL_SYNCS_MAX_NS = 60_000_000_000
 
 
