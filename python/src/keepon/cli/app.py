@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from keepon import __version__, errors, interrupts
-from keepon.cli import doctor, edge, session
+from keepon.cli import doctor, edge, nics_command, session
 from keepon.cli import link_group as link_group
 from keepon.cli.options import (
     SEED_MAX,
@@ -457,6 +457,16 @@ def _reproduce_study(
         edge.say(f"interrupted; {document['attempted']} sets were decided, the others are left out of {folder}")
         return EXIT_INTERRUPTED
     return EXIT_INTERRUPTED if seen else EXIT_MET if document["met"] else EXIT_MISSED
+
+
+@app.command("nics")
+def nics(
+    tree: Annotated[Path, typer.Argument(metavar="TREE", help="Top folder of a kernel's sources.", show_default=False)],
+    everything: Annotated[bool, typer.Option("--all", help="List also drivers with nothing of interest.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List the Ethernet drivers of a kernel tree: which can send at an instant, and which Keepon has a driver for."""
+    nics_command.run(tree, everything, as_json, _console())
 
 
 @app.command("doctor")
