@@ -123,6 +123,12 @@ def test_no_plan_of_a_random_network_fails_the_checker_or_its_trial(first: int) 
     _holds(range(first, first + 25))
 
 
+@pytest.mark.parametrize("seed", [11119])
+def test_networks_whose_plan_once_failed(seed: int) -> None:
+    """11119: at 100 Mb/s a frame without txtime begins a byte after the match and is sent before the one it is for."""
+    assert _campaign(range(seed, seed + 1))["feasible"] == 1
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("first", range(10_000, 20_000, 100))
 def test_no_plan_of_ten_thousand_random_networks_fails_the_checker_or_its_trial(first: int) -> None:

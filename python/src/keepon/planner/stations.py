@@ -198,7 +198,7 @@ def _other_driver(
 ) -> StationPlan:
     launch = driver == "launchtime"
     clock_ps = scenario.clock_error_ns(station, driver) * PS_PER_NS
-    # A frame without txtime goes at once; one that is due when it has just begun waits for it.
+    # A frame without txtime goes at the wire's next byte; one that is due just after it came waits for both.
     others = [load.frame_bytes for load in scenario.load if load.talker == station.name]
     others += [PTP_FRAME_BYTES_MAX] if scenario.sync.by_ptp else []
     before_ps = wire_time_ps(max(others), wire.rate_bps) if others else 0
@@ -209,8 +209,7 @@ def _other_driver(
         slot_bytes=0, slot_ps=0, ring_slots=0, partition_slots=0, batch_slots=0, depth_slots=0, poll_overhead_ns=0,
         grid_ps=LAUNCH_QUANTUM_PS if launch else PS_PER_NS, phase_ps=0,
         error_low_ps=-clock_ps,
-        error_high_ps=(LAUNCH_QUANTUM_PS + max(before_ps, _tick_ps(scenario, station, wire)) if launch else 0)
-        + clock_ps,
+        error_high_ps=(LAUNCH_QUANTUM_PS + _tick_ps(scenario, station, wire) + before_ps if launch else 0) + clock_ps,
         bounded=launch and scenario.sync.mode != "none" and station.release != "sleep",
     )  # fmt: skip
 

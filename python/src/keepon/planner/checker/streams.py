@@ -83,12 +83,13 @@ def check_releases(given: Given) -> list[str]:
         elif entry["frame_bytes_on_wire"] != stream.frame_bytes:
             found.append(f"{stream.id} is sent with another length than its own")
         if station.driver == "launchtime":
-            # Then the frame before it, or else the wire's next byte, which only a wire of the same clock has ready.
+            # Transmissions begin with a byte of the wire, which is ready at a match only where both have one clock.
+            # What the match finds waiting for its first byte is sent before it, whole.
             even = given.scenario.sync.mode == "ideal" and station.clock_ppm == station.wander_ppb_per_s == 0
-            kept_ps = [0 if even and 32_000 % byte_ps == 0 else byte_ps]
-            kept_ps += [(128 + 20) * byte_ps] if given.scenario.sync.by_ptp else []
-            kept_ps += [(ld.frame_bytes + 20) * byte_ps for ld in given.scenario.load if ld.talker == station.name]
-            high_ps = 32_000 + max(kept_ps)
+            sent_bytes = [128 + 20] if given.scenario.sync.by_ptp else [0]
+            sent_bytes += [ld.frame_bytes + 20 for ld in given.scenario.load if ld.talker == station.name]
+            first_byte_ps = 0 if even and 32_000 % byte_ps == 0 else byte_ps
+            high_ps = 32_000 + first_byte_ps + max(sent_bytes) * byte_ps
         driver = "keepon" if station.driver == "under-test" else station.driver
         clock_ps = 1000 * given.scenario.clock_error_ns(station, driver)
         low_ps, high_ps = low_ps - clock_ps, high_ps + clock_ps
