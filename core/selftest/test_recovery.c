@@ -434,6 +434,91 @@ static void test_unlocked_slots_take_no_scheduled_frame(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frame), KPN_VERDICT_PENDING);
 }
 
+/* A fetch index, which knows more than a slot less of where the wire is. */
+static void prepare_fetching(void)
+{
+	exact_nic_prepare(&nic);
+	nic.caps.index_counts_done = false;
+	nic.caps.index_to_wire_ns_max = (s32)nic.caps.restart_ns_max + 2 * (s32)SLOT_NS;
+}
+
+/*
+ * An index that says nonsense says nothing: not that the wire has stood still since the last one, either.
+ */
+static void test_nonsense_is_no_bound(struct kpn_selftest *t)
+{
+	u32 fetching;
+	u32 i;
+
+	for (fetching = 0; fetching < 2; fetching++) {
+		if (fetching)
+			prepare_fetching();
+		else
+			exact_nic_prepare(&nic);
+		nic.config.batch_slots = 1;
+		nic.config.depth_slots = 40;
+		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+		exact_nic_run(&nic, MS);
+		nic.index_lie = 1000;
+		for (i = 0; i < 5; i++)
+			exact_nic_poll(&nic, 11000);
+		nic.index_lie = 0;
+		KPN_EXPECT_EQ(t, stats()->index_errors, 5);
+		for (i = 0; i < 100; i++) {
+			struct kpn_head head = kpn_pacer_head(nic.pacer, nic.now_ns);
+			u64 wire_ps = exact_nic_position(&nic);
+
+			KPN_EXPECT_AT(t, (int)i, (s64)(wire_ps - head.wire.lower_ps) >= 0);
+			KPN_EXPECT_AT(t, (int)i, (s64)(head.wire.upper_ps - wire_ps) >= 0);
+			exact_nic_poll(&nic, 9000);
+		}
+		KPN_EXPECT_EQ(t, stats()->slips, 0);
+		KPN_EXPECT(t, state().head_valid);
+	}
+}
+
+/* The CPU is held up before a doorbell for longer than a NIC may stand still; this one had nothing to send. */
+static void test_held_up_before_a_doorbell_is_no_stall(struct kpn_selftest *t)
+{
+	prepare_fetching();
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	exact_nic_run(&nic, MS);
+	/* up to where the index has come to the end of what is posted, and the wire has not */
+	exact_nic_go(&nic, (state().tail_seq - nic.head_seq - 1) * SLOT_NS);
+	nic.bell_ns = 2 * kpn_pacer_limits(nic.pacer).stall_ns;
+	nic.frozen_index = (u32)nic.tail_seq;
+	exact_nic_poll(&nic, 0);
+	/* it fetches a little later */
+	nic.frozen = true;
+	exact_nic_poll(&nic, 100);
+	nic.frozen = false;
+	KPN_EXPECT_EQ(t, nic.events[KPN_EVENT_STALLED], 0);
+	exact_nic_run(&nic, 2 * MS);
+	KPN_EXPECT_EQ(t, stats()->losses, 0);
+}
+
+/*
+ * A fetch index that is at the end of what is posted whenever it is read: a slip is survived all the same.
+ */
+static void test_a_slip_ends_where_the_index_waits_for_doorbells(struct kpn_selftest *t)
+{
+	prepare_fetching();
+	nic.caps.prefetch_slots_max = 6;
+	nic.caps.index_to_wire_ns_max += 5 * (s32)SLOT_NS;
+	nic.config.batch_slots = 1;
+	nic.config.depth_slots = 12;
+	nic.poll_ns = 6 * SLOT_NS;
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	exact_nic_run(&nic, MS);
+	KPN_EXPECT(t, state().head_valid);
+	nic.index_lie = 1000;
+	exact_nic_poll(&nic, nic.poll_ns);
+	nic.index_lie = 0;
+	KPN_EXPECT(t, !state().head_valid);
+	exact_nic_run(&nic, 10 * MS);
+	KPN_EXPECT(t, state().head_valid);
+}
+
 void kpn_test_recovery(struct kpn_selftest *t)
 {
 	test_underrun_keeps_the_count_and_nearly_the_time(t);
@@ -450,4 +535,7 @@ void kpn_test_recovery(struct kpn_selftest *t)
 	test_impossible_index_changes_nothing(t);
 	test_step_recalls_what_it_can(t);
 	test_unlocked_slots_take_no_scheduled_frame(t);
+	test_nonsense_is_no_bound(t);
+	test_held_up_before_a_doorbell_is_no_stall(t);
+	test_a_slip_ends_where_the_index_waits_for_doorbells(t);
 }

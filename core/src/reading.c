@@ -211,6 +211,8 @@ void kpn_suspect_late_bell(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u
 
 	if ((s64)(tail_ps - kpn_strip_at(strip, rung_ns).upper_ps) >= (s64)pacer->restart_ps_max)
 		return;
+	/* until then there was nothing to move to */
+	pacer->progress_ns = rung_ns;
 	/* what is learnt from then on must not have the pause in it */
 	carry(pacer, rung_ns + pacer->tick_ns);
 	beyond_ps = (s64)(strip->lower_ps + pacer->restart_ps_max - tail_ps);
@@ -232,8 +234,9 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 	u64 upper_ns = before_ns + (u64)(s64)pacer->caps.index_to_wire_ns_min;
 
 	if (!pacer->caps.index_counts_done && ring->index_seq == ring->tail.seq) {
-		carry(pacer, now_ns);
-		return;
+		/* what it waits for is a doorbell: it says how far the wire is at least */
+		upper_ns = now_ns;
+		bounds.upper_ps = pacer->strip.upper_ps + (now_ns - pacer->strip.cpu_ns + 1) * 1002;
 	}
 	/*
 	 * Until the index has passed where the wire last (re)started, the wire may still be waiting
@@ -292,6 +295,7 @@ static void refuse_index(struct kpn_pacer *pacer)
 bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved)
 {
 	struct kpn_ring *ring = &pacer->ring;
+	bool refused = moved > ring->tail.seq - ring->index_seq;
 	bool idle;
 
 	pacer->frames_left = pacer->config.budget_frames;
@@ -299,8 +303,9 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 		kpn_lose(pacer, KPN_EVENT_LOST);
 		return kpn_has_news(pacer);
 	}
-	if (moved > ring->tail.seq - ring->index_seq) {
+	if (refused) {
 		refuse_index(pacer);
+		carry(pacer, after_ns + pacer->tick_ns);
 		moved = 0;
 	} else {
 		renew_references(pacer);
@@ -317,7 +322,7 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 	if (pacer->caps.index_counts_done && ring->index_seq != ring->head.seq)
 		kpn_complete(pacer, ring->index_seq);
 	idle = ring->index_seq == ring->tail.seq;
-	if (!idle || !pacer->caps.index_counts_done)
+	if (!refused && (!idle || !pacer->caps.index_counts_done))
 		observe(pacer, before_ns, after_ns);
 	if (!pacer->caps.index_counts_done) {
 		if (idle)
