@@ -208,10 +208,142 @@ static void test_reserved_slots_are_given_away_when_they_are_whole(struct kpn_se
 	KPN_EXPECT(t, on_time > taken / 2);
 }
 
+/*
+ * A frame for a slot that is still as short as it was when it belonged to nobody makes it whole. The CPU is held up
+ * before that store: the slot may have left with either length.
+ */
+static void test_held_up_while_a_slot_is_made_whole(struct kpn_selftest *t)
+{
+	static const u16 before[] = { 0, 0xffff, 0xffff, 0xffff, 0xffff };
+	static const u16 after[] = { 0xffff, 0xffff, 0, 0xffff, 0xffff };
+	static u64 memory[64];
+	struct kpn_partition next;
+	u32 doubted = 0;
+	u32 run;
+
+	kpn_partition_init(&next, memory, after, 5);
+	for (run = 0; run < 10; run++) {
+		struct kpn_state was;
+		u64 slot;
+
+		prepare_fast(before);
+		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+		kpn_pacer_adjtime(nic.pacer, 0);
+		exact_nic_run(&nic, MS / 10);
+		kpn_pacer_adjfine(nic.pacer, 3000 * 65536ll);
+		exact_nic_run(&nic, MS / 5 + run * 16);
+		KPN_EXPECT_EQ(t, kpn_pacer_set_partition(nic.pacer, &next, 0), 0);
+		was = kpn_pacer_state(nic.pacer, nic.now_ns);
+		slot = kpn_pacer_window(nic.pacer, nic.now_ns).first_seq + was.base + 20;
+		slot -= slot % 5;
+		frames[0] = exact_frame(1, 180, 0, (s64)slot * 160 + 6);
+		nic.store_ns = 10000;
+		KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[0]), KPN_VERDICT_PENDING);
+		nic.store_ns = 0;
+		exact_nic_run(&nic, MS / 10);
+		KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_IN_DOUBT], 1);
+		KPN_EXPECT_AT(t, (int)run, head_is_true());
+		doubted += !kpn_pacer_state(nic.pacer, nic.now_ns).synchronised;
+	}
+	KPN_EXPECT_EQ(t, doubted, 10);
+}
+
+/*
+ * Frames that are where they were moved to, when the clock goes back and they cannot be taken back any more: they
+ * leave before their own slots, which a frame that is told to have left in a later one has not.
+ */
+static void test_moved_before_a_step_that_comes_too_late(struct kpn_selftest *t)
+{
+	u64 slot;
+	u32 i;
+
+	exact_nic_prepare(&nic);
+	nic.config.classes[1].late = KPN_LATE_RELAXED;
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	exact_nic_run(&nic, MS);
+	slot = kpn_pacer_window(nic.pacer, nic.now_ns).first_seq +
+	       kpn_pacer_state(nic.pacer, nic.now_ns).base + 4;
+	for (i = 0; i < 3; i++) {
+		frames[i] = exact_frame((u8)(i + 1), 200, 1, (s64)slot * SLOT_NS + 64);
+		KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[i]), KPN_VERDICT_PENDING);
+	}
+	while (nic.head_seq < frames[1].seq)
+		exact_nic_go(&nic, 100);
+	kpn_pacer_adjtime(nic.pacer, -(s64)MS);
+	exact_nic_run(&nic, MS / 5);
+	KPN_EXPECT_EQ(t, nic.verdict_of[1], KPN_VERDICT_SENT_STALE);
+	KPN_EXPECT_EQ(t, nic.verdict_of[2], KPN_VERDICT_SENT_STALE);
+	KPN_EXPECT_EQ(t, nic.verdict_of[3], KPN_VERDICT_SENT_STALE);
+}
+
+/*
+ * While frames are reviewed a frame that was moved may stay where it is: nothing takes it out for another one, and
+ * none is told of a step that was not.
+ */
+static void test_moved_frames_keep_their_slots_in_a_review(struct kpn_selftest *t)
+{
+	static const u16 allowed[] = { 0, 1, 0, 0 };
+	u64 slot;
+
+	exact_nic_prepare(&nic);
+	nic.config.allowed = allowed;
+	nic.config.partition_slots = 4;
+	nic.config.classes[0].late = KPN_LATE_RELAXED;
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	/* what the start has to review waits for the first poll */
+	slot = kpn_pacer_state(nic.pacer, nic.now_ns).base + 40;
+	slot -= slot % 4;
+	frames[0] = exact_frame(1, 200, 0, (s64)slot * SLOT_NS + 64);
+	frames[1] = exact_frame(2, 200, 0, (s64)(slot + 1) * SLOT_NS + 64);
+	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[0]), KPN_VERDICT_PENDING);
+	KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[1]), KPN_VERDICT_PENDING);
+	exact_nic_run(&nic, MS);
+	KPN_EXPECT_EQ(t, kpn_pacer_stats(nic.pacer)->recalled, 0);
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_MOVED], 2);
+	KPN_EXPECT(t, frames[0].seq < frames[1].seq);
+}
+
+/*
+ * Where a frame is that needs all of its slot the trim that would reach the grid is not made: the grid is reached
+ * later, and frames before that are not on time.
+ */
+static void test_the_grid_is_not_reached_by_a_trim_that_is_not_made(struct kpn_selftest *t)
+{
+	static const u16 allowed[] = { 0, 0xffff, 0xffff, 0xffff, 0xffff };
+	u32 told = 0;
+	u64 seed = 5;
+	u32 run;
+
+	for (run = 0; run < RUNS; run++) {
+		exact_nic_prepare(&nic);
+		nic.config.allowed = allowed;
+		nic.config.partition_slots = 5;
+		nic.config.trim = KPN_TRIM_RESERVED;
+		nic.config.trim_down_bytes = 64;
+		nic.config.trim_up_bytes = 64;
+		nic.config.depth_slots = 60;
+		nic.config.prebuffer_frames = 64;
+		nic.config.budget_frames = 8;
+		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+		exact_nic_run(&nic, 2 * MS + kpn_random_below(&seed, 60000));
+		fill(SLOT_NS, 1230, 64);
+		kpn_pacer_adjtime(nic.pacer, (1 + (s64)kpn_random_below(&seed, 4)) * SLOT_NS +
+						     (s64)kpn_random_below(&seed, 600));
+		exact_nic_run(&nic, 2 * MS);
+		expect_on_time_is_true(t, run, 0);
+		told += nic.outcomes[KPN_VERDICT_SENT_STALE] + nic.outcomes[KPN_VERDICT_STEPPED];
+	}
+	KPN_EXPECT(t, told > RUNS);
+}
+
 void kpn_test_replan(struct kpn_selftest *t)
 {
 	test_held_up_while_lengths_are_stored(t);
 	test_what_a_step_does_first_takes_time(t);
 	test_the_grid_moves_off_while_it_is_reached(t);
 	test_reserved_slots_are_given_away_when_they_are_whole(t);
+	test_held_up_while_a_slot_is_made_whole(t);
+	test_the_grid_is_not_reached_by_a_trim_that_is_not_made(t);
+	test_moved_before_a_step_that_comes_too_late(t);
+	test_moved_frames_keep_their_slots_in_a_review(t);
 }

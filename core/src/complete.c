@@ -37,15 +37,21 @@ static bool pass(struct kpn_pacer *pacer, u64 to)
 
 /*
  * Whether slot @seq is not where its frame asks for: since a step, as it came too late or reviewing
- * has not come so far; or since the way to the grid was planned anew and ends later.
+ * has not come so far; or since the way to the grid was planned anew and ends later. One that was
+ * moved may be anywhere after its own slot.
  */
 static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
 {
+	bool unseen = pacer->todo & KPN_TODO_REVIEW && seq >= pacer->review_seq &&
+		      seq < pacer->review_end;
+
+	if (frame->verdict == KPN_VERDICT_MOVED)
+		return (seq < pacer->step_seq || unseen) &&
+		       (s64)(seq - kpn_target_of(pacer, frame)) < 0;
 	if (frame->verdict != KPN_VERDICT_ON_TIME)
 		return false;
 	return seq < pacer->step_seq || (pacer->phase_locked && seq < pacer->align.lock_seq) ||
-	       (pacer->todo & KPN_TODO_REVIEW && seq >= pacer->review_seq &&
-		seq < pacer->review_end && kpn_target_of(pacer, frame) != seq);
+	       (unseen && kpn_target_of(pacer, frame) != seq);
 }
 
 /*

@@ -195,6 +195,7 @@ static KPN_ALWAYS_INLINE bool place_inline(struct kpn_pacer *pacer, struct kpn_f
 	u32 data_bytes = frame->frame_bytes - KPN_FCS_BYTES;
 	u32 written_bytes = data_bytes;
 	u8 *buffer = pacer->nic_ops.buffer(pacer->nic, desc);
+	s64 delta_ps;
 
 	kpn_copy_frame(buffer, frame->data, data_bytes);
 	if (KPN_UNLIKELY(pacer->old_bytes))
@@ -207,10 +208,15 @@ static KPN_ALWAYS_INLINE bool place_inline(struct kpn_pacer *pacer, struct kpn_f
 			   data_bytes);
 		return false;
 	}
+	delta_ps = pacer->ring.slot[desc].delta_ps;
 	pacer->nic_ops.commit(pacer->nic, desc, length_for(pacer, seq, desc, frame->frame_bytes),
 			      data_bytes, written_bytes);
-	if (KPN_UNLIKELY(may_be_fetched(pacer, seq, placement->until_ns)))
+	if (KPN_UNLIKELY(may_be_fetched(pacer, seq, placement->until_ns))) {
 		verdict = KPN_VERDICT_IN_DOUBT;
+		/* what did not hold it is a slot that was shortened */
+		if (pacer->ring.slot[desc].delta_ps != delta_ps)
+			kpn_doubt_lengths(pacer, (u64)-delta_ps);
+	}
 	frame->seq = seq;
 	frame->verdict = (u8)verdict;
 	kpn_ring_claim(&pacer->ring, seq, desc, frame, verdict == KPN_VERDICT_BEST_EFFORT);
@@ -232,7 +238,8 @@ static KPN_NOINLINE bool make_room(struct kpn_pacer *pacer, u64 seq)
 	if (kpn_bits_test(&pacer->ring.yielding, kpn_ring_desc(&pacer->ring, seq)))
 		kpn_recall_yielding(pacer, 1u << holder->tc, seq, &pacer->stats.displaced);
 	else if (seq >= pacer->review_seq && seq < pacer->review_end && pacer->frames_left &&
-		 holder->verdict != KPN_VERDICT_IN_DOUBT && target_of(pacer, holder) != seq)
+		 holder->verdict != KPN_VERDICT_IN_DOUBT &&
+		 !kpn_may_stay(pacer, holder, seq, target_of(pacer, holder)))
 		kpn_withdraw_to_heap(pacer, seq);
 	return !kpn_ring_frame(&pacer->ring, seq);
 }

@@ -490,6 +490,12 @@ void kpn_clear_from(struct kpn_pacer *pacer, u64 from);
 /** kpn_review_from() - frames from slot @from on may be in slots that are not theirs any more */
 void kpn_review_from(struct kpn_pacer *pacer, u64 from);
 
+/**
+ * kpn_may_stay() - whether a scheduled frame, placed before something changed, may stay in slot @at;
+ * its txtime asks for @target
+ */
+bool kpn_may_stay(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 at, u64 target);
+
 /** kpn_review() - look at those frames, nearest first, within the budget */
 void kpn_review(struct kpn_pacer *pacer, u64 cpu_ns);
 

@@ -32,10 +32,14 @@ static void set_length(struct kpn_pacer *pacer, const struct kpn_cursor *at, s64
 static s64 trim_of(struct kpn_pacer *pacer, const struct kpn_cursor *plan)
 {
 	const struct kpn_frame *frame = pacer->ring.slot[plan->desc].frame;
+	u64 lock_seq = pacer->align.lock_seq;
 	s64 delta_ps = kpn_align_trim(&pacer->align, &pacer->clock, plan->seq, plan->ps);
 
 	if (KPN_LIKELY(!frame || frame->frame_bytes <= kpn_slot_bytes_with(pacer, delta_ps)))
 		return delta_ps;
+	/* what this trim would have reached the grid with is still to be done */
+	if (pacer->align.lock_seq != lock_seq)
+		kpn_align_unlock(&pacer->align);
 	kpn_align_replan(&pacer->align, plan->seq + 1);
 	return 0;
 }

@@ -94,9 +94,7 @@ void kpn_review_from(struct kpn_pacer *pacer, u64 from)
 	pacer->todo |= KPN_TODO_REVIEW;
 }
 
-/* A frame that was placed before something changed: whether it may stay in slot @at. */
-static bool may_stay(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 at,
-		     u64 target)
+bool kpn_may_stay(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 at, u64 target)
 {
 	if (!kpn_allowed_in(pacer, at, frame->tc))
 		return false;
@@ -117,11 +115,11 @@ static void review_one(struct kpn_pacer *pacer, u64 at, u64 first_seq)
 	if (!(frame->flags & KPN_FRAME_TXTIME) || frame->verdict == KPN_VERDICT_IN_DOUBT)
 		return;
 	target = kpn_target_of(pacer, frame);
-	if (may_stay(pacer, frame, at, target))
+	if (kpn_may_stay(pacer, frame, at, target))
 		return;
 	if (at >= first_seq)
 		kpn_withdraw_to_heap(pacer, at);
-	else if (frame->verdict == KPN_VERDICT_ON_TIME)
+	else if (frame->verdict == KPN_VERDICT_ON_TIME || (s64)(at - target) < 0)
 		frame->verdict = KPN_VERDICT_SENT_STALE;
 }
 
