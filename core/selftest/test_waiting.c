@@ -252,6 +252,31 @@ static void test_best_effort_is_a_bounded_fifo(struct kpn_selftest *t)
 	}
 }
 
+/* A store that takes longer than a slot is allowed for: what may leave in any slot leaves. */
+static void test_stores_longer_than_slots(struct kpn_selftest *t)
+{
+	struct kpn_frame frames[8];
+	u8 i;
+
+	exact_nic_prepare(&nic);
+	nic.caps.store_ns_max = 700;
+	nic.caps.restart_ns_max = 1000;
+	kpn_config_defaults(&nic.config, &nic.caps, 10000000000ull, 180);
+	nic.config.ring_slots = 256;
+	nic.config.depth_slots = 200;
+	nic.config.batch_slots = 16;
+	nic.config.classes[1].late = KPN_LATE_RESCHEDULE;
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	exact_nic_run(&nic, 1000000);
+	for (i = 0; i < 8; i++) {
+		frames[i] = exact_frame((u8)(i + 1), 100, 1, i % 2 ? -1 : START_NS);
+		KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[i]), KPN_VERDICT_PENDING);
+	}
+	exact_nic_run(&nic, 1000000);
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_BEST_EFFORT], 4);
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_MOVED], 4);
+}
+
 void kpn_test_waiting(struct kpn_selftest *t)
 {
 	test_relaxed_takes_the_next_slot_of_its_class(t);
@@ -262,4 +287,5 @@ void kpn_test_waiting(struct kpn_selftest *t)
 	test_rescheduled_frame_is_never_dropped_for_being_late(t);
 	test_displaced_best_effort_keeps_its_order(t);
 	test_best_effort_is_a_bounded_fifo(t);
+	test_stores_longer_than_slots(t);
 }

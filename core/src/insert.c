@@ -312,7 +312,7 @@ static KPN_NOINLINE enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer,
 	struct kpn_placement placement;
 	struct kpn_instead instead;
 
-	placement = kpn_placement_at(pacer, cpu_ns + KPN_STORE_NS);
+	placement = kpn_unhurried_at(pacer, cpu_ns);
 	instead = kpn_slots_instead(pacer, frame->tc, target, &placement);
 	if (instead.last && instead.from == instead.end)
 		return verdict;
@@ -485,7 +485,7 @@ void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
 		kpn_insert_rekey(pacer);
 	}
 	if (prebuffer->backlog && pacer->frames_left) {
-		placement = kpn_placement_at(pacer, cpu_ns + KPN_STORE_NS);
+		placement = kpn_unhurried_at(pacer, cpu_ns);
 		kpn_fill(pacer, &placement);
 	}
 }

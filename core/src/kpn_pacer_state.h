@@ -423,6 +423,15 @@ u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame);
 struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns);
 
 /**
+ * kpn_unhurried_at() - the same for frames that may have any of several slots, which are not given one
+ * that kpn_place() would find lost: a store takes its time
+ */
+static inline struct kpn_placement kpn_unhurried_at(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	return kpn_placement_at(pacer, cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max);
+}
+
+/**
  * kpn_place() - @frame into slot @seq, which is free
  *
  * Return: false if the slot was lost while the frame was copied; a placeholder it has remained.

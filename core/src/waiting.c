@@ -112,7 +112,7 @@ void kpn_fill(struct kpn_pacer *pacer, const struct kpn_placement *placement)
 enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame,
 					u64 cpu_ns)
 {
-	struct kpn_placement placement = kpn_placement_at(pacer, cpu_ns + KPN_STORE_NS);
+	struct kpn_placement placement = kpn_unhurried_at(pacer, cpu_ns);
 	bool behind = pacer->prebuffer.backlog >> frame->tc & 1;
 
 	if (placement.valid && !behind && pacer->ring.yielding_count < pacer->yielding_max) {
