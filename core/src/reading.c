@@ -234,9 +234,14 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 	u64 upper_ns = before_ns + (u64)(s64)pacer->caps.index_to_wire_ns_min;
 
 	if (!pacer->caps.index_counts_done && ring->index_seq == ring->tail.seq) {
-		/* what it waits for is a doorbell: it says how far the wire is at least */
-		upper_ns = now_ns;
-		bounds.upper_ps = pacer->strip.upper_ps + (now_ns - pacer->strip.cpu_ns + 1) * 1002;
+		carry(pacer, now_ns);
+		/* the wire is near enough: where it always waits there nothing else would agree */
+		bounds.lower_ps -= pacer->restart_ps_max;
+		bounds.lower_ps -= (u64)(s64)pacer->caps.index_to_wire_ns_max * 1002;
+		if (KPN_UNLIKELY(pacer->distrust) &&
+		    (s64)(pacer->strip.upper_ps - bounds.lower_ps) >= 0)
+			pacer->distrust--;
+		return;
 	}
 	/*
 	 * Until the index has passed where the wire last (re)started, the wire may still be waiting
