@@ -700,9 +700,30 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "no doubt of what was stored late",
         "insert.c",
-        "	if (KPN_UNLIKELY(may_be_fetched(pacer, seq, placement->until_ns)))\n",
-        "	if (false)\n",
+        "	if (KPN_UNLIKELY(may_be_fetched(pacer, seq, placement->until_ns))) {\n",
+        "	if (false) {\n",
         ("vectors of held_up",),
+    ),
+    Mutation(
+        "a slot made whole too late is not doubted",
+        "insert.c",
+        "		if (pacer->ring.slot[desc].delta_ps != delta_ps)\n",
+        "		if (false)\n",
+        ("vectors of replan",),
+    ),
+    Mutation(
+        "a refused index is a reading",
+        "reading.c",
+        "	if (!refused && (!idle || !pacer->caps.index_counts_done))\n",
+        "	if (!idle || !pacer->caps.index_counts_done)\n",
+        ("vectors of recovery",),
+    ),
+    Mutation(
+        "stores take no time where any slot will do",
+        "kpn_pacer_state.h",
+        "	return kpn_placement_at(pacer, cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max);\n",
+        "	return kpn_placement_at(pacer, cpu_ns + KPN_STORE_NS);\n",
+        ("vectors of waiting",),
     ),
     Mutation(
         "no doubt of what was taken back late",
