@@ -30,6 +30,7 @@
 	X(padding)       \
 	X(held_up)       \
 	X(replan)        \
+	X(rates)         \
 	X(pacer)         \
 	X(head)          \
 	X(recovery)      \

@@ -50,6 +50,9 @@ static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *fram
 		       (s64)(seq - kpn_target_of(pacer, frame)) < 0;
 	if (frame->verdict != KPN_VERDICT_ON_TIME)
 		return false;
+	/* the NIC has overtaken re-planning: lengths from ring.plan on are another rate's */
+	if (pacer->todo & KPN_TODO_PLAN && seq > pacer->ring.plan.seq)
+		return true;
 	return seq < pacer->step_seq || (pacer->phase_locked && seq < pacer->align.lock_seq) ||
 	       (unseen && kpn_target_of(pacer, frame) != seq);
 }
@@ -152,7 +155,7 @@ static KPN_ALWAYS_INLINE void finish_word(struct kpn_pacer *pacer, u64 at, u64 t
 		forget_yielding(ring, word, done << shift);
 	bits &= ~done;
 	ring->quiet_seq = KPN_LIKELY(bits) ? at + kpn_lowest_bit(bits) : next_claimed(ring, at);
-	if (KPN_UNLIKELY(at < pacer->step_seq || pacer->todo & KPN_TODO_REVIEW ||
+	if (KPN_UNLIKELY(at < pacer->step_seq || pacer->todo & (KPN_TODO_REVIEW | KPN_TODO_PLAN) ||
 			 (pacer->phase_locked && at < pacer->align.lock_seq)))
 		mark_stale(pacer, &ring->slot[desc], at, done);
 	count = finish(pacer, desc, ring->head.ps + (at - ring->head.seq) * ring->slot_ps, done);

@@ -99,10 +99,13 @@ static void use_slot_time(struct kpn_pacer *pacer)
 			pacer->real_bytes_max -= config->trim_down_bytes;
 	}
 	pacer->horizon_slots = (u64)1 << 62;
-	if (config->horizon_ns)
+	if (config->horizon_ns) {
+		u64 thousands = kpn_div_u64(config->horizon_ns, pacer->slot_ps);
+		u64 rest_ns = config->horizon_ns - thousands * pacer->slot_ps;
+
 		pacer->horizon_slots =
-			kpn_div_u64(config->horizon_ns, kpn_div_u64(pacer->slot_ps + 999, 1000)) +
-			1;
+			thousands * 1000 + kpn_div_u64(rest_ns * 1000, pacer->slot_ps) + 1;
+	}
 }
 
 static u32 at_least(u32 value, u32 least)

@@ -118,30 +118,46 @@ void kpn_step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 	kpn_emit(pacer, KPN_EVENT_STEP);
 }
 
+/* Whether trims can follow a rate, and it is one: compared before multiplying, as it may be any number. */
+static bool within_trims(const struct kpn_pacer *pacer, s64 scaled_ppm)
+{
+	s64 most_ppb = kpn_pacer_rate_ppb_max(pacer);
+
+	if (scaled_ppm > KPN_ADJ_SCALED_PPM_MAX || scaled_ppm < -KPN_ADJ_SCALED_PPM_MAX)
+		return false;
+	return scaled_ppm * 1000 <= most_ppb * 65536 && scaled_ppm * 1000 >= -most_ppb * 65536;
+}
+
 int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 {
 	u64 cpu_ns = kpn_cpu_now(pacer);
 	bool staircase = pacer->config.clock_read == KPN_CLOCK_COUNTER;
 	u64 here_ps = staircase ? pacer->ring.head.ps : read_any_position(pacer, cpu_ns);
-	int error = kpn_clock_adjfine(&pacer->clock, scaled_ppm, here_ps);
+	int error;
 
+	if (!within_trims(pacer, scaled_ppm))
+		return -KPN_ERANGE;
+	error = kpn_clock_adjfine(&pacer->clock, scaled_ppm, here_ps);
 	if (error)
 		return error;
 	pacer->stats.rate_changes++;
 	if (!pacer->running)
 		return 0;
 	kpn_plan_from(pacer, kpn_first_changeable(pacer, cpu_ns));
+	/* none of what is posted can be changed: more than kpn_pacer_bounds() has in it */
+	if (pacer->phase_locked && !kpn_pacer_head(pacer, cpu_ns).valid)
+		kpn_align_unlock(&pacer->align);
 	kpn_plan_on(pacer);
 	kpn_insert_rekey(pacer);
 	return 0;
 }
 
-/* The clock was set. */
-static void set(struct kpn_pacer *pacer, u64 cpu_ns)
+/* The clock was set; @moved: to another time, so that slots have other instants. */
+static void set(struct kpn_pacer *pacer, u64 cpu_ns, bool moved)
 {
 	pacer->synchronised = pacer->running;
 	pacer->frames_left = pacer->config.budget_frames;
-	if (!pacer->running) {
+	if (!pacer->running || !moved) {
 		pacer->stats.steps++;
 		kpn_emit(pacer, KPN_EVENT_STEP);
 		return;
@@ -159,7 +175,7 @@ int kpn_pacer_adjtime(struct kpn_pacer *pacer, s64 delta_ns)
 	    after_ns > KPN_TIME_NS_MAX)
 		return -KPN_ERANGE;
 	kpn_clock_adjtime(&pacer->clock, (struct kpn_time){ delta_ns, 0 });
-	set(pacer, cpu_ns);
+	set(pacer, cpu_ns, delta_ns != 0);
 	return 0;
 }
 
@@ -171,6 +187,6 @@ int kpn_pacer_settime(struct kpn_pacer *pacer, struct kpn_time t)
 		return -KPN_EINVAL;
 	kpn_clock_settime(&pacer->clock, position_now(pacer, cpu_ns), t);
 	kpn_strip_forget_reads(&pacer->strip);
-	set(pacer, cpu_ns);
+	set(pacer, cpu_ns, true);
 	return 0;
 }

@@ -32,14 +32,12 @@ static void set_length(struct kpn_pacer *pacer, const struct kpn_cursor *at, s64
 static s64 trim_of(struct kpn_pacer *pacer, const struct kpn_cursor *plan)
 {
 	const struct kpn_frame *frame = pacer->ring.slot[plan->desc].frame;
-	u64 lock_seq = pacer->align.lock_seq;
 	s64 delta_ps = kpn_align_trim(&pacer->align, &pacer->clock, plan->seq, plan->ps);
 
 	if (KPN_LIKELY(!frame || frame->frame_bytes <= kpn_slot_bytes_with(pacer, delta_ps)))
 		return delta_ps;
-	/* what this trim would have reached the grid with is still to be done */
-	if (pacer->align.lock_seq != lock_seq)
-		kpn_align_unlock(&pacer->align);
+	/* until then slots are off the grid by what this trim would have taken away */
+	kpn_align_unlock(&pacer->align);
 	kpn_align_replan(&pacer->align, plan->seq + 1);
 	return 0;
 }
@@ -128,9 +126,13 @@ void kpn_plan_on(struct kpn_pacer *pacer)
 		return;
 	first = kpn_first_changeable(pacer, kpn_cpu_now(pacer));
 	if (ring->plan.seq < first) {
+		/*
+		 * Those passed over keep lengths of another rate, base or table: however many they are,
+		 * what follows has to reach the grid anew.
+		 */
 		ring->plan = kpn_ring_at(ring, first);
 		kpn_align_replan(&pacer->align, first);
-		/* those passed over stay trimmed as another table or base had it */
+		kpn_align_unlock(&pacer->align);
 		if (pacer->todo & KPN_TODO_TABLE && pacer->floor_seq < first)
 			pacer->floor_seq = first;
 	}

@@ -53,9 +53,15 @@ static KPN_NOINLINE enum fill fill_scheduled(struct kpn_pacer *pacer, u8 tc,
 {
 	struct kpn_frame *frame =
 		kpn_prebuffer_take_first(&pacer->prebuffer, KPN_QUEUE_SCHEDULED + tc);
-	struct kpn_instead instead =
-		kpn_slots_instead(pacer, tc, kpn_target_of(pacer, frame), placement);
+	u64 target = kpn_target_of(pacer, frame);
+	struct kpn_instead instead = kpn_slots_instead(pacer, tc, target, placement);
 
+	/* since a step its own slot is still to come: those behind it need not wait for that */
+	if (KPN_UNLIKELY((s64)(target - placement->end_seq) >= 0) &&
+	    kpn_prebuffer_schedule(&pacer->prebuffer, frame)) {
+		kpn_insert_rekey(pacer);
+		return FILL_MORE;
+	}
 	if (kpn_place_later(pacer, frame, instead.from, instead.end, placement))
 		return FILL_MORE;
 	if (instead.last) {

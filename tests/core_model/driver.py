@@ -263,6 +263,9 @@ class Driver(Checker):
         # where calls take time, the window has moved on when the frame gets there
         certain = self.down is not None or (self.case.params["call_ps"] == 0 and self.next_allowed is None)
         answers = self.answers(tc, frame_bytes, txtime_ns, view) if certain else []
+        behind = txtime_ns is not None and any(
+            self.due_before(target, view) for target in self.targets(txtime_ns, tc, view.base)
+        )
         verdict, frame_id = self.core.submit(frame_bytes, tc, txtime_ns)
         if not verdict:
             return
@@ -277,7 +280,7 @@ class Driver(Checker):
         if verdict == "PENDING":
             frame = self.frames[frame_id]
             seq = frame.seq
-            frame.held_in_time = seq is None and txtime_ns is not None and view.window_valid
+            frame.held_in_time = seq is None and txtime_ns is not None and view.window_valid and not behind
             frame.disturbances = self.disturbances
         for answer in answers:
             if verdict in answer.verdicts and (verdict != "PENDING" or not answer.seqs or seq in answer.seqs):
@@ -292,6 +295,14 @@ class Driver(Checker):
             tc=tc,
             txtime_ns=txtime_ns,
         )
+
+    def due_before(self, target: int, view: View) -> bool:
+        """Whether frames handed over earlier are due by slot `target` and have not had their turn: more than one poll
+        places, or another slot's after a step."""
+        if not (view.window_valid and self.shape.prebuffer_frames and view.window_first <= target < view.window_end):
+            return False
+        waiting = (frame for frame in self.frames.values() if frame.seq is None and frame.txtime_ns is not None)
+        return any(min(self.targets(frame.txtime_ns, frame.tc, view.base)) <= target for frame in waiting)
 
     def answers(self, tc: int, frame_bytes: int, txtime_ns: int | None, view: View) -> list[Answer]:
         """What the model allows submit to say; more than one answer only where a txtime lies on a boundary."""
@@ -324,6 +335,9 @@ class Driver(Checker):
                         target,
                     )
                 )
+            if self.due_before(target, view):
+                # it takes its turn behind them in the heap
+                answers.append(Answer(frozenset({"PENDING", "NO_ROOM"}), frozenset({None})))
             if view.lock_seq == NEVER and self.shape.mode == PHASE_LOCKED and target < view.window_end:
                 # slots that will certainly be on the grid may be had before the first one there is planned
                 answers.append(

@@ -161,8 +161,14 @@ int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition 
 struct kpn_time kpn_pacer_gettime(const struct kpn_pacer *pacer, u64 cpu_ns);
 
 /**
+ * kpn_pacer_rate_ppb_max() - largest rate of the PHC against the NIC, either way: what the trims can
+ * follow, and KPN_ADJ_PPB_MAX at most (in paper mode always)
+ */
+u32 kpn_pacer_rate_ppb_max(const struct kpn_pacer *pacer);
+
+/**
  * kpn_pacer_adjfine() - kpn_clock_adjfine() from now on; re-plans the trims of slots that can still
- * be changed
+ * be changed. Return: -KPN_ERANGE beyond kpn_pacer_rate_ppb_max(), nothing was changed
  */
 int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm);
 
