@@ -147,12 +147,25 @@ static int make_pacer(struct keepon_engine *engine, u64 *since_ns, u64 *version)
 }
 
 /*
+ * The rate the clock had while the wire was down, as far as the trims of this plan can follow it.
+ * Return: false if they cannot.
+ */
+static bool take_rate(struct keepon_engine *engine, s64 scaled_ppm)
+{
+	s64 most = div_s64((s64)kpn_pacer_rate_ppb_max(engine->pacer) * 65536, 1000);
+
+	kpn_pacer_adjfine(engine->pacer, clamp(scaled_ppm, -most, most));
+	return scaled_ppm >= -most && scaled_ppm <= most;
+}
+
+/*
  * The wire starts; until the first poll it lives on what is posted here. A pacer begins with the time
  * of day; whoever sets that all the time does not hold up everybody else under RTNL.
  */
 static int start_wire(struct keepon_engine *engine)
 {
 	struct keepon *keepon = engine->keepon;
+	bool followed = true;
 	bool started = false;
 	int tries = START_TRIES;
 
@@ -177,13 +190,18 @@ static int start_wire(struct keepon_engine *engine)
 			s64 scaled_ppm = keepon_clock_scaled_ppm_locked(keepon);
 
 			kpn_pacer_start(engine->pacer, since_ns);
+			WRITE_ONCE(keepon->phc_info.max_adj, kpn_pacer_rate_ppb_max(engine->pacer));
 			if (scaled_ppm)
-				kpn_pacer_adjfine(engine->pacer, scaled_ppm);
+				followed = take_rate(engine, scaled_ppm);
 			keepon_dual_join_locked(engine);
 			keepon->engine = engine;
 		}
 		raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	}
+	if (!followed)
+		netdev_warn(keepon->dev,
+			    "the clock's rate was beyond what the trims follow; it is %d ppb now\n",
+			    keepon->phc_info.max_adj);
 	return 0;
 }
 

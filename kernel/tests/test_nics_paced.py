@@ -170,7 +170,7 @@ def test_every_slot_on_the_wire(
 def test_an_ordinary_card_with_advanced_descriptors(tmp_path: Path) -> None:
     """The 82576 beside the kernel's own driver; the distribution's QEMU need not have a model of it."""
     kernel = get_kernel("6.1", "rt")
-    modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "nics" / "intel"])
+    modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE / "resume_probe"])
     ours, theirs = addresses("igb")
     result = run_guest(
         kernel, HERE / "nics_intel.sh", modules=modules, tools=["ethtool", "iperf3"], qemu=emulator(),
