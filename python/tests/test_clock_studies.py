@@ -16,13 +16,13 @@ from keepon.cli import app as cli
 from keepon.errors import ConfigError
 from keepon.model import documents, published
 from keepon.studies.clocks import (
-    batches,
-    convergence,
+    fig7,
+    fig8,
+    fig22,
     headline,
     networks,
     reception,
     releases,
-    stability,
     studies,
 )
 from keepon.studies.clocks.settings import parse
@@ -242,18 +242,18 @@ def test_a_held_up_poll_shows_in_a_counted_clock_only() -> None:
 
 
 def test_the_knee_is_the_last_batch_without_sleep() -> None:
-    settings = parse(batches.Settings, {})
-    assert batches.last_awake(settings, 300) == 39
+    settings = parse(fig8.Settings, {})
+    assert fig8.last_awake(settings, 300) == 39
     assert run("fig8")["parts"][0]["compared"][0]["ours"] == 39
     late = {row[0]: row[1] for row in rows(run("fig8"), 0)}
     assert late[64] > 10 * late[39]
 
 
 def test_the_knee_moves_with_the_overhead_set_aside() -> None:
-    settings = parse(batches.Settings, {"overhead_us": 50, "duration_s": 1.0})
-    awake = batches.last_awake(settings, 300)
+    settings = parse(fig8.Settings, {"overhead_us": 50, "duration_s": 1.0})
+    awake = fig8.last_awake(settings, 300)
     assert awake == 19
-    before, after = (batches.measure(300, batch, settings) for batch in (awake, awake + 8))
+    before, after = (fig8.measure(300, batch, settings) for batch in (awake, awake + 8))
     assert after.mean_us > 2 * before.mean_us
 
 
@@ -277,18 +277,18 @@ def test_slower_servos_pass_on_less_of_the_jitter() -> None:
     [([0, 0, 0, 0], 0.0), ([9, 0, 0, 0], 1.0), ([0, 9, 0, 0], None), ([0, 0, 0, 9], 0.0), ([9, 9, 9, 9], None)],
 )
 def test_settled_is_the_first_time_that_holds(offset: list[int], expected: float | None) -> None:
-    assert convergence.settled_s(np.arange(4.0), np.array(offset, dtype=float), 1.0, 2.0) == expected
+    assert fig22.settled_s(np.arange(4.0), np.array(offset, dtype=float), 1.0, 2.0) == expected
 
 
 def test_edges_are_at_the_first_reading_past_a_multiple_and_never_twice() -> None:
     readings = np.array([5, 9, 11, 9, 11, 19, 20, 41, 50]) * 1000
-    found = stability.wave(np.arange(9) * 1000, readings, 10)
+    found = fig7.wave(np.arange(9) * 1000, readings, 10)
     assert found.period_ns.tolist() == [4.0, 1.0, 1.0]
     assert found.missed == 1
 
 
 def test_equal_seeds_draw_equal_crystals_and_others_do_not() -> None:
-    settings = parse(convergence.Settings, {})
+    settings = parse(fig22.Settings, {})
     assert networks.crystals(settings, 3, 4) == networks.crystals(settings, 3, 4)
     assert networks.crystals(settings, 3, 4) != networks.crystals(settings, 4, 4)
     assert all(abs(ppm) <= 50 for seed in range(50) for ppm in networks.crystals(settings, seed, 4))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from keepon.model import clockbounds as bounds
 from keepon.model.clockbounds import StampErrors
-from keepon.studies.ptperrors import exchange, filtering, fits, settings, sweeps
+from keepon.studies.ptperrors import exchange, fig28, fig29, fits, settings
 from keepon.studies.ptperrors.settings import Settings
 
 EXACT = StampErrors()
@@ -120,7 +120,7 @@ def _tolerance_us(x_us: float, samples: int) -> float:
     return SIGMAS * x_us / (2 * UNIFORM_DENSITY * math.sqrt(samples))
 
 
-@pytest.mark.parametrize("sweep", [sweeps.granularity_sweep, sweeps.jitter_sweep])
+@pytest.mark.parametrize("sweep", [fig28.granularity_sweep, fig28.jitter_sweep])
 def test_median_offset_error_follows_from_four_uniform_errors(sweep: Any) -> None:
     picked = chosen()
     samples = picked.seeds * (picked.sweep_intervals - 2 * picked.filter_window_samples)
@@ -128,7 +128,7 @@ def test_median_offset_error_follows_from_four_uniform_errors(sweep: Any) -> Non
         assert point.median_us == pytest.approx(UNIFORM_MEDIAN * point.x_us, abs=_tolerance_us(point.x_us, samples))
 
 
-@pytest.mark.parametrize("sweep", [sweeps.granularity_sweep, sweeps.jitter_sweep])
+@pytest.mark.parametrize("sweep", [fig28.granularity_sweep, fig28.jitter_sweep])
 @pytest.mark.parametrize("quantity", ["median_us", "drift_us"])
 def test_granularity_and_jitter_act_linearly(sweep: Any, quantity: str) -> None:
     # From the free-running counter neighbouring drifts are not kept alike for a whole run, so that medians are sharp.
@@ -140,7 +140,7 @@ def test_granularity_and_jitter_act_linearly(sweep: Any, quantity: str) -> None:
 
 
 def test_published_slope_over_granularity_is_reproduced_and_its_floor_is_not() -> None:
-    points = sweeps.granularity_sweep(chosen())
+    points = fig28.granularity_sweep(chosen())
     line = fits.line([point.x_us for point in points], [point.median_us for point in points])
     published_slope = (2.7 - 0.5) / (12 - 0.8)
     assert line.slope == pytest.approx(published_slope, rel=0.08)
@@ -149,22 +149,22 @@ def test_published_slope_over_granularity_is_reproduced_and_its_floor_is_not() -
 
 
 def test_two_microseconds_of_jitter_give_the_published_end_points_over_granularity() -> None:
-    first, last = sweeps.granularity_sweep(chosen(ratio_from="counter"), 2.0, 2)
+    first, last = fig28.granularity_sweep(chosen(ratio_from="counter"), 2.0, 2)
     assert first.before_us == pytest.approx(0.5, rel=0.08)
     assert last.before_us == pytest.approx(2.7, rel=0.08)
     assert last.before_us / first.before_us == pytest.approx(5.4, rel=0.08)
 
 
 def test_error_grows_as_many_times_as_the_jitter_and_no_more_per_microsecond_than_with_granularity() -> None:
-    late, grain = (sweep(chosen()) for sweep in (sweeps.jitter_sweep, sweeps.granularity_sweep))
+    late, grain = (sweep(chosen()) for sweep in (fig28.jitter_sweep, fig28.granularity_sweep))
     assert late[-1].median_us / late[0].median_us == pytest.approx(50, rel=0.06)
     slopes = [fits.line([p.x_us for p in points], [p.median_us for p in points]).slope for points in (late, grain)]
     assert slopes[0] == pytest.approx(slopes[1], rel=0.05)
 
 
-def _pair(source: settings.RatioFrom, **changes: Any) -> tuple[filtering.Reading, filtering.Reading]:
+def _pair(source: settings.RatioFrom, **changes: Any) -> tuple[fig29.Reading, fig29.Reading]:
     picked = chosen(**changes)
-    return filtering.read(picked, COARSE, source, 1), filtering.read(picked, COARSE, source, 10)
+    return fig29.read(picked, COARSE, source, 1), fig29.read(picked, COARSE, source, 10)
 
 
 def test_unfiltered_ratio_from_the_clock_alternates_and_its_drift_grows_without_bound() -> None:
@@ -226,14 +226,14 @@ def test_ratio_from_the_clock_keeps_a_part_of_the_initial_error_for_good() -> No
 
 def test_length_of_run_for_a_reduction_is_where_the_averages_cross_it() -> None:
     rough, smooth = _pair("clock")
-    needed = filtering.duration_for(12.2, rough.track, smooth.track, 20)
+    needed = fig29.duration_for(12.2, rough.track, smooth.track, 20)
     assert needed is not None
     means = [
-        filtering.mean_drift_us(rough.track, 20, count) / filtering.mean_drift_us(smooth.track, 20, count)
+        fig29.mean_drift_us(rough.track, 20, count) / fig29.mean_drift_us(smooth.track, 20, count)
         for count in (needed - 1, needed)
     ]
     assert means[0] < 12.2 <= means[1]
-    assert filtering.duration_for(1e6, rough.track, smooth.track, 20) is None
+    assert fig29.duration_for(1e6, rough.track, smooth.track, 20) is None
 
 
 def test_line_through_points_with_known_residuals() -> None:

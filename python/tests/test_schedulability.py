@@ -25,7 +25,7 @@ from keepon.cli import edge
 from keepon.errors import ConfigError, EnvironmentProblemError, PlanRejectedError
 from keepon.model import documents, published, study
 from keepon.planner.partition import answer, generate
-from keepon.studies.partitions import cluster, figures, sets, spread, studies
+from keepon.studies.partitions import cluster, fig27, sets, spread, studies
 from keepon.studies.partitions.sets import Finding, Task, find
 from keepon.studies.partitions.settings import BeyondSettings, Settings, origins
 from partition_cases import instance
@@ -355,16 +355,16 @@ def test_a_client_that_does_not_close_well_spoils_nothing(monkeypatch: pytest.Mo
 
 
 def test_percentiles_are_nearest_rank() -> None:
-    assert doctest.testmod(figures) == doctest.TestResults(failed=0, attempted=1)
+    assert doctest.testmod(fig27) == doctest.TestResults(failed=0, attempted=1)
     values = [float(value) for value in range(1, 65)]
-    assert [figures.percentile(values, percent) for percent in (1, 50, 90, 100)] == [1, 32, 58, 64]
+    assert [fig27.percentile(values, percent) for percent in (1, 50, 90, 100)] == [1, 32, 58, 64]
 
 
 def test_what_is_unknown_is_neither_feasible_nor_infeasible_and_late_is_counted_apart() -> None:
     findings = [made(50, FEASIBLE), made(50, FEASIBLE, 150.5), made(50, INFEASIBLE), made(50, UNKNOWN, 149.9)]
-    assert [figures.share_percent(findings, given) for given in (FEASIBLE, INFEASIBLE, UNKNOWN)] == [50, 25, 25]
-    assert figures.published_percent(findings) == 25
-    raw = figures.raw(findings)
+    assert [fig27.share_percent(findings, given) for given in (FEASIBLE, INFEASIBLE, UNKNOWN)] == [50, 25, 25]
+    assert fig27.published_percent(findings) == 25
+    raw = fig27.raw(findings)
     column = raw["columns"].index("no_answer_in_150_s_or_limit")
     assert [row[column] for row in raw["rows"]] == [0, 1, 0, 1]
     settings = Settings(levels_percent=[50], time_limit_s=200.0)
@@ -378,7 +378,7 @@ def test_what_is_unknown_is_neither_feasible_nor_infeasible_and_late_is_counted_
 def part_of(findings: list[Finding], settings: Settings) -> study.Part:
     """Figure 27 from findings made by hand; all of them stand for one set that keeps Table 5."""
     drawn = _ordinary(settings.model_copy(update={"sets": 1}))[0]
-    return figures.schedulability(findings, [replace(drawn, position=0)], settings)
+    return fig27.schedulability(findings, [replace(drawn, position=0)], settings)
 
 
 def test_every_published_figure_stands_beside_ours() -> None:
@@ -418,7 +418,7 @@ def test_a_set_outside_table_5_fails_the_check() -> None:
     drawn = _ordinary(settings)[0]
     wrong = copy.deepcopy(drawn.instance)
     wrong["ring_slots"] = 64
-    check = figures.schedulability([made(30, FEASIBLE)], [replace(drawn, instance=wrong)], settings).checks[0]
+    check = fig27.schedulability([made(30, FEASIBLE)], [replace(drawn, instance=wrong)], settings).checks[0]
     assert not check.met
     assert check.found == "0 of 1 sets do; u30: 64 slots of 10 us"
 
@@ -429,7 +429,7 @@ def test_the_limit_of_partitions_is_what_goes_without_one() -> None:
         made(90, INFEASIBLE, shared_answer=FEASIBLE, method="analytic-bound", classes=8),
         made(90, UNKNOWN, shared_answer=FEASIBLE), made(90, INFEASIBLE, actual_percent=101.0),
     ]  # fmt: skip
-    part = figures.limit(findings, BeyondSettings())
+    part = fig27.limit(findings, BeyondSettings())
     assert part.tables[0].rows == [
         [50, 1, 100.0, 0.0, 0.0, 0, 0, 0, 0, 50.0],
         [90, 4, 25.0, 50.0, 25.0, 3, 2, 1, 0, 100.0],
@@ -440,7 +440,7 @@ def test_the_limit_of_partitions_is_what_goes_without_one() -> None:
     assert "of 5 sets 2 have no partition, the first at 90 %; 1 of them" in part.findings[0]
     assert "1 of these 2 are feasible when all classes share" in part.findings[1]
     assert "1 are infeasible even then (1 of them carry more than one frame a slot), 0 unknown" in part.findings[1]
-    assert "partitions cost no schedulability" in figures.limit(findings[:2], BeyondSettings()).findings[0]
+    assert "partitions cost no schedulability" in fig27.limit(findings[:2], BeyondSettings()).findings[0]
 
 
 # --- the command --------------------------------------------------------------------------------------------------

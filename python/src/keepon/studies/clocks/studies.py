@@ -11,7 +11,7 @@ from keepon.errors import ConfigError
 from keepon.model import study
 from keepon.model.study import StudyDocument
 from keepon.provenance import commit
-from keepon.studies.clocks import batches, convergence, headline, inputs, merging, roles, stability
+from keepon.studies.clocks import fig7, fig8, fig12, fig13, fig22, headline, inputs
 from keepon.studies.clocks.settings import Common, Origins, parse
 from keepon.studies.settings import from_options
 
@@ -29,22 +29,18 @@ class Entry:
 ENTRIES: dict[str, Entry] = {
     "fig7": Entry(
         "Figure 7: stability of the emulated clock, as periods of a square wave",
-        stability.Settings,
-        stability.ORIGINS,
-        stability.part,
+        fig7.Settings,
+        fig7.ORIGINS,
+        fig7.part,
     ),
-    "fig8": Entry(
-        "Figure 8: how late a clock is read, by slot and batch", batches.Settings, batches.ORIGINS, batches.part
-    ),
-    "fig12": Entry("Figure 12: accuracy of PTP as master and as slave", roles.Settings, roles.ORIGINS, roles.part),
-    "fig13": Entry(
-        "Figure 13: one clock, two clocks, software, hardware", merging.Settings, merging.ORIGINS, merging.part
-    ),
+    "fig8": Entry("Figure 8: how late a clock is read, by slot and batch", fig8.Settings, fig8.ORIGINS, fig8.part),
+    "fig12": Entry("Figure 12: accuracy of PTP as master and as slave", fig12.Settings, fig12.ORIGINS, fig12.part),
+    "fig13": Entry("Figure 13: one clock, two clocks, software, hardware", fig13.Settings, fig13.ORIGINS, fig13.part),
     "fig22": Entry(
         "Figure 22: time to converge over 100 starts (minutes)",
-        convergence.Settings,
-        convergence.ORIGINS,
-        convergence.part,
+        fig22.Settings,
+        fig22.ORIGINS,
+        fig22.part,
     ),
     "headline": Entry(
         "Release error in network time over 10 minutes (minutes)", headline.Settings, headline.ORIGINS, headline.part

@@ -48,7 +48,7 @@ def run(name: str, assignments: list[str], seed: int | None, seeds: int | None) 
 def experiment(name: str, settings: Settings) -> StudyDocument:
     """The document of a study with these settings."""
     # Loads CP-SAT, which takes a second that no other command should spend.
-    from keepon.studies.partitions import figures, sets, spread
+    from keepon.studies.partitions import fig27, sets, spread
 
     tasks = sets.tasks(settings)
     with spread.progress(len(tasks)) as told:
@@ -57,13 +57,13 @@ def experiment(name: str, settings: Settings) -> StudyDocument:
         raise KeyboardInterrupt
     with interrupts.interrupts_wait() as seen:
         published = [finding for finding in results.findings if finding.level_percent in settings.levels_percent]
-        parts = [figures.schedulability(published, tasks, settings)] if published else []
+        parts = [fig27.schedulability(published, tasks, settings)] if published else []
         if isinstance(settings, BeyondSettings):
-            parts.append(figures.limit(results.findings, settings))
+            parts.append(fig27.limit(results.findings, settings))
         document = study.document(
             name, TITLES[name], parts, settings.model_dump(), *origins(settings), commit()
         )  # fmt: skip
         document["interrupted"] = results.interrupted or bool(seen)
         document["attempted"] = len(results.findings)
-        document["sets"] = figures.raw(results.findings)
+        document["sets"] = fig27.raw(results.findings)
         return document

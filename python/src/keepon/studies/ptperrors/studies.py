@@ -10,15 +10,15 @@ from keepon.model import study
 from keepon.model.result import Calibrated, Chosen
 from keepon.model.study import StudyDocument
 from keepon.provenance import commit
-from keepon.studies.ptperrors import equations, filtering, settings, sweeps
+from keepon.studies.ptperrors import eq6, fig28, fig29, settings
 from keepon.studies.ptperrors.settings import Settings
 from keepon.studies.settings import from_options
 
 PARTS: dict[str, Callable[[Settings], study.Part]] = {
-    "eq4": equations.offset_bound,
-    "eq6": equations.drift_bound,
-    "fig28": sweeps.part,
-    "fig29": filtering.part,
+    "eq4": eq6.offset_bound,
+    "eq6": eq6.drift_bound,
+    "fig28": fig28.part,
+    "fig29": fig29.part,
 }
 TITLES = {
     "eq4": "Eq. 4: bound of the PTP offset error, and the granularity that batches give it",
@@ -48,7 +48,7 @@ def run(name: str, assignments: list[str], seed: int | None, seeds: int | None) 
             changes[key] = value
     chosen = settings.parse(changes)
     if name in ("fig29", "ptp-errors"):
-        filtering.check(chosen)
+        fig29.check(chosen)
     parts = [make(chosen) for part, make in PARTS.items() if name in (part, "ptp-errors")]
     return study.document(name, TITLES[name], parts, chosen.model_dump(), *_origins(chosen), commit())
 
