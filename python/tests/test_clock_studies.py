@@ -15,17 +15,10 @@ import pytest
 from keepon.cli import app as cli
 from keepon.errors import ConfigError
 from keepon.model import documents, published
-from keepon.studies.clocks import (
-    fig7,
-    fig8,
-    fig22,
-    headline,
-    networks,
-    reception,
-    releases,
-    studies,
-)
-from keepon.studies.clocks.settings import parse
+from keepon.studies import study
+from keepon.studies.clocks import bridged, fig7, fig8, fig22, networks, reception, releases
+from keepon.studies.registry import STUDIES
+from keepon.studies.settings import parse
 
 QUICK = {
     "fig7": ["duration_s=0.04", "warmup_s=0.02", "seeds=1"],
@@ -38,8 +31,8 @@ QUICK = {
 
 
 @functools.cache
-def run(name: str) -> dict[str, Any]:
-    return studies.run(name, QUICK[name], None, None)
+def run(name: str) -> Any:
+    return study.run(STUDIES[name], name, QUICK[name])
 
 
 def rows(document: dict[str, Any], table: int) -> list[list[Any]]:
@@ -79,7 +72,7 @@ def test_published_figures_are_those_of_the_data_file(name: str) -> None:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_every_setting_is_calibrated_or_chosen(name: str) -> None:
-    entry = studies.ENTRIES[name]
+    entry = STUDIES[name]
     keys = set(entry.settings.model_fields)
     assert set(entry.origins.calibrated) | set(entry.origins.chosen) >= keys
     document = run(name)
@@ -141,11 +134,11 @@ def test_reports_show_spread_and_no_constant_delay() -> None:
 
 
 def test_paper_mode_posts_enough_for_its_wire_not_to_run_dry() -> None:
-    settings = parse(headline.Settings, {"batch_slots": 1, "duration_s": 1.0, "warmup_s": 5.0})
-    scenario = headline.bridged(networks.PAPER, headline.for_kind(networks.PAPER, settings), 1.0)
-    station = networks.run(scenario).document["stations"][headline.TALKER]
+    settings = parse(bridged.Settings, {"batch_slots": 1, "duration_s": 1.0, "warmup_s": 5.0})
+    scenario = bridged.scenario_for(networks.PAPER, bridged.for_kind(networks.PAPER, settings), 1.0)
+    station = networks.run(scenario).document["stations"][bridged.TALKER]
     assert station["underruns"] + station["suspected_underruns"] < 10
-    assert headline.for_kind(networks.SINGLE, settings) is settings
+    assert bridged.for_kind(networks.SINGLE, settings) is settings
 
 
 def test_later_reception_makes_stamps_of_software_worse_in_proportion() -> None:
@@ -204,8 +197,8 @@ def test_times_of_a_period_are_counted_as_one_counts() -> None:
 
 
 def test_frames_are_accounted_for_where_the_period_does_not_divide_the_time() -> None:
-    settings = parse(headline.Settings, {"slot_bytes": 300, "period_ns": 1_024_000, "duration_s": 1.0, "warmup_s": 3.0})
-    found = headline.measure(networks.HARDWARE, settings, 1.0).frames
+    settings = parse(bridged.Settings, {"slot_bytes": 300, "period_ns": 1_024_000, "duration_s": 1.0, "warmup_s": 3.0})
+    found = bridged.measure(networks.HARDWARE, settings, 1.0).frames
     assert found.add_up
     assert found.due in (976, 977)
 
@@ -318,7 +311,7 @@ def test_a_clock_error_between_changes_of_rate_is_a_straight_line() -> None:
 )
 def test_wrong_settings_are_refused_in_one_sentence(name: str, changes: list[str], sentence: str) -> None:
     with pytest.raises(ConfigError) as refusal:
-        studies.run(name, changes, None, None)
+        study.run(STUDIES[name], name, changes)
     assert sentence in str(refusal.value)
     assert "\n" not in str(refusal.value)
 

@@ -15,6 +15,7 @@ from keepon.model import clockbounds as bounds
 from keepon.model.clockbounds import StampErrors
 from keepon.studies.ptperrors import exchange, fig28, fig29, fits, settings
 from keepon.studies.ptperrors.settings import Settings
+from keepon.studies.settings import parse
 
 EXACT = StampErrors()
 COARSE = bounds.alike(2400, 1000)
@@ -26,7 +27,9 @@ SIGMAS = 5
 
 
 def chosen(**changes: Any) -> Settings:
-    return settings.parse(changes)
+    made = parse(Settings, changes)
+    settings.check(made)
+    return made
 
 
 def test_median_of_four_uniform_errors_is_the_root_it_is_said_to_be() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,9 @@ import pytest
 from keepon.cli import app as cli
 from keepon.model import documents, published, study
 from keepon.report import output
-from keepon.studies.ptperrors import studies
+from keepon.studies import study as frame
 from keepon.studies.ptperrors.settings import CALIBRATED, CHOICES, Settings
+from keepon.studies.registry import STUDIES
 
 QUICK = ["--set", "intervals=100", "--set", "sweep_intervals=60", "--set", "sweep_points=5", "--seeds", "40"]
 
@@ -25,9 +28,13 @@ def keepon(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return cli.main()
 
 
+def run(name: str, *assignments: str) -> Any:
+    return frame.run(STUDIES[name], name, list(assignments))
+
+
 @pytest.fixture(scope="module")
-def whole() -> dict[str, Any]:
-    return studies.run("ptp-errors", [], None, None)
+def whole() -> Any:
+    return run("ptp-errors")
 
 
 def test_every_statement_holds_with_the_published_settings(whole: dict[str, Any]) -> None:
@@ -71,7 +78,7 @@ def test_every_setting_is_calibrated_or_chosen() -> None:
 
 
 def test_a_published_setting_that_was_changed_is_no_longer_called_calibrated() -> None:
-    document = studies.run("eq6", ["interval_ms=50", "intervals=60"], None, 20)
+    document = run("eq6", "interval_ms=50", "intervals=60", "seeds=20")
     assert "interval_ms" not in {entry["parameter"] for entry in document["calibrated"]}
     why = {entry["parameter"]: entry["why"] for entry in document["chosen"]}
     assert why["interval_ms"] == "set on the command line"
@@ -80,11 +87,11 @@ def test_a_published_setting_that_was_changed_is_no_longer_called_calibrated() -
 
 @pytest.mark.parametrize("distribution", ["exponential", "extremes", "rounding"])
 def test_statements_hold_whatever_the_distribution(distribution: str) -> None:
-    document = studies.run("ptp-errors", [f"distribution={distribution}"], None, None)
+    document = run("ptp-errors", f"distribution={distribution}")
     assert [check for part in document["parts"] for check in part["checks"] if not check["met"]] == []
 
 
-@pytest.mark.parametrize("name", [name for name in studies.TITLES if name != "ptp-errors"])
+@pytest.mark.parametrize("name", ["eq4", "eq6", "fig28", "fig29"])
 def test_command_prints_tables_and_writes_a_folder(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -195,8 +202,11 @@ def test_an_unknown_study_and_settings_of_a_scenario_are_refused(
 def test_a_foreign_folder_is_refused_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    def never(settings: Settings) -> frame.Found:
+        raise AssertionError(settings)
+
     (tmp_path / "thesis.tex").write_text("precious")
-    monkeypatch.setattr(studies, "PARTS", {})
+    monkeypatch.setitem(STUDIES, "eq4", replace(STUDIES["eq4"], find=never))
     assert keepon(monkeypatch, "reproduce", "eq4", "--out", str(tmp_path)) == 2
     assert "holds other files than results" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
@@ -208,3 +218,10 @@ def test_cells_are_shown_with_the_digits_of_their_column(whole: dict[str, Any]) 
     assert row["ours"] == 39
     assert "<td>39</td>" in page
     assert "NaN" not in page
+
+
+def test_help_loads_neither_solver_nor_plots() -> None:
+    told = "import sys; from keepon.cli import app; sys.argv[1:] = ['--help']; code = app.main(); "
+    told += "print(code, {'ortools', 'matplotlib', 'distributed'} & set(sys.modules), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stderr == "0 set()\n"

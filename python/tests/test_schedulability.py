@@ -25,9 +25,12 @@ from keepon.cli import edge
 from keepon.errors import ConfigError, EnvironmentProblemError, PlanRejectedError
 from keepon.model import documents, published, study
 from keepon.planner.partition import answer, generate
-from keepon.studies.partitions import cluster, fig27, sets, spread, studies
-from keepon.studies.partitions.sets import Finding, Task, find
-from keepon.studies.partitions.settings import BeyondSettings, Settings, origins
+from keepon.studies import study as frame
+from keepon.studies.partitions import cluster, counts, deciding, fig27, schedulability, sets, spread
+from keepon.studies.partitions.deciding import find
+from keepon.studies.partitions.sets import Finding, Task
+from keepon.studies.partitions.settings import ORIGINS, BeyondSettings, Settings
+from keepon.studies.registry import STUDIES
 from partition_cases import instance
 
 FEASIBLE, INFEASIBLE, UNKNOWN = answer.FEASIBLE, answer.INFEASIBLE, answer.UNKNOWN
@@ -144,7 +147,7 @@ def test_the_one_set_without_a_partition_up_to_50_percent_is_as_documented() -> 
 def test_a_schedule_the_checker_does_not_confirm_is_an_error_and_no_row(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    decide = sets.decide
+    decide = deciding.decide
 
     def wrong(*arguments: Any) -> answer.Outcome:
         outcome = decide(*arguments)
@@ -152,15 +155,17 @@ def test_a_schedule_the_checker_does_not_confirm_is_an_error_and_no_row(
         owners = (answer.UNOWNED,) * len(outcome.witness.owners)
         return replace(outcome, witness=replace(outcome.witness, owners=owners))
 
-    monkeypatch.setattr(sets, "decide", wrong)
+    monkeypatch.setattr(deciding, "decide", wrong)
     with pytest.raises(PlanRejectedError, match="does not hold"):
         find(task([(0, 4, 1)], 8))
     assert keepon(monkeypatch, "reproduce", "fig27", "--out", tmp_path / "x", "--workers", 1, *QUICK) == 70
     assert "does not hold" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr(sets, "decide", decide)
+    monkeypatch.setattr(deciding, "decide", decide)
     # Nor is one counted that the checker merely cannot tell about.
-    monkeypatch.setattr(sets.check, "check", lambda row: sets.check.Verdict(sets.check.UNCHECKABLE, "cannot tell"))
+    monkeypatch.setattr(
+        deciding.check, "check", lambda row: deciding.check.Verdict(deciding.check.UNCHECKABLE, "cannot tell")
+    )
     with pytest.raises(PlanRejectedError, match="is not confirmed"):
         find(task([(0, 4, 1)], 8))
 
@@ -355,16 +360,16 @@ def test_a_client_that_does_not_close_well_spoils_nothing(monkeypatch: pytest.Mo
 
 
 def test_percentiles_are_nearest_rank() -> None:
-    assert doctest.testmod(fig27) == doctest.TestResults(failed=0, attempted=1)
+    assert doctest.testmod(counts) == doctest.TestResults(failed=0, attempted=1)
     values = [float(value) for value in range(1, 65)]
-    assert [fig27.percentile(values, percent) for percent in (1, 50, 90, 100)] == [1, 32, 58, 64]
+    assert [counts.percentile(values, percent) for percent in (1, 50, 90, 100)] == [1, 32, 58, 64]
 
 
 def test_what_is_unknown_is_neither_feasible_nor_infeasible_and_late_is_counted_apart() -> None:
     findings = [made(50, FEASIBLE), made(50, FEASIBLE, 150.5), made(50, INFEASIBLE), made(50, UNKNOWN, 149.9)]
-    assert [fig27.share_percent(findings, given) for given in (FEASIBLE, INFEASIBLE, UNKNOWN)] == [50, 25, 25]
+    assert [counts.share_percent(findings, given) for given in (FEASIBLE, INFEASIBLE, UNKNOWN)] == [50, 25, 25]
     assert fig27.published_percent(findings) == 25
-    raw = fig27.raw(findings)
+    raw = counts.raw(findings)
     column = raw["columns"].index("no_answer_in_150_s_or_limit")
     assert [row[column] for row in raw["rows"]] == [0, 1, 0, 1]
     settings = Settings(levels_percent=[50], time_limit_s=200.0)
@@ -378,7 +383,7 @@ def test_what_is_unknown_is_neither_feasible_nor_infeasible_and_late_is_counted_
 def part_of(findings: list[Finding], settings: Settings) -> study.Part:
     """Figure 27 from findings made by hand; all of them stand for one set that keeps Table 5."""
     drawn = _ordinary(settings.model_copy(update={"sets": 1}))[0]
-    return fig27.schedulability(findings, [replace(drawn, position=0)], settings)
+    return fig27.part(findings, [replace(drawn, position=0)], settings)
 
 
 def test_every_published_figure_stands_beside_ours() -> None:
@@ -418,7 +423,7 @@ def test_a_set_outside_table_5_fails_the_check() -> None:
     drawn = _ordinary(settings)[0]
     wrong = copy.deepcopy(drawn.instance)
     wrong["ring_slots"] = 64
-    check = fig27.schedulability([made(30, FEASIBLE)], [replace(drawn, instance=wrong)], settings).checks[0]
+    check = fig27.part([made(30, FEASIBLE)], [replace(drawn, instance=wrong)], settings).checks[0]
     assert not check.met
     assert check.found == "0 of 1 sets do; u30: 64 slots of 10 us"
 
@@ -429,7 +434,7 @@ def test_the_limit_of_partitions_is_what_goes_without_one() -> None:
         made(90, INFEASIBLE, shared_answer=FEASIBLE, method="analytic-bound", classes=8),
         made(90, UNKNOWN, shared_answer=FEASIBLE), made(90, INFEASIBLE, actual_percent=101.0),
     ]  # fmt: skip
-    part = fig27.limit(findings, BeyondSettings())
+    part = schedulability.limit(findings, BeyondSettings())
     assert part.tables[0].rows == [
         [50, 1, 100.0, 0.0, 0.0, 0, 0, 0, 0, 50.0],
         [90, 4, 25.0, 50.0, 25.0, 3, 2, 1, 0, 100.0],
@@ -440,7 +445,7 @@ def test_the_limit_of_partitions_is_what_goes_without_one() -> None:
     assert "of 5 sets 2 have no partition, the first at 90 %; 1 of them" in part.findings[0]
     assert "1 of these 2 are feasible when all classes share" in part.findings[1]
     assert "1 are infeasible even then (1 of them carry more than one frame a slot), 0 unknown" in part.findings[1]
-    assert "partitions cost no schedulability" in fig27.limit(findings[:2], BeyondSettings()).findings[0]
+    assert "partitions cost no schedulability" in schedulability.limit(findings[:2], BeyondSettings()).findings[0]
 
 
 # --- the command --------------------------------------------------------------------------------------------------
@@ -473,12 +478,12 @@ def test_command_writes_every_set_and_prints_the_tables(
 
 def test_settings_are_calibrated_or_chosen_and_changed_ones_are_the_users() -> None:
     for settings in (Settings(), BeyondSettings()):
-        calibrated, chosen = origins(settings)
+        calibrated, chosen = ORIGINS.documents(settings)
         named = [entry["parameter"] for entry in (*calibrated, *chosen)]
         assert len(named) == len(set(named))
         assert set(type(settings).model_fields) <= set(named)
         assert {entry["source_id"] for entry in calibrated} == {"keepon.table5"}
-    calibrated, chosen = origins(Settings(sets=3))
+    calibrated, chosen = ORIGINS.documents(Settings(sets=3))
     assert "sets" not in {entry["parameter"] for entry in calibrated}
     assert {"parameter": "sets", "value": 3, "why": "set on the command line"} in chosen
     assert asdict(generate.Parameters()) == asdict(Settings().parameters)
@@ -525,4 +530,4 @@ def test_wrong_settings_are_refused_in_one_sentence(
 
 def test_a_setting_given_to_the_study_itself_is_checked_too() -> None:
     with pytest.raises(ConfigError, match="must be between 1 and 1000"):
-        studies.run("schedulability", ["sets=1001"], None, None)
+        frame.run(STUDIES["schedulability"], "schedulability", ["sets=1001"])

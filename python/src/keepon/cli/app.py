@@ -53,6 +53,8 @@ from keepon.planner.partition import limits as partition_limits
 from keepon.report import output, tables
 from keepon.report import page as report
 from keepon.studies import casestudy, registry
+from keepon.studies.study import Study
+from keepon.studies.study import run as run_study
 from keepon.targets.runs import Outcome
 
 EXIT_CODES = (
@@ -397,7 +399,7 @@ def reproduce_command(
 ) -> None:
     """A published figure again, ours beside the published: the habitat case study in full, or a study by its name."""
     found = registry.find(study)
-    assigned = registry.assignments(study, found, {"sets": sets, "workers": workers, "cluster": cluster}, changes or [])
+    assigned = registry.assignments(study, {"sets": sets, "workers": workers, "cluster": cluster}, changes or [])
     if found is not None:
         if duration is not None or capture_frames != session.CAPTURE_FRAMES:
             option = "--duration" if duration is not None else "--capture-frames"
@@ -435,7 +437,7 @@ def reproduce_command(
 
 def _reproduce_study(
     name: str,
-    study: registry.Study,
+    study: Study[Any],
     out: Path | None,
     changes: list[str],
     seed: int | None,
@@ -444,7 +446,7 @@ def _reproduce_study(
 ) -> int:
     folder = out if out is not None else Path("out") / name
     documents.check_target(folder)
-    document = study.run(name, changes, seed, seeds)
+    document = run_study(study, name, changes, seed, seeds)
     with interrupts.interrupts_wait() as seen:
         output.write_folder(folder, document)
         edge.Settings.concluded = True

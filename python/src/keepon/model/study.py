@@ -109,6 +109,13 @@ class Part:
     by_construction: list[str] = field(default_factory=list)
 
 
+class Sets(TypedDict):
+    """Every set of streams a study decided, one row each."""
+
+    columns: list[str]
+    rows: list[list[Cell]]
+
+
 class StudyDocument(TypedDict):
     """The whole document; the last three are of studies over sets."""
 
@@ -124,7 +131,7 @@ class StudyDocument(TypedDict):
     parts: list[dict[str, Any]]
     interrupted: NotRequired[bool]
     attempted: NotRequired[int]
-    sets: NotRequired[dict[str, list[str] | list[list[Cell]]]]
+    sets: NotRequired[Sets]
 
 
 def document(

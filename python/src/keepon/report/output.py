@@ -14,7 +14,6 @@ from rich.table import Table
 from keepon.model import documents
 from keepon.model.study import StudyDocument, shown
 from keepon.model.tomlwriter import dumps
-from keepon.report import plots
 
 _WORD_COLUMNS = ("quantity", "published as", "kind", "remark")
 
@@ -76,6 +75,9 @@ def show(console: Console, document: StudyDocument) -> None:
 
 def html(document: StudyDocument) -> str:
     """The report: one HTML file that needs nothing else."""
+    # Loads matplotlib, which what draws nothing should not wait for.
+    from keepon.report import plots
+
     environment = Environment(
         loader=PackageLoader("keepon.report", "templates"),
         autoescape=True,

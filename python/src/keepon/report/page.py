@@ -14,7 +14,6 @@ from keepon.model.plan import Plan
 from keepon.model.reproduction import Reproduction
 from keepon.model.result import BoundCheck, BridgeResult, Clock, Result, StationResult
 from keepon.model.tomlwriter import dumps
-from keepon.report import figures
 
 PUBLISHED_DRIVERS = ("keepon", "standard")
 PUBLISHED_NAMES = {"keepon": "KeepON", "standard": "GENET"}
@@ -210,6 +209,9 @@ def clock_rows(result: Result) -> list[ClockRow]:
 
 def render(result: Result, plan: Plan, extra: Reproduction | None = None) -> str:
     """HTML of a result; `extra` is the reproduction document of the case study, if there is one."""
+    # Loads matplotlib, which what draws nothing should not wait for.
+    from keepon.report import figures
+
     environment = Environment(
         loader=PackageLoader("keepon.report", "templates"),
         autoescape=True,

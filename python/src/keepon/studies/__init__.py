@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`keepon reproduce NAME`: one document, table and report for every published figure that is registered here.
 
-A study is a function from settings to a `study.Document`. To add one, write it anywhere, import it in `registry` and
-give it a name there; tables, JSON, HTML and plots follow from the document.
+A study (`study.Study`) is a title, settings, where their defaults come from, and a function from settings to parts of a
+document. To add one, write it in a module named after its figure and give it a name in `registry`; reading of settings,
+tables, JSON, HTML and plots follow.
 """

@@ -3,46 +3,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from keepon.errors import ConfigError
-from keepon.model.study import StudyDocument
-from keepon.studies.clocks import studies as clock_studies
-from keepon.studies.partitions import studies as partition_studies
-from keepon.studies.ptperrors import studies as ptp_errors
+from keepon.studies.clocks import fig7, fig8, fig12, fig13, fig22, headline
+from keepon.studies.partitions import fig27, schedulability
+from keepon.studies.ptperrors import analysis, eq4, eq6, fig28, fig29
+from keepon.studies.study import Study
 
-Run = Callable[[str, list[str], int | None, int | None], StudyDocument]
-
-
-@dataclass(frozen=True)
-class Study:
-    """A study: what it is, and how it runs.
-
-    Attributes:
-        title: one line for the list of studies.
-        run: (name, KEY=VALUE settings, seed or None, number of seeds or None) -> document; raises ConfigError before
-            any work if a setting is wrong.
-        options: settings that are options of the command, too.
-    """
-
-    title: str
-    run: Run
-    options: tuple[str, ...] = ()
-
-
-STUDIES: dict[str, Study] = {
-    **{name: Study(title, ptp_errors.run) for name, title in ptp_errors.TITLES.items()},
-    **{name: Study(title, clock_studies.run) for name, title in clock_studies.TITLES.items()},
-    **{
-        name: Study(title, partition_studies.run, partition_studies.OPTIONS)
-        for name, title in partition_studies.TITLES.items()
-    },
+STUDIES: dict[str, Study[Any]] = {
+    "eq4": eq4.STUDY,
+    "eq6": eq6.STUDY,
+    "fig28": fig28.STUDY,
+    "fig29": fig29.STUDY,
+    "ptp-errors": analysis.STUDY,
+    "fig7": fig7.STUDY,
+    "fig8": fig8.STUDY,
+    "fig12": fig12.STUDY,
+    "fig13": fig13.STUDY,
+    "fig22": fig22.STUDY,
+    "headline": headline.STUDY,
+    "fig27": fig27.STUDY,
+    "schedulability": schedulability.STUDY,
 }
 
 
-def find(name: str) -> Study | None:
+def find(name: str) -> Study[Any] | None:
     """The study of this name; None if `name` is the habitat study or a scenario file.
 
     Raises:
@@ -56,11 +44,11 @@ def find(name: str) -> Study | None:
     return None
 
 
-def assignments(name: str, study: Study | None, options: Mapping[str, object], changes: list[str]) -> list[str]:
+def assignments(name: str, options: Mapping[str, object], changes: list[str]) -> list[str]:
     """KEY=VALUE settings with those that were given as options of the command.
 
     Args:
-        name, study: as for `find`.
+        name: of a study; another has no such options.
         options: option -> what it was given, None if it was not.
 
     Raises:
@@ -68,7 +56,7 @@ def assignments(name: str, study: Study | None, options: Mapping[str, object], c
     """
     given = {key: value for key, value in options.items() if value is not None}
     for key, value in given.items():
-        if study is None or key not in study.options:
+        if name not in STUDIES or key not in STUDIES[name].options:
             able = ", ".join(entry for entry, other in STUDIES.items() if key in other.options)
             raise ConfigError(f'option --{key} = {value}: not for study "{name}"; it is for {able}')
         if any(change.partition("=")[0].strip() == key for change in changes):

@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Settings of studies from the command line: what is not a key, or out of range, is refused in one sentence."""
+"""Settings of studies from the command line: what is not a key, or out of range, is refused in one sentence.
+
+`Origins` tells in a document where their values come from.
+"""
 
 from __future__ import annotations
 
 import difflib
 import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from keepon.errors import ConfigError
+from keepon.model.hosts import Sourced
+from keepon.model.result import Calibrated, Chosen
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -64,3 +71,38 @@ def from_options(assignments: list[str]) -> dict[str, Any]:
         except tomllib.TOMLDecodeError:
             changes[key.strip()] = value.strip()
     return changes
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Where the numbers of a study come from.
+
+    Attributes:
+        calibrated: setting -> id of a publication.
+        chosen: setting -> why it is what it is.
+        fixed: what was published and cannot be set.
+        silent: what is not published and cannot be set.
+    """
+
+    calibrated: Mapping[str, str]
+    chosen: Mapping[str, str]
+    fixed: Sequence[Calibrated] = ()
+    silent: Sequence[Chosen] = ()
+
+    def documents(self, settings: BaseModel, used: Iterable[Sourced] = ()) -> tuple[list[Calibrated], list[Chosen]]:
+        """Calibrated and chosen numbers as a study's document has them; a changed setting is chosen by the user.
+
+        Args:
+            used: what else the study's runs were given, from `inputs.collecting`.
+        """
+        numbers = list(used)
+        calibrated = [*(entry.as_calibrated() for entry in numbers if entry.kind == "calibrated"), *self.fixed]
+        chosen = [entry.as_chosen() for entry in numbers if entry.kind != "calibrated"]
+        for key, value in settings.model_dump().items():
+            if value != type(settings).model_fields[key].default:
+                chosen.append({"parameter": key, "value": value, "why": "set on the command line"})
+            elif key in self.calibrated:
+                calibrated.append({"parameter": key, "value": value, "source_id": self.calibrated[key]})
+            else:
+                chosen.append({"parameter": key, "value": "none" if value == "" else value, "why": self.chosen[key]})
+        return calibrated, [*chosen, *self.silent]

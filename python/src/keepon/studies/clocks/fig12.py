@@ -15,7 +15,10 @@ from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Pa
 from keepon.studies.clocks import networks, reception
 from keepon.studies.clocks.networks import MASTER, SLAVE, Kind
 from keepon.studies.clocks.reception import QUANTITIES, ROLES, Role
-from keepon.studies.clocks.settings import COMMON_CHOICES, Common, Origins
+from keepon.studies.clocks.settings import COMMON_CHOICES, Common
+from keepon.studies.clocks.settings import check as check_ring
+from keepon.studies.settings import Origins
+from keepon.studies.study import Study, parts
 
 HARD, PUBLISHED, SOFT, IDLE = (
     "hardware stamps",
@@ -273,3 +276,6 @@ def _findings(found: dict[str, dict[str, Role]], edges: list[reception.Threshold
         "posted ahead, as in paper mode, the model's wire runs dry between polls and there is no clock to speak of.",
         "What the published offsets are is not stated; the gap between the roles speaks for reported ones.",
     ]
+
+
+STUDY = Study("Figure 12: accuracy of PTP as master and as slave", Settings, ORIGINS, parts(part), (check_ring,))

@@ -14,7 +14,10 @@ from keepon.model.scenario import Fault, Scenario
 from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.clocks import networks
 from keepon.studies.clocks.networks import Array, Kind
-from keepon.studies.clocks.settings import COMMON_CHOICES, Common, Origins
+from keepon.studies.clocks.settings import COMMON_CHOICES, Common
+from keepon.studies.clocks.settings import check as check_ring
+from keepon.studies.settings import Origins
+from keepon.studies.study import Study, parts
 
 SAMPLE_S = 0.01
 """The simulator compares clocks with network time this often."""
@@ -281,3 +284,6 @@ def _findings(settings: Settings, clocks: dict[str, Clock]) -> list[str]:
         "The p99 of (a) is set by stalled_percent and stall_us, which nothing published gives: its order among clocks "
         "means something, its size does not.",
     ]
+
+
+STUDY = Study("Figure 13: one clock, two clocks, software, hardware", Settings, ORIGINS, parts(part), (check_ring,))

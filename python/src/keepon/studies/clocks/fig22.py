@@ -13,7 +13,10 @@ from keepon.model.fields import Number, Whole
 from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.clocks import networks
 from keepon.studies.clocks.networks import Array, Kind
-from keepon.studies.clocks.settings import COMMON_CHOICES, Common, Origins
+from keepon.studies.clocks.settings import COMMON_CHOICES, Common
+from keepon.studies.clocks.settings import check as check_ring
+from keepon.studies.settings import Origins
+from keepon.studies.study import Study, parts
 
 SHORT_S = 5.0
 LONG_S = 80.0
@@ -306,3 +309,6 @@ def _findings(settings: Settings, starts: dict[str, list[Start]]) -> list[str]:
         f"At a batch of {settings.batch_slots} a staircase is read a batch late: the single clock read as counter is "
         "within tau on average, hardly ever with every reading. Read as interpolated it is not late.",
     ]
+
+
+STUDY = Study("Figure 22: time to converge over 100 starts (minutes)", Settings, ORIGINS, parts(part), (check_ring,))

@@ -18,7 +18,10 @@ from keepon.model.fields import Number, Whole
 from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.clocks import networks
 from keepon.studies.clocks.networks import Array, Kind
-from keepon.studies.clocks.settings import COMMON_CHOICES, Common, Origins
+from keepon.studies.clocks.settings import COMMON_CHOICES, Common
+from keepon.studies.clocks.settings import check as check_ring
+from keepon.studies.settings import Origins
+from keepon.studies.study import Study, parts
 
 FRAME_BYTES = 1500
 """The other reading of "1500-byte slots": frames of that length, on the wire with preamble and gap 12.16 us."""
@@ -282,3 +285,12 @@ def _findings(settings: Settings, compared: dict[str, Wave], swept: dict[int, Wa
         "neither is how long a read of either clock, an access to the pin and a turn of the loop take on that machine; "
         "a read of a PHC behind PCIe is a bus transaction, which is left out here in the hardware clock's favour.",
     ]
+
+
+STUDY = Study(
+    "Figure 7: stability of the emulated clock, as periods of a square wave",
+    Settings,
+    ORIGINS,
+    parts(part),
+    (check_ring,),
+)

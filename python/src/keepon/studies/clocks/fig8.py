@@ -14,7 +14,10 @@ from keepon.model.fields import Number, Whole
 from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.clocks import networks
 from keepon.studies.clocks.networks import Array
-from keepon.studies.clocks.settings import COMMON_CHOICES, Common, Origins
+from keepon.studies.clocks.settings import COMMON_CHOICES, Common
+from keepon.studies.clocks.settings import check as check_ring
+from keepon.studies.settings import Origins
+from keepon.studies.study import Study, parts
 
 SLOTS_BYTES = (300, 600, 1000, 1500)
 BATCHES = (1, 8, 16, 24, 32, 36, 37, 38, 39, 40, 41, 42, 44, 48, 56, 64)
@@ -234,3 +237,6 @@ def _plot(fine: list[Lateness], coarse: list[list[Lateness]]) -> Plot:
         ),
     ]  # fmt: skip
     return Plot("fig8-offset", "Reading of a counted clock less the time it keeps", "calculated", panels)
+
+
+STUDY = Study("Figure 8: how late a clock is read, by slot and batch", Settings, ORIGINS, parts(part), (check_ring,))

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from keepon.model.hosts import RX_STAGE, Stage
 from keepon.model.scenario import Scenario
-from keepon.studies.clocks import clockruns, inputs
+from keepon.studies import inputs
+from keepon.studies.clocks import clockruns
 from keepon.studies.clocks.clockruns import ClockRun, ClockTrack
 from keepon.studies.clocks.settings import Common
 from keepon.studies.planned import planned_run

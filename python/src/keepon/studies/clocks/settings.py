@@ -3,16 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from keepon.model.fields import Number, Whole
-from keepon.model.hosts import Sourced
-from keepon.model.result import Calibrated, Chosen
-from keepon.studies.settings import parse as apply
 from keepon.studies.settings import refuse
 
 
@@ -42,8 +37,6 @@ class Common(BaseModel):
         return slots
 
 
-S = TypeVar("S", bound=Common)
-
 COMMON_CHOICES = {
     "depth_slots": "not published; never the limit here",
     "sync_mode": "Figure 11 shows Sync and Delay_Req between two stations",
@@ -58,56 +51,15 @@ COMMON_CHOICES = {
 """Settings of `Common` the paper leaves open; each study names the rest."""
 
 
-@dataclass(frozen=True)
-class Origins:
-    """Where a study's defaults come from.
-
-    Attributes:
-        calibrated: setting -> id of a publication.
-        chosen: setting -> why it is what it is.
-    """
-
-    calibrated: Mapping[str, str]
-    chosen: Mapping[str, str]
-
-    def documents(
-        self,
-        settings: Common,
-        used: Iterable[Sourced],
-    ) -> tuple[list[Calibrated], list[Chosen]]:
-        """Calibrated and chosen settings as a study's document has them; a changed one is chosen by the user.
-
-        Args:
-            used: what else the study's runs were given, from `inputs.collecting`.
-        """
-        calibrated: list[Calibrated] = []
-        chosen: list[Chosen] = []
-        for entry in used:
-            if entry.kind == "calibrated":
-                calibrated.append(entry.as_calibrated())
-            else:
-                chosen.append(entry.as_chosen())
-        for key, value in settings.model_dump().items():
-            if value != type(settings).model_fields[key].default:
-                chosen.append({"parameter": key, "value": value, "why": "set on the command line"})
-            elif key in self.calibrated:
-                calibrated.append({"parameter": key, "value": value, "source_id": self.calibrated[key]})
-            else:
-                chosen.append({"parameter": key, "value": value, "why": self.chosen[key]})
-        return calibrated, chosen
-
-
-def parse(model: type[S], changes: dict[str, Any]) -> S:
-    """Settings of a study with `changes` applied to the defaults.
+def check(settings: Common) -> None:
+    """Refuse a ring that does not hold what is posted.
 
     Raises:
-        ConfigError: a key is unknown or a value out of range; one sentence.
+        ConfigError: one sentence.
     """
-    settings = apply(model, changes)
     if settings.depth_slots < settings.batch_slots + 2:
         raise refuse(
             "depth_slots",
             settings.depth_slots,
             f"must be at least {settings.batch_slots + 2}, batch_slots and 2; post more or poll for fewer",
         )
-    return settings

@@ -12,7 +12,8 @@ from typing import Any
 
 from keepon import __version__
 from keepon.errors import ConfigError, EnvironmentProblemError
-from keepon.studies.partitions.sets import Finding, Task, find
+from keepon.studies.partitions.deciding import find
+from keepon.studies.partitions.sets import Finding, Task
 
 ANSWER_S = 10
 """How long a scheduler may take to answer."""

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was found about the sets as parts of a document: Figure 27 beside the published, and the limit of partitions.
-
-Three answers are never mixed: feasible, proven infeasible, unknown within the limit. What the published experiment
-would have counted, infeasible where its solver gave no answer in 150 s, has a column of its own.
-"""
+"""Figure 27: which sets of flows have a partition, and how long it takes to know."""
 
 from __future__ import annotations
 
@@ -13,68 +9,28 @@ from collections.abc import Iterable, Sequence
 
 from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.planner.partition.answer import FEASIBLE, INFEASIBLE, UNKNOWN
+from keepon.studies.partitions.counts import (
+    ANSWERS,
+    PUBLISHED_LIMIT_S,
+    at,
+    levels,
+    percentile,
+    share_percent,
+    unanswered,
+)
+from keepon.studies.partitions.experiment import experiment
 from keepon.studies.partitions.sets import Finding, Task, outside
-from keepon.studies.partitions.settings import FIGURE27, TABLE5, Settings
+from keepon.studies.partitions.settings import FIGURE27, OPTIONS, ORIGINS, SOURCE, TABLE5, Settings, check
+from keepon.studies.study import Study
 
-SOURCE = "KeepON paper, section A.8"
-PUBLISHED_LIMIT_S: int = TABLE5["time_limit_s"]
 ALMOST_ALL_PERCENT = 95
 """What is taken for the published "almost 100 %"."""
-ANSWERS = (FEASIBLE, INFEASIBLE, UNKNOWN)
 WORDS = {FEASIBLE: "feasible", INFEASIBLE: "infeasible, proven", UNKNOWN: "unknown"}
-RAW_COLUMNS = (
-    "id", "utilisation_level_percent", "utilisation_percent", "flows", "classes", "answer", "method", "seconds",
-    "no_answer_in_150_s_or_limit", "confirmed_by_checker", "owned_slots", "answer_without_partition",
-    "seconds_without_partition",
-)  # fmt: skip
-
-
-def raw(findings: Sequence[Finding]) -> dict[str, list[str] | list[list[Cell]]]:
-    """Every set in one row, as it stands in the result file."""
-    rows: list[list[Cell]] = [
-        [
-            f.name, f.level_percent, f.actual_percent, f.flows, f.classes, f.answer, f.method, round(f.seconds, 6),
-            int(unanswered(f)), int(f.checked), f.owned_slots, f.shared_answer,
-            round(f.shared_seconds, 6),
-        ]
-        for f in findings
-    ]  # fmt: skip
-    return {"columns": list(RAW_COLUMNS), "rows": rows}
-
-
-def at(findings: Iterable[Finding], level_percent: int) -> list[Finding]:
-    """Those of one utilisation."""
-    return [finding for finding in findings if finding.level_percent == level_percent]
-
-
-def levels(findings: Iterable[Finding]) -> list[int]:
-    """Utilisations anything was found at, in order."""
-    return sorted({finding.level_percent for finding in findings})
-
-
-def share_percent(findings: Sequence[Finding], answer: str) -> float:
-    """How many of the findings, at least one, have this answer."""
-    return 100 * sum(finding.answer == answer for finding in findings) / len(findings)
-
-
-def unanswered(finding: Finding) -> bool:
-    """Would the published experiment have had no answer: none in its 150 s, or none in our limit?"""
-    return finding.seconds > PUBLISHED_LIMIT_S or finding.answer == UNKNOWN
 
 
 def published_percent(findings: Sequence[Finding]) -> float:
     """Feasible as the published experiment counts: found within 150 s."""
     return 100 * sum(f.answer == FEASIBLE and not unanswered(f) for f in findings) / len(findings)
-
-
-def percentile(values: Iterable[float], percent: int) -> float:
-    """Nearest-rank percentile, 1 to 100, of at least one value.
-
-    >>> percentile([4.0, 1.0, 3.0, 2.0], 50), percentile([1.0, 2.0], 90)
-    (2.0, 2.0)
-    """
-    ordered: list[float] = sorted(values)
-    return ordered[-(-percent * len(ordered) // 100) - 1]
 
 
 def _counts(findings: Iterable[Finding]) -> str:
@@ -240,7 +196,7 @@ def _fall(findings: Sequence[Finding], limit_s: float) -> list[str]:
     return [told + f", with {limit_s:g} s for each set"]
 
 
-def schedulability(findings: Sequence[Finding], tasks: Sequence[Task], settings: Settings) -> Part:
+def part(findings: Sequence[Finding], tasks: Sequence[Task], settings: Settings) -> Part:
     """Figure 27 from what was found at its utilisations, at least one set."""
     return Part(
         "fig27",
@@ -259,89 +215,16 @@ def schedulability(findings: Sequence[Finding], tasks: Sequence[Task], settings:
     )
 
 
-def _limit_row(level: int, here: Sequence[Finding], ring_slots: int) -> list[Cell]:
-    without = [finding for finding in here if finding.answer != FEASIBLE]
-    shared = Counter(finding.shared_answer for finding in without)
-    owned = [finding.owned_slots for finding in here if finding.owned_slots is not None]
-    return [
-        level, len(here), share_percent(here, FEASIBLE), share_percent(here, INFEASIBLE), share_percent(here, UNKNOWN),
-        len(without), *(shared[answer] for answer in ANSWERS),
-        100 * percentile(map(float, owned), 50) / ring_slots if owned else None,
-    ]  # fmt: skip
+def parts(settings: Settings, findings: Sequence[Finding], tasks: Sequence[Task]) -> list[Part]:
+    """The figure alone."""
+    return [part(findings, tasks, settings)]
 
 
-def _by_classes(findings: Sequence[Finding]) -> Table:
-    rows: list[list[Cell]] = []
-    for count in sorted({finding.classes for finding in findings}):
-        here = [finding for finding in findings if finding.classes == count]
-        counted = Counter(finding.answer for finding in here)
-        rows.append([count, len(here), *(counted[answer] for answer in ANSWERS), share_percent(here, INFEASIBLE)])
-    columns = [
-        Column("classes"), Column("sets"), Column("feasible"), Column("infeasible, proven"), Column("unknown"),
-        Column("infeasible, proven (%)", 1),
-    ]  # fmt: skip
-    return Table("By number of classes, all utilisations", "calculated", columns, rows)
-
-
-def _limit_findings(findings: Sequence[Finding]) -> list[str]:
-    proven = [finding for finding in findings if finding.answer == INFEASIBLE]
-    if not proven:
-        return ["no set was proven infeasible: at these utilisations partitions cost no schedulability"]
-    shared = Counter(finding.shared_answer for finding in proven)
-    lowest = min(finding.level_percent for finding in proven)
-    overloaded = sum(finding.actual_percent > 100 for finding in proven)
-    bounds = sum(finding.method == "analytic-bound" for finding in proven)
-    return [
-        f"of {len(findings)} sets {len(proven)} have no partition, the first at {lowest} %; {bounds} of them are known "
-        "from a bound that counts the slots classes need at least",
-        f"{shared[FEASIBLE]} of these {len(proven)} are feasible when all classes share their slots: there the static "
-        f"partition is the limit; {shared[INFEASIBLE]} are infeasible even then ({overloaded} of them carry more than "
-        f"one frame a slot), {shared[UNKNOWN]} unknown",
-    ]
-
-
-def limit(findings: Sequence[Finding], settings: Settings) -> Part:
-    """What the partition itself costs: all utilisations, with a partition and with all classes sharing their slots."""
-    there = levels(findings)
-    here = [at(findings, level) for level in there]
-    ring = TABLE5["ring_slots"]
-    columns = [
-        Column("utilisation (%)"), Column("sets"), Column("feasible (%)", 1), Column("infeasible, proven (%)", 1),
-        Column("unknown (%)", 1), Column("not feasible"), Column("of these without partition: feasible"),
-        Column("infeasible"), Column("unknown"), Column("ring owned, median (%)", 1),
-    ]  # fmt: skip
-    rows = [_limit_row(level, group, ring) for level, group in zip(there, here, strict=True)]
-    x = [float(level) for level in there]
-    unpartitioned = [100 * sum(finding.shared_answer == FEASIBLE for finding in group) / len(group) for group in here]
-    curves = [
-        Curve("feasible with a partition", x, [share_percent(group, FEASIBLE) for group in here]),
-        Curve("feasible, classes sharing all slots", x, unpartitioned),
-        Curve("not proven infeasible (partition)", x, [100 - share_percent(g, INFEASIBLE) for g in here], "dashed"),
-    ]
-    owners = [(level, row[-1]) for level, row in zip(x, rows, strict=True) if isinstance(row[-1], float)]
-    slots = [
-        Curve("ring owned, median of schedules found", [level for level, _ in owners], [share for _, share in owners]),
-        Curve("utilisation", x, x, "dashed"),
-    ]
-    panels = [Panel("(a) sets", "utilisation (%)", "share of sets (%)", curves)]
-    if owners:
-        panels.append(Panel("(b) slots that have an owner", "utilisation (%)", "share of the ring (%)", slots))
-    return Part(
-        "partition-limit",
-        "The limit of static partitions: the same sets, with a partition and without",
-        SOURCE,
-        tables=[
-            Table(
-                "With a partition, and with all classes sharing their slots", "calculated", columns, rows,
-                f"ring owned: of {ring} slots, in the schedule found, which need not be the one with the fewest; what "
-                "a class owns and does not use is lost to the other classes and to best effort",
-            ),
-            _by_classes(findings),
-        ],
-        plots=[
-            Plot("partition-limit", "What the partition costs", "calculated", panels,
-                 "Sets are feasible without partition wherever they are with one: the same schedule will do.")
-        ],
-        findings=_limit_findings(findings),
-        by_construction=["a set that has a partition is feasible without one"],
-    )  # fmt: skip
+STUDY = Study(
+    "Figure 27: which sets of flows have a partition, and how long it takes to know (minutes)",
+    Settings,
+    ORIGINS,
+    lambda settings: experiment(settings, parts),
+    (check,),
+    OPTIONS,
+)

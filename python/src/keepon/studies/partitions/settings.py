@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from keepon.model import published
 from keepon.model.fields import Number, Whole, WholeList
-from keepon.model.result import Calibrated, Chosen
 from keepon.planner.partition.generate import Parameters
 from keepon.planner.partition.limits import TIME_LIMIT_MAX_S, WORKERS_MAX
-from keepon.studies.settings import parse as apply
-from keepon.studies.settings import refuse
+from keepon.studies.settings import Origins, refuse
 
 TABLE5: dict[str, Any] = published.load("keepon")["table5"]
+SOURCE = "KeepON paper, section A.8"
+OPTIONS = ("sets", "workers", "cluster")
+"""Settings that are options of the command, too."""
 FIGURE27: dict[str, Any] = published.load("keepon")["fig27"]
 
 
@@ -102,35 +103,22 @@ _SILENT = (
     ("starts", "whole slots", "published as real numbers of which only the slot is sent"),
 )
 
-S = TypeVar("S", bound=Settings)
+ORIGINS = Origins(
+    calibrated=dict.fromkeys(_PUBLISHED, TABLE5["id"]),
+    chosen=_CHOICES,
+    fixed=[{"parameter": key, "value": TABLE5[key], "source_id": TABLE5["id"]} for key in _FIXED],
+    silent=[{"parameter": what, "value": value, "why": why} for what, value, why in _SILENT],
+)
 
 
-def origins(settings: Settings) -> tuple[list[Calibrated], list[Chosen]]:
-    """Calibrated and chosen settings as a study's document has them; a changed one is chosen by the user."""
-    source = TABLE5["id"]
-    calibrated: list[Calibrated] = [{"parameter": key, "value": TABLE5[key], "source_id": source} for key in _FIXED]
-    chosen: list[Chosen] = []
-    for key, value in settings.model_dump().items():
-        if value != type(settings).model_fields[key].default:
-            chosen.append({"parameter": key, "value": value, "why": "set on the command line"})
-        elif key in _PUBLISHED:
-            calibrated.append({"parameter": key, "value": value, "source_id": source})
-        else:
-            chosen.append({"parameter": key, "value": value or "none", "why": _CHOICES[key]})
-    chosen += [{"parameter": what, "value": value, "why": why} for what, value, why in _SILENT]
-    return calibrated, chosen
-
-
-def parse(model: type[S], changes: dict[str, Any]) -> S:
-    """Settings of a study with `changes` applied to the defaults.
+def check(settings: Settings) -> None:
+    """Refuse empty lists, and workers of this machine beside a cluster's.
 
     Raises:
-        ConfigError: a key is unknown, a value out of range, or two do not go together; one sentence.
+        ConfigError: one sentence.
     """
-    settings = apply(model, changes)
     for key in ("levels_percent", "flow_counts"):
         if not getattr(settings, key):
             raise refuse(key, [], "must have one entry at least; write it as [5, 50]")
     if settings.cluster and settings.workers != "auto":
         raise refuse("workers", settings.workers, "is not for a cluster, which has its own workers; drop one of them")
-    return settings

@@ -21,7 +21,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from keepon import interrupts
 from keepon.errors import EnvironmentProblemError
 from keepon.studies.partitions import cluster
-from keepon.studies.partitions.sets import Finding, Task, find
+from keepon.studies.partitions.deciding import find
+from keepon.studies.partitions.sets import Finding, Task
 from keepon.studies.partitions.settings import Settings
 
 Told = Callable[[int, int, Finding], None]

@@ -14,7 +14,8 @@ from keepon.model.clockbounds import StampErrors
 from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.ptperrors import exchange, fits
 from keepon.studies.ptperrors.exchange import Array, Track
-from keepon.studies.ptperrors.settings import NS_PER_US, Distribution, Settings
+from keepon.studies.ptperrors.settings import NS_PER_US, ORIGINS, Distribution, Settings, check
+from keepon.studies.study import Study, parts
 
 FIXED_JITTER_US = (0.0, 1.0, 2.0, 3.0)
 CHOSEN_JITTER = FIXED_JITTER_US.index(2.0)
@@ -340,3 +341,6 @@ def _plot(sweeps: tuple[tuple[str, list[Point]], ...]) -> Plot:
         panels.append(Panel(f"({letter}) drift over one interval", f"{name} (us)", "absolute drift (us)", curves))
     note = "Granularity without jitter, jitter without granularity; frequency filtered."
     return Plot("fig28", "Error over granularity and jitter", "calculated", panels, note)
+
+
+STUDY = Study("Figure 28: granularity, jitter and the error of PTP", Settings, ORIGINS, parts(part), (check,))

@@ -15,7 +15,9 @@ from keepon.model.clockbounds import StampErrors
 from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.ptperrors import exchange
 from keepon.studies.ptperrors.exchange import Array, Track
-from keepon.studies.ptperrors.settings import NS_PER_US, RatioFrom, Settings
+from keepon.studies.ptperrors.settings import NS_PER_US, ORIGINS, RatioFrom, Settings
+from keepon.studies.ptperrors.settings import check as check_times
+from keepon.studies.study import Study, parts
 
 DURATIONS = (100, 200, 500, 1000, 2000, 5000)
 GROWS = 2.0
@@ -315,3 +317,8 @@ def _growth_plot(settings: Settings, readings: dict[RatioFrom, tuple[Reading, Re
         "fig29-growth", f"Accumulation over {settings.seeds} seeds", "calculated", panels,
         "Sum of the drifts of all intervals so far; the steps of the offset between them are left out.",
     )  # fmt: skip
+
+
+STUDY = Study(
+    "Figure 29: PTP with and without a filter of the frequency", Settings, ORIGINS, parts(part), (check_times, check)
+)

@@ -5,13 +5,12 @@ silent, our choices: `CALIBRATED` and `CHOICES` say which is which.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from keepon.model.fields import Number, Whole
-from keepon.studies.settings import parse as apply
-from keepon.studies.settings import refuse
+from keepon.studies.settings import Origins, refuse
 
 Distribution = Literal["uniform", "exponential", "extremes", "rounding"]
 RatioFrom = Literal["clock", "counter", "independent"]
@@ -82,16 +81,7 @@ CHOICES = {
 }
 """Settings the paper leaves open, and why the default is what it is."""
 
-
-def parse(changes: dict[str, Any]) -> Settings:
-    """Settings with `changes` applied to the defaults.
-
-    Raises:
-        ConfigError: a key is unknown or a value is out of range or fits no other; one sentence.
-    """
-    settings = apply(Settings, changes)
-    check(settings)
-    return settings
+ORIGINS = Origins(CALIBRATED, CHOICES)
 
 
 def check(settings: Settings) -> None:
