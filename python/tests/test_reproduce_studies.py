@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
 import re
 import subprocess
@@ -52,6 +54,24 @@ def test_document_has_every_part_and_fits_its_schema(whole: dict[str, Any]) -> N
         assert part["plots"]
         for table in part["tables"]:
             assert all(len(row) == len(table["columns"]) for row in table["rows"])
+
+
+def test_a_document_that_lacks_a_key_or_has_another_does_not_fit(whole: dict[str, Any]) -> None:
+    validator = jsonschema.Draft202012Validator(documents.json_schema("study"))
+    for way in (
+        ["parts", 0],
+        ["parts", 0, "tables", 0],
+        ["parts", 0, "plots", 0, "panels", 0, "curves", 0],
+        ["chosen", 0],
+    ):
+        table = functools.reduce(lambda inside, step: inside[step], way, whole)
+        for key in list(table):
+            changed = copy.deepcopy(whole)
+            functools.reduce(lambda inside, step: inside[step], way, changed).pop(key)
+            assert not validator.is_valid(changed), (way, key)
+        changed = copy.deepcopy(whole)
+        functools.reduce(lambda inside, step: inside[step], way, changed)["colour"] = "red"
+        assert not validator.is_valid(changed), way
 
 
 def test_published_figures_stand_beside_ours_under_their_ids(whole: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from typing_extensions import is_typeddict
 from keepon.model.plan import PLAN_SCHEMA, Plan
 from keepon.model.reproduction import REPRODUCTION_SCHEMA, Reproduction
 from keepon.model.result import RESULT_SCHEMA, Result
+from keepon.model.study import STUDY_SCHEMA, StudyDocument
 from keepon.model.tools import LISTEN_SCHEMA, TALK_SCHEMA, Listen, Talk
 
 FOLDER = Path(__file__).parent / "schemas"
@@ -27,6 +28,7 @@ DOCUMENTS: dict[str, tuple[str, Any]] = {
     "plan": (PLAN_SCHEMA, Plan),
     "result": (RESULT_SCHEMA, Result),
     "reproduction": (REPRODUCTION_SCHEMA, Reproduction),
+    "study": (STUDY_SCHEMA, StudyDocument),
     "talk": (TALK_SCHEMA, Talk),
     "listen": (LISTEN_SCHEMA, Listen),
 }
@@ -55,6 +57,16 @@ class _Untitled(GenerateJsonSchema):
                 entry["description"] = " ".join(entry["description"].split())
         made.pop("title", None)
         made["description"] = " ".join(made["description"].split())
+        return made
+
+    def dataclass_schema(self, schema: Any) -> Schema:
+        """A table that is a dataclass: a file has all its keys, those with a default as well."""
+        made = super().dataclass_schema(schema)
+        for entry in made["properties"].values():
+            entry.pop("default", None)
+            entry["description"] = " ".join(entry["description"].split())
+        made.pop("title", None)
+        made["required"] = list(made["properties"])
         return made
 
 

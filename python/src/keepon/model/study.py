@@ -3,135 +3,238 @@
 
 Kinds, marked in every output: "calculated" from the mechanism, "calibrated" to a publication (with its id), "chosen"
 where a publication is silent, "by construction" where it could not come out otherwise.
+`schemas/study.schema.json` is made of these types (keepon.model.document_schemas).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Final, Literal, NotRequired
+
+from pydantic import Field, GetCoreSchemaHandler, GetPydanticSchema, with_config
+from pydantic_core import CoreSchema
+
+# pydantic takes those of `typing` from Python 3.12 on.
+from typing_extensions import TypedDict
 
 from keepon import __version__
-from keepon.model.result import Calibrated, Chosen
+from keepon.model.typed import CLOSED, AtLeastOne
 
-STUDY_SCHEMA = "keepon.study/1"
+STUDY_SCHEMA: Final = "keepon.study/1"
 
 Kind = Literal["calculated", "calibrated", "chosen", "by construction"]
 Style = Literal["line", "dashed", "points", "band"]
 Cell = str | int | float | None
+Digits = Annotated[int, Field(ge=0)]
+SettingValue = float | str | list[float]
 
 
+@with_config(CLOSED)
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; `digits` after the point where its cells are numbers."""
+    """A column of a table."""
 
     name: str
-    digits: int = 3
+    """its heading, with the unit"""
+    digits: Digits = 3
+    """after the point, where its cells are numbers"""
 
 
+@with_config(CLOSED)
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under columns; None is shown as "-"."""
+    """Rows of cells under columns."""
 
     title: str
+    """what it shows"""
     kind: Kind
+    """what kind its numbers are of"""
     columns: list[Column]
-    rows: list[list[Cell]]
+    """from left to right"""
+    rows: Annotated[list[list[Cell]], Field(min_length=1)]
+    """a cell for each column; null is shown as "-\""""
     note: str = ""
+    """below the table"""
 
 
+@with_config(CLOSED)
 @dataclass(frozen=True)
 class Curve:
-    """One curve of a panel; a band lies between `y` and `y_upper`."""
+    """One curve of a panel."""
 
     label: str
+    """in the legend"""
     x: list[float]
+    """where its points are"""
     y: list[float]
+    """their values; of a band the lower edge"""
     style: Style = "line"
+    """how it is drawn"""
     y_upper: list[float] | None = None
+    """upper edge of a band; null: it is none"""
 
 
+@with_config(CLOSED)
 @dataclass(frozen=True)
 class Panel:
     """One pair of axes."""
 
     title: str
+    """above it"""
     x_label: str
+    """of the horizontal axis, with the unit"""
     y_label: str
-    curves: list[Curve]
+    """of the vertical axis, with the unit"""
+    curves: Annotated[list[Curve], Field(min_length=1)]
+    """what is drawn"""
     log_y: bool = False
+    """the vertical axis is logarithmic"""
 
 
+@with_config(CLOSED)
 @dataclass(frozen=True)
 class Plot:
-    """Panels side by side, two in a row; `name` is unique in the document."""
+    """Panels side by side, two in a row."""
 
     name: str
+    """unique in the document"""
     title: str
+    """what it shows"""
     kind: Kind
-    panels: list[Panel]
+    """what kind its numbers are of"""
+    panels: Annotated[list[Panel], Field(min_length=1)]
+    """pairs of axes"""
     note: str = ""
+    """below the plot"""
 
 
+@with_config(CLOSED)
 @dataclass(frozen=True)
 class Comparison:
-    """One published figure with ours beside it; `remark` says why they differ, if they do."""
+    """One published figure with ours beside it."""
 
     quantity: str
+    """what it is, with the unit"""
     ours: Cell
+    """what we find"""
     published: Cell
-    id: str
+    """what was published; null: nothing was"""
+    id: Annotated[str, Field(min_length=1)]
+    """of the publication in `keepon.model.published`"""
     kind: Kind
+    """what kind our number is of"""
     remark: str
+    """why they differ, if they do"""
 
 
+@with_config(CLOSED)
 @dataclass(frozen=True)
 class Check:
-    """A statement that must hold, and what was found."""
+    """A statement that must hold."""
 
     what: str
+    """the statement"""
     met: bool
+    """it holds"""
     found: str
+    """what it was judged by"""
 
 
+@with_config(CLOSED)
 @dataclass
 class Part:
     """One figure or equation of a publication."""
 
     name: str
+    """unique in the document"""
     title: str
+    """what it is about"""
     source: str
+    """where it was published"""
     compared: list[Comparison] = field(default_factory=list)
+    """ours beside the published"""
     checks: list[Check] = field(default_factory=list)
+    """statements that must hold"""
     tables: list[Table] = field(default_factory=list)
+    """what was found, as numbers"""
     plots: list[Plot] = field(default_factory=list)
+    """what was found, drawn"""
     findings: list[str] = field(default_factory=list)
+    """what was found, in words"""
     by_construction: list[str] = field(default_factory=list)
+    """what could not have come out otherwise, so is no result"""
 
 
+@with_config(CLOSED)
+class CalibratedSetting(TypedDict):
+    """A number that was published, and that the study used."""
+
+    parameter: str
+    """what it is"""
+    value: SettingValue
+    """its value"""
+    source_id: str
+    """id of the publication"""
+
+
+@with_config(CLOSED)
+class ChosenSetting(TypedDict):
+    """A number that nobody has published, and that the study used."""
+
+    parameter: str
+    """what it is"""
+    value: SettingValue
+    """its value"""
+    why: str
+    """why it is what it is"""
+
+
+@with_config(CLOSED)
 class Sets(TypedDict):
-    """Every set of streams a study decided, one row each."""
+    """Every set of streams a study decided."""
 
     columns: list[str]
-    rows: list[list[Cell]]
+    """what the cells of a row are"""
+    rows: Annotated[list[list[Cell]], Field(min_length=1)]
+    """a row for each set, a cell for each column"""
 
 
+def _schema_of_parts(_: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    """In a document parts are plain tables: what `asdict` makes of them."""
+    return handler.generate_schema(Annotated[list[Part], Field(min_length=1)])
+
+
+@with_config(CLOSED)
 class StudyDocument(TypedDict):
-    """The whole document; the last three are of studies over sets."""
+    """A published figure reproduced: tables, curves, ours beside published, and what kind each number is of."""
 
-    schema: str
+    schema: Literal["keepon.study/1"]
+    """the kind of document"""
     study: str
+    """name of the study"""
     title: str
+    """what it is about"""
     version: str
+    """of keepon"""
     commit: str | None
+    """of the sources; null: they are no checkout"""
     met: bool
+    """every check of every part holds"""
     effective: dict[str, Any]
-    calibrated: list[Calibrated]
-    chosen: list[Chosen]
-    parts: list[dict[str, Any]]
+    """every setting with the value it had"""
+    calibrated: list[CalibratedSetting]
+    """numbers that were published"""
+    chosen: list[ChosenSetting]
+    """numbers that were not, and those the user has changed"""
+    parts: Annotated[list[dict[str, Any]], GetPydanticSchema(_schema_of_parts)]
+    """figures and equations"""
     interrupted: NotRequired[bool]
-    attempted: NotRequired[int]
+    """of a study over sets: Ctrl-C ended it early, it tells of `attempted` sets only"""
+    attempted: NotRequired[AtLeastOne]
+    """how many sets were decided"""
     sets: NotRequired[Sets]
+    """the sets, one by one"""
 
 
 def document(
@@ -139,8 +242,8 @@ def document(
     title: str,
     parts: Sequence[Part],
     effective: dict[str, Any],
-    calibrated: list[Calibrated],
-    chosen: list[Chosen],
+    calibrated: list[CalibratedSetting],
+    chosen: list[ChosenSetting],
     commit: str | None,
 ) -> StudyDocument:
     """The whole document, ready for JSON.

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from keepon.errors import ConfigError
 from keepon.model.hosts import Sourced
-from keepon.model.result import Calibrated, Chosen
+from keepon.model.study import CalibratedSetting, ChosenSetting
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -86,18 +86,25 @@ class Origins:
 
     calibrated: Mapping[str, str]
     chosen: Mapping[str, str]
-    fixed: Sequence[Calibrated] = ()
-    silent: Sequence[Chosen] = ()
+    fixed: Sequence[CalibratedSetting] = ()
+    silent: Sequence[ChosenSetting] = ()
 
-    def documents(self, settings: BaseModel, used: Iterable[Sourced] = ()) -> tuple[list[Calibrated], list[Chosen]]:
+    def documents(
+        self, settings: BaseModel, used: Iterable[Sourced] = ()
+    ) -> tuple[list[CalibratedSetting], list[ChosenSetting]]:
         """Calibrated and chosen numbers as a study's document has them; a changed setting is chosen by the user.
 
         Args:
             used: what else the study's runs were given, from `inputs.collecting`.
         """
-        numbers = list(used)
-        calibrated = [*(entry.as_calibrated() for entry in numbers if entry.kind == "calibrated"), *self.fixed]
-        chosen = [entry.as_chosen() for entry in numbers if entry.kind != "calibrated"]
+        calibrated: list[CalibratedSetting] = []
+        chosen: list[ChosenSetting] = []
+        for entry in used:
+            if entry.kind == "calibrated":
+                calibrated.append({"parameter": entry.parameter, "value": entry.value, "source_id": entry.source_id})
+            else:
+                chosen.append({"parameter": entry.parameter, "value": entry.value, "why": entry.source_id})
+        calibrated += self.fixed
         for key, value in settings.model_dump().items():
             if value != type(settings).model_fields[key].default:
                 chosen.append({"parameter": key, "value": value, "why": "set on the command line"})
