@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes `helpers` importable under any import mode of pytest, and Ctrl-C mean something wherever tests run."""
+"""Makes `helpers` importable under any import mode of pytest, Ctrl-C mean something, and a cluster for whoever asks."""
 
 from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -18,3 +20,12 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 # How long an example takes says how busy the machine is.
 settings.register_profile("keepon", deadline=None)
 settings.load_profile("keepon")
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """Address of a dask scheduler with two workers, each a process."""
+    import distributed
+
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local:
+        yield local.scheduler_address

@@ -19,6 +19,7 @@ from keepon.studies import study
 from keepon.studies.clocks import bridged, fig7, fig8, fig22, networks, reception, releases
 from keepon.studies.registry import STUDIES
 from keepon.studies.settings import parse
+from keepon.studies.spread import Spread
 
 QUICK = {
     "fig7": ["duration_s=0.04", "warmup_s=0.02", "seeds=1"],
@@ -246,7 +247,7 @@ def test_the_knee_moves_with_the_overhead_set_aside() -> None:
     settings = parse(fig8.Settings, {"overhead_us": 50, "duration_s": 1.0})
     awake = fig8.last_awake(settings, 300)
     assert awake == 19
-    before, after = (fig8.measure(300, batch, settings) for batch in (awake, awake + 8))
+    before, after = fig8.lateness([(300, awake), (300, awake + 8)], settings, Spread())
     assert after.mean_us > 2 * before.mean_us
 
 

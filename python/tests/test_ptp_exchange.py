@@ -118,6 +118,10 @@ def test_published_settings_are_the_defaults() -> None:
     assert (defaults.granularity_min_us, defaults.granularity_max_us) == (0.8, 12)
 
 
+def points_of(sweep: fig28.Sweep) -> list[fig28.Point]:
+    return [fig28.measure(*point) for point in sweep]
+
+
 def _tolerance_us(x_us: float, samples: int) -> float:
     """SIGMAS standard errors of a median of `samples` errors: 1 / (2 f sqrt(n)), f the density at the median."""
     return SIGMAS * x_us / (2 * UNIFORM_DENSITY * math.sqrt(samples))
@@ -127,7 +131,7 @@ def _tolerance_us(x_us: float, samples: int) -> float:
 def test_median_offset_error_follows_from_four_uniform_errors(sweep: Any) -> None:
     picked = chosen()
     samples = picked.seeds * (picked.sweep_intervals - 2 * picked.filter_window_samples)
-    for point in sweep(picked):
+    for point in points_of(sweep(picked)):
         assert point.median_us == pytest.approx(UNIFORM_MEDIAN * point.x_us, abs=_tolerance_us(point.x_us, samples))
 
 
@@ -135,7 +139,7 @@ def test_median_offset_error_follows_from_four_uniform_errors(sweep: Any) -> Non
 @pytest.mark.parametrize("quantity", ["median_us", "drift_us"])
 def test_granularity_and_jitter_act_linearly(sweep: Any, quantity: str) -> None:
     # From the free-running counter neighbouring drifts are not kept alike for a whole run, so that medians are sharp.
-    points = sweep(chosen(ratio_from="counter"))
+    points = points_of(sweep(chosen(ratio_from="counter")))
     line = fits.line([point.x_us for point in points], [getattr(point, quantity) for point in points])
     assert line.r_squared > 0.995
     assert line.residual_max < 0.05 * getattr(points[-1], quantity)
@@ -143,7 +147,7 @@ def test_granularity_and_jitter_act_linearly(sweep: Any, quantity: str) -> None:
 
 
 def test_published_slope_over_granularity_is_reproduced_and_its_floor_is_not() -> None:
-    points = fig28.granularity_sweep(chosen())
+    points = points_of(fig28.granularity_sweep(chosen()))
     line = fits.line([point.x_us for point in points], [point.median_us for point in points])
     published_slope = (2.7 - 0.5) / (12 - 0.8)
     assert line.slope == pytest.approx(published_slope, rel=0.08)
@@ -152,14 +156,14 @@ def test_published_slope_over_granularity_is_reproduced_and_its_floor_is_not() -
 
 
 def test_two_microseconds_of_jitter_give_the_published_end_points_over_granularity() -> None:
-    first, last = fig28.granularity_sweep(chosen(ratio_from="counter"), 2.0, 2)
+    first, last = points_of(fig28.granularity_sweep(chosen(ratio_from="counter"), 2.0, 2))
     assert first.before_us == pytest.approx(0.5, rel=0.08)
     assert last.before_us == pytest.approx(2.7, rel=0.08)
     assert last.before_us / first.before_us == pytest.approx(5.4, rel=0.08)
 
 
 def test_error_grows_as_many_times_as_the_jitter_and_no_more_per_microsecond_than_with_granularity() -> None:
-    late, grain = (sweep(chosen()) for sweep in (fig28.jitter_sweep, fig28.granularity_sweep))
+    late, grain = (points_of(sweep(chosen())) for sweep in (fig28.jitter_sweep, fig28.granularity_sweep))
     assert late[-1].median_us / late[0].median_us == pytest.approx(50, rel=0.06)
     slopes = [fits.line([p.x_us for p in points], [p.median_us for p in points]).slope for points in (late, grain)]
     assert slopes[0] == pytest.approx(slopes[1], rel=0.05)

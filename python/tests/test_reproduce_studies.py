@@ -21,6 +21,7 @@ from keepon.report import output
 from keepon.studies import study as frame
 from keepon.studies.ptperrors.settings import CALIBRATED, CHOICES, Settings
 from keepon.studies.registry import STUDIES
+from keepon.studies.spread import Spread
 
 QUICK = ["--set", "intervals=100", "--set", "sweep_intervals=60", "--set", "sweep_points=5", "--seeds", "40"]
 
@@ -222,7 +223,7 @@ def test_an_unknown_study_and_settings_of_a_scenario_are_refused(
 def test_a_foreign_folder_is_refused_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def never(settings: Settings) -> frame.Found:
+    def never(settings: Settings, _: Spread) -> frame.Found:
         raise AssertionError(settings)
 
     (tmp_path / "thesis.tex").write_text("precious")

@@ -25,12 +25,14 @@ from keepon.cli import edge
 from keepon.errors import ConfigError, EnvironmentProblemError, PlanRejectedError
 from keepon.model import documents, published, study
 from keepon.planner.partition import answer, generate
+from keepon.studies import cluster
 from keepon.studies import study as frame
-from keepon.studies.partitions import cluster, counts, deciding, fig27, schedulability, sets, spread
+from keepon.studies.partitions import counts, deciding, experiment, fig27, schedulability, sets
 from keepon.studies.partitions.deciding import find
 from keepon.studies.partitions.sets import Finding, Task
 from keepon.studies.partitions.settings import ORIGINS, BeyondSettings, Settings
 from keepon.studies.registry import STUDIES
+from keepon.studies.spread import Spread, SpreadSettings
 from partition_cases import instance
 
 FEASIBLE, INFEASIBLE, UNKNOWN = answer.FEASIBLE, answer.INFEASIBLE, answer.UNKNOWN
@@ -173,18 +175,9 @@ def test_a_schedule_the_checker_does_not_confirm_is_an_error_and_no_row(
 # --- many sets ----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def scheduler() -> Iterator[str]:
-    """Address of a dask scheduler with two workers, each a process."""
-    import distributed
-
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local:
-        yield local.scheduler_address
-
-
-def answers(**changes: Any) -> list[Finding]:
-    settings = Settings(sets=2, levels_percent=[5, 50], **changes)
-    results = spread.run(sets.tasks(settings), settings)
+def answers(**who: Any) -> list[Finding]:
+    with Spread(SpreadSettings(**who)) as spread:
+        results = experiment.decide(sets.tasks(Settings(sets=2, levels_percent=[5, 50])), spread)
     assert not results.interrupted
     assert all(finding.seconds > 0 for finding in results.findings)
     return [replace(finding, seconds=0.0, shared_seconds=0.0) for finding in results.findings]
@@ -199,19 +192,22 @@ def test_answers_are_the_same_whoever_decides(scheduler: str) -> None:
 
 
 def test_a_process_that_dies_is_one_sentence() -> None:
-    settings = Settings(sets=30)
+    tasks = [hard_task(60), *sets.tasks(Settings(sets=30))]
     others = set(multiprocessing.active_children())
 
     def kill(done: int, _: int, __: Finding) -> None:
         for child in set(multiprocessing.active_children()) - others if done == 1 else ():
             child.kill()
 
-    with pytest.raises(EnvironmentProblemError, match="a process of the experiment has died"):
-        spread.run([hard_task(60), *sets.tasks(settings)], settings.model_copy(update={"workers": 2}), kill)
+    with (
+        pytest.raises(EnvironmentProblemError, match="a process of the study has died"),
+        Spread(SpreadSettings(workers=2)) as spread,
+    ):
+        experiment.decide(tasks, spread, kill)
 
 
 @contextmanager
-def interrupting(after: int) -> Iterator[spread.Told]:
+def interrupting(after: int) -> Iterator[experiment.Told]:
     """Ctrl-C as a terminal gives it, to all processes of the experiment."""
     others = set(multiprocessing.active_children())
 
@@ -236,7 +232,7 @@ def test_ctrl_c_writes_what_is_done(
 ) -> None:
     # Sets nobody waits for: what is being decided is given up at once.
     monkeypatch.setattr(sets, "tasks", lambda settings: [*_ordinary(settings), *[hard_task(120)] * 3])
-    monkeypatch.setattr(spread, "progress", lambda total: interrupting(3))
+    monkeypatch.setattr(experiment, "progress", lambda total: interrupting(3))
     before = set(multiprocessing.active_children())
     begin = time.monotonic()
     folder = tmp_path / "x"
@@ -261,7 +257,7 @@ def test_ctrl_c_before_the_first_set_writes_nothing(
     def pressed(_: Task) -> Finding:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(spread, "find", pressed)
+    monkeypatch.setattr(deciding, "find", pressed)
     monkeypatch.setattr(edge.Settings, "concluded", False)
     assert keepon(monkeypatch, "reproduce", "fig27", "--out", tmp_path / "x", "--workers", 1, *QUICK) == 130
     assert "interrupted; nothing was written" in capsys.readouterr().err
@@ -308,7 +304,8 @@ def test_a_first_message_of_the_scheduler_that_does_not_come_alone_is_waited_out
         return client(*given, **more)
 
     monkeypatch.setattr(distributed, "Client", crowded)
-    assert len(list(cluster.by_cluster([], scheduler))) == 0
+    with cluster.connected(scheduler) as connection:
+        assert list(connection.as_done(find, [])) == []
     failures[0] = cluster.CONNECTS_MAX
     assert "no scheduler answers there" in refusal(monkeypatch, capsys, tmp_path, scheduler)
 
@@ -506,7 +503,7 @@ def test_settings_are_calibrated_or_chosen_and_changed_ones_are_the_users() -> N
         (["fig27", "--seeds", "2"], 'option --seeds = 2: not for study "fig27"; --sets says how many'),
         (["fig27", "--seed", "1", "--set", "seed=2"], "setting `seed` = 2: --seed gives it as well; drop one"),
         (["fig28", "--sets", "2"], 'option --sets = 2: not for study "fig28"; it is for fig27, schedulability'),
-        (["habitat", "--cluster", "x"], 'option --cluster = x: not for study "habitat"; it is for fig27'),
+        (["habitat", "--cluster", "x"], 'option --cluster = x: not for study "habitat"; it is for eq4'),
         (
             ["fig27", "--set", "levels_percent=[50]", "--set", "flow_counts=[2]"],
             "utilisation level 50 %: no 2 flows with periods from 80 us reach it; choose a lower level",

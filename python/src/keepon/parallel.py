@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -30,7 +30,9 @@ def check_stopped() -> None:
         raise KeyboardInterrupt
 
 
-def in_order(work: Callable[[Item], Result], items: Iterable[Item], workers: int | None = None) -> Iterator[Result]:
+def in_order(
+    work: Callable[[Item], Result], items: Iterable[Item], workers: int | None = None
+) -> Generator[Result, None, None]:
     """`work(item)` of every item, in the order of items, several at once.
 
     Args:

@@ -383,16 +383,18 @@ def reproduce_command(
     ] = None,
     sets: Annotated[
         int | None,
-        typer.Option("--sets", help="schedulability: sets per utilisation, default 64.", show_default=False),
+        typer.Option("--sets", help="fig27, schedulability: sets per utilisation, default 64.", show_default=False),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", help="schedulability: processes, default all processors.", show_default=False),
+        typer.Option(
+            "--workers", help="Studies: threads or processes, default one for each processor.", show_default=False
+        ),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
-            "--cluster", metavar="ADDRESS", help="schedulability: dask scheduler to use instead.", show_default=False
+            "--cluster", metavar="ADDRESS", help="Studies: dask scheduler to use instead.", show_default=False
         ),
     ] = None,
     as_json: Json = False,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -23,8 +23,13 @@ def collecting() -> Iterator[Mapping[Sourced, None]]:
         _COLLECTED.reset(token)
 
 
-def note(used: Mapping[str, list[Sourced]]) -> None:
-    """Tell of one run, by node; without effect where nobody collects."""
+def note(used: Iterable[Sourced]) -> None:
+    """Tell what a run was given; without effect where nobody collects."""
     found = _COLLECTED.get()
     if found is not None:
-        found.update(dict.fromkeys(entry for entries in used.values() for entry in entries))
+        found.update(dict.fromkeys(used))
+
+
+def note_nodes(used: Mapping[str, list[Sourced]]) -> None:
+    """The same by node."""
+    note(entry for entries in used.values() for entry in entries)

@@ -11,6 +11,7 @@ from keepon.errors import ConfigError
 from keepon.studies.clocks import fig7, fig8, fig12, fig13, fig22, headline
 from keepon.studies.partitions import fig27, schedulability
 from keepon.studies.ptperrors import analysis, eq4, eq6, fig28, fig29
+from keepon.studies.spread import OPTIONS
 from keepon.studies.study import Study
 
 STUDIES: dict[str, Study[Any]] = {
@@ -56,9 +57,9 @@ def assignments(name: str, options: Mapping[str, object], changes: list[str]) ->
     """
     given = {key: value for key, value in options.items() if value is not None}
     for key, value in given.items():
-        if name not in STUDIES or key not in STUDIES[name].options:
-            able = ", ".join(entry for entry, other in STUDIES.items() if key in other.options)
-            raise ConfigError(f'option --{key} = {value}: not for study "{name}"; it is for {able}')
+        able = [entry for entry, study in STUDIES.items() if key in (*OPTIONS, *study.options)]
+        if name not in able:
+            raise ConfigError(f'option --{key} = {value}: not for study "{name}"; it is for {", ".join(able)}')
         if any(change.partition("=")[0].strip() == key for change in changes):
             raise ConfigError(f"option --{key} = {value}: --set gives `{key}` as well; drop one")
     return [*changes, *(f"{key}={value}" for key, value in given.items())]

@@ -111,5 +111,5 @@ class Origins:
             elif key in self.calibrated:
                 calibrated.append({"parameter": key, "value": value, "source_id": self.calibrated[key]})
             else:
-                chosen.append({"parameter": key, "value": "none" if value == "" else value, "why": self.chosen[key]})
+                chosen.append({"parameter": key, "value": value, "why": self.chosen[key]})
         return calibrated, [*chosen, *self.silent]

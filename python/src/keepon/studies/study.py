@@ -12,8 +12,9 @@ from pydantic import BaseModel
 from keepon.errors import ConfigError
 from keepon.model.study import Part, Sets, StudyDocument, document
 from keepon.provenance import commit
-from keepon.studies import inputs
+from keepon.studies import inputs, spread
 from keepon.studies.settings import Origins, from_options, parse
+from keepon.studies.spread import Spread, SpreadSettings
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -40,28 +41,28 @@ class Study(Generic[S]):
         title: one line for the list of studies.
         settings: what it can be set to, every key with a default.
         origins: where these defaults come from.
-        find: makes its parts of its settings.
+        find: makes its parts of its settings; `Spread` does what is independent of each other.
         checks: raise ConfigError, before any work, if settings do not go together.
-        options: settings that are options of the command, too.
+        options: settings that are options of the command, too, besides those of every study (`spread.OPTIONS`).
     """
 
     title: str
     settings: type[S]
     origins: Origins
-    find: Callable[[S], Found]
+    find: Callable[[S, Spread], Found]
     checks: tuple[Callable[[S], None], ...] = ()
     options: tuple[str, ...] = ()
 
 
-def parts(*makers: Callable[[S], Part]) -> Callable[[S], Found]:
+def parts(*makers: Callable[[S, Spread], Part]) -> Callable[[S, Spread], Found]:
     """What finds these parts, one after the other."""
-    return lambda settings: Found([make(settings) for make in makers])
+    return lambda settings, workers: Found([make(settings, workers) for make in makers])
 
 
 def read_settings(
     study: Study[S], name: str, assignments: list[str], seed: int | None = None, seeds: int | None = None
-) -> S:
-    """Settings of a study from texts.
+) -> tuple[S, SpreadSettings]:
+    """Settings of a study, and those of who does its work, from texts.
 
     Args:
         name: of the study, for messages.
@@ -75,10 +76,12 @@ def read_settings(
     for key, value in {"seed": seed, "seeds": seeds}.items():
         if value is not None:
             _add(study, name, changes, key, value)
+    who = parse(SpreadSettings, {key: changes.pop(key) for key in spread.OPTIONS if key in changes})
     settings = parse(study.settings, changes)
     for check in study.checks:
         check(settings)
-    return settings
+    spread.check(who)
+    return settings, who
 
 
 def _add(study: Study[S], name: str, changes: dict[str, Any], key: str, value: int) -> None:
@@ -103,9 +106,9 @@ def run(
         PlanRejectedError: an independent checker disagrees.
         SimulationError: the frames of a run contradict each other.
     """
-    settings = read_settings(study, name, assignments, seed, seeds)
-    with inputs.collecting() as used:
-        found = study.find(settings)
+    settings, who = read_settings(study, name, assignments, seed, seeds)
+    with inputs.collecting() as used, Spread(who) as workers:
+        found = study.find(settings, workers)
     made = document(
         name, study.title, found.parts, settings.model_dump(), *study.origins.documents(settings, used), commit()
     )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Annotated, Any
@@ -96,7 +97,7 @@ def calibrated(settings: Settings, scale: float) -> Kind:
     """
     kind = networks.calibrated(networks.SINGLE, scale)
     quiet, sync = slow(settings, SLOW, DELAYS)
-    one = measure(kind, quiet.model_copy(update={"seed": settings.seed + 1000}), scale, **sync)
+    one = measure(kind, quiet.model_copy(update={"seed": settings.seed + 1000}), scale, sync)
     return replace(kind, ingress_ns=kind.ingress_ns - round(2 * float(one.clock.mean())))
 
 
@@ -120,9 +121,9 @@ def for_kind(kind: Kind, settings: Settings) -> Settings:
     return settings.model_copy(update={"batch_slots": PAPER_BATCH})
 
 
-def measure(kind: Kind, settings: Settings, scale: float, **sync: Any) -> Releases:
-    """One run."""
-    scenario = scenario_for(kind, for_kind(kind, settings), scale, **sync)
+def measure(kind: Kind, settings: Settings, scale: float, sync: Mapping[str, Any] | None = None) -> Releases:
+    """One run; `sync` has further keys of [sync]."""
+    scenario = scenario_for(kind, for_kind(kind, settings), scale, **(sync or {}))
     run = networks.run(scenario)
     track = run.clocks[TALKER]
     error = run.release_error_ps[STREAM] / 1000

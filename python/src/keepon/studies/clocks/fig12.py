@@ -18,6 +18,7 @@ from keepon.studies.clocks.reception import QUANTITIES, ROLES, Role
 from keepon.studies.clocks.settings import COMMON_CHOICES, Common
 from keepon.studies.clocks.settings import check as check_ring
 from keepon.studies.settings import Origins
+from keepon.studies.spread import Spread
 from keepon.studies.study import Study, parts
 
 HARD, PUBLISHED, SOFT, IDLE = (
@@ -26,6 +27,8 @@ HARD, PUBLISHED, SOFT, IDLE = (
     "software stamps",
     "software stamps, idle clock",
 )
+Variant = tuple[Kind, str]
+"""A system and its role."""
 OURS, TAKEN_OFF = "keepon, ours, latency not taken off", "keepon, ours, mean latency taken off"
 
 
@@ -67,29 +70,27 @@ def systems(settings: Settings) -> dict[str, Kind]:
     }
 
 
-def measure(kind: Kind, role: str, settings: Settings) -> Role:
-    """One system as "master" or "slave" of a station with hardware stamps."""
+def measure(variant: Variant, settings: Settings, seed: int) -> Role:
+    """One run of one system as "master" or "slave" of a station with hardware stamps."""
+    kind, role = variant
     ends = (kind, networks.HARDWARE) if role == MASTER else (networks.HARDWARE, kind)
     own = settings
     if kind.driver == networks.SOFTWARE.driver:
         own = settings.model_copy(
             update={"warmup_s": settings.software_warmup_s, "duration_s": settings.software_duration_s}
         )
-    runs = [
-        networks.observe(networks.pair(*ends, own, seed))
-        for seed in range(settings.seed, settings.seed + settings.seeds)
-    ]
-    return Role(
-        np.concatenate([run[SLAVE].offset_ns for run in runs]),
-        np.concatenate([run[role].read_ns for run in runs]),
-        np.concatenate([run[SLAVE].reported_ns for run in runs]),
-    )
+    run = networks.observe(networks.pair(*ends, own, seed))
+    return Role(run[SLAVE].offset_ns, run[role].read_ns, run[SLAVE].reported_ns)
 
 
-def part(settings: Settings) -> Part:
+def part(settings: Settings, spread: Spread) -> Part:
     """Every system in both roles, and software's by the delay of its reception."""
-    found = {name: {role: measure(kind, role, settings) for role in ROLES} for name, kind in systems(settings).items()}
-    swept = reception.sweep(lambda kind, role: measure(kind, role, settings))
+    kinds = [*systems(settings).values(), *reception.scaled_kinds().values(), *reception.shaped_kinds().values()]
+    variants: list[Variant] = [(kind, role) for kind in dict.fromkeys(kinds) for role in ROLES]
+    runs = networks.every_seed(spread, measure, variants, settings)
+    roles = {variant: reception.together(own) for variant, own in zip(variants, runs, strict=True)}
+    found = {name: {role: roles[kind, role] for role in ROLES} for name, kind in systems(settings).items()}
+    swept = {scale: {role: roles[kind, role] for role in ROLES} for scale, kind in reception.scaled_kinds().items()}
     keepon = {name: found[name] for name in (PUBLISHED, OURS)}
     edges = reception.thresholds(swept, keepon)
     result = Part("fig12", "Figure 12: accuracy of PTP over one hop", "KeepON paper section 4.1, Figure 12")
@@ -99,7 +100,7 @@ def part(settings: Settings) -> Part:
         _table(found),
         reception.threshold_table(edges, settings.software_idle_rx_scale),
         reception.sweep_table(swept),
-        reception.shape_table(lambda kind, role: measure(kind, role, settings)),
+        reception.shape_table(roles),
     ]
     result.plots = [_plot(found), reception.sweep_plot(swept, keepon)]
     result.findings = _findings(found, edges, settings)

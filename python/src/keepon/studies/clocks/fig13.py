@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from keepon.studies.clocks.networks import Array, Kind
 from keepon.studies.clocks.settings import COMMON_CHOICES, Common
 from keepon.studies.clocks.settings import check as check_ring
 from keepon.studies.settings import Origins
+from keepon.studies.spread import Spread
 from keepon.studies.study import Study, parts
 
 SAMPLE_S = 0.01
@@ -97,37 +99,44 @@ def with_stalls(scenario: Scenario, settings: Settings, seed: int) -> Scenario:
     return scenario.model_copy(update={"fault": faults})
 
 
-def measure(kind: Kind, settings: Settings) -> Clock:
-    """Slave and master of the same kind."""
-    warmup_s = settings.software_warmup_s if kind is networks.SOFTWARE else settings.warmup_s
+def measure(kind: Kind, settings: Settings, seed: int) -> Clock:
+    """One run; slave and master of the same kind."""
+    warmup_s = settings.software_warmup_s if kind == networks.SOFTWARE else settings.warmup_s
     own = settings.model_copy(update={"warmup_s": warmup_s})
-    quiet, stalled, exact = [], [], []
-    for seed in range(settings.seed, settings.seed + settings.seeds):
-        scenario = networks.pair(kind, kind, own, seed)
-        if kind.driver == "keepon":
-            scenario = with_stalls(scenario, own, seed)
-        clock, read = networks.measured_ns(networks.run(scenario).clocks[networks.SLAVE], scenario)
-        half = round(settings.duration_s / 2 / SAMPLE_S)
-        quiet.append(read[: half - 1])
-        stalled.append(read[half:])
-        exact.append(clock[: half - 1])
-    return Clock(np.concatenate(quiet), np.concatenate(stalled), np.concatenate(exact))
+    scenario = networks.pair(kind, kind, own, seed)
+    if kind.driver == "keepon":
+        scenario = with_stalls(scenario, own, seed)
+    clock, read = networks.measured_ns(networks.run(scenario).clocks[networks.SLAVE], scenario)
+    half = round(settings.duration_s / 2 / SAMPLE_S)
+    return Clock(read[: half - 1], read[half:], clock[: half - 1])
 
 
-def part(settings: Settings) -> Part:
+def together(runs: Sequence[Clock]) -> Clock:
+    """One kind, run by run."""
+    return Clock(
+        np.concatenate([run.quiet_ns for run in runs]),
+        np.concatenate([run.stalled_ns for run in runs]),
+        np.concatenate([run.exact_ns for run in runs]),
+    )
+
+
+def part(settings: Settings, spread: Spread) -> Part:
     """All six clocks, both panels."""
-    clocks = {kind.name: measure(kind, settings) for kind in KINDS}
-    found = Part("fig13", "Figure 13: one clock, two clocks, software, hardware", "KeepON paper section 4.2, Figure 13")
-    found.compared = _compared(clocks)
-    found.checks = _checks(settings, clocks)
-    found.tables = [_table(clocks)]
-    found.plots = [_plot(clocks)]
-    found.findings = _findings(settings, clocks)
-    found.by_construction = [
+    found = networks.every_seed(spread, measure, KINDS, settings)
+    clocks = {kind.name: together(runs) for kind, runs in zip(KINDS, found, strict=True)}
+    figure = Part(
+        "fig13", "Figure 13: one clock, two clocks, software, hardware", "KeepON paper section 4.2, Figure 13"
+    )
+    figure.compared = _compared(clocks)
+    figure.checks = _checks(settings, clocks)
+    figure.tables = [_table(clocks)]
+    figure.plots = [_plot(clocks)]
+    figure.findings = _findings(settings, clocks)
+    figure.by_construction = [
         "that a stall meets the poller of the transmit ring only: two threads on two cores, held up independently",
         "that standard and launch-time stations have no polls to hold up",
     ]
-    return found
+    return figure
 
 
 def _compared(clocks: dict[str, Clock]) -> list[Comparison]:

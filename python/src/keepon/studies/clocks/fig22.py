@@ -16,6 +16,7 @@ from keepon.studies.clocks.networks import Array, Kind
 from keepon.studies.clocks.settings import COMMON_CHOICES, Common
 from keepon.studies.clocks.settings import check as check_ring
 from keepon.studies.settings import Origins
+from keepon.studies.spread import Spread
 from keepon.studies.study import Study, parts
 
 SHORT_S = 5.0
@@ -93,7 +94,7 @@ def settled_s(at_s: Array, offset: Array, bound: float, hold_s: float) -> float 
 
 def start(kind: Kind, settings: Settings, seed: int) -> Start:
     """One start of a slave against a master of the same kind."""
-    length_s = settings.duration_s if kind is networks.DUAL_PUBLISHED else settings.single_s
+    length_s = settings.duration_s if kind == networks.DUAL_PUBLISHED else settings.single_s
     scenario = networks.pair(
         kind, kind, settings.model_copy(update={"duration_s": length_s}), seed,
         start_offset_ns=settings.start_offset_ns,
@@ -125,10 +126,10 @@ def _quantile(times: list[float | None], share: float) -> float | None:
     return None if np.isinf(value) else float(value)
 
 
-def part(settings: Settings) -> Part:
+def part(settings: Settings, spread: Spread) -> Part:
     """Runs every start, and what comes of it."""
-    seeds = range(settings.seed, settings.seed + settings.seeds)
-    starts = {kind.name: [start(kind, settings, seed) for seed in seeds] for kind in KINDS}
+    runs = networks.every_seed(spread, start, KINDS, settings)
+    starts = {kind.name: own for kind, own in zip(KINDS, runs, strict=True)}
     found = Part("fig22", "Figure 22: time to converge, by the clock", "KeepON paper appendix A.3, Figure 22")
     found.compared = _compared(settings, starts)
     found.checks = _checks(settings, starts)

@@ -21,6 +21,7 @@ from keepon.studies.clocks.networks import Array, Kind
 from keepon.studies.clocks.settings import COMMON_CHOICES, Common
 from keepon.studies.clocks.settings import check as check_ring
 from keepon.studies.settings import Origins
+from keepon.studies.spread import Spread
 from keepon.studies.study import Study, parts
 
 FRAME_BYTES = 1500
@@ -28,6 +29,8 @@ FRAME_BYTES = 1500
 BATCHES = (1, 8, 9, 16)
 """Up to 8 the sleep rule of A.3 leaves no sleep between polls of slots of 12 us, from 9 on it does."""
 WITHIN_NS = 1000
+Variant = tuple[Kind, int, int]
+"""A clock, its slot in bytes and its batch in slots."""
 
 
 class Settings(Common):
@@ -104,38 +107,39 @@ def wave(at_ps: IntArray, reading_ps: IntArray, period_ns: int) -> Wave:
     return Wave(periods, int((passed[edge[1:] - 1] - 1).sum()))
 
 
-def measure(kind: Kind, slot_bytes: int, batch_slots: int, settings: Settings) -> Wave:
-    """The grandmaster of a pair drives the pin."""
+def measure(variant: Variant, settings: Settings, seed: int) -> Wave:
+    """One run; the grandmaster of a pair drives the pin."""
+    kind, slot_bytes, batch_slots = variant
     own = settings.model_copy(
         update={"slot_bytes": slot_bytes, "batch_slots": batch_slots, "depth_slots": batch_slots + settings.depth_slots}
     )
     # Less sleep than none is not configured: the poller then goes round as fast as it can.
     overhead_ns = min(settings.overhead_us * 1000, int(batch_slots * networks.slot_ns(own)) - 1)
-    periods, missed = [], 0
-    for seed in range(settings.seed, settings.seed + settings.seeds):
-        scenario = networks.pair(
-            kind, networks.HARDWARE, own, seed, {"poll_overhead_ns": overhead_ns}, sample_ns=settings.read_ns
-        )
-        track = networks.run(scenario).clocks[networks.MASTER]
-        end_s = settings.warmup_s + settings.duration_s
-        within = (track.at_ps >= settings.warmup_s * 1e12) & (track.at_ps < end_s * 1e12)
-        one = wave(track.read_at_ps[within], track.reading_ps[within], settings.period_ns)
-        periods.append(one.period_ns)
-        missed += one.missed
-    return Wave(np.concatenate(periods), missed)
+    scenario = networks.pair(
+        kind, networks.HARDWARE, own, seed, {"poll_overhead_ns": overhead_ns}, sample_ns=settings.read_ns
+    )
+    track = networks.run(scenario).clocks[networks.MASTER]
+    end_s = settings.warmup_s + settings.duration_s
+    within = (track.at_ps >= settings.warmup_s * 1e12) & (track.at_ps < end_s * 1e12)
+    return wave(track.read_at_ps[within], track.reading_ps[within], settings.period_ns)
 
 
-def part(settings: Settings) -> Part:
+def part(settings: Settings, spread: Spread) -> Part:
     """The emulated clock beside that of a NIC, then what the choices that are not published do to it."""
-    compared = {
-        "emulated, as published": measure(networks.COUNTER, settings.slot_bytes, settings.batch_slots, settings),
-        "hardware (PHC)": measure(networks.HARDWARE, settings.slot_bytes, settings.batch_slots, settings),
-        "emulated, ours": measure(networks.SINGLE, settings.slot_bytes, settings.batch_slots, settings),
-        f"emulated, as published, frames of {FRAME_BYTES} bytes": measure(
-            networks.COUNTER, FRAME_BYTES, settings.batch_slots, settings
-        ),
+    slot, batch = settings.slot_bytes, settings.batch_slots
+    variants: dict[str, Variant] = {
+        "emulated, as published": (networks.COUNTER, slot, batch),
+        "hardware (PHC)": (networks.HARDWARE, slot, batch),
+        "emulated, ours": (networks.SINGLE, slot, batch),
+        f"emulated, as published, frames of {FRAME_BYTES} bytes": (networks.COUNTER, FRAME_BYTES, batch),
     }
-    swept = {batch: measure(networks.COUNTER, settings.slot_bytes, batch, settings) for batch in BATCHES}
+    asked = [*variants.values(), *((networks.COUNTER, slot, other) for other in BATCHES)]
+    waves = [
+        Wave(np.concatenate([one.period_ns for one in runs]), sum(one.missed for one in runs))
+        for runs in networks.every_seed(spread, measure, asked, settings)
+    ]
+    compared = dict(zip(variants, waves, strict=False))
+    swept = dict(zip(BATCHES, waves[len(variants) :], strict=True))
     found = Part("fig7", "Figure 7: stability of the emulated clock", "KeepON paper section 3.2, Figure 7")
     found.compared = _compared(compared)
     found.checks = _checks(settings, compared)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated
@@ -17,10 +18,14 @@ from keepon.studies.clocks.networks import Array
 from keepon.studies.clocks.settings import COMMON_CHOICES, Common
 from keepon.studies.clocks.settings import check as check_ring
 from keepon.studies.settings import Origins
+from keepon.studies.spread import Spread
 from keepon.studies.study import Study, parts
 
 SLOTS_BYTES = (300, 600, 1000, 1500)
 BATCHES = (1, 8, 16, 24, 32, 36, 37, 38, 39, 40, 41, 42, 44, 48, 56, 64)
+COARSE_BATCHES = (1, 8, 64)
+Variant = tuple[int, int]
+"""A slot in bytes and a batch in slots."""
 BEND = 1.1
 """The transition is the last batch whose mean is at most this many times that of a batch of 1."""
 
@@ -62,18 +67,22 @@ class Lateness:
         return float(np.abs(self.late_ns - np.median(self.late_ns)).mean()) / 1000
 
 
-def measure(slot_bytes: int, batch_slots: int, settings: Settings) -> Lateness:
-    """The master of a pair: its clock is network time, so all that is off is the reading."""
+def measure(variant: Variant, settings: Settings, seed: int) -> Array:
+    """One run; the master of a pair: its clock is network time, so all that is off is the reading."""
+    slot_bytes, batch_slots = variant
     own = settings.model_copy(
         update={"slot_bytes": slot_bytes, "batch_slots": batch_slots, "depth_slots": batch_slots + settings.depth_slots}
     )
     # Less sleep than none is not configured: the poller then goes round as fast as it can.
     overhead_ns = min(settings.overhead_us * 1000, int(batch_slots * networks.slot_ns(own)) - 1)
-    late = []
-    for seed in range(settings.seed, settings.seed + settings.seeds):
-        scenario = networks.pair(networks.COUNTER, networks.HARDWARE, own, seed, {"poll_overhead_ns": overhead_ns})
-        late.append(networks.measured_ns(networks.run(scenario).clocks[networks.MASTER], scenario)[1])
-    return Lateness(slot_bytes, batch_slots, np.concatenate(late))
+    scenario = networks.pair(networks.COUNTER, networks.HARDWARE, own, seed, {"poll_overhead_ns": overhead_ns})
+    return networks.measured_ns(networks.run(scenario).clocks[networks.MASTER], scenario)[1]
+
+
+def lateness(variants: Sequence[Variant], settings: Settings, spread: Spread) -> list[Lateness]:
+    """All seeds of each variant together."""
+    found = networks.every_seed(spread, measure, variants, settings)
+    return [Lateness(*variant, np.concatenate(runs)) for variant, runs in zip(variants, found, strict=True)]
 
 
 def last_awake(settings: Settings, slot_bytes: int) -> int:
@@ -89,17 +98,20 @@ def knee(measured: list[Lateness], bend: float = BEND) -> int | None:
     return measured[over[0] - 1].batch_slots if over else None
 
 
-def part(settings: Settings) -> Part:
+def part(settings: Settings, spread: Spread) -> Part:
     """The sweep of batches at the setting's slot, and of slots at some batches."""
-    fine = [measure(settings.slot_bytes, batch, settings) for batch in BATCHES]
     slots = sorted({*SLOTS_BYTES, settings.slot_bytes})
-    coarse = [[measure(slot, batch, settings) for batch in (1, 8, 64)] for slot in slots]
-    found = Part("fig8", "Figure 8: how late a clock is read", "KeepON paper section 3.2, Figure 8; A.3")
-    found.compared = _compared(settings, fine)
-    found.checks = _checks(settings, fine, coarse)
-    found.tables = [_batch_table(fine), _slot_table(settings, coarse)]
-    found.plots = [_plot(fine, coarse)]
-    found.findings = [
+    variants = [(settings.slot_bytes, batch) for batch in BATCHES]
+    variants += [(slot, batch) for slot in slots for batch in COARSE_BATCHES]
+    found = lateness(variants, settings, spread)
+    fine, rest = found[: len(BATCHES)], found[len(BATCHES) :]
+    coarse = [rest[first : first + len(COARSE_BATCHES)] for first in range(0, len(rest), len(COARSE_BATCHES))]
+    figure = Part("fig8", "Figure 8: how late a clock is read", "KeepON paper section 3.2, Figure 8; A.3")
+    figure.compared = _compared(settings, fine)
+    figure.checks = _checks(settings, fine, coarse)
+    figure.tables = [_batch_table(fine), _slot_table(settings, coarse)]
+    figure.plots = [_plot(fine, coarse)]
+    figure.findings = [
         "The transition is where the poll thread starts to sleep (A.3: for what is left of a batch after 100 us); "
         "nothing is fitted. From there on the reading grows with the sleep; it bends, it does not jump. What "
         "would make it jump is a least duration of usleep_range() and its wake-up; nothing is published on either.",
@@ -108,11 +120,11 @@ def part(settings: Settings) -> Part:
         "slot and what passes until a poll sees it.",
         "Read as interpolated none of this is there: between polls the clock is told from the CPU's counter.",
     ]
-    found.by_construction = [
+    figure.by_construction = [
         "that batches without sleep are all alike: the poll thread does the same in all of them",
         "that the time the clock keeps is right: it belongs to the grandmaster, whose clock is network time",
     ]
-    return found
+    return figure
 
 
 def _compared(settings: Settings, fine: list[Lateness]) -> list[Comparison]:

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 
 from keepon.errors import ConfigError
@@ -10,11 +13,12 @@ from keepon.model import published
 from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.clocks import networks
 from keepon.studies.clocks.bridged import DELAYS, PAPER_BATCH, Settings, calibrated, measure, slow
-from keepon.studies.clocks.networks import Array, Kind
+from keepon.studies.clocks.networks import Array
 from keepon.studies.clocks.releases import Releases
 from keepon.studies.clocks.settings import COMMON_CHOICES
 from keepon.studies.clocks.settings import check as check_ring
 from keepon.studies.settings import Origins
+from keepon.studies.spread import Spread
 from keepon.studies.study import Study, parts
 
 GOAL_SINGLE_NS, GOAL_DUAL_NS = 200, 30
@@ -62,15 +66,19 @@ def check(settings: Settings) -> None:
         )
 
 
-def part(settings: Settings) -> Part:
+def part(settings: Settings, spread: Spread) -> Part:
     """All variants at three scales of the RX delay, and the table of gains."""
-    ours = {scale: calibrated(settings, scale) for scale in SCALES}
-    runs = {
-        (name, scale): measure(ours[scale] if kind is networks.SINGLE else kind, settings, scale)
+    ours = dict(zip(SCALES, spread.in_order(calibrated, [(settings, scale) for scale in SCALES]), strict=True))
+    variants = {
+        (name, scale): (ours[scale] if kind == networks.SINGLE else kind, settings, scale)
         for name, kind in VARIANTS.items()
         for scale in SCALES
     }
-    gains = gains_table(settings, ours[1.0])
+    servos = [(slower, delays) for delays in (10, DELAYS) for slower in GAINS]
+    slowed = [slow(settings, slower, delays) for slower, delays in servos]
+    measured = spread.in_order(measure, [*variants.values(), *((ours[1.0], own, 1.0, sync) for own, sync in slowed)])
+    runs = dict(zip(variants, measured, strict=False))
+    gains = gains_table(settings, [sync for _, sync in slowed], measured[len(variants) :])
     found = Part(
         "headline", "Release error in network time", "no single figure; KeepON paper sections 4.1 and 4.2 on the clock"
     )
@@ -267,24 +275,23 @@ def _frame_table(runs: dict[tuple[str, float], Releases]) -> Table:
     return Table("Frames of the measured time", "calculated", columns, rows)
 
 
-def gains_table(settings: Settings, kind: Kind) -> Table:
-    """The single clock's error under slower servos, linuxptp's defaults first, and with a longer filter of delays."""
-    rows: list[list[Cell]] = []
-    for delays in (10, DELAYS):
-        for slower in GAINS:
-            own, sync = slow(settings, slower, delays)
-            one = measure(kind, own, 1.0, **sync)
-            rows.append(
-                [
-                    sync["pi_proportional_scale"],
-                    sync["pi_integral_scale"],
-                    delays,
-                    float(one.clock.mean()),
-                    float(one.clock.std()),
-                    _p999(one.clock),
-                    _p999(one.clock - one.clock.mean()),
-                ]
-            )
+def gains_table(settings: Settings, servos: Sequence[Mapping[str, Any]], found: Sequence[Releases]) -> Table:
+    """The single clock's error under slower servos, linuxptp's defaults first, and with a longer filter of delays.
+
+    Args:
+        servos: keys of [sync], one table for each run.
+        found: the runs.
+    """
+    rows: list[list[Cell]] = [
+        [
+            *(sync[key] for key in ("pi_proportional_scale", "pi_integral_scale", "delay_filter_samples")),
+            float(one.clock.mean()),
+            float(one.clock.std()),
+            _p999(one.clock),
+            _p999(one.clock - one.clock.mean()),
+        ]
+        for sync, one in zip(servos, found, strict=True)
+    ]
     columns = [
         Column("proportional scale", 3), Column("integral scale", 5), Column("delays in the median"),
         Column("mean, ns", 1), Column("stddev, ns", 1), Column("p99.9 of absolute, ns", 1),

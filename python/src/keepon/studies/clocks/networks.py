@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,12 @@ from keepon.studies.clocks import clockruns
 from keepon.studies.clocks.clockruns import ClockRun, ClockTrack
 from keepon.studies.clocks.settings import Common
 from keepon.studies.planned import planned_run
+from keepon.studies.spread import Spread
 
 Array = NDArray[np.float64]
+S = TypeVar("S", bound=Common)
+V = TypeVar("V")
+R = TypeVar("R")
 
 MASTER, SLAVE = "master", "slave"
 WIRE_OVERHEAD_BYTES = 20
@@ -154,8 +159,15 @@ def measured_ns(track: ClockTrack, scenario: Scenario) -> tuple[Array, Array]:
 def run(scenario: Scenario) -> ClockRun:
     """One run of a scenario made here; no station of it is under test."""
     found = clockruns.measure(scenario)
-    inputs.note(found.used)
+    inputs.note_nodes(found.used)
     return found
+
+
+def every_seed(spread: Spread, measure: Callable[[V, S, int], R], variants: Sequence[V], settings: S) -> list[list[R]]:
+    """`measure(variant, settings, seed)` for all variants and the seeds of the settings, a list for each variant."""
+    seeds = range(settings.seed, settings.seed + settings.seeds)
+    found = spread.in_order(measure, [(variant, settings, seed) for variant in variants for seed in seeds])
+    return [found[first : first + settings.seeds] for first in range(0, len(found), settings.seeds)]
 
 
 @dataclass(frozen=True)
@@ -177,7 +189,7 @@ class Seen:
 def observe(scenario: Scenario) -> dict[str, Seen]:
     """One run of a scenario made by `pair`: what is known of MASTER's and SLAVE's clock, by either name."""
     build = planned_run(scenario).build
-    inputs.note(build.used_sources())
+    inputs.note_nodes(build.used_sources())
     start_ps = scenario.warmup_s * 1e12
     found = {}
     for name in (MASTER, SLAVE):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from keepon.model.hosts import RX_SHAPES, RX_STAGE, rx_shape
 from keepon.model.study import Cell, Column, Curve, Panel, Plot, Table
 from keepon.studies.clocks import networks
-from keepon.studies.clocks.networks import MASTER, SLAVE, Array
+from keepon.studies.clocks.networks import MASTER, SLAVE, Array, Kind
 
 SCALES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 """Of the delay of reception of a station with stamps of software; 1 is fejes.fig1, which keepon's stations have."""
@@ -96,19 +96,37 @@ def holds_from(scales: Array, values: Array, limit: float) -> float | None:
     return float(scales[last] + share * (scales[last + 1] - scales[last]))
 
 
-def sweep(measure: Callable[[networks.Kind, str], Role]) -> dict[float, dict[str, Role]]:
-    """Stamps of software at every scale in both roles."""
-    return {
-        scale: {role: measure(replace(networks.SOFTWARE, rx=RX_STAGE.scaled(scale)), role) for role in ROLES}
-        for scale in SCALES
-    }
+def together(runs: Sequence[Role]) -> Role:
+    """One system in one role, run by run."""
+    return Role(
+        np.concatenate([run.slave_ns for run in runs]),
+        np.concatenate([run.read_ns for run in runs]),
+        np.concatenate([run.reported_ns for run in runs]),
+    )
+
+
+def scaled_kinds() -> dict[float, Kind]:
+    """Stamps of software at every scale."""
+    return {scale: replace(networks.SOFTWARE, rx=RX_STAGE.scaled(scale)) for scale in SCALES}
+
+
+def shaped_kinds() -> dict[tuple[float, str], Kind]:
+    """Systems by sigma of the shape of their reception, and by name."""
+    kinds = {}
+    for sigma in RX_SHAPES:
+        stage = rx_shape(sigma)
+        single = replace(networks.SINGLE, rx=stage)
+        kinds[sigma, "software stamps"] = replace(networks.SOFTWARE, rx=stage)
+        kinds[sigma, "keepon, ours, latency not taken off"] = single
+        kinds[sigma, "keepon, ours, mean latency taken off"] = networks.calibrated(single)
+    return kinds
 
 
 def thresholds(swept: dict[float, dict[str, Role]], keepon: dict[str, dict[str, Role]]) -> list[Threshold]:
     """For every system with keepon, role and quantity.
 
     Args:
-        swept: what `sweep` gives.
+        swept: stamps of software by scale and role.
         keepon: by name of the system and role.
     """
     scales = np.array(list(swept))
@@ -183,21 +201,16 @@ def threshold_table(found: list[Threshold], idle: float) -> Table:
     )
 
 
-def shape_table(measure: Callable[[networks.Kind, str], Role]) -> Table:
-    """What the choice of a shape does: all of them have the published spread, and each its own mean."""
+def shape_table(found: Mapping[tuple[Kind, str], Role]) -> Table:
+    """What the choice of a shape does: all of them have the published spread, and each its own mean.
+
+    Args:
+        found: at least all of `shaped_kinds` in both roles.
+    """
     rows: list[list[Cell]] = []
-    for sigma in RX_SHAPES:
-        stage = rx_shape(sigma)
-        single = replace(networks.SINGLE, rx=stage)
-        kinds = {
-            "software stamps": replace(networks.SOFTWARE, rx=stage),
-            "keepon, ours, latency not taken off": single,
-            "keepon, ours, mean latency taken off": networks.calibrated(single),
-        }
-        for name, kind in kinds.items():
-            roles = [measure(kind, role) for role in ROLES]
-            values = [value(role) for value in QUANTITIES.values() for role in roles]
-            rows.append([sigma, stage.mean_ns / 1000, stage.stddev_ns / 1000, name, *values])
+    for (sigma, name), kind in shaped_kinds().items():
+        values = [value(found[kind, role]) for value in QUANTITIES.values() for role in ROLES]
+        rows.append([sigma, kind.rx.mean_ns / 1000, kind.rx.stddev_ns / 1000, name, *values])
     columns = [
         Column("sigma", 2), Column("mean, us", 2), Column("stddev, us", 2), Column("system"),
         *(Column(f"{quantity}, {role}, us") for quantity in QUANTITIES for role in ROLES),

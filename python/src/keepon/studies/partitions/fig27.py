@@ -224,7 +224,7 @@ STUDY = Study(
     "Figure 27: which sets of flows have a partition, and how long it takes to know (minutes)",
     Settings,
     ORIGINS,
-    lambda settings: experiment(settings, parts),
+    lambda settings, spread: experiment(settings, spread, parts),
     (check,),
     OPTIONS,
 )

@@ -114,7 +114,7 @@ STUDY = Study(
     "Figure 27 and beyond: up to full rings, with a partition and without (minutes)",
     BeyondSettings,
     ORIGINS,
-    lambda settings: experiment(settings, parts),
+    lambda settings, spread: experiment(settings, spread, parts),
     (check,),
     OPTIONS,
 )

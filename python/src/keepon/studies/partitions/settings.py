@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -11,12 +10,12 @@ from pydantic import BaseModel, ConfigDict
 from keepon.model import published
 from keepon.model.fields import Number, Whole, WholeList
 from keepon.planner.partition.generate import Parameters
-from keepon.planner.partition.limits import TIME_LIMIT_MAX_S, WORKERS_MAX
+from keepon.planner.partition.limits import TIME_LIMIT_MAX_S
 from keepon.studies.settings import Origins, refuse
 
 TABLE5: dict[str, Any] = published.load("keepon")["table5"]
 SOURCE = "KeepON paper, section A.8"
-OPTIONS = ("sets", "workers", "cluster")
+OPTIONS = ("sets",)
 """Settings that are options of the command, too."""
 FIGURE27: dict[str, Any] = published.load("keepon")["fig27"]
 
@@ -31,8 +30,6 @@ class Settings(BaseModel):
         periods: "chain": each divides the next; "bounded": any multiples of the step with a hyperperiod of at most
             2.4 ms.
         time_limit_s: for one set; what is not decided by then is unknown.
-        workers: processes of this machine, "auto": as many as it has processors.
-        cluster: address of a dask scheduler whose workers decide the sets instead; empty for none.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -43,18 +40,11 @@ class Settings(BaseModel):
     periods: Literal["chain", "bounded"] = "chain"
     time_limit_s: Annotated[float, Number(0.01, TIME_LIMIT_MAX_S)] = float(TABLE5["time_limit_s"])
     seed: Annotated[int, Whole(0, 2**31)] = 1
-    workers: Annotated[int | str, Whole(1, WORKERS_MAX, ("auto",))] = "auto"
-    cluster: str = ""
 
     @property
     def all_levels_percent(self) -> list[int]:
         """Every utilisation that is looked at, in order."""
         return sorted(self.levels_percent)
-
-    @property
-    def processes(self) -> int:
-        """How many processes are meant."""
-        return min(WORKERS_MAX, len(os.sched_getaffinity(0))) if self.workers == "auto" else int(self.workers)
 
     @property
     def parameters(self) -> Parameters:
@@ -87,8 +77,6 @@ _PUBLISHED = ("levels_percent", "sets", "flow_counts", "time_limit_s")
 _CHOICES = {
     "periods": 'chosen as harmonic, says the paper: "chain"',
     "seed": "any; each set has its own random stream, drawn from seed, utilisation and number",
-    "workers": "no matter: answers are the same with any number, unless the time limit is reached",
-    "cluster": "no matter, as with workers",
     "beyond_percent": "not published; where partitions fail; sets of 95 % have 99.75 % at most, of 100 % up to 105",
 }
 _FIXED = ("period_step_us", "period_max_us", "jitter_percent_of_period", "slot_us", "ring_slots", "classes_max")
@@ -112,7 +100,7 @@ ORIGINS = Origins(
 
 
 def check(settings: Settings) -> None:
-    """Refuse empty lists, and workers of this machine beside a cluster's.
+    """Refuse empty lists.
 
     Raises:
         ConfigError: one sentence.
@@ -120,5 +108,3 @@ def check(settings: Settings) -> None:
     for key in ("levels_percent", "flow_counts"):
         if not getattr(settings, key):
             raise refuse(key, [], "must have one entry at least; write it as [5, 50]")
-    if settings.cluster and settings.workers != "auto":
-        raise refuse("workers", settings.workers, "is not for a cluster, which has its own workers; drop one of them")

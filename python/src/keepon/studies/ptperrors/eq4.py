@@ -9,10 +9,12 @@ import numpy as np
 
 from keepon.model import clockbounds as bounds
 from keepon.model import published, wire
+from keepon.model.clockbounds import StampErrors
 from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.ptperrors import exchange
 from keepon.studies.ptperrors.cases import CASES, CORNER_STEPS, us
 from keepon.studies.ptperrors.settings import NS_PER_US, ORIGINS, Settings, check
+from keepon.studies.spread import Spread
 from keepon.studies.study import Study, parts
 
 LINE_RATE_BPS = 1_000_000_000
@@ -26,16 +28,21 @@ def _slot_time_ns(slot_bytes: int) -> Fraction:
     return Fraction(wire.wire_time_ps(slot_bytes, LINE_RATE_BPS), PS_PER_NS)
 
 
-def part(settings: Settings) -> Part:
+def tried(errors: StampErrors, settings: Settings, salt: int) -> tuple[Fraction, list[float]]:
+    """The greatest offset error of one case, ns: over every corner, and simulated, as set and with extremes."""
+    extremes = settings.model_copy(update={"distribution": "extremes"})
+    tracks = [exchange.simulate(errors, kind, settings.intervals, salt) for kind in (settings, extremes)]
+    largest = [float(np.abs(track.offset_error_ns).max()) for track in tracks]
+    return bounds.brute_delta_ts(errors, CORNER_STEPS), largest
+
+
+def part(settings: Settings, spread: Spread) -> Part:
     """Eq. 4: the formula, every corner and the simulator; then what batches make of the granularity."""
     rows: list[list[Cell]] = []
     gaps, above = [], []
-    extremes = settings.model_copy(update={"distribution": "extremes"})
-    for salt, case in enumerate(CASES):
+    tasks = [(case.errors, settings, salt) for salt, case in enumerate(CASES)]
+    for case, (corners, largest) in zip(CASES, spread.in_order(tried, tasks, "processes if long"), strict=True):
         bound = bounds.delta_ts(case.errors)
-        corners = bounds.brute_delta_ts(case.errors, CORNER_STEPS)
-        tracks = [exchange.simulate(case.errors, kind, settings.intervals, salt) for kind in (settings, extremes)]
-        largest = [float(np.abs(track.offset_error_ns).max()) for track in tracks]
         gaps.append(corners - bound)
         above.append(max(largest) - float(bound))
         rows.append([case.name, us(bound), us(corners), *map(us, largest)])

@@ -12,37 +12,44 @@ from keepon.model.clockbounds import StampErrors
 from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Part, Plot, Table
 from keepon.studies.ptperrors import exchange
 from keepon.studies.ptperrors.cases import CASES, CORNER_STEPS, us
-from keepon.studies.ptperrors.settings import NS_PER_US, ORIGINS, Settings, check
+from keepon.studies.ptperrors.settings import NS_PER_US, ORIGINS, Distribution, Settings, check
+from keepon.studies.spread import Spread
 from keepon.studies.study import Study, parts
 
 
-def part(settings: Settings) -> Part:
-    """Eq. 6 as printed and corrected, every corner and the simulator."""
-    interval = round(settings.interval_ns)
-    simulated = {
-        kind: settings.model_copy(
+def tried(errors: StampErrors, settings: Settings, salt: int) -> tuple[Fraction, Fraction, dict[Distribution, float]]:
+    """The greatest drift of one case, ns: over every corner, up and down, and simulated by distribution."""
+    simulated: dict[Distribution, float] = {}
+    distributions: tuple[Distribution, ...] = (settings.distribution, "extremes")
+    for kind in distributions:
+        own = settings.model_copy(
             update={"ratio_from": "counter", "filter_window_samples": 1, "frequency_ppm": 0.0, "distribution": kind}
         )
-        for kind in (settings.distribution, "extremes")
-    }
+        track = exchange.simulate(errors, own, settings.intervals, salt)
+        # Before the second sync there is no ratio yet.
+        simulated[kind] = float(np.abs(track.drift_ns[:, 1:]).max())
+    low, high = bounds.brute_drift(errors, round(settings.interval_ns), steps=CORNER_STEPS)
+    return high, -low, simulated
+
+
+def part(settings: Settings, spread: Spread) -> Part:
+    """Eq. 6 as printed and corrected, every corner and the simulator."""
+    interval = round(settings.interval_ns)
+    tasks = [(case.errors, settings, salt) for salt, case in enumerate(CASES)]
+    found_by_case = spread.in_order(tried, tasks, "processes if long")
     rows: list[list[Cell]] = []
     gaps, excesses, above, factors, unmet = [], [], [], [], 0
-    for salt, case in enumerate(CASES):
+    for case, (over, under, simulated) in zip(CASES, found_by_case, strict=True):
         printed = bounds.drift_printed(case.errors, interval)
         corrected = bounds.drift_corrected(case.errors, interval)
-        low, high = bounds.brute_drift(case.errors, interval, steps=CORNER_STEPS)
-        largest = []
-        for kind in simulated.values():
-            track = exchange.simulate(case.errors, kind, settings.intervals, salt)
-            # Before the second sync there is no ratio yet.
-            largest.append(float(np.abs(track.drift_ns[:, 1:]).max()))
-        corners = max(high, -low)
+        largest = list(simulated.values())
+        corners = max(over, under)
         gaps.append(corners - corrected)
         excesses.append(corners - printed)
         factors.append(float(corners / printed))
         above.append(max(largest) - float(corrected))
         unmet += max(largest) > printed
-        rows.append([case.name, *map(us, (printed, corrected, high, -low)), factors[-1], *map(us, largest)])
+        rows.append([case.name, *map(us, (printed, corrected, over, under)), factors[-1], *map(us, largest)])
     found = Part("eq6", "Eq. 6: drift over one interval", "KeepON paper section A.9")
     found.checks = [
         Check(
@@ -63,7 +70,7 @@ def part(settings: Settings) -> Part:
         ),
     ]
     names = ("case", "Eq. 6 printed, us", "corrected, us", "corners, over, us", "corners, under, us")
-    seen = tuple(f"simulated max, {kind}, us" for kind in simulated)
+    seen = tuple(f"simulated max, {kind}, us" for kind in found_by_case[0][2])
     found.tables = [
         Table(
             f"Greatest drift over {settings.interval_ms:g} ms",

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import get_args
+from typing import TypeVar, get_args
 
 import numpy as np
 
@@ -15,12 +16,17 @@ from keepon.model.study import Cell, Check, Column, Comparison, Curve, Panel, Pa
 from keepon.studies.ptperrors import exchange, fits
 from keepon.studies.ptperrors.exchange import Array, Track
 from keepon.studies.ptperrors.settings import NS_PER_US, ORIGINS, Distribution, Settings, check
+from keepon.studies.spread import Spread
 from keepon.studies.study import Study, parts
 
 FIXED_JITTER_US = (0.0, 1.0, 2.0, 3.0)
 CHOSEN_JITTER = FIXED_JITTER_US.index(2.0)
 RANK_SIGMAS = 4.0
 ROUNDING_US = 1e-6
+DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
+Name = TypeVar("Name", bound=Hashable)
+Sweep = list[tuple[StampErrors, Settings, float, int]]
+"""Arguments of `measure` for each point."""
 
 
 @dataclass(frozen=True)
@@ -101,16 +107,24 @@ def _errors(granularity_us: float, jitter_us: float) -> StampErrors:
     return bounds.alike(round(granularity_us * NS_PER_US), round(jitter_us * NS_PER_US))
 
 
-def granularity_sweep(settings: Settings, jitter_us: float = 0.0, points: int | None = None) -> list[Point]:
+def granularity_sweep(settings: Settings, jitter_us: float = 0.0, points: int | None = None) -> Sweep:
     """Both clocks' granularity from granularity_min_us to granularity_max_us, all four delays up to `jitter_us`."""
     grid = np.linspace(settings.granularity_min_us, settings.granularity_max_us, points or settings.sweep_points)
-    return [measure(_errors(float(x), jitter_us), settings, float(x), salt) for salt, x in enumerate(grid)]
+    return [(_errors(float(x), jitter_us), settings, float(x), salt) for salt, x in enumerate(grid)]
 
 
-def jitter_sweep(settings: Settings, points: int | None = None) -> list[Point]:
+def jitter_sweep(settings: Settings, points: int | None = None) -> Sweep:
     """All four delays from jitter_min_us to jitter_max_us, no granularity."""
     grid = np.linspace(settings.jitter_min_us, settings.jitter_max_us, points or settings.sweep_points)
-    return [measure(_errors(0.0, float(x)), settings, float(x), 1000 + salt) for salt, x in enumerate(grid)]
+    return [(_errors(0.0, float(x)), settings, float(x), 1000 + salt) for salt, x in enumerate(grid)]
+
+
+def measured(spread: Spread, sweeps: Mapping[Name, Sweep]) -> dict[Name, list[Point]]:
+    """The points of many sweeps, all at once."""
+    points = iter(
+        spread.in_order(measure, [point for sweep in sweeps.values() for point in sweep], "processes if long")
+    )
+    return {name: [next(points) for _ in sweep] for name, sweep in sweeps.items()}
 
 
 def _fit(points: list[Point], quantity: str = "median_us") -> fits.Line:
@@ -121,17 +135,27 @@ def _growth(points: list[Point], quantity: str = "median_us") -> float:
     return float(getattr(points[-1], quantity) / getattr(points[0], quantity))
 
 
-def part(settings: Settings) -> Part:
+def all_sweeps(settings: Settings) -> dict[tuple[str, str], Sweep]:
+    """Every sweep of the study, by what is swept and what is set otherwise."""
+    found = {("granularity", ""): granularity_sweep(settings), ("jitter", ""): jitter_sweep(settings)}
+    for jitter_us in FIXED_JITTER_US:
+        for source in ("clock", "counter"):
+            changed = settings.model_copy(update={"ratio_from": source})
+            found[source, f"{jitter_us:g} us"] = granularity_sweep(changed, jitter_us, 2)
+    for distribution in DISTRIBUTIONS:
+        changed = settings.model_copy(update={"distribution": distribution})
+        found["granularity", distribution] = granularity_sweep(changed, points=3)
+        found["jitter", distribution] = jitter_sweep(changed, points=3)
+    return found
+
+
+def part(settings: Settings, spread: Spread) -> Part:
     """The four panels of Figure 28, straight lines through them, and what the end points depend on."""
-    grain, late = granularity_sweep(settings), jitter_sweep(settings)
+    points = measured(spread, all_sweeps(settings))
+    grain, late = points["granularity", ""], points["jitter", ""]
     sweeps = (("granularity", grain), ("jitter", late))
-    counter = settings.model_copy(update={"ratio_from": "counter"})
-    clock = settings.model_copy(update={"ratio_from": "clock"})
     fixed = [
-        {
-            "clock": granularity_sweep(clock, jitter_us, 2),
-            "counter": granularity_sweep(counter, jitter_us, 2),
-        }
+        {source: points[source, f"{jitter_us:g} us"] for source in ("clock", "counter")}
         for jitter_us in FIXED_JITTER_US
     ]
     found = Part("fig28", "Figure 28: error over granularity and jitter", "KeepON paper section A.9")
@@ -140,7 +164,7 @@ def part(settings: Settings) -> Part:
     found.tables = [
         _lines_table(sweeps),
         _fixed_table(fixed),
-        _distribution_table(settings),
+        _distribution_table(points),
         *(_sweep_table(name, points) for name, points in sweeps),
     ]
     found.plots = [_plot(sweeps)]
@@ -287,12 +311,10 @@ def _fixed_table(fixed: list[dict[str, list[Point]]]) -> Table:
     )
 
 
-def _distribution_table(settings: Settings) -> Table:
+def _distribution_table(points: Mapping[tuple[str, str], list[Point]]) -> Table:
     rows: list[list[Cell]] = []
-    distributions: tuple[Distribution, ...] = get_args(Distribution)
-    for distribution in distributions:
-        changed = settings.model_copy(update={"distribution": distribution})
-        grain, late = granularity_sweep(changed, points=3), jitter_sweep(changed, points=3)
+    for distribution in DISTRIBUTIONS:
+        grain, late = points["granularity", distribution], points["jitter", distribution]
         slope = _fit(grain).slope
         rows.append([distribution, grain[0].median_us, grain[-1].median_us, _growth(grain), slope, _fit(late).slope])
     names = ("distribution", "median at the least granularity, us", "at the greatest, us", "growth")

@@ -17,6 +17,7 @@ from keepon.studies.ptperrors import exchange
 from keepon.studies.ptperrors.exchange import Array, Track
 from keepon.studies.ptperrors.settings import NS_PER_US, ORIGINS, RatioFrom, Settings
 from keepon.studies.ptperrors.settings import check as check_times
+from keepon.studies.spread import Spread
 from keepon.studies.study import Study, parts
 
 DURATIONS = (100, 200, 500, 1000, 2000, 5000)
@@ -116,13 +117,14 @@ def check(settings: Settings) -> None:
         )
 
 
-def part(settings: Settings) -> Part:
+def part(settings: Settings, spread: Spread) -> Part:
     """Figure 29's panels, and all readings of what the paper leaves open."""
     errors = bounds.alike(round(settings.granularity_us * NS_PER_US), round(settings.jitter_us * NS_PER_US))
     window = settings.filter_window_samples
-    readings = {
-        source: (read(settings, errors, source, 1), read(settings, errors, source, window)) for source in _sources()
-    }
+    tasks = [(settings, errors, source, length) for source in _sources() for length in (1, window)]
+    found_readings = spread.in_order(read, tasks, "processes if long")
+    pairs = zip(found_readings[::2], found_readings[1::2], strict=True)
+    readings = dict(zip(_sources(), pairs, strict=True))
     rough, smooth = readings[settings.ratio_from]
     found = Part("fig29", "Figure 29: with and without a filter of the frequency", "KeepON paper section A.9")
     found.compared = _compared(settings, readings)

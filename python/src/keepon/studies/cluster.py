@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Decides sets on a cluster of dask.distributed (extra `cluster`), imported only when an address is given."""
+"""Work done by a cluster of dask.distributed (extra `cluster`), imported only when an address is given."""
 
 from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from keepon import __version__
 from keepon.errors import ConfigError, EnvironmentProblemError
-from keepon.studies.partitions.deciding import find
-from keepon.studies.partitions.sets import Finding, Task
+
+Result = TypeVar("Result")
 
 ANSWER_S = 10
 """How long a scheduler may take to answer."""
-
-
 CONNECTS_MAX = 3
 """Attempts to connect: the library asserts that the scheduler's first message comes alone, which it need not."""
 
@@ -26,6 +25,11 @@ CONNECTS_MAX = 3
 def version() -> str:
     """What a worker runs."""
     return __version__
+
+
+def call(work: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
+    """One piece of work."""
+    return work(*arguments)
 
 
 def _library() -> Any:
@@ -53,7 +57,7 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _connected(library: Any, address: str) -> Iterator[Any]:
+def _client_at(library: Any, address: str) -> Iterator[Any]:
     """A client; whatever goes wrong when it is closed concerns nobody any more.
 
     A stream that the scheduler closes first makes the library connect again while it closes, and fail for want of the
@@ -83,7 +87,7 @@ def _client(library: Any, address: str) -> Any:
 
 
 def _check_workers(client: Any, address: str) -> None:
-    """All workers must run this version: another would decide otherwise, or not at all."""
+    """All workers must run this version: another would find otherwise, or not at all."""
     place = f'option --cluster = "{address}"'
     try:
         versions: dict[str, str] = client.run(version)
@@ -100,27 +104,48 @@ def _check_workers(client: Any, address: str) -> None:
             )
 
 
-def by_cluster(tasks: list[Task], address: str) -> Generator[Finding, None, None]:
-    """Findings as they come; closing the iterator early takes back what no worker has begun.
+class Connection:
+    """A scheduler with workers that run this version."""
 
-    Others take over from a worker that is lost. With several threads a worker decides the same, but each set takes
-    longer.
+    def __init__(self, library: Any, client: Any, address: str) -> None:
+        self._library = library
+        self._client = client
+        self._address = address
 
-    Raises:
-        ConfigError: the address is none.
-        EnvironmentProblemError: the library or scheduler or workers are missing, of another version, or lost.
-    """
-    library = _library()
-    with _quiet(), _connected(library, address) as client:
-        _check_workers(client, address)
-        futures = client.map(find, tasks, pure=False)
+    def as_done(
+        self, work: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
+    ) -> Generator[tuple[int, Result], None, None]:
+        """Results of `work(*arguments)` as they come; closing the iterator early takes back what no worker has begun.
+
+        Others take over from a worker that is lost. With several threads a worker finds the same, but each piece may
+        take longer.
+
+        Raises:
+            EnvironmentProblemError: scheduler or workers are lost.
+        """
+        futures = self._client.map(partial(call, work), list(arguments), pure=False)
+        places = {future.key: place for place, future in enumerate(futures)}
         try:
-            for future in library.as_completed(futures, loop=client.loop):
-                yield future.result()
-        except (OSError, library.KilledWorker, CancelledError) as error:
+            for future in self._library.as_completed(futures, loop=self._client.loop):
+                yield places[future.key], future.result()
+        except (OSError, self._library.KilledWorker, CancelledError) as error:
             raise EnvironmentProblemError(
-                f'option --cluster = "{address}": scheduler or workers were lost ({type(error).__name__}); '
+                f'option --cluster = "{self._address}": scheduler or workers were lost ({type(error).__name__}); '
                 "start them again and repeat"
             ) from error
         finally:
-            client.cancel(futures)
+            self._client.cancel(futures)
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Connection]:
+    """A connection to the scheduler at an address.
+
+    Raises:
+        ConfigError: the address is none.
+        EnvironmentProblemError: the library or scheduler or workers are missing, or of another version.
+    """
+    library = _library()
+    with _quiet(), _client_at(library, address) as client:
+        _check_workers(client, address)
+        yield Connection(library, client, address)
