@@ -133,8 +133,8 @@ class Spread:
                 yield begin, work(*arguments[begin])
                 begin += 1
             if begin < len(arguments):
-                for place, result in self._processes().as_done(work, arguments[begin:]):
-                    yield begin + place, result
+                with closing(self._processes().as_done(work, arguments[begin:])) as rest:
+                    yield from ((begin + place, result) for place, result in rest)
 
     def _is_long(self) -> bool:
         return self._pool is not None or time.monotonic() >= self._begun_s + LONG_S
