@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -17,8 +19,33 @@ from keepon.studies.spread import Spread
 from keepon.studies.study import Study, parts
 
 
-def tried(errors: StampErrors, settings: Settings, salt: int) -> tuple[Fraction, Fraction, dict[Distribution, float]]:
-    """The greatest drift of one case, ns: over every corner, up and down, and simulated by distribution."""
+@dataclass(frozen=True)
+class Drift:
+    """The greatest drift over an interval with one case's errors, ns.
+
+    Attributes:
+        printed, corrected: by Eq. 6.
+        over, under: over every corner, the ratio measured too great and too small.
+        simulated: by distribution.
+    """
+
+    printed: Fraction
+    corrected: Fraction
+    over: Fraction
+    under: Fraction
+    simulated: dict[Distribution, float]
+
+    @property
+    def corners(self) -> Fraction:
+        return max(self.over, self.under)
+
+    @property
+    def simulated_max(self) -> float:
+        return max(self.simulated.values())
+
+
+def tried(errors: StampErrors, settings: Settings, salt: int) -> Drift:
+    """One case, as set and with extremes, from a ratio that is not filtered and a counter that runs free."""
     simulated: dict[Distribution, float] = {}
     distributions: tuple[Distribution, ...] = (settings.distribution, "extremes")
     for kind in distributions:
@@ -28,58 +55,21 @@ def tried(errors: StampErrors, settings: Settings, salt: int) -> tuple[Fraction,
         track = exchange.simulate(errors, own, settings.intervals, salt)
         # Before the second sync there is no ratio yet.
         simulated[kind] = float(np.abs(track.drift_ns[:, 1:]).max())
-    low, high = bounds.brute_drift(errors, round(settings.interval_ns), steps=CORNER_STEPS)
-    return high, -low, simulated
+    interval = round(settings.interval_ns)
+    low, high = bounds.brute_drift(errors, interval, steps=CORNER_STEPS)
+    return Drift(
+        bounds.drift_printed(errors, interval), bounds.drift_corrected(errors, interval), high, -low, simulated
+    )
 
 
 def part(settings: Settings, spread: Spread) -> Part:
     """Eq. 6 as printed and corrected, every corner and the simulator."""
     interval = round(settings.interval_ns)
     tasks = [(case.errors, settings, salt) for salt, case in enumerate(CASES)]
-    found_by_case = spread.in_order(tried, tasks, "processes if long")
-    rows: list[list[Cell]] = []
-    gaps, excesses, above, factors, unmet = [], [], [], [], 0
-    for case, (over, under, simulated) in zip(CASES, found_by_case, strict=True):
-        printed = bounds.drift_printed(case.errors, interval)
-        corrected = bounds.drift_corrected(case.errors, interval)
-        largest = list(simulated.values())
-        corners = max(over, under)
-        gaps.append(corners - corrected)
-        excesses.append(corners - printed)
-        factors.append(float(corners / printed))
-        above.append(max(largest) - float(corrected))
-        unmet += max(largest) > printed
-        rows.append([case.name, *map(us, (printed, corrected, over, under)), factors[-1], *map(us, largest)])
+    drifts = spread.in_order(tried, tasks, "processes if long")
     found = Part("eq6", "Eq. 6: drift over one interval", "KeepON paper section A.9")
-    found.checks = [
-        Check(
-            "the corrected bound equals the greatest drift over every corner",
-            all(gap == 0 for gap in gaps),
-            f"{len(CASES)} cases, {(CORNER_STEPS + 1) ** 4} combinations each, exact: "
-            f"greatest difference {float(max(map(abs, gaps))):g} ns",
-        ),
-        Check(
-            "no simulated drift exceeds the corrected bound",
-            max(above) <= 1e-3,
-            f"unfiltered, free-running counter; nearest {max(0.0, -max(above)):.4f} ns below",
-        ),
-        Check(
-            "the printed bound is exceeded wherever both clocks have errors",
-            all(excess > 0 for excess in excesses),
-            f"by a factor of {min(factors):.3f} to {max(factors):.3f}",
-        ),
-    ]
-    names = ("case", "Eq. 6 printed, us", "corrected, us", "corners, over, us", "corners, under, us")
-    seen = tuple(f"simulated max, {kind}, us" for kind in found_by_case[0][2])
-    found.tables = [
-        Table(
-            f"Greatest drift over {settings.interval_ms:g} ms",
-            "calculated",
-            [Column(name) for name in (*names, "corners / printed", *seen)],
-            rows,
-            "Cases are chosen. Over: the ratio is measured too great.",
-        )
-    ]
+    found.checks = _checks(drifts)
+    found.tables = [_table(settings, drifts)]
     found.plots = [_share_plot(interval)]
     equal = bounds.alike(2560, 1000)
     found.compared = [
@@ -93,6 +83,7 @@ def part(settings: Settings, spread: Spread) -> Part:
             "`published` is the printed formula with our values",
         )
     ]
+    unmet = sum(one.simulated_max > one.printed for one in drifts)
     found.findings = [
         f"The printed Eq. 6 was exceeded by simulated drifts in {unmet} of {len(CASES)} cases, by corners in all.",
         "Corrected: I rho_S (E_M + r E_S) / (dt_S - E_S), with E_M = gM + jM_out, E_S = gS + jS_in. Derivation: "
@@ -100,6 +91,51 @@ def part(settings: Settings, spread: Spread) -> Part:
     ]
     found.by_construction = ["that simulated drifts reach the corners with extremes: their errors are drawn there"]
     return found
+
+
+def _checks(drifts: Sequence[Drift]) -> list[Check]:
+    gap = max(abs(one.corners - one.corrected) for one in drifts)
+    above = max(one.simulated_max - float(one.corrected) for one in drifts)
+    factors = [float(one.corners / one.printed) for one in drifts]
+    return [
+        Check(
+            "the corrected bound equals the greatest drift over every corner",
+            gap == 0,
+            f"{len(CASES)} cases, {(CORNER_STEPS + 1) ** 4} combinations each, exact: "
+            f"greatest difference {float(gap):g} ns",
+        ),
+        Check(
+            "no simulated drift exceeds the corrected bound",
+            above <= 1e-3,
+            f"unfiltered, free-running counter; nearest {max(0.0, -above):.4f} ns below",
+        ),
+        Check(
+            "the printed bound is exceeded wherever both clocks have errors",
+            all(one.corners > one.printed for one in drifts),
+            f"by a factor of {min(factors):.3f} to {max(factors):.3f}",
+        ),
+    ]
+
+
+def _table(settings: Settings, drifts: Sequence[Drift]) -> Table:
+    rows: list[list[Cell]] = [
+        [
+            case.name,
+            *map(us, (one.printed, one.corrected, one.over, one.under)),
+            float(one.corners / one.printed),
+            *map(us, one.simulated.values()),
+        ]
+        for case, one in zip(CASES, drifts, strict=True)
+    ]
+    names = ("case", "Eq. 6 printed, us", "corrected, us", "corners, over, us", "corners, under, us")
+    seen = tuple(f"simulated max, {kind}, us" for kind in drifts[0].simulated)
+    return Table(
+        f"Greatest drift over {settings.interval_ms:g} ms",
+        "calculated",
+        [Column(name) for name in (*names, "corners / printed", *seen)],
+        rows,
+        "Cases are chosen. Over: the ratio is measured too great.",
+    )
 
 
 def _share_plot(interval: int) -> Plot:
