@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,26 @@ def waited(condition: Callable[[], bool], limit_s: float = 60) -> bool:
     return condition()
 
 
+@contextmanager
+def begun(words: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A command as a terminal starts it, in a group of its own."""
+    run = [sys.executable, "-m", "keepon", "reproduce", *words]
+    with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def check_interrupted(process: subprocess.Popen[str]) -> None:
+    """Ctrl-C as a terminal gives it ends the command soon, with one line."""
+    pressed = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert time.monotonic() - pressed < 30
+    assert (process.returncode, out, err) == (130, "", "keepon: interrupted; nothing was written\n")
+
+
 @pytest.mark.parametrize(
     ("words", "processes"),
     [
@@ -176,22 +197,25 @@ def waited(condition: Callable[[], bool], limit_s: float = 60) -> bool:
 def test_ctrl_c_ends_threads_and_processes_and_writes_nothing(
     words: list[str], processes: bool, tmp_path: Path
 ) -> None:
-    run = [sys.executable, "-m", "keepon", "reproduce", *words, "--out", str(tmp_path / "x")]
-    with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0) as begun:
-        try:
-            assert waited(lambda: seconds(begun.pid) > 3)
-            if processes:
-                assert waited(lambda: sum(seconds(child) > 0.5 for child in children(begun.pid)) >= 2)
-            left = children(begun.pid)
-            pressed = time.monotonic()
-            os.killpg(begun.pid, signal.SIGINT)  # as a terminal gives it
-            out, err = begun.communicate(timeout=60)
-        finally:
-            begun.kill()
-    assert time.monotonic() - pressed < 30
-    assert (begun.returncode, out, err) == (130, "", "keepon: interrupted; nothing was written\n")
+    with begun([*words, "--out", str(tmp_path / "x")]) as running:
+        assert waited(lambda: seconds(running.pid) > 3)
+        if processes:
+            assert waited(lambda: sum(seconds(child) > 0.5 for child in children(running.pid)) >= 2)
+        left = children(running.pid)
+        check_interrupted(running)
     assert list(tmp_path.iterdir()) == []
     assert waited(lambda: not any(Path(f"/proc/{child}").exists() for child in left), 5)
+
+
+def test_ctrl_c_takes_back_what_no_worker_of_a_cluster_has_begun(scheduler: str, tmp_path: Path) -> None:
+    import distributed
+
+    words = ["fig22", "--seeds", "1000", "--cluster", scheduler, "--out", str(tmp_path / "x")]
+    with distributed.Client(scheduler, set_as_default=False) as client, begun(words) as running:
+        assert waited(lambda: all(client.processing().values()))
+        check_interrupted(running)
+        assert waited(lambda: not any(client.processing().values()), 30)
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- options ------------------------------------------------------------------------------------------------------
