@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""QEMU whose models of Intel's controllers send at the pace of a wire, as kernel/tests/test_nics_paced.py needs it.
+"""QEMU whose models of Ethernet controllers send at the pace of a wire, as tests marked hw need it.
 
-QEMU's source as Debian has it, with tools/qemu/paced.patch, built for x86-64 alone, with those cards and nothing else:
-out/cache/qemu, 5 to 15 minutes, once. Run by scripts/setup hw. With --print: its path, nothing is built.
+QEMU's source as Debian has it, built in out/cache/qemu, once for each machine, 5 to 15 minutes: x86_64 with
+tools/qemu/paced.patch and Intel's cards, aarch64 with tools/qemu/genet.patch and a Raspberry Pi 4. Run by scripts/setup
+hw. Arguments: the machines, both if none is named. With --print first: their paths, nothing is built.
 """
 
 from __future__ import annotations
@@ -12,30 +13,67 @@ import hashlib
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from archive import foreign_apt
-from common import EXIT_ENVIRONMENT, OUT, ROOT, VENV, VENV_PYTHON, StageError, cpu_count, must, run_quiet, say
+from common import (
+    EXIT_ENVIRONMENT,
+    EXIT_USAGE,
+    OUT,
+    ROOT,
+    VENV,
+    VENV_PYTHON,
+    StageError,
+    cpu_count,
+    must,
+    run_quiet,
+    say,
+)
 
 SUITE = "bookworm-backports"
 VERSION = "10.0.2"
 SOURCE = f"qemu=1:{VERSION}+ds-2+deb13u1~bpo12+1"
 ARCHIVE = f"qemu_{VERSION}+ds.orig.tar.xz"
 SHA256 = "0901da33844a331bf8b3602b9c1fbd178e60b737c8e3ade678255bd090c9b9f1"
-PATCH = ROOT / "tools" / "qemu" / "paced.patch"
+PATCHES = ROOT / "tools" / "qemu"
 CACHE = OUT / "cache" / "qemu"
-PROGRAM = "qemu-system-x86_64"
 CONFIGURE = (
-    "--target-list=x86_64-softmmu", "--without-default-features", "--without-default-devices",
-    "--with-devices-x86_64=cards", "--enable-system", "--enable-tcg", "--enable-fdt=system", "--disable-werror",
-    "--disable-docs", "--disable-tools", "--disable-guest-agent", "--disable-user", "--disable-install-blobs",
+    "--without-default-features", "--without-default-devices", "{devices}", "--enable-system", "--enable-tcg",
+    "--enable-fdt=system", "--disable-werror", "--disable-docs", "--disable-tools", "--disable-guest-agent",
+    "--disable-user", "--disable-install-blobs",
 )  # fmt: skip
 
 
-def built() -> Path:
-    """Where it is, or will be; another one for each patch."""
-    digest = hashlib.sha256(PATCH.read_bytes() + " ".join([SHA256, *CONFIGURE]).encode()).hexdigest()
-    return CACHE / digest[:16] / PROGRAM
+@dataclass(frozen=True)
+class Target:
+    """One emulator; `devices` is the configure option that names its models."""
+
+    machine: str
+    patch: Path
+    devices: str
+    more: tuple[str, ...] = ()
+
+    @property
+    def program(self) -> str:
+        return f"qemu-system-{self.machine}"
+
+    @property
+    def options(self) -> list[str]:
+        plain = [self.devices if option == "{devices}" else option for option in CONFIGURE]
+        return [f"--target-list={self.machine}-softmmu", *plain, *self.more]
+
+    def built(self) -> Path:
+        """Where it is, or will be; another one for each patch."""
+        digest = hashlib.sha256(self.patch.read_bytes() + " ".join([SHA256, *self.options]).encode()).hexdigest()
+        return CACHE / digest[:16] / self.program
+
+
+TARGETS = {
+    "x86_64": Target("x86_64", PATCHES / "paced.patch", "--with-devices-x86_64=cards"),
+    # the user network is the far end of the Pi's wire
+    "aarch64": Target("aarch64", PATCHES / "genet.patch", "--with-devices-aarch64=raspi4", ("--enable-slirp",)),
+}
 
 
 def file_hash(path: Path) -> str:
@@ -68,8 +106,8 @@ def fetch() -> Path:
     return archive
 
 
-def build() -> Path:
-    program = built()
+def build(target: Target) -> Path:
+    program = target.built()
     if program.is_file():
         return program
     if " " in str(program) or ":" in str(program):
@@ -78,30 +116,35 @@ def build() -> Path:
     tree = program.parent / "tree"
     shutil.rmtree(program.parent, ignore_errors=True)
     tree.mkdir(parents=True)
-    say(f"building QEMU {VERSION} with {PATCH.relative_to(ROOT)}, 5 to 15 minutes")
+    say(f"building QEMU {VERSION} with {target.patch.relative_to(ROOT)}, 5 to 15 minutes")
     must(["tar", "-xf", archive, "-C", tree, "--strip-components=1"])
-    must(["patch", "-s", "-p1", "-d", tree, "-i", PATCH])
+    must(["patch", "-s", "-p1", "-d", tree, "-i", target.patch])
     make = tree / "build"
     make.mkdir()
     for command in (
-        [tree / "configure", f"--python={VENV_PYTHON}", f"--ninja={VENV / 'bin' / 'ninja'}", *CONFIGURE],
-        [VENV / "bin" / "ninja", f"-j{cpu_count()}", PROGRAM],
+        [tree / "configure", f"--python={VENV_PYTHON}", f"--ninja={VENV / 'bin' / 'ninja'}", *target.options],
+        [VENV / "bin" / "ninja", f"-j{cpu_count()}", target.program],
     ):
         done = run_quiet(["nice", *command], cwd=make)
         if done.returncode:
             raise StageError("QEMU was not built:\n" + "\n".join(done.stdout.splitlines()[-20:]))
-    must(["strip", make / PROGRAM])
-    shutil.move(make / PROGRAM, program)
+    must(["strip", make / target.program])
+    shutil.move(make / target.program, program)
     shutil.rmtree(tree)
     return program
 
 
 def main() -> int:
-    if sys.argv[1:] == ["--print"]:
-        print(built())
-        return 0
+    arguments = sys.argv[1:]
+    only_print = arguments[:1] == ["--print"]
+    names = arguments[1:] if only_print else arguments
+    unknown = [name for name in names if name not in TARGETS]
+    if unknown:
+        print(f"keepon: machine {unknown[0]!r} is unknown: use {' or '.join(TARGETS)}", file=sys.stderr)
+        return EXIT_USAGE
     try:
-        print(build())
+        for name in names or TARGETS:
+            print(TARGETS[name].built() if only_print else build(TARGETS[name]))
     except (StageError, subprocess.SubprocessError, OSError) as error:
         print(f"keepon: QEMU with a paced wire: {error}", file=sys.stderr)
         return EXIT_ENVIRONMENT

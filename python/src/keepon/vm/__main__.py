@@ -14,6 +14,7 @@ from keepon.errors import (
     EnvironmentProblemError,
     KeeponError,
 )
+from keepon.vm import machines
 from keepon.vm.compare import differences, twice
 from keepon.vm.console import tail
 from keepon.vm.images import FAMILIES, FLAVOURS, get_kernel, offered_families
@@ -32,7 +33,8 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--flavour",
         choices=FLAVOURS,
-        help="default cloud; amd64 has e1000e, igb, igc, hsr; rt is PREEMPT_RT; debug and kcsan are built",
+        help="default cloud; amd64 has e1000e, igb, igc, hsr; rt is PREEMPT_RT; debug and kcsan are built; "
+        "arm64 is for an emulated Raspberry Pi 4",
     )
     parser.add_argument(
         "--update", action="store_true", help="look for a newer kernel package than the one in the cache"
@@ -58,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
         "--virtual-limit", default=600, type=int, metavar="S", help="guest seconds (default %(default)s)"
     )
     parser.add_argument("--append", default="", help="more kernel parameters")
+    parser.add_argument("--emulator", type=Path, metavar="PATH", help="another QEMU than the distribution's")
     parser.add_argument(
         "--qemu", action="append", default=[], metavar="ARG", help="more arguments for QEMU: --qemu=-device"
     )
@@ -109,7 +112,7 @@ def prepare(wanted: dict[str, int], update: bool) -> int:
             )
         for family in families:
             print(f"kernel {get_kernel(family, flavour, update=update).version}", flush=True)
-    base_archive()
+        base_archive(machines.of_flavour(flavour).foreign)
     return 0
 
 
@@ -142,6 +145,7 @@ def work(options: argparse.Namespace) -> int:
             icount_shift=options.icount_shift,
             expected=options.expect,
             qemu_args=options.qemu,
+            qemu=options.emulator,
         )
 
     results = twice(run) if options.twice else (run(),)

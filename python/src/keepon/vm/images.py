@@ -3,6 +3,7 @@
 
 A kernel family is "6.1" or "6.12", a flavour "cloud" (small, boots fast: the pair for CI), "amd64" (has e1000e, igb,
 igc, hsr) or "rt" (PREEMPT_RT: spinlocks sleep, interrupts are threads). "debug" and "kcsan" are built here (source.py).
+"arm64" runs on an emulated Raspberry Pi 4 (machines.py).
 Versions are found by apt from whatever sources this machine has; the newest one with image and headers is
 taken. Everything lands in out/cache/vm and is used from there afterwards, without network.
 """
@@ -15,15 +16,16 @@ import lzma
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from keepon.errors import ConfigError, EnvironmentProblemError
-from keepon.vm import newc, packages, source
+from keepon.vm import machines, newc, packages, source
 from keepon.vm.paths import cache_folder, find_program, only_one, run_host
 
 FAMILIES = ("6.1", "6.12")
-SUFFIX = {"cloud": "-cloud-amd64", "amd64": "-amd64", "rt": "-rt-amd64"}
+SUFFIX = {"cloud": "-cloud-amd64", "amd64": "-amd64", "rt": "-rt-amd64", "arm64": "-arm64"}
 FLAVOURS = (*SUFFIX, *source.FLAVOURS)
 LAYOUT = 3  # of a kernel's folder in the cache; a new number makes all of them anew
 
@@ -65,6 +67,16 @@ class Kernel:
     def config(self) -> Path:
         """The kernel's configuration (CONFIG_... lines)."""
         return self.folder / "config"
+
+    @property
+    def machine(self) -> machines.Machine:
+        """What it boots on."""
+        return machines.of_flavour(self.flavour)
+
+    @property
+    def board(self) -> Path:
+        """Description of the machine (device tree), where it has one."""
+        return self.folder / "board.dtb"
 
     @property
     def headers(self) -> Path:
@@ -142,15 +154,15 @@ def index_entries(version: str, modules: list[Module]) -> list[newc.Entry]:
     ]
 
 
-def collect_modules(tree: Path, version: str) -> tuple[bytes, list[Module]]:
-    """Archive and list of the selected modules in an unpacked image package."""
+def collect_modules(tree: Path, version: str, more: Sequence[str] = ()) -> tuple[bytes, list[Module]]:
+    """Archive and list of the selected modules (MODULES and `more`) in an unpacked image package."""
     roots = [path for path in (tree / "usr/lib/modules" / version, tree / "lib/modules" / version) if path.is_dir()]
     if not roots:
         raise EnvironmentProblemError(f"package of kernel {version} has no lib/modules/{version}")
     paths = {module_name(path): path for path in sorted(roots[0].rglob("*.ko*"))}
     contents: dict[str, bytes] = {}
     modules: dict[str, Module] = {}
-    wanted = list(MODULES)
+    wanted = [*MODULES, *more]
     while wanted:
         name = wanted.pop()
         if name in paths and name not in modules:
@@ -183,10 +195,10 @@ def newest_version(package_names: list[str], family: str, flavour: str) -> str |
     return max(found["image"] & found["headers"], key=version_key, default=None)
 
 
-def header_packages(version: str) -> list[str]:
+def header_packages(version: str, architecture: str | None = None) -> list[str]:
     """The header package and those it takes its sources and build programs from."""
     name = f"linux-headers-{version}"
-    depends = run_host([find_program("apt-cache"), "depends", name])
+    depends = run_host([find_program("apt-cache"), *packages.apt_options(architecture), "depends", name])
     needed = re.findall(r"^ *\|?Depends: (linux-kbuild-\S+|linux-headers-\S+-common(?:-rt)?)$", depends, re.MULTILINE)
     if len(needed) < 2:
         raise EnvironmentProblemError(
@@ -212,21 +224,31 @@ def adapt_headers(folder: Path, version: str) -> None:
 
 def recipe(flavour: str) -> str:
     """Hash of what decides the contents of a cached kernel beside its version."""
-    parts = [LAYOUT, MODULES]
+    parts: list[object] = [LAYOUT, MODULES]
+    extra = machines.of_flavour(flavour).modules
+    if extra:
+        parts.append(extra)
     if flavour in source.FLAVOURS:
         parts.append(source.recipe(flavour))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def from_image_package(version: str, folder: Path) -> list[str]:
-    """Image, configuration, modules and headers of a distributed kernel; names of its packages."""
+def from_image_package(kernel: Kernel) -> list[str]:
+    """Image, configuration, modules and headers of a distributed kernel; names of its packages.
+
+    The build programs beside the headers are this machine's, whatever the kernel runs on.
+    """
+    version, folder, machine = kernel.version, kernel.folder, kernel.machine
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpack-") as text:
         tree = Path(text)
-        names = [packages.unpack(f"linux-image-{version}", tree)]
+        names = [packages.unpack(f"linux-image-{version}", tree, machine.foreign)]
         shutil.copy(tree / "boot" / f"vmlinuz-{version}", folder / "vmlinuz")
         shutil.copy(tree / "boot" / f"config-{version}", folder / "config")
-        write_modules(folder, *collect_modules(tree, version))
-    names += [packages.unpack(name, folder) for name in header_packages(version)]
+        if machine.board:
+            shutil.copy(tree / "usr" / "lib" / f"linux-image-{version}" / machine.board, kernel.board)
+        write_modules(folder, *collect_modules(tree, version, machine.modules))
+    for name in header_packages(version, machine.foreign):
+        names.append(packages.unpack(name, folder, None if name.startswith("linux-kbuild") else machine.foreign))
     adapt_headers(folder, version)
     return names
 
@@ -251,7 +273,7 @@ def prepare(kernel: Kernel) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     built = kernel.flavour in source.FLAVOURS
-    names = from_source(kernel) if built else from_image_package(kernel.version, folder)
+    names = from_source(kernel) if built else from_image_package(kernel)
     stamp = {"family": kernel.family, "flavour": kernel.flavour, "version": kernel.version, "packages": names}
     # Last, so that an interrupted preparation leaves no stamp; the folder's place is in the headers' Makefile.
     place = {"recipe": recipe(kernel.flavour), "folder": str(folder)}
@@ -280,7 +302,8 @@ def offered_version(family: str, flavour: str) -> str | None:
     """Newest version apt offers."""
     if flavour in source.FLAVOURS:
         return source.offered_version(family, flavour)
-    return newest_version(packages.offered_names(f"^linux-(image|headers)-{family}"), family, flavour)
+    architecture = machines.of_flavour(flavour).foreign
+    return newest_version(packages.offered_names(f"^linux-(image|headers)-{family}", architecture), family, flavour)
 
 
 def offered_families(flavour: str = "cloud") -> list[str]:

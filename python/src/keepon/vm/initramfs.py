@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from keepon.errors import ConfigError
-from keepon.vm import images, newc
+from keepon.vm import foreign, images, newc
 from keepon.vm.paths import cache_folder, find_program, only_one, run_host
 
 GUEST_FILES = Path(__file__).parent / "guest"
@@ -26,6 +26,8 @@ TOOLS = [
     "dash", "ip", "tc", "bridge", "ethtool", "ptp4l", "phc2sys", "phc_ctl",
     "pmc", "chrt", "taskset", "timeout", "env", "xargs", "nice", "setsid",
 ]  # fmt: skip
+# Of another architecture: those that no applet of busybox can stand for.
+FOREIGN_TOOLS = ["dash", "ip", "tc", "bridge", "ethtool", "ptp4l", "phc2sys", "phc_ctl", "pmc"]
 # Host folders that the tools read: names of tables, tc's distributions.
 DATA_FOLDERS = ("/etc/iproute2", "/usr/share/iproute2", "/usr/lib/tc")
 FOLDERS = ("dev", "etc", "mnt", "out", "proc", "root", "run", "sys", "tmp", "var/lib")
@@ -33,8 +35,10 @@ FOLDERS = ("dev", "etc", "mnt", "out", "proc", "root", "run", "sys", "tmp", "var
 Tool = str | Path
 
 
-def libraries(program: Path) -> list[Path]:
-    """Shared libraries of a program and its loader, as ldd names them; none for a static one."""
+def libraries(program: Path, architecture: str | None = None) -> dict[str, Path]:
+    """Guest path -> file of a program's shared libraries and its loader; empty for a static one."""
+    if architecture is not None:
+        return foreign.libraries(architecture, program)
     done = subprocess.run(
         [find_program("ldd"), program], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
     )
@@ -43,31 +47,42 @@ def libraries(program: Path) -> list[Path]:
         raise ConfigError(
             f"{program} needs the library {missing[0]}, which this machine has not: install it or link it in"
         )
-    return [Path(name) for name in re.findall(r"(?:=> |^\s*)(/\S+) \(0x", done.stdout, re.MULTILINE)]
+    found = map(Path, re.findall(r"(?:=> |^\s*)(/\S+) \(0x", done.stdout, re.MULTILINE))
+    return {newc.clean_path(str(path)): path for path in found}
 
 
-def tool_sources(tools: Iterable[Tool]) -> dict[str, Path]:
+def find_tool(tool: Tool, architecture: str | None) -> Path:
+    if isinstance(tool, Path):
+        return tool
+    return find_program(tool) if architecture is None else foreign.find_foreign(architecture, tool)
+
+
+def tool_sources(tools: Iterable[Tool], architecture: str | None = None) -> dict[str, Path]:
     """Guest path -> host path of programs (by name, or path of a file) and their libraries."""
     sources: dict[str, Path] = {}
     for tool in tools:
-        program = tool if isinstance(tool, Path) else find_program(tool)
+        program = find_tool(tool, architecture)
         if not program.is_file():
             raise ConfigError(f"program {program} for the guest does not exist: build it first")
         sources[f"usr/bin/{program.name}"] = program
-        sources |= {newc.clean_path(str(path)): path for path in libraries(program)}
+        sources |= libraries(program, architecture)
     return sources
 
 
-def tool_entries(tools: Sequence[Tool]) -> list[newc.Entry]:
+def tool_entries(tools: Sequence[Tool], architecture: str | None) -> list[newc.Entry]:
     """Members for programs beyond the base's, with their libraries."""
-    return [newc.file_entry(name, path.read_bytes()) for name, path in tool_sources(tools).items()]
+    return [newc.file_entry(name, path.read_bytes()) for name, path in tool_sources(tools, architecture).items()]
 
 
-def base_sources() -> dict[str, Path]:
+def base_tools(architecture: str | None) -> list[str]:
+    return TOOLS if architecture is None else FOREIGN_TOOLS
+
+
+def base_sources(architecture: str | None) -> dict[str, Path]:
     """Guest path -> host path of everything in the base that is a file of the host or of this package."""
-    sources = tool_sources(TOOLS)
-    busybox = find_program("busybox")
-    sources |= {newc.clean_path(str(path)): path for path in libraries(busybox)}
+    sources = tool_sources(base_tools(architecture), architecture)
+    busybox = find_tool("busybox", architecture)
+    sources |= libraries(busybox, architecture)
     sources["bin/busybox"] = busybox
     for folder in map(Path, DATA_FOLDERS):
         sources |= {newc.clean_path(str(path)): path for path in sorted(folder.rglob("*")) if path.is_file()}
@@ -79,7 +94,8 @@ def base_sources() -> dict[str, Path]:
 def base_entries(sources: Mapping[str, Path]) -> list[newc.Entry]:
     """Members of the base: the files, links for busybox's applets, accounts, folders."""
     tools = {Path(name).name for name in sources if name.startswith("usr/bin/")}
-    applets = set(run_host([sources["bin/busybox"], "--list"]).split()) - tools - {"busybox"}
+    # Debian builds the same applets for all architectures; a foreign busybox does not run here.
+    applets = set(run_host([find_program("busybox"), "--list"]).split()) - tools - {"busybox"}
     entries = [newc.file_entry(name, path.read_bytes()) for name, path in sources.items()]
     entries += [newc.link_entry(f"bin/{name}", "/bin/busybox") for name in applets - {"sh"}]
     entries += [newc.link_entry("bin/sh", "/usr/bin/dash"), newc.link_entry("sbin/modprobe", "/bin/busybox")]
@@ -96,13 +112,14 @@ def signature(paths: Iterable[Path]) -> dict[str, list[int]]:
     return {str(path): [path.stat().st_size, path.stat().st_mtime_ns] for path in sorted(set(paths))}
 
 
-def base_archive() -> Path:
+def base_archive(architecture: str | None = None) -> Path:
     """The base archive, rebuilt only when a program, library or guest file of it changed."""
     folder = cache_folder()
-    stamp_path = folder / "base.json"
+    prefix = f"{architecture}-base" if architecture else "base"
+    stamp_path = folder / f"{prefix}.json"
     with only_one(stamp_path):
         # Which program a name stands for may change too, so that names are looked up each time; libraries are not.
-        programs = [find_program(name) for name in [*TOOLS, "busybox"]]
+        programs = [find_tool(name, architecture) for name in [*base_tools(architecture), "busybox"]]
         programs += [GUEST_FILES / "init", GUEST_FILES / "test.sh", Path(__file__)]
         try:
             stamp = json.loads(stamp_path.read_text())
@@ -113,10 +130,10 @@ def base_archive() -> Path:
                 return folder / str(stamp["archive"])
         except (FileNotFoundError, json.JSONDecodeError):
             pass  # none, half written, or a file of it is gone: make it
-        sources = base_sources()
+        sources = base_sources(architecture)
         archive = newc.write(base_entries(sources))
-        path = folder / f"base-{hashlib.sha256(archive).hexdigest()[:16]}.cpio"
-        for old in folder.glob("base-*.cpio"):
+        path = folder / f"{prefix}-{hashlib.sha256(archive).hexdigest()[:16]}.cpio"
+        for old in folder.glob(f"{prefix}-*.cpio"):
             old.unlink()
         path.write_bytes(archive)
         stamp_path.write_text(
@@ -172,7 +189,7 @@ def overlay(
     entries = [
         newc.file_entry("etc/keepon/script", script),
         newc.file_entry("etc/keepon/environment", "".join(lines).encode(), 0o644),
-        *tool_entries(tools),
+        *tool_entries(tools, kernel.machine.foreign),
         *(module_entries(kernel, modules) if modules else []),
         *file_entries(files),
     ]

@@ -60,7 +60,7 @@ def plan_links(root: Path, folder: Path) -> dict[str, Path]:
 
 def make_variables(kernel: Kernel) -> tuple[str, ...]:
     """What make is told for this kernel beyond where everything is."""
-    return WATCHED if kernel.flavour in BUILT_HERE else ()
+    return (*kernel.machine.make_variables, *(WATCHED if kernel.flavour in BUILT_HERE else ()))
 
 
 def input_hash(kernel: Kernel, links: dict[str, Path], symbols: Sequence[Path]) -> str:

@@ -13,12 +13,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from keepon.errors import ConfigError, EnvironmentProblemError, KeeponError, TraceError
-from keepon.vm import console, hostcpu, initramfs, newc, source
+from keepon.vm import console, hostcpu, initramfs, machines, newc, source
 from keepon.vm.images import Kernel
 from keepon.vm.paths import cache_folder, find_program
 from keepon.vm.tap import TapReport, parse_tap
@@ -26,11 +26,6 @@ from keepon.vm.tap import TapReport, parse_tap
 MODES = ("icount", "smp")
 ICOUNT_SHIFT_MAX = 10
 MEMORY_MB_MIN = 256
-# Warnings and worse reach the console at once; no self-tests of ciphers (1.5 virtual seconds); trouble ends the guest.
-COMMAND_LINE = (
-    "console=ttyS0,115200 quiet loglevel=5 printk.devkmsg=on log_buf_len=1M panic=-1 oops=panic nokaslr "
-    "mitigations=off tsc=reliable no_timer_check cryptomgr.notests audit=0 random.trust_cpu=on"
-)
 # Lockdep with raw nesting reports 6.1's own serial console when it prints from a hard interrupt: only
 # panics print at once. What is printed is in the log that comes back all the same.
 QUIET = "loglevel=1"
@@ -87,33 +82,34 @@ class GuestResult:
         return self
 
 
+CPUS = {"icount": 1, "smp": 2}
+
+
 def accelerator(mode: str, icount_shift: int, seed: int) -> list[str]:
     clock = ["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", str(seed)]
     if mode == "icount":
-        return ["-accel", "tcg", "-icount", f"shift={icount_shift},sleep=off", "-smp", "1", *clock]
-    return ["-accel", "tcg,thread=multi", "-smp", "2", *clock]
+        return ["-accel", "tcg", "-icount", f"shift={icount_shift},sleep=off", *clock]
+    return ["-accel", "tcg,thread=multi", *clock]
 
 
 def qemu_command(
     program: Path,
     kernel: Kernel,
     folder: Path,
-    memory_mb: int,
     machine: Sequence[str],
+    cpus: int,
     append: str,
     extra: Sequence[str],
 ) -> list[str]:
-    """Command line: first serial port console, second the script's output, a virtio port for the result files."""
+    """Command line: first serial port console, second the script's output, and on a PC a port for the result files."""
+    quiet = [QUIET] if kernel.flavour in source.FLAVOURS else []
     return [
-        str(program),
-        *("-M", "q35", "-cpu", "max", "-m", str(memory_mb), *machine),
+        *(str(program), *machine),
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"),
         *("-serial", f"file:{folder / 'console'}", "-serial", f"file:{folder / 'stdout'}"),
-        # Without ioeventfd the device works in the vCPU's own step, not in a host thread of its own.
-        *("-device", "virtio-serial-pci,ioeventfd=off", "-chardev", f"file,id=result,path={folder / 'result'}"),
-        *("-device", "virtserialport,chardev=result,name=result"),
         *("-kernel", str(kernel.image), "-initrd", str(folder / "initrd")),
-        *("-append", " ".join([COMMAND_LINE, *([QUIET] if kernel.flavour in source.FLAVOURS else []), append]).strip()),
+        *(("-dtb", str(kernel.board)) if kernel.machine.board else ()),
+        *("-append", " ".join([kernel.machine.command_line(cpus), *quiet, append]).strip()),
         *extra,
     ]
 
@@ -123,11 +119,23 @@ def read_text(path: Path) -> str:
     return path.read_bytes().decode(errors="backslashreplace").replace("\r\n", "\n") if path.is_file() else ""
 
 
+def separate_files(folder: Path) -> None:
+    """Make of a guest without virtio what one with it leaves: the kernel's log, what was printed, and the archive."""
+    console_path = folder / "console"
+    log, archive = machines.split_console(console_path.read_bytes() if console_path.is_file() else b"")
+    console_path.write_bytes(log)
+    (folder / "result").write_bytes(archive)
+    with suppress(TraceError):  # what is not whole is a problem that collect() tells of
+        entries = {entry.path: entry.data for entry in newc.read(archive)}
+        (folder / "stdout").write_bytes(entries.get("run/stdout", b""))
+
+
 def read_files(path: Path) -> tuple[dict[str, bytes], str]:
     """Content of /out and the kernel's log from the result port. TraceError when the archive is not complete."""
     archive = path.read_bytes() if path.is_file() else b""
     files = {entry.path: entry.data for entry in newc.read(archive) if entry.kind == newc.FILE}
     kernel_log = files.pop("run/dmesg", b"").decode(errors="backslashreplace")
+    files.pop("run/stdout", None)
     return {name.removeprefix("out/"): data for name, data in files.items()}, kernel_log
 
 
@@ -219,21 +227,28 @@ def run_guest(
         text = script.read_bytes() if isinstance(script, Path) else script.encode()
     except OSError as error:
         raise ConfigError(f"script {script}: {error.strerror}: name a readable file") from error
+    board = kernel.machine
+    if board.foreign and qemu is None:
+        raise ConfigError(f"a guest on {board.name} needs an emulator of our own: say qemu=, see docs/vm.md")
     variables = {"KEEPON_MODE": mode, **(environment or {}), "KEEPON_LIMIT_S": str(virtual_limit_s)}
+    if not board.virtio:
+        variables["KEEPON_FILES"] = "serial"
     overlay = initramfs.overlay(kernel, text, variables, files or {}, modules, tools)
     with tempfile.TemporaryDirectory(prefix="keepon-vm-") as name:
         folder = Path(name)
-        parts = [initramfs.base_archive(), kernel.modules_archive]
+        parts = [initramfs.base_archive(board.foreign), kernel.modules_archive]
         (folder / "initrd").write_bytes(b"".join([*(part.read_bytes() for part in parts), overlay]))
-        machine = accelerator(mode, icount_shift, seed)
+        machine = [*board.qemu(memory_mb, CPUS[mode], folder), *accelerator(mode, icount_shift, seed)]
         program = qemu or find_program("qemu-system-x86_64")
-        command = qemu_command(program, kernel, folder, memory_mb, machine, append, qemu_args)
+        command = qemu_command(program, kernel, folder, machine, CPUS[mode], append, qemu_args)
         with ExitStack() as stack:
             if mode == "icount":
                 command = [*stack.enter_context(hostcpu.own_cpu(cache_folder())), *command]
             start = time.monotonic()
             exit_text, killed = execute(command, timeout_s)
             wall_s = time.monotonic() - start
+        if not board.virtio:
+            separate_files(folder)
         return collect(folder, exit_text, killed, timeout_s, virtual_limit_s, wall_s, expected)
 
 

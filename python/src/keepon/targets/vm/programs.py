@@ -6,18 +6,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from keepon.errors import EnvironmentProblemError
-from keepon.vm.paths import checkout_root, only_one, run_host
+from keepon.vm.machines import PC, Machine
+from keepon.vm.paths import checkout_root, find_program, only_one, run_host
 
-PLUGIN_IN_GUEST = "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so"
 NAMES = ("keepon-talk", "keepon-listen")
+# As tools/CMakeLists.txt has it
+DEFINITIONS = ("-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", "-D_TIME_BITS=64")
 
 
-def tools() -> list[Path]:
-    """Statically linked talker and listener, as scripts/setup builds them.
+def tools(machine: Machine = PC) -> list[Path]:
+    """Statically linked talker and listener, as scripts/setup builds them; for another architecture built here.
 
     Raises:
-        EnvironmentProblemError: they were not built.
+        EnvironmentProblemError: they were not built, or cannot be.
     """
+    if machine.foreign:
+        return [cross_built(machine, name) for name in NAMES]
     folder = checkout_root() / "out" / "build" / "python" / "tools"
     found = [folder / name for name in NAMES]
     for path in found:
@@ -26,18 +30,40 @@ def tools() -> list[Path]:
     return found
 
 
-def plugin() -> Path:
-    """The iproute2 plugin, built against the headers of the distribution's source package when it is not up to date."""
+def is_stale(target: Path, sources: list[Path]) -> bool:
+    return not target.is_file() or any(source.stat().st_mtime > target.stat().st_mtime for source in sources)
+
+
+def cross_built(machine: Machine, name: str) -> Path:
+    """One of our programs by the cross compiler: its own sources, and those that belong to no other program."""
     root = checkout_root()
-    folder = root / "out" / "build" / "plugin"
-    target = folder / "link_keepon.so"
-    sources = [*sorted((root / "kernel" / "plugin").iterdir()), root / "kernel/include/uapi/keepon_link.h"]
-    with only_one(folder):
-        if not target.is_file() or any(source.stat().st_mtime > target.stat().st_mtime for source in sources):
-            run_host([root / "kernel" / "plugin" / "build", folder])
+    folder = root / "out" / "build" / f"tools-{machine.foreign}"
+    target = folder / name
+    prefixes = {program: program.removeprefix("keepon-") for program in NAMES}
+    others = tuple(prefix for program, prefix in prefixes.items() if program != name)
+    sources = [path for path in sorted((root / "tools").glob("*.c")) if not path.name.startswith(others)]
+    with only_one(target):
+        if is_stale(target, [*sources, *(root / "tools").glob("*.h")]):
+            compiler = find_program(f"{machine.compiler}gcc")
+            draft = target.with_suffix(".new")
+            run_host([compiler, "-std=gnu11", "-O2", "-static", *DEFINITIONS, "-o", draft, *sources])
+            draft.replace(target)
     return target
 
 
-def guest_files() -> dict[str, Path]:
+def plugin(machine: Machine = PC) -> Path:
+    """The iproute2 plugin, built against the headers of the distribution's source package when it is not up to date."""
+    root = checkout_root()
+    folder = root / "out" / "build" / (f"plugin-{machine.foreign}" if machine.foreign else "plugin")
+    target = folder / "link_keepon.so"
+    sources = [*sorted((root / "kernel" / "plugin").iterdir()), root / "kernel/include/uapi/keepon_link.h"]
+    with only_one(folder):
+        if is_stale(target, sources):
+            run_host(["env", f"CC={machine.compiler}gcc", root / "kernel" / "plugin" / "build", folder])
+    return target
+
+
+def guest_files(machine: Machine = PC) -> dict[str, Path]:
     """Files every guest of this target gets."""
-    return {PLUGIN_IN_GUEST: plugin()}
+    system = machine.compiler.rstrip("-") or "x86_64-linux-gnu"
+    return {f"/usr/lib/{system}/ip/link_keepon.so": plugin(machine)}
