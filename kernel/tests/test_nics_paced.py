@@ -7,17 +7,14 @@ The emulator is one that `make test-hw` builds (scripts/paced_qemu.py); what the
 
 from __future__ import annotations
 
-import csv
-import json
 import os
-from collections import Counter
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from wirelog import FRAMES, GAP_BYTES, Run, check_counters, check_stream, counters, read_log
 
 pytestmark = [pytest.mark.vm, pytest.mark.hw]
 
@@ -25,45 +22,10 @@ HERE = Path(__file__).parent
 FIRMWARE = ("/usr/share/seabios", "/usr/share/qemu")
 # Model -> places on the bus. The virtual functions of an 82576 count on from its own place and need room.
 PLACES = {"e1000e": (0x10, 0x11), "igb": (0x04, 0x08)}
-STREAM = "88b5"
-FRAMES = 300
-PERIOD_NS = 1_000_000
 BYTE_NS = 8
-GAP_BYTES = 20
-TWO_BYTES_NS = 2 * BYTE_NS
 # Long frames, and short ones whose slots take a microsecond: bytes of slot, trim and test frame
 LONG = (1230, 16, 100)
 SHORT = (105, 8, 80)
-TROUBLE = (
-    "underruns", "suspected_underruns", "slips", "index_errors", "losses", "steps", "start_failures",
-    "verdict_in_doubt", "verdict_late", "verdict_flushed", "pending",
-)  # fmt: skip
-
-
-@dataclass
-class Run:
-    """Equal slots that followed one another."""
-
-    start_ns: int
-    frames: int
-    slot_bytes: int
-    good: bool
-    own_fcs: bool
-    ahead_ns: int
-    kind: str
-
-    @property
-    def end_ns(self) -> int:
-        return self.start_ns + self.frames * (self.slot_bytes + GAP_BYTES) * BYTE_NS
-
-
-def read_log(path: Path) -> list[Run]:
-    with path.open() as file:
-        return [
-            Run(int(row["start_ns"]), int(row["frames"]), int(row["bytes"]), row["fcs"] == "good",
-                row["fcs_by"] == "own", int(row["ahead_ns_max"]), row["head"][24:28])
-            for row in csv.DictReader(file)
-        ]  # fmt: skip
 
 
 def emulator() -> Path:
@@ -101,11 +63,6 @@ def boot(model: str, ahead: int, said: int, lengths: tuple[int, int, int], log: 
     )  # fmt: skip
 
 
-def counters(result: GuestResult) -> dict[str, int]:
-    lines = result.files["counters.txt"].decode().splitlines()[1:]
-    return {name.strip(): int(value) for name, _, value in (line.partition(":") for line in lines)}
-
-
 def lent(log: list[Run]) -> list[Run]:
     """From the first placeholder to the last."""
     own = [place for place, run in enumerate(log) if run.own_fcs]
@@ -115,35 +72,13 @@ def lent(log: list[Run]) -> list[Run]:
 
 def check_wire(runs: list[Run], lengths: tuple[int, int, int], ahead: int) -> None:
     slot_bytes, trim_bytes, _ = lengths
-    gaps = [after.start_ns - before.end_ns for before, after in pairwise(runs)]
+    gaps = [after.start_ns - before.end_ns(BYTE_NS) for before, after in pairwise(runs)]
     assert not any(gaps), f"the wire stood still {sum(gap != 0 for gap in gaps)} times, {max(gaps)} ns at most"
     assert {(run.own_fcs, run.good) for run in runs} == {(True, False), (False, True)}
     assert all(abs(run.slot_bytes - slot_bytes) <= trim_bytes for run in runs)
     # the model really fetches as deep as it is told to
     assert max(run.ahead_ns for run in runs) >= ahead * (slot_bytes - trim_bytes + GAP_BYTES) * BYTE_NS
     assert ahead or max(run.ahead_ns for run in runs) == 0
-
-
-def check_stream(runs: list[Run], result: GuestResult) -> None:
-    starts_ns = [run.start_ns for run in runs if run.kind == STREAM and not run.own_fcs]
-    assert len(starts_ns) == FRAMES == sum(run.frames for run in runs if run.kind == STREAM)
-    stamps_ns = [frame["tx_stamp_ns"] for frame in json.loads(result.files["talk.json"])["frames"]]
-    for number, (start_ns, stamp_ns) in enumerate(zip(starts_ns, stamps_ns, strict=True)):
-        since_ns = start_ns - starts_ns[0]
-        assert abs(since_ns - number * PERIOD_NS) <= TWO_BYTES_NS
-        assert abs(since_ns - (stamp_ns - stamps_ns[0])) <= TWO_BYTES_NS
-
-
-def check_counters(runs: list[Run], count: dict[str, int]) -> None:
-    assert {name: count[name] for name in TROUBLE if count[name]} == {}
-    sent = Counter()
-    for run in runs:
-        sent["slots"] += run.frames
-        sent["frames"] += 0 if run.own_fcs else run.frames
-    assert count["verdict_on_time"] == FRAMES
-    assert count["submitted"] == count["verdict_on_time"] + count["verdict_best_effort"] == sent["frames"]
-    assert count["frames_completed"] == sent["frames"]
-    assert count["slots_completed"] <= sent["slots"]
 
 
 # Depth of the model, what the driver is told (0: what the data sheets suggest), lengths
@@ -163,7 +98,7 @@ def test_every_slot_on_the_wire(
     assert result.tap.problems() == []
     runs = lent(read_log(log))
     check_wire(runs, lengths, ahead)
-    check_stream(runs, result)
+    check_stream(runs, result, BYTE_NS)
     check_counters(runs, counters(result))
 
 

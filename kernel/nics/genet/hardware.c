@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reset, addresses, and the two DMA engines. PAUSE frames are neither sent nor obeyed: the wire of a
+ * lent ring never stands still by right. Facts by bcmgenet.h and unimac.h of Linux 6.1.
+ */
+#include <asm/unaligned.h>
+#include <linux/bitfield.h>
+#include <linux/delay.h>
+#include <linux/etherdevice.h>
+
+#include "genet.h"
+
+enum {
+	SETTLE_US = 10,
+	STOP_STEPS = 20,
+	STOP_STEP_US = 5,
+	LAST_FRAME_US = 1500, /* 1600 bytes at 10 Mb/s */
+	BURST_BYTES = 8,
+	/* an interrupt after so many frames, or when the ring has run empty */
+	TX_DONE_FRAMES = 16,
+	RX_DONE_FRAMES = 1,
+	XOFF_SLOTS = GENET_SLOTS / 16,
+	XON_SLOTS = 5,
+};
+
+static void pulse(struct genet_nic *nic, u32 at, u32 bits)
+{
+	genet_write(nic, at, bits);
+	udelay(SETTLE_US);
+	genet_write(nic, at, 0);
+	udelay(SETTLE_US);
+}
+
+void genet_command(struct genet_nic *nic, u32 clear, u32 set)
+{
+	spin_lock_bh(&nic->command_lock);
+	nic->command = (nic->command & ~clear) | set;
+	genet_write(nic, UMAC_CMD, nic->command);
+	spin_unlock_bh(&nic->command_lock);
+}
+
+void genet_reset(struct genet_nic *nic)
+{
+	genet_write(nic, INTRL2_MASK_SET, ~0u);
+	genet_write(nic, INTRL2_CLEAR, ~0u);
+	genet_stop_dma(nic, TDMA);
+	genet_stop_dma(nic, RDMA);
+	pulse(nic, SYS_RBUF_FLUSH_CTRL, RBUF_FLUSH_UMAC_RESET);
+	genet_command(nic, ~0u, CMD_SW_RESET);
+	udelay(SETTLE_US);
+	genet_command(nic, ~0u, CMD_RX_PAUSE_IGNORE | CMD_TX_PAUSE_IGNORE);
+	pulse(nic, UMAC_TX_FLUSH, 1);
+	pulse(nic, UMAC_MIB_CTRL, MIB_RESET);
+	spin_lock_bh(&nic->counters_lock);
+	memset(nic->counted, 0, sizeof(nic->counted));
+	spin_unlock_bh(&nic->counters_lock);
+}
+
+/* ---- who is heard ---- */
+
+static void set_entry(struct genet_nic *nic, u32 entry, const u8 *address)
+{
+	genet_write(nic, UMAC_MDF_ADDR(entry), get_unaligned_be16(address));
+	genet_write(nic, UMAC_MDF_ADDR(entry) + 4, get_unaligned_be32(address + 2));
+}
+
+void genet_set_filters(struct net_device *dev)
+{
+	struct genet_nic *nic = netdev_priv(dev);
+	u32 wanted = 2 + netdev_uc_count(dev) + netdev_mc_count(dev);
+	struct netdev_hw_addr *entry;
+	u32 used = 0;
+
+	if (dev->flags & (IFF_PROMISC | IFF_ALLMULTI) || wanted > MDF_ENTRIES) {
+		genet_command(nic, 0, CMD_PROMISC);
+		return;
+	}
+	set_entry(nic, used++, dev->broadcast);
+	set_entry(nic, used++, dev->dev_addr);
+	netdev_for_each_uc_addr(entry, dev) set_entry(nic, used++, entry->addr);
+	netdev_for_each_mc_addr(entry, dev) set_entry(nic, used++, entry->addr);
+	/* the highest bit is that of the first entry */
+	genet_write(nic, UMAC_MDF_CTRL, GENMASK(MDF_ENTRIES - 1, MDF_ENTRIES - used));
+	genet_command(nic, CMD_PROMISC, 0);
+}
+
+void genet_set_address(struct genet_nic *nic)
+{
+	const u8 *address = nic->dev->dev_addr;
+
+	genet_write(nic, UMAC_MAC0, get_unaligned_be32(address));
+	genet_write(nic, UMAC_MAC1, get_unaligned_be16(address + 4));
+	netif_addr_lock_bh(nic->dev);
+	genet_set_filters(nic->dev);
+	netif_addr_unlock_bh(nic->dev);
+}
+
+void genet_start_mac(struct genet_nic *nic)
+{
+	u32 rgmii = genet_read(nic, EXT_RGMII_OOB_CTRL);
+
+	genet_write(nic, SYS_PORT_CTRL, PORT_MODE_EXT_GPHY);
+	rgmii &= ~(RGMII_OOB_DISABLE | RGMII_ID_MODE_DIS);
+	/* without a word of a delay there is to be none; else the MAC adds that of transmission */
+	if (nic->interface == PHY_INTERFACE_MODE_RGMII)
+		rgmii |= RGMII_ID_MODE_DIS;
+	genet_write(nic, EXT_RGMII_OOB_CTRL, rgmii | RGMII_MODE_EN);
+	genet_write(nic, UMAC_MAX_FRAME_LEN, GENET_MAC_BYTES_MAX);
+	genet_write(nic, TBUF_CTRL, 0);
+	genet_write(nic, RBUF_CTRL, RBUF_64B_EN | RBUF_BAD_DIS);
+	genet_write(nic, RBUF_CHK_CTRL, 0);
+	genet_write(nic, RBUF_TBUF_SIZE_CTRL, 1);
+	/* no filter by content: ring 16 gets everything */
+	genet_write(nic, HFB_CTRL, 0);
+	genet_write(nic, HFB_ENABLE, 0);
+	genet_write(nic, HFB_ENABLE + 4, 0);
+	genet_set_address(nic);
+	genet_command(nic, 0, CMD_RX_EN);
+}
+
+/* ---- DMA ---- */
+
+void genet_stop_dma(struct genet_nic *nic, u32 dma)
+{
+	int step;
+
+	genet_write(nic, DMA_COMMON_AT(dma, DMA_CTRL), 0);
+	for (step = 0; step < STOP_STEPS; step++) {
+		if (genet_read(nic, DMA_COMMON_AT(dma, DMA_STATUS)) & DMA_DISABLED)
+			return;
+		udelay(STOP_STEP_US); /* any context: no sleep */
+	}
+}
+
+void genet_start_dma(struct genet_nic *nic, u32 dma, u32 slots)
+{
+	bool transmit = dma == TDMA;
+
+	genet_write(nic, DMA_COMMON_AT(dma, DMA_SCB_BURST_SIZE), BURST_BYTES);
+	genet_write(nic, DMA_RING_AT(dma, RING_START), 0);
+	genet_write(nic, DMA_RING_AT(dma, RING_END), slots * DESC_WORDS - 1);
+	genet_write(nic, DMA_RING_AT(dma, RING_POINTER), 0);
+	genet_write(nic, DMA_RING_AT(dma, RING_SW_POINTER), 0);
+	genet_write(nic, DMA_RING_AT(dma, RING_HW_INDEX), 0);
+	genet_write(nic, DMA_RING_AT(dma, RING_SW_INDEX), 0);
+	genet_write(nic, DMA_RING_AT(dma, RING_BUF_SIZE), slots << 16 | GENET_BUFFER_BYTES);
+	genet_write(nic, DMA_RING_AT(dma, RING_DONE_THRESHOLD),
+		    transmit ? TX_DONE_FRAMES : RX_DONE_FRAMES);
+	genet_write(nic, DMA_RING_AT(dma, RING_FLOW), transmit ? 0 : XON_SLOTS << 16 | XOFF_SLOTS);
+	/* one ring alone: whatever the arbiter's mode, nothing else takes the wire */
+	if (transmit)
+		genet_write(nic, DMA_COMMON_AT(dma, DMA_ARB_CTRL), DMA_ARB_STRICT);
+	else
+		genet_write(nic, DMA_COMMON_AT(dma, DMA_RING16_TIMEOUT), 0);
+	genet_write(nic, DMA_COMMON_AT(dma, DMA_RING_CFG), BIT(DMA_RING));
+	genet_write(nic, DMA_COMMON_AT(dma, DMA_CTRL), DMA_CTRL_RUN);
+	/* what the driver counts from */
+	if (genet_read(nic, DMA_RING_AT(dma, RING_HW_INDEX)))
+		netdev_err(nic->dev, "the %s index does not begin with 0\n",
+			   transmit ? "transmit" : "receive");
+}
+
+void genet_stop_transmit(struct genet_nic *nic)
+{
+	genet_stop_dma(nic, TDMA);
+	genet_command(nic, CMD_TX_EN, 0);
+	usleep_range(LAST_FRAME_US, LAST_FRAME_US + 100);
+	pulse(nic, UMAC_TX_FLUSH, 1);
+}
+
+void genet_start_transmit(struct genet_nic *nic, u32 slots)
+{
+	genet_start_dma(nic, TDMA, slots);
+	genet_command(nic, 0, CMD_TX_EN);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Frames in. Each is copied out of the buffer it arrived in, which stays where it is: descriptors
+ * are written once, when the interface comes up. Length and errors are in a block before the frame,
+ * in memory, where reading them costs less than in the descriptor.
+ */
+#include <linux/bitfield.h>
+#include <linux/dma-mapping.h>
+#include <linux/etherdevice.h>
+
+#include "genet.h"
+
+static void give(struct genet_nic *nic, u32 idx)
+{
+	dma_sync_single_for_device(&nic->pdev->dev, genet_buffer_dma(&nic->rx_buffers, idx),
+				   GENET_BUFFER_BYTES, DMA_FROM_DEVICE);
+}
+
+void genet_receive_start(struct genet_nic *nic)
+{
+	u32 idx;
+
+	for (idx = 0; idx < GENET_SLOTS; idx++) {
+		give(nic, idx);
+		genet_set_buffer(nic, RDMA, idx, genet_buffer_dma(&nic->rx_buffers, idx));
+	}
+	nic->rx_next = 0;
+	genet_start_dma(nic, RDMA, GENET_SLOTS);
+}
+
+/* Length of the frame, 0 for one that is not good. */
+static u32 length_of(struct genet_nic *nic, u32 idx)
+{
+	u32 status;
+	u32 bytes;
+
+	dma_sync_single_for_cpu(&nic->pdev->dev, genet_buffer_dma(&nic->rx_buffers, idx),
+				GENET_STATUS_BYTES, DMA_FROM_DEVICE);
+	status = le32_to_cpu(READ_ONCE(*(__le32 *)genet_buffer(&nic->rx_buffers, idx)));
+	bytes = FIELD_GET(DESC_LENGTH, status);
+	if ((status & (DESC_SOP | DESC_EOP)) != (DESC_SOP | DESC_EOP) || status & RX_ERRORS ||
+	    bytes < GENET_STATUS_BYTES + ETH_HLEN ||
+	    bytes > GENET_STATUS_BYTES + GENET_FRAME_BYTES_MAX)
+		return 0;
+	return bytes - GENET_STATUS_BYTES;
+}
+
+static void deliver(struct genet_nic *nic, u32 idx, u32 bytes)
+{
+	struct net_device *dev = nic->dev;
+	struct sk_buff *skb = napi_alloc_skb(&nic->napi, bytes);
+
+	if (!skb) {
+		dev_core_stats_rx_dropped_inc(dev);
+		return;
+	}
+	dma_sync_single_for_cpu(&nic->pdev->dev,
+				genet_buffer_dma(&nic->rx_buffers, idx) + GENET_STATUS_BYTES, bytes,
+				DMA_FROM_DEVICE);
+	skb_put_data(skb, genet_buffer(&nic->rx_buffers, idx) + GENET_STATUS_BYTES, bytes);
+	dev_sw_netstats_rx_add(dev, bytes);
+	skb->protocol = eth_type_trans(skb, dev);
+	napi_gro_receive(&nic->napi, skb);
+}
+
+int genet_receive(struct genet_nic *nic, int budget)
+{
+	u16 end = (u16)genet_read(nic, DMA_RING_AT(RDMA, RING_HW_INDEX));
+	int done;
+
+	for (done = 0; done < budget && nic->rx_next != end; done++) {
+		u32 idx = nic->rx_next % GENET_SLOTS;
+		u32 bytes = length_of(nic, idx);
+
+		if (bytes)
+			deliver(nic, idx, bytes);
+		else
+			dev_core_stats_rx_dropped_inc(nic->dev);
+		give(nic, idx);
+		nic->rx_next++;
+	}
+	if (done)
+		genet_write(nic, DMA_RING_AT(RDMA, RING_SW_INDEX), nic->rx_next);
+	return done;
+}

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""keepon on the Ethernet of a Raspberry Pi 4, as a model of its registers that `make test-hw` builds has it.
+
+The judge is the wire's own log. A frame has its own FCS, as a placeholder has, and only that it is good tells them
+apart. What the model chooses is in docs/nics.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from keepon.targets.vm import programs
+from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from wirelog import FRAMES, GAP_BYTES, Run, check_counters, check_stream, counters, read_log
+
+pytestmark = [pytest.mark.vm, pytest.mark.hw]
+
+HERE = Path(__file__).parent
+ADDRESS = "52:54:00:00:00:01"
+# Long frames, and short ones whose slots take a microsecond at 1 Gb/s: bytes of slot, trim and test frame
+LONG = (1230, 16, 100)
+SHORT = (105, 8, 80)
+
+
+def emulator() -> Path:
+    path = Path(os.environ.get("KEEPON_PACED_QEMU_PI", ""))
+    assert path.is_file(), "KEEPON_PACED_QEMU_PI names no QEMU with a GENET: run these tests by `make test-hw`"
+    return path
+
+
+def board(log: Path, network: str = "", **properties: object) -> list[str]:
+    """The Pi with its far end in QEMU; `properties` of the model."""
+    settings = {"wirelog": log, **{name.replace("_", "-"): value for name, value in properties.items()}}
+    args = [part for name, value in settings.items() for part in ("-global", f"bcm2711-genet.{name}={value}")]
+    return ["-nic", f"user,model=genet,mac={ADDRESS}{network}", *args]
+
+
+def boot(
+    log: Path, said: int, lengths: tuple[int, int, int] = LONG, *, done: bool = False, mbps: int = 1000,
+    append: str = "", **properties: object,
+) -> GuestResult:  # fmt: skip
+    kernel = get_kernel("6.1", "arm64")
+    folders = [HERE.parent / "native", HERE.parent / "nics" / "genet", HERE.parent / "keepon"]
+    slot_bytes, trim_bytes, talk_bytes = (str(length) for length in lengths)
+    return run_guest(
+        kernel, HERE / "nics_genet_stream.sh", programs.guest_files(kernel.machine),
+        modules=build_modules(kernel, folders), tools=programs.tools(kernel.machine), qemu=emulator(),
+        qemu_args=board(log, **properties), append=append, timeout_s=900,
+        environment={
+            "PREFETCH": str(said), "INDEX_DONE": str(int(done)), "MBPS": str(mbps), "FRAMES": str(FRAMES),
+            "SLOT_BYTES": slot_bytes, "TRIM_BYTES": trim_bytes, "TALK_BYTES": talk_bytes,
+        },
+    )  # fmt: skip
+
+
+def lent(log: list[Run]) -> list[Run]:
+    """From the first placeholder to the last."""
+    own = [place for place, run in enumerate(log) if run.placeholder]
+    assert own, "no placeholder left"
+    return log[own[0] : own[-1] + 1]
+
+
+def check_wire(runs: list[Run], lengths: tuple[int, int, int], ahead: int, byte_ns: int) -> None:
+    slot_bytes, trim_bytes, _ = lengths
+    gaps = [after.start_ns - before.end_ns(byte_ns) for before, after in pairwise(runs)]
+    assert not any(gaps), f"the wire stood still {sum(gap != 0 for gap in gaps)} times, {max(gaps)} ns at most"
+    assert all(run.own_fcs for run in runs), "the controller has added an FCS"
+    assert {run.good for run in runs} == {True, False}
+    assert all((run.kind == "0000") == run.placeholder for run in runs), "bytes of a frame in a placeholder, or none"
+    assert all(abs(run.slot_bytes - slot_bytes) <= trim_bytes for run in runs)
+    # the model really fetches as deep as it is told to
+    assert max(run.ahead_ns for run in runs) >= ahead * (slot_bytes - trim_bytes + GAP_BYTES) * byte_ns
+    assert ahead or max(run.ahead_ns for run in runs) == 0
+
+
+def judge(result: GuestResult, log: Path, ahead: int, lengths: tuple[int, int, int], mbps: int) -> None:
+    assert result.check().tap.problems() == []
+    runs = lent(read_log(log))
+    check_wire(runs, lengths, ahead, 8000 // mbps)
+    check_stream(runs, result, 8000 // mbps)
+    check_counters(runs, counters(result))
+
+
+# Every buffer has a copy that the device sees, and only what is handed over goes from one to the other, as if there
+# were a cache that the device does not look into.
+COPIES = "swiotlb=force"
+# Depth of the model, whether its index tells of frames that have left, speed, lengths
+CASES = [
+    *((ahead, done, 1000, LONG) for ahead in (0, 4, 16) for done in (False, True)),
+    *((ahead, done, 100, LONG) for ahead in (0, 4, 16) for done in (False, True)),
+    (0, False, 1000, SHORT), (16, False, 1000, SHORT), (16, True, 1000, SHORT),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ahead", "done", "mbps", "lengths"), CASES)
+def test_every_slot_on_the_wire(
+    ahead: int, done: bool, mbps: int, lengths: tuple[int, int, int], tmp_path: Path
+) -> None:
+    """No gap, placeholders bad, all else good, every frame of the stream at its byte, none missing."""
+    log = tmp_path / "wire.csv"
+    model = {"prefetch": ahead, "cons_on_done": "on" if done else "off"}
+    judge(boot(log, ahead, lengths, done=done, mbps=mbps, **model), log, ahead, lengths, mbps)
+
+
+def test_every_byte_is_written_back(tmp_path: Path) -> None:
+    """The same where the device has a copy of each buffer, made when the driver says so."""
+    log = tmp_path / "wire.csv"
+    judge(boot(log, 4, append=COPIES, prefetch=4), log, 4, LONG, 1000)
+
+
+@pytest.mark.parametrize("append", ["", COPIES])
+def test_an_ordinary_card(append: str, tmp_path: Path) -> None:
+    """The driver is a complete, ordinary one, whatever it may lend; every frame of it has a good FCS."""
+    kernel = get_kernel("6.1", "arm64")
+    folders = [HERE.parent / "native", HERE.parent / "nics" / "genet", HERE / "resume_probe"]
+    data = bytes(range(256)) * 1024
+    (tmp_path / "file").write_bytes(data)
+    log = tmp_path / "wire.csv"
+    result = run_guest(
+        kernel, HERE / "nics_genet.sh", modules=build_modules(kernel, folders), qemu=emulator(),
+        qemu_args=board(log, f",tftp={tmp_path}", prefetch=4), append=append, timeout_s=600,
+        environment={"FILE_SUM": hashlib.md5(data, usedforsecurity=False).hexdigest()},
+    ).check()  # fmt: skip
+    assert result.tap.problems() == []
+    assert {(run.good, run.own_fcs) for run in read_log(log)} == {(True, False)}
+
+
+@pytest.mark.parametrize(("ahead", "lengths"), [(32, LONG), (64, SHORT)])
+def test_a_depth_beyond_what_was_said_is_found_out(ahead: int, lengths: tuple[int, int, int], tmp_path: Path) -> None:
+    """The index is further ahead of the wire than it can be: a slip, and no clock until it is set anew."""
+    said = 8
+    log = tmp_path / "wire.csv"
+    result = boot(log, said, lengths, prefetch=ahead)
+    assert counters(result)["slips"] > 0
+    assert "slip: ring index and CPU counter contradict" in result.files["dmesg.txt"].decode()
+    assert max(run.ahead_ns for run in lent(read_log(log))) > said * (sum(lengths[:2]) + GAP_BYTES) * 8

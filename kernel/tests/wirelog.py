@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The log of a paced wire in one of our emulators, and what must hold of a 1 ms stream in it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from keepon.vm import GuestResult
+
+STREAM = "88b5"
+FRAMES = 300
+PERIOD_NS = 1_000_000
+GAP_BYTES = 20
+# Counters of a link that stay zero while all is well
+TROUBLE = (
+    "underruns", "suspected_underruns", "slips", "index_errors", "losses", "steps", "start_failures",
+    "verdict_in_doubt", "verdict_late", "verdict_flushed", "pending",
+)  # fmt: skip
+
+
+@dataclass
+class Run:
+    """Equal slots that followed one another."""
+
+    start_ns: int
+    frames: int
+    slot_bytes: int
+    good: bool
+    own_fcs: bool
+    ahead_ns: int
+    kind: str
+
+    def end_ns(self, byte_ns: int) -> int:
+        return self.start_ns + self.frames * (self.slot_bytes + GAP_BYTES) * byte_ns
+
+    @property
+    def placeholder(self) -> bool:
+        """Whether it has an FCS that its sender made, and a wrong one."""
+        return self.own_fcs and not self.good
+
+
+def read_log(path: Path) -> list[Run]:
+    with path.open() as file:
+        return [
+            Run(int(row["start_ns"]), int(row["frames"]), int(row["bytes"]), row["fcs"] == "good",
+                row["fcs_by"] == "own", int(row["ahead_ns_max"]), row["head"][24:28])
+            for row in csv.DictReader(file)
+        ]  # fmt: skip
+
+
+def counters(result: GuestResult) -> dict[str, int]:
+    lines = result.files["counters.txt"].decode().splitlines()[1:]
+    return {name.strip(): int(value) for name, _, value in (line.partition(":") for line in lines)}
+
+
+def check_stream(runs: list[Run], result: GuestResult, byte_ns: int) -> None:
+    """Every frame of the stream is there, a multiple of its period from the first within two bytes, as stamped."""
+    starts_ns = [run.start_ns for run in runs if run.kind == STREAM and not run.placeholder]
+    assert len(starts_ns) == FRAMES == sum(run.frames for run in runs if run.kind == STREAM)
+    stamps_ns = [frame["tx_stamp_ns"] for frame in json.loads(result.files["talk.json"])["frames"]]
+    for number, (start_ns, stamp_ns) in enumerate(zip(starts_ns, stamps_ns, strict=True)):
+        since_ns = start_ns - starts_ns[0]
+        assert abs(since_ns - number * PERIOD_NS) <= 2 * byte_ns
+        assert abs(since_ns - (stamp_ns - stamps_ns[0])) <= 2 * byte_ns
+
+
+def check_counters(runs: list[Run], count: dict[str, int]) -> None:
+    """No trouble, and what was sent is what was on the wire."""
+    assert {name: count[name] for name in TROUBLE if count[name]} == {}
+    sent = Counter()
+    for run in runs:
+        sent["slots"] += run.frames
+        sent["frames"] += 0 if run.placeholder else run.frames
+    assert count["verdict_on_time"] == FRAMES
+    assert count["submitted"] == count["verdict_on_time"] + count["verdict_best_effort"] == sent["frames"]
+    assert count["frames_completed"] == sent["frames"]
+    assert count["slots_completed"] <= sent["slots"]
