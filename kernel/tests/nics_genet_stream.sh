@@ -18,8 +18,9 @@ is_fast() {
 	ethtool eth0 | grep -q "Speed: ${MBPS}Mb/s"
 }
 
+# echoes COUNT SECONDS: that came back, of so many at such a distance
 echoes() {
-	ping -q -c 20 -i "$1" -s 18 $PEER | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'
+	ping -q -c "$1" -i "$2" -s 18 $PEER | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'
 }
 
 run "the driver loads" modprobe keepon_genet prefetch="$PREFETCH" index_done="$INDEX_DONE"
@@ -41,7 +42,7 @@ run "two classes" tc qdisc replace dev rt0 root handle 100: mqprio num_tc 2 \
 	map 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 queues 1@0 1@1 hw 0
 phc2sys -s rt0 -O 0 -m > /out/phc2sys.txt 2>&1 &
 sleep 2.5
-echoes 0.02 > /out/echoes.txt &
+echoes 20 0.02 > /out/echoes.txt &
 run "the talker" keepon-talk rt0 --period 1ms --offset 64 --advance 20ms --count "$FRAMES" --priority 8 \
 	--size "$TALK_BYTES" --hw-stamps --json /out/talk.json
 sleep 0.6
@@ -52,7 +53,19 @@ run "gone" ip link del rt0
 ethtool -S eth0 > /out/lower.txt
 run "the ring is the driver's again" ip addr add 10.0.2.15/24 dev eth0
 run "carrier" wait_until 5 is_up eth0
-is "$(echoes 0.01)" 20 "echoes come back over the ordinary card"
+is "$(echoes 20 0.01)" 20 "echoes come back over the ordinary card"
+# frames that nobody answers: only its own interrupt goes on with them
+modprobe pktgen
+say() {
+	echo "$2" > "/proc/net/pktgen/$1"
+}
+say kpktgend_0 "add_device eth0"
+for line in "count 1000" "pkt_size 200" "dst 10.0.2.9" "dst_mac 02:00:00:00:00:09"; do
+	say eth0 "$line"
+done
+timeout 2 sh -c 'echo start > /proc/net/pktgen/pgctrl'
+like "$(cat /proc/net/pktgen/eth0)" "pkts-sofar: 1000" "a burst leaves whole"
+rmmod pktgen
 run "unloaded" rmmod keepon_genet
 dmesg > /out/dmesg.txt
 done_testing

@@ -71,6 +71,7 @@ def check_wire(runs: list[Run], lengths: tuple[int, int, int], ahead: int, byte_
     assert all(run.own_fcs for run in runs), "the controller has added an FCS"
     assert {run.good for run in runs} == {True, False}
     assert all((run.kind == "0000") == run.placeholder for run in runs), "bytes of a frame in a placeholder, or none"
+    assert all((run.tail == "00000000") == run.placeholder for run in runs), "an FCS of a frame in a placeholder"
     assert all(abs(run.slot_bytes - slot_bytes) <= trim_bytes for run in runs)
     # the model really fetches as deep as it is told to
     assert max(run.ahead_ns for run in runs) >= ahead * (slot_bytes - trim_bytes + GAP_BYTES) * byte_ns
@@ -83,6 +84,8 @@ def judge(result: GuestResult, log: Path, ahead: int, lengths: tuple[int, int, i
     check_wire(runs, lengths, ahead, 8000 // mbps)
     check_stream(runs, result, 8000 // mbps)
     check_counters(runs, counters(result))
+    # every change of a length reached its descriptor
+    assert sum(run.frames for run in runs if run.slot_bytes != lengths[0]) == counters(result)["trims"] > 0
 
 
 # Every buffer has a copy that the device sees, and only what is handed over goes from one to the other, as if there

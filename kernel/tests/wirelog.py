@@ -24,7 +24,7 @@ TROUBLE = (
 
 @dataclass
 class Run:
-    """Equal slots that followed one another."""
+    """Equal slots that followed one another; `tail`, their FCS, if the log tells of it."""
 
     start_ns: int
     frames: int
@@ -33,6 +33,7 @@ class Run:
     own_fcs: bool
     ahead_ns: int
     kind: str
+    tail: str
 
     def end_ns(self, byte_ns: int) -> int:
         return self.start_ns + self.frames * (self.slot_bytes + GAP_BYTES) * byte_ns
@@ -47,7 +48,7 @@ def read_log(path: Path) -> list[Run]:
     with path.open() as file:
         return [
             Run(int(row["start_ns"]), int(row["frames"]), int(row["bytes"]), row["fcs"] == "good",
-                row["fcs_by"] == "own", int(row["ahead_ns_max"]), row["head"][24:28])
+                row["fcs_by"] == "own", int(row["ahead_ns_max"]), row["head"][24:28], row.get("tail", ""))
             for row in csv.DictReader(file)
         ]  # fmt: skip
 

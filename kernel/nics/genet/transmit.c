@@ -7,12 +7,15 @@
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/etherdevice.h>
+#include <linux/slab.h>
 
 #include "genet.h"
 
 enum { DRAIN_MS = 200 };
 
 /* ---- buffers ---- */
+
+enum { CHUNK_BYTES = GENET_CHUNK * GENET_BUFFER_BYTES };
 
 int genet_buffers_alloc(struct genet_nic *nic, struct genet_buffers *buffers,
 			enum dma_data_direction direction)
@@ -21,15 +24,21 @@ int genet_buffers_alloc(struct genet_nic *nic, struct genet_buffers *buffers,
 
 	buffers->direction = direction;
 	for (i = 0; i < GENET_CHUNKS; i++) {
-		buffers->chunk[i] =
-			dma_alloc_noncoherent(&nic->pdev->dev, GENET_CHUNK * GENET_BUFFER_BYTES,
-					      &buffers->dma[i], direction, GFP_KERNEL);
-		if (!buffers->chunk[i]) {
-			genet_buffers_free(nic, buffers);
-			return -ENOMEM;
+		buffers->chunk[i] = kzalloc(CHUNK_BYTES, GFP_KERNEL);
+		if (!buffers->chunk[i])
+			break;
+		buffers->dma[i] =
+			dma_map_single(&nic->pdev->dev, buffers->chunk[i], CHUNK_BYTES, direction);
+		if (dma_mapping_error(&nic->pdev->dev, buffers->dma[i])) {
+			kfree(buffers->chunk[i]);
+			buffers->chunk[i] = NULL;
+			break;
 		}
 	}
-	return 0;
+	if (i == GENET_CHUNKS)
+		return 0;
+	genet_buffers_free(nic, buffers);
+	return -ENOMEM;
 }
 
 void genet_buffers_free(struct genet_nic *nic, struct genet_buffers *buffers)
@@ -37,10 +46,10 @@ void genet_buffers_free(struct genet_nic *nic, struct genet_buffers *buffers)
 	u32 i;
 
 	for (i = 0; i < GENET_CHUNKS; i++) {
-		if (buffers->chunk[i])
-			dma_free_noncoherent(&nic->pdev->dev, GENET_CHUNK * GENET_BUFFER_BYTES,
-					     buffers->chunk[i], buffers->dma[i],
-					     buffers->direction);
+		if (!buffers->chunk[i])
+			continue;
+		dma_unmap_single(&nic->pdev->dev, buffers->dma[i], CHUNK_BYTES, buffers->direction);
+		kfree(buffers->chunk[i]);
 		buffers->chunk[i] = NULL;
 	}
 }
