@@ -152,4 +152,22 @@ static inline bool keepon_taprio_ends(const struct tc_taprio_qopt_offload *offlo
 #define KEEPON_PCI_IRQ_INTX PCI_IRQ_LEGACY
 #endif
 
+/* ---- the end of a platform device: it could fail until 6.10, and nobody asked ---- */
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define keepon_removed void
+#define KEEPON_REMOVED
+#else
+#define keepon_removed int
+#define KEEPON_REMOVED 0
+#endif
+
+/* ---- where values that are not aligned are read and written ---- */
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
 #endif

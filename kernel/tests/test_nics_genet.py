@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from keepon.targets.vm import programs
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from wirelog import FRAMES, GAP_BYTES, Run, check_counters, check_stream, counters, read_log
 
 pytestmark = [pytest.mark.vm, pytest.mark.hw]
@@ -41,9 +41,9 @@ def board(log: Path, network: str = "", **properties: object) -> list[str]:
 
 def boot(
     log: Path, said: int, lengths: tuple[int, int, int] = LONG, *, done: bool = False, mbps: int = 1000,
-    append: str = "", **properties: object,
+    append: str = "", family: str = "6.1", **properties: object,
 ) -> GuestResult:  # fmt: skip
-    kernel = get_kernel("6.1", "arm64")
+    kernel = get_kernel(family, "arm64")
     folders = [HERE.parent / "native", HERE.parent / "nics" / "genet", HERE.parent / "keepon"]
     slot_bytes, trim_bytes, talk_bytes = (str(length) for length in lengths)
     return run_guest(
@@ -113,6 +113,11 @@ def test_every_byte_is_written_back(tmp_path: Path) -> None:
     """The same where the device has a copy of each buffer, made when the driver says so."""
     log = tmp_path / "wire.csv"
     judge(boot(log, 4, append=COPIES, prefetch=4), log, 4, LONG, 1000)
+
+
+def test_the_newest_kernel(tmp_path: Path) -> None:
+    log = tmp_path / "wire.csv"
+    judge(boot(log, 4, family=offered_families("arm64")[-1], prefetch=4), log, 4, LONG, 1000)
 
 
 @pytest.mark.parametrize("append", ["", COPIES])

@@ -3,12 +3,12 @@
  * Reset, addresses, and the two DMA engines. PAUSE frames are neither sent nor obeyed: the wire of a
  * lent ring never stands still by right. Facts by bcmgenet.h and unimac.h of Linux 6.1.
  */
-#include <asm/unaligned.h>
 #include <linux/bitfield.h>
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
 
 #include "genet.h"
+#include "keepon_compat.h"
 
 enum {
 	SETTLE_US = 10,
@@ -51,9 +51,6 @@ void genet_reset(struct genet_nic *nic)
 	genet_command(nic, ~0u, CMD_RX_PAUSE_IGNORE | CMD_TX_PAUSE_IGNORE);
 	pulse(nic, UMAC_TX_FLUSH, 1);
 	pulse(nic, UMAC_MIB_CTRL, MIB_RESET);
-	spin_lock_bh(&nic->counters_lock);
-	memset(nic->counted, 0, sizeof(nic->counted));
-	spin_unlock_bh(&nic->counters_lock);
 }
 
 /* ---- who is heard ---- */

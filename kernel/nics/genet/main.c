@@ -11,6 +11,7 @@
 #include <linux/rtnetlink.h>
 
 #include "genet.h"
+#include "keepon_compat.h"
 
 #define COMPATIBLE "brcm,bcm2711-genet-v5"
 
@@ -89,7 +90,7 @@ static int probe(struct platform_device *pdev)
 	return 0;
 }
 
-static int remove(struct platform_device *pdev)
+static keepon_removed remove(struct platform_device *pdev)
 {
 	struct net_device *dev = platform_get_drvdata(pdev);
 	struct genet_nic *nic = netdev_priv(dev);
@@ -98,7 +99,7 @@ static int remove(struct platform_device *pdev)
 	cancel_work_sync(&nic->reset_work);
 	netif_napi_del(&nic->napi);
 	phy_disconnect(dev->phydev);
-	return 0;
+	return KEEPON_REMOVED;
 }
 
 /* ---- sleep ---- */

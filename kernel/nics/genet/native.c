@@ -7,7 +7,6 @@
  * fetched while it is written is bad, too. Handing slots out again is a write of the producer index;
  * progress is the consumer index, which counts frames.
  */
-#include <asm/unaligned.h>
 #include <linux/bitfield.h>
 #include <linux/crc32.h>
 #include <linux/dma-mapping.h>
@@ -20,6 +19,7 @@
 
 #include "genet.h"
 #include "keepon/wire.h"
+#include "keepon_compat.h"
 
 enum {
 	/*

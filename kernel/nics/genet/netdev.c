@@ -54,6 +54,48 @@ int genet_poll(struct napi_struct *napi, int budget)
 	return done;
 }
 
+/* ---- statistics ---- */
+
+/* @since: of what is added to the sums; else it is where counting begins */
+static void read_counters(struct genet_nic *nic, bool since)
+{
+	int i;
+
+	spin_lock_bh(&nic->counters_lock);
+	for (i = 0; i < GENET_COUNTERS; i++) {
+		u32 now = genet_read(nic, counter_at[i]);
+		u32 mask = ~0u;
+
+		if (i == GENET_RX_DISCARDED) {
+			now = FIELD_GET(RING_DISCARDS, now);
+			mask = FIELD_MAX(RING_DISCARDS);
+		}
+		if (since)
+			nic->count[i] += (now - nic->counted[i]) & mask;
+		nic->counted[i] = now;
+	}
+	spin_unlock_bh(&nic->counters_lock);
+}
+
+void genet_read_counters(struct genet_nic *nic)
+{
+	read_counters(nic, true);
+}
+
+static void nic_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *stats)
+{
+	struct genet_nic *nic = netdev_priv(dev);
+
+	dev_fetch_sw_netstats(stats, dev->tstats);
+	if (READ_ONCE(nic->up))
+		genet_read_counters(nic);
+	stats->rx_crc_errors = nic->count[GENET_RX_CRC_ERRORS];
+	stats->rx_length_errors = nic->count[GENET_RX_OVERSIZE];
+	stats->rx_missed_errors = nic->count[GENET_RX_DISCARDED];
+	stats->rx_fifo_errors = nic->count[GENET_RX_OVERFLOWS];
+	stats->rx_errors = stats->rx_crc_errors + stats->rx_length_errors;
+}
+
 /* ---- up and down ---- */
 
 static void release(struct genet_nic *nic)
@@ -82,6 +124,7 @@ int genet_up(struct genet_nic *nic)
 	nic->tx_next = 0;
 	nic->tx_done = 0;
 	genet_receive_start(nic);
+	read_counters(nic, false);
 	genet_start_transmit(nic, GENET_SLOTS);
 	genet_start_mac(nic);
 	napi_enable(&nic->napi);
@@ -157,41 +200,6 @@ void genet_reset_work(struct work_struct *work)
 			netdev_err(nic->dev, "it does not come back\n");
 	}
 	rtnl_unlock();
-}
-
-/* ---- statistics ---- */
-
-void genet_read_counters(struct genet_nic *nic)
-{
-	int i;
-
-	spin_lock_bh(&nic->counters_lock);
-	for (i = 0; i < GENET_COUNTERS; i++) {
-		u32 now = genet_read(nic, counter_at[i]);
-
-		if (i == GENET_RX_DISCARDED) {
-			now = FIELD_GET(RING_DISCARDS, now);
-			nic->count[i] += (u16)(now - nic->counted[i]);
-		} else {
-			nic->count[i] += (u32)(now - nic->counted[i]);
-		}
-		nic->counted[i] = now;
-	}
-	spin_unlock_bh(&nic->counters_lock);
-}
-
-static void nic_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *stats)
-{
-	struct genet_nic *nic = netdev_priv(dev);
-
-	dev_fetch_sw_netstats(stats, dev->tstats);
-	if (READ_ONCE(nic->up))
-		genet_read_counters(nic);
-	stats->rx_crc_errors = nic->count[GENET_RX_CRC_ERRORS];
-	stats->rx_length_errors = nic->count[GENET_RX_OVERSIZE];
-	stats->rx_missed_errors = nic->count[GENET_RX_DISCARDED];
-	stats->rx_fifo_errors = nic->count[GENET_RX_OVERFLOWS];
-	stats->rx_errors = stats->rx_crc_errors + stats->rx_length_errors;
 }
 
 static int nic_init(struct net_device *dev)
