@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A keepon link on the GENET of an emulated Raspberry Pi 4; the host judges what is in /out and the wire's log.
-# PREFETCH, INDEX_DONE: what the driver is told; MBPS; FRAMES of a 1 ms stream; SLOT_BYTES, TRIM_BYTES, TALK_BYTES.
+# PREFETCH, INDEX_DONE: what the driver is told; MBPS; FRAMES of a 1 ms stream; SLOT_BYTES, TRIM_BYTES, TALK_BYTES; PPB by
+# which the link's clock is set faster.
 . /lib/keepon/test.sh
 
 PEER=10.0.2.2
@@ -40,6 +41,7 @@ ip link set rt0 up
 run "it runs" wait_until 5 is_up rt0
 run "two classes" tc qdisc replace dev rt0 root handle 100: mqprio num_tc 2 \
 	map 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 queues 1@0 1@1 hw 0
+[ "$PPB" = 0 ] || run "its clock is another one" phc_ctl rt0 freq "$PPB"
 phc2sys -s rt0 -O 0 -m > /out/phc2sys.txt 2>&1 &
 sleep 2.5
 echoes 20 0.02 > /out/echoes.txt &
