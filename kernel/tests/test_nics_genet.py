@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -158,3 +160,35 @@ def test_a_depth_beyond_what_was_said_is_found_out(ahead: int, lengths: tuple[in
     assert counters(result)["slips"] > 0
     assert "slip: ring index and CPU counter contradict" in result.files["dmesg.txt"].decode()
     assert max(run.ahead_ns for run in lent(read_log(log))) > said * (sum(lengths[:2]) + GAP_BYTES) * 8
+
+
+def flood(wire: socket.socket, frames: int) -> None:
+    """Broadcasts, all at once, when the guest has sent its first frame."""
+    frame = b"\xff" * 6 + bytes.fromhex("02000000000988b6") + bytes(46)
+    wire.settimeout(60)
+    _, guest = wire.recvfrom(2048)
+    for _ in range(frames):
+        wire.sendto(frame, guest)
+
+
+def test_discarded_frames_are_counted(tmp_path: Path) -> None:
+    """How many found no descriptor; the others were received. Coming up again counts none of them anew."""
+    kernel = get_kernel("6.1", "arm64")
+    folders = [HERE.parent / "native", HERE.parent / "nics" / "genet"]
+    frames = 2000
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as wire, ThreadPoolExecutor(1) as pool:
+        wire.bind(str(tmp_path / "host"))
+        sending = pool.submit(flood, wire, frames)
+        ends = f"local.type=unix,local.path={tmp_path / 'guest'},remote.type=unix,remote.path={tmp_path / 'host'}"
+        result = run_guest(
+            kernel, HERE / "nics_genet_flood.sh", modules=build_modules(kernel, folders), qemu=emulator(),
+            qemu_args=["-netdev", f"dgram,id=n0,{ends}", "-net", f"nic,netdev=n0,model=genet,macaddr={ADDRESS}"],
+            environment={"FRAMES": str(frames)}, timeout_s=120,
+        ).check()  # fmt: skip
+        sending.result()
+    assert result.tap.problems() == []
+    count = counters(result)
+    packets, missed = (int(result.files[name]) for name in ("rx_packets", "rx_missed_errors"))
+    assert count["rx_discarded"] == missed > 0
+    assert packets + missed == count["rx_frames_on_wire"] == frames
+    assert counters(result, "after.txt")["rx_discarded"] == missed

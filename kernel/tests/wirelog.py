@@ -53,8 +53,9 @@ def read_log(path: Path) -> list[Run]:
         ]  # fmt: skip
 
 
-def counters(result: GuestResult) -> dict[str, int]:
-    lines = result.files["counters.txt"].decode().splitlines()[1:]
+def counters(result: GuestResult, name: str = "counters.txt") -> dict[str, int]:
+    """What `ethtool -S` printed into a file of /out."""
+    lines = result.files[name].decode().splitlines()[1:]
     return {name.strip(): int(value) for name, _, value in (line.partition(":") for line in lines)}
 
 

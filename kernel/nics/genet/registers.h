@@ -37,8 +37,7 @@
 /* ---- receive and transmit buffers ---- */
 
 #define RBUF_CTRL 0x0300
-#define RBUF_64B_EN BIT(0) /* a status block before each frame, in memory */
-#define RBUF_ALIGN_2B BIT(1)
+#define RBUF_64B_EN BIT(0)  /* a status block before each frame, in memory */
 #define RBUF_BAD_DIS BIT(2) /* frames with errors are not delivered */
 #define RBUF_CHK_CTRL 0x0314
 #define RBUF_OVERFLOWS 0x0394
@@ -54,7 +53,6 @@
 #define CMD_RX_EN BIT(1)
 #define CMD_SPEED GENMASK(3, 2) /* 0: 10, 1: 100, 2: 1000 Mb/s */
 #define CMD_PROMISC BIT(4)
-#define CMD_CRC_FWD BIT(6)
 #define CMD_RX_PAUSE_IGNORE BIT(8)
 #define CMD_HD_EN BIT(10)
 #define CMD_SW_RESET BIT(13)

@@ -79,6 +79,13 @@ static netdev_tx_t drop(struct sk_buff *skb, struct net_device *dev)
 	return NETDEV_TX_OK;
 }
 
+/* All frames handed over are posted, unless more come at once. */
+static void post(const struct genet_nic *nic)
+{
+	if (!netdev_xmit_more() || netif_queue_stopped(nic->dev))
+		genet_write(nic, DMA_RING_AT(TDMA, RING_SW_INDEX), nic->tx_next);
+}
+
 netdev_tx_t genet_transmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct genet_nic *nic = netdev_priv(dev);
@@ -93,11 +100,14 @@ netdev_tx_t genet_transmit(struct sk_buff *skb, struct net_device *dev)
 	}
 	if (skb_put_padto(skb, ETH_ZLEN)) {
 		dev_core_stats_tx_dropped_inc(dev);
+		post(nic);
 		return NETDEV_TX_OK;
 	}
 	dma = dma_map_single(&nic->pdev->dev, skb->data, skb->len, DMA_TO_DEVICE);
-	if (dma_mapping_error(&nic->pdev->dev, dma))
+	if (dma_mapping_error(&nic->pdev->dev, dma)) {
+		post(nic);
 		return drop(skb, dev);
+	}
 	idx = nic->tx_next % GENET_SLOTS;
 	nic->tx[idx] = (struct genet_frame){ .skb = skb, .dma = dma };
 	genet_set_buffer(nic, TDMA, idx, dma);
@@ -114,8 +124,7 @@ netdev_tx_t genet_transmit(struct sk_buff *skb, struct net_device *dev)
 		if (has_room(nic))
 			netif_start_queue(dev);
 	}
-	if (!netdev_xmit_more() || netif_queue_stopped(dev))
-		genet_write(nic, DMA_RING_AT(TDMA, RING_SW_INDEX), nic->tx_next);
+	post(nic);
 	return NETDEV_TX_OK;
 }
 
