@@ -43,6 +43,12 @@ echoes() {
 
 run "the module loads" modprobe keepon_intel
 is "$(name_of "$OURS")" "" "it takes no controller by itself"
+# The host bridge is a PCI device like any other, and no network card.
+bridge=0000:00:00.0
+bind $bridge keepon_intel
+is "$(ls -d /sys/bus/pci/devices/$bridge/driver 2>/dev/null)" "" "it leaves alone what it does not know"
+like "$(dmesg)" "keepon_intel $bridge: .*does not know the device" "and says so"
+echo > /sys/bus/pci/devices/$bridge/driver_override
 run "it takes one that it is given" bind "$OURS" keepon_intel
 like "$(ls "/sys/bus/pci/devices/$OURS/net")" "eth" "there is an interface"
 run "the kernel's driver has the other one" modprobe "$STOCK"

@@ -108,11 +108,18 @@ static void init_netdev(struct net_device *dev)
 
 static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
-	struct net_device *dev = devm_alloc_etherdev(&pdev->dev, sizeof(struct intel_nic));
 	u8 address[ETH_ALEN];
+	struct net_device *dev;
 	struct intel_nic *nic;
 	int error;
 
+	/* driver_override asks for any device, and new_id for one of an unknown kind */
+	id = pci_match_id(devices, pdev);
+	if (!id)
+		return dev_err_probe(&pdev->dev, -ENODEV,
+				     "this driver does not know the device %04x:%04x\n",
+				     pdev->vendor, pdev->device);
+	dev = devm_alloc_etherdev(&pdev->dev, sizeof(struct intel_nic));
 	if (!dev)
 		return -ENOMEM;
 	SET_NETDEV_DEV(dev, &pdev->dev);
