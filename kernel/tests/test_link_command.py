@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import json
-import py_compile
 import subprocess
-import sys
 from pathlib import Path
 
-import keepon
 import pytest
+from guest_python import PYTHON, python_files
 from keepon.vm import build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 
@@ -18,45 +16,14 @@ pytestmark = pytest.mark.vm
 
 HERE = Path(__file__).parent
 KERNEL = HERE.parent
-PYTHON = Path(sys.executable).resolve()
-PACKAGE = Path(keepon.__file__).parent
 
-# Runs the command as far as it goes here (lo is no keepon link) and as JSON, then says what that has imported.
-IMPORTED = """
-import json, runpy, sys
+# Runs the command as far as it goes here: lo is no keepon link.
+TRIED = """
 import keepon.linux.link
 from keepon.linux.link.__main__ import main
 if main(["show", "lo"]) != 2:
     sys.exit("lo is a keepon link?")
-specs = {name: getattr(module, "__spec__", None) for name, module in sys.modules.items()}
-print(json.dumps({name: spec.origin for name, spec in specs.items() if spec}))
 """
-
-
-def imported_modules() -> dict[str, Path]:
-    """Module name -> source, of everything `python3 -S -m keepon.linux.link` needs."""
-    done = subprocess.run(
-        [PYTHON, "-S", "-c", IMPORTED],
-        env={"PYTHONPATH": str(PACKAGE.parent)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    origins: dict[str, str | None] = json.loads(done.stdout)
-    return {name: Path(origin) for name, origin in origins.items() if origin is not None and origin.endswith(".py")}
-
-
-def python_files(folder: Path) -> dict[str, Path | bytes]:
-    """Guest path -> these modules, compiled: compiling in the guest would take longer than the test."""
-    files: dict[str, Path | bytes] = {}
-    compiled = folder / "compiled.pyc"
-    for name, source in imported_modules().items():
-        path = name.replace(".", "/") + ("/__init__" if source.name == "__init__.py" else "")
-        unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
-        py_compile.compile(str(source), str(compiled), f"{path}.py", doraise=True, invalidation_mode=unchecked)
-        files[f"/lib/keepon/python/{path}.pyc"] = compiled.read_bytes()
-    return files
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +59,7 @@ def test_links_without_the_plugin_equal_those_with_it(family: str, core_limits: 
     kernel = get_kernel(family)
     files = {
         "/lib/keepon/common.sh": HERE / "keepon_common.sh",
-        **python_files(tmp_path),
+        **python_files(TRIED, tmp_path),
         "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so": tmp_path / "link_keepon.so",
     }
     modules = build_modules(kernel, [KERNEL / "native", KERNEL / "hwsim", KERNEL / "keepon"])

@@ -109,6 +109,11 @@ void intel_start_mac(struct intel_nic *nic)
 		intel_write(nic, EEER, 0);
 	if (!nic->chip->advanced)
 		intel_write(nic, TIPG, TIPG_COPPER_8254X);
+	/* another driver has had the card, and not every reset forgets what it set */
+	if (nic->chip->pcie) {
+		intel_write(nic, RFCTL, 0);
+		intel_write(nic, MRQC, 0);
+	}
 	intel_write(nic, RCTL, RCTL_EN | RCTL_BAM | RCTL_SECRC);
 	netif_addr_lock_bh(nic->dev);
 	intel_set_filters(nic->dev);

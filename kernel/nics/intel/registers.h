@@ -63,6 +63,8 @@
 #define RCTL_MPE BIT(4)
 #define RCTL_BAM BIT(15)
 #define RCTL_SECRC BIT(26)
+#define RFCTL 0x5008 /* 82571 and later: extended descriptors among others */
+#define MRQC 0x5818  /* the same: more than one queue */
 #define RAL0 0x5400
 #define RAH0 0x5404
 #define RAH_AV BIT(31)
