@@ -41,6 +41,7 @@ from keepon.errors import (
     ConfigError,
 )
 from keepon.export import exported
+from keepon.linux import bind
 from keepon.model import documents, loading, outcomes
 from keepon.model.plan import Plan
 from keepon.model.plan import read as read_plan
@@ -461,6 +462,22 @@ def _reproduce_study(
         edge.say(f"interrupted; {document['attempted']} sets were decided, the others are left out of {folder}")
         return EXIT_INTERRUPTED
     return EXIT_INTERRUPTED if seen else EXIT_MET if document["met"] else EXIT_MISSED
+
+
+_Card = Annotated[str, typer.Argument(metavar="NAME", help="Interface of the card, such as eth0.", show_default=False)]
+_Back = Annotated[float, typer.Option("--back-s", help="Seconds for the link and your ssh connection to come back.")]
+
+
+@app.command("bind")
+def bind_command(name: _Card, back_s: _Back = bind.BACK_S) -> None:
+    """Give a network card to Keepon's driver for it, until keepon unbind or a reboot; given back if the link is lost."""
+    print(bind.bind(name, back_s))
+
+
+@app.command("unbind")
+def unbind_command(name: _Card, back_s: _Back = bind.BACK_S) -> None:
+    """Give a card back to the kernel's own driver."""
+    print(bind.unbind(name, back_s))
 
 
 @app.command("nics")

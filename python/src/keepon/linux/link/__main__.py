@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python3 -m keepon.link`: the command `keepon link` with nothing but the standard library."""
+"""`python3 -m keepon.linux.link`: the command `keepon link` with nothing but the standard library."""
 
 from __future__ import annotations
 

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# `keepon bind` and `keepon unbind` (python3 -m keepon.linux.bind) of a card that the machine is reached by: OURS, with the
+# kernel's own driver, beside THEIRS in a namespace of its own, on one wire.
+. /lib/keepon/test.sh
+export PYTHONHOME=/usr PYTHONPATH=/lib/keepon/python
+
+echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6
+echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
+
+keepon() {
+	"$PYTHON" -S -m keepon.linux.bind "$@"
+}
+
+name_of() {
+	ls "/sys/bus/pci/devices/$1/net" 2>/dev/null
+}
+
+driver() {
+	ethtool -i "$card" 2>&1 | sed -n 's/^driver: //p'
+}
+
+# what has to come along
+same() {
+	is "$(cat "/sys/class/net/$card/mtu")" 1400 "$1: MTU"
+	like "$(ip addr show dev "$card")" "inet 10.0.0.1/24" "$1: address"
+	like "$(ip addr show dev "$card")" "inet 10.1.0.1/32" "$1: another one"
+	like "$(ip route show)" "default via 10.0.0.2 dev $card metric 7" "$1: route"
+	is "$(ping -q -c 3 -i 0.01 -W 1 10.0.0.2 | sed -n 's/.* \([0-9]*\) packets received.*/\1/p')" 3 "$1: echoes"
+}
+
+# refused CODE PATTERN NAME COMMAND ...: fails with that exit code and one sentence that matches
+refused() {
+	_code=$1 _pattern=$2 _name=$3
+	shift 3
+	_said=$(keepon "$@" 2>&1)
+	is $? "$_code" "$_name: exit code"
+	like "$_said" "$_pattern" "$_name: sentence"
+	is "$(echo "$_said" | wc -l)" 1 "$_name: one line"
+}
+
+modprobe e1000e
+card=$(name_of "$OURS")
+ip netns add theirs
+ip link set dev "$(name_of "$THEIRS")" netns theirs name eth9
+ip -n theirs addr add 10.0.0.2/24 dev eth9
+ip -n theirs link set dev eth9 up
+ip link set dev "$card" mtu 1400
+ip link set dev "$card" up
+ip addr add 10.0.0.1/24 dev "$card"
+ip addr add 10.1.0.1/32 dev "$card"
+ip route add default via 10.0.0.2 dev "$card" metric 7
+wait_until 10 ping -q -c 1 -W 1 10.0.0.2 >/dev/null
+same "before"
+
+refused 2 "is no interface here" "a name that is not there" bind eth77
+refused 2 "is no network card" "what is no card" bind lo
+refused 2 "must be above 0" "no time at all" bind "$card" --back-s 0
+refused 2 "no driver of Keepon; nothing" "nothing to give back" unbind "$card"
+ip link add link "$card" name vlan5 type vlan id 5
+refused 2 "vlan5 is built on it" "a card with something on it" bind "$card"
+ip link del vlan5
+is "$(driver)" e1000e "nothing was touched"
+
+like "$(keepon bind "$card")" "$card: e1000e -> keepon_intel" "bound"
+is "$(driver)" keepon_intel "its driver is ours"
+same "bound"
+like "$(keepon bind "$card")" "with keepon_intel already" "bound again"
+like "$(SSH_CONNECTION='10.0.0.2 50000 10.0.0.1 22' keepon unbind "$card")" "$card: keepon_intel -> e1000e" "given back"
+is "$(driver)" e1000e "its driver is the kernel's"
+same "given back"
+
+export SSH_CONNECTION='10.0.0.9 50000 10.0.0.1 22'
+refused 3 "10.0.0.9.* does not answer ping" "a client that nobody could tell of" bind "$card"
+is "$(driver)" e1000e "nothing was touched"
+
+# The other end falls silent as soon as the card has changed hands.
+export SSH_CONNECTION='10.0.0.2 50000 10.0.0.1 22'
+(
+	until readlink "/sys/bus/pci/devices/$OURS/driver" | grep -q keepon_intel; do sleep 0.01; done
+	ip -n theirs link set dev eth9 down
+) &
+refused 3 "10.0.0.2, from where you are logged in, did not answer in time; $card is with e1000e again" \
+	"a connection that does not come back" bind "$card" --back-s 4
+wait
+ip -n theirs link set dev eth9 up
+is "$(driver)" e1000e "the kernel's driver has it again"
+wait_until 10 ping -q -c 1 -W 1 10.0.0.2 >/dev/null
+same "after that"
+
+# Ended in the middle of it.
+(
+	until readlink "/sys/bus/pci/devices/$OURS/driver" | grep -q keepon_intel; do sleep 0.01; done
+	ip -n theirs link set dev eth9 down
+	sleep 2
+	kill -TERM "$(cat /run/bind.pid)"
+) &
+"$PYTHON" -S -m keepon.linux.bind bind "$card" --back-s 60 2>/run/said &
+echo $! >/run/bind.pid
+wait $!
+is $? 130 "terminated: exit code"
+like "$(cat /run/said)" "interrupted; the card is as it was" "terminated: sentence"
+ip -n theirs link set dev eth9 up
+is "$(driver)" e1000e "terminated: the kernel's driver has it"
+wait_until 10 ping -q -c 1 -W 1 10.0.0.2 >/dev/null
+same "terminated"
+
+unset SSH_CONNECTION
+rounds=0
+while [ $rounds -lt 20 ]; do
+	keepon bind "$card" >/dev/null && keepon unbind "$card" >/dev/null || break
+	rounds=$((rounds + 1))
+done
+is $rounds 20 "to and fro"
+same "to and fro"
+done_testing

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`keepon bind` moves a card to our driver with all that it had, and back; what fails leaves it as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from guest_python import PYTHON, python_files
+from keepon.vm import build_modules, get_kernel, run_guest
+from test_nics import OURS, THEIRS, card
+
+pytestmark = pytest.mark.vm
+
+HERE = Path(__file__).parent
+# Runs the command as far as it goes anywhere.
+TRIED = """
+from keepon.linux.bind import main
+if main(["bind", "lo", "--back-s", "0"]) != 2:
+    sys.exit("no time is enough?")
+"""
+
+
+def test_a_card_goes_to_our_driver_and_back(tmp_path: Path) -> None:
+    kernel = get_kernel("6.1", "rt")
+    modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "nics" / "intel"])
+    result = run_guest(
+        kernel, HERE / "bind_card.sh", python_files(TRIED, tmp_path), modules=modules, tools=["ethtool", PYTHON],
+        environment={"OURS": OURS, "THEIRS": THEIRS, "PYTHON": PYTHON.name},
+        qemu_args=[*card("e1000e", 1, OURS), *card("e1000e", 2, THEIRS)], timeout_s=1200,
+    ).check()  # fmt: skip
+    assert result.tap.problems() == []

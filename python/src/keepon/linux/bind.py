@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Give a network card to Keepon's driver for it, and back to the kernel's own; nothing of it outlives a reboot.
+
+The card's addresses, routes, MTU and name come along. If its link, or the ssh connection the command runs over, is not
+back in time, the card is given back as it was. Needs nothing but the standard library, and ip and modprobe.
+
+Source: Documentation/ABI/testing/sysfs-bus-pci and sysfs-bus-platform of Linux (driver_override, drivers_probe).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, ConfigError, EnvironmentProblemError, KeeponError, one_line
+
+BACK_S = 30.0
+BACK_MAX_S = 3600.0
+PROBED_S = 10.0
+"""How long a driver may take to make its interface."""
+LOOK_S = 0.1
+
+DRIVERS = {("pci", "0x8086"): "keepon_intel"}
+"""Bus and vendor -> our driver. Which cards it takes is its own affair: it refuses what it does not know."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A network card: its interface, where it is, and who drives it.
+
+    Attributes:
+        device: its folder in /sys/devices.
+        bus: "pci" or "platform".
+    """
+
+    name: str
+    device: Path
+    bus: str
+    driver: str
+
+    @property
+    def ours(self) -> str | None:
+        """Our driver for such cards."""
+        vendor = self.device / "vendor"
+        return DRIVERS.get((self.bus, vendor.read_text().strip() if vendor.is_file() else ""))
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the interface had, as words for ip(8)."""
+
+    mtu: int
+    up: bool
+    carrier: bool
+    addresses: list[list[str]]
+    routes: list[list[str]]
+
+
+def find(name: str) -> Card:
+    """The card of an interface.
+
+    Raises:
+        ConfigError: there is no such interface, it is no card, or something is built on it.
+    """
+    place = Path("/sys/class/net") / name
+    if "/" in name or not place.is_dir():
+        there = ", ".join(sorted(entry.name for entry in Path("/sys/class/net").iterdir()))
+        raise ConfigError(f'argument NAME = "{one_line(name)}": is no interface here; there are {there}')
+    device = place / "device"
+    bus = (device / "subsystem").resolve().name if device.exists() else ""
+    if bus not in ("pci", "platform") or not (device / "driver").exists():
+        raise ConfigError(f'argument NAME = "{name}": is no network card of a bus (pci or platform); name one that is')
+    above = [entry.name.partition("_")[2] for entry in place.glob("upper_*")]
+    if above:
+        raise ConfigError(f'argument NAME = "{name}": {", ".join(sorted(above))} is built on it; take it away first')
+    return Card(name, device.resolve(), bus, (device / "driver").resolve().name)
+
+
+def _ip(*words: str) -> str:
+    done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise EnvironmentProblemError(f"ip {' '.join(words)}: {one_line(done.stderr.strip() or 'failed')}")
+    return done.stdout
+
+
+def _address(entry: dict[str, Any]) -> list[str]:
+    words = [f"{entry['local']}/{entry['prefixlen']}"]
+    words += ["peer", f"{entry['address']}/{entry['prefixlen']}"] if "address" in entry else []
+    for key, option in (("broadcast", "broadcast"), ("label", "label")):
+        words += [option, entry[key]] if key in entry else []
+    for key, option in (("valid_life_time", "valid_lft"), ("preferred_life_time", "preferred_lft")):
+        # 2^32 - 1: for ever
+        words += [option, str(entry[key])] if entry.get(key, 2**32 - 1) < 2**32 - 1 else []
+    return words
+
+
+def _routes(name: str, family: str) -> Iterator[list[str]]:
+    """Routes that somebody made; those of the kernel come with the addresses."""
+    for line in _ip(family, "route", "show", "dev", name).splitlines():
+        words = [word for word in line.split() if word not in ("linkdown", "dead")]
+        if "kernel" not in words and "ra" not in words:
+            yield [family, "route", "replace", *words, "dev", name]
+
+
+def setup_of(name: str) -> Setup:
+    """What has to be set again when the interface has gone and come back."""
+    (link,) = json.loads(_ip("-json", "addr", "show", "dev", name))
+    flags = link["flags"]
+    addresses = [
+        _address(entry) for entry in link["addr_info"] if entry["scope"] != "link" or entry["family"] == "inet"
+    ]
+    routes = [*_routes(name, "-4"), *_routes(name, "-6")] if "UP" in flags else []
+    return Setup(link["mtu"], "UP" in flags, "LOWER_UP" in flags, addresses, routes)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise EnvironmentProblemError(f"{path}: {error.strerror}") from error
+
+
+def _until(deadline_s: float, found: Callable[[], Any]) -> Any:
+    """What `found` gives as soon as it is true, or its last answer when the time is over."""
+    while not (answer := found()) and time.monotonic() < deadline_s:
+        time.sleep(LOOK_S)
+    return answer
+
+
+def _interface(card: Card) -> str:
+    folder = card.device / "net"
+    return next((entry.name for entry in sorted(folder.iterdir())), "") if folder.is_dir() else ""
+
+
+def _move(card: Card, driver: str | None, override: str, setup: Setup) -> str:
+    """Another driver for the card, and its interface set up as it was; which driver that is.
+
+    Args:
+        driver: which it must be; None: any but ours.
+        override: what the card's driver_override is to be; empty: any driver that knows the card.
+
+    Raises:
+        EnvironmentProblemError: the driver does not take it, or the interface cannot be set up.
+    """
+    bus = Path("/sys/bus") / card.bus
+    if (card.device / "driver").exists():
+        _write(card.device / "driver" / "unbind", card.device.name)
+    _write(card.device / "driver_override", f"{override}\n")
+    _write(bus / "drivers_probe", card.device.name)
+    name = _until(time.monotonic() + PROBED_S, lambda: _interface(card))
+    found = (card.device / "driver").resolve().name if name else ""
+    if not name or found != (driver or found) or (driver is None and found in DRIVERS.values()):
+        what = f"driver {driver} does not take" if driver else "no driver of this kernel takes"
+        raise EnvironmentProblemError(f"{what} {card.device.name}; the kernel's log says why")
+    if name != card.name:
+        _ip("link", "set", "dev", name, "down")
+        _ip("link", "set", "dev", name, "name", card.name)
+    _ip("link", "set", "dev", card.name, "mtu", str(setup.mtu))
+    if setup.up:
+        _ip("link", "set", "dev", card.name, "up")
+    for words in setup.addresses:
+        _ip("addr", "replace", *words, "dev", card.name)
+    for words in setup.routes:
+        # a gateway may be known only when the link is up, which `_check_back` waits for
+        with suppress(EnvironmentProblemError):
+            _ip(*words)
+    return found
+
+
+def _has_carrier(name: str) -> bool:
+    try:
+        return (Path("/sys/class/net") / name / "carrier").read_text().strip() == "1"
+    except OSError:  # the interface is down
+        return False
+
+
+def _answers(address: str) -> bool:
+    words = ["ping", "-n", "-q", "-c", "1", "-W", "1", address]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+def client_over(name: str) -> str:
+    """The other end of the ssh connection this runs over, if that is reached by the interface; else nothing."""
+    client = os.environ.get("SSH_CONNECTION", "").split(" ")[0]
+    if not client:
+        return ""
+    (route,) = json.loads(_ip("-json", "route", "get", client))
+    return client if route.get("dev") == name else ""
+
+
+def _check_back(card: Card, setup: Setup, client: str, deadline_s: float) -> None:
+    """Wait for what was there before.
+
+    Raises:
+        EnvironmentProblemError: the link or the client is not back in time, or a route cannot be set.
+    """
+    if setup.carrier and not _until(deadline_s, lambda: _has_carrier(card.name)):
+        raise EnvironmentProblemError(f"the link of {card.name} did not come back in time")
+    for words in setup.routes:
+        _ip(*words)
+    if client and not _until(deadline_s, lambda: _answers(client)):
+        raise EnvironmentProblemError(f"{client}, from where you are logged in, did not answer in time")
+
+
+@contextmanager
+def _hangup_raises() -> Iterator[None]:
+    """A terminal that goes away, or who ends this, must not leave a card half way."""
+
+    def ended(number: int, _frame: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    before = {number: signal.signal(number, ended) for number in (signal.SIGTERM,)}
+    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _change(card: Card, driver: str | None, override: str, back_s: float) -> str:
+    """Move the card; on any failure move it back. Which driver has it now.
+
+    Raises:
+        EnvironmentProblemError: it failed; the message says whether the card is as it was.
+        KeyboardInterrupt: the same for who ends it.
+    """
+    setup, client = setup_of(card.name), client_over(card.name)
+    if client and not _answers(client):
+        raise EnvironmentProblemError(
+            f"{client}, from where you are logged in over {card.name}, does not answer ping, so that nobody could tell "
+            "whether it comes back; allow it, or log in another way"
+        )
+    before = (card.device / "driver_override").read_text().strip()
+    with _hangup_raises():
+        try:
+            found = _move(card, driver, override, setup)
+            _check_back(card, setup, client, time.monotonic() + back_s)
+        except (KeeponError, KeyboardInterrupt) as error:
+            told = error if isinstance(error, KeeponError) else "interrupted"
+            try:
+                _move(card, card.driver, "" if before == "(null)" else before, setup)
+                _check_back(card, setup, "", time.monotonic() + back_s)
+            except EnvironmentProblemError as worse:
+                raise EnvironmentProblemError(f"{told}; and {card.driver} is not back: {worse}") from error
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            raise EnvironmentProblemError(f"{told}; {card.name} is with {card.driver} again, as it was") from error
+    return found
+
+
+def bind(name: str, back_s: float = BACK_S) -> str:
+    """Give a card to Keepon's driver; a line on what was done.
+
+    Args:
+        name: interface, in this network namespace.
+        back_s: how long link and ssh connection may take to come back.
+
+    Raises:
+        ConfigError: it is no card, or none of ours; nothing was touched.
+        EnvironmentProblemError: not root, no such module, or it failed and the card was given back.
+    """
+    _check(back_s)
+    card = find(name)
+    driver = card.ours
+    if driver is None:
+        raise ConfigError(f'argument NAME = "{name}": Keepon has no driver for cards of driver {card.driver}; '
+                          "docs/nics.md lists those it has")  # fmt: skip
+    if card.driver == driver:
+        return f"{name} is with {driver} already"
+    done = subprocess.run(["modprobe", driver], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise EnvironmentProblemError(f"modprobe {driver}: {one_line(done.stderr.strip())}; install keepon's modules")
+    _change(card, driver, driver, back_s)
+    return f"{name}: {card.driver} -> {driver}; back with keepon unbind {name}, or by a reboot"
+
+
+def unbind(name: str, back_s: float = BACK_S) -> str:
+    """Give a card of ours back to the kernel's own driver; as `bind`."""
+    _check(back_s)
+    card = find(name)
+    if card.driver not in DRIVERS.values():
+        raise ConfigError(f'argument NAME = "{name}": is with {card.driver}, no driver of Keepon; nothing to give back')
+    alias = (card.device / "modalias").read_text().strip()
+    subprocess.run(["modprobe", "-q", alias], capture_output=True, check=False)
+    found = _change(card, None, "", back_s)
+    return f"{name}: {card.driver} -> {found}"
+
+
+def _check(back_s: float) -> None:
+    if not 0 < back_s <= BACK_MAX_S:
+        raise ConfigError(f"option --back-s = {back_s}: must be above 0 and at most {BACK_MAX_S:g} seconds")
+    if os.geteuid():
+        raise EnvironmentProblemError("only root may move a card to another driver; use sudo")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """`python3 -m keepon.linux.bind bind|unbind NAME [--back-s S]`, where there is nothing but Python."""
+    parser = argparse.ArgumentParser(prog="keepon", description="Give a network card to Keepon's driver, or back.")
+    parser.add_argument("verb", choices=("bind", "unbind"))
+    parser.add_argument("name", metavar="NAME")
+    parser.add_argument("--back-s", type=float, default=BACK_S, help="seconds for link and ssh to come back (30)")
+    chosen = parser.parse_args(arguments)
+    try:
+        print((bind if chosen.verb == "bind" else unbind)(chosen.name, chosen.back_s))
+    except KeeponError as error:
+        print(f"keepon: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("keepon: interrupted; the card is as it was", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    return EXIT_MET
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
