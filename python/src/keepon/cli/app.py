@@ -470,7 +470,7 @@ _Back = Annotated[float, typer.Option("--back-s", help="Seconds for the link and
 
 @app.command("bind")
 def bind_command(name: _Card, back_s: _Back = bind.BACK_S) -> None:
-    """Give a network card to Keepon's driver for it, until keepon unbind or a reboot; given back if the link is lost."""
+    """Give a network card to Keepon's driver, until keepon unbind or a reboot; back at once if the link is lost."""
     print(bind.bind(name, back_s))
 
 
