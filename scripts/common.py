@@ -162,3 +162,8 @@ class Stages:
         if totals:
             print(f"{self.passed} passed, {self.failed} failed", flush=True)
         return 1 if self.failed else 0
+
+
+# The kernel's headers where Debian has them, which gcc-multilib makes a link for. That package cannot be installed
+# beside a cross compiler; gcc-12-multilib, say, can.
+FLAGS_32BIT = ("-m32", "-idirafter", "/usr/include/x86_64-linux-gnu")
