@@ -164,8 +164,10 @@ def test_a_stall_beyond_the_depth_is_an_underrun(seen: dict[str, Seen]) -> None:
     it = seen["stall-beyond"]
     assert it.upper["underruns"] == 1
     assert it.running["synchronised"] == 0
-    # 60 ms later than it should, with up to 25.5 ms posted
-    assert 60_000_000 - 25_500_000 <= it.nic["tx_idle_ns"] <= 60_000_000 - 25_500_000 + 2_000_000
+    # 60 ms later than it should, with 25.5 ms posted or a batch of 1.6 ms less; the wire starts when all that had left
+    # is told of, which may take one more poll
+    batch_ns = 16 * SLOT_PS // 1000
+    assert 60_000_000 - 25_500_000 <= it.nic["tx_idle_ns"] <= 60_000_000 - 25_500_000 + 2 * batch_ns
     assert it.upper["verdict_on_time"] == it.wire_frames()
     assert 0 < it.ended() - it.sent() < 100
 
