@@ -234,7 +234,7 @@ static void test_held_up_while_a_slot_is_made_whole(struct kpn_selftest *t)
 		exact_nic_run(&nic, MS / 5 + run * 16);
 		KPN_EXPECT_EQ(t, kpn_pacer_set_partition(nic.pacer, &next, 0), 0);
 		was = kpn_pacer_state(nic.pacer, nic.now_ns);
-		slot = kpn_pacer_window(nic.pacer, nic.now_ns).first_seq + was.base + 20;
+		slot = kpn_pacer_window(nic.pacer, nic.now_ns).first_seq + was.base + 35;
 		slot -= slot % 5;
 		frames[0] = exact_frame(1, 180, 0, (s64)slot * 160 + 6);
 		nic.store_ns = 10000;

@@ -26,10 +26,10 @@
 
 enum {
 	/*
-	 * Kept free for planning: from reading the CPU counter to the first store; the others
-	 * outrun the wire.
+	 * Kept free for planning: from reading the CPU counter to the end of the first store, which
+	 * a slow bus or an emulated CPU takes 2 us for; the others outrun the wire.
 	 */
-	KPN_REPLAN_NS = 2000,
+	KPN_REPLAN_NS = 4000,
 	/*
 	 * A frame that may have any of several slots does not take one that the NIC may fetch
 	 * within this time: it would be in doubt by the least delay.

@@ -20,7 +20,7 @@ ROUNDING_NS = Fraction(1, 1 << 31)
 # The multiplier resolves 2^-54 of the rate; its nominal value is wrong by 6.5e-20.
 RATE_ROUNDING = Fraction(1, 1 << 53)
 # From reading the CPU counter to the first store of re-planning.
-REPLAN_PS = 2_000_000
+REPLAN_PS = 4_000_000
 # A call may have taken the head on by this much since it decided.
 LATE_SLACK_SLOTS = 1
 
