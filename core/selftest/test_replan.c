@@ -83,7 +83,7 @@ static void test_what_a_step_does_first_takes_time(struct kpn_selftest *t)
 				      KPN_VERDICT_PENDING);
 		}
 		nic.lengths = 0;
-		nic.store_ns = 1500;
+		nic.store_ns = 3000;
 		kpn_pacer_adjtime(nic.pacer, 8 * SLOT_NS + 1000);
 		nic.store_ns = 0;
 		lengths += nic.lengths;

@@ -645,7 +645,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "lengths are planned by the time the call began",
         "post.c",
         "	first = kpn_first_changeable(pacer, kpn_cpu_now(pacer));\n",
-        "	first = kpn_first_changeable(pacer, kpn_cpu_now(pacer) - 8000);\n",
+        "	first = kpn_first_changeable(pacer, kpn_cpu_now(pacer) - 20000);\n",
         ("vectors of replan",),
     ),
     Mutation(
