@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import signal
@@ -25,16 +24,6 @@ from keepon.studies.clocks import bridged, headline
 from keepon.studies.registry import STUDIES
 from keepon.studies.spread import By, Spread, SpreadSettings
 from keepon.studies.study import Found
-
-# dask leaves a socket to the garbage collector when the scheduler closes first: shown, and no failure of ours.
-pytestmark = pytest.mark.filterwarnings("default::pytest.PytestUnraisableExceptionWarning")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _what_dask_leaves_is_collected_here() -> Iterator[None]:
-    yield
-    gc.collect()
-
 
 PTP = ["intervals=100", "sweep_intervals=60", "sweep_points=5", "seeds=20"]
 SETS = ["sets=2", "levels_percent=[5, 50]"]
