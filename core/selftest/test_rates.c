@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * rates: how fast the clock may be made, and what is told of frames while slots follow a new rate or
- * a step that they cannot follow at once.
+ * rates: how fast the clock may be made, and what is told of frames while slots follow a new rate
+ * or a step that they cannot follow at once.
  */
 #include "exact_nic.h"
 #include "keepon/errno.h"
@@ -59,7 +59,10 @@ static void start(struct kpn_selftest *t, u32 ring_slots, u32 depth_slots)
 	exact_nic_run(&nic, 3 * MS);
 }
 
-/* A rate that trims cannot follow is refused whatever its sign, and the nearest that they can is not. */
+/*
+ * A rate that trims cannot follow is refused whatever its sign, and the nearest that they can is
+ * not.
+ */
 static void test_a_rate_beyond_the_trims_is_refused(struct kpn_selftest *t)
 {
 	static const u32 trims[][2] = { { 4, 4 }, { 16, 2 }, { 1, 16 }, { 16, 16 } };

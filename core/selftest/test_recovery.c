@@ -443,7 +443,8 @@ static void prepare_fetching(void)
 }
 
 /*
- * An index that says nonsense says nothing: not that the wire has stood still since the last one, either.
+ * An index that says nonsense says nothing: not that the wire has stood still since the last one,
+ * either.
  */
 static void test_nonsense_is_no_bound(struct kpn_selftest *t)
 {
@@ -477,7 +478,10 @@ static void test_nonsense_is_no_bound(struct kpn_selftest *t)
 	}
 }
 
-/* The CPU is held up before a doorbell for longer than a NIC may stand still; this one had nothing to send. */
+/*
+ * The CPU is held up before a doorbell for longer than a NIC may stand still; this one had nothing
+ * to send.
+ */
 static void test_held_up_before_a_doorbell_is_no_stall(struct kpn_selftest *t)
 {
 	prepare_fetching();
@@ -498,7 +502,8 @@ static void test_held_up_before_a_doorbell_is_no_stall(struct kpn_selftest *t)
 }
 
 /*
- * A fetch index that is at the end of what is posted whenever it is read: a slip is survived all the same.
+ * A fetch index that is at the end of what is posted whenever it is read: a slip is survived all
+ * the same.
  */
 static void test_a_slip_ends_where_the_index_waits_for_doorbells(struct kpn_selftest *t)
 {

@@ -10,10 +10,11 @@
 #define START_NS 1000000ll
 #define MS 1000000ull
 
-enum { RUNS = 400, FRAMES = 50 };
+enum { RUNS = 400, FRAMES = 50, OTHERS = 12 };
 
 static struct exact_nic nic;
 static struct kpn_frame frames[FRAMES];
+static struct kpn_frame others[OTHERS];
 
 /* Whether the wire is where the pacer says, or it says that it does not know. */
 static bool head_is_true(void)
@@ -189,6 +190,7 @@ static void test_reserved_slots_are_given_away_when_they_are_whole(struct kpn_se
 	u32 taken = 0;
 	u64 seed = 3;
 	u32 run;
+	u32 i;
 
 	KPN_EXPECT(t, kpn_partition_bytes(5) <= sizeof(memory));
 	kpn_partition_init(&next, memory, after, 5);
@@ -200,6 +202,10 @@ static void test_reserved_slots_are_given_away_when_they_are_whole(struct kpn_se
 		exact_nic_run(&nic, MS / 5 + kpn_random_below(&seed, 2000));
 		KPN_EXPECT_EQ(t, kpn_pacer_set_partition(nic.pacer, &next, 0), 0);
 		exact_nic_poll(&nic, 1000 + kpn_random_below(&seed, 6000));
+		for (i = 0; i < OTHERS; i++) {
+			others[i] = exact_frame((u8)(FRAMES + 1 + i), 180, 0, -1);
+			kpn_pacer_submit(nic.pacer, &others[i]);
+		}
 		taken += fill(160, 180, 7);
 		exact_nic_run(&nic, MS / 10);
 		on_time += expect_on_time_is_true(t, run, 3000000);
@@ -209,8 +215,8 @@ static void test_reserved_slots_are_given_away_when_they_are_whole(struct kpn_se
 }
 
 /*
- * A frame for a slot that is still as short as it was when it belonged to nobody makes it whole. The CPU is held up
- * before that store: the slot may have left with either length.
+ * A frame for a slot that is still as short as it was when it belonged to nobody makes it whole.
+ * The CPU is held up before that store: the slot may have left with either length.
  */
 static void test_held_up_while_a_slot_is_made_whole(struct kpn_selftest *t)
 {
@@ -249,8 +255,9 @@ static void test_held_up_while_a_slot_is_made_whole(struct kpn_selftest *t)
 }
 
 /*
- * Frames that are where they were moved to, when the clock goes back and they cannot be taken back any more: they
- * leave before their own slots, which a frame that is told to have left in a later one has not.
+ * Frames that are where they were moved to, when the clock goes back and they cannot be taken back
+ * any more: they leave before their own slots, which a frame that is told to have left in a later
+ * one has not.
  */
 static void test_moved_before_a_step_that_comes_too_late(struct kpn_selftest *t)
 {
@@ -277,8 +284,8 @@ static void test_moved_before_a_step_that_comes_too_late(struct kpn_selftest *t)
 }
 
 /*
- * While frames are reviewed a frame that was moved may stay where it is: nothing takes it out for another one, and
- * none is told of a step that was not.
+ * While frames are reviewed a frame that was moved may stay where it is: nothing takes it out for
+ * another one, and none is told of a step that was not.
  */
 static void test_moved_frames_keep_their_slots_in_a_review(struct kpn_selftest *t)
 {
@@ -304,8 +311,8 @@ static void test_moved_frames_keep_their_slots_in_a_review(struct kpn_selftest *
 }
 
 /*
- * Where a frame is that needs all of its slot the trim that would reach the grid is not made: the grid is reached
- * later, and frames before that are not on time.
+ * Where a frame is that needs all of its slot the trim that would reach the grid is not made: the
+ * grid is reached later, and frames before that are not on time.
  */
 static void test_the_grid_is_not_reached_by_a_trim_that_is_not_made(struct kpn_selftest *t)
 {

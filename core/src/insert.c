@@ -83,7 +83,9 @@ static inline u64 first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *u
 
 	if (pacer->phase_locked && first_seq > pacer->ring.tail.seq)
 		first_seq = pacer->ring.tail.seq;
-	/* an index that stood still and went on leaves a strip that is behind what it says itself */
+	/*
+	 * an index that stood still and went on leaves a strip that is behind what it says itself
+	 */
 	if (KPN_UNLIKELY(first_seq < pacer->ring.index_seq))
 		first_seq = pacer->ring.index_seq;
 	return first_seq < pacer->floor_seq ? pacer->floor_seq : first_seq;
@@ -325,7 +327,10 @@ static KPN_NOINLINE enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer,
 	return KPN_VERDICT_PENDING;
 }
 
-/* A frame in the slot its txtime asks for, before the end of the window. Return: pending, or why not */
+/*
+ * A frame in the slot its txtime asks for, before the end of the window. Return: pending, or why
+ * not
+ */
 static KPN_ALWAYS_INLINE enum kpn_verdict place_own_inline(struct kpn_pacer *pacer,
 							   struct kpn_frame *frame, u64 target,
 							   const struct kpn_placement *placement)

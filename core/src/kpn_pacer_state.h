@@ -397,9 +397,9 @@ static inline u32 kpn_slot_bytes_with(const struct kpn_pacer *pacer, s64 delta_p
 void kpn_plan_from(struct kpn_pacer *pacer, u64 from);
 
 /**
- * kpn_plan_on() - so many lengths as one call may store, if any are to be planned: what can no longer
- * be changed by now keeps the length it has. The clock is read for that: what came before in the
- * call took time
+ * kpn_plan_on() - so many lengths as one call may store, if any are to be planned: what can no
+ * longer be changed by now keeps the length it has. The clock is read for that: what came before in
+ * the call took time
  */
 void kpn_plan_on(struct kpn_pacer *pacer);
 
@@ -423,8 +423,8 @@ u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame);
 struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns);
 
 /**
- * kpn_unhurried_at() - the same for frames that may have any of several slots, which are not given one
- * that kpn_place() would find lost: a store takes its time
+ * kpn_unhurried_at() - the same for frames that may have any of several slots, which are not given
+ * one that kpn_place() would find lost: a store takes its time
  */
 static inline struct kpn_placement kpn_unhurried_at(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
@@ -443,7 +443,9 @@ bool kpn_place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum k
 bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, u64 to,
 		     const struct kpn_placement *placement);
 
-/** kpn_slots_instead() - slots for a frame of class @tc that cannot have @target, by its late policy */
+/**
+ * kpn_slots_instead() - slots for a frame of class @tc that cannot have @target, by its late policy
+ */
 struct kpn_instead kpn_slots_instead(const struct kpn_pacer *pacer, u8 tc, u64 target,
 				     const struct kpn_placement *placement);
 
@@ -500,8 +502,8 @@ void kpn_clear_from(struct kpn_pacer *pacer, u64 from);
 void kpn_review_from(struct kpn_pacer *pacer, u64 from);
 
 /**
- * kpn_may_stay() - whether a scheduled frame, placed before something changed, may stay in slot @at;
- * its txtime asks for @target
+ * kpn_may_stay() - whether a scheduled frame, placed before something changed, may stay in slot
+ * @at; its txtime asks for @target
  */
 bool kpn_may_stay(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 at, u64 target);
 

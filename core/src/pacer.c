@@ -54,8 +54,9 @@ static void plan_polls(struct kpn_pacer *pacer)
 		}
 	}
 	/*
-	 * At least what the surroundings sustain, as the configuration was found right. Where they state
-	 * nothing: rather a wire that runs dry, and says so, than a CPU that does nothing but poll.
+	 * At least what the surroundings sustain, as the configuration was found right. Where they
+	 * state nothing: rather a wire that runs dry, and says so, than a CPU that does nothing but
+	 * poll.
 	 */
 	pacer->poll_ns =
 		poll_ns > spent_ns + KPN_POLL_NS_MIN ? poll_ns - spent_ns : KPN_POLL_NS_MIN;

@@ -118,24 +118,15 @@ void kpn_step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 	kpn_emit(pacer, KPN_EVENT_STEP);
 }
 
-/* Whether trims can follow a rate, and it is one: compared before multiplying, as it may be any number. */
-static bool within_trims(const struct kpn_pacer *pacer, s64 scaled_ppm)
-{
-	s64 most_ppb = kpn_pacer_rate_ppb_max(pacer);
-
-	if (scaled_ppm > KPN_ADJ_SCALED_PPM_MAX || scaled_ppm < -KPN_ADJ_SCALED_PPM_MAX)
-		return false;
-	return scaled_ppm * 1000 <= most_ppb * 65536 && scaled_ppm * 1000 >= -most_ppb * 65536;
-}
-
 int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 {
 	u64 cpu_ns = kpn_cpu_now(pacer);
 	bool staircase = pacer->config.clock_read == KPN_CLOCK_COUNTER;
 	u64 here_ps = staircase ? pacer->ring.head.ps : read_any_position(pacer, cpu_ns);
+	s64 most = kpn_pacer_scaled_ppm_max(pacer);
 	int error;
 
-	if (!within_trims(pacer, scaled_ppm))
+	if (scaled_ppm > most || scaled_ppm < -most)
 		return -KPN_ERANGE;
 	error = kpn_clock_adjfine(&pacer->clock, scaled_ppm, here_ps);
 	if (error)

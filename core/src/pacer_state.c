@@ -84,7 +84,10 @@ struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, 
 				rate_change_ppb);
 }
 
-/* Until the next slot that may be trimmed the grid drifts by rate x distance, which that trim must undo. */
+/*
+ * Until the next slot that may be trimmed the grid drifts by rate x distance, which that trim must
+ * undo.
+ */
 u32 kpn_pacer_rate_ppb_max(const struct kpn_pacer *pacer)
 {
 	const struct kpn_align *align = &pacer->align;
@@ -100,6 +103,11 @@ u32 kpn_pacer_rate_ppb_max(const struct kpn_pacer *pacer)
 		return 0;
 	most_ppb = kpn_div_u64((least_ps - rounded_ps) * 1000000000, gap_ps);
 	return most_ppb < KPN_ADJ_PPB_MAX ? (u32)most_ppb : KPN_ADJ_PPB_MAX;
+}
+
+s64 kpn_pacer_scaled_ppm_max(const struct kpn_pacer *pacer)
+{
+	return (s64)kpn_div_u64((u64)kpn_pacer_rate_ppb_max(pacer) * 65536, 1000);
 }
 
 /*

@@ -127,8 +127,8 @@ void kpn_plan_on(struct kpn_pacer *pacer)
 	first = kpn_first_changeable(pacer, kpn_cpu_now(pacer));
 	if (ring->plan.seq < first) {
 		/*
-		 * Those passed over keep lengths of another rate, base or table: however many they are,
-		 * what follows has to reach the grid anew.
+		 * Those passed over keep lengths of another rate, base or table: however many they
+		 * are, what follows has to reach the grid anew.
 		 */
 		ring->plan = kpn_ring_at(ring, first);
 		kpn_align_replan(&pacer->align, first);

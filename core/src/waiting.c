@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Frames that wait before the ring in the order of their class: best effort, which gets slots of the
- * lookahead only, and frames with a txtime whose own slot was not to be had.
+ * Frames that wait before the ring in the order of their class: best effort, which gets slots of
+ * the lookahead only, and frames with a txtime whose own slot was not to be had.
  */
 #include "kpn_pacer_state.h"
 
@@ -45,8 +45,8 @@ static enum fill fill_best_effort(struct kpn_pacer *pacer, u8 tc,
 }
 
 /*
- * A frame with a txtime that found no slot instead of its own: it gets the first one that comes into
- * the window, as it would have if that had been there when it was handed over.
+ * A frame with a txtime that found no slot instead of its own: it gets the first one that comes
+ * into the window, as it would have if that had been there when it was handed over.
  */
 static KPN_NOINLINE enum fill fill_scheduled(struct kpn_pacer *pacer, u8 tc,
 					     const struct kpn_placement *placement)

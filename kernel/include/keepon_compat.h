@@ -90,7 +90,9 @@ static inline int keepon_hwtstamp_from_user(struct ifreq *ifr, struct keepon_hwt
  * ---- skb->tstamp: 6.1 marks monotonic delivery times (TCP) only, 6.12 says which clock it is ----
  */
 
-/** keepon_skb_is_tai() - whether nothing in @skb speaks against CLOCK_TAI, if its socket chose it */
+/**
+ * keepon_skb_is_tai() - whether nothing in @skb speaks against CLOCK_TAI, if its socket chose it
+ */
 static inline bool keepon_skb_is_tai(const struct sk_buff *skb)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)

@@ -152,15 +152,15 @@ static int make_pacer(struct keepon_engine *engine, u64 *since_ns, u64 *version)
  */
 static bool take_rate(struct keepon_engine *engine, s64 scaled_ppm)
 {
-	s64 most = div_s64((s64)kpn_pacer_rate_ppb_max(engine->pacer) * 65536, 1000);
+	s64 most = kpn_pacer_scaled_ppm_max(engine->pacer);
 
 	kpn_pacer_adjfine(engine->pacer, clamp(scaled_ppm, -most, most));
 	return scaled_ppm >= -most && scaled_ppm <= most;
 }
 
 /*
- * The wire starts; until the first poll it lives on what is posted here. A pacer begins with the time
- * of day; whoever sets that all the time does not hold up everybody else under RTNL.
+ * The wire starts; until the first poll it lives on what is posted here. A pacer begins with the
+ * time of day; whoever sets that all the time does not hold up everybody else under RTNL.
  */
 static int start_wire(struct keepon_engine *engine)
 {

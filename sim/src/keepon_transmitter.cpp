@@ -513,7 +513,7 @@ void KeeponTransmitter::AdjFine(std::int64_t scaled_ppm)
 		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq,
 					 NicNow(), now_);
 	// A servo keeps to the clock's max_adj.
-	const std::int64_t limit = RateLimit();
+	const std::int64_t limit = kpn_pacer_scaled_ppm_max(pacer_);
 	scaled_ppm = std::clamp(scaled_ppm, -limit, limit);
 	if (dual_)
 		kpn_dual_adjfine(dual_, scaled_ppm);
@@ -521,11 +521,6 @@ void KeeponTransmitter::AdjFine(std::int64_t scaled_ppm)
 		kpn_pacer_adjfine(pacer_, scaled_ppm);
 	AfterChange();
 	ScheduleWake();
-}
-
-std::int64_t KeeponTransmitter::RateLimit() const
-{
-	return std::int64_t{ kpn_pacer_rate_ppb_max(pacer_) } * 65536 / 1000;
 }
 
 void KeeponTransmitter::KeepHistory()
@@ -599,7 +594,7 @@ void KeeponTransmitter::Synchronise(bool step, TimePs until)
 	if (probe_.Spec().boundaries)
 		probe_.MeasureBoundaries(nic_, kpn_pacer_clock(pacer_), slot_ps_, State().lock_seq,
 					 NicNow(), now_);
-	const std::int64_t limit = RateLimit();
+	const std::int64_t limit = kpn_pacer_scaled_ppm_max(pacer_);
 	kpn_pacer_adjfine(pacer_,
 			  std::clamp<std::int64_t>(std::llround(offset * 65536e6), -limit, limit));
 	AfterChange();

@@ -636,7 +636,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "slots passed over by planning are given away",
         "post.c",
-        "		kpn_align_unlock(&pacer->align);\n"
         "		if (pacer->todo & KPN_TODO_TABLE && pacer->floor_seq < first)\n",
         "		if (false)\n",
         ("vectors of replan",),
@@ -1258,7 +1257,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a rate beyond the trims is taken",
         "pacer_clock.c",
-        "	if (!within_trims(pacer, scaled_ppm))\n",
+        "	if (scaled_ppm > most || scaled_ppm < -most)\n",
         "	if (false)\n",
         ("vectors of rates",),
     ),

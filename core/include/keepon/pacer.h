@@ -143,7 +143,8 @@ struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer);
  * @next: made by kpn_partition_init(); table and memory stay the caller's, and stay until they are
  *	replaced in turn or
  *	the pacer is stopped. The table used before may be freed after KPN_EVENT_PARTITION
- * @at_net_slot: first slot of the new table; if it can no longer be changed, the first that can. Slots
+ * @at_net_slot: first slot of the new table; if it can no longer be changed, the first that can.
+ * Slots
  *	before the origin of time count from 2^64 down, so from 2^63 on they are past
  *
  * Frames already placed beyond that slot that the new table does not let stay are placed anew,
@@ -161,14 +162,17 @@ int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition 
 struct kpn_time kpn_pacer_gettime(const struct kpn_pacer *pacer, u64 cpu_ns);
 
 /**
- * kpn_pacer_rate_ppb_max() - largest rate of the PHC against the NIC, either way: what the trims can
- * follow, and KPN_ADJ_PPB_MAX at most (in paper mode always)
+ * kpn_pacer_rate_ppb_max() - largest rate of the PHC against the NIC, either way: what the trims
+ * can follow, and KPN_ADJ_PPB_MAX at most (in paper mode always)
  */
 u32 kpn_pacer_rate_ppb_max(const struct kpn_pacer *pacer);
 
+/** kpn_pacer_scaled_ppm_max() - the same as kpn_pacer_adjfine() takes it */
+s64 kpn_pacer_scaled_ppm_max(const struct kpn_pacer *pacer);
+
 /**
  * kpn_pacer_adjfine() - kpn_clock_adjfine() from now on; re-plans the trims of slots that can still
- * be changed. Return: -KPN_ERANGE beyond kpn_pacer_rate_ppb_max(), nothing was changed
+ * be changed. Return: -KPN_ERANGE beyond kpn_pacer_scaled_ppm_max(), nothing was changed
  */
 int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm);
 

@@ -53,7 +53,8 @@ enum genet_counter {
 };
 
 /**
- * struct genet_buffers - GENET_SLOTS buffers of GENET_BUFFER_BYTES, mapped for their life, in chunks
+ * struct genet_buffers - GENET_SLOTS buffers of GENET_BUFFER_BYTES, mapped for their life, in
+ * chunks
  * @direction: of the device's accesses
  */
 struct genet_buffers {
@@ -188,7 +189,9 @@ netdev_tx_t genet_transmit(struct sk_buff *skb, struct net_device *dev);
 void genet_transmit_clean(struct genet_nic *nic, int budget);
 /** genet_transmit_drop() - all ordinary frames are given back, sent or not; DMA is off */
 void genet_transmit_drop(struct genet_nic *nic);
-/** genet_transmit_drain() - wait until no ordinary frame is left, 200 ms at most. Return: none is */
+/**
+ * genet_transmit_drain() - wait until no ordinary frame is left, 200 ms at most. Return: none is
+ */
 bool genet_transmit_drain(struct genet_nic *nic);
 
 /* ---- receive ---- */

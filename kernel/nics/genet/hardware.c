@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reset, addresses, and the two DMA engines. PAUSE frames are neither sent nor obeyed: the wire of a
- * lent ring never stands still by right. Facts by bcmgenet.h and unimac.h of Linux 6.1.
+ * Reset, addresses, and the two DMA engines. PAUSE frames are neither sent nor obeyed: the wire of
+ * a lent ring never stands still by right. Facts by bcmgenet.h and unimac.h of Linux 6.1.
  */
 #include <linux/bitfield.h>
 #include <linux/delay.h>

@@ -4,8 +4,8 @@
  * nothing of it changes for a frame: without APPEND_CRC the last four bytes of the buffer leave as
  * they are, and they are what tells a frame, which has its own good FCS there, from a placeholder,
  * which has zero, the FCS of no zeros. So a frame costs no access to a register, and one that is
- * fetched while it is written is bad, too. Handing slots out again is a write of the producer index;
- * progress is the consumer index, which counts frames.
+ * fetched while it is written is bad, too. Handing slots out again is a write of the producer
+ * index; progress is the consumer index, which counts frames.
  */
 #include <linux/bitfield.h>
 #include <linux/crc32.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The PHY, by the MDIO master of the controller and phylib (mdio-bcm-unimac.c has its registers). */
+/*
+ * The PHY, by the MDIO master of the controller and phylib (mdio-bcm-unimac.c has its registers).
+ */
 #include <linux/bitfield.h>
 #include <linux/iopoll.h>
 #include <linux/of.h>

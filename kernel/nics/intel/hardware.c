@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reset, addresses and what the MAC is told. PAUSE frames are neither sent nor obeyed and EEE is off:
- * the wire of a lent ring never stands still by right.
+ * Reset, addresses and what the MAC is told. PAUSE frames are neither sent nor obeyed and EEE is
+ * off: the wire of a lent ring never stands still by right.
  */
 #include <linux/bitfield.h>
 #include <linux/delay.h>
@@ -151,8 +151,8 @@ void intel_stop_transmit(struct intel_nic *nic)
 }
 
 /*
- * Thresholds of zero: descriptors are fetched when none is left on the chip, not before, and none is
- * written back unless it asks for it.
+ * Thresholds of zero: descriptors are fetched when none is left on the chip, not before, and none
+ * is written back unless it asks for it.
  */
 void intel_start_transmit(struct intel_nic *nic, const struct intel_ring *ring)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PCI. A controller is driven only if somebody says so (`driver_override`): the kernel's own drivers
- * keep what they have. The module has no aliases, so nothing loads it by itself.
+ * PCI. A controller is driven only if somebody says so (`driver_override`): the kernel's own
+ * drivers keep what they have. The module has no aliases, so nothing loads it by itself.
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>

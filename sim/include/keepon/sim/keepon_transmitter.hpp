@@ -71,8 +71,6 @@ public:
 	std::uint64_t SlotPs() const { return slot_ps_; }
 	PacerProbe &Probe() { return probe_; }
 
-	/// The largest rate that trims can follow, in 2^-16 ppm.
-	std::int64_t RateLimit() const;
 	/// Set the rate as a servo does, in 2^-16 ppm; one beyond the limit is the limit.
 	void AdjFine(std::int64_t scaled_ppm);
 	/// From now on PhcPs() may be asked for past times.
