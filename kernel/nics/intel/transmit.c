@@ -87,6 +87,13 @@ static netdev_tx_t drop(struct sk_buff *skb, struct net_device *dev)
 	return NETDEV_TX_OK;
 }
 
+/* All frames handed over are posted, unless more come at once. */
+static void post(const struct intel_nic *nic)
+{
+	if (!netdev_xmit_more() || netif_queue_stopped(nic->dev))
+		intel_write(nic, QUEUE_TAIL(nic->chip->tx_base), nic->tx_next % nic->tx.slots);
+}
+
 netdev_tx_t intel_transmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct intel_nic *nic = netdev_priv(dev);
@@ -102,11 +109,14 @@ netdev_tx_t intel_transmit(struct sk_buff *skb, struct net_device *dev)
 	}
 	if (skb_put_padto(skb, ETH_ZLEN)) {
 		dev_core_stats_tx_dropped_inc(dev);
+		post(nic);
 		return NETDEV_TX_OK;
 	}
 	dma = dma_map_single(&nic->pdev->dev, skb->data, skb->len, DMA_TO_DEVICE);
-	if (dma_mapping_error(&nic->pdev->dev, dma))
+	if (dma_mapping_error(&nic->pdev->dev, dma)) {
+		post(nic);
 		return drop(skb, dev);
+	}
 	idx = nic->tx_next % nic->tx.slots;
 	nic->tx_skb[idx] = skb;
 	nic->tx_dma[idx] = dma;
@@ -125,8 +135,7 @@ netdev_tx_t intel_transmit(struct sk_buff *skb, struct net_device *dev)
 		if (has_room(nic))
 			netif_start_queue(dev);
 	}
-	if (!netdev_xmit_more() || netif_queue_stopped(dev))
-		intel_write(nic, QUEUE_TAIL(nic->chip->tx_base), nic->tx_next % nic->tx.slots);
+	post(nic);
 	return NETDEV_TX_OK;
 }
 
