@@ -11,10 +11,11 @@
 #define MS 1000000ull
 #define PPM 65536ll
 
-enum { FRAMES = 60 };
+enum { FRAMES = 60, HELD = 16 };
 
 static struct exact_nic nic;
 static struct kpn_frame frames[FRAMES];
+static struct kpn_frame held[HELD];
 
 /* Frames for slots @from and after, of the class of @tc. */
 static void fill(u64 from, u8 tc)
@@ -48,11 +49,11 @@ static u32 expect_on_time_is_true(struct kpn_selftest *t, u32 rate_ppb)
 	return on_time;
 }
 
-static void start(struct kpn_selftest *t, u32 ring_slots, u32 depth_slots)
+static void start(struct kpn_selftest *t, u32 ring_slots, u32 depth_slots, u32 prebuffer_frames)
 {
 	nic.config.ring_slots = ring_slots;
 	nic.config.depth_slots = depth_slots;
-	nic.config.prebuffer_frames = 256;
+	nic.config.prebuffer_frames = prebuffer_frames;
 	nic.config.budget_frames = 256;
 	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
 	kpn_pacer_adjtime(nic.pacer, 0);
@@ -76,7 +77,7 @@ static void test_a_rate_beyond_the_trims_is_refused(struct kpn_selftest *t)
 		exact_nic_prepare(&nic);
 		nic.config.trim_down_bytes = trims[i][0];
 		nic.config.trim_up_bytes = trims[i][1];
-		start(t, 256, 64);
+		start(t, 256, 64, 256);
 		most_ppb = kpn_pacer_rate_ppb_max(nic.pacer);
 		/* a slot of 1250 bytes of wire time */
 		KPN_EXPECT(t, most_ppb <= least * 800000);
@@ -108,7 +109,7 @@ static void test_what_a_rate_is_measured_by(struct kpn_selftest *t)
 	nic.config.trim = KPN_TRIM_RESERVED;
 	nic.config.trim_down_bytes = 5;
 	nic.config.trim_up_bytes = 5;
-	start(t, 256, 64);
+	start(t, 256, 64, 256);
 	KPN_EXPECT(t, kpn_pacer_rate_ppb_max(nic.pacer) <= 800000);
 	KPN_EXPECT(t, kpn_pacer_rate_ppb_max(nic.pacer) > 799000);
 }
@@ -127,7 +128,7 @@ static void test_the_wire_overtakes_what_follows_a_rate(struct kpn_selftest *t)
 		u32 on_time;
 
 		exact_nic_prepare(&nic);
-		start(t, 256, 240);
+		start(t, 256, 240, 256);
 		head = kpn_pacer_state(nic.pacer, nic.now_ns).head_seq;
 		fill(head + (late < 160 ? late + 2 : 150), 0);
 		kpn_pacer_adjfine(nic.pacer, 1000 * PPM);
@@ -144,7 +145,7 @@ static void test_the_wire_overtakes_what_follows_a_rate(struct kpn_selftest *t)
 static void test_a_rate_while_the_head_is_not_believed(struct kpn_selftest *t)
 {
 	exact_nic_prepare(&nic);
-	start(t, 256, 240);
+	start(t, 256, 240, 256);
 	fill(kpn_pacer_state(nic.pacer, nic.now_ns).tail_seq + 2, 0);
 	nic.index_lie = 250; /* beyond what is posted */
 	while (!nic.events[KPN_EVENT_SLIP])
@@ -162,7 +163,7 @@ static void test_a_rate_while_the_head_is_not_believed(struct kpn_selftest *t)
 static void test_a_shift_by_nothing_makes_no_frame_stale(struct kpn_selftest *t)
 {
 	exact_nic_prepare(&nic);
-	start(t, 256, 240);
+	start(t, 256, 240, 256);
 	fill(kpn_pacer_window(nic.pacer, nic.now_ns).first_seq, 0);
 	exact_nic_go(&nic, 100000);
 	nic.events[KPN_EVENT_STEP] = 0;
@@ -179,7 +180,7 @@ static void test_a_staircase_changes_its_rate_in_the_past(struct kpn_selftest *t
 	exact_nic_prepare(&nic);
 	nic.config.clock_read = KPN_CLOCK_COUNTER;
 	nic.config.batch_slots = 60;
-	start(t, 256, 240);
+	start(t, 256, 240, 256);
 	exact_nic_go(&nic, 550000);
 	fill(kpn_pacer_window(nic.pacer, nic.now_ns).first_seq, 0);
 	kpn_pacer_adjfine(nic.pacer, 1000 * PPM);
@@ -191,7 +192,7 @@ static void test_a_staircase_changes_its_rate_in_the_past(struct kpn_selftest *t
  * A relaxed frame that waited for another slot than its own has its own ahead of it again after a
  * step: frames of its class that come after it do not wait for that.
  */
-static void test_a_step_back_blocks_no_class(struct kpn_selftest *t)
+static void step_back(struct kpn_selftest *t, bool many_held)
 {
 	static const u16 allowed[] = { 0xffff, 0xfffd, 0xfffd, 0xfffd,
 				       0xfffd, 0xfffd, 0xfffd, 0xfffd };
@@ -203,10 +204,14 @@ static void test_a_step_back_blocks_no_class(struct kpn_selftest *t)
 	nic.config.allowed = allowed;
 	nic.config.partition_slots = 8;
 	nic.config.classes[1].late = KPN_LATE_RELAXED;
-	start(t, 64, 32);
+	start(t, 64, 32, HELD);
 	slot = kpn_pacer_window(nic.pacer, nic.now_ns).first_seq +
 	       kpn_pacer_state(nic.pacer, nic.now_ns).base + 16;
 	slot -= slot % 8;
+	for (i = 0; i < HELD && many_held; i++) {
+		held[i] = exact_frame((u8)(i + 40), 200, 1, (s64)(slot + 100000) * SLOT_NS + 64);
+		KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &held[i]), KPN_VERDICT_PENDING);
+	}
 	for (i = 0; i < 12; i++) {
 		frames[i] = exact_frame((u8)(i + 1), 200, 1, (s64)slot * SLOT_NS + 64);
 		KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[i]), KPN_VERDICT_PENDING);
@@ -224,6 +229,12 @@ static void test_a_step_back_blocks_no_class(struct kpn_selftest *t)
 	exact_nic_run(&nic, 5 * MS);
 	ended = nic.outcomes[KPN_VERDICT_MOVED] + nic.outcomes[KPN_VERDICT_ON_TIME] - ended;
 	KPN_EXPECT_EQ(t, ended, 8);
+}
+
+static void test_a_step_back_blocks_no_class(struct kpn_selftest *t)
+{
+	step_back(t, false);
+	step_back(t, true);
 }
 
 /* The horizon is a time, whatever the rounding of a slot's: 512 slots of 38.4 ns are 19661 ns. */

@@ -58,6 +58,14 @@ void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *co
 	}
 }
 
+void kpn_hold_again(struct kpn_pacer *pacer, struct kpn_frame *frame)
+{
+	/* steps that follow each other can take back more frames than the ring holds at once */
+	if (KPN_UNLIKELY(!kpn_prebuffer_return(&pacer->prebuffer, frame)))
+		kpn_end_frame(pacer, frame, KPN_VERDICT_STEPPED);
+	kpn_insert_rekey(pacer);
+}
+
 bool kpn_withdraw_to_heap(struct kpn_pacer *pacer, u64 seq)
 {
 	struct kpn_frame *frame = kpn_withdraw(pacer, seq);
@@ -67,10 +75,7 @@ bool kpn_withdraw_to_heap(struct kpn_pacer *pacer, u64 seq)
 		return false;
 	pacer->stats.recalled++;
 	frame->verdict = KPN_VERDICT_STEPPED;
-	/* steps that follow each other can take back more frames than the ring holds at once */
-	if (KPN_UNLIKELY(!kpn_prebuffer_return(&pacer->prebuffer, frame)))
-		kpn_end_frame(pacer, frame, KPN_VERDICT_STEPPED);
-	kpn_insert_rekey(pacer);
+	kpn_hold_again(pacer, frame);
 	return true;
 }
 

@@ -57,9 +57,8 @@ static KPN_NOINLINE enum fill fill_scheduled(struct kpn_pacer *pacer, u8 tc,
 	struct kpn_instead instead = kpn_slots_instead(pacer, tc, target, placement);
 
 	/* since a step its own slot is still to come: those behind it need not wait for that */
-	if (KPN_UNLIKELY((s64)(target - placement->end_seq) >= 0) &&
-	    kpn_prebuffer_schedule(&pacer->prebuffer, frame)) {
-		kpn_insert_rekey(pacer);
+	if (KPN_UNLIKELY((s64)(target - placement->end_seq) >= 0)) {
+		kpn_hold_again(pacer, frame);
 		return FILL_MORE;
 	}
 	if (kpn_place_later(pacer, frame, instead.from, instead.end, placement))

@@ -1285,8 +1285,16 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a step back blocks what waits",
         "waiting.c",
-        "	if (KPN_UNLIKELY((s64)(target - placement->end_seq) >= 0) &&",
-        "	if (false &&",
+        "	if (KPN_UNLIKELY((s64)(target - placement->end_seq) >= 0)) {",
+        "	if (false) {",
+        ("vectors of rates",),
+    ),
+    Mutation(
+        "what waits is held again only if its class has room",
+        "waiting.c",
+        "		kpn_hold_again(pacer, frame);\n		return FILL_MORE;\n",
+        "		if (kpn_prebuffer_schedule(&pacer->prebuffer, frame)) {\n"
+        "			kpn_insert_rekey(pacer);\n			return FILL_MORE;\n		}\n",
         ("vectors of rates",),
     ),
     Mutation(
