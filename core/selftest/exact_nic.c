@@ -358,3 +358,21 @@ struct kpn_frame exact_frame(u8 tag, u16 frame_bytes, u8 tc, s64 txtime_ns)
 	memset(payload[tag % EXACT_TAGS], tag, sizeof(payload[0]));
 	return frame;
 }
+
+u32 exact_expect_on_time(struct kpn_selftest *t, int at, const struct kpn_frame *frames, u32 count,
+			 struct kpn_bounds bounds)
+{
+	s64 bound_ns = (s64)kpn_div_u64(bounds.boundary_error_ps, 1000) + 2;
+	u32 on_time = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		s64 error_ns = frames[i].start.ns - frames[i].txtime_ns;
+
+		if (frames[i].verdict != KPN_VERDICT_ON_TIME)
+			continue;
+		on_time++;
+		KPN_EXPECT_AT(t, at, error_ns <= bound_ns && error_ns >= -bound_ns);
+	}
+	return on_time;
+}

@@ -160,4 +160,11 @@ u64 exact_nic_position(const struct exact_nic *nic);
  */
 struct kpn_frame exact_frame(u8 tag, u16 frame_bytes, u8 tc, s64 txtime_ns);
 
+/**
+ * exact_expect_on_time() - frames told on time started where their txtimes ask for, by no more than
+ * @bounds promise; @at: which round this is. Return: how many they were.
+ */
+u32 exact_expect_on_time(struct kpn_selftest *t, int at, const struct kpn_frame *frames, u32 count,
+			 struct kpn_bounds bounds);
+
 #endif

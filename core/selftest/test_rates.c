@@ -33,20 +33,8 @@ static void fill(u64 from, u8 tc)
 /* Frames told on time are where the grid is, by no more than is promised. Return: how many. */
 static u32 expect_on_time_is_true(struct kpn_selftest *t, u32 rate_ppb)
 {
-	struct kpn_bounds bounds = kpn_pacer_bounds(nic.pacer, rate_ppb, rate_ppb);
-	s64 bound_ns = (s64)kpn_div_u64(bounds.boundary_error_ps, 1000) + 2;
-	u32 on_time = 0;
-	u32 i;
-
-	for (i = 0; i < FRAMES; i++) {
-		s64 error_ns = frames[i].start.ns - frames[i].txtime_ns;
-
-		if (frames[i].verdict != KPN_VERDICT_ON_TIME)
-			continue;
-		on_time++;
-		KPN_EXPECT_AT(t, (int)i, error_ns <= bound_ns && error_ns >= -bound_ns);
-	}
-	return on_time;
+	return exact_expect_on_time(t, 0, frames, FRAMES,
+				    kpn_pacer_bounds(nic.pacer, rate_ppb, rate_ppb));
 }
 
 static void start(struct kpn_selftest *t, u32 ring_slots, u32 depth_slots, u32 prebuffer_frames)

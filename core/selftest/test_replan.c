@@ -116,20 +116,8 @@ static u32 fill(u64 slot_ns, u32 frame_bytes, u32 sfd_ns)
 /* Frames told on time started there, by no more than the configuration promises. */
 static u32 expect_on_time_is_true(struct kpn_selftest *t, u32 run, u32 rate_ppb)
 {
-	struct kpn_bounds bounds = kpn_pacer_bounds(nic.pacer, rate_ppb, 0);
-	s64 bound_ns = (s64)kpn_div_u64(bounds.boundary_error_ps, 1000) + 2;
-	u32 on_time = 0;
-	u32 i;
-
-	for (i = 0; i < FRAMES; i++) {
-		s64 error_ns = frames[i].start.ns - frames[i].txtime_ns;
-
-		if (frames[i].verdict != KPN_VERDICT_ON_TIME)
-			continue;
-		on_time++;
-		KPN_EXPECT_AT(t, (int)run, error_ns <= bound_ns && error_ns >= -bound_ns);
-	}
-	return on_time;
+	return exact_expect_on_time(t, (int)run, frames, FRAMES,
+				    kpn_pacer_bounds(nic.pacer, rate_ppb, 0));
 }
 
 /* On the way to the grid the rate changes, and the grid is reached later than frames were told. */
