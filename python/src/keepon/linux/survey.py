@@ -30,6 +30,7 @@ FEATURES = {
 BACKENDS = {
     "e1000": "keepon_intel, not paced",
     "e1000e": "keepon_intel (82574)",
+    "genet": "keepon_genet (BCM2711)",
     "igb": "keepon_intel (82576, I350, I21x)",
 }
 """Kernel's driver -> ours for the same cards; docs/nics.md says which of them were seen."""
