@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import dpkt
@@ -241,9 +242,13 @@ def test_bridges_forward_and_launch_times_hold() -> None:
     record = [line for line in read_record(result.files["l0.wire"]) if line["bytes"] == 100]
     assert [line["phc_ps"] // 1000 for line in record] == [sent for _, sent, _ in stamps(result, "l0.json", "l1.json")]
     assert all((line["phc_ps"] // 1000 - PREAMBLE_NS) % 32 == 0 for line in record)
-    for txtime, sent, received in stamps(result, "o0.json", "o1.json"):
-        assert -300_000 <= sent - txtime < -250_000, "released delta before its txtime, and sent at once"
-        assert abs(received - sent - 50) <= 1
+    released = stamps(result, "o0.json", "o1.json")
+    # No launch time: a frame goes when ETF releases it, delta (300 us) ahead of its txtime and no
+    # earlier. How much later is the guest's: 6 us from timer to wire, but for a timer that finds
+    # interrupts or softirqs at work.
+    assert all(-300_000 <= sent - txtime < -100_000 for txtime, sent, _ in released), "released, and sent at once"
+    assert median(sent - txtime for txtime, sent, _ in released) < -270_000
+    assert all(abs(received - sent - 50) <= 1 for _, sent, received in released)
     # Two wires of 50 ns, a frame of 100 bytes stored and forwarded, 2 us of processing.
     for _, sent, received in stamps(result, "bridge-talk.json", "bridge-listen.json"):
         assert abs(received - sent - (50 + 800 + 2000 + PREAMBLE_NS + 50)) <= 1
