@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cost of the clock in instructions per mode, under callgrind: prints a table, writes out/bench/clock.json.
+"""Cost of the clock in instructions per mode, under callgrind: prints a table, writes
+out/bench/clock.json.
 
 What is counted (how: callgrind.py):
   read      everything within kpn_pacer_gettime() or kpn_dual_gettime().
-  observe   counter, interpolated: a whole idle poll, two readings of the CPU counter, doorbell and posting included;
-            dual, published: one reading of the receive index that showed one frame and, published, the correction.
+  observe   counter, interpolated: a whole idle poll, two readings of the CPU counter, doorbell and
+            posting included; dual, published: one reading of the receive index that showed one
+            frame and, published, the correction.
   frame     what each further frame of a reading costs (kpn_rx_take()).
   stamp     kpn_dual_stamp() of a received frame.
 Exit code 0 if every run was as meant, whether targets are met or not: the table says which are.
@@ -29,7 +31,13 @@ OBSERVE_TARGET = 120
 
 def measure(driver: Path, core: set[str]) -> dict[str, dict[str, float]]:
     """Figure by mode."""
-    everything = core | {"bench_cpu_ns", "bench_read_index", "bench_doorbell", "bench_length", "take"}
+    everything = core | {
+        "bench_cpu_ns",
+        "bench_read_index",
+        "bench_doorbell",
+        "bench_length",
+        "take",
+    }
 
     def cost(operation: str, mode: str, frames: int) -> float:
         return run(driver, (operation, MODES.index(mode), COUNT, frames)).per_operation(everything)
@@ -40,7 +48,9 @@ def measure(driver: Path, core: set[str]) -> dict[str, dict[str, float]]:
     return {
         "read_instructions": {mode: round(cost("read", mode, FRAMES), 1) for mode in MODES},
         "observe_instructions": {mode: round(value, 1) for mode, value in {**polls, **one}.items()},
-        "frame_instructions": {mode: round((many[mode] - one[mode]) / (MANY_FRAMES - 1), 1) for mode in one},
+        "frame_instructions": {
+            mode: round((many[mode] - one[mode]) / (MANY_FRAMES - 1), 1) for mode in one
+        },
         "stamp_instructions": {mode: round(cost("stamp", mode, FRAMES), 1) for mode in one},
     }
 
@@ -55,7 +65,9 @@ def main() -> int:
         return 3
     targets = {"read_instructions": READ_TARGET, "observe_instructions": OBSERVE_TARGET}
     met = {
-        f"{figure}.{mode}": value <= targets[figure] for figure in targets for mode, value in measured[figure].items()
+        f"{figure}.{mode}": value <= targets[figure]
+        for figure in targets
+        for mode, value in measured[figure].items()
     }
     document = {
         "schema": "keepon.bench/1",
@@ -76,7 +88,11 @@ def main() -> int:
     for figure, modes in measured.items():
         for mode, value in modes.items():
             name = f"{figure}.{mode}"
-            verdict = f"{targets[figure]:7d}  {'met' if met[name] else 'MISSED'}" if figure in targets else ""
+            verdict = (
+                f"{targets[figure]:7d}  {'met' if met[name] else 'MISSED'}"
+                if figure in targets
+                else ""
+            )
             print(f"{name:{width}}  {value:8.1f}  {verdict}".rstrip())
     print(f"{tools['compiler']}; {RESULT.relative_to(ROOT)}")
     return 0

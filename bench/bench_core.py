@@ -3,14 +3,14 @@
 
 `core/core_cost.c` drives it on the plainest backend there can be (how: callgrind.py).
 
-What is counted:
-Everything is measured for both kinds of index, of what is done and of what was fetched.
-  idle poll   everything within kpn_pacer_poll(): two readings of the CPU counter, the index, the strip, the doorbell.
-  insert      kpn_pacer_submit() of a scheduled frame: the core's functions, without memcpy, heap and backend calls.
-  inserted    as idle poll, without memset, the backend's stores to descriptors and the caller's outcome call.
-  trim        slope of the same over runs with different numbers of trims.
-  padding     a frame of some length placed in a slot whose last frame had another, and a poll that completes one frame,
-              with padding deferred and on demand: the core's functions, and beside them memset and memcpy.
+What is counted: Everything is measured for both kinds of index, of what is done and of what was
+fetched. idle poll   everything within kpn_pacer_poll(): two readings of the CPU counter, the index,
+the strip, the doorbell. insert      kpn_pacer_submit() of a scheduled frame: the core's functions,
+without memcpy, heap and backend calls. inserted    as idle poll, without memset, the backend's
+stores to descriptors and the caller's outcome call. trim        slope of the same over runs with
+different numbers of trims. padding     a frame of some length placed in a slot whose last frame had
+another, and a poll that completes one frame, with padding deferred and on demand: the core's
+functions, and beside them memset and memcpy.
 Exit code 0 if every run was as meant, whether targets are met or not: the table says which are.
 """
 
@@ -44,23 +44,34 @@ def pacer_bytes(driver: Path, ring_slots: int) -> int:
 
 
 def split(one: Run, core: set[str]) -> dict[str, float]:
-    """Instructions of an operation: the core's own, and of zeroing and copying, which depend on the C library."""
+    """Instructions of an operation: the core's own, and of zeroing and copying, which depend on the
+    C library.
+    """
     names = {
         "own": core,
-        **{kind: {name for name in one.instructions if kind in name} for kind in ("memset", "memcpy")},
+        **{
+            kind: {name for name in one.instructions if kind in name}
+            for kind in ("memset", "memcpy")
+        },
     }
     return {name: round(one.per_operation(functions), 1) for name, functions in names.items()}
 
 
-def measure_padding(driver: Path, core: set[str], index: str) -> dict[str, dict[str, dict[str, float]]]:
+def measure_padding(
+    driver: Path, core: set[str], index: str
+) -> dict[str, dict[str, dict[str, float]]]:
     rows: dict[str, dict[str, dict[str, float]]] = {}
     for padding in PADDINGS:
         row = rows[padding] = {}
         for bytes_ in LENGTHS:
             for before in (bytes_, max(LENGTHS)):
                 frames = bytes_ + FCS_BYTES, COUNT, before + FCS_BYTES
-                row[f"place_{bytes_}_after_{before}"] = split(run(driver, (index, f"place-{padding}", *frames)), core)
-            row[f"sent_{bytes_}"] = split(run(driver, (index, f"sent-{padding}", bytes_ + FCS_BYTES, COUNT, 0)), core)
+                row[f"place_{bytes_}_after_{before}"] = split(
+                    run(driver, (index, f"place-{padding}", *frames)), core
+                )
+            row[f"sent_{bytes_}"] = split(
+                run(driver, (index, f"sent-{padding}", bytes_ + FCS_BYTES, COUNT, 0)), core
+            )
     return rows
 
 
@@ -70,13 +81,17 @@ def measure(driver: Path, core: set[str], index: str) -> dict[str, object]:
     insert = {name for name in core if not name.startswith(HEAP)}
 
     idle = {
-        str(batch): round(run(driver, (index, "idle", batch, COUNT, 0)).per_operation(whole_poll), 1)
+        str(batch): round(
+            run(driver, (index, "idle", batch, COUNT, 0)).per_operation(whole_poll), 1
+        )
         for batch in BATCHES
     }
     idle_drift: dict[str, dict[str, float]] = {}
     for batch in BATCHES:
         runs = {ppm: run(driver, (index, "idle", batch, COUNT, ppm * 1000)) for ppm in (50, -50)}
-        idle_drift[str(batch)] = {f"{ppm:+d}_ppm": round(one.per_operation(whole_poll), 1) for ppm, one in runs.items()}
+        idle_drift[str(batch)] = {
+            f"{ppm:+d}_ppm": round(one.per_operation(whole_poll), 1) for ppm, one in runs.items()
+        }
         idle_drift[str(batch)]["trims_per_poll"] = round(runs[50].trims / COUNT, 3)
     many = run(driver, (index, "idle", 64, COUNT, 50_000))
     few = run(driver, (index, "idle", 64, COUNT, 25_000))
@@ -89,12 +104,17 @@ def measure(driver: Path, core: set[str], index: str) -> dict[str, object]:
     return {
         "idle_poll_instructions": idle,
         "idle_poll_instructions_drift": idle_drift,
-        "insert_instructions": round(run(driver, (index, "insert", 1, COUNT, 0)).per_operation(insert), 1),
-        "insert_instructions_drift": round(run(driver, (index, "insert", 1, COUNT, 50_000)).per_operation(insert), 1),
+        "insert_instructions": round(
+            run(driver, (index, "insert", 1, COUNT, 0)).per_operation(insert), 1
+        ),
+        "insert_instructions_drift": round(
+            run(driver, (index, "insert", 1, COUNT, 50_000)).per_operation(insert), 1
+        ),
         "poll_instructions_by_inserted": inserted,
         "trim_instructions": round(trim, 1),
         "padding_instructions": measure_padding(driver, core, index),
-        "state_bytes_per_descriptor": (pacer_bytes(driver, large) - pacer_bytes(driver, small)) / (large - small),
+        "state_bytes_per_descriptor": (pacer_bytes(driver, large) - pacer_bytes(driver, small))
+        / (large - small),
     }
 
 
@@ -103,12 +123,19 @@ def figures(measured: dict[str, object]) -> list[tuple[str, float, float]]:
     idle = measured["idle_poll_instructions"]
     inserted = measured["poll_instructions_by_inserted"]
     assert isinstance(idle, dict) and isinstance(inserted, dict)
-    rows = [(f"idle_poll_instructions.{batch}", float(value), float(IDLE_TARGET)) for batch, value in idle.items()]
-    rows.append(("insert_instructions", float(str(measured["insert_instructions"])), float(INSERT_TARGET)))
+    rows = [
+        (f"idle_poll_instructions.{batch}", float(value), float(IDLE_TARGET))
+        for batch, value in idle.items()
+    ]
+    rows.append(
+        ("insert_instructions", float(str(measured["insert_instructions"])), float(INSERT_TARGET))
+    )
     for count, value in inserted.items():
         target = float(INSERTED_TARGETS[int(count)])
         rows.append((f"poll_instructions_by_inserted.{count}", float(value), target))
-    rows.append(("trim_instructions", float(str(measured["trim_instructions"])), float(TRIM_TARGET)))
+    rows.append(
+        ("trim_instructions", float(str(measured["trim_instructions"])), float(TRIM_TARGET))
+    )
     bytes_ = float(str(measured["state_bytes_per_descriptor"]))
     rows.append(("state_bytes_per_descriptor", bytes_, float(STATE_BYTES_TARGET)))
     return rows
@@ -118,8 +145,16 @@ def print_padding(rows: object) -> None:
     assert isinstance(rows, dict)
     print("padding: own instructions + memset + memcpy of the C library")
     for name in rows[PADDINGS[0]]:
-        cells = [" + ".join(f"{value:.0f}" for value in rows[padding][name].values()) for padding in PADDINGS]
-        print(f"  {name:21}" + "".join(f"  {padding} {cell:18}" for padding, cell in zip(PADDINGS, cells, strict=True)))
+        cells = [
+            " + ".join(f"{value:.0f}" for value in rows[padding][name].values())
+            for padding in PADDINGS
+        ]
+        print(
+            f"  {name:21}"
+            + "".join(
+                f"  {padding} {cell:18}" for padding, cell in zip(PADDINGS, cells, strict=True)
+            )
+        )
 
 
 def print_index(index: str, measured: dict[str, object]) -> None:
@@ -127,7 +162,9 @@ def print_index(index: str, measured: dict[str, object]) -> None:
     width = max(len(name) for name, _, _ in rows)
     print(f"{'index of ' + index:{width}}  {'value':>8}  {'target':>7}")
     for name, value, target in rows:
-        print(f"{name:{width}}  {value:8.1f}  {target:7.0f}  {'met' if value <= target else 'MISSED'}")
+        print(
+            f"{name:{width}}  {value:8.1f}  {target:7.0f}  {'met' if value <= target else 'MISSED'}"
+        )
     print("idle polls while the clock is off by 50 ppm (trims included):")
     drift = measured["idle_poll_instructions_drift"]
     assert isinstance(drift, dict)
@@ -145,7 +182,11 @@ def main() -> int:
     except BenchError as error:
         print(f"bench core: {error}", file=sys.stderr)
         return 3
-    rows = [(f"{index}.{name}", value, target) for index in INDICES for name, value, target in figures(measured[index])]
+    rows = [
+        (f"{index}.{name}", value, target)
+        for index in INDICES
+        for name, value, target in figures(measured[index])
+    ]
     document = {
         "schema": "keepon.bench/1",
         "name": "core",

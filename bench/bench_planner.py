@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time to decide partition problems, ours beside Z3 and CP-SAT alone: prints a table, writes out/bench/planner.json.
+"""Time to decide partition problems, ours beside Z3 and CP-SAT alone: prints a table, writes
+out/bench/planner.json.
 
-One process, the same instances, each made from the seed with the parameters of KeepON paper section A.8, Table 5:
-  decided, wrong   of 20 instances per utilisation level, answered by us alone; wrong: rejected by the independent
-                   checker or contradicted by CP-SAT alone or Z3 with booleans.
-  median_ratio_*   over a sample of --instances of them, spread over the levels: time of the peer by ours.
-  cpsat_median_ratio_vs_z3   time of Z3 in the published encoding by CP-SAT alone, at utilisations from 25 % on.
-  networks         streams over a ring of bridges: releases, routes and gate lists of all (planner_networks.py).
+One process, the same instances, each made from the seed with the parameters of KeepON paper section
+A.8, Table 5:
+  decided, wrong   of 20 instances per utilisation level, answered by us alone; wrong: rejected by
+                   the independent checker or contradicted by CP-SAT alone or Z3 with booleans.
+  median_ratio_*   over a sample of --instances of them, spread over the levels: time of the peer by
+  ours. cpsat_median_ratio_vs_z3   time of Z3 in the published encoding by CP-SAT alone, at
+  utilisations from 25 % on. networks         streams over a ring of bridges: releases, routes and
+  gate lists of all (planner_networks.py).
 A peer that reaches its cap of 30 s is censored: ratios with it are lower bounds.
 Exit code 0 if every answer is right, whether targets are met or not: the table says which are.
 """
@@ -43,11 +46,19 @@ OURS_CAP_S = 30.0
 PEER_CAP_S = 30.0
 REPEATS = 5
 DENSE_PERCENT = 25
-TARGETS = {"median_ratio_vs_z3": 1000, "cpsat_median_ratio_vs_z3": 20, "median_ratio_vs_z3_boolean": 100}
+TARGETS = {
+    "median_ratio_vs_z3": 1000,
+    "cpsat_median_ratio_vs_z3": 20,
+    "median_ratio_vs_z3_boolean": 100,
+}
 SCALE_TARGET_S = 1.0
 
 Peer = Callable[[Problem, float], str]
-PEERS: dict[str, Peer] = {"z3_published": z3_published, "z3_boolean": z3_boolean, "cpsat_alone": cpsat_alone}
+PEERS: dict[str, Peer] = {
+    "z3_published": z3_published,
+    "z3_boolean": z3_boolean,
+    "cpsat_alone": cpsat_alone,
+}
 EXACT_PEERS = ("z3_boolean", "cpsat_alone")
 
 
@@ -58,23 +69,36 @@ def timed(action: Callable[[], str]) -> tuple[str, float]:
 
 
 def ours(problem: Problem) -> tuple[str, float]:
-    """Answer, and the median time of a few repetitions where it is so short that one alone says little."""
+    """Answer, and the median time of a few repetitions where it is so short that one alone says
+    little.
+    """
     answer, seconds = timed(lambda: decide(problem, Limits(time.monotonic() + OURS_CAP_S)).answer)
     if seconds < 0.1:
-        seconds = statistics.median(timed(lambda: decide(problem, Limits()).answer)[1] for _ in range(REPEATS))
+        seconds = statistics.median(
+            timed(lambda: decide(problem, Limits()).answer)[1] for _ in range(REPEATS)
+        )
     return answer, seconds
 
 
 def sample(count: int, total: int) -> list[int]:
-    """`count` positions spread evenly over the instances, which stand in the order of their levels."""
+    """`count` positions spread evenly over the instances, which stand in the order of
+    their levels.
+    """
     return [(2 * k + 1) * total // (2 * count) for k in range(count)]
 
 
 def scale_seconds() -> tuple[str, float]:
-    """128 streams with jitter, 8 classes, a partition period of 512 slots and periods that are no chain."""
+    """128 streams with jitter, 8 classes, a partition period of 512 slots and periods that are no
+    chain.
+    """
     periods = (320, 480, 640, 960)
     flows = [
-        {"flow": k, "class": k % 8, "period_us": 10 * periods[k * 7 % 4], "jitter_us": 10 * (10 + k % 3 * 10)}
+        {
+            "flow": k,
+            "class": k % 8,
+            "period_us": 10 * periods[k * 7 % 4],
+            "jitter_us": 10 * (10 + k % 3 * 10),
+        }
         for k in range(128)
     ]
     case = {"id": "period-512", "slot_us": 10, "ring_slots": 512, "n_classes": 8, "flows": flows}
@@ -100,14 +124,24 @@ def median_ratio(rows: list[dict[str, object]], slower: str, faster: str) -> flo
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--instances", type=int, default=10, help="sample the peers are timed on; default %(default)s")
-    parser.add_argument("--seed", type=int, default=SEED, help="of the instances; default %(default)s")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--instances",
+        type=int,
+        default=10,
+        help="sample the peers are timed on; default %(default)s",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=SEED, help="of the instances; default %(default)s"
+    )
     options = parser.parse_args()
     instances = generate(Parameters(per_level=PER_LEVEL), options.seed)["instances"]
     if not 1 <= options.instances <= len(instances):
         parser.error(
-            f"--instances = {options.instances}: must be between 1 and {len(instances)}; choose one in this range"
+            f"--instances = {options.instances}: must be between 1 and {len(instances)}; choose one"
+            " in this range"
         )
     problems = [parse(case, "bench", position) for position, case in enumerate(instances)]
     decide(problems[0], Limits())
@@ -121,26 +155,36 @@ def main() -> int:
     rows: list[dict[str, object]] = []
     for position in sample(options.instances, len(problems)):
         case, (answer, seconds) = instances[position], results[position]
-        row: dict[str, object] = {"id": case["id"], "util_percent": case["util_actual_percent"], "answer": answer,
+        row: dict[str, object] = {"id": case["id"], "util_percent": case["util_actual_percent"],
+        "answer": answer,
                                   "ours": seconds, "censored": []}  # fmt: skip
         for name, peer in PEERS.items():
-            found, row[name] = timed(lambda peer=peer, position=position: peer(problems[position], PEER_CAP_S))
+            found, row[name] = timed(
+                lambda peer=peer, position=position: peer(problems[position], PEER_CAP_S)
+            )
             if found == UNKNOWN:
                 row["censored"].append(name)
             elif name in EXACT_PEERS and UNKNOWN not in (answer, found) and found != answer:
                 wrong.append(problems[position].name)
         rows.append(row)
-        line = "  ".join(f"{name} {row[name]:8.3f} s{'+' if name in row['censored'] else ' '}" for name in PEERS)
+        line = "  ".join(
+            f"{name} {row[name]:8.3f} s{'+' if name in row['censored'] else ' '}" for name in PEERS
+        )
         print(f"{row['id']:14} {answer:18} ours {1000 * seconds:8.3f} ms  {line}", flush=True)
 
     dense = [row for row in rows if row["util_percent"] >= DENSE_PERCENT - 1]
     ratios = {
         "median_ratio_vs_z3": median_ratio(rows, "z3_published", "ours"),
-        "cpsat_median_ratio_vs_z3": median_ratio(dense, "z3_published", "cpsat_alone") if dense else None,
+        "cpsat_median_ratio_vs_z3": median_ratio(dense, "z3_published", "cpsat_alone")
+        if dense
+        else None,
         "median_ratio_vs_z3_boolean": median_ratio(rows, "z3_boolean", "ours"),
         "median_ratio_vs_cpsat": median_ratio(rows, "cpsat_alone", "ours"),
     }
-    met = {name: ratios[name] is not None and ratios[name] >= target for name, target in TARGETS.items()}
+    met = {
+        name: ratios[name] is not None and ratios[name] >= target
+        for name, target in TARGETS.items()
+    }
     met["period_512_streams_128_seconds"] = scale_answer != UNKNOWN and scale_s < SCALE_TARGET_S
     document = {
         "schema": "keepon.bench/1",
@@ -172,21 +216,33 @@ def main() -> int:
     print()
     for name, target in document["targets"].items():
         verdict = "met" if met[name] else "MISSED"
-        print(f"{name:32} {'-' if document[name] is None else document[name]:>10}  target {target:>6}  {verdict}")
+        print(
+            f"{name:32} {'-' if document[name] is None else document[name]:>10}  target {target:>6}"
+            f"  {verdict}"
+        )
     for row in networks:
         goal = "" if row["target_seconds"] is None else f"  target {row['target_seconds']:g} s"
         print(
-            f"network of {row['bridges']} bridges, {row['streams']} streams: {row['status']} in {row['seconds']} s, "
-            f"checked in {row['check_seconds']} s{goal}  {'met' if row['met'] else 'MISSED'}"
+            f"network of {row['bridges']} bridges, {row['streams']} streams: {row['status']} in"
+            f" {row['seconds']} s, checked in {row['check_seconds']} s{goal} "
+            f" {'met' if row['met'] else 'MISSED'}"
         )
     for row in whole:
         print(
-            f'keepon plan, {row["streams"]} streams of six periods, gates "{row["gates"]}": {row["status"]}, '
-            f"{row['cpu_seconds']} s of CPU, {row['memory_mb']} MB  target {row['target_seconds']:g} s, "
+            f'keepon plan, {row["streams"]} streams of six periods, gates "{row["gates"]}":'
+            f" {row['status']}, "
+            f"{row['cpu_seconds']} s of CPU, {row['memory_mb']} MB  target"
+            f" {row['target_seconds']:g} s, "
             f"{row['target_mb']} MB  {'met' if row['met'] else 'MISSED'}"
         )
-    print(f"ours: {document['decided']} of {len(results)} decided, {document['wrong']} wrong, {memory_mb:.0f} MB")
-    print(f"peers: {len(rows)} instances, {len(dense)} from {DENSE_PERCENT} % on; censored: {document['censored']}")
+    print(
+        f"ours: {document['decided']} of {len(results)} decided, {document['wrong']} wrong,"
+        f" {memory_mb:.0f} MB"
+    )
+    print(
+        f"peers: {len(rows)} instances, {len(dense)} from {DENSE_PERCENT} % on; censored:"
+        f" {document['censored']}"
+    )
     print(RESULT.relative_to(ROOT))
     return 1 if wrong else 0
 

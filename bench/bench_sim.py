@@ -2,14 +2,15 @@
 """Speed and memory of the simulator: prints a table, writes out/bench/sim.json.
 
 Each case runs in a process of its own, three times; the median counts. `habitat_realtime_ratio` and
-`link_realtime_ratio` are simulated wire time over wall time of Simulation.run(), whose events are all there is to
-simulate; the ratios `*_with_statistics` include building the network, copying every frame's record to numpy and all
-statistics of a result. `peak_rss_mb` is the largest resident memory of any of these processes, the interpreter and
-numpy included. Times are wall times: run it on an idle machine.
+`link_realtime_ratio` are simulated wire time over wall time of Simulation.run(), whose events are
+all there is to simulate; the ratios `*_with_statistics` include building the network, copying every
+frame's record to numpy and all statistics of a result. `peak_rss_mb` is the largest resident memory
+of any of these processes, the interpreter and numpy included. Times are wall times: run it on an
+idle machine.
 
-Then ns-3 runs the link, a line of bridges and the habitat case study, and its CPU time is set beside ours
-(sim_peers.py); where it is not installed one sentence says so.
-Exit code 0 whether targets are met or not: the table says which are; 1 if ns-3 is there and its program fails.
+Then ns-3 runs the link, a line of bridges and the habitat case study, and its CPU time is set
+beside ours (sim_peers.py); where it is not installed one sentence says so. Exit code 0 whether
+targets are met or not: the table says which are; 1 if ns-3 is there and its program fails.
 """
 
 from __future__ import annotations
@@ -50,7 +51,11 @@ def measure(name: str) -> dict[str, Any]:
     began = time.perf_counter()
     build.simulation.run(round(wire_s * 1e9), None)
     run_s = time.perf_counter() - began
-    stations = [build.simulation.station(number) for number in build.nodes.values() if is_station(build, number)]
+    stations = [
+        build.simulation.station(number)
+        for number in build.nodes.values()
+        if is_station(build, number)
+    ]
     events = build.simulation.event_count
     del build
     began = time.perf_counter()
@@ -74,7 +79,11 @@ def repeated(name: str) -> dict[str, float]:
     runs = []
     for _ in range(REPEATS):
         done = subprocess.run(
-            [sys.executable, __file__, "--case", name], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT
+            [sys.executable, __file__, "--case", name],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
         )
         runs.append(json.loads(done.stdout))
     merged = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
@@ -88,7 +97,9 @@ def main() -> int:
         print(json.dumps(measure(sys.argv[2])))
         return 0
     cases = {name: repeated(name) for name in CASES}
-    figures = {f"{name}_realtime_ratio": case["wire_s"] / case["run_s"] for name, case in cases.items()}
+    figures = {
+        f"{name}_realtime_ratio": case["wire_s"] / case["run_s"] for name, case in cases.items()
+    }
     figures["peak_rss_mb"] = max(case["rss_mb"] for case in cases.values())
     met = {
         key: figures[key] <= target if key == "peak_rss_mb" else figures[key] >= target
@@ -105,17 +116,23 @@ def main() -> int:
         "cases": cases,
         "targets": TARGETS,
         "met": met,
-        "machine": {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()},
+        "machine": {
+            "processor": platform.processor() or platform.machine(),
+            "cores": os.cpu_count(),
+        },
     }
     print(f"{'figure':<28}{'value':>10}{'target':>10}")
     for key, target in TARGETS.items():
         bound = "at most" if key == "peak_rss_mb" else "at least"
-        print(f"{key:<28}{figures[key]:>10.1f}{target:>10.0f}  {bound}: {'met' if met[key] else 'MISSED'}")
+        print(
+            f"{key:<28}{figures[key]:>10.1f}{target:>10.0f}  {bound}:"
+            f" {'met' if met[key] else 'MISSED'}"
+        )
     for name, case in cases.items():
         print(
             f"{name}: {case['wire_s']:.1f} s of wire time in {case['run_s']:.2f} s"
-            f" ({case['whole_s']:.2f} s with statistics); {case['polls'] / case['run_s'] / 1e6:.2f} million polls and"
-            f" {case['events'] / case['run_s'] / 1e6:.2f} million events a second"
+            f" ({case['whole_s']:.2f} s with statistics); {case['polls'] / case['run_s'] / 1e6:.2f}"
+            f" million polls and {case['events'] / case['run_s'] / 1e6:.2f} million events a second"
         )
     code = 0
     try:

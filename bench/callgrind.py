@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Instructions of the core by function, under callgrind: what bench_core.py and bench_clock.py share.
+"""Instructions of the core by function, under callgrind: what bench_core.py and bench_clock.py
+share.
 
-The core is compiled as for a kernel module: gcc -O2 -ffreestanding, one archive, assertions on. A driver,
-bench/core/NAME.c, repeats one operation and collects only while it runs. Counts are deterministic; each run is made
-twice and must repeat exactly.
+The core is compiled as for a kernel module: gcc -O2 -ffreestanding, one archive, assertions on. A
+driver, bench/core/NAME.c, repeats one operation and collects only while it runs. Counts are
+deterministic; each run is made twice and must repeat exactly.
 """
 
 from __future__ import annotations
@@ -39,12 +40,20 @@ class Run:
 def command(arguments: list[str | Path], cwd: Path | None = None) -> str:
     try:
         done = subprocess.run(
-            [str(argument) for argument in arguments], cwd=cwd, capture_output=True, text=True, check=False
+            [str(argument) for argument in arguments],
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            check=False,
         )
     except FileNotFoundError as error:
-        raise BenchError(f"{arguments[0]} is not installed; run: apt-get install gcc valgrind") from error
+        raise BenchError(
+            f"{arguments[0]} is not installed; run: apt-get install gcc valgrind"
+        ) from error
     if done.returncode:
-        raise BenchError(f"{' '.join(map(str, arguments))} ended with {done.returncode}:\n{done.stderr.strip()}")
+        raise BenchError(
+            f"{' '.join(map(str, arguments))} ended with {done.returncode}:\n{done.stderr.strip()}"
+        )
     return done.stdout
 
 
@@ -54,7 +63,9 @@ def plain(name: str) -> str:
 
 
 def build(name: str) -> tuple[Path, set[str]]:
-    """Compile archive and driver `name`; the driver's path and the names of the core's functions."""
+    """Compile archive and driver `name`; the driver's path and the names of the core's
+    functions.
+    """
     BUILD.mkdir(parents=True, exist_ok=True)
     objects = []
     for source in sorted((ROOT / "core" / "src").glob("*.c")):
@@ -70,7 +81,9 @@ def build(name: str) -> tuple[Path, set[str]]:
 
 
 def self_costs(profile: Path) -> dict[str, int]:
-    """Instructions each function executed itself, from a callgrind profile without compressed names."""
+    """Instructions each function executed itself, from a callgrind profile without compressed
+    names.
+    """
     costs: dict[str, int] = {}
     function = ""
     skip = False
@@ -89,9 +102,20 @@ def self_costs(profile: Path) -> dict[str, int]:
 
 def run_once(driver: Path, scenario: tuple[str | int, ...]) -> Run:
     profile = BUILD / "callgrind.out"
-    options = ["--tool=callgrind", "--collect-atstart=no", "--compress-strings=no", "--compress-pos=no"]
+    options = [
+        "--tool=callgrind",
+        "--collect-atstart=no",
+        "--compress-strings=no",
+        "--compress-pos=no",
+    ]
     words = command(
-        ["valgrind", *options, f"--callgrind-out-file={profile}", driver, *[str(value) for value in scenario]]
+        [
+            "valgrind",
+            *options,
+            f"--callgrind-out-file={profile}",
+            driver,
+            *[str(value) for value in scenario],
+        ]
     ).split()
     return Run(self_costs(profile), int(words[1]), int(words[3]), int(words[5]))
 

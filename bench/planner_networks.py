@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Networks for the planner's benchmark, made from a seed: a ring of bridges, four stations at each, random streams."""
+"""Networks for the planner's benchmark, made from a seed: a ring of bridges, four stations at each,
+random streams.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ SIZES = ((10, 128, 5.0), (10, 256, None), (20, 1024, 30.0))
 
 
 def network(bridges: int, streams: int, seed: int) -> Scenario:
-    """Every station talks to any other; three periods, three queues, frames of 64 to 400 bytes, links of 1 Gb/s."""
+    """Every station talks to any other; three periods, three queues, frames of 64 to 400 bytes,
+    links of 1 Gb/s.
+    """
     draw = random.Random(seed)
     text = [f'schema = "keepon.scenario/1"\nname = "ring-{bridges}-{streams}"']
     stations = []
@@ -43,7 +47,9 @@ def network(bridges: int, streams: int, seed: int) -> Scenario:
 
 
 def measure(seed: int) -> tuple[list[dict[str, object]], list[str]]:
-    """Seconds of one core to plan and to check each size, and the names of networks whose plan the checker rejects."""
+    """Seconds of one core to plan and to check each size, and the names of networks whose plan the
+    checker rejects.
+    """
     rows, wrong = [], []
     for bridges, streams, target_s in SIZES:
         scenario = network(bridges, streams, seed)

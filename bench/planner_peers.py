@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the partition planner is compared with: Z3 in the published encoding, Z3 with booleans, CP-SAT alone.
+"""What the partition planner is compared with: Z3 in the published encoding, Z3 with booleans,
+CP-SAT alone.
 
-Each takes a problem and a cap in seconds and returns its answer; the time it takes includes making its model.
+Each takes a problem and a cap in seconds and returns its answer; the time it takes includes making
+its model.
 """
 
 from __future__ import annotations
@@ -28,12 +30,13 @@ def _asked(solver: z3.Solver, begin: float, cap_s: float) -> str:
 
 
 def z3_published(problem: Problem, cap_s: float) -> str:
-    """KeepON paper section A.7 as written: times over one hyperperiod, an owner per ring slot, Eq. 1, 2 and 3.
+    """KeepON paper section A.7 as written: times over one hyperperiod, an owner per ring slot, Eq.
+    1, 2 and 3.
 
-    Transmission times are real numbers in slots, s = floor(t) mod N; Eq. 2 is taken over all pairs with its two
-    absolute values, Eq. 3 over all pairs of one application. The first instance of a flow starts within its first
-    period, without which times were unbounded. "sat" here is not yet a schedule: ownership is not checked beyond one
-    hyperperiod.
+    Transmission times are real numbers in slots, s = floor(t) mod N; Eq. 2 is taken over all pairs
+    with its two absolute values, Eq. 3 over all pairs of one application. The first instance of a
+    flow starts within its first period, without which times were unbounded. "sat" here is not yet a
+    schedule: ownership is not checked beyond one hyperperiod.
     """
     begin = time.perf_counter()
     solver = z3.Solver()
@@ -58,11 +61,16 @@ def z3_published(problem: Problem, cap_s: float) -> str:
 
 
 def z3_boolean(problem: Problem, cap_s: float) -> str:
-    """The model of keepon.planner.partition.exact in Z3: booleans for phases, starts and owners over the cycle L."""
+    """The model of keepon.planner.partition.exact in Z3: booleans for phases, starts and owners
+    over the cycle L.
+    """
     begin = time.perf_counter()
     solver = z3.Solver()
     ring, cycle = problem.ring_slots, problem.cycle_slots
-    own = [[z3.Bool(f"own_{owner}_{slot}") for slot in range(ring)] for owner in range(problem.owner_count)]
+    own = [
+        [z3.Bool(f"own_{owner}_{slot}") for slot in range(ring)]
+        for owner in range(problem.owner_count)
+    ]
     for slot in range(ring):
         solver.add(z3.AtMost(*(row[slot] for row in own), 1))
     for owner, row in enumerate(own):
@@ -77,7 +85,9 @@ def z3_boolean(problem: Problem, cap_s: float) -> str:
             busy.setdefault((stream.owner, slot), []).append(start)
         for phase, chosen in zip(stream.phases, phases, strict=True):
             for release in range(phase, phase + cycle, stream.period_slots):
-                window = [starts[(release + wait) % cycle] for wait in range(stream.jitter_slots + 1)]
+                window = [
+                    starts[(release + wait) % cycle] for wait in range(stream.jitter_slots + 1)
+                ]
                 solver.add(z3.Implies(chosen, z3.Or(window)))
     for literals in busy.values():
         if len(literals) > 1:

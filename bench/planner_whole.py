@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`keepon plan` as a whole, from reading the file to the last line, of many streams with launch times.
+"""`keepon plan` as a whole, from reading the file to the last line, of many streams with launch
+times.
 
-Six periods, so that gate lists and hyperperiods are long. Without gates the bridges are a ring. With gates each is
-also linked to the fourth and the opposite one: on a ring alone gate lists would have more entries than any bridge.
-ETF's delta is long enough for a driver that is handed the frames of twenty streams at once.
+Six periods, so that gate lists and hyperperiods are long. Without gates the bridges are a ring.
+With gates each is also linked to the fourth and the opposite one: on a ring alone gate lists would
+have more entries than any bridge. ETF's delta is long enough for a driver that is handed the frames
+of twenty streams at once.
 """
 
 from __future__ import annotations
@@ -54,9 +56,9 @@ def text(streams: int, gates: str, seed: int) -> str:
     for number in range(streams):
         talker, listener = draw.sample(stations, 2)
         parts.append(
-            f'[[stream]]\nid = "F{number}"\ntalker = "{talker}"\nlisteners = ["{listener}"]\n'
-            f"period_ns = {1_000_000 * draw.choice(PERIODS_MS)}\nframe_bytes = {draw.randint(64, 400)}\n"
-            f"priority = {draw.choice((4, 5, 6))}\nadvance_ns = 900_000"
+            f'[[stream]]\nid = "F{number}"\ntalker = "{talker}"\nlisteners ='
+            f' ["{listener}"]\nperiod_ns = {1_000_000 * draw.choice(PERIODS_MS)}\nframe_bytes ='
+            f" {draw.randint(64, 400)}\npriority = {draw.choice((4, 5, 6))}\nadvance_ns = 900_000"
         )
     return "\n".join(parts)
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Another Debian release than this machine's, by apt, which checks signatures; lists and cache stay in one folder."""
+"""Another Debian release than this machine's, by apt, which checks signatures; lists and cache stay
+in one folder.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 def archive_uri() -> str:
     """Where this machine gets Debian from."""
     done = run_quiet(
-        ["apt-get", "indextargets", "--format", "$(SITE) $(REPO_URI)", "Created-By: Packages", "Origin: Debian"]
+        [
+            "apt-get",
+            "indextargets",
+            "--format",
+            "$(SITE) $(REPO_URI)",
+            "Created-By: Packages",
+            "Origin: Debian",
+        ]
     )
     for line in done.stdout.splitlines():
         uri = line.split()[-1]
@@ -25,11 +34,20 @@ def archive_uri() -> str:
 
 
 def foreign_apt(folder: Path, kind: str, suite: str) -> list[str | Path]:
-    """apt-get with the up-to-date lists of `suite` alone, kept in `folder`; `kind`: deb or deb-src."""
+    """apt-get with the up-to-date lists of `suite` alone, kept in `folder`; `kind`: deb
+    or deb-src.
+    """
     shutil.rmtree(folder, ignore_errors=True)
-    for name in ("lists/partial", "cache/archives/partial", "etc/sources.list.d", "etc/preferences.d"):
+    for name in (
+        "lists/partial",
+        "cache/archives/partial",
+        "etc/sources.list.d",
+        "etc/preferences.d",
+    ):
         (folder / name).mkdir(parents=True)
-    (folder / "etc/sources.list").write_text(f"{kind} [signed-by={KEYRING}] {archive_uri()} {suite} main\n")
+    (folder / "etc/sources.list").write_text(
+        f"{kind} [signed-by={KEYRING}] {archive_uri()} {suite} main\n"
+    )
     config = {
         "Dir::Etc::SourceList": folder / "etc/sources.list",
         "Dir::Etc::SourceParts": folder / "etc/sources.list.d",

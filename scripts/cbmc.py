@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""CBMC, the bounded model checker: from PATH, or unpacked from the first Debian release that has CBMC 6.
+"""CBMC, the bounded model checker: from PATH, or unpacked from the first Debian release that has
+CBMC 6.
 
-Debian 12 has no package of it. Its packages of Debian 13 are fetched by apt, which checks their signatures, with lists
-and cache of its own under out/cache/cbmc, and run with the C library they belong to. Nothing is installed.
+Debian 12 has no package of it. Its packages of Debian 13 are fetched by apt, which checks their
+signatures, with lists and cache of its own under out/cache/cbmc, and run with the C library they
+belong to. Nothing is installed.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def prepare_cbmc() -> None:
     if all(find_cbmc(program) for program in PROGRAMS):
         return
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
-        raise StageError("apt-get or dpkg-deb is missing: install CBMC 6 by hand so that `cbmc` is in PATH")
+        raise StageError(
+            "apt-get or dpkg-deb is missing: install CBMC 6 by hand so that `cbmc` is in PATH"
+        )
     say(f"fetching CBMC from Debian {SUITE}")
     apt = CACHE / "apt"
     draft = CACHE / "draft"
@@ -45,7 +49,9 @@ def prepare_cbmc() -> None:
     packages.mkdir()
     done = run_quiet([*apt_get, "download", *PACKAGES], cwd=packages)
     if done.returncode:
-        raise StageError(f"apt-get download {' '.join(PACKAGES)}: {done.stdout.strip().splitlines()[-1:]}")
+        raise StageError(
+            f"apt-get download {' '.join(PACKAGES)}: {done.stdout.strip().splitlines()[-1:]}"
+        )
     for package in sorted(packages.glob("*.deb")):
         must(["dpkg-deb", "-x", package, draft])
     install_unpacked(draft)
@@ -65,10 +71,13 @@ def install_unpacked(draft: Path) -> None:
     for program in PROGRAMS:
         part = WRAPPERS / f"{program}.part"
         part.write_text(
-            f'#!/bin/sh\nexec "{loaders[0]}" --library-path "{libraries}" "{root}/usr/bin/{program}" "$@"\n'
+            f'#!/bin/sh\nexec "{loaders[0]}" --library-path "{libraries}"'
+            f' "{root}/usr/bin/{program}" "$@"\n'
         )
         part.chmod(0o755)
         tried = run_quiet([part, "--version"])
         if tried.returncode:
-            raise StageError(f"{program} of Debian {SUITE} does not run here: {tried.stdout.strip()}")
+            raise StageError(
+                f"{program} of Debian {SUITE} does not run here: {tried.stdout.strip()}"
+            )
         part.replace(WRAPPERS / program)

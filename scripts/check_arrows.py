@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Include arrows: {core, nicmodel} <- {kernel, sim}; clock and ring of the core do not know each other.
+"""Include arrows: {core, nicmodel} <- {kernel, sim}; clock and ring of the core do not know each
+other.
 
-Every #include of a project header is resolved to a file; each folder has a list of zones it may include. The system
-headers of the freestanding folders are listed too. Prints one line for each arrow that points the wrong way.
+Every #include of a project header is resolved to a file; each folder has a list of zones it may
+include. The system headers of the freestanding folders are listed too. Prints one line for each
+arrow that points the wrong way.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ INCLUDE_ROOTS = (
 )
 FREESTANDING = {"stdbool.h", "stddef.h", "stdint.h", "string.h"}
 
-# zone -> (zones it may include, system headers it may include; None: any). The longest matching zone counts.
+# zone -> (zones it may include, system headers it may include; None: any). The longest matching
+# zone counts.
 RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "core/platform/user": (set(), FREESTANDING),
     "core/platform/kernel": (set(), None),
@@ -49,11 +52,24 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "kernel": ({"kernel", "core/include", "core/platform/kernel", "nicmodel/include"}, None),
     "tools": ({"tools"}, None),
     "python": (set(), set()),
-    "bench/kernel": ({"bench/kernel", "kernel/include", "core/include", "core/platform/kernel"}, None),
-    "bench": ({"bench", "core/include", "core/platform/user", "nicmodel/include", "sim/include"}, None),
+    "bench/kernel": (
+        {"bench/kernel", "kernel/include", "core/include", "core/platform/kernel"},
+        None,
+    ),
+    "bench": (
+        {"bench", "core/include", "core/platform/user", "nicmodel/include", "sim/include"},
+        None,
+    ),
     # The core's test rig is shared with the tests that cross folders.
     "tests": (
-        {"tests", "core/include", "core/platform/user", "core/selftest", "nicmodel/include", "sim/include"},
+        {
+            "tests",
+            "core/include",
+            "core/platform/user",
+            "core/selftest",
+            "nicmodel/include",
+            "sim/include",
+        },
         None,
     ),
 }
@@ -106,7 +122,11 @@ def check_file(source: Path) -> list[str]:
 
 def reached(room: str) -> set[str]:
     """All core files a room's header and source include, directly or through others."""
-    todo = [path for path in (ROOT / f"core/include/keepon/{room}.h", ROOT / f"core/src/{room}.c") if path.is_file()]
+    todo = [
+        path
+        for path in (ROOT / f"core/include/keepon/{room}.h", ROOT / f"core/src/{room}.c")
+        if path.is_file()
+    ]
     seen: set[str] = set()
     while todo:
         for _, target, _ in includes(todo.pop()):
@@ -118,7 +138,12 @@ def reached(room: str) -> set[str]:
 
 def main() -> int:
     folders = sorted({zone.split("/")[0] for zone in RULES})
-    sources = [path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.suffix in SUFFIXES]
+    sources = [
+        path
+        for folder in folders
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in SUFFIXES
+    ]
     problems = [problem for source in sources for problem in check_file(source)]
     for room, stranger in STRANGERS:
         if f"core/include/keepon/{stranger}.h" in reached(room):

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The core as a kernel module on every set of kernel headers under /usr/src, with W=1 and no warning.
+"""The core as a kernel module on every set of kernel headers under /usr/src, with W=1 and no
+warning.
 
-Works in a throw-away folder out/kbuild/VERSION of links to core/src, so that no object lands beside a source. The
-module is complete (licence, no unresolved symbol), because modpost finds library calls the compiler lets pass.
+Works in a throw-away folder out/kbuild/VERSION of links to core/src, so that no object lands beside
+a source. The module is complete (licence, no unresolved symbol), because modpost finds library
+calls the compiler lets pass.
 """
 
 from __future__ import annotations
@@ -25,7 +27,11 @@ MODULE_LICENSE("GPL");
 
 def header_folders() -> list[Path]:
     """Build folders of complete header packages (the -common ones hold only sources)."""
-    return sorted(path for path in Path("/usr/src").glob("linux-headers-*") if (path / "Module.symvers").is_file())
+    return sorted(
+        path
+        for path in Path("/usr/src").glob("linux-headers-*")
+        if (path / "Module.symvers").is_file()
+    )
 
 
 def prepare(folder: Path) -> None:
@@ -40,7 +46,8 @@ def prepare(folder: Path) -> None:
     (folder / f"{MODULE}_glue.c").write_text(GLUE)
     includes = [f"-I{ROOT / 'core' / name}" for name in ("include", "platform/kernel")]
     (folder / "Kbuild").write_text(
-        f"obj-m := {MODULE}.o\n{MODULE}-y := {MODULE}_glue.o {' '.join(objects)}\nccflags-y := {' '.join(includes)}\n"
+        f"obj-m := {MODULE}.o\n{MODULE}-y := {MODULE}_glue.o {' '.join(objects)}\nccflags-y :="
+        f" {' '.join(includes)}\n"
     )
 
 
@@ -49,9 +56,12 @@ def check(headers: Path) -> str:
     folder = OUT / "kbuild" / headers.name
     prepare(folder)
     done = run_quiet(["make", "-C", headers, f"M={folder}", "W=1", f"-j{cpu_count()}", "modules"])
-    # Debian's headers name the compiler of the archive; a patch level more is no finding about our code.
+    # Debian's headers name the compiler of the archive; a patch level more is no finding about our
+    # code.
     lines = [line for line in done.stdout.splitlines() if "the compiler differs" not in line]
-    if done.returncode or any("warning:" in line.lower() or "WARNING: modpost" in line for line in lines):
+    if done.returncode or any(
+        "warning:" in line.lower() or "WARNING: modpost" in line for line in lines
+    ):
         return "\n".join([f"{headers.name}:", *lines])
     return ""
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernel code under the kernel's own checkers: `sparse` over the modules, `checkpatch` over their sources and headers.
+"""Kernel code under the kernel's own checkers: `sparse` over the modules, `checkpatch` over their
+sources and headers.
 
-sparse runs by kbuild (C=1) in build folders of its own, on the oldest kernel family; checkpatch.pl comes out of
-Debian's package linux-source-6.1, fetched once into out/cache/checkpatch. Run by the Python of .venv.
+sparse runs by kbuild (C=1) in build folders of its own, on the oldest kernel family; checkpatch.pl
+comes out of Debian's package linux-source-6.1, fetched once into out/cache/checkpatch. Run by the
+Python of .venv.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from common import OUT, ROOT, cpu_count, run_quiet
 from keepon.errors import KeeponError
 from keepon.vm import Kernel, get_kernel, modules, offered_families
 
-# Flavour of the kernel -> modules in the order of their symbols. The drivers of cards need the MII library, which the
-# smallest kernel leaves out.
+# Flavour of the kernel -> modules in the order of their symbols. The drivers of cards need the MII
+# library, which the smallest kernel leaves out.
 MODULES = {"cloud": ("native", "hwsim", "keepon"), "rt": ("native", "nics/intel", "nics/genet")}
 SOURCES = ("kernel/keepon", "kernel/hwsim", "kernel/native", "kernel/nics", "kernel/include")
 CACHE = OUT / "cache" / "checkpatch"
@@ -29,9 +31,10 @@ LINE_COLUMNS_MAX = 100
 
 # What is not asked for, because the repository decides otherwise.
 IGNORED = {
-    # .clang-format decides: short cases on one line, loops by macros it does not know, breaks after a parenthesis,
-    # alignment in macros
-    "TRAILING_STATEMENTS", "OPEN_BRACE", "OPEN_ENDED_LINE", "CODE_INDENT", "LEADING_SPACE", "SPACING", "BRACKET_SPACE",
+    # .clang-format decides: short cases on one line, loops by macros it does not know, breaks after
+    # a parenthesis, alignment in macros
+    "TRAILING_STATEMENTS", "OPEN_BRACE", "OPEN_ENDED_LINE", "CODE_INDENT", "LEADING_SPACE",
+    "SPACING", "BRACKET_SPACE",
     "LONG_LINE_COMMENT",
     # lists of names expanded by a macro (KPN_COUNTERS): they are no functions and cannot be wrapped
     "COMPLEX_MACRO", "MULTISTATEMENT_MACRO_USE_DO_WHILE", "TRAILING_SEMICOLON", "MACRO_ARG_REUSE",
@@ -57,11 +60,19 @@ def fetch_checkpatch() -> Path:
         done = run_quiet(["apt-get", "download", PACKAGE], cwd=folder)
         packages = list(folder.glob("*.deb"))
         if done.returncode or not packages:
-            raise CheckError(f"apt-get download {PACKAGE} gave nothing: {done.stdout.strip().splitlines()[-1:]}")
+            raise CheckError(
+                f"apt-get download {PACKAGE} gave nothing: {done.stdout.strip().splitlines()[-1:]}"
+            )
         members = [f"{PACKAGE}/scripts/{part}" for part in SCRIPTS]
         for command in (
             ["dpkg-deb", "-x", packages[0], folder / "package"],
-            ["tar", "-xJf", folder / "package" / "usr" / "src" / f"{PACKAGE}.tar.xz", "--occurrence=1", *members],
+            [
+                "tar",
+                "-xJf",
+                folder / "package" / "usr" / "src" / f"{PACKAGE}.tar.xz",
+                "--occurrence=1",
+                *members,
+            ],
         ):
             done = run_quiet(command, cwd=folder)
             if done.returncode:
@@ -76,7 +87,11 @@ def checkpatch() -> str:
     options = ["--strict", "--no-tree", "--terse", "--show-types", "--no-summary"]
     limits = [f"--max-line-length={LINE_COLUMNS_MAX}", f"--ignore={','.join(sorted(IGNORED))}"]
     done = run_quiet(["perl", fetch_checkpatch(), *options, *limits, "-f", *files])
-    found = [line.replace(f"{ROOT}/", "") for line in done.stdout.splitlines() if re.search(r":\d+: [A-Z]+:", line)]
+    found = [
+        line.replace(f"{ROOT}/", "")
+        for line in done.stdout.splitlines()
+        if re.search(r":\d+: [A-Z]+:", line)
+    ]
     if done.returncode and not found:
         return done.stdout or f"checkpatch.pl: exit code {done.returncode}"
     return "\n".join(found)
@@ -85,11 +100,15 @@ def checkpatch() -> str:
 def sparse() -> str:
     if shutil.which("sparse") is None:
         raise CheckError("sparse is missing; run scripts/setup kernel")
-    return "\n".join(line for flavour, names in MODULES.items() for line in sparse_modules(flavour, names))
+    return "\n".join(
+        line for flavour, names in MODULES.items() for line in sparse_modules(flavour, names)
+    )
 
 
 def sparse_modules(flavour: str, names: tuple[str, ...]) -> list[str]:
-    """What sparse says of modules built for a flavour of the oldest kernel, each seeing the symbols of those before."""
+    """What sparse says of modules built for a flavour of the oldest kernel, each seeing the symbols
+    of those before.
+    """
     kernel = get_kernel(offered_families()[0], flavour)
     found = []
     symbols: list[Path] = []
@@ -113,11 +132,27 @@ def sparse_modules(flavour: str, names: tuple[str, ...]) -> list[str]:
 
 def sparse_module(kernel: Kernel, mirror: Path, name: str, symbols: list[Path]) -> list[str]:
     """Build one module with sparse beside the compiler; what sparse says of our files."""
-    command = ["make", "-C", kernel.headers, f"M={mirror / 'kernel' / name}", f"KEEPON_ROOT={mirror}", "C=1"]
-    done = run_quiet([*command, f"KBUILD_EXTRA_SYMBOLS={' '.join(map(str, symbols))}", f"-j{cpu_count()}", "modules"])
+    command = [
+        "make",
+        "-C",
+        kernel.headers,
+        f"M={mirror / 'kernel' / name}",
+        f"KEEPON_ROOT={mirror}",
+        "C=1",
+    ]
+    done = run_quiet(
+        [
+            *command,
+            f"KBUILD_EXTRA_SYMBOLS={' '.join(map(str, symbols))}",
+            f"-j{cpu_count()}",
+            "modules",
+        ]
+    )
     if done.returncode or not re.search(r"^ +CHECK ", done.stdout, re.MULTILINE):
         return [f"{name}: sparse was not run:\n{done.stdout}"]
-    lines = [line for line in done.stdout.splitlines() if re.search(r":\d+:\d+: (warning|error):", line)]
+    lines = [
+        line for line in done.stdout.splitlines() if re.search(r":\d+:\d+: (warning|error):", line)
+    ]
     # What the kernel's own headers give rise to is not ours to mend.
     return [line.replace(f"{mirror}/", "") for line in lines if str(mirror) in line]
 

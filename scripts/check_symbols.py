@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Freestanding folders need only memcpy, memmove and memset, keep no state of their own and use no floating point.
+"""Freestanding folders need only memcpy, memmove and memset, keep no state of their own and use no
+floating point.
 
-Compiles core/ and nicmodel/ with -ffreestanding -O2 for each machine whose compiler is there and reads the symbol
-tables: no undefined symbol beyond the three (so no __udivdi3 and no 128-bit helper), no writable data.
+Compiles core/ and nicmodel/ with -ffreestanding -O2 for each machine whose compiler is there and
+reads the symbol tables: no undefined symbol beyond the three (so no __udivdi3 and no 128-bit
+helper), no writable data.
 """
 
 from __future__ import annotations
@@ -24,17 +26,42 @@ FOLDERS = {
 NATIVE = platform.machine()
 # machine -> compiler, nm, flags; -mgeneral-regs-only turns any floating point into an error
 MACHINES = {
-    "x86-64": ("gcc" if NATIVE == "x86_64" else "x86_64-linux-gnu-gcc", "nm", ["-mgeneral-regs-only"]),
-    "x86-32": ("gcc" if NATIVE == "x86_64" else "i686-linux-gnu-gcc", "nm", ["-m32", "-mgeneral-regs-only"]),
-    "arm64": ("gcc" if NATIVE == "aarch64" else "aarch64-linux-gnu-gcc", "nm", ["-mgeneral-regs-only"]),
+    "x86-64": (
+        "gcc" if NATIVE == "x86_64" else "x86_64-linux-gnu-gcc",
+        "nm",
+        ["-mgeneral-regs-only"],
+    ),
+    "x86-32": (
+        "gcc" if NATIVE == "x86_64" else "i686-linux-gnu-gcc",
+        "nm",
+        ["-m32", "-mgeneral-regs-only"],
+    ),
+    "arm64": (
+        "gcc" if NATIVE == "aarch64" else "aarch64-linux-gnu-gcc",
+        "nm",
+        ["-mgeneral-regs-only"],
+    ),
     "arm32": ("arm-linux-gnueabihf-gcc", "nm", ["-mfloat-abi=soft"]),
 }
-REQUIRED = {"x86-64", "x86-32"} if NATIVE == "x86_64" else {"arm64"} if NATIVE == "aarch64" else set()
-FLAGS = ["-std=c11", "-O2", "-ffreestanding", "-fno-pie", "-fno-stack-protector", "-Wall", "-Wextra", "-Werror"]
+REQUIRED = (
+    {"x86-64", "x86-32"} if NATIVE == "x86_64" else {"arm64"} if NATIVE == "aarch64" else set()
+)
+FLAGS = [
+    "-std=c11",
+    "-O2",
+    "-ffreestanding",
+    "-fno-pie",
+    "-fno-stack-protector",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+]
 WRITABLE = set("BbCDdGgSs")
 
 
-def compile_one(compiler: str, flags: list[str], includes: list[str], source: Path, target: Path) -> str:
+def compile_one(
+    compiler: str, flags: list[str], includes: list[str], source: Path, target: Path
+) -> str:
     """Compile a file; return the compiler's output if that failed."""
     paths = [f"-I{ROOT / include}" for include in includes]
     done = run_quiet([compiler, *FLAGS, *flags, *paths, "-c", source, "-o", target])
@@ -54,7 +81,10 @@ def check(folder: str, machine: str) -> list[str]:
     objects = [build / f"{source.stem}.o" for source in sources]
     with ThreadPoolExecutor(cpu_count()) as pool:
         failures = list(
-            pool.map(lambda pair: compile_one(compiler, flags, includes, *pair), zip(sources, objects, strict=True))
+            pool.map(
+                lambda pair: compile_one(compiler, flags, includes, *pair),
+                zip(sources, objects, strict=True),
+            )
         )
     problems = [f"{machine}: {text.rstrip()}" for text in failures if text]
     if problems:
@@ -76,8 +106,14 @@ def check(folder: str, machine: str) -> list[str]:
 
 
 def main() -> int:
-    machines = [name for name, (compiler, _, _) in MACHINES.items() if name in REQUIRED or shutil.which(compiler)]
-    problems = [problem for machine in machines for folder in FOLDERS for problem in check(folder, machine)]
+    machines = [
+        name
+        for name, (compiler, _, _) in MACHINES.items()
+        if name in REQUIRED or shutil.which(compiler)
+    ]
+    problems = [
+        problem for machine in machines for folder in FOLDERS for problem in check(folder, machine)
+    ]
     print("\n".join(problems) or f"{' and '.join(FOLDERS)} on {', '.join(machines)}")
     return 1 if problems or not machines else 0
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""House rules without a compiler: licences named, no registry host or machine path, nothing unfinished or swallowed.
+"""House rules without a compiler: licences named, no registry host or machine path, nothing
+unfinished or swallowed.
 
-Looks at every file git knows or would add. The patterns are put together from parts so that this file passes.
+Looks at every file git knows or would add. The patterns are put together from parts so that this
+file passes.
 """
 
 from __future__ import annotations
@@ -14,7 +16,17 @@ from pathlib import Path
 from common import ROOT, run_quiet
 
 CODE_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".py", ".pyi"}
-TEXT_SUFFIXES = CODE_SUFFIXES | {".toml", ".txt", ".md", ".json", ".sh", ".html", ".j2", ".cmake", ""}
+TEXT_SUFFIXES = CODE_SUFFIXES | {
+    ".toml",
+    ".txt",
+    ".md",
+    ".json",
+    ".sh",
+    ".html",
+    ".j2",
+    ".cmake",
+    "",
+}
 # The longest matching folder counts.
 LICENCES = {
     "core/": "GPL-2.0-only OR BSD-3-Clause",
@@ -32,7 +44,8 @@ def pattern(*alternatives: tuple[str, ...]) -> re.Pattern[str]:
 
 EVERYWHERE = {
     "names a registry host": pattern(
-        ("py", r"pi\.org"), ("python", r"hosted\.org"), ("deb", r"\.debian\.org"), ("security", r"\.debian\.org"),
+        ("py", r"pi\.org"), ("python", r"hosted\.org"), ("deb", r"\.debian\.org"),
+        ("security", r"\.debian\.org"),
         ("crates", r"\.io"), ("registry", r"\.npmjs"), ("proxy", r"\.golang"),
     ),
     "names a path of one machine": pattern(
@@ -42,17 +55,22 @@ EVERYWHERE = {
 IN_CODE = {
     "is unfinished": pattern((r"\b(", "TO", "DO|", "FIX", r"ME)\b"), ("NotImplemented", "Error")),
     "passes over a test or an error": pattern(
-        (r"pytest\.", "skip"), (r"mark\.", "skip"), ("x", "fail"), (r"\|\| *", "true"), ("assert ", "True"),
+        (r"pytest\.", "skip"), (r"mark\.", "skip"), ("x", "fail"), (r"\|\| *", "true"),
+        ("assert ", "True"),
         (r"except", r":"), (r"except \w+: *", "pass"),
     ),
 }  # fmt: skip
 
 
 def project_files() -> list[Path]:
-    done = run_quiet(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+    done = run_quiet(
+        ["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    )
     if done.returncode:
         sys.exit(f"git ls-files failed: {done.stdout.strip()}")
-    return sorted(ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file())
+    return sorted(
+        ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()
+    )
 
 
 def check(path: Path) -> list[str]:
@@ -61,9 +79,15 @@ def check(path: Path) -> list[str]:
         return []
     lines = path.read_text(encoding="utf-8").splitlines()
     problems = []
-    rules = EVERYWHERE | (IN_CODE if path.suffix in CODE_SUFFIXES or name.startswith("scripts/") else {})
+    rules = EVERYWHERE | (
+        IN_CODE if path.suffix in CODE_SUFFIXES or name.startswith("scripts/") else {}
+    )
     for number, line in enumerate(lines, 1):
-        problems += [f"{name}:{number}: {what}: {line.strip()}" for what, rule in rules.items() if rule.search(line)]
+        problems += [
+            f"{name}:{number}: {what}: {line.strip()}"
+            for what, rule in rules.items()
+            if rule.search(line)
+        ]
     if path.suffix in CODE_SUFFIXES and lines:
         folder = max((entry for entry in LICENCES if name.startswith(entry)), key=len, default="")
         wanted = LICENCES.get(folder, DEFAULT_LICENCE)

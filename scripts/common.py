@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the scripts share: where things are, the environment of child processes, and stages with durations.
+"""What the scripts share: where things are, the environment of child processes, and stages with
+durations.
 
 Standard library only: set-up runs before anything is installed.
 """
@@ -36,7 +37,11 @@ def cpu_count() -> int:
 
 def paint(text: str, code: str) -> str:
     """Colour `text` with an ANSI code when standard output is a terminal that wants it."""
-    if not sys.stdout.isatty() or "NO_COLOR" in os.environ or os.environ.get("TERM", "dumb") == "dumb":
+    if (
+        not sys.stdout.isatty()
+        or "NO_COLOR" in os.environ
+        or os.environ.get("TERM", "dumb") == "dumb"
+    ):
         return text
     return f"\x1b[{code}m{text}\x1b[0m"
 
@@ -52,7 +57,9 @@ def home_is_writable() -> bool:
 
 
 def environment() -> dict[str, str]:
-    """Environment for child processes: tools of .venv first, caches in out/ where HOME cannot hold them."""
+    """Environment for child processes: tools of .venv first, caches in out/ where HOME cannot hold
+    them.
+    """
     env = dict(os.environ)
     env["PATH"] = os.pathsep.join([str(VENV / "bin"), env.get("PATH", os.defpath)])
     env["CMAKE_BUILD_PARALLEL_LEVEL"] = str(cpu_count())
@@ -78,10 +85,14 @@ def wait_through_interrupt(process: subprocess.Popen[bytes]) -> int:
         return process.wait()
 
 
-def run(command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, cwd: Path = ROOT) -> int:
+def run(
+    command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, cwd: Path = ROOT
+) -> int:
     """Run a command with its output shown; return its exit code."""
     sys.stdout.flush()
-    with subprocess.Popen([str(part) for part in command], cwd=cwd, env=env or environment()) as process:
+    with subprocess.Popen(
+        [str(part) for part in command], cwd=cwd, env=env or environment()
+    ) as process:
         return wait_through_interrupt(process)
 
 
@@ -102,8 +113,12 @@ def run_quiet(
     )
 
 
-def must(command: Sequence[str | Path], *, quiet: bool = True, env: Mapping[str, str] | None = None) -> None:
-    """Run a command that has to succeed; on failure show its output and raise StageError naming it."""
+def must(
+    command: Sequence[str | Path], *, quiet: bool = True, env: Mapping[str, str] | None = None
+) -> None:
+    """Run a command that has to succeed; on failure show its output and raise StageError
+    naming it.
+    """
     if quiet:
         done = run_quiet(command, env=env)
         code = done.returncode
@@ -129,7 +144,9 @@ def probe_compile(command: Sequence[str], source: str, suffix: str) -> bool:
 
 @dataclass
 class Stages:
-    """Runs named stages one after another, goes on after a failure, and prints the durations at the end."""
+    """Runs named stages one after another, goes on after a failure, and prints the durations at the
+    end.
+    """
 
     title: str
     rows: list[tuple[str, float, str]] = field(default_factory=list)
@@ -164,6 +181,6 @@ class Stages:
         return 1 if self.failed else 0
 
 
-# The kernel's headers where Debian has them, which gcc-multilib makes a link for. That package cannot be installed
-# beside a cross compiler; gcc-12-multilib, say, can.
+# The kernel's headers where Debian has them, which gcc-multilib makes a link for. That package
+# cannot be installed beside a cross compiler; gcc-12-multilib, say, can.
 FLAGS_32BIT = ("-m32", "-idirafter", "/usr/include/x86_64-linux-gnu")

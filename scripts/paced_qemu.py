@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """QEMU whose models of Ethernet controllers send at the pace of a wire, as tests marked hw need it.
 
-QEMU's source as Debian has it, built in out/cache/qemu, once for each machine, 5 to 15 minutes: x86_64 with
-tools/qemu/paced.patch and Intel's cards, aarch64 with tools/qemu/genet.patch and a Raspberry Pi 4. Run by scripts/setup
-hw. Arguments: the machines, both if none is named. With --print first: their paths, nothing is built.
+QEMU's source as Debian has it, built in out/cache/qemu, once for each machine, 5 to 15 minutes:
+x86_64 with tools/qemu/paced.patch and Intel's cards, aarch64 with tools/qemu/genet.patch and a
+Raspberry Pi 4. Run by scripts/setup hw. Arguments: the machines, both if none is named. With
+--print first: their paths, nothing is built.
 """
 
 from __future__ import annotations
@@ -39,8 +40,10 @@ SHA256 = "0901da33844a331bf8b3602b9c1fbd178e60b737c8e3ade678255bd090c9b9f1"
 PATCHES = ROOT / "tools" / "qemu"
 CACHE = OUT / "cache" / "qemu"
 CONFIGURE = (
-    "--without-default-features", "--without-default-devices", "{devices}", "--enable-system", "--enable-tcg",
-    "--enable-fdt=system", "--disable-werror", "--disable-docs", "--disable-tools", "--disable-guest-agent",
+    "--without-default-features", "--without-default-devices", "{devices}", "--enable-system",
+    "--enable-tcg",
+    "--enable-fdt=system", "--disable-werror", "--disable-docs", "--disable-tools",
+    "--disable-guest-agent",
     "--disable-user", "--disable-install-blobs",
 )  # fmt: skip
 
@@ -65,14 +68,18 @@ class Target:
 
     def built(self) -> Path:
         """Where it is, or will be; another one for each patch."""
-        digest = hashlib.sha256(self.patch.read_bytes() + " ".join([SHA256, *self.options]).encode()).hexdigest()
+        digest = hashlib.sha256(
+            self.patch.read_bytes() + " ".join([SHA256, *self.options]).encode()
+        ).hexdigest()
         return CACHE / digest[:16] / self.program
 
 
 TARGETS = {
     "x86_64": Target("x86_64", PATCHES / "paced.patch", "--with-devices-x86_64=cards"),
     # the user network is the far end of the Pi's wire
-    "aarch64": Target("aarch64", PATCHES / "genet.patch", "--with-devices-aarch64=raspi4", ("--enable-slirp",)),
+    "aarch64": Target(
+        "aarch64", PATCHES / "genet.patch", "--with-devices-aarch64=raspi4", ("--enable-slirp",)
+    ),
 }
 
 
@@ -91,12 +98,16 @@ def fetch() -> Path:
     draft = CACHE / "fetched"
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
-    # Debian's own part of the package may be gone from the archive by now; what is wanted is checked below.
-    done = run_quiet([*foreign_apt(apt, "deb-src", SUITE), "source", "--download-only", SOURCE], cwd=draft)
+    # Debian's own part of the package may be gone from the archive by now; what is wanted is
+    # checked below.
+    done = run_quiet(
+        [*foreign_apt(apt, "deb-src", SUITE), "source", "--download-only", SOURCE], cwd=draft
+    )
     found = draft / ARCHIVE
     if not found.is_file():
         raise StageError(
-            f"apt-get source {SOURCE}: {done.stdout.strip().splitlines()[-1:]}; or put {ARCHIVE} into {CACHE} by hand"
+            f"apt-get source {SOURCE}: {done.stdout.strip().splitlines()[-1:]}; or put {ARCHIVE}"
+            f" into {CACHE} by hand"
         )
     if file_hash(found) != SHA256:
         raise StageError(f"{ARCHIVE} is not the file that was tried: its SHA-256 must be {SHA256}")
@@ -111,7 +122,9 @@ def build(target: Target) -> Path:
     if program.is_file():
         return program
     if " " in str(program) or ":" in str(program):
-        raise StageError(f"QEMU cannot be built in {program.parent}: move the checkout to a path without spaces")
+        raise StageError(
+            f"QEMU cannot be built in {program.parent}: move the checkout to a path without spaces"
+        )
     archive = fetch()
     tree = program.parent / "tree"
     shutil.rmtree(program.parent, ignore_errors=True)
@@ -122,7 +135,12 @@ def build(target: Target) -> Path:
     make = tree / "build"
     make.mkdir()
     for command in (
-        [tree / "configure", f"--python={VENV_PYTHON}", f"--ninja={VENV / 'bin' / 'ninja'}", *target.options],
+        [
+            tree / "configure",
+            f"--python={VENV_PYTHON}",
+            f"--ninja={VENV / 'bin' / 'ninja'}",
+            *target.options,
+        ],
         [VENV / "bin" / "ninja", f"-j{cpu_count()}", target.program],
     ):
         done = run_quiet(["nice", *command], cwd=make)
@@ -140,7 +158,10 @@ def main() -> int:
     names = arguments[1:] if only_print else arguments
     unknown = [name for name in names if name not in TARGETS]
     if unknown:
-        print(f"keepon: machine {unknown[0]!r} is unknown: use {' or '.join(TARGETS)}", file=sys.stderr)
+        print(
+            f"keepon: machine {unknown[0]!r} is unknown: use {' or '.join(TARGETS)}",
+            file=sys.stderr,
+        )
         return EXIT_USAGE
     try:
         for name in names or TARGETS:

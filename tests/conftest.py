@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the packages beside the tests and the benchmarks importable (pytest imports by path, not by package)."""
+"""Makes the packages beside the tests and the benchmarks importable (pytest imports by path, not by
+package).
+"""
 
 import sys
 from pathlib import Path

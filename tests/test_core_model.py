@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The core against the independent exact model of core_model/, operation by operation.
 
-Three sources of operations: cases drawn by hypothesis (short, shrinking well), seeded streams (long, shortened by
-leaving out what does not matter), and cases written down, one for every symptom found so far.
+Three sources of operations: cases drawn by hypothesis (short, shrinking well), seeded streams
+(long, shortened by leaving out what does not matter), and cases written down, one for every symptom
+found so far.
 """
 
 from __future__ import annotations
@@ -31,7 +32,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return Library(build_library(Path(tmp_path_factory.mktemp("core_model"))))
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 @given(source=st.randoms(use_true_random=False), count=st.integers(1, 60))
 def test_drawn_operations(library: Library, source: Random, count: int) -> None:
     case = cases.random_case(source, library)
@@ -51,7 +58,9 @@ def test_scenario(library: Library, name: str) -> None:
 
 
 def test_streams_reach_every_verdict(library: Library) -> None:
-    """The checks would prove nothing if most frames were refused: every verdict must have occurred."""
+    """The checks would prove nothing if most frames were refused: every verdict must have
+    occurred.
+    """
     total: Counter[str] = Counter()
     for case, operations in scenarios.SCENARIOS.values():
         driver = play(library, case, operations)
@@ -66,7 +75,10 @@ def test_same_operations_same_trace(library: Library) -> None:
     """Two pacers with equal seeds, used alternately, do the same."""
     rng = Random(7)
     case = cases.random_case(rng, library)
-    cores = [Core(library, case.params, list(case.allowed), list(case.late), list(case.rounding)) for _ in range(2)]
+    cores = [
+        Core(library, case.params, list(case.allowed), list(case.late), list(case.rounding))
+        for _ in range(2)
+    ]
     for core in cores:
         core.start()
     for _ in range(200):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each mutation of the core must make a scenario of the exact model fail: a check that passes on a broken core is none.
+"""Each mutation of the core must make a scenario of the exact model fail: a check that passes on a
+broken core is none.
 
-A mutant is built from a copy of the core and played in a process of its own, because it may trap or never end.
+A mutant is built from a copy of the core and played in a process of its own, because it may trap or
+never end.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ PARALLEL = 2
 TIMEOUT_S = 60.0
 VECTORS = "vectors of "
 TESTS = Path(__file__).parent
-SCENARIO_NAMES = {name for mutation in MUTATIONS for name in mutation.scenarios if not name.startswith(VECTORS)}
+SCENARIO_NAMES = {
+    name for mutation in MUTATIONS for name in mutation.scenarios if not name.startswith(VECTORS)
+}
 
 
 class Mutants:
@@ -37,7 +41,8 @@ class Mutants:
         self.objects = {path.stem: path for path in compiled}
         self.pool = ThreadPoolExecutor(PARALLEL)
         self.verdicts: dict[str, Future[str | None]] = {
-            mutation.name: self.pool.submit(self.play, number, mutation) for number, mutation in enumerate(MUTATIONS)
+            mutation.name: self.pool.submit(self.play, number, mutation)
+            for number, mutation in enumerate(MUTATIONS)
         }
 
     def play(self, number: int, mutation: Mutation) -> str | None:
@@ -46,15 +51,22 @@ class Mutants:
         text = (self.core / path).read_text()
         mutant, found = mutation.apply(text)
         if found != 1:
-            raise ValueError(f"mutation '{mutation.name}': its text is {found} times in core/{path}; mend the table")
+            raise ValueError(
+                f"mutation '{mutation.name}': its text is {found} times in core/{path}; mend the"
+                " table"
+            )
         core = self.folder / f"mutant-{number}"
         shutil.copytree(self.core, core)
         (core / path).write_text(mutant)
         # a header is part of every object
-        rooms = [name.removeprefix(VECTORS) for name in mutation.scenarios if name.startswith(VECTORS)]
+        rooms = [
+            name.removeprefix(VECTORS) for name in mutation.scenarios if name.startswith(VECTORS)
+        ]
         if rooms:
             selftests = sorted((self.core / "selftest").glob("*.c"))
-            program = build.build_program([*build.core_sources(core), *selftests], core, "vectors", core=core)
+            program = build.build_program(
+                [*build.core_sources(core), *selftests], core, "vectors", core=core
+            )
             return self.vectors(program, rooms)
         sources = [core / path] if path.suffix == ".c" else build.core_sources(core)
         compiled = [build.compile_object(source, core, core=core) for source in sources]
@@ -64,14 +76,18 @@ class Mutants:
 
     def vectors(self, program: Path, rooms: list[str]) -> str | None:
         """Vector tests of some rooms of the core; what failed, or None."""
-        done = subprocess.run([program, *rooms], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        done = subprocess.run(
+            [program, *rooms], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        )
         return None if done.returncode == 0 else done.stdout
 
     def run(self, library: Path, scenarios: tuple[str, ...]) -> str | None:
         """Play scenarios in a new process; its complaint, or None."""
         command = [sys.executable, "-B", "-m", "core_model.scenarios", str(library), *scenarios]
         try:
-            done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+            done = subprocess.run(
+                command, cwd=TESTS, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+            )
         except subprocess.TimeoutExpired:
             return "it never ends"
         if done.returncode < 0:
@@ -99,7 +115,9 @@ def test_scenarios_exist() -> None:
 
 
 def test_core_itself_passes(mutants: Mutants) -> None:
-    library = build.link_library(list(mutants.objects.values()), mutants.folder / "libcore_model.so")
+    library = build.link_library(
+        list(mutants.objects.values()), mutants.folder / "libcore_model.so"
+    )
     assert mutants.run(library, tuple(sorted(SCENARIO_NAMES))) is None
 
 

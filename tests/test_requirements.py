@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """docs/requirements.toml against the tree: every row once, and every test it names still there.
 
-Whether a test really shows its row is for reviewers; that it exists under this name is not left to them.
+Whether a test really shows its row is for reviewers; that it exists under this name is not left to
+them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ WHAT_WORDS_MAX = 14
 EXPECTED = [
     f"{group}{number}"
     for group, count in {
-        "A": 38, "B": 19, "C": 31, "D": 30, "E": 29, "F": 17, "G": 15, "H": 14, "I": 26, "J": 15, "K": 14, "L": 39,
+        "A": 38, "B": 19, "C": 31, "D": 30, "E": 29, "F": 17, "G": 15, "H": 14, "I": 26, "J": 15,
+        "K": 14, "L": 39,
         "M": 23, "N": 36, "O": 24, "P": 25,
     }.items()
     for number in range(1, count + 1)
@@ -40,12 +42,20 @@ def rows() -> list[dict[str, Any]]:
 
 
 def functions_of_text(text: str, suffix: str) -> frozenset[str]:
-    """Names of the functions a source file defines: module level in Python, at the start of a line in C and C++."""
+    """Names of the functions a source file defines: module level in Python, at the start of a line
+    in C and C++.
+    """
     if suffix == ".py":
-        return frozenset(node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
+        return frozenset(
+            node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)
+        )
     without_comments = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
     return frozenset(
-        re.findall(r"^(?:static )?(?:void|bool|int) (\w+)\([^;{]*\)\n?\s*\{", without_comments, re.MULTILINE)
+        re.findall(
+            r"^(?:static )?(?:void|bool|int) (\w+)\([^;{]*\)\n?\s*\{",
+            without_comments,
+            re.MULTILINE,
+        )
     )
 
 
@@ -55,7 +65,9 @@ def functions_of(path: Path) -> frozenset[str]:
 
 
 def complaint(reference: str) -> str | None:
-    """What is wrong with "folder/file.py::test_x" or "folder/file.c::test_x"; None if it can be run."""
+    """What is wrong with "folder/file.py::test_x" or "folder/file.c::test_x"; None if it can be
+    run.
+    """
     name, separator, function = reference.partition("::")
     path = ROOT / name
     if not separator or not function:
@@ -66,7 +78,11 @@ def complaint(reference: str) -> str | None:
         return f"'{reference}' names a function that {name} does not define"
     if path.suffix == ".py" and not function.startswith("test_"):
         return f"'{reference}' is not a test that pytest collects"
-    if path.suffix == ".c" and len(re.findall(rf"\b{function}\(", path.read_text())) < 2 and "kpn_test" not in function:
+    if (
+        path.suffix == ".c"
+        and len(re.findall(rf"\b{function}\(", path.read_text())) < 2
+        and "kpn_test" not in function
+    ):
         return f"'{reference}' is defined and never called"
     return None
 
@@ -94,9 +110,9 @@ def test_row_names_what_shows_it_or_why_nothing_does(row: dict[str, Any]) -> Non
 def test_the_readme_has_the_counts() -> None:
     states = Counter(row["state"] for row in rows())
     told = (
-        f"Of {len(EXPECTED)} statements of the source documents {states['works']} work here, {states['refused']} are "
-        f"refused with a reason, {states['contradicted']} are contradicted by what is measured, {states['open']} are "
-        f"open and {states['context']} are context"
+        f"Of {len(EXPECTED)} statements of the source documents {states['works']} work here,"
+        f" {states['refused']} are refused with a reason, {states['contradicted']} are contradicted"
+        f" by what is measured, {states['open']} are open and {states['context']} are context"
     )
     assert told in " ".join(README.read_text().split())
 
@@ -121,7 +137,10 @@ def test_a_renamed_or_deleted_test_is_noticed() -> None:
 
 def test_a_test_in_a_comment_is_not_a_test() -> None:
     assert (
-        functions_of_text("/*\nstatic void test_x(struct t *t)\n{\n*/\n// void test_y(void) {\n", ".c") == frozenset()
+        functions_of_text(
+            "/*\nstatic void test_x(struct t *t)\n{\n*/\n// void test_y(void) {\n", ".c"
+        )
+        == frozenset()
     )
     assert functions_of_text("static void test_x(struct t *t);\n", ".c") == frozenset()
     assert functions_of_text("static void test_x(struct t *t)\n{\n}\n", ".c") == {"test_x"}

@@ -187,7 +187,10 @@ def test_fractions_of_a_nanosecond_are_refused() -> None:
 @pytest.mark.parametrize(
     ("script", "why"),
     [
-        ("echo 'msg=\"a queue is full\", file=x' >&2; echo terminate >&2; exit 6", "msg=.a queue is full"),
+        (
+            "echo 'msg=\"a queue is full\", file=x' >&2; echo terminate >&2; exit 6",
+            "msg=.a queue is full",
+        ),
         ("echo Traceback >&2; echo 'KeyError: 1' >&2; exit 1", "ended with 1: KeyError: 1"),
     ],
 )

@@ -20,8 +20,14 @@ def probe_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     probe = tmp_path_factory.mktemp("ptp") / "ptp_probe"
     compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
     done = subprocess.run(
-        [*compiler, str(HERE / "ptp_probe.c"), "-o", str(probe)], capture_output=True, text=True, check=False
+        [*compiler, str(HERE / "ptp_probe.c"), "-o", str(probe)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-    common = {"/lib/keepon/common.sh": HERE / "keepon_common.sh", "/lib/keepon/ptp.sh": HERE / "ptp_common.sh"}
+    common = {
+        "/lib/keepon/common.sh": HERE / "keepon_common.sh",
+        "/lib/keepon/ptp.sh": HERE / "ptp_common.sh",
+    }
     return {**programs.guest_files(), **common, "/usr/bin/ptp_probe": probe}

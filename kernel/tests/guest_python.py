@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A Python for guests: the interpreter of this environment, and of its modules those that a command imports."""
+"""A Python for guests: the interpreter of this environment, and of its modules those that a command
+imports.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ print(json.dumps({name: spec.origin for name, spec in specs.items() if spec}))
 
 
 def imported_modules(tried: str) -> dict[str, Path]:
-    """Module name -> source, of everything the lines `tried` need where there is nothing but the standard library."""
+    """Module name -> source, of everything the lines `tried` need where there is nothing but the
+    standard library.
+    """
     done = subprocess.run(
         [PYTHON, "-S", "-c", f"import json, runpy, sys\n{tried}{IMPORTED}"],
         env={"PYTHONPATH": str(PACKAGE.parent)},
@@ -32,16 +36,24 @@ def imported_modules(tried: str) -> dict[str, Path]:
     )
     assert done.returncode == 0, done.stderr
     origins: dict[str, str | None] = json.loads(done.stdout)
-    return {name: Path(origin) for name, origin in origins.items() if origin is not None and origin.endswith(".py")}
+    return {
+        name: Path(origin)
+        for name, origin in origins.items()
+        if origin is not None and origin.endswith(".py")
+    }
 
 
 def python_files(tried: str, folder: Path) -> dict[str, Path | bytes]:
-    """Guest path -> these modules, compiled: compiling in the guest would take longer than the test."""
+    """Guest path -> these modules, compiled: compiling in the guest would take longer than the
+    test.
+    """
     files: dict[str, Path | bytes] = {}
     compiled = folder / "compiled.pyc"
     for name, source in imported_modules(tried).items():
         path = name.replace(".", "/") + ("/__init__" if source.name == "__init__.py" else "")
         unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
-        py_compile.compile(str(source), str(compiled), f"{path}.py", doraise=True, invalidation_mode=unchecked)
+        py_compile.compile(
+            str(source), str(compiled), f"{path}.py", doraise=True, invalidation_mode=unchecked
+        )
         files[f"/lib/keepon/python/{path}.pyc"] = compiled.read_bytes()
     return files

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`keepon bind` moves a card to our driver with all that it had, and back; what fails leaves it as it was."""
+"""`keepon bind` moves a card to our driver with all that it had, and back; what fails leaves it as
+it was.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ def test_a_card_goes_to_our_driver_and_back(tmp_path: Path) -> None:
     kernel = get_kernel("6.1", "rt")
     modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "nics" / "intel"])
     result = run_guest(
-        kernel, HERE / "bind_card.sh", python_files(TRIED, tmp_path), modules=modules, tools=["ethtool", PYTHON],
+        kernel, HERE / "bind_card.sh", python_files(TRIED, tmp_path), modules=modules,
+        tools=["ethtool", PYTHON],
         environment={"OURS": OURS, "THEIRS": THEIRS, "PYTHON": PYTHON.name},
         qemu_args=[*card("e1000e", 1, OURS), *card("e1000e", 2, THEIRS)], timeout_s=1200,
     ).check()  # fmt: skip

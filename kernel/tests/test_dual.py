@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""clock dual on keepon links: receive stamps against both wire records, and what is counted when the peer falters."""
+"""clock dual on keepon links: receive stamps against both wire records, and what is counted when
+the peer falters.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,20 @@ pytestmark = pytest.mark.vm
 
 HERE = Path(__file__).parent
 WIRE_NS = 5_000  # propagation
-ARRIVAL = re.compile(r"keepon_arrival: dev=rt1 place=\d+ valid=1 time_ns=(\d+)\.(\d{3}) error_ps=(\d+)")
+ARRIVAL = re.compile(
+    r"keepon_arrival: dev=rt1 place=\d+ valid=1 time_ns=(\d+)\.(\d{3}) error_ps=(\d+)"
+)
 SOAK = pytest.mark.soak
 
 
-def boot(family: str, probe_files: dict[str, Path], environment: dict[str, str], icount_shift: int) -> GuestResult:
+def boot(
+    family: str, probe_files: dict[str, Path], environment: dict[str, str], icount_shift: int
+) -> GuestResult:
     kernel = get_kernel(family)
     environment |= {"WIRE_NS": str(WIRE_NS)}
-    modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"])
+    modules = build_modules(
+        kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"]
+    )
     result = checked(
         lambda: run_guest(
             kernel, HERE / "keepon_dual.sh", probe_files, modules=modules, tools=programs.tools(),
@@ -49,9 +57,9 @@ class Stamps:
 
     def __str__(self) -> str:
         return (
-            f"{len(self.off_ns)} stamps off by {self.off_ns.min():.0f} to {self.off_ns.max():.0f} ns, "
-            f"mean {self.off_ns.mean():.0f}, p99 {self.p99_ns:.0f}; "
-            f"stated: {self.stated_ns.min():.0f} to {self.stated_ns.max():.0f}"
+            f"{len(self.off_ns)} stamps off by {self.off_ns.min():.0f} to {self.off_ns.max():.0f}"
+            f" ns, mean {self.off_ns.mean():.0f}, p99 {self.p99_ns:.0f}; stated:"
+            f" {self.stated_ns.min():.0f} to {self.stated_ns.max():.0f}"
         )
 
 
@@ -65,15 +73,22 @@ def stated_errors(trace: str) -> dict[int, int]:
 
 
 def read_stamps(result: GuestResult) -> Stamps:
-    """The receiver's PHC as a function of true time follows from its own frames, stamped by their slots."""
-    sent, received = (observations.read_wire(result.files[name].decode()).raw_ps for name in ("far.wire", "near.wire"))
+    """The receiver's PHC as a function of true time follows from its own frames, stamped by their
+    slots.
+    """
+    sent, received = (
+        observations.read_wire(result.files[name].decode()).raw_ps
+        for name in ("far.wire", "near.wire")
+    )
     stream = observations.stream_hash("keepon")
     own = observations.load_json(result.files, "talk.json")["frames"]
     first_ps, first_ns = sent[stream, 0], own[0]["tx_stamp_ns"]
     raw = np.array([sent[stream, frame["seq"]] - first_ps for frame in own]) / 1000
     ahead = np.array([frame["tx_stamp_ns"] - first_ns for frame in own]) - raw
     law = np.polyfit(raw, ahead, 1)
-    assert np.abs(ahead - np.polyval(law, raw)).max() < 0.6, "stamps of sent frames are those of the wire, rounded"
+    assert np.abs(ahead - np.polyval(law, raw)).max() < 0.6, (
+        "stamps of sent frames are those of the wire, rounded"
+    )
 
     stated = stated_errors(result.files["arrivals"].decode())
     off, error = [], []
@@ -84,7 +99,10 @@ def read_stamps(result: GuestResult) -> Stamps:
     return Stamps(np.array(off), np.array(error))
 
 
-FAMILIES = ["6.1", *(pytest.param(name, marks=SOAK) for name in offered_families() if name != "6.1")]
+FAMILIES = [
+    "6.1",
+    *(pytest.param(name, marks=SOAK) for name in offered_families() if name != "6.1"),
+]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -98,7 +116,8 @@ def test_both_rings_count_what_was_on_the_wire(family: str, probe_files: dict[st
     print(f"{result.wall_seconds:.0f} s, {result.virtual_seconds} s in the guest; {stamps}")
     assert len(stamps.off_ns) == 60
     assert (np.abs(stamps.off_ns) <= stamps.stated_ns + 0.6).all()
-    # Slots of 25.6 us; a read takes 1.5 us, and what the strips have from one lucky reading stays for a while.
+    # Slots of 25.6 us; a read takes 1.5 us, and what the strips have from one lucky reading stays
+    # for a while.
     assert stamps.p99_ns < 2_000
     # Every slot the peer ever sent was heard, but for the one frame that was lost.
     slots = re.findall(rb"^reset slots=([1-9]\d*)$", result.files["near.whole"], re.MULTILINE)
@@ -107,10 +126,15 @@ def test_both_rings_count_what_was_on_the_wire(family: str, probe_files: dict[st
 
 @SOAK
 @pytest.mark.parametrize("family", offered_families())
-def test_stamps_of_received_frames_are_tens_of_ns_off(family: str, probe_files: dict[str, Path]) -> None:
-    """Slots of 2.56 us, batch 8, reads of 1.5 us. The goal, 30 ns, is just missed: docs/time.md says by what."""
+def test_stamps_of_received_frames_are_tens_of_ns_off(
+    family: str, probe_files: dict[str, Path]
+) -> None:
+    """Slots of 2.56 us, batch 8, reads of 1.5 us. The goal, 30 ns, is just missed: docs/time.md
+    says by what.
+    """
     environment = {
-        "WHOLE": "0", "RATE": "1000000000", "OPTIONS": "slot_bytes 300 batch 8 ring 512 wander_ppb 100",
+        "WHOLE": "0", "RATE": "1000000000",
+        "OPTIONS": "slot_bytes 300 batch 8 ring 512 wander_ppb 100",
         "READ_NS": "1500", "SETTLE": "3",
     }  # fmt: skip
     stamps = read_stamps(boot(family, probe_files, environment, icount_shift=0))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Faults on a running keepon link: what the core, the talker, the NIC and the far end counted is what the wire saw."""
+"""Faults on a running keepon link: what the core, the talker, the NIC and the far end counted is
+what the wire saw.
+"""
 
 from __future__ import annotations
 
@@ -22,33 +24,48 @@ SLOT_PS = 100_000_000
 OVERHEAD_BYTES = 20  # preamble and gap
 FETCHED_MAX = 5  # on the wire and prefetched: what a NIC sends of frames that were taken back
 FAULTS = (
-    "stall-within", "stall-beyond", "prefetch-said", "prefetch-unsaid", "fcs", "loss", "drift-within", "drift-sudden",
+    "stall-within", "stall-beyond", "prefetch-said", "prefetch-unsaid", "fcs", "loss",
+    "drift-within", "drift-sudden",
     "drift-beyond", "flap-short", "flap-long", "pause",
 )  # fmt: skip
 SENT = ("on_time", "moved", "best_effort", "sent_stale")
 ENTRY = re.compile(
-    r"(frame|placeholders) seq=\d+ (?:count=(\d+) )?raw_ns=([\d.]+) \S+ bytes=(\d+)(?:.* verdict=(\w+))?"
+    r"(frame|placeholders) seq=\d+ (?:count=(\d+) )?raw_ns=([\d.]+) \S+ bytes=(\d+)(?:.*"
+    r" verdict=(\w+))?"
 )
 
 
 @pytest.fixture(
     scope="module",
-    params=["6.1", *(pytest.param(name, marks=pytest.mark.soak) for name in offered_families() if name != "6.1")],
+    params=[
+        "6.1",
+        *(
+            pytest.param(name, marks=pytest.mark.soak)
+            for name in offered_families()
+            if name != "6.1"
+        ),
+    ],
 )
 def result(request: pytest.FixtureRequest) -> GuestResult:
     """Files are built once and copied: somebody may be building the next ones meanwhile."""
     kernel = get_kernel(request.param)
-    modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"])
+    modules = build_modules(
+        kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"]
+    )
     with tempfile.TemporaryDirectory() as folder:
         kept = [Path(shutil.copy(module, folder)) for module in modules]
         files, tools = programs.guest_files(), programs.tools()
         return checked(
-            lambda: run_guest(kernel, HERE / "faults_run.sh", files, modules=kept, tools=tools, timeout_s=1200)
+            lambda: run_guest(
+                kernel, HERE / "faults_run.sh", files, modules=kept, tools=tools, timeout_s=1200
+            )
         )
 
 
 class Seen:
-    """All that is known of one fault. `idle_ps`: gaps of the wire record in the time of an oscillator 20 ppm fast."""
+    """All that is known of one fault. `idle_ps`: gaps of the wire record in the time of an
+    oscillator 20 ppm fast.
+    """
 
     def __init__(self, result: GuestResult, fault: str) -> None:
         talk = observations.load_json(result.files, f"{fault}.json")
@@ -56,7 +73,9 @@ class Seen:
         self.record = observations.read_wire(result.files[f"{fault}.wire"].decode())
         self.before = int(result.files[f"{fault}.synchronised"])
         for name in ("running", "upper", "nic", "far", "stats"):
-            setattr(self, name, observations.read_counters(result.files[f"{fault}.{name}"].decode()))
+            setattr(
+                self, name, observations.read_counters(result.files[f"{fault}.{name}"].decode())
+            )
         self.verdicts: dict[str, int] = {}
         self.placeholders = self.slots = self.idle_ps = 0
         end_ps = None
@@ -113,14 +132,21 @@ def test_every_frame_is_accounted_for(seen: dict[str, Seen], fault: str) -> None
     silent = it.upper["verdict_in_doubt"] if fault.startswith("prefetch") else 0
     assert it.talk["missed"] + it.talk["invalid"] == it.ended() - it.sent() - silent
     assert it.talk["submitted"] == it.upper["submitted"] + it.talk["unanswered"] - silent
-    # the trims a NIC that hides its prefetch has missed since the clock was set may show as a slip, or not
+    # the trims a NIC that hides its prefetch has missed since the clock was set may show as a slip,
+    # or not
     assert it.before or fault == "prefetch-unsaid"
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_counters_are_what_the_wire_saw(seen: dict[str, Seen], fault: str) -> None:
     it = seen[fault]
-    names = {"good": "tx_frames", "torn": "tx_torn", "bad_fcs": "tx_bad_fcs", "lost": "tx_lost", "cut": "tx_cut"}
+    names = {
+        "good": "tx_frames",
+        "torn": "tx_torn",
+        "bad_fcs": "tx_bad_fcs",
+        "lost": "tx_lost",
+        "cut": "tx_cut",
+    }
     counted = {name: it.nic[counter] for name, counter in names.items()}
     counted["good"] -= counted["torn"]  # they have a good FCS, too
     assert {name: it.verdicts.get(name, 0) for name in names} == counted
@@ -129,7 +155,9 @@ def test_counters_are_what_the_wire_saw(seen: dict[str, Seen], fault: str) -> No
     # the rest was posted, and not fetched when the wire stopped
     assert it.upper["slots_completed"] <= it.slots <= it.upper["slots_posted"]
     if not fault.startswith("drift"):
-        assert it.idle_ps // 1000 == pytest.approx(it.nic["tx_idle_ns"] + it.nic["tx_paused_ns"], abs=2)
+        assert it.idle_ps // 1000 == pytest.approx(
+            it.nic["tx_idle_ns"] + it.nic["tx_paused_ns"], abs=2
+        )
     assert it.far["rx_frames"] == it.nic["tx_frames"]
     if not fault.startswith("flap"):
         assert it.far["rx_placeholders"] == it.placeholders
@@ -147,7 +175,9 @@ def test_ip_counts_what_was_sent_and_what_was_not(seen: dict[str, Seen], fault: 
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault != "prefetch-unsaid"])
 def test_what_is_said_to_be_sent_was_on_the_wire(seen: dict[str, Seen], fault: str) -> None:
-    """A frame taken back because the wire stops may have been fetched before: it leaves, and is `flushed`."""
+    """A frame taken back because the wire stops may have been fetched before: it leaves, and is
+    `flushed`.
+    """
     it = seen[fault]
     unknown = min(it.upper["verdict_flushed"], FETCHED_MAX) + it.upper["verdict_in_doubt"]
     assert it.sent() <= it.wire_frames() <= it.sent() + unknown
@@ -164,8 +194,8 @@ def test_a_stall_beyond_the_depth_is_an_underrun(seen: dict[str, Seen]) -> None:
     it = seen["stall-beyond"]
     assert it.upper["underruns"] == 1
     assert it.running["synchronised"] == 0
-    # The poll comes 60 ms late. At the one before, 255 slots were posted, or a batch of 1 ms less; polls are a batch
-    # apart, give or take a slot.
+    # The poll comes 60 ms late. At the one before, 255 slots were posted, or a batch of 1 ms less;
+    # polls are a batch apart, give or take a slot.
     slot_ns, batch_ns = SLOT_PS // 1000, 1_000_000
     least_ns = 60_000_000 + batch_ns - 255 * slot_ns - slot_ns
     assert least_ns <= it.nic["tx_idle_ns"] <= least_ns + batch_ns + 2 * slot_ns
@@ -173,26 +203,36 @@ def test_a_stall_beyond_the_depth_is_an_underrun(seen: dict[str, Seen]) -> None:
     assert 0 < it.ended() - it.sent() < 100
 
 
-def test_an_underrun_costs_the_clock_a_restart_and_not_what_it_takes_to_prepare_one(seen: dict[str, Seen]) -> None:
+def test_an_underrun_costs_the_clock_a_restart_and_not_what_it_takes_to_prepare_one(
+    seen: dict[str, Seen],
+) -> None:
     """In the NIC's time, slots are as far from the txtimes after the pause as before."""
     it = seen["stall-beyond"]
     raw_ps = {seq: instant for (_, seq), instant in it.record.raw_ps.items()}
     phase_ps = [
-        (raw_ps[frame["seq"]] + raw_ps[frame["seq"]] * PPB // 10**9 - frame["txtime_ns"] * 1000) % SLOT_PS
+        (raw_ps[frame["seq"]] + raw_ps[frame["seq"]] * PPB // 10**9 - frame["txtime_ns"] * 1000)
+        % SLOT_PS
         for frame in it.frames
         if frame["tx_stamp_ns"] is not None
     ]
     before, after = phase_ps[:50], phase_ps[-50:]
     assert max(before) - min(before) < 10_000 and max(after) - min(after) < 10_000
     lost_ps = (after[0] - before[0] + SLOT_PS // 2) % SLOT_PS - SLOT_PS // 2
-    # the strip carried over the pause, the range of the restart latency, a doorbell; planning 255 slots takes longer
+    # the strip carried over the pause, the range of the restart latency, a doorbell; planning 255
+    # slots takes longer
     assert abs(lost_ps) <= 2 * it.running["clock_error_ps"] + 1_000_000 + 1_000_000, lost_ps / 1000
 
 
 def test_a_nic_that_fetches_further_than_it_says_loses_frames(seen: dict[str, Seen]) -> None:
-    """Written behind the fetch, frames never leave: only the wire knows. So do lengths, and that the core notices."""
+    """Written behind the fetch, frames never leave: only the wire knows. So do lengths, and that
+    the core notices.
+    """
     said, unsaid = seen["prefetch-said"], seen["prefetch-unsaid"]
-    assert said.upper["verdict_best_effort"] + said.upper["verdict_in_doubt"] == said.nic["tx_frames"] == 300
+    assert (
+        said.upper["verdict_best_effort"] + said.upper["verdict_in_doubt"]
+        == said.nic["tx_frames"]
+        == 300
+    )
     assert said.upper["slips"] == 0
     assert unsaid.upper["verdict_best_effort"] + unsaid.upper["verdict_in_doubt"] == 300
     assert unsaid.upper["verdict_best_effort"] - unsaid.wire_frames() > 250
@@ -200,7 +240,9 @@ def test_a_nic_that_fetches_further_than_it_says_loses_frames(seen: dict[str, Se
     assert unsaid.running["synchronised"] == 0
 
 
-@pytest.mark.parametrize(("fault", "verdict", "count"), [("fcs", "bad_fcs", 7), ("loss", "lost", 5)])
+@pytest.mark.parametrize(
+    ("fault", "verdict", "count"), [("fcs", "bad_fcs", 7), ("loss", "lost", 5)]
+)
 def test_damaged_frames(seen: dict[str, Seen], fault: str, verdict: str, count: int) -> None:
     it = seen[fault]
     assert it.verdicts == {"good": 300 - count, verdict: count}

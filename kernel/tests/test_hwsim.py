@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""keepon_hwsim.ko: wires, rings, bridges and launch-time NICs, by counters in the guest and by exact record here."""
+"""keepon_hwsim.ko: wires, rings, bridges and launch-time NICs, by counters in the guest and by
+exact record here.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,17 @@ PREAMBLE_NS = 64
 
 
 def boot(
-    script: str, family: str, mode: str = "icount", tools: tuple[str, ...] = (), rounds: int = 0, timeout_s: int = 240
+    script: str,
+    family: str,
+    mode: str = "icount",
+    tools: tuple[str, ...] = (),
+    rounds: int = 0,
+    timeout_s: int = 240,
 ) -> GuestResult:
     kernel = get_kernel(family)
-    modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE / "native_probe"])
+    modules = build_modules(
+        kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE / "native_probe"]
+    )
 
     def run() -> GuestResult:
         return run_guest(
@@ -84,20 +93,25 @@ def test_a_driver_tells_the_owner_of_its_ring(family: str) -> None:
 @pytest.mark.parametrize("family", offered_families())
 def test_a_lent_ring_sends_what_was_fetched_and_each_slot_stands_in_the_record(family: str) -> None:
     result = boot("hwsim_ring.sh", family)
-    records = {name: read_record(data) for name, data in result.files.items() if name.startswith("wire-")}
+    records = {
+        name: read_record(data) for name, data in result.files.items() if name.startswith("wire-")
+    }
     assert len(records) == 3
     for name, lines in records.items():
         slots = lines[: [line["kind"] for line in lines].index("reset")]
         assert sum(1 for line in slots if line["kind"] == "frame") > 10, name
         next_seq, next_ps = 0, slots[0]["phc_ps"]
         for line in slots:
-            # 1230 bytes, preamble and gap at 1 Gb/s: slots of 10 us of the NIC's own time, without a hole.
+            # 1230 bytes, preamble and gap at 1 Gb/s: slots of 10 us of the NIC's own time, without
+            # a hole.
             assert (line["seq"], line["phc_ps"], line["bytes"]) == (next_seq, next_ps, 1230), name
             next_seq += line.get("count", 1)
             next_ps += line.get("count", 1) * 10_000_000
         elapsed_raw = slots[-1]["raw_ps"] - slots[0]["raw_ps"]
         elapsed_phc = slots[-1]["phc_ps"] - slots[0]["phc_ps"]
-        assert abs((elapsed_phc - elapsed_raw) * 1e9 / elapsed_raw - 12500) < 1, "the NIC's oscillator is 12.5 ppm fast"
+        assert abs((elapsed_phc - elapsed_raw) * 1e9 / elapsed_raw - 12500) < 1, (
+            "the NIC's oscillator is 12.5 ppm fast"
+        )
 
 
 def read_pcap(data: bytes) -> list[tuple[int, bytes]]:
@@ -106,9 +120,13 @@ def read_pcap(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def singles(records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The wire record frame by frame; `first`: its line's times are this one's, else they are computed by the pitch."""
+    """The wire record frame by frame; `first`: its line's times are this one's, else they are
+    computed by the pitch.
+    """
     for line in records:
-        for number in range(line.get("count", 1) if line["kind"] in ("frame", "placeholders") else 0):
+        for number in range(
+            line.get("count", 1) if line["kind"] in ("frame", "placeholders") else 0
+        ):
             later_ps = number * line.get("pitch_ps", 0)
             yield line | {
                 "first": number == 0,
@@ -130,7 +148,10 @@ def probe_frame(number: int) -> bytes:
 # One kernel in make test, the others in make soak: stamps are asked for in another way before 6.6.
 @pytest.mark.parametrize(
     "family",
-    [offered_families()[-1], *(pytest.param(name, marks=pytest.mark.soak) for name in offered_families()[:-1])],
+    [
+        offered_families()[-1],
+        *(pytest.param(name, marks=pytest.mark.soak) for name in offered_families()[:-1]),
+    ],
 )
 def test_the_capture_device_shows_the_wire_record(family: str) -> None:
     result = boot("hwsim_capture.sh", family, tools=("tcpdump", "keepon-talk"))
@@ -141,21 +162,30 @@ def test_the_capture_device_shows_the_wire_record(family: str) -> None:
     assert abs(real[0][0] - wanted[0]["phc_ns"]) < 1_000_000, "a PHC begins with the time of day"
     probed = 0
     for (real_ns, frame), (phc_ns, _), want in zip(real, phc, wanted, strict=True):
-        assert abs(real_ns - want["raw_ns"] - offset_ns) <= (0 if want["first"] else 1), "CLOCK_REALTIME of the wire"
+        assert abs(real_ns - want["raw_ns"] - offset_ns) <= (0 if want["first"] else 1), (
+            "CLOCK_REALTIME of the wire"
+        )
         assert phc_ns == want["phc_ns"]
         assert len(frame) == want["bytes"]
         if want["kind"] == "placeholders":
             assert fcs_error(frame) == 0xFFFFFFFF
             assert not any(frame[:-4])
             continue
-        assert fcs_error(frame) == (0 if want["verdict"] in ("good", "lost", "torn") else 0xFFFFFFFF), want["verdict"]
+        assert fcs_error(frame) == (
+            0 if want["verdict"] in ("good", "lost", "torn") else 0xFFFFFFFF
+        ), want["verdict"]
         assert frame.hex().startswith(want["head"])
         if frame[6:12] == b"\x02" * 6:
             sent = bytearray(probe_frame(probed))
             sent[15] ^= 0xFF if want["verdict"] == "torn" else 0
             assert frame[:-4] == sent
             probed += 1
-    assert [want["verdict"] for want in wanted if want["kind"] == "frame"][:4] == ["lost", "bad_fcs", "torn", "good"]
+    assert [want["verdict"] for want in wanted if want["kind"] == "frame"][:4] == [
+        "lost",
+        "bad_fcs",
+        "torn",
+        "good",
+    ]
     slots = [stamp for (stamp, _), want in zip(phc, wanted, strict=True) if want["bytes"] == 1230]
     assert {after - before for before, after in pairwise(slots)} == {10_000}, "back to back"
     tagged = [frame[12:16] for _, frame in real if frame[12:14] == b"\x81\0"]
@@ -178,7 +208,10 @@ def stamps(result: GuestResult, talk: str, listen: str) -> list[tuple[int, int, 
     """(txtime, transmit stamp, receive stamp) in ns of each frame, by sequence number."""
     sent = json.loads(result.files[talk])["frames"]
     received = {frame["seq"]: frame for frame in json.loads(result.files[listen])["frames"]}
-    return [(frame["txtime_ns"], frame["tx_stamp_ns"], received[frame["seq"]]["rx_stamp_ns"]) for frame in sent]
+    return [
+        (frame["txtime_ns"], frame["tx_stamp_ns"], received[frame["seq"]]["rx_stamp_ns"])
+        for frame in sent
+    ]
 
 
 BYTE_PS = 8_000  # at 1 Gb/s
@@ -188,7 +221,9 @@ Arrival = tuple[int, int, int, str]  # ready at the egress queue, PCP, bytes, he
 
 
 def arrivals(result: GuestResult, bridge: str) -> list[Arrival]:
-    """The talkers' frames by the records of both senders, in ps of the PHC that all have, as they become ready."""
+    """The talkers' frames by the records of both senders, in ps of the PHC that all have, as they
+    become ready.
+    """
     lines = [line for nic in ("qa", "qb") for line in read_record(result.files[f"{bridge}.{nic}"])]
     return sorted(
         (
@@ -202,8 +237,12 @@ def arrivals(result: GuestResult, bridge: str) -> list[Arrival]:
     )
 
 
-def strict_priority(frames: list[Arrival], queue_frames: int) -> tuple[list[tuple[int, str]], list[int]]:
-    """A port with a queue per PCP: (stamp in ns at the receiver, head) of what leaves, PCP of what is dropped."""
+def strict_priority(
+    frames: list[Arrival], queue_frames: int
+) -> tuple[list[tuple[int, str]], list[int]]:
+    """A port with a queue per PCP: (stamp in ns at the receiver, head) of what leaves, PCP of what
+    is dropped.
+    """
     queues: dict[int, list[Arrival]] = {pcp: [] for pcp in range(8)}
     left: list[tuple[int, str]] = []
     dropped: list[int] = []
@@ -232,21 +271,30 @@ def test_bridges_forward_and_launch_times_hold() -> None:
         left, dropped = strict_priority(frames, queue_frames)
         seen = read_pcap(result.files[f"{bridge}.pcap"])
         assert [(ns, frame[:96].hex()) for ns, frame in seen if frame[12:14] == b"\x81\0"] == left
-        assert f"{bridge}: what did not arrive was dropped at the third port: 0 0 {len(dropped)} " in result.stdout
+        assert (
+            f"{bridge}: what did not arrive was dropped at the third port: 0 0 {len(dropped)} "
+            in result.stdout
+        )
         assert set(dropped) == ({0} if drops else set()), "a full queue is no other's"
         order = [int(head[28:32], 16) >> 13 for _, head in left]
-        assert order.index(0, order.index(7)) < len(order) - 20, "PCP 0 still had a backlog when PCP 7 went before it"
+        assert order.index(0, order.index(7)) < len(order) - 20, (
+            "PCP 0 still had a backlog when PCP 7 went before it"
+        )
     for txtime, sent, received in stamps(result, "l0.json", "l1.json"):
         assert 0 <= sent - txtime < 32, "the comparator has steps of 32 ns"
         assert abs(received - sent - 50) <= 1, "one PHC at both ends of a wire of 50 ns"
     record = [line for line in read_record(result.files["l0.wire"]) if line["bytes"] == 100]
-    assert [line["phc_ps"] // 1000 for line in record] == [sent for _, sent, _ in stamps(result, "l0.json", "l1.json")]
+    assert [line["phc_ps"] // 1000 for line in record] == [
+        sent for _, sent, _ in stamps(result, "l0.json", "l1.json")
+    ]
     assert all((line["phc_ps"] // 1000 - PREAMBLE_NS) % 32 == 0 for line in record)
     released = stamps(result, "o0.json", "o1.json")
     # No launch time: a frame goes when ETF releases it, delta (300 us) ahead of its txtime and no
     # earlier. How much later is the guest's: 6 us from timer to wire, but for a timer that finds
     # interrupts or softirqs at work.
-    assert all(-300_000 <= sent - txtime < -100_000 for txtime, sent, _ in released), "released, and sent at once"
+    assert all(-300_000 <= sent - txtime < -100_000 for txtime, sent, _ in released), (
+        "released, and sent at once"
+    )
     assert median(sent - txtime for txtime, sent, _ in released) < -270_000
     assert all(abs(received - sent - 50) <= 1 for _, sent, received in released)
     # Two wires of 50 ns, a frame of 100 bytes stored and forwarded, 2 us of processing.

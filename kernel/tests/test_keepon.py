@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""keepon.ko over keepon_hwsim.ko: link options, frames with txtimes, and what may happen to either device."""
+"""keepon.ko over keepon_hwsim.ko: link options, frames with txtimes, and what may happen to either
+device.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ PROBES = ("interfaces", "txtime_sender")
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Guest path -> the iproute2 plugin for the installed `ip`, which is the one the guest gets, and probes."""
+    """Guest path -> the iproute2 plugin for the installed `ip`, which is the one the guest gets,
+    and probes.
+    """
     folder = tmp_path_factory.mktemp("keepon")
     compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
     commands = [[str(KERNEL / "plugin" / "build"), str(folder)]]
@@ -46,7 +50,9 @@ def boot(script: str, family: str, programs: dict[str, Path], mode: str = "icoun
     files = {"/lib/keepon/common.sh": HERE / "keepon_common.sh", **programs}
 
     def run() -> GuestResult:
-        return run_guest(kernel, HERE / script, files, modules=modules, tools=[TALK], mode=mode, timeout_s=1200)
+        return run_guest(
+            kernel, HERE / script, files, modules=modules, tools=[TALK], mode=mode, timeout_s=1200
+        )
 
     result = checked(run) if mode == "icount" else run().check()
     assert result.tap.problems() == []

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The measured stream and the faults on kernels that are stricter than those of the other tests.
 
-PREEMPT_RT, where a spinlock sleeps and must not be met in the poll's hard interrupt: in `make test`.
-Kernels built with KASAN, lockdep with raw lock nesting, sleep checks and kmemleak, and with KCSAN: in
-`make soak`. keepon.vm fails a run for every report in the kernel's log; what is asserted here is that
-the work was done, and that no frame is lost from the books.
+PREEMPT_RT, where a spinlock sleeps and must not be met in the poll's hard interrupt: in `make
+test`. Kernels built with KASAN, lockdep with raw lock nesting, sleep checks and kmemleak, and with
+KCSAN: in `make soak`. keepon.vm fails a run for every report in the kernel's log; what is asserted
+here is that the work was done, and that no frame is lost from the books.
 """
 
 from __future__ import annotations
@@ -26,16 +26,19 @@ BYTE_PS = 80_000  # 100 Mb/s
 WATCHPOINTS_MIN = 10_000  # of a run, by KCSAN
 SENT = ("on_time", "moved", "best_effort", "sent_stale")
 FAULTS = (
-    "stall-within", "stall-beyond", "prefetch-said", "prefetch-unsaid", "fcs", "loss", "drift-within", "drift-sudden",
+    "stall-within", "stall-beyond", "prefetch-said", "prefetch-unsaid", "fcs", "loss",
+    "drift-within", "drift-sudden",
     "drift-beyond", "flap-short", "flap-long", "pause",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Flavour:
-    """A kernel and how it is run. `exact`: fast enough that every frame of the stream keeps its slot.
+    """A kernel and how it is run. `exact`: fast enough that every frame of the stream keeps its
+    slot.
 
-    `slow`: by how much the long flap is longer, for a guest in the time of a busy host to hear of it.
+    `slow`: by how much the long flap is longer, for a guest in the time of a busy host to hear of
+    it.
     """
 
     name: str
@@ -52,13 +55,20 @@ class Flavour:
 
     def run(self, script: str, **environment: str) -> GuestResult:
         kernel = self.kernel()
-        modules = build_modules(kernel, [HERE.parent / name for name in ("native", "hwsim", "keepon")])
+        modules = build_modules(
+            kernel, [HERE.parent / name for name in ("native", "hwsim", "keepon")]
+        )
         result = run_guest(
-            kernel, HERE / script, programs.guest_files(), modules=modules, tools=[*programs.tools(), "iperf3"],
-            environment=environment, mode=self.mode, icount_shift=self.icount_shift, memory_mb=self.memory_mb,
+            kernel, HERE / script, programs.guest_files(), modules=modules,
+            tools=[*programs.tools(), "iperf3"],
+            environment=environment, mode=self.mode, icount_shift=self.icount_shift,
+            memory_mb=self.memory_mb,
             timeout_s=self.timeout_s, virtual_limit_s=10_000,
         )  # fmt: skip
-        print(f"{kernel.version} {script}: {result.wall_seconds:.0f} s, {result.virtual_seconds} s in the guest")
+        print(
+            f"{kernel.version} {script}: {result.wall_seconds:.0f} s, {result.virtual_seconds} s in"
+            " the guest"
+        )
         if self.name == "kcsan":
             watched = observations.read_counters(result.files["kcsan"].decode())
             assert watched["enabled"] == 1
@@ -67,7 +77,8 @@ class Flavour:
 
 
 RT = Flavour("rt")
-# A checked instruction stands for some; they are given as much more virtual time, so that the poll keeps its time.
+# A checked instruction stands for some; they are given as much more virtual time, so that the poll
+# keeps its time.
 DEBUG = Flavour("debug", icount_shift=0, memory_mb=1024, timeout_s=3600, exact=False)
 KCSAN = Flavour("kcsan", mode="smp", memory_mb=1024, timeout_s=3600, exact=False, slow=4)
 
@@ -94,21 +105,31 @@ def read(result: GuestResult, name: str) -> dict[str, int]:
 
 
 def deviations_ps(result: GuestResult) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Distances on the wire, in the NIC's time, less those of the txtimes: from the first frame of the stream."""
+    """Distances on the wire, in the NIC's time, less those of the txtimes: from the first frame of
+    the stream.
+    """
     frames = observations.load_json(result.files, "talk.json")["frames"]
     record = observations.read_wire(result.files["wire"].decode())
     stream = observations.stream_hash("keepon")
     kept = [frame for frame in frames if (stream, frame["seq"]) in record.raw_ps]
     raw_ps = np.array([record.raw_ps[stream, frame["seq"]] for frame in kept], dtype=np.int64)
     local_ps = raw_ps + (raw_ps // 1000 * OSCILLATOR_PPB) // 1_000_000
-    txtime_ps = np.array([frame["txtime_ns"] - kept[0]["txtime_ns"] for frame in kept], dtype=np.int64) * 1000
+    txtime_ps = (
+        np.array([frame["txtime_ns"] - kept[0]["txtime_ns"] for frame in kept], dtype=np.int64)
+        * 1000
+    )
     return (local_ps - local_ps[0]) - txtime_ps
 
 
 def test_the_stream_beside_tcp(flavour: Flavour) -> None:
     seconds = str(FRAMES // 1000 + 1)
     result = flavour.run(
-        "measure_stream.sh", WAY="keepon", LOAD="tcp", FRAMES=str(FRAMES), SECONDS_TCP=seconds, DELTA_NS="150000"
+        "measure_stream.sh",
+        WAY="keepon",
+        LOAD="tcp",
+        FRAMES=str(FRAMES),
+        SECONDS_TCP=seconds,
+        DELTA_NS="150000",
     )
     assert result.tap.problems() == []
     after = read(result, "after.stats")
@@ -130,14 +151,17 @@ def faults(flavour: Flavour) -> GuestResult:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_every_frame_is_accounted_for_by_every_party(faults: GuestResult, flavour: Flavour, fault: str) -> None:
+def test_every_frame_is_accounted_for_by_every_party(
+    faults: GuestResult, flavour: Flavour, fault: str
+) -> None:
     running, stopped = read(faults, f"{fault}.running"), read(faults, f"{fault}.upper")
     nic, far = read(faults, f"{fault}.nic"), read(faults, f"{fault}.far")
     assert rest(running) == rest(stopped) == stopped["pending"] == 0
     assert stopped["submitted"] > 0
     assert far["rx_frames"] == nic["tx_frames"]
-    # In the host's time the guest's CPU may be taken from a poll between its reading and its doorbell.
-    # Of a wire that stood meanwhile the core hears later, by a slip, or if it was short not at all.
+    # In the host's time the guest's CPU may be taken from a poll between its reading and its
+    # doorbell. Of a wire that stood meanwhile the core hears later, by a slip, or if it was short
+    # not at all.
     if flavour.mode == "icount":
         assert stopped["underruns"] == nic["tx_underruns"]
     assert stopped["underruns"] <= nic["tx_underruns"]
@@ -147,7 +171,9 @@ def test_every_frame_is_accounted_for_by_every_party(faults: GuestResult, flavou
         assert sent <= wire <= sent + stopped["verdict_flushed"] + stopped["verdict_in_doubt"]
 
 
-def test_a_stall_within_the_depth_does_nothing_here_either(faults: GuestResult, flavour: Flavour) -> None:
+def test_a_stall_within_the_depth_does_nothing_here_either(
+    faults: GuestResult, flavour: Flavour
+) -> None:
     stopped = read(faults, "stall-within.upper")
     if flavour.exact:
         assert stopped["verdict_on_time"] == 300

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`keepon link` without iproute2's plugin, in a guest that has a Python of nothing but what the command imports."""
+"""`keepon link` without iproute2's plugin, in a guest that has a Python of nothing but what the
+command imports.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +34,34 @@ def core_limits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     core = KERNEL.parent / "core"
     target = tmp_path_factory.mktemp("limits") / "core_limits"
     sources = [HERE / "core_limits.c", *sorted((core / "src").glob("*.c"))]
-    flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{core}/include", f"-I{core}/platform/user"]
-    done = subprocess.run(["gcc", *flags, *sources, "-o", target], capture_output=True, text=True, check=False)
+    flags = [
+        "-std=gnu11",
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-I{core}/include",
+        f"-I{core}/platform/user",
+    ]
+    done = subprocess.run(
+        ["gcc", *flags, *sources, "-o", target], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return target
 
 
 def check_limits(core_limits: Path, document: bytes) -> dict[str, int]:
-    """The limits a link shows, which are those the core computes for its options on an hwsim NIC that writes back."""
+    """The limits a link shows, which are those the core computes for its options on an hwsim NIC
+    that writes back.
+    """
     (link,) = json.loads(document)
     shown = link["linkinfo"]["info_data"]
     chosen = [str(shown[name]) for name in ("rate_bps", "slot_bytes", "ring", "batch", "depth")]
     done = subprocess.run(
-        [core_limits, "0", *chosen, str(int(shown["clock"] == "dual"))], capture_output=True, text=True, check=True
+        [core_limits, "0", *chosen, str(int(shown["clock"] == "dual"))],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     wanted = {name: int(number) for name, number in map(str.split, done.stdout.splitlines())}
     limits = {name: number for name, number in shown.items() if name.startswith("limit_")}
@@ -53,8 +70,12 @@ def check_limits(core_limits: Path, document: bytes) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("family", offered_families())
-def test_links_without_the_plugin_equal_those_with_it(family: str, core_limits: Path, tmp_path: Path) -> None:
-    done = subprocess.run([KERNEL / "plugin" / "build", tmp_path], capture_output=True, text=True, check=False)
+def test_links_without_the_plugin_equal_those_with_it(
+    family: str, core_limits: Path, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [KERNEL / "plugin" / "build", tmp_path], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     kernel = get_kernel(family)
     files = {
@@ -66,7 +87,8 @@ def test_links_without_the_plugin_equal_those_with_it(family: str, core_limits: 
     environment = {"PYTHON": PYTHON.name}
     result = checked(
         lambda: run_guest(
-            kernel, HERE / "link_command.sh", files, environment=environment, modules=modules, tools=[PYTHON],
+            kernel, HERE / "link_command.sh", files, environment=environment, modules=modules,
+            tools=[PYTHON],
             timeout_s=1200,
         )
     )  # fmt: skip
@@ -78,6 +100,9 @@ def test_links_without_the_plugin_equal_those_with_it(family: str, core_limits: 
     assert {name: plugin[name] for name in ours if name != "linkinfo"} == {
         name: value for name, value in ours.items() if name != "linkinfo"
     }
-    up, longer = (check_limits(core_limits, result.files[name]) for name in ("plugin_up.json", "plugin_longer.json"))
+    up, longer = (
+        check_limits(core_limits, result.files[name])
+        for name in ("plugin_up.json", "plugin_longer.json")
+    )
     assert all(longer[name] > up[name] for name in up)
     assert check_limits(core_limits, result.files["ours_up.json"]) == longer

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A 1 ms stream beside a TCP transfer at 100 Mb/s, by slots and by etf's software release, measured on the wire."""
+"""A 1 ms stream beside a TCP transfer at 100 Mb/s, by slots and by etf's software release, measured
+on the wire.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ OSCILLATOR_PPB = 20_000  # of sim0, as measure_stream.sh makes it
 SHIFT = 1
 DELTA_NS = 150_000  # of etf: that of the published examples
 
-# What TCP can have at most: nine slots of ten, in each the MTU less the headers of IPv4 and of TCP with time stamps.
+# What TCP can have at most: nine slots of ten, in each the MTU less the headers of IPv4 and of TCP
+# with time stamps.
 BEST_EFFORT_SLOTS_PER_S = 9_000
 MTU = 1192
 SHARE_BPS = BEST_EFFORT_SLOTS_PER_S * (MTU - 20 - 32) * 8
@@ -30,7 +33,9 @@ SHARE_BPS = BEST_EFFORT_SLOTS_PER_S * (MTU - 20 - 32) * 8
 
 @dataclass(frozen=True)
 class Way:
-    """One way to send the stream: name in the table, variables of the script, frames of the whole measurement."""
+    """One way to send the stream: name in the table, variables of the script, frames of the whole
+    measurement.
+    """
 
     name: str
     way: str
@@ -40,14 +45,17 @@ class Way:
     def run(self, family: str, part: int) -> GuestResult:
         """With one frame of `part`; the transfer takes as long as the stream and a second."""
         kernel = get_kernel(family)
-        modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"])
+        modules = build_modules(
+            kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"]
+        )
         variables = {
             "WAY": self.way, "LOAD": self.load, "FRAMES": str(self.frames // part),
             "SECONDS_TCP": str(self.frames // part // 1000 + 1), "DELTA_NS": str(DELTA_NS),
         }  # fmt: skip
         result = run_guest(
             kernel, HERE / "measure_stream.sh", programs.guest_files(), modules=modules,
-            tools=[*programs.tools(), "iperf3"], environment=variables, icount_shift=SHIFT, timeout_s=400,
+            tools=[*programs.tools(), "iperf3"], environment=variables, icount_shift=SHIFT,
+            timeout_s=400,
         )  # fmt: skip
         assert result.check().tap.problems() == []
         return result
@@ -61,7 +69,9 @@ WAYS = (KEEPON, ETF_LOADED, ETF_ALONE)
 
 @dataclass(frozen=True)
 class Measured:
-    """Frames of the stream that were on the wire: `deviation_ps` = reference plane less txtime, by sequence number."""
+    """Frames of the stream that were on the wire: `deviation_ps` = reference plane less txtime, by
+    sequence number.
+    """
 
     result: GuestResult
     frames: int
@@ -76,7 +86,9 @@ class Measured:
 
 
 def measure(way: Way, result: GuestResult) -> Measured:
-    """The wire's time is carried to the NIC's oscillator; what the PHC is beside it, one constant, from the stamps."""
+    """The wire's time is carried to the NIC's oscillator; what the PHC is beside it, one constant,
+    from the stamps.
+    """
     talk = observations.load_json(result.files, "talk.json")
     record = observations.read_wire(result.files["wire"].decode())
     number = observations.stream_hash("keepon")
@@ -127,7 +139,8 @@ def test_every_frame_was_on_time_and_none_lost(measured: dict[Way, Measured]) ->
     after = counters(measured[KEEPON], "after.stats")
     assert after["verdict_on_time"] == measured[KEEPON].frames
     sent = after["verdict_on_time"] + after["verdict_best_effort"]
-    # of best effort, where the simulated NIC's own work held the CPU up within a store: TCP repeated none of them
+    # of best effort, where the simulated NIC's own work held the CPU up within a store: TCP
+    # repeated none of them
     in_doubt = after["verdict_in_doubt"]
     assert after["submitted"] == sent + in_doubt + after["pending"]
     assert in_doubt < sent / 1000
@@ -137,20 +150,33 @@ def test_every_frame_was_on_time_and_none_lost(measured: dict[Way, Measured]) ->
 def test_tcp_gets_nine_tenths_of_its_slots(measured: dict[Way, Measured]) -> None:
     end = json.loads(measured[KEEPON].result.files["iperf3.json"])["end"]
     goodput_bps = end["sum_received"]["bits_per_second"]
-    print(f"TCP goodput {goodput_bps / 1e6:.2f} Mb/s of {SHARE_BPS / 1e6:.2f} Mb/s: {goodput_bps / SHARE_BPS:.1%}")
+    print(
+        f"TCP goodput {goodput_bps / 1e6:.2f} Mb/s of {SHARE_BPS / 1e6:.2f} Mb/s:"
+        f" {goodput_bps / SHARE_BPS:.1%}"
+    )
     assert 0.9 * SHARE_BPS <= goodput_bps <= SHARE_BPS
 
 
 def test_tcp_repeats_nothing(measured: dict[Way, Measured]) -> None:
-    assert json.loads(measured[KEEPON].result.files["iperf3.json"])["end"]["sum_sent"]["retransmits"] == 0
+    assert (
+        json.loads(measured[KEEPON].result.files["iperf3.json"])["end"]["sum_sent"]["retransmits"]
+        == 0
+    )
     assert counters(measured[KEEPON], "tcp.stats")["RetransSegs"] == 0
 
 
-def test_etf_by_software_release_is_further_off(measured: dict[Way, Measured], request: pytest.FixtureRequest) -> None:
-    """On the same wire, one table; kept in out/measured, and the whole one as of a certain day in docs/measured.md."""
+def test_etf_by_software_release_is_further_off(
+    measured: dict[Way, Measured], request: pytest.FixtureRequest
+) -> None:
+    """On the same wire, one table; kept in out/measured, and the whole one as of a certain day in
+    docs/measured.md.
+    """
     family, part = request.node.callspec.params["measured"]
     table = [
-        f"Kernel {get_kernel(family).version}, icount shift {SHIFT}, 100 Mb/s, etf delta {DELTA_NS} ns.",
+        (
+            f"Kernel {get_kernel(family).version}, icount shift {SHIFT}, 100 Mb/s, etf delta"
+            f" {DELTA_NS} ns."
+        ),
         "Reference plane at the wire less txtime, ns.",
         "",
         "| way | frames | sent | min | mean | p99 | max | max - min |",
@@ -160,7 +186,9 @@ def test_etf_by_software_release_is_further_off(measured: dict[Way, Measured], r
     print("\n".join(table))
     folder = checkout_root() / "out" / "measured"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"stream-{family}-{'whole' if part == 1 else 'fifth'}.md").write_text("\n".join(table) + "\n")
+    (folder / f"stream-{family}-{'whole' if part == 1 else 'fifth'}.md").write_text(
+        "\n".join(table) + "\n"
+    )
     mine = np.max(np.abs(measured[KEEPON].deviation_ps))
     for way in (ETF_LOADED, ETF_ALONE):
         assert mine < np.max(np.abs(measured[way].deviation_ps))

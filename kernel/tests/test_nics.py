@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Our drivers of cards a person can buy, on QEMU's models of them as the distribution has them.
 
-Those models send at once and add an FCS whatever is asked for: nothing here says how a slot leaves. It says that the
-driver is a complete, ordinary one beside the kernel's own driver at the other end of the wire, and that lending the
-ring does not change that. The guest's kernel is the smallest one of Debian's that has the kernel's own drivers.
+Those models send at once and add an FCS whatever is asked for: nothing here says how a slot leaves.
+It says that the driver is a complete, ordinary one beside the kernel's own driver at the other end
+of the wire, and that lending the ring does not change that. The guest's kernel is the smallest one
+of Debian's that has the kernel's own drivers.
 """
 
 from __future__ import annotations
@@ -24,13 +25,17 @@ STOCK = {"e1000e": "e1000e", "e1000": "e1000"}
 def card(model: str, number: int, address: str) -> list[str]:
     """A card on the one wire of the guest."""
     slot = address.rpartition(":")[2]
-    device = f"{model},netdev=n{number},romfile=,bus=pcie.0,addr={slot},mac=52:54:00:00:00:0{number}"
+    device = (
+        f"{model},netdev=n{number},romfile=,bus=pcie.0,addr={slot},mac=52:54:00:00:00:0{number}"
+    )
     return ["-netdev", f"hubport,id=n{number},hubid=0", "-device", device]
 
 
 def boot(model: str, script: str) -> GuestResult:
     kernel = get_kernel("6.1", "rt")
-    modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE / "resume_probe"])
+    modules = build_modules(
+        kernel, [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE / "resume_probe"]
+    )
     return run_guest(
         kernel, HERE / script, modules=modules, tools=["ethtool", "iperf3"],
         environment={"OURS": OURS, "THEIRS": THEIRS, "STOCK": STOCK[model]},

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""keepon on the Ethernet of a Raspberry Pi 4, as a model of its registers that `make test-hw` builds has it.
+"""keepon on the Ethernet of a Raspberry Pi 4, as a model of its registers that `make test-hw`
+builds has it.
 
-The judge is the wire's own log. A frame has its own FCS, as a placeholder has, and only that it is good tells them
-apart. What the model chooses is in docs/nics.md.
+The judge is the wire's own log. A frame has its own FCS, as a placeholder has, and only that it is
+good tells them apart. What the model chooses is in docs/nics.md.
 """
 
 from __future__ import annotations
@@ -23,26 +24,37 @@ pytestmark = [pytest.mark.vm, pytest.mark.hw]
 
 HERE = Path(__file__).parent
 ADDRESS = "52:54:00:00:00:01"
-# Long frames, and short ones whose slots take a microsecond at 1 Gb/s: bytes of slot, trim and test frame
+# Long frames, and short ones whose slots take a microsecond at 1 Gb/s: bytes of slot, trim and test
+# frame
 LONG = (1230, 16, 100)
 SHORT = (105, 8, 80)
 
 
 def emulator() -> Path:
     path = Path(os.environ.get("KEEPON_PACED_QEMU_PI", ""))
-    assert path.is_file(), "KEEPON_PACED_QEMU_PI names no QEMU with a GENET: run these tests by `make test-hw`"
+    assert path.is_file(), (
+        "KEEPON_PACED_QEMU_PI names no QEMU with a GENET: run these tests by `make test-hw`"
+    )
     return path
 
 
 def board(log: Path, network: str = "", **properties: object) -> list[str]:
     """The Pi with its far end in QEMU; `properties` of the model."""
-    settings = {"wirelog": log, **{name.replace("_", "-"): value for name, value in properties.items()}}
-    args = [part for name, value in settings.items() for part in ("-global", f"bcm2711-genet.{name}={value}")]
+    settings = {
+        "wirelog": log,
+        **{name.replace("_", "-"): value for name, value in properties.items()},
+    }
+    args = [
+        part
+        for name, value in settings.items()
+        for part in ("-global", f"bcm2711-genet.{name}={value}")
+    ]
     return ["-nic", f"user,model=genet,mac={ADDRESS}{network}", *args]
 
 
 def boot(
-    log: Path, said: int, lengths: tuple[int, int, int] = LONG, *, done: bool = False, mbps: int = 1000,
+    log: Path, said: int, lengths: tuple[int, int, int] = LONG, *, done: bool = False,
+    mbps: int = 1000,
     append: str = "", family: str = "6.1", ppb: int = 0, **properties: object,
 ) -> GuestResult:  # fmt: skip
     kernel = get_kernel(family, "arm64")
@@ -50,10 +62,12 @@ def boot(
     slot_bytes, trim_bytes, talk_bytes = (str(length) for length in lengths)
     return run_guest(
         kernel, HERE / "nics_genet_stream.sh", programs.guest_files(kernel.machine),
-        modules=build_modules(kernel, folders), tools=programs.tools(kernel.machine), qemu=emulator(),
+        modules=build_modules(kernel, folders), tools=programs.tools(kernel.machine),
+        qemu=emulator(),
         qemu_args=board(log, **properties), append=append, timeout_s=900,
         environment={
-            "PREFETCH": str(said), "INDEX_DONE": str(int(done)), "MBPS": str(mbps), "FRAMES": str(FRAMES),
+            "PREFETCH": str(said), "INDEX_DONE": str(int(done)), "MBPS": str(mbps),
+            "FRAMES": str(FRAMES),
             "SLOT_BYTES": slot_bytes, "TRIM_BYTES": trim_bytes, "TALK_BYTES": talk_bytes,
             "PPB": str(ppb),
         },
@@ -70,32 +84,50 @@ def lent(log: list[Run]) -> list[Run]:
 def check_wire(runs: list[Run], lengths: tuple[int, int, int], ahead: int, byte_ns: int) -> None:
     slot_bytes, trim_bytes, _ = lengths
     gaps = [after.start_ns - before.end_ns(byte_ns) for before, after in pairwise(runs)]
-    assert not any(gaps), f"the wire stood still {sum(gap != 0 for gap in gaps)} times, {max(gaps)} ns at most"
+    assert not any(gaps), (
+        f"the wire stood still {sum(gap != 0 for gap in gaps)} times, {max(gaps)} ns at most"
+    )
     assert all(run.own_fcs for run in runs), "the controller has added an FCS"
     assert {run.good for run in runs} == {True, False}
-    assert all((run.kind == "0000") == run.placeholder for run in runs), "bytes of a frame in a placeholder, or none"
-    assert all((run.tail == "00000000") == run.placeholder for run in runs), "an FCS of a frame in a placeholder"
+    assert all((run.kind == "0000") == run.placeholder for run in runs), (
+        "bytes of a frame in a placeholder, or none"
+    )
+    assert all((run.tail == "00000000") == run.placeholder for run in runs), (
+        "an FCS of a frame in a placeholder"
+    )
     assert all(abs(run.slot_bytes - slot_bytes) <= trim_bytes for run in runs)
     # the model really fetches as deep as it is told to
-    assert max(run.ahead_ns for run in runs) >= ahead * (slot_bytes - trim_bytes + GAP_BYTES) * byte_ns
+    assert (
+        max(run.ahead_ns for run in runs) >= ahead * (slot_bytes - trim_bytes + GAP_BYTES) * byte_ns
+    )
     assert ahead or max(run.ahead_ns for run in runs) == 0
 
 
 def judge(
-    result: GuestResult, log: Path, ahead: int, lengths: tuple[int, int, int], mbps: int, ppb: int = 0
+    result: GuestResult,
+    log: Path,
+    ahead: int,
+    lengths: tuple[int, int, int],
+    mbps: int,
+    ppb: int = 0,
 ) -> list[Run]:
     assert result.check().tap.problems() == []
     runs = lent(read_log(log))
     check_wire(runs, lengths, ahead, 8000 // mbps)
     check_stream(runs, result, 8000 // mbps, ppb)
     check_counters(runs, counters(result))
-    # every change of a length reached its descriptor; the ring has gone on after the counter was read
-    assert sum(run.frames for run in runs if run.slot_bytes != lengths[0]) >= counters(result)["trims"] > 0
+    # every change of a length reached its descriptor; the ring has gone on after the counter was
+    # read
+    assert (
+        sum(run.frames for run in runs if run.slot_bytes != lengths[0])
+        >= counters(result)["trims"]
+        > 0
+    )
     return runs
 
 
-# Every buffer has a copy that the device sees, and only what is handed over goes from one to the other, as if there
-# were a cache that the device does not look into.
+# Every buffer has a copy that the device sees, and only what is handed over goes from one to the
+# other, as if there were a cache that the device does not look into.
 COPIES = "swiotlb=force"
 # Depth of the model, whether its index tells of frames that have left, speed, lengths
 CASES = [
@@ -109,7 +141,9 @@ CASES = [
 def test_every_slot_on_the_wire(
     ahead: int, done: bool, mbps: int, lengths: tuple[int, int, int], tmp_path: Path
 ) -> None:
-    """No gap, placeholders bad, all else good, every frame of the stream at its byte, none missing."""
+    """No gap, placeholders bad, all else good, every frame of the stream at its byte,
+    none missing.
+    """
     log = tmp_path / "wire.csv"
     model = {"prefetch": ahead, "cons_on_done": "on" if done else "off"}
     judge(boot(log, ahead, lengths, done=done, mbps=mbps, **model), log, ahead, lengths, mbps)
@@ -122,7 +156,9 @@ def test_every_byte_is_written_back(tmp_path: Path) -> None:
 
 
 def test_real_slots_are_trimmed(tmp_path: Path) -> None:
-    """A clock that is set faster than the wire shortens many slots, and frames that are in them keep a good FCS."""
+    """A clock that is set faster than the wire shortens many slots, and frames that are in them
+    keep a good FCS.
+    """
     log = tmp_path / "wire.csv"
     ppb = 200_000
     runs = judge(boot(log, 4, ppb=ppb, prefetch=4), log, 4, LONG, 1000, ppb)
@@ -136,7 +172,9 @@ def test_the_newest_kernel(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("append", ["", COPIES])
 def test_an_ordinary_card(append: str, tmp_path: Path) -> None:
-    """The driver is a complete, ordinary one, whatever it may lend; every frame of it has a good FCS."""
+    """The driver is a complete, ordinary one, whatever it may lend; every frame of it has a good
+    FCS.
+    """
     kernel = get_kernel("6.1", "arm64")
     folders = [HERE.parent / "native", HERE.parent / "nics" / "genet", HERE / "resume_probe"]
     data = bytes(range(256)) * 1024
@@ -152,14 +190,20 @@ def test_an_ordinary_card(append: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("ahead", "lengths"), [(32, LONG), (64, SHORT)])
-def test_a_depth_beyond_what_was_said_is_found_out(ahead: int, lengths: tuple[int, int, int], tmp_path: Path) -> None:
-    """The index is further ahead of the wire than it can be: a slip, and no clock until it is set anew."""
+def test_a_depth_beyond_what_was_said_is_found_out(
+    ahead: int, lengths: tuple[int, int, int], tmp_path: Path
+) -> None:
+    """The index is further ahead of the wire than it can be: a slip, and no clock until it is set
+    anew.
+    """
     said = 8
     log = tmp_path / "wire.csv"
     result = boot(log, said, lengths, prefetch=ahead)
     assert counters(result)["slips"] > 0
     assert "slip: ring index and CPU counter contradict" in result.files["dmesg.txt"].decode()
-    assert max(run.ahead_ns for run in lent(read_log(log))) > said * (sum(lengths[:2]) + GAP_BYTES) * 8
+    assert (
+        max(run.ahead_ns for run in lent(read_log(log))) > said * (sum(lengths[:2]) + GAP_BYTES) * 8
+    )
 
 
 def flood(wire: socket.socket, frames: int) -> None:
@@ -172,17 +216,24 @@ def flood(wire: socket.socket, frames: int) -> None:
 
 
 def test_discarded_frames_are_counted(tmp_path: Path) -> None:
-    """How many found no descriptor; the others were received. Coming up again counts none of them anew."""
+    """How many found no descriptor; the others were received. Coming up again counts none of them
+    anew.
+    """
     kernel = get_kernel("6.1", "arm64")
     folders = [HERE.parent / "native", HERE.parent / "nics" / "genet"]
     frames = 2000
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as wire, ThreadPoolExecutor(1) as pool:
         wire.bind(str(tmp_path / "host"))
         sending = pool.submit(flood, wire, frames)
-        ends = f"local.type=unix,local.path={tmp_path / 'guest'},remote.type=unix,remote.path={tmp_path / 'host'}"
+        ends = (
+            f"local.type=unix,local.path={tmp_path / 'guest'},"
+            f"remote.type=unix,remote.path={tmp_path / 'host'}"
+        )
         result = run_guest(
-            kernel, HERE / "nics_genet_flood.sh", modules=build_modules(kernel, folders), qemu=emulator(),
-            qemu_args=["-netdev", f"dgram,id=n0,{ends}", "-net", f"nic,netdev=n0,model=genet,macaddr={ADDRESS}"],
+            kernel, HERE / "nics_genet_flood.sh", modules=build_modules(kernel, folders),
+            qemu=emulator(),
+            qemu_args=["-netdev", f"dgram,id=n0,{ends}", "-net",
+            f"nic,netdev=n0,model=genet,macaddr={ADDRESS}"],
             environment={"FRAMES": str(frames)}, timeout_s=120,
         ).check()  # fmt: skip
         sending.result()

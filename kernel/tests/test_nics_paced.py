@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""keepon on Intel's controllers as QEMU models them, with a wire that takes its time and a depth of fetching ahead.
+"""keepon on Intel's controllers as QEMU models them, with a wire that takes its time and a depth of
+fetching ahead.
 
-The judge is the wire's own log, which tells of every slot when it left, how long it was and whether its FCS was good.
-The emulator is one that `make test-hw` builds (scripts/paced_qemu.py); what the models choose is in docs/nics.md.
+The judge is the wire's own log, which tells of every slot when it left, how long it was and whether
+its FCS was good. The emulator is one that `make test-hw` builds (scripts/paced_qemu.py); what the
+models choose is in docs/nics.md.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ pytestmark = [pytest.mark.vm, pytest.mark.hw]
 
 HERE = Path(__file__).parent
 FIRMWARE = ("/usr/share/seabios", "/usr/share/qemu")
-# Model -> places on the bus. The virtual functions of an 82576 count on from its own place and need room.
+# Model -> places on the bus. The virtual functions of an 82576 count on from its own place and need
+# room.
 PLACES = {"e1000e": (0x10, 0x11), "igb": (0x04, 0x08)}
 BYTE_NS = 8
 # Long frames, and short ones whose slots take a microsecond: bytes of slot, trim and test frame
@@ -30,7 +33,9 @@ SHORT = (105, 8, 80)
 
 def emulator() -> Path:
     path = Path(os.environ.get("KEEPON_PACED_QEMU", ""))
-    assert path.is_file(), "KEEPON_PACED_QEMU names no QEMU with a paced wire: run these tests by `make test-hw`"
+    assert path.is_file(), (
+        "KEEPON_PACED_QEMU names no QEMU with a paced wire: run these tests by `make test-hw`"
+    )
     return path
 
 
@@ -43,21 +48,29 @@ def cards(model: str, ahead: int, log: Path) -> list[str]:
     options = [f",paced=on,ahead={ahead},wirelog={log}", ""]
     args = [part for folder in FIRMWARE for part in ("-L", folder)]
     for number, (place, more) in enumerate(zip(PLACES[model], options, strict=True), 1):
-        device = f"{model},netdev=n{number},romfile=,bus=pcie.0,addr={place:#x},mac=52:54:00:00:00:0{number}{more}"
+        device = (
+            f"{model},netdev=n{number},romfile=,bus=pcie.0,addr={place:#x},"
+            f"mac=52:54:00:00:00:0{number}{more}"
+        )
         args += ["-netdev", f"hubport,id=n{number},hubid=0", "-device", device]
     return args
 
 
-def boot(model: str, ahead: int, said: int, lengths: tuple[int, int, int], log: Path) -> GuestResult:
+def boot(
+    model: str, ahead: int, said: int, lengths: tuple[int, int, int], log: Path
+) -> GuestResult:
     kernel = get_kernel("6.1", "rt")
     folders = [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE.parent / "keepon"]
     ours, theirs = addresses(model)
     slot_bytes, trim_bytes, talk_bytes = (str(length) for length in lengths)
     return run_guest(
-        kernel, HERE / "nics_stream.sh", programs.guest_files(), modules=build_modules(kernel, folders),
-        tools=[*programs.tools()], qemu=emulator(), qemu_args=cards(model, ahead, log), timeout_s=900,
+        kernel, HERE / "nics_stream.sh", programs.guest_files(),
+        modules=build_modules(kernel, folders),
+        tools=[*programs.tools()], qemu=emulator(), qemu_args=cards(model, ahead, log),
+        timeout_s=900,
         environment={
-            "OURS": ours, "THEIRS": theirs, "STOCK": model, "PREFETCH": str(said), "FRAMES": str(FRAMES),
+            "OURS": ours, "THEIRS": theirs, "STOCK": model, "PREFETCH": str(said),
+            "FRAMES": str(FRAMES),
             "SLOT_BYTES": slot_bytes, "TRIM_BYTES": trim_bytes, "TALK_BYTES": talk_bytes,
         },
     )  # fmt: skip
@@ -73,17 +86,22 @@ def lent(log: list[Run]) -> list[Run]:
 def check_wire(runs: list[Run], lengths: tuple[int, int, int], ahead: int) -> None:
     slot_bytes, trim_bytes, _ = lengths
     gaps = [after.start_ns - before.end_ns(BYTE_NS) for before, after in pairwise(runs)]
-    assert not any(gaps), f"the wire stood still {sum(gap != 0 for gap in gaps)} times, {max(gaps)} ns at most"
+    assert not any(gaps), (
+        f"the wire stood still {sum(gap != 0 for gap in gaps)} times, {max(gaps)} ns at most"
+    )
     assert {(run.own_fcs, run.good) for run in runs} == {(True, False), (False, True)}
     assert all(abs(run.slot_bytes - slot_bytes) <= trim_bytes for run in runs)
     # the model really fetches as deep as it is told to
-    assert max(run.ahead_ns for run in runs) >= ahead * (slot_bytes - trim_bytes + GAP_BYTES) * BYTE_NS
+    assert (
+        max(run.ahead_ns for run in runs) >= ahead * (slot_bytes - trim_bytes + GAP_BYTES) * BYTE_NS
+    )
     assert ahead or max(run.ahead_ns for run in runs) == 0
 
 
 # Depth of the model, what the driver is told (0: what the data sheets suggest), lengths
 CASES = [
-    (0, 1, LONG), (4, 4, LONG), (4, 0, LONG), (16, 16, LONG), (32, 32, LONG), (0, 1, SHORT), (32, 32, SHORT),
+    (0, 1, LONG), (4, 4, LONG), (4, 0, LONG), (16, 16, LONG), (32, 32, LONG), (0, 1, SHORT),
+    (32, 32, SHORT),
 ]  # fmt: skip
 
 
@@ -92,7 +110,9 @@ CASES = [
 def test_every_slot_on_the_wire(
     model: str, ahead: int, said: int, lengths: tuple[int, int, int], tmp_path: Path
 ) -> None:
-    """No gap, placeholders bad, all else good, every frame of the stream at its byte, none missing."""
+    """No gap, placeholders bad, all else good, every frame of the stream at its byte,
+    none missing.
+    """
     log = tmp_path / "wire.csv"
     result = boot(model, ahead, said, lengths, log).check()
     assert result.tap.problems() == []
@@ -103,12 +123,17 @@ def test_every_slot_on_the_wire(
 
 
 def test_an_ordinary_card_with_advanced_descriptors(tmp_path: Path) -> None:
-    """The 82576 beside the kernel's own driver; the distribution's QEMU need not have a model of it."""
+    """The 82576 beside the kernel's own driver; the distribution's QEMU need not have a model of
+    it.
+    """
     kernel = get_kernel("6.1", "rt")
-    modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE / "resume_probe"])
+    modules = build_modules(
+        kernel, [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE / "resume_probe"]
+    )
     ours, theirs = addresses("igb")
     result = run_guest(
-        kernel, HERE / "nics_intel.sh", modules=modules, tools=["ethtool", "iperf3"], qemu=emulator(),
+        kernel, HERE / "nics_intel.sh", modules=modules, tools=["ethtool", "iperf3"],
+        qemu=emulator(),
         qemu_args=cards("igb", 4, tmp_path / "wire.csv"), timeout_s=1200,
         environment={"OURS": ours, "THEIRS": theirs, "STOCK": "igb"},
     ).check()  # fmt: skip
@@ -120,10 +145,15 @@ def test_an_ordinary_card_with_advanced_descriptors(tmp_path: Path) -> None:
 def test_a_depth_beyond_what_was_said_is_found_out(
     model: str, ahead: int, lengths: tuple[int, int, int], tmp_path: Path
 ) -> None:
-    """The index is further ahead of the wire than it can be: a slip, and no clock until it is set anew."""
+    """The index is further ahead of the wire than it can be: a slip, and no clock until it is set
+    anew.
+    """
     said = 8
     log = tmp_path / "wire.csv"
     result = boot(model, ahead, said, lengths, log)
     assert counters(result)["slips"] > 0
     assert "slip: ring index and CPU counter contradict" in result.files["dmesg.txt"].decode()
-    assert max(run.ahead_ns for run in lent(read_log(log))) > said * (sum(lengths[:2]) + GAP_BYTES) * BYTE_NS
+    assert (
+        max(run.ahead_ns for run in lent(read_log(log)))
+        > said * (sum(lengths[:2]) + GAP_BYTES) * BYTE_NS
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""clock dual at line rate by either padding, and what stands behind a short frame where a long one was."""
+"""clock dual at line rate by either padding, and what stands behind a short frame where a long one
+was.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,13 @@ COUNTS = ("frames", "slots", "underruns", "slips", "far underruns", "far stops",
 
 def boot(family: str, seconds_full: int, probe_files: dict[str, Path]) -> GuestResult:
     kernel = get_kernel(family)
-    modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"])
+    modules = build_modules(
+        kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"]
+    )
     result = checked(
         lambda: run_guest(
-            kernel, HERE / "keepon_padding.sh", probe_files, modules=modules, tools=["tcpdump", "iperf3"],
+            kernel, HERE / "keepon_padding.sh", probe_files, modules=modules,
+            tools=["tcpdump", "iperf3"],
             environment={"SECONDS_FULL": str(seconds_full)}, icount_shift=0, timeout_s=900,
         )
     )  # fmt: skip
@@ -54,13 +59,18 @@ def test_behind_a_short_frame_there_are_zeros(probe_files: dict[str, Path]) -> N
 @pytest.mark.soak
 @pytest.mark.parametrize("family", offered_families())
 def test_the_wire_stays_full_of_frames(family: str, probe_files: dict[str, Path]) -> None:
-    """How many slots carry frames is the load's affair, here one CPU's that works for both stations; that no slot is
-    missing is the driver's."""
+    """How many slots carry frames is the load's affair, here one CPU's that works for both
+    stations; that no slot is missing is the driver's."""
     result = boot(family, 4, probe_files)
     for padding in PADDINGS:
         numbers = [int(word) for word in result.files[f"{padding}.counts"].split()]
-        grown = dict(zip(COUNTS, (b - a for a, b in zip(numbers[:7], numbers[7:], strict=True)), strict=True))
-        print(f"{padding}: {grown}, {grown['frames'] / grown['slots']:.1%} of the slots carried frames")
+        grown = dict(
+            zip(COUNTS, (b - a for a, b in zip(numbers[:7], numbers[7:], strict=True)), strict=True)
+        )
+        print(
+            f"{padding}: {grown}, {grown['frames'] / grown['slots']:.1%} of the slots carried"
+            " frames"
+        )
         assert grown["frames"] > 0.9 * grown["slots"]
         assert [grown[name] for name in COUNTS[2:]] == [0] * 5
         check_zeros(result.files[f"{padding}.pcap"])

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ptp4l, phc2sys and virtual clocks on keepon links; how far two clocks are apart is read from them, not from ptp4l."""
+"""ptp4l, phc2sys and virtual clocks on keepon links; how far two clocks are apart is read from
+them, not from ptp4l.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,12 @@ pytestmark = pytest.mark.vm
 HERE = Path(__file__).parent
 SLOT_NS = 100_000  # of 1230 bytes at 100 Mb/s, with preamble and gap
 WIRE_NS = 50  # propagation, the default of hwsim
-LINE = re.compile(r"ptp4l\[([\d.]+)\]: master offset +(-?\d+) s(\d) freq +[+-]?\d+ path delay +(-?\d+)")
+LINE = re.compile(
+    r"ptp4l\[([\d.]+)\]: master offset +(-?\d+) s(\d) freq +[+-]?\d+ path delay +(-?\d+)"
+)
 
-# The emulated CPU must not be slower than a small board's: what the simulated NICs cost it makes receive stamps late.
+# The emulated CPU must not be slower than a small board's: what the simulated NICs cost it makes
+# receive stamps late.
 ICOUNT_SHIFT = 0
 SHORT_S, LONG_S = 6, 60  # after it began to steer
 
@@ -31,10 +36,15 @@ GOALS = {"interpolated": f"{GOAL_NS}", "counter": f"{0.3 * SLOT_NS:.0f} to {0.5 
 
 
 def boot(
-    script: str, family: str, probe_files: dict[str, Path], environment: dict[str, str] | None = None
+    script: str,
+    family: str,
+    probe_files: dict[str, Path],
+    environment: dict[str, str] | None = None,
 ) -> GuestResult:
     kernel = get_kernel(family)
-    modules = build_modules(kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"])
+    modules = build_modules(
+        kernel, [HERE.parent / "native", HERE.parent / "hwsim", HERE.parent / "keepon"]
+    )
     result = checked(
         lambda: run_guest(
             kernel, HERE / script, probe_files, modules=modules, environment=environment or {},
@@ -46,7 +56,10 @@ def boot(
 
 
 SOAK = pytest.mark.soak
-FAMILIES = ["6.1", *(pytest.param(name, marks=SOAK) for name in offered_families() if name != "6.1")]
+FAMILIES = [
+    "6.1",
+    *(pytest.param(name, marks=SOAK) for name in offered_families() if name != "6.1"),
+]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -90,9 +103,12 @@ class Way:
 
     @property
     def lock_s(self) -> float:
-        """When it is steered and, for a second on, as near as four times the rms of the second half, or as the goal:
-        how long a servo takes for its last nanoseconds says nothing of the clock."""
-        near = (np.abs(self.offset_ns) <= max(4 * self.rms_ns, GOAL_NS)) & (self.times_s >= self.steered_s)
+        """When it is steered and, for a second on, as near as four times the rms of the second
+        half, or as the goal: how long a servo takes for its last nanoseconds says nothing of the
+        clock."""
+        near = (np.abs(self.offset_ns) <= max(4 * self.rms_ns, GOAL_NS)) & (
+            self.times_s >= self.steered_s
+        )
         for at, time_s in enumerate(self.times_s):
             if np.all(near[at : np.searchsorted(self.times_s, time_s + 1.0)]):
                 return float(time_s)
@@ -101,7 +117,10 @@ class Way:
     def row(self, steered: bool = True) -> str:
         lock = f"{self.lock_s:.1f}" if steered else "-"
         goal = GOALS.get(self.name, "")
-        return f"| {self.name} | {self.rms_ns:.0f} | {goal} | {round(self.mean_ns)} | {self.max_ns:.0f} | {lock} |"
+        return (
+            f"| {self.name} | {self.rms_ns:.0f} | {goal} | {round(self.mean_ns)} |"
+            f" {self.max_ns:.0f} | {lock} |"
+        )
 
 
 def read_way(result: GuestResult, name: str) -> Way:
@@ -115,7 +134,8 @@ def read_way(result: GuestResult, name: str) -> Way:
         offsets = np.array([offset for _, offset, _ in lines], dtype=np.float64)
     else:
         rows = np.array(
-            [line.split() for line in result.files[f"{name}.offsets"].decode().splitlines()], dtype=np.int64
+            [line.split() for line in result.files[f"{name}.offsets"].decode().splitlines()],
+            dtype=np.int64,
         )
         times, offsets = rows[:, 0] / 1e9, rows[:, 1].astype(np.float64)
     delay_ns = float(np.mean([delay for _, _, delay in lines[len(lines) // 2 :]]))
@@ -137,7 +157,10 @@ OTHER_WAYS = ("interpolated-short", "dual")  # booted on their own, within the t
 
 @pytest.fixture(
     scope="module",
-    params=[("6.1", SHORT_S), *(pytest.param((name, LONG_S), marks=SOAK) for name in offered_families())],
+    params=[
+        ("6.1", SHORT_S),
+        *(pytest.param((name, LONG_S), marks=SOAK) for name in offered_families()),
+    ],
     ids=lambda run: f"{run[0]}-{run[1]}s",
 )
 def measured(request: pytest.FixtureRequest, probe_files: dict[str, Path]) -> Measured:
@@ -152,7 +175,11 @@ def measured(request: pytest.FixtureRequest, probe_files: dict[str, Path]) -> Me
         result = boot("ptp_lock.sh", family, probe_files, environment)
         ways |= {name: read_way(result, name) for name in OTHER_WAYS}
         near_ns, far_ns = calibration(ways["interpolated"])
-        environment |= {"WAYS": "interpolated-calibrated", "INGRESS_NEAR": near_ns, "INGRESS_FAR": far_ns}
+        environment |= {
+            "WAYS": "interpolated-calibrated",
+            "INGRESS_NEAR": near_ns,
+            "INGRESS_FAR": far_ns,
+        }
         ways["interpolated-calibrated"] = read_way(
             boot("ptp_lock.sh", family, probe_files, environment), "interpolated-calibrated"
         )
@@ -160,7 +187,9 @@ def measured(request: pytest.FixtureRequest, probe_files: dict[str, Path]) -> Me
 
 
 def calibration(way: Way) -> tuple[str, str]:
-    """How late each end stamps, ns: the path seems longer by the mean, the clocks are off by half the difference."""
+    """How late each end stamps, ns: the path seems longer by the mean, the clocks are off by half
+    the difference.
+    """
     late_ns = way.path_delay_ns - WIRE_NS
     return f"{late_ns + way.mean_ns:.0f}", f"{late_ns - way.mean_ns:.0f}"
 
@@ -171,16 +200,21 @@ def test_it_locks_and_no_port_fails(measured: Measured) -> None:
         # the one fault that is ptp4l's own: see ptp_common.sh
         assert way.log.count("FAULT_DETECTED") <= way.log.count("rogue peer delay response"), name
         assert "bad message" not in way.log, name
-        # most of the time goes into finding a master; one late stamp in the second after that costs another one
+        # most of the time goes into finding a master; one late stamp in the second after that costs
+        # another one
         assert name == "software" or 2 < way.lock_s < 10, name
 
 
-def test_interpolated_is_hundreds_of_ns_where_the_counter_is_off_by_slots(measured: Measured) -> None:
-    """The goal, 100 ns, is not reached here: docs/kernel.md says what of it is the receive stamps'."""
+def test_interpolated_is_hundreds_of_ns_where_the_counter_is_off_by_slots(
+    measured: Measured,
+) -> None:
+    """The goal, 100 ns, is not reached here: docs/kernel.md says what of it is the
+    receive stamps'.
+    """
     interpolated, counter = measured.ways["interpolated"], measured.ways["counter"]
-    # A short run measures one stretch of the servo, which stands off to one side or the other. How far changes with the
-    # layout of the guest: six gave rms 321 to 552 ns, mean -469 to 328, and a fresh checkout 949 and -668, the path
-    # delay 3587 to 3702.
+    # A short run measures one stretch of the servo, which stands off to one side or the other. How
+    # far changes with the layout of the guest: six gave rms 321 to 552 ns, mean -469 to 328, and a
+    # fresh checkout 949 and -668, the path delay 3587 to 3702.
     assert interpolated.rms_ns < (500 if measured.whole else 1_500)
     assert interpolated.max_ns < 3_000
     # 0.3 to 0.5 of a slot by quantisation alone; what the servo makes of it comes on top
@@ -189,7 +223,9 @@ def test_interpolated_is_hundreds_of_ns_where_the_counter_is_off_by_slots(measur
 
 
 def test_two_rings_are_tens_of_ns_where_one_is_hundreds(measured: Measured) -> None:
-    """Where slots are short; with slots of 100 us the receive ring's index says no more than the stack's own time."""
+    """Where slots are short; with slots of 100 us the receive ring's index says no more than the
+    stack's own time.
+    """
     dual = measured.ways["dual-short"]
     assert dual.rms_ns < (150 if measured.whole else 250)
     assert dual.max_ns < 1_000
@@ -200,9 +236,11 @@ def test_two_rings_are_tens_of_ns_where_one_is_hundreds(measured: Measured) -> N
 
 
 def test_stamps_are_those_of_the_wire_but_for_the_latency_of_reception(measured: Measured) -> None:
-    """A frame takes 100 us from first bit to last; of the path's seeming length only the stack's part is left.
+    """A frame takes 100 us from first bit to last; of the path's seeming length only the stack's
+    part is left.
 
-    The simulated NIC copies a frame to its skb on arrival, at the expense of the emulated CPU: 9.3 us in all on 6.1.
+    The simulated NIC copies a frame to its skb on arrival, at the expense of the emulated CPU: 9.3
+    us in all on 6.1.
     """
     assert 1_000 < measured.ways["interpolated"].path_delay_ns < 12_000
     assert abs(measured.ways["hardware"].path_delay_ns - WIRE_NS) < 5
@@ -212,7 +250,10 @@ def test_against_the_other_ways_one_table(measured: Measured) -> None:
     rows = [way.row(name != "software") for name, way in measured.ways.items()]
     kernel = get_kernel(measured.family).version
     table = [
-        f"Kernel {kernel}, icount shift {ICOUNT_SHIFT}, 100 Mb/s, slots of {SLOT_NS // 1000} us; slave less master.",
+        (
+            f"Kernel {kernel}, icount shift {ICOUNT_SHIFT}, 100 Mb/s, slots of {SLOT_NS // 1000}"
+            " us; slave less master."
+        ),
         "",
         "| way | rms ns | goal ns | mean ns | max ns | time to lock s |",
         "|---|---|---|---|---|---|",
@@ -232,6 +273,7 @@ def test_calibrated_the_offset_is_its_scatter(measured: Measured) -> None:
     if not measured.whole:  # the short run says as much of its own offset
         assert abs(ways["interpolated"].mean_ns) < 1_000
         return
-    # each end reads its clock through a strip whose middle is off by as much, for seconds: no mean is smaller than that
+    # each end reads its clock through a strip whose middle is off by as much, for seconds: no mean
+    # is smaller than that
     assert abs(ways["interpolated-calibrated"].mean_ns) < 200
     assert abs(ways["interpolated-calibrated"].path_delay_ns - WIRE_NS) < 200

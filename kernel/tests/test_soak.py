@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Both modules for long: loading, attaching, random configurations. No warning, no leak, every frame accounted for.
+"""Both modules for long: loading, attaching, random configurations. No warning, no leak, every
+frame accounted for.
 
-The same three scripts at two sizes: a fiftieth as ordinary tests, the whole as `make soak`. Times on two cores are
-in the docstrings of the long ones. Four senders on two CPUs, steps and flaps: some seconds, and a minute on each
-kernel.
+The same three scripts at two sizes: a fiftieth as ordinary tests, the whole as `make soak`. Times
+on two cores are in the docstrings of the long ones. Four senders on two CPUs, steps and flaps: some
+seconds, and a minute on each kernel.
 """
 
 from __future__ import annotations
@@ -29,10 +30,21 @@ LONG_S = 3600
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Guest path -> the iproute2 plugin and the storm of configurations, built for the host's libraries."""
+    """Guest path -> the iproute2 plugin and the storm of configurations, built for the host's
+    libraries.
+    """
     folder = tmp_path_factory.mktemp("soak")
     storm = folder / "config_storm"
-    compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", f"-I{KERNEL}/include/uapi"]
+    compiler = [
+        "gcc",
+        "-std=gnu11",
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-static",
+        f"-I{KERNEL}/include/uapi",
+    ]
     for command in (
         [str(KERNEL / "plugin" / "build"), str(folder)],
         [*compiler, str(HERE / "config_storm.c"), "-o", str(storm)],
@@ -46,7 +58,9 @@ def modules_for(kernel: Kernel) -> list[Path]:
     return build_modules(kernel, [KERNEL / "native", KERNEL / "hwsim", KERNEL / "keepon"])
 
 
-def boot(script: str, programs: dict[str, Path], rounds: int, seed: int = 1, timeout_s: float = 1200) -> GuestResult:
+def boot(
+    script: str, programs: dict[str, Path], rounds: int, seed: int = 1, timeout_s: float = 1200
+) -> GuestResult:
     kernel = get_kernel(FAMILY)
     modules = modules_for(kernel)
     files = {
@@ -67,7 +81,10 @@ def boot(script: str, programs: dict[str, Path], rounds: int, seed: int = 1, tim
         )
 
     result = run().check() if timeout_s == LONG_S else checked(run)
-    print(f"{script} {rounds}: {result.wall_seconds:.0f} s, {result.virtual_seconds} s in the guest\n{result.stdout}")
+    print(
+        f"{script} {rounds}: {result.wall_seconds:.0f} s, {result.virtual_seconds} s in the"
+        f" guest\n{result.stdout}"
+    )
     assert result.tap.problems() == []
     return result
 
@@ -79,7 +96,8 @@ def test_the_modules_build_without_a_warning(family: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "rounds"), [("soak_reload.sh", 20), ("soak_attach.sh", 20), ("soak_configs.sh", 2000)]
+    ("script", "rounds"),
+    [("soak_reload.sh", 20), ("soak_attach.sh", 20), ("soak_configs.sh", 2000)],
 )
 def test_a_fiftieth(script: str, rounds: int, programs: dict[str, Path]) -> None:
     boot(script, programs, rounds)
@@ -93,7 +111,9 @@ def test_a_thousand_rounds(script: str, programs: dict[str, Path]) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(1, 6))
-def test_a_hundred_thousand_configurations_in_five_boots(seed: int, programs: dict[str, Path]) -> None:
+def test_a_hundred_thousand_configurations_in_five_boots(
+    seed: int, programs: dict[str, Path]
+) -> None:
     boot("soak_configs.sh", programs, CONFIGS_PER_BOOT, seed, timeout_s=LONG_S)
 
 
@@ -102,8 +122,10 @@ def four_senders(flavour: str, span_s: int, timeout_s: float) -> None:
     kernel = get_kernel(offered_families(flavour)[0], flavour)
     files = {**target.guest_files(), "/lib/keepon/common.sh": HERE / "keepon_common.sh"}
     result = run_guest(
-        kernel, HERE / "soak_senders.sh", files, modules=modules_for(kernel), tools=target.tools(), mode="smp",
-        environment={"SPAN_S": str(span_s)}, memory_mb=1024, timeout_s=timeout_s, virtual_limit_s=100_000,
+        kernel, HERE / "soak_senders.sh", files, modules=modules_for(kernel), tools=target.tools(),
+        mode="smp",
+        environment={"SPAN_S": str(span_s)}, memory_mb=1024, timeout_s=timeout_s,
+        virtual_limit_s=100_000,
     )  # fmt: skip
     print(f"{kernel.version}: {result.wall_seconds:.0f} s\n{result.stdout}")
     assert result.check().tap.problems() == []
@@ -111,9 +133,18 @@ def four_senders(flavour: str, span_s: int, timeout_s: float) -> None:
         watched = observations.read_counters(result.files["kcsan"].decode())
         assert watched["enabled"] == 1
         assert watched["setup_watchpoints"] > 1000 * span_s
-    upper, nic = (observations.read_counters(result.files[name].decode()) for name in ("upper", "nic"))
-    talks = [observations.load_json(result.files, f"talk{number}.json")["counters"] for number in range(4)]
-    verdicts = {name.removeprefix("verdict_"): value for name, value in upper.items() if name.startswith("verdict_")}
+    upper, nic = (
+        observations.read_counters(result.files[name].decode()) for name in ("upper", "nic")
+    )
+    talks = [
+        observations.load_json(result.files, f"talk{number}.json")["counters"]
+        for number in range(4)
+    ]
+    verdicts = {
+        name.removeprefix("verdict_"): value
+        for name, value in upper.items()
+        if name.startswith("verdict_")
+    }
     assert upper["submitted"] == sum(verdicts.values())
     # what a sender did not get to the device it was not told about either
     told = sum(talk["missed"] + talk["invalid"] for talk in talks)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`keepon run --target vm`: the example scenarios on a kernel, whole result folders, bounds of the plan kept."""
+"""`keepon run --target vm`: the example scenarios on a kernel, whole result folders, bounds of the
+plan kept.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,12 @@ def run(name: str, folder: Path, *options: str) -> dict[str, Any]:
     done = CliRunner().invoke(app, command, standalone_mode=False)
     assert done.exception is None, done.output
     assert done.return_value in (0, None), done.output
-    for file in (documents.SCENARIO_FILE, documents.PLAN_FILE, documents.CAPTURE_FILE, documents.REPORT_FILE):
+    for file in (
+        documents.SCENARIO_FILE,
+        documents.PLAN_FILE,
+        documents.CAPTURE_FILE,
+        documents.REPORT_FILE,
+    ):
         assert (folder / file).stat().st_size > 0
     result: dict[str, Any] = json.loads((folder / documents.RESULT_FILE).read_text())
     assert result["target"] == "vm"
@@ -56,9 +63,12 @@ def test_three_stations_over_a_bridge(tmp_path: Path) -> None:
     assert result["runs"][0]["met"]
     for name in ("left", "right"):
         station = result["runs"][0]["stations"][name]
-        # an underrun costs the clock a restart's uncertainty and a strip's width, and none is expected
+        # an underrun costs the clock a restart's uncertainty and a strip's width, and none is
+        # expected
         worst_ns = max(abs(value) for value in station["clock"]["nic_offset_ns"].values())
-        assert worst_ns <= 2000 * (1 + station["underruns"] + station["suspected_underruns"]), station["clock"]
+        assert worst_ns <= 2000 * (1 + station["underruns"] + station["suspected_underruns"]), (
+            station["clock"]
+        )
     streams = result["runs"][0]["streams"]
     for name in ("L1", "R1"):
         assert streams[name]["delivered"] == 200

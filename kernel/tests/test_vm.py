@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The virtual machine itself: kernels boot, modules load, results come back, runs repeat, and every failure is seen.
+"""The virtual machine itself: kernels boot, modules load, results come back, runs repeat, and every
+failure is seen.
 
 About 5 s for each boot. Needs `scripts/setup kernel`.
 """
@@ -58,9 +59,16 @@ def test_a_kernel_with_our_module_gives_equal_bytes_twice(position: int) -> None
 
 
 def test_two_cpus_in_host_time(kernel: Kernel) -> None:
-    script = 'nproc; echo "$KEEPON_MODE"; cat /given/a /given/b; cp /given/b /out/; tcpdump --version 2>&1 | head -1'
+    script = (
+        'nproc; echo "$KEEPON_MODE"; cat /given/a /given/b; cp /given/b /out/; tcpdump --version'
+        " 2>&1 | head -1"
+    )
     result = run_guest(
-        kernel, script, {"/given/a": b"from bytes\n", "/given/b": PROBE / "Kbuild"}, mode="smp", tools=["tcpdump"]
+        kernel,
+        script,
+        {"/given/a": b"from bytes\n", "/given/b": PROBE / "Kbuild"},
+        mode="smp",
+        tools=["tcpdump"],
     ).check()
     assert result.stdout.startswith("2\nsmp\nfrom bytes\n# SPDX"), result.stdout
     assert "tcpdump version" in result.stdout
@@ -68,28 +76,41 @@ def test_two_cpus_in_host_time(kernel: Kernel) -> None:
 
 
 def test_a_kernel_warning_and_the_scripts_exit_code_are_reported(kernel: Kernel) -> None:
-    result = run_guest(kernel, "modprobe keepon_probe warn=1; exit 3", modules=build_modules(kernel, [PROBE]))
+    result = run_guest(
+        kernel, "modprobe keepon_probe warn=1; exit 3", modules=build_modules(kernel, [PROBE])
+    )
     assert result.exit_code == 3
-    assert any("WARNING" in line and "keepon_probe_init" in line for line in result.problems), result.problems
+    assert any("WARNING" in line and "keepon_probe_init" in line for line in result.problems), (
+        result.problems
+    )
     assert "kernel is tainted: warning" in result.problems
     assert "exit code is 3" in result.explain()
 
 
 def test_a_panic_is_reported_with_its_line_and_keeps_the_output_so_far(kernel: Kernel) -> None:
     result = run_guest(kernel, "echo before; echo c > /proc/sysrq-trigger; echo after")
-    assert (result.exit_code, result.stdout, result.ok, result.timed_out) == (None, "before\n", False, False)
+    assert (result.exit_code, result.stdout, result.ok, result.timed_out) == (
+        None,
+        "before\n",
+        False,
+        False,
+    )
     assert "kernel: Kernel panic - not syncing: sysrq triggered crash" in result.problems
 
 
 def test_a_hang_ends_at_the_guests_limit_with_its_files(kernel: Kernel) -> None:
-    result = run_guest(kernel, "echo begun; echo 1 > /out/kept; sleep 100000; echo never", virtual_limit_s=200)
+    result = run_guest(
+        kernel, "echo begun; echo 1 > /out/kept; sleep 100000; echo never", virtual_limit_s=200
+    )
     assert (result.exit_code, result.stdout, result.timed_out) == (None, "begun\n", True)
     assert result.problems == ("the script did not end within 200 virtual seconds",)
     assert result.files == {"kept": b"1\n"}
 
 
 def test_a_hang_ends_at_the_hosts_limit_with_the_console(kernel: Kernel) -> None:
-    result = run_guest(kernel, "echo '<3>still here' > /dev/kmsg; sleep 1000", mode="smp", timeout_s=3)
+    result = run_guest(
+        kernel, "echo '<3>still here' > /dev/kmsg; sleep 1000", mode="smp", timeout_s=3
+    )
     assert result.timed_out and result.exit_code is None
     assert "did not end within 3 s" in result.explain()
 

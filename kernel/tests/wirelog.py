@@ -17,7 +17,8 @@ PERIOD_NS = 1_000_000
 GAP_BYTES = 20
 # Counters of a link that stay zero while all is well
 TROUBLE = (
-    "underruns", "suspected_underruns", "slips", "index_errors", "losses", "steps", "start_failures",
+    "underruns", "suspected_underruns", "slips", "index_errors", "losses", "steps",
+    "start_failures",
     "verdict_in_doubt", "verdict_late", "verdict_flushed", "pending",
 )  # fmt: skip
 
@@ -48,7 +49,8 @@ def read_log(path: Path) -> list[Run]:
     with path.open() as file:
         return [
             Run(int(row["start_ns"]), int(row["frames"]), int(row["bytes"]), row["fcs"] == "good",
-                row["fcs_by"] == "own", int(row["ahead_ns_max"]), row["head"][24:28], row.get("tail", ""))
+                row["fcs_by"] == "own", int(row["ahead_ns_max"]), row["head"][24:28],
+                row.get("tail", ""))
             for row in csv.DictReader(file)
         ]  # fmt: skip
 
@@ -60,7 +62,8 @@ def counters(result: GuestResult, name: str = "counters.txt") -> dict[str, int]:
 
 
 def check_stream(runs: list[Run], result: GuestResult, byte_ns: int, ppb: int = 0) -> None:
-    """Every frame of the stream is there, a multiple of its period from the first within two bytes, as stamped.
+    """Every frame of the stream is there, a multiple of its period from the first within two bytes,
+    as stamped.
 
     `ppb`: by how much the link's clock, whose time both are in, is faster than the wire's.
     """
@@ -82,6 +85,10 @@ def check_counters(runs: list[Run], count: dict[str, int]) -> None:
         sent["slots"] += run.frames
         sent["frames"] += 0 if run.placeholder else run.frames
     assert count["verdict_on_time"] == FRAMES
-    assert count["submitted"] == count["verdict_on_time"] + count["verdict_best_effort"] == sent["frames"]
+    assert (
+        count["submitted"]
+        == count["verdict_on_time"] + count["verdict_best_effort"]
+        == sent["frames"]
+    )
     assert count["frames_completed"] == sent["frames"]
     assert count["slots_completed"] <= sent["slots"]

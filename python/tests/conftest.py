@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes `helpers` importable under any import mode of pytest, Ctrl-C mean something, and a cluster for whoever asks."""
+"""Makes `helpers` importable under any import mode of pytest, Ctrl-C mean something, and a cluster
+for whoever asks.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-# A shell starts what it puts into the background with Ctrl-C ignored, and that is inherited; some tests press it.
+# A shell starts what it puts into the background with Ctrl-C ignored, and that is inherited; some
+# tests press it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -27,5 +30,7 @@ def scheduler() -> Iterator[str]:
     """Address of a dask scheduler with two workers, each a process."""
     import distributed
 
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0"
+    ) as local:
         yield local.scheduler_address

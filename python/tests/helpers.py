@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scenarios and frame arrays that several tests need; frame arrays are what the analysis takes, made by hand."""
+"""Scenarios and frame arrays that several tests need; frame arrays are what the analysis takes,
+made by hand.
+"""
 
 from __future__ import annotations
 
@@ -59,13 +61,16 @@ def small_text(**replacements: str) -> str:
     return text
 
 
-def frames(delays_ps: list[int | None], period_ns: int = 1_000_000, verdict: int = 0, error_ps: int = 0) -> FrameArrays:
+def frames(
+    delays_ps: list[int | None], period_ns: int = 1_000_000, verdict: int = 0, error_ps: int = 0
+) -> FrameArrays:
     """Frames of one stream with one listener and these delays; None: sent but not arrived."""
     count = len(delays_ps)
     txtime_ns = EPOCH_NS + np.arange(count, dtype=np.int64) * period_ns + 64
     txtime_ps = (txtime_ns - EPOCH_NS) * 1000
     arrival = np.array(
-        [-1 if d is None else int(t) + d for t, d in zip(txtime_ps, delays_ps, strict=True)], dtype=np.int64
+        [-1 if d is None else int(t) + d for t, d in zip(txtime_ps, delays_ps, strict=True)],
+        dtype=np.int64,
     )
     stamps = np.where(arrival < 0, -1, EPOCH_NS + arrival // 8000 * 8)
     return FrameArrays(
@@ -82,5 +87,7 @@ def frames(delays_ps: list[int | None], period_ns: int = 1_000_000, verdict: int
 
 def bounds(**given: int | None) -> dict[str, int | None]:
     """The bounds of a stream in a plan; None where there is none."""
-    empty: dict[str, int | None] = dict.fromkeys(("release_error_ns", "delay_ns", "jitter_ns", "data_age_ns"))
+    empty: dict[str, int | None] = dict.fromkeys(
+        ("release_error_ns", "delay_ns", "jitter_ns", "data_age_ns")
+    )
     return {**empty, **given}

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Networks for the planner's tests, written as a user would, and a slow search that only the checker judges."""
+"""Networks for the planner's tests, written as a user would, and a slow search that only the
+checker judges.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,26 @@ from keepon.planner.verify import problems
 
 
 def star(streams: list[dict[str, Any]], extra: str = "", slot_bytes: int = 230) -> Scenario:
-    """Talkers with slots of 2 us at one bridge, one listener "z" behind it; a stream names its talker and keys."""
+    """Talkers with slots of 2 us at one bridge, one listener "z" behind it; a stream names its
+    talker and keys.
+    """
     talkers = list(dict.fromkeys(stream["talker"] for stream in streams))
-    text = f'schema = "keepon.scenario/1"\nname = "star"\nduration_s = 0.01\nwarmup_s = 0.0\n{extra}\n'
+    text = (
+        f'schema = "keepon.scenario/1"\nname = "star"\nduration_s = 0.01\nwarmup_s = 0.0\n{extra}\n'
+    )
     text += '[[station]]\nname = "z"\ndriver = "launchtime"\nhost = "tsn-end-station"\n'
     text += '[[bridge]]\nname = "br"\n[[link]]\nends = ["z", "br"]\n'
     for name in talkers:
         text += f'[[station]]\nname = "{name}"\nkeepon = {{ slot_bytes = {slot_bytes} }}\n'
         text += f'[[link]]\nends = ["{name}", "br"]\n'
     for number, stream in enumerate(streams):
-        keys = {"id": f"F{number}", "listeners": ["z"], "frame_bytes": 200, "advance_ns": 400_000, **stream}
+        keys = {
+            "id": f"F{number}",
+            "listeners": ["z"],
+            "frame_bytes": 200,
+            "advance_ns": 400_000,
+            **stream,
+        }
         text += "[[stream]]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in keys.items())
     return loading.parse(text, "star.toml")
 
@@ -40,7 +52,9 @@ def _toml(value: Any) -> str:
 
 
 def decided(scenario: Scenario) -> tuple[str, dict[str, Any] | None]:
-    """The planner's answer without its search for a change that helps, or "refused"; and the plan if there is one."""
+    """The planner's answer without its search for a change that helps, or "refused"; and the plan
+    if there is one.
+    """
     try:
         ground = Ground(scenario)
         bounds.refuse(ground)
@@ -61,7 +75,9 @@ def ground_of(scenario: Scenario) -> Ground | None:
 
 
 def closes(ground: Ground, placed: dict[int, list[Placement]]) -> bool:
-    """Whether gate lists of these placements set frames right that come early: none is open all the time."""
+    """Whether gate lists of these placements set frames right that come early: none is open all the
+    time.
+    """
     try:
         as_document(Outcome(ground, "feasible", "all", placed))
     except InfeasibleError:
@@ -70,7 +86,9 @@ def closes(ground: Ground, placed: dict[int, list[Placement]]) -> bool:
 
 
 def some_releases_hold(scenario: Scenario) -> bool:
-    """Whether any combination of releases, without waiting at bridges, gives a plan that the checker accepts."""
+    """Whether any combination of releases, without waiting at bridges, gives a plan that the
+    checker accepts.
+    """
     try:
         ground = Ground(scenario)
     except InfeasibleError:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Small partition instances for tests, and a brute-force search that shares nothing with the planner."""
+"""Small partition instances for tests, and a brute-force search that shares nothing with the
+planner.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ def instance(flows: list[tuple[int, ...]], ring_slots: int, **more: Any) -> Inst
         "ring_slots": ring_slots,
         "n_classes": max(flow[0] for flow in flows) + 1,
         "flows": [
-            {"flow": k, "class": c, "period_us": 10 * p, "jitter_us": 10 * j} for k, (c, p, j) in enumerate(flows)
+            {"flow": k, "class": c, "period_us": 10 * p, "jitter_us": 10 * j}
+            for k, (c, p, j) in enumerate(flows)
         ],
         **more,
     }
@@ -30,14 +33,20 @@ def instance(flows: list[tuple[int, ...]], ring_slots: int, **more: Any) -> Inst
 
 @st.composite
 def plain_instances(draw: st.DrawFn, jitter_max: int = 2) -> Instance:
-    """The published problem with a cycle of at most 24 slots, so that brute force answers at once."""
+    """The published problem with a cycle of at most 24 slots, so that brute force answers
+    at once.
+    """
     ring = draw(st.sampled_from([2, 3, 4, 6, 8]))
     periods = draw(st.sampled_from([[2, 4], [2, 4, 8], [2, 3, 6], [3, 6], [4, 6], [4, 8], [6]]))
-    periods = [period for period in periods if math.lcm(ring, *periods) <= 24 or period == periods[0]]
+    periods = [
+        period for period in periods if math.lcm(ring, *periods) <= 24 or period == periods[0]
+    ]
     n_classes = draw(st.integers(1, 3))
     flows = draw(
         st.lists(
-            st.tuples(st.integers(0, n_classes - 1), st.sampled_from(periods), st.integers(0, jitter_max)),
+            st.tuples(
+                st.integers(0, n_classes - 1), st.sampled_from(periods), st.integers(0, jitter_max)
+            ),
             min_size=1,
             max_size=5,
         )
@@ -71,7 +80,9 @@ def extended_instances(draw: st.DrawFn) -> Instance:
 
 
 def brute_force(case: Instance) -> bool:
-    """Does a schedule exist? Tries every phase and every start of every frame over the whole cycle, one by one."""
+    """Does a schedule exist? Tries every phase and every start of every frame over the whole cycle,
+    one by one.
+    """
     ring = case["ring_slots"]
     together = case.get("shared_classes", [])
     owner_of = {c: next((min(g) for g in together if c in g), c) for c in range(case["n_classes"])}

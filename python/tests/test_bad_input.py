@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whatever a user gives a command: one line with key, value and remedy and exit code 2, never a traceback."""
+"""Whatever a user gives a command: one line with key, value and remedy and exit code 2, never a
+traceback.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,12 @@ CASES = Path(__file__).parent / "cases"
 
 
 @pytest.fixture
-def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
-    """Runs `keepon` with arguments in an empty folder and gives the one line it must refuse them with."""
+def refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Any:
+    """Runs `keepon` with arguments in an empty folder and gives the one line it must refuse them
+    with.
+    """
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object) -> str:
@@ -48,11 +54,16 @@ def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     [
         ("nolink.toml", 'key `station[2].name` = "c": has no link; add a [[link]]'),
         ("bigint.toml", "must be a number between -1000 and 1000"),
-        ("fault-range.toml", 'key `station[0].keepon.ring_slots` (station "a") = 32: must be more, as stream "S0"'),
+        (
+            "fault-range.toml",
+            'key `station[0].keepon.ring_slots` (station "a") = 32: must be more, as stream "S0"',
+        ),
     ],
 )
 @pytest.mark.parametrize("command", ["plan", "run"])
-def test_scenarios_that_once_crashed_are_refused(refused: Any, command: str, name: str, expected: str) -> None:
+def test_scenarios_that_once_crashed_are_refused(
+    refused: Any, command: str, name: str, expected: str
+) -> None:
     told = refused(command, CASES / name)
     assert expected in told
     assert name in told
@@ -71,8 +82,12 @@ def test_instances_that_once_crashed_are_refused(refused: Any, name: str, expect
     assert len(told) < 400, "values are cut"
 
 
-@pytest.mark.parametrize("value", ["1e-999999999", "NaN", "-Infinity", "1e99", '"x"', "true", "9" * 400])
-def test_numbers_of_instances_that_no_computer_holds_are_refused(refused: Any, tmp_path: Path, value: str) -> None:
+@pytest.mark.parametrize(
+    "value", ["1e-999999999", "NaN", "-Infinity", "1e99", '"x"', "true", "9" * 400]
+)
+def test_numbers_of_instances_that_no_computer_holds_are_refused(
+    refused: Any, tmp_path: Path, value: str
+) -> None:
     text = (CASES / "part-inf.json").read_text(encoding="utf-8").replace("1e999", "0")
     path = tmp_path / "instance.json"
     path.write_text(text.replace('"slot_us": 2', f'"slot_us": {value}'), encoding="utf-8")
@@ -88,7 +103,8 @@ _DEEP = "[" * 100_000 + "]" * 100_000
         (f'schema = "keepon.scenario/1"\nx = {_DEEP[95_000:105_000]}\n', "nested too deeply"),
         (f'schema = "keepon.scenario/1"\nseed = {"9" * 5_000}\n', "shorten that number"),
         ('schema = "keepon.scenario/1"\nname = "a\\nb\\u0007c"\n', 'key `name` = "a b c": must be'),
-        (f'schema = "keepon.scenario/1"\nname = "{"x" * 5_000}"\n', 'xxx...: must be 1 to 64 letters'),
+        (f'schema = "keepon.scenario/1"\nname = "{"x" * 5_000}"\n',
+        'xxx...: must be 1 to 64 letters'),
         (f'schema = "{"y" * 5_000}"\n', "key `schema` = "),
     ],
     ids=["deep", "long-number", "control", "long-name", "long-schema"],
@@ -125,7 +141,9 @@ def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
         (("plan", TWO_STATIONS, "--time-limit", "nan"), "--time-limit"),
     ],
 )
-def test_options_out_of_range_are_refused(refused: Any, arguments: tuple[object, ...], expected: str) -> None:
+def test_options_out_of_range_are_refused(
+    refused: Any, arguments: tuple[object, ...], expected: str
+) -> None:
     assert expected in refused(*arguments)
 
 
@@ -145,7 +163,8 @@ def test_a_scenario_of_which_no_case_study_can_be_made_is_refused(
     assert expected in refused("reproduce", scenario, "--duration", "0.1", "--seeds", "1")
 
 
-# -- plans ------------------------------------------------------------------------------------------------------------
+# -- plans
+# --------------------------------------------------------------------------------------------------
 
 
 _UNREADABLE = {
@@ -161,11 +180,15 @@ def test_json_that_nothing_can_read_is_refused(refused: Any, tmp_path: Path, kin
     path = tmp_path / "plan.json"
     path.write_text(_UNREADABLE[kind], encoding="utf-8")
     assert "plan.json" in refused("plan", TWO_STATIONS, "--keep", path)
-    assert "plan.json" in refused("export", TWO_STATIONS, "--plan", path, "--format", "dot", "--out", "x.dot")
+    assert "plan.json" in refused(
+        "export", TWO_STATIONS, "--plan", path, "--format", "dot", "--out", "x.dot"
+    )
 
 
 def test_a_plan_without_its_status_is_refused(refused: Any) -> None:
-    assert 'key `status` = "None": must be' in refused("plan", TWO_STATIONS, "--keep", CASES / "nostatus.json")
+    assert 'key `status` = "None": must be' in refused(
+        "plan", TWO_STATIONS, "--keep", CASES / "nostatus.json"
+    )
 
 
 _SCHEMA = documents.json_schema("plan")
@@ -179,7 +202,11 @@ def _places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     if isinstance(value, dict):
         return found + [place for key in value for place in _places(value[key], (*at, key))]
     if isinstance(value, list):
-        return found + [place for index in range(min(3, len(value))) for place in _places(value[index], (*at, index))]
+        return found + [
+            place
+            for index in range(min(3, len(value)))
+            for place in _places(value[index], (*at, index))
+        ]
     return found
 
 
@@ -197,13 +224,17 @@ def test_our_reading_of_a_schema_is_that_of_a_full_validator(data: st.DataObject
     if data.draw(st.booleans()):
         around.pop(last)
     else:
-        around[last] = data.draw(st.sampled_from([None, True, -1, 1.5, "x", "0x0", [], {}, 2**70, [0], "infeasible"]))
+        around[last] = data.draw(
+            st.sampled_from([None, True, -1, 1.5, "x", "0x0", [], {}, 2**70, [0], "infeasible"])
+        )
     ours = schemacheck.first_problem(changed, _SCHEMA)
     fits = jsonschema.Draft202012Validator(_SCHEMA).is_valid(changed)
     assert (ours is None) == fits, ours
 
 
-def test_a_plan_that_breaks_its_schema_is_refused_with_the_key(refused: Any, tmp_path: Path) -> None:
+def test_a_plan_that_breaks_its_schema_is_refused_with_the_key(
+    refused: Any, tmp_path: Path
+) -> None:
     changed = copy.deepcopy(_PLAN)
     changed["streams"]["F2"]["windows"][0]["open_ps"] = "soon"
     path = tmp_path / "plan.json"
@@ -212,20 +243,30 @@ def test_a_plan_that_breaks_its_schema_is_refused_with_the_key(refused: Any, tmp
         ("plan", HABITAT, "--keep", path),
         ("export", HABITAT, "--plan", path, "--format", "dot", "--out", "x"),
     ):
-        assert "key `streams.F2.windows[0].open_ps` = soon: must be a whole number" in refused(*arguments)
+        assert "key `streams.F2.windows[0].open_ps` = soon: must be a whole number" in refused(
+            *arguments
+        )
 
 
-# -- results ----------------------------------------------------------------------------------------------------------
+# -- results
+# --------------------------------------------------------------------------------------------------
 
 
 def test_results_without_a_stream_in_common_are_not_compared(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], refused: Any, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    refused: Any,
+    tmp_path: Path,
 ) -> None:
     other = tmp_path / "other.toml"
-    other.write_text(TWO_STATIONS.read_text(encoding="utf-8").replace('id = "S1"', 'id = "T1"'), encoding="utf-8")
+    other.write_text(
+        TWO_STATIONS.read_text(encoding="utf-8").replace('id = "S1"', 'id = "T1"'), encoding="utf-8"
+    )
     for scenario, folder in ((TWO_STATIONS, "one"), (other, "two")):
         monkeypatch.setattr(
-            sys, "argv", ["keepon", "run", str(scenario), "--duration", "0.01", "--out", folder, "--json"]
+            sys,
+            "argv",
+            ["keepon", "run", str(scenario), "--duration", "0.01", "--out", folder, "--json"],
         )
         assert cli.main() in (EXIT_MET, EXIT_MISSED)
     capsys.readouterr()
@@ -237,4 +278,6 @@ def test_a_run_without_streams_is_refused(refused: Any, tmp_path: Path) -> None:
     ends = '[[station]]\nname = "a"\n[[station]]\nname = "b"\n[[link]]\nends = ["a", "b"]\n'
     path.write_text(f'schema = "keepon.scenario/1"\nname = "x"\n{ends}')
     told = refused("run", path)
-    assert told.endswith("key `stream`: must have an entry, as there is nothing to measure; add a [[stream]]")
+    assert told.endswith(
+        "key `stream`: must have an entry, as there is nothing to measure; add a [[stream]]"
+    )

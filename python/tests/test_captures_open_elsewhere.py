@@ -34,8 +34,14 @@ def _blocks(data: bytes) -> list[tuple[int, bytes]]:
 
 def test_another_reader_finds_the_same_packets(tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
-    frames = [capture.frame(1, 2, 5, 0, seq, 1_700_000_000_000_000_064 + seq, 64 + seq) for seq in range(3)]
-    packets = [capture.Packet(1_700_000_000_000_000_100 + n, n % 2, data, f"seq={n}") for n, data in enumerate(frames)]
+    frames = [
+        capture.frame(1, 2, 5, 0, seq, 1_700_000_000_000_000_064 + seq, 64 + seq)
+        for seq in range(3)
+    ]
+    packets = [
+        capture.Packet(1_700_000_000_000_000_100 + n, n % 2, data, f"seq={n}")
+        for n, data in enumerate(frames)
+    ]
     assert capture.write(path, ["b", "c"], packets, "keepon test") == 3
     with path.open("rb") as handle:
         read = list(dpkt.pcapng.Reader(handle))
@@ -46,7 +52,12 @@ def test_interfaces_state_nanoseconds_and_fcs_and_packets_their_stream(tmp_path:
     path = tmp_path / "x.pcapng"
     stamp_ns = 1_700_000_000_123_456_789
     data = capture.frame(1, 2, 5, 0, 9, stamp_ns, 230)
-    capture.write(path, ["rt"], [capture.Packet(stamp_ns, 0, data, "stream=F2 seq=9 verdict=on_time")], "keepon test")
+    capture.write(
+        path,
+        ["rt"],
+        [capture.Packet(stamp_ns, 0, data, "stream=F2 seq=9 verdict=on_time")],
+        "keepon test",
+    )
     blocks = _blocks(path.read_bytes())
     assert [kind for kind, _ in blocks] == [0x0A0D0D0A, 1, 6]
     interface = _options(blocks[1][1], 8)

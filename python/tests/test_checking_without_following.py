@@ -26,15 +26,23 @@ NETWORKS, CHANGES = 40, 12
 def network(draw: random.Random) -> Scenario:
     """A line of bridges, gated or not, a few stations and streams, one or two listeners."""
     bridges = draw.randint(1, 3)
-    text = f'schema = "keepon.scenario/1"\nname = "n"\nplanner.isolation = "{draw.choice(("frame", "order"))}"\n'
+    text = (
+        'schema = "keepon.scenario/1"\nname = "n"\nplanner.isolation ='
+        f' "{draw.choice(("frame", "order"))}"\n'
+    )
     for number in range(bridges):
         gates = draw.choice(("auto", "auto", "none"))
-        text += f'[[bridge]]\nname = "b{number}"\nprocessing_ns = {draw.randint(0, 4_000)}\ngates = "{gates}"\n'
+        text += (
+            f'[[bridge]]\nname = "b{number}"\nprocessing_ns = {draw.randint(0, 4_000)}\ngates ='
+            f' "{gates}"\n'
+        )
         if number:
             text += f'[[link]]\nends = ["b{number - 1}", "b{number}"]\n'
     count = draw.randint(3, 5)
     for number in range(count):
-        text += f'[[station]]\nname = "s{number}"\ndriver = "{draw.choice(("keepon", "launchtime"))}"\n'
+        text += (
+            f'[[station]]\nname = "s{number}"\ndriver = "{draw.choice(("keepon", "launchtime"))}"\n'
+        )
         text += f'[[link]]\nends = ["s{number}", "b{draw.randrange(bridges)}"]\n'
     for number in range(draw.randint(2, 7)):
         talker, *listeners = draw.sample(range(count), draw.randint(2, 3))
@@ -46,9 +54,16 @@ def network(draw: random.Random) -> Scenario:
 
 
 def change(draw: random.Random, scenario: Scenario, plan: dict[str, Any]) -> None:
-    """A window or a stream elsewhere, a gate that opens sooner or later, a release that may be further off."""
+    """A window or a stream elsewhere, a gate that opens sooner or later, a release that may be
+    further off.
+    """
     entry = plan["streams"][draw.choice(sorted(plan["streams"]))]
-    gated = [port for bridge in plan["bridges"].values() for port in bridge["ports"].values() if "entries" in port]
+    gated = [
+        port
+        for bridge in plan["bridges"].values()
+        for port in bridge["ports"].values()
+        if "entries" in port
+    ]
     kind = draw.choice(("window", "gate", "release", "stream", "stream"))
     if kind == "stream":
         by_ns = 1000 * draw.randint(-20, 20)
@@ -97,16 +112,25 @@ def test_what_is_shown_port_by_port_is_confirmed_frame_by_frame() -> None:
         assert by_ports(Given(scenario, plan))
         assert by_frames(Given(scenario, plan)) == []
         assert (
-            streams.check_steady(Given(scenario, plan), Steady(Given(scenario, plan), Unplanned(Given(scenario, plan))))
+            streams.check_steady(
+                Given(scenario, plan),
+                Steady(Given(scenario, plan), Unplanned(Given(scenario, plan))),
+            )
             == []
         )
         for _ in range(CHANGES):
             changed = copy.deepcopy(plan)
             for _ in range(draw.randint(0, 3)):
                 change(draw, scenario, changed)
-            isolation = scenario.planner.model_copy(update={"isolation": draw.choice(("frame", "order"))})
+            isolation = scenario.planner.model_copy(
+                update={"isolation": draw.choice(("frame", "order"))}
+            )
             given = Given(scenario.model_copy(update={"planner": isolation}), changed)
-            found = [text for text in by_frames(given) if "window" in text or "queue" in text or "reach" in text]
+            found = [
+                text
+                for text in by_frames(given)
+                if "window" in text or "queue" in text or "reach" in text
+            ]
             seen[by_ports(given), not found] += 1
             if by_ports(given):
                 assert found == []
@@ -118,7 +142,9 @@ def test_what_is_shown_port_by_port_is_confirmed_frame_by_frame() -> None:
     assert seen[False, True] <= 5
 
 
-def test_a_plan_too_large_to_follow_is_rejected_if_a_port_does_not_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_too_large_to_follow_is_rejected_if_a_port_does_not_show_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     draw = random.Random(3)
     scenario = network(draw)
     plan = make_plan(scenario)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures 7, 8, 12, 13, 22 and the headline, shortened: what each mechanism must show; documents fit their schema."""
+"""Figures 7, 8, 12, 13, 22 and the headline, shortened: what each mechanism must show; documents
+fit their schema.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def rows(document: dict[str, Any], table: int) -> list[list[Any]]:
 @pytest.mark.parametrize("name", QUICK)
 def test_every_statement_holds_and_the_document_fits_its_schema(name: str) -> None:
     document = run(name)
-    jsonschema.validate(json.loads(json.dumps(document, allow_nan=False)), documents.json_schema("study"))
+    jsonschema.validate(
+        json.loads(json.dumps(document, allow_nan=False)), documents.json_schema("study")
+    )
     (part,) = document["parts"]
     assert part["name"] == name
     assert [check for check in part["checks"] if not check["met"]] == []
@@ -59,7 +63,9 @@ def test_every_statement_holds_and_the_document_fits_its_schema(name: str) -> No
 
 @pytest.mark.parametrize("name", QUICK)
 def test_published_figures_are_those_of_the_data_file(name: str) -> None:
-    known = {entry["id"]: entry for entry in published.load("keepon").values() if isinstance(entry, dict)}
+    known = {
+        entry["id"]: entry for entry in published.load("keepon").values() if isinstance(entry, dict)
+    }
 
     def numbers(value: Any) -> set[float]:
         if isinstance(value, dict):
@@ -68,7 +74,9 @@ def test_published_figures_are_those_of_the_data_file(name: str) -> None:
 
     for row in run(name)["parts"][0]["compared"]:
         assert row["published"] in numbers(known[row["id"]])
-        assert row["kind"] == ("by construction" if "mean period" in row["quantity"] else "calculated")
+        assert row["kind"] == (
+            "by construction" if "mean period" in row["quantity"] else "calculated"
+        )
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -79,18 +87,30 @@ def test_every_setting_is_calibrated_or_chosen(name: str) -> None:
     document = run(name)
     told = [one["parameter"] for key in ("calibrated", "chosen") for one in document[key]]
     assert sorted(name for name in told if name in keys) == sorted(keys)
-    # The rest is what the runs used of hosts and NICs; a figure's clock that nobody sets has no stamps of reception.
+    # The rest is what the runs used of hosts and NICs; a figure's clock that nobody sets has no
+    # stamps of reception.
     inputs = {name for name in told if name not in keys}
-    assert {"nic: fetch_ns", "nic: prefetch_slots", "nic: restart_ns", "driver: median_ns"} <= inputs
+    assert {
+        "nic: fetch_ns",
+        "nic: prefetch_slots",
+        "nic: restart_ns",
+        "driver: median_ns",
+    } <= inputs
     assert ("rx: median_ns" in inputs) == ("wakeup: median_ns" in inputs)
-    assert ("timer: median_ns" in inputs) == (name == "headline")  # its launch-time NIC has ETF in front
-    changed = {one["parameter"] for one in document["chosen"] if one["why"] == "set on the command line"}
+    assert ("timer: median_ns" in inputs) == (
+        name == "headline"
+    )  # its launch-time NIC has ETF in front
+    changed = {
+        one["parameter"] for one in document["chosen"] if one["why"] == "set on the command line"
+    }
     assert changed == {text.split("=")[0] for text in QUICK[name]}
 
 
 def test_a_counted_clock_spreads_by_its_polls_and_a_longer_slot_moves_the_median() -> None:
     found = {row[0]: row for row in rows(run("fig7"), 0)}
-    counted, hardware, ours = (found[name] for name in ("emulated, as published", "hardware (PHC)", "emulated, ours"))
+    counted, hardware, ours = (
+        found[name] for name in ("emulated, as published", "hardware (PHC)", "emulated, ours")
+    )
     assert hardware[5] < 0.05 < ours[5] < 0.8 * counted[5]
     assert counted[8] < 2.5  # a poll and its two reads of the index at either edge, no slot
     frames = found["emulated, as published, frames of 1500 bytes"]
@@ -104,7 +124,9 @@ def test_a_counted_clock_spreads_by_its_polls_and_a_longer_slot_moves_the_median
 def test_the_published_merge_does_not_settle_and_ours_does_at_once() -> None:
     times = {(row[0], row[1]): row for row in rows(run("fig22"), 0)}
     criterion = "every reading within 10000 ns"
-    merged, ours = (times[kind.name, criterion] for kind in (networks.DUAL_PUBLISHED, networks.DUAL))
+    merged, ours = (
+        times[kind.name, criterion] for kind in (networks.DUAL_PUBLISHED, networks.DUAL)
+    )
     assert merged[8] == 0
     assert merged[9] > 10_000
     assert ours[8] == 100
@@ -118,17 +140,25 @@ def test_stamps_of_hardware_then_keepon_then_software() -> None:
         for column in (2, 3):  # as reported, of the clock
             hard, keep, soft = (
                 found[name, role][column]
-                for name in ("hardware stamps", "keepon, as published", "software stamps, idle clock")
+                for name in (
+                    "hardware stamps",
+                    "keepon, as published",
+                    "software stamps, idle clock",
+                )
             )
             assert hard < 0.015
             assert hard < keep < soft
-        assert found["keepon, ours, mean latency taken off", role][3] < found["software stamps", role][3]
+        assert (
+            found["keepon, ours, mean latency taken off", role][3]
+            < found["software stamps", role][3]
+        )
 
 
 def test_reports_show_spread_and_no_constant_delay() -> None:
     found = {(row[0], row[1]): row for row in rows(run("fig12"), 0)}
     with_delay, without = (
-        found[f"keepon, ours, {name}", "slave"] for name in ("latency not taken off", "mean latency taken off")
+        found[f"keepon, ours, {name}", "slave"]
+        for name in ("latency not taken off", "mean latency taken off")
     )
     assert abs(with_delay[4] - without[4]) > 1.5  # the clocks are apart
     assert abs(with_delay[2] - without[2]) < 0.2  # and nothing tells
@@ -150,7 +180,9 @@ def test_later_reception_makes_stamps_of_software_worse_in_proportion() -> None:
     assert len(edges) == 8
     for system, quantity, role, keepon_us, scale, stddev_us, at_one, _ in edges:
         column = 2 if quantity == "as reported" else 3
-        soft = {(row[0], row[1]): row[column] for row in rows(run("fig12"), 0)}["software stamps", role]
+        soft = {(row[0], row[1]): row[column] for row in rows(run("fig12"), 0)}[
+            "software stamps", role
+        ]
         assert (soft > keepon_us) == (scale < 1) == (at_one == "yes"), (system, quantity, role)
         assert stddev_us == pytest.approx(scale * 2.705, rel=0.01)
 
@@ -165,12 +197,26 @@ def test_later_reception_makes_stamps_of_software_worse_in_proportion() -> None:
         ([1, 4, 2], 3.0, None),
     ],
 )
-def test_an_order_holds_from_the_last_crossing_on(values: list[int], limit: float, expected: float | None) -> None:
-    assert reception.holds_from(np.array([1.0, 2.0, 3.0]), np.array(values, dtype=float), limit) == expected
+def test_an_order_holds_from_the_last_crossing_on(
+    values: list[int], limit: float, expected: float | None
+) -> None:
+    assert (
+        reception.holds_from(np.array([1.0, 2.0, 3.0]), np.array(values, dtype=float), limit)
+        == expected
+    )
 
 
 def counts(**changes: int) -> releases.Frames:
-    whole = {"due": 10, "submitted": 10, "sent": 8, "moved": 1, "ended": 1, "pending": 1, "delivered": 6, "lost": 1}
+    whole = {
+        "due": 10,
+        "submitted": 10,
+        "sent": 8,
+        "moved": 1,
+        "ended": 1,
+        "pending": 1,
+        "delivered": 6,
+        "lost": 1,
+    }
     return releases.Frames(**(whole | {"in_flight": 1} | changes))
 
 
@@ -182,7 +228,14 @@ def test_a_frame_that_vanishes_does_not_add_up() -> None:
 
 def test_verdicts_count_as_sent_or_ended() -> None:
     verdicts = {"on_time": 3, "moved": 1, "sent_stale": 1, "late": 2, "no_room": 1}
-    stream = {"verdicts": verdicts, "submitted": 9, "sent": 5, "pending": 1, "delivered": 4, "lost": {"wire": 1}}
+    stream = {
+        "verdicts": verdicts,
+        "submitted": 9,
+        "sent": 5,
+        "pending": 1,
+        "delivered": 4,
+        "lost": {"wire": 1},
+    }
     found = releases.frames({**stream, "in_flight": 0}, 9)
     assert (found.moved, found.ended, found.lost) == (1, 3, 1)
     assert found.add_up
@@ -194,11 +247,16 @@ def test_times_of_a_period_are_counted_as_one_counts() -> None:
             for period in (1, 3, 4):
                 for first in range(20):
                     told = releases.times_due(start, end, period, first)
-                    assert told == sum(time % period == first % period for time in range(start, end))
+                    assert told == sum(
+                        time % period == first % period for time in range(start, end)
+                    )
 
 
 def test_frames_are_accounted_for_where_the_period_does_not_divide_the_time() -> None:
-    settings = parse(bridged.Settings, {"slot_bytes": 300, "period_ns": 1_024_000, "duration_s": 1.0, "warmup_s": 3.0})
+    settings = parse(
+        bridged.Settings,
+        {"slot_bytes": 300, "period_ns": 1_024_000, "duration_s": 1.0, "warmup_s": 3.0},
+    )
     found = bridged.measure(networks.HARDWARE, settings, 1.0).frames
     assert found.add_up
     assert found.due in (976, 977)
@@ -268,7 +326,13 @@ def test_slower_servos_pass_on_less_of_the_jitter() -> None:
 
 @pytest.mark.parametrize(
     ("offset", "expected"),
-    [([0, 0, 0, 0], 0.0), ([9, 0, 0, 0], 1.0), ([0, 9, 0, 0], None), ([0, 0, 0, 9], 0.0), ([9, 9, 9, 9], None)],
+    [
+        ([0, 0, 0, 0], 0.0),
+        ([9, 0, 0, 0], 1.0),
+        ([0, 9, 0, 0], None),
+        ([0, 0, 0, 9], 0.0),
+        ([9, 9, 9, 9], None),
+    ],
 )
 def test_settled_is_the_first_time_that_holds(offset: list[int], expected: float | None) -> None:
     assert fig22.settled_s(np.arange(4.0), np.array(offset, dtype=float), 1.0, 2.0) == expected
@@ -305,12 +369,22 @@ def test_a_clock_error_between_changes_of_rate_is_a_straight_line() -> None:
     [
         ("fig22", ["seeds=0"], "setting `seeds` = 0: must be between 1 and 1000"),
         ("fig22", ["sync_mode=ntp"], 'setting `sync_mode` = "ntp": must be one of'),
-        ("fig12", ["slotbytes=3"], 'setting `slotbytes` = 3: unknown key; did you mean "slot_bytes"?'),
+        (
+            "fig12",
+            ["slotbytes=3"],
+            'setting `slotbytes` = 3: unknown key; did you mean "slot_bytes"?',
+        ),
         ("fig13", ["batch_slots=200"], "setting `depth_slots` = 128: must be at least 202"),
-        ("headline", ["slot_bytes=300"], "setting `period_ns` = 1000000: must be a multiple of a slot's time, 2560 ns"),
+        (
+            "headline",
+            ["slot_bytes=300"],
+            "setting `period_ns` = 1000000: must be a multiple of a slot's time, 2560 ns",
+        ),
     ],
 )
-def test_wrong_settings_are_refused_in_one_sentence(name: str, changes: list[str], sentence: str) -> None:
+def test_wrong_settings_are_refused_in_one_sentence(
+    name: str, changes: list[str], sentence: str
+) -> None:
     with pytest.raises(ConfigError) as refusal:
         study.run(STUDIES[name], name, changes)
     assert sentence in str(refusal.value)
@@ -322,7 +396,9 @@ def test_command_prints_tables_and_writes_a_folder(
 ) -> None:
     folder = tmp_path / "x"
     changes = [part for text in QUICK["fig22"] for part in ("--set", text)]
-    monkeypatch.setattr(sys, "argv", ["keepon", "reproduce", "fig22", "--out", str(folder), "--seed", "5", *changes])
+    monkeypatch.setattr(
+        sys, "argv", ["keepon", "reproduce", "fig22", "--out", str(folder), "--seed", "5", *changes]
+    )
     assert cli.main() == 0
     told = capsys.readouterr()
     assert told.err == ""

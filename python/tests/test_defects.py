@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is our fault and not the input's: exit code 70 and one line that a report needs, never "no plan" or "missed"."""
+"""What is our fault and not the input's: exit code 70 and one line that a report needs, never "no
+plan" or "missed".
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def test_a_plan_that_its_checker_rejects(
     assert _keepon(monkeypatch, "plan", TWO_STATIONS, "--out", out) == 70
     what, line = _told(capsys)
     assert what.startswith("keepon: the plan failed its independent check: ")
-    assert line.startswith(f"keepon: a defect of Keepon; please report it with: keepon {__version__}, Python 3.")
+    assert line.startswith(
+        f"keepon: a defect of Keepon; please report it with: keepon {__version__}, Python 3."
+    )
     assert f"plan {TWO_STATIONS} --out {out}, sha256 " in line
     assert line.split("sha256 ")[1][:16] == sha256(TWO_STATIONS.read_bytes()).hexdigest()[:16]
     assert not out.exists()
@@ -75,12 +79,16 @@ def test_accounts_that_do_not_add_up(
     assert not (tmp_path / "x").exists()
 
 
-def test_what_nobody_expected(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_nobody_expected(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def broken(*_: Any) -> Plan:
         raise IndexError("list index out of range")
 
     monkeypatch.setattr(plan_command, "make_plan", broken)
     assert _keepon(monkeypatch, "plan", TWO_STATIONS) == 70
     what, line = _told(capsys)
-    assert what == "keepon: internal error (IndexError: list index out of range); --debug shows where"
+    assert (
+        what == "keepon: internal error (IndexError: list index out of range); --debug shows where"
+    )
     assert "please report it with" in line

@@ -15,21 +15,30 @@ from keepon.linux.survey import survey
 NETDEV = "struct net_device *dev = alloc_etherdev(sizeof(*priv));\n"
 SOURCES = {
     # One module of several sources, one of them only in some configurations.
-    "fast/Makefile": "obj-$(CONFIG_FAST) += fast.o\nfast-y := main.o \\\n\t clock.o  # two\n"
-    "fast-$(CONFIG_FAST_TSN) += tsn/etf.o\n",
+    "fast/Makefile": (
+        "obj-$(CONFIG_FAST) += fast.o\nfast-y := main.o \\\n\t clock.o  # two\n"
+        "fast-$(CONFIG_FAST_TSN) += tsn/etf.o\n"
+    ),
     "fast/main.c": NETDEV,
     "fast/clock.c": "priv->ptp = ptp_clock_register(&priv->caps, dev);\n",
     "fast/tsn/etf.c": "static int set(struct tc_etf_qopt_offload *offload)\n",
     # It answers questions about taprio and has none; its PHC is said to be absent.
     "asks/Makefile": "obj-m += asks.o\nasks-objs := asks_main.o\n",
-    "asks/asks_main.c": NETDEV
-    + "case TC_SETUP_QDISC_TAPRIO:\ninfo->phc_index = -1;\ndev->priv_flags |= IFF_SUPP_NOFCS;\n",
-    # Two modules in one Makefile, one source each: an interface, and a library with a frame sink for NAPI alone.
+    "asks/asks_main.c": (
+        NETDEV
+        + "case TC_SETUP_QDISC_TAPRIO:\ninfo->phc_index = -1;\ndev->priv_flags |= IFF_SUPP_NOFCS;\n"
+    ),
+    # Two modules in one Makefile, one source each: an interface, and a library with a frame sink
+    # for NAPI alone.
     "mixed/Kbuild": "obj-y += plain.o library.o\nobj-y += deeper/\n",
-    "mixed/plain.c": "dev = devm_alloc_etherdev_mqs(dev, 8, 1, 1);\ninfo->phc_index = priv->index;\n",
+    "mixed/plain.c": (
+        "dev = devm_alloc_etherdev_mqs(dev, 8, 1, 1);\ninfo->phc_index = priv->index;\n"
+    ),
     "mixed/library.c": "dev = alloc_netdev_dummy(0);\nstruct tc_taprio_qopt_offload *offload;\n",
     "mixed/deeper/Makefile": "obj-$(CONFIG_GATED) += gated.o generated.o\n",
-    "mixed/deeper/gated.c": "dev = alloc_ei_netdev();\nuse(struct tc_taprio_qopt_offload *offload);\nNETIF_F_RXALL\n",
+    "mixed/deeper/gated.c": (
+        "dev = alloc_ei_netdev();\nuse(struct tc_taprio_qopt_offload *offload);\nNETIF_F_RXALL\n"
+    ),
     "Makefile": "obj-y += fast/ asks/ mixed/\n",
 }
 
@@ -47,11 +56,24 @@ def test_features_are_those_of_the_sources_of_a_module(tree: Path) -> None:
     found = {driver.name: driver for driver in survey(tree).drivers}
     assert list(found) == ["asks", "fast", "gated", "plain"]
     assert (found["fast"].phc, found["fast"].so_txtime, found["fast"].taprio) == (True, True, False)
-    assert (found["asks"].phc, found["asks"].scheduled, found["asks"].own_fcs) == (False, False, True)
+    assert (found["asks"].phc, found["asks"].scheduled, found["asks"].own_fcs) == (
+        False,
+        False,
+        True,
+    )
     assert (found["plain"].phc, found["plain"].taprio) == (True, False)
-    assert (found["gated"].taprio, found["gated"].bad_frames, found["gated"].folder) == (True, True, "mixed/deeper")
+    assert (found["gated"].taprio, found["gated"].bad_frames, found["gated"].folder) == (
+        True,
+        True,
+        "mixed/deeper",
+    )
     counts = survey(tree).counts()
-    assert (counts["modules"], counts["drivers"], counts["phc"], counts["scheduled"]) == (6, 4, 2, 2)
+    assert (counts["modules"], counts["drivers"], counts["phc"], counts["scheduled"]) == (
+        6,
+        4,
+        2,
+        2,
+    )
     assert (counts["so_txtime"], counts["taprio"], counts["both"]) == (1, 1, 0)
 
 
@@ -67,7 +89,10 @@ def test_the_command_prints_a_table_and_json(
     told = capsys.readouterr().out
     assert "fast" in told
     assert "plain" not in told
-    assert "4 drivers of 6 modules make Ethernet interfaces (keepon.driver_survey: 341 drivers)" in told
+    assert (
+        "4 drivers of 6 modules make Ethernet interfaces (keepon.driver_survey: 341 drivers)"
+        in told
+    )
     assert "2 send at a given instant (13)" in told
     assert _nics(monkeypatch, tree, "--all") == EXIT_MET
     assert "plain" in capsys.readouterr().out

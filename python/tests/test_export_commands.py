@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`keepon export`: what is refused, what is written, and commands read back by tc and by our own links' readers."""
+"""`keepon export`: what is refused, what is written, and commands read back by tc and by our own
+links' readers.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ from keepon.model import loading
 
 THREE = ROOT / "examples" / "three-stations.toml"
 TC_PARSED = (0, 2)
-"""tc's exit codes: 1 means it did not understand the words, 2 that the kernel refused what it understood."""
+"""tc's exit codes: 1 means it did not understand the words, 2 that the kernel refused what it
+understood.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +60,23 @@ def keepon(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
 
 def script_lines(text: str) -> list[list[str]]:
     """Words of each command of a script; comments and continuations are the shell's."""
-    return [words for line in text.replace("\\\n", " ").splitlines() if (words := shlex.split(line, comments=True))]
+    return [
+        words
+        for line in text.replace("\\\n", " ").splitlines()
+        if (words := shlex.split(line, comments=True))
+    ]
 
 
 def tc_exit(words: list[str]) -> int:
-    """What tc says to a command on `lo`, where no command can do harm: in a namespace of its own, or without rights."""
+    """What tc says to a command on `lo`, where no command can do harm: in a namespace of its own,
+    or without rights.
+    """
     placed = [*words]
     placed[placed.index("dev") + 1] = "lo"
     apart = ["unshare", "--net"] if os.geteuid() == 0 else []
-    return subprocess.run([*apart, *placed], capture_output=True, timeout=20, check=False).returncode
+    return subprocess.run(
+        [*apart, *placed], capture_output=True, timeout=20, check=False
+    ).returncode
 
 
 # ---- what is refused ----
@@ -82,26 +94,36 @@ REFUSED_PLANS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("change", "sentence"), REFUSED_PLANS)
 def test_plans_that_do_not_hold_are_refused(
-    habitat: Planned, change: dict[str, Any], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    habitat: Planned, change: dict[str, Any], sentence: str, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     plan, out = tmp_path / "plan.json", tmp_path / "out"
     plan.write_text(json.dumps({**habitat.plan, **change}))
-    assert keepon(monkeypatch, HABITAT, "--plan", plan, "--format", "commands", "--out", out) == EXIT_INPUT
+    assert (
+        keepon(monkeypatch, HABITAT, "--plan", plan, "--format", "commands", "--out", out)
+        == EXIT_INPUT
+    )
     said = capsys.readouterr().err
     assert re.search(sentence, said) and said.count("\n") == 1
     assert not out.exists()
 
 
 def test_a_changed_gate_is_noticed(
-    habitat: Planned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    habitat: Planned,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     changed = json.loads(json.dumps(habitat.plan))
     entries = changed["bridges"]["br1"]["ports"]["br2"]["entries"]
     next(entry for entry in entries if entry["gates"] == "0x40")["gates"] = "0x00"
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps(changed))
-    assert keepon(monkeypatch, HABITAT, "--plan", plan, "--format", "yang", "--out", tmp_path / "out") == EXIT_INPUT
+    assert (
+        keepon(monkeypatch, HABITAT, "--plan", plan, "--format", "yang", "--out", tmp_path / "out")
+        == EXIT_INPUT
+    )
     assert "does not hold for scenario" in capsys.readouterr().err
 
 
@@ -109,13 +131,17 @@ def test_a_changed_gate_is_noticed(
     ("words", "sentence"),
     [
         (["--format", "xml"], r'option --format = "xml": must be one of commands, dot'),
-        (["--format", "commands", "--device", "a b"], r'option --device = "a b": must be a device name'),
+        (
+            ["--format", "commands", "--device", "a b"],
+            r'option --device = "a b": must be a device name',
+        ),
         (["--format", "commands", "--keepon-device", "x" * 16], r"option --keepon-device"),
         (["--format", "commands", "--device", "rt0"], r"must differ from --device"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(
-    plan_file: Path, words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    plan_file: Path, words: list[str], sentence: str, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     out = tmp_path / "out"
@@ -130,7 +156,10 @@ def test_formats_of_gates_need_gates(
 ) -> None:
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps(session.planned(loading.load(THREE))))
-    assert keepon(monkeypatch, THREE, "--plan", plan, "--format", name, "--out", tmp_path / "out") == EXIT_INPUT
+    assert (
+        keepon(monkeypatch, THREE, "--plan", plan, "--format", name, "--out", tmp_path / "out")
+        == EXIT_INPUT
+    )
     assert "carries gate lists only" in capsys.readouterr().err
 
 
@@ -146,7 +175,10 @@ def test_a_plan_that_lacks_what_a_format_needs_is_refused(habitat: Planned, tmp_
 
 
 def test_nothing_is_replaced_unless_asked(
-    plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    plan_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     out, picture = tmp_path / "a" / "out", tmp_path / "net.dot"
     for name, place in (("commands", out), ("dot", picture)):
@@ -160,13 +192,20 @@ def test_nothing_is_replaced_unless_asked(
     assert manifest["schema"] == "keepon.export/1" and manifest["format"] == "commands"
     assert os.access(out / "br1.sh", os.X_OK)
     (out / "mine.txt").write_text("kept")
-    assert keepon(monkeypatch, HABITAT, "--plan", plan_file, "--format", "yang", "--out", out, "--force") == EXIT_INPUT
+    assert (
+        keepon(
+            monkeypatch, HABITAT, "--plan", plan_file, "--format", "yang", "--out", out, "--force"
+        )
+        == EXIT_INPUT
+    )
     assert 'holds "mine.txt"' in capsys.readouterr().err
     assert (out / "mine.txt").read_text() == "kept" and (out / "br1.sh").exists()
     assert sorted(path.name for path in out.parent.iterdir()) == ["out"]
 
 
-def test_a_folder_takes_the_place_of_an_earlier_export_whole(plan_file: Path, tmp_path: Path) -> None:
+def test_a_folder_takes_the_place_of_an_earlier_export_whole(
+    plan_file: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     command.run(HABITAT, plan_file, "tsntool", out)
     told = command.run(HABITAT, plan_file, "yang", out, force=True)
@@ -175,7 +214,10 @@ def test_a_folder_takes_the_place_of_an_earlier_export_whole(plan_file: Path, tm
 
 
 def test_foreign_folders_and_wrong_kinds_of_place_are_left(
-    plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    plan_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     foreign, file = tmp_path / "foreign", tmp_path / "file"
     foreign.mkdir()
@@ -189,7 +231,9 @@ def test_foreign_folders_and_wrong_kinds_of_place_are_left(
     assert "cannot be written" in capsys.readouterr().err
 
 
-def test_a_failed_write_leaves_what_was_there(plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_what_was_there(
+    plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     command.run(HABITAT, plan_file, "yang", out)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
@@ -228,7 +272,10 @@ def test_a_failed_exchange_brings_the_earlier_export_back(
 
 
 def test_json_says_what_was_written(
-    plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    plan_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = tmp_path / "out"
     words = [HABITAT, "--plan", plan_file, "--format", "commands", "--out", out, "--json"]
@@ -249,9 +296,15 @@ def test_stations_get_the_link_they_were_planned(habitat: Planned) -> None:
         for line in links:
             assert line[3:9] == ["link", "enp1s0", "name", "beat", "type", "keepon"]
             read = options.parse(line[9:])
-            numbers = [struct.unpack("=I", read[attribute])[0] for attribute in (2, 3, 4, 5, options.PARTITION_SLOTS)]
+            numbers = [
+                struct.unpack("=I", read[attribute])[0]
+                for attribute in (2, 3, 4, 5, options.PARTITION_SLOTS)
+            ]
             assert numbers == [
-                *(station[key] for key in ("slot_bytes", "ring_slots", "batch_slots", "depth_slots")),
+                *(
+                    station[key]
+                    for key in ("slot_bytes", "ring_slots", "batch_slots", "depth_slots")
+                ),
                 len(station["allowed"]),
             ]
             told = slots_of_classes(read[options.ALLOWED], len(station["allowed"]))
@@ -269,14 +322,17 @@ def test_launch_time_stations_offload_etf_and_keepon_stations_do_not(habitat: Pl
         etf = [line for line in disciplines if "etf" in line]
         assert sum("mqprio" in line for line in disciplines) == talks
         assert bool(etf) == (talks and station["driver"] == "launchtime"), name
-        assert all("offload" in line and line[line.index("parent") + 1].startswith("100:") for line in etf)
+        assert all(
+            "offload" in line and line[line.index("parent") + 1].startswith("100:") for line in etf
+        )
         assert all(line[line.index("dev") + 1] in ("eth0", "rt0") for line in disciplines)
 
 
 def test_tc_reads_every_command(habitat: Planned) -> None:
     files = commands.export(habitat).files
     chosen = [
-        line for name in ("br1.sh", "rt-simulator.sh", "power-gateway.sh") for line in script_lines(files[name])
+        line for name in ("br1.sh", "rt-simulator.sh",
+        "power-gateway.sh") for line in script_lines(files[name])
         if line[0] == "tc"
     ]  # fmt: skip
     assert {kind for line in chosen for kind in ("taprio", "mqprio", "etf") if kind in line} == {
@@ -288,11 +344,20 @@ def test_tc_reads_every_command(habitat: Planned) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "wrong", "instead"),
-    [("taprio", "0x2", "two"), ("taprio", "S", "T"), ("mqprio", "num_tc", "tcs"), ("etf", "offload", "upload")],
+    [
+        ("taprio", "0x2", "two"),
+        ("taprio", "S", "T"),
+        ("mqprio", "num_tc", "tcs"),
+        ("etf", "offload", "upload"),
+    ],
 )
-def test_tc_would_say_so_if_a_word_were_wrong(habitat: Planned, kind: str, wrong: str, instead: str) -> None:
+def test_tc_would_say_so_if_a_word_were_wrong(
+    habitat: Planned, kind: str, wrong: str, instead: str
+) -> None:
     texts = commands.export(habitat).files.values()
-    line = next(line for text in texts for line in script_lines(text) if kind in line and wrong in line)
+    line = next(
+        line for text in texts for line in script_lines(text) if kind in line and wrong in line
+    )
     assert tc_exit([instead if word == wrong else word for word in line]) not in TC_PARSED
 
 
@@ -306,15 +371,25 @@ def test_gates_are_those_of_the_plan(habitat: Planned) -> None:
             port = entry["ports"][peer]
             marks = [at for at, word in enumerate(line) if word == "sched-entry"]
             entries = [(line[at + 1], int(line[at + 2], 16), int(line[at + 3])) for at in marks]
-            assert entries == [("S", int(gate["gates"], 16), gate["ns"]) for gate in port["entries"]]
+            assert entries == [
+                ("S", int(gate["gates"], 16), gate["ns"]) for gate in port["entries"]
+            ]
             assert int(line[line.index("base-time") + 1]) == port["base_ns"]
-            assert int(line[line.index("cycle-time") + 1]) == port["cycle_ns"] == sum(ns for _, _, ns in entries)
+            assert (
+                int(line[line.index("cycle-time") + 1])
+                == port["cycle_ns"]
+                == sum(ns for _, _, ns in entries)
+            )
             levels = line[line.index("map") + 1 : line.index("queues")]
-            assert [levels[queue] for queue in port["queues"].values()] == [str(q) for q in port["queues"].values()]
+            assert [levels[queue] for queue in port["queues"].values()] == [
+                str(q) for q in port["queues"].values()
+            ]
             assert line[-2:] == ["flags", "0x2"]
             seen += 1
     assert seen == sum(
-        "entries" in port for entry in habitat.plan["bridges"].values() for port in entry["ports"].values()
+        "entries" in port
+        for entry in habitat.plan["bridges"].values()
+        for port in entry["ports"].values()
     )
 
 
@@ -326,7 +401,10 @@ def test_port_numbers_follow_the_links_of_the_scenario(habitat: Planned) -> None
 
 def test_entries_too_short_for_taprio_are_named(habitat: Planned) -> None:
     notes = commands.export(habitat).notes
-    assert any("port swp0 towards br1: its shortest gate entry of 46 ns is below the 480 ns" in note for note in notes)
+    assert any(
+        "port swp0 towards br1: its shortest gate entry of 46 ns is below the 480 ns" in note
+        for note in notes
+    )
     assert not any("br4" in note for note in notes)
 
 
@@ -337,6 +415,10 @@ def test_long_entries_are_several_for_fields_of_32_bits() -> None:
     planned = Planned(scenario, session.planned(scenario))
     (port,) = (port for port in exported.gated_ports(planned) if port.peer == "b")
     gates = planned.plan["bridges"]["br1"]["ports"]["b"]["entries"]
-    assert max(ns for _, ns in port.entries) <= exported.UINT32_MAX < max(entry["ns"] for entry in gates)
+    assert (
+        max(ns for _, ns in port.entries)
+        <= exported.UINT32_MAX
+        < max(entry["ns"] for entry in gates)
+    )
     assert port.cycle_ns == sum(entry["ns"] for entry in gates)
     assert len(port.entries) == len(gates) + 1

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures, YANG documents and tsntool files, read back by readers that accept nothing the formats do not say."""
+"""Pictures, YANG documents and tsntool files, read back by readers that accept nothing the formats
+do not say.
+"""
 
 from __future__ import annotations
 
@@ -90,15 +92,27 @@ def test_the_picture_has_every_node_link_and_route(habitat: Planned) -> None:
     (text,) = dot.export(habitat).files.values()
     nodes, edges = read_dot(text)
     scenario = habitat.scenario
-    assert {name for name, style in nodes.items() if style["shape"] == "box"} == {s.name for s in scenario.station}
-    assert {name for name, style in nodes.items() if style["shape"] == "ellipse"} == {b.name for b in scenario.bridge}
+    assert {name for name, style in nodes.items() if style["shape"] == "box"} == {
+        s.name for s in scenario.station
+    }
+    assert {name for name, style in nodes.items() if style["shape"] == "ellipse"} == {
+        b.name for b in scenario.bridge
+    }
     links = [(here, there) for here, there, style in edges if style.get("dir") == "none"]
     assert links == [tuple(link.ends) for link in scenario.link]
     for stream in scenario.stream:
-        mine = [(here, there) for here, there, style in edges if style.get("tooltip", "").startswith(f"{stream.id}: ")]
+        mine = [
+            (here, there)
+            for here, there, style in edges
+            if style.get("tooltip", "").startswith(f"{stream.id}: ")
+        ]
         path = [stream.talker, *habitat.plan["streams"][stream.id]["route"], stream.listeners[0]]
         assert mine == list(itertools.pairwise(path))
-        colours = {style["color"] for _, _, style in edges if style.get("tooltip", "").startswith(f"{stream.id}: ")}
+        colours = {
+            style["color"]
+            for _, _, style in edges
+            if style.get("tooltip", "").startswith(f"{stream.id}: ")
+        }
         assert len(colours) == 1
     assert len({style["color"] for _, _, style in edges}) == len(scenario.stream) + 1
 
@@ -108,36 +122,52 @@ def test_graphviz_draws_every_node_and_edge(path: Path) -> None:
     scenario = loading.load(path)
     (text,) = dot.export(Planned(scenario, session.planned(scenario))).files.values()
     nodes, edges = read_dot(text)
-    done = subprocess.run(["dot", "-Tjson0"], input=text, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        ["dot", "-Tjson0"], input=text, capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, done.stderr) == (0, "")
     drawn = json.loads(done.stdout)
     names = {entry["_gvid"]: entry["name"] for entry in drawn["objects"]}
     assert set(names.values()) == set(nodes)
-    found = [(names[edge["tail"]], names[edge["head"]], edge.get("tooltip", "")) for edge in drawn["edges"]]
-    assert sorted(found) == sorted((here, there, style.get("tooltip", "")) for here, there, style in edges)
+    found = [
+        (names[edge["tail"]], names[edge["head"]], edge.get("tooltip", ""))
+        for edge in drawn["edges"]
+    ]
+    assert sorted(found) == sorted(
+        (here, there, style.get("tooltip", "")) for here, there, style in edges
+    )
 
 
 def test_the_picture_says_rates_and_both_delays() -> None:
     text = (ROOT / "examples" / "three-stations.toml").read_text()
     ends = 'ends = ["left", "br1"]'
-    scenario = loading.parse(text.replace(ends, f"{ends}\nasymmetry_ns = 30\nrate_bps = 1_000_000_000"), "x.toml")
+    scenario = loading.parse(
+        text.replace(ends, f"{ends}\nasymmetry_ns = 30\nrate_bps = 1_000_000_000"), "x.toml"
+    )
     planned = Planned(scenario, session.planned(scenario))
     _, edges = read_dot(next(iter(dot.export(planned).files.values())))
-    labels = {(here, there): style["label"] for here, there, style in edges if style.get("dir") == "none"}
+    labels = {
+        (here, there): style["label"] for here, there, style in edges if style.get("dir") == "none"
+    }
     assert labels["left", "br1"] == "1 Gb/s\n80/50 ns"
     assert labels["right", "br1"] == "1 Gb/s\n50 ns"
 
 
 def test_a_stream_with_two_listeners_passes_shared_links_once() -> None:
     text = (ROOT / "examples" / "three-stations.toml").read_text()
-    scenario = loading.parse(text.replace('listeners = ["listener"]', 'listeners = ["listener", "right"]', 1), "x.toml")
+    scenario = loading.parse(
+        text.replace('listeners = ["listener"]', 'listeners = ["listener", "right"]', 1), "x.toml"
+    )
     planned = Planned(scenario, session.planned(scenario))
     _, edges = read_dot(next(iter(dot.export(planned).files.values())))
-    mine = [(here, there) for here, there, style in edges if style.get("tooltip", "").startswith("L1: ")]
+    mine = [
+        (here, there) for here, there, style in edges if style.get("tooltip", "").startswith("L1: ")
+    ]
     assert mine == [("left", "br1"), ("br1", "listener"), ("br1", "right")]
 
 
-# ---- YANG: the tree of IEEE Std 802.1Qcw-2023 that these documents use, as far as JSON can be checked against it ----
+# ---- YANG: the tree of IEEE Std 802.1Qcw-2023 that these documents use, as far as JSON can be
+# checked against it ----
 
 Check = Callable[[Any], bool]
 
@@ -148,7 +178,9 @@ def whole(low: int, high: int) -> Check:
 
 def uint64(value: Any) -> bool:
     """RFC 7951 section 6.1: a string."""
-    return isinstance(value, str) and bool(re.fullmatch(r"0|[1-9]\d*", value)) and int(value) < 2**64
+    return (
+        isinstance(value, str) and bool(re.fullmatch(r"0|[1-9]\d*", value)) and int(value) < 2**64
+    )
 
 
 def boolean(value: Any) -> bool:
@@ -159,7 +191,9 @@ UINT8, UINT32, INT32 = whole(0, 2**8 - 1), whole(0, 2**32 - 1), whole(-(2**31), 
 RATIONAL = {"numerator": INT32, "denominator": INT32}
 ENTRY = {
     "index": UINT32,
-    "operation-name": lambda value: re.fullmatch("ieee802-dot1q-sched:set-(gate-states|and-(hold|release)-mac)", value),
+    "operation-name": lambda value: re.fullmatch(
+        "ieee802-dot1q-sched:set-(gate-states|and-(hold|release)-mac)", value
+    ),
     "time-interval-value": UINT32,
     "gate-states-value": UINT8,
 }
@@ -207,12 +241,20 @@ def read_yang(text: str) -> dict[str, tuple[int, int, list[tuple[int, int]]]]:
     conform(document, DOCUMENT)
     found = {}
     for interface in document["ietf-interfaces:interfaces"]["interface"]:
-        table = interface["ieee802-dot1q-bridge:bridge-port"]["ieee802-dot1q-sched-bridge:gate-parameter-table"]
+        table = interface["ieee802-dot1q-bridge:bridge-port"][
+            "ieee802-dot1q-sched-bridge:gate-parameter-table"
+        ]
         entries = table["admin-control-list"]["gate-control-entry"]
-        cycle = Fraction(table["admin-cycle-time"]["numerator"], table["admin-cycle-time"]["denominator"])
-        most = Fraction(table["supported-cycle-max"]["numerator"], table["supported-cycle-max"]["denominator"])
+        cycle = Fraction(
+            table["admin-cycle-time"]["numerator"], table["admin-cycle-time"]["denominator"]
+        )
+        most = Fraction(
+            table["supported-cycle-max"]["numerator"], table["supported-cycle-max"]["denominator"]
+        )
         assert len(entries) <= table["supported-list-max"] and cycle <= most
-        assert all(entry["time-interval-value"] <= table["supported-interval-max"] for entry in entries)
+        assert all(
+            entry["time-interval-value"] <= table["supported-interval-max"] for entry in entries
+        )
         assert table["gate-enabled"] and table["config-change"]
         base = table["admin-base-time"]
         assert base["nanoseconds"] < 10**9
@@ -265,7 +307,12 @@ def test_cycles_beyond_the_module_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("seconds", 0), ("time-interval-value", 2**32), ("operation-name", "set-gate-states"), ("gate-enabled", "true")],
+    [
+        ("seconds", 0),
+        ("time-interval-value", 2**32),
+        ("operation-name", "set-gate-states"),
+        ("gate-enabled", "true"),
+    ],
 )
 def test_the_reader_of_yang_is_strict(habitat: Planned, key: str, value: Any) -> None:
     text = yang.export(habitat).files["br1.json"]
@@ -289,8 +336,13 @@ def read_tsntool(files: dict[str, str]) -> Gates:
         bridge = name.removesuffix(".sh")
         for line in text.splitlines():
             if match := re.fullmatch(r"tsntool st wrcl (\S+) (\S+)", line):
-                lines = [re.fullmatch(r"sgs (\d+) (0x[0-9a-f]{2})", entry) for entry in files[match[2]].splitlines()]
-                loaded[bridge, match[1]] = [(int(entry[2], 16), int(entry[1])) for entry in lines if entry is not None]
+                lines = [
+                    re.fullmatch(r"sgs (\d+) (0x[0-9a-f]{2})", entry)
+                    for entry in files[match[2]].splitlines()
+                ]
+                loaded[bridge, match[1]] = [
+                    (int(entry[2], 16), int(entry[1])) for entry in lines if entry is not None
+                ]
                 assert None not in lines
             elif match := CONFIGURE.fullmatch(line):
                 seconds, decimals, numerator, denominator, port = match.groups()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tsnkit's CSV files: a scenario goes out and comes back with all that the format carries; what is lost is named."""
+"""tsnkit's CSV files: a scenario goes out and comes back with all that the format carries; what is
+lost is named.
+"""
 
 from __future__ import annotations
 
@@ -90,12 +92,17 @@ def line(streams: list[dict[str, Any]], gates: str = "auto") -> Scenario:
         "processing_ns = 1_500", f'processing_ns = 1_500\ngates = "{gates}"'
     )
     for number, entry in enumerate(streams):
-        text += f'[[stream]]\nid = "S{number}"\n' + "".join(f"{k} = {json.dumps(v)}\n" for k, v in entry.items())
+        text += f'[[stream]]\nid = "S{number}"\n' + "".join(
+            f"{k} = {json.dumps(v)}\n" for k, v in entry.items()
+        )
     return loading.parse(text, "line.toml")
 
 
 def network(scenario: Scenario) -> dict[tuple[str, str], tuple[int, int]]:
-    return {ends: (wire.rate_bps, wire.propagation_ns) for ends, wire in Topology(scenario).wires.items()}
+    return {
+        ends: (wire.rate_bps, wire.propagation_ns)
+        for ends, wire in Topology(scenario).wires.items()
+    }
 
 
 STREAMS = st.lists(
@@ -128,7 +135,10 @@ def test_what_the_format_carries_comes_back(
     for stream, other in zip(one.scenario.stream, again.stream, strict=True):
         planned_stream = one.plan["streams"][stream.id]
         assert other.model_copy(update={"offset_ns": "auto", "route": "auto"}) == stream
-        assert (other.offset_ns, other.route) == (planned_stream["release_ns"], planned_stream["route"])
+        assert (other.offset_ns, other.route) == (
+            planned_stream["release_ns"],
+            planned_stream["route"],
+        )
     for bridge in again.bridge:
         ports = one.plan["bridges"][bridge.name]["ports"]
         if gates == "none":
@@ -163,7 +173,11 @@ def test_without_a_schedule_the_planner_is_free(folder: Path, habitat: Planned) 
     assert network(again) == network(habitat.scenario)
     (folder / "ids.json").unlink()
     numbered = back(folder)
-    assert numbered.name == "tsnkit" and numbered.stream[0].id == "s0" and numbered.station[0].name == "n0"
+    assert (
+        numbered.name == "tsnkit"
+        and numbered.stream[0].id == "s0"
+        and numbered.station[0].name == "n0"
+    )
     assert planned(numbered).plan["status"] == "feasible"
 
 
@@ -187,7 +201,9 @@ def test_columns_and_forms_are_tsnkits(folder: Path) -> None:
     assert all(re.fullmatch(r"\[\d+\]", row["dst"]) for row in streams)
 
 
-def test_windows_stay_within_the_cycle_and_talkers_own_frames(folder: Path, habitat: Planned) -> None:
+def test_windows_stay_within_the_cycle_and_talkers_own_frames(
+    folder: Path, habitat: Planned
+) -> None:
     rows = list(csv.DictReader((folder / "habitat-GCL.csv").open()))
     assert all(0 <= int(row["start"]) < int(row["end"]) <= int(row["cycle"]) for row in rows)
     ids = json.loads((folder / "ids.json").read_text())
@@ -200,14 +216,25 @@ def test_windows_stay_within_the_cycle_and_talkers_own_frames(folder: Path, habi
 @pytest.mark.parametrize(
     ("entries", "windows"),
     [
-        ("{ gates = '0x20', ns = 400_000 }, { gates = '0xdf', ns = 600_000 }", [(0, 100_000), (700_000, 1_000_000)]),
-        ("{ gates = '0xdf', ns = 600_000 }, { gates = '0x20', ns = 400_000 }", [(300_000, 700_000)]),
+        (
+            "{ gates = '0x20', ns = 400_000 }, { gates = '0xdf', ns = 600_000 }",
+            [(0, 100_000), (700_000, 1_000_000)],
+        ),
+        (
+            "{ gates = '0xdf', ns = 600_000 }, { gates = '0x20', ns = 400_000 }",
+            [(300_000, 700_000)],
+        ),
     ],
 )
-def test_gates_whose_base_is_not_the_origin_are_turned(entries: str, windows: list[tuple[int, int]]) -> None:
+def test_gates_whose_base_is_not_the_origin_are_turned(
+    entries: str, windows: list[tuple[int, int]]
+) -> None:
     gates = f"[bridge.gates.c]\nbase_ns = 700_000\nentries = [{entries}]"
     text = STARS.replace('gates = "auto"', gates)
-    text += '[[stream]]\nid = "S"\ntalker = "b"\nlisteners = ["c"]\nperiod_ns = 1_000_000\nframe_bytes = 100\n'
+    text += (
+        '[[stream]]\nid = "S"\ntalker = "b"\nlisteners = ["c"]\nperiod_ns = 1_000_000\nframe_bytes'
+        " = 100\n"
+    )
     one = planned(loading.parse(text, "x.toml"))
     table = csv.DictReader(tsnkit.export(one).files["line-GCL.csv"].splitlines())
     port = [(int(row["start"]), int(row["end"])) for row in table if row["link"] == "(4, 2)"]
@@ -220,17 +247,33 @@ def test_a_port_without_gates_beside_one_with_gates_stays_open(folder: Path) -> 
     path.write_text("\n".join([*rows, '"(8, 1)",6,0,1000000,1000000']) + "\n")
     (bridge,) = (bridge for bridge in back(folder).bridge if bridge.name == "br2")
     assert isinstance(bridge.gates, dict)
-    assert [(entry.gates, entry.ns) for entry in bridge.gates["power-load"].entries] == [("0xff", 1_000_000)]
+    assert [(entry.gates, entry.ns) for entry in bridge.gates["power-load"].entries] == [
+        ("0xff", 1_000_000)
+    ]
     assert len(bridge.gates["br1"].entries) > 1
 
 
 def test_what_is_lost_is_named(habitat: Planned) -> None:
     notes = " | ".join(tsnkit.export(habitat).notes)
-    for text in ("slots, partitions", "without preamble and gap", "streams F2, F3, F4", "is not asked for becomes"):
+    for text in (
+        "slots, partitions",
+        "without preamble and gap",
+        "streams F2, F3, F4",
+        "is not asked for becomes",
+    ):
         assert text in notes
-    longer = {"talker": "b", "listeners": ["c"], "period_ns": 500_000, "frame_bytes": 64, "deadline_ns": 900_000}
+    longer = {
+        "talker": "b",
+        "listeners": ["c"],
+        "period_ns": 500_000,
+        "frame_bytes": 64,
+        "deadline_ns": 900_000,
+    }
     one = planned(line([longer]))
-    assert any("streams S0: a deadline or jitter above the period" in note for note in tsnkit.export(one).notes)
+    assert any(
+        "streams S0: a deadline or jitter above the period" in note
+        for note in tsnkit.export(one).notes
+    )
     (row,) = csv.DictReader(tsnkit.export(one).files["stream.csv"].splitlines())
     assert row["deadline"] == "500000"
 
@@ -240,8 +283,12 @@ def test_what_cannot_be_written_is_refused() -> None:
     with pytest.raises(ConfigError, match=r'stream "S0" has 2 listeners: tsnkit knows one'):
         tsnkit.export(planned(line(streams)))
     text = (ROOT / "examples" / "three-stations.toml").read_text()
-    fast = loading.parse(text.replace("seed = 1", "seed = 1\n[defaults]\nrate_bps = 10_000_000_000"), "fast.toml")
-    with pytest.raises(ConfigError, match=r"rate_bps = 10000000000: tsnkit knows 10000000, 100000000, 1000000000"):
+    fast = loading.parse(
+        text.replace("seed = 1", "seed = 1\n[defaults]\nrate_bps = 10_000_000_000"), "fast.toml"
+    )
+    with pytest.raises(
+        ConfigError, match=r"rate_bps = 10000000000: tsnkit knows 10000000, 100000000, 1000000000"
+    ):
         tsnkit.export(Planned(fast, session.planned(fast)))
 
 
@@ -253,13 +300,28 @@ WRONG = [
         "__import__('os')",
         r"line 2: column `link` = \"__import__\('os'\)\": must be two node",
     ),
-    ("topo.csv", r'"\(7, 8\)",8,1,', '"(7, 8)",8,7,', r'column `rate` = "7": must be one of 1, 10, 100'),
+    (
+        "topo.csv",
+        r'"\(7, 8\)",8,1,',
+        '"(7, 8)",8,7,',
+        r'column `rate` = "7": must be one of 1, 10, 100',
+    ),
     ("topo.csv", r'"\(7, 8\)",8,1,', '"(7, 8)",8,10,', r"must be that of the way back, 1"),
     ("topo.csv", r'"\(7, 8\)".*\n', "", r"has no way back; add"),
     ("topo.csv", r'("\(7, 8\)".*\n)', r"\1\1", r"is listed twice"),
-    ("topo.csv", r'"\(7, 8\)",8,1,2000', '"(7, 8)",8,1,1000', r"column `t_proc` = .*as on other links to 8"),
+    (
+        "topo.csv",
+        r'"\(7, 8\)",8,1,2000',
+        '"(7, 8)",8,1,1000',
+        r"column `t_proc` = .*as on other links to 8",
+    ),
     ("stream.csv", r"\[0\]", '"[0, 2]"', r'column `dst` = "\[0, 2\]": must be one node number'),
-    ("stream.csv", r"\n0,1,", "\n0,8,", r'column `src` = "8": must be a node with exactly one link'),
+    (
+        "stream.csv",
+        r"\n0,1,",
+        "\n0,8,",
+        r'column `src` = "8": must be a node with exactly one link',
+    ),
     ("stream.csv", r",200,", ",-200,", r'column `size` = "-200": must be a whole number'),
     ("stream.csv", r",200,", ",40,", r"frame_bytes"),
     ("stream.csv", r",200,", ",", r"has 6 fields: must have 7"),
@@ -267,8 +329,18 @@ WRONG = [
     ("habitat-OFFSET.csv", r"\n0,0,.*", "", r"no offset or no route for stream 0"),
     ("habitat-ROUTE.csv", r'\n0,"\(8, 7\)"', "", r"route of stream 0 does not lead"),
     ("habitat-ROUTE.csv", r'\n0,"\(8, 7\)"', '\n0,"(8, 10)"', r"is not in topo.csv"),
-    ("habitat-QUEUE.csv", r'\n0,0,"\(8, 7\)",6', '\n0,0,"(8, 7)",5', r"as at other bridges of the stream"),
-    ("habitat-GCL.csv", r",3682,5442,", ",5442,5442,", r"column `end` = \"5442\": must be above start"),
+    (
+        "habitat-QUEUE.csv",
+        r'\n0,0,"\(8, 7\)",6',
+        '\n0,0,"(8, 7)",5',
+        r"as at other bridges of the stream",
+    ),
+    (
+        "habitat-GCL.csv",
+        r",3682,5442,",
+        ",5442,5442,",
+        r"column `end` = \"5442\": must be above start",
+    ),
     ("habitat-GCL.csv", r'(7, 0\)",4,.*),1000000', r"\1,2000000", r"column `cycle`"),
 ]
 
@@ -283,7 +355,9 @@ def test_wrong_files_are_refused_in_one_sentence(
     assert changed != text
     (folder / name).write_text(changed)
     out = folder.parent / "out.toml"
-    monkeypatch.setattr(sys, "argv", ["keepon", "export", str(folder), "--format", "scenario", "--out", str(out)])
+    monkeypatch.setattr(
+        sys, "argv", ["keepon", "export", str(folder), "--format", "scenario", "--out", str(out)]
+    )
     assert cli.main() == EXIT_INPUT
     said = capsys.readouterr().err
     assert re.search(sentence, said) and said.count("\n") == 1, said
@@ -306,7 +380,9 @@ def test_the_command_reads_a_folder(
     monkeypatch.setattr(sys, "argv", [*words, "--plan", "x.json", "--force"])
     assert cli.main() == EXIT_INPUT
     monkeypatch.setattr(
-        sys, "argv", ["keepon", "export", str(HABITAT), "--format", "dot", "--out", str(out), "--force"]
+        sys,
+        "argv",
+        ["keepon", "export", str(HABITAT), "--format", "dot", "--out", str(out), "--force"],
     )
     assert cli.main() == EXIT_INPUT
     assert "option --plan: is missing" in capsys.readouterr().err

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exported gate lists as a YANG library reads them: names, types, identities, keys, `must`, encoded as in RFC 7951.
+"""Exported gate lists as a YANG library reads them: names, types, identities, keys, `must`, encoded
+as in RFC 7951.
 
-The modules in `yang/` hold the names, types and conditions of the standards that gate lists need, written for this
-test: the originals are in no package that could be installed.
+The modules in `yang/` hold the names, types and conditions of the standards that gate lists need,
+written for this test: the originals are in no package that could be installed.
 """
 
 from __future__ import annotations
@@ -34,7 +35,12 @@ IMPLEMENTED = {
 @pytest.fixture(scope="module")
 def model() -> DataModel:
     modules = [
-        {"name": name, "revision": revision, "namespace": space + name, "conformance-type": "implement"}
+        {
+            "name": name,
+            "revision": revision,
+            "namespace": space + name,
+            "conformance-type": "implement",
+        }
         for name, (revision, space) in IMPLEMENTED.items()
     ]
     library = {"ietf-yang-library:modules-state": {"module-set-id": "tests", "module": modules}}
@@ -63,15 +69,24 @@ def test_every_bridge_is_valid(model: DataModel, path: Path) -> None:
         (("admin-cycle-time", "numerator"), 2**31),
         (("supported-list-max",), 1),
         (("supported-interval-max",), 1),
-        (("admin-control-list", "gate-control-entry", 0, "operation-name"), "set-gate-states"),  # of no module
+        (
+            ("admin-control-list", "gate-control-entry", 0, "operation-name"),
+            "set-gate-states",
+        ),  # of no module
         (("admin-control-list", "gate-control-entry", 1, "index"), 0),
         (("gate-open",), True),
     ],
 )
-def test_what_the_modules_do_not_allow_is_noticed(model: DataModel, keys: tuple[Any, ...], value: Any) -> None:
+def test_what_the_modules_do_not_allow_is_noticed(
+    model: DataModel, keys: tuple[Any, ...], value: Any
+) -> None:
     scenario = loading.load(HABITAT)
-    document = json.loads(yang.export(Planned(scenario, session.planned(scenario))).files["br1.json"])
-    port = document["ietf-interfaces:interfaces"]["interface"][0]["ieee802-dot1q-bridge:bridge-port"]
+    document = json.loads(
+        yang.export(Planned(scenario, session.planned(scenario))).files["br1.json"]
+    )
+    port = document["ietf-interfaces:interfaces"]["interface"][0][
+        "ieee802-dot1q-bridge:bridge-port"
+    ]
     holder = port["ieee802-dot1q-sched-bridge:gate-parameter-table"]
     for key in keys[:-1]:
         holder = holder[key]

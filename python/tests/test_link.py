@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`keepon link`: words to attributes and back, the same words as iproute2's plugin, and the bytes of messages."""
+"""`keepon link`: words to attributes and back, the same words as iproute2's plugin, and the bytes
+of messages.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,10 @@ def test_options_are_those_of_the_plugin() -> None:
     numbers, words = attribute_numbers(), plugin_words()
     entries = re.findall(r'^\t\{ "(\w+)", (\w+), (\d), (\w+) \},$', PLUGIN, re.MULTILINE)
     limits = re.findall(r'^\t\{ LIMIT_PREFIX "(\w+)", (\w+), (\d), NULL \},$', PLUGIN, re.MULTILINE)
-    assert [options.Option(f"limit_{name}", numbers[attribute], int(size)) for name, attribute, size in limits] == list(
-        options.LIMITS
-    )
+    assert [
+        options.Option(f"limit_{name}", numbers[attribute], int(size))
+        for name, attribute, size in limits
+    ] == list(options.LIMITS)
     assert [
         options.Option(name, numbers[attribute], int(size), words.get(table, ()))
         for name, attribute, size, table in entries
@@ -107,14 +110,18 @@ def test_a_description_given_back_sets_the_same(data: st.DataObject) -> None:
     (partition,) = struct.unpack("=I", attributes[options.PARTITION_SLOTS])
     masks = data.draw(st.lists(st.integers(0, 0xFFFF), min_size=partition, max_size=partition))
     attributes[options.ALLOWED] = slots.pack_masks(masks)
-    settings = [(data.draw(st.integers(0, 2)), data.draw(st.integers(0, 1))) for _ in range(slots.CLASS_COUNT)]
+    settings = [
+        (data.draw(st.integers(0, 2)), data.draw(st.integers(0, 1)))
+        for _ in range(slots.CLASS_COUNT)
+    ]
     attributes[options.CLASSES] = bytes(setting for pair in settings for setting in pair)
     assert options.parse(options.as_words(options.describe(attributes))) == attributes
 
 
 def test_limits_are_shown_but_no_words_to_give_back() -> None:
     attributes = {
-        limit.attribute: (7 + limit.attribute).to_bytes(limit.size, sys.byteorder) for limit in options.LIMITS
+        limit.attribute: (7 + limit.attribute).to_bytes(limit.size, sys.byteorder)
+        for limit in options.LIMITS
     }
     description = options.describe({3: struct.pack("=I", 64)} | attributes)
     assert options.as_words(description) == ["ring", "64"]
@@ -157,13 +164,17 @@ def test_slots_nobody_names_are_those_of_class_0(line: str, masks: list[int]) ->
 def test_a_table_is_sent_as_the_part_that_repeats(masks: list[int], times: int) -> None:
     table = slots.pack_masks(masks * times)
     assert len(table) <= 2 * len(masks)
-    assert table * (2 * len(masks) * times // len(table)) == struct.pack(f"={len(masks) * times}H", *masks * times)
+    assert table * (2 * len(masks) * times // len(table)) == struct.pack(
+        f"={len(masks) * times}H", *masks * times
+    )
 
 
 def test_a_partition_of_the_largest_table() -> None:
     """Longer than a message: it goes in parts, but is worked out as a whole."""
     odd = ",".join(str(slot) for slot in range(65_536) if slot * slot % 7919 % 2)
-    attributes = options.parse(["partition", "65536", "class", "5", "slots", odd, "class", "0", "slots", "rest"])
+    attributes = options.parse(
+        ["partition", "65536", "class", "5", "slots", odd, "class", "0", "slots", "rest"]
+    )
     assert len(attributes[options.ALLOWED]) == 2 * 65_536
 
 
@@ -180,10 +191,16 @@ def test_a_partition_of_the_largest_table() -> None:
         ("ring", "ring without a value"),
         ("late strict", "late without a class"),
         ("class", "class without a class"),
-        ("class 16 late strict", r"class \"16\" goes beyond the last number there is \(classes are 0 to 15\)"),
+        (
+            "class 16 late strict",
+            r"class \"16\" goes beyond the last number there is \(classes are 0 to 15\)",
+        ),
         ("class 0 slots", "slots without a value"),
         ("class 0 late never", "choose strict or relaxed or reschedule"),
-        ("class 3 slots 1", 'class 3: slots "1" goes beyond .* slots 0 to 0, the option partition says how many'),
+        (
+            "class 3 slots 1",
+            'class 3: slots "1" goes beyond .* slots 0 to 0, the option partition says how many',
+        ),
         ("class 3 slots 1-", "range without an end"),
         ("class 3 slots 0/", "range without a step"),
         ("class 3 slots 0/0", "range without a step"),
@@ -201,7 +218,9 @@ def test_wrong_words_get_one_sentence(line: str, sentence: str) -> None:
 
 
 def test_numbers_are_read_as_ip_reads_them() -> None:
-    assert [options.parse(["ring", text])[3] for text in ("0x40", "0100", "64")] == [struct.pack("=I", 64)] * 3
+    assert [options.parse(["ring", text])[3] for text in ("0x40", "0100", "64")] == [
+        struct.pack("=I", 64)
+    ] * 3
     assert options.parse(["ring", "0"])[3] == bytes(4)
 
 
@@ -212,7 +231,10 @@ TABLE_UAPI = (KERNEL / "include" / "uapi" / "keepon_table.h").read_text()
 
 def test_numbers_of_class_tables_are_those_of_the_kernel() -> None:
     commands_of = re.findall(r"^\tKEEPON_CMD_(\w+),", TABLE_UAPI, re.MULTILINE)
-    assert [commands_of.index(name) for name in ("TABLE_GET", "TABLE_PUT")] == [tables.TABLE_GET, tables.TABLE_PUT]
+    assert [commands_of.index(name) for name in ("TABLE_GET", "TABLE_PUT")] == [
+        tables.TABLE_GET,
+        tables.TABLE_PUT,
+    ]
     names = re.findall(r"^\tKEEPON_TABLE_(\w+),", TABLE_UAPI, re.MULTILINE)
     assert [names.index(name) for name in ("ID", "SLOTS", "OFFSET", "MASKS")] == [
         tables.ID, tables.SLOTS, tables.OFFSET, tables.MASKS,
@@ -281,7 +303,12 @@ def test_a_link_is_read_from_its_description() -> None:
         ),
     )  # fmt: skip
     link = netlink.Link(body)
-    assert (link.index, link.name, link.kind, options.describe(link.data)) == (5, "rt0", "keepon", {"ring": 64})
+    assert (link.index, link.name, link.kind, options.describe(link.data)) == (
+        5,
+        "rt0",
+        "keepon",
+        {"ring": 64},
+    )
 
 
 # ---- this machine's kernel, as far as it goes without keepon.ko and without a change ----
@@ -294,12 +321,17 @@ def test_a_link_is_read_from_its_description() -> None:
         ("del lo", "lo is no keepon link"),
         ("set no-such-device ring 8", 'there is no device "no-such-device"'),
         ("add no-such-device rt0", 'there is no device "no-such-device"'),
-        ("add lo a-name-that-is-too-long", '"a-name-that-is-too-long" is none: write 1 to 15 bytes'),
+        (
+            "add lo a-name-that-is-too-long",
+            '"a-name-that-is-too-long" is none: write 1 to 15 bytes',
+        ),
         ("set lo", "nothing to set"),
         ("add lo rt0 ring x", 'ring "x" is no number'),
     ],
 )
-def test_wrong_input_ends_with_2_and_a_sentence(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_input_ends_with_2_and_a_sentence(
+    line: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(line.split()) == 2
     printed = capsys.readouterr()
     assert printed.out == ""

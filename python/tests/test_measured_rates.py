@@ -19,7 +19,8 @@ LOAD = '[[load]]\nid = "L"\ntalker = "a"\nlistener = "b"\nframe_bytes = 1200\nki
 def loaded(kind: str, duration_s: float) -> dict[str, dict[str, int]]:
     """Load and station of a keepon run, and what the plan leaves to best effort."""
     text = small_text(
-        **{"[compare]": f"{LOAD}{kind}\n[compare]", "duration_s = 0.1": f"duration_s = {duration_s}",
+        **{"[compare]": f"{LOAD}{kind}\n[compare]",
+        "duration_s = 0.1": f"duration_s = {duration_s}",
            "warmup_s = 0.0": "warmup_s = 0.05"}
     )  # fmt: skip
     scenario = parse(text, "small")
@@ -28,15 +29,25 @@ def loaded(kind: str, duration_s: float) -> dict[str, dict[str, int]]:
     jsonschema.Draft202012Validator(documents.json_schema("result")).validate(result)
     run = result["runs"][0]
     assert run["window_ns"] == [50_000_000, 50_000_000 + round(duration_s * 1e9)]
-    return {"load": run["loads"]["L"], "station": run["stations"]["a"], "plan": plan["stations"]["a"]["headroom"]}
+    return {
+        "load": run["loads"]["L"],
+        "station": run["stations"]["a"],
+        "plan": plan["stations"]["a"]["headroom"],
+    }
 
 
 @pytest.mark.parametrize("duration_s", [0.01, 0.1])
-def test_no_more_arrives_than_the_link_can_carry_however_short_the_window(duration_s: float) -> None:
+def test_no_more_arrives_than_the_link_can_carry_however_short_the_window(
+    duration_s: float,
+) -> None:
     """A run goes on for 20 ms and more after its window: what arrives then does not count."""
     got = loaded('"saturate"', duration_s)
     on_the_wire_bps = 1e9 * 1200 / 1250  # slots of 1230 bytes and 20 more
-    assert 0.95 * on_the_wire_bps < got["load"]["goodput_bps"] <= on_the_wire_bps + 1200 * 8 / duration_s
+    assert (
+        0.95 * on_the_wire_bps
+        < got["load"]["goodput_bps"]
+        <= on_the_wire_bps + 1200 * 8 / duration_s
+    )
     assert got["load"]["delivered_bytes"] > got["load"]["window_delivered_bytes"]
 
 
@@ -53,6 +64,12 @@ def test_a_load_whose_frames_do_not_add_up_is_an_error() -> None:
         "lost": {"bridge": 1}, "in_flight": 1,
     }  # fmt: skip
     check_flow(whole, 1, "load L")
-    for key, value in {"pending": 0, "in_flight": 0, "on_wire": 4, "delivered": 2, "lost": {}}.items():
+    for key, value in {
+        "pending": 0,
+        "in_flight": 0,
+        "on_wire": 4,
+        "delivered": 2,
+        "lost": {},
+    }.items():
         with pytest.raises(SimulationError, match="load L"):
             check_flow({**whole, key: value}, 1, "load L")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Streams of several stations planned together: against brute force, conflicts explained, nothing moved in vain."""
+"""Streams of several stations planned together: against brute force, conflicts explained, nothing
+moved in vain.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ from network_cases import closes, decided, ground_of, some_releases_hold, star
 _HABITAT = loading.load(HABITAT)
 _EARLIER = make_plan(_HABITAT)
 
-# -- claims against brute force ----------------------------------------------------------------------------------------
+# -- claims against brute force
+# ----------------------------------------------------------------------------------------
 
 
 def _claims(draw: st.DrawFn) -> Claim:
@@ -42,7 +45,12 @@ def _claims(draw: st.DrawFn) -> Claim:
     end_early = draw(st.sampled_from([early + draw(st.integers(0, arrival)), start + length]))
     begin = early if end_early == start + length else start
     return Claim(
-        ("wire", "a", "b"), early, end_early, begin, start + length, draw(st.sampled_from([12, 16, 20, 24, 30]))
+        ("wire", "a", "b"),
+        early,
+        end_early,
+        begin,
+        start + length,
+        draw(st.sampled_from([12, 16, 20, 24, 30])),
     )
 
 
@@ -50,10 +58,14 @@ claims = st.composite(_claims)()
 
 
 def _fit(one: Claim, other: Claim) -> bool:
-    """One before the other in both spans, for every pair of turns, over all time that matters (starts are below 60)."""
+    """One before the other in both spans, for every pair of turns, over all time that matters
+    (starts are below 60).
+    """
     span = math.lcm(one.period_ps, other.period_ps)
     around = 8 * other.period_ps
-    for k, m in itertools.product(range(0, span, one.period_ps), range(-around, span + around, other.period_ps)):
+    for k, m in itertools.product(
+        range(0, span, one.period_ps), range(-around, span + around, other.period_ps)
+    ):
         before = one.end_ps + k <= other.start_ps + m and one.end_2_ps + k <= other.start_2_ps + m
         after = other.end_ps + m <= one.start_ps + k and other.end_2_ps + m <= one.start_2_ps + k
         if not before and not after:
@@ -68,7 +80,12 @@ def test_a_claim_moves_by_exactly_what_it_must(first: Claim, second: Claim) -> N
     occupancy.add(0, [second])
     shift = occupancy.shift_ps(first)
     expected = next(
-        (by for by in range(math.gcd(first.period_ps, second.period_ps)) if _fit(first.moved(by), second)), NEVER
+        (
+            by
+            for by in range(math.gcd(first.period_ps, second.period_ps))
+            if _fit(first.moved(by), second)
+        ),
+        NEVER,
     )
     assert shift == expected
     assert occupancy.met_by(first) == ([0] if shift else [])
@@ -76,12 +93,15 @@ def test_a_claim_moves_by_exactly_what_it_must(first: Claim, second: Claim) -> N
     assert occupancy.shift_ps(first) == 0
 
 
-# -- plans against brute force -----------------------------------------------------------------------------------------
+# -- plans against brute force
+# -----------------------------------------------------------------------------------------
 
 
 @st.composite
 def crowded(draw: st.DrawFn) -> Scenario:
-    """Two or three talkers whose frames meet at one bridge, with deadlines that leave no time to wait there."""
+    """Two or three talkers whose frames meet at one bridge, with deadlines that leave no time to
+    wait there.
+    """
     streams = [
         {
             "talker": draw(st.sampled_from(["a", "b", "c"])),
@@ -91,7 +111,9 @@ def crowded(draw: st.DrawFn) -> Scenario:
         }
         for _ in range(draw(st.integers(2, 3)))
     ]
-    return star(streams, f'planner = {{ isolation = "{draw(st.sampled_from(["frame", "order"]))}" }}')
+    return star(
+        streams, f'planner = {{ isolation = "{draw(st.sampled_from(["frame", "order"]))}" }}'
+    )
 
 
 _SEEN: list[str] = []
@@ -125,7 +147,8 @@ def test_cp_sat_and_first_fit_never_contradict_each_other() -> None:
     decided = {"feasible": 0, "infeasible": 0}
     for periods in itertools.product((8_000, 12_000), (12_000, 24_000, 30_000), (24_000, 60_000)):
         streams = [
-            {"talker": "abc"[n], "period_ns": period_ns, "priority": 4 + n} for n, period_ns in enumerate(periods)
+            {"talker": "abc"[n], "period_ns": period_ns, "priority": 4 + n}
+            for n, period_ns in enumerate(periods)
         ]
         scenario = star(streams)
         ground = Ground(scenario)
@@ -133,7 +156,12 @@ def test_cp_sat_and_first_fit_never_contradict_each_other() -> None:
         answer = exact.solve(ground, ground.flows, {}, Limits())
         assert answer is not None
         if answer.placed is not None:
-            assert problems(scenario, as_document(Outcome(ground, "feasible", "cp-sat", answer.placed))) == []
+            assert (
+                problems(
+                    scenario, as_document(Outcome(ground, "feasible", "cp-sat", answer.placed))
+                )
+                == []
+            )
         assert answer.impossible != (answer.placed is not None)
         if placed.run():
             assert not answer.impossible
@@ -141,7 +169,8 @@ def test_cp_sat_and_first_fit_never_contradict_each_other() -> None:
     assert min(decided.values()) > 0
 
 
-# -- isolation ---------------------------------------------------------------------------------------------------------
+# -- isolation
+# --------------------------------------------------------------------------------------------------
 
 
 def test_frames_of_one_queue_keep_apart_or_only_in_order() -> None:
@@ -163,17 +192,21 @@ def test_a_plan_in_order_is_rejected_where_frames_must_be_alone() -> None:
     assert any("is in queue 5 of br towards z beside" in text for text in found)
 
 
-# -- frames in flight where nothing protects a port --------------------------------------------------------------------
+# -- frames in flight where nothing protects a port
+# --------------------------------------------------------------------
 
 
 def test_best_effort_in_flight_is_part_of_the_bound_and_of_what_the_simulator_sees() -> None:
-    load = '[[load]]\nid = "bg"\ntalker = "b"\nlistener = "z"\nkind = "saturate"\nframe_bytes = 210\n'
+    load = (
+        '[[load]]\nid = "bg"\ntalker = "b"\nlistener = "z"\nkind = "saturate"\nframe_bytes = 210\n'
+    )
     text = (
-        'schema = "keepon.scenario/1"\nname = "open"\nduration_s = 0.05\nwarmup_s = 0.0\n'
-        '[[station]]\nname = "z"\ndriver = "launchtime"\n[[station]]\nname = "a"\n[[station]]\nname = "b"\n'
-        'driver = "standard"\n[[bridge]]\nname = "br"\ngates = "none"\n[[link]]\nends = ["z", "br"]\n'
-        '[[link]]\nends = ["a", "br"]\n[[link]]\nends = ["b", "br"]\n[[stream]]\nid = "F0"\ntalker = "a"\n'
-        'listeners = ["z"]\nperiod_ns = 500_000\nframe_bytes = 200\nadvance_ns = 400_000\n'
+        'schema = "keepon.scenario/1"\nname = "open"\nduration_s = 0.05\nwarmup_s ='
+        ' 0.0\n[[station]]\nname = "z"\ndriver = "launchtime"\n[[station]]\nname ='
+        ' "a"\n[[station]]\nname = "b"\ndriver = "standard"\n[[bridge]]\nname = "br"\ngates ='
+        ' "none"\n[[link]]\nends = ["z", "br"]\n[[link]]\nends = ["a", "br"]\n[[link]]\nends ='
+        ' ["b", "br"]\n[[stream]]\nid = "F0"\ntalker = "a"\nlisteners = ["z"]\nperiod_ns ='
+        " 500_000\nframe_bytes = 200\nadvance_ns = 400_000\n"
     )
     alone = make_plan(loading.parse(text, "open.toml"))["streams"]["F0"]
     scenario = loading.parse(text + load, "open.toml")
@@ -184,29 +217,46 @@ def test_best_effort_in_flight_is_part_of_the_bound_and_of_what_the_simulator_se
     assert trial(scenario, plan)["delivered"] > 0
 
 
-@pytest.mark.parametrize(("gates", "priority", "said"), [("auto", 5, "another than 5"), ("none", 6, "below 5")])
-def test_best_effort_that_could_take_a_streams_place_is_refused(gates: str, priority: int, said: str) -> None:
+@pytest.mark.parametrize(
+    ("gates", "priority", "said"), [("auto", 5, "another than 5"), ("none", 6, "below 5")]
+)
+def test_best_effort_that_could_take_a_streams_place_is_refused(
+    gates: str, priority: int, said: str
+) -> None:
     load = f'[[load]]\nid = "bg"\ntalker = "b"\nlistener = "z"\npriority = {priority}\n'
     streams = [{"talker": "a", "period_ns": 100_000}, {"talker": "b", "period_ns": 100_000}]
-    scenario = star(streams).model_copy(update={"load": loading.parse(_with(streams, load, gates), "x").load})
+    scenario = star(streams).model_copy(
+        update={"load": loading.parse(_with(streams, load, gates), "x").load}
+    )
     bridges = [bridge.model_copy(update={"gates": gates}) for bridge in scenario.bridge]
-    with pytest.raises(ConfigError, match=rf'key `load\[0\].priority` \(load "bg"\) = {priority}: must be {said}'):
+    with pytest.raises(
+        ConfigError, match=rf'key `load\[0\].priority` \(load "bg"\) = {priority}: must be {said}'
+    ):
         make_plan(scenario.model_copy(update={"bridge": bridges}))
 
 
 def _with(streams: list[dict[str, Any]], load: str, gates: str) -> str:
-    names = "".join(f'[[station]]\nname = "{name}"\n[[link]]\nends = ["{name}", "br"]\n' for name in "abz")
-    return f'schema = "keepon.scenario/1"\nname = "x"\n{names}[[bridge]]\nname = "br"\ngates = "{gates}"\n{load}'
+    names = "".join(
+        f'[[station]]\nname = "{name}"\n[[link]]\nends = ["{name}", "br"]\n' for name in "abz"
+    )
+    return (
+        f'schema = "keepon.scenario/1"\nname = "x"\n{names}[[bridge]]\nname = "br"\ngates ='
+        f' "{gates}"\n{load}'
+    )
 
 
-# -- refusals ----------------------------------------------------------------------------------------------------------
+# -- refusals
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
         ({"deadline_ns": 3_700}, r"deadline_ns` .* = 3700: must be at least 3764, what its frames"),
-        ({"jitter_ns": 200_000}, r"jitter_ns` .* = 200000: must be between 0 and 100000, the period"),
+        (
+            {"jitter_ns": 200_000},
+            r"jitter_ns` .* = 200000: must be between 0 and 100000, the period",
+        ),
         ({"redundancy": 2}, r"redundancy` .* = 2: must be 1"),
         ({"tc": 3}, r"tc` .* = 3: must be one of the classes"),
         ({"priority": 5}, r"priority` .* = 5: must be below 4, the queues of bridge \"br\""),
@@ -220,9 +270,11 @@ def test_what_cannot_be_is_refused_in_one_sentence(keys: dict[str, Any], said: s
     assert "\n" not in str(caught.value)
 
 
-# -- explanations ------------------------------------------------------------------------------------------------------
+# -- explanations
+# --------------------------------------------------------------------------------------------------
 
-# Frames of 5 us every 20 and 30 us cannot keep apart: they come together every 10 us. The third is not to blame.
+# Frames of 5 us every 20 and 30 us cannot keep apart: they come together every 10 us. The third is
+# not to blame.
 _CLASH = [
     {"talker": "a", "period_ns": 20_000, "frame_bytes": 590},
     {"talker": "b", "period_ns": 30_000, "frame_bytes": 590},
@@ -240,17 +292,28 @@ def test_two_streams_that_always_meet_are_named_and_a_change_that_helps_has_been
     why = plan["why"]
     assert (why["constraint"], sorted(why["streams"])) == ("wire", ["F0", "F1"])
     assert why["nearest_change"].endswith("(planned and checked: feasible with it)")
-    assert 'allow "F0" jitter_ns = 2000' not in why["nearest_change"]  # less than a slot changes nothing
+    assert (
+        'allow "F0" jitter_ns = 2000' not in why["nearest_change"]
+    )  # less than a slot changes nothing
 
 
 def test_frames_longer_than_the_divisor_of_their_periods_need_no_search() -> None:
-    plan = make_plan(star([{"talker": "a", "period_ns": 4_000}, {"talker": "b", "period_ns": 6_000}]))
-    assert (plan["status"], plan["method"], plan["why"]["streams"]) == ("infeasible", "analytic-bound", ["F0", "F1"])
+    plan = make_plan(
+        star([{"talker": "a", "period_ns": 4_000}, {"talker": "b", "period_ns": 6_000}])
+    )
+    assert (plan["status"], plan["method"], plan["why"]["streams"]) == (
+        "infeasible",
+        "analytic-bound",
+        ["F0", "F1"],
+    )
 
 
 def test_a_conflict_found_by_cp_sat_has_no_stream_too_many() -> None:
-    # Three streams in a queue that has room for two at their common divisor, and one in another queue.
-    streams = [{"talker": talker, "period_ns": 8_000 + 4_000 * (n % 2)} for n, talker in enumerate("abcd")]
+    # Three streams in a queue that has room for two at their common divisor, and one in another
+    # queue.
+    streams = [
+        {"talker": talker, "period_ns": 8_000 + 4_000 * (n % 2)} for n, talker in enumerate("abcd")
+    ]
     streams[3]["priority"] = 6
     streams[3]["period_ns"] = 96_000
     scenario = star(streams)
@@ -263,7 +326,9 @@ def test_a_conflict_found_by_cp_sat_has_no_stream_too_many() -> None:
     names = plan["why"]["streams"]
     assert len(names) >= 2
     for left_out in names:
-        rest = [stream for stream in scenario.stream if stream.id in names and stream.id != left_out]
+        rest = [
+            stream for stream in scenario.stream if stream.id in names and stream.id != left_out
+        ]
         assert make_plan(scenario.model_copy(update={"stream": rest}))["status"] == "feasible"
 
 
@@ -303,7 +368,8 @@ def test_plans_repeat_exactly() -> None:
     assert first == second
 
 
-# -- repair ------------------------------------------------------------------------------------------------------------
+# -- repair
+# --------------------------------------------------------------------------------------------------
 
 
 def test_what_first_fit_leaves_out_is_placed_by_driving_others_out() -> None:
@@ -319,7 +385,8 @@ def test_what_first_fit_leaves_out_is_placed_by_driving_others_out() -> None:
     assert found.placed[0][0].release_ps > 64_000
 
 
-# -- releases in turn --------------------------------------------------------------------------------------------------
+# -- releases in turn
+# --------------------------------------------------------------------------------------------------
 
 
 def test_jitter_that_is_allowed_is_used_where_periods_do_not_fit() -> None:
@@ -338,7 +405,9 @@ def test_jitter_that_is_allowed_is_used_where_periods_do_not_fit() -> None:
     stolen = copy.deepcopy(plan)
     stream = next(stream for stream in scenario.stream if stream.id == name)
     station, last = stolen["stations"][stream.talker], len(turning[name]["turns_ns"]) - 1
-    at_ps = 1_000 * (turning[name]["turns_ns"][last] + last * stream.period_ns) - station["preamble_ps"]
+    at_ps = (
+        1_000 * (turning[name]["turns_ns"][last] + last * stream.period_ns) - station["preamble_ps"]
+    )
     station["allowed"][at_ps // station["slot_time_ps"] % station["partition_slots"]] = 1 << 7
     assert any("does not own" in text for text in problems(scenario, stolen))
 
@@ -360,7 +429,8 @@ def test_releases_in_turn_stay_within_the_jitter_or_are_not_given(jitter_ns: int
         assert problems(scenario, plan) == []
 
 
-# -- routes ------------------------------------------------------------------------------------------------------------
+# -- routes
+# --------------------------------------------------------------------------------------------------
 
 _DETOUR = """
 schema = "keepon.scenario/1"
@@ -391,20 +461,25 @@ ends = ["b1", "b3"]
 ends = ["b3", "b2"]
 """
 _STREAM = (
-    '[[stream]]\nid = "{}"\ntalker = "a"\nlisteners = ["z"]\nperiod_ns = 400_000\nframe_bytes = 200\n'
-    "advance_ns = 400_000\n"
+    '[[stream]]\nid = "{}"\ntalker = "a"\nlisteners = ["z"]\nperiod_ns = 400_000\nframe_bytes ='
+    " 200\nadvance_ns = 400_000\n"
 )
 
 
 def test_streams_that_the_shortest_way_cannot_carry_take_the_next() -> None:
-    # Each takes 200 us of the slow link: one of 400 us leaves no room for a second that keeps apart in its queue.
-    scenario = loading.parse(_DETOUR + "".join(_STREAM.format(name) for name in ("F0", "F1", "F2")), "detour.toml")
+    # Each takes 200 us of the slow link: one of 400 us leaves no room for a second that keeps apart
+    # in its queue.
+    scenario = loading.parse(
+        _DETOUR + "".join(_STREAM.format(name) for name in ("F0", "F1", "F2")), "detour.toml"
+    )
     plan = verify(scenario, make_plan(scenario))
     assert sorted(len(entry["route"]) for entry in plan["streams"].values()) == [2, 3, 3]
 
 
 def test_a_way_that_takes_longer_than_the_deadline_is_none() -> None:
-    text = _DETOUR.replace("10_000_000", "1_000_000_000").replace('name = "b3"', 'name = "b3"\nprocessing_ns = 50_000')
+    text = _DETOUR.replace("10_000_000", "1_000_000_000").replace(
+        'name = "b3"', 'name = "b3"\nprocessing_ns = 50_000'
+    )
     scenario = loading.parse(text + _STREAM.format("F0") + "deadline_ns = 20_000\n", "detour.toml")
     ground = Ground(scenario)
     flow = ground.flows[0]
@@ -413,11 +488,14 @@ def test_a_way_that_takes_longer_than_the_deadline_is_none() -> None:
     assert ground.lay(flow, flow.trees[1], release_ps, Occupancy()) == NEVER
 
 
-# -- incremental -------------------------------------------------------------------------------------------------------
+# -- incremental
+# --------------------------------------------------------------------------------------------------
 
 
 def _extended(scenario: Scenario, **keys: Any) -> Scenario:
-    return scenario.model_copy(update={"stream": [*scenario.stream, scenario.stream[1].model_copy(update=keys)]})
+    return scenario.model_copy(
+        update={"stream": [*scenario.stream, scenario.stream[1].model_copy(update=keys)]}
+    )
 
 
 def test_a_stream_is_added_without_moving_the_others() -> None:
@@ -435,7 +513,9 @@ def test_a_stream_is_added_without_moving_the_others() -> None:
 def test_a_stream_is_removed_without_moving_the_others() -> None:
     scenario = loading.load(HABITAT)
     earlier = make_plan(scenario)
-    shorter = scenario.model_copy(update={"stream": [entry for entry in scenario.stream if entry.id != "F3"]})
+    shorter = scenario.model_copy(
+        update={"stream": [entry for entry in scenario.stream if entry.id != "F3"]}
+    )
     plan = verify(shorter, make_plan(shorter, keep=earlier))
     assert {name: plan["streams"][name] for name in plan["kept"]} == {
         name: entry for name, entry in earlier["streams"].items() if name != "F3"
@@ -446,7 +526,8 @@ def test_adding_says_so_where_it_is_impossible_without_moving() -> None:
     streams = [{"talker": "a", "period_ns": 12_000, "deadline_ns": 4_100}]
     scenario = star([*streams, {"talker": "b", "period_ns": 12_000, "deadline_ns": 4_100}])
     earlier = make_plan(scenario)
-    # Two frames are three slots apart now; a third of half their period fits only if one of them moves.
+    # Two frames are three slots apart now; a third of half their period fits only if one of them
+    # moves.
     both = sorted(entry["release_ns"] for entry in earlier["streams"].values())
     third = star(
         [
@@ -465,10 +546,13 @@ def test_a_kept_stream_that_cannot_stay_is_refused() -> None:
     scenario = loading.load(HABITAT)
     earlier = make_plan(scenario)
     slower = [bridge.model_copy(update={"processing_ns": 3_000}) for bridge in scenario.bridge]
-    with pytest.raises(ConfigError, match=r"takes another time to or through a bridge now.*plan without --keep"):
+    with pytest.raises(
+        ConfigError, match=r"takes another time to or through a bridge now.*plan without --keep"
+    ):
         make_plan(scenario.model_copy(update={"bridge": slower}), keep=earlier)
     longer = [
-        stream.model_copy(update={"frame_bytes": 220}) if stream.id == "F12" else stream for stream in scenario.stream
+        stream.model_copy(update={"frame_bytes": 220}) if stream.id == "F12" else stream
+        for stream in scenario.stream
     ]
     with pytest.raises(ConfigError, match=r'"F12": the stream has another length on the wire now'):
         make_plan(scenario.model_copy(update={"stream": longer}), keep=earlier)
@@ -502,7 +586,13 @@ def test_the_robot_cell_is_planned_checked_and_keeps_every_bound_in_the_simulato
     scenario = loading.load(ROBOT_CELL)
     plan = verify(scenario, make_plan(scenario))
     slotted = [entry for entry in plan["stations"].values() if "allowed" in entry]
-    assert {entry["slot_time_ps"] // 1000 for entry in slotted} == {1_000, 1_600, 4_000, 16_000, 20_000}
+    assert {entry["slot_time_ps"] // 1000 for entry in slotted} == {
+        1_000,
+        1_600,
+        4_000,
+        16_000,
+        20_000,
+    }
     assert len({stream.period_ns for stream in scenario.stream}) == 3
     assert len(plan["streams"]["stop"]["routes"]) == 5
     tried = trial(scenario, plan)
@@ -513,13 +603,17 @@ def test_the_robot_cell_is_planned_checked_and_keeps_every_bound_in_the_simulato
 def test_periods_without_a_common_cycle_are_checked_by_their_divisors() -> None:
     # Together they repeat after 1 000 s and more: nothing may be followed that long.
     periods = [1_000_000, 998_000, 994_000, 986_000, 982_000, 974_000]
-    streams = [{"talker": "abc"[n % 3], "period_ns": period_ns} for n, period_ns in enumerate(periods)]
+    streams = [
+        {"talker": "abc"[n % 3], "period_ns": period_ns} for n, period_ns in enumerate(periods)
+    ]
     scenario = star(streams)
     scenario = scenario.model_copy(
         update={"bridge": [entry.model_copy(update={"gates": "none"}) for entry in scenario.bridge]}
     )
     status, plan = decided(scenario)
-    assert status == "infeasible"  # any two of them meet: their divisor is 2 us and frames take that long
+    assert (
+        status == "infeasible"
+    )  # any two of them meet: their divisor is 2 us and frames take that long
     assert plan is None
     far = [
         {"talker": "abc"[n % 3], "period_ns": 1_000 * period}
@@ -536,7 +630,8 @@ def test_periods_without_a_common_cycle_are_checked_by_their_divisors() -> None:
 
 
 def test_classes_share_no_slot_of_a_short_partition_though_their_frames_never_meet() -> None:
-    # Frames of one queue keep more than a slot apart, so the third would take a slot of the first two's class.
+    # Frames of one queue keep more than a slot apart, so the third would take a slot of the first
+    # two's class.
     scenario = star([{"talker": "a", "period_ns": 100_000}] * 3)
     station = next(entry for entry in scenario.station if entry.name == "a")
     classes = [TrafficClass(tc=tc) for tc in (0, 1)]
@@ -548,7 +643,8 @@ def test_classes_share_no_slot_of_a_short_partition_though_their_frames_never_me
                 for entry in scenario.station
             ],
             "stream": [
-                entry.model_copy(update={"tc": tc}) for entry, tc in zip(scenario.stream, (0, 0, 1), strict=True)
+                entry.model_copy(update={"tc": tc})
+                for entry, tc in zip(scenario.stream, (0, 0, 1), strict=True)
             ],
         }
     )
@@ -558,9 +654,12 @@ def test_classes_share_no_slot_of_a_short_partition_though_their_frames_never_me
 
 
 def test_gates_that_follow_no_common_time_are_refused() -> None:
-    scenario = star([{"talker": "a", "period_ns": 100_000}], 'sync = { mode = "ptp", grandmaster = "z" }')
+    scenario = star(
+        [{"talker": "a", "period_ns": 100_000}], 'sync = { mode = "ptp", grandmaster = "z" }'
+    )
     with pytest.raises(
-        ConfigError, match=r'key `bridge\[0\].gates` \(bridge "br"\) = "auto": must be "none" with sync.mode'
+        ConfigError,
+        match=r'key `bridge\[0\].gates` \(bridge "br"\) = "auto": must be "none" with sync.mode',
     ):
         make_plan(scenario)
 
@@ -571,41 +670,55 @@ def test_slots_beyond_the_partition_are_refused() -> None:
     classes = [TrafficClass(tc=0, slots=[0, 50]), TrafficClass(tc=7, slots="rest")]
     options = station.keepon.model_copy(update={"classes": classes, "partition_slots": 50})
     stations = [
-        entry.model_copy(update={"keepon": options}) if entry.name == "a" else entry for entry in scenario.station
+        entry.model_copy(update={"keepon": options}) if entry.name == "a" else entry
+        for entry in scenario.station
     ]
-    with pytest.raises(ConfigError, match=r"classes\[0\].slots` .* = 50: must be below 50, the slots of its partition"):
+    with pytest.raises(
+        ConfigError,
+        match=r"classes\[0\].slots` .* = 50: must be below 50, the slots of its partition",
+    ):
         make_plan(scenario.model_copy(update={"station": stations}))
 
 
 def test_a_gate_list_by_hand_holds_where_no_stream_passes() -> None:
     scenario = star([{"talker": "a", "period_ns": 100_000}, {"talker": "b", "period_ns": 100_000}])
-    listed = GateList(entries=[GateEntry(gates="0x01", ns=40_000), GateEntry(gates="0xff", ns=60_000)])
+    listed = GateList(
+        entries=[GateEntry(gates="0x01", ns=40_000), GateEntry(gates="0xff", ns=60_000)]
+    )
     bridges = [bridge.model_copy(update={"gates": {"a": listed}}) for bridge in scenario.bridge]
     scenario = scenario.model_copy(update={"bridge": bridges})
     plan = verify(scenario, make_plan(scenario))
     port = plan["bridges"]["br"]["ports"]["a"]
     assert (port["queues"], [entry["ns"] for entry in port["entries"]]) == ({}, [40_000, 60_000])
     del plan["bridges"]["br"]["ports"]["a"]
-    assert problems(scenario, plan) == ["gates of br towards a are given by hand and not in the plan"]
+    assert problems(scenario, plan) == [
+        "gates of br towards a are given by hand and not in the plan"
+    ]
 
 
 def test_best_effort_that_ends_as_a_window_opens_delays_nothing() -> None:
-    """The gap after a frame is no part of what a gate checks: without a guard a window's frame starts 12 bytes late."""
+    """The gap after a frame is no part of what a gate checks: without a guard a window's frame
+    starts 12 bytes late.
+    """
     # Its period shares nothing with that of the stream: 6000 windows see all phases of the two.
-    load = '[[load]]\nid = "bg"\ntalker = "a"\nlistener = "z"\nframe_bytes = 1518\nrate_bps = 700_123_000\n'
+    load = (
+        '[[load]]\nid = "bg"\ntalker = "a"\nlistener = "z"\nframe_bytes = 1518\nrate_bps ='
+        " 700_123_000\n"
+    )
     stream = (
-        '[[stream]]\nid = "F0"\ntalker = "a"\nlisteners = ["z"]\nperiod_ns = 500_000\nframe_bytes = 200\n'
-        "advance_ns = 400_000\n"
+        '[[stream]]\nid = "F0"\ntalker = "a"\nlisteners = ["z"]\nperiod_ns = 500_000\nframe_bytes ='
+        " 200\nadvance_ns = 400_000\n"
     )
     text = (
-        'schema = "keepon.scenario/1"\nname = "guard"\nduration_s = 3.0\nwarmup_s = 0.0\n'
-        '[[station]]\nname = "z"\ndriver = "launchtime"\n[[station]]\nname = "a"\ndriver = "launchtime"\n'
-        'host = "tsn-end-station"\n[[bridge]]\nname = "br"\n[[link]]\nends = ["z", "br"]\n[[link]]\n'
-        'ends = ["a", "br"]\n'
+        'schema = "keepon.scenario/1"\nname = "guard"\nduration_s = 3.0\nwarmup_s ='
+        ' 0.0\n[[station]]\nname = "z"\ndriver = "launchtime"\n[[station]]\nname = "a"\ndriver ='
+        ' "launchtime"\nhost = "tsn-end-station"\n[[bridge]]\nname = "br"\n[[link]]\nends = ["z",'
+        ' "br"]\n[[link]]\nends = ["a", "br"]\n'
     )
     scenario = loading.parse(text + stream + load, "guard.toml")
     plan = verify(scenario, make_plan(scenario))
-    # A launch-time NIC sends what has no txtime at once: one such frame may be on the wire when a launch is due.
+    # A launch-time NIC sends what has no txtime at once: one such frame may be on the wire when a
+    # launch is due.
     assert plan["streams"]["F0"]["bounds"]["release_error_ns"] == 32 + 1538 * 8
     entries = plan["bridges"]["br"]["ports"]["z"]["entries"]
     assert [entry["gates"] for entry in entries] == ["0xdf", "0x00", "0x20", "0xdf"]
@@ -617,7 +730,9 @@ def test_best_effort_that_ends_as_a_window_opens_delays_nothing() -> None:
     assert any("its gap reaches into it" in text for text in problems(scenario, unguarded))
 
     def worst(tried: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = simulate(scenario, tried, "launchtime", 1)[0].document["streams"]["F0"]["bound_check"]
+        found: dict[str, Any] = simulate(scenario, tried, "launchtime", 1)[0].document["streams"][
+            "F0"
+        ]["bound_check"]
         return found["delay_ns"]
 
     assert worst(plan)["met"]

@@ -25,10 +25,20 @@ NAMES = ["on_time", "moved", "best_effort", "sent_stale", "late", "occupied"]
 def test_statistics_equal_the_textbook(values: list[int]) -> None:
     got = summary(np.array(values, dtype=np.int64), 1000)
     ordered = sorted(values)
-    assert (got["min"], got["max"], got["count"]) == (ordered[0] / 1000, ordered[-1] / 1000, len(values))
-    for name, share in (("p50", Fraction(1, 2)), ("p99", Fraction(99, 100)), ("p9999", Fraction(9999, 10_000))):
+    assert (got["min"], got["max"], got["count"]) == (
+        ordered[0] / 1000,
+        ordered[-1] / 1000,
+        len(values),
+    )
+    for name, share in (
+        ("p50", Fraction(1, 2)),
+        ("p99", Fraction(99, 100)),
+        ("p9999", Fraction(9999, 10_000)),
+    ):
         assert got[name] == ordered[math.ceil(share * len(values)) - 1] / 1000
-    assert got["mean"] == pytest.approx(float(Fraction(sum(values), len(values)) / 1000), rel=1e-12, abs=1e-12)
+    assert got["mean"] == pytest.approx(
+        float(Fraction(sum(values), len(values)) / 1000), rel=1e-12, abs=1e-12
+    )
     assert got["stddev"] == pytest.approx(reference.pstdev(values) / 1000, rel=1e-6, abs=1e-6)
 
 
@@ -47,7 +57,12 @@ def test_delay_is_from_schedule_to_delivery_and_stamps_are_kept_apart() -> None:
 
 def test_every_frame_is_accounted_for() -> None:
     counts = results.accounting(frames([1000, None, 1000]), NAMES, {}, "F1")
-    assert (counts["submitted"], counts["sent"], counts["delivered"], counts["in_flight"]) == (3, 3, 2, 1)
+    assert (counts["submitted"], counts["sent"], counts["delivered"], counts["in_flight"]) == (
+        3,
+        3,
+        2,
+        1,
+    )
     counts = results.accounting(frames([1000, None, 1000]), NAMES, {"bridge": 1}, "F1")
     assert (counts["lost"], counts["in_flight"]) == ({"bridge": 1}, 0)
 
@@ -77,13 +92,15 @@ def test_an_arrival_without_sending_is_an_error() -> None:
 
 def test_counts_that_differ_from_the_simulator_are_an_error() -> None:
     whole = {
-        "submitted": 2, "on_wire": 2, "delivered": 2, "verdicts": {"on_time": 2}, "pending": 0, "lost": {},
+        "submitted": 2, "on_wire": 2, "delivered": 2, "verdicts": {"on_time": 2}, "pending": 0,
+        "lost": {},
         "in_flight": 0, "wrong_bytes": 0, "duplicates": 0, "ghosts": 0,
     }  # fmt: skip
     made = frames([1000, 1000])
     results.check_whole_run(made, NAMES, whole, "F1")
     wrong = {
-        "delivered": 1, "pending": 1, "in_flight": 1, "wrong_bytes": 1, "duplicates": 2, "ghosts": 1, "on_wire": 3,
+        "delivered": 1, "pending": 1, "in_flight": 1, "wrong_bytes": 1, "duplicates": 2,
+        "ghosts": 1, "on_wire": 3,
         "lost": {"bridge": 1}, "verdicts": {"on_time": 1, "moved": 1},
     }  # fmt: skip
     for key, value in wrong.items():
@@ -105,7 +122,9 @@ def test_a_missed_bound_is_found_with_its_frame() -> None:
 
 def test_a_bound_just_kept_is_kept() -> None:
     plan = bounds(delay_ns=1002, jitter_ns=2)
-    got = results.stream_result(frames([1_000_000, 1_002_000]), NAMES, {}, plan, "F1", 1_000_000, 1002)
+    got = results.stream_result(
+        frames([1_000_000, 1_002_000]), NAMES, {}, plan, "F1", 1_000_000, 1002
+    )
     assert all(check["met"] for check in got["bound_check"].values())
     assert got["first_bad"] is None
     assert got["outcome"] == "met"
@@ -113,14 +132,22 @@ def test_a_bound_just_kept_is_kept() -> None:
 
 def test_the_age_of_data_is_no_check_of_its_own() -> None:
     """It is the delay and a constant on both sides: it cannot fail where the delay does not."""
-    got = results.bound_check(frames([1000, 1000]), bounds(delay_ns=1, data_age_ns=100_001), 1_000_000)
+    got = results.bound_check(
+        frames([1000, 1000]), bounds(delay_ns=1, data_age_ns=100_001), 1_000_000
+    )
     assert list(got) == ["delay_ns"]
 
 
 def test_a_missing_frame_spoils_a_run_whose_bounds_are_kept() -> None:
-    got = results.stream_result(frames([1000, None]), NAMES, {}, bounds(delay_ns=1), "F1", 1_000_000, None)
+    got = results.stream_result(
+        frames([1000, None]), NAMES, {}, bounds(delay_ns=1), "F1", 1_000_000, None
+    )
     assert got["missing"] == 1
-    assert got["first_bad"] == {"seq": 1, "txtime_ns": got["first_bad"]["txtime_ns"], "delay_ns": None}
+    assert got["first_bad"] == {
+        "seq": 1,
+        "txtime_ns": got["first_bad"]["txtime_ns"],
+        "delay_ns": None,
+    }
     assert got["outcome"] == "missed"
 
 
@@ -132,7 +159,9 @@ def test_a_frame_that_was_not_handed_over_cannot_have_ended() -> None:
 
 def test_a_lost_frame_does_not_look_like_jitter() -> None:
     got = results.bound_check(frames([1000, None, 1000]), bounds(jitter_ns=5), 1_000_000)
-    assert got == {"jitter_ns": {"bound_ns": 5, "worst_ns": None, "met": False, "outcome": "nothing checked"}}
+    assert got == {
+        "jitter_ns": {"bound_ns": 5, "worst_ns": None, "met": False, "outcome": "nothing checked"}
+    }
 
 
 def test_free_running_slots_are_counted_by_the_slot_a_frame_left_in() -> None:
@@ -142,7 +171,9 @@ def test_free_running_slots_are_counted_by_the_slot_a_frame_left_in() -> None:
     early = results.slips(frames([1000] * 4, error_ps=preamble_ps - slot_ps), slot_ps, preamble_ps)
     assert (early["in_wrong_slot"], early["slots_first"]) == (4, -1)
     made = frames([1000] * 4)
-    drifting = dataclasses.replace(made, wire_ps=made.wire_ps + np.array([0, 900_000, 1_800_000, 2_700_000]))
+    drifting = dataclasses.replace(
+        made, wire_ps=made.wire_ps + np.array([0, 900_000, 1_800_000, 2_700_000])
+    )
     got = results.slips(drifting, slot_ps, preamble_ps)
     assert (got["in_wrong_slot"], got["slip_count"], got["slots_last"]) == (3, 2, 2)
     assert got["drift_ppm"] == pytest.approx(900, rel=1e-6)

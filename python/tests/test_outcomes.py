@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was due and did not come is missed, what nothing checked is not met: outcomes of streams, runs and commands."""
+"""What was due and did not come is missed, what nothing checked is not met: outcomes of streams,
+runs and commands.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ from keepon.report import tables
 from keepon.targets.sim.runner import run_all
 
 NAMES = ["on_time", "moved", "best_effort", "sent_stale", "late", "occupied"]
-LATE_SUBMIT = '\n[[fault]]\nat_s = 0.3\nkind = "late-submit"\nnode = "talker"\nvalue_ns = 5_000_000_000\n'
+LATE_SUBMIT = (
+    '\n[[fault]]\nat_s = 0.3\nkind = "late-submit"\nnode = "talker"\nvalue_ns = 5_000_000_000\n'
+)
 
 
 def two_stations(more: str = "", **changes: str) -> Scenario:
@@ -45,7 +49,8 @@ def one_run(scenario: Scenario) -> dict[str, Any]:
     return document
 
 
-# -- what was due -----------------------------------------------------------------------------------------------------
+# -- what was due
+# --------------------------------------------------------------------------------------------------
 
 
 @given(
@@ -96,7 +101,9 @@ def test_frames_that_were_due_and_never_handed_over_are_missing() -> None:
 
 
 def test_what_is_on_its_way_when_the_time_measured_ends_is_waited_for() -> None:
-    """The last frame comes 60 ms late, which its deadline allows; four periods and 20 ms would be too short a wait."""
+    """The last frame comes 60 ms late, which its deadline allows; four periods and 20 ms would be
+    too short a wait.
+    """
     more = LATE_SUBMIT.replace("0.3", "1.1985").replace("5_000_000_000", "60_000_000")
     changes = {
         'driver = "keepon"': 'driver = "standard"\nrelease = "sleep"',
@@ -109,13 +116,20 @@ def test_what_is_on_its_way_when_the_time_measured_ends_is_waited_for() -> None:
     assert stream["bound_check"]["deadline_ns"]["worst_ns"] > 59_000_000
 
 
-# -- outcomes ---------------------------------------------------------------------------------------------------------
+# -- outcomes
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_run_in_which_nothing_was_due_is_not_met() -> None:
-    scenario = two_stations(**{"warmup_s = 0.2": "warmup_s = 0.0"}).model_copy(update={"duration_s": 0.01})
+    scenario = two_stations(**{"warmup_s = 0.2": "warmup_s = 0.0"}).model_copy(
+        update={"duration_s": 0.01}
+    )
     run = one_run(scenario)
-    assert (run["streams"]["S1"]["due"], run["outcome"], run["met"]) == (0, outcomes.NO_FRAMES, False)
+    assert (run["streams"]["S1"]["due"], run["outcome"], run["met"]) == (
+        0,
+        outcomes.NO_FRAMES,
+        False,
+    )
 
 
 @pytest.mark.parametrize(("ppm", "bound"), [(50, "delay_min_ns"), (-50, "deadline_ns")])
@@ -125,7 +139,9 @@ def test_free_running_clocks_are_early_or_late_and_both_are_missed(ppm: int, bou
     run = one_run(scenario)
     checks = run["streams"]["S1"]["bound_check"]
     assert run["outcome"] == outcomes.MISSED
-    assert [name for name, check in checks.items() if check["outcome"] == outcomes.MISSED] == [bound]
+    assert [name for name, check in checks.items() if check["outcome"] == outcomes.MISSED] == [
+        bound
+    ]
     assert run["streams"]["S1"]["first_bad"] is not None
 
 
@@ -149,7 +165,12 @@ def test_a_run_is_as_good_as_its_worst_stream() -> None:
         (["nothing checked", "no frames"], "no frames"),
         (["no frames", "missed", "met"], "missed"),
     ):
-        assert outcomes.of_run({"streams": {str(i): {"outcome": word} for i, word in enumerate(words)}}) == expected
+        assert (
+            outcomes.of_run(
+                {"streams": {str(i): {"outcome": word} for i, word in enumerate(words)}}
+            )
+            == expected
+        )
 
 
 def test_an_early_frame_is_a_first_bad_one() -> None:
@@ -174,11 +195,14 @@ def test_a_driver_that_does_not_pad_may_come_earlier_by_the_padding() -> None:
     assert results.bounds_of(entry, padded=False) == {"delay_min_ns": 709, "delay_ns": 1000}
 
 
-# -- one bound --------------------------------------------------------------------------------------------------------
+# -- one bound
+# --------------------------------------------------------------------------------------------------
 
 
 def test_the_bound_that_is_printed_is_the_one_that_is_checked_and_shown() -> None:
-    """A cell whose bridges open their gates by clocks that gPTP sets: what these are off is part of the plan."""
+    """A cell whose bridges open their gates by clocks that gPTP sets: what these are off is part of
+    the plan.
+    """
     scenario = loading.load(ROBOT_CELL).model_copy(update={"duration_s": 1.0})
     plan = session.planned(scenario)
     outcome = run_all(scenario, plan, 1)
@@ -190,31 +214,52 @@ def test_the_bound_that_is_printed_is_the_one_that_is_checked_and_shown() -> Non
         for key, check in stream["bound_check"].items():
             if key != "deadline_ns":
                 assert check["bound_ns"] == promised[key], (name, key)
-        assert set(stream["bound_check"]) >= {"release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns"}
+        assert set(stream["bound_check"]) >= {
+            "release_error_ns",
+            "delay_min_ns",
+            "delay_ns",
+            "jitter_ns",
+        }
         deadline_ns = next(entry.deadline_ns for entry in scenario.stream if entry.id == name)
-        assert rows[name]["bounds"] == [*(promised[key] for key in report.BOUND_KEYS), deadline_ns or "-"]
+        assert rows[name]["bounds"] == [
+            *(promised[key] for key in report.BOUND_KEYS),
+            deadline_ns or "-",
+        ]
         delay_ns = stream["delay_ns"]
-        assert promised["delay_min_ns"] <= delay_ns["min"] <= delay_ns["max"] <= promised["delay_ns"]
+        assert (
+            promised["delay_min_ns"] <= delay_ns["min"] <= delay_ns["max"] <= promised["delay_ns"]
+        )
         assert sum(plan["streams"][name]["terms"].values()) <= 1000 * promised["delay_ns"]
 
 
 def test_a_deadline_closer_than_the_clocks_of_the_gates_is_not_planned() -> None:
-    """90 ns of the bridge's clock count: a deadline that only the ideal instant keeps is refused."""
-    text = small_text(**{"warmup_s = 0.0": 'warmup_s = 0.5\n[sync]\nmode = "gptp"\ngrandmaster = "br1"'})
+    """90 ns of the bridge's clock count: a deadline that only the ideal instant keeps is
+    refused.
+    """
+    text = small_text(
+        **{"warmup_s = 0.0": 'warmup_s = 0.5\n[sync]\nmode = "gptp"\ngrandmaster = "br1"'}
+    )
     delay_ns = session.planned(parse(text, "small"))["streams"]["F1"]["bounds"]["delay_ns"]
     for slack_ns, status in ((0, "feasible"), (-1, "infeasible")):
-        tight = text.replace("frame_bytes = 200", f"frame_bytes = 200\ndeadline_ns = {delay_ns + slack_ns}")
+        tight = text.replace(
+            "frame_bytes = 200", f"frame_bytes = 200\ndeadline_ns = {delay_ns + slack_ns}"
+        )
         assert session.planned(parse(tight, "small"))["status"] == status
 
 
-# -- command line, files ----------------------------------------------------------------------------------------------
+# -- command line, files
+# ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("name", "code"), [("met", 0), ("missed", 1), ("nothing checked", 4), ("no frames", 5)]
 )  # fmt: skip
 def test_every_outcome_has_its_exit_code_and_is_told_everywhere(
-    name: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str,
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     text = TWO_STATIONS.read_text()
     if name == "missed":
@@ -222,10 +267,14 @@ def test_every_outcome_has_its_exit_code_and_is_told_everywhere(
     elif name == "nothing checked":
         text = text.replace("deadline_ns = 10_000\n", "") + '[sync]\nmode = "none"\n'
     elif name == "no frames":
-        text = text.replace("period_ns = 1_000_000", "period_ns = 1_000_000_000").replace("0.2", "0.25")
+        text = text.replace("period_ns = 1_000_000", "period_ns = 1_000_000_000").replace(
+            "0.2", "0.25"
+        )
     path, out = tmp_path / "s.toml", tmp_path / "x"
     path.write_text(text)
-    monkeypatch.setattr(sys, "argv", ["keepon", "run", str(path), "--duration", "0.4", "--out", str(out)])
+    monkeypatch.setattr(
+        sys, "argv", ["keepon", "run", str(path), "--duration", "0.4", "--out", str(out)]
+    )
     assert cli.main() == code
     printed = capsys.readouterr().out
     assert f"keepon: {name}: " in printed
@@ -241,7 +290,9 @@ def test_every_outcome_has_its_exit_code_and_is_told_everywhere(
 
 def test_the_report_marks_every_bound_that_was_missed() -> None:
     """In red is what was beyond its bound, the deadline too, and nothing else."""
-    scenario = two_stations('[sync]\nmode = "none"\n', **{'host = "raspberry-pi-4"': 'host = "ideal"\nclock_ppm = -50'})
+    scenario = two_stations(
+        '[sync]\nmode = "none"\n', **{'host = "raspberry-pi-4"': 'host = "ideal"\nclock_ppm = -50'}
+    )
     plan = session.planned(scenario)
     (row,) = report.bound_rows(run_all(scenario, plan, 1).result, plan)
     keys = ["delay_min_ns", "deadline_ns"]
@@ -269,7 +320,9 @@ def test_the_case_study_counts_frames_that_were_never_handed_over_as_missing() -
     parts = {"free_running": {"status": "feasible", "streams": {"F2": entry}}}
     assert tables.reproduction_lines({"parts": parts})[0].endswith(" 6 missing")
     del entry["due"]
-    assert tables.reproduction_lines({"parts": parts})[0].endswith(" 0 missing"), "of a file of an earlier version"
+    assert tables.reproduction_lines({"parts": parts})[0].endswith(" 0 missing"), (
+        "of a file of an earlier version"
+    )
 
 
 def test_a_cascade_after_which_f2_never_came_is_told() -> None:
@@ -282,7 +335,9 @@ def test_a_cascade_after_which_f2_never_came_is_told() -> None:
     assert line.endswith("median 9 (9 to 9), no frame of F2 came after it")
 
 
-def test_help_says_what_the_exit_codes_are(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_says_what_the_exit_codes_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     for command in (["--help"], ["run", "--help"]):
         monkeypatch.setattr(sys, "argv", ["keepon", *command])
         assert cli.main() == 0

@@ -54,7 +54,9 @@ def test_the_first_that_fails_in_order_is_told_and_the_others_are_stopped() -> N
 def test_drivers_side_by_side_leave_the_traces_of_one_after_the_other() -> None:
     scenario = loading.load(HABITAT).model_copy(update={"duration_s": 0.2})
     plan = session.planned(scenario)
-    alone = [runner.simulate(scenario, plan, driver, 3)[0].trace_hash for driver in scenario.drivers()]
+    alone = [
+        runner.simulate(scenario, plan, driver, 3)[0].trace_hash for driver in scenario.drivers()
+    ]
     together = runner.run_all(scenario, plan, 3)
     assert [run.trace_hash for run in together.runs] == alone
     assert [run.driver for run in together.runs] == scenario.drivers()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rules behind a station's parameters: slots, partition periods, isolation, polls, and what Tables 3 and 6 say."""
+"""The rules behind a station's parameters: slots, partition periods, isolation, polls, and what
+Tables 3 and 6 say.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,20 @@ RATES = st.sampled_from([10_000_000, 100_000_000, GIGABIT, 2_500_000_000, 10_000
 TABLES = published.load("keepon")
 
 
-# -- slots and partition periods --------------------------------------------------------------------------------------
+# -- slots and partition periods
+# --------------------------------------------------------------------------------------
 
 
 @given(st.integers(1, 50), st.integers(64, 1522), RATES)
-def test_slot_sizes_are_all_that_hold_the_frame_and_divide_the_periods(tens: int, least: int, rate_bps: int) -> None:
+def test_slot_sizes_are_all_that_hold_the_frame_and_divide_the_periods(
+    tens: int, least: int, rate_bps: int
+) -> None:
     common_ps = tens * 10_000_000
-    wanted = [size for size in range(least, 1523) if common_ps * rate_bps % ((size + 20) * 8 * 10**12) == 0]
+    wanted = [
+        size
+        for size in range(least, 1523)
+        if common_ps * rate_bps % ((size + 20) * 8 * 10**12) == 0
+    ]
     assert slots.candidates(common_ps, least, rate_bps) == wanted
 
 
@@ -51,13 +60,16 @@ def test_no_partition_period_wastes_less_than_the_first(periods: list[int], most
     assert best <= most
 
     def waste(partition_slots: int) -> Fraction:
-        return sum((Fraction(1, math.gcd(period, partition_slots)) for period in periods), Fraction(0))
+        return sum(
+            (Fraction(1, math.gcd(period, partition_slots)) for period in periods), Fraction(0)
+        )
 
     wanted = min(range(1, most + 1), key=lambda count: (waste(count), count))
     assert (waste(best), best) == (waste(wanted), wanted)
 
 
-# -- isolation --------------------------------------------------------------------------------------------------------
+# -- isolation
+# --------------------------------------------------------------------------------------------------
 
 CLASSES = [
     TrafficClass(tc=0, slots="auto"),
@@ -70,22 +82,40 @@ CLASSES = [
 def stream(number: int, period_slots: int, tc: int, **more: Any) -> Stream:
     """A stream in slots of 1 us."""
     return Stream(
-        id=f"S{number}", talker="a", listeners=["b"], period_ns=1000 * period_slots, frame_bytes=64, tc=tc, **more
+        id=f"S{number}",
+        talker="a",
+        listeners=["b"],
+        period_ns=1000 * period_slots,
+        frame_bytes=64,
+        tc=tc,
+        **more,
     )
 
 
-def question(rows: list[tuple[int, int]], partition_slots: int, reserve: int = 0, listed: Any = "auto") -> Question:
-    classes = [entry.model_copy(update={"slots": listed}) if entry.tc == 1 else entry for entry in CLASSES]
+def question(
+    rows: list[tuple[int, int]], partition_slots: int, reserve: int = 0, listed: Any = "auto"
+) -> Question:
+    classes = [
+        entry.model_copy(update={"slots": listed}) if entry.tc == 1 else entry for entry in CLASSES
+    ]
     streams = tuple(stream(number, period, tc) for number, (period, tc) in enumerate(rows))
-    return Question(streams, KeeponOptions(classes=classes), 1_000_000, 64_000, partition_slots, reserve)
+    return Question(
+        streams, KeeponOptions(classes=classes), 1_000_000, 64_000, partition_slots, reserve
+    )
 
 
 def exists(asked: Question) -> bool:
-    """By trying all phases: distinct slots in time, and in the partition but for the same class or both "rest"."""
+    """By trying all phases: distinct slots in time, and in the partition but for the same class or
+    both "rest".
+    """
     periods = [entry.period_ns * 1000 // asked.slot_ps for entry in asked.streams]
     classes = [entry.tc for entry in asked.streams]
     rest = {entry.tc for entry in asked.options.classes if entry.slots == "rest"}
-    by_hand = {entry.tc: set(entry.slots) for entry in asked.options.classes if isinstance(entry.slots, list)}
+    by_hand = {
+        entry.tc: set(entry.slots)
+        for entry in asked.options.classes
+        if isinstance(entry.slots, list)
+    }
     cycle = math.lcm(*periods, asked.partition_slots)
     for phases in itertools.product(*(range(period) for period in periods)):
         at: dict[int, int] = {}
@@ -95,7 +125,11 @@ def exists(asked: Question) -> bool:
             group = -1 if tc in rest else tc
             for time in range(phase, cycle, period):
                 slot = time % asked.partition_slots
-                free = slot in by_hand[tc] if tc in by_hand else not any(slot in theirs for theirs in by_hand.values())
+                free = (
+                    slot in by_hand[tc]
+                    if tc in by_hand
+                    else not any(slot in theirs for theirs in by_hand.values())
+                )
                 good = good and free and time not in at and owner.setdefault(slot, group) == group
                 at[time] = 1
         taken = sum(1 for slot in owner if slot not in set().union(*by_hand.values()))
@@ -105,11 +139,18 @@ def exists(asked: Question) -> bool:
     return False
 
 
-ROWS = st.lists(st.tuples(st.sampled_from([2, 3, 4, 6]), st.sampled_from([0, 1, 6, 7])), min_size=1, max_size=4)
+ROWS = st.lists(
+    st.tuples(st.sampled_from([2, 3, 4, 6]), st.sampled_from([0, 1, 6, 7])), min_size=1, max_size=4
+)
 
 
 @settings(max_examples=100, deadline=None)
-@given(ROWS, st.integers(1, 12), st.integers(0, 3), st.sampled_from(["auto", "auto", [0], [0, 2], [1, 3, 5]]))
+@given(
+    ROWS,
+    st.integers(1, 12),
+    st.integers(0, 3),
+    st.sampled_from(["auto", "auto", [0], [0, 2], [1, 3, 5]]),
+)
 def test_isolation_is_decided_as_by_trying_everything(
     rows: list[tuple[int, int]], partition_slots: int, reserve: int, listed: Any
 ) -> None:
@@ -127,11 +168,17 @@ def test_isolation_gives_both_answers_and_names_the_bound() -> None:
     verdict = isolation.decide(full)
     assert verdict.answer == isolation.INFEASIBLE
     assert verdict.proof["needed_slots"] == 4
-    assert isolation.shares_of_proof(verdict.proof).startswith("its classes need at least 4 slots of the partition")
+    assert isolation.shares_of_proof(verdict.proof).startswith(
+        "its classes need at least 4 slots of the partition"
+    )
 
 
-def test_a_search_for_isolation_ends_at_the_same_place_on_a_loaded_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The search is limited by its work: one whose first step takes longer than SEARCH_S finds what the others find."""
+def test_a_search_for_isolation_ends_at_the_same_place_on_a_loaded_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The search is limited by its work: one whose first step takes longer than SEARCH_S finds what
+    the others find.
+    """
     asked = question([(8, 7), (8, 6), (6, 6), (6, 1)], 12)
     quick = isolation.decide(asked)
     first_fit = pairwise.first_fit
@@ -150,12 +197,16 @@ def test_a_search_for_isolation_ends_at_the_same_place_on_a_loaded_machine(monke
 
 def test_classes_with_rest_share_their_slots() -> None:
     assert isolation.decide(question([(2, 0), (4, 6), (4, 7)], 2), 5.0).answer == isolation.FEASIBLE
-    assert isolation.decide(question([(2, 0), (4, 6), (4, 1)], 2), 5.0).answer == isolation.INFEASIBLE
+    assert (
+        isolation.decide(question([(2, 0), (4, 6), (4, 1)], 2), 5.0).answer == isolation.INFEASIBLE
+    )
 
 
 @settings(max_examples=60, deadline=None)
 @given(ROWS, st.sampled_from([2, 3]))
-def test_a_shorter_slot_that_divides_the_periods_is_never_worse(rows: list[tuple[int, int]], factor: int) -> None:
+def test_a_shorter_slot_that_divides_the_periods_is_never_worse(
+    rows: list[tuple[int, int]], factor: int
+) -> None:
     """Why the shortest slot is tried first: with the partition as long as all periods together."""
     coarse = question(rows, math.lcm(*(period for period, _ in rows)))
     fine = question([(period * factor, tc) for period, tc in rows], factor * coarse.partition_slots)
@@ -184,7 +235,9 @@ def test_an_offset_by_hand_and_allowed_jitter_are_taken_as_they_are() -> None:
     crossing = question([(3, 0), (4, 1)], 12)
     assert isolation.decide(crossing).answer == isolation.INFEASIBLE
     loose = tuple(entry.model_copy(update={"jitter_ns": 2000}) for entry in crossing.streams)
-    able = Question(loose, crossing.options, crossing.slot_ps, crossing.phase_ps, crossing.partition_slots)
+    able = Question(
+        loose, crossing.options, crossing.slot_ps, crossing.phase_ps, crossing.partition_slots
+    )
     assert isolation.decide(able, 5.0).answer == isolation.FEASIBLE
 
 
@@ -196,16 +249,23 @@ def test_best_effort_and_ptp_keep_their_share() -> None:
     assert isolation.reserve_slots(Fraction(7), True, 100) == 99
 
 
-# -- polls ------------------------------------------------------------------------------------------------------------
+# -- polls
+# --------------------------------------------------------------------------------------------------
 
 
-def posting(slot_bytes: int, batch: int, depth: int, locked: bool = True, overhead_ns: int = 0) -> Posting:
+def posting(
+    slot_bytes: int, batch: int, depth: int, locked: bool = True, overhead_ns: int = 0
+) -> Posting:
     slot_ps = wire_time_ps(slot_bytes, GIGABIT)
-    return Posting(slot_ps, slot_ps - 8 * 8000 if locked else slot_ps, batch, depth, overhead_ns, locked)
+    return Posting(
+        slot_ps, slot_ps - 8 * 8000 if locked else slot_ps, batch, depth, overhead_ns, locked
+    )
 
 
 def simulated(asked: Posting, ms: int, late_ns: int = 0) -> dict[str, Any]:
-    """A station of the simulator with these values after some milliseconds; one poll of ten `late_ns` late."""
+    """A station of the simulator with these values after some milliseconds; one poll of ten
+    `late_ns` late.
+    """
     simulation = _sim.Simulation(1)
     poll = {"tail_probability": 0.1, "tail_mean_ns": 10**9, "cap_ns": late_ns} if late_ns else {}
     keepon = {
@@ -219,7 +279,9 @@ def simulated(asked: Posting, ms: int, late_ns: int = 0) -> dict[str, Any]:
         "trim_up_bytes": 8,
         "dither": late_ns > 0,
     }
-    node = simulation.add_station("a", {"driver": "keepon", "keepon": keepon, "host": {"poll": poll}})
+    node = simulation.add_station(
+        "a", {"driver": "keepon", "keepon": keepon, "host": {"poll": poll}}
+    )
     other = simulation.add_station("b", {})
     simulation.add_link(node, other, GIGABIT, 50)
     simulation.run(ms * 1_000_000)
@@ -244,7 +306,13 @@ def test_the_interval_between_polls_is_that_of_the_core(asked: Posting) -> None:
     assert (station["nic"]["underruns"] == 0) == (polls.slack_ns(asked) >= 0)
 
 
-@given(st.sampled_from([105, 230, 605, 1230]), st.integers(1, 64), st.integers(0, 40), st.booleans(), st.integers(0, 2))
+@given(
+    st.sampled_from([105, 230, 605, 1230]),
+    st.integers(1, 64),
+    st.integers(0, 40),
+    st.booleans(),
+    st.integers(0, 2),
+)
 @settings(max_examples=25, deadline=None)
 def test_the_wire_runs_where_polls_have_slack_and_dries_up_where_they_lack_a_slot_and_a_restart(
     slot_bytes: int, batch: int, more: int, locked: bool, quarters: int
@@ -257,13 +325,18 @@ def test_the_wire_runs_where_polls_have_slack_and_dries_up_where_they_lack_a_slo
     underruns = simulated(asked, 5)["nic"]["underruns"]
     if slack_ns >= 0:
         assert underruns == 0
-    elif slack_ns < -(asked.slot_ps // 1000) - 2 * hardware.NIC.index_read_ns - hardware.NIC.restart_ns:
+    elif (
+        slack_ns
+        < -(asked.slot_ps // 1000) - 2 * hardware.NIC.index_read_ns - hardware.NIC.restart_ns
+    ):
         assert underruns > 0
 
 
 @pytest.mark.parametrize(("batch", "depth"), [(8, 64), (8, 20), (32, 100), (1, 30)])
 def test_a_poll_may_be_as_late_as_stated_and_not_much_later(batch: int, depth: int) -> None:
-    """Where depth is three batches, a dithered poll may have left posting to the one that comes late."""
+    """Where depth is three batches, a dithered poll may have left posting to the one that comes
+    late.
+    """
     asked = posting(1230, batch, depth)
     slack_ns = polls.slack_ns(asked)
     assert simulated(asked, 500, slack_ns)["nic"]["underruns"] == 0
@@ -275,8 +348,12 @@ def test_a_wire_that_polls_cannot_keep_busy_exists() -> None:
     assert simulated(posting(230, 1, 1, locked=False), 5)["nic"]["underruns"] > 0
 
 
-@pytest.mark.parametrize(("slot_bytes", "fetched"), [(105, False), (230, False), (488, True), (605, True)])
-def test_slots_shorter_than_the_nic_can_fetch_let_the_wire_run_dry(slot_bytes: int, fetched: bool) -> None:
+@pytest.mark.parametrize(
+    ("slot_bytes", "fetched"), [(105, False), (230, False), (488, True), (605, True)]
+)
+def test_slots_shorter_than_the_nic_can_fetch_let_the_wire_run_dry(
+    slot_bytes: int, fetched: bool
+) -> None:
     rate_bps = 10_000_000_000
     slot_ps = wire_time_ps(slot_bytes, rate_bps)
     assert polls.can_fetch(slot_ps - 8 * 800) is fetched
@@ -285,7 +362,10 @@ def test_slots_shorter_than_the_nic_can_fetch_let_the_wire_run_dry(slot_bytes: i
         "slot_bytes": slot_bytes, "batch_slots": 32, "depth_slots": 800, "ring_slots": 1024,
         "trim_down_bytes": 8, "trim_up_bytes": 8,
     }  # fmt: skip
-    node, other = simulation.add_station("a", {"driver": "keepon", "keepon": keepon}), simulation.add_station("b", {})
+    node, other = (
+        simulation.add_station("a", {"driver": "keepon", "keepon": keepon}),
+        simulation.add_station("b", {}),
+    )
     simulation.add_link(node, other, rate_bps, 50)
     simulation.run(2_000_000)
     assert (simulation.station(node)["nic"]["underruns"] == 0) is fetched
@@ -297,7 +377,8 @@ def test_defaults_of_the_nic_are_those_of_the_simulator() -> None:
     assert config["drift_ppb_max"] == hardware.NIC.drift_ppb
 
 
-# -- what the paper measured and claims -------------------------------------------------------------------------------
+# -- what the paper measured and claims
+# -------------------------------------------------------------------------------
 
 
 def test_table_3_is_sustained_where_the_formula_says_so() -> None:
@@ -309,14 +390,18 @@ def test_table_3_is_sustained_where_the_formula_says_so() -> None:
         for period_us, percent in row["percent_by_period_us"].items():
             # A thread that does not sleep spends nothing on waking up.
             spent_ns = cost_ns if int(period_us) else 0
-            holds = effects.sustains(row["batch"], table["packet_bytes"], 1000 * int(period_us), spent_ns, GIGABIT)
+            holds = effects.sustains(
+                row["batch"], table["packet_bytes"], 1000 * int(period_us), spent_ns, GIGABIT
+            )
             told.append((holds, percent >= 99.9))
     assert all(ours == theirs for ours, theirs in told)
     assert {holds for holds, _ in told} == {True, False}
 
 
 def test_the_poll_thread_starts_to_sleep_where_published() -> None:
-    """G15: 39 slots of 300 bytes directly; 370 bytes only if that batch was 32, though the text says 1."""
+    """G15: 39 slots of 300 bytes directly; 370 bytes only if that batch was 32, though the text
+    says 1.
+    """
     figure, other = TABLES["fig19a"], TABLES["fig19c"]
 
     def idle(slot_bytes: int, batch: int) -> Fraction:
@@ -325,17 +410,26 @@ def test_the_poll_thread_starts_to_sleep_where_published() -> None:
     knee = figure["batch_threshold_slots"]
     assert idle(figure["slot_size_bytes"], knee) == 0 < idle(figure["slot_size_bytes"], knee + 1)
     assert idle(other["threshold_slot_bytes"], 1) == 0 == idle(other["threshold_slot_bytes"] + 1, 1)
-    assert idle(other["threshold_slot_bytes"], 32) == 0 < idle(other["threshold_slot_bytes"] + 1, 32)
+    assert (
+        idle(other["threshold_slot_bytes"], 32) == 0 < idle(other["threshold_slot_bytes"] + 1, 32)
+    )
 
 
-SWEPT = {"slot": [(size, 32) for size in range(200, 1501, 20)], "batch": [(300, batch) for batch in range(1, 97)]}
+SWEPT = {
+    "slot": [(size, 32) for size in range(200, 1501, 20)],
+    "batch": [(300, batch) for batch in range(1, 97)],
+}
 
 
 @pytest.mark.parametrize("axis", ["slot", "batch"])
 @pytest.mark.parametrize("row", TABLES["table6"]["rows"], ids=lambda row: str(row["metric"]))
 def test_table_6_has_the_published_signs(row: dict[str, str], axis: str) -> None:
-    """Up, down or none in each cell; with "thres" nothing changes up to a threshold and everything beyond."""
-    values = [getattr(effects.effects(*point, 200, GIGABIT), row["metric"]) for point in SWEPT[axis]]
+    """Up, down or none in each cell; with "thres" nothing changes up to a threshold and everything
+    beyond.
+    """
+    values = [
+        getattr(effects.effects(*point, 200, GIGABIT), row["metric"]) for point in SWEPT[axis]
+    ]
     steps = [later - earlier for earlier, later in itertools.pairwise(values)]
     sign = {"up": 1, "down": -1, "none": 0}[row[axis].split()[0]]
     signs = [(step > 0) - (step < 0) for step in steps]
@@ -364,14 +458,21 @@ def test_a_share_of_the_cpu_is_work_by_work_and_sleep() -> None:
     assert polls.expected_cpu_share(asked, host) == 2_500 / 77_500
 
 
-# -- clock and trims --------------------------------------------------------------------------------------------------
+# -- clock and trims
+# --------------------------------------------------------------------------------------------------
 
 
 def test_granularity_follows_the_batch_only_where_the_clock_is_a_counter() -> None:
     few, many = posting(1230, 1, 200), posting(1230, 64, 200)
-    assert synchronisation.granularity_ns("counter", many) == 64 * synchronisation.granularity_ns("counter", few)
-    assert synchronisation.granularity_ns("interpolated", many) == synchronisation.granularity_ns("interpolated", few)
-    assert synchronisation.granularity_ns("interpolated", posting(1230, 8, 8, locked=False)) == 80_000
+    assert synchronisation.granularity_ns("counter", many) == 64 * synchronisation.granularity_ns(
+        "counter", few
+    )
+    assert synchronisation.granularity_ns("interpolated", many) == synchronisation.granularity_ns(
+        "interpolated", few
+    )
+    assert (
+        synchronisation.granularity_ns("interpolated", posting(1230, 8, 8, locked=False)) == 80_000
+    )
 
 
 @pytest.mark.parametrize(("slot_bytes", "batch"), [(230, 64), (1230, 1), (1230, 64)])
@@ -379,7 +480,12 @@ def test_a_settled_reading_leaves_open_what_is_stated(slot_bytes: int, batch: in
     """The one number here that is measured: a tenth of a slot and a read, after a second."""
     simulation = _sim.Simulation(3)
     keepon = {"slot_bytes": slot_bytes, "batch_slots": batch, "ring_slots": 512, "depth_slots": 400}
-    spec = {"driver": "keepon", "keepon": keepon, "probe": {"head_interval_ns": 1_000_000}, "nic_ppm": 50.0}
+    spec = {
+        "driver": "keepon",
+        "keepon": keepon,
+        "probe": {"head_interval_ns": 1_000_000},
+        "nic_ppm": 50.0,
+    }
     node, other = simulation.add_station("a", spec), simulation.add_station("b", {})
     simulation.add_link(node, other, GIGABIT, 50)
     simulation.run(2_000_000_000)
@@ -395,7 +501,12 @@ def test_slots_kept_for_trims_are_free_and_near_enough(free: list[bool], slot_by
     station = Station(name="a", keepon=options)
     apart = trims.gap_slots(options, slot_bytes)
     longest = max(
-        (len(list(run)) for used, run in itertools.groupby(free + free, lambda slot: not slot) if used), default=0
+        (
+            len(list(run))
+            for used, run in itertools.groupby(free + free, lambda slot: not slot)
+            if used
+        ),
+        default=0,
     )
     if longest >= min(apart, len(free)):
         with pytest.raises(Exception, match="must belong to no class"):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lead time in the simulator: with it no frame is late, a slot and some reads less and every one is."""
+"""The lead time in the simulator: with it no frame is late, a slot and some reads less and every
+one is.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,12 @@ def posting(rate_bps: int, slot_bytes: int, batch: int, depth: int, locked: bool
     return Posting(slot_ps, slot_ps - trim_ps, batch, depth, overhead_ns, locked)
 
 
-def verdicts(asked: Posting, rate_bps: int, advance_ns: int, seed: int, nic: Nic, ppm: float = 0.0) -> dict[str, int]:
-    """Verdicts of one stream on a host without latency, handed over that long before its txtimes."""
+def verdicts(
+    asked: Posting, rate_bps: int, advance_ns: int, seed: int, nic: Nic, ppm: float = 0.0
+) -> dict[str, int]:
+    """Verdicts of one stream on a host without latency, handed over that long before its
+    txtimes.
+    """
     simulation = _sim.Simulation(seed)
     keepon: dict[str, Any] = {
         "slot_bytes": asked.slot_ps // byte_time_ps(rate_bps) - 20,
@@ -51,15 +57,24 @@ def verdicts(asked: Posting, rate_bps: int, advance_ns: int, seed: int, nic: Nic
         "restart_ns_max": nic.restart_ns,
     }  # fmt: skip
     talker = simulation.add_station(
-        "a", {"driver": "keepon", "keepon": keepon, "nic": ring, "nic_ppm": ppm, "cpu_tick_ns": nic.cpu_tick_ns}
+        "a",
+        {
+            "driver": "keepon",
+            "keepon": keepon,
+            "nic": ring,
+            "nic_ppm": ppm,
+            "cpu_tick_ns": nic.cpu_tick_ns,
+        },
     )
     listener = simulation.add_station("b", {})
     simulation.add_link(talker, listener, rate_bps, 50)
-    # A period that is a multiple of the slot and of a whole number of ns, and no multiple of the batch.
+    # A period that is a multiple of the slot and of a whole number of ns, and no multiple of the
+    # batch.
     step_ps = math.lcm(asked.slot_ps, 1000)
     period_ns = step_ps // 1000 * max(1, 97 * asked.slot_ps // step_ps)
     stream = {
-        "id": "x", "talker": talker, "listeners": [listener], "period_ns": period_ns, "frame_bytes": 64, "tc": 0,
+        "id": "x", "talker": talker, "listeners": [listener], "period_ns": period_ns,
+        "frame_bytes": 64, "tc": 0,
         "offset_ns": -(-preamble_time_ps(rate_bps) // 1000), "advance_ns": advance_ns,
         "start_ns": START_NS + advance_ns,
     }  # fmt: skip
@@ -76,48 +91,78 @@ def verdicts(asked: Posting, rate_bps: int, advance_ns: int, seed: int, nic: Nic
     st.sampled_from([105, 230, 605, 1230]),
     st.sampled_from([1, 4, 16, 64]),
     st.booleans(),
-    st.sampled_from([Nic(), Nic(prefetch_slots=1, index_read_ns=200), Nic(prefetch_slots=5, index_lag_ns=3_000)]),
+    st.sampled_from(
+        [Nic(), Nic(prefetch_slots=1, index_read_ns=200), Nic(prefetch_slots=5, index_lag_ns=3_000)]
+    ),
     st.sampled_from(TICKS_NS),
     st.sampled_from([0.0, 80.0, -80.0]),
     st.integers(0, 2**32),
 )
 def test_with_the_lead_time_no_frame_is_late_and_below_it_every_one(
-    rate_bps: int, slot_bytes: int, batch: int, locked: bool, nic: Nic, tick_ns: int, ppm: float, seed: int
+    rate_bps: int,
+    slot_bytes: int,
+    batch: int,
+    locked: bool,
+    nic: Nic,
+    tick_ns: int,
+    ppm: float,
+    seed: int,
 ) -> None:
     nic = dataclasses.replace(nic, cpu_tick_ns=tick_ns)
     asked = posting(rate_bps, slot_bytes, batch, 400 if locked else batch, locked)
-    assume(polls.can_fetch(asked.slot_ps_min, nic) and polls.slack_ns(asked, nic) >= nic.index_lag_ns)
+    assume(
+        polls.can_fetch(asked.slot_ps_min, nic) and polls.slack_ns(asked, nic) >= nic.index_lag_ns
+    )
     lead_ns = lead.lead_time_ns(asked, rate_bps, TRIM_BYTES if locked else 0, nic)
     assert set(verdicts(asked, rate_bps, lead_ns, seed, nic, ppm)) == {"on_time"}
-    # What lies between is what a reading leaves open, which more readings narrow; in paper mode the phase as well.
+    # What lies between is what a reading leaves open, which more readings narrow; in paper mode the
+    # phase as well.
     slots = lead.lead_slots(batch, locked, nic) - 1
-    below_ns = slots * asked.slot_ps // 1000 + preamble_time_ps(rate_bps) // 1000 - TRIM_BYTES * 80 - 1
+    below_ns = (
+        slots * asked.slot_ps // 1000 + preamble_time_ps(rate_bps) // 1000 - TRIM_BYTES * 80 - 1
+    )
     assert below_ns < lead_ns
     assume(below_ns > 0)
     assert set(verdicts(asked, rate_bps, below_ns, seed, nic, ppm)) == {"late"}
 
 
 def test_what_is_more_than_needed_is_a_slot_and_three_reads() -> None:
-    """The bracket of the test above is tight: nothing else is in it but drift, trims and a quantum."""
-    for rate_bps, slot_bytes, batch in ((GIGABIT, 230, 8), (GIGABIT, 1230, 8), (100_000_000, 1230, 4)):
+    """The bracket of the test above is tight: nothing else is in it but drift, trims and
+    a quantum.
+    """
+    for rate_bps, slot_bytes, batch in (
+        (GIGABIT, 230, 8),
+        (GIGABIT, 1230, 8),
+        (100_000_000, 1230, 4),
+    ):
         asked = posting(rate_bps, slot_bytes, batch, 400, True)
         lead_ns = lead.lead_time_ns(asked, rate_bps, TRIM_BYTES)
         slot_ns, byte_ns = asked.slot_ps // 1000, byte_time_ps(rate_bps) // 1000
         least_ns = 2 * slot_ns + 8 * byte_ns
         drift_ns = 2 * 200_000 * (polls.interval_ns(asked) + 800) // 10**9
-        assert 0 <= lead_ns - least_ns - slot_ns - 3 * 800 - drift_ns - (TRIM_BYTES + 1) * byte_ns - 2 <= 3
+        assert (
+            0
+            <= lead_ns - least_ns - slot_ns - 3 * 800 - drift_ns - (TRIM_BYTES + 1) * byte_ns - 2
+            <= 3
+        )
 
 
 @pytest.mark.parametrize("tick_ns", TICKS_NS)
 def test_a_coarse_cpu_counter_needs_two_ticks_more(tick_ns: int) -> None:
-    """Slots of 74 ns and reads that take no time: but for most of a slot, which many readings narrow, ticks decide."""
+    """Slots of 74 ns and reads that take no time: but for most of a slot, which many readings
+    narrow, ticks decide.
+    """
     asked = posting(10 * GIGABIT, 72, 8, 900, True)
     nic = Nic(prefetch_slots=20, index_read_ns=0, fetch_ns=100, cpu_tick_ns=tick_ns)
     narrowed_ns = 60
     lead_ns = lead.lead_time_ns(asked, 10 * GIGABIT, TRIM_BYTES, nic)
     for seed in range(3):
-        assert set(verdicts(asked, 10 * GIGABIT, lead_ns - narrowed_ns, seed, nic, 80.0)) == {"on_time"}
-    fine_ns = lead.lead_time_ns(asked, 10 * GIGABIT, TRIM_BYTES, dataclasses.replace(nic, cpu_tick_ns=1))
+        assert set(verdicts(asked, 10 * GIGABIT, lead_ns - narrowed_ns, seed, nic, 80.0)) == {
+            "on_time"
+        }
+    fine_ns = lead.lead_time_ns(
+        asked, 10 * GIGABIT, TRIM_BYTES, dataclasses.replace(nic, cpu_tick_ns=1)
+    )
     assert lead_ns - fine_ns == 2 * (tick_ns - 1)
     if tick_ns == max(TICKS_NS):
         assert "late" in verdicts(asked, 10 * GIGABIT, fine_ns - narrowed_ns, 3, nic, 80.0)
@@ -133,16 +178,22 @@ def test_the_case_that_made_every_frame_late_is_below_the_lead_time() -> None:
 
 @pytest.mark.parametrize("batch", [4, 8, 16])
 def test_in_paper_mode_the_lead_is_a_batch_and_in_ours_what_is_fetched(batch: int) -> None:
-    """G2: L_min = batch x slot time, the phase and what a reading leaves open; ours does not grow with the batch."""
+    """G2: L_min = batch x slot time, the phase and what a reading leaves open; ours does not grow
+    with the batch.
+    """
     slot_ns = 10_000
     paper = lead.lead_time_ns(posting(GIGABIT, 1230, batch, batch, False), GIGABIT)
     # A batch less the slot in progress, a slot of phase, and the slot that one reading leaves open.
     assert (batch + 1) * slot_ns < paper < (batch + 1) * slot_ns + 3_000
     assert lead.lead_slots(batch, True) == 3
-    assert lead.lead_time_ns(posting(GIGABIT, 1230, batch, 200, True), GIGABIT, 8) < 3 * slot_ns + 3 * 1_000
+    assert (
+        lead.lead_time_ns(posting(GIGABIT, 1230, batch, 200, True), GIGABIT, 8)
+        < 3 * slot_ns + 3 * 1_000
+    )
 
 
-# -- the host ---------------------------------------------------------------------------------------------------------
+# -- the host
+# --------------------------------------------------------------------------------------------------
 
 
 def test_stages_of_the_host_add_up() -> None:
@@ -167,7 +218,8 @@ def test_the_tail_makes_frames_late_with_the_probability_of_the_model() -> None:
     way = lead.hand_over(Station(name="a"), host)
     assert way is not None
     spare = [
-        lead.late_probability(way.usual_ns + 10_000 + margin, 10_000, way, host) for margin in (0, 20_000, 100_000)
+        lead.late_probability(way.usual_ns + 10_000 + margin, 10_000, way, host)
+        for margin in (0, 20_000, 100_000)
     ]
     assert spare[0] == pytest.approx(1e-4)
     assert spare[1] == pytest.approx(1e-4 * math.exp(-1))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A station's parameters in whole plans: chosen as by trying everything, explained, and refused in one sentence."""
+"""A station's parameters in whole plans: chosen as by trying everything, explained, and refused in
+one sentence.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,14 @@ def network(
 ) -> Scenario:
     """Talker "a" with these streams on one link to "b", as a checked scenario."""
     rows = [
-        {"id": f"S{number}", "talker": "a", "listeners": ["b"], "frame_bytes": 200, "period_ns": 1_000_000, **row}
+        {
+            "id": f"S{number}",
+            "talker": "a",
+            "listeners": ["b"],
+            "frame_bytes": 200,
+            "period_ns": 1_000_000,
+            **row,
+        }
         for number, row in enumerate(streams)
     ]
     document = {
@@ -75,16 +84,21 @@ def needs_of(plan: StationPlan) -> Needs:
     return plan.needs
 
 
-# -- chosen as by trying everything -----------------------------------------------------------------------------------
+# -- chosen as by trying everything
+# -----------------------------------------------------------------------------------
 
 
 def usual_way_ns() -> int:
-    """Wake-up, stack and driver of the Raspberry Pi 4 at three sigma (hosts.py), worked out here again."""
+    """Wake-up, stack and driver of the Raspberry Pi 4 at three sigma (hosts.py), worked out here
+    again.
+    """
     return min(math.ceil(1980 * math.exp(3 * 0.5)), 4030) + 5000 + 7000
 
 
 def keeps_running(slot_ns: float, batch: int, ring: int) -> bool:
-    """Does a poll that is late as usual come before the wire runs dry? Phase-locked, all but an eighth posted."""
+    """Does a poll that is late as usual come before the wire runs dry? Phase-locked, all but an
+    eighth posted.
+    """
     depth = max(batch, ring - max(8, ring // 8))
     shortest_ns = slot_ns - 8 * 8
     interval = batch * slot_ns
@@ -93,22 +107,31 @@ def keeps_running(slot_ns: float, batch: int, ring: int) -> bool:
         interval, spent = (depth - 1) * shortest_ns, spent + 2000
     interval = max(interval - spent, 200)
     kept = batch - 1 if depth >= 3 * batch else 0
-    return (depth - kept - 1) * shortest_ns - interval - 1600 - 2000 >= math.ceil(200 * math.exp(0.9))
+    return (depth - kept - 1) * shortest_ns - interval - 1600 - 2000 >= math.ceil(
+        200 * math.exp(0.9)
+    )
 
 
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from([100_000, 250_000, 500_000, 1_000_000]), st.integers(64, 1400), st.integers(40_000, 900_000)
+            st.sampled_from([100_000, 250_000, 500_000, 1_000_000]),
+            st.integers(64, 1400),
+            st.integers(40_000, 900_000),
         ),
         min_size=1,
         max_size=4,
     )
 )
 def test_slot_and_batch_are_what_trying_all_of_them_gives(rows: list[tuple[int, int, int]]) -> None:
-    """G9, G11: the shortest slot that fits frames and periods, then the longest batch within the advance."""
-    streams = [{"period_ns": period, "frame_bytes": size, "advance_ns": advance} for period, size, advance in rows]
+    """G9, G11: the shortest slot that fits frames and periods, then the longest batch within the
+    advance.
+    """
+    streams = [
+        {"period_ns": period, "frame_bytes": size, "advance_ns": advance}
+        for period, size, advance in rows
+    ]
     common_ns, largest = math.gcd(*(row[0] for row in rows)), max(row[1] for row in rows)
     sizes = [size for size in range(largest + 8, 1523) if common_ns % ((size + 20) * 8) == 0]
     scenario = network(streams)
@@ -119,7 +142,13 @@ def test_slot_and_batch_are_what_trying_all_of_them_gives(rows: list[tuple[int, 
     assume(least_ns > lead_ns + 1_000 + usual_way_ns())
     plan = chosen(scenario)
     assert plan.slot_bytes == sizes[0]
-    ring = min(1024, max(32, 1 << math.ceil(math.log2(math.ceil(5 * max(row[2] for row in rows) / (4 * slot_ns))))))
+    ring = min(
+        1024,
+        max(
+            32,
+            1 << math.ceil(math.log2(math.ceil(5 * max(row[2] for row in rows) / (4 * slot_ns)))),
+        ),
+    )
     assert plan.ring_slots == ring
     fitting = [
         batch
@@ -132,8 +161,13 @@ def test_slot_and_batch_are_what_trying_all_of_them_gives(rows: list[tuple[int, 
 
 
 def test_the_slot_is_chosen_before_the_batch() -> None:
-    """G8: what an advance allows the batch never changes the slot; another slot changes the batch."""
-    by_advance = [chosen(network([{"advance_ns": advance}])) for advance in (100_000, 200_000, 400_000, 800_000)]
+    """G8: what an advance allows the batch never changes the slot; another slot changes
+    the batch.
+    """
+    by_advance = [
+        chosen(network([{"advance_ns": advance}]))
+        for advance in (100_000, 200_000, 400_000, 800_000)
+    ]
     assert {plan.slot_bytes for plan in by_advance} == {230}
     batches = [plan.batch_slots for plan in by_advance]
     assert batches == sorted(set(batches)), "each doubling of the advance gives a longer batch"
@@ -148,7 +182,9 @@ def test_the_slot_is_chosen_before_the_batch() -> None:
 def test_the_habitat_gateways_keep_their_slots() -> None:
     document = session.planned(loading.load(HABITAT))
     gateway = document["stations"]["power-gateway"]
-    assert [gateway[key] for key in ("slot_bytes", "partition_slots", "ring_slots", "batch_slots")] == [
+    assert [
+        gateway[key] for key in ("slot_bytes", "partition_slots", "ring_slots", "batch_slots")
+    ] == [
         230,
         500,
         256,
@@ -157,7 +193,9 @@ def test_the_habitat_gateways_keep_their_slots() -> None:
 
 
 def test_a_longer_slot_is_taken_where_the_shortest_gives_no_isolation() -> None:
-    """G10, E15: a period of 500 slots shares a factor 4 with 16, one of 250 a factor 2, one of 200 a factor 8."""
+    """G10, E15: a period of 500 slots shares a factor 4 with 16, one of 250 a factor 2, one of 200
+    a factor 8.
+    """
     classes = [*({"tc": tc} for tc in range(5)), {"tc": 7, "slots": "rest", "late": "reschedule"}]
     two = chosen(network([{"tc": 0}, {"tc": 1}], {"classes": classes, "partition_slots": 16}))
     assert two.slot_bytes == 230 and two.chosen is not None and not two.chosen.tried
@@ -204,8 +242,8 @@ def test_best_effort_keeps_what_its_loads_ask_for_if_that_can_be() -> None:
 
 
 def test_a_counter_clock_gets_a_batch_that_eq_4_allows() -> None:
-    """G11 (a): 5 us of stated error, less half of what stamps vary, are a batch of two slots of 1 us; an interpolated
-    clock has no such bound."""
+    """G11 (a): 5 us of stated error, less half of what stamps vary, are a batch of two slots of 1
+    us; an interpolated clock has no such bound."""
     sync = {"mode": "gptp", "grandmaster": "b"}
     streams = [{"advance_ns": 800_000, "period_ns": 100_000, "frame_bytes": 90}]
     counter = chosen(network(streams, {"clock": "counter"}, sync=sync))
@@ -213,7 +251,9 @@ def test_a_counter_clock_gets_a_batch_that_eq_4_allows() -> None:
     assert (counter.slot_ps, counter.batch_slots) == (1_000_000, 2)
     assert ours.batch_slots > counter.batch_slots
     assert counter.choice is not None and "Eq. 4" in counter.choice.limited_by
-    wide = chosen(network(streams, {"clock": "counter"}, station={"clock_error_ns": 30_000}, sync=sync))
+    wide = chosen(
+        network(streams, {"clock": "counter"}, station={"clock_error_ns": 30_000}, sync=sync)
+    )
     assert counter.batch_slots < wide.batch_slots == 32
 
 
@@ -229,7 +269,8 @@ def test_the_tick_of_the_cpu_counter_is_in_lead_time_and_clock_error() -> None:
     """18.5 ns, as on a Raspberry Pi 4, is stated as 19."""
     sync = {"mode": "ptp", "grandmaster": "b"}
     plans = [
-        chosen(network([{"advance_ns": 400_000}], station={"cpu_tick_ns": tick}, sync=sync)) for tick in (1, 19, 52)
+        chosen(network([{"advance_ns": 400_000}], station={"cpu_tick_ns": tick}, sync=sync))
+        for tick in (1, 19, 52)
     ]
     leads_ns = [plan.lead_time_ns for plan in plans]
     assert [lead_ns - leads_ns[0] for lead_ns in leads_ns] == [0, 36, 102]
@@ -237,7 +278,8 @@ def test_the_tick_of_the_cpu_counter_is_in_lead_time_and_clock_error() -> None:
     assert None not in errors_ns and errors_ns == sorted(set(errors_ns))
 
 
-# -- what is said about it --------------------------------------------------------------------------------------------
+# -- what is said about it
+# --------------------------------------------------------------------------------------------
 
 
 def test_the_rationale_is_in_the_plan_and_on_the_terminal(
@@ -282,11 +324,17 @@ def test_what_is_within_no_guarantee_is_a_warning() -> None:
 
 
 def test_advice_follows_what_the_paper_says_of_applicability() -> None:
-    """G13, P2, P8: other hardware where keepon pads too much, takes the core, or a launch-time NIC is there."""
+    """G13, P2, P8: other hardware where keepon pads too much, takes the core, or a launch-time NIC
+    is there.
+    """
     ahead = {"advance_ns": 400_000}
     assert "keepon serves" in lines(network([ahead]))
-    assert 'advice: driver = "launchtime"' in lines(network([ahead], station={"host": "tsn-end-station"}))
-    padded = network([{**ahead, "frame_bytes": 64}, {**ahead, "frame_bytes": 64}], {"slot_bytes": 1230})
+    assert 'advice: driver = "launchtime"' in lines(
+        network([ahead], station={"host": "tsn-end-station"})
+    )
+    padded = network(
+        [{**ahead, "frame_bytes": 64}, {**ahead, "frame_bytes": 64}], {"slot_bytes": 1230}
+    )
     assert "advice: a NIC with launch times, or frames that fill the slot" in lines(padded)
     busy = network([ahead], {"batch_slots": 1})
     assert "advice: a NIC with launch times unless a core is idle" in lines(busy)
@@ -311,22 +359,37 @@ def test_frames_handed_over_together_wait_for_the_driver() -> None:
 
 
 def test_reserved_trim_slots_are_kept_counted_and_enough() -> None:
-    """A partition without a slot that may be trimmed is refused by the core; streams and rest leave some."""
-    scenario = network([{"advance_ns": 400_000}], {"trim": "reserved"}, station={"clock_ppm": 100.0})
+    """A partition without a slot that may be trimmed is refused by the core; streams and rest leave
+    some.
+    """
+    scenario = network(
+        [{"advance_ns": 400_000}], {"trim": "reserved"}, station={"clock_ppm": 100.0}
+    )
     plan = verify(scenario, make_plan(scenario))
     station = plan["stations"]["a"]
     kept = station["allowed"].count(0)
     assert 0 < kept == station["headroom"]["trim_slots"] < 20
     _, run = runner.simulate_build(scenario, plan, "keepon", 1)
-    assert run.document["streams"]["S0"]["verdicts"]["on_time"] == run.document["streams"]["S0"]["submitted"]
+    assert (
+        run.document["streams"]["S0"]["verdicts"]["on_time"]
+        == run.document["streams"]["S0"]["submitted"]
+    )
     assert all(check["met"] for check in run.document["streams"]["S0"]["bound_check"].values())
-    every = network([{"period_ns": 4_000} for _ in range(2)], {"trim": "reserved", "slot_bytes": 230})
+    every = network(
+        [{"period_ns": 4_000} for _ in range(2)], {"trim": "reserved", "slot_bytes": 230}
+    )
     assert make_plan(every)["status"] == "infeasible"
 
 
 def test_every_planned_advance_holds_in_the_simulator() -> None:
-    """The least advance that is not refused: frames are on time but for the tail, which is switched off here."""
-    for keepon, rate_bps in (({}, GIGABIT), ({}, 100_000_000), ({"mode": "paper", "batch_slots": 8}, GIGABIT)):
+    """The least advance that is not refused: frames are on time but for the tail, which is switched
+    off here.
+    """
+    for keepon, rate_bps in (
+        ({}, GIGABIT),
+        ({}, 100_000_000),
+        ({"mode": "paper", "batch_slots": 8}, GIGABIT),
+    ):
         ample = network([{"advance_ns": 900_000}], keepon, rate_bps)
         needs = needs_of(chosen(ample))
         assert needs.way is not None
@@ -350,7 +413,8 @@ def test_the_least_delta_of_etf_holds_in_the_simulator() -> None:
     assert set(verdicts_of(run)) == {"on_time"}
 
 
-# -- refused in one sentence ------------------------------------------------------------------------------------------
+# -- refused in one sentence
+# ------------------------------------------------------------------------------------------
 
 SLEEPS = {"id": "bg", "talker": "a", "listener": "b"}
 THREE = [{"tc": 0}, {"tc": 1}, {"tc": 7, "slots": "rest", "late": "reschedule"}]
@@ -369,7 +433,10 @@ WRONG: list[tuple[Table, str]] = [
         'key `stream[0].advance_ns` (stream "S0") = 30000: must be between 3',
     ),
     (
-        {"streams": [{"advance_ns": 400_000}], "station": {"release": "etf", "etf_delta_ns": 15_000}},
+        {
+            "streams": [{"advance_ns": 400_000}],
+            "station": {"release": "etf", "etf_delta_ns": 15_000},
+        },
         'key `station[0].etf_delta_ns` (station "a") = 15000: must be between 1',
     ),
     (
@@ -381,7 +448,10 @@ WRONG: list[tuple[Table, str]] = [
         'key `station[0].keepon.batch_slots` (station "a") = 2: must be between ',
     ),
     (
-        {"streams": [{"advance_ns": 400_000}], "keepon": {"batch_slots": 8, "depth_slots": 9, "poll_overhead_ns": 0}},
+        {
+            "streams": [{"advance_ns": 400_000}],
+            "keepon": {"batch_slots": 8, "depth_slots": 9, "poll_overhead_ns": 0},
+        },
         'key `station[0].keepon.poll_overhead_ns` (station "a") = 0: must be between ',
     ),
     (
@@ -389,8 +459,15 @@ WRONG: list[tuple[Table, str]] = [
         'key `station[0].keepon.depth_slots` (station "a") = 2: must be between ',
     ),
     (
-        {"streams": [{"advance_ns": 400_000}], "keepon": {"slot_bytes": 230}, "rate_bps": 10_000_000_000},
-        'key `station[0].keepon.slot_bytes` (station "a") = 230: must be at least 488, as the NIC takes 800 ns',
+        {
+            "streams": [{"advance_ns": 400_000}],
+            "keepon": {"slot_bytes": 230},
+            "rate_bps": 10_000_000_000,
+        },
+        (
+            'key `station[0].keepon.slot_bytes` (station "a") = 230: must be at least 488, as the'
+            " NIC takes 800 ns"
+        ),
     ),
     (
         {"streams": [{}], "load": [{**SLEEPS, "tc": 3}]},
@@ -398,16 +475,28 @@ WRONG: list[tuple[Table, str]] = [
     ),
     (
         {"streams": [{}], "keepon": {"classes": [{"tc": 0}, {"tc": 7}]}, "load": [SLEEPS]},
-        'key `station[0].keepon.classes[1].slots` (station "a") = "auto": must be "rest" or a list of slots',
+        (
+            'key `station[0].keepon.classes[1].slots` (station "a") = "auto": must be "rest" or a'
+            " list of slots"
+        ),
     ),
     (
-        {"streams": [{}], "keepon": {"classes": [{"tc": 0}, {"tc": 7}]}, "sync": {"mode": "gptp", "grandmaster": "b"}},
-        'key `station[0].keepon.classes[1].slots` (station "a") = "auto": must be "rest" or a list of slots',
+        {
+            "streams": [{}],
+            "keepon": {"classes": [{"tc": 0}, {"tc": 7}]},
+            "sync": {"mode": "gptp", "grandmaster": "b"},
+        },
+        (
+            'key `station[0].keepon.classes[1].slots` (station "a") = "auto": must be "rest" or a'
+            " list of slots"
+        ),
     ),
 ]
 
 
-@pytest.mark.parametrize(("values", "sentence"), WRONG, ids=[text.split("`")[1] + text[-6:] for _, text in WRONG])
+@pytest.mark.parametrize(
+    ("values", "sentence"), WRONG, ids=[text.split("`")[1] + text[-6:] for _, text in WRONG]
+)
 def test_what_cannot_work_is_refused_in_one_sentence(values: Table, sentence: str) -> None:
     with pytest.raises(ConfigError) as refused:
         make_plan(network(**values))
@@ -427,8 +516,11 @@ def test_the_longest_advance_without_holding_frames_back_is_exact() -> None:
     assert set(verdicts_of(run)) == {"on_time"}
     with pytest.raises(ConfigError, match="must be between"):
         chosen(network([{"advance_ns": most + 1}], values["keepon"]))
-    # By two slots and what a poll may be old it is not too short: there nothing would hold the frame.
-    beyond = network([{"advance_ns": 64 * 2_000 + 40_000}], {**values["keepon"], "prebuffer_frames": 1})
+    # By two slots and what a poll may be old it is not too short: there nothing would hold the
+    # frame.
+    beyond = network(
+        [{"advance_ns": 64 * 2_000 + 40_000}], {**values["keepon"], "prebuffer_frames": 1}
+    )
     plan = make_plan(beyond)
     without = network([{"advance_ns": 64 * 2_000 + 40_000}], values["keepon"])
     _, run = runner.simulate_build(without, plan, "keepon", 1)
@@ -436,7 +528,9 @@ def test_the_longest_advance_without_holding_frames_back_is_exact() -> None:
 
 
 def verdicts_of(run: runs.Run) -> dict[str, int]:
-    return {name: count for name, count in run.document["streams"]["S0"]["verdicts"].items() if count}
+    return {
+        name: count for name, count in run.document["streams"]["S0"]["verdicts"].items() if count
+    }
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 5, 6, 7, 8])
@@ -453,7 +547,8 @@ def test_the_range_of_a_refusal_is_exact(number: int) -> None:
     def with_value(value: int) -> Scenario:
         if key == "advance_ns":
             rows = [
-                row if f'"S{index}"' not in told else {**row, key: value} for index, row in enumerate(values["streams"])
+                row if f'"S{index}"' not in told else {**row, key: value}
+                for index, row in enumerate(values["streams"])
             ]
             return network(**{**values, "streams": rows})
         if key == "etf_delta_ns":
@@ -479,7 +574,8 @@ def test_no_isolation_names_bound_streams_and_a_change_that_works() -> None:
     why = plan["why"]
     assert why["constraint"] == "partition"
     assert (
-        "its classes need at least 14 slots of the partition (class 0: 7, class 1: 7) and 7 are there" in why["message"]
+        "its classes need at least 14 slots of the partition (class 0: 7, class 1: 7) and 7 are"
+        " there" in why["message"]
     )
     assert why["streams"] in (["S0", "S1"], ["S1", "S2"])
     assert why["nearest_change"].startswith('set partition_slots of station "a" to ')
@@ -499,13 +595,17 @@ def test_changes_that_help_are_tried_in_turn() -> None:
     listed = [{"tc": 0, "slots": [0]}, {"tc": 1, "slots": [0]}, THREE[2]]
     two = [{"tc": 0}, {"tc": 1}]
     assert change_for(two, {"classes": listed}).startswith("list other slots for the classes")
-    assert change_for(two, {"classes": THREE, "partition_slots": 7}).startswith("set partition_slots")
+    assert change_for(two, {"classes": THREE, "partition_slots": 7}).startswith(
+        "set partition_slots"
+    )
     # Slots of 2 us: periods of 3 and 5 slots meet whatever their phases, and 6 and 5 as well.
     coprime = [{"tc": 0, "period_ns": 6_000}, {"tc": 0, "period_ns": 10_000}]
     assert change_for(coprime, {"slot_bytes": 230}) == 'remove stream "S0"'
     # 2 and 3 slots meet; 4 and 3, too, but not 2 and 6.
     doubled = [{"tc": 0, "period_ns": 4_000}, {"tc": 0, "period_ns": 6_000}]
-    assert change_for(doubled, {"slot_bytes": 230}) == 'lengthen period_ns of "S1" from 6000 to 12000'
+    assert (
+        change_for(doubled, {"slot_bytes": 230}) == 'lengthen period_ns of "S1" from 6000 to 12000'
+    )
 
 
 def test_streams_of_one_offset_are_left_to_the_planner_of_the_network() -> None:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The partition planner decides like brute force, each solver is sound by itself, and each is reached."""
+"""The partition planner decides like brute force, each solver is sound by itself, and each is
+reached.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from keepon.planner.partition.problem import Problem, parse
 from keepon.planner.partition.solve import decide
 from partition_cases import Instance, brute_force, extended_instances, instance, plain_instances
 
-SEARCH = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+SEARCH = settings(
+    max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 RINGS = [(32, 8), (64, 16), (48, 12), (250, 10)]
 
 
@@ -31,7 +35,10 @@ def problem_of(case: Instance) -> Problem:
 
 def holds(case: Instance, witness: Witness) -> bool:
     """Does the independent checker accept the witness?"""
-    return answered(case, problem_of(case), Outcome(FEASIBLE, "test", witness=witness))["answer"] == FEASIBLE
+    return (
+        answered(case, problem_of(case), Outcome(FEASIBLE, "test", witness=witness))["answer"]
+        == FEASIBLE
+    )
 
 
 def needed_by(problem: Problem) -> list[bounds.SlotBound]:
@@ -61,10 +68,17 @@ def test_decides_the_extended_problem_like_brute_force(case: Instance) -> None:
 def test_both_answers_are_frequent_in_those_instances() -> None:
     counts: Counter[tuple[str, bool]] = Counter()
 
-    @settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+    @settings(
+        max_examples=100,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
     @given(
         st.booleans().flatmap(
-            lambda plain: st.tuples(st.just(plain), plain_instances() if plain else extended_instances())
+            lambda plain: st.tuples(
+                st.just(plain), plain_instances() if plain else extended_instances()
+            )
         )
     )
     def count(drawn: tuple[bool, Instance]) -> None:
@@ -92,7 +106,10 @@ def test_every_solver_is_sound_by_itself(case: Instance) -> None:
     proof = bounds.disproof(problem)
     assert proof is None or not exists
     if proof is not None:
-        assert check(answered(case, problem, Outcome(INFEASIBLE, "bound", proof=proof))).state == PASSED
+        assert (
+            check(answered(case, problem, Outcome(INFEASIBLE, "bound", proof=proof))).state
+            == PASSED
+        )
 
 
 @SEARCH
@@ -125,12 +142,20 @@ def test_without_jitter_pairs_are_exact_and_so_is_the_closed_form_on_chains(case
     assert full.witness is None or holds(case, full.witness)
     if closed.is_exact(problem):
         event("chain")
-        assert (bounds.disproof(problem) is None and closed.construct(problem) is not None) is exists
+        assert (
+            bounds.disproof(problem) is None and closed.construct(problem) is not None
+        ) is exists
 
 
 @pytest.mark.parametrize("kind", [True, False])
 def test_no_schedule_uses_fewer_slots_than_the_bounds_claim(kind: bool) -> None:
-    drawn = Parameters(levels_percent=(20, 45, 70), per_level=12, harmonic=kind, classes_max=4, flow_counts=(4, 8, 12))
+    drawn = Parameters(
+        levels_percent=(20, 45, 70),
+        per_level=12,
+        harmonic=kind,
+        classes_max=4,
+        flow_counts=(4, 8, 12),
+    )
     reasons = Counter()
     compared = 0
     for case in generate(drawn, 17)["instances"]:
@@ -146,7 +171,9 @@ def test_no_schedule_uses_fewer_slots_than_the_bounds_claim(kind: bool) -> None:
         for owner, bound in enumerate(needed):
             assert witness.owners.count(owner) >= bound.slots, bound
     assert compared >= 20
-    assert all(reasons[because] for because in ("load", "reach", "density", "beside", "reach+")), reasons
+    assert all(reasons[because] for because in ("load", "reach", "density", "beside", "reach+")), (
+        reasons
+    )
 
 
 def test_each_solver_keeps_the_reserve() -> None:
@@ -172,7 +199,11 @@ def test_a_start_serves_one_frame_even_where_windows_touch() -> None:
 
 def test_class_minima_are_the_least_numbers_that_work() -> None:
     # The bound is 4; brute force finds a schedule with `least` owned slots and none with one fewer.
-    for flows, least in (([(0, 4, 0), (0, 6, 0)], 6), ([(0, 4, 0), (0, 6, 1)], 6), ([(0, 4, 1), (0, 6, 2)], 4)):
+    for flows, least in (
+        ([(0, 4, 0), (0, 6, 0)], 6),
+        ([(0, 4, 0), (0, 6, 1)], 6),
+        ([(0, 4, 1), (0, 6, 2)], 4),
+    ):
         case = instance(flows, 8)
         found = exact.class_minimum(problem_of(case), 0, 1, Limits())
         assert found == exact.Minimum(least, True)
@@ -181,7 +212,8 @@ def test_class_minima_are_the_least_numbers_that_work() -> None:
 
 
 def test_streams_beside_a_full_one_need_slots_beyond_it() -> None:
-    # The first takes one slot of each pair in every pass; the second visits all four places and reaches no two.
+    # The first takes one slot of each pair in every pass; the second visits all four places and
+    # reaches no two.
     beside = [(0, 8, 1), (0, 40, 4)]
     bound = bounds.slots_needed(problem_of(instance(beside, 32)), 0)
     assert (bound.slots, bound.because) == (8, "beside")
@@ -192,24 +224,33 @@ def test_streams_beside_a_full_one_need_slots_beyond_it() -> None:
 
 @pytest.mark.parametrize("kind", [True, False])
 def test_generated_instances_have_checked_answers(kind: bool) -> None:
-    drawn = Parameters(levels_percent=(10, 50, 90), per_level=6, harmonic=kind, flow_counts=(4, 8, 12))
+    drawn = Parameters(
+        levels_percent=(10, 50, 90), per_level=6, harmonic=kind, flow_counts=(4, 8, 12)
+    )
     answers: Counter[str] = Counter()
     for case in generate(drawn, 5)["instances"]:
         outcome = decide(problem_of(case), Limits(time.monotonic() + 0.3))
         verdict = check(answered(case, problem_of(case), outcome))
-        # What rests on a search cannot be checked here; brute force does that on small instances, above.
+        # What rests on a search cannot be checked here; brute force does that on small instances,
+        # above.
         searched = outcome.answer == INFEASIBLE and verdict.state == UNCHECKABLE
-        assert verdict.state == PASSED or searched or outcome.answer == UNKNOWN, (case["id"], verdict)
+        assert verdict.state == PASSED or searched or outcome.answer == UNKNOWN, (
+            case["id"],
+            verdict,
+        )
         answers[outcome.answer] += verdict.state == PASSED
     assert answers[FEASIBLE] >= 10
     assert answers[INFEASIBLE] >= 1
 
 
-@pytest.mark.parametrize(("ring", "period", "classes", "fits"), [(8, 6, 3, 2), (32, 40, 9, 8), (32, 20, 5, 4)])
+@pytest.mark.parametrize(
+    ("ring", "period", "classes", "fits"), [(8, 6, 3, 2), (32, 40, 9, 8), (32, 20, 5, 4)]
+)
 def test_streams_that_share_slots_have_a_schedule_where_a_partition_has_none(
     ring: int, period: int, classes: int, fits: int
 ) -> None:
-    """E24: streams of one period fit one behind the other, but each visits every gcd(period, ring)-th slot of a ring.
+    """E24: streams of one period fit one behind the other, but each visits every gcd(period,
+    ring)-th slot of a ring.
 
     A class needs these slots for itself, so only so many classes fit, however little they send.
     """
@@ -240,7 +281,8 @@ def test_a_full_ring_is_used_to_the_last_slot(ring: int, classes: int) -> None:
 
 
 def test_ownership_must_hold_over_the_cycle_not_over_the_hyperperiod() -> None:
-    # P = 3 on a ring of 8 visits every slot: over one hyperperiod of 3 slots it would seem to need one.
+    # P = 3 on a ring of 8 visits every slot: over one hyperperiod of 3 slots it would seem to need
+    # one.
     case = instance([(0, 3, 0), (1, 8, 0)], 8)
     outcome = decide(problem_of(case), Limits())
     assert outcome.answer == INFEASIBLE
@@ -293,10 +335,15 @@ def test_witnesses_of_private_slots_agree_with_every_single_start() -> None:
 
 
 def test_one_seed_one_answer() -> None:
-    cases = generate(Parameters(levels_percent=(60, 80), per_level=5, harmonic=False), 3)["instances"]
+    cases = generate(Parameters(levels_percent=(60, 80), per_level=5, harmonic=False), 3)[
+        "instances"
+    ]
 
     def documents() -> list[Instance]:
-        rows = [answered(case, problem_of(case), decide(problem_of(case), Limits(seed=7))) for case in cases[:4]]
+        rows = [
+            answered(case, problem_of(case), decide(problem_of(case), Limits(seed=7)))
+            for case in cases[:4]
+        ]
         return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
     assert documents() == documents()
@@ -329,5 +376,7 @@ def test_the_generator_draws_what_table_5_says() -> None:
         assert all(0.05 <= f["jitter_us"] / f["period_us"] <= 0.2 for f in case["flows"])
         assert {flow["class"] for flow in case["flows"]} == set(range(case["n_classes"]))
         frames_in_a_ring_cycle = sum(320 / period for period in periods)
-        assert frames_in_a_ring_cycle / 32 == pytest.approx(case["util_level_percent"] / 100, rel=0.051)
+        assert frames_in_a_ring_cycle / 32 == pytest.approx(
+            case["util_level_percent"] / 100, rel=0.051
+        )
         assert case["super_cycle_us"] == math.lcm(320, *periods)

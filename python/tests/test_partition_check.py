@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The independent checker of partition answers rejects every wrong answer and knows nothing of the solvers."""
+"""The independent checker of partition answers rejects every wrong answer and knows nothing of the
+solvers.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def reason(row: Instance) -> str:
 
 @pytest.fixture
 def good() -> Instance:
-    """Two classes on a ring of 8; H = 12, so that the cycle of 24 is longer than the hyperperiod."""
+    """Two classes on a ring of 8; H = 12, so that the cycle of 24 is longer than the
+    hyperperiod.
+    """
     row = solved(instance([(0, 4, 1), (0, 12, 3), (1, 6, 2)], 8))
     assert row["answer"] == "feasible"
     assert check(row).state == PASSED
@@ -45,7 +49,12 @@ def good() -> Instance:
 def test_imports_nothing_of_the_solvers() -> None:
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     names = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
     assert not {name for name in names if name.startswith(("keepon", "ortools"))}
 
 
@@ -74,7 +83,11 @@ def test_every_used_ring_slot_needs_its_owner(case: Instance, data: st.DataObjec
     slot = data.draw(st.sampled_from(witness["tx_slot_by_flow"][flow])) % case["ring_slots"]
     shared = {tuple(group) for group in case.get("shared_classes", [])}
     mine = case["flows"][flow]["class"]
-    wrong = [c for c in range(-1, case["n_classes"]) if c != mine and not any({c, mine} <= set(g) for g in shared)]
+    wrong = [
+        c
+        for c in range(-1, case["n_classes"])
+        if c != mine and not any({c, mine} <= set(g) for g in shared)
+    ]
     witness["owner_class_by_ring_slot"][slot] = data.draw(st.sampled_from(wrong))
     assert check(row).state == REJECTED
 
@@ -89,7 +102,9 @@ def test_two_frames_in_one_slot_are_rejected(case: Instance, data: st.DataObject
     assume(pairs)
     a, b = data.draw(st.sampled_from(pairs))
     # Whether jitter and ownership still hold or not, the slot is taken.
-    starts[a][data.draw(st.sampled_from(range(len(starts[a]))))] = data.draw(st.sampled_from(starts[b]))
+    starts[a][data.draw(st.sampled_from(range(len(starts[a]))))] = data.draw(
+        st.sampled_from(starts[b])
+    )
     assert check(row).state == REJECTED
 
 
@@ -98,7 +113,9 @@ def wrong_cycle(row: Any) -> None:
 
 
 def only_the_hyperperiod(row: Any) -> None:
-    row["witness"]["tx_slot_by_flow"] = [s[: len(s) // 2] for s in row["witness"]["tx_slot_by_flow"]]
+    row["witness"]["tx_slot_by_flow"] = [
+        s[: len(s) // 2] for s in row["witness"]["tx_slot_by_flow"]
+    ]
 
 
 def start_beyond_the_cycle(row: Any) -> None:
@@ -141,7 +158,9 @@ def owned_and_excluded(row: Any) -> None:
 def less_jitter_allowed(row: Any) -> None:
     row["flows"][2]["jitter_us"] = 1.9
     row["witness"]["tx_slot_by_flow"][2] = [0, 7, 12, 18]
-    row["witness"]["owner_class_by_ring_slot"] = [0 if c == 0 else 1 for c in [1, 0, 1, 0, 1, 0, 1, 1]]
+    row["witness"]["owner_class_by_ring_slot"] = [
+        0 if c == 0 else 1 for c in [1, 0, 1, 0, 1, 0, 1, 1]
+    ]
 
 
 def longer_frames(row: Any) -> None:
@@ -159,8 +178,10 @@ def no_such_answer(row: Any) -> None:
 @pytest.mark.parametrize(
     "mutate",
     [
-        wrong_cycle, only_the_hyperperiod, start_beyond_the_cycle, negative_start, swapped_frames, fractional_start,
-        missing_flow, short_table, unknown_owner, more_reserved_than_free, owned_and_excluded, less_jitter_allowed,
+        wrong_cycle, only_the_hyperperiod, start_beyond_the_cycle, negative_start, swapped_frames,
+        fractional_start,
+        missing_flow, short_table, unknown_owner, more_reserved_than_free, owned_and_excluded,
+        less_jitter_allowed,
         longer_frames, no_witness, no_such_answer,
     ],
     ids=lambda function: function.__name__,
@@ -173,20 +194,36 @@ def test_mutated_answers_are_rejected(good: Instance, mutate: Any) -> None:
 
 def test_jitter_counts_across_the_wrap() -> None:
     row = instance([(0, 4, 1)], 4, answer="feasible")
-    row["witness"] = {"cycle_slots": 4, "owner_class_by_ring_slot": [0, 0, 0, 0], "tx_slot_by_flow": [[3]]}
+    row["witness"] = {
+        "cycle_slots": 4,
+        "owner_class_by_ring_slot": [0, 0, 0, 0],
+        "tx_slot_by_flow": [[3]],
+    }
     assert check(row).state == PASSED
     two = instance([(0, 4, 1)], 8, answer="feasible")
-    for starts, state in (([7, 4], PASSED), ([0, 3], PASSED), ([0, 5], PASSED), ([7, 2], PASSED), ([0, 6], REJECTED),
-                          ([7, 5], REJECTED), ([0, 2], REJECTED)):  # fmt: skip
-        two["witness"] = {"cycle_slots": 8, "owner_class_by_ring_slot": [0] * 8, "tx_slot_by_flow": [starts]}
+    passed, rejected = ([7, 4], [0, 3], [0, 5], [7, 2]), ([0, 6], [7, 5], [0, 2])
+    for starts in (*passed, *rejected):
+        state = PASSED if starts in passed else REJECTED
+        two["witness"] = {
+            "cycle_slots": 8,
+            "owner_class_by_ring_slot": [0] * 8,
+            "tx_slot_by_flow": [starts],
+        }
         # [7, 4] is offsets 7 and 0, which are one slot apart around the cycle of 8.
         assert check(two).state == state, starts
 
 
-def phase_row(flows: list[tuple[int, ...]], ring: int, owners: list[int], phases: list[int], **more: Any) -> Instance:
+def phase_row(
+    flows: list[tuple[int, ...]], ring: int, owners: list[int], phases: list[int], **more: Any
+) -> Instance:
     row = instance(flows, ring, answer="feasible")
     cycle = parse(row, "test", 0).cycle_slots
-    row["witness"] = {"cycle_slots": cycle, "owner_class_by_ring_slot": owners, "phase_slot_by_flow": phases, **more}
+    row["witness"] = {
+        "cycle_slots": cycle,
+        "owner_class_by_ring_slot": owners,
+        "phase_slot_by_flow": phases,
+        **more,
+    }
     return row
 
 
@@ -247,15 +284,23 @@ def test_named_bounds_are_computed_again() -> None:
     assert check(bound_row(crossing, [(0, 3, 0), (0, 8, 0)], 8)).state == PASSED
     assert "need not cross" in reason(bound_row(crossing, [(0, 4, 0), (0, 8, 0)], 8))
     assert "may have jitter" in reason(bound_row(crossing, [(0, 3, 1), (0, 8, 0)], 8))
-    double = {"bound": "slots-per-class", "slots_by_class": [{"classes": [0], "slots": 3, "because": "load"}] * 3}
+    double = {
+        "bound": "slots-per-class",
+        "slots_by_class": [{"classes": [0], "slots": 3, "because": "load"}] * 3,
+    }
     assert "overlap" in reason(bound_row(double, flows, 8))
 
 
 def test_bounds_of_streams_beside_others_are_computed_again() -> None:
     def claim(slots: int, flows: list[tuple[int, ...]], **more: Any) -> Instance:
-        rows = [{"classes": [0], "slots": slots, **more}, {"classes": [1], "slots": 25, "because": "load"}]
+        rows = [
+            {"classes": [0], "slots": slots, **more},
+            {"classes": [1], "slots": 25, "because": "load"},
+        ]
         return bound_row(
-            {"bound": "slots-per-class", "slots_by_class": rows}, [*flows, (1, 32, 0), *[(1, 32, 0)] * 24], 32
+            {"bound": "slots-per-class", "slots_by_class": rows},
+            [*flows, (1, 32, 0), *[(1, 32, 0)] * 24],
+            32,
         )
 
     pair = {"because": "beside", "flow": 1, "other": 0}
@@ -263,19 +308,30 @@ def test_bounds_of_streams_beside_others_are_computed_again() -> None:
     # With 7 slots of jitter together one extra slot serves two of the four places.
     assert "need 6 slots" in reason(claim(8, [(0, 8, 1), (0, 40, 7)], **pair))
     assert "moves in the ring" in reason(claim(8, [(0, 40, 1), (0, 40, 4)], **pair))
-    assert "beside itself" in reason(claim(8, [(0, 8, 1), (0, 40, 4)], because="beside", flow=0, other=0))
-    assert "another class" in reason(claim(8, [(0, 8, 1), (0, 40, 4)], because="beside", flow=2, other=0))
+    assert "beside itself" in reason(
+        claim(8, [(0, 8, 1), (0, 40, 4)], because="beside", flow=0, other=0)
+    )
+    assert "another class" in reason(
+        claim(8, [(0, 8, 1), (0, 40, 4)], because="beside", flow=2, other=0)
+    )
     filled = {"because": "reach", "flow": 1, "saturating_flows": [0]}
     assert check(claim(8, [(0, 8, 0), (0, 40, 4)], **filled)).state == PASSED
     assert "not saturating" in reason(claim(8, [(0, 8, 1), (0, 40, 4)], **filled))
     assert "not saturating" in reason(claim(8, [(0, 24, 0), (0, 40, 4)], **filled))
-    assert "another class" in reason(claim(9, [(0, 8, 0), (0, 40, 4)], because="load", saturating_flows=[2]))
-    assert "another class" in reason(claim(8, [(0, 8, 0), (0, 40, 4)], because="reach", flow=0, saturating_flows=[0]))
+    assert "another class" in reason(
+        claim(9, [(0, 8, 0), (0, 40, 4)], because="load", saturating_flows=[2])
+    )
+    assert "another class" in reason(
+        claim(8, [(0, 8, 0), (0, 40, 4)], because="reach", flow=0, saturating_flows=[0])
+    )
 
 
 def test_what_cannot_be_checked_is_said_to_be_so() -> None:
     row = instance([(0, 4, 0)], 8, answer="infeasible", witness=None)
     assert check(row).state == UNCHECKABLE
     assert check({**row, "answer": "unknown"}).state == UNCHECKABLE
-    assert check({**row, "proof": {"bound": "class-minima", "slots_by_class": []}}).state == UNCHECKABLE
+    assert (
+        check({**row, "proof": {"bound": "class-minima", "slots_by_class": []}}).state
+        == UNCHECKABLE
+    )
     assert check({**row, "proof": {"bound": "slots-per-class"}}).state == REJECTED

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`keepon partition`: files of instances in, files of answers out; wrong input is refused in one sentence."""
+"""`keepon partition`: files of instances in, files of answers out; wrong input is refused in one
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,11 @@ def case(**more: Any) -> Instance:
 
 def written(folder: Path, *instances: Instance, **schema: Any) -> Path:
     path = folder / "instances.json"
-    path.write_text(json.dumps({"schema": {"version": 1, **schema}, "note": "kept", "instances": list(instances)}))
+    path.write_text(
+        json.dumps(
+            {"schema": {"version": 1, **schema}, "note": "kept", "instances": list(instances)}
+        )
+    )
     return path
 
 
@@ -44,7 +50,11 @@ def keepon(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"slot_us": 0}, {}, r"key `slot_us` = 0: must be above 0; give"),
     ({"slot_us": "10"}, {}, r"key `slot_us` = 10: must be a finite number; give"),
-    ({"ring_slots": 0}, {}, r"key `ring_slots` = 0: must be a whole number between 1 and 65536; choose"),
+    (
+        {"ring_slots": 0},
+        {},
+        r"key `ring_slots` = 0: must be a whole number between 1 and 65536; choose",
+    ),
     ({"ring_slots": 8.0}, {}, r"key `ring_slots` = 8.0: must be a whole number"),
     ({"n_classes": 17}, {}, r"key `n_classes` = 17: must be a whole number between 1 and 16"),
     ({"flows": []}, {}, r"key `flows` = \[\]: must be a list of 1 to 4096 entries"),
@@ -60,20 +70,38 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"shared_classes": [[0, 1], [1]]}, {}, r"key `shared_classes` .* each class at most once"),
     ({}, {"class": 2}, r"flow 1: key `class` = 2: must be a whole number between 0 and 1"),
     ({}, {"flow": 0}, r"flow 1: key `flow` = 0: must be a whole number between 1 and 1"),
-    ({}, {"period_us": 85}, r"key `period_us` = 85: must be a multiple of slot_us = 10, 1 to 1000000000 slots; choose"),
+    (
+        {},
+        {"period_us": 85},
+        r"key `period_us` = 85: must be a multiple of slot_us = 10, 1 to 1000000000 slots; choose",
+    ),
     ({}, {"period_us": 0}, r"key `period_us` = 0: must be a multiple"),
     ({}, {"period_us": float("inf")}, r"key `period_us` = inf: must be a finite number"),
-    ({}, {"jitter_us": -0.1}, r"key `jitter_us` = -0.1: must be between 0 and period_us = 80; choose"),
+    (
+        {},
+        {"jitter_us": -0.1},
+        r"key `jitter_us` = -0.1: must be between 0 and period_us = 80; choose",
+    ),
     ({}, {"jitter_us": 80.1}, r"key `jitter_us` = 80.1: must be between 0 and period_us = 80"),
     ({}, {"length_slots": 9}, r"key `length_slots` = 9: must be a whole number between 1 and 8"),
     ({}, {"earliest_us": 80, "latest_us": 90}, r"key `earliest_us` = 80: must be between 0 and 70"),
-    ({}, {"earliest_us": 20, "latest_us": 100}, r"key `latest_us` = 100: must be between 20, .* and 90"),
-    ({}, {"earliest_us": 21, "latest_us": 29}, r"key `latest_us` = 29: must be between 30, the first whole slot"),
+    (
+        {},
+        {"earliest_us": 20, "latest_us": 100},
+        r"key `latest_us` = 100: must be between 20, .* and 90",
+    ),
+    (
+        {},
+        {"earliest_us": 21, "latest_us": 29},
+        r"key `latest_us` = 29: must be between 30, the first whole slot",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("changes", "flow_changes", "message"), REFUSED)
-def test_wrong_instances_are_refused(changes: dict[str, Any], flow_changes: dict[str, Any], message: str) -> None:
+def test_wrong_instances_are_refused(
+    changes: dict[str, Any], flow_changes: dict[str, Any], message: str
+) -> None:
     wrong = copy.deepcopy(case()) | changes
     if flow_changes:
         wrong["flows"][1] |= flow_changes
@@ -91,7 +119,9 @@ def test_times_are_decimals_not_binary_fractions() -> None:
     assert [stream.jitter_slots for stream in parse(decimal, "t", 0).streams] == [3, 3]
 
 
-def test_solves_a_file_and_checks_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_solves_a_file_and_checks_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     full = instance([(0, 3, 0), (1, 8, 0)], 8, id="full", answer="feasible", witness={"stale": 1})
     source, out = written(tmp_path, case(comment="kept"), full), tmp_path / "answers.json"
     before = source.read_bytes()
@@ -116,7 +146,9 @@ def test_solves_a_file_and_checks_it(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert 'instance "case": feasible is rejected' in capsys.readouterr().out
 
 
-def test_undecided_instances_make_the_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_undecided_instances_make_the_exit_code_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     hard = instance([(0, 4, 0), (0, 6, 0), (0, 6, 1), (0, 6, 0), (0, 6, 0)], 8)
     source, out = written(tmp_path, hard), tmp_path / "answers.json"
     assert keepon(monkeypatch, source, "--out", out, "--time-limit", "1e-9") == EXIT_MISSED
@@ -132,8 +164,14 @@ def test_undecided_instances_make_the_exit_code_1(tmp_path: Path, monkeypatch: p
         ("{", "not JSON"),
         ("[]", "key `schema.version` = None: must be 1"),
         ('{"schema": {"version": 2}, "instances": []}', "key `schema.version` = 2: must be 1"),
-        ('{"schema": {"version": 1}, "instances": []}', "key `instances` = 0 entries: must be a list of 1 to 100000"),
-        ('{"schema": {"version": 1}, "instances": [{}]}', "key `instances[0].id` = None: must be a name"),
+        (
+            '{"schema": {"version": 1}, "instances": []}',
+            "key `instances` = 0 entries: must be a list of 1 to 100000",
+        ),
+        (
+            '{"schema": {"version": 1}, "instances": [{}]}',
+            "key `instances[0].id` = None: must be a name",
+        ),
         ('{"schema": {"version": 1}, "instances": [7]}', "key `instances[0]` = 7: must be a table"),
     ],
 )
@@ -150,12 +188,19 @@ def test_wrong_files_are_refused(
     assert not out.exists()
 
 
-def test_two_instances_of_one_id_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    assert keepon(monkeypatch, written(tmp_path, case(), case()), "--out", tmp_path / "out.json") == EXIT_INPUT
+def test_two_instances_of_one_id_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    assert (
+        keepon(monkeypatch, written(tmp_path, case(), case()), "--out", tmp_path / "out.json")
+        == EXIT_INPUT
+    )
     assert 'key `id` = "case": must be used once' in capsys.readouterr().err
 
 
-def test_neither_input_nor_folder_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_neither_input_nor_folder_is_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     source = written(tmp_path, case())
     before = source.read_bytes()
     (tmp_path / "link.json").symlink_to(source)
@@ -163,14 +208,18 @@ def test_neither_input_nor_folder_is_overwritten(tmp_path: Path, monkeypatch: py
     assert keepon(monkeypatch, source, "--out", tmp_path / "link.json") == EXIT_INPUT
     assert keepon(monkeypatch, source, "--out", tmp_path) == EXIT_INPUT
     assert keepon(monkeypatch, source) == EXIT_INPUT
-    assert keepon(monkeypatch, source, "--out", tmp_path / "a.json", "--time-limit", "0") == EXIT_INPUT
+    assert (
+        keepon(monkeypatch, source, "--out", tmp_path / "a.json", "--time-limit", "0") == EXIT_INPUT
+    )
     assert keepon(monkeypatch, source, "--out", tmp_path / "no" / "a.json") == 3
     assert capsys.readouterr().err.count("\n") == 6
     assert source.read_bytes() == before
     assert not (tmp_path / "a.json").exists()
 
 
-def test_ctrl_c_writes_what_is_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_ctrl_c_writes_what_is_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     rows = [case(), case(id="second"), case(id="third")]
     source, out = written(tmp_path, *rows), tmp_path / "answers.json"
 
@@ -190,7 +239,9 @@ def test_ctrl_c_writes_what_is_decided(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_ctrl_c_ends_a_search_at_once() -> None:
     # An instance whose whole model is not decided in 20 s.
-    parameters = Parameters(levels_percent=(80,), per_level=7, harmonic=False, flow_counts=(4, 8, 12, 16, 24))
+    parameters = Parameters(
+        levels_percent=(80,), per_level=7, harmonic=False, flow_counts=(4, 8, 12, 16, 24)
+    )
     problem = parse(generate(parameters, 2)["instances"][6], "test", 0)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     began: list[float] = []

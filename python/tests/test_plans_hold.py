@@ -25,7 +25,11 @@ HABITAT_PLAN = make_plan(HABITAT_SCENARIO)
 
 def test_the_habitat_study_gets_the_slots_of_the_design() -> None:
     station = HABITAT_PLAN["stations"]["power-gateway"]
-    assert (station["slot_bytes"], station["slot_time_ps"], station["partition_slots"]) == (230, 2_000_000, 500)
+    assert (station["slot_bytes"], station["slot_time_ps"], station["partition_slots"]) == (
+        230,
+        2_000_000,
+        500,
+    )
     assert verify(HABITAT_SCENARIO, HABITAT_PLAN)["verified"] is True
 
 
@@ -33,7 +37,10 @@ def test_delay_is_the_sum_over_hops_of_frame_processing_propagation_and_preamble
     hops, padded_ns = 3, 230 * 8
     entry = HABITAT_PLAN["streams"]["F2"]
     error_ps = entry["release_late_ps"]
-    assert entry["delay_planned_ps"] == (hops * (padded_ns + 2000 + 64) + (hops + 1) * 50) * 1000 + error_ps
+    assert (
+        entry["delay_planned_ps"]
+        == (hops * (padded_ns + 2000 + 64) + (hops + 1) * 50) * 1000 + error_ps
+    )
     assert entry["bounds"]["delay_ns"] == math.ceil(entry["delay_planned_ps"] / 1000)
     assert entry["bounds"]["jitter_ns"] == 0
 
@@ -43,7 +50,11 @@ def test_streams_sharing_a_queue_get_consecutive_windows() -> None:
     assert [window["length_ps"] for window in windows] == [2_000_000] * 3
     assert windows[0]["open_ps"] + 2_000_000 == windows[1]["open_ps"]
     assert windows[1]["open_ps"] + 2_000_000 == windows[2]["open_ps"]
-    opened = [gate for gate in HABITAT_PLAN["bridges"]["br3"]["ports"]["br2"]["entries"] if gate["gates"] == "0x20"]
+    opened = [
+        gate
+        for gate in HABITAT_PLAN["bridges"]["br3"]["ports"]["br2"]["entries"]
+        if gate["gates"] == "0x20"
+    ]
     assert opened == [{"gates": "0x20", "ns": 6000}]
 
 
@@ -81,14 +92,17 @@ def test_free_running_stations_get_no_bound_but_the_earliest_instant() -> None:
     scenario = small(**{"warmup_s = 0.0": 'warmup_s = 0.0\nsync = { mode = "none" }'})
     plan = verify(scenario, make_plan(scenario))
     bounds = plan["streams"]["F1"]["bounds"]
-    # 230 bytes at 8 ns, 2 us, two cables of 50 ns, 8 bytes more; the gate opens for a frame that is 5 ns late
+    # 230 bytes at 8 ns, 2 us, two cables of 50 ns, 8 bytes more; the gate opens for a frame that is
+    # 5 ns late
     assert bounds.pop("delay_min_ns") == 230 * 8 + 2000 + 2 * 50 + 8 * 8 + 5
     assert set(bounds.values()) == {None}
 
 
 @pytest.mark.parametrize("sync", ["ideal", "gptp", "none"])
 @pytest.mark.parametrize("off", [-1, 1])
-def test_an_earliest_instant_or_a_padding_that_is_not_the_scenarios_is_rejected(sync: str, off: int) -> None:
+def test_an_earliest_instant_or_a_padding_that_is_not_the_scenarios_is_rejected(
+    sync: str, off: int
+) -> None:
     options = f'warmup_s = 0.0\nsync = {{ mode = "{sync}", grandmaster = "br1" }}'
     scenario = small(**{"warmup_s = 0.0": options})
     plan = make_plan(scenario)
@@ -111,7 +125,9 @@ def test_200_byte_slots_are_planned_in_paper_mode_only() -> None:
     paper = small(**{'driver = "under-test"': options.format("paper")})
     plan = verify(paper, make_plan(paper))
     assert plan["stations"]["a"]["slot_time_ps"] == 1_760_000
-    assert plan["streams"]["F1"]["bounds"]["release_error_ns"] == math.ceil((1_760_000 - 64_000) / 1000)
+    assert plan["streams"]["F1"]["bounds"]["release_error_ns"] == math.ceil(
+        (1_760_000 - 64_000) / 1000
+    )
     with pytest.raises(ConfigError, match=r"must be at most 192"):
         small(**{'driver = "under-test"': options.format("phase-locked")})
 
@@ -128,11 +144,13 @@ def test_an_unreachable_deadline_is_infeasible_and_says_what_would_help() -> Non
 def test_a_link_that_its_streams_overload_is_named() -> None:
     one = 'id = "F1"\ntalker = "a"\nlisteners = ["b"]\nperiod_ns = 1_000_000\nframe_bytes = 200\n'
     many = "".join(
-        one.replace("F1", f"F{n}").replace("1_000_000", "4_000").replace("200", "400") + "[[stream]]\n"
+        one.replace("F1", f"F{n}").replace("1_000_000", "4_000").replace("200", "400")
+        + "[[stream]]\n"
         for n in range(3, 6)
     )
     with pytest.raises(
-        ConfigError, match=r'must leave the link "a" to "br1" .* room for its 4 streams, which need 300 %'
+        ConfigError,
+        match=r'must leave the link "a" to "br1" .* room for its 4 streams, which need 300 %',
     ):
         make_plan(small(**{one: many + one}))
 
@@ -140,13 +158,17 @@ def test_a_link_that_its_streams_overload_is_named() -> None:
 def test_periods_no_slot_time_divides_are_refused() -> None:
     scenario = small(**{"1_000_000": "1_000_003"})
     with pytest.raises(
-        ConfigError, match=r"key `stream\[0\].period_ns` .* = 1000003: must be a multiple of a slot time"
+        ConfigError,
+        match=r"key `stream\[0\].period_ns` .* = 1000003: must be a multiple of a slot time",
     ):
         make_plan(scenario)
 
 
 def test_a_gate_list_by_hand_is_kept_and_waited_for() -> None:
-    gates = 'gates = { b = { entries = [{ gates = "0xdf", ns = 500_000 }, { gates = "0x20", ns = 500_000 }] } }'
+    gates = (
+        'gates = { b = { entries = [{ gates = "0xdf", ns = 500_000 }, { gates = "0x20", ns ='
+        " 500_000 }] } }"
+    )
     scenario = small(**{'name = "br1"': f'name = "br1"\n{gates}'})
     plan = verify(scenario, make_plan(scenario))
     assert plan["bridges"]["br1"]["ports"]["b"]["entries"] == [
@@ -158,7 +180,13 @@ def test_a_gate_list_by_hand_is_kept_and_waited_for() -> None:
 
 
 def test_a_gate_list_that_never_opens_is_infeasible() -> None:
-    scenario = small(**{'name = "br1"': 'name = "br1"\ngates = { b = { entries = [{ gates = "0xdf", ns = 1_000 }] } }'})
+    scenario = small(
+        **{
+            'name = "br1"': (
+                'name = "br1"\ngates = { b = { entries = [{ gates = "0xdf", ns = 1_000 }] } }'
+            )
+        }
+    )
     assert make_plan(scenario)["status"] == "infeasible"
 
 
@@ -170,17 +198,24 @@ def test_without_gates_the_release_error_reaches_the_listener() -> None:
 
 
 def test_several_listeners_share_the_way_as_far_as_it_goes() -> None:
-    extra = '[[station]]\nname = "c"\ndriver = "launchtime"\n[[link]]\nends = ["c", "br1"]\n[[stream]]'
+    extra = (
+        '[[station]]\nname = "c"\ndriver = "launchtime"\n[[link]]\nends = ["c", "br1"]\n[[stream]]'
+    )
     scenario = small(**{"[[stream]]": extra, 'listeners = ["b"]': 'listeners = ["b", "c"]'})
     plan = verify(scenario, make_plan(scenario))
-    assert {(w["bridge"], w["peer"]) for w in plan["streams"]["F1"]["windows"]} == {("br1", "b"), ("br1", "c")}
+    assert {(w["bridge"], w["peer"]) for w in plan["streams"]["F1"]["windows"]} == {
+        ("br1", "b"),
+        ("br1", "c"),
+    }
 
 
-# -- gate lists against brute force -----------------------------------------------------------------------
+# -- gate lists against brute force
+# -----------------------------------------------------------------------
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from([0x20, 0xDF, 0xFF, 0x00]), st.integers(1, 5)), min_size=1, max_size=6),
+    st.lists(st.tuples(st.sampled_from([0x20, 0xDF, 0xFF, 0x00]), st.integers(1, 5)), min_size=1,
+    max_size=6),
     st.integers(0, 40), st.integers(0, 60_000), st.integers(1, 9_000),
 )  # fmt: skip
 def test_the_earliest_opening_is_the_one_found_by_stepping(
@@ -197,14 +232,21 @@ def test_the_earliest_opening_is_the_one_found_by_stepping(
         raise AssertionError
 
     expected = None
-    for start_ps in [ready_ps, *range(ready_ps // 1000 * 1000 + 1000, ready_ps + 3_000 * gates.cycle_ns, 1000)]:
-        if all(is_open(at) for at in [*range(start_ps, start_ps + need_ps, 1000), start_ps + need_ps - 1]):
+    for start_ps in [
+        ready_ps,
+        *range(ready_ps // 1000 * 1000 + 1000, ready_ps + 3_000 * gates.cycle_ns, 1000),
+    ]:
+        if all(
+            is_open(at)
+            for at in [*range(start_ps, start_ps + need_ps, 1000), start_ps + need_ps - 1]
+        ):
             expected = start_ps
             break
     assert gates.earliest_ps(5, ready_ps, need_ps) == expected
 
 
-# -- random networks --------------------------------------------------------------------------------------------------
+# -- random networks
+# --------------------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -215,20 +257,29 @@ def networks(draw: st.DrawFn) -> Scenario:
     text = 'schema = "keepon.scenario/1"\nname = "random"\n[compare]\ndrivers = ["keepon"]\n'
     rates = st.sampled_from([10**9, 2_500_000_000])
     for number in range(count):
-        driver = "under-test" if number == 0 else draw(st.sampled_from(["keepon", "launchtime", "under-test"]))
+        driver = (
+            "under-test"
+            if number == 0
+            else draw(st.sampled_from(["keepon", "launchtime", "under-test"]))
+        )
         text += f'[[station]]\nname = "s{number}"\ndriver = "{driver}"\n'
         text += f'[[link]]\nends = ["s{number}", "b{draw(st.integers(0, bridges - 1))}"]\n'
         text += f"propagation_ns = {draw(st.integers(0, 500))}\n"
     for number in range(bridges):
         gates = draw(st.sampled_from(["auto", "auto", "none"]))
-        text += f'[[bridge]]\nname = "b{number}"\nprocessing_ns = {draw(st.integers(0, 9000))}\ngates = "{gates}"\n'
+        text += (
+            f'[[bridge]]\nname = "b{number}"\nprocessing_ns = {draw(st.integers(0, 9000))}\ngates ='
+            f' "{gates}"\n'
+        )
         if number:
             text += f'[[link]]\nends = ["b{number - 1}", "b{number}"]\nrate_bps = {draw(rates)}\n'
     for number in range(draw(st.integers(1, 8))):
         talker, listener = draw(st.permutations(range(count)))[:2]
         text += f'[[stream]]\nid = "F{number}"\ntalker = "s{talker}"\nlisteners = ["s{listener}"]\n'
         text += f"period_ns = {draw(st.sampled_from([250_000, 500_000, 1_000_000, 2_000_000]))}\n"
-        text += f"frame_bytes = {draw(st.integers(64, 1200))}\npriority = {draw(st.integers(3, 6))}\n"
+        text += (
+            f"frame_bytes = {draw(st.integers(64, 1200))}\npriority = {draw(st.integers(3, 6))}\n"
+        )
     return loading.parse(text, "random.toml")
 
 
@@ -243,10 +294,13 @@ def test_every_plan_of_a_random_network_passes_the_checker(scenario: Scenario) -
         assert plan["why"]["nearest_change"]
 
 
-# -- mutations --------------------------------------------------------------------------------------------------------
+# -- mutations
+# --------------------------------------------------------------------------------------------------
 
 _STREAMS = sorted(HABITAT_PLAN["streams"])
-_PORTS = [(b, p) for b, entry in sorted(HABITAT_PLAN["bridges"].items()) for p in sorted(entry["ports"])]
+_PORTS = [
+    (b, p) for b, entry in sorted(HABITAT_PLAN["bridges"].items()) for p in sorted(entry["ports"])
+]
 _SLOTTED = [name for name, entry in HABITAT_PLAN["stations"].items() if "allowed" in entry]
 
 
@@ -254,7 +308,18 @@ def _mutate(plan: dict[str, Any], data: st.DataObject) -> None:
     """Change one thing that makes the plan wrong."""
     kind = data.draw(
         st.sampled_from(
-            ["release", "window", "gate-time", "gate-mask", "mask", "bound", "slot", "route", "queue", "depth"]
+            [
+                "release",
+                "window",
+                "gate-time",
+                "gate-mask",
+                "mask",
+                "bound",
+                "slot",
+                "route",
+                "queue",
+                "depth",
+            ]
         )
     )
     stream = plan["streams"][data.draw(st.sampled_from(_STREAMS))]
@@ -263,7 +328,9 @@ def _mutate(plan: dict[str, Any], data: st.DataObject) -> None:
     station = plan["stations"][data.draw(st.sampled_from(_SLOTTED))]
     if kind == "release":
         name = data.draw(st.sampled_from(_STREAMS))
-        moved = (plan["streams"][name]["release_ns"] + data.draw(st.integers(1, 999_999))) % 1_000_000
+        moved = (
+            plan["streams"][name]["release_ns"] + data.draw(st.integers(1, 999_999))
+        ) % 1_000_000
         plan["streams"][name]["release_ns"] = moved
         for entry in plan["stations"].values():
             if name in entry["streams"]:
@@ -275,7 +342,11 @@ def _mutate(plan: dict[str, Any], data: st.DataObject) -> None:
     elif kind == "gate-time":
         entries = port["entries"]
         # A guard that is longer than it must be does no harm.
-        index = data.draw(st.sampled_from([n for n in range(len(entries) - 1) if entries[n + 1]["gates"] != "0x00"]))
+        index = data.draw(
+            st.sampled_from(
+                [n for n in range(len(entries) - 1) if entries[n + 1]["gates"] != "0x00"]
+            )
+        )
         moved = data.draw(st.integers(1, max(1, port["entries"][index]["ns"] - 1)))
         port["entries"][index]["ns"] -= moved
         port["entries"][index + 1]["ns"] += moved
@@ -293,13 +364,17 @@ def _mutate(plan: dict[str, Any], data: st.DataObject) -> None:
     elif kind == "slot":
         station["slot_time_ps"] += data.draw(st.sampled_from([-8000, 8000]))
     elif kind == "route":
-        stream["routes"] = {name: route[:-1] or [*route, "br1"] for name, route in stream["routes"].items()}
+        stream["routes"] = {
+            name: route[:-1] or [*route, "br1"] for name, route in stream["routes"].items()
+        }
         stream["route"] = next(iter(stream["routes"].values()))
     elif kind == "queue":
         name = data.draw(st.sampled_from(sorted(port["queues"])))
         port["queues"][name] ^= 1
     else:
-        station["depth_slots"] = data.draw(st.sampled_from([0, station["batch_slots"] - 1, station["ring_slots"]]))
+        station["depth_slots"] = data.draw(
+            st.sampled_from([0, station["batch_slots"] - 1, station["ring_slots"]])
+        )
 
 
 @settings(max_examples=300, deadline=None)
@@ -360,4 +435,6 @@ def test_the_checker_shares_no_code_with_the_planner() -> None:
         "keepon.model.scenario",
         "keepon.planner.checker",
     )
-    assert [name for name in sorted(ours) if name.startswith("keepon") and not name.startswith(allowed)] == []
+    assert [
+        name for name in sorted(ours) if name.startswith("keepon") and not name.startswith(allowed)
+    ] == []

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plans of networks whose clocks PTP sets: what their clocks can keep, slots for its messages, remedies that help."""
+"""Plans of networks whose clocks PTP sets: what their clocks can keep, slots for its messages,
+remedies that help.
+"""
 
 from __future__ import annotations
 
@@ -27,29 +29,37 @@ def case(name: str, **replacements: str) -> Scenario:
     return loading.parse(text, f"{name}.toml")
 
 
-# -- what a clock can keep --------------------------------------------------------------------------------------------
+# -- what a clock can keep
+# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["ptpcounter", "ptpcounter1"])
 def test_a_clock_error_below_what_both_clocks_leave_open_is_refused(name: str) -> None:
     expected = (
-        r'`station\[1\].clock_error_ns` .* = "auto" \(5000\): must be between 13640 and .* of the grandmaster 10000'
+        r'`station\[1\].clock_error_ns` .* = "auto" \(5000\): must be between 13640 and .* of the'
+        r" grandmaster 10000"
     )
     with pytest.raises(ConfigError, match=expected):
         make_plan(case(name))
 
 
 def test_a_grandmaster_without_streams_gets_a_batch_by_eq_4_too() -> None:
-    stated = {'name = "b"': 'name = "b"\nclock_error_ns = 60_000', "slot_bytes = 1230": "slot_bytes = 230"}
+    stated = {
+        'name = "b"': 'name = "b"\nclock_error_ns = 60_000',
+        "slot_bytes = 1230": "slot_bytes = 230",
+    }
     plan = make_plan(case("ptpcounter", **stated))
     batches = {name: plan["stations"][name]["batch_slots"] for name in ("a", "b")}
-    # 60 us less what stamps vary: half of what is left is the grandmaster's, 28 us are 14 slots and as many again.
+    # 60 us less what stamps vary: half of what is left is the grandmaster's, 28 us are 14 slots and
+    # as many again.
     assert batches["a"] <= 16, batches
     room_ns = 60_000 - 2564
     assert (batches["a"] + batches["b"]) * 2000 / 2 <= room_ns
     told = [row["quantity"] for row in plan["stations"]["b"]["rationale"] if row["rule"] == "G3"]
     eq_4_us = float(re.search(r"at most ([\d.]+) us", told[0])[1])  # type: ignore[index]
-    assert eq_4_us * 1000 >= (batches["a"] + batches["b"]) * 2000 / 2, "the grandmaster's share is missing"
+    assert eq_4_us * 1000 >= (batches["a"] + batches["b"]) * 2000 / 2, (
+        "the grandmaster's share is missing"
+    )
 
 
 def test_a_statement_that_granularity_allows_is_kept_over_many_intervals_of_sync() -> None:
@@ -71,7 +81,8 @@ def test_a_clock_that_is_off_is_named_with_its_error_and_what_it_needs() -> None
     }
     scenario = case("ptpcounter1", **early)
     with pytest.raises(
-        ConfigError, match=r'"b" was off by up to \d+ ns, 5000 stated: raise warmup_s to (\d+) or more'
+        ConfigError,
+        match=r'"b" was off by up to \d+ ns, 5000 stated: raise warmup_s to (\d+) or more',
     ) as caught:
         trial(scenario, verify(scenario, make_plan(scenario)))
     needed_s = re.search(r"warmup_s to (\d+)", str(caught.value))
@@ -91,16 +102,24 @@ def test_a_latency_of_reception_that_was_not_taken_off_is_told_of() -> None:
         trial(scenario, verify(scenario, make_plan(scenario)))
     found = re.search(r"ingress_latency_ns to (-?\d+)", str(caught.value))
     assert found is not None
-    right = {**changes, "cpu_ppm = 25.0\ningress_latency_ns = 4400": f"cpu_ppm = 25.0\ningress_latency_ns = {found[1]}"}
+    right = {
+        **changes,
+        "cpu_ppm = 25.0\ningress_latency_ns = 4400": (
+            f"cpu_ppm = 25.0\ningress_latency_ns = {found[1]}"
+        ),
+    }
     mended = case("ptpcounter1", **right)
     assert trial(mended, verify(mended, make_plan(mended)))["unsent"] == {}
 
 
-# -- gates by clocks that are off -------------------------------------------------------------------------------------
+# -- gates by clocks that are off
+# -------------------------------------------------------------------------------------
 
 
 def test_windows_leave_what_is_stated_of_the_clocks_of_bridges() -> None:
-    """At 10 Gb/s the gap between frames is 10 ns, and a frame that comes 100 ns late misses a window of its length."""
+    """At 10 Gb/s the gap between frames is 10 ns, and a frame that comes 100 ns late misses a
+    window of its length.
+    """
     scenario = case("wrong-remedy")
     plan = make_plan(scenario)
     assert problems(scenario, plan) == []
@@ -109,14 +128,21 @@ def test_windows_leave_what_is_stated_of_the_clocks_of_bridges() -> None:
     for name, entry in run.document["streams"].items():
         for bound, check in entry["bound_check"].items():
             printed = plan["streams"][name]["bounds"].get(bound)
-            assert printed is None or check["bound_ns"] == printed, "what is printed is not what runs check"
+            assert printed is None or check["bound_ns"] == printed, (
+                "what is printed is not what runs check"
+            )
             assert check["met"], (name, bound, check)
 
 
 def test_a_gate_list_by_hand_is_read_by_a_clock_that_is_off_either_way() -> None:
-    gates = '{ b = { entries = [{ gates = "0xdf", ns = 250_000 }, { gates = "0x20", ns = 250_000 }] } }'
+    gates = (
+        '{ b = { entries = [{ gates = "0xdf", ns = 250_000 }, { gates = "0x20", ns = 250_000 }] } }'
+    )
     text = (CASES / "ptpslot.toml").read_text(encoding="utf-8")
-    text = text.replace("[[link]]", f'[[bridge]]\nname = "br"\ngates = {gates}\n[[link]]\nends = ["b", "br"]\n[[link]]')
+    text = text.replace(
+        "[[link]]",
+        f'[[bridge]]\nname = "br"\ngates = {gates}\n[[link]]\nends = ["b", "br"]\n[[link]]',
+    )
     text = text.replace('ends = ["a", "b"]', 'ends = ["a", "br"]').replace("1_012_000", "500_000")
     scenario = loading.parse(text, "by-hand.toml")
     plan = make_plan(scenario)
@@ -127,7 +153,8 @@ def test_a_gate_list_by_hand_is_read_by_a_clock_that_is_off_either_way() -> None
     assert trial(scenario, plan)["unsent"] == {}
 
 
-# -- slots for messages -----------------------------------------------------------------------------------------------
+# -- slots for messages
+# -----------------------------------------------------------------------------------------------
 
 
 def test_slots_hold_the_messages_of_ptp() -> None:
@@ -145,18 +172,30 @@ def test_stated_slots_that_hold_no_message_of_ptp_are_refused(mode: str, least: 
         .replace('"gptp"', f'"{mode}"')
         .replace("1_012_000", "1_000_000")
     )
-    short = text.replace('driver = "keepon"', f'driver = "keepon"\nkeepon = {{ slot_bytes = {least - 1} }}')
+    short = text.replace(
+        'driver = "keepon"', f'driver = "keepon"\nkeepon = {{ slot_bytes = {least - 1} }}'
+    )
     with pytest.raises(
-        ConfigError, match=rf"`station\[0\].keepon.slot_bytes` .* = {least - 1}: must be between {least} and 1522"
+        ConfigError,
+        match=(
+            rf"`station\[0\].keepon.slot_bytes` .* = {least - 1}: must be between {least} and 1522"
+        ),
     ):
-        make_plan(loading.parse(short.replace("1_000_000", str((least - 1 + 20) * 8 * 1000)), "ptpslot.toml"))
+        make_plan(
+            loading.parse(
+                short.replace("1_000_000", str((least - 1 + 20) * 8 * 1000)), "ptpslot.toml"
+            )
+        )
 
 
-# -- the first frame --------------------------------------------------------------------------------------------------
+# -- the first frame
+# --------------------------------------------------------------------------------------------------
 
 
 def test_the_first_frame_is_handed_over_by_the_clock_as_it_is_then() -> None:
-    """Not as it was at the start, before PTP set it: a first frame out of order delays a queue for ever."""
+    """Not as it was at the start, before PTP set it: a first frame out of order delays a queue for
+    ever.
+    """
     scenario = case("wrong-remedy").model_copy(update={"host_tail_scale": 0.0, "duration_s": 0.01})
     build, _ = runner.simulate_build(scenario, make_plan(scenario), "as-configured", scenario.seed)
     for stream in scenario.stream:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scenarios whose plans once failed the checker or their own trial; python/tests/cases has the files."""
+"""Scenarios whose plans once failed the checker or their own trial; python/tests/cases has the
+files.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,13 @@ def holds(scenario: Scenario) -> tuple[dict[str, Any], dict[str, Any]]:
 
 @pytest.mark.parametrize("gates", ["auto", "none"])
 @pytest.mark.parametrize("ppm", ["30.0", "3.0", "-30.0", "-100.0"])
-def test_frames_in_slots_that_are_trimmed_are_longer_or_shorter_behind_every_bridge(ppm: str, gates: str) -> None:
-    changes = {"processing_ns = 1500": f'processing_ns = 1500\ngates = "{gates}"', "warmup_s = 6.0": "warmup_s = 1.0"}
+def test_frames_in_slots_that_are_trimmed_are_longer_or_shorter_behind_every_bridge(
+    ppm: str, gates: str
+) -> None:
+    changes = {
+        "processing_ns = 1500": f'processing_ns = 1500\ngates = "{gates}"',
+        "warmup_s = 6.0": "warmup_s = 1.0",
+    }
     scenario = case("crystal-ahead", **{"clock_ppm = 30.0": f"clock_ppm = {ppm}"}, **changes)
     plan, tried = holds(scenario)
     assert tried["unsent"] == {}
@@ -91,13 +98,15 @@ def test_an_advance_that_leaves_the_order_of_launch_times_to_chance_is_refused()
         .replace("frame_bytes = 100", "frame_bytes = 100\nadvance_ns = 100_000")
     )
     with pytest.raises(
-        ConfigError, match=r'key `stream\[0\].advance_ns` \(stream "S1"\) = 100000: must be between 16\d{4}'
+        ConfigError,
+        match=r'key `stream\[0\].advance_ns` \(stream "S1"\) = 100000: must be between 16\d{4}',
     ):
         make_plan(loading.parse(text, "ltadv.toml"))
     alone = text[: text.rindex("[[stream]]")]
     assert holds(loading.parse(alone, "ltadv.toml"))[1]["unsent"] == {}
     with pytest.raises(
-        ConfigError, match=r"key `station\[0\].etf_delta_ns` .* = 9000: must be between \d+ and 1000000000"
+        ConfigError,
+        match=r"key `station\[0\].etf_delta_ns` .* = 9000: must be between \d+ and 1000000000",
     ):
         make_plan(case("ltadv", **{'name = "a"': 'name = "a"\netf_delta_ns = 9_000'}))
 
@@ -105,9 +114,14 @@ def test_an_advance_that_leaves_the_order_of_launch_times_to_chance_is_refused()
 def test_a_nic_that_fetches_slowly_needs_a_longer_delta() -> None:
     scenarios = [
         case("ltadv"),
-        case("ltadv", **{'name = "a"': 'name = "a"\nnic = { fetch_ns = 50_800, restart_ns = 60_000 }'}),
+        case(
+            "ltadv",
+            **{'name = "a"': 'name = "a"\nnic = { fetch_ns = 50_800, restart_ns = 60_000 }'},
+        ),
     ]
-    fast_ns, slow_ns = (launchtime.least_delta_ns(scenario, scenario.station[0]) for scenario in scenarios)
+    fast_ns, slow_ns = (
+        launchtime.least_delta_ns(scenario, scenario.station[0]) for scenario in scenarios
+    )
     assert slow_ns - fast_ns == 50_000
     assert holds(scenarios[1])[1]["unsent"] == {}
 
@@ -119,38 +133,57 @@ def test_what_is_sent_without_a_launch_time_gets_no_bound() -> None:
     assert set(bounds.values()) == {None}
 
 
-def test_a_frame_that_leaves_in_the_next_hyperperiod_is_compared_with_its_neighbours_there() -> None:
+def test_a_frame_that_leaves_in_the_next_hyperperiod_is_compared_with_its_neighbours_there() -> (
+    None
+):
     plan, tried = holds(case("g1048-min"))
     assert tried["unsent"] == {}
     window = plan["streams"]["f35"]["windows"][-1]
-    assert window["open_ps"] > 500_000_000, "the case no longer has a frame that leaves after its period"
+    assert window["open_ps"] > 500_000_000, (
+        "the case no longer has a frame that leaves after its period"
+    )
 
 
 @pytest.mark.parametrize("ppm", ["20.0", "-20.0", "0.0"])
-def test_a_frame_that_waits_in_a_queue_does_not_leave_with_the_end_of_a_shorter_one(ppm: str) -> None:
+def test_a_frame_that_waits_in_a_queue_does_not_leave_with_the_end_of_a_shorter_one(
+    ppm: str,
+) -> None:
     text = (CASES / "crystal-ahead.toml").read_text(encoding="utf-8")
-    text = text.replace("clock_ppm = 30.0", f"clock_ppm = {ppm}").replace("warmup_s = 6.0", "warmup_s = 1.0")
+    text = text.replace("clock_ppm = 30.0", f"clock_ppm = {ppm}").replace(
+        "warmup_s = 6.0", "warmup_s = 1.0"
+    )
     text = text.replace("[sync]", '[planner]\nisolation = "order"\n[sync]')
     third = text[text.index('[[stream]]\nid = "act2"') :]
-    scenario = loading.parse(text + third.replace("act2", "act3") + third.replace("act2", "act4"), "order.toml")
+    scenario = loading.parse(
+        text + third.replace("act2", "act3") + third.replace("act2", "act4"), "order.toml"
+    )
     plan, tried = holds(scenario)
     assert tried["unsent"] == {}
-    opened = sorted(plan["streams"][name]["windows"][-1]["open_ps"] for name in ("act1", "act2", "act3", "act4"))
+    opened = sorted(
+        plan["streams"][name]["windows"][-1]["open_ps"] for name in ("act1", "act2", "act3", "act4")
+    )
     # Slots follow each other every 2 us; so do windows of frames that have exactly their length.
-    assert (min(late - early for early, late in itertools.pairwise(opened)) == 2_000_000) == (ppm == "0.0")
+    assert (min(late - early for early, late in itertools.pairwise(opened)) == 2_000_000) == (
+        ppm == "0.0"
+    )
 
 
 def test_a_burst_that_etfs_driver_cannot_keep_up_with_is_told_with_what_helps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Twenty frames in a row, 9 us each in the driver: more than ETF's 150 us. Shown, and no success."""
+    """Twenty frames in a row, 9 us each in the driver: more than ETF's 150 us. Shown, and no
+    success.
+    """
 
     def planned(delta: str) -> tuple[int, str]:
         text = 'schema = "keepon.scenario/1"\nname = "burst"\n[[bridge]]\nname = "b"\n'
         text += f'[[station]]\nname = "a"\ndriver = "launchtime"\n{delta}[[station]]\nname = "z"\n'
         text += '[[link]]\nends = ["a", "b"]\n[[link]]\nends = ["z", "b"]\n'
         for number in range(20):
-            text += f'[[stream]]\nid = "F{number}"\ntalker = "a"\nlisteners = ["z"]\nperiod_ns = 1_000_000\n'
+            text += (
+                f'[[stream]]\nid = "F{number}"\ntalker = "a"\nlisteners = ["z"]\nperiod_ns ='
+                " 1_000_000\n"
+            )
             text += "frame_bytes = 200\npriority = 5\n"
         path = tmp_path / "burst.toml"
         path.write_text(text)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Eq. 3 to 6 of the KeepON paper (section A.9): hand-computed values, and formulas against every corner."""
+"""Eq. 3 to 6 of the KeepON paper (section A.9): hand-computed values, and formulas against every
+corner.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ INTERVAL_NS = 100_000_000
 TIMES = st.integers(0, 20_000)
 ERRORS = st.builds(StampErrors, TIMES, TIMES, TIMES, TIMES, TIMES, TIMES)
 RATIOS = st.integers(-1000, 1000).map(lambda ppm: 1 + Fraction(ppm, 1_000_000))
-MIXED = StampErrors(g_master=10, g_slave=6, j_master_out=1, j_master_in=2, j_slave_out=4, j_slave_in=8)
+MIXED = StampErrors(
+    g_master=10, g_slave=6, j_master_out=1, j_master_in=2, j_slave_out=4, j_slave_in=8
+)
 
 
 def test_ranges_are_half_a_granule_either_way_and_the_delay_above() -> None:
@@ -36,7 +40,9 @@ def test_offset_error_is_half_of_what_the_two_directions_differ_by() -> None:
 def test_bound_of_the_offset_by_hand() -> None:
     # (10 + 6 + max(2 + 1, 8 + 4)) / 2
     assert bounds.delta_ts(MIXED) == 14
-    assert bounds.delta_ts(StampErrors(j_master_in=2, j_master_out=5, j_slave_in=1)) == Fraction(7, 2)
+    assert bounds.delta_ts(StampErrors(j_master_in=2, j_master_out=5, j_slave_in=1)) == Fraction(
+        7, 2
+    )
 
 
 @given(ERRORS)
@@ -45,8 +51,13 @@ def test_bound_of_the_offset_is_attained_and_never_exceeded(errors: StampErrors)
 
 
 @given(ERRORS, st.lists(st.fractions(0, 1), min_size=4, max_size=4))
-def test_no_point_within_the_ranges_exceeds_the_bound_of_the_offset(errors: StampErrors, at: list[Fraction]) -> None:
-    points = [low + (high - low) * share for (low, high), share in zip(bounds.ranges(errors), at, strict=True)]
+def test_no_point_within_the_ranges_exceeds_the_bound_of_the_offset(
+    errors: StampErrors, at: list[Fraction]
+) -> None:
+    points = [
+        low + (high - low) * share
+        for (low, high), share in zip(bounds.ranges(errors), at, strict=True)
+    ]
     assert abs(bounds.offset_error(*points)) <= bounds.delta_ts(errors)
 
 
@@ -65,7 +76,9 @@ def test_drift_bounds_by_hand() -> None:
 
 def test_stamps_that_the_ratio_does_not_use_do_not_count() -> None:
     quiet = StampErrors(g_master=20, g_slave=5)
-    assert bounds.drift_corrected(StampErrors(20, 5, 0, 99, 99, 0), 1020) == bounds.drift_corrected(quiet, 1020)
+    assert bounds.drift_corrected(StampErrors(20, 5, 0, 99, 99, 0), 1020) == bounds.drift_corrected(
+        quiet, 1020
+    )
 
 
 @given(ERRORS, RATIOS, RATIOS)
@@ -78,7 +91,9 @@ def test_corrected_bound_of_the_drift_is_attained_and_never_exceeded(
 
 
 @given(ERRORS, st.lists(st.fractions(0, 1), min_size=4, max_size=4))
-def test_no_point_within_the_ranges_exceeds_the_corrected_drift(errors: StampErrors, at: list[Fraction]) -> None:
+def test_no_point_within_the_ranges_exceeds_the_corrected_drift(
+    errors: StampErrors, at: list[Fraction]
+) -> None:
     first, second, _, _ = bounds.ranges(errors)
     spans = zip((first, first, second, second), at, strict=True)
     e1, e1_next, e2, e2_next = (low + (high - low) * share for (low, high), share in spans)
@@ -87,8 +102,12 @@ def test_no_point_within_the_ranges_exceeds_the_corrected_drift(errors: StampErr
 
 
 @given(ERRORS)
-def test_printed_drift_bound_is_too_small_wherever_both_clocks_have_errors(errors: StampErrors) -> None:
-    printed, corrected = (formula(errors, INTERVAL_NS) for formula in (bounds.drift_printed, bounds.drift_corrected))
+def test_printed_drift_bound_is_too_small_wherever_both_clocks_have_errors(
+    errors: StampErrors,
+) -> None:
+    printed, corrected = (
+        formula(errors, INTERVAL_NS) for formula in (bounds.drift_printed, bounds.drift_corrected)
+    )
     if errors.span_master and errors.span_slave:
         assert printed < max(map(abs, bounds.brute_drift(errors, INTERVAL_NS)))
     else:
@@ -117,14 +136,18 @@ def test_sleep_rule_makes_a_knee_where_the_published_one_is() -> None:
 def test_larger_slots_raise_the_bound_and_move_the_knee_down() -> None:
     slots = (960, 2560, 12_160)
     assert [bounds.knee_batch_slots(slot, 100_000) for slot in slots] == [104, 39, 8]
-    assert [bounds.delta_ts(bounds.alike(bounds.g_polled(1, slot, 100_000), 0)) for slot in slots] == list(slots)
+    assert [
+        bounds.delta_ts(bounds.alike(bounds.g_polled(1, slot, 100_000), 0)) for slot in slots
+    ] == list(slots)
 
 
 def test_wrong_arguments_are_refused_with_key_value_and_range() -> None:
     with pytest.raises(ConfigError, match=r"key `g_slave` = -1: must be 0 ns or more"):
         StampErrors(g_slave=-1)
     for formula in (bounds.drift_printed, bounds.drift_corrected, bounds.brute_drift):
-        with pytest.raises(ConfigError, match=r"key `interval` = 3560: must be more than 3560 ns.*lengthen it"):
+        with pytest.raises(
+            ConfigError, match=r"key `interval` = 3560: must be more than 3560 ns.*lengthen it"
+        ):
             formula(bounds.alike(2560, 1000), 3560)
     with pytest.raises(ConfigError, match="lengthen it"):
         bounds.measured_ratio(100, 100, 0, -100)

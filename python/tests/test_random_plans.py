@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random networks with everything the planner knows: a plan passes the checker and its trial, or there is none."""
+"""Random networks with everything the planner knows: a plan passes the checker and its trial, or
+there is none.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ def _ppm(draw: random.Random) -> str:
 def _bridges(draw: random.Random, count: int) -> str:
     text = ""
     for number in range(count):
-        text += f'[[bridge]]\nname = "b{number}"\nprocessing_ns = {draw.choice([0, 500, 1500, 3217])}\n{_ppm(draw)}'
+        text += (
+            f'[[bridge]]\nname = "b{number}"\nprocessing_ns ='
+            f" {draw.choice([0, 500, 1500, 3217])}\n{_ppm(draw)}"
+        )
         text += f'gates = "{draw.choice(["auto", "auto", "auto", "none"])}"\n'
         if number:
             text += f'[[link]]\nends = ["b{number}", "b{draw.randrange(number)}"]\n'
@@ -48,11 +53,19 @@ def _stations(draw: random.Random, drivers: list[str], bridges: int, gptp: bool)
     text = ""
     for number, driver in enumerate(drivers):
         host = "raspberry-pi-4" if driver == "keepon" else "tsn-end-station"
-        text += f'[[station]]\nname = "s{number}"\ndriver = "{driver}"\nhost = "{host}"\n{_ppm(draw)}'
+        text += (
+            f'[[station]]\nname = "s{number}"\ndriver = "{driver}"\nhost = "{host}"\n{_ppm(draw)}'
+        )
         if driver == "keepon":
             text += "ingress_latency_ns = 4400\n" if gptp else ""
-            late = [f'{{ tc = {tc}, late = "{draw.choice(["strict", "relaxed", "reschedule"])}" }}' for tc in range(3)]
-            text += f'keepon = {{ classes = [{", ".join(late)}, {{ tc = 7, slots = "rest", late = "reschedule" }}] }}\n'
+            late = [
+                f'{{ tc = {tc}, late = "{draw.choice(["strict", "relaxed", "reschedule"])}" }}'
+                for tc in range(3)
+            ]
+            text += (
+                f'keepon = {{ classes = [{", ".join(late)}, {{ tc = 7, slots = "rest", late ='
+                ' "reschedule" }] }\n'
+            )
         text += f'[[link]]\nends = ["s{number}", "b{draw.randrange(bridges)}"]\n'
         text += f"propagation_ns = {draw.randint(0, 900)}\n" + _rate(draw, 10**8, 2_500_000_000)
     return text
@@ -62,14 +75,28 @@ def _streams(draw: random.Random, stations: int) -> str:
     text = ""
     for number in range(draw.randint(1, 24)):
         talker, *listeners = draw.sample(range(stations), min(stations, draw.choice([2, 2, 2, 3])))
-        period_ns, tc = draw.choice([250_000, 500_000, 1_000_000, 2_000_000, 4_000_000]), draw.choice([0, 1, 2])
+        period_ns, tc = (
+            draw.choice([250_000, 500_000, 1_000_000, 2_000_000, 4_000_000]),
+            draw.choice([0, 1, 2]),
+        )
         names = ", ".join(f'"s{listener}"' for listener in listeners)
-        text += f'[[stream]]\nid = "f{number}"\ntalker = "s{talker}"\nlisteners = [{names}]\nperiod_ns = {period_ns}\n'
+        text += (
+            f'[[stream]]\nid = "f{number}"\ntalker = "s{talker}"\nlisteners = [{names}]\nperiod_ns'
+            f" = {period_ns}\n"
+        )
         text += f"frame_bytes = {draw.choice([64, 100, 128, 200, draw.randint(64, 700)])}\n"
         text += f"tc = {tc}\npriority = {6 - tc}\n"
         text += "advance_ns = 2_000_000\n" if draw.random() < 0.8 else ""
-        text += f"deadline_ns = {draw.choice([200_000, 500_000, period_ns])}\n" if draw.random() < 0.4 else ""
-        text += f"jitter_ns = {draw.choice([1_000, 20_000, 100_000, 200_000])}\n" if draw.random() < 0.4 else ""
+        text += (
+            f"deadline_ns = {draw.choice([200_000, 500_000, period_ns])}\n"
+            if draw.random() < 0.4
+            else ""
+        )
+        text += (
+            f"jitter_ns = {draw.choice([1_000, 20_000, 100_000, 200_000])}\n"
+            if draw.random() < 0.4
+            else ""
+        )
     return text
 
 
@@ -79,7 +106,9 @@ def network(seed: int) -> str:
     gptp = draw.random() < 0.15
     bridges, stations = draw.randint(1, 4), draw.randint(2, 7)
     drivers = [draw.choice(["keepon", "keepon", "launchtime"]) for _ in range(stations)]
-    text = _head(draw, seed, gptp) + _bridges(draw, bridges) + _stations(draw, drivers, bridges, gptp)
+    text = (
+        _head(draw, seed, gptp) + _bridges(draw, bridges) + _stations(draw, drivers, bridges, gptp)
+    )
     text += _streams(draw, stations)
     for number in range(draw.randint(0, 2)):
         talker, listener = draw.sample(range(stations), 2)
@@ -125,7 +154,9 @@ def test_no_plan_of_a_random_network_fails_the_checker_or_its_trial(first: int) 
 
 @pytest.mark.parametrize("seed", [11119])
 def test_networks_whose_plan_once_failed(seed: int) -> None:
-    """11119: at 100 Mb/s a frame without txtime begins a byte after the match and is sent before the one it is for."""
+    """11119: at 100 Mb/s a frame without txtime begins a byte after the match and is sent before
+    the one it is for.
+    """
     assert _campaign(range(seed, seed + 1))["feasible"] == 1
 
 

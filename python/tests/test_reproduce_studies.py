@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`keepon reproduce NAME`: documents, tables, reports, exit codes and refusals of the registered studies."""
+"""`keepon reproduce NAME`: documents, tables, reports, exit codes and refusals of the registered
+studies.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,16 @@ from keepon.studies.ptperrors.settings import CALIBRATED, CHOICES, Settings
 from keepon.studies.registry import STUDIES
 from keepon.studies.spread import Spread
 
-QUICK = ["--set", "intervals=100", "--set", "sweep_intervals=60", "--set", "sweep_points=5", "--seeds", "40"]
+QUICK = [
+    "--set",
+    "intervals=100",
+    "--set",
+    "sweep_intervals=60",
+    "--set",
+    "sweep_points=5",
+    "--seeds",
+    "40",
+]
 
 
 def keepon(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -49,7 +60,9 @@ def test_every_statement_holds_with_the_published_settings(whole: dict[str, Any]
 
 def test_document_has_every_part_and_fits_its_schema(whole: dict[str, Any]) -> None:
     assert [part["name"] for part in whole["parts"]] == ["eq4", "eq6", "fig28", "fig29"]
-    jsonschema.validate(json.loads(json.dumps(whole, allow_nan=False)), documents.json_schema("study"))
+    jsonschema.validate(
+        json.loads(json.dumps(whole, allow_nan=False)), documents.json_schema("study")
+    )
     for part in whole["parts"]:
         assert part["compared"]
         assert part["plots"]
@@ -109,7 +122,9 @@ def test_a_published_setting_that_was_changed_is_no_longer_called_calibrated() -
 @pytest.mark.parametrize("distribution", ["exponential", "extremes", "rounding"])
 def test_statements_hold_whatever_the_distribution(distribution: str) -> None:
     document = run("ptp-errors", f"distribution={distribution}")
-    assert [check for part in document["parts"] for check in part["checks"] if not check["met"]] == []
+    assert [
+        check for part in document["parts"] for check in part["checks"] if not check["met"]
+    ] == []
 
 
 @pytest.mark.parametrize("name", ["eq4", "eq6", "fig28", "fig29"])
@@ -132,7 +147,13 @@ def test_command_prints_tables_and_writes_a_folder(
     assert page.count("<svg") == len(plots) > 0
     assert len(set(re.findall(r'\bid="([^"]+)"', page))) == len(re.findall(r'\bid="([^"]+)"', page))
     assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", page)
-    for word in ("calculated", "Calibrated", "Chosen", "True by construction", "Effective configuration"):
+    for word in (
+        "calculated",
+        "Calibrated",
+        "Chosen",
+        "True by construction",
+        "Effective configuration",
+    ):
         assert word in page
 
 
@@ -141,7 +162,20 @@ def test_json_is_the_document_of_the_folder(
 ) -> None:
     folder = tmp_path / "x"
     for seed in ("7", "7"):
-        assert keepon(monkeypatch, "reproduce", "eq6", "--out", str(folder), "--seed", seed, "--json", *QUICK) == 0
+        assert (
+            keepon(
+                monkeypatch,
+                "reproduce",
+                "eq6",
+                "--out",
+                str(folder),
+                "--seed",
+                seed,
+                "--json",
+                *QUICK,
+            )
+            == 0
+        )
     first, second = capsys.readouterr().out.split('"schema"')[1:]
     assert first.rstrip().removesuffix("{").rstrip() == second.rstrip()
     assert json.loads('{"schema"' + second) == json.loads((folder / "result.json").read_text())
@@ -175,22 +209,52 @@ def test_a_statement_that_does_not_hold_gives_exit_code_1(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--set", "interval_ms=-1"], "setting `interval_ms` = -1: must be between 0.001 and 10000; choose"),
-        (["--set", "interval_ms=0.03"], "setting `interval_ms` = 0.03: must be more than 0.044, one exchange (20 us)"),
-        (["--set", "turnaround_us=100000"], "setting `interval_ms` = 100.0: must be more than 100.044"),
-        (["--set", "filter_window_samples=0"], "must be between 1 and 1000; 1 switches the filter off"),
+        (
+            ["--set", "interval_ms=-1"],
+            "setting `interval_ms` = -1: must be between 0.001 and 10000; choose",
+        ),
+        (
+            ["--set", "interval_ms=0.03"],
+            "setting `interval_ms` = 0.03: must be more than 0.044, one exchange (20 us)",
+        ),
+        (
+            ["--set", "turnaround_us=100000"],
+            "setting `interval_ms` = 100.0: must be more than 100.044",
+        ),
+        (
+            ["--set", "filter_window_samples=0"],
+            "must be between 1 and 1000; 1 switches the filter off",
+        ),
         (["--set", "filter_window_samples=1"], "must be between 2 and 1000 in Figure 29's study"),
         (["--set", "filter_window_samples=2.5"], "must be a whole number, between 1 and 1000"),
-        (["--set", "intervals=50", "--set", "filter_window_samples=40"], "`intervals` = 50: must be at least 100"),
-        (["--set", "granularity_us=-0.1"], "setting `granularity_us` = -0.1: must be between 0 and 1000"),
-        (["--set", "granularity_max_us=0.5"], "`granularity_max_us` = 0.5: must be more than granularity_min_us, 0.8"),
+        (
+            ["--set", "intervals=50", "--set", "filter_window_samples=40"],
+            "`intervals` = 50: must be at least 100",
+        ),
+        (
+            ["--set", "granularity_us=-0.1"],
+            "setting `granularity_us` = -0.1: must be between 0 and 1000",
+        ),
+        (
+            ["--set", "granularity_max_us=0.5"],
+            "`granularity_max_us` = 0.5: must be more than granularity_min_us, 0.8",
+        ),
         (["--set", "jitter_us=nan"], "must be a number between 0 and 1000"),
-        (["--set", "ratio_from=clocks"], 'must be one of "clock", "counter", "independent"; did you mean "clock"?'),
-        (["--set", "intervall_ms=5"], 'setting `intervall_ms` = 5: unknown key; did you mean "interval_ms"?'),
+        (
+            ["--set", "ratio_from=clocks"],
+            'must be one of "clock", "counter", "independent"; did you mean "clock"?',
+        ),
+        (
+            ["--set", "intervall_ms=5"],
+            'setting `intervall_ms` = 5: unknown key; did you mean "interval_ms"?',
+        ),
         (["--set", "interval_ms"], 'option --set = "interval_ms": must be KEY=VALUE; for example'),
         (["--set", "interval_ms=[1]"], "setting `interval_ms` = [1]: must be a number"),
         (["--seeds", "3"], "setting `seeds` = 3: must be between 20 and 1000"),
-        (["--seed", "3", "--set", "seed=4"], "setting `seed` = 4: --seed gives it as well; drop one"),
+        (
+            ["--seed", "3", "--set", "seed=4"],
+            "setting `seed` = 4: --seed gives it as well; drop one",
+        ),
         (["--duration", "3"], 'option --duration: not for study "fig29"'),
         (["--capture-frames", "3"], 'option --capture-frames: not for study "fig29"'),
     ],
@@ -214,8 +278,14 @@ def test_an_unknown_study_and_settings_of_a_scenario_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert keepon(monkeypatch, "reproduce", "fig280", "--out", str(tmp_path / "x")) == 2
-    assert 'argument STUDY = "fig280": must be one of habitat, eq4, eq6, fig28' in capsys.readouterr().err
-    assert keepon(monkeypatch, "reproduce", "habitat", "--set", "a=1", "--out", str(tmp_path / "x")) == 2
+    assert (
+        'argument STUDY = "fig280": must be one of habitat, eq4, eq6, fig28'
+        in capsys.readouterr().err
+    )
+    assert (
+        keepon(monkeypatch, "reproduce", "habitat", "--set", "a=1", "--out", str(tmp_path / "x"))
+        == 2
+    )
     assert 'option --set = "a=1": not for a scenario' in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
@@ -243,6 +313,10 @@ def test_cells_are_shown_with_the_digits_of_their_column(whole: dict[str, Any]) 
 
 def test_help_loads_neither_solver_nor_plots() -> None:
     told = "import sys; from keepon.cli import app; sys.argv[1:] = ['--help']; code = app.main(); "
-    told += "print(code, {'ortools', 'matplotlib', 'distributed'} & set(sys.modules), file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)
+    told += (
+        "print(code, {'ortools', 'matplotlib', 'distributed'} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60
+    )
     assert done.stderr == "0 set()\n"

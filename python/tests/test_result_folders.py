@@ -43,7 +43,10 @@ def test_a_result_of_ours_is_replaced_whole(tmp_path: Path) -> None:
 
 def test_a_foreign_folder_is_refused_and_untouched(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(ConfigError, match="holds other files than results"), documents.result_folder(tmp_path):
+    with (
+        pytest.raises(ConfigError, match="holds other files than results"),
+        documents.result_folder(tmp_path),
+    ):
         pass
     assert (tmp_path / "thesis.tex").read_text() == "precious"
 

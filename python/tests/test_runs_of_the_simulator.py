@@ -86,7 +86,10 @@ def test_measured_delay_is_the_planned_one_for_padded_frames(folder: Path) -> No
     plan = json.loads((folder / "plan.json").read_text())
     run = json.loads((folder / "result.json").read_text())["runs"][0]
     for name in ("F2", "F3", "F4", "F7", "F8"):
-        assert run["streams"][name]["delay_ns"]["max"] * 1000 == plan["streams"][name]["delay_planned_ps"]
+        assert (
+            run["streams"][name]["delay_ns"]["max"] * 1000
+            == plan["streams"][name]["delay_planned_ps"]
+        )
 
 
 def test_the_capture_holds_every_stream_in_order_of_stamps(folder: Path) -> None:
@@ -100,9 +103,17 @@ def test_the_capture_holds_every_stream_in_order_of_stamps(folder: Path) -> None
 def test_the_report_needs_nothing_else_and_names_what_is_not_published(folder: Path) -> None:
     text = (folder / "report.html").read_text()
     assert text.count("<svg") >= 1
-    assert set(re.findall(r"https?://[^/\"]+", text)) == {"http://www.w3.org"}, "only XML name spaces"
+    assert set(re.findall(r"https?://[^/\"]+", text)) == {"http://www.w3.org"}, (
+        "only XML name spaces"
+    )
     assert "not published" in text
-    for word in ("Calibrated", "True by construction", "keepon.table1", "tail_probability", "seed 1"):
+    for word in (
+        "Calibrated",
+        "True by construction",
+        "keepon.table1",
+        "tail_probability",
+        "seed 1",
+    ):
         assert word in text
 
 
@@ -137,7 +148,17 @@ def test_an_early_stop_keeps_the_drivers_that_were_complete(tmp_path: Path) -> N
 
 
 def test_ctrl_c_stops_soon_and_leaves_no_half_written_folder(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "keepon", "run", str(HABITAT), "--duration", "3000", "--out", str(tmp_path / "x")]
+    command = [
+        sys.executable,
+        "-m",
+        "keepon",
+        "run",
+        str(HABITAT),
+        "--duration",
+        "3000",
+        "--out",
+        str(tmp_path / "x"),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not _is_simulating(process.pid):
@@ -147,7 +168,9 @@ def test_ctrl_c_stops_soon_and_leaves_no_half_written_folder(tmp_path: Path) -> 
     process.send_signal(signal.SIGINT)
     start = time.monotonic()
     _, errors = process.communicate(timeout=60)
-    assert time.monotonic() - start < 5, "a loaded machine may need longer than a second, but not this long"
+    assert time.monotonic() - start < 5, (
+        "a loaded machine may need longer than a second, but not this long"
+    )
     assert process.returncode == 130
     assert "interrupted" in errors
     assert "Traceback" not in errors
@@ -158,7 +181,10 @@ def _is_simulating(pid: int) -> bool:
     """Whether the extension is loaded and has worked for half a second of CPU time."""
     try:
         maps = Path(f"/proc/{pid}/maps").read_text()
-        ticks = sum(int(part) for part in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])
+        ticks = sum(
+            int(part)
+            for part in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        )
     except OSError:
         return False
     return "keepon/_sim" in maps or ("_sim." in maps and ticks > 2 * os.sysconf("SC_CLK_TCK"))
@@ -167,7 +193,9 @@ def _is_simulating(pid: int) -> bool:
 def test_free_running_crystals_slip_and_the_slips_are_counted() -> None:
     scenario = _habitat(1.0)
     plan = session.planned(scenario)
-    free = casestudy.paper_mode(scenario, casestudy.CRYSTAL_PPM, casestudy.planned_slot(scenario, plan))
+    free = casestudy.paper_mode(
+        scenario, casestudy.CRYSTAL_PPM, casestudy.planned_slot(scenario, plan)
+    )
     part = casestudy._paper_run(free, 1, None)
     # 50 ppm are 50 us in a second: 25 slots of 2 us.
     for name, ppm in (("F2", -50.0), ("F7", 50.0), ("F8", -50.0)):
@@ -193,7 +221,9 @@ def test_the_cascade_needs_the_tail_of_the_host() -> None:
     text = HABITAT.read_text().replace('driver = "under-test"\nhost = "raspberry-pi-4"', often)
     found = {}
     for scale in (1.0, casestudy.SHRUNK_TAIL_SCALE):
-        often_late = casestudy.with_delta(loading.parse(text, "habitat"), casestudy.CASCADE_DELTA_NS)
+        often_late = casestudy.with_delta(
+            loading.parse(text, "habitat"), casestudy.CASCADE_DELTA_NS
+        )
         variant = often_late.model_copy(update={"duration_s": 2.0, "host_tail_scale": scale})
         plan = session.planned(variant)
         run, _ = simulate(variant, plan, "standard", 3)
@@ -208,15 +238,22 @@ def test_a_frame_after_its_window_takes_the_next_one_whatever_the_isolation(isol
     habitat = casestudy.with_delta(_habitat(2.0), casestudy.CASCADE_DELTA_NS)
     options = habitat.planner.model_copy(update={"isolation": isolation})
     scenario = habitat.model_copy(update={"planner": options})
-    often = onset.varied(scenario, onset.Setting(delta_ns=casestudy.CASCADE_DELTA_NS, tail_probability=0.01))
+    often = onset.varied(
+        scenario, onset.Setting(delta_ns=casestudy.CASCADE_DELTA_NS, tail_probability=0.01)
+    )
     plan = session.planned(scenario)
     run, _ = simulate(often, plan, "standard", 1)
-    shares = {name: entry["share"] for name, entry in casestudy.cascade(often, plan, run, 1)["streams"].items()}
+    shares = {
+        name: entry["share"]
+        for name, entry in casestudy.cascade(often, plan, run, 1)["streams"].items()
+    }
     assert max(shares[name] for name in casestudy.CHAIN) > 0.3
 
 
 def test_the_guard_follows_delta_and_occupancy_and_decides() -> None:
-    """The third frame waits for the driver's work on all three: a longer delta gives as much, a call takes three."""
+    """The third frame waits for the driver's work on all three: a longer delta gives as much, a
+    call takes three.
+    """
     scenario = _habitat(2.0)
     plan = session.planned(scenario)
     late = onset.standard_run(casestudy.first_late(scenario, plan))
@@ -226,7 +263,9 @@ def test_the_guard_follows_delta_and_occupancy_and_decides() -> None:
 
     at_50 = guard(delta_ns=50_000)
     assert guard(delta_ns=80_000) - at_50 == pytest.approx(30_000, abs=2 * onset.PROBE_STEP_NS)
-    assert guard(delta_ns=50_000, occupancy_ns=7_000) - at_50 == pytest.approx(3 * 4_000, abs=2 * onset.PROBE_STEP_NS)
+    assert guard(delta_ns=50_000, occupancy_ns=7_000) - at_50 == pytest.approx(
+        3 * 4_000, abs=2 * onset.PROBE_STEP_NS
+    )
     often = onset.Setting(delta_ns=50_000, tail_probability=0.01)
     points = [
         onset.point(scenario, plan, "", setting, range(1, 3), late)
@@ -251,10 +290,25 @@ def test_what_the_simulator_cannot_do_is_refused_before_any_work() -> None:
     for replacements, message in (
         ({"warmup_s = 0.0": 'warmup_s = 0.0\nsync = { mode = "ptp" }'}, "sync.grandmaster"),
         ({'driver = "under-test"': 'driver = "under-test"\nkeepon = { clock = "dual" }'}, "dual"),
-        ({"[compare]": '[[load]]\nid = "L"\ntalker = "a"\nlistener = "b"\nkind = "tcp"\n[compare]'}, "tcp"),
-        ({"[compare]": '[[fault]]\nat_s = 0.0\nkind = "babbling"\nnode = "a"\n[compare]'}, "babbling"),
         (
-            {"[compare]": '[[fault]]\nat_s = 0.0\nkind = "wire-pause"\nnode = "a"\nvalue_ns = -1\n[compare]'},
+            {
+                "[compare]": (
+                    '[[load]]\nid = "L"\ntalker = "a"\nlistener = "b"\nkind = "tcp"\n[compare]'
+                )
+            },
+            "tcp",
+        ),
+        (
+            {"[compare]": '[[fault]]\nat_s = 0.0\nkind = "babbling"\nnode = "a"\n[compare]'},
+            "babbling",
+        ),
+        (
+            {
+                "[compare]": (
+                    '[[fault]]\nat_s = 0.0\nkind = "wire-pause"\nnode = "a"\nvalue_ns ='
+                    " -1\n[compare]"
+                )
+            },
             r"`fault\[0\]\.value_ns` = -1: must be within 0 to 1000000000000",
         ),
     ):
@@ -264,8 +318,9 @@ def test_what_the_simulator_cannot_do_is_refused_before_any_work() -> None:
 
 def test_loads_and_faults_reach_the_simulator() -> None:
     extra = (
-        '[[load]]\nid = "L"\ntalker = "a"\nlistener = "b"\nkind = "udp"\nrate_bps = 100_000_000\nframe_bytes = 200\n'
-        '[[fault]]\nat_s = 0.05\nkind = "poll-stall"\nnode = "a"\nvalue_ns = 5_000_000\n[compare]'
+        '[[load]]\nid = "L"\ntalker = "a"\nlistener = "b"\nkind = "udp"\nrate_bps ='
+        ' 100_000_000\nframe_bytes = 200\n[[fault]]\nat_s = 0.05\nkind = "poll-stall"\nnode ='
+        ' "a"\nvalue_ns = 5_000_000\n[compare]'
     )
     scenario = small(**{"[compare]": extra})
     outcome = run_all(scenario, session.planned(scenario), 1)
@@ -275,7 +330,9 @@ def test_loads_and_faults_reach_the_simulator() -> None:
 
 
 def test_a_paused_wire_reaches_the_simulator_with_every_driver() -> None:
-    extra = '[[fault]]\nat_s = 0.05\nkind = "wire-pause"\nnode = "a"\nvalue_ns = 3_000_000\n[compare]'
+    extra = (
+        '[[fault]]\nat_s = 0.05\nkind = "wire-pause"\nnode = "a"\nvalue_ns = 3_000_000\n[compare]'
+    )
     scenario = small(**{"[compare]": extra})
     outcome = run_all(scenario, session.planned(scenario), 1)
     assert [run.driver for run in outcome.runs] == ["keepon", "standard"]
@@ -286,7 +343,8 @@ def test_a_paused_wire_reaches_the_simulator_with_every_driver() -> None:
     assert 0 < standard["nic"]["paused_ps"] <= 3_000_000_000
 
 
-# -- command line -----------------------------------------------------------------------------------------------------
+# -- command line
+# --------------------------------------------------------------------------------------------------
 
 
 def test_run_prints_a_table_writes_the_folder_and_exits_0(
@@ -303,7 +361,9 @@ def test_run_prints_a_table_writes_the_folder_and_exits_0(
     assert "0 of" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", [["run"], ["plan"], ["report"], ["compare"], ["reproduce"], ["doctor"], []])
+@pytest.mark.parametrize(
+    "command", [["run"], ["plan"], ["report"], ["compare"], ["reproduce"], ["doctor"], []]
+)
 def test_every_command_has_help(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -315,7 +375,9 @@ def test_json_output_is_json_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = str(tmp_path / "h")
-    assert _run(["run", str(HABITAT), "--duration", "0.1", "--out", out, "--json"], monkeypatch) == 0
+    assert (
+        _run(["run", str(HABITAT), "--duration", "0.1", "--out", out, "--json"], monkeypatch) == 0
+    )
     _valid(json.loads(capsys.readouterr().out), "result")
     assert _run(["plan", str(HABITAT), "--json"], monkeypatch) == 0
     _valid(json.loads(capsys.readouterr().out), "plan")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The experiment of Table 5 and Figure 27: its sets, three answers kept apart, who decides, what is told of them."""
+"""The experiment of Table 5 and Figure 27: its sets, three answers kept apart, who decides, what is
+told of them.
+"""
 
 from __future__ import annotations
 
@@ -46,13 +48,17 @@ def keepon(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
 
 
 def task(flows: list[tuple[int, ...]], ring_slots: int, limit_s: float = 30.0) -> Task:
-    case = instance(flows, ring_slots, util_level_percent=50, util_actual_percent=50.0, n_flows=len(flows))
+    case = instance(
+        flows, ring_slots, util_level_percent=50, util_actual_percent=50.0, n_flows=len(flows)
+    )
     return Task(0, case, limit_s, 1)
 
 
 def hard_task(limit_s: float) -> Task:
     """A set of the experiment that is not decided in 150 s."""
-    drawn = generate.generate(generate.Parameters(levels_percent=(90,), per_level=23), 1)["instances"][22]
+    drawn = generate.generate(generate.Parameters(levels_percent=(90,), per_level=23), 1)[
+        "instances"
+    ][22]
     return Task(0, drawn, limit_s, 1)
 
 
@@ -64,14 +70,19 @@ def made(level: int, given: str, seconds: float = 0.001, **more: Any) -> Finding
     return replace(found, **more)
 
 
-# --- the sets -----------------------------------------------------------------------------------------------------
+# --- the sets
+# --------------------------------------------------------------------------------------------------
 
 
 def test_sets_keep_table_5_and_its_definition_of_utilisation() -> None:
-    settings = BeyondSettings(sets=3, levels_percent=list(range(5, 55, 5)), beyond_percent=[60, 100])
+    settings = BeyondSettings(
+        sets=3, levels_percent=list(range(5, 55, 5)), beyond_percent=[60, 100]
+    )
     drawn = sets.tasks(settings)
     assert len(drawn) == 3 * 12
-    assert [sets.outside(entry.instance, settings.flow_counts, True) for entry in drawn] == [""] * len(drawn)
+    assert [sets.outside(entry.instance, settings.flow_counts, True) for entry in drawn] == [
+        ""
+    ] * len(drawn)
     levels = [entry.instance["util_level_percent"] for entry in drawn]
     assert levels == [*range(5, 55, 5), 60, 100] * 3
 
@@ -98,7 +109,9 @@ def _flow(key: str, change: Callable[[Any], Any]) -> Callable[[dict[str, Any]], 
         (_flow("class", lambda _: 9), "classes"),
     ],
 )
-def test_what_a_set_does_not_keep_is_noticed(change: Callable[[dict[str, Any]], None], reason: str) -> None:
+def test_what_a_set_does_not_keep_is_noticed(
+    change: Callable[[dict[str, Any]], None], reason: str
+) -> None:
     case = instance([(0, 16, 1), (0, 16, 2), (1, 16, 3), (2, 16, 1)], 32, util_level_percent=25)
     for flow, jitter in zip(case["flows"], (8, 16.5, 32, 10), strict=True):
         flow["jitter_us"] = jitter
@@ -116,10 +129,14 @@ def test_sets_come_from_the_seed_and_do_not_depend_on_the_other_sets() -> None:
     assert drawn(sets=2, levels_percent=[10, 30]) == few
     assert few.items() <= drawn(sets=3, levels_percent=[10, 20, 30]).items()
     assert drawn(sets=2, levels_percent=[10, 30], seed=2).values() != few.values()
-    assert all(entry["n_flows"] == 16 for entry in drawn(sets=2, levels_percent=[30], flow_counts=[16]).values())
+    assert all(
+        entry["n_flows"] == 16
+        for entry in drawn(sets=2, levels_percent=[30], flow_counts=[16]).values()
+    )
 
 
-# --- one set ------------------------------------------------------------------------------------------------------
+# --- one set
+# --------------------------------------------------------------------------------------------------
 
 
 def test_three_answers_are_told_apart_and_what_the_partition_has_to_do_with_them() -> None:
@@ -140,10 +157,16 @@ def test_three_answers_are_told_apart_and_what_the_partition_has_to_do_with_them
 
 def test_the_one_set_without_a_partition_up_to_50_percent_is_as_documented() -> None:
     # docs/planner.md has the answers of the default seed.
-    exception = next(t for t in sets.tasks(Settings(levels_percent=[50])) if t.instance["id"] == "chain-u050-07")
+    exception = next(
+        t for t in sets.tasks(Settings(levels_percent=[50])) if t.instance["id"] == "chain-u050-07"
+    )
     found = find(exception)
     assert (found.flows, found.classes, found.actual_percent) == (12, 8, 50.0)
-    assert (found.answer, found.method, found.shared_answer) == (INFEASIBLE, "analytic-bound", FEASIBLE)
+    assert (found.answer, found.method, found.shared_answer) == (
+        INFEASIBLE,
+        "analytic-bound",
+        FEASIBLE,
+    )
 
 
 def test_a_schedule_the_checker_does_not_confirm_is_an_error_and_no_row(
@@ -160,19 +183,25 @@ def test_a_schedule_the_checker_does_not_confirm_is_an_error_and_no_row(
     monkeypatch.setattr(deciding, "decide", wrong)
     with pytest.raises(PlanRejectedError, match="does not hold"):
         find(task([(0, 4, 1)], 8))
-    assert keepon(monkeypatch, "reproduce", "fig27", "--out", tmp_path / "x", "--workers", 1, *QUICK) == 70
+    assert (
+        keepon(monkeypatch, "reproduce", "fig27", "--out", tmp_path / "x", "--workers", 1, *QUICK)
+        == 70
+    )
     assert "does not hold" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(deciding, "decide", decide)
     # Nor is one counted that the checker merely cannot tell about.
     monkeypatch.setattr(
-        deciding.check, "check", lambda row: deciding.check.Verdict(deciding.check.UNCHECKABLE, "cannot tell")
+        deciding.check,
+        "check",
+        lambda row: deciding.check.Verdict(deciding.check.UNCHECKABLE, "cannot tell"),
     )
     with pytest.raises(PlanRejectedError, match="is not confirmed"):
         find(task([(0, 4, 1)], 8))
 
 
-# --- many sets ----------------------------------------------------------------------------------------------------
+# --- many sets
+# --------------------------------------------------------------------------------------------------
 
 
 def answers(**who: Any) -> list[Finding]:
@@ -231,16 +260,30 @@ def test_ctrl_c_writes_what_is_done(
     workers: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     # Sets nobody waits for: what is being decided is given up at once.
-    monkeypatch.setattr(sets, "tasks", lambda settings: [*_ordinary(settings), *[hard_task(120)] * 3])
+    monkeypatch.setattr(
+        sets, "tasks", lambda settings: [*_ordinary(settings), *[hard_task(120)] * 3]
+    )
     monkeypatch.setattr(experiment, "progress", lambda total: interrupting(3))
     before = set(multiprocessing.active_children())
     begin = time.monotonic()
     folder = tmp_path / "x"
-    arguments = ("--out", folder, "--workers", workers, "--sets", 1, "--set", "levels_percent=[5, 30, 50]")
+    arguments = (
+        "--out",
+        folder,
+        "--workers",
+        workers,
+        "--sets",
+        1,
+        "--set",
+        "levels_percent=[5, 30, 50]",
+    )
     assert keepon(monkeypatch, "reproduce", "fig27", *arguments) == 130
     assert time.monotonic() - begin < 60
     assert set(multiprocessing.active_children()) <= before
-    assert capfd.readouterr().err == f"interrupted; 3 sets were decided, the others are left out of {folder}\n"
+    assert (
+        capfd.readouterr().err
+        == f"interrupted; 3 sets were decided, the others are left out of {folder}\n"
+    )
     document = documents.read(folder / "result.json", study.STUDY_SCHEMA)
     jsonschema.validate(document, documents.json_schema("study"))
     assert document["interrupted"] is True
@@ -259,16 +302,24 @@ def test_ctrl_c_before_the_first_set_writes_nothing(
 
     monkeypatch.setattr(deciding, "find", pressed)
     monkeypatch.setattr(edge.Settings, "concluded", False)
-    assert keepon(monkeypatch, "reproduce", "fig27", "--out", tmp_path / "x", "--workers", 1, *QUICK) == 130
+    assert (
+        keepon(monkeypatch, "reproduce", "fig27", "--out", tmp_path / "x", "--workers", 1, *QUICK)
+        == 130
+    )
     assert "interrupted; nothing was written" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
-# --- the cluster --------------------------------------------------------------------------------------------------
+# --- the cluster
+# --------------------------------------------------------------------------------------------------
 
 
-def refusal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], out: Path, address: str) -> str:
-    code = keepon(monkeypatch, "reproduce", "fig27", "--out", out / "x", "--cluster", address, *QUICK)
+def refusal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], out: Path, address: str
+) -> str:
+    code = keepon(
+        monkeypatch, "reproduce", "fig27", "--out", out / "x", "--cluster", address, *QUICK
+    )
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.count("\n") == 1
@@ -281,7 +332,9 @@ def test_a_cluster_that_is_not_there_is_one_sentence(
 ) -> None:
     monkeypatch.setattr(cluster, "ANSWER_S", 1)
     told = refusal(monkeypatch, capsys, tmp_path, "tcp://127.0.0.1:1")
-    assert told.startswith('3: keepon: option --cluster = "tcp://127.0.0.1:1": no scheduler answers there within 1 s')
+    assert told.startswith(
+        '3: keepon: option --cluster = "tcp://127.0.0.1:1": no scheduler answers there within 1 s'
+    )
     told = refusal(monkeypatch, capsys, tmp_path, "nonsense")
     assert told.startswith('2: keepon: option --cluster = "nonsense": is not an address')
     monkeypatch.setitem(sys.modules, "distributed", None)
@@ -290,9 +343,14 @@ def test_a_cluster_that_is_not_there_is_one_sentence(
 
 
 def test_a_first_message_of_the_scheduler_that_does_not_come_alone_is_waited_out(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, scheduler: str
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    scheduler: str,
 ) -> None:
-    """The library's own assertion, seen on a loaded machine: connected again, and one sentence if it never ends."""
+    """The library's own assertion, seen on a loaded machine: connected again, and one sentence if
+    it never ends.
+    """
     import distributed
 
     client = distributed.Client
@@ -311,7 +369,10 @@ def test_a_first_message_of_the_scheduler_that_does_not_come_alone_is_waited_out
 
 
 def test_a_cluster_of_another_version_or_without_workers_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, scheduler: str
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    scheduler: str,
 ) -> None:
     import distributed
 
@@ -327,7 +388,10 @@ def test_a_cluster_of_another_version_or_without_workers_is_refused(
 
 
 def test_a_cluster_that_is_lost_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, scheduler: str
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    scheduler: str,
 ) -> None:
     import distributed
 
@@ -336,10 +400,14 @@ def test_a_cluster_that_is_lost_is_one_sentence(
 
     monkeypatch.setattr(distributed, "as_completed", lost)
     told = refusal(monkeypatch, capsys, tmp_path, scheduler)
-    assert told.startswith(f'3: keepon: option --cluster = "{scheduler}": scheduler or workers were lost')
+    assert told.startswith(
+        f'3: keepon: option --cluster = "{scheduler}": scheduler or workers were lost'
+    )
 
 
-def test_a_client_that_does_not_close_well_spoils_nothing(monkeypatch: pytest.MonkeyPatch, scheduler: str) -> None:
+def test_a_client_that_does_not_close_well_spoils_nothing(
+    monkeypatch: pytest.MonkeyPatch, scheduler: str
+) -> None:
     import distributed
 
     alone = answers(workers=1)
@@ -358,7 +426,8 @@ def test_a_client_that_does_not_close_well_spoils_nothing(monkeypatch: pytest.Mo
     assert len(raised) == 1
 
 
-# --- what is told -------------------------------------------------------------------------------------------------
+# --- what is told
+# -------------------------------------------------------------------------------------------------
 
 
 def test_percentiles_are_nearest_rank() -> None:
@@ -368,8 +437,17 @@ def test_percentiles_are_nearest_rank() -> None:
 
 
 def test_what_is_unknown_is_neither_feasible_nor_infeasible_and_late_is_counted_apart() -> None:
-    findings = [made(50, FEASIBLE), made(50, FEASIBLE, 150.5), made(50, INFEASIBLE), made(50, UNKNOWN, 149.9)]
-    assert [counts.share_percent(findings, given) for given in (FEASIBLE, INFEASIBLE, UNKNOWN)] == [50, 25, 25]
+    findings = [
+        made(50, FEASIBLE),
+        made(50, FEASIBLE, 150.5),
+        made(50, INFEASIBLE),
+        made(50, UNKNOWN, 149.9),
+    ]
+    assert [counts.share_percent(findings, given) for given in (FEASIBLE, INFEASIBLE, UNKNOWN)] == [
+        50,
+        25,
+        25,
+    ]
     assert fig27.published_percent(findings) == 25
     raw = counts.raw(findings)
     column = raw["columns"].index("no_answer_in_150_s_or_limit")
@@ -396,7 +474,9 @@ def test_every_published_figure_stands_beside_ours() -> None:
     assert [row.published for row in part.compared if row.published is not None] == [
         896, "almost 100", "decreases sharply", "< 500", "> 100000",
     ]  # fmt: skip
-    assert [row.ours for row in part.compared if row.quantity.startswith("mean")] == pytest.approx([1.0, 1.0])
+    assert [row.ours for row in part.compared if row.quantity.startswith("mean")] == pytest.approx(
+        [1.0, 1.0]
+    )
     assert [curve.y for curve in part.plots[0].panels[1].curves][-1] == [0.5, 100.0, 100.0]
     assert part.plots[0].panels[1].log_y
 
@@ -443,14 +523,25 @@ def test_the_limit_of_partitions_is_what_goes_without_one() -> None:
     ]
     assert part.tables[1].rows == [[2, 4, 2, 1, 1, 25.0], [8, 1, 0, 1, 0, 100.0]]
     with_partition, without, possible = part.plots[0].panels[0].curves
-    assert (with_partition.y, without.y, possible.y) == ([100.0, 25.0], [100.0, 75.0], [100.0, 50.0])
+    assert (with_partition.y, without.y, possible.y) == (
+        [100.0, 25.0],
+        [100.0, 75.0],
+        [100.0, 50.0],
+    )
     assert "of 5 sets 2 have no partition, the first at 90 %; 1 of them" in part.findings[0]
     assert "1 of these 2 are feasible when all classes share" in part.findings[1]
-    assert "1 are infeasible even then (1 of them carry more than one frame a slot), 0 unknown" in part.findings[1]
-    assert "partitions cost no schedulability" in schedulability.limit(findings[:2], BeyondSettings()).findings[0]
+    assert (
+        "1 are infeasible even then (1 of them carry more than one frame a slot), 0 unknown"
+        in part.findings[1]
+    )
+    assert (
+        "partitions cost no schedulability"
+        in schedulability.limit(findings[:2], BeyondSettings()).findings[0]
+    )
 
 
-# --- the command --------------------------------------------------------------------------------------------------
+# --- the command
+# --------------------------------------------------------------------------------------------------
 
 
 def test_command_writes_every_set_and_prints_the_tables(
@@ -461,13 +552,21 @@ def test_command_writes_every_set_and_prints_the_tables(
     assert keepon(monkeypatch, "reproduce", "schedulability", "--out", folder, *more) == 0
     told = capsys.readouterr()
     assert told.err == ""
-    for text in ("fig27: holds: ", "partition-limit: found: ", "keepon.fig27", "chosen: ", "period chain = drawn"):
+    for text in (
+        "fig27: holds: ",
+        "partition-limit: found: ",
+        "keepon.fig27",
+        "chosen: ",
+        "period chain = drawn",
+    ):
         assert text in told.out
     document = documents.read(folder / "result.json", study.STUDY_SCHEMA)
     jsonschema.validate(document, documents.json_schema("study"))
     assert [part["name"] for part in document["parts"]] == ["fig27", "partition-limit"]
     assert document["interrupted"] is False
-    rows = [dict(zip(document["sets"]["columns"], row, strict=True)) for row in document["sets"]["rows"]]
+    rows = [
+        dict(zip(document["sets"]["columns"], row, strict=True)) for row in document["sets"]["rows"]
+    ]
     assert [row["id"] for row in rows] == [f"chain-u{level:03d}-00" for level in (5, 30, 50, 60)]
     assert all(row["answer"] == FEASIBLE and row["confirmed_by_checker"] == 1 for row in rows)
     levels = [[row[0] for row in part["tables"][0]["rows"]] for part in document["parts"]]
@@ -495,23 +594,62 @@ def test_settings_are_calibrated_or_chosen_and_changed_ones_are_the_users() -> N
     ("arguments", "sentence"),
     [
         (["fig27", "--sets", "0"], "setting `sets` = 0: must be between 1 and 1000; choose"),
-        (["fig27", "--workers", "65"], 'setting `workers` = 65: must be "auto" or between 1 and 64; choose'),
-        (["fig27", "--workers", "2", "--cluster", "tcp://h:1"], "setting `workers` = 2: is not for a cluster"),
-        (["fig27", "--cluster", "8786"], "setting `cluster` = 8786: must be a text; write it in quotes"),
-        (["fig27", "--set", "levels_percent=[0]"], "setting `levels_percent` = [0]: must be a list of distinct"),
-        (["fig27", "--set", "levels_percent=[]"], "setting `levels_percent` = []: must have one entry at least"),
+        (
+            ["fig27", "--workers", "65"],
+            'setting `workers` = 65: must be "auto" or between 1 and 64; choose',
+        ),
+        (
+            ["fig27", "--workers", "2", "--cluster", "tcp://h:1"],
+            "setting `workers` = 2: is not for a cluster",
+        ),
+        (
+            ["fig27", "--cluster", "8786"],
+            "setting `cluster` = 8786: must be a text; write it in quotes",
+        ),
+        (
+            ["fig27", "--set", "levels_percent=[0]"],
+            "setting `levels_percent` = [0]: must be a list of distinct",
+        ),
+        (
+            ["fig27", "--set", "levels_percent=[]"],
+            "setting `levels_percent` = []: must have one entry at least",
+        ),
         (["fig27", "--set", "beyond_percent=[60]"], "setting `beyond_percent` = [60]: unknown key"),
-        (["fig27", "--set", "periods=any"], 'setting `periods` = "any": must be one of "chain", "bounded"'),
-        (["fig27", "--set", "time_limit_s=0"], "setting `time_limit_s` = 0: must be between 0.01 and 86400"),
+        (
+            ["fig27", "--set", "periods=any"],
+            'setting `periods` = "any": must be one of "chain", "bounded"',
+        ),
+        (
+            ["fig27", "--set", "time_limit_s=0"],
+            "setting `time_limit_s` = 0: must be between 0.01 and 86400",
+        ),
         (["fig27", "--set", "set=2"], 'setting `set` = 2: unknown key; did you mean "sets"?'),
-        (["fig27", "--sets", "2", "--set", "sets=3"], "option --sets = 2: --set gives `sets` as well; drop one"),
-        (["fig27", "--seeds", "2"], 'option --seeds = 2: not for study "fig27"; --sets says how many'),
-        (["fig27", "--seed", "1", "--set", "seed=2"], "setting `seed` = 2: --seed gives it as well; drop one"),
-        (["fig28", "--sets", "2"], 'option --sets = 2: not for study "fig28"; it is for fig27, schedulability'),
-        (["habitat", "--cluster", "x"], 'option --cluster = x: not for study "habitat"; it is for eq4'),
+        (
+            ["fig27", "--sets", "2", "--set", "sets=3"],
+            "option --sets = 2: --set gives `sets` as well; drop one",
+        ),
+        (
+            ["fig27", "--seeds", "2"],
+            'option --seeds = 2: not for study "fig27"; --sets says how many',
+        ),
+        (
+            ["fig27", "--seed", "1", "--set", "seed=2"],
+            "setting `seed` = 2: --seed gives it as well; drop one",
+        ),
+        (
+            ["fig28", "--sets", "2"],
+            'option --sets = 2: not for study "fig28"; it is for fig27, schedulability',
+        ),
+        (
+            ["habitat", "--cluster", "x"],
+            'option --cluster = x: not for study "habitat"; it is for eq4',
+        ),
         (
             ["fig27", "--set", "levels_percent=[50]", "--set", "flow_counts=[2]"],
-            "utilisation level 50 %: no 2 flows with periods from 80 us reach it; choose a lower level",
+            (
+                "utilisation level 50 %: no 2 flows with periods from 80 us reach it; choose a"
+                " lower level"
+            ),
         ),
     ],
 )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slots, partitions and releases a scenario fixes by hand are planned so that the checker agrees, or refused."""
+"""Slots, partitions and releases a scenario fixes by hand are planned so that the checker agrees,
+or refused.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ DRIVER = 'driver = "under-test"'
 
 
 def by_hand(**keepon: Any) -> Scenario:
-    """The small scenario as a program makes it: not through the reader of files, which refuses some of it itself."""
+    """The small scenario as a program makes it: not through the reader of files, which refuses some
+    of it itself.
+    """
     document = small().effective()
     document["station"][0]["keepon"].update(keepon)
     return Scenario.model_validate(document)
@@ -31,7 +35,8 @@ def by_hand(**keepon: Any) -> Scenario:
 
 def test_a_slot_time_that_does_not_divide_the_period_is_refused_by_the_planner_itself() -> None:
     sentence = (
-        r'^key `stream\[0\].period_ns` \(stream "F1"\) = 1000000: must be a multiple of the slot time 2560 ns of '
+        r'^key `stream\[0\].period_ns` \(stream "F1"\) = 1000000: must be a multiple of the slot'
+        r" time 2560 ns of "
         r'station "a"; nearest are 998400 and 1000960, or set station.keepon.slot_bytes to "auto"$'
     )
     with pytest.raises(ConfigError, match=sentence):
@@ -41,7 +46,9 @@ def test_a_slot_time_that_does_not_divide_the_period_is_refused_by_the_planner_i
 
 
 def test_a_frame_longer_than_its_slot_is_refused_by_the_planner_itself() -> None:
-    with pytest.raises(ConfigError, match=r"`stream\[0\].frame_bytes` .* = 200: must be at most 97,"):
+    with pytest.raises(
+        ConfigError, match=r"`stream\[0\].frame_bytes` .* = 200: must be at most 97,"
+    ):
         make_plan(by_hand(slot_bytes=105))
 
 
@@ -50,12 +57,18 @@ def test_a_frame_longer_than_its_slot_is_refused_by_the_planner_itself() -> None
     [
         (
             {DRIVER: f"{DRIVER}\nkeepon = {{ slot_bytes = 300 }}"},
-            'key `stream[0].period_ns` (stream "F1") = 1000000: must be a multiple of the slot time 2560 ns',
+            (
+                'key `stream[0].period_ns` (stream "F1") = 1000000: must be a multiple of the slot'
+                " time 2560 ns"
+            ),
         ),
         (
             {"frame_bytes = 200": "frame_bytes = 200\noffset_ns = 5_000"},
-            'key `stream[0].offset_ns` (stream "F1") = 5000: must be at the start of a slot of station "a" and 8 byte '
-            'times, as slots of 2000 ns follow the grid; choose 4064 or 6064, or "auto"',
+            (
+                'key `stream[0].offset_ns` (stream "F1") = 5000: must be at the start of a slot of'
+                ' station "a" and 8 byte times, as slots of 2000 ns follow the grid; choose 4064 or'
+                ' 6064, or "auto"'
+            ),
         ),
         (
             {DRIVER: f"{DRIVER}\nkeepon = {{ batch_slots = 600, ring_slots = 8 }}"},
@@ -63,7 +76,10 @@ def test_a_frame_longer_than_its_slot_is_refused_by_the_planner_itself() -> None
         ),
         (
             {"frame_bytes = 200": "frame_bytes = 200\ntc = 3"},
-            'key `stream[0].tc` (stream "F1") = 3: must be one of the classes of station "a" (0, 7)',
+            (
+                'key `stream[0].tc` (stream "F1") = 3: must be one of the classes of station "a"'
+                " (0, 7)"
+            ),
         ),
         (
             {"frame_bytes = 200": "frame_bytes = 200\nredundancy = 2"},
@@ -128,17 +144,27 @@ def scenarios(draw: st.DrawFn) -> str:
     classes = [f'{{ tc = {tc}, slots = {draw(_SLOTS)!r}, round = "{rounding}" }}' for tc in (0, 1)]
     classes.append('{ tc = 7, slots = "rest", late = "reschedule" }')
     table = ", ".join(
-        f'{key} = "{value}"' if isinstance(value, str) else f"{key} = {value}" for key, value in options.items()
+        f'{key} = "{value}"' if isinstance(value, str) else f"{key} = {value}"
+        for key, value in options.items()
     )
-    text = 'schema = "keepon.scenario/1"\nname = "random"\n[[station]]\nname = "b"\ndriver = "launchtime"\n'
+    text = (
+        'schema = "keepon.scenario/1"\nname = "random"\n[[station]]\nname = "b"\ndriver ='
+        ' "launchtime"\n'
+    )
     text += f'[[station]]\nname = "a"\nkeepon = {{ {table}, classes = [{", ".join(classes)}] }}\n'
     text += f'[[bridge]]\nname = "br"\ngates = "{draw(st.sampled_from(["auto", "none"]))}"\n'
     rate = draw(st.sampled_from([10**9, 2_500_000_000, 10**10]))
     text += f'[[link]]\nends = ["b", "br"]\n[[link]]\nends = ["a", "br"]\nrate_bps = {rate}\n'
     periods = st.sampled_from([100_000, 200_000, 250_000, 500_000, 1_000_000, 998_400, 2_560_000])
     for number in range(draw(st.integers(1, 5))):
-        text += f'[[stream]]\nid = "F{number}"\ntalker = "a"\nlisteners = ["b"]\nperiod_ns = {draw(periods)}\n'
-        text += f"frame_bytes = {draw(st.sampled_from([64, 90, 200]))}\ntc = {draw(st.sampled_from([0, 0, 1, 7]))}\n"
+        text += (
+            f'[[stream]]\nid = "F{number}"\ntalker = "a"\nlisteners = ["b"]\nperiod_ns ='
+            f" {draw(periods)}\n"
+        )
+        text += (
+            f"frame_bytes = {draw(st.sampled_from([64, 90, 200]))}\ntc ="
+            f" {draw(st.sampled_from([0, 0, 1, 7]))}\n"
+        )
         if draw(st.integers(0, 4)) == 0:
             text += f"offset_ns = {draw(st.sampled_from([0, 64, 2064, 5000]))}\n"
     return text
@@ -164,8 +190,13 @@ def test_whatever_is_fixed_by_hand_is_refused_infeasible_or_passes_the_checker(t
 @pytest.mark.parametrize("rounding", ["up", "floor"])
 @pytest.mark.parametrize("rate_bps", [2_500_000_000, 10_000_000_000])
 def test_slots_that_never_start_on_a_whole_nanosecond_are_hit(rate_bps: int, rounding: str) -> None:
-    """A byte lasts 3.2 and 0.8 ns, a txtime has whole nanoseconds: it is rounded to the slot meant."""
-    classes = f'classes = [{{ tc = 0, round = "{rounding}" }}, {{ tc = 7, slots = "rest", late = "reschedule" }}]'
+    """A byte lasts 3.2 and 0.8 ns, a txtime has whole nanoseconds: it is rounded to the
+    slot meant.
+    """
+    classes = (
+        f'classes = [{{ tc = 0, round = "{rounding}" }}, {{ tc = 7, slots = "rest", late ='
+        ' "reschedule" }]'
+    )
     table = f"slot_bytes = 605, {classes}"
     text = {
         "[[station]]": f"[defaults]\nrate_bps = {rate_bps}\n[[station]]",
@@ -174,9 +205,9 @@ def test_slots_that_never_start_on_a_whole_nanosecond_are_hit(rate_bps: int, rou
     }
     scenario = small(**text)
     plan = verify(scenario, make_plan(scenario))
-    assert (1000 * plan["streams"]["F1"]["release_ns"] - plan["stations"]["a"]["preamble_ps"]) % plan["stations"]["a"][
-        "slot_time_ps"
-    ]
+    assert (
+        1000 * plan["streams"]["F1"]["release_ns"] - plan["stations"]["a"]["preamble_ps"]
+    ) % plan["stations"]["a"]["slot_time_ps"]
     _, run = runner.simulate_build(scenario, plan, "keepon", 1)
     stream = run.document["streams"]["F1"]
     assert stream["verdicts"]["on_time"] == stream["submitted"]

@@ -58,13 +58,19 @@ def without_times(document: Any) -> Any:
     """The document of a study over sets without the seconds each took, which are measured."""
     for part in document["parts"]:
         part["plots"] = [[panel["title"] for panel in plot["panels"]] for plot in part["plots"]]
-        part["compared"] = [row for row in part["compared"] if not row["quantity"].startswith("mean time")]
+        part["compared"] = [
+            row for row in part["compared"] if not row["quantity"].startswith("mean time")
+        ]
         for table in part["tables"]:
             kept = [not column["name"].endswith(("(ms)", "(s)")) for column in table["columns"]]
-            table["rows"] = [[cell for cell, keep in zip(row, kept, strict=True) if keep] for row in table["rows"]]
+            table["rows"] = [
+                [cell for cell, keep in zip(row, kept, strict=True) if keep]
+                for row in table["rows"]
+            ]
     kept = ["seconds" not in name for name in document["sets"]["columns"]]
     document["sets"] = [
-        [cell for cell, keep in zip(row, kept, strict=True) if keep] for row in document["sets"]["rows"]
+        [cell for cell, keep in zip(row, kept, strict=True) if keep]
+        for row in document["sets"]["rows"]
     ]
     return document
 
@@ -99,11 +105,14 @@ def test_a_study_is_the_same_byte_for_byte_from_a_cluster(name: str, scheduler: 
     assert text(name, f"cluster={scheduler}") == text(name, "workers=1")
 
 
-# --- pieces of work -----------------------------------------------------------------------------------------------
+# --- pieces of work
+# -----------------------------------------------------------------------------------------------
 
 
 def piece(number: int, seconds: float) -> tuple[int, int]:
-    """A piece that the sooner is done the later it comes; it tells of a number it used, and who did it."""
+    """A piece that the sooner is done the later it comes; it tells of a number it used, and who did
+    it.
+    """
     time.sleep(seconds)
     inputs.note([Sourced(f"number {number}", number, "test")])
     return number, os.getpid()
@@ -131,7 +140,9 @@ def test_results_and_the_numbers_used_come_in_order_whoever_is_first(by: By) -> 
 
 def test_short_work_starts_no_process_and_long_work_does(monkeypatch: pytest.MonkeyPatch) -> None:
     with Spread(SpreadSettings(workers=2)) as workers:
-        assert {process for _, process in workers.in_order(piece, PIECES, "processes if long")} == {os.getpid()}
+        assert {process for _, process in workers.in_order(piece, PIECES, "processes if long")} == {
+            os.getpid()
+        }
     monkeypatch.setattr(spread, "LONG_S", 0.15)
     with Spread(SpreadSettings(workers=2)) as workers:
         results = workers.in_order(piece, PIECES, "processes if long")
@@ -143,15 +154,21 @@ def test_short_work_starts_no_process_and_long_work_does(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("by", ["threads", "processes"])
 @pytest.mark.parametrize("count", [1, 2])
 def test_what_a_piece_refuses_is_told_as_it_is(by: By, count: int) -> None:
-    with Spread(SpreadSettings(workers=count)) as workers, pytest.raises(ConfigError, match="choose 2"):
+    with (
+        Spread(SpreadSettings(workers=count)) as workers,
+        pytest.raises(ConfigError, match="choose 2"),
+    ):
         workers.in_order(refused, [(number,) for number in range(5)], by)
 
 
-# --- Ctrl-C -------------------------------------------------------------------------------------------------------
+# --- Ctrl-C
+# --------------------------------------------------------------------------------------------------
 
 
 def children(process: int) -> list[int]:
-    return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    return [
+        int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    ]
 
 
 def seconds(process: int) -> float:
@@ -170,7 +187,9 @@ def waited(condition: Callable[[], bool], limit_s: float = 60) -> bool:
 def begun(words: list[str]) -> Iterator[subprocess.Popen[str]]:
     """A command as a terminal starts it, in a group of its own."""
     run = [sys.executable, "-m", "keepon", "reproduce", *words]
-    with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0) as process:
+    with subprocess.Popen(
+        run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0
+    ) as process:
         try:
             yield process
         finally:
@@ -207,7 +226,9 @@ def test_ctrl_c_ends_threads_and_processes_and_writes_nothing(
     assert waited(lambda: not any(Path(f"/proc/{child}").exists() for child in left), 5)
 
 
-def test_ctrl_c_takes_back_what_no_worker_of_a_cluster_has_begun(scheduler: str, tmp_path: Path) -> None:
+def test_ctrl_c_takes_back_what_no_worker_of_a_cluster_has_begun(
+    scheduler: str, tmp_path: Path
+) -> None:
     import distributed
 
     words = ["fig22", "--seeds", "1000", "--cluster", scheduler, "--out", str(tmp_path / "x")]
@@ -218,18 +239,31 @@ def test_ctrl_c_takes_back_what_no_worker_of_a_cluster_has_begun(scheduler: str,
     assert list(tmp_path.iterdir()) == []
 
 
-# --- options ------------------------------------------------------------------------------------------------------
+# --- options
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (["fig12", "--workers", "0"], 'setting `workers` = 0: must be "auto" or between 1 and 64'),
-        (["eq4", "--set", "workers=65"], 'setting `workers` = 65: must be "auto" or between 1 and 64'),
-        (["headline", "--workers", "2", "--cluster", "tcp://h:1"], "setting `workers` = 2: is not for a cluster"),
-        (["fig7", "--workers", "2", "--set", "workers=2"], "option --workers = 2: --set gives `workers` as well"),
+        (
+            ["eq4", "--set", "workers=65"],
+            'setting `workers` = 65: must be "auto" or between 1 and 64',
+        ),
+        (
+            ["headline", "--workers", "2", "--cluster", "tcp://h:1"],
+            "setting `workers` = 2: is not for a cluster",
+        ),
+        (
+            ["fig7", "--workers", "2", "--set", "workers=2"],
+            "option --workers = 2: --set gives `workers` as well",
+        ),
         (["fig8", "--cluster", "nonsense"], 'option --cluster = "nonsense": is not an address'),
-        (["habitat", "--workers", "2"], 'option --workers = 2: not for study "habitat"; it is for eq4'),
+        (
+            ["habitat", "--workers", "2"],
+            'option --workers = 2: not for study "habitat"; it is for eq4',
+        ),
     ],
 )
 def test_wrong_options_are_refused_in_one_sentence(
@@ -248,14 +282,17 @@ def test_wrong_options_are_refused_in_one_sentence(
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"), [([], "auto"), (["workers=3"], 3), (["workers=auto"], "auto"), (["workers = 1"], 1)]
+    ("given", "meant"),
+    [([], "auto"), (["workers=3"], 3), (["workers=auto"], "auto"), (["workers = 1"], 1)],
 )
 def test_all_processors_work_unless_told_otherwise_and_no_document_says_how_many(
     given: list[str], meant: int | str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
     ordinary = Spread.__init__
-    monkeypatch.setattr(Spread, "__init__", lambda self, who: (seen.append(who), ordinary(self, who))[1])
+    monkeypatch.setattr(
+        Spread, "__init__", lambda self, who: (seen.append(who), ordinary(self, who))[1]
+    )
     nothing = replace(STUDIES["eq4"], find=lambda settings, workers: Found([]))
     document = study.run(nothing, "eq4", given)
     assert seen == [SpreadSettings(workers=meant)]

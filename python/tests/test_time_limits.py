@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The time limit of keepon plan holds in all that it does, and what there was no time for is told."""
+"""The time limit of keepon plan holds in all that it does, and what there was no time for
+is told.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ LOOKED_AT = 30
 
 
 class Clock:
-    """A clock by which the time is over at a given look; it counts looks, and what is done between them."""
+    """A clock by which the time is over at a given look; it counts looks, and what is done between
+    them.
+    """
 
     def __init__(self, last: int | None = None) -> None:
         self.looks = 0
@@ -63,8 +67,14 @@ def ring_text(bridges: int, streams: int, gates: str, jitter: str = "") -> str:
     for number in range(streams):
         talker, listener = draw.sample(names, 2)
         period_ns = 1_000_000 * draw.choice((1, 2, 4, 5, 8, 10))
-        text += f'[[stream]]\nid = "F{number}"\ntalker = "{talker}"\nlisteners = ["{listener}"]\n{jitter}\n'
-        text += f"period_ns = {period_ns}\nframe_bytes = {draw.randint(64, 400)}\nadvance_ns = 900_000\n"
+        text += (
+            f'[[stream]]\nid = "F{number}"\ntalker = "{talker}"\nlisteners ='
+            f' ["{listener}"]\n{jitter}\n'
+        )
+        text += (
+            f"period_ns = {period_ns}\nframe_bytes = {draw.randint(64, 400)}\nadvance_ns ="
+            " 900_000\n"
+        )
         text += f"priority = {draw.choice((4, 5, 6))}\n"
     return text
 
@@ -74,10 +84,12 @@ def ring(bridges: int, streams: int, gates: str = "auto") -> Scenario:
 
 
 CROWD = [{"talker": f"s{n}", "period_ns": 16_000, "priority": 5} for n in range(7)]
-"""Seven frames, for some of which no place is left: first fit, repair and CP-SAT have much to try."""
+"""Seven frames, for some of which no place is left: first fit, repair and CP-SAT have much to try.
+"""
 
 
-# -- the limit holds ---------------------------------------------------------------------------------------------------
+# -- the limit holds
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scenario", [ring(4, 24), star(CROWD)], ids=["ring", "crowd"])
@@ -151,7 +163,9 @@ def test_the_model_of_cp_sat_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch
         separate(self, *spots)
 
     monkeypatch.setattr(exact._Model, "separate", counted)
-    monkeypatch.setattr(exact.cpsat, "solve", lambda *_: pytest.fail("the model was not made in time"))
+    monkeypatch.setattr(
+        exact.cpsat, "solve", lambda *_: pytest.fail("the model was not made in time")
+    )
     whole = Clock()
     ground.alone(ground.flows[0], ground.flows[0].trees[0])
     clock._last = 64  # past the variables, amid the pairs
@@ -167,14 +181,19 @@ def test_what_looks_at_no_clock_is_ended_all_the_same() -> None:
             pass
         pytest.fail("it was not ended")
 
-    with pytest.raises(TimeUpError, match=r"the time limit of 0.05 s was reached while the scenario was read"):
+    with pytest.raises(
+        TimeUpError, match=r"the time limit of 0.05 s was reached while the scenario was read"
+    ):
         command.run(slow, None, None, 0.05, 1, False)
 
 
-# -- how the time is divided -------------------------------------------------------------------------------------------
+# -- how the time is divided
+# -------------------------------------------------------------------------------------------
 
 
-def test_cp_sat_leaves_first_fit_the_time_that_it_cannot_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cp_sat_leaves_first_fit_the_time_that_it_cannot_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     given: list[float] = []
     run = search.Search.run
 
@@ -190,7 +209,9 @@ def test_cp_sat_leaves_first_fit_the_time_that_it_cannot_use(monkeypatch: pytest
     assert given == [DEADLINE_S / 2, DEADLINE_S]
 
 
-def test_first_fit_starts_again_with_those_that_found_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_fit_starts_again_with_those_that_found_no_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     # The first stream takes the only release that the last one can have, and nobody is driven out.
     streams = [
         {"talker": "a", "period_ns": 100_000, "priority": 6},
@@ -207,7 +228,9 @@ def test_first_fit_starts_again_with_those_that_found_no_place(monkeypatch: pyte
 
 
 def test_a_stream_that_finds_no_place_keeps_no_other_from_being_tried() -> None:
-    ground = Ground(star([*CROWD, {"talker": "other", "period_ns": 16_000, "listeners": ["s0"], "priority": 3}]))
+    ground = Ground(
+        star([*CROWD, {"talker": "other", "period_ns": 16_000, "listeners": ["s0"], "priority": 3}])
+    )
     found = search.Search(ground, Limits())
     assert not found.run()
     assert found.tried == {flow.number for flow in ground.flows}
@@ -218,10 +241,13 @@ def test_a_stream_that_finds_no_place_keeps_no_other_from_being_tried() -> None:
     assert ground.flows[-1].number not in again.placed
 
 
-# -- what is told ------------------------------------------------------------------------------------------------------
+# -- what is told
+# --------------------------------------------------------------------------------------------------
 
 
-def test_streams_without_a_place_are_told_from_those_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streams_without_a_place_are_told_from_those_not_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(pairs, "PAIRS_MAX", 0)
     monkeypatch.setattr(solve, "AGAIN_MAX", 0)
     why = make_plan(star(CROWD), Limits(time.monotonic() + 60))["why"]
@@ -244,20 +270,27 @@ def test_streams_without_a_place_are_told_from_those_not_tried(monkeypatch: pyte
     assert why["nearest_change"] == "a longer --time-limit; no change of the scenario was tried"
 
 
-def test_a_plan_without_a_trial_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_without_a_trial_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def cut_short(*_: Any) -> dict[str, Any]:
         raise TimeUpError("the plan was tried in the simulator")
 
     monkeypatch.setattr(command, "trial", cut_short)
     for as_json in (False, True):
-        assert command.run(lambda: loading.load(TWO_STATIONS), None, None, 60, 1, as_json) == EXIT_MET
+        assert (
+            command.run(lambda: loading.load(TWO_STATIONS), None, None, 60, 1, as_json) == EXIT_MET
+        )
         printed = capsys.readouterr().out
         if as_json:
             plan = json.loads(printed)
             assert schemacheck.first_problem(plan, documents.json_schema("plan")) is None
             assert "trial" not in plan
         else:
-            assert "checked independently, but not tried in the simulator, as the time limit" in printed
+            assert (
+                "checked independently, but not tried in the simulator, as the time limit"
+                in printed
+            )
             assert "within every bound" not in printed
 
 
@@ -270,7 +303,9 @@ def test_a_plan_that_was_not_checked_is_not_printed(
     monkeypatch.setattr(command, "verify", cut_short)
     assert command.run(lambda: loading.load(TWO_STATIONS), None, None, 60, 1, False) == EXIT_MISSED
     printed = capsys.readouterr().out
-    assert printed.startswith("unknown: the time limit was reached while the plan was checked; places for all 1")
+    assert printed.startswith(
+        "unknown: the time limit was reached while the plan was checked; places for all 1"
+    )
     assert "us" not in printed.split()
 
 
@@ -285,7 +320,9 @@ def test_gate_lists_that_are_too_long_prove_nothing(monkeypatch: pytest.MonkeyPa
     assert plan["why"]["nearest_change"] == "choose periods with a shorter least common multiple"
 
 
-def test_long_tables_have_every_row(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_tables_have_every_row(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     scenario = ring(4, 24)
     plan = verify(scenario, make_plan(scenario))
     monkeypatch.setattr(command, "ROWS_SHOWN_MAX", 10)
@@ -299,7 +336,8 @@ def test_long_tables_have_every_row(capsys: pytest.CaptureFixture[str], monkeypa
         assert len(row) <= len(header) + 1
 
 
-# -- memory ------------------------------------------------------------------------------------------------------------
+# -- memory
+# --------------------------------------------------------------------------------------------------
 
 _PEAK = """
 import sys
@@ -310,15 +348,23 @@ peak = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]
 print(code, "ortools" in sys.modules, int(peak) // 1024, file=sys.stderr)
 """
 PEAK_MB = 260
-"""By 2026 what 512 streams take is 172; pairs of claims that are made and not counted take over 400."""
+"""By 2026 what 512 streams take is 172; pairs of claims that are made and not counted take over
+400.
+"""
 
 
 def test_hundreds_of_streams_take_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "ring.toml"
-    path.write_text(ring_text(20, 512, "auto").replace("priority = 4", "priority = 5"), encoding="utf-8")
+    path.write_text(
+        ring_text(20, 512, "auto").replace("priority = 4", "priority = 5"), encoding="utf-8"
+    )
     words = ["plan", str(path), "--time-limit", "4"]
     done = subprocess.run(
-        [sys.executable, "-c", _PEAK, *words], capture_output=True, text=True, check=True, timeout=300
+        [sys.executable, "-c", _PEAK, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
     )
     code, loaded, peak_mb = done.stderr.split()[-3:]
     assert int(code) in (EXIT_MET, EXIT_MISSED)
@@ -328,7 +374,9 @@ def test_hundreds_of_streams_take_little_memory(tmp_path: Path) -> None:
 
 def test_a_model_that_is_too_large_is_counted_and_not_made() -> None:
     ground = Ground(ring(20, 512))
-    assert pairs.count(ground, [pairs.shortest(flow) for flow in ground.flows], {}) > pairs.PAIRS_MAX
+    assert (
+        pairs.count(ground, [pairs.shortest(flow) for flow in ground.flows], {}) > pairs.PAIRS_MAX
+    )
     tracemalloc.start()
     answer = exact.solve(ground, ground.flows, {}, Limits(time.monotonic() + 5))
     _, peak_bytes = tracemalloc.get_traced_memory()

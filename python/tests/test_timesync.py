@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""[sync] in scenarios: what is refused, what a result says of clocks, release errors in network time."""
+"""[sync] in scenarios: what is refused, what a result says of clocks, release errors in network
+time.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ def with_sync(text: str) -> str:
 
 WRONG = [
     ('mode = "gptp"', r"`sync.grandmaster` is missing; sync.mode = \"gptp\" needs one"),
-    ('mode = "gptp", grandmaster = "br9"', r'`sync.grandmaster` = "br9": no such node; did you mean "br1"'),
+    (
+        'mode = "gptp", grandmaster = "br9"',
+        r'`sync.grandmaster` = "br9": no such node; did you mean "br1"',
+    ),
     ('mode = "ptp", grandmaster = "br1"', r'`sync.grandmaster` = "br1": is a bridge'),
     ('mode = "ntp", grandmaster = "br1"', r'`sync.mode` = "ntp": must be one of .*; did you mean'),
     (
@@ -78,7 +83,10 @@ WRONG = [
         'mode = "gptp", grandmaster = "br1", domains = [ { domain = 4, grandmaster = "z" } ]',
         r'`sync.domains\[0\].grandmaster` = "z": no such node',
     ),
-    ('mode = "gptp", grandmaster = "br1", tc = 3', r"`station\[0\].keepon.classes` .*must have class 3"),
+    (
+        'mode = "gptp", grandmaster = "br1", tc = 3',
+        r"`station\[0\].keepon.classes` .*must have class 3",
+    ),
 ]
 
 
@@ -95,38 +103,51 @@ def test_faults_of_synchronisation_need_synchronisation() -> None:
     for kind in ("lost-sync", "master-change"):
         extra = f'[[fault]]\nat_s = 0.0\nkind = "{kind}"\nnode = "a"\n[compare]'
         scenario = small(**{"[compare]": extra})
-        with pytest.raises(ConfigError, match=rf'`fault\[0\].kind` = "{kind}": needs sync.mode "ptp" or "gptp"'):
+        with pytest.raises(
+            ConfigError, match=rf'`fault\[0\].kind` = "{kind}": needs sync.mode "ptp" or "gptp"'
+        ):
             check_supported(scenario)
 
 
 @pytest.fixture(scope="module")
 def example() -> dict[str, Any]:
-    scenario = clockruns.variant(loading.load(GPTP), scenario_duration_s=1.0, scenario_warmup_s=30.0)
+    scenario = clockruns.variant(
+        loading.load(GPTP), scenario_duration_s=1.0, scenario_warmup_s=30.0
+    )
     return run_all(scenario, session.planned(scenario), 1).result
 
 
 def test_the_example_shows_clocks_by_their_kind(example: dict[str, Any]) -> None:
-    jsonschema.validate(json.loads(json.dumps(example, allow_nan=False)), documents.json_schema("result"))
+    jsonschema.validate(
+        json.loads(json.dumps(example, allow_nan=False)), documents.json_schema("result")
+    )
     found = {run["driver"]: run for run in example["runs"]}
     assert set(found) == {"keepon", "launchtime"}
     for driver, run in found.items():
         assert run["streams"]["S1"]["submitted"] == run["streams"]["S1"]["delivered"] == 1000
         for name in ("talker", "listener"):
             clock = run["stations"][name]["clock"]
-            assert clock["stamps"] == ("hardware" if driver == "launchtime" else "slot (tx), software (rx)")
+            assert clock["stamps"] == (
+                "hardware" if driver == "launchtime" else "slot (tx), software (rx)"
+            )
             assert clock["offset_ns"]["count"] == clock["read_offset_ns"]["count"] == 100
             assert 235 <= clock["sync"]["received"] <= 250
             assert clock["sync"]["lost"] == 0
         assert run["bridges"]["br1"]["clock"]["offset_ns"]["rms"] == 0.0
         assert run["bridges"]["br2"]["clock"]["offset_ns"]["rms"] < 10
         assert run["ptp_frames"]["sync"]["lost"] == {}
-    hardware, slots = (found[driver]["stations"]["talker"]["clock"]["offset_ns"] for driver in ("launchtime", "keepon"))
+    hardware, slots = (
+        found[driver]["stations"]["talker"]["clock"]["offset_ns"]
+        for driver in ("launchtime", "keepon")
+    )
     assert hardware["rms"] < 10 < slots["rms"] < 3_000
     assert found["launchtime"]["stations"]["talker"]["clock"]["lock_s"] < 5
 
 
 def test_release_errors_are_in_network_time(example: dict[str, Any]) -> None:
-    """A talker that is 500 ns ahead sends 500 ns early; a slot adds half a byte, a comparator 32 ns and a tick."""
+    """A talker that is 500 ns ahead sends 500 ns early; a slot adds half a byte, a comparator 32 ns
+    and a tick.
+    """
     for run in example["runs"]:
         offset = run["stations"]["talker"]["clock"]["offset_ns"]
         error = run["streams"]["S1"]["release_error_ns"]
@@ -135,7 +156,9 @@ def test_release_errors_are_in_network_time(example: dict[str, Any]) -> None:
         assert error["max"] <= -offset["min"] + 45
     # Both crystals are off by 50 ppm: in true time the stream would be off by 50 us a second.
     assert all(
-        abs(run["streams"]["S1"]["slots"]["drift_ppm"]) < 2 for run in example["runs"] if run["driver"] == "keepon"
+        abs(run["streams"]["S1"]["slots"]["drift_ppm"]) < 2
+        for run in example["runs"]
+        if run["driver"] == "keepon"
     )
 
 
@@ -149,7 +172,10 @@ def test_calibrated_and_constructed_values_are_named(example: dict[str, Any]) ->
     assert chosen["ptp_turnaround_ns"]["why"].startswith("no published value")
     # Messages are handled as late whatever stamps them, and later ones set the clock later.
     assert any("launchtime" in entry for entry in calibrated["rx: median_ns"]["stations"])
-    assert any(text.startswith("Network time is what the grandmaster") for text in example["by_construction"])
+    assert any(
+        text.startswith("Network time is what the grandmaster")
+        for text in example["by_construction"]
+    )
     assert not any("ideal clock" in text for text in example["by_construction"])
 
 
@@ -176,9 +202,13 @@ def test_a_scenario_with_all_its_defaults_is_read_back(tmp_path: Path) -> None:
 
 
 def test_an_asymmetric_link_reaches_the_simulator() -> None:
-    text = GPTP.read_text().replace('ends = ["br2", "listener"]', 'ends = ["br2", "listener"]\nasymmetry_ns = 2000')
+    text = GPTP.read_text().replace(
+        'ends = ["br2", "listener"]', 'ends = ["br2", "listener"]\nasymmetry_ns = 2000'
+    )
     scenario = parse(text, "gptp.toml")
-    run = clockruns.measure(clockruns.variant(scenario, scenario_duration_s=5.0, scenario_warmup_s=15.0), "launchtime")
+    run = clockruns.measure(
+        clockruns.variant(scenario, scenario_duration_s=5.0, scenario_warmup_s=15.0), "launchtime"
+    )
     assert run.clocks["listener"].document["offset_ns"]["mean"] == pytest.approx(-1000, abs=12)
     assert run.clocks["talker"].document["offset_ns"]["mean"] == pytest.approx(0, abs=12)
 
@@ -187,7 +217,9 @@ def test_an_asymmetric_link_reaches_the_simulator() -> None:
 def test_every_frame_due_is_in_the_result_however_slow_network_time_is(grandmaster: str) -> None:
     """30 s at -900 ppm are 27 ms: more than what a run waits for its last frames."""
     scenario = loading.load(GPTP)
-    stations = [entry.model_copy(update={"clock_ppm": 0.0, "cpu_ppm": 0.0}) for entry in scenario.station]
+    stations = [
+        entry.model_copy(update={"clock_ppm": 0.0, "cpu_ppm": 0.0}) for entry in scenario.station
+    ]
     index = [entry.name for entry in stations].index(grandmaster)
     stations[index] = stations[index].model_copy(update={"clock_ppm": -900.0})
     bridges = [entry.model_copy(update={"clock_ppm": -500.0}) for entry in scenario.bridge]
@@ -199,7 +231,9 @@ def test_every_frame_due_is_in_the_result_however_slow_network_time_is(grandmast
     )
     run = clockruns.measure(slow, "launchtime")
     stream = run.document["streams"]["S1"]
-    assert stream["submitted"] == stream["verdicts"]["on_time"] + stream["verdicts"]["moved"] == 20_000
+    assert (
+        stream["submitted"] == stream["verdicts"]["on_time"] + stream["verdicts"]["moved"] == 20_000
+    )
     assert run.txtime_ns["S1"][-1] >= 30 * 10**9 - 2_000_000
 
 
@@ -207,7 +241,9 @@ def test_a_sweep_gives_arrays_and_repeats_to_the_bit() -> None:
     scenario = loading.load(GPTP)
     short = {"scenario_duration_s": 2.0, "scenario_warmup_s": 20.0}
     runs = {
-        scale: clockruns.measure(clockruns.variant(scenario, rx_jitter_scale=scale, **short), "keepon")
+        scale: clockruns.measure(
+            clockruns.variant(scenario, rx_jitter_scale=scale, **short), "keepon"
+        )
         for scale in (0.5, 1.0, 2.0)
     }
     again = clockruns.measure(clockruns.variant(scenario, rx_jitter_scale=1.0, **short), "keepon")
@@ -217,7 +253,8 @@ def test_a_sweep_gives_arrays_and_repeats_to_the_bit() -> None:
     spread = [np.std(run.clocks["talker"].offset_ps[1000:]) for run in runs.values()]
     assert spread[0] < spread[2]
     paper = clockruns.measure(
-        clockruns.variant(scenario, keepon_mode="paper", station_clock_error_ns=60_000, **short), "keepon"
+        clockruns.variant(scenario, keepon_mode="paper", station_clock_error_ns=60_000, **short),
+        "keepon",
     )
     assert paper.clocks["talker"].document["source"] == "counter"
     # Free-running slots: up to a slot early, whatever the clock does.
@@ -238,16 +275,21 @@ def test_end_to_end_through_plain_bridges_with_any_servo() -> None:
             ),
             "launchtime",
         )
-        assert set(run.clocks) == {"talker", "listener"}, "plain bridges have no clock that PTP sets"
+        assert set(run.clocks) == {"talker", "listener"}, (
+            "plain bridges have no clock that PTP sets"
+        )
         assert abs(run.clocks["talker"].document["offset_ns"]["mean"]) < 100
         assert set(run.document["ptp_frames"]) == {"sync", "follow-up", "delay-req", "delay-resp"}
 
 
 def test_a_change_of_master_and_lost_syncs_reach_the_simulator() -> None:
     text = (
-        GPTP.read_text().replace("warmup_s = 60.0", "warmup_s = 1.0").replace("duration_s = 10.0", "duration_s = 30.0")
+        GPTP.read_text()
+        .replace("warmup_s = 60.0", "warmup_s = 1.0")
+        .replace("duration_s = 10.0", "duration_s = 30.0")
         + '\n[[fault]]\nat_s = 5.0\nkind = "master-change"\nnode = "br2"\n'
-        + '\n[[fault]]\nat_s = 12.0\nkind = "lost-sync"\nnode = "talker"\nvalue_ns = 2_000_000_000\n'
+        + '\n[[fault]]\nat_s = 12.0\nkind = "lost-sync"\nnode = "talker"\nvalue_ns ='
+        " 2_000_000_000\n"
     )
     run = clockruns.measure(parse(text, "gptp.toml"), "launchtime")
     assert run.clocks["br2"].document["grandmaster"]
@@ -287,12 +329,19 @@ def test_statistics_of_a_clock_by_hand() -> None:
 
 def test_frames_that_do_not_add_up_are_noticed() -> None:
     flow = {
-        "id": "ptp sync of a port 0", "kind": "sync", "submitted": 3, "sent": 3, "pending": 0, "on_wire": 3,
+        "id": "ptp sync of a port 0", "kind": "sync", "submitted": 3, "sent": 3, "pending": 0,
+        "on_wire": 3,
         "delivered": 2, "delivered_by_listener": [2], "in_flight": 0, "lost": {"link a - b": 1},
         "verdicts": {"best_effort": 3}, "wrong_bytes": 0, "duplicates": 0, "ghosts": 0,
     }  # fmt: skip
     assert clocks.frames_document([flow, flow])["sync"]["lost"] == {"link a - b": 2}
-    for key, value in (("pending", 1), ("in_flight", 1), ("delivered", 4), ("wrong_bytes", 1), ("duplicates", 1)):
+    for key, value in (
+        ("pending", 1),
+        ("in_flight", 1),
+        ("delivered", 4),
+        ("wrong_bytes", 1),
+        ("duplicates", 1),
+    ):
         with pytest.raises(ValueError, match="ptp sync of a port 0"):
             clocks.frames_document([{**flow, key: value}])
 
@@ -306,31 +355,45 @@ def test_ideal_clocks_are_untouched() -> None:
 
 
 def habitat_with_gptp(**station_keys: object) -> Scenario:
-    """The habitat case study with crystals of +-50 ppm that wander, and gPTP from its first bridge."""
+    """The habitat case study with crystals of +-50 ppm that wander, and gPTP from its
+    first bridge.
+    """
     document = loading.load(GPTP.parent / "habitat.toml").effective()
     random = np.random.default_rng(1)
     document |= {"duration_s": 2.0, "warmup_s": 20.0, "compare": {"drivers": ["keepon"]}}
     document["sync"] = {"mode": "gptp", "grandmaster": document["bridge"][0]["name"], "priority": 7}
     for station in document["station"]:
-        station |= {"ingress_latency_ns": 6_150, "cpu_ppm": float(random.uniform(-50, 50)), **station_keys}
+        station |= {
+            "ingress_latency_ns": 6_150,
+            "cpu_ppm": float(random.uniform(-50, 50)),
+            **station_keys,
+        }
     for node in (*document["station"], *document["bridge"]):
         node |= {"clock_ppm": float(random.uniform(-50, 50)), "wander_ppb_per_s": 10.0}
     return Scenario.model_validate(document)
 
 
 def test_the_habitat_with_gptp_keeps_every_bound() -> None:
-    """Bounds of the plan, with the stated error of the clocks in them: every frame of every stream is within."""
+    """Bounds of the plan, with the stated error of the clocks in them: every frame of every stream
+    is within.
+    """
     run = clockruns.measure(habitat_with_gptp())
     for stream, found in run.document["streams"].items():
         assert found["missing"] == 0, stream
-        assert {key: check["met"] for key, check in found["bound_check"].items() if not check["met"]} == {}, stream
+        assert {
+            key: check["met"] for key, check in found["bound_check"].items() if not check["met"]
+        } == {}, stream
     # What the clocks really were is far within what was stated.
     assert max(clock.document["absolute_p999_ns"] for clock in run.clocks.values()) < 5_000
 
 
 def test_a_stated_clock_error_that_is_too_small_shows() -> None:
     run = clockruns.measure(habitat_with_gptp(clock_error_ns=600))
-    checks = [check for found in run.document["streams"].values() for check in found["bound_check"].values()]
+    checks = [
+        check
+        for found in run.document["streams"].values()
+        for check in found["bound_check"].values()
+    ]
     assert not all(check["met"] for check in checks)
 
 

@@ -15,7 +15,9 @@ from keepon.model import loading
 from keepon.model.tomlwriter import dumps
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]))
-_SCALARS = st.one_of(st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False), _TEXT)
+_SCALARS = st.one_of(
+    st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False), _TEXT
+)
 _VALUES = st.recursive(
     _SCALARS,
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(_TEXT, inner, max_size=4)),

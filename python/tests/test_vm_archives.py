@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""cpio archives for and from the guest: what is written is read back, by us and by cpio's own reader."""
+"""cpio archives for and from the guest: what is written is read back, by us and by cpio's own
+reader.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from keepon.errors import ConfigError, TraceError
 from keepon.vm import initramfs, newc
 from keepon.vm.images import Kernel
 
-NAMES = st.text(alphabet="abcXYZ019._-", min_size=1, max_size=12).filter(lambda name: name not in (".", ".."))
+NAMES = st.text(alphabet="abcXYZ019._-", min_size=1, max_size=12).filter(
+    lambda name: name not in (".", "..")
+)
 
 
 @given(st.dictionaries(NAMES, st.binary(max_size=300), max_size=8))
@@ -24,7 +28,11 @@ def test_files_come_back_as_written(files: dict[str, bytes]) -> None:
     assert len(archive) % newc.BLOCK_BYTES == 0
 
 
-@given(st.permutations([newc.file_entry("b/x", b"1"), newc.file_entry("a", b"2"), newc.link_entry("c", "/a")]))
+@given(
+    st.permutations(
+        [newc.file_entry("b/x", b"1"), newc.file_entry("a", b"2"), newc.link_entry("c", "/a")]
+    )
+)
 def test_equal_contents_give_equal_bytes_in_any_order(entries: list[newc.Entry]) -> None:
     assert newc.write(entries) == newc.write(sorted(entries, key=lambda entry: entry.path))
 
@@ -56,7 +64,13 @@ def kernel_without_modules(folder: Path) -> Kernel:
 
 
 def overlay_members(folder: Path, **changes: object) -> dict[str, newc.Entry]:
-    arguments = {"script": b"true", "environment": {}, "files": {}, "modules": (), "tools": ()} | changes
+    arguments = {
+        "script": b"true",
+        "environment": {},
+        "files": {},
+        "modules": (),
+        "tools": (),
+    } | changes
     archive = initramfs.overlay(kernel_without_modules(folder), **arguments)  # type: ignore[arg-type]
     return {entry.path: entry for entry in newc.read(archive)}
 
@@ -65,7 +79,9 @@ def test_the_overlay_holds_script_variables_files_and_whole_folders(tmp_path: Pa
     (tmp_path / "data" / "deep").mkdir(parents=True)
     (tmp_path / "data" / "deep" / "x").write_bytes(b"1")
     members = overlay_members(
-        tmp_path, environment={"A": "it's $HOME"}, files={"/t": tmp_path / "data", "/var/run/y": b"2"}
+        tmp_path,
+        environment={"A": "it's $HOME"},
+        files={"/t": tmp_path / "data", "/var/run/y": b"2"},
     )
     assert members["etc/keepon/environment"].data == b"export A='it'\\''s $HOME'\n"
     assert members["t/deep/x"].data == b"1"
@@ -82,6 +98,8 @@ def test_the_overlay_holds_script_variables_files_and_whole_folders(tmp_path: Pa
         ({"tools": [Path("/nonexistent/tool")]}, "nonexistent/tool"),
     ],
 )
-def test_wrong_files_for_the_guest_are_named(tmp_path: Path, changes: dict[str, object], text: str) -> None:
+def test_wrong_files_for_the_guest_are_named(
+    tmp_path: Path, changes: dict[str, object], text: str
+) -> None:
     with pytest.raises(ConfigError, match=text):
         overlay_members(tmp_path, **changes)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trouble in a guest's kernel log is found, a sound log is not blamed, and a run is judged by all it left."""
+"""Trouble in a guest's kernel log is found, a sound log is not blamed, and a run is judged by all
+it left.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ SOUND = """[    0.000000] Linux version 6.1.0-56-cloud-amd64 (debian-kernel) #1 
 [    0.420000] kasan: KernelAddressSanitizer initialized
 [    0.880876] mtrr: your CPUs had inconsistent fixed MTRR settings
 [    1.380796] hello: loading out-of-tree module taints kernel.
-[    1.381040] hello: module verification failed: signature and/or required key missing - tainting kernel
+[    1.381040] hello: module verification failed: signature and/or required key missing \
+- tainting kernel
 [    1.412716] keepon-vm: exit=0 late=no tainted=12288
 """
 TROUBLE = [
@@ -79,7 +82,9 @@ def test_expected_trouble_is_left_out_and_only_that() -> None:
         find_trouble(log, ["["])
 
 
-@pytest.mark.parametrize(("bit", "word"), [(5, "bad page"), (7, "oops"), (9, "warning"), (14, "soft lockup")])
+@pytest.mark.parametrize(
+    ("bit", "word"), [(5, "bad page"), (7, "oops"), (9, "warning"), (14, "soft lockup")]
+)
 def test_taint_bits_are_put_in_words(bit: int, word: str) -> None:
     assert word in taint_problems(12288 | 1 << bit)[0]
 
@@ -87,22 +92,36 @@ def test_taint_bits_are_put_in_words(bit: int, word: str) -> None:
 def test_the_guests_report_is_read_with_its_time() -> None:
     report = find_report(SOUND.replace("exit=0", "exit=3"))
     assert report is not None
-    assert (report.exit_code, report.late, report.tainted, report.virtual_seconds) == (3, False, 12288, 1.412716)
+    assert (report.exit_code, report.late, report.tainted, report.virtual_seconds) == (
+        3,
+        False,
+        12288,
+        1.412716,
+    )
     assert find_report(SOUND[:-60]) is None
 
 
-def judge(folder: Path, log: str, *, files: dict[str, bytes] | None = None, killed: bool = False) -> GuestResult:
+def judge(
+    folder: Path, log: str, *, files: dict[str, bytes] | None = None, killed: bool = False
+) -> GuestResult:
     (folder / "console").write_text(log)
     (folder / "stdout").write_bytes(b"said\r\n")
     if files is not None:
-        (folder / "result").write_bytes(newc.write(newc.file_entry(name, data) for name, data in files.items()))
+        (folder / "result").write_bytes(
+            newc.write(newc.file_entry(name, data) for name, data in files.items())
+        )
     return collect(folder, "", killed, 10.0, 600, 1.5, ())
 
 
 def test_a_good_run_has_its_files_and_output(tmp_path: Path) -> None:
     result = judge(tmp_path, SOUND, files={"out/a/b": b"1", "run/dmesg": SOUND.encode()})
     assert result.check() is result
-    assert (result.exit_code, result.stdout, result.files, result.kernel_log) == (0, "said\n", {"a/b": b"1"}, SOUND)
+    assert (result.exit_code, result.stdout, result.files, result.kernel_log) == (
+        0,
+        "said\n",
+        {"a/b": b"1"},
+        SOUND,
+    )
 
 
 def test_trouble_that_only_the_kernels_own_log_shows_fails_the_run(tmp_path: Path) -> None:
@@ -119,11 +138,17 @@ def test_trouble_that_only_the_kernels_own_log_shows_fails_the_run(tmp_path: Pat
         (SOUND[:200], False, "ended before its script"),
         (SOUND[:200], True, "did not end within 10 s; the script was still running"),
         (SOUND, True, "did not end within 10 s; the script had ended"),
-        (SOUND.replace("late=no", "late=yes").replace("exit=0", "exit=124"), False, "within 600 virtual seconds"),
+        (
+            SOUND.replace("late=no", "late=yes").replace("exit=0", "exit=124"),
+            False,
+            "within 600 virtual seconds",
+        ),
         (SOUND.replace("12288", "12800"), False, "kernel is tainted: warning"),
     ],
 )
-def test_runs_that_do_not_end_well_say_why(tmp_path: Path, log: str, killed: bool, problem: str) -> None:
+def test_runs_that_do_not_end_well_say_why(
+    tmp_path: Path, log: str, killed: bool, problem: str
+) -> None:
     result = judge(tmp_path, log, files={"out/a": b""}, killed=killed)
     assert not result.ok
     assert any(problem in text for text in result.problems), result.problems

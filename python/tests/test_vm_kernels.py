@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Choosing kernels and their modules, and the mirror our modules are built in: everything that needs no network."""
+"""Choosing kernels and their modules, and the mirror our modules are built in: everything that
+needs no network.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ OFFERED = [
         "6.12.43+deb13-amd64",
         "6.12-cloud-amd64",
     )
-] + ["linux-image-6.1.0-57-cloud-amd64", "linux-image-6.1.0-58-cloud-amd64-unsigned", "linux-headers-6.12.200-common"]
+] + [
+    "linux-image-6.1.0-57-cloud-amd64",
+    "linux-image-6.1.0-58-cloud-amd64-unsigned",
+    "linux-headers-6.12.200-common",
+]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +45,9 @@ OFFERED = [
         ("6.12", "amd64", "6.12.43+deb13-amd64"),
     ],
 )
-def test_the_newest_version_with_image_and_headers_is_taken(family: str, flavour: str, version: str) -> None:
+def test_the_newest_version_with_image_and_headers_is_taken(
+    family: str, flavour: str, version: str
+) -> None:
     assert images.newest_version(OFFERED, family, flavour) == version
 
 
@@ -75,13 +83,23 @@ def image_tree(folder: Path, compress: bool) -> Path:
 
 
 @pytest.mark.parametrize("compress", [False, True])
-def test_selected_modules_come_with_what_they_need_and_an_index(tmp_path: Path, compress: bool) -> None:
+def test_selected_modules_come_with_what_they_need_and_an_index(
+    tmp_path: Path, compress: bool
+) -> None:
     archive, chosen = images.collect_modules(image_tree(tmp_path, compress), "6.1.0-1-cloud-amd64")
-    members = {entry.path.removeprefix("lib/modules/6.1.0-1-cloud-amd64/"): entry.data for entry in newc.read(archive)}
+    members = {
+        entry.path.removeprefix("lib/modules/6.1.0-1-cloud-amd64/"): entry.data
+        for entry in newc.read(archive)
+    }
     assert [module.name for module in chosen] == ["sch_mqprio_lib", "sch_taprio", "veth"]
     assert members["sch_taprio.ko"] == elf("sch_mqprio_lib", "net-sch-taprio")
-    assert members["modules.dep"] == b"sch_mqprio_lib.ko:\nsch_taprio.ko: sch_mqprio_lib.ko\nveth.ko:\n"
-    assert members["modules.alias"] == b"alias net-sch-taprio sch_taprio\nalias rtnl-link-veth veth\n"
+    assert (
+        members["modules.dep"]
+        == b"sch_mqprio_lib.ko:\nsch_taprio.ko: sch_mqprio_lib.ko\nveth.ko:\n"
+    )
+    assert (
+        members["modules.alias"] == b"alias net-sch-taprio sch_taprio\nalias rtnl-link-veth veth\n"
+    )
 
 
 def test_a_chain_of_dependencies_is_loaded_from_its_end() -> None:
@@ -117,7 +135,11 @@ def test_the_mirror_links_the_module_and_the_core_and_forgets_what_is_gone(tmp_p
     (folder / "x.c").rename(folder / "y.c")
     (mirror / "kernel" / "x" / "x.o").write_text("an object stays")
     modules.refresh_mirror(mirror, modules.plan_links(root, folder))
-    assert sorted(path.name for path in (mirror / "kernel" / "x").iterdir()) == ["Kbuild", "x.o", "y.c"]
+    assert sorted(path.name for path in (mirror / "kernel" / "x").iterdir()) == [
+        "Kbuild",
+        "x.o",
+        "y.c",
+    ]
 
 
 def test_any_change_of_an_input_changes_the_hash(tmp_path: Path) -> None:
@@ -156,7 +178,10 @@ def test_file_options_that_are_no_pair_are_refused(pair: str) -> None:
 
 
 def test_options_that_did_not_come_true_are_named() -> None:
-    wanted = '# why\nCONFIG_A=y\nCONFIG_B=y\nCONFIG_C=4\nCONFIG_D=n\nCONFIG_E=n\nCONFIG_C=8\nCONFIG_F="x"\n'
+    wanted = (
+        "# why\nCONFIG_A=y\nCONFIG_B=y\nCONFIG_C=4\nCONFIG_D=n\nCONFIG_E=n\nCONFIG_C=8\n"
+        'CONFIG_F="x"\n'
+    )
     config = 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=8\nCONFIG_D=y\nCONFIG_F="x"\n'
     assert source.unset_options(wanted, config) == ["CONFIG_B=y", "CONFIG_D=n"]
 
@@ -172,7 +197,9 @@ def test_a_fragment_names_each_option_once(flavour: str) -> None:
     assert sorted(names) == sorted(set(names))
 
 
-def test_a_changed_configuration_makes_another_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_changed_configuration_makes_another_kernel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     before = images.recipe("debug")
     assert before != images.recipe("kcsan") != images.recipe("cloud") == images.recipe("rt")
     fragment = tmp_path / "debug.config"
@@ -201,4 +228,6 @@ def test_of_a_build_stays_what_modules_need(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     source.drop_objects(tmp_path)
-    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()) == sorted(kept)
+    assert sorted(
+        str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()
+    ) == sorted(kept)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Guests of another architecture: which kernel is theirs, what they are told, and how their results come back."""
+"""Guests of another architecture: which kernel is theirs, what they are told, and how their results
+come back.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ def test_the_kernel_of_the_architecture_is_taken() -> None:
 
 def test_modules_are_cross_compiled() -> None:
     assert modules.make_variables(PI_KERNEL) == ("ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-")
-    assert modules.make_variables(Kernel("6.1", "cloud", "6.1.0-56-cloud-amd64", Path("/kernels"))) == ()
+    assert (
+        modules.make_variables(Kernel("6.1", "cloud", "6.1.0-56-cloud-amd64", Path("/kernels")))
+        == ()
+    )
 
 
 def test_more_modules_make_another_kernel() -> None:
@@ -54,7 +59,9 @@ def test_a_board_needs_an_emulator_of_our_own() -> None:
 
 
 def test_results_come_back_over_the_console(tmp_path: Path) -> None:
-    archive = newc.write([newc.file_entry("run/stdout", b"ok 1\n"), newc.file_entry("out/a", b"\0\r\n")])
+    archive = newc.write(
+        [newc.file_entry("run/stdout", b"ok 1\n"), newc.file_entry("out/a", b"\0\r\n")]
+    )
     (tmp_path / "console").write_bytes(b"[    1.0] up\n" + machines.FILES_LINE + archive)
     run.separate_files(tmp_path)
     assert (tmp_path / "console").read_bytes() == b"[    1.0] up\n"
@@ -62,7 +69,9 @@ def test_results_come_back_over_the_console(tmp_path: Path) -> None:
     assert run.read_files(tmp_path / "result") == ({"a": b"\0\r\n"}, "")
 
 
-@pytest.mark.parametrize("console", [b"[    1.0] panic\n", b"up\n" + machines.FILES_LINE + b"070701000"])
+@pytest.mark.parametrize(
+    "console", [b"[    1.0] panic\n", b"up\n" + machines.FILES_LINE + b"070701000"]
+)
 def test_a_guest_that_did_not_end_has_printed_nothing(console: bytes, tmp_path: Path) -> None:
     (tmp_path / "console").write_bytes(console)
     run.separate_files(tmp_path)
@@ -75,7 +84,9 @@ def test_a_library_is_found_in_either_folder(tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(parents=True)
         path.touch()
-    assert foreign.find_library(tmp_path, "libc.so.6") == tmp_path / "lib/aarch64-linux-gnu/libc.so.6"
+    assert (
+        foreign.find_library(tmp_path, "libc.so.6") == tmp_path / "lib/aarch64-linux-gnu/libc.so.6"
+    )
     assert foreign.find_library(tmp_path, "libx.so.1") == tmp_path / "usr/lib/libx.so.1"
     with pytest.raises(ConfigError, match="is in no unpacked package"):
         foreign.find_library(tmp_path, "libmissing.so")

@@ -27,9 +27,15 @@ OURS = ("keepon_napi_poll+0x503/0x14c0 [keepon]", "net_rx_action+0xb/0x10")
 CALLED = ("kfree_skb_reason+0x503/0x14c0", "keepon_xmit+0xb/0x10 [keepon]")
 
 
-def log(first: str, first_stack: tuple[str, str], second: str, second_stack: tuple[str, str]) -> str:
-    stacks = ["\n".join(f"[   27.1]  {frame}" for frame in stack) for stack in (first_stack, second_stack)]
-    return LOG.format(fence=FENCE, first=first, second=second, first_stack=stacks[0], second_stack=stacks[1])
+def log(
+    first: str, first_stack: tuple[str, str], second: str, second_stack: tuple[str, str]
+) -> str:
+    stacks = [
+        "\n".join(f"[   27.1]  {frame}" for frame in stack) for stack in (first_stack, second_stack)
+    ]
+    return LOG.format(
+        fence=FENCE, first=first, second=second, first_stack=stacks[0], second_stack=stacks[1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,4 +68,6 @@ def test_a_report_that_is_cut_or_cannot_be_read_counts() -> None:
 
 def test_each_report_is_judged_for_itself() -> None:
     other = log("read", OURS, "write", OURS).replace("in first / second", "in a / b")
-    assert find_trouble(log("read", CORE, "write", CORE) + other) == ["BUG: KCSAN: data-race in a / b"]
+    assert find_trouble(log("read", CORE, "write", CORE) + other) == [
+        "BUG: KCSAN: data-race in a / b"
+    ]

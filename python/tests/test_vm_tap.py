@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""TAP: the parser, and the guest's shell functions that print it (run here by this machine's /bin/sh)."""
+"""TAP: the parser, and the guest's shell functions that print it (run here by this machine's
+/bin/sh).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ from keepon.vm.tap import parse_tap
 
 
 def test_results_comments_and_foreign_lines() -> None:
-    report = parse_tap("noise\nTAP version 13\n1..2\nok 1 - loads\nnot ok 2 - sends\r\n# got: 1\n# wanted: 2\nokay\n")
+    report = parse_tap(
+        "noise\nTAP version 13\n1..2\nok 1 - loads\nnot ok 2 - sends\r\n# got: 1\n# wanted:"
+        " 2\nokay\n"
+    )
     assert [(result.number, result.ok, result.text) for result in report.results] == [
         (1, True, "loads"),
         (2, False, "sends"),
@@ -52,11 +57,13 @@ def shell(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
 def test_the_shell_functions_report_success(tmp_path: Path) -> None:
     done = shell(
         tmp_path,
-        "plan 6\nok 'one - two'\nis a a same\nlike abc '^a.c$' like\nrun works echo hidden\nrefuse fails false\n"
-        'run waits wait_until 1 test -d /\ndiag "all done"',
+        "plan 6\nok 'one - two'\nis a a same\nlike abc '^a.c$' like\nrun works echo hidden\nrefuse"
+        ' fails false\nrun waits wait_until 1 test -d /\ndiag "all done"',
     )
     report = parse_tap(done.stdout)
-    assert (done.returncode, report.problems(), len(report.results)) == (0, [], 6), done.stdout + done.stderr
+    assert (done.returncode, report.problems(), len(report.results)) == (0, [], 6), (
+        done.stdout + done.stderr
+    )
     assert report.results[0].text == "one - two"
     assert "hidden" not in done.stdout
 
@@ -72,7 +79,9 @@ def test_the_shell_functions_report_success(tmp_path: Path) -> None:
         ("run waits wait_until 0 false", "exit code 1 from: wait_until 0 false"),
     ],
 )
-def test_the_shell_functions_report_failure_with_the_reason(tmp_path: Path, text: str, comment: str) -> None:
+def test_the_shell_functions_report_failure_with_the_reason(
+    tmp_path: Path, text: str, comment: str
+) -> None:
     done = shell(tmp_path, f"{text}\ndone_testing")
     report = parse_tap(done.stdout)
     assert done.returncode == 1
@@ -80,7 +89,9 @@ def test_the_shell_functions_report_failure_with_the_reason(tmp_path: Path, text
     assert comment in report.results[0].comments
 
 
-@pytest.mark.parametrize("text", ["plan 2\nok one", "ok one", "plan 1\nok one\nok two", "plan 1\nnot_ok one\nexit 0"])
+@pytest.mark.parametrize(
+    "text", ["plan 2\nok one", "ok one", "plan 1\nok one\nok two", "plan 1\nnot_ok one\nexit 0"]
+)
 def test_a_script_that_ends_early_or_counts_wrong_fails(tmp_path: Path, text: str) -> None:
     assert shell(tmp_path, text).returncode == 1
 

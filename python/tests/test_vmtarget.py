@@ -63,7 +63,10 @@ def test_the_script_says_what_the_plan_says(three: Scenario) -> None:
         assert f"batch {station['batch_slots']} depth {station['depth_slots']}" in script
     for stream in three.stream:
         assert f"--stream {stream.id} --period {stream.period_ns}" in script
-        assert f"--offset {plan['streams'][stream.id]['release_ns']} --advance {stream.advance_ns}" in script
+        assert (
+            f"--offset {plan['streams'][stream.id]['release_ns']} --advance {stream.advance_ns}"
+            in script
+        )
     assert script.count("control link ") == len(three.link)
     assert "control bridge b0 ports=3 processing_ns=2000 rate_bps=1000000000" in script
 
@@ -110,7 +113,9 @@ def _load_text(text: str) -> Scenario:
         ("bridge", "gates", {"left": None}, "`bridge[0].gates`"),
     ],
 )
-def test_what_the_target_cannot_do_is_refused(three: Scenario, table: str, key: str, value: Any, said: str) -> None:
+def test_what_the_target_cannot_do_is_refused(
+    three: Scenario, table: str, key: str, value: Any, said: str
+) -> None:
     check_supported(three)
     with pytest.raises(ConfigError, match=r"target vm") as refused:
         check_supported(changed(three, table, key, value))
@@ -134,7 +139,9 @@ def test_stream_hash_is_that_of_the_talker() -> None:
     assert observations.stream_hash("foobar") == 0xBF9CF968
 
 
-@pytest.mark.parametrize(("text", "ps"), [("12.345", 12345), ("0.001", 1), ("7", 7000), ("1.5", 1500)])
+@pytest.mark.parametrize(
+    ("text", "ps"), [("12.345", 12345), ("0.001", 1), ("7", 7000), ("1.5", 1500)]
+)
 def test_decimal_nanoseconds_are_exact(text: str, ps: int) -> None:
     assert observations.picoseconds(text) == ps
 
@@ -142,7 +149,13 @@ def test_decimal_nanoseconds_are_exact(text: str, ps: int) -> None:
 def head(stream: str, seq: int) -> str:
     """First bytes of a test frame: addresses, a tag, the type, the payload header."""
     number = observations.stream_hash(stream)
-    payload = observations.MAGIC + bytes([1, 11, 0, 1]) + number.to_bytes(4, "big") + seq.to_bytes(8, "big") + bytes(16)
+    payload = (
+        observations.MAGIC
+        + bytes([1, 11, 0, 1])
+        + number.to_bytes(4, "big")
+        + seq.to_bytes(8, "big")
+        + bytes(16)
+    )
     return (bytes(12) + b"\x81\x00\xa0\x00\x88\xb5" + payload).hex()
 
 
@@ -151,7 +164,9 @@ def wire_line(stream: str, seq: int, raw_ns: str, phc_ns: str) -> str:
     return f"frame seq={seq * 100} {times} bytes=1230 queue=0 verdict=good head={head(stream, seq)}"
 
 
-def talk_frame(seq: int, txtime_ns: int, stamp_ns: int | None, error: str | None = None) -> dict[str, Any]:
+def talk_frame(
+    seq: int, txtime_ns: int, stamp_ns: int | None, error: str | None = None
+) -> dict[str, Any]:
     return {
         "seq": seq,
         "txtime_ns": txtime_ns,
@@ -175,7 +190,11 @@ OUTCOMES = (
 
 
 def joined(
-    three: Scenario, told: str = OUTCOMES, stamp_error_ns: int = 0, clock_ns: int = 0, device: str = "rt0"
+    three: Scenario,
+    told: str = OUTCOMES,
+    stamp_error_ns: int = 0,
+    clock_ns: int = 0,
+    device: str = "rt0",
 ) -> observations.StreamFrames:
     """Three frames: on time, 8 ns late on the wire, refused as late.
 
@@ -231,7 +250,9 @@ def test_frames_are_joined_from_talker_wire_and_listener(three: Scenario) -> Non
 
 
 def test_an_error_that_all_stamps_share_shows(three: Scenario) -> None:
-    """Stamps that forget the preamble, all 64 ns early: the wire is where the kernel says, and they are off."""
+    """Stamps that forget the preamble, all 64 ns early: the wire is where the kernel says, and they
+    are off.
+    """
     wrong, right = joined(three, stamp_error_ns=-64), joined(three)
     assert (wrong.stamp_error_ps - right.stamp_error_ps).tolist() == [-64_000, -64_000, 0]
     assert np.array_equal(wrong.arrays.wire_ps, right.arrays.wire_ps)
@@ -239,27 +260,43 @@ def test_an_error_that_all_stamps_share_shows(three: Scenario) -> None:
 
 
 @pytest.mark.parametrize(("clock_ns", "outcome"), [(0, "met"), (1_900, "met"), (-10_000, "missed")])
-def test_a_talker_whose_clock_is_off_by_a_slot_is_not_called_met(three: Scenario, clock_ns: int, outcome: str) -> None:
-    """Joined by one constant its frames look right; how large the constant may be is a bound of its own."""
+def test_a_talker_whose_clock_is_off_by_a_slot_is_not_called_met(
+    three: Scenario, clock_ns: int, outcome: str
+) -> None:
+    """Joined by one constant its frames look right; how large the constant may be is a bound of its
+    own.
+    """
     # the constant is the lower of two, that of the frame which is 8 ns late
     assert joined(three, clock_ns=clock_ns).clock_ps == clock_ns * 1000 - 8_000
-    stream: dict[str, Any] = {"due": 2, "missing": 0, "bound_check": {"delay_ns": results.check(200, 114_000)}}
+    stream: dict[str, Any] = {
+        "due": 2,
+        "missing": 0,
+        "bound_check": {"delay_ns": results.check(200, 114_000)},
+    }
     station = {"underruns": 0, "suspected_underruns": 0}
     _check_clock(three, stream, station, "left", clock_ns * 1000)
     assert stream["outcome"] == stream["bound_check"]["talker_clock_ns"]["outcome"] == outcome
 
 
 def test_a_stamp_alone_does_not_make_a_frame_on_time(three: Scenario) -> None:
-    """An ordinary NIC stamps what it sends, whenever that is; a keepon device must say what became of a frame."""
+    """An ordinary NIC stamps what it sends, whenever that is; a keepon device must say what became
+    of a frame.
+    """
     frames = joined(three, "", device="n0")
-    assert [VERDICTS[index] for index in frames.arrays.verdict] == ["best_effort", "best_effort", "late"]
+    assert [VERDICTS[index] for index in frames.arrays.verdict] == [
+        "best_effort",
+        "best_effort",
+        "late",
+    ]
     with pytest.raises(TraceError, match="frame 0 was sent, but the kernel told no verdict"):
         joined(three, "")
 
 
 def test_delays_by_clocks_that_run_free_are_not_known(three: Scenario) -> None:
     arrays = dataclasses.replace(joined(three).arrays, one_clock=False)
-    got = results.stream_result(arrays, VERDICTS, {}, {"delay_ns": 1, "delay_min_ns": 1}, "L1", 1_000_000, 1)
+    got = results.stream_result(
+        arrays, VERDICTS, {}, {"delay_ns": 1, "delay_min_ns": 1}, "L1", 1_000_000, 1
+    )
     assert got["delay_ns"]["count"] == got["listener"]["delay_ns"]["count"] == 0
     assert {check["outcome"] for check in got["bound_check"].values()} == {outcomes.NOTHING_CHECKED}
 
@@ -283,7 +320,9 @@ def test_a_frame_from_nowhere_is_an_error(three: Scenario) -> None:
     listen = {"frames": [{"seq": 5, "stream": "L1", "rx_stamp_ns": 9}]}
     talk = {"frames": [talk_frame(0, 0, None)]}
     with pytest.raises(TraceError, match="frame 5 arrived without having been sent"):
-        observations.stream_frames(three.stream[0], "rt0", talk, [listen], record, {}, VERDICTS, 0, True, {}, False)
+        observations.stream_frames(
+            three.stream[0], "rt0", talk, [listen], record, {}, VERDICTS, 0, True, {}, False
+        )
 
 
 def test_a_record_without_its_beginning_is_an_error() -> None:
@@ -298,12 +337,22 @@ def test_a_talker_that_died_is_named() -> None:
 
 
 def test_counters_are_read_from_either_kind_of_file() -> None:
-    text = "NIC statistics:\n     tx_frames: 12\n     verdict_on_time: 3\nrx_fcs_errors 44\nport 0\n"
-    assert observations.read_counters(text) == {"tx_frames": 12, "verdict_on_time": 3, "rx_fcs_errors": 44, "port": 0}
+    text = (
+        "NIC statistics:\n     tx_frames: 12\n     verdict_on_time: 3\nrx_fcs_errors 44\nport 0\n"
+    )
+    assert observations.read_counters(text) == {
+        "tx_frames": 12,
+        "verdict_on_time": 3,
+        "rx_fcs_errors": 44,
+        "port": 0,
+    }
 
 
 def test_counters_that_are_not_there_are_not_zero() -> None:
-    files = {"stats-n0.txt": b"NIC statistics:\n     tx_frames: 12\n", "stats-n1.txt": b"no such device\n"}
+    files = {
+        "stats-n0.txt": b"NIC statistics:\n     tx_frames: 12\n",
+        "stats-n1.txt": b"no such device\n",
+    }
     assert observations.counters_of(files, "n0", ("tx_frames",)) == {"tx_frames": 12}
     for interface, needed, said in (
         ("n9", (), "left no counters in stats-n9.txt"),
@@ -317,7 +366,9 @@ def test_counters_that_are_not_there_are_not_zero() -> None:
 def test_best_effort_is_what_the_wire_saw_beside_the_streams_in_the_window() -> None:
     lines = [wire_line("L1", 0, "1.0", "100.0")]
     for at_ns in ("99.999", "100.0", "199.999", "200.0"):
-        lines.append(f"frame seq=1 raw_ns=5.0 phc_ns={at_ns} bytes=1230 queue=7 verdict=good head=00")
+        lines.append(
+            f"frame seq=1 raw_ns=5.0 phc_ns={at_ns} bytes=1230 queue=7 verdict=good head=00"
+        )
     record = observations.read_wire("\n".join(lines))
     assert observations.rate_bps(record.others, 100, 200) == 2 * 1230 * 8 * 10**7
 

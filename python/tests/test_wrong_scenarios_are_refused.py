@@ -14,7 +14,9 @@ from keepon.errors import ConfigError
 from keepon.model.fields import Whole
 from keepon.model.loading import load, parse
 
-SLOT = {'name = "a"\ndriver = "under-test"': 'name = "a"\ndriver = "under-test"\nkeepon = { slot_bytes = 1230 }'}
+SLOT = {
+    'name = "a"\ndriver = "under-test"': 'name = "a"\ndriver = "under-test"\nkeepon = { slot_bytes = 1230 }'
+}
 
 CASES: list[tuple[str, dict[str, str], str]] = [
     ("unknown key", {"frame_bytes": "frame_byte"}, r'`stream\[0\].frame_byte` .*unknown key; did you mean "frame_bytes"'),
@@ -59,7 +61,9 @@ CASES: list[tuple[str, dict[str, str], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("replacements", "message"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(
+    ("replacements", "message"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
 def test_one_sentence_names_what_is_wrong(replacements: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as caught:
         parse(small_text(**replacements), "small.toml")
@@ -83,7 +87,9 @@ def test_binary_rubbish_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"absent.toml: cannot be read \(No such file or directory\)"):
+    with pytest.raises(
+        ConfigError, match=r"absent.toml: cannot be read \(No such file or directory\)"
+    ):
         load(tmp_path / "absent.toml")
     with pytest.raises(ConfigError, match="cannot be read"):
         load(tmp_path)
@@ -96,7 +102,8 @@ def test_no_text_makes_the_reader_fail_otherwise(text: str) -> None:
 
 
 @given(
-    st.integers(0, SMALL.count("\n") - 1), st.sampled_from(['"', "[", "x = 1", "frame_bytes = -3", "tc = 99", "= 4"])
+    st.integers(0, SMALL.count("\n") - 1),
+    st.sampled_from(['"', "[", "x = 1", "frame_bytes = -3", "tc = 99", "= 4"]),
 )
 def test_a_line_put_anywhere_is_accepted_or_refused_with_a_sentence(line: int, put: str) -> None:
     lines = SMALL.split("\n")
@@ -107,7 +114,15 @@ def test_a_line_put_anywhere_is_accepted_or_refused_with_a_sentence(line: int, p
         assert str(error).startswith("x.toml: ")
 
 
-@given(st.one_of(st.none(), st.integers(), st.floats(), st.text(max_size=5), st.lists(st.integers(), max_size=2)))
+@given(
+    st.one_of(
+        st.none(),
+        st.integers(),
+        st.floats(),
+        st.text(max_size=5),
+        st.lists(st.integers(), max_size=2),
+    )
+)
 def test_a_whole_number_in_range_is_the_only_thing_that_passes(value: object) -> None:
     field = Whole(3, 9)
     fits = isinstance(value, int) and not isinstance(value, bool) and 3 <= value <= 9

@@ -23,7 +23,8 @@ NO_RX = {**HOST, "rx": {}}
 
 
 class Chain:
-    """Grandmaster - bridges - slave in a row; all nodes have PTP but the bridges of mode "ptp", which are plain.
+    """Grandmaster - bridges - slave in a row; all nodes have PTP but the bridges of mode "ptp",
+    which are plain.
 
     `host` is that of both stations, `station` are further keys of the slave's specification.
     """
@@ -55,7 +56,11 @@ class Chain:
             if 0 < i < count - 1:
                 spec: dict[str, Any] = {"ppm": rate, "wander_ppb_per_s": wander}
                 if mode == "gptp":
-                    spec |= {"sync": "ptp", "ptp_turnaround_ns": turnaround_ns, "stamp_resolution_ns": resolution_ns}
+                    spec |= {
+                        "sync": "ptp",
+                        "ptp_turnaround_ns": turnaround_ns,
+                        "stamp_resolution_ns": resolution_ns,
+                    }
                 self.nodes.append(self.sim.add_bridge(f"b{i}", spec))
                 continue
             driver = slave if i else master
@@ -84,7 +89,9 @@ class Chain:
         self.sim.run(round(seconds * SECOND))
         return self
 
-    def offsets_ns(self, node: int, start_s: float, end_s: float = 1e9, key: str = "offset_ps") -> np.ndarray[Any, Any]:
+    def offsets_ns(
+        self, node: int, start_s: float, end_s: float = 1e9, key: str = "offset_ps"
+    ) -> np.ndarray[Any, Any]:
         """Exact reading of a clock minus network time, of the samples in [start, end)."""
         clock = self.sim.clock(node)
         at_s = clock["at_ps"] / 1e12
@@ -97,9 +104,10 @@ def check_frames(sim: _sim.Simulation) -> dict[str, int]:
     for flow in sim.ptp_flows():
         assert flow["submitted"] == sum(flow["verdicts"].values()) + flow["pending"], flow
         lost = sum(flow["lost"].values())
-        assert flow["on_wire"] * len(flow["delivered_by_listener"]) == flow["delivered"] + lost + flow["in_flight"], (
-            flow
-        )
+        assert (
+            flow["on_wire"] * len(flow["delivered_by_listener"])
+            == flow["delivered"] + lost + flow["in_flight"]
+        ), flow
         assert 0 <= flow["in_flight"] <= 4
         assert flow["wrong_bytes"] == flow["duplicates"] == flow["ghosts"] == 0
         delivered[flow["kind"]] = delivered.get(flow["kind"], 0) + flow["delivered"]

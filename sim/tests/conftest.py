@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Small networks the tests share; makes `clock_networks` importable under any import mode of pytest."""
+"""Small networks the tests share; makes `clock_networks` importable under any import mode of
+pytest.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ EPOCH_NS = 1_700_000_000_000_000_000
 
 @dataclass
 class Link:
-    """Two stations, one link, one stream of 1 ms; txtimes at the reference plane of a slot start."""
+    """Two stations, one link, one stream of 1 ms; txtimes at the reference plane of a
+    slot start.
+    """
 
     talker: dict[str, Any] = field(default_factory=dict)
     stream: dict[str, Any] = field(default_factory=dict)
@@ -86,7 +90,10 @@ def check_accounts(summary: dict[str, Any], names: list[str]) -> None:
     sent = sum(summary["verdicts"][name] for i, name in enumerate(names) if _sim.verdict_is_sent(i))
     assert summary["sent"] == sent
     listeners = len(summary["delivered_by_listener"])
-    assert summary["on_wire"] * listeners == summary["delivered"] + sum(summary["lost"].values()) + summary["in_flight"]
+    assert (
+        summary["on_wire"] * listeners
+        == summary["delivered"] + sum(summary["lost"].values()) + summary["in_flight"]
+    )
     for spoilt in ("torn", "wrong_bytes", "duplicates", "ghosts"):
         assert summary[spoilt] == 0, f"{spoilt}: {summary}"
 

@@ -14,10 +14,19 @@ MS = 1_000_000
 EPOCH_NS = 1_700_000_000_000_000_000
 
 
-def line(bridges: int, processing_ns: int = 2000, propagation_ns: int = 50, talkers: int = 1, spec=None, **bridge):
+def line(
+    bridges: int,
+    processing_ns: int = 2000,
+    propagation_ns: int = 50,
+    talkers: int = 1,
+    spec=None,
+    **bridge,
+):
     """Talkers at the first bridge of a line, one listener at the last."""
     sim = _sim.Simulation(7)
-    nodes = [sim.add_bridge(f"br{i}", {"processing_ns": processing_ns, **bridge}) for i in range(bridges)]
+    nodes = [
+        sim.add_bridge(f"br{i}", {"processing_ns": processing_ns, **bridge}) for i in range(bridges)
+    ]
     for one, other in itertools.pairwise(nodes):
         sim.add_link(one, other, GIGABIT, propagation_ns)
     stations = [sim.add_station(f"t{i}", spec or {"driver": "launchtime"}) for i in range(talkers)]
@@ -61,7 +70,8 @@ def test_delay_is_frame_plus_processing_plus_preamble_a_bridge(bridges):
 
 def test_higher_queue_overtakes_and_one_frame_blocks():
     sim, nodes, (low, high), listener = line(1, talkers=2)
-    # Both are complete in the bridge while the low talker's first frame is on the wire, the low one first.
+    # Both are complete in the bridge while the low talker's first frame is on the wire, the low one
+    # first.
     first = stream(sim, low, listener, nodes, queue=1, frame_bytes=1500)
     late = stream(sim, high, listener, nodes, queue=6, offset_ns=320_064 + 12_992, frame_bytes=64)
     behind = sim.add_stream(
@@ -84,16 +94,20 @@ def test_higher_queue_overtakes_and_one_frame_blocks():
 
 
 def test_gate_holds_a_frame_until_its_window_and_never_lets_it_run_over():
-    # Open for queue 5 from 500 us to 503 us of every ms: a 200-byte frame takes 1.664 us, two do not fit.
+    # Open for queue 5 from 500 us to 503 us of every ms: a 200-byte frame takes 1.664 us, two do
+    # not fit.
     sim, nodes, (one, two), listener = line(1, talkers=2)
-    sim.set_gates(nodes[0], listener, EPOCH_NS + 500_000, [(1 << 5, 3_000), (0xFF & ~(1 << 5), 997_000)])
+    sim.set_gates(
+        nodes[0], listener, EPOCH_NS + 500_000, [(1 << 5, 3_000), (0xFF & ~(1 << 5), 997_000)]
+    )
     flows = [stream(sim, talker, listener, nodes, queue=5) for talker in (one, two)]
     sim.run(100 * MS)
     departures = [sim.frames(flow)["arrival_ps"][0] // 1000 - 50 - 64 for flow in flows]
     first = np.sort(np.concatenate([d[d >= 0] for d in departures]))
     phases = (first - 500_000) % MS
     assert set(phases.tolist()) == {0}
-    # Two frames a period, one window each: the second waits for the next window, so the queue grows by one a period.
+    # Two frames a period, one window each: the second waits for the next window, so the queue grows
+    # by one a period.
     waiting = sim.bridge(nodes[0])["ports"][listener]["waiting"]
     assert 80 <= waiting <= 95
     assert len(first) == len(set((first // MS).tolist()))
@@ -164,7 +178,9 @@ def test_full_queue_drops_and_names_the_place(accounts):
 def test_copies_reach_every_listener_once(accounts):
     sim = _sim.Simulation(5)
     b1, b2 = (sim.add_bridge(name, {}) for name in ("b1", "b2"))
-    talker, near, far, farther = (sim.add_station(name, {"driver": "launchtime"}) for name in ("t", "n", "f", "g"))
+    talker, near, far, farther = (
+        sim.add_station(name, {"driver": "launchtime"}) for name in ("t", "n", "f", "g")
+    )
     for one, other in ((talker, b1), (b1, near), (b1, b2), (b2, far), (b2, farther)):
         sim.add_link(one, other, GIGABIT, 50)
     flow = sim.add_stream(
@@ -180,9 +196,13 @@ def test_copies_reach_every_listener_once(accounts):
     sim.run(100 * MS)
     summary = sim.stream(flow)
     accounts(summary)
-    assert summary["delivered_by_listener"].tolist() == [summary["on_wire"] - 1] * 3  # the last one is on its way
+    assert (
+        summary["delivered_by_listener"].tolist() == [summary["on_wire"] - 1] * 3
+    )  # the last one is on its way
     assert summary["in_flight"] == 3
-    assert sim.bridge(b1)["ports"][b2]["forwarded"] == summary["on_wire"] - 1  # one copy on the shared link
+    assert (
+        sim.bridge(b1)["ports"][b2]["forwarded"] == summary["on_wire"] - 1
+    )  # one copy on the shared link
     arrivals = sim.frames(flow)["arrival_ps"]
     assert (arrivals[1] == arrivals[2]).all()
     assert (arrivals[1][:90] > arrivals[0][:90]).all()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The receive ring as a second clock: accuracy, convergence, the published merge, and when there are no stamps."""
+"""The receive ring as a second clock: accuracy, convergence, the published merge, and when there
+are no stamps.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def test_every_start_converges_within_seconds():
     random = np.random.default_rng(1)
     slowest = 0.0
     for seed in range(40):
-        net = pair(seed, 8, ppm=tuple(random.uniform(-50, 50, 2)), sync={"start_offset_ns": 1_000_000})
+        net = pair(
+            seed, 8, ppm=tuple(random.uniform(-50, 50, 2)), sync={"start_offset_ns": 1_000_000}
+        )
         slowest = max(slowest, settled_s(net, 1000))
     assert 0 < slowest < 5
 
@@ -88,7 +92,9 @@ def test_tau_can_be_chosen():
 
 
 def test_a_frame_that_software_sees_at_once_still_gets_the_stamp_of_its_place():
-    """The first reading after a frame may show an index from before it; a stamp of software misled a servo for 3 s."""
+    """The first reading after a frame may show an index from before it; a stamp of software misled
+    a servo for 3 s.
+    """
     at_once = {**HOST, "rx": {"median_ns": 1, "sigma": 0.0}}
     net = Chain(
         bridges=0, master="keepon", slave="keepon", ppm=(20.0, -30.0), wander=10.0, host=at_once,
@@ -119,7 +125,9 @@ def test_a_pause_of_the_peer_leaves_frames_unstamped_and_is_recovered_from():
 def test_equal_seeds_give_equal_runs():
     first, second = (pair(seed=3, seconds=3) for _ in range(2))
     assert first.sim.trace_hash() == second.sim.trace_hash()
-    assert np.array_equal(first.sim.clock(first.slave)["offset_ps"], second.sim.clock(second.slave)["offset_ps"])
+    assert np.array_equal(
+        first.sim.clock(first.slave)["offset_ps"], second.sim.clock(second.slave)["offset_ps"]
+    )
 
 
 @pytest.mark.parametrize("bridges", [0, 1])

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The observation strip: it always contains the wire, is narrow when polls are dithered, and knows when it is broken.
+"""The observation strip: it always contains the wire, is narrow when polls are dithered, and knows
+when it is broken.
 
-Each configuration is sampled a million times at random moments (docs/model.md). The stated bounds on drift and wander
-are those the oscillators keep, unless a test says otherwise.
+Each configuration is sampled a million times at random moments (docs/model.md). The stated bounds
+on drift and wander are those the oscillators keep, unless a test says otherwise.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ EPOCH_NS = 1_700_000_000_000_000_000
 WANDER_PPB_PER_S = 20
 
 
-def station(slot_bytes: int, poll_us: int, *, dither: bool, nic_ppm: float, cpu_ppm: float) -> dict[str, Any]:
+def station(
+    slot_bytes: int, poll_us: int, *, dither: bool, nic_ppm: float, cpu_ppm: float
+) -> dict[str, Any]:
     """A station that polls about every `poll_us`: the batch is that many slots at 1 Gb/s."""
     slot_us = (slot_bytes + 20) * 0.008
     batch = max(1, round(poll_us / slot_us))
@@ -51,11 +54,18 @@ def station(slot_bytes: int, poll_us: int, *, dither: bool, nic_ppm: float, cpu_
         },
     }
     if slot_bytes == 64:
-        spec["keepon"] |= {"trim": "reserved", "trim_down_bytes": 4, "trim_up_bytes": 4, "partition": [0] + [1] * 7}
+        spec["keepon"] |= {
+            "trim": "reserved",
+            "trim_down_bytes": 4,
+            "trim_up_bytes": 4,
+            "partition": [0] + [1] * 7,
+        }
     return spec
 
 
-def sampled(spec: dict[str, Any], *, settle_ms: int, samples: int = SAMPLES, seed: int = 5) -> dict[str, Any]:
+def sampled(
+    spec: dict[str, Any], *, settle_ms: int, samples: int = SAMPLES, seed: int = 5
+) -> dict[str, Any]:
     """Head samples after the strip has settled, every 10 us or so."""
     sim = _sim.Simulation(seed, EPOCH_NS)
     interval_ns = 10_000
@@ -78,7 +88,9 @@ CLOCKS = [(0.0, 0.0), (100.0, -100.0), (-100.0, 60.0)]
 @pytest.mark.parametrize("dither", [True, False])
 @pytest.mark.parametrize("poll_us", [20, 100, 500])
 def test_the_wire_is_always_within_the_strip(poll_us, dither, nic_ppm, cpu_ppm):
-    heads = sampled(station(1230, poll_us, dither=dither, nic_ppm=nic_ppm, cpu_ppm=cpu_ppm), settle_ms=0)
+    heads = sampled(
+        station(1230, poll_us, dither=dither, nic_ppm=nic_ppm, cpu_ppm=cpu_ppm), settle_ms=0
+    )
     assert heads["samples"] >= SAMPLES
     assert heads["violations"] == 0
     assert heads["seq_violations"] == 0
@@ -99,7 +111,9 @@ def test_a_coarse_cpu_counter_neither_breaks_the_strip_nor_makes_slips(tick_ns):
 @pytest.mark.parametrize("slot_bytes", [64, 1230, 1518])
 def test_with_dither_the_strip_is_narrow(slot_bytes, poll_us):
     heads = sampled(
-        station(slot_bytes, poll_us, dither=True, nic_ppm=80.0, cpu_ppm=-40.0), settle_ms=20_000, samples=200_000
+        station(slot_bytes, poll_us, dither=True, nic_ppm=80.0, cpu_ppm=-40.0),
+        settle_ms=20_000,
+        samples=200_000,
     )
     assert heads["violations"] == heads["seq_violations"] == heads["invalid"] == 0
     p99_ps = np.percentile(heads["settled_ps"], 99)

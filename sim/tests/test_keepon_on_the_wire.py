@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The real core on the simulated NIC: frames leave whole, once, in their slots; none is claimed falsely."""
+"""The real core on the simulated NIC: frames leave whole, once, in their slots; none is claimed
+falsely.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,18 @@ SLOTTED = [
 
 
 @pytest.mark.parametrize(("rate_bps", "slot_bytes", "batch"), SLOTTED)
-def test_every_frame_leaves_at_its_txtime_on_ideal_clocks(link, accounts, rate_bps, slot_bytes, batch):
+def test_every_frame_leaves_at_its_txtime_on_ideal_clocks(
+    link, accounts, rate_bps, slot_bytes, batch
+):
     run = link(
-        {"keepon": {"slot_bytes": slot_bytes, "batch_slots": batch, "ring_slots": 512, "depth_slots": 256}},
+        {
+            "keepon": {
+                "slot_bytes": slot_bytes,
+                "batch_slots": batch,
+                "ring_slots": 512,
+                "depth_slots": 256,
+            }
+        },
         rate_bps=rate_bps,
         stream={"advance_ns": 5 * batch * 10_000 if rate_bps < GIGABIT else 150_000},
     ).run(300)
@@ -59,16 +70,20 @@ def test_frames_are_whole_and_in_their_slots_on_any_nic(link, accounts, nic, ppm
     if nic == "prefetch 0":  # it cannot keep the wire busy: nothing is promised but the accounts
         return
     assert run.summary["verdicts"]["on_time"] >= 385, run.summary["verdicts"]
-    # Half a start quantum, half a ns of the first setting, and what 50 ppb/s do in one synchronisation interval.
+    # Half a start quantum, half a ns of the first setting, and what 50 ppb/s do in one
+    # synchronisation interval.
     assert np.abs(run.release_errors_ps()).max() <= 4000 + 500 + 2000
     assert run.station["counters"]["slips"] == 0
 
 
 def test_a_driver_that_believes_in_too_little_prefetch_claims_frames_it_never_sent(link):
     """The mutation "horizon - 1": the simulator must be able to see it."""
-    # Handed over when its slot is the sixth after the one on the wire: fetched already, and nobody says so.
+    # Handed over when its slot is the sixth after the one on the wire: fetched already, and nobody
+    # says so.
     stream = {"advance_ns": 52_000}
-    lying = link({"nic": {"prefetch_slots": 6}, "probe": {"declared_prefetch_slots": 4}}, stream=stream).run(100)
+    lying = link(
+        {"nic": {"prefetch_slots": 6}, "probe": {"declared_prefetch_slots": 4}}, stream=stream
+    ).run(100)
     assert lying.summary["ghosts"] > 80
     honest = link({"nic": {"prefetch_slots": 6}}, stream=stream).run(100)
     assert honest.summary["ghosts"] == 0
@@ -91,37 +106,60 @@ def test_placeholders_die_at_the_first_hop():
     sim.add_link(a, bridge, GIGABIT, 50)
     sim.add_link(bridge, b, GIGABIT, 50)
     flow = sim.add_stream(
-        {"id": "x", "talker": a, "listeners": [b], "routes": [[bridge]], "period_ns": MS, "frame_bytes": 200}
+        {
+            "id": "x",
+            "talker": a,
+            "listeners": [b],
+            "routes": [[bridge]],
+            "period_ns": MS,
+            "frame_bytes": 200,
+        }
     )
     sim.run(200 * MS)
     ports = sim.bridge(bridge)["ports"]
     assert ports[a]["received"] == sim.stream(flow)["delivered"] == ports[b]["forwarded"]
     assert ports[b]["received"] == 0
-    # What leaves the bridge are the bytes of frames, padded to the slot, and the listener knows all of them.
+    # What leaves the bridge are the bytes of frames, padded to the slot, and the listener knows all
+    # of them.
     assert ports[b]["forwarded_bytes"] == 230 * ports[b]["forwarded"]
     assert sim.station(b)["foreign_frames"] == 0
     nic = sim.station(a)["nic"]
-    # The core counts slots by the index, the NIC what it fetched: they differ by what is in the FIFO at most.
+    # The core counts slots by the index, the NIC what it fetched: they differ by what is in the
+    # FIFO at most.
     fetched = nic["placeholders"] + nic["frames"]
     assert 0 <= fetched - sim.station(a)["counters"]["slots_completed"] <= 16
-    # The wire was never idle: slots of 2 us for 200 ms, less the restart at the beginning; some are in the FIFO.
+    # The wire was never idle: slots of 2 us for 200 ms, less the restart at the beginning; some are
+    # in the FIFO.
     assert abs(nic["placeholders"] + nic["frames"] - 100_000) <= 40
     assert nic["underruns"] == 0
 
 
 @pytest.mark.parametrize("share", [2, 4, 5])
 def test_throughput_and_spacing_are_the_share_of_data_slots(share):
-    """A5, A6: one slot in `share` carries data, so throughput is that share and frames are `share` slots apart."""
+    """A5, A6: one slot in `share` carries data, so throughput is that share and frames are `share`
+    slots apart.
+    """
     sim = _sim.Simulation(share)
     partition = [2] + [4] * (share - 1)
     a = sim.add_station(
         "a",
-        {"driver": "keepon", "keepon": {"slot_bytes": 1230, "batch_slots": 8, "partition": partition}},
+        {
+            "driver": "keepon",
+            "keepon": {"slot_bytes": 1230, "batch_slots": 8, "partition": partition},
+        },
     )
     b = sim.add_station("b", {})
     sim.add_link(a, b, GIGABIT, 0)
     load = sim.add_load(
-        {"id": "bg", "talker": a, "listener": b, "kind": "saturate", "frame_bytes": 1200, "tc": 1, "window_frames": 128}
+        {
+            "id": "bg",
+            "talker": a,
+            "listener": b,
+            "kind": "saturate",
+            "frame_bytes": 1200,
+            "tc": 1,
+            "window_frames": 128,
+        }
     )
     sim.run(50 * MS)
     before = sim.load(load)["delivered"]
@@ -134,7 +172,9 @@ def test_throughput_and_spacing_are_the_share_of_data_slots(share):
 @pytest.mark.parametrize("batch", [1, 4, 16, 64])
 @pytest.mark.parametrize("late_us", [0, 10, 100, 1000])
 def test_a_late_poll_empties_a_ring_of_depth_batch(link, batch, late_us):
-    """A29 (Table 3): with depth = batch the wire carries batch slots per poll period, and never more than all."""
+    """A29 (Table 3): with depth = batch the wire carries batch slots per poll period, and never
+    more than all.
+    """
     slot_ns = 320 * 8
     run = link(
         {
@@ -156,7 +196,8 @@ def test_a_late_poll_empties_a_ring_of_depth_batch(link, batch, late_us):
     period_ns = max(batch * slot_ns - (slot_ns if batch > 1 else 0), 200) + late_us * 1000
     expected = min(1.0, batch * slot_ns / period_ns)
     if batch == 1 and late_us == 0:
-        expected = 0.5  # without the overhead a poll comes just before its one slot has left, and again a slot later
+        # Without the overhead a poll comes just before its one slot has left, and a slot later.
+        expected = 0.5
     # 200 ms hold so many batches; the last is cut, and the wire starts after the first poll.
     assert used == pytest.approx(expected, rel=1e-3, abs=2 * batch * slot_ns / 200e6)
 
@@ -169,7 +210,8 @@ def test_paper_mode_slips_by_a_slot_as_the_crystal_drifts(link, accounts):
     accounts(run.summary)
     errors_ns = run.release_errors_ps() / 1000
     assert run.summary["verdicts"]["on_time"] > 1450
-    # Slots pass the txtime at 50 ns a millisecond and fall back by one slot of 10 us each 200 frames.
+    # Slots pass the txtime at 50 ns a millisecond and fall back by one slot of 10 us each 200
+    # frames.
     steps = np.diff(errors_ns)
     assert np.sum(np.abs(steps) > 5000) in (6, 7, 8)
     assert errors_ns.max() - errors_ns.min() > 9500
@@ -191,7 +233,12 @@ def test_phase_locked_boundaries_keep_the_promised_error(link):
 
 def test_head_interval_contains_the_wire(link):
     run = link(
-        {"nic_ppm": 60.0, "cpu_ppm": -60.0, "wander_ppb_per_s": 300.0, "probe": {"head_interval_ns": 5_000}}
+        {
+            "nic_ppm": 60.0,
+            "cpu_ppm": -60.0,
+            "wander_ppb_per_s": 300.0,
+            "probe": {"head_interval_ns": 5_000},
+        }
     ).run(500)
     heads = run.sim.head_check(run.a)
     assert heads["samples"] > 90_000
@@ -245,14 +292,30 @@ def test_padding_is_carried_and_counted(link):
 
 
 def test_scheduled_frames_get_slots_of_their_class_only(accounts):
-    """The mutation "ownership off": class 1 owns every fourth slot, and nothing else is given to it."""
+    """The mutation "ownership off": class 1 owns every fourth slot, and nothing else is given to
+    it.
+    """
     sim = _sim.Simulation(4)
-    keepon = {"slot_bytes": 1230, "batch_slots": 8, "partition": [2, 4, 4, 4], "classes": {1: ("strict", "up")}}
+    keepon = {
+        "slot_bytes": 1230,
+        "batch_slots": 8,
+        "partition": [2, 4, 4, 4],
+        "classes": {1: ("strict", "up")},
+    }
     a = sim.add_station("a", {"driver": "keepon", "keepon": keepon})
     b = sim.add_station("b", {})
     sim.add_link(a, b, GIGABIT, 0)
-    spec = {"talker": a, "listeners": [b], "period_ns": MS, "frame_bytes": 200, "tc": 1, "advance_ns": 150_000}
-    flows = [sim.add_stream({**spec, "id": str(i), "offset_ns": 200_064 + i * 10_000}) for i in range(4)]
+    spec = {
+        "talker": a,
+        "listeners": [b],
+        "period_ns": MS,
+        "frame_bytes": 200,
+        "tc": 1,
+        "advance_ns": 150_000,
+    }
+    flows = [
+        sim.add_stream({**spec, "id": str(i), "offset_ns": 200_064 + i * 10_000}) for i in range(4)
+    ]
     sim.run(100 * MS)
     names = ["not_allowed"] * 4
     names[-(EPOCH_NS // 10_000 + 20) % 4] = "on_time"
@@ -266,7 +329,13 @@ def test_scheduled_frames_get_slots_of_their_class_only(accounts):
 def test_short_frame_after_a_long_one_carries_none_of_its_bytes(accounts, padding):
     """C13, C14: both use the same descriptors in turn; padding is zero on the wire."""
     sim = _sim.Simulation(4)
-    keepon = {"slot_bytes": 1230, "batch_slots": 8, "ring_slots": 64, "depth_slots": 32, "padding": padding}
+    keepon = {
+        "slot_bytes": 1230,
+        "batch_slots": 8,
+        "ring_slots": 64,
+        "depth_slots": 32,
+        "padding": padding,
+    }
     a = sim.add_station("a", {"driver": "keepon", "keepon": keepon})
     b = sim.add_station("b", {})
     sim.add_link(a, b, GIGABIT, 0)
@@ -282,7 +351,9 @@ def test_short_frame_after_a_long_one_carries_none_of_its_bytes(accounts, paddin
 
 @pytest.mark.parametrize("advance_ns", [15_000, 18_000, 25_000, 60_000])
 def test_insertion_looks_at_the_wire_of_now_not_of_the_last_poll(link, accounts, advance_ns):
-    """The mutation "cached head": polls are 300 us late, so the head of the last one is 30 slots old."""
+    """The mutation "cached head": polls are 300 us late, so the head of the last one is 30 slots
+    old.
+    """
     run = link(
         {"host": {"poll": {"base_ns": 300_000}}, "keepon": {"ring_slots": 256, "depth_slots": 128}},
         stream={"advance_ns": advance_ns},
@@ -296,12 +367,28 @@ def test_insertion_looks_at_the_wire_of_now_not_of_the_last_poll(link, accounts,
 @pytest.mark.parametrize("batch", [1, 4, 8, 16, 32])
 @pytest.mark.parametrize("batches", [1.5, 2, 2.5, 3, 5])
 def test_the_wire_never_idles_at_any_depth(link, batch, batches):
-    """A12: a dithered poll that finds less than a batch leaves posting to the next only if that is not too late."""
+    """A12: a dithered poll that finds less than a batch leaves posting to the next only if that is
+    not too late.
+    """
     depth = round(batch * batches) + 6
-    run = link({"keepon": {"batch_slots": batch, "depth_slots": depth, "poll_overhead_ns": 1500 * (batch > 1)}}).run(
-        110
-    )
+    run = link(
+        {
+            "keepon": {
+                "batch_slots": batch,
+                "depth_slots": depth,
+                "poll_overhead_ns": 1500 * (batch > 1),
+            }
+        }
+    ).run(110)
     assert run.station["nic"]["underruns"] == 0
     assert run.station["counters"]["underruns"] == 0
-    exact = link({"keepon": {"batch_slots": 32, "depth_slots": round(32 * batches), "poll_overhead_ns": 5000}}).run(110)
+    exact = link(
+        {
+            "keepon": {
+                "batch_slots": 32,
+                "depth_slots": round(32 * batches),
+                "poll_overhead_ns": 5000,
+            }
+        }
+    ).run(110)
     assert exact.station["nic"]["underruns"] == 0

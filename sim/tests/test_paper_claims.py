@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the KeepON paper states about sending, each with the case in which it does not hold.
 
-Ids such as A29 are rows of docs/requirements.toml. What is not about the paper is in the other files.
+Ids such as A29 are rows of docs/requirements.toml. What is not about the paper is in the other
+files.
 """
 
 from __future__ import annotations
@@ -22,7 +23,13 @@ SLOT_NS = 10_000  # of 1230 bytes
 RING = 32
 BATCH = 8
 
-PAPER = {"slot_bytes": 1230, "mode": "paper", "batch_slots": BATCH, "ring_slots": RING, "prebuffer_frames": 0}
+PAPER = {
+    "slot_bytes": 1230,
+    "mode": "paper",
+    "batch_slots": BATCH,
+    "ring_slots": RING,
+    "prebuffer_frames": 0,
+}
 
 
 def one_link(spec, rate_bps=GIGABIT):
@@ -35,7 +42,14 @@ def one_link(spec, rate_bps=GIGABIT):
 
 
 def stream(sim, a, b, **spec):
-    base = {"id": "x", "talker": a, "listeners": [b], "period_ns": MS, "offset_ns": 500_064, "frame_bytes": 200}
+    base = {
+        "id": "x",
+        "talker": a,
+        "listeners": [b],
+        "period_ns": MS,
+        "offset_ns": 500_064,
+        "frame_bytes": 200,
+    }
     return sim.add_stream({**base, "advance_ns": 150_000, **spec})
 
 
@@ -56,14 +70,19 @@ def verdicts(sim, flow):
     return {name: count for name, count in sim.stream(flow)["verdicts"].items() if count}
 
 
-# -- the wire as a metronome -------------------------------------------------------------------------------------------
+# -- the wire as a metronome
+# -------------------------------------------------------------------------------------------
 
 
 def residual_ns(offered):
-    """Of start times to a line through them, frames of 1518 bytes from a host of varying latency."""
+    """Of start times to a line through them, frames of 1518 bytes from a host of varying
+    latency.
+    """
     host = {"stack": {"median_ns": 3_000, "sigma": 0.8}}
     sim, a, b = one_link({"driver": "standard", "host": host})
-    flow = stream(sim, a, b, period_ns=round(12_304 / offered), frame_bytes=1518, offset_ns=0, advance_ns=0)
+    flow = stream(
+        sim, a, b, period_ns=round(12_304 / offered), frame_bytes=1518, offset_ns=0, advance_ns=0
+    )
     sim.run(40 * MS)
     starts = wire_ps(sim, flow)[200:] / 1000
     assert len(starts) > 1000
@@ -72,7 +91,9 @@ def residual_ns(offered):
 
 
 def test_finish_times_are_linear_when_a_frame_is_always_ready_and_only_then():
-    """A3: the standard driver at 50 and 80 % of the wire, and with more offered than the wire takes."""
+    """A3: the standard driver at 50 and 80 % of the wire, and with more offered than the wire
+    takes.
+    """
     assert residual_ns(1.05) < 0.001
     assert residual_ns(0.5) > 5_000
     assert residual_ns(0.8) > 5_000
@@ -81,12 +102,16 @@ def test_finish_times_are_linear_when_a_frame_is_always_ready_and_only_then():
 @pytest.mark.parametrize("slot_bytes", [65, 300, 1230, 1518])
 def test_an_idle_station_fills_the_wire_with_slots(slot_bytes):
     """A13, A14: line rate without a single frame; slots a second are rate over slot."""
-    sim, a, _ = one_link({"driver": "keepon", "keepon": {"slot_bytes": slot_bytes, "batch_slots": 8}})
+    sim, a, _ = one_link(
+        {"driver": "keepon", "keepon": {"slot_bytes": slot_bytes, "batch_slots": 8}}
+    )
     sim.run(10 * MS)
     before = sim.station(a)["nic"]["placeholders"]
     sim.run(110 * MS)
     nic = sim.station(a)["nic"]
-    assert abs(nic["placeholders"] - before - 100 * MS / (8 * (slot_bytes + 20))) <= 4  # those in the FIFO
+    assert (
+        abs(nic["placeholders"] - before - 100 * MS / (8 * (slot_bytes + 20))) <= 4
+    )  # those in the FIFO
     assert nic["frames"] == nic["underruns"] == nic["idle_ps"] == 0
 
 
@@ -94,7 +119,12 @@ def test_an_idle_station_fills_the_wire_with_slots(slot_bytes):
 def test_frames_of_one_slot_in_n_are_n_slots_apart(share):
     """A6: six frames wanted at once, of a class that owns every n-th slot."""
     partition = [2] + [4] * (share - 1)
-    keepon = {"slot_bytes": 1230, "batch_slots": 8, "partition": partition, "classes": {1: ("relaxed", "up")}}
+    keepon = {
+        "slot_bytes": 1230,
+        "batch_slots": 8,
+        "partition": partition,
+        "classes": {1: ("relaxed", "up")},
+    }
     sim, a, b = one_link({"driver": "keepon", "keepon": keepon})
     flows = [stream(sim, a, b, id=str(number), tc=1) for number in range(6)]
     sim.run(60 * MS)
@@ -102,7 +132,8 @@ def test_frames_of_one_slot_in_n_are_n_slots_apart(share):
     assert (np.diff(starts, axis=0) == share * SLOT_NS * 1000).all()
 
 
-# keepon.table3: relative throughput in percent; rows are batches, columns polling periods of 0, 10, 100, 1000 us.
+# keepon.table3: relative throughput in percent; rows are batches, columns polling periods of 0, 10,
+# 100, 1000 us.
 TABLE_3 = {
     1: (99.99, 16.77, 2.18, 0.00),
     8: (100.0, 100.0, 18.31, 1.89),
@@ -110,7 +141,9 @@ TABLE_3 = {
     512: (100.0, 100.0, 100.0, 100.0),
 }
 TABLE_3_PERIODS_US = (0, 10, 100, 1000)
-SLEEP_COST_NS = 5_000  # chosen: of sleeping itself; 4 to 10 us fit the published cells, none is published
+SLEEP_COST_NS = (
+    5_000  # chosen: of sleeping itself; 4 to 10 us fit the published cells, none is published
+)
 
 
 def throughput_percent(batch, period_us):
@@ -125,11 +158,21 @@ def throughput_percent(batch, period_us):
         "dither": False,
         "poll_overhead_ns": batch * slot_ns - 1,
     }
-    nic = {"ring_slots": 1024, "prefetch_slots": 0, "fetch_ns": 1, "restart_ns": 1, "index_read_ns": 0}
-    sim, a, _ = one_link({"driver": "keepon", "host": {"poll": {"base_ns": poll_ns}}, "nic": nic, "keepon": keepon})
+    nic = {
+        "ring_slots": 1024,
+        "prefetch_slots": 0,
+        "fetch_ns": 1,
+        "restart_ns": 1,
+        "index_read_ns": 0,
+    }
+    sim, a, _ = one_link(
+        {"driver": "keepon", "host": {"poll": {"base_ns": poll_ns}}, "nic": nic, "keepon": keepon}
+    )
     sim.run(100 * MS)
     sent = sim.station(a)["nic"]["placeholders"]
-    return 100 * min(1.0, sent * slot_ns / (100 * MS)), 100 * min(1.0, batch * slot_ns / max(poll_ns, 1))
+    return 100 * min(1.0, sent * slot_ns / (100 * MS)), 100 * min(
+        1.0, batch * slot_ns / max(poll_ns, 1)
+    )
 
 
 def test_throughput_falls_with_the_polling_period_as_published():
@@ -160,7 +203,10 @@ def test_larger_batches_poll_less_and_need_more_lead():
                 break
         leads.append(lead_slots)
         polls.append(sim.station(a)["counters"]["polls"])
-    assert [lead - batch for lead, batch in zip(leads, (4, 8, 16), strict=True)] in ([0] * 3, [1] * 3)
+    assert [lead - batch for lead, batch in zip(leads, (4, 8, 16), strict=True)] in (
+        [0] * 3,
+        [1] * 3,
+    )
     assert polls[0] > 2 * polls[1] > 4 * polls[2]
 
 
@@ -177,24 +223,39 @@ def test_the_counter_clock_is_as_old_as_the_last_poll_which_larger_batches_make_
 
 
 def test_the_thread_sleeps_from_the_batch_on_that_outlasts_100_us():
-    """A26: at 300 bytes that is a batch of 40; below, the prototype spins, and here the configuration is refused."""
-    keepon = {"slot_bytes": 300, "mode": "paper", "ring_slots": 256, "poll_overhead_ns": 100_000, "dither": False}
+    """A26: at 300 bytes that is a batch of 40; below, the prototype spins, and here the
+    configuration is refused.
+    """
+    keepon = {
+        "slot_bytes": 300,
+        "mode": "paper",
+        "ring_slots": 256,
+        "poll_overhead_ns": 100_000,
+        "dither": False,
+    }
     for batch in (1, 38, 39):
         with pytest.raises(ValueError, match=r"poll_overhead_ns = 100000: .* raise batch_slots"):
             one_link({"driver": "keepon", "keepon": {**keepon, "batch_slots": batch}})
     for batch, sleep_ns in ((40, 2_400), (64, 63_840)):
-        spec = {"driver": "keepon", "nic": {"index_read_ns": 0}, "keepon": {**keepon, "batch_slots": batch}}
+        spec = {
+            "driver": "keepon",
+            "nic": {"index_read_ns": 0},
+            "keepon": {**keepon, "batch_slots": batch},
+        }
         sim, a, _ = one_link(spec)
         sim.run(50 * MS)
         assert sim.station(a)["counters"]["polls"] == pytest.approx(50 * MS / sleep_ns, rel=0.02)
 
 
-# -- when frames leave -------------------------------------------------------------------------------------------------
+# -- when frames leave
+# -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("driver", ["keepon", "standard"])
 def test_a_later_call_with_an_earlier_time_leaves_first_and_in_time(driver):
-    """A7, C27: absolute times in any order; the conventional driver keeps the order of calls and sends at once."""
+    """A7, C27: absolute times in any order; the conventional driver keeps the order of calls and
+    sends at once.
+    """
     sim, a, b = one_link({"driver": driver, "keepon": {"slot_bytes": 1230, "batch_slots": 8}})
     late = stream(sim, a, b, id="late", offset_ns=500_064, advance_ns=250_000)
     early = stream(sim, a, b, id="early", offset_ns=400_064, advance_ns=120_000)
@@ -213,7 +274,9 @@ def test_release_errors_are_of_a_byte_and_not_of_a_comparator():
     """A32, I11: the same txtimes on slots of 5 us, which are no multiples of 32 ns."""
     spread = {}
     for driver in ("keepon", "launchtime"):
-        sim, a, b = one_link({"driver": driver, "nic_ppm": 0.0, "keepon": {"slot_bytes": 605, "batch_slots": 16}})
+        sim, a, b = one_link(
+            {"driver": driver, "nic_ppm": 0.0, "keepon": {"slot_bytes": 605, "batch_slots": 16}}
+        )
         flow = stream(sim, a, b, period_ns=1_005_000)
         sim.run(200 * MS)
         assert len(errors_ns(sim, flow)) > 180
@@ -226,7 +289,9 @@ def test_release_errors_are_of_a_byte_and_not_of_a_comparator():
 @pytest.mark.parametrize("ppm", [-37.0, 25.0])
 def test_starts_are_on_the_byte_lattice_of_the_crystal(ppm):
     """A32: phase-locked to true time by whole bytes of a wire that runs at another rate."""
-    sim, a, b = one_link({"driver": "keepon", "nic_ppm": ppm, "keepon": {"slot_bytes": 1230, "batch_slots": 8}})
+    sim, a, b = one_link(
+        {"driver": "keepon", "nic_ppm": ppm, "keepon": {"slot_bytes": 1230, "batch_slots": 8}}
+    )
     flow = stream(sim, a, b)
     sim.run(300 * MS)
     starts = wire_ps(sim, flow)[10:]
@@ -250,7 +315,9 @@ HOST_DELAYS = [
 
 def mean_error_ns(driver, release, host, **spec):
     keepon = {"slot_bytes": 1230, "batch_slots": 8}
-    sim, a, b = one_link({"driver": driver, "release": release, "host": host, "keepon": keepon, **spec})
+    sim, a, b = one_link(
+        {"driver": driver, "release": release, "host": host, "keepon": keepon, **spec}
+    )
     flow = stream(sim, a, b, advance_ns=400_000)
     sim.run(100 * MS)
     errors = errors_ns(sim, flow)
@@ -264,7 +331,9 @@ def test_a_slower_host_moves_the_conventional_driver_only(stage, release):
     slow = {stage: {"base_ns": 20_000}}
     quick = {stage: {"base_ns": 0}}
     etf = {"etf_delta_ns": 150_000}
-    moved = mean_error_ns("standard", release, slow, **etf) - mean_error_ns("standard", release, quick, **etf)
+    moved = mean_error_ns("standard", release, slow, **etf) - mean_error_ns(
+        "standard", release, quick, **etf
+    )
     assert moved == pytest.approx(20_000, abs=1)
     own = "etf" if release == "etf" else "txtime"
     assert mean_error_ns("keepon", own, slow, **etf) == mean_error_ns("keepon", own, quick, **etf)
@@ -275,7 +344,15 @@ def test_etf_before_it_times_the_conventional_driver_and_only_buffers_for_the_ot
     """F12: three configurations, a timer of varying latency in all of them."""
     host = {"timer": {"base_ns": 1_000, "median_ns": 4_000, "sigma": 0.6, "cap_ns": 40_000}}
     keepon = {"slot_bytes": 1230, "batch_slots": 8}
-    sim, a, b = one_link({"driver": driver, "release": "etf", "etf_delta_ns": 150_000, "host": host, "keepon": keepon})
+    sim, a, b = one_link(
+        {
+            "driver": driver,
+            "release": "etf",
+            "etf_delta_ns": 150_000,
+            "host": host,
+            "keepon": keepon,
+        }
+    )
     flow = stream(sim, a, b, advance_ns=400_000)
     sim.run(200 * MS)
     spread_ns = np.ptp(errors_ns(sim, flow))
@@ -287,7 +364,8 @@ def test_etf_before_it_times_the_conventional_driver_and_only_buffers_for_the_ot
         assert spread_ns == 0
 
 
-# -- lead, window and delta --------------------------------------------------------------------------------------------
+# -- lead, window and delta
+# --------------------------------------------------------------------------------------------
 
 
 def with_lead(lead_ns, **spec):
@@ -314,20 +392,30 @@ def test_delta_must_cover_latency_and_lead_and_stay_below_the_ring(latency_ns):
     def of(delta_ns):
         host = {"timer": {"base_ns": latency_ns}}
         sim, a, b = one_link(
-            {"driver": "keepon", "release": "etf", "etf_delta_ns": delta_ns, "host": host, "keepon": PAPER}
+            {
+                "driver": "keepon",
+                "release": "etf",
+                "etf_delta_ns": delta_ns,
+                "host": host,
+                "keepon": PAPER,
+            }
         )
         flow = stream(sim, a, b, offset_ns=500_000, advance_ns=600_000)
         sim.run(100 * MS)
         return list(verdicts(sim, flow))
 
     assert of(BATCH * SLOT_NS + latency_ns - SLOT_NS) == ["late"]
-    for delta_ns in range(BATCH * SLOT_NS + latency_ns + 2 * SLOT_NS, (RING - BATCH) * SLOT_NS, 25_000):
+    for delta_ns in range(
+        BATCH * SLOT_NS + latency_ns + 2 * SLOT_NS, (RING - BATCH) * SLOT_NS, 25_000
+    ):
         assert of(delta_ns) == ["on_time"], delta_ns
     assert of((RING + 2) * SLOT_NS + latency_ns) == ["too_early"]
 
 
 def test_37_seconds_between_the_clocks_leave_no_frame_in_the_window():
-    """C30: a txtime in TAI on a clock of UTC, and calls that come after their txtimes by as much."""
+    """C30: a txtime in TAI on a clock of UTC, and calls that come after their txtimes by
+    as much.
+    """
     tai_ns = 37_000_000_000
     for lead_ns, name in ((150_000 + tai_ns, "too_early"), (150_000, "on_time")):
         sim, a, b = one_link({"driver": "keepon", "keepon": PAPER})
@@ -346,11 +434,14 @@ def test_37_seconds_between_the_clocks_leave_no_frame_in_the_window():
     assert names[frames["verdict"][0]] == names[frames["verdict"][-2]] == "on_time"
 
 
-# -- partitions --------------------------------------------------------------------------------------------------------
+# -- partitions
+# --------------------------------------------------------------------------------------------------
 
 
 def spacings_us(late, first_slot):
-    """Of frames of class 0 and 1, wanted every 100 us; slot_masks=0x01,0x20002 of a ring of 32 slots of 10 us."""
+    """Of frames of class 0 and 1, wanted every 100 us; slot_masks=0x01,0x20002 of a ring of 32
+    slots of 10 us.
+    """
     partition = [1] + [2 if slot in (1, 17) else 4 for slot in range(1, RING)]
     keepon = {**PAPER, "partition": partition, "classes": {0: (late, "floor"), 1: (late, "floor")}}
     sim, a, b = one_link({"driver": "keepon", "keepon": keepon})
@@ -375,7 +466,14 @@ def test_best_effort_takes_every_slot_but_those_reserved(reserved):
     partition = [2, 4, 4, 4] if reserved else [6]
     keepon = {"slot_bytes": 1230, "batch_slots": 8, "partition": partition}
     sim, a, b = one_link({"driver": "keepon", "keepon": keepon})
-    spec = {"id": "be", "talker": a, "listener": b, "kind": "saturate", "frame_bytes": 1200, "tc": 2}
+    spec = {
+        "id": "be",
+        "talker": a,
+        "listener": b,
+        "kind": "saturate",
+        "frame_bytes": 1200,
+        "tc": 2,
+    }
     load = sim.add_load({**spec, "window_frames": 200})
     sim.run(10 * MS)
     before = sim.load(load)["delivered"]
@@ -384,7 +482,8 @@ def test_best_effort_takes_every_slot_but_those_reserved(reserved):
     assert share == pytest.approx(0.75 if reserved else 1.0, abs=0.001)
 
 
-# -- what others notice ------------------------------------------------------------------------------------------------
+# -- what others notice
+# ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("other", ["absent", "placeholders", "frames"])
@@ -397,10 +496,19 @@ def test_other_traffic_does_not_notice_placeholders(other):
     sim.add_link(a, bridge, GIGABIT, 50)
     sim.add_link(bridge, b, GIGABIT, 50)
     if other != "absent":
-        c = sim.add_station("c", {"driver": "keepon", "keepon": {"slot_bytes": 1230, "batch_slots": 8}})
+        c = sim.add_station(
+            "c", {"driver": "keepon", "keepon": {"slot_bytes": 1230, "batch_slots": 8}}
+        )
         sim.add_link(c, bridge, GIGABIT, 50)
     if other == "frames":
-        spec = {"id": "be", "talker": c, "listener": b, "route": [bridge], "kind": "saturate", "frame_bytes": 1200}
+        spec = {
+            "id": "be",
+            "talker": c,
+            "listener": b,
+            "route": [bridge],
+            "kind": "saturate",
+            "frame_bytes": 1200,
+        }
         sim.add_load({**spec, "window_frames": 100})
     flow = stream(sim, a, b, routes=[[bridge]], period_ns=999_000, queue=7)
     sim.run(100 * MS)
@@ -418,7 +526,9 @@ def test_other_traffic_does_not_notice_placeholders(other):
 
 @pytest.mark.parametrize("late", [False, True])
 def test_one_late_call_delays_every_later_frame_of_a_shared_window(late):
-    """J11: two talkers share a queue whose window holds two frames; one call of the first comes 2 us late."""
+    """J11: two talkers share a queue whose window holds two frames; one call of the first comes 2
+    us late.
+    """
     sim = _sim.Simulation(1)
     bridge = sim.add_bridge("br", {"processing_ns": 2_000})
     first = sim.add_station("first", {"driver": "standard"})
@@ -447,7 +557,9 @@ def test_periods_of_the_use_cases_are_kept_without_jitter(period_ns, slot_bytes)
     host = {"stack": {"median_ns": 5_000, "sigma": 0.5, "cap_ns": 50_000}}
     spread_ns = {}
     for driver in ("keepon", "standard"):
-        sim, a, b = one_link({"driver": driver, "host": host, "keepon": {"slot_bytes": slot_bytes, "batch_slots": 8}})
+        sim, a, b = one_link(
+            {"driver": driver, "host": host, "keepon": {"slot_bytes": slot_bytes, "batch_slots": 8}}
+        )
         flow = stream(sim, a, b, period_ns=period_ns, offset_ns=64)
         sim.run(100 * MS)
         starts = wire_ps(sim, flow)
@@ -457,13 +569,16 @@ def test_periods_of_the_use_cases_are_kept_without_jitter(period_ns, slot_bytes)
     assert spread_ns["standard"] > 1_000
 
 
-# -- the case study as published ---------------------------------------------------------------------------------------
+# -- the case study as published
+# ---------------------------------------------------------------------------------------
 
 UNDER_TEST = {"F2", "F3", "F4", "F7", "F8"}
 
 
 def test_the_habitat_file_has_the_nodes_and_streams_of_the_testbed():
-    """J1, J3-J5: four bridges, three gateways, four TSN end stations, twelve streams of 200 bytes every millisecond."""
+    """J1, J3-J5: four bridges, three gateways, four TSN end stations, twelve streams of 200 bytes
+    every millisecond.
+    """
     scenario = loading.load(Path(__file__).parents[2] / "examples" / "habitat.toml")
     assert len(scenario.bridge) == 4
     drivers = {station.name: station.driver for station in scenario.station}

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slots on the grid: the measured error and lock time never exceed what the core computes for its configuration.
+"""Slots on the grid: the measured error and lock time never exceed what the core computes for its
+configuration.
 
-Measured by the simulator from the true wire position and the clock law in force; the bounds are kpn_pacer_bounds().
-Rates and times of day are changed as a servo would, by faults of a free-running station.
+Measured by the simulator from the true wire position and the clock law in force; the bounds are
+kpn_pacer_bounds(). Rates and times of day are changed as a servo would, by faults of a free-running
+station.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ BATCH = 16
 
 
 def keepon_of(slot_bytes: int, depth: str) -> dict[str, Any]:
-    """A configuration for the slot length; of 64-byte slots, which no frame can share, some are reserved for trims."""
+    """A configuration for the slot length; of 64-byte slots, which no frame can share, some are
+    reserved for trims.
+    """
     spec: dict[str, Any] = {
         "slot_bytes": slot_bytes,
         "ring_slots": RING,
@@ -44,12 +48,20 @@ def keepon_of(slot_bytes: int, depth: str) -> dict[str, Any]:
 
 
 class Rig:
-    """A station whose clock is disturbed, saturated with best effort of full slots, beside a silent peer."""
+    """A station whose clock is disturbed, saturated with best effort of full slots, beside a silent
+    peer.
+    """
 
     def __init__(self, rate_bps: int, slot_bytes: int, depth: str, bound_ps: int) -> None:
         keepon = keepon_of(slot_bytes, depth)
         slot_ns = (slot_bytes + 20) * 8 * 10**9 // rate_bps
-        nic = {"prefetch_slots": 2, "fetch_ns": 100, "restart_ns": 300, "index_read_ns": 200, "reserved_slots": 1}
+        nic = {
+            "prefetch_slots": 2,
+            "fetch_ns": 100,
+            "restart_ns": 300,
+            "index_read_ns": 200,
+            "reserved_slots": 1,
+        }
         nic |= {"placeholder_bytes_min": 60, "frame_bytes_max": 1600}
         self.sim = _sim.Simulation(slot_bytes, EPOCH_NS)
         self.a = self.sim.add_station(
@@ -90,7 +102,9 @@ def bounds_of(rate_bps: int, slot_bytes: int, depth: str, change_ppb: int) -> di
 @pytest.mark.parametrize("depth", ["batch", "ring - 1"])
 @pytest.mark.parametrize("slot_bytes", SLOTS)
 @pytest.mark.parametrize("rate_bps", RATES, ids=["100M", "1G", "2.5G"])
-def test_no_locked_slot_is_further_from_the_grid_than_promised_while_the_rate_steps(rate_bps, slot_bytes, depth):
+def test_no_locked_slot_is_further_from_the_grid_than_promised_while_the_rate_steps(
+    rate_bps, slot_bytes, depth
+):
     bound_ps = bounds_of(rate_bps, slot_bytes, depth, 2 * RATE_PPB)["boundary_error_ps"]
     rig = Rig(rate_bps, slot_bytes, depth, bound_ps)
     every_ns = 700 * rig.slot_ns
@@ -107,13 +121,26 @@ def test_no_locked_slot_is_further_from_the_grid_than_promised_while_the_rate_st
         assert rig.sim.load(rig.load)["sent"] > 5000
 
 
-STEPS_NS = [1, 17, 1_003, 77_777, 1_000_003, -1, -950, -123_456_789, 10_000_000_001, -10_000_000_007]
+STEPS_NS = [
+    1,
+    17,
+    1_003,
+    77_777,
+    1_000_003,
+    -1,
+    -950,
+    -123_456_789,
+    10_000_000_001,
+    -10_000_000_007,
+]
 
 
 @pytest.mark.parametrize("depth", ["batch", "ring - 1"])
 @pytest.mark.parametrize("slot_bytes", SLOTS)
 @pytest.mark.parametrize("rate_bps", RATES, ids=["100M", "1G", "2.5G"])
-def test_after_a_step_of_the_clock_the_grid_is_reached_in_the_promised_time(rate_bps, slot_bytes, depth):
+def test_after_a_step_of_the_clock_the_grid_is_reached_in_the_promised_time(
+    rate_bps, slot_bytes, depth
+):
     bounds = bounds_of(rate_bps, slot_bytes, depth, 0)
     rig = Rig(rate_bps, slot_bytes, depth, bounds["boundary_error_ps"])
     every_ns = 2 * bounds["lock_ns"] + 300 * rig.slot_ns
@@ -135,5 +162,7 @@ def test_after_a_step_of_the_clock_the_grid_is_reached_in_the_promised_time(rate
 def test_the_promised_error_grows_with_what_changes_and_what_cannot():
     quiet = bounds_of(GIGABIT, 1230, "batch", 0)["boundary_error_ps"]
     assert 4_000 <= quiet < 4_100
-    errors = [bounds_of(GIGABIT, slot, "batch", 2 * RATE_PPB)["boundary_error_ps"] for slot in SLOTS[1:]]
+    errors = [
+        bounds_of(GIGABIT, slot, "batch", 2 * RATE_PPB)["boundary_error_ps"] for slot in SLOTS[1:]
+    ]
     assert all(shorter < longer for shorter, longer in pairwise(errors))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clocks by where their stamps come from: hardware, slots, software (D4, D5, D29, P4); clocks under a servo (B9)."""
+"""Clocks by where their stamps come from: hardware, slots, software (D4, D5, D29, P4); clocks under
+a servo (B9).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def chain(**keys):
 
 
 def test_the_counter_clock_errs_by_a_third_of_a_slot_where_the_interpolated_one_is_far_better():
-    """Stamps without software's latency, so that only the reading of the clock is left (D6, B11)."""
+    """Stamps without software's latency, so that only the reading of the clock is left
+    (D6, B11).
+    """
     errors = {}
     for clock in ("interpolated", "counter"):
         net = chain(slave="keepon", host=NO_RX, keepon={**FIG12, "clock": clock}).run(30)
@@ -32,10 +36,16 @@ def test_the_counter_clock_errs_by_a_third_of_a_slot_where_the_interpolated_one_
 
 def test_reading_the_interpolated_clock_costs_little_beyond_its_own_error():
     net = chain(slave="keepon").run(30)
-    exact, read = (net.offsets_ns(net.slave, 15, key=key) for key in ("offset_ps", "read_offset_ps"))
+    exact, read = (
+        net.offsets_ns(net.slave, 15, key=key) for key in ("offset_ps", "read_offset_ps")
+    )
     assert np.abs(read - exact).max() < 300
-    counter = chain(slave="keepon", keepon={"slot_bytes": 1230, "batch_slots": 8, "clock": "counter"}).run(30)
-    exact, read = (counter.offsets_ns(counter.slave, 15, key=key) for key in ("offset_ps", "read_offset_ps"))
+    counter = chain(
+        slave="keepon", keepon={"slot_bytes": 1230, "batch_slots": 8, "clock": "counter"}
+    ).run(30)
+    exact, read = (
+        counter.offsets_ns(counter.slave, 15, key=key) for key in ("offset_ps", "read_offset_ps")
+    )
     lag_ns = exact - read
     # B6: a step of batch x slot time; a clock that is read late is behind, never ahead (D12).
     assert lag_ns.min() > 0
@@ -54,7 +64,9 @@ def test_hardware_is_more_accurate_than_keepon_single_clock(role):
 
 
 def test_stamps_of_slots_are_steadier_than_those_of_software_when_frames_queue():
-    """D29, as master beside 300 Mb/s: software stamps before the queue, keepon knows the slot. Hardware is best."""
+    """D29, as master beside 300 Mb/s: software stamps before the queue, keepon knows the slot.
+    Hardware is best.
+    """
     spread = {}
     for driver in ("launchtime", "keepon", "standard"):
         net = chain(master=driver)
@@ -78,7 +90,9 @@ def test_stamps_of_slots_are_steadier_than_those_of_software_when_frames_queue()
 
 
 def test_latency_of_reception_shifts_the_clock_by_what_the_peer_delay_does_not_see():
-    """D4: J_out = 0. A constant J on reception is half taken for link delay, so the slave is late by J / 2."""
+    """D4: J_out = 0. A constant J on reception is half taken for link delay, so the slave is late
+    by J / 2.
+    """
     for late_ns in (2_000, 8_000):
         host = {**NO_RX, "rx": {"base_ns": late_ns}}
         shift = {}
@@ -100,7 +114,9 @@ def test_the_spread_follows_the_jitter_of_reception():
 
 
 def test_a_servo_changes_the_time_but_never_the_count():
-    """B9: the same slots are sent whether the PHC is adjusted or not; only what is called the time differs."""
+    """B9: the same slots are sent whether the PHC is adjusted or not; only what is called the time
+    differs.
+    """
     runs = []
     for servo in ({"kind": "pi"}, {"kind": "ratio"}, None):
         net = chain(slave="keepon", keepon={**FIG12, "mode": "paper"}, sync={"servo": servo or {}})
@@ -117,7 +133,9 @@ def test_a_servo_changes_the_time_but_never_the_count():
 @pytest.mark.parametrize("clock", ["interpolated", "counter"])
 def test_the_phc_never_goes_back_while_it_is_slewed(clock):
     net = chain(
-        slave="keepon", keepon={"slot_bytes": 1230, "batch_slots": 8, "clock": clock}, sync={"sample_ns": 50_000}
+        slave="keepon",
+        keepon={"slot_bytes": 1230, "batch_slots": 8, "clock": clock},
+        sync={"sample_ns": 50_000},
     )
     net.run(4)
     raw = net.sim.clock(net.slave)
@@ -139,8 +157,12 @@ def test_frames_of_keepon_stations_are_all_accounted_for():
 
 
 def test_slots_follow_the_grandmaster():
-    """Two stations, two bridges, six different crystals: release errors in network time are those of the clock."""
-    net = chain(slave="keepon", ppm=(10.0, 50.0, -50.0, 35.0), keepon={"slot_bytes": 1230, "batch_slots": 8})
+    """Two stations, two bridges, six different crystals: release errors in network time are those
+    of the clock.
+    """
+    net = chain(
+        slave="keepon", ppm=(10.0, 50.0, -50.0, 35.0), keepon={"slot_bytes": 1230, "batch_slots": 8}
+    )
     flow = net.sim.add_stream(
         {
             "id": "x",
@@ -174,8 +196,9 @@ STALLS_NS = [1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_0
 @pytest.mark.parametrize("restart_ns", [(2_000, 2_000), (1_000, 5_000)])
 @pytest.mark.parametrize("stall_ns", STALLS_NS)
 def test_after_a_stall_the_clock_is_worth_what_is_promised(stall_ns, restart_ns):
-    """Width of the strip + range of the restart latency + what the rate may be off by x stall (docs/model.md), all of
-    it as the core knew it before: the strip's own interval of the rate, and the stated wander from then on."""
+    """Width of the strip + range of the restart latency + what the rate may be off by x stall
+    (docs/model.md), all of it as the core knew it before: the strip's own interval of the rate, and
+    the stated wander from then on."""
     drift_ppb, wander_ppb_per_s, nic_ppm, cpu_ppm = 200_000, 1_000, 30.0, -40.0
     rate_ppb = ((1 + nic_ppm * 1e-6) / (1 + cpu_ppm * 1e-6) - 1) * 1e9
     worst_ns, promised_ns, underruns = 0.0, 0.0, 0
@@ -189,7 +212,9 @@ def test_after_a_stall_the_clock_is_worth_what_is_promised(stall_ns, restart_ns)
         }
         nic = {"restart_ns": restart_ns[0], "restart_ns_max": restart_ns[1]}
         oscillators = {"nic_ppm": nic_ppm, "cpu_ppm": cpu_ppm}
-        a = sim.add_station("a", {"driver": "keepon", "sync": "none", **oscillators, "nic": nic, "keepon": keepon})
+        a = sim.add_station(
+            "a", {"driver": "keepon", "sync": "none", **oscillators, "nic": nic, "keepon": keepon}
+        )
         b = sim.add_station("b", {})
         sim.add_link(a, b, GIGABIT, 50)
         start_ns = SECOND + seed * 12_345
@@ -201,9 +226,11 @@ def test_after_a_stall_the_clock_is_worth_what_is_promised(stall_ns, restart_ns)
         after = station["clock"]
         # The interval of the rate is true, and a hundredth of what is stated of crystals.
         assert abs(before["rate_ppb"] - rate_ppb) <= before["rate_error_ppb"] < drift_ppb / 100
-        # sync "none": the reference is the NIC's own oscillator, so the difference is what the stall did.
+        # sync "none": the reference is the NIC's own oscillator, so the difference is what the
+        # stall did.
         error_ns = abs(after["phc_error_ps"] - before["phc_error_ps"]) / 1000
-        # The poll that finds the wire idle comes within an interval of polls after the stall, and reads the index.
+        # The poll that finds the wire idle comes within an interval of polls after the stall, and
+        # reads the index.
         blind_ns = stall_ns + 100_000
         off_ppb = before["rate_error_ppb"] + wander_ppb_per_s * blind_ns / SECOND
         strip_ns, rate_ns = before["clock_error_ps"] / 1000, off_ppb * 1e-9 * blind_ns
@@ -228,16 +255,22 @@ def reports_ns(net, start_s):
 
 
 def test_reported_offsets_show_the_spread_of_stamps_and_not_their_constant_delay():
-    """D2, D28: a constant delay of reception is half in the clock and nowhere in what is reported."""
+    """D2, D28: a constant delay of reception is half in the clock and nowhere in what is
+    reported.
+    """
     late = {**NO_RX, "rx": {"base_ns": 4000}}
     uneven = {**NO_RX, "rx": RX}
     found = {}
     for name, host in (("none", NO_RX), ("late", late), ("uneven", uneven)):
-        net = chain(mode="ptp", bridges=0, ppm=(0.0,), wander=0.0, slave="standard", host=host).run(300)
+        net = chain(mode="ptp", bridges=0, ppm=(0.0,), wander=0.0, slave="standard", host=host).run(
+            300
+        )
         clock = net.sim.clock(net.slave)
         assert clock["reported_ps"].size == clock["domains"][0]["updates"] > 2000
         found[name] = (reports_ns(net, 200), float(net.offsets_ns(net.slave, 200).mean()))
-    reports, offset = (np.array([found[name][part] for name in ("none", "late")]) for part in (0, 1))
+    reports, offset = (
+        np.array([found[name][part] for name in ("none", "late")]) for part in (0, 1)
+    )
     assert abs(offset[0] - offset[1] - 2000) < 20
     assert np.abs(reports.mean(axis=1)).max() < 20
     assert np.abs(reports.std(axis=1)).max() < 50
@@ -245,7 +278,9 @@ def test_reported_offsets_show_the_spread_of_stamps_and_not_their_constant_delay
 
 
 def test_the_first_report_is_the_offset_the_clock_started_with():
-    net = chain(mode="ptp", bridges=0, ppm=(0.0,), wander=0.0, sync={"start_offset_ns": 5_000_000}).run(3)
+    net = chain(
+        mode="ptp", bridges=0, ppm=(0.0,), wander=0.0, sync={"start_offset_ns": 5_000_000}
+    ).run(3)
     clock = net.sim.clock(net.slave)
     before = net.offsets_ns(net.slave, 0, clock["reported_at_ps"][0] / 1e12)
     assert abs(before[0]) > 1000

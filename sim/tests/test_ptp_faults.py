@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Faults of synchronisation: lost Sync, another master, steps, stalls; servos and the filter of rates."""
+"""Faults of synchronisation: lost Sync, another master, steps, stalls; servos and the filter of
+rates.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +50,15 @@ def test_a_change_of_master_moves_network_time_and_everybody_follows(mode):
     spec = {"sync": "ptp"} if mode == "gptp" else {}
     bridges = [sim.add_bridge(f"b{i}", {"ppm": 30.0 * i, **spec}) for i in range(2)]
     stations = [
-        sim.add_station(f"s{i}", {"driver": "launchtime", "sync": "ptp", "nic_ppm": 25.0 * (i - 1)}) for i in range(3)
+        sim.add_station(f"s{i}", {"driver": "launchtime", "sync": "ptp", "nic_ppm": 25.0 * (i - 1)})
+        for i in range(3)
     ]
     sim.add_link(bridges[0], bridges[1], GIGABIT, 50)
     for i, node in enumerate(stations):
         sim.add_link(node, bridges[i % 2], GIGABIT, 50)
-    sim.set_sync({"mode": mode, "domains": [(0, stations[0])], "changes": [(25 * SECOND, stations[1])]})
+    sim.set_sync(
+        {"mode": mode, "domains": [(0, stations[0])], "changes": [(25 * SECOND, stations[1])]}
+    )
     sim.run(50 * SECOND)
     clocks = [sim.clock(node) for node in stations]
     at_s = clocks[0]["at_ps"] / 1e12
@@ -65,7 +70,8 @@ def test_a_change_of_master_moves_network_time_and_everybody_follows(mode):
     settling = (at_s > 25) & (at_s < 35)
     assert max(np.abs(clock["offset_ps"][settling]).max() for clock in clocks) < 500_000
     before, after = (
-        [bool(np.all(clock["offset_ps"][part] == 0)) for clock in clocks] for part in (at_s < 25, at_s > 25.001)
+        [bool(np.all(clock["offset_ps"][part] == 0)) for clock in clocks]
+        for part in (at_s < 25, at_s > 25.001)
     )
     assert before == [True, False, False]
     assert after == [False, True, False]
@@ -79,7 +85,13 @@ def test_a_change_of_master_moves_network_time_and_everybody_follows(mode):
 
 @pytest.mark.parametrize("driver", ["launchtime", "keepon", "standard"])
 def test_a_stepped_clock_is_brought_back(driver):
-    gains = {"servo": {"pi_proportional_scale": 0.7, "pi_integral_scale": 0.3, "step_threshold_ns": 20_000}}
+    gains = {
+        "servo": {
+            "pi_proportional_scale": 0.7,
+            "pi_integral_scale": 0.3,
+            "step_threshold_ns": 20_000,
+        }
+    }
     net = Chain(slave=driver, ppm=CRYSTALS, sync=gains)
     net.sim.add_fault("clock-step", net.slave, 20 * SECOND, 1_000_000)
     net.run(45)
@@ -108,11 +120,18 @@ def test_every_servo_holds_a_clock_with_hardware_stamps(servo):
 
 
 def test_the_moving_average_of_ten_rates_makes_the_drift_smaller():
-    """H11, H12: jitter of software stamps, offsets stepped away at every Sync, so what is left is drift."""
+    """H11, H12: jitter of software stamps, offsets stepped away at every Sync, so what is left is
+    drift.
+    """
     spread = {}
     for samples in (0, 10):
         servo = {"kind": "ratio", "filter_samples": samples}
-        net = Chain(slave="standard", host=HOST, ppm=(0.0, 1.0), sync={"servo": servo, "interval_ns": 100_000_000})
+        net = Chain(
+            slave="standard",
+            host=HOST,
+            ppm=(0.0, 1.0),
+            sync={"servo": servo, "interval_ns": 100_000_000},
+        )
         net.run(60)
         at_s = net.sim.clock(net.slave)["at_ps"] / 1e12
         spread[samples] = float(np.std(net.sim.clock(net.slave)["scaled_ppm"][at_s > 10] / 65.536))

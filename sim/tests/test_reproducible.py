@@ -14,11 +14,23 @@ from keepon import _sim
 GIGABIT = 1_000_000_000
 MS = 1_000_000
 HOST = {
-    "wakeup": {"base_ns": 1_000, "median_ns": 2_000, "sigma": 0.6, "tail_probability": 0.01, "tail_mean_ns": 20_000},
+    "wakeup": {
+        "base_ns": 1_000,
+        "median_ns": 2_000,
+        "sigma": 0.6,
+        "tail_probability": 0.01,
+        "tail_mean_ns": 20_000,
+    },
     "stack": {"base_ns": 3_000, "median_ns": 1_000, "sigma": 0.4},
     "driver": {"median_ns": 500, "sigma": 0.3},
     "timer": {"median_ns": 1_000, "sigma": 0.5},
-    "poll": {"median_ns": 1_000, "sigma": 0.9, "tail_probability": 0.001, "tail_mean_ns": 300_000, "cap_ns": 900_000},
+    "poll": {
+        "median_ns": 1_000,
+        "sigma": 0.9,
+        "tail_probability": 0.001,
+        "tail_mean_ns": 300_000,
+        "cap_ns": 900_000,
+    },
 }
 
 
@@ -28,7 +40,13 @@ def network(seed: int, extra: bool = False):
     bridge = sim.add_bridge("br", {})
     keepon = {"slot_bytes": 230, "batch_slots": 32, "ring_slots": 256, "depth_slots": 128}
     specs = {
-        "k": {"driver": "keepon", "keepon": keepon, "nic_ppm": 30.0, "cpu_ppm": -20.0, "wander_ppb_per_s": 100.0},
+        "k": {
+            "driver": "keepon",
+            "keepon": keepon,
+            "nic_ppm": 30.0,
+            "cpu_ppm": -20.0,
+            "wander_ppb_per_s": 100.0,
+        },
         "s": {"driver": "standard", "release": "etf"},
         "i": {"driver": "launchtime"},
     }

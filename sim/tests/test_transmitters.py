@@ -38,7 +38,9 @@ def errors_ns(sim, flow):
 
 
 def test_standard_driver_sends_when_called(accounts):
-    sim, _, _, flow = pair({"driver": "standard", "nic": {"fetch_ns": 1000}}, {"advance_ns": 100_000})
+    sim, _, _, flow = pair(
+        {"driver": "standard", "nic": {"fetch_ns": 1000}}, {"advance_ns": 100_000}
+    )
     sim.run(100 * MS)
     accounts(sim.stream(flow))
     # Called 100 us early, 1 us to fetch, 64 ns of preamble: the txtime means nothing to it.
@@ -46,7 +48,10 @@ def test_standard_driver_sends_when_called(accounts):
 
 
 def test_standard_driver_on_a_late_host_is_late_by_as_much(accounts):
-    host = {"wakeup": {"base_ns": 2_000, "median_ns": 3_000, "sigma": 0.8}, "stack": {"base_ns": 4_000}}
+    host = {
+        "wakeup": {"base_ns": 2_000, "median_ns": 3_000, "sigma": 0.8},
+        "stack": {"base_ns": 4_000},
+    }
     sim, _, _, flow = pair({"driver": "standard", "release": "sleep", "host": host})
     sim.run(500 * MS)
     accounts(sim.stream(flow))
@@ -57,7 +62,9 @@ def test_standard_driver_on_a_late_host_is_late_by_as_much(accounts):
 
 
 def test_sleeping_application_above_keepon_has_no_txtime(accounts):
-    sim, _, _, flow = pair({"driver": "keepon", "release": "sleep", "keepon": {"slot_bytes": 1230, "batch_slots": 4}})
+    sim, _, _, flow = pair(
+        {"driver": "keepon", "release": "sleep", "keepon": {"slot_bytes": 1230, "batch_slots": 4}}
+    )
     sim.run(100 * MS)
     accounts(sim.stream(flow))
     assert sim.stream(flow)["verdicts"]["best_effort"] >= 85
@@ -65,7 +72,9 @@ def test_sleeping_application_above_keepon_has_no_txtime(accounts):
 
 
 def test_completions_are_reported_with_coalesced_interrupts():
-    sim, a, _, flow = pair({"driver": "standard", "nic": {"coalesce_ns": 5_000_000, "coalesce_frames": 100}})
+    sim, a, _, flow = pair(
+        {"driver": "standard", "nic": {"coalesce_ns": 5_000_000, "coalesce_frames": 100}}
+    )
     pending = []
     for ms in range(80, 101):
         sim.run(ms * MS)
@@ -81,13 +90,25 @@ def test_full_ring_holds_frames_back_until_the_interrupt(accounts):
         "a",
         {
             "driver": "standard",
-            "nic": {"ring_slots": 4, "queue_frames": 2, "coalesce_ns": 3_000_000, "coalesce_frames": 99},
+            "nic": {
+                "ring_slots": 4,
+                "queue_frames": 2,
+                "coalesce_ns": 3_000_000,
+                "coalesce_frames": 99,
+            },
         },
     )
     b = sim.add_station("b", {})
     sim.add_link(a, b, GIGABIT, 0)
     load = sim.add_load(
-        {"id": "l", "talker": a, "listener": b, "kind": "udp", "rate_bps": 32_000_000, "frame_bytes": 1000}
+        {
+            "id": "l",
+            "talker": a,
+            "listener": b,
+            "kind": "udp",
+            "rate_bps": 32_000_000,
+            "frame_bytes": 1000,
+        }
     )
     sim.run(200 * MS)
     summary = sim.load(load)
@@ -101,10 +122,21 @@ def test_saturating_load_fills_the_wire(accounts):
     a = sim.add_station("a", {"driver": "standard"})
     b = sim.add_station("b", {})
     sim.add_link(a, b, GIGABIT, 0)
-    load = sim.add_load({"id": "l", "talker": a, "listener": b, "kind": "saturate", "frame_bytes": 1518, "start_ns": 0})
+    load = sim.add_load(
+        {
+            "id": "l",
+            "talker": a,
+            "listener": b,
+            "kind": "saturate",
+            "frame_bytes": 1518,
+            "start_ns": 0,
+        }
+    )
     sim.run(100 * MS)
     accounts(sim.load(load))
-    assert sim.load(load)["delivered_bytes"] * 8 / 0.1 == pytest.approx(GIGABIT * 1518 / 1538, rel=0.002)
+    assert sim.load(load)["delivered_bytes"] * 8 / 0.1 == pytest.approx(
+        GIGABIT * 1518 / 1538, rel=0.002
+    )
 
 
 @pytest.mark.parametrize("offset_ns", [500_064, 500_065, 500_072, 500_095, 500_096])
@@ -113,7 +145,10 @@ def test_launch_comparator_sees_multiples_of_32_ns(offset_ns):
     sim.run(50 * MS)
     wanted = -(-(offset_ns - 64) // 32) * 32 + 64
     assert (errors_ns(sim, flow) == wanted - offset_ns).all()
-    assert sim.stream(flow)["verdicts"]["on_time"] == sim.stream(flow)["submitted"] - sim.stream(flow)["pending"]
+    assert (
+        sim.stream(flow)["verdicts"]["on_time"]
+        == sim.stream(flow)["submitted"] - sim.stream(flow)["pending"]
+    )
 
 
 def test_launch_starts_on_byte_ticks_of_a_drifting_crystal():
@@ -137,7 +172,9 @@ def test_launch_time_that_has_passed_is_sent_at_once_and_counted():
 
 def test_etf_drops_what_is_late_when_it_enters(accounts):
     host = {"stack": {"base_ns": 100_001}}
-    sim, a, _, flow = pair({"driver": "standard", "release": "etf", "host": host}, {"advance_ns": 100_000})
+    sim, a, _, flow = pair(
+        {"driver": "standard", "release": "etf", "host": host}, {"advance_ns": 100_000}
+    )
     sim.run(50 * MS)
     accounts(sim.stream(flow))
     assert sim.stream(flow)["on_wire"] == 0
@@ -145,7 +182,12 @@ def test_etf_drops_what_is_late_when_it_enters(accounts):
 
 
 def test_etf_hands_on_delta_before_txtime_and_a_late_timer_drops(accounts):
-    spec = {"driver": "standard", "release": "etf", "etf_delta_ns": 30_000, "host": {"timer": {"base_ns": 5_000}}}
+    spec = {
+        "driver": "standard",
+        "release": "etf",
+        "etf_delta_ns": 30_000,
+        "host": {"timer": {"base_ns": 5_000}},
+    }
     sim, _, _, flow = pair(spec, {"advance_ns": 200_000})
     sim.run(50 * MS)
     assert (errors_ns(sim, flow) == -30_000 + 5_000 + 800 + 64).all()
@@ -166,7 +208,9 @@ def test_etf_leaves_in_order_of_txtime_not_of_arrival():
     late = sim.add_stream({**spec, "id": "late", "offset_ns": 700_000, "advance_ns": 600_000})
     early = sim.add_stream({**spec, "id": "early", "offset_ns": 690_000, "advance_ns": 50_000})
     sim.run(50 * MS)
-    assert (sim.frames(early)["wire_ps"][:30] + 10_000_000 == sim.frames(late)["wire_ps"][:30]).all()
+    assert (
+        sim.frames(early)["wire_ps"][:30] + 10_000_000 == sim.frames(late)["wire_ps"][:30]
+    ).all()
 
 
 def test_driver_passes_frames_in_order_and_occupied():
@@ -177,7 +221,14 @@ def test_driver_passes_frames_in_order_and_occupied():
     sim.add_link(a, b, GIGABIT, 0)
     flows = [
         sim.add_stream(
-            {"id": str(i), "talker": a, "listeners": [b], "period_ns": MS, "offset_ns": 500_000, "frame_bytes": 64}
+            {
+                "id": str(i),
+                "talker": a,
+                "listeners": [b],
+                "period_ns": MS,
+                "offset_ns": 500_000,
+                "frame_bytes": 64,
+            }
         )
         for i in range(4)
     ]
@@ -192,7 +243,9 @@ def test_stamps_have_the_resolution_of_the_listener():
         a = sim.add_station("a", {"driver": "standard"})
         b = sim.add_station("b", {"stamp_resolution_ns": resolution, "nic_ppm": 11.0})
         sim.add_link(a, b, GIGABIT, 0)
-        flow = sim.add_stream({"id": "x", "talker": a, "listeners": [b], "period_ns": 999_983, "frame_bytes": 64})
+        flow = sim.add_stream(
+            {"id": "x", "talker": a, "listeners": [b], "period_ns": 999_983, "frame_bytes": 64}
+        )
         sim.run(200 * MS)
         frames = sim.frames(flow)
         late_ns = frames["arrival_ps"][0] / 1000 - (frames["stamp_ns"][0] - EPOCH_NS)
@@ -204,7 +257,12 @@ def test_stamps_have_the_resolution_of_the_listener():
 
 def test_free_running_stations_drift_apart():
     sim, _, _, flow = pair(
-        {"driver": "keepon", "sync": "none", "nic_ppm": 20.0, "keepon": {"slot_bytes": 1230, "batch_slots": 8}}
+        {
+            "driver": "keepon",
+            "sync": "none",
+            "nic_ppm": 20.0,
+            "keepon": {"slot_bytes": 1230, "batch_slots": 8},
+        }
     )
     sim.run(1000 * MS)
     errors = errors_ns(sim, flow)

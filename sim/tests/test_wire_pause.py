@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """PAUSE frames (IEEE Std 802.3 annex 31B): the wire stands still and nobody tells the driver.
 
-What can be known is stated in docs/model.md: a pause is noticed by the first poll that comes `detect` after the wire
-stopped, if it is longer than that. detect = width of the strip + what one reading leaves open (a slot, the range of the
-index's latency and the time of the read). A shorter one may pass unseen; the clock is then late by it.
+What can be known is stated in docs/model.md: a pause is noticed by the first poll that comes
+`detect` after the wire stopped, if it is longer than that. detect = width of the strip + what one
+reading leaves open (a slot, the range of the index's latency and the time of the read). A shorter
+one may pass unseen; the clock is then late by it.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class Wire:
 
     @property
     def reading_ps(self) -> int:
-        """What one reading leaves open: a slot, the read, and how much the latency of the index may vary."""
+        """What one reading leaves open: a slot, the read, and how much the latency of the index may
+        vary.
+        """
         longest_slot_ps = self.slot_ps + TRIM_BYTES * self.byte_ps
         latency_ps = self.lag_ns * 1000
         if self.index == "fetch":  # from a full FIFO to an empty one
@@ -98,7 +101,9 @@ WIRES = {
 class Rig:
     """A station with a frame every 200 us, and pauses of its wire."""
 
-    def __init__(self, wire: Wire, *, sync: str = "ideal", nic_ppm: float = 30.0, seed: int = 1) -> None:
+    def __init__(
+        self, wire: Wire, *, sync: str = "ideal", nic_ppm: float = 30.0, seed: int = 1
+    ) -> None:
         self.wire = wire
         self.idle_ns: list[int] = []
         self.sim = _sim.Simulation(seed, EPOCH_NS)
@@ -126,7 +131,9 @@ class Rig:
         return self.sim.station(self.a)
 
     def width_ps(self) -> int:
-        """Width of the strip as the core itself states it, with what its rates may add until the pause is noticed."""
+        """Width of the strip as the core itself states it, with what its rates may add until the
+        pause is noticed.
+        """
         return int(self.state["clock"]["clock_error_ps"]) * 2 * 102 // 100 + 10_000
 
     def polls(self) -> tuple[int, int]:
@@ -137,7 +144,9 @@ class Rig:
         return longest - dither, longest + 3 * READ_NS
 
     def on_time(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Departures of frames reported on time, and how far from their txtimes they were; both in ps."""
+        """Departures of frames reported on time, and how far from their txtimes they were; both in
+        ps.
+        """
         frames = self.sim.frames(self.flow)
         chosen = (frames["verdict"] == 0) & (frames["wire_ps"] >= 0)
         wire_ps = frames["wire_ps"][chosen]
@@ -145,7 +154,9 @@ class Rig:
 
 
 def before_the_pause(wire: Wire) -> tuple[int, int, int, int]:
-    """Width of the strip when the pause comes, the shortest one that must be noticed, by when, in how many polls."""
+    """Width of the strip when the pause comes, the shortest one that must be noticed, by when, in
+    how many polls.
+    """
     rig = Rig(wire)
     rig.sim.run(PAUSED_NS)
     width_ps = rig.width_ps()
@@ -165,7 +176,9 @@ DURATIONS = {
 
 @pytest.mark.parametrize("duration", DURATIONS)
 @pytest.mark.parametrize("name", WIRES)
-def test_an_unseen_pause_ends_in_unsynchronised_until_the_clock_is_set_again(name, duration, accounts):
+def test_an_unseen_pause_ends_in_unsynchronised_until_the_clock_is_set_again(
+    name, duration, accounts
+):
     wire = WIRES[name]
     width_ps, detect_ns, noticed_ns, polls_max = before_the_pause(wire)
     rig = Rig(wire)
@@ -206,14 +219,17 @@ def test_an_unseen_pause_ends_in_unsynchronised_until_the_clock_is_set_again(nam
     claimed = (departures_ps < PAUSED_NS * 1000) | (departures_ps > synchronised_ns * 1000)
     assert np.sum(departures_ps > synchronised_ns * 1000) > 900
     assert not np.any(wrong & claimed & locked)
-    # From the notice on, the clock is known to the strip and three readings, and is not said to be more.
+    # From the notice on, the clock is known to the strip and three readings, and is not said to be
+    # more.
     later = departures_ps > unsynchronised_ns * 1000
     assert np.abs(errors_ps[later]).max() <= width_ps + 3 * wire.reading_ps
 
 
 @pytest.mark.parametrize("name", WIRES)
 def test_a_pause_is_noticed_or_shorter_than_the_strip_and_one_reading(name):
-    """Random lengths and phases. Unnoticed, it makes the clock late by itself; the wire leaves the strip by no more."""
+    """Random lengths and phases. Unnoticed, it makes the clock late by itself; the wire leaves the
+    strip by no more.
+    """
     wire = WIRES[name]
     draw = random.Random(name)
     noticed, missed = [], []
@@ -274,7 +290,9 @@ def test_random_pauses_keep_the_accounts_and_one_seed_one_trace(seed, accounts):
 
 
 def test_a_pause_costs_no_events():
-    """The wire is still computed in runs of slots: however long it stands still, only polls happen meanwhile."""
+    """The wire is still computed in runs of slots: however long it stands still, only polls happen
+    meanwhile.
+    """
 
     def events(idle_ns: int) -> int:
         rig = Rig(WIRES["1G-2us-done"], sync="none")
@@ -286,7 +304,9 @@ def test_a_pause_costs_no_events():
 
 
 def test_a_nic_that_stands_still_for_longer_than_it_may_is_given_up(accounts):
-    """4.29 s is the most a pause can be allowed: afterwards every frame is refused or flushed, and none is pending."""
+    """4.29 s is the most a pause can be allowed: afterwards every frame is refused or flushed, and
+    none is pending.
+    """
     rig = Rig(WIRES["100M-50us-done"])
     rig.pause(PAUSED_NS, 5_000 * MS)
     rig.sim.run(PAUSED_NS + 4_290 * MS)
@@ -308,13 +328,23 @@ IDLE_NS = 300_000
 
 @pytest.mark.parametrize("driver", ["keepon", "standard", "launchtime"])
 def test_every_transmitter_keeps_still_for_the_pause_after_the_frame_on_the_wire(driver, accounts):
-    """Back-to-back frames of 10 us: the one under way is finished, the next one starts exactly the pause later."""
+    """Back-to-back frames of 10 us: the one under way is finished, the next one starts exactly the
+    pause later.
+    """
     sim = _sim.Simulation(3, EPOCH_NS)
-    keepon = {"keepon": {"slot_bytes": 1230, "batch_slots": 8, "ring_slots": 256, "depth_slots": 200}}
+    keepon = {
+        "keepon": {"slot_bytes": 1230, "batch_slots": 8, "ring_slots": 256, "depth_slots": 200}
+    }
     a = sim.add_station("a", {"driver": driver, **(keepon if driver == "keepon" else {})})
     b = sim.add_station("b", {})
     sim.add_link(a, b, GIGABIT, 50)
-    spec = {"talker": a, "listeners": [b], "period_ns": 10_000, "frame_bytes": 1200, "advance_ns": 300_000}
+    spec = {
+        "talker": a,
+        "listeners": [b],
+        "period_ns": 10_000,
+        "frame_bytes": 1200,
+        "advance_ns": 300_000,
+    }
     flow = sim.add_stream({**spec, "id": "x", "offset_ns": 64})
     first_ns, second_ns, third_ns = 20 * MS + 4_321, 25 * MS + 9_999, 25 * MS + 100_000
     for at_ns in (third_ns, first_ns, second_ns):
@@ -327,7 +357,8 @@ def test_every_transmitter_keeps_still_for_the_pause_after_the_frame_on_the_wire
     stops_ps = starts_ps[starts_ps < first_ns * 1000].max() + wire_bytes * 8_000
     assert stops_ps > first_ns * 1000
     assert starts_ps[starts_ps >= first_ns * 1000].min() == stops_ps + IDLE_NS * 1000
-    # The third pause comes during the second one and counts from its own time: no frame starts in either.
+    # The third pause comes during the second one and counts from its own time: no frame starts in
+    # either.
     resumes_ps = starts_ps[starts_ps >= second_ns * 1000].min()
     assert 0 <= resumes_ps - (third_ns + IDLE_NS) * 1000 < 8_000
     # What was ready is sent back to back afterwards.

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every wrong value is refused in one sentence that names it, and the simulation stays as it was."""
+"""Every wrong value is refused in one sentence that names it, and the simulation stays as
+it was.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,14 @@ STATIONS = [
     ({"driver": "keepon", "keepon": {"slot_bytes": 230, "mode": "fast"}}, "mode"),
     ({"driver": "keepon", "keepon": {"slot_bytes": 230, "partition": [1, 65536]}}, "partition"),
     ({"driver": "keepon", "keepon": {"slot_bytes": 230, "partition": []}}, "partition"),
-    ({"driver": "keepon", "keepon": {"slot_bytes": 230, "classes": {16: ("strict", "up")}}}, "class"),
-    ({"driver": "keepon", "keepon": {"slot_bytes": 230, "classes": {1: ("strict", "down")}}}, "round"),
+    (
+        {"driver": "keepon", "keepon": {"slot_bytes": 230, "classes": {16: ("strict", "up")}}},
+        "class",
+    ),
+    (
+        {"driver": "keepon", "keepon": {"slot_bytes": 230, "classes": {1: ("strict", "down")}}},
+        "round",
+    ),
 ]
 
 
@@ -64,7 +72,9 @@ def test_what_the_core_refuses_is_said_with_value_and_range(keepon, field):
     sim = _sim.Simulation(1)
     a = sim.add_station("a", {"driver": "keepon", "keepon": keepon})
     b = sim.add_station("b", {})
-    with pytest.raises(ValueError, match=rf"station a: keepon\.{field} = \d+: .*\(allowed \d+ to \d+\)"):
+    with pytest.raises(
+        ValueError, match=rf"station a: keepon\.{field} = \d+: .*\(allowed \d+ to \d+\)"
+    ):
         sim.add_link(a, b, GIGABIT, 0)
     # Nothing was linked: the same refusal again, not "has a link already".
     with pytest.raises(ValueError, match=field):
@@ -115,7 +125,14 @@ STREAMS = [
 @pytest.mark.parametrize(("change", "words"), STREAMS)
 def test_wrong_stream_is_named_and_not_added(pair, change, words):
     sim, a, b, _, bridge = pair
-    spec = {"id": "x", "talker": a, "listeners": [b], "routes": [[bridge]], "period_ns": 1_000_000, "frame_bytes": 64}
+    spec = {
+        "id": "x",
+        "talker": a,
+        "listeners": [b],
+        "routes": [[bridge]],
+        "period_ns": 1_000_000,
+        "frame_bytes": 64,
+    }
     with pytest.raises(ValueError, match=words):
         sim.add_stream({**spec, **change})
     assert sim.add_stream(spec) == 0
@@ -174,7 +191,10 @@ def test_wrong_links_gates_faults_and_names_are_refused(pair):
         (lambda: sim.add_fault("link-down", a, -1, 1), "at_ns"),
         (lambda: sim.add_fault("link-down", a, 0, -1), "value_ns"),
         (lambda: sim.add_fault("wire-pause", a, 0, -1), 'fault on "a": value_ns = -1 is negative'),
-        (lambda: sim.add_fault("wire-pause", a, 0, 10**12 + 1), "1000000000001 ns is not within 0 to 1000000000000"),
+        (
+            lambda: sim.add_fault("wire-pause", a, 0, 10**12 + 1),
+            "1000000000001 ns is not within 0 to 1000000000000",
+        ),
         (lambda: sim.add_fault("wire-pause", a, -1, 1), "at_ns"),
         (lambda: sim.add_fault("wire-pause", 77, 0, 1), "77"),
         (lambda: sim.add_fault("wire-pause", bridge, 0, 1), "no station"),

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiles core, rig and shim into what the checks load; everything goes to a folder the caller names."""
+"""Compiles core, rig and shim into what the checks load; everything goes to a folder the caller
+names.
+"""
 
 from __future__ import annotations
 
@@ -45,20 +47,26 @@ def compiler() -> str:
 
 def run(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
     """Run a command; its output is part of the error if it fails."""
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done
 
 
-def compile_object(source: Path, folder: Path, flags: Sequence[str] = (), core: Path = CORE) -> Path:
+def compile_object(
+    source: Path, folder: Path, flags: Sequence[str] = (), core: Path = CORE
+) -> Path:
     """One object file in `folder`, against the headers of `core`."""
     target = folder / f"{source.stem}.o"
     run([compiler(), *FLAGS, *flags, *includes(core), "-c", source, "-o", target])
     return target
 
 
-def compile_all(sources: Sequence[Path], folder: Path, flags: Sequence[str] = (), core: Path = CORE) -> list[Path]:
+def compile_all(
+    sources: Sequence[Path], folder: Path, flags: Sequence[str] = (), core: Path = CORE
+) -> list[Path]:
     """Object files of all sources, two at a time."""
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(2) as pool:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a stream of operations on a case; finds the shortest stream that still fails. Also a program:
+"""Runs a stream of operations on a case; finds the shortest stream that still fails. Also a
+program:
 
     python -m core_model.campaign LIBRARY FIRST_SEED SEEDS OPERATIONS
 
@@ -43,7 +44,9 @@ def failure(library: Library, case: Case, operations: list[Operation]) -> str | 
 
 
 def shrink(library: Library, case: Case, operations: list[Operation]) -> list[Operation]:
-    """Leave out operations, large pieces first, as long as something still fails and for at most SHRINK_S."""
+    """Leave out operations, large pieces first, as long as something still fails and for at most
+    SHRINK_S.
+    """
     end_s = monotonic() + SHRINK_S
     piece = len(operations) // 2
     while piece:
@@ -60,7 +63,11 @@ def shrink(library: Library, case: Case, operations: list[Operation]) -> list[Op
 
 def shorten(allowed: tuple[int, ...]) -> str:
     """Masks, or what they can be made of again."""
-    return str(allowed) if len(allowed) <= 64 else f"{len(allowed)} masks beginning with {allowed[:16]}"
+    return (
+        str(allowed)
+        if len(allowed) <= 64
+        else f"{len(allowed)} masks beginning with {allowed[:16]}"
+    )
 
 
 def explain(library: Library, case: Case, operations: list[Operation]) -> str:
@@ -71,7 +78,9 @@ def explain(library: Library, case: Case, operations: list[Operation]) -> str:
 
 
 def play_seed(library: Library, seed: int, count: int) -> Counter[str]:
-    """A drawn case; returns verdicts counted. The failing stream is shortened and part of the error."""
+    """A drawn case; returns verdicts counted. The failing stream is shortened and part of the
+    error.
+    """
     rng = Random(seed)
     case = random_case(rng, library)
     operations = random_operations(rng, case, count)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Configurations and operation streams: drawn from a random source (hypothesis's or a seeded one), or written down."""
+"""Configurations and operation streams: drawn from a random source (hypothesis's or a seeded one),
+or written down.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ BEST_EFFORT_LOW, FIRM, SOFT, MOVABLE, FIRM_FLOOR, BEST_EFFORT_HIGH = 0, 1, 2, 3,
 
 @dataclass(frozen=True)
 class Case:
-    """One configuration. `honest`: NIC and oscillators keep every stated bound, so a slip is a mistake of the core."""
+    """One configuration. `honest`: NIC and oscillators keep every stated bound, so a slip is a
+    mistake of the core.
+    """
 
     params: dict[str, int]
     allowed: tuple[int, ...]
@@ -80,10 +84,18 @@ class Case:
         return self.params["ring_slots"] * self.slot_ps // 1000 + 1
 
     def strip_ps(self) -> int:
-        """Width one reading alone leaves: a slot, the lag's range, the reading itself, a restart."""
+        """Width one reading alone leaves: a slot, the lag's range, the reading itself, a
+        restart.
+        """
         params = self.params
         ahead_ps = 0 if params["index_counts_done"] else 2 * params["prefetch_slots"] * self.slot_ps
-        return self.slot_ps + ahead_ps + params["index_lag_ps_max"] + params["read_ps"] + params["restart_ps_max"]
+        return (
+            self.slot_ps
+            + ahead_ps
+            + params["index_lag_ps_max"]
+            + params["read_ps"]
+            + params["restart_ps_max"]
+        )
 
     def gap_slots(self) -> int:
         """Longest distance between slots that may be trimmed."""
@@ -154,13 +166,19 @@ def base_params() -> dict[str, int]:
 POLICIES = {FIRM: STRICT, SOFT: RELAXED, MOVABLE: RESCHEDULE, FIRM_FLOOR: STRICT}
 
 
-def make_case(changes: dict[str, int] | None = None, allowed: tuple[int, ...] = (0xFFFF,), honest: bool = True) -> Case:
+def make_case(
+    changes: dict[str, int] | None = None, allowed: tuple[int, ...] = (0xFFFF,), honest: bool = True
+) -> Case:
     """base_params() with changes; paper mode gets what it asks for."""
     params = base_params() | (changes or {})
     rounding = [UP] * CLASS_COUNT
     rounding[FIRM_FLOOR] = FLOOR
     if params["mode"] == PAPER:
-        params |= {"clock_read": COUNTER, "depth_slots": params["batch_slots"], "partition_slots": params["ring_slots"]}
+        params |= {
+            "clock_read": COUNTER,
+            "depth_slots": params["batch_slots"],
+            "partition_slots": params["ring_slots"],
+        }
         allowed = tuple(allowed[i % len(allowed)] for i in range(params["ring_slots"]))
         rounding = [FLOOR] * CLASS_COUNT
     params["partition_slots"] = len(allowed)
@@ -170,8 +188,12 @@ def make_case(changes: dict[str, int] | None = None, allowed: tuple[int, ...] = 
 
 
 def random_partition(rng: Random, ring_slots: int, reserved: bool) -> tuple[int, ...]:
-    """Masks of a period related to the ring or not at all; with `reserved`, some slots open to no class."""
-    slots = rng.choice((1, 2, 7, ring_slots, ring_slots + 1, ring_slots - 1, 97, 250, rng.randint(1, 600)))
+    """Masks of a period related to the ring or not at all; with `reserved`, some slots open to no
+    class.
+    """
+    slots = rng.choice(
+        (1, 2, 7, ring_slots, ring_slots + 1, ring_slots - 1, 97, 250, rng.randint(1, 600))
+    )
     style = rng.randrange(3)
     masks = []
     for i in range(slots):
@@ -261,7 +283,9 @@ def random_case(rng: Random, library: Library) -> Case:
         params, allowed = random_params(rng)
         case = make_case(params, allowed)
         try:
-            core = Core(library, case.params, list(case.allowed), list(case.late), list(case.rounding))
+            core = Core(
+                library, case.params, list(case.allowed), list(case.late), list(case.rounding)
+            )
         except RefusedError as problem:
             refused = problem.problem
             continue
@@ -280,23 +304,42 @@ def random_submit(rng: Random, case: Case) -> Operation:
     if tc in (BEST_EFFORT_LOW, BEST_EFFORT_HIGH) and rng.random() < 0.9:
         return ("submit", tc, frame_bytes, None)
     ring = case.params["ring_slots"]
-    slots = rng.choice((rng.randint(-3, 6), rng.randint(0, ring), ring - 1, ring, rng.randint(-ring, 3 * ring)))
+    slots = rng.choice(
+        (rng.randint(-3, 6), rng.randint(0, ring), ring - 1, ring, rng.randint(-ring, 3 * ring))
+    )
     slot_ns = case.slot_ps // 1000
     tolerance = case.params["tolerance_ns"]
-    offset_ns = rng.choice((0, 1, -1, tolerance, tolerance + 1, -tolerance, rng.randint(-slot_ns, slot_ns)))
+    offset_ns = rng.choice(
+        (0, 1, -1, tolerance, tolerance + 1, -tolerance, rng.randint(-slot_ns, slot_ns))
+    )
     return ("submit", tc, frame_bytes, slots, offset_ns)
 
 
 def random_span(rng: Random, case: Case) -> int:
-    """Time between operations: within a slot, some slots, or to the last instant before the wire runs dry."""
+    """Time between operations: within a slot, some slots, or to the last instant before the wire
+    runs dry.
+    """
     slot_ps = case.slot_ps
-    return rng.choice((1, rng.randint(0, slot_ps), rng.randint(0, slot_ps), rng.randint(0, 3 * slot_ps), slot_ps))
+    return rng.choice(
+        (1, rng.randint(0, slot_ps), rng.randint(0, slot_ps), rng.randint(0, 3 * slot_ps), slot_ps)
+    )
 
 
 def random_step_ns(rng: Random, case: Case) -> int:
     """Steps of every size, from a nanosecond to ten seconds."""
     slot_ns = case.slot_ps // 1000 + 1
-    size = rng.choice((1, rng.randint(0, slot_ns), rng.randint(0, slot_ns), 20 * slot_ns, 1000, 10**6, 10**9, 10**10))
+    size = rng.choice(
+        (
+            1,
+            rng.randint(0, slot_ns),
+            rng.randint(0, slot_ns),
+            20 * slot_ns,
+            1000,
+            10**6,
+            10**9,
+            10**10,
+        )
+    )
     return rng.choice((1, 1, -1)) * size
 
 
@@ -337,11 +380,15 @@ def random_stall(rng: Random, case: Case) -> int:
     """No poll for about as long as posted slots last, seldom for much longer."""
     depth_ps = case.params["depth_slots"] * case.slot_ps
     near = rng.randint(max(0, depth_ps - 3 * case.slot_ps), depth_ps + 6 * case.slot_ps)
-    return rng.choice((near, near, near, depth_ps // 2, 3 * depth_ps, min(SECOND_PS, 1000 * depth_ps)))
+    return rng.choice(
+        (near, near, near, depth_ps // 2, 3 * depth_ps, min(SECOND_PS, 1000 * depth_ps))
+    )
 
 
 def random_restart(rng: Random, case: Case) -> list[Operation]:
-    """The device down and up again: while the NIC sends what was posted, in the middle of it, or after its end."""
+    """The device down and up again: while the NIC sends what was posted, in the middle of it, or
+    after its end.
+    """
     operations: list[Operation] = [("stop",)]
     for _ in range(rng.choice((0, 1, 3, 6))):
         kind = rng.randrange(12)
@@ -358,13 +405,17 @@ def random_restart(rng: Random, case: Case) -> list[Operation]:
         elif kind < 10:
             operations.append(("advance", random_span(rng, case)))
         else:
-            operations.append(rng.choice((("stall", random_stall(rng, case)), ("run", 2), ("stop",))))
+            operations.append(
+                rng.choice((("stall", random_stall(rng, case)), ("run", 2), ("stop",)))
+            )
     return [*operations, ("start",)]
 
 
-def random_operations(rng: Random, case: Case, count: int, restart_every: int = RESTART_EVERY) -> list[Operation]:
-    """A stream of operations, a restart in the place of one in `restart_every` (0: none). A NIC whose wander is stated
-    as zero keeps its first drift."""
+def random_operations(
+    rng: Random, case: Case, count: int, restart_every: int = RESTART_EVERY
+) -> list[Operation]:
+    """A stream of operations, a restart in the place of one in `restart_every` (0: none). A NIC
+    whose wander is stated as zero keeps its first drift."""
     operations = [random_operation(rng, case) for _ in range(count)]
     if restart_every:
         # drawn afterwards: with and without restarts, the other operations are the same

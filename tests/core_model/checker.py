@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares core and model after every operation. A difference is an AssertionError that says what."""
+"""Compares core and model after every operation. A difference is an AssertionError that
+says what.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,20 @@ LATE_SLACK_SLOTS = 1
 
 
 def require(condition: bool, text: str, **values: object) -> None:
-    """Raise AssertionError with the values unless the condition holds (an assert would vanish under -O)."""
+    """Raise AssertionError with the values unless the condition holds (an assert would vanish under
+    -O).
+    """
     if not condition:
-        raise AssertionError(f"{text}: " + ", ".join(f"{name} = {value}" for name, value in values.items()))
+        raise AssertionError(
+            f"{text}: " + ", ".join(f"{name} = {value}" for name, value in values.items())
+        )
 
 
 @dataclass
 class Down:
-    """What was true when the device was stopped. NIC time is the ideal measure of the time it is down, the CPU counter
-    what a driver has: `ideal` and `believed` are PHC time over each of them."""
+    """What was true when the device was stopped. NIC time is the ideal measure of the time it is
+    down, the CPU counter what a driver has: `ideal` and `believed` are PHC time over each of
+    them."""
 
     since_ps: int
     view: SimpleNamespace
@@ -59,7 +66,9 @@ class Checker:
     def __init__(self, library: Library, case: Case) -> None:
         self.case = case
         self.shape = case.shape()
-        self.core = Core(library, case.params, list(case.allowed), list(case.late), list(case.rounding))
+        self.core = Core(
+            library, case.params, list(case.allowed), list(case.late), list(case.rounding)
+        )
         self.verdict_names = library.verdict_names
         self.frames: dict[int, Frame] = {}
         self.bounds: dict[tuple[int, int], SimpleNamespace] = {}
@@ -75,7 +84,9 @@ class Checker:
         self.settle("start")
 
     def begin(self, start_time_ns: int) -> None:
-        """A pacer as kpn_pacer_init() leaves it: what the model knows of its ring, its clock and its wire."""
+        """A pacer as kpn_pacer_init() leaves it: what the model knows of its ring, its clock and
+        its wire.
+        """
         self.ring: dict[int, Frame] = {}
         self.fifo_last: dict[int, int] = {}
         self.buffers: dict[int, int] = {}
@@ -157,33 +168,42 @@ class Checker:
             before.suspected_underruns,
         ):
             self.disturbed_ps = now.now_ps
-            if any(not self.shape.allowed[signed(seq + now.base) % len(self.shape.allowed)] for seq in self.ring):
-                # frames that need all of a slot that would be trimmed now: the way to the grid takes others
+            if any(
+                not self.shape.allowed[signed(seq + now.base) % len(self.shape.allowed)]
+                for seq in self.ring
+            ):
+                # frames that need all of a slot that would be trimmed now: the way to the grid
+                # takes others
                 self.disturbed_ps += (now.tail_seq - now.head_seq) * self.shape.slot_ps
         # slots that were posted by a poll and have begun at once
         self.check_slots("posted", now)
         return commits, outcomes
 
     def follow_plan(self, before: SimpleNamespace, now: SimpleNamespace) -> None:
-        """Lengths that one call could not change are left to the next polls. If none come, the NIC overtakes them: such
-        slots are off the grid, and what follows has to get back to it."""
+        """Lengths that one call could not change are left to the next polls. If none come, the NIC
+        overtakes them: such slots are off the grid, and what follows has to get back to it."""
         if before.planned_seq < min(before.tail_seq, now.fetch_seq):
             posted_ps = (now.tail_seq - now.head_seq) * self.shape.slot_ps
             self.unsure_until_ps = now.now_ps + posted_ps + 2 * self.limits(0).lock_ns * 1000
 
     def last_first_of_step(self, now: SimpleNamespace) -> int:
-        """Last slot that can be the first a step just now could still reach: what the core keeps free from reading the
-        CPU counter to the first store of re-planning is behind the upper bound; slots may be trimmed."""
+        """Last slot that can be the first a step just now could still reach: what the core keeps
+        free from reading the CPU counter to the first store of re-planning is behind the upper
+        bound; slots may be trimmed."""
         if not now.head_valid:
             return int(now.tail_seq)
         return int(now.head_upper_seq + now.lead_slots + 2 * REPLAN_PS // self.shape.slot_ps + 1)
 
     def check_counts(self, name: str, before: SimpleNamespace, now: SimpleNamespace) -> None:
-        """Every frame submitted since the pacer was initialised has ended or is held, as the model counts them."""
+        """Every frame submitted since the pacer was initialised has ended or is held, as the model
+        counts them.
+        """
         ended = sum(self.counts.values()) - sum(self.counts_before.values())
         flushed = self.counts["FLUSHED"] - self.counts_before["FLUSHED"]
         require(
-            now.submitted == ended + len(self.frames) and now.pending == len(self.frames) and now.flushed == flushed,
+            now.submitted == ended + len(self.frames)
+            and now.pending == len(self.frames)
+            and now.flushed == flushed,
             "frames are counted wrongly",
             operation=name,
             submitted=now.submitted,
@@ -194,7 +214,9 @@ class Checker:
         )
 
     def check_down(self, name: str, slots: list[SlotRecord], commits: list[CommitRecord]) -> None:
-        """A stopped pacer touches nothing and claims nothing; only what the NIC had latched before still leaves."""
+        """A stopped pacer touches nothing and claims nothing; only what the NIC had latched before
+        still leaves.
+        """
         require(self.down is not None, "the device is up", operation=name)
         before, now = self.before, self.now
         require(
@@ -211,7 +233,9 @@ class Checker:
         )
         require(not self.frames and not self.ring, "frames are left after the stop", ring=self.ring)
         touched = [commit for commit in commits if commit.placed or name != "stop"]
-        require(not touched, "a stopped pacer puts frames into slots or takes them out", operation=name)
+        require(
+            not touched, "a stopped pacer puts frames into slots or takes them out", operation=name
+        )
         for slot in slots:
             require(
                 not slot.frame_id or slot.latch_ps <= self.down.since_ps,
@@ -224,11 +248,17 @@ class Checker:
         """A report whose wire positions are unbounded numbers instead of numbers modulo 2^64."""
         report = self.core.report()
         for name in ("anchor_ps", "head_lower_ps", "head_upper_ps"):
-            setattr(report, name, report.position_ps + signed(getattr(report, name) - report.position_ps))
+            setattr(
+                report,
+                name,
+                report.position_ps + signed(getattr(report, name) - report.position_ps),
+            )
         return report
 
     def law_tolerance(self, position_ps: int, now: SimpleNamespace) -> Fraction:
-        """How far the core's law may be from the exact one: a rounding for every change, and the rate's resolution."""
+        """How far the core's law may be from the exact one: a rounding for every change, and the
+        rate's resolution.
+        """
         return self.law_error_ns + abs(position_ps - now.anchor_ps) * RATE_ROUNDING / 1000
 
     def limits(self, rate_change_ppb: int) -> SimpleNamespace:
@@ -239,7 +269,9 @@ class Checker:
         return self.bounds[key]
 
     def check_slots(self, name: str, view: SimpleNamespace) -> None:
-        """Every slot that has begun: its place on the grid, or its count, by the state before the operation."""
+        """Every slot that has begun: its place on the grid, or its count, by the state before the
+        operation.
+        """
         shape = self.shape
         view = self.down.view if self.down else view
         while self.slots and self.slots[0].start_ps <= self.now.now_ps:
@@ -252,16 +284,23 @@ class Checker:
             self.wire_end_ps = slot.start_ps + length_ps
             if self.slot_reference is not None:
                 require(
-                    self.slot_reference[0] + 1 == slot.seq and self.slot_reference[1] <= slot.position_ps,
+                    self.slot_reference[0] + 1 == slot.seq
+                    and self.slot_reference[1] <= slot.position_ps,
                     "slots were not sent one after another",
                     seq=slot.seq,
                 )
             self.slot_reference = (slot.seq, slot.position_ps)
             if shape.mode == PAPER:
                 require(
-                    slot.position_ps == slot.seq * shape.slot_ps, "free-running slots differ in length", seq=slot.seq
+                    slot.position_ps == slot.seq * shape.slot_ps,
+                    "free-running slots differ in length",
+                    seq=slot.seq,
                 )
-                require(slot.frame_bytes == shape.slot_bytes, "a free-running slot was trimmed", seq=slot.seq)
+                require(
+                    slot.frame_bytes == shape.slot_bytes,
+                    "a free-running slot was trimmed",
+                    seq=slot.seq,
+                )
                 continue
             if len(self.slots) < 400 or slot.seq % 16 == 0:
                 self.check_boundary(slot, view)
@@ -272,13 +311,19 @@ class Checker:
         """A trimmed slot has an allowed length and, if slots are reserved for that, no owner."""
         params = self.case.params
         difference = slot.frame_bytes - self.shape.slot_bytes
-        require(difference % params["quantum_bytes"] == 0, "a trim of no whole quantum", difference=difference)
+        require(
+            difference % params["quantum_bytes"] == 0,
+            "a trim of no whole quantum",
+            difference=difference,
+        )
         require(
             -params["trim_down_bytes"] <= difference <= params["trim_up_bytes"],
             "a trim beyond its range",
             difference=difference,
         )
-        if params["trim"] == model.TRIM_RESERVED and slot.seq >= max(self.step_seq, self.switched_seq):
+        if params["trim"] == model.TRIM_RESERVED and slot.seq >= max(
+            self.step_seq, self.switched_seq
+        ):
             if self.next_allowed is not None:
                 return
             net_slot = signed(slot.seq + view.base)
@@ -295,8 +340,8 @@ class Checker:
         return abs(law.at(slot.position_ps) - self.shape.grid_ns(net_slot)) * 1000
 
     def trimming_ps(self, rate_change_ppb: int) -> int:
-        """Until when what a change of the rate has done to slots beyond change is trimmed away: the lock time, which is
-        for half a slot, and as much again for every further half."""
+        """Until when what a change of the rate has done to slots beyond change is trimmed away: the
+        lock time, which is for half a slot, and as much again for every further half."""
         least, changed = self.limits(0), self.limits(rate_change_ppb)
         halves = 2 * (changed.boundary_error_ps - least.boundary_error_ps) // self.shape.slot_ps
         return int(least.lock_ns + halves * (least.lock_ns - least.span_ns)) * 1000
@@ -334,13 +379,19 @@ class Checker:
         """Outside the setters the law changes only by an underrun or a slip, and by so much."""
         if name in ("adjfine", "adjtime", "settime"):
             return
-        core_law = Law(now.anchor_ps, now.anchor_ns + now.anchor_frac * FRACTION, self.law.adjustment)
+        core_law = Law(
+            now.anchor_ps, now.anchor_ns + now.anchor_frac * FRACTION, self.law.adjustment
+        )
         if name == "start":
             self.law = self.started_law(core_law)
             return
         if (now.underruns, now.slips) == (before.underruns, before.slips):
             difference = abs(core_law.time_ns - self.law.at(now.anchor_ps))
-            require(difference <= self.law_error_ns, "the clock law changed by itself", difference=float(difference))
+            require(
+                difference <= self.law_error_ns,
+                "the clock law changed by itself",
+                difference=float(difference),
+            )
             return
         if now.underruns != before.underruns and self.trusted:
             self.check_recovery(core_law, now)
@@ -348,7 +399,9 @@ class Checker:
         self.law_error_ns = ROUNDING_NS
 
     def started_law(self, core_law: Law) -> Law:
-        """What preparing the ring took is in the clock: a few calls, however many descriptors there are."""
+        """What preparing the ring took is in the clock: a few calls, however many descriptors there
+        are.
+        """
         took_ns = core_law.at(0) - self.law.at(0)
         calls_ns = Fraction(16 * self.case.params["call_ps"], 1000) * Fraction(1001, 1000)
         calls_ns += Fraction(self.case.params["cpu_tick_ps"], 1000)
@@ -361,7 +414,9 @@ class Checker:
         return core_law
 
     def check_recovery(self, core_law: Law, now: SimpleNamespace) -> None:
-        """After an idle wire the clock is what it would have been, within what docs/model.md states."""
+        """After an idle wire the clock is what it would have been, within what docs/model.md
+        states.
+        """
         if not self.slots or self.slot_reference is None:
             return
         restart = self.slots[0]
@@ -385,7 +440,8 @@ class Checker:
         error_ns = abs(core_law.at(restart.position_ps) - ideal_ns)
         require(
             error_ns <= allowed_ns,
-            "the clock after an underrun is further off than the strip, the restart and the drift allow",
+            "the clock after an underrun is further off than the strip, the restart and the drift"
+            " allow",
             error_ns=float(error_ns),
             allowed_ns=float(allowed_ns),
             idle_ns=idle_ps / 1000,
@@ -399,7 +455,9 @@ class Checker:
             self.follow_buffer(commit, frame)
             if not commit.placed:
                 require(
-                    self.ring.pop(commit.seq, None) is frame, "a frame was taken from a slot it was not in", id=frame.id
+                    self.ring.pop(commit.seq, None) is frame,
+                    "a frame was taken from a slot it was not in",
+                    id=frame.id,
                 )
                 frame.seq = None
                 frame.recalled = True
@@ -416,8 +474,9 @@ class Checker:
                 frame.targets = self.targets(frame.txtime_ns, frame.tc, commit.base)
 
     def follow_buffer(self, commit: CommitRecord, frame: Frame) -> None:
-        """What its descriptor's buffer holds when a frame is placed or its slot a placeholder again: the frame and
-        nothing else (C13); on demand its bytes stay until the next one comes (C14)."""
+        """What its descriptor's buffer holds when a frame is placed or its slot a placeholder
+        again: the frame and nothing else (C13); on demand its bytes stay until the next one comes
+        (C14)."""
         if self.down is not None:
             return
         desc = commit.seq % self.shape.ring_slots
@@ -427,7 +486,9 @@ class Checker:
             self.buffers[desc] = 0
 
     def check_buffers(self, commits: list[CommitRecord]) -> None:
-        """Buffers of slots that were touched. Where calls take time a slot can be lost while it is written."""
+        """Buffers of slots that were touched. Where calls take time a slot can be lost while it is
+        written.
+        """
         if self.case.params["call_ps"] or self.down is not None:
             return
         for desc in {commit.seq % self.shape.ring_slots for commit in commits}:
@@ -450,7 +511,9 @@ class Checker:
         return self.shape.targets(txtime_ns, tc, base, self.law, self.law_error_ns)
 
     def before_the_grid(self, seq: int, view: SimpleNamespace) -> bool:
-        """Whether slot `seq` comes before those that are on the grid; it was not when its frame was placed."""
+        """Whether slot `seq` comes before those that are on the grid; it was not when its frame was
+        placed.
+        """
         return self.shape.mode != PAPER and seq < view.lock_seq
 
     def check_outcome(self, name: str, outcome: OutcomeRecord, before: SimpleNamespace) -> None:
@@ -458,7 +521,11 @@ class Checker:
         frame = self.frames.pop(outcome.frame_id)
         if self.down and frame.seq is not None:
             # a halted ring is not touched any more: the NIC may still read it
-            require(self.ring.pop(frame.seq, None) is frame, "a frame ended in a slot it was not in", id=frame.id)
+            require(
+                self.ring.pop(frame.seq, None) is frame,
+                "a frame ended in a slot it was not in",
+                id=frame.id,
+            )
         verdict = self.verdict_names[outcome.verdict]
         self.counts[verdict] += 1
         seq = outcome.wire_seq
@@ -466,28 +533,47 @@ class Checker:
         policy = self.shape.late[frame.tc]
         stepped = self.now.base != before.base
         if verdict == "ON_TIME":
-            require(scheduled and not frame.stale, "on_time for a frame without txtime or after a step", id=frame.id)
+            require(
+                scheduled and not frame.stale,
+                "on_time for a frame without txtime or after a step",
+                id=frame.id,
+            )
             off_grid = all(self.before_the_grid(seq, view) for view in (before, self.now))
-            require(not off_grid, "on_time before the grid is reached", seq=seq, lock_seq=before.lock_seq)
-            require(seq in frame.targets, "an on-time frame left in another slot", seq=seq, expected=frame.targets)
+            require(
+                not off_grid,
+                "on_time before the grid is reached",
+                seq=seq,
+                lock_seq=before.lock_seq,
+            )
+            require(
+                seq in frame.targets,
+                "an on-time frame left in another slot",
+                seq=seq,
+                expected=frame.targets,
+            )
         elif verdict == "SENT_STALE":
             # the NIC may have overtaken lengths that one call could not change
             excused = frame.stale or any(
-                self.before_the_grid(seq, view) or view.planned_seq < seq < view.tail_seq for view in (before, self.now)
+                self.before_the_grid(seq, view) or view.planned_seq < seq < view.tail_seq
+                for view in (before, self.now)
             )
             require(scheduled and excused, "sent_stale without a step", id=frame.id)
         elif verdict == "MOVED":
             require(scheduled and policy != STRICT, "a strict frame was moved", id=frame.id)
             targets = [frame.targets]
             if frame.stale:
-                targets = [self.targets(frame.txtime_ns or 0, frame.tc, view.base) for view in (before, self.now)]
+                targets = [
+                    self.targets(frame.txtime_ns or 0, frame.tc, view.base)
+                    for view in (before, self.now)
+                ]
             early = all(seq < min(group, default=0) for group in targets)
             require(not early, "a moved frame left before its own slot", seq=seq, targets=targets)
         elif verdict == "BEST_EFFORT":
             require(not scheduled, "best_effort for a scheduled frame", id=frame.id)
         elif verdict == "LATE" and frame.held_in_time and frame.disturbances == self.disturbances:
             require(
-                self.now.window_end - self.now.window_first < 4 * self.case.params["batch_slots"] + 8,
+                self.now.window_end - self.now.window_first
+                < 4 * self.case.params["batch_slots"] + 8,
                 "a frame held in time was late",
                 id=frame.id,
             )
@@ -500,12 +586,19 @@ class Checker:
                 # nor one that is off the grid
                 first = max(self.now.unhurried_first, min(self.now.lock_seq, min(targets) + reach))
             require(
-                scheduled and policy != RESCHEDULE and min(targets) + reach < first + LATE_SLACK_SLOTS,
+                scheduled
+                and policy != RESCHEDULE
+                and min(targets) + reach < first + LATE_SLACK_SLOTS,
                 "late although its slot can be changed",
                 targets=targets,
                 first=self.now.window_first,
             )
-        elif verdict == "NOT_ALLOWED" and not stepped and self.next_allowed is None and self.shape.has_slots(frame.tc):
+        elif (
+            verdict == "NOT_ALLOWED"
+            and not stepped
+            and self.next_allowed is None
+            and self.shape.has_slots(frame.tc)
+        ):
             targets = self.targets(frame.txtime_ns or 0, frame.tc, self.now.base)
             require(
                 not all(self.shape.allows(target, self.now.base, frame.tc) for target in targets),
@@ -513,41 +606,62 @@ class Checker:
                 targets=targets,
             )
         elif verdict == "STEPPED":
-            require(scheduled and frame.recalled, "stepped, though it never was in a slot", id=frame.id)
+            require(
+                scheduled and frame.recalled, "stepped, though it never was in a slot", id=frame.id
+            )
         elif verdict == "IN_DOUBT":
             self.check_doubt(name, frame, before)
         elif verdict == "FLUSHED":
             require(name == "stop", "flushed without a stop", id=frame.id)
 
     def check_doubt(self, name: str, frame: Frame, before: SimpleNamespace) -> None:
-        """Only a CPU held up within a call, or a NIC that is halted, leaves it open whether a frame has left: one that
-        could have been fetched by then."""
+        """Only a CPU held up within a call, or a NIC that is halted, leaves it open whether a frame
+        has left: one that could have been fetched by then."""
         params = self.case.params
         if params["call_ps"] or self.unread:
             return
         require(name == "stop", "doubt, though no time passes within a call", id=frame.id)
         if frame.seq is not None and before.head_valid:
             last = min(before.head_upper_seq + params["prefetch_slots"], before.tail_seq - 1)
-            require(frame.seq <= last, "doubt of a frame that was not fetched", seq=frame.seq, last=last)
+            require(
+                frame.seq <= last, "doubt of a frame that was not fetched", seq=frame.seq, last=last
+            )
 
     def check_clock(self, now: SimpleNamespace) -> None:
         """The law at several positions, and what reading the clock gives (B1, B2, B6, B8)."""
         slot_ps = self.shape.slot_ps
-        for position_ps in (now.position_ps, now.position_ps + 10**12, now.anchor_ps - slot_ps, now.anchor_ps + 1):
+        for position_ps in (
+            now.position_ps,
+            now.position_ps + 10**12,
+            now.anchor_ps - slot_ps,
+            now.anchor_ps + 1,
+        ):
             ns, frac = self.core.clock_at(position_ps)
             exact = self.law.at(position_ps)
             allowed = self.law_tolerance(position_ps, now)
             difference = ns + frac * FRACTION - exact
             require(
-                abs(difference) <= allowed, "the clock differs from its law", ns=float(difference), at_ps=position_ps
+                abs(difference) <= allowed,
+                "the clock differs from its law",
+                ns=float(difference),
+                at_ps=position_ps,
             )
         read = now.read_ns + now.read_frac * FRACTION
         if self.case.params["clock_read"] == 1 or self.down:
             head_ps = self.end_ps[now.head_seq]
             allowed = self.law_tolerance(head_ps, now)
-            require(abs(read - self.law.at(head_ps)) <= allowed, "the clock is not at the head", read=float(read))
+            require(
+                abs(read - self.law.at(head_ps)) <= allowed,
+                "the clock is not at the head",
+                read=float(read),
+            )
         elif now.head_valid and self.case.honest:
             error = abs(read - self.law.at(now.position_ps))
             width = Fraction(now.clock_error_ps + 2, 1000) * (1 + self.law.adjustment)
             width += self.law_tolerance(now.position_ps, now)
-            require(error <= width, "the clock is wronger than it says", error=float(error), stated=float(width))
+            require(
+                error <= width,
+                "the clock is wronger than it says",
+                error=float(error),
+                stated=float(width),
+            )

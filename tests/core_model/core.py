@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The core behind ctypes. Numbers come back as Python integers; signed where the name says so below."""
+"""The core behind ctypes. Numbers come back as Python integers; signed where the name says so
+below.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ CLASS_COUNT = 16
 class SlotRecord(ctypes.Structure):
     """One slot as the NIC latched it."""
 
-    _fields_ = [(name, U64) for name in ("seq", "latch_ps", "start_ps", "position_ps", "frame_bytes", "frame_id")]
+    _fields_ = [
+        (name, U64)
+        for name in ("seq", "latch_ps", "start_ps", "position_ps", "frame_bytes", "frame_id")
+    ]
 
 
 class CommitRecord(ctypes.Structure):
@@ -57,7 +62,11 @@ class Library:
             ("shim_param_names", ctypes.c_char_p, []),
             ("shim_report_names", ctypes.c_char_p, []),
             ("shim_verdict_names", ctypes.c_char_p, []),
-            ("shim_create", ctypes.c_void_p, [ctypes.c_void_p] * 4 + [ctypes.c_char_p, ctypes.c_size_t]),
+            (
+                "shim_create",
+                ctypes.c_void_p,
+                [ctypes.c_void_p] * 4 + [ctypes.c_char_p, ctypes.c_size_t],
+            ),
             ("shim_destroy", None, [ctypes.c_void_p]),
             ("shim_report", None, [ctypes.c_void_p, ctypes.c_void_p]),
             ("shim_rig", ctypes.c_void_p, [ctypes.c_void_p]),
@@ -73,9 +82,17 @@ class Library:
             ("shim_settime", ctypes.c_int, [ctypes.c_void_p, S64, ctypes.c_uint32]),
             ("shim_clock_at", None, [ctypes.c_void_p, U64, ctypes.c_void_p]),
             ("shim_position_at", U64, [ctypes.c_void_p, S64, ctypes.c_uint32]),
-            ("shim_bounds", None, [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p]),
+            (
+                "shim_bounds",
+                None,
+                [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p],
+            ),
             ("shim_hash", U64, [ctypes.c_void_p]),
-            ("shim_set_partition", ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, U64]),
+            (
+                "shim_set_partition",
+                ctypes.c_int,
+                [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, U64],
+            ),
             ("shim_fail", None, [ctypes.c_void_p, ctypes.c_bool]),
             ("shim_reset", ctypes.c_bool, [ctypes.c_void_p, S64]),
             ("shim_start", None, [ctypes.c_void_p]),
@@ -85,7 +102,14 @@ class Library:
             (
                 "rig_submit",
                 ctypes.c_int,
-                [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint8, ctypes.c_uint8, S64, ctypes.c_void_p],
+                [
+                    ctypes.c_void_p,
+                    ctypes.c_uint32,
+                    ctypes.c_uint8,
+                    ctypes.c_uint8,
+                    S64,
+                    ctypes.c_void_p,
+                ],
             ),
             ("rig_adjfine", ctypes.c_int, [ctypes.c_void_p, S64]),
             ("rig_adjtime", ctypes.c_int, [ctypes.c_void_p, S64]),
@@ -102,7 +126,12 @@ class Core:
     """One started pacer on its fake NIC."""
 
     def __init__(
-        self, library: Library, params: dict[str, int], allowed: list[int], late: list[int], rounding: list[int]
+        self,
+        library: Library,
+        params: dict[str, int],
+        allowed: list[int],
+        late: list[int],
+        rounding: list[int],
     ) -> None:
         self.library = library
         self._dll = library.dll
@@ -167,7 +196,9 @@ class Core:
         self._dll.rig_stop(self._rig)
 
     def reset(self, start_time_ns: int) -> bool:
-        """The NIC halted and reset, then kpn_pacer_init() on the same memory; False if it refuses."""
+        """The NIC halted and reset, then kpn_pacer_init() on the same memory; False if it
+        refuses.
+        """
         return bool(self._dll.shim_reset(self._shim, start_time_ns))
 
     def poll(self) -> None:
@@ -179,10 +210,14 @@ class Core:
         self._dll.rig_advance(self._rig, span_ps)
 
     def submit(self, frame_bytes: int, tc: int, txtime_ns: int | None) -> tuple[str, int]:
-        """kpn_pacer_submit(); verdict, or "" if the rig holds too many frames, and id of the frame."""
+        """kpn_pacer_submit(); verdict, or "" if the rig holds too many frames, and id of
+        the frame.
+        """
         frame_id = U64()
         flags = 0 if txtime_ns is None else 1
-        code = self._dll.rig_submit(self._rig, frame_bytes, tc, flags, txtime_ns or 0, ctypes.byref(frame_id))
+        code = self._dll.rig_submit(
+            self._rig, frame_bytes, tc, flags, txtime_ns or 0, ctypes.byref(frame_id)
+        )
         return ("" if code < 0 else self.library.verdict_names[code]), frame_id.value
 
     def adjfine(self, scaled_ppm: int) -> int:
@@ -204,7 +239,9 @@ class Core:
     def set_partition(self, allowed: tuple[int, ...], at_net_slot: int) -> int:
         """kpn_pacer_set_partition()"""
         masks = (PARTITION * len(allowed))(*allowed)
-        return int(self._dll.shim_set_partition(self._shim, masks, len(allowed), at_net_slot % (1 << 64)))
+        return int(
+            self._dll.shim_set_partition(self._shim, masks, len(allowed), at_net_slot % (1 << 64))
+        )
 
     def fail(self, gone: bool) -> None:
         """The NIC cannot be read any more, or its index stands still."""
@@ -232,7 +269,9 @@ class Core:
         """kpn_pacer_bounds()"""
         values = (U64 * 4)()
         self._dll.shim_bounds(self._shim, rate_ppb, rate_change_ppb, values)
-        return SimpleNamespace(boundary_error_ps=values[0], span_ns=values[1], lock_ns=values[2], lock_slots=values[3])
+        return SimpleNamespace(
+            boundary_error_ps=values[0], span_ns=values[1], lock_ns=values[2], lock_slots=values[3]
+        )
 
     def used_bytes(self, desc_idx: int) -> int:
         """Bytes of a frame's buffer up to the last that is not zero."""

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Applies operations to a core and its model; what each may answer is checked here, everything else by the checker."""
+"""Applies operations to a core and its model; what each may answer is checked here, everything else
+by the checker.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ OPERATIONS = frozenset(
 
 
 class Driver(Checker):
-    """A case under way. Offsets in operations are relative to the present, so that any part of a stream is a stream."""
+    """A case under way. Offsets in operations are relative to the present, so that any part of a
+    stream is a stream.
+    """
 
     def apply(self, operation: Operation) -> None:
         """One operation with all its checks."""
@@ -58,8 +62,8 @@ class Driver(Checker):
             self.core.close()
 
     def stop(self) -> None:
-        """The device goes down: everything held ends, in the ring and before it: what has left is sent,
-        what the NIC had fetched is in doubt, the rest is flushed."""
+        """The device goes down: everything held ends, in the ring and before it: what has left is
+        sent, what the NIC had fetched is in doubt, the rest is flushed."""
         now = self.now
         held, ended = len(self.frames), sum(self.counts.values())
         if self.down is None:
@@ -75,18 +79,24 @@ class Driver(Checker):
         self.buffers.clear()
         self.down.since_ps = self.core.report().now_ps
         self.settle("stop")
-        require(sum(self.counts.values()) == ended + held, "a stop does not end every frame", held=held)
+        require(
+            sum(self.counts.values()) == ended + held, "a stop does not end every frame", held=held
+        )
 
     def start(self) -> None:
-        """The device comes up again: the NIC is reset, the pacer initialised anew with the time of day carried over by
-        the CPU counter, its rate set again. Nothing happens if it is up."""
+        """The device comes up again: the NIC is reset, the pacer initialised anew with the time of
+        day carried over by the CPU counter, its rate set again. Nothing happens if it is up."""
         if self.down is None:
             return
         down, params, scaled_ppm = self.down, self.case.params, self.now.scaled_ppm
         restart_ps = (params["restart_ps_min"] + params["restart_ps_max"]) // 2
         start_ns = down.believed.at(self.now.cpu_ps + restart_ps)
         start_ns = min(max(0, int(start_ns)), model.TIME_NS_MAX)
-        require(self.core.reset(start_ns), "the pacer refuses to be initialised again", start_ns=start_ns)
+        require(
+            self.core.reset(start_ns),
+            "the pacer refuses to be initialised again",
+            start_ns=start_ns,
+        )
         self.core.take_records()
         self.begin(start_ns)
         self.poll()
@@ -98,14 +108,18 @@ class Driver(Checker):
         self.down = None
         self.core.start()
         self.settle("start")
-        require(bool(self.now.head_valid) and not self.now.synchronised, "what a started pacer claims", now=self.now)
+        require(
+            bool(self.now.head_valid) and not self.now.synchronised,
+            "what a started pacer claims",
+            now=self.now,
+        )
         # the first slot waits for its first bit, or has begun already
         waits = bool(self.slots) and self.slots[0].seq == 0
         self.check_carried(down, self.slots[0].start_ps if waits else self.now.now_ps, restart_ps)
 
     def check_carried(self, down: Down, start_ps: int, restart_ps: int) -> None:
-        """After a restart the clock is wrong by what it was wrong by, the latency of the first bit, a few calls, and
-        the drift while down; not by the time it took to prepare the ring."""
+        """After a restart the clock is wrong by what it was wrong by, the latency of the first bit,
+        a few calls, and the drift while down; not by the time it took to prepare the ring."""
         if not self.case.honest:
             return
         params = self.case.params
@@ -114,7 +128,9 @@ class Driver(Checker):
         known_ps += 4 * params["call_ps"] + 4 * params["cpu_tick_ps"]
         error_ps = abs(self.law.at(0) - down.ideal.at(start_ps)) * 1000
         allowed_ps = known_ps + abs(down_ps) * params["drift_ppb_max"] * Fraction(11, 10**10)
-        require(error_ps <= allowed_ps, "the time of day was not carried over", error_ps=float(error_ps))
+        require(
+            error_ps <= allowed_ps, "the time of day was not carried over", error_ps=float(error_ps)
+        )
 
     def switch(self, allowed: tuple[int, ...], offset_slots: int) -> None:
         """Another partition from so many slots after the head on; the wire runs on."""
@@ -141,7 +157,9 @@ class Driver(Checker):
         self.until_lost(self.now.stall_ns // interval_ns * 2 + 10)
 
     def until_lost(self, polls_max: int) -> None:
-        """Polls until the pacer has stopped itself, which ends every frame; only the rig looks on meanwhile."""
+        """Polls until the pacer has stopped itself, which ends every frame; only the rig looks on
+        meanwhile.
+        """
         now = self.now
         read = now.read_ns + now.read_frac * FRACTION
         self.unread, self.trusted = True, False
@@ -152,9 +170,15 @@ class Driver(Checker):
                 break
         lost = self.core.report()
         require(lost.losses == now.losses + 1, "a dead NIC was not noticed", polls=polls_max)
-        most_ns = now.stall_ns + 3 * self.core.poll_interval_ps() // 1000 + self.case.params["read_ps"] // 250
+        most_ns = (
+            now.stall_ns
+            + 3 * self.core.poll_interval_ps() // 1000
+            + self.case.params["read_ps"] // 250
+        )
         require(lost.cpu_ns - now.cpu_ns <= most_ns, "a dead NIC was noticed late", most_ns=most_ns)
-        require(not lost.synchronised and not lost.head_valid, "a lost pacer claims to know the time")
+        require(
+            not lost.synchronised and not lost.head_valid, "a lost pacer claims to know the time"
+        )
         law, ideal = self.law, Law(now.now_ps, self.law.at(now.position_ps), self.law.adjustment)
         self.down = Down(now.now_ps, now, law, ideal, Law(now.cpu_ps, read, self.law.adjustment))
         self.stop()
@@ -175,7 +199,11 @@ class Driver(Checker):
         if self.down is not None:
             self.core.poll()
             self.settle("poll")
-            require(self.now == self.before, "a poll of a stopped pacer has an effect", before=self.before)
+            require(
+                self.now == self.before,
+                "a poll of a stopped pacer has an effect",
+                before=self.before,
+            )
             return
         idle_ps = self.now.now_ps - self.wire_end_ps if self.now.idle and not self.slots else 0
         underruns = self.now.underruns
@@ -186,10 +214,15 @@ class Driver(Checker):
             if self.now.underruns == underruns:
                 self.check_unfinished(idle_ps)
                 return
-            require(self.now.underruns == underruns + 1, "an idle wire was counted twice", idle_ps=idle_ps)
+            require(
+                self.now.underruns == underruns + 1,
+                "an idle wire was counted twice",
+                idle_ps=idle_ps,
+            )
         self.poll_ps = self.now.now_ps
         self.strip_ps = max(self.now.head_upper_ps - self.now.head_lower_ps, self.case.strip_ps())
-        # every suspected underrun since the last certain one may have widened the strip by a restart
+        # every suspected underrun since the last certain one may have widened the strip by a
+        # restart
         if self.now.underruns != self.before.underruns:
             self.suspected_before = self.now.suspected_underruns
         suspected = self.now.suspected_underruns - self.suspected_before
@@ -197,7 +230,10 @@ class Driver(Checker):
 
     def check_unfinished(self, idle_ps: int) -> None:
         """An idle wire may start again later only if one poll cannot tell of all that has left."""
-        moved, left = self.now.head_seq - self.before.head_seq, self.now.tail_seq - self.now.head_seq
+        moved, left = (
+            self.now.head_seq - self.before.head_seq,
+            self.now.tail_seq - self.now.head_seq,
+        )
         require(left > 0, "an idle wire was not counted as an underrun", idle_ps=idle_ps)
         require(moved > 0, "an idle wire waits for nothing", idle_ps=idle_ps, left=left)
 
@@ -209,7 +245,9 @@ class Driver(Checker):
             self.poll()
 
     def glide(self, polls: int) -> None:
-        """As run(), but most checks are left to the rig and only every fiftieth poll is looked at here."""
+        """As run(), but most checks are left to the rig and only every fiftieth poll is looked at
+        here.
+        """
         for number in range(polls):
             self.core.advance(self.core.poll_interval_ps())
             self.core.poll()
@@ -223,17 +261,29 @@ class Driver(Checker):
             if not self.now.pending:
                 return
             self.run(1)
-        require(False, "frames never end", pending=self.now.pending, frames=list(self.frames.values())[:3])
+        require(
+            False,
+            "frames never end",
+            pending=self.now.pending,
+            frames=list(self.frames.values())[:3],
+        )
 
     def frame_time(self, offset_slots: int, offset_ns: int) -> int:
-        """A txtime for the slot `offset_slots` after the first that can be changed, moved by `offset_ns`."""
+        """A txtime for the slot `offset_slots` after the first that can be changed, moved by
+        `offset_ns`.
+        """
         seq = self.now.window_first + offset_slots
         if self.shape.mode == PAPER:
             return int(self.law.at(seq * self.shape.slot_ps)) + offset_ns
-        return int(self.shape.grid_ns(signed(seq + self.now.base)) + Fraction(self.shape.sfd_ps, 1000)) + offset_ns
+        return (
+            int(self.shape.grid_ns(signed(seq + self.now.base)) + Fraction(self.shape.sfd_ps, 1000))
+            + offset_ns
+        )
 
     def check_window_begin(self) -> None:
-        """A lead after the head's upper bound; after a step not before the first slot the step could still reach."""
+        """A lead after the head's upper bound; after a step not before the first slot the step
+        could still reach.
+        """
         beyond = self.now.window_first - self.now.head_upper_seq - self.now.lead_slots
         # the upper bound at the step may have been far above the wire, and has come down since
         late = self.now.window_first > self.step_first
@@ -245,9 +295,15 @@ class Driver(Checker):
             beyond=beyond,
         )
 
-    def submit(self, tc: int, frame_bytes: int, offset_slots: int | None, offset_ns: int = 0) -> None:
+    def submit(
+        self, tc: int, frame_bytes: int, offset_slots: int | None, offset_ns: int = 0
+    ) -> None:
         """A frame; scheduled unless `offset_slots` is None."""
-        self.submit_at(tc, frame_bytes, None if offset_slots is None else self.frame_time(offset_slots, offset_ns))
+        self.submit_at(
+            tc,
+            frame_bytes,
+            None if offset_slots is None else self.frame_time(offset_slots, offset_ns),
+        )
 
     def submit_at(self, tc: int, frame_bytes: int, txtime_ns: int | None) -> None:
         """A frame with this txtime, or none."""
@@ -261,7 +317,9 @@ class Driver(Checker):
             self.now.head_seq,
         )
         # where calls take time, the window has moved on when the frame gets there
-        certain = self.down is not None or (self.case.params["call_ps"] == 0 and self.next_allowed is None)
+        certain = self.down is not None or (
+            self.case.params["call_ps"] == 0 and self.next_allowed is None
+        )
         answers = self.answers(tc, frame_bytes, txtime_ns, view) if certain else []
         behind = txtime_ns is not None and any(
             self.due_before(target, view) for target in self.targets(txtime_ns, tc, view.base)
@@ -280,10 +338,14 @@ class Driver(Checker):
         if verdict == "PENDING":
             frame = self.frames[frame_id]
             seq = frame.seq
-            frame.held_in_time = seq is None and txtime_ns is not None and view.window_valid and not behind
+            frame.held_in_time = (
+                seq is None and txtime_ns is not None and view.window_valid and not behind
+            )
             frame.disturbances = self.disturbances
         for answer in answers:
-            if verdict in answer.verdicts and (verdict != "PENDING" or not answer.seqs or seq in answer.seqs):
+            if verdict in answer.verdicts and (
+                verdict != "PENDING" or not answer.seqs or seq in answer.seqs
+            ):
                 return
         require(
             not answers,
@@ -297,17 +359,35 @@ class Driver(Checker):
         )
 
     def due_before(self, target: int, view: View) -> bool:
-        """Whether frames handed over earlier are due by slot `target` and have not had their turn: more than one poll
-        places, or another slot's after a step."""
-        if not (view.window_valid and self.shape.prebuffer_frames and view.window_first <= target < view.window_end):
+        """Whether frames handed over earlier are due by slot `target` and have not had their turn:
+        more than one poll places, or another slot's after a step."""
+        if not (
+            view.window_valid
+            and self.shape.prebuffer_frames
+            and view.window_first <= target < view.window_end
+        ):
             return False
-        waiting = (frame for frame in self.frames.values() if frame.seq is None and frame.txtime_ns is not None)
-        return any(min(self.targets(frame.txtime_ns, frame.tc, view.base)) <= target for frame in waiting)
+        waiting = (
+            frame
+            for frame in self.frames.values()
+            if frame.seq is None and frame.txtime_ns is not None
+        )
+        return any(
+            min(self.targets(frame.txtime_ns, frame.tc, view.base)) <= target for frame in waiting
+        )
 
     def answers(self, tc: int, frame_bytes: int, txtime_ns: int | None, view: View) -> list[Answer]:
-        """What the model allows submit to say; more than one answer only where a txtime lies on a boundary."""
-        if tc >= 16 or frame_bytes < model.FRAME_BYTES_LEAST or (txtime_ns is not None and txtime_ns < 0):
-            reasons = {"INVALID"} | ({"NOT_ALLOWED"} if tc < 16 and not self.shape.has_slots(tc) else set())
+        """What the model allows submit to say; more than one answer only where a txtime lies on a
+        boundary.
+        """
+        if (
+            tc >= 16
+            or frame_bytes < model.FRAME_BYTES_LEAST
+            or (txtime_ns is not None and txtime_ns < 0)
+        ):
+            reasons = {"INVALID"} | (
+                {"NOT_ALLOWED"} if tc < 16 and not self.shape.has_slots(tc) else set()
+            )
             return [Answer(frozenset(reasons))]
         if frame_bytes > self.shape.real_bytes_max:
             return [Answer(frozenset({"OVERSIZE"}))]
@@ -322,7 +402,8 @@ class Driver(Checker):
         scheduled = sum(other.txtime_ns is not None for other in held)
         answers = []
         for target in self.targets(txtime_ns, tc, view.base):
-            # moved frames wait in the FIFO, others in the heap: how many of which only the core knows
+            # moved frames wait in the FIFO, others in the heap: how many of which only the core
+            # knows
             for moved in range(scheduled + 1) if self.shape.late[tc] != model.STRICT else (0,):
                 answers.append(
                     model.answer_scheduled(
@@ -338,10 +419,27 @@ class Driver(Checker):
             if self.due_before(target, view):
                 # it takes its turn behind them in the heap
                 answers.append(Answer(frozenset({"PENDING", "NO_ROOM"}), frozenset({None})))
-            if view.lock_seq == NEVER and self.shape.mode == PHASE_LOCKED and target < view.window_end:
-                # slots that will certainly be on the grid may be had before the first one there is planned
+            if (
+                view.lock_seq == NEVER
+                and self.shape.mode == PHASE_LOCKED
+                and target < view.window_end
+            ):
+                # slots that will certainly be on the grid may be had before the first one there is
+                # planned
                 answers.append(
-                    Answer(frozenset({"PENDING", "LATE", "UNLOCKED", "NOT_ALLOWED", "OCCUPIED", "NO_SLOT", "NO_ROOM"}))
+                    Answer(
+                        frozenset(
+                            {
+                                "PENDING",
+                                "LATE",
+                                "UNLOCKED",
+                                "NOT_ALLOWED",
+                                "OCCUPIED",
+                                "NO_SLOT",
+                                "NO_ROOM",
+                            }
+                        )
+                    )
                 )
         return answers
 
@@ -350,7 +448,11 @@ class Driver(Checker):
         room = self.shape.prebuffer_frames
         waiting = sum(frame.txtime_ns is None for frame in held)
         full = Answer(frozenset({"NO_ROOM"} if room else {"NO_SLOT"}))
-        fifo = Answer(frozenset({"PENDING"}), frozenset({None})) if len(held) < room or waiting < room else full
+        fifo = (
+            Answer(frozenset({"PENDING"}), frozenset({None}))
+            if len(held) < room or waiting < room
+            else full
+        )
         answers = [fifo]
         if waiting >= room or len(held) >= room:
             answers.append(full)
@@ -360,7 +462,9 @@ class Driver(Checker):
                 if frame.tc == tc and frame.txtime_ns is None:
                     begin = max(begin, seq + 1)
             yielding = sum(frame.txtime_ns is None for frame in self.ring.values())
-            seq = model.first_free(self.shape, tc, view.base, range(begin, view.window_end), self.ring.__contains__)
+            seq = model.first_free(
+                self.shape, tc, view.base, range(begin, view.window_end), self.ring.__contains__
+            )
             if seq is not None:
                 answers.append(Answer(frozenset({"PENDING"}), frozenset({seq})))
                 if (
@@ -389,10 +493,14 @@ class Driver(Checker):
         now = self.read_report()
         if self.case.params["call_ps"] == 0 and before.head_valid and not self.down:
             jump_ns = now.read_ns - before.read_ns + (now.read_frac - before.read_frac) * FRACTION
-            require(abs(jump_ns) <= ROUNDING_NS, "the time jumped with the rate", jump_ns=float(jump_ns))
+            require(
+                abs(jump_ns) <= ROUNDING_NS, "the time jumped with the rate", jump_ns=float(jump_ns)
+            )
         self.check_anchor(now)
         old_ppb = round(self.law.adjustment * 10**9)
-        self.law_error_ns += ROUNDING_NS + abs(now.anchor_ps - before.anchor_ps) * RATE_ROUNDING / 1000
+        self.law_error_ns += (
+            ROUNDING_NS + abs(now.anchor_ps - before.anchor_ps) * RATE_ROUNDING / 1000
+        )
         adjustment = model.adjustment_of(scaled_ppm)
         self.law = Law(now.anchor_ps, self.law.at(now.anchor_ps), adjustment)
         if self.down:
@@ -411,7 +519,8 @@ class Driver(Checker):
             or 2 * (before.tail_seq - before.wire_seq) < self.case.params["depth_slots"]
         )
         if late_poll or before.head_upper_ps - before.head_lower_ps > self.case.strip_ps():
-            # suspected underruns have made the head so uncertain that more slots than promised keep their lengths
+            # suspected underruns have made the head so uncertain that more slots than promised keep
+            # their lengths
             posted_ps = (before.tail_seq - before.head_seq) * self.shape.slot_ps
             self.unsure_until_ps = now.now_ps + posted_ps + self.limits(0).lock_ns * 1000
         self.rate_changes.append((now.position_ps, abs(new_ppb - old_ppb) + 1))
@@ -423,15 +532,22 @@ class Driver(Checker):
         error = self.core.adjtime(delta_ns)
         if error:
             require(
-                error == ERANGE and head_ns + delta_ns < 2 * self.case.window_ns(), "a shift was refused", error=error
+                error == ERANGE and head_ns + delta_ns < 2 * self.case.window_ns(),
+                "a shift was refused",
+                error=error,
             )
         else:
             require(head_ns + delta_ns >= 0, "the clock became negative", delta_ns=delta_ns)
             self.law = Law(self.law.position_ps, self.law.time_ns + delta_ns, self.law.adjustment)
             if self.down:
-                self.down.follow(lambda law, at: Law(at, law.at(at) + delta_ns, law.adjustment), self.now)
+                self.down.follow(
+                    lambda law, at: Law(at, law.at(at) + delta_ns, law.adjustment), self.now
+                )
         self.settle("adjtime")
-        require(error != 0 or self.now.synchronised == (not self.down), "setting the clock does not synchronise it")
+        require(
+            error != 0 or self.now.synchronised == (not self.down),
+            "setting the clock does not synchronise it",
+        )
 
     def settime(self, delta_ns: int, frac: int) -> None:
         """The clock is set, to so much after what it read."""
@@ -454,27 +570,39 @@ class Driver(Checker):
                 "the time was set at a place that is not now",
                 anchor_ps=now.anchor_ps,
             )
-        require(now.anchor_ns + now.anchor_frac * FRACTION == time, "another time was set", ns=now.anchor_ns)
+        require(
+            now.anchor_ns + now.anchor_frac * FRACTION == time,
+            "another time was set",
+            ns=now.anchor_ns,
+        )
         self.check_anchor(now)
         self.law = Law(now.anchor_ps, time, self.law.adjustment)
         self.law_error_ns = ROUNDING_NS
         if self.down:
             self.down.follow(lambda law, at: Law(at, time, law.adjustment), now)
         self.settle("settime")
-        require(self.now.synchronised == (not self.down), "setting the clock does not synchronise it")
+        require(
+            self.now.synchronised == (not self.down), "setting the clock does not synchronise it"
+        )
 
     def check_anchor(self, now: SimpleNamespace) -> None:
         """The clock of a stopped pacer stands at the head; it is set there."""
         if self.down:
             head_ps = self.end_ps[now.head_seq]
-            require(now.anchor_ps == head_ps, "a stopped clock was set elsewhere than at the head", head_ps=head_ps)
+            require(
+                now.anchor_ps == head_ps,
+                "a stopped clock was set elsewhere than at the head",
+                head_ps=head_ps,
+            )
 
     def drift(self, drift_ppb: int) -> None:
         """The CPU counter goes to another rate within the stated bounds."""
         self.core.drift(drift_ppb, self.case.params["wander_ppb_per_s_max"])
 
     def cheat(self, drift_ppb: int, polls: int) -> None:
-        """The oscillators break the stated bounds: that must end in "unsynchronised", seen by a slip."""
+        """The oscillators break the stated bounds: that must end in "unsynchronised", seen by a
+        slip.
+        """
         require(not self.case.honest, "only a case that is not honest may cheat")
         self.core.violate_assumptions()
         self.trusted = False
@@ -487,4 +615,8 @@ class Driver(Checker):
             if self.now.slips:
                 require(not self.now.head_valid, "the head is believed right after a slip")
                 break
-        require(self.now.slips > 0 and not self.now.synchronised, "broken bounds went unseen", slips=self.now.slips)
+        require(
+            self.now.slips > 0 and not self.now.synchronised,
+            "broken bounds went unseen",
+            slips=self.now.slips,
+        )

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The exact model: clock law, grid and rounding in rational numbers, and what may become of a submitted frame.
+"""The exact model: clock law, grid and rounding in rational numbers, and what may become of a
+submitted frame.
 
-It follows the headers of the core and the design, not its code: every number is a Fraction or an unbounded integer,
-every search goes from one end to the other.
+It follows the headers of the core and the design, not its code: every number is a Fraction or an
+unbounded integer, every search goes from one end to the other.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def signed(value: int) -> int:
 
 @dataclass(frozen=True)
 class Law:
-    """PHC time as a function of the wire position: `time_ns` at `position_ps`, then (1 + adjustment) ns per 1000 ps."""
+    """PHC time as a function of the wire position: `time_ns` at `position_ps`, then (1 +
+    adjustment) ns per 1000 ps.
+    """
 
     position_ps: int
     time_ns: Fraction
@@ -58,7 +61,9 @@ def adjustment_of(scaled_ppm: int) -> Fraction:
 
 @dataclass(frozen=True)
 class Shape:
-    """What is constant: lengths in ps, policies, masks. `slot_ps` is the nominal slot on the wire."""
+    """What is constant: lengths in ps, policies, masks. `slot_ps` is the nominal slot on
+    the wire.
+    """
 
     mode: int
     byte_ps: int
@@ -81,7 +86,11 @@ class Shape:
         if not self.horizon_ns:
             return {False}
         away_ps, horizon_ps = slots * self.slot_ps, self.horizon_ns * 1000
-        return {away_ps > horizon_ps} if abs(away_ps - horizon_ps) > 2 * self.slot_ps else {False, True}
+        return (
+            {away_ps > horizon_ps}
+            if abs(away_ps - horizon_ps) > 2 * self.slot_ps
+            else {False, True}
+        )
 
     @property
     def slot_ps(self) -> int:
@@ -99,11 +108,16 @@ class Shape:
         """PHC time at which a net_slot ought to start."""
         return Fraction(net_slot * self.slot_ps, 1000)
 
-    def targets(self, txtime_ns: int, tc: int, base: int, law: Law, law_error_ns: Fraction) -> set[int]:
-        """Slots (sequence numbers, possibly negative) `txtime_ns` means: one, or two if it lies on a boundary of
-        free-running slots as closely as the clock law is known."""
+    def targets(
+        self, txtime_ns: int, tc: int, base: int, law: Law, law_error_ns: Fraction
+    ) -> set[int]:
+        """Slots (sequence numbers, possibly negative) `txtime_ns` means: one, or two if it lies on
+        a boundary of free-running slots as closely as the clock law is known."""
         if self.mode == PAPER:
-            positions = (law.position(txtime_ns - law_error_ns), law.position(txtime_ns + law_error_ns))
+            positions = (
+                law.position(txtime_ns - law_error_ns),
+                law.position(txtime_ns + law_error_ns),
+            )
             return {floor(position / self.slot_ps) for position in positions}
         if self.rounding[tc] == FLOOR:
             net_slot = floor(Fraction(txtime_ns * 1000, self.slot_ps))
@@ -117,9 +131,10 @@ class Shape:
 class Frame:
     """A frame the model has heard of.
 
-    `seq` is its slot while it is in the ring, `base` what was in force when it got there, `targets` what its txtime
-    meant then, `stale` whether the base has changed since; `held_in_time` whether it waits before the ring since it was
-    submitted too early, with how many disturbances before; `recalled` whether it was taken out of a slot.
+    `seq` is its slot while it is in the ring, `base` what was in force when it got there, `targets`
+    what its txtime meant then, `stale` whether the base has changed since; `held_in_time` whether
+    it waits before the ring since it was submitted too early, with how many disturbances before;
+    `recalled` whether it was taken out of a slot.
     """
 
     id: int
@@ -136,10 +151,13 @@ class Frame:
 
 
 def buffer_bytes(frame: Frame) -> int:
-    """Bytes of a buffer up to the last that is not zero if there is nothing in it but this frame. The rig's frames have
-    no zero bytes but in their number, eight bytes from the sixth on, which end the shortest frame."""
+    """Bytes of a buffer up to the last that is not zero if there is nothing in it but this frame.
+    The rig's frames have no zero bytes but in their number, eight bytes from the sixth on, which
+    end the shortest frame."""
     data_bytes = frame.frame_bytes - FCS_BYTES
-    return data_bytes if data_bytes > NUMBER_AT + 8 else NUMBER_AT + (frame.id.bit_length() + 7) // 8
+    return (
+        data_bytes if data_bytes > NUMBER_AT + 8 else NUMBER_AT + (frame.id.bit_length() + 7) // 8
+    )
 
 
 @dataclass(frozen=True)
@@ -152,7 +170,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class View:
-    """What the pacer knows when a frame is submitted; `unhurried_first` is for frames that may have another slot."""
+    """What the pacer knows when a frame is submitted; `unhurried_first` is for frames that may have
+    another slot.
+    """
 
     window_valid: bool
     window_first: int
@@ -172,8 +192,9 @@ def answer_scheduled(
     fifo_count: int,
     target: int,
 ) -> Answer:
-    """What submit may answer to a scheduled frame whose slot is `target`. `taken` tells whether another scheduled frame
-    has a slot; best effort makes room. Several reasons to refuse may hold; any of them may be given."""
+    """What submit may answer to a scheduled frame whose slot is `target`. `taken` tells whether
+    another scheduled frame has a slot; best effort makes room. Several reasons to refuse may hold;
+    any of them may be given."""
     if not view.window_valid or target >= view.window_end:
         beyond = shape.beyond_horizon(target - view.head_seq)
         refused = frozenset({"TOO_EARLY" if view.window_valid else "UNSYNCHRONISED"})
@@ -218,6 +239,8 @@ def answer_scheduled(
     return Answer(frozenset({"PENDING"}), frozenset({None}))
 
 
-def first_free(shape: Shape, tc: int, base: int, seqs: Iterable[int], claimed: Callable[[int], bool]) -> int | None:
+def first_free(
+    shape: Shape, tc: int, base: int, seqs: Iterable[int], claimed: Callable[[int], bool]
+) -> int | None:
     """First slot of class `tc` without any frame."""
     return next((seq for seq in seqs if shape.allows(seq, base, tc) and not claimed(seq)), None)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mutations of the core: textual replacements that each must make a check fail.
 
-A text that is not found exactly once is an error of this table, to be mended together with the core. Spaces and line
-ends do not count, so that laying out the sources anew leaves the table alone.
+A text that is not found exactly once is an error of this table, to be mended together with the
+core. Spaces and line ends do not count, so that laying out the sources anew leaves the table alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mutation:
-    """In `file` of core/src, or of core if it has a folder, `old` becomes `new`; a scenario must fail then."""
+    """In `file` of core/src, or of core if it has a folder, `old` becomes `new`; a scenario must
+    fail then.
+    """
 
     name: str
     file: str
@@ -25,8 +27,13 @@ class Mutation:
     def apply(self, text: str) -> tuple[str, int]:
         """The mutated text, and how often `old` was in it."""
         tokens = re.findall(r"\w+|[^\w\s]", self.old)
-        gaps = [r"\s+" if a[-1].isalnum() and b[0].isalnum() else r"\s*" for a, b in itertools.pairwise(tokens)]
-        pattern = "".join(re.escape(token) + gap for token, gap in zip(tokens, [*gaps, ""], strict=True))
+        gaps = [
+            r"\s+" if a[-1].isalnum() and b[0].isalnum() else r"\s*"
+            for a, b in itertools.pairwise(tokens)
+        ]
+        pattern = "".join(
+            re.escape(token) + gap for token, gap in zip(tokens, [*gaps, ""], strict=True)
+        )
         return re.subn(pattern, lambda _: self.new, text)
 
 
@@ -71,15 +78,18 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "zeroing off",
         "kpn_padding.h",
-        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & pacer->zeroed_mask);\n",
+        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
+        "pacer->zeroed_mask);\n",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, 0 * data_bytes);\n",
         ("every class",),
     ),
     Mutation(
         "zeroing one byte short",
         "kpn_padding.h",
-        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & pacer->zeroed_mask);\n",
-        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, (data_bytes - 1) & pacer->zeroed_mask);\n",
+        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
+        "pacer->zeroed_mask);\n",
+        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, (data_bytes - 1) &"
+        " pacer->zeroed_mask);\n",
         ("every class",),
     ),
     Mutation(
@@ -113,7 +123,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "deferred as well as on demand",
         "kpn_padding.h",
-        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & pacer->zeroed_mask);\n",
+        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
+        "pacer->zeroed_mask);\n",
         "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes);\n",
         ("padding on demand",),
     ),
@@ -170,8 +181,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         "commit before copy",
         "insert.c",
         "	kpn_copy_frame(buffer, frame->data, data_bytes);\n",
-        "	pacer->nic_ops.commit(pacer->nic, desc, pacer->config.slot_bytes, data_bytes, written_bytes);\n"
-        "	kpn_copy_frame(buffer, frame->data, data_bytes);\n",
+        "	pacer->nic_ops.commit(pacer->nic, desc, pacer->config.slot_bytes, data_bytes,"
+        " written_bytes);\n	kpn_copy_frame(buffer, frame->data, data_bytes);\n",
         ("every class",),
     ),
     Mutation(
@@ -184,7 +195,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "not restored",
         "kpn_padding.h",
-        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & pacer->zeroed_mask);\n",
+        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
+        "pacer->zeroed_mask);\n",
         "	(void)pacer, (void)desc, (void)slot_bytes, (void)data_bytes;\n",
         ("every class",),
     ),
@@ -235,7 +247,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "best effort before its cursor",
         "waiting.c",
-        "	return pacer->cursor[tc] > placement->first_seq ? pacer->cursor[tc] : placement->first_seq;\n",
+        "	return pacer->cursor[tc] > placement->first_seq ? pacer->cursor[tc] :"
+        " placement->first_seq;\n",
         "	return (void)pacer, (void)tc, placement->first_seq;\n",
         ("full load, reserved trims", "mixed stream", "full load"),
     ),
@@ -328,7 +341,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         "held frames not placed in time",
         "insert.c",
         "	pacer->heap_due_seq = frame ? target_of(pacer, frame) : KPN_SEQ_NEVER;\n",
-        "	pacer->heap_due_seq = frame ? target_of(pacer, frame) + pacer->ring.slots : KPN_SEQ_NEVER;\n",
+        "	pacer->heap_due_seq = frame ? target_of(pacer, frame) + pacer->ring.slots :"
+        " KPN_SEQ_NEVER;\n",
         ("every class",),
     ),
     Mutation(
@@ -551,7 +565,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         "slip ignored",
         "reading.c",
         "	recover_slip(pacer, now_ns, bounds.lower_ps, bounds.upper_ps);\n",
-        "	kpn_strip_reset(&pacer->strip, now_ns, bounds.lower_ps, bounds.upper_ps);\n	(void)recover_slip;\n",
+        "	kpn_strip_reset(&pacer->strip, now_ns, bounds.lower_ps,"
+        " bounds.upper_ps);\n	(void)recover_slip;\n",
         ("drift beyond what was stated",),
     ),
     Mutation(
@@ -629,7 +644,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "on time before the grid is reached",
         "complete.c",
-        "	return seq < pacer->step_seq || (pacer->phase_locked && seq < pacer->align.lock_seq) ||\n",
+        "	return seq < pacer->step_seq || (pacer->phase_locked && seq < pacer->align.lock_seq)"
+        " ||\n",
         "	return seq < pacer->step_seq ||\n",
         ("vectors of replan",),
     ),
@@ -685,8 +701,10 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "refused frames counted pending",
         "insert.c",
-        "	if (verdict != KPN_VERDICT_PENDING)\n		return end_now(pacer, verdict);\n	pacer->pending++;\n",
-        "	pacer->pending++;\n	if (verdict != KPN_VERDICT_PENDING)\n		return end_now(pacer, verdict);\n",
+        "	if (verdict != KPN_VERDICT_PENDING)\n		return end_now(pacer,"
+        " verdict);\n	pacer->pending++;\n",
+        "	pacer->pending++;\n	if (verdict != KPN_VERDICT_PENDING)\n		return end_now(pacer,"
+        " verdict);\n",
         ("every class",),
     ),
     Mutation(
@@ -771,14 +789,16 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "frames taken while stopped",
         "insert.c",
-        "return pacer->running ? hold(pacer, frame, target, KPN_VERDICT_UNSYNCHRONISED) : KPN_VERDICT_FLUSHED;",
+        "return pacer->running ? hold(pacer, frame, target, KPN_VERDICT_UNSYNCHRONISED) :"
+        " KPN_VERDICT_FLUSHED;",
         "return hold(pacer, frame, target, KPN_VERDICT_UNSYNCHRONISED);",
         ("restarts",),
     ),
     Mutation(
         "best effort taken while stopped",
         "waiting.c",
-        "	if (!pacer->running) /* the strip is not valid then */\n		return KPN_VERDICT_FLUSHED;\n",
+        "	if (!pacer->running) /* the strip is not valid then */\n		return "
+        "KPN_VERDICT_FLUSHED;\n",
         "",
         ("restarts",),
     ),
@@ -806,7 +826,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "time goes back where a reading tightens the strip",
         "include/keepon/observe.h",
-        "	return (s64)(middle_ps - strip->read_floor_ps) < 0 ? strip->read_floor_ps : middle_ps;\n",
+        "	return (s64)(middle_ps - strip->read_floor_ps) < 0 ? "
+        "strip->read_floor_ps : middle_ps;\n",
         "	return middle_ps;\n",
         ("vectors of pacer", "vectors of head", "vectors of recovery"),
     ),
@@ -926,7 +947,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "the leading clock is set to the lagging one",
         "dual.c",
-        "		kpn_clock_settime(&dual->rx_clock, dual->rx->head_ps, tx);\n		dual->rx_set++;\n",
+        "		kpn_clock_settime(&dual->rx_clock, dual->rx->head_ps, tx);\n"
+        "		dual->rx_set++;\n",
         "		dual->rx_set++;\n",
         ("vectors of dual",),
     ),
@@ -940,7 +962,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "stamps reach back beyond a restart",
         "dual.c",
-        "	stamp.valid = (s64)(own_ps - stamp.error_ps - kpn_pacer_steady_ps(dual->pacer)) >= 0 &&\n",
+        "	stamp.valid = (s64)(own_ps - stamp.error_ps - kpn_pacer_steady_ps(dual->pacer)) >= 0"
+        " &&\n",
         "	stamp.valid =\n",
         ("vectors of dual",),
     ),
@@ -1060,7 +1083,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "lead beyond what is posted",
         "insert.c",
-        "	if (pacer->phase_locked && first_seq > pacer->ring.tail.seq)\n		first_seq = pacer->ring.tail.seq;\n",
+        "	if (pacer->phase_locked && first_seq > pacer->ring.tail.seq)\n		first_seq ="
+        " pacer->ring.tail.seq;\n",
         "",
         ("vectors of hazards",),
     ),
@@ -1074,7 +1098,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "class without slots accepted",
         "insert.c",
-        "	else if (KPN_UNLIKELY(!(pacer->classes >> frame->tc & 1)))\n		verdict = KPN_VERDICT_NOT_ALLOWED;\n",
+        "	else if (KPN_UNLIKELY(!(pacer->classes >> frame->tc & 1)))\n		verdict ="
+        " KPN_VERDICT_NOT_ALLOWED;\n",
         "",
         ("vectors of hazards",),
     ),

@@ -31,7 +31,15 @@ Scenario = tuple[Case, list[Operation]]
 
 ALL = 0xFFFF
 BEST_EFFORT = 1 << BEST_EFFORT_LOW | 1 << BEST_EFFORT_HIGH
-PRIME_PARTITION = (1 << FIRM, BEST_EFFORT, 1 << SOFT, BEST_EFFORT | 1 << MOVABLE, 1 << FIRM_FLOOR, ALL, BEST_EFFORT)
+PRIME_PARTITION = (
+    1 << FIRM,
+    BEST_EFFORT,
+    1 << SOFT,
+    BEST_EFFORT | 1 << MOVABLE,
+    1 << FIRM_FLOOR,
+    ALL,
+    BEST_EFFORT,
+)
 RESERVED_PARTITION = (0, ALL, BEST_EFFORT, 1 << FIRM, BEST_EFFORT | 1 << SOFT, 0, ALL, 1 << MOVABLE)
 
 # Every verdict that a frame whose slot is in the window can have, on one pacer.
@@ -58,8 +66,8 @@ def stream(seed: int, case: Case, count: int = 120, restart_every: int = 0) -> S
 
 
 def restarts(case: Case) -> Scenario:
-    """Down with frames in ring, FIFO and heap and with trims posted, for no time or until long after the last posted
-    slot; meanwhile everything a driver may let through is tried."""
+    """Down with frames in ring, FIFO and heap and with trims posted, for no time or until long
+    after the last posted slot; meanwhile everything a driver may let through is tried."""
     ring = case.params["ring_slots"]
     depth_ps = case.params["depth_slots"] * case.slot_ps
     setters: list[Operation] = [
@@ -71,26 +79,45 @@ def restarts(case: Case) -> Scenario:
     # what a slot ought to be that starts while the clock is being set, the model does not know
     step: list[Operation] = [] if case.params["call_ps"] else [("adjtime", case.slot_ps // 2100)]
     operations: list[Operation] = [("stop",), ("start",), ("poll",), ("adjfine", 3_276_800)]
-    for number, down_ps in enumerate((0, 1, case.slot_ps // 3, 5 * case.slot_ps, depth_ps // 2, 3 * depth_ps, 10**9)):
+    for number, down_ps in enumerate(
+        (0, 1, case.slot_ps // 3, 5 * case.slot_ps, depth_ps // 2, 3 * depth_ps, 10**9)
+    ):
         operations += [("run", 14), ("burst", BEST_EFFORT_HIGH, 200, 12), *step]
-        operations += [("submit", tc, 200, rel, 0) for rel in (12, 0, 5, 1) for tc in (FIRM, SOFT, MOVABLE)]
+        operations += [
+            ("submit", tc, 200, rel, 0) for rel in (12, 0, 5, 1) for tc in (FIRM, SOFT, MOVABLE)
+        ]
         operations += [("burst", BEST_EFFORT_HIGH, 200, 30), ("burst", BEST_EFFORT_LOW, 64, 30)]
         operations += [("submit", FIRM, 200, ring + 3 * rel, 0) for rel in (9, 2, 40)]
         operations += [("advance", number * case.slot_ps // 5), ("stop",)]
-        operations += [("advance", down_ps // 2), ("poll",), ("submit", FIRM, 200, 9, 0), ("submit", SOFT, 17, 9, 0)]
+        operations += [
+            ("advance", down_ps // 2),
+            ("poll",),
+            ("submit", FIRM, 200, 9, 0),
+            ("submit", SOFT, 17, 9, 0),
+        ]
         operations += [("burst", BEST_EFFORT_HIGH, 200, 2), ("submit", FIRM, 1519, 4, 0), ("stop",)]
-        operations += [*setters[number % 4 : number % 4 + number // 3], ("advance", down_ps - down_ps // 2), ("start",)]
+        operations += [
+            *setters[number % 4 : number % 4 + number // 3],
+            ("advance", down_ps - down_ps // 2),
+            ("start",),
+        ]
         operations += [("submit", FIRM, 200, 4, 0), ("burst", BEST_EFFORT_LOW, 64, 6)]
     return case, [*operations, ("run", 30), *EVERY_CLASS]
 
 
 def steps(case: Case, *deltas_ns: int) -> Scenario:
-    """Steps while frames of every class wait, at every place from latched to beyond the posted slots."""
+    """Steps while frames of every class wait, at every place from latched to beyond the posted
+    slots.
+    """
     operations: list[Operation] = [("run", 12)]
     for delta_ns in deltas_ns:
         for rel in (0, 1, 2, 7, 20, 30, 40):
             operations.append(("submit", (FIRM, SOFT, MOVABLE, FIRM_FLOOR)[rel % 4], 280, rel, 0))
-        operations += [("burst", BEST_EFFORT_HIGH, 280, 12), ("advance", 2 * case.slot_ps + 777), ("adjtime", delta_ns)]
+        operations += [
+            ("burst", BEST_EFFORT_HIGH, 280, 12),
+            ("advance", 2 * case.slot_ps + 777),
+            ("adjtime", delta_ns),
+        ]
         operations += [("run", 3), ("burst", BEST_EFFORT_LOW, 64, 4), ("run", 20)]
     return case, [*operations, ("drain",)]
 
@@ -110,7 +137,9 @@ def rates(case: Case, *scaled_ppm: int) -> Scenario:
 
 
 def full_load(case: Case) -> Scenario:
-    """Best effort of two classes in every slot they may have, scheduled frames pushing in between."""
+    """Best effort of two classes in every slot they may have, scheduled frames pushing in
+    between.
+    """
     operations: list[Operation] = [("run", 12)]
     for rel in range(1, 26):
         operations += [
@@ -126,15 +155,21 @@ def full_load(case: Case) -> Scenario:
 
 
 def dry(case: Case) -> Scenario:
-    """Polls that come ever later, until the wire is idle for certain, with frames waiting, also beyond what is
-    posted."""
+    """Polls that come ever later, until the wire is idle for certain, with frames waiting, also
+    beyond what is posted."""
     depth = case.params["depth_slots"]
     depth_ps = depth * case.slot_ps
     operations: list[Operation] = [("run", 12)]
     for eighths in (-12, -6, -4, -2, -1, 0, 1, 2, 4, 12, 80):
-        operations += [("submit", FIRM, 280, 3, 0), ("submit", SOFT, 280, 9, 0), ("burst", BEST_EFFORT_LOW, 64, 3)]
         operations += [
-            ("submit", tc, 280, rel, 0) for rel in range(depth - 8, depth + 24) for tc in (FIRM, SOFT, MOVABLE)
+            ("submit", FIRM, 280, 3, 0),
+            ("submit", SOFT, 280, 9, 0),
+            ("burst", BEST_EFFORT_LOW, 64, 3),
+        ]
+        operations += [
+            ("submit", tc, 280, rel, 0)
+            for rel in range(depth - 8, depth + 24)
+            for tc in (FIRM, SOFT, MOVABLE)
         ]
         operations += [
             ("stall", max(0, depth_ps + eighths * case.slot_ps // 8)),
@@ -146,7 +181,9 @@ def dry(case: Case) -> Scenario:
 
 
 def crystals(case: Case) -> Scenario:
-    """The CPU counter at both ends of the stated drift, going from one to the other as fast as stated."""
+    """The CPU counter at both ends of the stated drift, going from one to the other as fast as
+    stated.
+    """
     most = case.params["drift_ppb_max"]
     operations: list[Operation] = [("glide", 300)]
     for drift_ppb in (-most, most):
@@ -164,7 +201,11 @@ def unlocked(case: Case) -> Scenario:
     """Frames for slots between a step and the grid."""
     operations: list[Operation] = [("run", 12)]
     for delta_ns in (case.slot_ps // 2000, -case.slot_ps // 2500, 10**6 + case.slot_ps // 2100):
-        operations += [("adjtime", delta_ns), *(("submit", FIRM, 64, rel, 0) for rel in range(0, 60, 3)), ("run", 30)]
+        operations += [
+            ("adjtime", delta_ns),
+            *(("submit", FIRM, 64, rel, 0) for rel in range(0, 60, 3)),
+            ("run", 30),
+        ]
     return case, operations
 
 
@@ -172,20 +213,30 @@ def held(case: Case) -> Scenario:
     """Frames handed in far too early, the later ones first."""
     ring = case.params["ring_slots"]
     operations: list[Operation] = [("run", 12)]
-    operations += [("submit", FIRM, 64, ring + 3 * rel, 0) for rel in (90, 60, 61, 30, 2, 75, 15, 1, 0)]
+    operations += [
+        ("submit", FIRM, 64, ring + 3 * rel, 0) for rel in (90, 60, 61, 30, 2, 75, 15, 1, 0)
+    ]
     return case, [*operations, ("run", 120), ("drain",)]
 
 
 def storm(case: Case) -> Scenario:
-    """More at once than one call may do: equal txtimes, overdue frames that may move, a step under a full ring."""
+    """More at once than one call may do: equal txtimes, overdue frames that may move, a step under
+    a full ring.
+    """
     ring = case.params["ring_slots"]
     operations: list[Operation] = [("run", 12)]
     for delta_ns in (7 * case.slot_ps // 1000, -9 * case.slot_ps // 1000, -(10**6), 10**9):
         operations += [("submit", tc, 64, 9, 0) for tc in (SOFT, MOVABLE, FIRM) for _ in range(40)]
-        operations += [("submit", (SOFT, FIRM, MOVABLE)[rel % 3], 64, rel, 0) for rel in range(ring + 40)]
+        operations += [
+            ("submit", (SOFT, FIRM, MOVABLE)[rel % 3], 64, rel, 0) for rel in range(ring + 40)
+        ]
         operations += [("burst", BEST_EFFORT_HIGH, 64, 40), ("adjtime", delta_ns), ("run", 25)]
         operations += [("submit", SOFT, 64, -ring // 2, 0) for _ in range(30)]
-        operations += [("run", 10), ("stall", (case.params["depth_slots"] + 2) * case.slot_ps), ("run", 40)]
+        operations += [
+            ("run", 10),
+            ("stall", (case.params["depth_slots"] + 2) * case.slot_ps),
+            ("run", 40),
+        ]
     return case, [*operations, ("drain",)]
 
 
@@ -203,16 +254,25 @@ def switches(case: Case, *tables: tuple[int, ...]) -> Scenario:
 
 
 def deaths(case: Case) -> Scenario:
-    """The card is pulled, or its index stands still, with frames everywhere; then the device comes up again."""
+    """The card is pulled, or its index stands still, with frames everywhere; then the device comes
+    up again.
+    """
     operations: list[Operation] = []
     for death in ("vanish", "freeze"):
-        operations += [("run", 14), ("burst", BEST_EFFORT_HIGH, 64, 12), ("burst", BEST_EFFORT_LOW, 64, 12)]
-        operations += [("submit", tc, 64, rel, 0) for rel in (12, 0, 5, 1, 300) for tc in (FIRM, SOFT, MOVABLE)]
+        operations += [
+            ("run", 14),
+            ("burst", BEST_EFFORT_HIGH, 64, 12),
+            ("burst", BEST_EFFORT_LOW, 64, 12),
+        ]
+        operations += [
+            ("submit", tc, 64, rel, 0) for rel in (12, 0, 5, 1, 300) for tc in (FIRM, SOFT, MOVABLE)
+        ]
         operations += [(death,), ("poll",), ("submit", FIRM, 64, 5, 0), ("start",), ("run", 30)]
     return case, operations
 
 
-# fast readings of a fine ring over tens of milliseconds: a strip of some nanoseconds, so that wrong rates show
+# fast readings of a fine ring over tens of milliseconds: a strip of some nanoseconds, so that wrong
+# rates show
 CRYSTALS = {
     "slot_bytes": 64,
     "trim": TRIM_RESERVED,
@@ -242,7 +302,9 @@ STORM = {
 }
 MIXED = make_case({"ring_slots": 61, "depth_slots": 24}, PRIME_PARTITION)
 # 1 Gb/s slots of 300 bytes last 2.56 us
-SHORT = make_case({"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40, "batch_slots": 8}, PRIME_PARTITION)
+SHORT = make_case(
+    {"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40, "batch_slots": 8}, PRIME_PARTITION
+)
 
 SCENARIOS: dict[str, Scenario] = {
     "every class": (MIXED, EVERY_CLASS),
@@ -250,8 +312,12 @@ SCENARIOS: dict[str, Scenario] = {
     "every class, paper": (make_case(PAPER_RING, PRIME_PARTITION), EVERY_CLASS),
     "mixed stream": stream(1, MIXED),
     "mixed stream, deep": stream(2, make_case({"depth_slots": 60}, PRIME_PARTITION)),
-    "mixed stream, 2.5 Gb/s": stream(3, make_case({"rate_bps": 2_500_000_000, "slot_bytes": 64 + 20}, PRIME_PARTITION)),
-    "mixed stream, 10 Mb/s": stream(4, make_case({"rate_bps": 10**7, "slot_bytes": 1518}, PRIME_PARTITION)),
+    "mixed stream, 2.5 Gb/s": stream(
+        3, make_case({"rate_bps": 2_500_000_000, "slot_bytes": 64 + 20}, PRIME_PARTITION)
+    ),
+    "mixed stream, 10 Mb/s": stream(
+        4, make_case({"rate_bps": 10**7, "slot_bytes": 1518}, PRIME_PARTITION)
+    ),
     "mixed stream, 100 Gb/s": stream(
         5,
         make_case(
@@ -267,17 +333,25 @@ SCENARIOS: dict[str, Scenario] = {
         ),
     ),
     "reserved trims": stream(6, make_case({"trim": TRIM_RESERVED}, RESERVED_PARTITION)),
-    "reserved trims, shortest slots": stream(7, make_case(SMALL | {"drift_ppb_max": 50_000}, RESERVED_PARTITION)),
+    "reserved trims, shortest slots": stream(
+        7, make_case(SMALL | {"drift_ppb_max": 50_000}, RESERVED_PARTITION)
+    ),
     "fetch index": stream(8, make_case(FETCHING, PRIME_PARTITION)),
     "fetch index, lagging": stream(9, make_case(FETCHING | LAGGING, PRIME_PARTITION)),
     "done index, lagging": stream(10, make_case(LAGGING, PRIME_PARTITION)),
-    "done index, now and then lagging": stream(17, make_case({"index_lag_ps_max": 3_000_000}, PRIME_PARTITION)),
+    "done index, now and then lagging": stream(
+        17, make_case({"index_lag_ps_max": 3_000_000}, PRIME_PARTITION)
+    ),
     "write-back, spare buffers": stream(
         11, make_case({"persistent": 0, "spare": 1, "placeholder": 1}, PRIME_PARTITION)
     ),
     "paper": stream(12, make_case(PAPER_RING, PRIME_PARTITION)),
-    "paper, largest ring": stream(13, make_case(PAPER_RING | {"ring_slots": 4096, "batch_slots": 64}, PRIME_PARTITION)),
-    "smallest ring": stream(14, make_case({"ring_slots": 8, "batch_slots": 1, "depth_slots": 4}, PRIME_PARTITION)),
+    "paper, largest ring": stream(
+        13, make_case(PAPER_RING | {"ring_slots": 4096, "batch_slots": 64}, PRIME_PARTITION)
+    ),
+    "smallest ring": stream(
+        14, make_case({"ring_slots": 8, "batch_slots": 1, "depth_slots": 4}, PRIME_PARTITION)
+    ),
     "steps": steps(SHORT, 1, -1, 1000, -1300, 2560, -2560, 1_000_000, -7_777, 10**10, -2_000_000),
     "steps, reserved trims": steps(
         make_case({"slot_bytes": 300, "trim": TRIM_RESERVED}, RESERVED_PARTITION), 1280, 10**9, -999
@@ -287,22 +361,34 @@ SCENARIOS: dict[str, Scenario] = {
     "rates, reserved trims": rates(
         make_case({"trim": TRIM_RESERVED}, RESERVED_PARTITION), 6_553_600, -6_553_600, 65_536_000, 0
     ),
-    "rates, paper": rates(make_case(PAPER_RING, PRIME_PARTITION), 66, 6_553_600, -655_360_000, 655_360_000),
+    "rates, paper": rates(
+        make_case(PAPER_RING, PRIME_PARTITION), 66, 6_553_600, -655_360_000, 655_360_000
+    ),
     "padding on demand": (make_case(PAD, PRIME_PARTITION), EVERY_CLASS * 3),
     "padding on demand, mixed stream": stream(18, make_case(PAD, PRIME_PARTITION), 240),
     "padding on demand, paper": stream(19, make_case(PAD | PAPER_RING, PRIME_PARTITION), 240),
-    "padding on demand, full load": full_load(make_case(PAD | {"slot_bytes": 300, "placeholder": 1})),
-    "padding on demand, restarts": restarts(make_case(PAD | {"slot_bytes": 300, "persistent": 0}, PRIME_PARTITION)),
+    "padding on demand, full load": full_load(
+        make_case(PAD | {"slot_bytes": 300, "placeholder": 1})
+    ),
+    "padding on demand, restarts": restarts(
+        make_case(PAD | {"slot_bytes": 300, "persistent": 0}, PRIME_PARTITION)
+    ),
     "full load": full_load(SHORT),
-    "full load, reserved trims": full_load(make_case({"slot_bytes": 300, "trim": TRIM_RESERVED}, RESERVED_PARTITION)),
+    "full load, reserved trims": full_load(
+        make_case({"slot_bytes": 300, "trim": TRIM_RESERVED}, RESERVED_PARTITION)
+    ),
     "full load, paper": full_load(make_case(PAPER_RING, PRIME_PARTITION)),
     "dry": dry(SHORT),
     "dry, paper": dry(make_case(PAPER_RING, PRIME_PARTITION)),
     "dry, lagging": dry(make_case(LAGGING | {"slot_bytes": 300}, PRIME_PARTITION)),
-    "dry, calls that take time": dry(make_case({"slot_bytes": 300, "call_ps": 150_000}, PRIME_PARTITION)),
+    "dry, calls that take time": dry(
+        make_case({"slot_bytes": 300, "call_ps": 150_000}, PRIME_PARTITION)
+    ),
     "dry, fetch index": dry(make_case(FETCHING | {"slot_bytes": 300}, PRIME_PARTITION)),
     "crystals": crystals(make_case(CRYSTALS | {"drift_ppb": 1_000_000}, (0, ALL))),
-    "crystals, the other way": crystals(make_case(CRYSTALS | {"drift_ppb": -1_000_000, "dither": 0}, (0, ALL))),
+    "crystals, the other way": crystals(
+        make_case(CRYSTALS | {"drift_ppb": -1_000_000, "dither": 0}, (0, ALL))
+    ),
     "crystals, fetch index": crystals(
         make_case(CRYSTALS | {"drift_ppb": -1_000_000, "index_counts_done": 0}, (0, ALL))
     ),
@@ -310,23 +396,35 @@ SCENARIOS: dict[str, Scenario] = {
         make_case(CRYSTALS | {"drift_ppb": -1_000_000, "wander_ppb_per_s_max": 0}, (0, ALL)),
         [("glide", 1500)],
     ),
-    "unlocked": unlocked(make_case({"slot_bytes": 300, "depth_slots": 40, "trim_down_bytes": 4, "trim_up_bytes": 4})),
+    "unlocked": unlocked(
+        make_case({"slot_bytes": 300, "depth_slots": 40, "trim_down_bytes": 4, "trim_up_bytes": 4})
+    ),
     "held": held(make_case({"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40})),
     "held, paper": held(make_case(PAPER_RING, (ALL,))),
     "storm": storm(make_case(STORM)),
-    "storm, reserved trims": storm(make_case(STORM | {"trim": TRIM_RESERVED}, (0, ALL, ALL, ALL, ALL))),
+    "storm, reserved trims": storm(
+        make_case(STORM | {"trim": TRIM_RESERVED}, (0, ALL, ALL, ALL, ALL))
+    ),
     "storm, fetch index, write-back": storm(make_case(STORM | FETCHING | {"persistent": 0})),
     "storm, paper": storm(make_case(PAPER_RING | {"prebuffer_frames": 256})),
-    "switches": switches(SHORT, (ALL, BEST_EFFORT, 0), PRIME_PARTITION[::-1], (1 << SOFT | BEST_EFFORT,)),
+    "switches": switches(
+        SHORT, (ALL, BEST_EFFORT, 0), PRIME_PARTITION[::-1], (1 << SOFT | BEST_EFFORT,)
+    ),
     "switches, reserved trims": switches(
         make_case({"slot_bytes": 300, "trim": TRIM_RESERVED}, RESERVED_PARTITION),
         RESERVED_PARTITION[1:] + RESERVED_PARTITION[:1],
         (0, ALL, BEST_EFFORT, 0, 1 << FIRM, ALL),
     ),
     "switches, paper": (make_case(PAPER_RING), [("run", 5), ("switch", (ALL,), 40), ("run", 5)]),
-    "deaths": deaths(make_case({"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40}, PRIME_PARTITION, False)),
-    "deaths, fetch index": deaths(make_case(FETCHING | {"slot_bytes": 300}, PRIME_PARTITION, False)),
-    "horizon": held(make_case({"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40, "horizon_ns": 500_000})),
+    "deaths": deaths(
+        make_case({"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40}, PRIME_PARTITION, False)
+    ),
+    "deaths, fetch index": deaths(
+        make_case(FETCHING | {"slot_bytes": 300}, PRIME_PARTITION, False)
+    ),
+    "horizon": held(
+        make_case({"slot_bytes": 300, "ring_slots": 100, "depth_slots": 40, "horizon_ns": 500_000})
+    ),
     "classes without slots": (make_case({}, (1 << FIRM, BEST_EFFORT)), EVERY_CLASS),
     "prefetch deeper than what is posted": stream(
         20, make_case({"prefetch_slots": 24, "ring_slots": 64, "depth_slots": 8}, PRIME_PARTITION)
@@ -334,21 +432,36 @@ SCENARIOS: dict[str, Scenario] = {
     "ticks of 18.5 ns": stream(21, make_case(SMALL | TICKS, RESERVED_PARTITION), 300),
     "ticks of 18.5 ns, fetch index": stream(22, make_case(FETCHING | TICKS, PRIME_PARTITION), 240),
     "not coherent": stream(23, make_case({"coherent": 0}, PRIME_PARTITION), 200),
-    "not coherent, padding on demand": stream(24, make_case(PAD | {"coherent": 0}, PRIME_PARTITION), 240),
+    "not coherent, padding on demand": stream(
+        24, make_case(PAD | {"coherent": 0}, PRIME_PARTITION), 240
+    ),
     "restarts": restarts(SHORT),
     "restarts, paper": restarts(make_case(PAPER_RING, PRIME_PARTITION)),
     "restarts, reserved trims": restarts(
-        make_case({"slot_bytes": 300, "trim": TRIM_RESERVED, "drift_ppb": 90_000}, RESERVED_PARTITION)
+        make_case(
+            {"slot_bytes": 300, "trim": TRIM_RESERVED, "drift_ppb": 90_000}, RESERVED_PARTITION
+        )
     ),
-    "restarts, fetch index, lagging": restarts(make_case(FETCHING | LAGGING | {"slot_bytes": 300}, PRIME_PARTITION)),
+    "restarts, fetch index, lagging": restarts(
+        make_case(FETCHING | LAGGING | {"slot_bytes": 300}, PRIME_PARTITION)
+    ),
     "restarts, write-back, spare buffers": restarts(
-        make_case({"persistent": 0, "spare": 1, "placeholder": 2, "index_modulus": 64}, PRIME_PARTITION)
+        make_case(
+            {"persistent": 0, "spare": 1, "placeholder": 2, "index_modulus": 64}, PRIME_PARTITION
+        )
     ),
-    "restarts, calls that take time": restarts(make_case({"slot_bytes": 300, "call_ps": 20_000}, PRIME_PARTITION)),
+    "restarts, calls that take time": restarts(
+        make_case({"slot_bytes": 300, "call_ps": 20_000}, PRIME_PARTITION)
+    ),
     "mixed stream, restarts": stream(15, MIXED, 160, restart_every=8),
-    "mixed stream, paper, restarts": stream(16, make_case(PAPER_RING, PRIME_PARTITION), 160, restart_every=8),
+    "mixed stream, paper, restarts": stream(
+        16, make_case(PAPER_RING, PRIME_PARTITION), 160, restart_every=8
+    ),
     "drift beyond what was stated": (
-        make_case({"prebuffer_frames": 0, "depth_slots": 60, "batch_slots": 1, "drift_ppb_max": 1000}, honest=False),
+        make_case(
+            {"prebuffer_frames": 0, "depth_slots": 60, "batch_slots": 1, "drift_ppb_max": 1000},
+            honest=False,
+        ),
         [("run", 40), ("cheat", 900_000, 2000), ("submit", FIRM, 200, 3, 0)],
     ),
     # ---- symptoms ----
@@ -382,7 +495,13 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "every posted slot fetched, so that the index says nothing": (
         make_case(
-            FETCHING | {"depth_slots": 6, "batch_slots": 3, "restart_ps_min": 2_000_000, "restart_ps_max": 2_000_000}
+            FETCHING
+            | {
+                "depth_slots": 6,
+                "batch_slots": 3,
+                "restart_ps_min": 2_000_000,
+                "restart_ps_max": 2_000_000,
+            }
         ),
         [("run", 30)],
     ),
@@ -459,7 +578,12 @@ SCENARIOS: dict[str, Scenario] = {
             },
             (1 << SOFT,),
         ),
-        [("advance", 36_912_000), ("adjtime", -1_000_000), ("run", 2), ("submit", BEST_EFFORT_LOW, 148, None)],
+        [
+            ("advance", 36_912_000),
+            ("adjtime", -1_000_000),
+            ("run", 2),
+            ("submit", BEST_EFFORT_LOW, 148, None),
+        ],
     ),
     "txtimes a century away": (
         make_case(PAPER_RING),
@@ -475,7 +599,9 @@ SCENARIOS: dict[str, Scenario] = {
 
 
 def main() -> int:
-    """Play scenarios by name (all without one) on a library: `python -m core_model.scenarios LIBRARY [NAME...]`."""
+    """Play scenarios by name (all without one) on a library: `python -m core_model.scenarios
+    LIBRARY [NAME...]`.
+    """
     library = Library(Path(sys.argv[1]))
     for name in sys.argv[2:] or SCENARIOS:
         try:

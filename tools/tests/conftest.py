@@ -16,7 +16,9 @@ from lab import Lab, build_tools
 
 @pytest.fixture(scope="session")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of keepon-talk, keepon-listen and the selftest, under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    """Folder of keepon-talk, keepon-listen and the selftest, under AddressSanitizer and
+    UndefinedBehaviorSanitizer.
+    """
     options = ["-DKEEPON_TESTS=ON", "-DKEEPON_SANITIZE=address,undefined", "-DKEEPON_WERROR=ON"]
     return build_tools(tmp_path_factory.mktemp("sanitized"), options, ["keepon_tools_selftest"])
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Building the tools and running them between two namespaces; needs root or user namespaces, and nothing else."""
+"""Building the tools and running them between two namespaces; needs root or user namespaces, and
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,27 @@ PATIENCE_S = 60
 
 def build_tools(folder: Path, options: list[str], targets: list[str]) -> Path:
     """Configure and build keepon-talk, keepon-listen and `targets`; the folder they are in."""
-    generator = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={NINJA}", "-DKEEPON_SIM=OFF", "-DKEEPON_TOOLS=ON"]
-    build = ["--build", str(folder), "--parallel", "2", "--target", "keepon-talk", "keepon-listen", *targets]
-    commands: list[list[str | Path]] = [[CMAKE, "-S", ROOT, "-B", folder, *generator, *options], [CMAKE, *build]]
+    generator = [
+        "-G",
+        "Ninja",
+        f"-DCMAKE_MAKE_PROGRAM={NINJA}",
+        "-DKEEPON_SIM=OFF",
+        "-DKEEPON_TOOLS=ON",
+    ]
+    build = [
+        "--build",
+        str(folder),
+        "--parallel",
+        "2",
+        "--target",
+        "keepon-talk",
+        "keepon-listen",
+        *targets,
+    ]
+    commands: list[list[str | Path]] = [
+        [CMAKE, "-S", ROOT, "-B", folder, *generator, *options],
+        [CMAKE, *build],
+    ]
     for command in commands:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -32,13 +52,16 @@ def build_tools(folder: Path, options: list[str], targets: list[str]) -> Path:
 
 
 class Namespace:
-    """A network namespace, held by a waiting process; inside `parent`'s user namespace if there is one."""
+    """A network namespace, held by a waiting process; inside `parent`'s user namespace if there is
+    one.
+    """
 
     def __init__(self, parent: Namespace | None = None) -> None:
         unshare = ["unshare", "--net"]
         if os.geteuid() != 0 and parent is None:
             unshare += ["--user", "--map-root-user"]
-        # It says which process to enter, and ends when its input does, so also when the tests are killed.
+        # It says which process to enter, and ends when its input does, so also when the tests are
+        # killed.
         holder = ["sh", "-c", "echo $$; exec cat"]
         pipe = subprocess.PIPE
         command = [*(parent.enter() if parent else []), *unshare, *holder]
@@ -55,7 +78,9 @@ class Namespace:
     def run(self, *command: str | Path) -> subprocess.CompletedProcess[str]:
         """Run to the end, whatever its exit code."""
         whole = [*self.enter(), *map(str, command)]
-        return subprocess.run(whole, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+        return subprocess.run(
+            whole, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+        )
 
     def must(self, *command: str | Path) -> None:
         done = self.run(*command)
@@ -80,7 +105,9 @@ class Lab:
         self.b = Namespace(self.a)
 
     def __enter__(self) -> Lab:
-        self.a.must("ip", "link", "add", "va", "type", "veth", "peer", "name", "vb", "netns", self.b.pid)
+        self.a.must(
+            "ip", "link", "add", "va", "type", "veth", "peer", "name", "vb", "netns", self.b.pid
+        )
         for namespace, name, number in ((self.a, "va", 1), (self.b, "vb", 2)):
             namespace.must("ip", "address", "add", f"192.0.2.{number}/24", "dev", name)
             namespace.must("ip", "address", "add", f"2001:db8::{number}/64", "dev", name, "nodad")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""keepon-talk to keepon-listen over a veth pair: what was sent arrives, and both results say the same."""
+"""keepon-talk to keepon-listen over a veth pair: what was sent arrives, and both results say the
+same.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from lab import Lab, build_tools, check_identity, finish, load
 LONG = "30s"
 
 
-def exchange(lab: Lab, folder: Path, count: int, *options: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def exchange(
+    lab: Lab, folder: Path, count: int, *options: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Send `count` frames with `options`; results of both sides, which both ended well."""
     files = folder / "talk.json", folder / "listen.json"
     listener = lab.start_listening("--count", str(count), "--duration", LONG, "--json", files[1])
@@ -32,13 +36,18 @@ def column(result: dict[str, Any], key: str) -> list[Any]:
 
 
 def test_a_thousand_frames_none_lost(lab: Lab, tmp_path: Path) -> None:
-    talk, listen = exchange(lab, tmp_path, 1000, "--period", "500us", "--sw-stamps", "--stream", "F2", "--size", "200")
+    talk, listen = exchange(
+        lab, tmp_path, 1000, "--period", "500us", "--sw-stamps", "--stream", "F2", "--size", "200"
+    )
     counters = check_identity(talk)
     assert (counters["submitted"], counters["stamped"]) == (1000, 1000)
     assert counters["ignored_answers"] == 0
     assert (talk["schema"], listen["schema"]) == ("keepon.talk/1", "keepon.listen/1")
     (stream,) = listen["streams"]
-    found = [stream[key] for key in ("received", "lost", "duplicates", "reordered", "first_seq", "last_seq")]
+    found = [
+        stream[key]
+        for key in ("received", "lost", "duplicates", "reordered", "first_seq", "last_seq")
+    ]
     assert found == [1000, 0, 0, 0, 0, 999]
     assert stream["stream_hash"] == talk["stream_hash"]
     assert column(listen, "seq") == list(range(1000))
@@ -72,17 +81,27 @@ def test_statistics_are_those_of_the_frames(lab: Lab, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("options", "vid", "pcp"),
-    [(["--vlan", "100", "--pcp", "6"], 100, 6), (["--pcp", "5"], 0, 5), (["--vlan", "4094"], 4094, 0)],
+    [
+        (["--vlan", "100", "--pcp", "6"], 100, 6),
+        (["--pcp", "5"], 0, 5),
+        (["--vlan", "4094"], 4094, 0),
+    ],
 )
-def test_tags_arrive_as_sent(lab: Lab, tmp_path: Path, options: list[str], vid: int, pcp: int) -> None:
+def test_tags_arrive_as_sent(
+    lab: Lab, tmp_path: Path, options: list[str], vid: int, pcp: int
+) -> None:
     _, listen = exchange(lab, tmp_path, 20, "--size", "68", *options)
     assert set(zip(column(listen, "vid"), column(listen, "pcp"), strict=True)) == {(vid, pcp)}
     assert set(column(listen, "frame_bytes")) == {68}
 
 
-@pytest.mark.parametrize(("peer", "smallest"), [("192.0.2.2:5000", 82), ("[2001:db8::2]:5000", 102)])
+@pytest.mark.parametrize(
+    ("peer", "smallest"), [("192.0.2.2:5000", 82), ("[2001:db8::2]:5000", 102)]
+)
 def test_udp_of_both_families(lab: Lab, tmp_path: Path, peer: str, smallest: int) -> None:
-    talk, listen = exchange(lab, tmp_path, 50, "--sw-stamps", "--udp", peer, "--size", str(smallest))
+    talk, listen = exchange(
+        lab, tmp_path, 50, "--sw-stamps", "--udp", peer, "--size", str(smallest)
+    )
     assert check_identity(talk)["stamped"] == 50
     assert column(listen, "seq") == list(range(50))
     assert set(column(listen, "frame_bytes")) == {smallest}
@@ -105,7 +124,9 @@ def test_published_arguments(lab: Lab, tmp_path: Path) -> None:
 
 
 def test_the_grid_is_base_time_and_offset(lab: Lab, tmp_path: Path) -> None:
-    talk, _ = exchange(lab, tmp_path, 5, "--base-time", "123", "--offset", "45us", "--period", "7ms")
+    talk, _ = exchange(
+        lab, tmp_path, 5, "--base-time", "123", "--offset", "45us", "--period", "7ms"
+    )
     assert (talk["first_txtime_ns"] - 123 - 45_000) % 7_000_000 == 0
     talk, _ = exchange(lab, tmp_path, 5, "--base-time", "now+200ms", "--advance", "3ms")
     first = talk["frames"][0]
@@ -118,20 +139,28 @@ def test_sleep_release_sends_at_the_txtime_and_not_before(lab: Lab, tmp_path: Pa
     assert talk["settings"]["advance_ns"] == 0
     assert talk["settings"]["txtime"] is False
     assert min(frame["tx_stamp_ns"] - frame["txtime_ns"] for frame in talk["frames"]) >= 0
-    spans = [max(column(result, key)) - min(column(result, key)) for result, key in ((listen, "rx_stamp_ns"),)]
+    spans = [
+        max(column(result, key)) - min(column(result, key))
+        for result, key in ((listen, "rx_stamp_ns"),)
+    ]
     assert spans[0] > 50_000_000, "100 frames of 1 ms, however late the first one was"
 
 
 def test_monotonic_clock(lab: Lab, tmp_path: Path) -> None:
     talk, listen = exchange(lab, tmp_path, 50, "--clock", "monotonic", "--no-txtime", "--sw-stamps")
-    assert all(abs(frame["tx_stamp_ns"] - frame["submitted_ns"]) < 10**10 for frame in talk["frames"])
+    assert all(
+        abs(frame["tx_stamp_ns"] - frame["submitted_ns"]) < 10**10 for frame in talk["frames"]
+    )
     assert listen["streams"][0]["statistics"]["delay_ns"]["count"] == 0
 
 
 def test_a_frame_can_be_handed_over_late(lab: Lab, tmp_path: Path) -> None:
     options = ["--delay", "7=30ms", "--late-after", "2=10000000"]
     talk, _ = exchange(lab, tmp_path, 20, "--period", "40ms", *options)
-    late = {frame["seq"]: frame["submitted_ns"] - (frame["txtime_ns"] - 200_000) for frame in talk["frames"]}
+    late = {
+        frame["seq"]: frame["submitted_ns"] - (frame["txtime_ns"] - 200_000)
+        for frame in talk["frames"]
+    }
     assert late[2] >= 10_000_000
     assert late[7] >= 30_000_000
     assert min(late.values()) >= 0
@@ -145,8 +174,12 @@ def test_an_endless_run_keeps_the_last_records(lab: Lab, tmp_path: Path) -> None
 
 
 def test_two_streams_at_once_and_one_asked_for(lab: Lab, tmp_path: Path) -> None:
-    everything = lab.start_listening("--count", "200", "--duration", LONG, "--json", tmp_path / "all.json")
-    one = lab.start_listening("--count", "100", "--duration", LONG, "--stream", "B", "--json", tmp_path / "b.json")
+    everything = lab.start_listening(
+        "--count", "200", "--duration", LONG, "--json", tmp_path / "all.json"
+    )
+    one = lab.start_listening(
+        "--count", "100", "--duration", LONG, "--stream", "B", "--json", tmp_path / "b.json"
+    )
     other = lab.a.start(lab.talk, "va", "--count", "100", "--stream", "A")
     assert lab.send("--count", "100", "--stream", "B", "--offset", "500us").returncode == 0
     assert finish(other)[0] == 0
@@ -159,9 +192,16 @@ def test_two_streams_at_once_and_one_asked_for(lab: Lab, tmp_path: Path) -> None
 
 def test_an_ethertype_can_be_asked_for(lab: Lab, tmp_path: Path) -> None:
     path = tmp_path / "listen.json"
-    listener = lab.start_listening("--count", "10", "--duration", LONG, "--ethertype", "0x22f0", "--json", path)
+    listener = lab.start_listening(
+        "--count", "10", "--duration", LONG, "--ethertype", "0x22f0", "--json", path
+    )
     assert lab.send("--count", "10").returncode == 0
-    assert lab.send("--count", "10", "--ethertype", "0x22f0", "--vlan", "3", "--stream", "S").returncode == 0
+    assert (
+        lab.send(
+            "--count", "10", "--ethertype", "0x22f0", "--vlan", "3", "--stream", "S"
+        ).returncode
+        == 0
+    )
     assert finish(listener)[0] == 0
     assert [stream["received"] for stream in load(path)["streams"]] == [10]
     assert set(column(load(path), "vid")) == {3}
@@ -183,7 +223,9 @@ def read_pcap(path: Path) -> list[tuple[int, bytes]]:
 
 def test_capture_and_deltas_say_what_the_result_says(lab: Lab, tmp_path: Path) -> None:
     files = tmp_path / "listen.json", tmp_path / "listen.pcap"
-    listener = lab.start_listening("--count", "30", "--deltas", "--json", files[0], "--pcap", files[1])
+    listener = lab.start_listening(
+        "--count", "30", "--deltas", "--json", files[0], "--pcap", files[1]
+    )
     assert lab.send("--count", "30", "--vlan", "7", "--pcp", "2", "--size", "128").returncode == 0
     code, out, _ = finish(listener)
     assert code == 0
@@ -210,7 +252,9 @@ def test_results_on_standard_output_stay_clean(lab: Lab, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_with_what_there_is(lab: Lab, tmp_path: Path, number: signal.Signals, code: int) -> None:
+def test_a_signal_ends_with_what_there_is(
+    lab: Lab, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     files = tmp_path / "talk.json", tmp_path / "listen.json"
     listener = lab.start_listening("--json", files[1])
     talker = lab.a.start(lab.talk, "va", "--sw-stamps", "--json", files[0])
@@ -231,12 +275,18 @@ def test_a_signal_ends_with_what_there_is(lab: Lab, tmp_path: Path, number: sign
 
 
 def test_the_static_programs_talk_too(lab: Lab, tmp_path: Path) -> None:
-    folder = build_tools(tmp_path / "static", ["-DKEEPON_WERROR=ON", "-DKEEPON_TOOLS_STATIC=ON"], [])
-    described = subprocess.run(["ldd", folder / "keepon-talk"], capture_output=True, text=True, check=False)
+    folder = build_tools(
+        tmp_path / "static", ["-DKEEPON_WERROR=ON", "-DKEEPON_TOOLS_STATIC=ON"], []
+    )
+    described = subprocess.run(
+        ["ldd", folder / "keepon-talk"], capture_output=True, text=True, check=False
+    )
     assert "not a dynamic executable" in described.stdout + described.stderr
     listener = lab.b.start(folder / "keepon-listen", "vb", "--count", "20", "--duration", LONG)
     assert listener.stderr is not None
     assert "listening on vb" in listener.stderr.readline()
-    sent = lab.a.run(folder / "keepon-talk", "va", "--count", "20", "--sw-stamps", "--udp", "192.0.2.2:5000")
+    sent = lab.a.run(
+        folder / "keepon-talk", "va", "--count", "20", "--sw-stamps", "--udp", "192.0.2.2:5000"
+    )
     assert sent.returncode == 0, sent.stderr
     assert finish(listener)[0] == 0

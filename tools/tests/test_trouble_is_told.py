@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lost, doubled, swapped and foreign frames, interfaces that cannot or are gone: counted, told, never silent."""
+"""Lost, doubled, swapped and foreign frames, interfaces that cannot or are gone: counted, told,
+never silent.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def frame(seq: int, stream: int = 1, version: int = 1, payload_bytes: int = 46) 
     return (ethernet + header.ljust(payload_bytes, b"\0")[:payload_bytes]).hex()
 
 
-def deliver(lab: Lab, folder: Path, frames: list[str], *options: str) -> tuple[int, dict[str, Any], str]:
+def deliver(
+    lab: Lab, folder: Path, frames: list[str], *options: str
+) -> tuple[int, dict[str, Any], str]:
     """Send raw frames to a listener that waits 2 s; its exit code, result and table."""
     path = folder / "listen.json"
     listener = lab.start_listening("--duration", "2s", "--json", path, *options)
@@ -104,13 +108,17 @@ def test_an_interface_that_goes_down_refuses_frames(lab: Lab, tmp_path: Path) ->
 
 
 def test_stamps_that_never_come_are_no_success(lab: Lab, tmp_path: Path) -> None:
-    """Nobody has this address, so the frames wait for an answer to ARP and never reach the interface."""
+    """Nobody has this address, so the frames wait for an answer to ARP and never reach the
+    interface.
+    """
     path = tmp_path / "talk.json"
     peer = ["--udp", "192.0.2.99:5000"]
     done = lab.send("--count", "20", "--sw-stamps", "--linger", "100ms", "--json", path, *peer)
     assert done.returncode == 1, done.stderr
     assert check_identity(load(path))["unanswered"] == 20
-    assert lab.send("--count", "20", "--linger", "100ms", *peer).returncode == 0, "no stamps were asked for"
+    assert lab.send("--count", "20", "--linger", "100ms", *peer).returncode == 0, (
+        "no stamps were asked for"
+    )
 
 
 def test_hardware_stamps_that_are_not_there(lab: Lab, tmp_path: Path) -> None:
@@ -119,7 +127,9 @@ def test_hardware_stamps_that_are_not_there(lab: Lab, tmp_path: Path) -> None:
     done = lab.send("--count", "1", "--hw-stamps", "--json", path)
     assert done.returncode == 3
     assert path.read_text() == "precious"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["old.json"], "nothing half written stays"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["old.json"], (
+        "nothing half written stays"
+    )
     assert "--hw-stamps: interface va does not stamp frames it sends" in done.stderr
     assert "use --sw-stamps" in done.stderr
 
@@ -145,7 +155,10 @@ def test_an_old_result_survives_what_cannot_run(lab: Lab, tmp_path: Path, progra
 def test_a_frame_longer_than_the_interface_sends(lab: Lab) -> None:
     done = lab.send("--count", "1", "--size", "1519")
     assert done.returncode == 2
-    assert "--size 1519 is more than interface va sends with its MTU of 1500 bytes; give at most 1518" in done.stderr
+    assert (
+        "--size 1519 is more than interface va sends with its MTU of 1500 bytes; give at most 1518"
+        in done.stderr
+    )
     assert lab.send("--count", "1", "--size", "1518").returncode == 0
     assert lab.send("--count", "1", "--size", "1522", "--pcp", "1").returncode == 0
 
@@ -153,4 +166,6 @@ def test_a_frame_longer_than_the_interface_sends(lab: Lab) -> None:
 def test_a_file_that_cannot_be_written(lab: Lab) -> None:
     done = lab.send("--count", "1", "--json", "/nonexistent/talk.json")
     assert done.returncode == 3
-    assert "--json /nonexistent/talk.json cannot be written: No such file or directory" in done.stderr
+    assert (
+        "--json /nonexistent/talk.json cannot be written: No such file or directory" in done.stderr
+    )

@@ -10,13 +10,18 @@ import pytest
 
 
 def run(program: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(
+        [program, *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
 
 
 TALK = [
     ([], "no interface is named"),
     (["nosuch0"], "interface nosuch0 does not exist"),
-    (["a-name-too-long-for-linux"], 'interface "a-name-too-long-for-linux" is not a name of 1...15 characters'),
+    (
+        ["a-name-too-long-for-linux"],
+        'interface "a-name-too-long-for-linux" is not a name of 1...15 characters',
+    ),
     (["lo", "more"], "argument more is not known"),
     (["lo", "--size", "63"], "--size 63 is out of range; give 64...9728 bytes"),
     (["lo", "--size", "1e2"], "--size 1e2 is not a whole number"),
@@ -50,8 +55,14 @@ TALK = [
     (["lo", "--fifo", "100"], "--fifo 100 is out of range; give 1...99"),
     (["lo", "--json", "/dev/null"], "--json /dev/null exists and is not a regular file"),
     (["lo", "--cyclic", "100000", "200000", "63"], "--cyclic SIZE 63 is out of range"),
-    (["lo", "--cyclic", "100000", "--period", "1ms"], "--period is given by --cyclic and by itself"),
-    (["lo", "--cyclic", "100000", "200000", "100", "8", "0", "5", "1"], "give 0 (its meaning is not published)"),
+    (
+        ["lo", "--cyclic", "100000", "--period", "1ms"],
+        "--period is given by --cyclic and by itself",
+    ),
+    (
+        ["lo", "--cyclic", "100000", "200000", "100", "8", "0", "5", "1"],
+        "give 0 (its meaning is not published)",
+    ),
     (["lo", "--cyclic", *["1000000"] * 8], "--cyclic with 8 arguments; give at most 7"),
 ]
 LISTEN = [
@@ -92,7 +103,11 @@ def test_help_names_every_option(tools: Path, name: str) -> None:
     done = run(tools / name, "--help")
     assert done.returncode == 0
     source = Path(__file__).parents[1] / f"{name.removeprefix('keepon-')}_options.c"
-    options = [line.split('"')[1] for line in source.read_text().splitlines() if "_argument, NULL, OPTION_" in line]
+    options = [
+        line.split('"')[1]
+        for line in source.read_text().splitlines()
+        if "_argument, NULL, OPTION_" in line
+    ]
     assert len(options) > 5
     missing = [option for option in options if f"--{option}" not in done.stdout]
     assert missing == []

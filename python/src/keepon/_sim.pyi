@@ -69,7 +69,9 @@ class Simulation:
         "ptp" (whose clock its gates follow: its crystal's, or one that PTP sets), ptp_turnaround_ns (message in to
         message out), stamp_resolution_ns. Returns its node id."""
 
-    def add_link(self, a: int, b: int, rate_bps: int, propagation_ns: int, asymmetry_ns: int = 0) -> None:
+    def add_link(
+        self, a: int, b: int, rate_bps: int, propagation_ns: int, asymmetry_ns: int = 0
+    ) -> None:
         """Join two nodes; a station has one link. From a to b it takes asymmetry_ns longer than back. Wrong
         `keepon` values are found here, where the rate is known."""
 
@@ -104,7 +106,9 @@ class Simulation:
     def network_time(self, times_ps: NDArray[np.int64]) -> NDArray[np.int64]:
         """Network time since the epoch, in ps, at true times: the grandmaster's clock; without PTP the same times."""
 
-    def set_gates(self, bridge: int, peer: int, base_ns: int, entries: Sequence[tuple[int, int]]) -> None:
+    def set_gates(
+        self, bridge: int, peer: int, base_ns: int, entries: Sequence[tuple[int, int]]
+    ) -> None:
         """Gate control list of the port towards `peer`: (open gates, ns) repeating from network time `base_ns`."""
 
     def add_stream(self, spec: Spec) -> int:

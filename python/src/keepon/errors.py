@@ -17,14 +17,18 @@ SHOWN_MAX = 80
 
 
 def one_line(value: object, most: int = SHOWN_MAX) -> str:
-    """A value from outside as a message may show it: on one line, without control characters, and cut.
+    """A value from outside as a message may show it: on one line, without control characters, and
+    cut.
 
     >>> one_line("a\nb" + 100 * "c", 12)
     'a bcccccc...'
     """
     try:
         text = str(value)
-    except (ValueError, RecursionError):  # numbers of thousands of digits, lists nested beyond what can be printed
+    except (
+        ValueError,
+        RecursionError,
+    ):  # numbers of thousands of digits, lists nested beyond what can be printed
         text = f"a {type(value).__name__} too large to show"
     # What is far beyond the limit is not even looked at.
     text = "".join(letter if letter.isprintable() else " " for letter in text[: 2 * most])
@@ -32,7 +36,9 @@ def one_line(value: object, most: int = SHOWN_MAX) -> str:
 
 
 class KeeponError(Exception):
-    """Base of everything this package raises on purpose; the message is one sentence for the user."""
+    """Base of everything this package raises on purpose; the message is one sentence for
+    the user.
+    """
 
     exit_code = EXIT_ENVIRONMENT
 
@@ -50,11 +56,15 @@ class TraceError(KeeponError):
 
 
 class InfeasibleError(KeeponError):
-    """No plan exists or was found; constraint, streams and nearest change are kept for the plan file."""
+    """No plan exists or was found; constraint, streams and nearest change are kept for the plan
+    file.
+    """
 
     exit_code = EXIT_MISSED
 
-    def __init__(self, message: str, constraint: str, streams: list[str], nearest_change: str) -> None:
+    def __init__(
+        self, message: str, constraint: str, streams: list[str], nearest_change: str
+    ) -> None:
         super().__init__(message)
         self.constraint = constraint
         self.streams = streams
@@ -68,7 +78,9 @@ class PlanRejectedError(KeeponError):
 
 
 class SimulationError(KeeponError):
-    """The simulation contradicts itself (an accounting identity does not hold) or could not be built."""
+    """The simulation contradicts itself (an accounting identity does not hold) or could not be
+    built.
+    """
 
     exit_code = EXIT_DEFECT
 

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def interrupts_wait() -> Iterator[list[int]]:
-    """Ctrl-C is remembered instead of obeyed: what is complete gets written, which takes under a second."""
+    """Ctrl-C is remembered instead of obeyed: what is complete gets written, which takes under a
+    second.
+    """
     seen: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield seen

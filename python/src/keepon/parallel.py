@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Independent runs on all processors, their results in order: how many run at once changes nothing but the time."""
+"""Independent runs on all processors, their results in order: how many run at once changes nothing
+but the time.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +38,14 @@ def in_order(
     """`work(item)` of every item, in the order of items, several at once.
 
     Args:
-        work: independent of its other calls, and mostly without the interpreter's lock, as a simulation is; it calls
-            `check_stopped`.
+        work: independent of its other calls, and mostly without the interpreter's lock, as a
+            simulation is; it calls `check_stopped`.
         items: what is to be done.
         workers: threads; default the processors.
 
     Raises:
-        KeyboardInterrupt: when its turn comes; all before it have been given, all others are stopped.
+        KeyboardInterrupt: when its turn comes; all before it have been given, all others are
+            stopped.
     """
     with ThreadPoolExecutor(workers or processors()) as pool:
         futures: list[Future[Result]] = [pool.submit(work, item) for item in items]

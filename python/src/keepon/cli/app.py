@@ -59,13 +59,15 @@ from keepon.studies.study import run as run_study
 from keepon.targets.runs import Outcome
 
 EXIT_CODES = (
-    "Exit codes: 0 met; 1 missed (a frame due, a bound or a deadline), or no plan; 2 usage or input; 3 environment; "
-    "4 nothing checked (no bound on the delay and no deadline, or too few frames for a bound); 5 no frames were due; "
-    "70 a defect of Keepon, with a line to report; 130 interrupted."
+    "Exit codes: 0 met; 1 missed (a frame due, a bound or a deadline), or no plan; 2 usage or"
+    " input; 3 environment; 4 nothing checked (no bound on the delay and no deadline, or too few"
+    " frames for a bound); 5 no frames were due; 70 a defect of Keepon, with a line to report; 130"
+    " interrupted."
 )
 app = typer.Typer(
     name="keepon", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
-    help="Deterministic Ethernet transmission on standard NICs: plan, simulate, report.", epilog=EXIT_CODES,
+    help="Deterministic Ethernet transmission on standard NICs: plan, simulate, report.",
+    epilog=EXIT_CODES,
 )  # fmt: skip
 app.add_typer(link_group.app)
 
@@ -134,7 +136,8 @@ def _load(path: Path, seed: int | None, duration_s: float | None) -> Scenario:
     if duration_s is not None:
         if not 0.001 <= duration_s <= 86_400:
             raise ConfigError(
-                f"option --duration = {duration_s}: must be between 0.001 and 86400 seconds; choose one in this range"
+                f"option --duration = {duration_s}: must be between 0.001 and 86400 seconds; choose"
+                " one in this range"
             )
         changes["duration_s"] = duration_s
     return scenario.model_copy(update=changes)
@@ -154,7 +157,9 @@ def _feasible(scenario: Scenario) -> Plan:
 
 
 def _conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) -> int:
-    """Print what a run gave and return its exit code: the first driver is judged, the others are its peers."""
+    """Print what a run gave and return its exit code: the first driver is judged, the others are
+    its peers.
+    """
     edge.Settings.concluded = True
     if not outcome.runs:
         edge.say("interrupted before the first driver was complete; nothing was written")
@@ -186,11 +191,17 @@ def run(
     """Plan a scenario, run it with every driver of [compare], write a result folder."""
     chosen = session.target_named(target, kernel)
     loaded = _load(scenario, seed, duration if duration is not None else chosen.duration_s)
-    folder = out if out is not None else Path("out") / (loaded.name if target == "sim" else f"{loaded.name}-{target}")
+    folder = (
+        out
+        if out is not None
+        else Path("out") / (loaded.name if target == "sim" else f"{loaded.name}-{target}")
+    )
     session.prepare(loaded, folder, chosen)
     plan = _feasible(loaded)
     with _progress() as progress:
-        outcome = session.run_scenario(loaded, plan, folder, loaded.seed, capture_frames, progress, chosen)
+        outcome = session.run_scenario(
+            loaded, plan, folder, loaded.seed, capture_frames, progress, chosen
+        )
     raise typer.Exit(_conclude(outcome, folder, as_json, outcome.interrupted))
 
 
@@ -198,11 +209,18 @@ def run(
 def plan(
     scenario: ScenarioFile,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write the plan to this file.", show_default=False, callback=named)
+        Path | None,
+        typer.Option(
+            "--out", help="Write the plan to this file.", show_default=False, callback=named
+        ),
     ] = None,
     keep: Annotated[
         Path | None,
-        typer.Option("--keep", help="A plan whose streams must not move; others are added.", show_default=False),
+        typer.Option(
+            "--keep",
+            help="A plan whose streams must not move; others are added.",
+            show_default=False,
+        ),
     ] = None,
     time_limit: Annotated[
         float, typer.Option("--time-limit", help="Seconds for all of it, from reading to trial.")
@@ -210,11 +228,18 @@ def plan(
     seed: Seed = None,
     workers: Annotated[
         int,
-        typer.Option("--workers", min=1, max=partition_limits.WORKERS_MAX, help="Threads; 1: plans repeat exactly."),
+        typer.Option(
+            "--workers",
+            min=1,
+            max=partition_limits.WORKERS_MAX,
+            help="Threads; 1: plans repeat exactly.",
+        ),
     ] = 1,
     as_json: Json = False,
 ) -> None:
-    """Plan a scenario: slots, partitions, release times, gate lists and bounds; or say why not and what would help."""
+    """Plan a scenario: slots, partitions, release times, gate lists and bounds; or say why not and
+    what would help.
+    """
     from keepon.cli import plan_command as plans
 
     code = plans.run(lambda: _load(scenario, seed, None), out, keep, time_limit, workers, as_json)
@@ -229,22 +254,38 @@ def _read_folder(folder: Path) -> tuple[Result, Plan]:
 
 @app.command("partition")
 def partition_command(
-    file: Annotated[Path, typer.Argument(help="Instances, or with --check answers (JSON).", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(help="Instances, or with --check answers (JSON).", show_default=False)
+    ],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write the answers to this file.", show_default=False, callback=named)
+        Path | None,
+        typer.Option(
+            "--out", help="Write the answers to this file.", show_default=False, callback=named
+        ),
     ] = None,
     time_limit: Annotated[
         float, typer.Option("--time-limit", help="Seconds for each instance.")
     ] = partition_limits.TIME_LIMIT_S,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=SEED_MAX, help="Seed of every random choice.")] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=SEED_MAX, help="Seed of every random choice.")
+    ] = 1,
     workers: Annotated[
         int,
-        typer.Option("--workers", min=1, max=partition_limits.WORKERS_MAX, help="Threads; 1: answers repeat exactly."),
+        typer.Option(
+            "--workers",
+            min=1,
+            max=partition_limits.WORKERS_MAX,
+            help="Threads; 1: answers repeat exactly.",
+        ),
     ] = 1,
-    check: Annotated[bool, typer.Option("--check", help="Verify the answers in FILE, or those just written.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Verify the answers in FILE, or those just written.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Decide for each instance of a file whether a ring partition exists, and show it; or check such answers."""
+    """Decide for each instance of a file whether a ring partition exists, and show it; or check
+    such answers.
+    """
     # Loads CP-SAT, which takes a second that no other command should spend.
     from keepon.cli import partition_command as partitions
 
@@ -253,7 +294,10 @@ def partition_command(
         code = partitions.solve(file, out, time_limit, seed, workers, as_json)
         edge.Settings.concluded = True
     elif not check:
-        raise ConfigError("option --out: is missing; name the file for the answers, or give --check to verify FILE")
+        raise ConfigError(
+            "option --out: is missing; name the file for the answers, or give --check to verify"
+            " FILE"
+        )
     if check:
         code = partitions.verify(file if out is None else out, as_json) or code
     raise typer.Exit(code)
@@ -264,15 +308,29 @@ def export_command(
     scenario: ScenarioFile,
     out: Annotated[
         Path,
-        typer.Option("--out", help="Folder to write; for dot and scenario a file.", show_default=False, callback=named),
+        typer.Option(
+            "--out",
+            help="Folder to write; for dot and scenario a file.",
+            show_default=False,
+            callback=named,
+        ),
     ],
-    name: Annotated[str, typer.Option("--format", metavar="FORMAT", help=exported.HELP, show_default=False)],
+    name: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help=exported.HELP, show_default=False)
+    ],
     plan_file: Annotated[
-        Path | None, typer.Option("--plan", help="Its plan, as keepon plan --out writes it.", show_default=False)
+        Path | None,
+        typer.Option(
+            "--plan", help="Its plan, as keepon plan --out writes it.", show_default=False
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
-    device: Annotated[str, typer.Option("--device", help="commands: NIC of every station.")] = "eth0",
-    keepon_device: Annotated[str, typer.Option("--keepon-device", help="commands: keepon device on it.")] = "rt0",
+    device: Annotated[
+        str, typer.Option("--device", help="commands: NIC of every station.")
+    ] = "eth0",
+    keepon_device: Annotated[
+        str, typer.Option("--keepon-device", help="commands: keepon device on it.")
+    ] = "rt0",
     as_json: Json = False,
 ) -> None:
     """Write a plan for other tools: commands of Linux, gate lists, tables, a picture."""
@@ -306,7 +364,8 @@ def report_command(
         report.write(folder / documents.REPORT_FILE, result, planned, extra)
     except OSError as error:
         raise errors.EnvironmentProblemError(
-            f"{folder / documents.REPORT_FILE}: cannot be written ({error.strerror}); check the permissions"
+            f"{folder / documents.REPORT_FILE}: cannot be written ({error.strerror}); check the"
+            " permissions"
         ) from error
     if as_json:
         _print_json(report.comparison(result))
@@ -334,19 +393,25 @@ def _report_study(folder: Path, as_json: bool) -> None:
 
 @app.command()
 def compare(
-    folders: Annotated[list[Path], typer.Argument(help="Two or more result folders.", show_default=False)],
+    folders: Annotated[
+        list[Path], typer.Argument(help="Two or more result folders.", show_default=False)
+    ],
     as_json: Json = False,
 ) -> None:
-    """Put several result folders side by side; exit 1 if a later one has a greater worst delay or a worse outcome."""
+    """Put several result folders side by side; exit 1 if a later one has a greater worst delay or a
+    worse outcome.
+    """
     if len(folders) < 2:
-        raise ConfigError("compare: needs at least two result folders; name the one to compare with first")
+        raise ConfigError(
+            "compare: needs at least two result folders; name the one to compare with first"
+        )
     found = {str(folder): _read_folder(folder)[0] for folder in folders}
     rows = tables.side_by_side(found)
     if not rows:
         names = ", ".join(sorted({str(result["scenario"]) for result in found.values()}))
         raise ConfigError(
-            f"compare: the results have no driver and stream in common (scenarios {names}); name results of "
-            "one scenario"
+            f"compare: the results have no driver and stream in common (scenarios {names}); name"
+            " results of one scenario"
         )
     worse = [row for row in rows if row["worse"]]
     if as_json:
@@ -354,7 +419,10 @@ def compare(
     else:
         print("delay, us: mean / max, outcome")
         _console().print(tables.side_by_side_table(list(found), rows))
-        print(f"{len(worse)} of {len(rows)} have a greater worst delay or a worse outcome than in {folders[0]}")
+        print(
+            f"{len(worse)} of {len(rows)} have a greater worst delay or a worse outcome than in"
+            f" {folders[0]}"
+        )
     raise typer.Exit(EXIT_MISSED if worse else EXIT_MET)
 
 
@@ -363,7 +431,8 @@ def reproduce_command(
     study: Annotated[
         str,
         typer.Argument(
-            metavar="STUDY", help=f"{', '.join(('habitat', *registry.STUDIES))}, or a scenario file like habitat's."
+            metavar="STUDY",
+            help=f"{', '.join(('habitat', *registry.STUDIES))}, or a scenario file like habitat's.",
         ),
     ] = "habitat",
     out: Out = None,
@@ -372,44 +441,67 @@ def reproduce_command(
     seeds: Annotated[
         int | None,
         typer.Option(
-            "--seeds", min=1, max=1000, help="Seeds; habitat: of the cascade, default 20.", show_default=False
+            "--seeds",
+            min=1,
+            max=1000,
+            help="Seeds; habitat: of the cascade, default 20.",
+            show_default=False,
         ),
     ] = None,
     capture_frames: CaptureFrames = session.CAPTURE_FRAMES,
     changes: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="KEY=VALUE: a setting of a study other than habitat; repeatable.", show_default=False
+            "--set",
+            help="KEY=VALUE: a setting of a study other than habitat; repeatable.",
+            show_default=False,
         ),
     ] = None,
     sets: Annotated[
         int | None,
-        typer.Option("--sets", help="fig27, schedulability: sets per utilisation, default 64.", show_default=False),
+        typer.Option(
+            "--sets",
+            help="fig27, schedulability: sets per utilisation, default 64.",
+            show_default=False,
+        ),
     ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
-            "--workers", help="Studies: threads or processes, default one for each processor.", show_default=False
+            "--workers",
+            help="Studies: threads or processes, default one for each processor.",
+            show_default=False,
         ),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
-            "--cluster", metavar="ADDRESS", help="Studies: dask scheduler to use instead.", show_default=False
+            "--cluster",
+            metavar="ADDRESS",
+            help="Studies: dask scheduler to use instead.",
+            show_default=False,
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """A published figure again, ours beside the published: the habitat case study in full, or a study by its name."""
+    """A published figure again, ours beside the published: the habitat case study in full, or a
+    study by its name.
+    """
     found = registry.find(study)
-    assigned = registry.assignments(study, {"sets": sets, "workers": workers, "cluster": cluster}, changes or [])
+    assigned = registry.assignments(
+        study, {"sets": sets, "workers": workers, "cluster": cluster}, changes or []
+    )
     if found is not None:
         if duration is not None or capture_frames != session.CAPTURE_FRAMES:
             option = "--duration" if duration is not None else "--capture-frames"
-            raise ConfigError(f'option {option}: not for study "{study}"; its settings are changed with --set')
+            raise ConfigError(
+                f'option {option}: not for study "{study}"; its settings are changed with --set'
+            )
         raise typer.Exit(_reproduce_study(study, found, out, assigned, seed, seeds, as_json))
     if changes:
-        raise ConfigError(f'option --set = "{changes[0]}": not for a scenario; change the scenario file instead')
+        raise ConfigError(
+            f'option --set = "{changes[0]}": not for a scenario; change the scenario file instead'
+        )
     path = Path("examples/habitat.toml") if study == "habitat" else Path(study)
     loaded = _load(path, seed, duration)
     folder = out if out is not None else Path("out") / f"{loaded.name}-reproduction"
@@ -459,18 +551,29 @@ def _reproduce_study(
         output.show(_console(), document)
         print(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
     if document.get("interrupted", False):
-        edge.say(f"interrupted; {document['attempted']} sets were decided, the others are left out of {folder}")
+        edge.say(
+            f"interrupted; {document['attempted']} sets were decided, the others are left out of"
+            f" {folder}"
+        )
         return EXIT_INTERRUPTED
     return EXIT_INTERRUPTED if seen else EXIT_MET if document["met"] else EXIT_MISSED
 
 
-_Card = Annotated[str, typer.Argument(metavar="NAME", help="Interface of the card, such as eth0.", show_default=False)]
-_Back = Annotated[float, typer.Option("--back-s", help="Seconds for the link and your ssh connection to come back.")]
+_Card = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="Interface of the card, such as eth0.", show_default=False),
+]
+_Back = Annotated[
+    float,
+    typer.Option("--back-s", help="Seconds for the link and your ssh connection to come back."),
+]
 
 
 @app.command("bind")
 def bind_command(name: _Card, back_s: _Back = bind.BACK_S) -> None:
-    """Give a network card to Keepon's driver, until keepon unbind or a reboot; back at once if the link is lost."""
+    """Give a network card to Keepon's driver, until keepon unbind or a reboot; back at once if the
+    link is lost.
+    """
     print(bind.bind(name, back_s))
 
 
@@ -482,11 +585,20 @@ def unbind_command(name: _Card, back_s: _Back = bind.BACK_S) -> None:
 
 @app.command("nics")
 def nics(
-    tree: Annotated[Path, typer.Argument(metavar="TREE", help="Top folder of a kernel's sources.", show_default=False)],
-    everything: Annotated[bool, typer.Option("--all", help="List also drivers with nothing of interest.")] = False,
+    tree: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TREE", help="Top folder of a kernel's sources.", show_default=False
+        ),
+    ],
+    everything: Annotated[
+        bool, typer.Option("--all", help="List also drivers with nothing of interest.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """List the Ethernet drivers of a kernel tree: which can send at an instant, and which Keepon has a driver for."""
+    """List the Ethernet drivers of a kernel tree: which can send at an instant, and which Keepon
+    has a driver for.
+    """
     nics_command.run(tree, everything, as_json, _console())
 
 
@@ -503,12 +615,17 @@ def doctor_command(as_json: Json = False) -> None:
             table.add_column(column)
         for check in checks:
             table.add_row(
-                "ok" if check.ok else "MISSING" if check.needed else "absent", check.name, check.found, check.remedy
+                "ok" if check.ok else "MISSING" if check.needed else "absent",
+                check.name,
+                check.found,
+                check.remedy,
             )
         _console().print(table)
     raise typer.Exit(EXIT_MET if document["ok"] else errors.EXIT_ENVIRONMENT)
 
 
 def main() -> int:
-    """Entry point: every error is one line on stderr and an exit code; a traceback only with --debug."""
+    """Entry point: every error is one line on stderr and an exit code; a traceback only with
+    --debug.
+    """
     return edge.guard(lambda: app(standalone_mode=False))

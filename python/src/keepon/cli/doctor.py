@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this machine has and lacks for Keepon: interpreter, modules, compilers; each with the remedy."""
+"""What this machine has and lacks for Keepon: interpreter, modules, compilers; each with the
+remedy.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,11 @@ def _modules() -> list[Check]:
         present = importlib.util.find_spec(name) is not None
         checks.append(
             Check(
-                f"module {name}", present, True, "present" if present else "absent", "" if present else "run `make run`"
+                f"module {name}",
+                present,
+                True,
+                "present" if present else "absent",
+                "" if present else "run `make run`",
             )
         )
     return checks
@@ -61,7 +67,13 @@ def _tools() -> list[Check]:
     for name, (purpose, remedy) in wanted.items():
         path = shutil.which(name)
         checks.append(
-            Check(f"tool {name} ({purpose})", path is not None, False, path or "absent", remedy if path is None else "")
+            Check(
+                f"tool {name} ({purpose})",
+                path is not None,
+                False,
+                path or "absent",
+                remedy if path is None else "",
+            )
         )
     return checks
 
@@ -69,15 +81,27 @@ def _tools() -> list[Check]:
 def _link_kind() -> Check:
     """Whether this machine's own kernel has link kind keepon; target vm brings its own."""
     loaded = Path("/sys/module/keepon").is_dir()
-    remedy = "" if loaded else "none needed for targets sim and vm; docs/kernel.md says how to build and load it"
-    return Check("kernel module keepon", loaded, False, "loaded" if loaded else "not loaded here", remedy)
+    remedy = (
+        ""
+        if loaded
+        else "none needed for targets sim and vm; docs/kernel.md says how to build and load it"
+    )
+    return Check(
+        "kernel module keepon", loaded, False, "loaded" if loaded else "not loaded here", remedy
+    )
 
 
 def examine() -> list[Check]:
     """Every check, in the order to read them."""
     recent = sys.version_info >= (3, 11)
     return [
-        Check("Python", recent, True, platform.python_version(), "" if recent else "use Python 3.11 or newer"),
+        Check(
+            "Python",
+            recent,
+            True,
+            platform.python_version(),
+            "" if recent else "use Python 3.11 or newer",
+        ),
         *_modules(),
         _simulator(),
         *_tools(),

@@ -37,7 +37,9 @@ def say(text: str) -> None:
 
 
 def guard(command: Callable[[], int | None]) -> int:
-    """The exit code of a command; every error is one line on stderr, a traceback only with --debug."""
+    """The exit code of a command; every error is one line on stderr, a traceback only
+    with --debug.
+    """
     Settings.source, Settings.concluded = "", False
     try:
         code = command()
@@ -51,7 +53,10 @@ def guard(command: Callable[[], int | None]) -> int:
             say(_report_line())
         return error.exit_code
     except typer.exceptions.TyperException as error:
-        say(f"keepon: {errors.one_line(error.format_message().rstrip('.'), MESSAGE_MAX)}; see keepon --help")
+        say(
+            f"keepon: {errors.one_line(error.format_message().rstrip('.'), MESSAGE_MAX)}; see"
+            " keepon --help"
+        )
         return EXIT_INPUT
     except (KeyboardInterrupt, typer.Abort):
         say("keepon: interrupted; nothing was written")
@@ -62,7 +67,10 @@ def guard(command: Callable[[], int | None]) -> int:
         return EXIT_INTERRUPTED
     except Exception as error:  # noqa: BLE001 (the outermost edge)
         _trace()
-        say(f"keepon: internal error ({type(error).__name__}: {errors.one_line(error, 200)}); --debug shows where")
+        say(
+            f"keepon: internal error ({type(error).__name__}: {errors.one_line(error, 200)});"
+            " --debug shows where"
+        )
         say(_report_line())
         return EXIT_DEFECT
     return int(code or 0)
@@ -75,9 +83,14 @@ def _trace() -> None:
 
 def _report_line() -> str:
     """What a report needs beside the message: versions, the command, and which file it was."""
-    versions = f"keepon {__version__}, Python {platform.python_version()}, ortools {_version('ortools')}"
+    versions = (
+        f"keepon {__version__}, Python {platform.python_version()}, ortools {_version('ortools')}"
+    )
     words = " ".join(sys.argv[1:])
-    return f"keepon: a defect of Keepon; please report it with: {versions}, {errors.one_line(words, 200)}{_source()}"
+    return (
+        f"keepon: a defect of Keepon; please report it with: {versions},"
+        f" {errors.one_line(words, 200)}{_source()}"
+    )
 
 
 def _version(package: str) -> str:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`keepon export`: read a scenario and its plan, check that they belong together, hand them to a format, write."""
+"""`keepon export`: read a scenario and its plan, check that they belong together, hand them to a
+format, write.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +46,15 @@ def checked_plan(path: Path, scenario: Scenario, source: Path) -> Plan:
 
     Raises:
         TraceError: it is no plan file.
-        ConfigError: it is not feasible, not verified, another scenario's, or fails the independent check.
+        ConfigError: it is not feasible, not verified, another scenario's, or fails the independent
+            check.
     """
     plan = read(path)
     again = f"; plan again with keepon plan {source} --out {path}"
     if plan.get("status") != "feasible":
         raise ConfigError(
-            f'{path}: key `status` = "{one_line(plan.get("status"))}": must be "feasible", there is nothing to export; '
-            f"change the scenario as keepon plan {source} says"
+            f'{path}: key `status` = "{one_line(plan.get("status"))}": must be "feasible", there is'
+            f" nothing to export; change the scenario as keepon plan {source} says"
         )
     if wrong := schemacheck.first_problem(plan, documents.json_schema("plan")):
         key, value, rule = wrong
@@ -59,12 +62,23 @@ def checked_plan(path: Path, scenario: Scenario, source: Path) -> Plan:
     if plan.get("verified") is not True:
         raise ConfigError(f"{path}: key `verified` = {plan.get('verified')}: must be true{again}")
     if plan.get("scenario") != scenario.name:
-        raise ConfigError(f'{path}: key `scenario` = "{plan.get("scenario")}": must be "{scenario.name}"{again}')
+        raise ConfigError(
+            f'{path}: key `scenario` = "{plan.get("scenario")}": must be "{scenario.name}"{again}'
+        )
     try:
         found = problems(scenario, plan)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError) as error:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        ZeroDivisionError,
+    ) as error:
         # A file that says it is a plan and lacks its parts; which one is in the error.
-        raise ConfigError(f"{path}: is not a whole plan ({type(error).__name__}: {error}){again}") from error
+        raise ConfigError(
+            f"{path}: is not a whole plan ({type(error).__name__}: {error}){again}"
+        ) from error
     if found:
         raise ConfigError(f"{path}: does not hold for scenario {source} ({found[0]}){again}")
     return plan
@@ -73,8 +87,8 @@ def checked_plan(path: Path, scenario: Scenario, source: Path) -> Plan:
 def _device(option: str, name: str) -> str:
     if not _DEVICE.fullmatch(name):
         raise ConfigError(
-            f'option {option} = "{name}": must be a device name of 1 to 15 letters, digits, ".", "_" or "-"; '
-            "ip link lists those there are"
+            f'option {option} = "{name}": must be a device name of 1 to 15 letters, digits, ".",'
+            ' "_" or "-"; ip link lists those there are'
         )
     return name
 
@@ -107,17 +121,21 @@ def run(
         EnvironmentProblemError: `out` cannot be written.
     """
     if name != READ and name not in FORMATS:
-        raise ConfigError(f'option --format = "{name}": must be one of {", ".join(FORMATS)}, {READ}')
+        raise ConfigError(
+            f'option --format = "{name}": must be one of {", ".join(FORMATS)}, {READ}'
+        )
     _device("--device", device)
     _device("--keepon-device", keepon)
     if device == keepon:
         raise ConfigError(
-            f'option --keepon-device = "{keepon}": must differ from --device, on which it is made; choose another name'
+            f'option --keepon-device = "{keepon}": must differ from --device, on which it is made;'
+            " choose another name"
         )
     if name == READ:
         if plan is not None:
             raise ConfigError(
-                f'option --plan = {plan}: not for format "{READ}", which reads tsnkit files; leave it out'
+                f'option --plan = {plan}: not for format "{READ}", which reads tsnkit files; leave'
+                " it out"
             )
         output.check_file(out, force)
         title, exported = tsnkit_reader.read_folder(source)
@@ -127,7 +145,8 @@ def run(
         return _written(out, False, exported, title, name)
     if plan is None:
         raise ConfigError(
-            f"option --plan: is missing; make a plan with keepon plan {source} --out plan.json and name it"
+            f"option --plan: is missing; make a plan with keepon plan {source} --out plan.json and"
+            " name it"
         )
     chosen = FORMATS[name]
     scenario = loading.load(source)
@@ -137,11 +156,15 @@ def run(
         exported = chosen.make(Planned(scenario, document, device, keepon))
     except KeyError as error:
         # The check above looks at what decides whether a plan holds; a format may need more of it.
-        raise ConfigError(f"{plan}: lacks key {error}; plan again with keepon plan {source} --out {plan}") from error
+        raise ConfigError(
+            f"{plan}: lacks key {error}; plan again with keepon plan {source} --out {plan}"
+        ) from error
     return _written(out, chosen.is_folder, exported, scenario.name, name)
 
 
-def _written(out: Path, is_folder: bool, exported: Exported, scenario: str, name: str) -> dict[str, Any]:
+def _written(
+    out: Path, is_folder: bool, exported: Exported, scenario: str, name: str
+) -> dict[str, Any]:
     manifest = {
         "schema": output.EXPORT_SCHEMA, "scenario": scenario, "format": name,
         "files": sorted(exported.files), "notes": exported.notes,

@@ -20,9 +20,13 @@ _EPILOG = "\b\n" + HELP.replace("\n\n", "\n\n\b\n")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Name = Annotated[str, typer.Argument(help="Name of the link.", show_default=False)]
-Words = Annotated[list[str], typer.Argument(metavar="OPTION", help="Options and their values.", show_default=False)]
+Words = Annotated[
+    list[str],
+    typer.Argument(metavar="OPTION", help="Options and their values.", show_default=False),
+]
 OptionalWords = Annotated[
-    list[str] | None, typer.Argument(metavar="OPTION", help="Options and their values.", show_default=False)
+    list[str] | None,
+    typer.Argument(metavar="OPTION", help="Options and their values.", show_default=False),
 ]
 
 
@@ -57,7 +61,9 @@ def change(name: Name, words: Words, as_json: Json = False) -> None:
 
 @app.command()
 def show(
-    name: Annotated[str | None, typer.Argument(help="Name of the link; default: all.", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Name of the link; default: all.", show_default=False)
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Options of a link, as they can be given back; without a name, of all."""

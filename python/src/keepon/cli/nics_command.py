@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`keepon nics`: the Ethernet drivers of a kernel tree, and what they can do, as a table or as JSON."""
+"""`keepon nics`: the Ethernet drivers of a kernel tree, and what they can do, as a table or as
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -53,11 +55,20 @@ def _summary(found: Survey) -> list[str]:
     """Our counts, and those that were published for Linux 6.12 or 6.14."""
     ours, theirs = found.counts(), published.load("keepon")["driver_survey"]
     return [
-        f"{ours['drivers']} drivers of {ours['modules']} modules make Ethernet interfaces "
-        f"(keepon.driver_survey: {theirs['drivers_surveyed_count']} drivers)",
-        f"{ours['phc']} have a PTP clock ({theirs['drivers_with_ptp_phc_count']}), {ours['scheduled']} send at a given "
-        f"instant ({theirs['drivers_with_sched_offload_count']}): {ours['so_txtime']} by SO_TXTIME "
-        f"({theirs['drivers_so_txtime_count']}), {ours['taprio']} by taprio ({theirs['drivers_taprio_count']}), "
-        f"{ours['both']} by both ({theirs['drivers_both_count']})",
-        "counted is what handles the offload of qdisc etf or taprio; own FCS: SO_NOFCS; bad frames: ethtool rx-all",
+        (
+            f"{ours['drivers']} drivers of {ours['modules']} modules make Ethernet interfaces "
+            f"(keepon.driver_survey: {theirs['drivers_surveyed_count']} drivers)"
+        ),
+        (
+            f"{ours['phc']} have a PTP clock ({theirs['drivers_with_ptp_phc_count']}),"
+            f" {ours['scheduled']} send at a given instant"
+            f" ({theirs['drivers_with_sched_offload_count']}): {ours['so_txtime']} by SO_TXTIME"
+            f" ({theirs['drivers_so_txtime_count']}), {ours['taprio']} by taprio"
+            f" ({theirs['drivers_taprio_count']}), {ours['both']} by both"
+            f" ({theirs['drivers_both_count']})"
+        ),
+        (
+            "counted is what handles the offload of qdisc etf or taprio; own FCS: SO_NOFCS; bad"
+            " frames: ethtool rx-all"
+        ),
     ]

@@ -11,31 +11,44 @@ import typer
 from keepon.errors import ConfigError
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of tables.")]
-ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (TOML, keepon.scenario/1).", show_default=False)]
+ScenarioFile = Annotated[
+    Path, typer.Argument(help="Scenario file (TOML, keepon.scenario/1).", show_default=False)
+]
 
 
 def named(path: Path | None) -> Path | None:
     """A place to write to: `--out ""` would be the folder that the command runs in."""
     if path is not None and not path.name:
-        raise ConfigError('option --out = "": must name a file or folder; write its name, or leave the option out')
+        raise ConfigError(
+            'option --out = "": must name a file or folder; write its name, or leave the option out'
+        )
     return path
 
 
 OUT_HELP = "Result folder; default out/NAME of the scenario."
-Out = Annotated[Path | None, typer.Option("--out", help=OUT_HELP, show_default=False, callback=named)]
+Out = Annotated[
+    Path | None, typer.Option("--out", help=OUT_HELP, show_default=False, callback=named)
+]
 SEED_MAX = 2**63 - 1
 SEED_HELP = "Seed instead of the scenario's."
-Seed = Annotated[int | None, typer.Option("--seed", min=0, max=SEED_MAX, help=SEED_HELP, show_default=False)]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, max=SEED_MAX, help=SEED_HELP, show_default=False)
+]
 Duration = Annotated[
-    float | None, typer.Option("--duration", help="Seconds measured instead of the scenario's.", show_default=False)
+    float | None,
+    typer.Option(
+        "--duration", help="Seconds measured instead of the scenario's.", show_default=False
+    ),
 ]
 Target = Annotated[
     str,
     typer.Option(
-        "--target", help="sim: the simulator; vm: a Linux kernel in a virtual machine, 1 s unless --duration."
+        "--target",
+        help="sim: the simulator; vm: a Linux kernel in a virtual machine, 1 s unless --duration.",
     ),
 ]
 Kernel = Annotated[str, typer.Option("--kernel", help="Kernel family of target vm: 6.1 or 6.12.")]
 CaptureFrames = Annotated[
-    int, typer.Option("--capture-frames", min=0, help="Frames in the capture at most; 0: no capture.")
+    int,
+    typer.Option("--capture-frames", min=0, help="Frames in the capture at most; 0: no capture."),
 ]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `keepon partition` does: solve a file of instances or check a file of answers, show it, give the exit code."""
+"""What `keepon partition` does: solve a file of instances or check a file of answers, show it, give
+the exit code.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,16 @@ def _progress() -> Iterator[files.Told | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    columns = (BarColumn(), TextColumn("{task.completed}/{task.total} {task.description}"), TimeElapsedColumn())
+    columns = (
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total} {task.description}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
-        yield lambda done, count, what: bar.update(task, completed=done, total=count, description=what)
+        yield lambda done, count, what: bar.update(
+            task, completed=done, total=count, description=what
+        )
 
 
 def _summary(answers: files.Answers) -> dict[str, Any]:
@@ -69,22 +77,28 @@ def _show(summary: dict[str, Any], out: Path) -> None:
         times = (f"{row[key] * 1e3:.2f}" for key in ("median_seconds", "max_seconds"))
         table.add_row(row["answer"], row["method"], str(row["count"]), *times)
     Console(highlight=False, width=None if sys.stdout.isatty() else 120).print(table)
-    print(f"{summary['decided']} of {summary['instances']} decided in {summary['seconds']:.3f} s; answers: {out}")
+    print(
+        f"{summary['decided']} of {summary['instances']} decided in {summary['seconds']:.3f} s;"
+        f" answers: {out}"
+    )
 
 
-def solve(source: Path, out: Path, time_limit_s: float, seed: int, workers: int, as_json: bool) -> int:
+def solve(
+    source: Path, out: Path, time_limit_s: float, seed: int, workers: int, as_json: bool
+) -> int:
     """Solve all instances of a file into another; the exit code.
 
     Args:
         time_limit_s: for each instance.
 
     Raises:
-        KeeponError: what is wrong with an input or with the place for the answers; nothing was written.
+        KeeponError: what is wrong with an input or with the place for the answers; nothing was
+            written.
     """
     if not 0 < time_limit_s <= TIME_LIMIT_MAX_S:
         raise ConfigError(
-            f"option --time-limit = {time_limit_s:g}: must be above 0 and at most {TIME_LIMIT_MAX_S:g} seconds; "
-            "choose one in this range"
+            f"option --time-limit = {time_limit_s:g}: must be above 0 and at most"
+            f" {TIME_LIMIT_MAX_S:g} seconds; choose one in this range"
         )
     loaded = files.load(source)
     files.check_target(source, out)
@@ -99,7 +113,10 @@ def solve(source: Path, out: Path, time_limit_s: float, seed: int, workers: int,
         _show(summary, out)
     if answers.interrupted:
         done = f"{answers.attempted} of {summary['instances']}"
-        print(f"interrupted; {done} instances were attempted, the others stand as unknown in {out}", file=sys.stderr)
+        print(
+            f"interrupted; {done} instances were attempted, the others stand as unknown in {out}",
+            file=sys.stderr,
+        )
         return EXIT_INTERRUPTED
     return EXIT_MET if summary["decided"] == summary["instances"] else EXIT_MISSED
 
@@ -112,15 +129,22 @@ def verify(answers: Path, as_json: bool) -> int:
     """
     found = files.check_all(answers)
     states = {state: sum(v.state == state for _, _, v in found) for state in check.STATES}
-    failed = [(name, answer, verdict) for name, answer, verdict in found if verdict.state == check.REJECTED]
+    failed = [
+        (name, answer, verdict)
+        for name, answer, verdict in found
+        if verdict.state == check.REJECTED
+    ]
     if as_json:
-        rows = [{"id": name, "answer": a, "state": v.state, "reason": v.reason} for name, a, v in found]
+        rows = [
+            {"id": name, "answer": a, "state": v.state, "reason": v.reason} for name, a, v in found
+        ]
         print(json.dumps(states | {"instances": rows}, indent=1))
     else:
         for name, answer, verdict in failed[:REJECTED_SHOWN_MAX]:
             print(f'{answers}: instance "{name}": {answer} is rejected: {verdict.reason}')
         print(
-            f"{len(found)} answers: {states[check.PASSED]} passed, {states[check.REJECTED]} rejected, "
-            f"{states[check.UNCHECKABLE]} cannot be checked (unknown, or infeasible by search)"
+            f"{len(found)} answers: {states[check.PASSED]} passed, {states[check.REJECTED]}"
+            f" rejected, {states[check.UNCHECKABLE]} cannot be checked (unknown, or infeasible by"
+            " search)"
         )
     return EXIT_MISSED if failed else EXIT_MET

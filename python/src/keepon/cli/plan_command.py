@@ -101,9 +101,11 @@ def run(
     workers: int,
     as_json: bool,
 ) -> int:
-    """Plan a scenario and show it; a plan that is printed has passed the checker and a run in the simulator.
+    """Plan a scenario and show it; a plan that is printed has passed the checker and a run in the
+    simulator.
 
-    If there was no time for the run, that is said. The time begins here, before the scenario is read.
+    If there was no time for the run, that is said. The time begins here, before the scenario is
+    read.
 
     Raises:
         ConfigError: the scenario or an option is wrong.
@@ -112,8 +114,8 @@ def run(
     """
     if not 0 < time_limit_s <= TIME_LIMIT_MAX_S:
         raise ConfigError(
-            f"option --time-limit = {time_limit_s}: must be above 0 and at most {TIME_LIMIT_MAX_S:g} seconds; choose "
-            "one in this range"
+            f"option --time-limit = {time_limit_s}: must be above 0 and at most"
+            f" {TIME_LIMIT_MAX_S:g} seconds; choose one in this range"
         )
     with _progress() as told:
         watch = _Watch(Limits(time.monotonic() + time_limit_s, workers=workers, progress=told))
@@ -122,8 +124,8 @@ def run(
                 plan = _tried(load(), keep, watch)
         except TimeUpError as error:
             raise TimeUpError(
-                f"the time limit of {time_limit_s:g} s was reached while {error}; nothing was decided, so give a "
-                "longer --time-limit"
+                f"the time limit of {time_limit_s:g} s was reached while {error}; nothing was"
+                " decided, so give a longer --time-limit"
             ) from None
     if out is not None:
         documents.write(out, plan)
@@ -133,7 +135,8 @@ def run(
         _show(plan)
     if "why" in plan and plan["why"]["constraint"] == INTERRUPTED:
         return EXIT_INTERRUPTED
-    # What came late in the trial would come late for the user: the plan is shown, and is no success.
+    # What came late in the trial would come late for the user: the plan is shown, and is no
+    # success.
     late = "trial" in plan and plan["trial"]["unsent"]
     return EXIT_MET if plan["status"] == "feasible" and not late else EXIT_MISSED
 
@@ -143,14 +146,17 @@ def _earlier(keep: Path) -> Plan:
     earlier = read(keep)
     if earlier.get("status") != "feasible":
         raise ConfigError(
-            f'{keep}: key `status` = "{one_line(earlier.get("status"))}": must be "feasible"; name such a plan'
+            f'{keep}: key `status` = "{one_line(earlier.get("status"))}": must be "feasible"; name'
+            " such a plan"
         )
     keeping.check(earlier, str(keep))
     return earlier
 
 
 def _tried(scenario: Scenario, keep: Path | None, watch: _Watch) -> Plan:
-    """The plan, checked and tried as far as there is time: never unchecked, and if not tried, that is in it."""
+    """The plan, checked and tried as far as there is time: never unchecked, and if not tried, that
+    is in it.
+    """
     earlier = None if keep is None else _earlier(keep)
     watch.look()
     limits = watch.limits = replace(watch.limits, seed=scenario.seed)
@@ -180,9 +186,14 @@ def _show(plan: Plan) -> None:
         print(f"{plan['status']}: {why['message']}; nearest change: {why['nearest_change']}")
         if len(why["streams"]) > 1:
             shown = why["streams"][:STREAMS_SHOWN_MAX]
-            print(f"streams: {', '.join(shown)}{' and others' if len(shown) < len(why['streams']) else ''}")
+            print(
+                "streams:"
+                f" {', '.join(shown)}{' and others' if len(shown) < len(why['streams']) else ''}"
+            )
         return
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=240)
+    console = (
+        Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=240)
+    )
     print(f"{plan['scenario']}: plan ({plan['method']})")
     for table in (tables.plan_table(plan), *tables.plan_parts(plan)):
         if table.row_count <= ROWS_SHOWN_MAX:
@@ -195,9 +206,14 @@ def _show(plan: Plan) -> None:
         print(f"kept as they were: {len(plan['kept'])} streams")
     tried = plan.get("trial")
     if tried:
-        within = "frames within every bound" if not tried["unsent"] else "frames, not all of them in time"
+        within = (
+            "frames within every bound"
+            if not tried["unsent"]
+            else "frames, not all of them in time"
+        )
         print(
-            f"checked independently, and in the simulator over {tried['duration_s']:g} s: {tried['delivered']} {within}"
+            f"checked independently, and in the simulator over {tried['duration_s']:g} s:"
+            f" {tried['delivered']} {within}"
         )
         for line in _unsent(plan, tried):
             print(line)
@@ -207,19 +223,33 @@ def _show(plan: Plan) -> None:
 
 
 def _unsent(plan: Plan, tried: Trial) -> list[str]:
-    """What the trial did not send in time, and what helps; streams to which the same happened on one line."""
-    talkers = {name: driver["driver"] for driver in plan["stations"].values() for name in driver["streams"]}
+    """What the trial did not send in time, and what helps; streams to which the same happened on
+    one line.
+    """
+    talkers = {
+        name: driver["driver"] for driver in plan["stations"].values() for name in driver["streams"]
+    }
     alike: dict[tuple[str, str], list[str]] = {}
     for name, verdicts in tried["unsent"].items():
         told = ", ".join(f"{key} {count}" for key, count in verdicts.items())
-        remedy = "the host model hands over too late or clocks have not settled: raise advance_ns or warmup_s"
+        remedy = (
+            "the host model hands over too late or clocks have not settled: raise advance_ns or"
+            " warmup_s"
+        )
         if LATE in verdicts and talkers[name] == "launchtime":
-            remedy = "ETF's driver needs longer for so many frames in a row: raise etf_delta_ns, and advance_ns with it"
+            remedy = (
+                "ETF's driver needs longer for so many frames in a row: raise etf_delta_ns, and"
+                " advance_ns with it"
+            )
         alike.setdefault((told, remedy), []).append(name)
     lines = []
     for (told, remedy), names in alike.items():
-        others = f" and {len(names) - UNSENT_SHOWN_MAX} others" if len(names) > UNSENT_SHOWN_MAX else ""
-        lines.append(f"{', '.join(names[:UNSENT_SHOWN_MAX])}{others}: not sent in time: {told}; {remedy}")
+        others = (
+            f" and {len(names) - UNSENT_SHOWN_MAX} others" if len(names) > UNSENT_SHOWN_MAX else ""
+        )
+        lines.append(
+            f"{', '.join(names[:UNSENT_SHOWN_MAX])}{others}: not sent in time: {told}; {remedy}"
+        )
     return lines
 
 
@@ -229,6 +259,11 @@ def _unframed(table: Table) -> str:
     for column in table.columns:
         cells = [str(column.header), *map(str, column.cells)]
         width = max(map(len, cells))
-        padded.append([cell.rjust(width) if column.justify == "right" else cell.ljust(width) for cell in cells])
+        padded.append(
+            [
+                cell.rjust(width) if column.justify == "right" else cell.ljust(width)
+                for cell in cells
+            ]
+        )
     title = [str(table.title)] if table.title else []
     return "\n".join([*title, *("  ".join(row).rstrip() for row in zip(*padded, strict=True))])

@@ -67,12 +67,14 @@ def planned(scenario: Scenario) -> Plan:
 
 def check_size(scenario: Scenario) -> None:
     """Refuse runs whose frames would not fit memory (about 60 bytes each)."""
-    frames = sum(int((scenario.duration_s + scenario.warmup_s) * 1e9) // stream.period_ns for stream in scenario.stream)
+    frames = sum(
+        int((scenario.duration_s + scenario.warmup_s) * 1e9) // stream.period_ns
+        for stream in scenario.stream
+    )
     if frames > ROOM_FRAMES:
         raise ConfigError(
-            f"key `duration_s` = {scenario.duration_s}: gives {frames} frames, more than the {ROOM_FRAMES} that "
-            "are kept in memory; "
-            "shorten it"
+            f"key `duration_s` = {scenario.duration_s}: gives {frames} frames, more than the"
+            f" {ROOM_FRAMES} that are kept in memory; shorten it"
         )
 
 
@@ -91,15 +93,31 @@ def _packets(scenario: Scenario, plan: Plan, run: Run, limit: int) -> Iterator[c
                 stamp_ns = int(frames.stamp_ns[row, index])
                 if stamp_ns != NONE:
                     verdict = int(frames.verdict[index])
-                    entries.append((stamp_ns, number, listener, index, names[verdict] if verdict >= 0 else "pending"))
+                    entries.append(
+                        (
+                            stamp_ns,
+                            number,
+                            listener,
+                            index,
+                            names[verdict] if verdict >= 0 else "pending",
+                        )
+                    )
     for stamp_ns, number, listener, index, verdict_name in sorted(entries):
         stream = scenario.stream[number]
         frames = run.frames[stream.id]
         padded = scenario.driver_of(scenario.station_named(stream.talker), run.driver) == "keepon"
-        frame_bytes = plan["streams"][stream.id]["frame_bytes_on_wire"] if padded else stream.frame_bytes
+        frame_bytes = (
+            plan["streams"][stream.id]["frame_bytes_on_wire"] if padded else stream.frame_bytes
+        )
         seq, txtime_ns = int(frames.seq[index]), int(frames.txtime_ns[index])
         data = capture.frame(
-            nodes[stream.talker], nodes[listener], stream.priority, number, seq, txtime_ns, frame_bytes
+            nodes[stream.talker],
+            nodes[listener],
+            stream.priority,
+            number,
+            seq,
+            txtime_ns,
+            frame_bytes,
         )
         comment = f"stream={stream.id} seq={seq} txtime_ns={txtime_ns} verdict={verdict_name}"
         yield capture.Packet(stamp_ns, interfaces[listener], data, comment)
@@ -134,8 +152,10 @@ def write_folder(
                 "driver": outcome.runs[0].driver,
                 "frames": count,
                 "limit": capture_frames,
-                "note": "the first frames measured of every stream, as stamped by its listener; lengths as "
-                "planned, without trims",
+                "note": (
+                    "the first frames measured of every stream, as stamped by its listener; lengths"
+                    " as planned, without trims"
+                ),
             }
         documents.write(work / documents.RESULT_FILE, outcome.result)
         if extra is not None:
@@ -152,7 +172,9 @@ def run_scenario(
     progress: Progress | None,
     target: Target = SIMULATOR,
 ) -> Outcome:
-    """Run every driver and write the result folder, unless the user stopped before the first was complete."""
+    """Run every driver and write the result folder, unless the user stopped before the first was
+    complete.
+    """
     prepare(scenario, folder, target)
     outcome = target.run_all(scenario, plan, seed, progress)
     if outcome.runs:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`ip` and `tc` commands that set up stations and gated bridge ports: a shell script per node.
 
-A station gets what target vm gives it (keepon.linux.network), in its own network namespace and on real devices.
-A gated port gets taprio with full offload (tc-taprio(8)): the gates are the switch's, its clock is the PTP clock.
+A station gets what target vm gives it (keepon.linux.network), in its own network namespace and on
+real devices. A gated port gets taprio with full offload (tc-taprio(8)): the gates are the switch's,
+its clock is the PTP clock.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from keepon.model.scenario import Station
 
 TRAFFIC_CLASSES = 8
 FULL_OFFLOAD = "0x2"
-# A gate entry must let the shortest frame pass: 60 bytes, FCS not counted (ETH_ZLEN in net/sched/sch_taprio.c).
+# A gate entry must let the shortest frame pass: 60 bytes, FCS not counted (ETH_ZLEN in
+# net/sched/sch_taprio.c).
 TAPRIO_BYTES_MIN = 60
 
 
@@ -42,8 +44,8 @@ def _streams(machine: Machine, station: Station) -> Iterator[str]:
             releases = entry.get("turns_ns", [entry["release_ns"]])
             told = " ns, in turn ".join(str(release_ns) for release_ns in releases)
             yield (
-                f"# stream {stream.id}: txtime {told} ns after every multiple of {stream.period_ns} ns of "
-                f"CLOCK_TAI, SO_PRIORITY {priority_of(stream.tc)}, PCP {stream.priority}"
+                f"# stream {stream.id}: txtime {told} ns after every multiple of {stream.period_ns}"
+                f" ns of CLOCK_TAI, SO_PRIORITY {priority_of(stream.tc)}, PCP {stream.priority}"
             )
 
 
@@ -51,7 +53,10 @@ def _station(machine: Machine, station: Station) -> Iterator[str]:
     driver = machine.driver(station.name)
     nic, device = machine.nic(station.name), machine.device(station.name)
     yield "#!/bin/sh"
-    yield f"# Station {station.name} of scenario {machine.scenario.name}, driver {driver}; run as root."
+    yield (
+        f"# Station {station.name} of scenario {machine.scenario.name}, driver {driver}; run as"
+        " root."
+    )
     yield from _streams(machine, station)
     yield "set -e"
     yield f"ip link set dev {nic} up"
@@ -69,10 +74,10 @@ def _taprio(port: Port) -> Iterator[str]:
     levels = [*range(TRAFFIC_CLASSES), *[0] * (PRIORITIES - TRAFFIC_CLASSES)]
     yield f"# towards {port.peer}: {len(port.entries)} entries, {port.cycle_ns} ns"
     yield (
-        f"tc qdisc replace dev {port.name} parent root handle 100 taprio num_tc {TRAFFIC_CLASSES} \\\n"
-        f"\tmap {' '.join(map(str, levels))} \\\n"
-        f"\tqueues {' '.join(f'1@{queue}' for queue in range(TRAFFIC_CLASSES))} \\\n"
-        f"\tbase-time {port.base_ns} cycle-time {port.cycle_ns} \\\n"
+        f"tc qdisc replace dev {port.name} parent root handle 100 taprio num_tc {TRAFFIC_CLASSES}"
+        f" \\\n\tmap {' '.join(map(str, levels))} \\\n\tqueues"
+        f" {' '.join(f'1@{queue}' for queue in range(TRAFFIC_CLASSES))} \\\n\tbase-time"
+        f" {port.base_ns} cycle-time {port.cycle_ns} \\\n"
         + "".join(f"\tsched-entry S 0x{mask:02x} {ns} \\\n" for mask, ns in port.entries)
         + f"\tflags {FULL_OFFLOAD}"
     )
@@ -85,17 +90,22 @@ def _too_short(port: Port) -> str | None:
     if shortest_ns >= least_ns:
         return None
     return (
-        f"bridge {port.bridge}, port {port.name} towards {port.peer}: its shortest gate entry of {shortest_ns} ns is "
-        f"below the {least_ns} ns that Linux's taprio takes at this rate; tc will be refused there"
+        f"bridge {port.bridge}, port {port.name} towards {port.peer}: its shortest gate entry of"
+        f" {shortest_ns} ns is below the {least_ns} ns that Linux's taprio takes at this rate; tc"
+        " will be refused there"
     )
 
 
 def export(planned: Planned) -> Exported:
-    """NODE.sh for each linked station and each bridge with gates; stations under test are set up with keepon.
+    """NODE.sh for each linked station and each bridge with gates; stations under test are set up
+    with keepon.
 
-    Source: KeepON paper artifact, Examples 1 to 3 (mqprio and etf); tc-taprio(8), tc-mqprio(8), tc-etf(8).
+    Source: KeepON paper artifact, Examples 1 to 3 (mqprio and etf); tc-taprio(8), tc-mqprio(8),
+    tc-etf(8).
     """
-    machine = Machine(planned.scenario, planned.plan, "keepon", planned.device, planned.keepon_device)
+    machine = Machine(
+        planned.scenario, planned.plan, "keepon", planned.device, planned.keepon_device
+    )
     files: dict[str, str] = {}
     for station in planned.scenario.station:
         if station.name in planned.plan["stations"]:

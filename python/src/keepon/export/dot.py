@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The network as a Graphviz picture: nodes, links with rate and delay, and every stream's route in its colour.
+"""The network as a Graphviz picture: nodes, links with rate and delay, and every stream's route in
+its colour.
 
-Language: the DOT grammar of graphviz.org/doc/info/lang.html; every name and text is a quoted string.
+Language: the DOT grammar of graphviz.org/doc/info/lang.html; every name and text is a quoted
+string.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ def rate(rate_bps: int) -> str:
 
 
 def _colour(number: int, count: int) -> str:
-    """Hues as far apart as there are streams, dark enough for white paper (hue saturation value)."""
+    """Hues as far apart as there are streams, dark enough for white paper (hue saturation
+    value).
+    """
     return f"{number / count:.3f} 0.9 0.7"
 
 
@@ -74,12 +78,16 @@ def _stream(planned: Planned, number: int, stream: Stream) -> Iterator[str]:
     tooltip = f"{stream.id}: every {stream.period_ns} ns at {entry['release_ns']} ns, {bound}"
     for position, (here, there) in enumerate(hops(stream, entry)):
         label = {"label": stream.id} if position == 0 else {}
-        style = _attributes(color=colour, fontcolor=colour, constraint="false", tooltip=tooltip, **label)
+        style = _attributes(
+            color=colour, fontcolor=colour, constraint="false", tooltip=tooltip, **label
+        )
         yield f"\t{quoted(here)} -> {quoted(there)} {style};"
 
 
 def export(planned: Planned) -> Exported:
-    """SCENARIO.dot: stations are boxes, bridges ellipses, gray lines links, coloured arrows streams."""
+    """SCENARIO.dot: stations are boxes, bridges ellipses, gray lines links, coloured arrows
+    streams.
+    """
     scenario = planned.scenario
     topology = Topology(scenario)
     lines = [

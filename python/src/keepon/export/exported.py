@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every format starts from and gives back: a scenario with its plan in, named texts and notes out."""
+"""What every format starts from and gives back: a scenario with its plan in, named texts and notes
+out.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,20 @@ from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
 
 HELP = (
-    "commands: ip and tc commands, a script per node; dot: Graphviz, a file; yang: IEEE 802.1Qcw gate lists as JSON; "
-    "tsnkit: CSV files of tsnkit 0.3; tsntool: switch schedules; scenario: from a folder of tsnkit files, no --plan."
+    "commands: ip and tc commands, a script per node; dot: Graphviz, a file; yang: IEEE 802.1Qcw"
+    " gate lists as JSON; tsnkit: CSV files of tsnkit 0.3; tsntool: switch schedules; scenario:"
+    " from a folder of tsnkit files, no --plan."
 )
 UINT32_MAX = 2**32 - 1
-"""Longest interval of one gate entry in ns: tc's sched-entry and time-interval-value have 32 bits."""
+"""Longest interval of one gate entry in ns: tc's sched-entry and time-interval-value have 32 bits.
+"""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A scenario, a plan that was found to hold for it, and the device names a user chose for stations."""
+    """A scenario, a plan that was found to hold for it, and the device names a user chose for
+    stations.
+    """
 
     scenario: Scenario
     plan: Plan
@@ -38,7 +44,8 @@ class Exported:
 
 @dataclass(frozen=True)
 class Port:
-    """A bridge's port with a gate list; `name` follows Linux switches: swpN, N-th link of the bridge in the scenario.
+    """A bridge's port with a gate list; `name` follows Linux switches: swpN, N-th link of the
+    bridge in the scenario.
 
     `entries` are (mask of open gates, ns), none above UINT32_MAX.
     """
@@ -67,7 +74,9 @@ def port_name(topology: Topology, bridge: str, peer: str) -> str:
 
 
 def gated_ports(planned: Planned) -> list[Port]:
-    """Ports whose plan has a gate list, bridges in file order and ports in order of their numbers."""
+    """Ports whose plan has a gate list, bridges in file order and ports in order of their
+    numbers.
+    """
     topology = Topology(planned.scenario)
     found: list[Port] = []
     for bridge in planned.scenario.bridge:
@@ -96,7 +105,8 @@ def need_gates(planned: Planned, name: str) -> list[Port]:
     ports = gated_ports(planned)
     if not ports:
         raise ConfigError(
-            f'option --format = "{name}": carries gate lists only and the plan of "{planned.scenario.name}" has none; '
-            'set gates = "auto" for a bridge, or export another format'
+            f'option --format = "{name}": carries gate lists only and the plan of'
+            f' "{planned.scenario.name}" has none; set gates = "auto" for a bridge, or export'
+            " another format"
         )
     return ports

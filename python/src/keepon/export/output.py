@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Puts exported texts in their place: a folder or a file appears whole or not at all, and nothing else is replaced."""
+"""Puts exported texts in their place: a folder or a file appears whole or not at all, and nothing
+else is replaced.
+"""
 
 from __future__ import annotations
 
@@ -39,21 +41,28 @@ def check_folder(folder: Path, force: bool) -> None:
     """Refuse a folder that is in use.
 
     Raises:
-        ConfigError: it is a file, or holds something and `force` is false, or holds what no export wrote.
+        ConfigError: it is a file, or holds something and `force` is false, or holds what no export
+            wrote.
     """
     if not (folder.exists() or folder.is_symlink()):
         return
     if not folder.is_dir() or folder.is_symlink():
-        raise ConfigError(f"option --out = {folder}: is not a folder and this format needs one; choose another name")
+        raise ConfigError(
+            f"option --out = {folder}: is not a folder and this format needs one; choose another"
+            " name"
+        )
     if not any(folder.iterdir()):
         return
     foreign = _foreign(folder)
     if foreign is not None:
         raise ConfigError(
-            f'option --out = {folder}: holds "{foreign}", which no export wrote; choose a new or an empty folder'
+            f'option --out = {folder}: holds "{foreign}", which no export wrote; choose a new or an'
+            " empty folder"
         )
     if not force:
-        raise ConfigError(f"option --out = {folder}: exists; choose another folder or replace it with --force")
+        raise ConfigError(
+            f"option --out = {folder}: exists; choose another folder or replace it with --force"
+        )
 
 
 def check_file(path: Path, force: bool) -> None:
@@ -63,9 +72,13 @@ def check_file(path: Path, force: bool) -> None:
         ConfigError: it is a folder, or it exists and `force` is false.
     """
     if path.is_dir():
-        raise ConfigError(f"option --out = {path}: is a folder and this format is one file; name a file")
+        raise ConfigError(
+            f"option --out = {path}: is a folder and this format is one file; name a file"
+        )
     if (path.exists() or path.is_symlink()) and not force:
-        raise ConfigError(f"option --out = {path}: exists; choose another name or replace it with --force")
+        raise ConfigError(
+            f"option --out = {path}: exists; choose another name or replace it with --force"
+        )
 
 
 def write_file(path: Path, text: str) -> None:
@@ -77,7 +90,9 @@ def write_file(path: Path, text: str) -> None:
     draft: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as handle:
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name}.", delete=False
+        ) as handle:
             draft = Path(handle.name)
         draft.write_text(text, encoding="utf-8", newline="\n")
         draft.chmod(0o644)
@@ -116,7 +131,10 @@ def write_folder(folder: Path, exported: Exported, manifest: dict[str, Any]) -> 
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-        for name, text in {**exported.files, MANIFEST_FILE: json.dumps(manifest, indent=1) + "\n"}.items():
+        for name, text in {
+            **exported.files,
+            MANIFEST_FILE: json.dumps(manifest, indent=1) + "\n",
+        }.items():
             (work / name).write_text(text, encoding="utf-8", newline="\n")
             (work / name).chmod(0o755 if text.startswith("#!") else 0o644)
         work.chmod(0o755)

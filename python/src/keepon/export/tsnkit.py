@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""CSV files of tsnkit 0.3: stream.csv and topo.csv, and a schedule as NAME-GCL, -OFFSET, -ROUTE, -QUEUE and -DELAY.csv.
+"""CSV files of tsnkit 0.3: stream.csv and topo.csv, and a schedule as NAME-GCL, -OFFSET, -ROUTE,
+-QUEUE and -DELAY.csv.
 
-Times are ns, sizes bytes incl. FCS. Nodes and streams are numbers there; ids.json, which tsnkit ignores, keeps their
-names. A transmission starts with the first bit after the SFD, as tsnkit's model knows neither preamble nor gap.
+Times are ns, sizes bytes incl. FCS. Nodes and streams are numbers there; ids.json, which tsnkit
+ignores, keeps their names. A transmission starts with the first bit after the SFD, as tsnkit's
+model knows neither preamble nor gap.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ SCHEDULE_COLUMNS = {
     "DELAY": ("stream", "frame", "delay"),
 }
 RATES_BPS = {1: 1_000_000_000, 10: 100_000_000, 100: 10_000_000}
-"""tsnkit's `rate`: by how much slower than 1 Gb/s (1000, for 1 Mb/s, is below what links here may have)."""
+"""tsnkit's `rate`: by how much slower than 1 Gb/s (1000, for 1 Mb/s, is below what links here may
+have).
+"""
 BRIDGE_QUEUES = 8
 STATION_QUEUES = 16
 GRID_NS = 100
@@ -40,8 +44,9 @@ IDS_SCHEMA = "keepon.tsnkit-ids/1"
 
 _Rows = list[tuple[Any, ...]]
 _CALCULATES = (
-    "tsnkit 0.3 itself calculates with frames without preamble and gap, in steps of 100 ns (sizes in steps of 100 "
-    "bytes), without jitter and t_prop, and takes rate 10 for ten times faster instead of slower"
+    "tsnkit 0.3 itself calculates with frames without preamble and gap, in steps of 100 ns (sizes"
+    " in steps of 100 bytes), without jitter and t_prop, and takes rate 10 for ten times faster"
+    " instead of slower"
 )
 
 
@@ -55,7 +60,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 class _Numbers:
-    """Numbers of nodes, linked stations first, then bridges, and of streams, each in file order from 0."""
+    """Numbers of nodes, linked stations first, then bridges, and of streams, each in file order
+    from 0.
+    """
 
     def __init__(self, scenario: Scenario, topology: Topology) -> None:
         linked = [name for name in topology.neighbours if topology.neighbours[name]]
@@ -67,7 +74,8 @@ class _Numbers:
 
     def text(self, scenario: Scenario) -> str:
         return json.dumps(
-            {"schema": IDS_SCHEMA, "scenario": scenario.name, "nodes": list(self.nodes), "streams": list(self.streams)},
+            {"schema": IDS_SCHEMA, "scenario": scenario.name, "nodes": list(self.nodes),
+            "streams": list(self.streams)},
             indent=1,
         ) + "\n"  # fmt: skip
 
@@ -78,35 +86,53 @@ def _refuse(scenario: Scenario, topology: Topology) -> None:
     for (here, there), wire in topology.wires.items():
         if wire.rate_bps not in slower:
             raise ConfigError(
-                f'option --format = "tsnkit": link {here} - {there} has rate_bps = {wire.rate_bps}: tsnkit knows '
+                f'option --format = "tsnkit": link {here} - {there} has rate_bps = {wire.rate_bps}:'
+                " tsnkit knows "
                 f"{', '.join(map(str, sorted(slower)))}; export another format"
             )
     for stream in scenario.stream:
         if len(stream.listeners) != 1:
             raise ConfigError(
-                f'option --format = "tsnkit": stream "{stream.id}" has {len(stream.listeners)} listeners: tsnkit knows '
-                "one; make it a stream for each listener or export another format"
+                f'option --format = "tsnkit": stream "{stream.id}" has {len(stream.listeners)}'
+                " listeners: tsnkit knows one; make it a stream for each listener or export"
+                " another format"
             )
     if not scenario.stream:
-        raise ConfigError('option --format = "tsnkit": the scenario has no streams; tsnkit reads no empty file')
+        raise ConfigError(
+            'option --format = "tsnkit": the scenario has no streams; tsnkit reads no empty file'
+        )
 
 
 def _notes(scenario: Scenario, topology: Topology, planned: Planned) -> list[str]:
     """One sentence for each thing that is lost or changed."""
     notes = [
-        "not carried: drivers, hosts, clocks, slots, partitions and late policies of stations, gates of queues without "
-        "streams, sync, bounds, duration, seed, advance_ns, PCP as distinct from queue",
+        (
+            "not carried: drivers, hosts, clocks, slots, partitions and late policies of stations,"
+            " gates of queues without streams, sync, bounds, duration, seed, advance_ns, PCP as"
+            " distinct from queue"
+        ),
         _CALCULATES,
     ]
     for what, entries in (("load", scenario.load), ("fault", scenario.fault)):
         if entries:
             notes.append(f"not carried: {len(entries)} [[{what}]]")
-    open_ended = [stream.id for stream in scenario.stream if stream.deadline_ns is None or stream.jitter_ns is None]
-    longer = [s.id for s in scenario.stream if max(s.deadline_ns or 0, s.jitter_ns or 0) > s.period_ns]
-    off_grid = [name for name, entry in planned.plan["streams"].items() if entry["release_ns"] % GRID_NS]
+    open_ended = [
+        stream.id
+        for stream in scenario.stream
+        if stream.deadline_ns is None or stream.jitter_ns is None
+    ]
+    longer = [
+        s.id for s in scenario.stream if max(s.deadline_ns or 0, s.jitter_ns or 0) > s.period_ns
+    ]
+    off_grid = [
+        name for name, entry in planned.plan["streams"].items() if entry["release_ns"] % GRID_NS
+    ]
     for names, what in (
         (open_ended, "a deadline or jitter that is not asked for becomes the period"),
-        (longer, "a deadline or jitter above the period becomes the period, the most that tsnkit takes"),
+        (
+            longer,
+            "a deadline or jitter above the period becomes the period, the most that tsnkit takes",
+        ),
         (off_grid, f"offsets off the grid of {GRID_NS} ns, at which tsnkit's own simulator sends"),
     ):
         if names:
@@ -138,32 +164,45 @@ def _window(link: str, queue: int, start_ns: int, length_ns: int, cycle_ns: int)
     end_ns = start_ns + length_ns
     if end_ns <= cycle_ns:
         return [(link, queue, start_ns, end_ns, cycle_ns)]
-    return [(link, queue, start_ns, cycle_ns, cycle_ns), (link, queue, 0, end_ns - cycle_ns, cycle_ns)]
+    return [
+        (link, queue, start_ns, cycle_ns, cycle_ns),
+        (link, queue, 0, end_ns - cycle_ns, cycle_ns),
+    ]
 
 
 def _talker_windows(planned: Planned, topology: Topology, numbers: _Numbers) -> _Rows:
-    """The frames of every talker's link: as stations have no gates, exactly their time on the wire."""
+    """The frames of every talker's link: as stations have no gates, exactly their time on
+    the wire.
+    """
     rows: _Rows = []
     for stream in planned.scenario.stream:
-        own = [other.period_ns for other in planned.scenario.stream if other.talker == stream.talker]
+        own = [
+            other.period_ns for other in planned.scenario.stream if other.talker == stream.talker
+        ]
         cycle_ns = math.lcm(*own)
         peer = topology.neighbours[stream.talker][0]
         entry = planned.plan["streams"][stream.id]
         byte_ps = byte_time_ps(topology.wires[stream.talker, peer].rate_bps)
         length_ns = ceil_ns(entry["frame_bytes_on_wire"] * byte_ps)
         for start_ns in range(entry["release_ns"], cycle_ns, stream.period_ns):
-            rows += _window(numbers.link(stream.talker, peer), stream.tc, start_ns, length_ns, cycle_ns)
+            rows += _window(
+                numbers.link(stream.talker, peer), stream.tc, start_ns, length_ns, cycle_ns
+            )
     return rows
 
 
 def _port_windows(planned: Planned, numbers: _Numbers) -> _Rows:
-    """When a bridge's port lets which of the queues that have streams send; always, where it has no gates."""
+    """When a bridge's port lets which of the queues that have streams send; always, where it has no
+    gates.
+    """
     rows: _Rows = []
     for bridge, document in planned.plan["bridges"].items():
         for peer, port in document["ports"].items():
             link, queues = numbers.link(bridge, peer), sorted(set(port["queues"].values()))
             if "entries" not in port:
-                cycle_ns = math.lcm(*(s.period_ns for s in planned.scenario.stream if s.id in port["queues"]))
+                cycle_ns = math.lcm(
+                    *(s.period_ns for s in planned.scenario.stream if s.id in port["queues"])
+                )
                 rows += [(link, queue, 0, cycle_ns, cycle_ns) for queue in queues]
                 continue
             at_ns = port["base_ns"]
@@ -177,7 +216,9 @@ def _port_windows(planned: Planned, numbers: _Numbers) -> _Rows:
 
 def _schedule(planned: Planned, topology: Topology, numbers: _Numbers) -> dict[str, _Rows]:
     rows: dict[str, _Rows] = {name: [] for name in SCHEDULE_COLUMNS}
-    rows["GCL"] = sorted(_talker_windows(planned, topology, numbers) + _port_windows(planned, numbers))
+    rows["GCL"] = sorted(
+        _talker_windows(planned, topology, numbers) + _port_windows(planned, numbers)
+    )
     for stream in planned.scenario.stream:
         number, entry = numbers.streams[stream.id], planned.plan["streams"][stream.id]
         rows["OFFSET"].append((number, 0, entry["release_ns"]))
@@ -204,13 +245,16 @@ def export(planned: Planned) -> Exported:
     slower = {rate_bps: factor for factor, rate_bps in RATES_BPS.items()}
     links = [
         (
-            numbers.link(here, there), BRIDGE_QUEUES if here in topology.bridges else STATION_QUEUES,
+            numbers.link(here, there),
+            BRIDGE_QUEUES if here in topology.bridges else STATION_QUEUES,
             slower[wire.rate_bps], processing_ns.get(there, 0), wire.propagation_ns,
         )
         for (here, there), wire in topology.wires.items()
     ]  # fmt: skip
     files = {
-        "stream.csv": table(STREAM_COLUMNS, (_stream_row(numbers, stream) for stream in scenario.stream)),
+        "stream.csv": table(
+            STREAM_COLUMNS, (_stream_row(numbers, stream) for stream in scenario.stream)
+        ),
         "topo.csv": table(TOPO_COLUMNS, links),
         IDS_FILE: numbers.text(scenario),
     }

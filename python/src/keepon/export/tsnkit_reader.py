@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A scenario from a folder of tsnkit CSV files: stream.csv and topo.csv, and a schedule if there is one.
+"""A scenario from a folder of tsnkit CSV files: stream.csv and topo.csv, and a schedule if there is
+one.
 
-With NAME-OFFSET, -ROUTE, -QUEUE and -GCL.csv the scenario has that schedule's offsets, routes, queues and gate lists,
-so that `keepon plan` checks a schedule made elsewhere. Nothing in the files is evaluated; all fields are read strictly.
+With NAME-OFFSET, -ROUTE, -QUEUE and -GCL.csv the scenario has that schedule's offsets, routes,
+queues and gate lists, so that `keepon plan` checks a schedule made elsewhere. Nothing in the files
+is evaluated; all fields are read strictly.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ class _Row:
 
     def wrong(self, column: str, expectation: str) -> ConfigError:
         shown = self.fields[column]
-        return ConfigError(f'{self.path}: line {self.line}: column `{column}` = "{shown}": {expectation}')
+        return ConfigError(
+            f'{self.path}: line {self.line}: column `{column}` = "{shown}": {expectation}'
+        )
 
     def whole(self, column: str) -> int:
         if not _WHOLE.fullmatch(self.fields[column]):
@@ -64,22 +68,30 @@ def read_table(path: Path, columns: Sequence[str]) -> list[_Row]:
     """Rows of a CSV file with exactly these columns.
 
     Raises:
-        ConfigError: it cannot be read, its header is another, a row is shorter or longer, or there is no row.
+        ConfigError: it cannot be read, its header is another, a row is shorter or longer, or there
+            is no row.
     """
     try:
         with path.open(encoding="utf-8", newline="") as handle:
             reader = csv.reader(handle, strict=True)
             lines = [(reader.line_num, fields) for fields in reader]
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); tsnkit has a file of this name") from error
+        raise ConfigError(
+            f"{path}: cannot be read ({error.strerror}); tsnkit has a file of this name"
+        ) from error
     except (csv.Error, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: is no CSV file ({error}); write it again") from error
     if not lines or lines[0][1] != list(columns):
         found = ",".join(lines[0][1]) if lines else ""
-        raise ConfigError(f'{path}: line 1 = "{found}": must be {",".join(columns)}; name the columns so')
+        raise ConfigError(
+            f'{path}: line 1 = "{found}": must be {",".join(columns)}; name the columns so'
+        )
     for line, fields in lines[1:]:
         if len(fields) != len(columns):
-            raise ConfigError(f"{path}: line {line}: has {len(fields)} fields: must have {len(columns)}; correct it")
+            raise ConfigError(
+                f"{path}: line {line}: has {len(fields)} fields: must have {len(columns)};"
+                " correct it"
+            )
     if len(lines) == 1:
         raise ConfigError(f"{path}: has no rows; tsnkit takes no empty file either")
     return [_Row(path, line, dict(zip(columns, fields, strict=True))) for line, fields in lines[1:]]
@@ -110,7 +122,9 @@ class _Reader:
         for key in ("nodes", "streams"):
             names = document.get(key)
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise ConfigError(f"{path}: key `{key}`: must be a list of names; export again or remove the file")
+                raise ConfigError(
+                    f"{path}: key `{key}`: must be a list of names; export again or remove the file"
+                )
         self.name = str(document.get("scenario", self.name))
         self.node_names, self.stream_names = document["nodes"], document["streams"]
 
@@ -127,14 +141,19 @@ class _Reader:
             if row.link() in self.links:
                 raise row.wrong("link", "is listed twice; remove one")
             if row.whole("rate") not in RATES_BPS:
-                raise row.wrong("rate", f"must be one of {', '.join(map(str, RATES_BPS))} (1: 1 Gb/s); change it")
+                raise row.wrong(
+                    "rate",
+                    f"must be one of {', '.join(map(str, RATES_BPS))} (1: 1 Gb/s); change it",
+                )
             self.links[row.link()] = row
         for (here, there), row in self.links.items():
             back = self.links.get((there, here))
             if back is None:
                 raise row.wrong("link", f'has no way back; add "({there}, {here})"')
             if back.whole("rate") != row.whole("rate"):
-                raise row.wrong("rate", f"must be that of the way back, {back.whole('rate')}; change one")
+                raise row.wrong(
+                    "rate", f"must be that of the way back, {back.whole('rate')}; change one"
+                )
 
     def link_tables(self) -> list[dict[str, Any]]:
         tables = []
@@ -161,15 +180,21 @@ class _Reader:
             if self.is_station(node):
                 if times != {0}:
                     self.notes.append(
-                        f"station {self.node(node)}: t_proc of the link to it is left out, it forwards nothing"
+                        f"station {self.node(node)}: t_proc of the link to it is left out, it"
+                        " forwards nothing"
                     )
                 continue
             if len(times) > 1:
                 other = next(row for row in rows if row.whole("t_proc") != rows[0].whole("t_proc"))
                 raise other.wrong(
-                    "t_proc", f"must be {rows[0].whole('t_proc')} as on other links to {node}; change one"
+                    "t_proc",
+                    f"must be {rows[0].whole('t_proc')} as on other links to {node}; change one",
                 )
-            lists = {self.node(there): entry for (here, there), entry in (gates or {}).items() if here == node}
+            lists = {
+                self.node(there): entry
+                for (here, there), entry in (gates or {}).items()
+                if here == node
+            }
             kind: Any = lists if lists else "auto" if gates is None else "none"
             tables.append({"name": self.node(node), "processing_ns": times.pop(), "gates": kind})
         return tables
@@ -180,10 +205,14 @@ class _Reader:
         for row in read_table(self.folder / "stream.csv", STREAM_COLUMNS):
             match = _LISTENER.fullmatch(row.fields["dst"])
             if match is None:
-                raise row.wrong("dst", 'must be one node number such as "[9]"; write a row for each listener')
+                raise row.wrong(
+                    "dst", 'must be one node number such as "[9]"; write a row for each listener'
+                )
             for column, node in (("src", row.whole("src")), ("dst", int(match[1]))):
                 if node not in known or not self.is_station(node):
-                    raise row.wrong(column, "must be a node with exactly one link in topo.csv; change it")
+                    raise row.wrong(
+                        column, "must be a node with exactly one link in topo.csv; change it"
+                    )
             if row.whole("stream") in tables:
                 raise row.wrong("stream", "is listed twice; remove one")
             tables[row.whole("stream")] = {
@@ -203,10 +232,16 @@ class _Reader:
         if not names:
             return None
         if len(names) > 1:
-            raise ConfigError(f"{self.folder}: holds schedules {', '.join(names)}: must be one; move the others away")
+            raise ConfigError(
+                f"{self.folder}: holds schedules {', '.join(names)}: must be one; move the others"
+                " away"
+            )
         if not self.node_names:
             self.name = names[0]
-        return {kind: read_table(self.folder / f"{names[0]}-{kind}.csv", SCHEDULE_COLUMNS[kind]) for kind in _NEEDED}
+        return {
+            kind: read_table(self.folder / f"{names[0]}-{kind}.csv", SCHEDULE_COLUMNS[kind])
+            for kind in _NEEDED
+        }
 
     def known_link(self, row: _Row) -> _Link:
         if row.link() not in self.links:
@@ -223,7 +258,10 @@ class _Reader:
 
         for row in schedule["OFFSET"]:
             if row.whole("frame") != 0 or "offset_ns" in table(row):
-                raise row.wrong("frame", "must be 0, once for each stream: here all periods are alike; change it")
+                raise row.wrong(
+                    "frame",
+                    "must be 0, once for each stream: here all periods are alike; change it",
+                )
             table(row)["offset_ns"] = row.whole("offset")
         ways: dict[int, list[_Link]] = {}
         for row in schedule["ROUTE"]:
@@ -232,16 +270,21 @@ class _Reader:
         for row in schedule["QUEUE"]:
             key = "tc" if self.is_station(self.known_link(row)[0]) else "priority"
             if table(row).setdefault(key, row.whole("queue")) != row.whole("queue"):
-                raise row.wrong("queue", f"must be {table(row)[key]} as at other bridges of the stream; change one")
+                raise row.wrong(
+                    "queue",
+                    f"must be {table(row)[key]} as at other bridges of the stream; change one",
+                )
         for number, entry in streams.items():
             if "offset_ns" not in entry or number not in ways:
                 raise ConfigError(
-                    f"{self.folder}: the schedule has no offset or no route for stream {number}; add it or remove the "
-                    "schedule's files"
+                    f"{self.folder}: the schedule has no offset or no route for stream {number};"
+                    " add it or remove the schedule's files"
                 )
             entry["route"] = self.bridges_between(number, entry, dict(ways[number]))
 
-    def bridges_between(self, number: int, entry: dict[str, Any], following: dict[int, int]) -> list[str]:
+    def bridges_between(
+        self, number: int, entry: dict[str, Any], following: dict[int, int]
+    ) -> list[str]:
         names = {self.node(node): node for link in self.links for node in link}
         node, end, passed = names[entry["talker"]], names[entry["listeners"][0]], []
         while node in following:
@@ -249,8 +292,8 @@ class _Reader:
             passed.append(self.node(node))
         if node != end or following:
             raise ConfigError(
-                f"{self.folder}: the route of stream {number} does not lead from its talker to its listener link by "
-                "link; correct ROUTE.csv"
+                f"{self.folder}: the route of stream {number} does not lead from its talker to its"
+                " listener link by link; correct ROUTE.csv"
             )
         return passed[:-1]
 
@@ -259,12 +302,16 @@ class _Reader:
         return guard_ns(RATES_BPS[self.links[link].whole("rate")])
 
     def gate_lists(self, rows: list[_Row]) -> dict[_Link, dict[str, Any]]:
-        """Gate lists of bridge ports. Queues that no row names are open whenever none of those named is."""
+        """Gate lists of bridge ports. Queues that no row names are open whenever none of those
+        named is.
+        """
         windows: dict[_Link, list[_Row]] = {}
         for row in rows:
             start_ns, end_ns, cycle_ns = row.whole("start"), row.whole("end"), row.whole("cycle")
             if not start_ns < end_ns <= cycle_ns:
-                raise row.wrong("end", f"must be above start and at most cycle ({cycle_ns}); correct it")
+                raise row.wrong(
+                    "end", f"must be above start and at most cycle ({cycle_ns}); correct it"
+                )
             if row.whole("queue") > 7 and not self.is_station(self.known_link(row)[0]):
                 raise row.wrong("queue", "must be between 0 and 7; change it")
             windows.setdefault(self.known_link(row), []).append(row)
@@ -273,15 +320,22 @@ class _Reader:
             cycle_ns = own[0].whole("cycle")
             for row in own:
                 if row.whole("cycle") != cycle_ns:
-                    raise row.wrong("cycle", f"must be {cycle_ns} as in other rows of the link; change one")
+                    raise row.wrong(
+                        "cycle", f"must be {cycle_ns} as in other rows of the link; change one"
+                    )
             if not self.is_station(link[0]):
-                lists[link] = {"base_ns": 0, "entries": _entries(own, cycle_ns, self.guard_ns(link))}
+                lists[link] = {
+                    "base_ns": 0,
+                    "entries": _entries(own, cycle_ns, self.guard_ns(link)),
+                }
         gated = {here for (here, _), entry in lists.items() if len(entry["entries"]) > 1}
         return {link: entry for link, entry in lists.items() if link[0] in gated}
 
 
 def _entries(rows: list[_Row], cycle_ns: int, guard_ns: int) -> list[dict[str, Any]]:
-    """Windows as gate entries, with the guard before each; one entry with all gates open if no window ever ends."""
+    """Windows as gate entries, with the guard before each; one entry with all gates open if no
+    window ever ends.
+    """
     spans = [(row.whole("start"), row.whole("end"), 1 << row.whole("queue")) for row in rows]
     rest = ALL_GATES
     for _, _, bit in spans:
@@ -304,7 +358,8 @@ def read_folder(folder: Path) -> tuple[str, Exported]:
     """Name and text of the scenario that a folder of tsnkit files describes.
 
     Raises:
-        ConfigError: a file is missing or says what cannot be; the message names file, line, column and value.
+        ConfigError: a file is missing or says what cannot be; the message names file, line, column
+            and value.
     """
     reader = _Reader(folder)
     reader.read_names()
@@ -328,7 +383,7 @@ def read_folder(folder: Path) -> tuple[str, Exported]:
     text = dumps(document)
     loading.parse(text, str(folder))
     reader.notes.append(
-        'chosen, as tsnkit says nothing of it: stations have driver "launchtime" and host "tsn-end-station"; frames '
-        "carry FCS in their size; sync is ideal"
+        'chosen, as tsnkit says nothing of it: stations have driver "launchtime" and host'
+        ' "tsn-end-station"; frames carry FCS in their size; sync is ideal'
     )
     return reader.name, Exported({f"{reader.name}.toml": text}, reader.notes)

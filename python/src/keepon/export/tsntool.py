@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Switch schedules for tsntool: a file of `sgs` lines per port, and a script per bridge that loads them.
+"""Switch schedules for tsntool: a file of `sgs` lines per port, and a script per bridge that loads
+them.
 
-Form: KeepON paper artifact, Example 3 (`sgs INTERVAL_NS GATES`; `tsntool st wrcl PORT FILE`; `tsntool st configure
-BASE_TIME CYCLE_TIME EXTENSION PORT`, base time in seconds, cycle time as a fraction of a second).
+Form: KeepON paper artifact, Example 3 (`sgs INTERVAL_NS GATES`; `tsntool st wrcl PORT FILE`;
+`tsntool st configure BASE_TIME CYCLE_TIME EXTENSION PORT`, base time in seconds, cycle time as a
+fraction of a second).
 """
 
 from __future__ import annotations
@@ -34,9 +36,16 @@ def export(planned: Planned) -> Exported:
         ConfigError: there are no gates.
     """
     ports = need_gates(planned, "tsntool")
-    files = {_file(port): "".join(f"sgs {ns} 0x{mask:02x}\n" for mask, ns in port.entries) for port in ports}
+    files = {
+        _file(port): "".join(f"sgs {ns} 0x{mask:02x}\n" for mask, ns in port.entries)
+        for port in ports
+    }
     for bridge in dict.fromkeys(port.bridge for port in ports):
-        lines = ["#!/bin/sh", f"# Gates of bridge {bridge} of scenario {planned.scenario.name}; run as root.", "set -e"]
+        lines = [
+            "#!/bin/sh",
+            f"# Gates of bridge {bridge} of scenario {planned.scenario.name}; run as root.",
+            "set -e",
+        ]
         lines.append('cd "$(dirname "$0")"')
         for port in ports:
             if port.bridge == bridge:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gate lists of bridges as JSON of the YANG modules of IEEE Std 802.1Qcw-2023, a document per bridge.
+"""Gate lists of bridges as JSON of the YANG modules of IEEE Std 802.1Qcw-2023, a document per
+bridge.
 
 Tree: ietf-interfaces:interfaces/interface (RFC 8343), in it ieee802-dot1q-bridge:bridge-port, in it
-ieee802-dot1q-sched-bridge:gate-parameter-table with the leaves of ieee802-dot1q-sched (revision 2023-10-22).
-Encoding: RFC 7951, so that numbers of 64 bits are strings and identities carry their module's name.
+ieee802-dot1q-sched-bridge:gate-parameter-table with the leaves of ieee802-dot1q-sched (revision
+2023-10-22). Encoding: RFC 7951, so that numbers of 64 bits are strings and identities carry their
+module's name.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ INT32_MAX = 2**31 - 1
 
 
 def rational(ns: int, what: str) -> dict[str, int]:
-    """A time as numerator and denominator of seconds, in lowest terms (12.29.1 of IEEE Std 802.1Q-2022).
+    """A time as numerator and denominator of seconds, in lowest terms (12.29.1 of IEEE Std
+    802.1Q-2022).
 
     Raises:
         ConfigError: the terms exceed the module's int32.
@@ -32,8 +35,9 @@ def rational(ns: int, what: str) -> dict[str, int]:
     seconds = Fraction(ns, SECOND_NS)
     if seconds.numerator > INT32_MAX:
         raise ConfigError(
-            f'option --format = "yang": {what} has a cycle of {ns} ns, which as a fraction of a second has a '
-            f"numerator above {INT32_MAX}; choose periods with a shorter least common multiple"
+            f'option --format = "yang": {what} has a cycle of {ns} ns, which as a fraction of a'
+            f" second has a numerator above {INT32_MAX}; choose periods with a shorter least common"
+            " multiple"
         )
     return {"numerator": seconds.numerator, "denominator": seconds.denominator}
 
@@ -60,7 +64,8 @@ def _table(port: Port) -> dict[str, Any]:
             "nanoseconds": port.base_ns % SECOND_NS,
         },
         "config-change": True,
-        # The module's `must` compare the lists above with these, and are false where they are absent.
+        # The module's `must` compare the lists above with these, and are false where they are
+        # absent.
         "supported-list-max": len(entries),
         "supported-cycle-max": dict(cycle),
         "supported-interval-max": max(ns for _, ns in port.entries),
@@ -68,7 +73,8 @@ def _table(port: Port) -> dict[str, Any]:
 
 
 def export(planned: Planned) -> Exported:
-    """BRIDGE.json for each bridge with gates; an interface is called swpN after the N-th link of the bridge.
+    """BRIDGE.json for each bridge with gates; an interface is called swpN after the N-th link of
+    the bridge.
 
     Raises:
         ConfigError: there are no gates, or a cycle does not fit the module.
@@ -81,7 +87,9 @@ def export(planned: Planned) -> Exported:
                 "name": port.name,
                 "description": f"{bridge} towards {port.peer}",
                 "type": "iana-if-type:ethernetCsmacd",
-                "ieee802-dot1q-bridge:bridge-port": {"ieee802-dot1q-sched-bridge:gate-parameter-table": _table(port)},
+                "ieee802-dot1q-bridge:bridge-port": {
+                    "ieee802-dot1q-sched-bridge:gate-parameter-table": _table(port)
+                },
             }
             for port in ports
             if port.bridge == bridge
@@ -89,7 +97,7 @@ def export(planned: Planned) -> Exported:
         document = {"ietf-interfaces:interfaces": {"interface": interfaces}}
         files[f"{bridge}.json"] = json.dumps(document, indent=1) + "\n"
     note = (
-        "supported-list-max, supported-cycle-max and supported-interval-max say what the lists need, not what the "
-        "bridge can; leave them out where the bridge states its own"
+        "supported-list-max, supported-cycle-max and supported-interval-max say what the lists"
+        " need, not what the bridge can; leave them out where the bridge states its own"
     )
     return Exported(files, [note])

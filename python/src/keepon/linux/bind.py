@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Give a network card to Keepon's driver for it, and back to the kernel's own; nothing of it outlives a reboot.
+"""Give a network card to Keepon's driver for it, and back to the kernel's own; nothing of it
+outlives a reboot.
 
-The card's addresses, routes, MTU and name come along. If its link, or the ssh connection the command runs over, is not
-back in time, the card is given back as it was. Needs nothing but the standard library, and ip and modprobe.
+The card's addresses, routes, MTU and name come along. If its link, or the ssh connection the
+command runs over, is not back in time, the card is given back as it was. Needs nothing but the
+standard library, and ip and modprobe.
 
-Source: Documentation/ABI/testing/sysfs-bus-pci and sysfs-bus-platform of Linux (driver_override, drivers_probe).
+Source: Documentation/ABI/testing/sysfs-bus-pci and sysfs-bus-platform of Linux (driver_override,
+drivers_probe).
 """
 
 from __future__ import annotations
@@ -22,7 +25,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, ConfigError, EnvironmentProblemError, KeeponError, one_line
+from keepon.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_MET,
+    ConfigError,
+    EnvironmentProblemError,
+    KeeponError,
+    one_line,
+)
 
 BACK_S = 30.0
 BACK_MAX_S = 3600.0
@@ -31,7 +41,9 @@ PROBED_S = 10.0
 LOOK_S = 0.1
 
 DRIVERS = {("pci", "0x8086"): "keepon_intel"}
-"""Bus and vendor -> our driver. Which cards it takes is its own affair: it refuses what it does not know."""
+"""Bus and vendor -> our driver. Which cards it takes is its own affair: it refuses what it does not
+know.
+"""
 
 
 @dataclass(frozen=True)
@@ -75,21 +87,31 @@ def find(name: str) -> Card:
     place = Path("/sys/class/net") / name
     if "/" in name or not place.is_dir():
         there = ", ".join(sorted(entry.name for entry in Path("/sys/class/net").iterdir()))
-        raise ConfigError(f'argument NAME = "{one_line(name)}": is no interface here; there are {there}')
+        raise ConfigError(
+            f'argument NAME = "{one_line(name)}": is no interface here; there are {there}'
+        )
     device = place / "device"
     bus = (device / "subsystem").resolve().name if device.exists() else ""
     if bus not in ("pci", "platform") or not (device / "driver").exists():
-        raise ConfigError(f'argument NAME = "{name}": is no network card of a bus (pci or platform); name one that is')
+        raise ConfigError(
+            f'argument NAME = "{name}": is no network card of a bus (pci or platform); name one'
+            " that is"
+        )
     above = [entry.name.partition("_")[2] for entry in place.glob("upper_*")]
     if above:
-        raise ConfigError(f'argument NAME = "{name}": {", ".join(sorted(above))} is built on it; take it away first')
+        raise ConfigError(
+            f'argument NAME = "{name}": {", ".join(sorted(above))} is built on it; take it away'
+            " first"
+        )
     return Card(name, device.resolve(), bus, (device / "driver").resolve().name)
 
 
 def _ip(*words: str) -> str:
     done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise EnvironmentProblemError(f"ip {' '.join(words)}: {one_line(done.stderr.strip() or 'failed')}")
+        raise EnvironmentProblemError(
+            f"ip {' '.join(words)}: {one_line(done.stderr.strip() or 'failed')}"
+        )
     return done.stdout
 
 
@@ -117,7 +139,9 @@ def setup_of(name: str) -> Setup:
     (link,) = json.loads(_ip("-json", "addr", "show", "dev", name))
     flags = link["flags"]
     addresses = [
-        _address(entry) for entry in link["addr_info"] if entry["scope"] != "link" or entry["family"] == "inet"
+        _address(entry)
+        for entry in link["addr_info"]
+        if entry["scope"] != "link" or entry["family"] == "inet"
     ]
     routes = [*_routes(name, "-4"), *_routes(name, "-6")] if "UP" in flags else []
     return Setup(link["mtu"], "UP" in flags, "LOWER_UP" in flags, addresses, routes)
@@ -190,7 +214,9 @@ def _answers(address: str) -> bool:
 
 
 def client_over(name: str) -> str:
-    """The other end of the ssh connection this runs over, if that is reached by the interface; else nothing."""
+    """The other end of the ssh connection this runs over, if that is reached by the interface; else
+    nothing.
+    """
     client = os.environ.get("SSH_CONNECTION", "").split(" ")[0]
     if not client:
         return ""
@@ -202,14 +228,17 @@ def _check_back(card: Card, setup: Setup, client: str, deadline_s: float) -> Non
     """Wait for what was there before.
 
     Raises:
-        EnvironmentProblemError: the link or the client is not back in time, or a route cannot be set.
+        EnvironmentProblemError: the link or the client is not back in time, or a route cannot be
+            set.
     """
     if setup.carrier and not _until(deadline_s, lambda: _has_carrier(card.name)):
         raise EnvironmentProblemError(f"the link of {card.name} did not come back in time")
     for words in setup.routes:
         _ip(*words)
     if client and not _until(deadline_s, lambda: _answers(client)):
-        raise EnvironmentProblemError(f"{client}, from where you are logged in, did not answer in time")
+        raise EnvironmentProblemError(
+            f"{client}, from where you are logged in, did not answer in time"
+        )
 
 
 @contextmanager
@@ -238,8 +267,8 @@ def _change(card: Card, driver: str | None, override: str, back_s: float) -> str
     setup, client = setup_of(card.name), client_over(card.name)
     if client and not _answers(client):
         raise EnvironmentProblemError(
-            f"{client}, from where you are logged in over {card.name}, does not answer ping, so that nobody could tell "
-            "whether it comes back; allow it, or log in another way"
+            f"{client}, from where you are logged in over {card.name}, does not answer ping, so"
+            " that nobody could tell whether it comes back; allow it, or log in another way"
         )
     before = (card.device / "driver_override").read_text().strip()
     with _hangup_raises():
@@ -252,10 +281,14 @@ def _change(card: Card, driver: str | None, override: str, back_s: float) -> str
                 _move(card, card.driver, "" if before == "(null)" else before, setup)
                 _check_back(card, setup, "", time.monotonic() + back_s)
             except EnvironmentProblemError as worse:
-                raise EnvironmentProblemError(f"{told}; and {card.driver} is not back: {worse}") from error
+                raise EnvironmentProblemError(
+                    f"{told}; and {card.driver} is not back: {worse}"
+                ) from error
             if isinstance(error, KeyboardInterrupt):
                 raise
-            raise EnvironmentProblemError(f"{told}; {card.name} is with {card.driver} again, as it was") from error
+            raise EnvironmentProblemError(
+                f"{told}; {card.name} is with {card.driver} again, as it was"
+            ) from error
     return found
 
 
@@ -274,13 +307,17 @@ def bind(name: str, back_s: float = BACK_S) -> str:
     card = find(name)
     driver = card.ours
     if driver is None:
-        raise ConfigError(f'argument NAME = "{name}": Keepon has no driver for cards of driver {card.driver}; '
-                          "docs/nics.md lists those it has")  # fmt: skip
+        raise ConfigError(
+            f'argument NAME = "{name}": Keepon has no driver for cards of driver {card.driver}; '
+            "docs/nics.md lists those it has"
+        )
     if card.driver == driver:
         return f"{name} is with {driver} already"
     done = subprocess.run(["modprobe", driver], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise EnvironmentProblemError(f"modprobe {driver}: {one_line(done.stderr.strip())}; install keepon's modules")
+        raise EnvironmentProblemError(
+            f"modprobe {driver}: {one_line(done.stderr.strip())}; install keepon's modules"
+        )
     _change(card, driver, driver, back_s)
     return f"{name}: {card.driver} -> {driver}; back with keepon unbind {name}, or by a reboot"
 
@@ -290,7 +327,10 @@ def unbind(name: str, back_s: float = BACK_S) -> str:
     _check(back_s)
     card = find(name)
     if card.driver not in DRIVERS.values():
-        raise ConfigError(f'argument NAME = "{name}": is with {card.driver}, no driver of Keepon; nothing to give back')
+        raise ConfigError(
+            f'argument NAME = "{name}": is with {card.driver}, no driver of Keepon; nothing to give'
+            " back"
+        )
     alias = (card.device / "modalias").read_text().strip()
     subprocess.run(["modprobe", "-q", alias], capture_output=True, check=False)
     found = _change(card, None, "", back_s)
@@ -299,17 +339,25 @@ def unbind(name: str, back_s: float = BACK_S) -> str:
 
 def _check(back_s: float) -> None:
     if not 0 < back_s <= BACK_MAX_S:
-        raise ConfigError(f"option --back-s = {back_s}: must be above 0 and at most {BACK_MAX_S:g} seconds")
+        raise ConfigError(
+            f"option --back-s = {back_s}: must be above 0 and at most {BACK_MAX_S:g} seconds"
+        )
     if os.geteuid():
         raise EnvironmentProblemError("only root may move a card to another driver; use sudo")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """`python3 -m keepon.linux.bind bind|unbind NAME [--back-s S]`, where there is nothing but Python."""
-    parser = argparse.ArgumentParser(prog="keepon", description="Give a network card to Keepon's driver, or back.")
+    """`python3 -m keepon.linux.bind bind|unbind NAME [--back-s S]`, where there is nothing but
+    Python.
+    """
+    parser = argparse.ArgumentParser(
+        prog="keepon", description="Give a network card to Keepon's driver, or back."
+    )
     parser.add_argument("verb", choices=("bind", "unbind"))
     parser.add_argument("name", metavar="NAME")
-    parser.add_argument("--back-s", type=float, default=BACK_S, help="seconds for link and ssh to come back (30)")
+    parser.add_argument(
+        "--back-s", type=float, default=BACK_S, help="seconds for link and ssh to come back (30)"
+    )
     chosen = parser.parse_args(arguments)
     try:
         print((bind if chosen.verb == "bind" else unbind)(chosen.name, chosen.back_s))

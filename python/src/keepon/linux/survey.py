@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which Ethernet drivers of a kernel tree can send at a given instant, and what else of them matters to Keepon.
+"""Which Ethernet drivers of a kernel tree can send at a given instant, and what else of them
+matters to Keepon.
 
-Read from the sources alone, module by module as the Makefiles put them together: what a driver calls and handles,
-not what one of its cards can do. Source of the question: KeepON paper, sections 1 and A.2, Table 2.
+Read from the sources alone, module by module as the Makefiles put them together: what a driver
+calls and handles, not what one of its cards can do. Source of the question: KeepON paper, sections
+1 and A.2, Table 2.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from keepon.errors import ConfigError
 
 ETHERNET = Path("drivers") / "net" / "ethernet"
 
-# Each is what only a driver with the feature needs. That the name of a qdisc occurs is not enough: igb answers
-# questions about taprio and does not have it.
+# Each is what only a driver with the feature needs. That the name of a qdisc occurs is not enough:
+# igb answers questions about taprio and does not have it.
 FEATURES = {
     "ethernet": re.compile(r"\b(?:devm_)?alloc_(?:etherdev|(?:\w+_)?netdev)(?!_dummy)\w*\s*\("),
     "phc": re.compile(r"\bptp_clock_(?:register|index)\s*\(|\bphc_index\s*=(?!\s*-1)"),
@@ -101,7 +103,8 @@ def survey(tree: Path) -> Survey:
     top = tree / ETHERNET
     if not (top / "Makefile").is_file():
         raise ConfigError(
-            f"argument TREE = {tree}: has no {ETHERNET}/Makefile; name the top folder of a kernel's sources"
+            f"argument TREE = {tree}: has no {ETHERNET}/Makefile; name the top folder of a kernel's"
+            " sources"
         )
     texts: dict[Path, str] = {}
     found, modules = [], 0
@@ -112,9 +115,13 @@ def survey(tree: Path) -> Survey:
             if "ethernet" in has:
                 flags = {key: key in has for key in FEATURES if key != "ethernet"}
                 folder = str(makefile.parent.relative_to(top))
-                found.append(Driver(name=name, folder=folder, backend=BACKENDS.get(name, ""), **flags))
+                found.append(
+                    Driver(name=name, folder=folder, backend=BACKENDS.get(name, ""), **flags)
+                )
     if not found:
-        raise ConfigError(f"argument TREE = {tree}: no driver was found in {ETHERNET}; name a complete tree")
+        raise ConfigError(
+            f"argument TREE = {tree}: no driver was found in {ETHERNET}; name a complete tree"
+        )
     return Survey(sorted(found, key=lambda driver: (driver.name, driver.folder)), modules)
 
 

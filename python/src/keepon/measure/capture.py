@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes captures as pcapng: an interface per listener, ns stamps, frames with FCS, stream and verdict as comment.
+"""Writes captures as pcapng: an interface per listener, ns stamps, frames with FCS, stream and
+verdict as comment.
 
-Block layout: draft-ietf-opsawg-pcapng, sections 4.1-4.3. A frame's bytes are rebuilt from the scenario (addresses,
-802.1Q tag, stream number, sequence, txtime, zero padding), as the simulator moves lengths and not contents.
+Block layout: draft-ietf-opsawg-pcapng, sections 4.1-4.3. A frame's bytes are rebuilt from the
+scenario (addresses, 802.1Q tag, stream number, sequence, txtime, zero padding), as the simulator
+moves lengths and not contents.
 """
 
 from __future__ import annotations
@@ -49,9 +51,21 @@ def address(node: int) -> bytes:
     return bytes([0x02, 0x4B, 0x50, 0x4E, node >> 8 & 0xFF, node & 0xFF])
 
 
-def frame(talker: int, listener: int, priority: int, stream: int, seq: int, txtime_ns: int, frame_bytes: int) -> bytes:
-    """A frame of `frame_bytes` bytes, FCS included; 802.1Q tag with VLAN 0 (IEEE 802.1Q-2022 clause 9.6)."""
-    body = _HEADER.pack(address(listener), address(talker), _ETHERTYPE_VLAN, priority << 13, _ETHERTYPE_EXPERIMENTAL)
+def frame(
+    talker: int,
+    listener: int,
+    priority: int,
+    stream: int,
+    seq: int,
+    txtime_ns: int,
+    frame_bytes: int,
+) -> bytes:
+    """A frame of `frame_bytes` bytes, FCS included; 802.1Q tag with VLAN 0 (IEEE 802.1Q-2022 clause
+    9.6).
+    """
+    body = _HEADER.pack(
+        address(listener), address(talker), _ETHERTYPE_VLAN, priority << 13, _ETHERTYPE_EXPERIMENTAL
+    )
     body += _PAYLOAD.pack(stream, seq, txtime_ns)
     body = body.ljust(frame_bytes - FCS_BYTES, b"\0")
     return body + struct.pack("<I", zlib.crc32(body))
@@ -68,7 +82,9 @@ def _block(kind: int, body: bytes) -> bytes:
 
 def _write_header(handle: IO[bytes], interfaces: list[str], application: str) -> None:
     options = _option(_OPTION_APPLICATION, application.encode()) + _option(_OPTION_END, b"")
-    handle.write(_block(_SECTION_BLOCK, struct.pack("<IHHq", _BYTE_ORDER_MAGIC, 1, 0, -1) + options))
+    handle.write(
+        _block(_SECTION_BLOCK, struct.pack("<IHHq", _BYTE_ORDER_MAGIC, 1, 0, -1) + options)
+    )
     for name in interfaces:
         options = (
             _option(_OPTION_NAME, name.encode())
@@ -76,7 +92,9 @@ def _write_header(handle: IO[bytes], interfaces: list[str], application: str) ->
             + _option(_OPTION_FCSLEN, bytes([FCS_BYTES]))
             + _option(_OPTION_END, b"")
         )
-        handle.write(_block(_INTERFACE_BLOCK, struct.pack("<HHI", _LINKTYPE_ETHERNET, 0, 0) + options))
+        handle.write(
+            _block(_INTERFACE_BLOCK, struct.pack("<HHI", _LINKTYPE_ETHERNET, 0, 0) + options)
+        )
 
 
 def write(path: Path, interfaces: list[str], packets: Iterable[Packet], application: str) -> int:
@@ -105,7 +123,9 @@ def write(path: Path, interfaces: list[str], packets: Iterable[Packet], applicat
             )
             body = head + packet.data + b"\0" * (-len(packet.data) % 4)
             body += _option(_OPTION_COMMENT, packet.comment.encode())
-            body += _option(_OPTION_EPB_FLAGS, struct.pack("<I", _FLAGS_INBOUND_FCS4)) + _option(_OPTION_END, b"")
+            body += _option(_OPTION_EPB_FLAGS, struct.pack("<I", _FLAGS_INBOUND_FCS4)) + _option(
+                _OPTION_END, b""
+            )
             handle.write(_block(_PACKET_BLOCK, body))
             count += 1
     return count

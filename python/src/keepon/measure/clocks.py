@@ -26,7 +26,9 @@ def offset_statistics(offsets_ps: IntArray) -> OffsetStatistics:
 
 
 def lock_time_s(at_ps: IntArray, offset_ps: IntArray, bound_ns: int) -> float | None:
-    """Time from the start after which |offset| stays within `bound_ns` to the end; None if it never does."""
+    """Time from the start after which |offset| stays within `bound_ns` to the end; None if it never
+    does.
+    """
     outside = np.flatnonzero(np.abs(offset_ps) > bound_ns * 1000)
     if outside.size == 0:
         return 0.0
@@ -35,12 +37,18 @@ def lock_time_s(at_ps: IntArray, offset_ps: IntArray, bound_ns: int) -> float | 
 
 
 def frequency_error_ppb(at_ps: IntArray, offset_ps: IntArray) -> FrequencyError:
-    """Rate of the clock against network time: mean over all samples, and rms of its differences over 100 samples."""
+    """Rate of the clock against network time: mean over all samples, and rms of its differences
+    over 100 samples.
+    """
     if at_ps.size < 2:
         return {"mean": None, "rms": None}
     mean = float(offset_ps[-1] - offset_ps[0]) / float(at_ps[-1] - at_ps[0]) * 1e9
     step = min(100, at_ps.size - 1)
-    rates = (offset_ps[step:] - offset_ps[:-step]) / (at_ps[step:] - at_ps[:-step]).astype(np.float64) * 1e9
+    rates = (
+        (offset_ps[step:] - offset_ps[:-step])
+        / (at_ps[step:] - at_ps[:-step]).astype(np.float64)
+        * 1e9
+    )
     return {"mean": mean, "rms": float(np.sqrt(np.mean(np.square(rates))))}
 
 
@@ -49,13 +57,14 @@ def clock_document(raw: NodeClock, start_ns: int, end_ns: int, bound_ns: int) ->
 
     Args:
         raw: `Simulation.clock` of the node.
-        start_ns, end_ns: samples in [start, end) count; the time to lock is from the start of the run.
+        start_ns, end_ns: samples in [start, end) count; the time to lock is from the start of the
+            run.
         bound_ns: sync.lock_bound_ns.
 
     Returns:
-        source, stamps, state of the servo, offset_ns (exact reading minus network time), absolute_p999_ns (of its
-        absolute value), read_offset_ns (what software gets that asks), frequency_error_ppb, lock_s and
-        lock_bound_ns, steps, sync, delay_ns, ports, domains.
+        source, stamps, state of the servo, offset_ns (exact reading minus network time),
+        absolute_p999_ns (of its absolute value), read_offset_ns (what software gets that asks),
+        frequency_error_ppb, lock_s and lock_bound_ns, steps, sync, delay_ns, ports, domains.
     """
     at_ps = np.asarray(raw["at_ps"], dtype=np.int64)
     offset_ps = np.asarray(raw["offset_ps"], dtype=np.int64)
@@ -112,7 +121,8 @@ def _sync_counts(domain: Domain) -> SyncCounts:
 
 
 def frames_document(flows: list[PtpFlow]) -> dict[str, PtpFrames]:
-    """Counts of PTP's frames by kind of message, with refused and lost ones; identities as for every other flow.
+    """Counts of PTP's frames by kind of message, with refused and lost ones; identities as for
+    every other flow.
 
     Raises:
         ValueError: a flow's counts do not add up, or a frame arrived changed.
@@ -123,7 +133,11 @@ def frames_document(flows: list[PtpFlow]) -> dict[str, PtpFrames]:
         lost = sum(flow["lost"].values())
         listeners = len(flow["delivered_by_listener"])
         in_flight = flow["on_wire"] * listeners - flow["delivered"] - lost
-        if flow["submitted"] != ended + flow["pending"] or in_flight != flow["in_flight"] or in_flight < 0:
+        if (
+            flow["submitted"] != ended + flow["pending"]
+            or in_flight != flow["in_flight"]
+            or in_flight < 0
+        ):
             raise ValueError(f"{flow['id']}: frames do not add up")
         if flow["wrong_bytes"] or flow["duplicates"] or flow["ghosts"]:
             raise ValueError(f"{flow['id']}: frames arrived changed, twice or from nowhere")

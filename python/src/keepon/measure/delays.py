@@ -15,7 +15,8 @@ def mark_onset(
     streams: dict[str, StreamResult],
     arrays: dict[str, FrameArrays],
 ) -> Onset | None:
-    """The first frame of any stream beyond its bound; every stream gets its delays around that moment.
+    """The first frame of any stream beyond its bound; every stream gets its delays around that
+    moment.
 
     Returns:
         stream, seq and txtime_ns of that frame, None if there is none.

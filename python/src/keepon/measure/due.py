@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was due: frames of a stream by its schedule alone, whatever came of them and its talker says.
+"""What was due: frames of a stream by its schedule alone, whatever came of them and its talker
+says.
 
 A schedule is a period, the releases of frames in turn and the instant from which the stream is
 sent. All times are network time in ns.
@@ -90,8 +91,9 @@ def on_schedule(
     if wrong.size:
         first = int(wrong[0])
         raise SimulationError(
-            f"stream {stream}: frame {frames.seq[first]} was handed over for "
-            f"{frames.txtime_ns[first]}, its schedule says {schedule.txtimes_ns(frames.seq[first : first + 1])[0]}"
+            f"stream {stream}: frame {frames.seq[first]} was handed over for"
+            f" {frames.txtime_ns[first]}, its schedule says"
+            f" {schedule.txtimes_ns(frames.seq[first : first + 1])[0]}"
         )
     seq = schedule.due(window_ns[0] + frames.epoch_ns, window_ns[1] + frames.epoch_ns)
     places = np.searchsorted(frames.seq, seq)
@@ -152,12 +154,15 @@ def schedule(from_ns: int, stream: Stream, entry: PlannedStream) -> Schedule:
 def run_ns(scenario: Scenario, plan: Plan) -> int:
     """True time after which every frame that is measured has left and arrived.
 
-    What is measured ends in network time, by clocks of talkers and the grandmaster; a slow crystal gets there later.
+    What is measured ends in network time, by clocks of talkers and the grandmaster; a slow crystal
+    gets there later.
     """
     _, end_ns = measured_ns(scenario)
     over_ns = end_ns + max(DRAIN_NS_MIN, allowed_ns(scenario, plan))
     if scenario.sync.mode == "ideal":
         return over_ns
     crystals = [ppm for station in scenario.station for ppm in (station.clock_ppm, station.cpu_ppm)]
-    slowest_ppm = min(0.0, *crystals, *(bridge.clock_ppm for bridge in scenario.bridge)) - WANDER_PPM_MAX
+    slowest_ppm = (
+        min(0.0, *crystals, *(bridge.clock_ppm for bridge in scenario.bridge)) - WANDER_PPM_MAX
+    )
     return over_ns + math.ceil(-slowest_ppm * 1e-6 * end_ns)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From frame arrays to the numbers of `keepon.result/1`: accounting, statistics, bounds, worst frames.
+"""From frame arrays to the numbers of `keepon.result/1`: accounting, statistics, bounds, worst
+frames.
 
-It computes and checks; it knows neither the simulator nor files. True times are ps since the start of the run and
-become network time by adding the epoch; stamps are what the listener's own clock said.
+It computes and checks; it knows neither the simulator nor files. True times are ps since the start
+of the run and become network time by adding the epoch; stamps are what the listener's own clock
+said.
 """
 
 from __future__ import annotations
@@ -44,9 +46,11 @@ class FrameArrays:
         txtime_ns: requested instant, network time, shape (n,).
         submit_ps: when it was handed to the driver, ps since start, -1 if never, shape (n,).
         verdict: index into verdict names, -1 pending, shape (n,).
-        wire_ps: start of its first bit after the SFD on the talker's wire, ps since start, -1 if never, shape (n,).
+        wire_ps: start of its first bit after the SFD on the talker's wire, ps since start, -1 if
+            never, shape (n,).
         arrival_ps: the same at each listener, shape (listeners, n).
-        stamp_ns: the listener's own stamp of it, network time as that clock has it, shape (listeners, n).
+        stamp_ns: the listener's own stamp of it, network time as that clock has it, shape
+            (listeners, n).
         epoch_ns: network time of the start.
         one_clock: arrivals and txtimes are in one time; else delays mean nothing.
     """
@@ -67,7 +71,8 @@ class FrameArrays:
 
     def _kept(self, keep: Any) -> FrameArrays:
         return FrameArrays(
-            self.seq[keep], self.txtime_ns[keep], self.submit_ps[keep], self.verdict[keep], self.wire_ps[keep],
+            self.seq[keep], self.txtime_ns[keep], self.submit_ps[keep], self.verdict[keep],
+            self.wire_ps[keep],
             self.arrival_ps[:, keep], self.stamp_ns[:, keep], self.epoch_ns, self.one_clock,
         )  # fmt: skip
 
@@ -120,11 +125,18 @@ def accounting(
         having = frames.verdict == index
         verdicts[name] = int(np.count_nonzero(having))
         if name in SENT_VERDICTS:
-            _none_of(frames, having & ~sent, stream, f"has verdict {name} but was never on the wire")
+            _none_of(
+                frames, having & ~sent, stream, f"has verdict {name} but was never on the wire"
+            )
         else:
             _none_of(frames, having & sent, stream, "was refused and yet on the wire")
     _none_of(frames, frames.delivered & ~sent, stream, "arrived without having been sent")
-    _none_of(frames, (sent | (frames.verdict != PENDING)) & ~submitted, stream, "was not handed over and yet ended")
+    _none_of(
+        frames,
+        (sent | (frames.verdict != PENDING)) & ~submitted,
+        stream,
+        "was not handed over and yet ended",
+    )
     sent_count = int(np.count_nonzero(sent))
     delivered = int(np.count_nonzero(frames.delivered))
     in_flight = sent_count - delivered - sum(lost.values())
@@ -151,8 +163,8 @@ def _none_of(frames: FrameArrays, wrong: Any, stream: str, what: str) -> None:
 def losses(frames: FrameArrays, whole_run: dict[str, int]) -> dict[str, int]:
     """Undelivered sent frames by the place where this stream lost any in the whole run.
 
-    The simulator counts losses by place, not by frame: with several places they are counted together under all
-    their names; without any, undelivered frames are still in flight.
+    The simulator counts losses by place, not by frame: with several places they are counted
+    together under all their names; without any, undelivered frames are still in flight.
     """
     undelivered = int(np.count_nonzero(frames.sent & ~frames.delivered))
     if not whole_run or not undelivered:
@@ -221,17 +233,23 @@ def check_flow(whole: Flow, listeners: int, what: str) -> None:
         raise SimulationError(f"{what}: submitted is not verdicts + pending over the whole run")
     arrived = whole["delivered"] + sum(whole["lost"].values()) + whole["in_flight"]
     if listeners * whole["on_wire"] != arrived:
-        raise SimulationError(f"{what}: sent is not delivered + lost + in flight over the whole run")
+        raise SimulationError(
+            f"{what}: sent is not delivered + lost + in flight over the whole run"
+        )
 
 
 def _interarrival(times: IntArray, none: int) -> IntArray:
-    """Differences of successive arrivals at each listener, in order of arrival; rows are listeners."""
+    """Differences of successive arrivals at each listener, in order of arrival; rows are
+    listeners.
+    """
     rows = [np.diff(np.sort(row[row != none])) for row in times]
     return np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
 
 
 def quantities(frames: FrameArrays) -> Quantities:
-    """delay_ns (schedule to delivery), interarrival_ns, release_error_ns; the first two also by listeners' stamps."""
+    """delay_ns (schedule to delivery), interarrival_ns, release_error_ns; the first two also by
+    listeners' stamps.
+    """
     delays = (frames.arrival_ps - frames.txtime_ps[np.newaxis, :])[frames.delay_known]
     sent = frames.sent
     stamped = (frames.stamp_ns != NONE) & frames.one_clock
@@ -273,7 +291,9 @@ def bound_check(frames: FrameArrays, bounds: Bounds, period_ns: int) -> dict[str
     errors = np.abs(frames.wire_ps - frames.txtime_ps)[frames.sent]
     known = frames.delay_known
     pairs = got[:, 1:] & got[:, :-1] & (np.diff(frames.seq) == 1)[np.newaxis, :]
-    deviations = np.abs(np.diff(delays, axis=1) - (period_ns * 1000 - np.diff(frames.txtime_ps)))[pairs]
+    deviations = np.abs(np.diff(delays, axis=1) - (period_ns * 1000 - np.diff(frames.txtime_ps)))[
+        pairs
+    ]
     worst_ps = {
         "release_error_ns": int(errors.max()) if errors.size else None,
         "delay_ns": int(delays[known].max()) if np.any(known) else None,
@@ -295,9 +315,16 @@ def bound_check(frames: FrameArrays, bounds: Bounds, period_ns: int) -> dict[str
 
 def check(bound_ns: int, worst_ps: int | None, least: bool = False) -> BoundCheck:
     """One bound beside the worst value: the greatest, or the least where it bounds from below."""
-    met = worst_ps is not None and (worst_ps >= bound_ns * 1000 if least else worst_ps <= bound_ns * 1000)
+    met = worst_ps is not None and (
+        worst_ps >= bound_ns * 1000 if least else worst_ps <= bound_ns * 1000
+    )
     worst_ns = None if worst_ps is None else worst_ps / 1000
-    return {"bound_ns": bound_ns, "worst_ns": worst_ns, "met": met, "outcome": outcomes.of_check(worst_ns, met)}
+    return {
+        "bound_ns": bound_ns,
+        "worst_ns": worst_ns,
+        "met": met,
+        "outcome": outcomes.of_check(worst_ns, met),
+    }
 
 
 def outliers(frames: FrameArrays, bounds: Bounds, deadline_ns: int | None) -> Outliers:
@@ -312,7 +339,9 @@ def outliers(frames: FrameArrays, bounds: Bounds, deadline_ns: int | None) -> Ou
     latest = np.where(got, delays, np.int64(-(2**62))).max(axis=0, initial=-(2**62))
     earliest = np.where(got, delays, np.int64(2**62)).min(axis=0, initial=2**62)
     missing = ~frames.delivered
-    limits_ns = [limit_ns for limit_ns in (bounds.get("delay_ns"), deadline_ns) if limit_ns is not None]
+    limits_ns = [
+        limit_ns for limit_ns in (bounds.get("delay_ns"), deadline_ns) if limit_ns is not None
+    ]
     bad = missing.copy()
     if limits_ns:
         bad |= latest > min(limits_ns) * 1000
@@ -386,7 +415,8 @@ def stream_result(
 
 
 def slips(frames: FrameArrays, slot_ps: int, preamble_ps: int) -> Slips:
-    """Where free-running slots put frames: how many left outside their slot and how often that changed.
+    """Where free-running slots put frames: how many left outside their slot and how often that
+    changed.
 
     Args:
         frames: frames of one stream.
@@ -394,14 +424,20 @@ def slips(frames: FrameArrays, slot_ps: int, preamble_ps: int) -> Slips:
         preamble_ps: from slot start to reference plane.
 
     Returns:
-        in_wrong_slot: frames whose slot did not begin within the slot time that ends with their txtime; slip_count:
-        changes of that distance between successive frames; slots_first, slots_last: distance in slots; drift_ppm:
-        slope of the release error.
+        in_wrong_slot: frames whose slot did not begin within the slot time that ends with their
+        txtime; slip_count: changes of that distance between successive frames; slots_first,
+        slots_last: distance in slots; drift_ppm: slope of the release error.
     """
     sent = frames.sent
     errors = (frames.wire_ps - frames.txtime_ps)[sent]
     if errors.size < 2:
-        return {"in_wrong_slot": 0, "slip_count": 0, "slots_first": 0, "slots_last": 0, "drift_ppm": 0.0}
+        return {
+            "in_wrong_slot": 0,
+            "slip_count": 0,
+            "slots_first": 0,
+            "slots_last": 0,
+            "drift_ppm": 0.0,
+        }
     distance = -np.floor_divide(preamble_ps - errors, slot_ps)
     times = frames.txtime_ps[sent].astype(np.float64)
     slope = float(np.polyfit(times - times[0], (errors - errors[0]).astype(np.float64), 1)[0])

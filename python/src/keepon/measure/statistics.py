@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Statistics of one quantity over many frames: exact order statistics and mean of integers, in nanoseconds."""
+"""Statistics of one quantity over many frames: exact order statistics and mean of integers, in
+nanoseconds.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,9 @@ def summary(values: IntArray, per_ns: int) -> Statistics:
         per_ns: units in a nanosecond.
 
     Returns:
-        min, mean, p50, p99, p999, p9999, max, stddev (population), mean_abs_deviation (from the mean), count.
-        Percentiles are values that occurred (nearest rank), mean is the exact integer sum divided once; all None
-        when empty.
+        min, mean, p50, p99, p999, p9999, max, stddev (population), mean_abs_deviation (from the
+        mean), count. Percentiles are values that occurred (nearest rank), mean is the exact integer
+        sum divided once; all None when empty.
 
     >>> summary(np.array([1000, 3000]), 1000)["mean"]
     2.0

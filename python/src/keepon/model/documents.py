@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads and writes our JSON files and result folders: schema checked on reading, whole or not at all on writing."""
+"""Reads and writes our JSON files and result folders: schema checked on reading, whole or not at
+all on writing.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,17 @@ def finite(text: str) -> float:
 
 def _parsed(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"), parse_float=finite, parse_constant=finite)
+        return json.loads(
+            path.read_text(encoding="utf-8-sig"), parse_float=finite, parse_constant=finite
+        )
     except OSError as error:
-        raise TraceError(f"{path}: cannot be read ({error.strerror}); check the name and the permissions") from error
+        raise TraceError(
+            f"{path}: cannot be read ({error.strerror}); check the name and the permissions"
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise TraceError(f"{path}: not JSON ({one_line(error, 200)}); make the file again") from error
+        raise TraceError(
+            f"{path}: not JSON ({one_line(error, 200)}); make the file again"
+        ) from error
 
 
 def read(path: Path, schema: str) -> dict[str, Any]:
@@ -52,7 +60,10 @@ def read(path: Path, schema: str) -> dict[str, Any]:
     document = _parsed(path)
     found = document.get("schema") if isinstance(document, dict) else None
     if found != schema:
-        raise TraceError(f'{path}: key `schema` = "{one_line(found)}": must be "{schema}"; this version reads no other')
+        raise TraceError(
+            f'{path}: key `schema` = "{one_line(found)}": must be "{schema}"; this version reads no'
+            " other"
+        )
     return dict(document)
 
 
@@ -85,21 +96,30 @@ def write(path: Path, document: Mapping[str, object]) -> None:
         written.replace(path)
         written = None
     except OSError as error:
-        raise EnvironmentProblemError(f"{path}: cannot be written ({error.strerror}); choose another folder") from error
+        raise EnvironmentProblemError(
+            f"{path}: cannot be written ({error.strerror}); choose another folder"
+        ) from error
     finally:
         if written is not None:
             written.unlink(missing_ok=True)
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of a file kind: scenario, plan, result, reproduction, study, talk or listen."""
-    text = resources.files("keepon.model").joinpath(f"schemas/{name}.schema.json").read_text(encoding="utf-8")
+    """The JSON Schema of a file kind: scenario, plan, result, reproduction, study, talk
+    or listen.
+    """
+    text = (
+        resources.files("keepon.model")
+        .joinpath(f"schemas/{name}.schema.json")
+        .read_text(encoding="utf-8")
+    )
     schema: dict[str, Any] = json.loads(text)
     return schema
 
 
 def check_target(folder: Path) -> None:
-    """Refuse, before any work is done, a result folder that could not be written or is not ours to replace.
+    """Refuse, before any work is done, a result folder that could not be written or is not ours to
+    replace.
 
     Raises:
         ConfigError: it is a file or a folder that holds something else.
@@ -109,20 +129,25 @@ def check_target(folder: Path) -> None:
         if not folder.is_dir():
             raise ConfigError(f"{folder}: is a file; choose another result folder with --out")
         if any(folder.iterdir()) and not (folder / RESULT_FILE).is_file():
-            raise ConfigError(f"{folder}: holds other files than results; choose another result folder with --out")
+            raise ConfigError(
+                f"{folder}: holds other files than results; choose another result folder with --out"
+            )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}."):
             pass
     except OSError as error:
         raise EnvironmentProblemError(
-            f"{folder}: cannot be written ({error.strerror}); choose another result folder with --out"
+            f"{folder}: cannot be written ({error.strerror}); choose another result folder with"
+            " --out"
         ) from error
 
 
 @contextmanager
 def result_folder(folder: Path) -> Iterator[Path]:
-    """A temporary folder that takes the place of `folder` when the block ends well and vanishes when it does not."""
+    """A temporary folder that takes the place of `folder` when the block ends well and vanishes
+    when it does not.
+    """
     check_target(folder)
     work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
@@ -137,7 +162,8 @@ def result_folder(folder: Path) -> Iterator[Path]:
             work.replace(folder)
     except OSError as error:
         raise EnvironmentProblemError(
-            f"{folder}: cannot be written ({error.strerror or error}); choose another result folder with --out"
+            f"{folder}: cannot be written ({error.strerror or error}); choose another result folder"
+            " with --out"
         ) from error
     finally:
         if work.exists():

@@ -32,7 +32,9 @@ def _is_finite(value: float) -> bool:
 
 
 def _refuse(message: str, remedy: str) -> PydanticCustomError:
-    return PydanticCustomError("keepon", "{message}; {remedy}", {"message": message, "remedy": remedy})
+    return PydanticCustomError(
+        "keepon", "{message}; {remedy}", {"message": message, "remedy": remedy}
+    )
 
 
 class _Checked(ABC):
@@ -46,7 +48,9 @@ class _Checked(ABC):
     def json_schema(self) -> dict[str, Any]:
         """What `check` takes, as JSON Schema."""
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.check)
 
     def __get_pydantic_json_schema__(
@@ -85,10 +89,13 @@ class Whole(_Checked):
     def check(self, value: Any) -> Any:
         if isinstance(value, str) and value in self.words:
             return value
-        allowed = " or ".join([*(f'"{word}"' for word in self.words), f"between {self.low} and {self.high}"])
+        allowed = " or ".join(
+            [*(f'"{word}"' for word in self.words), f"between {self.low} and {self.high}"]
+        )
         if isinstance(value, bool) or not isinstance(value, int):
             raise _refuse(
-                f"must be a whole number, {allowed}", self.remedy or "write it without quotes and without a fraction"
+                f"must be a whole number, {allowed}",
+                self.remedy or "write it without quotes and without a fraction",
             )
         if not self.low <= value <= self.high:
             raise _refuse(f"must be {allowed}", self.remedy or "choose a value in this range")
@@ -125,7 +132,8 @@ class Name(_Checked):
     def check(self, value: Any) -> str:
         if not isinstance(value, str) or not _NAME.match(value):
             raise _refuse(
-                "must be 1 to 64 letters, digits, '.', '_' or '-', a letter or digit first", "rename it, for example F2"
+                "must be 1 to 64 letters, digits, '.', '_' or '-', a letter or digit first",
+                "rename it, for example F2",
             )
         return value
 
@@ -139,7 +147,10 @@ class GateMask(_Checked):
 
     def check(self, value: Any) -> str:
         if not isinstance(value, str) or not _GATES.match(value):
-            raise _refuse('must be a string between "0x00" and "0xff", one bit per queue', 'queue 5 alone is "0x20"')
+            raise _refuse(
+                'must be a string between "0x00" and "0xff", one bit per queue',
+                'queue 5 alone is "0x20"',
+            )
         return value
 
     def json_schema(self) -> dict[str, Any]:
@@ -158,7 +169,10 @@ class WholeList(_Checked):
         if isinstance(value, str) and value in self.words:
             return value
         fits = isinstance(value, list) and all(
-            isinstance(entry, int) and not isinstance(entry, bool) and self.low <= entry <= self.high for entry in value
+            isinstance(entry, int)
+            and not isinstance(entry, bool)
+            and self.low <= entry <= self.high
+            for entry in value
         )
         if not fits or len(set(value)) != len(value):
             allowed = " or ".join(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Windows of one port and the gate control list that opens them (IEEE 802.1Q-2022 clause 8.6.8.4 and 8.6.9).
+"""Windows of one port and the gate control list that opens them (IEEE 802.1Q-2022 clause 8.6.8.4
+and 8.6.9).
 
 Times are network time in picoseconds; a window repeats with its stream's period.
 """
@@ -14,7 +15,9 @@ from keepon.model.wire import PS_PER_NS, byte_time_ps, ceil_ns
 ALL_GATES = 0xFF
 GATE_ENTRIES_MAX = 4096
 GUARD_BYTES = 60
-"""Of the gap 12 are needed; Linux's taprio takes no entry shorter than the 60 bytes of the least frame."""
+"""Of the gap 12 are needed; Linux's taprio takes no entry shorter than the 60 bytes of the least
+frame.
+"""
 _TURNS_MAX = 65_536
 
 
@@ -22,7 +25,8 @@ _TURNS_MAX = 65_536
 class Window:
     """A stream has a wire for [start_ps, start_ps + length_ps) of every period.
 
-    Its gate opens `margin_ps` later and closes as much sooner by the port's own clock, which may be off by that.
+    Its gate opens `margin_ps` later and closes as much sooner by the port's own clock, which may be
+    off by that.
     """
 
     stream: str
@@ -35,7 +39,9 @@ class Window:
     def moved(self, by_ps: int) -> Window:
         """The window later by this."""
         start_ps = self.start_ps + by_ps
-        return Window(self.stream, self.queue, start_ps, self.length_ps, self.period_ps, self.margin_ps)
+        return Window(
+            self.stream, self.queue, start_ps, self.length_ps, self.period_ps, self.margin_ps
+        )
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,9 @@ class GateList:
         return sum(ns for _, ns in self.entries)
 
     def earliest_ps(self, queue: int, ready_ps: int, need_ps: int) -> int | None:
-        """First instant from ready_ps on at which the queue's gate stays open for need_ps; None if there is none."""
+        """First instant from ready_ps on at which the queue's gate stays open for need_ps; None if
+        there is none.
+        """
         cycle_ps = self.cycle_ns * PS_PER_NS
         spans = self._open_spans(queue)
         if spans is None:
@@ -92,18 +100,22 @@ def cycle_ns_of(windows: list[Window]) -> int:
 def guard_ns(rate_bps: int) -> int:
     """How long before a window no gate is open: GUARD_BYTES at this rate, rounded up to ns.
 
-    A frame may end as its gate closes, and the gap of 12 byte times after it (IEEE Std 802.3-2022 clause 4.4.2) would
-    keep the window's frame from starting.
+    A frame may end as its gate closes, and the gap of 12 byte times after it (IEEE Std 802.3-2022
+    clause 4.4.2) would keep the window's frame from starting.
     """
     return ceil_ns(GUARD_BYTES * byte_time_ps(rate_bps))
 
 
-def fill(spans: list[tuple[int, int, int]], rest: int, cycle: int, guard: int) -> list[tuple[int, int]]:
-    """Entries (mask, length) of a cycle: `spans` as they are, between them `rest` but for a guard before each.
+def fill(
+    spans: list[tuple[int, int, int]], rest: int, cycle: int, guard: int
+) -> list[tuple[int, int]]:
+    """Entries (mask, length) of a cycle: `spans` as they are, between them `rest` but for a guard
+    before each.
 
     Args:
         spans: (start, end, mask), disjoint, in order, within [0, cycle].
-        guard: what stays closed before a span that does not follow another at once; no shorter rest is opened.
+        guard: what stays closed before a span that does not follow another at once; no shorter rest
+            is opened.
     """
     entries: list[tuple[int, int]] = []
 
@@ -132,10 +144,11 @@ def fill(spans: list[tuple[int, int, int]], rest: int, cycle: int, guard: int) -
 
 
 def build(windows: list[Window], guard: int) -> GateList | None:
-    """Gate list that opens exactly the windows to their queues and the rest of the cycle to unplanned queues.
+    """Gate list that opens exactly the windows to their queues and the rest of the cycle to
+    unplanned queues.
 
-    Windows start and end on whole nanoseconds and do not overlap. Adjacent windows of one queue become one opening.
-    Returns None if the list would exceed GATE_ENTRIES_MAX entries.
+    Windows start and end on whole nanoseconds and do not overlap. Adjacent windows of one queue
+    become one opening. Returns None if the list would exceed GATE_ENTRIES_MAX entries.
 
     Args:
         guard: what `guard_ns` gives.
@@ -153,7 +166,10 @@ def build(windows: list[Window], guard: int) -> GateList | None:
             spans.append((start_ps, min(end_ps, cycle_ps), 1 << window.queue))
             if end_ps > cycle_ps:
                 spans.append((0, end_ps - cycle_ps, 1 << window.queue))
-    whole_ns = [(start_ps // PS_PER_NS, end_ps // PS_PER_NS, mask) for start_ps, end_ps, mask in sorted(spans)]
+    whole_ns = [
+        (start_ps // PS_PER_NS, end_ps // PS_PER_NS, mask)
+        for start_ps, end_ps, mask in sorted(spans)
+    ]
     entries = fill(whole_ns, rest, cycle_ps // PS_PER_NS, guard)
     if len(entries) > GATE_ENTRIES_MAX:
         return None

@@ -1,25 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Named host models: how long a machine takes between an application's wake-up and its NIC.
 
-Every number names where it comes from: it is calibrated to a published figure, with its id, or chosen, with the reason.
-Shapes are plain on purpose: a stage is `base` plus a log-normal body plus, with a small probability, an exponential
-tail, all capped. Published end results (such as the 480 ns jitter of keepon.fig15a) are not fitted to.
+Every number names where it comes from: it is calibrated to a published figure, with its id, or
+chosen, with the reason. Shapes are plain on purpose: a stage is `base` plus a log-normal body plus,
+with a small probability, an exponential tail, all capped. Published end results (such as the 480 ns
+jitter of keepon.fig15a) are not fitted to.
 
-What fejes.fig1 says is read as it was measured. Its stamps are differences: each of 10000 packets is stamped, and what
-is shown is how far two successive stamps are from 500 us apart, to either side. Stamps before transmission: 80 % within
-1.5 us, the greatest 3.5 us. Stamps of reception: 80 % within 5 us, the greatest 15 us; their packets have been sent as
-unevenly as the first two figures say. A stamp is late by x, so a difference is off by x' - x, whose distribution is
-symmetric whatever that of x, and holds no constant part. So the spread of x follows - some 0.8 us of standard deviation
-before transmission, 2.7 us of reception, nearly whatever its shape - and its mean does not.
+What fejes.fig1 says is read as it was measured. Its stamps are differences: each of 10000 packets
+is stamped, and what is shown is how far two successive stamps are from 500 us apart, to either
+side. Stamps before transmission: 80 % within 1.5 us, the greatest 3.5 us. Stamps of reception: 80 %
+within 5 us, the greatest 15 us; their packets have been sent as unevenly as the first two figures
+say. A stamp is late by x, so a difference is off by x' - x, whose distribution is symmetric
+whatever that of x, and holds no constant part. So the spread of x follows - some 0.8 us of standard
+deviation before transmission, 2.7 us of reception, nearly whatever its shape - and its mean does
+not.
 
-The shape is chosen: a log-normal without what is above `limit_ns`. With `sigma` chosen, `median_ns` and `limit_ns`
-follow from the two figures. No log-normal without a limit meets both: 3.5 / 1.5 and 15 / 5 are less than the 3.1 of a
-normal distribution. `sigma` sets the mean, which nobody has published: 10.8, 5.6 and 3.2 us of reception for 0.25, 0.5
-and 1.0; docs/time.md shows what depends on it. `python/tests/test_hosts.py` draws the differences again.
+The shape is chosen: a log-normal without what is above `limit_ns`. With `sigma` chosen, `median_ns`
+and `limit_ns` follow from the two figures. No log-normal without a limit meets both: 3.5 / 1.5 and
+15 / 5 are less than the 3.1 of a normal distribution. `sigma` sets the mean, which nobody has
+published: 10.8, 5.6 and 3.2 us of reception for 0.25, 0.5 and 1.0; docs/time.md shows what depends
+on it. `python/tests/test_hosts.py` draws the differences again.
 
-What is missing and would change results: the mean of every stage, how the published spread divides among wake-up, stack
-and driver (wake-up has all of it), timer and wake-up latencies of a Raspberry Pi 4 (figures of an i7-7700K stand in),
-and how often its tail is hit (`tail_probability` decides when a conventional driver first misses).
+What is missing and would change results: the mean of every stage, how the published spread divides
+among wake-up, stack and driver (wake-up has all of it), timer and wake-up latencies of a Raspberry
+Pi 4 (figures of an i7-7700K stand in), and how often its tail is hit (`tail_probability` decides
+when a conventional driver first misses).
 """
 
 from __future__ import annotations
@@ -42,7 +47,8 @@ DRIVERS = ("keepon", "standard", "launchtime")
 class Stage:
     """Latency of one stage: min(base + body [+ exponential(tail_mean)], cap), in ns.
 
-    The body is log-normal(median, sigma); with limit_ns > 0, that part of it which is below the limit.
+    The body is log-normal(median, sigma); with limit_ns > 0, that part of it which is below the
+    limit.
     """
 
     base_ns: int
@@ -60,7 +66,9 @@ class Stage:
             self,
             tail_mean_ns=round(self.tail_mean_ns * scale),
             tail_probability=self.tail_probability if scale > 0 else 0.0,
-            cap_ns=max(body_ns, round(self.cap_ns * scale)) if self.tail_probability else self.cap_ns,
+            cap_ns=max(body_ns, round(self.cap_ns * scale))
+            if self.tail_probability
+            else self.cap_ns,
         )
 
     def scaled(self, scale: float) -> Stage:
@@ -126,7 +134,9 @@ def chosen(parameter: str, value: int | float | str, why: str, stage: str = "") 
     return Sourced(parameter, value, why, "chosen", stage)
 
 
-def of_stage(stage: str, key: str, value: int | float, source: str, kind: InputKind = "calibrated") -> Sourced:
+def of_stage(
+    stage: str, key: str, value: int | float, source: str, kind: InputKind = "calibrated"
+) -> Sourced:
     """A number of one stage."""
     return Sourced(f"{stage}: {key}", value, source, kind, stage, key in ("tail_mean_ns", "cap_ns"))
 
@@ -141,17 +151,24 @@ def etf_delta_ns(station: Station) -> int:
 
 
 def etf_delta(driver: str) -> Sourced:
-    """Where the default delta comes from: published in front of one driver, chosen in front of the others."""
+    """Where the default delta comes from: published in front of one driver, chosen in front of the
+    others.
+    """
     name, stage = f"etf_delta_ns ({driver})", "timer"
     if driver == "keepon":
         return Sourced(name, ETF_DELTA_NS, "keepon.artifact_ex1", stage=stage)
-    why = "as in front of driver keepon (keepon.artifact_ex1); docs/case-study.md shows what hangs on it"
+    why = (
+        "as in front of driver keepon (keepon.artifact_ex1); docs/case-study.md shows what hangs"
+        " on it"
+    )
     return chosen(name, ETF_DELTA_NS, why, stage)
 
 
 @dataclass(frozen=True)
 class HostModel:
-    """A machine: its stages, with the driver stage per kind of driver, and the source of every number."""
+    """A machine: its stages, with the driver stage per kind of driver, and the source of every
+    number.
+    """
 
     name: str
     wakeup: Stage
@@ -174,30 +191,49 @@ class HostModel:
 
 
 SHAPE_SIGMA = 0.5
-_INTERRUPT = Stage(0, 1_980, SHAPE_SIGMA, tail_probability=1e-4, tail_mean_ns=20_000, cap_ns=100_000, limit_ns=4_030)
-_STACK = Stage(base_ns=0, median_ns=5_000, sigma=0.0, tail_probability=0.0, tail_mean_ns=0, cap_ns=0)
-_POLL = Stage(base_ns=0, median_ns=200, sigma=0.3, tail_probability=0.0, tail_mean_ns=0, cap_ns=2_000)
+_INTERRUPT = Stage(
+    0,
+    1_980,
+    SHAPE_SIGMA,
+    tail_probability=1e-4,
+    tail_mean_ns=20_000,
+    cap_ns=100_000,
+    limit_ns=4_030,
+)
+_STACK = Stage(
+    base_ns=0, median_ns=5_000, sigma=0.0, tail_probability=0.0, tail_mean_ns=0, cap_ns=0
+)
+_POLL = Stage(
+    base_ns=0, median_ns=200, sigma=0.3, tail_probability=0.0, tail_mean_ns=0, cap_ns=2_000
+)
 
 RX_SHAPES = {0.25: (10_490, 20_330), SHAPE_SIGMA: (5_120, 15_700), 1.0: (2_460, 13_480)}
-"""median_ns and limit_ns of reception by sigma: each of them gives the two figures of fejes.fig1."""
+"""median_ns and limit_ns of reception by sigma: each of them gives the two figures of fejes.fig1.
+"""
 
 
 def rx_shape(sigma: float) -> Stage:
     """From a complete frame at the NIC to software's stamp of it, for one of RX_SHAPES."""
     median_ns, limit_ns = RX_SHAPES[sigma]
-    return Stage(0, median_ns, sigma, tail_probability=0.0, tail_mean_ns=0, cap_ns=0, limit_ns=limit_ns)
+    return Stage(
+        0, median_ns, sigma, tail_probability=0.0, tail_mean_ns=0, cap_ns=0, limit_ns=limit_ns
+    )
 
 
 RX_STAGE = rx_shape(SHAPE_SIGMA)
 
 
 def _driver(median_ns: int) -> Stage:
-    return Stage(base_ns=0, median_ns=median_ns, sigma=0.0, tail_probability=0.0, tail_mean_ns=0, cap_ns=0)
+    return Stage(
+        base_ns=0, median_ns=median_ns, sigma=0.0, tail_probability=0.0, tail_mean_ns=0, cap_ns=0
+    )
 
 
 _NO_VALUE = "no published value"
 _SHAPE_WHY = "shape: log-normal below limit_ns; sets the mean, which is not published"
-_SPREAD_WHY = "wake-up has all of the published spread, which is that of wake-up, stack and driver together"
+_SPREAD_WHY = (
+    "wake-up has all of the published spread, which is that of wake-up, stack and driver together"
+)
 
 
 def _interrupt_sources(stage: str) -> tuple[Sourced, ...]:
@@ -205,18 +241,39 @@ def _interrupt_sources(stage: str) -> tuple[Sourced, ...]:
     machine = "i7-7700K; nothing is published for this machine"
     tail_why = f"{_NO_VALUE}; none in the 10000 packets of fejes.fig1, so below 3e-4 there"
     return (
-        of_stage(stage, "median_ns", one.median_ns, f"fejes.fig1 (80 % of differences within 1.5 us; {machine})"),
-        of_stage(stage, "limit_ns", one.limit_ns, "fejes.fig1 (greatest of 10000 differences 3.5 us)"),
+        of_stage(
+            stage,
+            "median_ns",
+            one.median_ns,
+            f"fejes.fig1 (80 % of differences within 1.5 us; {machine})",
+        ),
+        of_stage(
+            stage, "limit_ns", one.limit_ns, "fejes.fig1 (greatest of 10000 differences 3.5 us)"
+        ),
         of_stage(stage, "sigma", one.sigma, _SHAPE_WHY, "chosen"),
         of_stage(stage, "tail_probability", one.tail_probability, tail_why, "chosen"),
-        of_stage(stage, "tail_mean_ns", one.tail_mean_ns, "keepon.related_work_numbers (tens of microseconds)"),
-        of_stage(stage, "cap_ns", one.cap_ns, "keepon.related_work_numbers (PREEMPT_RT worst case)"),
+        of_stage(
+            stage,
+            "tail_mean_ns",
+            one.tail_mean_ns,
+            "keepon.related_work_numbers (tens of microseconds)",
+        ),
+        of_stage(
+            stage, "cap_ns", one.cap_ns, "keepon.related_work_numbers (PREEMPT_RT worst case)"
+        ),
     )
 
 
 RX_SOURCES = (
-    of_stage("rx", "median_ns", RX_STAGE.median_ns, "fejes.fig1 (80 % of differences within 5 us; i7-7700K)"),
-    of_stage("rx", "limit_ns", RX_STAGE.limit_ns, "fejes.fig1 (greatest of 10000 differences 15 us)"),
+    of_stage(
+        "rx",
+        "median_ns",
+        RX_STAGE.median_ns,
+        "fejes.fig1 (80 % of differences within 5 us; i7-7700K)",
+    ),
+    of_stage(
+        "rx", "limit_ns", RX_STAGE.limit_ns, "fejes.fig1 (greatest of 10000 differences 15 us)"
+    ),
     of_stage("rx", "sigma", RX_STAGE.sigma, _SHAPE_WHY, "chosen"),
 )
 _COMMON_SOURCES = (
@@ -227,13 +284,21 @@ _COMMON_SOURCES = (
     of_stage("driver", "sigma", 0.0, _SPREAD_WHY, "chosen"),
     of_stage("poll", "median_ns", _POLL.median_ns, _NO_VALUE, "chosen"),
     of_stage("poll", "sigma", _POLL.sigma, _NO_VALUE, "chosen"),
-    of_stage("poll", "tail_probability", 0.0, "none: isolated core, no interrupts (keepon.setup_microbench)", "chosen"),
+    of_stage(
+        "poll",
+        "tail_probability",
+        0.0,
+        "none: isolated core, no interrupts (keepon.setup_microbench)",
+        "chosen",
+    ),
 )
 _PI_DRIVERS = {"keepon": _driver(7_000), "standard": _driver(11_000), "launchtime": _driver(11_000)}
 _PI_DRIVER_SOURCES = {
     "keepon": of_stage("driver", "median_ns", 7_000, "keepon.fig10a (average)"),
     "standard": of_stage("driver", "median_ns", 11_000, "keepon.fig10a (average)"),
-    "launchtime": of_stage("driver", "median_ns", 11_000, f"as the standard driver, {_NO_VALUE}", "chosen"),
+    "launchtime": of_stage(
+        "driver", "median_ns", 11_000, f"as the standard driver, {_NO_VALUE}", "chosen"
+    ),
 }
 
 HOSTS: dict[str, HostModel] = {
@@ -263,16 +328,25 @@ HOSTS: dict[str, HostModel] = {
 def overridden(
     stage: Stage, name: str, override: StageOverride | None, sources: list[Sourced]
 ) -> tuple[Stage, list[Sourced]]:
-    """A stage as the scenario changes it; what it changes is no longer where the model has it from."""
+    """A stage as the scenario changes it; what it changes is no longer where the model
+    has it from.
+    """
     if override is None:
         return stage, sources
     changed = override.model_dump(exclude_none=True)
-    stated = [of_stage(name, key, value, "scenario: host table", "chosen") for key, value in changed.items()]
+    stated = [
+        of_stage(name, key, value, "scenario: host table", "chosen")
+        for key, value in changed.items()
+    ]
     replaced = {entry.parameter for entry in stated}
-    return replace(stage, **changed), [entry for entry in sources if entry.parameter not in replaced] + stated
+    return replace(stage, **changed), [
+        entry for entry in sources if entry.parameter not in replaced
+    ] + stated
 
 
-def host_of(host: str | HostTable, driver: str, tail_scale: float) -> tuple[dict[str, Stage], list[Sourced]]:
+def host_of(
+    host: str | HostTable, driver: str, tail_scale: float
+) -> tuple[dict[str, Stage], list[Sourced]]:
     """Stages of a host as a scenario names it, and the sources of their numbers.
 
     Args:
@@ -285,7 +359,9 @@ def host_of(host: str | HostTable, driver: str, tail_scale: float) -> tuple[dict
     """
     table = host if isinstance(host, HostTable) else HostTable(base=host)
     if table.base not in HOSTS:
-        raise ConfigError(f'host "{table.base}": no such host model; known are {", ".join(sorted(HOSTS))}')
+        raise ConfigError(
+            f'host "{table.base}": no such host model; known are {", ".join(sorted(HOSTS))}'
+        )
     model = HOSTS[table.base]
     stages, sources = model.stages(driver), list(model.sources)
     sources += [model.driver_sources[driver]] if driver in model.driver_sources else []

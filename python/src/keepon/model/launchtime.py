@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How early frames of a station with a launch-time NIC must be handed over, and what is assumed if nobody says.
+"""How early frames of a station with a launch-time NIC must be handed over, and what is assumed if
+nobody says.
 
-Its queue is a FIFO, so frames must come to it in the order of their txtimes. An ETF qdisc in front sorts them, but only
-those that reach it before the first of them is due to leave it, ETF's delta before its txtime.
+Its queue is a FIFO, so frames must come to it in the order of their txtimes. An ETF qdisc in front
+sorts them, but only those that reach it before the first of them is due to leave it, ETF's delta
+before its txtime.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def least_delta_ns(scenario: Scenario, station: Station) -> int:
 
 
 def least_advance_ns(scenario: Scenario, station: Station, streams: int) -> int:
-    """Shortest advance with which frames are usually in the NIC in time, and those of several streams in order."""
+    """Shortest advance with which frames are usually in the NIC in time, and those of several
+    streams in order.
+    """
     host_ns = _stages_ns(scenario, station, "wakeup", "stack")
     if streams > 1:
         return host_ns + etf_delta_ns(station)
@@ -43,8 +47,12 @@ def least_advance_ns(scenario: Scenario, station: Station, streams: int) -> int:
 
 
 def with_advances(scenario: Scenario) -> Scenario:
-    """The scenario with the advance of every stream that states none and whose talker has launch times."""
-    stations = {station.name: station for station in scenario.station if station.driver == "launchtime"}
+    """The scenario with the advance of every stream that states none and whose talker has launch
+    times.
+    """
+    stations = {
+        station.name: station for station in scenario.station if station.driver == "launchtime"
+    }
     if not any(_is_open(stream, stations) for stream in scenario.stream):
         return scenario
     streams = []
@@ -70,15 +78,22 @@ def check_advances(scenario: Scenario, station: Station) -> None:
     """
     if station.release == "sleep":
         return
-    own = [(index, stream) for index, stream in enumerate(scenario.stream) if stream.talker == station.name]
+    own = [
+        (index, stream)
+        for index, stream in enumerate(scenario.stream)
+        if stream.talker == station.name
+    ]
     if not own:
         return
     delta_ns, needed_ns = etf_delta_ns(station), least_delta_ns(scenario, station)
     if delta_ns < needed_ns:
-        index = next(index for index, entry in enumerate(scenario.station) if entry.name == station.name)
+        index = next(
+            index for index, entry in enumerate(scenario.station) if entry.name == station.name
+        )
         raise ConfigError(
-            f'key `station[{index}].etf_delta_ns` (station "{station.name}") = {delta_ns}: must be between {needed_ns} '
-            'and 1000000000, as timer and driver take that long to bring a frame to the NIC; raise it or set "auto"'
+            f'key `station[{index}].etf_delta_ns` (station "{station.name}") = {delta_ns}: must be'
+            f" between {needed_ns} and 1000000000, as timer and driver take that long to bring a"
+            ' frame to the NIC; raise it or set "auto"'
         )
     least_ns = least_advance_ns(scenario, station, len(own))
     for index, stream in own:
@@ -86,9 +101,10 @@ def check_advances(scenario: Scenario, station: Station) -> None:
             why = "the host takes that long to bring a frame to the NIC"
             if len(own) > 1:
                 why = (
-                    f"the host and the delta of ETF ({delta_ns} ns), which sorts the station's streams, take that long"
+                    f"the host and the delta of ETF ({delta_ns} ns), which sorts the station's"
+                    " streams, take that long"
                 )
             raise ConfigError(
-                f'key `stream[{index}].advance_ns` (stream "{stream.id}") = {stream.advance_ns}: must be between '
-                f"{least_ns} and 1000000000, as {why}; raise it or leave it out"
+                f'key `stream[{index}].advance_ns` (stream "{stream.id}") = {stream.advance_ns}:'
+                f" must be between {least_ns} and 1000000000, as {why}; raise it or leave it out"
             )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads scenario files and turns everything wrong with them into one sentence: file, key, value, range, remedy."""
+"""Reads scenario files and turns everything wrong with them into one sentence: file, key, value,
+range, remedy.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,12 @@ def _has(value: Any, part: int | str) -> bool:
     return isinstance(value, dict) and part in value
 
 
-def _resolve(document: Any, location: tuple[int | str, ...]) -> tuple[tuple[int | str, ...], Any, Any]:
-    """Location without pydantic's union tags, its value (None if absent) and the table or list around it."""
+def _resolve(
+    document: Any, location: tuple[int | str, ...]
+) -> tuple[tuple[int | str, ...], Any, Any]:
+    """Location without pydantic's union tags, its value (None if absent) and the table or list
+    around it.
+    """
     kept: list[int | str] = []
     value: Any = document
     around: Any = None
@@ -65,7 +71,11 @@ def _owner(document: dict[str, Any], location: tuple[int | str, ...]) -> str:
     if len(location) > 2 and isinstance(location[1], int):
         entry = document[str(location[0])][location[1]]
         for key in _ID_KEYS:
-            if isinstance(entry, dict) and isinstance(entry.get(key), str) and location[2:] != (key,):
+            if (
+                isinstance(entry, dict)
+                and isinstance(entry.get(key), str)
+                and location[2:] != (key,)
+            ):
                 return f' ({location[0]} "{entry[key]}")'
     return ""
 
@@ -110,7 +120,8 @@ def _sentence(source: str, document: dict[str, Any], error: Any) -> ConfigError:
     if kind == "missing":
         path, space, owner = key.partition(" (")
         return ConfigError(
-            f"{source}: key `{path}`{space}{owner} is missing; add it, examples/habitat.toml shows the format"
+            f"{source}: key `{path}`{space}{owner} is missing; add it, examples/habitat.toml shows"
+            " the format"
         )
     if kind == "extra_forbidden":
         known = _known_keys(location[:-1])
@@ -118,9 +129,13 @@ def _sentence(source: str, document: dict[str, Any], error: Any) -> ConfigError:
             known = [name for name in known if name not in around] or known
         return problem(source, key, value, f"unknown key; {_suggestion(str(location[-1]), known)}")
     if kind == "literal_error":
-        words = [word.strip("'\" ") for word in str(context["expected"]).replace(" or ", ", ").split(",")]
+        words = [
+            word.strip("'\" ") for word in str(context["expected"]).replace(" or ", ", ").split(",")
+        ]
         allowed = ", ".join(f'"{word}"' for word in words)
-        return problem(source, key, value, f"must be one of {allowed}; {_suggestion(str(value), words)}")
+        return problem(
+            source, key, value, f"must be one of {allowed}; {_suggestion(str(value), words)}"
+        )
     if kind in ("too_short", "list_type", "tuple_type"):
         return problem(source, key, value, "must be a list with at least one entry; add one")
     if kind in ("model_type", "model_attributes_type", "dict_type"):
@@ -129,11 +144,15 @@ def _sentence(source: str, document: dict[str, Any], error: Any) -> ConfigError:
         return problem(source, key, value, "must be a string; write it in quotes")
     if kind == "bool_type":
         return problem(source, key, value, "must be true or false; write it without quotes")
-    return problem(source, key, value, f"{error['msg'].lower()}; examples/habitat.toml shows the format")
+    return problem(
+        source, key, value, f"{error['msg'].lower()}; examples/habitat.toml shows the format"
+    )
 
 
 def _first_error(document: dict[str, Any], errors: list[Any]) -> Any:
-    """Of a union's errors take the branch that fits the kind of value written: a table or a word."""
+    """Of a union's errors take the branch that fits the kind of value written: a table or
+    a word.
+    """
 
     def rank(error: Any) -> tuple[int, int]:
         _, value, _ = _resolve(document, error["loc"])
@@ -157,16 +176,27 @@ def parse(text: str, source: str) -> Scenario:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{source}: not TOML: {one_line(error, 200)}; correct the file at that place") from error
+        raise ConfigError(
+            f"{source}: not TOML: {one_line(error, 200)}; correct the file at that place"
+        ) from error
     except RecursionError:
-        raise ConfigError(f"{source}: not a scenario: lists or tables are nested too deeply; flatten them") from None
+        raise ConfigError(
+            f"{source}: not a scenario: lists or tables are nested too deeply; flatten them"
+        ) from None
     except ValueError as error:
-        raise ConfigError(f"{source}: not a scenario: {one_line(error, 200)}; shorten that number") from error
+        raise ConfigError(
+            f"{source}: not a scenario: {one_line(error, 200)}; shorten that number"
+        ) from error
     declared = document.get("schema")
     if declared is None:
-        raise ConfigError(f'{source}: key `schema` is missing; the first line must be schema = "{SCENARIO_SCHEMA}"')
+        raise ConfigError(
+            f"{source}: key `schema` is missing; the first line must be schema ="
+            f' "{SCENARIO_SCHEMA}"'
+        )
     if declared != SCENARIO_SCHEMA:
-        raise problem(source, "schema", declared, f'must be "{SCENARIO_SCHEMA}"; this version reads no other')
+        raise problem(
+            source, "schema", declared, f'must be "{SCENARIO_SCHEMA}"; this version reads no other'
+        )
     try:
         scenario = Scenario.model_validate(document)
     except ValidationError as error:
@@ -178,11 +208,17 @@ def parse(text: str, source: str) -> Scenario:
 def load(path: Path) -> Scenario:
     """Scenario from a file; raises ConfigError when it cannot be read or is wrong."""
     try:
-        text = path.read_text(encoding="utf-8-sig")  # editors of some systems begin a file with a mark
+        text = path.read_text(
+            encoding="utf-8-sig"
+        )  # editors of some systems begin a file with a mark
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the name and the permissions") from error
+        raise ConfigError(
+            f"{path}: cannot be read ({error.strerror}); check the name and the permissions"
+        ) from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not TOML: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+        raise ConfigError(
+            f"{path}: not TOML: not UTF-8 text (byte {error.start}); save it as UTF-8"
+        ) from error
     return parse(text, str(path))
 
 
@@ -200,7 +236,12 @@ def _unique(source: str, scenario: Scenario) -> None:
         seen: dict[str, str] = {}
         for at, name in entries:
             if name in seen:
-                raise problem(source, f"{at}.{key}", name, f"already used by {seen[name]}; rename one of the two")
+                raise problem(
+                    source,
+                    f"{at}.{key}",
+                    name,
+                    f"already used by {seen[name]}; rename one of the two",
+                )
             seen[name] = at
 
 
@@ -212,14 +253,19 @@ def _links(source: str, scenario: Scenario, nodes: list[str]) -> dict[str, list[
         _node(source, f"link[{index}].ends[1]", second, nodes)
         if second in neighbours[first]:
             raise problem(
-                source, f"link[{index}].ends", link.ends, "these nodes are already linked; remove one of the links"
+                source,
+                f"link[{index}].ends",
+                link.ends,
+                "these nodes are already linked; remove one of the links",
             )
         rate_bps = link.rate_bps if link.rate_bps is not None else scenario.defaults.rate_bps
         try:
             byte_time_ps(rate_bps)
         except ValueError:
             key = f"link[{index}].rate_bps" if link.rate_bps is not None else "defaults.rate_bps"
-            raise problem(source, key, rate_bps, "must divide 8e12; use an Ethernet rate such as 1000000000") from None
+            raise problem(
+                source, key, rate_bps, "must divide 8e12; use an Ethernet rate such as 1000000000"
+            ) from None
         neighbours[first].append(second)
         neighbours[second].append(first)
     for index, station in enumerate(scenario.station):
@@ -261,26 +307,33 @@ def _streams(source: str, scenario: Scenario, neighbours: dict[str, list[str]]) 
                 raise problem(source, key, listener, "is the talker itself; name another station")
             if listener not in reachable:
                 raise problem(
-                    source, key, listener, f'is not connected to talker "{stream.talker}"; add the missing [[link]]'
+                    source,
+                    key,
+                    listener,
+                    f'is not connected to talker "{stream.talker}"; add the missing [[link]]',
                 )
         if stream.offset_ns != "auto" and stream.offset_ns >= stream.period_ns:
             raise problem(
                 source,
                 f"{at}.offset_ns{owner}",
                 stream.offset_ns,
-                f'must be between 0 and {stream.period_ns - 1}, below the period; lower it or set it to "auto"',
+                f"must be between 0 and {stream.period_ns - 1}, below the period; lower it or set"
+                ' it to "auto"',
             )
         if stream.route != "auto":
             for number, bridge in enumerate(stream.route):
                 _node(source, f"{at}.route[{number}]{owner}", bridge, bridges, "bridge")
             hops = [stream.talker, *stream.route]
-            for number, (here, there) in enumerate(zip(hops, [*hops[1:], stream.listeners[0]], strict=True)):
+            for number, (here, there) in enumerate(
+                zip(hops, [*hops[1:], stream.listeners[0]], strict=True)
+            ):
                 if there not in neighbours[here]:
                     raise problem(
                         source,
                         f"{at}.route{owner}",
                         stream.route,
-                        f'"{here}" and "{there}" are not linked (hop {number}); list the bridges in order',
+                        f'"{here}" and "{there}" are not linked (hop {number}); list the bridges in'
+                        " order",
                     )
         _slots(source, scenario, index)
 
@@ -300,15 +353,20 @@ def _sync(source: str, scenario: Scenario, nodes: list[str]) -> None:
         return
     if sync.grandmaster is None:
         raise ConfigError(
-            f'{source}: key `sync.grandmaster` is missing; sync.mode = "{sync.mode}" needs one, name a station'
-            + (" or a bridge" if sync.mode == "gptp" else "")
+            f'{source}: key `sync.grandmaster` is missing; sync.mode = "{sync.mode}" needs one,'
+            " name a station" + (" or a bridge" if sync.mode == "gptp" else "")
         )
     masters = [("sync.grandmaster", sync.grandmaster)]
     seen = {0: "sync.grandmaster"}
     for index, entry in enumerate(sync.domains):
         key = f"sync.domains[{index}]"
         if entry.domain in seen:
-            raise problem(source, f"{key}.domain", entry.domain, f"already used by {seen[entry.domain]}; take another")
+            raise problem(
+                source,
+                f"{key}.domain",
+                entry.domain,
+                f"already used by {seen[entry.domain]}; take another",
+            )
         seen[entry.domain] = key
         _node(source, f"{key}.grandmaster", entry.grandmaster, nodes)
         masters.append((f"{key}.grandmaster", entry.grandmaster))
@@ -321,7 +379,10 @@ def _sync(source: str, scenario: Scenario, nodes: list[str]) -> None:
     for key, name in masters:
         if sync.mode == "ptp" and name in bridges:
             raise problem(
-                source, key, name, 'is a bridge, which sync.mode "ptp" knows nothing of; name a station or use "gptp"'
+                source,
+                key,
+                name,
+                'is a bridge, which sync.mode "ptp" knows nothing of; name a station or use "gptp"',
             )
     taken = [stream.id for stream in scenario.stream if stream.priority == sync.priority]
     if taken and any(bridge.gates != "none" for bridge in scenario.bridge):
@@ -329,8 +390,8 @@ def _sync(source: str, scenario: Scenario, nodes: list[str]) -> None:
             source,
             "sync.priority",
             sync.priority,
-            f"the queue of {taken[0]}, whose gates open for its frames alone; choose a priority without streams, "
-            "such as 7",
+            f"the queue of {taken[0]}, whose gates open for its frames alone; choose a priority"
+            " without streams, such as 7",
         )
     for index, station in enumerate(scenario.station):
         least_ns = scenario.asymmetry_error_ns(station.name)
@@ -339,8 +400,8 @@ def _sync(source: str, scenario: Scenario, nodes: list[str]) -> None:
                 source,
                 f'station[{index}].clock_error_ns (station "{station.name}")',
                 station.clock_error_ns,
-                f"must be at least {least_ns}, half of the asymmetry of the links on the way to its clock; "
-                'state more or "auto"',
+                f"must be at least {least_ns}, half of the asymmetry of the links on the way to its"
+                ' clock; state more or "auto"',
             )
         if station.driver not in ("keepon", "under-test"):
             continue
@@ -349,7 +410,8 @@ def _sync(source: str, scenario: Scenario, nodes: list[str]) -> None:
                 source,
                 f'station[{index}].keepon.classes (station "{station.name}")',
                 [entry.tc for entry in station.keepon.classes],
-                f"must have class {sync.tc}, in which PTP frames are sent; add it or change sync.tc",
+                f"must have class {sync.tc}, in which PTP frames are sent; add it or change"
+                " sync.tc",
             )
 
 
@@ -367,8 +429,8 @@ def check(scenario: Scenario, source: str) -> None:
     under_test = [station.name for station in scenario.station if station.driver == "under-test"]
     if under_test and scenario.compare is None:
         raise ConfigError(
-            f'{source}: key `compare` is missing; station "{under_test[0]}" is "under-test" and takes its '
-            "drivers from [compare]"
+            f'{source}: key `compare` is missing; station "{under_test[0]}" is "under-test" and'
+            " takes its drivers from [compare]"
         )
     if scenario.compare is not None and not under_test:
         raise problem(
@@ -393,7 +455,13 @@ def check(scenario: Scenario, source: str) -> None:
                 )
     for index, bridge in enumerate(scenario.bridge):
         for peer in bridge.gates if isinstance(bridge.gates, dict) else ():
-            _node(source, f'bridge[{index}].gates (bridge "{bridge.name}")', peer, neighbours[bridge.name], "neighbour")
+            _node(
+                source,
+                f'bridge[{index}].gates (bridge "{bridge.name}")',
+                peer,
+                neighbours[bridge.name],
+                "neighbour",
+            )
     _streams(source, scenario, neighbours)
     for index, load in enumerate(scenario.load):
         _node(source, f"load[{index}].talker", load.talker, stations, "station")

@@ -35,7 +35,8 @@ EXIT_CODES: dict[OutcomeName, int] = {
     NO_FRAMES: EXIT_NO_FRAMES,
 }
 LATEST = ("delay_ns", "deadline_ns")
-"""Bounds that say when a frame must have come at the latest: without one a stream is not checked."""
+"""Bounds that say when a frame must have come at the latest: without one a stream is not checked.
+"""
 
 
 def worst(outcomes: Iterable[OutcomeName]) -> OutcomeName:

@@ -61,8 +61,9 @@ SCENARIO_SCHEMA = "keepon.scenario/1"
 DriverName = Literal["keepon", "standard", "launchtime"]
 _DAY_S = 86_400
 
-# Stated for clocks that PTP sets, unless the scenario says better: what they keep within with the default servo
-# (docs/time.md), rounded up; chosen. Every run checks its frames against the bounds that follow.
+# Stated for clocks that PTP sets, unless the scenario says better: what they keep within with the
+# default servo (docs/time.md), rounded up; chosen. Every run checks its frames against the bounds
+# that follow.
 CLOCK_ERROR_NS = {"keepon": 5_000, "launchtime": 200, "standard": 50_000}
 # Stated for bridges whose clocks gPTP sets: less than the gap between frames, which their windows
 # have to spare; chosen.
@@ -81,7 +82,9 @@ class Stream(Table):
     period_ns: Annotated[int, Whole(1_000, 10 * SECOND_NS)]
     """Time in ns from one frame to the next; with driver keepon in mode "phase-locked" a multiple
     of the slot time."""
-    frame_bytes: Annotated[int, Whole(64, 1522, remedy="an Ethernet frame with FCS has 64 to 1522 bytes")]
+    frame_bytes: Annotated[
+        int, Whole(64, 1522, remedy="an Ethernet frame with FCS has 64 to 1522 bytes")
+    ]
     """Length with FCS. Driver keepon pads to the slot, and a slot must hold it."""
     tc: Annotated[int, Whole(0, 15)] = 0
     """Traffic class at the talker; with driver keepon one of `station.keepon.classes`."""
@@ -182,7 +185,9 @@ class Scenario(Table):
     """What the file is."""
     name: Annotated[str, Name()]
     """Name of the scenario, in reports and file names."""
-    duration_s: Annotated[float, Number(0.001, float(_DAY_S), remedy="a run measures at least one millisecond")] = 10.0
+    duration_s: Annotated[
+        float, Number(0.001, float(_DAY_S), remedy="a run measures at least one millisecond")
+    ] = 10.0
     """How long is measured, in s, after the warm-up."""
     warmup_s: Annotated[float, Number(0.0, 3600.0, remedy="times are not negative")] = 0.2
     """How long a run lasts before anything is measured, in s. With PTP streams begin after half of
@@ -224,8 +229,8 @@ class Scenario(Table):
     def drivers(self) -> list[str]:
         """What the runs are called, the judged one first.
 
-        With stations under test: the drivers they take in turn. Otherwise there is one run, called by the driver
-        of the talkers, or "as-configured" if they differ.
+        With stations under test: the drivers they take in turn. Otherwise there is one run, called
+        by the driver of the talkers, or "as-configured" if they differ.
         """
         if self.compare is not None:
             return list(dict.fromkeys(self.compare.drivers))
@@ -234,10 +239,11 @@ class Scenario(Table):
         return [next(iter(own))] if len(own) == 1 else ["as-configured"]
 
     def clock_error_ns(self, station: Station, driver: str) -> int:
-        """How far the clock of `station` may be from network time, as stated; 0 where PTP does not set it.
+        """How far the clock of `station` may be from network time, as stated; 0 where PTP does not
+        set it.
 
-        What is stated for a driver knows nothing of links, so asymmetric ones are added; what is stated for the station
-        is the whole.
+        What is stated for a driver knows nothing of links, so asymmetric ones are added; what is
+        stated for the station is the whole.
         """
         if not self.sync.by_ptp:
             return 0
@@ -246,18 +252,25 @@ class Scenario(Table):
         return CLOCK_ERROR_NS[driver] + self.asymmetry_error_ns(station.name)
 
     def asymmetry_error_ns(self, node: str) -> int:
-        """How far asymmetric links move the clock of `node`, in ns rounded up; the worst of all grandmasters.
+        """How far asymmetric links move the clock of `node`, in ns rounded up; the worst of all
+        grandmasters.
 
-        PTP takes both ways for equally long: each link moves the clock beyond it by half the difference, and links may
-        cancel (IEEE Std 1588-2019 clause 7.4.2). 0 where PTP does not set it.
+        PTP takes both ways for equally long: each link moves the clock beyond it by half the
+        difference, and links may cancel (IEEE Std 1588-2019 clause 7.4.2). 0 where PTP does not set
+        it.
         """
         if not self.sync.by_ptp or self.sync.grandmaster is None:
             return 0
-        masters = {self.sync.grandmaster, *(fault.node for fault in self.fault if fault.kind == "master-change")}
+        masters = {
+            self.sync.grandmaster,
+            *(fault.node for fault in self.fault if fault.kind == "master-change"),
+        }
         return max(-(-abs(self._asymmetry_ns(master).get(node, 0)) // 2) for master in masters)
 
     def _asymmetry_ns(self, master: str) -> dict[str, int]:
-        """By how much longer the way from `master` to each node is than the way back, over the tree that Sync takes."""
+        """By how much longer the way from `master` to each node is than the way back, over the tree
+        that Sync takes.
+        """
         stations = {station.name for station in self.station}
         found = {master: 0}
         queue = [master]

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The part of JSON Schema that our schemas use, checked with the first thing that is wrong told by key, value and rule.
+"""The part of JSON Schema that our schemas use, checked with the first thing that is wrong told by
+key, value and rule.
 
-Tests compare it with a full validator; that one is for tests only, so what is installed to run need not have it.
+Tests compare it with a full validator; that one is for tests only, so what is installed to run need
+not have it.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 _NAMES = {
-    "object": "a table", "array": "a list", "string": "a string", "integer": "a whole number", "number": "a number",
+    "object": "a table", "array": "a list", "string": "a string", "integer": "a whole number",
+    "number": "a number",
     "boolean": "true or false", "null": "null",
 }  # fmt: skip
 _DEFINITIONS = "#/$defs/"
@@ -108,7 +111,9 @@ class _Reader:
 
 
 def _nearest(choices: list[Problem], key: str) -> Problem | None:
-    """What to tell of a value that fits none of several schemas: what is in it, or all it may be."""
+    """What to tell of a value that fits none of several schemas: what is in it, or all it
+    may be.
+    """
     if not choices:
         return None
     inside = [found for found in choices if found[0] != key]

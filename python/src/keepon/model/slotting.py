@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether a stream fits slots that its station fixes by hand: what reader and planner both refuse, said once."""
+"""Whether a stream fits slots that its station fixes by hand: what reader and planner both refuse,
+said once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from keepon.model.wire import PS_PER_NS, wire_time_ps
 
 
 def misfit(scenario: Scenario, index: int) -> tuple[str, Any, str] | None:
-    """What is wrong with stream number `index` in slots of a stated length; None if nothing, or if that is "auto".
+    """What is wrong with stream number `index` in slots of a stated length; None if nothing, or if
+    that is "auto".
 
     Returns:
         key with its owner in brackets, value, and what it must be instead.
@@ -24,13 +27,17 @@ def misfit(scenario: Scenario, index: int) -> tuple[str, Any, str] | None:
     slot_bytes = int(options.slot_bytes)
     owner = f' (stream "{stream.id}")'
     locked = options.mode == "phase-locked"
-    largest = slot_bytes - options.trim_down_bytes if locked and options.trim == "any" else slot_bytes
+    largest = (
+        slot_bytes - options.trim_down_bytes if locked and options.trim == "any" else slot_bytes
+    )
     if stream.frame_bytes > largest:
         return (
             f"stream[{index}].frame_bytes{owner}",
             stream.frame_bytes,
-            f'must be at most {largest}, what a slot of {slot_bytes} bytes of station "{station.name}" holds; '
-            'enlarge station.keepon.slot_bytes or set it to "auto"',
+            (
+                f"must be at most {largest}, what a slot of {slot_bytes} bytes of station"
+                f' "{station.name}" holds; enlarge station.keepon.slot_bytes or set it to "auto"'
+            ),
         )
     link = next((link for link in scenario.link if station.name in link.ends), None)
     if link is None or not locked:
@@ -45,6 +52,9 @@ def misfit(scenario: Scenario, index: int) -> tuple[str, Any, str] | None:
     return (
         f"stream[{index}].period_ns{owner}",
         stream.period_ns,
-        f'must be a multiple of the slot time {slot_ps / PS_PER_NS:g} ns of station "{station.name}"; nearest '
-        f'{"are" if len(near) > 1 else "is"} {" and ".join(near)}, or set station.keepon.slot_bytes to "auto"',
+        (
+            f"must be a multiple of the slot time {slot_ps / PS_PER_NS:g} ns of station"
+            f' "{station.name}"; nearest {"are" if len(near) > 1 else "is"} {" and ".join(near)},'
+            ' or set station.keepon.slot_bytes to "auto"'
+        ),
     )

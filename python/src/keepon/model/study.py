@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The document of a study (`keepon.study/1`): tables, curves, ours beside published, and what kind each number is of.
+"""The document of a study (`keepon.study/1`): tables, curves, ours beside published, and what kind
+each number is of.
 
-Kinds, marked in every output: "calculated" from the mechanism, "calibrated" to a publication (with its id), "chosen"
-where a publication is silent, "by construction" where it could not come out otherwise.
-`schemas/study.schema.json` is made of these types (keepon.model.document_schemas).
+Kinds, marked in every output: "calculated" from the mechanism, "calibrated" to a publication (with
+its id), "chosen" where a publication is silent, "by construction" where it could not come out
+otherwise. `schemas/study.schema.json` is made of these types (keepon.model.document_schemas).
 """
 
 from __future__ import annotations
@@ -207,7 +208,9 @@ def _schema_of_parts(_: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
 
 @with_config(CLOSED)
 class StudyDocument(TypedDict):
-    """A published figure reproduced: tables, curves, ours beside published, and what kind each number is of."""
+    """A published figure reproduced: tables, curves, ours beside published, and what kind each
+    number is of.
+    """
 
     schema: Literal["keepon.study/1"]
     """the kind of document"""

@@ -16,8 +16,8 @@ START_NS = 10_000_000
 def talk_start_ns(scenario: Scenario) -> int:
     """When streams begin, from the start of the run.
 
-    With PTP half of the warm-up is left to the clocks: frames sent before would miss their windows in gated bridges,
-    and a window that fits one frame a cycle never catches up.
+    With PTP half of the warm-up is left to the clocks: frames sent before would miss their windows
+    in gated bridges, and a window that fits one frame a cycle never catches up.
     """
     settled_ns = round(scenario.warmup_s * 1e9) // 2 if scenario.sync.by_ptp else 0
     return max(START_NS, settled_ns, *(stream.advance_ns for stream in scenario.stream), 0)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes plain dictionaries as TOML 1.0, so that `tomllib` reads back exactly what was written.
 
-The standard library only reads TOML. Keys keep their order except that tables follow the scalars of their parent,
-as the format demands.
+The standard library only reads TOML. Keys keep their order except that tables follow the scalars of
+their parent, as the format demands.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+\Z")
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+_ESCAPES = {
+    "\\": "\\\\",
+    '"': '\\"',
+    "\b": "\\b",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\f": "\\f",
+    "\r": "\\r",
+}
 
 
 def _string(text: str) -> str:
@@ -50,14 +58,24 @@ def _value(value: Any) -> str:
     if isinstance(value, str):
         return _string(value)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(name)} = {_value(entry)}" for name, entry in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{_key(name)} = {_value(entry)}" for name, entry in value.items())
+            + "}"
+        )
     if isinstance(value, Sequence):
         return "[" + ", ".join(_value(entry) for entry in value) + "]"
-    raise TypeError(f"{type(value).__name__} has no TOML form here; use bool, int, float, str, list or dict")
+    raise TypeError(
+        f"{type(value).__name__} has no TOML form here; use bool, int, float, str, list or dict"
+    )
 
 
 def _is_table_array(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(entry, Mapping) for entry in value)
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(entry, Mapping) for entry in value)
+    )
 
 
 def _write_table(lines: list[str], path: tuple[str, ...], table: Mapping[str, Any]) -> None:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The network as a graph: who is linked to whom, at which rate, and the shortest way between two stations."""
+"""The network as a graph: who is linked to whom, at which rate, and the shortest way between two
+stations.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,24 @@ class Topology:
     def __init__(self, scenario: Scenario) -> None:
         self.bridges = {bridge.name for bridge in scenario.bridge}
         self.neighbours: dict[str, list[str]] = {}
-        for name in (*(station.name for station in scenario.station), *(bridge.name for bridge in scenario.bridge)):
+        for name in (
+            *(station.name for station in scenario.station),
+            *(bridge.name for bridge in scenario.bridge),
+        ):
             self.neighbours[name] = []
         self.wires: dict[tuple[str, str], Wire] = {}
         for link in scenario.link:
             rate_bps = link.rate_bps if link.rate_bps is not None else scenario.defaults.rate_bps
-            shorter_ns = link.propagation_ns if link.propagation_ns is not None else scenario.defaults.propagation_ns
+            shorter_ns = (
+                link.propagation_ns
+                if link.propagation_ns is not None
+                else scenario.defaults.propagation_ns
+            )
             first, second = link.ends
-            for here, there, longer_ns in ((first, second, link.asymmetry_ns), (second, first, -link.asymmetry_ns)):
+            for here, there, longer_ns in (
+                (first, second, link.asymmetry_ns),
+                (second, first, -link.asymmetry_ns),
+            ):
                 self.neighbours[here].append(there)
                 self.wires[here, there] = Wire(rate_bps, shorter_ns + max(longer_ns, 0))
 
@@ -40,7 +52,8 @@ class Topology:
         return self.wires[station, peers[0]] if peers else None
 
     def shortest(self, start: str, end: str) -> list[str]:
-        """Nodes from start to end, both included; stations are not passed through. Ties: the link listed first.
+        """Nodes from start to end, both included; stations are not passed through. Ties: the link
+        listed first.
 
         Raises:
             KeyError: there is no way.

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frame bytes, wire bytes and picoseconds of one link (IEEE 802.3-2022 clause 3 and 4.4.2); exact integers only."""
+"""Frame bytes, wire bytes and picoseconds of one link (IEEE 802.3-2022 clause 3 and 4.4.2); exact
+integers only.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def byte_time_ps(rate_bps: int) -> int:
     (8000, 3200)
     """
     if rate_bps <= 0 or _BIT_PS_TIMES_BPS % rate_bps:
-        raise ValueError(f"rate_bps={rate_bps} does not divide 8e12; use an Ethernet rate such as 1000000000")
+        raise ValueError(
+            f"rate_bps={rate_bps} does not divide 8e12; use an Ethernet rate such as 1000000000"
+        )
     return _BIT_PS_TIMES_BPS // rate_bps
 
 

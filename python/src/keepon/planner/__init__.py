@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From streams to slots, partitions, release times and gate lists; `verify` checks every plan independently."""
+"""From streams to slots, partitions, release times and gate lists; `verify` checks every plan
+independently.
+"""
 
 from __future__ import annotations
 

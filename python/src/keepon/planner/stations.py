@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slot size, partition, ring, batch and depth of one station, and how exactly its driver releases frames.
+"""Slot size, partition, ring, batch and depth of one station, and how exactly its driver releases
+frames.
 
-The order follows KeepON paper section A.10: slot and partition first, then the batch; keepon.planner.parameters has the
-rules and the reasons. Stations "under-test" are planned as keepon, and their frames at their padded length, so that
-every driver is compared with the same plan.
+The order follows KeepON paper section A.10: slot and partition first, then the batch;
+keepon.planner.parameters has the rules and the reasons. Stations "under-test" are planned as
+keepon, and their frames at their padded length, so that every driver is compared with the same
+plan.
 """
 
 from __future__ import annotations
@@ -43,9 +45,13 @@ from keepon.planner.parameters.posting import Choice, Needs
 LAUNCH_QUANTUM_PS = 32_000
 """i210: the comparator ignores the lower five bits of the nanoseconds (keepon.granularity)."""
 PTP_FRAME_BYTES_MAX = 128
-"""No message of IEEE 802.1AS or 1588 is longer with its FCS unless it carries TLVs beyond those two clauses name."""
+"""No message of IEEE 802.1AS or 1588 is longer with its FCS unless it carries TLVs beyond those two
+clauses name.
+"""
 PTP_OWN_BYTES = {"gptp": 94, "ptp": 72}
-"""Longest message that a station sends itself: Follow_Up with its TLV, Delay_Resp (IEEE 802.1AS-2020 11.4.4, 1588)."""
+"""Longest message that a station sends itself: Follow_Up with its TLV, Delay_Resp (IEEE
+802.1AS-2020 11.4.4, 1588).
+"""
 CLOCK_ROUNDING_PS = 1_000
 """Between a whole-nanosecond txtime and the core's grid."""
 
@@ -83,7 +89,9 @@ class StationPlan:
 
     @property
     def lead_time_ns(self) -> int:
-        """From the hand-over to the driver to the txtime at least, so that no frame is late; 0 where not slotted."""
+        """From the hand-over to the driver to the txtime at least, so that no frame is late; 0
+        where not slotted.
+        """
         return self.choice.lead_ns if self.choice is not None else 0
 
     def rounding(self, tc: int) -> str:
@@ -135,8 +143,10 @@ def _check_messages(needs: Needs, slot_bytes: int) -> None:
         raise needs.wrong(
             "slot_bytes",
             slot_bytes,
-            f"must be between {least_bytes} and 1522, as the station sends messages of PTP of up to "
-            f'{PTP_OWN_BYTES[sync.mode]} bytes, and trims take {trimmed_bytes}; choose a longer slot or "auto"',
+            f"must be between {least_bytes} and 1522, as the station sends messages of PTP of"
+            " up to "
+            f"{PTP_OWN_BYTES[sync.mode]} bytes, and trims take {trimmed_bytes}; choose a longer"
+            ' slot or "auto"',
         )
 
 
@@ -148,26 +158,35 @@ def _no_slot_time(needs: Needs, least_bytes: int) -> ConfigError:
         common_ps = math.gcd(common_ps, stream.period_ns * PS_PER_NS)
         if not slots.candidates(common_ps, least_bytes, needs.rate_bps):
             return ConfigError(
-                f'key `stream[{index}].period_ns` (stream "{stream.id}") = {stream.period_ns}: must be '
-                f"a multiple of a slot time of at least {shortest_ps / PS_PER_NS:g} ns that divides all periods of "
-                f'station "{stream.talker}" (common divisor {common_ps // PS_PER_NS} ns); choose such a period, or '
-                'slot_bytes and mode "paper"'
+                f'key `stream[{index}].period_ns` (stream "{stream.id}") = {stream.period_ns}: must'
+                f" be a multiple of a slot time of at least {shortest_ps / PS_PER_NS:g} ns that"
+                f' divides all periods of station "{stream.talker}" (common divisor'
+                f" {common_ps // PS_PER_NS} ns); choose such a period, or slot_bytes and mode"
+                ' "paper"'
             )
     raise AssertionError("some slot time fits")
 
 
-def _granularity_room_ns(scenario: Scenario, station: Station, master_ns: Fraction | None) -> Fraction | None:
-    """What half of the granularity of a station's clock may be: what Eq. 4 leaves beside stamps and grandmaster.
+def _granularity_room_ns(
+    scenario: Scenario, station: Station, master_ns: Fraction | None
+) -> Fraction | None:
+    """What half of the granularity of a station's clock may be: what Eq. 4 leaves beside stamps and
+    grandmaster.
 
-    A grandmaster takes half of what the stations that talk and follow it have, if it has slots itself.
+    A grandmaster takes half of what the stations that talk and follow it have, if it has slots
+    itself.
     """
     if not scenario.sync.by_ptp:
         return None
     talkers = {stream.talker for stream in scenario.stream}
     rooms = {
-        other.name: synchronisation.room_ns(scenario, other, scenario.clock_error_ns(other, "keepon"))
+        other.name: synchronisation.room_ns(
+            scenario, other, scenario.clock_error_ns(other, "keepon")
+        )
         for other in scenario.station
-        if planned_driver(other) == "keepon" and other.name in talkers and other.name != scenario.sync.grandmaster
+        if planned_driver(other) == "keepon"
+        and other.name in talkers
+        and other.name != scenario.sync.grandmaster
     }
     if station.name == scenario.sync.grandmaster:
         return min(rooms.values()) / 2 if rooms else None
@@ -179,9 +198,13 @@ def _needs(scenario: Scenario, station: Station, wire: Wire, master_ns: Fraction
     return Needs(
         scenario=scenario,
         station=station,
-        index=next(index for index, entry in enumerate(scenario.station) if entry.name == station.name),
+        index=next(
+            index for index, entry in enumerate(scenario.station) if entry.name == station.name
+        ),
         rate_bps=wire.rate_bps,
-        streams=tuple(entry for entry in enumerate(scenario.stream) if entry[1].talker == station.name),
+        streams=tuple(
+            entry for entry in enumerate(scenario.stream) if entry[1].talker == station.name
+        ),
         host=host,
         way=lead.hand_over(station, host),
         budget_ns=scenario.clock_error_ns(station, "keepon") if scenario.sync.by_ptp else None,
@@ -198,7 +221,8 @@ def _other_driver(
 ) -> StationPlan:
     launch = driver == "launchtime"
     clock_ps = scenario.clock_error_ns(station, driver) * PS_PER_NS
-    # A frame without txtime goes at the wire's next byte; one that is due just after it came waits for both.
+    # A frame without txtime goes at the wire's next byte; one that is due just after it came waits
+    # for both.
     others = [load.frame_bytes for load in scenario.load if load.talker == station.name]
     others += [PTP_FRAME_BYTES_MAX] if scenario.sync.by_ptp else []
     before_ps = wire_time_ps(max(others), wire.rate_bps) if others else 0
@@ -206,31 +230,40 @@ def _other_driver(
         launchtime.check_advances(scenario, station)
     return StationPlan(
         station=station, planned_driver=driver, wire=wire, mode=driver,
-        slot_bytes=0, slot_ps=0, ring_slots=0, partition_slots=0, batch_slots=0, depth_slots=0, poll_overhead_ns=0,
+        slot_bytes=0, slot_ps=0, ring_slots=0, partition_slots=0, batch_slots=0, depth_slots=0,
+        poll_overhead_ns=0,
         grid_ps=LAUNCH_QUANTUM_PS if launch else PS_PER_NS, phase_ps=0,
         error_low_ps=-clock_ps,
-        error_high_ps=(LAUNCH_QUANTUM_PS + _tick_ps(scenario, station, wire) + before_ps if launch else 0) + clock_ps,
+        error_high_ps=(LAUNCH_QUANTUM_PS + _tick_ps(scenario, station,
+        wire) + before_ps if launch else 0) + clock_ps,
         bounded=launch and scenario.sync.mode != "none" and station.release != "sleep",
     )  # fmt: skip
 
 
 def _tick_ps(scenario: Scenario, station: Station, wire: Wire) -> int:
-    """How long the wire waits for its next byte: not at all where the comparator steps by whole bytes of its clock."""
+    """How long the wire waits for its next byte: not at all where the comparator steps by whole
+    bytes of its clock.
+    """
     tick_ps = byte_time_ps(wire.rate_bps)
-    one_clock = scenario.sync.mode == "ideal" and not station.clock_ppm and not station.wander_ppb_per_s
+    one_clock = (
+        scenario.sync.mode == "ideal" and not station.clock_ppm and not station.wander_ppb_per_s
+    )
     return 0 if one_clock and LAUNCH_QUANTUM_PS % tick_ps == 0 else tick_ps
 
 
-def choose(scenario: Scenario, station: Station, wire: Wire, master: StationPlan | None = None) -> StationPlan:
+def choose(
+    scenario: Scenario, station: Station, wire: Wire, master: StationPlan | None = None
+) -> StationPlan:
     """Parameters of a talker.
 
     Args:
         scenario, station, wire: what to choose for.
-        master: the grandmaster, if that is another station; with slots, its stamps are as coarse as its reading.
+        master: the grandmaster, if that is another station; with slots, its stamps are as coarse as
+            its reading.
 
     Raises:
-        ConfigError: no slot time fits the periods, explicit values contradict each other, polls cannot sustain them, or
-            a stream is handed over too late for its slot.
+        ConfigError: no slot time fits the periods, explicit values contradict each other, polls
+            cannot sustain them, or a stream is handed over too late for its slot.
         InfeasibleError: no slot size and partition give every class slots of its own.
     """
     driver = planned_driver(station)
@@ -284,9 +317,13 @@ def _slotted(needs: Needs, wire: Wire, choice: Choice, chosen: Chosen) -> Statio
 
 
 def headroom(plan: StationPlan, streams: list[Stream], allowed: list[int]) -> Headroom:
-    """What is left: best-effort rate, efficiency, slots that can be trimmed; how late polls may be, CPU, lead time."""
+    """What is left: best-effort rate, efficiency, slots that can be trimmed; how late polls may be,
+    CPU, lead time.
+    """
     taken = sum(1 for mask in allowed if mask and not mask & _rest_mask(plan.station))
-    untouched = sum(1 for mask in allowed if not mask) if plan.station.keepon.trim == "reserved" else 0
+    untouched = (
+        sum(1 for mask in allowed if not mask) if plan.station.keepon.trim == "reserved" else 0
+    )
     free_share = 1 - (taken + untouched) / len(allowed)
     options = plan.station.keepon
     payload_bytes = plan.slot_bytes - (
@@ -298,7 +335,9 @@ def headroom(plan: StationPlan, streams: list[Stream], allowed: list[int]) -> He
         "best_effort_bps": int(payload_bytes * 8 * 10**12 * free_share / plan.slot_ps),
         "payload_efficiency": round(used / paid, 6) if paid else 0.0,
         "poll_budget_ns": (plan.depth_slots - 1) * plan.slot_ps // PS_PER_NS,
-        "trim_slots": len(allowed) if options.trim == "any" else sum(1 for mask in allowed if mask == 0),
+        "trim_slots": len(allowed)
+        if options.trim == "any"
+        else sum(1 for mask in allowed if mask == 0),
     }
     if plan.needs is not None and plan.choice is not None:
         posted, nic = plan.choice.posting, plan.needs.nic
@@ -341,25 +380,37 @@ def masks(plan: StationPlan, used: dict[str, tuple[Stream, list[int]]]) -> list[
     options = plan.station.keepon
     classes = options.classes
     if plan.mode == "paper" and options.partition_slots == "auto":
-        # Free-running slots drift against the schedule: ownership cannot follow it, so every slot is open.
+        # Free-running slots drift against the schedule: ownership cannot follow it, so every slot
+        # is open.
         return [sum(1 << entry.tc for entry in classes)] * plan.partition_slots
     for entry in classes:
         if isinstance(entry.slots, list):
             for slot in entry.slots:
                 if slot < plan.partition_slots:
                     allowed[slot] |= 1 << entry.tc
-    listed = {entry.tc for entry in classes if isinstance(entry.slots, list) or entry.slots == "rest"}
+    listed = {
+        entry.tc for entry in classes if isinstance(entry.slots, list) or entry.slots == "rest"
+    }
     for stream, taken in used.values():
         for slot in taken:
             if stream.tc not in listed:
                 allowed[slot] |= 1 << stream.tc
     rest = _rest_mask(plan.station)
-    scheduled_rest = {slot for stream, taken in used.values() if rest >> stream.tc & 1 for slot in taken}
-    opened = [mask or rest if slot not in scheduled_rest else mask | rest for slot, mask in enumerate(allowed)]
+    scheduled_rest = {
+        slot for stream, taken in used.values() if rest >> stream.tc & 1 for slot in taken
+    }
+    opened = [
+        mask or rest if slot not in scheduled_rest else mask | rest
+        for slot, mask in enumerate(allowed)
+    ]
     if plan.mode != "phase-locked" or options.trim != "reserved":
         return opened
     free = [not mask and slot not in scheduled_rest for slot, mask in enumerate(allowed)]
     kept = trims.reserved_slots(
-        plan.station, free, plan.slot_bytes, plan.slot_ps, [stream.id for stream, _ in used.values()]
+        plan.station,
+        free,
+        plan.slot_bytes,
+        plan.slot_ps,
+        [stream.id for stream, _ in used.values()],
     )
     return [0 if slot in kept else mask for slot, mask in enumerate(opened)]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Independent checker of plans: every frame at every port, at both ends of its release interval.
 
-It shares no code with the planner: slot times, gate lists and routes are worked out again from the scenario.
-What it does not show: how drivers other than the planned one behave, and what best-effort frames do outside windows.
+It shares no code with the planner: slot times, gate lists and routes are worked out again from the
+scenario. What it does not show: how drivers other than the planned one behave, and what best-effort
+frames do outside windows.
 """
 
 from __future__ import annotations
@@ -50,8 +51,14 @@ def problems(scenario: Scenario, plan: Draft, look: Look = _never) -> list[str]:
         return gatelists.check(given, look)
     frames = given.hyper_ps // given.shortest_ps * len(given.streams)
     if frames > _FRAMES_MAX and given.frames() > _FRAMES_MAX:
-        if any("entries" in port for entry in plan["bridges"].values() for port in entry["ports"].values()):
-            return [f"the hyperperiod has {given.frames()} frames, too many to follow through gates"]
+        if any(
+            "entries" in port
+            for entry in plan["bridges"].values()
+            for port in entry["ports"].values()
+        ):
+            return [
+                f"the hyperperiod has {given.frames()} frames, too many to follow through gates"
+            ]
         return queues.check_pairs(given, look) + streams.check_sums(given, unplanned)
     found = queues.check_wires(given, look) + gatelists.check(given, look)
     return found or _check_times(given, unplanned, look)

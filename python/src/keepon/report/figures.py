@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plots as inline SVG: delay of successive frames per stream and driver, as the paper's Figure 26 shows it."""
+"""Plots as inline SVG: delay of successive frames per stream and driver, as the paper's Figure 26
+shows it.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,22 @@ def svg(figure: Figure, name: str) -> str:
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r'\b(id|xlink:href|href)="(#?)', rf'\1="\2{name}-', text)
     text = text.replace("url(#", f"url(#{name}-")
-    return re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', r"<svg \1", text.replace('version="1.1"', ""), count=1)
+    return re.sub(
+        r'<svg ([^>]*?)width="[^"]*" height="[^"]*"',
+        r"<svg \1",
+        text.replace('version="1.1"', ""),
+        count=1,
+    )
 
 
 def delay_series(
-    title: str, panels: list[tuple[str, dict[str, list[float | None]]]], first: dict[str, int], name: str
+    title: str,
+    panels: list[tuple[str, dict[str, list[float | None]]]],
+    first: dict[str, int],
+    name: str,
 ) -> str:
-    """Delay against frame number: one column per driver, above logarithmic in us, below its lowest 20 us.
+    """Delay against frame number: one column per driver, above logarithmic in us, below its lowest
+    20 us.
 
     Args:
         title: of the whole figure.
@@ -83,21 +94,34 @@ def onset_shares(points: list[OnsetPoint]) -> str:
         deltas = [one["delta_ns"] / 1000 for one in own]
         axis.plot(deltas, [100 * one["expected_share"] for one in own], color=colour, linewidth=1.2)
         shares = [100 * one["with_cascade"] / one["seeds"] for one in own]
-        style: dict[str, Any] = {"linestyle": "none", "marker": _MARKERS[number % len(_MARKERS)], "markersize": 6}
+        style: dict[str, Any] = {
+            "linestyle": "none",
+            "marker": _MARKERS[number % len(_MARKERS)],
+            "markersize": 6,
+        }
         axis.plot(deltas, shares, color=colour, label=group, **style)
     axis.set_xlabel("ETF delta (us)")
     axis.set_ylabel("runs with a cascade (%)")
     axis.set_ylim(-3, 103)
     axis.grid(True, alpha=0.25)
     axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, title="marks: simulated\nlines: expected")
+    axis.legend(
+        loc="center left",
+        bbox_to_anchor=(1.0, 0.5),
+        frameon=False,
+        title="marks: simulated\nlines: expected",
+    )
     return svg(figure, "onset")
 
 
 def chain_of(result: Result) -> list[str]:
-    """Streams worth plotting together: those under test, or all if there are none, seven at most."""
+    """Streams worth plotting together: those under test, or all if there are none, seven
+    at most.
+    """
     effective = result["effective"]
-    tested = {station["name"] for station in effective["station"] if station["driver"] == "under-test"}
+    tested = {
+        station["name"] for station in effective["station"] if station["driver"] == "under-test"
+    }
     chosen = [stream["id"] for stream in effective["stream"] if stream["talker"] in tested]
     return (chosen or [stream["id"] for stream in effective["stream"]])[: len(COLOURS)]
 
@@ -109,7 +133,9 @@ def first_frames(result: Result) -> str:
         (run["driver"], {stream: run["streams"][stream]["first_delays_ns"] for stream in streams})
         for run in result["runs"]
     ]
-    return delay_series("First frames measured", panels, {run["driver"]: 0 for run in result["runs"]}, "first")
+    return delay_series(
+        "First frames measured", panels, {run["driver"]: 0 for run in result["runs"]}, "first"
+    )
 
 
 def around_onset(result: Result) -> str | None:
@@ -119,7 +145,8 @@ def around_onset(result: Result) -> str | None:
     if not runs:
         return None
     panels = [
-        (run["driver"], {stream: run["streams"][stream]["onset_delays_ns"] for stream in streams}) for run in runs
+        (run["driver"], {stream: run["streams"][stream]["onset_delays_ns"] for stream in streams})
+        for run in runs
     ]
     first = {run["driver"]: run["streams"][streams[0]]["onset_first_seq"] or 0 for run in runs}
     return delay_series("Around the first frame beyond its bound", panels, first, "onset")

@@ -22,9 +22,18 @@ def _compared(part: dict[str, Any]) -> Table:
     table = Table(title=f"{part['title']} ({part['source']})", title_justify="left")
     for column in ("quantity", "ours", "published", "published as", "kind", "remark"):
         word = column in _WORD_COLUMNS
-        table.add_column(column, justify="left" if word else "right", overflow="fold" if word else "ellipsis")
+        table.add_column(
+            column, justify="left" if word else "right", overflow="fold" if word else "ellipsis"
+        )
     for row in part["compared"]:
-        cells = (row["quantity"], shown(row["ours"]), shown(row["published"]), row["id"], row["kind"], row["remark"])
+        cells = (
+            row["quantity"],
+            shown(row["ours"]),
+            shown(row["published"]),
+            row["id"],
+            row["kind"],
+            row["remark"],
+        )
         table.add_row(*(escape(cell) for cell in cells))
     return table
 
@@ -37,7 +46,12 @@ def tables(document: StudyDocument) -> list[Table]:
             found.append(_compared(part))
         for entry in part["tables"]:
             title = escape(f"{entry['title']} [{entry['kind']}]")
-            table = Table(title=title, title_justify="left", caption=entry["note"] or None, caption_justify="left")
+            table = Table(
+                title=title,
+                title_justify="left",
+                caption=entry["note"] or None,
+                caption_justify="left",
+            )
             for index, column in enumerate(entry["columns"]):
                 words = any(isinstance(row[index], str) for row in entry["rows"])
                 table.add_column(escape(column["name"]), justify="left" if words else "right")
@@ -53,10 +67,18 @@ def lines(document: StudyDocument) -> list[str]:
     told = []
     for part in document["parts"]:
         for check in part["checks"]:
-            told.append(f"{part['name']}: {'holds' if check['met'] else 'FAILS'}: {check['what']} ({check['found']})")
+            told.append(
+                f"{part['name']}: {'holds' if check['met'] else 'FAILS'}: {check['what']}"
+                f" ({check['found']})"
+            )
         told += [f"{part['name']}: found: {text}" for text in part["findings"]]
-        told += [f"{part['name']}: true by construction: {text}" for text in part["by_construction"]]
-    calibrated = [f"{entry['parameter']} = {entry['value']} ({entry['source_id']})" for entry in document["calibrated"]]
+        told += [
+            f"{part['name']}: true by construction: {text}" for text in part["by_construction"]
+        ]
+    calibrated = [
+        f"{entry['parameter']} = {entry['value']} ({entry['source_id']})"
+        for entry in document["calibrated"]
+    ]
     chosen = [f"{entry['parameter']} = {entry['value']}" for entry in document["chosen"]]
     if calibrated:
         told.append("calibrated: " + ", ".join(calibrated))
@@ -86,7 +108,9 @@ def html(document: StudyDocument) -> str:
         lstrip_blocks=True,
     )
     environment.filters["shown"] = shown
-    drawn = {plot["name"]: plots.render(plot) for part in document["parts"] for plot in part["plots"]}
+    drawn = {
+        plot["name"]: plots.render(plot) for part in document["parts"] for plot in part["plots"]
+    }
     return environment.get_template("study.html.j2").render(
         study=document, drawn=drawn, effective=dumps(document["effective"])
     )

@@ -88,10 +88,11 @@ class ClockRow(TypedDict):
 
 
 def comparison(result: Result) -> list[DelayRow]:
-    """Rows of the table per stream: mean, P99 and max of the delay per driver, beside Table 1 where it has them.
+    """Rows of the table per stream: mean, P99 and max of the delay per driver, beside Table 1 where
+    it has them.
 
-    Published values are put beside results of the habitat scenario only; `published` is "not published" for the streams
-    the paper could not measure (J9).
+    Published values are put beside results of the habitat scenario only; `published` is "not
+    published" for the streams the paper could not measure (J9).
     """
     habitat = result["scenario"].startswith("habitat")
     table = published.table1() if habitat else {}
@@ -111,12 +112,24 @@ def comparison(result: Result) -> list[DelayRow]:
                 "due": run["streams"][name]["due"],
                 "missing": run["streams"][name]["missing"],
             }
-        note = "" if not habitat or name in table else "not published" if name in unmeasured else "not in the table"
+        note = (
+            ""
+            if not habitat or name in table
+            else "not published"
+            if name in unmeasured
+            else "not in the table"
+        )
         rows.append({"stream": name, "runs": values, "published": table.get(name), "note": note})
     return rows
 
 
-BOUND_TITLES = ("release error bound, ns", "earliest, ns", "delay bound, ns", "jitter bound, ns", "deadline, ns")
+BOUND_TITLES = (
+    "release error bound, ns",
+    "earliest, ns",
+    "delay bound, ns",
+    "jitter bound, ns",
+    "deadline, ns",
+)
 BOUND_KEYS: Final = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns")
 RUN_TITLES = {
     "release_error_ns": "release error, ns",
@@ -130,12 +143,19 @@ RUN_TITLES = {
 
 def checked_keys(result: Result) -> list[str]:
     """Bounds that any run was checked against."""
-    found = {key for run in result["runs"] for stream in run["streams"].values() for key in stream["bound_check"]}
+    found = {
+        key
+        for run in result["runs"]
+        for stream in run["streams"].values()
+        for key in stream["bound_check"]
+    }
     return [key for key in RUN_TITLES if key in found]
 
 
 def bound_rows(result: Result, plan: Plan) -> list[BoundRow]:
-    """Rows of the table of bounds: what the plan promises of a stream, and the worst of each run."""
+    """Rows of the table of bounds: what the plan promises of a stream, and the worst of
+    each run.
+    """
     rows: list[BoundRow] = []
     keys = checked_keys(result)
     for stream in result["effective"]["stream"]:
@@ -169,7 +189,8 @@ def _bound_cell(check: BoundCheck | None) -> BoundCell:
 
 
 def clock_rows(result: Result) -> list[ClockRow]:
-    """Per run and node whose clock PTP set: source, stamps, offset in us, time to lock, steps, Syncs received and lost.
+    """Per run and node whose clock PTP set: source, stamps, offset in us, time to lock, steps,
+    Syncs received and lost.
 
     p999 and max are of |offset|.
     """

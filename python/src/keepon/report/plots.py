@@ -23,7 +23,9 @@ def _draw(axis: Axes, panel: dict[str, Any]) -> None:
     for curve in panel["curves"]:
         if curve["style"] == "band":
             colour = COLOURS[max(number, 0) % len(COLOURS)]
-            axis.fill_between(curve["x"], curve["y"], curve["y_upper"], color=colour, alpha=0.18, lw=0)
+            axis.fill_between(
+                curve["x"], curve["y"], curve["y_upper"], color=colour, alpha=0.18, lw=0
+            )
             axis.plot([], [], color=colour, alpha=0.25, lw=7, label=curve["label"])
             continue
         number += 1
@@ -38,19 +40,29 @@ def _draw(axis: Axes, panel: dict[str, Any]) -> None:
     axis.set_ylabel(panel["y_label"])
     if panel["log_y"]:
         axis.set_yscale("log")
-    elif 0 <= min(min(curve["y"]) for curve in panel["curves"]) < max(max(curve["y"]) for curve in panel["curves"]) / 2:
+    elif (
+        0
+        <= min(min(curve["y"]) for curve in panel["curves"])
+        < max(max(curve["y"]) for curve in panel["curves"]) / 2
+    ):
         axis.set_ylim(bottom=0)  # values that are all far from 0 would be one flat line
     axis.grid(True, which="major", alpha=0.25)
     axis.spines[["top", "right"]].set_visible(False)
 
 
 def _legends(figure: Figure, axes: list[Axes]) -> None:
-    """One legend below all panels where they show the same, else one in each; curves never run through the words."""
+    """One legend below all panels where they show the same, else one in each; curves never run
+    through the words.
+    """
     told = [axis.get_legend_handles_labels() for axis in axes]
     if all(labels == told[0][1] for _, labels in told):
         longest = max(map(len, told[0][1]))
-        columns = max(1, min(len(told[0][1]), int(_LEGEND_CHARACTERS / (longest + _LEGEND_HANDLE_CHARACTERS))))
-        figure.legend(*told[0], frameon=False, fontsize=8, loc="outside lower center", ncols=columns)
+        columns = max(
+            1, min(len(told[0][1]), int(_LEGEND_CHARACTERS / (longest + _LEGEND_HANDLE_CHARACTERS)))
+        )
+        figure.legend(
+            *told[0], frameon=False, fontsize=8, loc="outside lower center", ncols=columns
+        )
         return
     for axis in axes:
         axis.legend(facecolor="white", edgecolor="none", framealpha=0.85, fontsize=8, loc="best")

@@ -25,10 +25,12 @@ from keepon.report.page import (
 
 
 def delays(result: Result, width: int) -> list[Table]:
-    """Mean, P99 and max delay per stream and driver in us, beside the published ones; clocks, if PTP set any.
+    """Mean, P99 and max delay per stream and driver in us, beside the published ones; clocks, if
+    PTP set any.
 
     Returns:
-        one table, or one per driver where the terminal of `width` columns is too narrow for it, and that of the clocks.
+        one table, or one per driver where the terminal of `width` columns is too narrow for it, and
+        that of the clocks.
     """
     synchronised = clocks(result)
     return _delay_tables(result, width) + ([synchronised] if synchronised is not None else [])
@@ -41,7 +43,8 @@ def _delay_tables(result: Result, width: int) -> list[Table]:
     if Console(width=1000).measure(whole).maximum <= width or len(drivers) == 1:
         return [whole]
     return [
-        _delay_table(rows, [driver], tuple(name for name in PUBLISHED_DRIVERS if name == driver)) for driver in drivers
+        _delay_table(rows, [driver], tuple(name for name in PUBLISHED_DRIVERS if name == driver))
+        for driver in drivers
     ]
 
 
@@ -59,7 +62,9 @@ def _delay_table(
         table.add_column(f"{driver}\noutcome", no_wrap=True)
     for driver in published_drivers if with_published else ():
         for column in COLUMNS:
-            table.add_column(f"{PUBLISHED_NAMES[driver]}*\n{column}", justify="right", style="dim", no_wrap=True)
+            table.add_column(
+                f"{PUBLISHED_NAMES[driver]}*\n{column}", justify="right", style="dim", no_wrap=True
+            )
     for row in rows:
         cells = [row["stream"]]
         for driver in drivers:
@@ -68,7 +73,11 @@ def _delay_table(
             values = (own["mean"], own["p99"], own["max"], own["outcome"])
             cells.extend(f"{style}{value}" for value in values)
         if with_published and row["published"]:
-            cells.extend(f"{row['published'][name][column]:.1f}" for name in published_drivers for column in COLUMNS)
+            cells.extend(
+                f"{row['published'][name][column]:.1f}"
+                for name in published_drivers
+                for column in COLUMNS
+            )
         elif with_published:
             cells.extend(["-"] * len(COLUMNS) * len(published_drivers))
         table.add_row(*cells)
@@ -82,8 +91,8 @@ def delay_notes(result: Result) -> list[str]:
         return []
     absent = ", ".join(row["stream"] for row in rows if row["note"] == "not published")
     return [
-        "* published: keepon.table1, whose delays end with the frame's last bit (1.6 us later than ours); "
-        f"{absent}: not published"
+        "* published: keepon.table1, whose delays end with the frame's last bit (1.6 us later than"
+        f" ours); {absent}: not published"
     ]
 
 
@@ -93,8 +102,20 @@ def clocks(result: Result) -> Table | None:
     if not rows:
         return None
     table = Table()
-    for column in ("driver", "node", "clock", "mean us", "stddev us", "p99.9 us", "rms us", "max us", "locked after s"):
-        table.add_column(column, justify="left" if column in ("driver", "node", "clock") else "right")
+    for column in (
+        "driver",
+        "node",
+        "clock",
+        "mean us",
+        "stddev us",
+        "p99.9 us",
+        "rms us",
+        "max us",
+        "locked after s",
+    ):
+        table.add_column(
+            column, justify="left" if column in ("driver", "node", "clock") else "right"
+        )
     for row in rows:
         lock = "-" if row["lock_s"] is None else f"{row['lock_s']:.2f}"
         numbers = [row[key] for key in ("mean", "stddev", "p999", "rms", "max")]
@@ -113,7 +134,9 @@ def _told(run: RunResult) -> str:
     unchecked: dict[str, list[str]] = {}
     for name, entry in run["streams"].items():
         for key, check in entry["bound_check"].items():
-            found = {outcomes.MISSED: missed, outcomes.NOTHING_CHECKED: unchecked}.get(check["outcome"])
+            found = {outcomes.MISSED: missed, outcomes.NOTHING_CHECKED: unchecked}.get(
+                check["outcome"]
+            )
             if found is not None and entry["due"]:
                 found.setdefault(key.removesuffix("_ns"), []).append(name)
     without = [
@@ -129,7 +152,10 @@ def _told(run: RunResult) -> str:
     parts += [f"{key} missed by {', '.join(names)}" for key, names in missed.items()]
     if without:
         parts.append(f"no bound and no deadline for {', '.join(without)}")
-    parts += [f"{key} of {', '.join(names)} not checked, too few frames" for key, names in unchecked.items()]
+    parts += [
+        f"{key} of {', '.join(names)} not checked, too few frames"
+        for key, names in unchecked.items()
+    ]
     if none_due:
         parts.append(f"none due of {', '.join(none_due)} in the time measured; raise duration_s")
     if len(parts) == 1:
@@ -155,7 +181,9 @@ def plan_table(plan: Plan) -> Table:
 
 
 def plan_parts(plan: Plan) -> list[Table]:
-    """What stations and bridges get: slots and partitions, gate lists, and the terms of every delay bound."""
+    """What stations and bridges get: slots and partitions, gate lists, and the terms of every delay
+    bound.
+    """
     stations = Table(title="stations", title_justify="left")
     for column in (
         "station",
@@ -168,7 +196,9 @@ def plan_parts(plan: Plan) -> list[Table]:
         "depth",
         "slots by class",
     ):
-        stations.add_column(column, justify="left" if column in ("station", "driver", "slots by class") else "right")
+        stations.add_column(
+            column, justify="left" if column in ("station", "driver", "slots by class") else "right"
+        )
     for column in ("best effort Mb/s", "payload share", "poll budget us"):
         stations.add_column(column, justify="right")
     for name, entry in plan["stations"].items():
@@ -179,7 +209,8 @@ def plan_parts(plan: Plan) -> list[Table]:
         headroom = entry["headroom"]
         stations.add_row(
             name, entry["driver"], str(entry["slot_bytes"]), f"{entry['slot_time_ps'] / 1e6:g}",
-            *(str(entry[key]) for key in ("ring_slots", "partition_slots", "batch_slots", "depth_slots")),
+            *(str(entry[key]) for key in ("ring_slots", "partition_slots", "batch_slots",
+            "depth_slots")),
             _slots_by_class(entry["allowed"]), f"{headroom['best_effort_bps'] / 1e6:.1f}",
             f"{headroom['payload_efficiency']:.3f}", f"{headroom['poll_budget_ns'] / 1e3:g}",
         )  # fmt: skip
@@ -193,12 +224,15 @@ def plan_parts(plan: Plan) -> list[Table]:
                 for queue in sorted(set(port["queues"].values()))
             ]
             cycle, count = (
-                (f"{port['cycle_ns'] / 1e3:g}", str(len(port["entries"]))) if "entries" in port else ("-", "-")
+                (f"{port['cycle_ns'] / 1e3:g}", str(len(port["entries"])))
+                if "entries" in port
+                else ("-", "-")
             )
             ports.add_row(bridge, peer, cycle, count, ", ".join(queues))
     terms = Table(title="delay, at most, ns", title_justify="left")
     names = {
-        "frame_ps": "frames", "processing_ps": "processing", "propagation_ps": "cables", "preamble_ps": "preambles",
+        "frame_ps": "frames", "processing_ps": "processing", "propagation_ps": "cables",
+        "preamble_ps": "preambles",
         "quantum_ps": "quantum", "clock_ps": "clock",
         "held_ps": "gates", "blocked_ps": "frames in flight",
     }  # fmt: skip
@@ -237,15 +271,20 @@ class ComparedRow(TypedDict):
 def side_by_side(found: dict[str, Result]) -> list[ComparedRow]:
     """Mean and max delay in ns and outcome per driver and stream common to all results.
 
-    `worse`: a later max exceeds the first, or a later outcome is worse (frames that are missing have
-    no delay).
+    `worse`: a later max exceeds the first, or a later outcome is worse (frames that are missing
+    have no delay).
     """
     first = next(iter(found.values()))
     rows: list[ComparedRow] = []
     for run in first["runs"]:
-        others = [next((r for r in result["runs"] if r["driver"] == run["driver"]), None) for result in found.values()]
+        others = [
+            next((r for r in result["runs"] if r["driver"] == run["driver"]), None)
+            for result in found.values()
+        ]
         for stream in run["streams"]:
-            entries = [other["streams"][stream] for other in others if other and stream in other["streams"]]
+            entries = [
+                other["streams"][stream] for other in others if other and stream in other["streams"]
+            ]
             if len(entries) != len(found):
                 continue
             delays_ns = [entry["delay_ns"] for entry in entries]
@@ -258,7 +297,9 @@ def side_by_side(found: dict[str, Result]) -> list[ComparedRow]:
                     "mean_ns": [entry["mean"] for entry in delays_ns],
                     "max_ns": maxima,
                     "outcomes": [entry["outcome"] for entry in entries],
-                    "worse": any(m is None or (maxima[0] is not None and m > maxima[0]) for m in maxima[1:])
+                    "worse": any(
+                        m is None or (maxima[0] is not None and m > maxima[0]) for m in maxima[1:]
+                    )
                     or any(rank < ranks[0] for rank in ranks[1:]),
                 }
             )
@@ -294,8 +335,9 @@ def reproduction_lines(extra: Reproduction) -> list[str]:
         told.append(_cascade_line("shrunk_tail", parts["shrunk_tail"]))
     points = parts["onset"]["points"] if "onset" in parts else []
     return told + [
-        f"onset, {one['group']}: delta {one['delta_ns'] / 1000:g} us, guard {one['guard_ns'] / 1000:.1f} us, "
-        f"cascade in {one['with_cascade']} of {one['seeds']} seeds, expected {one['expected_share']:.0%}"
+        f"onset, {one['group']}: delta {one['delta_ns'] / 1000:g} us, guard"
+        f" {one['guard_ns'] / 1000:.1f} us, cascade in {one['with_cascade']} of {one['seeds']}"
+        f" seeds, expected {one['expected_share']:.0%}"
         for one in points
     ]
 
@@ -318,7 +360,10 @@ def _paper_lines(name: str, part: PaperRun | NoPaperRun) -> list[str]:
 def _cascade_line(name: str, part: Cascade) -> str:
     summary = part["summary"]
     broken = f"cascade in {summary['with_cascade']} of {summary['seeds']} seeds"
-    text = f"{name}: ETF delta {part['etf_delta_ns']} ns, tail scale {part['host_tail_scale']:g}, {broken}"
+    text = (
+        f"{name}: ETF delta {part['etf_delta_ns']} ns, tail scale {part['host_tail_scale']:g},"
+        f" {broken}"
+    )
     if summary["with_cascade"]:
         shift_ns = summary["f2_shift_ns_median"]
         shifted = "no frame of F2 came after it"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The habitat case study beyond one run: free-running crystals, 200-byte slots, the cascade over many seeds.
+"""The habitat case study beyond one run: free-running crystals, 200-byte slots, the cascade over
+many seeds.
 
-No frame is scripted to be late: lateness comes from the host model. Whether an effect of the paper appears is reported
-as found, with what it depends on.
+No frame is scripted to be late: lateness comes from the host model. Whether an effect of the paper
+appears is reported as found, with what it depends on.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ CRYSTAL_PPM = (50.0, -50.0, 50.0)
 PAPER_SLOT_BYTES = 200
 CASCADE_SEEDS = 20
 CASCADE_DELTA_NS = 50_000
-"""Chosen so that the chain of events is seen within a minute. keepon.listing2 has it, of another driver and NIC."""
+"""Chosen so that the chain of events is seen within a minute. keepon.listing2 has it, of another
+driver and NIC.
+"""
 SHRUNK_TAIL_SCALE = 0.1
 """Caps the tail at 10 us, below the guard at that delta (`keepon.studies.onset`)."""
 ONSET_SEEDS = 10
@@ -70,12 +73,15 @@ def check(scenario: Scenario) -> None:
         raise ConfigError(_NEEDED.format('a stream of a station with driver = "under-test"'))
 
 
-def paper_mode(scenario: Scenario, crystals_ppm: tuple[float, ...] | None, slot_bytes: int | None) -> Scenario:
+def paper_mode(
+    scenario: Scenario, crystals_ppm: tuple[float, ...] | None, slot_bytes: int | None
+) -> Scenario:
     """The scenario with every station under test in paper mode, as keepon.
 
     Args:
         scenario: habitat.
-        crystals_ppm: NIC crystals of the stations under test in file order, running free; None leaves clocks ideal.
+        crystals_ppm: NIC crystals of the stations under test in file order, running free; None
+            leaves clocks ideal.
         slot_bytes: slot of those stations; None leaves it as it is.
     """
     changed = []
@@ -90,22 +96,32 @@ def paper_mode(scenario: Scenario, crystals_ppm: tuple[float, ...] | None, slot_
         ppm = 0.0 if crystals_ppm is None else crystals_ppm[tested % len(crystals_ppm)]
         changed.append(station.model_copy(update={"keepon": options, "clock_ppm": ppm}))
         tested += 1
-    sync = scenario.sync if crystals_ppm is None else scenario.sync.model_copy(update={"mode": "none"})
-    compare = None if scenario.compare is None else scenario.compare.model_copy(update={"drivers": ["keepon"]})
+    sync = (
+        scenario.sync if crystals_ppm is None else scenario.sync.model_copy(update={"mode": "none"})
+    )
+    compare = (
+        None
+        if scenario.compare is None
+        else scenario.compare.model_copy(update={"drivers": ["keepon"]})
+    )
     return _variant(scenario, station=changed, sync=sync, compare=compare)
 
 
 def with_delta(scenario: Scenario, delta_ns: int) -> Scenario:
     """The scenario with ETF's delta set at every station under test."""
     stations = [
-        station.model_copy(update={"etf_delta_ns": delta_ns}) if station.driver == "under-test" else station
+        station.model_copy(update={"etf_delta_ns": delta_ns})
+        if station.driver == "under-test"
+        else station
         for station in scenario.station
     ]
     return _variant(scenario, station=stations)
 
 
 def planned_slot(scenario: Scenario, plan: Plan) -> int:
-    """Slot of the stations under test in the phase-locked plan: free-running crystals are then the only difference."""
+    """Slot of the stations under test in the phase-locked plan: free-running crystals are then the
+    only difference.
+    """
     tested = next(station.name for station in scenario.station if station.driver == "under-test")
     return plan["stations"][tested]["slot_bytes"]
 
@@ -117,13 +133,20 @@ def _paper_run(scenario: Scenario, seed: int, progress: Progress | None) -> Pape
         return {"status": status, "why": plan["why"]}
     run, _ = simulate(scenario, plan, "keepon", seed, progress)
     found = run.document["streams"]
-    tested = [stream for stream in scenario.stream if scenario.station_named(stream.talker).driver == "under-test"]
+    tested = [
+        stream
+        for stream in scenario.stream
+        if scenario.station_named(stream.talker).driver == "under-test"
+    ]
     return {
         "status": "feasible",
         "slot_bytes": plan["stations"][tested[0].talker]["slot_bytes"],
         "slot_time_ps": plan["stations"][tested[0].talker]["slot_time_ps"],
         "stations": {
-            name: {"clock_ppm": scenario.station_named(name).clock_ppm, "counters": run.document["stations"][name]}
+            name: {
+                "clock_ppm": scenario.station_named(name).clock_ppm,
+                "counters": run.document["stations"][name],
+            }
             for name in dict.fromkeys(stream.talker for stream in tested)
         },
         "streams": {stream.id: _paper_stream(stream.talker, found[stream.id]) for stream in tested},
@@ -145,7 +168,8 @@ def _paper_stream(talker: str, entry: StreamResult) -> PaperStream:
 
 
 def delayed_cycle(frames: FrameArrays, planned_ps: int, period_ns: int) -> DelayedCycle:
-    """When a stream first came about a period late, how often, and how its other frames were shifted from then on.
+    """When a stream first came about a period late, how often, and how its other frames were
+    shifted from then on.
 
     Args:
         frames: of the stream.
@@ -153,7 +177,8 @@ def delayed_cycle(frames: FrameArrays, planned_ps: int, period_ns: int) -> Delay
         period_ns: its period.
 
     Returns:
-        onset_seq and onset_txtime_ns (None if never), share (of frames more than half a period late).
+        onset_seq and onset_txtime_ns (None if never), share (of frames more than half a period
+        late).
     """
     got = frames.arrival_ps[0] != results.NONE
     late = got & (frames.arrival_ps[0] - frames.txtime_ps > planned_ps + period_ns * 500)
@@ -174,11 +199,15 @@ def shift_after(frames: FrameArrays, planned_ps: int, txtime_ns: int) -> float |
 
 
 def cascade(scenario: Scenario, plan: Plan, run: Run, seed: int) -> SeedRun:
-    """What J10 describes, looked for in one run: a frame of the chain a period late, and F2's shift from then on."""
+    """What J10 describes, looked for in one run: a frame of the chain a period late, and F2's shift
+    from then on.
+    """
     periods = {stream.id: stream.period_ns for stream in scenario.stream}
     known = [name for name in GUARD_STREAMS if name in run.frames]
     planned_ps = {name: plan["streams"][name]["delay_planned_ps"] for name in known}
-    streams = {name: delayed_cycle(run.frames[name], planned_ps[name], periods[name]) for name in known}
+    streams = {
+        name: delayed_cycle(run.frames[name], planned_ps[name], periods[name]) for name in known
+    }
     chain = [(streams[name]["onset_txtime_ns"], streams[name]["onset_seq"]) for name in CHAIN]
     onsets = [(at_ns, seq) for at_ns, seq in chain if at_ns is not None and seq is not None]
     first_ns, first_frame = min(onsets, default=(None, None))
@@ -186,7 +215,9 @@ def cascade(scenario: Scenario, plan: Plan, run: Run, seed: int) -> SeedRun:
         "seed": seed,
         "onset_frame": first_frame,
         "shift_after_ns": {
-            name: None if first_ns is None else shift_after(run.frames[name], planned_ps[name], first_ns)
+            name: None
+            if first_ns is None
+            else shift_after(run.frames[name], planned_ps[name], first_ns)
             for name in known
         },
         "streams": streams,
@@ -199,9 +230,9 @@ def first_late(scenario: Scenario, plan: Plan) -> Callable[[dict[str, FrameArray
 
     def found(frames: dict[str, FrameArrays]) -> int | None:
         onsets = [
-            delayed_cycle(frames[stream.id], plan["streams"][stream.id]["delay_planned_ps"], stream.period_ns)[
-                "onset_seq"
-            ]
+            delayed_cycle(
+                frames[stream.id], plan["streams"][stream.id]["delay_planned_ps"], stream.period_ns
+            )["onset_seq"]
             for stream in scenario.stream
             if stream.id in CHAIN
         ]
@@ -276,7 +307,8 @@ def reproduce(
     A Ctrl-C keeps the parts that are complete and sets `interrupted`.
     """
     document: Reproduction = {
-        "schema": REPRODUCTION_SCHEMA, "scenario": scenario.name, "seed": seed, "interrupted": False, "parts": {},
+        "schema": REPRODUCTION_SCHEMA, "scenario": scenario.name, "seed": seed,
+        "interrupted": False, "parts": {},
     }  # fmt: skip
     cascading = with_delta(scenario, CASCADE_DELTA_NS)
     free = paper_mode(scenario, CRYSTAL_PPM, planned_slot(scenario, plan))
@@ -284,7 +316,11 @@ def reproduce(
     numbers, few = range(seed, seed + seeds), range(seed, seed + min(seeds, ONSET_SEEDS))
 
     def labelled(label: str) -> Progress | None:
-        return None if progress is None else lambda driver, share: progress(f"{label} ({driver})", share)
+        return (
+            None
+            if progress is None
+            else lambda driver, share: progress(f"{label} ({driver})", share)
+        )
 
     def over_seeds(variant: Scenario, label: str) -> Cascade:
         found = _cascades(variant, plan, numbers, progress, label)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Work done by a cluster of dask.distributed (extra `cluster`), imported only when an address is given."""
+"""Work done by a cluster of dask.distributed (extra `cluster`), imported only when an address is
+given.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ Result = TypeVar("Result")
 ANSWER_S = 10
 """How long a scheduler may take to answer."""
 CONNECTS_MAX = 3
-"""Attempts to connect: the library asserts that the scheduler's first message comes alone, which it need not."""
+"""Attempts to connect: the library asserts that the scheduler's first message comes alone, which it
+need not.
+"""
 
 
 def version() -> str:
@@ -44,7 +48,9 @@ def _library() -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the library's log on stderr: what goes wrong is told once, by the exceptions raised here."""
+    """Without the library's log on stderr: what goes wrong is told once, by the exceptions raised
+    here.
+    """
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
     before = [logger.level for logger in loggers]
     try:
@@ -60,8 +66,8 @@ def _quiet() -> Iterator[None]:
 def _client_at(library: Any, address: str) -> Iterator[Any]:
     """A client; whatever goes wrong when it is closed concerns nobody any more.
 
-    A stream that the scheduler closes first makes the library connect again while it closes, and fail for want of the
-    state "closed".
+    A stream that the scheduler closes first makes the library connect again while it closes, and
+    fail for want of the state "closed".
     """
     client = _client(library, address)
     try:
@@ -80,10 +86,13 @@ def _client(library: Any, address: str) -> Any:
         return library.Client(address, timeout=ANSWER_S, set_as_default=False)
     except (OSError, AssertionError) as error:
         raise EnvironmentProblemError(
-            f"{place}: no scheduler answers there within {ANSWER_S} s; start one with `dask scheduler`, or correct it"
+            f"{place}: no scheduler answers there within {ANSWER_S} s; start one with `dask"
+            " scheduler`, or correct it"
         ) from error
     except (ValueError, TypeError) as error:
-        raise ConfigError(f"{place}: is not an address ({error}); write it as tcp://host:8786") from error
+        raise ConfigError(
+            f"{place}: is not an address ({error}); write it as tcp://host:8786"
+        ) from error
 
 
 def _check_workers(client: Any, address: str) -> None:
@@ -93,14 +102,18 @@ def _check_workers(client: Any, address: str) -> None:
         versions: dict[str, str] = client.run(version)
     except ImportError as error:
         raise EnvironmentProblemError(
-            f"{place}: a worker cannot import keepon ({error}); install keepon {__version__} wherever workers run"
+            f"{place}: a worker cannot import keepon ({error}); install keepon {__version__}"
+            " wherever workers run"
         ) from error
     if not versions:
-        raise EnvironmentProblemError(f"{place}: the scheduler has no workers; start some with `dask worker {address}`")
+        raise EnvironmentProblemError(
+            f"{place}: the scheduler has no workers; start some with `dask worker {address}`"
+        )
     for worker, found in sorted(versions.items()):
         if found != __version__:
             raise EnvironmentProblemError(
-                f"{place}: worker {worker} runs keepon {found}, this is {__version__}; install the same everywhere"
+                f"{place}: worker {worker} runs keepon {found}, this is {__version__}; install the"
+                " same everywhere"
             )
 
 
@@ -115,10 +128,11 @@ class Connection:
     def as_done(
         self, work: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
     ) -> Generator[tuple[int, Result], None, None]:
-        """Results of `work(*arguments)` as they come; closing the iterator early takes back what no worker has begun.
+        """Results of `work(*arguments)` as they come; closing the iterator early takes back what no
+        worker has begun.
 
-        Others take over from a worker that is lost. With several threads a worker finds the same, but each piece may
-        take longer.
+        Others take over from a worker that is lost. With several threads a worker finds the same,
+        but each piece may take longer.
 
         Raises:
             EnvironmentProblemError: scheduler or workers are lost.
@@ -130,8 +144,8 @@ class Connection:
                 yield places[future.key], future.result()
         except (OSError, self._library.KilledWorker, CancelledError) as error:
             raise EnvironmentProblemError(
-                f'option --cluster = "{self._address}": scheduler or workers were lost ({type(error).__name__}); '
-                "start them again and repeat"
+                f'option --cluster = "{self._address}": scheduler or workers were lost'
+                f" ({type(error).__name__}); start them again and repeat"
             ) from error
         finally:
             self._client.cancel(futures)
@@ -143,7 +157,8 @@ def connected(address: str) -> Iterator[Connection]:
 
     Raises:
         ConfigError: the address is none.
-        EnvironmentProblemError: the library or scheduler or workers are missing, or of another version.
+        EnvironmentProblemError: the library or scheduler or workers are missing, or of another
+            version.
     """
     library = _library()
     with _quiet(), _client_at(library, address) as client:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the runs of a study were given of hosts and NICs, collected while they run: a study lists what it used."""
+"""What the runs of a study were given of hosts and NICs, collected while they run: a study lists
+what it used.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When the cascade of the habitat case study starts: as a function of ETF's delta, the driver's occupancy and the tail.
+"""When the cascade of the habitat case study starts: as a function of ETF's delta, the driver's
+occupancy and the tail.
 
-The conventional gateway misses a window once its timer is late by more than the *guard*: what ETF's delta leaves after
-the driver has passed on the frames of a burst, one `occupancy` after the other. The guard is measured, with a timer
-that is late by a constant. How often a draw passes it follows from the tail, and that is what decides; delta, occupancy
-and tail are all chosen, so none of the onsets is a reproduction of a published one.
+The conventional gateway misses a window once its timer is late by more than the *guard*: what ETF's
+delta leaves after the driver has passed on the frames of a burst, one `occupancy` after the other.
+The guard is measured, with a timer that is late by a constant. How often a draw passes it follows
+from the tail, and that is what decides; delta, occupancy and tail are all chosen, so none of the
+onsets is a reproduction of a published one.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from keepon.parallel import in_order
 from keepon.targets.sim.runner import simulate
 
 Late = Callable[[Scenario, Plan, int], int | None]
-"""Of a scenario, its plan and a seed: the first frame of the chain that is a period late, None if there is none."""
+"""Of a scenario, its plan and a seed: the first frame of the chain that is a period late, None if
+there is none.
+"""
 
 PROBE_S = 0.1
 PROBE_STEP_NS = 50
@@ -30,7 +34,9 @@ PROBE_STEP_NS = 50
 
 @dataclass(frozen=True)
 class Setting:
-    """What is varied; the first four are chosen in the host model or published of another machine."""
+    """What is varied; the first four are chosen in the host model or published of another
+    machine.
+    """
 
     delta_ns: int = hosts.ETF_DELTA_NS
     occupancy_ns: int = hosts.HOSTS["raspberry-pi-4"].driver["standard"].median_ns
@@ -42,8 +48,12 @@ DELTAS_NS = (40_000, 50_000, 60_000, 70_000, 80_000, 100_000, 120_000, 150_000)
 FEW_DELTAS_NS = (50_000, 80_000, 100_000, 120_000)
 GROUPS: dict[str, tuple[Setting, ...]] = {
     "as modelled": tuple(Setting(delta) for delta in DELTAS_NS),
-    "tail 10 times as often": tuple(Setting(delta, tail_probability=1e-3) for delta in FEW_DELTAS_NS),
-    "tail a tenth as often": tuple(Setting(delta, tail_probability=1e-5) for delta in FEW_DELTAS_NS),
+    "tail 10 times as often": tuple(
+        Setting(delta, tail_probability=1e-3) for delta in FEW_DELTAS_NS
+    ),
+    "tail a tenth as often": tuple(
+        Setting(delta, tail_probability=1e-5) for delta in FEW_DELTAS_NS
+    ),
     "tail half as long": tuple(Setting(delta, tail_mean_ns=10_000) for delta in FEW_DELTAS_NS),
     "tail twice as long": tuple(Setting(delta, tail_mean_ns=40_000) for delta in FEW_DELTAS_NS),
     "driver takes 7 us": tuple(Setting(delta, occupancy_ns=7_000) for delta in FEW_DELTAS_NS),
@@ -86,14 +96,20 @@ class Point:
 
 
 def varied(scenario: Scenario, setting: Setting, timer: StageOverride | None = None) -> Scenario:
-    """The scenario with ETF and host of its stations under test as set, their timer replaced if one is given."""
-    tail = StageOverride(tail_probability=setting.tail_probability, tail_mean_ns=setting.tail_mean_ns)
+    """The scenario with ETF and host of its stations under test as set, their timer replaced if one
+    is given.
+    """
+    tail = StageOverride(
+        tail_probability=setting.tail_probability, tail_mean_ns=setting.tail_mean_ns
+    )
     changed: list[Station] = []
     for station in scenario.station:
         if station.driver != "under-test":
             changed.append(station)
             continue
-        table = station.host if isinstance(station.host, HostTable) else HostTable(base=station.host)
+        table = (
+            station.host if isinstance(station.host, HostTable) else HostTable(base=station.host)
+        )
         host = table.model_copy(
             update={
                 "driver": StageOverride(median_ns=setting.occupancy_ns),
@@ -106,11 +122,15 @@ def varied(scenario: Scenario, setting: Setting, timer: StageOverride | None = N
 
 
 def guard_ns(scenario: Scenario, plan: Plan, setting: Setting, late: Late) -> int:
-    """The greatest constant lateness of the timer with which no frame of the chain is a period late, in ns."""
+    """The greatest constant lateness of the timer with which no frame of the chain is a period
+    late, in ns.
+    """
     short = scenario.model_copy(update={"duration_s": PROBE_S})
 
     def kept(lateness_ns: int) -> bool:
-        constant = StageOverride(base_ns=lateness_ns, median_ns=0, sigma=0.0, tail_probability=0.0, cap_ns=0)
+        constant = StageOverride(
+            base_ns=lateness_ns, median_ns=0, sigma=0.0, tail_probability=0.0, cap_ns=0
+        )
         return late(varied(short, setting, constant), plan, scenario.seed) is None
 
     low, high = 0, setting.delta_ns
@@ -123,7 +143,8 @@ def guard_ns(scenario: Scenario, plan: Plan, setting: Setting, late: Late) -> in
 
 
 def expected_share(setting: Setting, guard: int, periods: int) -> float:
-    """Of runs that long, with at least one timer later than the guard: its body at its mean, then the tail.
+    """Of runs that long, with at least one timer later than the guard: its body at its mean, then
+    the tail.
 
     One timer a period is counted, that of the first frame; those of later frames have more room.
     """

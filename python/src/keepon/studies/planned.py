@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every study begins with: a scenario is planned, the plan is checked, and one driver is simulated by it."""
+"""What every study begins with: a scenario is planned, the plan is checked, and one driver is
+simulated by it.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class Simulated:
     run: Run
 
 
-def planned_run(scenario: Scenario, driver: str | None = None, seed: int | None = None) -> Simulated:
+def planned_run(
+    scenario: Scenario, driver: str | None = None, seed: int | None = None
+) -> Simulated:
     """Plan and run a scenario once.
 
     Args:
@@ -40,4 +44,6 @@ def planned_run(scenario: Scenario, driver: str | None = None, seed: int | None 
     check_supported(scenario)
     plan = verify(scenario, make_plan(scenario))
     chosen = scenario.drivers()[0] if driver is None else driver
-    return Simulated(plan, *simulate_build(scenario, plan, chosen, scenario.seed if seed is None else seed))
+    return Simulated(
+        plan, *simulate_build(scenario, plan, chosen, scenario.seed if seed is None else seed)
+    )

@@ -39,7 +39,12 @@ def find(name: str) -> Study[Any] | None:
     """
     if name in STUDIES:
         return STUDIES[name]
-    if name != "habitat" and "/" not in name and not name.endswith(".toml") and not Path(name).exists():
+    if (
+        name != "habitat"
+        and "/" not in name
+        and not name.endswith(".toml")
+        and not Path(name).exists()
+    ):
         known = ", ".join(("habitat", *STUDIES))
         raise ConfigError(f'argument STUDY = "{name}": must be one of {known}, or a scenario file')
     return None
@@ -59,7 +64,9 @@ def assignments(name: str, options: Mapping[str, object], changes: list[str]) ->
     for key, value in given.items():
         able = [entry for entry, study in STUDIES.items() if key in (*OPTIONS, *study.options)]
         if name not in able:
-            raise ConfigError(f'option --{key} = {value}: not for study "{name}"; it is for {", ".join(able)}')
+            raise ConfigError(
+                f'option --{key} = {value}: not for study "{name}"; it is for {", ".join(able)}'
+            )
         if any(change.partition("=")[0].strip() == key for change in changes):
             raise ConfigError(f"option --{key} = {value}: --set gives `{key}` as well; drop one")
     return [*changes, *(f"{key}={value}" for key, value in given.items())]

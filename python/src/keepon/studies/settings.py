@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Settings of studies from the command line: what is not a key, or out of range, is refused in one sentence.
+"""Settings of studies from the command line: what is not a key, or out of range, is refused in one
+sentence.
 
 `Origins` tells in a document where their values come from.
 """
@@ -33,7 +34,8 @@ def _words(words: list[str], given: str) -> str:
 
 
 def parse(model: type[S], changes: dict[str, Any]) -> S:
-    """Settings of a study with `changes` applied to the defaults; how keys fit together is the study's affair.
+    """Settings of a study with `changes` applied to the defaults; how keys fit together is the
+    study's affair.
 
     Raises:
         ConfigError: a key is unknown or a value out of range; one sentence.
@@ -47,9 +49,14 @@ def parse(model: type[S], changes: dict[str, Any]) -> S:
         error = failure.errors()[0]
         key, value = str(error["loc"][0]), error["input"]
         if error["type"] == "literal_error":
-            words = [word.strip("'") for word in error["ctx"]["expected"].replace(" or ", ", ").split(", ")]
+            words = [
+                word.strip("'")
+                for word in error["ctx"]["expected"].replace(" or ", ", ").split(", ")
+            ]
             quoted = ", ".join(f'"{word}"' for word in words)
-            raise refuse(key, value, f"must be one of {quoted}; {_words(words, str(value))}") from None
+            raise refuse(
+                key, value, f"must be one of {quoted}; {_words(words, str(value))}"
+            ) from None
         if error["type"] == "string_type":
             raise refuse(key, value, "must be a text; write it in quotes") from None
         raise refuse(key, value, f"{error['ctx']['message']}; {error['ctx']['remedy']}") from None
@@ -65,7 +72,9 @@ def from_options(assignments: list[str]) -> dict[str, Any]:
     for text in assignments:
         key, separator, value = text.partition("=")
         if not separator or not key.strip() or not value.strip():
-            raise ConfigError(f'option --set = "{text}": must be KEY=VALUE; for example --set interval_ms=50')
+            raise ConfigError(
+                f'option --set = "{text}": must be KEY=VALUE; for example --set interval_ms=50'
+            )
         try:
             changes[key.strip()] = tomllib.loads(f"value = {value.strip()}")["value"]
         except tomllib.TOMLDecodeError:
@@ -92,7 +101,8 @@ class Origins:
     def documents(
         self, settings: BaseModel, used: Iterable[Sourced] = ()
     ) -> tuple[list[CalibratedSetting], list[ChosenSetting]]:
-        """Calibrated and chosen numbers as a study's document has them; a changed setting is chosen by the user.
+        """Calibrated and chosen numbers as a study's document has them; a changed setting is chosen
+        by the user.
 
         Args:
             used: what else the study's runs were given, from `inputs.collecting`.
@@ -101,15 +111,25 @@ class Origins:
         chosen: list[ChosenSetting] = []
         for entry in used:
             if entry.kind == "calibrated":
-                calibrated.append({"parameter": entry.parameter, "value": entry.value, "source_id": entry.source_id})
+                calibrated.append(
+                    {
+                        "parameter": entry.parameter,
+                        "value": entry.value,
+                        "source_id": entry.source_id,
+                    }
+                )
             else:
-                chosen.append({"parameter": entry.parameter, "value": entry.value, "why": entry.source_id})
+                chosen.append(
+                    {"parameter": entry.parameter, "value": entry.value, "why": entry.source_id}
+                )
         calibrated += self.fixed
         for key, value in settings.model_dump().items():
             if value != type(settings).model_fields[key].default:
                 chosen.append({"parameter": key, "value": value, "why": "set on the command line"})
             elif key in self.calibrated:
-                calibrated.append({"parameter": key, "value": value, "source_id": self.calibrated[key]})
+                calibrated.append(
+                    {"parameter": key, "value": value, "source_id": self.calibrated[key]}
+                )
             else:
                 chosen.append({"parameter": key, "value": value, "why": self.chosen[key]})
         return calibrated, [*chosen, *self.silent]

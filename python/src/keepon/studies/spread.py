@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who does the independent pieces of a study: threads or processes of this machine, or a cluster.
 
-Each piece has its own seed and shares nothing with the others, so that who does which changes nothing but the time.
+Each piece has its own seed and shares nothing with the others, so that who does which changes
+nothing but the time.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ Result = TypeVar("Result")
 Place = tuple[int, Result]
 """Which piece, and its result."""
 By = Literal["threads", "processes", "processes if long"]
-"""What serves a kind of work: threads where it leaves the interpreter's lock to others, as a simulation does."""
+"""What serves a kind of work: threads where it leaves the interpreter's lock to others, as a
+simulation does.
+"""
 
 LONG_S = 2.0
 """After that long in a study work is worth processes, which take half a second to start."""
@@ -62,11 +65,16 @@ def check(settings: SpreadSettings) -> None:
         ConfigError: one sentence.
     """
     if settings.cluster and settings.workers != "auto":
-        raise refuse("workers", settings.workers, "is not for a cluster, which has its own workers; drop one of them")
+        raise refuse(
+            "workers",
+            settings.workers,
+            "is not for a cluster, which has its own workers; drop one of them",
+        )
 
 
 class Spread:
-    """Does pieces of work. What it starts, processes or a connection, serves until the end of its `with` block.
+    """Does pieces of work. What it starts, processes or a connection, serves until the end of its
+    `with` block.
 
     Args:
         settings: who does it; this thread alone unless given.
@@ -75,7 +83,11 @@ class Spread:
     def __init__(self, settings: SpreadSettings | None = None) -> None:
         chosen = SpreadSettings(workers=1) if settings is None else settings
         self._cluster = chosen.cluster
-        self._workers = min(WORKERS_MAX, parallel.processors()) if chosen.workers == "auto" else int(chosen.workers)
+        self._workers = (
+            min(WORKERS_MAX, parallel.processors())
+            if chosen.workers == "auto"
+            else int(chosen.workers)
+        )
         self._begun_s = time.monotonic()
         self._open = ExitStack()
         self._connection: cluster.Connection | None = None
@@ -84,7 +96,12 @@ class Spread:
     def __enter__(self) -> Spread:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self._open.__exit__(kind, error, at)
 
     def in_order(
@@ -114,7 +131,8 @@ class Spread:
     def as_done(
         self, work: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], by: By = "threads"
     ) -> Generator[Place[Result], None, None]:
-        """The same as it is done, each result with the place of its arguments. Closing it early ends what is under way.
+        """The same as it is done, each result with the place of its arguments. Closing it early
+        ends what is under way.
 
         Numbers that `work` notes are lost if another process does it; `in_order` brings them back.
         """
@@ -125,7 +143,9 @@ class Spread:
         elif self._workers == 1 or len(arguments) == 1:
             yield from _here(work, arguments)
         elif by == "threads":
-            with closing(parallel.in_order(partial(cluster.call, work), arguments, self._workers)) as results:
+            with closing(
+                parallel.in_order(partial(cluster.call, work), arguments, self._workers)
+            ) as results:
                 yield from enumerate(results)
         else:
             begin = 0
@@ -145,13 +165,17 @@ class Spread:
         return self._pool
 
 
-def _here(work: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> Generator[Place[Result], None, None]:
+def _here(
+    work: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
+) -> Generator[Place[Result], None, None]:
     for place, entry in enumerate(arguments):
         yield place, work(*entry)
 
 
 def _with_numbers(work: Callable[..., Result], *arguments: Any) -> tuple[Result, list[Sourced]]:
-    """A result with the numbers that its runs were given, which are noted in the order of arguments afterwards."""
+    """A result with the numbers that its runs were given, which are noted in the order of arguments
+    afterwards.
+    """
     with inputs.collecting() as used:
         result = work(*arguments)
     return result, list(used)
@@ -159,7 +183,9 @@ def _with_numbers(work: Callable[..., Result], *arguments: Any) -> tuple[Result,
 
 @contextmanager
 def _interrupts_not_inherited() -> Iterator[None]:
-    """Processes started here do not see Ctrl-C, from their first moment on; it reaches this one a little later."""
+    """Processes started here do not see Ctrl-C, from their first moment on; it reaches this one a
+    little later.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -184,7 +210,8 @@ class _Processes:
     def as_done(
         self, work: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]
     ) -> Generator[Place[Result], None, None]:
-        """Results as they come. Closing the iterator early ends the processes at once, whatever they do.
+        """Results as they come. Closing the iterator early ends the processes at once, whatever
+        they do.
 
         Raises:
             EnvironmentProblemError: a process has died.
@@ -193,16 +220,20 @@ class _Processes:
         try:
             with _interrupts_not_inherited():
                 if self._pool is None:
-                    # Not forked: a fork would copy threads of progress bars and solvers in whatever state they are.
+                    # Not forked: a fork would copy threads of progress bars and solvers in whatever
+                    # state they are.
                     workers = min(self._workers, len(arguments))
                     self._pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
-                places = {self._pool.submit(work, *entry): place for place, entry in enumerate(arguments)}
+                places = {
+                    self._pool.submit(work, *entry): place for place, entry in enumerate(arguments)
+                }
             for future in as_completed(places):
                 yield places[future], future.result()
             complete = True
         except BrokenProcessPool as error:
             raise EnvironmentProblemError(
-                "a process of the study has died, killed from outside or for want of memory; use fewer with --workers"
+                "a process of the study has died, killed from outside or for want of memory; use"
+                " fewer with --workers"
             ) from error
         finally:
             if not complete:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a study is, and how one runs: settings are read and checked, its parts made, a document written of them."""
+"""What a study is, and how one runs: settings are read and checked, its parts made, a document
+written of them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class Found:
 
     Attributes:
         parts: figures and equations.
-        sets: of a study over sets of streams: each of them, and with `interrupted` those decided before Ctrl-C.
+        sets: of a study over sets of streams: each of them, and with `interrupted` those decided
+            before Ctrl-C.
     """
 
     parts: list[Part]
@@ -43,7 +46,8 @@ class Study(Generic[S]):
         origins: where these defaults come from.
         find: makes its parts of its settings; `Spread` does what is independent of each other.
         checks: raise ConfigError, before any work, if settings do not go together.
-        options: settings that are options of the command, too, besides those of every study (`spread.OPTIONS`).
+        options: settings that are options of the command, too, besides those of every study
+            (`spread.OPTIONS`).
     """
 
     title: str
@@ -60,7 +64,11 @@ def parts(*makers: Callable[[S, Spread], Part]) -> Callable[[S, Spread], Found]:
 
 
 def read_settings(
-    study: Study[S], name: str, assignments: list[str], seed: int | None = None, seeds: int | None = None
+    study: Study[S],
+    name: str,
+    assignments: list[str],
+    seed: int | None = None,
+    seeds: int | None = None,
 ) -> tuple[S, SpreadSettings]:
     """Settings of a study, and those of who does its work, from texts.
 
@@ -87,7 +95,9 @@ def read_settings(
 def _add(study: Study[S], name: str, changes: dict[str, Any], key: str, value: int) -> None:
     """A setting that is an option of its own."""
     if key not in study.settings.model_fields:
-        instead = "; --sets says how many are drawn" if "sets" in study.options else "; leave it out"
+        instead = (
+            "; --sets says how many are drawn" if "sets" in study.options else "; leave it out"
+        )
         raise ConfigError(f'option --{key} = {value}: not for study "{name}"{instead}')
     if key in changes:
         raise ConfigError(f"setting `{key}` = {changes[key]}: --{key} gives it as well; drop one")
@@ -95,7 +105,11 @@ def _add(study: Study[S], name: str, changes: dict[str, Any], key: str, value: i
 
 
 def run(
-    study: Study[S], name: str, assignments: list[str], seed: int | None = None, seeds: int | None = None
+    study: Study[S],
+    name: str,
+    assignments: list[str],
+    seed: int | None = None,
+    seeds: int | None = None,
 ) -> StudyDocument:
     """The document of a study; arguments are those of `read_settings`.
 
@@ -110,7 +124,12 @@ def run(
     with inputs.collecting() as used, Spread(who) as workers:
         found = study.find(settings, workers)
     made = document(
-        name, study.title, found.parts, settings.model_dump(), *study.origins.documents(settings, used), commit()
+        name,
+        study.title,
+        found.parts,
+        settings.model_dump(),
+        *study.origins.documents(settings, used),
+        commit(),
     )
     if found.sets is not None:
         made["interrupted"] = found.interrupted

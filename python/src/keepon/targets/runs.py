@@ -20,7 +20,9 @@ Progress = Callable[[str, float], None]
 
 @dataclass
 class Run:
-    """One driver's run: its part of the result file, and the arrays of the frames that were measured."""
+    """One driver's run: its part of the result file, and the arrays of the frames that were
+    measured.
+    """
 
     driver: str
     document: RunResult

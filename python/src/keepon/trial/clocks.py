@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clocks that do not keep what is stated of them in the trial of a plan: which, by how much, and what each needs."""
+"""Clocks that do not keep what is stated of them in the trial of a plan: which, by how much, and
+what each needs.
+"""
 
 from __future__ import annotations
 
@@ -34,25 +36,38 @@ class Wrong:
 
 
 def stated_ns(scenario: Scenario, plan: Plan) -> dict[str, int]:
-    """What is stated of every clock that the plan relies on: of talkers, and of bridges whose gates are used."""
+    """What is stated of every clock that the plan relies on: of talkers, and of bridges whose gates
+    are used.
+    """
     talkers = {stream.talker for stream in scenario.stream}
     found = {
         station.name: scenario.clock_error_ns(station, plan["stations"][station.name]["driver"])
         for station in scenario.station
         if station.name in talkers
     }
-    gated = {name for name, entry in plan["bridges"].items() for port in entry["ports"].values() if "entries" in port}
-    return found | {name: BRIDGE_CLOCK_ERROR_NS + scenario.asymmetry_error_ns(name) for name in sorted(gated)}
+    gated = {
+        name
+        for name, entry in plan["bridges"].items()
+        for port in entry["ports"].values()
+        if "entries" in port
+    }
+    return found | {
+        name: BRIDGE_CLOCK_ERROR_NS + scenario.asymmetry_error_ns(name) for name in sorted(gated)
+    }
 
 
 def _offsets(build: Build, name: str) -> tuple[IntArray, IntArray]:
-    """When a clock was compared with network time, ps from the start, and by how much it was off, ps."""
+    """When a clock was compared with network time, ps from the start, and by how much it was off,
+    ps.
+    """
     raw = build.simulation.clock(build.nodes[name])
     return np.asarray(raw["at_ps"], dtype=np.int64), np.asarray(raw["offset_ps"], dtype=np.int64)
 
 
 def wrong_clocks(build: Build, from_ns: int) -> list[Wrong]:
-    """Clocks of a run that were further off than stated from an instant on, those that most exceed it first."""
+    """Clocks of a run that were further off than stated from an instant on, those that most exceed
+    it first.
+    """
     found = []
     from_ps = from_ns * 1000
     for name, limit_ns in stated_ns(build.scenario, build.plan).items():
@@ -64,14 +79,20 @@ def wrong_clocks(build: Build, from_ns: int) -> list[Wrong]:
 
 
 def refusal(
-    scenario: Scenario, plan: Plan, wrong: list[Wrong], progress: Callable[[int], None] | None = None
+    scenario: Scenario,
+    plan: Plan,
+    wrong: list[Wrong],
+    progress: Callable[[int], None] | None = None,
 ) -> ConfigError:
-    """The sentence on clocks that are further off than stated, with what each needs as a longer run shows it.
+    """The sentence on clocks that are further off than stated, with what each needs as a longer run
+    shows it.
 
     `progress` hears now and then how far that run is.
     """
     longer_s = min(max(LONGER * scenario.warmup_s, LONGER_S_MIN), LONGER_S_MAX)
-    quiet = scenario.model_copy(update={"stream": [], "fault": [], "warmup_s": longer_s, "duration_s": 0.001})
+    quiet = scenario.model_copy(
+        update={"stream": [], "fault": [], "warmup_s": longer_s, "duration_s": 0.001}
+    )
     own: Plan = {
         **empty(quiet.name, "feasible", ""),
         "stations": plan["stations"],
@@ -83,26 +104,36 @@ def refusal(
     for clock in wrong[:NAMED_MAX]:
         at_ps, offset_ps = _offsets(build, clock.name)
         told.append(
-            f'"{clock.name}" was off by up to {math.ceil(clock.worst_ns)} ns, {clock.stated_ns} stated: '
-            f"{_need(scenario, clock, at_ps, offset_ps)}"
+            f'"{clock.name}" was off by up to {math.ceil(clock.worst_ns)} ns, {clock.stated_ns}'
+            f" stated: {_need(scenario, clock, at_ps, offset_ps)}"
         )
     others = f" and {len(wrong) - NAMED_MAX} others" if len(wrong) > NAMED_MAX else ""
     key, value = _key(scenario, wrong[0])
-    return ConfigError(f"{key} = {value}: clocks do not keep what is stated of them: {'; '.join(told)}{others}")
+    return ConfigError(
+        f"{key} = {value}: clocks do not keep what is stated of them: {'; '.join(told)}{others}"
+    )
 
 
 def _key(scenario: Scenario, wrong: Wrong) -> tuple[str, object]:
     for index, station in enumerate(scenario.station):
         if station.name == wrong.name:
-            return f'key `station[{index}].clock_error_ns` (station "{wrong.name}")', wrong.stated_ns
+            return (
+                f'key `station[{index}].clock_error_ns` (station "{wrong.name}")',
+                wrong.stated_ns,
+            )
     return "key `warmup_s`", scenario.warmup_s
 
 
 def _need(scenario: Scenario, clock: Wrong, at_ps: IntArray, offset_ps: IntArray) -> str:
-    """What lets one clock keep what is stated: time, a latency taken off its stamps, or a statement that is true."""
+    """What lets one clock keep what is stated: time, a latency taken off its stamps, or a statement
+    that is true.
+    """
     lock_s = lock_time_s(at_ps, offset_ps, clock.stated_ns)
     if lock_s is not None and lock_s < 0.75 * at_ps[-1] / 1e12:
-        return f"raise warmup_s to {math.ceil(2.1 * lock_s)} or more, as streams are sent from half of it on"
+        return (
+            f"raise warmup_s to {math.ceil(2.1 * lock_s)} or more, as streams are sent from half of"
+            " it on"
+        )
     settled_ns = offset_ps[at_ps > at_ps[-1] // 2] / 1000
     mean_ns, worst_ns = float(settled_ns.mean()), float(np.abs(settled_ns).max())
     station = next((entry for entry in scenario.station if entry.name == clock.name), None)
@@ -110,5 +141,8 @@ def _need(scenario: Scenario, clock: Wrong, at_ps: IntArray, offset_ps: IntArray
         return 'move the grandmaster nearer, shorten sync.interval_ms, or set its gates to "none"'
     if station.driver in ("keepon", "under-test") and abs(mean_ns) > 0.5 * worst_ns:
         # Half of what a stamp of reception is late by shows in the offset.
-        return f"set ingress_latency_ns to {round((station.ingress_latency_ns - 2 * mean_ns) / 100) * 100}"
+        return (
+            "set ingress_latency_ns to"
+            f" {round((station.ingress_latency_ns - 2 * mean_ns) / 100) * 100}"
+        )
     return f"state clock_error_ns = {math.ceil(1.2 * worst_ns / ROUNDED_NS) * ROUNDED_NS}"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A plan is run in the simulator before it is printed: every frame it promises must come within its bounds."""
+"""A plan is run in the simulator before it is printed: every frame it promises must come within its
+bounds.
+"""
 
 from __future__ import annotations
 
@@ -33,18 +35,21 @@ def _at_leisure() -> None:
 
 
 def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure) -> Trial:
-    """Run a feasible plan in the simulator without faults, with the drivers it was made for, and compare all bounds.
+    """Run a feasible plan in the simulator without faults, with the drivers it was made for, and
+    compare all bounds.
 
-    Hosts have no tails: how seldom they are late is their affair (G2 of the rationale), and no plan could promise more.
-    Frames that come late all the same are named, with the streams of their talkers, whose bounds rest on their being in
-    time.
+    Hosts have no tails: how seldom they are late is their affair (G2 of the rationale), and no plan
+    could promise more. Frames that come late all the same are named, with the streams of their
+    talkers, whose bounds rest on their being in time.
 
     Returns:
-        duration_s, frames delivered, `unsent`: by stream how many frames got which of UNPLANNED instead.
+        duration_s, frames delivered, `unsent`: by stream how many frames got which of UNPLANNED
+        instead.
 
     Raises:
         ConfigError: a clock was further off than stated for it.
-        PlanRejectedError: a frame that was sent did not keep a bound of the plan, was lost, or had no slot of its own.
+        PlanRejectedError: a frame that was sent did not keep a bound of the plan, was lost, or had
+            no slot of its own.
         TimeUpError: by `look`, which is called now and then.
     """
 
@@ -52,17 +57,22 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         look()
 
     cycles_ns = [entry.period_ns for entry in scenario.stream]
-    duration_ns = min(max(TRIAL_LAPS * math.lcm(*cycles_ns), 2 * max(cycles_ns), TRIAL_MIN_NS), TRIAL_MAX_NS)
+    duration_ns = min(
+        max(TRIAL_LAPS * math.lcm(*cycles_ns), 2 * max(cycles_ns), TRIAL_MIN_NS), TRIAL_MAX_NS
+    )
     # Streams start to be sent after a while, measured or not.
     duration_ns = max(duration_ns, max(cycles_ns), _sync_ns(scenario)) + max(
         0, talk_start_ns(scenario) - round(scenario.warmup_s * 1e9)
     )
-    short = scenario.model_copy(update={"duration_s": duration_ns / 1e9, "fault": [], "host_tail_scale": 0.0})
+    short = scenario.model_copy(
+        update={"duration_s": duration_ns / 1e9, "fault": [], "host_tail_scale": 0.0}
+    )
     driver = "keepon" if short.compare is not None else short.drivers()[0]
     build, run = simulate_build(short, plan, driver, scenario.seed, looked)
     settled_ns = round(scenario.warmup_s * 1e9)
     if scenario.sync.by_ptp and clocks.wrong_clocks(build, settled_ns):
-        # Exchanges of PTP that always take longer than their interval end in time only with what hosts vary.
+        # Exchanges of PTP that always take longer than their interval end in time only with what
+        # hosts vary.
         short = short.model_copy(update={"host_tail_scale": scenario.host_tail_scale})
         build, run = simulate_build(short, plan, driver, scenario.seed, looked)
     _check_clocks(build, settled_ns, look)
@@ -76,23 +86,34 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
             continue
         for bound, check in entry["bound_check"].items():
             if check["outcome"] == outcomes.MISSED and bound != "deadline_ns":
-                # A frame that misses its window while clocks settle keeps those behind it waiting for ever.
+                # A frame that misses its window while clocks settle keeps those behind it waiting
+                # for ever.
                 _check_clocks(build, talk_start_ns(scenario), look)
                 raise PlanRejectedError(
-                    f"the plan failed in the simulator: {bound} of stream {name} was {check['worst_ns']:g}, its bound "
-                    f"is {check['bound_ns']}"
+                    f"the plan failed in the simulator: {bound} of stream {name} was"
+                    f" {check['worst_ns']:g}, its bound is {check['bound_ns']}"
                 )
-        ended = {key: count for key, count in entry["verdicts"].items() if count and key not in SENT_VERDICTS}
-        others = {key: count for key, count in {**ended, **entry["lost"]}.items() if key not in UNPLANNED}
+        ended = {
+            key: count
+            for key, count in entry["verdicts"].items()
+            if count and key not in SENT_VERDICTS
+        }
+        others = {
+            key: count for key, count in {**ended, **entry["lost"]}.items() if key not in UNPLANNED
+        }
         if others or (not ended and not entry["delivered"]):
             _check_clocks(build, talk_start_ns(scenario), look)
         if others:
             told = ", ".join(f"{key} {count}" for key, count in others.items())
-            raise PlanRejectedError(f"the plan failed in the simulator: frames of stream {name} ended as {told}")
+            raise PlanRejectedError(
+                f"the plan failed in the simulator: frames of stream {name} ended as {told}"
+            )
         if ended:
             unsent[name] = ended
         elif not entry["delivered"]:
-            raise PlanRejectedError(f"the plan failed in the simulator: no frame of stream {name} was sent")
+            raise PlanRejectedError(
+                f"the plan failed in the simulator: no frame of stream {name} was sent"
+            )
     delivered = sum(entry["delivered"] for entry in run.document["streams"].values())
     return {"duration_s": short.duration_s, "delivered": delivered, "unsent": unsent}
 
@@ -103,7 +124,9 @@ def _check_clocks(build: Build, from_ns: int, look: Callable[[], None]) -> None:
 
 
 def _sync_ns(scenario: Scenario) -> int:
-    """How long clocks are watched: servos answer once an interval, and what they do comes back after many."""
+    """How long clocks are watched: servos answer once an interval, and what they do comes back
+    after many.
+    """
     if not scenario.sync.by_ptp:
         return 0
     return min(TRIAL_SYNCS * scenario.sync.interval_ms * 1_000_000, TRIAL_SYNCS_MAX_NS)
@@ -117,7 +140,9 @@ def _late_talkers(scenario: Scenario, document: RunResult) -> dict[str, int]:
         if scenario.station_named(stream.talker).driver == "launchtime":
             count = station["nic"]["late_launches"]
         else:
-            count = found.get(stream.talker, 0) + sum(entry["verdicts"].get(name, 0) for name in ("moved", "late"))
+            count = found.get(stream.talker, 0) + sum(
+                entry["verdicts"].get(name, 0) for name in ("moved", "late")
+            )
         if count:
             found[stream.talker] = count
     return found

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debian's kernels in QEMU software emulation, with our modules and the stock tools: see docs/vm.md."""
+"""Debian's kernels in QEMU software emulation, with our modules and the stock tools: see
+docs/vm.md.
+"""
 
 from __future__ import annotations
 

@@ -23,53 +23,105 @@ from keepon.vm.modules import build_modules
 from keepon.vm.run import MODES, GuestResult, run_guest
 
 EXIT_FAILED = 1
-# What `make test` boots: flavour, and how many of the families apt offers. Others are made on demand.
+# What `make test` boots: flavour, and how many of the families apt offers. Others are made on
+# demand.
 PREPARED = {"cloud": len(FAMILIES), "rt": 1}
 
 
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m keepon.vm", description=__doc__)
-    parser.add_argument("--kernel", default="6.1", choices=FAMILIES, help="kernel family (default %(default)s)")
+    parser.add_argument(
+        "--kernel", default="6.1", choices=FAMILIES, help="kernel family (default %(default)s)"
+    )
     parser.add_argument(
         "--flavour",
         choices=FLAVOURS,
-        help="default cloud; amd64 has e1000e, igb, igc, hsr; rt is PREEMPT_RT; debug and kcsan are built; "
-        "arm64 is for an emulated Raspberry Pi 4",
+        help=(
+            "default cloud; amd64 has e1000e, igb, igc, hsr; rt is PREEMPT_RT; debug and kcsan are"
+            " built; arm64 is for an emulated Raspberry Pi 4"
+        ),
     )
     parser.add_argument(
-        "--update", action="store_true", help="look for a newer kernel package than the one in the cache"
-    )
-    parser.add_argument("--prepare", action="store_true", help="prepare what tests boot (or --flavour), and stop")
-    parser.add_argument(
-        "--script", type=Path, help="POSIX shell script to run; without it only kernel and modules are made"
+        "--update",
+        action="store_true",
+        help="look for a newer kernel package than the one in the cache",
     )
     parser.add_argument(
-        "--file", action="append", default=[], metavar="GUEST=HOST", help="file or folder for the guest"
+        "--prepare", action="store_true", help="prepare what tests boot (or --flavour), and stop"
     )
     parser.add_argument(
-        "--module", action="append", default=[], type=Path, metavar="FOLDER", help="build it, in this order"
+        "--script",
+        type=Path,
+        help="POSIX shell script to run; without it only kernel and modules are made",
     )
-    parser.add_argument("--tool", action="append", default=[], metavar="NAME|PATH", help="one more host program")
-    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="variable for the script")
+    parser.add_argument(
+        "--file",
+        action="append",
+        default=[],
+        metavar="GUEST=HOST",
+        help="file or folder for the guest",
+    )
+    parser.add_argument(
+        "--module",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FOLDER",
+        help="build it, in this order",
+    )
+    parser.add_argument(
+        "--tool", action="append", default=[], metavar="NAME|PATH", help="one more host program"
+    )
+    parser.add_argument(
+        "--env", action="append", default=[], metavar="NAME=VALUE", help="variable for the script"
+    )
     parser.add_argument("--mode", default="icount", choices=MODES)
-    parser.add_argument("--icount-shift", default=1, type=int, metavar="N", help="an instruction takes 2^N ns")
+    parser.add_argument(
+        "--icount-shift", default=1, type=int, metavar="N", help="an instruction takes 2^N ns"
+    )
     parser.add_argument("--memory-mb", default=512, type=int)
     parser.add_argument("--seed", default=1, type=int)
-    parser.add_argument("--timeout", default=120.0, type=float, metavar="S", help="host seconds (default %(default)g)")
     parser.add_argument(
-        "--virtual-limit", default=600, type=int, metavar="S", help="guest seconds (default %(default)s)"
+        "--timeout",
+        default=120.0,
+        type=float,
+        metavar="S",
+        help="host seconds (default %(default)g)",
+    )
+    parser.add_argument(
+        "--virtual-limit",
+        default=600,
+        type=int,
+        metavar="S",
+        help="guest seconds (default %(default)s)",
     )
     parser.add_argument("--append", default="", help="more kernel parameters")
-    parser.add_argument("--emulator", type=Path, metavar="PATH", help="another QEMU than the distribution's")
     parser.add_argument(
-        "--qemu", action="append", default=[], metavar="ARG", help="more arguments for QEMU: --qemu=-device"
+        "--emulator", type=Path, metavar="PATH", help="another QEMU than the distribution's"
     )
     parser.add_argument(
-        "--expect", action="append", default=[], metavar="REGEX", help="kernel trouble that is no failure"
+        "--qemu",
+        action="append",
+        default=[],
+        metavar="ARG",
+        help="more arguments for QEMU: --qemu=-device",
     )
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="write the files of the guest's /out here")
+    parser.add_argument(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="REGEX",
+        help="kernel trouble that is no failure",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="write the files of the guest's /out here"
+    )
     parser.add_argument("--console", action="store_true", help="show the kernel's console, too")
-    parser.add_argument("--twice", action="store_true", help="run twice and compare; exit code 1 if anything differs")
+    parser.add_argument(
+        "--twice",
+        action="store_true",
+        help="run twice and compare; exit code 1 if anything differs",
+    )
     return parser
 
 
@@ -94,7 +146,8 @@ def show(result: GuestResult, console: bool) -> None:
     print(result.stdout, end="", flush=True)
     virtual = "no" if result.virtual_seconds is None else f"{result.virtual_seconds:.6f}"
     summary = [
-        f"exit code {result.exit_code}, {virtual} virtual s, {result.wall_seconds:.1f} s, {len(result.files)} files"
+        f"exit code {result.exit_code}, {virtual} virtual s, {result.wall_seconds:.1f} s,"
+        f" {len(result.files)} files"
     ]
     summary += result.problems
     if console or result.problems:
@@ -103,7 +156,9 @@ def show(result: GuestResult, console: bool) -> None:
 
 
 def prepare(wanted: dict[str, int], update: bool) -> int:
-    """Everything a first run would have to fetch or make, of the flavours `wanted` (how many families of each)."""
+    """Everything a first run would have to fetch or make, of the flavours `wanted` (how many
+    families of each).
+    """
     for flavour, count in wanted.items():
         families = offered_families(flavour)[:count]
         if not families:
@@ -118,10 +173,17 @@ def prepare(wanted: dict[str, int], update: bool) -> int:
 
 def work(options: argparse.Namespace) -> int:
     if options.prepare:
-        return prepare({options.flavour: len(FAMILIES)} if options.flavour else PREPARED, options.update)
+        return prepare(
+            {options.flavour: len(FAMILIES)} if options.flavour else PREPARED, options.update
+        )
     kernel = get_kernel(options.kernel, options.flavour or "cloud", update=options.update)
     modules = build_modules(kernel, options.module)
-    print(f"kernel {kernel.version}", *(f"module {path.name}" for path in modules), sep=", ", file=sys.stderr)
+    print(
+        f"kernel {kernel.version}",
+        *(f"module {path.name}" for path in modules),
+        sep=", ",
+        file=sys.stderr,
+    )
     if options.script is None:
         return 0
     files = {name: Path(value) for name, value in split_pairs(options.file, "--file").items()}
@@ -161,7 +223,9 @@ def work(options: argparse.Namespace) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The script's exit code; 1 also for kernel trouble, a limit or a difference, 2 and 3 for input and environment."""
+    """The script's exit code; 1 also for kernel trouble, a limit or a difference, 2 and 3 for input
+    and environment.
+    """
     options = parser().parse_args(arguments)
     try:
         return work(options)

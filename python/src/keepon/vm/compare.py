@@ -10,14 +10,18 @@ from keepon.vm.run import GuestFailedError, GuestResult
 
 
 def twice(run: Callable[[], GuestResult]) -> tuple[GuestResult, GuestResult]:
-    """Call `run` two times at the same time: the guests disturb each other as much as this host can make them."""
+    """Call `run` two times at the same time: the guests disturb each other as much as this host can
+    make them.
+    """
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(run), pool.submit(run)
         return first.result(), second.result()
 
 
 def agreed(run: Callable[[], GuestResult]) -> GuestResult:
-    """The result of two equal runs. GuestFailedError when it is no success, or when they differ in any byte."""
+    """The result of two equal runs. GuestFailedError when it is no success, or when they differ in
+    any byte.
+    """
     first, second = twice(run)
     first.check()
     found = differences(first, second)
@@ -33,7 +37,10 @@ def differences(first: GuestResult, second: GuestResult) -> list[str]:
     if first.stdout != second.stdout:
         length = min(len(ours), len(theirs))
         line = next((number for number in range(length) if ours[number] != theirs[number]), length)
-        found.append(f"output differs from line {line + 1} on: {ours[line : line + 1]} and {theirs[line : line + 1]}")
+        found.append(
+            f"output differs from line {line + 1} on: {ours[line : line + 1]} and"
+            f" {theirs[line : line + 1]}"
+        )
     for name in sorted(first.files.keys() | second.files.keys()):
         if first.files.get(name) != second.files.get(name):
             found.append(f"/out/{name} differs")

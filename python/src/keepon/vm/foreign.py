@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs of another architecture than this machine's, and their libraries, for guests: Debian's packages, unpacked in
-the cache and not installed. Nothing of them runs here, so libraries are found by reading the files.
+"""Programs of another architecture than this machine's, and their libraries, for guests: Debian's
+packages, unpacked in the cache and not installed. Nothing of them runs here, so libraries are found
+by reading the files.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def find_foreign(architecture: str, name: str) -> Path:
         path = root(architecture) / folder / name
         if path.is_file():
             return path
-    raise ConfigError(f"program {name} is in none of the packages {', '.join(PACKAGES)} of {architecture}")
+    raise ConfigError(
+        f"program {name} is in none of the packages {', '.join(PACKAGES)} of {architecture}"
+    )
 
 
 def find_library(tree: Path, name: str) -> Path:
@@ -50,16 +53,23 @@ def find_library(tree: Path, name: str) -> Path:
         for path in (*sorted((tree / folder).glob(f"*-linux-gnu/{name}")), tree / folder / name):
             if path.is_file():
                 return path
-    raise ConfigError(f"library {name} is in no unpacked package: name the one that has it in PACKAGES of foreign.py")
+    raise ConfigError(
+        f"library {name} is in no unpacked package: name the one that has it in PACKAGES of"
+        " foreign.py"
+    )
 
 
 def libraries(architecture: str, program: Path) -> dict[str, Path]:
-    """Guest path -> file of the loader and all libraries a program needs; empty for a static one."""
+    """Guest path -> file of the loader and all libraries a program needs; empty for a
+    static one.
+    """
     tree = root(architecture)
     found: dict[str, Path] = {}
     todo = [program]
     while todo:
-        text = run_host([find_program("readelf"), "--wide", "--dynamic", "--program-headers", todo.pop()])
+        text = run_host(
+            [find_program("readelf"), "--wide", "--dynamic", "--program-headers", todo.pop()]
+        )
         names = re.findall(r"\(NEEDED\) .*\[(.*)\]", text)
         names += [Path(loader).name for loader in re.findall(r"program interpreter: (\S+)\]", text)]
         for name in names:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debian's own kernels, unpacked and not installed: image, the modules tests need, and headers to build ours.
+"""Debian's own kernels, unpacked and not installed: image, the modules tests need, and headers to
+build ours.
 
-A kernel family is "6.1" or "6.12", a flavour "cloud" (small, boots fast: the pair for CI), "amd64" (has e1000e, igb,
-igc, hsr) or "rt" (PREEMPT_RT: spinlocks sleep, interrupts are threads). "debug" and "kcsan" are built here (source.py).
-"arm64" runs on an emulated Raspberry Pi 4 (machines.py).
-Versions are found by apt from whatever sources this machine has; the newest one with image and headers is
-taken. Everything lands in out/cache/vm and is used from there afterwards, without network.
+A kernel family is "6.1" or "6.12", a flavour "cloud" (small, boots fast: the pair for CI), "amd64"
+(has e1000e, igb, igc, hsr) or "rt" (PREEMPT_RT: spinlocks sleep, interrupts are threads). "debug"
+and "kcsan" are built here (source.py). "arm64" runs on an emulated Raspberry Pi 4 (machines.py).
+Versions are found by apt from whatever sources this machine has; the newest one with image and
+headers is taken. Everything lands in out/cache/vm and is used from there afterwards, without
+network.
 """
 
 from __future__ import annotations
@@ -29,11 +31,15 @@ SUFFIX = {"cloud": "-cloud-amd64", "amd64": "-amd64", "rt": "-rt-amd64", "arm64"
 FLAVOURS = (*SUFFIX, *source.FLAVOURS)
 LAYOUT = 3  # of a kernel's folder in the cache; a new number makes all of them anew
 
-# Modules of the image that are put into the guest where the flavour has them, with all they depend on.
+# Modules of the image that are put into the guest where the flavour has them, with all they depend
+# on.
 MODULES = [
-    "sch_etf", "sch_taprio", "sch_mqprio", "sch_mqprio_lib", "sch_cbs", "sch_fq", "sch_fq_codel", "sch_htb",
-    "sch_ingress", "sch_multiq", "sch_netem", "sch_plug", "sch_prio", "sch_red", "sch_tbf", "act_gate",
-    "act_gact", "act_mirred", "act_police", "act_skbedit", "act_vlan", "cls_basic", "cls_bpf", "cls_flower",
+    "sch_etf", "sch_taprio", "sch_mqprio", "sch_mqprio_lib", "sch_cbs", "sch_fq", "sch_fq_codel",
+    "sch_htb",
+    "sch_ingress", "sch_multiq", "sch_netem", "sch_plug", "sch_prio", "sch_red", "sch_tbf",
+    "act_gate",
+    "act_gact", "act_mirred", "act_police", "act_skbedit", "act_vlan", "cls_basic", "cls_bpf",
+    "cls_flower",
     "cls_matchall", "cls_u32", "em_meta", "veth", "dummy", "macvlan", "ifb", "bridge",
     "8021q", "hsr", "pktgen", "nlmon", "af_packet_diag", "inet_diag", "tcp_diag", "tun",
     "vrf", "virtio_net", "virtio_pci", "virtio_console", "e1000", "e1000e", "igb", "igc",
@@ -85,7 +91,9 @@ class Kernel:
 
     @property
     def modules_archive(self) -> Path:
-        """cpio with /lib/modules/VERSION: the modules flat, modules.dep, modules.alias, modules.builtin."""
+        """cpio with /lib/modules/VERSION: the modules flat, modules.dep, modules.alias,
+        modules.builtin.
+        """
         return self.folder / "modules.cpio"
 
     def modules(self) -> list[Module]:
@@ -96,7 +104,8 @@ class Kernel:
         ]
 
 
-# --- modules of an image --------------------------------------------------------------------------------------------
+# --- modules of an image
+# --------------------------------------------------------------------------------------------
 
 
 def module_name(path: Path) -> str:
@@ -119,7 +128,9 @@ def describe_module(name: str, data: bytes) -> Module:
     tags: dict[bytes, list[str]] = {b"depends": [], b"alias": []}
     for tag, value in re.findall(rb"(?<=\0)(depends|alias)=([^\0]*)\0", data):
         tags[tag].append(value.decode())
-    depends = [part.replace("-", "_") for text in tags[b"depends"] for part in text.split(",") if part]
+    depends = [
+        part.replace("-", "_") for text in tags[b"depends"] for part in text.split(",") if part
+    ]
     return Module(name, tuple(depends), tuple(tags[b"alias"]))
 
 
@@ -139,7 +150,9 @@ def closure(wanted: list[str], modules: dict[str, Module]) -> list[str]:
 
 
 def index_entries(version: str, modules: list[Module]) -> list[newc.Entry]:
-    """modules.dep and modules.alias of a flat folder /lib/modules/VERSION, for modprobe and the kernel's requests."""
+    """modules.dep and modules.alias of a flat folder /lib/modules/VERSION, for modprobe and the
+    kernel's requests.
+    """
     known = {module.name: module for module in modules}
     dep, alias = [], []
     for module in sorted(modules, key=lambda module: module.name):
@@ -149,14 +162,26 @@ def index_entries(version: str, modules: list[Module]) -> list[newc.Entry]:
         alias += [f"alias {pattern} {module.name}" for pattern in module.aliases]
     folder = f"lib/modules/{version}"
     return [
-        newc.file_entry(f"{folder}/modules.dep", "".join(f"{line}\n" for line in dep).encode(), 0o644),
-        newc.file_entry(f"{folder}/modules.alias", "".join(f"{line}\n" for line in alias).encode(), 0o644),
+        newc.file_entry(
+            f"{folder}/modules.dep", "".join(f"{line}\n" for line in dep).encode(), 0o644
+        ),
+        newc.file_entry(
+            f"{folder}/modules.alias", "".join(f"{line}\n" for line in alias).encode(), 0o644
+        ),
     ]
 
 
-def collect_modules(tree: Path, version: str, more: Sequence[str] = ()) -> tuple[bytes, list[Module]]:
-    """Archive and list of the selected modules (MODULES and `more`) in an unpacked image package."""
-    roots = [path for path in (tree / "usr/lib/modules" / version, tree / "lib/modules" / version) if path.is_dir()]
+def collect_modules(
+    tree: Path, version: str, more: Sequence[str] = ()
+) -> tuple[bytes, list[Module]]:
+    """Archive and list of the selected modules (MODULES and `more`) in an unpacked image
+    package.
+    """
+    roots = [
+        path
+        for path in (tree / "usr/lib/modules" / version, tree / "lib/modules" / version)
+        if path.is_dir()
+    ]
     if not roots:
         raise EnvironmentProblemError(f"package of kernel {version} has no lib/modules/{version}")
     paths = {module_name(path): path for path in sorted(roots[0].rglob("*.ko*"))}
@@ -171,12 +196,19 @@ def collect_modules(tree: Path, version: str, more: Sequence[str] = ()) -> tuple
             wanted += modules[name].depends
     folder = f"lib/modules/{version}"
     chosen = [modules[name] for name in sorted(modules)]
-    entries = [newc.file_entry(f"{folder}/{name}.ko", data, 0o644) for name, data in contents.items()]
-    entries.append(newc.file_entry(f"{folder}/modules.builtin", (roots[0] / "modules.builtin").read_bytes(), 0o644))
+    entries = [
+        newc.file_entry(f"{folder}/{name}.ko", data, 0o644) for name, data in contents.items()
+    ]
+    entries.append(
+        newc.file_entry(
+            f"{folder}/modules.builtin", (roots[0] / "modules.builtin").read_bytes(), 0o644
+        )
+    )
     return newc.write([*entries, *index_entries(version, chosen)]), chosen
 
 
-# --- packages -------------------------------------------------------------------------------------------------------
+# --- packages
+# --------------------------------------------------------------------------------------------------
 
 
 def version_key(version: str) -> list[int]:
@@ -185,7 +217,9 @@ def version_key(version: str) -> list[int]:
 
 
 def newest_version(package_names: list[str], family: str, flavour: str) -> str | None:
-    """Newest kernel version of a family and flavour that has both image and headers among `package_names`."""
+    """Newest kernel version of a family and flavour that has both image and headers among
+    `package_names`.
+    """
     number = re.escape(family) + r"\.[0-9.]+(?:-[0-9]+)?(?:\+[a-z0-9.~]+)?"
     found: dict[str, set[str]] = {"image": set(), "headers": set()}
     for name in package_names:
@@ -198,8 +232,14 @@ def newest_version(package_names: list[str], family: str, flavour: str) -> str |
 def header_packages(version: str, architecture: str | None = None) -> list[str]:
     """The header package and those it takes its sources and build programs from."""
     name = f"linux-headers-{version}"
-    depends = run_host([find_program("apt-cache"), *packages.apt_options(architecture), "depends", name])
-    needed = re.findall(r"^ *\|?Depends: (linux-kbuild-\S+|linux-headers-\S+-common(?:-rt)?)$", depends, re.MULTILINE)
+    depends = run_host(
+        [find_program("apt-cache"), *packages.apt_options(architecture), "depends", name]
+    )
+    needed = re.findall(
+        r"^ *\|?Depends: (linux-kbuild-\S+|linux-headers-\S+-common(?:-rt)?)$",
+        depends,
+        re.MULTILINE,
+    )
     if len(needed) < 2:
         raise EnvironmentProblemError(
             f"package {name} names no linux-kbuild and linux-headers-common: run apt-get update"
@@ -210,7 +250,8 @@ def header_packages(version: str, architecture: str | None = None) -> list[str]:
 def adapt_headers(folder: Path, version: str) -> None:
     """Make the header package's absolute path of the common sources one of the unpacked tree.
 
-    Its vmlinux, if any, goes: kbuild would make BTF of our modules from it, which needs one more program.
+    Its vmlinux, if any, goes: kbuild would make BTF of our modules from it, which needs one more
+    program.
     """
     headers = folder / "usr" / "src" / f"linux-headers-{version}"
     (headers / "vmlinux").unlink(missing_ok=True)
@@ -218,7 +259,9 @@ def adapt_headers(folder: Path, version: str) -> None:
     text = makefile.read_text()
     moved = text.replace("/usr/src/", f"{folder}/usr/src/")
     if moved == text:
-        raise EnvironmentProblemError(f"{makefile}: no include of /usr/src/..., headers of an unknown layout")
+        raise EnvironmentProblemError(
+            f"{makefile}: no include of /usr/src/..., headers of an unknown layout"
+        )
     makefile.write_text(moved)
 
 
@@ -245,17 +288,25 @@ def from_image_package(kernel: Kernel) -> list[str]:
         shutil.copy(tree / "boot" / f"vmlinuz-{version}", folder / "vmlinuz")
         shutil.copy(tree / "boot" / f"config-{version}", folder / "config")
         if machine.board:
-            shutil.copy(tree / "usr" / "lib" / f"linux-image-{version}" / machine.board, kernel.board)
+            shutil.copy(
+                tree / "usr" / "lib" / f"linux-image-{version}" / machine.board, kernel.board
+            )
         write_modules(folder, *collect_modules(tree, version, machine.modules))
     for name in header_packages(version, machine.foreign):
-        names.append(packages.unpack(name, folder, None if name.startswith("linux-kbuild") else machine.foreign))
+        names.append(
+            packages.unpack(
+                name, folder, None if name.startswith("linux-kbuild") else machine.foreign
+            )
+        )
     adapt_headers(folder, version)
     return names
 
 
 def from_source(kernel: Kernel) -> list[str]:
     """The same, built here; everything the guests need is in the image."""
-    names = source.build(kernel.family, kernel.flavour, kernel.version, kernel.folder, kernel.headers)
+    names = source.build(
+        kernel.family, kernel.flavour, kernel.version, kernel.folder, kernel.headers
+    )
     builtin = (kernel.headers / "modules.builtin").read_bytes()
     entry = newc.file_entry(f"lib/modules/{kernel.version}/modules.builtin", builtin, 0o644)
     write_modules(kernel.folder, newc.write([entry, *index_entries(kernel.version, [])]), [])
@@ -264,7 +315,9 @@ def from_source(kernel: Kernel) -> list[str]:
 
 def write_modules(folder: Path, archive: bytes, modules: list[Module]) -> None:
     (folder / "modules.cpio").write_bytes(archive)
-    (folder / "modules.json").write_text(json.dumps([asdict(module) for module in modules], indent=1))
+    (folder / "modules.json").write_text(
+        json.dumps([asdict(module) for module in modules], indent=1)
+    )
 
 
 def prepare(kernel: Kernel) -> None:
@@ -274,8 +327,14 @@ def prepare(kernel: Kernel) -> None:
     folder.mkdir(parents=True)
     built = kernel.flavour in source.FLAVOURS
     names = from_source(kernel) if built else from_image_package(kernel)
-    stamp = {"family": kernel.family, "flavour": kernel.flavour, "version": kernel.version, "packages": names}
-    # Last, so that an interrupted preparation leaves no stamp; the folder's place is in the headers' Makefile.
+    stamp = {
+        "family": kernel.family,
+        "flavour": kernel.flavour,
+        "version": kernel.version,
+        "packages": names,
+    }
+    # Last, so that an interrupted preparation leaves no stamp; the folder's place is in the
+    # headers' Makefile.
     place = {"recipe": recipe(kernel.flavour), "folder": str(folder)}
     (folder / "kernel.json").write_text(json.dumps(stamp | place, indent=1))
 
@@ -303,34 +362,43 @@ def offered_version(family: str, flavour: str) -> str | None:
     if flavour in source.FLAVOURS:
         return source.offered_version(family, flavour)
     architecture = machines.of_flavour(flavour).foreign
-    return newest_version(packages.offered_names(f"^linux-(image|headers)-{family}", architecture), family, flavour)
+    return newest_version(
+        packages.offered_names(f"^linux-(image|headers)-{family}", architecture), family, flavour
+    )
 
 
 def offered_families(flavour: str = "cloud") -> list[str]:
     """The families this machine can have, cached or offered by apt: not every Debian has both."""
-    return [family for family in FAMILIES if cached_version(family, flavour) or offered_version(family, flavour)]
+    return [
+        family
+        for family in FAMILIES
+        if cached_version(family, flavour) or offered_version(family, flavour)
+    ]
 
 
 def available_version(family: str, flavour: str) -> str:
     version = offered_version(family, flavour)
     if version is None:
         raise EnvironmentProblemError(
-            f"apt offers no kernel {family} ({flavour}) with headers or sources for this Debian: run apt-get "
-            "update, or add the suite that has it to the apt sources"
+            f"apt offers no kernel {family} ({flavour}) with headers or sources for this Debian:"
+            " run apt-get update, or add the suite that has it to the apt sources"
         )
     return version
 
 
 def get_kernel(family: str = "6.1", flavour: str = "cloud", *, update: bool = False) -> Kernel:
-    """The kernel of a family ("6.1", "6.12") and flavour ("cloud", "amd64", "rt", ...), unpacked or built on first use.
+    """The kernel of a family ("6.1", "6.12") and flavour ("cloud", "amd64", "rt", ...), unpacked or
+    built on first use.
 
-    `update` looks for a newer version than the one in the cache. Raises ConfigError for unknown names and
-    EnvironmentProblemError when apt cannot deliver.
+    `update` looks for a newer version than the one in the cache. Raises ConfigError for unknown
+    names and EnvironmentProblemError when apt cannot deliver.
     """
     if family not in FAMILIES:
         raise ConfigError(f"kernel family {family!r} is unknown: use one of {', '.join(FAMILIES)}")
     if flavour not in FLAVOURS:
-        raise ConfigError(f"kernel flavour {flavour!r} is unknown: use one of {', '.join(FLAVOURS)}")
+        raise ConfigError(
+            f"kernel flavour {flavour!r} is unknown: use one of {', '.join(FLAVOURS)}"
+        )
     cache = cache_folder()
     with only_one(cache / f"{family}-{flavour}"):
         version = None if update else cached_version(family, flavour)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The guest's files: one base archive (shell, busybox, network tools with their libraries), built once, plus what a run
-adds. The kernel unpacks joined cpio archives one over the other; uncompressed ones boot fastest.
+"""The guest's files: one base archive (shell, busybox, network tools with their libraries), built
+once, plus what a run adds. The kernel unpacks joined cpio archives one over the other; uncompressed
+ones boot fastest.
 
-The shell is dash, not busybox ash: Debian's ash runs its own applets `ip` and `tc` whatever PATH says. For the same
-reason programs that start others (timeout, env, xargs, nice, setsid) are the real ones.
+The shell is dash, not busybox ash: Debian's ash runs its own applets `ip` and `tc` whatever PATH
+says. For the same reason programs that start others (timeout, env, xargs, nice, setsid) are the
+real ones.
 """
 
 from __future__ import annotations
@@ -40,12 +42,17 @@ def libraries(program: Path, architecture: str | None = None) -> dict[str, Path]
     if architecture is not None:
         return foreign.libraries(architecture, program)
     done = subprocess.run(
-        [find_program("ldd"), program], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+        [find_program("ldd"), program],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
     )
     missing = re.findall(r"^\s*(\S+) => not found", done.stdout, re.MULTILINE)
     if missing:
         raise ConfigError(
-            f"{program} needs the library {missing[0]}, which this machine has not: install it or link it in"
+            f"{program} needs the library {missing[0]}, which this machine has not: install it or"
+            " link it in"
         )
     found = map(Path, re.findall(r"(?:=> |^\s*)(/\S+) \(0x", done.stdout, re.MULTILINE))
     return {newc.clean_path(str(path)): path for path in found}
@@ -71,7 +78,10 @@ def tool_sources(tools: Iterable[Tool], architecture: str | None = None) -> dict
 
 def tool_entries(tools: Sequence[Tool], architecture: str | None) -> list[newc.Entry]:
     """Members for programs beyond the base's, with their libraries."""
-    return [newc.file_entry(name, path.read_bytes()) for name, path in tool_sources(tools, architecture).items()]
+    return [
+        newc.file_entry(name, path.read_bytes())
+        for name, path in tool_sources(tools, architecture).items()
+    ]
 
 
 def base_tools(architecture: str | None) -> list[str]:
@@ -79,13 +89,17 @@ def base_tools(architecture: str | None) -> list[str]:
 
 
 def base_sources(architecture: str | None) -> dict[str, Path]:
-    """Guest path -> host path of everything in the base that is a file of the host or of this package."""
+    """Guest path -> host path of everything in the base that is a file of the host or of this
+    package.
+    """
     sources = tool_sources(base_tools(architecture), architecture)
     busybox = find_tool("busybox", architecture)
     sources |= libraries(busybox, architecture)
     sources["bin/busybox"] = busybox
     for folder in map(Path, DATA_FOLDERS):
-        sources |= {newc.clean_path(str(path)): path for path in sorted(folder.rglob("*")) if path.is_file()}
+        sources |= {
+            newc.clean_path(str(path)): path for path in sorted(folder.rglob("*")) if path.is_file()
+        }
     sources["init"] = GUEST_FILES / "init"
     sources["lib/keepon/test.sh"] = GUEST_FILES / "test.sh"
     return sources
@@ -98,18 +112,27 @@ def base_entries(sources: Mapping[str, Path]) -> list[newc.Entry]:
     applets = set(run_host([find_program("busybox"), "--list"]).split()) - tools - {"busybox"}
     entries = [newc.file_entry(name, path.read_bytes()) for name, path in sources.items()]
     entries += [newc.link_entry(f"bin/{name}", "/bin/busybox") for name in applets - {"sh"}]
-    entries += [newc.link_entry("bin/sh", "/usr/bin/dash"), newc.link_entry("sbin/modprobe", "/bin/busybox")]
+    entries += [
+        newc.link_entry("bin/sh", "/usr/bin/dash"),
+        newc.link_entry("sbin/modprobe", "/bin/busybox"),
+    ]
     entries += [newc.link_entry("var/run", "/run"), *map(newc.folder_entry, FOLDERS)]
     entries.append(
-        newc.file_entry("etc/passwd", b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n", 0o644)
+        newc.file_entry(
+            "etc/passwd", b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n", 0o644
+        )
     )
     entries.append(newc.file_entry("etc/group", b"root:x:0:\nnogroup:x:65534:\n", 0o644))
     return entries
 
 
 def signature(paths: Iterable[Path]) -> dict[str, list[int]]:
-    """Size and change time of files: cheap to compare; what they hold decides the archive's name."""
-    return {str(path): [path.stat().st_size, path.stat().st_mtime_ns] for path in sorted(set(paths))}
+    """Size and change time of files: cheap to compare; what they hold decides the
+    archive's name.
+    """
+    return {
+        str(path): [path.stat().st_size, path.stat().st_mtime_ns] for path in sorted(set(paths))
+    }
 
 
 def base_archive(architecture: str | None = None) -> Path:
@@ -118,14 +141,17 @@ def base_archive(architecture: str | None = None) -> Path:
     prefix = f"{architecture}-base" if architecture else "base"
     stamp_path = folder / f"{prefix}.json"
     with only_one(stamp_path):
-        # Which program a name stands for may change too, so that names are looked up each time; libraries are not.
-        programs = [find_tool(name, architecture) for name in [*base_tools(architecture), "busybox"]]
+        # Which program a name stands for may change too, so that names are looked up each time;
+        # libraries are not.
+        programs = [
+            find_tool(name, architecture) for name in [*base_tools(architecture), "busybox"]
+        ]
         programs += [GUEST_FILES / "init", GUEST_FILES / "test.sh", Path(__file__)]
         try:
             stamp = json.loads(stamp_path.read_text())
-            same = stamp["files"] == signature(map(Path, stamp["files"])) and set(map(str, programs)) <= set(
-                stamp["files"]
-            )
+            same = stamp["files"] == signature(map(Path, stamp["files"])) and set(
+                map(str, programs)
+            ) <= set(stamp["files"])
             if same and (folder / stamp["archive"]).is_file():
                 return folder / str(stamp["archive"])
         except (FileNotFoundError, json.JSONDecodeError):
@@ -137,7 +163,9 @@ def base_archive(architecture: str | None = None) -> Path:
             old.unlink()
         path.write_bytes(archive)
         stamp_path.write_text(
-            json.dumps({"archive": path.name, "files": signature([*sources.values(), *programs])}, indent=1)
+            json.dumps(
+                {"archive": path.name, "files": signature([*sources.values(), *programs])}, indent=1
+            )
         )
         return path
 
@@ -152,22 +180,34 @@ def file_entries(files: Mapping[str, Path | bytes]) -> list[newc.Entry]:
                 continue
             if source.is_dir():
                 below = [path for path in sorted(source.rglob("*")) if path.is_file()]
-                entries += [newc.file_entry(f"{name}/{path.relative_to(source)}", path.read_bytes()) for path in below]
+                entries += [
+                    newc.file_entry(f"{name}/{path.relative_to(source)}", path.read_bytes())
+                    for path in below
+                ]
             else:
                 entries.append(newc.file_entry(name, source.read_bytes()))
         except OSError as error:
-            raise ConfigError(f"file for the guest's {name}: {error}: name a readable one") from error
+            raise ConfigError(
+                f"file for the guest's {name}: {error}: name a readable one"
+            ) from error
         except ValueError as error:
-            raise ConfigError(f"guest path {name!r} is not below the guest's root: use an absolute path") from error
+            raise ConfigError(
+                f"guest path {name!r} is not below the guest's root: use an absolute path"
+            ) from error
     return entries
 
 
 def module_entries(kernel: images.Kernel, modules: Sequence[Path]) -> list[newc.Entry]:
-    """Our modules beside the kernel's own, and an index that knows both, so that `modprobe keepon` works."""
+    """Our modules beside the kernel's own, and an index that knows both, so that `modprobe keepon`
+    works.
+    """
     ours = {images.module_name(path): images.read_module(path) for path in modules}
     known = [module for module in kernel.modules() if module.name not in ours]
     known += [images.describe_module(name, data) for name, data in ours.items()]
-    entries = [newc.file_entry(f"lib/modules/{kernel.version}/{name}.ko", data, 0o644) for name, data in ours.items()]
+    entries = [
+        newc.file_entry(f"lib/modules/{kernel.version}/{name}.ko", data, 0o644)
+        for name, data in ours.items()
+    ]
     return [*entries, *images.index_entries(kernel.version, known)]
 
 
@@ -179,11 +219,15 @@ def overlay(
     modules: Sequence[Path],
     tools: Sequence[Tool],
 ) -> bytes:
-    """Archive of one run: /etc/keepon/{script,environment}, extra programs, our modules, the caller's files last."""
+    """Archive of one run: /etc/keepon/{script,environment}, extra programs, our modules, the
+    caller's files last.
+    """
     lines = []
     for name, value in environment.items():
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            raise ConfigError(f"environment variable {name!r} is no name: use letters, digits and _")
+            raise ConfigError(
+                f"environment variable {name!r} is no name: use letters, digits and _"
+            )
         quoted = value.replace("'", "'\\''")
         lines.append(f"export {name}='{quoted}'\n")
     entries = [

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The machines that guests run on: a PC of this machine's architecture, and a Raspberry Pi 4.
 
-In QEMU the Pi has no bus for a virtio device, and of its serial ports one that works: what a script prints and leaves
-in /out comes back over the console, after a line that says so. A guest that does not end loses it. The emulator is
-ours (scripts/paced_qemu.py), for QEMU's own Pi has no Ethernet.
+In QEMU the Pi has no bus for a virtio device, and of its serial ports one that works: what a script
+prints and leaves in /out comes back over the console, after a line that says so. A guest that does
+not end loses it. The emulator is ours (scripts/paced_qemu.py), for QEMU's own Pi has no Ethernet.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 # On the console of a guest without virtio: the archive begins after it.
 FILES_LINE = b"\nkeepon-vm: files\n"
 
-# Warnings and worse reach the console at once; no self-tests of ciphers (1.5 virtual seconds); trouble ends the guest.
+# Warnings and worse reach the console at once; no self-tests of ciphers (1.5 virtual seconds);
+# trouble ends the guest.
 COMMAND_LINE = (
     "quiet loglevel=5 printk.devkmsg=on log_buf_len=1M panic=-1 oops=panic nokaslr "
     "mitigations=off cryptomgr.notests audit=0 random.trust_cpu=on"
@@ -25,9 +26,10 @@ COMMAND_LINE = (
 class Machine:
     """One kind of machine.
 
-    `foreign`: Debian's name of its architecture if it is not this machine's. `compiler`: prefix of the cross compiler,
-    `kbuild`: ARCH of the kernel. `board`: its device tree in the image package. `modules`: more of them in the guest.
-    `options`: more kernel parameters. `virtio`: results come back over a virtio port.
+    `foreign`: Debian's name of its architecture if it is not this machine's. `compiler`: prefix of
+    the cross compiler, `kbuild`: ARCH of the kernel. `board`: its device tree in the image package.
+    `modules`: more of them in the guest. `options`: more kernel parameters. `virtio`: results come
+    back over a virtio port.
     """
 
     name: str
@@ -41,7 +43,9 @@ class Machine:
     virtio: bool = True
 
     def command_line(self, cpus: int) -> str:
-        """What the kernel is told. On a board it is to leave the CPUs alone that would not answer."""
+        """What the kernel is told. On a board it is to leave the CPUs alone that would
+        not answer.
+        """
         return f"console={self.console},115200 {COMMAND_LINE} {self.options}".format(cpus=cpus)
 
     @property
@@ -50,21 +54,30 @@ class Machine:
         return (f"ARCH={self.kbuild}", f"CROSS_COMPILE={self.compiler}") if self.foreign else ()
 
     def qemu(self, memory_mb: int, cpus: int, folder: Path) -> list[str]:
-        """QEMU's arguments for the machine with that many CPUs, and for what is not the same on all of them."""
+        """QEMU's arguments for the machine with that many CPUs, and for what is not the same on all
+        of them.
+        """
         if not self.virtio:
             # The board has its memory.
             return ["-M", self.name, "-global", f"bcm2838.enabled-cpus={cpus}"]
         return [
             *("-M", self.name, "-cpu", "max", "-m", str(memory_mb), "-smp", str(cpus)),
-            # Without ioeventfd the device works in the vCPU's own step, not in a host thread of its own.
-            *("-device", "virtio-serial-pci,ioeventfd=off", "-chardev", f"file,id=result,path={folder / 'result'}"),
+            # Without ioeventfd the device works in the vCPU's own step, not in a host thread of its
+            # own.
+            *(
+                "-device",
+                "virtio-serial-pci,ioeventfd=off",
+                "-chardev",
+                f"file,id=result,path={folder / 'result'}",
+            ),
             *("-device", "virtserialport,chardev=result,name=result"),
         ]
 
 
 PC = Machine("q35", "ttyS0", "tsc=reliable no_timer_check")
 RASPBERRY_PI_4 = Machine(
-    "raspi4b", "ttyAMA0", "maxcpus={cpus}", foreign="arm64", compiler="aarch64-linux-gnu-", kbuild="arm64",
+    "raspi4b", "ttyAMA0", "maxcpus={cpus}", foreign="arm64", compiler="aarch64-linux-gnu-",
+    kbuild="arm64",
     board="broadcom/bcm2711-rpi-4-b.dtb", virtio=False,
     modules=("genet", "mdio_bcm_unimac", "mdio_devres", "broadcom", "bcm2835_wdt"),
 )  # fmt: skip

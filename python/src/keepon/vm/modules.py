@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Our kernel modules, built out of tree for one kernel, with W=1 and every warning an error.
 
-Each module is built in a mirror of the checkout, out/build/kernel/VERSION/MODULE, made of links to the sources of
-`core`, `nicmodel`, `kernel/include` and the module's own folder. No object lands beside a source, and two modules may
-both contain the core. kbuild gets the mirror as KEEPON_ROOT, thus in a Kbuild:
+Each module is built in a mirror of the checkout, out/build/kernel/VERSION/MODULE, made of links to
+the sources of `core`, `nicmodel`, `kernel/include` and the module's own folder. No object lands
+beside a source, and two modules may both contain the core. kbuild gets the mirror as KEEPON_ROOT,
+thus in a Kbuild:
 
     keepon-y := main.o ../../core/src/clock.o
     ccflags-y := -I$(KEEPON_ROOT)/core/include -I$(KEEPON_ROOT)/core/platform/kernel
@@ -34,7 +35,9 @@ WATCHED = ("UBSAN_SANITIZE=y",)
 
 
 class ModuleBuildError(KeeponError):
-    """A kernel module does not compile or link without warnings; the message holds the compiler's lines."""
+    """A kernel module does not compile or link without warnings; the message holds the compiler's
+    lines.
+    """
 
 
 def source_files(folder: Path) -> list[Path]:
@@ -64,7 +67,9 @@ def make_variables(kernel: Kernel) -> tuple[str, ...]:
 
 
 def input_hash(kernel: Kernel, links: dict[str, Path], symbols: Sequence[Path]) -> str:
-    """Content hash of all a build depends on: kernel, every linked file, symbols of other modules."""
+    """Content hash of all a build depends on: kernel, every linked file, symbols of other
+    modules.
+    """
     parts = [kernel.version, str(kernel.headers), *make_variables(kernel)]
     digest = hashlib.sha256(json.dumps(parts).encode())
     for name, path in sorted(links.items()):
@@ -87,7 +92,9 @@ def refresh_mirror(mirror: Path, links: dict[str, Path]) -> None:
 
 
 def complaints(output: str) -> list[str]:
-    """Warnings in the output of kbuild. The patch level of the compiler is no finding about our code."""
+    """Warnings in the output of kbuild. The patch level of the compiler is no finding about our
+    code.
+    """
     lines = [line for line in output.splitlines() if "the compiler differs" not in line]
     return [line for line in lines if "warning:" in line.lower() or line.startswith("WARNING")]
 
@@ -106,7 +113,11 @@ def compile_module(kernel: Kernel, mirror: Path, folder: Path, symbols: Sequence
         "modules",
     ]
     # A make above us must not hand its variables and job server down.
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "KBUILD"))}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MAKE", "MFLAGS", "KBUILD"))
+    }
     done = subprocess.run(
         command,
         env=env | {"LC_ALL": "C"},
@@ -121,12 +132,16 @@ def compile_module(kernel: Kernel, mirror: Path, folder: Path, symbols: Sequence
         # What compiled with a warning would be up to date next time, and silent.
         shutil.rmtree(mirror)
         text = done.stdout.replace(str(mirror), ".")
-        raise ModuleBuildError(f"module {folder.name} does not build cleanly for kernel {kernel.version}:\n{text}")
+        raise ModuleBuildError(
+            f"module {folder.name} does not build cleanly for kernel {kernel.version}:\n{text}"
+        )
     return done.stdout
 
 
 def built_before(mirror: Path, objects: Path, inputs: str) -> list[Path]:
-    """The modules of an earlier build from the same inputs; empty if there was none or something is missing."""
+    """The modules of an earlier build from the same inputs; empty if there was none or something is
+    missing.
+    """
     try:
         stamp = json.loads((mirror / STAMP).read_text())
     except (FileNotFoundError, json.JSONDecodeError):
@@ -138,9 +153,11 @@ def built_before(mirror: Path, objects: Path, inputs: str) -> list[Path]:
 def build_module(
     kernel: Kernel, folder: Path, symbols: Sequence[Path] = (), *, build_root: Path | None = None
 ) -> list[Path]:
-    """Build one module folder (with a Kbuild) and return its .ko files; nothing is run when no input changed.
+    """Build one module folder (with a Kbuild) and return its .ko files; nothing is run when no
+    input changed.
 
-    `symbols`: Module.symvers files of modules whose exported symbols it uses. `build_root` replaces out/build/kernel.
+    `symbols`: Module.symvers files of modules whose exported symbols it uses. `build_root` replaces
+    out/build/kernel.
     """
     folder = folder.resolve()
     if not (folder / "Kbuild").is_file():
@@ -160,13 +177,20 @@ def build_module(
             compile_module(kernel, mirror, folder, symbols)
             modules = sorted(objects.glob("*.ko"))
             if not modules:
-                raise ConfigError(f"{folder / 'Kbuild'} makes no .ko file: it needs obj-m := NAME.o")
-            (mirror / STAMP).write_text(json.dumps({"inputs": inputs, "modules": [path.name for path in modules]}))
+                raise ConfigError(
+                    f"{folder / 'Kbuild'} makes no .ko file: it needs obj-m := NAME.o"
+                )
+            (mirror / STAMP).write_text(
+                json.dumps({"inputs": inputs, "modules": [path.name for path in modules]})
+            )
         return modules
 
 
-def build_modules(kernel: Kernel, folders: Sequence[Path], *, build_root: Path | None = None) -> list[Path]:
-    """Build module folders in this order, each seeing the symbols exported by those before; all .ko files.
+def build_modules(
+    kernel: Kernel, folders: Sequence[Path], *, build_root: Path | None = None
+) -> list[Path]:
+    """Build module folders in this order, each seeing the symbols exported by those before; all .ko
+    files.
 
     Raises ModuleBuildError with the compiler's lines; warnings (W=1, modpost) are errors.
     """

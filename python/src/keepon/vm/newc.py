@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""cpio archives in "newc" format (kernel: Documentation/driver-api/early-userspace/buffer-format.rst).
+"""cpio archives in "newc" format (kernel:
+Documentation/driver-api/early-userspace/buffer-format.rst).
 
-Written without times, owners and inode numbers of the host, so that equal contents give equal bytes.
+Written without times, owners and inode numbers of the host, so that equal contents give equal
+bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ BLOCK_BYTES = 512
 
 @dataclass(frozen=True)
 class Entry:
-    """One member: `path` relative without leading slash, `mode` with its kind bits, `data` = content or link target."""
+    """One member: `path` relative without leading slash, `mode` with its kind bits, `data` =
+    content or link target.
+    """
 
     path: str
     mode: int
@@ -34,7 +38,9 @@ class Entry:
 
 
 def clean_path(path: str) -> str:
-    """`path` relative to the archive's root; ValueError if it leads out of it or is the root itself."""
+    """`path` relative to the archive's root; ValueError if it leads out of it or is the root
+    itself.
+    """
     parts = [part for part in PurePosixPath(path).parts if part not in ("/", ".")]
     if not parts or ".." in parts or "\0" in path:
         raise ValueError(f"path {path!r} of an archive member must name something below the root")
@@ -54,7 +60,9 @@ def folder_entry(path: str) -> Entry:
 
 
 def with_folders(entries: Iterable[Entry]) -> list[Entry]:
-    """Entries sorted by path, the last of equal paths kept, with every parent folder in front of its members."""
+    """Entries sorted by path, the last of equal paths kept, with every parent folder in front of
+    its members.
+    """
     members: dict[str, Entry] = {}
     for entry in entries:
         for parent in reversed(PurePosixPath(entry.path).parents):
@@ -77,9 +85,12 @@ def _member(inode: int, path: str, mode: int, data: bytes) -> bytes:
 
 
 def write(entries: Iterable[Entry]) -> bytes:
-    """The archive of `entries` with their folders, padded to 512 bytes: archives may be joined end to end."""
+    """The archive of `entries` with their folders, padded to 512 bytes: archives may be joined end
+    to end.
+    """
     members = [
-        _member(inode, entry.path, entry.mode, entry.data) for inode, entry in enumerate(with_folders(entries), start=1)
+        _member(inode, entry.path, entry.mode, entry.data)
+        for inode, entry in enumerate(with_folders(entries), start=1)
     ]
     archive = b"".join([*members, _member(0, TRAILER, 0, b"")])
     return archive + _padding(len(archive), BLOCK_BYTES)
@@ -91,14 +102,20 @@ def read(archive: bytes) -> Iterator[Entry]:
     while True:
         head = archive[offset : offset + HEADER_BYTES]
         if len(head) < HEADER_BYTES or head[:6] != MAGIC:
-            raise TraceError(f"cpio archive of {len(archive)} bytes is damaged or cut off at byte {offset}")
+            raise TraceError(
+                f"cpio archive of {len(archive)} bytes is damaged or cut off at byte {offset}"
+            )
         try:
             mode, size, name_size = (int(head[start : start + 8], 16) for start in (14, 54, 94))
         except ValueError as error:
             raise TraceError(f"cpio archive: header at byte {offset} is not hexadecimal") from error
         data_offset = offset + HEADER_BYTES + name_size
         data_offset += -data_offset % 4
-        name = archive[offset + HEADER_BYTES : offset + HEADER_BYTES + name_size].rstrip(b"\0").decode(errors="replace")
+        name = (
+            archive[offset + HEADER_BYTES : offset + HEADER_BYTES + name_size]
+            .rstrip(b"\0")
+            .decode(errors="replace")
+        )
         if name == TRAILER:
             return
         data = archive[data_offset : data_offset + size]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debian packages from whatever sources apt has on this machine: unpacked and never installed, kept in the cache.
+"""Debian packages from whatever sources apt has on this machine: unpacked and never installed, kept
+in the cache.
 
-`architecture` is Debian's name of another one than this machine's; apt is told of it for the one command, with lists
-of its own in the cache, so that the machine's configuration stays as it is.
+`architecture` is Debian's name of another one than this machine's; apt is told of it for the one
+command, with lists of its own in the cache, so that the machine's configuration stays as it is.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from keepon.vm.paths import cache_folder, find_program, only_one, run_host
 
 
 def apt_options(architecture: str | None) -> list[str]:
-    """Options for apt programs; the lists of another architecture are fetched when there are none."""
+    """Options for apt programs; the lists of another architecture are fetched when there
+    are none.
+    """
     if architecture is None:
         return []
     folder = cache_folder() / f"apt-{architecture}"
@@ -52,8 +55,13 @@ def offered_names(pattern: str, architecture: str | None = None) -> list[str]:
 
 
 def dependencies(names: list[str], architecture: str) -> list[str]:
-    """The packages `names` and all that they depend on, as far as a dependency names one package."""
-    without = [f"--no-{kind}" for kind in ("recommends", "suggests", "conflicts", "breaks", "replaces", "enhances")]
+    """The packages `names` and all that they depend on, as far as a dependency names one
+    package.
+    """
+    without = [
+        f"--no-{kind}"
+        for kind in ("recommends", "suggests", "conflicts", "breaks", "replaces", "enhances")
+    ]
     command: list[str | Path] = [
         find_program("apt-cache"),
         *apt_options(architecture),
@@ -77,13 +85,18 @@ def download(package: str, architecture: str | None = None) -> Path:
     folder = cache_folder() / "packages"
     folder.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".download-") as draft:
-        run_host([find_program("apt-get"), "-q", *apt_options(architecture), "download", package], cwd=Path(draft))
+        run_host(
+            [find_program("apt-get"), "-q", *apt_options(architecture), "download", package],
+            cwd=Path(draft),
+        )
         (path,) = Path(draft).glob("*.deb")
         return path.replace(folder / path.name)
 
 
 def unpack(package: str, tree: Path, architecture: str | None = None) -> str:
-    """Unpack a package below `tree`; its file name. Taken from the cache when it holds this very version."""
+    """Unpack a package below `tree`; its file name. Taken from the cache when it holds this very
+    version.
+    """
     dpkg_deb = find_program("dpkg-deb")
     version = (candidate(package, architecture) or "").replace(":", "%3a")
     kept = sorted((cache_folder() / "packages").glob(f"{package}_{version or '*'}_*.deb"))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the virtual machine tooling keeps things, and locks, because several people may share one checkout."""
+"""Where the virtual machine tooling keeps things, and locks, because several people may share one
+checkout.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,19 @@ SYSTEM_FOLDERS = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")
 
 
 def checkout_root() -> Path:
-    """Folder of the checkout this package was installed from (editable): the kernel side needs its sources.
+    """Folder of the checkout this package was installed from (editable): the kernel side needs its
+    sources.
 
     Raises EnvironmentProblemError when the package was installed without its checkout.
     """
     for folder in Path(__file__).resolve().parents:
-        if (folder / "core" / "include" / "keepon").is_dir() and (folder / "pyproject.toml").is_file():
+        if (folder / "core" / "include" / "keepon").is_dir() and (
+            folder / "pyproject.toml"
+        ).is_file():
             return folder
     raise EnvironmentProblemError(
-        f"{Path(__file__).parent} is in no checkout of Keepon, whose sources are needed here: run `make run`"
+        f"{Path(__file__).parent} is in no checkout of Keepon, whose sources are needed here: run"
+        " `make run`"
     )
 
 
@@ -36,7 +42,9 @@ def cache_folder() -> Path:
 
 
 def find_program(name: str) -> Path:
-    """Path of a host program, also in the folders of system programs that are not in every user's PATH."""
+    """Path of a host program, also in the folders of system programs that are not in every user's
+    PATH.
+    """
     found = shutil.which(name) or shutil.which(name, path=":".join(SYSTEM_FOLDERS))
     if found is None:
         raise EnvironmentProblemError(f"program {name} is missing: run `scripts/setup kernel`")
@@ -44,17 +52,29 @@ def find_program(name: str) -> Path:
 
 
 def run_host(command: Sequence[str | Path], *, cwd: Path | None = None) -> str:
-    """Standard output of a host command; EnvironmentProblemError with its last lines when it fails."""
+    """Standard output of a host command; EnvironmentProblemError with its last lines when
+    it fails.
+    """
     parts = [str(part) for part in command]
     try:
         done = subprocess.run(
-            parts, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+            parts,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
         )
     except OSError as error:
-        raise EnvironmentProblemError(f"{parts[0]}: {error.strerror}: run `scripts/setup kernel`") from error
+        raise EnvironmentProblemError(
+            f"{parts[0]}: {error.strerror}: run `scripts/setup kernel`"
+        ) from error
     if done.returncode:
         tail = " | ".join((done.stderr or done.stdout).strip().splitlines()[-3:])
-        raise EnvironmentProblemError(f"exit code {done.returncode} from {' '.join(parts[:4])}: {tail}")
+        raise EnvironmentProblemError(
+            f"exit code {done.returncode} from {' '.join(parts[:4])}: {tail}"
+        )
     return done.stdout
 
 

@@ -13,8 +13,11 @@ from collections.abc import Sequence
 
 TITLE = re.compile(r"BUG: KCSAN: ")
 END = re.compile(r"^\s*={20,}$")
-# "write to", "read (marked) to", "read-write (reordered) to", "race at unknown origin, with read to"
-ACCESS = re.compile(r"(?:read|write|assert no \w+)(?P<kind> \([a-z, ]+\))? to 0x[0-9a-f]+ of \d+ bytes by ")
+# "write to", "read (marked) to", "read-write (reordered) to", "race at unknown origin, with read
+# to"
+ACCESS = re.compile(
+    r"(?:read|write|assert no \w+)(?P<kind> \([a-z, ]+\))? to 0x[0-9a-f]+ of \d+ bytes by "
+)
 FRAME = re.compile(r"^\s*\S+\+0x[0-9a-f]+/0x[0-9a-f]+(?P<module> \[\w+\])?$")
 # The access and who called it.
 FRAMES = 2
@@ -39,7 +42,9 @@ def is_of_modules(report: Sequence[str]) -> bool:
 
 
 def of_the_kernel(lines: Sequence[str]) -> set[int]:
-    """Numbers of the lines that begin a report about the kernel's own code; `lines` without stamps."""
+    """Numbers of the lines that begin a report about the kernel's own code; `lines`
+    without stamps.
+    """
     found = set()
     for number, line in enumerate(lines):
         if TITLE.search(line):

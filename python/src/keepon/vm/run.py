@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One run of a guest: QEMU in software emulation, a POSIX shell script in it, and everything it left behind.
+"""One run of a guest: QEMU in software emulation, a POSIX shell script in it, and everything it
+left behind.
 
-Mode "icount": virtual time is the count of executed instructions (2^icount_shift ns each) and idle time is skipped, so
-that a run depends on nothing of the host; equal inputs give equal bytes, absolute times included. One CPU. That needs
-QEMU's main thread to be first on its CPU (hostcpu.py). Mode "smp": two virtual CPUs in two
-host threads, in the host's time: for races, never for timing.
+Mode "icount": virtual time is the count of executed instructions (2^icount_shift ns each) and idle
+time is skipped, so that a run depends on nothing of the host; equal inputs give equal bytes,
+absolute times included. One CPU. That needs QEMU's main thread to be first on its CPU (hostcpu.py).
+Mode "smp": two virtual CPUs in two host threads, in the host's time: for races, never for timing.
 """
 
 from __future__ import annotations
@@ -26,24 +27,28 @@ from keepon.vm.tap import TapReport, parse_tap
 MODES = ("icount", "smp")
 ICOUNT_SHIFT_MAX = 10
 MEMORY_MB_MIN = 256
-# Lockdep with raw nesting reports 6.1's own serial console when it prints from a hard interrupt: only
-# panics print at once. What is printed is in the log that comes back all the same.
+# Lockdep with raw nesting reports 6.1's own serial console when it prints from a hard interrupt:
+# only panics print at once. What is printed is in the log that comes back all the same.
 QUIET = "loglevel=1"
 
 
 class GuestFailedError(KeeponError):
-    """A guest's script failed, or the guest under it; the message holds the reasons and what was printed last."""
+    """A guest's script failed, or the guest under it; the message holds the reasons and what was
+    printed last.
+    """
 
     exit_code = 1
 
 
 @dataclass(frozen=True)
 class GuestResult:
-    """What a guest left behind. `stdout` is the script's output and errors; `console` the kernel's log as it came.
+    """What a guest left behind. `stdout` is the script's output and errors; `console` the kernel's
+    log as it came.
 
-    `exit_code` is None when the script did not end. `problems` are the reasons why the run is no success beside the
-    exit code: kernel trouble (with its lines), a time limit, lost output. `files`: name below /out -> content.
-    `virtual_seconds` is the guest's time when the script ended; with mode icount it is reproducible.
+    `exit_code` is None when the script did not end. `problems` are the reasons why the run is no
+    success beside the exit code: kernel trouble (with its lines), a time limit, lost output.
+    `files`: name below /out -> content. `virtual_seconds` is the guest's time when the script
+    ended; with mode icount it is reproducible.
     """
 
     exit_code: int | None
@@ -66,13 +71,21 @@ class GuestResult:
         return parse_tap(self.stdout)
 
     def explain(self) -> str:
-        """Why the run is no success, with the last lines of script and kernel; empty if it is one."""
+        """Why the run is no success, with the last lines of script and kernel; empty if
+        it is one.
+        """
         if self.ok:
             return ""
         reasons = list(self.problems)
         if self.exit_code:
             reasons.insert(0, f"the script's exit code is {self.exit_code}")
-        parts = [*reasons, "--- script", console.tail(self.stdout), "--- kernel", console.tail(self.console)]
+        parts = [
+            *reasons,
+            "--- script",
+            console.tail(self.stdout),
+            "--- kernel",
+            console.tail(self.console),
+        ]
         return "\n".join(parts)
 
     def check(self) -> GuestResult:
@@ -101,7 +114,9 @@ def qemu_command(
     append: str,
     extra: Sequence[str],
 ) -> list[str]:
-    """Command line: first serial port console, second the script's output, and on a PC a port for the result files."""
+    """Command line: first serial port console, second the script's output, and on a PC a port for
+    the result files.
+    """
     quiet = [QUIET] if kernel.flavour in source.FLAVOURS else []
     return [
         *(str(program), *machine),
@@ -116,13 +131,21 @@ def qemu_command(
 
 def read_text(path: Path) -> str:
     """A serial port's output; empty if QEMU did not come so far as to make the file."""
-    return path.read_bytes().decode(errors="backslashreplace").replace("\r\n", "\n") if path.is_file() else ""
+    return (
+        path.read_bytes().decode(errors="backslashreplace").replace("\r\n", "\n")
+        if path.is_file()
+        else ""
+    )
 
 
 def separate_files(folder: Path) -> None:
-    """Make of a guest without virtio what one with it leaves: the kernel's log, what was printed, and the archive."""
+    """Make of a guest without virtio what one with it leaves: the kernel's log, what was printed,
+    and the archive.
+    """
     console_path = folder / "console"
-    log, archive = machines.split_console(console_path.read_bytes() if console_path.is_file() else b"")
+    log, archive = machines.split_console(
+        console_path.read_bytes() if console_path.is_file() else b""
+    )
     console_path.write_bytes(log)
     (folder / "result").write_bytes(archive)
     with suppress(TraceError):  # what is not whole is a problem that collect() tells of
@@ -131,7 +154,9 @@ def separate_files(folder: Path) -> None:
 
 
 def read_files(path: Path) -> tuple[dict[str, bytes], str]:
-    """Content of /out and the kernel's log from the result port. TraceError when the archive is not complete."""
+    """Content of /out and the kernel's log from the result port. TraceError when the archive is not
+    complete.
+    """
     archive = path.read_bytes() if path.is_file() else b""
     files = {entry.path: entry.data for entry in newc.read(archive) if entry.kind == newc.FILE}
     kernel_log = files.pop("run/dmesg", b"").decode(errors="backslashreplace")
@@ -140,7 +165,13 @@ def read_files(path: Path) -> tuple[dict[str, bytes], str]:
 
 
 def collect(
-    folder: Path, exit_text: str, killed: bool, timeout_s: float, limit_s: int, wall_s: float, expected: Sequence[str]
+    folder: Path,
+    exit_text: str,
+    killed: bool,
+    timeout_s: float,
+    limit_s: int,
+    wall_s: float,
+    expected: Sequence[str],
 ) -> GuestResult:
     """Judge what QEMU left in `folder`. `exit_text`: its own complaint, empty if it ended well."""
     log = read_text(folder / "console")
@@ -177,7 +208,9 @@ def collect(
     )
 
 
-def check_numbers(memory_mb: int, mode: str, seed: int, timeout_s: float, limit_s: int, icount_shift: int) -> None:
+def check_numbers(
+    memory_mb: int, mode: str, seed: int, timeout_s: float, limit_s: int, icount_shift: int
+) -> None:
     """ConfigError for values out of range."""
     if mode not in MODES:
         raise ConfigError(f"mode {mode!r} is unknown: use one of {', '.join(MODES)}")
@@ -212,15 +245,17 @@ def run_guest(
     qemu_args: Sequence[str] = (),
     qemu: Path | None = None,
 ) -> GuestResult:
-    """Boot `kernel`, run `script` (text, or a Path to it) with /bin/sh as root, switch off, return what it left.
+    """Boot `kernel`, run `script` (text, or a Path to it) with /bin/sh as root, switch off, return
+    what it left.
 
-    `files`: guest path -> bytes, host file or host folder; a host path of a folder brings all in it. `modules`: our .ko
-    files, for modprobe. `tools`: host programs beyond the base's (name or path), with their libraries, to /usr/bin.
-    `timeout_s` limits the host's time, `virtual_limit_s` the guest's; the latter is met at the same instant in every
-    run. `append`: more kernel parameters. `expected`: patterns of kernel trouble that is part of the test (then taint
-    bits are not judged either). `qemu`: another emulator than the distribution's. Raises ConfigError for wrong
-    arguments, EnvironmentProblemError for lacking tools; what happens in the guest is in the result (see
-    `GuestResult.check`).
+    `files`: guest path -> bytes, host file or host folder; a host path of a folder brings all in
+    it. `modules`: our .ko files, for modprobe. `tools`: host programs beyond the base's (name or
+    path), with their libraries, to /usr/bin. `timeout_s` limits the host's time, `virtual_limit_s`
+    the guest's; the latter is met at the same instant in every run. `append`: more kernel
+    parameters. `expected`: patterns of kernel trouble that is part of the test (then taint bits are
+    not judged either). `qemu`: another emulator than the distribution's. Raises ConfigError for
+    wrong arguments, EnvironmentProblemError for lacking tools; what happens in the guest is in the
+    result (see `GuestResult.check`).
     """
     check_numbers(memory_mb, mode, seed, timeout_s, virtual_limit_s, icount_shift)
     try:
@@ -229,7 +264,9 @@ def run_guest(
         raise ConfigError(f"script {script}: {error.strerror}: name a readable file") from error
     board = kernel.machine
     if board.foreign and qemu is None:
-        raise ConfigError(f"a guest on {board.name} needs an emulator of our own: say qemu=, see docs/vm.md")
+        raise ConfigError(
+            f"a guest on {board.name} needs an emulator of our own: say qemu=, see docs/vm.md"
+        )
     variables = {"KEEPON_MODE": mode, **(environment or {}), "KEEPON_LIMIT_S": str(virtual_limit_s)}
     if not board.virtio:
         variables["KEEPON_FILES"] = "serial"
@@ -238,7 +275,10 @@ def run_guest(
         folder = Path(name)
         parts = [initramfs.base_archive(board.foreign), kernel.modules_archive]
         (folder / "initrd").write_bytes(b"".join([*(part.read_bytes() for part in parts), overlay]))
-        machine = [*board.qemu(memory_mb, CPUS[mode], folder), *accelerator(mode, icount_shift, seed)]
+        machine = [
+            *board.qemu(memory_mb, CPUS[mode], folder),
+            *accelerator(mode, icount_shift, seed),
+        ]
         program = qemu or find_program("qemu-system-x86_64")
         command = qemu_command(program, kernel, folder, machine, CPUS[mode], append, qemu_args)
         with ExitStack() as stack:
@@ -268,8 +308,12 @@ def execute(command: Sequence[str], timeout_s: float) -> tuple[str, bool]:
     except subprocess.TimeoutExpired:
         return "", True
     except OSError as error:
-        raise EnvironmentProblemError(f"{command[0]}: {error.strerror}: run `scripts/setup kernel`") from error
+        raise EnvironmentProblemError(
+            f"{command[0]}: {error.strerror}: run `scripts/setup kernel`"
+        ) from error
     complaint = done.stdout.strip().splitlines()
     return (
-        f"exit code {done.returncode}: {complaint[-1] if complaint else 'no message'}" if done.returncode else ""
+        f"exit code {done.returncode}: {complaint[-1] if complaint else 'no message'}"
+        if done.returncode
+        else ""
     ), False

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels built here from the distribution's source package, to watch what no distributed kernel watches.
+"""Kernels built here from the distribution's source package, to watch what no distributed kernel
+watches.
 
-Flavour "debug" has KASAN, lockdep with raw lock nesting, sleep checks and kmemleak, "kcsan" the detector of data races.
-Their configurations are kernel/configs/*.config over a kernel in which everything else is off, so that a build takes
-minutes. Sources and objects lie in out/cache/vm, nothing of them in the repository.
+Flavour "debug" has KASAN, lockdep with raw lock nesting, sleep checks and kmemleak, "kcsan" the
+detector of data races. Their configurations are kernel/configs/*.config over a kernel in which
+everything else is off, so that a build takes minutes. Sources and objects lie in out/cache/vm,
+nothing of them in the repository.
 """
 
 from __future__ import annotations
@@ -55,21 +57,29 @@ def recipe(flavour: str) -> str:
 
 
 def offered_version(family: str, flavour: str) -> str | None:
-    """What `uname -r` will print, 6.1.192-debug for sources 6.1.192-2; None if apt offers no sources of the family."""
+    """What `uname -r` will print, 6.1.192-debug for sources 6.1.192-2; None if apt offers no
+    sources of the family.
+    """
     version = packages.candidate(package_of(family))
     return None if version is None else f"{version.split('-')[0]}-{flavour}"
 
 
 def unset_options(wanted: str, config: str) -> list[str]:
-    """Lines of a fragment that did not come true: a dependency is missing, or the option is gone from this kernel."""
-    settings = dict(line.split("=", 1) for line in config.splitlines() if line.startswith("CONFIG_"))
+    """Lines of a fragment that did not come true: a dependency is missing, or the option is gone
+    from this kernel.
+    """
+    settings = dict(
+        line.split("=", 1) for line in config.splitlines() if line.startswith("CONFIG_")
+    )
     settings |= {match[1]: "n" for match in OFF.finditer(config)}
     last = dict(line.split("=", 1) for line in options_of(wanted))
     return [f"{name}={value}" for name, value in last.items() if settings.get(name, "n") != value]
 
 
 def unpacked_source(family: str) -> tuple[Path, str]:
-    """Folder of the unpacked sources, which both flavours share, and the file name of their package."""
+    """Folder of the unpacked sources, which both flavours share, and the file name of their
+    package.
+    """
     package = package_of(family)
     folder = cache_folder() / f"source-{packages.candidate(package)}"
     with only_one(folder):
@@ -80,17 +90,35 @@ def unpacked_source(family: str) -> tuple[Path, str]:
             with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpack-") as text:
                 name = packages.unpack(package, Path(text))
                 (archive,) = Path(text).glob("usr/src/linux-source-*.tar.xz")
-                left_out = [f"--exclude={archive.name.split('.tar')[0]}/{pattern}" for pattern in LEFT_OUT]
+                left_out = [
+                    f"--exclude={archive.name.split('.tar')[0]}/{pattern}" for pattern in LEFT_OUT
+                ]
                 run_host(["tar", "-xJf", archive, "-C", folder, "--strip-components=1", *left_out])
             done.write_text(name)
         return folder, done.read_text()
 
 
 def run_make(source: Path, objects: Path, *arguments: str) -> None:
-    """make in the kernel's sources, behind everything else that wants the CPU; its last lines if it fails."""
-    command = [find_program("nice"), "-n", "19", find_program("make"), "-s", "-C", source, f"O={objects}", *BUILT_BY]
+    """make in the kernel's sources, behind everything else that wants the CPU; its last lines if it
+    fails.
+    """
+    command = [
+        find_program("nice"),
+        "-n",
+        "19",
+        find_program("make"),
+        "-s",
+        "-C",
+        source,
+        f"O={objects}",
+        *BUILT_BY,
+    ]
     # A make above us must not hand its variables and job server down.
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "KBUILD"))}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MAKE", "MFLAGS", "KBUILD"))
+    }
     done = subprocess.run(
         [*map(str, command), *arguments],
         env=env | {"LC_ALL": "C"},
@@ -103,41 +131,58 @@ def run_make(source: Path, objects: Path, *arguments: str) -> None:
     )
     if done.returncode:
         tail = "\n".join(done.stdout.strip().splitlines()[-15:])
-        raise EnvironmentProblemError(f"the kernel {objects.name} does not build ({' '.join(arguments)}):\n{tail}")
+        raise EnvironmentProblemError(
+            f"the kernel {objects.name} does not build ({' '.join(arguments)}):\n{tail}"
+        )
 
 
 def drop_objects(tree: Path) -> None:
-    """What modules are built with stays: generated headers, symbols, and the programs of scripts and tools."""
-    found = {path for pattern in ("*.o", "*.a", "vmlinux", ".tmp_vmlinux*") for path in tree.rglob(pattern)}
+    """What modules are built with stays: generated headers, symbols, and the programs of scripts
+    and tools.
+    """
+    found = {
+        path
+        for pattern in ("*.o", "*.a", "vmlinux", ".tmp_vmlinux*")
+        for path in tree.rglob(pattern)
+    }
     for path in found:
         if not {"scripts", "tools"} & set(path.relative_to(tree).parts) and path.is_file():
             path.unlink()
 
 
 def build(family: str, flavour: str, version: str, folder: Path, headers: Path) -> list[str]:
-    """Make `folder`/vmlinuz and `folder`/config and the tree `headers` for `make -C`; names of the packages used.
+    """Make `folder`/vmlinuz and `folder`/config and the tree `headers` for `make -C`; names of the
+    packages used.
 
     Some minutes on two cores. EnvironmentProblemError when a program is missing, an option of the
     configuration does not come true or the build fails.
     """
     absent = [program for program in PROGRAMS if shutil.which(program) is None]
     if absent:
-        raise EnvironmentProblemError(f"building a kernel needs {', '.join(absent)}: run `scripts/setup soak`")
+        raise EnvironmentProblemError(
+            f"building a kernel needs {', '.join(absent)}: run `scripts/setup soak`"
+        )
     source, package = unpacked_source(family)
     headers.mkdir(parents=True)
-    wanted = "".join(path.read_text() for path in fragments(flavour)) + f'CONFIG_LOCALVERSION="-{flavour}"\n'
+    wanted = (
+        "".join(path.read_text() for path in fragments(flavour))
+        + f'CONFIG_LOCALVERSION="-{flavour}"\n'
+    )
     (headers / "all.config").write_text(wanted)
     run_make(source, headers, f"KCONFIG_ALLCONFIG={headers / 'all.config'}", "allnoconfig")
     config = (headers / ".config").read_text()
     missing = unset_options(wanted, config)
     if missing:
         raise EnvironmentProblemError(
-            f"kernel {version} cannot have {', '.join(missing)}: change kernel/configs/guest.config or {flavour}.config"
+            f"kernel {version} cannot have {', '.join(missing)}: change kernel/configs/guest.config"
+            f" or {flavour}.config"
         )
     run_make(source, headers, f"-j{len(os.sched_getaffinity(0))}", "bzImage", "modules")
     release = (headers / "include" / "config" / "kernel.release").read_text().strip()
     if release != version:
-        raise EnvironmentProblemError(f"{package} makes kernel {release}, not {version}: run apt-get update")
+        raise EnvironmentProblemError(
+            f"{package} makes kernel {release}, not {version}: run apt-get update"
+        )
     shutil.copy(headers / "arch" / "x86" / "boot" / "bzImage", folder / "vmlinuz")
     shutil.copy(headers / ".config", folder / "config")
     drop_objects(headers)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Test Anything Protocol, version 13 without YAML blocks and directives: what the guest's test.sh prints."""
+"""Test Anything Protocol, version 13 without YAML blocks and directives: what the guest's test.sh
+prints.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class TapReport:
         return [result for result in self.results if not result.ok]
 
     def problems(self) -> list[str]:
-        """Why the stream does not count as passed, one line each; empty if everything planned ran and passed."""
+        """Why the stream does not count as passed, one line each; empty if everything planned ran
+        and passed.
+        """
         problems = [f"not ok {result.number} - {result.text}" for result in self.failed]
         if self.bail_out:
             problems.append(f"bail out: {self.bail_out}")
@@ -54,7 +58,9 @@ class TapReport:
 
 
 def parse_tap(text: str) -> TapReport:
-    """Results in a guest's standard output. TraceError for a second plan, which would hide missing tests."""
+    """Results in a guest's standard output. TraceError for a second plan, which would hide missing
+    tests.
+    """
     report = TapReport()
     for line in text.splitlines():
         line = line.rstrip("\r")
@@ -71,5 +77,7 @@ def parse_tap(text: str) -> TapReport:
             report.bail_out = line.removeprefix("Bail out!").strip() or "no reason given"
         elif line.startswith("#") and report.results:
             last = report.results[-1]
-            report.results[-1] = TapResult(last.number, last.ok, last.text, (*last.comments, line[1:].strip()))
+            report.results[-1] = TapResult(
+                last.number, last.ok, last.text, (*last.comments, line[1:].strip())
+            )
     return report

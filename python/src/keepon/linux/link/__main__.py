@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python3 -m keepon.linux.link`: the command `keepon link` with nothing but the standard library."""
+"""`python3 -m keepon.linux.link`: the command `keepon link` with nothing but the standard
+library.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,12 @@ VERBS = {
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="keepon link", description="Links of kind keepon, without iproute2's plugin.")
-    verbs = parser.add_subparsers(prog=parser.prog, dest="verb", required=True, metavar="|".join(VERBS))
+    parser = argparse.ArgumentParser(
+        prog="keepon link", description="Links of kind keepon, without iproute2's plugin."
+    )
+    verbs = parser.add_subparsers(
+        prog=parser.prog, dest="verb", required=True, metavar="|".join(VERBS)
+    )
     for verb, (purpose, arguments) in VERBS.items():
         takes_options = "options" in arguments
         command = verbs.add_parser(
@@ -50,7 +56,9 @@ def _run(chosen: argparse.Namespace) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Exit code 0, 2 wrong input, 3 the kernel or permissions, 130 interrupted; argparse itself ends with 2."""
+    """Exit code 0, 2 wrong input, 3 the kernel or permissions, 130 interrupted; argparse itself
+    ends with 2.
+    """
     if not arguments:
         _parser().print_help()
         return EXIT_INPUT

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`keepon link add|set|show|del`: each returns the text to print, and raises one sentence.
 
-ConfigError (exit code 2): the input is wrong, by our check or by the kernel's, whose sentence is passed on.
-EnvironmentProblemError (3): the kernel does not know the link type, or we may not do that.
+ConfigError (exit code 2): the input is wrong, by our check or by the kernel's, whose sentence is
+passed on. EnvironmentProblemError (3): the kernel does not know the link type, or we may not do
+that.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _LACKS = {errno.ENOMEM, errno.ENOBUFS, errno.ENFILE, errno.EMFILE, errno.EINTR, 
 
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name) or len(name.encode()) > 15 or name in (".", ".."):
-        raise ConfigError(f'device name "{name}" is none: write 1 to 15 bytes without spaces, / and :')
+        raise ConfigError(
+            f'device name "{name}" is none: write 1 to 15 bytes without spaces, / and :'
+        )
 
 
 def explained(error: RefusedError, what: str) -> KeeponError:
@@ -38,7 +41,8 @@ def explained(error: RefusedError, what: str) -> KeeponError:
         return EnvironmentProblemError(f"{what}: not permitted; run as root or with CAP_NET_ADMIN")
     if error.errno == errno.EOPNOTSUPP and error.sentence in ("", _UNKNOWN_TYPE):
         return EnvironmentProblemError(
-            f"{what}: this kernel has no link type keepon; load the module with modprobe keepon (docs/kernel.md)"
+            f"{what}: this kernel has no link type keepon; load the module with modprobe keepon"
+            " (docs/kernel.md)"
         )
     sentence = error.sentence or os.strerror(error.errno)
     kind = EnvironmentProblemError if error.errno in _LACKS else ConfigError
@@ -56,10 +60,14 @@ def _find(route: Route, name: str) -> Link:
     """A device of any kind by its name."""
     _check_name(name)
     try:
-        return route.request(netlink.RTM_GETLINK, netlink.NLM_F_ACK, 0, netlink.text(netlink.IFLA_IFNAME, name))[0]
+        return route.request(
+            netlink.RTM_GETLINK, netlink.NLM_F_ACK, 0, netlink.text(netlink.IFLA_IFNAME, name)
+        )[0]
     except RefusedError as error:
         if error.errno == errno.ENODEV:
-            raise ConfigError(f'there is no device "{name}"; ip link lists those there are') from error
+            raise ConfigError(
+                f'there is no device "{name}"; ip link lists those there are'
+            ) from error
         raise explained(error, name) from error
 
 
@@ -67,14 +75,19 @@ def _find_keepon(route: Route, name: str) -> Link:
     link = _find(route, name)
     if link.kind != KIND:
         raise ConfigError(
-            f"{name} is no keepon link but {link.kind or 'an ordinary device'}; keepon link show lists them"
+            f"{name} is no keepon link but {link.kind or 'an ordinary device'}; keepon link show"
+            " lists them"
         )
     return link
 
 
 def _words(words: Sequence[str]) -> list[str]:
-    """`-` stands for words from standard input: lists of slots can be longer than a command line."""
-    return [each for word in words for each in (sys.stdin.read().split() if word == "-" else [word])]
+    """`-` stands for words from standard input: lists of slots can be longer than a
+    command line.
+    """
+    return [
+        each for word in words for each in (sys.stdin.read().split() if word == "-" else [word])
+    ]
 
 
 def _info(words: Sequence[str], tables: Tables, what: str) -> bytes:
@@ -91,7 +104,9 @@ def _info(words: Sequence[str], tables: Tables, what: str) -> bytes:
 
 
 def _attributes(route: Route, tables: Tables, link: Link) -> dict[int, bytes]:
-    """What the kernel says of a link, with its class table; of one moment, even if somebody changes it meanwhile."""
+    """What the kernel says of a link, with its class table; of one moment, even if somebody changes
+    it meanwhile.
+    """
     while True:
         number = link.data.get(options.TABLE, bytes(8))
         table = _ask(f"class table of {link.name}", lambda: tables.fetch(number))  # noqa: B023 - called at once
@@ -107,10 +122,13 @@ def _document(route: Route, tables: Tables, link: Link) -> dict[str, Any]:
     if netlink.IFLA_LINK_NETNSID in link.attributes:
         result["link_index"] = lower  # in another namespace, where we do not know its name
     else:
-        result["link"] = _ask("lower device", lambda: route.request(netlink.RTM_GETLINK, netlink.NLM_F_ACK, lower))[
-            0
-        ].name
-    result["linkinfo"] = {"info_kind": KIND, "info_data": options.describe(_attributes(route, tables, link))}
+        result["link"] = _ask(
+            "lower device", lambda: route.request(netlink.RTM_GETLINK, netlink.NLM_F_ACK, lower)
+        )[0].name
+    result["linkinfo"] = {
+        "info_kind": KIND,
+        "info_data": options.describe(_attributes(route, tables, link)),
+    }
     return result
 
 
@@ -144,7 +162,9 @@ def add(lower: str, name: str, words: Sequence[str], as_json: bool = False) -> s
 def change(name: str, words: Sequence[str], as_json: bool = False) -> str:
     """Change options of a link, also while it is up. With JSON, the link as it is then."""
     if not words:
-        raise ConfigError(f"set {name}: nothing to set; write options, as keepon link set --help lists them")
+        raise ConfigError(
+            f"set {name}: nothing to set; write options, as keepon link set --help lists them"
+        )
     with Route() as route, Tables() as tables:
         what = f"set {name}"
         info = _info(words, tables, what)
@@ -154,14 +174,21 @@ def change(name: str, words: Sequence[str], as_json: bool = False) -> str:
 
 
 def _listed(document: dict[str, Any]) -> str:
-    """A link among all: its device, its options, and below, as they cannot be given back, its limits."""
+    """A link among all: its device, its options, and below, as they cannot be given back, its
+    limits.
+    """
     limits = options.limits_text(document["linkinfo"]["info_data"])
-    line = f"{document['ifname']} on {document.get('link') or document['link_index']}: {_text(document)}"
+    line = (
+        f"{document['ifname']} on {document.get('link') or document['link_index']}:"
+        f" {_text(document)}"
+    )
     return f"{line}\n    {limits}" if limits else line
 
 
 def show(name: str | None, as_json: bool = False) -> str:
-    """Options of one link, as they can be given to add and set; without a name, of each with its device and limits."""
+    """Options of one link, as they can be given to add and set; without a name, of each with its
+    device and limits.
+    """
     with Route() as route, Tables() as tables:
         if name is not None:
             found = [_find_keepon(route, name)]

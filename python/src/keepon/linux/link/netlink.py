@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Netlink messages, those about links above all: requests, attributes of answers, the kernel's sentences of refusal.
+"""Netlink messages, those about links above all: requests, attributes of answers, the kernel's
+sentences of refusal.
 
-Numbers are those of linux/netlink.h, linux/genetlink.h, linux/rtnetlink.h and linux/if_link.h, which are the same on
-every architecture Python runs on; messages are in host order, aligned to 4 bytes.
+Numbers are those of linux/netlink.h, linux/genetlink.h, linux/rtnetlink.h and linux/if_link.h,
+which are the same on every architecture Python runs on; messages are in host order, aligned to 4
+bytes.
 """
 
 from __future__ import annotations
@@ -91,20 +93,26 @@ def text(kind: int, value: str) -> bytes:
 
 
 def parse_attributes(data: bytes) -> dict[int, bytes]:
-    """Attribute type (flags removed) to payload; of equal ones the last counts, as in the kernel."""
+    """Attribute type (flags removed) to payload; of equal ones the last counts, as in the
+    kernel.
+    """
     result = {}
     at = 0
     while at + _ATTRIBUTE.size <= len(data):
         length, kind = _ATTRIBUTE.unpack_from(data, at)
         if length < _ATTRIBUTE.size or at + length > len(data):
-            raise EnvironmentProblemError(f"netlink: an attribute of {length} bytes does not fit its message")
+            raise EnvironmentProblemError(
+                f"netlink: an attribute of {length} bytes does not fit its message"
+            )
         result[kind & _NLA_TYPE_MASK] = data[at + _ATTRIBUTE.size : at + length]
         at += length + -length % 4
     return result
 
 
 def about_link(index: int, *attributes: bytes) -> bytes:
-    """Body of a request about a link; `index` 0: the link is named by an attribute or all are meant."""
+    """Body of a request about a link; `index` 0: the link is named by an attribute or all are
+    meant.
+    """
     return _INTERFACE.pack(socket.AF_UNSPEC, 0, index, 0, 0) + b"".join(attributes)
 
 
@@ -118,13 +126,17 @@ def split(data: bytes) -> Iterator[tuple[int, int, int, bytes]]:
     while at + _HEADER.size <= len(data):
         length, kind, flags, sequence, _ = _HEADER.unpack_from(data, at)
         if length < _HEADER.size or at + length > len(data):
-            raise EnvironmentProblemError(f"netlink: a message of {length} bytes does not fit its datagram")
+            raise EnvironmentProblemError(
+                f"netlink: a message of {length} bytes does not fit its datagram"
+            )
         yield kind, flags, sequence, data[at + _HEADER.size : at + length]
         at += length + -length % 4
 
 
 def refusal(flags: int, body: bytes) -> RefusedError | None:
-    """What an acknowledgement says; None: done. The request may stand in it, before the sentence."""
+    """What an acknowledgement says; None: done. The request may stand in it, before the
+    sentence.
+    """
     (number,) = struct.unpack_from("=i", body)
     if number == 0:
         return None
@@ -168,18 +180,25 @@ class Channel:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._socket.close()
 
     def _receive(self) -> bytes:
         data, _, flags, _ = self._socket.recvmsg(_ROOM_BYTES)
         if flags & socket.MSG_TRUNC:
-            raise EnvironmentProblemError(f"netlink: an answer of more than {_ROOM_BYTES} bytes was cut off")
+            raise EnvironmentProblemError(
+                f"netlink: an answer of more than {_ROOM_BYTES} bytes was cut off"
+            )
         return data
 
     def talk(self, kind: int, flags: int, body: bytes) -> list[bytes]:
-        """Send a request and wait for its end; the bodies it was answered with. RefusedError: the kernel refused."""
+        """Send a request and wait for its end; the bodies it was answered with. RefusedError: the
+        kernel refused.
+        """
         self._sequence += 1
         bodies: list[bytes] = []
         try:
@@ -197,7 +216,9 @@ class Channel:
                         return bodies
                     bodies.append(content)
         except OSError as error:
-            raise EnvironmentProblemError(f"netlink: the kernel did not answer ({error}); try again") from error
+            raise EnvironmentProblemError(
+                f"netlink: the kernel did not answer ({error}); try again"
+            ) from error
 
 
 class Route(Channel):
@@ -221,13 +242,19 @@ class Generic(Channel):
         self._name = family
 
     def find(self) -> None:
-        """Ask for the number of the family, which may load its module; RefusedError with EOPNOTSUPP: there is none."""
+        """Ask for the number of the family, which may load its module; RefusedError with
+        EOPNOTSUPP: there is none.
+        """
         if self._family:
             return
         try:
-            found = self._ask(_GENL_ID_CTRL, _CTRL_CMD_GETFAMILY, text(_CTRL_ATTR_FAMILY_NAME, self._name))
+            found = self._ask(
+                _GENL_ID_CTRL, _CTRL_CMD_GETFAMILY, text(_CTRL_ATTR_FAMILY_NAME, self._name)
+            )
         except RefusedError as error:
-            raise RefusedError(errno.EOPNOTSUPP if error.errno == errno.ENOENT else error.errno, "") from error
+            raise RefusedError(
+                errno.EOPNOTSUPP if error.errno == errno.ENOENT else error.errno, ""
+            ) from error
         (self._family,) = struct.unpack("=H", found[_CTRL_ATTR_FAMILY_ID])
 
     def request(self, command: int, *attributes: bytes) -> dict[int, bytes]:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options of a keepon link: words to netlink attributes and back. Meaning and defaults: docs/kernel.md."""
+"""Options of a keepon link: words to netlink attributes and back. Meaning and defaults:
+docs/kernel.md.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,8 @@ _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,20}|0[0-7]{0,24}|[1-9][0-9]{0,24}", re
 HELP = """\
 options, in any order; what they mean: docs/kernel.md
   mode phase-locked | paper     slot_bytes BYTES      partition SLOTS
-  class CLASSES [ slots SLOTS | all | none | rest ] [ late strict | relaxed | reschedule ] [ round up | floor ]
+  class CLASSES [ slots SLOTS | all | none | rest ]
+                [ late strict | relaxed | reschedule ] [ round up | floor ]
   ring SLOTS   batch SLOTS   depth SLOTS   prebuffer FRAMES
   clock interpolated | counter | dual                 merge strip | published   tau_ns NS
   txtime phc | tai              tolerance_ns NS       horizon_ns NS
@@ -107,7 +110,8 @@ SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10
          rest: those no class was given. Once any class has slots, classes without have none,
          but class 0 has the rest unless told otherwise: class 0 slots none.
 -:       further options are read from standard input, where lists may be of any length
-example: keepon link add eth0 rt0 slot_bytes 1230 partition 250 class 7 slots 0-240/10 late strict"""
+example: keepon link add eth0 rt0 slot_bytes 1230 partition 250 \\
+             class 7 slots 0-240/10 late strict"""
 
 
 def _word(name: str, value: str, words: Sequence[str]) -> int:
@@ -120,10 +124,14 @@ def _number(option: Option, value: str) -> int:
     """Decimal, 0x hexadecimal or 0 octal, as `ip` reads numbers."""
     largest = 2 ** (8 * option.size) - 1
     if not _NUMBER.fullmatch(value):
-        raise ConfigError(f'{option.name} "{value}" is no number from 0 to {largest}; write one in this range')
+        raise ConfigError(
+            f'{option.name} "{value}" is no number from 0 to {largest}; write one in this range'
+        )
     number = int(value, 8 if re.fullmatch("0[0-7]+", value) else 0)
     if number > largest:
-        raise ConfigError(f"{option.name} {value} is not within 0 to {largest}; write a number in this range")
+        raise ConfigError(
+            f"{option.name} {value} is not within 0 to {largest}; write a number in this range"
+        )
     return number
 
 
@@ -135,13 +143,17 @@ class _Classes:
         self.settings = bytearray([CLASS_KEEP] * (2 * CLASS_COUNT))
 
     def take(self, words: Sequence[str]) -> int:
-        """`class LIST` and what follows it, as far as it is about classes. Returns how many words that are."""
+        """`class LIST` and what follows it, as far as it is about classes. Returns how many words
+        that are.
+        """
         if len(words) < 2:
             raise ConfigError("class without a class; write class 0 or class 1-15")
         try:
             chosen = parse_list(words[1], CLASS_COUNT)
         except ValueError as error:
-            raise ConfigError(f'class "{words[1]}" {error} (classes are 0 to {CLASS_COUNT - 1})') from error
+            raise ConfigError(
+                f'class "{words[1]}" {error} (classes are 0 to {CLASS_COUNT - 1})'
+            ) from error
         used = 2
         while used < len(words) and words[used] in ("slots", "late", "round"):
             name = words[used]
@@ -170,7 +182,8 @@ class _Classes:
     def _table(self, partition: int) -> bytes:
         if not 1 <= partition <= PARTITION_SLOTS_MAX:
             raise ConfigError(
-                f"partition {partition} is not within 1 to {PARTITION_SLOTS_MAX} slots; choose a shorter one"
+                f"partition {partition} is not within 1 to {PARTITION_SLOTS_MAX} slots; choose a"
+                " shorter one"
             )
         try:
             return pack_masks(class_masks(self.slots, partition))
@@ -182,7 +195,8 @@ class _Classes:
 
 
 def parse(words: Sequence[str]) -> dict[int, bytes]:
-    """Attributes (IFLA_KEEPON_* to payload in host order) of options as words; ConfigError says what is wrong.
+    """Attributes (IFLA_KEEPON_* to payload in host order) of options as words; ConfigError says
+    what is wrong.
 
     A class table stands there whole as ALLOWED, however long it is.
 
@@ -204,10 +218,16 @@ def parse(words: Sequence[str]) -> dict[int, bytes]:
         if name in _LIMIT_NAMES:
             raise ConfigError(f"{name} follows from the rest and cannot be set; leave it out")
         if option is None:
-            raise ConfigError(f'a keepon link has no option "{name}"; keepon link add --help lists them')
+            raise ConfigError(
+                f'a keepon link has no option "{name}"; keepon link add --help lists them'
+            )
         if at + 1 == len(words):
             raise ConfigError(f"{name} without a value; write it after {name}")
-        value = _word(name, words[at + 1], option.words) if option.words else _number(option, words[at + 1])
+        value = (
+            _word(name, words[at + 1], option.words)
+            if option.words
+            else _number(option, words[at + 1])
+        )
         attributes[option.attribute] = struct.pack(_LAYOUTS[option.size], value)
         if option.attribute == PARTITION_SLOTS:
             partition = value
@@ -229,7 +249,9 @@ def _groups(attributes: Mapping[int, bytes], partition: int) -> list[dict[str, A
 
 
 def describe(attributes: Mapping[int, bytes]) -> dict[str, Any]:
-    """What a link's attributes say, in the order and form of the plugin's JSON; its class table is ALLOWED."""
+    """What a link's attributes say, in the order and form of the plugin's JSON; its class table is
+    ALLOWED.
+    """
     result: dict[str, Any] = {}
     for option in OPTIONS:
         if option.attribute not in attributes:
@@ -259,7 +281,9 @@ def limits_text(description: Mapping[str, Any]) -> str:
 
 
 def as_words(description: Mapping[str, Any]) -> list[str]:
-    """A description as options that can be given back: parse(as_words(describe(a))) sets what `a` says."""
+    """A description as options that can be given back: parse(as_words(describe(a))) sets what `a`
+    says.
+    """
     words: list[str] = []
     for name, value in description.items():
         if name == "classes":

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lists of classes and slots as people write them, `0-3,10` or `0-240/10`, and the table of class masks they stand for.
+"""Lists of classes and slots as people write them, `0-3,10` or `0-240/10`, and the table of class
+masks they stand for.
 
-Knows nothing of netlink. What is wrong with a list comes as ValueError, a predicate: "has a range without an end".
+Knows nothing of netlink. What is wrong with a list comes as ValueError, a predicate: "has a range
+without an end".
 """
 
 from __future__ import annotations
@@ -82,8 +84,8 @@ class SlotsError(ValueError):
 def class_masks(slots: Mapping[int, str], partition: int) -> list[int]:
     """Class mask per slot of a partition; `rest` is what no list names.
 
-    Classes that are not in `slots` have none, but class 0 has the rest if nobody asks for it: all traffic is in it that
-    has no other class, ARP above all.
+    Classes that are not in `slots` have none, but class 0 has the rest if nobody asks for it: all
+    traffic is in it that has no other class, ARP above all.
     """
     masks = [0] * partition
     for traffic_class, text in slots.items():
@@ -103,7 +105,9 @@ def class_masks(slots: Mapping[int, str], partition: int) -> list[int]:
 
 
 def pack_masks(masks: Sequence[int]) -> bytes:
-    """The shortest part of a table that repeats, as the kernel takes it: 16-bit masks in host order."""
+    """The shortest part of a table that repeats, as the kernel takes it: 16-bit masks in host
+    order.
+    """
     table = struct.pack(f"={len(masks)}H", *masks)
     for period in range(1, len(masks)):
         if len(masks) % period == 0 and table[2 * period :] == table[: -2 * period]:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Class tables of any length, to the kernel and back in parts: generic netlink, kernel/include/uapi/keepon_table.h."""
+"""Class tables of any length, to the kernel and back in parts: generic netlink,
+kernel/include/uapi/keepon_table.h.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def _number(value: int) -> bytes:
 
 
 class Tables(Generic):
-    """A socket for class tables, packed masks of 16 bits in host order. What it handed over goes when it is closed."""
+    """A socket for class tables, packed masks of 16 bits in host order. What it handed over goes
+    when it is closed.
+    """
 
     def __init__(self) -> None:
         super().__init__(FAMILY, VERSION)
@@ -42,7 +46,8 @@ class Tables(Generic):
         number = b""
         for offset in range(0, len(table), _MASK_BYTES * PART_SLOTS):
             answer = self.request(
-                TABLE_PUT, attribute(SLOTS, slots), attribute(OFFSET, _number(offset // _MASK_BYTES)),
+                TABLE_PUT, attribute(SLOTS, slots),
+                attribute(OFFSET, _number(offset // _MASK_BYTES)),
                 attribute(MASKS, table[offset : offset + _MASK_BYTES * PART_SLOTS]),
             )  # fmt: skip
             number = answer[ID]
@@ -56,7 +61,9 @@ class Tables(Generic):
         while True:
             try:
                 answer = self.request(
-                    TABLE_GET, attribute(ID, number), attribute(OFFSET, _number(len(table) // _MASK_BYTES))
+                    TABLE_GET,
+                    attribute(ID, number),
+                    attribute(OFFSET, _number(len(table) // _MASK_BYTES)),
                 )
             except RefusedError as error:
                 if error.errno == errno.ENOENT:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gate lists of a plan: those the planner made open planned queues exactly in their windows, and nobody else then."""
+"""Gate lists of a plan: those the planner made open planned queues exactly in their windows, and
+nobody else then.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,10 @@ def check(given: Given, look: Callable[[], None]) -> list[str]:
     unserved = set(by_place) - {
         (name, peer) for name, entry in given.plan["bridges"].items() for peer in entry["ports"]
     }
-    return found + [f"{here} towards {there} has windows but no port in the plan" for here, there in sorted(unserved)]
+    return found + [
+        f"{here} towards {there} has windows but no port in the plan"
+        for here, there in sorted(unserved)
+    ]
 
 
 def _check_made(given: Given, place: Place, port: PlannedPort, windows: list[Window]) -> list[str]:
@@ -66,28 +71,44 @@ def _check_made(given: Given, place: Place, port: PlannedPort, windows: list[Win
         for lap in range(cycle_ps // window.period_ps):
             start_ps = (window.open_ps + margin_ps + lap * window.period_ps) % cycle_ps
             wanted.append(
-                (start_ps, start_ps + window.length_ps - 2 * margin_ps, given.streams[window.stream].priority)
+                (
+                    start_ps,
+                    start_ps + window.length_ps - 2 * margin_ps,
+                    given.streams[window.stream].priority,
+                )
             )
     gap_ps = -(-12 * given.links[place][0] // 1000) * 1000
     return _compare(gate, wanted, set(port["queues"].values()), gap_ps)
 
 
-def _compare(gate: Gate, wanted: list[tuple[int, int, int]], planned: set[int], gap_ps: int) -> list[str]:
-    edges: list[Any] = [edge + lap for lap in (-gate.cycle_ps, 0, gate.cycle_ps) for edge in gate.edges_ps]
+def _compare(
+    gate: Gate, wanted: list[tuple[int, int, int]], planned: set[int], gap_ps: int
+) -> list[str]:
+    edges: list[Any] = [
+        edge + lap for lap in (-gate.cycle_ps, 0, gate.cycle_ps) for edge in gate.edges_ps
+    ]
     planned_mask = sum(1 << queue for queue in planned)
     for start_ps, end_ps, queue in wanted:
         within = edges[bisect.bisect_right(edges, start_ps) : bisect.bisect_left(edges, end_ps)]
         if any(gate.mask_at(gate.base_ps + at_ps) != 1 << queue for at_ps in (start_ps, *within)):
             return [f"not exactly queue {queue} is open in a window"]
-        guard = edges[bisect.bisect_right(edges, start_ps - gap_ps) : bisect.bisect_left(edges, start_ps)]
-        if any(gate.mask_at(gate.base_ps + at_ps) & ~planned_mask for at_ps in (start_ps - gap_ps, *guard)):
+        guard = edges[
+            bisect.bisect_right(edges, start_ps - gap_ps) : bisect.bisect_left(edges, start_ps)
+        ]
+        if any(
+            gate.mask_at(gate.base_ps + at_ps) & ~planned_mask
+            for at_ps in (start_ps - gap_ps, *guard)
+        ):
             return ["a frame may end so late before a window that its gap reaches into it"]
     for queue in planned:
         open_ps = sum(
-            (gate.edges_ps[number + 1] if number + 1 < len(gate.masks) else gate.cycle_ps) - gate.edges_ps[number]
+            (gate.edges_ps[number + 1] if number + 1 < len(gate.masks) else gate.cycle_ps)
+            - gate.edges_ps[number]
             for number, mask in enumerate(gate.masks)
             if mask >> queue & 1
         )
-        if open_ps != sum(end_ps - start_ps for start_ps, end_ps, owner in wanted if owner == queue):
+        if open_ps != sum(
+            end_ps - start_ps for start_ps, end_ps, owner in wanted if owner == queue
+        ):
             return [f"queue {queue} is open outside its windows"]
     return []

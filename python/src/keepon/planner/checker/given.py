@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a plan is checked against: links, releases and ways as scenario and plan state them, in ps of network time."""
+"""What a plan is checked against: links, releases and ways as scenario and plan state them, in ps
+of network time.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def byte_ps(rate_bps: int) -> int:
 
 @dataclass(frozen=True)
 class Window:
-    """A stream's turn on a wire out of a bridge: its transmission starts within [open, last], every period."""
+    """A stream's turn on a wire out of a bridge: its transmission starts within [open, last], every
+    period.
+    """
 
     stream: str
     turn: int
@@ -47,10 +51,20 @@ class Given:
         self.spans_ps: dict[tuple[str, Place, int], int] = {}
         for link in scenario.link:
             rate_bps = scenario.defaults.rate_bps if link.rate_bps is None else link.rate_bps
-            delay_ns = scenario.defaults.propagation_ns if link.propagation_ns is None else link.propagation_ns
+            delay_ns = (
+                scenario.defaults.propagation_ns
+                if link.propagation_ns is None
+                else link.propagation_ns
+            )
             one, other = link.ends
-            self.links[one, other] = (byte_ps(rate_bps), 1000 * (delay_ns + max(0, link.asymmetry_ns)))
-            self.links[other, one] = (byte_ps(rate_bps), 1000 * (delay_ns + max(0, -link.asymmetry_ns)))
+            self.links[one, other] = (
+                byte_ps(rate_bps),
+                1000 * (delay_ns + max(0, link.asymmetry_ns)),
+            )
+            self.links[other, one] = (
+                byte_ps(rate_bps),
+                1000 * (delay_ns + max(0, -link.asymmetry_ns)),
+            )
 
     def entry(self, name: str) -> PlannedStream:
         """A stream's part of the plan."""
@@ -73,7 +87,9 @@ class Given:
     @cached_property
     def hyper_ps(self) -> int:
         """Time after which everything repeats."""
-        return math.lcm(*(self.period_ps(name) * len(self.releases_ns(name)) for name in self.streams))
+        return math.lcm(
+            *(self.period_ps(name) * len(self.releases_ns(name)) for name in self.streams)
+        )
 
     @cached_property
     def shortest_ps(self) -> int:
@@ -87,7 +103,9 @@ class Given:
     def ways(self, name: str) -> list[list[str]]:
         """Nodes from talker to each listener, both included."""
         talker = self.streams[name].talker
-        return [[talker, *route, listener] for listener, route in self.entry(name)["routes"].items()]
+        return [
+            [talker, *route, listener] for listener, route in self.entry(name)["routes"].items()
+        ]
 
     @cached_property
     def following(self) -> dict[tuple[str, str], list[str]]:
@@ -106,7 +124,8 @@ class Given:
         """All windows of the plan."""
         return [
             Window(
-                name, entry.get("turn", 0), (entry["bridge"], entry["peer"]), entry["open_ps"], entry["last_ps"],
+                name, entry.get("turn", 0), (entry["bridge"], entry["peer"]), entry["open_ps"],
+                entry["last_ps"],
                 entry["length_ps"], self.period_ps(name) * len(self.releases_ns(name)),
             )
             for name in self.streams
@@ -114,13 +133,17 @@ class Given:
         ]  # fmt: skip
 
     def gate_error_ps(self, bridge: str) -> int:
-        """How far the clock that opens a bridge's gates is off: as stated, and by asymmetric links."""
+        """How far the clock that opens a bridge's gates is off: as stated, and by
+        asymmetric links.
+        """
         if self.scenario.sync.mode != "gptp" or self.bridges[bridge].gates == "none":
             return 0
         return 1000 * (_BRIDGE_CLOCK_NS + self.scenario.asymmetry_error_ns(bridge))
 
     def shortest(self, start: str, end: str) -> list[str]:
-        """Best effort takes the way with the fewest links; of equal ones that whose link is listed first."""
+        """Best effort takes the way with the fewest links; of equal ones that whose link is listed
+        first.
+        """
         peers: dict[str, list[str]] = {}
         for link in self.scenario.link:
             one, other = link.ends

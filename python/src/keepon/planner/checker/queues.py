@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""No two frames on a wire at once, and no two in a queue in a way that one could take the other's turn."""
+"""No two frames on a wire at once, and no two in a queue in a way that one could take the other's
+turn.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,25 @@ from keepon.planner.checker.spans import frame_ps
 
 
 def _of_talkers(given: Given) -> list[Window]:
-    """Turns of the talkers' own wires. Slots of one ring keep their distance whatever its clock does."""
+    """Turns of the talkers' own wires. Slots of one ring keep their distance whatever its clock
+    does.
+    """
     found = []
     for name, stream in given.streams.items():
         entry, releases = given.entry(name), given.releases_ns(name)
         place = (stream.talker, given.following[name, stream.talker][0])
         byte_ps = given.links[place][0]
         slotted = "slot_bytes" in given.plan["stations"][stream.talker]
-        low_ps, high_ps = (0, 0) if slotted else (entry["release_early_ps"], entry["release_late_ps"])
+        low_ps, high_ps = (
+            (0, 0) if slotted else (entry["release_early_ps"], entry["release_late_ps"])
+        )
         for turn, release_ns in enumerate(releases):
             start_ps = 1000 * release_ns + turn * given.period_ps(name) - 8 * byte_ps
             wire_ps = (entry["frame_bytes_on_wire"] + 20) * byte_ps
             found.append(
                 Window(
-                    name, turn, place, start_ps + low_ps, start_ps + high_ps, wire_ps + high_ps - low_ps,
+                    name, turn, place, start_ps + low_ps, start_ps + high_ps,
+                    wire_ps + high_ps - low_ps,
                     given.period_ps(name) * len(releases),
                 )
             )  # fmt: skip
@@ -44,9 +51,13 @@ def _by_place(given: Given) -> dict[Place, list[Window]]:
 def _check_length(given: Given) -> list[str]:
     found = []
     for window in given.windows:
-        wire_ps = frame_ps(given, window.stream, window.place, 1) + 20 * given.links[window.place][0]
+        wire_ps = (
+            frame_ps(given, window.stream, window.place, 1) + 20 * given.links[window.place][0]
+        )
         if window.length_ps < window.last_ps - window.open_ps + wire_ps:
-            found.append(f"window of {window.stream} at {window.place[0]} is shorter than its frame")
+            found.append(
+                f"window of {window.stream} at {window.place[0]} is shorter than its frame"
+            )
     return found
 
 
@@ -62,7 +73,10 @@ def check_wires(given: Given, look: Callable[[], None]) -> list[str]:
 def _meeting(windows: list[Window], cycle_ps: int, what: str) -> list[str]:
     """Pairs of neighbours on a circle of which one starts before the other ends."""
     rows = np.array(
-        [(window.open_ps, window.length_ps, window.period_ps, number) for number, window in enumerate(windows)],
+        [
+            (window.open_ps, window.length_ps, window.period_ps, number)
+            for number, window in enumerate(windows)
+        ],
         dtype=np.int64,
     )
     laps = cycle_ps // rows[:, 2]
@@ -78,7 +92,9 @@ def _meeting(windows: list[Window], cycle_ps: int, what: str) -> list[str]:
 
 
 def check_pairs(given: Given, look: Callable[[], None]) -> list[str]:
-    """The same by greatest common divisors, for hyperperiods too long to follow; queues have no gates then."""
+    """The same by greatest common divisors, for hyperperiods too long to follow; queues have no
+    gates then.
+    """
     found = _check_length(given)
     for place, windows in _by_place(given).items():
         look()
@@ -91,16 +107,19 @@ def check_pairs(given: Given, look: Callable[[], None]) -> list[str]:
             apart_ps = (one.open_ps - open_ps[:number]) % common_ps
             meets = (apart_ps < length_ps[:number]) | (common_ps - apart_ps < one.length_ps)
             found += [
-                f"windows of {one.stream} and {windows[other].stream} meet on {place[0]} -> {place[1]}"
+                f"windows of {one.stream} and {windows[other].stream} meet on {place[0]} ->"
+                f" {place[1]}"
                 for other in np.flatnonzero(meets).tolist()
             ]
     return found
 
 
 def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
-    """Frames of one gated queue: alone from arrival to departure ("frame"), or arriving in the order of their windows.
+    """Frames of one gated queue: alone from arrival to departure ("frame"), or arriving in the
+    order of their windows.
 
-    Arrivals are taken at their earliest, departures at their latest, so that it holds for every release error.
+    Arrivals are taken at their earliest, departures at their latest, so that it holds for every
+    release error.
     """
     found: list[str] = []
     by_queue: dict[tuple[Place, int], list[tuple[int, int, int, int, str]]] = {}
@@ -113,7 +132,8 @@ def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
                 continue
             key = (window.stream, window.place, number)
             moved_ps = (number - window.turn) * given.period_ps(window.stream)
-            # Onto one turn of the circle: a frame of this lap may leave in the next, after others of the next.
+            # Onto one turn of the circle: a frame of this lap may leave in the next, after others
+            # of the next.
             lap_ps = (moved_ps + window.open_ps) // given.hyper_ps * given.hyper_ps
             moved_ps -= lap_ps
             entry = (
@@ -123,7 +143,9 @@ def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
                 late.ready[key] - lap_ps,
                 window.stream,
             )
-            by_queue.setdefault((window.place, given.streams[window.stream].priority), []).append(entry)
+            by_queue.setdefault((window.place, given.streams[window.stream].priority), []).append(
+                entry
+            )
     for (place, queue), frames in by_queue.items():
         frames.sort()
         first = frames[0]
@@ -133,5 +155,8 @@ def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
         for one, other in itertools.pairwise(around):
             clear_ps = one[1] if given.scenario.planner.isolation == "frame" else one[3]
             if other[2] < clear_ps:
-                found.append(f"{other[4]} is in queue {queue} of {place[0]} towards {place[1]} beside {one[4]}")
+                found.append(
+                    f"{other[4]} is in queue {queue} of {place[0]} towards {place[1]} beside"
+                    f" {one[4]}"
+                )
     return found

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every frame of three hyperperiods through FIFO queues, strict priority and gates, at one end of its release error."""
+"""Every frame of three hyperperiods through FIFO queues, strict priority and gates, at one end of
+its release error.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,14 @@ class Gate:
 
     def mask_at(self, at_ps: int) -> int:
         """Gates open at an instant."""
-        return self.masks[bisect.bisect_right(self.edges_ps, (at_ps - self.base_ps) % self.cycle_ps) - 1]
+        return self.masks[
+            bisect.bisect_right(self.edges_ps, (at_ps - self.base_ps) % self.cycle_ps) - 1
+        ]
 
     def state(self, queue: int, at_ps: int) -> tuple[bool, int | None]:
-        """Whether the queue's gate is open at an instant, and when that next changes (None: never)."""
+        """Whether the queue's gate is open at an instant, and when that next changes
+        (None: never).
+        """
         changes = self._changes_of(queue)
         is_open = bool(self.mask_at(at_ps) >> queue & 1)
         if not changes:
@@ -54,7 +60,9 @@ class Gate:
         if queue not in self._changes:
             bits = [mask >> queue & 1 for mask in self.masks]
             self._changes[queue] = [
-                edge for number, edge in enumerate(self.edges_ps) if bits[number] != bits[number - 1]
+                edge
+                for number, edge in enumerate(self.edges_ps)
+                if bits[number] != bits[number - 1]
             ]
         return self._changes[queue]
 
@@ -96,7 +104,9 @@ class Replay:
         self.arrivals: dict[tuple[str, str, int], int] = {}
 
     def numbers(self, name: str) -> range:
-        """Frames of the hyperperiod in the middle, before and after which others are on the wires too."""
+        """Frames of the hyperperiod in the middle, before and after which others are on the wires
+        too.
+        """
         per_lap = self._given.hyper_ps // self._given.period_ps(name)
         return range(per_lap, 2 * per_lap)
 
@@ -117,7 +127,9 @@ class Replay:
             at_ps, _, kind, payload = heapq.heappop(self._events)
             if kind == "ready":
                 name, number, place = payload
-                self._ports[place].queues.setdefault(given.streams[name].priority, deque()).append((name, number))
+                self._ports[place].queues.setdefault(given.streams[name].priority, deque()).append(
+                    (name, number)
+                )
                 self._serve(place, at_ps)
             else:
                 self._serve(payload, at_ps)
@@ -135,11 +147,17 @@ class Replay:
             if number in self._looked_at[name]:
                 self.arrivals[name, there, number] = at_ps
             return
-        ready_ps = at_ps + frame_ps(self._given, name, place, self._side) + 1000 * bridge.processing_ns
+        ready_ps = (
+            at_ps + frame_ps(self._given, name, place, self._side) + 1000 * bridge.processing_ns
+        )
         for peer in self._given.following.get((name, there), []):
             if number in self._looked_at[name]:
                 self.ready[name, (there, peer), number] = ready_ps
-            wait_ps = self._unplanned.wait_ps((there, peer), self._given.streams[name].priority) if self._late else 0
+            wait_ps = (
+                self._unplanned.wait_ps((there, peer), self._given.streams[name].priority)
+                if self._late
+                else 0
+            )
             self._push(ready_ps + wait_ps, "ready", (name, number, (there, peer)))
 
     def _serve(self, place: Place, at_ps: int) -> None:
@@ -147,10 +165,14 @@ class Replay:
         if at_ps < port.busy_until_ps:
             return
         wake_ps: int | None = None
-        for queue in sorted((number for number, frames in port.queues.items() if frames), reverse=True):
+        for queue in sorted(
+            (number for number, frames in port.queues.items() if frames), reverse=True
+        ):
             name, number = port.queues[queue][0]
             length_ps = frame_ps(self._given, name, place, self._side)
-            is_open, change_ps = (True, None) if port.gate is None else port.gate.state(queue, at_ps)
+            is_open, change_ps = (
+                (True, None) if port.gate is None else port.gate.state(queue, at_ps)
+            )
             if is_open and (change_ps is None or at_ps + length_ps + 8 * port.byte_ps <= change_ps):
                 port.queues[queue].popleft()
                 port.busy_until_ps = at_ps + length_ps + 20 * port.byte_ps

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stations of a plan: slots, rings and partitions as the drivers need them, and who owns which slot."""
+"""Stations of a plan: slots, rings and partitions as the drivers need them, and who owns which
+slot.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def _check_station(given: Given, station: Station, document: PlannedStation) -> 
     if len(document["allowed"]) != document["partition_slots"]:
         found.append("the partition has another length than partition_slots")
         return found
-    wanted = {str(entry.tc): {"late": entry.late, "round": entry.round} for entry in options.classes}
+    wanted = {
+        str(entry.tc): {"late": entry.late, "round": entry.round} for entry in options.classes
+    }
     if document["classes"] != wanted:
         found.append("classes are not those of the scenario")
     locked = options.mode == "phase-locked"
@@ -69,7 +73,9 @@ def _check_station(given: Given, station: Station, document: PlannedStation) -> 
             for turn, release_ns in enumerate(releases):
                 at_ns = release_ns + turn * stream.period_ns
                 found.extend(
-                    _check_ownership(stream, at_ns, len(releases), document, byte_ps(rate_bps), owners, options)
+                    _check_ownership(
+                        stream, at_ns, len(releases), document, byte_ps(rate_bps), owners, options
+                    )
                 )
     return found
 
@@ -85,8 +91,11 @@ def _check_ownership(
 ) -> list[str]:
     slot_ps, partition_slots = document["slot_time_ps"], document["partition_slots"]
     start_ps, period_ps = 1000 * release_ns - 8 * byte_ps, 1000 * stream.period_ns * turns
-    # A txtime has whole ns: at 10 Gb/s no slot starts on one, and its class rounds it up or down to the slot.
-    rounds_down = next((entry.round for entry in options.classes if entry.tc == stream.tc), "up") == "floor"
+    # A txtime has whole ns: at 10 Gb/s no slot starts on one, and its class rounds it up or down to
+    # the slot.
+    rounds_down = (
+        next((entry.round for entry in options.classes if entry.tc == stream.tc), "up") == "floor"
+    )
     off_ps = start_ps % slot_ps if rounds_down else -start_ps % slot_ps
     if off_ps >= 1000 or period_ps % slot_ps:
         return [f"{stream.id} is not released on the slot grid"]
@@ -103,7 +112,10 @@ def _check_ownership(
         if mask & ~(1 << stream.tc) & ~(rest if rest >> stream.tc & 1 else 0):
             found.append(f"slot {index} of {stream.id} is open to another class")
             break
-        if owners.setdefault(index, stream.id) != stream.id and partition_slots % (period_ps // slot_ps) == 0:
+        if (
+            owners.setdefault(index, stream.id) != stream.id
+            and partition_slots % (period_ps // slot_ps) == 0
+        ):
             found.append(f"{stream.id} and {owners[index]} use the same slot {index}")
             break
     return found

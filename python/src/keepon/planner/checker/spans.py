@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long a frame may take on a wire: a byte more or less where its slot may be trimmed, and what crystals are off."""
+"""How long a frame may take on a wire: a byte more or less where its slot may be trimmed, and what
+crystals are off.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,11 @@ _MILLION = 10**6
 
 
 def frame_ps(given: Given, name: str, place: Place, side: int) -> int:
-    """From the first bit behind the SFD to the last of a stream's frame on a wire, at its longest (1) or shortest (-1).
+    """From the first bit behind the SFD to the last of a stream's frame on a wire, at its longest
+    (1) or shortest (-1).
 
-    A slot is trimmed against its crystal: who runs ahead makes slots, and the frames in them, longer.
+    A slot is trimmed against its crystal: who runs ahead makes slots, and the frames in them,
+    longer.
     """
     key = (name, place, side)
     if key not in given.spans_ps:
@@ -26,7 +30,11 @@ def _frame_ps(given: Given, name: str, place: Place, side: int) -> int:
     frame_bytes: int = given.entry(name)["frame_bytes_on_wire"]
     options = talker.keepon
     slotted = given.plan["stations"][talker.name].get("mode") == "phase-locked"
-    if slotted and options.trim == "any" and (given.scenario.sync.by_ptp or _off(given, talker.name, -side)):
+    if (
+        slotted
+        and options.trim == "any"
+        and (given.scenario.sync.by_ptp or _off(given, talker.name, -side))
+    ):
         most = options.trim_up_bytes if side > 0 else options.trim_down_bytes
         frame_bytes += side * min(1, most)
     span_ps = frame_bytes * given.links[place][0]
@@ -36,14 +44,19 @@ def _frame_ps(given: Given, name: str, place: Place, side: int) -> int:
 
 
 def _off(given: Given, node: str, side: int) -> Fraction:
-    """By what share a crystal makes a time longer (1) or shorter (-1) than in network time; whole parts per billion."""
+    """By what share a crystal makes a time longer (1) or shorter (-1) than in network time; whole
+    parts per billion.
+    """
     scenario = given.scenario
     sync, bridge = scenario.sync, given.bridges.get(node)
     if sync.mode == "none" or (sync.mode == "ideal" and bridge is not None):
         return Fraction(0)
     masters = set()
     if sync.by_ptp:
-        masters = {sync.grandmaster, *(fault.node for fault in scenario.fault if fault.kind == "master-change")}
+        masters = {
+            sync.grandmaster,
+            *(fault.node for fault in scenario.fault if fault.kind == "master-change"),
+        }
     if masters == {node}:
         return Fraction(0)
     own = _ppb(given, node, -side)

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shows port by port that frames go on leaving in their windows, without following them through the network.
+"""Shows port by port that frames go on leaving in their windows, without following them through the
+network.
 
-Suppose that every frame leaves every bridge at its window. Then it is known when each frame comes to each port, and
-a port is looked at alone: does it, given these arrivals, send every frame at its window? If all do, none is ever the
-first to leave otherwise, as what comes to a port depends on what left others before. It is enough, and quick to see,
-that
+Suppose that every frame leaves every bridge at its window. Then it is known when each frame comes
+to each port, and a port is looked at alone: does it, given these arrivals, send every frame at its
+window? If all do, none is ever the first to leave otherwise, as what comes to a port depends on
+what left others before. It is enough, and quick to see, that
 
 - frames of a queue come in the order of their windows, no two at once,
-- the earliest instant at which a frame is there, the one before it in its queue has left, and its gate stays open for
-  all of it, is its window's,
+- the earliest instant at which a frame is there, the one before it in its queue has left, and its
+  gate stays open for all of it, is its window's,
 - no two transmissions meet.
 
-Then a frame is sent as soon as its own queue and gate allow, and at no such instant another is on the wire. Where that
-is not so a frame may still leave in time, behind one of another queue: `keepon.planner.checker.replay` tells.
+Then a frame is sent as soon as its own queue and gate allow, and at no such instant another is on
+the wire. Where that is not so a frame may still leave in time, behind one of another queue:
+`keepon.planner.checker.replay` tells.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ _SIDES = (-1, 1)
 
 @dataclass(frozen=True)
 class _Frames:
-    """Frames of one port in one hyperperiod as columns, in the order of their windows; sides: earliest and latest."""
+    """Frames of one port in one hyperperiod as columns, in the order of their windows; sides:
+    earliest and latest.
+    """
 
     stream: NDArray[np.int64]
     queue: NDArray[np.int64]
@@ -62,14 +66,17 @@ class Steady:
     """When frames come to bridges and listeners if they leave every bridge at their windows.
 
     Attributes:
-        ready: by stream, turn and port, earliest and latest, ps from the start of time, for the first of them.
+        ready: by stream, turn and port, earliest and latest, ps from the start of time, for the
+            first of them.
         arrivals: by stream, turn and listener, the same.
     """
 
     def __init__(self, given: Given, unplanned: Unplanned) -> None:
         self._given = given
         self._unplanned = unplanned
-        self._windows = {(window.stream, window.turn, window.place): window for window in given.windows}
+        self._windows = {
+            (window.stream, window.turn, window.place): window for window in given.windows
+        }
         self.ready: dict[tuple[str, int, Place], tuple[int, int]] = {}
         self.arrivals: dict[tuple[str, int, str], tuple[int, int]] = {}
         for name in given.streams:
@@ -97,7 +104,9 @@ class Steady:
             self.arrivals[name, turn, way[-1]] = reach
 
     def unclear(self, look: Callable[[], None]) -> Iterator[str]:
-        """Ports of which it is not shown that every frame leaves at its window, alone in its queue as asked for."""
+        """Ports of which it is not shown that every frame leaves at its window, alone in its queue
+        as asked for.
+        """
         by_place: dict[Place, list[Window]] = {}
         for window in self._given.windows:
             by_place.setdefault(window.place, []).append(window)
@@ -105,7 +114,11 @@ class Steady:
             look()
             frames = self._frames(place, windows)
             port = self._given.plan["bridges"][place[0]]["ports"][place[1]]
-            if not (self._without_gates(place, frames) if "entries" not in port else self._gated(place, frames, port)):
+            if not (
+                self._without_gates(place, frames)
+                if "entries" not in port
+                else self._gated(place, frames, port)
+            ):
                 yield f"{place[0]} towards {place[1]}"
 
     def _frames(self, place: Place, windows: list[Window]) -> _Frames:
@@ -114,7 +127,8 @@ class Steady:
         rows = np.array(
             [
                 (
-                    number[window.stream], given.streams[window.stream].priority, window.open_ps, window.last_ps,
+                    number[window.stream], given.streams[window.stream].priority, window.open_ps,
+                    window.last_ps,
                     *self.ready[window.stream, window.turn, place],
                     *(frame_ps(given, window.stream, place, side) for side in _SIDES),
                     window.open_ps + window.length_ps, window.period_ps,
@@ -127,13 +141,15 @@ class Steady:
         rows = np.repeat(rows, laps, axis=0)
         lap = np.arange(len(rows)) - np.repeat(np.cumsum(laps) - laps, laps)
         moved_ps = lap * rows[:, 9]
-        # Onto one turn of the circle: a frame of this lap may leave in the next, after others of the next.
+        # Onto one turn of the circle: a frame of this lap may leave in the next, after others of
+        # the next.
         moved_ps -= (rows[:, 2] + moved_ps) // hyper_ps * hyper_ps
         for column in (2, 3, 4, 5, 8):
             rows[:, column] += moved_ps
         rows = rows[np.argsort(rows[:, 2], kind="stable")]
         return _Frames(
-            rows[:, 0], rows[:, 1], (rows[:, 2], rows[:, 3]), (rows[:, 4], rows[:, 5]), (rows[:, 6], rows[:, 7]),
+            rows[:, 0], rows[:, 1], (rows[:, 2], rows[:, 3]), (rows[:, 4], rows[:, 5]),
+            (rows[:, 6], rows[:, 7]),
             rows[:, 8],
         )  # fmt: skip
 
@@ -146,7 +162,8 @@ class Steady:
 
     def _without_gates(self, place: Place, frames: _Frames) -> bool:
         waits_ps = np.array(
-            [self._unplanned.wait_ps(place, int(queue)) for queue in frames.queue.tolist()], dtype=np.int64
+            [self._unplanned.wait_ps(place, int(queue)) for queue in frames.queue.tolist()],
+            dtype=np.int64,
         )
         return (
             bool((frames.starts_ps[0] == frames.ready_ps[0]).all())
@@ -165,7 +182,11 @@ class Steady:
             if not self._alone(own):
                 return False
             for side in (0, 1):
-                starts_ps, ready_ps, wires_ps = own.starts_ps[side], own.ready_ps[side], own.wires_ps[side]
+                starts_ps, ready_ps, wires_ps = (
+                    own.starts_ps[side],
+                    own.ready_ps[side],
+                    own.wires_ps[side],
+                )
                 left_ps = np.roll(starts_ps + wires_ps + 20 * byte_ps, 1)
                 left_ps[0] -= hyper_ps
                 later_ps = off_ps if side else -off_ps
@@ -189,12 +210,16 @@ class _Openings:
     def __init__(self, port: PlannedPort) -> None:
         lengths_ps = np.array([1000 * entry["ns"] for entry in port["entries"]], dtype=np.int64)
         self._edges_ps = np.cumsum(lengths_ps) - lengths_ps
-        self._masks = np.array([int(entry["gates"], 16) for entry in port["entries"]], dtype=np.int64)
+        self._masks = np.array(
+            [int(entry["gates"], 16) for entry in port["entries"]], dtype=np.int64
+        )
         self._cycle_ps = int(lengths_ps.sum())
         self._base_ps = 1000 * port["base_ns"]
 
     def earliest(self, queue: int, from_ps: _Times, need_ps: _Times) -> _Times | None:
-        """First instants at which a queue's gate stays open long enough; None if not quick to say."""
+        """First instants at which a queue's gate stays open long enough; None if not
+        quick to say.
+        """
         is_open = (self._masks >> queue & 1).astype(bool)
         was_open = np.roll(is_open, 1)
         opens, closes = self._edges_ps[is_open & ~was_open], self._edges_ps[was_open & ~is_open]

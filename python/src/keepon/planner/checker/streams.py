@@ -29,7 +29,9 @@ def check_shape(given: Given) -> list[str]:
     stations = {station.name for station in given.scenario.station}
     if unknown := set(given.plan["stations"]) - stations:
         return [f"station {min(unknown)} is not in the scenario"]
-    talkers = {stream.talker for stream in given.scenario.stream} | {load.talker for load in given.scenario.load}
+    talkers = {stream.talker for stream in given.scenario.stream} | {
+        load.talker for load in given.scenario.load
+    }
     if missing := talkers - set(given.plan["stations"]):
         return [f"station {min(missing)} is not in the plan"]
     return []
@@ -49,20 +51,35 @@ def _check_route(given: Given, stream: Stream, entry: PlannedStream) -> str:
             return "a route passes something that is no bridge"
         if any(pair not in given.links for pair in itertools.pairwise(path)):
             return "a route uses a link that does not exist"
-        if isinstance(stream.route, list) and listener == stream.listeners[0] and route != stream.route:
+        if (
+            isinstance(stream.route, list)
+            and listener == stream.listeners[0]
+            and route != stream.route
+        ):
             return "the route is not the one asked for"
         if any(before.setdefault(there, here) != here for here, there in itertools.pairwise(path)):
             return "its routes reach a node in two ways"
-    hops = {pair for listener, route in entry["routes"].items() for pair in itertools.pairwise([*route, listener])}
+    hops = {
+        pair
+        for listener, route in entry["routes"].items()
+        for pair in itertools.pairwise([*route, listener])
+    }
     turns = range(len(given.releases_ns(stream.id)))
     wanted = sorted((turn, *hop) for turn in turns for hop in hops)
-    if sorted((window.get("turn", 0), window["bridge"], window["peer"]) for window in entry["windows"]) != wanted:
+    if (
+        sorted(
+            (window.get("turn", 0), window["bridge"], window["peer"]) for window in entry["windows"]
+        )
+        != wanted
+    ):
         return "its windows are not those of its route"
     return ""
 
 
 def check_releases(given: Given) -> list[str]:
-    """Release intervals are at least what the driver's mechanism needs (quantum; i210 comparator; paper floor)."""
+    """Release intervals are at least what the driver's mechanism needs (quantum; i210 comparator;
+    paper floor).
+    """
     found = []
     for stream in given.scenario.stream:
         entry, station = given.entry(stream.id), given.scenario.station_named(stream.talker)
@@ -83,11 +100,17 @@ def check_releases(given: Given) -> list[str]:
         elif entry["frame_bytes_on_wire"] != stream.frame_bytes:
             found.append(f"{stream.id} is sent with another length than its own")
         if station.driver == "launchtime":
-            # Transmissions begin with a byte of the wire, which is ready at a match only where both have one clock.
-            # What the match finds waiting for its first byte is sent before it, whole.
-            even = given.scenario.sync.mode == "ideal" and station.clock_ppm == station.wander_ppb_per_s == 0
+            # Transmissions begin with a byte of the wire, which is ready at a match only where both
+            # have one clock. What the match finds waiting for its first byte is sent before it,
+            # whole.
+            even = (
+                given.scenario.sync.mode == "ideal"
+                and station.clock_ppm == station.wander_ppb_per_s == 0
+            )
             sent_bytes = [128 + 20] if given.scenario.sync.by_ptp else [0]
-            sent_bytes += [ld.frame_bytes + 20 for ld in given.scenario.load if ld.talker == station.name]
+            sent_bytes += [
+                ld.frame_bytes + 20 for ld in given.scenario.load if ld.talker == station.name
+            ]
             first_byte_ps = 0 if even and 32_000 % byte_ps == 0 else byte_ps
             high_ps = 32_000 + first_byte_ps + max(sent_bytes) * byte_ps
         driver = "keepon" if station.driver == "under-test" else station.driver
@@ -108,10 +131,16 @@ def check_replay(given: Given, early: Replay, late: Replay) -> list[str]:
                 if number % turns == window.turn:
                     start_ps = replay.starts.get((window.stream, window.place, number))
                     if start_ps != (number - window.turn) * period_ps + at_ps:
-                        found.append(f"{window.stream} does not leave {window.place[0]} at its window")
+                        found.append(
+                            f"{window.stream} does not leave {window.place[0]} at its window"
+                        )
                         break
     for name, stream in given.streams.items():
-        reached = [entry for listener in stream.listeners for entry in _arrived(given, name, listener, (early, late))]
+        reached = [
+            entry
+            for listener in stream.listeners
+            for entry in _arrived(given, name, listener, (early, late))
+        ]
         known = [entry for entry in reached if entry is not None]
         if len(known) < len(reached):
             found.append(f"{name} does not reach all its listeners")
@@ -120,7 +149,9 @@ def check_replay(given: Given, early: Replay, late: Replay) -> list[str]:
     return found
 
 
-def _arrived(given: Given, name: str, listener: str, replays: tuple[Replay, Replay]) -> Iterator[_Reached | None]:
+def _arrived(
+    given: Given, name: str, listener: str, replays: tuple[Replay, Replay]
+) -> Iterator[_Reached | None]:
     """When frames of a hyperperiod arrived; None for one that did not."""
     turns, period_ps = len(given.releases_ns(name)), given.period_ps(name)
     for number in replays[0].numbers(name):
@@ -157,22 +188,33 @@ def _check_reached(given: Given, stream: Stream, reached: list[_Reached]) -> lis
     return _compare(given, stream, max(0, worst_ps), spread_ps, least_ps)
 
 
-def _compare(given: Given, stream: Stream, worst_ps: int, spread_ps: int, least_ps: int) -> list[str]:
+def _compare(
+    given: Given, stream: Stream, worst_ps: int, spread_ps: int, least_ps: int
+) -> list[str]:
     name, entry = stream.id, given.entry(stream.id)
     if worst_ps != entry["delay_planned_ps"] or worst_ps != _sum_ps(entry["terms"]):
         return [f"delay of {name} is {worst_ps} ps, the plan says {entry['delay_planned_ps']}"]
     bounds = entry["bounds"]
     talker = given.scenario.station_named(stream.talker)
     earliest_ns = None if talker.driver == "standard" else least_ps // 1000
-    if bounds.get("delay_min_ns", earliest_ns) != earliest_ns:  # plans of earlier versions have none
+    if (
+        bounds.get("delay_min_ns", earliest_ns) != earliest_ns
+    ):  # plans of earlier versions have none
         return [f"bound delay_min_ns of {name} is not its least delay"]
     if "padding_ps" in entry and entry["padding_ps"] != _padding_ps(given, stream):
         return [f"padding_ps of {name} is not its padding"]
     delay_ns, jitter_ns = bounds["delay_ns"], bounds["jitter_ns"]
     release_ns = bounds["release_error_ns"]
-    timed = talker.driver != "standard" and talker.release != "sleep" and given.scenario.sync.mode != "none"
+    timed = (
+        talker.driver != "standard"
+        and talker.release != "sleep"
+        and given.scenario.sync.mode != "none"
+    )
     if timed != (delay_ns is not None):
-        return [f"bound delay_ns of {name} is {'missing' if timed else 'promised for a talker that keeps no time'}"]
+        return [
+            f"bound delay_ns of {name} is"
+            f" {'missing' if timed else 'promised for a talker that keeps no time'}"
+        ]
     if delay_ns is None:
         return []
     if jitter_ns is None or release_ns is None:
@@ -220,15 +262,23 @@ def _padding_ps(given: Given, stream: Stream) -> int:
 
 
 def check_sums(given: Given, unplanned: Unplanned) -> list[str]:
-    """Windows and bounds by adding up each stream's way: enough where no gate and no other frame can hold one."""
+    """Windows and bounds by adding up each stream's way: enough where no gate and no other frame
+    can hold one.
+    """
     found: list[str] = []
     by_turn: dict[tuple[str, int], dict[Place, Window]] = {}
     for window in given.windows:
         by_turn.setdefault((window.stream, window.turn), {})[window.place] = window
     for name, stream in given.streams.items():
-        entry, releases, period_ps = given.entry(name), given.releases_ns(name), given.period_ps(name)
+        entry, releases, period_ps = (
+            given.entry(name),
+            given.releases_ns(name),
+            given.period_ps(name),
+        )
         worst_ps, least_ps = 0, _NEVER_PS
-        ends: dict[str, tuple[list[int], list[int]]] = {listener: ([], []) for listener in stream.listeners}
+        ends: dict[str, tuple[list[int], list[int]]] = {
+            listener: ([], []) for listener in stream.listeners
+        }
         for turn, release_ns in enumerate(releases):
             base_ps = 1000 * release_ns + turn * period_ps
             windows = by_turn.get((name, turn), {})

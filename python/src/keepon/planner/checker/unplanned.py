@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames that a plan does not know, at ports without gates: the worst they can do to one that it does know.
+"""Frames that a plan does not know, at ports without gates: the worst they can do to one that it
+does know.
 
-The argument is in docs/planning.md ("Ports without gates"). Here the worst case is played: best effort has just begun
-to be sent, one message of every kind is there, and they leave by priority; the planner has a formula instead.
+The argument is in docs/planning.md ("Ports without gates"). Here the worst case is played: best
+effort has just begun to be sent, one message of every kind is there, and they leave by priority;
+the planner has a formula instead.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ class Unplanned:
     def __init__(self, given: Given) -> None:
         self._given = given
         self._sync = given.scenario.sync
-        self._open = {place for place in given.links if place[0] in given.bridges and self._is_open(place[0])}
+        self._open = {
+            place for place in given.links if place[0] in given.bridges and self._is_open(place[0])
+        }
         self._in_flight: dict[Place, list[tuple[int, int]]] = {place: [] for place in self._open}
         self._messages: dict[Place, list[str]] = {place: [] for place in self._open}
         self._add_loads()
@@ -60,42 +64,61 @@ class Unplanned:
             (0, str(self._sync.grandmaster)),
             *((entry.domain, entry.grandmaster) for entry in self._sync.domains),
         }
-        masters |= {(0, fault.node) for fault in self._given.scenario.fault if fault.kind == "master-change"}
+        masters |= {
+            (0, fault.node) for fault in self._given.scenario.fault if fault.kind == "master-change"
+        }
         for place, messages in self._messages.items():
             there = place[1]
             if self._sync.mode == "gptp":
                 messages += ["pdelay-req", "pdelay-resp", "pdelay-resp-follow-up"]
-                # A node hears a grandmaster by the last link of its way; that link's sender passes Sync on.
+                # A node hears a grandmaster by the last link of its way; that link's sender passes
+                # Sync on.
                 hearing = [
-                    reign for reign in masters if there != reign[1] and self._way(reign[1], there)[-1:] == [place]
+                    reign
+                    for reign in masters
+                    if there != reign[1] and self._way(reign[1], there)[-1:] == [place]
                 ]
-                messages += [f"{kind} {reign}" for reign in hearing for kind in ("sync", "follow-up")]
+                messages += [
+                    f"{kind} {reign}" for reign in hearing for kind in ("sync", "follow-up")
+                ]
                 continue
             for reign in masters:
                 others = [name for name in stations if name != reign[1]]
                 down = [name for name in others if place in self._way(reign[1], name)]
                 messages += [f"{kind} {reign}" for kind in ("sync", "follow-up") if down]
                 messages += [f"delay-resp {reign} {name}" for name in down]
-                messages += [f"delay-req {reign} {name}" for name in others if place in self._way(name, reign[1])]
+                messages += [
+                    f"delay-req {reign} {name}"
+                    for name in others
+                    if place in self._way(name, reign[1])
+                ]
 
     def goes_before(self, place: Place, priority: int) -> bool:
         """Whether best effort is as urgent as frames of this priority at a port without gates."""
         return any(urgency >= priority for urgency, _ in self._in_flight.get(place, []))
 
     def _ptp_bytes(self) -> int:
-        """Bridges without a clock pass on what stations send, and stations with slots send nothing shorter."""
+        """Bridges without a clock pass on what stations send, and stations with slots send nothing
+        shorter.
+        """
         if self._sync.mode == "gptp":
             return _PTP_BYTES
-        return max(_PTP_BYTES, *(self._slot_bytes(name) for name in self._given.plan["stations"]), 0)
+        return max(
+            _PTP_BYTES, *(self._slot_bytes(name) for name in self._given.plan["stations"]), 0
+        )
 
     def _wait_ps(self, place: Place, priority: int) -> int:
-        """When a frame of this priority begins that comes just after the longest of lower priority has begun."""
+        """When a frame of this priority begins that comes just after the longest of lower priority
+        has begun.
+        """
         if place not in self._open:
             return 0
         byte_ps = self._given.links[place][0]
         ptp_ps = (self._ptp_bytes() + _OVERHEAD_BYTES) * byte_ps
         lower = [
-            (length + _OVERHEAD_BYTES) * byte_ps for urgency, length in self._in_flight[place] if urgency < priority
+            (length + _OVERHEAD_BYTES) * byte_ps
+            for urgency, length in self._in_flight[place]
+            if urgency < priority
         ]
         waiting = list(self._messages[place])
         if waiting and self._sync.priority < priority:
@@ -113,18 +136,24 @@ def check_unplanned(given: Given, unplanned: Unplanned) -> list[str]:
     found = []
     for place in sorted({window.place for window in given.windows}):
         own = [window for window in given.windows if window.place == place]
-        if unplanned.goes_before(place, min(given.streams[window.stream].priority for window in own)):
-            found.append(f"best effort goes before planned frames from {place[0]} towards {place[1]}")
+        if unplanned.goes_before(
+            place, min(given.streams[window.stream].priority for window in own)
+        ):
+            found.append(
+                f"best effort goes before planned frames from {place[0]} towards {place[1]}"
+            )
         elif not _leaves_time(given, unplanned, place, own):
             found.append(f"planned frames may leave {place[0]} towards {place[1]} no time for PTP")
     return found
 
 
 def _leaves_time(given: Given, unplanned: Unplanned, place: Place, own: list[Window]) -> bool:
-    """Between two messages of a kind every port without gates has time for all of them beside its planned frames.
+    """Between two messages of a kind every port without gates has time for all of them beside its
+    planned frames.
 
-    Windows of a port do not meet, so planned frames have at most their share of windows that lie within a stretch, and
-    one frame at either end. Half the shortest interval is the least between two messages.
+    Windows of a port do not meet, so planned frames have at most their share of windows that lie
+    within a stretch, and one frame at either end. Half the shortest interval is the least between
+    two messages.
     """
     sync = given.scenario.sync
     waits_ps = [unplanned.wait_ps(place, given.streams[window.stream].priority) for window in own]
@@ -133,7 +162,11 @@ def _leaves_time(given: Given, unplanned: Unplanned, place: Place, own: list[Win
     if all(given.streams[window.stream].priority > sync.priority for window in own):
         return True
     stretch_ps = min(sync.interval_ms, sync.delay_interval_ms) * 10**9 // 2
-    wires_ps = [frame_ps(given, window.stream, place, 1) + 20 * given.links[place][0] for window in own]
-    share = max(Fraction(wire_ps, window.length_ps) for wire_ps, window in zip(wires_ps, own, strict=True))
+    wires_ps = [
+        frame_ps(given, window.stream, place, 1) + 20 * given.links[place][0] for window in own
+    ]
+    share = max(
+        Fraction(wire_ps, window.length_ps) for wire_ps, window in zip(wires_ps, own, strict=True)
+    )
     needed_ps = share * stretch_ps + 2 * max(wires_ps) + max(waits_ps)
     return bool(needed_ps <= stretch_ps)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long frames that no plan knows can keep a planned one from leaving a port without gates.
 
-The argument is in docs/planning.md ("Ports without gates"); the checker has the same bound from it, by code of its own.
+The argument is in docs/planning.md ("Ports without gates"); the checker has the same bound from it,
+by code of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ LINK_MESSAGES = 3
 SYNC_MESSAGES = 2
 """Of one domain away from its grandmaster: Sync, Follow_Up."""
 MESSAGES_APART = 2
-"""Two messages of one kind are never nearer than this part of their interval: assumed (802.1AS-2020 has 30 %)."""
+"""Two messages of one kind are never nearer than this part of their interval: assumed (802.1AS-2020
+has 30 %).
+"""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,8 @@ class Foreign:
     """What passes one port unplanned, in ps of its wire.
 
     Attributes:
-        load_ps: the longest frame of best effort, whose priority is below that of every stream here.
+        load_ps: the longest frame of best effort, whose priority is below that of every stream
+            here.
         message_ps: the longest PTP message.
         messages: how many of PTP may come together.
     """
@@ -41,7 +45,9 @@ class Foreign:
     messages: int
 
     def blocking_ps(self, is_above_ptp: bool) -> int:
-        """What a frame waits for at most: one in flight; if PTP goes first or is as urgent, its messages besides."""
+        """What a frame waits for at most: one in flight; if PTP goes first or is as urgent, its
+        messages besides.
+        """
         if is_above_ptp:
             return max(self.load_ps, self.message_ps if self.messages else 0)
         return self.load_ps + self.messages * self.message_ps
@@ -50,7 +56,9 @@ class Foreign:
 class Blocking:
     """Foreign frames of all ports of bridges."""
 
-    def __init__(self, scenario: Scenario, topology: Topology, stations: dict[str, StationPlan]) -> None:
+    def __init__(
+        self, scenario: Scenario, topology: Topology, stations: dict[str, StationPlan]
+    ) -> None:
         self._scenario = scenario
         self._topology = topology
         self._stations = stations
@@ -59,7 +67,8 @@ class Blocking:
         frame_bytes = self._message_bytes()
         self._foreign = {
             port: Foreign(
-                loads.get(port, 0), wire_time_ps(frame_bytes, topology.wires[port].rate_bps), messages[port]
+                loads.get(port, 0), wire_time_ps(frame_bytes, topology.wires[port].rate_bps),
+                messages[port]
             )
             for port in loads.keys() | messages.keys()
         }  # fmt: skip
@@ -67,10 +76,13 @@ class Blocking:
     def at(self, here: str, there: str, priority: int) -> int:
         """Bound in ps for frames of this priority at a port without gates."""
         foreign = self._foreign.get((here, there))
-        return 0 if foreign is None else foreign.blocking_ps(priority > self._scenario.sync.priority)
+        return (
+            0 if foreign is None else foreign.blocking_ps(priority > self._scenario.sync.priority)
+        )
 
     def check_rate(self, here: str, there: str, frames: list[tuple[int, int]]) -> None:
-        """Refuse PTP so frequent that planned frames of one port need not leave time for it between two messages.
+        """Refuse PTP so frequent that planned frames of one port need not leave time for it between
+        two messages.
 
         Args:
             frames: priority and wire time in ps of all streams that may pass the port.
@@ -79,22 +91,31 @@ class Blocking:
             ConfigError: the interval is too short.
         """
         foreign, sync = self._foreign.get((here, there)), self._scenario.sync
-        if foreign is None or not foreign.messages or all(priority > sync.priority for priority, _ in frames):
+        if (
+            foreign is None
+            or not foreign.messages
+            or all(priority > sync.priority for priority, _ in frames)
+        ):
             return
-        # Of every window that is left to others which a frame may be kept; of two at the edges not even that.
+        # Of every window that is left to others which a frame may be kept; of two at the edges not
+        # even that.
         longest_ps = max(wire_ps for _, wire_ps in frames)
         unplanned_ps = foreign.blocking_ps(is_above_ptp=False) + 2 * longest_ps
         needed_ps = MESSAGES_APART * max(
-            unplanned_ps + unplanned_ps * wire_ps // self.at(here, there, priority) for priority, wire_ps in frames
+            unplanned_ps + unplanned_ps * wire_ps // self.at(here, there, priority)
+            for priority, wire_ps in frames
         )
         key, interval_ms = min(
-            (("interval_ms", sync.interval_ms), ("delay_interval_ms", sync.delay_interval_ms)), key=lambda pair: pair[1]
+            (("interval_ms", sync.interval_ms), ("delay_interval_ms", sync.delay_interval_ms)),
+            key=lambda pair: pair[1],
         )
         if interval_ms * 10**9 >= needed_ps:
             return
         raise ConfigError(
-            f"key `sync.{key}` = {interval_ms}: must be at least {-(-needed_ps // 10**9)}, as PTP's messages may have "
-            f'to wait that long for streams on the link "{here}" to "{there}", whose bridge has no gates; lengthen it, '
+            f"key `sync.{key}` = {interval_ms}: must be at least {-(-needed_ps // 10**9)}, as PTP's"
+            " messages may have "
+            f'to wait that long for streams on the link "{here}" to "{there}", whose bridge has no'
+            " gates; lengthen it, "
             "raise the link's rate_bps or shorten frames"
         )
 
@@ -103,21 +124,29 @@ class Blocking:
         found: dict[Port, int] = {}
         for load in self._scenario.load:
             station = self._stations[load.talker]
-            frame_bytes = max(load.frame_bytes, station.slot_bytes) if station.is_slotted else load.frame_bytes
+            frame_bytes = (
+                max(load.frame_bytes, station.slot_bytes)
+                if station.is_slotted
+                else load.frame_bytes
+            )
             for port in itertools.pairwise(self._topology.shortest(load.talker, load.listener)[1:]):
                 length_ps = wire_time_ps(frame_bytes, self._topology.wires[port].rate_bps)
                 found[port] = max(found.get(port, 0), length_ps)
         return found
 
     def _message_bytes(self) -> int:
-        """The longest PTP frame; bridges that know nothing of PTP forward those of stations with slots as they are."""
+        """The longest PTP frame; bridges that know nothing of PTP forward those of stations with
+        slots as they are.
+        """
         if self._scenario.sync.mode != "ptp":
             return PTP_FRAME_BYTES_MAX
         slots = [station.slot_bytes for station in self._stations.values() if station.is_slotted]
         return max([PTP_FRAME_BYTES_MAX, *slots])
 
     def _messages(self) -> Counter[Port]:
-        """How many messages of PTP there are by port, each kind of each domain and sender counted once."""
+        """How many messages of PTP there are by port, each kind of each domain and sender counted
+        once.
+        """
         sync, found = self._scenario.sync, Counter[Port]()
         if not sync.by_ptp:
             return found
@@ -125,13 +154,21 @@ class Blocking:
         reigns = dict.fromkeys((0, name) for name in (str(sync.grandmaster), *changed))
         reigns |= dict.fromkeys((entry.domain, entry.grandmaster) for entry in sync.domains)
         if sync.mode == "gptp":
-            found.update({wire: LINK_MESSAGES for wire in self._topology.wires if wire[0] in self._topology.bridges})
+            found.update(
+                {
+                    wire: LINK_MESSAGES
+                    for wire in self._topology.wires
+                    if wire[0] in self._topology.bridges
+                }
+            )
         for _, master in reigns:
             self._count_reign(found, master)
         return found
 
     def _count_reign(self, found: Counter[Port], master: str) -> None:
-        """Messages of one domain under one grandmaster; a port whose Sync comes by two ways has it once."""
+        """Messages of one domain under one grandmaster; a port whose Sync comes by two ways has it
+        once.
+        """
         away: set[Port] = set()
         nodes = [name for name in self._topology.neighbours if name != master]
         for node in nodes:

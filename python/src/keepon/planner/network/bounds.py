@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can be said before any search: inputs that no network could satisfy, and proofs that nothing fits.
+"""What can be said before any search: inputs that no network could satisfy, and proofs that nothing
+fits.
 
-Proofs name the least streams they rest on. A stream is on a wire in any case only if every tree it may take has it.
+Proofs name the least streams they rest on. A stream is on a wire in any case only if every tree it
+may take has it.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ PROVING = "proofs were looked for that nothing fits"
 
 @dataclass(frozen=True)
 class Proof:
-    """Why nothing fits: the constraint that cannot hold, in a sentence, the streams it takes, what would be kept."""
+    """Why nothing fits: the constraint that cannot hold, in a sentence, the streams it takes, what
+    would be kept.
+    """
 
     constraint: str
     message: str
@@ -35,8 +39,8 @@ def refuse(ground: Ground, limits: Limits | None = None) -> None:
 
     Raises:
         TimeUpError: the limits were reached.
-        ConfigError: a deadline below the physical minimum, a jitter above the period, a link above its capacity, or
-            best effort in a queue or above a priority that streams rely on.
+        ConfigError: a deadline below the physical minimum, a jitter above the period, a link above
+            its capacity, or best effort in a queue or above a priority that streams rely on.
     """
     limits = limits or Limits()
     for flow in ground.flows:
@@ -49,7 +53,9 @@ def refuse(ground: Ground, limits: Limits | None = None) -> None:
 
 
 def physical_minimum_ns(ground: Ground, flow: Flow) -> int:
-    """Least delay of a stream: frames as long as they are, processing and propagation on the shortest tree."""
+    """Least delay of a stream: frames as long as they are, processing and propagation on the
+    shortest tree.
+    """
     least_ps = math.inf
     for tree in flow.trees:
         at_ps: list[int] = []
@@ -61,9 +67,13 @@ def physical_minimum_ns(ground: Ground, flow: Flow) -> int:
                 delay_ps += flow.stream.frame_bytes * byte_time_ps(
                     ground.topology.wires[before.here, before.there].rate_bps
                 )
-                delay_ps += PREAMBLE_BYTES * byte_time_ps(ground.topology.wires[leg.here, leg.there].rate_bps)
+                delay_ps += PREAMBLE_BYTES * byte_time_ps(
+                    ground.topology.wires[leg.here, leg.there].rate_bps
+                )
             at_ps.append(delay_ps)
-        last_ps = max(at_ps[number] for number, leg in enumerate(tree.legs) if leg.there in tree.paths)
+        last_ps = max(
+            at_ps[number] for number, leg in enumerate(tree.legs) if leg.there in tree.paths
+        )
         least_ps = min(least_ps, last_ps)
     return ceil_ns(int(least_ps))
 
@@ -80,8 +90,8 @@ def _refuse_stream(ground: Ground, flow: Flow) -> None:
         if stream.deadline_ns < least_ns:
             raise ground.wrong(
                 stream, "deadline_ns", str(stream.deadline_ns),
-                f"must be at least {least_ns}, what its frames, the bridges' processing and the cables take; raise it "
-                "or move the stations closer",
+                f"must be at least {least_ns}, what its frames, the bridges' processing and the "
+                "cables take; raise it or move the stations closer",
             )  # fmt: skip
 
 
@@ -93,7 +103,8 @@ def _refuse_queues(ground: Ground) -> None:
                 if leg.parent >= 0 and flow.stream.priority >= ground.bridges[leg.here].queues:
                     raise ground.wrong(
                         flow.stream, "priority", str(flow.stream.priority),
-                        f'must be below {ground.bridges[leg.here].queues}, the queues of bridge "{leg.here}"; lower it '
+                        f'must be below {ground.bridges[leg.here].queues}, the queues of '
+                        f'bridge "{leg.here}"; lower it '
                         "or state bridge.queues",
                     )  # fmt: skip
 
@@ -102,29 +113,41 @@ def _refuse_free_gates(ground: Ground) -> None:
     """Gates follow their bridge's clock, which end-to-end PTP does not set."""
     if ground.scenario.sync.mode != "ptp":
         return
-    passed = {leg.here for flow in ground.flows for tree in flow.trees for leg in tree.legs if leg.parent >= 0}
+    passed = {
+        leg.here
+        for flow in ground.flows
+        for tree in flow.trees
+        for leg in tree.legs
+        if leg.parent >= 0
+    }
     for index, bridge in enumerate(ground.scenario.bridge):
         if bridge.name in passed and bridge.gates != "none":
+            gates = f'"{bridge.gates}"' if isinstance(bridge.gates, str) else "a table"
             raise ConfigError(
-                f'key `bridge[{index}].gates` (bridge "{bridge.name}") = '
-                f'{chr(34) + bridge.gates + chr(34) if isinstance(bridge.gates, str) else "a table"}: must be "none" '
-                'with sync.mode = "ptp", which does not set the clocks of bridges; choose it, or sync.mode = "gptp"'
+                f'key `bridge[{index}].gates` (bridge "{bridge.name}") = {gates}:'
+                ' must be "none" with sync.mode = "ptp", which does not set the clocks of bridges;'
+                ' choose it, or sync.mode = "gptp"'
             )
 
 
 def _refuse_capacity(ground: Ground) -> None:
-    """A wire that every tree of its streams needs must carry them all: their share of its time is at most all of it."""
+    """A wire that every tree of its streams needs must carry them all: their share of its time is
+    at most all of it.
+    """
     for (here, there), flows in forced_wires(ground).items():
         rate_bps = ground.topology.wires[here, there].rate_bps
-        shares = [(_own_ps(flow, rate_bps) / (flow.stream.period_ns * PS_PER_NS), flow) for flow in flows]
+        shares = [
+            (_own_ps(flow, rate_bps) / (flow.stream.period_ns * PS_PER_NS), flow) for flow in flows
+        ]
         if sum(share for share, _ in shares) <= 1:
             continue
         _, flow = max(shares, key=lambda entry: entry[0])
         total = sum(share for share, _ in shares)
         raise ground.wrong(
             flow.stream, "period_ns", str(flow.stream.period_ns),
-            f'must leave the link "{here}" to "{there}" ({rate_bps} bit/s) room for its {len(flows)} streams, which '
-            f"need {100 * total:.0f} % of it; lengthen periods, shorten frames or raise the link's rate_bps",
+            f'must leave the link "{here}" to "{there}" ({rate_bps} bit/s) room for its '
+            f"{len(flows)} streams, which need {100 * total:.0f} % of it; lengthen periods, "
+            "shorten frames or raise the link's rate_bps",
         )  # fmt: skip
 
 
@@ -136,14 +159,18 @@ def forced_wires(ground: Ground) -> dict[tuple[str, str], list[Flow]]:
     """Flows by the wires that they need whichever tree they take."""
     found: dict[tuple[str, str], list[Flow]] = {}
     for flow in ground.flows:
-        common = set.intersection(*({(leg.here, leg.there) for leg in tree.legs} for tree in flow.trees))
+        common = set.intersection(
+            *({(leg.here, leg.there) for leg in tree.legs} for tree in flow.trees)
+        )
         for wire in sorted(common):
             found.setdefault(wire, []).append(flow)
     return found
 
 
 def _refuse_loads(ground: Ground) -> None:
-    """Best effort must not be in a queue whose gate opens for streams, nor before streams where there is no gate."""
+    """Best effort must not be in a queue whose gate opens for streams, nor before streams where
+    there is no gate.
+    """
     planned: dict[tuple[str, str], list[Flow]] = {}
     for flow in ground.flows:
         for leg in flow.trees[0].legs:
@@ -154,12 +181,16 @@ def _refuse_loads(ground: Ground) -> None:
         for here, there in itertools.pairwise(path[1:]):
             for flow in planned.get((here, there), []):
                 gated = ground.bridges[here].gates != "none"
-                if load.priority == flow.stream.priority if gated else load.priority >= flow.stream.priority:
+                if (
+                    load.priority == flow.stream.priority
+                    if gated
+                    else load.priority >= flow.stream.priority
+                ):
                     allowed = "another than" if gated else "below"
                     raise ConfigError(
-                        f'key `load[{index}].priority` (load "{load.id}") = {load.priority}: must be {allowed} '
-                        f'{flow.stream.priority}, the priority of stream "{flow.stream.id}" on the link "{here}" to '
-                        f'"{there}"; choose a lower one'
+                        f'key `load[{index}].priority` (load "{load.id}") = {load.priority}: must'
+                        f" be {allowed} {flow.stream.priority}, the priority of stream"
+                        f' "{flow.stream.id}" on the link "{here}" to "{there}"; choose a lower one'
                     )
 
 
@@ -174,7 +205,9 @@ def proof(ground: Ground, limits: Limits | None = None) -> Proof | None:
 
 
 def _closed(ground: Ground, limits: Limits) -> Proof | None:
-    """A gate list given by hand that is never open long enough, or repeats otherwise than the stream."""
+    """A gate list given by hand that is never open long enough, or repeats otherwise than the
+    stream.
+    """
     for flow in ground.flows:
         limits.look(PROVING)
         if all(isinstance(ground.alone(flow, tree), int) for tree in flow.trees):
@@ -185,8 +218,8 @@ def _closed(ground: Ground, limits: Limits) -> Proof | None:
             ]
             return Proof(
                 "gate-list",
-                f'stream "{flow.stream.id}": the gate list of bridge {" or ".join(listed)} does not open queue '
-                f"{flow.stream.priority} for it in every period",
+                f'stream "{flow.stream.id}": the gate list of bridge {" or ".join(listed)} does not'
+                f" open queue {flow.stream.priority} for it in every period",
                 [flow.stream.id],
             )
     return None
@@ -213,8 +246,8 @@ def _deadline(ground: Ground, limits: Limits) -> Proof | None:
                 key = "delay_ns" if constraint == "deadline" else "jitter_ns"
                 return Proof(
                     constraint,
-                    f'stream "{stream.id}": its bound {key} = {ceil_ns(least_ps)} exceeds the {limit_ns} asked '
-                    "for even if nothing else is sent",
+                    f'stream "{stream.id}": its bound {key} = {ceil_ns(least_ps)} exceeds the'
+                    f" {limit_ns} asked for even if nothing else is sent",
                     [stream.id],
                     ceil_ns(least_ps),
                 )
@@ -222,7 +255,9 @@ def _deadline(ground: Ground, limits: Limits) -> Proof | None:
 
 
 def _pairs(ground: Ground) -> Proof | None:
-    """Two streams without jitter whose frames do not fit between their turns on a wire both need."""
+    """Two streams without jitter whose frames do not fit between their turns on a wire
+    both need.
+    """
     for (here, there), flows in forced_wires(ground).items():
         rate_bps = ground.topology.wires[here, there].rate_bps
         strict = [flow for flow in flows if jitter_room_ps(ground, flow) < flow.station.grid_ps]
@@ -234,9 +269,10 @@ def _pairs(ground: Ground) -> Proof | None:
                 if needed_ps > common_ps:
                     return Proof(
                         "wire",
-                        f'streams "{other.stream.id}" and "{flow.stream.id}" meet on the link "{here}" to "{there}" '
-                        f"whenever they are released: their periods come together every {common_ps // PS_PER_NS} ns, "
-                        f"and their frames take {ceil_ns(needed_ps)} ns",
+                        f'streams "{other.stream.id}" and "{flow.stream.id}" meet on the link'
+                        f' "{here}" to "{there}" whenever they are released: their periods come'
+                        f" together every {common_ps // PS_PER_NS} ns, and their frames take"
+                        f" {ceil_ns(needed_ps)} ns",
                         [other.stream.id, flow.stream.id],
                     )
             by_period.setdefault(flow.period_ps, flow)

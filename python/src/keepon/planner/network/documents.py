@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Placed flows as `keepon.plan/1`: stations, ports and streams with the terms that make their bounds up."""
+"""Placed flows as `keepon.plan/1`: stations, ports and streams with the terms that make their
+bounds up.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ Placed = dict[str, list[Placement]]
 
 
 class TooLongError(InfeasibleError):
-    """A gate list would be longer than any bridge's, as releases lie; nothing is proven of others."""
+    """A gate list would be longer than any bridge's, as releases lie; nothing is proven
+    of others.
+    """
 
 
 def station_document(plan: StationPlan, placed: Placed) -> PlannedStation:
@@ -42,7 +46,10 @@ def station_document(plan: StationPlan, placed: Placed) -> PlannedStation:
     document: PlannedStation = {"driver": plan.planned_driver, "streams": {}}
     for name, placements in placed.items():
         first = placements[0]
-        document["streams"][name] = {"tc": first.flow.stream.tc, "offset_ns": first.release_ps // PS_PER_NS}
+        document["streams"][name] = {
+            "tc": first.flow.stream.tc,
+            "offset_ns": first.release_ps // PS_PER_NS,
+        }
     if not plan.is_slotted:
         return document
     locked = plan.mode == "phase-locked"
@@ -53,7 +60,9 @@ def station_document(plan: StationPlan, placed: Placed) -> PlannedStation:
                 {
                     slot
                     for placement in placements
-                    for slot in partition_slots(plan, placement.flow.period_ps, placement.release_ps)
+                    for slot in partition_slots(
+                        plan, placement.flow.period_ps, placement.release_ps
+                    )
                 }
             )
             if locked
@@ -78,7 +87,9 @@ def station_document(plan: StationPlan, placed: Placed) -> PlannedStation:
         "poll_overhead_ns": plan.poll_overhead_ns,
         "placeholder": options.placeholder,
         "allowed": allowed,
-        "classes": {str(entry.tc): {"late": entry.late, "round": entry.round} for entry in options.classes},
+        "classes": {
+            str(entry.tc): {"late": entry.late, "round": entry.round} for entry in options.classes
+        },
         "headroom": left,
         "rationale": stations.reasons(plan, releases_ns, left),
     }
@@ -87,13 +98,15 @@ def station_document(plan: StationPlan, placed: Placed) -> PlannedStation:
 def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStream:
     """One stream: its way, release, windows, bounds and their terms.
 
-    A stream whose frames have releases of their own is as late and as far apart as the worst of them, from the start of
-    each period on.
+    A stream whose frames have releases of their own is as late and as far apart as the worst of
+    them, from the start of each period on.
     """
     first = placements[0]
     stream, station = first.flow.stream, first.flow.station
     period_ps = stream.period_ns * PS_PER_NS
-    behind_ps = [placement.release_ps - number * period_ps for number, placement in enumerate(placements)]
+    behind_ps = [
+        placement.release_ps - number * period_ps for number, placement in enumerate(placements)
+    ]
     worst = max(placements, key=lambda placement: placement.delay_ps)
     spread_ps = 0
     for listener in first.arrivals:
@@ -110,7 +123,9 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
         "data_age_ns": None,
     }
     if station.planned_driver != "standard":
-        bounds["delay_min_ns"] = min(placement.least_delay_ps for placement in placements) // PS_PER_NS
+        bounds["delay_min_ns"] = (
+            min(placement.least_delay_ps for placement in placements) // PS_PER_NS
+        )
     if station.bounded:
         bounds["release_error_ns"] = ceil_ns(max(-station.error_low_ps, station.error_high_ps))
         bounds["delay_ns"] = ceil_ns(delay_ps)
@@ -201,7 +216,9 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
         InfeasibleError: a gate list would be longer than any bridge's, or never close.
         TimeUpError: the limits were reached.
     """
-    windows: dict[tuple[str, str], list[gates.Window]] = {port: [] for port in ground.listed_ports()}
+    windows: dict[tuple[str, str], list[gates.Window]] = {
+        port: [] for port in ground.listed_ports()
+    }
     for placements in placed.values():
         for placement in placements:
             for hop in placement.hops:
@@ -214,19 +231,22 @@ def port_documents(ground: Ground, placed: Placed, limits: Limits) -> dict[str, 
         if explicit is not None:
             _add_gates(port, explicit)
         elif ground.is_gated(bridge, peer):
-            built = gates.build(entries, gates.guard_ns(ground.topology.wires[bridge, peer].rate_bps))
+            built = gates.build(
+                entries, gates.guard_ns(ground.topology.wires[bridge, peer].rate_bps)
+            )
             if built is None:
                 raise TooLongError(
-                    f'bridge "{bridge}" towards "{peer}": with the releases found its gate list would have more than '
-                    f"{gates.GATE_ENTRIES_MAX} entries",
+                    f'bridge "{bridge}" towards "{peer}": with the releases found its gate list '
+                    f"would have more than {gates.GATE_ENTRIES_MAX} entries",
                     "gate-list", sorted({window.stream for window in entries}),
                     "choose periods with a shorter least common multiple",
                 )  # fmt: skip
             if len(built.entries) == 1:
                 raise InfeasibleError(
-                    f'bridge "{bridge}" towards "{peer}": one queue has all of the cycle, so that its gate never '
-                    "closes and does not set frames right that come early or late",
-                    "gate-list", sorted({window.stream for window in entries}), "leave the link some room",
+                    f'bridge "{bridge}" towards "{peer}": one queue has all of the cycle, so that '
+                    "its gate never closes and does not set frames right that come early or late",
+                    "gate-list", sorted({window.stream for window in entries}),
+                    "leave the link some room",
                 )  # fmt: skip
             _add_gates(port, built)
         documents[bridge]["ports"][peer] = port

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All releases, routes and waits at once, as a CP-SAT model: finds a plan, or proves that there is none.
+"""All releases, routes and waits at once, as a CP-SAT model: finds a plan, or proves that there is
+none.
 
-Two periodic claims fit exactly if, modulo the greatest common divisor of their periods, one follows the other: with the
-lap between them as an integer variable that is linear in releases and waits. What is proven holds for releases at the
-same instant of every period, the trees considered, and waits as long as deadline and period leave.
+Two periodic claims fit exactly if, modulo the greatest common divisor of their periods, one follows
+the other: with the lap between them as an integer variable that is linear in releases and waits.
+What is proven holds for releases at the same instant of every period, the trees considered, and
+waits as long as deadline and period leave.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ _MAKING = "the model of CP-SAT was made"
 class _Spot:
     """A claim on one tree: its spans at release 0 without waiting, and which waits move it.
 
-    `last_wait`: number of the wait at the hop itself, which moves a queue's departure but not the arrival.
+    `last_wait`: number of the wait at the hop itself, which moves a queue's departure but not the
+    arrival.
     """
 
     flow: int
@@ -46,7 +49,9 @@ class _Spot:
 
 @dataclass
 class Answer:
-    """Placements by number of the stream if a plan was found; `impossible` if it is proven that there is none."""
+    """Placements by number of the stream if a plan was found; `impossible` if it is proven that
+    there is none.
+    """
 
     placed: dict[int, list[Placement]] | None
     impossible: bool
@@ -60,7 +65,12 @@ class _Model:
     """
 
     def __init__(
-        self, ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], waiting: bool, limits: Limits
+        self,
+        ground: Ground,
+        flows: list[Flow],
+        kept: dict[int, list[Placement]],
+        waiting: bool,
+        limits: Limits,
     ) -> None:
         self.ground = ground
         self.waiting = waiting
@@ -77,7 +87,9 @@ class _Model:
         for number, placements in kept.items():
             for placement in placements:
                 for claim in placement.claims:
-                    self.spots.setdefault(claim.resource, []).append(_Spot(-1 - number, 0, claim, (), None))
+                    self.spots.setdefault(claim.resource, []).append(
+                        _Spot(-1 - number, 0, claim, (), None)
+                    )
 
     def pairs(self) -> list[tuple[_Spot, _Spot]]:
         return [
@@ -122,7 +134,9 @@ class _Model:
         for leg_number, leg in enumerate(tree.legs):
             chain = chains[leg.parent] if leg.parent >= 0 else ()
             if leg.parent >= 0 and self.ground.is_gated(leg.here, leg.there) and budget_ns > 0:
-                waits.append(model.new_int_var(0, budget_ns, f"wait{number}_{tree_number}_{leg_number}"))
+                waits.append(
+                    model.new_int_var(0, budget_ns, f"wait{number}_{tree_number}_{leg_number}")
+                )
                 chain = (*chain, len(waits) - 1)
             elif leg.parent >= 0:
                 waits.append(model.new_constant(0))
@@ -135,14 +149,28 @@ class _Model:
         for leg_number, leg in enumerate(tree.legs):
             chain = chains[leg_number]
             for resource, claim in by_resource.items():
-                if resource[1:3] == (leg.here, leg.there) or (resource[0] == "slots" and leg.parent < 0):
-                    own = resource[0] == "queue" and chain and self.ground.is_gated(leg.here, leg.there)
+                if resource[1:3] == (leg.here, leg.there) or (
+                    resource[0] == "slots" and leg.parent < 0
+                ):
+                    own = (
+                        resource[0] == "queue"
+                        and chain
+                        and self.ground.is_gated(leg.here, leg.there)
+                    )
                     self.spots.setdefault(resource, []).append(
-                        _Spot(number, tree_number, claim.moved(-first_ps), chain, chain[-1] if own else None)
+                        _Spot(
+                            number,
+                            tree_number,
+                            claim.moved(-first_ps),
+                            chain,
+                            chain[-1] if own else None,
+                        )
                     )
 
     def _times(self, spot: _Spot) -> tuple[Any, Any, Any, Any]:
-        """Start and end of both spans as expressions: releases move all, the wait at the hop only the departure."""
+        """Start and end of both spans as expressions: releases move all, the wait at the hop only
+        the departure.
+        """
         if spot.flow < 0:
             claim = spot.claim
             return claim.start_ps, claim.end_ps, claim.start_2_ps, claim.end_2_ps
@@ -152,28 +180,58 @@ class _Model:
         if spot.last_wait is None:
             begin = full
         else:
-            begin = base + PS_PER_NS * sum(waits[wait] for wait in spot.waits if wait != spot.last_wait)
+            begin = base + PS_PER_NS * sum(
+                waits[wait] for wait in spot.waits if wait != spot.last_wait
+            )
         claim = spot.claim
         framed = (claim.start_ps, claim.end_ps) == (claim.start_2_ps, claim.end_2_ps)
         if spot.last_wait is not None and framed:  # isolation "frame": from arrival to departure
-            return begin + claim.start_ps, full + claim.end_ps, begin + claim.start_ps, full + claim.end_ps
+            return (
+                begin + claim.start_ps,
+                full + claim.end_ps,
+                begin + claim.start_ps,
+                full + claim.end_ps,
+            )
         if spot.last_wait is not None:
-            return begin + claim.start_ps, begin + claim.end_ps, full + claim.start_2_ps, full + claim.end_2_ps
-        return full + claim.start_ps, full + claim.end_ps, full + claim.start_2_ps, full + claim.end_2_ps
+            return (
+                begin + claim.start_ps,
+                begin + claim.end_ps,
+                full + claim.start_2_ps,
+                full + claim.end_2_ps,
+            )
+        return (
+            full + claim.start_ps,
+            full + claim.end_ps,
+            full + claim.start_2_ps,
+            full + claim.end_2_ps,
+        )
 
     def _laps(self, one: _Spot, other: _Spot, common_ps: int) -> tuple[int, int]:
-        """Laps by which the second can be behind the first at all: the tighter, the faster the search."""
+        """Laps by which the second can be behind the first at all: the tighter, the faster the
+        search.
+        """
         low_ps, high_ps = zip(
-            *(self.reach_ps.get((spot.flow, spot.tree), (0, 0)) for spot in (one, other)), strict=True
+            *(self.reach_ps.get((spot.flow, spot.tree), (0, 0)) for spot in (one, other)),
+            strict=True,
         )
         first, second = one.claim, other.claim
-        ahead_ps = high_ps[1] - low_ps[0] + max(second.start_ps - first.end_ps, second.start_2_ps - first.end_2_ps)
-        behind_ps = low_ps[1] - high_ps[0] + min(second.end_ps - first.start_ps, second.end_2_ps - first.start_2_ps)
+        ahead_ps = (
+            high_ps[1]
+            - low_ps[0]
+            + max(second.start_ps - first.end_ps, second.start_2_ps - first.end_2_ps)
+        )
+        behind_ps = (
+            low_ps[1]
+            - high_ps[0]
+            + min(second.end_ps - first.start_ps, second.end_2_ps - first.start_2_ps)
+        )
         least = -(-(behind_ps - common_ps) // common_ps)
         return least, max(least, ahead_ps // common_ps)
 
     def separate(self, one: _Spot, other: _Spot) -> None:
-        """One of the two wholly before the other, modulo the divisor of their periods, if both trees are taken."""
+        """One of the two wholly before the other, modulo the divisor of their periods, if both
+        trees are taken.
+        """
         if one.claim.group != ALONE and one.claim.group == other.claim.group:
             return
         common_ps = math.gcd(one.claim.period_ps, other.claim.period_ps, one.claim.modulus_ps)
@@ -195,20 +253,27 @@ class _Model:
             model.add(row).only_enforce_if(taken)
 
 
-def solve(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], limits: Limits) -> Answer | None:
+def solve(
+    ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], limits: Limits
+) -> Answer | None:
     """Place `flows` beside what is kept, or prove that they cannot be.
 
-    Without waiting on the shortest trees first, found soonest if it exists; then on all trees; then with waits.
+    Without waiting on the shortest trees first, found soonest if it exists; then on all trees; then
+    with waits.
 
     Returns:
-        None if the model would be too large or a gate list is given by hand, whose openings this model does not know;
-        an answer with neither if the limits were reached.
+        None if the model would be too large or a gate list is given by hand, whose openings this
+        model does not know; an answer with neither if the limits were reached.
     """
     if not pairs.fits(ground, flows, kept):
         return None
     answer: Answer | None = None
     many = any(len(flow.trees) > 1 for flow in flows)
-    for share, only_shortest, waiting in ((0.3, True, False), (0.4, False, False), (1.0, False, True)):
+    for share, only_shortest, waiting in (
+        (0.3, True, False),
+        (0.4, False, False),
+        (1.0, False, True),
+    ):
         if not only_shortest and not waiting and not many:
             continue
         own = [pairs.shortest(flow) for flow in flows] if only_shortest else flows
@@ -226,12 +291,15 @@ def solve(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], l
                 model.separate(one, other)
         except TimeUpError:
             break  # the models to come are larger
-        what = f"CP-SAT: {len(flows)} streams, {len(apart)} pairs{', with waits' if waiting else ''}"
+        what = (
+            f"CP-SAT: {len(flows)} streams, {len(apart)} pairs{', with waits' if waiting else ''}"
+        )
         solved = cpsat.solve(model.model, part, what)
         if solved.found:
             return Answer(_placed(ground, flows, model, solved), False)
         complete = (not only_shortest or not many) and (waiting or not model.can_wait)
-        # Slots that start between two whole ns are not all reached by steps of whole ns: no proof then.
+        # Slots that start between two whole ns are not all reached by steps of whole ns: no proof
+        # then.
         every_release = all(flow.station.grid_ps % PS_PER_NS == 0 for flow in flows)
         answer = Answer(None, solved.impossible and complete and every_release)
         if answer.impossible:
@@ -239,16 +307,21 @@ def solve(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]], l
     return answer
 
 
-def _placed(ground: Ground, flows: list[Flow], model: _Model, solved: cpsat.Solved) -> dict[int, list[Placement]]:
+def _placed(
+    ground: Ground, flows: list[Flow], model: _Model, solved: cpsat.Solved
+) -> dict[int, list[Placement]]:
     placed: dict[int, list[Placement]] = {}
     for flow in flows:
         tree_number = next(
             number
             for number in range(len(flow.trees))
-            if (flow.number, number) in model.taken and solved.solver.boolean_value(model.taken[flow.number, number])
+            if (flow.number, number) in model.taken
+            and solved.solver.boolean_value(model.taken[flow.number, number])
         )
         release_ps = solved.solver.value(model.release[flow.number])
-        waits = tuple(int(solved.solver.value(wait)) for wait in model.waits[flow.number, tree_number])
+        waits = tuple(
+            int(solved.solver.value(wait)) for wait in model.waits[flow.number, tree_number]
+        )
         placement = ground.lay(flow, flow.trees[tree_number], release_ps, None, None, waits)
         assert not isinstance(placement, int)
         placed[flow.number] = [placement]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Why nothing fits, and what would help: a conflicting set without a stream too many, and a change that was tried.
+"""Why nothing fits, and what would help: a conflicting set without a stream too many, and a change
+that was tried.
 
-A set is found by leaving out one stream after the other as long as the rest is still proven infeasible. A change is
-printed only after the scenario with it has been planned and the plan has passed the independent checker.
+A set is found by leaving out one stream after the other as long as the rest is still proven
+infeasible. A change is printed only after the scenario with it has been planned and the plan has
+passed the independent checker.
 """
 
 from __future__ import annotations
@@ -30,13 +32,18 @@ _CHANGE_S = 3.0
 _CHANGES_S = 20.0
 _CHANGES_MAX = 48
 _CHECKED = "{} (planned and checked: feasible with it)"
-_NONE_HELPS = "none of the single changes tried makes it feasible; remove or lengthen the periods of several streams"
+_NONE_HELPS = (
+    "none of the single changes tried makes it feasible; remove or lengthen the periods of several"
+    " streams"
+)
 LONGER = "a longer --time-limit; no change of the scenario was tried"
 NAMED_MAX = 5
 
 
 def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> Why:
-    """The `why` of a plan that is not feasible: constraint, message, streams, nearest_change, and `best` if unknown."""
+    """The `why` of a plan that is not feasible: constraint, message, streams, nearest_change, and
+    `best` if unknown.
+    """
     ground, proof = outcome.ground, outcome.proof
     assert proof is not None
     streams = proof.streams
@@ -66,7 +73,9 @@ def why(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]]) -> W
     elif kept:
         told = "plan without --keep, so that the other streams may move"
     else:
-        told = _nearest_change(ground.scenario, streams, limits, proof, outcome.remedy or _NONE_HELPS)
+        told = _nearest_change(
+            ground.scenario, streams, limits, proof, outcome.remedy or _NONE_HELPS
+        )
         told = outcome.remedy if outcome.remedy and told == LONGER else told
     return _told(proof.constraint, message, streams, told, best)
 
@@ -99,12 +108,13 @@ def _unfinished(outcome: Outcome) -> str:
     told = []
     if without:
         told.append(
-            f"no place was found for {len(without)} of {total} streams within the limits, nor a proof that there is "
-            f"none; without a place: {_some(without)}"
+            f"no place was found for {len(without)} of {total} streams within the limits, nor a"
+            f" proof that there is none; without a place: {_some(without)}"
         )
     if untried:
         told.append(
-            f"the time limit was reached before {len(untried)} of {total} streams were tried: {_some(outcome.untried)}"
+            f"the time limit was reached before {len(untried)} of {total} streams were tried:"
+            f" {_some(outcome.untried)}"
         )
     return "; ".join(told)
 
@@ -114,7 +124,8 @@ def _some(names: list[str]) -> str:
 
 
 def why_no_time(scenario: Scenario, at: str, placed: bool) -> Why:
-    """The `why` where the time was over before the first stream was tried, or when all had been placed.
+    """The `why` where the time was over before the first stream was tried, or when all had been
+    placed.
 
     Args:
         scenario: what was to be planned.
@@ -122,16 +133,21 @@ def why_no_time(scenario: Scenario, at: str, placed: bool) -> Why:
         placed: whether all streams had a place.
     """
     names = [stream.id for stream in scenario.stream]
-    state = f"places for all {len(names)} streams were found" if placed else f"none of {len(names)} streams was tried"
+    state = (
+        f"places for all {len(names)} streams were found"
+        if placed
+        else f"none of {len(names)} streams was tried"
+    )
     left = [] if placed else names
     return {
         "constraint": "time",
-        "message": f"the time limit was reached while {at}; {state}, and no plan is printed that was not checked",
+        "message": f"the time limit was reached while {at}; {state}, "
+        "and no plan is printed that was not checked",
         "streams": left,
         "nearest_change": LONGER,
         "best": {
-            "placed": len(names) - len(left), "of": max(1, len(names)), "missing": left, "not_tried": left,
-            "releases_ns": {},
+            "placed": len(names) - len(left), "of": max(1, len(names)),
+            "missing": left, "not_tried": left, "releases_ns": {},
         },
     }  # fmt: skip
 
@@ -141,7 +157,8 @@ def why_no_slots(scenario: Scenario, error: InfeasibleError, limits: Limits) -> 
     proof = bounds.Proof(error.constraint, str(error), error.streams)
     told = _nearest_change(scenario, error.streams, limits, proof, error.nearest_change)
     return {
-        "constraint": error.constraint, "message": str(error), "streams": error.streams, "nearest_change": told,
+        "constraint": error.constraint, "message": str(error), "streams": error.streams,
+        "nearest_change": told,
     }  # fmt: skip
 
 
@@ -154,7 +171,9 @@ def _without(ground: Ground, names: set[str]) -> Ground:
 
 
 def _conflict(ground: Ground, limits: Limits, kept: dict[int, list[Placement]]) -> list[str]:
-    """Streams that do not fit together, none of which can be left out for that; kept ones are not counted."""
+    """Streams that do not fit together, none of which can be left out for that; kept ones are not
+    counted.
+    """
     from keepon.planner.network import exact
 
     names = [flow.stream.id for flow in ground.flows if flow.number not in kept]
@@ -179,23 +198,33 @@ def _conflict(ground: Ground, limits: Limits, kept: dict[int, list[Placement]]) 
 
 def _conflict_message(ground: Ground, streams: list[str], kept: dict[int, list[Placement]]) -> str:
     flows = [flow for flow in ground.flows if flow.stream.id in set(streams)]
-    shared = set.intersection(*({(leg.here, leg.there) for tree in flow.trees for leg in tree.legs} for flow in flows))
+    shared = set.intersection(
+        *({(leg.here, leg.there) for tree in flow.trees for leg in tree.legs} for flow in flows)
+    )
     where = ", ".join(f'"{here}" to "{there}"' for here, there in sorted(shared)[:3])
     beside = " beside those that are kept" if kept else ""
     place = f"; links they share: {where}" if where else ""
     return (
-        f"{', '.join(streams)}: no releases exist at which no two of their frames{beside} meet on a link, in a queue "
-        f"or a slot{place}; without any one of them that is not so, as far as could be shown"
+        f"{', '.join(streams)}: no releases exist at which no two of their frames{beside} meet on a"
+        f" link, in a queue or a slot{place}; without any one of them that is not so, as far as"
+        " could be shown"
     )
 
 
-# -- changes ----------------------------------------------------------------------------------------------------------
+# -- changes
+# --------------------------------------------------------------------------------------------------
 
 
 def _nearest_change(
-    scenario: Scenario, streams: list[str], limits: Limits, proof: bounds.Proof, otherwise: str = _NONE_HELPS
+    scenario: Scenario,
+    streams: list[str],
+    limits: Limits,
+    proof: bounds.Proof,
+    otherwise: str = _NONE_HELPS,
 ) -> str:
-    """The first change, smallest first, with which a plan exists that passes the checker; or that none was found."""
+    """The first change, smallest first, with which a plan exists that passes the checker; or that
+    none was found.
+    """
     until = limits.within(_CHANGES_S)
     tried = 0
     for told, changed in itertools.islice(_changes(scenario, streams, proof), _CHANGES_MAX):
@@ -210,7 +239,9 @@ def _nearest_change(
             placed = bounds.proof(ground, left) is None and search.run(to_the_end=False)
             left.look("a change was tried")
             if placed:
-                found = solve.as_document(Outcome(ground, "feasible", "first-fit", search.placed), left)
+                found = solve.as_document(
+                    Outcome(ground, "feasible", "first-fit", search.placed), left
+                )
                 check(changed, found, functools.partial(left.look, "a change was checked"))
                 return _CHECKED.format(told)
         except TimeUpError:
@@ -222,19 +253,30 @@ def _nearest_change(
 
 
 def _with_stream(scenario: Scenario, name: str, **update: Any) -> Scenario:
-    streams = [stream.model_copy(update=update) if stream.id == name else stream for stream in scenario.stream]
+    streams = [
+        stream.model_copy(update=update) if stream.id == name else stream
+        for stream in scenario.stream
+    ]
     return scenario.model_copy(update={"stream": streams})
 
 
-def _changes(scenario: Scenario, streams: list[str], proof: bounds.Proof) -> Iterator[tuple[str, Scenario]]:
+def _changes(
+    scenario: Scenario, streams: list[str], proof: bounds.Proof
+) -> Iterator[tuple[str, Scenario]]:
     """Changes to one key, those that cost the user least first."""
     involved = [stream for stream in scenario.stream if stream.id in set(streams)]
     for stream in involved:
         if stream.offset_ns != "auto":
-            yield f'set offset_ns of "{stream.id}" to "auto"', _with_stream(scenario, stream.id, offset_ns="auto")
+            yield (
+                f'set offset_ns of "{stream.id}" to "auto"',
+                _with_stream(scenario, stream.id, offset_ns="auto"),
+            )
     for stream in involved:
         if stream.route != "auto":
-            yield f'set route of "{stream.id}" to "auto"', _with_stream(scenario, stream.id, route="auto")
+            yield (
+                f'set route of "{stream.id}" to "auto"',
+                _with_stream(scenario, stream.id, route="auto"),
+            )
     yield from _looser(scenario, involved, proof)
     yield from _opened(scenario, {stream.talker for stream in involved})
     for stream in involved:
@@ -249,13 +291,16 @@ def _changes(scenario: Scenario, streams: list[str], proof: bounds.Proof) -> Ite
             if other.period_ns > stream.period_ns and other.period_ns % stream.period_ns:
                 longer_ns = math.ceil(other.period_ns / stream.period_ns) * stream.period_ns
                 yield (
-                    f'lengthen period_ns of "{other.id}" from {other.period_ns} to {longer_ns}, a multiple of '
-                    f'{stream.period_ns}',
+                    f'lengthen period_ns of "{other.id}" from {other.period_ns} to {longer_ns}, '
+                    f'a multiple of {stream.period_ns}',
                     _with_stream(scenario, other.id, period_ns=longer_ns),
                 )  # fmt: skip
     for stream in sorted(involved, key=lambda entry: entry.period_ns):
         yield (
-            f'lengthen period_ns of "{stream.id}" from {stream.period_ns} to {2 * stream.period_ns}',
+            (
+                f'lengthen period_ns of "{stream.id}" from {stream.period_ns} to'
+                f" {2 * stream.period_ns}"
+            ),
             _with_stream(scenario, stream.id, period_ns=2 * stream.period_ns),
         )
     for stream in reversed(involved):
@@ -264,24 +309,33 @@ def _changes(scenario: Scenario, streams: list[str], proof: bounds.Proof) -> Ite
             yield f'remove stream "{stream.id}"', scenario.model_copy(update={"stream": rest})
 
 
-def _looser(scenario: Scenario, involved: list[Stream], proof: bounds.Proof) -> Iterator[tuple[str, Scenario]]:
+def _looser(
+    scenario: Scenario, involved: list[Stream], proof: bounds.Proof
+) -> Iterator[tuple[str, Scenario]]:
     """Deadline and jitter as the network can keep them."""
     for stream in involved:
         for key, constraint in (("deadline_ns", "deadline"), ("jitter_ns", "jitter")):
             limit_ns = getattr(stream, key)
-            if limit_ns is None or (proof.constraint in ("deadline", "jitter") and proof.constraint != constraint):
+            if limit_ns is None or (
+                proof.constraint in ("deadline", "jitter") and proof.constraint != constraint
+            ):
                 continue
             if proof.least_ns is not None and proof.constraint == constraint:
                 wanted_ns = proof.least_ns
             else:
                 wanted_ns = 2 * limit_ns if limit_ns else 1_000
-            yield f'allow "{stream.id}" {key} = {wanted_ns}', _with_stream(scenario, stream.id, **{key: wanted_ns})
+            yield (
+                f'allow "{stream.id}" {key} = {wanted_ns}',
+                _with_stream(scenario, stream.id, **{key: wanted_ns}),
+            )
 
 
 def _opened(scenario: Scenario, talkers: set[str]) -> Iterator[tuple[str, Scenario]]:
     """What was fixed by hand, left to the planner."""
     for index, station in enumerate(scenario.station):
-        for key in ("slot_bytes", "partition_slots", "ring_slots") if station.name in talkers else ():
+        for key in (
+            ("slot_bytes", "partition_slots", "ring_slots") if station.name in talkers else ()
+        ):
             if getattr(station.keepon, key) != "auto":
                 options = station.keepon.model_copy(update={key: "auto"})
                 stations = list(scenario.station)
@@ -290,9 +344,13 @@ def _opened(scenario: Scenario, talkers: set[str]) -> Iterator[tuple[str, Scenar
                     f'set {key} of station "{station.name}" to "auto"',
                     scenario.model_copy(update={"station": stations}),
                 )
-        if station.name in talkers and any(isinstance(entry.slots, list) for entry in station.keepon.classes):
+        if station.name in talkers and any(
+            isinstance(entry.slots, list) for entry in station.keepon.classes
+        ):
             classes = [
-                entry.model_copy(update={"slots": "auto"}) if isinstance(entry.slots, list) else entry
+                entry.model_copy(update={"slots": "auto"})
+                if isinstance(entry.slots, list)
+                else entry
                 for entry in station.keepon.classes
             ]
             stations = list(scenario.station)
@@ -307,7 +365,10 @@ def _opened(scenario: Scenario, talkers: set[str]) -> Iterator[tuple[str, Scenar
         if isinstance(bridge.gates, dict):
             bridges = list(scenario.bridge)
             bridges[index] = bridge.model_copy(update={"gates": "auto"})
-            yield f'set gates of bridge "{bridge.name}" to "auto"', scenario.model_copy(update={"bridge": bridges})
+            yield (
+                f'set gates of bridge "{bridge.name}" to "auto"',
+                scenario.model_copy(update={"bridge": bridges}),
+            )
     if scenario.planner.routes < 8:
         wider = scenario.planner.model_copy(update={"routes": 8})
         yield "set planner.routes to 8", scenario.model_copy(update={"planner": wider})

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is placed: flows, and where and when a placed one is. Times are network time in ps, exact."""
+"""What is placed: flows, and where and when a placed one is. Times are network time in
+ps, exact.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from keepon.planner.stations import StationPlan
 
 @dataclass(frozen=True)
 class Flow:
-    """One stream, or every `turns`-th frame of it from number `turn` on, with the trees it may take."""
+    """One stream, or every `turns`-th frame of it from number `turn` on, with the trees it may
+    take.
+    """
 
     number: int
     stream: Stream
@@ -36,7 +40,8 @@ class Step:
 
     Attributes:
         wire, queue: what it claims.
-        after_ps: at least and at most, from the reference plane of the leg before until it may leave.
+        after_ps: at least and at most, from the reference plane of the leg before until it may
+            leave.
         least_ps, length_ps: on the wire with preamble and gap; at its longest, in whole ns.
         gated: whether the planner makes the gate list here; `margin_ps` for its clock.
         blocked_ps: what frames of no plan may keep it.
@@ -63,7 +68,8 @@ class Step:
 class Hop:
     """A frame leaves a bridge: its transmission starts (preamble) within [early_ps, late_ps].
 
-    `waits_ps`: what it is kept on purpose; `blocked_ps`: what a frame in flight may keep it where no gate protects it.
+    `waits_ps`: what it is kept on purpose; `blocked_ps`: what a frame in flight may keep it where
+    no gate protects it.
     """
 
     bridge: str
@@ -115,10 +121,12 @@ def moved(placement: Placement, flow: Flow, by_ps: int) -> Placement:
         flow, placement.tree, placement.release_ps + by_ps, placement.first.moved(by_ps),
         [
             replace(
-                hop, early_ps=hop.early_ps + by_ps, late_ps=hop.late_ps + by_ps, window=hop.window.moved(by_ps)
+                hop, early_ps=hop.early_ps + by_ps, late_ps=hop.late_ps + by_ps,
+                window=hop.window.moved(by_ps)
             )
             for hop in placement.hops
         ],
-        {name: (early_ps + by_ps, late_ps + by_ps) for name, (early_ps, late_ps) in placement.arrivals.items()},
+        {name: (early_ps + by_ps, late_ps + by_ps) for name, (early_ps,
+        late_ps) in placement.arrivals.items()},
         [claim.moved(by_ps) for claim in placement.claims],
     )  # fmt: skip

@@ -13,8 +13,9 @@ from keepon.planner.stations import StationPlan
 def on_grid(station: StationPlan, stream: Stream, at_ps: int) -> int:
     """First txtime in whole ns, not before at_ps, of an instant that the driver can hit.
 
-    At rates whose slots never start on a whole ns (a byte of 0.8 ns: 10 Gb/s), it is the one that is rounded to
-    the slot meant: the last before the instant, or the first after it where the class rounds down.
+    At rates whose slots never start on a whole ns (a byte of 0.8 ns: 10 Gb/s), it is the one that
+    is rounded to the slot meant: the last before the instant, or the first after it where the class
+    rounds down.
     """
     grid_ps, phase_ps = station.grid_ps, station.phase_ps
     release_ps = ceil_ns(at_ps) * PS_PER_NS
@@ -28,12 +29,15 @@ def on_grid(station: StationPlan, stream: Stream, at_ps: int) -> int:
 
 
 def slot_of(station: StationPlan, release_ps: int) -> int:
-    """Number of the slot a release is in, from the origin of time; the nearest, as whole ns may be off its start."""
+    """Number of the slot a release is in, from the origin of time; the nearest, as whole ns may be
+    off its start.
+    """
     return (release_ps - station.phase_ps + station.slot_ps // 2) // station.slot_ps
 
 
 def partition_slots(station: StationPlan, period_ps: int, release_ps: int) -> list[int]:
     """Partition indices of all instances of a flow of a phase-locked station."""
-    # slot + n x step modulo the partition, for all n: what is congruent to slot modulo their greatest common divisor.
+    # slot + n x step modulo the partition, for all n: what is congruent to slot modulo their
+    # greatest common divisor.
     apart = math.gcd(period_ps // station.slot_ps, station.partition_slots)
     return list(range(slot_of(station, release_ps) % apart, station.partition_slots, apart))

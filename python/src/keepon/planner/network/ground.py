@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ground a flow is laid on: wires, gates and slots of a scenario, and where a flow is if it leaves at an instant.
+"""The ground a flow is laid on: wires, gates and slots of a scenario, and where a flow is if it
+leaves at an instant.
 
-Reference plane: from one bridge to the next a frame needs frame_bytes x byte time + processing + propagation + the
-8-byte preamble of its next transmission (store and forward). Bridges with gates open a window when the frame is there
-at its latest, so a frame leaves every gated port at a fixed instant whatever its release error.
+Reference plane: from one bridge to the next a frame needs frame_bytes x byte time + processing +
+propagation + the 8-byte preamble of its next transmission (store and forward). Bridges with gates
+open a window when the frame is there at its latest, so a frame leaves every gated port at a fixed
+instant whatever its release error.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ from keepon.planner.stations import StationPlan
 
 _REST_GROUP = 1 << 16
 EIGHTH = 8
-"""Part of a frame's wire time that it may be kept at a bridge for windows of one queue to become consecutive."""
+"""Part of a frame's wire time that it may be kept at a bridge for windows of one queue to become
+consecutive.
+"""
 
 
 class Ground:
@@ -53,20 +57,30 @@ class Ground:
         self.bridges: dict[str, Bridge] = {bridge.name: bridge for bridge in scenario.bridge}
         self.stations: dict[str, StationPlan] = {}
         self._explicit = {
-            (bridge.name, peer): GateList(entry.base_ns, tuple((int(e.gates, 16), e.ns) for e in entry.entries))
+            (bridge.name, peer): GateList(
+                entry.base_ns, tuple((int(e.gates, 16), e.ns) for e in entry.entries)
+            )
             for bridge in scenario.bridge
             for peer, entry in (bridge.gates.items() if isinstance(bridge.gates, dict) else ())
         }
         # The grandmaster first: how coarse its stamps are decides what is left to who follows it.
-        order = sorted(scenario.station, key=lambda station: station.name != scenario.sync.grandmaster)
+        order = sorted(
+            scenario.station, key=lambda station: station.name != scenario.sync.grandmaster
+        )
         chosen: dict[str, StationPlan] = {}
         for station in order:
             wire = self.topology.station_wire(station.name)
             limits.look("stations were prepared")
             if wire is not None:
-                master = chosen.get(str(scenario.sync.grandmaster)) if scenario.sync.by_ptp else None
+                master = (
+                    chosen.get(str(scenario.sync.grandmaster)) if scenario.sync.by_ptp else None
+                )
                 chosen[station.name] = stations.choose(scenario, station, wire, master)
-        self.stations |= {station.name: chosen[station.name] for station in scenario.station if station.name in chosen}
+        self.stations |= {
+            station.name: chosen[station.name]
+            for station in scenario.station
+            if station.name in chosen
+        }
         self._owned = {name: self._listed_slots(station) for name, station in self.stations.items()}
         self.lengths = Lengths(scenario)
         self._blocking = Blocking(scenario, self.topology, self.stations)
@@ -84,24 +98,32 @@ class Ground:
             self.flows.append(Flow(number, stream, self.stations[stream.talker], trees))
         self._check_blocking()
 
-    # -- what is refused ----------------------------------------------------------------------------------------------
+    # -- what is refused
+    # ----------------------------------------------------------------------------------------------
 
     def wrong(self, stream: Stream, key: str, shown: str, expectation: str) -> ConfigError:
         """The sentence for a key of a stream."""
         index = self.scenario.stream.index(stream)
-        return ConfigError(f'key `stream[{index}].{key}` (stream "{stream.id}") = {shown}: {expectation}')
+        return ConfigError(
+            f'key `stream[{index}].{key}` (stream "{stream.id}") = {shown}: {expectation}'
+        )
 
     def _checked(self, stream: Stream, routes: Routes) -> list[Tree]:
         if stream.redundancy != 1:
-            raise self.wrong(stream, "redundancy", "2", "must be 1; this version plans no redundant routes")
+            raise self.wrong(
+                stream, "redundancy", "2", "must be 1; this version plans no redundant routes"
+            )
         station = self.stations[stream.talker]
-        if station.is_slotted and stream.tc not in {entry.tc for entry in station.station.keepon.classes}:
+        if station.is_slotted and stream.tc not in {
+            entry.tc for entry in station.station.keepon.classes
+        }:
             known = ", ".join(str(entry.tc) for entry in station.station.keepon.classes)
             raise self.wrong(
                 stream,
                 "tc",
                 str(stream.tc),
-                f'must be one of the classes of station "{stream.talker}" ({known}); add it to station.keepon.classes',
+                f'must be one of the classes of station "{stream.talker}" ({known}); add it to'
+                " station.keepon.classes",
             )
         trees = routes.of(stream)
         if not trees:
@@ -114,14 +136,17 @@ class Ground:
             )
         if stream.offset_ns != "auto":
             self._check_offset(stream, station, int(stream.offset_ns) * PS_PER_NS)
-        # What best effort on the first way means is said by bounds.refuse(); other ways are just not taken.
+        # What best effort on the first way means is said by bounds.refuse(); other ways are just
+        # not taken.
         trees = [tree for tree in trees if not tree.number or not self._meets_load(stream, tree)]
         for tree in trees:
             self._check_margins(tree)
         return trees
 
     def _meets_load(self, stream: Stream, tree: Tree) -> bool:
-        """Whether best effort shares a gated queue with the stream, or goes first at a port without gates."""
+        """Whether best effort shares a gated queue with the stream, or goes first at a port without
+        gates.
+        """
         for leg in tree.legs:
             if leg.here not in self.bridges:
                 continue
@@ -138,7 +163,9 @@ class Ground:
         after_ps = on_grid(station, stream, offset_ps)
         if after_ps == offset_ps:
             return
-        before_ps = on_grid(station, stream, max(0, offset_ps - math.lcm(station.grid_ps, PS_PER_NS)))
+        before_ps = on_grid(
+            station, stream, max(0, offset_ps - math.lcm(station.grid_ps, PS_PER_NS))
+        )
         near = [
             str(at_ps // PS_PER_NS)
             for at_ps in dict.fromkeys((before_ps, after_ps))
@@ -148,23 +175,32 @@ class Ground:
             stream,
             "offset_ns",
             str(stream.offset_ns),
-            f'must be at the start of a slot of station "{stream.talker}" and 8 byte times, as slots of '
-            f'{station.slot_ps / PS_PER_NS:g} ns follow the grid; choose {" or ".join(near)}, or "auto"',
+            f'must be at the start of a slot of station "{stream.talker}" and 8 byte times, as'
+            f" slots of {station.slot_ps / PS_PER_NS:g} ns follow the grid; choose"
+            f' {" or ".join(near)}, or "auto"',
         )
 
     def _check_margins(self, tree: Tree) -> None:
-        """A gate list given by hand leaves no room for a bridge's clock that asymmetric links put off."""
+        """A gate list given by hand leaves no room for a bridge's clock that asymmetric links put
+        off.
+        """
         for leg in tree.legs:
-            margin_ps = self.scenario.asymmetry_error_ns(leg.here) * PS_PER_NS if self.margin_ps(leg.here) else 0
+            margin_ps = (
+                self.scenario.asymmetry_error_ns(leg.here) * PS_PER_NS
+                if self.margin_ps(leg.here)
+                else 0
+            )
             if margin_ps and (leg.here, leg.there) in self._explicit:
                 index = list(self.bridges).index(leg.here)
                 raise ConfigError(
-                    f'key `bridge[{index}].gates` (bridge "{leg.here}") = a list towards "{leg.there}": '
-                    f'must be "auto" or "none" where asymmetric links put the bridge\'s clock off by '
-                    f"{margin_ps // PS_PER_NS} ns; choose one, or set link.asymmetry_ns to 0"
+                    f'key `bridge[{index}].gates` (bridge "{leg.here}") = a list towards'
+                    f' "{leg.there}": must be "auto" or "none" where asymmetric links put the'
+                    f" bridge's clock off by {margin_ps // PS_PER_NS} ns; choose one, or set"
+                    " link.asymmetry_ns to 0"
                 )
 
-    # -- what is known of places --------------------------------------------------------------------------------------
+    # -- what is known of places
+    # --------------------------------------------------------------------------------------
 
     def listed_ports(self) -> dict[tuple[str, str], GateList]:
         """Ports that were given a gate list by hand."""
@@ -176,16 +212,28 @@ class Ground:
 
     def is_gated(self, here: str, there: str) -> bool:
         """Whether the planner makes the gate list of a port."""
-        return here in self.bridges and self.bridges[here].gates != "none" and (here, there) not in self._explicit
+        return (
+            here in self.bridges
+            and self.bridges[here].gates != "none"
+            and (here, there) not in self._explicit
+        )
 
     def margin_ps(self, bridge: str) -> int:
-        """Gates follow the bridge's clock, which is off either way: as stated, and by asymmetric links."""
-        if bridge not in self.bridges or self.scenario.sync.mode != "gptp" or self.bridges[bridge].gates == "none":
+        """Gates follow the bridge's clock, which is off either way: as stated, and by asymmetric
+        links.
+        """
+        if (
+            bridge not in self.bridges
+            or self.scenario.sync.mode != "gptp"
+            or self.bridges[bridge].gates == "none"
+        ):
             return 0
         return (BRIDGE_CLOCK_ERROR_NS + self.scenario.asymmetry_error_ns(bridge)) * PS_PER_NS
 
     def blocked_ps(self, here: str, there: str, priority: int) -> int:
-        """How long frames that no plan knows can keep one of this priority from leaving a port without gates."""
+        """How long frames that no plan knows can keep one of this priority from leaving a port
+        without gates.
+        """
         return self._blocking.at(here, there, priority)
 
     def _check_blocking(self) -> None:
@@ -193,7 +241,9 @@ class Ground:
         passing: dict[tuple[str, str], list[tuple[int, int]]] = {}
         for flow in self.flows:
             frame_bytes = flow.station.planned_frame_bytes(flow.stream)
-            for here, there in sorted({(leg.here, leg.there) for tree in flow.trees for leg in tree.legs}):
+            for here, there in sorted(
+                {(leg.here, leg.there) for tree in flow.trees for leg in tree.legs}
+            ):
                 if here not in self.bridges or self.bridges[here].gates != "none":
                     continue
                 wire_ps = wire_time_ps(frame_bytes, self.topology.wires[here, there].rate_bps)
@@ -206,16 +256,19 @@ class Ground:
         if not station.is_slotted or station.mode == "paper":
             return {}
         listed = {
-            entry.tc: set(entry.slots) for entry in station.station.keepon.classes if isinstance(entry.slots, list)
+            entry.tc: set(entry.slots)
+            for entry in station.station.keepon.classes
+            if isinstance(entry.slots, list)
         }
         for number, entry in enumerate(station.station.keepon.classes):
             beyond = [slot for slot in listed.get(entry.tc, ()) if slot >= station.partition_slots]
             if beyond:
                 index = self.scenario.station.index(station.station)
                 raise ConfigError(
-                    f'key `station[{index}].keepon.classes[{number}].slots` (station "{station.station.name}") = '
-                    f"{min(beyond)}: must be below {station.partition_slots}, the slots of its partition; lower it or "
-                    "state a longer partition_slots"
+                    f"key `station[{index}].keepon.classes[{number}].slots` (station"
+                    f' "{station.station.name}") = {min(beyond)}: must be below'
+                    f" {station.partition_slots}, the slots of its partition; lower it or state a"
+                    " longer partition_slots"
                 )
         return listed
 
@@ -229,9 +282,13 @@ class Ground:
         if not listed:
             return True
         own = set(partition_slots(flow.station, flow.period_ps, release_ps))
-        return all(not own - slots if tc == flow.stream.tc else not own & slots for tc, slots in listed.items())
+        return all(
+            not own - slots if tc == flow.stream.tc else not own & slots
+            for tc, slots in listed.items()
+        )
 
-    # -- laying a flow ------------------------------------------------------------------------------------------------
+    # -- laying a flow
+    # ----------------------------------------------------------------------------------------------
 
     def lay(
         self,
@@ -242,14 +299,16 @@ class Ground:
         wait_ps: int | None = None,
         waits_ns: tuple[int, ...] = (),
     ) -> Placement | int:
-        """Where a flow is if released at an instant, or by how much later that must be at least (NEVER: none will do).
+        """Where a flow is if released at an instant, or by how much later that must be at least
+        (NEVER: none will do).
 
         Args:
             flow: what to lay.
             tree: its way.
             release_ps: instant on the station's grid.
             occupancy: what it must not meet; None: nothing.
-            wait_ps: how long it may be kept at bridges altogether; None: at each, an eighth of its wire time.
+            wait_ps: how long it may be kept at bridges altogether; None: at each, an eighth of its
+                wire time.
             waits_ns: how long it is kept at each hop; given, it is not chosen.
         """
         if occupancy is None or waits_ns:
@@ -301,7 +360,9 @@ class Ground:
         for claim in placement.claims:
             if occupancy is not None and (shift_ps := occupancy.shift_ps(claim)):
                 return shift_ps
-        passing: list[tuple[int, int]] = []  # earliest and latest at the reference plane of each leg's sender
+        passing: list[
+            tuple[int, int]
+        ] = []  # earliest and latest at the reference plane of each leg's sender
         for leg, step in zip(tree.legs, self.steps(flow, tree), strict=True):
             if leg.parent < 0:
                 early_ps = release_ps + flow.station.error_low_ps
@@ -366,20 +427,30 @@ class Ground:
         )
 
     def excess_ps(self, placement: Placement) -> int:
-        """By how much a flow misses its deadline or jitter; NEVER if no other release changes that."""
+        """By how much a flow misses its deadline or jitter; NEVER if no other release
+        changes that.
+        """
         stream = placement.flow.stream
         if not placement.flow.station.bounded:
             return 0
-        late_ps = 0 if stream.deadline_ns is None else placement.delay_ps - stream.deadline_ns * PS_PER_NS
-        wide_ps = 0 if stream.jitter_ns is None else placement.spread_ps - stream.jitter_ns * PS_PER_NS
+        late_ps = (
+            0 if stream.deadline_ns is None else placement.delay_ps - stream.deadline_ns * PS_PER_NS
+        )
+        wide_ps = (
+            0 if stream.jitter_ns is None else placement.spread_ps - stream.jitter_ns * PS_PER_NS
+        )
         excess_ps = max(late_ps, wide_ps)
         if excess_ps <= 0:
             return 0
-        movable = any(hop.waits_ps or (hop.bridge, hop.peer) in self._explicit for hop in placement.hops)
+        movable = any(
+            hop.waits_ps or (hop.bridge, hop.peer) in self._explicit for hop in placement.hops
+        )
         return excess_ps if movable else NEVER
 
     def frame_ps(self, flow: Flow, here: str, there: str, extra_bytes: int = 0) -> tuple[int, int]:
-        """How long a wire has a frame behind the reference plane, and bytes around it: at least and at most."""
+        """How long a wire has a frame behind the reference plane, and bytes around it: at least and
+        at most.
+        """
         byte_ps = byte_time_ps(self.topology.wires[here, there].rate_bps)
         frame_bytes = flow.station.planned_frame_bytes(flow.stream)
         return self.lengths.span_ps(flow.station, here, frame_bytes + extra_bytes, byte_ps)
@@ -393,13 +464,14 @@ class Ground:
     def _first_window(self, flow: Flow, release_ps: int) -> Window:
         station = flow.station
         rate_bps = station.wire.rate_bps
-        low_ps, high_ps = (0, 0) if station.is_slotted else (station.error_low_ps, station.error_high_ps)
+        low_ps, high_ps = (
+            (0, 0) if station.is_slotted else (station.error_low_ps, station.error_high_ps)
+        )
         start_ps = release_ps - PREAMBLE_BYTES * byte_time_ps(rate_bps) + low_ps
         leg = flow.trees[0].legs[0]
         _, wire_ps = self.frame_ps(flow, leg.here, leg.there, OVERHEAD_BYTES)
-        if (
-            station.is_slotted
-        ):  # slots follow each other whatever the crystal, and what one is longer others are shorter
+        if station.is_slotted:
+            # Slots follow each other whatever the crystal; what one is longer others are shorter.
             wire_ps = wire_time_ps(station.planned_frame_bytes(flow.stream), rate_bps)
         length_ps = wire_ps + high_ps - low_ps
         return Window(flow.stream.id, flow.stream.priority, start_ps, length_ps, flow.period_ps)
@@ -417,7 +489,8 @@ class Ground:
         placement.claims.append(
             Claim(
                 ("slots", leg.here), start_ps, end_ps, start_ps, end_ps, flow.period_ps,
-                _REST_GROUP if flow.stream.tc in rest else flow.stream.tc, station.partition_slots * station.slot_ps,
+                _REST_GROUP if flow.stream.tc in rest else flow.stream.tc,
+                station.partition_slots * station.slot_ps,
             )
         )  # fmt: skip
 
@@ -430,7 +503,9 @@ class Ground:
         limit_ps: int,
         given_ns: int | None,
     ) -> tuple[Hop, list[Claim]] | int:
-        """When a frame ready within [early, late] leaves a port, or by how much its release must be later."""
+        """When a frame ready within [early, late] leaves a port, or by how much its release must be
+        later.
+        """
         _, here, there = step.wire
         early_ps, late_ps = ready_ps
         listed, blocked_ps = self.explicit(here, there), 0
@@ -446,7 +521,14 @@ class Ground:
             blocked_ps = step.blocked_ps
             late_ps += blocked_ps
         length_ps = late_ps - early_ps + step.length_ps
-        window = Window(flow.stream.id, flow.stream.priority, early_ps, length_ps, flow.period_ps, step.margin_ps)
+        window = Window(
+            flow.stream.id,
+            flow.stream.priority,
+            early_ps,
+            length_ps,
+            flow.period_ps,
+            step.margin_ps,
+        )
         apart_ps = 0 if step.least_ps == window.length_ps else step.guard_ps
         claim = _claim(step.wire, window, apart_ps)
         waits_ps = 0 if given_ns is None else given_ns * PS_PER_NS
@@ -473,19 +555,26 @@ class Ground:
     def _opens(
         self, flow: Flow, here: str, there: str, listed: GateList, ready_ps: tuple[int, int]
     ) -> tuple[int, int] | None:
-        """When a gate list given by hand lets a frame start, by a clock that is off either way; None: not surely."""
+        """When a gate list given by hand lets a frame start, by a clock that is off either way;
+        None: not surely.
+        """
         least_ps, most_ps = self.frame_ps(flow, here, there, PREAMBLE_BYTES)
         queue, off_ps = flow.stream.priority, self.margin_ps(here)
         ahead = listed.earliest_ps(queue, ready_ps[0] + off_ps, least_ps)
         behind = listed.earliest_ps(queue, ready_ps[1] - off_ps, most_ps)
         other = listed.earliest_ps(queue, ready_ps[1] + off_ps, most_ps)
-        # A clock that is ahead must not close the gate before the frame, so that it waits for the next opening.
+        # A clock that is ahead must not close the gate before the frame, so that it waits for the
+        # next opening.
         if ahead is None or behind is None or other is None or other - off_ps > behind + off_ps:
             return None
         return ahead - off_ps, behind + off_ps
 
-    def _queue_claim(self, flow: Flow, step: Step, ready_ps: tuple[int, int], window: Window) -> Claim:
-        """Frames of one queue: alone in it from arrival to departure ("frame"), or in order of windows ("order")."""
+    def _queue_claim(
+        self, flow: Flow, step: Step, ready_ps: tuple[int, int], window: Window
+    ) -> Claim:
+        """Frames of one queue: alone in it from arrival to departure ("frame"), or in order of
+        windows ("order").
+        """
         resource = step.queue
         end_ps = window.start_ps + window.length_ps
         if self.scenario.planner.isolation == "frame":
@@ -495,4 +584,6 @@ class Ground:
 
 def _claim(resource: tuple[str, ...], window: Window, apart_ps: int = 0) -> Claim:
     end_ps = window.start_ps + window.length_ps + apart_ps
-    return Claim(resource, window.start_ps, end_ps, window.start_ps, end_ps, window.period_ps, ALONE)
+    return Claim(
+        resource, window.start_ps, end_ps, window.start_ps, end_ps, window.period_ps, ALONE
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Incremental planning: streams of an earlier plan stay exactly where they are, in the slots they have."""
+"""Incremental planning: streams of an earlier plan stay exactly where they are, in the slots they
+have.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,19 @@ from keepon.planner.network.occupancy import Occupancy
 from keepon.planner.network.search import TURNS_MAX
 from keepon.planner.network.trees import Tree
 
-_SLOT_KEYS = ("slot_bytes", "ring_slots", "partition_slots", "batch_slots", "depth_slots", "poll_overhead_ns")
+_SLOT_KEYS = (
+    "slot_bytes",
+    "ring_slots",
+    "partition_slots",
+    "batch_slots",
+    "depth_slots",
+    "poll_overhead_ns",
+)
 
 
 def check(plan: Plan, source: str) -> None:
-    """Refuse an earlier plan that lacks what its streams need to stay, before anything relies on it.
+    """Refuse an earlier plan that lacks what its streams need to stay, before anything relies on
+    it.
 
     Raises:
         TraceError: one sentence on the first key.
@@ -33,25 +43,30 @@ def check(plan: Plan, source: str) -> None:
     if wrong := schemacheck.first_problem(plan, documents.json_schema("plan")):
         key, value, rule = wrong
         raise TraceError(
-            f"{source}: key `{key}` = {one_line(value)}: {rule}; the file is damaged, make it anew with keepon plan"
+            f"{source}: key `{key}` = {one_line(value)}: {rule}; the file is damaged, make it anew"
+            " with keepon plan"
         )
 
 
 def with_its_slots(scenario: Scenario, plan: Plan) -> Scenario:
-    """The scenario with "auto" slots, rings and partitions of its stations as the earlier plan chose them."""
+    """The scenario with "auto" slots, rings and partitions of its stations as the earlier plan
+    chose them.
+    """
     stations = []
     for station in scenario.station:
         document: Mapping[str, object] = plan["stations"].get(station.name) or {}
         chosen = {
-            key: document[key] for key in _SLOT_KEYS if key in document and getattr(station.keepon, key) == "auto"
+            key: document[key]
+            for key in _SLOT_KEYS
+            if key in document and getattr(station.keepon, key) == "auto"
         }
         try:
             options = KeeponOptions.model_validate({**station.keepon.model_dump(), **chosen})
         except ValidationError as error:
             key = str(error.errors()[0]["loc"][0])
             raise TraceError(
-                f"earlier plan: key `stations.{station.name}.{key}` = {chosen.get(key)}: not what a station can have; "
-                "the file is damaged, make it anew with keepon plan"
+                f"earlier plan: key `stations.{station.name}.{key}` = {chosen.get(key)}: not what a"
+                " station can have; the file is damaged, make it anew with keepon plan"
             ) from None
         stations.append(station.model_copy(update={"keepon": options}))
     return scenario.model_copy(update={"station": stations})
@@ -61,7 +76,8 @@ def kept(ground: Ground, plan: Plan) -> dict[int, list[Placement]]:
     """Placements of the streams that scenario and plan both have, by number.
 
     Raises:
-        ConfigError: a stream cannot stay as it was: its talker's slots, its way, length or period have changed.
+        ConfigError: a stream cannot stay as it was: its talker's slots, its way, length or period
+            have changed.
     """
     placed: dict[int, list[Placement]] = {}
     occupancy = Occupancy()
@@ -82,15 +98,18 @@ def kept(ground: Ground, plan: Plan) -> dict[int, list[Placement]]:
 def _changed(ground: Ground, flow: Flow, what: str) -> ConfigError:
     index = ground.scenario.stream.index(flow.stream)
     return ConfigError(
-        f'key `stream[{index}].id` = "{flow.stream.id}": the stream {what}, so that it cannot stay where the earlier '
-        "plan has it; plan without --keep, or give the stream another id to place it anew"
+        f'key `stream[{index}].id` = "{flow.stream.id}": the stream {what}, so that it cannot stay'
+        " where the earlier plan has it; plan without --keep, or give the stream another id to"
+        " place it anew"
     )
 
 
 def _as_it_was(ground: Ground, flow: Flow, entry: PlannedStream) -> list[Placement]:
     tree = _tree_of(flow, entry)
     if tree is None:
-        raise _changed(ground, flow, "has no such way any more, or not among the planner.routes considered")
+        raise _changed(
+            ground, flow, "has no such way any more, or not among the planner.routes considered"
+        )
     if entry["frame_bytes_on_wire"] != flow.station.planned_frame_bytes(flow.stream):
         raise _changed(ground, flow, "has another length on the wire now")
     behind_ns = entry.get("turns_ns", [entry["release_ns"]])
@@ -100,10 +119,15 @@ def _as_it_was(ground: Ground, flow: Flow, entry: PlannedStream) -> list[Placeme
         or not 0 <= min(behind_ns) <= max(behind_ns) < 2 * period_ns
         or len(behind_ns) > TURNS_MAX
         or spread_ns > (flow.stream.jitter_ns or 0)
-        or any(on_grid(flow.station, flow.stream, at_ns * PS_PER_NS) != at_ns * PS_PER_NS for at_ns in behind_ns)
+        or any(
+            on_grid(flow.station, flow.stream, at_ns * PS_PER_NS) != at_ns * PS_PER_NS
+            for at_ns in behind_ns
+        )
         or flow.stream.offset_ns not in ("auto", behind_ns[0])
     ):
-        raise _changed(ground, flow, "was released at other instants than its talker and jitter_ns allow now")
+        raise _changed(
+            ground, flow, "was released at other instants than its talker and jitter_ns allow now"
+        )
     placements = []
     for turn, at_ns in enumerate(behind_ns):
         own = replace(flow, turn=turn, turns=len(behind_ns))
@@ -113,11 +137,17 @@ def _as_it_was(ground: Ground, flow: Flow, entry: PlannedStream) -> list[Placeme
             raise _changed(ground, flow, "passes other ports now")
         waits: tuple[int, ...] = ()
         for number in range(len(windows)):
-            so_far = ground.lay(own, tree, release_ps, None, None, (*waits, *[0] * (len(windows) - number)))
+            so_far = ground.lay(
+                own, tree, release_ps, None, None, (*waits, *[0] * (len(windows) - number))
+            )
             if isinstance(so_far, int):
-                raise _changed(ground, flow, "cannot leave a bridge whose gate list was given by hand")
+                raise _changed(
+                    ground, flow, "cannot leave a bridge whose gate list was given by hand"
+                )
             hop = so_far.hops[number]
-            opened = [w["open_ps"] for w in windows if (w["bridge"], w["peer"]) == (hop.bridge, hop.peer)]
+            opened = [
+                w["open_ps"] for w in windows if (w["bridge"], w["peer"]) == (hop.bridge, hop.peer)
+            ]
             if len(opened) != 1:
                 raise _changed(ground, flow, "passes other ports now")
             opened_ps = opened[0]
@@ -127,7 +157,8 @@ def _as_it_was(ground: Ground, flow: Flow, entry: PlannedStream) -> list[Placeme
             waits = (*waits, wait_ns)
         laid = ground.lay(own, tree, release_ps, None, None, waits)
         if isinstance(laid, int) or [
-            (hop.bridge, hop.peer, hop.early_ps, hop.late_ps, hop.window.length_ps) for hop in laid.hops
+            (hop.bridge, hop.peer, hop.early_ps, hop.late_ps, hop.window.length_ps)
+            for hop in laid.hops
         ] != _windows_of(laid, windows):
             raise _changed(ground, flow, "takes another time to or through a bridge now")
         placements.append(laid)
@@ -142,7 +173,9 @@ def _windows_of(
     found = []
     for hop in laid.hops:
         window = by_port[hop.bridge, hop.peer]
-        found.append((hop.bridge, hop.peer, window["open_ps"], window["last_ps"], window["length_ps"]))
+        found.append(
+            (hop.bridge, hop.peer, window["open_ps"], window["last_ps"], window["length_ps"])
+        )
     return found
 
 

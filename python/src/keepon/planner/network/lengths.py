@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much longer or shorter than planned a frame is on a wire: bytes of trims, and crystals that are off.
+"""How much longer or shorter than planned a frame is on a wire: bytes of trims, and crystals that
+are off.
 
-Frames in trimmed slots are themselves longer or shorter, and stay so behind every bridge (docs/planning.md).
+Frames in trimmed slots are themselves longer or shorter, and stay so behind every bridge
+(docs/planning.md).
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class Lengths:
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
         self._bridges = {bridge.name: bridge for bridge in scenario.bridge}
-        self._nodes: dict[str, Station | Bridge] = {station.name: station for station in scenario.station}
+        self._nodes: dict[str, Station | Bridge] = {
+            station.name: station for station in scenario.station
+        }
         self._nodes |= self._bridges
         self._known: dict[str, Reach] = {}
 
@@ -52,29 +56,44 @@ class Lengths:
             return Reach(0, 0)
         low_ppb, high_ppb = _crystal_ppb(self._nodes[name])
         masters = {str(sync.grandmaster)} if sync.by_ptp else set()
-        masters |= {fault.node for fault in self._scenario.fault if sync.by_ptp and fault.kind == "master-change"}
+        masters |= {
+            fault.node
+            for fault in self._scenario.fault
+            if sync.by_ptp and fault.kind == "master-change"
+        }
         if masters == {name}:
             return Reach(0, 0)
-        references = [_crystal_ppb(self._nodes[master]) for master in masters if master != name] or [(0, 0)]
+        references = [
+            _crystal_ppb(self._nodes[master]) for master in masters if master != name
+        ] or [(0, 0)]
         slower_ppb = max(highest for _, highest in references) - low_ppb
         faster_ppb = high_ppb - min(lowest for lowest, _ in references)
         return Reach(max(0, faster_ppb), max(0, slower_ppb))
 
     def trim_bytes(self, plan: StationPlan) -> Reach:
-        """What trims take off a frame or add to it: slots of a crystal that is ahead are made longer."""
+        """What trims take off a frame or add to it: slots of a crystal that is ahead are made
+        longer.
+        """
         options = plan.station.keepon
         if not plan.is_slotted or plan.mode != "phase-locked" or options.trim != "any":
             return Reach(0, 0)
         if self._scenario.sync.by_ptp:
-            return Reach(min(TRIM_STEP_BYTES, options.trim_down_bytes), min(TRIM_STEP_BYTES, options.trim_up_bytes))
+            return Reach(
+                min(TRIM_STEP_BYTES, options.trim_down_bytes),
+                min(TRIM_STEP_BYTES, options.trim_up_bytes),
+            )
         rate = self.rate_ppb(plan.station.name)
         return Reach(
             min(TRIM_STEP_BYTES, options.trim_down_bytes) if rate.more else 0,
             min(TRIM_STEP_BYTES, options.trim_up_bytes) if rate.less else 0,
         )
 
-    def span_ps(self, plan: StationPlan, sender: str, wire_bytes: int, byte_ps: int) -> tuple[int, int]:
+    def span_ps(
+        self, plan: StationPlan, sender: str, wire_bytes: int, byte_ps: int
+    ) -> tuple[int, int]:
         """Shortest and longest time in which a node sends so many bytes of a frame of a station."""
         trims, rate = self.trim_bytes(plan), self.rate_ppb(sender)
         least_ps, most_ps = (wire_bytes - trims.less) * byte_ps, (wire_bytes + trims.more) * byte_ps
-        return least_ps - -(-least_ps * rate.less // 10**9), most_ps + -(-most_ps * rate.more // 10**9)
+        return least_ps - -(-least_ps * rate.less // 10**9), most_ps + -(
+            -most_ps * rate.more // 10**9
+        )

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who holds wires, queues and slots when: periodic claims on a resource, and by how much a new one must move.
+"""Who holds wires, queues and slots when: periodic claims on a resource, and by how much a new one
+must move.
 
-A claim has two spans, each [start, end) in every period: two claims fit if one of them is wholly before the other in
-both spans, and the other wholly before the next turn of the first. For a wire both spans are the transmission. For a
-queue whose frames must keep their order they are the arrival at the queue and the transmission, so that a frame that
-is sent first has also come first. Two periodic claims meet somewhere in all time exactly if they meet modulo the
-greatest common divisor of their periods; nothing here grows with the least common multiple.
+A claim has two spans, each [start, end) in every period: two claims fit if one of them is wholly
+before the other in both spans, and the other wholly before the next turn of the first. For a wire
+both spans are the transmission. For a queue whose frames must keep their order they are the arrival
+at the queue and the transmission, so that a frame that is sent first has also come first. Two
+periodic claims meet somewhere in all time exactly if they meet modulo the greatest common divisor
+of their periods; nothing here grows with the least common multiple.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ ALONE = -1  # group of claims that meet every other
 class Claim:
     """One claim, times in ps: spans [start, end) and [start_2, end_2), repeated every period.
 
-    Claims of one `group` (not ALONE) do not meet. A `modulus` other than 0 makes both repeat at least so often.
+    Claims of one `group` (not ALONE) do not meet. A `modulus` other than 0 makes both repeat at
+    least so often.
     """
 
     resource: Resource
@@ -42,7 +45,8 @@ class Claim:
     def moved(self, by_ps: int) -> Claim:
         """The claim later by this."""
         return Claim(
-            self.resource, self.start_ps + by_ps, self.end_ps + by_ps, self.start_2_ps + by_ps, self.end_2_ps + by_ps,
+            self.resource, self.start_ps + by_ps, self.end_ps + by_ps, self.start_2_ps + by_ps,
+            self.end_2_ps + by_ps,
             self.period_ps, self.group, self.modulus_ps,
         )  # fmt: skip
 
@@ -63,7 +67,8 @@ class _Table:
         if count == self.rows.shape[1]:
             self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)], axis=1)
         self.rows[:, count] = (
-            claim.start_ps, claim.end_ps, claim.start_2_ps, claim.end_2_ps, claim.period_ps, claim.group,
+            claim.start_ps, claim.end_ps, claim.start_2_ps, claim.end_2_ps, claim.period_ps,
+            claim.group,
         )  # fmt: skip
         self.owners.append(owner)
         self._common.clear()
@@ -82,7 +87,9 @@ class _Table:
         return self._common[base]
 
     def needs(self, claim: Claim) -> tuple[Any, Any, Any]:
-        """For each claim here: the divisor, how much later the new one must be to follow, or sooner to precede."""
+        """For each claim here: the divisor, how much later the new one must be to follow, or sooner
+        to precede.
+        """
         start, end, start_2, end_2 = self.rows[:4, : len(self.owners)]
         after = np.maximum(end - claim.start_ps, end_2 - claim.start_2_ps)
         before = np.maximum(claim.end_ps - start, claim.end_2_ps - start_2)
@@ -168,7 +175,9 @@ class Occupancy:
             self._tables[resource].remove(owner)
 
     def shift_ps(self, claim: Claim) -> int:
-        """By how much the claim must at least move later to meet none; 0 if it meets none, NEVER if it always will."""
+        """By how much the claim must at least move later to meet none; 0 if it meets none, NEVER if
+        it always will.
+        """
         table = self._tables.get(claim.resource)
         if table is None or not table.owners:
             return 0

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How large a model for CP-SAT would be, counted before anything of it is made, and without loading it."""
+"""How large a model for CP-SAT would be, counted before anything of it is made, and without loading
+it.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,14 @@ from keepon.planner.network.flows import Flow, Placement
 from keepon.planner.network.ground import Ground
 
 PAIRS_MAX = 40_000
-"""Above this many pairs of claims the model takes longer to make than anyone waits, and a gigabyte."""
+"""Above this many pairs of claims the model takes longer to make than anyone waits, and a gigabyte.
+"""
 
 
 def count(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]]) -> int:
-    """How many pairs of claims a model of these flows on all their trees has: what time and memory it takes."""
+    """How many pairs of claims a model of these flows on all their trees has: what time and memory
+    it takes.
+    """
     holders: dict[tuple[str, ...], Counter[int]] = {}
     for flow in flows:
         for tree in flow.trees:
@@ -26,12 +31,22 @@ def count(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]]) -
         for placement in placements:
             for claim in placement.claims:
                 holders.setdefault(claim.resource, Counter())[-1] += 1
-    return sum((own.total() ** 2 - sum(number**2 for number in own.values())) // 2 for own in holders.values())
+    return sum(
+        (own.total() ** 2 - sum(number**2 for number in own.values())) // 2
+        for own in holders.values()
+    )
 
 
 def fits(ground: Ground, flows: list[Flow], kept: dict[int, list[Placement]]) -> bool:
-    """Whether CP-SAT is of any use: no gate list and no slots by hand, and not too many pairs of claims."""
-    if any(ground.explicit(leg.here, leg.there) for flow in flows for tree in flow.trees for leg in tree.legs):
+    """Whether CP-SAT is of any use: no gate list and no slots by hand, and not too many pairs of
+    claims.
+    """
+    if any(
+        ground.explicit(leg.here, leg.there)
+        for flow in flows
+        for tree in flow.trees
+        for leg in tree.legs
+    ):
         return False
     if any(ground.listed(flow) for flow in flows):
         return False

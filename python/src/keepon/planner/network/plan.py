@@ -15,7 +15,9 @@ from keepon.planner.network.solve import Outcome, as_document, decide
 from keepon.planner.partition.limits import Limits, TimeUpError
 
 KEPT_BACK, KEPT_BACK_GATED = 2.0, 2.5
-"""Times as long as preparing: to write and check a plan without gate lists and with them, as measured."""
+"""Times as long as preparing: to write and check a plan without gate lists and with them, as
+measured.
+"""
 
 
 def plan(scenario: Scenario, limits: Limits | None = None, keep: Plan | None = None) -> Plan:
@@ -42,7 +44,9 @@ def plan(scenario: Scenario, limits: Limits | None = None, keep: Plan | None = N
 
 
 def without_time(scenario: Scenario, at: str, placed: bool) -> Draft:
-    """The plan of a scenario for which the time was over; `at` and `placed` as in `explain.why_no_time`."""
+    """The plan of a scenario for which the time was over; `at` and `placed` as in
+    `explain.why_no_time`.
+    """
     document = empty(scenario.name, "unknown", "first-fit")
     document["why"] = explain.why_no_time(scenario, at, placed)
     return document
@@ -51,7 +55,9 @@ def without_time(scenario: Scenario, at: str, placed: bool) -> Draft:
 def _planned(scenario: Scenario, limits: Limits, keep: Plan | None) -> Draft:
     started_s = limits.clock()
     try:
-        ground = Ground(scenario if keep is None else keeping.with_its_slots(scenario, keep), limits)
+        ground = Ground(
+            scenario if keep is None else keeping.with_its_slots(scenario, keep), limits
+        )
     except InfeasibleError as error:
         return _no_station(scenario, error, limits)
     bounds.refuse(ground, limits)
@@ -89,7 +95,9 @@ def _written(outcome: Outcome, limits: Limits, kept: dict[int, list[Placement]])
             proven = not isinstance(error, documents.TooLongError)
             status: Status = "infeasible" if proven else "unknown"
             method = "analytic-bound" if proven else outcome.method
-            outcome = Outcome(outcome.ground, status, method, outcome.placed, proof, remedy=error.nearest_change)
+            outcome = Outcome(
+                outcome.ground, status, method, outcome.placed, proof, remedy=error.nearest_change
+            )
     document = empty(outcome.ground.scenario.name, outcome.status, outcome.method)
     document["why"] = explain.why(outcome, limits, kept)
     return document

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""First fit with repair: flows one after the other, each at the first release that fits; the rest drive others out.
+"""First fit with repair: flows one after the other, each at the first release that fits; the rest
+drive others out.
 
-A flow takes the first release at which it waits nowhere (its delay is then the least possible), on the shortest route
-that has one; then one with waiting at bridges; then, if its jitter allows, releases of its own for each of its frames.
-What still finds none takes the place of the flows that have been driven out least often, and these look again.
-Deterministic by seed.
+A flow takes the first release at which it waits nowhere (its delay is then the least possible), on
+the shortest route that has one; then one with waiting at bridges; then, if its jitter allows,
+releases of its own for each of its frames. What still finds none takes the place of the flows that
+have been driven out least often, and these look again. Deterministic by seed.
 """
 
 from __future__ import annotations
@@ -81,7 +82,9 @@ class Search:
             to_the_end: go on with the others if one finds no place.
         """
         urgent = first or set()
-        waiting = deque(sorted(self.missing(), key=lambda flow: (flow.number not in urgent, *_urgency(flow))))
+        waiting = deque(
+            sorted(self.missing(), key=lambda flow: (flow.number not in urgent, *_urgency(flow)))
+        )
         repairs = 4 * len(waiting) + 64
         best = dict(self.placed)
         try:
@@ -101,7 +104,9 @@ class Search:
                 if len(self.placed) > len(best):
                     best = dict(self.placed)
                     if len(best) % _PROGRESS_EVERY == 0:
-                        self.limits.progress(f"first fit: {len(best)} of {len(self.ground.flows)} streams placed")
+                        self.limits.progress(
+                            f"first fit: {len(best)} of {len(self.ground.flows)} streams placed"
+                        )
         except TimeUpError:
             for flow in self.missing():
                 self.occupancy.remove(flow.number)  # what a search that was cut short had put there
@@ -115,7 +120,8 @@ class Search:
         for placements in placed.values():
             self.put(placements)
 
-    # -- one flow ------------------------------------------------------------------------------------------------------
+    # -- one flow
+    # ----------------------------------------------------------------------------------------------
 
     def fit(self, flow: Flow) -> list[Placement] | None:
         """The first place for a flow among what is placed."""
@@ -131,11 +137,15 @@ class Search:
     def _first_release(self, flow: Flow, tree: Tree, wait_ps: int | None) -> Placement | None:
         stream, station = flow.stream, flow.station
         if stream.offset_ns != "auto":
-            outcome = self.ground.lay(flow, tree, int(stream.offset_ns) * PS_PER_NS, self.occupancy, wait_ps)
+            outcome = self.ground.lay(
+                flow, tree, int(stream.offset_ns) * PS_PER_NS, self.occupancy, wait_ps
+            )
             return None if isinstance(outcome, int) else outcome
         return self._within(flow, tree, on_grid(station, stream, 0), flow.period_ps, wait_ps)
 
-    def _within(self, flow: Flow, tree: Tree, start_ps: int, end_ps: int, wait_ps: int | None) -> Placement | None:
+    def _within(
+        self, flow: Flow, tree: Tree, start_ps: int, end_ps: int, wait_ps: int | None
+    ) -> Placement | None:
         """The first release in [start, end) that fits; start is on the grid.
 
         Raises:
@@ -191,10 +201,13 @@ class Search:
             release_ps = on_grid(flow.station, flow.stream, release_ps + outcome)
         return None
 
-    # -- bounded jitter: every frame of a few its own release ----------------------------------------------------------
+    # -- bounded jitter: every frame of a few its own release
+    # ----------------------------------------------------------
 
     def _by_turns(self, flow: Flow) -> list[Placement] | None:
-        """Releases for each of `turns` frames, not further apart than the stream's jitter allows."""
+        """Releases for each of `turns` frames, not further apart than the stream's jitter
+        allows.
+        """
         room_ps = jitter_room_ps(self.ground, flow)
         if flow.stream.offset_ns != "auto" or room_ps < flow.station.grid_ps:
             return None
@@ -207,7 +220,11 @@ class Search:
 
     def _useful_turns(self, flow: Flow) -> list[int]:
         """Numbers of frames after which the periods of the others come to lie the same again."""
-        others = {placement.flow.period_ps for placements in self.placed.values() for placement in placements}
+        others = {
+            placement.flow.period_ps
+            for placements in self.placed.values()
+            for placement in placements
+        }
         counts = {math.lcm(flow.period_ps, period_ps) // flow.period_ps for period_ps in others}
         return sorted(count for count in counts if 1 < count <= TURNS_MAX)
 
@@ -223,7 +240,9 @@ class Search:
             self.occupancy.add(flow.number, head.claims)
             for turn in range(1, turns):
                 from_ps = on_grid(flow.station, flow.stream, head.release_ps + turn * period_ps)
-                placement = self._within(replace(first, turn=turn), tree, from_ps, from_ps + room_ps + 1, None)
+                placement = self._within(
+                    replace(first, turn=turn), tree, from_ps, from_ps + room_ps + 1, None
+                )
                 if placement is None:
                     break
                 found.append(placement)
@@ -234,7 +253,8 @@ class Search:
             start_ps = on_grid(flow.station, flow.stream, head.release_ps + 1)
         return None
 
-    # -- repair --------------------------------------------------------------------------------------------------------
+    # -- repair
+    # ----------------------------------------------------------------------------------------------
 
     def _make_room(self, flow: Flow) -> list[Flow] | None:
         """Place a flow where the fewest have to go; those that went, or None if nowhere may."""
@@ -280,7 +300,9 @@ def _urgency(flow: Flow) -> tuple[int, int, int]:
 
 
 def longest_wait_ps(ground: Ground, flow: Flow, tree: Tree) -> int:
-    """How long a flow may be kept at bridges altogether: what its deadline leaves, at most a period."""
+    """How long a flow may be kept at bridges altogether: what its deadline leaves, at most a
+    period.
+    """
     gated = any(ground.is_gated(leg.here, leg.there) for leg in tree.legs)
     if not gated:
         return 0
@@ -294,7 +316,9 @@ def longest_wait_ps(ground: Ground, flow: Flow, tree: Tree) -> int:
 
 
 def jitter_room_ps(ground: Ground, flow: Flow) -> int:
-    """How far apart the releases of a stream's frames may be within its jitter and deadline; 0 without a jitter."""
+    """How far apart the releases of a stream's frames may be within its jitter and deadline; 0
+    without a jitter.
+    """
     if flow.stream.jitter_ns is None:
         return 0
     alone = ground.alone(flow, flow.trees[0])

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Decides a scenario: quick proofs, first fit with repair, then CP-SAT; and writes what was decided as a plan."""
+"""Decides a scenario: quick proofs, first fit with repair, then CP-SAT; and writes what was decided
+as a plan.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,11 @@ AGAIN_MAX = 8
 
 @dataclass
 class Outcome:
-    """What planning gave: placements by number of the stream, how, and why not if not all are placed.
+    """What planning gave: placements by number of the stream, how, and why not if not all are
+    placed.
 
-    `untried`: streams without a place for which none was looked for to the end. `remedy`: what helps if no change that
-    was tried does.
+    `untried`: streams without a place for which none was looked for to the end. `remedy`: what
+    helps if no change that was tried does.
     """
 
     ground: Ground
@@ -38,7 +41,9 @@ class Outcome:
     remedy: str = ""
 
 
-def decide(ground: Ground, limits: Limits, kept: dict[int, list[Placement]] | None = None) -> Outcome:
+def decide(
+    ground: Ground, limits: Limits, kept: dict[int, list[Placement]] | None = None
+) -> Outcome:
     """Feasible with all placements, infeasible with a proof, or unknown with what could be placed.
 
     Args:
@@ -60,10 +65,14 @@ def decide(ground: Ground, limits: Limits, kept: dict[int, list[Placement]] | No
         return _decide(ground, limits, kept, search)
     except KeyboardInterrupt:
         missing = [flow.stream.id for flow in search.missing()]
-        return Outcome(ground, "unknown", "first-fit", search.placed, bounds.Proof(INTERRUPTED, "", missing))
+        return Outcome(
+            ground, "unknown", "first-fit", search.placed, bounds.Proof(INTERRUPTED, "", missing)
+        )
 
 
-def _decide(ground: Ground, limits: Limits, kept: dict[int, list[Placement]], search: Search) -> Outcome:
+def _decide(
+    ground: Ground, limits: Limits, kept: dict[int, list[Placement]], search: Search
+) -> Outcome:
     waiting = [flow for flow in ground.flows if flow.number not in kept]
     # Only what CP-SAT can use is left to it.
     exactly = pairs.fits(ground, waiting, kept)
@@ -81,7 +90,9 @@ def _decide(ground: Ground, limits: Limits, kept: dict[int, list[Placement]], se
         if answer is not None and answer.impossible and not bendable:
             names = [flow.stream.id for flow in ground.flows]
             proof = bounds.Proof(
-                "wire", "no releases exist at which no two frames meet on a link, in a queue or a slot", names
+                "wire",
+                "no releases exist at which no two frames meet on a link, in a queue or a slot",
+                names,
             )
             return Outcome(ground, "infeasible", "cp-sat", search.placed, proof)
     best, tried = _again(limits.share(_AGAIN_SHARE), search)
@@ -89,18 +100,25 @@ def _decide(ground: Ground, limits: Limits, kept: dict[int, list[Placement]], se
         return Outcome(ground, "feasible", "first-fit", best.placed)
     missing = [flow.stream.id for flow in best.missing()]
     untried = [flow.stream.id for flow in best.missing() if flow.number not in tried]
-    return Outcome(ground, "unknown", "first-fit", best.placed, bounds.Proof("time", "", missing), untried)
+    return Outcome(
+        ground, "unknown", "first-fit", best.placed, bounds.Proof("time", "", missing), untried
+    )
 
 
 def _again(limits: Limits, search: Search) -> tuple[Search, set[int]]:
-    """First fit with what found no place before all others, and other random choices; the best, and all tried."""
+    """First fit with what found no place before all others, and other random choices; the best, and
+    all tried.
+    """
     best, tried = search, set(search.tried)
     urgent: set[int] = set()
     for attempt in range(1, AGAIN_MAX + 1):
         if not best.missing() or limits.over():
             break
         urgent |= {flow.number for flow in search.missing()}
-        limits.progress(f"first fit, attempt {attempt + 1}: {len(best.placed)} of {len(search.ground.flows)} placed")
+        limits.progress(
+            f"first fit, attempt {attempt + 1}: {len(best.placed)} of {len(search.ground.flows)}"
+            " placed"
+        )
         search = search.again(limits, attempt)
         search.run(urgent)
         tried |= search.tried
@@ -118,7 +136,9 @@ def as_document(outcome: Outcome, limits: Limits | None = None) -> Draft:
     """
     limits = limits or Limits()
     ground = outcome.ground
-    placed = {stream.id: outcome.placed[number] for number, stream in enumerate(ground.scenario.stream)}
+    placed = {
+        stream.id: outcome.placed[number] for number, stream in enumerate(ground.scenario.stream)
+    }
     document = empty(ground.scenario.name, "feasible", outcome.method)
     by_talker: dict[str, documents.Placed] = {}
     for key, entries in sorted(placed.items(), key=lambda entry: entry[1][0].release_ps):

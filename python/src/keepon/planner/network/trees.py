@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Routes a stream may take: for each listener the shortest ways, joined to trees that reach every node once."""
+"""Routes a stream may take: for each listener the shortest ways, joined to trees that reach every
+node once.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ _WAYS_TRIED = 64
 
 @dataclass(frozen=True)
 class Leg:
-    """One wire of a tree; `parent` is the number of the leg before it, -1 for the talker's own wire."""
+    """One wire of a tree; `parent` is the number of the leg before it, -1 for the talker's own
+    wire.
+    """
 
     here: str
     there: str
@@ -25,7 +29,8 @@ class Leg:
 
 @dataclass(frozen=True)
 class Tree:
-    """Ways from a talker to all listeners: nodes with both ends by listener, and the wires, each after its parent.
+    """Ways from a talker to all listeners: nodes with both ends by listener, and the wires, each
+    after its parent.
 
     `number`: which of its stream's trees it is.
     """
@@ -54,7 +59,8 @@ def _tree(paths: dict[str, tuple[str, ...]]) -> Tree | None:
     order = sorted(range(len(legs)), key=lambda number: depth[number])
     place = {number: position for position, number in enumerate(order)}
     sorted_legs = tuple(
-        Leg(legs[number].here, legs[number].there, place.get(legs[number].parent, -1)) for number in order
+        Leg(legs[number].here, legs[number].there, place.get(legs[number].parent, -1))
+        for number in order
     )
     return Tree(paths, sorted_legs)
 

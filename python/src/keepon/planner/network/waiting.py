@@ -17,7 +17,8 @@ def settled(
     occupancy: Occupancy,
     wait_ps: int | None,
 ) -> Placement | int:
-    """What `Ground.lay` gives for a flow that moves with its release: where it is, or how much later.
+    """What `Ground.lay` gives for a flow that moves with its release: where it is, or how much
+    later.
 
     Args:
         ground: where the flow is.
@@ -61,8 +62,12 @@ def settled(
     return ground.excess_ps(laid) or laid
 
 
-def _wire_wait_ps(obstacles: Obstacles, number: int, at_ps: int, step: Step, wait_ps: int | None) -> int:
-    """How long a frame is kept for a wire; negative: not so long, it must be released later by this."""
+def _wire_wait_ps(
+    obstacles: Obstacles, number: int, at_ps: int, step: Step, wait_ps: int | None
+) -> int:
+    """How long a frame is kept for a wire; negative: not so long, it must be released later by
+    this.
+    """
     limit_ps = step.limit_ps if wait_ps is None else wait_ps
     own_ps = 0
     while shift_ps := obstacles.shift_ps(number, at_ps + own_ps):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When another transmitter serves better than continuous pacing (KeepON paper section A.11; G13, P2, P8)."""
+"""When another transmitter serves better than continuous pacing (KeepON paper section A.11; G13,
+P2, P8).
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,13 @@ class Advice:
 
 
 def offload(needs: Needs, choice: Choice, headroom: Headroom) -> list[Advice]:
-    """Why hardware with launch times would serve better here; where nothing speaks for it, what speaks for keepon."""
+    """Why hardware with launch times would serve better here; where nothing speaks for it, what
+    speaks for keepon.
+    """
     found = []
-    base = needs.station.host.base if isinstance(needs.station.host, HostTable) else needs.station.host
+    base = (
+        needs.station.host.base if isinstance(needs.station.host, HostTable) else needs.station.host
+    )
     if base == "tsn-end-station":
         found.append(
             Advice(
@@ -37,12 +43,17 @@ def offload(needs: Needs, choice: Choice, headroom: Headroom) -> list[Advice]:
             )
         )
     slot_ns = choice.posting.slot_ps // PS_PER_NS
-    fine = [stream for _, stream in needs.streams if stream.jitter_ns is not None and stream.jitter_ns < slot_ns]
+    fine = [
+        stream
+        for _, stream in needs.streams
+        if stream.jitter_ns is not None and stream.jitter_ns < slot_ns
+    ]
     if needs.paper and fine:
         found.append(
             Advice(
                 'advice: mode = "phase-locked", or a NIC with launch times',
-                f'"{fine[0].id}" allows {fine[0].jitter_ns} ns of jitter, free-running slots drift by {slot_ns} ns',
+                f'"{fine[0].id}" allows {fine[0].jitter_ns} ns of jitter, free-running slots drift'
+                f" by {slot_ns} ns",
             )
         )
     close = [stream for _, stream in needs.streams if stream.period_ns < 2 * slot_ns]
@@ -50,7 +61,8 @@ def offload(needs: Needs, choice: Choice, headroom: Headroom) -> list[Advice]:
         found.append(
             Advice(
                 "advice: a NIC with launch times, or shorter frames",
-                f'"{close[0].id}" has a period of {close[0].period_ns} ns, hardly more than a slot of {slot_ns} ns',
+                f'"{close[0].id}" has a period of {close[0].period_ns} ns, hardly more than a slot'
+                f" of {slot_ns} ns",
             )
         )
     share = headroom["cpu_share"]
@@ -58,10 +70,13 @@ def offload(needs: Needs, choice: Choice, headroom: Headroom) -> list[Advice]:
         found.append(
             Advice(
                 "advice: a NIC with launch times unless a core is idle",
-                f"the poll thread takes {100 * share:.0f} % of one; longer slots or a larger advance would lower it",
+                f"the poll thread takes {100 * share:.0f} % of one; longer slots or a larger"
+                " advance would lower it",
             )
         )
-    used = [payload_efficiency(stream.frame_bytes, choice.slot_bytes) for _, stream in needs.streams]
+    used = [
+        payload_efficiency(stream.frame_bytes, choice.slot_bytes) for _, stream in needs.streams
+    ]
     if used and float(sum(used)) / len(used) < EFFICIENCY_LOW:
         found.append(
             Advice(
@@ -74,6 +89,7 @@ def offload(needs: Needs, choice: Choice, headroom: Headroom) -> list[Advice]:
     return [
         Advice(
             "keepon serves",
-            f"{100 * share:.0f} % of one core, no special NIC; where no core is idle a NIC with launch times is better",
+            f"{100 * share:.0f} % of one core, no special NIC; where no core is idle a NIC with"
+            " launch times is better",
         )
     ]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What slot size and batch do to everything else, as the paper's section A.10 has it (Table 6; G1 to G7).
+"""What slot size and batch do to everything else, as the paper's section A.10 has it (Table 6; G1
+to G7).
 
-These are the published relations, for comparing and explaining; a plan is made with those of this core (polls, lead,
-synchronisation), which differ where the core does: more is posted than a batch, and the clock is interpolated.
+These are the published relations, for comparing and explaining; a plan is made with those of this
+core (polls, lead, synchronisation), which differ where the core does: more is posted than a batch,
+and the clock is interpolated.
 """
 
 from __future__ import annotations
@@ -34,9 +36,11 @@ class Effects:
     Attributes:
         time_granularity: slot time in ns (G1).
         advance_time: batch x slot time in ns (G2).
-        sync_accuracy: less the offset error of Eq. 4 in ns, with the granularity the sleep rule leaves (G3).
+        sync_accuracy: less the offset error of Eq. 4 in ns, with the granularity the sleep rule
+            leaves (G3).
         bandwidth_efficiency: payload by slot size (G4).
-        cpu_efficiency: share of its core that the poll thread leaves idle; 0 up to the threshold (G5, G15).
+        cpu_efficiency: share of its core that the poll thread leaves idle; 0 up to the threshold
+            (G5, G15).
         power_efficiency: the same share, which power follows (G6).
     """
 
@@ -55,7 +59,8 @@ def sleep_overhead_ns() -> int:
 
 
 def idle_share(slot_ns: Fraction, batch_slots: int) -> Fraction:
-    """Share of its core that the published poll thread sleeps: none of it until a batch lasts longer than the overhead.
+    """Share of its core that the published poll thread sleeps: none of it until a batch lasts
+    longer than the overhead.
 
     The cost of a poll is calibrated by keepon.fig19a; the threshold is not (G15).
     """
@@ -82,7 +87,11 @@ def effects(slot_bytes: int, batch_slots: int, payload_bytes: int, rate_bps: int
     )
 
 
-def sustains(batch_slots: int, slot_bytes: int, period_ns: int, cost_ns: int, rate_bps: int) -> bool:
-    """Does a poll with a fixed period keep the wire busy? (A.3: period <= batch x slot time - cost; Table 3)"""
+def sustains(
+    batch_slots: int, slot_bytes: int, period_ns: int, cost_ns: int, rate_bps: int
+) -> bool:
+    """Does a poll with a fixed period keep the wire busy? (A.3: period <= batch x slot time - cost;
+    Table 3)
+    """
     slot_ns = wire_time_ps(slot_bytes, rate_bps) // PS_PER_NS
     return polls.relative_throughput(batch_slots, slot_ns, period_ns, cost_ns) >= 1.0

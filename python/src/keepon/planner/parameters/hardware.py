@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a plan assumes of a NIC with a ring, and what a host adds between an application and the driver."""
+"""What a plan assumes of a NIC with a ring, and what a host adds between an application and the
+driver.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ USUAL_SIGMAS = 3
 
 @dataclass(frozen=True)
 class Nic:
-    """A ring NIC whose index counts frames that have left; the simulator's, unless a caller says otherwise.
+    """A ring NIC whose index counts frames that have left; the simulator's, unless a caller says
+    otherwise.
 
     Attributes:
         prefetch_slots: frames beyond the one on the wire that it may have fetched already.
@@ -26,7 +29,8 @@ class Nic:
         fetch_ns: from its decision to fetch a frame to having it.
         restart_ns: from a doorbell on an idle wire to the first bit.
         drift_ppb: stated bound of CPU against NIC clock (the core's default).
-        cpu_tick_ns: resolution of the CPU counter, rounded up: readings are rounded down to it (caps.cpu_tick_ns).
+        cpu_tick_ns: resolution of the CPU counter, rounded up: readings are rounded down to it
+            (caps.cpu_tick_ns).
     """
 
     prefetch_slots: int = 2
@@ -39,7 +43,9 @@ class Nic:
 
     @property
     def tick_blur_ns(self) -> int:
-        """What the CPU counter leaves open between a reading of the index and now: it is rounded down at both."""
+        """What the CPU counter leaves open between a reading of the index and now: it is rounded
+        down at both.
+        """
         return 2 * self.cpu_tick_ns
 
 
@@ -85,7 +91,8 @@ def tail_over(stage: Stage, margin_ns: int) -> float:
 
 @dataclass(frozen=True)
 class Host:
-    """The stages of a station's host, as far as keepon passes them, and what one poll costs its core.
+    """The stages of a station's host, as far as keepon passes them, and what one poll costs its
+    core.
 
     Attributes:
         stages: by name, for driver keepon.
@@ -98,7 +105,9 @@ class Host:
 
     @property
     def occupancy_ns(self) -> int:
-        """How long one frame keeps the driver from the next, as in the simulator: base and median of its path."""
+        """How long one frame keeps the driver from the next, as in the simulator: base and median
+        of its path.
+        """
         return self.stages["driver"].base_ns + self.stages["driver"].median_ns
 
     @property
@@ -114,11 +123,14 @@ class Host:
 def published_poll_cost() -> Sourced:
     """CPU time of one poll on the published board, in ns; calibrated.
 
-    The poll thread sleeps for what is left of a batch after the overhead (section A.3), so a share s of the CPU with a
-    sleep z says that everything else takes z s / (1 - s).
+    The poll thread sleeps for what is left of a batch after the overhead (section A.3), so a share
+    s of the CPU with a sleep z says that everything else takes z s / (1 - s).
     """
     figures = published.load("keepon")
-    figure, overhead_us = figures["fig19a"], figures["driver_impl"]["polling_overhead_pessimistic_us"]
+    figure, overhead_us = (
+        figures["fig19a"],
+        figures["driver_impl"]["polling_overhead_pessimistic_us"],
+    )
     wire_us = (figure["slot_size_bytes"] + 20) * 8 / 1000
     sleep_us = figure["cpu_batch_slots"] * wire_us - overhead_us
     share = figure["cpu_percent_at_batch_54"] / 100

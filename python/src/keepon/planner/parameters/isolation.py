@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Can the classes of one station own slots of their own with every stream in them? Asked before the network is planned.
+"""Can the classes of one station own slots of their own with every stream in them? Asked before the
+network is planned.
 
-The question is the partition problem of section A.7 (keepon.planner.partition) with the jitter that streams allow;
-classes with slots "rest" share theirs, slots listed by hand stay whose they are. A proof that nothing fits is final:
-the network leaves a stream less freedom, never more.
+The question is the partition problem of section A.7 (keepon.planner.partition) with the jitter that
+streams allow; classes with slots "rest" share theirs, slots listed by hand stay whose they are. A
+proof that nothing fits is final: the network leaves a stream less freedom, never more.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from keepon.planner.partition.problem import Problem
 from keepon.planner.partition.problem import Stream as Row
 
 SEARCH_S = 0.1
-"""Of work (WorkClock), for one slot and partition period where neither bounds nor construction decide.
+"""Of work (WorkClock), for one slot and partition period where neither bounds nor construction
+decide.
 
 Of work and not of the wall: the same station gets the same partition on a machine under load.
 """
@@ -31,7 +33,8 @@ FEASIBLE, INFEASIBLE, UNDECIDED = "feasible", "infeasible", "undecided"
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the classes fit, how that was decided, and if not the proof of keepon.planner.partition.bounds.
+    """Whether the classes fit, how that was decided, and if not the proof of
+    keepon.planner.partition.bounds.
 
     Attributes:
         streams: ids of the streams that the proof is about; empty unless infeasible.
@@ -50,7 +53,8 @@ class Question:
     Attributes:
         streams: of the station; every period is a multiple of the slot time.
         phase_ps: of txtimes against slot starts.
-        reserve_slots: of the partition, to be left to classes with slots "rest" that send best effort.
+        reserve_slots: of the partition, to be left to classes with slots "rest" that send best
+            effort.
     """
 
     streams: tuple[Stream, ...]
@@ -76,7 +80,8 @@ def _owners(options: KeeponOptions, streams: tuple[Stream, ...]) -> tuple[tuple[
 def _row(question: Question, stream: Stream, index: int, owner: int) -> Row:
     period = stream.period_ns * PS_PER_NS // question.slot_ps
     if stream.offset_ns != "auto":
-        # The nearest slot, as the planner takes it; whether the offset is on the grid is its affair.
+        # The nearest slot, as the planner takes it; whether the offset is on the grid is its
+        # affair.
         at_ps = int(stream.offset_ns) * PS_PER_NS - question.phase_ps + question.slot_ps // 2
         place = at_ps // question.slot_ps % period
         return Row(index, owner, stream.tc, period, 0, earliest_slot=place, latest_slot=place)
@@ -84,15 +89,21 @@ def _row(question: Question, stream: Stream, index: int, owner: int) -> Row:
     return Row(index, owner, stream.tc, period, jitter)
 
 
-def _problem(question: Question, streams: tuple[Stream, ...], unowned: frozenset[int], reserve_slots: int) -> Problem:
+def _problem(
+    question: Question, streams: tuple[Stream, ...], unowned: frozenset[int], reserve_slots: int
+) -> Problem:
     owners = _owners(question.options, streams)
     owner_of = {tc: owner for owner, members in enumerate(owners) for tc in members}
-    rows = tuple(_row(question, stream, index, owner_of[stream.tc]) for index, stream in enumerate(streams))
+    rows = tuple(
+        _row(question, stream, index, owner_of[stream.tc]) for index, stream in enumerate(streams)
+    )
     return Problem("station", question.partition_slots, owners, rows, reserve_slots, unowned)
 
 
 def _parts(question: Question) -> list[tuple[tuple[Stream, ...], Problem]]:
-    """Streams whose class has slots by hand, class by class, then all others: their slots are apart anyway."""
+    """Streams whose class has slots by hand, class by class, then all others: their slots are apart
+    anyway.
+    """
     listed = {
         entry.tc: {slot for slot in entry.slots if slot < question.partition_slots}
         for entry in question.options.classes
@@ -133,18 +144,30 @@ def decide(question: Question, search_s: float = SEARCH_S) -> Verdict:
     """Whether every stream can have its slots; the first part of the station that cannot decides.
 
     Args:
-        search_s: where bounds and construction leave it open, search so many seconds of a WorkClock; 0: not at all.
+        search_s: where bounds and construction leave it open, search so many seconds of a
+            WorkClock; 0: not at all.
     """
-    by_hand = {slot for entry in question.options.classes if isinstance(entry.slots, list) for slot in entry.slots}
+    by_hand = {
+        slot
+        for entry in question.options.classes
+        if isinstance(entry.slots, list)
+        for slot in entry.slots
+    }
     there = question.partition_slots - sum(1 for slot in by_hand if slot < question.partition_slots)
     if question.reserve_slots > there:
-        proof = {"bound": "reserve", "needed_slots": question.reserve_slots, "available_slots": there}
+        proof = {
+            "bound": "reserve",
+            "needed_slots": question.reserve_slots,
+            "available_slots": there,
+        }
         return Verdict(INFEASIBLE, "bound", proof, tuple(stream.id for stream in question.streams))
     worst = Verdict(FEASIBLE, "no stream")
     for streams, problem in _parts(question):
         verdict = _decide(problem, search_s)
         if verdict.answer == INFEASIBLE:
-            return Verdict(INFEASIBLE, verdict.method, verdict.proof, tuple(stream.id for stream in streams))
+            return Verdict(
+                INFEASIBLE, verdict.method, verdict.proof, tuple(stream.id for stream in streams)
+            )
         if worst.answer != UNDECIDED:
             worst = verdict
     return worst
@@ -156,7 +179,9 @@ def load(streams: tuple[Stream, ...], slot_ps: int) -> Fraction:
 
 
 def conflicting(question: Question, verdict: Verdict) -> tuple[str, ...]:
-    """Streams of which none can be left out without the proof failing; all of the verdict's where it is no bound."""
+    """Streams of which none can be left out without the proof failing; all of the verdict's where
+    it is no bound.
+    """
     if verdict.method != "bound":
         return verdict.streams
     if verdict.proof.get("bound") == "crossing":
@@ -178,7 +203,12 @@ def conflicting(question: Question, verdict: Verdict) -> tuple[str, ...]:
 
 def _is_disproved(question: Question, streams: tuple[Stream, ...]) -> bool:
     fewer = Question(
-        streams, question.options, question.slot_ps, question.phase_ps, question.partition_slots, question.reserve_slots
+        streams,
+        question.options,
+        question.slot_ps,
+        question.phase_ps,
+        question.partition_slots,
+        question.reserve_slots,
     )
     return decide(fewer, 0).answer == INFEASIBLE
 
@@ -186,11 +216,18 @@ def _is_disproved(question: Question, streams: tuple[Stream, ...]) -> bool:
 def shares_of_proof(proof: dict[str, Any]) -> str:
     """The bound that fails, in words."""
     if proof.get("bound") == "crossing":
-        return f"two of its streams meet sooner or later, whatever their releases (modulo {proof['modulus']} slots)"
+        return (
+            "two of its streams meet sooner or later, whatever their releases (modulo"
+            f" {proof['modulus']} slots)"
+        )
     if proof.get("bound") == "reserve":
-        return f"{proof['needed_slots']} slots must stay without a class and {proof['available_slots']} are left"
+        return (
+            f"{proof['needed_slots']} slots must stay without a class and"
+            f" {proof['available_slots']} are left"
+        )
     rows = ", ".join(
-        f"{'classes' if len(row['classes']) > 1 else 'class'} {' and '.join(map(str, row['classes']))}: {row['slots']}"
+        f"{'classes' if len(row['classes']) > 1 else 'class'}"
+        f" {' and '.join(map(str, row['classes']))}: {row['slots']}"
         for row in proof.get("slots_by_class", [])
     )
     if not rows:
@@ -203,10 +240,15 @@ def shares_of_proof(proof: dict[str, Any]) -> str:
 
 def best_effort_share(rates: list[tuple[int, int]], slot_ps: int) -> Fraction:
     """Share of all slots that loads of (rate_bps, frame_bytes) need, one frame a slot."""
-    return sum((Fraction(rate_bps * slot_ps, 8 * frame_bytes * 10**12) for rate_bps, frame_bytes in rates), Fraction(0))
+    return sum(
+        (Fraction(rate_bps * slot_ps, 8 * frame_bytes * 10**12) for rate_bps, frame_bytes in rates),
+        Fraction(0),
+    )
 
 
 def reserve_slots(share: Fraction, messages: bool, partition_slots: int) -> int:
-    """Slots of the partition to leave for best effort, one at least for PTP's messages; less than all of them."""
+    """Slots of the partition to leave for best effort, one at least for PTP's messages; less than
+    all of them.
+    """
     wanted = max(math.ceil(share * partition_slots), 1 if messages else 0)
     return min(wanted, max(0, partition_slots - 1))

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long before its txtime a frame must be there: what the core needs, and what the host takes to bring it.
+"""How long before its txtime a frame must be there: what the core needs, and what the host takes to
+bring it.
 
-A frame may have a slot that is at least `lead_slots` ahead of the greatest possible head at the moment of submission
-(docs/model.md). With w the width of the interval in which the wire is known to be, and s the slot time, that holds for
-every slot whose start is more than (lead_slots - 1) s + w away. Right after one reading of the index w is a slot and
-what the reading leaves open; more readings only narrow it (docs/model.md), usually to some per cent of a slot. So
-`lead_time_ns` is enough whatever was read before, and about a slot more than what is usually needed.
+A frame may have a slot that is at least `lead_slots` ahead of the greatest possible head at the
+moment of submission (docs/model.md). With w the width of the interval in which the wire is known to
+be, and s the slot time, that holds for every slot whose start is more than (lead_slots - 1) s + w
+away. Right after one reading of the index w is a slot and what the reading leaves open; more
+readings only narrow it (docs/model.md), usually to some per cent of a slot. So `lead_time_ns` is
+enough whatever was read before, and about a slot more than what is usually needed.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from keepon.planner.parameters.polls import Posting, interval_ns
 
 
 def lead_slots(batch_slots: int, locked: bool, nic: Nic = NIC) -> int:
-    """Slots from the greatest possible head to the first that may be changed; in paper mode at least a batch (C3)."""
+    """Slots from the greatest possible head to the first that may be changed; in paper mode at
+    least a batch (C3).
+    """
     fetched = nic.prefetch_slots + 1
     return fetched if locked else max(batch_slots, fetched)
 
@@ -28,27 +32,34 @@ def lead_slots(batch_slots: int, locked: bool, nic: Nic = NIC) -> int:
 def strip_width_ns(posting: Posting, trim_up_ps: int, nic: Nic = NIC) -> int:
     """Width in ns of what is known of the wire just before the next poll, from one reading alone.
 
-    A reading leaves open a slot, trimmed longer at most, the range of the index's lag, the duration of the read and a
-    tick of the CPU counter before it and one now; until the next poll the stated drift between the crystals is added,
-    twice as either may be the faster.
+    A reading leaves open a slot, trimmed longer at most, the range of the index's lag, the duration
+    of the read and a tick of the CPU counter before it and one now; until the next poll the stated
+    drift between the crystals is added, twice as either may be the faster.
     """
     drift_ns = -(-2 * nic.drift_ppb * (interval_ns(posting, nic) + nic.index_read_ns) // 10**9)
-    return ceil_ns(posting.slot_ps + trim_up_ps) + nic.index_lag_ns + nic.index_read_ns + nic.tick_blur_ns + drift_ns
+    return (
+        ceil_ns(posting.slot_ps + trim_up_ps)
+        + nic.index_lag_ns
+        + nic.index_read_ns
+        + nic.tick_blur_ns
+        + drift_ns
+    )
 
 
 def lead_time_ns(posting: Posting, rate_bps: int, trim_up_bytes: int = 0, nic: Nic = NIC) -> int:
     """From the hand-over to the driver to the txtime at least, in ns, so that no frame is late.
 
-    Slots of mode "phase-locked" start on the grid, and so does the one a txtime means. In mode "paper" their phase is
-    arbitrary and the slot in progress at the txtime is taken, which may have begun a slot earlier. A poll under way
-    keeps a submission waiting for two reads of the index.
+    Slots of mode "phase-locked" start on the grid, and so does the one a txtime means. In mode
+    "paper" their phase is arbitrary and the slot in progress at the txtime is taken, which may have
+    begun a slot earlier. A poll under way keeps a submission waiting for two reads of the index.
 
     Args:
         posting: slot, batch, depth.
         rate_bps: of the link.
         trim_up_bytes: how much longer a slot may be made; 0 in paper mode.
 
-    Source: KeepON paper section 3.3 (C3) and A.10 (G2: batch x slot time); the terms beyond that are this core's.
+    Source: KeepON paper section 3.3 (C3) and A.10 (G2: batch x slot time); the terms beyond that
+    are this core's.
     """
     byte_ps = byte_time_ps(rate_bps)
     slots = lead_slots(posting.batch_slots, posting.locked, nic) - 1
@@ -66,7 +77,8 @@ class HandOver:
     Attributes:
         usual_ns: from txtime - advance to the driver, tails aside.
         worst_ns: the same with every stage at its cap.
-        limit_ns: with ETF in front, hand-over starts no earlier than this before the txtime; None without.
+        limit_ns: with ETF in front, hand-over starts no earlier than this before the txtime; None
+            without.
         limited_ns: what follows ETF: its timer and the driver.
     """
 
@@ -85,11 +97,15 @@ def hand_over(station: Station, host: Host) -> HandOver | None:
     if station.release != "etf":
         return HandOver(usual, worst)
     delta_ns = etf_delta_ns(station)
-    return HandOver(usual, worst, delta_ns, usual_ns(host.stages["timer"]) + usual_ns(host.stages["driver"]))
+    return HandOver(
+        usual, worst, delta_ns, usual_ns(host.stages["timer"]) + usual_ns(host.stages["driver"])
+    )
 
 
 def late_probability(advance_ns: int, lead_ns: int, way: HandOver, host: Host) -> float:
-    """Probability that the tail of waking up makes a frame late, by the host's model; 0 if that cannot be."""
+    """Probability that the tail of waking up makes a frame late, by the host's model; 0 if that
+    cannot be.
+    """
     return tail_over(host.stages["wakeup"], advance_ns - lead_ns - way.usual_ns)
 
 

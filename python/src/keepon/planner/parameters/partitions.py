@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slot size and partition period of a station, chosen together (KeepON paper section A.10; G8 to G10, E15).
+"""Slot size and partition period of a station, chosen together (KeepON paper section A.10; G8 to
+G10, E15).
 
-Slot sizes from the shortest on, for each the partition periods from the one that wastes least on; the first pair that
-the isolation of isolation.py does not rule out is taken. What best effort asks for is left if that can be.
+Slot sizes from the shortest on, for each the partition periods from the one that wastes least on;
+the first pair that the isolation of isolation.py does not rule out is taken. What best effort asks
+for is left if that can be.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from keepon.planner.parameters.posting import Needs
 PERIODS_MAX = 12
 """Partition periods tried for one slot size."""
 SEARCHES_MAX = 3
-"""Pairs searched at all, where neither a bound nor a construction decides; then the planner of the network tries."""
+"""Pairs searched at all, where neither a bound nor a construction decides; then the planner of the
+network tries.
+"""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,8 @@ class Chosen:
         verdict: of the isolation; None in paper mode, where slots are not on the schedule's grid.
         tried: pairs ruled out before it, (slot_bytes, partition_slots).
         sizes: all slot sizes that were possible.
-        reserve_slots: left to best effort, PTP and trims; best_effort_met: as much as the loads ask for.
+        reserve_slots: left to best effort, PTP and trims; best_effort_met: as much as the loads ask
+            for.
     """
 
     slot_bytes: int
@@ -44,7 +49,8 @@ class Chosen:
 
 
 def check_best_effort(needs: Needs) -> None:
-    """Loads and PTP's messages have slots at all: a class with slots "auto" gets those of its streams only.
+    """Loads and PTP's messages have slots at all: a class with slots "auto" gets those of its
+    streams only.
 
     Raises:
         ConfigError: one sentence on the first load, or the class of PTP, that would never be sent.
@@ -58,10 +64,12 @@ def check_best_effort(needs: Needs) -> None:
     for index, load in enumerate(needs.scenario.load):
         if load.talker == station.name and load.tc not in kinds:
             raise ConfigError(
-                f'key `load[{index}].tc` (load "{load.id}") = {load.tc}: must be one of the classes of station '
-                f'"{station.name}" ({known}); add it to station.keepon.classes'
+                f'key `load[{index}].tc` (load "{load.id}") = {load.tc}: must be one of the classes'
+                f' of station "{station.name}" ({known}); add it to station.keepon.classes'
             )
-    wanted = {load.tc: f'load "{load.id}"' for load in needs.scenario.load if load.talker == station.name}
+    wanted = {
+        load.tc: f'load "{load.id}"' for load in needs.scenario.load if load.talker == station.name
+    }
     if needs.scenario.sync.by_ptp:
         wanted.setdefault(needs.scenario.sync.tc, "PTP (sync.tc)")
     for number, entry in enumerate(station.keepon.classes):
@@ -69,12 +77,14 @@ def check_best_effort(needs: Needs) -> None:
             raise needs.wrong(
                 f"classes[{number}].slots",
                 '"auto"',
-                f'must be "rest" or a list of slots, as class {entry.tc} of {wanted[entry.tc]} has no stream whose '
-                'slots it could use; set it to "rest"',
+                f'must be "rest" or a list of slots, as class {entry.tc} of {wanted[entry.tc]} has'
+                ' no stream whose slots it could use; set it to "rest"',
             )
 
 
-def _questions(needs: Needs, slot_bytes: int, ring_slots: int, with_best_effort: bool) -> list[Question]:
+def _questions(
+    needs: Needs, slot_bytes: int, ring_slots: int, with_best_effort: bool
+) -> list[Question]:
     """The partition periods of one slot size, in order."""
     options = needs.station.keepon
     slot_ps = wire_time_ps(slot_bytes, needs.rate_bps)
@@ -82,7 +92,9 @@ def _questions(needs: Needs, slot_bytes: int, ring_slots: int, with_best_effort:
     if options.partition_slots != "auto":
         periods = [int(options.partition_slots)]
     else:
-        periods = slots.partition_periods([stream.period_ns * PS_PER_NS // slot_ps for stream in streams])
+        periods = slots.partition_periods(
+            [stream.period_ns * PS_PER_NS // slot_ps for stream in streams]
+        )
     return [
         Question(
             streams,
@@ -96,13 +108,19 @@ def _questions(needs: Needs, slot_bytes: int, ring_slots: int, with_best_effort:
     ]
 
 
-def _reserve(needs: Needs, slot_bytes: int, slot_ps: int, partition_slots: int, with_best_effort: bool) -> int:
+def _reserve(
+    needs: Needs, slot_bytes: int, slot_ps: int, partition_slots: int, with_best_effort: bool
+) -> int:
     """Slots for trims, and, if asked for, for loads and PTP in classes with slots "rest"."""
     kept = trims.reserve(needs.station.keepon, slot_bytes, partition_slots)
     if not with_best_effort:
         return kept
     rest = {entry.tc for entry in needs.station.keepon.classes if entry.slots == "rest"}
-    own = [load for load in needs.scenario.load if load.talker == needs.station.name and load.tc in rest]
+    own = [
+        load
+        for load in needs.scenario.load
+        if load.talker == needs.station.name and load.tc in rest
+    ]
     # What has no rate of its own takes whatever is there.
     rates = [(load.rate_bps, load.frame_bytes) for load in own if load.kind == "udp"]
     messages = bool(own) or (needs.scenario.sync.by_ptp and needs.scenario.sync.tc in rest)
@@ -118,12 +136,15 @@ def choose(needs: Needs, sizes: list[int], ring_slots: int) -> Chosen:
         ring_slots: of the first; paper mode's partition repeats with the ring.
 
     Raises:
-        InfeasibleError: all are ruled out; with the bound, the streams and a change that was checked.
+        InfeasibleError: all are ruled out; with the bound, the streams and a change that was
+            checked.
     """
     options = needs.station.keepon
     if needs.paper:
         stated = options.partition_slots
-        return Chosen(sizes[0], ring_slots if stated == "auto" else int(stated), None, sizes=tuple(sizes))
+        return Chosen(
+            sizes[0], ring_slots if stated == "auto" else int(stated), None, sizes=tuple(sizes)
+        )
     tried: list[tuple[int, int]] = []
     refused: tuple[Question, Verdict, int] | None = None
     for with_best_effort in (True, False):
@@ -134,7 +155,11 @@ def choose(needs: Needs, sizes: list[int], ring_slots: int) -> Chosen:
             for question in _questions(needs, slot_bytes, ring_slots, with_best_effort):
                 searched = searches and not question.holds_all_periods
                 verdict = isolation.decide(question, isolation.SEARCH_S if searched else 0)
-                searches -= bool(searched) and verdict.method not in ("bound", "construction", "no stream")
+                searches -= bool(searched) and verdict.method not in (
+                    "bound",
+                    "construction",
+                    "no stream",
+                )
                 found = Chosen(
                     slot_bytes,
                     question.partition_slots,
@@ -150,7 +175,8 @@ def choose(needs: Needs, sizes: list[int], ring_slots: int) -> Chosen:
                     refused = refused or (question, verdict, slot_bytes)
                     tried.append((slot_bytes, question.partition_slots))
                 elif question.holds_all_periods:
-                    # No other pair has more room (slots.py): what fits here is the planner's to find out.
+                    # No other pair has more room (slots.py): what fits here is the planner's to
+                    # find out.
                     return found
                 elif undecided is None:
                     undecided = found
@@ -166,16 +192,22 @@ def choose(needs: Needs, sizes: list[int], ring_slots: int) -> Chosen:
 
 def _infeasible(needs: Needs, question: Question, slot_bytes: int, count: int) -> InfeasibleError:
     plain = dataclasses.replace(
-        question, reserve_slots=trims.reserve(question.options, slot_bytes, question.partition_slots)
+        question,
+        reserve_slots=trims.reserve(question.options, slot_bytes, question.partition_slots),
     )
     verdict = isolation.decide(plain)
     streams = isolation.conflicting(plain, verdict)
-    least = dataclasses.replace(plain, streams=tuple(stream for stream in plain.streams if stream.id in set(streams)))
+    least = dataclasses.replace(
+        plain, streams=tuple(stream for stream in plain.streams if stream.id in set(streams))
+    )
     shown = isolation.decide(least)
     told = isolation.shares_of_proof(shown.proof or verdict.proof)
-    pairs = f"; none of {count} pairs of slot size and partition period will do" if count > 1 else ""
+    pairs = (
+        f"; none of {count} pairs of slot size and partition period will do" if count > 1 else ""
+    )
     return InfeasibleError(
-        f'station "{needs.station.name}": with slots of {slot_bytes} bytes ({question.slot_ps / PS_PER_NS:g} ns) and a '
+        f'station "{needs.station.name}": with slots of {slot_bytes} bytes'
+        f" ({question.slot_ps / PS_PER_NS:g} ns) and a "
         f"partition of {question.partition_slots} slots {told}; streams "
         f"{', '.join(streams)}{pairs}",
         "partition",
@@ -187,13 +219,19 @@ def _infeasible(needs: Needs, question: Question, slot_bytes: int, count: int) -
 def _nearest_change(needs: Needs, question: Question, streams: tuple[str, ...]) -> str:
     """The first single change with which isolation is no longer ruled out; each was tried."""
     options, slot_ps = question.options, question.slot_ps
-    hyper = slots.partition_periods([stream.period_ns * PS_PER_NS // slot_ps for stream in question.streams])
+    hyper = slots.partition_periods(
+        [stream.period_ns * PS_PER_NS // slot_ps for stream in question.streams]
+    )
     if options.partition_slots != "auto":
         for period in hyper[:PERIODS_MAX]:
             if _fits(dataclasses.replace(question, partition_slots=period)):
-                return f'set partition_slots of station "{needs.station.name}" to {period} or "auto"'
+                return (
+                    f'set partition_slots of station "{needs.station.name}" to {period} or "auto"'
+                )
     if any(stream.offset_ns != "auto" for stream in question.streams):
-        loose = tuple(stream.model_copy(update={"offset_ns": "auto"}) for stream in question.streams)
+        loose = tuple(
+            stream.model_copy(update={"offset_ns": "auto"}) for stream in question.streams
+        )
         if _fits(dataclasses.replace(question, streams=loose)):
             return 'set offset_ns of its streams to "auto"'
     if any(isinstance(entry.slots, list) for entry in options.classes):
@@ -203,12 +241,19 @@ def _nearest_change(needs: Needs, question: Question, streams: tuple[str, ...]) 
         ]
         opened = options.model_copy(update={"classes": classes})
         if _fits(dataclasses.replace(question, options=opened)):
-            return f'list other slots for the classes of station "{needs.station.name}", or set them to "auto"'
-    one = tuple(stream.model_copy(update={"tc": question.streams[0].tc}) for stream in question.streams)
+            return (
+                f'list other slots for the classes of station "{needs.station.name}", or set them'
+                ' to "auto"'
+            )
+    one = tuple(
+        stream.model_copy(update={"tc": question.streams[0].tc}) for stream in question.streams
+    )
     if _fits(dataclasses.replace(question, streams=one)):
         return f"give its streams one class, for example tc = {question.streams[0].tc}"
     for name in streams:
-        longer = tuple(_doubled(stream) if stream.id == name else stream for stream in question.streams)
+        longer = tuple(
+            _doubled(stream) if stream.id == name else stream for stream in question.streams
+        )
         if _fits(dataclasses.replace(question, streams=longer)):
             found = next(stream for stream in question.streams if stream.id == name)
             return f'lengthen period_ns of "{name}" from {found.period_ns} to {2 * found.period_ns}'
@@ -216,7 +261,10 @@ def _nearest_change(needs: Needs, question: Question, streams: tuple[str, ...]) 
         fewer = tuple(stream for stream in question.streams if stream.id != name)
         if _fits(dataclasses.replace(question, streams=fewer)):
             return f'remove stream "{name}"'
-    return "none of the single changes tried helps; remove or lengthen the periods of several of these streams"
+    return (
+        "none of the single changes tried helps; remove or lengthen the periods of several of these"
+        " streams"
+    )
 
 
 def _fits(question: Question) -> bool:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How often the ring is polled, how late a poll may come, and what polling costs.
 
-The times are those of the core (plan_polls() in core/src/pacer.c; KeepON paper section A.3), computed here again from
-the parameters alone. Times in ns unless a name says otherwise.
+The times are those of the core (plan_polls() in core/src/pacer.c; KeepON paper section A.3),
+computed here again from the parameters alone. Times in ns unless a name says otherwise.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Posting:
 def auto_overhead_ns(batch_slots: int, depth_slots: int, slot_ps: int) -> int:
     """What is kept free of every interval if nobody says.
 
-    With a depth near the batch a poll must come before the batch is sent: twice per batch leaves half of it for a late
-    poll. With more posted nothing has to be kept free.
+    With a depth near the batch a poll must come before the batch is sent: twice per batch leaves
+    half of it for a late poll. With more posted nothing has to be kept free.
     """
     return batch_slots * slot_ps // PS_PER_NS // 2 if depth_slots < 2 * batch_slots else 0
 
@@ -59,9 +59,14 @@ def unposted_ns(posting: Posting, nic: Nic = NIC) -> int:
 
 
 def posts_batches(posting: Posting, nic: Nic = NIC) -> bool:
-    """Whether a doorbell waits until a whole batch has left; then two periods may pass between two."""
+    """Whether a doorbell waits until a whole batch has left; then two periods may pass
+    between two.
+    """
     left = posting.depth_slots - 2 * posting.batch_slots
-    return left >= posting.batch_slots and left * posting.slot_ps >= unposted_ns(posting, nic) * PS_PER_NS
+    return (
+        left >= posting.batch_slots
+        and left * posting.slot_ps >= unposted_ns(posting, nic) * PS_PER_NS
+    )
 
 
 def interval_ns(posting: Posting, nic: Nic = NIC) -> int:
@@ -81,7 +86,8 @@ def is_accepted(posting: Posting, nic: Nic = NIC) -> bool:
 
 
 def slack_ns(posting: Posting, nic: Nic = NIC) -> int:
-    """How late a poll may come before the wire runs dry; negative: it does even if polls are never late.
+    """How late a poll may come before the wire runs dry; negative: it does even if polls are never
+    late.
 
     After a poll at least depth slots are posted - less where doorbells wait for a whole batch. The
     one on the wire may be nearly over. Until the next doorbell takes effect pass the interval, two
@@ -93,17 +99,23 @@ def slack_ns(posting: Posting, nic: Nic = NIC) -> int:
 
 
 def can_fetch(slot_ps_min: int, nic: Nic = NIC) -> bool:
-    """Does the NIC get frames as fast as they leave? What it has fetched ahead must last while it fetches one more."""
+    """Does the NIC get frames as fast as they leave? What it has fetched ahead must last while it
+    fetches one more.
+    """
     return nic.prefetch_slots * slot_ps_min >= nic.fetch_ns * PS_PER_NS
 
 
 def cpu_share(sleep_ns: int | Fraction, cost_ns: int) -> float:
-    """Share of its core that a thread takes which sleeps for `sleep_ns` and then works for `cost_ns`."""
+    """Share of its core that a thread takes which sleeps for `sleep_ns` and then works for
+    `cost_ns`.
+    """
     return float(Fraction(cost_ns) / (Fraction(cost_ns) + sleep_ns))
 
 
 def expected_cpu_share(posting: Posting, host: Host, nic: Nic = NIC) -> float:
-    """Share of its core that the poll thread takes: one poll per interval, less half the dither; calibrated cost."""
+    """Share of its core that the poll thread takes: one poll per interval, less half the dither;
+    calibrated cost.
+    """
     slot_ns = posting.slot_ps // PS_PER_NS
     longest_ns = interval_ns(posting, nic)
     sleep_ns = longest_ns - min(slot_ns, longest_ns // 2) // 2
@@ -111,7 +123,8 @@ def expected_cpu_share(posting: Posting, host: Host, nic: Nic = NIC) -> float:
 
 
 def relative_throughput(batch_slots: int, slot_ns: int, period_ns: int, cost_ns: int) -> float:
-    """Share of line rate if each poll posts a batch, with a fixed period between polls of `cost_ns` each (Table 3).
+    """Share of line rate if each poll posts a batch, with a fixed period between polls of `cost_ns`
+    each (Table 3).
 
     >>> relative_throughput(8, 2560, 100_000, 0)
     0.2048

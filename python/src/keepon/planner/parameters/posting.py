@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ring, batch and depth of a station for one slot size, and their refusals (KeepON paper section A.10, second step).
+"""Ring, batch and depth of a station for one slot size, and their refusals (KeepON paper section
+A.10, second step).
 
-The batch is the largest power of two with Eq. 4 within the stated clock error, with which a batch and the way to the
-driver are within every stream's advance, and which polls sustain (G11, G14). What the scenario fixes is kept.
+The batch is the largest power of two with Eq. 4 within the stated clock error, with which a batch
+and the way to the driver are within every stream's advance, and which polls sustain (G11, G14).
+What the scenario fixes is kept.
 """
 
 from __future__ import annotations
@@ -38,9 +40,11 @@ class Needs:
         index: of the station in the scenario.
         streams: with their index in the scenario.
         way: how frames get to the driver; None: without txtime.
-        budget_ns: how far the clock may be off (station.clock_error_ns); None where PTP does not set it.
+        budget_ns: how far the clock may be off (station.clock_error_ns); None where PTP does not
+            set it.
         master_ns: granularity of the grandmaster's stamps, if that is another station with slots.
-        room_ns: half of the granularity that this station's reading of its clock may have; None: any.
+        room_ns: half of the granularity that this station's reading of its clock may have; None:
+            any.
     """
 
     scenario: Scenario
@@ -69,7 +73,8 @@ class Needs:
     def wrong(self, key: str, value: object, expectation: str) -> ConfigError:
         """The refusal of a key of this station's keepon table."""
         return ConfigError(
-            f'key `station[{self.index}].keepon.{key}` (station "{self.station.name}") = {value}: {expectation}'
+            f'key `station[{self.index}].keepon.{key}` (station "{self.station.name}") = {value}:'
+            f" {expectation}"
         )
 
 
@@ -78,7 +83,8 @@ class Choice:
     """Ring and posting of one slot size, and what follows from them; times in ns.
 
     Attributes:
-        limited_by: what kept the batch from being larger, in words; empty if the scenario states it.
+        limited_by: what kept the batch from being larger, in words; empty if the scenario states
+            it.
         sync_error_ns: Eq. 4; None where PTP does not set the clock.
     """
 
@@ -96,7 +102,9 @@ def _power_of_two(number: int, up: bool) -> int:
 
 
 def _ring_slots(needs: Needs, slot_ps: int) -> int:
-    """Enough to hold what is handed over early, with a quarter to spare; what comes earlier is held back."""
+    """Enough to hold what is handed over early, with a quarter to spare; what comes earlier is held
+    back.
+    """
     stated = needs.station.keepon.ring_slots
     if stated != "auto":
         return int(stated)
@@ -125,19 +133,25 @@ def choice_for(needs: Needs, slot_bytes: int, batch_slots: int) -> Choice:
     else:
         overhead_ns = int(options.poll_overhead_ns)
     trim_ps = 0 if needs.paper else options.trim_down_bytes * byte_time_ps(needs.rate_bps)
-    posting = Posting(slot_ps, slot_ps - trim_ps, batch_slots, depth_slots, overhead_ns, not needs.paper)
+    posting = Posting(
+        slot_ps, slot_ps - trim_ps, batch_slots, depth_slots, overhead_ns, not needs.paper
+    )
     trim_up_bytes = 0 if needs.paper else options.trim_up_bytes
     return Choice(
         slot_bytes,
         ring_slots,
         posting,
         lead.lead_time_ns(posting, needs.rate_bps, trim_up_bytes, needs.nic),
-        synchronisation.error_ns(needs.scenario, needs.station, posting, needs.nic, needs.master_ns),
+        synchronisation.error_ns(
+            needs.scenario, needs.station, posting, needs.nic, needs.master_ns
+        ),
     )
 
 
 def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Choice], bool]]]:
-    """What a batch has to satisfy, with what to call it where it is the reason; those that matter most first."""
+    """What a batch has to satisfy, with what to call it where it is the reason; those that matter
+    most first.
+    """
     way_ns = needs.way.usual_ns if needs.way is not None else 0
     advance_ns = min(needs.advances_ns)
 
@@ -146,7 +160,9 @@ def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Ch
 
     def accurate(choice: Choice) -> bool:
         # Where no batch is accurate enough, as accurate as the smallest.
-        return is_accurate(needs, choice) or granularity_ns(needs, choice) == granularity_ns(needs, choices[-1])
+        return is_accurate(needs, choice) or granularity_ns(needs, choice) == granularity_ns(
+            needs, choices[-1]
+        )
 
     accuracy = f"Eq. 4 would exceed the clock error of {needs.budget_ns} ns"
     if needs.scenario.sync.grandmaster == needs.station.name:
@@ -159,9 +175,13 @@ def _limits(needs: Needs, choices: list[Choice]) -> list[tuple[str, Callable[[Ch
 
 
 def least_slot_bytes(needs: Needs) -> int:
-    """Shortest slot for which the NIC gets frames as fast as they leave, trimmed as far as allowed."""
+    """Shortest slot for which the NIC gets frames as fast as they leave, trimmed as far
+    as allowed.
+    """
     trim_bytes = 0 if needs.paper else needs.station.keepon.trim_down_bytes
-    wire_bytes = -(-needs.nic.fetch_ns * PS_PER_NS // (needs.nic.prefetch_slots * byte_time_ps(needs.rate_bps)))
+    wire_bytes = -(
+        -needs.nic.fetch_ns * PS_PER_NS // (needs.nic.prefetch_slots * byte_time_ps(needs.rate_bps))
+    )
     return wire_bytes + trim_bytes - OVERHEAD_BYTES
 
 
@@ -181,7 +201,9 @@ def is_sustained(needs: Needs, choice: Choice) -> bool:
 
 
 def _auto_batch(needs: Needs, slot_bytes: int) -> Choice:
-    """The largest batch within all limits; where there is none, the smallest within those that matter more."""
+    """The largest batch within all limits; where there is none, the smallest within those that
+    matter more.
+    """
     ring_slots = _ring_slots(needs, wire_time_ps(slot_bytes, needs.rate_bps))
     most = min(ring_slots // 2, PAPER_BATCH_SLOTS if needs.paper else BATCH_SLOTS_MAX)
     if needs.station.keepon.depth_slots != "auto":
@@ -190,13 +212,19 @@ def _auto_batch(needs: Needs, slot_bytes: int) -> Choice:
     choices = [choice_for(needs, slot_bytes, size) for size in sizes]
     limits = _limits(needs, choices)
     for count in range(len(limits), 0, -1):
-        fitting = [choice for choice in choices if all(holds(choice) for _, holds in limits[:count])]
+        fitting = [
+            choice for choice in choices if all(holds(choice) for _, holds in limits[:count])
+        ]
         if not fitting:
             continue
         best = fitting[0] if count == len(limits) else fitting[-1]
         larger = choices[: choices.index(best)]
         failed = [name for name, holds in limits if larger and not holds(larger[-1])]
-        most_told = f"the paper's {PAPER_BATCH_SLOTS} are no more" if needs.paper else f"half of a ring of {ring_slots}"
+        most_told = (
+            f"the paper's {PAPER_BATCH_SLOTS} are no more"
+            if needs.paper
+            else f"half of a ring of {ring_slots}"
+        )
         return dataclasses.replace(best, limited_by=failed[0] if failed else most_told)
     return choices[-1]
 
@@ -208,10 +236,19 @@ def choose(needs: Needs, slot_bytes: int) -> Choice:
         ConfigError: values of the scenario contradict each other, or polls cannot sustain them.
     """
     stated = needs.station.keepon.batch_slots
-    choice = _auto_batch(needs, slot_bytes) if stated == "auto" else choice_for(needs, slot_bytes, int(stated))
+    choice = (
+        _auto_batch(needs, slot_bytes)
+        if stated == "auto"
+        else choice_for(needs, slot_bytes, int(stated))
+    )
     posting = choice.posting
     if not posting.batch_slots <= posting.depth_slots <= choice.ring_slots - 1:
-        key, value, low, high = "depth_slots", posting.depth_slots, posting.batch_slots, choice.ring_slots - 1
+        key, value, low, high = (
+            "depth_slots",
+            posting.depth_slots,
+            posting.batch_slots,
+            choice.ring_slots - 1,
+        )
         if posting.batch_slots > high:
             key, value, low = "batch_slots", posting.batch_slots, 1
         raise needs.wrong(
@@ -224,8 +261,9 @@ def choose(needs: Needs, slot_bytes: int) -> Choice:
         raise needs.wrong(
             "slot_bytes",
             choice.slot_bytes,
-            f"must be at least {least_slot_bytes(needs)}, as the NIC takes {needs.nic.fetch_ns} ns to fetch a frame "
-            f"and has {needs.nic.prefetch_slots} fetched ahead; choose a longer slot or a slower link",
+            f"must be at least {least_slot_bytes(needs)}, as the NIC takes {needs.nic.fetch_ns} ns"
+            f" to fetch a frame and has {needs.nic.prefetch_slots} fetched ahead; choose a longer"
+            " slot or a slower link",
         )
     if not is_sustained(needs, choice):
         raise _unsustained(needs, choice)
@@ -233,28 +271,39 @@ def choose(needs: Needs, slot_bytes: int) -> Choice:
 
 
 def _overheads_ns(needs: Needs, posting: Posting) -> range:
-    """What may be kept free of every interval so that a usual poll comes in time and the core takes the depth."""
+    """What may be kept free of every interval so that a usual poll comes in time and the core takes
+    the depth.
+    """
 
     def with_overhead(overhead_ns: int) -> Posting:
         return dataclasses.replace(posting, poll_overhead_ns=overhead_ns)
 
     def in_time(overhead_ns: int) -> bool:
-        return polls.slack_ns(with_overhead(overhead_ns), needs.nic) >= needs.host.poll_late_usual_ns
+        return (
+            polls.slack_ns(with_overhead(overhead_ns), needs.nic) >= needs.host.poll_late_usual_ns
+        )
 
     def refused(overhead_ns: int) -> bool:
         return not polls.is_accepted(with_overhead(overhead_ns), needs.nic)
 
     every = range(posting.poll_overhead_ns, posting.batch_ns)
-    return every[bisect.bisect_left(every, x=True, key=in_time) : bisect.bisect_left(every, x=True, key=refused)]
+    return every[
+        bisect.bisect_left(every, x=True, key=in_time) : bisect.bisect_left(
+            every, x=True, key=refused
+        )
+    ]
 
 
 def _unsustained(needs: Needs, choice: Choice) -> ConfigError:
-    """G14: between two polls the wire runs dry. What is blamed is what the scenario states, the overhead first."""
+    """G14: between two polls the wire runs dry. What is blamed is what the scenario states, the
+    overhead first.
+    """
     options, posting = needs.station.keepon, choice.posting
     short_ns = needs.host.poll_late_usual_ns - polls.slack_ns(posting, needs.nic)
     why = (
-        f"with slots of {posting.slot_ps / PS_PER_NS:g} ns, a batch of {posting.batch_slots} and a depth of "
-        f"{posting.depth_slots} a usual poll comes {short_ns} ns too late to keep the wire busy"
+        f"with slots of {posting.slot_ps / PS_PER_NS:g} ns, a batch of {posting.batch_slots} and a"
+        f" depth of {posting.depth_slots} a usual poll comes {short_ns} ns too late to keep the"
+        " wire busy"
     )
     overheads_ns = _overheads_ns(needs, posting) if options.poll_overhead_ns != "auto" else range(0)
     if overheads_ns:
@@ -264,7 +313,11 @@ def _unsustained(needs: Needs, choice: Choice) -> ConfigError:
             posting.poll_overhead_ns,
             f'must be between {low} and {high}, as {why}; raise it or set it to "auto"',
         )
-    sizes = [size for size in range(posting.batch_slots, choice.ring_slots) if _sustains(needs, choice, size)]
+    sizes = [
+        size
+        for size in range(posting.batch_slots, choice.ring_slots)
+        if _sustains(needs, choice, size)
+    ]
     key = "batch_slots" if needs.paper or options.depth_slots == "auto" else "depth_slots"
     value = posting.batch_slots if key == "batch_slots" else posting.depth_slots
     if sizes:
@@ -276,8 +329,8 @@ def _unsustained(needs: Needs, choice: Choice) -> ConfigError:
     return needs.wrong(
         "slot_bytes",
         choice.slot_bytes,
-        f"must be more than {choice.slot_bytes}, as {why}, whatever the {key}; choose a longer slot, a larger "
-        "ring_slots or a slower link",
+        f"must be more than {choice.slot_bytes}, as {why}, whatever the {key}; choose a longer"
+        " slot, a larger ring_slots or a slower link",
     )
 
 
@@ -295,8 +348,12 @@ def _sustains(needs: Needs, choice: Choice, size: int) -> bool:
         return False
     slot_ps = choice.posting.slot_ps
     overhead_ns = options.poll_overhead_ns
-    kept_ns = polls.auto_overhead_ns(batch, depth, slot_ps) if overhead_ns == "auto" else int(overhead_ns)
-    other = Posting(slot_ps, choice.posting.slot_ps_min, batch, depth, kept_ns, choice.posting.locked)
+    kept_ns = (
+        polls.auto_overhead_ns(batch, depth, slot_ps) if overhead_ns == "auto" else int(overhead_ns)
+    )
+    other = Posting(
+        slot_ps, choice.posting.slot_ps_min, batch, depth, kept_ns, choice.posting.locked
+    )
     return polls.slack_ns(other, needs.nic) >= needs.host.poll_late_usual_ns
 
 
@@ -304,7 +361,8 @@ def check_advances(needs: Needs, choice: Choice) -> None:
     """Every stream is handed over early enough, and not so early that nothing can hold it.
 
     Raises:
-        ConfigError: one sentence on the first stream that would always be late, or refused as too early.
+        ConfigError: one sentence on the first stream that would always be late, or refused as too
+            early.
     """
     if needs.way is None:
         return
@@ -313,8 +371,9 @@ def check_advances(needs: Needs, choice: Choice) -> None:
     slot_ns = choice.posting.slot_ps / PS_PER_NS
     slots = lead.lead_slots(choice.posting.batch_slots, choice.posting.locked)
     why = (
-        f'station "{needs.station.name}" needs a frame {choice.lead_ns} ns before its txtime ({slots} slots of '
-        f"{slot_ns:g} ns that can no longer be changed, and what a poll leaves open)"
+        f'station "{needs.station.name}" needs a frame {choice.lead_ns} ns before its txtime'
+        f" ({slots} slots of {slot_ns:g} ns that can no longer be changed, and what a poll leaves"
+        " open)"
     )
     remedy = (
         "choose shorter slots, a smaller batch or a faster link"
@@ -323,11 +382,14 @@ def check_advances(needs: Needs, choice: Choice) -> None:
     )
     if way.limit_ns is not None and way.limit_ns - way.limited_ns < choice.lead_ns:
         raise ConfigError(
-            f'key `station[{needs.index}].etf_delta_ns` (station "{needs.station.name}") = {way.limit_ns}: must be '
-            f"between {choice.lead_ns + way.limited_ns} and 1000000000, as {why} and its host takes "
+            f'key `station[{needs.index}].etf_delta_ns` (station "{needs.station.name}") ='
+            f" {way.limit_ns}: must be "
+            f"between {choice.lead_ns + way.limited_ns} and 1000000000, as {why} and its host"
+            " takes "
             f"{way.limited_ns} ns from ETF's timer to the driver; raise it, or {remedy}"
         )
-    # Frames that nothing holds back are refused from the ring's length on, less what the last poll may be old.
+    # Frames that nothing holds back are refused from the ring's length on, less what the last poll
+    # may be old.
     window_ns = (
         int((choice.ring_slots - 1) * slot_ns)
         - polls.interval_ns(choice.posting, needs.nic)
@@ -341,19 +403,24 @@ def check_advances(needs: Needs, choice: Choice) -> None:
             raise needs.wrong(
                 "ring_slots",
                 choice.ring_slots,
-                f'must be more, as stream "{stream.id}" is handed over at least {least_ns} ns ahead ({why}), and so '
-                f"many slots of {slot_ns:g} ns hold no frame for longer than {max(0, most_ns)} ns; enlarge it, let "
-                f"frames be held back by prebuffer_frames, or {remedy}",
+                f'must be more, as stream "{stream.id}" is handed over at least {least_ns} ns ahead'
+                f" ({why}), and so many slots of {slot_ns:g} ns hold no frame for longer than"
+                f" {max(0, most_ns)} ns; enlarge it, let frames be held back by prebuffer_frames,"
+                f" or {remedy}",
             )
-        key = f'key `stream[{index}].advance_ns` (stream "{stream.id}") = {stream.advance_ns}: must be '
+        key = (
+            f'key `stream[{index}].advance_ns` (stream "{stream.id}") = {stream.advance_ns}:'
+            " must be "
+        )
         if stream.advance_ns < least_ns:
             raise ConfigError(
-                f"{key}between {least_ns} and {most_ns}, as {why} and its host takes {way.usual_ns} ns to bring it "
-                f"there; raise it, or {remedy}"
+                f"{key}between {least_ns} and {most_ns}, as {why} and its host takes {way.usual_ns}"
+                f" ns to bring it there; raise it, or {remedy}"
             )
         raise ConfigError(
-            f"{key}between {least_ns} and {most_ns}, as a ring of {choice.ring_slots} slots of {slot_ns:g} ns holds no "
-            "frame for longer; lower it, enlarge ring_slots, or let frames be held back by prebuffer_frames"
+            f"{key}between {least_ns} and {most_ns}, as a ring of {choice.ring_slots} slots of"
+            f" {slot_ns:g} ns holds no frame for longer; lower it, enlarge ring_slots, or let"
+            " frames be held back by prebuffer_frames"
         )
 
 
@@ -373,16 +440,27 @@ def check_accuracy(needs: Needs, choice: Choice) -> None:
     least_ns = math.ceil(needs.budget_ns - needs.room_ns + own_ns / 2)
     stated = needs.station.clock_error_ns
     read = "counter" if needs.paper else needs.station.keepon.clock
-    master = f", that of the grandmaster {round(needs.master_ns)} ns" if needs.master_ns is not None else ""
-    smaller = "shorter slots or a smaller batch_slots" if choice.posting.batch_slots > 1 else "shorter slots"
+    master = (
+        f", that of the grandmaster {round(needs.master_ns)} ns"
+        if needs.master_ns is not None
+        else ""
+    )
+    smaller = (
+        "shorter slots or a smaller batch_slots"
+        if choice.posting.batch_slots > 1
+        else "shorter slots"
+    )
     remedy = smaller
     if needs.master_ns is not None and needs.master_ns > own_ns:
-        remedy = f'a smaller batch_slots or shorter slots of station "{needs.scenario.sync.grandmaster}"'
+        remedy = (
+            f'a smaller batch_slots or shorter slots of station "{needs.scenario.sync.grandmaster}"'
+        )
     elif read == "counter" and not needs.paper:
         remedy = f'keepon.clock = "interpolated" or {smaller}'
     value = f'"auto" ({needs.budget_ns})' if stated == "auto" else stated
     raise ConfigError(
-        f'key `station[{needs.index}].clock_error_ns` (station "{needs.station.name}") = {value}: must be between '
-        f'{least_ns} and 1000000000, as its clock, read as "{read}", has a granularity of {round(own_ns)} ns{master} '
-        f"(Eq. 4, with half of what stamps of received frames vary); state that, or choose {remedy}"
+        f'key `station[{needs.index}].clock_error_ns` (station "{needs.station.name}") = {value}:'
+        f' must be between {least_ns} and 1000000000, as its clock, read as "{read}", has a'
+        f" granularity of {round(own_ns)} ns{master} (Eq. 4, with half of what stamps of received"
+        f" frames vary); state that, or choose {remedy}"
     )

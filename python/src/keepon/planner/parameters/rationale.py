@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parameter guide of KeepON paper section A.10 for one station, in short lines: what, how much, why (G1 to G15).
+"""The parameter guide of KeepON paper section A.10 for one station, in short lines: what, how much,
+why (G1 to G15).
 
-Quantities are calculated unless a line says that they are calibrated or stated. Lines begin with "warning:" where
-something is within no guarantee; nothing here changes a plan.
+Quantities are calculated unless a line says that they are calibrated or stated. Lines begin with
+"warning:" where something is within no guarantee; nothing here changes a plan.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def lines(
         headroom: of the station's part of the plan.
 
     Returns:
-        rows of rule (the requirement's short name in docs/planner.md), quantity with figures, and why.
+        rows of rule (the requirement's short name in docs/planner.md), quantity with figures, and
+        why.
     """
     found = [
         *_slot(needs, choice, chosen),
@@ -49,17 +51,31 @@ def lines(
         *_lead(needs, choice, releases_ns),
         *_clock(needs, choice),
     ]
-    return [*found, *(_line("G13", told.quantity, told.why) for told in advice.offload(needs, choice, headroom))]
+    return [
+        *found,
+        *(
+            _line("G13", told.quantity, told.why)
+            for told in advice.offload(needs, choice, headroom)
+        ),
+    ]
 
 
 def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Reason]:
     options, posting = needs.station.keepon, choice.posting
     quantity = f"slot {choice.slot_bytes} bytes = {_us(posting.slot_ps / PS_PER_NS)}"
     if options.slot_bytes != "auto":
-        why = "stated; releases are multiples of it" if not needs.paper else "stated; slots run free"
+        why = (
+            "stated; releases are multiples of it" if not needs.paper else "stated; slots run free"
+        )
         found = [_line("G1", quantity, why)]
     elif needs.paper:
-        found = [_line("G12", quantity, "the longest frame; slots run free, so no period need be a multiple of it")]
+        found = [
+            _line(
+                "G12",
+                quantity,
+                "the longest frame; slots run free, so no period need be a multiple of it",
+            )
+        ]
     elif not needs.streams:
         found = [_line("G12", quantity, "the longest load; no stream asks for less")]
     else:
@@ -67,14 +83,18 @@ def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Reason]:
         position = chosen.sizes.index(choice.slot_bytes)
         others = ", ".join(map(str, chosen.sizes[position + 1 : position + 4])) or "none"
         why = (
-            f"{'shortest' if not position else f'number {position + 1}'} of {len(chosen.sizes)} that hold every frame "
-            f"and divide the periods' common {_us(common_ns)} (next: {others}); shorter means finer and less padding, "
-            "but frames are not fragmented"
+            f"{'shortest' if not position else f'number {position + 1}'} of {len(chosen.sizes)}"
+            f" that hold every frame and divide the periods' common {_us(common_ns)} (next:"
+            f" {others}); shorter means finer and less padding, but frames are not fragmented"
         )
         found = [_line("G9", quantity, why)]
         if position:
-            ruled = ", ".join(f"{size} bytes with {count} slots" for size, count in chosen.tried[:3])
-            found.append(_line("G10", f"{len(chosen.tried)} pairs ruled out", f"no isolation with {ruled}"))
+            ruled = ", ".join(
+                f"{size} bytes with {count} slots" for size, count in chosen.tried[:3]
+            )
+            found.append(
+                _line("G10", f"{len(chosen.tried)} pairs ruled out", f"no isolation with {ruled}")
+            )
     if needs.streams:
         frames = {stream.id: stream.frame_bytes for _, stream in needs.streams}
         least = min(frames, key=lambda name: frames[name])
@@ -83,7 +103,9 @@ def _slot(needs: Needs, choice: Choice, chosen: Chosen) -> list[Reason]:
         told = f"frames fill {100 * mean:.0f} % of their slots"
         if min(share) != max(share):
             told += f', "{least}" {100 * float(min(share)):.0f} %'
-        found.append(_line("G4", told, "a frame takes a slot whatever its length; the batch changes nothing"))
+        found.append(
+            _line("G4", told, "a frame takes a slot whatever its length; the batch changes nothing")
+        )
     return found
 
 
@@ -91,34 +113,49 @@ def _partition(needs: Needs, choice: Choice, chosen: Chosen, headroom: Headroom)
     left = f"{headroom['best_effort_bps'] / 1e6:.1f} Mbit/s left to best effort"
     if chosen.verdict is None:
         return [
-            _line("G8", f"partition {chosen.partition_slots} slots; {left}", "paper mode: slots are not on the grid")
+            _line(
+                "G8",
+                f"partition {chosen.partition_slots} slots; {left}",
+                "paper mode: slots are not on the grid",
+            )
         ]
     quantity = f"partition {chosen.partition_slots} slots; {left}"
     stated = needs.station.keepon.partition_slots != "auto"
-    periods = [stream.period_ns * PS_PER_NS // choice.posting.slot_ps for _, stream in needs.streams]
+    periods = [
+        stream.period_ns * PS_PER_NS // choice.posting.slot_ps for _, stream in needs.streams
+    ]
     waste = float(slots.lost_share(set(periods), chosen.partition_slots))
     if stated:
         why = "stated"
     elif not periods:
         why = "no stream needs a slot"
     else:
-        why = "the periods' least common multiple" if not waste else "the divisor of it that wastes least"
+        why = (
+            "the periods' least common multiple"
+            if not waste
+            else "the divisor of it that wastes least"
+        )
     if periods:
         shown = chosen.verdict.answer == FEASIBLE
-        why += f"; isolation {f'shown by {chosen.verdict.method}' if shown else 'left to the planner of the network'}"
+        by = f"shown by {chosen.verdict.method}" if shown else "left to the planner of the network"
+        why += f"; isolation {by}"
     found = [_line("G8", quantity, why)]
     if waste:
         told = f"{100 * waste:.1f} % of the slots are owned and not used"
         found.append(_line("G8", told, "the partition is no multiple of every period"))
     if not chosen.best_effort_met:
         told = "warning: less than the loads ask for"
-        found.append(_line("G8", told, "no slot size and partition leave best effort what its loads send"))
+        found.append(
+            _line("G8", told, "no slot size and partition leave best effort what its loads send")
+        )
     return found
 
 
 def _batch(needs: Needs, choice: Choice) -> list[Reason]:
     posting = choice.posting
-    quantity = f"batch {posting.batch_slots} of ring {choice.ring_slots}, depth {posting.depth_slots}"
+    quantity = (
+        f"batch {posting.batch_slots} of ring {choice.ring_slots}, depth {posting.depth_slots}"
+    )
     if needs.station.keepon.batch_slots != "auto":
         return [_line("G11", quantity, "stated")]
     return [_line("G11", quantity, f"the largest power of two that serves: {choice.limited_by}")]
@@ -126,27 +163,40 @@ def _batch(needs: Needs, choice: Choice) -> list[Reason]:
 
 def _polling(needs: Needs, choice: Choice, headroom: Headroom) -> list[Reason]:
     posting, host = choice.posting, needs.host
-    interval_ns, slack_ns = polls.interval_ns(posting, needs.nic), polls.slack_ns(posting, needs.nic)
+    interval_ns, slack_ns = (
+        polls.interval_ns(posting, needs.nic),
+        polls.slack_ns(posting, needs.nic),
+    )
     share = headroom["cpu_share"]
     found = [
         _line(
             "G14",
-            f"a poll every {_us(interval_ns)}, budget {_us(posting.batch_ns)}; it may come {_us(slack_ns)} late",
+            f"a poll every {_us(interval_ns)}, budget {_us(posting.batch_ns)}; it may come"
+            f" {_us(slack_ns)} late",
             f"the host's polls usually come {_us(host.poll_late_usual_ns)} late at most",
         ),
         _line(
             "G5",
             f"{100 * share:.1f} % of the polling core",
-            f"a poll costs {_us(host.poll_cost_ns)} ({host.poll_cost_source}); power follows the share",
+            f"a poll costs {_us(host.poll_cost_ns)} ({host.poll_cost_source}); power follows the"
+            " share",
         ),
     ]
     if slack_ns < host.poll_late_worst_ns:
-        told = f"warning: the latest poll, {_us(host.poll_late_worst_ns)} late, lets the wire run dry"
-        found.append(_line("G14", told, "raise depth_slots or ring_slots; frames then take new slots"))
+        told = (
+            f"warning: the latest poll, {_us(host.poll_late_worst_ns)} late, lets the wire run dry"
+        )
+        found.append(
+            _line("G14", told, "raise depth_slots or ring_slots; frames then take new slots")
+        )
     if posting.batch_ns < host.poll_cost_ns + host.poll_late_usual_ns:
         told = f"warning: a batch lasts {_us(posting.batch_ns)}, a poll {_us(host.poll_cost_ns)}"
         found.append(
-            _line("G15", told, "the thread never sleeps long; more is posted than a batch, so the wire keeps busy")
+            _line(
+                "G15",
+                told,
+                "the thread never sleeps long; more is posted than a batch, so the wire keeps busy",
+            )
         )
     return found
 
@@ -157,7 +207,10 @@ def _lead(needs: Needs, choice: Choice, releases_ns: dict[str, int]) -> list[Rea
     posting = choice.posting
     count = lead.lead_slots(posting.batch_slots, posting.locked)
     quantity = f"lead time {_us(choice.lead_ns)}"
-    why = f"{count} slots that can no longer be changed, what one reading of the index leaves open, a poll under way"
+    why = (
+        f"{count} slots that can no longer be changed, what one reading of the index leaves open, a"
+        " poll under way"
+    )
     found = [_line("G2", quantity, why)]
     if needs.way is None:
         return found
@@ -167,8 +220,8 @@ def _lead(needs: Needs, choice: Choice, releases_ns: dict[str, int]) -> list[Rea
         _line(
             "G2",
             f"advance at least {_us(needed_ns)}, smallest stated {_us(tightest.advance_ns)}",
-            f"the host usually brings a frame in {_us(needs.way.usual_ns)}, in {_us(needs.way.worst_ns)} at worst; "
-            "a longer advance makes data older",
+            f"the host usually brings a frame in {_us(needs.way.usual_ns)}, in"
+            f" {_us(needs.way.worst_ns)} at worst; a longer advance makes data older",
         )
     )
     spare_ns = tightest.advance_ns - choice.lead_ns
@@ -195,25 +248,32 @@ def _waits(
     waits = driver_waits_ns(needs, releases_ns)
     if waits is None:
         told = f"warning: the wait for the driver of {len(needs.streams)} streams is not known"
-        return [_line("G2", told, "their periods repeat together after too many frames to go through")]
+        return [
+            _line("G2", told, "their periods repeat together after too many frames to go through")
+        ]
     worst = max(waits, key=lambda name: waits[name], default="")
     if not worst or not waits[worst]:
         return []
-    short = [stream.id for _, stream in needs.streams if stream.advance_ns < needed_ns + waits[stream.id]]
+    short = [
+        stream.id for _, stream in needs.streams if stream.advance_ns < needed_ns + waits[stream.id]
+    ]
     told = f'"{worst}" waits up to {_us(waits[worst])} for the driver'
     why = f"one frame takes it {_us(needs.host.occupancy_ns)}, and others are handed over before it"
     if short:
         longest_ns = needed_ns + max(waits[name] for name in short)
         return [
             _line(
-                "G2", f"warning: {told}; {', '.join(short[:5])} may be late", f"{why}; raise advance_ns to {longest_ns}"
+                "G2",
+                f"warning: {told}; {', '.join(short[:5])} may be late",
+                f"{why}; raise advance_ns to {longest_ns}",
             )
         ]
     return [_line("G2", told, why)]
 
 
 def driver_waits_ns(needs: Needs, releases_ns: dict[str, int]) -> dict[str, int] | None:
-    """How long a frame of each stream waits for those before it in the driver at most, without the spread of the host.
+    """How long a frame of each stream waits for those before it in the driver at most, without the
+    spread of the host.
 
     None: periods repeat together only after too many frames.
     """
@@ -243,19 +303,27 @@ def _clock(needs: Needs, choice: Choice) -> list[Reason]:
     granularity = granularity_ns(needs, choice)
     read = "counter" if needs.paper else needs.station.keepon.clock
     quantity = (
-        f"one offset off by at most {_us(choice.sync_error_ns)} (Eq. 4), clock error stated {_us(needs.budget_ns)}"
+        f"one offset off by at most {_us(choice.sync_error_ns)} (Eq. 4), clock error stated"
+        f" {_us(needs.budget_ns)}"
     )
-    why = f'a clock read as "{read}" leaves {_us(round(granularity))} open, stamps of received frames vary by the rest'
+    why = (
+        f'a clock read as "{read}" leaves {_us(round(granularity))} open, stamps of received frames'
+        " vary by the rest"
+    )
     if choice.sync_error_ns > needs.budget_ns:
         why += ", of which the servo leaves half: every run checks what is stated"
     return [_line("G3", quantity, why)]
 
 
 def text(document: Plan) -> list[str]:
-    """The rationale of every station of a plan, for the terminal; stations with the same one are told of together."""
+    """The rationale of every station of a plan, for the terminal; stations with the same one are
+    told of together.
+    """
     told: dict[tuple[tuple[str, str, str], ...], list[str]] = {}
     for name, station in document["stations"].items():
-        rows = tuple((row["rule"], row["quantity"], row["why"]) for row in station.get("rationale", []))
+        rows = tuple(
+            (row["rule"], row["quantity"], row["why"]) for row in station.get("rationale", [])
+        )
         if rows:
             told.setdefault(rows, []).append(name)
     found = []

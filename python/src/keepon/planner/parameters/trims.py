@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which slots belong to nobody where only such slots may be trimmed (trim = "reserved"; docs/model.md)."""
+"""Which slots belong to nobody where only such slots may be trimmed (trim = "reserved";
+docs/model.md).
+"""
 
 from __future__ import annotations
 
@@ -13,25 +15,33 @@ GAP_SLOTS_MAX = 100
 
 
 def gap_slots(options: KeeponOptions, slot_bytes: int) -> int:
-    """Slots from one that may be trimmed to the next at most: a trim undoes what the stated drift has done since."""
+    """Slots from one that may be trimmed to the next at most: a trim undoes what the stated drift
+    has done since.
+    """
     least_bytes = min(options.trim_down_bytes, options.trim_up_bytes)
     followed = least_bytes * 10**9 // (NIC.drift_ppb * (slot_bytes + OVERHEAD_BYTES))
     return max(1, min(GAP_SLOTS_MAX, followed))
 
 
 def drift_between_ps(options: KeeponOptions, slot_bytes: int, slot_ps: int) -> int:
-    """By how much the stated drift takes slots off the grid between two trims (kpn_align_bounds())."""
+    """By how much the stated drift takes slots off the grid between two trims
+    (kpn_align_bounds()).
+    """
     return slot_ps * gap_slots(options, slot_bytes) * NIC.drift_ppb // 10**9 + 1
 
 
 def reserve(options: KeeponOptions, slot_bytes: int, partition_slots: int) -> int:
-    """Slots of a partition that have to stay without a class, evenly spread; 0 where every slot may be trimmed."""
+    """Slots of a partition that have to stay without a class, evenly spread; 0 where every slot may
+    be trimmed.
+    """
     if options.mode != "phase-locked" or options.trim != "reserved":
         return 0
     return -(-partition_slots // gap_slots(options, slot_bytes))
 
 
-def reserved_slots(station: Station, free: list[bool], slot_bytes: int, slot_ps: int, streams: list[str]) -> set[int]:
+def reserved_slots(
+    station: Station, free: list[bool], slot_bytes: int, slot_ps: int, streams: list[str]
+) -> set[int]:
     """Slots that stay without a class: as few as keep the distance, each as late as it can be.
 
     Args:
@@ -52,8 +62,9 @@ def reserved_slots(station: Station, free: list[bool], slot_bytes: int, slot_ps:
             best = kept
     if best is None:
         raise InfeasibleError(
-            f'station "{station.name}": with trim "reserved" one of {apart} consecutive slots '
-            f"({apart * slot_ps // PS_PER_NS} ns) must belong to no class, and its streams leave no such slots",
+            f'station "{station.name}": with trim "reserved" one of {apart} consecutive slots'
+            f" ({apart * slot_ps // PS_PER_NS} ns) must belong to no class, and its streams leave"
+            " no such slots",
             "trim",
             streams,
             'set trim = "any", or raise trim_down_bytes and trim_up_bytes',
@@ -62,7 +73,9 @@ def reserved_slots(station: Station, free: list[bool], slot_bytes: int, slot_ps:
 
 
 def _spread(places: list[int], first: int, period: int, apart: int) -> list[int] | None:
-    """Places from `first` on, round the table, each the last one within `apart` of the one before."""
+    """Places from `first` on, round the table, each the last one within `apart` of the
+    one before.
+    """
     kept = [first]
     while kept[-1] + apart < first + period:
         following = [

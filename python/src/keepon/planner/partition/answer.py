@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a solver gives back, and how it stands in an answer file. Keeps data only; who solves is in the other files."""
+"""What a solver gives back, and how it stands in an answer file. Keeps data only; who solves is in
+the other files.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,10 @@ class Witness:
     Attributes:
         owners: owner of each ring slot, UNOWNED for none; length N.
         phase_slots: o of each stream.
-        starts: starts of each stream modulo L in the order of its instances; None: each stream starts at o + l P, or at
-            the first of its private slots from then on.
-        private: for a stream with private slots these ring slots, nobody else's; None for the others.
+        starts: starts of each stream modulo L in the order of its instances; None: each stream
+            starts at o + l P, or at the first of its private slots from then on.
+        private: for a stream with private slots these ring slots, nobody else's; None for the
+            others.
     """
 
     owners: tuple[int, ...]
@@ -36,7 +39,9 @@ class Witness:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Answer, the method that found it, and what shows it: a witness, a proof, or the best found so far."""
+    """Answer, the method that found it, and what shows it: a witness, a proof, or the best found so
+    far.
+    """
 
     answer: str
     method: str
@@ -71,15 +76,21 @@ def listed_starts(problem: Problem, witness: Witness) -> list[list[int]]:
 
 
 def witness_json(problem: Problem, witness: Witness) -> dict[str, Any]:
-    """The witness as in an answer file: every start where that is a list one can read, else phases."""
+    """The witness as in an answer file: every start where that is a list one can read,
+    else phases.
+    """
     lowest = [classes[0] for classes in problem.owner_classes]
     document: dict[str, Any] = {
         "cycle_slots": problem.cycle_slots,
-        "owner_class_by_ring_slot": [lowest[owner] if owner != UNOWNED else UNOWNED for owner in witness.owners],
+        "owner_class_by_ring_slot": [
+            lowest[owner] if owner != UNOWNED else UNOWNED for owner in witness.owners
+        ],
     }
     if any(len(classes) > 1 for classes in problem.owner_classes):
         bits = [sum(1 << member for member in classes) for classes in problem.owner_classes]
-        document["class_mask_by_ring_slot"] = [bits[owner] if owner != UNOWNED else 0 for owner in witness.owners]
+        document["class_mask_by_ring_slot"] = [
+            bits[owner] if owner != UNOWNED else 0 for owner in witness.owners
+        ]
     if problem.instance_count <= LISTED_INSTANCES_MAX:
         document["tx_slot_by_flow"] = listed_starts(problem, witness)
     else:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Necessary conditions in closed form: when one fails, no partition exists, and the condition is the proof.
+"""Necessary conditions in closed form: when one fails, no partition exists, and the condition is
+the proof.
 
-All are exact arithmetic on N, P, J and the greatest common divisors; nothing grows with the cycle L. Derivations stand
-at the functions. check.py computes the same claims again in its own way.
+All are exact arithmetic on N, P, J and the greatest common divisors; nothing grows with the cycle
+L. Derivations stand at the functions. check.py computes the same claims again in its own way.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ class SlotBound:
     """At least `slots` ring slots for an owner, and why.
 
     Attributes:
-        because: load, reach (of `flow`), density (modulo `modulus`), beside (`flow` next to `other`) or search.
-        saturating: flows that fill ring slots of their own; the reason holds for the others, their slots come on top.
+        because: load, reach (of `flow`), density (modulo `modulus`), beside (`flow` next to
+            `other`) or search.
+        saturating: flows that fill ring slots of their own; the reason holds for the others, their
+            slots come on top.
     """
 
     slots: int
@@ -35,26 +38,31 @@ class SlotBound:
 
 def load_bound(problem: Problem, streams: Iterable[Stream]) -> SlotBound:
     """Each owned ring slot carries one slot per ring cycle at most: ceil(N sum of e_j / P_j)."""
-    return SlotBound(math.ceil(problem.ring_slots * sum((s.load for s in streams), Fraction(0))), "load")
+    return SlotBound(
+        math.ceil(problem.ring_slots * sum((s.load for s in streams), Fraction(0))), "load"
+    )
 
 
 def reach_bound(problem: Problem, stream: Stream) -> SlotBound:
     """What one stream needs by itself.
 
-    Over L its windows begin at all N / g ring slots of a coset modulo g = gcd(P, N). A start slot lies in the windows
-    that begin at most J before it: floor(J / g) + 1 of them. Frames of e slots need e - 1 slots more: a set of k
-    starts around a ring covers at least min(N, k + e - 1) slots.
+    Over L its windows begin at all N / g ring slots of a coset modulo g = gcd(P, N). A start slot
+    lies in the windows that begin at most J before it: floor(J / g) + 1 of them. Frames of e slots
+    need e - 1 slots more: a set of k starts around a ring covers at least min(N, k + e - 1) slots.
     """
     g = problem.ring_gcd(stream)
     starts = -(-(problem.ring_slots // g) // (stream.jitter_slots // g + 1))
-    return SlotBound(min(problem.ring_slots, starts + stream.length_slots - 1), "reach", flow=stream.index)
+    return SlotBound(
+        min(problem.ring_slots, starts + stream.length_slots - 1), "reach", flow=stream.index
+    )
 
 
 def density_bounds(problem: Problem, streams: Iterable[Stream]) -> list[SlotBound]:
     """What the streams without jitter need together, for each modulus g that one of them has.
 
-    A stream with gcd(P, N) dividing g uses whole cosets modulo g of the ring. If k residues modulo g are touched by
-    such streams, k / g of the time must hold their load: k >= ceil(g sum e_j / P_j), a residue being N / g ring slots.
+    A stream with gcd(P, N) dividing g uses whole cosets modulo g of the ring. If k residues modulo
+    g are touched by such streams, k / g of the time must hold their load: k >= ceil(g sum e_j /
+    P_j), a residue being N / g ring slots.
     """
     still = [stream for stream in streams if stream.jitter_slots == 0]
     loads: dict[int, Fraction] = {}
@@ -63,7 +71,9 @@ def density_bounds(problem: Problem, streams: Iterable[Stream]) -> list[SlotBoun
         loads[g] = loads.get(g, Fraction(0)) + stream.load
     return [
         SlotBound(
-            problem.ring_slots // g * math.ceil(g * sum(load for other, load in loads.items() if g % other == 0)),
+            problem.ring_slots
+            // g
+            * math.ceil(g * sum(load for other, load in loads.items() if g % other == 0)),
             "density",
             modulus=g,
         )
@@ -74,11 +84,11 @@ def density_bounds(problem: Problem, streams: Iterable[Stream]) -> list[SlotBoun
 def beside_bound(problem: Problem, first: Stream, second: Stream) -> SlotBound:
     """What a stream needs next to one whose period P_a divides N.
 
-    The windows of `first` (P_a divides N, frames of one slot, J_a < P_a) stay at N / P_a disjoint places of the ring,
-    and in each pass of the ring a frame of it takes one slot of each. So each place holds an owned slot, and two of
-    them if `second` ever uses one there. Of the N / g windows of `second` round the ring at most
-    floor((J_a + J_b) / g) + 1 meet one place of `first`, and no more contain one slot elsewhere: N / g by that,
-    rounded up, come on top.
+    The windows of `first` (P_a divides N, frames of one slot, J_a < P_a) stay at N / P_a disjoint
+    places of the ring, and in each pass of the ring a frame of it takes one slot of each. So each
+    place holds an owned slot, and two of them if `second` ever uses one there. Of the N / g windows
+    of `second` round the ring at most floor((J_a + J_b) / g) + 1 meet one place of `first`, and no
+    more contain one slot elsewhere: N / g by that, rounded up, come on top.
     """
     g = problem.ring_gcd(second)
     served = (first.jitter_slots + second.jitter_slots) // g + 1
@@ -103,7 +113,9 @@ def _beside_bounds(problem: Problem, streams: Iterable[Stream]) -> list[SlotBoun
 
 
 def is_saturating(problem: Problem, stream: Stream) -> bool:
-    """Does a stream take the same ring slots in every pass, so that nothing else can ever use them?"""
+    """Does a stream take the same ring slots in every pass, so that nothing else can ever
+    use them?
+    """
     return stream.jitter_slots == 0 and problem.ring_slots % stream.period_slots == 0
 
 
@@ -111,10 +123,18 @@ def slots_needed(problem: Problem, owner: int) -> SlotBound:
     """The strongest bound on the ring slots of one owner."""
     streams = problem.members[owner]
     saturating = tuple(stream.index for stream in streams if is_saturating(problem, stream))
-    filled = sum(s.length_slots * (problem.ring_slots // s.period_slots) for s in streams if s.index in saturating)
+    filled = sum(
+        s.length_slots * (problem.ring_slots // s.period_slots)
+        for s in streams
+        if s.index in saturating
+    )
     rest = [stream for stream in streams if stream.index not in saturating]
     bounds = _bounds(problem, streams)
-    bounds += [replace(b, slots=b.slots + filled, saturating=saturating) for b in _bounds(problem, rest) if saturating]
+    bounds += [
+        replace(b, slots=b.slots + filled, saturating=saturating)
+        for b in _bounds(problem, rest)
+        if saturating
+    ]
     return max(bounds, key=lambda bound: bound.slots)
 
 
@@ -125,10 +145,12 @@ def _bounds(problem: Problem, streams: Sequence[Stream]) -> list[SlotBound]:
 
 
 def crossing(problem: Problem) -> dict[str, Any] | None:
-    """Two streams without jitter that must meet: their starts differ by every multiple of a gcd sooner or later.
+    """Two streams without jitter that must meet: their starts differ by every multiple of a gcd
+    sooner or later.
 
-    Within an owner frames overlap in time unless (o_a - o_b) mod gcd(P_a, P_b) leaves room for both; between owners
-    they use one ring slot unless that holds modulo gcd(P_a, P_b, N). Neither can be with e_a + e_b above the gcd.
+    Within an owner frames overlap in time unless (o_a - o_b) mod gcd(P_a, P_b) leaves room for
+    both; between owners they use one ring slot unless that holds modulo gcd(P_a, P_b, N). Neither
+    can be with e_a + e_b above the gcd.
     """
     seen: dict[tuple[int, int, int], Stream] = {}
     for stream in problem.streams:
@@ -139,25 +161,40 @@ def crossing(problem: Problem) -> dict[str, Any] | None:
             if other.owner != stream.owner:
                 common = math.gcd(common, problem.ring_slots)
             if stream.length_slots + other.length_slots > common:
-                return {"bound": "crossing", "flows": [other.index, stream.index], "modulus": common}
+                return {
+                    "bound": "crossing",
+                    "flows": [other.index, stream.index],
+                    "modulus": common,
+                }
         seen.setdefault((stream.owner, stream.period_slots, stream.length_slots), stream)
     return None
 
 
-def slots_proof(problem: Problem, needed: list[SlotBound], name: str = "slots-per-class") -> dict[str, Any] | None:
+def slots_proof(
+    problem: Problem, needed: list[SlotBound], name: str = "slots-per-class"
+) -> dict[str, Any] | None:
     """The proof that owners need more slots than may be owned; None if they do not."""
     total = sum(bound.slots for bound in needed)
     if total <= problem.ownable_slots:
         return None
     rows = []
     for classes, bound in zip(problem.owner_classes, needed, strict=True):
-        row: dict[str, Any] = {"classes": list(classes), "slots": bound.slots, "because": bound.because}
+        row: dict[str, Any] = {
+            "classes": list(classes),
+            "slots": bound.slots,
+            "because": bound.because,
+        }
         named = {"flow": bound.flow, "other": bound.other, "modulus": bound.modulus}
         row |= {key: value for key, value in named.items() if value is not None}
         if bound.saturating:
             row["saturating_flows"] = list(bound.saturating)
         rows.append(row)
-    return {"bound": name, "slots_by_class": rows, "needed_slots": total, "available_slots": problem.ownable_slots}
+    return {
+        "bound": name,
+        "slots_by_class": rows,
+        "needed_slots": total,
+        "available_slots": problem.ownable_slots,
+    }
 
 
 def disproof(problem: Problem) -> dict[str, Any] | None:

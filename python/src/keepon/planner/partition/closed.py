@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Schedules without jitter by construction: ring slots by buddy allocation, then each class within its slots.
+"""Schedules without jitter by construction: ring slots by buddy allocation, then each class within
+its slots.
 
-A stream that starts every P slots touches one coset modulo gcd(P, N) of the ring. Where these moduli divide one another
-the ring is a tree and a buddy allocation, largest cosets first, reaches the density bound of bounds.py; where also the
-periods of each class divide one another, its streams fill their slots without waste. Then the bound is not only
-necessary but exact for zero jitter. Elsewhere, and with jitter allowed, the construction is sufficient.
-Nothing here grows with the cycle L: free time is kept as cosets.
+A stream that starts every P slots touches one coset modulo gcd(P, N) of the ring. Where these
+moduli divide one another the ring is a tree and a buddy allocation, largest cosets first, reaches
+the density bound of bounds.py; where also the periods of each class divide one another, its streams
+fill their slots without waste. Then the bound is not only necessary but exact for zero jitter.
+Elsewhere, and with jitter allowed, the construction is sufficient. Nothing here grows with the
+cycle L: free time is kept as cosets.
 """
 
 from __future__ import annotations
@@ -36,13 +38,23 @@ def is_chain(numbers: set[int]) -> bool:
 
 
 def is_exact(problem: Problem) -> bool:
-    """Does a failure of `construct` prove that no schedule without jitter exists, given that the bounds hold?"""
-    chains = all(is_chain({stream.period_slots for stream in streams}) for streams in problem.members)
-    return problem.is_plain and chains and is_chain({problem.ring_gcd(stream) for stream in problem.streams})
+    """Does a failure of `construct` prove that no schedule without jitter exists, given that the
+    bounds hold?
+    """
+    chains = all(
+        is_chain({stream.period_slots for stream in streams}) for streams in problem.members
+    )
+    return (
+        problem.is_plain
+        and chains
+        and is_chain({problem.ring_gcd(stream) for stream in problem.streams})
+    )
 
 
 def _cosets_needed(problem: Problem, streams: tuple[Stream, ...], levels: list[int]) -> list[int]:
-    """How many cosets an owner must newly take at each level, the ones it has at smaller moduli used first."""
+    """How many cosets an owner must newly take at each level, the ones it has at smaller moduli
+    used first.
+    """
     taken, before = 0, 1
     new = []
     for level in levels:
@@ -71,7 +83,9 @@ def _allocate(problem: Problem, levels: list[int]) -> list[list[tuple[int, int]]
 
 
 def _pack(streams: tuple[Stream, ...], cosets: list[tuple[int, int]]) -> dict[int, int] | None:
-    """Phase by stream index within the owned cosets; None if the order of periods leaves no place for one."""
+    """Phase by stream index within the owned cosets; None if the order of periods leaves no place
+    for one.
+    """
     free = [_Free(residue, modulus, modulus, 0) for residue, modulus in cosets]
     phases: dict[int, int] = {}
     for stream in sorted(streams, key=lambda s: (s.period_slots, s.index)):
@@ -91,7 +105,9 @@ def _pack(streams: tuple[Stream, ...], cosets: list[tuple[int, int]]) -> dict[in
 
 
 def construct(problem: Problem) -> Witness | None:
-    """A schedule without jitter, or None: none exists if is_exact(), otherwise none was found. Plain problems only."""
+    """A schedule without jitter, or None: none exists if is_exact(), otherwise none was found.
+    Plain problems only.
+    """
     levels = sorted({problem.ring_gcd(stream) for stream in problem.streams})
     if not problem.is_plain or not is_chain(set(levels)):
         return None

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs CP-SAT so that Ctrl-C and a time limit end it, and tells how far it got. Models are made elsewhere."""
+"""Runs CP-SAT so that Ctrl-C and a time limit end it, and tells how far it got. Models are made
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from keepon.planner.partition.limits import Limits, WorkClock
 
 @dataclass(frozen=True)
 class Solved:
-    """Status FEASIBLE, INFEASIBLE, OPTIMAL or UNKNOWN of cp_model, and the solver that holds the values."""
+    """Status FEASIBLE, INFEASIBLE, OPTIMAL or UNKNOWN of cp_model, and the solver that holds the
+    values.
+    """
 
     status: cp_model.CpSolverStatus
     solver: cp_model.CpSolver
@@ -29,7 +33,8 @@ class Solved:
 
 
 def solve(model: cp_model.CpModel, limits: Limits, what: str) -> Solved:
-    """Run a model until it is decided, the limits are reached, or Ctrl-C, which ends the search and goes on as such.
+    """Run a model until it is decided, the limits are reached, or Ctrl-C, which ends the search and
+    goes on as such.
 
     Args:
         what: what is being solved, for progress.

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The whole problem as a CP-SAT model over the cycle L: booleans for phases, starts and owners.
 
-Per owner: exactly one phase a stream; each window of the chosen phase holds a start; a time has one frame at most; a
-start needs its ring slots owned. Rows with the bounds of bounds.py are part of every model: without them infeasible
-problems are rarely decided. Symmetries are removed: time may be turned as a whole, each owner by the ring, and equal
-streams are ordered. A window may hold more starts than one: that the others are not sent needs no row, and the row that
-would say so makes the search ten to fifty times longer.
+Per owner: exactly one phase a stream; each window of the chosen phase holds a start; a time has one
+frame at most; a start needs its ring slots owned. Rows with the bounds of bounds.py are part of
+every model: without them infeasible problems are rarely decided. Symmetries are removed: time may
+be turned as a whole, each owner by the ring, and equal streams are ordered. A window may hold more
+starts than one: that the others are not sent needs no row, and the row that would say so makes the
+search ten to fifty times longer.
 """
 
 from __future__ import annotations
@@ -28,14 +29,20 @@ LITERALS_MAX = 4_000_000
 
 def model_literals(problem: Problem, streams: Sequence[Stream]) -> int:
     """How many literals the windows of a model have, which is most of its size."""
-    return sum(problem.cycle_slots * (stream.jitter_slots + 1 + stream.length_slots) for stream in streams)
+    return sum(
+        problem.cycle_slots * (stream.jitter_slots + 1 + stream.length_slots) for stream in streams
+    )
 
 
 def reference(problem: Problem, streams: Sequence[Stream]) -> Stream | None:
-    """The stream whose phase is restricted to break the symmetry of its owner; None where windows fix the phases."""
+    """The stream whose phase is restricted to break the symmetry of its owner; None where windows
+    fix the phases.
+    """
     if any(stream.earliest_slot is not None for stream in streams) or not streams:
         return None
-    return max(streams, key=lambda s: (s.period_slots // problem.ring_gcd(s), s.period_slots, -s.index))
+    return max(
+        streams, key=lambda s: (s.period_slots // problem.ring_gcd(s), s.period_slots, -s.index)
+    )
 
 
 class OwnerModel:
@@ -69,10 +76,14 @@ class OwnerModel:
         self._order_equals(first)
 
     def _key(self, stream: Stream, number: int, time: int) -> tuple[int, int]:
-        """Which variable says that a frame starts at a time: windows of neighbours share a slot only if J = P."""
+        """Which variable says that a frame starts at a time: windows of neighbours share a slot
+        only if J = P.
+        """
         return (time, number if stream.jitter_slots >= stream.period_slots else 0)
 
-    def _start(self, stream: Stream, made: dict[tuple[int, int], cp_model.IntVar], key: tuple[int, int]) -> bool:
+    def _start(
+        self, stream: Stream, made: dict[tuple[int, int], cp_model.IntVar], key: tuple[int, int]
+    ) -> bool:
         """Make the variable of a start if its ring slots can be owned."""
         if key in made:
             return True
@@ -96,7 +107,8 @@ class OwnerModel:
             for number in range(count):
                 begin = phase + number * period
                 keys = [
-                    self._key(stream, number, time % cycle) for time in range(begin, begin + stream.jitter_slots + 1)
+                    self._key(stream, number, time % cycle)
+                    for time in range(begin, begin + stream.jitter_slots + 1)
                 ]
                 window = [key for key in keys if self._start(stream, made, key)]
                 if not window:
@@ -105,7 +117,9 @@ class OwnerModel:
             else:
                 chosen[phase] = self.model.new_bool_var("")
                 for window in windows:
-                    self.model.add_bool_or([made[key] for key in window]).only_enforce_if(chosen[phase])
+                    self.model.add_bool_or([made[key] for key in window]).only_enforce_if(
+                        chosen[phase]
+                    )
         self.model.add_exactly_one(list(chosen.values()))
         self.starts.append(made)
         self.phases.append(chosen)
@@ -127,12 +141,15 @@ class OwnerModel:
             return (s.period_slots, s.jitter_slots, s.length_slots, earliest, s.latest_slot or 0)
 
         places = sorted(
-            (p for p in range(len(self.streams)) if self.streams[p] is not first), key=lambda p: (kind(p), p)
+            (p for p in range(len(self.streams)) if self.streams[p] is not first),
+            key=lambda p: (kind(p), p),
         )
         for a, b in itertools.pairwise(places):
             if kind(a) == kind(b):
                 one, other = (
-                    cp_model.LinearExpr.weighted_sum(list(self.phases[p].values()), list(self.phases[p]))
+                    cp_model.LinearExpr.weighted_sum(
+                        list(self.phases[p].values()), list(self.phases[p])
+                    )
                     for p in (a, b)
                 )
                 self.model.add(one <= other)
@@ -155,7 +172,10 @@ class OwnerModel:
 
 
 def _ownership(model: cp_model.CpModel, problem: Problem) -> list[cp_model.IntVar | None]:
-    return [None if slot in problem.unowned else model.new_bool_var("") for slot in range(problem.ring_slots)]
+    return [
+        None if slot in problem.unowned else model.new_bool_var("")
+        for slot in range(problem.ring_slots)
+    ]
 
 
 def _present(own: Sequence[cp_model.IntVar | None]) -> list[cp_model.IntVar]:
@@ -201,14 +221,23 @@ def class_minimum(problem: Problem, owner: int, low: int, limits: Limits) -> Min
     return Minimum(enough, True)
 
 
-def minima_proof(problem: Problem, limits: Limits) -> tuple[dict[str, object] | None, list[bounds.SlotBound]]:
-    """Class minima one after another until their sum exceeds the ring; the sharpened bounds in any case."""
+def minima_proof(
+    problem: Problem, limits: Limits
+) -> tuple[dict[str, object] | None, list[bounds.SlotBound]]:
+    """Class minima one after another until their sum exceeds the ring; the sharpened bounds in any
+    case.
+    """
     needed = [bounds.slots_needed(problem, owner) for owner in range(problem.owner_count)]
-    smallest_first = sorted(range(problem.owner_count), key=lambda o: (model_literals(problem, problem.members[o]), o))
+    smallest_first = sorted(
+        range(problem.owner_count), key=lambda o: (model_literals(problem, problem.members[o]), o)
+    )
     for position, owner in enumerate(smallest_first):
         if limits.over():
             break
-        if len(problem.members[owner]) == 0 or model_literals(problem, problem.members[owner]) > LITERALS_MAX:
+        if (
+            len(problem.members[owner]) == 0
+            or model_literals(problem, problem.members[owner]) > LITERALS_MAX
+        ):
             continue
         part = limits.share(1 / (len(smallest_first) - position))
         found = class_minimum(problem, owner, needed[owner].slots, part)
@@ -232,7 +261,8 @@ def solve_full(problem: Problem, needed: Sequence[bounds.SlotBound] | None, limi
     """All owners in one model.
 
     Args:
-        needed: slots each owner needs at least, as rows; None: a model without these rows (for comparison).
+        needed: slots each owner needs at least, as rows; None: a model without these rows (for
+            comparison).
     """
     model = cp_model.CpModel()
     owns = [_ownership(model, problem) for _ in range(problem.owner_count)]
@@ -242,7 +272,9 @@ def solve_full(problem: Problem, needed: Sequence[bounds.SlotBound] | None, limi
         if len(present) > 1:
             model.add_at_most_one(present)
     if problem.ownable_slots < problem.ring_slots:
-        model.add(sum(literal for own in owns for literal in _present(own)) <= problem.ownable_slots)
+        model.add(
+            sum(literal for own in owns for literal in _present(own)) <= problem.ownable_slots
+        )
     if needed is not None:
         for own, bound in zip(owns, needed, strict=True):
             model.add(sum(_present(own)) >= bound.slots)
@@ -266,7 +298,9 @@ def solve_full(problem: Problem, needed: Sequence[bounds.SlotBound] | None, limi
     phases_of: dict[int, tuple[int, tuple[int, ...]]] = {}
     for owner, part in enumerate(parts):
         placed = part.schedule(solved)
-        phases_of |= {s.index: found for s, found in zip(problem.members[owner], placed, strict=True)}
+        phases_of |= {
+            s.index: found for s, found in zip(problem.members[owner], placed, strict=True)
+        }
     return Full(
         Witness(
             tuple(owners),

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Instance files and answer files: read, solve all instances, write the same document with answers, check it again."""
+"""Instance files and answer files: read, solve all instances, write the same document with answers,
+check it again.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +53,13 @@ def _document(path: Path, exact_decimals: bool) -> Any:
         exact = Decimal if exact_decimals else documents.finite
         return json.loads(text, parse_float=exact, parse_constant=documents.finite)
     except OSError as error:
-        raise TraceError(f"{path}: cannot be read ({error.strerror}); check the name and the permissions") from error
+        raise TraceError(
+            f"{path}: cannot be read ({error.strerror}); check the name and the permissions"
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise TraceError(f"{path}: not JSON ({one_line(error, 200)}); make the file again") from error
+        raise TraceError(
+            f"{path}: not JSON ({one_line(error, 200)}); make the file again"
+        ) from error
 
 
 def _instances(path: Path, document: Any) -> list[Any]:
@@ -61,13 +67,16 @@ def _instances(path: Path, document: Any) -> list[Any]:
     version = schema.get("version") if isinstance(schema, dict) else None
     if version != SCHEMA_VERSION:
         raise TraceError(
-            f"{path}: key `schema.version` = {one_line(version)}: must be {SCHEMA_VERSION}; this command reads files "
-            "of partition instances of that version only"
+            f"{path}: key `schema.version` = {one_line(version)}: must be {SCHEMA_VERSION}; this"
+            " command reads files of partition instances of that version only"
         )
     rows = document.get("instances")
     if not isinstance(rows, list) or not 1 <= len(rows) <= INSTANCES_MAX:
         shown = f"{len(rows)} entries" if isinstance(rows, list) else one_line(repr(rows))
-        raise ConfigError(f"{path}: key `instances` = {shown}: must be a list of 1 to {INSTANCES_MAX}; add instances")
+        raise ConfigError(
+            f"{path}: key `instances` = {shown}: must be a list of 1 to {INSTANCES_MAX}; add"
+            " instances"
+        )
     return rows
 
 
@@ -78,26 +87,39 @@ def load(path: Path) -> InstanceFile:
         TraceError: it cannot be read, is not JSON, or is of another kind.
         ConfigError: an instance is wrong, or two have one id.
     """
-    problems = [parse(row, str(path), position) for position, row in enumerate(_instances(path, _document(path, True)))]
-    twice = [name for name, count in Counter(problem.name for problem in problems).items() if count > 1]
+    problems = [
+        parse(row, str(path), position)
+        for position, row in enumerate(_instances(path, _document(path, True)))
+    ]
+    twice = [
+        name for name, count in Counter(problem.name for problem in problems).items() if count > 1
+    ]
     if twice:
-        raise ConfigError(f'{path}: key `id` = "{twice[0]}": must be used once; give every instance its own id')
+        raise ConfigError(
+            f'{path}: key `id` = "{twice[0]}": must be used once; give every instance its own id'
+        )
     return InstanceFile(path, _document(path, False), problems)
 
 
 def check_target(source: Path, out: Path) -> None:
-    """Refuse, before any work, a place for the answers that is the input itself or cannot be written.
+    """Refuse, before any work, a place for the answers that is the input itself or cannot be
+    written.
 
     Raises:
         ConfigError: it is the input or a folder.
         EnvironmentProblemError: its folder does not exist or cannot be written.
     """
     if out.exists() and out.samefile(source):
-        raise ConfigError(f"option --out = {out}: is the input itself, which is never overwritten; choose another file")
+        raise ConfigError(
+            f"option --out = {out}: is the input itself, which is never overwritten; choose another"
+            " file"
+        )
     if out.is_dir():
         raise ConfigError(f"option --out = {out}: is a folder; name a file in it")
     if not out.parent.is_dir():
-        raise EnvironmentProblemError(f"{out}: there is no folder {out.parent}; make it or choose another with --out")
+        raise EnvironmentProblemError(
+            f"{out}: there is no folder {out.parent}; make it or choose another with --out"
+        )
 
 
 def answered(instance: dict[str, Any], problem: Problem, outcome: Outcome) -> dict[str, Any]:
@@ -118,15 +140,17 @@ def answered(instance: dict[str, Any], problem: Problem, outcome: Outcome) -> di
     verdict = check.check(row)
     if verdict.state == check.REJECTED:
         raise PlanRejectedError(
-            f'instance "{problem.name}": the answer of {outcome.method} does not hold ({verdict.reason}); '
-            "please report it with the file"
+            f'instance "{problem.name}": the answer of {outcome.method} does not hold'
+            f" ({verdict.reason}); please report it with the file"
         )
     return row
 
 
 @dataclass
 class Answers:
-    """A document with answers, how many instances were attempted, and whether Ctrl-C ended it early."""
+    """A document with answers, how many instances were attempted, and whether Ctrl-C ended it
+    early.
+    """
 
     document: dict[str, Any]
     attempted: int = 0
@@ -137,7 +161,9 @@ class Answers:
         return dict(Counter(row["answer"] for row in self.document["instances"]).most_common())
 
 
-def solve_all(loaded: InstanceFile, time_limit_s: float, seed: int, workers: int, told: Told | None = None) -> Answers:
+def solve_all(
+    loaded: InstanceFile, time_limit_s: float, seed: int, workers: int, told: Told | None = None
+) -> Answers:
     """Solve every instance; after Ctrl-C those not decided stand as unknown.
 
     Args:
@@ -154,12 +180,20 @@ def solve_all(loaded: InstanceFile, time_limit_s: float, seed: int, workers: int
     except KeyboardInterrupt:
         answers.interrupted = True
         for later in range(answers.attempted, count):
-            rows[later] = answered(rows[later], loaded.problems[later], Outcome(UNKNOWN, NOT_ATTEMPTED))
+            rows[later] = answered(
+                rows[later], loaded.problems[later], Outcome(UNKNOWN, NOT_ATTEMPTED)
+            )
     return answers
 
 
 def _decide(
-    problem: Problem, position: int, count: int, time_limit_s: float, seed: int, workers: int, told: Told | None
+    problem: Problem,
+    position: int,
+    count: int,
+    time_limit_s: float,
+    seed: int,
+    workers: int,
+    told: Told | None,
 ) -> Outcome:
     deadline_s = math.inf if time_limit_s == math.inf else time.monotonic() + time_limit_s
     limits = Limits(deadline_s, seed, workers)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Seeded partition instances with the parameters of KeepON paper section A.8, Table 5, in the schema of instance files.
+"""Seeded partition instances with the parameters of KeepON paper section A.8, Table 5, in the
+schema of instance files.
 
-What the table leaves open is chosen here and stated: flow counts are drawn among those that can reach the utilisation
-with the shortest period; periods form a divisibility chain ("chosen as harmonic"), drawn at random among the multiples
-of 80 us; jitter is uniform in 5 to 20 % of the period, to 0.1 us; classes are drawn uniformly, each used at least once.
+What the table leaves open is chosen here and stated: flow counts are drawn among those that can
+reach the utilisation with the shortest period; periods form a divisibility chain ("chosen as
+harmonic"), drawn at random among the multiples of 80 us; jitter is uniform in 5 to 20 % of the
+period, to 0.1 us; classes are drawn uniformly, each used at least once.
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ from typing import Any
 from keepon.errors import ConfigError
 
 SEMANTICS = (
-    "integer slot starts; schedule periodic in cycle_slots = L = lcm(hyperperiod, ring cycle) / slot; ownership: "
-    "owner[tx_slot mod ring_slots] == class for every tx over L; no two tx in the same slot; jitter is peak-to-peak of "
-    "(t_l - l * period) over L plus wrap; -1 = unowned (best effort); answer in {feasible, proven_infeasible, unknown}"
+    "integer slot starts; schedule periodic in cycle_slots = L = lcm(hyperperiod, ring cycle) /"
+    " slot; ownership: owner[tx_slot mod ring_slots] == class for every tx over L; no two tx in the"
+    " same slot; jitter is peak-to-peak of (t_l - l * period) over L plus wrap; -1 = unowned (best"
+    " effort); answer in {feasible, proven_infeasible, unknown}"
 )
 ATTEMPTS_MAX = 10_000
 MOVES_MAX = 200
@@ -30,13 +33,14 @@ class Parameters:
     """What instances are drawn from; the defaults are Table 5.
 
     Attributes:
-        levels_percent: utilisations, 1 ... 100; that of an instance is within `tolerance` of its level.
+        levels_percent: utilisations, 1 ... 100; that of an instance is within `tolerance` of its
+            level.
         per_level: instances of each level.
         flow_counts: numbers of flows drawn from.
         period_step_us, period_max_us: periods are multiples of the step up to the maximum.
         jitter_percent: least and greatest jitter in percent of the period.
-        harmonic: periods form a chain; otherwise any multiples of the step with a hyperperiod of at most
-            `hyperperiod_max_us`.
+        harmonic: periods form a chain; otherwise any multiples of the step with a hyperperiod of at
+            most `hyperperiod_max_us`.
     """
 
     levels_percent: tuple[int, ...] = tuple(range(5, 55, 5))
@@ -69,12 +73,18 @@ def _periods(parameters: Parameters, chance: random.Random) -> list[int]:
 
 
 def utilisation(slot_us: int, periods_us: list[int]) -> Fraction:
-    """Packets per ring cycle by slots of the ring: sum of slot / period (KeepON paper section A.8)."""
+    """Packets per ring cycle by slots of the ring: sum of slot / period (KeepON paper
+    section A.8).
+    """
     return sum((Fraction(slot_us, period) for period in periods_us), Fraction(0))
 
 
-def _drawn(parameters: Parameters, level: Fraction, count: int, chance: random.Random) -> list[int] | None:
-    """Periods of `count` flows whose utilisation is near the level; None if this draw does not get there."""
+def _drawn(
+    parameters: Parameters, level: Fraction, count: int, chance: random.Random
+) -> list[int] | None:
+    """Periods of `count` flows whose utilisation is near the level; None if this draw does not get
+    there.
+    """
     choices = _periods(parameters, chance)
     # Frames in a time long enough that the wanted number of them is whole.
     common = math.lcm(*choices) * parameters.slot_us * level.denominator
@@ -96,23 +106,29 @@ def _drawn(parameters: Parameters, level: Fraction, count: int, chance: random.R
 
 def _classes(parameters: Parameters, count: int, chance: random.Random) -> list[int]:
     n_classes = chance.randint(1, min(parameters.classes_max, count))
-    classes = list(range(n_classes)) + [chance.randrange(n_classes) for _ in range(count - n_classes)]
+    classes = list(range(n_classes)) + [
+        chance.randrange(n_classes) for _ in range(count - n_classes)
+    ]
     chance.shuffle(classes)
     return classes
 
 
-def _instance(parameters: Parameters, percent: int, number: int, chance: random.Random) -> dict[str, Any]:
+def _instance(
+    parameters: Parameters, percent: int, number: int, chance: random.Random
+) -> dict[str, Any]:
     level = Fraction(percent, 100)
     shortest = parameters.period_step_us
-    counts = [n for n in parameters.flow_counts if Fraction(n * parameters.slot_us, shortest) >= level]
+    counts = [
+        n for n in parameters.flow_counts if Fraction(n * parameters.slot_us, shortest) >= level
+    ]
     for _ in range(ATTEMPTS_MAX if counts else 0):
         periods = _drawn(parameters, level, chance.choice(counts), chance)
         if periods is not None:
             break
     else:
         raise ConfigError(
-            f"utilisation level {percent} %: no {' or '.join(map(str, parameters.flow_counts))} flows with periods "
-            f"from {shortest} us reach it; choose a lower level or more flows"
+            f"utilisation level {percent} %: no {' or '.join(map(str, parameters.flow_counts))}"
+            f" flows with periods from {shortest} us reach it; choose a lower level or more flows"
         )
     classes = _classes(parameters, len(periods), chance)
     low, high = parameters.jitter_percent
@@ -144,7 +160,8 @@ def _instance(parameters: Parameters, percent: int, number: int, chance: random.
 def generate(parameters: Parameters, seed: int) -> dict[str, Any]:
     """A document of instances without answers; the same seed gives the same document.
 
-    Each instance has its own random stream, so that more levels or instances leave the others as they are.
+    Each instance has its own random stream, so that more levels or instances leave the others as
+    they are.
 
     Raises:
         ConfigError: a utilisation cannot be reached with these flow counts and periods.
@@ -155,7 +172,8 @@ def generate(parameters: Parameters, seed: int) -> dict[str, Any]:
                    "semantics": SEMANTICS},
         "generator_seed": seed,
         "instances": [
-            _instance(parameters, percent, number, random.Random(f"{seed}/{kind}/{percent}/{number}"))
+            _instance(parameters, percent, number,
+            random.Random(f"{seed}/{kind}/{percent}/{number}"))
             for percent in parameters.levels_percent
             for number in range(parameters.per_level)
         ],

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Schedules with jitter by greedy placement on bit masks over the cycle L, with seeded restarts.
 
-Streams are placed one by one: of all phases the one that needs the fewest new ring slots, each window of the stream
-then taking a slot of its class. A stream that finds no place moves to the front of the next attempt, so that those hard
-to place come first ("squeaky wheel"). Failing proves nothing. A mask is one Python integer with a bit per slot of L.
+Streams are placed one by one: of all phases the one that needs the fewest new ring slots, each
+window of the stream then taking a slot of its class. A stream that finds no place moves to the
+front of the next attempt, so that those hard to place come first ("squeaky wheel"). Failing proves
+nothing. A mask is one Python integer with a bit per slot of L.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from keepon.planner.partition.problem import Problem, Stream
 CYCLE_SLOTS_MAX = 200_000
 PHASES_TRIED_MIN = 16
 PHASES_TRIED_MAX = 256
-"""Phases of one stream looked at in one attempt; more are sampled. Fewer where WORK_MAX would be exceeded."""
+"""Phases of one stream looked at in one attempt; more are sampled. Fewer where WORK_MAX would be
+exceeded.
+"""
 WORK_MAX = 20_000_000
 """Streams x phases x ring slots / 8 x 512-bit words of a mask in one attempt: some seconds."""
 
@@ -80,16 +83,22 @@ class _Option:
 
 
 class Greedy:
-    """Attempts for one problem; the masks that depend on the ring and the periods only are made once."""
+    """Attempts for one problem; the masks that depend on the ring and the periods only are made
+    once.
+    """
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.problem = problem
         self.random = random.Random(seed)
         self.masks = Masks(problem.cycle_slots)
         self.ring_mask = tiled(problem.ring_slots, problem.cycle_slots)
-        self.combs = {s.period_slots: tiled(s.period_slots, problem.cycle_slots) for s in problem.streams}
+        self.combs = {
+            s.period_slots: tiled(s.period_slots, problem.cycle_slots) for s in problem.streams
+        }
         self.placed_most = 0
-        work = len(problem.streams) * (1 + problem.cycle_slots // 512) * (1 + problem.ring_slots // 8)
+        work = (
+            len(problem.streams) * (1 + problem.cycle_slots // 512) * (1 + problem.ring_slots // 8)
+        )
         self.phases_tried = min(max(WORK_MAX // work, PHASES_TRIED_MIN), PHASES_TRIED_MAX)
 
     def _slot_mask(self, slot: int) -> int:
@@ -98,7 +107,8 @@ class Greedy:
     def solve(self, attempts: int, stop: Callable[[], bool]) -> Witness | None:
         """Up to `attempts` attempts; None if none placed every stream or stop() said so."""
         order = sorted(
-            self.problem.streams, key=lambda s: (s.jitter_slots // self.problem.ring_gcd(s), s.period_slots, s.index)
+            self.problem.streams,
+            key=lambda s: (s.jitter_slots // self.problem.ring_gcd(s), s.period_slots, s.index),
         )
         for attempt in range(attempts):
             state = _State(
@@ -118,9 +128,14 @@ class Greedy:
             if stuck is None:
                 streams = self.problem.streams
                 phases = tuple(state.phases[s.index] for s in streams)
-                return Witness(tuple(state.owners), phases, tuple(state.starts[s.index] for s in streams))
+                return Witness(
+                    tuple(state.owners), phases, tuple(state.starts[s.index] for s in streams)
+                )
             order.remove(stuck)
-            order.insert(self.random.randrange(max(1, len(state.phases) // 2)) if attempt % 3 == 2 else 0, stuck)
+            order.insert(
+                self.random.randrange(max(1, len(state.phases) // 2)) if attempt % 3 == 2 else 0,
+                stuck,
+            )
             if attempt % 8 == 7:
                 self.random.shuffle(order)
         return None
@@ -158,13 +173,20 @@ class Greedy:
     def _rotated(self, mask: int, phase: int) -> int:
         return self.masks.earlier(mask, self.masks.length - phase % self.masks.length)
 
-    def _claims(self, state: _State, stream: Stream, available: int) -> list[tuple[int, tuple[int, ...]]]:
-        """What taking new ring slots for a start at one ring slot would cover: (mask of windows, slots to take)."""
+    def _claims(
+        self, state: _State, stream: Stream, available: int
+    ) -> list[tuple[int, tuple[int, ...]]]:
+        """What taking new ring slots for a start at one ring slot would cover: (mask of windows,
+        slots to take).
+        """
         ring = self.problem.ring_slots
         found = []
         for slot in range(ring):
             places = [(slot + ahead) % ring for ahead in range(stream.length_slots)]
-            if any(p in self.problem.unowned or state.owners[p] not in (UNOWNED, stream.owner) for p in places):
+            if any(
+                p in self.problem.unowned or state.owners[p] not in (UNOWNED, stream.owner)
+                for p in places
+            ):
                 continue
             new = tuple(p for p in places if state.owners[p] == UNOWNED)
             if not 1 <= len(new) <= state.left:
@@ -177,15 +199,23 @@ class Greedy:
         return found
 
     def _cover(
-        self, missing: int, candidates: list[tuple[int, tuple[int, ...]]], most: int, randomised: bool
+        self,
+        missing: int,
+        candidates: list[tuple[int, tuple[int, ...]]],
+        most: int,
+        randomised: bool,
     ) -> tuple[int, ...] | None:
-        """Ring slots that cover all missing windows, the most windows per new slot first; None if above `most`."""
+        """Ring slots that cover all missing windows, the most windows per new slot first; None if
+        above `most`.
+        """
         claims: list[int] = []
         while missing:
             best, rate = -1, 0.0
             for index, (covers, new) in enumerate(candidates):
                 count = (covers & missing).bit_count() / len(new)
-                if count > rate or (randomised and count == rate > 0 and self.random.random() < 0.3):
+                if count > rate or (
+                    randomised and count == rate > 0 and self.random.random() < 0.3
+                ):
                     best, rate = index, count
             if best < 0:
                 return None
@@ -197,7 +227,9 @@ class Greedy:
         return tuple(claims)
 
     def _take(self, state: _State, stream: Stream, option: _Option, latest: bool) -> bool:
-        """Fix the starts of a stream and take its slots; False, with nothing taken, if its own windows collide."""
+        """Fix the starts of a stream and take its slots; False, with nothing taken, if its own
+        windows collide.
+        """
         cycle = self.problem.cycle_slots
         owned = state.owned[stream.owner]
         for slot in option.claims:

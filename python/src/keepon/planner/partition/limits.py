@@ -20,11 +20,14 @@ Clock = Callable[[], float]
 
 
 LOOK_S = 0.0005
-"""What the work between two looks at a WorkClock counts for: about one stream placed by first fit (chosen)."""
+"""What the work between two looks at a WorkClock counts for: about one stream placed by first fit
+(chosen).
+"""
 
 
 class WorkClock:
-    """Seconds of work instead of the wall's: a search that ends by it ends at the same place on every machine.
+    """Seconds of work instead of the wall's: a search that ends by it ends at the same place on
+    every machine.
 
     Each look counts as LOOK_S, and CP-SAT adds its own deterministic time.
     """

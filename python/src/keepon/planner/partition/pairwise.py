@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The form without the cycle: phases only, conditions between pairs of streams and cosets of the ring.
+"""The form without the cycle: phases only, conditions between pairs of streams and cosets of the
+ring.
 
-A stream that starts at o + l P visits exactly the ring slots o + gcd(P, N) Z, and meets another stream of its owner
-exactly if their phases agree modulo gcd(P_a, P_b). So a schedule without jitter is a set of phases with pairwise
-conditions, and L, which non-harmonic periods make astronomically large, appears nowhere. With jitter a stream may
-instead have private ring slots and start at the first of them from its release on, which needs nothing of L either.
-No object here is larger than the ring or a period.
+A stream that starts at o + l P visits exactly the ring slots o + gcd(P, N) Z, and meets another
+stream of its owner exactly if their phases agree modulo gcd(P_a, P_b). So a schedule without jitter
+is a set of phases with pairwise conditions, and L, which non-harmonic periods make astronomically
+large, appears nowhere. With jitter a stream may instead have private ring slots and start at the
+first of them from its release on, which needs nothing of L either. No object here is larger than
+the ring or a period.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ MODEL_LITERALS_MAX = 1_000_000
 def phase_modulus(problem: Problem, stream: Stream) -> int:
     """The pairwise conditions know the phase of a stream only modulo this divisor of its period."""
     gcds = [
-        math.gcd(stream.period_slots, other.period_slots) for other in problem.members[stream.owner] if other != stream
+        math.gcd(stream.period_slots, other.period_slots)
+        for other in problem.members[stream.owner]
+        if other != stream
     ]
     return math.lcm(problem.ring_gcd(stream), *gcds)
 
@@ -56,7 +60,9 @@ class _Attempt:
         self.private: dict[int, tuple[int, ...]] = {}
 
     def place(self, stream: Stream) -> bool:
-        """Place a stream in the way that takes fewer new ring slots, sharing them on a tie; False if neither works."""
+        """Place a stream in the way that takes fewer new ring slots, sharing them on a tie; False
+        if neither works.
+        """
         shared, private = self._share(stream), self._separate(stream)
         if shared is not None and (private is None or shared[1] <= len(private[1])):
             g = self.problem.ring_gcd(stream)
@@ -75,7 +81,9 @@ class _Attempt:
         return True
 
     def _costs(self, stream: Stream) -> NDArray[np.int64]:
-        """New ring slots by residue modulo gcd(P, N) of the phase; more than are left where it is impossible."""
+        """New ring slots by residue modulo gcd(P, N) of the phase; more than are left where it is
+        impossible.
+        """
         ring, g = self.problem.ring_slots, self.problem.ring_gcd(stream)
         new = self.owners == UNOWNED
         bad = self.closed | ~(new | (self.owners == stream.owner))
@@ -92,7 +100,9 @@ class _Attempt:
         return costs
 
     def _share(self, stream: Stream) -> tuple[int, int] | None:
-        """A phase without jitter among the streams of the owner and the new ring slots it takes, the fewest."""
+        """A phase without jitter among the streams of the owner and the new ring slots it takes,
+        the fewest.
+        """
         candidates = _candidates(self.problem, stream)
         first = candidates.start
         free = np.ones(len(candidates), dtype=bool)
@@ -115,7 +125,9 @@ class _Attempt:
         return first + int(choices[pick]), best
 
     def _separate(self, stream: Stream) -> tuple[int, tuple[int, ...]] | None:
-        """A phase and private ring slots, each visited window holding one; one-slot frames with jitter only."""
+        """A phase and private ring slots, each visited window holding one; one-slot frames with
+        jitter only.
+        """
         jitter = min(stream.jitter_slots, stream.period_slots - 1)
         if stream.length_slots != 1 or jitter == 0:
             return None
@@ -124,18 +136,29 @@ class _Attempt:
         best: tuple[int, tuple[int, ...]] | None = None
         for phase in stream.phases[:g]:
             chosen = _cover_circle(free, range(phase % g, ring, g), jitter)
-            if chosen is not None and len(chosen) <= self.left and (best is None or len(chosen) < len(best[1])):
+            if (
+                chosen is not None
+                and len(chosen) <= self.left
+                and (best is None or len(chosen) < len(best[1]))
+            ):
                 best = (phase, chosen)
         return best
 
     def witness(self) -> Witness:
         streams = self.problem.streams
         private = tuple(self.private.get(s.index) for s in streams) if self.private else None
-        return Witness(tuple(int(o) for o in self.owners), tuple(self.phases[s.index] for s in streams), None, private)
+        return Witness(
+            tuple(int(o) for o in self.owners),
+            tuple(self.phases[s.index] for s in streams),
+            None,
+            private,
+        )
 
 
 def _cover_circle(free: NDArray[np.bool_], visits: range, span: int) -> tuple[int, ...] | None:
-    """Few free ring slots such that each visit has one within `span` slots from it on, around the ring."""
+    """Few free ring slots such that each visit has one within `span` slots from it on, around the
+    ring.
+    """
     ring = len(free)
     free_twice = np.flatnonzero(np.concatenate([free, free]))
     chosen: list[int] = []
@@ -158,7 +181,9 @@ def first_fit(problem: Problem, attempts: int, limits: Limits) -> Witness | None
     Sound for any jitter, complete for none: without a result nothing is proven.
     """
     chance = random.Random(limits.seed)
-    order = sorted(problem.streams, key=lambda s: (problem.ring_gcd(s), s.period_slots, s.owner, s.index))
+    order = sorted(
+        problem.streams, key=lambda s: (problem.ring_gcd(s), s.period_slots, s.owner, s.index)
+    )
     for attempt in range(attempts):
         fit = _Attempt(problem, None if attempt == 0 else chance)
         stuck = None
@@ -172,7 +197,10 @@ def first_fit(problem: Problem, attempts: int, limits: Limits) -> Witness | None
             return fit.witness()
         order.remove(stuck)
         order.insert(0, stuck)
-        limits.progress(f"first fit by pairs: attempt {attempt + 1}, {len(fit.phases)} of {len(order)} streams placed")
+        limits.progress(
+            f"first fit by pairs: attempt {attempt + 1}, {len(fit.phases)} of {len(order)} streams"
+            " placed"
+        )
     return None
 
 
@@ -181,7 +209,8 @@ def applies(problem: Problem) -> bool:
     sizes = [len(_candidates(problem, stream)) for stream in problem.streams]
     small = all(phase_modulus(problem, stream) <= PHASES_MAX for stream in problem.streams)
     pairs = sum(
-        len(members) * sum(len(_candidates(problem, stream)) for stream in members) for members in problem.members
+        len(members) * sum(len(_candidates(problem, stream)) for stream in members)
+        for members in problem.members
     )
     return small and sum(sizes) + pairs <= MODEL_LITERALS_MAX
 
@@ -192,7 +221,8 @@ def is_exact(problem: Problem) -> bool:
 
 
 def solve_phases(problem: Problem, needed: Sequence[int], limits: Limits) -> Full:
-    """Schedules without jitter as a CP-SAT model of phases: exact where nothing may jitter, otherwise sufficient.
+    """Schedules without jitter as a CP-SAT model of phases: exact where nothing may jitter,
+    otherwise sufficient.
 
     Args:
         needed: ring slots each owner needs at least.
@@ -223,9 +253,13 @@ def solve_phases(problem: Problem, needed: Sequence[int], limits: Limits) -> Ful
         return Full(None, solved.impossible and is_exact(problem))
     value = solved.solver.boolean_value
     phases_of = tuple(
-        next(phase for phase, literal in chosen[s.index].items() if value(literal)) for s in problem.streams
+        next(phase for phase, literal in chosen[s.index].items() if value(literal))
+        for s in problem.streams
     )
-    owners = [next((owner for owner, row in enumerate(own) if value(row[slot])), UNOWNED) for slot in range(ring)]
+    owners = [
+        next((owner for owner, row in enumerate(own) if value(row[slot])), UNOWNED)
+        for slot in range(ring)
+    ]
     return Full(Witness(tuple(owners), phases_of), False)
 
 
@@ -244,15 +278,24 @@ def _link_ring(
         visits = model.new_bool_var("")
         for literal in literals:
             model.add_implication(literal, visits)
-        slots = {(v + ahead) % len(own) for v in range(residue, len(own), g) for ahead in range(stream.length_slots)}
+        slots = {
+            (v + ahead) % len(own)
+            for v in range(residue, len(own), g)
+            for ahead in range(stream.length_slots)
+        }
         for slot in sorted(slots):
             model.add_implication(visits, own[slot])
 
 
 def _keep_apart(
-    model: cp_model.CpModel, first: Stream, second: Stream, chosen: dict[int, dict[int, cp_model.IntVar]]
+    model: cp_model.CpModel,
+    first: Stream,
+    second: Stream,
+    chosen: dict[int, dict[int, cp_model.IntVar]],
 ) -> None:
-    """No two frames of one owner at a time: per residue modulo the gcd, at most one of the two is there."""
+    """No two frames of one owner at a time: per residue modulo the gcd, at most one of the two is
+    there.
+    """
     common = math.gcd(first.period_slots, second.period_slots)
     busy: list[list[cp_model.IntVar]] = [[] for _ in range(common)]
     for stream in (first, second):

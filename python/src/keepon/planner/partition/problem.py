@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The partition problem of one station in whole slots, read from the instance schema; exact integers only.
+"""The partition problem of one station in whole slots, read from the instance schema; exact
+integers only.
 
-Source: KeepON paper section A.7, with what it leaves open decided: ownership holds over L = lcm(hyperperiod, ring
-cycle), times are whole slots, peak-to-peak jitter is rounded down to slots. Beyond it: classes that share slots, frames
-of several slots, slots that stay unowned, and a window for the start within the period. Nothing here solves.
+Source: KeepON paper section A.7, with what it leaves open decided: ownership holds over L =
+lcm(hyperperiod, ring cycle), times are whole slots, peak-to-peak jitter is rounded down to slots.
+Beyond it: classes that share slots, frames of several slots, slots that stay unowned, and a window
+for the start within the period. Nothing here solves.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ class Stream:
         period_slots: P, at least 1.
         jitter_slots: J, what start - l P may vary peak to peak; 0 ... P and not beyond its window.
         length_slots: consecutive slots of one frame, 1 ... min(P, ring).
-        earliest_slot, latest_slot: bounds of start - l P with respect to time 0 of the ring; None: any phase.
+        earliest_slot, latest_slot: bounds of start - l P with respect to time 0 of the ring; None:
+            any phase.
     """
 
     index: int
@@ -51,7 +54,9 @@ class Stream:
 
     @property
     def phases(self) -> range:
-        """All phases o worth trying: starts lie in o + l P ... o + l P + J; narrower windows are part of these."""
+        """All phases o worth trying: starts lie in o + l P ... o + l P + J; narrower windows are
+        part of these.
+        """
         if self.earliest_slot is None or self.latest_slot is None:
             return range(self.period_slots)
         return range(self.earliest_slot, self.latest_slot - self.jitter_slots + 1)
@@ -69,7 +74,8 @@ class Problem:
     Attributes:
         name: id of the instance.
         ring_slots: N, period of the owner table.
-        owner_classes: classes of each owner; one class each unless the instance lets classes share slots.
+        owner_classes: classes of each owner; one class each unless the instance lets classes share
+            slots.
         streams: in the order of the instance.
         reserve_slots: ring slots that must stay unowned, wherever (best effort, PTP).
         unowned: ring slots that must stay unowned, by index; they count as reserve.
@@ -89,7 +95,9 @@ class Problem:
     @cached_property
     def members(self) -> tuple[tuple[Stream, ...], ...]:
         """Streams by owner."""
-        return tuple(tuple(s for s in self.streams if s.owner == owner) for owner in range(self.owner_count))
+        return tuple(
+            tuple(s for s in self.streams if s.owner == owner) for owner in range(self.owner_count)
+        )
 
     @cached_property
     def hyperperiod_slots(self) -> int:
@@ -97,7 +105,9 @@ class Problem:
 
     @cached_property
     def cycle_slots(self) -> int:
-        """L: after this many slots streams and owner table repeat together; can be astronomically large."""
+        """L: after this many slots streams and owner table repeat together; can be astronomically
+        large.
+        """
         return math.lcm(self.hyperperiod_slots, self.ring_slots)
 
     @cached_property
@@ -113,7 +123,9 @@ class Problem:
     @property
     def is_plain(self) -> bool:
         """The published problem: one-slot frames, any phase, no slot excluded by its index."""
-        return not self.unowned and all(s.length_slots == 1 and s.earliest_slot is None for s in self.streams)
+        return not self.unowned and all(
+            s.length_slots == 1 and s.earliest_slot is None for s in self.streams
+        )
 
     def ring_gcd(self, stream: Stream) -> int:
         """g: a stream without jitter touches one whole coset modulo g of the ring."""
@@ -125,7 +137,9 @@ class _Reader:
 
     def __init__(self, table: Any, place: str) -> None:
         if not isinstance(table, Mapping):
-            raise ConfigError(f"{place}: {one_line(table)} must be a table of keys; write it as a JSON object")
+            raise ConfigError(
+                f"{place}: {one_line(table)} must be a table of keys; write it as a JSON object"
+            )
         self.table = table
         self.place = place
 
@@ -138,7 +152,9 @@ class _Reader:
             return default
         value = self.table.get(key)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise self.refuse(key, f"must be a whole number between {low} and {high}", "choose one in this range")
+            raise self.refuse(
+                key, f"must be a whole number between {low} and {high}", "choose one in this range"
+            )
         return value
 
     def number(self, key: str) -> Fraction:
@@ -149,36 +165,55 @@ class _Reader:
         exact = Decimal(value)
         if not exact.is_finite() or (exact != 0 and not US_MIN <= abs(exact) <= US_MAX):
             raise self.refuse(
-                key, f"must be a finite number, 0 or between {US_MIN} and {US_MAX}", "give it in microseconds"
+                key,
+                f"must be a finite number, 0 or between {US_MIN} and {US_MAX}",
+                "give it in microseconds",
             )
-        # A float from a caller means its decimal notation: 34.4 is 34.4, not the nearest binary fraction.
+        # A float from a caller means its decimal notation: 34.4 is 34.4, not the nearest binary
+        # fraction.
         return Fraction(str(value))
 
     def rows(self, key: str, most: int) -> list[Any]:
         value = self.table.get(key)
         if not isinstance(value, list) or not 1 <= len(value) <= most:
-            raise self.refuse(key, f"must be a list of 1 to {most} entries", "write it as a JSON list")
+            raise self.refuse(
+                key, f"must be a list of 1 to {most} entries", "write it as a JSON list"
+            )
         return value
 
 
 def _window(reader: _Reader, slot_us: Fraction, period_slots: int) -> tuple[int, int] | None:
     if "earliest_us" not in reader.table and "latest_us" not in reader.table:
         return None
-    earliest = math.ceil(reader.number("earliest_us") / slot_us) if "earliest_us" in reader.table else 0
-    latest = math.floor(reader.number("latest_us") / slot_us) if "latest_us" in reader.table else period_slots - 1
+    earliest = (
+        math.ceil(reader.number("earliest_us") / slot_us) if "earliest_us" in reader.table else 0
+    )
+    latest = (
+        math.floor(reader.number("latest_us") / slot_us)
+        if "latest_us" in reader.table
+        else period_slots - 1
+    )
     if not 0 <= earliest < period_slots:
         last_us = float((period_slots - 1) * slot_us)
         raise reader.refuse(
-            "earliest_us", f"must be between 0 and {last_us:g}", "give the earliest start in the period"
+            "earliest_us",
+            f"must be between 0 and {last_us:g}",
+            "give the earliest start in the period",
         )
     if not earliest <= latest < earliest + period_slots:
         low_us, high_us = float(earliest * slot_us), float((earliest + period_slots - 1) * slot_us)
-        rule = f"must be between {low_us:g}, the first whole slot from earliest_us on, and {high_us:g}"
-        raise reader.refuse("latest_us", rule, "give the latest start counted from the period's begin")
+        rule = (
+            f"must be between {low_us:g}, the first whole slot from earliest_us on, and {high_us:g}"
+        )
+        raise reader.refuse(
+            "latest_us", rule, "give the latest start counted from the period's begin"
+        )
     return earliest, latest
 
 
-def _stream(row: Any, place: str, index: int, slot_us: Fraction, ring_slots: int, owner_of: dict[int, int]) -> Stream:
+def _stream(
+    row: Any, place: str, index: int, slot_us: Fraction, ring_slots: int, owner_of: dict[int, int]
+) -> Stream:
     reader = _Reader(row, f"{place}, flow {index}")
     reader.whole("flow", index, index, index)
     class_index = reader.whole("class", 0, len(owner_of) - 1)
@@ -192,7 +227,11 @@ def _stream(row: Any, place: str, index: int, slot_us: Fraction, ring_slots: int
         )
     jitter_us = reader.number("jitter_us")
     if not 0 <= jitter_us <= period_us:
-        raise reader.refuse("jitter_us", f"must be between 0 and period_us = {float(period_us):g}", "choose one there")
+        raise reader.refuse(
+            "jitter_us",
+            f"must be between 0 and period_us = {float(period_us):g}",
+            "choose one there",
+        )
     length = reader.whole("length_slots", 1, min(int(period), ring_slots), 1)
     window = _window(reader, slot_us, int(period))
     jitter = math.floor(jitter_us / slot_us)
@@ -212,11 +251,20 @@ def _owners(reader: _Reader, n_classes: int) -> tuple[tuple[int, ...], ...]:
     """Classes of each owner: those listed together in `shared_classes` own their slots together."""
     groups = reader.table.get("shared_classes", [])
     flat = [member for group in groups for member in group] if _is_lists(groups) else None
-    whole = flat is not None and all(type(member) is int and 0 <= member < n_classes for member in flat)
+    whole = flat is not None and all(
+        type(member) is int and 0 <= member < n_classes for member in flat
+    )
     if flat is None or not whole or len(set(flat)) != len(flat):
-        rule = f"must be lists of different classes between 0 and {n_classes - 1}, each class at most once"
-        raise reader.refuse("shared_classes", rule, "list together the classes that may use the same slots")
-    owners = [tuple(sorted(group)) for group in groups] + [(c,) for c in range(n_classes) if c not in flat]
+        rule = (
+            f"must be lists of different classes between 0 and {n_classes - 1}, each class at most"
+            " once"
+        )
+        raise reader.refuse(
+            "shared_classes", rule, "list together the classes that may use the same slots"
+        )
+    owners = [tuple(sorted(group)) for group in groups] + [
+        (c,) for c in range(n_classes) if c not in flat
+    ]
     return tuple(sorted(owners))
 
 
@@ -226,7 +274,9 @@ def _is_lists(value: Any) -> bool:
 
 def _unowned(reader: _Reader, ring_slots: int) -> frozenset[int]:
     value = reader.table.get("unowned_slots", [])
-    valid = isinstance(value, list) and all(type(slot) is int and 0 <= slot < ring_slots for slot in value)
+    valid = isinstance(value, list) and all(
+        type(slot) is int and 0 <= slot < ring_slots for slot in value
+    )
     if not valid or len(set(value)) != len(value):
         rule = f"must be a list of different ring slots between 0 and {ring_slots - 1}"
         raise reader.refuse("unowned_slots", rule, "list the slots that stay without owner")
@@ -237,23 +287,26 @@ def parse(instance: Any, source: str, position: int) -> Problem:
     """The problem of one instance; any answer in it is ignored.
 
     Args:
-        instance: one entry of `instances`: id, slot_us, ring_slots, n_classes, flows [{flow, class, period_us,
-            jitter_us}]; optional shared_classes, reserve_slots, unowned_slots, and per flow length_slots, earliest_us,
-            latest_us.
+        instance: one entry of `instances`: id, slot_us, ring_slots, n_classes, flows [{flow, class,
+            period_us, jitter_us}]; optional shared_classes, reserve_slots, unowned_slots, and per
+            flow length_slots, earliest_us, latest_us.
         source: file name for messages.
         position: index in the file, named where an instance has no id.
 
     Raises:
-        ConfigError: a value is missing or out of range; one sentence with file, instance, key, value, range, remedy.
+        ConfigError: a value is missing or out of range; one sentence with file, instance, key,
+            value, range, remedy.
     """
     if not isinstance(instance, Mapping):
         raise ConfigError(
-            f"{source}: key `instances[{position}]` = {one_line(instance)}: must be a table; give one instance"
+            f"{source}: key `instances[{position}]` = {one_line(instance)}: must be a table; give"
+            " one instance"
         )
     name = instance.get("id")
     if not isinstance(name, str) or not name:
         raise ConfigError(
-            f"{source}: key `instances[{position}].id` = {one_line(name)}: must be a name; give every instance one"
+            f"{source}: key `instances[{position}].id` = {one_line(name)}: must be a name; give"
+            " every instance one"
         )
     place = f'{source}: instance "{one_line(name)}"'
     reader = _Reader(instance, place)
@@ -269,7 +322,10 @@ def parse(instance: Any, source: str, position: int) -> Problem:
         name=name,
         ring_slots=ring_slots,
         owner_classes=owners,
-        streams=tuple(_stream(row, place, index, slot_us, ring_slots, owner_of) for index, row in enumerate(rows)),
+        streams=tuple(
+            _stream(row, place, index, slot_us, ring_slots, owner_of)
+            for index, row in enumerate(rows)
+        ),
         reserve_slots=reader.whole("reserve_slots", 0, ring_slots, 0),
         unowned=_unowned(reader, ring_slots),
     )

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Decides one problem: bounds, closed form, first fit by pairs, greedy, then CP-SAT; the cheapest that decides wins.
+"""Decides one problem: bounds, closed form, first fit by pairs, greedy, then CP-SAT; the cheapest
+that decides wins.
 
-Three answers: feasible with a witness, infeasible with a proof or after an exhaustive search, unknown within limits.
+Three answers: feasible with a witness, infeasible with a proof or after an exhaustive search,
+unknown within limits.
 """
 
 from __future__ import annotations
@@ -41,14 +43,18 @@ def _trimmed(problem: Problem, witness: Witness) -> Witness:
 
 def cycle_is_small(problem: Problem) -> bool:
     """May the cycle L be written out, slot by slot?"""
-    return problem.cycle_slots <= greedy.CYCLE_SLOTS_MAX and problem.instance_count <= 4 * greedy.CYCLE_SLOTS_MAX
+    return (
+        problem.cycle_slots <= greedy.CYCLE_SLOTS_MAX
+        and problem.instance_count <= 4 * greedy.CYCLE_SLOTS_MAX
+    )
 
 
 def decide(problem: Problem, limits: Limits) -> Outcome:
     """The answer of one problem.
 
     Args:
-        limits: time, seed and workers; without time limit and with one worker the answer repeats exactly.
+        limits: time, seed and workers; without time limit and with one worker the answer repeats
+            exactly.
     """
     begin = time.perf_counter()
     outcome = _quick(problem, limits) or _search(problem, limits)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The headline's runs: a periodic stream through two gPTP bridges, or over a direct link for two clocks."""
+"""The headline's runs: a periodic stream through two gPTP bridges, or over a direct link for two
+clocks.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,20 @@ from keepon.studies.clocks.settings import Common
 TALKER, LISTENER, STREAM = "talker", "listener", "S1"
 LINUXPTP = (0.7, 0.3)
 ESTIMATE = 0.0163
-"""A servo's first estimate of the rate takes 0.016 / ki seconds; a run waits a little longer than that."""
+"""A servo's first estimate of the rate takes 0.016 / ki seconds; a run waits a little longer than
+that.
+"""
 SLOW, DELAYS = 10.0, 100
 """Servo and filter of the run that calibrates."""
 PAPER_BATCH = 8
-"""Paper mode posts one batch ahead. With fewer slots the wire runs dry between polls, hundreds of thousands of times a
-second: there is no clock to speak of, and a simulation remembers each.
+"""Paper mode posts one batch ahead. With fewer slots the wire runs dry between polls, hundreds of
+thousands of times a second: there is no clock to speak of, and a simulation remembers each.
 """
 
 
 class Settings(Common):
-    """The headline's settings. A slot of 230 bytes takes 2 us, of which the period is a multiple, as slots that
-    follow the grid of network time need it.
+    """The headline's settings. A slot of 230 bytes takes 2 us, of which the period is a multiple,
+    as slots that follow the grid of network time need it.
     """
 
     slot_bytes: Annotated[int, Whole(64, 1522)] = 230
@@ -43,7 +47,9 @@ class Settings(Common):
 
 
 def scenario_for(kind: Kind, settings: Settings, scale: float, **sync: Any) -> Scenario:
-    """Talker - bridge - bridge - listener, the first bridge is the grandmaster; dual clocks: talker and listener."""
+    """Talker - bridge - bridge - listener, the first bridge is the grandmaster; dual clocks: talker
+    and listener.
+    """
     direct = kind.clock == "dual"
     limit = settings.crystal_ppm
     ends = [
@@ -51,10 +57,16 @@ def scenario_for(kind: Kind, settings: Settings, scale: float, **sync: Any) -> S
         networks.station(LISTENER, kind, settings, (-limit, 0.7 * limit)),
     ]
     if kind.mode == "paper":
-        # Of no matter to what is measured; a batch as a counter keeps no better, and the planner refuses to say so.
+        # Of no matter to what is measured; a batch as a counter keeps no better, and the planner
+        # refuses to say so.
         ends[0]["clock_error_ns"] = 100_000
     bridges = [
-        {"name": name, "gates": "none", "clock_ppm": ppm * limit, "wander_ppb_per_s": settings.wander_ppb_per_s}
+        {
+            "name": name,
+            "gates": "none",
+            "clock_ppm": ppm * limit,
+            "wander_ppb_per_s": settings.wander_ppb_per_s,
+        }
         for name, ppm in (("br1", 0.4), ("br2", -0.6))
     ]
     chain = [TALKER, LISTENER] if direct else [TALKER, "br1", "br2", LISTENER]
@@ -90,10 +102,12 @@ def scenario_for(kind: Kind, settings: Settings, scale: float, **sync: Any) -> S
 
 
 def calibrated(settings: Settings, scale: float) -> Kind:
-    """Our single clock with the constant part of its offset taken off, as one would measure it once from outside.
+    """Our single clock with the constant part of its offset taken off, as one would measure it once
+    from outside.
 
-    A run with another seed and a slow servo, with the mean delay of reception taken off; half of what a stamp is late
-    by shows in the offset, so twice the mean offset that is left is taken off as well.
+    A run with another seed and a slow servo, with the mean delay of reception taken off; half of
+    what a stamp is late by shows in the offset, so twice the mean offset that is left is taken off
+    as well.
     """
     kind = networks.calibrated(networks.SINGLE, scale)
     quiet, sync = slow(settings, SLOW, DELAYS)
@@ -102,10 +116,17 @@ def calibrated(settings: Settings, scale: float) -> Kind:
 
 
 def slow(settings: Settings, slower: float, delays: int) -> tuple[Settings, dict[str, Any]]:
-    """Settings and keys of [sync] for a servo `slower` times as slow as linuxptp's and a median of `delays` delays."""
+    """Settings and keys of [sync] for a servo `slower` times as slow as linuxptp's and a median of
+    `delays` delays.
+    """
     proportional, integral = LINUXPTP[0] / slower, LINUXPTP[1] / slower**2
     interval_s = settings.interval_ms / 1000
-    warmup_s = settings.warmup_s + ESTIMATE / (integral * interval_s**0.4) + 20 * slower * interval_s + delays
+    warmup_s = (
+        settings.warmup_s
+        + ESTIMATE / (integral * interval_s**0.4)
+        + 20 * slower * interval_s
+        + delays
+    )
     sync = {
         "pi_proportional_scale": proportional,
         "pi_integral_scale": integral,
@@ -121,7 +142,9 @@ def for_kind(kind: Kind, settings: Settings) -> Settings:
     return settings.model_copy(update={"batch_slots": PAPER_BATCH})
 
 
-def measure(kind: Kind, settings: Settings, scale: float, sync: Mapping[str, Any] | None = None) -> Releases:
+def measure(
+    kind: Kind, settings: Settings, scale: float, sync: Mapping[str, Any] | None = None
+) -> Releases:
     """One run; `sync` has further keys of [sync]."""
     scenario = scenario_for(kind, for_kind(kind, settings), scale, **(sync or {}))
     run = networks.run(scenario)

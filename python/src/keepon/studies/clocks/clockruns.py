@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs for studies of clocks: one variant of a scenario in, arrays of clock offsets and release errors out.
+"""Runs for studies of clocks: one variant of a scenario in, arrays of clock offsets and release
+errors out.
 
-What `keepon reproduce` and sweeps are built on. Nothing is written; figures and tables are made elsewhere.
+What `keepon reproduce` and sweeps are built on. Nothing is written; figures and tables are made
+elsewhere.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ class ClockTrack:
         network_ps: the same in network time, shape (n,).
         offset_ps: exact reading minus network time, shape (n,).
         read_offset_ps: what software got that asked then, minus network time, shape (n,).
-        read_at_ps: true times at which software had it, a poll under way having ended first, shape (n,).
+        read_at_ps: true times at which software had it, a poll under way having ended first, shape
+            (n,).
         reading_ps: what software got, since the epoch, shape (n,).
         rate_ppb: rate set on the clock, shape (n,).
         document: the same as `stations.NAME.clock` of a result.
@@ -51,7 +54,8 @@ class ClockRun:
     """One run: clocks by node, release errors by stream.
 
     Attributes:
-        release_error_ps: reference plane minus txtime in network time per frame sent in the measured time, by stream.
+        release_error_ps: reference plane minus txtime in network time per frame sent in the
+            measured time, by stream.
         txtime_ns: the txtimes of these frames since the start, by stream.
         document: the run's part of a result file.
         used: by node, the numbers of host and NIC that mattered.
@@ -69,8 +73,8 @@ def variant(scenario: Scenario, **changes: Any) -> Scenario:
     """The scenario with some keys changed.
 
     Args:
-        changes: keys of [sync] as they are, of every station as `station_KEY`, of every keepon table as `keepon_KEY`,
-            of the scenario itself as `scenario_KEY`.
+        changes: keys of [sync] as they are, of every station as `station_KEY`, of every keepon
+            table as `keepon_KEY`, of the scenario itself as `scenario_KEY`.
 
     Raises:
         pydantic.ValidationError: a value is out of range.

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figure 13: stability with held-up polls and accuracy, of one clock, of two, of software, of hardware."""
+"""Figure 13: stability with held-up polls and accuracy, of one clock, of two, of software, of
+hardware.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ SAMPLE_S = 0.01
 
 
 class Settings(Common):
-    """Figure 13's settings; polls of the transmit ring are held up in the second half of `duration_s`."""
+    """Figure 13's settings; polls of the transmit ring are held up in the second half of
+    `duration_s`.
+    """
 
     duration_s: Annotated[float, Number(2, 86_400)] = 20.0
     warmup_s: Annotated[float, Number(0, 3600)] = 10.0
@@ -42,7 +46,9 @@ ORIGINS = Origins(
         **COMMON_CHOICES,
         "software_warmup_s": "the first estimate of the rate alone takes 40 s",
         "stall_us": "not published: how long a poll is held up",
-        "stalled_percent": "not published: how often; of all readings, those that fall into such a time",
+        "stalled_percent": (
+            "not published: how often; of all readings, those that fall into such a time"
+        ),
     },
 )
 
@@ -58,14 +64,18 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Clock:
-    """Offsets from network time, ns: of what is read in the quiet half and in the stalled one, of the clock itself."""
+    """Offsets from network time, ns: of what is read in the quiet half and in the stalled one, of
+    the clock itself.
+    """
 
     quiet_ns: Array
     stalled_ns: Array
     exact_ns: Array
 
     def stability_us(self, share: float | None = None) -> float:
-        """Deviation from the median of the quiet half while polls are held up: mean absolute, or a quantile of it."""
+        """Deviation from the median of the quiet half while polls are held up: mean absolute, or a
+        quantile of it.
+        """
         deviation = self.stalled_ns - np.median(self.quiet_ns)
         value = np.abs(deviation).mean() if share is None else networks.quantile(deviation, share)
         return float(value) / 1000
@@ -81,7 +91,9 @@ class Clock:
 
 
 def with_stalls(scenario: Scenario, settings: Settings, seed: int) -> Scenario:
-    """Polls of the slave held up around some of the readings of the second half, from a random time before each."""
+    """Polls of the slave held up around some of the readings of the second half, from a random time
+    before each.
+    """
     random = np.random.default_rng([seed, 13])
     first = round((settings.warmup_s + settings.duration_s / 2) / SAMPLE_S)
     last = round((settings.warmup_s + settings.duration_s) / SAMPLE_S)
@@ -125,7 +137,9 @@ def part(settings: Settings, spread: Spread) -> Part:
     found = networks.every_seed(spread, measure, KINDS, settings)
     clocks = {kind.name: together(runs) for kind, runs in zip(KINDS, found, strict=True)}
     figure = Part(
-        "fig13", "Figure 13: one clock, two clocks, software, hardware", "KeepON paper section 4.2, Figure 13"
+        "fig13",
+        "Figure 13: one clock, two clocks, software, hardware",
+        "KeepON paper section 4.2, Figure 13",
     )
     figure.compared = _compared(clocks)
     figure.checks = _checks(settings, clocks)
@@ -133,7 +147,10 @@ def part(settings: Settings, spread: Spread) -> Part:
     figure.plots = [_plot(clocks)]
     figure.findings = _findings(settings, clocks)
     figure.by_construction = [
-        "that a stall meets the poller of the transmit ring only: two threads on two cores, held up independently",
+        (
+            "that a stall meets the poller of the transmit ring only: two threads on two cores,"
+            " held up independently"
+        ),
         "that standard and launch-time stations have no polls to hold up",
     ]
     return figure
@@ -145,7 +162,13 @@ def _compared(clocks: dict[str, Clock]) -> list[Comparison]:
     rows = [
         ("stability, mean, us", networks.COUNTER, None, fig13a["single_abs_offset_us"], "single"),
         ("stability, p99, us", networks.COUNTER, 0.99, fig13a["single_p99_us"], "single"),
-        ("stability, mean, us", networks.DUAL_PUBLISHED, None, fig13a["dual_abs_offset_us"], "dual"),
+        (
+            "stability, mean, us",
+            networks.DUAL_PUBLISHED,
+            None,
+            fig13a["dual_abs_offset_us"],
+            "dual",
+        ),
         ("stability, p99, us", networks.DUAL_PUBLISHED, 0.99, fig13a["dual_p99_us"], "dual"),
         ("stability, mean, us", networks.DUAL, None, fig13a["dual_abs_offset_us"], "dual"),
         ("stability, p99, us", networks.DUAL, 0.99, fig13a["dual_p99_us"], "dual"),
@@ -157,15 +180,32 @@ def _compared(clocks: dict[str, Clock]) -> list[Comparison]:
             value,
             fig13a["id"],
             "calculated",
-            f"published for '{which}'; depends on how often and how long polls are held up, which is not published",
+            f"published for '{which}'; depends on how often and how long polls are held up, which"
+            " is not published",
         )
         for quantity, kind, share, value, which in rows
     ]
     accuracy = (
-        (networks.COUNTER, "single_abs_offset_ns", "both ends are keepon: equal constant delays cancel"),
-        (networks.DUAL_PUBLISHED, "dual_abs_offset_ns", "does not settle: two crystals, one rate (Figure 22's study)"),
-        (networks.DUAL, "dual_abs_offset_ns", "the same quantity, reached without the published merge"),
-        (networks.HARDWARE, "hardware_abs_offset_ns", "stamps of 8 ns; PHYs and cables add nothing here"),
+        (
+            networks.COUNTER,
+            "single_abs_offset_ns",
+            "both ends are keepon: equal constant delays cancel",
+        ),
+        (
+            networks.DUAL_PUBLISHED,
+            "dual_abs_offset_ns",
+            "does not settle: two crystals, one rate (Figure 22's study)",
+        ),
+        (
+            networks.DUAL,
+            "dual_abs_offset_ns",
+            "the same quantity, reached without the published merge",
+        ),
+        (
+            networks.HARDWARE,
+            "hardware_abs_offset_ns",
+            "stamps of 8 ns; PHYs and cables add nothing here",
+        ),
     )
     return compared + [
         Comparison(
@@ -186,10 +226,11 @@ def _checks(settings: Settings, clocks: dict[str, Clock]) -> list[Check]:
     interpolated = clocks[networks.SINGLE.name]
     checks = [
         Check(
-            "dual clock, ours: more accurate than the single clock by ten times at least, and within 30 ns on average",
+            "dual clock, ours: more accurate than the single clock by ten times at least, and"
+            " within 30 ns on average",
             10 * ours.error_ns < min(single.error_ns, interpolated.error_ns) and ours.error_ns < 30,
-            f"{ours.error_ns:.1f} ns against {interpolated.error_ns:.0f} (interpolated), {single.error_ns:.0f} "
-            "(counter)",
+            f"{ours.error_ns:.1f} ns against {interpolated.error_ns:.0f} (interpolated),"
+            f" {single.error_ns:.0f} (counter)",
         ),
         Check(
             "dual clock, published merge: less accurate than ours by a hundred times at least",
@@ -198,16 +239,19 @@ def _checks(settings: Settings, clocks: dict[str, Clock]) -> list[Check]:
         ),
         Check(
             "hardware stamps are the most accurate without a dual clock (D29)",
-            hard.error_ns < min(single.error_ns, interpolated.error_ns, clocks[networks.SOFTWARE.name].error_ns),
+            hard.error_ns
+            < min(single.error_ns, interpolated.error_ns, clocks[networks.SOFTWARE.name].error_ns),
             f"{hard.error_ns:.1f} ns",
         ),
     ]
     if settings.stalled_percent >= 2:
         checks.append(
             Check(
-                "dual clock, published merge: not steadier than the single clock (published: it is, D18)",
+                "dual clock, published merge: not steadier than the single clock (published: it is,"
+                " D18)",
                 merged.stability_us() > 2 * single.stability_us(),
-                f"mean deviation {merged.stability_us():.2f} us against {single.stability_us():.2f} us",
+                f"mean deviation {merged.stability_us():.2f} us against"
+                f" {single.stability_us():.2f} us",
             )
         )
         # What a clock is off by anyway is no effect of a poll held up.
@@ -215,7 +259,8 @@ def _checks(settings: Settings, clocks: dict[str, Clock]) -> list[Check]:
         added = [one.stability_us(0.99) - one.quiet_us(0.99) for one in stalled]
         checks.append(
             Check(
-                "a poll held up shows in the single clock read as counter, hardly if interpolated or in ours",
+                "a poll held up shows in the single clock read as counter, hardly if interpolated"
+                " or in ours",
                 added[0] > 2 * networks.slot_ns(settings) / 1000
                 and added[1] < networks.slot_ns(settings) / 1000
                 and ours.stability_us(0.99) < 0.5,
@@ -244,7 +289,8 @@ def _table(clocks: dict[str, Clock]) -> Table:
         for name, clock in clocks.items()
     ]
     columns = [
-        Column("clock"), Column("(a) mean deviation, us"), Column("(a) p99, us"), Column("p99, none held up, us"),
+        Column("clock"), Column("(a) mean deviation, us"), Column("(a) p99, us"),
+        Column("p99, none held up, us"),
         Column("(b) mean |offset| read, ns", 1), Column("(b) p99.9 of it, ns", 1),
         Column("mean |offset| of the clock itself, ns", 1), Column("p99.9 of it, ns", 1),
     ]  # fmt: skip
@@ -253,7 +299,8 @@ def _table(clocks: dict[str, Clock]) -> Table:
         "calculated",
         columns,
         rows,
-        "(a) what is read less network time, about its median, some polls held up; (b) about zero, none held up.",
+        "(a) what is read less network time, about its median, some polls held up; (b) about zero,"
+        " none held up.",
     )
 
 
@@ -264,15 +311,35 @@ def _plot(clocks: dict[str, Clock]) -> Plot:
     for name, clock in clocks.items():
         deviation = np.abs(clock.stalled_ns - np.median(clock.quiet_ns))
         stability.append(
-            Curve(name.removeprefix("keepon, "), percent, [max(float(v), 0.1) for v in np.quantile(deviation, shares)])
+            Curve(
+                name.removeprefix("keepon, "),
+                percent,
+                [max(float(v), 0.1) for v in np.quantile(deviation, shares)],
+            )
         )
         offset = np.abs(clock.quiet_ns)
         accuracy.append(
-            Curve(name.removeprefix("keepon, "), percent, [max(float(v), 0.1) for v in np.quantile(offset, shares)])
+            Curve(
+                name.removeprefix("keepon, "),
+                percent,
+                [max(float(v), 0.1) for v in np.quantile(offset, shares)],
+            )
         )
     panels = [
-        Panel("(a) some polls held up", "readings below (%)", "deviation from the median (ns)", stability, log_y=True),
-        Panel("(b) no poll held up", "readings below (%)", "absolute offset (ns)", accuracy, log_y=True),
+        Panel(
+            "(a) some polls held up",
+            "readings below (%)",
+            "deviation from the median (ns)",
+            stability,
+            log_y=True,
+        ),
+        Panel(
+            "(b) no poll held up",
+            "readings below (%)",
+            "absolute offset (ns)",
+            accuracy,
+            log_y=True,
+        ),
     ]
     return Plot("fig13-offsets", "What software reads, against network time", "calculated", panels)
 
@@ -280,19 +347,36 @@ def _plot(clocks: dict[str, Clock]) -> Plot:
 def _findings(settings: Settings, clocks: dict[str, Clock]) -> list[str]:
     quarter = networks.slot_ns(settings) / 4000
     return [
-        "That a second clock covers for a poller that is held up is true of the published merge's idea, but needs the "
-        "two clocks to agree first, which they do not (Figure 22's study). Ours needs no second clock for that: a "
-        "reading between polls is told from the CPU's counter, held up or not.",
-        f"The published mean deviation of the single clock, 0.64 us, is what a staircase of {settings.slot_bytes}-byte "
-        f"slots has about its mean: a quarter of a slot, {quarter:.2f} us. This is arithmetic, no result of the runs.",
-        "In (b) both ends are alike, so equal constant delays cancel. What is left of software's error, with the "
-        f"slowest servo, is {clocks[networks.SOFTWARE.name].error_ns:.0f} ns; keepon's single clock has "
-        f"{clocks[networks.SINGLE.name].error_ns:.0f} ns interpolated and "
-        f"{clocks[networks.COUNTER.name].error_ns:.0f} ns read as counter. Of the order of D29 only hardware in front "
-        "is left here; Figure 12's study has the rest.",
-        "The p99 of (a) is set by stalled_percent and stall_us, which nothing published gives: its order among clocks "
-        "means something, its size does not.",
+        (
+            "That a second clock covers for a poller that is held up is true of the published"
+            " merge's idea, but needs the two clocks to agree first, which they do not (Figure 22's"
+            " study). Ours needs no second clock for that: a reading between polls is told from the"
+            " CPU's counter, held up or not."
+        ),
+        (
+            "The published mean deviation of the single clock, 0.64 us, is what a staircase of"
+            f" {settings.slot_bytes}-byte slots has about its mean: a quarter of a slot,"
+            f" {quarter:.2f} us. This is arithmetic, no result of the runs."
+        ),
+        (
+            "In (b) both ends are alike, so equal constant delays cancel. What is left of"
+            " software's error, with the slowest servo, is"
+            f" {clocks[networks.SOFTWARE.name].error_ns:.0f} ns; keepon's single clock has"
+            f" {clocks[networks.SINGLE.name].error_ns:.0f} ns interpolated and"
+            f" {clocks[networks.COUNTER.name].error_ns:.0f} ns read as counter. Of the order of D29"
+            " only hardware in front is left here; Figure 12's study has the rest."
+        ),
+        (
+            "The p99 of (a) is set by stalled_percent and stall_us, which nothing published gives:"
+            " its order among clocks means something, its size does not."
+        ),
     ]
 
 
-STUDY = Study("Figure 13: one clock, two clocks, software, hardware", Settings, ORIGINS, parts(part), (check_ring,))
+STUDY = Study(
+    "Figure 13: one clock, two clocks, software, hardware",
+    Settings,
+    ORIGINS,
+    parts(part),
+    (check_ring,),
+)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figure 22: how long a clock takes to converge after a start, as a distribution over many starts (D20)."""
+"""Figure 22: how long a clock takes to converge after a start, as a distribution over many starts
+(D20).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ LONG_S = 80.0
 
 
 class Settings(Common):
-    """Figure 22's settings; `duration_s` is the length of a run with the published merge, `single_s` of the others."""
+    """Figure 22's settings; `duration_s` is the length of a run with the published merge,
+    `single_s` of the others.
+    """
 
     batch_slots: Annotated[int, Whole(1, 1024)] = 39
     warmup_s: Annotated[float, Number(0, 0)] = 0.0
@@ -44,7 +48,9 @@ ORIGINS = Origins(
         "batch_slots": "not stated for Figure 22; the greatest that Figure 8 calls negligible",
         "warmup_s": "the start is what is looked at",
         "single_s": "all but the published merge settle much earlier",
-        "hold_s": "not published: for how long a clock must stay within a bound to be called converged",
+        "hold_s": (
+            "not published: for how long a clock must stay within a bound to be called converged"
+        ),
         "bound_ns": "not published: one bound for all, a tenth of tau",
         "start_offset_ns": "not published",
     },
@@ -88,7 +94,9 @@ def settled_s(at_s: Array, offset: Array, bound: float, hold_s: float) -> float 
     outside = np.flatnonzero(np.abs(offset) > bound)
     starts = np.concatenate(([0], outside + 1))
     ends = np.concatenate((outside, [offset.size])) - 1
-    long = np.flatnonzero((ends >= starts) & (at_s[ends] - at_s[np.minimum(starts, offset.size - 1)] >= hold_s))
+    long = np.flatnonzero(
+        (ends >= starts) & (at_s[ends] - at_s[np.minimum(starts, offset.size - 1)] >= hold_s)
+    )
     return float(at_s[starts[long[0]]]) if long.size else None
 
 
@@ -130,7 +138,9 @@ def part(settings: Settings, spread: Spread) -> Part:
     """Runs every start, and what comes of it."""
     runs = networks.every_seed(spread, start, KINDS, settings)
     starts = {kind.name: own for kind, own in zip(KINDS, runs, strict=True)}
-    found = Part("fig22", "Figure 22: time to converge, by the clock", "KeepON paper appendix A.3, Figure 22")
+    found = Part(
+        "fig22", "Figure 22: time to converge, by the clock", "KeepON paper appendix A.3, Figure 22"
+    )
     found.compared = _compared(settings, starts)
     found.checks = _checks(settings, starts)
     found.tables = [_times_table(settings, starts), _apart_table(settings, starts)]
@@ -153,9 +163,9 @@ def _compared(settings: Settings, starts: dict[str, list[Start]]) -> list[Compar
                 fig22[target],
                 fig22["id"],
                 "calculated",
-                f"{_share([getattr(one, key) for one in entries], SHORT_S):.0f} % within {SHORT_S:g} s, "
-                f"{_share([getattr(one, key) for one in entries], np.inf):.0f} % within the run; published is one case "
-                "by a criterion that is not stated",
+                f"{_share([getattr(one, key) for one in entries], SHORT_S):.0f} % within"
+                f" {SHORT_S:g} s, {_share([getattr(one, key) for one in entries], np.inf):.0f} %"
+                " within the run; published is one case by a criterion that is not stated",
             )
             for criterion, key in (
                 ("every reading within tau", "within_tau_s"),
@@ -192,12 +202,14 @@ def _checks(settings: Settings, starts: dict[str, list[Start]]) -> list[Check]:
     stuck = 100 - _share([one.within_bound_s for one in published_merge], settings.duration_s)
     return [
         Check(
-            f"dual clock, ours: within {settings.bound_ns} ns in every start, after at most {SHORT_S:g} s",
+            f"dual clock, ours: within {settings.bound_ns} ns in every start, after at most"
+            f" {SHORT_S:g} s",
             slowest is not None and slowest <= SHORT_S,
             "some never" if slowest is None else f"slowest of {len(ours)}: {slowest:.2f} s",
         ),
         Check(
-            "dual clock, ours: the worst start is more accurate than the best with the published merge",
+            "dual clock, ours: the worst start is more accurate than the best with the published"
+            " merge",
             worst < best,
             f"mean absolute offset {worst:.1f} ns against {best:.0f} ns",
         ),
@@ -230,8 +242,10 @@ def _times_table(settings: Settings, starts: dict[str, list[Start]]) -> Table:
                 ]
             )
     columns = [
-        Column("clock"), Column("converged when"), Column("first, s", 2), Column("median, s", 2), Column("90 %, s", 2),
-        Column("last, s", 2), Column("within 5 s, %", 0), Column("within 80 s, %", 0), Column("within the run, %", 0),
+        Column("clock"), Column("converged when"), Column("first, s", 2), Column("median, s", 2),
+        Column("90 %, s", 2),
+        Column("last, s", 2), Column("within 5 s, %", 0), Column("within 80 s, %", 0),
+        Column("within the run, %", 0),
         Column("mean |offset| read, ns", 1), Column("of the clock itself, ns", 1),
     ]  # fmt: skip
     return Table(
@@ -239,8 +253,9 @@ def _times_table(settings: Settings, starts: dict[str, list[Start]]) -> Table:
         "calculated",
         columns,
         rows,
-        f"Converged: for the following {settings.hold_s:g} s. tau = {tau_ns(settings):g} ns. '-': not within the "
-        f"run ({settings.duration_s:g} s with the published merge, else {settings.single_s:g} s). Offsets: later half.",
+        f"Converged: for the following {settings.hold_s:g} s. tau = {tau_ns(settings):g} ns. '-':"
+        f" not within the run ({settings.duration_s:g} s with the published merge, else"
+        f" {settings.single_s:g} s). Offsets: later half.",
     )
 
 
@@ -249,7 +264,11 @@ def _apart_table(settings: Settings, starts: dict[str, list[Start]]) -> Table:
     step = 2 * settings.crystal_ppm / 4
     rows: list[list[Cell]] = []
     for low in (0.0, step, 2 * step, 3 * step):
-        own = [one for one in entries if low <= one.apart_ppm < low + step or one.apart_ppm == low + step]
+        own = [
+            one
+            for one in entries
+            if low <= one.apart_ppm < low + step or one.apart_ppm == low + step
+        ]
         if own:
             times = [one.within_tau_s for one in own]
             rows.append(
@@ -283,33 +302,55 @@ def _plot(settings: Settings, starts: dict[str, list[Start]]) -> Plot:
                 x += [time, time]
                 y += [y[-1], 100 * count / len(entries)]
             curves.append(Curve(name, [*x, settings.duration_s], [*y, y[-1]]))
-        panels.append(Panel(title, "time from the start (s)", "starts that have converged (%)", curves))
+        panels.append(
+            Panel(title, "time from the start (s)", "starts that have converged (%)", curves)
+        )
     return Plot(
         "fig22-times", f"Converged starts, of {settings.seeds}", "calculated", panels,
-        f"All but the published merge ran for {settings.single_s:g} s; their curves go on as they were.",
+        f"All but the published merge ran for {settings.single_s:g} s; "
+        "their curves go on as they were.",
     )  # fmt: skip
 
 
 def _findings(settings: Settings, starts: dict[str, list[Start]]) -> list[str]:
     error = np.mean([one.error_ns for one in starts[networks.DUAL_PUBLISHED.name]])
     return [
-        "The published merge gives both clocks one rate, but they tick from two crystals: they part by the difference "
-        "of the crystals, the lagging one is pulled up whenever they are 2 tau apart, and the servo takes the sawtooth "
-        "for its own error. Whether and when a start looks "
-        "settled varies from start to start, as D20 has it; it tends to fail more often with crystals further apart, "
-        "not in every bin of the second table.",
-        "That the single clock is quick and the published merge slow hangs on the criterion. By averages over a second "
-        "most starts of both are settled within seconds, and only the merge has some that never are; by every "
-        "reading the single clock read as counter fails more often than the merge, as its staircase alone is tau high.",
-        f"The accuracy published for the state after convergence, 10 ns, is not reached ({error:.0f} ns): the formula "
-        "adds tau / 2 to the mean of two staircases, and nothing in the text says how corrections of the rate are "
-        "shared between the two clocks. With a rate for each they would not part, but the text has one "
-        "servo and one merged clock.",
-        "Ours steps nothing: the receive ring only tells where on the peer's wire a frame was, so what takes time is "
-        "the servo's own first estimate of the rate.",
-        f"At a batch of {settings.batch_slots} a staircase is read a batch late: the single clock read as counter is "
-        "within tau on average, hardly ever with every reading. Read as interpolated it is not late.",
+        (
+            "The published merge gives both clocks one rate, but they tick from two crystals: they"
+            " part by the difference of the crystals, the lagging one is pulled up whenever they"
+            " are 2 tau apart, and the servo takes the sawtooth for its own error. Whether and when"
+            " a start looks settled varies from start to start, as D20 has it; it tends to fail"
+            " more often with crystals further apart, not in every bin of the second table."
+        ),
+        (
+            "That the single clock is quick and the published merge slow hangs on the criterion. By"
+            " averages over a second most starts of both are settled within seconds, and only the"
+            " merge has some that never are; by every reading the single clock read as counter"
+            " fails more often than the merge, as its staircase alone is tau high."
+        ),
+        (
+            "The accuracy published for the state after convergence, 10 ns, is not reached"
+            f" ({error:.0f} ns): the formula adds tau / 2 to the mean of two staircases, and"
+            " nothing in the text says how corrections of the rate are shared between the two"
+            " clocks. With a rate for each they would not part, but the text has one servo and one"
+            " merged clock."
+        ),
+        (
+            "Ours steps nothing: the receive ring only tells where on the peer's wire a frame was,"
+            " so what takes time is the servo's own first estimate of the rate."
+        ),
+        (
+            f"At a batch of {settings.batch_slots} a staircase is read a batch late: the single"
+            " clock read as counter is within tau on average, hardly ever with every reading. Read"
+            " as interpolated it is not late."
+        ),
     ]
 
 
-STUDY = Study("Figure 22: time to converge over 100 starts (minutes)", Settings, ORIGINS, parts(part), (check_ring,))
+STUDY = Study(
+    "Figure 22: time to converge over 100 starts (minutes)",
+    Settings,
+    ORIGINS,
+    parts(part),
+    (check_ring,),
+)

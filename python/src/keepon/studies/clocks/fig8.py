@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figure 8: how far a clock that counts sent frames is read from the time it keeps, by slot and batch (B12, G3)."""
+"""Figure 8: how far a clock that counts sent frames is read from the time it keeps, by slot and
+batch (B12, G3).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ BEND = 1.1
 
 
 class Settings(Common):
-    """Figure 8's settings; `slot_bytes` is the slot for which the knee is looked for, others are swept beside it."""
+    """Figure 8's settings; `slot_bytes` is the slot for which the knee is looked for, others are
+    swept beside it.
+    """
 
     warmup_s: Annotated[float, Number(0.5, 3600)] = 1.5
     duration_s: Annotated[float, Number(0.5, 86_400)] = 2.0
@@ -51,7 +55,9 @@ ORIGINS = Origins(
 
 @dataclass(frozen=True)
 class Lateness:
-    """What is read less the time the clock keeps, ns; negative: late. `slot_ns` without preamble and gap left out."""
+    """What is read less the time the clock keeps, ns; negative: late. `slot_ns` without preamble
+    and gap left out.
+    """
 
     slot_bytes: int
     batch_slots: int
@@ -68,31 +74,46 @@ class Lateness:
 
 
 def measure(variant: Variant, settings: Settings, seed: int) -> Array:
-    """One run; the master of a pair: its clock is network time, so all that is off is the reading."""
+    """One run; the master of a pair: its clock is network time, so all that is off is the
+    reading.
+    """
     slot_bytes, batch_slots = variant
     own = settings.model_copy(
-        update={"slot_bytes": slot_bytes, "batch_slots": batch_slots, "depth_slots": batch_slots + settings.depth_slots}
+        update={
+            "slot_bytes": slot_bytes,
+            "batch_slots": batch_slots,
+            "depth_slots": batch_slots + settings.depth_slots,
+        }
     )
     # Less sleep than none is not configured: the poller then goes round as fast as it can.
     overhead_ns = min(settings.overhead_us * 1000, int(batch_slots * networks.slot_ns(own)) - 1)
-    scenario = networks.pair(networks.COUNTER, networks.HARDWARE, own, seed, {"poll_overhead_ns": overhead_ns})
+    scenario = networks.pair(
+        networks.COUNTER, networks.HARDWARE, own, seed, {"poll_overhead_ns": overhead_ns}
+    )
     return networks.measured_ns(networks.run(scenario).clocks[networks.MASTER], scenario)[1]
 
 
 def lateness(variants: Sequence[Variant], settings: Settings, spread: Spread) -> list[Lateness]:
     """All seeds of each variant together."""
     found = networks.every_seed(spread, measure, variants, settings)
-    return [Lateness(*variant, np.concatenate(runs)) for variant, runs in zip(variants, found, strict=True)]
+    return [
+        Lateness(*variant, np.concatenate(runs))
+        for variant, runs in zip(variants, found, strict=True)
+    ]
 
 
 def last_awake(settings: Settings, slot_bytes: int) -> int:
-    """The last batch after which the poll thread does not sleep: its wire time is within the overhead set aside."""
+    """The last batch after which the poll thread does not sleep: its wire time is within the
+    overhead set aside.
+    """
     slot = networks.slot_ns(settings.model_copy(update={"slot_bytes": slot_bytes}))
     return int(settings.overhead_us * 1000 // slot)
 
 
 def knee(measured: list[Lateness], bend: float = BEND) -> int | None:
-    """The last batch before the mean is more than `bend` times that of the first; None if it never is."""
+    """The last batch before the mean is more than `bend` times that of the first; None if it never
+    is.
+    """
     level = bend * measured[0].mean_us
     over = [index for index, one in enumerate(measured) if one.mean_us > level]
     return measured[over[0] - 1].batch_slots if over else None
@@ -105,24 +126,41 @@ def part(settings: Settings, spread: Spread) -> Part:
     variants += [(slot, batch) for slot in slots for batch in COARSE_BATCHES]
     found = lateness(variants, settings, spread)
     fine, rest = found[: len(BATCHES)], found[len(BATCHES) :]
-    coarse = [rest[first : first + len(COARSE_BATCHES)] for first in range(0, len(rest), len(COARSE_BATCHES))]
-    figure = Part("fig8", "Figure 8: how late a clock is read", "KeepON paper section 3.2, Figure 8; A.3")
+    coarse = [
+        rest[first : first + len(COARSE_BATCHES)]
+        for first in range(0, len(rest), len(COARSE_BATCHES))
+    ]
+    figure = Part(
+        "fig8", "Figure 8: how late a clock is read", "KeepON paper section 3.2, Figure 8; A.3"
+    )
     figure.compared = _compared(settings, fine)
     figure.checks = _checks(settings, fine, coarse)
     figure.tables = [_batch_table(fine), _slot_table(settings, coarse)]
     figure.plots = [_plot(fine, coarse)]
     figure.findings = [
-        "The transition is where the poll thread starts to sleep (A.3: for what is left of a batch after 100 us); "
-        "nothing is fitted. From there on the reading grows with the sleep; it bends, it does not jump. What "
-        "would make it jump is a least duration of usleep_range() and its wake-up; nothing is published on either.",
-        "Below it a reading is late by half a slot on average and a slot at most. 'Negligible (<= 1 us)' is met about "
-        f"the median, which takes the constant off, not about zero: the mean alone is {fine[0].mean_us:.1f} us, half a "
-        "slot and what passes until a poll sees it.",
-        "Read as interpolated none of this is there: between polls the clock is told from the CPU's counter.",
+        (
+            "The transition is where the poll thread starts to sleep (A.3: for what is left of a"
+            " batch after 100 us); nothing is fitted. From there on the reading grows with the"
+            " sleep; it bends, it does not jump. What would make it jump is a least duration of"
+            " usleep_range() and its wake-up; nothing is published on either."
+        ),
+        (
+            "Below it a reading is late by half a slot on average and a slot at most. 'Negligible"
+            " (<= 1 us)' is met about the median, which takes the constant off, not about zero:"
+            f" the mean alone is {fine[0].mean_us:.1f} us, half a slot and what passes until a poll"
+            " sees it."
+        ),
+        (
+            "Read as interpolated none of this is there: between polls the clock is told from the"
+            " CPU's counter."
+        ),
     ]
     figure.by_construction = [
         "that batches without sleep are all alike: the poll thread does the same in all of them",
-        "that the time the clock keeps is right: it belongs to the grandmaster, whose clock is network time",
+        (
+            "that the time the clock keeps is right: it belongs to the grandmaster, whose clock is"
+            " network time"
+        ),
     ]
     return figure
 
@@ -137,9 +175,9 @@ def _compared(settings: Settings, fine: list[Lateness]) -> list[Comparison]:
             known["batch_slots_below_which_negligible"],
             known["id"],
             "calculated",
-            f"later: by a tenth of a batch of 1, chosen here; by half it is {knee(fine, 1.5)}. Published: negligible "
-            "below 39. The sleep rule of A.3 has its last batch without sleep at "
-            f"{last_awake(settings, settings.slot_bytes)}",
+            f"later: by a tenth of a batch of 1, chosen here; by half it is {knee(fine, 1.5)}."
+            " Published: negligible below 39. The sleep rule of A.3 has its last batch without"
+            f" sleep at {last_awake(settings, settings.slot_bytes)}",
         ),
         Comparison(
             "batch below 39: mean absolute offset about the median, greatest, us",
@@ -155,7 +193,8 @@ def _compared(settings: Settings, fine: list[Lateness]) -> list[Comparison]:
             known["offset_us_negligible"],
             known["id"],
             "calculated",
-            "half a slot and what a poll takes; whether the published offset includes it is not stated",
+            "half a slot and what a poll takes; whether the published offset includes it is not"
+            " stated",
         ),
     ]
 
@@ -167,10 +206,11 @@ def _checks(settings: Settings, fine: list[Lateness], coarse: list[list[Lateness
     asleep = [one for one in fine if one.batch_slots > awake]
     checks = [
         Check(
-            f"no sleep up to a batch of {awake}: the batch does not matter, a reading is late by a slot at most",
+            f"no sleep up to a batch of {awake}: the batch does not matter, a reading is late by a"
+            " slot at most",
             max(one.mean_us for one in flat) < 1.3 * flat[0].mean_us and flat[-1].mean_us < slot_us,
-            f"mean {min(one.mean_us for one in flat):.2f} to {max(one.mean_us for one in flat):.2f} us, a slot is "
-            f"{slot_us:.2f} us",
+            f"mean {min(one.mean_us for one in flat):.2f} to {max(one.mean_us for one in flat):.2f}"
+            f" us, a slot is {slot_us:.2f} us",
         ),
         Check(
             "a larger slot makes it later (B12)",
@@ -187,7 +227,8 @@ def _checks(settings: Settings, fine: list[Lateness], coarse: list[list[Lateness
                 and bend is not None
                 and awake <= bend <= awake + 4
                 and all(a.mean_us <= b.mean_us for a, b in zip(asleep, asleep[2:], strict=False)),
-                f"knee at {bend}, {asleep[-1].mean_us:.1f} us at a batch of {asleep[-1].batch_slots}",
+                f"knee at {bend}, {asleep[-1].mean_us:.1f} us at a batch of"
+                f" {asleep[-1].batch_slots}",
             )
         )
     return checks
@@ -205,15 +246,19 @@ def _batch_table(fine: list[Lateness]) -> Table:
         for one in fine
     ]
     columns = [
-        Column("batch"), Column("mean absolute, us"), Column("about the median, us"), Column("p99, us"),
+        Column("batch"), Column("mean absolute, us"), Column("about the median, us"),
+        Column("p99, us"),
         Column("max, us"),
     ]  # fmt: skip
-    return Table(f"Reading less time kept, slots of {fine[0].slot_bytes} bytes", "calculated", columns, rows)
+    return Table(
+        f"Reading less time kept, slots of {fine[0].slot_bytes} bytes", "calculated", columns, rows
+    )
 
 
 def _slot_table(settings: Settings, coarse: list[list[Lateness]]) -> Table:
     rows: list[list[Cell]] = [
-        [row[0].slot_bytes, last_awake(settings, row[0].slot_bytes), *(one.mean_us for one in row)] for row in coarse
+        [row[0].slot_bytes, last_awake(settings, row[0].slot_bytes), *(one.mean_us for one in row)]
+        for row in coarse
     ]
     columns = [
         Column("slot, bytes"), Column("last batch without sleep"),
@@ -231,7 +276,8 @@ def _plot(fine: list[Lateness], coarse: list[list[Lateness]]) -> Plot:
             [
                 Curve("mean", batches, [one.mean_us for one in fine]),
                 Curve("about the median", batches, [one.deviation_us for one in fine]),
-                Curve("p99", batches, [networks.quantile(one.late_ns, 0.99) / 1000 for one in fine], "dashed"),
+                Curve("p99", batches, [networks.quantile(one.late_ns, 0.99) / 1000 for one in fine],
+                "dashed"),
             ],
         ),
         Panel(
@@ -241,14 +287,23 @@ def _plot(fine: list[Lateness], coarse: list[list[Lateness]]) -> Plot:
                     f"batch {one.batch_slots}",
                     slots,
                     [row[index].mean_us for row in coarse],
-                    "dashed" if index % 2 else "line",  # without sleep batches are alike and hide each other
+                    # Without sleep batches are alike and hide each other.
+                    "dashed" if index % 2 else "line",
                 )
                 for index, one in enumerate(coarse[0])
             ],
             log_y=True,
         ),
     ]  # fmt: skip
-    return Plot("fig8-offset", "Reading of a counted clock less the time it keeps", "calculated", panels)
+    return Plot(
+        "fig8-offset", "Reading of a counted clock less the time it keeps", "calculated", panels
+    )
 
 
-STUDY = Study("Figure 8: how late a clock is read, by slot and batch", Settings, ORIGINS, parts(part), (check_ring,))
+STUDY = Study(
+    "Figure 8: how late a clock is read, by slot and batch",
+    Settings,
+    ORIGINS,
+    parts(part),
+    (check_ring,),
+)

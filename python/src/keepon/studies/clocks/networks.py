@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scenarios the studies run: two stations on one link, or with two gPTP bridges between them; and what is read off."""
+"""Scenarios the studies run: two stations on one link, or with two gPTP bridges between them; and
+what is read off.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,8 @@ DUAL = Kind("keepon, dual clock, ours", "keepon", "dual")
 
 
 def mean_rx_delay_ns(scale: float = 1.0, stage: Stage = RX_STAGE) -> int:
-    """Mean of what software's stamps of reception are late by: the delay, and a frame's bytes after the SFD.
+    """Mean of what software's stamps of reception are late by: the delay, and a frame's bytes after
+    the SFD.
 
     What one would measure once on a machine and give to ptp4l as ingressLatency.
     """
@@ -90,12 +93,18 @@ def slot_ns(settings: Common) -> float:
 
 
 def crystals(settings: Common, seed: int, count: int) -> list[float]:
-    """Deviations in ppm, uniform within +-crystal_ppm, the same for all kinds compared under one seed."""
+    """Deviations in ppm, uniform within +-crystal_ppm, the same for all kinds compared under one
+    seed.
+    """
     random = np.random.default_rng([seed, 22])
-    return [float(value) for value in random.uniform(-settings.crystal_ppm, settings.crystal_ppm, count)]
+    return [
+        float(value) for value in random.uniform(-settings.crystal_ppm, settings.crystal_ppm, count)
+    ]
 
 
-def station(name: str, kind: Kind, settings: Common, ppm: tuple[float, float], **keepon: Any) -> dict[str, Any]:
+def station(
+    name: str, kind: Kind, settings: Common, ppm: tuple[float, float], **keepon: Any
+) -> dict[str, Any]:
     """One [[station]]; ppm of the NIC's and of the CPU's crystal, further keys of its keepon table.
 
     As published, one batch is posted ahead in paper mode.
@@ -123,9 +132,16 @@ def station(name: str, kind: Kind, settings: Common, ppm: tuple[float, float], *
 
 
 def pair(
-    master: Kind, slave: Kind, settings: Common, seed: int, keepon: dict[str, Any] | None = None, **sync: Any
+    master: Kind,
+    slave: Kind,
+    settings: Common,
+    seed: int,
+    keepon: dict[str, Any] | None = None,
+    **sync: Any,
 ) -> Scenario:
-    """Two stations on one link, the grandmaster first; crystals are drawn from `seed`, which is the run's, too."""
+    """Two stations on one link, the grandmaster first; crystals are drawn from `seed`, which is the
+    run's, too.
+    """
     ppm = crystals(settings, seed, 4)
     own = keepon or {}
     return Scenario.model_validate(
@@ -151,7 +167,9 @@ def pair(
 
 
 def measured_ns(track: ClockTrack, scenario: Scenario) -> tuple[Array, Array]:
-    """Offsets in ns of the samples after the warm-up: of the clock itself, and of what software reads."""
+    """Offsets in ns of the samples after the warm-up: of the clock itself, and of what software
+    reads.
+    """
     within = track.at_ps >= scenario.warmup_s * 1e12
     return track.offset_ps[within] / 1000, track.read_offset_ps[within] / 1000
 
@@ -163,10 +181,16 @@ def run(scenario: Scenario) -> ClockRun:
     return found
 
 
-def every_seed(spread: Spread, measure: Callable[[V, S, int], R], variants: Sequence[V], settings: S) -> list[list[R]]:
-    """`measure(variant, settings, seed)` for all variants and the seeds of the settings, a list for each variant."""
+def every_seed(
+    spread: Spread, measure: Callable[[V, S, int], R], variants: Sequence[V], settings: S
+) -> list[list[R]]:
+    """`measure(variant, settings, seed)` for all variants and the seeds of the settings, a list for
+    each variant.
+    """
     seeds = range(settings.seed, settings.seed + settings.seeds)
-    found = spread.in_order(measure, [(variant, settings, seed) for variant in variants for seed in seeds])
+    found = spread.in_order(
+        measure, [(variant, settings, seed) for variant in variants for seed in seeds]
+    )
     return [found[first : first + settings.seeds] for first in range(0, len(found), settings.seeds)]
 
 
@@ -177,8 +201,8 @@ class Seen:
     Attributes:
         offset_ns: of the clock itself from network time.
         read_ns: of what software gets that asks.
-        reported_ns: from its master as PTP software reports them: by stamps, their errors included. Empty for a
-            grandmaster.
+        reported_ns: from its master as PTP software reports them: by stamps, their errors included.
+            Empty for a grandmaster.
     """
 
     offset_ns: Array
@@ -187,7 +211,9 @@ class Seen:
 
 
 def observe(scenario: Scenario) -> dict[str, Seen]:
-    """One run of a scenario made by `pair`: what is known of MASTER's and SLAVE's clock, by either name."""
+    """One run of a scenario made by `pair`: what is known of MASTER's and SLAVE's clock, by either
+    name.
+    """
     build = planned_run(scenario).build
     inputs.note_nodes(build.used_sources())
     start_ps = scenario.warmup_s * 1e12

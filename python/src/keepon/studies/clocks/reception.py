@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How late and uneven ordinary reception must be for stamps of software to be worse than keepon's (D29)."""
+"""How late and uneven ordinary reception must be for stamps of software to be worse than keepon's
+(D29).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from keepon.studies.clocks import networks
 from keepon.studies.clocks.networks import MASTER, SLAVE, Array, Kind
 
 SCALES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
-"""Of the delay of reception of a station with stamps of software; 1 is fejes.fig1, which keepon's stations have."""
+"""Of the delay of reception of a station with stamps of software; 1 is fejes.fig1, which keepon's
+stations have.
+"""
 ROLES = (MASTER, SLAVE)
 
 
@@ -53,7 +57,9 @@ QUANTITIES: dict[str, Callable[[Role], float]] = {
     "as reported": lambda role: role.reported_us,
     "of the clock": lambda role: role.error_us,
 }
-"""What "accuracy" may mean: mean absolute offset as PTP software reports it, or of the clock from network time; us."""
+"""What "accuracy" may mean: mean absolute offset as PTP software reports it, or of the clock from
+network time; us.
+"""
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,8 @@ class Threshold:
 
     Attributes:
         keepon_us: its mean absolute offset.
-        scale: least scale from which on software's is larger; None if it is not at the largest of SCALES, and the
-            smallest of SCALES if it is larger everywhere.
+        scale: least scale from which on software's is larger; None if it is not at the largest of
+            SCALES, and the smallest of SCALES if it is larger everywhere.
     """
 
     system: str
@@ -74,7 +80,8 @@ class Threshold:
 
 
 def holds_from(scales: Array, values: Array, limit: float) -> float | None:
-    """Least scale from which on all values are above the limit, on straight lines between the given points.
+    """Least scale from which on all values are above the limit, on straight lines between the given
+    points.
 
     Args:
         scales: ascending, shape (n,).
@@ -122,7 +129,9 @@ def shaped_kinds() -> dict[tuple[float, str], Kind]:
     return kinds
 
 
-def thresholds(swept: dict[float, dict[str, Role]], keepon: dict[str, dict[str, Role]]) -> list[Threshold]:
+def thresholds(
+    swept: dict[float, dict[str, Role]], keepon: dict[str, dict[str, Role]]
+) -> list[Threshold]:
     """For every system with keepon, role and quantity.
 
     Args:
@@ -136,7 +145,11 @@ def thresholds(swept: dict[float, dict[str, Role]], keepon: dict[str, dict[str, 
             role,
             quantity,
             value(roles[role]),
-            holds_from(scales, np.array([value(found[role]) for found in swept.values()]), value(roles[role])),
+            holds_from(
+                scales,
+                np.array([value(found[role]) for found in swept.values()]),
+                value(roles[role]),
+            ),
         )
         for name, roles in keepon.items()
         for quantity, value in QUANTITIES.items()
@@ -189,7 +202,8 @@ def threshold_table(found: list[Threshold], idle: float) -> Table:
     ]
     columns = [
         Column("system"), Column("offset"), Column("role"), Column("its mean absolute, us"),
-        Column("software is worse from x", 2), Column("stddev of its reception, us", 2), Column("at x1"),
+        Column("software is worse from x", 2), Column("stddev of its reception, us", 2),
+        Column("at x1"),
         Column(f"at x{idle:g}"),
     ]  # fmt: skip
     return Table(
@@ -202,7 +216,8 @@ def threshold_table(found: list[Threshold], idle: float) -> Table:
 
 
 def shape_table(found: Mapping[tuple[Kind, str], Role]) -> Table:
-    """What the choice of a shape does: all of them have the published spread, and each its own mean.
+    """What the choice of a shape does: all of them have the published spread, and each its own
+    mean.
 
     Args:
         found: at least all of `shaped_kinds` in both roles.
@@ -220,7 +235,8 @@ def shape_table(found: Mapping[tuple[Kind, str], Role]) -> Table:
         "calculated",
         columns,
         rows,
-        "Each shape gives both figures of fejes.fig1, which are of differences and so tell no mean.",
+        "Each shape gives both figures of fejes.fig1, which are of differences and so tell no"
+        " mean.",
     )
 
 
@@ -230,7 +246,9 @@ def sweep_plot(swept: dict[float, dict[str, Role]], keepon: dict[str, dict[str, 
     panels = []
     for quantity, value in QUANTITIES.items():
         for role in ROLES:
-            curves = [Curve("software stamps", spread, [value(found[role]) for found in swept.values()])]
+            curves = [
+                Curve("software stamps", spread, [value(found[role]) for found in swept.values()])
+            ]
             curves += [
                 Curve(name, [spread[0], spread[-1]], [value(roles[role])] * 2, "dashed")
                 for name, roles in keepon.items()
@@ -243,4 +261,9 @@ def sweep_plot(swept: dict[float, dict[str, Role]], keepon: dict[str, dict[str, 
                     curves,
                 )
             )
-    return Plot("fig12-reception", "How uneven ordinary reception must be to be the worse one", "calculated", panels)
+    return Plot(
+        "fig12-reception",
+        "How uneven ordinary reception must be to be the worse one",
+        "calculated",
+        panels,
+    )

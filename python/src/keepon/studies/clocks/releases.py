@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What became of one stream's frames: releases in network time, the clock's part in their errors, and their counts."""
+"""What became of one stream's frames: releases in network time, the clock's part in their errors,
+and their counts.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,8 @@ class Releases:
 
     Attributes:
         error: release in network time minus txtime, per frame sent, shape (n,).
-        by_clock: part of it that is the clock's error at that instant, of frames around which the rate was not set.
+        by_clock: part of it that is the clock's error at that instant, of frames around which the
+            rate was not set.
         rest: the other part, of the same frames, shape as by_clock.
         clock: offsets of the talker's clock from network time, sampled.
         frames: what became of all frames due.
@@ -100,8 +103,9 @@ class Releases:
         """Shares of the mean square of the release error.
 
         Returns:
-            the mean of the clock's error; its spread about that; the rest; and what they have in common, which is
-            negative where they cancel. Together 100, or 0 each if there is no error.
+            the mean of the clock's error; its spread about that; the rest; and what they have in
+            common, which is negative where they cancel. Together 100, or 0 each if there is no
+            error.
         """
         mean = float(self.by_clock.mean())
         parts = (mean**2, float(self.by_clock.var()), float(np.square(self.rest).mean()))
@@ -113,10 +117,11 @@ class Releases:
 
 
 def causes(track: ClockTrack, at_ns: Array, error: Array) -> tuple[Array, Array]:
-    """Release errors split into what the clock was off by and the rest, ns, of the frames for which that is known.
+    """Release errors split into what the clock was off by and the rest, ns, of the frames for which
+    that is known.
 
-    A clock is sampled every 10 ms. Between two samples with one rate its offset is a straight line; where the rate was
-    set in between it is not, and the frames there, some in ten, are left out.
+    A clock is sampled every 10 ms. Between two samples with one rate its offset is a straight line;
+    where the rate was set in between it is not, and the frames there, some in ten, are left out.
 
     Args:
         at_ns: network times of the releases since the start, shape (n,).

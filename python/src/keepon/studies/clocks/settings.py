@@ -12,7 +12,9 @@ from keepon.studies.settings import refuse
 
 
 class Common(BaseModel):
-    """Settings of every study; units are the last part of each name. One run lasts `warmup_s` + `duration_s`."""
+    """Settings of every study; units are the last part of each name. One run lasts `warmup_s` +
+    `duration_s`.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -41,7 +43,9 @@ COMMON_CHOICES = {
     "depth_slots": "not published; never the limit here",
     "sync_mode": "Figure 11 shows Sync and Delay_Req between two stations",
     "interval_ms": "not published; eight a second (IEEE Std 802.1AS-2020)",
-    "crystal_ppm": "not published; crystals of NICs and CPUs are drawn uniformly within it, both ways",
+    "crystal_ppm": (
+        "not published; crystals of NICs and CPUs are drawn uniformly within it, both ways"
+    ),
     "wander_ppb_per_s": "not published",
     "warmup_s": "left out of what is measured",
     "duration_s": "not published",
@@ -61,5 +65,6 @@ def check(settings: Common) -> None:
         raise refuse(
             "depth_slots",
             settings.depth_slots,
-            f"must be at least {settings.batch_slots + 2}, batch_slots and 2; post more or poll for fewer",
+            f"must be at least {settings.batch_slots + 2}, batch_slots and 2; post more or poll for"
+            " fewer",
         )

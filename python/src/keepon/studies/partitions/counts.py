@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What was found about the sets, counted.
 
-Three answers are never mixed: feasible, proven infeasible, unknown within the limit. What the published experiment
-would have counted, infeasible where its solver gave no answer in 150 s, has a column of its own.
+Three answers are never mixed: feasible, proven infeasible, unknown within the limit. What the
+published experiment would have counted, infeasible where its solver gave no answer in 150 s, has a
+column of its own.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from keepon.studies.partitions.settings import TABLE5
 PUBLISHED_LIMIT_S: int = TABLE5["time_limit_s"]
 ANSWERS = (FEASIBLE, INFEASIBLE, UNKNOWN)
 RAW_COLUMNS = (
-    "id", "utilisation_level_percent", "utilisation_percent", "flows", "classes", "answer", "method", "seconds",
-    "no_answer_in_150_s_or_limit", "confirmed_by_checker", "owned_slots", "answer_without_partition",
+    "id", "utilisation_level_percent", "utilisation_percent", "flows", "classes", "answer",
+    "method", "seconds",
+    "no_answer_in_150_s_or_limit", "confirmed_by_checker", "owned_slots",
+    "answer_without_partition",
     "seconds_without_partition",
 )  # fmt: skip
 
@@ -27,7 +30,8 @@ def raw(findings: Sequence[Finding]) -> Sets:
     """Every set in one row, as it stands in the result file."""
     rows: list[list[Cell]] = [
         [
-            f.name, f.level_percent, f.actual_percent, f.flows, f.classes, f.answer, f.method, round(f.seconds, 6),
+            f.name, f.level_percent, f.actual_percent, f.flows, f.classes, f.answer, f.method,
+            round(f.seconds, 6),
             int(unanswered(f)), int(f.checked), f.owned_slots, f.shared_answer,
             round(f.shared_seconds, 6),
         ]
@@ -52,7 +56,9 @@ def share_percent(findings: Sequence[Finding], answer: str) -> float:
 
 
 def unanswered(finding: Finding) -> bool:
-    """Would the published experiment have had no answer: none in its 150 s, or none in our limit?"""
+    """Would the published experiment have had no answer: none in its 150 s, or none in
+    our limit?
+    """
     return finding.seconds > PUBLISHED_LIMIT_S or finding.answer == UNKNOWN
 
 

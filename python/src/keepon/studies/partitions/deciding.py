@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is found out about one set of flows; knows nothing of processes.
 
-A set without a partition within the limit is decided a second time with all classes sharing their slots: what differs
-between the two answers is owed to the partition alone.
+A set without a partition within the limit is decided a second time with all classes sharing their
+slots: what differs between the two answers is owed to the partition alone.
 
-Loads CP-SAT, which takes a second that no other command should spend: imported where sets are decided, not above.
+Loads CP-SAT, which takes a second that no other command should spend: imported where sets are
+decided, not above.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def _decided(instance: dict[str, Any], task: Task) -> tuple[Outcome, bool]:
     verdict = check.check(answered(instance, problem, outcome))
     if outcome.answer == FEASIBLE and verdict.state != check.PASSED:
         raise PlanRejectedError(
-            f'set "{problem.name}": the schedule of {outcome.method} is not confirmed ({verdict.reason}); '
-            "please report it with the seed"
+            f'set "{problem.name}": the schedule of {outcome.method} is not confirmed'
+            f" ({verdict.reason}); please report it with the seed"
         )
     return outcome, verdict.state == check.PASSED
 
@@ -43,7 +44,8 @@ def find(task: Task) -> Finding:
     """Decide one set, check the answer, and tell about it.
 
     Raises:
-        PlanRejectedError: the independent checker disagrees: a defect of the planner, never a result.
+        PlanRejectedError: the independent checker disagrees: a defect of the planner, never a
+            result.
     """
     instance = task.instance
     outcome, checked = _decided(instance, task)
@@ -52,7 +54,11 @@ def find(task: Task) -> Finding:
         together = instance | {"shared_classes": [list(range(instance["n_classes"]))]}
         again, _ = _decided(together, task)
         shared = again.answer, again.seconds
-    owned = None if outcome.witness is None else sum(owner != UNOWNED for owner in outcome.witness.owners)
+    owned = (
+        None
+        if outcome.witness is None
+        else sum(owner != UNOWNED for owner in outcome.witness.owners)
+    )
     return Finding(
         task.position,
         instance["id"],

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All sets are decided, and parts of a document made of what was found; after Ctrl-C of what was found by then.
+"""All sets are decided, and parts of a document made of what was found; after Ctrl-C of what was
+found by then.
 
-Every set is decided by itself with one thread and its own seed, so that answers do not depend on who decides which.
+Every set is decided by itself with one thread and its own seed, so that answers do not depend on
+who decides which.
 """
 
 from __future__ import annotations
@@ -44,7 +46,11 @@ def progress(total: int) -> Iterator[Told | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    columns = (BarColumn(), TextColumn("{task.completed}/{task.total} sets {task.description}"), TimeElapsedColumn())
+    columns = (
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total} sets {task.description}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         shown = bar.add_task("", total=total)
         yield lambda done, _, last: bar.update(shown, completed=done, description=last.name)
@@ -62,7 +68,9 @@ def decide(tasks: Sequence[Task], spread: Spread, told: Told | None = None) -> R
 
     results = Results()
     try:
-        with closing(spread.as_done(deciding.find, [(task,) for task in tasks], "processes")) as found:
+        with closing(
+            spread.as_done(deciding.find, [(task,) for task in tasks], "processes")
+        ) as found:
             for _, finding in found:
                 results.findings.append(finding)
                 if told is not None:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the studies of partitions can be set to, and which defaults were published (KeepON paper section A.8)."""
+"""What the studies of partitions can be set to, and which defaults were published (KeepON paper
+section A.8).
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ class Settings(BaseModel):
         levels_percent: utilisations.
         sets: sets of flows at each of them.
         flow_counts: numbers of flows drawn from.
-        periods: "chain": each divides the next; "bounded": any multiples of the step with a hyperperiod of at most
-            2.4 ms.
+        periods: "chain": each divides the next; "bounded": any multiples of the step with a
+            hyperperiod of at most 2.4 ms.
         time_limit_s: for one set; what is not decided by then is unknown.
     """
 
@@ -55,7 +57,10 @@ class Settings(BaseModel):
             flow_counts=tuple(self.flow_counts),
             period_step_us=TABLE5["period_step_us"],
             period_max_us=TABLE5["period_max_us"],
-            jitter_percent=(TABLE5["jitter_percent_of_period"][0], TABLE5["jitter_percent_of_period"][1]),
+            jitter_percent=(
+                TABLE5["jitter_percent_of_period"][0],
+                TABLE5["jitter_percent_of_period"][1],
+            ),
             slot_us=TABLE5["slot_us"],
             ring_slots=TABLE5["ring_slots"],
             classes_max=TABLE5["classes_max"],
@@ -77,17 +82,55 @@ _PUBLISHED = ("levels_percent", "sets", "flow_counts", "time_limit_s")
 _CHOICES = {
     "periods": 'chosen as harmonic, says the paper: "chain"',
     "seed": "any; each set has its own random stream, drawn from seed, utilisation and number",
-    "beyond_percent": "not published; where partitions fail; sets of 95 % have 99.75 % at most, of 100 % up to 105",
+    "beyond_percent": (
+        "not published; where partitions fail; sets of 95 % have 99.75 % at most, of 100 % up"
+        " to 105"
+    ),
 }
-_FIXED = ("period_step_us", "period_max_us", "jitter_percent_of_period", "slot_us", "ring_slots", "classes_max")
+_FIXED = (
+    "period_step_us",
+    "period_max_us",
+    "jitter_percent_of_period",
+    "slot_us",
+    "ring_slots",
+    "classes_max",
+)
 _SILENT = (
-    ("number of flows", "drawn", "not published which numbers go with which utilisation; those that can reach it"),
-    ("sets in all", "sets x utilisations", "published are 64 for each of ten utilisations, and 896, which is 14 x 64"),
-    ("utilisation of a set", "within a twentieth of its level", "not published; periods are too coarse to meet it"),
-    ("period chain", "drawn", "first of at most 400 us, then random multiples, ending with chance 0.15 at each step"),
-    ("jitter of a flow", "uniform, to 0.1 us", "not published; as peak to peak, rounded down to slots"),
-    ("classes", "drawn", "not published; 1 to 8, at most one a flow, flows assigned uniformly, none empty"),
-    ("ownership", "over lcm(hyperperiod, ring)", "published over one hyperperiod, after which it need not hold"),
+    (
+        "number of flows",
+        "drawn",
+        "not published which numbers go with which utilisation; those that can reach it",
+    ),
+    (
+        "sets in all",
+        "sets x utilisations",
+        "published are 64 for each of ten utilisations, and 896, which is 14 x 64",
+    ),
+    (
+        "utilisation of a set",
+        "within a twentieth of its level",
+        "not published; periods are too coarse to meet it",
+    ),
+    (
+        "period chain",
+        "drawn",
+        "first of at most 400 us, then random multiples, ending with chance 0.15 at each step",
+    ),
+    (
+        "jitter of a flow",
+        "uniform, to 0.1 us",
+        "not published; as peak to peak, rounded down to slots",
+    ),
+    (
+        "classes",
+        "drawn",
+        "not published; 1 to 8, at most one a flow, flows assigned uniformly, none empty",
+    ),
+    (
+        "ownership",
+        "over lcm(hyperperiod, ring)",
+        "published over one hyperperiod, after which it need not hold",
+    ),
     ("starts", "whole slots", "published as real numbers of which only the slot is sent"),
 )
 

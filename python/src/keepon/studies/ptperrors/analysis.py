@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The published analysis of PTP errors as a whole: both equations and both figures of sections A.9 and A.10."""
+"""The published analysis of PTP errors as a whole: both equations and both figures of sections A.9
+and A.10.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Eq. 6, the bound of the drift, against every corner of the stamp errors and the simulator (section A.9)."""
+"""Eq. 6, the bound of the drift, against every corner of the stamp errors and the simulator
+(section A.9).
+"""
 
 from __future__ import annotations
 
@@ -45,12 +47,19 @@ class Drift:
 
 
 def tried(errors: StampErrors, settings: Settings, salt: int) -> Drift:
-    """One case, as set and with extremes, from a ratio that is not filtered and a counter that runs free."""
+    """One case, as set and with extremes, from a ratio that is not filtered and a counter that runs
+    free.
+    """
     simulated: dict[Distribution, float] = {}
     distributions: tuple[Distribution, ...] = (settings.distribution, "extremes")
     for kind in distributions:
         own = settings.model_copy(
-            update={"ratio_from": "counter", "filter_window_samples": 1, "frequency_ppm": 0.0, "distribution": kind}
+            update={
+                "ratio_from": "counter",
+                "filter_window_samples": 1,
+                "frequency_ppm": 0.0,
+                "distribution": kind,
+            }
         )
         track = exchange.simulate(errors, own, settings.intervals, salt)
         # Before the second sync there is no ratio yet.
@@ -58,7 +67,11 @@ def tried(errors: StampErrors, settings: Settings, salt: int) -> Drift:
     interval = round(settings.interval_ns)
     low, high = bounds.brute_drift(errors, interval, steps=CORNER_STEPS)
     return Drift(
-        bounds.drift_printed(errors, interval), bounds.drift_corrected(errors, interval), high, -low, simulated
+        bounds.drift_printed(errors, interval),
+        bounds.drift_corrected(errors, interval),
+        high,
+        -low,
+        simulated,
     )
 
 
@@ -79,17 +92,25 @@ def part(settings: Settings, spread: Spread) -> Part:
             us(bounds.drift_printed(equal, interval)),
             "D-EQ6",
             "calculated",
-            "each printed term has one clock's error in its numerator, so with equal errors it is half of what occurs; "
-            "`published` is the printed formula with our values",
+            "each printed term has one clock's error in its numerator, so with equal errors it is"
+            " half of what occurs; `published` is the printed formula with our values",
         )
     ]
     unmet = sum(one.simulated_max > one.printed for one in drifts)
     found.findings = [
-        f"The printed Eq. 6 was exceeded by simulated drifts in {unmet} of {len(CASES)} cases, by corners in all.",
-        "Corrected: I rho_S (E_M + r E_S) / (dt_S - E_S), with E_M = gM + jM_out, E_S = gS + jS_in. Derivation: "
-        "keepon.model.clockbounds.drift_corrected. It meets the printed one only where one clock has no error.",
+        (
+            f"The printed Eq. 6 was exceeded by simulated drifts in {unmet} of {len(CASES)} cases,"
+            " by corners in all."
+        ),
+        (
+            "Corrected: I rho_S (E_M + r E_S) / (dt_S - E_S), with E_M = gM + jM_out, E_S = gS +"
+            " jS_in. Derivation: keepon.model.clockbounds.drift_corrected. It meets the printed one"
+            " only where one clock has no error."
+        ),
     ]
-    found.by_construction = ["that simulated drifts reach the corners with extremes: their errors are drawn there"]
+    found.by_construction = [
+        "that simulated drifts reach the corners with extremes: their errors are drawn there"
+    ]
     return found
 
 
@@ -127,7 +148,13 @@ def _table(settings: Settings, drifts: Sequence[Drift]) -> Table:
         ]
         for case, one in zip(CASES, drifts, strict=True)
     ]
-    names = ("case", "Eq. 6 printed, us", "corrected, us", "corners, over, us", "corners, under, us")
+    names = (
+        "case",
+        "Eq. 6 printed, us",
+        "corrected, us",
+        "corners, over, us",
+        "corners, under, us",
+    )
     seen = tuple(f"simulated max, {kind}, us" for kind in drifts[0].simulated)
     return Table(
         f"Greatest drift over {settings.interval_ms:g} ms",
@@ -162,4 +189,10 @@ def _share_plot(interval: int) -> Plot:
     return Plot("eq6-share", "What the printed drift bound leaves out", "calculated", [panel])
 
 
-STUDY = Study("Eq. 6: bound of the PTP drift, as printed and corrected", Settings, ORIGINS, parts(part), (check,))
+STUDY = Study(
+    "Eq. 6: bound of the PTP drift, as printed and corrected",
+    Settings,
+    ORIGINS,
+    parts(part),
+    (check,),
+)

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The published simulator: a slave follows a master by two-step exchanges whose four stamps are wrong by Eq. 3.
+"""The published simulator: a slave follows a master by two-step exchanges whose four stamps are
+wrong by Eq. 3.
 
-One call simulates many seeds at once; a seed's numbers do not depend on how many others run beside it. Times are
-float64 ns counted from true time, so that nothing large is subtracted: the master is right by definition, a slave's
-state is how far it is ahead.
+One call simulates many seeds at once; a seed's numbers do not depend on how many others run beside
+it. Times are float64 ns counted from true time, so that nothing large is subtracted: the master is
+right by definition, a slave's state is how far it is ahead.
 
 What happens in interval n (KeepON paper section 4.1, Figure 11):
 
     master  --+ t1 = n I -----------------------------+ t4
                \\ delay + asymmetry                   /  delay
-    slave   ----+ t2 --------- turnaround --------- + t3
-                                                        offset and rate are corrected when t4 is known
+    slave   ----+ t2 --------- turnaround --------- + t3 offset and rate are corrected when t4 is
+                                                        known
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Track:
         offset_error_ns: calculated offset less true offset: what Eq. 4 bounds.
         after_ns: the slave's error right after each correction.
         before_ns: the slave's error at the next sync, so with the drift of the interval.
-        drift_ns: what the rate in force after each correction adds in one interval: what Eq. 6 bounds.
+        drift_ns: what the rate in force after each correction adds in one interval: what Eq. 6
+            bounds.
         ratio_error_ppb: frequency ratio in force less the true one.
     """
 
@@ -57,11 +59,15 @@ class _Draws:
     grain: Array  # (seeds, intervals, 4), -1/2 ... 1/2
     delay: Array  # (seeds, intervals, 4), 0 ... 1
     pair: Array  # (seeds, intervals, 2), -1 ... 1: errors of a difference drawn by themselves
-    phase: Array  # (seeds, 2), 0 ... 1: where the first sync falls in the granules of master and slave
+    phase: (
+        Array  # (seeds, 2), 0 ... 1: where the first sync falls in the granules of master and slave
+    )
 
 
 def offset_of(t1: Array, t2: Array, t3: Array, t4: Array) -> Array:
-    """Offset of the slave from four stamps, [(t2 - t1) - (t4 - t3)] / 2 (D2); units as the stamps."""
+    """Offset of the slave from four stamps, [(t2 - t1) - (t4 - t3)] / 2 (D2); units as
+    the stamps.
+    """
     return ((t2 - t1) - (t4 - t3)) / 2
 
 
@@ -71,12 +77,16 @@ def ratio_of(t1: Array, t2: Array, t1_next: Array, t2_next: Array) -> Array:
 
 
 def _draw(settings: Settings, intervals: int, salt: int) -> _Draws:
-    """Draws of every seed from a generator of its own, so that seeds are independent of each other and of `salt`."""
+    """Draws of every seed from a generator of its own, so that seeds are independent of each other
+    and of `salt`.
+    """
     seeds = settings.seeds
     grain, delay = np.empty((seeds, intervals, 4)), np.empty((seeds, intervals, 4))
     pair, phase = np.empty((seeds, intervals, 2)), np.empty((seeds, 2))
     for index in range(seeds):
-        source = np.random.Generator(np.random.PCG64(np.random.SeedSequence([settings.seed, index, salt])))
+        source = np.random.Generator(
+            np.random.PCG64(np.random.SeedSequence([settings.seed, index, salt]))
+        )
         grain[index] = source.random((intervals, 4))
         delay[index] = source.random((intervals, 4))
         pair[index] = source.random((intervals, 2))
@@ -95,7 +105,9 @@ def _shape(distribution: Distribution, grain: Array, delay: Array) -> tuple[Arra
 
 
 def _rounded(event: Array, late: Array, granule: float) -> Array:
-    """Error of a stamp that is the clock's reading `late` after the event, rounded to its granule."""
+    """Error of a stamp that is the clock's reading `late` after the event, rounded to its
+    granule.
+    """
     if granule == 0:
         return late
     return np.round((event + late) / granule) * granule - event
@@ -107,15 +119,28 @@ class _Stamper:
     def __init__(self, errors: StampErrors, settings: Settings, draws: _Draws) -> None:
         self._rounding = settings.distribution == "rounding"
         self._draws = draws
-        self._granules = [float(g) for g in (errors.g_master, errors.g_slave, errors.g_slave, errors.g_master)]
-        self._delays = [
-            float(j) for j in (errors.j_master_out, errors.j_slave_in, errors.j_slave_out, errors.j_master_in)
+        self._granules = [
+            float(g) for g in (errors.g_master, errors.g_slave, errors.g_slave, errors.g_master)
         ]
-        # The clocks' phases are arbitrary: clock readings at the first event, whole granules left out.
-        self._origin = [draws.phase[:, side] * self._granules[which] for which, side in enumerate((0, 1, 1, 0))]
+        self._delays = [
+            float(j)
+            for j in (
+                errors.j_master_out,
+                errors.j_slave_in,
+                errors.j_slave_out,
+                errors.j_master_in,
+            )
+        ]
+        # The clocks' phases are arbitrary: clock readings at the first event, whole granules left
+        # out.
+        self._origin = [
+            draws.phase[:, side] * self._granules[which] for which, side in enumerate((0, 1, 1, 0))
+        ]
 
     def error(self, which: int, interval: int, reading: Array) -> Array:
-        """Error in ns of stamp t(which + 1); `reading` is what its clock truly shows, ns from the first sync."""
+        """Error in ns of stamp t(which + 1); `reading` is what its clock truly shows, ns from the
+        first sync.
+        """
         late = self._draws.delay[:, interval, which] * self._delays[which]
         if self._rounding:
             return _rounded(reading + self._origin[which], late, self._granules[which])
@@ -123,16 +148,20 @@ class _Stamper:
 
 
 def simulate(errors: StampErrors, settings: Settings, intervals: int, salt: int = 0) -> Track:
-    """Exchanges of `settings.seeds` slaves over `intervals` intervals; the same arguments give the same numbers.
+    """Exchanges of `settings.seeds` slaves over `intervals` intervals; the same arguments give the
+    same numbers.
 
     `settings.ratio_from` says what the frequency ratio is formed from, which the paper leaves open:
 
-    - "clock": the stamps t2 as the slave's clock shows them, steps of the offset correction between two syncs
-      included, times the rate in force. This is D3 taken literally.
-    - "counter": stamps of the free-running counter under the slave's clock, which no correction touches.
-    - "independent": as counter, but with errors of each difference drawn by themselves over the ranges of Eq. 5.
+    - "clock": the stamps t2 as the slave's clock shows them, steps of the offset correction between
+      two syncs included, times the rate in force. This is D3 taken literally.
+    - "counter": stamps of the free-running counter under the slave's clock, which no correction
+      touches.
+    - "independent": as counter, but with errors of each difference drawn by themselves over the
+      ranges of Eq. 5.
 
-    The rate in force is the mean of the last `filter_window_samples` ratios, of fewer in the beginning.
+    The rate in force is the mean of the last `filter_window_samples` ratios, of fewer in the
+    beginning.
 
     Args:
         errors: ranges of the stamps' errors, ns.
@@ -170,7 +199,9 @@ def simulate(errors: StampErrors, settings: Settings, intervals: int, salt: int 
         e3 = stamper.error(2, number, start + out + turnaround + at_t3)
         e4 = stamper.error(3, number, np.full(settings.seeds, start + out + turnaround + back))
         # Stamps counted from the sync that opens this interval.
-        offset = offset_of(e1, out + at_t2 + e2, out + turnaround + at_t3 + e3, out + turnaround + back + e4)
+        offset = offset_of(
+            e1, out + at_t2 + e2, out + turnaround + at_t3 + e3, out + turnaround + back + e4
+        )
         if before is not None:
             last_e1, last_t2, last_e2 = before
             if source == "clock":
@@ -179,7 +210,9 @@ def simulate(errors: StampErrors, settings: Settings, intervals: int, salt: int 
                 ratio = ratio_of(last_e1, last_e2, interval + e1, interval * raw_rate + e2)
             else:
                 difference = draws.pair[:, number]
-                ratio = (interval + difference[:, 0] * spans[0]) / (interval * raw_rate + difference[:, 1] * spans[1])
+                ratio = (interval + difference[:, 0] * spans[0]) / (
+                    interval * raw_rate + difference[:, 1] * spans[1]
+                )
             history[(number - 1) % window] = ratio
             adjusted = history[: min(number, window)].mean(axis=0)
         before = e1, at_t2 + e2, e2

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figure 28: offset and drift error over granularity and over jitter, with what the paper leaves open varied."""
+"""Figure 28: offset and drift error over granularity and over jitter, with what the paper leaves
+open varied.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,10 @@ class Point:
 
     Attributes:
         x_us: granularity or jitter.
-        median_us, low_us, high_us: of the absolute error of the offset calculation: median, 5 % and 95 %.
-        uncertainty_us: how far the median may be from the distribution's, RANK_SIGMAS standard deviations of its rank.
+        median_us, low_us, high_us: of the absolute error of the offset calculation: median, 5 % and
+            95 %.
+        uncertainty_us: how far the median may be from the distribution's, RANK_SIGMAS standard
+            deviations of its rank.
         max_us: greatest absolute error.
         bound_us: Eq. 4.
         before_us: median of the clock's absolute error when the next sync comes.
@@ -65,7 +69,9 @@ def settled(values: Array, settings: Settings) -> Array:
 
 
 def _rank_uncertainty(ordered: Array, independent: int) -> float:
-    """Half the distance of the order statistics RANK_SIGMAS standard deviations of the median's rank away from it."""
+    """Half the distance of the order statistics RANK_SIGMAS standard deviations of the median's
+    rank away from it.
+    """
     share = min(0.5, RANK_SIGMAS * 0.5 / float(np.sqrt(independent)))
     low, high = np.quantile(ordered, (0.5 - share, 0.5 + share))
     return float(high - low) / 2
@@ -107,28 +113,42 @@ def _errors(granularity_us: float, jitter_us: float) -> StampErrors:
     return bounds.alike(round(granularity_us * NS_PER_US), round(jitter_us * NS_PER_US))
 
 
-def granularity_sweep(settings: Settings, jitter_us: float = 0.0, points: int | None = None) -> Sweep:
-    """Both clocks' granularity from granularity_min_us to granularity_max_us, all four delays up to `jitter_us`."""
-    grid = np.linspace(settings.granularity_min_us, settings.granularity_max_us, points or settings.sweep_points)
+def granularity_sweep(
+    settings: Settings, jitter_us: float = 0.0, points: int | None = None
+) -> Sweep:
+    """Both clocks' granularity from granularity_min_us to granularity_max_us, all four delays up to
+    `jitter_us`.
+    """
+    grid = np.linspace(
+        settings.granularity_min_us, settings.granularity_max_us, points or settings.sweep_points
+    )
     return [(_errors(float(x), jitter_us), settings, float(x), salt) for salt, x in enumerate(grid)]
 
 
 def jitter_sweep(settings: Settings, points: int | None = None) -> Sweep:
     """All four delays from jitter_min_us to jitter_max_us, no granularity."""
-    grid = np.linspace(settings.jitter_min_us, settings.jitter_max_us, points or settings.sweep_points)
-    return [(_errors(0.0, float(x)), settings, float(x), 1000 + salt) for salt, x in enumerate(grid)]
+    grid = np.linspace(
+        settings.jitter_min_us, settings.jitter_max_us, points or settings.sweep_points
+    )
+    return [
+        (_errors(0.0, float(x)), settings, float(x), 1000 + salt) for salt, x in enumerate(grid)
+    ]
 
 
 def measured(spread: Spread, sweeps: Mapping[Name, Sweep]) -> dict[Name, list[Point]]:
     """The points of many sweeps, all at once."""
     points = iter(
-        spread.in_order(measure, [point for sweep in sweeps.values() for point in sweep], "processes if long")
+        spread.in_order(
+            measure, [point for sweep in sweeps.values() for point in sweep], "processes if long"
+        )
     )
     return {name: [next(points) for _ in sweep] for name, sweep in sweeps.items()}
 
 
 def _fit(points: list[Point], quantity: str = "median_us") -> fits.Line:
-    return fits.line([point.x_us for point in points], [getattr(point, quantity) for point in points])
+    return fits.line(
+        [point.x_us for point in points], [getattr(point, quantity) for point in points]
+    )
 
 
 def _growth(points: list[Point], quantity: str = "median_us") -> float:
@@ -137,7 +157,10 @@ def _growth(points: list[Point], quantity: str = "median_us") -> float:
 
 def all_sweeps(settings: Settings) -> dict[tuple[str, str], Sweep]:
     """Every sweep of the study, by what is swept and what is set otherwise."""
-    found = {("granularity", ""): granularity_sweep(settings), ("jitter", ""): jitter_sweep(settings)}
+    found = {
+        ("granularity", ""): granularity_sweep(settings),
+        ("jitter", ""): jitter_sweep(settings),
+    }
     for jitter_us in FIXED_JITTER_US:
         for source in ("clock", "counter"):
             changed = settings.model_copy(update={"ratio_from": source})
@@ -150,7 +173,9 @@ def all_sweeps(settings: Settings) -> dict[tuple[str, str], Sweep]:
 
 
 def part(settings: Settings, spread: Spread) -> Part:
-    """The four panels of Figure 28, straight lines through them, and what the end points depend on."""
+    """The four panels of Figure 28, straight lines through them, and what the end points
+    depend on.
+    """
     points = measured(spread, all_sweeps(settings))
     grain, late = points["granularity", ""], points["jitter", ""]
     sweeps = (("granularity", grain), ("jitter", late))
@@ -158,7 +183,9 @@ def part(settings: Settings, spread: Spread) -> Part:
         {source: points[source, f"{jitter_us:g} us"] for source in ("clock", "counter")}
         for jitter_us in FIXED_JITTER_US
     ]
-    found = Part("fig28", "Figure 28: error over granularity and jitter", "KeepON paper section A.9")
+    found = Part(
+        "fig28", "Figure 28: error over granularity and jitter", "KeepON paper section A.9"
+    )
     found.compared = _compared(grain, late, fixed[CHOSEN_JITTER]["counter"])
     found.checks = [check for name, points in sweeps for check in _checks(name, points)]
     found.tables = [
@@ -170,8 +197,10 @@ def part(settings: Settings, spread: Spread) -> Part:
     found.plots = [_plot(sweeps)]
     found.findings = _findings(grain, late, found.compared)
     found.by_construction = [
-        "that the error grows as many times as the jitter does: there is no granularity in that sweep, and the offset "
-        "formula is linear; the swept range is chosen",
+        (
+            "that the error grows as many times as the jitter does: there is no granularity in that"
+            " sweep, and the offset formula is linear; the swept range is chosen"
+        ),
     ]
     return found
 
@@ -184,8 +213,8 @@ def _checks(name: str, points: list[Point]) -> list[Check]:
         Check(
             f"the median offset error is linear in the {name}",
             fitted.residual_max <= widest + ROUNDING_US,
-            f"greatest residual {fitted.residual_max:.4f} us, uncertainty of a median {widest:.4f} us, "
-            f"R2 {fitted.r_squared:.6f}",
+            f"greatest residual {fitted.residual_max:.4f} us, uncertainty of a median {widest:.4f}"
+            f" us, R2 {fitted.r_squared:.6f}",
         ),
         Check(
             f"no offset error exceeds Eq. 4 in the sweep of {name}",
@@ -201,26 +230,57 @@ def _compared(grain: list[Point], late: list[Point], with_jitter: list[Point]) -
     jitter = f"{FIXED_JITTER_US[CHOSEN_JITTER]:g} us of jitter"
     low, high = f"{grain[0].x_us:g} us", f"{grain[-1].x_us:g} us"
     slope, floor_us = _published_line()
-    no_floor = f"granularity alone gives no floor; the published end points have one of {floor_us:.2f} us"
+    no_floor = (
+        f"granularity alone gives no floor; the published end points have one of {floor_us:.2f} us"
+    )
     found = [
         Comparison(what, ours, theirs, first["id"], "calculated", why)
         for what, ours, theirs, why in (
-            (f"median offset error at {low}, us", grain[0].median_us, first["median_offset_error_us_min"], no_floor),
-            (f"median offset error at {high}, us", grain[-1].median_us, first["median_offset_error_us_max"], no_floor),
+            (
+                f"median offset error at {low}, us",
+                grain[0].median_us,
+                first["median_offset_error_us_min"],
+                no_floor,
+            ),
+            (
+                f"median offset error at {high}, us",
+                grain[-1].median_us,
+                first["median_offset_error_us_max"],
+                no_floor,
+            ),
             ("growth over granularity", _growth(grain), first["increase_ratio"], no_floor),
-            ("slope, us per us of granularity", _fit(grain).slope, slope, "published: through the two end points"),
+            (
+                "slope, us per us of granularity",
+                _fit(grain).slope,
+                slope,
+                "published: through the two end points",
+            ),
         )
     ]
-    why = f"one number, {jitter}, taken for three: the paper states none; at the next sync, ratio from the counter"
+    why = (
+        f"one number, {jitter}, taken for three: the paper states none; at the next sync, ratio"
+        " from the counter"
+    )
     found += [
         Comparison(what, ours, theirs, first["id"], "calibrated", why)
         for what, ours, theirs in (
-            (f"clock error at {low}, {jitter}, us", with_jitter[0].before_us, first["median_offset_error_us_min"]),
-            (f"clock error at {high}, {jitter}, us", with_jitter[-1].before_us, first["median_offset_error_us_max"]),
+            (
+                f"clock error at {low}, {jitter}, us",
+                with_jitter[0].before_us,
+                first["median_offset_error_us_min"],
+            ),
+            (
+                f"clock error at {high}, {jitter}, us",
+                with_jitter[-1].before_us,
+                first["median_offset_error_us_max"],
+            ),
             (f"growth, {jitter}", _growth(with_jitter, "before_us"), first["increase_ratio"]),
         )
     ]
-    axis = "the published axis is in the figure only, so the end points cannot be compared; the slope gives both"
+    axis = (
+        "the published axis is in the figure only, so the end points cannot be compared; the slope"
+        " gives both"
+    )
     found += [
         Comparison(
             f"median offset error at {late[0].x_us:g} us of jitter, us",
@@ -233,14 +293,17 @@ def _compared(grain: list[Point], late: list[Point], with_jitter: list[Point]) -
         Comparison(
             "growth over jitter",
             _growth(late), second["increase_ratio"], second["id"], "by construction",
-            "the sweep's range is chosen, its end points 50 times apart, and the law is proportional",
+            "the sweep's range is chosen, its end points 50 times apart, "
+            "and the law is proportional",
         ),
     ]  # fmt: skip
     return found
 
 
 def _published_line() -> tuple[float, float]:
-    """Slope (us per us) and floor (us) of the line through the published end points of the granularity sweep."""
+    """Slope (us per us) and floor (us) of the line through the published end points of the
+    granularity sweep.
+    """
     known = published.load("keepon")["fig28_granularity"]
     rise = known["median_offset_error_us_max"] - known["median_offset_error_us_min"]
     slope = rise / (known["granularity_us_max"] - known["granularity_us_min"])
@@ -261,14 +324,21 @@ def _findings(grain: list[Point], late: list[Point], compared: list[Comparison])
     low = second["offset_error_us_min"] / by_jitter.slope
     high = second["offset_error_us_max"] / by_jitter.slope
     return [
-        f"Granularity: {by_grain.slope:.3f} us of median error per us; the published end points lie on a line of "
-        f"{published_slope:.3f}. The slope comes out; the published floor does not, and needs a jitter that the text "
-        f"does not state: with {FIXED_JITTER_US[CHOSEN_JITTER]:g} us of it all three published figures are met within "
-        f"{worst:.0%} (calibrated).",
-        f"Jitter: {by_jitter.slope:.3f} us per us. The published errors would need delays up to {low:.2f} and "
-        f"{high:.1f} us, and a granularity below {second['offset_error_us_min'] / by_grain.slope:.2f} us: even "
-        f"{fine_us:g} us alone gives {fine_us * by_grain.slope:.2f} us.",
-        "Per us, jitter and granularity weigh about the same, as they do in Eq. 4 with equal clocks and delays. That "
+        (
+            f"Granularity: {by_grain.slope:.3f} us of median error per us; the published end points"
+            f" lie on a line of {published_slope:.3f}. The slope comes out; the published floor"
+            " does not, and needs a jitter that the text does not state: with"
+            f" {FIXED_JITTER_US[CHOSEN_JITTER]:g} us of it all three published figures are met"
+            f" within {worst:.0%} (calibrated)."
+        ),
+        (
+            f"Jitter: {by_jitter.slope:.3f} us per us. The published errors would need delays up to"
+            f" {low:.2f} and {high:.1f} us, and a granularity below"
+            f" {second['offset_error_us_min'] / by_grain.slope:.2f} us: even {fine_us:g} us alone"
+            f" gives {fine_us * by_grain.slope:.2f} us."
+        ),
+        "Per us, jitter and granularity weigh about the same, as they do in Eq. 4 with equal clocks"
+        " and delays. That "
         f'jitter "has the more pronounced effect" (growth {second["increase_ratio"]} against '
         f"{first['increase_ratio']}) is due to the ranges swept and to the floor.",
     ]
@@ -280,9 +350,25 @@ def _lines_table(sweeps: tuple[tuple[str, list[Point]], ...]) -> Table:
         for what, quantity in (("offset error", "median_us"), ("drift per interval", "drift_us")):
             fitted = _fit(points, quantity)
             rows.append(
-                [name, what, fitted.slope, fitted.intercept, fitted.residual_rms, fitted.residual_max, fitted.r_squared]
+                [
+                    name,
+                    what,
+                    fitted.slope,
+                    fitted.intercept,
+                    fitted.residual_rms,
+                    fitted.residual_max,
+                    fitted.r_squared,
+                ]
             )
-    names = ("sweep", "median of", "slope, us/us", "intercept, us", "residual rms, us", "residual max, us", "R2")
+    names = (
+        "sweep",
+        "median of",
+        "slope, us/us",
+        "intercept, us",
+        "residual rms, us",
+        "residual max, us",
+        "R2",
+    )
     return Table("Straight lines", "calculated", [Column(name, 4) for name in names], rows)
 
 
@@ -295,7 +381,11 @@ def _fixed_table(fixed: list[dict[str, list[Point]]]) -> Table:
             (by_reading["counter"], "before_us"),
             (by_reading["clock"], "before_us"),
         ):
-            row += [getattr(points[0], quantity), getattr(points[-1], quantity), _growth(points, quantity)]
+            row += [
+                getattr(points[0], quantity),
+                getattr(points[-1], quantity),
+                _growth(points, quantity),
+            ]
         rows.append(row)
     known = published.load("keepon")["fig28_granularity"]
     names = ["jitter in the granularity sweep, us"]
@@ -306,8 +396,9 @@ def _fixed_table(fixed: list[dict[str, list[Point]]]) -> Table:
         "chosen",
         [Column(name, 2) for name in names],
         rows,
-        f"Median absolute errors at the ends of the sweep. Published: {known['median_offset_error_us_min']}, "
-        f"{known['median_offset_error_us_max']}, {known['increase_ratio']} ({known['id']}).",
+        "Median absolute errors at the ends of the sweep. Published:"
+        f" {known['median_offset_error_us_min']}, {known['median_offset_error_us_max']},"
+        f" {known['increase_ratio']} ({known['id']}).",
     )
 
 
@@ -316,22 +407,40 @@ def _distribution_table(points: Mapping[tuple[str, str], list[Point]]) -> Table:
     for distribution in DISTRIBUTIONS:
         grain, late = points["granularity", distribution], points["jitter", distribution]
         slope = _fit(grain).slope
-        rows.append([distribution, grain[0].median_us, grain[-1].median_us, _growth(grain), slope, _fit(late).slope])
+        rows.append(
+            [
+                distribution,
+                grain[0].median_us,
+                grain[-1].median_us,
+                _growth(grain),
+                slope,
+                _fit(late).slope,
+            ]
+        )
     names = ("distribution", "median at the least granularity, us", "at the greatest, us", "growth")
     return Table(
         "What the distribution of the errors does",
         "chosen",
         [Column(name) for name in (*names, "us per us of granularity", "us per us of jitter")],
         rows,
-        "exponential: delays with a mean of a fifth of their range, cut at its end. extremes: either end. rounding: "
-        "the clock's reading rounded to its granularity, at a phase of each seed's own; constant where the "
-        "granularity divides the interval.",
+        "exponential: delays with a mean of a fifth of their range, cut at its end. extremes:"
+        " either end. rounding: the clock's reading rounded to its granularity, at a phase of each"
+        " seed's own; constant where the granularity divides the interval.",
     )
 
 
 def _sweep_table(name: str, points: list[Point]) -> Table:
     names = (f"{name}, us", "median", "5 %", "95 %", "max", "Eq. 4", "at next sync", "drift median")
-    fields = ("x_us", "median_us", "low_us", "high_us", "max_us", "bound_us", "before_us", "drift_us")
+    fields = (
+        "x_us",
+        "median_us",
+        "low_us",
+        "high_us",
+        "max_us",
+        "bound_us",
+        "before_us",
+        "drift_us",
+    )
     ends = ("drift_printed_us", "drift_corrected_us")
     return Table(
         f"Sweep of {name}: absolute errors, us",
@@ -351,18 +460,32 @@ def _plot(sweeps: tuple[tuple[str, list[Point]], ...]) -> Plot:
             Curve("greatest", x, [point.max_us for point in points], "points"),
             Curve("Eq. 4", x, [point.bound_us for point in points], "dashed"),
         ]
-        panels.append(Panel(f"({letter}) offset error", f"{name} (us)", "absolute offset error (us)", curves))
+        panels.append(
+            Panel(f"({letter}) offset error", f"{name} (us)", "absolute offset error (us)", curves)
+        )
     for letter, (name, points) in zip("cd", sweeps, strict=True):
         x = [point.x_us for point in points]
         curves = [
             Curve("median", x, [point.drift_us for point in points]),
-            Curve("5 to 95 %", x, [p.drift_low_us for p in points], "band", [p.drift_high_us for p in points]),
+            Curve(
+                "5 to 95 %",
+                x,
+                [p.drift_low_us for p in points],
+                "band",
+                [p.drift_high_us for p in points],
+            ),
             Curve("Eq. 6 as printed", x, [point.drift_printed_us for point in points], "dashed"),
             Curve("Eq. 6 corrected", x, [point.drift_corrected_us for point in points], "dashed"),
         ]
-        panels.append(Panel(f"({letter}) drift over one interval", f"{name} (us)", "absolute drift (us)", curves))
+        panels.append(
+            Panel(
+                f"({letter}) drift over one interval", f"{name} (us)", "absolute drift (us)", curves
+            )
+        )
     note = "Granularity without jitter, jitter without granularity; frequency filtered."
     return Plot("fig28", "Error over granularity and jitter", "calculated", panels, note)
 
 
-STUDY = Study("Figure 28: granularity, jitter and the error of PTP", Settings, ORIGINS, parts(part), (check,))
+STUDY = Study(
+    "Figure 28: granularity, jitter and the error of PTP", Settings, ORIGINS, parts(part), (check,)
+)

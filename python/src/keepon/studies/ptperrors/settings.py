@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the simulator of section A.9 can be set to; the defaults are the published settings and, where the paper is
-silent, our choices: `CALIBRATED` and `CHOICES` say which is which.
+"""What the simulator of section A.9 can be set to; the defaults are the published settings and,
+where the paper is silent, our choices: `CALIBRATED` and `CHOICES` say which is which.
 """
 
 from __future__ import annotations
@@ -67,9 +67,16 @@ CALIBRATED = {
 
 CHOICES = {
     "turnaround_us": "not published; the slave asks as soon as the sync arrives",
-    "ratio_from": "not published: what the frequency ratio is formed from; Figure 29's study shows all three readings",
-    "distribution": "not published; uniform over the ranges of Eq. 3; Figure 28's study shows others",
-    "granularity_us": "Figure 29's is not stated; a slot of 300 bytes at 1 Gb/s without preamble and gap",
+    "ratio_from": (
+        "not published: what the frequency ratio is formed from; Figure 29's study shows all three"
+        " readings"
+    ),
+    "distribution": (
+        "not published; uniform over the ranges of Eq. 3; Figure 28's study shows others"
+    ),
+    "granularity_us": (
+        "Figure 29's is not stated; a slot of 300 bytes at 1 Gb/s without preamble and gap"
+    ),
     "jitter_us": "Figure 29's is not stated",
     "jitter_min_us": "axis only in Figure 28(b,d)",
     "jitter_max_us": "axis only in Figure 28(b,d); 50 times the least, as the published errors are",
@@ -93,17 +100,26 @@ def check(settings: Settings) -> None:
     for name in ("granularity", "jitter"):
         low, high = getattr(settings, f"{name}_min_us"), getattr(settings, f"{name}_max_us")
         if not low < high:
-            raise refuse(f"{name}_max_us", high, f"must be more than {name}_min_us, {low:g}; exchange or widen them")
-    worst_us = max(settings.granularity_us + settings.jitter_us, settings.granularity_max_us, settings.jitter_max_us)
+            raise refuse(
+                f"{name}_max_us",
+                high,
+                f"must be more than {name}_min_us, {low:g}; exchange or widen them",
+            )
+    worst_us = max(
+        settings.granularity_us + settings.jitter_us,
+        settings.granularity_max_us,
+        settings.jitter_max_us,
+    )
     exchange_us = settings.exchange_ns / NS_PER_US
-    # Errors of successive stamps differ by worst_us at most: below this the ratio of Eq. 5 could lose its sign.
+    # Errors of successive stamps differ by worst_us at most: below this the ratio of Eq. 5 could
+    # lose its sign.
     least_ms = (exchange_us + 2 * worst_us) / 1000
     if settings.interval_ms <= least_ms:
         raise refuse(
             "interval_ms",
             settings.interval_ms,
-            f"must be more than {least_ms:g}, one exchange ({exchange_us:g} us) and twice the greatest error of a "
-            f"stamp ({worst_us:g} us); lengthen it",
+            f"must be more than {least_ms:g}, one exchange ({exchange_us:g} us) and twice the"
+            f" greatest error of a stamp ({worst_us:g} us); lengthen it",
         )
     for key in ("intervals", "sweep_intervals"):
         count = getattr(settings, key)
@@ -111,6 +127,6 @@ def check(settings: Settings) -> None:
             raise refuse(
                 key,
                 count,
-                f"must be at least {2 * settings.filter_window_samples + 20}, twice filter_window_samples and 20; "
-                "run more or filter less",
+                f"must be at least {2 * settings.filter_window_samples + 20}, twice"
+                " filter_window_samples and 20; run more or filter less",
             )

@@ -57,11 +57,15 @@ class Build:
             self.nodes[station.name] = self.simulation.add_station(station.name, spec)
             self.sources[f"{station.name} ({spec['driver']})"] = sources
         for bridge in scenario.bridge:
-            self.nodes[bridge.name] = self.simulation.add_bridge(bridge.name, timesync.bridge_spec(scenario, bridge))
+            self.nodes[bridge.name] = self.simulation.add_bridge(
+                bridge.name, timesync.bridge_spec(scenario, bridge)
+            )
         self.sources.update(timesync.bridge_sources(scenario))
         topology = Topology(scenario)
         for link in scenario.link:
-            there, back = (topology.wires[ends[0], ends[1]] for ends in (link.ends, link.ends[::-1]))
+            there, back = (
+                topology.wires[ends[0], ends[1]] for ends in (link.ends, link.ends[::-1])
+            )
             self.simulation.add_link(
                 self.nodes[link.ends[0]],
                 self.nodes[link.ends[1]],
@@ -72,8 +76,12 @@ class Build:
         for name, entry in plan["bridges"].items():
             for peer, port in entry["ports"].items():
                 if "entries" in port:
-                    gates = [(int(gate["gates"], 16) & ALL_GATES, gate["ns"]) for gate in port["entries"]]
-                    self.simulation.set_gates(self.nodes[name], self.nodes[peer], port["base_ns"], gates)
+                    gates = [
+                        (int(gate["gates"], 16) & ALL_GATES, gate["ns"]) for gate in port["entries"]
+                    ]
+                    self.simulation.set_gates(
+                        self.nodes[name], self.nodes[peer], port["base_ns"], gates
+                    )
         self.start_ns = talk_start_ns(scenario)
         self.streams = {stream.id: self._add_stream(stream) for stream in scenario.stream}
         self.loads = {load.id: self._add_load(load.id, topology) for load in scenario.load}
@@ -82,11 +90,17 @@ class Build:
         driven = {station.name: scenario.driver_of(station, run) for station in scenario.station}
         tested = {station.name for station in scenario.station if station.driver == "under-test"}
         for fault in scenario.fault:
-            if fault.kind == "poll-stall" and fault.node in tested and driven[fault.node] != "keepon":
+            if (
+                fault.kind == "poll-stall"
+                and fault.node in tested
+                and driven[fault.node] != "keepon"
+            ):
                 continue  # only keepon polls; the fault concerns the station in its other runs
             if fault.kind == "master-change":
                 continue  # a part of sync_spec()
-            self.simulation.add_fault(fault.kind, self.nodes[fault.node], round(fault.at_s * 1e9), fault.value_ns)
+            self.simulation.add_fault(
+                fault.kind, self.nodes[fault.node], round(fault.at_s * 1e9), fault.value_ns
+            )
 
     def _add_stream(self, stream: Stream) -> int:
         entry = self.plan["streams"][stream.id]
@@ -94,7 +108,9 @@ class Build:
             "id": stream.id,
             "talker": self.nodes[stream.talker],
             "listeners": [self.nodes[listener] for listener in stream.listeners],
-            "routes": [[self.nodes[node] for node in entry["routes"][end]] for end in stream.listeners],
+            "routes": [
+                [self.nodes[node] for node in entry["routes"][end]] for end in stream.listeners
+            ],
             "period_ns": stream.period_ns,
             "offset_ns": entry["release_ns"],
             "turns_ns": entry.get("turns_ns", []),
@@ -126,7 +142,15 @@ class Build:
         raw = self.simulation.frames(self.streams[name])
         arrays: dict[str, Any] = {
             key: np.asarray(raw[key], dtype=np.int64)
-            for key in ("seq", "txtime_ns", "submit_ps", "verdict", "wire_ps", "arrival_ps", "stamp_ns")
+            for key in (
+                "seq",
+                "txtime_ns",
+                "submit_ps",
+                "verdict",
+                "wire_ps",
+                "arrival_ps",
+                "stamp_ns",
+            )
         }
         if self.scenario.sync.by_ptp:
             for key in ("submit_ps", "wire_ps", "arrival_ps"):
@@ -137,11 +161,15 @@ class Build:
         """True times as network time since the epoch; what did not happen stays so."""
         flat = np.ascontiguousarray(times_ps).reshape(-1)
         network = np.asarray(self.simulation.network_time(flat), dtype=np.int64)
-        converted: IntArray = np.where(flat == results.NONE, results.NONE, network).reshape(times_ps.shape)
+        converted: IntArray = np.where(flat == results.NONE, results.NONE, network).reshape(
+            times_ps.shape
+        )
         return converted
 
     def used_sources(self) -> dict[str, list[Sourced]]:
-        """Of every station and bridge, the numbers that mattered in the run that has been: stages gone through."""
+        """Of every station and bridge, the numbers that mattered in the run that has been: stages
+        gone through.
+        """
         used = {}
         for name, entries in self.sources.items():
             node = self.nodes[name.rpartition(" (")[0]]
@@ -149,12 +177,18 @@ class Build:
                 used[name] = entries
                 continue
             raw = self.simulation.station(node)
-            used[name] = [entry for entry in entries if entry.was_used(raw["host_draws"], raw["host_tails"])]
+            used[name] = [
+                entry for entry in entries if entry.was_used(raw["host_draws"], raw["host_tails"])
+            ]
         return used
 
     def clocked(self) -> list[str]:
         """Nodes whose clocks PTP sets or distributes."""
         if not self.scenario.sync.by_ptp:
             return []
-        bridges = [bridge.name for bridge in self.scenario.bridge] if self.scenario.sync.mode == "gptp" else []
+        bridges = (
+            [bridge.name for bridge in self.scenario.bridge]
+            if self.scenario.sync.mode == "gptp"
+            else []
+        )
         return [station.name for station in self.scenario.station] + bridges

@@ -23,14 +23,20 @@ def _check_dual_clock(scenario: Scenario, index: int, station: Station) -> None:
         for key, default in (("merge", "strip"), ("tau_ns", "auto")):
             if getattr(options, key) != default:
                 raise ConfigError(
-                    f'{where}.{key}` = {getattr(options, key)}: goes with clock = "dual" only, not "{options.clock}"'
+                    f'{where}.{key}` = {getattr(options, key)}: goes with clock = "dual" only, not'
+                    f' "{options.clock}"'
                 )
         return
-    neighbours = {end for link in scenario.link if station.name in link.ends for end in link.ends} - {station.name}
-    stations = {other.name for other in scenario.station if other.driver in ("keepon", "under-test")}
+    neighbours = {
+        end for link in scenario.link if station.name in link.ends for end in link.ends
+    } - {station.name}
+    stations = {
+        other.name for other in scenario.station if other.driver in ("keepon", "under-test")
+    }
     if not neighbours <= stations:
         raise ConfigError(
-            f'{where}.clock` = "dual": must be "interpolated" or "counter" where the other end of the link is no '
+            f'{where}.clock` = "dual": must be "interpolated" or "counter" where the other end of'
+            " the link is no "
             f"keepon station ({', '.join(sorted(neighbours))}); nobody else sends without a pause"
         )
 
@@ -46,14 +52,23 @@ def check_supported(scenario: Scenario) -> None:
     for index, load in enumerate(scenario.load):
         if load.kind == "tcp":
             raise ConfigError(
-                f'key `load[{index}].kind` = "tcp": must be "udp" or "saturate"; the simulator has no TCP yet'
+                f'key `load[{index}].kind` = "tcp": must be "udp" or "saturate"; the simulator has'
+                " no TCP yet"
             )
-    kinds = ("poll-stall", "clock-step", "link-down", "late-submit", "wire-pause", "lost-sync", "master-change")
+    kinds = (
+        "poll-stall",
+        "clock-step",
+        "link-down",
+        "late-submit",
+        "wire-pause",
+        "lost-sync",
+        "master-change",
+    )
     for index, fault in enumerate(scenario.fault):
         if fault.kind not in kinds:
             raise ConfigError(
-                f'key `fault[{index}].kind` = "{fault.kind}": must be one of {", ".join(kinds)}; the simulator '
-                "knows no other yet"
+                f'key `fault[{index}].kind` = "{fault.kind}": must be one of {", ".join(kinds)};'
+                " the simulator knows no other yet"
             )
         if fault.kind in SYNC_FAULTS and not scenario.sync.by_ptp:
             raise ConfigError(
@@ -63,6 +78,7 @@ def check_supported(scenario: Scenario) -> None:
         longest_ns = PAUSE_NS_MAX if fault.kind == "wire-pause" else FAULT_NS_MAX
         if fault.kind != "clock-step" and not 0 <= fault.value_ns <= longest_ns:
             raise ConfigError(
-                f"key `fault[{index}].value_ns` = {fault.value_ns}: must be within 0 to {longest_ns}; for "
+                f"key `fault[{index}].value_ns` = {fault.value_ns}: must be within 0 to"
+                f" {longest_ns}; for "
                 f'"{fault.kind}" it is a length of time'
             )

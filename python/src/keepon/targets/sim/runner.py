@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a planned scenario in the simulator, one driver after the other, and hands back numbers.
 
-The simulator is told what the plan says and nothing more; the listener's clock is never a talker's input.
+The simulator is told what the plan says and nothing more; the listener's clock is never a talker's
+input.
 """
 
 from __future__ import annotations
@@ -83,7 +84,9 @@ def simulate_build(
     arrays: dict[str, FrameArrays] = {}
     for stream in scenario.stream:
         told(until_ns)
-        arrays[stream.id], streams[stream.id] = _stream_document(build, stream, (start_ns, end_ns), verdict_names)
+        arrays[stream.id], streams[stream.id] = _stream_document(
+            build, stream, (start_ns, end_ns), verdict_names
+        )
     parts: RunParts = {
         "driver": driver,
         "streams": streams,
@@ -93,7 +96,9 @@ def simulate_build(
             for station in scenario.station
         },
         "bridges": {
-            bridge.name: _bridge_document(build.simulation.bridge(build.nodes[bridge.name]), build.nodes)
+            bridge.name: _bridge_document(
+                build.simulation.bridge(build.nodes[bridge.name]), build.nodes
+            )
             for bridge in scenario.bridge
         },
         "loads": {
@@ -113,12 +118,15 @@ def _stream_document(
     """Frames of a stream that were due in the window, and what the result says of them."""
     scenario, plan = build.scenario, build.plan
     every, entry = build.frames(stream.id), plan["streams"][stream.id]
-    frames = on_schedule(every, schedule(build.epoch_ns + build.start_ns, stream, entry), window_ns, stream.id)
+    frames = on_schedule(
+        every, schedule(build.epoch_ns + build.start_ns, stream, entry), window_ns, stream.id
+    )
     padded = scenario.driver_of(scenario.station_named(stream.talker), build.run) == "keepon"
     whole = build.simulation.stream(build.streams[stream.id])
     results.check_whole_run(every, verdict_names, whole, stream.id)
     document = results.stream_result(
-        frames, verdict_names, results.losses(frames, whole["lost"]), results.bounds_of(entry, padded), stream.id,
+        frames, verdict_names, results.losses(frames, whole["lost"]),
+        results.bounds_of(entry, padded), stream.id,
         stream.period_ns, stream.deadline_ns,
     )  # fmt: skip
     if padded:
@@ -154,7 +162,8 @@ def _plain(value: Any) -> Any:
 
 
 def _station_document(build: Build, name: str, window_s: float) -> StationResult:
-    """A station's counters, those of every target first; slots_total counts what the index has passed.
+    """A station's counters, those of every target first; slots_total counts what the index has
+    passed.
 
     best_effort_bps is what its loads sent in the window, frames with FCS; what the plan leaves to
     them stands in the plan (`headroom`).
@@ -181,31 +190,40 @@ def _bridge_document(raw: RawBridge, nodes: dict[str, int]) -> BridgeResult:
 
 
 def _load_document(raw: Flow, window_s: float) -> LoadResult:
-    """Goodput of one load (frames with FCS that arrived in the window), and counts of the whole run."""
+    """Goodput of one load (frames with FCS that arrived in the window), and counts of the whole
+    run.
+    """
     results.check_flow(raw, 1, f"load {raw['id']}")
     goodput_bps = round(raw["window_delivered_bytes"] * 8 / window_s)
     return cast(LoadResult, {"goodput_bps": goodput_bps, **_plain(raw)})
 
 
 def run_all(scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None) -> Outcome:
-    """Every driver of the scenario, side by side; a Ctrl-C keeps those that are complete up to the first that is not.
+    """Every driver of the scenario, side by side; a Ctrl-C keeps those that are complete up to the
+    first that is not.
 
     Raises:
         ConfigError: the scenario has no stream to measure.
         SimulationError: a run contradicts itself.
     """
     if not scenario.stream:
-        raise ConfigError("key `stream`: must have an entry, as there is nothing to measure; add a [[stream]]")
+        raise ConfigError(
+            "key `stream`: must have an entry, as there is nothing to measure; add a [[stream]]"
+        )
     runs: list[Run] = []
     sources: dict[str, list[Sourced]] = {}
     interrupted = False
     try:
-        for run, used in in_order(lambda driver: simulate(scenario, plan, driver, seed, progress), scenario.drivers()):
+        for run, used in in_order(
+            lambda driver: simulate(scenario, plan, driver, seed, progress), scenario.drivers()
+        ):
             runs.append(run)
             sources.update(used)
     except KeyboardInterrupt:
         interrupted = True
-    document = result_document(NAME, scenario, seed, runs, sources, by_construction(scenario), interrupted)
+    document = result_document(
+        NAME, scenario, seed, runs, sources, by_construction(scenario), interrupted
+    )
     return Outcome(document, runs, interrupted)
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the simulator is told of a station, from scenario and plan, and where the numbers come from."""
+"""What the simulator is told of a station, from scenario and plan, and where the numbers
+come from.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ CLASS_COUNT = 16
 
 
 def _classes(planned: PlannedStation, paper: bool) -> dict[int, tuple[str, str]]:
-    """Late policy and rounding per class; the paper rounds down whatever the class, also those nobody uses."""
+    """Late policy and rounding per class; the paper rounds down whatever the class, also those
+    nobody uses.
+    """
     classes: dict[int, tuple[str, str]] = {
         int(tc): (entry["late"], entry["round"]) for tc, entry in planned["classes"].items()
     }
@@ -23,7 +27,9 @@ def _classes(planned: PlannedStation, paper: bool) -> dict[int, tuple[str, str]]
 
 
 def nic_spec(station: Station, driver: str) -> tuple[NicSpec, list[Sourced]]:
-    """What the simulator is told of a station's NIC, and the values that matter to its driver; all of them chosen."""
+    """What the simulator is told of a station's NIC, and the values that matter to its driver; all
+    of them chosen.
+    """
     own = station.nic
     ring = ["prefetch_slots", "fetch_ns", "restart_ns", "index_read_ns"]
     matters = {
@@ -31,13 +37,16 @@ def nic_spec(station: Station, driver: str) -> tuple[NicSpec, list[Sourced]]:
         "standard": ["fetch_ns", "coalesce_ns", "coalesce_frames"],
         "launchtime": ["fetch_ns"],
     }[driver]
-    # A ring that is kept full fetches from the start on, the others when a frame has passed the driver.
+    # A ring that is kept full fetches from the start on, the others when a frame has passed the
+    # driver.
     stage = "" if driver == "keepon" else "driver"
     used = [
         chosen(
             f"nic: {key}",
             getattr(own, key),
-            "no published value" if getattr(own, key) == NicOptions.model_fields[key].default else "scenario",
+            "no published value"
+            if getattr(own, key) == NicOptions.model_fields[key].default
+            else "scenario",
             stage,
         )
         for key in matters
@@ -64,8 +73,9 @@ def station_spec(
     """What the simulator is told of a station, and the sources of its host's numbers."""
     driver = scenario.driver_of(station, run)
     stages, sources = host_of(station.host, driver, scenario.host_tail_scale)
-    # Neither other driver orders frames by txtime: ETF is the conventional driver's timing control and sorts for the
-    # launch-time NIC, whose queue is a FIFO (KeepON paper section 6.1; the RFC's "current limitations").
+    # Neither other driver orders frames by txtime: ETF is the conventional driver's timing control
+    # and sorts for the launch-time NIC, whose queue is a FIFO (KeepON paper section 6.1; the RFC's
+    # "current limitations").
     release = "etf" if driver != "keepon" and station.release == "txtime" else station.release
     delta_ns = ETF_DELTA_NS if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
     if release == "etf":
@@ -111,7 +121,9 @@ def station_spec(
             "trim_down_bytes": options.trim_down_bytes,
             "trim_up_bytes": options.trim_up_bytes,
             "trim": options.trim,
-            "clock": options.clock if planned["mode"] != "paper" or options.clock == "dual" else "counter",
+            "clock": options.clock
+            if planned["mode"] != "paper" or options.clock == "dual"
+            else "counter",
             "placeholder": planned["placeholder"],
             "poll_overhead_ns": planned["poll_overhead_ns"],
             "prebuffer_frames": options.prebuffer_frames,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """PTP and gPTP for the simulator: what it is told, and what its clocks did as numbers of a result.
 
-Stamps of reception are the one thing that is calibrated here. Software sees a frame some time after it is complete;
-by how much that varies is taken from a publication (`keepon.model.hosts`) and never from the accuracies published for
-PTP (keepon.fig12), which results are put beside.
+Stamps of reception are the one thing that is calibrated here. Software sees a frame some time after
+it is complete; by how much that varies is taken from a publication (`keepon.model.hosts`) and never
+from the accuracies published for PTP (keepon.fig12), which results are put beside.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ def station_spec(
     station: Station,
     driver: str,
 ) -> tuple[PtpSpec, list[Sourced]]:
-    """What PTP adds to a station's specification: {} and no sources where clocks are not set by PTP."""
+    """What PTP adds to a station's specification: {} and no sources where clocks are not set by
+    PTP.
+    """
     if not scenario.sync.by_ptp:
         return {}, []
     stage, sources = rx_stage(station, scenario.sync.rx_jitter_scale)
@@ -41,7 +43,9 @@ def station_spec(
 
 
 def bridge_spec(scenario: Scenario, bridge: Bridge) -> BridgeSpec:
-    """A bridge as the simulator has it. With ideal clocks its crystal does not matter and is left ideal too."""
+    """A bridge as the simulator has it. With ideal clocks its crystal does not matter and is left
+    ideal too.
+    """
     spec: BridgeSpec = {"processing_ns": bridge.processing_ns, "ppm": 0.0}
     if scenario.sync.mode == "ideal":
         return spec
@@ -100,26 +104,42 @@ def sync_spec(scenario: Scenario, nodes: dict[str, int]) -> SyncSpec:
         "start_offset_ns": sync.start_offset_ns,
         "sample_ns": sync.sample_ns,
         "changes": [
-            (round(fault.at_s * 1e9), nodes[fault.node]) for fault in scenario.fault if fault.kind == "master-change"
+            (round(fault.at_s * 1e9), nodes[fault.node])
+            for fault in scenario.fault
+            if fault.kind == "master-change"
         ],
     }
 
 
 _BY_CONSTRUCTION = (
-    "Network time is what the grandmaster's clock reads, so its own offset is zero; all delays, arrivals and release "
-    "errors are in network time.",
-    "Links delay both ways alike and always alike unless asymmetry_ns is set: what PTP gets wrong comes from stamps, "
-    "granularity and crystals alone.",
-    "The grandmaster is set by the scenario (external port configuration): there is no election, so a change of master "
-    "takes no time but that of the servos.",
-    "The system clock of a station with a PHC is set to what the PHC says at every Sync and keeps the CPU's crystal at "
-    "the PHC's last measured rate between; it serves wake-ups, txtimes are PHC time.",
+    (
+        "Network time is what the grandmaster's clock reads, so its own offset is zero; all delays,"
+        " arrivals and release errors are in network time."
+    ),
+    (
+        "Links delay both ways alike and always alike unless asymmetry_ns is set: what PTP gets"
+        " wrong comes from stamps, granularity and crystals alone."
+    ),
+    (
+        "The grandmaster is set by the scenario (external port configuration): there is no"
+        " election, so a change of master takes no time but that of the servos."
+    ),
+    (
+        "The system clock of a station with a PHC is set to what the PHC says at every Sync and"
+        " keeps the CPU's crystal at the PHC's last measured rate between; it serves wake-ups,"
+        " txtimes are PHC time."
+    ),
 )
-_BRIDGES = "Bridges forward after exactly their processing time and open gates exactly on schedule by their own clock."
+_BRIDGES = (
+    "Bridges forward after exactly their processing time and open gates exactly on schedule by"
+    " their own clock."
+)
 
 
 def by_construction(scenario: Scenario) -> list[str]:
-    """What clocks set by PTP cannot but show in this scenario; nothing where it does not set them."""
+    """What clocks set by PTP cannot but show in this scenario; nothing where it does not
+    set them.
+    """
     if not scenario.sync.by_ptp:
         return []
     return [*_BY_CONSTRUCTION, *([_BRIDGES] if scenario.bridge else [])]

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a guest left behind, as frame arrays: talkers' and listeners' files, the exact record of the wires, verdicts.
+"""What a guest left behind, as frame arrays: talkers' and listeners' files, the exact record of the
+wires, verdicts.
 
-Network time of a run is the talker's PHC. The record of a wire has its own time base (raw); the two are joined by one
-constant a stream, the median difference between what the kernel says of sent frames and the
-recorded instants. So a frame that is off shows as a deviation, a stamp that is off shows even if
-all are off by the same, and how far the constant is from the NIC's own clock is checked. Arrivals
-are hardware stamps of listeners, whose clocks are the NIC's.
+Network time of a run is the talker's PHC. The record of a wire has its own time base (raw); the two
+are joined by one constant a stream, the median difference between what the kernel says of sent
+frames and the recorded instants. So a frame that is off shows as a deviation, a stamp that is off
+shows even if all are off by the same, and how far the constant is from the NIC's own clock is
+checked. Arrivals are hardware stamps of listeners, whose clocks are the NIC's.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from keepon.model.tools import Listen, Talk, TalkFrame
 # What a test frame carries (tools/payload.h).
 MAGIC = bytes.fromhex("4b504e54")
 FRAME = re.compile(
-    r"frame seq=(?P<seq>\d+) raw_ns=(?P<raw>[\d.]+) phc_ns=(?P<phc>-?[\d.]+) bytes=(?P<bytes>\d+) queue=\d+ "
+    r"frame seq=(?P<seq>\d+) raw_ns=(?P<raw>[\d.]+) phc_ns=(?P<phc>-?[\d.]+) bytes=(?P<bytes>\d+)"
+    r" queue=\d+ "
     r"verdict=(?P<verdict>\w+) head=(?P<head>[0-9a-f]*)"
 )
 RUN = re.compile(r"placeholders seq=\d+ count=(?P<count>\d+) ")
@@ -54,7 +56,8 @@ def picoseconds(text: str) -> int:
 
 @dataclass
 class WireRecord:
-    """What a talker's wire saw: instants of real frames by (stream hash, seq), in the record's time and its PHC, ps.
+    """What a talker's wire saw: instants of real frames by (stream hash, seq), in the record's time
+    and its PHC, ps.
 
     `others`: PHC time (ps) and bytes on the wire of every frame that belongs to no stream.
     """
@@ -90,7 +93,10 @@ def read_wire(text: str) -> WireRecord:
         if at < 0 or len(head) < at + 20:
             record.others.append((picoseconds(frame["phc"]), int(frame["bytes"])))
             continue
-        key = (int.from_bytes(head[at + 8 : at + 12], "big"), int.from_bytes(head[at + 12 : at + 20], "big"))
+        key = (
+            int.from_bytes(head[at + 8 : at + 12], "big"),
+            int.from_bytes(head[at + 12 : at + 20], "big"),
+        )
         record.raw_ps[key] = picoseconds(frame["raw"])
         record.phc_ps[key] = picoseconds(frame["phc"])
         record.verdicts[key] = frame["verdict"]
@@ -98,7 +104,8 @@ def read_wire(text: str) -> WireRecord:
 
 
 def read_outcomes(text: str) -> dict[tuple[str, int, int], list[tuple[str, int]]]:
-    """Verdict and PHC time (ps, of the reference plane; 0: not sent) of every frame that ended, in order of ending.
+    """Verdict and PHC time (ps, of the reference plane; 0: not sent) of every frame that ended, in
+    order of ending.
 
     Keys are device, class and txtime.
 
@@ -120,7 +127,9 @@ def read_counters(text: str) -> dict[str, int]:
     return {match["name"]: int(match["value"]) for match in found if match is not None}
 
 
-def counters_of(files: dict[str, bytes], interface: str, needed: tuple[str, ...] = ()) -> dict[str, int]:
+def counters_of(
+    files: dict[str, bytes], interface: str, needed: tuple[str, ...] = ()
+) -> dict[str, int]:
     """Counters of an interface or bridge of the guest.
 
     Raises:
@@ -130,9 +139,13 @@ def counters_of(files: dict[str, bytes], interface: str, needed: tuple[str, ...]
     name = f"stats-{interface}.txt"
     found = read_counters(files.get(name, b"").decode())
     if not found:
-        raise TraceError(f"the guest left no counters in {name}; look at `guest.messages` of the run")
+        raise TraceError(
+            f"the guest left no counters in {name}; look at `guest.messages` of the run"
+        )
     if absent := [key for key in needed if key not in found]:
-        raise TraceError(f"the guest's {name} has no counter {absent[0]}; kernel module and package do not match")
+        raise TraceError(
+            f"the guest's {name} has no counter {absent[0]}; kernel module and package do not match"
+        )
     return found
 
 
@@ -216,7 +229,8 @@ def stream_frames(
         outcomes: verdicts by (device, class, txtime); entries used are taken out.
         verdict_names: name by index.
         epoch_ns: network time of the start of the first cycle.
-        shared_clock: listeners' PHCs run with the talker's NIC; otherwise their stamps are only their own.
+        shared_clock: listeners' PHCs run with the talker's NIC; otherwise their stamps are only
+            their own.
         station: the talker's part of the plan, if it has one.
         is_keepon: the device is one of keepon.ko, which tells a verdict of every frame.
 
@@ -227,10 +241,14 @@ def stream_frames(
     frames = talk["frames"]
     count, epoch_ps = len(frames), epoch_ns * 1000
     ends = _ends(stream, device, frames, outcomes)
-    shift_ps, clock_ps = _shift_ps({seq: end[1] for seq, end in ends.items() if end[1]}, record, number)
+    shift_ps, clock_ps = _shift_ps(
+        {seq: end[1] for seq, end in ends.items() if end[1]}, record, number
+    )
     seq = np.array([frame["seq"] for frame in frames], dtype=np.int64)
     txtime_ns = np.array([frame["txtime_ns"] for frame in frames], dtype=np.int64)
-    submit_ps = np.array([frame["submitted_ns"] * 1000 - epoch_ps for frame in frames], dtype=np.int64)
+    submit_ps = np.array(
+        [frame["submitted_ns"] * 1000 - epoch_ps for frame in frames], dtype=np.int64
+    )
     wire_ps = np.full(count, NONE, dtype=np.int64)
     verdict = np.full(count, PENDING, dtype=np.int64)
     net_slot = np.full(count, NONE, dtype=np.int64)
@@ -245,14 +263,21 @@ def stream_frames(
             name, start_ps = ends[frame["seq"]]
             verdict[index] = verdict_names.index(name)
             if start_ps and station is not None:
-                net_slot[index] = round((start_ps - station["preamble_ps"]) / station["slot_time_ps"])
+                net_slot[index] = round(
+                    (start_ps - station["preamble_ps"]) / station["slot_time_ps"]
+                )
         elif raw_ps is not None and is_keepon:
-            raise TraceError(f"stream {stream.id}: frame {frame['seq']} was sent, but the kernel told no verdict")
+            raise TraceError(
+                f"stream {stream.id}: frame {frame['seq']} was sent, but the kernel told no verdict"
+            )
         elif raw_ps is not None:
-            # Nobody promised an instant: that it was sent is all that is known, a stamp says no more.
+            # Nobody promised an instant: that it was sent is all that is known, a stamp says no
+            # more.
             verdict[index] = verdict_names.index("best_effort")
         elif frame["error"] is not None:
-            verdict[index] = verdict_names.index("late" if frame["error"] == "missed" else "invalid")
+            verdict[index] = verdict_names.index(
+                "late" if frame["error"] == "missed" else "invalid"
+            )
     arrival_ps = np.full((len(listens), count), NONE, dtype=np.int64)
     stamp_ns = np.full((len(listens), count), NONE, dtype=np.int64)
     places = {int(value): index for index, value in enumerate(seq)}
@@ -262,13 +287,19 @@ def stream_frames(
                 continue
             place = places.get(heard["seq"])
             if place is None:
-                raise TraceError(f"stream {stream.id}: frame {heard['seq']} arrived without having been sent")
+                raise TraceError(
+                    f"stream {stream.id}: frame {heard['seq']} arrived without having been sent"
+                )
             if heard["rx_stamp_ns"] is None:
-                raise TraceError(f"stream {stream.id}: frame {heard['seq']} arrived without a hardware stamp")
+                raise TraceError(
+                    f"stream {stream.id}: frame {heard['seq']} arrived without a hardware stamp"
+                )
             stamp_ns[row, place] = heard["rx_stamp_ns"]
             key = (number, heard["seq"])
             if key not in record.raw_ps:
-                raise TraceError(f"stream {stream.id}: frame {heard['seq']} arrived, but its wire never saw it")
+                raise TraceError(
+                    f"stream {stream.id}: frame {heard['seq']} arrived, but its wire never saw it"
+                )
             if shared_clock:
                 flight_ps = heard["rx_stamp_ns"] * 1000 - record.phc_ps[key]
                 arrival_ps[row, place] = int(wire_ps[place]) + flight_ps
@@ -276,7 +307,15 @@ def stream_frames(
             else:
                 arrival_ps[row, place] = heard["rx_stamp_ns"] * 1000 - epoch_ps
     arrays = FrameArrays(
-        seq, txtime_ns, submit_ps, verdict, wire_ps, arrival_ps, stamp_ns, epoch_ns, one_clock=shared_clock
+        seq,
+        txtime_ns,
+        submit_ps,
+        verdict,
+        wire_ps,
+        arrival_ps,
+        stamp_ns,
+        epoch_ns,
+        one_clock=shared_clock,
     )
     return StreamFrames(arrays, net_slot, error_ps, clock_ps)
 
@@ -308,7 +347,12 @@ def load_json(files: dict[str, bytes], name: str) -> dict[str, Any]:
     try:
         document = json.loads(files[name])
     except (KeyError, ValueError) as error:
-        beside = files.get(name.replace(".json", ".txt"), b"").decode(errors="replace").strip().splitlines()
+        beside = (
+            files.get(name.replace(".json", ".txt"), b"")
+            .decode(errors="replace")
+            .strip()
+            .splitlines()
+        )
         raise TraceError(
             f"the guest left no {name}; its writer said: {' | '.join(beside[-3:]) or 'nothing'}"
         ) from error

@@ -15,7 +15,8 @@ DEFINITIONS = ("-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", "-D_TIME_BITS=64")
 
 
 def tools(machine: Machine = PC) -> list[Path]:
-    """Statically linked talker and listener, as scripts/setup builds them; for another architecture built here.
+    """Statically linked talker and listener, as scripts/setup builds them; for another architecture
+    built here.
 
     Raises:
         EnvironmentProblemError: they were not built, or cannot be.
@@ -26,40 +27,57 @@ def tools(machine: Machine = PC) -> list[Path]:
     found = [folder / name for name in NAMES]
     for path in found:
         if not path.is_file():
-            raise EnvironmentProblemError(f"{path.name} is not built: run `scripts/setup run kernel`")
+            raise EnvironmentProblemError(
+                f"{path.name} is not built: run `scripts/setup run kernel`"
+            )
     return found
 
 
 def is_stale(target: Path, sources: list[Path]) -> bool:
-    return not target.is_file() or any(source.stat().st_mtime > target.stat().st_mtime for source in sources)
+    return not target.is_file() or any(
+        source.stat().st_mtime > target.stat().st_mtime for source in sources
+    )
 
 
 def cross_built(machine: Machine, name: str) -> Path:
-    """One of our programs by the cross compiler: its own sources, and those that belong to no other program."""
+    """One of our programs by the cross compiler: its own sources, and those that belong to no other
+    program.
+    """
     root = checkout_root()
     folder = root / "out" / "build" / f"tools-{machine.foreign}"
     target = folder / name
     prefixes = {program: program.removeprefix("keepon-") for program in NAMES}
     others = tuple(prefix for program, prefix in prefixes.items() if program != name)
-    sources = [path for path in sorted((root / "tools").glob("*.c")) if not path.name.startswith(others)]
+    sources = [
+        path for path in sorted((root / "tools").glob("*.c")) if not path.name.startswith(others)
+    ]
     with only_one(target):
         if is_stale(target, [*sources, *(root / "tools").glob("*.h")]):
             compiler = find_program(f"{machine.compiler}gcc")
             draft = target.with_suffix(".new")
-            run_host([compiler, "-std=gnu11", "-O2", "-static", *DEFINITIONS, "-o", draft, *sources])
+            run_host(
+                [compiler, "-std=gnu11", "-O2", "-static", *DEFINITIONS, "-o", draft, *sources]
+            )
             draft.replace(target)
     return target
 
 
 def plugin(machine: Machine = PC) -> Path:
-    """The iproute2 plugin, built against the headers of the distribution's source package when it is not up to date."""
+    """The iproute2 plugin, built against the headers of the distribution's source package when it
+    is not up to date.
+    """
     root = checkout_root()
     folder = root / "out" / "build" / (f"plugin-{machine.foreign}" if machine.foreign else "plugin")
     target = folder / "link_keepon.so"
-    sources = [*sorted((root / "kernel" / "plugin").iterdir()), root / "kernel/include/uapi/keepon_link.h"]
+    sources = [
+        *sorted((root / "kernel" / "plugin").iterdir()),
+        root / "kernel/include/uapi/keepon_link.h",
+    ]
     with only_one(folder):
         if is_stale(target, sources):
-            run_host(["env", f"CC={machine.compiler}gcc", root / "kernel" / "plugin" / "build", folder])
+            run_host(
+                ["env", f"CC={machine.compiler}gcc", root / "kernel" / "plugin" / "build", folder]
+            )
     return target
 
 

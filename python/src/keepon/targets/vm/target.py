@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a planned scenario on a real kernel, one driver after the other; hands back what the simulator does, too."""
+"""Runs a planned scenario on a real kernel, one driver after the other; hands back what the
+simulator does, too.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ DURATION_S_MAX = 60.0
 FAULTS = ("poll-stall", "clock-step", "link-down", "late-submit", "wire-pause")
 MODULES = ("kernel/native", "kernel/hwsim", "kernel/keepon")
 MEMORY_MB = 768
-# Emulated at a hundredth of real speed at worst; a guest that hangs ends by its own clock long before.
+# Emulated at a hundredth of real speed at worst; a guest that hangs ends by its own clock long
+# before.
 HOST_SECONDS_A_GUEST_SECOND = 120
 
 
@@ -58,48 +61,59 @@ def check_supported(scenario: Scenario) -> None:
     """
     if not 0 < scenario.duration_s + scenario.warmup_s <= DURATION_S_MAX:
         raise ConfigError(
-            f"key `duration_s` = {scenario.duration_s}: with `warmup_s` it must be at most {DURATION_S_MAX:g} s for "
-            "target vm; use --duration"
+            f"key `duration_s` = {scenario.duration_s}: with `warmup_s` it must be at most"
+            f" {DURATION_S_MAX:g} s for target vm; use --duration"
         )
     if scenario.sync.mode not in ("ideal", "none"):
-        raise ConfigError(f'key `sync.mode` = "{scenario.sync.mode}": must be "ideal" or "none" for target vm yet')
+        raise ConfigError(
+            f'key `sync.mode` = "{scenario.sync.mode}": must be "ideal" or "none" for target vm yet'
+        )
     for index, station in enumerate(scenario.station):
         where = f"key `station[{index}]"
         if scenario.sync.mode == "ideal" and station.clock_ppm:
             raise ConfigError(
-                f'{where}.clock_ppm` = {station.clock_ppm}: must be 0 with sync.mode = "ideal" for target vm; '
-                'set sync.mode = "none" to let clocks run free'
+                f'{where}.clock_ppm` = {station.clock_ppm}: must be 0 with sync.mode = "ideal" for'
+                ' target vm; set sync.mode = "none" to let clocks run free'
             )
         for key in ("cpu_ppm", "wander_ppb_per_s"):
             if getattr(station, key):
                 raise ConfigError(
-                    f"{where}.{key}` = {getattr(station, key)}: must be 0 for target vm; the guest's CPU has no model"
+                    f"{where}.{key}` = {getattr(station, key)}: must be 0 for target vm; the"
+                    " guest's CPU has no model"
                 )
         if station.cpu_tick_ns != 1:
             raise ConfigError(
-                f"{where}.cpu_tick_ns` = {station.cpu_tick_ns}: must be 1 for target vm; the guest has its own CPU"
+                f"{where}.cpu_tick_ns` = {station.cpu_tick_ns}: must be 1 for target vm; the guest"
+                " has its own CPU"
             )
         for key, default in type(station.nic).model_fields.items():
             if getattr(station.nic, key) != default.default:
                 raise ConfigError(
-                    f"{where}.nic.{key}` = {getattr(station.nic, key)}: must be {default.default} for target vm; its "
-                    "NICs are those of keepon_hwsim"
+                    f"{where}.nic.{key}` = {getattr(station.nic, key)}: must be {default.default}"
+                    " for target vm; its NICs are those of keepon_hwsim"
                 )
         if station.keepon.clock == "dual":
-            raise ConfigError(f'{where}.keepon.clock` = "dual": must be "interpolated" or "counter"; not built yet')
+            raise ConfigError(
+                f'{where}.keepon.clock` = "dual": must be "interpolated" or "counter"; not'
+                " built yet"
+            )
     for index, bridge in enumerate(scenario.bridge):
         if isinstance(bridge.gates, dict):
-            raise ConfigError(f'key `bridge[{index}].gates`: must be "none" for target vm; its bridges have no gates')
+            raise ConfigError(
+                f'key `bridge[{index}].gates`: must be "none" for target vm; its bridges have no'
+                " gates"
+            )
     for index, link in enumerate(scenario.link):
         if link.asymmetry_ns:
             raise ConfigError(
-                f"key `link[{index}].asymmetry_ns` = {link.asymmetry_ns}: must be 0 for target vm; its wires "
-                "delay both ways alike"
+                f"key `link[{index}].asymmetry_ns` = {link.asymmetry_ns}: must be 0 for target vm;"
+                " its wires delay both ways alike"
             )
     for index, fault in enumerate(scenario.fault):
         if fault.kind not in FAULTS:
             raise ConfigError(
-                f'key `fault[{index}].kind` = "{fault.kind}": must be one of {", ".join(FAULTS)} for target vm'
+                f'key `fault[{index}].kind` = "{fault.kind}": must be one of {", ".join(FAULTS)}'
+                " for target vm"
             )
     Topology(scenario)
 
@@ -112,9 +126,12 @@ def check_plan(plan: Plan) -> None:
     """
     for name, entry in plan["bridges"].items():
         for port in entry["ports"].values():
-            if any(int(gate["gates"], 16) & ALL_GATES != ALL_GATES for gate in port.get("entries", [])):
+            if any(
+                int(gate["gates"], 16) & ALL_GATES != ALL_GATES for gate in port.get("entries", [])
+            ):
                 raise ConfigError(
-                    f'bridge {name}: its plan has gates and bridges of target vm have none; set gates = "none"'
+                    f"bridge {name}: its plan has gates and bridges of target vm have none; set"
+                    ' gates = "none"'
                 )
 
 
@@ -125,10 +142,13 @@ def prepared(family: str = "6.1") -> tuple[Kernel, list[Path]]:
     return kernel, build_modules(kernel, [root / folder for folder in MODULES])
 
 
-def boot(kernel: Kernel, modules: list[Path], script: str, virtual_s: float, seed: int) -> GuestResult:
+def boot(
+    kernel: Kernel, modules: list[Path], script: str, virtual_s: float, seed: int
+) -> GuestResult:
     """Run a script in a guest with our modules and tools; its result, checked."""
     return run_guest(
-        kernel, script, programs.guest_files(), modules=modules, tools=[*programs.tools(), "iperf3"],
+        kernel, script, programs.guest_files(), modules=modules,
+        tools=[*programs.tools(), "iperf3"],
         memory_mb=MEMORY_MB, seed=seed, virtual_limit_s=round(virtual_s) + 30,
         timeout_s=60 + HOST_SECONDS_A_GUEST_SECOND * virtual_s,
     ).check()  # fmt: skip
@@ -152,7 +172,9 @@ def run_one(
     start_ns = round(scenario.warmup_s * 1e9)
     end_ns = start_ns + round(scenario.duration_s * 1e9)
     ended = observations.read_outcomes(files["trace.txt"].decode())
-    records = {name: observations.read_wire(files[f"wire-{name}.txt"].decode()) for name in guest.talkers}
+    records = {
+        name: observations.read_wire(files[f"wire-{name}.txt"].decode()) for name in guest.talkers
+    }
     listens = {name: _listened(files, name) for name in guest.listeners}
     talks: dict[str, dict[str, Talk]] = {name: {} for name in guest.talkers}
     for stream in scenario.stream:
@@ -186,13 +208,18 @@ def run_one(
         document["talker_counters"] = talk["counters"]
         document["stamp_error_ns"] = {
             "max": float(np.max(np.abs(frames.stamp_error_ps), initial=0)) / 1000,
-            "note": "hardware transmit stamps less the record of the wire in the talker's time, as the kernel has it",
+            "note": (
+                "hardware transmit stamps less the record of the wire in the talker's time, as the"
+                " kernel has it"
+            ),
         }
         clocks_ps[stream.id] = frames.clock_ps
         streams[stream.id] = document
     window_ns = (start_ns, end_ns)
     stations = {
-        name: _station(guest, files, name, records.get(name), (epoch_ns + start_ns, epoch_ns + end_ns))
+        name: _station(
+            guest, files, name, records.get(name), (epoch_ns + start_ns, epoch_ns + end_ns)
+        )
         for name in guest.linked
     }
     parts: RunParts = {
@@ -216,7 +243,13 @@ def run_one(
             off_ns: ClockOffsets = {"min": min(offsets_ns), "max": max(offsets_ns)}
             stations[name]["clock"] = {"nic_offset_ns": off_ns}
     for stream in scenario.stream:
-        _check_clock(scenario, streams[stream.id], stations[stream.talker], stream.talker, clocks_ps[stream.id])
+        _check_clock(
+            scenario,
+            streams[stream.id],
+            stations[stream.talker],
+            stream.talker,
+            clocks_ps[stream.id],
+        )
     judged = outcomes.judged(parts, mark_onset(scenario, streams, arrays))
     return Run(driver, judged, arrays, ""), joined
 
@@ -228,9 +261,13 @@ def _check_clock(
     name: str,
     clock_ps: int,
 ) -> None:
-    """One more bound of a stream: its talker's clock against the NIC's, which all numbers of the stream rest on."""
+    """One more bound of a stream: its talker's clock against the NIC's, which all numbers of the
+    stream rest on.
+    """
     stepped_ns = sum(
-        abs(fault.value_ns) for fault in scenario.fault if (fault.kind, fault.node) == ("clock-step", name)
+        abs(fault.value_ns)
+        for fault in scenario.fault
+        if (fault.kind, fault.node) == ("clock-step", name)
     )
     lost = station["underruns"] + station["suspected_underruns"]
     bound_ns = CLOCK_NS_MAX * (1 + lost) + stepped_ns
@@ -239,7 +276,11 @@ def _check_clock(
 
 
 def _station(
-    guest: Guest, files: dict[str, bytes], name: str, record: WireRecord | None, window_ns: tuple[int, int]
+    guest: Guest,
+    files: dict[str, bytes],
+    name: str,
+    record: WireRecord | None,
+    window_ns: tuple[int, int],
 ) -> StationResult:
     """Counters of a station, those of every target first.
 
@@ -255,7 +296,9 @@ def _station(
         "suspected_underruns": counters.get("suspected_underruns", 0),
         "placeholders": nic.get("tx_placeholders", 0),
         "slots_total": counters.get("slots_completed", 0),
-        "best_effort_bps": None if record is None else observations.rate_bps(record.others, *window_ns),
+        "best_effort_bps": None
+        if record is None
+        else observations.rate_bps(record.others, *window_ns),
         "clock": {},
         "counters": counters,
         "nic": nic,
@@ -282,7 +325,10 @@ def _load(files: dict[str, bytes], name: str) -> LoadResult:
     end = report.get("end", {})
     received = end.get("sum_received", {})
     if not received.get("seconds") or "bytes" not in received:
-        raise TraceError(f"load {name}: iperf3 does not say what arrived (end.sum_received); use version 3.12 or newer")
+        raise TraceError(
+            f"load {name}: iperf3 does not say what arrived (end.sum_received); use version 3.12 or"
+            " newer"
+        )
     found = {
         "goodput_bps": round(received["bytes"] * 8 / received["seconds"]),
         "window_s": received["seconds"],
@@ -293,13 +339,21 @@ def _load(files: dict[str, bytes], name: str) -> LoadResult:
 
 
 BY_CONSTRUCTION = [
-    "Time in the guest is the number of instructions it executed (QEMU icount): latencies of its one CPU are those of "
-    "the emulation, not of a real machine; wires, NICs and oscillators are keepon_hwsim's.",
-    'Arrivals are hardware stamps of NICs whose clocks run with the talker\'s (sync.mode = "ideal"), moved to the '
-    "talker's PHC by one constant. Nobody sets the talkers' clocks in the run: how far each is from its NIC's clock is "
-    "checked (`bound_check.talker_clock_ns`) and stands in `stations.NAME.clock.nic_offset_ns`.",
-    "Listeners' clocks run free, and their stamps cannot be compared with txtimes: delays are not known, and no bound "
-    "on them is checked.",
+    (
+        "Time in the guest is the number of instructions it executed (QEMU icount): latencies of"
+        " its one CPU are those of the emulation, not of a real machine; wires, NICs and"
+        " oscillators are keepon_hwsim's."
+    ),
+    (
+        "Arrivals are hardware stamps of NICs whose clocks run with the talker's (sync.mode ="
+        " \"ideal\"), moved to the talker's PHC by one constant. Nobody sets the talkers' clocks in"
+        " the run: how far each is from its NIC's clock is checked (`bound_check.talker_clock_ns`)"
+        " and stands in `stations.NAME.clock.nic_offset_ns`."
+    ),
+    (
+        "Listeners' clocks run free, and their stamps cannot be compared with txtimes: delays are"
+        " not known, and no bound on them is checked."
+    ),
 ]
 
 
@@ -321,7 +375,9 @@ def run_all(
     except KeyboardInterrupt:
         interrupted = True
     constructed = BY_CONSTRUCTION[:2] if scenario.sync.mode == "ideal" else BY_CONSTRUCTION[::2]
-    return Outcome(result_document(NAME, scenario, seed, runs, {}, constructed, interrupted), runs, interrupted)
+    return Outcome(
+        result_document(NAME, scenario, seed, runs, {}, constructed, interrupted), runs, interrupted
+    )
 
 
 @dataclass(frozen=True)
