@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands on results: report, compare and reproduce."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from keepon import errors, interrupts
+from keepon.cli import edge, session, shared
+from keepon.cli.options import CaptureFrames, Duration, Json, Out, Seed
+from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError
+from keepon.model import documents, outcomes
+from keepon.model.reproduction import read as read_reproduction
+from keepon.model.study import STUDY_SCHEMA, StudyDocument
+from keepon.report import output, tables
+from keepon.report import page as report
+from keepon.studies import casestudy, registry
+from keepon.studies.study import Study
+from keepon.studies.study import run as run_study
+
+app = typer.Typer()
+
+
+@app.command("report")
+def report_command(
+    folder: Annotated[Path, typer.Argument(help="Result folder.", show_default=False)],
+    as_json: Json = False,
+) -> None:
+    """Write report.html of a result folder again and print its table."""
+    if documents.schema_of(folder / documents.RESULT_FILE) == STUDY_SCHEMA:
+        _report_study(folder, as_json)
+        return
+    result, planned = shared.read_folder(folder)
+    extra_path = folder / session.REPRODUCTION_FILE
+    extra = read_reproduction(extra_path) if extra_path.exists() else None
+    try:
+        report.write(folder / documents.REPORT_FILE, result, planned, extra)
+    except OSError as error:
+        raise errors.EnvironmentProblemError(
+            f"{folder / documents.REPORT_FILE}: cannot be written ({error.strerror}); check the"
+            " permissions"
+        ) from error
+    if as_json:
+        shared.print_json(report.comparison(result))
+        return
+    shared.print_delays(shared.console(), result)
+    print(f"report: {folder / documents.REPORT_FILE}")
+
+
+def _report_study(folder: Path, as_json: bool) -> None:
+    document = cast(StudyDocument, documents.read(folder / documents.RESULT_FILE, STUDY_SCHEMA))
+    path = folder / documents.REPORT_FILE
+    try:
+        path.write_text(output.html(document), encoding="utf-8")
+    except OSError as error:
+        raise errors.EnvironmentProblemError(
+            f"{path}: cannot be written ({error.strerror}); check the permissions"
+        ) from error
+    if as_json:
+        shared.print_json([row for part in document["parts"] for row in part["compared"]])
+        return
+    output.show(shared.console(), document)
+    print(f"report: {path}")
+
+
+@app.command()
+def compare(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Two or more result folders.", show_default=False)
+    ],
+    as_json: Json = False,
+) -> None:
+    """Put several result folders side by side; exit 1 if a later one has a greater worst delay or a
+    worse outcome.
+    """
+    if len(folders) < 2:
+        raise ConfigError(
+            "compare: needs at least two result folders; name the one to compare with first"
+        )
+    found = {str(folder): shared.read_folder(folder)[0] for folder in folders}
+    rows = tables.side_by_side(found)
+    if not rows:
+        names = ", ".join(sorted({str(result["scenario"]) for result in found.values()}))
+        raise ConfigError(
+            f"compare: the results have no driver and stream in common (scenarios {names}); name"
+            " results of one scenario"
+        )
+    worse = [row for row in rows if row["worse"]]
+    if as_json:
+        shared.print_json({"rows": rows, "worse": len(worse)})
+    else:
+        print("delay, us: mean / max, outcome")
+        shared.console().print(tables.side_by_side_table(list(found), rows))
+        print(
+            f"{len(worse)} of {len(rows)} have a greater worst delay or a worse outcome than in"
+            f" {folders[0]}"
+        )
+    raise typer.Exit(EXIT_MISSED if worse else EXIT_MET)
+
+
+@app.command("reproduce")
+def reproduce_command(
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY",
+            help=f"{', '.join(('habitat', *registry.STUDIES))}, or a scenario file like habitat's.",
+        ),
+    ] = "habitat",
+    out: Out = None,
+    seed: Seed = None,
+    duration: Duration = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds",
+            min=1,
+            max=1000,
+            help="Seeds; habitat: of the cascade, default 20.",
+            show_default=False,
+        ),
+    ] = None,
+    capture_frames: CaptureFrames = session.CAPTURE_FRAMES,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="KEY=VALUE: a setting of a study other than habitat; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    sets: Annotated[
+        int | None,
+        typer.Option(
+            "--sets",
+            help="fig27, schedulability: sets per utilisation, default 64.",
+            show_default=False,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            help="Studies: threads or processes, default one for each processor.",
+            show_default=False,
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Studies: dask scheduler to use instead.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """A published figure again, ours beside the published: the habitat case study in full, or a
+    study by its name.
+    """
+    found = registry.find(study)
+    assigned = registry.assignments(
+        study, {"sets": sets, "workers": workers, "cluster": cluster}, changes or []
+    )
+    if found is not None:
+        if duration is not None or capture_frames != session.CAPTURE_FRAMES:
+            option = "--duration" if duration is not None else "--capture-frames"
+            raise ConfigError(
+                f'option {option}: not for study "{study}"; its settings are changed with --set'
+            )
+        raise typer.Exit(_reproduce_study(study, found, out, assigned, seed, seeds, as_json))
+    if changes:
+        raise ConfigError(
+            f'option --set = "{changes[0]}": not for a scenario; change the scenario file instead'
+        )
+    path = Path("examples/habitat.toml") if study == "habitat" else Path(study)
+    loaded = shared.load(path, seed, duration)
+    folder = out if out is not None else Path("out") / f"{loaded.name}-reproduction"
+    casestudy.check(loaded)
+    session.prepare(loaded, folder)
+    planned = shared.feasible(loaded)
+    with shared.progress_bar() as progress:
+        outcome, extra = session.reproduce_scenario(
+            loaded,
+            planned,
+            folder,
+            loaded.seed,
+            seeds or casestudy.CASCADE_SEEDS,
+            capture_frames,
+            progress,
+        )
+    interrupted = outcome.interrupted or (extra is not None and extra["interrupted"])
+    if as_json and extra is not None:
+        shared.print_json(extra)
+        judged = outcome.runs[0].document["outcome"]
+        raise typer.Exit(EXIT_INTERRUPTED if interrupted else outcomes.EXIT_CODES[judged])
+    code = shared.conclude(outcome, folder, as_json, interrupted)
+    if extra is not None and not as_json:
+        for line in tables.reproduction_lines(extra):
+            print(line)
+    raise typer.Exit(code)
+
+
+def _reproduce_study(
+    name: str,
+    study: Study[Any],
+    out: Path | None,
+    changes: list[str],
+    seed: int | None,
+    seeds: int | None,
+    as_json: bool,
+) -> int:
+    folder = out if out is not None else Path("out") / name
+    documents.check_target(folder)
+    document = run_study(study, name, changes, seed, seeds)
+    with interrupts.interrupts_wait() as seen:
+        output.write_folder(folder, document)
+        edge.Settings.concluded = True
+    if as_json:
+        shared.print_json(document)
+    else:
+        output.show(shared.console(), document)
+        print(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
+    if document.get("interrupted", False):
+        edge.say(
+            f"interrupted; {document['attempted']} sets were decided, the others are left out of"
+            f" {folder}"
+        )
+        return EXIT_INTERRUPTED
+    return EXIT_INTERRUPTED if seen else EXIT_MET if document["met"] else EXIT_MISSED

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands that plan: run, plan, partition and export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from keepon.cli import edge, session, shared
+from keepon.cli.options import (
+    SEED_MAX,
+    CaptureFrames,
+    Duration,
+    Json,
+    Kernel,
+    Out,
+    ScenarioFile,
+    Seed,
+    Target,
+    named,
+)
+from keepon.errors import EXIT_MET, ConfigError
+from keepon.export import exported
+from keepon.planner.partition import limits as partition_limits
+
+app = typer.Typer()
+
+
+@app.command(epilog=shared.EXIT_CODES)
+def run(
+    scenario: ScenarioFile,
+    out: Out = None,
+    target: Target = "sim",
+    kernel: Kernel = "6.1",
+    seed: Seed = None,
+    duration: Duration = None,
+    capture_frames: CaptureFrames = session.CAPTURE_FRAMES,
+    as_json: Json = False,
+) -> None:
+    """Plan a scenario, run it with every driver of [compare], write a result folder."""
+    chosen = session.target_named(target, kernel)
+    loaded = shared.load(scenario, seed, duration if duration is not None else chosen.duration_s)
+    folder = (
+        out
+        if out is not None
+        else Path("out") / (loaded.name if target == "sim" else f"{loaded.name}-{target}")
+    )
+    session.prepare(loaded, folder, chosen)
+    plan = shared.feasible(loaded)
+    with shared.progress_bar() as progress:
+        outcome = session.run_scenario(
+            loaded, plan, folder, loaded.seed, capture_frames, progress, chosen
+        )
+    raise typer.Exit(shared.conclude(outcome, folder, as_json, outcome.interrupted))
+
+
+@app.command()
+def plan(
+    scenario: ScenarioFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="Write the plan to this file.", show_default=False, callback=named
+        ),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            help="A plan whose streams must not move; others are added.",
+            show_default=False,
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Seconds for all of it, from reading to trial.")
+    ] = partition_limits.TIME_LIMIT_S,
+    seed: Seed = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            "--workers",
+            min=1,
+            max=partition_limits.WORKERS_MAX,
+            help="Threads; 1: plans repeat exactly.",
+        ),
+    ] = 1,
+    as_json: Json = False,
+) -> None:
+    """Plan a scenario: slots, partitions, release times, gate lists and bounds; or say why not and
+    what would help.
+    """
+    from keepon.cli import plan_command as plans
+
+    code = plans.run(
+        lambda: shared.load(scenario, seed, None), out, keep, time_limit, workers, as_json
+    )
+    edge.Settings.concluded = True
+    raise typer.Exit(code)
+
+
+@app.command("partition")
+def partition_command(
+    file: Annotated[
+        Path, typer.Argument(help="Instances, or with --check answers (JSON).", show_default=False)
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="Write the answers to this file.", show_default=False, callback=named
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Seconds for each instance.")
+    ] = partition_limits.TIME_LIMIT_S,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=SEED_MAX, help="Seed of every random choice.")
+    ] = 1,
+    workers: Annotated[
+        int,
+        typer.Option(
+            "--workers",
+            min=1,
+            max=partition_limits.WORKERS_MAX,
+            help="Threads; 1: answers repeat exactly.",
+        ),
+    ] = 1,
+    check: Annotated[
+        bool, typer.Option("--check", help="Verify the answers in FILE, or those just written.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Decide for each instance of a file whether a ring partition exists, and show it; or check
+    such answers.
+    """
+    # Loads CP-SAT, which takes a second that no other command should spend.
+    from keepon.cli import partition_command as partitions
+
+    code = EXIT_MET
+    if out is not None:
+        code = partitions.solve(file, out, time_limit, seed, workers, as_json)
+        edge.Settings.concluded = True
+    elif not check:
+        raise ConfigError(
+            "option --out: is missing; name the file for the answers, or give --check to verify"
+            " FILE"
+        )
+    if check:
+        code = partitions.verify(file if out is None else out, as_json) or code
+    raise typer.Exit(code)
+
+
+@app.command("export")
+def export_command(
+    scenario: ScenarioFile,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            help="Folder to write; for dot and scenario a file.",
+            show_default=False,
+            callback=named,
+        ),
+    ],
+    name: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help=exported.HELP, show_default=False)
+    ],
+    plan_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--plan", help="Its plan, as keepon plan --out writes it.", show_default=False
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
+    device: Annotated[
+        str, typer.Option("--device", help="commands: NIC of every station.")
+    ] = "eth0",
+    keepon_device: Annotated[
+        str, typer.Option("--keepon-device", help="commands: keepon device on it.")
+    ] = "rt0",
+    as_json: Json = False,
+) -> None:
+    """Write a plan for other tools: commands of Linux, gate lists, tables, a picture."""
+    # Loads the makers of every format, which no other command needs.
+    from keepon.cli import export_command as exporting
+
+    document = exporting.run(scenario, plan_file, name, out, force, device, keepon_device)
+    if as_json:
+        shared.print_json(document)
+        return
+    print(f"{document['scenario']}: {name} written to {document['out']}")
+    for file in document["files"]:
+        print(f"  {file}")
+    for note in document["notes"]:
+        edge.say(f"note: {note}")
