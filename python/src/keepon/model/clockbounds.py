@@ -68,8 +68,9 @@ def alike(granularity: Exact, jitter: Exact) -> StampErrors:
 def ranges(errors: StampErrors) -> tuple[Range, Range, Range, Range]:
     """Eq. 3: lowest and highest error of t1, t2, t3, t4 in ns.
 
-    >>> [tuple(map(str, span)) for span in ranges(StampErrors(g_master=8, g_slave=4,
-    j_slave_in=3))][:2] [('-4', '4'), ('-2', '5')]
+    >>> errors = StampErrors(g_master=8, g_slave=4, j_slave_in=3)
+    >>> [tuple(map(str, span)) for span in ranges(errors)][:2]
+    [('-4', '4'), ('-2', '5')]
     """
 
     def span(granularity: Exact, delay: Exact) -> Range:

@@ -110,8 +110,8 @@ SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10
          rest: those no class was given. Once any class has slots, classes without have none,
          but class 0 has the rest unless told otherwise: class 0 slots none.
 -:       further options are read from standard input, where lists may be of any length
-example: keepon link add eth0 rt0 slot_bytes 1230 partition 250 \\
-             class 7 slots 0-240/10 late strict"""
+example:
+  keepon link add eth0 rt0 slot_bytes 1230 partition 250 class 7 slots 0-240/10 late strict"""
 
 
 def _word(name: str, value: str, words: Sequence[str]) -> int:
