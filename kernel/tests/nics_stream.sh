@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A keepon link on an Intel controller whose model paces the wire; the host judges what is in /out and the wire's log.
 # OURS, THEIRS: PCI addresses; STOCK: the kernel's driver at the far end; PREFETCH: what the driver is told; FRAMES of
-# a 1 ms stream; SLOT_BYTES, TRIM_BYTES, TALK_BYTES.
+# a 1 ms stream; SLOT_BYTES, TRIM_BYTES, TALK_BYTES. JUDGE, if not empty: the far end hears everything and counts it.
 . /lib/keepon/test.sh
 
 for group in all default; do
@@ -26,7 +26,7 @@ far=$(ls "/sys/bus/pci/devices/$THEIRS/net")
 ip netns add far
 ip link set dev "$far" netns far name eth9
 ip -n far addr add 10.0.0.2/24 dev eth9
-ip -n far link set dev eth9 up
+ip -n far link set dev eth9 up ${JUDGE:+promisc on}
 ip link set dev "$lower" up
 run "carrier" wait_until 5 is_up "$lower"
 run "a link" ip link add link "$lower" name rt0 type keepon slot_bytes "$SLOT_BYTES" \
@@ -40,6 +40,11 @@ run "two classes" tc qdisc replace dev rt0 root handle 100: mqprio num_tc 2 \
 phc2sys -s rt0 -O 0 -m > /out/phc2sys.txt 2>&1 &
 sleep 2.5
 echoes 0.02 > /out/echoes.txt &
+if [ -n "$JUDGE" ]; then
+	ip netns exec far keepon-listen eth9 --count "$FRAMES" --json /out/listen.json --duration 5s \
+		> /tmp/listen.txt 2>&1 &
+	listener=$!
+fi
 run "the talker" keepon-talk rt0 --period 1ms --offset 64 --advance 20ms --count "$FRAMES" --priority 8 \
 	--size "$TALK_BYTES" --hw-stamps --json /out/talk.json
 sleep 0.6
@@ -50,6 +55,12 @@ run "gone" ip link del rt0
 run "the ring is the driver's again" ip addr add 10.0.0.1/24 dev "$lower"
 run "carrier" wait_until 5 is_up "$lower"
 is "$(echoes 0.01)" 20 "echoes come back over the ordinary card"
+if [ -n "$JUDGE" ]; then
+	wait "$listener"
+	is $? 0 "the far end has heard the stream"
+	sleep 3 # the kernel's drivers read their counters every 2 s
+	ip netns exec far ethtool -S eth9 > /out/far.txt
+fi
 run "unloaded" rmmod keepon_intel
 dmesg > /out/dmesg.txt
 done_testing

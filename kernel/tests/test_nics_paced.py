@@ -9,6 +9,7 @@ models choose is in docs/nics.md.
 
 from __future__ import annotations
 
+import json
 import os
 from itertools import pairwise
 from pathlib import Path
@@ -43,9 +44,13 @@ def addresses(model: str) -> list[str]:
     return [f"0000:00:{place:02x}.0" for place in PLACES[model]]
 
 
-def cards(model: str, ahead: int, log: Path) -> list[str]:
-    """Two on one wire; the first one's sending is paced."""
+def cards(model: str, ahead: int, log: Path, judged: bool = False) -> list[str]:
+    """Two on one wire; the first one's sending is paced. Judged: the other gets its frames with
+    their FCS, and those whose FCS is wrong too.
+    """
     options = [f",paced=on,ahead={ahead},wirelog={log}", ""]
+    if judged:
+        options = [f"{options[0]},send-fcs=on", ",check-fcs=on"]
     args = [part for folder in FIRMWARE for part in ("-L", folder)]
     for number, (place, more) in enumerate(zip(PLACES[model], options, strict=True), 1):
         device = (
@@ -57,7 +62,12 @@ def cards(model: str, ahead: int, log: Path) -> list[str]:
 
 
 def boot(
-    model: str, ahead: int, said: int, lengths: tuple[int, int, int], log: Path
+    model: str,
+    ahead: int,
+    said: int,
+    lengths: tuple[int, int, int],
+    log: Path,
+    judged: bool = False,
 ) -> GuestResult:
     kernel = get_kernel("6.1", "rt")
     folders = [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE.parent / "keepon"]
@@ -66,12 +76,13 @@ def boot(
     return run_guest(
         kernel, HERE / "nics_stream.sh", programs.guest_files(),
         modules=build_modules(kernel, folders),
-        tools=[*programs.tools()], qemu=emulator(), qemu_args=cards(model, ahead, log),
+        tools=[*programs.tools()], qemu=emulator(), qemu_args=cards(model, ahead, log, judged),
         timeout_s=900,
         environment={
             "OURS": ours, "THEIRS": theirs, "STOCK": model, "PREFETCH": str(said),
             "FRAMES": str(FRAMES),
             "SLOT_BYTES": slot_bytes, "TRIM_BYTES": trim_bytes, "TALK_BYTES": talk_bytes,
+            "JUDGE": "yes" if judged else "",
         },
     )  # fmt: skip
 
@@ -120,6 +131,23 @@ def test_every_slot_on_the_wire(
     check_wire(runs, lengths, ahead)
     check_stream(runs, result, BYTE_NS)
     check_counters(runs, counters(result))
+
+
+@pytest.mark.parametrize("model", PLACES)
+def test_a_stock_receiver_counts_placeholders_as_errors(model: str, tmp_path: Path) -> None:
+    """The kernel's own driver at the far end: as many CRC errors as placeholders left, and every
+    frame received, the stream's in order and whole.
+    """
+    log = tmp_path / "wire.csv"
+    result = boot(model, 4, 4, LONG, log, judged=True).check()
+    assert result.tap.problems() == []
+    runs = read_log(log)
+    far = counters(result, "far.txt")
+    assert far["rx_crc_errors"] == sum(run.frames for run in runs if not run.good) > 200_000
+    assert far["rx_packets"] == sum(run.frames for run in runs if run.good)
+    heard = json.loads(result.files["listen.json"])["frames"]
+    assert [frame["seq"] for frame in heard] == list(range(FRAMES))
+    check_stream(lent(runs), result, BYTE_NS)
 
 
 def test_an_ordinary_card_with_advanced_descriptors(tmp_path: Path) -> None:
