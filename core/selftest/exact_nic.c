@@ -21,7 +21,7 @@ static u32 desc_of(const struct exact_nic *nic, u64 seq)
 
 static u64 slot_wire_ps(const struct exact_nic *nic, u64 seq)
 {
-	return (u64)kpn_wire_bytes(nic->length_bytes[desc_of(nic, seq)]) * nic->byte_ps;
+	return (u64)kpn_wire_bytes(nic->fetched_bytes[desc_of(nic, seq)]) * nic->byte_ps;
 }
 
 /* What lies in the buffer of slot @seq now is what everyone receives. */
@@ -33,6 +33,7 @@ static void fetch_one(struct exact_nic *nic, u64 seq)
 	u32 i;
 
 	*fetched = (struct exact_sent){ .seq = seq };
+	nic->fetched_bytes[desc] = nic->length_bytes[desc];
 	if (!data_bytes)
 		return;
 	fetched->frame_bytes = nic->length_bytes[desc];
@@ -100,7 +101,8 @@ static void check_store(struct exact_nic *nic, u32 desc_idx)
 {
 	u64 seq;
 
-	exact_nic_go(nic, nic->store_ns);
+	exact_nic_go(nic, nic->store_ns + nic->late_store_ns);
+	nic->late_store_ns = 0;
 	catch_up(nic);
 	for (seq = nic->head_seq;
 	     seq != nic->tail_seq && seq - nic->head_seq <= nic->caps.prefetch_slots_max; seq++)

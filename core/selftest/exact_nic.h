@@ -43,6 +43,7 @@ struct exact_sent {
  * @copy_ns: time that passes when the core asks for a buffer, as if writing it took that long
  * @store_ns: time that passes before a descriptor store takes effect, as if the CPU were held up
  *	there
+ * @late_store_ns: the same before the next store, once
  * @bell_ns: the same before the next doorbell, once
  * @after_read_ns: the same after the next reading of the index, once
  * @ppb: how much faster the wire is than the CPU counter
@@ -69,6 +70,7 @@ struct exact_nic {
 	u64 read_ns;
 	u64 copy_ns;
 	u64 store_ns;
+	u64 late_store_ns;
 	u64 bell_ns;
 	u64 after_read_ns;
 	s32 ppb;
@@ -106,6 +108,7 @@ struct exact_nic {
 	u32 log_count;
 	struct exact_sent log[EXACT_LOG_MAX];
 	struct exact_sent fetched[EXACT_RING_SLOTS_MAX];
+	u32 fetched_bytes[EXACT_RING_SLOTS_MAX]; /* the length a slot had then */
 
 	u32 length_bytes[EXACT_RING_SLOTS_MAX];
 	u32 data_bytes[EXACT_RING_SLOTS_MAX]; /* 0: placeholder */

@@ -31,6 +31,7 @@
 	X(held_up)       \
 	X(replan)        \
 	X(rates)         \
+	X(late_cpu)      \
 	X(pacer)         \
 	X(head)          \
 	X(recovery)      \

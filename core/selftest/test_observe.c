@@ -199,7 +199,7 @@ static void test_loosened_strip_allows_for_the_pause(struct kpn_selftest *t)
 		KPN_EXPECT(t, read_index(&strip, &wire));
 	}
 	was = kpn_strip_at(&strip, strip.cpu_ns);
-	kpn_strip_loosen(&strip, 1500000);
+	kpn_strip_loosen(&strip, 1500000, 0);
 	is = kpn_strip_at(&strip, strip.cpu_ns);
 	/* What was readable before is carried by other rates: a picosecond either way. */
 	KPN_EXPECT(t, was.lower_ps - is.lower_ps - 1500000 <= 1);
@@ -237,7 +237,7 @@ static void test_read_positions_never_go_back(struct kpn_selftest *t)
 	KPN_EXPECT(t, read_at(&strip, 5000) >= read_ps && read_at(&strip, 5000) < read_ps + 2000);
 	KPN_EXPECT(t, read_at(&strip, 11000) > read_ps + 1000000);
 	read_ps = read_at(&strip, 20000);
-	kpn_strip_loosen(&strip, 3000000);
+	kpn_strip_loosen(&strip, 3000000, 0);
 	KPN_EXPECT(t, read_at(&strip, 20000) <= read_ps);
 	kpn_strip_reset(&strip, 21000, 0, 2000);
 	KPN_EXPECT(t, read_at(&strip, 21000) <= 3000);

@@ -38,23 +38,26 @@ static bool pass(struct kpn_pacer *pacer, u64 to)
 /*
  * Whether slot @seq is not where its frame asks for: since a step, as it came too late or reviewing
  * has not come so far; or since the way to the grid was planned anew and ends later. One that was
- * moved may be anywhere after its own slot.
+ * moved may be in any slot of its class on the grid and after its own.
  */
 static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 seq)
 {
 	bool unseen = pacer->todo & KPN_TODO_REVIEW && seq >= pacer->review_seq &&
 		      seq < pacer->review_end;
 
-	if (frame->verdict == KPN_VERDICT_MOVED)
-		return (seq < pacer->step_seq || unseen) &&
-		       (s64)(seq - kpn_target_of(pacer, frame)) < 0;
-	if (frame->verdict != KPN_VERDICT_ON_TIME)
+	if (frame->verdict != KPN_VERDICT_ON_TIME && frame->verdict != KPN_VERDICT_MOVED)
 		return false;
 	/* the NIC has overtaken re-planning: lengths from ring.plan on are another rate's */
 	if (pacer->todo & KPN_TODO_PLAN && seq > pacer->ring.plan.seq)
 		return true;
-	return seq < pacer->step_seq || (pacer->phase_locked && seq < pacer->align.lock_seq) ||
-	       (unseen && kpn_target_of(pacer, frame) != seq);
+	if (pacer->phase_locked && seq < pacer->align.lock_seq)
+		return true;
+	if (seq >= pacer->step_seq && !unseen)
+		return false;
+	if (frame->verdict == KPN_VERDICT_MOVED)
+		return (s64)(seq - kpn_target_of(pacer, frame)) < 0 ||
+		       !kpn_allowed_in(pacer, seq, frame->tc);
+	return seq < pacer->step_seq || kpn_target_of(pacer, frame) != seq;
 }
 
 /*

@@ -100,6 +100,7 @@ static KPN_ALWAYS_INLINE struct kpn_placement placement_inline(const struct kpn_
 							       u64 cpu_ns)
 {
 	struct kpn_placement placement = { .until_ns = 0,
+					   .cpu_ns = cpu_ns,
 					   .valid = pacer->strip.valid && !pacer->distrust };
 
 	if (KPN_LIKELY(placement.valid))
@@ -217,7 +218,7 @@ static KPN_ALWAYS_INLINE bool place_inline(struct kpn_pacer *pacer, struct kpn_f
 		verdict = KPN_VERDICT_IN_DOUBT;
 		/* what did not hold it is a slot that was shortened */
 		if (pacer->ring.slot[desc].delta_ps != delta_ps)
-			kpn_doubt_lengths(pacer, (u64)-delta_ps);
+			kpn_doubt_lengths(pacer, (u64)-delta_ps, seq + 1);
 	}
 	frame->seq = seq;
 	frame->verdict = (u8)verdict;
@@ -225,11 +226,30 @@ static KPN_ALWAYS_INLINE bool place_inline(struct kpn_pacer *pacer, struct kpn_f
 	return true;
 }
 
+/*
+ * A slot was lost while its frame was copied: the next frames get ones as much further ahead, and as
+ * much again.
+ */
+static KPN_NOINLINE void hurry_less(struct kpn_pacer *pacer, const struct kpn_placement *placement)
+{
+	s64 late_ns = (s64)(kpn_cpu_now(pacer) + KPN_STORE_NS + pacer->caps.store_ns_max -
+			    placement->cpu_ns);
+
+	if (late_ns > 0)
+		late_ns = 2 * late_ns + pacer->hurry_ns;
+	else
+		late_ns = pacer->hurry_ns;
+	pacer->hurry_ns = late_ns < KPN_HURRY_NS_MAX ? (u32)late_ns : KPN_HURRY_NS_MAX;
+}
+
 /* The same for all but the usual: a scheduled frame in its own slot. */
 KPN_NOINLINE bool kpn_place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq,
 			    enum kpn_verdict verdict, const struct kpn_placement *placement)
 {
-	return place_inline(pacer, frame, seq, verdict, placement, KPN_STORE_NS);
+	if (KPN_LIKELY(place_inline(pacer, frame, seq, verdict, placement, KPN_STORE_NS)))
+		return true;
+	hurry_less(pacer, placement);
+	return false;
 }
 
 /* Whether a scheduled frame can have slot @seq, whose holder makes room if it must. */
@@ -254,6 +274,7 @@ static inline bool vacate(struct kpn_pacer *pacer, u64 seq)
 bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, u64 to,
 		     const struct kpn_placement *placement)
 {
+	struct kpn_placement later;
 	u32 tries;
 
 	for (tries = 0; tries < PLACE_TRIES; tries++) {
@@ -265,7 +286,9 @@ bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from,
 		    kpn_place(pacer, frame, seq, KPN_VERDICT_MOVED, placement))
 			return true;
 		kpn_spend(pacer); /* it was copied for nothing */
-		from = seq + 1;
+		later = kpn_unhurried_at(pacer, kpn_cpu_now(pacer));
+		placement = &later;
+		from = later.first_seq > seq ? later.first_seq : seq + 1;
 	}
 	return false;
 }
@@ -489,8 +512,6 @@ void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns)
 			end_held(pacer, frame, recalled, verdict);
 		kpn_insert_rekey(pacer);
 	}
-	if (prebuffer->backlog && pacer->frames_left) {
-		placement = kpn_unhurried_at(pacer, cpu_ns);
-		kpn_fill(pacer, &placement);
-	}
+	if (prebuffer->backlog && pacer->frames_left)
+		kpn_fill(pacer, cpu_ns);
 }

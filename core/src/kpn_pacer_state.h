@@ -35,6 +35,8 @@ enum {
 	 * within this time: it would be in doubt by the least delay.
 	 */
 	KPN_STORE_NS = 2000,
+	/* Longer than this nobody copies a frame: the CPU was held up. */
+	KPN_HURRY_NS_MAX = 1000000,
 };
 
 /**
@@ -49,11 +51,13 @@ struct kpn_table {
 /**
  * struct kpn_placement - where frames may go at one moment; see struct kpn_window
  * @until_ns: CPU time up to which @first_seq certainly remains the first
+ * @cpu_ns: CPU time it was asked for
  */
 struct kpn_placement {
 	u64 first_seq;
 	u64 end_seq;
 	u64 until_ns;
+	u64 cpu_ns;
 	bool valid;
 };
 
@@ -107,6 +111,9 @@ struct kpn_pacer {
 	u32 head_index;  /* what the index read at ring.index */
 	u32 quiet_slots; /* with more than this posted the wire cannot have run dry */
 	u32 distrust;    /* readings still to agree before the strip is believed again */
+	/* slots before doubtful_seq, together, may differ by this much from what was stored */
+	u64 doubtful_ps;
+	u64 doubtful_seq;
 	u32 tick_ns;
 
 	/* time */
@@ -138,8 +145,11 @@ struct kpn_pacer {
 	u64 switch_net_slot;
 	u64 heap_due_seq;  /* slot of the earliest scheduled frame held back */
 	u64 horizon_slots; /* scheduled frames further ahead than this are refused */
-	u64 step_seq;      /* first slot that the last change of base could still reach */
-	u64 floor_seq;     /* no slot before it is given away */
+	/* slots before this one have seen a change of rate, of turn_ppb at most */
+	u64 turn_seq;
+	u32 turn_ppb;
+	u64 step_seq;  /* first slot that the last change of base could still reach */
+	u64 floor_seq; /* no slot before it is given away */
 	/* frames in [review_seq, review_end) may be in slots they should not have */
 	u64 review_seq;
 	u64 review_end;
@@ -151,6 +161,8 @@ struct kpn_pacer {
 	u32 lookahead_slots; /* how far best effort is placed ahead */
 	u32 yielding_max;    /* best-effort frames in the ring at once */
 	u32 frames_left;     /* of the budget of the call under way */
+	/* what frames for any of several slots need beyond KPN_STORE_NS: by those that were late */
+	u32 hurry_ns;
 	/*
 	 * of the bytes of a frame that has left; 0 with padding on demand: the next one sees to
 	 * them
@@ -168,7 +180,8 @@ struct kpn_pacer {
 	struct kpn_frame **ended_last;
 	u32 events;
 
-	u32 todo; /* enum kpn_todo: what polls have still to do */
+	u32 todo;     /* enum kpn_todo: what polls have still to do */
+	bool refused; /* the last reading was outside what is posted */
 	bool running;
 	bool synchronised;
 	bool phase_locked;
@@ -368,10 +381,11 @@ bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns);
 void kpn_do_todo(struct kpn_pacer *pacer, u64 cpu_ns);
 
 /**
- * kpn_doubt_lengths() - lengths were stored in slots that may have been fetched with those before:
- * where the wire is is less certain by @changed_ps either way, and the clock is unsynchronised
+ * kpn_doubt_lengths() - lengths were stored in slots before @end_seq that may have been fetched
+ * with those before: until these have left, and some readings more, where the wire is is less
+ * certain by @changed_ps either way, and the clock is unsynchronised
  */
-void kpn_doubt_lengths(struct kpn_pacer *pacer, u64 changed_ps);
+void kpn_doubt_lengths(struct kpn_pacer *pacer, u64 changed_ps, u64 end_seq);
 
 /** kpn_renew_plain() - how far the next reading may move the index and still be plain */
 void kpn_renew_plain(struct kpn_pacer *pacer);
@@ -428,7 +442,8 @@ struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns)
  */
 static inline struct kpn_placement kpn_unhurried_at(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	return kpn_placement_at(pacer, cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max);
+	return kpn_placement_at(pacer,
+				cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max + pacer->hurry_ns);
 }
 
 /**
@@ -468,7 +483,7 @@ void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns);
  * kpn_fill() - free slots go to what waits: frames with a txtime first, then the highest class;
  * within the budget
  */
-void kpn_fill(struct kpn_pacer *pacer, const struct kpn_placement *placement);
+void kpn_fill(struct kpn_pacer *pacer, u64 cpu_ns);
 
 /** kpn_submit_best_effort() - a frame without txtime. Return: pending, or why not */
 enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame,

@@ -75,6 +75,8 @@ static inline void kpn_advance_tail(struct kpn_pacer *pacer)
 	if (KPN_UNLIKELY((s64)(tail_ps - pacer->strip.upper_ps - pacer->restart_ps_max) <
 			 (s64)((rung_ns - pacer->strip.cpu_ns + 2 * pacer->tick_ns) * 1002)))
 		kpn_suspect_late_bell(pacer, tail_seq, tail_ps, rung_ns);
+	/* until here the wire could not go past the old tail, and nothing beyond was read */
+	pacer->strip.end_ps = ring->tail.ps;
 }
 
 #endif

@@ -259,10 +259,11 @@ struct kpn_interval kpn_strip_at(const struct kpn_strip *strip, u64 cpu_ns)
 				      carry_upper(strip, strip->upper_ps, dt_ns + strip->tick_ns) };
 }
 
-void kpn_strip_loosen(struct kpn_strip *strip, u64 idle_ps)
+void kpn_strip_loosen(struct kpn_strip *strip, u64 back_ps, u64 ahead_ps)
 {
 	kpn_strip_note_read(strip, strip->lower_ps, strip->upper_ps);
-	strip->lower_ps -= idle_ps;
+	strip->lower_ps -= back_ps;
+	strip->upper_ps += ahead_ps;
 	/* Slopes across the pause would say nothing: start them anew. */
 	strip->rate_lower = -strip->drift;
 	strip->rate_upper = strip->drift;

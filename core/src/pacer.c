@@ -235,6 +235,7 @@ struct kpn_pacer *kpn_pacer_init(void *memory, const struct kpn_config *config,
 	kpn_strip_init(&pacer->strip, config->drift_ppb_max, config->wander_ppb_per_s_max,
 		       pacer->poll_ns, pacer->tick_ns);
 	pacer->strip.pauses = caps->pause_ns_max != 0;
+	pacer->strip.ends = true;
 	kpn_align_init(&pacer->align, pacer->slot_ps,
 		       (u64)at_least(caps->start_quantum_bytes, 1) * pacer->byte_ps,
 		       (u64)config->trim_down_bytes * pacer->byte_ps,

@@ -139,5 +139,5 @@ void kpn_plan_on(struct kpn_pacer *pacer)
 	doubtful_ps = plan_lengths(pacer, true);
 	/* the CPU was held up between looking at the head and a store */
 	if (KPN_UNLIKELY(doubtful_ps))
-		kpn_doubt_lengths(pacer, doubtful_ps);
+		kpn_doubt_lengths(pacer, doubtful_ps, ring->plan.seq);
 }

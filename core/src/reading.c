@@ -98,6 +98,8 @@ u64 kpn_start_at_tail(struct kpn_pacer *pacer)
 	after_ns = kpn_cpu_now(pacer);
 	kpn_strip_reset(&pacer->strip, after_ns + pacer->tick_ns, start_ps - pacer->restart_ps_max,
 			start_ps + (after_ns + pacer->tick_ns - before_ns) * 1001);
+	pacer->strip.end_ps = ring->tail.ps;
+	pacer->doubtful_ps = 0;
 	pacer->progress_ns = after_ns;
 	return before_ns + (after_ns - before_ns) / 2;
 }
@@ -145,17 +147,6 @@ static KPN_NOINLINE void recover_slip(struct kpn_pacer *pacer, u64 cpu_ns, u64 l
 	kpn_emit(pacer, KPN_EVENT_SLIP);
 }
 
-void kpn_doubt_lengths(struct kpn_pacer *pacer, u64 changed_ps)
-{
-	pacer->strip.upper_ps += changed_ps;
-	kpn_strip_loosen(&pacer->strip, changed_ps);
-	pacer->stats.slips++;
-	pacer->synchronised = false;
-	pacer->distrust = DISTRUST_POLLS;
-	kpn_renew_plain(pacer);
-	kpn_emit(pacer, KPN_EVENT_SLIP);
-}
-
 /*
  * The wire may have stood at the end of what was posted, @tail_seq at @tail_ps, wherever the lower
  * bound has run on to since, and has then started within a restart.
@@ -169,7 +160,16 @@ static void loosen_at(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 lo
 	pacer->restart_seq = tail_seq;
 	pacer->steady_ps = tail_ps;
 	kpn_strip_loosen(&pacer->strip,
-			 pacer->restart_ps_max + (beyond_ps > 0 ? (u64)beyond_ps : 0));
+			 pacer->restart_ps_max + (beyond_ps > 0 ? (u64)beyond_ps : 0), 0);
+	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
+}
+
+/* The clock was set while the wire may stand: what it was set to does not hold when it starts. */
+static void suspect_again(struct kpn_pacer *pacer)
+{
+	if (!pacer->synchronised)
+		return;
+	pacer->synchronised = false;
 	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
 }
 
@@ -185,8 +185,10 @@ static KPN_NOINLINE void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 	 * Suspected before, and no doorbell since: the wire has not started anew. Lowered again at
 	 * every poll the bound would never reach the tail, and an idle wire stay idle.
 	 */
-	if (pacer->restart_seq == ring->tail.seq)
+	if (pacer->restart_seq == ring->tail.seq) {
+		suspect_again(pacer);
 		return;
+	}
 	/* of the strip's own moment, a tick after the reading: there it is lowered */
 	loosen_at(pacer, ring->tail.seq, ring->tail.ps, pacer->strip.lower_ps);
 }
@@ -202,6 +204,39 @@ static void carry(struct kpn_pacer *pacer, u64 now_ns)
 	u64 beyond_ps = (now_ns - strip->cpu_ns + 1) * 1002;
 
 	kpn_strip_merge_late(strip, now_ns, strip->lower_ps, strip->upper_ps + beyond_ps);
+}
+
+/*
+ * Which lengths slots have that were stored too late, the wire shows only when it has passed them.
+ * Until then every reading is of before or of after that, and off by as much at most.
+ */
+static void widen_by_doubt(struct kpn_pacer *pacer)
+{
+	kpn_strip_loosen(&pacer->strip, pacer->doubtful_ps, pacer->doubtful_ps);
+	pacer->synchronised = false;
+	pacer->distrust = DISTRUST_POLLS;
+}
+
+void kpn_doubt_lengths(struct kpn_pacer *pacer, u64 changed_ps, u64 end_seq)
+{
+	carry(pacer, kpn_cpu_now(pacer) + pacer->tick_ns);
+	if (!pacer->doubtful_ps || end_seq > pacer->doubtful_seq)
+		pacer->doubtful_seq = end_seq;
+	pacer->doubtful_ps += changed_ps;
+	pacer->stats.slips++;
+	widen_by_doubt(pacer);
+	kpn_renew_plain(pacer);
+	kpn_emit(pacer, KPN_EVENT_SLIP);
+}
+
+/* After a reading. Slots before @passed_seq had left before it. */
+static KPN_NOINLINE void keep_doubt(struct kpn_pacer *pacer, u64 passed_seq)
+{
+	widen_by_doubt(pacer);
+	if (passed_seq < pacer->doubtful_seq)
+		return;
+	pacer->doubtful_ps = 0;
+	kpn_emit(pacer, KPN_EVENT_SLIP);
 }
 
 void kpn_suspect_late_bell(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 rung_ns)
@@ -220,12 +255,25 @@ void kpn_suspect_late_bell(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u
 	if (pacer->restart_seq != tail_seq)
 		loosen_at(pacer, tail_seq, tail_ps, strip->lower_ps);
 	else if (beyond_ps > 0)
-		kpn_strip_loosen(strip, (u64)beyond_ps);
+		kpn_strip_loosen(strip, (u64)beyond_ps, 0);
+	suspect_again(pacer);
 	kpn_renew_plain(pacer);
 }
 
-/* One reading as two bounds, whatever has to be considered. */
-static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
+/*
+ * A reading has agreed. One of an index that has not moved says nothing new: it may be frozen, and
+ * the wire go on.
+ */
+static inline void trust_more(struct kpn_pacer *pacer, u32 moved)
+{
+	if (KPN_UNLIKELY(pacer->distrust) && moved)
+		pacer->distrust--;
+}
+
+/*
+ * One reading as two bounds, whatever has to be considered; the index has moved by @moved.
+ */
+static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 moved)
 {
 	const struct kpn_ring *ring = &pacer->ring;
 	struct kpn_interval bounds = kpn_index_bounds(pacer);
@@ -238,9 +286,8 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 		/* the wire is near enough: where it always waits there nothing else would agree */
 		bounds.lower_ps -= pacer->restart_ps_max;
 		bounds.lower_ps -= (u64)(s64)pacer->caps.index_to_wire_ns_max * 1002;
-		if (KPN_UNLIKELY(pacer->distrust) &&
-		    (s64)(pacer->strip.upper_ps - bounds.lower_ps) >= 0)
-			pacer->distrust--;
+		if ((s64)(pacer->strip.upper_ps - bounds.lower_ps) >= 0)
+			trust_more(pacer, moved);
 		return;
 	}
 	/*
@@ -256,8 +303,7 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 	}
 	if (KPN_LIKELY(kpn_strip_observe(&pacer->strip, now_ns, lower_ns, bounds.lower_ps, upper_ns,
 					 bounds.upper_ps))) {
-		if (KPN_UNLIKELY(pacer->distrust))
-			pacer->distrust--;
+		trust_more(pacer, moved);
 		return;
 	}
 	/* Carry the bare reading to now with the stated drift alone, generously. */
@@ -297,6 +343,14 @@ static void refuse_index(struct kpn_pacer *pacer)
 	kpn_emit(pacer, KPN_EVENT_SLIP);
 }
 
+/* How long it is refused counts from the first time: however long nobody looked before. */
+static void note_refused(struct kpn_pacer *pacer, bool refused, u64 after_ns)
+{
+	if (refused && !pacer->refused)
+		pacer->progress_ns = after_ns;
+	pacer->refused = refused;
+}
+
 bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved)
 {
 	struct kpn_ring *ring = &pacer->ring;
@@ -308,6 +362,7 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 		kpn_lose(pacer, KPN_EVENT_LOST);
 		return kpn_has_news(pacer);
 	}
+	note_refused(pacer, refused, after_ns);
 	if (refused) {
 		refuse_index(pacer);
 		carry(pacer, after_ns + pacer->tick_ns);
@@ -328,7 +383,9 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 		kpn_complete(pacer, ring->index_seq);
 	idle = ring->index_seq == ring->tail.seq;
 	if (!refused && (!idle || !pacer->caps.index_counts_done))
-		observe(pacer, before_ns, after_ns);
+		observe(pacer, before_ns, after_ns, moved);
+	if (KPN_UNLIKELY(pacer->doubtful_ps))
+		keep_doubt(pacer, pacer->caps.index_counts_done ? ring->index_seq : ring->head.seq);
 	if (!pacer->caps.index_counts_done) {
 		if (idle)
 			idle = (s64)(kpn_strip_at(&pacer->strip, after_ns).lower_ps -
@@ -358,7 +415,7 @@ bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 {
 	pacer->frames_left = pacer->config.budget_frames;
 	renew_references(pacer);
-	observe(pacer, before_ns, after_ns);
+	observe(pacer, before_ns, after_ns, 0);
 	kpn_renew_plain(pacer);
 	kpn_complete(pacer, kpn_passed_seq(pacer));
 	kpn_do_todo(pacer, after_ns);

@@ -101,16 +101,22 @@ static enum fill fill_queue(struct kpn_pacer *pacer, u8 queue,
 	return FILL_WAIT;
 }
 
-void kpn_fill(struct kpn_pacer *pacer, const struct kpn_placement *placement)
+void kpn_fill(struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	u32 waiting = pacer->prebuffer.backlog;
+	struct kpn_placement placement;
 
-	while (waiting) {
+	/* a CPU that was held up once is not slow for ever */
+	pacer->hurry_ns -= pacer->hurry_ns / 8;
+	placement = kpn_unhurried_at(pacer, cpu_ns);
+	while (waiting && pacer->frames_left) {
 		u8 queue = (u8)(31 - __builtin_clz(waiting));
 
-		if (fill_queue(pacer, queue, placement) == FILL_LATE)
-			return;
-		waiting &= ~(1u << queue);
+		/* what was lost has cost a frame of the budget */
+		if (fill_queue(pacer, queue, &placement) == FILL_LATE)
+			placement = kpn_unhurried_at(pacer, kpn_cpu_now(pacer));
+		else
+			waiting &= ~(1u << queue);
 	}
 }
 

@@ -53,6 +53,7 @@ struct kpn_strip_anchor {
  * @valid: false until the first reading
  * @pauses: the wire may stand still by right: then it has run faster than its mean, and how fast is
  *	not learnt
+ * @ends: the wire cannot be past @end_ps, and nothing beyond is read as the time
  */
 struct kpn_strip {
 	u64 cpu_ns;
@@ -72,8 +73,10 @@ struct kpn_strip {
 	u64 span_ns;
 	u64 span_root;
 	u64 read_floor_ps;
+	u64 end_ps;
 	u32 tick_ns;
 	bool pauses;
+	bool ends;
 	bool valid;
 };
 
@@ -131,8 +134,13 @@ static inline u64 kpn_pace_ps(u64 dt_ns, u64 pace)
  */
 static inline void kpn_strip_note_read(struct kpn_strip *strip, u64 lower_ps, u64 upper_ps)
 {
-	u64 middle_ps = lower_ps + (upper_ps - lower_ps) / 2;
+	u64 middle_ps;
 
+	if (strip->ends && (s64)(upper_ps - strip->end_ps) > 0)
+		upper_ps = strip->end_ps;
+	if ((s64)(lower_ps - upper_ps) > 0)
+		lower_ps = upper_ps;
+	middle_ps = lower_ps + (upper_ps - lower_ps) / 2;
 	if ((s64)(middle_ps - strip->read_floor_ps) > 0)
 		strip->read_floor_ps = middle_ps;
 }
@@ -207,9 +215,9 @@ static inline void kpn_strip_invalidate(struct kpn_strip *strip)
 }
 
 /**
- * kpn_strip_loosen() - the wire may have stood still for up to @idle_ps just now: lower the lower
- * bound
+ * kpn_strip_loosen() - the wire may be up to @back_ps before the lower bound, as it may have stood
+ * still just now, and up to @ahead_ps past the upper one
  */
-void kpn_strip_loosen(struct kpn_strip *strip, u64 idle_ps);
+void kpn_strip_loosen(struct kpn_strip *strip, u64 back_ps, u64 ahead_ps);
 
 #endif
