@@ -246,15 +246,16 @@ static const struct vector vectors[] = {
 	VALID(LOCKED, SET(drift_ppb_max, 1000000), SET(trim_down_bytes, 2)),
 	REFUSED(LOCKED, "drift_ppb_max", 1000001, 1, 1000000, SET(drift_ppb_max, 1000001)),
 	/*
-	 * one byte in 1250 is 800 ppm, and a tenth of that if only every tenth slot can be trimmed
+	 * one byte to 1250 is 1 in 1251, 799 ppm, and a tenth of that if only every tenth slot can be
+	 * trimmed
 	 */
-	VALID(LOCKED, SET(trim_down_bytes, 1), SET(drift_ppb_max, 800000)),
-	REFUSED(LOCKED, "drift_ppb_max", 800001, 1, 800000, SET(trim_down_bytes, 1),
-		SET(drift_ppb_max, 800001)),
+	VALID(LOCKED, SET(trim_down_bytes, 1), SET(drift_ppb_max, 799360)),
+	REFUSED(LOCKED, "drift_ppb_max", 799361, 1, 799360, SET(trim_down_bytes, 1),
+		SET(drift_ppb_max, 799361)),
 	VALID(RESERVED, SET(trim_down_bytes, 1), SET(partition_slots, 10),
-	      SET(drift_ppb_max, 80000)),
-	REFUSED(RESERVED, "drift_ppb_max", 80001, 1, 80000, SET(trim_down_bytes, 1),
-		SET(partition_slots, 10), SET(drift_ppb_max, 80001)),
+	      SET(drift_ppb_max, 79993)),
+	REFUSED(RESERVED, "drift_ppb_max", 79994, 1, 79993, SET(trim_down_bytes, 1),
+		SET(partition_slots, 10), SET(drift_ppb_max, 79994)),
 	/* 16 bytes every 65536 slots of 1250 bytes: 195.3 ppb */
 	VALID(RESERVED, SET(partition_slots, 65536), SET(drift_ppb_max, 195)),
 	REFUSED(RESERVED, "drift_ppb_max", 196, 1, 195, SET(partition_slots, 65536),

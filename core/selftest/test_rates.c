@@ -59,6 +59,7 @@ static void test_a_rate_beyond_the_trims_is_refused(struct kpn_selftest *t)
 
 	for (i = 0; i < sizeof(trims) / sizeof(trims[0]); i++) {
 		u32 least = trims[i][0] < trims[i][1] ? trims[i][0] : trims[i][1];
+		u32 share_ppb;
 		u32 most_ppb;
 		s64 most;
 
@@ -67,9 +68,10 @@ static void test_a_rate_beyond_the_trims_is_refused(struct kpn_selftest *t)
 		nic.config.trim_up_bytes = trims[i][1];
 		start(t, 256, 64, 256);
 		most_ppb = kpn_pacer_rate_ppb_max(nic.pacer);
-		/* a slot of 1250 bytes of wire time */
-		KPN_EXPECT(t, most_ppb <= least * 800000);
-		KPN_EXPECT(t, most_ppb > least * 800000 - 1000 || most_ppb == KPN_ADJ_PPB_MAX);
+		/* of a slot of 1250 bytes of wire time, and of the trim itself */
+		share_ppb = (u32)(least * 1000000000ull / (1250 + least));
+		KPN_EXPECT(t, most_ppb <= share_ppb);
+		KPN_EXPECT(t, most_ppb > share_ppb - 1000 || most_ppb == KPN_ADJ_PPB_MAX);
 		KPN_EXPECT(t, kpn_pacer_bounds(nic.pacer, most_ppb, 0).lock_slots != ~0ull);
 		KPN_EXPECT(t, kpn_pacer_bounds(nic.pacer, most_ppb + 1000, 0).lock_slots == ~0ull ||
 				      most_ppb == KPN_ADJ_PPB_MAX);
@@ -177,6 +179,47 @@ static void test_a_staircase_changes_its_rate_in_the_past(struct kpn_selftest *t
 }
 
 /*
+ * Nobody has polled for long when the rate changes: a staircase turns far behind the wire, so that
+ * what is posted leaves the grid by more than is promised. Frames there are not told on time.
+ */
+static void test_a_rate_after_a_late_poll(struct kpn_selftest *t)
+{
+	exact_nic_prepare(&nic);
+	nic.config.clock_read = KPN_CLOCK_COUNTER;
+	start(t, 256, 240, 256);
+	exact_nic_go(&nic, 1500000);
+	fill(kpn_pacer_window(nic.pacer, nic.now_ns).first_seq, 0);
+	kpn_pacer_adjfine(nic.pacer, 10000 * PPM);
+	exact_nic_run(&nic, 4 * MS);
+	expect_on_time_is_true(t, 10000000);
+	KPN_EXPECT(t, nic.outcomes[KPN_VERDICT_SENT_STALE] > 0);
+}
+
+/* A slower clock makes the bytes of a trim shorter, too: the greatest rate has that in it. */
+static void test_trims_follow_the_greatest_rate_either_way(struct kpn_selftest *t)
+{
+	u32 trim;
+	s32 sign;
+
+	for (trim = 1; trim <= 10; trim++) {
+		for (sign = -1; sign <= 1; sign += 2) {
+			exact_nic_prepare(&nic);
+			nic.config.trim_down_bytes = trim;
+			nic.config.trim_up_bytes = trim;
+			start(t, 256, 64, 256);
+			kpn_pacer_adjfine(nic.pacer, sign * kpn_pacer_scaled_ppm_max(nic.pacer));
+			exact_nic_run(&nic, 200 * MS);
+			fill(kpn_pacer_window(nic.pacer, nic.now_ns).first_seq + 8, 0);
+			exact_nic_run(&nic, 4 * MS);
+			KPN_EXPECT_EQ_AT(
+				t, sign * (int)trim,
+				expect_on_time_is_true(t, kpn_pacer_rate_ppb_max(nic.pacer)),
+				FRAMES);
+		}
+	}
+}
+
+/*
  * A relaxed frame that waited for another slot than its own has its own ahead of it again after a
  * step: frames of its class that come after it do not wait for that.
  */
@@ -252,6 +295,8 @@ void kpn_test_rates(struct kpn_selftest *t)
 	test_a_rate_while_the_head_is_not_believed(t);
 	test_a_shift_by_nothing_makes_no_frame_stale(t);
 	test_a_staircase_changes_its_rate_in_the_past(t);
+	test_a_rate_after_a_late_poll(t);
+	test_trims_follow_the_greatest_rate_either_way(t);
 	test_a_step_back_blocks_no_class(t);
 	test_the_horizon_is_as_far_as_it_is_said(t);
 }

@@ -232,10 +232,11 @@ struct kpn_bounds kpn_align_bounds(const struct kpn_align *align, u32 unalterabl
 	u64 least_ps = align->down_ps < align->up_ps ? align->down_ps : align->up_ps;
 	u64 span_ps = unalterable_slots * (slot_ps + align->up_ps);
 	/*
-	 * Between two slots that may be trimmed the error grows by this; it also eats into every
-	 * trim.
+	 * Between two slots that may be trimmed the error grows by this, and a trim is shorter by
+	 * the rate than its bytes say; both eat into every trim.
 	 */
 	u64 growth_ps = kpn_mul_shr(slot_ps * gap_slots, fraction_of(rate_ppb), 32) + 1;
+	u64 lost_ps = growth_ps + kpn_mul_shr(least_ps, fraction_of(rate_ppb), 32) + 1;
 	struct kpn_bounds bounds;
 
 	bounds.boundary_error_ps = align->quantum_ps / 2 + 1 + (gap_slots > 1 ? growth_ps : 0) +
@@ -243,9 +244,8 @@ struct kpn_bounds kpn_align_bounds(const struct kpn_align *align, u32 unalterabl
 	/* A quantum lasts longer, or shorter, by the rate; so does its half. */
 	bounds.boundary_error_ps += kpn_mul_shr(align->quantum_ps, fraction_of(rate_ppb), 32) + 1;
 	bounds.span_ns = kpn_div_u64(span_ps, 1000) + 1;
-	bounds.lock_slots = least_ps > growth_ps ?
-				    kpn_div_u64(slot_ps / 2, least_ps - growth_ps) + 1 :
-				    KPN_SEQ_NEVER;
+	bounds.lock_slots = least_ps > lost_ps ? kpn_div_u64(slot_ps / 2, least_ps - lost_ps) + 1 :
+						 KPN_SEQ_NEVER;
 	bounds.lock_ns = KPN_SEQ_NEVER;
 	if (bounds.lock_slots != KPN_SEQ_NEVER)
 		bounds.lock_ns =

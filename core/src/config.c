@@ -386,15 +386,14 @@ static void check_drift(struct check *check, bool allowed_ok)
 	if (check->locked && check->slot_ok && check->trims_ok && allowed_ok) {
 		/*
 		 * until the next trim the grid drifts away by drift x gap x slot length, which that
-		 * trim must undo
+		 * trim must undo, shorter itself by the drift
 		 */
 		u64 gap_wire_bytes =
 			(u64)kpn_wire_bytes(config->slot_bytes) * trim_gap_slots(config);
+		u64 least_bytes = min_u64(config->trim_down_bytes, config->trim_up_bytes);
 
-		now.max = min_u64(
-			range.max,
-			kpn_div_u64(min_u64(config->trim_down_bytes, config->trim_up_bytes) * PPB,
-				    gap_wire_bytes));
+		now.max = min_u64(range.max,
+				  kpn_div_u64(least_bytes * PPB, gap_wire_bytes + least_bytes));
 	}
 	require_narrowed(
 		check, "drift_ppb_max", config->drift_ppb_max, range,

@@ -88,6 +88,14 @@ struct kpn_time kpn_pacer_gettime(const struct kpn_pacer *pacer, u64 cpu_ns)
 	return kpn_law_at(&pacer->clock, position_ps);
 }
 
+/* A rate, either way, in parts per billion, rounded up. */
+static u32 ppb_of(s64 scaled_ppm)
+{
+	u64 magnitude = scaled_ppm < 0 ? 0 - (u64)scaled_ppm : (u64)scaled_ppm;
+
+	return (u32)(magnitude * 1000 >> 16) + 1;
+}
+
 void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 {
 	if (pacer->phase_locked) {
@@ -118,12 +126,51 @@ void kpn_step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 	kpn_emit(pacer, KPN_EVENT_STEP);
 }
 
+/* Whether slot @at is further off the grid than so much, by the clock as it is now. */
+static bool beyond(const struct kpn_pacer *pacer, struct kpn_cursor at, u64 bound_ps)
+{
+	s64 error = kpn_align_error(&pacer->align, &pacer->clock, at.seq, at.ps);
+	u64 bound_ns = kpn_div_u64(bound_ps, 1000) + 1;
+
+	return error > (s64)(bound_ns << 32) || error < -(s64)(bound_ns << 32);
+}
+
+/*
+ * Slots between where the rate changed and the first that can still be planned anew go off the grid
+ * by what kpn_pacer_bounds() has in it for the largest change they have seen, if that is not further
+ * than usual: after a late poll, with a wide strip, or soon after another change it is.
+ */
+static bool leaves_grid(struct kpn_pacer *pacer, s64 before_ppm, u64 first, u64 cpu_ns)
+{
+	const struct kpn_ring *ring = &pacer->ring;
+	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns);
+	u32 rate_ppb = ppb_of(pacer->clock.scaled_ppm);
+	u32 change_ppb = ppb_of(pacer->clock.scaled_ppm - before_ppm);
+	u64 bound_ps;
+	u64 end_ps;
+
+	if (ring->head.seq < pacer->turn_seq && change_ppb < pacer->turn_ppb)
+		change_ppb = pacer->turn_ppb;
+	pacer->turn_seq = first;
+	pacer->turn_ppb = change_ppb;
+	if (!head.valid)
+		return true;
+	if (rate_ppb < ppb_of(before_ppm))
+		rate_ppb = ppb_of(before_ppm);
+	bound_ps = kpn_pacer_bounds(pacer, rate_ppb, change_ppb).boundary_error_ps;
+	return beyond(pacer, kpn_ring_at(ring, first), bound_ps) ||
+	       beyond(pacer, kpn_ring_at(ring, kpn_ring_seq_at(ring, head.wire.lower_ps, &end_ps)),
+		      bound_ps);
+}
+
 int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 {
 	u64 cpu_ns = kpn_cpu_now(pacer);
 	bool staircase = pacer->config.clock_read == KPN_CLOCK_COUNTER;
 	u64 here_ps = staircase ? pacer->ring.head.ps : read_any_position(pacer, cpu_ns);
 	s64 most = kpn_pacer_scaled_ppm_max(pacer);
+	s64 before_ppm = pacer->clock.scaled_ppm;
+	u64 first;
 	int error;
 
 	if (scaled_ppm > most || scaled_ppm < -most)
@@ -134,9 +181,9 @@ int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 	pacer->stats.rate_changes++;
 	if (!pacer->running)
 		return 0;
-	kpn_plan_from(pacer, kpn_first_changeable(pacer, cpu_ns));
-	/* none of what is posted can be changed: more than kpn_pacer_bounds() has in it */
-	if (pacer->phase_locked && !kpn_pacer_head(pacer, cpu_ns).valid)
+	first = kpn_first_changeable(pacer, cpu_ns);
+	kpn_plan_from(pacer, first);
+	if (pacer->phase_locked && leaves_grid(pacer, before_ppm, first, cpu_ns))
 		kpn_align_unlock(&pacer->align);
 	kpn_plan_on(pacer);
 	kpn_insert_rekey(pacer);

@@ -72,7 +72,7 @@ struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, 
 	u64 lag_ps = 1000ull * (u64)(pacer->caps.index_to_wire_ns_max -
 				     (s64)pacer->caps.index_to_wire_ns_min) +
 		     pacer->poll_ns * 2 + 1000ull * pacer->caps.restart_ns_max +
-		     1000ull * KPN_REPLAN_NS;
+		     1000ull * (KPN_REPLAN_NS + pacer->caps.store_ns_max);
 	u32 unalterable;
 
 	/* a staircase changes its rate at the head, which is as old as the last poll */
@@ -86,7 +86,7 @@ struct kpn_bounds kpn_pacer_bounds(const struct kpn_pacer *pacer, u32 rate_ppb, 
 
 /*
  * Until the next slot that may be trimmed the grid drifts by rate x distance, which that trim must
- * undo.
+ * undo; a trim is shorter itself by the rate.
  */
 u32 kpn_pacer_rate_ppb_max(const struct kpn_pacer *pacer)
 {
@@ -94,14 +94,14 @@ u32 kpn_pacer_rate_ppb_max(const struct kpn_pacer *pacer)
 	u64 least_ps = align->down_ps < align->up_ps ? align->down_ps : align->up_ps;
 	u64 gap_slots = pacer->config.trim == KPN_TRIM_ANY ? 1 : pacer->gap_slots_max;
 	u64 gap_ps = pacer->slot_ps * gap_slots;
-	u64 rounded_ps = (gap_ps >> 32) + 2; /* what kpn_align_bounds() rounds up by */
+	u64 rounded_ps = ((gap_ps + least_ps) >> 32) + 4; /* what kpn_align_bounds() rounds up by */
 	u64 most_ppb;
 
 	if (!pacer->phase_locked)
 		return KPN_ADJ_PPB_MAX;
 	if (least_ps <= rounded_ps)
 		return 0;
-	most_ppb = kpn_div_u64((least_ps - rounded_ps) * 1000000000, gap_ps);
+	most_ppb = kpn_div_u64((least_ps - rounded_ps) * 1000000000, gap_ps + least_ps);
 	return most_ppb < KPN_ADJ_PPB_MAX ? (u32)most_ppb : KPN_ADJ_PPB_MAX;
 }
 

@@ -378,7 +378,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "trims not renewed at another rate",
         "pacer_clock.c",
-        "	kpn_plan_from(pacer, kpn_first_changeable(pacer, cpu_ns));\n",
+        "	kpn_plan_from(pacer, first);\n",
         "",
         ("mixed stream",),
     ),
@@ -644,9 +644,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "on time before the grid is reached",
         "complete.c",
-        "	return seq < pacer->step_seq || (pacer->phase_locked && seq < pacer->align.lock_seq)"
-        " ||\n",
-        "	return seq < pacer->step_seq ||\n",
+        "	if (pacer->phase_locked && seq < pacer->align.lock_seq)\n		return true;\n",
+        "",
         ("vectors of replan",),
     ),
     Mutation(
@@ -739,8 +738,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "stores take no time where any slot will do",
         "kpn_pacer_state.h",
-        "	return kpn_placement_at(pacer, cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max);\n",
-        "	return kpn_placement_at(pacer, cpu_ns + KPN_STORE_NS);\n",
+        "cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max + pacer->hurry_ns",
+        "cpu_ns + KPN_STORE_NS",
         ("vectors of waiting",),
     ),
     Mutation(
@@ -774,8 +773,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "no time for the store after the copy",
         "insert.c",
-        "	return place_inline(pacer, frame, seq, verdict, placement, KPN_STORE_NS);\n",
-        "	return place_inline(pacer, frame, seq, verdict, placement, 0);\n",
+        "place_inline(pacer, frame, seq, verdict, placement, KPN_STORE_NS)",
+        "place_inline(pacer, frame, seq, verdict, placement, 0)",
         ("vectors of held_up",),
     ),
     # ---- stopped, and started again ----
@@ -1275,8 +1274,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a rate while the head is not believed keeps the grid",
         "pacer_clock.c",
-        "	if (pacer->phase_locked && !kpn_pacer_head(pacer, cpu_ns).valid)\n",
-        "	if (false)\n",
+        "	if (!head.valid)\n		return true;\n	if (rate_ppb",
+        "	if (!head.valid)\n		return false;\n	if (rate_ppb",
         ("vectors of rates",),
     ),
     Mutation(
@@ -1335,5 +1334,82 @@ MUTATIONS: tuple[Mutation, ...] = (
         "	kpn_align_unlock(&pacer->align);\n	kpn_align_replan(&pacer->align, plan->seq + 1);",
         "	kpn_align_replan(&pacer->align, plan->seq + 1);",
         ("vectors of replan",),
+    ),
+    Mutation(
+        "a rate after a late poll keeps the grid",
+        "pacer_clock.c",
+        "	return beyond(pacer, kpn_ring_at(ring, first), bound_ps) ||\n",
+        "	return\n",
+        ("vectors of rates",),
+    ),
+    Mutation(
+        "the greatest rate takes a trim for as long as its bytes",
+        "pacer_state.c",
+        "kpn_div_u64((least_ps - rounded_ps) * 1000000000, gap_ps + least_ps)",
+        "kpn_div_u64((least_ps - rounded_ps) * 1000000000, gap_ps)",
+        ("vectors of rates",),
+    ),
+    Mutation(
+        "the greatest drift takes a trim for as long as its bytes",
+        "config.c",
+        "gap_wire_bytes + least_bytes",
+        "gap_wire_bytes",
+        ("vectors of config",),
+    ),
+    Mutation(
+        "what is doubted is so at the store only",
+        "reading.c",
+        "	if (KPN_UNLIKELY(pacer->doubtful_ps))\n",
+        "	if (false)\n",
+        ("vectors of late_cpu",),
+    ),
+    Mutation(
+        "what is doubted is over at once",
+        "reading.c",
+        "	if (passed_seq < pacer->doubtful_seq)\n		return;\n",
+        "",
+        ("vectors of late_cpu",),
+    ),
+    Mutation(
+        "read beyond what is posted",
+        "include/keepon/observe.h",
+        "	if (strip->ends && (s64)(upper_ps - strip->end_ps) > 0)\n",
+        "	if (false)\n",
+        ("vectors of late_cpu",),
+    ),
+    Mutation(
+        "a slow CPU learns nothing",
+        "insert.c",
+        "	hurry_less(pacer, placement);\n",
+        "",
+        ("vectors of late_cpu",),
+    ),
+    Mutation(
+        "a clock that is set while the wire may stand stays set",
+        "reading.c",
+        "		kpn_strip_loosen(strip, (u64)beyond_ps, 0);\n	suspect_again(pacer);\n",
+        "		kpn_strip_loosen(strip, (u64)beyond_ps, 0);\n",
+        ("vectors of late_cpu",),
+    ),
+    Mutation(
+        "an index that does not move agrees",
+        "reading.c",
+        "	if (KPN_UNLIKELY(pacer->distrust) && moved)\n",
+        "	if (KPN_UNLIKELY(pacer->distrust))\n",
+        ("vectors of late_cpu",),
+    ),
+    Mutation(
+        "an index that is refused has stood still since it was last believed",
+        "reading.c",
+        "	if (refused && !pacer->refused)\n		pacer->progress_ns = after_ns;\n",
+        "",
+        ("vectors of late_cpu",),
+    ),
+    Mutation(
+        "moved frames need no grid",
+        "complete.c",
+        "frame->verdict != KPN_VERDICT_ON_TIME && frame->verdict != KPN_VERDICT_MOVED",
+        "frame->verdict != KPN_VERDICT_ON_TIME",
+        ("vectors of late_cpu",),
     ),
 )
