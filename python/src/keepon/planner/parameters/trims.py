@@ -15,11 +15,12 @@ GAP_SLOTS_MAX = 100
 
 
 def gap_slots(options: KeeponOptions, slot_bytes: int) -> int:
-    """Slots from one that may be trimmed to the next at most: a trim undoes what the stated drift
-    has done since.
+    """Slots from one that may be trimmed to the next at most: a trim, itself shorter by the drift,
+    undoes what the stated drift has done since.
     """
     least_bytes = min(options.trim_down_bytes, options.trim_up_bytes)
-    followed = least_bytes * 10**9 // (NIC.drift_ppb * (slot_bytes + OVERHEAD_BYTES))
+    slower = 10**9 - NIC.drift_ppb
+    followed = least_bytes * slower // (NIC.drift_ppb * (slot_bytes + OVERHEAD_BYTES))
     return max(1, min(GAP_SLOTS_MAX, followed))
 
 
