@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import keepon
+from keepon.vm import foreign
 
 PYTHON = Path(sys.executable).resolve()
 PACKAGE = Path(keepon.__file__).parent
@@ -56,4 +57,16 @@ def python_files(tried: str, folder: Path) -> dict[str, Path | bytes]:
             str(source), str(compiled), f"{path}.py", doraise=True, invalidation_mode=unchecked
         )
         files[f"/lib/keepon/python/{path}.pyc"] = compiled.read_bytes()
+    return files
+
+
+def foreign_python_files(tried: str, architecture: str) -> dict[str, Path | bytes]:
+    """The same for another architecture's Python: its own standard library, and our sources."""
+    library = foreign.find_foreign(architecture, "python3").resolve().name
+    folder = foreign.root(architecture) / "usr" / "lib" / library
+    files: dict[str, Path | bytes] = {}
+    for name, source in imported_modules(tried).items():
+        path = name.replace(".", "/") + ("/__init__" if source.name == "__init__.py" else "")
+        its = folder / f"{path}.py"
+        files[f"/lib/keepon/python/{path}.py"] = its if its.is_file() else source
     return files

@@ -16,8 +16,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from guest_python import foreign_python_files
 from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from test_bind import TRIED as BIND_TRIED
 from wirelog import FRAMES, GAP_BYTES, STREAM, Run, check_counters, check_stream, counters, read_log
 
 pytestmark = [pytest.mark.vm, pytest.mark.hw]
@@ -187,6 +189,18 @@ def test_an_ordinary_card(append: str, tmp_path: Path) -> None:
     ).check()  # fmt: skip
     assert result.tap.problems() == []
     assert {(run.good, run.own_fcs) for run in read_log(log)} == {(True, False)}
+
+
+def test_keepon_bind_knows_the_controller(tmp_path: Path) -> None:
+    """From the kernel's own driver to ours and back, with address and route."""
+    kernel = get_kernel("6.1", "arm64")
+    folders = [HERE.parent / "native", HERE.parent / "nics" / "genet"]
+    result = run_guest(
+        kernel, HERE / "bind_pi.sh", foreign_python_files(BIND_TRIED, "arm64"),
+        modules=build_modules(kernel, folders), tools=["python3"], qemu=emulator(),
+        qemu_args=board(tmp_path / "wire.csv", prefetch=4), timeout_s=600,
+    ).check()  # fmt: skip
+    assert result.tap.problems() == []
 
 
 @pytest.mark.parametrize(("ahead", "lengths"), [(32, LONG), (64, SHORT)])

@@ -40,9 +40,12 @@ PROBED_S = 10.0
 """How long a driver may take to make its interface."""
 LOOK_S = 0.1
 
-DRIVERS = {("pci", "0x8086"): "keepon_intel"}
-"""Bus and vendor -> our driver. Which cards it takes is its own affair: it refuses what it does not
-know.
+DRIVERS = {
+    ("pci", "0x8086"): "keepon_intel",
+    ("platform", "brcm,bcm2711-genet-v5"): "keepon_genet",
+}
+"""Bus and vendor, or name in the device tree -> our driver. Which cards it takes is its own affair:
+it refuses what it does not know.
 """
 
 
@@ -63,8 +66,11 @@ class Card:
     @property
     def ours(self) -> str | None:
         """Our driver for such cards."""
-        vendor = self.device / "vendor"
-        return DRIVERS.get((self.bus, vendor.read_text().strip() if vendor.is_file() else ""))
+        file = self.device / ("vendor" if self.bus == "pci" else "of_node/compatible")
+        names = file.read_text().strip().split("\0") if file.is_file() else []
+        return next(
+            (DRIVERS[self.bus, each] for each in names if (self.bus, each) in DRIVERS), None
+        )
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,10 @@ from keepon.errors import ConfigError
 from keepon.vm import packages
 from keepon.vm.paths import cache_folder, find_program, only_one, run_host
 
-PACKAGES = ("busybox-static", "dash", "ethtool", "iproute2", "linuxptp")
+PACKAGES = (
+    "busybox-static", "dash", "ethtool", "iproute2", "linuxptp", "python3-minimal",
+    "libpython3-stdlib",
+)  # fmt: skip
 PROGRAM_FOLDERS = ("usr/bin", "bin", "usr/sbin", "sbin")
 LIBRARY_FOLDERS = ("lib", "usr/lib")
 
@@ -30,7 +33,7 @@ def root(architecture: str) -> Path:
             folder.mkdir()
             for name in packages.dependencies(list(PACKAGES), architecture):
                 # What a package's scripts need at installation is of no use here.
-                if name in PACKAGES or name.startswith(("lib", "zlib")):
+                if name in PACKAGES or name.startswith(("lib", "zlib", "python3.")):
                     packages.unpack(name, folder, architecture)
             done.write_text(wanted)
     return folder
