@@ -173,6 +173,18 @@ static void loosen_at(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 lo
 	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
 }
 
+void kpn_pacer_delay(struct kpn_pacer *pacer, u64 delay_ps)
+{
+	if (!pacer->running)
+		return;
+	pacer->synchronised = false;
+	pacer->stats.suspected_underruns++;
+	pacer->steady_ps = pacer->ring.tail.ps;
+	kpn_strip_loosen(&pacer->strip, delay_ps);
+	kpn_renew_plain(pacer);
+	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
+}
+
 /* Little is posted: if the wire could end before a doorbell takes effect, it may have been idle. */
 static KPN_NOINLINE void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 {

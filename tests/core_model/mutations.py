@@ -577,6 +577,20 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of recovery",),
     ),
     Mutation(
+        "a delay that is told moves no bound",
+        "reading.c",
+        "	kpn_strip_loosen(&pacer->strip, delay_ps);",
+        "	(void)delay_ps;",
+        ("vectors of recovery",),
+    ),
+    Mutation(
+        "a delay that is told leaves the clock synchronised",
+        "reading.c",
+        "	pacer->synchronised = false;\n	pacer->stats.suspected_underruns++;",
+        "	pacer->stats.suspected_underruns++;",
+        ("vectors of recovery",),
+    ),
+    Mutation(
         "a suspected wire does not stand until the doorbell",
         "reading.c",
         "else if (beyond_ps > 0)",
