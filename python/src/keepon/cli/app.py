@@ -42,6 +42,7 @@ from keepon.errors import (
 )
 from keepon.export import exported
 from keepon.linux import bind
+from keepon.linux.hwcheck import command as hwcheck
 from keepon.model import documents, loading, outcomes
 from keepon.model.plan import Plan
 from keepon.model.plan import read as read_plan
@@ -478,6 +479,28 @@ def bind_command(name: _Card, back_s: _Back = bind.BACK_S) -> None:
 def unbind_command(name: _Card, back_s: _Back = bind.BACK_S) -> None:
     """Give a card back to the kernel's own driver."""
     print(bind.unbind(name, back_s))
+
+
+@app.command("hwcheck")
+def hwcheck_command(
+    name: _Card,
+    peer: Annotated[
+        str | None, typer.Option("--peer", metavar="NAME", help="Interface at the other end of the cable.")
+    ] = None,
+    backend: Annotated[str, typer.Option("--backend", help="native: a lent ring; generic: any driver.")] = "native",
+    slot_bytes: Annotated[int, typer.Option("--slot-bytes", help="Length of slots, 64 to 1522.")] = hwcheck.SLOT_BYTES,
+    file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the document there.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure what a card does beside what its driver says; exit 1 if it is not shown to be safe to use."""
+    document = hwcheck.check(name, peer, backend, slot_bytes)
+    if file is not None:
+        hwcheck.write(document, file)
+    if as_json:
+        _print_json(document)
+    else:
+        print(hwcheck.table(document))
+    raise typer.Exit(EXIT_MET if document["safe"] else EXIT_MISSED)
 
 
 @app.command("nics")
