@@ -100,6 +100,17 @@ def test_a_stream_through_an_ordinary_driver(
     assert foreign["synchronised"] == 0
 
 
+@pytest.mark.parametrize("mode", ["icount", "smp"])
+def test_what_may_happen_to_a_link(mode: str, plugin: dict[str, Path]) -> None:
+    kernel = get_kernel("6.12")
+    modules = build_modules(kernel, [KERNEL / name for name in ("native", "hwsim", "keepon", "generic")])
+    files = {"/lib/keepon/common.sh": HERE / "keepon_common.sh", **plugin}
+    result = run_guest(
+        kernel, HERE / "generic_life.sh", files, modules=modules, tools=["ethtool"], mode=mode, timeout_s=1200
+    ).check()
+    assert result.tap.problems() == []
+
+
 def test_devices_that_are_no_wire_are_refused(plugin: dict[str, Path]) -> None:
     kernel = get_kernel("6.1", "rt")
     modules = build_modules(kernel, [KERNEL / name for name in ("native", "keepon", "generic")])
