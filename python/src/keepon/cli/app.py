@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from keepon import __version__, errors, interrupts
-from keepon.cli import doctor, edge, nics_command, session
+from keepon.cli import cards, doctor, edge, nics_command, session
 from keepon.cli import link_group as link_group
 from keepon.cli.options import (
     SEED_MAX,
@@ -41,8 +41,6 @@ from keepon.errors import (
     ConfigError,
 )
 from keepon.export import exported
-from keepon.linux import bind
-from keepon.linux.hwcheck import command as hwcheck
 from keepon.model import documents, loading, outcomes
 from keepon.model.plan import Plan
 from keepon.model.plan import read as read_plan
@@ -465,42 +463,7 @@ def _reproduce_study(
     return EXIT_INTERRUPTED if seen else EXIT_MET if document["met"] else EXIT_MISSED
 
 
-_Card = Annotated[str, typer.Argument(metavar="NAME", help="Interface of the card, such as eth0.", show_default=False)]
-_Back = Annotated[float, typer.Option("--back-s", help="Seconds for the link and your ssh connection to come back.")]
-
-
-@app.command("bind")
-def bind_command(name: _Card, back_s: _Back = bind.BACK_S) -> None:
-    """Give a network card to Keepon's driver, until keepon unbind or a reboot; back at once if the link is lost."""
-    print(bind.bind(name, back_s))
-
-
-@app.command("unbind")
-def unbind_command(name: _Card, back_s: _Back = bind.BACK_S) -> None:
-    """Give a card back to the kernel's own driver."""
-    print(bind.unbind(name, back_s))
-
-
-@app.command("hwcheck")
-def hwcheck_command(
-    name: _Card,
-    peer: Annotated[
-        str | None, typer.Option("--peer", metavar="NAME", help="Interface at the other end of the cable.")
-    ] = None,
-    backend: Annotated[str, typer.Option("--backend", help="native: a lent ring; generic: any driver.")] = "native",
-    slot_bytes: Annotated[int, typer.Option("--slot-bytes", help="Length of slots, 64 to 1522.")] = hwcheck.SLOT_BYTES,
-    file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the document there.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Measure what a card does beside what its driver says; exit 1 if it is not shown to be safe to use."""
-    document = hwcheck.check(name, peer, backend, slot_bytes)
-    if file is not None:
-        hwcheck.write(document, file)
-    if as_json:
-        _print_json(document)
-    else:
-        print(hwcheck.table(document))
-    raise typer.Exit(EXIT_MET if document["safe"] else EXIT_MISSED)
+cards.add_to(app)
 
 
 @app.command("nics")
