@@ -55,6 +55,16 @@ run "an address below" ip addr add 10.0.9.1/24 dev sim0
 run "a neighbour" ip neigh add 10.0.9.2 lladdr 02:00:00:00:00:99 dev sim0
 like "$(ping -q -c 3 -i 0.05 -W 1 -I sim0 10.0.9.2)" "3 packets transmitted" "frames of others"
 ethtool -S rt0 > /out/foreign.txt
+# Other placeholders, for drivers that cannot send a bad FCS
+sent() {
+	tail -20 /sys/kernel/debug/keepon_hwsim/sim0/wire | grep -c "bytes=12[0-9]* .*verdict=good head=$1"
+}
+run "MAC control" ip link set rt0 type keepon placeholder mac-control
+sleep 0.2
+is "$(sent 0180c2000001............88087fff0000)" 20 "they are on the wire"
+run "reserved address" ip link set rt0 type keepon placeholder reserved-address
+sleep 0.2
+is "$(sent 0180c200000f............88b500000000)" 20 "they are on the wire"
 run "down" ip link set rt0 down
 run "gone" ip link del rt0
 run "unloads" rmmod keepon_generic
