@@ -22,8 +22,19 @@ from keepon.vm import Kernel, get_kernel, modules, offered_families
 
 # Flavour of the kernel -> modules in the order of their symbols. The drivers of cards need the MII
 # library, which the smallest kernel leaves out.
-MODULES = {"cloud": ("native", "hwsim", "keepon"), "rt": ("native", "nics/intel", "nics/genet")}
-SOURCES = ("kernel/keepon", "kernel/hwsim", "kernel/native", "kernel/nics", "kernel/include")
+MODULES = {
+    "cloud": ("native", "hwsim", "keepon", "generic", "hwcheck"),
+    "rt": ("native", "nics/intel", "nics/genet"),
+}
+SOURCES = (
+    "kernel/keepon",
+    "kernel/hwsim",
+    "kernel/native",
+    "kernel/generic",
+    "kernel/hwcheck",
+    "kernel/nics",
+    "kernel/include",
+)
 CACHE = OUT / "cache" / "checkpatch"
 PACKAGE = "linux-source-6.1"
 SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")

@@ -175,7 +175,7 @@ static void test_a_staircase_changes_its_rate_in_the_past(struct kpn_selftest *t
 	fill(kpn_pacer_window(nic.pacer, nic.now_ns).first_seq, 0);
 	kpn_pacer_adjfine(nic.pacer, 1000 * PPM);
 	exact_nic_run(&nic, 4 * MS);
-	KPN_EXPECT(t, expect_on_time_is_true(t, 1000000) > 0);
+	KPN_EXPECT_EQ(t, expect_on_time_is_true(t, 1000000), FRAMES);
 }
 
 /*

@@ -189,6 +189,39 @@ static void test_suspected_underrun(struct kpn_selftest *t)
 }
 
 /*
+ * The backend tells that the wire is at something else, and when that is over: a frame of others.
+ * Where the wire is stays within the bounds, no slip is seen, and whoever asks for the time hears
+ * of it. A pacer that was not told takes it for a slip, or for a wire where it is not.
+ */
+static void test_a_delay_that_is_told(struct kpn_selftest *t)
+{
+	u64 delay_ns;
+
+	for (delay_ns = 700; delay_ns < 40 * SLOT_NS; delay_ns *= 3) {
+		exact_nic_prepare(&nic);
+		exact_nic_start(&nic, START_NS);
+		kpn_pacer_adjtime(nic.pacer, 0);
+		exact_nic_run(&nic, 10 * MS);
+		KPN_EXPECT_EQ(t, state().synchronised, true);
+		kpn_pacer_delay(nic.pacer, delay_ns * 1000);
+		KPN_EXPECT_EQ(t, state().synchronised, false);
+		/* it stands in the slot where it is */
+		nic.head_start_ps += delay_ns * 1000;
+		exact_nic_go(&nic, delay_ns);
+		kpn_pacer_delay(nic.pacer, delay_ns * 1000);
+		KPN_EXPECT(t, head_contains_wire());
+		KPN_EXPECT_EQ(t, stats()->suspected_underruns, 2);
+		exact_nic_poll(&nic, 0);
+		KPN_EXPECT_EQ(t, nic.events[KPN_EVENT_SUSPECTED_UNDERRUN], 1);
+		KPN_EXPECT(t, run_watching(5 * MS));
+		KPN_EXPECT_EQ(t, stats()->slips, 0);
+	}
+	kpn_pacer_stop(nic.pacer);
+	kpn_pacer_delay(nic.pacer, MS * 1000);
+	KPN_EXPECT_EQ(t, nic.events[KPN_EVENT_SUSPECTED_UNDERRUN], 1);
+}
+
+/*
  * Held up between reading and doorbell, by up to twice what is posted: the wire has stood there for
  * a time nobody knows. Where it is stays within the bounds, and whoever asks hears of it.
  */
@@ -531,6 +564,7 @@ void kpn_test_recovery(struct kpn_selftest *t)
 	test_underrun_with_a_full_ring_rings_once(t);
 	test_an_underrun_changes_nothing_of_what_left_before(t);
 	test_suspected_underrun(t);
+	test_a_delay_that_is_told(t);
 	test_held_up_before_the_doorbell(t);
 	test_held_up_after_a_late_poll(t);
 	test_held_up_while_rates_are_young(t);

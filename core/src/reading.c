@@ -17,11 +17,6 @@ enum {
 
 void kpn_lose(struct kpn_pacer *pacer, enum kpn_event event)
 {
-	/*
-	 * The wire may have gone on behind an index that stands still: its readings were no bound.
-	 */
-	if (event == KPN_EVENT_STALLED)
-		pacer->distrust = DISTRUST_POLLS;
 	kpn_pacer_stop(pacer);
 	pacer->stats.losses++;
 	kpn_emit(pacer, event);
@@ -170,6 +165,18 @@ static void suspect_again(struct kpn_pacer *pacer)
 	if (!pacer->synchronised)
 		return;
 	pacer->synchronised = false;
+	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
+}
+
+void kpn_pacer_delay(struct kpn_pacer *pacer, u64 delay_ps)
+{
+	if (!pacer->running)
+		return;
+	pacer->synchronised = false;
+	pacer->stats.suspected_underruns++;
+	pacer->steady_ps = pacer->ring.tail.ps;
+	kpn_strip_loosen(&pacer->strip, delay_ps, 0);
+	kpn_renew_plain(pacer);
 	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
 }
 

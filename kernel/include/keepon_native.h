@@ -40,12 +40,14 @@ enum keepon_native_context {
  * @KEEPON_CLAIM_TX_STAMPS: instants of sent frames are good enough to be hardware stamps
  * @KEEPON_CLAIM_PHC: the clock counted from the wire may be a PTP hardware clock
  * @KEEPON_CLAIM_BAD_FCS: placeholders with a bad FCS really leave
+ * @KEEPON_CLAIM_UNMEASURED: without a link nobody knows yet whether it is paced
  */
 enum keepon_native_claims {
 	KEEPON_CLAIM_PACED = 1 << 0,
 	KEEPON_CLAIM_TX_STAMPS = 1 << 1,
 	KEEPON_CLAIM_PHC = 1 << 2,
 	KEEPON_CLAIM_BAD_FCS = 1 << 3,
+	KEEPON_CLAIM_UNMEASURED = 1 << 4,
 };
 
 /**
@@ -88,11 +90,15 @@ struct keepon_native_setup {
  * @ready: what made it stop or lose the ring is over: it may be claimed again; RTNL. Also called
  *	when
  *	the limits that query() gives have changed
+ * @delayed: the wire was, or will soon be, at something else than slots of the ring for up to
+ *	@delay_ns: idle, or at @frames frames of others; may be NULL; any context but the ring's own
+ *	operations, does not sleep
  */
 struct keepon_native_owner {
 	void (*stop)(void *owner);
 	void (*lost)(void *owner);
 	void (*ready)(void *owner);
+	void (*delayed)(void *owner, u64 delay_ns, u32 frames);
 };
 
 /**
@@ -181,11 +187,12 @@ static inline u64 keepon_native_place(const struct sk_buff *skb)
  * struct keepon_native_driver - one driver that lends rings; all calls under RTNL, may sleep
  * @name: of the driver, for messages
  * @module: held while one of its rings is claimed
+ * @any_driver: it serves devices of other drivers, and only who asks for that gets it
  * @owns: whether @dev is a device of this driver
  * @query: limits of the ring of @dev at its present rate for slots of @slot_bytes (FIFOs hold
  *	bytes, the
  *	core counts slots); -EOPNOTSUPP if it has none to lend, with a sentence of its own in @why
- *	(may be NULL)
+ *	(may be NULL), which may also say why it is not KEEPON_CLAIM_PACED
  * @claim: the ordinary transmit path of @dev is closed and drained, buffers are mapped; -EBUSY if
  *	claimed already. From now on the owner is told what happens to the ring
  * @reset: wire idle, indices 0, nothing posted, every descriptor a placeholder of setup.slot_bytes,
@@ -206,6 +213,7 @@ static inline u64 keepon_native_place(const struct sk_buff *skb)
 struct keepon_native_driver {
 	const char *name;
 	struct module *module;
+	bool any_driver;
 	bool (*owns)(const struct net_device *dev);
 	int (*query)(struct net_device *dev, u32 slot_bytes, struct keepon_native_caps *caps,
 		     const char **why);
@@ -234,8 +242,9 @@ void keepon_native_unregister(struct keepon_native_driver *driver);
 /**
  * keepon_native_get() - the driver that lends the ring of @dev, its module held; NULL if there is
  * none. RTNL
+ * @any_driver: the one that serves devices of any driver
  */
-struct keepon_native_driver *keepon_native_get(const struct net_device *dev);
+struct keepon_native_driver *keepon_native_get(const struct net_device *dev, bool any_driver);
 
 /** keepon_native_put() - the end of a keepon_native_get(); @driver may be NULL */
 void keepon_native_put(struct keepon_native_driver *driver);
@@ -256,6 +265,8 @@ void keepon_native_detach(struct net_device *dev);
 void keepon_native_stop(struct net_device *dev);
 /** keepon_native_lost() - any context */
 void keepon_native_lost(struct net_device *dev);
+/** keepon_native_delayed() - any context but its operations */
+void keepon_native_delayed(struct net_device *dev, u64 delay_ns, u32 frames);
 /** keepon_native_ready() - RTNL */
 void keepon_native_ready(struct net_device *dev);
 

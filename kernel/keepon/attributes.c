@@ -106,7 +106,9 @@ static const struct keepon_attribute rows[IFLA_KEEPON_MAX + 1] = {
 		       "choose a real-time priority, or 0 for the ordinary scheduler"),
 	[IFLA_KEEPON_TXTIME] = RANGED("txtime", U8, txtime, KEEPON_TXTIME_TAI, "choose phc or tai"),
 	[IFLA_KEEPON_RATE_BPS] = READ_ONLY("rate", U64, config.rate_bps),
-	[IFLA_KEEPON_BACKEND] = READ_ONLY("backend", U8, backend),
+	[IFLA_KEEPON_BACKEND] =
+		RANGED("backend", U8, backend, KEEPON_BACKEND_GENERIC, "choose native or generic"),
+	[IFLA_KEEPON_FORCE] = RANGED("force", U8, force, 1, "choose on or off"),
 	[IFLA_KEEPON_MERGE] =
 		RANGED("merge", U8, merge, KPN_MERGE_PUBLISHED, "choose strip or published"),
 	[IFLA_KEEPON_TAU_NS] = RANGED("tau_ns", U32, tau_ns, NSEC_PER_SEC,

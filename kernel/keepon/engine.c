@@ -103,7 +103,8 @@ static int claim(struct keepon_engine *engine, struct netlink_ext_ack *extack)
 	};
 	int error;
 
-	engine->driver = keepon_native_get(keepon->lower);
+	engine->driver =
+		keepon_native_get(keepon->lower, keepon->plan.backend == KEEPON_BACKEND_GENERIC);
 	if (!engine->driver) {
 		keepon_explain(extack, "the driver of %s has no descriptor ring to lend",
 			       keepon->lower->name);
@@ -221,6 +222,7 @@ static int start(struct keepon *keepon, struct netlink_ext_ack *extack)
 	if (error)
 		goto give_back;
 	keepon->plan.limits = kpn_pacer_limits(engine->pacer);
+	keepon_stamp_limit(keepon);
 	keepon_poll_begin(engine);
 	keepon->starts++;
 	napi_enable(&keepon->napi);
@@ -358,8 +360,8 @@ static bool outdated(struct keepon *keepon)
 	struct keepon_native_caps caps;
 	u64 rate_bps;
 
-	if (keepon_lower_caps(keepon->lower, keepon->plan.config.slot_bytes, &caps, &rate_bps,
-			      NULL) ||
+	if (keepon_lower_caps(keepon->lower, &keepon->plan, keepon->plan.config.slot_bytes, &caps,
+			      &rate_bps, NULL) ||
 	    rate_bps != keepon->plan.config.rate_bps ||
 	    memcmp(&caps.nic, &keepon->plan.caps, sizeof(caps.nic)))
 		return true;

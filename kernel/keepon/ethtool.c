@@ -33,7 +33,7 @@ enum {
 #define ONE(name) +1
 	DUAL_COUNT = 0 KEEPON_DUAL_COUNTERS(ONE),
 #undef ONE
-	START_COUNT = 2,
+	START_COUNT = 3,
 	STAT_COUNT = KPN_COUNTER_COUNT + KPN_VERDICT_COUNT + START_COUNT + DUAL_COUNT + STATE_COUNT,
 };
 
@@ -54,6 +54,7 @@ static void get_strings(struct net_device *dev, u32 set, u8 *data)
 		ethtool_sprintf(&data, "verdict_%s", kpn_verdict_name(i));
 	ethtool_sprintf(&data, "starts");
 	ethtool_sprintf(&data, "start_failures");
+	ethtool_sprintf(&data, "foreign_frames");
 #define SAY(name) ethtool_sprintf(&data, "rx_ring_" #name);
 	KEEPON_DUAL_COUNTERS(SAY)
 #undef SAY
@@ -97,6 +98,7 @@ static void get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stat
 		*data++ = keepon->total.verdicts[i] + (run ? run->verdicts[i] : 0);
 	*data++ = keepon->starts;
 	*data++ = keepon->start_failures;
+	*data++ = keepon->foreign_frames;
 	dual = keepon->dual_total;
 	if (keepon->engine)
 		keepon_dual_add_counters(&dual, keepon->engine);

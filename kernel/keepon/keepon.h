@@ -105,6 +105,7 @@ struct keepon_share {
  *	is set; @lock
  * @total, @dual_total: counters of earlier runs, and frames refused before a pacer has seen them;
  * @lock
+ * @foreign_frames: others sent through the device below; @lock
  * @starts, @start_failures: of the wire; RTNL
  * @napi: completes frames that ended
  * @restart: starts the wire anew after the NIC was lost; @restarts: how often, RTNL; @lost: it was,
@@ -127,6 +128,7 @@ struct keepon {
 	u64 down_clock_version;
 	struct kpn_stats total;
 	struct keepon_dual_counters dual_total;
+	u64 foreign_frames;
 	u64 starts;
 	u64 start_failures;
 	struct napi_struct napi;
@@ -187,11 +189,13 @@ struct keepon_engine {
 /**
  * keepon_lower_caps() - limits of the ring of @lower for slots of @slot_bytes, and its rate, 0 if
  * unknown now; RTNL
+ * @plan: of which backend and force are there
  *
  * Return: 0 or an error, with a sentence.
  */
-int keepon_lower_caps(struct net_device *lower, u32 slot_bytes, struct keepon_native_caps *caps,
-		      u64 *rate_bps, struct netlink_ext_ack *extack);
+int keepon_lower_caps(struct net_device *lower, const struct keepon_plan *plan, u32 slot_bytes,
+		      struct keepon_native_caps *caps, u64 *rate_bps,
+		      struct netlink_ext_ack *extack);
 /** keepon_lower_name() - name of the driver of @dev, "" if it says none */
 void keepon_lower_name(struct net_device *dev, char *name, size_t room);
 extern const struct keepon_native_owner keepon_lower_owner;
@@ -364,6 +368,8 @@ int keepon_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config,
 			struct netlink_ext_ack *extack);
 /** keepon_stamp() - an instant as a stamp, to the nearest nanosecond */
 ktime_t keepon_stamp(struct kpn_time t);
+/** keepon_stamp_limit() - a wire starts: what was switched on of stamps it cannot give is off */
+void keepon_stamp_limit(struct keepon *keepon);
 int keepon_phc_register(struct keepon *keepon);
 void keepon_phc_unregister(struct keepon *keepon);
 int keepon_setup_tc(struct net_device *dev, enum tc_setup_type type, void *type_data);

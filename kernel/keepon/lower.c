@@ -35,35 +35,64 @@ static u64 rate_of(struct net_device *lower)
 	return settings.base.speed * 1000000ull;
 }
 
-int keepon_lower_caps(struct net_device *lower, u32 slot_bytes, struct keepon_native_caps *caps,
-		      u64 *rate_bps, struct netlink_ext_ack *extack)
+static void explain_missing(const struct net_device *lower, const char *name, bool generic,
+			    struct netlink_ext_ack *extack)
 {
-	struct keepon_native_driver *driver = keepon_native_get(lower);
+	if (generic)
+		keepon_explain(
+			extack,
+			"backend generic: nothing serves %s (%s); load keepon_generic and name an Ethernet device",
+			lower->name, name);
+	else
+		keepon_explain(
+			extack,
+			"the driver of %s (%s) has no descriptor ring to lend; use a device whose driver has one, or say backend generic",
+			lower->name, name);
+}
+
+/* A wire that does not take its time is one only for whoever insists. */
+static int check_pace(const struct net_device *lower, const struct keepon_plan *plan,
+		      const struct keepon_native_caps *caps, const char *why,
+		      struct netlink_ext_ack *extack)
+{
+	if (caps->claims & (KEEPON_CLAIM_PACED | KEEPON_CLAIM_UNMEASURED) || plan->force)
+		return 0;
+	keepon_explain(extack, "%s does not pace: %s; use another device, or say force on",
+		       lower->name, why ?: "so its driver says");
+	return -EOPNOTSUPP;
+}
+
+int keepon_lower_caps(struct net_device *lower, const struct keepon_plan *plan, u32 slot_bytes,
+		      struct keepon_native_caps *caps, u64 *rate_bps,
+		      struct netlink_ext_ack *extack)
+{
+	bool generic = plan->backend == KEEPON_BACKEND_GENERIC;
+	struct keepon_native_driver *driver = keepon_native_get(lower, generic);
 	char name[ETHTOOL_BUSINFO_LEN];
 	const char *why = NULL;
 	int error;
 
 	if (!driver) {
 		keepon_lower_name(lower, name, sizeof(name));
-		keepon_explain(
-			extack,
-			"the driver of %s (%s) has no descriptor ring to lend; use a device whose driver has one",
-			lower->name, name[0] ? name : "unknown");
+		explain_missing(lower, name[0] ? name : "unknown", generic, extack);
 		return -EOPNOTSUPP;
 	}
 	error = driver->query(lower, slot_bytes, caps, &why);
-	if (error)
+	if (error && generic)
+		keepon_explain(extack, "backend generic cannot use %s (error %d): %s", lower->name,
+			       error, why ?: "it could not be measured; try again");
+	else if (error)
 		keepon_explain(extack, "%s has no descriptor ring to lend now (error %d): %s",
 			       lower->name, error, why ?: "see whether it runs in ring mode");
 	*rate_bps = rate_of(lower);
 	keepon_native_put(driver);
-	return error;
+	return error ?: check_pace(lower, plan, caps, why, extack);
 }
 
 int keepon_lower_rx_caps(struct net_device *lower, struct keepon_native_rx_caps *caps,
 			 struct netlink_ext_ack *extack)
 {
-	struct keepon_native_driver *driver = keepon_native_get(lower);
+	struct keepon_native_driver *driver = keepon_native_get(lower, false);
 	int error = driver && driver->query_rx ? driver->query_rx(lower, caps) : -EOPNOTSUPP;
 
 	keepon_native_put(driver);
@@ -92,10 +121,27 @@ static void on_ready(void *owner)
 	keepon_engine_follow(owner);
 }
 
+static void on_delayed(void *owner, u64 delay_ns, u32 frames)
+{
+	struct keepon *keepon = owner;
+	unsigned long flags;
+	bool runs;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	runs = keepon->engine;
+	keepon->foreign_frames += frames;
+	if (runs)
+		kpn_pacer_delay(keepon->engine->pacer, delay_ns * 1000);
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	if (runs)
+		keepon_complete_soon(keepon);
+}
+
 const struct keepon_native_owner keepon_lower_owner = {
 	.stop = on_stop,
 	.lost = on_lost,
 	.ready = on_ready,
+	.delayed = on_delayed,
 };
 
 /* The upper device on @lower, or NULL. */

@@ -5,6 +5,7 @@
  * defaults that suit it. First every number gets its default, some of which follow from others that
  * were asked for; then what was asked for replaces it.
  */
+#include <linux/log2.h>
 #include <linux/slab.h>
 
 #include "keepon.h"
@@ -89,22 +90,48 @@ static u32 default_batch(const struct kpn_config *config, const struct keepon_se
 	return min(batch, depth);
 }
 
+/*
+ * What is fetched ahead, and what a restart takes, must be posted at every poll, or the wire may be
+ * thought idle; three quarters of the depth are.
+ */
+static u32 depth_usual(const struct kpn_config *config, const struct kpn_nic_caps *caps)
+{
+	u64 slot_ps = (u64)kpn_wire_bytes(config->slot_bytes) * kpn_byte_time_ps(config->rate_bps);
+	u64 posted = caps->prefetch_slots_max;
+
+	if (slot_ps)
+		posted += div64_u64(caps->restart_ns_max * 1000ull, slot_ps) + 1;
+	return clamp_t(u64, posted + posted / 3, KEEPON_DEPTH_SLOTS_DEFAULT, caps->ring_slots_max);
+}
+
+/* As the core has it, or the next power of two that has room for a depth beyond the usual. */
+static u32 default_ring_slots(const struct kpn_config *config, const struct kpn_nic_caps *caps,
+			      u32 depth)
+{
+	if (config->mode == KPN_MODE_PAPER || depth <= KEEPON_DEPTH_SLOTS_DEFAULT)
+		return config->ring_slots;
+	return clamp_t(u32, roundup_pow_of_two(depth + caps->reserved_slots), config->ring_slots,
+		       caps->ring_slots_max);
+}
+
 /* Ring, depth and batch depend on each other: where only some are given the others follow. */
 static void default_ring(struct kpn_config *config, const struct keepon_setup *setup,
 			 const struct kpn_nic_caps *caps)
 {
 	u32 least = least_batch(config, setup, caps);
 	u32 batch = keepon_setup_number(setup, IFLA_KEEPON_BATCH_SLOTS, least);
+	u32 usual = depth_usual(config, caps);
 	u32 posted_max;
 	u32 depth;
 
-	config->ring_slots = keepon_setup_number(setup, IFLA_KEEPON_RING_SLOTS, config->ring_slots);
+	config->ring_slots = keepon_setup_number(setup, IFLA_KEEPON_RING_SLOTS,
+						 default_ring_slots(config, caps, usual));
 	posted_max = config->ring_slots > caps->reserved_slots ?
 			     config->ring_slots - caps->reserved_slots :
 			     1;
 	depth = min(batch, posted_max);
 	if (config->mode != KPN_MODE_PAPER)
-		depth = min_t(u64, max_t(u64, KEEPON_DEPTH_SLOTS_DEFAULT, 4ull * batch),
+		depth = min_t(u64, max3((u64)usual, 4ull * batch, (u64)config->depth_slots),
 			      posted_max);
 	depth = keepon_setup_number(setup, IFLA_KEEPON_DEPTH_SLOTS, depth);
 	/* What was given stays as it is, to be refused by its name. */
@@ -276,7 +303,6 @@ static void set_defaults(struct keepon_plan *plan, const struct keepon_setup *se
 	config->partition_slots = default_partition(plan, setup);
 	config->padding = KEEPON_PADDING_AUTO;
 	config->poll_overhead_ns = default_overhead_ns(config);
-	plan->backend = KEEPON_BACKEND_NATIVE;
 	plan->poll = KEEPON_POLL_HRTIMER;
 	plan->rx_poll_cpu = keepon_setup_number(setup, IFLA_KEEPON_POLL_CPU, plan->poll_cpu);
 	plan->txtime = KEEPON_TXTIME_PHC;
@@ -320,12 +346,14 @@ int keepon_plan_make(struct keepon_plan *plan, const struct keepon_setup *setup,
 	u32 slot_bytes =
 		keepon_setup_number(setup, IFLA_KEEPON_SLOT_BYTES, KEEPON_SLOT_BYTES_DEFAULT);
 	struct keepon_native_caps caps = {};
-	u64 rate_bps;
+	u64 rate_bps = 0;
 	int error;
 
 	memset(plan, 0, sizeof(*plan));
 	slot_bytes = clamp_t(u32, slot_bytes, KPN_FRAME_BYTES_MIN, KPN_FRAME_BYTES_MAX);
-	error = keepon_lower_caps(lower, slot_bytes, &caps, &rate_bps, extack);
+	plan->backend = keepon_setup_number(setup, IFLA_KEEPON_BACKEND, KEEPON_BACKEND_NATIVE);
+	plan->force = keepon_setup_number(setup, IFLA_KEEPON_FORCE, 0);
+	error = keepon_lower_caps(lower, plan, slot_bytes, &caps, &rate_bps, extack);
 	plan->caps = caps.nic;
 	plan->claims = caps.claims;
 	plan->context = caps.context;

@@ -56,7 +56,7 @@ struct keepon_setup {
  * @masks: config.partition_slots class masks; kvmalloc
  * @class_slots: how many of them allow each class
  * @clock: enum keepon_clock; @merge, @tau_ns: as chosen, 0 ns: what kpn_merge_tau_ns() says
- * @backend: enum keepon_backend
+ * @backend: enum keepon_backend; @force: run it though nobody has seen its wire take its time
  * @rx_caps: of the receive ring, with clock dual
  * @limits: the most one call on the pacer does; of the pacer that runs by this plan
  * @rx_limits: the same of a beat of the receive ring, 0 without clock dual
@@ -75,6 +75,7 @@ struct keepon_plan {
 	u8 clock;
 	u8 merge;
 	u8 backend;
+	u8 force;
 	u32 tau_ns;
 	u32 rx_poll_cpu;
 	struct keepon_native_rx_caps rx_caps;

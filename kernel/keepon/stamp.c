@@ -11,6 +11,20 @@ ktime_t keepon_stamp(struct kpn_time t)
 	return ns_to_ktime(t.ns + (t.frac >> 31));
 }
 
+/* Whether an instant of this link is good enough for what is called a hardware stamp. */
+static bool has_stamps(const struct keepon *keepon)
+{
+	return keepon->plan.claims & KEEPON_CLAIM_TX_STAMPS;
+}
+
+void keepon_stamp_limit(struct keepon *keepon)
+{
+	if (has_stamps(keepon))
+		return;
+	WRITE_ONCE(keepon->hwtstamp.tx_type, HWTSTAMP_TX_OFF);
+	WRITE_ONCE(keepon->hwtstamp.rx_filter, HWTSTAMP_FILTER_NONE);
+}
+
 int keepon_hwtstamp_get(struct net_device *dev, struct keepon_hwtstamp *config)
 {
 	const struct keepon *keepon = netdev_priv(dev);
@@ -35,6 +49,14 @@ int keepon_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config,
 			config->tx_type);
 		return -ERANGE;
 	}
+	if (!has_stamps(keepon) &&
+	    (config->tx_type != HWTSTAMP_TX_OFF || config->rx_filter != HWTSTAMP_FILTER_NONE)) {
+		keepon_explain(
+			extack,
+			"nobody has measured when frames really leave %s; use stamps of software",
+			keepon->lower->name);
+		return -EOPNOTSUPP;
+	}
 	/* Every frame is stamped, whatever was asked for. */
 	if (config->rx_filter != HWTSTAMP_FILTER_NONE)
 		config->rx_filter = HWTSTAMP_FILTER_ALL;
@@ -47,10 +69,17 @@ int keepon_get_ts_info(struct net_device *dev, struct keepon_ts_info *info)
 {
 	const struct keepon *keepon = netdev_priv(dev);
 
-	info->so_timestamping = SOF_TIMESTAMPING_TX_HARDWARE | SOF_TIMESTAMPING_TX_SOFTWARE |
-				SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_RX_SOFTWARE |
-				SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_RAW_HARDWARE;
-	info->phc_index = keepon->phc ? ptp_clock_index(keepon->phc) : -1;
+	bool has_clock = keepon->plan.claims & (KEEPON_CLAIM_PHC | KEEPON_CLAIM_UNMEASURED);
+
+	info->so_timestamping = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE |
+				SOF_TIMESTAMPING_SOFTWARE;
+	info->phc_index = keepon->phc && has_clock ? ptp_clock_index(keepon->phc) : -1;
+	info->tx_types = BIT(HWTSTAMP_TX_OFF);
+	info->rx_filters = BIT(HWTSTAMP_FILTER_NONE);
+	if (!has_stamps(keepon))
+		return 0;
+	info->so_timestamping |= SOF_TIMESTAMPING_TX_HARDWARE | SOF_TIMESTAMPING_RX_HARDWARE |
+				 SOF_TIMESTAMPING_RAW_HARDWARE;
 	info->tx_types = BIT(HWTSTAMP_TX_OFF) | BIT(HWTSTAMP_TX_ON);
 	info->rx_filters = BIT(HWTSTAMP_FILTER_NONE) | BIT(HWTSTAMP_FILTER_ALL);
 	return 0;

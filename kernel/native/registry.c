@@ -57,14 +57,14 @@ void keepon_native_unregister(struct keepon_native_driver *driver)
 }
 EXPORT_SYMBOL_GPL(keepon_native_unregister);
 
-struct keepon_native_driver *keepon_native_get(const struct net_device *dev)
+struct keepon_native_driver *keepon_native_get(const struct net_device *dev, bool any_driver)
 {
 	struct keepon_native_driver *driver;
 
 	ASSERT_RTNL();
 	list_for_each_entry(driver, &drivers, list)
 	{
-		if (driver->owns(dev))
+		if (driver->any_driver == any_driver && driver->owns(dev))
 			return try_module_get(driver->module) ? driver : NULL;
 	}
 	return NULL;
@@ -133,6 +133,18 @@ void keepon_native_lost(struct net_device *dev)
 	rcu_read_unlock();
 }
 EXPORT_SYMBOL_GPL(keepon_native_lost);
+
+void keepon_native_delayed(struct net_device *dev, u64 delay_ns, u32 frames)
+{
+	struct attachment *attached;
+
+	rcu_read_lock();
+	attached = attachment_of(dev);
+	if (attached && attached->ops->delayed)
+		attached->ops->delayed(attached->owner, delay_ns, frames);
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_GPL(keepon_native_delayed);
 
 void keepon_native_ready(struct net_device *dev)
 {

@@ -74,6 +74,8 @@ static const struct option options[] = {
 	{ "rx_poll_cpu", IFLA_KEEPON_RX_POLL_CPU, 4, NULL },
 	{ "poll_fifo", IFLA_KEEPON_POLL_FIFO, 1, NULL },
 	{ "txtime", IFLA_KEEPON_TXTIME, 1, txtimes },
+	{ "backend", IFLA_KEEPON_BACKEND, 1, backends },
+	{ "force", IFLA_KEEPON_FORCE, 1, switches },
 };
 
 /* What follows from the rest; in JSON each has its whole name. */
@@ -104,7 +106,7 @@ static void print_help(struct link_util *link, int argc, char **argv, FILE *file
 		"         [ trim { any | reserved } ] [ trim_down BYTES ] [ trim_up BYTES ]\n"
 		"         [ drift_ppb PPB ] [ wander_ppb PPB_PER_S ] [ dither { on | off } ]\n"
 		"         [ poll { hrtimer | thread } ] [ poll_cpu CPU ] [ rx_poll_cpu CPU ] [ poll_fifo PRIORITY ]\n"
-		"         [ poll_overhead_ns NS ]\n"
+		"         [ poll_overhead_ns NS ] [ backend { native | generic } ] [ force { on | off } ]\n"
 		"\n"
 		"CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7\n"
 		"SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;\n"
@@ -479,9 +481,6 @@ static void print_opt(struct link_util *link, FILE *file, struct rtattr *tb[])
 	}
 	if (tb[IFLA_KEEPON_RATE_BPS])
 		print_u64(PRINT_JSON, "rate_bps", NULL, rta_getattr_u64(tb[IFLA_KEEPON_RATE_BPS]));
-	if (tb[IFLA_KEEPON_BACKEND] && rta_getattr_u8(tb[IFLA_KEEPON_BACKEND]) < 2)
-		print_string(PRINT_JSON, "backend", NULL,
-			     backends[rta_getattr_u8(tb[IFLA_KEEPON_BACKEND])]);
 	print_limits(tb);
 }
 

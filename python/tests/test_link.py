@@ -28,7 +28,7 @@ UAPI = (KERNEL / "include" / "uapi" / "keepon_link.h").read_text()
 
 def attribute_numbers() -> dict[str, int]:
     names = re.findall(r"^\t(IFLA_KEEPON_\w+),", UAPI, re.MULTILINE)
-    assert len(names) == 40
+    assert len(names) == 41
     return {name: number for number, name in enumerate(names)}
 
 
@@ -54,11 +54,10 @@ def test_options_are_those_of_the_plugin() -> None:
 
 def test_other_numbers_and_words_are_those_of_the_kernel() -> None:
     numbers, words = attribute_numbers(), plugin_words()
-    for name in ("PARTITION_SLOTS", "ALLOWED", "CLASSES", "RATE_BPS", "BACKEND", "TABLE"):
+    for name in ("PARTITION_SLOTS", "ALLOWED", "CLASSES", "RATE_BPS", "TABLE"):
         assert getattr(options, name) == numbers[f"IFLA_KEEPON_{name}"]
     assert words["lates"] == options.LATES
     assert words["roundings"] == options.ROUNDINGS
-    assert words["backends"] == options.BACKENDS
     assert re.findall(r"CLASS_COUNT (\d+)", UAPI) == [str(slots.CLASS_COUNT)]
     assert re.findall(r"at most (\d+) masks", UAPI) == [str(options.MASKS_MAX)]
     header = (KERNEL / "plugin" / "slots.h").read_text()

@@ -592,6 +592,20 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of recovery",),
     ),
     Mutation(
+        "a delay that is told moves no bound",
+        "reading.c",
+        "	kpn_strip_loosen(&pacer->strip, delay_ps, 0);",
+        "	(void)delay_ps;",
+        ("vectors of recovery",),
+    ),
+    Mutation(
+        "a delay that is told leaves the clock synchronised",
+        "reading.c",
+        "	pacer->synchronised = false;\n	pacer->stats.suspected_underruns++;",
+        "	pacer->stats.suspected_underruns++;",
+        ("vectors of recovery",),
+    ),
+    Mutation(
         "a suspected wire does not stand until the doorbell",
         "reading.c",
         "else if (beyond_ps > 0)",
@@ -1073,13 +1087,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of hazards",),
     ),
     Mutation(
-        "stalled index bounds what was sent",
-        "reading.c",
-        "	if (event == KPN_EVENT_STALLED)\n		pacer->distrust = DISTRUST_POLLS;\n",
-        "",
-        ("vectors of hazards",),
-    ),
-    Mutation(
         "lead beyond what is posted",
         "insert.c",
         "	if (pacer->phase_locked && first_seq > pacer->ring.tail.seq)\n		first_seq ="
@@ -1338,8 +1345,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a rate after a late poll keeps the grid",
         "pacer_clock.c",
-        "	return beyond(pacer, kpn_ring_at(ring, first), bound_ps) ||\n",
-        "	return\n",
+        "	bound_ps = kpn_pacer_bounds(pacer, rate_ppb, change_ppb).boundary_error_ps;\n",
+        "	bound_ps = 1000000000000;\n",
         ("vectors of rates",),
     ),
     Mutation(
@@ -1387,8 +1394,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a clock that is set while the wire may stand stays set",
         "reading.c",
-        "		kpn_strip_loosen(strip, (u64)beyond_ps, 0);\n	suspect_again(pacer);\n",
-        "		kpn_strip_loosen(strip, (u64)beyond_ps, 0);\n",
+        "	if (!pacer->synchronised)\n		return;\n	pacer->synchronised = false;\n",
+        "",
         ("vectors of late_cpu",),
     ),
     Mutation(

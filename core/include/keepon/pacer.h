@@ -79,6 +79,16 @@ void kpn_pacer_stop(struct kpn_pacer *pacer);
 bool kpn_pacer_drain(struct kpn_pacer *pacer);
 
 /**
+ * kpn_pacer_delay() - the wire is up to @delay_ps later than the index and the CPU counter make
+ * believe: it was idle, or sent what is not of the ring
+ *
+ * Told by backends that share the wire. Counted as suspected underrun; the time is as uncertain as
+ * that. It is to be told when it is known, and again when it is over, as readings in between may
+ * have been believed.
+ */
+void kpn_pacer_delay(struct kpn_pacer *pacer, u64 delay_ps);
+
+/**
  * kpn_pacer_poll() - complete, observe, post, fill
  *
  * Call every kpn_pacer_poll_interval_ns(), at the latest before depth_slots have been sent. One

@@ -28,7 +28,7 @@
  * IFLA_KEEPON_CLASSES: KEEPON_CLASS_COUNT pairs of __u8 {late policy, rounding}
  *	(enum kpn_late_policy, enum kpn_rounding); 0xff: the class keeps what it has
  * IFLA_KEEPON_RATE_BPS: link rate; read only, that of the lower device when the link came up
- * IFLA_KEEPON_BACKEND: enum keepon_backend; read only
+ * IFLA_KEEPON_FORCE: of backend generic: 1: run it on a device whose wire does not take its time
  *
  * IFLA_KEEPON_LIMIT_*: the most one call on the pacer does, as struct kpn_limits
  * (core/include/keepon/pacer.h) has it, and one beat of the receive ring, as struct kpn_rx_limits
@@ -60,7 +60,7 @@ enum {
 	IFLA_KEEPON_POLL_FIFO,        /* __u8 real-time priority of a thread, 0: SCHED_OTHER */
 	IFLA_KEEPON_TXTIME,           /* __u8 enum keepon_txtime */
 	IFLA_KEEPON_RATE_BPS,         /* __u64 */
-	IFLA_KEEPON_BACKEND,          /* __u8 */
+	IFLA_KEEPON_BACKEND,          /* __u8 enum keepon_backend */
 	IFLA_KEEPON_PAD,
 	IFLA_KEEPON_MERGE,           /* __u8 enum kpn_merge; of clock dual, as the next two */
 	IFLA_KEEPON_TAU_NS,          /* __u32, 0: what a staircase can lag */
@@ -75,6 +75,7 @@ enum {
 	IFLA_KEEPON_LIMIT_WORDS,     /* __u32 */
 	IFLA_KEEPON_LIMIT_STALL_NS,  /* __u64 */
 	IFLA_KEEPON_LIMIT_RX_FRAMES, /* __u32, 0 without clock dual */
+	IFLA_KEEPON_FORCE,           /* __u8 0, 1 */
 	__IFLA_KEEPON_MAX,
 };
 
@@ -114,7 +115,11 @@ enum keepon_txtime {
 	KEEPON_TXTIME_TAI,
 };
 
-/** enum keepon_backend - how frames get to the wire */
+/**
+ * enum keepon_backend - how frames get to the wire
+ * @KEEPON_BACKEND_NATIVE: by a driver that lends its descriptor ring
+ * @KEEPON_BACKEND_GENERIC: through the transmit function of any driver
+ */
 enum keepon_backend {
 	KEEPON_BACKEND_NATIVE,
 	KEEPON_BACKEND_GENERIC,

@@ -105,7 +105,7 @@ static int __init probe_init(void)
 	rtnl_lock();
 	probe.dev = __dev_get_by_name(&init_net, dev);
 	if (probe.dev)
-		probe.driver = keepon_native_get(probe.dev);
+		probe.driver = keepon_native_get(probe.dev, false);
 	if (probe.driver)
 		err = probe_query(&probe);
 	if (!err)

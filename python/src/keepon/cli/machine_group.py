@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands on this machine and its cards: bind, unbind, nics and doctor."""
+"""The commands on this machine: nics and doctor."""
 
 from __future__ import annotations
 
@@ -13,32 +13,8 @@ from keepon import errors
 from keepon.cli import doctor, nics_command, shared
 from keepon.cli.options import Json
 from keepon.errors import EXIT_MET
-from keepon.linux import bind
 
 app = typer.Typer()
-
-_Card = Annotated[
-    str,
-    typer.Argument(metavar="NAME", help="Interface of the card, such as eth0.", show_default=False),
-]
-_Back = Annotated[
-    float,
-    typer.Option("--back-s", help="Seconds for the link and your ssh connection to come back."),
-]
-
-
-@app.command("bind")
-def bind_command(name: _Card, back_s: _Back = bind.BACK_S) -> None:
-    """Give a network card to Keepon's driver, until keepon unbind or a reboot; back at once if the
-    link is lost.
-    """
-    print(bind.bind(name, back_s))
-
-
-@app.command("unbind")
-def unbind_command(name: _Card, back_s: _Back = bind.BACK_S) -> None:
-    """Give a card back to the kernel's own driver."""
-    print(bind.unbind(name, back_s))
 
 
 @app.command("nics")

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import is_typeddict
 
+from keepon.model.hwcheck import HWCHECK_SCHEMA, HardwareCheck
 from keepon.model.plan import PLAN_SCHEMA, Plan
 from keepon.model.reproduction import REPRODUCTION_SCHEMA, Reproduction
 from keepon.model.result import RESULT_SCHEMA, Result
@@ -31,6 +32,7 @@ DOCUMENTS: dict[str, tuple[str, Any]] = {
     "study": (STUDY_SCHEMA, StudyDocument),
     "talk": (TALK_SCHEMA, Talk),
     "listen": (LISTEN_SCHEMA, Listen),
+    "hwcheck": (HWCHECK_SCHEMA, HardwareCheck),
 }
 _HEAD = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -26,7 +26,6 @@ PARTITION_SLOTS = 6
 ALLOWED = 7
 CLASSES = 8
 RATE_BPS = 24
-BACKEND = 25
 TABLE = 31
 
 PARTITION_SLOTS_MAX = 65_536
@@ -35,7 +34,6 @@ CLASS_KEEP = 0xFF
 
 LATES = ("strict", "relaxed", "reschedule")
 ROUNDINGS = ("up", "floor")
-BACKENDS = ("native", "generic")
 
 
 class Option(NamedTuple):
@@ -75,6 +73,8 @@ OPTIONS = (
     Option("rx_poll_cpu", 29, 4),
     Option("poll_fifo", 22, 1),
     Option("txtime", 23, 1, ("phc", "tai")),
+    Option("backend", 25, 1, ("native", "generic")),
+    Option("force", 40, 1, ("off", "on")),
 )
 # What one call on the pacer does at most: shown while the wire runs, and never given.
 LIMITS = (
@@ -104,6 +104,7 @@ options, in any order; what they mean: docs/kernel.md
   drift_ppb PPB                 wander_ppb PPB_PER_S  dither on | off
   poll hrtimer | thread         poll_cpu CPU          rx_poll_cpu CPU
   poll_fifo PRIORITY            poll_overhead_ns NS
+  backend native | generic      force on | off
 
 CLASSES: numbers 0 to 15 and ranges: 3 or 0-2,7
 SLOTS:   numbers below the partition and ranges, with a step: 0-3,10 or 0-240/10;
@@ -262,8 +263,6 @@ def describe(attributes: Mapping[int, bytes]) -> dict[str, Any]:
             result["classes"] = _groups(attributes, value)
     if RATE_BPS in attributes:
         result["rate_bps"] = struct.unpack("=Q", attributes[RATE_BPS])[0]
-    if BACKEND in attributes:
-        result["backend"] = BACKENDS[attributes[BACKEND][0]]
     for limit in LIMITS:
         if limit.attribute in attributes:
             (result[limit.name],) = struct.unpack(_LAYOUTS[limit.size], attributes[limit.attribute])

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A run on a lent ring. Nothing is judged here: each reading is kept with its time. The ring is
+ * followed by reading its index as fast as can be, with interrupts on; a reading that came late is
+ * told by how long the one before was ago.
+ */
+#include <linux/delay.h>
+#include <linux/etherdevice.h>
+
+#include "hwcheck.h"
+#include "keepon/wire.h"
+
+enum {
+	RING_SLOTS = 256,
+	POST_SLOTS = 8,
+	TICKS = 1000,
+	IDLE_US = 2000,
+	RESTART_NS_MAX = 50 * NSEC_PER_MSEC,
+	STREAM_NS = 30 * NSEC_PER_MSEC,
+	STREAM_SLOTS = 200,
+	STILL_NS_MAX = 200 * NSEC_PER_MSEC,
+	TRIALS_EACH = 3,
+	TRIAL_TYPE = 0x88b5,      /* IEEE Std 802: local experimental */
+	TRIAL_MAGIC = 0x6877636b, /* "hwck" */
+	TRIAL_BYTES = 60,
+};
+
+static u64 now(struct hwcheck *h)
+{
+	return h->native.ops->cpu_ns(h->native.nic);
+}
+
+static u32 desc(const struct hwcheck *h, u64 slot)
+{
+	u32 idx;
+
+	div_u64_rem(slot, h->ring_slots, &idx);
+	return idx;
+}
+
+/* Until everything before @tail may be sent. */
+static void post(struct hwcheck *h, u64 tail)
+{
+	if (!h->caps.nic.desc_persistent)
+		h->native.ops->rearm(h->native.nic, desc(h, h->tail), (u32)(tail - h->tail));
+	h->tail = tail;
+	h->native.ops->doorbell(h->native.nic, desc(h, tail), tail);
+}
+
+/*
+ * One reading.
+ * @moved: by how many slots
+ * Return: 0, or -ENODEV if the NIC is gone or its index is none of those posted
+ */
+static int look(struct hwcheck *h, u32 *moved)
+{
+	u32 modulus = h->caps.nic.index_modulus ?: KPN_INDEX_MODULUS_MAX;
+	u64 before_ns = h->asked_ns;
+	u32 index;
+
+	h->asked_ns = now(h);
+	index = h->native.ops->read_index(h->native.nic);
+	h->read_ns = now(h);
+	if (index >= modulus)
+		return -ENODEV;
+	*moved = index >= h->index ? index - h->index : index + modulus - h->index;
+	if (*moved > h->tail - h->head)
+		return -ENODEV;
+	h->index = index;
+	h->head += *moved;
+	if (*moved && h->begun_ns && h->samples < HWCHECK_SAMPLES)
+		h->sample[h->samples++] = (struct hwcheck_sample){
+			.at_ns = h->read_ns,
+			.since_ns = h->read_ns - before_ns,
+			.index = h->head,
+		};
+	return 0;
+}
+
+static void find_tick(struct hwcheck *h)
+{
+	u64 last_ns = now(h);
+	u32 i;
+
+	h->tick_ns = 0;
+	for (i = 0; i < TICKS; i++) {
+		u64 next_ns = now(h);
+
+		h->still += next_ns == last_ns;
+		if (next_ns != last_ns && (!h->tick_ns || next_ns - last_ns < h->tick_ns))
+			h->tick_ns = next_ns - last_ns;
+		last_ns = next_ns;
+	}
+}
+
+/* A slot alone on an idle wire, again and again. */
+static int restart(struct hwcheck *h)
+{
+	u32 i;
+
+	for (i = 0; i < HWCHECK_RESTARTS; i++) {
+		struct hwcheck_restart *restart = &h->restart[i];
+		u32 moved = 0;
+		int error;
+
+		restart->bell_ns = now(h);
+		post(h, h->tail + 1);
+		while (!moved) {
+			error = look(h, &moved);
+			if (!error && h->read_ns - restart->bell_ns > RESTART_NS_MAX)
+				error = -ETIMEDOUT;
+			if (error)
+				return error;
+			cond_resched();
+		}
+		restart->moved_ns = h->read_ns;
+		h->restarts++;
+		usleep_range(IDLE_US, IDLE_US + 500);
+	}
+	return 0;
+}
+
+/* Keeps the ring full until the index is at @slot. */
+static int follow(struct hwcheck *h, u64 slot)
+{
+	u32 posted_max = h->ring_slots - h->caps.nic.reserved_slots;
+	u64 moved_ns = now(h);
+
+	while (h->head < slot) {
+		u32 moved = 0;
+		int error = look(h, &moved);
+
+		if (error)
+			return error;
+		if (moved)
+			moved_ns = h->read_ns;
+		else if (h->read_ns - moved_ns > STILL_NS_MAX)
+			return -ETIMEDOUT;
+		if (h->head + posted_max >= h->tail + POST_SLOTS)
+			post(h, h->head + posted_max);
+		cond_resched();
+	}
+	return 0;
+}
+
+static int stream(struct hwcheck *h)
+{
+	u64 slot_ps = (u64)kpn_wire_bytes(h->slot_bytes) * kpn_byte_time_ps(h->rate_bps);
+	u64 slots = max_t(u64, div64_u64(STREAM_NS * 1000ull, slot_ps), STREAM_SLOTS);
+
+	h->stream_slot = h->tail;
+	h->begun_ns = now(h);
+	post(h, h->head + h->ring_slots - h->caps.nic.reserved_slots);
+	return follow(h, h->stream_slot + slots);
+}
+
+static void write_frame(struct hwcheck *h, u8 *frame, u32 number)
+{
+	struct ethhdr *header = (struct ethhdr *)frame;
+	__be32 payload[] = { htonl(TRIAL_MAGIC), htonl(number) };
+
+	eth_broadcast_addr(header->h_dest);
+	ether_addr_copy(header->h_source, h->dev->dev_addr);
+	header->h_proto = htons(TRIAL_TYPE);
+	memcpy(header + 1, payload, sizeof(payload));
+}
+
+/* Of an index that counts fetched frames what is behind it is of interest, too. */
+static u64 nearest(const struct hwcheck *h)
+{
+	u64 back = h->caps.nic.index_counts_done ? 0 : h->caps.nic.prefetch_slots_max;
+
+	return h->head + 1 - min(back, h->head);
+}
+
+/*
+ * Frames into slots ever further from the wire: which of them arrive tells how far ahead slots
+ * are fetched. Each is a placeholder again before it comes round.
+ */
+static int try_slots(struct hwcheck *h)
+{
+	u32 furthest = min_t(u32, h->ring_slots / 2, 2 * h->caps.nic.prefetch_slots_max + 16);
+	u32 trials = min_t(u32, TRIALS_EACH * furthest, HWCHECK_TRIALS);
+
+	for (h->trials = 0; h->trials < trials; h->trials++) {
+		struct hwcheck_trial *trial = &h->trial[h->trials];
+		u32 moved;
+		int error = look(h, &moved);
+		u32 idx;
+
+		if (error)
+			return error;
+		trial->index = h->head;
+		trial->slot = nearest(h) + h->trials % furthest;
+		idx = desc(h, trial->slot);
+		write_frame(h, h->native.ops->buffer(h->native.nic, idx), h->trials);
+		h->native.ops->commit(h->native.nic, idx, h->slot_bytes, TRIAL_BYTES, TRIAL_BYTES);
+		trial->at_ns = now(h);
+		error = follow(h, trial->slot + 2);
+		if (error)
+			return error;
+		h->native.ops->retire(h->native.nic, idx, h->slot_bytes, TRIAL_BYTES);
+	}
+	return 0;
+}
+
+static int claim(struct hwcheck *h)
+{
+	const struct kpn_nic_caps *nic = &h->caps.nic;
+	struct keepon_native_setup setup = {
+		.slot_bytes = h->slot_bytes,
+		.buffer_bytes = h->slot_bytes,
+		.placeholder = KPN_PLACEHOLDER_BAD_FCS,
+	};
+
+	while (setup.placeholder < KPN_PLACEHOLDER_COUNT &&
+	       !(nic->placeholder_kinds & BIT(setup.placeholder)))
+		setup.placeholder++;
+	/* only placeholders with a bad FCS may be written over in place */
+	setup.spare_buffers = nic->has_spare_buffers;
+	h->ring_slots = clamp_t(u32, RING_SLOTS, nic->ring_slots_min, nic->ring_slots_max);
+	h->ring_slots -= h->ring_slots % max_t(u32, nic->ring_slots_multiple, 1);
+	setup.ring_slots = h->ring_slots;
+	return h->driver->claim(h->dev, &setup, &h->native);
+}
+
+int hwcheck_run(struct hwcheck *h)
+{
+	int error = claim(h);
+
+	if (error)
+		return error;
+	h->driver->reset(h->dev, &h->native);
+	find_tick(h);
+	h->asked_ns = now(h);
+	error = restart(h) ?: stream(h) ?: try_slots(h);
+	h->native.ops->halt(h->native.nic);
+	h->driver->reset(h->dev, &h->native);
+	h->driver->release(h->dev, &h->native);
+	return error;
+}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A keepon link with backend generic on cards behind the kernel's own drivers; QEMU's models of
+them pace the wire.
+
+The judge is the log of the wire, as in test_nics_paced.py. Those models tell of a frame when it was
+fetched: by how much that is before it leaves is what the measurement must find.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from generic_judge import check_claims, read_measured
+from keepon.targets.vm import programs
+from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from test_nics_paced import BYTE_NS, PLACES, addresses, cards, emulator, lent
+from wirelog import FRAMES, PERIOD_NS, STREAM, TROUBLE, Run, counters, read_log
+
+pytestmark = [pytest.mark.vm, pytest.mark.hw]
+
+HERE = Path(__file__).parent
+KERNEL = HERE.parent
+SLOT_BYTES, TRIM_BYTES = 1230, 16
+SLOT_NS = (SLOT_BYTES + 20) * BYTE_NS
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("generic")
+    command = [str(KERNEL / "plugin" / "build"), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "link_keepon.so"
+
+
+def boot(model: str, ahead: int, plugin: Path, log: Path, more: str = "") -> GuestResult:
+    kernel = get_kernel("6.1", "rt")
+    modules = build_modules(kernel, [KERNEL / name for name in ("native", "keepon", "generic")])
+    ours, theirs = addresses(model)
+    files = {**programs.guest_files(), "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so": plugin}
+    return run_guest(
+        kernel, HERE / "generic_stream.sh", files, modules=modules, tools=[*programs.tools()],
+        qemu=emulator(),
+        qemu_args=[arg.replace("paced=on", f"paced=on{more}") for arg in cards(model, ahead, log)],
+        timeout_s=900,
+        environment={"OURS": ours, "THEIRS": theirs, "STOCK": model, "FRAMES": str(FRAMES)},
+    )  # fmt: skip
+
+
+def since_the_start(log: list[Run]) -> list[Run]:
+    """What the link has sent: the last of the stretches without a gap between first and last
+    placeholder.
+    """
+    runs = lent(log)
+    gaps = [
+        place for place, (a, b) in enumerate(pairwise(runs), 1) if b.start_ns != a.end_ns(BYTE_NS)
+    ]
+    return runs[gaps[-1] if gaps else 0 :]
+
+
+@pytest.mark.parametrize("ahead", [0, 16])
+@pytest.mark.parametrize("model", PLACES)
+def test_a_stream_through_the_kernels_own_driver(
+    model: str, ahead: int, plugin: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "wire.csv"
+    result = boot(model, ahead, plugin, log).check()
+    assert result.tap.problems() == []
+    runs = since_the_start(read_log(log))
+    # the whole stream stands in it, so the wire was never idle meanwhile
+    starts_ns = [run.start_ns for run in runs if run.kind == STREAM and not run.placeholder]
+    assert len(starts_ns) == FRAMES == sum(run.frames for run in runs if run.kind == STREAM)
+    assert all(
+        abs(start_ns - starts_ns[0] - number * PERIOD_NS) <= 2 * BYTE_NS
+        for number, start_ns in enumerate(starts_ns)
+    )
+    assert {(run.own_fcs, run.good) for run in runs} == {(True, False), (False, True)}
+    assert all(abs(run.slot_bytes - SLOT_BYTES) <= TRIM_BYTES for run in runs)
+    count = counters(result)
+    assert {name: count[name] for name in TROUBLE if count[name]} == {}
+    real = sum(run.frames for run in runs if not run.placeholder)
+    assert count["submitted"] == count["verdict_on_time"] + count["verdict_best_effort"] == real
+    assert (
+        len(json.loads(result.files["talk.json"])["frames"]) == FRAMES == count["verdict_on_time"]
+    )
+    measured = read_measured(result, "eth0")
+    assert measured.taken_us == pytest.approx(measured.line_us, rel=1e-3)
+    # told when fetched: that depth, found to the slot
+    assert ahead * SLOT_NS <= measured.early_ns < (ahead + 1) * SLOT_NS
+    check_claims(count, measured, SLOT_NS)
+
+
+def test_a_wire_slower_than_its_link_is_refused(plugin: Path, tmp_path: Path) -> None:
+    """Link settings say 1000 Mb/s, the wire does 800: the frames it sends are not where anybody
+    counts them.
+    """
+    result = boot("e1000e", 4, plugin, tmp_path / "wire.csv", ",mbps=800")
+    assert "a link" in " ".join(map(str, result.tap.problems()))
+    said = " ".join(result.stdout.split())
+    assert "does not pace: 2000 frames of 1230 bytes took 2" in said
+    assert "a wire of 1000 Mb/s takes 20000 us" in said

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`keepon hwcheck` on cards whose models in QEMU pace the wire and fetch as far ahead as they are
+told.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guest_python import PYTHON, python_files
+from keepon.vm import build_modules, get_kernel, run_guest
+from test_hwcheck import TRIED
+from test_nics_paced import PLACES, addresses, cards, emulator
+
+pytestmark = [pytest.mark.vm, pytest.mark.hw]
+
+HERE = Path(__file__).parent
+KERNEL = HERE.parent
+
+
+def check(model: str, ahead: int, said: int, tmp_path: Path) -> dict[str, Any]:
+    kernel = get_kernel("6.1", "rt")
+    modules = build_modules(
+        kernel, [KERNEL / "native", KERNEL / "nics" / "intel", KERNEL / "hwcheck"]
+    )
+    ours, theirs = addresses(model)
+    result = run_guest(
+        kernel, HERE / "hwcheck_card.sh", python_files(TRIED, tmp_path), modules=modules,
+        tools=[PYTHON, "ethtool"],
+        qemu=emulator(), qemu_args=cards(model, ahead, tmp_path / "wire.csv"), timeout_s=900,
+        environment={"OURS": ours, "THEIRS": theirs, "STOCK": model, "PREFETCH": str(said),
+        "PYTHON": PYTHON.name},
+    ).check()  # fmt: skip
+    assert result.tap.problems() == []
+    document: dict[str, Any] = json.loads(result.files["document.json"])
+    return document
+
+
+@pytest.mark.parametrize("model", PLACES)
+def test_the_depth_of_a_model_is_found(model: str, tmp_path: Path) -> None:
+    """All its driver says holds; of a wrong FCS nobody hears, for these models' receivers see no
+    such frame.
+    """
+    document = check(model, 16, 16, tmp_path)
+    assert {
+        finding["name"] for finding in document["findings"] if finding["holds"] is not True
+    } == {"bad FCS"}
+    assert document["verdict"].endswith("not shown to be safe: not measured: bad FCS")
+    assert document["measured"]["prefetch_slots"] in (15, 16)
+    assert document["measured"]["index_ahead_slots"] == pytest.approx(17, abs=0.5)
+    assert abs(document["measured"]["pace_ppm"]) <= 2
+
+
+@pytest.mark.parametrize("model", PLACES)
+def test_a_depth_beyond_what_is_said_is_found(model: str, tmp_path: Path) -> None:
+    document = check(model, 32, 8, tmp_path)
+    wrong = {finding["name"] for finding in document["findings"] if finding["holds"] is False}
+    assert wrong == {"index to wire", "prefetch"}
+    assert document["safe"] is False
+    assert "not safe to use: index to wire" in document["verdict"]

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`keepon hwcheck`: what a lent ring does, measured, beside what its driver says; docs/nics.md.
+
+`records` reads what keepon_hwcheck.ko has noted, `peer` what came in at the other end of the cable,
+`judge` compares both with the driver's limits, `command` does the whole. Nothing but the standard
+library.
+"""

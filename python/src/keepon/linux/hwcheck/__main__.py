@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`python3 -m keepon.linux.hwcheck NAME`, where there is nothing but Python."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from keepon.errors import EXIT_MET, EXIT_MISSED, KeeponError
+from keepon.linux.hwcheck import command
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit code 0: safe to use; 1: not, or not shown to be; 2, 3: it could not be measured."""
+    parser = argparse.ArgumentParser(prog="keepon hwcheck", description="Measure what a card does.")
+    parser.add_argument("name", metavar="NAME")
+    parser.add_argument(
+        "--peer", metavar="NAME", help="the interface at the other end of the cable"
+    )
+    parser.add_argument("--backend", default="native", help="native (a lent ring) or generic")
+    parser.add_argument("--slot-bytes", type=int, default=command.SLOT_BYTES)
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the document")
+    chosen = parser.parse_args(arguments)
+    try:
+        document = command.check(chosen.name, chosen.peer, chosen.backend, chosen.slot_bytes)
+        if chosen.out:
+            command.write(document, chosen.out)
+    except KeeponError as error:
+        print(f"keepon: {error}", file=sys.stderr)
+        return error.exit_code
+    print(command.table(document))
+    return EXIT_MET if document["safe"] else EXIT_MISSED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

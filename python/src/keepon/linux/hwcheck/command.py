@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One check of a card: the kernel module runs it, the peer listens, the document says what came of
+it.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from keepon.errors import ConfigError, EnvironmentProblemError
+from keepon.linux.hwcheck.judge import judge
+from keepon.linux.hwcheck.peer import Listener
+from keepon.linux.hwcheck.records import parse
+
+RUN = Path("/sys/kernel/debug/keepon_hwcheck/run")
+BACKENDS = ("native", "generic")
+SLOT_BYTES = 1230
+SLOT_RANGE = (64, 1522)
+REASONS = {
+    errno.ENODEV: "there is no such interface, or its card is gone",
+    errno.EOPNOTSUPP: (
+        "its driver has no ring to lend; say --backend generic, with keepon_generic loaded"
+    ),
+    errno.ENETDOWN: "it has no link; set it up and connect the cable",
+    errno.EBUSY: "its ring is in use; set the keepon link on it down",
+}
+
+
+def check(name: str, peer: str | None, backend: str, slot_bytes: int) -> dict[str, Any]:
+    """Measure a card.
+
+    Raises:
+        ConfigError: no such interface, option or ring.
+        EnvironmentProblemError: the module is not loaded, or it is not permitted.
+    """
+    if backend not in BACKENDS:
+        raise ConfigError(f'option --backend = "{backend}": must be {" or ".join(BACKENDS)}')
+    if not SLOT_RANGE[0] <= slot_bytes <= SLOT_RANGE[1]:
+        raise ConfigError(
+            f"option --slot-bytes = {slot_bytes}: must be {SLOT_RANGE[0]} to {SLOT_RANGE[1]} bytes"
+        )
+    if os.geteuid():
+        raise EnvironmentProblemError("only root may check a card; use sudo")
+    if not RUN.exists():
+        raise EnvironmentProblemError(
+            "modprobe keepon_hwcheck first: nothing measures a ring without that module"
+        )
+    with Listener(peer) if peer else nullcontext() as listener:
+        RUN.write_text(f"{name} {backend} {slot_bytes}")
+        seen = listener.seen() if listener else None
+    records = parse(RUN.read_text())
+    if records.error and not records.restarts:
+        reason = REASONS.get(records.error, os.strerror(records.error))
+        raise ConfigError(f'argument NAME = "{name}": {reason}')
+    return judge(name, backend, records, seen)
+
+
+def table(document: dict[str, Any]) -> str:
+    """What the driver says beside what was measured, and the verdict."""
+    marks = {True: "holds", False: "WRONG", None: "unknown"}
+    lines = [
+        f"{finding['name']:14} {marks[finding['holds']]:8} said {finding['said']}; measured"
+        f" {finding['measured']}"
+        for finding in document["findings"]
+    ]
+    return "\n".join([*lines, document["verdict"]])
+
+
+def write(document: dict[str, Any], path: Path) -> None:
+    """The document as a file.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    try:
+        path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            f'option --out = "{path}": cannot be written ({error.strerror})'
+        ) from error

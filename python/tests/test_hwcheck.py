@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`keepon hwcheck`: findings from records of rings that are made here, one for each way a driver
+can be wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from keepon.errors import ConfigError, TraceError
+from keepon.linux.hwcheck import command
+from keepon.linux.hwcheck.__main__ import main
+from keepon.linux.hwcheck.judge import Peer, find_wire, judge
+from keepon.linux.hwcheck.records import Records, parse
+from keepon.model import document_schemas
+
+SLOT_NS = 10_000
+FIRST = 16
+BEGUN_NS = 5_000_000
+SLOTS = 2_000
+RESTART_NS = 1_500
+READING_NS = 800
+CAPS = {
+    "prefetch_slots_max": 4, "index_to_wire_ns_min": -1_000, "index_to_wire_ns_max": 0,
+    "restart_ns_min": 0,
+    "restart_ns_max": 2_000, "cpu_tick_ns": 1, "index_counts_done": 1,
+}  # fmt: skip
+
+
+def made(
+    ppm: float = 0, ahead_slots: int = 0, depth: int = 4, idle_ns: int = 0, **caps: int
+) -> tuple[Records, Peer]:
+    """A ring that passes each slot `ahead_slots` before it has left; in the middle the wire stands
+    for `idle_ns`.
+    """
+    pitch_ns = SLOT_NS * (1 + ppm * 1e-6)
+    begun_ns = BEGUN_NS + RESTART_NS
+
+    def ended_ns(slots: int) -> float:
+        return begun_ns + slots * pitch_ns + (idle_ns if slots > SLOTS // 2 else 0)
+
+    samples = [
+        (int(ended_ns(slots - ahead_slots)) + READING_NS, 2 * READING_NS, FIRST + slots)
+        for slots in range(ahead_slots + 1, SLOTS)
+    ]
+    trials, arrived = [], set()
+    for number in range(200):
+        on_wire = SLOTS + 40 * number
+        beyond = number % 40
+        trials.append(
+            (int(ended_ns(on_wire) + pitch_ns / 2), FIRST + on_wire, FIRST + on_wire + beyond)
+        )
+        if beyond > depth:
+            arrived.add(number)
+    records = Records(
+        slot_bytes=1230, rate_bps=1_000_000_000, ring_slots=256, claims=0xF, sent=SLOTS + 8_000,
+        caps=CAPS | caps,
+        tick=(110, 0), begun=(BEGUN_NS, FIRST), samples=samples, trials=trials,
+        restarts=[(n, n + RESTART_NS + READING_NS + SLOT_NS) for n in range(1_000, 5_000, 1_000)],
+    )  # fmt: skip
+    return records, Peer(
+        "eth1", frozenset(arrived), bad=records.sent - len(trials), good=len(arrived)
+    )
+
+
+def findings(document: dict[str, Any]) -> dict[str, bool | None]:
+    return {finding["name"]: finding["holds"] for finding in document["findings"]}
+
+
+def test_a_card_that_does_what_it_says() -> None:
+    records, peer = made(ppm=37)
+    document = judge("eth0", "native", records, peer)
+    assert document["verdict"] == "eth0: safe to use"
+    assert document["safe"] is True
+    assert set(findings(document).values()) == {True}
+    assert document["measured"]["pace_ppm"] == 37
+    assert document["measured"]["prefetch_slots"] == 4
+    schema = json.loads((document_schemas.FOLDER / "hwcheck.schema.json").read_text())
+    Draft202012Validator(schema).validate(document)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("pace", {"ppm": -21_000}),
+        ("pace", {"ppm": 30_000}),
+        ("index moves", {"ahead_slots": 3, "index_to_wire_ns_max": 40_000}),
+        (
+            "index to wire",
+            {"ahead_slots": 6, "index_counts_done": 0, "index_to_wire_ns_max": 40_000},
+        ),
+        ("index to wire", {"index_to_wire_ns_min": 20_000, "index_to_wire_ns_max": 30_000}),
+        ("prefetch", {"depth": 5}),
+        ("tick", {"cpu_tick_ns": 0}),
+    ],
+)
+def test_each_wrong_statement_is_found(name: str, options: dict[str, Any]) -> None:
+    records, peer = made(**options)
+    if name == "tick":
+        records = replace(records, tick=(19, 700))
+    document = judge("eth0", "native", records, peer)
+    assert findings(document)[name] is False
+    assert document["safe"] is False
+    assert document["verdict"].startswith(f"eth0: not safe to use: {name}: said ")
+
+
+def test_a_restart_that_takes_longer_than_said() -> None:
+    records, peer = made()
+    slow = replace(records, restarts=[(bell, moved + 20_000) for bell, moved in records.restarts])
+    assert findings(judge("eth0", "native", slow, peer))["restart"] is False
+
+
+def test_a_wire_that_stood_still_tells_nothing_of_its_driver() -> None:
+    records, peer = made(idle_ns=100_000)
+    wire = find_wire(records)
+    assert wire is not None
+    assert not wire.steady
+    document = judge("eth0", "native", records, peer)
+    assert findings(document)["pace"] is None
+    assert document["safe"] is False
+
+
+def test_what_the_peer_saw_of_placeholders() -> None:
+    records, peer = made()
+    placeholders = records.sent - len(records.trials)
+    for seen, holds, leaves in (
+        (peer, True, True),
+        (replace(peer, bad=0, good=placeholders), False, False),
+        (replace(peer, bad=0), None, None),
+    ):
+        document = judge("eth0", "native", records, seen)
+        assert findings(document)["bad FCS"] is holds
+        assert document["measured"]["bad_fcs_leaves"] is leaves
+    # a driver that does not say so is not wrong if they do not leave
+    modest = replace(records, claims=0x7)
+    assert (
+        findings(judge("eth0", "native", modest, replace(peer, bad=0, good=placeholders)))[
+            "bad FCS"
+        ]
+        is True
+    )
+
+
+def test_without_a_peer_it_is_not_shown_to_be_safe() -> None:
+    records, _ = made()
+    document = judge("eth0", "native", records, None)
+    assert document["verdict"] == "eth0: not shown to be safe: not measured: prefetch, bad FCS"
+    assert document["safe"] is False
+
+
+def test_an_index_that_stands_still() -> None:
+    records, peer = made()
+    document = judge("eth0", "native", replace(records, samples=records.samples[:3]), peer)
+    assert document["verdict"].startswith(
+        "eth0: not safe to use: pace: said 1000 Mb/s, measured the index did not go"
+    )
+
+
+def test_records_are_read_as_the_module_writes_them() -> None:
+    text = (
+        "error 0\nslot_bytes 1230\nrate_bps 1000000000\ncap restart_ns_max 2003\ntick 110 3\nbegun"
+        " 77 16\n"
+    )
+    records = parse(text + "restart 1 2\nsample 3 4 5\ntrial 6 7 8\nsent 9\n")
+    assert (records.caps, records.tick, records.begun) == (
+        {"restart_ns_max": 2003},
+        (110, 3),
+        (77, 16),
+    )
+    assert (records.restarts, records.samples, records.trials) == (
+        [(1, 2)],
+        [(3, 4, 5)],
+        [(6, 7, 8)],
+    )
+    for line in ("colour 3", "sample 3 4", "cap x", "sent many"):
+        with pytest.raises(
+            TraceError, match="of keepon_hwcheck is unknown; use the module of this version"
+        ):
+            parse(line)
+
+
+def test_options_are_checked_first(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ConfigError, match='--backend = "none": must be native or generic'):
+        command.check("eth0", None, "none", 1230)
+    with pytest.raises(ConfigError, match="--slot-bytes = 20: must be 64 to 1522 bytes"):
+        command.check("eth0", None, "native", 20)
+    assert main(["eth0", "--slot-bytes", "9000"]) == 2
+    assert "must be 64 to 1522" in capsys.readouterr().err
