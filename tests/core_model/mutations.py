@@ -394,7 +394,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "align.c",
         "	if (align->lock_seq > seq)\n		kpn_align_unlock(align);\n",
         "",
-        ("another rate half way to the grid",),
+        ("vectors of align",),
     ),
     Mutation(
         "slots with owners trimmed",
