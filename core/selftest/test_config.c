@@ -246,8 +246,8 @@ static const struct vector vectors[] = {
 	VALID(LOCKED, SET(drift_ppb_max, 1000000), SET(trim_down_bytes, 2)),
 	REFUSED(LOCKED, "drift_ppb_max", 1000001, 1, 1000000, SET(drift_ppb_max, 1000001)),
 	/*
-	 * one byte to 1250 is 1 in 1251, 799 ppm, and a tenth of that if only every tenth slot can be
-	 * trimmed
+	 * one byte to 1250 is 1 in 1251, 799 ppm, and a tenth of that if only every tenth slot can
+	 * be trimmed
 	 */
 	VALID(LOCKED, SET(trim_down_bytes, 1), SET(drift_ppb_max, 799360)),
 	REFUSED(LOCKED, "drift_ppb_max", 799361, 1, 799360, SET(trim_down_bytes, 1),

@@ -90,8 +90,8 @@ static void test_what_is_doubted_leaves_later(struct kpn_selftest *t)
 
 /*
  * The wire stood while a doorbell was late, and nobody read the clock meanwhile: what is read then
- * is ahead of where the wire can be by half of what it stood, as nobody knows whether it did. Whoever
- * sets the clock has the error that it states, and no more.
+ * is ahead of where the wire can be by half of what it stood, as nobody knows whether it did.
+ * Whoever sets the clock has the error that it states, and no more.
  */
 static void test_a_clock_that_is_set_after_a_late_doorbell(struct kpn_selftest *t)
 {
@@ -172,6 +172,29 @@ static void test_a_slow_cpu_starves_nobody(struct kpn_selftest *t)
 				nic.outcomes[kind ? KPN_VERDICT_MOVED : KPN_VERDICT_BEST_EFFORT],
 				FRAMES);
 		}
+	}
+}
+
+/* The CPU was held up once while it copied a frame: those that come long after do not pay for it. */
+static void test_held_up_once_is_not_slow_for_ever(struct kpn_selftest *t)
+{
+	u32 i;
+
+	exact_nic_prepare(&nic);
+	nic.config.ring_slots = 256;
+	nic.config.depth_slots = 240;
+	nic.config.batch_slots = 4;
+	start(t);
+	for (i = 0; i < 200; i++) {
+		s64 now_ns = kpn_pacer_gettime(nic.pacer, nic.now_ns).ns;
+
+		frames[0] = exact_frame(1, 200, 0, -1);
+		nic.copy_ns = i ? 0 : 400000;
+		kpn_pacer_submit(nic.pacer, &frames[0]);
+		nic.copy_ns = 0;
+		while (state().pending)
+			exact_nic_poll(&nic, 20000);
+		KPN_EXPECT_AT(t, (int)i, i < 100 || frames[0].start.ns - now_ns < 10 * SLOT_NS);
 	}
 }
 
@@ -291,6 +314,7 @@ void kpn_test_late_cpu(struct kpn_selftest *t)
 	test_what_is_doubted_leaves_later(t);
 	test_a_clock_that_is_set_after_a_late_doorbell(t);
 	test_a_slow_cpu_starves_nobody(t);
+	test_held_up_once_is_not_slow_for_ever(t);
 	test_one_refused_reading_after_a_long_pause(t);
 	test_a_clock_that_is_set_while_the_wire_may_stand(t);
 	test_nothing_is_inserted_by_a_frozen_index(t);

@@ -137,8 +137,8 @@ static bool beyond(const struct kpn_pacer *pacer, struct kpn_cursor at, u64 boun
 
 /*
  * Slots between where the rate changed and the first that can still be planned anew go off the grid
- * by what kpn_pacer_bounds() has in it for the largest change they have seen, if that is not further
- * than usual: after a late poll, with a wide strip, or soon after another change it is.
+ * by what kpn_pacer_bounds() has in it for the largest change they have seen, if that is not
+ * further than usual: after a late poll, with a wide strip, or soon after another change it is.
  */
 static bool leaves_grid(struct kpn_pacer *pacer, s64 before_ppm, u64 first, u64 cpu_ns)
 {

@@ -422,6 +422,7 @@ bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
 {
 	pacer->frames_left = pacer->config.budget_frames;
 	renew_references(pacer);
+	/* nothing is distrusted here: what would have to move does not matter */
 	observe(pacer, before_ns, after_ns, 0);
 	kpn_renew_plain(pacer);
 	kpn_complete(pacer, kpn_passed_seq(pacer));

@@ -104,11 +104,8 @@ static enum fill fill_queue(struct kpn_pacer *pacer, u8 queue,
 void kpn_fill(struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	u32 waiting = pacer->prebuffer.backlog;
-	struct kpn_placement placement;
+	struct kpn_placement placement = kpn_unhurried_at(pacer, cpu_ns);
 
-	/* a CPU that was held up once is not slow for ever */
-	pacer->hurry_ns -= pacer->hurry_ns / 8;
-	placement = kpn_unhurried_at(pacer, cpu_ns);
 	while (waiting && pacer->frames_left) {
 		u8 queue = (u8)(31 - __builtin_clz(waiting));
 

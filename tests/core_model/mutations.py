@@ -1419,4 +1419,11 @@ MUTATIONS: tuple[Mutation, ...] = (
         "frame->verdict != KPN_VERDICT_ON_TIME",
         ("vectors of late_cpu",),
     ),
+    Mutation(
+        "held up once, slow for ever",
+        "insert.c",
+        "	pacer->hurry_ns -= pacer->hurry_ns / 8;\n",
+        "",
+        ("vectors of late_cpu",),
+    ),
 )

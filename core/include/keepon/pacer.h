@@ -154,8 +154,7 @@ struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer);
  *	replaced in turn or
  *	the pacer is stopped. The table used before may be freed after KPN_EVENT_PARTITION
  * @at_net_slot: first slot of the new table; if it can no longer be changed, the first that can.
- * Slots
- *	before the origin of time count from 2^64 down, so from 2^63 on they are past
+ *	Slots before the origin of time count from 2^64 down, so from 2^63 on they are past
  *
  * Frames already placed beyond that slot that the new table does not let stay are placed anew,
  * within the limits. Constant cost. Return: 0; -KPN_EBUSY while an earlier switch is still to come;
