@@ -526,8 +526,8 @@ bool kpn_may_stay(const struct kpn_pacer *pacer, const struct kpn_frame *frame, 
 void kpn_review(struct kpn_pacer *pacer, u64 cpu_ns);
 
 /**
- * kpn_hold_again() - @frame, whose slot is still to come since a step, among those held back, however
- * many of its class they are
+ * kpn_hold_again() - @frame, whose slot is still to come since a step, among those held back,
+ * however many of its class they are
  */
 void kpn_hold_again(struct kpn_pacer *pacer, struct kpn_frame *frame);
 

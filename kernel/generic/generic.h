@@ -102,7 +102,7 @@ struct generic_frame {
  * @slots, @buffers: the ring; lock
  * @handed, @tail: slots handed out, and where it ends; sequence numbers; lock
  * @paced_here: the device does not pace; slots take their time in the pump (pace.c)
- * @left, @left_ps: slots whose time is over, and when that was, by the CPU; only if @paced_here; lock
+ * @left, @left_ps: slots whose time is over, and when that was, by the CPU; if @paced_here; lock
  * @halted: none is handed out any more; lock
  * @ran_out: there was nothing to hand out: if the wire is idle now, that is not the pump's fault
  * @foreign_seq, @foreign_ns: wire time of others' frames, which have left when this slot is back;

@@ -117,7 +117,7 @@ void generic_limits(struct net_device *dev, u32 slot_bytes, u64 rate_bps,
 			.reserved_slots = 1,
 			.prefetch_slots_max = generic_window(lag_ns, slot_ps) +
 					      div64_u64(lead_ns(measured) * 1000, slot_ps),
-			/* of frames that are with the driver: of when they leave it tells nothing */
+			/* what is with the driver: of when it leaves it tells nothing */
 			.index_counts_done = false,
 			.index_to_wire_ns_min = -(s32)(lag_ns + div_u64(slot_ps, 1000) + 1),
 			.index_to_wire_ns_max = (s32)lead_ns(measured),

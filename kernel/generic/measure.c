@@ -65,8 +65,8 @@ static int send(struct generic_pump *pump, struct generic_meter *meter)
 }
 
 /*
- * Frames come back in bursts, as interrupts are late. The earliest of a quarter has waited for none,
- * so from the second quarter to the last its distance from the wire tells the pace.
+ * Frames come back in bursts, as interrupts are late. The earliest of a quarter has waited for
+ * none, so from the second quarter to the last its distance from the wire tells the pace.
  */
 static void evaluate(const struct generic_meter *meter, struct generic_measured *measured)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * keepon_hwcheck.ko: what a lent ring does, as bare readings; `keepon hwcheck` draws the conclusions.
+ * keepon_hwcheck.ko: what a lent ring does, as bare readings; `keepon hwcheck` draws conclusions.
  *
  *	main	the file in debugfs: one line starts a run, reading it gives the last one's records
  *	run	the run: restarts, a stream, frames written ever nearer to the wire
@@ -27,8 +27,8 @@ struct hwcheck_restart {
 };
 
 /**
- * struct hwcheck_sample - a reading that found the index moved: when it was over, and how long after
- * the one before had begun: the index moved in that time
+ * struct hwcheck_sample - a reading that found the index moved: when it was over, and how long
+ * after the one before had begun: the index moved in that time
  */
 struct hwcheck_sample {
 	u64 at_ns;
@@ -79,7 +79,7 @@ struct hwcheck {
 	struct hwcheck_trial trial[HWCHECK_TRIALS];
 };
 
-/** hwcheck_run() - claim, run, give back; RTNL, sleeps, up to a few seconds. Return: 0 or an error */
+/** hwcheck_run() - claim, run, give back; RTNL, sleeps up to a few seconds. Return: 0 or an error */
 int hwcheck_run(struct hwcheck *h);
 
 #endif

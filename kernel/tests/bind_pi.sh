@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# `keepon bind` and `keepon unbind` of the Ethernet controller of an emulated Raspberry Pi 4, a card of the platform bus.
-# At the far end is QEMU's user network, which answers echoes at 10.0.2.2.
+# `keepon bind` and `keepon unbind` of the Ethernet controller of an emulated Raspberry Pi 4, a card
+# of the platform bus. At the far end is QEMU's user network, which answers echoes at 10.0.2.2.
 . /lib/keepon/test.sh
 export PYTHONHOME=/usr PYTHONPATH=/lib/keepon/python PYTHONDONTWRITEBYTECODE=1
 
@@ -24,7 +24,8 @@ same() {
 	is "$(cat /sys/class/net/eth0/mtu)" 1400 "$1: MTU"
 	like "$(ip addr show dev eth0)" "inet 10.0.2.15/24" "$1: address"
 	like "$(ip route show)" "default via $PEER dev eth0 metric 7" "$1: route"
-	is "$(ping -q -c 3 -i 0.01 -W 1 $PEER | sed -n 's/.* \([0-9]*\) packets received.*/\1/p')" 3 "$1: echoes"
+	is "$(ping -q -c 3 -i 0.01 -W 1 $PEER | sed -n 's/.* \([0-9]*\) packets received.*/\1/p')" \
+		3 "$1: echoes"
 }
 
 modprobe mdio_bcm_unimac
@@ -41,7 +42,8 @@ like "$(keepon bind eth0 2>&1)" "eth0: bcmgenet -> keepon_genet" "bound"
 is "$(driver)" keepon_genet "its driver is ours"
 same "bound"
 like "$(keepon bind eth0)" "with keepon_genet already" "bound again"
-like "$(SSH_CONNECTION="$PEER 50000 10.0.2.15 22" keepon unbind eth0 2>&1)" "eth0: keepon_genet -> bcmgenet" "given back"
+like "$(SSH_CONNECTION="$PEER 50000 10.0.2.15 22" keepon unbind eth0 2>&1)" \
+	"eth0: keepon_genet -> bcmgenet" "given back"
 is "$(driver)" bcmgenet "its driver is the kernel's"
 is "$(cat "$folder/driver_override")" "(null)" "nothing is left that would bind it otherwise"
 same "given back"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What may happen to a link with backend generic under traffic: changes, down and up, the device below deleted, modules
-# unloaded. Nothing here is about time: it runs in the host's, on two CPUs.
+# What may happen to a link with backend generic under traffic: changes, down and up, the device
+# below deleted, modules unloaded. Nothing here is about time: it runs in the host's, on two CPUs.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 
@@ -9,7 +9,8 @@ for group in all default; do
 done
 modprobe keepon_hwsim
 modprobe keepon
-# This machine stands still for many milliseconds: slots are no measure of anything, but frames are to be accounted for.
+# This machine stands still for many milliseconds: slots are no measure of anything, but frames are
+# to be accounted for.
 modprobe keepon_generic held_up_us=20000
 
 pair() {
@@ -23,7 +24,8 @@ pair() {
 	wait_until 5 is_running sim0
 }
 
-# A pace that this machine could not keep up with while it was measured is none of the test's business.
+# A pace that this machine could not keep up with while it was measured is none of the test's
+# business.
 link() {
 	ip link add link sim0 name rt0 type keepon backend generic force on ring 1024 || return 1
 	ip addr add 10.0.0.1/24 dev rt0

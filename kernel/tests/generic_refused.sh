@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Devices that are no wire, refused with what was measured: a card whose model sends at once, behind its own driver, a
-# veth pair, a dummy. STOCK: the card's driver; OURS: its PCI address.
+# Devices that are no wire, refused with what was measured: a card whose model sends at once, behind
+# its own driver, a veth pair, a dummy. STOCK: the card's driver; OURS: its PCI address.
 . /lib/keepon/test.sh
 
 for group in all default; do
@@ -29,10 +29,12 @@ card=$(ls "/sys/bus/pci/devices/$OURS/net")
 rejected "without the module" "nothing serves $card \($STOCK\); load keepon_generic" \
 	ip link add link "$card" name rt0 type keepon backend generic
 run "keepon_generic loads" modprobe keepon_generic
-rejected "generic is never chosen by itself" "has no descriptor ring to lend; .* or say backend generic" \
+rejected "generic is never chosen by itself" \
+	"has no descriptor ring to lend; .* or say backend generic" \
 	ip link add link "$card" name rt0 type keepon
 rejected "loopback" "no Ethernet device" ip link add link lo name rt0 type keepon backend generic
-run "without a link it is not known yet" ip link add link "$card" name rt0 type keepon backend generic
+run "without a link it is not known yet" ip link add link "$card" name rt0 type keepon \
+	backend generic
 ip link set "$card" up
 wait_until 8 is_up "$card"
 refuse "with one it is measured, and not started" ip link set rt0 up
@@ -47,7 +49,8 @@ rejected "two answers" "force \"maybe\" is not known; choose off or on" \
 ip link add veth0 type veth peer name veth1
 ip link set veth0 up
 ip link set veth1 up
-rejected "a veth pair" "veth0 does not pace: [0-9]+ frames .* took [0-9]+ us, a wire of 10000 Mb/s takes" \
+rejected "a veth pair" \
+	"veth0 does not pace: [0-9]+ frames .* took [0-9]+ us, a wire of 10000 Mb/s takes" \
 	ip link add link veth0 name rt0 type keepon backend generic
 ip link add dum0 type dummy
 ip link set dum0 up

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A keepon link with backend generic on a card behind the kernel's own driver; the card's model paces the wire, and the
-# host judges what is in /out and the wire's log. OURS, THEIRS: PCI addresses; STOCK: the driver; FRAMES of a 1 ms stream.
+# A keepon link with backend generic on a card behind the kernel's own driver; the card's model
+# paces the wire, and the host judges what is in /out and the wire's log. OURS, THEIRS: PCI
+# addresses; STOCK: the driver; FRAMES of a 1 ms stream.
 . /lib/keepon/test.sh
 
 for group in all default; do
@@ -41,8 +42,8 @@ phc2sys -s rt0 -O 0 -m > /out/phc2sys.txt 2>&1 &
 sleep 2.5
 ethtool -S rt0 > /out/before.txt
 echoes 0.02 > /out/echoes.txt &
-run "the talker" keepon-talk rt0 --period 1ms --offset 64 --advance 20ms --count "$FRAMES" --priority 8 \
-	--size 100 --json /out/talk.json
+run "the talker" keepon-talk rt0 --period 1ms --offset 64 --advance 20ms --count "$FRAMES" \
+	--priority 8 --size 100 --json /out/talk.json
 sleep 0.6
 is "$(cat /out/echoes.txt)" 20 "echoes come back in the slots between"
 ethtool -S rt0 > /out/counters.txt

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A link with backend generic on the ordinary driver of a simulated NIC: echoes, and a stream that the host judges by
-# the wire's record. FRAMES of a 2 ms stream.
+# A link with backend generic on the ordinary driver of a simulated NIC: echoes, and a stream that
+# the host judges by the wire's record. FRAMES of a 2 ms stream.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 
@@ -17,14 +17,14 @@ ip link set sim1 netns b
 ip -n b link set sim1 up
 ip -n b addr add 10.0.0.2/24 dev sim1
 ip link set sim0 up
-# As docs/nics.md says: ksoftirqd waits for no program, and what holds interrupts up - loading modules, clearing
-# memory - is done before the wire runs.
+# As docs/nics.md says: ksoftirqd waits for no program, and what holds interrupts up - loading
+# modules, clearing memory - is done before the wire runs.
 chrt -f -p 50 "$(pidof ksoftirqd/0)"
 modprobe sch_mqprio
 echo "capture sim0 on records=100000" > $control
 run "keepon_generic loads" modprobe keepon_generic
-run "a link" ip link add link sim0 name rt0 type keepon backend generic slot_bytes 1230 partition 10 \
-	class 1 slots 0 late strict class 0 slots rest late reschedule
+run "a link" ip link add link sim0 name rt0 type keepon backend generic slot_bytes 1230 \
+	partition 10 class 1 slots 0 late strict class 0 slots rest late reschedule
 ip addr add 10.0.0.1/24 dev rt0
 ip link set rt0 up
 run "it runs" wait_until 3 is_running rt0
@@ -38,16 +38,18 @@ phc_of() {
 	ethtool -T "$1" | sed -n 's/.*Hardware Clock: //p'
 }
 ptp_probe compare "$(phc_of sim0)" "$(phc_of rt0)" 50 10000 > /out/offsets.txt &
-ping -q -c 20 -i 0.02 -s 18 10.0.0.2 | sed -n 's/.* \([0-9]*\) packets received.*/\1/p' > /out/echoes.txt &
-run "the talker" keepon-talk rt0 --period 2ms --offset 64 --advance 40ms --count "$FRAMES" --priority 8 \
-	--size 100 --json /out/talk.json || diag "$(ethtool -S rt0 | grep -v ': 0$')"
+ping -q -c 20 -i 0.02 -s 18 10.0.0.2 | sed -n 's/.* \([0-9]*\) packets received.*/\1/p' \
+	> /out/echoes.txt &
+run "the talker" keepon-talk rt0 --period 2ms --offset 64 --advance 40ms --count "$FRAMES" \
+	--priority 8 --size 100 --json /out/talk.json || diag "$(ethtool -S rt0 | grep -v ': 0$')"
 sleep 0.2
 cat /sys/kernel/debug/keepon_hwsim/sim0/wire > /out/wire.txt
 is "$(cat /out/echoes.txt)" 20 "echoes come back in the slots between"
 ethtool -S rt0 > /out/counters.txt
 refuse "no stamps are claimed" sh -c "ethtool -T rt0 | grep -q hardware-transmit"
 like "$(options rt0)" "placeholder bad-fcs .* backend generic force off" "what it is"
-# Frames of others through the device below; byte queue limits would hold them back while the driver is kept full.
+# Frames of others through the device below; byte queue limits would hold them back while the driver
+# is kept full.
 for limit in /sys/class/net/sim0/queues/tx-*/byte_queue_limits/limit_min; do
 	echo 1000000 > "$limit"
 done
@@ -57,7 +59,8 @@ like "$(ping -q -c 3 -i 0.05 -W 1 -I sim0 10.0.9.2)" "3 packets transmitted" "fr
 ethtool -S rt0 > /out/foreign.txt
 # Other placeholders, for drivers that cannot send a bad FCS
 sent() {
-	tail -20 /sys/kernel/debug/keepon_hwsim/sim0/wire | grep -c "bytes=12[0-9]* .*verdict=good head=$1"
+	tail -20 /sys/kernel/debug/keepon_hwsim/sim0/wire |
+		grep -c "bytes=12[0-9]* .*verdict=good head=$1"
 }
 run "MAC control" ip link set rt0 type keepon placeholder mac-control
 sleep 0.2

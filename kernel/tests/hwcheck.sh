@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# keepon hwcheck on simulated NICs that do what they say, and on some that do not; documents go to /out.
+# keepon hwcheck on simulated NICs that do what they say, and on some that do not; documents go to
+# /out.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 
@@ -39,9 +40,12 @@ checked done 0 "sim0: safe to use" "prefetch=8 index=done" --peer sim1
 checked fetch 0 "sim0: safe to use" "prefetch=12 index=fetch" --peer sim1
 checked written_back 0 "sim0: safe to use" "prefetch=4 index=done persistent=0" --peer sim1
 checked alone 1 "not shown to be safe: not measured: prefetch, bad FCS" "prefetch=8 index=done"
-checked deeper_done 1 "not safe to use: prefetch: said 4 slots, measured 16 slots" "prefetch=16 claim_prefetch=4 index=done" --peer sim1
-checked deeper_fetch 1 "not safe to use: index to wire: said" "prefetch=32 claim_prefetch=4 index=fetch" --peer sim1
+checked deeper_done 1 "not safe to use: prefetch: said 4 slots, measured 16 slots" \
+	"prefetch=16 claim_prefetch=4 index=done" --peer sim1
+checked deeper_fetch 1 "not safe to use: index to wire: said" \
+	"prefetch=32 claim_prefetch=4 index=fetch" --peer sim1
 far=rate_bps=100000000
-checked generic 0 "sim0: safe to use" "mode=ordinary rate_bps=100000000" --peer sim1 --backend generic
+checked generic 0 "sim0: safe to use" "mode=ordinary rate_bps=100000000" --peer sim1 \
+	--backend generic
 run "unloaded" rmmod keepon_hwcheck
 done_testing

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# keepon hwcheck on a card whose model paces the wire, lent by keepon_intel. OURS, THEIRS: PCI addresses; STOCK: the far
-# end's driver; PREFETCH: what ours is told.
+# keepon hwcheck on a card whose model paces the wire, lent by keepon_intel. OURS, THEIRS: PCI
+# addresses; STOCK: the far end's driver; PREFETCH: what ours is told.
 . /lib/keepon/test.sh
 
 export PYTHONPATH=/lib/keepon/python
@@ -23,7 +23,8 @@ ip link set "$card" up
 run "carrier" wait_until 10 is_up "$card"
 run "at the far end" wait_until 10 is_up "$peer"
 sleep 2
-"$PYTHON" -S -m keepon.linux.hwcheck "$card" --peer "$peer" --out /out/document.json > /out/table.txt
+"$PYTHON" -S -m keepon.linux.hwcheck "$card" --peer "$peer" --out /out/document.json \
+	> /out/table.txt
 is $? 1 "not safe, or not shown to be"
 run "the card is an ordinary one again" is_up "$card"
 done_testing

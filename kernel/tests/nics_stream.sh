@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A keepon link on an Intel controller whose model paces the wire; the host judges what is in /out and the wire's log.
-# OURS, THEIRS: PCI addresses; STOCK: the kernel's driver at the far end; PREFETCH: what the driver is told; FRAMES of
-# a 1 ms stream; SLOT_BYTES, TRIM_BYTES, TALK_BYTES. JUDGE, if not empty: the far end hears everything and counts it.
+# A keepon link on an Intel controller whose model paces the wire; the host judges what is in /out
+# and the wire's log. OURS, THEIRS: PCI addresses; STOCK: the kernel's driver at the far end;
+# PREFETCH: what the driver is told; FRAMES of a 1 ms stream; SLOT_BYTES, TRIM_BYTES, TALK_BYTES.
+# JUDGE, if not empty: the far end hears everything and counts it.
 . /lib/keepon/test.sh
 
 for group in all default; do
@@ -41,12 +42,12 @@ phc2sys -s rt0 -O 0 -m > /out/phc2sys.txt 2>&1 &
 sleep 2.5
 echoes 0.02 > /out/echoes.txt &
 if [ -n "$JUDGE" ]; then
-	ip netns exec far keepon-listen eth9 --count "$FRAMES" --json /out/listen.json --duration 5s \
-		> /tmp/listen.txt 2>&1 &
+	ip netns exec far keepon-listen eth9 --count "$FRAMES" --json /out/listen.json \
+		--duration 5s > /tmp/listen.txt 2>&1 &
 	listener=$!
 fi
-run "the talker" keepon-talk rt0 --period 1ms --offset 64 --advance 20ms --count "$FRAMES" --priority 8 \
-	--size "$TALK_BYTES" --hw-stamps --json /out/talk.json
+run "the talker" keepon-talk rt0 --period 1ms --offset 64 --advance 20ms --count "$FRAMES" \
+	--priority 8 --size "$TALK_BYTES" --hw-stamps --json /out/talk.json
 sleep 0.6
 is "$(cat /out/echoes.txt)" 20 "echoes come back in the slots between"
 ethtool -S rt0 > /out/counters.txt
