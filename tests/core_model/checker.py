@@ -181,7 +181,10 @@ class Checker:
 
     def follow_plan(self, before: SimpleNamespace, now: SimpleNamespace) -> None:
         """Lengths that one call could not change are left to the next polls. If none come, the NIC
-        overtakes them: such slots are off the grid, and what follows has to get back to it."""
+        overtakes them: such slots are off the grid, what follows has to get back to it, and no
+        frame gets one of them."""
+        if before.planned_seq < before.tail_seq:
+            self.step_first = max(self.step_first, self.last_first_of_step(now))
         if before.planned_seq < min(before.tail_seq, now.fetch_seq):
             posted_ps = (now.tail_seq - now.head_seq) * self.shape.slot_ps
             self.unsure_until_ps = now.now_ps + posted_ps + 2 * self.limits(0).lock_ns * 1000
@@ -584,7 +587,9 @@ class Checker:
             first = self.now.window_first
             if policy == RELAXED:
                 # nor one that is off the grid
-                first = max(self.now.unhurried_first, min(self.now.lock_seq, min(targets) + reach))
+                # as far as that was known when it was decided
+                lock_seq = max(before.lock_seq, self.now.lock_seq)
+                first = max(self.now.unhurried_first, min(lock_seq, min(targets) + reach))
             require(
                 scheduled
                 and policy != RESCHEDULE
