@@ -180,12 +180,14 @@ class Checker:
         return commits, outcomes
 
     def follow_plan(self, before: SimpleNamespace, now: SimpleNamespace) -> None:
-        """Lengths that one call could not change are left to the next polls. If none come, the NIC
-        overtakes them: such slots are off the grid, what follows has to get back to it, and no
-        frame gets one of them."""
-        if before.planned_seq < before.tail_seq:
-            self.step_first = max(self.step_first, self.last_first_of_step(now))
-        if before.planned_seq < min(before.tail_seq, now.fetch_seq):
+        """Lengths that one call could not change are left to the next polls. Those that the NIC
+        comes close to before are passed over: such slots are off the grid, what follows has to get
+        back to it, and no frame gets one of them."""
+        if before.planned_seq >= before.tail_seq:
+            return
+        first = self.last_first_of_step(now)
+        self.step_first = max(self.step_first, first)
+        if before.planned_seq < first:
             posted_ps = (now.tail_seq - now.head_seq) * self.shape.slot_ps
             self.unsure_until_ps = now.now_ps + posted_ps + 2 * self.limits(0).lock_ns * 1000
 
