@@ -163,8 +163,9 @@ static void defaults_sustain_polls(struct kpn_selftest *t, const struct kpn_nic_
 		KPN_EXPECT_TEXT(t, problem.field, "slot_bytes");
 		return;
 	}
-	/* three slots beside the shortest interval between polls */
-	if (posted * slot_ps < (poll_ps > 200000 ? poll_ps : 200000) + 3 * slot_ps) {
+	/* four slots beside the shortest interval between polls, and 1 % that trims can take */
+	if (posted * slot_ps * 99 <
+	    100 * ((poll_ps > 200000 ? poll_ps : 200000) + 4 * ((slot_ps + 999) / 1000 * 1000))) {
 		KPN_EXPECT_EQ(t, count, 1);
 		KPN_EXPECT_TEXT(t, problem.field, "slot_bytes");
 		return;

@@ -107,19 +107,27 @@ static inline u64 batch_slots_least(const struct kpn_nic_caps *caps, u32 overhea
 
 /*
  * How long posted slots last without being of use, in the worst case from the reading of a poll to
- * the doorbell of the next: what two polls take, a restart, the slot under way and half a slot of a
- * step of the clock. How far what is known is behind the wire comes on top: with a done index its
- * lag, with a fetch index a slot, and once more the restart after which it says little.
+ * the doorbell of the next: what two polls take, a restart, the slot under way, one by which two
+ * readings round differently, and half a slot of a step of the clock. How far what is known is behind the wire comes on top: with a done index its
+ * lag, with a fetch index all that it leaves open, a slot, and once more the restart after which it
+ * says little.
  */
 static inline u64 unposted_ns(const struct kpn_config *config, const struct kpn_nic_caps *caps,
 			      u64 slot_ps)
 {
 	u64 slot_ns = kpn_div_u64(slot_ps + PS_PER_NS - 1, PS_PER_NS);
-	u64 ns = 2ull * config->poll_overhead_ns + caps->restart_ns_max + 2 * slot_ns;
+	u64 ns = 2ull * config->poll_overhead_ns + caps->restart_ns_max + 3 * slot_ns;
 
 	if (!caps->index_counts_done)
-		return ns + caps->restart_ns_max + slot_ns;
+		return ns + caps->restart_ns_max + slot_ns +
+		       (u64)((s64)caps->index_to_wire_ns_max - caps->index_to_wire_ns_min);
 	return caps->index_to_wire_ns_min < 0 ? ns - (u64)(s64)caps->index_to_wire_ns_min : ns;
+}
+
+/* How long so many slots last at least: trimmed by the greatest rate they are 1 % shorter. */
+static inline u64 posted_ns(u64 slots, u64 slot_ps)
+{
+	return kpn_div_u64(slots * slot_ps * 99, 100 * PS_PER_NS);
 }
 
 /* Slots that last through the shortest poll interval the surroundings sustain, and that. */
@@ -129,7 +137,7 @@ static inline u64 depth_slots_least(const struct kpn_config *config,
 	u64 poll_ns =
 		max_u64(KPN_POLL_NS_MIN, caps->poll_ns_min) + unposted_ns(config, caps, slot_ps);
 
-	return kpn_div_u64(poll_ns * PS_PER_NS + slot_ps - 1, slot_ps);
+	return kpn_div_u64(poll_ns * 100 * PS_PER_NS + 99 * slot_ps - 1, 99 * slot_ps);
 }
 
 #endif

@@ -45,7 +45,7 @@ static void plan_polls(struct kpn_pacer *pacer)
 	u64 spent_ns = config->poll_overhead_ns;
 
 	if (pacer->phase_locked) {
-		u64 depth_ns = kpn_div_u64(config->depth_slots * pacer->slot_ps, 1000);
+		u64 depth_ns = posted_ns(config->depth_slots, pacer->slot_ps);
 		u64 unposted = unposted_ns(config, &pacer->caps, pacer->slot_ps);
 
 		if (depth_ns < poll_ns - spent_ns + unposted) {
@@ -125,7 +125,7 @@ static bool posts_batches(const struct kpn_pacer *pacer)
 
 	if (config->depth_slots < 3 * config->batch_slots)
 		return false;
-	return (config->depth_slots - 2 * config->batch_slots) * pacer->slot_ps >= unposted * 1000;
+	return posted_ns(config->depth_slots - 2 * config->batch_slots, pacer->slot_ps) >= unposted;
 }
 
 static void use_budget(struct kpn_pacer *pacer)

@@ -450,7 +450,12 @@ WRONG: list[tuple[Table, str]] = [
     (
         {
             "streams": [{"advance_ns": 400_000}],
-            "keepon": {"batch_slots": 8, "depth_slots": 9, "poll_overhead_ns": 0},
+            "keepon": {
+                "batch_slots": 40,
+                "depth_slots": 41,
+                "poll_overhead_ns": 0,
+                "trim_down_bytes": 100,
+            },
         },
         'key `station[0].keepon.poll_overhead_ns` (station "a") = 0: must be between ',
     ),

@@ -490,7 +490,7 @@ SCENARIOS: dict[str, Scenario] = {
         [("poll",), ("advance", 1_000_000), ("poll",), ("run", 8)],
     ),
     "wire idle behind a lagging index": (
-        make_case(LAGGING | {"depth_slots": 6, "batch_slots": 4}),
+        make_case(LAGGING | {"depth_slots": 7, "batch_slots": 4}),
         [("run", 6), ("stall", 25_000_000), ("poll",), ("run", 6)],
     ),
     "every posted slot fetched, so that the index says nothing": (
