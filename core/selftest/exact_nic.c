@@ -80,6 +80,7 @@ static void catch_up(struct exact_nic *nic)
 		nic->head_seq++;
 		nic->head_wire_ps += wire_ps;
 		nic->head_start_ps = end_ps;
+		nic->ended_ps = end_ps;
 		nic->idle = nic->head_seq == nic->tail_seq;
 		if (!nic->idle)
 			start_slot(nic);
@@ -129,6 +130,9 @@ static u32 op_read_index(void *context)
 		return nic->frozen_index;
 	index = (u32)(nic->caps.index_counts_done ? nic->head_seq : nic->fetch_seq) +
 		nic->index_lie;
+	/* the slot before the one on the wire has ended, and that does not show yet */
+	if (nic->lag_ns && nic->now_ns * 1000 < nic->ended_ps + nic->lag_ns * 1000)
+		index -= nic->head_seq != 0;
 	if (nic->caps.index_modulus)
 		index %= nic->caps.index_modulus;
 	exact_nic_go(nic, nic->read_ns - nic->read_ns / 2 + nic->after_read_ns);

@@ -46,6 +46,7 @@ struct exact_sent {
  * @late_store_ns: the same before the next store, once
  * @bell_ns: the same before the next doorbell, once
  * @after_read_ns: the same after the next reading of the index, once
+ * @lag_ns: a done index shows so much late, less than a slot
  * @ppb: how much faster the wire is than the CPU counter
  * @gone: the index cannot be read; @frozen: it stays @frozen_index while the wire goes on
  * @halted: fetches no more; @written_bytes, @zeroed_bytes: as commits and retires said
@@ -53,7 +54,7 @@ struct exact_sent {
  * @head_seq, @tail_seq: slot on the wire; end of what may be sent
  * @fetch_seq: end of what has been fetched, as far ahead of the wire as the limits allow
  * @head_start_ps: CPU time at which the slot on the wire started; valid unless @idle
- * @head_wire_ps: wire position of that start
+ * @head_wire_ps: wire position of that start; @ended_ps: CPU time at which the slot before ended
  * @unsafe_writes: stores into slots that had been fetched
  * @restores: slots with a frame that became placeholders
  * @lengths: lengths set, of frames or placeholders
@@ -73,6 +74,7 @@ struct exact_nic {
 	u64 late_store_ns;
 	u64 bell_ns;
 	u64 after_read_ns;
+	u64 lag_ns;
 	s32 ppb;
 	u32 index_lie;
 	u32 byte_ps;
@@ -81,6 +83,7 @@ struct exact_nic {
 	u64 fetch_seq;
 	u64 head_start_ps;
 	u64 head_wire_ps;
+	u64 ended_ps;
 	bool idle;
 	bool halted;
 	bool gone;

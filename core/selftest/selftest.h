@@ -32,6 +32,8 @@
 	X(replan)        \
 	X(rates)         \
 	X(late_cpu)      \
+	X(told)          \
+	X(lasting)       \
 	X(pacer)         \
 	X(head)          \
 	X(recovery)      \

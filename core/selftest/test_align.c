@@ -386,6 +386,23 @@ static void test_bounds_by_hand(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, bounds.lock_ns, KPN_SEQ_NEVER);
 }
 
+/* Bounds are of picoseconds at 40 Gb/s. */
+static void test_beyond_is_exact(struct kpn_selftest *t)
+{
+	struct kpn_align align;
+	struct kpn_clock clock;
+	u64 off_ps;
+
+	kpn_align_init(&align, 250000, 200, 1600, 1600);
+	kpn_clock_init(&clock, 0, (struct kpn_time){ 0, 0 });
+	for (off_ps = 0; off_ps < 2000; off_ps++) {
+		KPN_EXPECT_EQ(t, kpn_align_beyond(&align, &clock, 400, 100000000 + off_ps, 133),
+			      off_ps > 133);
+		KPN_EXPECT_EQ(t, kpn_align_beyond(&align, &clock, 400, 100000000 - off_ps, 133),
+			      off_ps > 133);
+	}
+}
+
 void kpn_test_align(struct kpn_selftest *t)
 {
 	test_grid_is_exact(t);
@@ -397,4 +414,5 @@ void kpn_test_align(struct kpn_selftest *t)
 	test_lock_takes_no_longer_than_promised(t);
 	test_trim_range_is_kept(t);
 	test_bounds_by_hand(t);
+	test_beyond_is_exact(t);
 }

@@ -56,6 +56,11 @@ static void test_what_is_doubted_leaves_later(struct kpn_selftest *t)
 		nic.config.batch_slots = 1;
 		nic.config.trim_down_bytes = 250;
 		nic.config.trim_up_bytes = 250;
+		if (run % 2) {
+			/* nothing contradicts what is off by less than this */
+			nic.caps.index_to_wire_ns_min = -9000;
+			nic.lag_ns = kpn_random_below(&seed, 9000);
+		}
 		start(t);
 		exact_nic_run(&nic, kpn_random_below(&seed, 20000));
 		nic.late_store_ns = kpn_random_below(&seed, 60000);

@@ -192,7 +192,7 @@ static void test_a_rate_after_a_late_poll(struct kpn_selftest *t)
 	kpn_pacer_adjfine(nic.pacer, 10000 * PPM);
 	exact_nic_run(&nic, 4 * MS);
 	expect_on_time_is_true(t, 10000000);
-	KPN_EXPECT(t, nic.outcomes[KPN_VERDICT_SENT_STALE] > 0);
+	KPN_EXPECT(t, nic.outcomes[KPN_VERDICT_SENT_STALE] + nic.outcomes[KPN_VERDICT_STEPPED] > 0);
 }
 
 /* A slower clock makes the bytes of a trim shorter, too: the greatest rate has that in it. */

@@ -76,6 +76,15 @@ s64 kpn_align_error(const struct kpn_align *align, const struct kpn_clock *clock
 	return (s64)((u64)error.ns << TIME_SHIFT) + error.frac;
 }
 
+bool kpn_align_beyond(const struct kpn_align *align, const struct kpn_clock *clock, u64 seq,
+		      u64 start_ps, u64 bound_ps)
+{
+	s64 error = kpn_align_error(align, clock, seq, start_ps);
+	u64 bound = kpn_mul_shr(bound_ps, KPN_CLOCK_NOMINAL_MULT, MULT_SHIFT - TIME_SHIFT) + 1;
+
+	return (error < 0 ? 0 - (u64)error : (u64)error) > bound;
+}
+
 void kpn_align_replan(struct kpn_align *align, u64 seq)
 {
 	align->next_trim_seq = seq;

@@ -47,6 +47,8 @@ static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *fram
 
 	if (frame->verdict != KPN_VERDICT_ON_TIME && frame->verdict != KPN_VERDICT_MOVED)
 		return false;
+	if (seq < pacer->unsure_seq)
+		return true;
 	/* the NIC has overtaken re-planning: lengths from ring.plan on are another rate's */
 	if (pacer->todo & KPN_TODO_PLAN && seq > pacer->ring.plan.seq)
 		return true;
@@ -54,9 +56,10 @@ static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *fram
 		return true;
 	if (seq >= pacer->step_seq && !unseen)
 		return false;
+	if (!kpn_allowed_in(pacer, seq, frame->tc))
+		return true;
 	if (frame->verdict == KPN_VERDICT_MOVED)
-		return (s64)(seq - kpn_target_of(pacer, frame)) < 0 ||
-		       !kpn_allowed_in(pacer, seq, frame->tc);
+		return (s64)(seq - kpn_target_of(pacer, frame)) < 0;
 	return seq < pacer->step_seq || kpn_target_of(pacer, frame) != seq;
 }
 
@@ -158,7 +161,8 @@ static KPN_ALWAYS_INLINE void finish_word(struct kpn_pacer *pacer, u64 at, u64 t
 		forget_yielding(ring, word, done << shift);
 	bits &= ~done;
 	ring->quiet_seq = KPN_LIKELY(bits) ? at + kpn_lowest_bit(bits) : next_claimed(ring, at);
-	if (KPN_UNLIKELY(at < pacer->step_seq || pacer->todo & (KPN_TODO_REVIEW | KPN_TODO_PLAN) ||
+	if (KPN_UNLIKELY(at < pacer->step_seq || at < pacer->unsure_seq ||
+			 pacer->todo & (KPN_TODO_REVIEW | KPN_TODO_PLAN) ||
 			 (pacer->phase_locked && at < pacer->align.lock_seq)))
 		mark_stale(pacer, &ring->slot[desc], at, done);
 	count = finish(pacer, desc, ring->head.ps + (at - ring->head.seq) * ring->slot_ps, done);

@@ -182,6 +182,7 @@ static inline u32 length_for(struct kpn_pacer *pacer, u64 seq, u32 desc, u32 fra
 		return slot_bytes;
 	KPN_ASSERT(pacer->todo & KPN_TODO_PLAN && seq >= pacer->ring.plan.seq);
 	kpn_ring_set_delta(&pacer->ring, seq, desc, 0);
+	pacer->strip.end_ps = pacer->ring.tail.ps;
 	return pacer->config.slot_bytes;
 }
 
@@ -339,8 +340,11 @@ static KPN_NOINLINE enum kpn_verdict place_elsewhere(struct kpn_pacer *pacer,
 
 	placement = kpn_unhurried_at(pacer, cpu_ns);
 	instead = kpn_slots_instead(pacer, frame->tc, target, &placement);
-	if (instead.last && instead.from == instead.end)
+	if (instead.last && instead.from == instead.end) {
+		/* one hold-up would be an end to them all */
+		pacer->hurry_ns /= 2;
 		return verdict;
+	}
 	if (kpn_place_later(pacer, frame, instead.from, instead.end, &placement))
 		return KPN_VERDICT_PENDING;
 	if (instead.last)

@@ -79,6 +79,9 @@ enum kpn_todo {
 	KPN_TODO_TABLE = 1 << 3,  /* what is to be planned may have belonged to nobody before */
 };
 
+/* changes of rate that slots posted at once may have seen, before they count as off the grid */
+enum { KPN_TURNS = 4 };
+
 struct kpn_pacer {
 	struct kpn_config config;
 	struct kpn_nic_caps caps;
@@ -105,6 +108,8 @@ struct kpn_pacer {
 	u64 steady_ps;
 	u64 read_ns;       /* when the last reading of a poll ended */
 	u64 progress_ns;   /* when the index last moved */
+	u64 looked_ns;     /* when a poll that was not plain began */
+	u64 refused_ns;    /* for so long it has been outside what is posted */
 	u64 stall_ns;      /* it may stand still for so long */
 	u64 renewed_polls; /* polls when references were last renewed */
 	u32 index_modulus;
@@ -114,6 +119,7 @@ struct kpn_pacer {
 	/* slots before doubtful_seq, together, may differ by this much from what was stored */
 	u64 doubtful_ps;
 	u64 doubtful_seq;
+	u64 unsure_seq; /* frames in slots before it may leave beside their times */
 	u32 tick_ns;
 
 	/* time */
@@ -145,8 +151,11 @@ struct kpn_pacer {
 	u64 switch_net_slot;
 	u64 heap_due_seq;  /* slot of the earliest scheduled frame held back */
 	u64 horizon_slots; /* scheduled frames further ahead than this are refused */
-	/* slots before this one have seen a change of rate, of turn_ppb at most */
-	u64 turn_seq;
+	/*
+	 * first slots that could be planned at the last changes of rate, of turn_ppb at most; those
+	 * the wire has passed do not matter
+	 */
+	u64 turn_seq[KPN_TURNS];
 	u32 turn_ppb;
 	u64 step_seq;  /* first slot that the last change of base could still reach */
 	u64 floor_seq; /* no slot before it is given away */
@@ -180,8 +189,7 @@ struct kpn_pacer {
 	struct kpn_frame **ended_last;
 	u32 events;
 
-	u32 todo;     /* enum kpn_todo: what polls have still to do */
-	bool refused; /* the last reading was outside what is posted */
+	u32 todo; /* enum kpn_todo: what polls have still to do */
 	bool running;
 	bool synchronised;
 	bool phase_locked;

@@ -126,19 +126,41 @@ void kpn_step(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 	kpn_emit(pacer, KPN_EVENT_STEP);
 }
 
-/* Whether slot @at is further off the grid than so much, by the clock as it is now. */
-static bool beyond(const struct kpn_pacer *pacer, struct kpn_cursor at, u64 bound_ps)
+static bool beyond(const struct kpn_pacer *pacer, u64 seq, u64 bound_ps)
 {
-	s64 error = kpn_align_error(&pacer->align, &pacer->clock, at.seq, at.ps);
-	u64 bound_ns = kpn_div_u64(bound_ps, 1000) + 1;
+	return kpn_align_beyond(&pacer->align, &pacer->clock, seq,
+				kpn_ring_at(&pacer->ring, seq).ps, bound_ps);
+}
 
-	return error > (s64)(bound_ns << 32) || error < -(s64)(bound_ns << 32);
+/*
+ * From slot @first on lengths are of a new rate, which differs by @change_ppb. *@change_ppb becomes
+ * the greatest change that slots from @wire_seq on have seen. Return: false if they have seen too
+ * many.
+ */
+static bool note_turn(struct kpn_pacer *pacer, u64 wire_seq, u64 first, u32 *change_ppb)
+{
+	u64 *room = NULL;
+	u32 i;
+
+	for (i = 0; i < KPN_TURNS; i++) {
+		if (pacer->turn_seq[i] <= wire_seq)
+			room = &pacer->turn_seq[i];
+		else if (*change_ppb < pacer->turn_ppb)
+			*change_ppb = pacer->turn_ppb;
+	}
+	pacer->turn_ppb = *change_ppb;
+	if (!room)
+		return false;
+	*room = first;
+	return true;
 }
 
 /*
  * Slots between where the rate changed and the first that can still be planned anew go off the grid
  * by what kpn_pacer_bounds() has in it for the largest change they have seen, if that is not
- * further than usual: after a late poll, with a wide strip, or soon after another change it is.
+ * further than usual: after a late poll, with a wide strip, or soon after other changes it is. They
+ * are furthest off where the rate of their lengths turns. Where half a slot is less than the bound,
+ * a slot further off is its neighbour.
  */
 static bool leaves_grid(struct kpn_pacer *pacer, s64 before_ppm, u64 first, u64 cpu_ns)
 {
@@ -146,21 +168,27 @@ static bool leaves_grid(struct kpn_pacer *pacer, s64 before_ppm, u64 first, u64 
 	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns);
 	u32 rate_ppb = ppb_of(pacer->clock.scaled_ppm);
 	u32 change_ppb = ppb_of(pacer->clock.scaled_ppm - before_ppm);
+	u64 wire_seq = ring->head.seq;
 	u64 bound_ps;
 	u64 end_ps;
+	u32 i;
 
-	if (ring->head.seq < pacer->turn_seq && change_ppb < pacer->turn_ppb)
-		change_ppb = pacer->turn_ppb;
-	pacer->turn_seq = first;
-	pacer->turn_ppb = change_ppb;
-	if (!head.valid)
+	if (head.valid)
+		wire_seq = kpn_ring_seq_at(ring, head.wire.lower_ps, &end_ps);
+	if (!note_turn(pacer, wire_seq, first, &change_ppb) || !head.valid)
 		return true;
 	if (rate_ppb < ppb_of(before_ppm))
 		rate_ppb = ppb_of(before_ppm);
 	bound_ps = kpn_pacer_bounds(pacer, rate_ppb, change_ppb).boundary_error_ps;
-	return beyond(pacer, kpn_ring_at(ring, first), bound_ps) ||
-	       beyond(pacer, kpn_ring_at(ring, kpn_ring_seq_at(ring, head.wire.lower_ps, &end_ps)),
-		      bound_ps);
+	if (bound_ps > pacer->slot_ps / 2)
+		bound_ps = pacer->slot_ps / 2;
+	for (i = 0; i < KPN_TURNS; i++) {
+		u64 seq = pacer->turn_seq[i];
+
+		if (seq > wire_seq && seq <= ring->tail.seq && beyond(pacer, seq, bound_ps))
+			return true;
+	}
+	return beyond(pacer, wire_seq, bound_ps);
 }
 
 int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
@@ -182,9 +210,17 @@ int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 	if (!pacer->running)
 		return 0;
 	first = kpn_first_changeable(pacer, cpu_ns);
+	if (pacer->phase_locked && leaves_grid(pacer, before_ppm, first, cpu_ns)) {
+		u64 base = pacer->align.base;
+
+		/* by more than half a slot, perhaps: then another one is nearer */
+		pacer->frames_left = pacer->config.budget_frames;
+		kpn_plan_again(pacer, first, cpu_ns);
+		if (pacer->align.base != base)
+			kpn_emit(pacer, KPN_EVENT_STEP);
+		return 0;
+	}
 	kpn_plan_from(pacer, first);
-	if (pacer->phase_locked && leaves_grid(pacer, before_ppm, first, cpu_ns))
-		kpn_align_unlock(&pacer->align);
 	kpn_plan_on(pacer);
 	kpn_insert_rekey(pacer);
 	return 0;

@@ -137,6 +137,8 @@ void kpn_plan_on(struct kpn_pacer *pacer)
 			pacer->floor_seq = first;
 	}
 	doubtful_ps = plan_lengths(pacer, true);
+	/* what has changed is further on than anything that was read as the time */
+	pacer->strip.end_ps = ring->tail.ps;
 	/* the CPU was held up between looking at the head and a store */
 	if (KPN_UNLIKELY(doubtful_ps))
 		kpn_doubt_lengths(pacer, doubtful_ps, ring->plan.seq);

@@ -175,6 +175,8 @@ void kpn_pacer_delay(struct kpn_pacer *pacer, u64 delay_ps)
 	pacer->synchronised = false;
 	pacer->stats.suspected_underruns++;
 	pacer->steady_ps = pacer->ring.tail.ps;
+	/* an index that shows late is of before it, until it has passed where the wire may be now */
+	pacer->restart_seq = kpn_pacer_head(pacer, kpn_cpu_now(pacer)).upper_seq;
 	kpn_strip_loosen(&pacer->strip, delay_ps, 0);
 	kpn_renew_plain(pacer);
 	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
@@ -213,25 +215,18 @@ static void carry(struct kpn_pacer *pacer, u64 now_ns)
 	kpn_strip_merge_late(strip, now_ns, strip->lower_ps, strip->upper_ps + beyond_ps);
 }
 
-/*
- * Which lengths slots have that were stored too late, the wire shows only when it has passed them.
- * Until then every reading is of before or of after that, and off by as much at most.
- */
-static void widen_by_doubt(struct kpn_pacer *pacer)
-{
-	kpn_strip_loosen(&pacer->strip, pacer->doubtful_ps, pacer->doubtful_ps);
-	pacer->synchronised = false;
-	pacer->distrust = DISTRUST_POLLS;
-}
-
 void kpn_doubt_lengths(struct kpn_pacer *pacer, u64 changed_ps, u64 end_seq)
 {
 	carry(pacer, kpn_cpu_now(pacer) + pacer->tick_ns);
 	if (!pacer->doubtful_ps || end_seq > pacer->doubtful_seq)
 		pacer->doubtful_seq = end_seq;
 	pacer->doubtful_ps += changed_ps;
+	/* the wire may be so much off what was believed when these have left, and frames with it */
+	kpn_strip_loosen(&pacer->strip, changed_ps, changed_ps);
+	pacer->unsure_seq = pacer->ring.tail.seq;
 	pacer->stats.slips++;
-	widen_by_doubt(pacer);
+	pacer->synchronised = false;
+	pacer->distrust = DISTRUST_POLLS;
 	kpn_renew_plain(pacer);
 	kpn_emit(pacer, KPN_EVENT_SLIP);
 }
@@ -239,7 +234,8 @@ void kpn_doubt_lengths(struct kpn_pacer *pacer, u64 changed_ps, u64 end_seq)
 /* After a reading. Slots before @passed_seq had left before it. */
 static KPN_NOINLINE void keep_doubt(struct kpn_pacer *pacer, u64 passed_seq)
 {
-	widen_by_doubt(pacer);
+	pacer->synchronised = false;
+	pacer->distrust = DISTRUST_POLLS;
 	if (passed_seq < pacer->doubtful_seq)
 		return;
 	pacer->doubtful_ps = 0;
@@ -298,6 +294,12 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 mo
 		return;
 	}
 	/*
+	 * Which lengths slots have that were stored too late, the wire shows only when it has
+	 * passed them: until then a reading is of before or of after that.
+	 */
+	bounds.lower_ps -= pacer->doubtful_ps;
+	bounds.upper_ps += pacer->doubtful_ps;
+	/*
 	 * Until the index has passed where the wire last (re)started, the wire may still be waiting
 	 * there.
 	 */
@@ -350,12 +352,21 @@ static void refuse_index(struct kpn_pacer *pacer)
 	kpn_emit(pacer, KPN_EVENT_SLIP);
 }
 
-/* How long it is refused counts from the first time: however long nobody looked before. */
-static void note_refused(struct kpn_pacer *pacer, bool refused, u64 after_ns)
+/*
+ * Whether the index has not moved for too long. One that is refused counts while it is looked at:
+ * a reading after a long pause says nothing of the time before.
+ */
+static bool stands_still(struct kpn_pacer *pacer, bool refused, u64 before_ns)
 {
-	if (refused && !pacer->refused)
-		pacer->progress_ns = after_ns;
-	pacer->refused = refused;
+	u64 looked_ns = before_ns - pacer->looked_ns;
+
+	pacer->looked_ns = before_ns;
+	if (!refused) {
+		pacer->refused_ns = 0;
+		return (s64)(before_ns - pacer->progress_ns) > (s64)pacer->stall_ns;
+	}
+	pacer->refused_ns += looked_ns < pacer->poll_ns ? looked_ns : pacer->poll_ns;
+	return pacer->refused_ns > pacer->stall_ns;
 }
 
 bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved)
@@ -369,7 +380,6 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 		kpn_lose(pacer, KPN_EVENT_LOST);
 		return kpn_has_news(pacer);
 	}
-	note_refused(pacer, refused, after_ns);
 	if (refused) {
 		refuse_index(pacer);
 		carry(pacer, after_ns + pacer->tick_ns);
@@ -382,7 +392,7 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 	/* At the tail there is nothing to move to, however long nobody looked. */
 	if (ring->index_seq == ring->tail.seq)
 		pacer->progress_ns = after_ns;
-	if (!moved && (s64)(before_ns - pacer->progress_ns) > (s64)pacer->stall_ns) {
+	if (stands_still(pacer, refused, before_ns) && !moved) {
 		kpn_lose(pacer, KPN_EVENT_STALLED);
 		return kpn_has_news(pacer);
 	}

@@ -124,7 +124,7 @@ static void review_one(struct kpn_pacer *pacer, u64 at, u64 first_seq)
 		return;
 	if (at >= first_seq)
 		kpn_withdraw_to_heap(pacer, at);
-	else if (frame->verdict == KPN_VERDICT_ON_TIME || (s64)(at - target) < 0)
+	else
 		frame->verdict = KPN_VERDICT_SENT_STALE;
 }
 

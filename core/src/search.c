@@ -126,22 +126,67 @@ void kpn_switch_tables(struct kpn_pacer *pacer)
 	kpn_emit(pacer, KPN_EVENT_PARTITION);
 }
 
+/* From the last slot before @net_slot that is open to no class, up to @net_slot; the table has one */
+static u32 reserved_ago(const struct kpn_partition *partition, u64 net_slot)
+{
+	u32 index = index_of(partition, net_slot);
+	u32 ago = 0;
+
+	for (;;) {
+		u32 end = index ? index : partition->plane_slots;
+		u32 span = end < KPN_WORD_BITS ? end : KPN_WORD_BITS;
+		u64 window = kpn_partition_window(partition, KPN_PLANE_RESERVED, end - span)
+			     << (KPN_WORD_BITS - span);
+
+		if (window)
+			return ago + (u32)__builtin_clzll(window) + 1;
+		ago += span;
+		index = end - span;
+	}
+}
+
+/* From @net_slot to the first slot that is open to no class; the table has one */
+static u32 reserved_ahead(const struct kpn_partition *partition, u64 net_slot)
+{
+	u32 index = index_of(partition, net_slot);
+	u32 ahead = 0;
+
+	for (;;) {
+		u32 span = least(KPN_WORD_BITS, partition->plane_slots - index, KPN_WORD_BITS);
+		u64 window = kpn_partition_window(partition, KPN_PLANE_RESERVED, index);
+
+		if (span < KPN_WORD_BITS)
+			window &= (1ull << span) - 1;
+		if (window)
+			return ahead + kpn_lowest_bit(window);
+		ahead += span;
+		index = index + span == partition->plane_slots ? 0 : index + span;
+	}
+}
+
 int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition *next,
 			    u64 at_net_slot)
 {
 	u64 cpu_ns = kpn_cpu_now(pacer);
+	u64 first = kpn_first_changeable(pacer, cpu_ns);
 
 	if (!pacer->phase_locked || (pacer->config.trim == KPN_TRIM_RESERVED &&
 				     (!next->gap_slots || next->gap_slots > pacer->gap_slots_max)))
 		return -KPN_EINVAL;
 	if (pacer->table[1].partition)
 		return -KPN_EBUSY;
+	if (pacer->config.trim == KPN_TRIM_RESERVED &&
+	    (s64)(at_net_slot - pacer->align.base - first) >= 0 &&
+	    reserved_ago(pacer->table[0].partition, at_net_slot) +
+			    reserved_ahead(next, at_net_slot) >
+		    pacer->gap_slots_max)
+		return -KPN_ERANGE;
 	pacer->switch_net_slot = at_net_slot;
 	pacer->table[1].partition = next;
 	pacer->classes |= next->classes;
 	pacer->todo |= KPN_TODO_SWITCH;
 	pacer->frames_left = pacer->config.budget_frames;
-	kpn_place_switch(pacer, kpn_first_changeable(pacer, cpu_ns));
+	kpn_place_switch(pacer, first);
 	kpn_locate_tables(pacer);
 	kpn_review_from(pacer, pacer->switch_seq);
 	if (pacer->config.trim == KPN_TRIM_RESERVED) {

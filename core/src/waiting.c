@@ -64,6 +64,7 @@ static KPN_NOINLINE enum fill fill_scheduled(struct kpn_pacer *pacer, u8 tc,
 	if (kpn_place_later(pacer, frame, instead.from, instead.end, placement))
 		return FILL_MORE;
 	if (instead.last) {
+		pacer->hurry_ns /= 2;
 		/* one that a step took out of its slot says so */
 		kpn_end_frame(pacer, frame,
 			      frame->verdict == KPN_VERDICT_STEPPED ? KPN_VERDICT_STEPPED :

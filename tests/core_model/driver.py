@@ -6,6 +6,7 @@ by the checker.
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -140,10 +141,26 @@ class Driver(Checker):
             require(error == EINVAL, "a partition was switched in paper mode", error=error)
         elif self.next_allowed is not None:
             require(error == EBUSY, "a second switch was accepted", error=error)
+        elif self.leaves_gap(allowed, at):
+            # where it comes later than asked for, it may follow there
+            require(error in (0, ERANGE), "a switch between trims", error=error)
+            self.next_allowed = None if error else allowed
         else:
             require(error == 0, "a switch was refused", error=error)
             self.next_allowed = allowed
         self.settle("switch")
+
+    def leaves_gap(self, allowed: tuple[int, ...], at: int) -> bool:
+        """Whether slots that may be trimmed are further apart there than in the first table."""
+        if self.case.params["trim"] != model.TRIM_RESERVED:
+            return False
+        before, after = self.shape.allowed, allowed
+        ago = next(n for n in range(1, 2**17) if not before[(at - n) % len(before)])
+        ahead = next(n for n in range(2**17) if not after[(at + n) % len(after)])
+        first = self.case.allowed
+        reserved = [slot for slot, mask in enumerate(first) if not mask]
+        gaps = [b - a for a, b in pairwise([*reserved, reserved[0] + len(first)])]
+        return ago + ahead > max(gaps)
 
     def vanish(self) -> None:
         """The card is pulled: the next poll stops the pacer."""

@@ -93,6 +93,10 @@ void kpn_align_init(struct kpn_align *align, u64 slot_ps, u64 quantum_ps, u64 do
 s64 kpn_align_error(const struct kpn_align *align, const struct kpn_clock *clock, u64 seq,
 		    u64 start_ps);
 
+/** kpn_align_beyond() - whether that is more than @bound_ps of wire, or even less than -@bound_ps */
+bool kpn_align_beyond(const struct kpn_align *align, const struct kpn_clock *clock, u64 seq,
+		      u64 start_ps, u64 bound_ps);
+
 /**
  * kpn_align_replan() - slots from @seq on are planned again, by a clock law or from a position that
  * may have changed
