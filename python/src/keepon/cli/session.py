@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import tomli_w
+
 from keepon import __version__
 from keepon.errors import ConfigError
 from keepon.interrupts import interrupts_wait
@@ -16,7 +18,6 @@ from keepon.model import documents
 from keepon.model.plan import Plan
 from keepon.model.reproduction import Reproduction
 from keepon.model.scenario import Scenario
-from keepon.model.tomlwriter import dumps
 from keepon.planner import plan as make_plan
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.planner.partition.limits import TIME_LIMIT_S, Limits
@@ -139,7 +140,9 @@ def write_folder(
 ) -> None:
     """Everything CONTRACTS names for a result folder; `outcome` has at least one complete run."""
     with documents.result_folder(folder) as work:
-        (work / documents.SCENARIO_FILE).write_text(dumps(scenario.effective()), encoding="utf-8")
+        (work / documents.SCENARIO_FILE).write_text(
+            tomli_w.dumps(scenario.effective()), encoding="utf-8"
+        )
         documents.write(work / documents.PLAN_FILE, plan)
         if capture_frames > 0:
             count = capture.write(
