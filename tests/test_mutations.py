@@ -3,12 +3,13 @@
 broken core is none.
 
 A mutant is built from a copy of the core and played in a process of its own, because it may trap or
-never end.
+never end. Only what includes the changed file is compiled again, as the compiler itself has told.
 """
 
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,24 +22,53 @@ from core_model.mutations import MUTATIONS, Mutation
 from core_model.scenarios import SCENARIOS
 
 PARALLEL = 2
-TIMEOUT_S = 60.0
+# Time of the CPU, so that what a busy machine holds up is not taken for what never ends.
+CPU_LIMIT_S = 20
+LIMITED = ("prlimit", f"--cpu={CPU_LIMIT_S}:{CPU_LIMIT_S + 5}")
 VECTORS = "vectors of "
+# Nobody debugs a mutant; what an object includes is written beside it.
+FLAGS = ("-g0", "-MMD")
 TESTS = Path(__file__).parent
 SCENARIO_NAMES = {
     name for mutation in MUTATIONS for name in mutation.scenarios if not name.startswith(VECTORS)
 }
 
 
+def included(compiled: Path) -> set[Path]:
+    """All files an object is made of, as the compiler has listed them in its .d file."""
+    names = compiled.with_suffix(".d").read_text().replace("\\\n", " ").split()
+    return {Path(name).resolve() for name in names[1:]}
+
+
+def limited(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
+    """Run something that may never end."""
+    return subprocess.run(
+        [*LIMITED, *command], cwd=TESTS, capture_output=True, text=True, check=False
+    )
+
+
+def ended(done: subprocess.CompletedProcess[str]) -> str:
+    """What ended a process that did not end by itself; empty if it did."""
+    if -done.returncode == signal.SIGXCPU:
+        return f"it does not end within {CPU_LIMIT_S} s"
+    return f"it ends by signal {-done.returncode}" if done.returncode < 0 else ""
+
+
 class Mutants:
-    """Builds and plays mutants in the background; the objects of untouched files are shared."""
+    """Builds and plays mutants in the background; objects that do not see the change are shared."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.core = folder / "core"
+        self.folder = folder.resolve()
+        self.core = self.folder / "core"
         shutil.copytree(build.CORE, self.core)
-        sources = [*build.core_sources(self.core), *build.rig_sources(self.core), build.SHIM]
-        compiled = build.compile_all(sources, folder / "objects", core=self.core)
-        self.objects = {path.stem: path for path in compiled}
+        core = build.core_sources(self.core)
+        selftest = sorted((self.core / "selftest").glob("*.c"))
+        sources = [*core, *selftest, build.SHIM]
+        compiled = build.compile_all(sources, folder / "objects", FLAGS, core=self.core)
+        self.objects = dict(zip(sources, compiled, strict=True))
+        self.included = {source: included(path) for source, path in self.objects.items()}
+        self.in_library = [*core, *build.rig_sources(self.core), build.SHIM]
+        self.in_vectors = [*core, *selftest]
         self.pool = ThreadPoolExecutor(PARALLEL)
         self.verdicts: dict[str, Future[str | None]] = {
             mutation.name: self.pool.submit(self.play, number, mutation)
@@ -58,40 +88,40 @@ class Mutants:
         core = self.folder / f"mutant-{number}"
         shutil.copytree(self.core, core)
         (core / path).write_text(mutant)
-        # a header is part of every object
         rooms = [
             name.removeprefix(VECTORS) for name in mutation.scenarios if name.startswith(VECTORS)
         ]
+        parts = self.in_vectors if rooms else self.in_library
+        objects = [
+            self.compile_again(source, core)
+            if self.core / path in self.included[source]
+            else self.objects[source]
+            for source in parts
+        ]
         if rooms:
-            selftests = sorted((self.core / "selftest").glob("*.c"))
-            program = build.build_program(
-                [*build.core_sources(core), *selftests], core, "vectors", core=core
-            )
+            program = core / "vectors"
+            build.run([build.compiler(), *objects, "-o", program])
             return self.vectors(program, rooms)
-        sources = [core / path] if path.suffix == ".c" else build.core_sources(core)
-        compiled = [build.compile_object(source, core, core=core) for source in sources]
-        objects = self.objects | {source.stem: source for source in compiled}
-        library = build.link_library(list(objects.values()), core / "libcore_model.so")
+        library = build.link_library(objects, core / "libcore_model.so")
         return self.run(library, mutation.scenarios)
+
+    def compile_again(self, source: Path, core: Path) -> Path:
+        """The object of a source, or of the mutant's copy of it, with the mutant's headers."""
+        if source.is_relative_to(self.core):
+            source = core / source.relative_to(self.core)
+        return build.compile_object(source, core, FLAGS, core=core)
 
     def vectors(self, program: Path, rooms: list[str]) -> str | None:
         """Vector tests of some rooms of the core; what failed, or None."""
-        done = subprocess.run(
-            [program, *rooms], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
-        return None if done.returncode == 0 else done.stdout
+        done = limited([program, *rooms])
+        return None if done.returncode == 0 else (ended(done) or done.stdout)
 
     def run(self, library: Path, scenarios: tuple[str, ...]) -> str | None:
         """Play scenarios in a new process; its complaint, or None."""
         command = [sys.executable, "-B", "-m", "core_model.scenarios", str(library), *scenarios]
-        try:
-            done = subprocess.run(
-                command, cwd=TESTS, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return "it never ends"
+        done = limited(command)
         if done.returncode < 0:
-            return f"it ends by signal {-done.returncode}"
+            return ended(done)
         if done.returncode == 1 and not done.stderr:
             return done.stdout
         if done.returncode:
@@ -115,9 +145,8 @@ def test_scenarios_exist() -> None:
 
 
 def test_core_itself_passes(mutants: Mutants) -> None:
-    library = build.link_library(
-        list(mutants.objects.values()), mutants.folder / "libcore_model.so"
-    )
+    objects = [mutants.objects[source] for source in mutants.in_library]
+    library = build.link_library(objects, mutants.folder / "libcore_model.so")
     assert mutants.run(library, tuple(sorted(SCENARIO_NAMES))) is None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from guest_python import PYTHON, python_files
 from keepon.vm import build_modules, get_kernel, run_guest
-from test_hwcheck import TRIED
+from test_hwcheck_guests import TRIED
 from test_nics_paced import PLACES, addresses, cards, emulator
 
 pytestmark = [pytest.mark.vm, pytest.mark.hw]

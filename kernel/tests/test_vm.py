@@ -7,6 +7,7 @@ About 5 s for each boot. Needs `scripts/setup kernel`.
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -128,3 +129,23 @@ def test_a_module_is_built_once_and_its_warnings_are_errors(kernel: Kernel, tmp_
     for _ in range(2):  # the second time its object would be up to date
         with pytest.raises(ModuleBuildError, match=r"main\.c.*unused"):
             build_modules(kernel, [folder], build_root=tmp_path / "build")
+
+
+@pytest.mark.parametrize("name", ["main.c", "said.h"])
+def test_a_source_that_is_swapped_for_an_older_one_is_compiled(
+    kernel: Kernel, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "probe"
+    shutil.copytree(PROBE, folder)
+    source, header = folder / "main.c", folder / "said.h"
+    header.write_text('#define SAID "the first"\n')
+    source.write_text(f'#include "said.h"\n{source.read_text()}MODULE_INFO(said, SAID);\n')
+    (built,) = build_modules(kernel, [folder], build_root=tmp_path / "build")
+    assert b"said=the first" in built.read_bytes()
+    swapped = folder / name
+    swapped.write_text(
+        swapped.read_text().replace('"the first"', '"another"').replace(", SAID", ', "another"')
+    )
+    os.utime(swapped, (1_000_000_000, 1_000_000_000))
+    (built,) = build_modules(kernel, [folder], build_root=tmp_path / "build")
+    assert b"said=another" in built.read_bytes()

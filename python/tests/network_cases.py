@@ -113,3 +113,17 @@ def some_releases_hold(scenario: Scenario) -> bool:
         if not problems(scenario, document):
             return True
     return False
+
+
+# Frames of 5 us every 20 and 30 us cannot keep apart: they come together every 10 us. The third is
+# not to blame.
+CLASH = [
+    {"talker": "a", "period_ns": 20_000, "frame_bytes": 590},
+    {"talker": "b", "period_ns": 30_000, "frame_bytes": 590},
+    {"talker": "c", "period_ns": 60_000, "frame_bytes": 590},
+]
+
+
+def clash(**keys: Any) -> Scenario:
+    """Streams that cannot keep apart; `keys` of all of them."""
+    return star([{**stream, **keys} for stream in CLASH], slot_bytes=605)

@@ -19,6 +19,7 @@ from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.steady import Steady
 from keepon.planner.checker.unplanned import Unplanned
 from keepon.planner.verify import problems
+from network_cases import star
 
 NETWORKS, CHANGES = 40, 12
 
@@ -140,6 +141,30 @@ def test_what_is_shown_port_by_port_is_confirmed_frame_by_frame() -> None:
     assert seen[True, True] > 20
     assert seen[False, False] > 100
     assert seen[False, True] <= 5
+
+
+@pytest.mark.parametrize(
+    ("apart_ps", "shown", "beside"),
+    [(1, True, []), (0, False, []), (-1, False, ["F1"]), (-2_000_000, False, ["F1"])],
+)
+def test_of_frames_in_order_one_comes_when_the_other_is_there_for_certain(
+    apart_ps: int, shown: bool, beside: list[str]
+) -> None:
+    """`apart_ps`: from the latest arrival of the first to the earliest of the second. The gates
+    alone would send both in their windows even then. Of two that come at once a port shows
+    nothing.
+    """
+    talkers = [{"talker": name, "period_ns": 100_000} for name in "ab"]
+    scenario = star(talkers, 'planner = { isolation = "order" }')
+    plan = make_plan(scenario)
+    given = Given(scenario, plan)
+    ready_ps = Steady(given, Unplanned(given)).ready
+    first, second = (ready_ps[name, 0, ("br", "z")] for name in ("F0", "F1"))
+    assert by_ports(given) and first[1] < second[0]
+    plan["streams"]["F1"]["release_early_ps"] -= second[0] - first[1] - apart_ps
+    changed = Given(scenario, plan)
+    assert [text.split()[0] for text in by_frames(changed) if "in queue 5" in text] == beside
+    assert by_ports(changed) == shown
 
 
 def test_a_plan_too_large_to_follow_is_rejected_if_a_port_does_not_show_it(

@@ -15,7 +15,7 @@ import pytest
 from helpers import TWO_STATIONS
 from keepon import __version__
 from keepon.cli import app as cli
-from keepon.cli import plan_command
+from keepon.cli import planning
 from keepon.measure import results
 from keepon.model.plan import Plan
 from keepon.planner import plan as make_plan
@@ -44,7 +44,7 @@ def test_a_plan_that_its_checker_rejects(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     out = tmp_path / "plan.json"
-    monkeypatch.setattr(plan_command, "make_plan", _too_early)
+    monkeypatch.setattr(planning, "make_plan", _too_early)
     assert _keepon(monkeypatch, "plan", TWO_STATIONS, "--out", out) == 70
     what, line = _told(capsys)
     assert what.startswith("keepon: the plan failed its independent check: ")
@@ -59,8 +59,8 @@ def test_a_plan_that_its_checker_rejects(
 def test_a_plan_that_fails_in_the_simulator(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(plan_command, "make_plan", _too_early)
-    monkeypatch.setattr(plan_command, "verify", lambda _scenario, plan, _look: plan)
+    monkeypatch.setattr(planning, "make_plan", _too_early)
+    monkeypatch.setattr(planning, "verify", lambda _scenario, plan, _look: plan)
     assert _keepon(monkeypatch, "plan", TWO_STATIONS) == 70
     assert _told(capsys)[0].startswith("keepon: the plan failed in the simulator: ")
 
@@ -85,7 +85,7 @@ def test_what_nobody_expected(
     def broken(*_: Any) -> Plan:
         raise IndexError("list index out of range")
 
-    monkeypatch.setattr(plan_command, "make_plan", broken)
+    monkeypatch.setattr(planning, "make_plan", broken)
     assert _keepon(monkeypatch, "plan", TWO_STATIONS) == 70
     what, line = _told(capsys)
     assert (

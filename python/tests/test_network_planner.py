@@ -1,173 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Streams of several stations planned together: against brute force, conflicts explained, nothing
-moved in vain.
-"""
+"""Streams of several stations planned together: isolation, bounds, repair, routes, networks."""
 
 from __future__ import annotations
 
 import copy
-import itertools
 import math
-import time
 from typing import Any
 
 import pytest
 from helpers import HABITAT, ROBOT_CELL
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 from keepon.cli import session
-from keepon.errors import ConfigError, KeeponError, PlanRejectedError
+from keepon.errors import ConfigError, PlanRejectedError
 from keepon.model import loading
-from keepon.model.scenario import GateEntry, GateList, Scenario, TrafficClass
+from keepon.model.scenario import GateEntry, GateList, TrafficClass
 from keepon.planner import plan as make_plan
-from keepon.planner.network import exact, explain, keeping, search
+from keepon.planner.network import search
 from keepon.planner.network.grid import on_grid
 from keepon.planner.network.ground import Ground
-from keepon.planner.network.occupancy import NEVER, Claim, Occupancy
-from keepon.planner.network.solve import Outcome, as_document
+from keepon.planner.network.occupancy import NEVER, Occupancy
 from keepon.planner.partition.limits import Limits
 from keepon.planner.verify import problems, verify
 from keepon.targets.sim.runner import simulate
 from keepon.trial.trial import trial
-from network_cases import closes, decided, ground_of, some_releases_hold, star
+from network_cases import clash, decided, star
 
 _HABITAT = loading.load(HABITAT)
 _EARLIER = make_plan(_HABITAT)
-
-# -- claims against brute force
-# ----------------------------------------------------------------------------------------
-
-
-def _claims(draw: st.DrawFn) -> Claim:
-    start, arrival = draw(st.integers(0, 40)), draw(st.integers(0, 6))
-    length = draw(st.integers(1, 8))
-    early = start - arrival
-    end_early = draw(st.sampled_from([early + draw(st.integers(0, arrival)), start + length]))
-    begin = early if end_early == start + length else start
-    return Claim(
-        ("wire", "a", "b"),
-        early,
-        end_early,
-        begin,
-        start + length,
-        draw(st.sampled_from([12, 16, 20, 24, 30])),
-    )
-
-
-claims = st.composite(_claims)()
-
-
-def _fit(one: Claim, other: Claim) -> bool:
-    """One before the other in both spans, for every pair of turns, over all time that matters
-    (starts are below 60).
-    """
-    span = math.lcm(one.period_ps, other.period_ps)
-    around = 8 * other.period_ps
-    for k, m in itertools.product(
-        range(0, span, one.period_ps), range(-around, span + around, other.period_ps)
-    ):
-        before = one.end_ps + k <= other.start_ps + m and one.end_2_ps + k <= other.start_2_ps + m
-        after = other.end_ps + m <= one.start_ps + k and other.end_2_ps + m <= one.start_2_ps + k
-        if not before and not after:
-            return False
-    return True
-
-
-@settings(max_examples=300, deadline=None)
-@given(claims, claims)
-def test_a_claim_moves_by_exactly_what_it_must(first: Claim, second: Claim) -> None:
-    occupancy = Occupancy()
-    occupancy.add(0, [second])
-    shift = occupancy.shift_ps(first)
-    expected = next(
-        (
-            by
-            for by in range(math.gcd(first.period_ps, second.period_ps))
-            if _fit(first.moved(by), second)
-        ),
-        NEVER,
-    )
-    assert shift == expected
-    assert occupancy.met_by(first) == ([0] if shift else [])
-    occupancy.remove(0)
-    assert occupancy.shift_ps(first) == 0
-
-
-# -- plans against brute force
-# -----------------------------------------------------------------------------------------
-
-
-@st.composite
-def crowded(draw: st.DrawFn) -> Scenario:
-    """Two or three talkers whose frames meet at one bridge, with deadlines that leave no time to
-    wait there.
-    """
-    streams = [
-        {
-            "talker": draw(st.sampled_from(["a", "b", "c"])),
-            "period_ns": draw(st.sampled_from([4_000, 6_000, 8_000, 12_000])),
-            "priority": draw(st.sampled_from([5, 6])),
-            "deadline_ns": 4_100,
-        }
-        for _ in range(draw(st.integers(2, 3)))
-    ]
-    return star(
-        streams, f'planner = {{ isolation = "{draw(st.sampled_from(["frame", "order"]))}" }}'
-    )
-
-
-_SEEN: list[str] = []
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(crowded())
-def test_no_answer_disagrees_with_brute_force(scenario: Scenario) -> None:
-    status, plan = decided(scenario)
-    assume(status != "refused")
-    _SEEN.append(status)
-    ground = ground_of(scenario)
-    answer = None if ground is None else exact.solve(ground, ground.flows, {}, Limits())
-    if ground is not None and answer is not None and answer.placed is not None:
-        assert status == "feasible" or not closes(ground, answer.placed)
-    if answer is not None and answer.impossible:
-        assert status == "infeasible"
-    if plan is not None:
-        assert problems(scenario, plan) == []
-    else:
-        assert status == "infeasible"
-        assert not some_releases_hold(scenario)
-
-
-def test_both_answers_occurred_often() -> None:
-    assert _SEEN.count("feasible") >= 3
-    assert _SEEN.count("infeasible") >= 3
-
-
-def test_cp_sat_and_first_fit_never_contradict_each_other() -> None:
-    decided = {"feasible": 0, "infeasible": 0}
-    for periods in itertools.product((8_000, 12_000), (12_000, 24_000, 30_000), (24_000, 60_000)):
-        streams = [
-            {"talker": "abc"[n], "period_ns": period_ns, "priority": 4 + n}
-            for n, period_ns in enumerate(periods)
-        ]
-        scenario = star(streams)
-        ground = Ground(scenario)
-        placed = search.Search(ground, Limits())
-        answer = exact.solve(ground, ground.flows, {}, Limits())
-        assert answer is not None
-        if answer.placed is not None:
-            assert (
-                problems(
-                    scenario, as_document(Outcome(ground, "feasible", "cp-sat", answer.placed))
-                )
-                == []
-            )
-        assert answer.impossible != (answer.placed is not None)
-        if placed.run():
-            assert not answer.impossible
-        decided["infeasible" if answer.impossible else "feasible"] += 1
-    assert min(decided.values()) > 0
-
 
 # -- isolation
 # --------------------------------------------------------------------------------------------------
@@ -245,129 +103,6 @@ def _with(streams: list[dict[str, Any]], load: str, gates: str) -> str:
     )
 
 
-# -- refusals
-# --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [
-        ({"deadline_ns": 3_700}, r"deadline_ns` .* = 3700: must be at least 3764, what its frames"),
-        (
-            {"jitter_ns": 200_000},
-            r"jitter_ns` .* = 200000: must be between 0 and 100000, the period",
-        ),
-        ({"redundancy": 2}, r"redundancy` .* = 2: must be 1"),
-        ({"tc": 3}, r"tc` .* = 3: must be one of the classes"),
-        ({"priority": 5}, r"priority` .* = 5: must be below 4, the queues of bridge \"br\""),
-    ],
-)
-def test_what_cannot_be_is_refused_in_one_sentence(keys: dict[str, Any], said: str) -> None:
-    scenario = star([{"talker": "a", "period_ns": 100_000, "priority": 3, **keys}])
-    bridges = [bridge.model_copy(update={"queues": 4}) for bridge in scenario.bridge]
-    with pytest.raises(ConfigError, match=said) as caught:
-        make_plan(scenario.model_copy(update={"bridge": bridges}))
-    assert "\n" not in str(caught.value)
-
-
-# -- explanations
-# --------------------------------------------------------------------------------------------------
-
-# Frames of 5 us every 20 and 30 us cannot keep apart: they come together every 10 us. The third is
-# not to blame.
-_CLASH = [
-    {"talker": "a", "period_ns": 20_000, "frame_bytes": 590},
-    {"talker": "b", "period_ns": 30_000, "frame_bytes": 590},
-    {"talker": "c", "period_ns": 60_000, "frame_bytes": 590},
-]
-
-
-def _clash(**keys: Any) -> Scenario:
-    return star([{**stream, **keys} for stream in _CLASH], slot_bytes=605)
-
-
-def test_two_streams_that_always_meet_are_named_and_a_change_that_helps_has_been_tried() -> None:
-    plan = make_plan(_clash())
-    assert (plan["status"], plan["method"]) == ("infeasible", "cp-sat")
-    why = plan["why"]
-    assert (why["constraint"], sorted(why["streams"])) == ("wire", ["F0", "F1"])
-    assert why["nearest_change"].endswith("(planned and checked: feasible with it)")
-    assert (
-        'allow "F0" jitter_ns = 2000' not in why["nearest_change"]
-    )  # less than a slot changes nothing
-
-
-def test_frames_longer_than_the_divisor_of_their_periods_need_no_search() -> None:
-    plan = make_plan(
-        star([{"talker": "a", "period_ns": 4_000}, {"talker": "b", "period_ns": 6_000}])
-    )
-    assert (plan["status"], plan["method"], plan["why"]["streams"]) == (
-        "infeasible",
-        "analytic-bound",
-        ["F0", "F1"],
-    )
-
-
-def test_a_conflict_found_by_cp_sat_has_no_stream_too_many() -> None:
-    # Three streams in a queue that has room for two at their common divisor, and one in another
-    # queue.
-    streams = [
-        {"talker": talker, "period_ns": 8_000 + 4_000 * (n % 2)} for n, talker in enumerate("abcd")
-    ]
-    streams[3]["priority"] = 6
-    streams[3]["period_ns"] = 96_000
-    scenario = star(streams)
-    plan = make_plan(scenario)
-    if plan["status"] == "feasible":
-        streams[2]["period_ns"] = 12_000
-        scenario = star(streams)
-        plan = make_plan(scenario)
-    assert plan["status"] == "infeasible", plan["status"]
-    names = plan["why"]["streams"]
-    assert len(names) >= 2
-    for left_out in names:
-        rest = [
-            stream for stream in scenario.stream if stream.id in names and stream.id != left_out
-        ]
-        assert make_plan(scenario.model_copy(update={"stream": rest}))["status"] == "feasible"
-
-
-def test_only_what_was_planned_and_checked_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explain, "_changes", lambda *_: iter([("stand on your head", _clash())]))
-    why = make_plan(_clash())["why"]
-    assert "head" not in why["nearest_change"]
-    assert "none of the single changes tried" in why["nearest_change"]
-
-
-def test_a_time_limit_gives_the_third_answer_and_the_best_so_far() -> None:
-    plan = make_plan(loading.load(HABITAT), Limits(deadline_s=time.monotonic() - 1))
-    assert plan["status"] == "unknown"
-    assert plan["why"]["best"]["placed"] == 0
-    assert len(plan["why"]["best"]["missing"]) == 12
-
-
-def test_ctrl_c_gives_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    fit = search.Search.fit
-
-    def interrupted(self: search.Search, flow: Any) -> Any:
-        if len(self.placed) == 5:
-            raise KeyboardInterrupt
-        return fit(self, flow)
-
-    monkeypatch.setattr(search.Search, "fit", interrupted)
-    plan = make_plan(loading.load(HABITAT))
-    assert (plan["status"], plan["why"]["constraint"]) == ("unknown", "interrupted")
-    assert plan["why"]["best"]["placed"] == 5
-    assert len(plan["why"]["best"]["releases_ns"]) == 5
-
-
-def test_plans_repeat_exactly() -> None:
-    scenario = loading.load(HABITAT)
-    first, second = make_plan(scenario), make_plan(scenario)
-    first.pop("seconds"), second.pop("seconds")
-    assert first == second
-
-
 # -- repair
 # --------------------------------------------------------------------------------------------------
 
@@ -390,7 +125,7 @@ def test_what_first_fit_leaves_out_is_placed_by_driving_others_out() -> None:
 
 
 def test_jitter_that_is_allowed_is_used_where_periods_do_not_fit() -> None:
-    scenario = _clash(jitter_ns=10_000)
+    scenario = clash(jitter_ns=10_000)
     plan = verify(scenario, make_plan(scenario))
     turning = {name: entry for name, entry in plan["streams"].items() if "turns_ns" in entry}
     assert turning
@@ -421,7 +156,7 @@ def test_a_bound_that_the_simulator_does_not_keep_is_no_bound() -> None:
 
 @pytest.mark.parametrize("jitter_ns", [5_000, 8_000, 15_000])
 def test_releases_in_turn_stay_within_the_jitter_or_are_not_given(jitter_ns: int) -> None:
-    scenario = _clash(jitter_ns=jitter_ns)
+    scenario = clash(jitter_ns=jitter_ns)
     status, plan = decided(scenario)
     if plan is None:
         assert (status, jitter_ns) in [("unknown", 5_000), ("unknown", 8_000)]
@@ -486,100 +221,6 @@ def test_a_way_that_takes_longer_than_the_deadline_is_none() -> None:
     release_ps = on_grid(flow.station, flow.stream, 0)
     assert not isinstance(ground.lay(flow, flow.trees[0], release_ps, Occupancy()), int)
     assert ground.lay(flow, flow.trees[1], release_ps, Occupancy()) == NEVER
-
-
-# -- incremental
-# --------------------------------------------------------------------------------------------------
-
-
-def _extended(scenario: Scenario, **keys: Any) -> Scenario:
-    return scenario.model_copy(
-        update={"stream": [*scenario.stream, scenario.stream[1].model_copy(update=keys)]}
-    )
-
-
-def test_a_stream_is_added_without_moving_the_others() -> None:
-    scenario = loading.load(HABITAT)
-    earlier = make_plan(scenario)
-    longer = _extended(scenario, id="F13")
-    plan = verify(longer, make_plan(longer, keep=earlier))
-    assert plan["status"] == "feasible"
-    assert plan["kept"] == [stream.id for stream in scenario.stream]
-    for name, entry in earlier["streams"].items():
-        assert plan["streams"][name] == entry
-    assert plan["streams"]["F13"]["release_ns"] != earlier["streams"]["F2"]["release_ns"]
-
-
-def test_a_stream_is_removed_without_moving_the_others() -> None:
-    scenario = loading.load(HABITAT)
-    earlier = make_plan(scenario)
-    shorter = scenario.model_copy(
-        update={"stream": [entry for entry in scenario.stream if entry.id != "F3"]}
-    )
-    plan = verify(shorter, make_plan(shorter, keep=earlier))
-    assert {name: plan["streams"][name] for name in plan["kept"]} == {
-        name: entry for name, entry in earlier["streams"].items() if name != "F3"
-    }
-
-
-def test_adding_says_so_where_it_is_impossible_without_moving() -> None:
-    streams = [{"talker": "a", "period_ns": 12_000, "deadline_ns": 4_100}]
-    scenario = star([*streams, {"talker": "b", "period_ns": 12_000, "deadline_ns": 4_100}])
-    earlier = make_plan(scenario)
-    # Two frames are three slots apart now; a third of half their period fits only if one of them
-    # moves.
-    both = sorted(entry["release_ns"] for entry in earlier["streams"].values())
-    third = star(
-        [
-            *streams,
-            {"talker": "b", "period_ns": 12_000, "deadline_ns": 4_100},
-            {"talker": "c", "period_ns": 6_000, "deadline_ns": 4_100},
-        ]
-    )
-    plan = make_plan(third, keep=earlier)
-    assert both[1] - both[0] == 4_000
-    assert plan["status"] == "infeasible"
-    assert "without --keep" in plan["why"]["nearest_change"]
-
-
-def test_a_kept_stream_that_cannot_stay_is_refused() -> None:
-    scenario = loading.load(HABITAT)
-    earlier = make_plan(scenario)
-    slower = [bridge.model_copy(update={"processing_ns": 3_000}) for bridge in scenario.bridge]
-    with pytest.raises(
-        ConfigError, match=r"takes another time to or through a bridge now.*plan without --keep"
-    ):
-        make_plan(scenario.model_copy(update={"bridge": slower}), keep=earlier)
-    longer = [
-        stream.model_copy(update={"frame_bytes": 220}) if stream.id == "F12" else stream
-        for stream in scenario.stream
-    ]
-    with pytest.raises(ConfigError, match=r'"F12": the stream has another length on the wire now'):
-        make_plan(scenario.model_copy(update={"stream": longer}), keep=earlier)
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.data())
-def test_a_damaged_earlier_plan_is_refused_or_harmless(data: st.DataObject) -> None:
-    plan = copy.deepcopy(_EARLIER)
-    place: Any = plan
-    for _ in range(data.draw(st.integers(1, 6))):
-        if not isinstance(place, dict | list) or not place:
-            break
-        key = (
-            data.draw(st.sampled_from(sorted(place)))
-            if isinstance(place, dict)
-            else data.draw(st.sampled_from(range(len(place))))
-        )
-        holder, place = place, place[key]
-    holder[key] = data.draw(st.sampled_from([None, "x", -1, 10**30, [], {}, [None], {"a": None}]))
-    try:
-        keeping.check(plan, "plan.json")
-        found = make_plan(_HABITAT, keep=plan)
-    except KeeponError as error:
-        assert "\n" not in str(error)
-    else:
-        assert found["status"] != "feasible" or problems(_HABITAT, found) == []
 
 
 def test_the_robot_cell_is_planned_checked_and_keeps_every_bound_in_the_simulator() -> None:

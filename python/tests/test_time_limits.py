@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 from helpers import TWO_STATIONS
+from keepon.cli import app, planning
 from keepon.cli import plan_command as command
-from keepon.errors import EXIT_MET, EXIT_MISSED
+from keepon.errors import EXIT_INPUT, EXIT_MET, EXIT_MISSED
 from keepon.model import documents, loading, schemacheck
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
@@ -100,14 +101,14 @@ def test_whenever_the_time_is_over_there_is_an_answer_that_says_so(
     monkeypatch.setattr(explain, "_CHANGES_MAX", 2)
     monkeypatch.setattr(solve, "AGAIN_MAX", 2)
     clock = Clock()
-    watch = command._Watch(clock.limits())
-    whole = command._tried(scenario, None, watch)
+    watch = planning.Watch(clock.limits())
+    whole = planning.tried(scenario, None, watch)
     assert clock.looks > 60
     assert whole["status"] == ("feasible" if "trial" in whole else "unknown")
     told = set()
     for last in [*range(12), *range(12, clock.looks, max(1, clock.looks // LOOKED_AT))]:
         try:
-            plan = command._tried(scenario, None, command._Watch(Clock(last).limits()))
+            plan = planning.tried(scenario, None, planning.Watch(Clock(last).limits()))
         except TimeUpError as error:
             told.add(str(error))
             continue
@@ -125,7 +126,7 @@ def test_whenever_the_time_is_over_there_is_an_answer_that_says_so(
     assert "the scenario was read" in told
     assert any("routes were looked for" in text for text in told)
     if "trial" in whole:
-        assert command.NOT_TRIED in told
+        assert planning.NOT_TRIED in told
         assert any("the plan was checked" in text for text in told)
 
 
@@ -276,7 +277,7 @@ def test_a_plan_without_a_trial_says_so(
     def cut_short(*_: Any) -> dict[str, Any]:
         raise TimeUpError("the plan was tried in the simulator")
 
-    monkeypatch.setattr(command, "trial", cut_short)
+    monkeypatch.setattr(planning, "trial", cut_short)
     for as_json in (False, True):
         assert (
             command.run(lambda: loading.load(TWO_STATIONS), None, None, 60, 1, as_json) == EXIT_MET
@@ -300,7 +301,7 @@ def test_a_plan_that_was_not_checked_is_not_printed(
     def cut_short(*_: Any) -> dict[str, Any]:
         raise TimeUpError("the plan was checked")
 
-    monkeypatch.setattr(command, "verify", cut_short)
+    monkeypatch.setattr(planning, "verify", cut_short)
     assert command.run(lambda: loading.load(TWO_STATIONS), None, None, 60, 1, False) == EXIT_MISSED
     printed = capsys.readouterr().out
     assert printed.startswith(
@@ -390,3 +391,54 @@ def test_pairs_are_counted_as_the_model_has_them() -> None:
     for flows in (ground.flows, [pairs.shortest(flow) for flow in ground.flows]):
         model = exact._Model(ground, flows, {}, False, Limits())
         assert pairs.count(ground, flows, {}) == len(model.pairs()) > 100
+
+
+# -- keepon run
+# -------------------------------------------------------------------------------------------
+
+
+def keepon_run(monkeypatch: pytest.MonkeyPatch, out: Path, limit_s: float) -> int:
+    words = ["keepon", "run", TWO_STATIONS, "--out", out, "--time-limit", limit_s]
+    monkeypatch.setattr(sys, "argv", [*map(str, words)])
+    return app.main()
+
+
+def test_a_run_plans_within_the_limit_it_is_given(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    left_s: list[float] = []
+
+    def noted(scenario: Scenario, limits: Limits, keep: Any) -> Any:
+        left_s.append(limits.left_s())
+        return make_plan(scenario, limits, keep)
+
+    monkeypatch.setattr(planning, "make_plan", noted)
+    assert keepon_run(monkeypatch, tmp_path / "run", 5000) == EXIT_MET
+    assert 4000 < left_s[0] < 5000
+    assert (tmp_path / "run" / documents.RESULT_FILE).is_file()
+
+
+def test_a_run_whose_plan_takes_too_long_says_so_and_writes_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def slow(_scenario: Scenario, _plan: Any, look: Any) -> Any:
+        while True:
+            look()
+
+    monkeypatch.setattr(planning, "verify", slow)
+    assert keepon_run(monkeypatch, tmp_path / "run", 2) == EXIT_MISSED
+    told = capsys.readouterr().err
+    assert "time limit was reached while the plan was checked" in told
+    assert "--time-limit" in told
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("limit_s", [0, 86_401, "nan"])
+def test_a_run_refuses_a_limit_out_of_range(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    limit_s: Any,
+) -> None:
+    assert keepon_run(monkeypatch, tmp_path / "run", limit_s) == EXIT_INPUT
+    assert "option --time-limit" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+import tomli_w
 from helpers import ROOT, small, small_text
 from keepon.cli import session
 from keepon.errors import ConfigError
@@ -20,7 +21,6 @@ from keepon.measure.statistics import summary
 from keepon.model import documents, hosts, loading, reception
 from keepon.model.loading import parse
 from keepon.model.scenario import Scenario
-from keepon.model.tomlwriter import dumps
 from keepon.report import page as report
 from keepon.report import tables
 from keepon.studies.clocks import clockruns
@@ -195,7 +195,7 @@ def test_report_and_table_show_the_clocks(example: dict[str, Any]) -> None:
 def test_a_scenario_with_all_its_defaults_is_read_back(tmp_path: Path) -> None:
     scenario = loading.load(GPTP)
     path = tmp_path / "again.toml"
-    path.write_text(dumps(scenario.effective()))
+    path.write_text(tomli_w.dumps(scenario.effective()))
     again = loading.load(path)
     assert again == scenario
     jsonschema.validate(scenario.effective(), documents.json_schema("scenario"))

@@ -10,16 +10,6 @@
 namespace keepon::sim
 {
 
-namespace
-{
-
-std::string Quoted(const std::string &text)
-{
-	return "\"" + text + "\"";
-}
-
-} // namespace
-
 void PtpNetwork::Check() const
 {
 	const auto master = [&](NodeId node, const std::string &what) {

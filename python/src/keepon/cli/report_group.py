@@ -15,6 +15,7 @@ from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.model import documents, outcomes
 from keepon.model.reproduction import read as read_reproduction
 from keepon.model.study import STUDY_SCHEMA, StudyDocument
+from keepon.planner.partition.limits import TIME_LIMIT_S
 from keepon.report import output, tables
 from keepon.report import page as report
 from keepon.studies import casestudy, registry
@@ -182,7 +183,7 @@ def reproduce_command(
     folder = out if out is not None else Path("out") / f"{loaded.name}-reproduction"
     casestudy.check(loaded)
     session.prepare(loaded, folder)
-    planned = shared.feasible(loaded)
+    _, planned = shared.feasible(lambda: loaded, TIME_LIMIT_S)
     with shared.progress_bar() as progress:
         outcome, extra = session.reproduce_scenario(
             loaded,

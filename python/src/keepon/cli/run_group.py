@@ -23,6 +23,7 @@ from keepon.cli.options import (
 )
 from keepon.errors import EXIT_MET, ConfigError
 from keepon.export import exported
+from keepon.model.scenario import Scenario
 from keepon.planner.partition import limits as partition_limits
 
 app = typer.Typer()
@@ -36,19 +37,30 @@ def run(
     kernel: Kernel = "6.1",
     seed: Seed = None,
     duration: Duration = None,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            "--time-limit", help="Seconds to plan, from reading to check; the run may take longer."
+        ),
+    ] = partition_limits.TIME_LIMIT_S,
     capture_frames: CaptureFrames = session.CAPTURE_FRAMES,
     as_json: Json = False,
 ) -> None:
     """Plan a scenario, run it with every driver of [compare], write a result folder."""
     chosen = session.target_named(target, kernel)
-    loaded = shared.load(scenario, seed, duration if duration is not None else chosen.duration_s)
-    folder = (
-        out
-        if out is not None
-        else Path("out") / (loaded.name if target == "sim" else f"{loaded.name}-{target}")
-    )
-    session.prepare(loaded, folder, chosen)
-    plan = shared.feasible(loaded)
+    duration_s = duration if duration is not None else chosen.duration_s
+
+    def folder_of(loaded: Scenario) -> Path:
+        name = loaded.name if target == "sim" else f"{loaded.name}-{target}"
+        return out if out is not None else Path("out") / name
+
+    def read() -> Scenario:
+        loaded = shared.load(scenario, seed, duration_s)
+        session.prepare(loaded, folder_of(loaded), chosen)
+        return loaded
+
+    loaded, plan = shared.feasible(read, time_limit)
+    folder = folder_of(loaded)
     with shared.progress_bar() as progress:
         outcome = session.run_scenario(
             loaded, plan, folder, loaded.seed, capture_frames, progress, chosen

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import tomli_w
+
 from keepon import __version__
+from keepon.cli import planning
 from keepon.errors import ConfigError
 from keepon.interrupts import interrupts_wait
 from keepon.measure import capture
@@ -16,11 +18,8 @@ from keepon.model import documents
 from keepon.model.plan import Plan
 from keepon.model.reproduction import Reproduction
 from keepon.model.scenario import Scenario
-from keepon.model.tomlwriter import dumps
-from keepon.planner import plan as make_plan
 from keepon.planner.network.solve import INTERRUPTED
-from keepon.planner.partition.limits import TIME_LIMIT_S, Limits
-from keepon.planner.verify import verify
+from keepon.planner.partition.limits import TIME_LIMIT_S
 from keepon.report import page as report
 from keepon.studies.casestudy import reproduce
 from keepon.targets.runs import Outcome, Progress, Run, Target
@@ -53,16 +52,21 @@ def target_named(name: str, kernel: str) -> Target:
     return VirtualMachine(kernel)
 
 
-def planned(scenario: Scenario) -> Plan:
-    """The scenario's plan, verified if feasible; planning ends after TIME_LIMIT_S at the latest.
+def planned(scenario: Scenario, time_limit_s: float = TIME_LIMIT_S) -> Plan:
+    """The scenario's plan, checked if feasible, within a time limit.
 
     Raises:
         KeyboardInterrupt: the user stopped it.
     """
-    plan = make_plan(scenario, Limits(time.monotonic() + TIME_LIMIT_S, scenario.seed))
+    return read_and_planned(lambda: scenario, time_limit_s)[1]
+
+
+def read_and_planned(load: Callable[[], Scenario], time_limit_s: float) -> tuple[Scenario, Plan]:
+    """The same of a scenario that is yet to be read, which is part of the time."""
+    scenario, plan = planning.planned(load, time_limit_s)
     if "why" in plan and plan["why"]["constraint"] == INTERRUPTED:
         raise KeyboardInterrupt
-    return verify(scenario, plan)
+    return scenario, plan
 
 
 def check_size(scenario: Scenario) -> None:
@@ -139,7 +143,9 @@ def write_folder(
 ) -> None:
     """Everything CONTRACTS names for a result folder; `outcome` has at least one complete run."""
     with documents.result_folder(folder) as work:
-        (work / documents.SCENARIO_FILE).write_text(dumps(scenario.effective()), encoding="utf-8")
+        (work / documents.SCENARIO_FILE).write_text(
+            tomli_w.dumps(scenario.effective()), encoding="utf-8"
+        )
         documents.write(work / documents.PLAN_FILE, plan)
         if capture_frames > 0:
             count = capture.write(

@@ -89,8 +89,13 @@ def load(path: Path, seed: int | None, duration_s: float | None) -> Scenario:
     return scenario.model_copy(update=changes)
 
 
-def feasible(scenario: Scenario) -> Plan:
-    plan = session.planned(scenario)
+def feasible(load: Callable[[], Scenario], time_limit_s: float) -> tuple[Scenario, Plan]:
+    """A scenario with a plan for it, both within the time limit.
+
+    Raises:
+        InfeasibleError: there is no plan, or none was found in that time.
+    """
+    scenario, plan = session.read_and_planned(load, time_limit_s)
     if plan["status"] != "feasible":
         why = plan["why"]
         raise errors.InfeasibleError(
@@ -99,7 +104,7 @@ def feasible(scenario: Scenario) -> Plan:
             why["streams"],
             why["nearest_change"],
         )
-    return plan
+    return scenario, plan
 
 
 def conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) -> int:

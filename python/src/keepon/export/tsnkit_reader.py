@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from keepon.errors import ConfigError
 from keepon.export.exported import Exported
 from keepon.export.tsnkit import (
@@ -30,7 +32,6 @@ from keepon.export.tsnkit import (
 from keepon.model import documents, loading
 from keepon.model.gates import ALL_GATES, fill, guard_ns
 from keepon.model.scenario import SCENARIO_SCHEMA
-from keepon.model.tomlwriter import dumps
 
 _LINK = re.compile(r"\((\d{1,6}), ?(\d{1,6})\)")
 _LISTENER = re.compile(r"\[(\d{1,6})\]")
@@ -380,7 +381,7 @@ def read_folder(folder: Path) -> tuple[str, Exported]:
         "schema": SCENARIO_SCHEMA, "name": reader.name, "station": stations, "bridge": bridges,
         "link": reader.link_tables(), "stream": list(streams.values()),
     }  # fmt: skip
-    text = dumps(document)
+    text = tomli_w.dumps(document)
     loading.parse(text, str(folder))
     reader.notes.append(
         'chosen, as tsnkit says nothing of it: stations have driver "launchtime" and host'

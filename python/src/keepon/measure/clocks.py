@@ -7,11 +7,11 @@ import numpy as np
 
 from keepon.measure.simulated import Domain, NodeClock, PtpFlow
 from keepon.measure.statistics import IntArray, summary
+from keepon.model.quantities import OffsetStatistics
 from keepon.model.result import (
     Clock,
     DomainClock,
     FrequencyError,
-    OffsetStatistics,
     PtpFrames,
     SyncCounts,
 )

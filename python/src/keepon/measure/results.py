@@ -19,6 +19,7 @@ from keepon.measure.simulated import Flow
 from keepon.measure.statistics import IntArray, summary
 from keepon.model import outcomes
 from keepon.model.plan import Bounds, PlannedStream
+from keepon.model.quantities import Quantities
 from keepon.model.result import (
     Accounting,
     BoundCheck,
@@ -26,7 +27,6 @@ from keepon.model.result import (
     Frame,
     MeasuredStream,
     Outliers,
-    Quantities,
     Slips,
     StreamResult,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from keepon.model.result import Statistics
+from keepon.model.quantities import Statistics
 
 IntArray = npt.NDArray[np.int64]
 

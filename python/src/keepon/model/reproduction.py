@@ -17,7 +17,8 @@ from typing_extensions import TypedDict
 
 from keepon.model import documents
 from keepon.model.plan import Why
-from keepon.model.result import Counts, Slips, StationResult, Statistics
+from keepon.model.quantities import Statistics
+from keepon.model.result import Counts, Slips, StationResult
 from keepon.model.typed import CLOSED, AtLeastOne, FrameBytes, NodeName, NotNegative
 
 REPRODUCTION_SCHEMA: Final = "keepon.reproduction/1"

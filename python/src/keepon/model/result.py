@@ -18,6 +18,7 @@ from pydantic import Field, with_config
 from typing_extensions import TypedDict
 
 from keepon.model import documents
+from keepon.model.quantities import OffsetStatistics, Quantities
 from keepon.model.tools import TalkCounters
 from keepon.model.typed import CLOSED, OPEN, NodeName, NotNegative
 
@@ -28,64 +29,6 @@ CheckName = Literal["met", "missed", "nothing checked"]
 TargetName = Literal["sim", "vm", "host"]
 Counts = dict[str, NotNegative]
 Delays = list[float | None]
-
-
-@with_config(CLOSED)
-class Statistics(TypedDict):
-    """One quantity over many frames; all null where there are none."""
-
-    min: float | None
-    """least"""
-    mean: float | None
-    """exact sum by count"""
-    p50: float | None
-    """median"""
-    p99: float | None
-    """99 % are at most this"""
-    p999: float | None
-    """99.9 %"""
-    p9999: float | None
-    """99.99 %"""
-    max: float | None
-    """greatest"""
-    stddev: float | None
-    """standard deviation of all"""
-    mean_abs_deviation: float | None
-    """mean distance from the mean"""
-    count: NotNegative
-    """values"""
-
-
-@with_config(CLOSED)
-class OffsetStatistics(Statistics):
-    """Offsets of a clock in ns."""
-
-    rms: float | None
-    """root of the mean square, about zero"""
-
-
-@with_config(CLOSED)
-class ListenerQuantities(TypedDict):
-    """Quantities as the listeners' own clocks have them."""
-
-    delay_ns: Statistics
-    """from the txtime to the listener's stamp"""
-    interarrival_ns: Statistics
-    """between successive stamps"""
-
-
-@with_config(CLOSED)
-class Quantities(TypedDict):
-    """What is measured of a stream's frames."""
-
-    delay_ns: Statistics
-    """from the txtime to delivery, in true time"""
-    interarrival_ns: Statistics
-    """between successive arrivals at a listener"""
-    release_error_ns: Statistics
-    """from the txtime to the reference plane at the talker"""
-    listener: ListenerQuantities
-    """the same by the listeners' stamps"""
 
 
 @with_config(CLOSED)

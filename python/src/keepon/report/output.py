@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import tomli_w
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich.console import Console
 from rich.markup import escape
@@ -13,7 +14,6 @@ from rich.table import Table
 
 from keepon.model import documents
 from keepon.model.study import StudyDocument, shown
-from keepon.model.tomlwriter import dumps
 
 _WORD_COLUMNS = ("quantity", "published as", "kind", "remark")
 
@@ -112,7 +112,7 @@ def html(document: StudyDocument) -> str:
         plot["name"]: plots.render(plot) for part in document["parts"] for plot in part["plots"]
     }
     return environment.get_template("study.html.j2").render(
-        study=document, drawn=drawn, effective=dumps(document["effective"])
+        study=document, drawn=drawn, effective=tomli_w.dumps(document["effective"])
     )
 
 

@@ -7,13 +7,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Final, TypedDict
 
+import tomli_w
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from keepon.model import outcomes, published
 from keepon.model.plan import Plan
 from keepon.model.reproduction import Reproduction
 from keepon.model.result import BoundCheck, BridgeResult, Clock, Result, StationResult
-from keepon.model.tomlwriter import dumps
 
 PUBLISHED_DRIVERS = ("keepon", "standard")
 PUBLISHED_NAMES = {"keepon": "KeepON", "standard": "GENET"}
@@ -257,7 +257,7 @@ def render(result: Result, plan: Plan, extra: Reproduction | None = None) -> str
         published_drivers=PUBLISHED_DRIVERS,
         first_figure=figures.first_frames(result) if result["runs"] else None,
         onset_figure=figures.around_onset(result) if result["runs"] else None,
-        effective=dumps(result["effective"]),
+        effective=tomli_w.dumps(result["effective"]),
         extra=extra,
         onset_plot=figures.onset_shares(extra["parts"]["onset"]["points"])
         if extra and "onset" in extra["parts"]

@@ -17,8 +17,9 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
+from typing import Any
 
 from keepon.errors import ConfigError, KeeponError
 from keepon.vm.images import Kernel
@@ -66,23 +67,35 @@ def make_variables(kernel: Kernel) -> tuple[str, ...]:
     return (*kernel.machine.make_variables, *(WATCHED if kernel.flavour in BUILT_HERE else ()))
 
 
+def content_hashes(links: dict[str, Path]) -> dict[str, str]:
+    """Path in the mirror -> hash of what the file holds."""
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in links.items()}
+
+
 def input_hash(kernel: Kernel, links: dict[str, Path], symbols: Sequence[Path]) -> str:
     """Content hash of all a build depends on: kernel, every linked file, symbols of other
     modules.
     """
     parts = [kernel.version, str(kernel.headers), *make_variables(kernel)]
     digest = hashlib.sha256(json.dumps(parts).encode())
-    for name, path in sorted(links.items()):
-        digest.update(name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    for name, content in sorted(content_hashes(links).items()):
+        digest.update(f"{name}\0{content}\n".encode())
     for path in symbols:
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def refresh_mirror(mirror: Path, links: dict[str, Path]) -> None:
-    """Make the mirror's links exactly these; objects of earlier builds stay."""
+def refresh_mirror(
+    mirror: Path, links: dict[str, Path], unchanged: Container[str] = frozenset()
+) -> None:
+    """Make the mirror's links exactly these; objects of earlier builds stay.
+
+    All links but those `unchanged` are made anew: make looks at the time of a link too, and so
+    compiles what holds something else now, even if its file is the older one.
+    """
     for path in sorted(mirror.rglob("*")):
-        if path.is_symlink() and links.get(path.relative_to(mirror).as_posix()) != path.readlink():
+        name = path.relative_to(mirror).as_posix()
+        if path.is_symlink() and (links.get(name) != path.readlink() or name not in unchanged):
             path.unlink()
     for name, source in links.items():
         path = mirror / name
@@ -103,7 +116,7 @@ def compile_module(kernel: Kernel, mirror: Path, folder: Path, symbols: Sequence
     """Run kbuild in the mirror; its output. ModuleBuildError on errors and warnings."""
     command = [
         str(find_program("make")),
-        *("-C", str(kernel.headers)),
+        *("-C", str(kernel.headers), "--check-symlink-times"),
         f"M={mirror / 'kernel' / folder.name}",
         f"KEEPON_ROOT={mirror}",
         f"KBUILD_EXTRA_SYMBOLS={' '.join(map(str, symbols))}",
@@ -138,14 +151,19 @@ def compile_module(kernel: Kernel, mirror: Path, folder: Path, symbols: Sequence
     return done.stdout
 
 
-def built_before(mirror: Path, objects: Path, inputs: str) -> list[Path]:
+def read_stamp(mirror: Path) -> dict[str, Any]:
+    """What the last build was made of and gave; nothing if there was none, or it did not end."""
+    try:
+        stamp: dict[str, Any] = json.loads((mirror / STAMP).read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {"inputs": "", "modules": []}
+    return stamp
+
+
+def built_before(stamp: dict[str, Any], objects: Path, inputs: str) -> list[Path]:
     """The modules of an earlier build from the same inputs; empty if there was none or something is
     missing.
     """
-    try:
-        stamp = json.loads((mirror / STAMP).read_text())
-    except (FileNotFoundError, json.JSONDecodeError):
-        return []
     modules = [objects / name for name in stamp["modules"]]
     return modules if stamp["inputs"] == inputs and all(path.is_file() for path in modules) else []
 
@@ -168,10 +186,13 @@ def build_module(
         links = plan_links(root, folder)
         inputs = input_hash(kernel, links, symbols)
         objects = mirror / "kernel" / folder.name
-        modules = built_before(mirror, objects, inputs)
+        stamp = read_stamp(mirror)
+        modules = built_before(stamp, objects, inputs)
         if not modules:
             (mirror / STAMP).unlink(missing_ok=True)
-            refresh_mirror(mirror, links)
+            files = content_hashes(links)
+            was = stamp.get("files", {})
+            refresh_mirror(mirror, links, {name for name in files if files[name] == was.get(name)})
             for old in objects.glob("*.ko"):
                 old.unlink()
             compile_module(kernel, mirror, folder, symbols)
@@ -180,8 +201,9 @@ def build_module(
                 raise ConfigError(
                     f"{folder / 'Kbuild'} makes no .ko file: it needs obj-m := NAME.o"
                 )
+            names = [path.name for path in modules]
             (mirror / STAMP).write_text(
-                json.dumps({"inputs": inputs, "modules": [path.name for path in modules]})
+                json.dumps({"inputs": inputs, "files": files, "modules": names})
             )
         return modules
 

@@ -28,6 +28,12 @@ public:
 	using std::invalid_argument::invalid_argument;
 };
 
+/// As names stand in its messages.
+inline std::string Quoted(const std::string &text)
+{
+	return "\"" + text + "\"";
+}
+
 /// Floor division for positive divisors; C++ truncates towards zero.
 constexpr std::int64_t FloorDiv(std::int64_t value, std::int64_t divisor)
 {

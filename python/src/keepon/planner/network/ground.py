@@ -11,7 +11,6 @@ instant whatever its release error.
 from __future__ import annotations
 
 import itertools
-import math
 
 from keepon.errors import ConfigError
 from keepon.model.gates import GateList, Window, guard_ns
@@ -26,12 +25,13 @@ from keepon.model.wire import (
     wire_time_ps,
 )
 from keepon.planner import stations
+from keepon.planner.network import ways
 from keepon.planner.network.blocking import Blocking
 from keepon.planner.network.flows import Flow, Hop, Placement, Step
 from keepon.planner.network.grid import on_grid, partition_slots, slot_of
 from keepon.planner.network.lengths import Lengths
 from keepon.planner.network.occupancy import ALONE, NEVER, Claim, Occupancy
-from keepon.planner.network.trees import Leg, Routes, Tree, conflicting_way
+from keepon.planner.network.trees import Leg, Routes, Tree
 from keepon.planner.partition.limits import Limits
 from keepon.planner.stations import StationPlan
 
@@ -84,17 +84,17 @@ class Ground:
         self._owned = {name: self._listed_slots(station) for name, station in self.stations.items()}
         self.lengths = Lengths(scenario)
         self._blocking = Blocking(scenario, self.topology, self.stations)
-        self._load_priorities: dict[tuple[str, str], set[int]] = {}
+        self.load_priorities: dict[tuple[str, str], set[int]] = {}
         for load in scenario.load:
             for port in itertools.pairwise(self.topology.shortest(load.talker, load.listener)):
-                self._load_priorities.setdefault(port, set()).add(load.priority)
+                self.load_priorities.setdefault(port, set()).add(load.priority)
         self._alone: dict[tuple[int, int, int], Placement | int] = {}
         self._steps: dict[tuple[int, int], list[Step]] = {}
         routes = Routes(self.topology, scenario.planner.routes)
         self.flows: list[Flow] = []
         for number, stream in enumerate(scenario.stream):
             limits.look("routes were looked for")
-            trees = self._checked(stream, routes)
+            trees = ways.of(self, stream, routes)
             self.flows.append(Flow(number, stream, self.stations[stream.talker], trees))
         self._check_blocking()
 
@@ -107,97 +107,6 @@ class Ground:
         return ConfigError(
             f'key `stream[{index}].{key}` (stream "{stream.id}") = {shown}: {expectation}'
         )
-
-    def _checked(self, stream: Stream, routes: Routes) -> list[Tree]:
-        if stream.redundancy != 1:
-            raise self.wrong(
-                stream, "redundancy", "2", "must be 1; this version plans no redundant routes"
-            )
-        station = self.stations[stream.talker]
-        if station.is_slotted and stream.tc not in {
-            entry.tc for entry in station.station.keepon.classes
-        }:
-            known = ", ".join(str(entry.tc) for entry in station.station.keepon.classes)
-            raise self.wrong(
-                stream,
-                "tc",
-                str(stream.tc),
-                f'must be one of the classes of station "{stream.talker}" ({known}); add it to'
-                " station.keepon.classes",
-            )
-        trees = routes.of(stream)
-        if not trees:
-            node = conflicting_way(self.topology.paths(stream))
-            raise self.wrong(
-                stream,
-                "route",
-                str(stream.route),
-                f'must lead to "{node}" one way for all listeners; choose another route or "auto"',
-            )
-        if stream.offset_ns != "auto":
-            self._check_offset(stream, station, int(stream.offset_ns) * PS_PER_NS)
-        # What best effort on the first way means is said by bounds.refuse(); other ways are just
-        # not taken.
-        trees = [tree for tree in trees if not tree.number or not self._meets_load(stream, tree)]
-        for tree in trees:
-            self._check_margins(tree)
-        return trees
-
-    def _meets_load(self, stream: Stream, tree: Tree) -> bool:
-        """Whether best effort shares a gated queue with the stream, or goes first at a port without
-        gates.
-        """
-        for leg in tree.legs:
-            if leg.here not in self.bridges:
-                continue
-            for priority in self._load_priorities.get((leg.here, leg.there), ()):
-                gated = self.bridges[leg.here].gates != "none"
-                if priority == stream.priority if gated else priority >= stream.priority:
-                    return True
-        return False
-
-    def _check_offset(self, stream: Stream, station: StationPlan, offset_ps: int) -> None:
-        """Slots that follow the grid start on it: no other instant can be asked for."""
-        if not station.is_slotted or station.mode == "paper":
-            return
-        after_ps = on_grid(station, stream, offset_ps)
-        if after_ps == offset_ps:
-            return
-        before_ps = on_grid(
-            station, stream, max(0, offset_ps - math.lcm(station.grid_ps, PS_PER_NS))
-        )
-        near = [
-            str(at_ps // PS_PER_NS)
-            for at_ps in dict.fromkeys((before_ps, after_ps))
-            if at_ps < stream.period_ns * PS_PER_NS
-        ]
-        raise self.wrong(
-            stream,
-            "offset_ns",
-            str(stream.offset_ns),
-            f'must be at the start of a slot of station "{stream.talker}" and 8 byte times, as'
-            f" slots of {station.slot_ps / PS_PER_NS:g} ns follow the grid; choose"
-            f' {" or ".join(near)}, or "auto"',
-        )
-
-    def _check_margins(self, tree: Tree) -> None:
-        """A gate list given by hand leaves no room for a bridge's clock that asymmetric links put
-        off.
-        """
-        for leg in tree.legs:
-            margin_ps = (
-                self.scenario.asymmetry_error_ns(leg.here) * PS_PER_NS
-                if self.margin_ps(leg.here)
-                else 0
-            )
-            if margin_ps and (leg.here, leg.there) in self._explicit:
-                index = list(self.bridges).index(leg.here)
-                raise ConfigError(
-                    f'key `bridge[{index}].gates` (bridge "{leg.here}") = a list towards'
-                    f' "{leg.there}": must be "auto" or "none" where asymmetric links put the'
-                    f" bridge's clock off by {margin_ps // PS_PER_NS} ns; choose one, or set"
-                    " link.asymmetry_ns to 0"
-                )
 
     # -- what is known of places
     # --------------------------------------------------------------------------------------

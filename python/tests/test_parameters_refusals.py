@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stations that cannot work are refused in one sentence, with the change that works."""
+
+from __future__ import annotations
+
+import pytest
+from keepon.errors import ConfigError, InfeasibleError
+from keepon.model.scenario import Scenario
+from keepon.planner import plan as make_plan
+from keepon.planner.parameters import posting
+from keepon.planner.verify import verify
+from keepon.targets.sim import runner
+from station_cases import Table, chosen, needs_of, network, verdicts_of
+
+# -- refused in one sentence
+# ------------------------------------------------------------------------------------------
+
+SLEEPS = {"id": "bg", "talker": "a", "listener": "b"}
+THREE = [{"tc": 0}, {"tc": 1}, {"tc": 7, "slots": "rest", "late": "reschedule"}]
+
+WRONG: list[tuple[Table, str]] = [
+    (
+        {"streams": [{"frame_bytes": 460, "advance_ns": 100_000}], "rate_bps": 100_000_000},
+        'key `stream[0].advance_ns` (stream "S0") = 100000: must be between 1',
+    ),
+    (
+        {"streams": [{}, {"advance_ns": 20_000}]},
+        'key `stream[1].advance_ns` (stream "S1") = 20000: must be between 24',
+    ),
+    (
+        {"streams": [{"advance_ns": 30_000}], "keepon": {"mode": "paper", "batch_slots": 8}},
+        'key `stream[0].advance_ns` (stream "S0") = 30000: must be between 3',
+    ),
+    (
+        {
+            "streams": [{"advance_ns": 400_000}],
+            "station": {"release": "etf", "etf_delta_ns": 15_000},
+        },
+        'key `station[0].etf_delta_ns` (station "a") = 15000: must be between 1',
+    ),
+    (
+        {"streams": [{"advance_ns": 400_000}], "keepon": {"prebuffer_frames": 0, "ring_slots": 64}},
+        'key `stream[0].advance_ns` (stream "S0") = 400000: must be between 2',
+    ),
+    (
+        {"streams": [{"advance_ns": 400_000}], "keepon": {"mode": "paper", "batch_slots": 2}},
+        'key `station[0].keepon.batch_slots` (station "a") = 2: must be between ',
+    ),
+    (
+        {
+            "streams": [{"advance_ns": 400_000}],
+            "keepon": {
+                "batch_slots": 40,
+                "depth_slots": 41,
+                "poll_overhead_ns": 0,
+                "trim_down_bytes": 100,
+            },
+        },
+        'key `station[0].keepon.poll_overhead_ns` (station "a") = 0: must be between ',
+    ),
+    (
+        {"streams": [{"advance_ns": 400_000}], "keepon": {"batch_slots": 2, "depth_slots": 2}},
+        'key `station[0].keepon.depth_slots` (station "a") = 2: must be between ',
+    ),
+    (
+        {
+            "streams": [{"advance_ns": 400_000}],
+            "keepon": {"slot_bytes": 230},
+            "rate_bps": 10_000_000_000,
+        },
+        (
+            'key `station[0].keepon.slot_bytes` (station "a") = 230: must be at least 488, as the'
+            " NIC takes 800 ns"
+        ),
+    ),
+    (
+        {"streams": [{}], "load": [{**SLEEPS, "tc": 3}]},
+        'key `load[0].tc` (load "bg") = 3: must be one of the classes of station "a" (0, 7)',
+    ),
+    (
+        {"streams": [{}], "keepon": {"classes": [{"tc": 0}, {"tc": 7}]}, "load": [SLEEPS]},
+        (
+            'key `station[0].keepon.classes[1].slots` (station "a") = "auto": must be "rest" or a'
+            " list of slots"
+        ),
+    ),
+    (
+        {
+            "streams": [{}],
+            "keepon": {"classes": [{"tc": 0}, {"tc": 7}]},
+            "sync": {"mode": "gptp", "grandmaster": "b"},
+        },
+        (
+            'key `station[0].keepon.classes[1].slots` (station "a") = "auto": must be "rest" or a'
+            " list of slots"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"), WRONG, ids=[text.split("`")[1] + text[-6:] for _, text in WRONG]
+)
+def test_what_cannot_work_is_refused_in_one_sentence(values: Table, sentence: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        make_plan(network(**values))
+    told = str(refused.value)
+    assert told.startswith(sentence)
+    assert "\n" not in told and ". " not in told.replace("Eq. 4", "")
+    assert "; " in told
+
+
+def test_the_longest_advance_without_holding_frames_back_is_exact() -> None:
+    values, _ = WRONG[4]
+    with pytest.raises(ConfigError) as refused:
+        chosen(network(**values))
+    most = int(str(refused.value).split(" and ")[1].split(",")[0])
+    scenario = network([{"advance_ns": most}], values["keepon"], host_tail_scale=0.0)
+    _, run = runner.simulate_build(scenario, make_plan(scenario), "keepon", 1)
+    assert set(verdicts_of(run)) == {"on_time"}
+    with pytest.raises(ConfigError, match="must be between"):
+        chosen(network([{"advance_ns": most + 1}], values["keepon"]))
+    # By two slots and what a poll may be old it is not too short: there nothing would hold the
+    # frame.
+    beyond = network(
+        [{"advance_ns": 64 * 2_000 + 40_000}], {**values["keepon"], "prebuffer_frames": 1}
+    )
+    plan = make_plan(beyond)
+    without = network([{"advance_ns": 64 * 2_000 + 40_000}], values["keepon"])
+    _, run = runner.simulate_build(without, plan, "keepon", 1)
+    assert set(verdicts_of(run)) == {"too_early"}
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 5, 6, 7, 8])
+def test_the_range_of_a_refusal_is_exact(number: int) -> None:
+    """The least value named is taken, one less is refused again."""
+    values, _ = WRONG[number]
+    with pytest.raises(ConfigError) as refused:
+        chosen(network(**values))
+    told = str(refused.value)
+    key = told.split("`")[1].rsplit(".", 1)[1]
+    words = told.split("must be ", 1)[1].replace(",", " ").split()
+    least = int(words[words.index("least" if words[1] == "least" else "between") + 1])
+
+    def with_value(value: int) -> Scenario:
+        if key == "advance_ns":
+            rows = [
+                row if f'"S{index}"' not in told else {**row, key: value}
+                for index, row in enumerate(values["streams"])
+            ]
+            return network(**{**values, "streams": rows})
+        if key == "etf_delta_ns":
+            return network(**{**values, "station": {**values["station"], key: value}})
+        options = {**values["keepon"], key: value}
+        if key == "slot_bytes":
+            options["partition_slots"] = 1
+            period_ns = (value + 20) * 8 * 1000
+            rows = [{**row, "period_ns": period_ns, "frame_bytes": 64} for row in values["streams"]]
+            return network(**{**values, "keepon": options, "streams": rows})
+        return network(**{**values, "keepon": options})
+
+    chosen(with_value(least))
+    with pytest.raises(ConfigError, match=key):
+        chosen(with_value(least - 1))
+
+
+def test_no_isolation_names_bound_streams_and_a_change_that_works() -> None:
+    streams = [{"tc": 0}, {"tc": 1}, {"tc": 0, "period_ns": 2_000_000}]
+    scenario = network(streams, {"classes": THREE, "partition_slots": 7})
+    plan = make_plan(scenario)
+    assert plan["status"] == "infeasible"
+    why = plan["why"]
+    assert why["constraint"] == "partition"
+    assert (
+        "its classes need at least 14 slots of the partition (class 0: 7, class 1: 7) and 7 are"
+        " there" in why["message"]
+    )
+    assert why["streams"] in (["S0", "S1"], ["S1", "S2"])
+    assert why["nearest_change"].startswith('set partition_slots of station "a" to ')
+    mended = network(streams, {"classes": THREE, "partition_slots": 1000})
+    assert verify(mended, make_plan(mended))["verified"]
+
+
+def change_for(streams: list[Table], keepon: Table) -> str:
+    with pytest.raises(InfeasibleError) as refused:
+        chosen(network(streams, keepon))
+    assert refused.value.constraint == "partition"
+    return refused.value.nearest_change
+
+
+def test_changes_that_help_are_tried_in_turn() -> None:
+    """Of the station alone; the planner of the network tries them again with everything else."""
+    listed = [{"tc": 0, "slots": [0]}, {"tc": 1, "slots": [0]}, THREE[2]]
+    two = [{"tc": 0}, {"tc": 1}]
+    assert change_for(two, {"classes": listed}).startswith("list other slots for the classes")
+    assert change_for(two, {"classes": THREE, "partition_slots": 7}).startswith(
+        "set partition_slots"
+    )
+    # Slots of 2 us: periods of 3 and 5 slots meet whatever their phases, and 6 and 5 as well.
+    coprime = [{"tc": 0, "period_ns": 6_000}, {"tc": 0, "period_ns": 10_000}]
+    assert change_for(coprime, {"slot_bytes": 230}) == 'remove stream "S0"'
+    # 2 and 3 slots meet; 4 and 3, too, but not 2 and 6.
+    doubled = [{"tc": 0, "period_ns": 4_000}, {"tc": 0, "period_ns": 6_000}]
+    assert (
+        change_for(doubled, {"slot_bytes": 230}) == 'lengthen period_ns of "S1" from 6000 to 12000'
+    )
+
+
+def test_streams_of_one_offset_are_left_to_the_planner_of_the_network() -> None:
+    both = [{"tc": 0, "offset_ns": 64}, {"tc": 1, "offset_ns": 64}]
+    assert "offset_ns" in make_plan(network(both, {"classes": THREE}))["why"]["nearest_change"]
+
+
+def test_posting_by_hand_is_checked_before_anything_else_is_chosen() -> None:
+    needs = needs_of(chosen(network([{"advance_ns": 400_000}])))
+    choice = posting.choose(needs, 230)
+    assert posting.is_sustained(needs, choice)
+    with pytest.raises(ConfigError, match="batch_slots"):
+        chosen(network([{"advance_ns": 400_000}], {"batch_slots": 600, "ring_slots": 64}))
+
+
+def test_the_least_delta_of_etf_holds_in_the_simulator() -> None:
+    values, _ = WRONG[3]
+    with pytest.raises(ConfigError) as refused:
+        chosen(network(**values))
+    least = int(str(refused.value).split("between ")[1].split()[0])
+    station = {"release": "etf", "etf_delta_ns": least}
+    scenario = network([{"advance_ns": 400_000}], station=station, host_tail_scale=0.0)
+    _, run = runner.simulate_build(scenario, make_plan(scenario), "keepon", 1)
+    assert set(verdicts_of(run)) == {"on_time"}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Simulation before the start: nodes, links, gates, streams, loads and faults, each checked.
+#include "keepon/sim/simulation.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+namespace keepon::sim
+{
+
+namespace
+{
+
+constexpr std::size_t kNodesMax = 4096;
+constexpr std::int64_t kPauseNsMax =
+	1000 * kNsPerS; // 33.5 ms at 1 Gb/s with one PAUSE frame; peers renew it
+
+} // namespace
+
+void Simulation::CheckBuilding() const
+{
+	if (started_)
+		throw ValueError(
+			"the simulation has started: build the network before the first run()");
+}
+
+void Simulation::CheckNew(const std::string &name) const
+{
+	CheckBuilding();
+	if (name.empty())
+		throw ValueError("name is empty: every node needs one");
+	if (nodes_.size() >= kNodesMax)
+		throw ValueError("more than " + std::to_string(kNodesMax) + " nodes");
+	for (const Node &node : nodes_) {
+		if (node.name == name)
+			throw ValueError("name = " + Quoted(name) +
+					 " is taken: node names are unique");
+	}
+}
+
+const Simulation::Node &Simulation::NodeAt(NodeId node, const char *key) const
+{
+	if (node >= nodes_.size())
+		throw ValueError(std::string(key) + " = " + std::to_string(node) +
+				 " is no node: there are " + std::to_string(nodes_.size()));
+	return nodes_[node];
+}
+
+NodeId Simulation::AddStation(const std::string &name, const StationSpec &spec)
+{
+	CheckNew(name);
+	Node &node = nodes_.emplace_back();
+	node.name = name;
+	node.station_spec = spec;
+	return static_cast<NodeId>(nodes_.size() - 1);
+}
+
+NodeId Simulation::AddBridge(const std::string &name, const BridgeSpec &spec)
+{
+	CheckNew(name);
+	const auto id = static_cast<NodeId>(nodes_.size());
+	auto bridge = std::make_unique<Bridge>(world_, id, name, spec);
+	Node &node = nodes_.emplace_back();
+	node.name = name;
+	node.bridge = std::move(bridge);
+	return id;
+}
+
+void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t propagation_ns,
+			 std::int64_t asymmetry_ns)
+{
+	CheckBuilding();
+	if (ptp_)
+		throw ValueError("set_sync() was called: add all links before it");
+	NodeAt(a, "link end a");
+	NodeAt(b, "link end b");
+	if (a == b)
+		throw ValueError("link of " + Quoted(nodes_[a].name) +
+				 " with itself: a link has two ends");
+	if (Linked(a, b))
+		throw ValueError("link of " + Quoted(nodes_[a].name) + " and " +
+				 Quoted(nodes_[b].name) + " exists already");
+	const std::uint32_t byte_time_ps =
+		rate_bps > 0 ? kpn_byte_time_ps(static_cast<std::uint64_t>(rate_bps)) : 0;
+	if (!byte_time_ps)
+		throw ValueError("rate_bps = " + std::to_string(rate_bps) +
+				 " is no Ethernet rate: 10000000 to 100000000000, dividing 8e12");
+	if (propagation_ns < 0 || propagation_ns > 10'000'000)
+		throw ValueError("propagation_ns = " + std::to_string(propagation_ns) +
+				 " is not within 0 to 10000000");
+	if (asymmetry_ns < -10'000'000 || asymmetry_ns > 10'000'000)
+		throw ValueError("asymmetry_ns = " + std::to_string(asymmetry_ns) +
+				 " is not within -10000000 to 10000000");
+	const NodeId ids[2] = { a, b };
+	for (const NodeId id : ids) {
+		if (nodes_[id].station)
+			throw ValueError("station " + Quoted(nodes_[id].name) +
+					 " has a link already: a station has one");
+	}
+
+	const auto first = static_cast<std::uint32_t>(world_.ends.size());
+	const std::uint32_t place = world_.Place("link " + nodes_[a].name + " - " + nodes_[b].name);
+	for (int i = 0; i < 2; i++) {
+		LinkEnd end;
+		end.node = ids[i];
+		end.peer = first + 1 - static_cast<std::uint32_t>(i);
+		end.byte_time_ps = byte_time_ps;
+		const std::int64_t longer_ns =
+			std::max<std::int64_t>(i == 0 ? asymmetry_ns : -asymmetry_ns, 0);
+		end.propagation_ps = (propagation_ns + longer_ns) * kPsPerNs;
+		end.cut_place = place;
+		if (nodes_[ids[i]].bridge)
+			end.receive_ps = nodes_[ids[i]].bridge->Spec().processing_ns * kPsPerNs;
+		world_.ends.push_back(end);
+	}
+	std::unique_ptr<Station> stations[2];
+	try {
+		for (int i = 0; i < 2; i++) {
+			const Node &node = nodes_[ids[i]];
+			if (node.station_spec)
+				stations[i] = std::make_unique<Station>(
+					world_, ids[i], node.name, *node.station_spec,
+					first + static_cast<std::uint32_t>(i),
+					static_cast<std::uint64_t>(rate_bps));
+		}
+		for (std::uint32_t i = 0; i < 2; i++) {
+			if (stations[i] && stations[i]->WantsRxRing())
+				stations[i]->CountFramesOf(
+					stations[1 - i].get(),
+					world_.ends[first + 1 - i].propagation_ps);
+		}
+	} catch (...) {
+		world_.ends.resize(first);
+		throw;
+	}
+	for (std::uint32_t i = 0; i < 2; i++) {
+		Node &node = nodes_[ids[i]];
+		if (node.bridge)
+			node.bridge->AddPort(first + i, ids[1 - i], nodes_[ids[1 - i]].name);
+		else
+			node.station = std::move(stations[i]);
+	}
+}
+
+bool Simulation::Linked(NodeId a, NodeId b) const
+{
+	return std::any_of(world_.ends.begin(), world_.ends.end(), [&](const LinkEnd &end) {
+		return end.node == a && world_.ends[end.peer].node == b;
+	});
+}
+
+void Simulation::SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
+			  const std::vector<GateEntry> &entries)
+{
+	CheckBuilding();
+	const Node &node = NodeAt(bridge, "bridge");
+	NodeAt(peer, "peer");
+	if (!node.bridge)
+		throw ValueError("gates on " + Quoted(node.name) + ": it is no bridge");
+	const int port = node.bridge->PortTo(peer);
+	if (port < 0)
+		throw ValueError("gates of " + Quoted(node.name) + " towards " +
+				 Quoted(nodes_[peer].name) + ": there is no such link");
+	if (entries.empty() || entries.size() > 4096)
+		throw ValueError("gates of " + Quoted(node.name) + ": " +
+				 std::to_string(entries.size()) + " entries, not within 1 to 4096");
+	std::int64_t cycle_ns = 0;
+	for (const GateEntry &entry : entries) {
+		if (entry.ns <= 0 || entry.ns > 100 * kNsPerS)
+			throw ValueError("gates of " + Quoted(node.name) + ": interval " +
+					 std::to_string(entry.ns) + " ns is not within 1 to 1e11");
+		if (entry.mask > 0xff)
+			throw ValueError("gates of " + Quoted(node.name) + ": mask " +
+					 std::to_string(entry.mask) + " is not within 0 to 255");
+		cycle_ns += entry.ns;
+	}
+	if (cycle_ns > 100 * kNsPerS)
+		throw ValueError("gates of " + Quoted(node.name) + ": cycle " +
+				 std::to_string(cycle_ns) + " ns is above 1e11");
+	if (base_ns < 0)
+		throw ValueError("base_ns = " + std::to_string(base_ns) + " is negative");
+	node.bridge->SetGates(static_cast<std::uint32_t>(port), base_ns, entries);
+}
+
+void Simulation::CheckRoute(const std::string &what, NodeId talker,
+			    const std::vector<NodeId> &route, NodeId listener) const
+{
+	NodeAt(listener, "listener");
+	if (!nodes_[listener].station_spec)
+		throw ValueError(what + ": listener " + Quoted(nodes_[listener].name) +
+				 " is no station");
+	if (listener == talker)
+		throw ValueError(what + ": talker and listener are both " +
+				 Quoted(nodes_[talker].name));
+	NodeId at = talker;
+	for (std::size_t i = 0; i <= route.size(); i++) {
+		const NodeId next = i < route.size() ? route[i] : listener;
+		NodeAt(next, "route");
+		if (i < route.size() && !nodes_[next].bridge)
+			throw ValueError(what + ": route goes through " +
+					 Quoted(nodes_[next].name) + ", which is no bridge");
+		if (i < route.size() &&
+		    std::find(route.begin() + static_cast<std::ptrdiff_t>(i) + 1, route.end(),
+			      next) != route.end())
+			throw ValueError(what + ": route goes through " +
+					 Quoted(nodes_[next].name) + " twice");
+		if (!Linked(at, next))
+			throw ValueError(what + ": there is no link from " +
+					 Quoted(nodes_[at].name) + " to " +
+					 Quoted(nodes_[next].name));
+		at = next;
+	}
+}
+
+void Simulation::CheckTalker(const std::string &what, NodeId talker,
+			     std::uint32_t frame_bytes) const
+{
+	const Node &node = NodeAt(talker, "talker");
+	if (!node.station_spec)
+		throw ValueError(what + ": talker " + Quoted(node.name) + " is no station");
+	if (!node.station)
+		throw ValueError(what + ": talker " + Quoted(node.name) + " has no link");
+	if (frame_bytes < KPN_FRAME_BYTES_MIN || frame_bytes > KPN_FRAME_BYTES_MAX)
+		throw ValueError(what + ": frame_bytes = " + std::to_string(frame_bytes) +
+				 " is not within 64 to 1522");
+}
+
+void Simulation::Route(FlowId flow, const std::vector<NodeId> &route, NodeId listener)
+{
+	for (std::size_t i = 0; i < route.size(); i++) {
+		Bridge &bridge = *nodes_[route[i]].bridge;
+		const NodeId next = i + 1 < route.size() ? route[i + 1] : listener;
+		bridge.AddRoute(flow, static_cast<std::uint32_t>(bridge.PortTo(next)));
+	}
+	Flow &added = world_.flows[flow];
+	nodes_[listener].station->AddListener(flow, added.listeners.size());
+	added.listeners.push_back(listener);
+	added.delivered.push_back(0);
+	if (added.is_stream) {
+		added.records.arrival_ps.emplace_back();
+		added.records.stamp_ns.emplace_back();
+	}
+}
+
+FlowId Simulation::AddStream(const StreamSpec &spec)
+{
+	const std::string what = "stream " + Quoted(spec.id);
+	CheckBuilding();
+	CheckTalker(what, spec.talker, spec.frame_bytes);
+	if (spec.listeners.empty())
+		throw ValueError(what + ": listeners is empty");
+	if (spec.routes.size() != spec.listeners.size())
+		throw ValueError(what + ": " + std::to_string(spec.routes.size()) + " routes for " +
+				 std::to_string(spec.listeners.size()) +
+				 " listeners; give one each");
+	for (std::size_t i = 0; i < spec.listeners.size(); i++) {
+		CheckRoute(what, spec.talker, spec.routes[i], spec.listeners[i]);
+		if (std::count(spec.listeners.begin(), spec.listeners.end(), spec.listeners[i]) > 1)
+			throw ValueError(what + ": a listener is named twice");
+	}
+	if (spec.period_ns <= 0)
+		throw ValueError(what + ": period_ns = " + std::to_string(spec.period_ns) +
+				 " is not above 0");
+	if (spec.offset_ns < 0 || spec.offset_ns >= spec.period_ns)
+		throw ValueError(what + ": offset_ns = " + std::to_string(spec.offset_ns) +
+				 " is not within 0 to period_ns - 1 = " +
+				 std::to_string(spec.period_ns - 1));
+	if (!spec.turns_ns.empty() && spec.turns_ns[0] != spec.offset_ns)
+		throw ValueError(what + ": turns_ns[0] = " + std::to_string(spec.turns_ns[0]) +
+				 " is not offset_ns = " + std::to_string(spec.offset_ns));
+	for (const std::int64_t turn_ns : spec.turns_ns)
+		if (turn_ns < 0 || turn_ns >= 2 * spec.period_ns)
+			throw ValueError(what + ": turns_ns = " + std::to_string(turn_ns) +
+					 " is not within 0 to 2 period_ns - 1 = " +
+					 std::to_string(2 * spec.period_ns - 1));
+	if (spec.advance_ns < 0 || spec.advance_ns > spec.start_ns)
+		throw ValueError(what + ": advance_ns = " + std::to_string(spec.advance_ns) +
+				 " is not within 0 to start_ns = " + std::to_string(spec.start_ns));
+
+	const auto id = static_cast<FlowId>(world_.flows.size());
+	Flow flow;
+	flow.id = spec.id;
+	flow.is_stream = true;
+	flow.talker = spec.talker;
+	flow.frame_bytes = spec.frame_bytes;
+	flow.tc = static_cast<std::uint8_t>(spec.tc);
+	flow.queue = static_cast<std::uint8_t>(spec.queue);
+	flow.period_ns = spec.period_ns;
+	flow.first_txtime_ns =
+		CeilDiv(world_.epoch_ns + spec.start_ns - spec.offset_ns, spec.period_ns) *
+			spec.period_ns +
+		spec.offset_ns;
+	// Turns are counted from the origin of network time, so that a plan means the same frame
+	// whenever it starts.
+	const std::int64_t first = flow.first_txtime_ns / spec.period_ns;
+	for (std::size_t i = 0; i < spec.turns_ns.size(); i++) {
+		const std::size_t turn =
+			(static_cast<std::size_t>(first) + i) % spec.turns_ns.size();
+		flow.turns_ns.push_back(spec.turns_ns[turn] - spec.offset_ns);
+	}
+	world_.flows.push_back(std::move(flow));
+	for (std::size_t i = 0; i < spec.listeners.size(); i++)
+		Route(id, spec.routes[i], spec.listeners[i]);
+	nodes_[spec.talker].station->AddStream(id, spec);
+	return id;
+}
+
+FlowId Simulation::AddLoad(const LoadSpec &spec)
+{
+	const std::string what = "load " + Quoted(spec.id);
+	CheckBuilding();
+	CheckTalker(what, spec.talker, spec.frame_bytes);
+	CheckRoute(what, spec.talker, spec.route, spec.listener);
+	if (!spec.saturate && (spec.rate_bps <= 0 || spec.rate_bps > 100'000'000'000))
+		throw ValueError(what + ": rate_bps = " + std::to_string(spec.rate_bps) +
+				 " is not within 1 to 100000000000");
+
+	const auto id = static_cast<FlowId>(world_.flows.size());
+	Flow flow;
+	flow.id = spec.id;
+	flow.talker = spec.talker;
+	flow.frame_bytes = spec.frame_bytes;
+	flow.tc = static_cast<std::uint8_t>(spec.tc);
+	flow.queue = static_cast<std::uint8_t>(spec.queue);
+	world_.flows.push_back(std::move(flow));
+	Route(id, spec.route, spec.listener);
+	nodes_[spec.talker].station->AddLoad(id, spec);
+	return id;
+}
+
+void Simulation::SetSync(const PtpSpec &spec)
+{
+	CheckBuilding();
+	if (ptp_)
+		throw ValueError("set_sync() was called before: a network has one synchronisation");
+	std::vector<PtpNetwork::Member> members;
+	for (const Node &node : nodes_)
+		members.push_back({ node.name, node.station.get(), node.bridge.get() });
+	ptp_ = std::make_unique<PtpNetwork>(world_, spec, std::move(members));
+	world_.ptp = ptp_.get();
+}
+
+void Simulation::AddFault(const FaultSpec &spec)
+{
+	CheckBuilding();
+	const Node &node = NodeAt(spec.node, "fault node");
+	if (spec.kind == FaultKind::kMasterChange)
+		throw ValueError("fault on " + Quoted(node.name) +
+				 ": master-change is a part of set_sync()");
+	if (spec.kind == FaultKind::kLostSync) {
+		if (!ptp_ || !ptp_->TakesPart(spec.node))
+			throw ValueError("fault on " + Quoted(node.name) +
+					 ": lost-sync needs a node that PTP synchronises");
+		if (spec.at_ns < 0 || spec.value_ns < 0)
+			throw ValueError("fault on " + Quoted(node.name) + ": lost-sync at " +
+					 std::to_string(spec.at_ns) + " ns for " +
+					 std::to_string(spec.value_ns) +
+					 " ns: neither is negative");
+		faults_.push_back(spec);
+		return;
+	}
+	if (!node.station)
+		throw ValueError("fault on " + Quoted(node.name) +
+				 ": it is no station with a link");
+	if (spec.at_ns < 0)
+		throw ValueError("fault on " + Quoted(node.name) +
+				 ": at_ns = " + std::to_string(spec.at_ns) + " is negative");
+	const bool of_pacer =
+		spec.kind == FaultKind::kPollStall || spec.kind == FaultKind::kRateStep;
+	if (of_pacer && !node.station->Keepon())
+		throw ValueError("fault on " + Quoted(node.name) +
+				 ": poll-stall and rate-step need driver keepon");
+	if (spec.kind == FaultKind::kRateStep && std::abs(spec.value_ns) > KPN_ADJ_PPB_MAX)
+		throw ValueError("fault on " + Quoted(node.name) + ": rate-step of " +
+				 std::to_string(spec.value_ns) + " ppb is not within +-" +
+				 std::to_string(KPN_ADJ_PPB_MAX));
+	if (spec.kind != FaultKind::kClockStep && spec.kind != FaultKind::kRateStep &&
+	    spec.value_ns < 0)
+		throw ValueError("fault on " + Quoted(node.name) +
+				 ": value_ns = " + std::to_string(spec.value_ns) + " is negative");
+	if (spec.kind == FaultKind::kWirePause && spec.value_ns > kPauseNsMax)
+		throw ValueError("fault on " + Quoted(node.name) + ": wire-pause of " +
+				 std::to_string(spec.value_ns) + " ns is not within 0 to " +
+				 std::to_string(kPauseNsMax));
+	if (spec.kind == FaultKind::kWirePause)
+		node.station->Tx().AddPause({ spec.at_ns * kPsPerNs, spec.value_ns * kPsPerNs });
+	else
+		faults_.push_back(spec);
+}
+
+void Simulation::SetWindow(std::int64_t start_ns, std::int64_t end_ns)
+{
+	CheckBuilding();
+	if (start_ns < 0 || end_ns <= start_ns ||
+	    end_ns > std::numeric_limits<std::int64_t>::max() / kPsPerNs / 2)
+		throw ValueError("window = " + std::to_string(start_ns) + " to " +
+				 std::to_string(end_ns) +
+				 " ns: must begin at 0 or later and end after it, by 4.6e15");
+	world_.window_start = start_ns * kPsPerNs;
+	world_.window_end = end_ns * kPsPerNs;
+}
+
+} // namespace keepon::sim
