@@ -104,6 +104,8 @@ is "$(echoes 3)" 3 "echoes come back"
 
 ip -n ours link set dev eth0 netns 1 name ours0
 ip link set dev ours0 up
+run "a fatal error of the bus" modprobe bus_error_probe dev=ours0
+rmmod bus_error_probe
 run "a transmit timeout that crosses a suspend" modprobe resume_probe dev=ours0
 rmmod resume_probe
 ip link set dev ours0 netns ours name eth0

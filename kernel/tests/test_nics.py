@@ -34,8 +34,10 @@ def card(model: str, number: int, address: str) -> list[str]:
 def boot(model: str, script: str) -> GuestResult:
     kernel = get_kernel("6.1", "rt")
     modules = build_modules(
-        kernel, [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE / "resume_probe"]
-    )
+        kernel,
+        [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE / "resume_probe",
+         HERE / "bus_error_probe"],
+    )  # fmt: skip
     return run_guest(
         kernel, HERE / script, modules=modules, tools=["ethtool", "iperf3"],
         environment={"OURS": OURS, "THEIRS": THEIRS, "STOCK": STOCK[model]},

@@ -191,6 +191,17 @@ def test_an_ordinary_card(append: str, tmp_path: Path) -> None:
     assert {(run.good, run.own_fcs) for run in read_log(log)} == {(True, False)}
 
 
+def test_a_controller_that_is_down_is_off(tmp_path: Path) -> None:
+    """Its registers say so, which the kernel lets nobody read unless it is told to."""
+    kernel = get_kernel("6.1", "arm64")
+    folders = [HERE.parent / "native", HERE.parent / "nics" / "genet"]
+    result = run_guest(
+        kernel, HERE / "nics_genet_off.sh", modules=build_modules(kernel, folders), qemu=emulator(),
+        qemu_args=board(tmp_path / "wire.csv"), append="iomem=relaxed", timeout_s=120,
+    ).check()  # fmt: skip
+    assert result.tap.problems() == []
+
+
 def test_keepon_bind_knows_the_controller(tmp_path: Path) -> None:
     """From the kernel's own driver to ours and back, with address and route."""
     kernel = get_kernel("6.1", "arm64")

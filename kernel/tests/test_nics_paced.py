@@ -156,8 +156,10 @@ def test_an_ordinary_card_with_advanced_descriptors(tmp_path: Path) -> None:
     """
     kernel = get_kernel("6.1", "rt")
     modules = build_modules(
-        kernel, [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE / "resume_probe"]
-    )
+        kernel,
+        [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE / "resume_probe",
+         HERE / "bus_error_probe"],
+    )  # fmt: skip
     ours, theirs = addresses("igb")
     result = run_guest(
         kernel, HERE / "nics_intel.sh", modules=modules, tools=["ethtool", "iperf3"],

@@ -232,9 +232,9 @@ int intel_up(struct intel_nic *nic);
 void intel_down(struct intel_nic *nic);
 /**
  * intel_restart() - a reset with everything as before, but @ring is fetched; frames that arrive
- * meanwhile are missed. Return: whether it answers
+ * meanwhile are missed. One that does not answer is lost
  */
-bool intel_restart(struct intel_nic *nic, const struct intel_ring *ring);
+void intel_restart(struct intel_nic *nic, const struct intel_ring *ring);
 int intel_poll(struct napi_struct *napi, int budget);
 void intel_reset_work(struct work_struct *work);
 /** intel_read_counters() - registers that reading clears are added to their sums */

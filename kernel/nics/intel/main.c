@@ -90,7 +90,6 @@ static int map_device(struct intel_nic *nic)
 		return dev_err_probe(&pdev->dev, error,
 				     "the registers are taken; unbind the other driver first\n");
 	nic->regs = pcim_iomap_table(pdev)[BAR_REGISTERS];
-	pci_set_master(pdev);
 	error = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSI | KEEPON_PCI_IRQ_INTX);
 	if (error < 0)
 		return dev_err_probe(&pdev->dev, error, "no interrupt\n");
@@ -140,6 +139,10 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		error = dev_err_probe(&pdev->dev, error, "the controller does not answer\n");
 		goto free_vectors;
 	}
+	/* not before: whoever had it may have left it with rings in memory that is another's now */
+	pci_set_master(pdev);
+	/* what slot_reset() gives back; a reset of the slot forgets it */
+	pci_save_state(pdev);
 	if (!intel_read_address(nic, address)) {
 		eth_random_addr(address);
 		dev_warn(&pdev->dev, "no address in the EEPROM; a random one is used\n");
@@ -212,6 +215,8 @@ static int __maybe_unused suspend(struct device *device)
 
 static int __maybe_unused resume(struct device *device)
 {
+	/* the core has given back what was saved, and it counts only once */
+	pci_save_state(to_pci_dev(device));
 	return revive(dev_get_drvdata(device));
 }
 

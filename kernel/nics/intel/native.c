@@ -262,8 +262,7 @@ static void native_reset(struct net_device *dev, struct keepon_native *native)
 	nic->own_index = 0;
 	dma_wmb();
 	/* what is left in the FIFO of a halted transmitter only a reset takes out of it */
-	if (!intel_restart(nic, &nic->own))
-		netdev_err(dev, "the controller does not answer\n");
+	intel_restart(nic, &nic->own);
 }
 
 static void native_release(struct net_device *dev, struct keepon_native *native)

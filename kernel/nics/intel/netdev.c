@@ -108,10 +108,9 @@ static void start(struct intel_nic *nic, const struct intel_ring *ring, bool lin
 	schedule_delayed_work(&nic->link_work, 0);
 }
 
-bool intel_restart(struct intel_nic *nic, const struct intel_ring *ring)
+void intel_restart(struct intel_nic *nic, const struct intel_ring *ring)
 {
 	bool link = netif_carrier_ok(nic->dev);
-	bool answers;
 
 	napi_disable(&nic->napi);
 	intel_write(nic, IMC, GONE);
@@ -119,9 +118,10 @@ bool intel_restart(struct intel_nic *nic, const struct intel_ring *ring)
 	/* not while NAPI may complete them */
 	intel_transmit_drop(nic);
 	intel_read_counters(nic);
-	answers = !intel_reset(nic);
-	start(nic, ring, link && answers);
-	return answers;
+	/* over a lent ring no interrupt need ever tell that it is gone */
+	if (intel_reset(nic))
+		lose(nic);
+	start(nic, ring, link && !nic->gone);
 }
 
 int intel_up(struct intel_nic *nic)

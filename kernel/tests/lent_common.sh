@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# What happens to a card while its ring is lent, whichever card: `. /lib/keepon/lent.sh`. The caller
+# sets lower, the card's interface, PEER, which answers echoes, and STATION, our address.
+#
+#   link_it            rt0 on the card, up and running, with a class of its own for the stream
+#   begin_traffic      a 1 ms stream by txtime and echoes without one, until end_traffic
+#   is_up DEVICE       it has a carrier and is up
+#   is_stopped DEVICE  it has none
+#   counter NAME       of rt0, by ethtool -S
+#   identity           submitted - verdicts - pending of rt0: 0 if every frame has one verdict
+#   continues EVENT    rt0 runs again by itself, the stream goes on, every frame has one verdict
+#   fail TEXT          a result without which nothing that follows says anything: the end
+#   keep_books         rt0 is set down for good: what it has sent, for the host to compare
+
+is_up() {
+	ip link show "$1" 2>/dev/null | grep -q 'state UP'
+}
+
+is_stopped() {
+	ip link show "$1" | grep -q NO-CARRIER
+}
+
+counter() {
+	ethtool -S rt0 | sed -n "s/^ *$1: //p"
+}
+
+identity() {
+	ethtool -S rt0 | awk '/ submitted:/ { s = $2 } / verdict_/ { v += $2 } / pending:/ { p = $2 } END { print s - v - p }'
+}
+
+link_it() {
+	ip link add link "$lower" name rt0 type keepon slot_bytes 1230 trim_down 16 trim_up 16 \
+		txtime tai \
+		class 0-1 slots all class 1 late strict class 0 late reschedule || return 1
+	ip addr add "$STATION/24" dev rt0
+	ip link set rt0 up
+	wait_until 10 is_up rt0 || return 1
+	tc qdisc replace dev rt0 root handle 100: mqprio num_tc 2 \
+		map 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 queues 1@0 1@1 hw 0
+}
+
+begin_traffic() {
+	: > /run/traffic
+	while [ -e /run/traffic ]; do
+		keepon-talk rt0 --period 1ms --offset 64 --advance 5ms --count 200 --priority 8 --size 100 \
+			--linger 1ms || sleep 0.02
+	done > /out/talk.txt 2>&1 &
+	stream=$!
+	while [ -e /run/traffic ]; do
+		timeout 2 ping -q -c 200 -i 0.002 -W 1 -s 400 "$PEER" || sleep 0.02
+	done > /dev/null 2>&1 &
+	echoes=$!
+}
+
+end_traffic() {
+	rm /run/traffic
+	wait "$stream" "$echoes"
+}
+
+# sent: frames of the stream that have left
+sent() {
+	ethtool -S rt0 | awk '/verdict_(on_time|moved):/ { n += $2 } END { print n + 0 }'
+}
+
+has_sent() {
+	[ "$(sent)" -ge "$1" ]
+}
+
+continues() {
+	wait_until 15 is_up rt0 && ok "$1: it runs again" || fail "$1: it runs again"
+	run "$1: the stream goes on" wait_until 5 has_sent $(($(sent) + 50)) || ethtool -S rt0 | grep -v ": 0"
+	is "$(identity)" 0 "$1: every frame has one verdict"
+}
+
+fail() {
+	not_ok "$1"
+	rm -f /run/traffic
+	exit 1
+}
+
+keep_books() {
+	ip link set rt0 down
+	is "$(identity)" 0 "every frame has one verdict in the end"
+	is "$(counter pending)" 0 "none is pending"
+	ethtool -S rt0 > /out/counters.txt
+}

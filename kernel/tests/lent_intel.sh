@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What may happen to an Intel controller while a keepon link runs over it, under traffic: the link goes on by itself, or there is a
+# refusal; every frame has one verdict. OURS, THEIRS: PCI addresses; STOCK: the kernel's driver at the far end. QEMU's monitor
+# listens at ttyS2.
+. /lib/keepon/test.sh
+. /lib/keepon/lent.sh
+PEER=10.0.0.2
+STATION=10.0.0.1
+
+for group in all default; do
+	echo 1 > /proc/sys/net/ipv6/conf/$group/disable_ipv6
+done
+stty -F /dev/ttyS2 115200 raw -echo
+
+monitor() {
+	echo "$1" > /dev/ttyS2
+}
+
+bind() {
+	echo keepon_intel > "/sys/bus/pci/devices/$OURS/driver_override"
+	echo "$OURS" > /sys/bus/pci/drivers_probe
+	lower=$(ls "/sys/bus/pci/devices/$OURS/net") && ip link set dev "$lower" up && wait_until 10 is_up "$lower"
+}
+
+modprobe keepon_intel prefetch=4
+modprobe keepon
+bind && ok "a card" || fail "a card"
+modprobe "$STOCK"
+far=$(ls "/sys/bus/pci/devices/$THEIRS/net")
+ip netns add far
+ip link set dev "$far" netns far name eth9
+ip -n far addr add $PEER/24 dev eth9
+ip -n far link set dev eth9 up
+link_it && ok "a link" || fail "a link"
+begin_traffic
+continues "at first"
+
+# ---- the wire
+for _round in 1 2 3; do
+	monitor "set_link ours off"
+	run "carrier lost" wait_until 5 is_stopped rt0
+	monitor "set_link ours on"
+	continues "carrier lost for a moment"
+done
+monitor "set_link ours off"
+wait_until 5 is_stopped rt0
+sleep 1.5
+is "$(identity)" 0 "without a carrier: every frame has one verdict"
+monitor "set_link ours on"
+continues "carrier lost for longer"
+run "negotiation anew" ethtool -r "$lower"
+continues "negotiation anew"
+
+# ---- the device below
+for _round in 1 2 3; do
+	ip link set dev "$lower" down
+	run "the card down: no carrier" wait_until 2 is_stopped rt0
+	ip link set dev "$lower" up
+	continues "the card down and up"
+done
+ip link set dev "$lower" down
+sleep 0.5
+ip link set dev "$lower" up
+continues "the card down for longer"
+run "rings of 128" ethtool -G "$lower" rx 128 tx 128
+continues "rings of other sizes"
+refuse "a ring of 8" ethtool -G "$lower" rx 8
+refuse "an MTU of 9000" ip link set dev "$lower" mtu 9000
+run "an MTU of 1400" ip link set dev "$lower" mtu 1400
+continues "another MTU"
+run "promiscuous" ip link set dev "$lower" promisc on
+run "another address" ip link set dev "$lower" address 02:00:00:00:00:77
+is "$(cat /sys/class/net/rt0/address)" 02:00:00:00:00:77 "it is the link's, too"
+continues "another address"
+
+# ---- the module
+refuse "the driver is in use" rmmod keepon_intel
+continues "unloading refused"
+
+# ---- sleep
+echo 1 > /sys/module/suspend/parameters/pm_test_delay
+for level in devices platform; do
+	echo $level > /sys/power/pm_test
+	run "the machine sleeps and wakes, $level" sh -c "echo freeze > /sys/power/state"
+	continues "asleep, $level"
+done
+
+# ---- the bus
+run "a fatal error of the bus" modprobe bus_error_probe dev="$lower"
+continues "a fatal error of the bus"
+
+end_traffic
+keep_books
+run "the link goes" ip link del rt0
+run "the driver goes" rmmod keepon_intel
+dmesg > /out/dmesg.txt
+done_testing

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What may happen to a card while a keepon link runs over its ring, on models with a paced wire.
+
+Carrier lost and found, the device below set down or changed, the machine asleep, the driver
+unbound, the card pulled out: the link goes on by itself or says why not, and every frame has one
+verdict. That what was sent is what was on the wire, its log says.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+from keepon.targets.vm import programs
+from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from test_nics_genet import board
+from test_nics_genet import emulator as pi_emulator
+from test_nics_paced import addresses, cards, emulator
+from wirelog import Run, counters, read_log
+
+pytestmark = pytest.mark.vm
+
+HERE = Path(__file__).parent
+KERNEL = HERE.parent
+REGISTERS_BYTES = 128 << 10
+MACHINES = [("e1000e", "6.1"), ("igb", "6.1"), ("e1000e", "6.12")]
+SENT = ("on_time", "moved", "best_effort", "sent_stale")
+
+
+def cards_with_monitor(model: str, folder: Path) -> list[str]:
+    """Two on one wire, the first with a ROM of all ones, and QEMU's monitor at the guest's third
+    serial port.
+    """
+    monitor = folder / "monitor"
+    for way in ("in", "out"):
+        os.mkfifo(f"{monitor}.{way}")
+    ones = folder / "ones"
+    ones.write_bytes(b"\xff" * REGISTERS_BYTES)
+    ours = f"id=ours,netdev=n1,romfile={ones}"
+    args = cards(model, 4, folder / "wire.csv")
+    return [
+        *(arg.replace("netdev=n1,romfile=", ours) for arg in args),
+        *("-chardev", f"pipe,id=monitor,path={monitor}", "-mon", "chardev=monitor,mode=readline"),
+        *("-serial", f"file:{monitor}.in"),
+    ]
+
+
+def check_books(runs: list[Run], count: dict[str, int]) -> None:
+    """What the link says it has sent was on the wire, and what was on the wire it has sent or does
+    not know of.
+    """
+    real = sum(run.frames for run in runs if not run.placeholder)
+    sent = sum(count[f"verdict_{name}"] for name in SENT)
+    assert 0 < sent <= real <= sent + count["verdict_flushed"] + count["verdict_in_doubt"]
+
+
+def boot_intel(model: str, family: str, script: str, folder: Path) -> GuestResult:
+    kernel = get_kernel(family, "rt")
+    modules = build_modules(
+        kernel,
+        [KERNEL / "native", KERNEL / "nics" / "intel", KERNEL / "keepon", HERE / "bus_error_probe"],
+    )
+    ours, theirs = addresses(model)
+    files = {**programs.guest_files(), "/lib/keepon/lent.sh": HERE / "lent_common.sh"}
+    return run_guest(
+        kernel, HERE / script, files, modules=modules, tools=[*programs.tools(), "ethtool"],
+        qemu=emulator(), qemu_args=cards_with_monitor(model, folder), timeout_s=1800,
+        environment={"OURS": ours, "THEIRS": theirs, "STOCK": model},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def phy_write(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, for the Pi."""
+    target = tmp_path_factory.mktemp("phy") / "phy_write"
+    command = [
+        *("aarch64-linux-gnu-gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"),
+        *(str(HERE / "phy_write.c"), "-o", str(target)),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def boot_genet(script: str, folder: Path, phy_write: Path) -> GuestResult:
+    kernel = get_kernel("6.1", "arm64")
+    modules = build_modules(
+        kernel, [KERNEL / "native", KERNEL / "nics" / "genet", KERNEL / "keepon"]
+    )
+    files = {
+        **programs.guest_files(kernel.machine), "/lib/keepon/lent.sh": HERE / "lent_common.sh",
+        "/usr/bin/phy_write": phy_write,
+    }  # fmt: skip
+    return run_guest(
+        kernel, HERE / script, files, modules=modules, tools=programs.tools(kernel.machine),
+        qemu=pi_emulator(), qemu_args=board(folder / "wire.csv", prefetch=4), timeout_s=1800,
+    )  # fmt: skip
+
+
+@pytest.mark.hw
+@pytest.mark.parametrize(("model", "family"), MACHINES)
+def test_a_lent_intel_controller(model: str, family: str, tmp_path: Path) -> None:
+    result = boot_intel(model, family, "lent_intel.sh", tmp_path).check()
+    assert result.tap.problems() == []
+    check_books(read_log(tmp_path / "wire.csv"), counters(result))
+
+
+@pytest.mark.hw
+@pytest.mark.parametrize(("model", "family"), MACHINES)
+def test_an_intel_controller_that_goes(model: str, family: str, tmp_path: Path) -> None:
+    result = boot_intel(model, family, "lent_intel_gone.sh", tmp_path).check()
+    assert result.tap.problems() == []
+
+
+@pytest.mark.hw
+def test_a_lent_genet(phy_write: Path, tmp_path: Path) -> None:
+    result = boot_genet("lent_genet.sh", tmp_path, phy_write).check()
+    assert result.tap.problems() == []
+    # until the first frame of the ordinary card, whose FCS is the controller's
+    runs = list(takewhile(lambda run: run.own_fcs, read_log(tmp_path / "wire.csv")))
+    check_books(runs, counters(result))
+
+
+# ---- bound and unbound, up and down, again and again
+
+
+@pytest.mark.hw
+def test_an_intel_controller_again_and_again(tmp_path: Path) -> None:
+    kernel = get_kernel("6.1", "rt")
+    result = run_guest(
+        kernel, HERE / "nics_cycles.sh", {"/lib/keepon/soak.sh": HERE / "soak_common.sh"},
+        modules=build_modules(
+            kernel, [KERNEL / "native", KERNEL / "nics" / "intel", KERNEL / "keepon"]
+        ),
+        environment={
+            "BUS": "pci", "DEVICE": addresses("e1000e")[0], "DRIVER": "keepon_intel",
+            "BINDS": "200", "UPS": "1000",
+        },
+        qemu=emulator(), qemu_args=cards("e1000e", 4, tmp_path / "wire.csv"), timeout_s=3600,
+        virtual_limit_s=10_000,
+    ).check()  # fmt: skip
+    print(f"{result.wall_seconds:.0f} s, {result.virtual_seconds} s in the guest\n{result.stdout}")
+    assert result.tap.problems() == []
