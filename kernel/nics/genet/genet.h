@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * An ordinary, small driver for Broadcom's GENET v5, the Ethernet controller of the Raspberry Pi 4
- * (BCM2711), that can lend its transmit ring to keepon.ko. Ring 16 each way with all descriptors,
+ * (BCM2711), that can lend its rings to keepon.ko. Ring 16 each way with all descriptors,
  * one interrupt, linear frames.
  *
  *	main		device tree: probe, remove, suspend
@@ -11,7 +11,8 @@
  *	receive		frames in
  *	netdev		up, down, interrupt, statistics
  *	ethtool
- *	native		the lent ring (contract version 2)
+ *	native		the lent transmit ring (contract version 2)
+ *	rx_native	the lent receive ring
  */
 #ifndef KEEPON_GENET_H
 #define KEEPON_GENET_H
@@ -36,6 +37,7 @@ enum {
 	GENET_MAC_BYTES_MAX = 1600,  /* what the MAC lets pass; above the longest slot */
 	GENET_SLOT_BYTES_MAX = 1538, /* a longest frame, and room to trim it */
 	GENET_MTU_MAX = 1500,
+	GENET_RX_LOG = 4096, /* lengths of received frames that are remembered */
 	GENET_CHUNK = 16,
 	GENET_CHUNKS = GENET_SLOTS / GENET_CHUNK,
 };
@@ -84,10 +86,17 @@ struct genet_slot {
  * @command: UMAC_CMD as written last; @command_lock
  * @irqs: causes that are not masked when nobody polls
  * @tx_next, @tx_done: ordinary frames handed over and found sent; modulo 2^16, as the indices
- * @rx_next: place of the next frame, as the index of the controller
+ * @rx_place: frames NAPI has seen since the interface came up: place of the next one; its low
+ *	part is as the index of the controller. NAPI only
+ * @rx_seen: the same, modulo 2^32, for everybody
+ * @rx_log: lengths on the wire of the last of them, 0 if unknown
  * @counted, @count: registers of genet_counter as read last, and their sums; @counters_lock
  * @up: rings and interrupt are there. RTNL
  * @lent: the transmit ring is somebody else's; RTNL and netif_tx_lock
+ * @rx_lent: somebody counts received frames; changes with NAPI off, under RTNL
+ * @rx_taken: place of the next frame to be counted; as the next two: of the operations of the ring
+ * @rx_missed: frames that found no descriptor since it was lent, or were counted too late
+ * @rx_discards: the controller's count, as read last
  * @own_buffers, @own: frames and slots of the lent ring
  */
 struct genet_nic {
@@ -108,7 +117,9 @@ struct genet_nic {
 	u16 tx_done;
 
 	struct genet_buffers rx_buffers;
-	u16 rx_next;
+	u64 rx_place;
+	u32 rx_seen;
+	u16 rx_log[GENET_RX_LOG];
 
 	spinlock_t counters_lock; /* of the counters below */
 	u32 counted[GENET_COUNTERS];
@@ -116,6 +127,10 @@ struct genet_nic {
 
 	bool up;
 	bool lent;
+	bool rx_lent;
+	u64 rx_taken;
+	u64 rx_missed;
+	u16 rx_discards;
 	struct genet_buffers own_buffers;
 	struct genet_slot *own;
 	u32 own_slots;
@@ -148,8 +163,15 @@ void genet_command(struct genet_nic *nic, u32 clear, u32 set);
 void genet_set_address(struct genet_nic *nic);
 /** genet_set_filters() - who is heard, by the flags and lists of the device */
 void genet_set_filters(struct net_device *dev);
+/**
+ * genet_open_filters() - whoever counts received frames gets all of them: bad ones, and those to
+ * others; or no longer. RTNL
+ */
+void genet_open_filters(struct genet_nic *nic);
 /** genet_start_mac() - after a reset: RGMII, buffers, filters, receiver on */
 void genet_start_mac(struct genet_nic *nic);
+/** genet_set_loopback() - as the feature of the device is */
+void genet_set_loopback(struct genet_nic *nic);
 /** genet_stop_dma() - nothing is fetched or stored any more; any context, waits 100 us at most */
 void genet_stop_dma(struct genet_nic *nic, u32 dma);
 /** genet_start_dma() - ring of @slots descriptors at @dma, indices 0 */
@@ -199,6 +221,11 @@ bool genet_transmit_drain(struct genet_nic *nic);
 /** genet_receive_start() - all descriptors are the controller's */
 void genet_receive_start(struct genet_nic *nic);
 int genet_receive(struct genet_nic *nic, int budget);
+/**
+ * genet_rx_wire_bytes() - length on the wire of the frame in a buffer that NAPI has not been at, 0
+ * if it is none; any context
+ */
+u32 genet_rx_wire_bytes(struct genet_nic *nic, u32 idx);
 
 /* ---- netdev ---- */
 
@@ -217,5 +244,11 @@ void genet_read_counters(struct genet_nic *nic);
 
 extern const struct ethtool_ops genet_ethtool_ops;
 extern struct keepon_native_driver genet_native;
+
+/* ---- rx_native: as in struct keepon_native_driver ---- */
+
+int genet_query_rx(struct net_device *dev, struct keepon_native_rx_caps *caps);
+int genet_claim_rx(struct net_device *dev, struct keepon_native_rx *native);
+void genet_release_rx(struct net_device *dev, struct keepon_native_rx *native);
 
 #endif

@@ -68,7 +68,7 @@ void genet_set_filters(struct net_device *dev)
 	struct netdev_hw_addr *entry;
 	u32 used = 0;
 
-	if (dev->flags & (IFF_PROMISC | IFF_ALLMULTI) || wanted > MDF_ENTRIES) {
+	if (nic->rx_lent || dev->flags & (IFF_PROMISC | IFF_ALLMULTI) || wanted > MDF_ENTRIES) {
 		genet_command(nic, 0, CMD_PROMISC);
 		return;
 	}
@@ -79,6 +79,19 @@ void genet_set_filters(struct net_device *dev)
 	/* the highest bit is that of the first entry */
 	genet_write(nic, UMAC_MDF_CTRL, GENMASK(MDF_ENTRIES - 1, MDF_ENTRIES - used));
 	genet_command(nic, CMD_PROMISC, 0);
+}
+
+static void filter_bad(struct genet_nic *nic)
+{
+	genet_write(nic, RBUF_CTRL, nic->rx_lent ? RBUF_64B_EN : RBUF_64B_EN | RBUF_BAD_DIS);
+}
+
+void genet_open_filters(struct genet_nic *nic)
+{
+	filter_bad(nic);
+	netif_addr_lock_bh(nic->dev);
+	genet_set_filters(nic->dev);
+	netif_addr_unlock_bh(nic->dev);
 }
 
 void genet_set_address(struct genet_nic *nic)
@@ -104,7 +117,7 @@ void genet_start_mac(struct genet_nic *nic)
 	genet_write(nic, EXT_RGMII_OOB_CTRL, rgmii | RGMII_MODE_EN);
 	genet_write(nic, UMAC_MAX_FRAME_LEN, GENET_MAC_BYTES_MAX);
 	genet_write(nic, TBUF_CTRL, 0);
-	genet_write(nic, RBUF_CTRL, RBUF_64B_EN | RBUF_BAD_DIS);
+	filter_bad(nic);
 	genet_write(nic, RBUF_CHK_CTRL, 0);
 	genet_write(nic, RBUF_TBUF_SIZE_CTRL, 1);
 	/* no filter by content: ring 16 gets everything */
@@ -112,7 +125,15 @@ void genet_start_mac(struct genet_nic *nic)
 	genet_write(nic, HFB_ENABLE, 0);
 	genet_write(nic, HFB_ENABLE + 4, 0);
 	genet_set_address(nic);
+	genet_set_loopback(nic);
 	genet_command(nic, 0, CMD_RX_EN);
+}
+
+void genet_set_loopback(struct genet_nic *nic)
+{
+	bool on = nic->dev->features & NETIF_F_LOOPBACK;
+
+	genet_command(nic, on ? 0 : CMD_LOOPBACK, on ? CMD_LOOPBACK : 0);
 }
 
 /* ---- DMA ---- */

@@ -48,6 +48,7 @@ static void init_netdev(struct net_device *dev)
 	dev->ethtool_ops = &genet_ethtool_ops;
 	dev->max_mtu = GENET_MTU_MAX;
 	dev->watchdog_timeo = WATCHDOG_S * HZ;
+	dev->hw_features = NETIF_F_LOOPBACK;
 	dev->priv_flags |= IFF_UNICAST_FLT | IFF_LIVE_ADDR_CHANGE;
 }
 
@@ -166,4 +167,4 @@ module_init(genet_init);
 module_exit(genet_exit);
 
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("Broadcom GENET v5 whose transmit ring can be lent to keepon");
+MODULE_DESCRIPTION("Broadcom GENET v5 whose rings can be lent to keepon");

@@ -343,4 +343,7 @@ struct keepon_native_driver genet_native = {
 	.claim = native_claim,
 	.reset = native_reset,
 	.release = native_release,
+	.query_rx = genet_query_rx,
+	.claim_rx = genet_claim_rx,
+	.release_rx = genet_release_rx,
 };

@@ -178,6 +178,16 @@ static int nic_set_address(struct net_device *dev, void *address)
 	return error;
 }
 
+static int nic_set_features(struct net_device *dev, netdev_features_t features)
+{
+	struct genet_nic *nic = netdev_priv(dev);
+
+	dev->features = (dev->features & ~NETIF_F_LOOPBACK) | (features & NETIF_F_LOOPBACK);
+	if (nic->up)
+		genet_set_loopback(nic);
+	return 0;
+}
+
 /* ---- a transmitter that hangs ---- */
 
 static void nic_tx_timeout(struct net_device *dev, unsigned int queue)
@@ -223,6 +233,7 @@ const struct net_device_ops genet_netdev_ops = {
 	.ndo_set_rx_mode = genet_set_filters,
 	.ndo_set_mac_address = nic_set_address,
 	.ndo_validate_addr = eth_validate_addr,
+	.ndo_set_features = nic_set_features,
 	.ndo_eth_ioctl = phy_do_ioctl_running,
 	.ndo_get_stats64 = nic_get_stats64,
 	.ndo_tx_timeout = nic_tx_timeout,

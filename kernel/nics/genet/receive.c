@@ -24,20 +24,36 @@ void genet_receive_start(struct genet_nic *nic)
 		give(nic, idx);
 		genet_set_buffer(nic, RDMA, idx, genet_buffer_dma(&nic->rx_buffers, idx));
 	}
-	nic->rx_next = 0;
+	nic->rx_place = 0;
+	nic->rx_seen = 0;
 	genet_start_dma(nic, RDMA, GENET_SLOTS);
 }
 
-/* Length of the frame, 0 for one that is not good. */
-static u32 length_of(struct genet_nic *nic, u32 idx)
+static u32 read_status(struct genet_nic *nic, u32 idx)
 {
-	u32 status;
-	u32 bytes;
-
 	dma_sync_single_for_cpu(&nic->pdev->dev, genet_buffer_dma(&nic->rx_buffers, idx),
 				GENET_STATUS_BYTES, DMA_FROM_DEVICE);
-	status = le32_to_cpu(READ_ONCE(*(__le32 *)genet_buffer(&nic->rx_buffers, idx)));
-	bytes = FIELD_GET(DESC_LENGTH, status);
+	return le32_to_cpu(READ_ONCE(*(__le32 *)genet_buffer(&nic->rx_buffers, idx)));
+}
+
+/* The FCS is on the wire, too, but is not delivered. */
+static u32 wire_length(u32 status)
+{
+	u32 bytes = FIELD_GET(DESC_LENGTH, status);
+
+	return bytes > GENET_STATUS_BYTES ? bytes - GENET_STATUS_BYTES + ETH_FCS_LEN : 0;
+}
+
+u32 genet_rx_wire_bytes(struct genet_nic *nic, u32 idx)
+{
+	return wire_length(read_status(nic, idx));
+}
+
+/* Length of a frame without FCS, 0 for one that is not good. */
+static u32 length_of(u32 status)
+{
+	u32 bytes = FIELD_GET(DESC_LENGTH, status);
+
 	if ((status & (DESC_SOP | DESC_EOP)) != (DESC_SOP | DESC_EOP) || status & RX_ERRORS ||
 	    bytes < GENET_STATUS_BYTES + ETH_HLEN ||
 	    bytes > GENET_STATUS_BYTES + GENET_FRAME_BYTES_MAX)
@@ -45,7 +61,7 @@ static u32 length_of(struct genet_nic *nic, u32 idx)
 	return bytes - GENET_STATUS_BYTES;
 }
 
-static void deliver(struct genet_nic *nic, u32 idx, u32 bytes)
+static void deliver(struct genet_nic *nic, u32 idx, u32 bytes, bool lent)
 {
 	struct net_device *dev = nic->dev;
 	struct sk_buff *skb = napi_alloc_skb(&nic->napi, bytes);
@@ -59,6 +75,8 @@ static void deliver(struct genet_nic *nic, u32 idx, u32 bytes)
 				DMA_FROM_DEVICE);
 	skb_put_data(skb, genet_buffer(&nic->rx_buffers, idx) + GENET_STATUS_BYTES, bytes);
 	dev_sw_netstats_rx_add(dev, bytes);
+	if (lent)
+		keepon_native_set_place(skb, nic->rx_place);
 	skb->protocol = eth_type_trans(skb, dev);
 	napi_gro_receive(&nic->napi, skb);
 }
@@ -66,20 +84,25 @@ static void deliver(struct genet_nic *nic, u32 idx, u32 bytes)
 int genet_receive(struct genet_nic *nic, int budget)
 {
 	u16 end = (u16)genet_read(nic, DMA_RING_AT(RDMA, RING_HW_INDEX));
+	bool lent = nic->rx_lent;
 	int done;
 
-	for (done = 0; done < budget && nic->rx_next != end; done++) {
-		u32 idx = nic->rx_next % GENET_SLOTS;
-		u32 bytes = length_of(nic, idx);
+	for (done = 0; done < budget && (u16)nic->rx_place != end; done++) {
+		u32 idx = nic->rx_place % GENET_SLOTS;
+		u32 status = read_status(nic, idx);
+		u32 bytes = length_of(status);
 
 		if (bytes)
-			deliver(nic, idx, bytes);
-		else
+			deliver(nic, idx, bytes, lent);
+		else if (!lent) /* else it is a placeholder most likely, and rx_crc_errors */
 			dev_core_stats_rx_dropped_inc(nic->dev);
+		WRITE_ONCE(nic->rx_log[nic->rx_place % GENET_RX_LOG], (u16)wire_length(status));
+		/* its length is there before its buffer is anything else's */
+		nic->rx_place++;
+		smp_store_release(&nic->rx_seen, (u32)nic->rx_place);
 		give(nic, idx);
-		nic->rx_next++;
 	}
 	if (done)
-		genet_write(nic, DMA_RING_AT(RDMA, RING_SW_INDEX), nic->rx_next);
+		genet_write(nic, DMA_RING_AT(RDMA, RING_SW_INDEX), (u16)nic->rx_place);
 	return done;
 }

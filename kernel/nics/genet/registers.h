@@ -56,6 +56,7 @@
 #define CMD_RX_PAUSE_IGNORE BIT(8)
 #define CMD_HD_EN BIT(10)
 #define CMD_SW_RESET BIT(13)
+#define CMD_LOOPBACK BIT(15) /* what is sent comes back, and leaves nowhere else */
 #define CMD_TX_PAUSE_IGNORE BIT(28)
 #define UMAC_MAC0 0x080c
 #define UMAC_MAC1 0x0810
