@@ -224,7 +224,8 @@ static void switch_partition(struct rig *rig, struct setup *setup, const struct 
 	setup->half = !setup->half;
 	kpn_partition_init(&setup->partition[setup->half], setup->planes[setup->half], allowed,
 			   slots);
-	rig_set_partition(rig, &setup->partition[setup->half], allowed, at);
+	if (rig_set_partition(rig, &setup->partition[setup->half], allowed, at))
+		setup->half = !setup->half;
 }
 
 /* The card is pulled, or its index stands still, for good or for a while. */

@@ -50,8 +50,12 @@ static void test_what_is_doubted_leaves_later(struct kpn_selftest *t)
 	u32 i;
 
 	for (run = 0; run < RUNS; run++) {
+		u64 error_ps;
+		s64 set_ns;
+		s64 off_ns;
+
 		exact_nic_prepare(&nic);
-		nic.caps.prefetch_slots_max = 1 + run % 12;
+		nic.caps.prefetch_slots_max = 1 + run % 31;
 		nic.config.depth_slots = 48;
 		nic.config.batch_slots = 1;
 		nic.config.trim_down_bytes = 250;
@@ -66,12 +70,24 @@ static void test_what_is_doubted_leaves_later(struct kpn_selftest *t)
 		nic.late_store_ns = kpn_random_below(&seed, 60000);
 		kpn_pacer_adjtime(nic.pacer, (s64)kpn_random_below(&seed, 9000) - 4500);
 		nic.late_store_ns = 0;
+		set_ns = kpn_pacer_gettime(nic.pacer, nic.now_ns).ns - (s64)nic.now_ns;
+		error_ps = state().clock_error_ps;
 		exact_nic_collect(&nic);
 		told += nic.events[KPN_EVENT_SLIP];
 		for (i = 0; i < 80; i++) {
 			exact_nic_poll(&nic, 1000 + kpn_random_below(&seed, 2000));
-			if (i < 1 + run % 7)
+			off_ns = kpn_pacer_gettime(nic.pacer, nic.now_ns).ns - (s64)nic.now_ns;
+			if (i < 1 + run % 7) {
 				kpn_pacer_adjtime(nic.pacer, 0);
+				set_ns = off_ns;
+				error_ps = state().clock_error_ps;
+			}
+			off_ns -= set_ns;
+			if (state().synchronised &&
+			    !KPN_EXPECT_AT(t, (int)run,
+					   (u64)(off_ns < 0 ? -off_ns : off_ns) * 1000 <=
+						   error_ps + state().clock_error_ps + 4000))
+				return;
 			if (state().synchronised && kpn_pacer_head(nic.pacer, nic.now_ns).valid &&
 			    !KPN_EXPECT_AT(t, (int)run, slot_is_within()))
 				return;
@@ -89,6 +105,7 @@ static void test_what_is_doubted_leaves_later(struct kpn_selftest *t)
 		KPN_EXPECT_AT(t, (int)run,
 			      state().synchronised &&
 				      kpn_pacer_window(nic.pacer, nic.now_ns).valid);
+		KPN_EXPECT_AT(t, (int)run, run % 2 || state().clock_error_ps < 1000000);
 	}
 	KPN_EXPECT(t, told > RUNS / 4);
 }

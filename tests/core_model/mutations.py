@@ -1061,7 +1061,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "stall never noticed",
         "reading.c",
-        "	if (!moved && (s64)(before_ns - pacer->progress_ns) > (s64)pacer->stall_ns) {\n",
+        "	if (stands_still(pacer, refused, before_ns) && !moved) {\n",
         "	if (false) {\n",
         ("deaths",),
     ),
@@ -1281,8 +1281,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a rate while the head is not believed keeps the grid",
         "pacer_clock.c",
-        "	if (!head.valid)\n		return true;\n	if (rate_ppb",
-        "	if (!head.valid)\n		return false;\n	if (rate_ppb",
+        " || !head.valid)\n		return true;\n	if (rate_ppb",
+        ")\n		return true;\n	if (!head.valid)\n		return false;\n	if (rate_ppb",
         ("vectors of rates",),
     ),
     Mutation(
@@ -1345,8 +1345,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a rate after a late poll keeps the grid",
         "pacer_clock.c",
-        "	bound_ps = kpn_pacer_bounds(pacer, rate_ppb, change_ppb).boundary_error_ps;\n",
-        "	bound_ps = 1000000000000;\n",
+        "	if (bound_ps > pacer->slot_ps / 2)\n		bound_ps = pacer->slot_ps / 2;\n	for",
+        "	bound_ps = 1000000000000;\n	for",
         ("vectors of rates",),
     ),
     Mutation(
@@ -1403,13 +1403,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         "reading.c",
         "	if (KPN_UNLIKELY(pacer->distrust) && moved)\n",
         "	if (KPN_UNLIKELY(pacer->distrust))\n",
-        ("vectors of late_cpu",),
-    ),
-    Mutation(
-        "an index that is refused has stood still since it was last believed",
-        "reading.c",
-        "	if (refused && !pacer->refused)\n		pacer->progress_ns = after_ns;\n",
-        "",
         ("vectors of late_cpu",),
     ),
     Mutation(

@@ -97,8 +97,8 @@ int genet_receive(struct genet_nic *nic, int budget)
 		else if (!lent) /* else it is a placeholder most likely, and rx_crc_errors */
 			dev_core_stats_rx_dropped_inc(nic->dev);
 		WRITE_ONCE(nic->rx_log[nic->rx_place % GENET_RX_LOG], (u16)wire_length(status));
-		/* its length is there before its buffer is anything else's */
 		nic->rx_place++;
+		/* who finds it seen finds its length, and its buffer is nothing else's before */
 		smp_store_release(&nic->rx_seen, (u32)nic->rx_place);
 		give(nic, idx);
 	}

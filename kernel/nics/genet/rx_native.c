@@ -41,6 +41,7 @@ static u32 rx_read_index(void *context)
 /* How many frames NAPI has seen from @place on, negative if it has not seen that. */
 static s32 seen_since(const struct genet_nic *nic, u64 place)
 {
+	/* what was seen has its length in the log */
 	return (s32)(smp_load_acquire(&nic->rx_seen) - (u32)place);
 }
 
