@@ -175,8 +175,9 @@ static const struct vector vectors[] = {
 	VALID(LOCKED, CAPS(poll_ns_min, 80001), SET(batch_slots, 9)),
 	REFUSED(LOCKED, "batch_slots", 8, 64, 64, CAPS(poll_ns_min, 640000)),
 	/*
-	 * 64 slots of 10 us, less the one under way, half a one of a step, one of rounding and one that a fetch index
-	 * tells of late, and less 1 % that trims can take: 593.6 us; restarts and polls count twice
+	 * 64 slots of 10 us, less 1 % that trims can take, the one under way, half a one of a step,
+	 * one of rounding and one that a fetch index tells of late: 593.6 us; restarts and polls
+	 * count twice
 	 */
 	VALID(LOCKED, SET(batch_slots, 63), SET(budget_frames, 126), CAPS(poll_ns_min, 593600),
 	      CAPS(restart_ns_max, 0)),

@@ -197,7 +197,7 @@ static void test_a_slow_cpu_starves_nobody(struct kpn_selftest *t)
 	}
 }
 
-/* The CPU was held up once while it copied a frame: those that come long after do not pay for it. */
+/* The CPU was held up once while it copied a frame: those that come long after do not pay. */
 static void test_held_up_once_is_not_slow_for_ever(struct kpn_selftest *t)
 {
 	u32 i;

@@ -92,7 +92,7 @@ static void test_rates_that_follow_each_other(struct kpn_selftest *t)
 	KPN_EXPECT(t, stale > 0);
 }
 
-/* What is promised of short slots and great changes is more than a slot: then it is another slot. */
+/* What is promised of short slots and great changes is more than a slot: then it is another. */
 static void test_a_promise_of_more_than_half_a_slot(struct kpn_selftest *t)
 {
 	u32 ahead;

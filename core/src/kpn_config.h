@@ -108,9 +108,9 @@ static inline u64 batch_slots_least(const struct kpn_nic_caps *caps, u32 overhea
 /*
  * How long posted slots last without being of use, in the worst case from the reading of a poll to
  * the doorbell of the next: what two polls take, a restart, the slot under way, one by which two
- * readings round differently, and half a slot of a step of the clock. How far what is known is behind the wire comes on top: with a done index its
- * lag, with a fetch index all that it leaves open, a slot, and once more the restart after which it
- * says little.
+ * readings round differently, and half a slot of a step of the clock. How far what is known is
+ * behind the wire comes on top: with a done index its lag, with a fetch index all that it leaves
+ * open, a slot, and once more the restart after which it says little.
  */
 static inline u64 unposted_ns(const struct kpn_config *config, const struct kpn_nic_caps *caps,
 			      u64 slot_ps)

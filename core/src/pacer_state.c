@@ -113,18 +113,21 @@ s64 kpn_pacer_scaled_ppm_max(const struct kpn_pacer *pacer)
 /*
  * Frames, with B the budget: B complete; all best effort in the ring (B at most) makes room, each
  * stored twice; B more are placed, tried in two other slots, or taken back, again stored twice. For
- * each class that has frames waiting slots are looked for once or twice without finding any.
+ * each class that has frames waiting slots are looked for once or twice without finding any. A
+ * switch of tables looks for a slot open to no class on either side.
  */
 struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer)
 {
 	const struct kpn_config *config = &pacer->config;
 	u32 search_words = config->ring_slots / 32 + 4;
+	u32 switch_words = 2 * (pacer->gap_slots_max / 32 + 4);
 
 	return (struct kpn_limits){
 		.frames = 7 * config->budget_frames,
 		.trims = 4 * pacer->trims_max,
 		.rearms = pacer->caps.desc_persistent ? 0 : 2 * pacer->rearm_max,
-		.words = (3 * config->budget_frames + 2 * KPN_CLASS_COUNT) * search_words,
+		.words = (3 * config->budget_frames + 2 * KPN_CLASS_COUNT) * search_words +
+			 switch_words,
 		.stall_ns = pacer->stall_ns,
 	};
 }

@@ -175,7 +175,7 @@ void kpn_pacer_delay(struct kpn_pacer *pacer, u64 delay_ps)
 	pacer->synchronised = false;
 	pacer->stats.suspected_underruns++;
 	pacer->steady_ps = pacer->ring.tail.ps;
-	/* an index that shows late is of before it, until it has passed where the wire may be now */
+	/* an index that shows late is of before it, until it has passed where the wire may be */
 	pacer->restart_seq = kpn_pacer_head(pacer, kpn_cpu_now(pacer)).upper_seq;
 	kpn_strip_loosen(&pacer->strip, delay_ps, 0);
 	kpn_renew_plain(pacer);

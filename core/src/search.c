@@ -126,7 +126,7 @@ void kpn_switch_tables(struct kpn_pacer *pacer)
 	kpn_emit(pacer, KPN_EVENT_PARTITION);
 }
 
-/* From the last slot before @net_slot that is open to no class, up to @net_slot; the table has one */
+/* Slots from the last before @net_slot that is open to no class; the table has one. */
 static u32 reserved_ago(const struct kpn_partition *partition, u64 net_slot)
 {
 	u32 index = index_of(partition, net_slot);
@@ -145,14 +145,15 @@ static u32 reserved_ago(const struct kpn_partition *partition, u64 net_slot)
 	}
 }
 
-/* From @net_slot to the first slot that is open to no class; the table has one */
+/* Slots from @net_slot to the first that is open to no class; the table has one. */
 static u32 reserved_ahead(const struct kpn_partition *partition, u64 net_slot)
 {
 	u32 index = index_of(partition, net_slot);
 	u32 ahead = 0;
 
 	for (;;) {
-		u32 span = least(KPN_WORD_BITS, partition->plane_slots - index, KPN_WORD_BITS);
+		u32 rest = partition->plane_slots - index;
+		u32 span = rest < KPN_WORD_BITS ? rest : KPN_WORD_BITS;
 		u64 window = kpn_partition_window(partition, KPN_PLANE_RESERVED, index);
 
 		if (span < KPN_WORD_BITS)
@@ -160,7 +161,7 @@ static u32 reserved_ahead(const struct kpn_partition *partition, u64 net_slot)
 		if (window)
 			return ahead + kpn_lowest_bit(window);
 		ahead += span;
-		index = index + span == partition->plane_slots ? 0 : index + span;
+		index = span == rest ? 0 : index + span;
 	}
 }
 

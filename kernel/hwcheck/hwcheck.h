@@ -79,7 +79,7 @@ struct hwcheck {
 	struct hwcheck_trial trial[HWCHECK_TRIALS];
 };
 
-/** hwcheck_run() - claim, run, give back; RTNL, sleeps up to a few seconds. Return: 0 or an error */
+/** hwcheck_run() - claim, run, give back; RTNL, sleeps for seconds. Return: 0 or an error */
 int hwcheck_run(struct hwcheck *h);
 
 #endif

@@ -93,7 +93,7 @@ void kpn_align_init(struct kpn_align *align, u64 slot_ps, u64 quantum_ps, u64 do
 s64 kpn_align_error(const struct kpn_align *align, const struct kpn_clock *clock, u64 seq,
 		    u64 start_ps);
 
-/** kpn_align_beyond() - whether that is more than @bound_ps of wire, or even less than -@bound_ps */
+/** kpn_align_beyond() - whether that is more than @bound_ps of wire, either way */
 bool kpn_align_beyond(const struct kpn_align *align, const struct kpn_clock *clock, u64 seq,
 		      u64 start_ps, u64 bound_ps);
 

@@ -157,11 +157,10 @@ struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer);
  *	Slots before the origin of time count from 2^64 down, so from 2^63 on they are past
  *
  * Frames already placed beyond that slot that the new table does not let stay are placed anew,
- * within the limits. Cost is in the words of a period. Return: 0; -KPN_EBUSY while an earlier switch
- * is still to come; -KPN_EINVAL in paper mode and for a table whose slots are too far apart for the
- * trims (KPN_TRIM_RESERVED); -KPN_ERANGE if there the last of them in the old table and the first
- * in the new one are too far apart at @at_net_slot. Where the switch comes later than asked for, or
- * a step moves it, the grid is reached anew.
+ * within the limits. Return: 0; -KPN_EBUSY while an earlier switch is still to come; -KPN_EINVAL in
+ * paper mode and for a table whose slots are too far apart for the trims (KPN_TRIM_RESERVED);
+ * -KPN_ERANGE if at @at_net_slot the last of them in the old table and the first in the new one
+ * are. Where the switch comes later than asked for, or a step moves it, the grid is reached anew.
  */
 int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition *next,
 			    u64 at_net_slot);

@@ -32,7 +32,7 @@ static u32 rx_read_index(void *context)
 
 	if (index == ~0u)
 		return KPN_INDEX_GONE;
-	/* the statistics set it back to 0 */
+	/* one that begins anew has counted at least so many; one that stays full tells no more */
 	nic->rx_missed += discards >= nic->rx_discards ? discards - nic->rx_discards : discards;
 	nic->rx_discards = discards;
 	return index & RING_INDEX;

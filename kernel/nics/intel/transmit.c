@@ -43,7 +43,7 @@ int intel_buffers_alloc(struct intel_nic *nic, struct intel_buffers *buffers, u3
 		buffers->chunk[i] =
 			dma_alloc_noncoherent(&nic->pdev->dev, INTEL_CHUNK * INTEL_BUFFER_BYTES,
 					      &buffers->dma[i], direction, GFP_KERNEL);
-		/* never an error where there is memory, but the DMA debugger wants to see it asked */
+		/* no error where there is memory, but the DMA debugger wants it asked */
 		if (!buffers->chunk[i] || dma_mapping_error(&nic->pdev->dev, buffers->dma[i]))
 			break;
 	}
