@@ -3,6 +3,9 @@
 # What happens to a card while its ring is lent, whichever card: `. /lib/keepon/lent.sh`. The caller
 # sets lower, the card's interface, PEER, which answers echoes, and STATION, our address.
 #
+#   bind_card DRIVER FOLDER   the device of that folder in sysfs is DRIVER's; lower is up
+#   bind_intel         the same for keepon_intel and the PCI address OURS
+#   far_end            the card THEIRS, of the kernel's driver STOCK, answers echoes at PEER
 #   link_it            rt0 on the card, up and running, with a class of its own for the stream
 #   begin_traffic      a 1 ms stream by txtime and echoes without one, until end_traffic
 #   is_up DEVICE       it has a carrier and is up
@@ -12,6 +15,29 @@
 #   continues EVENT    rt0 runs again by itself, the stream goes on, every frame has one verdict
 #   fail TEXT          a result without which nothing that follows says anything: the end
 #   keep_books         rt0 is set down for good: what it has sent, for the host to compare
+
+for group in all default; do
+	echo 1 > /proc/sys/net/ipv6/conf/$group/disable_ipv6
+done
+
+bind_card() {
+	echo "$1" > "$2/driver_override"
+	basename "$2" > "/sys/bus/$(basename "$(readlink -f "$2/subsystem")")/drivers_probe"
+	lower=$(ls "$2/net") && ip link set dev "$lower" up && wait_until 10 is_up "$lower"
+}
+
+bind_intel() {
+	bind_card keepon_intel "/sys/bus/pci/devices/$OURS"
+}
+
+far_end() {
+	modprobe "$STOCK"
+	far=$(ls "/sys/bus/pci/devices/$THEIRS/net")
+	ip netns add far
+	ip link set dev "$far" netns far name eth9
+	ip -n far addr add $PEER/24 dev eth9
+	ip -n far link set dev eth9 up
+}
 
 is_up() {
 	ip link show "$1" 2>/dev/null | grep -q 'state UP'
@@ -26,7 +52,8 @@ counter() {
 }
 
 identity() {
-	ethtool -S rt0 | awk '/ submitted:/ { s = $2 } / verdict_/ { v += $2 } / pending:/ { p = $2 } END { print s - v - p }'
+	ethtool -S rt0 | awk '/ submitted:/ { s = $2 } / verdict_/ { v += $2 } / pending:/ { p = $2 }
+		END { print s - v - p }'
 }
 
 link_it() {
@@ -43,7 +70,8 @@ link_it() {
 begin_traffic() {
 	: > /run/traffic
 	while [ -e /run/traffic ]; do
-		keepon-talk rt0 --period 1ms --offset 64 --advance 5ms --count 200 --priority 8 --size 100 \
+		keepon-talk rt0 --period 1ms --offset 64 --advance 5ms --count 200 --priority 8 \
+			--size 100 \
 			--linger 1ms || sleep 0.02
 	done > /out/talk.txt 2>&1 &
 	stream=$!
@@ -69,7 +97,8 @@ has_sent() {
 
 continues() {
 	wait_until 15 is_up rt0 && ok "$1: it runs again" || fail "$1: it runs again"
-	run "$1: the stream goes on" wait_until 5 has_sent $(($(sent) + 50)) || ethtool -S rt0 | grep -v ": 0"
+	run "$1: the stream goes on" wait_until 5 has_sent $(($(sent) + 50)) ||
+		ethtool -S rt0 | grep -v ": 0"
 	is "$(identity)" 0 "$1: every frame has one verdict"
 }
 

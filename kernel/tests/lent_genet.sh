@@ -1,22 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What may happen to the GENET of an emulated Raspberry Pi 4 while a keepon link runs over it, under traffic: the link goes on by
-# itself, or there is a refusal; every frame has one verdict. At the far end is QEMU's user network.
+# What may happen to the GENET of an emulated Raspberry Pi 4 while a keepon link runs over it, under
+# traffic: the link goes on by itself, or there is a refusal; every frame has one verdict. At the
+# far end is QEMU's user network.
 . /lib/keepon/test.sh
 . /lib/keepon/lent.sh
 PEER=10.0.2.2
 STATION=10.0.2.15
 device=fd580000.ethernet
 folder=/sys/bus/platform/devices/$device
-
-for group in all default; do
-	echo 1 > /proc/sys/net/ipv6/conf/$group/disable_ipv6
-done
-
-bind() {
-	echo keepon_genet > "$folder/driver_override"
-	echo "$device" > /sys/bus/platform/drivers_probe
-	lower=$(ls "$folder/net") && ip link set dev "$lower" up && wait_until 10 is_up "$lower"
-}
 
 # BMCR: it negotiates, with power or without
 cable() {
@@ -28,7 +19,7 @@ cable() {
 
 modprobe keepon_genet prefetch=4
 modprobe keepon
-bind && ok "a card" || fail "a card"
+bind_card keepon_genet "$folder" && ok "a card" || fail "a card"
 link_it && ok "a link" || fail "a link"
 begin_traffic
 continues "at first"
@@ -91,7 +82,8 @@ ip link del rt0
 ordinary() {
 	ip addr add $STATION/24 dev "$lower"
 	wait_until 5 is_up "$lower"
-	is "$(ping -q -c 20 -i 0.01 $PEER | sed -n 's/.* \([0-9]*\) packets received.*/\1/p')" 20 "echoes come back over the ordinary card"
+	is "$(ping -q -c 20 -i 0.01 $PEER | sed -n 's/.* \([0-9]*\) packets received.*/\1/p')" \
+		20 "echoes come back over the ordinary card"
 	ip addr flush dev "$lower"
 }
 ordinary
@@ -102,7 +94,7 @@ link_it && ok "a link" || fail "a link"
 run "the stream runs" wait_until 5 has_sent 50
 echo "$device" > "$folder/driver/unbind"
 is "$(ls /sys/class/net | grep -c rt0)" 0 "unbound: the link is gone"
-bind && ok "bound again" || fail "bound again"
+bind_card keepon_genet "$folder" && ok "bound again" || fail "bound again"
 link_it && ok "a link" || fail "a link"
 run "unbound, bound: the stream runs" wait_until 5 has_sent 50
 run "keepon goes" rmmod keepon

@@ -1,36 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What may happen to an Intel controller while a keepon link runs over it, under traffic: the link goes on by itself, or there is a
-# refusal; every frame has one verdict. OURS, THEIRS: PCI addresses; STOCK: the kernel's driver at the far end. QEMU's monitor
-# listens at ttyS2.
+# What may happen to an Intel controller while a keepon link runs over it, under traffic: the link
+# goes on by itself, or there is a refusal; every frame has one verdict. OURS, THEIRS: PCI
+# addresses; STOCK: the kernel's driver at the far end. QEMU's monitor listens at ttyS2.
 . /lib/keepon/test.sh
 . /lib/keepon/lent.sh
 PEER=10.0.0.2
 STATION=10.0.0.1
 
-for group in all default; do
-	echo 1 > /proc/sys/net/ipv6/conf/$group/disable_ipv6
-done
 stty -F /dev/ttyS2 115200 raw -echo
 
 monitor() {
 	echo "$1" > /dev/ttyS2
 }
 
-bind() {
-	echo keepon_intel > "/sys/bus/pci/devices/$OURS/driver_override"
-	echo "$OURS" > /sys/bus/pci/drivers_probe
-	lower=$(ls "/sys/bus/pci/devices/$OURS/net") && ip link set dev "$lower" up && wait_until 10 is_up "$lower"
-}
-
 modprobe keepon_intel prefetch=4
 modprobe keepon
-bind && ok "a card" || fail "a card"
-modprobe "$STOCK"
-far=$(ls "/sys/bus/pci/devices/$THEIRS/net")
-ip netns add far
-ip link set dev "$far" netns far name eth9
-ip -n far addr add $PEER/24 dev eth9
-ip -n far link set dev eth9 up
+bind_intel && ok "a card" || fail "a card"
+far_end
 link_it && ok "a link" || fail "a link"
 begin_traffic
 continues "at first"

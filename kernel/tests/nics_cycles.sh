@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Our driver of a card bound and unbound BINDS times, in every fourth round while a keepon link runs over the lent ring, and set up
-# and down UPS times; what is allocated does not grow. BUS, DEVICE, DRIVER: the card and our driver of it.
+# Our driver of a card bound and unbound BINDS times, in every fourth round while a keepon link runs
+# over the lent ring, and set up and down UPS times; what is allocated does not grow. BUS, DEVICE,
+# DRIVER: the card and our driver of it.
 . /lib/keepon/test.sh
 . /lib/keepon/soak.sh
 NOISE_KB=2048
@@ -35,7 +36,8 @@ unbind() {
 	echo "$DEVICE" > "$folder/driver/unbind"
 }
 
-# Frames under way when the driver lets go: some in slots, some waiting for a txtime, some for a slot.
+# Frames under way when the driver lets go: some in slots, some waiting for a txtime, some for a
+# slot.
 lend() {
 	must ip link add link "$lower" name rt0 type keepon
 	ip addr add 10.0.0.1/24 dev rt0
@@ -47,7 +49,8 @@ lend() {
 	frames=$((frames + $(ethtool -S rt0 | sed -n 's/^ *submitted: //p')))
 }
 
-# settled FILE: memory(), when mappings that were given up are really gone, which loading a module makes them
+# settled FILE: memory(), when mappings that were given up are really gone, which loading a module
+# makes them
 settled() {
 	rmmod keepon
 	modprobe keepon
@@ -96,7 +99,8 @@ settled /tmp/after
 is $failures 0 "bound and unbound $BINDS times"
 no_leak /tmp/before /tmp/after $((BINDS - warm_up))
 diag "$frames frames were handed to links before they were cut off"
-[ $frames -ge $((BINDS / 4)) ] && ok "there was traffic" || not_ok "there was traffic: $frames frames"
+[ $frames -ge $((BINDS / 4)) ] && ok "there was traffic" ||
+	not_ok "there was traffic: $frames frames"
 failures=0
 bind
 warm_up=$((UPS / 5))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# clock dual on the GENET of an emulated Raspberry Pi 4 whose own wire comes back to it (loopback): both rings count the
-# same slots. FRAMES are sent and heard again, the driver told INDEX_DONE; the host judges their stamps in /out.
+# clock dual on the GENET of an emulated Raspberry Pi 4 whose own wire comes back to it (loopback):
+# both rings count the same slots. FRAMES are sent and heard again, the driver told INDEX_DONE; the
+# host judges their stamps in /out.
 . /lib/keepon/test.sh
 
 device=fd580000.ethernet
@@ -26,7 +27,8 @@ echo "$device" > /sys/bus/platform/drivers_probe
 ip link set dev eth0 up
 run "carrier" wait_until 5 is_up eth0
 run "the wire comes back" ethtool -K eth0 loopback on
-run "a link that counts both rings" ip link add link eth0 name rt0 type keepon partition 10 clock dual \
+run "a link that counts both rings" ip link add link eth0 name rt0 \
+	type keepon partition 10 clock dual \
 	class 1 slots 0 late strict class 0 slots rest late reschedule
 run "up" ip link set rt0 up
 run "it runs" wait_until 5 is_up rt0
@@ -38,10 +40,12 @@ sleep 2
 keepon-listen rt0 --count "$FRAMES" --duration 2s --json /out/listen.json > /tmp/listen.txt 2>&1 &
 listener=$!
 sleep 0.05
-run "the talker" keepon-talk rt0 --period 1ms --offset 64 --advance 20ms --count "$FRAMES" --priority 8 --size 100 \
+run "the talker" keepon-talk rt0 --period 1ms --offset 64 --advance 20ms --count "$FRAMES" \
+	--priority 8 --size 100 \
 	--hw-stamps --json /out/talk.json
 wait $listener
-is "$(counter rx_ring_missed) $(counter rx_ring_stops)" "0 0" "none missed, and the wire never stopped"
+is "$(counter rx_ring_missed) $(counter rx_ring_stops)" "0 0" \
+	"none missed, and the wire never stopped"
 ethtool -S rt0 > /out/counters.txt
 ethtool -S eth0 > /out/lower.txt
 run "down" ip link set rt0 down
