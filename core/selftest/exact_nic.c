@@ -112,8 +112,10 @@ static void check_store(struct exact_nic *nic, u32 desc_idx)
 
 static u64 op_cpu_ns(void *context)
 {
-	const struct exact_nic *nic = context;
+	struct exact_nic *nic = context;
 
+	if (nic->cpu_read_ns)
+		exact_nic_go(nic, nic->cpu_read_ns);
 	return nic->now_ns;
 }
 

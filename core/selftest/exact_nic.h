@@ -40,6 +40,7 @@ struct exact_sent {
  * @now_ns: CPU time; the tests move it
  * @poll_ns: time between polls of exact_nic_run(); 0: what the pacer asks for
  * @read_ns: duration of one index read; the index is taken in the middle
+ * @cpu_read_ns: duration of one reading of the CPU counter
  * @copy_ns: time that passes when the core asks for a buffer, as if writing it took that long
  * @store_ns: time that passes before a descriptor store takes effect, as if the CPU were held up
  *	there
@@ -69,6 +70,7 @@ struct exact_nic {
 	u64 now_ns;
 	u64 poll_ns;
 	u64 read_ns;
+	u64 cpu_read_ns;
 	u64 copy_ns;
 	u64 store_ns;
 	u64 late_store_ns;

@@ -555,16 +555,16 @@ int rig_set_partition(struct rig *rig, const struct kpn_partition *partition, co
 	const struct rig before = *rig;
 	int error;
 
-	/* the call itself may place frames by the next table */
-	if (!before.table[1].allowed) {
-		rig->table[1] = (struct rig_table){ allowed, partition->slots };
-		rig->switch_net_slot = at_net_slot;
-		rig->switch_tail_seq =
-			kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic)).tail_seq;
-	}
+	/* the call itself may place frames by the next table; one still to come gives way */
+	rig->table[1] = (struct rig_table){ allowed, partition->slots };
+	rig->switch_net_slot = at_net_slot;
+	rig->switch_tail_seq = kpn_pacer_state(rig->pacer, fake_nic_cpu_ns(&rig->nic)).tail_seq;
 	error = kpn_pacer_set_partition(rig->pacer, partition, at_net_slot);
-	if (error && !before.table[1].allowed)
-		rig->table[1].allowed = NULL;
+	if (error) {
+		rig->table[1] = before.table[1];
+		rig->switch_net_slot = before.switch_net_slot;
+		rig->switch_tail_seq = before.switch_tail_seq;
+	}
 	check(rig);
 	return error;
 }

@@ -37,8 +37,11 @@
 	X(pacer)         \
 	X(head)          \
 	X(recovery)      \
+	X(doorbell)      \
 	X(dual)          \
+	X(dual_merge)    \
 	X(hazards)       \
+	X(wraps)         \
 	X(depth)
 
 /**

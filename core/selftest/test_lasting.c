@@ -11,6 +11,19 @@ enum { FRAMES = 100 };
 static struct exact_nic nic;
 static struct kpn_frame frames[FRAMES];
 
+/* A fetch index up to nine slots ahead, of twenty posted, polled every @poll_ns. */
+static void prepare_fetching(u32 prefetch_slots, u64 poll_ns)
+{
+	exact_nic_prepare(&nic);
+	nic.caps.index_counts_done = false;
+	nic.caps.prefetch_slots_max = prefetch_slots;
+	nic.caps.index_to_wire_ns_min = 0;
+	nic.caps.index_to_wire_ns_max = 90000;
+	nic.config.depth_slots = 20;
+	nic.config.batch_slots = 1;
+	nic.poll_ns = poll_ns;
+}
+
 /*
  * A CPU that was held up while it stored lengths, where the index waits for a doorbell: what is
  * doubted is doubted once, and slots are posted again.
@@ -26,14 +39,7 @@ static void test_a_doubt_does_not_grow(struct kpn_selftest *t)
 		u64 starts;
 		u32 i;
 
-		exact_nic_prepare(&nic);
-		nic.caps.index_counts_done = false;
-		nic.caps.prefetch_slots_max = 8;
-		nic.caps.index_to_wire_ns_min = 0;
-		nic.caps.index_to_wire_ns_max = 90000;
-		nic.config.depth_slots = 20;
-		nic.config.batch_slots = 1;
-		nic.poll_ns = 2000;
+		prepare_fetching(8, 2000);
 		nic.config.trim_down_bytes = 200;
 		nic.config.trim_up_bytes = 200;
 		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
@@ -85,6 +91,29 @@ static void test_a_dead_index_that_also_lies(struct kpn_selftest *t)
 			exact_nic_poll(&nic, 20000);
 		}
 		KPN_EXPECT_AT(t, (int)every, nic.now_ns - dead_ns < stall_ns + MS);
+	}
+}
+
+/* Refused at every reading, where little of the time between two polls is slept: dead in time. */
+static void test_a_dead_index_that_is_refused(struct kpn_selftest *t)
+{
+	u32 overhead_us;
+
+	for (overhead_us = 0; overhead_us < 40; overhead_us += 3) {
+		u64 stall_ns;
+		u64 dead_ns;
+
+		exact_nic_prepare(&nic);
+		nic.config.poll_overhead_ns = overhead_us * 1000;
+		nic.config.depth_slots = 32;
+		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+		exact_nic_run(&nic, 2 * MS);
+		stall_ns = kpn_pacer_limits(nic.pacer).stall_ns;
+		nic.index_lie = 60;
+		dead_ns = nic.now_ns;
+		while (!nic.events[KPN_EVENT_STALLED] && nic.now_ns < dead_ns + 100 * MS)
+			exact_nic_poll(&nic, 40000);
+		KPN_EXPECT_AT(t, (int)overhead_us, nic.now_ns - dead_ns < stall_ns + 100000);
 	}
 }
 
@@ -197,12 +226,38 @@ static void test_a_rate_that_is_set_blindly(struct kpn_selftest *t)
 			      kpn_pacer_bounds(nic.pacer, (u32)ppb, (u32)ppb).lock_slots + 1);
 }
 
+/*
+ * The wire is told to be a millisecond later than believed, more than the ring holds: what the
+ * index says all the same, that the last slot is fetched, brings the bound back, and slots are
+ * posted before it stands.
+ */
+static void test_a_wire_that_was_thought_far_back(struct kpn_selftest *t)
+{
+	u64 starts;
+
+	prepare_fetching(30, 1000);
+	nic.caps.restart_ns_min = 9000;
+	nic.caps.restart_ns_max = 9000;
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	exact_nic_run(&nic, 2 * MS);
+	kpn_pacer_delay(nic.pacer, MS * 1000);
+	exact_nic_run(&nic, 5 * MS);
+	starts = nic.idle_starts;
+	exact_nic_run(&nic, 2 * MS);
+	KPN_EXPECT_EQ(t, nic.idle_starts, starts);
+	kpn_pacer_adjtime(nic.pacer, 0);
+	exact_nic_run(&nic, 2 * MS);
+	KPN_EXPECT(t, kpn_pacer_state(nic.pacer, nic.now_ns).synchronised);
+}
+
 void kpn_test_lasting(struct kpn_selftest *t)
 {
 	test_a_doubt_does_not_grow(t);
 	test_a_dead_index_that_also_lies(t);
+	test_a_dead_index_that_is_refused(t);
 	test_refused_readings_far_apart(t);
 	test_late_frames_after_one_hold_up(t);
 	test_the_greatest_rate_with_the_least_posted(t);
 	test_a_rate_that_is_set_blindly(t);
+	test_a_wire_that_was_thought_far_back(t);
 }

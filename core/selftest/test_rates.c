@@ -49,6 +49,41 @@ static void start(struct kpn_selftest *t, u32 ring_slots, u32 depth_slots, u32 p
 }
 
 /*
+ * The rate is set, to what it is, where slots are so short that some pass between two readings of
+ * the CPU counter: they stay on the grid, and frames in them are on time.
+ */
+static void test_slots_that_pass_while_a_rate_is_set(struct kpn_selftest *t)
+{
+	u32 on_time;
+	u32 call;
+
+	exact_nic_prepare(&nic);
+	kpn_config_defaults(&nic.config, &nic.caps, 10000000000ull, 100);
+	nic.config.ring_slots = 256;
+	nic.config.depth_slots = 240;
+	nic.config.batch_slots = 16;
+	nic.cpu_read_ns = 80;
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	kpn_pacer_adjtime(nic.pacer, 0);
+	exact_nic_run(&nic, 3 * MS);
+	for (call = 0; call < 20; call++) {
+		s64 from_ns = kpn_pacer_gettime(nic.pacer, nic.now_ns).ns;
+		u32 stale = nic.outcomes[KPN_VERDICT_SENT_STALE];
+		u32 i;
+
+		on_time = nic.outcomes[KPN_VERDICT_ON_TIME];
+		for (i = 0; i < FRAMES; i++) {
+			frames[i] = exact_frame((u8)(i + 1), 64, 0, from_ns + 8000 + i * 192);
+			kpn_pacer_submit(nic.pacer, &frames[i]);
+		}
+		kpn_pacer_adjfine(nic.pacer, 0);
+		exact_nic_run(&nic, MS);
+		KPN_EXPECT_AT(t, (int)call, nic.outcomes[KPN_VERDICT_ON_TIME] > on_time + 20);
+		KPN_EXPECT_EQ_AT(t, (int)call, nic.outcomes[KPN_VERDICT_SENT_STALE], stale);
+	}
+}
+
+/*
  * A rate that trims cannot follow is refused whatever its sign, and the nearest that they can is
  * not.
  */
@@ -299,4 +334,5 @@ void kpn_test_rates(struct kpn_selftest *t)
 	test_trims_follow_the_greatest_rate_either_way(t);
 	test_a_step_back_blocks_no_class(t);
 	test_the_horizon_is_as_far_as_it_is_said(t);
+	test_slots_that_pass_while_a_rate_is_set(t);
 }

@@ -320,8 +320,63 @@ static void test_a_delay_behind_an_index_that_shows_late(struct kpn_selftest *t)
 	}
 }
 
+/* What is told of the clock's error is time of the clock, which may run faster than the wire. */
+static void test_an_error_by_the_clock_told(struct kpn_selftest *t)
+{
+	u32 i;
+
+	prepare(1230, 40, 4);
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	exact_nic_run(&nic, 3 * MS);
+	kpn_pacer_adjfine(nic.pacer, kpn_pacer_scaled_ppm_max(nic.pacer));
+	for (i = 1; i < 100; i++) {
+		struct kpn_head head;
+		s64 now_ns;
+		s64 error_ns;
+
+		/* a long time without a reading: the strip is wide */
+		exact_nic_poll(&nic, 3000 * i);
+		kpn_pacer_delay(nic.pacer, 100000000);
+		head = kpn_pacer_head(nic.pacer, nic.now_ns);
+		now_ns = kpn_pacer_gettime(nic.pacer, nic.now_ns).ns;
+		error_ns = (s64)(kpn_pacer_state(nic.pacer, nic.now_ns).clock_error_ps / 1000);
+		KPN_EXPECT_AT(t, (int)i,
+			      kpn_clock_at(kpn_pacer_clock(nic.pacer), head.wire.upper_ps).ns -
+					      now_ns <=
+				      error_ns + 1);
+		KPN_EXPECT_AT(
+			t, (int)i,
+			now_ns - kpn_clock_at(kpn_pacer_clock(nic.pacer), head.wire.lower_ps).ns <=
+				error_ns + 1);
+	}
+}
+
+/* A wire that is told to stand for long is not dead, and one that stands for longer is. */
+static void test_a_long_delay_that_is_told(struct kpn_selftest *t)
+{
+	u32 dead;
+
+	for (dead = 0; dead < 2; dead++) {
+		u64 stall_ns;
+
+		prepare(1230, 40, 4);
+		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+		exact_nic_run(&nic, 3 * MS);
+		stall_ns = kpn_pacer_limits(nic.pacer).stall_ns;
+		/* right after a reading, so that the next one is the first that does not move */
+		exact_nic_poll(&nic, 0);
+		nic.frozen_index = (u32)nic.pacer->ring.index_seq;
+		nic.frozen = true;
+		kpn_pacer_delay(nic.pacer, 5 * stall_ns * 1000);
+		exact_nic_run(&nic, (dead ? 7 : 4) * stall_ns);
+		KPN_EXPECT_EQ_AT(t, (int)dead, nic.events[KPN_EVENT_STALLED], dead);
+	}
+}
+
 void kpn_test_told(struct kpn_selftest *t)
 {
+	test_a_long_delay_that_is_told(t);
+	test_an_error_by_the_clock_told(t);
 	test_rates_that_follow_each_other(t);
 	test_a_promise_of_more_than_half_a_slot(t);
 	test_slots_that_are_given_to_another_class(t);

@@ -277,8 +277,39 @@ static void test_stores_longer_than_slots(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_MOVED], 4);
 }
 
+/*
+ * The ring takes only so many frames of best effort. A class with few slots and many frames does
+ * not use up that number far ahead: slots of others would stay empty.
+ */
+static void test_a_class_with_few_slots_leaves_others_theirs(struct kpn_selftest *t)
+{
+	static const u16 masks[] = { 2, 1, 1, 1, 1, 1, 1, 1 };
+	static struct kpn_frame frames[60];
+	u32 of_many = 0;
+	u32 i;
+
+	exact_nic_prepare(&nic);
+	nic.config.ring_slots = 256;
+	nic.config.depth_slots = 200;
+	nic.config.prebuffer_frames = 40;
+	nic.config.budget_frames = 12;
+	nic.config.allowed = masks;
+	nic.config.partition_slots = 8;
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	exact_nic_run(&nic, 100 * SLOT_NS);
+	for (i = 0; i < 60; i++)
+		KPN_EXPECT_EQ(t, submit(&frames[i], (u8)i + 1, i < 30, -1), KPN_VERDICT_PENDING);
+	exact_nic_run(&nic, 50 * SLOT_NS);
+	for (i = 0; i < nic.log_count; i++)
+		of_many += nic.log[i].tag > 30;
+	KPN_EXPECT_EQ(t, of_many, 30);
+	exact_nic_run(&nic, 250 * SLOT_NS);
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_BEST_EFFORT], 60);
+}
+
 void kpn_test_waiting(struct kpn_selftest *t)
 {
+	test_a_class_with_few_slots_leaves_others_theirs(t);
 	test_relaxed_takes_the_next_slot_of_its_class(t);
 	test_relaxed_slot_does_not_depend_on_the_lead(t);
 	test_relaxed_is_not_held_up_by_best_effort(t);

@@ -59,4 +59,12 @@ static inline bool run_watching(u64 ns)
 	return true;
 }
 
+/* A fetch index, which knows more than a slot less of where the wire is. */
+static inline void prepare_fetching(void)
+{
+	exact_nic_prepare(&nic);
+	nic.caps.index_counts_done = false;
+	nic.caps.index_to_wire_ns_max = (s32)nic.caps.restart_ns_max + 2 * (s32)SLOT_NS;
+}
+
 #endif

@@ -1,51 +1,25 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Validation of the parameters, field by field in the order of the struct; only a ring that cannot
- * be deep enough is found when the depth is. A rule that rests on a field already found wrong is not
- * applied, so that one mistake is one problem. What the values lead to is computed elsewhere.
+ * be deep enough is found when the depth is. A rule that rests on a field already found wrong is
+ * not applied, so that one mistake is one problem. What the values lead to is computed elsewhere.
  */
 #include "keepon/config.h"
 
 #include "keepon/partition.h"
 #include "keepon/wire.h"
+#include "kpn_check.h"
 #include "kpn_config.h"
 
 enum {
-	SLOT_BYTES_MAX = KPN_FRAME_BYTES_MAX,
-	PAPER_BATCH_SLOTS_MAX = 512, /* KeepON paper section A.12 (K1) */
 	DRIFT_PPB_MAX = 1000000,
 	WANDER_PPB_PER_S_MAX = 1000000,
 };
 
 #define PPB 1000000000ull
 
-/* ---- validation ---- */
-
-/*
- * struct check - one validation under way
- * @paper, @locked: the mode; both false if it is wrong itself, @locked also if the trim policy is
- * @slot_ok ... @trims_ok: fields found right so far, for the rules that rest on them
- * @slot_ps: slot time, 0 if rate or slot length are wrong
- * @least_slots: that must be between two polls, 0: any, or slots are wrong
- */
-struct check {
-	const struct kpn_config *config;
-	const struct kpn_nic_caps *caps;
-	struct kpn_problem *problems;
-	u32 room;
-	u32 count;
-	bool paper;
-	bool locked;
-	bool slot_ok;
-	bool ring_ok;
-	bool batch_ok;
-	bool trims_ok;
-	u64 slot_ps;
-	u64 least_slots;
-};
-
-static void refuse(struct check *check, const char *field, u64 value, struct limits range,
-		   const char *reason)
+void kpn_refuse(struct check *check, const char *field, u64 value, struct limits range,
+		const char *reason)
 {
 	if (check->count < check->room) {
 		check->problems[check->count] = (struct kpn_problem){
@@ -59,24 +33,19 @@ static void refuse(struct check *check, const char *field, u64 value, struct lim
 	check->count++;
 }
 
-/* Refuse @value unless it is within @range. Return: whether it is. */
-static bool require(struct check *check, const char *field, u64 value, struct limits range,
-		    const char *reason)
+bool kpn_require(struct check *check, const char *field, u64 value, struct limits range,
+		 const char *reason)
 {
 	if (within(value, range))
 		return true;
-	refuse(check, field, value, range, reason);
+	kpn_refuse(check, field, value, range, reason);
 	return false;
 }
 
-/*
- * Like require() for a range that other fields have narrowed to @now: always stated as it is now,
- * with the reason that fits the value.
- */
-static bool require_narrowed(struct check *check, const char *field, u64 value, struct limits range,
-			     const char *reason, struct limits now, const char *reason_now)
+bool kpn_require_narrowed(struct check *check, const char *field, u64 value, struct limits range,
+			  const char *reason, struct limits now, const char *reason_now)
 {
-	return require(check, field, value, now, within(value, range) ? reason_now : reason);
+	return kpn_require(check, field, value, now, within(value, range) ? reason_now : reason);
 }
 
 static bool check_rate(struct check *check)
@@ -84,112 +53,15 @@ static bool check_rate(struct check *check)
 	struct limits range = { KPN_RATE_BPS_MIN, KPN_RATE_BPS_MAX };
 	u64 rate_bps = check->config->rate_bps;
 
-	if (!require(
+	if (!kpn_require(
 		    check, "rate_bps", rate_bps, range,
 		    "no Ethernet link supported here has this rate; give the link rate in bits per second"))
 		return false;
 	if (kpn_byte_time_ps(rate_bps))
 		return true;
-	refuse(check, "rate_bps", rate_bps, range,
-	       "a byte at this rate does not last whole picoseconds; give the rate of a standard Ethernet link");
-	return false;
-}
-
-/* The most slots a batch can have, whatever the ring. */
-static u64 batch_most(const struct check *check)
-{
-	u64 posted = ring_range(check->caps).max;
-
-	posted -= min_u64(posted, check->caps->reserved_slots);
-	return max_u64(1,
-		       min_u64(posted, check->paper ? PAPER_BATCH_SLOTS_MAX : KPN_BATCH_SLOTS_MAX));
-}
-
-/*
- * Polls that come faster than the machine can take them would leave it no time for anything else.
- * So the longest batch has to last as long as the shortest poll interval. Return: bytes of a slot
- * from which on it does, at least those of @range; beyond its end if none does.
- */
-static u64 slots_for_polls(const struct check *check, struct limits range)
-{
-	u64 batch_ps = batch_most(check) * kpn_byte_time_ps(check->config->rate_bps);
-	u64 wire_bytes;
-
-	if (!batch_ps)
-		return range.min;
-	wire_bytes =
-		kpn_div_u64((u64)check->caps->poll_ns_min * PS_PER_NS + batch_ps - 1, batch_ps);
-	if (wire_bytes <= range.min + KPN_WIRE_OVERHEAD_BYTES)
-		return range.min;
-	return wire_bytes - KPN_WIRE_OVERHEAD_BYTES;
-}
-
-/* An overhead that no batch could bear is wrong itself, and found later. */
-static u64 least_slots(const struct check *check)
-{
-	u32 overhead_ns = check->config->poll_overhead_ns;
-	u64 most = batch_most(check);
-	u64 least = batch_slots_least(check->caps, overhead_ns, check->slot_ps);
-
-	return least <= most ? least : batch_slots_least(check->caps, 0, check->slot_ps);
-}
-
-static bool check_slot(struct check *check)
-{
-	const struct kpn_nic_caps *caps = check->caps;
-	u32 slot_bytes = check->config->slot_bytes;
-	struct limits range = {
-		.min = max_u64(KPN_FRAME_BYTES_MIN, caps->placeholder_bytes_min),
-		.max = min_u64(SLOT_BYTES_MAX, caps->frame_bytes_max),
-	};
-	struct limits now = range;
-
-	if (check->locked) {
-		now.min = max_u64(range.min, (u64)trimmed_bytes_min(check->config->trim, caps) +
-						     quantum_bytes(caps));
-		now.max = min_u64(range.max, caps->frame_bytes_max - min_u64(caps->frame_bytes_max,
-									     quantum_bytes(caps)));
-	}
-	if (!within(slot_bytes, now))
-		now.min = min_u64(slots_for_polls(check, now), now.max);
-	if (!require_narrowed(
-		    check, "slot_bytes", slot_bytes, range,
-		    "a slot holds one frame the backend sends unpadded; choose such a length, FCS included",
-		    now,
-		    "a slot of this length cannot be trimmed both ways; change it, trim reserved slots only or use paper mode"))
-		return false;
-	now.min = slots_for_polls(check, now);
-	if (now.min <= now.max && slot_bytes >= now.min)
-		return true;
-	now.min = min_u64(now.min, now.max);
-	refuse(check, "slot_bytes", slot_bytes, now,
-	       "not even the longest batch of such slots lasts as long as this machine needs between polls; choose longer slots or a slower link");
-	return false;
-}
-
-static bool check_ring(struct check *check)
-{
-	struct limits range = ring_range(check->caps);
-	u64 multiple = ring_multiple(check->caps);
-	u32 ring_slots = check->config->ring_slots;
-	struct limits now = range;
-
-	now.min =
-		max_u64(range.min, multiple_below(check->least_slots + check->caps->reserved_slots +
-							  multiple - 1,
-						  multiple));
-	if (now.min > range.max)
-		now.min = range.min;
-	if (!require_narrowed(
-		    check, "ring_slots", ring_slots, range,
-		    "the backend's index, prefetch and limits do not suit a ring of this size; resize the ring",
-		    now,
-		    "no batch within the ring lasts as long as this machine needs between polls; raise ring, depth and batch, or slot_bytes"))
-		return false;
-	if (ring_slots == multiple_below(ring_slots, ring_multiple(check->caps)))
-		return true;
-	refuse(check, "ring_slots", ring_slots, now,
-	       "the backend has rings in steps only; choose a multiple of its ring_slots_multiple");
+	kpn_refuse(
+		check, "rate_bps", rate_bps, range,
+		"a byte at this rate does not last whole picoseconds; give the rate of a standard Ethernet link");
 	return false;
 }
 
@@ -201,7 +73,7 @@ static bool check_partition(struct check *check)
 
 	if (check->paper && check->ring_ok)
 		now = (struct limits){ config->ring_slots, config->ring_slots };
-	return require_narrowed(
+	return kpn_require_narrowed(
 		check, "partition_slots", config->partition_slots, range,
 		"the period of the class masks is empty or too long; give one mask per slot of it",
 		now, "in paper mode the partition repeats with the ring; make both equally long");
@@ -222,114 +94,31 @@ static bool check_allowed(struct check *check, bool slots_ok)
 	if (!config->allowed) {
 		u64 masks = slots_ok ? config->partition_slots : KPN_PARTITION_SLOTS_MAX;
 
-		refuse(check, "allowed", 0, (struct limits){ slots_ok ? masks : 1, masks },
-		       "there are no class masks; point to one mask per slot of the partition");
+		kpn_refuse(check, "allowed", 0, (struct limits){ slots_ok ? masks : 1, masks },
+			   "there are no class masks; point to one mask per slot of the partition");
 		return false;
 	}
 	if (!slots_ok)
 		return false;
 	if (!check->locked || trim_gap_slots(config))
 		return true;
-	refuse(check, "allowed", 0, (struct limits){ 1, config->partition_slots },
-	       "no slot of the partition may be trimmed; leave one without any class or choose trim any");
+	kpn_refuse(
+		check, "allowed", 0, (struct limits){ 1, config->partition_slots },
+		"no slot of the partition may be trimmed; leave one without any class or choose trim any");
 	return false;
-}
-
-/*
- * Posted slots must last through the shortest poll interval this machine sustains, and what
- * unposted_ns() says: otherwise the wire runs dry between any two polls. Return: so many
- * slots, 0 where the wire is not kept saturated by depth.
- */
-static u64 depth_least(const struct check *check)
-{
-	if (check->paper || !check->slot_ps)
-		return 0;
-	return depth_slots_least(check->config, check->caps, check->slot_ps);
-}
-
-/* Not even all slots of this ring last from poll to poll: a larger one, or longer slots, do. */
-static void refuse_shallow_ring(struct check *check, u64 least)
-{
-	const struct kpn_config *config = check->config;
-	const struct kpn_nic_caps *caps = check->caps;
-	struct limits ring = ring_range(caps);
-	struct limits slot = { config->slot_bytes, min_u64(SLOT_BYTES_MAX, caps->frame_bytes_max) };
-	u64 multiple = ring_multiple(caps);
-	u64 byte_ps = kpn_byte_time_ps(config->rate_bps);
-	u32 posted;
-
-	ring.min = multiple_below(least + caps->reserved_slots + multiple - 1, multiple);
-	if (ring.min <= ring.max) {
-		refuse(check, "ring_slots", config->ring_slots, ring,
-		       "the wire would run dry between two polls however many slots are posted; raise ring and depth, or slot_bytes");
-		return;
-	}
-	posted = posted_max((u32)multiple_below(ring.max, multiple), caps);
-	while (slot.min < slot.max &&
-	       depth_slots_least(config, caps, byte_ps * kpn_wire_bytes((u32)slot.min)) > posted)
-		slot.min++;
-	refuse(check, "slot_bytes", config->slot_bytes, slot,
-	       "the wire would run dry between two polls however long the ring; choose longer slots or a slower link");
-}
-
-static void check_posting(struct check *check)
-{
-	const struct kpn_config *config = check->config;
-	u32 posted =
-		check->ring_ok ? posted_max(config->ring_slots, check->caps) : KPN_RING_SLOTS_MAX;
-	u64 least = check->ring_ok ? check->least_slots : 0;
-	struct limits depth = { 1, posted };
-	struct limits batch = { 1, min_u64(posted, check->paper ? PAPER_BATCH_SLOTS_MAX :
-								  KPN_BATCH_SLOTS_MAX) };
-	struct limits now;
-
-	/*
-	 * in paper mode depth follows batch, otherwise batch has to stay within a depth that is
-	 * itself right
-	 */
-	if (!check->paper && within(config->depth_slots, depth))
-		batch.max = min_u64(batch.max, config->depth_slots);
-	now = batch;
-	/* otherwise the depth is what is wrong */
-	if (least <= batch.max)
-		now.min = max_u64(1, least);
-	check->batch_ok = require_narrowed(
-		check, "batch_slots", config->batch_slots, batch,
-		"a doorbell posts at least one slot and no more than depth_slots; change the batch",
-		now,
-		"polls would follow each other faster than this machine sustains; raise the batch, or slot_bytes");
-	if (check->batch_ok)
-		depth.min = config->batch_slots;
-	if (check->batch_ok && check->paper) {
-		depth.max = config->batch_slots;
-		require(check, "depth_slots", config->depth_slots, depth,
-			"in paper mode one batch is posted ahead; make the depth equal to batch_slots");
-		return;
-	}
-	now = depth;
-	least = max_u64(least, check->ring_ok && check->batch_ok ? depth_least(check) : 0);
-	if (!check->paper)
-		now.min = max_u64(depth.min, min_u64(least, depth.max));
-	if (!require_narrowed(
-		    check, "depth_slots", config->depth_slots, depth,
-		    "a batch must fit in, and reserved descriptors stay unposted; change the depth or the ring",
-		    now,
-		    "the wire would run dry between two polls of this machine; raise the depth, and batch or slot_bytes if polls are too close"))
-		return;
-	if (!check->paper && least > depth.max)
-		refuse_shallow_ring(check, least);
 }
 
 /* Require a multiple of the start quantum within @range, whose limits are such multiples. */
 static bool check_trim_range(struct check *check, const char *field, u32 value, struct limits range,
 			     const char *reason)
 {
-	if (!require(check, field, value, range, reason))
+	if (!kpn_require(check, field, value, range, reason))
 		return false;
 	if (value == multiple_below(value, quantum_bytes(check->caps)))
 		return true;
-	refuse(check, field, value, range,
-	       "lengths change by whole quanta; choose a multiple of the backend's start_quantum_bytes");
+	kpn_refuse(
+		check, field, value, range,
+		"lengths change by whole quanta; choose a multiple of the backend's start_quantum_bytes");
 	return false;
 }
 
@@ -361,7 +150,7 @@ static void check_budget(struct check *check)
 
 	if (check->batch_ok)
 		now.min = max_u64(range.min, 2ull * config->batch_slots);
-	require_narrowed(
+	kpn_require_narrowed(
 		check, "budget_frames", config->budget_frames, range,
 		"a call has to get on, and to come to an end; choose another budget", now,
 		"polls would fall behind a batch of frames; raise the budget to twice the batch");
@@ -373,7 +162,8 @@ static void check_tolerance(struct check *check)
 
 	if (!check->slot_ps)
 		return;
-	require(check, "tolerance_ns", check->config->tolerance_ns, range,
+	kpn_require(
+		check, "tolerance_ns", check->config->tolerance_ns, range,
 		"a frame may leave at most one slot time before its txtime; reduce the tolerance");
 }
 
@@ -395,7 +185,7 @@ static void check_drift(struct check *check, bool allowed_ok)
 		now.max = min_u64(range.max,
 				  kpn_div_u64(least_bytes * PPB, gap_wire_bytes + least_bytes));
 	}
-	require_narrowed(
+	kpn_require_narrowed(
 		check, "drift_ppb_max", config->drift_ppb_max, range,
 		"no crystals drift like this; state the bound of CPU against NIC clock by their data sheets",
 		now,
@@ -410,7 +200,8 @@ static void check_poll_overhead(struct check *check)
 	if (!check->slot_ps || !check->batch_ok)
 		return;
 	range.max = kpn_div_u64(config->batch_slots * check->slot_ps - 1, PS_PER_NS);
-	require(check, "poll_overhead_ns", config->poll_overhead_ns, range,
+	kpn_require(
+		check, "poll_overhead_ns", config->poll_overhead_ns, range,
 		"a poll would take as long as its batch is on the wire; raise batch_slots or make the poll faster");
 }
 
@@ -420,10 +211,10 @@ static void check_clock_read(struct check *check)
 	struct limits now = { check->paper ? KPN_CLOCK_COUNTER : KPN_CLOCK_INTERPOLATED,
 			      KPN_CLOCK_COUNTER };
 
-	require_narrowed(check, "clock_read", check->config->clock_read, range,
-			 "this way of reading the clock is unknown; choose interpolated or counter",
-			 now,
-			 "paper mode reads the clock as a counter; choose counter or another mode");
+	kpn_require_narrowed(
+		check, "clock_read", check->config->clock_read, range,
+		"this way of reading the clock is unknown; choose interpolated or counter", now,
+		"paper mode reads the clock as a counter; choose counter or another mode");
 }
 
 static void check_placeholder(struct check *check)
@@ -439,14 +230,17 @@ static void check_placeholder(struct check *check)
 			range.max--;
 	}
 	if (placeholder >= KPN_PLACEHOLDER_COUNT)
-		refuse(check, "placeholder", placeholder, range,
-		       "this kind of placeholder is unknown; choose bad-fcs, mac-control or reserved-address");
+		kpn_refuse(
+			check, "placeholder", placeholder, range,
+			"this kind of placeholder is unknown; choose bad-fcs, mac-control or reserved-address");
 	else if (!(check->caps->placeholder_kinds >> placeholder & 1))
-		refuse(check, "placeholder", placeholder, range,
-		       "the backend cannot send this kind of placeholder; choose one of its placeholder_kinds");
+		kpn_refuse(
+			check, "placeholder", placeholder, range,
+			"the backend cannot send this kind of placeholder; choose one of its placeholder_kinds");
 	else if (!(usable >> placeholder & 1))
-		refuse(check, "placeholder", placeholder, range,
-		       "without spare buffers only bad-fcs placeholders can be replaced safely; choose bad-fcs");
+		kpn_refuse(
+			check, "placeholder", placeholder, range,
+			"without spare buffers only bad-fcs placeholders can be replaced safely; choose bad-fcs");
 }
 
 static void check_padding(struct check *check)
@@ -455,7 +249,7 @@ static void check_padding(struct check *check)
 	struct limits now = { range.min,
 			      check->caps->has_spare_buffers ? range.max : KPN_PADDING_DEFERRED };
 
-	require_narrowed(
+	kpn_require_narrowed(
 		check, "padding", check->config->padding, range,
 		"this padding is unknown; choose deferred or on-demand", now,
 		"without spare buffers placeholders would send the frames before them; choose deferred");
@@ -484,11 +278,12 @@ static void check_classes(struct check *check)
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
 		const struct kpn_class_config *class_config = &check->config->classes[tc];
 
-		require(check, fields[tc][0], class_config->late, late,
-			"this late policy is unknown; choose strict, relaxed or reschedule");
-		require_narrowed(check, fields[tc][1], class_config->rounding, rounding,
-				 "this rounding is unknown; choose up or floor", rounding_now,
-				 "paper mode rounds txtimes down; choose floor or another mode");
+		kpn_require(check, fields[tc][0], class_config->late, late,
+			    "this late policy is unknown; choose strict, relaxed or reschedule");
+		kpn_require_narrowed(
+			check, fields[tc][1], class_config->rounding, rounding,
+			"this rounding is unknown; choose up or floor", rounding_now,
+			"paper mode rounds txtimes down; choose floor or another mode");
 	}
 }
 
@@ -503,32 +298,34 @@ u32 kpn_config_validate(const struct kpn_config *config, const struct kpn_nic_ca
 	check.locked = config->mode == KPN_MODE_PHASE_LOCKED && config->trim <= KPN_TRIM_RESERVED;
 
 	rate_ok = check_rate(&check);
-	check.slot_ok = check_slot(&check);
+	check.slot_ok = kpn_check_slot(&check);
 	if (rate_ok && check.slot_ok)
 		check.slot_ps = (u64)kpn_byte_time_ps(config->rate_bps) *
 				kpn_wire_bytes(config->slot_bytes);
-	check.least_slots = least_slots(&check);
-	check.ring_ok = check_ring(&check);
+	check.least_slots = kpn_least_slots(&check);
+	check.ring_ok = kpn_check_ring(&check);
 	allowed_ok = check_allowed(&check, check_partition(&check));
-	check_posting(&check);
+	kpn_check_posting(&check);
 	check_trims(&check);
-	require(&check, "prebuffer_frames", config->prebuffer_frames,
+	kpn_require(
+		&check, "prebuffer_frames", config->prebuffer_frames,
 		(struct limits){ 0, KPN_PREBUFFER_FRAMES_MAX },
 		"this many frames per class are too many; reduce it, or hold none back with zero");
 	check_budget(&check);
 	check_tolerance(&check);
 	check_drift(&check, allowed_ok);
-	require(&check, "wander_ppb_per_s_max", config->wander_ppb_per_s_max,
-		(struct limits){ 0, WANDER_PPB_PER_S_MAX },
-		"no crystals wander like this; state how fast their rates can change");
+	kpn_require(&check, "wander_ppb_per_s_max", config->wander_ppb_per_s_max,
+		    (struct limits){ 0, WANDER_PPB_PER_S_MAX },
+		    "no crystals wander like this; state how fast their rates can change");
 	check_poll_overhead(&check);
-	require(&check, "mode", config->mode,
-		(struct limits){ KPN_MODE_PHASE_LOCKED, KPN_MODE_PAPER },
-		"this mode is unknown; choose phase-locked or paper");
+	kpn_require(&check, "mode", config->mode,
+		    (struct limits){ KPN_MODE_PHASE_LOCKED, KPN_MODE_PAPER },
+		    "this mode is unknown; choose phase-locked or paper");
 	check_clock_read(&check);
 	check_placeholder(&check);
-	require(&check, "trim", config->trim, (struct limits){ KPN_TRIM_ANY, KPN_TRIM_RESERVED },
-		"this trim policy is unknown; choose any or reserved");
+	kpn_require(&check, "trim", config->trim,
+		    (struct limits){ KPN_TRIM_ANY, KPN_TRIM_RESERVED },
+		    "this trim policy is unknown; choose any or reserved");
 	check_padding(&check);
 	check_classes(&check);
 	return check.count;

@@ -1,74 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Frames: which slot a txtime means, whether it may be had, and everything that can become of a
- * frame (KeepON paper sections 3.3 and 5). Sees clock, ring and partition together.
+ * Frames: whether the slot of a txtime may be had, and everything that can become of a frame
+ * (KeepON paper sections 3.3 and 5). Sees clock, ring and partition together.
  */
+#include "kpn_insert.h"
 #include "kpn_padding.h"
+#include "kpn_search.h"
 
 enum {
 	FRAME_BYTES_LEAST = 18, /* two addresses, a type, an FCS */
 	PLACE_TRIES = 2, /* slots that may be lost while a frame is copied before it gives up */
 };
 
-/* 26 days: anchors are renewed every 13, so a slot this far from one is never near the head. */
-#define TXTIME_SPAN_NS (1ll << 51)
-
 static enum kpn_verdict end_now(struct kpn_pacer *pacer, enum kpn_verdict verdict)
 {
 	pacer->stats.verdicts[verdict]++;
 	return verdict;
-}
-
-/* Free-running: the paper's formula (C1) on the clock law. */
-static KPN_NOINLINE u64 target_of_paper(const struct kpn_pacer *pacer, s64 ns)
-{
-	const struct kpn_cursor *head = &pacer->ring.head;
-	s64 anchor_ns = pacer->clock.anchor.ns;
-	s64 away_ns;
-	s64 ahead_ps;
-
-	/*
-	 * The law holds within 53 days of its anchor. What is further away is early, or late, all
-	 * the same.
-	 */
-	if (__builtin_sub_overflow(ns, anchor_ns, &away_ns)) /* a txtime is not negative */
-		away_ns = TXTIME_SPAN_NS + 1;
-	if (away_ns > TXTIME_SPAN_NS)
-		ns = anchor_ns + TXTIME_SPAN_NS;
-	if (away_ns < -TXTIME_SPAN_NS)
-		ns = anchor_ns - TXTIME_SPAN_NS;
-	ahead_ps =
-		(s64)(kpn_clock_position_at(&pacer->clock, (struct kpn_time){ ns, 0 }) - head->ps);
-	if (ahead_ps < 0)
-		return head->seq - 1 - kpn_div_u64(0 - (u64)ahead_ps - 1, pacer->slot_ps);
-	return head->seq + kpn_div_u64((u64)ahead_ps, pacer->slot_ps);
-}
-
-/*
- * On the grid: floor takes the slot in progress, counted from slot start; up takes the first whose
- * reference plane is not before txtime - tolerance.
- */
-static inline u64 target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame)
-{
-	s64 ns = frame->txtime_ns;
-
-	if (KPN_UNLIKELY(!pacer->phase_locked))
-		return target_of_paper(pacer, ns);
-	if (pacer->config.classes[frame->tc].rounding == KPN_ROUND_FLOOR)
-		return kpn_grid_floor(&pacer->align.grid, ns, 0) - pacer->align.base;
-	/*
-	 * First slot not before x = txtime - tolerance - sfd: the one after the last before or at x
-	 * - 1 ps.
-	 */
-	ns -= pacer->early_ns;
-	if (ns < 0)
-		return 0 - pacer->align.base;
-	return kpn_grid_floor(&pacer->align.grid, ns, pacer->early_rest_ps) + 1 - pacer->align.base;
-}
-
-u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame)
-{
-	return target_of(pacer, frame);
 }
 
 /*
@@ -262,7 +209,7 @@ static KPN_NOINLINE bool make_room(struct kpn_pacer *pacer, u64 seq)
 		kpn_recall_yielding(pacer, 1u << holder->tc, seq, &pacer->stats.displaced);
 	else if (seq >= pacer->review_seq && seq < pacer->review_end && pacer->frames_left &&
 		 holder->verdict != KPN_VERDICT_IN_DOUBT &&
-		 !kpn_may_stay(pacer, holder, seq, target_of(pacer, holder)))
+		 !kpn_may_stay(pacer, holder, seq, kpn_target_of(pacer, holder)))
 		kpn_withdraw_to_heap(pacer, seq);
 	return !kpn_ring_frame(&pacer->ring, seq);
 }
@@ -402,7 +349,7 @@ void kpn_insert_rekey(struct kpn_pacer *pacer)
 {
 	const struct kpn_frame *frame = kpn_prebuffer_earliest(&pacer->prebuffer);
 
-	pacer->heap_due_seq = frame ? target_of(pacer, frame) : KPN_SEQ_NEVER;
+	pacer->heap_due_seq = frame ? kpn_target_of(pacer, frame) : KPN_SEQ_NEVER;
 }
 
 static KPN_NOINLINE enum kpn_verdict hold(struct kpn_pacer *pacer, struct kpn_frame *frame,
@@ -424,7 +371,7 @@ static KPN_ALWAYS_INLINE enum kpn_verdict submit_scheduled(struct kpn_pacer *pac
 							   struct kpn_frame *frame, u64 cpu_ns)
 {
 	struct kpn_placement placement = placement_inline(pacer, cpu_ns);
-	u64 target = target_of(pacer, frame);
+	u64 target = kpn_target_of(pacer, frame);
 	enum kpn_verdict verdict;
 
 	if (KPN_UNLIKELY(!placement.valid))

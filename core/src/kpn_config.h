@@ -108,20 +108,23 @@ static inline u64 batch_slots_least(const struct kpn_nic_caps *caps, u32 overhea
 /*
  * How long posted slots last without being of use, in the worst case from the reading of a poll to
  * the doorbell of the next: what two polls take, a restart, the slot under way, one by which two
- * readings round differently, and half a slot of a step of the clock. How far what is known is
- * behind the wire comes on top: with a done index its lag, with a fetch index all that it leaves
- * open, a slot, and once more the restart after which it says little.
+ * readings round differently, half a slot of a step of the clock, and a tick each for the moments
+ * of two readings, of the doorbell and of waking up. How far what is known is behind the wire comes on
+ * top: the lag of the index, and with a fetch index all that it leaves open of a wire that may have
+ * been started again, a slot, the restart, and the whole way from index to wire (observe()).
  */
 static inline u64 unposted_ns(const struct kpn_config *config, const struct kpn_nic_caps *caps,
 			      u64 slot_ps)
 {
 	u64 slot_ns = kpn_div_u64(slot_ps + PS_PER_NS - 1, PS_PER_NS);
-	u64 ns = 2ull * config->poll_overhead_ns + caps->restart_ns_max + 3 * slot_ns;
+	u64 ns = 2ull * config->poll_overhead_ns + caps->restart_ns_max + 3 * slot_ns +
+		 4ull * caps->cpu_tick_ns;
 
+	if (caps->index_to_wire_ns_min < 0)
+		ns -= (u64)(s64)caps->index_to_wire_ns_min;
 	if (!caps->index_counts_done)
-		return ns + caps->restart_ns_max + slot_ns +
-		       (u64)((s64)caps->index_to_wire_ns_max - caps->index_to_wire_ns_min);
-	return caps->index_to_wire_ns_min < 0 ? ns - (u64)(s64)caps->index_to_wire_ns_min : ns;
+		ns += caps->restart_ns_max + slot_ns + (u64)(s64)caps->index_to_wire_ns_max;
+	return ns;
 }
 
 /* How long so many slots last at least: trimmed by the greatest rate they are 1 % shorter. */

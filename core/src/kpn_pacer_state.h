@@ -8,12 +8,14 @@
  *	pacer_state	what a pacer reports of itself
  *	post		slots handed to the NIC, and how long each shall be
  *	complete	what has left
+ *	target		which slot a txtime means
  *	insert		frames on their way into the ring
  *	waiting		frames that wait before the ring in the order of their class
  *	search		free slots of a class
  *	recall		frames taken back out of it
  *
- * Nothing here is seen outside core/src.
+ * Nothing here is seen outside core/src. What insert, waiting and recall offer is in kpn_insert.h,
+ * what search does in kpn_search.h.
  */
 #ifndef KPN_PACER_STATE_H
 #define KPN_PACER_STATE_H
@@ -46,29 +48,6 @@ struct kpn_table {
 	const struct kpn_partition *partition;
 	u64 seq;
 	u32 index;
-};
-
-/**
- * struct kpn_placement - where frames may go at one moment; see struct kpn_window
- * @until_ns: CPU time up to which @first_seq certainly remains the first
- * @cpu_ns: CPU time it was asked for
- */
-struct kpn_placement {
-	u64 first_seq;
-	u64 end_seq;
-	u64 until_ns;
-	u64 cpu_ns;
-	bool valid;
-};
-
-/**
- * struct kpn_instead - slots that a frame may have instead of its own: [from, end)
- * @last: those are all; otherwise more of them come into the window
- */
-struct kpn_instead {
-	u64 from;
-	u64 end;
-	bool last;
 };
 
 /** enum kpn_todo - bits */
@@ -255,54 +234,6 @@ static inline u32 kpn_gap_slots(const struct kpn_pacer *pacer)
 	return pacer->table[0].partition->gap_slots;
 }
 
-/* ---- search ---- */
-
-/** kpn_table_at() - the partition in force at slot @seq */
-static inline const struct kpn_table *kpn_table_at(const struct kpn_pacer *pacer, u64 seq)
-{
-	return &pacer->table[KPN_UNLIKELY(seq >= pacer->switch_seq) ? 1 : 0];
-}
-
-/** kpn_plane_index() - plane index of slot @seq in @table */
-static inline u32 kpn_plane_index(const struct kpn_table *table, u64 seq)
-{
-	u64 index = table->index + (seq - table->seq);
-
-	/* without a step the distance grows for ever */
-	if (KPN_UNLIKELY(index >> 32))
-		return kpn_partition_index(table->partition, index);
-	return (u32)index % table->partition->plane_slots;
-}
-
-/** kpn_allowed_in() - whether class @tc may use slot @seq */
-static inline bool kpn_allowed_in(const struct kpn_pacer *pacer, u64 seq, u8 tc)
-{
-	const struct kpn_table *table = kpn_table_at(pacer, seq);
-
-	return kpn_partition_allows(table->partition, kpn_plane_index(table, seq), tc);
-}
-
-/**
- * kpn_find_free() - first slot in [from, to) of class @tc without a frame, or @to; @yielding: or
- * with one that yields
- */
-u64 kpn_find_free(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, bool yielding);
-
-/** kpn_find_reserved() - first slot in [from, to) open to no class, or @to */
-u64 kpn_find_reserved(const struct kpn_pacer *pacer, u64 from, u64 to);
-
-/** kpn_locate_tables() - the base or the head has changed: where the partitions are now */
-void kpn_locate_tables(struct kpn_pacer *pacer);
-
-/**
- * kpn_place_switch() - the second partition, if there is one, holds from its net_slot on, but not
- * before @from
- */
-void kpn_place_switch(struct kpn_pacer *pacer, u64 from);
-
-/** kpn_switch_tables() - the head has passed the slot from which the second partition holds */
-void kpn_switch_tables(struct kpn_pacer *pacer);
-
 /* ---- pacer_clock: where the wire is ---- */
 
 /**
@@ -420,10 +351,11 @@ void kpn_plan_from(struct kpn_pacer *pacer, u64 from);
 
 /**
  * kpn_plan_on() - so many lengths as one call may store, if any are to be planned: what can no
- * longer be changed by now keeps the length it has. The clock is read for that: what came before in
- * the call took time
+ * longer be changed by now keeps the length it has
+ * @first: first slot that could be changed by a look at @looked_ns. The clock is read: what came
+ *	before in the call took time, and where it took long, it is looked again
  */
-void kpn_plan_on(struct kpn_pacer *pacer);
+void kpn_plan_on(struct kpn_pacer *pacer, u64 first, u64 looked_ns);
 
 /* ---- complete ---- */
 
@@ -435,114 +367,5 @@ void kpn_plan_on(struct kpn_pacer *pacer);
  * nothing is touched, kpn_ring_skip() does the same.
  */
 void kpn_complete_touched(struct kpn_pacer *pacer, u64 to);
-
-/* ---- insert, recall ---- */
-
-/** kpn_target_of() - slot of a txtime */
-u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame);
-
-/** kpn_placement_at() - where frames may go at a CPU time */
-struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns);
-
-/**
- * kpn_unhurried_at() - the same for frames that may have any of several slots, which are not given
- * one that kpn_place() would find lost: a store takes its time
- */
-static inline struct kpn_placement kpn_unhurried_at(const struct kpn_pacer *pacer, u64 cpu_ns)
-{
-	return kpn_placement_at(pacer,
-				cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max + pacer->hurry_ns);
-}
-
-/**
- * kpn_place() - @frame into slot @seq, which is free
- *
- * Return: false if the slot was lost while the frame was copied; a placeholder it has remained.
- */
-bool kpn_place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict,
-	       const struct kpn_placement *placement);
-
-/** kpn_place_later() - @frame into the first free slot of its class in [from, to). Return: done */
-bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, u64 to,
-		     const struct kpn_placement *placement);
-
-/**
- * kpn_slots_instead() - slots for a frame of class @tc that cannot have @target, by its late policy
- */
-struct kpn_instead kpn_slots_instead(const struct kpn_pacer *pacer, u8 tc, u64 target,
-				     const struct kpn_placement *placement);
-
-/** kpn_first_seq_at() - first slot that may be changed at a CPU time; the strip is valid */
-u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns);
-
-/**
- * kpn_may_be_fetched() - whether the NIC may have fetched slot @seq by now, which it had not until
- * @until_ns
- */
-bool kpn_may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 until_ns);
-
-/**
- * kpn_insert_due() - review frames, place those whose window has opened, then best effort; within
- * the budget
- */
-void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns);
-
-/**
- * kpn_fill() - free slots go to what waits: frames with a txtime first, then the highest class;
- * within the budget
- */
-void kpn_fill(struct kpn_pacer *pacer, u64 cpu_ns);
-
-/** kpn_submit_best_effort() - a frame without txtime. Return: pending, or why not */
-enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame,
-					u64 cpu_ns);
-
-/** kpn_insert_rekey() - the map from txtime to slot, or the earliest frame held back, changed */
-void kpn_insert_rekey(struct kpn_pacer *pacer);
-
-/**
- * kpn_withdraw() - the frame in slot @seq is taken back; the slot keeps the length it has
- *
- * Return: NULL if it may leave all the same: the slot keeps it then, in doubt, and its bytes, which
- * the NIC may be reading.
- */
-struct kpn_frame *kpn_withdraw(struct kpn_pacer *pacer, u64 seq);
-
-/**
- * kpn_recall_yielding() - best effort of some classes is taken back from slot @from on, so that
- * order is kept
- * @classes: bit per class; @counter: counts the frames
- */
-void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *counter);
-
-/**
- * kpn_clear_from() - frames from slot @from on are held back again, nearest first, within the
- * budget
- */
-void kpn_clear_from(struct kpn_pacer *pacer, u64 from);
-
-/** kpn_review_from() - frames from slot @from on may be in slots that are not theirs any more */
-void kpn_review_from(struct kpn_pacer *pacer, u64 from);
-
-/**
- * kpn_may_stay() - whether a scheduled frame, placed before something changed, may stay in slot
- * @at; its txtime asks for @target
- */
-bool kpn_may_stay(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 at, u64 target);
-
-/** kpn_review() - look at those frames, nearest first, within the budget */
-void kpn_review(struct kpn_pacer *pacer, u64 cpu_ns);
-
-/**
- * kpn_hold_again() - @frame, whose slot is still to come since a step, among those held back,
- * however many of its class they are
- */
-void kpn_hold_again(struct kpn_pacer *pacer, struct kpn_frame *frame);
-
-/**
- * kpn_withdraw_to_heap() - a scheduled frame in slot @seq is held back again. Return: whether the
- * slot is free now
- */
-bool kpn_withdraw_to_heap(struct kpn_pacer *pacer, u64 seq);
 
 #endif

@@ -12,8 +12,10 @@
 #include "keepon/pacer.h"
 
 #include "kpn_config.h"
+#include "kpn_insert.h"
 #include "kpn_post.h"
 #include "kpn_reading.h"
+#include "kpn_search.h"
 
 enum {
 	BUDGET_WORK_MIN = 64, /* lengths changed, descriptors handed over by one call at least */
@@ -132,8 +134,15 @@ static void use_budget(struct kpn_pacer *pacer)
 {
 	const struct kpn_config *config = &pacer->config;
 
-	pacer->lookahead_slots = at_least(2 * config->batch_slots + 2, config->depth_slots);
 	pacer->yielding_max = config->budget_frames;
+	/*
+	 * Not further than frames in all of these slots: a class with few slots would otherwise use
+	 * up the number, far ahead, and the slots of others would stay empty.
+	 */
+	pacer->lookahead_slots =
+		at_least(2 * config->batch_slots + 2, config->depth_slots < pacer->yielding_max ?
+							      config->depth_slots :
+							      pacer->yielding_max);
 	pacer->trims_max = at_least(2 * config->batch_slots, BUDGET_WORK_MIN);
 	pacer->rearm_max = ~0u;
 	if (!pacer->caps.desc_persistent)
@@ -353,7 +362,7 @@ void kpn_do_todo(struct kpn_pacer *pacer, u64 cpu_ns)
 	if (pacer->todo & KPN_TODO_SWITCH && pacer->ring.head.seq >= pacer->switch_seq)
 		kpn_switch_tables(pacer);
 	if (pacer->todo & KPN_TODO_PLAN)
-		kpn_plan_on(pacer);
+		kpn_plan_on(pacer, 0, cpu_ns - KPN_REPLAN_NS);
 	if (due || pacer->prebuffer.backlog || pacer->todo & KPN_TODO_REVIEW)
 		kpn_insert_due(pacer, cpu_ns);
 }

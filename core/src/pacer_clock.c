@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* The PHC of a pacer: where the wire is now, what time that is, and setting it. */
 #include "kpn_clock_law.h"
+#include "kpn_insert.h"
 #include "kpn_pacer_state.h"
+#include "kpn_search.h"
 
 struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
@@ -113,7 +115,7 @@ void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 		}
 		kpn_align_unlock(&pacer->align);
 		kpn_plan_from(pacer, from);
-		kpn_plan_on(pacer);
+		kpn_plan_on(pacer, from, cpu_ns);
 	}
 	kpn_insert_rekey(pacer);
 	kpn_insert_due(pacer, cpu_ns);
@@ -221,7 +223,7 @@ int kpn_pacer_adjfine(struct kpn_pacer *pacer, s64 scaled_ppm)
 		return 0;
 	}
 	kpn_plan_from(pacer, first);
-	kpn_plan_on(pacer);
+	kpn_plan_on(pacer, first, cpu_ns);
 	kpn_insert_rekey(pacer);
 	return 0;
 }

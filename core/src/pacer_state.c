@@ -22,14 +22,24 @@ static u64 reach_of(struct kpn_interval wire, u64 position_ps)
 	return (u64)(below_ps > above_ps ? below_ps : above_ps);
 }
 
+/* How much PHC time passes, at most, while the wire moves by @wire_ps. */
+static u64 clock_ps(const struct kpn_clock *clock, u64 wire_ps)
+{
+	if (clock->scaled_ppm <= 0)
+		return wire_ps;
+	/* ns x 2^10, whose thousandth of 2^10 is a picosecond */
+	return ((kpn_mul_shr(wire_ps, clock->mult, 62) + 1) * 1000 >> 10) + 1;
+}
+
 struct kpn_state kpn_pacer_state(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	struct kpn_head head = kpn_pacer_head(pacer, cpu_ns);
+	u64 error_ps = reach_of(head.wire, kpn_strip_read(&pacer->strip, head.wire));
 
 	return (struct kpn_state){
 		.synchronised = pacer->synchronised,
 		.head_valid = head.valid,
-		.clock_error_ps = reach_of(head.wire, kpn_strip_read(&pacer->strip, head.wire)),
+		.clock_error_ps = clock_ps(&pacer->clock, error_ps),
 		.base = pacer->phase_locked ? pacer->align.base : 0,
 		.head_seq = pacer->ring.head.seq,
 		.tail_seq = pacer->ring.tail.seq,

@@ -4,7 +4,9 @@
  * under slots already posted. Planning goes from the nearest slot to the farthest and only so far
  * in one call; the rest keeps the length it has until a later poll gets there (docs/model.md).
  */
+#include "kpn_insert.h"
 #include "kpn_post.h"
+#include "kpn_search.h"
 
 /* First slot from the plan on, before @end, that is due for a trim and may get one; or @end. */
 static KPN_ALWAYS_INLINE u64 next_due(const struct kpn_pacer *pacer, u64 end)
@@ -116,15 +118,16 @@ void kpn_plan_from(struct kpn_pacer *pacer, u64 from)
 	kpn_align_replan(&pacer->align, ring->plan.seq);
 }
 
-void kpn_plan_on(struct kpn_pacer *pacer)
+void kpn_plan_on(struct kpn_pacer *pacer, u64 first, u64 looked_ns)
 {
 	struct kpn_ring *ring = &pacer->ring;
+	u64 cpu_ns = kpn_cpu_now(pacer);
 	u64 doubtful_ps;
-	u64 first;
 
 	if (!(pacer->todo & KPN_TODO_PLAN))
 		return;
-	first = kpn_first_changeable(pacer, kpn_cpu_now(pacer));
+	if (cpu_ns - looked_ns > KPN_REPLAN_NS / 2)
+		first = kpn_first_changeable(pacer, cpu_ns);
 	if (ring->plan.seq < first) {
 		/*
 		 * Those passed over keep lengths of another rate, base or table: however many they

@@ -4,8 +4,10 @@
  * an index that contradicts the CPU counter, stands still or cannot be read. What each does to
  * clock and frames is in docs/model.md.
  */
+#include "kpn_insert.h"
 #include "kpn_post.h"
 #include "kpn_reading.h"
+#include "kpn_search.h"
 
 enum {
 	/* After a slip this many readings must agree before frames are inserted again. */
@@ -170,13 +172,17 @@ static void suspect_again(struct kpn_pacer *pacer)
 
 void kpn_pacer_delay(struct kpn_pacer *pacer, u64 delay_ps)
 {
+	u64 cpu_ns = kpn_cpu_now(pacer);
+
 	if (!pacer->running)
 		return;
 	pacer->synchronised = false;
 	pacer->stats.suspected_underruns++;
 	pacer->steady_ps = pacer->ring.tail.ps;
 	/* an index that shows late is of before it, until it has passed where the wire may be */
-	pacer->restart_seq = kpn_pacer_head(pacer, kpn_cpu_now(pacer)).upper_seq;
+	pacer->restart_seq = kpn_pacer_head(pacer, cpu_ns).upper_seq;
+	/* so long it may stand still, and is not dead */
+	pacer->progress_ns = cpu_ns + kpn_div_u64(delay_ps, 1000);
 	kpn_strip_loosen(&pacer->strip, delay_ps, 0);
 	kpn_renew_plain(pacer);
 	kpn_emit(pacer, KPN_EVENT_SUSPECTED_UNDERRUN);
@@ -203,9 +209,8 @@ static KPN_NOINLINE void suspect_idle(struct kpn_pacer *pacer, u64 cpu_ns)
 }
 
 /*
- * A fetch index at the tail waits for a doorbell, and says nothing about the wire. That has gone on
- * all the same, up to the tail, and slots it has certainly passed must be posted anew before it
- * runs dry.
+ * The wire has gone on, up to the tail, and slots it has certainly passed must be posted anew
+ * before it runs dry, whatever a reading says or does not say.
  */
 static void carry(struct kpn_pacer *pacer, u64 now_ns)
 {
@@ -274,6 +279,24 @@ static inline void trust_more(struct kpn_pacer *pacer, u32 moved)
 }
 
 /*
+ * A fetch index at the tail waits for a doorbell: it says of the last slot, which starts at
+ * @last_ps, that it has been fetched, and so where the wire is at least, even if it stands. Without
+ * that a wire that has once stood for long would be thought as far back for ever.
+ */
+static void observe_waiting(struct kpn_pacer *pacer, u64 now_ns, u64 last_ps, u32 moved)
+{
+	struct kpn_strip *strip = &pacer->strip;
+	u64 beyond_ps = (now_ns - strip->cpu_ns + 1) * 1002;
+	u64 lower_ps = last_ps - pacer->restart_ps_max - pacer->doubtful_ps -
+		       (u64)(s64)pacer->caps.index_to_wire_ns_max * 1002;
+
+	if (kpn_strip_merge_late(strip, now_ns, lower_ps, strip->upper_ps + beyond_ps))
+		trust_more(pacer, moved);
+	else
+		carry(pacer, now_ns);
+}
+
+/*
  * One reading as two bounds, whatever has to be considered; the index has moved by @moved.
  */
 static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 moved)
@@ -285,12 +308,7 @@ static void observe(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 mo
 	u64 upper_ns = before_ns + (u64)(s64)pacer->caps.index_to_wire_ns_min;
 
 	if (!pacer->caps.index_counts_done && ring->index_seq == ring->tail.seq) {
-		carry(pacer, now_ns);
-		/* the wire is near enough: where it always waits there nothing else would agree */
-		bounds.lower_ps -= pacer->restart_ps_max;
-		bounds.lower_ps -= (u64)(s64)pacer->caps.index_to_wire_ns_max * 1002;
-		if ((s64)(pacer->strip.upper_ps - bounds.lower_ps) >= 0)
-			trust_more(pacer, moved);
+		observe_waiting(pacer, now_ns, bounds.lower_ps, moved);
 		return;
 	}
 	/*
@@ -353,19 +371,23 @@ static void refuse_index(struct kpn_pacer *pacer)
 }
 
 /*
- * Whether the index has not moved for too long. One that is refused counts while it is looked at:
- * a reading after a long pause says nothing of the time before.
+ * Whether the index has not moved for too long. One that is refused counts from its first reading
+ * on, and no time between two readings for more than a quarter: what is dead is refused five times
+ * at least, and pauses between few readings say little.
  */
 static bool stands_still(struct kpn_pacer *pacer, bool refused, u64 before_ns)
 {
 	u64 looked_ns = before_ns - pacer->looked_ns;
+	u64 most_ns = pacer->stall_ns / 4 + 1;
 
 	pacer->looked_ns = before_ns;
 	if (!refused) {
 		pacer->refused_ns = 0;
 		return (s64)(before_ns - pacer->progress_ns) > (s64)pacer->stall_ns;
 	}
-	pacer->refused_ns += looked_ns < pacer->poll_ns ? looked_ns : pacer->poll_ns;
+	if (!pacer->refused_ns)
+		looked_ns = 1;
+	pacer->refused_ns += looked_ns < most_ns ? looked_ns : most_ns;
 	return pacer->refused_ns > pacer->stall_ns;
 }
 

@@ -4,7 +4,9 @@
  * is cut short only where ring or plane begin anew, so a search of n slots takes at most n / 32 + 4
  * steps.
  */
+#include "kpn_insert.h"
 #include "kpn_pacer_state.h"
+#include "kpn_search.h"
 
 /* Slots of the ring in @window are not to be had, a bit each from descriptor @desc on. */
 static inline u64 taken_window(const struct kpn_ring *ring, u32 desc, bool yielding)
@@ -170,11 +172,13 @@ int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition 
 {
 	u64 cpu_ns = kpn_cpu_now(pacer);
 	u64 first = kpn_first_changeable(pacer, cpu_ns);
+	u64 changed;
 
 	if (!pacer->phase_locked || (pacer->config.trim == KPN_TRIM_RESERVED &&
 				     (!next->gap_slots || next->gap_slots > pacer->gap_slots_max)))
 		return -KPN_EINVAL;
-	if (pacer->table[1].partition)
+	/* Slots that can no longer be changed have been given away by the pending table. */
+	if (pacer->table[1].partition && pacer->switch_seq < first)
 		return -KPN_EBUSY;
 	if (pacer->config.trim == KPN_TRIM_RESERVED &&
 	    (s64)(at_net_slot - pacer->align.base - first) >= 0 &&
@@ -182,20 +186,27 @@ int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition 
 			    reserved_ahead(next, at_net_slot) >
 		    pacer->gap_slots_max)
 		return -KPN_ERANGE;
+	changed = pacer->switch_seq;
 	pacer->switch_net_slot = at_net_slot;
 	pacer->table[1].partition = next;
-	pacer->classes |= next->classes;
+	pacer->classes = pacer->table[0].partition->classes | next->classes;
 	pacer->todo |= KPN_TODO_SWITCH;
 	pacer->frames_left = pacer->config.budget_frames;
 	kpn_place_switch(pacer, first);
 	kpn_locate_tables(pacer);
-	kpn_review_from(pacer, pacer->switch_seq);
+	if (changed > pacer->switch_seq)
+		changed = pacer->switch_seq;
+	kpn_review_from(pacer, changed);
 	if (pacer->config.trim == KPN_TRIM_RESERVED) {
 		pacer->todo |= KPN_TODO_TABLE;
-		kpn_plan_from(pacer, pacer->switch_seq < pacer->ring.tail.seq ?
-					     pacer->switch_seq :
-					     pacer->ring.tail.seq);
+		kpn_plan_from(pacer,
+			      changed < pacer->ring.tail.seq ? changed : pacer->ring.tail.seq);
 	}
 	kpn_insert_due(pacer, cpu_ns);
 	return 0;
+}
+
+const struct kpn_partition *kpn_pacer_partition(const struct kpn_pacer *pacer, bool next)
+{
+	return pacer->table[next].partition;
 }

@@ -3,7 +3,9 @@
  * Frames that wait before the ring in the order of their class: best effort, which gets slots of
  * the lookahead only, and frames with a txtime whose own slot was not to be had.
  */
+#include "kpn_insert.h"
 #include "kpn_pacer_state.h"
+#include "kpn_search.h"
 
 /* FILL_MORE: one left the queue; FILL_WAIT: none can; FILL_LATE: a slot was lost while copying */
 enum fill {

@@ -79,6 +79,7 @@ class Checker:
         self.unread = False
         self.down: Down | None = None
         self.next_allowed: tuple[int, ...] | None = None
+        self.switch_at = 0
         self.begin(case.params["start_time_ns"])
         self.core.start()
         self.settle("start")

@@ -139,15 +139,21 @@ class Driver(Checker):
         error = self.core.set_partition(allowed, at)
         if self.shape.mode == PAPER:
             require(error == EINVAL, "a partition was switched in paper mode", error=error)
-        elif self.next_allowed is not None:
-            require(error == EBUSY, "a second switch was accepted", error=error)
+        elif error == EBUSY:
+            require(
+                self.next_allowed is not None
+                and self.switch_at - self.now.base < self.now.tail_seq,
+                "a switch that can still be changed was kept",
+                at=self.switch_at,
+            )
         elif self.leaves_gap(allowed, at):
             # where it comes later than asked for, it may follow there
             require(error in (0, ERANGE), "a switch between trims", error=error)
-            self.next_allowed = None if error else allowed
         else:
             require(error == 0, "a switch was refused", error=error)
-            self.next_allowed = allowed
+        if not error:
+            # one that was still to come has given way
+            self.next_allowed, self.switch_at = allowed, at
         self.settle("switch")
 
     def leaves_gap(self, allowed: tuple[int, ...], at: int) -> bool:

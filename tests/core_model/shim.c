@@ -163,7 +163,6 @@ struct table {
 struct shim {
 	struct rig rig;
 	struct table tables[3];
-	u32 next_table;
 	struct kpn_nic_caps caps;
 	struct records slots;
 	struct records commits;
@@ -475,11 +474,12 @@ void shim_drift(struct shim *shim, s32 drift_ppb, u32 wander_ppb_per_s)
 /* Another partition from a slot on; the tables stay until they are replaced in turn. */
 int shim_set_partition(struct shim *shim, const u16 *allowed, u32 slots, u64 at_net_slot)
 {
-	/* while a switch is still to come both tables are in use */
-	bool pending = shim->rig.table[1].allowed;
-	struct table *table = &shim->tables[pending ? 2 : shim->next_table];
-	int error;
+	/* while a switch is still to come two tables are in use, of three */
+	struct table *table = shim->tables;
 
+	while (table->allowed && (table->allowed == shim->rig.table[0].allowed ||
+				  table->allowed == shim->rig.table[1].allowed))
+		table++;
 	free(table->planes);
 	free(table->allowed);
 	table->planes = malloc(kpn_partition_bytes(slots));
@@ -488,10 +488,7 @@ int shim_set_partition(struct shim *shim, const u16 *allowed, u32 slots, u64 at_
 		abort();
 	memcpy(table->allowed, allowed, slots * sizeof(*allowed));
 	kpn_partition_init(&table->partition, table->planes, allowed, slots);
-	error = rig_set_partition(&shim->rig, &table->partition, table->allowed, at_net_slot);
-	if (!error)
-		shim->next_table = !shim->next_table;
-	return error;
+	return rig_set_partition(&shim->rig, &table->partition, table->allowed, at_net_slot);
 }
 
 /* The card is pulled, or its index stands still from now on. */

@@ -136,7 +136,8 @@ u32 kpn_pacer_take_events(struct kpn_pacer *pacer);
  *	desc_persistent
  * @words: 64-bit words of bitmaps looked at in search of slots
  * @stall_ns: an index that has not moved for so long stops the pacer with KPN_EVENT_STALLED; it is
- *	noticed by the first poll after that
+ *	noticed by the first poll after that. So does one that is outside what is posted for so
+ *	long, and at five readings at least
  */
 struct kpn_limits {
 	u32 frames;
@@ -157,13 +158,22 @@ struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer);
  *	Slots before the origin of time count from 2^64 down, so from 2^63 on they are past
  *
  * Frames already placed beyond that slot that the new table does not let stay are placed anew,
- * within the limits. Return: 0; -KPN_EBUSY while an earlier switch is still to come; -KPN_EINVAL in
- * paper mode and for a table whose slots are too far apart for the trims (KPN_TRIM_RESERVED);
- * -KPN_ERANGE if at @at_net_slot the last of them in the old table and the first in the new one
- * are. Where the switch comes later than asked for, or a step moves it, the grid is reached anew.
+ * within the limits. A table whose turn is still to come gives way to @next and is used no more,
+ * without an event. Return: 0; -KPN_EBUSY while the first slot of such a table can no longer be
+ * changed and has not been passed yet: ask again after a poll or two; -KPN_EINVAL in paper mode and
+ * for a table whose slots are too far apart for the trims (KPN_TRIM_RESERVED); -KPN_ERANGE if at
+ * @at_net_slot the last of them in the old table and the first in the new one are. Where the switch
+ * comes later than asked for, or a step moves it, the grid is reached anew.
  */
 int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition *next,
 			    u64 at_net_slot);
+
+/**
+ * kpn_pacer_partition() - the table in force, or with @next the one to come, NULL if there is none
+ *
+ * A table that is neither may be freed. The first one is the pacer's own.
+ */
+const struct kpn_partition *kpn_pacer_partition(const struct kpn_pacer *pacer, bool next);
 
 /**
  * kpn_pacer_gettime() - PHC time at CPU time @cpu_ns (not before the last poll), as clock_read
@@ -230,7 +240,7 @@ u32 kpn_pacer_lead_slots(const struct kpn_pacer *pacer);
  * @synchronised: false from start, underrun, suspected underrun or slip until adjtime or settime
  * @head_valid: the strip holds; without it nothing is inserted
  * @clock_error_ps: the time read now is at most this far from the truth: half the width of the
- *	strip, and what it stands still for
+ *	strip, and what it stands still for, as time of the PHC
  * @base: net_slot - slot_seq; @lock_seq: first slot on the grid since the last disturbance
  * @planned_seq: posted slots before it have the length the clock asks for now
  * @pending: frames held

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Frames on their way into the ring, those that wait before it, and those taken back out of it. */
+#ifndef KPN_INSERT_H
+#define KPN_INSERT_H
+
+#include "kpn_pacer_state.h"
+
+/**
+ * struct kpn_placement - where frames may go at one moment; see struct kpn_window
+ * @until_ns: CPU time up to which @first_seq certainly remains the first
+ * @cpu_ns: CPU time it was asked for
+ */
+struct kpn_placement {
+	u64 first_seq;
+	u64 end_seq;
+	u64 until_ns;
+	u64 cpu_ns;
+	bool valid;
+};
+
+/**
+ * struct kpn_instead - slots that a frame may have instead of its own: [from, end)
+ * @last: those are all; otherwise more of them come into the window
+ */
+struct kpn_instead {
+	u64 from;
+	u64 end;
+	bool last;
+};
+
+/** kpn_target_of_paper() - slot of a txtime while slots run freely */
+u64 kpn_target_of_paper(const struct kpn_pacer *pacer, s64 ns);
+
+/**
+ * kpn_target_of() - slot of a txtime
+ *
+ * On the grid: floor takes the slot in progress, counted from slot start; up takes the first whose
+ * reference plane is not before txtime - tolerance.
+ */
+static inline u64 kpn_target_of(const struct kpn_pacer *pacer, const struct kpn_frame *frame)
+{
+	s64 ns = frame->txtime_ns;
+
+	if (KPN_UNLIKELY(!pacer->phase_locked))
+		return kpn_target_of_paper(pacer, ns);
+	if (pacer->config.classes[frame->tc].rounding == KPN_ROUND_FLOOR)
+		return kpn_grid_floor(&pacer->align.grid, ns, 0) - pacer->align.base;
+	/*
+	 * First slot not before x = txtime - tolerance - sfd: the one after the last before or at x
+	 * - 1 ps.
+	 */
+	ns -= pacer->early_ns;
+	if (ns < 0)
+		return 0 - pacer->align.base;
+	return kpn_grid_floor(&pacer->align.grid, ns, pacer->early_rest_ps) + 1 - pacer->align.base;
+}
+
+/** kpn_placement_at() - where frames may go at a CPU time */
+struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns);
+
+/**
+ * kpn_unhurried_at() - the same for frames that may have any of several slots, which are not given
+ * one that kpn_place() would find lost: a store takes its time
+ */
+static inline struct kpn_placement kpn_unhurried_at(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	return kpn_placement_at(pacer,
+				cpu_ns + KPN_STORE_NS + pacer->caps.store_ns_max + pacer->hurry_ns);
+}
+
+/**
+ * kpn_place() - @frame into slot @seq, which is free
+ *
+ * Return: false if the slot was lost while the frame was copied; a placeholder it has remained.
+ */
+bool kpn_place(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 seq, enum kpn_verdict verdict,
+	       const struct kpn_placement *placement);
+
+/** kpn_place_later() - @frame into the first free slot of its class in [from, to). Return: done */
+bool kpn_place_later(struct kpn_pacer *pacer, struct kpn_frame *frame, u64 from, u64 to,
+		     const struct kpn_placement *placement);
+
+/**
+ * kpn_slots_instead() - slots for a frame of class @tc that cannot have @target, by its late policy
+ */
+struct kpn_instead kpn_slots_instead(const struct kpn_pacer *pacer, u8 tc, u64 target,
+				     const struct kpn_placement *placement);
+
+/** kpn_first_seq_at() - first slot that may be changed at a CPU time; the strip is valid */
+u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns);
+
+/**
+ * kpn_may_be_fetched() - whether the NIC may have fetched slot @seq by now, which it had not until
+ * @until_ns
+ */
+bool kpn_may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 until_ns);
+
+/**
+ * kpn_insert_due() - review frames, place those whose window has opened, then best effort; within
+ * the budget
+ */
+void kpn_insert_due(struct kpn_pacer *pacer, u64 cpu_ns);
+
+/**
+ * kpn_fill() - free slots go to what waits: frames with a txtime first, then the highest class;
+ * within the budget
+ */
+void kpn_fill(struct kpn_pacer *pacer, u64 cpu_ns);
+
+/** kpn_submit_best_effort() - a frame without txtime. Return: pending, or why not */
+enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame,
+					u64 cpu_ns);
+
+/** kpn_insert_rekey() - the map from txtime to slot, or the earliest frame held back, changed */
+void kpn_insert_rekey(struct kpn_pacer *pacer);
+
+/**
+ * kpn_withdraw() - the frame in slot @seq is taken back; the slot keeps the length it has
+ *
+ * Return: NULL if it may leave all the same: the slot keeps it then, in doubt, and its bytes, which
+ * the NIC may be reading.
+ */
+struct kpn_frame *kpn_withdraw(struct kpn_pacer *pacer, u64 seq);
+
+/**
+ * kpn_recall_yielding() - best effort of some classes is taken back from slot @from on, so that
+ * order is kept
+ * @classes: bit per class; @counter: counts the frames
+ */
+void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *counter);
+
+/**
+ * kpn_clear_from() - frames from slot @from on are held back again, nearest first, within the
+ * budget
+ */
+void kpn_clear_from(struct kpn_pacer *pacer, u64 from);
+
+/** kpn_review_from() - frames from slot @from on may be in slots that are not theirs any more */
+void kpn_review_from(struct kpn_pacer *pacer, u64 from);
+
+/**
+ * kpn_may_stay() - whether a scheduled frame, placed before something changed, may stay in slot
+ * @at; its txtime asks for @target
+ */
+bool kpn_may_stay(const struct kpn_pacer *pacer, const struct kpn_frame *frame, u64 at, u64 target);
+
+/** kpn_review() - look at those frames, nearest first, within the budget */
+void kpn_review(struct kpn_pacer *pacer, u64 cpu_ns);
+
+/**
+ * kpn_hold_again() - @frame, whose slot is still to come since a step, among those held back,
+ * however many of its class they are
+ */
+void kpn_hold_again(struct kpn_pacer *pacer, struct kpn_frame *frame);
+
+/**
+ * kpn_withdraw_to_heap() - a scheduled frame in slot @seq is held back again. Return: whether the
+ * slot is free now
+ */
+bool kpn_withdraw_to_heap(struct kpn_pacer *pacer, u64 seq);
+
+#endif

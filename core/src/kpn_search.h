@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Which partition is in force at a slot, and the next slot of a class. */
+#ifndef KPN_SEARCH_H
+#define KPN_SEARCH_H
+
+#include "kpn_pacer_state.h"
+
+/** kpn_table_at() - the partition in force at slot @seq */
+static inline const struct kpn_table *kpn_table_at(const struct kpn_pacer *pacer, u64 seq)
+{
+	return &pacer->table[KPN_UNLIKELY(seq >= pacer->switch_seq) ? 1 : 0];
+}
+
+/** kpn_plane_index() - plane index of slot @seq in @table */
+static inline u32 kpn_plane_index(const struct kpn_table *table, u64 seq)
+{
+	u64 index = table->index + (seq - table->seq);
+
+	/* without a step the distance grows for ever */
+	if (KPN_UNLIKELY(index >> 32))
+		return kpn_partition_index(table->partition, index);
+	return (u32)index % table->partition->plane_slots;
+}
+
+/** kpn_allowed_in() - whether class @tc may use slot @seq */
+static inline bool kpn_allowed_in(const struct kpn_pacer *pacer, u64 seq, u8 tc)
+{
+	const struct kpn_table *table = kpn_table_at(pacer, seq);
+
+	return kpn_partition_allows(table->partition, kpn_plane_index(table, seq), tc);
+}
+
+/**
+ * kpn_find_free() - first slot in [from, to) of class @tc without a frame, or @to; @yielding: or
+ * with one that yields
+ */
+u64 kpn_find_free(const struct kpn_pacer *pacer, u8 tc, u64 from, u64 to, bool yielding);
+
+/** kpn_find_reserved() - first slot in [from, to) open to no class, or @to */
+u64 kpn_find_reserved(const struct kpn_pacer *pacer, u64 from, u64 to);
+
+/** kpn_locate_tables() - the base or the head has changed: where the partitions are now */
+void kpn_locate_tables(struct kpn_pacer *pacer);
+
+/**
+ * kpn_place_switch() - the second partition, if there is one, holds from its net_slot on, but not
+ * before @from
+ */
+void kpn_place_switch(struct kpn_pacer *pacer, u64 from);
+
+/** kpn_switch_tables() - the head has passed the slot from which the second partition holds */
+void kpn_switch_tables(struct kpn_pacer *pacer);
+
+#endif

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames, buffers and order."""
+
+from __future__ import annotations
+
+from core_model.mutations.mutation import Mutation
+
+MUTATIONS: tuple[Mutation, ...] = (
+    # ---- the four every driver of this kind must not have ----
+    Mutation(
+        "horizon - 1",
+        "pacer.c",
+        "pacer->lead_slots = caps->prefetch_slots_max + 1;",
+        "pacer->lead_slots = caps->prefetch_slots_max;",
+        ("every class",),
+    ),
+    Mutation(
+        "horizon - 1 for trims",
+        "pacer_clock.c",
+        "u64 first = head.upper_seq + pacer->caps.prefetch_slots_max + 1;",
+        "u64 first = head.upper_seq + pacer->caps.prefetch_slots_max;",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "index + 1",
+        "pacer.c",
+        "	index = pacer->nic_ops.read_index(pacer->nic);\n	after_ns",
+        "	index = pacer->nic_ops.read_index(pacer->nic) + 1;\n	after_ns",
+        ("every class",),
+    ),
+    Mutation(
+        "ownership off",
+        "kpn_search.h",
+        "	return kpn_partition_allows(table->partition, kpn_plane_index(table, seq), tc);\n",
+        "	return (void)table, (void)tc, true;\n",
+        ("every class",),
+    ),
+    Mutation(
+        "cached head",
+        "insert.c",
+        "u64 first_seq = kpn_upper_seq(pacer, cpu_ns, until_ns) + pacer->lead_slots;",
+        "u64 first_seq = pacer->ring.head.seq + (*until_ns = cpu_ns) * 0 + pacer->lead_slots;",
+        ("every class",),
+    ),
+    # ---- frames and buffers ----
+    Mutation(
+        "zeroing off",
+        "kpn_padding.h",
+        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
+        "pacer->zeroed_mask);\n",
+        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, 0 * data_bytes);\n",
+        ("every class",),
+    ),
+    Mutation(
+        "zeroing one byte short",
+        "kpn_padding.h",
+        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
+        "pacer->zeroed_mask);\n",
+        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, (data_bytes - 1) &"
+        " pacer->zeroed_mask);\n",
+        ("every class",),
+    ),
+    Mutation(
+        "padding on demand left out",
+        "kpn_padding.h",
+        "	if (old_bytes <= data_bytes)\n",
+        "	if (true)\n",
+        ("padding on demand, mixed stream",),
+    ),
+    Mutation(
+        "padding on demand one byte short",
+        "kpn_padding.h",
+        "data_bytes, 0, old_bytes - data_bytes);",
+        "data_bytes, 0, old_bytes - data_bytes - 1);",
+        ("padding on demand, mixed stream",),
+    ),
+    Mutation(
+        "padding on demand never asked for",
+        "insert.c",
+        "	if (KPN_UNLIKELY(pacer->old_bytes))\n",
+        "	if (false)\n",
+        ("padding on demand",),
+    ),
+    Mutation(
+        "padding on demand forgets what it left",
+        "kpn_padding.h",
+        "	pacer->old_bytes[desc] = (u16)data_bytes;\n",
+        "",
+        ("padding on demand, mixed stream",),
+    ),
+    Mutation(
+        "deferred as well as on demand",
+        "kpn_padding.h",
+        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
+        "pacer->zeroed_mask);\n",
+        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes);\n",
+        ("padding on demand",),
+    ),
+    Mutation(
+        "never deferred",
+        "pacer.c",
+        "	pacer->zeroed_mask = ~0u;\n",
+        "	pacer->zeroed_mask = 0;\n",
+        ("every class",),
+    ),
+    Mutation(
+        "padding on demand without spare buffers",
+        "include/keepon/config.h",
+        " || config->padding == KPN_PADDING_ON_DEMAND;",
+        ";",
+        ("vectors of padding",),
+    ),
+    Mutation(
+        "padding on demand allowed without spare buffers",
+        "config.c",
+        "check->caps->has_spare_buffers ? range.max : KPN_PADDING_DEFERRED",
+        "range.max",
+        ("vectors of config",),
+    ),
+    Mutation(
+        "defaults that poll too often",
+        "defaults.c",
+        "kpn_config_batch_least(caps, config->rate_bps, config->slot_bytes, 0));",
+        "1);",
+        ("vectors of defaults",),
+    ),
+    Mutation(
+        "defaults of a ring too small for its batch",
+        "defaults.c",
+        "config->ring_slots = default_ring_slots(caps, depth);",
+        "config->ring_slots = default_ring_slots(caps, 0);",
+        ("vectors of defaults",),
+    ),
+    Mutation(
+        "a slot too short for polls is not refused",
+        "config_polls.c",
+        "if (now.min <= now.max && slot_bytes >= now.min)",
+        "if (true)",
+        ("vectors of config",),
+    ),
+    Mutation(
+        "polls too close are not refused",
+        "config_polls.c",
+        "now.min = max_u64(1, least);",
+        "now.min = 1;",
+        ("vectors of config",),
+    ),
+    Mutation(
+        "commit before copy",
+        "insert.c",
+        "	kpn_copy_frame(buffer, frame->data, data_bytes);\n",
+        "	pacer->nic_ops.commit(pacer->nic, desc, pacer->config.slot_bytes, data_bytes,"
+        " written_bytes);\n	kpn_copy_frame(buffer, frame->data, data_bytes);\n",
+        ("every class",),
+    ),
+    Mutation(
+        "committed at nominal length",
+        "insert.c",
+        "commit(pacer->nic, desc, length_for(pacer, seq, desc, frame->frame_bytes), data_bytes,",
+        "commit(pacer->nic, desc, pacer->config.slot_bytes, data_bytes,",
+        ("mixed stream",),
+    ),
+    Mutation(
+        "not restored",
+        "kpn_padding.h",
+        "	pacer->nic_ops.retire(pacer->nic, desc, slot_bytes, data_bytes & "
+        "pacer->zeroed_mask);\n",
+        "	(void)pacer, (void)desc, (void)slot_bytes, (void)data_bytes;\n",
+        ("every class",),
+    ),
+    Mutation(
+        "frames as long as trimmed slots forgotten",
+        "pacer.c",
+        "pacer->real_bytes_max -= config->trim_down_bytes;",
+        "pacer->real_bytes_max -= 0;",
+        ("write-back, spare buffers",),
+    ),
+    # ---- order ----
+    Mutation(
+        "put back last",
+        "prebuffer.c",
+        "	frame->next = prebuffer->first[queue];\n"
+        "	if (!frame->next)\n"
+        "		prebuffer->last[queue] = frame;\n"
+        "	prebuffer->first[queue] = frame;\n",
+        "	frame->next = NULL;\n"
+        "	if (prebuffer->first[queue])\n"
+        "		prebuffer->last[queue]->next = frame;\n"
+        "	else\n"
+        "		prebuffer->first[queue] = frame;\n"
+        "	prebuffer->last[queue] = frame;\n",
+        ("every class",),
+    ),
+    Mutation(
+        "displaced put back first to last",
+        "recall.c",
+        "		frame->next = taken;\n		taken = frame;\n",
+        "		++*counter;\n		kpn_prebuffer_put_back(&pacer->prebuffer, frame);\n",
+        ("every class",),
+    ),
+    Mutation(
+        "only one displaced",
+        "recall.c",
+        "		frame->next = taken;\n		taken = frame;\n",
+        "		frame->next = taken;\n		taken = frame;\n		break;\n",
+        ("every class",),
+    ),
+    Mutation(
+        "best effort overtakes its queue",
+        "waiting.c",
+        "if (placement.valid && !behind && ",
+        "(void)behind;\n	if (placement.valid && ",
+        ("mixed stream, 10 Mb/s", "paper"),
+    ),
+    Mutation(
+        "best effort before its cursor",
+        "waiting.c",
+        "	return pacer->cursor[tc] > placement->first_seq ? pacer->cursor[tc] :"
+        " placement->first_seq;\n",
+        "	return (void)pacer, (void)tc, placement->first_seq;\n",
+        ("full load, reserved trims", "mixed stream", "full load"),
+    ),
+    Mutation(
+        "latest first",
+        "prebuffer.c",
+        "return a->txtime_ns < b->txtime_ns ||",
+        "return a->txtime_ns > b->txtime_ns ||",
+        ("held",),
+    ),
+)
