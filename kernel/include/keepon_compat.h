@@ -122,28 +122,101 @@ static inline bool keepon_skb_txtime(const struct sk_buff *skb)
 #endif
 }
 
-/* ---- taprio offload: its sentence and its commands ---- */
+/* ---- taprio offload: 6.1 sets and ends, without a sentence; 6.12 asks for counters, too ---- */
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
-static inline struct netlink_ext_ack *keepon_taprio_extack(struct tc_taprio_qopt_offload *offload)
+/* enum keepon_taprio_ask - what a request is about */
+enum keepon_taprio_ask {
+	KEEPON_TAPRIO_SET,
+	KEEPON_TAPRIO_END,
+	KEEPON_TAPRIO_STATS,
+	KEEPON_TAPRIO_QUEUE_STATS,
+	KEEPON_TAPRIO_OTHER,
+};
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+
+static inline enum keepon_taprio_ask
+keepon_taprio_asks(const struct tc_taprio_qopt_offload *offload)
 {
-	return offload->cmd == TAPRIO_CMD_REPLACE ? offload->extack : NULL;
+	switch (offload->cmd) {
+	case TAPRIO_CMD_REPLACE: return KEEPON_TAPRIO_SET;
+	case TAPRIO_CMD_DESTROY: return KEEPON_TAPRIO_END;
+	case TAPRIO_CMD_STATS: return KEEPON_TAPRIO_STATS;
+	case TAPRIO_CMD_QUEUE_STATS: return KEEPON_TAPRIO_QUEUE_STATS;
+	default: return KEEPON_TAPRIO_OTHER;
+	}
 }
 
-static inline bool keepon_taprio_ends(const struct tc_taprio_qopt_offload *offload)
+/* Of KEEPON_TAPRIO_SET only; NULL: the stack has no room for a sentence. */
+static inline struct netlink_ext_ack *
+keepon_taprio_extack(const struct tc_taprio_qopt_offload *offload)
 {
-	return offload->cmd == TAPRIO_CMD_DESTROY;
+	return offload->extack;
 }
+
+/** keepon_taprio_preemptible() - bit per traffic class that others may interrupt */
+static inline unsigned long keepon_taprio_preemptible(const struct tc_taprio_qopt_offload *offload)
+{
+	return offload->mqprio.preemptible_tcs;
+}
+
+/** keepon_taprio_queue() - of KEEPON_TAPRIO_QUEUE_STATS */
+static inline int keepon_taprio_queue(const struct tc_taprio_qopt_offload *offload)
+{
+	return offload->queue_stats.queue;
+}
+
+static inline void keepon_taprio_tell(struct tc_taprio_qopt_offload *offload, u64 window_drops,
+				      u64 tx_overruns)
+{
+	struct tc_taprio_qopt_stats *stats =
+		offload->cmd == TAPRIO_CMD_STATS ? &offload->stats : &offload->queue_stats.stats;
+
+	stats->window_drops = window_drops;
+	stats->tx_overruns = tx_overruns;
+}
+
+/* Gate masks by queue, as 6.1 has them. */
+static inline void keepon_taprio_caps(struct tc_taprio_caps *caps)
+{
+	caps->supports_queue_max_sdu = true;
+	caps->gate_mask_per_txq = true;
+}
+
 #else
-static inline struct netlink_ext_ack *keepon_taprio_extack(struct tc_taprio_qopt_offload *offload)
+
+static inline enum keepon_taprio_ask
+keepon_taprio_asks(const struct tc_taprio_qopt_offload *offload)
+{
+	return offload->enable ? KEEPON_TAPRIO_SET : KEEPON_TAPRIO_END;
+}
+
+static inline struct netlink_ext_ack *
+keepon_taprio_extack(const struct tc_taprio_qopt_offload *offload)
 {
 	return NULL;
 }
 
-static inline bool keepon_taprio_ends(const struct tc_taprio_qopt_offload *offload)
+static inline unsigned long keepon_taprio_preemptible(const struct tc_taprio_qopt_offload *offload)
 {
-	return !offload->enable;
+	return 0;
 }
+
+static inline int keepon_taprio_queue(const struct tc_taprio_qopt_offload *offload)
+{
+	return -1;
+}
+
+static inline void keepon_taprio_tell(struct tc_taprio_qopt_offload *offload, u64 window_drops,
+				      u64 tx_overruns)
+{
+}
+
+static inline void keepon_taprio_caps(struct tc_taprio_caps *caps)
+{
+	caps->supports_queue_max_sdu = true;
+}
+
 #endif
 
 /* ---- the one interrupt line of a PCI device ---- */

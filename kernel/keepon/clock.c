@@ -108,6 +108,8 @@ int keepon_clock_adjtime(struct keepon *keepon, s64 delta_ns)
 		else
 			kpn_clock_adjtime(&keepon->down_clock, (struct kpn_time){ delta_ns, 0 });
 	}
+	if (!error)
+		keepon_taprio_stepped_locked(keepon);
 	keepon->down_clock_version++;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	return error;
@@ -131,6 +133,8 @@ int keepon_clock_settime(struct keepon *keepon, struct kpn_time t)
 		error = -EINVAL;
 	else
 		kpn_clock_settime(&keepon->down_clock, down_position_ps(), t);
+	if (!error)
+		keepon_taprio_stepped_locked(keepon);
 	keepon->down_clock_version++;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	return error;

@@ -56,6 +56,7 @@ static void keepon_dev_uninit(struct net_device *dev)
 	netif_napi_del(&keepon->napi);
 	free_percpu(dev->tstats);
 	dev->tstats = NULL;
+	keepon_taprio_free(keepon);
 	keepon_setup_free(&keepon->setup);
 	keepon_plan_free(&keepon->plan);
 	netdev_put(keepon->lower, &keepon->lower_tracker);
@@ -168,4 +169,5 @@ void keepon_dev_setup(struct net_device *dev)
 	keepon->dev = dev;
 	raw_spin_lock_init(&keepon->lock);
 	INIT_DELAYED_WORK(&keepon->restart, keepon_engine_restart);
+	keepon_taprio_init(keepon);
 }

@@ -55,13 +55,19 @@ static int make_pool(struct keepon_engine *engine, const struct kpn_config *conf
 
 static struct keepon_engine *make_engine(struct keepon *keepon, struct netlink_ext_ack *extack)
 {
-	const struct kpn_config *config = &keepon->plan.config;
 	struct keepon_engine *engine = kzalloc(sizeof(*engine), GFP_KERNEL);
-	int error = -ENOMEM;
+	const struct kpn_config *config = &engine->config;
+	int error;
 
 	if (!engine)
-		return ERR_PTR(error);
+		return ERR_PTR(-ENOMEM);
 	engine->keepon = keepon;
+	error = keepon_taprio_prepare(keepon, &engine->config, extack);
+	if (error) {
+		free_engine(engine);
+		return ERR_PTR(error);
+	}
+	error = -ENOMEM;
 	engine->memory = kvmalloc(kpn_pacer_bytes(config), KEEPON_GFP);
 	if (engine->memory)
 		error = make_pool(engine, config);
@@ -142,7 +148,7 @@ static int make_pacer(struct keepon_engine *engine, u64 *since_ns, u64 *version)
 	*version = keepon->down_clock_version;
 	start_ns = keepon_clock_read_locked(keepon).ns + restart_ns;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	engine->pacer = kpn_pacer_init(engine->memory, &plan->config, &plan->caps,
+	engine->pacer = kpn_pacer_init(engine->memory, &engine->config, &plan->caps,
 				       engine->native.ops, engine->native.nic, start_ns);
 	return engine->pacer ? 0 : -EINVAL;
 }
@@ -196,6 +202,7 @@ static int start_wire(struct keepon_engine *engine)
 				followed = take_rate(engine, scaled_ppm);
 			keepon_dual_join_locked(engine);
 			keepon->engine = engine;
+			keepon_taprio_join_locked(keepon);
 		}
 		raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	}
@@ -293,6 +300,7 @@ void keepon_engine_stop(struct keepon *keepon)
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	keepon_clock_keep_locked(keepon);
+	keepon_taprio_leave_locked(keepon);
 	kpn_pacer_stop(engine->pacer);
 	stats = *kpn_pacer_stats(engine->pacer);
 	add_stats(&keepon->total, &stats);
@@ -311,6 +319,7 @@ void keepon_engine_stop(struct keepon *keepon)
 		netdev_tx_reset_queue(netdev_get_tx_queue(keepon->dev, tc));
 	give_back(engine);
 	free_engine(engine);
+	keepon_taprio_stopped(keepon);
 }
 
 /* Whether there is a wire to run on. */

@@ -10,6 +10,7 @@
  *	xmit, share, outcome		frames in, who may have how many waiting, frames done
  *	receive		frames from the lower device
  *	dual		the receive ring as a second clock
+ *	gates, schedule, taprio	gate lists as class tables (taprio.h)
  *	clock, phc, stamp, qdisc, ethtool, debug, trace
  *
  * Locking: RTNL for configuration and for starting and stopping; keepon.lock around every
@@ -32,6 +33,7 @@
 #include "keepon_compat.h"
 #include "keepon_native.h"
 #include "setup.h"
+#include "taprio.h"
 
 /* The transmit ring has one, the receive ring another. */
 enum { KEEPON_POLLERS = 2 };
@@ -110,6 +112,7 @@ struct keepon_share {
  * @napi: completes frames that ended
  * @restart: starts the wire anew after the NIC was lost; @restarts: how often, RTNL; @lost: it was,
  *	and nobody has stopped yet
+ * @taprio: gates instead of the class table of the plan
  * @hwtstamp: what is stamped
  * @phc: NULL if it could not be registered
  * @debug: folder of faults on request; @stall_ns: by how much the next poll of each poller shall be
@@ -136,6 +139,7 @@ struct keepon {
 	u64 restarts;
 	bool lost;
 
+	struct keepon_taprio taprio;
 	struct keepon_hwtstamp hwtstamp;
 	struct ptp_clock_info phc_info;
 	struct ptp_clock *phc;
@@ -158,6 +162,7 @@ struct keepon_poller {
 /**
  * struct keepon_engine - one run of the wire
  * @pacer: in @memory; keepon.lock
+ * @config: that of the plan, with the class table it begins with
  * @driver, @native: whose ring, and the ring
  * @frames: pool; @free: unused ones of each class; keepon.lock
  * @held: frames of each class in the pacer or among the outcomes; keepon.lock
@@ -169,6 +174,7 @@ struct keepon_poller {
  */
 struct keepon_engine {
 	struct keepon *keepon;
+	struct kpn_config config;
 	struct kpn_pacer *pacer;
 	void *memory;
 	struct keepon_native_driver *driver;

@@ -202,7 +202,8 @@ static int keepon_changelink(struct net_device *dev, struct nlattr *tb[], struct
 			keepon_plan_make(&plan, &setup, keepon->lower, extack);
 	if (error)
 		goto free_setup;
-	error = check_polling(&keepon->plan, &plan, extack) ?:
+	error = check_polling(&keepon->plan, &plan, extack)        ?:
+			keepon_taprio_check(keepon, &plan, extack) ?:
 			keepon_engine_replan(keepon, &plan, extack);
 	if (error) {
 		keepon_plan_free(&plan);
@@ -223,6 +224,7 @@ void keepon_dellink(struct net_device *dev, struct list_head *head)
 	keepon_engine_stop(keepon);
 	keepon_native_detach(keepon->lower);
 	cancel_delayed_work_sync(&keepon->restart);
+	cancel_delayed_work_sync(&keepon->taprio.settle);
 	netdev_rx_handler_unregister(keepon->lower);
 	netdev_upper_dev_unlink(keepon->lower, dev);
 	unregister_netdevice_queue(dev, head);

@@ -80,6 +80,9 @@ static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int 
 
 	trace_keepon_outcome(keepon->dev, frame->frame.tc, verdict, frame->frame.seq,
 			     frame->txtime_ns, &start);
+	if (unlikely(verdict == KPN_VERDICT_SENT_STALE))
+		WRITE_ONCE(keepon->taprio.overruns[frame->frame.tc],
+			   keepon->taprio.overruns[frame->frame.tc] + 1);
 	if (kpn_verdict_is_sent(verdict)) {
 		give_stamp(skb, start);
 		if (frame->deadline_ns && start.ns > frame->deadline_ns)
@@ -180,6 +183,8 @@ static void report_events(struct keepon *keepon, u32 events)
 		netdev_notice(
 			keepon->dev,
 			"underrun: the wire was idle; the clock is unsynchronised until it is set\n");
+	if (events & BIT(KPN_EVENT_PARTITION))
+		keepon_taprio_switched(keepon);
 	if (events & BIT(KPN_EVENT_SLIP) && net_ratelimit())
 		netdev_notice(
 			keepon->dev,

@@ -2,8 +2,7 @@
 /*
  * Queueing disciplines that ask the device. mqprio: traffic classes over the queues, each queue
  * being one class. etf: with `offload` frames come early and the device sends them on time, which
- * it does anyway. taprio: gates have to become a partition; give the class masks with the link
- * instead.
+ * it does anyway. taprio: gates become a class table (taprio.c).
  */
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
@@ -56,14 +55,12 @@ static int setup_etf(struct net_device *dev, const struct tc_etf_qopt_offload *o
 	return offload->queue >= 0 && offload->queue < dev->num_tx_queues ? 0 : -EINVAL;
 }
 
-static int setup_taprio(struct tc_taprio_qopt_offload *offload)
+static int tell_caps(const struct tc_query_caps_base *base)
 {
-	if (keepon_taprio_ends(offload))
-		return 0;
-	keepon_explain(
-		keepon_taprio_extack(offload),
-		"gate lists are not taken here; give the slots of each class with the link (ip link ... class)");
-	return -EOPNOTSUPP;
+	if (base->type != TC_SETUP_QDISC_TAPRIO)
+		return -EOPNOTSUPP;
+	keepon_taprio_caps(base->caps);
+	return 0;
 }
 
 int keepon_setup_tc(struct net_device *dev, enum tc_setup_type type, void *type_data)
@@ -71,7 +68,8 @@ int keepon_setup_tc(struct net_device *dev, enum tc_setup_type type, void *type_
 	switch (type) {
 	case TC_SETUP_QDISC_MQPRIO: return setup_mqprio(dev, type_data);
 	case TC_SETUP_QDISC_ETF: return setup_etf(dev, type_data);
-	case TC_SETUP_QDISC_TAPRIO: return setup_taprio(type_data);
+	case TC_SETUP_QDISC_TAPRIO: return keepon_taprio_setup(dev, type_data);
+	case TC_QUERY_CAPS: return tell_caps(type_data);
 	default: return -EOPNOTSUPP;
 	}
 }

@@ -194,7 +194,11 @@ static u32 submit_locked(struct keepon *keepon, struct sk_buff *skb, struct netd
 		return NO_RECORD;
 	}
 	verdict = describe_locked(engine, frame, skb, tc);
+	/* taprio's max-sdu: with full offload the stack leaves it to the device */
+	if (unlikely(skb->len > keepon->taprio.frame_max[tc]))
+		verdict = KPN_VERDICT_OVERSIZE;
 	if (unlikely(verdict != KPN_VERDICT_PENDING)) {
+		keepon->taprio.window_drops[tc] += verdict == KPN_VERDICT_OVERSIZE;
 		keepon->total.submitted++;
 		keepon->total.verdicts[verdict]++;
 		return verdict;
@@ -202,6 +206,8 @@ static u32 submit_locked(struct keepon *keepon, struct sk_buff *skb, struct netd
 	verdict = kpn_pacer_submit(engine->pacer, &frame->frame);
 	if (likely(verdict == KPN_VERDICT_PENDING))
 		account_locked(engine, queue, frame, tc);
+	else
+		keepon->taprio.window_drops[tc] += verdict == KPN_VERDICT_OVERSIZE;
 	return verdict;
 }
 

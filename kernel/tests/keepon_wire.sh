@@ -72,8 +72,9 @@ run "mqprio hw 1" tc qdisc replace dev rt0 handle 100: parent root mqprio num_tc
 	map 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 queues 1@0 1@1 hw 1
 run "etf offload" tc qdisc replace dev rt0 parent 100:2 etf clockid CLOCK_TAI delta 500000 offload
 tc qdisc del dev rt0 root
-refuse "taprio" tc qdisc add dev rt0 parent root handle 200 taprio num_tc 1 map 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 \
+run "taprio" tc qdisc add dev rt0 parent root handle 200 taprio num_tc 1 map 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 \
 	queues 1@0 base-time 0 sched-entry S 01 300000 flags 0x2
+tc qdisc del dev rt0 root
 
 # The lower device
 ip link set sim0 down

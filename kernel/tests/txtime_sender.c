@@ -5,30 +5,16 @@
  * txtime now + AHEAD_NS + i * STEP_NS, in CLOCK_TAI, now being the moment it begins. Prints "sent N
  * missed N invalid N".
  */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <linux/errqueue.h>
-#include <linux/if_packet.h>
-#include <linux/net_tstamp.h>
-#include <net/if.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 
-enum { PROTOCOL = 0x88b5, FRAME_BYTES = 46, BUFFER_BYTES = 1 << 26, LAST_ANSWER_MS = 200 };
+#include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
 
-static void require(bool fine, const char *what)
-{
-	if (fine)
-		return;
-	fprintf(stderr, "txtime_sender: %s: %s\n", what, strerror(errno));
-	exit(2);
-}
+#include "packet_socket.h"
+
+enum { FRAME_BYTES = 46, BUFFER_BYTES = 1 << 26, LAST_ANSWER_MS = 200 };
 
 static int open_socket(const char *device, int priority, bool deadline, struct sockaddr_ll *to)
 {
@@ -36,20 +22,10 @@ static int open_socket(const char *device, int priority, bool deadline, struct s
 		.clockid = CLOCK_TAI,
 		.flags = SOF_TXTIME_REPORT_ERRORS | (deadline ? SOF_TXTIME_DEADLINE_MODE : 0),
 	};
+	static const unsigned char everyone[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 	const int bytes = BUFFER_BYTES;
-	int fd = socket(AF_PACKET, SOCK_DGRAM, 0);
+	int fd = open_packet_socket(device, priority, everyone, to);
 
-	require(fd >= 0, "socket");
-	*to = (struct sockaddr_ll){
-		.sll_family = AF_PACKET,
-		.sll_protocol = htons(PROTOCOL),
-		.sll_ifindex = (int)if_nametoindex(device),
-		.sll_halen = 6,
-		.sll_addr = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
-	};
-	require(to->sll_ifindex, device);
-	require(!setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &priority, sizeof(priority)),
-		"SO_PRIORITY");
 	require(!setsockopt(fd, SOL_SOCKET, SO_TXTIME, &txtime, sizeof(txtime)), "SO_TXTIME");
 	require(!setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)),
 		"SO_SNDBUFFORCE");

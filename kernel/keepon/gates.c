@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A gate list of taprio becomes class masks by slot. What does not fit the slots is refused in one
+ * sentence that says what would.
+ */
+#include <linux/math64.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+
+#include "keepon.h"
+#include "keepon/wire.h"
+
+/*
+ * Looking for what would fit: so many steps of all lists compiled at most, of one where the cycle
+ * or a window does not fit, and cycles tried.
+ */
+enum {
+	SEARCH_STEPS_MAX = 1 << 22,
+	ROUND_STEPS_MAX = 1 << 14,
+	WINDOW_STEPS_MAX = 1 << 11,
+	CYCLES_TRIED_MAX = 1 << 17
+};
+
+static u64 slot_ps_of(const struct keepon_plan *plan, u32 slot_bytes)
+{
+	return (u64)kpn_wire_bytes(slot_bytes) * kpn_byte_time_ps(plan->config.rate_bps);
+}
+
+static u64 common_divisor(u64 a, u64 b)
+{
+	while (b) {
+		u64 rest;
+
+		div64_u64_rem(a, b, &rest);
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Slots after which slots and cycles begin together again. */
+static u64 period_slots(u64 cycle_ns, u64 slot_ps)
+{
+	u64 cycle_ps = cycle_ns * 1000;
+
+	return div64_u64(cycle_ps, common_divisor(cycle_ps, slot_ps));
+}
+
+static bool comes_round(u64 cycle_ns, u64 slot_ps)
+{
+	return cycle_ns && period_slots(cycle_ns, slot_ps) <= KPN_PARTITION_SLOTS_MAX;
+}
+
+/* ---- from the request ---- */
+
+static int check_request(const struct tc_taprio_qopt_offload *offload,
+			 struct netlink_ext_ack *extack)
+{
+	size_t i;
+
+	if (!offload->num_entries || offload->num_entries > KPN_GCL_ENTRIES_MAX) {
+		keepon_explain(extack,
+			       "%zu sched-entries are not within 1 to %u; join some of them",
+			       offload->num_entries, KPN_GCL_ENTRIES_MAX);
+		return -EINVAL;
+	}
+	if (offload->base_time > KPN_TIME_NS_MAX) {
+		keepon_explain(extack, "base-time %lld is beyond %lld; give one the PHC reaches",
+			       offload->base_time, KPN_TIME_NS_MAX);
+		return -EINVAL;
+	}
+	if (!offload->cycle_time || offload->cycle_time > INT_MAX) {
+		keepon_explain(extack, "cycle-time %llu is not within 1 to %d; repeat it sooner",
+			       offload->cycle_time, INT_MAX);
+		return -EINVAL;
+	}
+	if (keepon_taprio_preemptible(offload)) {
+		keepon_explain(extack,
+			       "fp P: frames are never interrupted here; make every class express");
+		return -EOPNOTSUPP;
+	}
+	for (i = 0; i < offload->num_entries; i++) {
+		if (offload->entries[i].command == TC_TAPRIO_CMD_SET_GATES &&
+		    offload->entries[i].interval)
+			continue;
+		keepon_explain(
+			extack,
+			"sched-entry %zu: only S with an interval is carried out, not H or R; nothing is preempted here",
+			i + 1);
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/* Entries as long as the cycle lasts; the last one lasts until its end. */
+static void take_entries(struct keepon_gates *gates, const struct tc_taprio_qopt_offload *offload)
+{
+	u32 left_ns = gates->cycle_ns;
+	size_t i;
+
+	for (i = 0; i < offload->num_entries && left_ns; i++) {
+		u32 interval_ns = min(offload->entries[i].interval, left_ns);
+
+		if (i + 1 == offload->num_entries)
+			interval_ns = left_ns;
+		gates->entries[gates->entry_count++] = (struct kpn_gcl_entry){
+			.gates = offload->entries[i].gate_mask,
+			.interval_ns = interval_ns,
+		};
+		left_ns -= interval_ns;
+	}
+}
+
+struct keepon_gates *keepon_gates_make(const struct tc_taprio_qopt_offload *offload,
+				       struct netlink_ext_ack *extack)
+{
+	struct keepon_gates *gates;
+	int error = check_request(offload, extack);
+	s32 phase_ns;
+
+	if (error)
+		return ERR_PTR(error);
+	gates = kvzalloc(struct_size(gates, entries, offload->num_entries), GFP_KERNEL_ACCOUNT);
+	if (!gates)
+		return ERR_PTR(-ENOMEM);
+	gates->cycle_ns = offload->cycle_time;
+	gates->extension_ns = offload->cycle_time_extension;
+	gates->base_ns = offload->base_time;
+	if (gates->base_ns < 0) {
+		div_s64_rem(gates->base_ns, gates->cycle_ns, &phase_ns);
+		gates->base_ns = phase_ns < 0 ? phase_ns + (s64)gates->cycle_ns : phase_ns;
+	}
+	take_entries(gates, offload);
+	return gates;
+}
+
+void keepon_gates_free(struct keepon_gates *gates)
+{
+	if (!gates)
+		return;
+	kvfree(gates->masks);
+	kvfree(gates);
+}
+
+s64 keepon_gates_start_ns(const struct keepon_gates *gates, s64 earliest_ns)
+{
+	u64 cycles;
+
+	if (gates->base_ns >= earliest_ns)
+		return gates->base_ns;
+	cycles = div_u64(earliest_ns - gates->base_ns, gates->cycle_ns) + 1;
+	return gates->base_ns + (s64)(cycles * gates->cycle_ns);
+}
+
+/* ---- to class masks ---- */
+
+/* Return: bit per class whose gate opens, though never for a whole slot; negative errors. */
+static int compile_into(const struct keepon_gates *gates, u64 slot_ps, u16 *masks, u32 *slots)
+{
+	const struct kpn_gcl gcl = {
+		.base_ns = gates->base_ns,
+		.entry_count = gates->entry_count,
+		.entries = gates->entries,
+	};
+	struct kpn_gcl_report report;
+	u16 missing = 0;
+	u32 i;
+
+	if (kpn_gcl_compile(&gcl, slot_ps, masks, KPN_PARTITION_SLOTS_MAX, &report))
+		return -ERANGE;
+	*slots = report.partition_slots;
+	for (i = 0; i < gates->entry_count; i++)
+		missing |= gates->entries[i].gates;
+	for (i = 0; i < *slots; i++)
+		missing &= ~masks[i];
+	return missing;
+}
+
+/* Steps that compiling takes; more than that is not tried. */
+static u64 steps_of(const struct keepon_gates *gates, u64 slot_ps)
+{
+	u64 slots = period_slots(gates->cycle_ns, slot_ps);
+
+	if (slots > ROUND_STEPS_MAX)
+		return U64_MAX;
+	return slots + div64_u64(slots * slot_ps, gates->cycle_ns * 1000ull) * gates->entry_count;
+}
+
+/* The slot size nearest to the present one with which the list has all its windows, or 0. */
+static u32 nearest_slot_bytes(const struct keepon_gates *gates, const struct keepon_plan *plan,
+			      u64 try_max, u16 *masks)
+{
+	u32 most = min_t(u32, plan->caps.frame_bytes_max, KPN_FRAME_BYTES_MAX);
+	u32 bytes = plan->config.slot_bytes;
+	u64 left = SEARCH_STEPS_MAX;
+	u32 distance;
+	u32 side;
+
+	for (distance = 1; distance < KPN_FRAME_BYTES_MAX; distance++) {
+		for (side = 0; side < 2; side++) {
+			u32 other = side ? bytes + distance : bytes - distance;
+			u64 slot_ps;
+			u64 steps;
+			u32 slots;
+
+			if (other < KPN_FRAME_BYTES_MIN || other > most)
+				continue;
+			slot_ps = slot_ps_of(plan, other);
+			steps = steps_of(gates, slot_ps);
+			if (steps > left || steps > try_max)
+				continue;
+			left -= steps;
+			if (!compile_into(gates, slot_ps, masks, &slots))
+				return other;
+		}
+	}
+	return 0;
+}
+
+/* The cycle nearest to that of the list that comes round, or 0. */
+static u32 nearest_cycle_ns(u32 cycle_ns, u64 slot_ps)
+{
+	u32 distance;
+
+	for (distance = 1; distance < CYCLES_TRIED_MAX; distance++) {
+		if (distance < cycle_ns && comes_round(cycle_ns - distance, slot_ps))
+			return cycle_ns - distance;
+		if (comes_round((u64)cycle_ns + distance, slot_ps) &&
+		    (u64)cycle_ns + distance <= INT_MAX)
+			return cycle_ns + distance;
+	}
+	return 0;
+}
+
+static int explain_cycle(const struct keepon_gates *gates, const struct keepon_plan *plan,
+			 u16 *masks, struct netlink_ext_ack *extack)
+{
+	u64 slot_ps = slot_ps_of(plan, plan->config.slot_bytes);
+	u32 cycle_ns = nearest_cycle_ns(gates->cycle_ns, slot_ps);
+	u32 bytes = nearest_slot_bytes(gates, plan, ROUND_STEPS_MAX, masks);
+	u64 slot_ns = div_u64(slot_ps, 1000);
+
+	if (bytes)
+		keepon_explain(
+			extack,
+			"cycle-time %u ns and slots of %llu ns begin together only after more than %u slots; the nearest that fit are cycle-time %u, or slot_bytes %u of the link",
+			gates->cycle_ns, slot_ns, KPN_PARTITION_SLOTS_MAX, cycle_ns, bytes);
+	else
+		keepon_explain(
+			extack,
+			"cycle-time %u ns and slots of %llu ns begin together only after more than %u slots; the nearest that fits is cycle-time %u",
+			gates->cycle_ns, slot_ns, KPN_PARTITION_SLOTS_MAX, cycle_ns);
+	return -EINVAL;
+}
+
+/* The traffic class of a queue as the stack has them, or the queue itself. */
+static u32 traffic_class_of(const struct net_device *dev, u32 queue)
+{
+	int tc;
+
+	for (tc = 0; tc < dev->num_tc; tc++) {
+		if (queue - dev->tc_to_txq[tc].offset < dev->tc_to_txq[tc].count)
+			return tc;
+	}
+	return queue;
+}
+
+static int explain_window(const struct keepon_gates *gates, const struct keepon_plan *plan, u32 tc,
+			  u16 *masks, struct netlink_ext_ack *extack)
+{
+	u64 slot_ns = div_u64(slot_ps_of(plan, plan->config.slot_bytes), 1000);
+	u32 bytes = nearest_slot_bytes(gates, plan, WINDOW_STEPS_MAX, masks);
+
+	if (bytes)
+		keepon_explain(
+			extack,
+			"no window of traffic class %u holds a whole slot of %llu ns; the nearest that fits is slot_bytes %u of the link with the same cycle-time %u",
+			tc, slot_ns, bytes, gates->cycle_ns);
+	else
+		keepon_explain(
+			extack,
+			"no window of traffic class %u holds a whole slot of %llu ns; one of %llu ns always does, with the same cycle-time %u",
+			tc, slot_ns, 2 * slot_ns, gates->cycle_ns);
+	return -EINVAL;
+}
+
+/* Slots that the extension of the last cycle may take. */
+static int check_extension(const struct keepon_gates *gates, u64 slot_ps,
+			   struct netlink_ext_ack *extack)
+{
+	u64 most_ns = div_u64(KEEPON_EXTENSION_SLOTS_MAX * slot_ps, 1000);
+
+	if (gates->extension_ns <= most_ns)
+		return 0;
+	keepon_explain(extack,
+		       "cycle-time-extension %llu ns is beyond %llu ns, %u slots; shorten it",
+		       gates->extension_ns, most_ns, KEEPON_EXTENSION_SLOTS_MAX);
+	return -EINVAL;
+}
+
+static int compile(struct keepon_gates *gates, const struct keepon_plan *plan,
+		   const struct net_device *dev, struct netlink_ext_ack *extack)
+{
+	u64 slot_ps = slot_ps_of(plan, plan->config.slot_bytes);
+	u16 *room = kvmalloc_array(KPN_PARTITION_SLOTS_MAX, sizeof(*room), GFP_KERNEL_ACCOUNT);
+	u16 *masks = NULL;
+	int missing;
+	u32 slots;
+	int error = check_extension(gates, slot_ps, extack);
+
+	if (!room || error) {
+		kvfree(room);
+		return error ?: -ENOMEM;
+	}
+	missing = compile_into(gates, slot_ps, room, &slots);
+	if (missing < 0) {
+		error = explain_cycle(gates, plan, room, extack);
+	} else if (missing) {
+		error = explain_window(gates, plan, traffic_class_of(dev, __ffs(missing)), room,
+				       extack);
+	} else {
+		masks = kvmalloc_array(slots, sizeof(*masks), GFP_KERNEL_ACCOUNT);
+		error = masks ? 0 : -ENOMEM;
+	}
+	if (!error) {
+		memcpy(masks, room, slots * sizeof(*masks));
+		kvfree(gates->masks);
+		gates->masks = masks;
+		gates->slots = slots;
+	}
+	kvfree(room);
+	return error;
+}
+
+int keepon_gates_suit(struct keepon_gates *gates, const struct keepon_plan *plan,
+		      const struct net_device *dev, struct netlink_ext_ack *extack)
+{
+	struct kpn_config config = plan->config;
+	struct kpn_problem problem;
+	int error;
+
+	if (config.mode != KPN_MODE_PHASE_LOCKED) {
+		keepon_explain(
+			extack,
+			"mode paper: its slots follow no clock, so gates cannot; choose mode phase-locked");
+		return -EOPNOTSUPP;
+	}
+	error = compile(gates, plan, dev, extack);
+	if (error)
+		return error;
+	config.allowed = gates->masks;
+	config.partition_slots = gates->slots;
+	if (!kpn_config_validate(&config, &plan->caps, &problem, 1))
+		return 0;
+	keepon_explain(extack, "with this gate list %s %llu (allowed: %llu to %llu): %s.",
+		       problem.field, problem.value, problem.min, problem.max, problem.reason);
+	return -EINVAL;
+}
+
+/* ---- from one list to the next ---- */
+
+s64 keepon_gates_extended_ns(const struct keepon_gates *gates, s64 next_ns)
+{
+	s64 since_ns = next_ns - gates->base_ns;
+	u32 rest_ns;
+
+	if (since_ns < 0)
+		return -1;
+	div_u64_rem(since_ns, gates->cycle_ns, &rest_ns);
+	return rest_ns && rest_ns <= gates->extension_ns ? next_ns - rest_ns : -1;
+}
+
+void keepon_gates_bridge(const struct keepon_gates *gates, const struct keepon_gates *next,
+			 u64 first, u64 next_first, u16 *masks, u32 slots)
+{
+	u16 held = gates->entries[gates->entry_count - 1].gates;
+	u64 slot;
+
+	for (slot = first; slot < first + slots; slot++) {
+		u64 index;
+		u64 round = slot < next_first ? gates->slots : next->slots;
+
+		div64_u64_rem(slot, round, &index);
+		if (slot >= next_first)
+			masks[slot % slots] = next->masks[index];
+		else if (slot > first)
+			masks[slot % slots] = held;
+		else /* the cycle may end within it */
+			masks[slot % slots] = held & gates->masks[index];
+	}
+}

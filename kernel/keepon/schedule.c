@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Gate lists and the pacer: a list is a class table, and tables are switched at a slot. A list
+ * that is to come stays until its time has come, over any number of stops of the wire; one that
+ * holds is what the next start begins with. The link's own class table holds before the first list
+ * and after the last.
+ *
+ *	list in force	... cycle | cycle | cy|        the rest of a cycle is cut off,
+ *	list to come	                      |cycle | cycle ...
+ *	with extension	... cycle | cycle ....|        or the last entry before it lasts as long
+ *
+ * A pacer knows two tables. Where a cycle is extended there are three; the one in between has the
+ * beginning of the third in it, so that this may come any time later.
+ */
+#include <linux/delay.h>
+#include <linux/log2.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+
+#include "keepon.h"
+#include "keepon/align.h"
+#include "keepon/errno.h"
+#include "keepon/wire.h"
+
+/*
+ * What is planned and stored between reading the clock and asking for a switch; polls until a table
+ * that is about to be used is used.
+ */
+enum { PLACING_NS = 20000, BUSY_TRIES = 500 };
+
+/* Making a table for an extended cycle takes less. */
+#define BRIDGING_NS (20 * NSEC_PER_MSEC)
+
+/* Long past: as soon as possible. */
+enum { AT_ONCE = 0 };
+
+static u64 plan_slot_ps(const struct keepon *keepon)
+{
+	const struct kpn_config *config = &keepon->plan.config;
+
+	return (u64)kpn_wire_bytes(config->slot_bytes) * kpn_byte_time_ps(config->rate_bps);
+}
+
+/* The first slot that starts at @ns or later; @ns is not 0. */
+static u64 slot_from(const struct keepon *keepon, s64 ns)
+{
+	struct kpn_grid grid;
+
+	kpn_grid_init(&grid, plan_slot_ps(keepon));
+	return kpn_grid_floor(&grid, ns - 1, 999) + 1;
+}
+
+/* ---- tables ---- */
+
+static struct keepon_table *make_table(struct keepon *keepon, const u16 *masks, u32 slots)
+{
+	struct keepon_table *table;
+
+	table = kvmalloc(sizeof(*table) + kpn_partition_bytes(slots), GFP_KERNEL_ACCOUNT);
+	if (!table)
+		return NULL;
+	kpn_partition_init(&table->partition, table->planes, masks, slots);
+	list_add(&table->node, &keepon->taprio.tables);
+	return table;
+}
+
+static void drop_table(struct keepon_table *table)
+{
+	list_del(&table->node);
+	kvfree(table);
+}
+
+/* Whether the pacer goes by @table, or with @next will. */
+static bool is_used_locked(const struct keepon *keepon, const struct keepon_table *table, bool next)
+{
+	return table && keepon->engine &&
+	       kpn_pacer_partition(keepon->engine->pacer, next) == &table->partition;
+}
+
+/* What neither the pacer nor the schedule knows any more. */
+static void free_unused(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+	const struct kpn_partition *used[2] = {};
+	struct keepon_table *table;
+	struct keepon_table *other;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	if (keepon->engine) {
+		used[0] = kpn_pacer_partition(keepon->engine->pacer, false);
+		used[1] = kpn_pacer_partition(keepon->engine->pacer, true);
+	}
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	list_for_each_entry_safe(table, other, &taprio->tables, node)
+	{
+		if (table != taprio->next_table && &table->partition != used[0] &&
+		    &table->partition != used[1])
+			drop_table(table);
+	}
+}
+
+/* ---- what holds and what is to come ---- */
+
+/*
+ * The list to come holds, if its table does or, without a wire, its time has come. Return: the one
+ * before, to be freed
+ */
+static struct keepon_gates *promote_locked(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+	struct keepon_gates *old = taprio->now;
+
+	if (!taprio->next ||
+	    (keepon->engine ? !is_used_locked(keepon, taprio->next_table, false) :
+			      taprio->next->start_ns > keepon_clock_read_locked(keepon).ns))
+		return NULL;
+	taprio->now = taprio->next;
+	taprio->next = NULL;
+	taprio->next_table = NULL;
+	taprio->bridge = NULL;
+	return old;
+}
+
+static void promote(struct keepon *keepon)
+{
+	struct keepon_gates *old;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	old = promote_locked(keepon);
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	keepon_gates_free(old);
+}
+
+static s64 earliest_locked(struct keepon *keepon)
+{
+	const struct keepon_engine *engine = keepon->engine;
+	s64 now_ns = keepon_clock_read_locked(keepon).ns + 1;
+	u64 lead_slots;
+
+	if (!engine)
+		return now_ns;
+	lead_slots = kpn_pacer_lead_slots(engine->pacer) + 2;
+	return now_ns + PLACING_NS + (s64)div_u64(lead_slots * plan_slot_ps(keepon), 1000);
+}
+
+/* When the list to come begins, and from which slot on. */
+static int place_locked(struct keepon *keepon, struct keepon_gates *gates,
+			const struct keepon_table *table)
+{
+	gates->start_ns = keepon_gates_start_ns(gates, earliest_locked(keepon));
+	if (!keepon->engine)
+		return 0;
+	return kpn_pacer_set_partition(keepon->engine->pacer, &table->partition,
+				       slot_from(keepon, gates->start_ns));
+}
+
+void keepon_taprio_stepped_locked(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+
+	if (!taprio->next)
+		return;
+	/* The list in force is not extended any more; refused if it is too late for that. */
+	if (!keepon->engine || is_used_locked(keepon, taprio->next_table, true) ||
+	    is_used_locked(keepon, taprio->bridge, true)) {
+		if (!place_locked(keepon, taprio->next, taprio->next_table))
+			taprio->bridge = NULL;
+	}
+}
+
+void keepon_taprio_switched(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	if (is_used_locked(keepon, taprio->bridge, false))
+		kpn_pacer_set_partition(keepon->engine->pacer, &taprio->next_table->partition,
+					slot_from(keepon, taprio->next->start_ns));
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	schedule_delayed_work(&taprio->settle, 0);
+}
+
+/*
+ * Whoever stops and starts the wire gives it the schedule anew: the way out where the pacer stands
+ * still or there is no memory for another table.
+ */
+static int restart(struct keepon *keepon)
+{
+	if (!keepon->engine)
+		return 0;
+	keepon_engine_stop(keepon);
+	return keepon_engine_begin(keepon, NULL);
+}
+
+/*
+ * The table that holds where the last cycle of the list in force is extended until @gates begin;
+ * NULL where it is not.
+ */
+static struct keepon_table *make_bridge(struct keepon *keepon, struct keepon_gates *gates)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+	struct keepon_table *bridge = NULL;
+	unsigned long flags;
+	s64 earliest_ns;
+	u64 next_first;
+	u16 *masks;
+	u32 slots;
+
+	if (!keepon->engine || !taprio->now || !taprio->now->extension_ns)
+		return NULL;
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	earliest_ns = earliest_locked(keepon);
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	/* Which of its cycles is the first nobody minds once the base time has passed. */
+	if (gates->base_ns < earliest_ns)
+		earliest_ns += BRIDGING_NS;
+	gates->start_ns = keepon_gates_start_ns(gates, earliest_ns);
+	taprio->bridge_ns = keepon_gates_extended_ns(taprio->now, gates->start_ns);
+	if (taprio->bridge_ns <= 0)
+		return NULL;
+	/* the slot in which the cycle ends, if it ends in one */
+	taprio->bridge_slot = slot_from(keepon, taprio->bridge_ns);
+	if (slot_from(keepon, taprio->bridge_ns + 1) == taprio->bridge_slot)
+		taprio->bridge_slot--;
+	next_first = slot_from(keepon, gates->start_ns);
+	slots = roundup_pow_of_two(next_first - taprio->bridge_slot + KEEPON_BRIDGE_SPARE_SLOTS);
+	masks = kvmalloc_array(slots, sizeof(*masks), GFP_KERNEL_ACCOUNT);
+	if (masks) {
+		keepon_gates_bridge(taprio->now, gates, taprio->bridge_slot, next_first, masks,
+				    slots);
+		bridge = make_table(keepon, masks, slots);
+	}
+	kvfree(masks);
+	return bridge;
+}
+
+/* @gates are to come. Return: 0 or an error of the pacer; -KPN_EBUSY: ask again */
+static int install_locked(struct keepon *keepon, struct keepon_gates *gates,
+			  struct keepon_table *table, struct keepon_table *bridge)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+	s64 start_ns = gates->start_ns;
+	int error = -KPN_EINVAL;
+
+	if (is_used_locked(keepon, taprio->bridge, false))
+		return -KPN_EBUSY;
+	if (bridge && taprio->bridge_ns >= earliest_locked(keepon))
+		error = kpn_pacer_set_partition(keepon->engine->pacer, &bridge->partition,
+						taprio->bridge_slot);
+	if (error == -KPN_EBUSY)
+		return error;
+	taprio->bridge = error ? NULL : bridge;
+	if (!error)
+		gates->start_ns = start_ns;
+	return error ? place_locked(keepon, gates, table) : 0;
+}
+
+/* Return: 0, or an error other than that a table is about to be used. */
+static int install(struct keepon *keepon, struct keepon_gates *gates, struct keepon_table *table,
+		   const u32 *frame_max)
+{
+	struct keepon_table *bridge = make_bridge(keepon, gates);
+	struct keepon_taprio *taprio = &keepon->taprio;
+	int tries = BUSY_TRIES;
+	unsigned long flags;
+	int error;
+
+	do {
+		struct keepon_gates *given_up = NULL;
+		struct keepon_gates *old;
+
+		raw_spin_lock_irqsave(&keepon->lock, flags);
+		old = promote_locked(keepon);
+		error = install_locked(keepon, gates, table, bridge);
+		if (!error) {
+			given_up = taprio->next;
+			taprio->next = gates;
+			taprio->next_table = table;
+			memcpy(taprio->frame_max, frame_max, sizeof(taprio->frame_max));
+		}
+		raw_spin_unlock_irqrestore(&keepon->lock, flags);
+		keepon_gates_free(given_up);
+		keepon_gates_free(old);
+		if (error == -KPN_EBUSY)
+			usleep_range(500, 1000);
+	} while (error == -KPN_EBUSY && tries--);
+	return error;
+}
+
+int keepon_taprio_install(struct keepon *keepon, struct keepon_gates *gates, const u32 *frame_max,
+			  struct netlink_ext_ack *extack)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+	struct keepon_table *table = NULL;
+	int error = keepon_gates_suit(gates, &keepon->plan, keepon->dev, extack);
+
+	if (error)
+		return error;
+	if (keepon->engine) {
+		table = make_table(keepon, gates->masks, gates->slots);
+		if (!table)
+			return -ENOMEM;
+	}
+	if (!taprio->now && !taprio->next) {
+		memset(taprio->window_drops, 0, sizeof(taprio->window_drops));
+		memset(taprio->overruns, 0, sizeof(taprio->overruns));
+	}
+	error = install(keepon, gates, table, frame_max);
+	if (error == -KPN_EBUSY)
+		keepon_explain(
+			extack,
+			"another list is about to begin, or the wire stands still; try again");
+	else if (error)
+		keepon_explain(
+			extack,
+			"trim reserved: where this list begins, slots of no class are too far apart; choose another base-time or trim any");
+	free_unused(keepon);
+	return error;
+}
+
+void keepon_taprio_end(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+	const struct kpn_config *config = &keepon->plan.config;
+	struct keepon_gates *gates[2] = { taprio->now, taprio->next };
+	bool had_any = gates[0] || gates[1];
+	struct keepon_table *table = NULL;
+	int tries = BUSY_TRIES;
+	int error = -ENOMEM;
+	unsigned long flags;
+
+	if (keepon->engine && had_any)
+		table = make_table(keepon, config->allowed, config->partition_slots);
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	taprio->now = NULL;
+	taprio->next = NULL;
+	taprio->next_table = NULL;
+	taprio->bridge = NULL;
+	memset(taprio->frame_max, 0xff, sizeof(taprio->frame_max));
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	keepon_gates_free(gates[0]);
+	keepon_gates_free(gates[1]);
+	while (table) {
+		raw_spin_lock_irqsave(&keepon->lock, flags);
+		error = kpn_pacer_set_partition(keepon->engine->pacer, &table->partition, AT_ONCE);
+		raw_spin_unlock_irqrestore(&keepon->lock, flags);
+		if (error != -KPN_EBUSY || !tries--)
+			break;
+		usleep_range(500, 1000);
+	}
+	if (error && had_any)
+		restart(keepon);
+	free_unused(keepon);
+}
+
+/* ---- the wire starts and stops, the plan changes ---- */
+
+int keepon_taprio_check(struct keepon *keepon, const struct keepon_plan *plan,
+			struct netlink_ext_ack *extack)
+{
+	const struct kpn_config *old = &keepon->plan.config;
+	const struct kpn_config *new = &plan->config;
+	struct keepon_gates *gates[2] = { keepon->taprio.now, keepon->taprio.next };
+	int error = 0;
+	u32 i;
+
+	if (!gates[0] && !gates[1])
+		return 0;
+	if (old->partition_slots != new->partition_slots ||
+	    memcmp(old->allowed, new->allowed, new->partition_slots * sizeof(*new->allowed))) {
+		keepon_explain(
+			extack,
+			"class slots: gates of taprio hold instead while there are any; end them first (tc qdisc del dev %s root)",
+			keepon->dev->name);
+		return -EBUSY;
+	}
+	for (i = 0; i < 2 && !error; i++) {
+		if (gates[i])
+			error = keepon_gates_suit(gates[i], plan, keepon->dev, extack);
+	}
+	return error;
+}
+
+int keepon_taprio_prepare(struct keepon *keepon, struct kpn_config *config,
+			  struct netlink_ext_ack *extack)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+	struct keepon_table *table;
+	unsigned long flags;
+	int error = 0;
+
+	promote(keepon);
+	*config = keepon->plan.config;
+	if (taprio->now)
+		error = keepon_gates_suit(taprio->now, &keepon->plan, keepon->dev, extack);
+	if (!error && taprio->next)
+		error = keepon_gates_suit(taprio->next, &keepon->plan, keepon->dev, extack);
+	if (error)
+		return error;
+	if (taprio->now) {
+		config->allowed = taprio->now->masks;
+		config->partition_slots = taprio->now->slots;
+	}
+	if (!taprio->next)
+		return 0;
+	table = make_table(keepon, taprio->next->masks, taprio->next->slots);
+	if (!table)
+		return -ENOMEM;
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	taprio->next_table = table;
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	return 0;
+}
+
+/* Its time was settled when it was asked for, and the clock went on since: it may have come. */
+void keepon_taprio_join_locked(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+
+	if (taprio->next && taprio->next_table)
+		kpn_pacer_set_partition(keepon->engine->pacer, &taprio->next_table->partition,
+					slot_from(keepon, taprio->next->start_ns));
+}
+
+void keepon_taprio_leave_locked(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+
+	/* It holds already: whatever the clock says by then, the next run begins with it. */
+	if (taprio->next && is_used_locked(keepon, taprio->next_table, false))
+		taprio->next->start_ns = 0;
+	taprio->next_table = NULL;
+	taprio->bridge = NULL;
+}
+
+void keepon_taprio_stopped(struct keepon *keepon)
+{
+	promote(keepon);
+	free_unused(keepon);
+}
+
+static void settle(struct work_struct *work)
+{
+	struct keepon_taprio *taprio =
+		container_of(to_delayed_work(work), struct keepon_taprio, settle);
+	struct keepon *keepon = container_of(taprio, struct keepon, taprio);
+
+	/* Whoever deletes the device waits for this work and holds RTNL. */
+	if (!rtnl_trylock()) {
+		schedule_delayed_work(&taprio->settle, 1);
+		return;
+	}
+	promote(keepon);
+	free_unused(keepon);
+	rtnl_unlock();
+}
+
+void keepon_taprio_init(struct keepon *keepon)
+{
+	INIT_LIST_HEAD(&keepon->taprio.tables);
+	memset(keepon->taprio.frame_max, 0xff, sizeof(keepon->taprio.frame_max));
+	INIT_DELAYED_WORK(&keepon->taprio.settle, settle);
+}
+
+void keepon_taprio_free(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+
+	keepon_gates_free(taprio->now);
+	keepon_gates_free(taprio->next);
+	taprio->now = NULL;
+	taprio->next = NULL;
+	free_unused(keepon);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Gate lists of qdisc taprio with `flags 0x2`.
+ *
+ *	gates	one list: from the request to class masks, and what would fit instead
+ *	schedule	which list holds, which one is to come, and their tables in the pacer
+ *	taprio	the requests of the qdisc
+ *
+ * RTNL protects all of it. What xmit and the clock look at is written under keepon.lock, too.
+ */
+#ifndef KEEPON_TAPRIO_H
+#define KEEPON_TAPRIO_H
+
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/workqueue.h>
+#include <net/pkt_sched.h>
+
+#include "keepon/gcl.h"
+#include "keepon/partition.h"
+#include "setup.h"
+
+struct keepon;
+
+enum {
+	/* The last entry of a list may hold for so many slots more. */
+	KEEPON_EXTENSION_SLOTS_MAX = 16384,
+	/* A table for that has so many of the next list, too: meanwhile the pacer gets that one. */
+	KEEPON_BRIDGE_SPARE_SLOTS = 8192,
+};
+
+/**
+ * struct keepon_gates - a gate list
+ * @base_ns: as asked for, not negative; @start_ns: PHC time from which on it holds
+ * @cycle_ns: sum of the intervals; the last one was cut or stretched to make it so
+ * @extension_ns: by how much its last cycle may be longer when another list follows
+ * @masks, @slots: what it comes to with the slots of the present plan; kvmalloc
+ */
+struct keepon_gates {
+	s64 base_ns;
+	s64 start_ns;
+	u32 cycle_ns;
+	u64 extension_ns;
+	u16 *masks;
+	u32 slots;
+	u32 entry_count;
+	struct kpn_gcl_entry entries[];
+};
+
+/** struct keepon_table - a partition for the pacer; kvmalloc */
+struct keepon_table {
+	struct list_head node;
+	struct kpn_partition partition;
+	u64 planes[];
+};
+
+/**
+ * struct keepon_taprio - the schedule of a link
+ * @now: holds, NULL: the link's own class table does; @next: follows, NULL: nothing does
+ * @next_table: of @next, while a wire runs; @lock
+ * @bridge: holds between the two where a cycle is extended, from slot @bridge_slot, @bridge_ns on;
+ *	@lock
+ * @tables: all that the pacer has been given and may still use
+ * @settle: a table has been replaced
+ * @frame_max: bytes without FCS, by queue; @lock
+ * @window_drops: frames longer than a slot or that limit; @lock. @overruns: frames that left in a
+ *	slot which was not theirs any more; written by NAPI
+ */
+struct keepon_taprio {
+	struct keepon_gates *now;
+	struct keepon_gates *next;
+	struct keepon_table *next_table;
+	struct keepon_table *bridge;
+	u64 bridge_slot;
+	s64 bridge_ns;
+	struct list_head tables;
+	struct delayed_work settle;
+	u32 frame_max[KEEPON_CLASS_COUNT];
+	u64 window_drops[KEEPON_CLASS_COUNT];
+	u64 overruns[KEEPON_CLASS_COUNT];
+};
+
+/* ---- gates.c ---- */
+
+/** keepon_gates_make() - from a request. Return: the list or an error, with a sentence */
+struct keepon_gates *keepon_gates_make(const struct tc_taprio_qopt_offload *offload,
+				       struct netlink_ext_ack *extack);
+/**
+ * keepon_gates_suit() - what it comes to with the slots of @plan. Return: 0 or an error, with a
+ * sentence that says what would fit
+ */
+int keepon_gates_suit(struct keepon_gates *gates, const struct keepon_plan *plan,
+		      const struct net_device *dev, struct netlink_ext_ack *extack);
+void keepon_gates_free(struct keepon_gates *gates);
+/** keepon_gates_start_ns() - first moment from @earliest_ns on at which it can begin */
+s64 keepon_gates_start_ns(const struct keepon_gates *gates, s64 earliest_ns);
+
+/**
+ * keepon_gates_extended_ns() - the end of the last cycle, if that is held until @next_ns, when
+ * another list begins; -1 if it is not
+ */
+s64 keepon_gates_extended_ns(const struct keepon_gates *gates, s64 next_ns);
+/**
+ * keepon_gates_bridge() - @slots masks from slot @first on, a power of two: the last entry of one
+ * list held until slot @next_first, then the next list
+ */
+void keepon_gates_bridge(const struct keepon_gates *gates, const struct keepon_gates *next,
+			 u64 first, u64 next_first, u16 *masks, u32 slots);
+
+/* ---- taprio.c ---- */
+
+int keepon_taprio_setup(struct net_device *dev, struct tc_taprio_qopt_offload *offload);
+
+/* ---- schedule.c ---- */
+
+/**
+ * keepon_taprio_install() - @gates are to come, instead of others that were
+ * @frame_max: bytes without FCS, by queue
+ *
+ * Return: 0, and they are kept, or an error, with a sentence.
+ */
+int keepon_taprio_install(struct keepon *keepon, struct keepon_gates *gates, const u32 *frame_max,
+			  struct netlink_ext_ack *extack);
+/** keepon_taprio_end() - the link's own class table holds again */
+void keepon_taprio_end(struct keepon *keepon);
+void keepon_taprio_init(struct keepon *keepon);
+void keepon_taprio_free(struct keepon *keepon);
+/**
+ * keepon_taprio_check() - whether another plan suits the schedule, if there is one. Return: 0 or an
+ * error, with a sentence
+ */
+int keepon_taprio_check(struct keepon *keepon, const struct keepon_plan *plan,
+			struct netlink_ext_ack *extack);
+/**
+ * keepon_taprio_prepare() - a wire is about to start: its configuration, with the schedule that
+ * holds. Return: 0 or an error, with a sentence
+ */
+int keepon_taprio_prepare(struct keepon *keepon, struct kpn_config *config,
+			  struct netlink_ext_ack *extack);
+/** keepon_taprio_join_locked() - it has started: the pacer learns what is to follow */
+void keepon_taprio_join_locked(struct keepon *keepon);
+/** keepon_taprio_leave_locked() - it ends, the pacer is still there */
+void keepon_taprio_leave_locked(struct keepon *keepon);
+/** keepon_taprio_switched() - the pacer has gone over to another table; NAPI */
+void keepon_taprio_switched(struct keepon *keepon);
+/** keepon_taprio_stopped() - the pacer is gone */
+void keepon_taprio_stopped(struct keepon *keepon);
+/** keepon_taprio_stepped_locked() - the clock was set: what is to come begins at another slot */
+void keepon_taprio_stepped_locked(struct keepon *keepon);
+
+#endif

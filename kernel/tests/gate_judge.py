@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What gate lists allow, worked out from the lists as they were asked for and from nothing else;
+frames on the wire are held against it.
+
+Times are ns of the link's PHC. A list begins at its base time or, if that has passed, with one of
+its cycles soon after it was asked for: which one the wire tells, and all frames have to agree.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from statistics import median
+
+PREAMBLE_BYTES = 8
+GAP_BYTES = 12
+FRAME = re.compile(
+    r"frame seq=(\d+) raw_ns=(\d+)\S* .* bytes=(\d+) .*verdict=(\w+) head=([0-9a-f]+)"
+)
+PROTOCOL = "88b5"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame of the load: priority, and from when to when its slot is on the wire."""
+
+    priority: int
+    number: int
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A list as asked for between two readings of the PHC."""
+
+    before_ns: int
+    after_ns: int
+    base_ns: int
+    cycle_ns: int
+    extension_ns: int
+    entries: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def read(cls, line: str) -> Schedule:
+        before, after, base, cycle, extension, *words = line.split()
+        asked = [tuple(int(number, 0) for number in word.split(",")) for word in words]
+        total = int(cycle) or sum(ns for _, ns in asked)
+        entries: list[tuple[int, int]] = []
+        left = total
+        for mask, ns in asked:
+            entries.append((mask, min(ns, left)))
+            left -= entries[-1][1]
+        entries[-1] = (entries[-1][0], entries[-1][1] + left)
+        kept = tuple((mask, ns) for mask, ns in entries if ns)
+        return cls(int(before), int(after), int(base), total, int(extension), kept)
+
+    def starts_ns(self, guard_ns: int) -> list[int]:
+        """When it may have begun."""
+        if self.base_ns > self.after_ns + guard_ns:
+            return [self.base_ns]
+        first = self.cycle_from(self.before_ns)
+        last = self.cycle_from(self.after_ns + guard_ns)
+        near = [self.base_ns] if self.base_ns >= self.before_ns else []
+        return sorted({*near, *range(first, last + 1, self.cycle_ns)})
+
+    def cycle_from(self, ns: int) -> int:
+        """The first beginning of a cycle from then on."""
+        return self.base_ns + -(-(ns - self.base_ns) // self.cycle_ns) * self.cycle_ns
+
+    def open_from(self, tc: int, ns: int) -> tuple[int, int]:
+        """The stretch of open gate around an instant, as (since, until); empty if it is closed."""
+        at = (ns - self.base_ns) % self.cycle_ns
+        origin = ns - at
+        since = until = ns
+        passed = 0
+        for number, (mask, length) in enumerate(self.entries):
+            if passed <= at < passed + length:
+                if not mask >> tc & 1:
+                    return ns, ns
+                since, until = origin + passed, origin + passed + length
+                return self.joined(tc, number, since, until)
+            passed += length
+        raise AssertionError(f"{at} is beyond a cycle of {self.cycle_ns}")
+
+    def joined(self, tc: int, number: int, since: int, until: int) -> tuple[int, int]:
+        """With what is open before and behind, a cycle each way at most."""
+        count = len(self.entries)
+        for step in range(1, count):
+            mask, length = self.entries[(number + step) % count]
+            if not mask >> tc & 1:
+                break
+            until += length
+        for step in range(1, count):
+            mask, length = self.entries[(number - step) % count]
+            if not mask >> tc & 1:
+                break
+            since -= length
+        return since, until
+
+
+@dataclass
+class Wire:
+    """The frames of a record, with the load's clock samples."""
+
+    frames: list[Frame]
+    first_ns: int
+    last_ns: int
+
+    def on_grid(self, slot_ns: int) -> tuple[Wire, int]:
+        """The same with slots where the grid is, and how far they were off it by the clock as read:
+        for a whole run, the middle of all frames.
+        """
+        half = slot_ns // 2
+        off = int(median((frame.start_ns + half) % slot_ns - half for frame in self.frames))
+        moved = [
+            replace(frame, start_ns=frame.start_ns - off, end_ns=frame.end_ns - off)
+            for frame in self.frames
+        ]
+        return Wire(moved, self.first_ns, self.last_ns), off
+
+
+def read_wire(record: str, load: str, byte_ns: int) -> Wire:
+    samples = [
+        (int(raw), int(phc)) for raw, phc in re.findall(r"^sample (\d+) (\d+)$", load, re.MULTILINE)
+    ]
+    # A wire that never stops has one rate; single readings are off by a microsecond or three.
+    half = len(samples) // 2
+    ahead = [b[1] - a[1] - (b[0] - a[0]) for a, b in zip(samples, samples[half:], strict=False)]
+    span = sum(b[0] - a[0] for a, b in zip(samples, samples[half:], strict=False))
+    raw_0, phc_0 = samples[0]
+
+    def drift(raw: int) -> int:
+        return (raw - raw_0) * sum(ahead) // span
+
+    offset = int(median(phc - phc_0 - (raw - raw_0) - drift(raw) for raw, phc in samples))
+
+    def phc_at(raw: int) -> int:
+        """In whole numbers: doubles have no room for a time of day in ns."""
+        return phc_0 + (raw - raw_0) + drift(raw) + offset
+
+    frames = []
+    for _, raw, count, verdict, head in FRAME.findall(record):
+        if head[24:28] != PROTOCOL:
+            continue
+        assert verdict == "good", (verdict, raw)
+        start = phc_at(int(raw)) - PREAMBLE_BYTES * byte_ns
+        length = (PREAMBLE_BYTES + int(count) + GAP_BYTES) * byte_ns
+        frames.append(Frame(int(head[28:30], 16), int(head[30:32], 16), start, start + length))
+    return Wire(frames, samples[0][1], samples[-1][1])
+
+
+@dataclass
+class Judge:
+    """All schedules of a run. `slot_ns`; `slack_ns`: what a slot may be off its grid, a trim and
+    the reading of clocks; `guard_ns`: a list asked for begins at most so much later than it could.
+    """
+
+    schedules: list[Schedule]
+    slot_ns: int
+    slack_ns: int
+    guard_ns: int
+    starts: list[int] = field(default_factory=list)
+    nominal: list[int] = field(default_factory=list)
+
+    def in_force(self, ns: int) -> int:
+        """Number of the schedule at that instant, -1 before the first."""
+        return bisect_right(self.starts, ns + self.slack_ns) - 1
+
+    def first_slot_ns(self, ns: int) -> int:
+        return -(-ns // self.slot_ns) * self.slot_ns
+
+    def allows(self, frame: Frame, number: int, slack_ns: int) -> bool:
+        """Whether the gate of its class is open as long as its slot lasts."""
+        schedule = self.schedules[number]
+        begin, end = frame.start_ns + slack_ns, frame.end_ns - slack_ns
+        held = self.held(number)
+        if held and begin >= held[0]:
+            return bool(schedule.entries[-1][0] >> frame.priority & 1)
+        since, until = schedule.open_from(frame.priority, begin)
+        if held and until > held[0]:
+            closes = not schedule.entries[-1][0] >> frame.priority & 1
+            until = held[0] if closes else held[1]
+        return since < until and end <= until
+
+    def held(self, number: int) -> tuple[int, int] | None:
+        """From when to when the last entry is held until the next list, if it is."""
+        if number + 1 >= len(self.starts):
+            return None
+        schedule, start = self.schedules[number], self.nominal[number + 1]
+        rest = (start - schedule.base_ns) % schedule.cycle_ns
+        if 0 < rest <= schedule.extension_ns:
+            return start - rest, start
+        return None
+
+    def __post_init__(self) -> None:
+        """A list that was replaced before its time never held."""
+        following = [*(schedule.before_ns for schedule in self.schedules[1:]), None]
+        self.schedules = [
+            schedule
+            for schedule, then in zip(self.schedules, following, strict=True)
+            if then is None or schedule.starts_ns(self.guard_ns)[0] < then
+        ]
+
+    def settle(self, frames: list[Frame]) -> None:
+        """Find when each list began: of the times possible the one that frames agree with."""
+        self.nominal = [self.candidates(number)[0] for number in range(len(self.schedules))]
+        self.starts = [self.first_slot_ns(ns) for ns in self.nominal]
+        for number in range(len(self.schedules)):
+            best = min(
+                self.candidates(number),
+                key=lambda start: (len(self.tried(number, start, frames)), start),
+            )
+            self.set_start(number, best)
+
+    def candidates(self, number: int) -> list[int]:
+        """When a list may have begun; behind one that may be extended a table has to be made."""
+        extended = number and self.schedules[number - 1].extension_ns
+        return self.schedules[number].starts_ns(self.guard_ns * (6 if extended else 1))
+
+    def set_start(self, number: int, start: int) -> None:
+        self.nominal[number] = start
+        self.starts[number] = self.first_slot_ns(start)
+
+    def tried(self, number: int, start: int, frames: list[Frame]) -> list[Frame]:
+        """Frames around the switch that speak against this start."""
+        self.set_start(number, start)
+        reach = 2 * self.guard_ns + 4 * self.schedules[number].cycle_ns
+        near = [f for f in frames if abs(f.start_ns - start) < reach]
+        return list(self.violations(near))
+
+    def violations(self, frames: list[Frame]) -> Iterator[Frame]:
+        for frame in frames:
+            number = self.in_force(frame.start_ns)
+            if number >= 0 and not self.allows(frame, number, self.slack_ns):
+                yield frame
+
+    def open_slots(self, priority: int, begin_ns: int, end_ns: int) -> list[int]:
+        """Starts of the slots a class may use in a stretch of time."""
+        slots = range(self.first_slot_ns(int(begin_ns)), int(end_ns), self.slot_ns)
+        return [
+            at
+            for at in slots
+            if self.in_force(at) >= 0
+            and self.allows(Frame(priority, 0, at, at + self.slot_ns), self.in_force(at), 0)
+        ]

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# taprio with `flags 0x2` under load from every class, one schedule of /lib/keepon/schedules after the
+# other. What was asked for when stands in /out/asked, what left in /out/wire; test_taprio.py judges
+# it. $SPAN_MS of load, $RATE_BPS, $SEED.
+#
+# A line of schedules: WAIT_MS past|ahead NS CYCLE EXTENSION ENTRY ..., ENTRY being MASK,NS; base time
+# NS, or that much ahead of the PHC. CYCLE 0: the sum.
+. /lib/keepon/test.sh
+. /lib/keepon/common.sh
+echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
+wire "$RATE_BPS"
+run "a link" upper
+wait_until 2 is_running rt0
+phc=/dev/ptp$(ethtool -T rt0 | sed -n 's/.*Hardware Clock: //p')
+priorities="map 0 1 2 3 0 0 0 0 0 0 0 0 0 0 0 0"
+
+# gates BASE CYCLE EXTENSION ENTRY ...
+gates() {
+	_words="base-time $1"
+	[ "$2" = 0 ] || _words="$_words cycle-time $2"
+	[ "$3" = 0 ] || _words="$_words cycle-time-extension $3"
+	shift 3
+	for _entry in "$@"; do
+		_words="$_words sched-entry S ${_entry%,*} ${_entry#*,}"
+	done
+	# shellcheck disable=SC2086 # words
+	tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 4 $priorities \
+		queues 1@0 2@1 1@3 3@4 $_words flags 0x2
+}
+
+echo "capture sim0 on records=1000000" >$control
+accepted=0
+asked=0
+while read -r wait_ms when ns cycle extension entries; do
+	sleep "$(printf '%d.%03d' $((wait_ms / 1000)) $((wait_ms % 1000)))"
+	base=$ns
+	[ "$when" = past ] || base=$((ns + $(gate_load now "$phc")))
+	before=$(gate_load now "$phc")
+	# shellcheck disable=SC2086 # words
+	if gates "$base" "$cycle" "$extension" $entries >/tmp/said 2>&1; then
+		accepted=$((accepted + 1))
+	else
+		diag "$(cat /tmp/said)"
+	fi
+	echo "$before $(gate_load now "$phc") $base $cycle $extension $entries" >>/out/asked
+	asked=$((asked + 1))
+	# frames taken before there were classes would still be on their way as class 0
+	[ "$asked" -gt 1 ] || {
+		gate_load run "$phc" rt0 "$SPAN_MS" "$SEED" 4 >/out/load &
+		load=$!
+	}
+done </lib/keepon/schedules
+is "$accepted" "$asked" "every schedule is taken"
+wait "$load"
+tc -s qdisc show dev rt0 >/out/qdisc
+cat /sys/kernel/debug/keepon_hwsim/sim0/wire >/out/wire
+echo "capture sim0 off" >$control
+ethtool -S rt0 >/out/counters
+is "$(identity rt0)" 0 "every frame is accounted for"
+is "$(counter rt0 underruns)$(counter rt0 slips)" 00 "the wire stayed full"
+run "deleted" tc qdisc del dev rt0 root
+done_testing

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What taprio with `flags 0x2` is not taken for: one sentence each, nothing changed, nothing else in
+# the log. Linux 6.1 gives the driver no way to whoever asked: there the sentence is in the log.
+. /lib/keepon/test.sh
+. /lib/keepon/common.sh
+echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
+wire 100000000
+upper
+wait_until 2 is_running rt0
+two="map 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 1@1 base-time 0 sched-entry S 03 500000"
+map="map 0 1 2 3 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 2@1 1@3 3@4"
+
+# taprio WORDS ...: replaces what there is
+taprio() {
+	# shellcheck disable=SC2086 # words
+	tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 4 $map "$@" flags 0x2
+}
+shown() {
+	tc qdisc show dev rt0 | grep -v pfifo
+}
+# refuse_gates TEXT PATTERN WORDS ...: refused with such a sentence, and the schedule stays
+refuse_gates() {
+	_what=$1 _pattern=$2
+	shift 2
+	_before=$(shown)
+	dmesg -c >/dev/null
+	refuse "$_what: refused" taprio "$@"
+	like "$_output $(dmesg)" "$_pattern" "$_what: says why"
+	is "$(dmesg | grep -v -e " rt0: taprio: " -e " tsc: " -e " clocksource: ")" "" \
+		"$_what: nothing else in the log"
+	is "$(shown)" "$_before" "$_what: nothing changed"
+}
+
+run "a schedule" taprio base-time 0 sched-entry S 0f 500000 sched-entry S 01 500000
+refuse_gates "a cycle that never comes round" \
+	"cycle-time 1234567 ns .* 100000 ns .* fit are cycle-time 1234[0-9]*, or slot_bytes [0-9]+" \
+	base-time 0 sched-entry S 0f 1234567
+refuse_gates "a window too short for a slot" \
+	"no window of traffic class 2 .* slot of 100000 ns; the nearest that fits is slot_bytes [0-9]+" \
+	base-time 0 sched-entry S 04 50000 sched-entry S 03 950000
+refuse_gates "an extension without end" \
+	"cycle-time-extension 99000000000 ns is beyond 1638400000 ns" \
+	base-time 0 cycle-time-extension 99000000000 sched-entry S 0f 500000
+refuse_gates "a base time beyond all clocks" \
+	"base-time 9000000000000000000 is beyond 4611686018427387904" \
+	base-time 9000000000000000000 sched-entry S 0f 500000
+refuse "another class table meanwhile" ip link set rt0 type keepon class 1 slots 0 partition 10
+like "$_output" "class slots: gates of taprio hold instead" "it says why"
+run "windows of a slot" taprio base-time 0 sched-entry S 0f 100000 sched-entry S 01 900000
+refuse "slots that do not suit the schedule" ip link set rt0 type keepon slot_bytes 1231
+like "$_output" "no window of traffic class 1 holds a whole slot of 100080 ns" "it says why"
+run "slots that suit it" ip link set rt0 type keepon slot_bytes 605
+wait_until 2 is_running rt0
+run "back again" ip link set rt0 type keepon slot_bytes 1230
+wait_until 2 is_running rt0
+ip link set rt0 down
+ip link set rt0 up
+wait_until 2 is_running rt0
+like "$(tc qdisc show dev rt0)" "flags 0x2" "the schedule outlives down and up"
+run "a schedule for tomorrow" taprio base-time 4000000000000000000 sched-entry S 0f 500000
+run "and another one instead" taprio base-time 0 sched-entry S 0f 500000
+run "ended" tc qdisc del dev rt0 root
+run "then a class table is taken" ip link set rt0 type keepon partition 10 class 1 slots 0
+# shellcheck disable=SC2086 # words
+run "assisted by txtimes" tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 2 \
+	$two flags 0x1 txtime-delay 500000 clockid CLOCK_TAI
+tc qdisc del dev rt0 root
+# shellcheck disable=SC2086 # words
+run "in software" tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 2 \
+	$two clockid CLOCK_TAI
+tc qdisc del dev rt0 root
+ip link del rt0
+run "paper mode" upper mode paper
+wait_until 2 is_running rt0
+refuse_gates "no gates there" "mode paper: its slots follow no clock" \
+	base-time 0 sched-entry S 0f 500000
+run "keepon unloads" rmmod keepon
+done_testing

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""taprio with `flags 0x2` on a keepon link: random schedules, random load from every class, each
+frame on the wire held against the gates by arithmetic of its own (gate_judge.py).
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+from gate_judge import Judge, Schedule, Wire, read_wire
+from keepon.targets.vm import observations
+from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
+from repeats import checked
+
+pytestmark = pytest.mark.vm
+
+HERE = Path(__file__).parent
+KERNEL = HERE.parent
+BYTE_NS = 80
+SLOT_NS = 100_000  # 1230 bytes and what surrounds them at 100 Mb/s
+SLACK_NS = 2_500  # a trim of 16 bytes, and reading two clocks
+GUARD_NS = 6_000_000
+CLASSES = 4
+STEP_NS = 10_000
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Guest path -> the load, linked statically."""
+    load = tmp_path_factory.mktemp("taprio") / "gate_load"
+    compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
+    command = [*compiler, str(HERE / "gate_load.c"), "-o", str(load)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    plugin = load.with_name("link_keepon.so")
+    command = [str(KERNEL / "plugin" / "build"), str(plugin.parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {
+        "/usr/bin/gate_load": load,
+        "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so": plugin,
+    }
+
+
+def boot(
+    script: str, family: str, files: dict[str, Path | bytes], environment: dict[str, str]
+) -> GuestResult:
+    kernel = get_kernel(family)
+    modules = build_modules(kernel, [KERNEL / "native", KERNEL / "hwsim", KERNEL / "keepon"])
+    common = {"/lib/keepon/common.sh": HERE / "keepon_common.sh"}
+    result = checked(
+        lambda: run_guest(
+            kernel, HERE / script, {**common, **files}, modules=modules, environment=environment,
+            timeout_s=3600,
+        )
+    )  # fmt: skip
+    assert result.tap.problems() == []
+    return result
+
+
+def random_entries(random: Random) -> tuple[str, int]:
+    """Two to six entries of two slots and more, and how long they are together."""
+    count = random.randrange(2, 7)
+    lengths = [random.randrange(2 * SLOT_NS, 7 * SLOT_NS, STEP_NS) for _ in range(count)]
+    masks = [random.randrange(1 << CLASSES) for _ in lengths]
+    masks[random.randrange(count)] |= 1
+    words = " ".join(f"{mask:#x},{ns}" for mask, ns in zip(masks, lengths, strict=True))
+    return words, sum(lengths)
+
+
+def one_schedule(random: Random, kind: str) -> str:
+    """A line for keepon_taprio.sh."""
+    entries, total = random_entries(random)
+    last_ns = int(entries.rpartition(",")[2])
+    wait_ms = random.randrange(100, 150)
+    when = f"past {random.randrange(10**9)}"
+    cycle = extension = 0
+    if kind == "ahead":
+        when = f"ahead {random.randrange(5 * 10**7, 9 * 10**7)}"
+    elif kind == "far":  # the next one is asked for long before
+        when = f"ahead {10**9}"
+    elif kind == "cut":  # two slots of the last entry stay
+        cycle = total - last_ns + 2 * SLOT_NS
+    elif kind == "stretched":
+        cycle = total + random.randrange(0, 5 * SLOT_NS, STEP_NS)
+    elif kind == "extended":  # for whatever comes next
+        extension = total
+    return f"{wait_ms} {when} {cycle} {extension} {entries}"
+
+
+KINDS = (
+    "past", "ahead", "cut", "far", "past", "stretched", "ahead", "extended", "ahead", "extended",
+    "past", "past",
+)  # fmt: skip
+
+
+def judged(result: GuestResult) -> tuple[Judge, Wire]:
+    asked = result.files["asked"].decode().splitlines()
+    read = read_wire(result.files["wire"].decode(), result.files["load"].decode(), BYTE_NS)
+    wire, off_ns = read.on_grid(SLOT_NS)
+    # the clock as read may be so far from the grid, and says so
+    error_ns = (
+        observations.read_counters(result.files["counters"].decode())["clock_error_ps"] // 1000
+    )
+    print(f"slots are {off_ns} ns off their times as read, the clock's error is {error_ns} ns")
+    assert abs(off_ns) <= error_ns
+    schedules = [Schedule.read(line) for line in asked]
+    judge = Judge(schedules, SLOT_NS, SLACK_NS, GUARD_NS)
+    judge.settle(wire.frames)
+    return judge, wire
+
+
+def loaded_slots(judge: Judge, wire: Wire) -> list[int]:
+    """What class 0 may use while the one CPU is the load's, not tc's."""
+    ends = [*(schedule.before_ns - 5_000_000 for schedule in judge.schedules[1:]), wire.last_ns]
+    return [
+        at
+        for schedule, end in zip(judge.schedules, ends, strict=True)
+        for at in judge.open_slots(0, schedule.after_ns + 10_000_000, end)
+    ]
+
+
+def check_gates(result: GuestResult, frames_least: int) -> None:
+    judge, wire = judged(result)
+    frames = [frame for frame in wire.frames if frame.start_ns >= judge.starts[0]]
+    astray = list(judge.violations(frames))
+    assert astray == [], (len(astray), astray[:5], judge.starts, judge.schedules)
+    assert len(frames) >= frames_least
+    by_class = Counter(frame.priority for frame in frames)
+    assert min(by_class[priority] for priority in range(CLASSES)) > frames_least // 200, by_class
+    # the load of class 0 is more than it may send: what it may, it does, or others do there
+    used = {(frame.start_ns + SLOT_NS // 2) // SLOT_NS for frame in frames}
+    open_slots = loaded_slots(judge, wire)
+    filled = sum(at // SLOT_NS in used for at in open_slots)
+    assert filled >= 0.99 * len(open_slots), (filled, len(open_slots))
+
+
+def gates(
+    family: str, programs: dict[str, Path], seed: int, rounds: int, span_ms: int
+) -> GuestResult:
+    random = Random(seed)
+    lines = [one_schedule(random, kind) for kind in KINDS * rounds]
+    return boot(
+        "keepon_taprio.sh", family,
+        {**programs, "/lib/keepon/schedules": ("\n".join(lines) + "\n").encode()},
+        {"RATE_BPS": "100000000", "SPAN_MS": str(span_ms), "SEED": str(seed)},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("family", offered_families())
+def test_no_frame_leaves_outside_the_gates_of_its_class(
+    family: str, programs: dict[str, Path]
+) -> None:
+    check_gates(gates(family, programs, 1, 1, 2000), 5000)
+
+
+@pytest.mark.parametrize("family", offered_families())
+def test_what_does_not_fit_is_refused_in_a_sentence(family: str, programs: dict[str, Path]) -> None:
+    boot("keepon_taprio_refused.sh", family, dict(programs), {})
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("family", offered_families())
+def test_no_frame_of_a_hundred_thousand_does(family: str, programs: dict[str, Path]) -> None:
+    check_gates(gates(family, programs, 2, 16, 26000), 100_000)
