@@ -4,8 +4,8 @@
 
 QEMU's source as Debian has it, built in out/cache/qemu, once for each machine, 5 to 15 minutes:
 x86_64 with tools/qemu/paced.patch and Intel's cards, aarch64 with tools/qemu/genet.patch and a
-Raspberry Pi 4. Run by scripts/setup hw. Arguments: the machines, both if none is named. With
---print first: their paths, nothing is built.
+Raspberry Pi 4, both with tools/qemu/twin.patch, a wire between the two. Run by scripts/setup hw.
+Arguments: the machines, both if none is named. With --print first: their paths, nothing is built.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Target:
     """One emulator; `devices` is the configure option that names its models."""
 
     machine: str
-    patch: Path
+    patches: tuple[Path, ...]
     devices: str
     more: tuple[str, ...] = ()
 
@@ -69,16 +69,22 @@ class Target:
     def built(self) -> Path:
         """Where it is, or will be; another one for each patch."""
         digest = hashlib.sha256(
-            self.patch.read_bytes() + " ".join([SHA256, *self.options]).encode()
+            b"".join(patch.read_bytes() for patch in self.patches)
+            + " ".join([SHA256, *self.options]).encode()
         ).hexdigest()
         return CACHE / digest[:16] / self.program
 
 
+# two emulators have one wire, at one virtual time
+TWIN = PATCHES / "twin.patch"
 TARGETS = {
-    "x86_64": Target("x86_64", PATCHES / "paced.patch", "--with-devices-x86_64=cards"),
+    "x86_64": Target("x86_64", (PATCHES / "paced.patch", TWIN), "--with-devices-x86_64=cards"),
     # the user network is the far end of the Pi's wire
     "aarch64": Target(
-        "aarch64", PATCHES / "genet.patch", "--with-devices-aarch64=raspi4", ("--enable-slirp",)
+        "aarch64",
+        (PATCHES / "genet.patch", TWIN),
+        "--with-devices-aarch64=raspi4",
+        ("--enable-slirp",),
     ),
 }
 
@@ -129,9 +135,11 @@ def build(target: Target) -> Path:
     tree = program.parent / "tree"
     shutil.rmtree(program.parent, ignore_errors=True)
     tree.mkdir(parents=True)
-    say(f"building QEMU {VERSION} with {target.patch.relative_to(ROOT)}, 5 to 15 minutes")
+    names = " and ".join(str(patch.relative_to(ROOT)) for patch in target.patches)
+    say(f"building QEMU {VERSION} with {names}, 5 to 15 minutes")
     must(["tar", "-xf", archive, "-C", tree, "--strip-components=1"])
-    must(["patch", "-s", "-p1", "-d", tree, "-i", target.patch])
+    for patch in target.patches:
+        must(["patch", "-s", "-p1", "-d", tree, "-i", patch])
     make = tree / "build"
     make.mkdir()
     for command in (

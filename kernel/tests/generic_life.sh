@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What may happen to a link with backend generic under traffic: changes, down and up, the device
 # below deleted, modules unloaded. Nothing here is about time: it runs in the host's, on two CPUs.
+# RATE_BPS of the wire, if not 100000000.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 
@@ -14,8 +15,8 @@ modprobe keepon
 modprobe keepon_generic held_up_us=20000
 
 pair() {
-	echo "nic sim0 mode=ordinary rate_bps=100000000 seed=1" > $control
-	echo "nic sim1 mode=ordinary rate_bps=100000000 seed=2" > $control
+	echo "nic sim0 mode=ordinary rate_bps=${RATE_BPS:=100000000} seed=1" > $control
+	echo "nic sim1 mode=ordinary rate_bps=$RATE_BPS seed=2" > $control
 	echo "link sim0 sim1" > $control
 	ip link set sim1 netns b
 	ip -n b link set sim1 up

@@ -5,8 +5,10 @@
 #
 #   bind_card DRIVER FOLDER   the device of that folder in sysfs is DRIVER's; lower is up
 #   bind_intel         the same for keepon_intel and the PCI address OURS
+#   bind_genet         the same for keepon_genet and the controller of a Raspberry Pi 4, eth0
 #   far_end            the card THEIRS, of the kernel's driver STOCK, answers echoes at PEER
 #   link_it            rt0 on the card, up and running, with a class of its own for the stream
+#   two_classes        of rt0: priorities 8 to 15 are class 1
 #   begin_traffic      a 1 ms stream by txtime and echoes without one, until end_traffic
 #   is_up DEVICE       it has a carrier and is up
 #   is_stopped DEVICE  it has none
@@ -22,12 +24,17 @@ done
 
 bind_card() {
 	echo "$1" > "$2/driver_override"
+	[ ! -e "$2/driver" ] || basename "$2" > "$2/driver/unbind"
 	basename "$2" > "/sys/bus/$(basename "$(readlink -f "$2/subsystem")")/drivers_probe"
 	lower=$(ls "$2/net") && ip link set dev "$lower" up && wait_until 10 is_up "$lower"
 }
 
 bind_intel() {
 	bind_card keepon_intel "/sys/bus/pci/devices/$OURS"
+}
+
+bind_genet() {
+	bind_card keepon_genet /sys/bus/platform/devices/fd580000.ethernet
 }
 
 far_end() {
@@ -62,7 +69,10 @@ link_it() {
 		class 0-1 slots all class 1 late strict class 0 late reschedule || return 1
 	ip addr add "$STATION/24" dev rt0
 	ip link set rt0 up
-	wait_until 10 is_up rt0 || return 1
+	wait_until 10 is_up rt0 && two_classes
+}
+
+two_classes() {
 	tc qdisc replace dev rt0 root handle 100: mqprio num_tc 2 \
 		map 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 queues 1@0 1@1 hw 0
 }

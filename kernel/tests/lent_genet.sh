@@ -19,7 +19,7 @@ cable() {
 
 modprobe keepon_genet prefetch=4
 modprobe keepon
-bind_card keepon_genet "$folder" && ok "a card" || fail "a card"
+bind_genet && ok "a card" || fail "a card"
 link_it && ok "a link" || fail "a link"
 begin_traffic
 continues "at first"
@@ -94,7 +94,7 @@ link_it && ok "a link" || fail "a link"
 run "the stream runs" wait_until 5 has_sent 50
 echo "$device" > "$folder/driver/unbind"
 is "$(ls /sys/class/net | grep -c rt0)" 0 "unbound: the link is gone"
-bind_card keepon_genet "$folder" && ok "bound again" || fail "bound again"
+bind_genet && ok "bound again" || fail "bound again"
 link_it && ok "a link" || fail "a link"
 run "unbound, bound: the stream runs" wait_until 5 has_sent 50
 run "keepon goes" rmmod keepon

@@ -37,6 +37,42 @@ continues "carrier lost for longer"
 run "negotiation anew" ethtool -r "$lower"
 continues "negotiation anew"
 
+# ---- its rate. The model's PHY takes what it is forced to at once, and tells of a negotiation when
+# it is over: the driver finds another speed where it had a carrier.
+has_speed() {
+	ethtool "$lower" | grep -q "Speed: $1Mb/s"
+}
+
+has_started() {
+	[ "$(counter starts)" -ge "$1" ]
+}
+
+# another_rate MBPS [ethtool options]
+another_rate() {
+	_name="$*" _mbps=$1 _starts=$(counter starts)
+	shift
+	run "$_name" ethtool -s "$lower" "$@"
+	run "$_name: it is so fast" wait_until 5 has_speed "$_mbps"
+	run "$_name: the ring is a new one" wait_until 5 has_started $((_starts + 1))
+	continues "$_name"
+	_slips=$(counter slips)
+	sleep 0.5
+	is "$(counter slips)" "$_slips" "$_name: the ring is as fast as its rate"
+}
+
+another_rate 100 advertise 0x008
+another_rate 1000 speed 1000 duplex full autoneg off
+another_rate 100 speed 100 duplex full autoneg off
+like "$(ethtool "$lower")" "Duplex: Full" "full duplex"
+run "half duplex" ethtool -s "$lower" speed 100 duplex half autoneg off
+run "half duplex: no carrier" wait_until 5 is_stopped rt0
+like "$(ethtool "$lower")" "Duplex: Half" "half duplex: the card says so"
+like "$(dmesg)" "cannot start on $lower .*half duplex" "half duplex: the log says why"
+is "$(identity)" 0 "half duplex: every frame has one verdict"
+run "all rates" ethtool -s "$lower" autoneg on advertise 0x02f
+run "all rates: it is so fast" wait_until 5 has_speed 1000
+continues "all rates"
+
 # ---- the device below
 for _round in 1 2 3; do
 	ip link set dev "$lower" down
@@ -78,6 +114,9 @@ continues "a fatal error of the bus"
 end_traffic
 keep_books
 run "the link goes" ip link del rt0
+run "half duplex" ethtool -s "$lower" speed 100 duplex half autoneg off
+like "$(ip link add link "$lower" name rt0 type keepon 2>&1)" \
+	"half duplex; let both ends negotiate full duplex" "half duplex: no ring to lend"
 run "the driver goes" rmmod keepon_intel
 dmesg > /out/dmesg.txt
 done_testing

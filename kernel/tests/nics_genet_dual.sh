@@ -3,37 +3,22 @@
 # both rings count the same slots. FRAMES are sent and heard again, the driver told INDEX_DONE; the
 # host judges their stamps in /out.
 . /lib/keepon/test.sh
+. /lib/keepon/lent.sh
 
-device=fd580000.ethernet
-
-for group in all default; do
-	echo 1 > /proc/sys/net/ipv6/conf/$group/disable_ipv6
-done
-
-is_up() {
-	ip link show "$1" | grep -q 'state UP'
-}
-counter() {
-	ethtool -S rt0 | sed -n "s/^ *$1: //p"
-}
 knows() {
 	[ "$(counter rx_ring_valid)" = 1 ]
 }
 
 run "the driver loads" modprobe keepon_genet prefetch=4 index_done="$INDEX_DONE"
 run "keepon loads" modprobe keepon
-echo keepon_genet > "/sys/bus/platform/devices/$device/driver_override"
-echo "$device" > /sys/bus/platform/drivers_probe
-ip link set dev eth0 up
-run "carrier" wait_until 5 is_up eth0
+bind_genet && ok "a card" || fail "a card"
 run "the wire comes back" ethtool -K eth0 loopback on
 run "a link that counts both rings" ip link add link eth0 name rt0 \
 	type keepon partition 10 clock dual \
 	class 1 slots 0 late strict class 0 slots rest late reschedule
 run "up" ip link set rt0 up
 run "it runs" wait_until 5 is_up rt0
-run "two classes" tc qdisc replace dev rt0 root handle 100: mqprio num_tc 2 \
-	map 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 queues 1@0 1@1 hw 0
+run "two classes" two_classes
 phc2sys -s rt0 -O 0 -m > /out/phc2sys.txt 2>&1 &
 run "the wire that comes in is known" wait_until 3 knows
 sleep 2

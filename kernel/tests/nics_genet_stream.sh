@@ -1,19 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A keepon link on the GENET of an emulated Raspberry Pi 4; the host judges what is in /out and the wire's log.
-# PREFETCH, INDEX_DONE: what the driver is told; MBPS; FRAMES of a 1 ms stream; SLOT_BYTES, TRIM_BYTES, TALK_BYTES; PPB by
-# which the link's clock is set faster.
+# A keepon link on the GENET of an emulated Raspberry Pi 4; the host judges what is in /out and the
+# wire's log. PREFETCH, INDEX_DONE: what the driver is told; MBPS; FRAMES of a 1 ms stream;
+# SLOT_BYTES, TRIM_BYTES, TALK_BYTES; PPB by which the link's clock is set faster.
 . /lib/keepon/test.sh
-
+. /lib/keepon/lent.sh
 PEER=10.0.2.2
-device=fd580000.ethernet
-
-for group in all default; do
-	echo 1 > /proc/sys/net/ipv6/conf/$group/disable_ipv6
-done
-
-is_up() {
-	ip link show "$1" | grep -q 'state UP'
-}
 
 is_fast() {
 	ethtool eth0 | grep -q "Speed: ${MBPS}Mb/s"
@@ -26,10 +17,7 @@ echoes() {
 
 run "the driver loads" modprobe keepon_genet prefetch="$PREFETCH" index_done="$INDEX_DONE"
 run "keepon loads" modprobe keepon
-echo keepon_genet > "/sys/bus/platform/devices/$device/driver_override"
-echo "$device" > /sys/bus/platform/drivers_probe
-ip link set dev eth0 up
-run "carrier" wait_until 5 is_up eth0
+bind_genet && ok "a card" || fail "a card"
 [ "$MBPS" = 1000 ] || ethtool -s eth0 advertise 0x008
 run "speed" wait_until 5 is_fast
 run "carrier" wait_until 5 is_up eth0
@@ -39,14 +27,13 @@ run "a link" ip link add link eth0 name rt0 type keepon slot_bytes "$SLOT_BYTES"
 ip addr add 10.0.2.15/24 dev rt0
 ip link set rt0 up
 run "it runs" wait_until 5 is_up rt0
-run "two classes" tc qdisc replace dev rt0 root handle 100: mqprio num_tc 2 \
-	map 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 queues 1@0 1@1 hw 0
+run "two classes" two_classes
 [ "$PPB" = 0 ] || run "its clock is another one" phc_ctl rt0 freq "$PPB"
 phc2sys -s rt0 -O 0 -m > /out/phc2sys.txt 2>&1 &
 sleep 2.5
 echoes 20 0.02 > /out/echoes.txt &
-run "the talker" keepon-talk rt0 --period 1ms --offset 64 --advance 20ms --count "$FRAMES" --priority 8 \
-	--size "$TALK_BYTES" --hw-stamps --json /out/talk.json
+run "the talker" keepon-talk rt0 --period 1ms --offset 64 --advance 20ms --count "$FRAMES" \
+	--priority 8 --size "$TALK_BYTES" --hw-stamps --json /out/talk.json
 sleep 0.6
 is "$(cat /out/echoes.txt)" 20 "echoes come back in the slots between"
 ethtool -S rt0 > /out/counters.txt

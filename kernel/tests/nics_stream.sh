@@ -4,40 +4,25 @@
 # PREFETCH: what the driver is told; FRAMES of a 1 ms stream; SLOT_BYTES, TRIM_BYTES, TALK_BYTES.
 # JUDGE, if not empty: the far end hears everything and counts it.
 . /lib/keepon/test.sh
-
-for group in all default; do
-	echo 1 > /proc/sys/net/ipv6/conf/$group/disable_ipv6
-done
-
-is_up() {
-	ip link show "$1" | grep -q 'state UP'
-}
+. /lib/keepon/lent.sh
+PEER=10.0.0.2
 
 echoes() {
-	ping -q -c 20 -i "$1" -s 18 10.0.0.2 | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'
+	ping -q -c 20 -i "$1" -s 18 $PEER | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'
 }
 
 run "the driver loads" modprobe keepon_intel prefetch="$PREFETCH"
 run "keepon loads" modprobe keepon
-echo keepon_intel > "/sys/bus/pci/devices/$OURS/driver_override"
-echo "$OURS" > /sys/bus/pci/drivers_probe
-run "the far end's driver loads" modprobe "$STOCK"
-lower=$(ls "/sys/bus/pci/devices/$OURS/net")
-far=$(ls "/sys/bus/pci/devices/$THEIRS/net")
-ip netns add far
-ip link set dev "$far" netns far name eth9
-ip -n far addr add 10.0.0.2/24 dev eth9
-ip -n far link set dev eth9 up ${JUDGE:+promisc on}
-ip link set dev "$lower" up
-run "carrier" wait_until 5 is_up "$lower"
+bind_intel && ok "a card" || fail "a card"
+far_end
+[ -z "$JUDGE" ] || ip -n far link set dev eth9 promisc on
 run "a link" ip link add link "$lower" name rt0 type keepon slot_bytes "$SLOT_BYTES" \
 	trim_down "$TRIM_BYTES" trim_up "$TRIM_BYTES" partition 10 \
 	class 1 slots 0 late strict class 0 slots rest late reschedule
 ip addr add 10.0.0.1/24 dev rt0
 ip link set rt0 up
 run "it runs" wait_until 5 is_up rt0
-run "two classes" tc qdisc replace dev rt0 root handle 100: mqprio num_tc 2 \
-	map 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 queues 1@0 1@1 hw 0
+run "two classes" two_classes
 phc2sys -s rt0 -O 0 -m > /out/phc2sys.txt 2>&1 &
 sleep 2.5
 echoes 0.02 > /out/echoes.txt &

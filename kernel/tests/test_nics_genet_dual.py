@@ -47,8 +47,11 @@ def test_both_rings_tell_the_same_time(
     log = tmp_path / "wire.csv"
     kernel = get_kernel(family, "arm64")
     folders = [HERE.parent / "native", HERE.parent / "nics" / "genet", HERE.parent / "keepon"]
+    files = {
+        **programs.guest_files(kernel.machine), "/lib/keepon/lent.sh": HERE / "lent_common.sh",
+    }  # fmt: skip
     result = run_guest(
-        kernel, HERE / "nics_genet_dual.sh", programs.guest_files(kernel.machine),
+        kernel, HERE / "nics_genet_dual.sh", files,
         modules=build_modules(kernel, folders), tools=programs.tools(kernel.machine),
         qemu=emulator(), append=append, timeout_s=900,
         qemu_args=board(log, prefetch=PREFETCH, cons_on_done="on" if done else "off"),

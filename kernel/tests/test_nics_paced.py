@@ -73,8 +73,9 @@ def boot(
     folders = [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE.parent / "keepon"]
     ours, theirs = addresses(model)
     slot_bytes, trim_bytes, talk_bytes = (str(length) for length in lengths)
+    files = {**programs.guest_files(), "/lib/keepon/lent.sh": HERE / "lent_common.sh"}
     return run_guest(
-        kernel, HERE / "nics_stream.sh", programs.guest_files(),
+        kernel, HERE / "nics_stream.sh", files,
         modules=build_modules(kernel, folders),
         tools=[*programs.tools()], qemu=emulator(), qemu_args=cards(model, ahead, log, judged),
         timeout_s=900,

@@ -25,7 +25,9 @@ TROUBLE = (
 
 @dataclass
 class Run:
-    """Equal slots that followed one another; `tail`, their FCS, if the log tells of it."""
+    """Equal slots that followed one another; `tail`, their FCS, if the log tells of it; `stream`,
+    which one the test frame is of, 0 if it is none.
+    """
 
     start_ns: int
     frames: int
@@ -35,6 +37,7 @@ class Run:
     ahead_ns: int
     kind: str
     tail: str
+    stream: int
 
     def end_ns(self, byte_ns: int) -> int:
         return self.start_ns + self.frames * (self.slot_bytes + GAP_BYTES) * byte_ns
@@ -45,12 +48,18 @@ class Run:
         return self.own_fcs and not self.good
 
 
+def stream_of(head: str) -> int:
+    """Of the first bytes of a frame, in hexadecimal: see docs/tools.md, "Test frames"."""
+    at = head.find(b"KPNT".hex())
+    return int(head[at + 16 : at + 24], 16) if at >= 0 else 0
+
+
 def read_log(path: Path) -> list[Run]:
     with path.open() as file:
         return [
             Run(int(row["start_ns"]), int(row["frames"]), int(row["bytes"]), row["fcs"] == "good",
                 row["fcs_by"] == "own", int(row["ahead_ns_max"]), row["head"][24:28],
-                row.get("tail", ""))
+                row.get("tail", ""), stream_of(row["head"]))
             for row in csv.DictReader(file)
         ]  # fmt: skip
 

@@ -91,12 +91,14 @@ struct genet_slot {
  * @rx_seen: the same, modulo 2^32, for everybody
  * @rx_log: lengths on the wire of the last of them, 0 if unknown
  * @counted, @count: registers of genet_counter as read last, and their sums; @counters_lock
+ * @discarded: frames that found no descriptor, modulo 2^32; @discards: the controller's count of
+ *	them, as read last. Written under @discards_lock
  * @up: rings and interrupt are there. RTNL
  * @lent: the transmit ring is somebody else's; RTNL and netif_tx_lock
  * @rx_lent: somebody counts received frames; changes with NAPI off, under RTNL
  * @rx_taken: place of the next frame to be counted; as the next two: of the operations of the ring
  * @rx_missed: frames that found no descriptor since it was lent, or were counted too late
- * @rx_discards: the controller's count, as read last
+ * @rx_discarded: @discarded as read last
  * @own_buffers, @own: frames and slots of the lent ring
  */
 struct genet_nic {
@@ -125,12 +127,16 @@ struct genet_nic {
 	u32 counted[GENET_COUNTERS];
 	u64 count[GENET_COUNTERS];
 
+	raw_spinlock_t discards_lock;
+	u32 discarded;
+	u16 discards;
+
 	bool up;
 	bool lent;
 	bool rx_lent;
 	u64 rx_taken;
 	u64 rx_missed;
-	u16 rx_discards;
+	u32 rx_discarded;
 	struct genet_buffers own_buffers;
 	struct genet_slot *own;
 	u32 own_slots;
@@ -221,6 +227,10 @@ bool genet_transmit_drain(struct genet_nic *nic);
 /** genet_receive_start() - all descriptors are the controller's */
 void genet_receive_start(struct genet_nic *nic);
 int genet_receive(struct genet_nic *nic, int budget);
+/** genet_rx_index() - frames that found a descriptor; counts those that found none; any context */
+u32 genet_rx_index(struct genet_nic *nic);
+/** genet_discarded() - how many found none, modulo 2^32; any context */
+u32 genet_discarded(struct genet_nic *nic);
 /**
  * genet_rx_wire_bytes() - length on the wire of the frame in a buffer that NAPI has not been at, 0
  * if it is none; any context

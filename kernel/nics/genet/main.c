@@ -66,6 +66,7 @@ static int probe(struct platform_device *pdev)
 	nic->pdev = pdev;
 	spin_lock_init(&nic->command_lock);
 	spin_lock_init(&nic->counters_lock);
+	raw_spin_lock_init(&nic->discards_lock);
 	INIT_WORK(&nic->reset_work, genet_reset_work);
 	error = map_device(nic);
 	if (error)

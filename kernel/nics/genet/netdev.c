@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Up, down, interrupt, statistics. */
-#include <linux/bitfield.h>
 #include <linux/etherdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
 #include "genet.h"
 
+/* 0: not a register of its own */
 static const u16 counter_at[GENET_COUNTERS] = {
-	[GENET_TX_ON_WIRE] = UMAC_MIB_TX_PKT,
-	[GENET_TX_FCS_ERRORS] = UMAC_MIB_TX_FCS,
-	[GENET_RX_ON_WIRE] = UMAC_MIB_RX_PKT,
-	[GENET_RX_CRC_ERRORS] = UMAC_MIB_RX_FCS,
-	[GENET_RX_OVERSIZE] = UMAC_MIB_RX_OVERSIZE,
-	[GENET_RX_OVERFLOWS] = RBUF_OVERFLOWS,
-	[GENET_RX_DISCARDED] = DMA_RING_AT(RDMA, RING_HW_INDEX),
+	[GENET_TX_ON_WIRE] = UMAC_MIB_TX_PKT,       [GENET_TX_FCS_ERRORS] = UMAC_MIB_TX_FCS,
+	[GENET_RX_ON_WIRE] = UMAC_MIB_RX_PKT,       [GENET_RX_CRC_ERRORS] = UMAC_MIB_RX_FCS,
+	[GENET_RX_OVERSIZE] = UMAC_MIB_RX_OVERSIZE, [GENET_RX_OVERFLOWS] = RBUF_OVERFLOWS,
 };
 
 /* ---- interrupt ---- */
@@ -63,15 +59,10 @@ static void read_counters(struct genet_nic *nic, bool since)
 
 	spin_lock_bh(&nic->counters_lock);
 	for (i = 0; i < GENET_COUNTERS; i++) {
-		u32 now = genet_read(nic, counter_at[i]);
-		u32 mask = ~0u;
+		u32 now = counter_at[i] ? genet_read(nic, counter_at[i]) : genet_discarded(nic);
 
-		if (i == GENET_RX_DISCARDED) {
-			now = FIELD_GET(RING_DISCARDS, now);
-			mask = FIELD_MAX(RING_DISCARDS);
-		}
 		if (since)
-			nic->count[i] += (now - nic->counted[i]) & mask;
+			nic->count[i] += now - nic->counted[i];
 		nic->counted[i] = now;
 	}
 	spin_unlock_bh(&nic->counters_lock);

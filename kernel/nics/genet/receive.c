@@ -10,6 +10,11 @@
 
 #include "genet.h"
 
+enum {
+	RX_INDEX = DMA_RING_AT(RDMA, RING_HW_INDEX),
+	DISCARDS_CLEAR = 0x8000,
+};
+
 static void give(struct genet_nic *nic, u32 idx)
 {
 	dma_sync_single_for_device(&nic->pdev->dev, genet_buffer_dma(&nic->rx_buffers, idx),
@@ -27,6 +32,45 @@ void genet_receive_start(struct genet_nic *nic)
 	nic->rx_place = 0;
 	nic->rx_seen = 0;
 	genet_start_dma(nic, RDMA, GENET_SLOTS);
+	nic->discards = FIELD_GET(RING_DISCARDS, genet_read(nic, RX_INDEX));
+}
+
+static u32 read_index(struct genet_nic *nic)
+{
+	u32 index = genet_read(nic, RX_INDEX);
+	u16 now = FIELD_GET(RING_DISCARDS, index);
+
+	/* one that begins anew has counted at least so many */
+	WRITE_ONCE(nic->discarded,
+		   nic->discarded + (u16)(now >= nic->discards ? now - nic->discards : now));
+	nic->discards = now;
+	return index;
+}
+
+/*
+ * The controller's count stays at 65535, so it is cleared in time, as the kernel's bcmgenet does:
+ * of what is written the index beside it takes nothing while it runs. What was discarded between
+ * reading and writing nobody counts; the index returned is from after it.
+ */
+u32 genet_rx_index(struct genet_nic *nic)
+{
+	unsigned long flags;
+	u32 index;
+
+	raw_spin_lock_irqsave(&nic->discards_lock, flags);
+	index = read_index(nic);
+	if (nic->discards >= DISCARDS_CLEAR) {
+		genet_write(nic, RX_INDEX, 0);
+		index = read_index(nic);
+	}
+	raw_spin_unlock_irqrestore(&nic->discards_lock, flags);
+	return index;
+}
+
+u32 genet_discarded(struct genet_nic *nic)
+{
+	genet_rx_index(nic);
+	return READ_ONCE(nic->discarded);
 }
 
 static u32 read_status(struct genet_nic *nic, u32 idx)
@@ -83,7 +127,7 @@ static void deliver(struct genet_nic *nic, u32 idx, u32 bytes, bool lent)
 
 int genet_receive(struct genet_nic *nic, int budget)
 {
-	u16 end = (u16)genet_read(nic, DMA_RING_AT(RDMA, RING_HW_INDEX));
+	u16 end = (u16)genet_rx_index(nic);
 	bool lent = nic->rx_lent;
 	int done;
 

@@ -27,14 +27,13 @@ enum {
 static u32 rx_read_index(void *context)
 {
 	struct genet_nic *nic = context;
-	u32 index = genet_read(nic, DMA_RING_AT(RDMA, RING_HW_INDEX));
-	u16 discards = FIELD_GET(RING_DISCARDS, index);
+	u32 index = genet_rx_index(nic);
+	u32 discarded = READ_ONCE(nic->discarded);
 
 	if (index == ~0u)
 		return KPN_INDEX_GONE;
-	/* one that begins anew has counted at least so many; one that stays full tells no more */
-	nic->rx_missed += discards >= nic->rx_discards ? discards - nic->rx_discards : discards;
-	nic->rx_discards = discards;
+	nic->rx_missed += discarded - nic->rx_discarded;
+	nic->rx_discarded = discarded;
 	return index & RING_INDEX;
 }
 
@@ -117,8 +116,8 @@ static u64 set_lent(struct genet_nic *nic, bool lent)
 	napi_disable(&nic->napi);
 	nic->rx_lent = lent;
 	genet_open_filters(nic);
-	index = genet_read(nic, DMA_RING_AT(RDMA, RING_HW_INDEX));
-	nic->rx_discards = FIELD_GET(RING_DISCARDS, index);
+	index = genet_rx_index(nic);
+	nic->rx_discarded = READ_ONCE(nic->discarded);
 	place = nic->rx_place + (u16)(index - (u32)nic->rx_place);
 	napi_enable(&nic->napi);
 	/* what came meanwhile */

@@ -21,21 +21,26 @@ static void get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
 static int get_link_ksettings(struct net_device *dev, struct ethtool_link_ksettings *settings)
 {
 	struct intel_nic *nic = netdev_priv(dev);
-	u32 speed = intel_speed(nic);
+	struct intel_link link = intel_link(nic);
 
 	mii_ethtool_get_link_ksettings(&nic->mii, settings);
 	/* what the MAC works with is what counts */
-	settings->base.speed = speed ?: (u32)SPEED_UNKNOWN;
-	if (!speed)
-		settings->base.duplex = DUPLEX_UNKNOWN;
+	settings->base.speed = link.mbps ?: (u32)SPEED_UNKNOWN;
+	settings->base.duplex = !link.mbps ? DUPLEX_UNKNOWN : link.full ? DUPLEX_FULL : DUPLEX_HALF;
 	return 0;
 }
 
 static int set_link_ksettings(struct net_device *dev, const struct ethtool_link_ksettings *settings)
 {
 	struct intel_nic *nic = netdev_priv(dev);
+	struct ethtool_link_ksettings wanted = *settings;
 
-	return mii_ethtool_set_link_ksettings(&nic->mii, settings);
+	/* unknown without a link, which the library refuses even where it is to be negotiated */
+	if (wanted.base.autoneg == AUTONEG_ENABLE) {
+		wanted.base.speed = SPEED_1000;
+		wanted.base.duplex = DUPLEX_FULL;
+	}
+	return mii_ethtool_set_link_ksettings(&nic->mii, &wanted);
 }
 
 static int nway_reset(struct net_device *dev)

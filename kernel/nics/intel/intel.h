@@ -78,8 +78,15 @@ struct intel_ring {
 	u32 slots;
 };
 
+/** struct intel_link - what the MAC works with: @mbps, 0 without a link, and @full duplex */
+struct intel_link {
+	u32 mbps;
+	bool full;
+};
+
 /**
  * struct intel_nic - one controller
+ * @link: as the link work saw it last
  * @tx_next, @tx_done: ordinary frames handed over and found sent; modulo 2^32
  * @tx_skb, @tx_dma: of each descriptor of the ordinary ring
  * @rx_next: descriptor of the next frame
@@ -97,6 +104,7 @@ struct intel_nic {
 	struct mii_if_info mii;
 	struct work_struct reset_work;
 	struct delayed_work link_work;
+	struct intel_link link;
 
 	struct intel_ring tx;
 	struct sk_buff **tx_skb;
@@ -171,10 +179,10 @@ void intel_start_transmit(struct intel_nic *nic, const struct intel_ring *ring);
 void intel_phy_init(struct intel_nic *nic);
 /** intel_phy_start() - it negotiates, or has; after a reset, may sleep */
 void intel_phy_start(struct intel_nic *nic);
-/** intel_link_work() - carrier by STATUS */
+/** intel_link_work() - carrier by STATUS; whoever follows the device hears of another link, too */
 void intel_link_work(struct work_struct *work);
-/** intel_speed() - Mb/s now; 0 without a link */
-u32 intel_speed(const struct intel_nic *nic);
+/** intel_link() - the link now */
+struct intel_link intel_link(const struct intel_nic *nic);
 
 /* ---- transmit ---- */
 

@@ -173,13 +173,18 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 	struct intel_nic *nic = netdev_priv(dev);
 	u32 slots = prefetch_slots(nic->chip, slot_bytes);
 	u32 longest_bytes = longest_slot(slot_bytes);
-	u32 speed = intel_speed(nic) ?: SPEED_1000;
-	u64 byte_ps = kpn_byte_time_ps(speed * 1000000ull);
+	struct intel_link link = intel_link(nic);
+	u64 byte_ps = kpn_byte_time_ps((link.mbps ?: SPEED_1000) * 1000000ull);
 	u64 ahead_ns = div_u64((u64)slots * kpn_wire_bytes(longest_bytes) * byte_ps, 1000);
+	const char *refused = NULL;
 
-	if (nic->gone) {
+	if (nic->gone)
+		refused = "it does not answer any more; reset it, or put it in again";
+	else if (link.mbps && !link.full)
+		refused = "its link is half duplex; let both ends negotiate full duplex";
+	if (refused) {
 		if (why)
-			*why = "it does not answer any more; reset it, or put it in again";
+			*why = refused;
 		return -EOPNOTSUPP;
 	}
 	*caps = (struct keepon_native_caps){

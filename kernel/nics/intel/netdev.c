@@ -82,7 +82,7 @@ static void wait_for_link(struct intel_nic *nic)
 {
 	u32 waited_ms;
 
-	for (waited_ms = 0; !intel_speed(nic) && waited_ms < LINK_MS; waited_ms += 20)
+	for (waited_ms = 0; !intel_link(nic).mbps && waited_ms < LINK_MS; waited_ms += 20)
 		msleep(20);
 }
 

@@ -67,30 +67,36 @@ void intel_phy_start(struct intel_nic *nic)
 		mii_nway_restart(&nic->mii);
 }
 
-u32 intel_speed(const struct intel_nic *nic)
+struct intel_link intel_link(const struct intel_nic *nic)
 {
 	static const u16 speeds[] = { SPEED_10, SPEED_100, SPEED_1000, SPEED_1000 };
 	u32 status = intel_read(nic, STATUS);
 
 	if (status == 0xffffffff || !(status & STATUS_LU))
-		return 0;
-	return speeds[FIELD_GET(STATUS_SPEED, status)];
+		return (struct intel_link){};
+	return (struct intel_link){ .mbps = speeds[FIELD_GET(STATUS_SPEED, status)],
+				    .full = status & STATUS_FD };
 }
 
 void intel_link_work(struct work_struct *work)
 {
 	struct intel_nic *nic = container_of(to_delayed_work(work), struct intel_nic, link_work);
+	struct intel_link link = intel_link(nic), before = nic->link;
 	struct net_device *dev = nic->dev;
-	u32 speed = intel_speed(nic);
-	bool full = intel_read(nic, STATUS) & STATUS_FD;
+	bool carrier = netif_carrier_ok(dev);
 
-	if (!speed == !netif_carrier_ok(dev))
-		return;
-	if (speed) {
-		netdev_info(dev, "link is up, %u Mb/s, %s duplex\n", speed, full ? "full" : "half");
-		netif_carrier_on(dev);
-	} else {
+	nic->link = link;
+	if (!link.mbps && carrier) {
 		netdev_info(dev, "link is down\n");
 		netif_carrier_off(dev);
 	}
+	if (!link.mbps || (carrier && link.mbps == before.mbps && link.full == before.full))
+		return;
+	netdev_info(dev, "link is up, %u Mb/s, %s duplex\n", link.mbps,
+		    link.full ? "full" : "half");
+	if (carrier)
+		/* lost and found between two looks: the rate of a lent ring is another one */
+		netif_carrier_event(dev);
+	else
+		netif_carrier_on(dev);
 }
