@@ -25,6 +25,7 @@ from keepon.errors import ConfigError
 from keepon.model import documents, loading
 from keepon.model.scenario import Scenario
 from keepon.studies import casestudy, onset
+from keepon.studies.spread import Spread
 from keepon.targets.sim.refusals import check_supported
 from keepon.targets.sim.runner import run_all, simulate
 from keepon.targets.sim.specs import station_spec
@@ -256,7 +257,7 @@ def test_the_guard_follows_delta_and_occupancy_and_decides() -> None:
     """
     scenario = _habitat(2.0)
     plan = session.planned(scenario)
-    late = onset.standard_run(casestudy.first_late(scenario, plan))
+    late = casestudy.first_late
 
     def guard(**keys: int) -> int:
         return onset.guard_ns(scenario, plan, onset.Setting(**keys), late)
@@ -268,7 +269,7 @@ def test_the_guard_follows_delta_and_occupancy_and_decides() -> None:
     )
     often = onset.Setting(delta_ns=50_000, tail_probability=0.01)
     points = [
-        onset.point(scenario, plan, "", setting, range(1, 3), late)
+        onset.point(scenario, plan, "", setting, range(1, 3), late, Spread())
         for setting in (often, replace(often, delta_ns=150_000), replace(often, tail_mean_ns=500))
     ]
     assert [one.with_cascade for one in points] == [2, 0, 0]

@@ -374,8 +374,8 @@ def test_settings_are_calibrated_or_chosen_and_changed_ones_are_the_users() -> N
             'option --sets = 2: not for study "fig28"; it is for fig27, schedulability',
         ),
         (
-            ["habitat", "--cluster", "x"],
-            'option --cluster = x: not for study "habitat"; it is for eq4',
+            ["habitat", "--sets", "2"],
+            'option --sets = 2: not for study "habitat"; it is for fig27, schedulability',
         ),
         (
             ["fig27", "--set", "levels_percent=[50]", "--set", "flow_counts=[2]"],

@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import HABITAT
 from keepon.cli import app as cli
+from keepon.cli import session
 from keepon.errors import ConfigError
+from keepon.model import loading
 from keepon.model.hosts import Sourced
-from keepon.studies import inputs, spread, study
+from keepon.studies import casestudy, inputs, onset, spread, study
 from keepon.studies.clocks import bridged, headline
 from keepon.studies.registry import STUDIES
 from keepon.studies.spread import By, Spread, SpreadSettings
@@ -103,6 +106,20 @@ def test_a_study_is_the_same_byte_for_byte_with_one_worker_and_with_two(
 @pytest.mark.parametrize("name", ["fig22", "fig13", "eq6"])
 def test_a_study_is_the_same_byte_for_byte_from_a_cluster(name: str, scheduler: str) -> None:
     assert text(name, f"cluster={scheduler}") == text(name, "workers=1")
+
+
+def test_the_case_study_is_the_same_from_a_cluster(
+    scheduler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cascade over seeds and the onset of one group; what both runs are given is one second."""
+    setting = onset.Setting(delta_ns=50_000, tail_probability=0.01)
+    monkeypatch.setattr(onset, "GROUPS", {"often": (setting,)})
+    scenario = loading.load(HABITAT).model_copy(update={"duration_s": 1.0})
+    plan = session.planned(scenario)
+    with Spread(spread.read({"cluster": scheduler})) as others:
+        found = casestudy.reproduce(scenario, plan, 3, 3, None, others)
+    assert found == casestudy.reproduce(scenario, plan, 3, 3)
+    assert [entry["seed"] for entry in found["parts"]["cascade"]["seeds"]] == [3, 4, 5]
 
 
 # --- pieces of work
@@ -261,8 +278,12 @@ def test_ctrl_c_takes_back_what_no_worker_of_a_cluster_has_begun(
         ),
         (["fig8", "--cluster", "nonsense"], 'option --cluster = "nonsense": is not an address'),
         (
-            ["habitat", "--workers", "2"],
-            'option --workers = 2: not for study "habitat"; it is for eq4',
+            ["habitat", "--workers", "2", "--cluster", "tcp://h:1"],
+            "setting `workers` = 2: is not for a cluster",
+        ),
+        (
+            ["habitat", "--cluster", "nonsense"],
+            'option --cluster = "nonsense": is not an address',
         ),
     ],
 )

@@ -19,6 +19,7 @@ from keepon.planner.partition.limits import TIME_LIMIT_S
 from keepon.report import output, tables
 from keepon.report import page as report
 from keepon.studies import casestudy, registry
+from keepon.studies.spread import Spread, read
 from keepon.studies.study import Study
 from keepon.studies.study import run as run_study
 
@@ -145,7 +146,7 @@ def reproduce_command(
         int | None,
         typer.Option(
             "--workers",
-            help="Studies: threads or processes, default one for each processor.",
+            help="Threads or processes, default one for each processor.",
             show_default=False,
         ),
     ] = None,
@@ -154,7 +155,7 @@ def reproduce_command(
         typer.Option(
             "--cluster",
             metavar="ADDRESS",
-            help="Studies: dask scheduler to use instead.",
+            help="Dask scheduler whose workers do it instead.",
             show_default=False,
         ),
     ] = None,
@@ -164,9 +165,9 @@ def reproduce_command(
     study by its name.
     """
     found = registry.find(study)
-    assigned = registry.assignments(
-        study, {"sets": sets, "workers": workers, "cluster": cluster}, changes or []
-    )
+    who = {"workers": workers, "cluster": cluster}
+    options = {"sets": sets} if found is None else {"sets": sets, **who}
+    assigned = registry.assignments(study, options, changes or [])
     if found is not None:
         if duration is not None or capture_frames != session.CAPTURE_FRAMES:
             option = "--duration" if duration is not None else "--capture-frames"
@@ -178,22 +179,26 @@ def reproduce_command(
         raise ConfigError(
             f'option --set = "{changes[0]}": not for a scenario; change the scenario file instead'
         )
+    settings = read({key: value for key, value in who.items() if value is not None})
     path = Path("examples/habitat.toml") if study == "habitat" else Path(study)
     loaded = shared.load(path, seed, duration)
     folder = out if out is not None else Path("out") / f"{loaded.name}-reproduction"
     casestudy.check(loaded)
     session.prepare(loaded, folder)
-    _, planned = shared.feasible(lambda: loaded, TIME_LIMIT_S)
-    with shared.progress_bar() as progress:
-        outcome, extra = session.reproduce_scenario(
-            loaded,
-            planned,
-            folder,
-            loaded.seed,
-            seeds or casestudy.CASCADE_SEEDS,
-            capture_frames,
-            progress,
-        )
+    with Spread(settings) as spread:
+        spread.connect()
+        _, planned = shared.feasible(lambda: loaded, TIME_LIMIT_S)
+        with shared.progress_bar() as progress:
+            outcome, extra = session.reproduce_scenario(
+                loaded,
+                planned,
+                folder,
+                loaded.seed,
+                seeds or casestudy.CASCADE_SEEDS,
+                capture_frames,
+                progress,
+                spread,
+            )
     interrupted = outcome.interrupted or (extra is not None and extra["interrupted"])
     if as_json and extra is not None:
         shared.print_json(extra)

@@ -22,6 +22,7 @@ from keepon.planner.network.solve import INTERRUPTED
 from keepon.planner.partition.limits import TIME_LIMIT_S
 from keepon.report import page as report
 from keepon.studies.casestudy import reproduce
+from keepon.studies.spread import Spread
 from keepon.targets.runs import Outcome, Progress, Run, Target
 from keepon.targets.sim.build import simulator
 from keepon.targets.sim.runner import Simulator
@@ -198,13 +199,19 @@ def reproduce_scenario(
     seeds: int,
     capture_frames: int,
     progress: Progress | None,
+    spread: Spread,
 ) -> tuple[Outcome, Reproduction | None]:
-    """The compared runs and the case study's other parts, in one result folder."""
+    """The compared runs and the case study's other parts, in one result folder.
+
+    `spread`: who does the runs of many seeds.
+    """
     prepare(scenario, folder)
     outcome = SIMULATOR.run_all(scenario, plan, seed, progress)
     if not outcome.runs:
         return outcome, None
-    extra = None if outcome.interrupted else reproduce(scenario, plan, seed, seeds, progress)
+    extra = (
+        None if outcome.interrupted else reproduce(scenario, plan, seed, seeds, progress, spread)
+    )
     write_folder(folder, scenario, plan, outcome, capture_frames, extra)
     return outcome, extra
 

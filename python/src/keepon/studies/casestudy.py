@@ -8,7 +8,7 @@ appears is reported as found, with what it depends on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,10 @@ from keepon.model.reproduction import (
 )
 from keepon.model.result import StreamResult
 from keepon.model.scenario import Scenario
-from keepon.parallel import in_order
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import verify
 from keepon.studies import onset
+from keepon.studies.spread import Spread
 from keepon.targets.runs import Progress, Run
 from keepon.targets.sim.runner import simulate
 
@@ -225,58 +225,59 @@ def cascade(scenario: Scenario, plan: Plan, run: Run, seed: int) -> SeedRun:
     }
 
 
-def first_late(scenario: Scenario, plan: Plan) -> Callable[[dict[str, FrameArrays]], int | None]:
-    """What finds the first frame of the chain that is a period late in the frames of a run."""
-
-    def found(frames: dict[str, FrameArrays]) -> int | None:
-        onsets = [
-            delayed_cycle(
-                frames[stream.id], plan["streams"][stream.id]["delay_planned_ps"], stream.period_ns
-            )["onset_seq"]
-            for stream in scenario.stream
-            if stream.id in CHAIN
-        ]
-        return min((onset for onset in onsets if onset is not None), default=None)
-
-    return found
+def first_late(scenario: Scenario, plan: Plan, seed: int) -> int | None:
+    """A run with the conventional driver: its first frame of the chain that is a period late, None
+    if there is none.
+    """
+    run, _ = simulate(scenario, plan, "standard", seed)
+    onsets = [
+        delayed_cycle(
+            run.frames[stream.id], plan["streams"][stream.id]["delay_planned_ps"], stream.period_ns
+        )["onset_seq"]
+        for stream in scenario.stream
+        if stream.id in CHAIN
+    ]
+    return min((onset for onset in onsets if onset is not None), default=None)
 
 
 def onsets(
     scenario: Scenario,
     plan: Plan,
     seeds: range,
+    spread: Spread,
     progress: Progress | None,
 ) -> list[onset.Point]:
     """The onset of the cascade for all settings of `onset.GROUPS`."""
-    late = onset.standard_run(first_late(scenario, plan))
     settings = [(group, setting) for group, entries in onset.GROUPS.items() for setting in entries]
     points = []
     for number, (group, setting) in enumerate(settings):
         if progress is not None:
             progress(f"onset: {group}", number / len(settings))
-        points.append(onset.point(scenario, plan, group, setting, seeds, late))
+        points.append(onset.point(scenario, plan, group, setting, seeds, first_late, spread))
     return points
+
+
+def _cascade_of_seed(scenario: Scenario, plan: Plan, seed: int) -> SeedRun:
+    run, _ = simulate(scenario, plan, "standard", seed)
+    return cascade(scenario, plan, run, seed)
 
 
 def _cascades(
     scenario: Scenario,
     plan: Plan,
     seeds: range,
+    spread: Spread,
     progress: Progress | None,
     label: str,
 ) -> list[SeedRun]:
-    shares = dict.fromkeys(seeds, 0.0)
-
-    def of_seed(seed: int) -> SeedRun:
-        def told(driver: str, share: float) -> None:
-            shares[seed] = share
+    found: dict[int, SeedRun] = {}
+    pieces = [(scenario, plan, seed) for seed in seeds]
+    with closing(spread.as_done(_cascade_of_seed, pieces)) as done:
+        for place, run in done:
+            found[place] = run
             if progress is not None:
-                progress(f"{label} ({driver})", sum(shares.values()) / len(seeds))
-
-        run, _ = simulate(scenario, plan, "standard", seed, told)
-        return cascade(scenario, plan, run, seed)
-
-    return list(in_order(of_seed, seeds))
+                progress(f"{label} (standard)", len(found) / len(pieces))
+    return [found[place] for place in range(len(pieces))]
 
 
 def summarise(seeds: list[SeedRun]) -> CascadeSummary:
@@ -301,10 +302,12 @@ def reproduce(
     seed: int,
     seeds: int = CASCADE_SEEDS,
     progress: Progress | None = None,
+    spread: Spread | None = None,
 ) -> Reproduction:
     """Everything of the case study except the compared runs themselves, as `keepon.reproduction/1`.
 
-    A Ctrl-C keeps the parts that are complete and sets `interrupted`.
+    `spread`: who does the runs of many seeds; one after the other here unless given. A Ctrl-C keeps
+    the parts that are complete and sets `interrupted`.
     """
     document: Reproduction = {
         "schema": REPRODUCTION_SCHEMA, "scenario": scenario.name, "seed": seed,
@@ -313,6 +316,7 @@ def reproduce(
     cascading = with_delta(scenario, CASCADE_DELTA_NS)
     free = paper_mode(scenario, CRYSTAL_PPM, planned_slot(scenario, plan))
     shrunk = _variant(cascading, host_tail_scale=scenario.host_tail_scale * SHRUNK_TAIL_SCALE)
+    workers = Spread() if spread is None else spread
     numbers, few = range(seed, seed + seeds), range(seed, seed + min(seeds, ONSET_SEEDS))
 
     def labelled(label: str) -> Progress | None:
@@ -323,7 +327,7 @@ def reproduce(
         )
 
     def over_seeds(variant: Scenario, label: str) -> Cascade:
-        found = _cascades(variant, plan, numbers, progress, label)
+        found = _cascades(variant, plan, numbers, workers, progress, label)
         return {
             "etf_delta_ns": CASCADE_DELTA_NS,
             "host_tail_scale": variant.host_tail_scale,
@@ -338,9 +342,10 @@ def reproduce(
         parts["slot_200"] = _paper_run(short, seed, labelled("200-byte slots"))
         parts["cascade"] = over_seeds(cascading, "cascade")
         parts["shrunk_tail"] = over_seeds(shrunk, "shrunk tail")
+        points = onsets(scenario, plan, few, workers, progress)
         parts["onset"] = {
             "duration_s": scenario.duration_s,
-            "points": [one.as_document() for one in onsets(scenario, plan, few, progress)],
+            "points": [one.as_document() for one in points],
         }
     except KeyboardInterrupt:
         document["interrupted"] = True

@@ -14,18 +14,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from keepon.model import hosts
 from keepon.model.plan import Plan
 from keepon.model.reproduction import OnsetPoint
 from keepon.model.scenario import HostTable, Scenario, StageOverride, Station
-from keepon.parallel import in_order
-from keepon.targets.sim.runner import simulate
+from keepon.studies.spread import Spread
 
 Late = Callable[[Scenario, Plan, int], int | None]
 """Of a scenario, its plan and a seed: the first frame of the chain that is a period late, None if
-there is none.
+there is none. A function of a module, which other processes can import.
 """
 
 PROBE_S = 0.1
@@ -163,11 +161,12 @@ def point(
     setting: Setting,
     seeds: Iterable[int],
     late: Late,
+    spread: Spread,
 ) -> Point:
-    """One setting over some seeds."""
+    """One setting over some seeds, which `spread` runs: `late` is a function of a module."""
     guard = guard_ns(scenario, plan, setting, late)
     changed = varied(scenario, setting)
-    found = list(in_order(lambda seed: late(changed, plan, seed), seeds))
+    found = spread.in_order(late, [(changed, plan, seed) for seed in seeds])
     onsets = sorted(frame for frame in found if frame is not None)
     periods = round(scenario.duration_s * 1e9 / min(stream.period_ns for stream in scenario.stream))
     return Point(
@@ -179,13 +178,3 @@ def point(
         onset_frame_median=onsets[len(onsets) // 2] if onsets else None,
         expected_share=expected_share(setting, guard, periods),
     )
-
-
-def standard_run(first_late: Callable[[Any], int | None]) -> Late:
-    """A `Late` that runs the conventional driver and asks `first_late` of its frames."""
-
-    def late(scenario: Scenario, plan: Plan, seed: int) -> int | None:
-        run, _ = simulate(scenario, plan, "standard", seed)
-        return first_late(run.frames)
-
-    return late

@@ -10,7 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, closing, contextmanager
@@ -26,7 +26,7 @@ from keepon.model.fields import Whole
 from keepon.model.hosts import Sourced
 from keepon.planner.partition.limits import WORKERS_MAX
 from keepon.studies import cluster, inputs
-from keepon.studies.settings import refuse
+from keepon.studies.settings import parse, refuse
 
 Result = TypeVar("Result")
 Place = tuple[int, Result]
@@ -58,18 +58,20 @@ OPTIONS = tuple(SpreadSettings.model_fields)
 """They are options of the command, too."""
 
 
-def check(settings: SpreadSettings) -> None:
-    """Refuse workers of this machine beside a cluster's.
+def read(given: Mapping[str, Any]) -> SpreadSettings:
+    """Settings by their names.
 
     Raises:
-        ConfigError: one sentence.
+        ConfigError: one is wrong, or workers of this machine are given beside a cluster's.
     """
+    settings = parse(SpreadSettings, dict(given))
     if settings.cluster and settings.workers != "auto":
         raise refuse(
             "workers",
             settings.workers,
             "is not for a cluster, which has its own workers; drop one of them",
         )
+    return settings
 
 
 class Spread:
@@ -104,6 +106,16 @@ class Spread:
     ) -> None:
         self._open.__exit__(kind, error, at)
 
+    def connect(self) -> None:
+        """Reach the cluster, if there is one, before any work.
+
+        Raises:
+            ConfigError: its address is none.
+            EnvironmentProblemError: it is not there, or not of this version.
+        """
+        if self._cluster and self._connection is None:
+            self._connection = self._open.enter_context(cluster.connected(self._cluster))
+
     def in_order(
         self, work: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], by: By = "threads"
     ) -> list[Result]:
@@ -136,9 +148,8 @@ class Spread:
 
         Numbers that `work` notes are lost if another process does it; `in_order` brings them back.
         """
-        if self._cluster:
-            if self._connection is None:
-                self._connection = self._open.enter_context(cluster.connected(self._cluster))
+        self.connect()
+        if self._connection is not None:
             yield from self._connection.as_done(work, arguments)
         elif self._workers == 1 or len(arguments) == 1:
             yield from _here(work, arguments)

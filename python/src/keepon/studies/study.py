@@ -84,12 +84,11 @@ def read_settings(
     for key, value in {"seed": seed, "seeds": seeds}.items():
         if value is not None:
             _add(study, name, changes, key, value)
-    who = parse(SpreadSettings, {key: changes.pop(key) for key in spread.OPTIONS if key in changes})
+    given = {key: changes.pop(key) for key in spread.OPTIONS if key in changes}
     settings = parse(study.settings, changes)
     for check in study.checks:
         check(settings)
-    spread.check(who)
-    return settings, who
+    return settings, spread.read(given)
 
 
 def _add(study: Study[S], name: str, changes: dict[str, Any], key: str, value: int) -> None:

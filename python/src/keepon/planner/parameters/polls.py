@@ -54,8 +54,9 @@ def auto_overhead_ns(batch_slots: int, depth_slots: int, slot_ps: int) -> int:
 def unposted_ns(posting: Posting, nic: Nic = NIC) -> int:
     """How long posted slots last without being of use (unposted_ns() of the core; the simulator's
     NIC has a done index without lag): two polls, a restart, the slot under way, one by which two
-    readings round differently, half a slot of a step, each slot rounded up to ns."""
-    return 2 * posting.poll_overhead_ns + nic.restart_ns + 3 * -(-posting.slot_ps // PS_PER_NS)
+    readings round differently, half a slot of a step, each slot rounded up to ns; four ticks."""
+    slots_ns = 3 * -(-posting.slot_ps // PS_PER_NS)
+    return 2 * posting.poll_overhead_ns + nic.restart_ns + slots_ns + 4 * nic.cpu_tick_ns
 
 
 def posted_ns(slots: int, slot_ps: int) -> int:
