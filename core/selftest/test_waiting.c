@@ -307,8 +307,36 @@ static void test_a_class_with_few_slots_leaves_others_theirs(struct kpn_selftest
 	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_BEST_EFFORT], 60);
 }
 
+/*
+ * Nor does a class that comes first use it up ahead of a slot that is not its own: while both wait,
+ * no slot is empty.
+ */
+static void test_a_class_that_comes_first_leaves_others_theirs(struct kpn_selftest *t)
+{
+	static const u16 masks[] = { 1, 3, 3, 3, 3, 3, 3, 3 };
+	static struct kpn_frame frames[60];
+	u32 i;
+
+	exact_nic_prepare(&nic);
+	nic.config.ring_slots = 256;
+	nic.config.depth_slots = 200;
+	nic.config.prebuffer_frames = 60;
+	nic.config.budget_frames = 12;
+	nic.config.allowed = masks;
+	nic.config.partition_slots = 8;
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	exact_nic_run(&nic, 100 * SLOT_NS);
+	for (i = 0; i < 60; i++)
+		KPN_EXPECT_EQ(t, submit(&frames[i], (u8)i + 1, i < 50, -1), KPN_VERDICT_PENDING);
+	exact_nic_run(&nic, 100 * SLOT_NS);
+	KPN_EXPECT_EQ(t, nic.log_count, 60);
+	for (i = 1; i < 50; i++)
+		KPN_EXPECT_EQ_AT(t, (int)i, nic.log[i].seq, nic.log[0].seq + i);
+}
+
 void kpn_test_waiting(struct kpn_selftest *t)
 {
+	test_a_class_that_comes_first_leaves_others_theirs(t);
 	test_a_class_with_few_slots_leaves_others_theirs(t);
 	test_relaxed_takes_the_next_slot_of_its_class(t);
 	test_relaxed_slot_does_not_depend_on_the_lead(t);

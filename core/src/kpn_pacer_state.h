@@ -146,7 +146,8 @@ struct kpn_pacer {
 	u32 classes;                 /* those that have a slot in either table */
 	u32 real_bytes_max;          /* longest frame that fits every slot it may get */
 	u32 lead_slots;
-	u32 lookahead_slots; /* how far best effort is placed ahead */
+	u32 lookahead_slots; /* how far from the head best effort is placed ahead */
+	u32 lookahead_min;   /* and how far at least from the first slot that can be changed */
 	u32 yielding_max;    /* best-effort frames in the ring at once */
 	u32 frames_left;     /* of the budget of the call under way */
 	/* what frames for any of several slots need beyond KPN_STORE_NS: by those that were late */

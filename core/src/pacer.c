@@ -135,14 +135,9 @@ static void use_budget(struct kpn_pacer *pacer)
 	const struct kpn_config *config = &pacer->config;
 
 	pacer->yielding_max = config->budget_frames;
-	/*
-	 * Not further than frames in all of these slots: a class with few slots would otherwise use
-	 * up the number, far ahead, and the slots of others would stay empty.
-	 */
-	pacer->lookahead_slots =
-		at_least(2 * config->batch_slots + 2, config->depth_slots < pacer->yielding_max ?
-							      config->depth_slots :
-							      pacer->yielding_max);
+	pacer->lookahead_min = 2 * config->batch_slots + 2;
+	pacer->lookahead_slots = config->depth_slots < pacer->yielding_max ? config->depth_slots :
+									     pacer->yielding_max;
 	pacer->trims_max = at_least(2 * config->batch_slots, BUDGET_WORK_MIN);
 	pacer->rearm_max = ~0u;
 	if (!pacer->caps.desc_persistent)

@@ -14,10 +14,17 @@ enum fill {
 	FILL_LATE,
 };
 
+/*
+ * As many slots from the head on as there may be frames in the ring, so that none is left empty for
+ * others further ahead. If the first that can be changed is as far away, a few from there.
+ */
 static u64 best_effort_end(const struct kpn_pacer *pacer, const struct kpn_placement *placement)
 {
-	u64 end = placement->first_seq + pacer->lookahead_slots;
+	u64 least = placement->first_seq + pacer->lookahead_min;
+	u64 end = pacer->ring.head.seq + pacer->lookahead_slots;
 
+	if (end < least)
+		end = least;
 	return placement->end_seq < end ? placement->end_seq : end;
 }
 

@@ -94,8 +94,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a class with few slots uses up what the ring takes",
         "pacer.c",
-        "					  config->depth_slots < pacer->yielding_max ?\n",
-        "					  config->depth_slots ?\n",
+        "config->depth_slots < pacer->yielding_max ? config->depth_slots :",
+        "config->depth_slots ? config->depth_slots :",
+        ("vectors of waiting",),
+    ),
+    Mutation(
+        "a class that comes first uses up what the ring takes",
+        "waiting.c",
+        "pacer->ring.head.seq + pacer->lookahead_slots;",
+        "placement->first_seq + pacer->lookahead_slots;",
         ("vectors of waiting",),
     ),
     Mutation(
