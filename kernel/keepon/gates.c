@@ -356,36 +356,3 @@ int keepon_gates_suit(struct keepon_gates *gates, const struct keepon_plan *plan
 		       problem.field, problem.value, problem.min, problem.max, problem.reason);
 	return -EINVAL;
 }
-
-/* ---- from one list to the next ---- */
-
-s64 keepon_gates_extended_ns(const struct keepon_gates *gates, s64 next_ns)
-{
-	s64 since_ns = next_ns - gates->base_ns;
-	u32 rest_ns;
-
-	if (since_ns < 0)
-		return -1;
-	div_u64_rem(since_ns, gates->cycle_ns, &rest_ns);
-	return rest_ns && rest_ns <= gates->extension_ns ? next_ns - rest_ns : -1;
-}
-
-void keepon_gates_bridge(const struct keepon_gates *gates, const struct keepon_gates *next,
-			 u64 first, u64 next_first, u16 *masks, u32 slots)
-{
-	u16 held = gates->entries[gates->entry_count - 1].gates;
-	u64 slot;
-
-	for (slot = first; slot < first + slots; slot++) {
-		u64 index;
-		u64 round = slot < next_first ? gates->slots : next->slots;
-
-		div64_u64_rem(slot, round, &index);
-		if (slot >= next_first)
-			masks[slot % slots] = next->masks[index];
-		else if (slot > first)
-			masks[slot % slots] = held;
-		else /* the cycle may end within it */
-			masks[slot % slots] = held & gates->masks[index];
-	}
-}

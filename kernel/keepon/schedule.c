@@ -9,18 +9,15 @@
  *	list to come	                      |cycle | cycle ...
  *	with extension	... cycle | cycle ....|        or the last entry before it lasts as long
  *
- * A pacer knows two tables. Where a cycle is extended there are three; the one in between has the
- * beginning of the third in it, so that this may come any time later.
+ * A pacer knows two tables. Where a slot belongs to two lists, or a cycle is extended, there are
+ * three; the one in between has the beginning of the third in it, so that this may come later.
  */
 #include <linux/delay.h>
-#include <linux/log2.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
 #include "keepon.h"
-#include "keepon/align.h"
 #include "keepon/errno.h"
-#include "keepon/wire.h"
 
 /*
  * What is planned and stored between reading the clock and asking for a switch; polls until a table
@@ -28,27 +25,11 @@
  */
 enum { PLACING_NS = 20000, BUSY_TRIES = 500 };
 
-/* Making a table for an extended cycle takes less. */
-#define BRIDGING_NS (20 * NSEC_PER_MSEC)
+/* Making a table for the slots between two lists may take so long, and twice that, and so on. */
+enum { BRIDGING_NS = 1000000, BRIDGING_NS_MAX = 64000000 };
 
 /* Long past: as soon as possible. */
 enum { AT_ONCE = 0 };
-
-static u64 plan_slot_ps(const struct keepon *keepon)
-{
-	const struct kpn_config *config = &keepon->plan.config;
-
-	return (u64)kpn_wire_bytes(config->slot_bytes) * kpn_byte_time_ps(config->rate_bps);
-}
-
-/* The first slot that starts at @ns or later; @ns is not 0. */
-static u64 slot_from(const struct keepon *keepon, s64 ns)
-{
-	struct kpn_grid grid;
-
-	kpn_grid_init(&grid, plan_slot_ps(keepon));
-	return kpn_grid_floor(&grid, ns - 1, 999) + 1;
-}
 
 /* ---- tables ---- */
 
@@ -142,7 +123,7 @@ static s64 earliest_locked(struct keepon *keepon)
 	if (!engine)
 		return now_ns;
 	lead_slots = kpn_pacer_lead_slots(engine->pacer) + 2;
-	return now_ns + PLACING_NS + (s64)div_u64(lead_slots * plan_slot_ps(keepon), 1000);
+	return now_ns + PLACING_NS + (s64)keepon_slots_to_ns(keepon, lead_slots);
 }
 
 /* When the list to come begins, and from which slot on. */
@@ -153,7 +134,7 @@ static int place_locked(struct keepon *keepon, struct keepon_gates *gates,
 	if (!keepon->engine)
 		return 0;
 	return kpn_pacer_set_partition(keepon->engine->pacer, &table->partition,
-				       slot_from(keepon, gates->start_ns));
+				       keepon_slot_from(keepon, gates->start_ns));
 }
 
 void keepon_taprio_stepped_locked(struct keepon *keepon)
@@ -162,11 +143,12 @@ void keepon_taprio_stepped_locked(struct keepon *keepon)
 
 	if (!taprio->next)
 		return;
-	/* The list in force is not extended any more; refused if it is too late for that. */
+	/* Without what is between, until it is made anew; refused if it is too late for that. */
 	if (!keepon->engine || is_used_locked(keepon, taprio->next_table, true) ||
 	    is_used_locked(keepon, taprio->bridge, true)) {
 		if (!place_locked(keepon, taprio->next, taprio->next_table))
 			taprio->bridge = NULL;
+		schedule_delayed_work(&taprio->settle, 0);
 	}
 }
 
@@ -178,7 +160,7 @@ void keepon_taprio_switched(struct keepon *keepon)
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	if (is_used_locked(keepon, taprio->bridge, false))
 		kpn_pacer_set_partition(keepon->engine->pacer, &taprio->next_table->partition,
-					slot_from(keepon, taprio->next->start_ns));
+					keepon_slot_from(keepon, taprio->next->start_ns));
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	schedule_delayed_work(&taprio->settle, 0);
 }
@@ -196,98 +178,152 @@ static int restart(struct keepon *keepon)
 }
 
 /*
- * The table that holds where the last cycle of the list in force is extended until @gates begin;
- * NULL where it is not.
+ * What is between the list in force and @gates, with so many ns to make it. Return: 0 or -ENOMEM;
+ * *@between NULL: no slot is
  */
-static struct keepon_table *make_bridge(struct keepon *keepon, struct keepon_gates *gates)
+static int make_bridge(struct keepon *keepon, const struct keepon_gates *gates, u32 making_ns,
+		       struct keepon_bridge *bridge, struct keepon_table **between)
 {
-	struct keepon_taprio *taprio = &keepon->taprio;
-	struct keepon_table *bridge = NULL;
 	unsigned long flags;
 	s64 earliest_ns;
-	u64 next_first;
-	u16 *masks;
-	u32 slots;
+	int error;
 
-	if (!keepon->engine || !taprio->now || !taprio->now->extension_ns)
-		return NULL;
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	earliest_ns = earliest_locked(keepon);
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	/* Which of its cycles is the first nobody minds once the base time has passed. */
-	if (gates->base_ns < earliest_ns)
-		earliest_ns += BRIDGING_NS;
-	gates->start_ns = keepon_gates_start_ns(gates, earliest_ns);
-	taprio->bridge_ns = keepon_gates_extended_ns(taprio->now, gates->start_ns);
-	if (taprio->bridge_ns <= 0)
-		return NULL;
-	/* the slot in which the cycle ends, if it ends in one */
-	taprio->bridge_slot = slot_from(keepon, taprio->bridge_ns);
-	if (slot_from(keepon, taprio->bridge_ns + 1) == taprio->bridge_slot)
-		taprio->bridge_slot--;
-	next_first = slot_from(keepon, gates->start_ns);
-	slots = roundup_pow_of_two(next_first - taprio->bridge_slot + KEEPON_BRIDGE_SPARE_SLOTS);
-	masks = kvmalloc_array(slots, sizeof(*masks), GFP_KERNEL_ACCOUNT);
-	if (masks) {
-		keepon_gates_bridge(taprio->now, gates, taprio->bridge_slot, next_first, masks,
-				    slots);
-		bridge = make_table(keepon, masks, slots);
-	}
-	kvfree(masks);
-	return bridge;
+	if (making_ns > BRIDGING_NS || gates->base_ns < earliest_ns)
+		earliest_ns += making_ns;
+	error = keepon_bridge_make(keepon, gates, keepon_gates_start_ns(gates, earliest_ns),
+				   bridge);
+	*between = NULL;
+	if (error || !bridge->masks)
+		return error;
+	*between = make_table(keepon, bridge->masks, bridge->slots);
+	kvfree(bridge->masks);
+	bridge->masks = NULL;
+	return *between ? 0 : -ENOMEM;
 }
 
-/* @gates are to come. Return: 0 or an error of the pacer; -KPN_EBUSY: ask again */
-static int install_locked(struct keepon *keepon, struct keepon_gates *gates,
-			  struct keepon_table *table, struct keepon_table *bridge)
+/*
+ * @gates are to come, behind what is between. Return: 0 or an error of the pacer; -KPN_EAGAIN: too
+ * late for that; -KPN_EBUSY: ask again
+ */
+static int put_locked(struct keepon *keepon, struct keepon_gates *gates,
+		      const struct keepon_table *table, const struct keepon_bridge *bridge,
+		      struct keepon_table *between)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
-	s64 start_ns = gates->start_ns;
-	int error = -KPN_EINVAL;
+	s64 since_ns = between ? bridge->since_ns : bridge->start_ns;
+	int error;
 
-	if (is_used_locked(keepon, taprio->bridge, false))
+	if (is_used_locked(keepon, taprio->bridge, false) ||
+	    is_used_locked(keepon, taprio->next_table, false))
 		return -KPN_EBUSY;
-	if (bridge && taprio->bridge_ns >= earliest_locked(keepon))
-		error = kpn_pacer_set_partition(keepon->engine->pacer, &bridge->partition,
-						taprio->bridge_slot);
-	if (error == -KPN_EBUSY)
+	if (since_ns < earliest_locked(keepon))
+		return -KPN_EAGAIN;
+	error = kpn_pacer_set_partition(keepon->engine->pacer,
+					between ? &between->partition : &table->partition,
+					between ? bridge->first : bridge->next_first);
+	if (error)
 		return error;
-	taprio->bridge = error ? NULL : bridge;
+	taprio->bridge = between;
+	gates->start_ns = bridge->start_ns;
+	return 0;
+}
+
+/* @gates and their table are known from now on. Return: what is not any more */
+static struct keepon_gates *follow_locked(struct keepon *keepon, struct keepon_gates *gates,
+					  struct keepon_table *table, const u32 *frame_max)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+	struct keepon_gates *given_up = taprio->next;
+
+	taprio->next = gates;
+	taprio->next_table = table;
+	memcpy(taprio->frame_max, frame_max, sizeof(taprio->frame_max));
+	return given_up;
+}
+
+/*
+ * Once, with so many ns to make what is between; 0: nothing is, the first slot of the list may be
+ * open to what the one before had there. Return: as put_locked(), and -KPN_ENOMEM
+ */
+static int install_once(struct keepon *keepon, struct keepon_gates *gates,
+			struct keepon_table *table, const u32 *frame_max, u32 making_ns)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+	struct keepon_gates *given_up = NULL;
+	struct keepon_table *between = NULL;
+	struct keepon_bridge bridge;
+	unsigned long flags;
+	int error;
+
+	promote(keepon);
+	if (keepon->engine && making_ns && make_bridge(keepon, gates, making_ns, &bridge, &between))
+		return -KPN_ENOMEM;
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	if (keepon->engine && making_ns) {
+		error = put_locked(keepon, gates, table, &bridge, between);
+	} else {
+		error = is_used_locked(keepon, taprio->bridge, false) ? -KPN_EBUSY : 0;
+		error = error ?: place_locked(keepon, gates, table);
+		if (!error)
+			taprio->bridge = NULL;
+	}
 	if (!error)
-		gates->start_ns = start_ns;
-	return error ? place_locked(keepon, gates, table) : 0;
+		given_up = follow_locked(keepon, gates, table, frame_max);
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	keepon_gates_free(given_up);
+	if (error && between)
+		drop_table(between);
+	return error;
 }
 
 /* Return: 0, or an error other than that a table is about to be used. */
 static int install(struct keepon *keepon, struct keepon_gates *gates, struct keepon_table *table,
 		   const u32 *frame_max)
 {
-	struct keepon_table *bridge = make_bridge(keepon, gates);
-	struct keepon_taprio *taprio = &keepon->taprio;
+	u32 making_ns = BRIDGING_NS;
 	int tries = BUSY_TRIES;
-	unsigned long flags;
 	int error;
 
-	do {
-		struct keepon_gates *given_up = NULL;
-		struct keepon_gates *old;
-
-		raw_spin_lock_irqsave(&keepon->lock, flags);
-		old = promote_locked(keepon);
-		error = install_locked(keepon, gates, table, bridge);
-		if (!error) {
-			given_up = taprio->next;
-			taprio->next = gates;
-			taprio->next_table = table;
-			memcpy(taprio->frame_max, frame_max, sizeof(taprio->frame_max));
-		}
-		raw_spin_unlock_irqrestore(&keepon->lock, flags);
-		keepon_gates_free(given_up);
-		keepon_gates_free(old);
-		if (error == -KPN_EBUSY)
+	for (;;) {
+		error = install_once(keepon, gates, table, frame_max, making_ns);
+		switch (error) {
+		case -KPN_EBUSY:
+			if (!tries--)
+				return error;
 			usleep_range(500, 1000);
-	} while (error == -KPN_EBUSY && tries--);
-	return error;
+			break;
+		case -KPN_EAGAIN:
+			making_ns = making_ns < BRIDGING_NS_MAX ? 2 * making_ns : 0;
+			break;
+		case -KPN_EINVAL:
+		case -KPN_ERANGE:
+			if (!making_ns)
+				return error;
+			making_ns = 0; /* trim reserved: perhaps the list itself fits */
+			break;
+		default: return error;
+		}
+	}
+}
+
+/* After a step of the clock or a start of the wire a list is to come without what is between. */
+static void bridge_again(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+	struct keepon_table *between;
+	struct keepon_bridge bridge;
+	unsigned long flags;
+
+	if (!keepon->engine || !taprio->next || taprio->bridge ||
+	    make_bridge(keepon, taprio->next, BRIDGING_NS, &bridge, &between) || !between)
+		return;
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	put_locked(keepon, taprio->next, taprio->next_table, &bridge, between);
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 }
 
 int keepon_taprio_install(struct keepon *keepon, struct keepon_gates *gates, const u32 *frame_max,
@@ -313,7 +349,7 @@ int keepon_taprio_install(struct keepon *keepon, struct keepon_gates *gates, con
 		keepon_explain(
 			extack,
 			"another list is about to begin, or the wire stands still; try again");
-	else if (error)
+	else if (error && error != -KPN_ENOMEM)
 		keepon_explain(
 			extack,
 			"trim reserved: where this list begins, slots of no class are too far apart; choose another base-time or trim any");
@@ -358,32 +394,6 @@ void keepon_taprio_end(struct keepon *keepon)
 
 /* ---- the wire starts and stops, the plan changes ---- */
 
-int keepon_taprio_check(struct keepon *keepon, const struct keepon_plan *plan,
-			struct netlink_ext_ack *extack)
-{
-	const struct kpn_config *old = &keepon->plan.config;
-	const struct kpn_config *new = &plan->config;
-	struct keepon_gates *gates[2] = { keepon->taprio.now, keepon->taprio.next };
-	int error = 0;
-	u32 i;
-
-	if (!gates[0] && !gates[1])
-		return 0;
-	if (old->partition_slots != new->partition_slots ||
-	    memcmp(old->allowed, new->allowed, new->partition_slots * sizeof(*new->allowed))) {
-		keepon_explain(
-			extack,
-			"class slots: gates of taprio hold instead while there are any; end them first (tc qdisc del dev %s root)",
-			keepon->dev->name);
-		return -EBUSY;
-	}
-	for (i = 0; i < 2 && !error; i++) {
-		if (gates[i])
-			error = keepon_gates_suit(gates[i], plan, keepon->dev, extack);
-	}
-	return error;
-}
-
 int keepon_taprio_prepare(struct keepon *keepon, struct kpn_config *config,
 			  struct netlink_ext_ack *extack)
 {
@@ -420,9 +430,11 @@ void keepon_taprio_join_locked(struct keepon *keepon)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
 
-	if (taprio->next && taprio->next_table)
-		kpn_pacer_set_partition(keepon->engine->pacer, &taprio->next_table->partition,
-					slot_from(keepon, taprio->next->start_ns));
+	if (!taprio->next || !taprio->next_table)
+		return;
+	kpn_pacer_set_partition(keepon->engine->pacer, &taprio->next_table->partition,
+				keepon_slot_from(keepon, taprio->next->start_ns));
+	schedule_delayed_work(&taprio->settle, 0);
 }
 
 void keepon_taprio_leave_locked(struct keepon *keepon)
@@ -454,6 +466,7 @@ static void settle(struct work_struct *work)
 		return;
 	}
 	promote(keepon);
+	bridge_again(keepon);
 	free_unused(keepon);
 	rtnl_unlock();
 }

@@ -100,3 +100,29 @@ int keepon_taprio_setup(struct net_device *dev, struct tc_taprio_qopt_offload *o
 		netdev_info(dev, "taprio: %s\n", extack._msg);
 	return error;
 }
+
+int keepon_taprio_check(struct keepon *keepon, const struct keepon_plan *plan,
+			struct netlink_ext_ack *extack)
+{
+	const struct kpn_config *old = &keepon->plan.config;
+	const struct kpn_config *new = &plan->config;
+	struct keepon_gates *gates[2] = { keepon->taprio.now, keepon->taprio.next };
+	int error = 0;
+	u32 i;
+
+	if (!gates[0] && !gates[1])
+		return 0;
+	if (old->partition_slots != new->partition_slots ||
+	    memcmp(old->allowed, new->allowed, new->partition_slots * sizeof(*new->allowed))) {
+		keepon_explain(
+			extack,
+			"class slots: gates of taprio hold instead while there are any; end them first (tc qdisc del dev %s root)",
+			keepon->dev->name);
+		return -EBUSY;
+	}
+	for (i = 0; i < 2 && !error; i++) {
+		if (gates[i])
+			error = keepon_gates_suit(gates[i], plan, keepon->dev, extack);
+	}
+	return error;
+}

@@ -3,6 +3,7 @@
  * Gate lists of qdisc taprio with `flags 0x2`.
  *
  *	gates	one list: from the request to class masks, and what would fit instead
+ *	bridge	the slots in which one list ends and the next begins
  *	schedule	which list holds, which one is to come, and their tables in the pacer
  *	taprio	the requests of the qdisc
  *
@@ -25,7 +26,7 @@ struct keepon;
 enum {
 	/* The last entry of a list may hold for so many slots more. */
 	KEEPON_EXTENSION_SLOTS_MAX = 16384,
-	/* A table for that has so many of the next list, too: meanwhile the pacer gets that one. */
+	/* A table for that has so many of the next list, at least: meanwhile the pacer gets that one. */
 	KEEPON_BRIDGE_SPARE_SLOTS = 8192,
 };
 
@@ -58,8 +59,7 @@ struct keepon_table {
  * struct keepon_taprio - the schedule of a link
  * @now: holds, NULL: the link's own class table does; @next: follows, NULL: nothing does
  * @next_table: of @next, while a wire runs; @lock
- * @bridge: holds between the two where a cycle is extended, from slot @bridge_slot, @bridge_ns on;
- *	@lock
+ * @bridge: holds between the two, if slots belong to both or a cycle is extended; @lock
  * @tables: all that the pacer has been given and may still use
  * @settle: a table has been replaced
  * @frame_max: bytes without FCS, by queue; @lock
@@ -71,8 +71,6 @@ struct keepon_taprio {
 	struct keepon_gates *next;
 	struct keepon_table *next_table;
 	struct keepon_table *bridge;
-	u64 bridge_slot;
-	s64 bridge_ns;
 	struct list_head tables;
 	struct delayed_work settle;
 	u32 frame_max[KEEPON_CLASS_COUNT];
@@ -95,21 +93,45 @@ void keepon_gates_free(struct keepon_gates *gates);
 /** keepon_gates_start_ns() - first moment from @earliest_ns on at which it can begin */
 s64 keepon_gates_start_ns(const struct keepon_gates *gates, s64 earliest_ns);
 
+/* ---- bridge.c ---- */
+
 /**
- * keepon_gates_extended_ns() - the end of the last cycle, if that is held until @next_ns, when
- * another list begins; -1 if it is not
+ * struct keepon_bridge - masks for the slots between two lists
+ * @end_ns: the last cycle of the list in force ends; @start_ns: the next one begins
+ * @first: slot from which on they hold, @since_ns its beginning; @next_first: first slot that is
+ *	the next list's alone
+ * @masks: of net_slot modulo @slots; NULL if no slot belongs to both; kvmalloc
  */
-s64 keepon_gates_extended_ns(const struct keepon_gates *gates, s64 next_ns);
+struct keepon_bridge {
+	s64 end_ns;
+	s64 start_ns;
+	u64 first;
+	s64 since_ns;
+	u64 next_first;
+	u16 *masks;
+	u32 slots;
+};
+
+/** keepon_slot_from() - the first slot that starts at @ns or later; @ns is not 0 */
+u64 keepon_slot_from(const struct keepon *keepon, s64 ns);
+/** keepon_slots_to_ns() - time that slots of the present plan take, rounded down */
+u64 keepon_slots_to_ns(const struct keepon *keepon, u64 slots);
 /**
- * keepon_gates_bridge() - @slots masks from slot @first on, a power of two: the last entry of one
- * list held until slot @next_first, then the next list
+ * keepon_bridge_make() - between what holds and @next, which begins at @start_ns. Return: 0 or
+ * -ENOMEM; @bridge->masks are the caller's
  */
-void keepon_gates_bridge(const struct keepon_gates *gates, const struct keepon_gates *next,
-			 u64 first, u64 next_first, u16 *masks, u32 slots);
+int keepon_bridge_make(const struct keepon *keepon, const struct keepon_gates *next, s64 start_ns,
+		       struct keepon_bridge *bridge);
 
 /* ---- taprio.c ---- */
 
 int keepon_taprio_setup(struct net_device *dev, struct tc_taprio_qopt_offload *offload);
+/**
+ * keepon_taprio_check() - whether another plan suits the schedule, if there is one. Return: 0 or an
+ * error, with a sentence
+ */
+int keepon_taprio_check(struct keepon *keepon, const struct keepon_plan *plan,
+			struct netlink_ext_ack *extack);
 
 /* ---- schedule.c ---- */
 
@@ -125,12 +147,6 @@ int keepon_taprio_install(struct keepon *keepon, struct keepon_gates *gates, con
 void keepon_taprio_end(struct keepon *keepon);
 void keepon_taprio_init(struct keepon *keepon);
 void keepon_taprio_free(struct keepon *keepon);
-/**
- * keepon_taprio_check() - whether another plan suits the schedule, if there is one. Return: 0 or an
- * error, with a sentence
- */
-int keepon_taprio_check(struct keepon *keepon, const struct keepon_plan *plan,
-			struct netlink_ext_ack *extack);
 /**
  * keepon_taprio_prepare() - a wire is about to start: its configuration, with the schedule that
  * holds. Return: 0 or an error, with a sentence

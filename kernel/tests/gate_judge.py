@@ -20,6 +20,8 @@ FRAME = re.compile(
     r"frame seq=(\d+) raw_ns=(\d+)\S* .* bytes=(\d+) .*verdict=(\w+) head=([0-9a-f]+)"
 )
 PROTOCOL = "88b5"
+ALL_GATES = (1 << 16) - 1
+FOREVER_NS = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -70,44 +72,25 @@ class Schedule:
         """The first beginning of a cycle from then on."""
         return self.base_ns + -(-(ns - self.base_ns) // self.cycle_ns) * self.cycle_ns
 
-    def open_from(self, tc: int, ns: int) -> tuple[int, int]:
-        """The stretch of open gate around an instant, as (since, until); empty if it is closed."""
-        at = (ns - self.base_ns) % self.cycle_ns
-        origin = ns - at
-        since = until = ns
-        passed = 0
-        for number, (mask, length) in enumerate(self.entries):
-            if passed <= at < passed + length:
-                if not mask >> tc & 1:
-                    return ns, ns
-                since, until = origin + passed, origin + passed + length
-                return self.joined(tc, number, since, until)
-            passed += length
-        raise AssertionError(f"{at} is beyond a cycle of {self.cycle_ns}")
-
-    def joined(self, tc: int, number: int, since: int, until: int) -> tuple[int, int]:
-        """With what is open before and behind, a cycle each way at most."""
-        count = len(self.entries)
-        for step in range(1, count):
-            mask, length = self.entries[(number + step) % count]
-            if not mask >> tc & 1:
-                break
-            until += length
-        for step in range(1, count):
-            mask, length = self.entries[(number - step) % count]
-            if not mask >> tc & 1:
-                break
-            since -= length
-        return since, until
+    def entry_at(self, ns: int) -> tuple[int, int]:
+        """The gates at an instant, and how long they stay so."""
+        left = (ns - self.base_ns) % self.cycle_ns
+        for mask, length in self.entries:
+            if left < length:
+                return mask, length - left
+            left -= length
+        raise AssertionError(f"{left} beyond a cycle of {self.cycle_ns}")
 
 
 @dataclass
 class Wire:
-    """The frames of a record, with the load's clock samples."""
+    """The frames of a record, until the load's last clock sample; PHC and record are compared
+    within `width_ns` at a sample.
+    """
 
     frames: list[Frame]
-    first_ns: int
     last_ns: int
+    width_ns: int
 
     def on_grid(self, slot_ns: int) -> tuple[Wire, int]:
         """The same with slots where the grid is, and how far they were off it by the clock as read:
@@ -119,13 +102,12 @@ class Wire:
             replace(frame, start_ns=frame.start_ns - off, end_ns=frame.end_ns - off)
             for frame in self.frames
         ]
-        return Wire(moved, self.first_ns, self.last_ns), off
+        return Wire(moved, self.last_ns, self.width_ns), off
 
 
 def read_wire(record: str, load: str, byte_ns: int) -> Wire:
-    samples = [
-        (int(raw), int(phc)) for raw, phc in re.findall(r"^sample (\d+) (\d+)$", load, re.MULTILINE)
-    ]
+    lines = re.findall(r"^sample (\d+) (\d+) (\d+)$", load, re.MULTILINE)
+    samples = [(int(raw), int(phc)) for raw, phc, _ in lines]
     # A wire that never stops has one rate; single readings are off by a microsecond or three.
     half = len(samples) // 2
     ahead = [b[1] - a[1] - (b[0] - a[0]) for a, b in zip(samples, samples[half:], strict=False)]
@@ -149,7 +131,7 @@ def read_wire(record: str, load: str, byte_ns: int) -> Wire:
         start = phc_at(int(raw)) - PREAMBLE_BYTES * byte_ns
         length = (PREAMBLE_BYTES + int(count) + GAP_BYTES) * byte_ns
         frames.append(Frame(int(head[28:30], 16), int(head[30:32], 16), start, start + length))
-    return Wire(frames, samples[0][1], samples[-1][1])
+    return Wire(frames, samples[-1][1], int(median(int(width) for _, _, width in lines)))
 
 
 @dataclass
@@ -163,37 +145,41 @@ class Judge:
     slack_ns: int
     guard_ns: int
     starts: list[int] = field(default_factory=list)
-    nominal: list[int] = field(default_factory=list)
 
     def in_force(self, ns: int) -> int:
         """Number of the schedule at that instant, -1 before the first."""
-        return bisect_right(self.starts, ns + self.slack_ns) - 1
+        return bisect_right(self.starts, ns) - 1
 
-    def first_slot_ns(self, ns: int) -> int:
-        return -(-ns // self.slot_ns) * self.slot_ns
-
-    def allows(self, frame: Frame, number: int, slack_ns: int) -> bool:
-        """Whether the gate of its class is open as long as its slot lasts."""
+    def gates(self, ns: int) -> tuple[int, int]:
+        """The gates at an instant, and how long they stay so at least."""
+        number = self.in_force(ns)
+        until = self.starts[number + 1] - ns if number + 1 < len(self.starts) else FOREVER_NS
+        if number < 0:  # the link's own class table
+            return ALL_GATES, until
         schedule = self.schedules[number]
-        begin, end = frame.start_ns + slack_ns, frame.end_ns - slack_ns
-        held = self.held(number)
-        if held and begin >= held[0]:
-            return bool(schedule.entries[-1][0] >> frame.priority & 1)
-        since, until = schedule.open_from(frame.priority, begin)
-        if held and until > held[0]:
-            closes = not schedule.entries[-1][0] >> frame.priority & 1
-            until = held[0] if closes else held[1]
-        return since < until and end <= until
+        held = self.held_from(number)
+        if ns >= held:
+            return schedule.entries[-1][0], until
+        mask, length = schedule.entry_at(ns)
+        return mask, min(length, until, held - ns)
 
-    def held(self, number: int) -> tuple[int, int] | None:
-        """From when to when the last entry is held until the next list, if it is."""
+    def held_from(self, number: int) -> int:
+        """From when on the last entry is held until the next list begins; its begin if never."""
         if number + 1 >= len(self.starts):
-            return None
-        schedule, start = self.schedules[number], self.nominal[number + 1]
+            return FOREVER_NS
+        schedule, start = self.schedules[number], self.starts[number + 1]
         rest = (start - schedule.base_ns) % schedule.cycle_ns
-        if 0 < rest <= schedule.extension_ns:
-            return start - rest, start
-        return None
+        return start - rest if rest <= schedule.extension_ns else start
+
+    def allows(self, frame: Frame, slack_ns: int) -> bool:
+        """Whether the gate of its class is open as long as its slot lasts, whatever lists hold."""
+        at, end = frame.start_ns + slack_ns, frame.end_ns - slack_ns
+        while at < end:
+            mask, length = self.gates(at)
+            if not mask >> frame.priority & 1:
+                return False
+            at += length
+        return True
 
     def __post_init__(self) -> None:
         """A list that was replaced before its time never held."""
@@ -206,43 +192,32 @@ class Judge:
 
     def settle(self, frames: list[Frame]) -> None:
         """Find when each list began: of the times possible the one that frames agree with."""
-        self.nominal = [self.candidates(number)[0] for number in range(len(self.schedules))]
-        self.starts = [self.first_slot_ns(ns) for ns in self.nominal]
+        self.starts = [self.candidates(number)[0] for number in range(len(self.schedules))]
         for number in range(len(self.schedules)):
-            best = min(
+            self.starts[number] = min(
                 self.candidates(number),
                 key=lambda start: (len(self.tried(number, start, frames)), start),
             )
-            self.set_start(number, best)
 
     def candidates(self, number: int) -> list[int]:
         """When a list may have begun; behind one that may be extended a table has to be made."""
         extended = number and self.schedules[number - 1].extension_ns
         return self.schedules[number].starts_ns(self.guard_ns * (6 if extended else 1))
 
-    def set_start(self, number: int, start: int) -> None:
-        self.nominal[number] = start
-        self.starts[number] = self.first_slot_ns(start)
-
     def tried(self, number: int, start: int, frames: list[Frame]) -> list[Frame]:
         """Frames around the switch that speak against this start."""
-        self.set_start(number, start)
+        self.starts[number] = start
         reach = 2 * self.guard_ns + 4 * self.schedules[number].cycle_ns
         near = [f for f in frames if abs(f.start_ns - start) < reach]
         return list(self.violations(near))
 
     def violations(self, frames: list[Frame]) -> Iterator[Frame]:
         for frame in frames:
-            number = self.in_force(frame.start_ns)
-            if number >= 0 and not self.allows(frame, number, self.slack_ns):
+            if not self.allows(frame, self.slack_ns):
                 yield frame
 
     def open_slots(self, priority: int, begin_ns: int, end_ns: int) -> list[int]:
-        """Starts of the slots a class may use in a stretch of time."""
-        slots = range(self.first_slot_ns(int(begin_ns)), int(end_ns), self.slot_ns)
-        return [
-            at
-            for at in slots
-            if self.in_force(at) >= 0
-            and self.allows(Frame(priority, 0, at, at + self.slot_ns), self.in_force(at), 0)
-        ]
+        """Starts of the slots a class may use in a stretch of time in which lists hold."""
+        first = -(-max(begin_ns, self.starts[0]) // self.slot_ns) * self.slot_ns
+        slots = range(first, end_ns, self.slot_ns)
+        return [at for at in slots if self.allows(Frame(priority, 0, at, at + self.slot_ns), 0)]

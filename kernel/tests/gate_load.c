@@ -4,7 +4,8 @@
  * `gate_load run PHC DEVICE SPAN_MS SEED PRIORITIES` sends frames of every priority below
  * PRIORITIES, at random times and of random lengths, but priority 0 as many as are taken. Bytes 14
  * and 15 of a frame are its priority and how often it was sent, modulo 256. Prints "sample RAW_NS
- * PHC_NS" now and then, RAW_NS being CLOCK_MONOTONIC_RAW, and "sent PRIORITY COUNT".
+ * PHC_NS WIDTH_NS" now and then, RAW_NS being CLOCK_MONOTONIC_RAW in the middle of WIDTH_NS in which
+ * the PHC was read, and "sent PRIORITY COUNT".
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -72,7 +73,8 @@ static void sample(clockid_t phc)
 	int64_t at = read_ns(phc);
 	int64_t after = read_ns(CLOCK_MONOTONIC_RAW);
 
-	printf("sample %lld %lld\n", (long long)(before + (after - before) / 2), (long long)at);
+	printf("sample %lld %lld %lld\n", (long long)(before + (after - before) / 2), (long long)at,
+	       (long long)(after - before));
 }
 
 static void load(clockid_t phc, const char *device, int64_t span_ns, int priorities)
