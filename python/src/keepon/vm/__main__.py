@@ -23,9 +23,10 @@ from keepon.vm.modules import build_modules
 from keepon.vm.run import MODES, GuestResult, run_guest
 
 EXIT_FAILED = 1
-# What `make test` boots: flavour, and how many of the families apt offers. Others are made on
-# demand.
+# What tests boot: flavour, and how many of the families apt offers, the oldest first. Without a
+# flavour, that of `make test`; others are made on demand.
 PREPARED = {"cloud": len(FAMILIES), "rt": 1}
+BOOTED = PREPARED | {"debug": 1, "kcsan": 1}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -173,9 +174,8 @@ def prepare(wanted: dict[str, int], update: bool) -> int:
 
 def work(options: argparse.Namespace) -> int:
     if options.prepare:
-        return prepare(
-            {options.flavour: len(FAMILIES)} if options.flavour else PREPARED, options.update
-        )
+        wanted = {options.flavour: BOOTED.get(options.flavour, len(FAMILIES))}
+        return prepare(wanted if options.flavour else PREPARED, options.update)
     kernel = get_kernel(options.kernel, options.flavour or "cloud", update=options.update)
     modules = build_modules(kernel, options.module)
     print(
