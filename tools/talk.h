@@ -29,7 +29,8 @@ struct talk_delay {
  * struct talk_options - what was asked for, checked as far as it can be without the interface
  * @count: frames, 0: until a signal
  * @record_count: frames whose fate is kept
- * @base_ns: time of the grid, in @clock; after now if @base_is_relative
+ * @base_ns: time of the grid, in @clock; after now if @base_is_relative, or after the second three
+ *	from now if @base_is_second
  * @frame_bytes: tag and FCS included
  * @vid: TALK_NO_VLAN: no tag
  * @fifo_priority: 0: leave the scheduling policy alone
@@ -55,6 +56,7 @@ struct talk_options {
 	int ethertype;
 	int fifo_priority;
 	bool base_is_relative;
+	bool base_is_second;
 	bool with_txtime;
 	bool deadline;
 	bool report_errors;

@@ -42,7 +42,7 @@ enum {
 
 static const char *const help =
 	"usage: keepon-talk IFACE [options]\n"
-	"       keepon-talk IFACE --cyclic [PERIOD [ADVANCE [SIZE [PRIORITY [VLAN [PCP [0]]]]]]] [options]\n"
+	"       keepon-talk IFACE --cyclic [PERIOD [ADVANCE [SIZE [PRIORITY [NS [PCP [VLAN]]]]]]] [options]\n"
 	"\n"
 	"Send one stream of frames, each with the time it should leave (SO_TXTIME), and tell what became of each.\n"
 	"Times are whole numbers of ns, or have us, ms or s behind them.\n"
@@ -78,8 +78,9 @@ static const char *const help =
 	"  --help\n"
 	"\n"
 	"--cyclic takes the arguments of the published sender in its order: period and advance in ns, size in\n"
-	"bytes, priority, VLAN id, PCP, and a last one that must be 0. What is left out has the default above;\n"
-	"without VLAN the frames carry no tag.\n"
+	"bytes without FCS, priority, ns of the second at which the first frame is due (0), PCP and VLAN id.\n"
+	"That second is the third from now, unless --base-time is given. What is left out has the default above;\n"
+	"without both PCP and VLAN the frames carry no tag.\n"
 	"\n"
 	"exit code: 0 all frames met; 1 errors, or a stamp that was asked for is missing; 2 usage;\n"
 	"3 environment; 130 Ctrl-C (the result so far is written)\n";
@@ -150,8 +151,8 @@ static const struct option long_options[] = {
 };
 
 /*
- * The published sender's arguments in order; an argument has the meaning of an option. Source:
- * KeepON artifact, Examples 1-3.
+ * The published sender's arguments in order; an argument has the meaning of an option, but for the
+ * range of some. Source: KeepON artifact, Examples 1-3 and its sender.
  */
 static const struct {
 	int value;
@@ -162,9 +163,9 @@ static const struct {
 	{ OPTION_ADVANCE, "--advance", "--cyclic ADVANCE" },
 	{ OPTION_SIZE, "--size", "--cyclic SIZE" },
 	{ OPTION_PRIORITY, "--priority", "--cyclic PRIORITY" },
-	{ OPTION_VLAN, "--vlan", "--cyclic VLAN" },
+	{ OPTION_OFFSET, "--offset", "--cyclic NS" },
 	{ OPTION_PCP, "--pcp", "--cyclic PCP" },
-	{ OPTION_END, "", "--cyclic ARGUMENT7" },
+	{ OPTION_VLAN, "--vlan", "--cyclic VLAN" },
 };
 
 enum { CYCLIC_ARGUMENTS = sizeof(cyclic_arguments) / sizeof(cyclic_arguments[0]) };
@@ -294,11 +295,24 @@ static void read_option(struct talk_options *options, int value, const char *nam
 		options->record_count = (uint64_t)kpt_integer(name, text, 1, RECORDS_MAX, "frames");
 		break;
 	case OPTION_JSON: options->json = text; break;
-	case OPTION_END:
-		/* The sources show this argument as 0 only and do not say what it is. */
-		kpt_integer(name, text, 0, 0, "(its meaning is not published)");
-		break;
 	default: break;
+	}
+}
+
+static void read_cyclic_argument(struct talk_options *options, int value, const char *name,
+				 const char *text)
+{
+	switch (value) {
+	case OPTION_SIZE:
+		options->frame_bytes =
+			(int)kpt_integer(name, text, FRAME_BYTES_MIN - FCS_BYTES,
+					 TALK_FRAME_BYTES_MAX - FCS_BYTES, "bytes without FCS") +
+			FCS_BYTES;
+		break;
+	case OPTION_OFFSET:
+		options->offset_ns = kpt_integer(name, text, 0, KPT_SECOND_NS - 1, "ns");
+		break;
+	default: read_option(options, value, name, text);
 	}
 }
 
@@ -314,8 +328,14 @@ static void read_cyclic(struct talk_options *options, bool *given, int count, ch
 			kpt_usage_error("%s is given by --cyclic and by itself; give it once",
 					cyclic_arguments[i].option);
 		given[value - OPTION_PERIOD] = true;
-		read_option(options, value, cyclic_arguments[i].name, arguments[i]);
+		read_cyclic_argument(options, value, cyclic_arguments[i].name, arguments[i]);
 	}
+	/* Without a VLAN id the published sender makes no use of the PCP either. */
+	if (count && cyclic_arguments[count - 1].value == OPTION_PCP) {
+		given[OPTION_PCP - OPTION_PERIOD] = given[OPTION_VLAN - OPTION_PERIOD];
+		options->pcp = given[OPTION_VLAN - OPTION_PERIOD] ? options->pcp : 0;
+	}
+	options->base_is_second = !given[OPTION_BASE_TIME - OPTION_PERIOD];
 }
 
 /* What only shows when all options are known. */
@@ -402,6 +422,7 @@ void talk_options_read(struct talk_options *options, int argc, char **argv)
 	if (!cyclic && optind < argc)
 		kpt_usage_error("argument %s is not known; positional arguments need --cyclic",
 				argv[optind]);
-	read_cyclic(options, given, argc - optind, argv + optind);
+	if (cyclic)
+		read_cyclic(options, given, argc - optind, argv + optind);
 	complete(options, given);
 }

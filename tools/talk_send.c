@@ -26,6 +26,7 @@ enum {
 	ETHERNET_BYTES = 14,
 	TAG_BYTES = 4,
 	FCS_BYTES = 4,
+	CYCLIC_SECONDS = 3, /* of the published sender, from the second at which it is called */
 	IPV4_UDP_BYTES = 28,
 	IPV6_UDP_BYTES = 48,
 	SOCKET_BUFFER_BYTES = 8 << 20,
@@ -228,10 +229,13 @@ static void become_punctual(const struct talk_options *options, struct talk_run 
 static int64_t first_txtime(const struct talk_options *options)
 {
 	int64_t now_ns = kpt_now(options->clock);
-	int64_t grid_ns =
-		options->base_ns + options->offset_ns + (options->base_is_relative ? now_ns : 0);
+	int64_t grid_ns = options->base_ns + options->offset_ns;
 	int64_t earliest_ns = now_ns + options->advance_ns;
 
+	if (options->base_is_relative)
+		grid_ns += now_ns;
+	if (options->base_is_second)
+		grid_ns += now_ns - now_ns % KPT_SECOND_NS + CYCLIC_SECONDS * KPT_SECOND_NS;
 	if (grid_ns < earliest_ns) {
 		earliest_ns += START_MARGIN_NS;
 		grid_ns += (earliest_ns - grid_ns + options->period_ns - 1) / options->period_ns *

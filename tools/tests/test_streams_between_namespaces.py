@@ -10,6 +10,7 @@ import re
 import signal
 import struct
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -108,19 +109,26 @@ def test_udp_of_both_families(lab: Lab, tmp_path: Path, peer: str, smallest: int
 
 
 def test_published_arguments(lab: Lab, tmp_path: Path) -> None:
-    """Examples 1, 2 and 3 of the artifact, with their defaults."""
+    """Examples 1, 2 and 3 of the artifact, and what each argument adds."""
     for arguments, expected in (
-        ("100000 200000 100", (100_000, 200_000, 100, 8, None, None)),
-        ("100000 200000 100 12", (100_000, 200_000, 100, 12, None, None)),
-        ("1000000 200000 100 8 0 5 0", (1_000_000, 200_000, 100, 8, 0, 5)),
+        ("100000 200000 100", (100_000, 200_000, 104, 8, None, None)),
+        ("100000 200000 100 12 250000000", (100_000, 200_000, 104, 12, None, None)),
+        ("1000000 200000 100 8 0 5", (1_000_000, 200_000, 104, 8, None, None)),
+        ("1000000 200000 100 8 0 5 0", (1_000_000, 200_000, 104, 8, 0, 5)),
         ("", (1_000_000, 200_000, 100, 8, None, None)),
     ):
+        before_ns = time.clock_gettime_ns(time.CLOCK_TAI)
         talk, listen = exchange(lab, tmp_path, 30, "--cyclic", *arguments.split())
         settings = talk["settings"]
         keys = ("period_ns", "advance_ns", "frame_bytes", "priority", "vid", "pcp")
         assert tuple(settings[key] for key in keys) == expected
         assert settings["txtime"] is True
         assert set(zip(column(listen, "vid"), column(listen, "pcp"), strict=True)) == {expected[4:]}
+        words = arguments.split()
+        second, ns = divmod(talk["first_txtime_ns"], 10**9)
+        assert ns == (int(words[4]) if len(words) > 4 else 0)
+        assert second >= before_ns // 10**9 + 3
+    exchange(lab, tmp_path, 5, "--cyclic", "1000000", "--base-time", "now+1s")
 
 
 def test_the_grid_is_base_time_and_offset(lab: Lab, tmp_path: Path) -> None:

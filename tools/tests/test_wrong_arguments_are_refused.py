@@ -54,14 +54,14 @@ TALK = [
     (["lo", "--stamp-offset", "37s"], "give --hw-stamps too"),
     (["lo", "--fifo", "100"], "--fifo 100 is out of range; give 1...99"),
     (["lo", "--json", "/dev/null"], "--json /dev/null exists and is not a regular file"),
-    (["lo", "--cyclic", "100000", "200000", "63"], "--cyclic SIZE 63 is out of range"),
+    (["lo", "--cyclic", "100000", "200000", "59"], "--cyclic SIZE 59 is out of range; give 60..."),
     (
         ["lo", "--cyclic", "100000", "--period", "1ms"],
         "--period is given by --cyclic and by itself",
     ),
     (
-        ["lo", "--cyclic", "100000", "200000", "100", "8", "0", "5", "1"],
-        "give 0 (its meaning is not published)",
+        ["lo", "--cyclic", "100000", "200000", "100", "8", "1000000000"],
+        "--cyclic NS 1000000000 is out of range; give 0...999999999 ns",
     ),
     (["lo", "--cyclic", *["1000000"] * 8], "--cyclic with 8 arguments; give at most 7"),
 ]
