@@ -194,9 +194,11 @@ class Judge:
         """Find when each list began: of the times possible the one that frames agree with."""
         self.starts = [self.candidates(number)[0] for number in range(len(self.schedules))]
         for number in range(len(self.schedules)):
+            possible = self.candidates(number)
+            reach = 2 * self.guard_ns + 4 * self.schedules[number].cycle_ns
+            near = [f for f in frames if possible[0] - reach < f.start_ns < possible[-1] + reach]
             self.starts[number] = min(
-                self.candidates(number),
-                key=lambda start: (len(self.tried(number, start, frames)), start),
+                possible, key=lambda start: (self.against(number, start, near), start)
             )
 
     def candidates(self, number: int) -> list[int]:
@@ -204,12 +206,10 @@ class Judge:
         extended = number and self.schedules[number - 1].extension_ns
         return self.schedules[number].starts_ns(self.guard_ns * (6 if extended else 1))
 
-    def tried(self, number: int, start: int, frames: list[Frame]) -> list[Frame]:
-        """Frames around the switch that speak against this start."""
+    def against(self, number: int, start: int, frames: list[Frame]) -> int:
+        """How many frames speak against this start."""
         self.starts[number] = start
-        reach = 2 * self.guard_ns + 4 * self.schedules[number].cycle_ns
-        near = [f for f in frames if abs(f.start_ns - start) < reach]
-        return list(self.violations(near))
+        return len(list(self.violations(frames)))
 
     def violations(self, frames: list[Frame]) -> Iterator[Frame]:
         for frame in frames:
