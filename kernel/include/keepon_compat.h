@@ -12,6 +12,7 @@
 #include <linux/skbuff.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
+#include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
 #include <net/sock.h>
 
@@ -215,6 +216,37 @@ static inline void keepon_taprio_tell(struct tc_taprio_qopt_offload *offload, u6
 static inline void keepon_taprio_caps(struct tc_taprio_caps *caps)
 {
 	caps->supports_queue_max_sdu = true;
+}
+
+#endif
+
+/* ---- mqprio offload: 6.1 has no sentence, and no frames that others may interrupt ---- */
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+
+/* NULL: the stack has no room for a sentence. */
+static inline struct netlink_ext_ack *
+keepon_mqprio_extack(const struct tc_mqprio_qopt_offload *offload)
+{
+	return offload->extack;
+}
+
+static inline unsigned long keepon_mqprio_preemptible(const struct tc_mqprio_qopt_offload *offload)
+{
+	return offload->preemptible_tcs;
+}
+
+#else
+
+static inline struct netlink_ext_ack *
+keepon_mqprio_extack(const struct tc_mqprio_qopt_offload *offload)
+{
+	return NULL;
+}
+
+static inline unsigned long keepon_mqprio_preemptible(const struct tc_mqprio_qopt_offload *offload)
+{
+	return 0;
 }
 
 #endif

@@ -379,6 +379,9 @@ void keepon_stamp_limit(struct keepon *keepon);
 int keepon_phc_register(struct keepon *keepon);
 void keepon_phc_unregister(struct keepon *keepon);
 int keepon_setup_tc(struct net_device *dev, enum tc_setup_type type, void *type_data);
+/** keepon_qdisc_say() - the sentence of a request to @to, or to the log where the stack has no way */
+void keepon_qdisc_say(const struct net_device *dev, const char *qdisc, struct netlink_ext_ack *to,
+		      const struct netlink_ext_ack *extack);
 extern const struct ethtool_ops keepon_ethtool_ops;
 int keepon_get_ts_info(struct net_device *dev, struct keepon_ts_info *info);
 

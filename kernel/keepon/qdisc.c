@@ -9,37 +9,78 @@
 
 #include "keepon.h"
 
+void keepon_qdisc_say(const struct net_device *dev, const char *qdisc, struct netlink_ext_ack *to,
+		      const struct netlink_ext_ack *extack)
+{
+	if (to)
+		to->_msg = extack->_msg;
+	else if (net_ratelimit())
+		netdev_info(dev, "%s: %s\n", qdisc, extack->_msg);
+}
+
+static bool overlap(const struct tc_mqprio_qopt *qopt, int a, int b)
+{
+	return qopt->offset[a] < qopt->offset[b] + qopt->count[b] &&
+	       qopt->offset[b] < qopt->offset[a] + qopt->count[a];
+}
+
 /*
  * With hardware offload the kernel leaves the ranges of queues to the driver, and asks any queue
- * they name for its statistics.
+ * they name for its statistics. The rules are those without it.
  */
-static bool has_queues_of(const struct tc_mqprio_qopt *qopt)
+static int check_queues(const struct tc_mqprio_qopt *qopt, struct netlink_ext_ack *extack)
 {
 	int tc;
+	int other;
 
 	for (tc = 0; tc < qopt->num_tc; tc++) {
 		if (!qopt->count[tc] || qopt->offset[tc] >= KEEPON_CLASS_COUNT ||
-		    qopt->count[tc] > KEEPON_CLASS_COUNT - qopt->offset[tc])
-			return false;
+		    qopt->count[tc] > KEEPON_CLASS_COUNT - qopt->offset[tc]) {
+			keepon_explain(
+				extack,
+				"queues %u@%u of traffic class %d are not among 0 to %d; give one that is, as 1@%d",
+				qopt->count[tc], qopt->offset[tc], tc, KEEPON_CLASS_COUNT - 1, tc);
+			return -EINVAL;
+		}
+		for (other = 0; other < tc; other++) {
+			if (!overlap(qopt, tc, other))
+				continue;
+			keepon_explain(
+				extack,
+				"queues %u@%u of traffic class %d overlap %u@%u of traffic class %d; give each its own",
+				qopt->count[tc], qopt->offset[tc], tc, qopt->count[other],
+				qopt->offset[other], other);
+			return -EINVAL;
+		}
 	}
-	return true;
+	return 0;
 }
 
-static int setup_mqprio(struct net_device *dev, struct tc_mqprio_qopt_offload *offload)
+static int check_mqprio(const struct tc_mqprio_qopt_offload *offload,
+			struct netlink_ext_ack *extack)
 {
-	struct tc_mqprio_qopt *qopt = &offload->qopt;
+	if (offload->qopt.num_tc > KEEPON_CLASS_COUNT)
+		return -EINVAL;
+	if (offload->shaper != TC_MQPRIO_SHAPER_DCB) {
+		keepon_explain(
+			extack,
+			"shaper bw_rlimit: classes share the wire by slots, not by rates; leave out shaper, min_rate and max_rate, and give the link class slots");
+		return -EOPNOTSUPP;
+	}
+	if (keepon_mqprio_preemptible(offload)) {
+		keepon_explain(extack,
+			       "fp P: frames are never interrupted here; make every class express");
+		return -EOPNOTSUPP;
+	}
+	return check_queues(&offload->qopt, extack);
+}
+
+static int set_classes(struct net_device *dev, const struct tc_mqprio_qopt *qopt)
+{
 	int tc;
 
-	if (qopt->num_tc > KEEPON_CLASS_COUNT || !has_queues_of(qopt))
-		return -EINVAL;
-	/* The wire is shared by slots, not by rates. */
-	if (offload->shaper != TC_MQPRIO_SHAPER_DCB)
-		return -EOPNOTSUPP;
 	netdev_reset_tc(dev);
-	qopt->hw = TC_MQPRIO_HW_OFFLOAD_TCS;
-	if (!qopt->num_tc)
-		return 0;
-	if (netdev_set_num_tc(dev, qopt->num_tc))
+	if (qopt->num_tc && netdev_set_num_tc(dev, qopt->num_tc))
 		return -EINVAL;
 	for (tc = 0; tc < qopt->num_tc; tc++) {
 		if (netdev_set_tc_queue(dev, tc, qopt->count[tc], qopt->offset[tc])) {
@@ -48,6 +89,19 @@ static int setup_mqprio(struct net_device *dev, struct tc_mqprio_qopt_offload *o
 		}
 	}
 	return 0;
+}
+
+static int setup_mqprio(struct net_device *dev, struct tc_mqprio_qopt_offload *offload)
+{
+	struct netlink_ext_ack extack = {};
+	int error = check_mqprio(offload, &extack);
+
+	if (extack._msg)
+		keepon_qdisc_say(dev, "mqprio", keepon_mqprio_extack(offload), &extack);
+	if (error)
+		return error;
+	offload->qopt.hw = TC_MQPRIO_HW_OFFLOAD_TCS;
+	return set_classes(dev, &offload->qopt);
 }
 
 static int setup_etf(struct net_device *dev, const struct tc_etf_qopt_offload *offload)

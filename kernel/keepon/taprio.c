@@ -91,13 +91,8 @@ int keepon_taprio_setup(struct net_device *dev, struct tc_taprio_qopt_offload *o
 	default: return -EOPNOTSUPP;
 	}
 	error = set(keepon, offload, &extack);
-	if (!extack._msg)
-		return error;
-	/* Where the stack has no way to whoever asked, the sentence is for the log. */
-	if (keepon_taprio_extack(offload))
-		keepon_taprio_extack(offload)->_msg = extack._msg;
-	else if (net_ratelimit())
-		netdev_info(dev, "taprio: %s\n", extack._msg);
+	if (extack._msg)
+		keepon_qdisc_say(dev, "taprio", keepon_taprio_extack(offload), &extack);
 	return error;
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What taprio with `flags 0x2` is not taken for: one sentence each, nothing changed, nothing else in
-# the log. Linux 6.1 gives the driver no way to whoever asked: there the sentence is in the log.
+# What taprio with `flags 0x2` and mqprio with `hw 1` are not taken for: one sentence each,
+# nothing else in the log, and a schedule is what it was. Linux 6.1 gives the driver no way to whoever asked: there the sentence is in the log.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
@@ -18,17 +18,26 @@ taprio() {
 shown() {
 	tc qdisc show dev rt0 | grep -v pfifo
 }
+# mqprio QUEUES ...: replaces what there is, which it does under another handle only
+mqprio() {
+	tc qdisc replace dev rt0 root handle "$handle:" mqprio num_tc 2 \
+		map 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues "$@" hw 1
+}
 # refuse_gates TEXT PATTERN WORDS ...: refused with such a sentence, and the schedule stays
 refuse_gates() {
-	_what=$1 _pattern=$2
-	shift 2
 	_before=$(shown)
-	dmesg -c >/dev/null
-	refuse "$_what: refused" taprio "$@"
-	like "$_output $(dmesg)" "$_pattern" "$_what: says why"
-	is "$(dmesg | grep -v -e " rt0: taprio: " -e " tsc: " -e " clocksource: ")" "" \
-		"$_what: nothing else in the log"
+	refuse_qdisc taprio "$@"
 	is "$(shown)" "$_before" "$_what: nothing changed"
+}
+# refuse_qdisc QDISC TEXT PATTERN WORDS ...
+refuse_qdisc() {
+	_qdisc=$1 _what=$2 _pattern=$3
+	shift 3
+	dmesg -c >/dev/null
+	refuse "$_what: refused" "$_qdisc" "$@"
+	like "$_output $(dmesg)" "$_pattern" "$_what: says why"
+	is "$(dmesg | grep -v -e " rt0: $_qdisc: " -e " tsc: " -e " clocksource: ")" "" \
+		"$_what: nothing else in the log"
 }
 
 run "a schedule" taprio base-time 0 sched-entry S 0f 500000 sched-entry S 01 500000
@@ -68,6 +77,21 @@ tc qdisc del dev rt0 root
 # shellcheck disable=SC2086 # words
 run "in software" tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 2 \
 	$two clockid CLOCK_TAI
+tc qdisc del dev rt0 root
+handle=100
+# Linux takes the classes away from the device whenever it refuses a mqprio, and leaves the old one.
+run "classes" mqprio 1@0 1@1
+handle=200
+refuse_qdisc mqprio "a queue there is not" \
+	"queues 1@16 of traffic class 1 are not among 0 to 15; give one that is, as 1@1" 1@0 1@16
+refuse_qdisc mqprio "no queue at all" "queues 0@1 of traffic class 1 are not among 0 to 15" 1@0 0@1
+refuse_qdisc mqprio "the same queue twice" \
+	"queues 1@0 of traffic class 1 overlap 1@0 of traffic class 0; give each its own" 1@0 1@0
+refuse_qdisc mqprio "queues that overlap" \
+	"queues 4@2 of traffic class 1 overlap 3@0 of traffic class 0" 3@0 4@2
+refuse_qdisc mqprio "rates" "shaper bw_rlimit: classes share the wire by slots" \
+	1@0 1@1 mode channel shaper bw_rlimit min_rate 1Mbit 1Mbit max_rate 2Mbit 2Mbit
+run "several queues a class" mqprio 3@0 4@3
 tc qdisc del dev rt0 root
 ip link del rt0
 run "paper mode" upper mode paper
