@@ -273,6 +273,48 @@ def test_results_without_a_stream_in_common_are_not_compared(
     assert "no driver and stream in common" in refused("compare", "one", "two")
 
 
+def _cut(text: str, *way: str) -> str:
+    """A JSON file without one of its keys."""
+    document = json.loads(text)
+    around = document
+    for step in way[:-1]:
+        around = around[int(step) if isinstance(around, list) else step]
+    around.pop(way[-1])
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "expected"),
+    [
+        ("plan.json", ("status",), "key `status` = missing: must be there"),
+        ("plan.json", ("streams", "S1"), 'key `streams` lacks "S1", which result.json beside it'),
+        ("result.json", ("runs",), "key `runs` = missing: must be there"),
+        (
+            "result.json",
+            ("runs", "0", "streams", "S1", "submitted"),
+            "key `runs[0].streams.S1.submitted` = missing: must be there",
+        ),
+    ],
+)
+def test_a_result_folder_that_is_not_whole_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], refused: Any,
+    tmp_path: Path, name: str, way: tuple[str, ...], expected: str,
+) -> None:  # fmt: skip
+    words = ["keepon", "run", str(TWO_STATIONS), "--duration", "0.01", "--out", "r", "--json"]
+    monkeypatch.setattr(sys, "argv", words)
+    cli.main()
+    capsys.readouterr()
+    path = tmp_path / "r" / name
+    path.write_text(_cut(path.read_text(encoding="utf-8"), *way), encoding="utf-8")
+    assert expected in refused("report", "r")
+    assert expected in refused("compare", "r", "r")
+
+
+def test_a_study_that_is_not_whole_is_refused(refused: Any, tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text('{"schema": "keepon.study/1"}', encoding="utf-8")
+    assert "= missing: must be there" in refused("report", tmp_path)
+
+
 def test_a_run_without_streams_is_refused(refused: Any, tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     ends = '[[station]]\nname = "a"\n[[station]]\nname = "b"\n[[link]]\nends = ["a", "b"]\n'

@@ -53,7 +53,8 @@ def report_command(
 
 
 def _report_study(folder: Path, as_json: bool) -> None:
-    document = cast(StudyDocument, documents.read(folder / documents.RESULT_FILE, STUDY_SCHEMA))
+    found = documents.read_whole(folder / documents.RESULT_FILE, STUDY_SCHEMA)
+    document = cast(StudyDocument, found)
     path = folder / documents.REPORT_FILE
     try:
         path.write_text(output.html(document), encoding="utf-8")
