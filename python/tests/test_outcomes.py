@@ -234,6 +234,27 @@ def test_the_bound_that_is_printed_is_the_one_that_is_checked_and_shown() -> Non
         assert sum(plan["streams"][name]["terms"].values()) <= 1000 * promised["delay_ns"]
 
 
+def test_a_bound_that_is_not_the_plans_is_shown_beside_what_it_is_compared_with() -> None:
+    """A peer that does not pad may be there earlier than the plan says of keepon: the report must
+    not set its frames beside a bound that is not theirs without a word.
+    """
+    scenario = loading.load(ROBOT_CELL.with_name("gptp.toml")).model_copy(
+        update={"duration_s": 0.1}
+    )
+    plan = session.planned(scenario)
+    result = run_all(scenario, plan, 1).result
+    (row,) = report.bound_rows(result, plan)
+    promised_ns = plan["streams"]["S1"]["bounds"]["delay_min_ns"]
+    shown = {
+        run["driver"]: dict(zip(report.checked_keys(result), cells, strict=False))["delay_min_ns"]
+        for run, cells in zip(result["runs"], row["runs"], strict=True)
+    }
+    check = result["runs"][1]["streams"]["S1"]["bound_check"]["delay_min_ns"]
+    assert check["bound_ns"] < check["worst_ns"] < promised_ns
+    assert shown["launchtime"]["text"] == f"{check['worst_ns']:.0f} (bound {check['bound_ns']})"
+    assert "bound" not in shown["keepon"]["text"]
+
+
 def test_a_deadline_closer_than_the_clocks_of_the_gates_is_not_planned() -> None:
     """90 ns of the bridge's clock count: a deadline that only the ideal instant keeps is
     refused.
