@@ -252,25 +252,86 @@ def test_a_plan_that_breaks_its_schema_is_refused_with_the_key(
 # --------------------------------------------------------------------------------------------------
 
 
-def test_results_without_a_stream_in_common_are_not_compared(
+@pytest.fixture
+def two_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Any:
+    """Runs the example, and again with a piece of its text replaced, into folders one and two."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(old: str, new: str) -> None:
+        text = TWO_STATIONS.read_text(encoding="utf-8")
+        assert old in text
+        other = tmp_path / "other.toml"
+        other.write_text(text.replace(old, new), encoding="utf-8")
+        for scenario, folder in ((TWO_STATIONS, "one"), (other, "two")):
+            words = ["run", str(scenario), "--duration", "0.01", "--out", folder, "--json"]
+            monkeypatch.setattr(sys, "argv", ["keepon", *words])
+            assert cli.main() in (EXIT_MET, EXIT_MISSED)
+        capsys.readouterr()
+
+    return run
+
+
+def test_results_without_a_stream_in_common_are_not_compared(refused: Any, two_runs: Any) -> None:
+    two_runs('id = "S1"', 'id = "T1"')
+    assert "no driver and stream in common" in refused("compare", "one", "two")
+
+
+@pytest.mark.parametrize("name", ["two-stations", "longer-cable"])
+def test_results_of_two_scenarios_are_compared_with_a_word_about_it(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    refused: Any,
-    tmp_path: Path,
+    two_runs: Any,
+    name: str,
 ) -> None:
-    other = tmp_path / "other.toml"
-    other.write_text(
-        TWO_STATIONS.read_text(encoding="utf-8").replace('id = "S1"', 'id = "T1"'), encoding="utf-8"
-    )
-    for scenario, folder in ((TWO_STATIONS, "one"), (other, "two")):
-        monkeypatch.setattr(
-            sys,
-            "argv",
-            ["keepon", "run", str(scenario), "--duration", "0.01", "--out", folder, "--json"],
-        )
-        assert cli.main() in (EXIT_MET, EXIT_MISSED)
+    two_runs('name = "two-stations"', f'name = "{name}"')
+    monkeypatch.setattr(sys, "argv", ["keepon", "compare", "one", "two"])
+    assert cli.main() == EXIT_MET
+    told = "not of one scenario: longer-cable, two-stations" in capsys.readouterr().out
+    assert told == (name != "two-stations")
+
+
+def _cut(text: str, *way: str) -> str:
+    """A JSON file without one of its keys."""
+    document = json.loads(text)
+    around = document
+    for step in way[:-1]:
+        around = around[int(step) if isinstance(around, list) else step]
+    around.pop(way[-1])
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "expected"),
+    [
+        ("plan.json", ("status",), "key `status` = missing: must be there"),
+        ("plan.json", ("streams", "S1"), 'key `streams` lacks "S1", which result.json beside it'),
+        ("result.json", ("runs",), "key `runs` = missing: must be there"),
+        (
+            "result.json",
+            ("runs", "0", "streams", "S1", "submitted"),
+            "key `runs[0].streams.S1.submitted` = missing: must be there",
+        ),
+    ],
+)
+def test_a_result_folder_that_is_not_whole_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], refused: Any,
+    tmp_path: Path, name: str, way: tuple[str, ...], expected: str,
+) -> None:  # fmt: skip
+    words = ["keepon", "run", str(TWO_STATIONS), "--duration", "0.01", "--out", "r", "--json"]
+    monkeypatch.setattr(sys, "argv", words)
+    cli.main()
     capsys.readouterr()
-    assert "no driver and stream in common" in refused("compare", "one", "two")
+    path = tmp_path / "r" / name
+    path.write_text(_cut(path.read_text(encoding="utf-8"), *way), encoding="utf-8")
+    assert expected in refused("report", "r")
+    assert expected in refused("compare", "r", "r")
+
+
+def test_a_study_that_is_not_whole_is_refused(refused: Any, tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text('{"schema": "keepon.study/1"}', encoding="utf-8")
+    assert "= missing: must be there" in refused("report", tmp_path)
 
 
 def test_a_run_without_streams_is_refused(refused: Any, tmp_path: Path) -> None:

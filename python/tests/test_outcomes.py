@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,10 @@ from keepon.measure.due import Schedule, on_schedule
 from keepon.model import documents, loading, outcomes
 from keepon.model.loading import parse
 from keepon.model.scenario import Scenario
+from keepon.report import figures, tables
 from keepon.report import page as report
-from keepon.report import tables
 from keepon.targets.sim.runner import run_all
+from matplotlib.figure import Figure
 
 NAMES = ["on_time", "moved", "best_effort", "sent_stale", "late", "occupied"]
 LATE_SUBMIT = (
@@ -232,6 +234,27 @@ def test_the_bound_that_is_printed_is_the_one_that_is_checked_and_shown() -> Non
         assert sum(plan["streams"][name]["terms"].values()) <= 1000 * promised["delay_ns"]
 
 
+def test_a_bound_that_is_not_the_plans_is_shown_beside_what_it_is_compared_with() -> None:
+    """A peer that does not pad may be there earlier than the plan says of keepon: the report must
+    not set its frames beside a bound that is not theirs without a word.
+    """
+    scenario = loading.load(ROBOT_CELL.with_name("gptp.toml")).model_copy(
+        update={"duration_s": 0.1}
+    )
+    plan = session.planned(scenario)
+    result = run_all(scenario, plan, 1).result
+    (row,) = report.bound_rows(result, plan)
+    promised_ns = plan["streams"]["S1"]["bounds"]["delay_min_ns"]
+    shown = {
+        run["driver"]: dict(zip(report.checked_keys(result), cells, strict=False))["delay_min_ns"]
+        for run, cells in zip(result["runs"], row["runs"], strict=True)
+    }
+    check = result["runs"][1]["streams"]["S1"]["bound_check"]["delay_min_ns"]
+    assert check["bound_ns"] < check["worst_ns"] < promised_ns
+    assert shown["launchtime"]["text"] == f"{check['worst_ns']:.0f} (bound {check['bound_ns']})"
+    assert "bound" not in shown["keepon"]["text"]
+
+
 def test_a_deadline_closer_than_the_clocks_of_the_gates_is_not_planned() -> None:
     """90 ns of the bridge's clock count: a deadline that only the ideal instant keeps is
     refused.
@@ -300,6 +323,29 @@ def test_the_report_marks_every_bound_that_was_missed() -> None:
     assert {key: cell["bad"] for key, cell in cells.items()} == {
         "delay_min_ns": False, "deadline_ns": True, "due": False, "missing": False,
     }  # fmt: skip
+
+
+def test_frames_that_come_early_are_in_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Delays below zero have no place on an axis of logarithms."""
+    scenario = two_stations(
+        '[sync]\nmode = "none"\n', **{'host = "raspberry-pi-4"': 'host = "ideal"\nclock_ppm = 50'}
+    )
+    result = run_all(scenario, session.planned(scenario), 1).result
+    drawn: list[Figure] = []
+    svg = figures.svg
+    monkeypatch.setattr(
+        figures, "svg", lambda figure, name: drawn.append(figure) or svg(figure, name)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert figures.around_onset(result)
+    wide = drawn[0].axes[0]
+    lowest_us, highest_us = wide.get_ylim()
+    early = result["runs"][0]["streams"]["S1"]["onset_delays_ns"]
+    assert early
+    for delay_ns in early:
+        assert delay_ns is not None
+        assert lowest_us < delay_ns / 1000 < -1 < highest_us
 
 
 def test_a_run_that_lost_frames_compares_worse_though_its_delays_are_the_same() -> None:

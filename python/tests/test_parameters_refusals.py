@@ -131,6 +131,28 @@ def test_the_longest_advance_without_holding_frames_back_is_exact() -> None:
     assert set(verdicts_of(run)) == {"too_early"}
 
 
+def test_a_class_holds_back_all_that_is_handed_over_before_the_ring_reaches_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With the frames that the refusal asks for none is without room; with one less some are."""
+    streams = [{"period_ns": 250_000, "advance_ns": 20_000_000}, {"advance_ns": 5_000_000}]
+    more = {"host_tail_scale": 0.0, "duration_s": 0.1, "warmup_s": 0.1}
+    with pytest.raises(
+        ConfigError, match=r'keepon.prebuffer_frames` .* = 64: must .* "S0"; raise'
+    ) as told:
+        make_plan(network(streams, **more))
+    least = int(str(told.value).split("between ")[1].split(" ")[0])
+    scenario = network(streams, {"prebuffer_frames": least}, **more)
+    _, run = runner.simulate_build(scenario, make_plan(scenario), "keepon", 1)
+    assert set(verdicts_of(run)) == {"on_time"}
+    less = network(streams, {"prebuffer_frames": least - 1}, **more)
+    with pytest.raises(ConfigError, match="prebuffer_frames"):
+        make_plan(less)
+    monkeypatch.setattr(posting, "_check_held", lambda *_: None)
+    _, run = runner.simulate_build(less, make_plan(less), "keepon", 1)
+    assert verdicts_of(run)["no_room"] > 0
+
+
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 5, 6, 7, 8])
 def test_the_range_of_a_refusal_is_exact(number: int) -> None:
     """The least value named is taken, one less is refused again."""

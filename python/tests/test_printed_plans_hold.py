@@ -17,6 +17,7 @@ from keepon.model import launchtime, loading
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
 from keepon.planner.verify import problems
+from keepon.targets.sim import runner
 from keepon.trial.trial import trial
 
 CASES = Path(__file__).parent / "cases"
@@ -124,6 +125,32 @@ def test_a_nic_that_fetches_slowly_needs_a_longer_delta() -> None:
     )
     assert slow_ns - fast_ns == 50_000
     assert holds(scenarios[1])[1]["unsent"] == {}
+
+
+@pytest.mark.parametrize(("beyond_ns", "key"), [(1_000_000, "etf_delta_ns"), (0, "advance_ns")])
+def test_no_more_frames_are_handed_over_than_the_nics_ring_holds(
+    monkeypatch: pytest.MonkeyPatch, beyond_ns: int, key: str
+) -> None:
+    """The trial of 10 ms cannot show it: the ring takes longer to fill."""
+
+    def ahead(delta_ns: int) -> Scenario:
+        text = (CASES / "ltadv.toml").read_text(encoding="utf-8")
+        advance = f"100_000\nadvance_ns = {delta_ns + beyond_ns}"
+        text = text[: text.rindex("[[stream]]")].replace("1_000_000", advance)
+        text = text.replace('name = "a"', f'name = "a"\netf_delta_ns = {delta_ns}', 1)
+        return loading.parse(text, "ring.toml").model_copy(update={"duration_s": 0.2})
+
+    def refused_frames(scenario: Scenario) -> int:
+        run, _ = runner.simulate(scenario, make_plan(scenario), "launchtime", 1, None)
+        return run.document["streams"]["S1"]["verdicts"]["no_room"]
+
+    full_ns = launchtime.RING_FRAMES * 100_000 - 1
+    assert refused_frames(ahead(full_ns)) == 0
+    more = ahead(full_ns + 500_000)
+    with pytest.raises(ConfigError, match=rf"{key}` .* must be less, as 261 frames .* holds 256;"):
+        make_plan(more)
+    monkeypatch.setattr(launchtime, "_check_ring", lambda *_: None)
+    assert refused_frames(more) > 0
 
 
 def test_what_is_sent_without_a_launch_time_gets_no_bound() -> None:

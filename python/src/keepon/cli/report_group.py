@@ -53,7 +53,8 @@ def report_command(
 
 
 def _report_study(folder: Path, as_json: bool) -> None:
-    document = cast(StudyDocument, documents.read(folder / documents.RESULT_FILE, STUDY_SCHEMA))
+    found = documents.read_whole(folder / documents.RESULT_FILE, STUDY_SCHEMA)
+    document = cast(StudyDocument, found)
     path = folder / documents.REPORT_FILE
     try:
         path.write_text(output.html(document), encoding="utf-8")
@@ -84,15 +85,15 @@ def compare(
         )
     found = {str(folder): shared.read_folder(folder)[0] for folder in folders}
     rows = tables.side_by_side(found)
+    names = sorted({str(result["scenario"]) for result in found.values()})
     if not rows:
-        names = ", ".join(sorted({str(result["scenario"]) for result in found.values()}))
         raise ConfigError(
-            f"compare: the results have no driver and stream in common (scenarios {names}); name"
-            " results of one scenario"
+            "compare: the results have no driver and stream in common (scenarios"
+            f" {', '.join(names)}); name results of one scenario"
         )
     worse = [row for row in rows if row["worse"]]
     if as_json:
-        shared.print_json({"rows": rows, "worse": len(worse)})
+        shared.print_json({"rows": rows, "worse": len(worse), "scenarios": names})
     else:
         print("delay, us: mean / max, outcome")
         shared.console().print(tables.side_by_side_table(list(found), rows))
@@ -100,6 +101,8 @@ def compare(
             f"{len(worse)} of {len(rows)} have a greater worst delay or a worse outcome than in"
             f" {folders[0]}"
         )
+        if len(names) > 1:
+            print(f"not of one scenario: {', '.join(names)}")
     raise typer.Exit(EXIT_MISSED if worse else EXIT_MET)
 
 

@@ -9,13 +9,14 @@ import json
 import math
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError, one_line
+from keepon.model import schemacheck
 
 RESULT_FILE = "result.json"
 PLAN_FILE = "plan.json"
@@ -65,6 +66,40 @@ def read(path: Path, schema: str) -> dict[str, Any]:
             " other"
         )
     return dict(document)
+
+
+def read_whole(path: Path, schema: str, may_lack: Container[str] = ()) -> dict[str, Any]:
+    """A JSON file of ours that has all its parts.
+
+    Args:
+        may_lack: keys that files of earlier versions do not have.
+
+    Raises:
+        TraceError: as `read`, or it breaks the JSON Schema of its kind.
+    """
+    document = read(path, schema)
+    kind = schema.removeprefix("keepon.").partition("/")[0]
+    if wrong := schemacheck.first_problem(document, _without(json_schema(kind), may_lack)):
+        key, value, rule = wrong
+        raise TraceError(
+            f"{path}: key `{key}` = {one_line(value)}: {rule}; the file is damaged or of another"
+            " version, make it again"
+        )
+    return document
+
+
+def _without(schema: Any, keys: Container[str]) -> Any:
+    """A JSON Schema that requires no such keys."""
+    if isinstance(schema, list):
+        return [_without(entry, keys) for entry in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: [key for key in entry if key not in keys]
+        if name == "required" and isinstance(entry, list)
+        else _without(entry, keys)
+        for name, entry in schema.items()
+    }
 
 
 def schema_of(path: Path) -> str | None:

@@ -18,6 +18,8 @@ from keepon.model.scenario import Scenario, Station, Stream
 FETCHED_NS = 1_200
 """From a frame that the NIC has fetched to its txtime: the preamble, and what is rounded."""
 ROUNDED_NS = 50_000
+RING_FRAMES = 256
+"""Frames that the simulated NIC holds until their txtimes."""
 _SIGMAS = 3
 
 
@@ -108,3 +110,30 @@ def check_advances(scenario: Scenario, station: Station) -> None:
                 f'key `stream[{index}].advance_ns` (stream "{stream.id}") = {stream.advance_ns}:'
                 f" must be between {least_ns} and 1000000000, as {why}; raise it or leave it out"
             )
+    _check_ring(scenario, station, own)
+
+
+def _check_ring(scenario: Scenario, station: Station, own: list[tuple[int, Stream]]) -> None:
+    """Refuse more frames at once than the NIC's ring holds: each is in it from when ETF lets it go
+    to its txtime.
+
+    Raises:
+        ConfigError: one sentence on ETF's delta, or on the advance of the stream with most of them.
+    """
+    limit_ns = etf_delta_ns(station)
+    waiting = {
+        index: min(limit_ns, stream.advance_ns) // stream.period_ns + 1 for index, stream in own
+    }
+    if (together := sum(waiting.values())) <= RING_FRAMES:
+        return
+    most = max(waiting, key=lambda index: waiting[index])
+    stream = scenario.stream[most]
+    key = f'key `stream[{most}].advance_ns` (stream "{stream.id}") = {stream.advance_ns}'
+    if limit_ns < stream.advance_ns:
+        index = [entry.name for entry in scenario.station].index(station.name)
+        key = f'key `station[{index}].etf_delta_ns` (station "{station.name}") = {limit_ns}'
+    raise ConfigError(
+        f"{key}: must be less, as {together} frames would be in the NIC at once, {waiting[most]} of"
+        f' them of stream "{stream.id}", and its ring holds {RING_FRAMES}; lower it or lengthen'
+        " periods"
+    )

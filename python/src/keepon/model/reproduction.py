@@ -215,9 +215,9 @@ class Reproduction(TypedDict):
 
 
 def read(path: Path) -> Reproduction:
-    """A reproduction file, of which no more than its kind has been looked at.
+    """A reproduction file.
 
     Raises:
-        TraceError: it cannot be read, is not JSON, or is no reproduction.
+        TraceError: it cannot be read, is not JSON, or is no whole reproduction.
     """
-    return cast(Reproduction, documents.read(path, REPRODUCTION_SCHEMA))
+    return cast(Reproduction, documents.read_whole(path, REPRODUCTION_SCHEMA))

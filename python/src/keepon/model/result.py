@@ -437,10 +437,14 @@ class Result(TypedDict):
     """what is in the capture"""
 
 
+_EARLIER_LACK = ("due", "outcome")
+"""What results of earlier versions do not have; `outcomes.completed` works it out."""
+
+
 def read(path: Path) -> Result:
-    """A result file, of which no more than its kind has been looked at.
+    """A result file, of this version or an earlier one.
 
     Raises:
-        TraceError: it cannot be read, is not JSON, or is no result.
+        TraceError: it cannot be read, is not JSON, or is no whole result.
     """
-    return cast(Result, documents.read(path, RESULT_SCHEMA))
+    return cast(Result, documents.read_whole(path, RESULT_SCHEMA, _EARLIER_LACK))

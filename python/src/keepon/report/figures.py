@@ -10,6 +10,8 @@ import re
 from typing import Any
 
 import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from keepon.model.reproduction import OnsetPoint
@@ -46,7 +48,7 @@ def delay_series(
     name: str,
 ) -> str:
     """Delay against frame number: one column per driver, above logarithmic in us, below its lowest
-    20 us.
+    20 us; both reach below zero if a frame came before its time.
 
     Args:
         title: of the whole figure.
@@ -56,10 +58,12 @@ def delay_series(
     """
     figure = Figure(figsize=(10, 4.8), layout="constrained")
     axes = figure.subplots(2, max(len(panels), 1), sharex="col", sharey="row", squeeze=False)
+    earliest_us = 0.0
     for column, (driver, series) in enumerate(panels):
         for index, (stream, delays) in enumerate(series.items()):
             numbers = range(first[driver], first[driver] + len(delays))
             values = [float("nan") if delay is None else delay / 1000 for delay in delays]
+            earliest_us = float(np.nanmin([earliest_us, *values]))
             style: dict[str, Any] = {
                 "linestyle": "none",
                 "marker": _MARKERS[index % len(_MARKERS)],
@@ -75,13 +79,23 @@ def delay_series(
         axis.grid(True, which="major", alpha=0.25)
         axis.spines[["top", "right"]].set_visible(False)
         axis.set_ylabel("delay (us)" if axis.get_subplotspec().is_first_col() else "")
-    axes[0, 0].set_yscale("log")
-    axes[0, 0].set_ylim(1, 3000)
-    axes[0, 0].set_yticks([1, 10, 100, 1000], ["1", "10", "100", "1000"])
-    axes[1, 0].set_ylim(0, 20)
+    _delay_axes(axes[0, 0], axes[1, 0], earliest_us)
     axes[0, -1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, markerscale=2.5)
     figure.suptitle(title, fontsize=11)
     return svg(figure, name)
+
+
+def _delay_axes(wide: Axes, narrow: Axes, earliest_us: float) -> None:
+    """Figure 26's two axes of delay, from below zero where a frame came before its time."""
+    if earliest_us < 0:
+        wide.set_yscale("symlog", linthresh=1)
+        wide.set_ylim(2 * min(earliest_us, -1), 3000)
+        narrow.set_ylim(-20, 20)
+        return
+    wide.set_yscale("log")
+    wide.set_ylim(1, 3000)
+    wide.set_yticks([1, 10, 100, 1000], ["1", "10", "100", "1000"])
+    narrow.set_ylim(0, 20)
 
 
 def onset_shares(points: list[OnsetPoint]) -> str:

@@ -422,6 +422,33 @@ def check_advances(needs: Needs, choice: Choice) -> None:
             f" {slot_ns:g} ns holds no frame for longer; lower it, enlarge ring_slots, or let"
             " frames be held back by prebuffer_frames"
         )
+    if options.prebuffer_frames:
+        _check_held(needs, way, window_ns)
+
+
+def _check_held(needs: Needs, way: lead.HandOver, window_ns: int) -> None:
+    """Every class can hold back the frames that come before the ring reaches their slots.
+
+    Raises:
+        ConfigError: it cannot, with what it needs and the stream that needs most of it.
+    """
+    room = needs.station.keepon.prebuffer_frames
+    held: dict[int, dict[str, int]] = {}
+    for _, stream in needs.streams:
+        ahead_ns = stream.advance_ns if way.limit_ns is None else way.limit_ns
+        waits_ns = min(ahead_ns, stream.advance_ns) - window_ns
+        if waits_ns >= 0:
+            held.setdefault(stream.tc, {})[stream.id] = waits_ns // stream.period_ns + 1
+    for tc, frames in sorted(held.items()):
+        if (needed := sum(frames.values())) <= room:
+            continue
+        most = max(frames, key=lambda name: frames[name])
+        raise needs.wrong(
+            "prebuffer_frames",
+            room,
+            f"must be between {needed} and 65536, as class {tc} holds back so many frames at once,"
+            f' {frames[most]} of them of stream "{most}"; raise it, or lower advance_ns',
+        )
 
 
 def check_accuracy(needs: Needs, choice: Choice) -> None:
