@@ -137,7 +137,10 @@ def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
         (("run", TWO_STATIONS, "--out", ""), 'option --out = "": must name'),
         (("partition", CASES / "part-inf.json", "--out", ""), 'option --out = "": must name'),
         (("export", TWO_STATIONS, "--format", "dot", "--out", ""), 'option --out = "": must name'),
-        (("run", TWO_STATIONS, "--duration", "1ms", "--out", "o"), "--duration"),
+        (
+            ("run", TWO_STATIONS, "--duration", "1ms", "--out", "o"),
+            '--duration = "1ms": must be a number of seconds between 0.001 and 86400',
+        ),
         (("plan", TWO_STATIONS, "--time-limit", "nan"), "--time-limit"),
     ],
 )

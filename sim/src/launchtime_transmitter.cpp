@@ -19,12 +19,13 @@ kpn_verdict LaunchtimeTransmitter::Submit(TxFrame &frame)
 {
 	if (frame.frame.frame_bytes > spec_.frame_bytes_max)
 		return KPN_VERDICT_OVERSIZE;
-	if (launches_.size() + others_.size() >= spec_.ring_slots)
+	const bool launch_time = frame.frame.flags & KPN_FRAME_TXTIME;
+	if ((launch_time ? launches_ : others_).size() >= spec_.ring_slots)
 		return KPN_VERDICT_NO_ROOM;
 	const TimePs fetch =
 		(spec_.fetch_ns + fetch_rng_.Below(spec_.fetch_ns_max - spec_.fetch_ns + 1)) *
 		kPsPerNs;
-	if (!(frame.frame.flags & KPN_FRAME_TXTIME)) {
+	if (!launch_time) {
 		other_ready_ = std::max(other_ready_, world_.now + fetch);
 		others_.push_back({ &frame, other_ready_, kNever });
 	} else {

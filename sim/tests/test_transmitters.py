@@ -170,6 +170,27 @@ def test_launch_time_that_has_passed_is_sent_at_once_and_counted():
     assert sim.stream(flow)["verdicts"]["moved"] == len(errors)
 
 
+def test_other_frames_take_no_place_of_those_with_launch_times(accounts):
+    """Two queues of a NIC are two rings: more load than the link carries fills its own."""
+    sim, a, b, flow = pair({"driver": "launchtime"}, {"offset_ns": 500_064})
+    load = sim.add_load(
+        {
+            "id": "l",
+            "talker": a,
+            "listener": b,
+            "kind": "udp",
+            "rate_bps": 1_100_000_000,
+            "frame_bytes": 1500,
+        }
+    )
+    sim.run(200 * MS)
+    accounts(sim.load(load))
+    assert sim.load(load)["verdicts"]["no_room"] > 0
+    summary = sim.stream(flow)
+    assert summary["submitted"] > 180
+    assert len(errors_ns(sim, flow)) == summary["submitted"] - summary["pending"]
+
+
 def test_etf_drops_what_is_late_when_it_enters(accounts):
     host = {"stack": {"base_ns": 100_001}}
     sim, a, _, flow = pair(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from keepon.errors import ConfigError
+from keepon.errors import ConfigError, one_line
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of tables.")]
 ScenarioFile = Annotated[
@@ -34,10 +34,26 @@ SEED_HELP = "Seed instead of the scenario's."
 Seed = Annotated[
     int | None, typer.Option("--seed", min=0, max=SEED_MAX, help=SEED_HELP, show_default=False)
 ]
+
+
+def _duration_s(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError(
+            f'option --duration = "{one_line(text)}": must be a number of seconds between 0.001 and'
+            " 86400, without a unit"
+        ) from None
+
+
 Duration = Annotated[
     float | None,
     typer.Option(
-        "--duration", help="Seconds measured instead of the scenario's.", show_default=False
+        "--duration",
+        parser=_duration_s,
+        metavar="<float>",
+        help="Seconds measured instead of the scenario's.",
+        show_default=False,
     ),
 ]
 Target = Annotated[
