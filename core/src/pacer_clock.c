@@ -117,6 +117,9 @@ void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 		kpn_align_unlock(&pacer->align);
 		kpn_plan_from(pacer, from);
 		kpn_plan_on(pacer, from, cpu_ns);
+	} else {
+		/* frames keep their slots (B9), which are of other instants now */
+		pacer->step_seq = pacer->ring.head.seq + pacer->ring.slots;
 	}
 	kpn_insert_rekey(pacer);
 	kpn_insert_due(pacer, cpu_ns);
