@@ -6,7 +6,7 @@
 #define START_NS 2000000000ll
 #define MS 1000000ull
 
-enum { FRAMES = 100 };
+enum { FRAMES = 100, HELD = 40 };
 
 static struct exact_nic nic;
 static struct kpn_frame frames[FRAMES];
@@ -250,8 +250,82 @@ static void test_a_wire_that_was_thought_far_back(struct kpn_selftest *t)
 	KPN_EXPECT(t, kpn_pacer_state(nic.pacer, nic.now_ns).synchronised);
 }
 
+/* A ring nearly all of which is posted: hardly a reading of its index is outside. */
+static bool start_nearly_full(bool counts_done)
+{
+	exact_nic_prepare(&nic);
+	nic.caps.index_counts_done = counts_done;
+	nic.caps.index_to_wire_ns_max = counts_done ? 0 : 20000;
+	nic.caps.index_modulus = nic.config.ring_slots;
+	nic.config.depth_slots = nic.config.ring_slots - 1;
+	if (!exact_nic_start(&nic, START_NS))
+		return false;
+	exact_nic_run(&nic, 2 * MS);
+	return !kpn_pacer_adjtime(nic.pacer, 0);
+}
+
+static void submit_all(struct kpn_selftest *t)
+{
+	s64 now_ns = kpn_pacer_gettime(nic.pacer, nic.now_ns).ns;
+	u32 i;
+
+	for (i = 0; i < HELD; i++) {
+		frames[i] = exact_frame((u8)(i + 1), 200, 0, now_ns + (s64)(i + 8) * 10000);
+		KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[i]), KPN_VERDICT_PENDING);
+	}
+}
+
+/* One wrong reading is further on than any wire comes in that time: no frame is taken for sent. */
+static void test_one_wrong_reading(struct kpn_selftest *t)
+{
+	u32 kind;
+
+	for (kind = 0; kind < 8; kind++) {
+		KPN_EXPECT(t, start_nearly_full(kind & 1));
+		submit_all(t);
+		nic.index_lie = kind & 2 ? 40 : nic.config.ring_slots - 5;
+		if (kind & 4) {
+			exact_nic_stop(&nic);
+			KPN_EXPECT_EQ_AT(t, (int)kind, nic.outcomes[KPN_VERDICT_FLUSHED], HELD);
+			continue;
+		}
+		exact_nic_poll(&nic, 30000);
+		nic.index_lie = 0;
+		exact_nic_run(&nic, 5 * MS);
+		KPN_EXPECT_EQ_AT(t, (int)kind, nic.log_count, HELD);
+		KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_ON_TIME], HELD);
+		KPN_EXPECT_EQ(t, kpn_pacer_stats(nic.pacer)->index_errors, 1);
+		KPN_EXPECT_EQ(t, kpn_pacer_stats(nic.pacer)->slips, 0);
+		KPN_EXPECT_EQ(t, nic.idle_starts, 1);
+		KPN_EXPECT(t, nic.head_seq - kpn_pacer_state(nic.pacer, nic.now_ns).head_seq < 10);
+		KPN_EXPECT(t, kpn_pacer_state(nic.pacer, nic.now_ns).head_valid);
+	}
+}
+
+/* An index that was wrong for long leaps when it is right again: that is believed, seen twice. */
+static void test_a_leap_seen_twice(struct kpn_selftest *t)
+{
+	u32 polls = 0;
+
+	KPN_EXPECT(t, start_nearly_full(true));
+	nic.frozen_index = (u32)nic.head_seq % nic.config.ring_slots;
+	nic.frozen = true;
+	exact_nic_run(&nic, MS / 2);
+	nic.frozen = false;
+	while (nic.head_seq - kpn_pacer_state(nic.pacer, nic.now_ns).head_seq > 4 && polls < 10) {
+		exact_nic_poll(&nic, 30000);
+		polls++;
+	}
+	KPN_EXPECT_EQ(t, polls, 2);
+	exact_nic_run(&nic, 5 * MS);
+	KPN_EXPECT_EQ(t, nic.events[KPN_EVENT_STALLED], 0);
+	KPN_EXPECT(t, kpn_pacer_state(nic.pacer, nic.now_ns).head_valid);
+}
+
 void kpn_test_lasting(struct kpn_selftest *t)
 {
+	test_one_wrong_reading(t);
+	test_a_leap_seen_twice(t);
 	test_a_doubt_does_not_grow(t);
 	test_a_dead_index_that_also_lies(t);
 	test_a_dead_index_that_is_refused(t);

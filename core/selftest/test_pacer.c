@@ -155,11 +155,42 @@ static void test_adjustments_leave_counts_and_slots_alone(struct kpn_selftest *t
 	exact_nic_run(&nic, 30 * SLOT_NS);
 	KPN_EXPECT_EQ(t, nic.log_count, 1);
 	KPN_EXPECT_EQ(t, nic.log[0].seq, 20);
+	/* it is not the slot of its txtime any more, and is not told to be */
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_SENT_STALE], 1);
 	/*
 	 * slot 20 on the stepped clock and 64 ns of preamble; 100 ppm of the 160 us since are 16 ns
 	 */
 	KPN_EXPECT(t,
 		   magnitude(nic.last_start.ns - START_NS - 5000000 - 20 * SLOT_NS - 64 - 16) <= 1);
+}
+
+/*
+ * A wire in paper mode that stood while frames were in the ring: they leave as much later, and only
+ * those whose slots are still of their txtimes are told to be on time.
+ */
+static void test_a_stall_in_paper_mode_is_told(struct kpn_selftest *t)
+{
+	static struct kpn_frame frames[8];
+	u32 i;
+
+	exact_nic_paper(&nic, 32, 8);
+	exact_nic_start(&nic, START_NS);
+	exact_nic_poll(&nic, 500 + 4 * SLOT_NS + 1000);
+	for (i = 0; i < KPN_COUNT_OF(frames); i++) {
+		frames[i] = exact_frame((u8)(i + 1), 200, 0,
+					START_NS + (i < 4 ? 13 + (s64)i : 20 + (s64)i) * SLOT_NS +
+						SLOT_NS / 2);
+		KPN_EXPECT_EQ(t, kpn_pacer_submit(nic.pacer, &frames[i]), KPN_VERDICT_PENDING);
+	}
+	/* a step so small that the slots remain those of the txtimes */
+	KPN_EXPECT_EQ(t, kpn_pacer_adjtime(nic.pacer, 1000), 0);
+	exact_nic_run(&nic, 10 * SLOT_NS);
+	exact_nic_go(&nic, 30 * SLOT_NS);
+	exact_nic_run(&nic, 40 * SLOT_NS);
+	KPN_EXPECT_EQ(t, stats()->underruns, 1);
+	KPN_EXPECT_EQ(t, nic.log_count, KPN_COUNT_OF(frames));
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_ON_TIME], 4);
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_SENT_STALE], 4);
 }
 
 /*
@@ -346,6 +377,7 @@ void kpn_test_pacer(struct kpn_selftest *t)
 	test_descriptors_that_do_not_persist_are_rearmed(t);
 	test_counter_clock_moves_with_polls_only(t);
 	test_adjustments_leave_counts_and_slots_alone(t);
+	test_a_stall_in_paper_mode_is_told(t);
 	test_frames_leave_on_the_grid(t);
 	test_trims_per_second_follow_the_clock_rate(t);
 	test_stop_flushes(t);

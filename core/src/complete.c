@@ -62,7 +62,7 @@ static bool is_stale(const struct kpn_pacer *pacer, const struct kpn_frame *fram
 		return true;
 	if (frame->verdict == KPN_VERDICT_MOVED)
 		return (s64)(seq - kpn_target_of(pacer, frame)) < 0;
-	return seq < pacer->step_seq || kpn_target_of(pacer, frame) != seq;
+	return (pacer->phase_locked && seq < pacer->step_seq) || kpn_target_of(pacer, frame) != seq;
 }
 
 /*

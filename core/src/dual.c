@@ -160,8 +160,9 @@ struct kpn_rx_stamp kpn_dual_stamp(const struct kpn_dual *dual, u64 position_ps,
 	stamp.error_ps =
 		(own.wire.upper_ps - own.wire.lower_ps + peer.upper_ps - peer.lower_ps) / 2 + 2;
 	stamp.time = kpn_clock_at(kpn_pacer_clock(dual->pacer), own_ps);
-	/* One of the wires may have stood still since. */
-	stamp.valid = (s64)(own_ps - stamp.error_ps - kpn_pacer_steady_ps(dual->pacer)) >= 0 &&
+	/* One of the wires may have stood still since, or does so now and no poll has seen it yet. */
+	stamp.valid = !own.may_stand &&
+		      (s64)(own_ps - stamp.error_ps - kpn_pacer_steady_ps(dual->pacer)) >= 0 &&
 		      (s64)(position_ps - dual->rx->steady_ps) >= 0;
 	return stamp;
 }

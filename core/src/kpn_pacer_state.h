@@ -4,6 +4,7 @@
  *
  *	pacer		made, started, polled, stopped
  *	reading		what a reading of the index says of the wire, and what is wrong with it
+ *	leap		an index that is further on than the wire can be
  *	pacer_clock	the PHC: reading and setting it
  *	pacer_state	what a pacer reports of itself
  *	post		slots handed to the NIC, and how long each shall be
@@ -89,10 +90,12 @@ struct kpn_pacer {
 	u64 progress_ns;   /* when the index last moved */
 	u64 looked_ns;     /* when a poll that was not plain began */
 	u64 refused_ns;    /* for so long it has been outside what is posted */
+	u64 leap_ns;       /* when it last was further on than the wire can be; 0: it is not */
 	u64 stall_ns;      /* it may stand still for so long */
 	u64 renewed_polls; /* polls when references were last renewed */
 	u32 index_modulus;
 	u32 head_index;  /* what the index read at ring.index */
+	u32 leap_index;  /* what it read at leap_ns */
 	u32 quiet_slots; /* with more than this posted the wire cannot have run dry */
 	u32 distrust;    /* readings still to agree before the strip is believed again */
 	/* slots before doubtful_seq, together, may differ by this much from what was stored */
@@ -313,7 +316,7 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
  * kpn_observe_slowly() - the same where the index is taken and only has to be observed: rates are
  * due, or it contradicts
  */
-bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns);
+bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 moved);
 
 /**
  * kpn_do_todo() - what an earlier call has left over, frames whose window has opened, best effort

@@ -33,6 +33,26 @@ static inline void kpn_take_trims(struct kpn_pacer *pacer, u32 moved)
 			kpn_ring_deltas_ps(ring, ring->index_seq - moved, ring->index_seq);
 }
 
+/** kpn_take_back() - the index, and its bounds, are where they were before it moved by @moved */
+void kpn_take_back(struct kpn_pacer *pacer, u32 moved);
+
+/**
+ * kpn_index_leaps() - whether the index, taken already, is more than a slot further on than any
+ * wire can have come by the CPU counter
+ *
+ * Where all but a few slots of the ring are posted nearly every wrong reading is of a posted slot,
+ * and believed it would end frames that are still to leave.
+ */
+bool kpn_index_leaps(const struct kpn_pacer *pacer, u64 after_ns, u32 moved);
+
+/**
+ * kpn_leapt_before() - whether an index that leaps is believed all the same
+ *
+ * It has gone on from where it leapt to before, as far as a wire comes in that time. What was wrong
+ * then is what the strip made of earlier readings.
+ */
+bool kpn_leapt_before(struct kpn_pacer *pacer, u32 index, u64 after_ns);
+
 /**
  * kpn_nominal_bounds() - what the index says of the wire, as positions that hold at moments told by
  * the limits; no slot is trimmed

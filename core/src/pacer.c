@@ -285,8 +285,12 @@ void kpn_pacer_stop(struct kpn_pacer *pacer)
 	head = kpn_pacer_head(pacer, kpn_cpu_now(pacer));
 	index = pacer->nic_ops.read_index(pacer->nic);
 	moved = index - pacer->head_index + (index < pacer->head_index ? pacer->index_modulus : 0);
-	if (index < pacer->index_modulus && moved <= ring->tail.seq - ring->index_seq)
+	if (index < pacer->index_modulus && moved <= ring->tail.seq - ring->index_seq) {
 		kpn_take_index(pacer, moved, index, pacer->progress_ns);
+		kpn_take_trims(pacer, moved);
+		if (kpn_index_leaps(pacer, kpn_cpu_now(pacer), moved))
+			kpn_take_back(pacer, moved);
+	}
 	pacer->sent_seq = kpn_passed_seq(pacer);
 	pacer->doubt_seq = head.upper_seq + pacer->caps.prefetch_slots_max + 1;
 	/* Without a head that is believed, whatever was posted may have left. */
@@ -339,7 +343,7 @@ bool kpn_pacer_poll(struct kpn_pacer *pacer)
 		merged = kpn_merge_reading(pacer, before_ns, after_ns, kpn_nominal_bounds(pacer));
 	/* A reading that took too long for the products is one at which rates are due. */
 	if (KPN_UNLIKELY(!merged))
-		return kpn_observe_slowly(pacer, before_ns, pacer->read_ns);
+		return kpn_observe_slowly(pacer, before_ns, pacer->read_ns, moved);
 	kpn_complete(pacer, kpn_passed_seq(pacer));
 	if (pacer->prebuffer.heap_count | pacer->prebuffer.backlog | pacer->todo) {
 		pacer->frames_left = pacer->config.budget_frames;

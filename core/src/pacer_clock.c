@@ -16,7 +16,8 @@ struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
 		return head;
 	head.wire = kpn_strip_at(&pacer->strip, cpu_ns);
 	/* Nothing beyond the tail is sent. */
-	if ((s64)(head.wire.upper_ps - ring->tail.ps) > 0)
+	head.may_stand = (s64)(head.wire.upper_ps - ring->tail.ps) > 0;
+	if (head.may_stand)
 		head.wire.upper_ps = ring->tail.ps;
 	if ((s64)(head.wire.lower_ps - head.wire.upper_ps) > 0)
 		head.wire.lower_ps = head.wire.upper_ps;
@@ -116,6 +117,9 @@ void kpn_plan_again(struct kpn_pacer *pacer, u64 from, u64 cpu_ns)
 		kpn_align_unlock(&pacer->align);
 		kpn_plan_from(pacer, from);
 		kpn_plan_on(pacer, from, cpu_ns);
+	} else {
+		/* frames keep their slots (B9), which are of other instants now */
+		pacer->step_seq = pacer->ring.head.seq + pacer->ring.slots;
 	}
 	kpn_insert_rekey(pacer);
 	kpn_insert_due(pacer, cpu_ns);

@@ -402,14 +402,21 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 		kpn_lose(pacer, KPN_EVENT_LOST);
 		return kpn_has_news(pacer);
 	}
+	if (!refused) {
+		renew_references(pacer);
+		kpn_take_index(pacer, moved, index, after_ns);
+		kpn_take_trims(pacer, moved);
+		refused = kpn_index_leaps(pacer, after_ns, moved) &&
+			  !kpn_leapt_before(pacer, index, after_ns);
+		if (KPN_UNLIKELY(refused))
+			kpn_take_back(pacer, moved);
+		else
+			pacer->leap_ns = 0;
+	}
 	if (refused) {
 		refuse_index(pacer);
 		carry(pacer, after_ns + pacer->tick_ns);
 		moved = 0;
-	} else {
-		renew_references(pacer);
-		kpn_take_index(pacer, moved, index, after_ns);
-		kpn_take_trims(pacer, moved);
 	}
 	/* At the tail there is nothing to move to, however long nobody looked. */
 	if (ring->index_seq == ring->tail.seq)
@@ -450,8 +457,14 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 	return kpn_has_news(pacer);
 }
 
-bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns)
+bool kpn_observe_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 moved)
 {
+	u32 index = pacer->head_index;
+
+	if (KPN_UNLIKELY(kpn_index_leaps(pacer, after_ns, moved))) {
+		kpn_take_back(pacer, moved);
+		return kpn_poll_slowly(pacer, before_ns, after_ns, index, moved);
+	}
 	pacer->frames_left = pacer->config.budget_frames;
 	renew_references(pacer);
 	/* nothing is distrusted here: what would have to move does not matter */

@@ -82,8 +82,8 @@ void kpn_dual_correct(struct kpn_dual *dual, u64 cpu_ns);
  * struct kpn_rx_stamp - when a received frame was at the reference plane
  * @time: PHC time, by the law now in force
  * @error_ps: it may be off by this much; 0 for the published merge, which does not know
- * @valid: false while either ring does not know where its wire is, and for frames from before
- *	either wire last may have been idle
+ * @valid: false while either ring does not know where its wire is, or the own wire may be idle as
+ *	no poll has come for long, and for frames from before either wire last may have been idle
  */
 struct kpn_rx_stamp {
 	struct kpn_time time;

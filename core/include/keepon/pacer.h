@@ -209,11 +209,16 @@ int kpn_pacer_adjtime(struct kpn_pacer *pacer, s64 delta_ns);
  */
 int kpn_pacer_settime(struct kpn_pacer *pacer, struct kpn_time t);
 
-/** struct kpn_head - where the wire can be; positions modulo 2^64, slots as sequence numbers */
+/**
+ * struct kpn_head - where the wire can be; positions modulo 2^64, slots as sequence numbers
+ * @may_stand: it may have come to the end of what is posted, and no poll has looked since: for how
+ *	long it has stood there is not known
+ */
 struct kpn_head {
 	struct kpn_interval wire;
 	u64 upper_seq;
 	bool valid;
+	bool may_stand;
 };
 
 /**

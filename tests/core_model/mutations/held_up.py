@@ -254,8 +254,14 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "stamps reach back beyond a restart",
         "dual.c",
-        "	stamp.valid = (s64)(own_ps - stamp.error_ps - kpn_pacer_steady_ps(dual->pacer)) >= 0"
-        " &&\n",
+        "	(s64)(own_ps - stamp.error_ps - kpn_pacer_steady_ps(dual->pacer)) >= 0 &&\n",
+        "",
+        ("vectors of dual",),
+    ),
+    Mutation(
+        "stamps from a wire that may stand, as no poll has come",
+        "dual.c",
+        "	stamp.valid = !own.may_stand &&\n",
         "	stamp.valid =\n",
         ("vectors of dual",),
     ),

@@ -230,4 +230,18 @@ MUTATIONS: tuple[Mutation, ...] = (
         "(s64)(kpn_start_at_tail(pacer) - kpn_cpu_now(pacer))",
         ("restarts, calls that take time",),
     ),
+    Mutation(
+        "frames in paper mode are on time, wherever a step or a stall has left their slots",
+        "pacer_clock.c",
+        "		pacer->step_seq = pacer->ring.head.seq + pacer->ring.slots;\n",
+        "",
+        ("vectors of pacer",),
+    ),
+    Mutation(
+        "any step in paper mode makes all frames stale",
+        "complete.c",
+        "	return (pacer->phase_locked && seq < pacer->step_seq) ||\n",
+        "	return seq < pacer->step_seq ||\n",
+        ("vectors of pacer",),
+    ),
 )

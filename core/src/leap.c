@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * An index that is further on than the wire can be: one wrong reading, refused, or the end of many.
+ */
+#include "kpn_reading.h"
+
+void kpn_take_back(struct kpn_pacer *pacer, u32 moved)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	u32 index = pacer->head_index;
+
+	pacer->head_index = index - moved + (index < moved ? pacer->index_modulus : 0);
+	ring->index_ps -= moved * ring->slot_ps +
+			  kpn_ring_deltas_ps(ring, ring->index_seq - moved, ring->index_seq);
+	ring->index_seq -= moved;
+}
+
+bool kpn_index_leaps(const struct kpn_pacer *pacer, u64 after_ns, u32 moved)
+{
+	s64 ahead_ns = pacer->caps.index_counts_done ? 0 : pacer->caps.index_to_wire_ns_max;
+	u64 reach_ps = pacer->slot_ps + pacer->doubtful_ps + (u64)ahead_ns * 1002;
+	u64 upper_ps;
+
+	/* so many a doorbell can have fetched at once */
+	if (KPN_LIKELY(moved <= pacer->caps.prefetch_slots_max + 2))
+		return false;
+	upper_ps = kpn_strip_at(&pacer->strip, after_ns).upper_ps;
+	return (s64)(kpn_index_bounds(pacer).lower_ps - reach_ps - upper_ps) > 0;
+}
+
+bool kpn_leapt_before(struct kpn_pacer *pacer, u32 index, u64 after_ns)
+{
+	u32 on = index - pacer->leap_index + (index < pacer->leap_index ? pacer->index_modulus : 0);
+	u64 most = kpn_div_u64((after_ns - pacer->leap_ns) * 1002, pacer->slot_ps_min) + 2;
+	bool again = pacer->leap_ns && on && on <= most;
+
+	pacer->leap_index = index;
+	pacer->leap_ns = again ? 0 : after_ns;
+	return again;
+}
