@@ -24,7 +24,8 @@ def core_sources(core: Path = CORE) -> list[Path]:
 
 def rig_sources(core: Path = CORE) -> list[Path]:
     """Fake NIC and rig."""
-    return [core / "selftest" / "fake_nic.c", core / "selftest" / "pacer_rig.c"]
+    rooms = ("fake_nic*.c", "pacer_rig*.c")
+    return [path for room in rooms for path in sorted((core / "selftest").glob(room))]
 
 
 def stream_sources(core: Path = CORE) -> list[Path]:
