@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 CORE = Path(__file__).resolve().parents[2] / "core"
-SHIM = Path(__file__).with_name("shim.c")
+SHIM = sorted(Path(__file__).parent.glob("shim*.c"))
 FLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-Wall", "-Wextra", "-Wno-missing-field-initializers"]
 
 
@@ -82,7 +82,7 @@ def link_library(objects: Sequence[Path], target: Path, flags: Sequence[str] = (
 
 def build_library(folder: Path) -> Path:
     """The library of the core as it is."""
-    objects = compile_all([*core_sources(), *rig_sources(), SHIM], folder)
+    objects = compile_all([*core_sources(), *rig_sources(), *SHIM], folder)
     return link_library(objects, folder / "libcore_model.so")
 
 
