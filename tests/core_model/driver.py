@@ -12,8 +12,9 @@ from typing import Any
 
 from core_model import model
 from core_model.cases import BEST_EFFORT_LOW, COUNTER
-from core_model.checker import FRACTION, RATE_ROUNDING, ROUNDING_NS, Checker, Down, require
+from core_model.checker import Checker
 from core_model.model import NEVER, PAPER, PHASE_LOCKED, Answer, Frame, Law, View, signed
+from core_model.twin import FRACTION, RATE_ROUNDING, ROUNDING_NS, Down, require
 
 Operation = tuple[Any, ...]
 
