@@ -63,11 +63,11 @@ class Mutants:
         shutil.copytree(build.CORE, self.core)
         core = build.core_sources(self.core)
         selftest = sorted((self.core / "selftest").glob("*.c"))
-        sources = [*core, *selftest, build.SHIM]
+        sources = [*core, *selftest, *build.SHIM]
         compiled = build.compile_all(sources, folder / "objects", FLAGS, core=self.core)
         self.objects = dict(zip(sources, compiled, strict=True))
         self.included = {source: included(path) for source, path in self.objects.items()}
-        self.in_library = [*core, *build.rig_sources(self.core), build.SHIM]
+        self.in_library = [*core, *build.rig_sources(self.core), *build.SHIM]
         self.in_vectors = [*core, *selftest]
         self.pool = ThreadPoolExecutor(PARALLEL)
         self.verdicts: dict[str, Future[str | None]] = {

@@ -47,7 +47,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ]
     for command in (
         [str(KERNEL / "plugin" / "build"), str(folder)],
-        [*compiler, str(HERE / "config_storm.c"), "-o", str(storm)],
+        [*compiler, *map(str, sorted(HERE.glob("config_storm*.c"))), "-o", str(storm)],
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

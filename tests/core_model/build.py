@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 CORE = Path(__file__).resolve().parents[2] / "core"
-SHIM = Path(__file__).with_name("shim.c")
+SHIM = sorted(Path(__file__).parent.glob("shim*.c"))
 FLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-Wall", "-Wextra", "-Wno-missing-field-initializers"]
 
 
@@ -24,7 +24,8 @@ def core_sources(core: Path = CORE) -> list[Path]:
 
 def rig_sources(core: Path = CORE) -> list[Path]:
     """Fake NIC and rig."""
-    return [core / "selftest" / "fake_nic.c", core / "selftest" / "pacer_rig.c"]
+    rooms = ("fake_nic*.c", "pacer_rig*.c")
+    return [path for room in rooms for path in sorted((core / "selftest").glob(room))]
 
 
 def stream_sources(core: Path = CORE) -> list[Path]:
@@ -81,7 +82,7 @@ def link_library(objects: Sequence[Path], target: Path, flags: Sequence[str] = (
 
 def build_library(folder: Path) -> Path:
     """The library of the core as it is."""
-    objects = compile_all([*core_sources(), *rig_sources(), SHIM], folder)
+    objects = compile_all([*core_sources(), *rig_sources(), *SHIM], folder)
     return link_library(objects, folder / "libcore_model.so")
 
 

@@ -15,6 +15,7 @@ PARTITION = ctypes.c_uint16
 U64 = ctypes.c_uint64
 S64 = ctypes.c_int64
 CLASS_COUNT = 16
+EINVAL, EBUSY, ERANGE = -22, -16, -34
 
 
 class SlotRecord(ctypes.Structure):
