@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from keepon.errors import EXIT_INPUT
 from keepon.linux.link import commands
+from keepon.linux.link import fit as fitting
 from keepon.linux.link.options import HELP
 
 app = typer.Typer(
@@ -74,3 +76,22 @@ def show(
 def delete(name: Name, as_json: Json = False) -> None:
     """Delete a link."""
     _print(commands.delete(name, as_json))
+
+
+@app.command()
+def fit(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help='Gate list: lines "sgs NS GATES", or words of tc taprio.', show_default=False
+        ),
+    ],
+    rate: Annotated[str, typer.Option("--rate", help="Of the link, as 100M or 1G.")] = "1G",
+    slot_bytes: Annotated[
+        int | None,
+        typer.Option("--slot-bytes", help="These slots and no others.", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Slots with which a link can carry out a gate list, and what is lost by them."""
+    _print(fitting.run(file, rate, slot_bytes, as_json))

@@ -8,9 +8,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, KeeponError
-from keepon.linux.link import commands
+from keepon.linux.link import commands, fit
 from keepon.linux.link.options import HELP
 
 VERBS = {
@@ -18,6 +19,7 @@ VERBS = {
     "set": ("change options of a link, also while it is up", ("name", "options")),
     "show": ("options of a link, as they can be given back; without a name, of all", ("optional",)),
     "del": ("delete a link", ("name",)),
+    "fit": ("slots with which a link can carry out a gate list", ("file", "rate", "slot_bytes")),
 }
 
 
@@ -41,6 +43,10 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("name", metavar="NAME", nargs="?")
         if takes_options:
             command.add_argument("options", metavar="OPTION", nargs="*")
+        if "file" in arguments:
+            command.add_argument("file", metavar="FILE", type=Path)
+            command.add_argument("--rate", default="1G", help="of the link, as 100M (default 1G)")
+            command.add_argument("--slot-bytes", type=int, help="these slots and no others")
         command.add_argument("--json", action="store_true", help="print the result as JSON")
     return parser
 
@@ -52,6 +58,8 @@ def _run(chosen: argparse.Namespace) -> str:
         return commands.change(chosen.name, chosen.options, chosen.json)
     if chosen.verb == "show":
         return commands.show(chosen.name, chosen.json)
+    if chosen.verb == "fit":
+        return fit.run(chosen.file, chosen.rate, chosen.slot_bytes, chosen.json)
     return commands.delete(chosen.name, chosen.json)
 
 
