@@ -391,17 +391,12 @@ static bool stands_still(struct kpn_pacer *pacer, bool refused, u64 before_ns)
 	return pacer->refused_ns > pacer->stall_ns;
 }
 
-bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved)
+/* The index is taken, or refused: it is outside what is posted, or no wire can have come there. */
+static bool is_refused(struct kpn_pacer *pacer, u64 after_ns, u32 index, u32 moved)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	bool refused = moved > ring->tail.seq - ring->index_seq;
-	bool idle;
 
-	pacer->frames_left = pacer->config.budget_frames;
-	if (index >= pacer->index_modulus) {
-		kpn_lose(pacer, KPN_EVENT_LOST);
-		return kpn_has_news(pacer);
-	}
 	if (!refused) {
 		renew_references(pacer);
 		kpn_take_index(pacer, moved, index, after_ns);
@@ -416,8 +411,24 @@ bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 i
 	if (refused) {
 		refuse_index(pacer);
 		carry(pacer, after_ns + pacer->tick_ns);
-		moved = 0;
 	}
+	return refused;
+}
+
+bool kpn_poll_slowly(struct kpn_pacer *pacer, u64 before_ns, u64 after_ns, u32 index, u32 moved)
+{
+	struct kpn_ring *ring = &pacer->ring;
+	bool refused;
+	bool idle;
+
+	pacer->frames_left = pacer->config.budget_frames;
+	if (index >= pacer->index_modulus) {
+		kpn_lose(pacer, KPN_EVENT_LOST);
+		return kpn_has_news(pacer);
+	}
+	refused = is_refused(pacer, after_ns, index, moved);
+	if (refused)
+		moved = 0;
 	/* At the tail there is nothing to move to, however long nobody looked. */
 	if (ring->index_seq == ring->tail.seq)
 		pacer->progress_ns = after_ns;
