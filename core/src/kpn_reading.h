@@ -36,6 +36,9 @@ static inline void kpn_take_trims(struct kpn_pacer *pacer, u32 moved)
 /** kpn_take_back() - the index, and its bounds, are where they were before it moved by @moved */
 void kpn_take_back(struct kpn_pacer *pacer, u32 moved);
 
+/** kpn_is_beyond_wire() - kpn_index_leaps() for an index that moved by more than a doorbell fetches */
+bool kpn_is_beyond_wire(const struct kpn_pacer *pacer, u64 after_ns);
+
 /**
  * kpn_index_leaps() - whether the index, taken already, is more than a slot further on than any
  * wire can have come by the CPU counter
@@ -43,7 +46,11 @@ void kpn_take_back(struct kpn_pacer *pacer, u32 moved);
  * Where all but a few slots of the ring are posted nearly every wrong reading is of a posted slot,
  * and believed it would end frames that are still to leave.
  */
-bool kpn_index_leaps(const struct kpn_pacer *pacer, u64 after_ns, u32 moved);
+static inline bool kpn_index_leaps(const struct kpn_pacer *pacer, u64 after_ns, u32 moved)
+{
+	return KPN_UNLIKELY(moved > pacer->caps.prefetch_slots_max + 2) &&
+	       kpn_is_beyond_wire(pacer, after_ns);
+}
 
 /**
  * kpn_leapt_before() - whether an index that leaps is believed all the same

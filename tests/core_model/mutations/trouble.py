@@ -439,9 +439,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "what a doorbell has fetched is a leap",
-        "leap.c",
-        "	if (KPN_LIKELY(moved <= pacer->caps.prefetch_slots_max + 2))\n",
-        "	if (!moved && pacer->caps.index_counts_done)\n",
+        "kpn_reading.h",
+        "KPN_UNLIKELY(moved > pacer->caps.prefetch_slots_max + 2) &&",
+        "(moved || !pacer->caps.index_counts_done) &&",
         ("vectors of lasting",),
     ),
 )
