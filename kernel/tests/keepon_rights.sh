@@ -44,7 +44,7 @@ for queues in "1@0 1@40000" "1@0 1@16" "1@0 16@1" "1@0 65535@2" "1@0 0@1"; do
 	set -- $queues
 	_said=$(inside tc qdisc replace dev rt0 handle 100: parent root mqprio num_tc 2 \
 		map 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues "$1" "$2" hw 1 2>&1) && not_ok "queues $queues: taken" ||
-		like "$_said" "Invalid argument|invalid" "queues $queues"
+		like "$_said" "Invalid argument|are not among 0 to 15" "queues $queues"
 done
 run "queues 1@0 15@1" inside tc qdisc replace dev rt0 handle 100: parent root mqprio num_tc 2 \
 	map 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 15@1 hw 1
