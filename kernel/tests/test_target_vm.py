@@ -63,12 +63,11 @@ def test_three_stations_over_a_bridge(tmp_path: Path) -> None:
     assert result["runs"][0]["met"]
     for name in ("left", "right"):
         station = result["runs"][0]["stations"][name]
-        # an underrun costs the clock a restart's uncertainty and a strip's width, and none is
-        # expected
+        # an underrun costs the clock a restart's uncertainty and a strip's width, one that was only
+        # suspected what the wire was idle; none is expected
         worst_ns = max(abs(value) for value in station["clock"]["nic_offset_ns"].values())
-        assert worst_ns <= 2000 * (1 + station["underruns"] + station["suspected_underruns"]), (
-            station["clock"]
-        )
+        idle_ns = station["nic"]["tx_idle_ns"] if station["suspected_underruns"] else 0
+        assert worst_ns <= 2000 * (1 + station["underruns"]) + idle_ns, station
     streams = result["runs"][0]["streams"]
     for name in ("L1", "R1"):
         assert streams[name]["delivered"] == 200

@@ -259,12 +259,24 @@ def test_an_error_that_all_stamps_share_shows(three: Scenario) -> None:
     assert np.array_equal(wrong.arrays.arrival_ps, right.arrays.arrival_ps)
 
 
-@pytest.mark.parametrize(("clock_ns", "outcome"), [(0, "met"), (1_900, "met"), (-10_000, "missed")])
+@pytest.mark.parametrize(
+    ("clock_ns", "underruns", "suspected", "outcome"),
+    [
+        (0, 0, 0, "met"),
+        (1_900, 0, 0, "met"),
+        (-10_000, 0, 0, "missed"),
+        (3_900, 1, 0, "met"),
+        (4_100, 1, 0, "missed"),
+        (-5_900, 0, 1, "met"),
+        (-6_100, 0, 1, "missed"),
+    ],
+)
 def test_a_talker_whose_clock_is_off_by_a_slot_is_not_called_met(
-    three: Scenario, clock_ns: int, outcome: str
+    three: Scenario, clock_ns: int, underruns: int, suspected: int, outcome: str
 ) -> None:
     """Joined by one constant its frames look right; how large the constant may be is a bound of its
-    own.
+    own. An underrun that was seen is made up for; one that is only suspected is not, and the clock
+    is behind by what the wire was idle, 4 us here.
     """
     # the constant is the lower of two, that of the frame which is 8 ns late
     assert joined(three, clock_ns=clock_ns).clock_ps == clock_ns * 1000 - 8_000
@@ -273,7 +285,11 @@ def test_a_talker_whose_clock_is_off_by_a_slot_is_not_called_met(
         "missing": 0,
         "bound_check": {"delay_ns": results.check(200, 114_000)},
     }
-    station = {"underruns": 0, "suspected_underruns": 0}
+    station: Any = {
+        "underruns": underruns,
+        "suspected_underruns": suspected,
+        "nic": {"tx_idle_ns": 4_000},
+    }
     _check_clock(three, stream, station, "left", clock_ns * 1000)
     assert stream["outcome"] == stream["bound_check"]["talker_clock_ns"]["outcome"] == outcome
 
