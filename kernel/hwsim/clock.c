@@ -97,20 +97,26 @@ u64 hwsim_raw_ns(u64 true_ps, u32 *ps)
 
 /*
  * hwsim_timebase_create() - an oscillator @ppb off, its PHC at the time of day and without
- * correction; may sleep
+ * correction; may sleep. An interrupt between the two readings would put the PHC off by as long.
  */
 struct hwsim_timebase *hwsim_timebase_create(s64 ppb)
 {
 	struct hwsim_timebase *tb = kzalloc(sizeof(*tb), GFP_KERNEL);
-	u64 now_ps = hwsim_true_ps();
+	unsigned long flags;
+	s64 real_ns;
+	u64 now_ps;
 
 	if (!tb)
 		return NULL;
+	local_irq_save(flags);
+	now_ps = hwsim_true_ps();
+	real_ns = ktime_get_real_ns();
+	local_irq_restore(flags);
 	kref_init(&tb->ref);
 	raw_spin_lock_init(&tb->lock);
 	tb->ppb = ppb;
 	line_init(&tb->oscillator, now_ps, now_ps, ppb * 65536, 0);
-	line_init(&tb->phc, now_ps, 0, 0, ktime_get_real_ns());
+	line_init(&tb->phc, now_ps, 0, 0, real_ns);
 	return tb;
 }
 

@@ -14,11 +14,21 @@ static u64 down_position_ps(void)
 	return ktime_get_raw_ns() * 1000;
 }
 
-/* Starts in PTP's timescale; nobody has set it yet. */
+/*
+ * Starts in PTP's timescale; nobody has set it yet. An interrupt between the two readings would
+ * start it late by as long.
+ */
 void keepon_clock_init(struct keepon *keepon)
 {
-	kpn_clock_init(&keepon->down_clock, down_position_ps(),
-		       (struct kpn_time){ ktime_get_clocktai_ns(), 0 });
+	unsigned long flags;
+	u64 now_ps;
+	s64 tai_ns;
+
+	local_irq_save(flags);
+	now_ps = down_position_ps();
+	tai_ns = ktime_get_clocktai_ns();
+	local_irq_restore(flags);
+	kpn_clock_init(&keepon->down_clock, now_ps, (struct kpn_time){ tai_ns, 0 });
 }
 
 static struct kpn_time down_time(struct keepon *keepon)
