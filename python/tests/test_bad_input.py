@@ -53,7 +53,7 @@ def refused(
     ("name", "expected"),
     [
         ("nolink.toml", 'key `station[2].name` = "c": has no link; add a [[link]]'),
-        ("bigint.toml", "must be a number between -1000 and 1000"),
+        ("bigint.toml", "must be between -1000 and 1000; choose a value in this range"),
         (
             "fault-range.toml",
             'key `station[0].keepon.ring_slots` (station "a") = 32: must be more, as stream "S0"',
