@@ -459,6 +459,24 @@ def test_wrong_input_exits_2_in_one_line(
         assert printed.out == "", arguments
 
 
+def test_a_result_whose_scenario_was_damaged_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The scenario inside a result has a schema of its own."""
+    path, out = tmp_path / "s.toml", tmp_path / "x"
+    path.write_text(SMALL)
+    _run(["run", str(path), "--out", str(out)], monkeypatch)
+    result = json.loads((out / "result.json").read_text())
+    result["effective"]["stream"][0]["period_ns"] = "soon"
+    (out / "result.json").write_text(json.dumps(result))
+    capsys.readouterr()
+    for arguments in (["report", str(out)], ["compare", str(out), str(out)]):
+        assert _run(arguments, monkeypatch) == 2
+        told = capsys.readouterr().err
+        assert "key `effective.stream[0].period_ns` = soon: " in told, told
+        assert told.count("\n") == 1
+
+
 def test_an_unwritable_folder_exits_3_before_any_work(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

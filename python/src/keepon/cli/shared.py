@@ -133,6 +133,12 @@ def read_folder(folder: Path) -> tuple[Result, Plan]:
         TraceError: one cannot be read, is not whole, or is not of the other's scenario.
     """
     result = outcomes.completed(read_result(folder / documents.RESULT_FILE))
+    documents.check(
+        folder / documents.RESULT_FILE,
+        result["effective"],
+        documents.json_schema("scenario"),
+        "effective.",
+    )
     path = folder / documents.PLAN_FILE
     planned = cast(Plan, documents.read_whole(path, PLAN_SCHEMA))
     named = {stream for run in result["runs"] for stream in run["streams"]}

@@ -79,13 +79,25 @@ def read_whole(path: Path, schema: str, may_lack: Container[str] = ()) -> dict[s
     """
     document = read(path, schema)
     kind = schema.removeprefix("keepon.").partition("/")[0]
-    if wrong := schemacheck.first_problem(document, _without(json_schema(kind), may_lack)):
+    check(path, document, _without(json_schema(kind), may_lack))
+    return document
+
+
+def check(path: Path, part: dict[str, Any], schema: Any, within: str = "") -> None:
+    """See to it that what was read of a file is what its JSON Schema says.
+
+    Args:
+        within: what comes before the keys of `part` in the file, as "effective.".
+
+    Raises:
+        TraceError: one sentence on the first key that is not.
+    """
+    if wrong := schemacheck.first_problem(part, schema):
         key, value, rule = wrong
         raise TraceError(
-            f"{path}: key `{key}` = {one_line(value)}: {rule}; the file is damaged or of another"
-            " version, make it again"
+            f"{path}: key `{within}{key}` = {one_line(value)}: {rule}; the file is damaged or of"
+            " another version, make it again"
         )
-    return document
 
 
 def _without(schema: Any, keys: Container[str]) -> Any:
