@@ -31,10 +31,9 @@ static void start(struct kpn_selftest *t)
 static bool slot_is_within(void)
 {
 	struct kpn_head head = kpn_pacer_head(nic.pacer, nic.now_ns);
-	u64 end_ps;
 
 	return nic.head_seq <= head.upper_seq &&
-	       nic.head_seq >= kpn_ring_seq_at(&nic.pacer->ring, head.wire.lower_ps, &end_ps);
+	       nic.head_seq >= kpn_ring_seq_at(&nic.pacer->ring, head.wire.lower_ps).seq;
 }
 
 /*

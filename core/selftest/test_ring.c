@@ -194,7 +194,7 @@ static bool look(struct kpn_selftest *t, const struct kpn_ring *ring, const stru
 	u64 seq = model->head_seq + kpn_random_below(seed, (u32)posted + 1);
 	u64 start_ps = model_start_ps(model, seq);
 	struct kpn_cursor at = kpn_ring_at(ring, seq);
-	u64 end_ps;
+	struct kpn_under_way slot = kpn_ring_seq_at(ring, start_ps);
 	bool good;
 
 	good = KPN_EXPECT_EQ(t, ring->head.ps, model->head_ps);
@@ -218,9 +218,9 @@ static bool look(struct kpn_selftest *t, const struct kpn_ring *ring, const stru
 	good = KPN_EXPECT_EQ(t, ring->tail.desc, model_desc(model, model->tail_seq)) && good;
 	good = KPN_EXPECT_EQ(t, at.ps, start_ps) && good;
 	good = KPN_EXPECT_EQ(t, at.desc, model_desc(model, seq)) && good;
-	good = KPN_EXPECT_EQ(t, kpn_ring_seq_at(ring, start_ps, &end_ps), seq) && good;
+	good = KPN_EXPECT_EQ(t, slot.seq, seq) && good;
 	/* behind the tail nominal slots go on */
-	good = KPN_EXPECT_EQ(t, end_ps,
+	good = KPN_EXPECT_EQ(t, slot.end_ps,
 			     start_ps + (seq == model->tail_seq ? SLOT_PS :
 								  model_length_ps(model, seq))) &&
 	       good;
@@ -229,10 +229,9 @@ static bool look(struct kpn_selftest *t, const struct kpn_ring *ring, const stru
 
 		good = KPN_EXPECT_EQ(t, kpn_ring_delta_ps(ring, seq), (s64)(length_ps - SLOT_PS)) &&
 		       good;
-		good = KPN_EXPECT_EQ(t, kpn_ring_seq_at(ring, start_ps + length_ps - 1, &end_ps),
-				     seq) &&
-		       good;
-		good = KPN_EXPECT_EQ(t, end_ps, start_ps + length_ps) && good;
+		slot = kpn_ring_seq_at(ring, start_ps + length_ps - 1);
+		good = KPN_EXPECT_EQ(t, slot.seq, seq) && good;
+		good = KPN_EXPECT_EQ(t, slot.end_ps, start_ps + length_ps) && good;
 	}
 	return look_at_sets(t, ring, model, seed) && good;
 }
@@ -369,7 +368,6 @@ void kpn_test_ring(struct kpn_selftest *t)
 {
 	static const u32 sizes[] = { 8, 12, 63, 64, 65, 127, 128, 200, 4096 };
 	struct kpn_ring ring;
-	u64 end_ps;
 	u32 i;
 
 	test_bits(t);
@@ -382,8 +380,8 @@ void kpn_test_ring(struct kpn_selftest *t)
 	ring.head.ps = ring.tail.ps = 0 - 3 * SLOT_PS;
 	post(&ring, 8);
 	KPN_EXPECT_EQ(t, kpn_ring_at(&ring, 5).ps, 2 * SLOT_PS);
-	KPN_EXPECT_EQ(t, kpn_ring_seq_at(&ring, 2 * SLOT_PS + 1, &end_ps), 5);
-	KPN_EXPECT_EQ(t, kpn_ring_seq_at(&ring, 0 - 4 * SLOT_PS, &end_ps), 0);
+	KPN_EXPECT_EQ(t, kpn_ring_seq_at(&ring, 2 * SLOT_PS + 1).seq, 5);
+	KPN_EXPECT_EQ(t, kpn_ring_seq_at(&ring, 0 - 4 * SLOT_PS).seq, 0);
 
 	/* state besides buffers: at most 64 bytes a descriptor */
 	KPN_EXPECT(t, kpn_ring_bytes(4096) - kpn_ring_bytes(8) <= 64 * (4096 - 8));

@@ -24,44 +24,51 @@ static enum kpn_verdict end_now(struct kpn_pacer *pacer, enum kpn_verdict verdic
  * late for are not given away any more: they may have been trimmed when they belonged to no class,
  * and belong to one now.
  */
-static inline u64 first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns)
+static KPN_ALWAYS_INLINE struct kpn_until first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	u64 first_seq = kpn_upper_seq(pacer, cpu_ns, until_ns) + pacer->lead_slots;
+	struct kpn_until first = kpn_upper_seq(pacer, cpu_ns);
 
-	if (pacer->phase_locked && first_seq > pacer->ring.tail.seq)
-		first_seq = pacer->ring.tail.seq;
+	first.seq += pacer->lead_slots;
+	if (pacer->phase_locked && first.seq > pacer->ring.tail.seq)
+		first.seq = pacer->ring.tail.seq;
 	/*
 	 * an index that stood still and went on leaves a strip that is behind what it says itself
 	 */
-	if (KPN_UNLIKELY(first_seq < pacer->ring.index_seq))
-		first_seq = pacer->ring.index_seq;
-	return first_seq < pacer->floor_seq ? pacer->floor_seq : first_seq;
+	if (KPN_UNLIKELY(first.seq < pacer->ring.index_seq))
+		first.seq = pacer->ring.index_seq;
+	if (first.seq < pacer->floor_seq)
+		first.seq = pacer->floor_seq;
+	return first;
 }
 
-u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns)
+u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	return first_seq_at(pacer, cpu_ns, until_ns);
+	return first_seq_at(pacer, cpu_ns).seq;
 }
 
-static KPN_ALWAYS_INLINE struct kpn_placement placement_inline(const struct kpn_pacer *pacer,
-							       u64 cpu_ns)
+static inline bool head_is_believed(const struct kpn_pacer *pacer)
 {
-	struct kpn_placement placement = { .until_ns = 0,
-					   .cpu_ns = cpu_ns,
-					   .valid = pacer->strip.valid && !pacer->distrust };
-
-	if (KPN_LIKELY(placement.valid))
-		placement.first_seq = first_seq_at(pacer, cpu_ns, &placement.until_ns);
-	else
-		placement.first_seq = pacer->ring.tail.seq + pacer->lead_slots;
-	placement.end_seq = pacer->ring.head.seq + pacer->ring.slots;
-	return placement;
+	return pacer->strip.valid && !pacer->distrust;
 }
 
-/* The same for all but the usual: a frame that was just submitted. */
+static inline struct kpn_placement placement_from(const struct kpn_pacer *pacer,
+						  struct kpn_until first, u64 cpu_ns, bool valid)
+{
+	return (struct kpn_placement){ .first_seq = first.seq,
+				       .end_seq = pacer->ring.head.seq + pacer->ring.slots,
+				       .until_ns = first.until_ns,
+				       .cpu_ns = cpu_ns,
+				       .valid = valid };
+}
+
 KPN_NOINLINE struct kpn_placement kpn_placement_at(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
-	return placement_inline(pacer, cpu_ns);
+	struct kpn_until first = { pacer->ring.tail.seq + pacer->lead_slots, 0 };
+	bool valid = head_is_believed(pacer);
+
+	if (KPN_LIKELY(valid))
+		first = first_seq_at(pacer, cpu_ns);
+	return placement_from(pacer, first, cpu_ns, valid);
 }
 
 struct kpn_window kpn_pacer_window(const struct kpn_pacer *pacer, u64 cpu_ns)
@@ -73,17 +80,13 @@ struct kpn_window kpn_pacer_window(const struct kpn_pacer *pacer, u64 cpu_ns)
 
 static KPN_NOINLINE bool lost_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns)
 {
-	u64 until_ns;
-
-	return (s64)(seq - first_seq_at(pacer, cpu_ns, &until_ns)) < 0;
+	return (s64)(seq - kpn_first_seq_at(pacer, cpu_ns)) < 0;
 }
 
 static KPN_NOINLINE bool fetched_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns)
 {
-	u64 until_ns;
-
 	return pacer->strip.valid && seq < pacer->ring.tail.seq &&
-	       seq <= kpn_upper_seq(pacer, cpu_ns, &until_ns) + pacer->caps.prefetch_slots_max;
+	       seq <= kpn_upper_seq(pacer, cpu_ns).seq + pacer->caps.prefetch_slots_max;
 }
 
 /*
@@ -367,16 +370,26 @@ static KPN_NOINLINE enum kpn_verdict hold(struct kpn_pacer *pacer, struct kpn_fr
 	return KPN_VERDICT_PENDING;
 }
 
+/* Nobody knows where the wire is: it waits, if it can. */
+static KPN_NOINLINE enum kpn_verdict submit_blindly(struct kpn_pacer *pacer,
+						    struct kpn_frame *frame)
+{
+	if (!pacer->running)
+		return KPN_VERDICT_FLUSHED;
+	return hold(pacer, frame, kpn_target_of(pacer, frame), KPN_VERDICT_UNSYNCHRONISED);
+}
+
 static KPN_ALWAYS_INLINE enum kpn_verdict submit_scheduled(struct kpn_pacer *pacer,
 							   struct kpn_frame *frame, u64 cpu_ns)
 {
-	struct kpn_placement placement = placement_inline(pacer, cpu_ns);
-	u64 target = kpn_target_of(pacer, frame);
+	struct kpn_placement placement;
 	enum kpn_verdict verdict;
+	u64 target;
 
-	if (KPN_UNLIKELY(!placement.valid))
-		return pacer->running ? hold(pacer, frame, target, KPN_VERDICT_UNSYNCHRONISED) :
-					KPN_VERDICT_FLUSHED;
+	if (KPN_UNLIKELY(!head_is_believed(pacer)))
+		return submit_blindly(pacer, frame);
+	placement = placement_from(pacer, first_seq_at(pacer, cpu_ns), cpu_ns, true);
+	target = kpn_target_of(pacer, frame);
 	if ((s64)(target - placement.end_seq) >= 0)
 		return hold(pacer, frame, target, KPN_VERDICT_TOO_EARLY);
 	/* frames handed over before it are due, too, and have not had their turn yet */

@@ -241,42 +241,49 @@ static inline u32 kpn_gap_slots(const struct kpn_pacer *pacer)
 /* ---- pacer_clock: where the wire is ---- */
 
 /**
- * kpn_upper_seq() - kpn_pacer_head().upper_seq alone, which every insertion needs; the strip is
- * valid
- * @until_ns: receives a CPU time up to which the answer stays the same if nothing is polled, posted
- *	or adjusted
+ * struct kpn_until - a slot of a moment
+ * @until_ns: CPU time up to which it stays the same if nothing is polled, posted or adjusted
  */
-static inline u64 kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns, u64 *until_ns)
+struct kpn_until {
+	u64 seq;
+	u64 until_ns;
+};
+
+/** kpn_upper_seq_slowly() - kpn_upper_seq() when rates are due, or of a moment that has passed */
+struct kpn_until kpn_upper_seq_slowly(const struct kpn_pacer *pacer, u64 cpu_ns);
+
+/**
+ * kpn_upper_seq() - kpn_pacer_head().upper_seq alone, which every insertion needs; the strip is
+ * valid. Both numbers stay in registers: an address on the stack would cost more than the search.
+ */
+static inline struct kpn_until kpn_upper_seq(const struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	const struct kpn_strip *strip = &pacer->strip;
 	const struct kpn_ring *ring = &pacer->ring;
 	u64 dt_ns = cpu_ns + pacer->tick_ns - strip->cpu_ns;
+	struct kpn_under_way slot;
 	u64 upper_ps;
-	u64 end_ps;
-	u64 seq;
 
-	*until_ns = cpu_ns;
 	if (KPN_UNLIKELY((s64)dt_ns < 0 || cpu_ns + pacer->tick_ns > strip->rate_due_ns))
-		return kpn_pacer_head(pacer, cpu_ns).upper_seq;
+		return kpn_upper_seq_slowly(pacer, cpu_ns);
 	upper_ps = strip->upper_ps + kpn_pace_ps(dt_ns, strip->pace_upper) + 1;
 	if ((s64)(upper_ps - ring->tail.ps) > 0)
-		return ring->tail.seq;
+		return (struct kpn_until){ ring->tail.seq, cpu_ns };
 	if (KPN_UNLIKELY((s64)(upper_ps - ring->head.ps) < 0))
-		return ring->head.seq;
+		return (struct kpn_until){ ring->head.seq, cpu_ns };
 	if (ring->trim_count) {
-		seq = kpn_ring_seq_at(ring, upper_ps, &end_ps);
+		slot = kpn_ring_seq_at(ring, upper_ps);
 	} else {
 		u64 slots = kpn_div_u64(upper_ps - ring->head.ps, ring->slot_ps);
 
-		seq = ring->head.seq + slots;
-		end_ps = ring->head.ps + (slots + 1) * ring->slot_ps;
+		slot.seq = ring->head.seq + slots;
+		slot.end_ps = ring->head.ps + (slots + 1) * ring->slot_ps;
 	}
 	/*
 	 * The bound moves by less than 1024 ps a nanosecond, and nowhere near a renewal of the
 	 * rates within a slot.
 	 */
-	*until_ns += (end_ps - upper_ps) >> 10;
-	return seq;
+	return (struct kpn_until){ slot.seq, cpu_ns + ((slot.end_ps - upper_ps) >> 10) };
 }
 
 /**

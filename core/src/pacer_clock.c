@@ -10,7 +10,6 @@ struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
 	const struct kpn_ring *ring = &pacer->ring;
 	struct kpn_head head = { .upper_seq = ring->tail.seq,
 				 .valid = pacer->strip.valid && !pacer->distrust };
-	u64 end_ps;
 
 	if (!pacer->strip.valid)
 		return head;
@@ -21,8 +20,13 @@ struct kpn_head kpn_pacer_head(const struct kpn_pacer *pacer, u64 cpu_ns)
 		head.wire.upper_ps = ring->tail.ps;
 	if ((s64)(head.wire.lower_ps - head.wire.upper_ps) > 0)
 		head.wire.lower_ps = head.wire.upper_ps;
-	head.upper_seq = kpn_ring_seq_at(ring, head.wire.upper_ps, &end_ps);
+	head.upper_seq = kpn_ring_seq_at(ring, head.wire.upper_ps).seq;
 	return head;
+}
+
+struct kpn_until kpn_upper_seq_slowly(const struct kpn_pacer *pacer, u64 cpu_ns)
+{
+	return (struct kpn_until){ kpn_pacer_head(pacer, cpu_ns).upper_seq, cpu_ns };
 }
 
 u64 kpn_first_changeable(const struct kpn_pacer *pacer, u64 cpu_ns)
@@ -176,11 +180,10 @@ static bool leaves_grid(struct kpn_pacer *pacer, s64 before_ppm, u64 first, u64 
 	u32 change_ppb = ppb_of(pacer->clock.scaled_ppm - before_ppm);
 	u64 wire_seq = ring->head.seq;
 	u64 bound_ps;
-	u64 end_ps;
 	u32 i;
 
 	if (head.valid)
-		wire_seq = kpn_ring_seq_at(ring, head.wire.lower_ps, &end_ps);
+		wire_seq = kpn_ring_seq_at(ring, head.wire.lower_ps).seq;
 	if (!note_turn(pacer, wire_seq, first, &change_ppb) || !head.valid)
 		return true;
 	if (rate_ppb < ppb_of(before_ppm))

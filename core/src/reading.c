@@ -45,9 +45,7 @@ static void use_rates(struct kpn_pacer *pacer)
 
 u64 kpn_trimmed_passed_seq(const struct kpn_pacer *pacer, u64 lower_ps)
 {
-	u64 end_ps;
-
-	return kpn_ring_seq_at(&pacer->ring, lower_ps, &end_ps);
+	return kpn_ring_seq_at(&pacer->ring, lower_ps).seq;
 }
 
 void kpn_renew_plain(struct kpn_pacer *pacer)

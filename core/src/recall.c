@@ -133,8 +133,7 @@ static void review_one(struct kpn_pacer *pacer, u64 at, u64 first_seq)
 void kpn_review(struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	struct kpn_ring *ring = &pacer->ring;
-	u64 until_ns;
-	u64 first_seq = kpn_first_seq_at(pacer, cpu_ns, &until_ns);
+	u64 first_seq = kpn_first_seq_at(pacer, cpu_ns);
 	u32 looks = pacer->config.budget_frames;
 
 	if (pacer->review_seq < ring->head.seq)

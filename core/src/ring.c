@@ -92,14 +92,13 @@ struct kpn_cursor kpn_ring_at(const struct kpn_ring *ring, u64 seq)
 	return cursor;
 }
 
-u64 kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps, u64 *end_ps)
+struct kpn_under_way kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps)
 {
 	struct kpn_cursor cursor = ring->head;
 	u64 slots;
 
-	*end_ps = cursor.ps;
 	if ((s64)(position_ps - cursor.ps) < 0)
-		return cursor.seq;
+		return (struct kpn_under_way){ cursor.seq, cursor.ps };
 	while (ring->trim_count) {
 		u64 trimmed = kpn_ring_next(ring, &ring->trimmed, cursor.seq, ring->tail.seq);
 
@@ -108,13 +107,12 @@ u64 kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps, u64 *end_ps)
 			break;
 		kpn_ring_skip(ring, &cursor, trimmed);
 		kpn_ring_step(ring, &cursor, ring->slot[cursor.desc].delta_ps);
-		*end_ps = cursor.ps;
 		if ((s64)(position_ps - cursor.ps) < 0)
-			return trimmed;
+			return (struct kpn_under_way){ trimmed, cursor.ps };
 	}
 	slots = kpn_div_u64(position_ps - cursor.ps, ring->slot_ps);
-	*end_ps = cursor.ps + (slots + 1) * ring->slot_ps;
-	return cursor.seq + slots;
+	return (struct kpn_under_way){ cursor.seq + slots,
+				       cursor.ps + (slots + 1) * ring->slot_ps };
 }
 
 void kpn_ring_set_delta(struct kpn_ring *ring, u64 seq, u32 desc, s64 delta_ps)

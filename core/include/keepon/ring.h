@@ -193,11 +193,19 @@ static inline void kpn_ring_move(const struct kpn_ring *ring, struct kpn_cursor 
 struct kpn_cursor kpn_ring_at(const struct kpn_ring *ring, u64 seq);
 
 /**
+ * struct kpn_under_way - a slot on the wire
+ * @end_ps: where it ends, as if the tail had nominal slots behind it
+ */
+struct kpn_under_way {
+	u64 seq;
+	u64 end_ps;
+};
+
+/**
  * kpn_ring_seq_at() - slot that is on the wire at @position_ps, the head at least; cost follows
  * trims before it
- * @end_ps: receives where that slot ends, as if the tail had nominal slots behind it
  */
-u64 kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps, u64 *end_ps);
+struct kpn_under_way kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps);
 
 /**
  * kpn_ring_set_delta() - slot @seq, posted and not before the index, whose descriptor is @desc,

@@ -143,7 +143,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "lead beyond what is posted",
         "insert.c",
-        "	if (pacer->phase_locked && first_seq > pacer->ring.tail.seq)\n		first_seq ="
+        "	if (pacer->phase_locked && first.seq > pacer->ring.tail.seq)\n		first.seq ="
         " pacer->ring.tail.seq;\n",
         "",
         ("vectors of hazards",),

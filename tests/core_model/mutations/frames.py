@@ -38,8 +38,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "cached head",
         "insert.c",
-        "u64 first_seq = kpn_upper_seq(pacer, cpu_ns, until_ns) + pacer->lead_slots;",
-        "u64 first_seq = pacer->ring.head.seq + (*until_ns = cpu_ns) * 0 + pacer->lead_slots;",
+        "struct kpn_until first = kpn_upper_seq(pacer, cpu_ns);",
+        "struct kpn_until first = { pacer->ring.head.seq, cpu_ns };",
         ("every class",),
     ),
     # ---- frames and buffers ----

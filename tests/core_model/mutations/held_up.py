@@ -45,8 +45,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "doubt without the prefetch",
         "insert.c",
-        "kpn_upper_seq(pacer, cpu_ns, &until_ns) + pacer->caps.prefetch_slots_max;",
-        "kpn_upper_seq(pacer, cpu_ns, &until_ns);",
+        "kpn_upper_seq(pacer, cpu_ns).seq + pacer->caps.prefetch_slots_max;",
+        "kpn_upper_seq(pacer, cpu_ns).seq;",
         ("vectors of held_up",),
     ),
     Mutation(
@@ -81,9 +81,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "frames taken while stopped",
         "insert.c",
-        "return pacer->running ? hold(pacer, frame, target, KPN_VERDICT_UNSYNCHRONISED) :"
-        " KPN_VERDICT_FLUSHED;",
-        "return hold(pacer, frame, target, KPN_VERDICT_UNSYNCHRONISED);",
+        "	if (!pacer->running)\n		return KPN_VERDICT_FLUSHED;\n",
+        "",
         ("restarts",),
     ),
     Mutation(

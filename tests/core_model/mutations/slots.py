@@ -38,15 +38,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "head not asked for again before the commit",
         "insert.c",
-        "(s64)(seq - first_seq_at(pacer, cpu_ns, &until_ns)) < 0",
-        "(s64)(seq - first_seq_at(pacer, cpu_ns, &until_ns)) < 0 && false",
+        "(s64)(seq - kpn_first_seq_at(pacer, cpu_ns)) < 0",
+        "(s64)(seq - kpn_first_seq_at(pacer, cpu_ns)) < 0 && false",
         ("vectors of insert",),
     ),
     Mutation(
         "head asked for again too late",
         "kpn_pacer_state.h",
-        "	*until_ns += (end_ps - upper_ps) >> 10;\n",
-        "	*until_ns += (end_ps - upper_ps) >> 8;\n",
+        "(slot.end_ps - upper_ps) >> 10",
+        "(slot.end_ps - upper_ps) >> 8",
         ("vectors of insert",),
     ),
     Mutation(
@@ -80,8 +80,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "one slot too far",
         "insert.c",
-        "placement.end_seq = pacer->ring.head.seq + pacer->ring.slots;",
-        "placement.end_seq = pacer->ring.head.seq + pacer->ring.slots + 1;",
+        ".end_seq = pacer->ring.head.seq + pacer->ring.slots,",
+        ".end_seq = pacer->ring.head.seq + pacer->ring.slots + 1,",
         ("mixed stream",),
     ),
     Mutation(

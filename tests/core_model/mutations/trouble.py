@@ -38,7 +38,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "frames placed behind the index",
         "insert.c",
-        "	if (KPN_UNLIKELY(first_seq < pacer->ring.index_seq))\n",
+        "	if (KPN_UNLIKELY(first.seq < pacer->ring.index_seq))\n",
         "	if (false)\n",
         ("vectors of depth",),
     ),
