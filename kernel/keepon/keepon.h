@@ -296,14 +296,37 @@ u16 keepon_select_queue(struct net_device *dev, struct sk_buff *skb, struct net_
 void keepon_complete_soon(struct keepon *keepon);
 /** keepon_complete_list() - complete frames whose run is over; BH off */
 void keepon_complete_list(struct keepon *keepon, struct kpn_frame *list);
+/** keepon_share_find_locked() - where frames of @sk are counted, of others than the last sender */
+struct keepon_sender *keepon_share_find_locked(struct keepon_share *share, const struct sock *sk);
+
 /**
  * keepon_share_locked() - where a frame of @sk with a txtime is counted; NULL: the socket has its
  * share waiting already
  */
-struct keepon_sender *keepon_share_locked(struct keepon_engine *engine, u16 tc,
-					  const struct sock *sk);
+static inline struct keepon_sender *keepon_share_locked(struct keepon_engine *engine, u16 tc,
+							const struct sock *sk)
+{
+	struct keepon_share *share = &engine->shares[tc];
+	struct keepon_sender *sender = share->last;
+
+	/* Most often the same sender as before; one whose frames have all left may lose its place. */
+	if (unlikely(!sender || sender->sk != sk || !sender->waiting))
+		sender = keepon_share_find_locked(share, sk);
+	if (sender->waiting >= engine->timed_max - share->waiting)
+		return NULL;
+	sender->sk = sk;
+	share->last = sender;
+	return sender;
+}
+
 /** keepon_share_add_locked() - a frame of @sender waits from now on */
-void keepon_share_add_locked(struct keepon_engine *engine, struct keepon_sender *sender, u16 tc);
+static inline void keepon_share_add_locked(struct keepon_engine *engine,
+					   struct keepon_sender *sender, u16 tc)
+{
+	sender->waiting++;
+	engine->shares[tc].waiting++;
+}
+
 /** keepon_share_end_locked() - it has ended */
 void keepon_share_end_locked(struct keepon_engine *engine, struct keepon_frame *frame);
 

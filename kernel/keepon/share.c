@@ -13,7 +13,7 @@
 
 #include "keepon.h"
 
-static struct keepon_sender *find(struct keepon_share *share, const struct sock *sk)
+struct keepon_sender *keepon_share_find_locked(struct keepon_share *share, const struct sock *sk)
 {
 	struct keepon_sender *way = share->senders[hash_ptr(sk, KEEPON_SHARE_SET_BITS)];
 	struct keepon_sender *sender = NULL;
@@ -27,28 +27,6 @@ static struct keepon_sender *find(struct keepon_share *share, const struct sock 
 	}
 	/* More senders than ways: the last way is for all of them. */
 	return sender ?: &way[KEEPON_SHARE_WAYS - 1];
-}
-
-struct keepon_sender *keepon_share_locked(struct keepon_engine *engine, u16 tc,
-					  const struct sock *sk)
-{
-	struct keepon_share *share = &engine->shares[tc];
-	struct keepon_sender *sender = share->last;
-
-	/* Most often the same sender as before; one whose frames have all left may lose its place. */
-	if (!sender || sender->sk != sk || !sender->waiting)
-		sender = find(share, sk);
-	if (sender->waiting >= engine->timed_max - share->waiting)
-		return NULL;
-	sender->sk = sk;
-	share->last = sender;
-	return sender;
-}
-
-void keepon_share_add_locked(struct keepon_engine *engine, struct keepon_sender *sender, u16 tc)
-{
-	sender->waiting++;
-	engine->shares[tc].waiting++;
 }
 
 void keepon_share_end_locked(struct keepon_engine *engine, struct keepon_frame *frame)
