@@ -21,6 +21,7 @@
 #ifndef KPN_PACER_STATE_H
 #define KPN_PACER_STATE_H
 
+#include "keepon/credit.h"
 #include "keepon/errno.h"
 #include "keepon/pacer.h"
 #include "keepon/wire.h"
@@ -145,9 +146,11 @@ struct kpn_pacer {
 	u64 review_seq;
 	u64 review_end;
 	u64 cursor[KPN_CLASS_COUNT]; /* best effort: after the last slot given to the class */
-	u64 pending;                 /* frames held, in the ring and before it */
-	u32 classes;                 /* those that have a slot in either table */
-	u32 real_bytes_max;          /* longest frame that fits every slot it may get */
+	struct kpn_credit credit[KPN_CLASS_COUNT]; /* of classes in @shaped */
+	u32 shaped;         /* classes whose best effort is sent as their credit allows */
+	u64 pending;        /* frames held, in the ring and before it */
+	u32 classes;        /* those that have a slot in either table */
+	u32 real_bytes_max; /* longest frame that fits every slot it may get */
 	u32 lead_slots;
 	u32 lookahead_slots; /* how far from the head best effort is placed ahead */
 	u32 lookahead_min;   /* and how far at least from the first slot that can be changed */
