@@ -152,20 +152,22 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
 /*
  * Byte queue limits count best effort only. A scheduled frame waits because its sender wants it to,
  * and counting it would close the queue to one that has to leave before it; there the number of
- * frames held is the limit.
+ * frames held is the limit. So it is for a shaped class, which has to be known to wait to be owed
+ * anything: what a byte queue limit keeps in the qdisc comes when its slots are others'.
  */
 static void account_locked(struct keepon_engine *engine, struct netdev_queue *queue,
 			   struct keepon_frame *frame, u16 tc)
 {
 	struct sk_buff *skb = frame->skb;
-	bool queued = !frame->sender;
+	bool timed = frame->sender;
+	bool queued = !timed && !engine->keepon->credit[tc].idle_slope_bps;
 
 	engine->free[tc] = frame->next;
 	frame->txtime_ns = 0;
 	frame->queued = queued;
-	if (!queued)
+	if (timed)
 		keepon_share_add_locked(engine, frame->sender, tc);
-	if (!queued || frame->deadline_ns) {
+	if (timed || frame->deadline_ns) {
 		/* Taken: from here on it would be mistaken for the stamp of a frame sent. */
 		frame->txtime_ns = ktime_to_ns(skb->tstamp);
 		skb->tstamp = 0;
