@@ -146,11 +146,9 @@ struct kpn_pacer {
 	u64 review_seq;
 	u64 review_end;
 	u64 cursor[KPN_CLASS_COUNT]; /* best effort: after the last slot given to the class */
-	struct kpn_credit credit[KPN_CLASS_COUNT]; /* of classes in @shaped */
-	u32 shaped;         /* classes whose best effort is sent as their credit allows */
-	u64 pending;        /* frames held, in the ring and before it */
-	u32 classes;        /* those that have a slot in either table */
-	u32 real_bytes_max; /* longest frame that fits every slot it may get */
+	u64 pending;                 /* frames held, in the ring and before it */
+	u32 classes;                 /* those that have a slot in either table */
+	u32 real_bytes_max;          /* longest frame that fits every slot it may get */
 	u32 lead_slots;
 	u32 lookahead_slots; /* how far from the head best effort is placed ahead */
 	u32 lookahead_min;   /* and how far at least from the first slot that can be changed */
@@ -165,6 +163,8 @@ struct kpn_pacer {
 	u32 zeroed_mask;
 	/* per descriptor: from there on its buffer is zero; NULL: it is, wherever no frame is */
 	u16 *old_bytes;
+	u32 shaped; /* classes whose best effort is sent as their credit allows */
+	struct kpn_credit credit[KPN_CLASS_COUNT];
 
 	/* a stop */
 	u64 sent_seq;  /* frames in slots before this one have left */
