@@ -133,6 +133,7 @@ struct keepon_promise {
  *	and nobody has stopped yet
  * @taprio: gates instead of the class table of the plan
  * @credit: by queue, written under @lock, too; @promises: by traffic class; RTNL
+ * @etf_queues: with an offloaded etf above; @lock
  * @hwtstamp: what is stamped
  * @phc: NULL if it could not be registered
  * @debug: folder of faults on request; @stall_ns: by how much the next poll of each poller shall be
@@ -162,6 +163,7 @@ struct keepon {
 	struct keepon_taprio taprio;
 	struct keepon_credit credit[KEEPON_CLASS_COUNT];
 	struct keepon_promise promises[KEEPON_CLASS_COUNT];
+	u16 etf_queues;
 	struct keepon_hwtstamp hwtstamp;
 	struct ptp_clock_info phc_info;
 	struct ptp_clock *phc;

@@ -2,8 +2,8 @@
 /*
  * Queueing disciplines that ask the device. mqprio: traffic classes over the queues, each queue
  * being one class. cbs and the rates of mqprio: credit of a queue (credit.c). etf: with `offload`
- * frames come early and the device sends them on time, which it does anyway. taprio: gates become a
- * class table (taprio.c).
+ * every time that comes from its queue is a txtime, whatever its socket says. taprio: gates become
+ * a class table (taprio.c).
  */
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
@@ -106,7 +106,18 @@ static int setup_mqprio(struct net_device *dev, struct tc_mqprio_qopt_offload *o
 
 static int setup_etf(struct net_device *dev, const struct tc_etf_qopt_offload *offload)
 {
-	return offload->queue >= 0 && offload->queue < dev->num_tx_queues ? 0 : -EINVAL;
+	struct keepon *keepon = netdev_priv(dev);
+	unsigned long flags;
+
+	if (offload->queue < 0 || offload->queue >= KEEPON_CLASS_COUNT)
+		return -EINVAL;
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	if (offload->enable)
+		keepon->etf_queues |= 1 << offload->queue;
+	else
+		keepon->etf_queues &= ~(1 << offload->queue);
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	return 0;
 }
 
 static int tell_caps(const struct tc_query_caps_base *base)

@@ -62,12 +62,26 @@ static noinline enum timing timing_of_rest(const struct sk_buff *skb, const stru
 	return TIMING_OTHER;
 }
 
-static enum timing timing_of(const struct sk_buff *skb)
+/*
+ * An offloaded etf has looked at the frame: its time is of CLOCK_TAI, whoever gave it. With
+ * skip_sock_check that is not its socket: taprio writes one over whatever was there, and marks it
+ * as nobody's.
+ */
+static noinline enum timing timing_by_etf(const struct sock *sk)
+{
+	if (sk && sk_fullsock(sk) && sock_flag(sk, SOCK_TXTIME) && sk->sk_txtime_deadline_mode)
+		return TIMING_DEADLINE;
+	return TIMING_TXTIME;
+}
+
+static enum timing timing_of(const struct keepon *keepon, const struct sk_buff *skb, u16 tc)
 {
 	const struct sock *sk = skb->sk;
 
 	if (!skb->tstamp)
 		return TIMING_NONE;
+	if (keepon->etf_queues >> tc & 1)
+		return timing_by_etf(sk);
 	if (!sk || !sk_fullsock(sk))
 		return keepon_skb_txtime(skb) ? TIMING_TXTIME : TIMING_NONE;
 	if (!sock_flag(sk, SOCK_TXTIME))
@@ -137,7 +151,7 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
 	frame->frame.tc = tc;
 	frame->frame.flags = 0;
 	frame->frame.txtime_ns = 0;
-	switch (timing_of(skb)) {
+	switch (timing_of(engine->keepon, skb, tc)) {
 	case TIMING_NONE: return KPN_VERDICT_PENDING;
 	case TIMING_TXTIME: return schedule_locked(engine, frame, skb);
 	case TIMING_DEADLINE: return set_deadline_locked(engine, frame, skb);
