@@ -140,6 +140,7 @@ void init_marks_what_masks_say(void)
 void gap_is_the_longest(void)
 {
 	u16 allowed[SLOTS];
+	u16 classes = nondet_u16();
 	u32 longest = 0;
 	u32 run = 0;
 	u32 seen = 0;
@@ -147,19 +148,19 @@ void gap_is_the_longest(void)
 
 	any_masks(allowed);
 	/*
-	 * two periods, step by step; the first reserved slot begins, each further one ends a
-	 * distance
+	 * two periods, step by step; the first slot of the classes, or of none, begins, each
+	 * further one ends a distance
 	 */
 	for (i = 0; i < 2 * SLOTS; i++) {
 		run++;
-		if (allowed[i % SLOTS])
+		if (classes ? !(allowed[i % SLOTS] & classes) : allowed[i % SLOTS])
 			continue;
 		if (seen && run > longest)
 			longest = run;
 		seen = 1;
 		run = 0;
 	}
-	PROVE(kpn_masks_gap_max(allowed, SLOTS) == longest);
+	PROVE(kpn_masks_gap_max(allowed, SLOTS, classes) == longest);
 }
 
 /*

@@ -16,6 +16,7 @@
 	X(defaults)      \
 	X(partition)     \
 	X(gcl)           \
+	X(credit)        \
 	X(prebuffer)     \
 	X(stats)         \
 	X(clock)         \

@@ -105,8 +105,14 @@ static void expect_guards(struct kpn_selftest *t, const struct table *table)
 		KPN_EXPECT(t, table->memory[i] == 0xa5a5a5a5a5a5a5a5ull);
 }
 
-/* Step by step through two periods: the slots from each reserved one to the next. */
-static u32 gap_by_walking(const u16 *allowed, u32 slots)
+/* Whether a mask has one of the classes; or, of none, no class. */
+static bool has(u16 mask, u16 classes)
+{
+	return classes ? (mask & classes) != 0 : mask == 0;
+}
+
+/* Step by step through two periods: the slots from each that has the classes to the next. */
+static u32 gap_by_walking(const u16 *allowed, u32 slots, u16 classes)
 {
 	u32 longest = 0;
 	u32 from;
@@ -114,9 +120,9 @@ static u32 gap_by_walking(const u16 *allowed, u32 slots)
 	for (from = 0; from < slots; from++) {
 		u32 steps = 1;
 
-		if (allowed[from])
+		if (!has(allowed[from], classes))
 			continue;
-		while (allowed[(from + steps) % slots])
+		while (!has(allowed[(from + steps) % slots], classes))
 			steps++;
 		if (steps > longest)
 			longest = steps;
@@ -196,8 +202,12 @@ static void test_random_tables(struct kpn_selftest *t)
 		if (round % 8 == 0)
 			expect_masks(t, partition, allowed);
 		expect_guards(t, &table);
-		KPN_EXPECT_EQ(t, partition->gap_slots, gap_by_walking(allowed, slots));
-		KPN_EXPECT_EQ(t, kpn_masks_gap_max(allowed, slots), partition->gap_slots);
+		KPN_EXPECT_EQ(t, partition->gap_slots, gap_by_walking(allowed, slots, 0));
+		KPN_EXPECT_EQ(t, kpn_masks_gap_max(allowed, slots, 0), partition->gap_slots);
+		KPN_EXPECT_EQ(t, kpn_masks_gap_max(allowed, slots, 1 << 9),
+			      gap_by_walking(allowed, slots, 1 << 9));
+		KPN_EXPECT_EQ(t, kpn_masks_gap_max(allowed, slots, 0x0804),
+			      gap_by_walking(allowed, slots, 0x0804));
 		/*
 		 * in the plane, in step with the table; one slot on is one index on, one plane on
 		 * the same

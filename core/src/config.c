@@ -84,7 +84,7 @@ static u32 trim_gap_slots(const struct kpn_config *config)
 {
 	return config->trim == KPN_TRIM_ANY ?
 		       1 :
-		       kpn_masks_gap_max(config->allowed, config->partition_slots);
+		       kpn_masks_gap_max(config->allowed, config->partition_slots, 0);
 }
 
 static bool check_allowed(struct check *check, bool slots_ok)

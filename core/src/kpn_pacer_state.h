@@ -21,6 +21,7 @@
 #ifndef KPN_PACER_STATE_H
 #define KPN_PACER_STATE_H
 
+#include "keepon/credit.h"
 #include "keepon/errno.h"
 #include "keepon/pacer.h"
 #include "keepon/wire.h"
@@ -162,6 +163,8 @@ struct kpn_pacer {
 	u32 zeroed_mask;
 	/* per descriptor: from there on its buffer is zero; NULL: it is, wherever no frame is */
 	u16 *old_bytes;
+	u32 shaped; /* classes whose best effort is sent as their credit allows */
+	struct kpn_credit credit[KPN_CLASS_COUNT];
 
 	/* a stop */
 	u64 sent_seq;  /* frames in slots before this one have left */

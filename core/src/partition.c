@@ -42,7 +42,7 @@ void kpn_partition_init(struct kpn_partition *partition, void *memory, const u16
 		.slots = slots,
 		.plane_slots = plane_slots,
 		.plane_words = plane_words,
-		.gap_slots = kpn_masks_gap_max(allowed, slots),
+		.gap_slots = kpn_masks_gap_max(allowed, slots, 0),
 		.planes = planes,
 	};
 	for (index = 0; index < plane_slots; index++) {
@@ -74,7 +74,7 @@ u16 kpn_partition_mask(const struct kpn_partition *partition, u32 index)
 	return (u16)mask;
 }
 
-u32 kpn_masks_gap_max(const u16 *allowed, u32 slots)
+u32 kpn_masks_gap_max(const u16 *allowed, u32 slots, u16 classes)
 {
 	u32 first = slots;
 	u32 last = 0;
@@ -82,7 +82,7 @@ u32 kpn_masks_gap_max(const u16 *allowed, u32 slots)
 	u32 i;
 
 	for (i = 0; i < slots; i++) {
-		if (allowed[i])
+		if (classes ? !(allowed[i] & classes) : allowed[i])
 			continue;
 		if (first == slots)
 			first = i;

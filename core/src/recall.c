@@ -32,6 +32,7 @@ void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *co
 	struct kpn_ring *ring = &pacer->ring;
 	u64 end = ring->head.seq + ring->slots;
 	struct kpn_frame *taken = NULL;
+	u64 stayed = 0;
 	u64 at;
 	u8 tc;
 
@@ -41,8 +42,12 @@ void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *co
 	     at = kpn_ring_next(ring, &ring->yielding, at + 1, end)) {
 		struct kpn_frame *frame = kpn_ring_frame(ring, at);
 
-		if (!(classes >> frame->tc & 1) || KPN_UNLIKELY(!kpn_withdraw(pacer, at)))
+		if (!(classes >> frame->tc & 1))
 			continue;
+		if (KPN_UNLIKELY(!kpn_withdraw(pacer, at))) {
+			stayed = at;
+			continue;
+		}
 		frame->next = taken;
 		taken = frame;
 	}
@@ -52,6 +57,9 @@ void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *co
 
 		taken = frame->next;
 		++*counter;
+		/* what is left of credit is for what comes after a frame that stayed */
+		if (KPN_UNLIKELY(pacer->shaped >> frame->tc & 1) && frame->seq > stayed)
+			kpn_credit_refund(&pacer->credit[frame->tc], frame->seq);
 		kpn_prebuffer_put_back(&pacer->prebuffer, frame);
 	}
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Frames that wait before the ring in the order of their class: best effort, which gets slots of
- * the lookahead only, and frames with a txtime whose own slot was not to be had.
+ * the lookahead only and, of a shaped class, as its credit allows; and frames with a txtime whose own
+ * slot was not to be had.
  */
 #include "kpn_insert.h"
 #include "kpn_pacer_state.h"
@@ -28,10 +29,25 @@ static u64 best_effort_end(const struct kpn_pacer *pacer, const struct kpn_place
 	return placement->end_seq < end ? placement->end_seq : end;
 }
 
+/* First slot for the next frame of the class: in its order, and as its credit allows. */
 static u64 best_effort_from(const struct kpn_pacer *pacer, u8 tc,
 			    const struct kpn_placement *placement)
 {
-	return pacer->cursor[tc] > placement->first_seq ? pacer->cursor[tc] : placement->first_seq;
+	u64 from = pacer->cursor[tc];
+
+	if (from < placement->first_seq)
+		from = placement->first_seq;
+	if (KPN_UNLIKELY(pacer->shaped >> tc & 1) && from < kpn_credit_seq(&pacer->credit[tc]))
+		from = kpn_credit_seq(&pacer->credit[tc]);
+	return from;
+}
+
+/* The next frame of the class comes after this one, in slot @seq. */
+static void take_slot(struct kpn_pacer *pacer, u8 tc, u64 seq)
+{
+	pacer->cursor[tc] = seq + 1;
+	if (KPN_UNLIKELY(pacer->shaped >> tc & 1))
+		kpn_credit_spend(&pacer->credit[tc], seq);
 }
 
 /* Best effort of class @tc in its order: not before the last slot it got. */
@@ -46,7 +62,7 @@ static enum fill fill_best_effort(struct kpn_pacer *pacer, u8 tc,
 		return FILL_WAIT;
 	frame = kpn_prebuffer_take_first(&pacer->prebuffer, tc);
 	if (kpn_place(pacer, frame, seq, KPN_VERDICT_BEST_EFFORT, placement)) {
-		pacer->cursor[tc] = seq + 1;
+		take_slot(pacer, tc, seq);
 		return FILL_MORE;
 	}
 	kpn_prebuffer_put_back(&pacer->prebuffer, frame);
@@ -133,6 +149,10 @@ enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_fram
 	struct kpn_placement placement = kpn_unhurried_at(pacer, cpu_ns);
 	bool behind = pacer->prebuffer.backlog >> frame->tc & 1;
 
+	/* neither before the ring nor in it, where it can still be changed, a frame of the class waits */
+	if (KPN_UNLIKELY(pacer->shaped >> frame->tc & 1) && !behind &&
+	    pacer->cursor[frame->tc] <= placement.first_seq)
+		kpn_credit_rest(&pacer->credit[frame->tc], placement.first_seq);
 	if (placement.valid && !behind && pacer->ring.yielding_count < pacer->yielding_max) {
 		u64 end = best_effort_end(pacer, &placement);
 		u64 seq = kpn_find_free(pacer, frame->tc,
@@ -140,7 +160,7 @@ enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_fram
 
 		if (seq < end &&
 		    kpn_place(pacer, frame, seq, KPN_VERDICT_BEST_EFFORT, &placement)) {
-			pacer->cursor[frame->tc] = seq + 1;
+			take_slot(pacer, frame->tc, seq);
 			return KPN_VERDICT_PENDING;
 		}
 	}
@@ -149,4 +169,30 @@ enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_fram
 	if (!kpn_prebuffer_append(&pacer->prebuffer, frame))
 		return pacer->config.prebuffer_frames ? KPN_VERDICT_NO_ROOM : KPN_VERDICT_NO_SLOT;
 	return KPN_VERDICT_PENDING;
+}
+
+int kpn_pacer_set_credit(struct kpn_pacer *pacer, u8 tc, u64 idle_slope_bps, u32 high_bytes)
+{
+	u64 since = kpn_first_changeable(pacer, kpn_cpu_now(pacer));
+	struct kpn_credit *credit;
+	int error;
+
+	if (tc >= KPN_CLASS_COUNT)
+		return -KPN_EINVAL;
+	credit = &pacer->credit[tc];
+	if (!idle_slope_bps) {
+		pacer->shaped &= ~(1u << tc);
+		return 0;
+	}
+	if (since < pacer->cursor[tc])
+		since = pacer->cursor[tc];
+	/* what was sent under another slope is paid for first */
+	if (pacer->shaped >> tc & 1 && since < kpn_credit_seq(credit))
+		since = kpn_credit_seq(credit);
+	error = kpn_credit_init(credit, pacer->config.rate_bps,
+				kpn_wire_bytes(pacer->config.slot_bytes), idle_slope_bps,
+				high_bytes, since);
+	if (!error)
+		pacer->shaped |= 1u << tc;
+	return error;
 }

@@ -203,6 +203,7 @@ static int start_wire(struct keepon_engine *engine)
 			keepon_dual_join_locked(engine);
 			keepon->engine = engine;
 			keepon_taprio_join_locked(keepon);
+			keepon_credit_join_locked(keepon);
 		}
 		raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	}

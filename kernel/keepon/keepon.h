@@ -10,7 +10,8 @@
  *	xmit, share, outcome		frames in, who may have how many waiting, frames done
  *	receive		frames from the lower device
  *	dual		the receive ring as a second clock
- *	gates, schedule, taprio	gate lists as class tables (taprio.h)
+ *	gates, bridge, schedule, taprio	gate lists as class tables (taprio.h)
+ *	credit		shaped classes: cbs, rates of mqprio
  *	clock, phc, stamp, qdisc, ethtool, debug, trace
  *
  * Locking: RTNL for configuration and for starting and stopping; keepon.lock around every
@@ -27,6 +28,7 @@
 #include <linux/ptp_clock_kernel.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <net/pkt_sched.h>
 
 #include "keepon/dual.h"
 #include "keepon/pacer.h"
@@ -99,6 +101,23 @@ struct keepon_share {
 };
 
 /**
+ * struct keepon_credit - of a queue
+ * @idle_slope_bps: 0: it is not shaped; @high_bytes: hiCredit, of cbs
+ * @is_rate: a max_rate of mqprio
+ */
+struct keepon_credit {
+	u64 idle_slope_bps;
+	u32 high_bytes;
+	bool is_rate;
+};
+
+/** struct keepon_promise - bytes a second that @queues of a traffic class have for themselves */
+struct keepon_promise {
+	u16 queues;
+	u64 rate;
+};
+
+/**
  * struct keepon - an upper device
  * @dev, @lower: itself and the device it sends through
  * @setup, @plan: what was asked for and what it comes to; RTNL
@@ -113,6 +132,8 @@ struct keepon_share {
  * @restart: starts the wire anew after the NIC was lost; @restarts: how often, RTNL; @lost: it was,
  *	and nobody has stopped yet
  * @taprio: gates instead of the class table of the plan
+ * @credit: by queue, written under @lock, too; @promises: by traffic class; RTNL
+ * @etf_queues: with an offloaded etf above; @lock
  * @hwtstamp: what is stamped
  * @phc: NULL if it could not be registered
  * @debug: folder of faults on request; @stall_ns: by how much the next poll of each poller shall be
@@ -140,6 +161,9 @@ struct keepon {
 	bool lost;
 
 	struct keepon_taprio taprio;
+	struct keepon_credit credit[KEEPON_CLASS_COUNT];
+	struct keepon_promise promises[KEEPON_CLASS_COUNT];
+	u16 etf_queues;
 	struct keepon_hwtstamp hwtstamp;
 	struct ptp_clock_info phc_info;
 	struct ptp_clock *phc;
@@ -389,6 +413,28 @@ void keepon_debug_init(void);
 void keepon_debug_exit(void);
 void keepon_debug_add(struct keepon *keepon);
 void keepon_debug_remove(struct keepon *keepon);
+
+/* ---- credit.c; all under RTNL ---- */
+
+/** keepon_credit_cbs() - a request of qdisc cbs. Return: 0 or an error, with a sentence in the log */
+int keepon_credit_cbs(struct keepon *keepon, const struct tc_cbs_qopt_offload *cbs);
+/**
+ * keepon_credit_check_rates() - whether rates of mqprio, whose queues are right, can be had. Return:
+ * 0 or an error, with a sentence
+ */
+int keepon_credit_check_rates(const struct keepon *keepon,
+			      const struct tc_mqprio_qopt_offload *offload,
+			      struct netlink_ext_ack *extack);
+/** keepon_credit_set_rates() - they hold from now on, instead of others */
+void keepon_credit_set_rates(struct keepon *keepon, const struct tc_mqprio_qopt_offload *offload);
+/**
+ * keepon_credit_check() - whether another plan keeps what mqprio was promised. Return: 0 or an
+ * error, with a sentence
+ */
+int keepon_credit_check(const struct keepon *keepon, const struct keepon_plan *plan,
+			struct netlink_ext_ack *extack);
+/** keepon_credit_join_locked() - a wire has started: the pacer learns of credits */
+void keepon_credit_join_locked(struct keepon *keepon);
 
 /* ---- stamp.c, phc.c, qdisc.c, ethtool.c ---- */
 

@@ -204,6 +204,7 @@ static int keepon_changelink(struct net_device *dev, struct nlattr *tb[], struct
 		goto free_setup;
 	error = check_polling(&keepon->plan, &plan, extack)        ?:
 			keepon_taprio_check(keepon, &plan, extack) ?:
+			keepon_credit_check(keepon, &plan, extack) ?:
 			keepon_engine_replan(keepon, &plan, extack);
 	if (error) {
 		keepon_plan_free(&plan);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Queueing disciplines that ask the device. mqprio: traffic classes over the queues, each queue
- * being one class. etf: with `offload` frames come early and the device sends them on time, which
- * it does anyway. taprio: gates become a class table (taprio.c).
+ * being one class. cbs and the rates of mqprio: credit of a queue (credit.c). etf: with `offload`
+ * every time that comes from its queue is a txtime, whatever its socket says. taprio: gates become
+ * a class table (taprio.c).
  */
 #include <net/pkt_cls.h>
 #include <net/pkt_sched.h>
@@ -56,23 +57,18 @@ static int check_queues(const struct tc_mqprio_qopt *qopt, struct netlink_ext_ac
 	return 0;
 }
 
-static int check_mqprio(const struct tc_mqprio_qopt_offload *offload,
+static int check_mqprio(const struct keepon *keepon, const struct tc_mqprio_qopt_offload *offload,
 			struct netlink_ext_ack *extack)
 {
 	if (offload->qopt.num_tc > KEEPON_CLASS_COUNT)
 		return -EINVAL;
-	if (offload->shaper != TC_MQPRIO_SHAPER_DCB) {
-		keepon_explain(
-			extack,
-			"shaper bw_rlimit: classes share the wire by slots, not by rates; leave out shaper, min_rate and max_rate, and give the link class slots");
-		return -EOPNOTSUPP;
-	}
 	if (keepon_mqprio_preemptible(offload)) {
 		keepon_explain(extack,
 			       "fp P: frames are never interrupted here; make every class express");
 		return -EOPNOTSUPP;
 	}
-	return check_queues(&offload->qopt, extack);
+	return check_queues(&offload->qopt, extack) ?:
+		       keepon_credit_check_rates(keepon, offload, extack);
 }
 
 static int set_classes(struct net_device *dev, const struct tc_mqprio_qopt *qopt)
@@ -94,19 +90,34 @@ static int set_classes(struct net_device *dev, const struct tc_mqprio_qopt *qopt
 static int setup_mqprio(struct net_device *dev, struct tc_mqprio_qopt_offload *offload)
 {
 	struct netlink_ext_ack extack = {};
-	int error = check_mqprio(offload, &extack);
+	struct keepon *keepon = netdev_priv(dev);
+	int error = check_mqprio(keepon, offload, &extack);
 
 	if (extack._msg)
 		keepon_qdisc_say(dev, "mqprio", keepon_mqprio_extack(offload), &extack);
 	if (error)
 		return error;
 	offload->qopt.hw = TC_MQPRIO_HW_OFFLOAD_TCS;
-	return set_classes(dev, &offload->qopt);
+	error = set_classes(dev, &offload->qopt);
+	if (!error)
+		keepon_credit_set_rates(keepon, offload);
+	return error;
 }
 
 static int setup_etf(struct net_device *dev, const struct tc_etf_qopt_offload *offload)
 {
-	return offload->queue >= 0 && offload->queue < dev->num_tx_queues ? 0 : -EINVAL;
+	struct keepon *keepon = netdev_priv(dev);
+	unsigned long flags;
+
+	if (offload->queue < 0 || offload->queue >= KEEPON_CLASS_COUNT)
+		return -EINVAL;
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	if (offload->enable)
+		keepon->etf_queues |= 1 << offload->queue;
+	else
+		keepon->etf_queues &= ~(1 << offload->queue);
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	return 0;
 }
 
 static int tell_caps(const struct tc_query_caps_base *base)
@@ -121,6 +132,7 @@ int keepon_setup_tc(struct net_device *dev, enum tc_setup_type type, void *type_
 {
 	switch (type) {
 	case TC_SETUP_QDISC_MQPRIO: return setup_mqprio(dev, type_data);
+	case TC_SETUP_QDISC_CBS: return keepon_credit_cbs(netdev_priv(dev), type_data);
 	case TC_SETUP_QDISC_ETF: return setup_etf(dev, type_data);
 	case TC_SETUP_QDISC_TAPRIO: return keepon_taprio_setup(dev, type_data);
 	case TC_QUERY_CAPS: return tell_caps(type_data);

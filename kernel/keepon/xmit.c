@@ -62,12 +62,26 @@ static noinline enum timing timing_of_rest(const struct sk_buff *skb, const stru
 	return TIMING_OTHER;
 }
 
-static enum timing timing_of(const struct sk_buff *skb)
+/*
+ * An offloaded etf has looked at the frame: its time is of CLOCK_TAI, whoever gave it. With
+ * skip_sock_check that is not its socket: taprio writes one over whatever was there, and marks it
+ * as nobody's.
+ */
+static noinline enum timing timing_by_etf(const struct sock *sk)
+{
+	if (sk && sk_fullsock(sk) && sock_flag(sk, SOCK_TXTIME) && sk->sk_txtime_deadline_mode)
+		return TIMING_DEADLINE;
+	return TIMING_TXTIME;
+}
+
+static enum timing timing_of(const struct keepon *keepon, const struct sk_buff *skb, u16 tc)
 {
 	const struct sock *sk = skb->sk;
 
 	if (!skb->tstamp)
 		return TIMING_NONE;
+	if (keepon->etf_queues >> tc & 1)
+		return timing_by_etf(sk);
 	if (!sk || !sk_fullsock(sk))
 		return keepon_skb_txtime(skb) ? TIMING_TXTIME : TIMING_NONE;
 	if (!sock_flag(sk, SOCK_TXTIME))
@@ -137,7 +151,7 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
 	frame->frame.tc = tc;
 	frame->frame.flags = 0;
 	frame->frame.txtime_ns = 0;
-	switch (timing_of(skb)) {
+	switch (timing_of(engine->keepon, skb, tc)) {
 	case TIMING_NONE: return KPN_VERDICT_PENDING;
 	case TIMING_TXTIME: return schedule_locked(engine, frame, skb);
 	case TIMING_DEADLINE: return set_deadline_locked(engine, frame, skb);
@@ -152,20 +166,22 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
 /*
  * Byte queue limits count best effort only. A scheduled frame waits because its sender wants it to,
  * and counting it would close the queue to one that has to leave before it; there the number of
- * frames held is the limit.
+ * frames held is the limit. So it is for a shaped class, which has to be known to wait to be owed
+ * anything: what a byte queue limit keeps in the qdisc comes when its slots are others'.
  */
 static void account_locked(struct keepon_engine *engine, struct netdev_queue *queue,
 			   struct keepon_frame *frame, u16 tc)
 {
 	struct sk_buff *skb = frame->skb;
-	bool queued = !frame->sender;
+	bool timed = frame->sender;
+	bool queued = !timed && !engine->keepon->credit[tc].idle_slope_bps;
 
 	engine->free[tc] = frame->next;
 	frame->txtime_ns = 0;
 	frame->queued = queued;
-	if (!queued)
+	if (timed)
 		keepon_share_add_locked(engine, frame->sender, tc);
-	if (!queued || frame->deadline_ns) {
+	if (timed || frame->deadline_ns) {
 		/* Taken: from here on it would be mistaken for the stamp of a frame sent. */
 		frame->txtime_ns = ktime_to_ns(skb->tstamp);
 		skb->tstamp = 0;

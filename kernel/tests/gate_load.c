@@ -2,7 +2,8 @@
 /*
  * Load for gates. `gate_load now PHC` prints the time of a PTP clock in ns.
  * `gate_load run PHC DEVICE SPAN_MS SEED PRIORITIES` sends frames of every priority below
- * PRIORITIES, at random times and of random lengths, but priority 0 as many as are taken. Bytes 14
+ * PRIORITIES, at random times and of random lengths, but priority 0 as many as are taken; `gate_load
+ * pace` of the same arguments one of each and 100 bytes every 1.7 to 2.3 ms. Bytes 14
  * and 15 of a frame are its priority and how often it was sent, modulo 256. Prints "sample RAW_NS
  * PHC_NS WIDTH_NS" now and then, RAW_NS being CLOCK_MONOTONIC_RAW in the middle of WIDTH_NS in which
  * the PHC was read, and "sent PRIORITY COUNT".
@@ -20,6 +21,9 @@ enum {
 	SAMPLE_NS = 20000000,
 	BURST_MAX = 24,
 	PAUSE_NS_MAX = 4000000,
+	PACE_NS = 1700000,
+	PACE_MORE_NS = 600000,
+	PACE_BYTES = 100,
 };
 
 static uint64_t random_state;
@@ -56,14 +60,20 @@ static int open_socket(const char *device, int priority, struct sockaddr_ll *to)
 	return fd;
 }
 
-static bool send_one(int fd, const struct sockaddr_ll *to, int priority, uint32_t number)
+static bool send_bytes(int fd, const struct sockaddr_ll *to, int priority, uint32_t number,
+		       size_t bytes)
 {
 	static unsigned char payload[PAYLOAD_MAX];
 
 	payload[0] = (unsigned char)priority;
 	payload[1] = (unsigned char)number;
-	return sendto(fd, payload, 2 + random_below(PAYLOAD_MAX - 2), MSG_DONTWAIT,
-		      (const struct sockaddr *)to, sizeof(*to)) > 0;
+	return sendto(fd, payload, bytes, MSG_DONTWAIT, (const struct sockaddr *)to, sizeof(*to)) >
+	       0;
+}
+
+static bool send_one(int fd, const struct sockaddr_ll *to, int priority, uint32_t number)
+{
+	return send_bytes(fd, to, priority, number, 2 + random_below(PAYLOAD_MAX - 2));
 }
 
 /* RAW at a moment between two readings of it, with the PHC read there. */
@@ -116,19 +126,44 @@ static void load(clockid_t phc, const char *device, int64_t span_ns, int priorit
 		printf("sent %d %u\n", priority, sent[priority]);
 }
 
+static void pace(clockid_t phc, const char *device, int64_t span_ns, int priorities)
+{
+	struct sockaddr_ll to[PRIORITIES_MAX];
+	int64_t begin = read_ns(CLOCK_MONOTONIC);
+	int fd[PRIORITIES_MAX];
+	uint32_t sent = 0;
+	int priority;
+
+	for (priority = 0; priority < priorities; priority++)
+		fd[priority] = open_socket(device, priority, &to[priority]);
+	for (; read_ns(CLOCK_MONOTONIC) - begin < span_ns; sent++) {
+		const struct timespec pause = { 0, PACE_NS + random_below(PACE_MORE_NS) };
+
+		sample(phc);
+		for (priority = 0; priority < priorities; priority++)
+			require(send_bytes(fd[priority], &to[priority], priority, sent, PACE_BYTES),
+				"sendto");
+		nanosleep(&pause, NULL);
+	}
+	sample(phc);
+	for (priority = 0; priority < priorities; priority++)
+		printf("sent %d %u\n", priority, sent);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "now")) {
 		printf("%lld\n", (long long)read_ns(open_phc(argv[2])));
 		return 0;
 	}
-	if (argc != 7 || strcmp(argv[1], "run") != 0 || atoi(argv[6]) < 1 ||
-	    atoi(argv[6]) > PRIORITIES_MAX) {
+	if (argc != 7 || (strcmp(argv[1], "run") != 0 && strcmp(argv[1], "pace") != 0) ||
+	    atoi(argv[6]) < 1 || atoi(argv[6]) > PRIORITIES_MAX) {
 		fprintf(stderr, "usage: gate_load now PHC\n"
-				"       gate_load run PHC DEVICE SPAN_MS SEED PRIORITIES\n");
+				"       gate_load run|pace PHC DEVICE SPAN_MS SEED PRIORITIES\n");
 		return 2;
 	}
 	random_state = strtoull(argv[5], NULL, 0);
-	load(open_phc(argv[2]), argv[3], atoll(argv[4]) * 1000000, atoi(argv[6]));
+	(strcmp(argv[1], "run") ? pace : load)(open_phc(argv[2]), argv[3], atoll(argv[4]) * 1000000,
+					       atoi(argv[6]));
 	return 0;
 }

@@ -89,8 +89,6 @@ refuse_qdisc mqprio "the same queue twice" \
 	"queues 1@0 of traffic class 1 overlap 1@0 of traffic class 0; give each its own" 1@0 1@0
 refuse_qdisc mqprio "queues that overlap" \
 	"queues 4@2 of traffic class 1 overlap 3@0 of traffic class 0" 3@0 4@2
-refuse_qdisc mqprio "rates" "shaper bw_rlimit: classes share the wire by slots" \
-	1@0 1@1 mode channel shaper bw_rlimit min_rate 1Mbit 1Mbit max_rate 2Mbit 2Mbit
 run "several queues a class" mqprio 3@0 4@3
 tc qdisc del dev rt0 root
 ip link del rt0

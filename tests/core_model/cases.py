@@ -37,6 +37,8 @@ RESTART_EVERY = 150
 RATES_BPS = (10**7, 10**8, 10**9, 2_500_000_000, 5 * 10**9, 10**10, 25 * 10**9, 40 * 10**9, 10**11)
 SLOT_BYTES = (64, 65, 100, 200, 230, 300, 1230, 1518, 1522)
 RING_SLOTS = (8, 9, 13, 31, 32, 64, 100, 255, 256, 509, 1000, 4096)
+# and one in so many comes after a change of an idle slope
+SLOPE_EVERY = 60
 # Classes the operations use: one per late policy, and best effort below and above them.
 BEST_EFFORT_LOW, FIRM, SOFT, MOVABLE, FIRM_FLOOR, BEST_EFFORT_HIGH = 0, 1, 2, 3, 4, 7
 
@@ -411,16 +413,29 @@ def random_restart(rng: Random, case: Case) -> list[Operation]:
     return [*operations, ("start",)]
 
 
+def random_slope(rng: Random, case: Case) -> Operation:
+    """Credit for a class, or an end of it: hiCredit for nothing, a slot, some slots."""
+    wire_bytes = case.params["slot_bytes"] + OVERHEAD_BYTES
+    return (
+        "slope",
+        rng.choice((BEST_EFFORT_LOW, BEST_EFFORT_HIGH)),
+        rng.choice((0, 1, 20, 142, 500, 1000)),
+        rng.choice((0, wire_bytes, 5 * wire_bytes)),
+    )
+
+
 def random_operations(
     rng: Random, case: Case, count: int, restart_every: int = RESTART_EVERY
 ) -> list[Operation]:
-    """A stream of operations, a restart in the place of one in `restart_every` (0: none). A NIC
-    whose wander is stated as zero keeps its first drift."""
+    """A stream of operations, a restart in the place of one in `restart_every` (0: none), now and
+    then an idle slope. A NIC whose wander is stated as zero keeps its first drift."""
     operations = [random_operation(rng, case) for _ in range(count)]
     if restart_every:
         # drawn afterwards: with and without restarts, the other operations are the same
         for at in [at for at in range(count) if rng.randrange(restart_every) == 0][::-1]:
             operations[at : at + 1] = random_restart(rng, case)
+    for at in [at for at in range(len(operations)) if rng.randrange(SLOPE_EVERY) == 0][::-1]:
+        operations.insert(at, random_slope(rng, case))
     if case.params["wander_ppb_per_s_max"] == 0:
         return [operation for operation in operations if operation[0] != "drift"]
     return operations

@@ -13,13 +13,14 @@ from core_model import model
 from core_model.cases import Case
 from core_model.clock_checks import ClockChecks
 from core_model.core import CommitRecord, Library, OutcomeRecord, SlotRecord
+from core_model.credit_checks import CreditChecks
 from core_model.frame_checks import FrameChecks
 from core_model.model import PAPER, signed
 from core_model.slot_checks import SlotChecks
 from core_model.twin import require
 
 
-class Checker(SlotChecks, ClockChecks, FrameChecks):
+class Checker(SlotChecks, ClockChecks, FrameChecks, CreditChecks):
     """A core, its model, and the checks between them after every operation."""
 
     def __init__(self, library: Library, case: Case) -> None:
@@ -55,6 +56,8 @@ class Checker(SlotChecks, ClockChecks, FrameChecks):
         ):
             self.disturbances += 1
         self.follow_commits(commits)
+        for slot in slots:
+            self.follow_credit(slot)
         self.check_buffers(commits)
         if self.next_allowed is not None and now.partitions != before.partitions:
             self.shape = replace(self.shape, allowed=self.next_allowed)

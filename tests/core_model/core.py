@@ -94,6 +94,11 @@ class Library:
                 ctypes.c_int,
                 [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, U64],
             ),
+            (
+                "shim_set_credit",
+                ctypes.c_int,
+                [ctypes.c_void_p, ctypes.c_uint8, U64, ctypes.c_uint32],
+            ),
             ("shim_fail", None, [ctypes.c_void_p, ctypes.c_bool]),
             ("shim_reset", ctypes.c_bool, [ctypes.c_void_p, S64]),
             ("shim_start", None, [ctypes.c_void_p]),
@@ -243,6 +248,10 @@ class Core:
         return int(
             self._dll.shim_set_partition(self._shim, masks, len(allowed), at_net_slot % (1 << 64))
         )
+
+    def set_credit(self, tc: int, idle_slope_bps: int, high_bytes: int) -> int:
+        """kpn_pacer_set_credit()"""
+        return int(self._dll.shim_set_credit(self._shim, tc, idle_slope_bps, high_bytes))
 
     def fail(self, gone: bool) -> None:
         """The NIC cannot be read any more, or its index stands still."""

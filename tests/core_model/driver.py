@@ -38,6 +38,8 @@ OPERATIONS = frozenset(
         "start",
         "switch",
         "vanish",
+        "slope",
+        "saturate",
         "freeze",
     ]
 )
@@ -82,6 +84,35 @@ class Driver(Downtime):
             # one that was still to come has given way
             self.next_allowed, self.switch_at = allowed, at
         self.settle("switch")
+
+    def slope(self, tc: int, permille: int, high_bytes: int) -> None:
+        """A class gets an idle slope, in thousandths of the link's rate; 0: it loses it."""
+        idle_slope_bps = self.case.params["rate_bps"] * permille // 1000
+        error = self.core.set_credit(tc, idle_slope_bps, high_bytes)
+        require(error == 0, "an idle slope was refused", error=error)
+        self.shape_class(tc, idle_slope_bps, high_bytes)
+        self.settle("slope")
+
+    def saturate(self, tc: int, polls: int, gap: int) -> None:
+        """A shaped class always has frames waiting, and nothing that comes before it is sent: it
+        gets its idle slope, too. `gap`: the furthest a slot of it is away."""
+        since = self.now.tail_seq
+        batch = self.case.params["batch_slots"]
+        for _ in range(polls):
+            waiting = sum(frame.seq is None and frame.tc == tc for frame in self.frames.values())
+            self.burst(tc, model.FRAME_BYTES_LEAST + 46, max(0, 2 * batch - waiting))
+            self.run(1)
+        shaped = self.shaped.get(tc)
+        if shaped is None:
+            return
+        require(
+            shaped.at_least(since, gap),
+            "a class sends less than its idle slope",
+            tc=tc,
+            since=since,
+            sent=shaped.sent,
+        )
+        require(max(shaped.sent, default=0) > since, "nothing was sent", sent=shaped.sent)
 
     def leaves_gap(self, allowed: tuple[int, ...], at: int) -> bool:
         """Whether slots that may be trimmed are further apart there than in the first table."""

@@ -38,6 +38,7 @@ class FrameChecks(Twin):
             frame.seq = commit.seq
             frame.stale = False
             frame.base = commit.base
+            frame.paid = frame.tc in self.shaped and frame.txtime_ns is None
             if frame.txtime_ns is None:
                 last = self.fifo_last.get(frame.tc, -1)
                 self.fifo_last[frame.tc] = max(last, commit.seq)

@@ -134,7 +134,7 @@ class Frame:
     `seq` is its slot while it is in the ring, `base` what was in force when it got there, `targets`
     what its txtime meant then, `stale` whether the base has changed since; `held_in_time` whether
     it waits before the ring since it was submitted too early, with how many disturbances before;
-    `recalled` whether it was taken out of a slot.
+    `recalled` whether it was taken out of a slot; `paid` whether it was placed by credit.
     """
 
     id: int
@@ -147,6 +147,7 @@ class Frame:
     held_in_time: bool = False
     disturbances: int = 0
     recalled: bool = False
+    paid: bool = False
     targets: set[int] = field(default_factory=set)
 
 

@@ -40,8 +40,10 @@ from core_model.mechanisms import (
     unlocked,
 )
 from core_model.model import TRIM_RESERVED
+from core_model.shaping import SHAPED
 
 SCENARIOS: dict[str, Scenario] = {
+    **SHAPED,
     "every class": (MIXED, EVERY_CLASS),
     "every class, no prebuffer": (make_case({"prebuffer_frames": 0}, PRIME_PARTITION), EVERY_CLASS),
     "every class, paper": (make_case(PAPER_RING, PRIME_PARTITION), EVERY_CLASS),

@@ -76,6 +76,11 @@ int shim_set_partition(struct shim *shim, const u16 *allowed, u32 slots, u64 at_
 	return rig_set_partition(&shim->rig, &table->partition, table->allowed, at_net_slot);
 }
 
+int shim_set_credit(struct shim *shim, u8 tc, u64 idle_slope_bps, u32 high_bytes)
+{
+	return kpn_pacer_set_credit(shim->rig.pacer, tc, idle_slope_bps, high_bytes);
+}
+
 /* The card is pulled, or its index stands still from now on. */
 void shim_fail(struct shim *shim, bool gone)
 {

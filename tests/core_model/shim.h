@@ -92,6 +92,7 @@ u64 shim_position_at(struct shim *shim, s64 ns, u32 frac);
 void shim_bounds(struct shim *shim, u32 rate_ppb, u32 rate_change_ppb, u64 *values);
 u64 shim_hash(const struct shim *shim);
 int shim_set_partition(struct shim *shim, const u16 *allowed, u32 slots, u64 at_net_slot);
+int shim_set_credit(struct shim *shim, u8 tc, u64 idle_slope_bps, u32 high_bytes);
 void shim_fail(struct shim *shim, bool gone);
 
 #endif

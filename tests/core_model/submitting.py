@@ -194,6 +194,9 @@ class Submitting(Polling):
     def answers_best_effort(self, tc: int, view: View, held: list[Frame]) -> list[Answer]:
         """The first free slot of the class after its earlier frames, or a place in the FIFO."""
         room = self.shape.prebuffer_frames
+        if tc in self.shaped:
+            # when is for its credit to say, which is seen on the wire
+            return [Answer(frozenset({"PENDING", "NO_ROOM" if room else "NO_SLOT"}))]
         waiting = sum(frame.txtime_ns is None for frame in held)
         full = Answer(frozenset({"NO_ROOM"} if room else {"NO_SLOT"}))
         fifo = (

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 from core_model.cases import Case
 from core_model.core import Core, Library, SlotRecord
+from core_model.credit import Shaped
 from core_model.model import Frame, Law, signed
 
 FRACTION = Fraction(1, 1 << 32)
@@ -84,6 +85,7 @@ class Twin:
         """
         self.ring: dict[int, Frame] = {}
         self.fifo_last: dict[int, int] = {}
+        self.shaped: dict[int, Shaped] = {}
         self.buffers: dict[int, int] = {}
         self.slots: deque[SlotRecord] = deque()
         self.law = Law(0, Fraction(start_time_ns), Fraction(0))

@@ -10,6 +10,7 @@
 #include "keepon/align.h"
 #include "keepon/clock.h"
 #include "keepon/config.h"
+#include "keepon/credit.h"
 #include "keepon/frame.h"
 #include "keepon/nic_ops.h"
 #include "keepon/observe.h"
@@ -167,6 +168,17 @@ struct kpn_limits kpn_pacer_limits(const struct kpn_pacer *pacer);
  */
 int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition *next,
 			    u64 at_net_slot);
+
+/**
+ * kpn_pacer_set_credit() - best effort of class @tc is shaped from now on: it is placed in slots its
+ * credit has been paid for by the time they are on the wire, however far ahead they are posted
+ * @idle_slope_bps, @high_bytes: see kpn_credit_init(); 0: it is not shaped any more
+ *
+ * Frames with a txtime neither wait for credit nor take any away. A class that is always ready
+ * reaches its slope if @high_bytes are what kpn_credit_high_bytes() says. Ends with the run. Return:
+ * 0; -KPN_EINVAL: no such class; -KPN_ERANGE: no such slope; nothing was changed.
+ */
+int kpn_pacer_set_credit(struct kpn_pacer *pacer, u8 tc, u64 idle_slope_bps, u32 high_bytes);
 
 /**
  * kpn_pacer_partition() - the table in force, or with @next the one to come, NULL if there is none

@@ -80,9 +80,10 @@ static inline u64 kpn_partition_window(const struct kpn_partition *partition, u3
 }
 
 /**
- * kpn_masks_gap_max() - longest distance from a mask of no class to the next, cyclically; 0 if
- * there is none
+ * kpn_masks_gap_max() - longest distance from a mask with a class of @classes to the next,
+ * cyclically; 0 if there is none
+ * @classes: bit per class; 0: masks of no class
  */
-u32 kpn_masks_gap_max(const u16 *allowed, u32 slots);
+u32 kpn_masks_gap_max(const u16 *allowed, u32 slots, u16 classes);
 
 #endif

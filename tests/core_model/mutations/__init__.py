@@ -7,7 +7,7 @@ core. Spaces and line ends do not count, so that laying out the sources anew lea
 
 from __future__ import annotations
 
-from core_model.mutations import bounded, frames, held_up, slots, strip, trouble
+from core_model.mutations import bounded, credit, frames, held_up, slots, strip, trouble
 from core_model.mutations.mutation import Mutation
 
 __all__ = ["MUTATIONS", "Mutation"]
@@ -19,4 +19,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *held_up.MUTATIONS,
     *bounded.MUTATIONS,
     *trouble.MUTATIONS,
+    *credit.MUTATIONS,
 )
