@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import HABITAT, ROOT, small
+from helpers import HABITAT, ROBOT_CELL, ROOT, small, small_text
 from keepon.cli import app as cli
 from keepon.cli import export_command as command
 from keepon.cli import session
@@ -27,10 +27,11 @@ from keepon.errors import (
     ConfigError,
     EnvironmentProblemError,
 )
-from keepon.export import commands, exported
+from keepon.export import commands, exported, ptp
 from keepon.export.exported import Planned
 from keepon.linux.link import options
 from keepon.linux.link.slots import list_text, slots_of_classes
+from keepon.linux.queues import queues_of
 from keepon.model import loading
 
 THREE = ROOT / "examples" / "three-stations.toml"
@@ -72,6 +73,8 @@ def tc_exit(words: list[str]) -> int:
     or without rights.
     """
     placed = [*words]
+    if "$gates" in placed:
+        placed[placed.index("$gates") :] = commands.FULL_OFFLOAD.split()
     placed[placed.index("dev") + 1] = "lo"
     apart = ["unshare", "--net"] if os.geteuid() == 0 else []
     return subprocess.run(
@@ -291,7 +294,8 @@ def test_stations_get_the_link_they_were_planned(habitat: Planned) -> None:
     files = commands.export(Planned(habitat.scenario, habitat.plan, "enp1s0", "beat")).files
     for name, station in habitat.plan["stations"].items():
         lines = script_lines(files[f"{name}.sh"])
-        links = [line for line in lines if line[:3] == ["ip", "link", "add"]]
+        added = [line for line in lines if line[:3] == ["ip", "link", "add"]]
+        links = [line for line in added if "keepon" in line]
         assert len(links) == (station["driver"] == "keepon")
         for line in links:
             assert line[3:9] == ["link", "enp1s0", "name", "beat", "type", "keepon"]
@@ -318,9 +322,10 @@ def test_launch_time_stations_offload_etf_and_keepon_stations_do_not(habitat: Pl
     for name, station in habitat.plan["stations"].items():
         talks = bool(station["streams"])
         lines = script_lines(files[f"{name}.sh"])
-        disciplines = [line for line in lines if line[0] == "tc"]
+        disciplines = [line for line in lines if line[:2] == ["tc", "qdisc"] and "del" not in line]
         etf = [line for line in disciplines if "etf" in line]
-        assert sum("mqprio" in line for line in disciplines) == talks
+        has_classes = talks or station["driver"] == "keepon"
+        assert sum("mqprio" in line for line in disciplines) == has_classes
         assert bool(etf) == (talks and station["driver"] == "launchtime"), name
         assert all(
             "offload" in line and line[line.index("parent") + 1].startswith("100:") for line in etf
@@ -333,7 +338,7 @@ def test_tc_reads_every_command(habitat: Planned) -> None:
     chosen = [
         line for name in ("br1.sh", "rt-simulator.sh",
         "power-gateway.sh") for line in script_lines(files[name])
-        if line[0] == "tc"
+        if line[:3] in (["tc", "qdisc", "add"], ["tc", "qdisc", "replace"])
     ]  # fmt: skip
     assert {kind for line in chosen for kind in ("taprio", "mqprio", "etf") if kind in line} == {
         "taprio", "mqprio", "etf",
@@ -345,7 +350,7 @@ def test_tc_reads_every_command(habitat: Planned) -> None:
 @pytest.mark.parametrize(
     ("kind", "wrong", "instead"),
     [
-        ("taprio", "0x2", "two"),
+        ("taprio", "num_tc", "tcs"),
         ("taprio", "S", "T"),
         ("mqprio", "num_tc", "tcs"),
         ("etf", "offload", "upload"),
@@ -366,6 +371,7 @@ def test_gates_are_those_of_the_plan(habitat: Planned) -> None:
     seen = 0
     for name, entry in habitat.plan["bridges"].items():
         comments = re.findall(r"^# towards (\S+):", files[f"{name}.sh"], re.MULTILINE)
+        assert "gates=${GATES:-flags 0x2}\n" in files[f"{name}.sh"]
         lines = [line for line in script_lines(files[f"{name}.sh"]) if "taprio" in line]
         for peer, line in zip(comments, lines, strict=True):
             port = entry["ports"][peer]
@@ -384,7 +390,7 @@ def test_gates_are_those_of_the_plan(habitat: Planned) -> None:
             assert [levels[queue] for queue in port["queues"].values()] == [
                 str(q) for q in port["queues"].values()
             ]
-            assert line[-2:] == ["flags", "0x2"]
+            assert line[line.index("$gates") + 1] == "||"
             seen += 1
     assert seen == sum(
         "entries" in port
@@ -402,10 +408,137 @@ def test_port_numbers_follow_the_links_of_the_scenario(habitat: Planned) -> None
 def test_entries_too_short_for_taprio_are_named(habitat: Planned) -> None:
     notes = commands.export(habitat).notes
     assert any(
-        "port swp0 towards br1: its shortest gate entry of 46 ns is below the 480 ns" in note
+        "port swp0 towards br2: its shortest gate entry of 32 ns is below the 480 ns" in note
         for note in notes
     )
     assert not any("br4" in note for note in notes)
+
+
+def robot_cell() -> Planned:
+    scenario = loading.load(ROBOT_CELL)
+    return Planned(scenario, session.planned(scenario))
+
+
+ROBOTS = robot_cell()
+GPTP = loading.load(ROOT / "examples" / "gptp.toml")
+
+
+def test_a_list_parted_by_the_end_of_its_cycle_begins_behind_its_first_entry() -> None:
+    ends = ((0xBF, 100), (0x40, 5000), (0xBF, 994_900))
+    port = exported.Port("br1", "a", "swp0", 1_000_000_000, 7, ends)
+    assert commands.joined(port) == (107, [(0x40, 5000), (0xBF, 995_000)])
+    long = ((0xBF, 600), (0x40, 5000), (0xBF, 994_400))
+    port = exported.Port("br1", "a", "swp0", 1_000_000_000, 7, long)
+    assert commands.joined(port) == (7, list(long))
+
+
+def test_best_effort_and_ptp_have_queues_apart_from_streams() -> None:
+    files = commands.export(ROBOTS).files
+    for name, station in ROBOTS.plan["stations"].items():
+        if station["driver"] != "keepon":
+            continue
+        (line,) = [line for line in script_lines(files[f"{name}.sh"]) if "mqprio" in line]
+        assert line[line.index("num_tc") + 1] == "8"
+        chosen = list(map(int, line[line.index("map") + 1 : line.index("queues")]))
+        # what a program gets that asks for nothing, or for a type of service
+        assert [chosen[level] for level in (0, 1, 2, 4, 6)] == [7] * 5
+        told = re.findall(r"SO_PRIORITY (\d+), PCP (\d)", files[f"{name}.sh"])
+        streams = [stream for stream in ROBOTS.scenario.stream if stream.talker == name]
+        assert len(told) == len(streams)
+        for stream, (level, pcp) in zip(streams, told, strict=True):
+            assert (chosen[int(level)], int(pcp)) == (stream.tc, stream.priority)
+            assert int(level) > 6, "any program may have a priority of 6 or less"
+
+
+def test_ptp_has_its_class_where_best_effort_has_another() -> None:
+    text = ROBOT_CELL.read_text().replace("tc = 7\n\n# Classes", "tc = 3\n\n# Classes")
+    text = text.replace(
+        '{ tc = 7, slots = "rest"', '{ tc = 3, slots = [40] }, { tc = 7, slots = "rest"'
+    )
+    scenario = loading.parse(text, "cell.toml")
+    station = scenario.station_named("controller")
+    queues = queues_of(scenario, station, "keepon")
+    assert queues.best_effort == 7 and queues.ptp_priority is not None
+    assert queues.map[queues.ptp_priority] == 3
+    assert queues.ptp_priority not in queues.priority.values()
+    config = ptp.config(scenario, "controller", ["rt0"], queues.ptp_priority, station)
+    assert f"socket_priority {queues.ptp_priority}\n" in config
+
+
+def test_small_slots_are_told_of() -> None:
+    exported_cell = commands.export(ROBOTS)
+    note = next(note for note in exported_cell.notes if "IPv6" in note)
+    assert "controller 150" in note and "safety 75" in note
+    assert "rt0 comes up with MTU 150" in exported_cell.files["controller.sh"]
+    wide = parse_with_slots(1310)
+    assert not any("IPv6" in note for note in commands.export(wide).notes)
+
+
+def parse_with_slots(slot_bytes: int) -> Planned:
+    text = small_text(
+        **{
+            'driver = "under-test"': 'driver = "keepon"',
+            "[compare]": "",
+            'drivers = ["keepon", "standard"]': "",
+            "frame_bytes = 200": "frame_bytes = 200\ntc = 0",
+            "period_ns = 1_000_000": "period_ns = 10_640_000",
+        }
+    )
+    text = text.replace(
+        'driver = "keepon"', f'driver = "keepon"\nkeepon = {{ slot_bytes = {slot_bytes} }}'
+    )
+    scenario = loading.parse(text, "small.toml")
+    return Planned(scenario, session.planned(scenario))
+
+
+def test_tags_are_made_of_the_priorities_of_streams() -> None:
+    files = commands.export(ROBOTS).files
+    (line,) = [line for line in script_lines(files["controller.sh"]) if "vlan" in line]
+    assert line[:9] == ["ip", "link", "add", "link", "rt0", "name", "rt0.0", "type", "vlan"]
+    pairs = dict(pair.split(":") for pair in line[line.index("egress-qos-map") + 1 :])
+    assert sorted(pairs.values()) == ["4", "6"] and "vlan" not in files["recorder.sh"]
+
+
+def test_clocks_are_set_as_the_plan_has_it(habitat: Planned) -> None:
+    files = commands.export(ROBOTS).files
+    lead, follow = files["sw-cell-ptp4l.cfg"], files["drive1-ptp4l.cfg"]
+    assert "priority1 100\n" in lead and "gmCapable 1\n" in lead
+    assert re.findall(r"^\[(swp\d)\]$", lead, re.MULTILINE) == [f"swp{n}" for n in range(5)]
+    assert "gmCapable 0\n" in follow and "[rt0]\ningressLatency 9000\n" in follow
+    assert "logSyncInterval -3\n" in follow and "delay_mechanism P2P\n" in follow
+    assert 'ptp4l -H -m -f "$here/drive1-ptp4l.cfg"' in files["drive1.sh"]
+    assert "phc2sys -s rt0 -c CLOCK_REALTIME" in files["drive1.sh"]
+    ideal = commands.export(habitat)
+    assert not any(name.endswith(".cfg") for name in ideal.files)
+    assert any('sync.mode = "ideal"' in note for note in ideal.notes)
+    assert "phc2sys -s eth0 -c CLOCK_REALTIME" in ideal.files["power-load.sh"]
+
+
+def test_ptp_through_plain_bridges_is_configured_end_to_end() -> None:
+    text = (ROOT / "examples" / "gptp.toml").read_text()
+    text = text.replace(
+        'mode = "gptp"\ngrandmaster = "br1"', 'mode = "ptp"\ngrandmaster = "talker"'
+    )
+    scenario = loading.parse(text, "ptp.toml")
+    config = ptp.config(scenario, "listener", ["rt0"], None, scenario.station_named("listener"))
+    assert "delay_mechanism E2E\n" in config and "slaveOnly 1\n" in config
+    assert "gmCapable" not in config and "transportSpecific" not in config
+
+
+def test_padded_messages_are_told_of() -> None:
+    planned = Planned(GPTP, session.planned(GPTP))
+    assert any("linuxptp drops" in note for note in commands.export(planned).notes)
+
+
+@pytest.mark.parametrize("name", ["habitat", "robot-cell", "gptp"])
+def test_scripts_are_posix_shell(name: str) -> None:
+    scenario = loading.load(ROOT / "examples" / f"{name}.toml")
+    for file, text in commands.export(Planned(scenario, session.planned(scenario))).files.items():
+        if file.endswith(".sh"):
+            done = subprocess.run(
+                ["sh", "-n"], input=text, text=True, capture_output=True, check=False
+            )
+            assert done.returncode == 0, (file, done.stderr)
 
 
 def test_long_entries_are_several_for_fields_of_32_bits() -> None:

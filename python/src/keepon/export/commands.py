@@ -1,107 +1,161 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`ip` and `tc` commands that set up stations and gated bridge ports: a shell script per node.
+"""Commands that set up stations and bridges: a shell script per node, and ptp4l's configuration
+beside it where PTP sets the clocks.
 
-A station gets what target vm gives it (keepon.linux.network), in its own network namespace and on
-real devices. A gated port gets taprio with full offload (tc-taprio(8)): the gates are the switch's,
-its clock is the PTP clock.
+A gated port gets taprio with full offload (tc-taprio(8)): the gates are the switch's, its clock is
+the PTP clock.
 """
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from keepon.export.exported import Exported, Planned, Port, gated_ports
-from keepon.linux.network import PRIORITIES, Guest, link_options, priority_of, queue_commands
-from keepon.model.scenario import Station
+from keepon.export import ptp, shell
+from keepon.export.exported import Exported, Planned, Port, gated_ports, port_name
+from keepon.export.stations import Machine, mtu_note, ptp_config, script
+from keepon.linux.queues import PRIORITIES
+from keepon.model.topology import Topology
 
 TRAFFIC_CLASSES = 8
-FULL_OFFLOAD = "0x2"
+FULL_OFFLOAD = "flags 0x2"
 # A gate entry must let the shortest frame pass: 60 bytes, FCS not counted (ETH_ZLEN in
 # net/sched/sch_taprio.c).
 TAPRIO_BYTES_MIN = 60
 
 
-@dataclass(frozen=True)
-class Machine(Guest):
-    """A station that is a machine of its own: every one has the same device names."""
-
-    device_name: str = "eth0"
-    keepon_name: str = "rt0"
-
-    def nic(self, station: str) -> str:
-        return self.device_name
-
-    def device(self, station: str) -> str:
-        return self.keepon_name if self.driver(station) == "keepon" else self.device_name
+def joined(port: Port) -> tuple[int, list[tuple[int, int]]]:
+    """Base time and entries of a list whose ends, if they are one entry that the cycle's end parts
+    and too short by themselves, are put together: it begins behind the first of them.
+    """
+    entries = list(port.entries)
+    (mask, ns), (last_mask, last_ns) = entries[0], entries[-1]
+    if len(entries) < 2 or mask != last_mask or min(ns, last_ns) >= _least_ns(port):
+        return port.base_ns, entries
+    return port.base_ns + ns, [*entries[1:-1], (mask, ns + last_ns)]
 
 
-def _streams(machine: Machine, station: Station) -> Iterator[str]:
-    for stream in machine.scenario.stream:
-        if stream.talker == station.name:
-            entry = machine.plan["streams"][stream.id]
-            releases = entry.get("turns_ns", [entry["release_ns"]])
-            told = " ns, in turn ".join(str(release_ns) for release_ns in releases)
-            yield (
-                f"# stream {stream.id}: txtime {told} ns after every multiple of {stream.period_ns}"
-                f" ns of CLOCK_TAI, SO_PRIORITY {priority_of(stream.tc)}, PCP {stream.priority}"
-            )
-
-
-def _station(machine: Machine, station: Station) -> Iterator[str]:
-    driver = machine.driver(station.name)
-    nic, device = machine.nic(station.name), machine.device(station.name)
-    yield "#!/bin/sh"
-    yield (
-        f"# Station {station.name} of scenario {machine.scenario.name}, driver {driver}; run as"
-        " root."
-    )
-    yield from _streams(machine, station)
-    yield "set -e"
-    yield f"ip link set dev {nic} up"
-    if device != nic:
-        options = " ".join(link_options(machine, station))
-        yield f"ip link add link {nic} name {device} type keepon {options}"
-        yield f"ip link set dev {device} up"
-    namespaced = f"tc -n {shlex.quote(station.name)} "
-    for line in queue_commands(machine, station):
-        yield "tc " + line.removeprefix(namespaced)
+def _least_ns(port: Port) -> int:
+    """The shortest entry that taprio takes."""
+    return -(-TAPRIO_BYTES_MIN * 8 * 10**9 // port.rate_bps)
 
 
 def _taprio(port: Port) -> Iterator[str]:
     """One command over several lines: a line for each entry."""
     levels = [*range(TRAFFIC_CLASSES), *[0] * (PRIORITIES - TRAFFIC_CLASSES)]
-    yield f"# towards {port.peer}: {len(port.entries)} entries, {port.cycle_ns} ns"
+    base_ns, entries = joined(port)
+    yield f"# towards {port.peer}: {len(entries)} entries, {port.cycle_ns} ns"
     yield (
         f"tc qdisc replace dev {port.name} parent root handle 100 taprio num_tc {TRAFFIC_CLASSES}"
         f" \\\n\tmap {' '.join(map(str, levels))} \\\n\tqueues"
         f" {' '.join(f'1@{queue}' for queue in range(TRAFFIC_CLASSES))} \\\n\tbase-time"
-        f" {port.base_ns} cycle-time {port.cycle_ns} \\\n"
-        + "".join(f"\tsched-entry S 0x{mask:02x} {ns} \\\n" for mask, ns in port.entries)
-        + f"\tflags {FULL_OFFLOAD}"
+        f" {base_ns} cycle-time {port.cycle_ns} \\\n"
+        + "".join(f"\tsched-entry S 0x{mask:02x} {ns} \\\n" for mask, ns in entries)
+        + f'\t$gates || stop "{port.name} takes no such gates: offload needs a switch whose driver'
+        ' has it; GATES=\\"clockid CLOCK_TAI\\" lets timers of the CPU be the gates"'
     )
 
 
 def _too_short(port: Port) -> str | None:
-    """What Linux will say about a port's shortest entry."""
-    shortest_ns = min(ns for _, ns in port.entries)
-    least_ns = -(-TAPRIO_BYTES_MIN * 8 * 10**9 // port.rate_bps)
+    """What a port's switch must be able to do that Linux's taprio cannot."""
+    shortest_ns = min(ns for _, ns in joined(port)[1])
+    least_ns = _least_ns(port)
     if shortest_ns >= least_ns:
         return None
     return (
         f"bridge {port.bridge}, port {port.name} towards {port.peer}: its shortest gate entry of"
-        f" {shortest_ns} ns is below the {least_ns} ns that Linux's taprio takes at this rate; tc"
-        " will be refused there"
+        f" {shortest_ns} ns is below the {least_ns} ns that Linux's taprio takes at this rate; it"
+        f" needs a switch that takes entries of {shortest_ns} ns, by --format yang or tsntool"
     )
 
 
+def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
+    """The script of a bridge: gates of its ports, and PTP on all of them."""
+    topology, by_ptp = Topology(planned.scenario), planned.scenario.sync.mode == "gptp"
+    peers = {port_name(topology, name, peer): peer for peer in topology.neighbours[name]}
+    rates = {port: topology.wires[name, peer].rate_bps for port, peer in peers.items()}
+    used = list(peers) if by_ptp else [port.name for port in ports]
+    lines = [
+        "#!/bin/sh",
+        f"# Bridge {name} of scenario {planned.scenario.name}: gates and clock; run as root.",
+        "# Ports are numbered as the scenario lists the bridge's links. How they are bridged is the"
+        " switch's affair; it takes the PCP for the priority.",
+        shell.begin(),
+        f"gates=${{GATES:-{FULL_OFFLOAD}}}",
+        "# Nothing is changed before all that is needed is there.",
+        *(f'stop "{note}"' for port in ports if (note := _too_short(port)) is not None),
+        *shell.needs(["ip", "tc", "ethtool", *(["ptp4l"] if by_ptp else [])], used),
+        *(
+            shell.needs_queues(port.name, TRAFFIC_CLASSES, "gates are those of queues")
+            for port in ports
+        ),
+        shell.helpers([f"tc qdisc del dev {port.name} root 2> /dev/null" for port in ports]),
+    ]
+    for port in used:
+        lines += shell.without_disturbers(port)
+        lines.append(f"linked {port} {rates[port] // 1_000_000}")
+    if ports:
+        lines.append(
+            "# taprio takes the lengths of entries by the rate of the link: it must be up."
+        )
+    lines += [line for port in ports for line in _taprio(port)]
+    if by_ptp:
+        lines.append("# gPTP: the bridge passes time on, or has it.")
+        lines += ptp.start(name, "-H")
+    return "\n".join([*lines, "finished=1"]) + "\n"
+
+
+def _bridges(planned: Planned) -> Iterator[tuple[str, str]]:
+    gated = gated_ports(planned)
+    sync = planned.scenario.sync
+    topology = Topology(planned.scenario)
+    for bridge in planned.scenario.bridge:
+        ports = [port for port in gated if port.bridge == bridge.name]
+        if not ports and sync.mode != "gptp":
+            continue
+        yield f"{bridge.name}.sh", _bridge(planned, bridge.name, ports)
+        if sync.mode == "gptp":
+            names = [
+                port_name(topology, bridge.name, peer) for peer in topology.neighbours[bridge.name]
+            ]
+            yield (
+                ptp.config_name(bridge.name),
+                ptp.config(planned.scenario, bridge.name, names, sync.priority, None),
+            )
+
+
+def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
+    note = mtu_note(machine)
+    if note is not None:
+        yield note
+    for port in gated_ports(planned):
+        note = _too_short(port)
+        if note is not None:
+            yield note
+    sync = planned.scenario.sync
+    if not sync.by_ptp:
+        yield (
+            f'sync.mode = "{sync.mode}": the plan says nothing of PTP, and the scripts start none;'
+            " what sets the clocks of stations and switches is left to you"
+        )
+    elif sync.servo == "ratio":
+        yield 'sync.servo = "ratio": linuxptp has no such servo; its "pi" is used'
+    if sync.mode == "gptp" and any(
+        machine.driver(station.name) == "keepon" for station in planned.scenario.station
+    ):
+        yield (
+            "keepon stations pad PTP's messages to their slots, and linuxptp drops such on any but"
+            " a keepon device: switches need another PTP program, or their own"
+        )
+    if sync.domains:
+        yield "sync.domains: the scripts start domain 0 only, which sets the clocks"
+
+
 def export(planned: Planned) -> Exported:
-    """NODE.sh for each linked station and each bridge with gates; stations under test are set up
-    with keepon.
+    """NODE.sh for each linked station and each bridge with gates or gPTP, NODE-ptp4l.cfg where PTP
+    is; stations under test are set up with keepon.
 
     Source: KeepON paper artifact, Examples 1 to 3 (mqprio and etf); tc-taprio(8), tc-mqprio(8),
-    tc-etf(8).
+    tc-etf(8), ptp4l(8), phc2sys(8).
     """
     machine = Machine(
         planned.scenario, planned.plan, "keepon", planned.device, planned.keepon_device
@@ -109,15 +163,8 @@ def export(planned: Planned) -> Exported:
     files: dict[str, str] = {}
     for station in planned.scenario.station:
         if station.name in planned.plan["stations"]:
-            files[f"{station.name}.sh"] = "\n".join(_station(machine, station)) + "\n"
-    ports = gated_ports(planned)
-    for bridge in dict.fromkeys(port.bridge for port in ports):
-        head = [
-            "#!/bin/sh",
-            f"# Gates of bridge {bridge} of scenario {planned.scenario.name}; run as root.",
-            "# Ports are numbered as the scenario lists the bridge's links.",
-            "set -e",
-        ]
-        lines = [line for port in ports if port.bridge == bridge for line in _taprio(port)]
-        files[f"{bridge}.sh"] = "\n".join([*head, *lines]) + "\n"
-    return Exported(files, [note for port in ports if (note := _too_short(port)) is not None])
+            files[f"{station.name}.sh"] = script(machine, station)
+            if planned.scenario.sync.by_ptp:
+                files[ptp.config_name(station.name)] = ptp_config(machine, station)
+    files.update(_bridges(planned))
+    return Exported(files, list(_notes(planned, machine)))

@@ -13,7 +13,7 @@ from keepon.model.scenario import Scenario
 from keepon.model.topology import Topology
 
 HELP = (
-    "commands: ip and tc commands, a script per node; dot: Graphviz, a file; yang: IEEE 802.1Qcw"
+    "commands: a script per node that sets it up; dot: Graphviz, a file; yang: IEEE 802.1Qcw"
     " gate lists as JSON; tsnkit: CSV files of tsnkit 0.3; tsntool: switch schedules; scenario:"
     " from a folder of tsnkit files, no --plan."
 )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from keepon.errors import ConfigError
+from keepon.linux.queues import Queues, queues_of
 from keepon.measure.due import allowed_ns
 from keepon.model.gates import ALL_GATES
 from keepon.model.hosts import etf_delta_ns
@@ -29,7 +30,6 @@ LEAD_S = 2
 DRAIN_S = 0.1
 # What the wire of a talker keeps: its frames, and as many runs of placeholders between them.
 RECORD_ENTRIES_MAX = 1 << 20
-PRIORITIES = 16
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,11 @@ class Guest:
 
     def driver(self, station: str) -> str:
         return self.scenario.driver_of(self.scenario.station_named(station), self.run)
+
+    def queues(self, station: str) -> Queues:
+        """Queues of what applications use, and priorities that lead to them."""
+        entry = self.scenario.station_named(station)
+        return queues_of(self.scenario, entry, self.driver(station))
 
     def mac(self, station: str) -> str:
         return f"02:4b:50:00:00:{self.index(station):02x}"
@@ -153,40 +158,32 @@ def link_options(guest: Guest, station: Station) -> list[str]:
     return [str(word) for word in words]
 
 
-def priority_of(tc: int) -> int:
-    """SO_PRIORITY of a class: its number; 0 is what traffic without a priority has, so class 0
-    takes 15.
-    """
-    return tc or PRIORITIES - 1
-
-
 def queue_commands(guest: Guest, station: Station) -> Iterator[str]:
-    """mqprio with a queue per class; etf in front where the scenario releases by it."""
+    """mqprio with a queue per class; etf in front where the scenario releases by it.
+
+    A keepon device without mqprio has everything in class 0, PTP and best effort, too.
+    """
     driver = guest.driver(station.name)
-    streams = [stream for stream in guest.scenario.stream if stream.talker == station.name]
-    loads = [load for load in guest.scenario.load if load.talker == station.name]
-    if not streams and not loads:
+    queues = guest.queues(station.name)
+    talks = any(entry.talker == station.name for entry in guest.scenario.load) or queues.of_class
+    if not talks and driver != "keepon":
         return
-    classes = {stream.tc for stream in streams} | {load.tc for load in loads}
-    count = max(classes) + 1
-    best_effort = loads[0].tc if loads else max(classes)
-    levels = {priority_of(tc): tc for tc in sorted({stream.tc for stream in streams})}
-    chosen = " ".join(str(levels.get(level, best_effort)) for level in range(PRIORITIES))
-    queues = " ".join(f"1@{queue}" for queue in range(count))
+    chosen = " ".join(map(str, queues.map))
+    numbers = " ".join(f"1@{queue}" for queue in range(queues.count))
     tc = f"tc -n {shlex.quote(station.name)}"
     device = guest.device(station.name)
     yield (
-        f"{tc} qdisc add dev {device} root handle 100: mqprio num_tc {count} map {chosen} queues"
-        f" {queues} hw 0"
+        f"{tc} qdisc add dev {device} root handle 100: mqprio num_tc {queues.count} map {chosen}"
+        f" queues {numbers} hw 0"
     )
     release = "etf" if driver != "keepon" and station.release == "txtime" else station.release
     if release != "etf":
         return
     delta_ns = etf_delta_ns(station)
     offload = " offload" if driver == "launchtime" else ""
-    for number in sorted({stream.tc for stream in streams}):
+    for queue in sorted(queues.of_class.values()):
         yield (
-            f"{tc} qdisc replace dev {device} parent 100:{number + 1} "
+            f"{tc} qdisc replace dev {device} parent 100:{queue + 1} "
             f"etf clockid CLOCK_TAI delta {delta_ns}{offload} skip_sock_check"
         )
 
@@ -237,11 +234,12 @@ def talk_command(guest: Guest, stream: Stream, delays: list[str]) -> str:
     release_ns = entry["release_ns"]
     target = guest.mac(stream.listeners[0]) if len(stream.listeners) == 1 else "03:00:4b:50:4e:01"
     station = guest.scenario.station_named(stream.talker)
+    level = guest.queues(stream.talker).priority[stream.tc, stream.priority]
     words = [
         "keepon-talk", device, "--stream", stream.id, "--period", str(stream.period_ns),
         "--base-time", "$base", "--offset", str(release_ns), "--advance", str(stream.advance_ns),
         "--count", str(guest.frames(stream)), "--size", str(stream.frame_bytes), "--dst", target,
-        "--priority", str(priority_of(stream.tc)), "--pcp", str(stream.priority), "--fifo", "80",
+        "--priority", str(level), "--pcp", str(stream.priority), "--fifo", "80",
         "--records", str(guest.frames(stream)), "--json", f"/out/talk-{stream.id}.json",
     ]  # fmt: skip
     if guest.driver(stream.talker) == "keepon":

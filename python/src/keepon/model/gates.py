@@ -8,7 +8,7 @@ Times are network time in picoseconds; a window repeats with its stream's period
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from keepon.model.wire import PS_PER_NS, byte_time_ps, ceil_ns
 
@@ -16,7 +16,7 @@ ALL_GATES = 0xFF
 GATE_ENTRIES_MAX = 4096
 GUARD_BYTES = 60
 """Of the gap 12 are needed; Linux's taprio takes no entry shorter than the 60 bytes of the least
-frame.
+frame. A bridge needs more for a frame, with its FCS and preamble, so none begins in a rest of that.
 """
 _TURNS_MAX = 65_536
 
@@ -26,7 +26,7 @@ class Window:
     """A stream has a wire for [start_ps, start_ps + length_ps) of every period.
 
     Its gate opens `margin_ps` later and closes as much sooner by the port's own clock, which may be
-    off by that.
+    off by that. `is_held`: its frame may be there before, so that the gate must not open sooner.
     """
 
     stream: str
@@ -35,13 +35,11 @@ class Window:
     length_ps: int
     period_ps: int
     margin_ps: int = 0
+    is_held: bool = False
 
     def moved(self, by_ps: int) -> Window:
         """The window later by this."""
-        start_ps = self.start_ps + by_ps
-        return Window(
-            self.stream, self.queue, start_ps, self.length_ps, self.period_ps, self.margin_ps
-        )
+        return replace(self, start_ps=self.start_ps + by_ps)
 
 
 @dataclass(frozen=True)
@@ -143,9 +141,55 @@ def fill(
     return entries
 
 
+@dataclass(frozen=True)
+class _Opening:
+    """A turn of a window as its gate has it, ns of the cycle; it may reach beyond the cycle."""
+
+    start: int
+    end: int
+    mask: int
+    is_held: bool
+
+
+def _openings(windows: list[Window], cycle_ps: int) -> list[_Opening]:
+    """All turns of all windows, in order."""
+    found = []
+    for window in windows:
+        length_ps = window.length_ps - 2 * window.margin_ps
+        for turn in range(cycle_ps // window.period_ps):
+            start_ps = (window.start_ps + window.margin_ps + turn * window.period_ps) % cycle_ps
+            found.append(
+                _Opening(
+                    start_ps // PS_PER_NS,
+                    (start_ps + length_ps) // PS_PER_NS,
+                    1 << window.queue,
+                    window.is_held or window.margin_ps > 0,
+                )
+            )
+    return sorted(found, key=lambda opening: opening.start)
+
+
+def _without_slivers(openings: list[_Opening], cycle: int, guard: int) -> list[_Opening]:
+    """Gates stay open until the next one opens where that is sooner than an entry may last.
+
+    No frame that is on time begins in such a rest, which is shorter than any. The exception: one
+    queue would be open from its window to its next, and that one's frame, if it may be there
+    already, would leave too soon.
+    """
+    kept = []
+    for number, opening in enumerate(openings):
+        following = openings[(number + 1) % len(openings)]
+        start = following.start + (cycle if number + 1 == len(openings) else 0)
+        too_soon = following.mask == opening.mask and following.is_held
+        if 0 < start - opening.end < guard and not too_soon:
+            opening = replace(opening, end=start)
+        kept.append(opening)
+    return kept
+
+
 def build(windows: list[Window], guard: int) -> GateList | None:
     """Gate list that opens exactly the windows to their queues and the rest of the cycle to
-    unplanned queues.
+    unplanned queues; a rest shorter than `guard` belongs to the window before it if it can.
 
     Windows start and end on whole nanoseconds and do not overlap. Adjacent windows of one queue
     become one opening. Returns None if the list would exceed GATE_ENTRIES_MAX entries.
@@ -156,21 +200,15 @@ def build(windows: list[Window], guard: int) -> GateList | None:
     cycle_ps = cycle_ns_of(windows) * PS_PER_NS
     if sum(cycle_ps // window.period_ps for window in windows) > _TURNS_MAX:
         return None
-    rest = ALL_GATES
-    spans: list[tuple[int, int, int]] = []
+    cycle, rest = cycle_ps // PS_PER_NS, ALL_GATES
     for window in windows:
         rest &= ~(1 << window.queue)
-        for turn in range(cycle_ps // window.period_ps):
-            start_ps = (window.start_ps + window.margin_ps + turn * window.period_ps) % cycle_ps
-            end_ps = start_ps + window.length_ps - 2 * window.margin_ps
-            spans.append((start_ps, min(end_ps, cycle_ps), 1 << window.queue))
-            if end_ps > cycle_ps:
-                spans.append((0, end_ps - cycle_ps, 1 << window.queue))
-    whole_ns = [
-        (start_ps // PS_PER_NS, end_ps // PS_PER_NS, mask)
-        for start_ps, end_ps, mask in sorted(spans)
-    ]
-    entries = fill(whole_ns, rest, cycle_ps // PS_PER_NS, guard)
+    spans: list[tuple[int, int, int]] = []
+    for opening in _without_slivers(_openings(windows, cycle_ps), cycle, guard):
+        spans.append((opening.start, min(opening.end, cycle), opening.mask))
+        if opening.end > cycle:
+            spans.append((0, opening.end - cycle, opening.mask))
+    entries = fill(sorted(spans), rest, cycle, guard)
     if len(entries) > GATE_ENTRIES_MAX:
         return None
     return GateList(base_ns=0, entries=tuple(entries))

@@ -215,20 +215,22 @@ def plan_parts(plan: Plan) -> list[Table]:
             f"{headroom['payload_efficiency']:.3f}", f"{headroom['poll_budget_ns'] / 1e3:g}",
         )  # fmt: skip
     ports = Table(title="gate lists", title_justify="left")
-    for column in ("bridge", "towards", "cycle us", "entries", "streams by queue"):
-        ports.add_column(column, justify="right" if column in ("cycle us", "entries") else "left")
+    numbers = ("cycle us", "entries", "shortest ns")
+    for column in ("bridge", "towards", *numbers, "streams by queue"):
+        ports.add_column(column, justify="right" if column in numbers else "left")
     for bridge, planned_bridge in plan["bridges"].items():
         for peer, port in planned_bridge["ports"].items():
             queues = [
                 f"{queue}: {list(port['queues'].values()).count(queue)}"
                 for queue in sorted(set(port["queues"].values()))
             ]
-            cycle, count = (
-                (f"{port['cycle_ns'] / 1e3:g}", str(len(port["entries"])))
-                if "entries" in port
-                else ("-", "-")
-            )
-            ports.add_row(bridge, peer, cycle, count, ", ".join(queues))
+            told = ["-"] * len(numbers)
+            if "entries" in port:
+                shortest_ns = min(entry["ns"] for entry in port["entries"])
+                told = [
+                    f"{port['cycle_ns'] / 1e3:g}", str(len(port["entries"])), str(shortest_ns)
+                ]  # fmt: skip
+            ports.add_row(bridge, peer, *told, ", ".join(queues))
     terms = Table(title="delay, at most, ns", title_justify="left")
     names = {
         "frame_ps": "frames", "processing_ps": "processing", "propagation_ps": "cables",

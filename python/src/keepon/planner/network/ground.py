@@ -11,6 +11,7 @@ instant whatever its release error.
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 from keepon.errors import ConfigError
 from keepon.model.gates import GateList, Window, guard_ns
@@ -437,6 +438,7 @@ class Ground:
             length_ps,
             flow.period_ps,
             step.margin_ps,
+            is_held=early_ps > ready_ps[0],
         )
         apart_ps = 0 if step.least_ps == window.length_ps else step.guard_ps
         claim = _claim(step.wire, window, apart_ps)
@@ -450,7 +452,7 @@ class Ground:
             waits_ps += shift_ps
         if waits_ps:
             early_ps, late_ps = early_ps + waits_ps, late_ps + waits_ps
-            window = window.moved(waits_ps)
+            window = replace(window.moved(waits_ps), is_held=True)
         claims = [claim.moved(waits_ps)]
         if step.gated or listed is not None:
             queue = self._queue_claim(flow, step, ready_ps, window)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which transmit queue of a talker's device has what, and by which SO_PRIORITY it gets there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from keepon.model.scenario import Scenario, Station
+
+PRIORITIES = 16
+PRIORITY_MAX = PRIORITIES - 1
+
+
+@dataclass(frozen=True)
+class Queues:
+    """Queues of a station's device, one for each traffic class that the device knows.
+
+    Attributes:
+        of_class: queue of each of the scenario's traffic classes that has streams.
+        priority: SO_PRIORITY of streams by traffic class and PCP. They come from above: above 6
+            needs CAP_NET_ADMIN, and what is below IP makes of a packet's type of service.
+        ptp_priority: that of PTP's messages, if they have a queue apart from all else.
+        map: queue by SO_PRIORITY; all that no stream has is best effort's.
+        count: of queues.
+        best_effort: the queue of all else.
+    """
+
+    of_class: dict[int, int]
+    priority: dict[tuple[int, int], int]
+    ptp_priority: int | None
+    map: tuple[int, ...]
+    count: int
+    best_effort: int
+
+
+def queues_of(scenario: Scenario, station: Station, driver: str) -> Queues:
+    """Queues of a station in a run in which it has this driver.
+
+    A keepon device has 16 queues, one for each class by its number. Others may have few: streams'
+    classes take the first of them, in order, and one more has everything else.
+    """
+    streams = [stream for stream in scenario.stream if stream.talker == station.name]
+    classes = sorted({stream.tc for stream in streams})
+    loads = [load.tc for load in scenario.load if load.talker == station.name]
+    if driver == "keepon":
+        of_class = {tc: tc for tc in classes}
+        best_effort = loads[0] if loads else _rest_class(station, classes)
+        ptp = scenario.sync.tc if scenario.sync.by_ptp else best_effort
+    else:
+        of_class = {tc: queue for queue, tc in enumerate(classes)}
+        best_effort = of_class.get(loads[0], len(classes)) if loads else len(classes)
+        ptp = best_effort
+    named = sorted({(stream.tc, stream.priority) for stream in streams})
+    priority = {pair: PRIORITY_MAX - number for number, pair in enumerate(named)}
+    levels = {level: of_class[tc] for (tc, _), level in priority.items()}
+    ptp_priority = None
+    if ptp != best_effort:
+        ptp_priority = PRIORITY_MAX - len(named)
+        levels[ptp_priority] = ptp
+    return Queues(
+        of_class,
+        priority,
+        ptp_priority,
+        tuple(levels.get(level, best_effort) for level in range(PRIORITIES)),
+        max(best_effort, ptp, *of_class.values(), 0) + 1,
+        best_effort,
+    )
+
+
+def _rest_class(station: Station, streams: list[int]) -> int:
+    """The class of best effort at a keepon station: one that has what no stream needs. If there is
+    none, one without slots, so that nothing takes the slots of streams.
+    """
+    entries = station.keepon.classes
+    rest = [entry.tc for entry in entries if entry.slots == "rest"]
+    late = [entry.tc for entry in entries if entry.late == "reschedule" and entry.tc not in streams]
+    named = {entry.tc for entry in entries} | set(streams)
+    unnamed = [tc for tc in range(PRIORITIES) if tc not in named]
+    return rest[-1] if rest else (late or unnamed or [PRIORITY_MAX])[0]
