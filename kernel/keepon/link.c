@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rtnetlink operations of link type "keepon": add, change, delete, read back. */
 #include <linux/if_arp.h>
+#include <linux/if_vlan.h>
+#include <linux/ipv6.h>
 #include <linux/module.h>
 #include <net/rtnetlink.h>
 
 #include "keepon.h"
+#include "keepon/wire.h"
 
 static int keepon_validate(struct nlattr *tb[], struct nlattr *data[],
 			   struct netlink_ext_ack *extack)
@@ -106,6 +109,26 @@ static int choose_address_and_mtu(struct keepon *keepon, struct nlattr *tb[],
 	return 0;
 }
 
+/*
+ * The kernel leaves IPv6 out of a device with too small an MTU, and says nothing. A sentence beside
+ * success is shown as a warning.
+ */
+static void warn_without_ipv6(const struct keepon *keepon, struct netlink_ext_ack *extack)
+{
+	const struct keepon_plan *plan = &keepon->plan;
+	u32 trim_bytes = plan->config.slot_bytes - keepon_plan_frame_max(plan);
+	u32 bytes = IPV6_MIN_MTU + ETH_HLEN + VLAN_HLEN + KPN_FCS_BYTES + trim_bytes;
+
+	if (bytes <= plan->caps.frame_bytes_max)
+		keepon_explain(
+			extack,
+			"mtu %u is below %u, so %s is without IPv6; slot_bytes %u or more have room for it",
+			keepon->dev->mtu, IPV6_MIN_MTU, keepon->dev->name, bytes);
+	else
+		keepon_explain(extack, "mtu %u is below %u, so %s is without IPv6",
+			       keepon->dev->mtu, IPV6_MIN_MTU, keepon->dev->name);
+}
+
 /* Frees what newlink made; after an unregistration there is nothing left to free. */
 static void discard(struct keepon *keepon)
 {
@@ -175,6 +198,8 @@ static int keepon_newlink(struct net *src_net, struct net_device *dev, struct nl
 		return error;
 	}
 	netif_carrier_off(dev);
+	if (dev->mtu < IPV6_MIN_MTU && !tb[IFLA_MTU])
+		warn_without_ipv6(keepon, extack);
 	return 0;
 }
 
@@ -183,6 +208,7 @@ static int keepon_changelink(struct net_device *dev, struct nlattr *tb[], struct
 {
 	struct keepon *keepon = netdev_priv(dev);
 	unsigned int default_mtu = keepon_dev_limits(keepon);
+	unsigned int old_mtu = dev->mtu;
 	struct keepon_setup setup;
 	struct keepon_plan plan;
 	int error;
@@ -212,6 +238,8 @@ static int keepon_changelink(struct net_device *dev, struct nlattr *tb[], struct
 	}
 	swap(setup, keepon->setup);
 	keepon_dev_refit(keepon, default_mtu);
+	if (old_mtu >= IPV6_MIN_MTU && dev->mtu < IPV6_MIN_MTU)
+		warn_without_ipv6(keepon, extack);
 free_setup:
 	keepon_setup_free(&setup);
 	return error;

@@ -33,8 +33,25 @@ rejected "unknown word" "choose strict or relaxed or reschedule" ip link add lin
 is "$(ip link show type keepon)" "" "nothing of all that is left"
 
 run "no options" ip link add link sim0 name rt0 type keepon
+like "$_output" "^Warning: mtu 1192 is below 1280, so rt0 is without IPv6; slot_bytes 1318 or more have room for it" "its MTU is told"
 like "$(options rt0)" "mode phase-locked slot_bytes 1230 ring 256 batch 63 depth 255 partition 1 class 0-15 slots all" "defaults"
 rejected "a second upper device" "has an upper device already" ip link add link sim0 name rt1 type keepon
+run "delete" ip link del rt0
+run "slots of that size" ip link add link sim0 name rt0 type keepon slot_bytes 1318
+is "$_output" "" "nothing to tell"
+is "$(cat /sys/class/net/rt0/mtu)" 1280 "the least MTU of IPv6, and room for a tag"
+run "it has IPv6" ip addr add 2001:db8::1/64 dev rt0
+run "a byte less" ip link set rt0 type keepon slot_bytes 1317
+like "$_output" "^Warning: mtu 1279 is below 1280, so rt0 is without IPv6; slot_bytes 1318" "is told"
+run "another byte less" ip link set rt0 type keepon slot_bytes 1316
+is "$_output" "" "but not again"
+refuse "for it is without" ip addr add 2001:db8::1/64 dev rt0
+run "delete" ip link del rt0
+run "slots never trimmed" ip link add link sim0 name rt0 type keepon partition 2 class 0 slots 0 trim reserved
+like "$_output" "slot_bytes 1302 or more" "less is enough"
+run "delete" ip link del rt0
+run "an MTU chosen" ip link add link sim0 name rt0 mtu 1000 type keepon
+is "$_output" "" "is nobody's surprise"
 run "delete" ip link del rt0
 
 run "all options" ip link add link sim0 name rt0 type keepon slot_bytes 605 batch 4 ring 128 depth 100 partition 250 \

@@ -283,13 +283,17 @@ def test_the_kernels_sentence_is_found(echoed: bytes) -> None:
     header = struct.pack("=IHHII", 16 + len(echoed), 16, 5, 1, 0)
     body = struct.pack("=i", -errno.EINVAL) + header + echoed + bytes(-len(echoed) % 4)
     flags = netlink.NLM_F_ACK_TLVS | (0 if echoed else netlink.NLM_F_CAPPED)
-    error = netlink.refusal(flags, body + netlink.text(1, "ring_slots 7"))
-    assert error is not None
-    assert (error.errno, error.sentence) == (errno.EINVAL, "ring_slots 7")
-    plain = netlink.refusal(0, body)
-    assert plain is not None
-    assert plain.sentence == ""
-    assert netlink.refusal(0, bytes(20)) is None
+    told = netlink.acknowledgement(flags, body + netlink.text(1, "ring_slots 7"))
+    assert told == (errno.EINVAL, "ring_slots 7")
+    assert netlink.acknowledgement(0, body) == (errno.EINVAL, "")
+    assert netlink.acknowledgement(0, bytes(20)) == (0, "")
+
+
+def test_a_warning_beside_success_is_found() -> None:
+    """The request is never repeated then."""
+    flags = netlink.NLM_F_ACK_TLVS | netlink.NLM_F_CAPPED
+    body = bytes(20) + netlink.text(1, "mtu 1192")
+    assert netlink.acknowledgement(flags, body) == (0, "mtu 1192")
 
 
 def test_a_link_is_read_from_its_description() -> None:

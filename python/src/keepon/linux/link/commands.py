@@ -142,6 +142,12 @@ def _text(document: dict[str, Any]) -> str:
     return " ".join(options.as_words(document["linkinfo"]["info_data"]))
 
 
+def _tell(route: Route, what: str) -> None:
+    """What the kernel warns of in what it has done, beside the text that is returned."""
+    if route.warning:
+        print(f"keepon link: {what}: {route.warning.rstrip('.')}", file=sys.stderr)
+
+
 def _result(route: Route, tables: Tables, name: str, as_json: bool) -> str:
     return _json([_document(route, tables, _find_keepon(route, name))]) if as_json else ""
 
@@ -156,6 +162,7 @@ def add(lower: str, name: str, words: Sequence[str], as_json: bool = False) -> s
         below = netlink.attribute(netlink.IFLA_LINK, struct.pack("=I", _find(route, lower).index))
         called = netlink.text(netlink.IFLA_IFNAME, name)
         _ask(what, lambda: route.request(netlink.RTM_NEWLINK, flags, 0, called, below, info))
+        _tell(route, what)
         return _result(route, tables, name, as_json)
 
 
@@ -170,6 +177,7 @@ def change(name: str, words: Sequence[str], as_json: bool = False) -> str:
         info = _info(words, tables, what)
         index = _find_keepon(route, name).index
         _ask(what, lambda: route.request(netlink.RTM_NEWLINK, netlink.NLM_F_ACK, index, info))
+        _tell(route, what)
         return _result(route, tables, name, as_json)
 
 

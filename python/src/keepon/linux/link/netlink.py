@@ -133,20 +133,18 @@ def split(data: bytes) -> Iterator[tuple[int, int, int, bytes]]:
         at += length + -length % 4
 
 
-def refusal(flags: int, body: bytes) -> RefusedError | None:
-    """What an acknowledgement says; None: done. The request may stand in it, before the
-    sentence.
+def acknowledgement(flags: int, body: bytes) -> tuple[int, str]:
+    """Error number, 0 for done, and sentence of an acknowledgement; the request may stand before
+    the sentence.
     """
     (number,) = struct.unpack_from("=i", body)
-    if number == 0:
-        return None
     sentence = b""
     if flags & NLM_F_ACK_TLVS:
         start = _ERROR_BYTES
         if not flags & NLM_F_CAPPED:
             start += (struct.unpack_from("=I", body, 4)[0] - _HEADER.size + 3) & ~3
         sentence = parse_attributes(body[start:]).get(_NLMSGERR_ATTR_MSG, b"")
-    return RefusedError(-number, sentence.rstrip(b"\0").decode(errors="replace"))
+    return -number, sentence.rstrip(b"\0").decode(errors="replace")
 
 
 class Link:
@@ -162,7 +160,9 @@ class Link:
 
 
 class Channel:
-    """A netlink socket of the network namespace it is opened in."""
+    """A netlink socket of the network namespace it is opened in; `warning`: what the kernel said
+    beside the success of the last request.
+    """
 
     def __init__(self, protocol: int) -> None:
         try:
@@ -175,6 +175,7 @@ class Channel:
                 f"netlink: no socket of this machine's kernel ({error}); it needs Linux"
             ) from error
         self._sequence = 0
+        self.warning = ""
 
     def __enter__(self) -> Self:
         return self
@@ -208,9 +209,9 @@ class Channel:
                     if sequence != self._sequence or answer == _NLMSG_NOOP:
                         continue
                     if answer == _NLMSG_ERROR:
-                        error = refusal(answer_flags, content)
-                        if error is not None:
-                            raise error
+                        number, self.warning = acknowledgement(answer_flags, content)
+                        if number:
+                            raise RefusedError(number, self.warning)
                         return bodies
                     if answer == _NLMSG_DONE:
                         return bodies
