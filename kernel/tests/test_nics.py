@@ -12,6 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
 
 pytestmark = pytest.mark.vm
@@ -48,4 +49,29 @@ def boot(model: str, script: str) -> GuestResult:
 @pytest.mark.parametrize("model", STOCK)
 def test_an_ordinary_card(model: str) -> None:
     result = boot(model, "nics_intel.sh").check()
+    assert result.tap.problems() == []
+
+
+REGISTERS_BYTES = 128 << 10
+
+
+def test_what_is_refused_leaves_the_card_as_it_was(tmp_path: Path) -> None:
+    """Another device, no reach into memory, no interrupt, no PHY; rings, slots and frames of sizes
+    it does not have; claimed twice: one sentence each.
+    """
+    kernel = get_kernel("6.1", "rt")
+    folders = [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE.parent / "keepon"]
+    zeros = tmp_path / "zeros"
+    zeros.write_bytes(bytes(REGISTERS_BYTES))
+    ours = [arg.replace("romfile=,", f"romfile={zeros},") for arg in card("e1000e", 1, OURS)]
+    files = {
+        **programs.guest_files(), "/lib/keepon/lent.sh": HERE / "lent_common.sh",
+        "/lib/keepon/refused.sh": HERE / "refused_common.sh",
+    }  # fmt: skip
+    result = run_guest(
+        kernel, HERE / "nics_intel_refused.sh", files,
+        modules=build_modules(kernel, [*folders, HERE / "lack_probe"]), tools=["ethtool"],
+        environment={"OURS": OURS, "THEIRS": THEIRS, "STOCK": "e1000e"},
+        qemu_args=[*ours, *card("e1000e", 2, THEIRS)], timeout_s=600,
+    ).check()  # fmt: skip
     assert result.tap.problems() == []

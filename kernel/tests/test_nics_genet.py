@@ -206,6 +206,24 @@ def test_a_controller_that_is_down_is_off(tmp_path: Path) -> None:
     assert result.tap.problems() == []
 
 
+def test_what_is_refused_leaves_the_controller_as_it_was(tmp_path: Path) -> None:
+    """Another device, no reach into memory, no interrupt, no PHY; rings, slots and frames of sizes
+    it does not have; claimed twice: one sentence each.
+    """
+    kernel = get_kernel("6.1", "arm64")
+    folders = [HERE.parent / "native", HERE.parent / "nics" / "genet", HERE.parent / "keepon"]
+    files = {
+        **programs.guest_files(kernel.machine), "/lib/keepon/lent.sh": HERE / "lent_common.sh",
+        "/lib/keepon/refused.sh": HERE / "refused_common.sh",
+    }  # fmt: skip
+    result = run_guest(
+        kernel, HERE / "nics_genet_refused.sh", files,
+        modules=build_modules(kernel, [*folders, HERE / "lack_probe"]), qemu=emulator(),
+        qemu_args=board(tmp_path / "wire.csv", prefetch=4), timeout_s=600,
+    ).check()  # fmt: skip
+    assert result.tap.problems() == []
+
+
 def test_keepon_bind_knows_the_controller(tmp_path: Path) -> None:
     """From the kernel's own driver to ours and back, with address and route."""
     kernel = get_kernel("6.1", "arm64")

@@ -177,6 +177,8 @@ void intel_start_transmit(struct intel_nic *nic, const struct intel_ring *ring);
 
 /** intel_phy_init() - the MII library is told how to reach the PHY */
 void intel_phy_init(struct intel_nic *nic);
+/** intel_phy_answers() - it is there; after a reset, may sleep */
+bool intel_phy_answers(struct intel_nic *nic);
 /** intel_phy_start() - it negotiates, or has; after a reset, may sleep */
 void intel_phy_start(struct intel_nic *nic);
 /** intel_link_work() - carrier by STATUS; whoever follows the device hears of another link, too */

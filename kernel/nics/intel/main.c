@@ -139,6 +139,10 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		error = dev_err_probe(&pdev->dev, error, "the controller does not answer\n");
 		goto free_vectors;
 	}
+	if (!intel_phy_answers(nic)) {
+		error = dev_err_probe(&pdev->dev, -ENODEV, "its PHY does not answer\n");
+		goto free_vectors;
+	}
 	/* not before: whoever had it may have left it with rings in memory that is another's now */
 	pci_set_master(pdev);
 	/* what slot_reset() gives back; a reset of the slot forgets it */

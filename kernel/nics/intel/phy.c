@@ -8,6 +8,8 @@
 enum {
 	PHY_ADDRESS = 1,
 	MDIO_US = 2000,
+	ANSWER_TRIES = 10,
+	ANSWER_MS = 20, /* until the next: it is configured from the EEPROM after a reset */
 };
 
 /* -1 if the PHY does not answer, as the MII library wants it. */
@@ -52,6 +54,21 @@ void intel_phy_init(struct intel_nic *nic)
 		.mdio_read = phy_read,
 		.mdio_write = phy_write,
 	};
+}
+
+bool intel_phy_answers(struct intel_nic *nic)
+{
+	int tries;
+
+	for (tries = 0; tries < ANSWER_TRIES; tries++) {
+		int state = mdio(nic, MDIC_READ | FIELD_PREP(MDIC_REGISTER, MII_BMSR));
+
+		/* nobody drives the lines */
+		if (state >= 0 && state != 0xffff)
+			return true;
+		msleep(ANSWER_MS);
+	}
+	return false;
 }
 
 /*
