@@ -215,9 +215,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "best effort before its cursor",
         "waiting.c",
-        "	return pacer->cursor[tc] > placement->first_seq ? pacer->cursor[tc] :"
-        " placement->first_seq;\n",
-        "	return (void)pacer, (void)tc, placement->first_seq;\n",
+        "	u64 from = pacer->cursor[tc];\n",
+        "	u64 from = 0;\n",
         ("full load, reserved trims", "mixed stream", "full load"),
     ),
     Mutation(
