@@ -251,6 +251,15 @@ static void set_clock(struct rig *rig, const struct record *record)
 	rig_settime(rig, at);
 }
 
+/* Best effort of a class is shaped, by another slope, or not any more; also by slopes there are not. */
+static void shape(struct rig *rig, const struct setup *setup, const struct record *record)
+{
+	u64 slope_bps = setup->config.rate_bps / 60000 * record->y;
+
+	kpn_pacer_set_credit(rig->pacer, record->form % (KPN_CLASS_COUNT + 1),
+			     record->x % 4 ? slope_bps : 0, record->x);
+}
+
 /* The CPU's crystal wanders within what was stated. */
 static void drift(struct rig *rig, const struct setup *setup, const struct record *record)
 {
@@ -266,8 +275,8 @@ static void drift(struct rig *rig, const struct setup *setup, const struct recor
  */
 static void operate(struct rig *rig, struct setup *setup, const struct record *record)
 {
-	static const u8 ends[] = { 108, 126, 166, 176, 190, 200, 207,
-				   213, 219, 224, 230, 236, 241, 246 };
+	static const u8 ends[] = { 108, 126, 166, 176, 190, 200, 207, 213,
+				   219, 224, 229, 234, 239, 244, 248 };
 	u32 kind = 0;
 
 	if (rig->stopped && record->kind % START_KINDS == 0) {
@@ -295,6 +304,7 @@ static void operate(struct rig *rig, struct setup *setup, const struct record *r
 	case 11: wobble(rig, setup, record); break;
 	case 12: drift(rig, setup, record); break;
 	case 13: storm(rig, setup, record); break;
+	case 14: shape(rig, setup, record); break;
 	default:
 		if (record->kind >= 254)
 			rig_stop(rig);
