@@ -5,7 +5,10 @@
  * clock dual, by their place in the receive ring. The lower device's own stamps are of another
  * clock.
  */
+#include <linux/if_arp.h>
 #include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
 
 #include "keepon.h"
 #include "keepon/wire.h"
@@ -52,26 +55,53 @@ static ktime_t stamp_of(struct keepon *keepon, struct sk_buff *skb)
 	return stamp;
 }
 
+/* A field of 16 bits, @more less than the length of the packet; 0 if it is not there. */
+static u32 length_at(const struct sk_buff *skb, int at, u32 more)
+{
+	__be16 store;
+	const __be16 *field = skb_header_pointer(skb, at, sizeof(store), &store);
+
+	return field && *field ? be16_to_cpup(field) + more : 0;
+}
+
+static u32 arp_bytes(const struct sk_buff *skb)
+{
+	struct arphdr store;
+	const struct arphdr *arp = skb_header_pointer(skb, 0, sizeof(store), &store);
+
+	return arp ? sizeof(*arp) + 2 * (arp->ar_hln + arp->ar_pln) : 0;
+}
+
+/* How long a packet is by what it says itself, 0 if that is not known. */
+static u32 packet_bytes(const struct sk_buff *skb)
+{
+	switch (skb->protocol) {
+	case htons(ETH_P_1588): return length_at(skb, PTP_LENGTH_AT, 0);
+	case htons(ETH_P_IP): return length_at(skb, offsetof(struct iphdr, tot_len), 0);
+	case htons(ETH_P_IPV6):
+		return length_at(skb, offsetof(struct ipv6hdr, payload_len),
+				 sizeof(struct ipv6hdr));
+	case htons(ETH_P_ARP): return arp_bytes(skb);
+	case htons(ETH_P_802_2): return be16_to_cpu(eth_hdr(skb)->h_proto);
+	default: return 0;
+	}
+}
+
 /*
- * Whatever a keepon link sends is padded to its slot (C6). PTP over Ethernet has no length below
- * its own, and linuxptp takes no message that is followed by anything: padding goes, but for what
- * any NIC pads.
+ * Whatever a keepon link sends is padded to its slot (C6). linuxptp takes no message over Ethernet
+ * that is followed by anything, and a bridge takes what is longer than the MTU of its port for too
+ * long: padding goes, but for what any NIC pads.
  */
 static void strip_padding(struct sk_buff *skb)
 {
-	const __be16 *field;
-	__be16 store;
-	u32 bytes;
+	u32 bytes = packet_bytes(skb);
 
-	if (skb->protocol != htons(ETH_P_1588))
+	if (!bytes)
 		return;
-	field = skb_header_pointer(skb, PTP_LENGTH_AT, sizeof(store), &store);
-	if (!field)
-		return;
-	bytes = max_t(u32, be16_to_cpup(field), ETH_ZLEN - ETH_HLEN);
+	bytes = max_t(u32, bytes, ETH_ZLEN - ETH_HLEN);
 	/* On failure it stays as it is, and the receiver judges. */
 	if (bytes < skb->len && pskb_trim_rcsum(skb, bytes))
-		net_dbg_ratelimited("%s: padding of a PTP message could not be taken off\n",
+		net_dbg_ratelimited("%s: padding of a packet could not be taken off\n",
 				    skb->dev->name);
 }
 

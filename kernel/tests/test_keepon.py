@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from keepon.targets.vm import programs as target
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 
@@ -16,11 +17,11 @@ pytestmark = pytest.mark.vm
 
 HERE = Path(__file__).parent
 KERNEL = HERE.parent
-TALK = KERNEL.parent / "out" / "build" / "python" / "tools" / "keepon-talk"
 SCRIPTS = (
     "keepon_link.sh",
     "keepon_rights.sh",
     "keepon_share.sh",
+    "keepon_stacked.sh",
     "keepon_tables.sh",
     "keepon_txtime.sh",
     "keepon_wire.sh",
@@ -51,8 +52,9 @@ def boot(script: str, family: str, programs: dict[str, Path], mode: str = "icoun
 
     def run() -> GuestResult:
         return run_guest(
-            kernel, HERE / script, files, modules=modules, tools=[TALK], mode=mode, timeout_s=1200
-        )
+            kernel, HERE / script, files, modules=modules, tools=target.tools(), mode=mode,
+            timeout_s=1200,
+        )  # fmt: skip
 
     result = checked(run) if mode == "icount" else run().check()
     assert result.tap.problems() == []

@@ -414,6 +414,29 @@ def test_entries_too_short_for_taprio_are_named(habitat: Planned) -> None:
     assert not any("br4" in note for note in notes)
 
 
+def test_a_message_of_tc_holds_so_many_entries_and_no_more() -> None:
+    for count in (commands.TC_ENTRIES_MAX, commands.TC_ENTRIES_MAX + 1):
+        entries = tuple((1 + number % 2, 10_000) for number in range(count))
+        changed = exported.Port("br1", "a", "swp0", 10**9, 0, entries)
+        (line,) = script_lines("\n".join(commands.taprio(changed)))
+        line[line.index("$gates") :] = commands.FULL_OFFLOAD.split()
+        line[line.index("dev") + 1] = "lo"
+        apart = ["unshare", "--net"] if os.geteuid() == 0 else []
+        done = subprocess.run([*apart, *line], capture_output=True, text=True, check=False)
+        assert ("exceeded" in done.stderr) == (count > commands.TC_ENTRIES_MAX), done.stderr
+    notes = commands.export(ROBOTS).notes
+    told = {note.split(",")[0] for note in notes if "a message of tc holds no more" in note}
+    assert told == {"bridge sw-cell", "bridge sw-drives", "bridge sw-robots"}
+    assert 'stop "bridge sw-cell, port swp0' in commands.export(ROBOTS).files["sw-cell.sh"]
+
+
+def test_launch_times_have_room_in_their_queue_from_the_first_frame_on(habitat: Planned) -> None:
+    files = commands.export(habitat).files
+    limits = "/sys/class/net/eth0/queues/tx-0/byte_queue_limits/limit_min"
+    assert f"echo {4 * 2 * 200} > {limits}\n" in files["rt-simulator.sh"]
+    assert "byte_queue_limits" not in files["power-gateway.sh"]
+
+
 def robot_cell() -> Planned:
     scenario = loading.load(ROBOT_CELL)
     return Planned(scenario, session.planned(scenario))

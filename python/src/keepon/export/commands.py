@@ -21,6 +21,8 @@ FULL_OFFLOAD = "flags 0x2"
 # A gate entry must let the shortest frame pass: 60 bytes, FCS not counted (ETH_ZLEN in
 # net/sched/sch_taprio.c).
 TAPRIO_BYTES_MIN = 60
+# tc makes a message of 1024 bytes at most (tc/q_taprio.c of iproute2); an entry has 28 of them.
+TC_ENTRIES_MAX = 30
 
 
 def joined(port: Port) -> tuple[int, list[tuple[int, int]]]:
@@ -39,7 +41,7 @@ def _least_ns(port: Port) -> int:
     return -(-TAPRIO_BYTES_MIN * 8 * 10**9 // port.rate_bps)
 
 
-def _taprio(port: Port) -> Iterator[str]:
+def taprio(port: Port) -> Iterator[str]:
     """One command over several lines: a line for each entry."""
     levels = [*range(TRAFFIC_CLASSES), *[0] * (PRIORITIES - TRAFFIC_CLASSES)]
     base_ns, entries = joined(port)
@@ -55,17 +57,24 @@ def _taprio(port: Port) -> Iterator[str]:
     )
 
 
-def _too_short(port: Port) -> str | None:
-    """What a port's switch must be able to do that Linux's taprio cannot."""
-    shortest_ns = min(ns for _, ns in joined(port)[1])
-    least_ns = _least_ns(port)
-    if shortest_ns >= least_ns:
-        return None
-    return (
-        f"bridge {port.bridge}, port {port.name} towards {port.peer}: its shortest gate entry of"
-        f" {shortest_ns} ns is below the {least_ns} ns that Linux's taprio takes at this rate; it"
-        f" needs a switch that takes entries of {shortest_ns} ns, by --format yang or tsntool"
-    )
+def _not_by_tc(port: Port) -> str | None:
+    """Why a port's list cannot be loaded by Linux's tc, and what it needs; None: it can."""
+    entries = joined(port)[1]
+    shortest_ns, least_ns = min(ns for _, ns in entries), _least_ns(port)
+    where = f"bridge {port.bridge}, port {port.name} towards {port.peer}"
+    if shortest_ns < least_ns:
+        return (
+            f"{where}: its shortest gate entry of {shortest_ns} ns is below the {least_ns} ns that"
+            f" Linux's taprio takes at this rate; it needs a switch that takes entries of"
+            f" {shortest_ns} ns, by --format yang or tsntool"
+        )
+    if len(entries) > TC_ENTRIES_MAX:
+        return (
+            f"{where}: it has {len(entries)} gate entries, and a message of tc holds no more than"
+            f" {TC_ENTRIES_MAX}; it needs a switch that takes its list otherwise, by --format yang"
+            " or tsntool"
+        )
+    return None
 
 
 def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
@@ -82,7 +91,7 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
         shell.begin(),
         f"gates=${{GATES:-{FULL_OFFLOAD}}}",
         "# Nothing is changed before all that is needed is there.",
-        *(f'stop "{note}"' for port in ports if (note := _too_short(port)) is not None),
+        *(f'stop "{note}"' for port in ports if (note := _not_by_tc(port)) is not None),
         *shell.needs(["ip", "tc", "ethtool", *(["ptp4l"] if by_ptp else [])], used),
         *(
             shell.needs_queues(port.name, TRAFFIC_CLASSES, "gates are those of queues")
@@ -97,7 +106,7 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
         lines.append(
             "# taprio takes the lengths of entries by the rate of the link: it must be up."
         )
-    lines += [line for port in ports for line in _taprio(port)]
+    lines += [line for port in ports for line in taprio(port)]
     if by_ptp:
         lines.append("# gPTP: the bridge passes time on, or has it.")
         lines += ptp.start(name, "-H")
@@ -128,7 +137,7 @@ def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
     if note is not None:
         yield note
     for port in gated_ports(planned):
-        note = _too_short(port)
+        note = _not_by_tc(port)
         if note is not None:
             yield note
     sync = planned.scenario.sync

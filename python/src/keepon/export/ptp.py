@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from keepon.export import shell
 from keepon.model.scenario import Scenario, Station, Sync
 
-# In which order nodes would lead: the plan's grandmaster, then bridges; stations never.
-GRANDMASTER_PRIORITY, OTHER_PRIORITY = 100, 248
+# In which order nodes would lead: the plan's grandmaster, then bridges. 255 says of a node that it
+# cannot (IEEE Std 802.1AS-2020 clause 8.6.2.1).
+GRANDMASTER_PRIORITY, OTHER_PRIORITY, NEVER_PRIORITY = 100, 248, 255
 # gPTP takes what receive stamps of software are late for the length of the cable.
 SOFTWARE_DELAY_NS = 100_000
 STEP_S = 0.001
@@ -77,11 +78,12 @@ def config(
     """
     sync = scenario.sync
     leads = node == sync.grandmaster
+    priority = OTHER_PRIORITY if len(ports) > 1 else NEVER_PRIORITY
     lines = [
         f"# {node} of scenario {scenario.name}; the servo is the one the plan was tried with.",
         "[global]",
         "domainNumber 0",
-        f"priority1 {GRANDMASTER_PRIORITY if leads else OTHER_PRIORITY}",
+        f"priority1 {GRANDMASTER_PRIORITY if leads else priority}",
         f"priority2 {OTHER_PRIORITY}",
         f"uds_address /run/ptp4l-{node}",
         "tx_timestamp_timeout 100",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from keepon.export import ptp, shell
 from keepon.linux.network import Guest, link_options, queue_commands
+from keepon.model.hosts import etf_delta_ns
 from keepon.model.scenario import Station
 from keepon.model.topology import Topology
 
@@ -154,6 +155,27 @@ def _queues(machine: Machine, station: Station) -> Iterator[str]:
             yield "# The plan has no slots for everything else: it is dropped."
     for line in commands:
         yield f"tc {line}"
+    if driver == "launchtime":
+        yield from _queue_limits(machine, station)
+
+
+def _queue_limits(machine: Machine, station: Station) -> Iterator[str]:
+    """Bytes that the stack may hand to a queue of a card with launch times, where frames stay until
+    their time.
+    """
+    queues, delta_ns = machine.queues(station.name), etf_delta_ns(station)
+    handed_over = dict.fromkeys(queues.of_class.values(), 0)
+    for stream in machine.scenario.stream:
+        if stream.talker == station.name:
+            count = delta_ns // stream.period_ns + 2
+            handed_over[queues.of_class[stream.tc]] += count * stream.frame_bytes
+    if handed_over:
+        yield "# The limit on a queue's bytes begins low and grows with what is sent; before, the"
+        yield "# frame behind one that waits for its time stayed in etf until its own had passed."
+    for queue, count_bytes in sorted(handed_over.items()):
+        nic = machine.nic(station.name)
+        limit = f"/sys/class/net/{nic}/queues/tx-{queue}/byte_queue_limits/limit_min"
+        yield f"[ ! -e {limit} ] || echo {count_bytes} > {limit}"
 
 
 def _vlan(machine: Machine, station: Station) -> Iterator[str]:
