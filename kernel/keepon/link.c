@@ -171,8 +171,11 @@ static int keepon_newlink(struct net *src_net, struct net_device *dev, struct nl
 		return -EINVAL;
 	}
 	lower = __dev_get_by_index(src_net, nla_get_u32(tb[IFLA_LINK]));
-	if (!lower)
+	if (!lower) {
+		keepon_explain(extack, "there is no device %u to send through; name one with link",
+			       nla_get_u32(tb[IFLA_LINK]));
 		return -ENODEV;
+	}
 	error = check_rights(lower, extack) ?: check_lower(lower, extack);
 	if (error)
 		return error;

@@ -240,10 +240,11 @@ static int take_part_locked(struct genl_info *info, u64 *id, u32 *arrived)
 	u32 masks = nla_len(part) / sizeof(u16);
 	struct offered *offer;
 
-	if (!count || count > KPN_PARTITION_SLOTS_MAX || !masks || nla_len(part) % sizeof(u16)) {
+	if (!count || count > KPN_PARTITION_SLOTS_MAX || !masks || masks > count ||
+	    nla_len(part) % sizeof(u16)) {
 		NL_SET_ERR_MSG_MOD(
 			info->extack,
-			"a class table has 1 to 65536 masks of 2 bytes; give it in parts");
+			"a class table has 1 to 65536 masks of 2 bytes, and a part no more than the table; give it in parts");
 		return -EINVAL;
 	}
 	offer = offset ? find_locked(genl_info_net(info), info->snd_portid) :

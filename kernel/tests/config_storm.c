@@ -5,16 +5,13 @@
  * with a sentence and leave no link behind. Every eighth accepted link is brought up and
  * reconfigured while up. Exit code 0, or 1 with the first contradiction.
  */
-#include <linux/genetlink.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "config_storm.h"
-#include "keepon_table.h"
 
 struct storm storm;
 
@@ -22,18 +19,6 @@ void die(const char *what, uint32_t round)
 {
 	printf("round %u: %s%s%s\n", round, what, storm.sentence[0] ? ": " : "", storm.sentence);
 	exit(1);
-}
-
-static void find_family(void)
-{
-	const struct rtattr *attr;
-
-	begin_generic(GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
-	put(CTRL_ATTR_FAMILY_NAME, KEEPON_TABLE_FAMILY, sizeof(KEEPON_TABLE_FAMILY));
-	if (talk_generic())
-		die("no generic netlink family keepon", 0);
-	attr = in_answer(CTRL_ATTR_FAMILY_ID);
-	memcpy(&storm.family, RTA_DATA(attr), sizeof(storm.family));
 }
 
 static int add_link(void)
@@ -60,23 +45,8 @@ static int set_up(int index)
 	return talk();
 }
 
-static int delete_link(int index)
-{
-	begin_link(RTM_DELLINK, NLM_F_ACK, index);
-	return talk();
-}
-
-/* Index of a link by name, 0 if there is none; its description stays in storm.answer. */
-static int read_link(const char *name)
-{
-	begin_link(RTM_GETLINK, 0, 0);
-	put(IFLA_IFNAME, name, (uint32_t)strlen(name) + 1);
-	return talk() ? 0 : ((const struct ifinfomsg *)NLMSG_DATA(&storm.answer.header))->ifi_index;
-}
-
 int main(int argc, char **argv)
 {
-	const int one = 1;
 	uint32_t accepted = 0;
 	uint32_t refused = 0;
 	uint32_t changed = 0;
@@ -91,16 +61,8 @@ int main(int argc, char **argv)
 	}
 	count = (uint32_t)strtoul(argv[2], NULL, 10);
 	storm.random = strtoull(argv[3], NULL, 10) * 2 + 1;
-	storm.fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	if (storm.fd < 0 ||
-	    setsockopt(storm.fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one)) < 0) {
+	if (!open_sockets()) {
 		perror("config_storm: netlink");
-		return 3;
-	}
-	storm.table_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
-	if (storm.table_fd < 0 ||
-	    setsockopt(storm.table_fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one)) < 0) {
-		perror("config_storm: generic netlink");
 		return 3;
 	}
 	find_family();

@@ -52,14 +52,6 @@ static const struct number numbers[] = {
 
 _Static_assert(NUMBER_COUNT <= NUMBERS_MAX, "a round has room for all numbers");
 
-static uint32_t draw(uint32_t below)
-{
-	storm.random ^= storm.random >> 12;
-	storm.random ^= storm.random << 25;
-	storm.random ^= storm.random >> 27;
-	return (uint32_t)((storm.random * 2685821657736338717ull) >> 32) % below;
-}
-
 /* Hand the table of this round over; its number stands in storm.table then. */
 static void offer_table(uint32_t round)
 {

@@ -5,11 +5,62 @@
  */
 #include <errno.h>
 #include <linux/genetlink.h>
+#include <linux/if_link.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "config_storm.h"
+#include "keepon_table.h"
+
+uint32_t draw(uint32_t below)
+{
+	storm.random ^= storm.random >> 12;
+	storm.random ^= storm.random << 25;
+	storm.random ^= storm.random >> 27;
+	return (uint32_t)((storm.random * 2685821657736338717ull) >> 32) % below;
+}
+
+bool open_sockets(void)
+{
+	const int protocols[] = { NETLINK_ROUTE, NETLINK_GENERIC };
+	int *const fds[] = { &storm.fd, &storm.table_fd };
+	const int one = 1;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		*fds[i] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocols[i]);
+		if (*fds[i] < 0 ||
+		    setsockopt(*fds[i], SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one)) < 0)
+			return false;
+	}
+	return true;
+}
+
+void find_family(void)
+{
+	const struct rtattr *attr;
+
+	begin_generic(GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
+	put(CTRL_ATTR_FAMILY_NAME, KEEPON_TABLE_FAMILY, sizeof(KEEPON_TABLE_FAMILY));
+	if (talk_generic())
+		die("no generic netlink family keepon", 0);
+	attr = in_answer(CTRL_ATTR_FAMILY_ID);
+	memcpy(&storm.family, RTA_DATA(attr), sizeof(storm.family));
+}
+
+int read_link(const char *name)
+{
+	begin_link(RTM_GETLINK, 0, 0);
+	put(IFLA_IFNAME, name, (uint32_t)strlen(name) + 1);
+	return talk() ? 0 : ((const struct ifinfomsg *)NLMSG_DATA(&storm.answer.header))->ifi_index;
+}
+
+int delete_link(int index)
+{
+	begin_link(RTM_DELLINK, NLM_F_ACK, index);
+	return talk();
+}
 
 struct rtattr *put(uint16_t type, const void *data, uint32_t bytes)
 {
@@ -31,28 +82,28 @@ void close_nest(struct rtattr *nest)
 		(uint16_t)(storm.message.room + storm.message.header.nlmsg_len - (char *)nest);
 }
 
-struct ifinfomsg *begin_link(uint16_t type, uint16_t flags, int index)
+void *begin(uint16_t type, uint16_t flags, uint32_t bytes)
 {
-	struct ifinfomsg *info = NLMSG_DATA(&storm.message.header);
-
 	memset(&storm.message, 0, 256);
-	storm.message.header.nlmsg_len = NLMSG_LENGTH(sizeof(*info));
+	storm.message.header.nlmsg_len = NLMSG_LENGTH(bytes);
 	storm.message.header.nlmsg_type = type;
 	storm.message.header.nlmsg_flags = NLM_F_REQUEST | flags;
 	storm.message.header.nlmsg_seq = ++storm.sequence;
+	return NLMSG_DATA(&storm.message.header);
+}
+
+struct ifinfomsg *begin_link(uint16_t type, uint16_t flags, int index)
+{
+	struct ifinfomsg *info = begin(type, flags, sizeof(*info));
+
 	info->ifi_index = index;
 	return info;
 }
 
 void begin_generic(uint16_t family, uint8_t command)
 {
-	struct genlmsghdr *generic = NLMSG_DATA(&storm.message.header);
+	struct genlmsghdr *generic = begin(family, 0, GENL_HDRLEN);
 
-	memset(&storm.message, 0, 256);
-	storm.message.header.nlmsg_len = NLMSG_LENGTH(GENL_HDRLEN);
-	storm.message.header.nlmsg_type = family;
-	storm.message.header.nlmsg_flags = NLM_F_REQUEST;
-	storm.message.header.nlmsg_seq = ++storm.sequence;
 	generic->cmd = command;
 	generic->version = 1;
 }
@@ -75,6 +126,10 @@ static void keep_sentence(const struct nlmsghdr *header)
 		if ((attr->nla_type & NLA_TYPE_MASK) == NLMSGERR_ATTR_MSG)
 			snprintf(storm.sentence, sizeof(storm.sentence), "%s",
 				 (const char *)(attr + 1));
+		else if ((attr->nla_type & NLA_TYPE_MASK) == NLMSGERR_ATTR_MISS_TYPE &&
+			 !storm.sentence[0])
+			snprintf(storm.sentence, sizeof(storm.sentence), "attribute %u is missing",
+				 *(const uint32_t *)(attr + 1));
 		attr = (const struct nlattr *)((const char *)attr + NLMSG_ALIGN(attr->nla_len));
 	}
 }
@@ -112,6 +167,40 @@ int talk(void)
 int talk_generic(void)
 {
 	return talk_on(storm.table_fd, true);
+}
+
+int start_dump(void)
+{
+	storm.dumped_bytes = 0;
+	return send(storm.fd, &storm.message, storm.message.header.nlmsg_len, 0) < 0 ? -errno : 0;
+}
+
+const struct nlmsghdr *next_of_dump(void)
+{
+	for (;;) {
+		const struct nlmsghdr *header = storm.next;
+
+		if (!NLMSG_OK(header, storm.dumped_bytes)) {
+			ssize_t got = recv(storm.fd, &storm.answer, sizeof(storm.answer), 0);
+
+			if (got <= 0)
+				return NULL;
+			storm.dumped_bytes = (uint32_t)got;
+			storm.next = &storm.answer.header;
+			continue;
+		}
+		storm.next = NLMSG_NEXT(header, storm.dumped_bytes);
+		if (header->nlmsg_seq != storm.sequence)
+			continue;
+		if (header->nlmsg_type == NLMSG_DONE || header->nlmsg_type == NLMSG_ERROR)
+			return NULL;
+		return header;
+	}
+}
+
+int talk_acked(void)
+{
+	return talk_on(storm.table_fd, false);
 }
 
 const struct rtattr *find(const void *start, uint32_t bytes, uint16_t type)

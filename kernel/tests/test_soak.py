@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Both modules for long: loading, attaching, random configurations. No warning, no leak, every
-frame accounted for.
+"""Both modules for long: loading, attaching, random configurations, wrong requests. No warning, no
+leak, every frame accounted for.
 
-The same three scripts at two sizes: a fiftieth as ordinary tests, the whole as `make soak`. Times
+The same four scripts at two sizes: a fiftieth as ordinary tests, the whole as `make soak`. Times
 on two cores are in the docstrings of the long ones. Four senders on two CPUs, steps and flaps: some
 seconds, and a minute on each kernel.
 """
@@ -25,6 +25,7 @@ KERNEL = HERE.parent
 PLUGIN = "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so"
 FAMILY = "6.1"
 CONFIGS_PER_BOOT = 20_000
+REQUESTS_PER_BOOT = 20_000
 LONG_S = 3600
 
 
@@ -34,7 +35,6 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     libraries.
     """
     folder = tmp_path_factory.mktemp("soak")
-    storm = folder / "config_storm"
     compiler = [
         "gcc",
         "-std=gnu11",
@@ -45,13 +45,18 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "-static",
         f"-I{KERNEL}/include/uapi",
     ]
+    netlink = str(HERE / "config_storm_netlink.c")
+    storm = sorted({netlink, *map(str, HERE.glob("config_storm*.c"))})
+    fuzz = [netlink, *map(str, sorted(HERE.glob("netlink_fuzz*.c")))]
     for command in (
         [str(KERNEL / "plugin" / "build"), str(folder)],
-        [*compiler, *map(str, sorted(HERE.glob("config_storm*.c"))), "-o", str(storm)],
+        [*compiler, *storm, "-o", str(folder / "config_storm")],
+        [*compiler, *fuzz, "-o", str(folder / "netlink_fuzz")],
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-    return {PLUGIN: folder / "link_keepon.so", "/usr/bin/config_storm": storm}
+    built = {f"/usr/bin/{name}": folder / name for name in ("config_storm", "netlink_fuzz")}
+    return {PLUGIN: folder / "link_keepon.so", **built}
 
 
 def modules_for(kernel: Kernel) -> list[Path]:
@@ -97,7 +102,12 @@ def test_the_modules_build_without_a_warning(family: str) -> None:
 
 @pytest.mark.parametrize(
     ("script", "rounds"),
-    [("soak_reload.sh", 20), ("soak_attach.sh", 20), ("soak_configs.sh", 2000)],
+    [
+        ("soak_reload.sh", 20),
+        ("soak_attach.sh", 20),
+        ("soak_configs.sh", 2000),
+        ("soak_netlink.sh", 2000),
+    ],
 )
 def test_a_fiftieth(script: str, rounds: int, programs: dict[str, Path]) -> None:
     boot(script, programs, rounds)
@@ -115,6 +125,14 @@ def test_a_hundred_thousand_configurations_in_five_boots(
     seed: int, programs: dict[str, Path]
 ) -> None:
     boot("soak_configs.sh", programs, CONFIGS_PER_BOOT, seed, timeout_s=LONG_S)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_hundred_thousand_requests_nobody_should_make(
+    seed: int, programs: dict[str, Path]
+) -> None:
+    boot("soak_netlink.sh", programs, REQUESTS_PER_BOOT, seed, timeout_s=LONG_S)
 
 
 def four_senders(flavour: str, span_s: int, timeout_s: float) -> None:

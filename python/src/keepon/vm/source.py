@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from keepon.errors import EnvironmentProblemError
@@ -27,6 +28,12 @@ FLAVOURS = ("debug", "kcsan")
 PROGRAMS = ("flex", "bison", "bc")
 # Large folders no build of ours reads; of Documentation the Kconfig is read.
 LEFT_OUT = ("Documentation/*/*", "tools/testing", "drivers/gpu/drm/amd/include")
+# What the kernel's own tests of the network are made of.
+SELFTESTS = (
+    "tools/testing/selftests/net",
+    "tools/testing/selftests/ptp",
+    "include/uapi/linux/ptp_clock.h",
+)
 OFF = re.compile(r"# (CONFIG_\w+) is not set")
 # The same objects whenever and by whomever they are made.
 BUILT_BY = ("KBUILD_BUILD_TIMESTAMP=@0", "KBUILD_BUILD_USER=keepon", "KBUILD_BUILD_HOST=keepon")
@@ -76,26 +83,51 @@ def unset_options(wanted: str, config: str) -> list[str]:
     return [f"{name}={value}" for name, value in last.items() if settings.get(name, "n") != value]
 
 
+def unpack(family: str, folder: Path, arguments: Callable[[str], list[str]]) -> str:
+    """Sources into `folder`, which is made anew; the file name of their package.
+
+    `arguments`: what tar is told besides, by the name of the archive's own folder.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpack-") as text:
+        name = packages.unpack(package_of(family), Path(text))
+        (archive,) = Path(text).glob("usr/src/linux-source-*.tar.xz")
+        top = archive.name.split(".tar")[0]
+        run_host(["tar", "-xJf", archive, "-C", folder, "--strip-components=1", *arguments(top)])
+    return name
+
+
 def unpacked_source(family: str) -> tuple[Path, str]:
     """Folder of the unpacked sources, which both flavours share, and the file name of their
     package.
     """
-    package = package_of(family)
-    folder = cache_folder() / f"source-{packages.candidate(package)}"
+    folder = cache_folder() / f"source-{packages.candidate(package_of(family))}"
     with only_one(folder):
         done = folder / ".keepon-package"
         if not done.is_file():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpack-") as text:
-                name = packages.unpack(package, Path(text))
-                (archive,) = Path(text).glob("usr/src/linux-source-*.tar.xz")
-                left_out = [
-                    f"--exclude={archive.name.split('.tar')[0]}/{pattern}" for pattern in LEFT_OUT
-                ]
-                run_host(["tar", "-xJf", archive, "-C", folder, "--strip-components=1", *left_out])
-            done.write_text(name)
+            done.write_text(
+                unpack(
+                    family,
+                    folder,
+                    lambda top: [f"--exclude={top}/{pattern}" for pattern in LEFT_OUT],
+                )
+            )
         return folder, done.read_text()
+
+
+def selftests(family: str) -> Path:
+    """The kernel's own tests as its sources have them, with the headers their programs need:
+    `tools/testing/selftests` and `include/uapi` in the folder.
+    """
+    folder = cache_folder() / f"selftests-{packages.candidate(package_of(family))}"
+    with only_one(folder):
+        done = folder / ".keepon-package"
+        if not done.is_file():
+            done.write_text(
+                unpack(family, folder, lambda top: [f"{top}/{part}" for part in SELFTESTS])
+            )
+        return folder
 
 
 def run_make(source: Path, objects: Path, *arguments: str) -> None:

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Programs as they are on two keepon links: iperf3, tcpdump, transmit ring of a packet socket,
+isochron.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from keepon.targets.vm import programs
+from keepon.vm import build_modules, get_kernel, offered_families, run_guest
+
+pytestmark = pytest.mark.vm
+
+HERE = Path(__file__).parent
+KERNEL = HERE.parent
+FAMILIES = [
+    "6.1",
+    *(pytest.param(name, marks=pytest.mark.soak) for name in offered_families() if name != "6.1"),
+]
+
+
+# What clocks are set by needs a CPU that is no slower than a small board's.
+SCRIPTS = {"keepon_programs.sh": 1, "keepon_isochron.sh": 0}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_programs_that_know_nothing_of_keepon(script: str, family: str, tmp_path: Path) -> None:
+    ring = tmp_path / "packet_ring"
+    compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
+    done = subprocess.run(
+        [*compiler, str(HERE / "packet_ring.c"), "-o", str(ring)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    kernel = get_kernel(family)
+    files = {
+        "/lib/keepon/common.sh": HERE / "keepon_common.sh",
+        "/lib/keepon/ptp.sh": HERE / "ptp_common.sh",
+        "/usr/bin/packet_ring": ring,
+        **programs.guest_files(),
+    }
+    result = run_guest(
+        kernel, HERE / script, files,
+        modules=build_modules(kernel, [KERNEL / "native", KERNEL / "hwsim", KERNEL / "keepon"]),
+        tools=["iperf3", "tcpdump", "jq", "isochron"], icount_shift=SCRIPTS[script], timeout_s=1200,
+    ).check()  # fmt: skip
+    print(f"{result.wall_seconds:.0f} s\n{result.stdout}")
+    assert result.tap.problems() == []
