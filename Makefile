@@ -8,7 +8,7 @@ SUITE ?= bookworm
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-fresh test-hw soak bench-core bench-clock bench-sim bench-kernel bench-planner check format types schemas clean distclean
+.PHONY: help run test test-fresh test-hw soak bench-core bench-clock bench-sim bench-kernel bench-cards bench-planner check format types schemas clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -39,6 +39,9 @@ bench-sim: ## speed and memory of the simulator, beside ns-3 where it can be had
 
 bench-kernel: ## cost of the modules in instructions, in a guest -> out/bench/kernel.json
 	@"$(SCRIPTS)/bench" kernel
+
+bench-cards: ## cost of cards whose ring is lent, on models with a paced wire -> out/bench/cards.json
+	@"$(SCRIPTS)/bench" cards
 
 bench-planner: ## partition planner beside Z3 and CP-SAT alone, some minutes -> out/bench/planner.json
 	@"$(SCRIPTS)/bench" planner

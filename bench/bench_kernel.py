@@ -128,6 +128,7 @@ def measure(
     script: str,
     steps: dict[str, str],
     qemu_args: list[str] | None = None,
+    qemu: Path | None = None,
 ) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     """Results of the steps and counters of rt0; BenchError unless two runs give the same."""
     # A folder of its own: a test that rebuilds a module meanwhile must not change what the second
@@ -138,11 +139,12 @@ def measure(
         lambda: run_guest(
             kernel,
             script,
-            guest_files(),
+            guest_files(kernel.machine),
             modules=modules,
             icount_shift=0,
             timeout_s=300,
             qemu_args=qemu_args or [],
+            qemu=qemu,
         ).check()
     )
     first, second = (read_lines(run.kernel_log, steps) for run in runs)

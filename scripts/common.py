@@ -130,6 +130,15 @@ def must(
         raise StageError(f"exit code {code} from: {shlex.join(str(part) for part in command)}")
 
 
+def paced_emulators() -> dict[str, str]:
+    """What tells tests and benchmarks where the emulators of scripts/paced_qemu.py are: a variable
+    for each.
+    """
+    names = {"x86_64": "KEEPON_PACED_QEMU", "aarch64": "KEEPON_PACED_QEMU_PI"}
+    done = run_quiet([VENV_PYTHON, ROOT / "scripts" / "paced_qemu.py", "--print", *names])
+    return dict(zip(names.values(), done.stdout.split(), strict=True))
+
+
 def probe_compile(command: Sequence[str], source: str, suffix: str) -> bool:
     """Can this compiler build and link `source` to a program?"""
     with tempfile.TemporaryDirectory(prefix="keepon-probe-") as folder:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Our driver of a card bound and unbound BINDS times, in every fourth round while a keepon link runs
+# A driver of a card bound and unbound BINDS times, in every fourth round while a keepon link runs
 # over the lent ring, and set up and down UPS times; what is allocated does not grow. BUS, DEVICE,
-# DRIVER: the card and our driver of it.
+# DRIVER: the card and the driver of it; MODULES it is in. The kernel's own lends nothing.
+# LEAK, if not empty: what it leaves is left to the host to judge, by /out/bound.txt, objects of each
+# cache that one round leaves.
 . /lib/keepon/test.sh
 . /lib/keepon/soak.sh
 NOISE_KB=2048
@@ -57,6 +59,14 @@ settled() {
 	memory "$1"
 }
 
+# each_round BEFORE AFTER N: a line of cache, objects that a round leaves, bytes of each, for what
+# grows at all
+each_round() {
+	awk -v rounds="$3" 'NR == FNR { before[$1] = $2; next }
+		$1 !~ /^=/ && $2 - before[$1] > rounds / 4 {
+			printf "%s %.2f %d\n", $1, ($2 - before[$1]) / rounds, $3 }' "$1" "$2"
+}
+
 bind_rounds() {
 	for round in $(seq "$1"); do
 		bind
@@ -64,7 +74,7 @@ bind_rounds() {
 		0)
 			ip link set dev "$lower" up
 			must wait_until 10 is_up "$lower"
-			lend
+			[ "$LENDS" = no ] || lend
 			;;
 		1) ip link set dev "$lower" up ;;
 		2)
@@ -85,8 +95,13 @@ up_rounds() {
 	done
 }
 
-modprobe "$DRIVER"
-modprobe keepon
+for module in $MODULES keepon; do
+	modprobe "$module"
+done
+case $DRIVER in
+keepon_*) LENDS=yes ;;
+*) LENDS=no ;;
+esac
 [ ! -d "$folder/driver" ] || unbind
 echo "$DRIVER" > "$folder/driver_override"
 warm_up=$((BINDS / 5))
@@ -97,10 +112,13 @@ bind_rounds $((BINDS - warm_up))
 diag "$((BINDS - warm_up)) rounds took $((($(now_ns) - begin_ns) / 1000000)) ms of the guest's time"
 settled /tmp/after
 is $failures 0 "bound and unbound $BINDS times"
-no_leak /tmp/before /tmp/after $((BINDS - warm_up))
+each_round /tmp/before /tmp/after $((BINDS - warm_up)) > /out/bound.txt
+[ -n "$LEAK" ] || no_leak /tmp/before /tmp/after $((BINDS - warm_up))
 diag "$frames frames were handed to links before they were cut off"
-[ $frames -ge $((BINDS / 4)) ] && ok "there was traffic" ||
-	not_ok "there was traffic: $frames frames"
+if [ $LENDS = yes ]; then
+	[ $frames -ge $((BINDS / 4)) ] && ok "there was traffic" ||
+		not_ok "there was traffic: $frames frames"
+fi
 failures=0
 bind
 warm_up=$((UPS / 5))
@@ -110,6 +128,6 @@ up_rounds $((UPS - warm_up))
 settled /tmp/after
 is $failures 0 "up and down $UPS times"
 no_leak /tmp/before /tmp/after $((UPS - warm_up))
-run "the driver goes" rmmod "$DRIVER"
+run "the driver goes" rmmod ${MODULES##* }
 run "keepon goes" rmmod keepon
 done_testing

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A keepon link on the GENET of an emulated Raspberry Pi 4; the host judges what is in /out and the
-# wire's log. PREFETCH, INDEX_DONE: what the driver is told; MBPS; FRAMES of a 1 ms stream;
-# SLOT_BYTES, TRIM_BYTES, TALK_BYTES; PPB by which the link's clock is set faster.
+# wire's log. PREFETCH, INDEX_DONE: what the driver is told; MBPS; FRAMES of a 1 ms stream,
+# ECHOES beside it, one in 20 ms; TALK: where what became of each frame is written; SLOT_BYTES,
+# TRIM_BYTES, TALK_BYTES; PPB by which the link's clock is set faster.
 . /lib/keepon/test.sh
 . /lib/keepon/lent.sh
 PEER=10.0.2.2
@@ -31,11 +32,11 @@ run "two classes" two_classes
 [ "$PPB" = 0 ] || run "its clock is another one" phc_ctl rt0 freq "$PPB"
 phc2sys -s rt0 -O 0 -m > /out/phc2sys.txt 2>&1 &
 sleep 2.5
-echoes 20 0.02 > /out/echoes.txt &
+echoes "$ECHOES" 0.02 > /out/echoes.txt &
 run "the talker" keepon-talk rt0 --period 1ms --offset 64 --advance 20ms --count "$FRAMES" \
-	--priority 8 --size "$TALK_BYTES" --hw-stamps --json /out/talk.json
+	--priority 8 --size "$TALK_BYTES" --hw-stamps --json "$TALK"
 sleep 0.6
-is "$(cat /out/echoes.txt)" 20 "echoes come back in the slots between"
+is "$(cat /out/echoes.txt)" "$ECHOES" "echoes come back in the slots between"
 ethtool -S rt0 > /out/counters.txt
 run "down" ip link set rt0 down
 run "gone" ip link del rt0

@@ -20,7 +20,17 @@ from guest_python import foreign_python_files
 from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from test_bind import TRIED as BIND_TRIED
-from wirelog import FRAMES, GAP_BYTES, STREAM, Run, check_counters, check_stream, counters, read_log
+from wirelog import (
+    FRAMES,
+    GAP_BYTES,
+    STREAM,
+    Run,
+    check_counters,
+    check_places,
+    check_stream,
+    counters,
+    read_log,
+)
 
 pytestmark = [pytest.mark.vm, pytest.mark.hw]
 
@@ -58,7 +68,8 @@ def board(log: Path, network: str = "", **properties: object) -> list[str]:
 def boot(
     log: Path, said: int, lengths: tuple[int, int, int] = LONG, *, done: bool = False,
     mbps: int = 1000,
-    append: str = "", family: str = "6.1", ppb: int = 0, **properties: object,
+    append: str = "", family: str = "6.1", ppb: int = 0, frames: int = FRAMES,
+    talk: str = "/out/talk.json", **properties: object,
 ) -> GuestResult:  # fmt: skip
     kernel = get_kernel(family, "arm64")
     folders = [HERE.parent / "native", HERE.parent / "nics" / "genet", HERE.parent / "keepon"]
@@ -70,10 +81,10 @@ def boot(
         kernel, HERE / "nics_genet_stream.sh", files,
         modules=build_modules(kernel, folders), tools=programs.tools(kernel.machine),
         qemu=emulator(),
-        qemu_args=board(log, **properties), append=append, timeout_s=900,
+        qemu_args=board(log, **properties), append=append, timeout_s=3600,
         environment={
             "PREFETCH": str(said), "INDEX_DONE": str(int(done)), "MBPS": str(mbps),
-            "FRAMES": str(FRAMES),
+            "FRAMES": str(frames), "ECHOES": str(frames // 20 + 5), "TALK": talk,
             "SLOT_BYTES": slot_bytes, "TRIM_BYTES": trim_bytes, "TALK_BYTES": talk_bytes,
             "PPB": str(ppb),
         },
@@ -153,6 +164,21 @@ def test_every_slot_on_the_wire(
     log = tmp_path / "wire.csv"
     model = {"prefetch": ahead, "cons_on_done": "on" if done else "off"}
     judge(boot(log, ahead, lengths, done=done, mbps=mbps, **model), log, ahead, lengths, mbps)
+
+
+@pytest.mark.parametrize(("mbps", "frames"), [(100, 60_000), (1000, 1000)])
+def test_the_stream_for_long(mbps: int, frames: int, tmp_path: Path) -> None:
+    """A minute at 100 Mb/s and a second at 1 Gb/s with best effort all the time: as the short ones.
+    What became of each frame stays in the guest, whose one way out is a serial line.
+    """
+    log = tmp_path / "wire.csv"
+    result = boot(log, 4, mbps=mbps, frames=frames, talk="/tmp/talk.json", prefetch=4).check()
+    assert result.tap.problems() == []
+    runs = lent(read_log(log))
+    check_wire(runs, LONG, 4, 8000 // mbps)
+    check_places(runs, 8000 // mbps, frames=frames)
+    check_counters(runs, counters(result), frames)
+    print(f"{sum(run.frames for run in runs)} slots, {result.wall_seconds:.0f} s")
 
 
 def test_every_byte_is_written_back(tmp_path: Path) -> None:

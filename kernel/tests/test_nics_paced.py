@@ -17,7 +17,16 @@ from pathlib import Path
 import pytest
 from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
-from wirelog import FRAMES, GAP_BYTES, Run, check_counters, check_stream, counters, read_log
+from wirelog import (
+    FRAMES,
+    GAP_BYTES,
+    Run,
+    check_counters,
+    check_places,
+    check_stream,
+    counters,
+    read_log,
+)
 
 pytestmark = [pytest.mark.vm, pytest.mark.hw]
 
@@ -68,6 +77,8 @@ def boot(
     lengths: tuple[int, int, int],
     log: Path,
     judged: bool = False,
+    mbps: int = 1000,
+    frames: int = FRAMES,
 ) -> GuestResult:
     kernel = get_kernel("6.1", "rt")
     folders = [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE.parent / "keepon"]
@@ -78,10 +89,11 @@ def boot(
         kernel, HERE / "nics_stream.sh", files,
         modules=build_modules(kernel, folders),
         tools=[*programs.tools()], qemu=emulator(), qemu_args=cards(model, ahead, log, judged),
-        timeout_s=900,
+        timeout_s=3600,
         environment={
             "OURS": ours, "THEIRS": theirs, "STOCK": model, "PREFETCH": str(said),
-            "FRAMES": str(FRAMES),
+            "MBPS": str(mbps), "FRAMES": str(frames), "ECHOES": str(frames // 20 + 5),
+            "TALK": "/out/talk.json" if frames == FRAMES else "/tmp/talk.json",
             "SLOT_BYTES": slot_bytes, "TRIM_BYTES": trim_bytes, "TALK_BYTES": talk_bytes,
             "JUDGE": "yes" if judged else "",
         },
@@ -95,9 +107,11 @@ def lent(log: list[Run]) -> list[Run]:
     return log[own[0] : own[-1] + 1]
 
 
-def check_wire(runs: list[Run], lengths: tuple[int, int, int], ahead: int) -> None:
+def check_wire(
+    runs: list[Run], lengths: tuple[int, int, int], ahead: int, byte_ns: int = BYTE_NS
+) -> None:
     slot_bytes, trim_bytes, _ = lengths
-    gaps = [after.start_ns - before.end_ns(BYTE_NS) for before, after in pairwise(runs)]
+    gaps = [after.start_ns - before.end_ns(byte_ns) for before, after in pairwise(runs)]
     assert not any(gaps), (
         f"the wire stood still {sum(gap != 0 for gap in gaps)} times, {max(gaps)} ns at most"
     )
@@ -105,7 +119,7 @@ def check_wire(runs: list[Run], lengths: tuple[int, int, int], ahead: int) -> No
     assert all(abs(run.slot_bytes - slot_bytes) <= trim_bytes for run in runs)
     # the model really fetches as deep as it is told to
     assert (
-        max(run.ahead_ns for run in runs) >= ahead * (slot_bytes - trim_bytes + GAP_BYTES) * BYTE_NS
+        max(run.ahead_ns for run in runs) >= ahead * (slot_bytes - trim_bytes + GAP_BYTES) * byte_ns
     )
     assert ahead or max(run.ahead_ns for run in runs) == 0
 
@@ -132,6 +146,22 @@ def test_every_slot_on_the_wire(
     check_wire(runs, lengths, ahead)
     check_stream(runs, result, BYTE_NS)
     check_counters(runs, counters(result))
+
+
+@pytest.mark.parametrize(("mbps", "frames"), [(100, 60_000), (1000, 1000)])
+@pytest.mark.parametrize("model", PLACES)
+def test_the_stream_for_long(model: str, mbps: int, frames: int, tmp_path: Path) -> None:
+    """A minute at 100 Mb/s and a second at 1 Gb/s with best effort all the time: as the
+    short ones.
+    """
+    log = tmp_path / "wire.csv"
+    result = boot(model, 4, 4, LONG, log, mbps=mbps, frames=frames).check()
+    assert result.tap.problems() == []
+    runs = lent(read_log(log))
+    check_wire(runs, LONG, 4, 8000 // mbps)
+    check_places(runs, 8000 // mbps, frames=frames)
+    check_counters(runs, counters(result), frames)
+    print(f"{sum(run.frames for run in runs)} slots, {result.wall_seconds:.0f} s")
 
 
 @pytest.mark.parametrize("model", PLACES)

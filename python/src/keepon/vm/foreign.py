@@ -15,7 +15,7 @@ from keepon.vm import packages
 from keepon.vm.paths import cache_folder, find_program, only_one, run_host
 
 PACKAGES = (
-    "busybox-static", "dash", "ethtool", "iproute2", "linuxptp", "python3-minimal",
+    "busybox-static", "dash", "ethtool", "iperf3", "iproute2", "linuxptp", "python3-minimal",
     "libpython3-stdlib",
 )  # fmt: skip
 PROGRAM_FOLDERS = ("usr/bin", "bin", "usr/sbin", "sbin")
