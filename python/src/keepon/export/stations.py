@@ -170,8 +170,8 @@ def _queue_limits(machine: Machine, station: Station) -> Iterator[str]:
             count = delta_ns // stream.period_ns + 2
             handed_over[queues.of_class[stream.tc]] += count * stream.frame_bytes
     if handed_over:
-        yield "# The limit on a queue's bytes begins low and grows with what is sent; until then the"
-        yield "# frame behind one that waits for its time may stay in etf until its own has passed."
+        yield "# The limit on a queue's bytes begins low and grows with what is sent; until then"
+        yield "# a frame behind one that waits may stay in etf until its time has passed."
     for queue, count_bytes in sorted(handed_over.items()):
         nic = machine.nic(station.name)
         limit = f"/sys/class/net/{nic}/queues/tx-{queue}/byte_queue_limits/limit_min"
