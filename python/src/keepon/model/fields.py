@@ -117,6 +117,8 @@ class Number(_Checked):
         allowed = f"between {self.low:g} and {self.high:g}"
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise _refuse(f"must be a number {allowed}", self.remedy or "write it without quotes")
+        if value != value:
+            raise _refuse(f"must be a number {allowed}", self.remedy or "write it in digits")
         if not (_is_finite(value) and self.low <= value <= self.high):
             raise _refuse(f"must be {allowed}", self.remedy or "choose a value in this range")
         return float(value)

@@ -45,6 +45,8 @@ class Measured(TypedDict):
 
     pace_ppm: int | None
     """by how much slots last longer than the link's rate says, on the CPU's counter"""
+    pace_within_ppm: NotNegative | None
+    """how far from this it may be: the index moved at some time between two readings"""
     index_to_wire_ns: Range | None
     """how long before the event it announces the index moves, within these, if the wire began with
     its doorbell

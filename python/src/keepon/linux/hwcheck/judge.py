@@ -8,6 +8,7 @@ and a reading that found the index moved was taken after it did. What was not me
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,10 +43,12 @@ class Peer:
 @dataclass(frozen=True)
 class Wire:
     """The wire as the index shows it: slots of `slot_ns`, the first one begun at 0; steady: it
-    never stood still.
+    never stood still. `pace_within_ppm`: how far from `pace_ppm` it may be, since the index moved
+    at some time between two readings.
     """
 
     pace_ppm: int
+    pace_within_ppm: int
     slot_ns: float
     steady: bool
 
@@ -78,12 +81,15 @@ def find_wire(records: Records) -> Wire | None:
     early = []
     for quarter in range(QUARTERS):
         part = passed[quarter * size : (quarter + 1) * size]
-        early.append(min((at_ns - slots * nominal, slots) for at_ns, _, slots, _ in part))
-    (first_ns, first), (last_ns, last) = early[0], early[-1]
-    slot_ns = nominal + (last_ns - first_ns) / max(last - first, 1)
-    residues = [at_ns + slots * (nominal - slot_ns) for at_ns, slots in early]
+        early.append(min((at - slots * nominal, slots, since) for at, since, slots, _ in part))
+    (first_ns, first, first_since), (last_ns, last, last_since) = early[0], early[-1]
+    between = max(last - first, 1)
+    slot_ns = nominal + (last_ns - first_ns) / between
+    residues = [at_ns + slots * (nominal - slot_ns) for at_ns, slots, _ in early]
     pace_ppm = round((slot_ns / nominal - 1) * 1e6)
-    return Wire(pace_ppm, slot_ns, max(residues) - min(residues) <= slot_ns / 2 + SLACK_NS)
+    within_ppm = math.ceil(max(first_since, last_since) / (between * nominal) * 1e6)
+    steady = max(residues) - min(residues) <= slot_ns / 2 + SLACK_NS
+    return Wire(pace_ppm, within_ppm, slot_ns, steady)
 
 
 def _pace(records: Records, wire: Wire | None) -> dict[str, Any]:
@@ -96,7 +102,8 @@ def _pace(records: Records, wire: Wire | None) -> dict[str, Any]:
         return _finding(
             "pace", said, "the wire stood still, or this machine did: run it again, idle", None
         )
-    return _finding("pace", said, f"slots take {wire.pace_ppm:+d} ppm", True)
+    measured = f"slots take {wire.pace_ppm:+d} ppm, within {wire.pace_within_ppm}"
+    return _finding("pace", said, measured, True)
 
 
 def _index(records: Records, wire: Wire) -> tuple[list[dict[str, Any]], tuple[int, int], float]:
@@ -252,6 +259,7 @@ def judge(name: str, backend: str, records: Records, peer: Peer | None) -> dict[
         "caps": records.caps,
         "measured": {
             "pace_ppm": wire.pace_ppm if wire else None,
+            "pace_within_ppm": wire.pace_within_ppm if wire else None,
             "index_to_wire_ns": list(index) if index else None,
             "index_ahead_slots": None if ahead is None else round(ahead, 3),
             "restart_ns": list(restart) if restart else None,
