@@ -29,10 +29,15 @@ STEP_NS = 10_000
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Guest path -> the load, linked statically."""
+    """Guest path -> the load, and requests that tc does not know, linked statically."""
     load = tmp_path_factory.mktemp("taprio") / "gate_load"
     compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
     command = [*compiler, str(HERE / "gate_load.c"), "-o", str(load)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    limits = load.with_name("taprio_limits")
+    sources = [str(HERE / name) for name in ("taprio_limits.c", "config_storm_netlink.c")]
+    command = [*compiler, f"-I{KERNEL}/include/uapi", *sources, "-o", str(limits)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     plugin = load.with_name("link_keepon.so")
@@ -41,6 +46,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     assert done.returncode == 0, done.stderr
     return {
         "/usr/bin/gate_load": load,
+        "/usr/bin/taprio_limits": limits,
         "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so": plugin,
     }
 
@@ -161,6 +167,15 @@ def test_no_frame_leaves_outside_the_gates_of_its_class(
 @pytest.mark.parametrize("family", offered_families())
 def test_what_does_not_fit_is_refused_in_a_sentence(family: str, programs: dict[str, Path]) -> None:
     boot("keepon_taprio_refused.sh", family, dict(programs), {})
+
+
+@pytest.mark.parametrize("family", offered_families())
+def test_longer_frames_than_max_sdu_are_dropped_and_counted(
+    family: str, programs: dict[str, Path]
+) -> None:
+    # kernels before 6.6 ask no device what it counted
+    counts = "" if family == "6.1" else "yes"
+    boot("keepon_taprio_limits.sh", family, dict(programs), {"COUNTS": counts})
 
 
 @pytest.mark.soak

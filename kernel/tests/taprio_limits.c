@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What tc of Debian 12 cannot say of taprio: limits of traffic classes, and what the device counted.
+ *
+ *   taprio_limits LINK set MAX_SDU     full offload, two traffic classes of a queue each, all gates
+ *                                      open; the second class has that limit in bytes, 0: none
+ *   taprio_limits LINK send BYTES N    N frames of the second class, BYTES long without FCS
+ *   taprio_limits LINK counters        "window_drops=N tx_overruns=N" of the root, or "none"
+ *
+ * Source: linux/pkt_sched.h; the counters' attributes are in it since Linux 6.6.
+ */
+#include <linux/gen_stats.h>
+#include <linux/pkt_sched.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config_storm.h"
+#include "packet_socket.h"
+
+enum {
+	ROOT = 0x01000000,
+	INTERVAL_NS = 1000000,
+	FULL_OFFLOAD = 2,
+	SECOND = 7, /* a priority of the second class */
+	WINDOW_DROPS = 2,
+	TX_OVERRUNS = 3,
+	FRAME_MAX = 9000,
+};
+
+struct storm storm;
+
+void die(const char *what, uint32_t round)
+{
+	printf("%u: %s%s%s\n", round, what, storm.sentence[0] ? ": " : "", storm.sentence);
+	exit(1);
+}
+
+static void put_u32(uint16_t type, uint32_t value)
+{
+	put(type, &value, sizeof(value));
+}
+
+static void put_limit(uint32_t class, uint32_t max_sdu)
+{
+	struct rtattr *entry = put(TCA_TAPRIO_ATTR_TC_ENTRY | NLA_F_NESTED, NULL, 0);
+
+	put_u32(TCA_TAPRIO_TC_ENTRY_INDEX, class);
+	put_u32(TCA_TAPRIO_TC_ENTRY_MAX_SDU, max_sdu);
+	close_nest(entry);
+}
+
+static void put_options(uint32_t max_sdu)
+{
+	struct tc_mqprio_qopt classes = { .num_tc = 2, .count = { 1, 1 }, .offset = { 0, 1 } };
+	struct rtattr *options = put(TCA_OPTIONS | NLA_F_NESTED, NULL, 0);
+	const int64_t base_ns = 0;
+	const uint8_t set = 0;
+	struct rtattr *entry;
+	struct rtattr *list;
+
+	classes.prio_tc_map[SECOND] = 1;
+	put(TCA_TAPRIO_ATTR_PRIOMAP, &classes, sizeof(classes));
+	list = put(TCA_TAPRIO_ATTR_SCHED_ENTRY_LIST | NLA_F_NESTED, NULL, 0);
+	entry = put(TCA_TAPRIO_SCHED_ENTRY | NLA_F_NESTED, NULL, 0);
+	put(TCA_TAPRIO_SCHED_ENTRY_CMD, &set, sizeof(set));
+	put_u32(TCA_TAPRIO_SCHED_ENTRY_GATE_MASK, 3);
+	put_u32(TCA_TAPRIO_SCHED_ENTRY_INTERVAL, INTERVAL_NS);
+	close_nest(entry);
+	close_nest(list);
+	put(TCA_TAPRIO_ATTR_SCHED_BASE_TIME, &base_ns, sizeof(base_ns));
+	put_u32(TCA_TAPRIO_ATTR_FLAGS, FULL_OFFLOAD);
+	put_limit(1, max_sdu);
+	close_nest(options);
+}
+
+static void set(int index, uint32_t max_sdu)
+{
+	struct tcmsg *qdisc =
+		begin(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE, sizeof(*qdisc));
+
+	qdisc->tcm_ifindex = index;
+	qdisc->tcm_parent = TC_H_ROOT;
+	qdisc->tcm_handle = ROOT;
+	put(TCA_KIND, "taprio", sizeof("taprio"));
+	put_options(max_sdu);
+	if (talk())
+		die("taprio is refused", 0);
+}
+
+static void send_frames(const char *link, uint32_t bytes, uint32_t count)
+{
+	static const unsigned char everyone[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+	static unsigned char frame[FRAME_MAX];
+	const struct timespec pause = { .tv_nsec = INTERVAL_NS };
+	struct sockaddr_ll to;
+	int fd = open_packet_socket(link, SECOND, everyone, &to);
+	uint32_t data = bytes - 14;
+
+	while (count--) {
+		if (sendto(fd, frame, data, 0, (struct sockaddr *)&to, sizeof(to)) != (ssize_t)data)
+			die("a frame is not sent", count);
+		nanosleep(&pause, NULL);
+	}
+	close(fd);
+}
+
+static unsigned long long number(const struct rtattr *in, uint16_t type)
+{
+	const struct rtattr *attr = find(RTA_DATA(in), (uint32_t)RTA_PAYLOAD(in), type);
+	uint64_t value;
+
+	if (!attr || RTA_PAYLOAD(attr) != sizeof(value))
+		die("a counter is missing", type);
+	memcpy(&value, RTA_DATA(attr), sizeof(value));
+	return value;
+}
+
+static void print_counters(int index)
+{
+	struct tcmsg *wanted = begin(RTM_GETQDISC, NLM_F_DUMP, sizeof(*wanted));
+	const struct nlmsghdr *header;
+	const char *told = "none";
+	char line[80];
+
+	wanted->tcm_ifindex = index;
+	if (start_dump())
+		die("queueing disciplines cannot be listed", 0);
+	while ((header = next_of_dump())) {
+		const struct tcmsg *qdisc = NLMSG_DATA(header);
+		const struct rtattr *stats;
+
+		if (qdisc->tcm_ifindex != index || qdisc->tcm_handle != ROOT)
+			continue;
+		stats = find(TCA_RTA(qdisc), (uint32_t)TCA_PAYLOAD(header), TCA_STATS2);
+		stats = stats ? find(RTA_DATA(stats), (uint32_t)RTA_PAYLOAD(stats), TCA_STATS_APP) :
+				NULL;
+		if (!stats)
+			continue;
+		snprintf(line, sizeof(line), "window_drops=%llu tx_overruns=%llu",
+			 number(stats, WINDOW_DROPS), number(stats, TX_OVERRUNS));
+		told = line;
+	}
+	puts(told);
+}
+
+int main(int argc, char **argv)
+{
+	int index = argc > 1 ? (int)if_nametoindex(argv[1]) : 0;
+
+	if (!index || !open_sockets())
+		die("no such link, or no netlink", 0);
+	if (argc == 4 && !strcmp(argv[2], "set"))
+		set(index, (uint32_t)atoi(argv[3]));
+	else if (argc == 5 && !strcmp(argv[2], "send"))
+		send_frames(argv[1], (uint32_t)atoi(argv[3]), (uint32_t)atoi(argv[4]));
+	else if (argc == 3 && !strcmp(argv[2], "counters"))
+		print_counters(index);
+	else
+		die("usage: taprio_limits LINK set MAX_SDU | send BYTES N | counters", 0);
+	return 0;
+}
