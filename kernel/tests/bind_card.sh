@@ -69,6 +69,22 @@ like "$(SSH_CONNECTION='10.0.0.2 50000 10.0.0.1 22' keepon unbind "$card")" "$ca
 is "$(driver)" e1000e "its driver is the kernel's"
 same "given back"
 
+# At every boot: what the unit of systemd starts does the same.
+refused 3 "starts without systemd; have keepon bind called where" "persistent without systemd" bind "$card" --persistent
+is "$(driver)" e1000e "nothing was touched"
+mkdir -p /etc/systemd/system
+unit=/etc/systemd/system/keepon-bind-$card.service
+like "$(keepon bind "$card" --persistent)" "keepon unbind $card; and at every boot, by $unit" "persistent"
+is "$(readlink "/etc/systemd/system/multi-user.target.wants/${unit##*/}")" "$unit" "systemd will start it"
+like "$(keepon bind "$card" --persistent)" "already; and at every boot, by $unit" "persistent again"
+start="$(sed -n 's/^Environment=//p' "$unit") $(sed -n 's/^ExecStart=//p' "$unit")"
+cp "$unit" /out
+like "$(keepon unbind "$card")" "-> e1000e; and at no boot any more" "given back for good"
+is "$(ls /etc/systemd/system/*.service /etc/systemd/system/*.wants/* 2>/dev/null)" "" "no unit is left"
+like "$(eval "env $start")" "$card: e1000e -> keepon_intel" "what the unit starts"
+keepon unbind "$card" >/dev/null
+same "after what the unit started"
+
 export SSH_CONNECTION='10.0.0.9 50000 10.0.0.1 22'
 refused 3 "10.0.0.9.* does not answer ping" "a client that nobody could tell of" bind "$card"
 is "$(driver)" e1000e "nothing was touched"

@@ -24,6 +24,10 @@ Back = Annotated[
     float,
     typer.Option("--back-s", help="Seconds for the link and your ssh connection to come back."),
 ]
+AtBoot = Annotated[
+    bool,
+    typer.Option("--persistent", help="At every boot, too (systemd), until keepon unbind."),
+]
 Peer = Annotated[
     str | None,
     typer.Option("--peer", metavar="NAME", help="Interface at the other end of the cable."),
@@ -42,11 +46,11 @@ app = typer.Typer()
 
 
 @app.command("bind")
-def bind_card(name: Card, back_s: Back = bind.BACK_S) -> None:
+def bind_card(name: Card, back_s: Back = bind.BACK_S, at_boot: AtBoot = False) -> None:
     """Give a network card to Keepon's driver, until keepon unbind or a reboot; back at
     once if the link is lost.
     """
-    print(bind.bind(name, back_s))
+    print(bind.bind(name, back_s, at_boot))
 
 
 @app.command("unbind")

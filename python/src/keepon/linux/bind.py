@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Give a network card to Keepon's driver for it, and back to the kernel's own; nothing of it
-outlives a reboot.
+outlives a reboot unless that is asked for.
 
 The card's addresses, routes, MTU and name come along. If its link, or the ssh connection the
 command runs over, is not back in time, the card is given back as it was. Needs nothing but the
@@ -33,6 +33,7 @@ from keepon.errors import (
     KeeponError,
     one_line,
 )
+from keepon.linux import persistent
 
 BACK_S = 30.0
 BACK_MAX_S = 3600.0
@@ -298,12 +299,13 @@ def _change(card: Card, driver: str | None, override: str, back_s: float) -> str
     return found
 
 
-def bind(name: str, back_s: float = BACK_S) -> str:
+def bind(name: str, back_s: float = BACK_S, at_boot: bool = False) -> str:
     """Give a card to Keepon's driver; a line on what was done.
 
     Args:
         name: interface, in this network namespace.
         back_s: how long link and ssh connection may take to come back.
+        at_boot: once that has gone well, have it done at every boot, too.
 
     Raises:
         ConfigError: it is no card, or none of ours; nothing was touched.
@@ -317,19 +319,26 @@ def bind(name: str, back_s: float = BACK_S) -> str:
             f'argument NAME = "{name}": Keepon has no driver for cards of driver {card.driver}; '
             "docs/nics.md lists those it has"
         )
+    if at_boot:
+        persistent.check_possible()
     if card.driver == driver:
-        return f"{name} is with {driver} already"
+        return f"{name} is with {driver} already{_kept(name) if at_boot else ''}"
     done = subprocess.run(["modprobe", driver], capture_output=True, text=True, check=False)
     if done.returncode:
         raise EnvironmentProblemError(
             f"modprobe {driver}: {one_line(done.stderr.strip())}; install keepon's modules"
         )
     _change(card, driver, driver, back_s)
-    return f"{name}: {card.driver} -> {driver}; back with keepon unbind {name}, or by a reboot"
+    done_so_far = f"{name}: {card.driver} -> {driver}; back with keepon unbind {name}"
+    return f"{done_so_far}{_kept(name) if at_boot else ', or by a reboot'}"
+
+
+def _kept(name: str) -> str:
+    return f"; and at every boot, by {persistent.keep(name)}"
 
 
 def unbind(name: str, back_s: float = BACK_S) -> str:
-    """Give a card of ours back to the kernel's own driver; as `bind`."""
+    """Give a card of ours back to the kernel's own driver, for every boot, too; as `bind`."""
     _check(back_s)
     card = find(name)
     if card.driver not in DRIVERS.values():
@@ -340,7 +349,8 @@ def unbind(name: str, back_s: float = BACK_S) -> str:
     alias = (card.device / "modalias").read_text().strip()
     subprocess.run(["modprobe", "-q", alias], capture_output=True, check=False)
     found = _change(card, None, "", back_s)
-    return f"{name}: {card.driver} -> {found}"
+    forgotten = "; and at no boot any more" if persistent.forget(name) else ""
+    return f"{name}: {card.driver} -> {found}{forgotten}"
 
 
 def _check(back_s: float) -> None:
@@ -353,8 +363,8 @@ def _check(back_s: float) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """`python3 -m keepon.linux.bind bind|unbind NAME [--back-s S]`, where there is nothing but
-    Python.
+    """`python3 -m keepon.linux.bind bind|unbind NAME [--back-s S] [--persistent]`, where there is
+    nothing but Python.
     """
     parser = argparse.ArgumentParser(
         prog="keepon", description="Give a network card to Keepon's driver, or back."
@@ -364,9 +374,15 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--back-s", type=float, default=BACK_S, help="seconds for link and ssh to come back (30)"
     )
+    parser.add_argument(
+        "--persistent", action="store_true", help="bind: at every boot, too (systemd)"
+    )
     chosen = parser.parse_args(arguments)
     try:
-        print((bind if chosen.verb == "bind" else unbind)(chosen.name, chosen.back_s))
+        if chosen.verb == "bind":
+            print(bind(chosen.name, chosen.back_s, chosen.persistent))
+        else:
+            print(unbind(chosen.name, chosen.back_s))
     except KeeponError as error:
         print(f"keepon: {error}", file=sys.stderr)
         return error.exit_code
