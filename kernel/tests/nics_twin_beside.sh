@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # One of two stations, each in an emulator of its own, on one wire: ordinary cards, each by the
-# kernel's own driver and by ours. CARD: pc, its Intel controller at PCI address OURS, or pi; DRIVERS:
-# which one has it in each phase, stock or ours. A phase has echoes and TCP both ways, which the Pi
+# kernel's own driver and by ours. CARD: pc, its Intel controller at PCI address OURS, STOCK the
+# kernel's driver of it, or pi; DRIVERS: which one has it in each phase, stock or ours. A phase has echoes and TCP both ways, which the Pi
 # asks for, for SECONDS_TCP, and then FRAMES by pktgen from either. /out/PHASE.txt: what was reached.
 . /lib/keepon/test.sh
 . /lib/keepon/lent.sh
@@ -9,7 +9,7 @@
 case $CARD in
 pc)
 	modprobe keepon_intel
-	stock=e1000e ours=keepon_intel folder=/sys/bus/pci/devices/$OURS
+	stock=$STOCK ours=keepon_intel folder=/sys/bus/pci/devices/$OURS
 	STATION=10.0.0.1 PEER=10.0.0.2
 	;;
 pi)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * `packet_ring DEVICE COUNT`: COUNT frames to everybody through the transmit ring of a packet
- * socket (PACKET_TX_RING), with hardware stamps asked for. Prints "sent N stamped N": frames whose
- * place the kernel gave back, and those with a stamp of the device in it.
+ * socket (PACKET_TX_RING), with hardware stamps asked for. Prints "sent N stamped N told N": frames
+ * whose place the kernel gave back, those with a stamp of the device in it, and stamps in the
+ * socket's error queue.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -19,6 +20,7 @@ enum { FRAME_BYTES = 2048, BLOCK_BYTES = 4096, FRAMES = 64, DATA_BYTES = 200, WA
 struct counts {
 	unsigned int sent;
 	unsigned int stamped;
+	unsigned int told;
 };
 
 static struct tpacket2_hdr *frame_at(void *ring, unsigned int number)
@@ -76,10 +78,41 @@ static void take_back(int fd, volatile struct tpacket2_hdr *frame, struct counts
 		counts->stamped++;
 }
 
+/* A stamp of the device in the control messages of what a socket's error queue held. */
+static bool has_stamp(struct msghdr *message)
+{
+	struct cmsghdr *control;
+	struct timespec stamps[3];
+
+	for (control = CMSG_FIRSTHDR(message); control; control = CMSG_NXTHDR(message, control)) {
+		if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SO_TIMESTAMPING)
+			continue;
+		memcpy(stamps, CMSG_DATA(control), sizeof(stamps));
+		return stamps[2].tv_sec;
+	}
+	return false;
+}
+
+/* Until @wanted stamps were there, or for WAIT_MS nothing came. */
+static void take_stamps(int fd, unsigned int wanted, int wait_ms, struct counts *counts)
+{
+	struct pollfd events = { .fd = fd };
+
+	while (counts->told < wanted) {
+		char room[512];
+		struct msghdr message = { .msg_control = room, .msg_controllen = sizeof(room) };
+
+		if (recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0)
+			counts->told += has_stamp(&message);
+		else if (poll(&events, 1, wait_ms) <= 0)
+			return;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const unsigned char everyone[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
-	struct counts counts = { 0, 0 };
+	struct counts counts = { 0, 0, 0 };
 	struct sockaddr_ll to;
 	unsigned int count;
 	unsigned int i;
@@ -105,9 +138,11 @@ int main(int argc, char **argv)
 		__atomic_store_n(&frame->tp_status, TP_STATUS_SEND_REQUEST, __ATOMIC_RELEASE);
 		require(sendto(fd, NULL, 0, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to)) >= 0,
 			"sendto");
+		take_stamps(fd, count, 0, &counts);
 	}
 	for (i = count > FRAMES ? count - FRAMES : 0; i < count; i++)
 		take_back(fd, frame_at(ring, i), &counts);
-	printf("sent %u stamped %u\n", counts.sent, counts.stamped);
+	take_stamps(fd, count, WAIT_MS, &counts);
+	printf("sent %u stamped %u told %u\n", counts.sent, counts.stamped, counts.told);
 	return 0;
 }

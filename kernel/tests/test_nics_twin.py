@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from keepon.vm import GuestResult
-from twin import PC_CARD, both, pc, pi
+from test_nics_paced import addresses
+from twin import both, pc, pi
 from wirelog import STREAM, counters, read_log
 
 pytestmark = [pytest.mark.vm, pytest.mark.hw]
@@ -27,7 +28,7 @@ FAR = re.compile(r"master offset +(-?\d+) s2 freq +[+-]?\d+ path delay +(-?\d+)"
 
 def station(card: str, role: str, done: bool) -> dict[str, str]:
     return {
-        "CARD": card, "ROLE": role, "SECONDS_PTP": str(SECONDS_PTP), "OURS": PC_CARD,
+        "CARD": card, "ROLE": role, "SECONDS_PTP": str(SECONDS_PTP), "OURS": addresses("e1000e")[0],
         "INDEX_DONE": str(int(done)),
     }  # fmt: skip
 

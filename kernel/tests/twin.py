@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""An emulated PC (82574) and an emulated Raspberry Pi 4 (GENET), each in an emulator of its own, on
-one wire and at one virtual time: `twin-wire` (tools/qemu/twin.patch) lets neither run ahead of the
-other.
+"""An emulated PC (82574 or 82576) and an emulated Raspberry Pi 4 (GENET), each in an emulator of
+its own, on one wire and at one virtual time: `twin-wire` (tools/qemu/twin.patch) lets neither run
+ahead of the other.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
 from test_nics_genet import ADDRESS
 from test_nics_genet import emulator as pi_emulator
-from test_nics_paced import FIRMWARE, addresses, emulator
+from test_nics_paced import FIRMWARE, PLACES, emulator
 
 HERE = Path(__file__).parent
-PC_CARD = addresses("e1000e")[0]
 SLOT_NS = 10_000
 WIRE_NS = 200_000  # until a frame that has left is there: long, for the two wait so often
 
@@ -47,10 +46,11 @@ def common(architecture: Any, script: str, modules: list[str]) -> dict[str, Any]
 
 def pc(
     folder: Path, script: str, environment: Mapping[str, str], tools: Sequence[str] = (),
-    flavour: str = "rt", **more: Any,
+    flavour: str = "rt", model: str = "e1000e", **more: Any,
 ) -> GuestResult:  # fmt: skip
     """Its model hands a frame over when it begins, so that it is on the way a slot longer."""
-    card = "e1000e,netdev=n1,romfile=,bus=pcie.0,addr=0x10,mac=52:54:00:00:00:02"
+    place = f"bus=pcie.0,addr={PLACES[model][0]:#x}"
+    card = f"{model},netdev=n1,romfile=,{place},mac=52:54:00:00:00:02"
     return run_guest(
         **common(flavour, script, ["native", "nics/intel", "keepon"]),
         tools=[*programs.tools(), *tools], qemu=emulator(),
