@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from keepon.export import ptp, shell
 from keepon.export.exported import Exported, Planned, Port, gated_ports, port_name
-from keepon.export.stations import Machine, mtu_note, ptp_config, script
+from keepon.export.stations import Machine, first_frames_note, mtu_note, ptp_config, script
 from keepon.linux.queues import PRIORITIES
 from keepon.model.topology import Topology
 
@@ -133,9 +133,9 @@ def _bridges(planned: Planned) -> Iterator[tuple[str, str]]:
 
 
 def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
-    note = mtu_note(machine)
-    if note is not None:
-        yield note
+    for note in (mtu_note(machine), first_frames_note(machine)):
+        if note is not None:
+            yield note
     for port in gated_ports(planned):
         note = _not_by_tc(port)
         if note is not None:

@@ -68,6 +68,22 @@ def mtu_note(machine: Machine) -> str | None:
     )
 
 
+def first_frames_note(machine: Machine) -> str | None:
+    """What the first frames of a card with launch times need."""
+    names = [
+        entry.name
+        for entry in machine.scenario.station
+        if machine.talks(entry.name) and machine.driver(entry.name) == "launchtime"
+    ]
+    if not names:
+        return None
+    return (
+        f"{', '.join(names)}: a queue of a card with launch times takes a second frame only when"
+        " its first one has left, because byte queue limits begin at 0; send one frame of each"
+        " class alone before the streams, or their first frames may be lost"
+    )
+
+
 def _streams(machine: Machine, station: Station) -> Iterator[str]:
     priority = machine.queues(station.name).priority
     for stream in machine.scenario.stream:
@@ -170,8 +186,9 @@ def _queue_limits(machine: Machine, station: Station) -> Iterator[str]:
             count = delta_ns // stream.period_ns + 2
             handed_over[queues.of_class[stream.tc]] += count * stream.frame_bytes
     if handed_over:
-        yield "# The limit on a queue's bytes begins low and grows with what is sent; until then"
-        yield "# a frame behind one that waits may stay in etf until its time has passed."
+        yield "# A queue's limit on bytes is 0 until its first frame has left: one is in the card,"
+        yield "# and those behind it stay in etf until their time has passed. From then on it is"
+        yield "# what is written here. So send one frame of each class alone before the streams."
     for queue, count_bytes in sorted(handed_over.items()):
         nic = machine.nic(station.name)
         limit = f"/sys/class/net/{nic}/queues/tx-{queue}/byte_queue_limits/limit_min"
