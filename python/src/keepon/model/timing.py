@@ -22,9 +22,7 @@ def talk_start_ns(scenario: Scenario, plan: Plan) -> int:
     """
     settled_ns = round(scenario.warmup_s * 1e9) // 2 if scenario.sync.by_ptp else 0
     locked_ns = [_lock_ns(station, plan) for station in scenario.station]
-    return max(
-        START_NS, settled_ns, *locked_ns, *(stream.advance_ns for stream in scenario.stream)
-    )
+    return max(START_NS, settled_ns, *locked_ns, *(stream.advance_ns for stream in scenario.stream))
 
 
 def _lock_ns(station: Station, plan: Plan) -> int:

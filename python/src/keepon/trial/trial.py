@@ -131,9 +131,7 @@ def _sync_ns(scenario: Scenario) -> int:
     return min(TRIAL_SYNCS * scenario.sync.interval_ms * 1_000_000, TRIAL_SYNCS_MAX_NS)
 
 
-def _late_streams(
-    scenario: Scenario, plan: Plan, document: RunResult
-) -> dict[str, dict[str, int]]:
+def _late_streams(scenario: Scenario, plan: Plan, document: RunResult) -> dict[str, dict[str, int]]:
     """Streams that late frames may take windows from: those of their talkers, those that share a
     port of a bridge with them, and with these in turn. Values are for `unsent`.
     """
