@@ -31,6 +31,7 @@ while read -r name ports; do
 		ip link set "$far" netns "$name-peers"
 		ip -n "$name-peers" link set "$far" up
 	done
+	tc -n "$name" qdisc add dev swp0 root handle 7: pfifo # somebody's own
 	if bridge; then
 		echo taken >>"/out/$name.result"
 	else
@@ -63,6 +64,23 @@ before=$(seen)
 refuse "a card with one queue is refused" ip netns exec single sh /export/rt-simulator.sh
 like "$(ip netns exec single sh /export/rt-simulator.sh 2>&1)" "eth0 has 1 transmit queues and the plan needs 2" "the reason is told"
 is "$(seen)" "$before" "nothing was changed"
+
+# what somebody else has set up is left: a VLAN device, queues
+ip netns add owned
+echo "nic own mode=launchtime queues=8" >$control
+echo "nic own-peer" >$control
+echo "link own own-peer" >$control
+ip link set own netns owned name eth0
+ip netns add owned-peer
+ip link set own-peer netns owned-peer
+ip -n owned-peer link set own-peer up
+ip -n owned link add link eth0 name eth0.0 type vlan id 0
+like "$(ip netns exec owned sh /export/rt-simulator.sh 2>&1)" "eth0.0 is there already" "a device is refused"
+is "$(ip -n owned -o link show | grep -c 'eth0\.0')" 1 "it is left"
+ip -n owned link del eth0.0
+tc -n owned qdisc add dev eth0 root handle 7: pfifo
+refuse "queues are refused" ip netns exec owned sh /export/rt-simulator.sh
+is "$(tc -n owned qdisc show dev eth0 | grep -c 'pfifo 7:')" 1 "they are left"
 
 # without ptp4l's configuration beside it
 modprobe keepon

@@ -259,7 +259,8 @@ def test_tc_takes_the_gates_of_exported_bridges(family: str) -> None:
     for name, ports in gates.items():
         said = result.files[f"{name}.said"].decode()
         offloaded, by_timers = result.files[f"{name}.result"].decode().split()
-        assert offloaded == "refused" and "taprio" not in result.files[f"{name}.before"].decode()
+        before = result.files[f"{name}.before"].decode()
+        assert offloaded == "refused" and "taprio" not in before and "qdisc pfifo 7:" in before
         shown = result.files[f"{name}.qdiscs"].decode()
         if not by_linux[name]:
             assert by_timers == "refused" and "it needs a switch that takes" in said

@@ -140,6 +140,14 @@ def test_a_changed_gate_is_noticed(
         ),
         (["--format", "commands", "--keepon-device", "x" * 16], r"option --keepon-device"),
         (["--format", "commands", "--device", "rt0"], r"must differ from --device"),
+        (
+            ["--format", "commands", "--device", "rt0.0"],
+            r'option --device = "rt0.0": is what the VLAN device on rt0 is called; choose another',
+        ),
+        (
+            ["--format", "commands", "--keepon-device", "abcdefghijklm.0"],
+            r'option --keepon-device = "abcdefghijklm.0": is what the VLAN device',
+        ),
     ],
 )
 def test_options_that_make_no_sense_are_refused(

@@ -97,7 +97,7 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
             shell.needs_queues(port.name, TRAFFIC_CLASSES, "gates are those of queues")
             for port in ports
         ),
-        shell.helpers([f"tc qdisc del dev {port.name} root 2> /dev/null" for port in ports]),
+        shell.helpers([]),
     ]
     for port in used:
         lines += shell.without_disturbers(port)
@@ -106,7 +106,8 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
         lines.append(
             "# taprio takes the lengths of entries by the rate of the link: it must be up."
         )
-    lines += [line for port in ports for line in taprio(port)]
+    for gated in ports:
+        lines += [*taprio(gated), shell.queues_set(gated.name)]
     if by_ptp:
         lines.append("# gPTP: the bridge passes time on, or has it.")
         lines += ptp.start(name, "-H")

@@ -24,6 +24,11 @@ DEVICE_NAME_MAX = 15
 _HAS_CLOCK = "ethtool -T {} | grep -q 'Hardware Clock: [0-9]'"
 
 
+def vlan_name(device: str) -> str:
+    """What the VLAN device on another one is called."""
+    return f"{device[: DEVICE_NAME_MAX - 2]}.0"
+
+
 @dataclass(frozen=True)
 class Machine(Guest):
     """A station that is a machine of its own: every one has the same device names."""
@@ -39,7 +44,7 @@ class Machine(Guest):
 
     def vlan(self, station: str) -> str:
         """The device that tags frames with a priority."""
-        return f"{self.device(station)[: DEVICE_NAME_MAX - 2]}.0"
+        return vlan_name(self.device(station))
 
     def talks(self, station: str) -> bool:
         return station in self.talkers
@@ -112,6 +117,12 @@ def _checks(machine: Machine, station: Station) -> Iterator[str]:
     driver, queues = machine.driver(station.name), machine.queues(station.name)
     yield "# Nothing is changed before all that is needed is there."
     yield from shell.needs(_programs(machine, station), [nic])
+    if machine.talks(station.name):
+        vlan = machine.vlan(station.name)
+        yield (
+            f'[ ! -e /sys/class/net/{vlan} ] || stop "{vlan} is there already: take it away with ip'
+            f' link del {vlan}, or export with another device name"'
+        )
     if driver == "keepon":
         yield (
             f'[ ! -e /sys/class/net/{device} ] || stop "{device} is there already: take it away'
@@ -169,7 +180,10 @@ def _queues(machine: Machine, station: Station) -> Iterator[str]:
         slots = machine.plan["stations"][station.name]["allowed"]
         if not any(mask >> queues.best_effort & 1 for mask in slots):
             yield "# The plan has no slots for everything else: it is dropped."
-    for line in commands:
+    root, *leaves = commands
+    yield f"tc {root}"
+    yield shell.queues_set(machine.device(station.name))
+    for line in leaves:
         yield f"tc {line}"
     if driver == "launchtime":
         yield from _queue_limits(machine, station)
@@ -241,8 +255,6 @@ def _undo(machine: Machine, station: Station) -> list[str]:
         undo.append(f"ip link del {vlan} 2> /dev/null")
     if machine.driver(station.name) == "keepon":
         undo.append(f"ip link del {device} 2> /dev/null")
-    elif machine.talks(station.name):
-        undo.append(f"tc qdisc del dev {device} root 2> /dev/null")
     return undo
 
 
