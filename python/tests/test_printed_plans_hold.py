@@ -16,6 +16,7 @@ from keepon.errors import EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.model import launchtime, loading
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
+from keepon.planner.checker.given import Given
 from keepon.planner.verify import problems
 from keepon.targets.sim import runner
 from keepon.trial.trial import trial
@@ -261,3 +262,24 @@ def test_who_waits_for_frames_of_others_that_came_late_is_named_and_no_defect(
 def test_streams_begin_when_slots_that_are_trimmed_are_on_the_grid() -> None:
     """Later than usual with few slots to trim: what was moved before stayed late for good."""
     assert holds(case("settling"))[1]["unsent"] == {}
+
+
+def test_frames_of_a_queue_do_not_come_at_the_same_instant() -> None:
+    """Either could be the first then, and wait for its window before the other one."""
+    scenario = case("tie")
+    plan, _ = holds(scenario)
+    given = Given(scenario, plan)
+    place = ("b0", "b1")
+
+    def ready_ps(name: str, error: str) -> int:
+        """When a frame is whole in the queue of the bridge that its talker is linked to."""
+        byte_ps, cable_ps = given.links[given.streams[name].talker, place[0]]
+        entry: Any = plan["streams"][name]
+        wire_ps = entry["frame_bytes_on_wire"] * byte_ps
+        processing_ps = 1000 * given.bridges[place[0]].processing_ns
+        return int(1000 * entry["release_ns"] + entry[error] + cable_ps + wire_ps + processing_ps)
+
+    first, second = "f10", "f19"
+    if ready_ps(first, "release_early_ps") > ready_ps(second, "release_early_ps"):
+        first, second = second, first
+    assert ready_ps(first, "release_late_ps") < ready_ps(second, "release_early_ps")

@@ -80,8 +80,15 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
     unsent: dict[str, dict[str, int]] = {}
     late = _late_streams(short, plan, run.document)
     for name, entry in run.document["streams"].items():
+        ended = {
+            key: count
+            for key, count in entry["verdicts"].items()
+            if count and key not in SENT_VERDICTS
+        }
         if name in late and not all(check["met"] for check in entry["bound_check"].values()):
-            unsent[name] = late[name]
+            # What its own talker brought late says more than what it waited for.
+            own = {key: count for key, count in ended.items() if key in UNPLANNED}
+            unsent[name] = own if own and BEHIND in late[name] else late[name]
             continue
         for bound, check in entry["bound_check"].items():
             if check["outcome"] == outcomes.MISSED and bound != "deadline_ns":
@@ -92,11 +99,6 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
                     f"the plan failed in the simulator: {bound} of stream {name} was"
                     f" {check['worst_ns']:g}, its bound is {check['bound_ns']}"
                 )
-        ended = {
-            key: count
-            for key, count in entry["verdicts"].items()
-            if count and key not in SENT_VERDICTS
-        }
         others = {
             key: count for key, count in {**ended, **entry["lost"]}.items() if key not in UNPLANNED
         }
