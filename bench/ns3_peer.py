@@ -81,7 +81,7 @@ def described_stream(scenario: Scenario, plan: Plan, stream: Stream, padded: boo
     """Frames of a keepon station are as long as its slots, all others as long as they are."""
     entry = plan["streams"][stream.id]
     epoch_ns = epoch_ns_for(scenario)
-    schedule = due.schedule(epoch_ns + talk_start_ns(scenario), stream, entry)
+    schedule = due.schedule(epoch_ns + talk_start_ns(scenario, plan), stream, entry)
     if len(schedule.releases_ns) != 1 or len(stream.listeners) != 1:
         raise PeerError(f'stream "{stream.id}": bench/ns3 knows one release and one listener')
     due_ns = schedule.first_period * stream.period_ns + schedule.releases_ns[0]

@@ -140,6 +140,14 @@ def test_a_changed_gate_is_noticed(
         ),
         (["--format", "commands", "--keepon-device", "x" * 16], r"option --keepon-device"),
         (["--format", "commands", "--device", "rt0"], r"must differ from --device"),
+        (
+            ["--format", "commands", "--device", "rt0.0"],
+            r'option --device = "rt0.0": is what the VLAN device on rt0 is called; choose another',
+        ),
+        (
+            ["--format", "commands", "--keepon-device", "abcdefghijklm.0"],
+            r'option --keepon-device = "abcdefghijklm.0": is what the VLAN device',
+        ),
     ],
 )
 def test_options_that_make_no_sense_are_refused(
@@ -430,8 +438,13 @@ def test_a_message_of_tc_holds_so_many_entries_and_no_more() -> None:
     assert 'stop "bridge sw-cell, port swp0' in commands.export(ROBOTS).files["sw-cell.sh"]
 
 
-def test_launch_times_have_room_in_their_queue_from_the_first_frame_on(habitat: Planned) -> None:
-    files = commands.export(habitat).files
+def test_launch_times_have_room_in_their_queue_behind_the_first_frame(habitat: Planned) -> None:
+    made = commands.export(habitat)
+    files = made.files
+    (note,) = [text for text in made.notes if "send one frame of each class alone" in text]
+    names = [entry.name for entry in habitat.scenario.station if entry.driver == "launchtime"]
+    assert note.startswith(f"{', '.join(names)}: ")
+    assert not any("send one frame" in text for text in commands.export(ROBOTS).notes)
     limits = "/sys/class/net/eth0/queues/tx-0/byte_queue_limits/limit_min"
     assert f"echo {4 * 2 * 200} > {limits}\n" in files["rt-simulator.sh"]
     assert "byte_queue_limits" not in files["power-gateway.sh"]

@@ -16,6 +16,7 @@ from keepon.errors import EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.model import launchtime, loading
 from keepon.model.scenario import Scenario
 from keepon.planner import plan as make_plan
+from keepon.planner.checker.given import Given
 from keepon.planner.verify import problems
 from keepon.targets.sim import runner
 from keepon.trial.trial import trial
@@ -195,6 +196,22 @@ def test_a_frame_that_waits_in_a_queue_does_not_leave_with_the_end_of_a_shorter_
     )
 
 
+def burst(count: int, delta: str = "") -> str:
+    """A scenario whose station "a" sends so many frames in a row; station "other" is beside it."""
+    text = 'schema = "keepon.scenario/1"\nname = "burst"\n[[bridge]]\nname = "b"\n'
+    text += f'[[station]]\nname = "a"\ndriver = "launchtime"\n{delta}'
+    text += '[[station]]\nname = "other"\ndriver = "launchtime"\n[[station]]\nname = "z"\n'
+    text += "".join(f'[[link]]\nends = ["{name}", "b"]\n' for name in ("a", "other", "z"))
+    return text + "".join(stream(f"F{number}", "a") for number in range(count))
+
+
+def stream(name: str, talker: str) -> str:
+    return (
+        f'[[stream]]\nid = "{name}"\ntalker = "{talker}"\nlisteners = ["z"]\n'
+        "period_ns = 1_000_000\nframe_bytes = 200\npriority = 5\n"
+    )
+
+
 def test_a_burst_that_etfs_driver_cannot_keep_up_with_is_told_with_what_helps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -203,17 +220,8 @@ def test_a_burst_that_etfs_driver_cannot_keep_up_with_is_told_with_what_helps(
     """
 
     def planned(delta: str) -> tuple[int, str]:
-        text = 'schema = "keepon.scenario/1"\nname = "burst"\n[[bridge]]\nname = "b"\n'
-        text += f'[[station]]\nname = "a"\ndriver = "launchtime"\n{delta}[[station]]\nname = "z"\n'
-        text += '[[link]]\nends = ["a", "b"]\n[[link]]\nends = ["z", "b"]\n'
-        for number in range(20):
-            text += (
-                f'[[stream]]\nid = "F{number}"\ntalker = "a"\nlisteners = ["z"]\nperiod_ns ='
-                " 1_000_000\n"
-            )
-            text += "frame_bytes = 200\npriority = 5\n"
         path = tmp_path / "burst.toml"
-        path.write_text(text)
+        path.write_text(burst(20, delta))
         monkeypatch.setattr(sys, "argv", ["keepon", "plan", str(path)])
         return cli.main(), capsys.readouterr().out
 
@@ -227,3 +235,51 @@ def test_a_burst_that_etfs_driver_cannot_keep_up_with_is_told_with_what_helps(
     code, told = planned("etf_delta_ns = 300_000\n")
     assert code == EXIT_MET
     assert "frames within every bound" in told
+
+
+@pytest.mark.parametrize("isolation", ["frame", "order"])
+def test_who_waits_for_frames_of_others_that_came_late_is_named_and_no_defect(
+    isolation: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Frames of "a" come behind their windows and take that of "other" in the bridge's queue."""
+    text = burst(24) + stream("beside", "other")
+    path = tmp_path / "burst.toml"
+    path.write_text(text + f'[planner]\nisolation = "{isolation}"\n')
+    monkeypatch.setattr(sys, "argv", ["keepon", "plan", str(path)])
+    assert cli.main() == EXIT_MISSED
+    late = [line for line in capsys.readouterr().out.splitlines() if "not sent in time" in line]
+    assert [line.partition(":")[0] for line in late] == [
+        "F0, F1, F2, F3, F4 and 19 others",
+        "beside",
+    ]
+    assert "at ports with frames of other talkers that came late" in late[1]
+    assert late[1].endswith("; what helps those that came late helps these, too")
+
+
+def test_streams_begin_when_slots_that_are_trimmed_are_on_the_grid() -> None:
+    """Later than usual with few slots to trim: what was moved before stayed late for good."""
+    assert holds(case("settling"))[1]["unsent"] == {}
+
+
+def test_frames_of_a_queue_do_not_come_at_the_same_instant() -> None:
+    """Either could be the first then, and wait for its window before the other one."""
+    scenario = case("tie")
+    plan, _ = holds(scenario)
+    given = Given(scenario, plan)
+    place = ("b0", "b1")
+
+    def ready_ps(name: str, error: str) -> int:
+        """When a frame is whole in the queue of the bridge that its talker is linked to."""
+        byte_ps, cable_ps = given.links[given.streams[name].talker, place[0]]
+        entry: Any = plan["streams"][name]
+        wire_ps = entry["frame_bytes_on_wire"] * byte_ps
+        processing_ps = 1000 * given.bridges[place[0]].processing_ns
+        return int(1000 * entry["release_ns"] + entry[error] + cable_ps + wire_ps + processing_ps)
+
+    first, second = "f10", "f19"
+    if ready_ps(first, "release_early_ps") > ready_ps(second, "release_early_ps"):
+        first, second = second, first
+    assert ready_ps(first, "release_late_ps") < ready_ps(second, "release_early_ps")

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from keepon.errors import ConfigError, one_line
 from keepon.export import commands, dot, output, tsnkit, tsnkit_reader, tsntool, yang
 from keepon.export.exported import Exported, Planned
+from keepon.export.stations import vlan_name
 from keepon.model import documents, loading, schemacheck, schemafiles
 from keepon.model.plan import Plan, read
 from keepon.model.scenario import Scenario
@@ -131,6 +132,16 @@ def run(
             f'option --keepon-device = "{keepon}": must differ from --device, on which it is made;'
             " choose another name"
         )
+    for option, given, below in (
+        ("--device", device, device),
+        ("--device", device, keepon),
+        ("--keepon-device", keepon, keepon),
+    ):
+        if given == vlan_name(below):
+            raise ConfigError(
+                f'option {option} = "{given}": is what the VLAN device on {below} is called; choose'
+                " another name"
+            )
     if name == READ:
         if plan is not None:
             raise ConfigError(

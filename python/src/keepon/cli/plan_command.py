@@ -19,7 +19,7 @@ from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.planner.parameters import rationale
 from keepon.report import tables
-from keepon.trial.trial import LATE
+from keepon.trial.trial import BEHIND, LATE
 
 STREAMS_SHOWN_MAX = 20
 UNSENT_SHOWN_MAX = 5
@@ -121,6 +121,8 @@ def _unsent(plan: Plan, tried: Trial) -> list[str]:
                 "ETF's driver needs longer for so many frames in a row: raise etf_delta_ns, and"
                 " advance_ns with it"
             )
+        elif BEHIND in verdicts:
+            remedy = "what helps those that came late helps these, too"
         alike.setdefault((told, remedy), []).append(name)
     lines = []
     for (told, remedy), names in alike.items():

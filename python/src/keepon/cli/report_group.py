@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
@@ -14,7 +14,8 @@ from keepon.cli.options import CaptureFrames, Duration, Json, Out, Seed
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.model import documents, outcomes
 from keepon.model.reproduction import read as read_reproduction
-from keepon.model.study import STUDY_SCHEMA, StudyDocument
+from keepon.model.study import STUDY_SCHEMA
+from keepon.model.study import read as read_study
 from keepon.planner.partition.limits import TIME_LIMIT_S
 from keepon.report import output, tables
 from keepon.report import page as report
@@ -53,8 +54,7 @@ def report_command(
 
 
 def _report_study(folder: Path, as_json: bool) -> None:
-    found = documents.read_whole(folder / documents.RESULT_FILE, STUDY_SCHEMA)
-    document = cast(StudyDocument, found)
+    document = read_study(folder / documents.RESULT_FILE)
     path = folder / documents.REPORT_FILE
     try:
         path.write_text(output.html(document), encoding="utf-8")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from keepon.export import ptp, shell
 from keepon.export.exported import Exported, Planned, Port, gated_ports, port_name
-from keepon.export.stations import Machine, mtu_note, ptp_config, script
+from keepon.export.stations import Machine, first_frames_note, mtu_note, ptp_config, script
 from keepon.linux.queues import PRIORITIES
 from keepon.model.topology import Topology
 
@@ -97,7 +97,7 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
             shell.needs_queues(port.name, TRAFFIC_CLASSES, "gates are those of queues")
             for port in ports
         ),
-        shell.helpers([f"tc qdisc del dev {port.name} root 2> /dev/null" for port in ports]),
+        shell.helpers([]),
     ]
     for port in used:
         lines += shell.without_disturbers(port)
@@ -106,7 +106,8 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
         lines.append(
             "# taprio takes the lengths of entries by the rate of the link: it must be up."
         )
-    lines += [line for port in ports for line in taprio(port)]
+    for gated in ports:
+        lines += [*taprio(gated), shell.queues_set(gated.name)]
     if by_ptp:
         lines.append("# gPTP: the bridge passes time on, or has it.")
         lines += ptp.start(name, "-H")
@@ -133,9 +134,9 @@ def _bridges(planned: Planned) -> Iterator[tuple[str, str]]:
 
 
 def _notes(planned: Planned, machine: Machine) -> Iterator[str]:
-    note = mtu_note(machine)
-    if note is not None:
-        yield note
+    for note in (mtu_note(machine), first_frames_note(machine)):
+        if note is not None:
+            yield note
     for port in gated_ports(planned):
         note = _not_by_tc(port)
         if note is not None:

@@ -66,12 +66,16 @@ linked() {{
 _UNDO = """
 finished=
 pids=
+queued=
 undo() {
 	[ -z "$finished" ] || return 0
 	set +e
 	echo "$0: failed; what it set up is taken away again" >&2
 	# shellcheck disable=SC2086 # several numbers
 	[ -z "$pids" ] || kill $pids 2> /dev/null
+	for device in $queued; do
+		tc qdisc del dev "$device" root 2> /dev/null
+	done
 	%s
 }
 trap undo EXIT
@@ -111,6 +115,13 @@ def needs_queues(device: str, count: int, otherwise: str) -> str:
 def helpers(undo: list[str]) -> str:
     """Functions of the part that changes something, and what takes it all away if that fails."""
     return _SWITCH_OFF + _LINKED + _UNDO % "\n\t".join(undo or [":"])
+
+
+def queues_set(device: str) -> str:
+    """Behind the command that sets a device's queues: they are to be taken away again, and queues
+    that were there before are not.
+    """
+    return f'queued="$queued {device}"'
 
 
 def without_disturbers(device: str) -> Iterator[str]:

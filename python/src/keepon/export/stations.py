@@ -24,6 +24,11 @@ DEVICE_NAME_MAX = 15
 _HAS_CLOCK = "ethtool -T {} | grep -q 'Hardware Clock: [0-9]'"
 
 
+def vlan_name(device: str) -> str:
+    """What the VLAN device on another one is called."""
+    return f"{device[: DEVICE_NAME_MAX - 2]}.0"
+
+
 @dataclass(frozen=True)
 class Machine(Guest):
     """A station that is a machine of its own: every one has the same device names."""
@@ -39,7 +44,7 @@ class Machine(Guest):
 
     def vlan(self, station: str) -> str:
         """The device that tags frames with a priority."""
-        return f"{self.device(station)[: DEVICE_NAME_MAX - 2]}.0"
+        return vlan_name(self.device(station))
 
     def talks(self, station: str) -> bool:
         return station in self.talkers
@@ -65,6 +70,22 @@ def mtu_note(machine: Machine) -> str | None:
     return (
         f"{machine.keepon_name} comes up with an MTU of what its slots carry, too small for IPv6,"
         f" which needs {IPV6_MTU_MIN}: {told}; longer slot_bytes in the scenario raise it"
+    )
+
+
+def first_frames_note(machine: Machine) -> str | None:
+    """What the first frames of a card with launch times need."""
+    names = [
+        entry.name
+        for entry in machine.scenario.station
+        if machine.talks(entry.name) and machine.driver(entry.name) == "launchtime"
+    ]
+    if not names:
+        return None
+    return (
+        f"{', '.join(names)}: a queue of a card with launch times takes a second frame only when"
+        " its first one has left, because byte queue limits begin at 0; send one frame of each"
+        " class alone before the streams, or their first frames may be lost"
     )
 
 
@@ -96,6 +117,12 @@ def _checks(machine: Machine, station: Station) -> Iterator[str]:
     driver, queues = machine.driver(station.name), machine.queues(station.name)
     yield "# Nothing is changed before all that is needed is there."
     yield from shell.needs(_programs(machine, station), [nic])
+    if machine.talks(station.name):
+        vlan = machine.vlan(station.name)
+        yield (
+            f'[ ! -e /sys/class/net/{vlan} ] || stop "{vlan} is there already: take it away with ip'
+            f' link del {vlan}, or export with another device name"'
+        )
     if driver == "keepon":
         yield (
             f'[ ! -e /sys/class/net/{device} ] || stop "{device} is there already: take it away'
@@ -153,7 +180,10 @@ def _queues(machine: Machine, station: Station) -> Iterator[str]:
         slots = machine.plan["stations"][station.name]["allowed"]
         if not any(mask >> queues.best_effort & 1 for mask in slots):
             yield "# The plan has no slots for everything else: it is dropped."
-    for line in commands:
+    root, *leaves = commands
+    yield f"tc {root}"
+    yield shell.queues_set(machine.device(station.name))
+    for line in leaves:
         yield f"tc {line}"
     if driver == "launchtime":
         yield from _queue_limits(machine, station)
@@ -170,8 +200,9 @@ def _queue_limits(machine: Machine, station: Station) -> Iterator[str]:
             count = delta_ns // stream.period_ns + 2
             handed_over[queues.of_class[stream.tc]] += count * stream.frame_bytes
     if handed_over:
-        yield "# The limit on a queue's bytes begins low and grows with what is sent; until then"
-        yield "# a frame behind one that waits may stay in etf until its time has passed."
+        yield "# A queue's limit on bytes is 0 until its first frame has left: one is in the card,"
+        yield "# and those behind it stay in etf until their time has passed. From then on it is"
+        yield "# what is written here. So send one frame of each class alone before the streams."
     for queue, count_bytes in sorted(handed_over.items()):
         nic = machine.nic(station.name)
         limit = f"/sys/class/net/{nic}/queues/tx-{queue}/byte_queue_limits/limit_min"
@@ -224,8 +255,6 @@ def _undo(machine: Machine, station: Station) -> list[str]:
         undo.append(f"ip link del {vlan} 2> /dev/null")
     if machine.driver(station.name) == "keepon":
         undo.append(f"ip link del {device} 2> /dev/null")
-    elif machine.talks(station.name):
-        undo.append(f"tc qdisc del dev {device} root 2> /dev/null")
     return undo
 
 

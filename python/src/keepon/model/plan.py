@@ -24,6 +24,8 @@ PLAN_SCHEMA: Final = "keepon.plan/1"
 
 Status = Literal["feasible", "infeasible", "unknown"]
 Route = list[NodeName]
+# The checker counts in 64 bits.
+Instant = Annotated[int, Field(ge=-(10**18), le=10**18)]
 ClassMask = Annotated[int, Field(ge=0, le=65_535)]
 
 
@@ -199,11 +201,11 @@ class PlannedWindow(TypedDict):
     """the bridge"""
     peer: NodeName
     """its neighbour behind the port"""
-    open_ps: int
+    open_ps: Instant
     """earliest start"""
-    last_ps: int
+    last_ps: Instant
     """latest start"""
-    length_ps: AtLeastOne
+    length_ps: Annotated[int, Field(ge=1, le=10**18)]
     """from the earliest start to the end of a frame that starts latest"""
     turn: NotRequired[NotNegative]
     """which of the frames in turn, if their releases differ"""
@@ -219,9 +221,9 @@ class PlannedStream(TypedDict):
     """bridges to each listener"""
     release_ns: NotNegative
     """release of a frame from the start of its period on"""
-    release_early_ps: int
+    release_early_ps: Instant
     """how early a frame can leave its talker, negative"""
-    release_late_ps: int
+    release_late_ps: Instant
     """how late"""
     frame_bytes_on_wire: FrameBytes
     """length with padding, FCS included"""

@@ -7,6 +7,7 @@ of these types (keepon.model.document_schemas).
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Annotated, Final, Literal, NotRequired, cast
 
@@ -15,6 +16,7 @@ from pydantic import Field, with_config
 # pydantic takes those of `typing` from Python 3.12 on.
 from typing_extensions import TypedDict
 
+from keepon.errors import TraceError, one_line
 from keepon.model import documents
 from keepon.model.plan import Why
 from keepon.model.quantities import Statistics
@@ -220,4 +222,26 @@ def read(path: Path) -> Reproduction:
     Raises:
         TraceError: it cannot be read, is not JSON, or is no whole reproduction.
     """
-    return cast(Reproduction, documents.read_whole(path, REPRODUCTION_SCHEMA))
+    found = cast(Reproduction, documents.read_whole(path, REPRODUCTION_SCHEMA))
+    for key, name, names in _named(found["parts"]):
+        if name not in names:
+            raise TraceError(
+                f'{path}: key `parts.{key}` lacks "{one_line(name)}", which is named beside it; the'
+                " file is damaged or of another version, make it again"
+            )
+    return found
+
+
+def _named(parts: ReproductionParts) -> Iterator[tuple[str, str, Container[str]]]:
+    """Names that must be keys elsewhere: where, the name, what is there."""
+    runs = {"free_running": parts.get("free_running"), "slot_200": parts.get("slot_200")}
+    for key, run in runs.items():
+        if run is not None and run["status"] == "feasible":
+            for stream in run["streams"].values():
+                yield f"{key}.stations", stream["talker"], run["stations"]
+    cascades = {"cascade": parts.get("cascade"), "shrunk_tail": parts.get("shrunk_tail")}
+    for key, cascade in cascades.items():
+        seeds = cascade["seeds"] if cascade is not None else []
+        for number, seed in enumerate(seeds):
+            for name in seeds[0]["streams"]:
+                yield f"{key}.seeds[{number}].streams", name, seed["streams"]

@@ -33,6 +33,7 @@ _NAMES = {
 }  # fmt: skip
 _DEFINITIONS = "#/$defs/"
 _MUST = "must be "
+_WHOLE_END = 2**1024
 
 
 def first_problem(document: object, schema: Schema) -> Problem | None:
@@ -53,7 +54,8 @@ class _Reader:
             if found := self.problem(value, self._definitions[name], key):
                 return found
         return (
-            _type_problem(value, schema, key)
+            _size_problem(value, key)
+            or _type_problem(value, schema, key)
             or _value_problem(value, schema, key)
             or self._table_problem(value, schema, key)
             or self._list_problem(value, schema, key)
@@ -136,6 +138,13 @@ def _type_problem(value: Any, schema: Schema, key: str) -> Problem | None:
     if any(_is_type(value, name) for name in names):
         return None
     return key, value, "must be " + " or ".join(_NAMES[name] for name in names)
+
+
+def _size_problem(value: Any, key: str) -> Problem | None:
+    """Whole numbers of JSON have no end; ours are divided and drawn as floats somewhere."""
+    if isinstance(value, int) and abs(value) >= _WHOLE_END:
+        return key, value, "must be a number that a float can hold, 1.8e308 at most"
+    return None
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -9,9 +9,10 @@ otherwise. `schemas/study.schema.json` is made of these types (keepon.model.docu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, Final, Literal, NotRequired
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, NotRequired, cast
 
 from pydantic import Field, GetCoreSchemaHandler, GetPydanticSchema, with_config
 from pydantic_core import CoreSchema
@@ -20,6 +21,8 @@ from pydantic_core import CoreSchema
 from typing_extensions import TypedDict
 
 from keepon import __version__
+from keepon.errors import TraceError
+from keepon.model import documents
 from keepon.model.typed import CLOSED, AtLeastOne
 
 STUDY_SCHEMA: Final = "keepon.study/1"
@@ -27,7 +30,7 @@ STUDY_SCHEMA: Final = "keepon.study/1"
 Kind = Literal["calculated", "calibrated", "chosen", "by construction"]
 Style = Literal["line", "dashed", "points", "band"]
 Cell = str | int | float | None
-Digits = Annotated[int, Field(ge=0)]
+Digits = Annotated[int, Field(ge=0, le=20)]
 SettingValue = float | str | list[float]
 
 
@@ -66,10 +69,10 @@ class Curve:
 
     label: str
     """in the legend"""
-    x: list[float]
+    x: Annotated[list[float], Field(min_length=1)]
     """where its points are"""
-    y: list[float]
-    """their values; of a band the lower edge"""
+    y: Annotated[list[float], Field(min_length=1)]
+    """their values, one for each of `x`; of a band the lower edge"""
     style: Style = "line"
     """how it is drawn"""
     y_upper: list[float] | None = None
@@ -281,3 +284,36 @@ def shown(cell: Cell, digits: int = 3) -> str:
     if isinstance(cell, float):
         return f"{cell:.{digits}f}"
     return str(cell)
+
+
+def read(path: Path) -> StudyDocument:
+    """A study's document.
+
+    Raises:
+        TraceError: it cannot be read, is not JSON, or is no whole study.
+    """
+    found = cast(StudyDocument, documents.read_whole(path, STUDY_SCHEMA))
+    for key, count, wanted, like in _lengths(found["parts"]):
+        if count != wanted:
+            raise TraceError(
+                f"{path}: key `{key}` has {count} entries: must have {wanted}, as `{like}` beside"
+                " it; the file is damaged or of another version, make it again"
+            )
+    return found
+
+
+def _lengths(parts: list[dict[str, Any]]) -> Iterator[tuple[str, int, int, str]]:
+    """Lists that must be as long as another: key, length, that of the other, and its name."""
+    for number, part in enumerate(parts):
+        for place, table in enumerate(part["tables"]):
+            for line, row in enumerate(table["rows"]):
+                key = f"parts[{number}].tables[{place}].rows[{line}]"
+                yield key, len(row), len(table["columns"]), "columns"
+        for place, plot in enumerate(part["plots"]):
+            for panel, axes in enumerate(plot["panels"]):
+                for line, curve in enumerate(axes["curves"]):
+                    key = f"parts[{number}].plots[{place}].panels[{panel}].curves[{line}]"
+                    count = len(curve["x"])
+                    yield f"{key}.y", len(curve["y"]), count, "x"
+                    if curve["style"] == "band":
+                        yield f"{key}.y_upper", len(curve["y_upper"] or ()), count, "x"

@@ -5,22 +5,40 @@ from __future__ import annotations
 
 import math
 
-from keepon.model.scenario import Scenario
+from keepon.model.plan import Plan
+from keepon.model.scenario import Scenario, Station
+from keepon.model.wire import OVERHEAD_BYTES, PS_PER_NS
 
 EPOCH_NS = 1_700_000_000_000_000_000
-
-
 START_NS = 10_000_000
 
 
-def talk_start_ns(scenario: Scenario) -> int:
+def talk_start_ns(scenario: Scenario, plan: Plan) -> int:
     """When streams begin, from the start of the run.
 
-    With PTP half of the warm-up is left to the clocks: frames sent before would miss their windows
-    in gated bridges, and a window that fits one frame a cycle never catches up.
+    Frames sent before all has settled would miss their windows in gated bridges, and a window that
+    fits one frame a cycle never catches up. So with PTP half of the warm-up is left to the clocks,
+    and drivers that trim slots have the time that those need onto the grid.
     """
     settled_ns = round(scenario.warmup_s * 1e9) // 2 if scenario.sync.by_ptp else 0
-    return max(START_NS, settled_ns, *(stream.advance_ns for stream in scenario.stream), 0)
+    locked_ns = [_lock_ns(station, plan) for station in scenario.station]
+    return max(START_NS, settled_ns, *locked_ns, *(stream.advance_ns for stream in scenario.stream))
+
+
+def _lock_ns(station: Station, plan: Plan) -> int:
+    """Until slots are on the grid, at most: what is posted, and then half a slot by trims, less
+    what the crystal undoes of them (docs/model.md). 0: no slot is trimmed.
+    """
+    planned = plan["stations"].get(station.name)
+    if planned is None or planned.get("mode") != "phase-locked":
+        return 0
+    slot_bytes, slot_ps = planned["slot_bytes"] + OVERHEAD_BYTES, planned["slot_time_ps"]
+    apart = -(-planned["partition_slots"] // max(1, planned["headroom"]["trim_slots"]))
+    trimmed = station.keepon
+    ways = [count for count in (trimmed.trim_down_bytes, trimmed.trim_up_bytes) if count]
+    undone_bytes = abs(station.clock_ppm) * 1e-6 * slot_bytes * apart
+    trims = math.ceil(slot_bytes / len(ways) / max(1, min(ways) - undone_bytes))
+    return (planned["depth_slots"] + trims * apart) * slot_ps // PS_PER_NS
 
 
 def epoch_ns_for(scenario: Scenario) -> int:

@@ -22,6 +22,7 @@ from keepon.trial import clocks
 UNPLANNED = ("late", "unsynchronised", "unlocked", "stepped")
 """Verdicts that say something of host and clocks, and nothing of the plan."""
 LATE = "beyond a bound, beside frames of its talker that came late"
+BEHIND = "beyond a bound, at ports with frames of other talkers that came late"
 
 TRIAL_LAPS = 4
 TRIAL_MIN_NS = 10_000_000
@@ -40,7 +41,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
 
     Hosts have no tails: how seldom they are late is their affair (G2 of the rationale), and no plan
     could promise more. Frames that come late all the same are named, with the streams of their
-    talkers, whose bounds rest on their being in time.
+    talkers and those that meet them at a port, whose bounds rest on their being in time.
 
     Returns:
         duration_s, frames delivered, `unsent`: by stream how many frames got which of UNPLANNED
@@ -62,7 +63,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
     )
     # Streams start to be sent after a while, measured or not.
     duration_ns = max(duration_ns, max(cycles_ns), _sync_ns(scenario)) + max(
-        0, talk_start_ns(scenario) - round(scenario.warmup_s * 1e9)
+        0, talk_start_ns(scenario, plan) - round(scenario.warmup_s * 1e9)
     )
     short = scenario.model_copy(
         update={"duration_s": duration_ns / 1e9, "fault": [], "host_tail_scale": 0.0}
@@ -77,32 +78,32 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         build, run = simulate_build(short, plan, driver, scenario.seed, looked)
     _check_clocks(build, settled_ns, look)
     unsent: dict[str, dict[str, int]] = {}
-    late = _late_talkers(short, run.document)
-    talkers = {stream.id: stream.talker for stream in scenario.stream}
+    late = _late_streams(short, plan, run.document)
     for name, entry in run.document["streams"].items():
-        talker = talkers[name]
-        if talker in late and not all(check["met"] for check in entry["bound_check"].values()):
-            unsent[name] = {LATE: late[talker]}
-            continue
-        for bound, check in entry["bound_check"].items():
-            if check["outcome"] == outcomes.MISSED and bound != "deadline_ns":
-                # A frame that misses its window while clocks settle keeps those behind it waiting
-                # for ever.
-                _check_clocks(build, talk_start_ns(scenario), look)
-                raise PlanRejectedError(
-                    f"the plan failed in the simulator: {bound} of stream {name} was"
-                    f" {check['worst_ns']:g}, its bound is {check['bound_ns']}"
-                )
         ended = {
             key: count
             for key, count in entry["verdicts"].items()
             if count and key not in SENT_VERDICTS
         }
+        if name in late and not all(check["met"] for check in entry["bound_check"].values()):
+            # What its own talker brought late says more than what it waited for.
+            own = {key: count for key, count in ended.items() if key in UNPLANNED}
+            unsent[name] = own if own and BEHIND in late[name] else late[name]
+            continue
+        for bound, check in entry["bound_check"].items():
+            if check["outcome"] == outcomes.MISSED and bound != "deadline_ns":
+                # A frame that misses its window while clocks settle keeps those behind it waiting
+                # for ever.
+                _check_clocks(build, talk_start_ns(scenario, plan), look)
+                raise PlanRejectedError(
+                    f"the plan failed in the simulator: {bound} of stream {name} was"
+                    f" {check['worst_ns']:g}, its bound is {check['bound_ns']}"
+                )
         others = {
             key: count for key, count in {**ended, **entry["lost"]}.items() if key not in UNPLANNED
         }
         if others or (not ended and not entry["delivered"]):
-            _check_clocks(build, talk_start_ns(scenario), look)
+            _check_clocks(build, talk_start_ns(scenario, plan), look)
         if others:
             told = ", ".join(f"{key} {count}" for key, count in others.items())
             raise PlanRejectedError(
@@ -130,6 +131,30 @@ def _sync_ns(scenario: Scenario) -> int:
     if not scenario.sync.by_ptp:
         return 0
     return min(TRIAL_SYNCS * scenario.sync.interval_ms * 1_000_000, TRIAL_SYNCS_MAX_NS)
+
+
+def _late_streams(scenario: Scenario, plan: Plan, document: RunResult) -> dict[str, dict[str, int]]:
+    """Streams that late frames may take windows from: those of their talkers, those that share a
+    port of a bridge with them, and with these in turn. Values are for `unsent`.
+    """
+    talkers = _late_talkers(scenario, document)
+    found = {
+        stream.id: {LATE: talkers[stream.talker]}
+        for stream in scenario.stream
+        if stream.talker in talkers
+    }
+    ports = {
+        name: {(window["bridge"], window["peer"]) for window in entry["windows"]}
+        for name, entry in plan["streams"].items()
+    }
+    met, count = set[tuple[str, str]](), sum(talkers.values())
+    reached = list(found)
+    while reached:
+        met |= ports[reached.pop()]
+        others = [name for name in ports if name not in found and ports[name] & met]
+        found |= {name: {BEHIND: count} for name in others}
+        reached += others
+    return found
 
 
 def _late_talkers(scenario: Scenario, document: RunResult) -> dict[str, int]:

@@ -153,7 +153,7 @@ def check_isolation(given: Given, early: Replay, late: Replay) -> list[str]:
         again = (first[0] + later, first[1] + later, first[2] + later, first[3] + later, first[4])
         around = [*frames, again]
         for one, other in itertools.pairwise(around):
-            clear_ps = one[1] if given.scenario.planner.isolation == "frame" else one[3]
+            clear_ps = one[1] if given.scenario.planner.isolation == "frame" else one[3] + 1
             if other[2] < clear_ps:
                 found.append(
                     f"{other[4]} is in queue {queue} of {place[0]} towards {place[1]} beside"

@@ -490,7 +490,9 @@ class Ground:
         end_ps = window.start_ps + window.length_ps
         if self.scenario.planner.isolation == "frame":
             return Claim(resource, ready_ps[0], end_ps, ready_ps[0], end_ps, flow.period_ps)
-        return Claim(resource, ready_ps[0], ready_ps[1], window.start_ps, end_ps, flow.period_ps)
+        # Of two that come at the same instant either may be first.
+        come_ps = ready_ps[1] + 1
+        return Claim(resource, ready_ps[0], come_ps, window.start_ps, end_ps, flow.period_ps)
 
 
 def _claim(resource: tuple[str, ...], window: Window, apart_ps: int = 0) -> Claim:

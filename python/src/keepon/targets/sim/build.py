@@ -82,7 +82,7 @@ class Build:
                     self.simulation.set_gates(
                         self.nodes[name], self.nodes[peer], port["base_ns"], gates
                     )
-        self.start_ns = talk_start_ns(scenario)
+        self.start_ns = talk_start_ns(scenario, plan)
         self.streams = {stream.id: self._add_stream(stream) for stream in scenario.stream}
         self.loads = {load.id: self._add_load(load.id, topology) for load in scenario.load}
         if scenario.sync.by_ptp:

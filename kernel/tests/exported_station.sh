@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A station as `keepon export commands` has it: /export/$STATION.sh runs as it is in a namespace of
+# its own, on a NIC eth0 with a cable to another one. Then /lib/keepon/senders: the plan's streams and
+# best effort. What left stands in /out/wire; test_exported_plans.py judges. $MODE of the NIC,
+# $RATE_BPS; $DEVICE that programs use.
+#
+# With gPTP the other end is $BRIDGE's $PORT, which has network time, by the exported configuration
+# less its other ports. It is a keepon link, as ptp4l takes the padded messages of a station on no
+# other; stamps of /out/bridge.talk and the record /out/bridge.wire give its time. $SETTLE_S from when
+# the station's clock is steered until the streams begin.
+. /lib/keepon/test.sh
+. /lib/keepon/common.sh
+modprobe keepon_hwsim
+modprobe keepon
+ip netns add station
+ip netns add bridge
+echo "nic sim0 mode=$MODE rate_bps=$RATE_BPS ppb=20000 seed=1 queues=8" >$control
+echo "nic sim1 rate_bps=$RATE_BPS ppb=-30000 seed=2" >$control
+echo "link sim0 sim1 propagation_ns=100" >$control
+ip link set sim0 netns station name eth0
+ip link set sim1 netns bridge
+ip -n bridge link set sim1 up
+
+setup() {
+	ip netns exec station sh "/export/$STATION.sh" >/out/setup 2>&1
+}
+run "the script runs as it is" setup
+sed 's/^/# /' /out/setup
+if [ "$BRIDGE" ]; then
+	ip -n bridge link add link sim1 name "$PORT" type keepon
+	ip -n bridge link set "$PORT" up
+	sed '/^\[swp/d' "/export/$BRIDGE-ptp4l.cfg" >/run/bridge.cfg
+	ip netns exec bridge ptp4l -H -m -f /run/bridge.cfg -i "$PORT" >/out/bridge.log 2>&1 &
+	is_steered() {
+		grep -q "to SLAVE on" "/run/ptp4l-$STATION.log"
+	}
+	if wait_until 20 is_steered; then
+		ok "the clock is steered"
+	else
+		not_ok "the clock is not steered"
+		sed 's/^/# /' /out/bridge.log "/run/ptp4l-$STATION.log"
+		exit 1
+	fi
+	sleep "$SETTLE_S"
+fi
+echo "capture sim0 on records=100000" >$control
+echo "capture sim1 on records=20000" >$control
+talkers=
+base=$((($(date +%s) + 2) * 1000000000))
+echo $base >/out/base
+. /lib/keepon/senders
+[ ! "$BRIDGE" ] || ip netns exec bridge keepon-talk "$PORT" --stream network --count 50 --base-time $base \
+	--period 8ms --no-txtime --size 80 --hw-stamps --json /out/bridge.talk
+for process in $talkers; do
+	wait "$process" || diag "a talker's exit code: $?"
+done
+sleep 0.1
+cat /sys/kernel/debug/keepon_hwsim/sim0/wire >/out/wire
+cat /sys/kernel/debug/keepon_hwsim/sim1/wire >/out/bridge.wire
+cp /run/*.log /out
+for what in "link show" "addr show"; do
+	# shellcheck disable=SC2086 # two words
+	ip -n station -d $what
+done >/out/links
+tc -n station qdisc show >/out/qdiscs
+ip netns exec station ethtool -S "$DEVICE" >/out/counters
+done_testing
