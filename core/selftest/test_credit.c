@@ -273,8 +273,43 @@ static void test_slope_changes_and_ends(struct kpn_selftest *t)
 	exact_nic_run(&nic, 300000);
 }
 
+/* What has waited for credit does not come behind lower classes when it needs none any more. */
+static void test_first_when_the_slope_ends(struct kpn_selftest *t)
+{
+	struct kpn_frame frames[EXACT_TAGS];
+
+	start(t, MBPS, 0);
+	submit(frames, 1, SHAPED, -1);
+	submit(frames, 2, SHAPED, -1);
+	KPN_EXPECT_EQ(t, kpn_pacer_set_credit(nic.pacer, SHAPED, 0, 0), 0);
+	submit(frames, 3, BELOW, -1);
+	exact_nic_run(&nic, 300000);
+	KPN_EXPECT_EQ(t, nic.log_count, 3);
+	KPN_EXPECT(t, seq_of(2) < seq_of(3));
+}
+
+/* Slots that what waits for credit has been offered in vain are there for others at once. */
+static void test_others_need_not_wait_for_credit(struct kpn_selftest *t)
+{
+	struct kpn_frame frames[EXACT_TAGS];
+	u32 polls;
+	u8 i;
+
+	start(t, MBPS, 0);
+	for (i = 1; i <= 3; i++)
+		submit(frames, i, SHAPED, -1);
+	for (polls = 0; polls < 9; polls++, i++) {
+		KPN_EXPECT_EQ(t, nic.commits, i - 3);
+		submit(frames, i, BELOW, -1);
+		KPN_EXPECT_EQ(t, nic.commits, i - 2);
+		exact_nic_poll(&nic, kpn_pacer_poll_interval_ns(nic.pacer));
+	}
+}
+
 void kpn_test_credit(struct kpn_selftest *t)
 {
+	test_others_need_not_wait_for_credit(t);
+	test_first_when_the_slope_ends(t);
 	test_cost_and_high_credit_in_slots(t);
 	test_high_credit_for_a_gap(t);
 	test_frames_of_half_a_slot_more(t);

@@ -76,4 +76,11 @@ MUTATIONS: tuple[Mutation, ...] = (
         "",
         ("vectors of credit",),
     ),
+    Mutation(
+        "what needs no credit any more waits behind lower classes",
+        "waiting.c",
+        "pacer->offered_seq = 0; /* what waits may be sent before */",
+        ";",
+        ("vectors of credit",),
+    ),
 )
