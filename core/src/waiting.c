@@ -192,30 +192,42 @@ enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_fram
 	return KPN_VERDICT_PENDING;
 }
 
-int kpn_pacer_set_credit(struct kpn_pacer *pacer, u8 tc, u64 idle_slope_bps, u32 high_bytes)
+/* Credit of class @tc from the next slot on that can still be its own. */
+static int begin_credit(struct kpn_pacer *pacer, u8 tc, u64 idle_slope_bps, u32 high_bytes)
 {
 	u64 since = kpn_first_changeable(pacer, kpn_cpu_now(pacer));
-	struct kpn_credit *credit;
+	struct kpn_credit credit;
 	int error;
+
+	if (since < pacer->cursor[tc])
+		since = pacer->cursor[tc];
+	error = kpn_credit_init(&credit, pacer->config.rate_bps,
+				kpn_wire_bytes(pacer->config.slot_bytes), idle_slope_bps,
+				high_bytes, since);
+	if (error)
+		return error;
+	/* what was sent under another slope is paid for first */
+	if (pacer->shaped >> tc & 1)
+		kpn_credit_carry(&credit, &pacer->credit[tc]);
+	pacer->credit[tc] = credit;
+	return 0;
+}
+
+int kpn_pacer_set_credit(struct kpn_pacer *pacer, u8 tc, u64 idle_slope_bps, u32 high_bytes)
+{
+	int error = 0;
 
 	if (tc >= KPN_CLASS_COUNT)
 		return -KPN_EINVAL;
-	credit = &pacer->credit[tc];
-	if (!idle_slope_bps) {
-		if (pacer->shaped >> tc & 1)
-			pacer->offered_seq = 0; /* what waits may be sent before */
-		pacer->shaped &= ~(1u << tc);
-		return 0;
-	}
-	if (since < pacer->cursor[tc])
-		since = pacer->cursor[tc];
-	/* what was sent under another slope is paid for first */
-	if (pacer->shaped >> tc & 1 && since < kpn_credit_seq(credit))
-		since = kpn_credit_seq(credit);
-	error = kpn_credit_init(credit, pacer->config.rate_bps,
-				kpn_wire_bytes(pacer->config.slot_bytes), idle_slope_bps,
-				high_bytes, since);
-	if (!error)
+	if (idle_slope_bps)
+		error = begin_credit(pacer, tc, idle_slope_bps, high_bytes);
+	if (error)
+		return error;
+	/* what waits may be sent before what the last slope allowed */
+	if (pacer->shaped >> tc & 1)
+		pacer->offered_seq = 0;
+	pacer->shaped &= ~(1u << tc);
+	if (idle_slope_bps)
 		pacer->shaped |= 1u << tc;
-	return error;
+	return 0;
 }
