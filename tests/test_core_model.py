@@ -16,7 +16,9 @@ import pytest
 from core_model import cases, scenarios
 from core_model.build import build_library
 from core_model.campaign import explain, failure, play, play_seed
-from core_model.core import Core, Library, RefusedError
+from core_model.core import CommitRecord, Core, Library, OutcomeRecord, RefusedError
+from core_model.driver import Driver
+from core_model.twin import Down
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -69,6 +71,40 @@ def test_streams_reach_every_verdict(library: Library) -> None:
     elsewhere = ("PENDING", "IN_DOUBT")
     missing = [name for name in library.verdict_names if name not in elsewhere and not total[name]]
     assert not missing
+
+
+class AfterTheCall(Driver):
+    """A model that takes a call for an instant: slots that begin during it do so by the clock it
+    has set, and the wire starts when it is over."""
+
+    def settle(self, name: str) -> tuple[list[CommitRecord], list[OutcomeRecord]]:
+        self.law_of_begun = self.law
+        return super().settle(name)
+
+    def check_carried(self, down: Down, start_ps: int, restart_ps: int) -> None:
+        super().check_carried(down, self.now.now_ps, restart_ps)
+
+
+@pytest.mark.parametrize(
+    ("name", "symptom"),
+    [
+        ("slots begin while the clock is set", "a locked slot off the grid"),
+        (
+            "the first slot begins while the others are trimmed",
+            "the time of day was not carried over",
+        ),
+    ],
+)
+def test_slots_begin_while_a_call_is_under_way(library: Library, name: str, symptom: str) -> None:
+    """What was read and decided before holds for them: judged by what the call does to later ones
+    they would be wrong."""
+    case, operations = scenarios.SCENARIOS[name]
+    play(library, case, operations)
+    hasty = AfterTheCall(library, case)
+    with pytest.raises(AssertionError, match=symptom):
+        for operation in operations:
+            hasty.apply(operation)
+    hasty.core.close()
 
 
 def test_same_operations_same_trace(library: Library) -> None:

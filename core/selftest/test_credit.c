@@ -127,6 +127,34 @@ static void test_refund_is_what_was_spent(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, kpn_credit_seq(&credit), 103);
 }
 
+/* A frame in slot 100 at one slope, and another slope from slot 102 on. */
+static void test_what_is_owed_is_paid_by_the_steeper_slope(struct kpn_selftest *t)
+{
+	static const struct {
+		u64 before_bps;
+		u64 after_bps;
+		u64 seq;
+	} vectors[] = {
+		{ 400 * MBPS, 400 * MBPS, 103 },  { 400 * MBPS, 1000, 103 },
+		{ 1000 * MBPS, 1000, 102 },       { 100 * MBPS, 400 * MBPS, 105 },
+		{ 100 * MBPS, 1000 * MBPS, 103 }, { 1000, 100 * MBPS, 112 },
+		{ 1000, 1001, 999103 },
+	};
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(vectors); i++) {
+		struct kpn_credit before;
+		struct kpn_credit after;
+
+		kpn_credit_init(&before, 1000 * MBPS, WIRE_BYTES, vectors[i].before_bps, 0, 100);
+		kpn_credit_spend(&before, 100);
+		kpn_credit_init(&after, 1000 * MBPS, WIRE_BYTES, vectors[i].after_bps, 0, 102);
+		kpn_credit_carry(&after, &before);
+		KPN_EXPECT_EQ_AT(t, (int)i, kpn_credit_seq(&after), vectors[i].seq);
+		KPN_EXPECT_EQ_AT(t, (int)i, after.since, 102);
+	}
+}
+
 static struct exact_nic nic;
 
 static void start(struct kpn_selftest *t, u64 idle_slope_bps, u32 high_bytes)
@@ -249,7 +277,10 @@ static void test_no_refund_before_frames_that_stay(struct kpn_selftest *t)
 	KPN_EXPECT(t, stayed > 0);
 }
 
-/* Another slope begins where the last one ends, none at once; it is the next run's no more. */
+/*
+ * Another slope begins when what is owed is paid, by itself if that is sooner, none at once; it is
+ * the next run's no more.
+ */
 static void test_slope_changes_and_ends(struct kpn_selftest *t)
 {
 	struct kpn_frame frames[EXACT_TAGS];
@@ -261,25 +292,80 @@ static void test_slope_changes_and_ends(struct kpn_selftest *t)
 	KPN_EXPECT_EQ(t, kpn_pacer_set_credit(nic.pacer, SHAPED, 500 * MBPS, WIRE_BYTES), 0);
 	submit(frames, 2, SHAPED, -1);
 	submit(frames, 3, SHAPED, -1);
-	KPN_EXPECT_EQ(t, frames[2].seq, first + 4);
-	KPN_EXPECT_EQ(t, frames[3].seq, first + 6);
+	KPN_EXPECT_EQ(t, frames[2].seq, first + 3);
+	KPN_EXPECT_EQ(t, frames[3].seq, first + 5);
 	KPN_EXPECT_EQ(t, kpn_pacer_set_credit(nic.pacer, SHAPED, 0, 0), 0);
 	submit(frames, 4, SHAPED, -1);
-	KPN_EXPECT_EQ(t, frames[4].seq, first + 7);
+	KPN_EXPECT_EQ(t, frames[4].seq, first + 6);
 	KPN_EXPECT_EQ(t, kpn_pacer_set_credit(nic.pacer, KPN_CLASS_COUNT, MBPS, 0), -KPN_EINVAL);
 	KPN_EXPECT_EQ(t, kpn_pacer_set_credit(nic.pacer, SHAPED, 1001 * MBPS, 0), -KPN_ERANGE);
 	submit(frames, 5, SHAPED, -1);
-	KPN_EXPECT_EQ(t, frames[5].seq, first + 8);
+	KPN_EXPECT_EQ(t, frames[5].seq, first + 7);
 	exact_nic_run(&nic, 300000);
+}
+
+/* What has waited for credit does not come behind lower classes when it needs none any more. */
+static void test_first_when_the_slope_ends(struct kpn_selftest *t)
+{
+	struct kpn_frame frames[EXACT_TAGS];
+
+	start(t, MBPS, 0);
+	submit(frames, 1, SHAPED, -1);
+	submit(frames, 2, SHAPED, -1);
+	KPN_EXPECT_EQ(t, kpn_pacer_set_credit(nic.pacer, SHAPED, 0, 0), 0);
+	submit(frames, 3, BELOW, -1);
+	exact_nic_run(&nic, 300000);
+	KPN_EXPECT_EQ(t, nic.log_count, 3);
+	KPN_EXPECT(t, seq_of(2) < seq_of(3));
+}
+
+/* Slots that what waits for credit has been offered in vain are there for others at once. */
+static void test_others_need_not_wait_for_credit(struct kpn_selftest *t)
+{
+	struct kpn_frame frames[EXACT_TAGS];
+	u32 polls;
+	u8 i;
+
+	start(t, MBPS, 0);
+	for (i = 1; i <= 3; i++)
+		submit(frames, i, SHAPED, -1);
+	for (polls = 0; polls < 9; polls++, i++) {
+		KPN_EXPECT_EQ(t, nic.commits, i - 3);
+		submit(frames, i, BELOW, -1);
+		KPN_EXPECT_EQ(t, nic.commits, i - 2);
+		exact_nic_poll(&nic, kpn_pacer_poll_interval_ns(nic.pacer));
+	}
+}
+
+/* A class of the least slope, raised, does not wait for the 10 s that its last frame was worth. */
+static void test_slope_is_raised_at_once(struct kpn_selftest *t)
+{
+	struct kpn_frame frames[EXACT_TAGS];
+
+	start(t, KPN_IDLE_SLOPE_BPS_MIN, 0);
+	submit(frames, 1, SHAPED, -1);
+	submit(frames, 2, SHAPED, -1);
+	submit(frames, 3, SHAPED, -1);
+	exact_nic_run(&nic, 200000);
+	KPN_EXPECT_EQ(t, nic.log_count, 1);
+	KPN_EXPECT_EQ(t, kpn_pacer_set_credit(nic.pacer, SHAPED, 100 * MBPS, 0), 0);
+	exact_nic_run(&nic, 400000);
+	KPN_EXPECT_EQ(t, nic.log_count, 3);
+	KPN_EXPECT_EQ(t, seq_of(3), seq_of(2) + 10);
+	exact_nic_stop(&nic);
 }
 
 void kpn_test_credit(struct kpn_selftest *t)
 {
+	test_slope_is_raised_at_once(t);
+	test_others_need_not_wait_for_credit(t);
+	test_first_when_the_slope_ends(t);
 	test_cost_and_high_credit_in_slots(t);
 	test_high_credit_for_a_gap(t);
 	test_frames_of_half_a_slot_more(t);
 	test_only_high_credit_is_saved_up(t);
 	test_refund_is_what_was_spent(t);
+	test_what_is_owed_is_paid_by_the_steeper_slope(t);
 	test_shaped_beside_others(t);
 	test_displaced_keeps_its_credit(t);
 	test_no_refund_before_frames_that_stay(t);

@@ -334,8 +334,91 @@ static void test_a_class_that_comes_first_leaves_others_theirs(struct kpn_selfte
 		KPN_EXPECT_EQ_AT(t, (int)i, nic.log[i].seq, nic.log[0].seq + i);
 }
 
+/*
+ * A class that comes first always has frames waiting; another hands one over wherever between two
+ * polls a slot has come up. None of these leaves before the others have.
+ */
+static void test_slots_between_polls_are_not_for_lower_classes(struct kpn_selftest *t)
+{
+	static struct kpn_frame high[300];
+	static struct kpn_frame low[60];
+	u32 highs = 0;
+	u32 part;
+	u32 i;
+
+	for (part = 0; part < 4; part++) {
+		exact_nic_prepare(&nic);
+		nic.config.depth_slots = 11;
+		nic.caps.prefetch_slots_max = 5;
+		KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+		exact_nic_run(&nic, 50 * SLOT_NS);
+		for (i = 0, highs = 0; i < KPN_COUNT_OF(low); i++) {
+			u64 poll_ns = kpn_pacer_poll_interval_ns(nic.pacer);
+
+			while (highs < KPN_COUNT_OF(high) &&
+			       submit(&high[highs], 1, 7, -1) == KPN_VERDICT_PENDING)
+				highs++;
+			exact_nic_go(&nic, part * (poll_ns / 4));
+			submit(&low[i], 2, 3, -1);
+			exact_nic_collect(&nic);
+			exact_nic_poll(&nic, poll_ns - part * (poll_ns / 4));
+		}
+		KPN_EXPECT_AT(t, (int)part, nic.log_count > 180);
+		for (i = 0; i < nic.log_count; i++)
+			KPN_EXPECT_EQ_AT(t, (int)part, nic.log[i].tag, 1);
+		exact_nic_run(&nic, 60 * SLOT_NS);
+		KPN_EXPECT_EQ_AT(t, (int)part, nic.log[nic.log_count - 1].tag, 2);
+	}
+}
+
+/* Best effort that made room for a scheduled frame comes before what is handed over then. */
+static void test_displaced_best_effort_comes_first(struct kpn_selftest *t)
+{
+	struct kpn_frame high[20];
+	struct kpn_frame low[4];
+	struct kpn_frame scheduled;
+	u32 i;
+
+	exact_nic_prepare(&nic);
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	exact_nic_run(&nic, 50 * SLOT_NS);
+	for (i = 0; i < KPN_COUNT_OF(high); i++)
+		submit(&high[i], (u8)(i + 1), 7, -1);
+	submit(&scheduled, 40, 1, slot_time((s64)high[1].seq) + 64);
+	for (i = 0; i < KPN_COUNT_OF(low); i++)
+		submit(&low[i], (u8)(i + 51), 3, -1);
+	exact_nic_run(&nic, 60 * SLOT_NS);
+	KPN_EXPECT_EQ(t, nic.log_count, KPN_COUNT_OF(high) + KPN_COUNT_OF(low) + 1);
+	KPN_EXPECT_EQ(t, nic.log[1].tag, 40);
+	for (i = 1; i < KPN_COUNT_OF(high); i++)
+		KPN_EXPECT_EQ(t, nic.log[i + 1].tag, i + 1);
+	for (i = 0; i < KPN_COUNT_OF(low); i++)
+		KPN_EXPECT_EQ(t, nic.log[KPN_COUNT_OF(high) + 1 + i].tag, i + 51);
+}
+
+/* Where nothing is held back, what is handed over then takes any slot, or it would be lost. */
+static void test_displaced_best_effort_costs_no_frame(struct kpn_selftest *t)
+{
+	struct kpn_frame high;
+	struct kpn_frame low;
+	struct kpn_frame scheduled;
+
+	exact_nic_prepare(&nic);
+	nic.config.prebuffer_frames = 0;
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	exact_nic_run(&nic, 50 * SLOT_NS);
+	submit(&high, 1, 7, -1);
+	submit(&scheduled, 9, 1, slot_time((s64)high.seq) + 64);
+	KPN_EXPECT_EQ(t, submit(&low, 2, 3, -1), KPN_VERDICT_PENDING);
+	exact_nic_run(&nic, 40 * SLOT_NS);
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_BEST_EFFORT], 2);
+}
+
 void kpn_test_waiting(struct kpn_selftest *t)
 {
+	test_slots_between_polls_are_not_for_lower_classes(t);
+	test_displaced_best_effort_comes_first(t);
+	test_displaced_best_effort_costs_no_frame(t);
 	test_a_class_that_comes_first_leaves_others_theirs(t);
 	test_a_class_with_few_slots_leaves_others_theirs(t);
 	test_relaxed_takes_the_next_slot_of_its_class(t);

@@ -66,6 +66,16 @@ int kpn_credit_init(struct kpn_credit *credit, u64 rate_bps, u32 wire_bytes, u64
 	return 0;
 }
 
+void kpn_credit_carry(struct kpn_credit *credit, const struct kpn_credit *before)
+{
+	struct kpn_slots paid = sum(credit->due, credit->cost);
+
+	if (is_before(before->due, paid))
+		paid = before->due;
+	if (is_before(credit->due, paid))
+		credit->due = paid;
+}
+
 u64 kpn_credit_high_bytes(u64 rate_bps, u32 wire_bytes, u64 idle_slope_bps, u32 gap_slots)
 {
 	/* rates of links are whole thousands; a product of bits would be too long */

@@ -145,6 +145,7 @@ struct kpn_pacer {
 	/* frames in [review_seq, review_end) may be in slots they should not have */
 	u64 review_seq;
 	u64 review_end;
+	u64 offered_seq;             /* slots before it have been offered to all that wait */
 	u64 cursor[KPN_CLASS_COUNT]; /* best effort: after the last slot given to the class */
 	u64 pending;                 /* frames held, in the ring and before it */
 	u32 classes;                 /* those that have a slot in either table */

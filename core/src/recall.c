@@ -62,6 +62,8 @@ void kpn_recall_yielding(struct kpn_pacer *pacer, u32 classes, u64 from, u64 *co
 			kpn_credit_refund(&pacer->credit[frame->tc], frame->seq);
 		kpn_prebuffer_put_back(&pacer->prebuffer, frame);
 	}
+	if (pacer->offered_seq > from)
+		pacer->offered_seq = from;
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
 		if (classes >> tc & 1 && pacer->cursor[tc] > from)
 			pacer->cursor[tc] = from;

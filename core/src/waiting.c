@@ -8,6 +8,8 @@
 #include "kpn_pacer_state.h"
 #include "kpn_search.h"
 
+enum { BEST_EFFORT_QUEUES = (1 << KPN_QUEUE_SCHEDULED) - 1 };
+
 /* FILL_MORE: one left the queue; FILL_WAIT: none can; FILL_LATE: a slot was lost while copying */
 enum fill {
 	FILL_MORE,
@@ -27,6 +29,20 @@ static u64 best_effort_end(const struct kpn_pacer *pacer, const struct kpn_place
 	if (end < least)
 		end = least;
 	return placement->end_seq < end ? placement->end_seq : end;
+}
+
+/*
+ * The same for a frame that was just handed over: slots that have not been offered yet to what waits
+ * of higher classes are not for it. Without a pre-buffer it would be lost instead.
+ */
+static u64 offered_end(const struct kpn_pacer *pacer, u8 tc, const struct kpn_placement *placement)
+{
+	u64 end = best_effort_end(pacer, placement);
+
+	if (KPN_UNLIKELY((pacer->prebuffer.backlog & BEST_EFFORT_QUEUES) >> tc >> 1) &&
+	    end > pacer->offered_seq && pacer->config.prebuffer_frames)
+		return pacer->offered_seq;
+	return end;
 }
 
 /* First slot for the next frame of the class: in its order, and as its credit allows. */
@@ -131,6 +147,7 @@ void kpn_fill(struct kpn_pacer *pacer, u64 cpu_ns)
 {
 	u32 waiting = pacer->prebuffer.backlog;
 	struct kpn_placement placement = kpn_unhurried_at(pacer, cpu_ns);
+	u64 end = best_effort_end(pacer, &placement);
 
 	while (waiting && pacer->frames_left) {
 		u8 queue = (u8)(31 - __builtin_clz(waiting));
@@ -141,6 +158,8 @@ void kpn_fill(struct kpn_pacer *pacer, u64 cpu_ns)
 		else
 			waiting &= ~(1u << queue);
 	}
+	if (!waiting)
+		pacer->offered_seq = end;
 }
 
 enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_frame *frame,
@@ -154,7 +173,7 @@ enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_fram
 	    pacer->cursor[frame->tc] <= placement.first_seq)
 		kpn_credit_rest(&pacer->credit[frame->tc], placement.first_seq);
 	if (placement.valid && !behind && pacer->ring.yielding_count < pacer->yielding_max) {
-		u64 end = best_effort_end(pacer, &placement);
+		u64 end = offered_end(pacer, frame->tc, &placement);
 		u64 seq = kpn_find_free(pacer, frame->tc,
 					best_effort_from(pacer, frame->tc, &placement), end, false);
 
@@ -163,6 +182,8 @@ enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_fram
 			take_slot(pacer, frame->tc, seq);
 			return KPN_VERDICT_PENDING;
 		}
+		if (seq >= end && !(pacer->prebuffer.backlog & BEST_EFFORT_QUEUES))
+			pacer->offered_seq = end;
 	}
 	if (!pacer->running) /* the strip is not valid then */
 		return KPN_VERDICT_FLUSHED;
@@ -171,28 +192,42 @@ enum kpn_verdict kpn_submit_best_effort(struct kpn_pacer *pacer, struct kpn_fram
 	return KPN_VERDICT_PENDING;
 }
 
-int kpn_pacer_set_credit(struct kpn_pacer *pacer, u8 tc, u64 idle_slope_bps, u32 high_bytes)
+/* Credit of class @tc from the next slot on that can still be its own. */
+static int begin_credit(struct kpn_pacer *pacer, u8 tc, u64 idle_slope_bps, u32 high_bytes)
 {
 	u64 since = kpn_first_changeable(pacer, kpn_cpu_now(pacer));
-	struct kpn_credit *credit;
+	struct kpn_credit credit;
 	int error;
+
+	if (since < pacer->cursor[tc])
+		since = pacer->cursor[tc];
+	error = kpn_credit_init(&credit, pacer->config.rate_bps,
+				kpn_wire_bytes(pacer->config.slot_bytes), idle_slope_bps,
+				high_bytes, since);
+	if (error)
+		return error;
+	/* what was sent under another slope is paid for first */
+	if (pacer->shaped >> tc & 1)
+		kpn_credit_carry(&credit, &pacer->credit[tc]);
+	pacer->credit[tc] = credit;
+	return 0;
+}
+
+int kpn_pacer_set_credit(struct kpn_pacer *pacer, u8 tc, u64 idle_slope_bps, u32 high_bytes)
+{
+	int error = 0;
 
 	if (tc >= KPN_CLASS_COUNT)
 		return -KPN_EINVAL;
-	credit = &pacer->credit[tc];
-	if (!idle_slope_bps) {
-		pacer->shaped &= ~(1u << tc);
-		return 0;
-	}
-	if (since < pacer->cursor[tc])
-		since = pacer->cursor[tc];
-	/* what was sent under another slope is paid for first */
-	if (pacer->shaped >> tc & 1 && since < kpn_credit_seq(credit))
-		since = kpn_credit_seq(credit);
-	error = kpn_credit_init(credit, pacer->config.rate_bps,
-				kpn_wire_bytes(pacer->config.slot_bytes), idle_slope_bps,
-				high_bytes, since);
-	if (!error)
+	if (idle_slope_bps)
+		error = begin_credit(pacer, tc, idle_slope_bps, high_bytes);
+	if (error)
+		return error;
+	/* what waits may be sent before what the last slope allowed */
+	if (pacer->shaped >> tc & 1)
+		pacer->offered_seq = 0;
+	pacer->shaped &= ~(1u << tc);
+	if (idle_slope_bps)
 		pacer->shaped |= 1u << tc;
-	return error;
+	return 0;
 }

@@ -2,6 +2,9 @@
 """Compares core and model after every operation: slots, clock and frames by their own checks, here
 their order, the counts, and what holds of a stopped device. A difference is an AssertionError that
 says what.
+
+Calls take time (call_ps), and the wire goes on meanwhile: what a slot that begins during a call has
+to be follows from the state before it, what the call could still reach from the state after it.
 """
 
 from __future__ import annotations
@@ -101,6 +104,7 @@ class Checker(SlotChecks, ClockChecks, FrameChecks, CreditChecks):
                 # frames that need all of a slot that would be trimmed now: the way to the grid
                 # takes others
                 self.disturbed_ps += (now.tail_seq - now.head_seq) * self.shape.slot_ps
+        self.law_of_begun = self.law
         # slots that were posted by a poll and have begun at once
         self.check_slots("posted", now)
         return commits, outcomes

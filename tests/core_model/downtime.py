@@ -70,9 +70,11 @@ class Downtime(Submitting, ClockSetting):
             "what a started pacer claims",
             now=self.now,
         )
-        # the first slot waits for its first bit, or has begun already
-        waits = bool(self.slots) and self.slots[0].seq == 0
-        self.check_carried(down, self.slots[0].start_ps if waits else self.now.now_ps, restart_ps)
+        # the first slot waits for its first bit, or has begun while the others were trimmed
+        first_ps = self.first_start_ps
+        self.check_carried(
+            down, self.slots[0].start_ps if first_ps is None else first_ps, restart_ps
+        )
 
     def check_carried(self, down: Down, start_ps: int, restart_ps: int) -> None:
         """After a restart the clock is wrong by what it was wrong by, the latency of the first bit,

@@ -22,6 +22,7 @@ from core_model.mechanisms import (
     PRIME_PARTITION,
     RESERVED_PARTITION,
     SHORT,
+    SLOW_CALLS,
     SMALL,
     STORM,
     TICKS,
@@ -190,6 +191,18 @@ SCENARIOS: dict[str, Scenario] = {
     "restarts, calls that take time": restarts(
         make_case({"slot_bytes": 300, "call_ps": 20_000}, PRIME_PARTITION)
     ),
+    "restarts, calls that take long": restarts(make_case(SLOW_CALLS, PRIME_PARTITION)),
+    "steps, calls that take time": steps(
+        make_case(SLOW_CALLS | {"call_ps": 50_000}, PRIME_PARTITION),
+        1,
+        -1300,
+        2560,
+        -30_000,
+        10**6,
+        -7_777,
+        10**10,
+    ),
+    "mixed stream, calls that take long": stream(25, make_case(SLOW_CALLS, PRIME_PARTITION)),
     "mixed stream, restarts": stream(15, MIXED, 160, restart_every=8),
     "mixed stream, paper, restarts": stream(
         16, make_case(PAPER_RING, PRIME_PARTITION), 160, restart_every=8
@@ -202,6 +215,14 @@ SCENARIOS: dict[str, Scenario] = {
         [("run", 40), ("cheat", 900_000, 2000), ("submit", FIRM, 200, 3, 0)],
     ),
     # ---- symptoms ----
+    "slots begin while the clock is set": (
+        make_case({"slot_bytes": 300, "call_ps": 150_000}, PRIME_PARTITION),
+        [("run", 5), ("burst", BEST_EFFORT_LOW, 64, 40), ("adjtime", -30_000), ("run", 40)],
+    ),
+    "the first slot begins while the others are trimmed": (
+        make_case({"call_ps": 150_000}, PRIME_PARTITION),
+        [("run", 6), ("stop",), ("start",)],
+    ),
     "time set to its origin": (
         SHORT,
         [("run", 12), ("settime_at", 0, 0), *EVERY_CLASS, ("settime_at", 1, 5), *EVERY_CLASS],

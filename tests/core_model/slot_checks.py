@@ -15,6 +15,7 @@ from core_model.twin import Twin, require
 
 # From reading the CPU counter to the first store of re-planning.
 REPLAN_PS = 4_000_000
+SETTERS = frozenset(["adjfine", "adjtime", "settime"])
 
 
 class SlotChecks(Twin):
@@ -42,7 +43,8 @@ class SlotChecks(Twin):
 
     def check_slots(self, name: str, view: SimpleNamespace) -> None:
         """Every slot that has begun: its place on the grid, or its count, by the state before the
-        operation.
+        operation. A setter takes its time, and slots that begin meanwhile do so by the clock before
+        it, but for those that it could reach: they wait for the state after it.
         """
         shape = self.shape
         view = self.down.view if self.down else view
@@ -50,8 +52,12 @@ class SlotChecks(Twin):
             slot = self.slots[0]
             if slot.seq >= view.tail_seq and name in ("poll", "start"):
                 break
+            if slot.seq >= view.head_upper_seq + view.lead_slots and name in SETTERS:
+                break
             self.slots.popleft()
             self.slots_checked += 1
+            if slot.seq == 0:
+                self.first_start_ps = slot.start_ps
             length_ps = (slot.frame_bytes + model.OVERHEAD_BYTES) * shape.byte_ps
             self.wire_end_ps = slot.start_ps + length_ps
             if self.slot_reference is not None:
@@ -108,7 +114,7 @@ class SlotChecks(Twin):
     def boundary_error_ps(self, slot: SlotRecord, view: SimpleNamespace) -> Fraction:
         """Slot start in PHC time minus its place on the grid."""
         net_slot = signed(slot.seq + view.base)
-        law = self.down.law if self.down else self.law
+        law = self.down.law if self.down else self.law_of_begun
         return abs(law.at(slot.position_ps) - self.shape.grid_ns(net_slot)) * 1000
 
     def trimming_ps(self, rate_change_ppb: int) -> int:

@@ -191,6 +191,21 @@ class Submitting(Polling):
                 )
         return answers
 
+    def waiting_above(self, tc: int) -> list[Frame]:
+        """Best effort of higher classes that waits before the ring."""
+        return [
+            frame
+            for frame in self.frames.values()
+            if frame.seq is None and frame.txtime_ns is None and frame.tc > tc
+        ]
+
+    def wanted(self, seq: int, waiting: list[Frame], view: View) -> bool:
+        """Whether a slot is one that those frames wait for; what needs credit does so for later
+        ones."""
+        net_slot = signed(seq + view.base)
+        allowed = self.shape.allowed[net_slot % len(self.shape.allowed)]
+        return any(frame.tc not in self.shaped and allowed >> frame.tc & 1 for frame in waiting)
+
     def answers_best_effort(self, tc: int, view: View, held: list[Frame]) -> list[Answer]:
         """The first free slot of the class after its earlier frames, or a place in the FIFO."""
         room = self.shape.prebuffer_frames
@@ -216,10 +231,12 @@ class Submitting(Polling):
             seq = model.first_free(
                 self.shape, tc, view.base, range(begin, view.window_end), self.ring.__contains__
             )
-            if seq is not None:
+            before = self.waiting_above(tc) if room else []
+            if seq is not None and not self.wanted(seq, before, view):
                 answers.append(Answer(frozenset({"PENDING"}), frozenset({seq})))
                 if (
-                    seq - view.unhurried_first < self.case.params["batch_slots"]
+                    not before
+                    and seq - view.unhurried_first < self.case.params["batch_slots"]
                     and not held
                     and yielding < self.case.params["budget_frames"]
                 ):

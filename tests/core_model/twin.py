@@ -88,7 +88,8 @@ class Twin:
         self.shaped: dict[int, Shaped] = {}
         self.buffers: dict[int, int] = {}
         self.slots: deque[SlotRecord] = deque()
-        self.law = Law(0, Fraction(start_time_ns), Fraction(0))
+        # `law_of_begun` is that of slots which began before the operation under way ended
+        self.law = self.law_of_begun = Law(0, Fraction(start_time_ns), Fraction(0))
         self.law_error_ns = ROUNDING_NS
         self.rate_ppb = 0
         self.rate_changes: list[tuple[int, int]] = []
@@ -100,6 +101,7 @@ class Twin:
         self.switched_seq = 0
         self.step_first = 0
         self.slot_reference: tuple[int, int] | None = None
+        self.first_start_ps: int | None = None
         self.counts_before = dict(self.counts)
         self.before = self.now = self.read_report()
         self.poll_ps = self.wire_end_ps = self.disturbed_ps = self.now.now_ps

@@ -50,6 +50,12 @@ int kpn_credit_init(struct kpn_credit *credit, u64 rate_bps, u32 wire_bytes, u64
 		    u32 high_bytes, u64 since);
 
 /**
+ * kpn_credit_carry() - @credit has just begun, after all slots in which frames were sent by @before:
+ * what is owed for those, one frame at most, is paid by the slope that takes less time for it
+ */
+void kpn_credit_carry(struct kpn_credit *credit, const struct kpn_credit *before);
+
+/**
  * kpn_credit_high_bytes() - hiCredit that a class needs which may have to wait @gap_slots for a slot
  * of its own: with less its idle slope is not reached. Arguments are those of kpn_credit_init()
  */

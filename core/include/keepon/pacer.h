@@ -174,6 +174,7 @@ int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition 
  * credit has been paid for by the time they are on the wire, however far ahead they are posted
  * @idle_slope_bps, @high_bytes: see kpn_credit_init(); 0: it is not shaped any more
  *
+ * Another slope begins when the last frame of the one before is paid for, by the steeper of the two.
  * Frames with a txtime neither wait for credit nor take any away. A class that is always ready
  * reaches its slope if @high_bytes are what kpn_credit_high_bytes() says. Ends with the run. Return:
  * 0; -KPN_EINVAL: no such class; -KPN_ERANGE: no such slope; nothing was changed.

@@ -76,4 +76,32 @@ MUTATIONS: tuple[Mutation, ...] = (
         "",
         ("vectors of credit",),
     ),
+    Mutation(
+        "what needs no credit any more waits behind lower classes",
+        "waiting.c",
+        "pacer->offered_seq = 0;",
+        ";",
+        ("vectors of credit",),
+    ),
+    Mutation(
+        "what is owed is paid by the old slope",
+        "credit.c",
+        "	if (is_before(before->due, paid))\n		paid = before->due;\n",
+        "	paid = before->due;\n",
+        ("vectors of credit",),
+    ),
+    Mutation(
+        "another slope owes a whole frame",
+        "credit.c",
+        "	if (is_before(before->due, paid))\n		paid = before->due;\n",
+        "",
+        ("vectors of credit",),
+    ),
+    Mutation(
+        "another slope owes nothing",
+        "waiting.c",
+        "		kpn_credit_carry(&credit, &pacer->credit[tc]);\n",
+        "		;\n",
+        ("vectors of credit",),
+    ),
 )

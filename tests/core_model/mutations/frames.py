@@ -226,4 +226,32 @@ MUTATIONS: tuple[Mutation, ...] = (
         "return a->txtime_ns > b->txtime_ns ||",
         ("held",),
     ),
+    Mutation(
+        "lower classes take what comes up between polls",
+        "waiting.c",
+        "		return pacer->offered_seq;\n",
+        "		return end;\n",
+        ("vectors of waiting",),
+    ),
+    Mutation(
+        "lower classes take what displaced frames had",
+        "recall.c",
+        "	if (pacer->offered_seq > from)\n		pacer->offered_seq = from;\n",
+        "",
+        ("vectors of waiting",),
+    ),
+    Mutation(
+        "displaced frames cost others that cannot be held back",
+        "waiting.c",
+        "end > pacer->offered_seq && pacer->config.prebuffer_frames)",
+        "end > pacer->offered_seq)",
+        ("vectors of waiting",),
+    ),
+    Mutation(
+        "nothing counts as offered to what waits",
+        "waiting.c",
+        "	if (!waiting)\n		pacer->offered_seq = end;\n",
+        "	(void)end;\n",
+        ("vectors of waiting", "vectors of credit"),
+    ),
 )
