@@ -110,6 +110,13 @@ static int check_slopes(const struct keepon *keepon, const struct tc_cbs_qopt_of
 			cbs->sendslope, cbs->idleslope, port_kbps, cbs->idleslope - port_kbps);
 		return -EINVAL;
 	}
+	if (others_kbps >= port_kbps) {
+		keepon_explain(
+			extack,
+			"other queues have %lld kbit/s of the link's %lld, which leaves none for idleslope %d; lower an idleslope or a max_rate of theirs",
+			others_kbps, port_kbps, cbs->idleslope);
+		return -EINVAL;
+	}
 	if (cbs->idleslope + others_kbps > port_kbps) {
 		keepon_explain(
 			extack,

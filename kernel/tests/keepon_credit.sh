@@ -61,6 +61,9 @@ refuse_with "locredit above what a slot takes" \
 	"locredit -999 bytes cuts off what a slot of 1250 bytes on the wire takes away; give -1000 or less" \
 	cbs 1 20000 -80000 250 -999
 run "all that is left" cbs 1 72857 -27143 911 -339
+refuse_with "where none is left" \
+	"other queues have 100000 kbit/s of the link's 100000, which leaves none for idleslope 1; lower" \
+	cbs 0 1 -99999 2 -1249
 run "and given back" tc qdisc replace dev rt0 parent 100:2 pfifo
 like "$(tc qdisc show dev rt0)" "cbs .*offload 1" "shown as offloaded"
 ip link set rt0 down
