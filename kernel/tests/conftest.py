@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,19 +12,13 @@ from keepon.targets.vm import programs
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # helpers of these tests
 
+from guest_programs import compiled  # noqa: E402  one of them
+
 
 @pytest.fixture(scope="session")
 def probe_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Guest path -> scripts, iproute2 plugin and the probe, linked statically."""
-    probe = tmp_path_factory.mktemp("ptp") / "ptp_probe"
-    compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
-    done = subprocess.run(
-        [*compiler, str(HERE / "ptp_probe.c"), "-o", str(probe)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    probe = compiled(tmp_path_factory.mktemp("ptp"), "ptp_probe")
     common = {
         "/lib/keepon/common.sh": HERE / "keepon_common.sh",
         "/lib/keepon/ptp.sh": HERE / "ptp_common.sh",

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # One of two stations, each in an emulator of its own, on one wire: ordinary cards, each by the
 # kernel's own driver and by ours. CARD: pc, its Intel controller at PCI address OURS, STOCK the
-# kernel's driver of it, or pi; DRIVERS: which one has it in each phase, stock or ours. A phase has echoes and TCP both ways, which the Pi
-# asks for, for SECONDS_TCP, and then FRAMES by pktgen from either. /out/PHASE.txt: what was reached.
+# kernel's driver of it, or pi; DRIVERS: which one has it in each phase, stock or ours. A phase has
+# echoes and TCP both ways, which the Pi asks for, for SECONDS_TCP, and then FRAMES by pktgen from
+# either. /out/PHASE.txt: what was reached.
 . /lib/keepon/test.sh
 . /lib/keepon/lent.sh
 

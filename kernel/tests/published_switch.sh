@@ -17,7 +17,8 @@ ip link set eth0 up
 # ---- the switch, in namespace b: its first port is on sim1, its second one on sim2
 run "a first port" ip -n b link add link sim1 name sw0p1 type keepon slot_bytes 1230 partition 100
 ip -n b link set sw0p1 up
-echo "nic sim2 seed=3 phc=sim1 mode=$([ "$PORT" = ordinary ] && echo ordinary queues=8 || echo ring)" >$control
+[ "$PORT" = ordinary ] && mode="ordinary queues=8" || mode=ring
+echo "nic sim2 seed=3 phc=sim1 mode=$mode" >$control
 echo "nic sim3 ppb=10000 seed=4 mode=ordinary" >$control
 echo "link sim2 sim3" >$control
 ip link set sim2 netns b
@@ -28,13 +29,15 @@ ip -n b link set sim2 up
 port=sim2
 if [ "$PORT" = keepon ]; then
 	port=sw0p2
-	run "a second port of slots" ip -n b link add link sim2 name $port type keepon slot_bytes 1230 partition 100 trim_down 1
+	run "a second port of slots" ip -n b link add link sim2 name $port type keepon \
+		slot_bytes 1230 partition 100 trim_down 1
 	ip -n b link set $port up
 fi
 wait_until 2 is_running eth0
 wait_until 2 in_b is_running sw0p1
 wait_until 2 in_b is_running $port
-# A frame with a priority tag keeps its priority and loses the tag, which leaves room for what it is padded with.
+# A frame with a priority tag keeps its priority and loses the tag, which leaves room for what it is
+# padded with.
 ip -n b link add sw0 type bridge mcast_snooping 0
 ip -n b link add link sw0p1 name sw0p1.0 type vlan id 0 ingress-qos-map 5:5
 for end in sw0p1.0 $port; do
@@ -50,7 +53,7 @@ settings /tmp/gptp.cfg "utc_offset 0
 uds_address /tmp/station"
 in_b ptp4l -f /tmp/switch.cfg -i sw0p1 -m >/out/switch.log 2>&1 &
 ptp4l -i eth0 -f /tmp/gptp.cfg -m -P >/out/station.log 2>&1 &
-wait_until 30 grep -q "UNCALIBRATED to SLAVE" /out/station.log && ok "the clocks meet" || not_ok "the clocks meet"
+run "the clocks meet" wait_until 30 grep -q "UNCALIBRATED to SLAVE" /out/station.log
 phc2sys -s eth0 -O 0 -m >/out/phc2sys.txt 2>&1 &
 [ "$PORT" = ordinary ] || in_b phc2sys -s sw0p1 -c $port -O 0 -m >/out/port.txt 2>&1 &
 
@@ -62,13 +65,15 @@ if [ "$GATES" != none ]; then
 	clock="clockid CLOCK_TAI"
 	[ "$GATES" = 0x0 ] || clock="flags $GATES"
 	# shellcheck disable=SC2086 # words
-	run "the switch's schedule" ip netns exec b tc qdisc replace dev $port parent root handle 100: taprio \
-		num_tc 6 map 0 1 2 3 4 5 queues 1@0 1@1 1@2 1@3 1@4 1@5 base-time 0 cycle-time 1000000 \
+	run "the switch's schedule" ip netns exec b tc qdisc replace dev $port parent root \
+		handle 100: taprio num_tc 6 map 0 1 2 3 4 5 queues 1@0 1@1 1@2 1@3 1@4 1@5 \
+		base-time 0 cycle-time 1000000 \
 		sched-entry S 20 40000 sched-entry S 03 960000 $clock
 fi
 sleep 12
 echo "capture sim2 on records=20000" >$control
-run "the sender" keepon-talk eth0 --stream example3 --cyclic 1000000 200000 100 8 0 5 0 --count 400 --json /out/talk.json
+run "the sender" keepon-talk eth0 --stream example3 --cyclic 1000000 200000 100 8 0 5 0 \
+	--count 400 --json /out/talk.json
 cat /sys/kernel/debug/keepon_hwsim/sim2/wire >/out/switch.wire
 echo "capture sim2 off" >$control
 is "$(identity eth0)" 0 "every frame is accounted for"

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from itertools import pairwise
 from pathlib import Path
 
+import guest_programs
 import pytest
 from generic_judge import Measured, check_claims, read_measured
 from keepon.targets.vm import programs
@@ -35,12 +35,7 @@ FRAME = re.compile(
 
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("generic")
-    done = subprocess.run(
-        [str(KERNEL / "plugin" / "build"), str(folder)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return {"/usr/lib/x86_64-linux-gnu/ip/link_keepon.so": folder / "link_keepon.so"}
+    return {guest_programs.PLUGIN: guest_programs.plugin(tmp_path_factory.mktemp("generic"))}
 
 
 def wire_of(result: GuestResult) -> list[tuple[int, int, bool, str]]:

@@ -9,10 +9,10 @@ fetched: by how much that is before it leaves is what the measurement must find.
 from __future__ import annotations
 
 import json
-import subprocess
 from itertools import pairwise
 from pathlib import Path
 
+import guest_programs
 import pytest
 from generic_judge import check_claims, read_measured
 from keepon.targets.vm import programs
@@ -30,18 +30,14 @@ SLOT_NS = (SLOT_BYTES + 20) * BYTE_NS
 
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("generic")
-    command = [str(KERNEL / "plugin" / "build"), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return folder / "link_keepon.so"
+    return guest_programs.plugin(tmp_path_factory.mktemp("generic"))
 
 
 def boot(model: str, ahead: int, plugin: Path, log: Path, more: str = "") -> GuestResult:
     kernel = get_kernel("6.1", "rt")
     modules = build_modules(kernel, [KERNEL / name for name in ("native", "keepon", "generic")])
     ours, theirs = addresses(model)
-    files = {**programs.guest_files(), "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so": plugin}
+    files = {**programs.guest_files(), guest_programs.PLUGIN: plugin}
     # 100000 frames a second through a driver of a PREEMPT_RT kernel: at 500 MIPS nothing is left of
     # the CPU for the talker, who was up to 0.4 s late with e1000e and 16 frames fetched ahead
     return run_guest(

@@ -5,10 +5,10 @@ device.
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from guest_programs import PLUGIN, compiled, plugin
 from keepon.targets.vm import programs as target
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
@@ -35,14 +35,8 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     and probes.
     """
     folder = tmp_path_factory.mktemp("keepon")
-    compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
-    commands = [[str(KERNEL / "plugin" / "build"), str(folder)]]
-    commands += [[*compiler, str(HERE / f"{name}.c"), "-o", str(folder / name)] for name in PROBES]
-    for command in commands:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-    probes = {f"/usr/bin/{name}": folder / name for name in PROBES}
-    return {"/usr/lib/x86_64-linux-gnu/ip/link_keepon.so": folder / "link_keepon.so", **probes}
+    probes = {f"/usr/bin/{name}": compiled(folder, name) for name in PROBES}
+    return {PLUGIN: plugin(folder), **probes}
 
 
 def boot(script: str, family: str, programs: dict[str, Path], mode: str = "icount") -> GuestResult:

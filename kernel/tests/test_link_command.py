@@ -9,6 +9,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import guest_programs
 import pytest
 from guest_python import PYTHON, python_files
 from keepon.vm import build_modules, get_kernel, offered_families, run_guest
@@ -73,15 +74,11 @@ def check_limits(core_limits: Path, document: bytes) -> dict[str, int]:
 def test_links_without_the_plugin_equal_those_with_it(
     family: str, core_limits: Path, tmp_path: Path
 ) -> None:
-    done = subprocess.run(
-        [KERNEL / "plugin" / "build", tmp_path], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
     kernel = get_kernel(family)
     files = {
         "/lib/keepon/common.sh": HERE / "keepon_common.sh",
         **python_files(TRIED, tmp_path),
-        "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so": tmp_path / "link_keepon.so",
+        guest_programs.PLUGIN: guest_programs.plugin(tmp_path),
     }
     modules = build_modules(kernel, [KERNEL / "native", KERNEL / "hwsim", KERNEL / "keepon"])
     environment = {"PYTHON": PYTHON.name}

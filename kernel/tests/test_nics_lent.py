@@ -9,12 +9,12 @@ verdict. That what was sent is what was on the wire, its log says.
 from __future__ import annotations
 
 import os
-import subprocess
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from guest_programs import compiled
 from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
 from test_nics_genet import board
@@ -79,14 +79,8 @@ def boot_intel(
 @pytest.fixture(scope="module")
 def phy_write(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program, for the Pi."""
-    target = tmp_path_factory.mktemp("phy") / "phy_write"
-    command = [
-        *("aarch64-linux-gnu-gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"),
-        *(str(HERE / "phy_write.c"), "-o", str(target)),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return target
+    folder = tmp_path_factory.mktemp("phy")
+    return compiled(folder, "phy_write", compiler="aarch64-linux-gnu-gcc")
 
 
 def boot_genet(script: str, folder: Path, phy_write: Path) -> GuestResult:

@@ -5,10 +5,10 @@ isochron.
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from guest_programs import compiled
 from keepon.targets.vm import programs
 from keepon.vm import build_modules, get_kernel, offered_families, run_guest
 
@@ -29,20 +29,11 @@ SCRIPTS = {"keepon_programs.sh": 1, "keepon_isochron.sh": 0}
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_programs_that_know_nothing_of_keepon(script: str, family: str, tmp_path: Path) -> None:
-    ring = tmp_path / "packet_ring"
-    compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
-    done = subprocess.run(
-        [*compiler, str(HERE / "packet_ring.c"), "-o", str(ring)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
     kernel = get_kernel(family)
     files = {
         "/lib/keepon/common.sh": HERE / "keepon_common.sh",
         "/lib/keepon/ptp.sh": HERE / "ptp_common.sh",
-        "/usr/bin/packet_ring": ring,
+        "/usr/bin/packet_ring": compiled(tmp_path, "packet_ring"),
         **programs.guest_files(),
     }
     result = run_guest(

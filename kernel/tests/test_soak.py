@@ -9,10 +9,10 @@ seconds, and a minute on each kernel.
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from guest_programs import PLUGIN, compiled, plugin
 from keepon.targets.vm import observations
 from keepon.targets.vm import programs as target
 from keepon.vm import GuestResult, Kernel, build_modules, get_kernel, offered_families, run_guest
@@ -22,7 +22,6 @@ pytestmark = pytest.mark.vm
 
 HERE = Path(__file__).parent
 KERNEL = HERE.parent
-PLUGIN = "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so"
 FAMILY = "6.1"
 CONFIGS_PER_BOOT = 20_000
 REQUESTS_PER_BOOT = 20_000
@@ -35,28 +34,15 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     libraries.
     """
     folder = tmp_path_factory.mktemp("soak")
-    compiler = [
-        "gcc",
-        "-std=gnu11",
-        "-O2",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-static",
-        f"-I{KERNEL}/include/uapi",
-    ]
-    netlink = str(HERE / "config_storm_netlink.c")
-    storm = sorted({netlink, *map(str, HERE.glob("config_storm*.c"))})
-    fuzz = [netlink, *map(str, sorted(HERE.glob("netlink_fuzz*.c")))]
-    for command in (
-        [str(KERNEL / "plugin" / "build"), str(folder)],
-        [*compiler, *storm, "-o", str(folder / "config_storm")],
-        [*compiler, *fuzz, "-o", str(folder / "netlink_fuzz")],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-    built = {f"/usr/bin/{name}": folder / name for name in ("config_storm", "netlink_fuzz")}
-    return {PLUGIN: folder / "link_keepon.so", **built}
+    storm, fuzz = (
+        sorted(path.name for path in HERE.glob(f"{name}*.c"))
+        for name in ("config_storm", "netlink_fuzz")
+    )
+    return {
+        PLUGIN: plugin(folder),
+        "/usr/bin/config_storm": compiled(folder, "config_storm", *storm),
+        "/usr/bin/netlink_fuzz": compiled(folder, "netlink_fuzz", "config_storm_netlink.c", *fuzz),
+    }
 
 
 def modules_for(kernel: Kernel) -> list[Path]:

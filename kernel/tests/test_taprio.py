@@ -5,13 +5,13 @@ frame on the wire held against the gates by arithmetic of its own (gate_judge.py
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from pathlib import Path
 from random import Random
 
 import pytest
 from gate_judge import Judge, Schedule, Wire, read_wire
+from guest_programs import PLUGIN, compiled, plugin
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 
@@ -30,24 +30,12 @@ STEP_NS = 10_000
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Guest path -> the load, and requests that tc does not know, linked statically."""
-    load = tmp_path_factory.mktemp("taprio") / "gate_load"
-    compiler = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
-    command = [*compiler, str(HERE / "gate_load.c"), "-o", str(load)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    limits = load.with_name("taprio_limits")
-    sources = [str(HERE / name) for name in ("taprio_limits.c", "config_storm_netlink.c")]
-    command = [*compiler, f"-I{KERNEL}/include/uapi", *sources, "-o", str(limits)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    plugin = load.with_name("link_keepon.so")
-    command = [str(KERNEL / "plugin" / "build"), str(plugin.parent)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    folder = tmp_path_factory.mktemp("taprio")
+    limits = ("taprio_limits.c", "config_storm_netlink.c")
     return {
-        "/usr/bin/gate_load": load,
-        "/usr/bin/taprio_limits": limits,
-        "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so": plugin,
+        "/usr/bin/gate_load": compiled(folder, "gate_load"),
+        "/usr/bin/taprio_limits": compiled(folder, "taprio_limits", *limits),
+        PLUGIN: plugin(folder),
     }
 
 

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Programs of our own for guests, built for a test: linked statically, as a guest has no libraries
+but those of the tools it is given.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).parent
+KERNEL = HERE.parent
+PLUGIN = "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so"
+"""Where the guest's iproute2 looks for it."""
+_FLAGS = (
+    *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"),
+    f"-I{KERNEL / 'include' / 'uapi'}",
+)
+
+
+def _must(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def compiled(folder: Path, name: str, *sources: str, compiler: str = "gcc") -> Path:
+    """A program in the folder, of C sources beside this file; without any, of NAME.c."""
+    program = folder / name
+    paths = [str(HERE / source) for source in sources or (f"{name}.c",)]
+    _must([compiler, *_FLAGS, *paths, "-o", str(program)])
+    return program
+
+
+def plugin(folder: Path) -> Path:
+    """The plugin for the installed `ip`, which is the one the guest gets."""
+    _must([str(KERNEL / "plugin" / "build"), str(folder)])
+    return folder / "link_keepon.so"
