@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import platform
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -19,8 +20,10 @@ import typer.exceptions
 
 from keepon import __version__, errors
 from keepon.errors import EXIT_DEFECT, EXIT_INPUT, EXIT_INTERRUPTED, KeeponError
+from keepon.model import lines
 
 MESSAGE_MAX = 2_000
+_ABOUT_KEY = re.compile(r"(?P<file>.+?\.toml): key `(?P<key>[^`]+)`")
 
 
 class Settings:
@@ -47,8 +50,7 @@ def guard(command: Callable[[], int | None]) -> int:
             say("keepon: interrupted; nothing was written")
     except KeeponError as error:
         _trace()
-        place = f"{Settings.source}: " if str(error).startswith("key `") else ""
-        say(f"keepon: {errors.one_line(f'{place}{error}', MESSAGE_MAX)}")
+        say(f"keepon: {errors.one_line(_placed(str(error)), MESSAGE_MAX)}")
         if error.exit_code == EXIT_DEFECT:
             say(_report_line())
         return error.exit_code
@@ -74,6 +76,17 @@ def guard(command: Callable[[], int | None]) -> int:
         say(_report_line())
         return EXIT_DEFECT
     return int(code or 0)
+
+
+def _placed(message: str) -> str:
+    """A message about a key, with file and line before it as editors know them: `file:line: `."""
+    if message.startswith("key `"):
+        message = f"{Settings.source}: {message}"
+    found = _ABOUT_KEY.match(message)
+    line = lines.line_of(Path(found["file"]), found["key"]) if found else None
+    if found is None or line is None:
+        return message
+    return f"{found['file']}:{line}{message[found.end('file') :]}"
 
 
 def _trace() -> None:
