@@ -13,6 +13,7 @@ from keepon import errors
 from keepon.cli import doctor, nics_command, shared
 from keepon.cli.options import Json
 from keepon.errors import EXIT_MET
+from keepon.report import terminal
 
 app = typer.Typer()
 
@@ -33,7 +34,7 @@ def nics(
     """List the Ethernet drivers of a kernel tree: which can send at an instant, and which Keepon
     has a driver for.
     """
-    nics_command.run(tree, everything, as_json, shared.console())
+    nics_command.run(tree, everything, as_json)
 
 
 @app.command("doctor")
@@ -54,5 +55,5 @@ def doctor_command(as_json: Json = False) -> None:
                 check.found,
                 check.remedy,
             )
-        shared.console().print(table)
+        terminal.show(table)
     raise typer.Exit(EXIT_MET if document["ok"] else errors.EXIT_ENVIRONMENT)

@@ -9,11 +9,11 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from keepon.linux.survey import Driver, Survey, survey
 from keepon.model import published
+from keepon.report import terminal
 
 COLUMNS = (
     ("PHC", "phc"),
@@ -24,7 +24,7 @@ COLUMNS = (
 )
 
 
-def run(tree: Path, everything: bool, as_json: bool, console: Console) -> None:
+def run(tree: Path, everything: bool, as_json: bool) -> None:
     """Print the survey of a tree.
 
     Args:
@@ -42,7 +42,7 @@ def run(tree: Path, everything: bool, as_json: bool, console: Console) -> None:
     for driver in found.drivers:
         if everything or driver.scheduled or driver.own_fcs or driver.backend:
             table.add_row(driver.name, *_marks(driver), driver.backend or "-")
-    console.print(table)
+    terminal.show(table)
     for line in _summary(found):
         print(line)
 

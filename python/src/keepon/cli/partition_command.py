@@ -22,6 +22,7 @@ from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.planner.partition import check, files
 from keepon.planner.partition.answer import UNKNOWN
 from keepon.planner.partition.limits import TIME_LIMIT_MAX_S
+from keepon.report import terminal
 
 REJECTED_SHOWN_MAX = 20
 
@@ -76,7 +77,7 @@ def _show(summary: dict[str, Any], out: Path) -> None:
     for row in summary["methods"]:
         times = (f"{row[key] * 1e3:.2f}" for key in ("median_seconds", "max_seconds"))
         table.add_row(row["answer"], row["method"], str(row["count"]), *times)
-    Console(highlight=False, width=None if sys.stdout.isatty() else 120).print(table)
+    terminal.show(table)
     print(
         f"{summary['decided']} of {summary['instances']} decided in {summary['seconds']:.3f} s;"
         f" answers: {out}"

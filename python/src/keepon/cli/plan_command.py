@@ -4,12 +4,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
-
-from rich.console import Console
-from rich.table import Table
 
 from keepon.cli import planning
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED
@@ -18,13 +14,11 @@ from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.planner.parameters import rationale
-from keepon.report import tables
+from keepon.report import tables, terminal
 from keepon.trial.trial import BEHIND, LATE
 
 STREAMS_SHOWN_MAX = 20
 UNSENT_SHOWN_MAX = 5
-ROWS_SHOWN_MAX = 200
-"""Longer tables have no frame: to fit their columns takes longer than to plan."""
 
 
 def run(
@@ -71,15 +65,9 @@ def _show(plan: Plan) -> None:
                 f" {', '.join(shown)}{' and others' if len(shown) < len(why['streams']) else ''}"
             )
         return
-    console = (
-        Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=240)
-    )
     print(f"{plan['scenario']}: plan ({plan['method']})")
     for table in (tables.plan_table(plan), *tables.plan_parts(plan)):
-        if table.row_count <= ROWS_SHOWN_MAX:
-            console.print(table)
-        else:
-            print(_unframed(table))
+        terminal.show(table)
     for line in rationale.text(plan):
         print(line)
     if "kept" in plan:
@@ -133,19 +121,3 @@ def _unsent(plan: Plan, tried: Trial) -> list[str]:
             f"{', '.join(names[:UNSENT_SHOWN_MAX])}{others}: not sent in time: {told}; {remedy}"
         )
     return lines
-
-
-def _unframed(table: Table) -> str:
-    """A table as lines of text, its columns as wide as they must be."""
-    padded = []
-    for column in table.columns:
-        cells = [str(column.header), *map(str, column.cells)]
-        width = max(map(len, cells))
-        padded.append(
-            [
-                cell.rjust(width) if column.justify == "right" else cell.ljust(width)
-                for cell in cells
-            ]
-        )
-    title = [str(table.title)] if table.title else []
-    return "\n".join([*title, *("  ".join(row).rstrip() for row in zip(*padded, strict=True))])

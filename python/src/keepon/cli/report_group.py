@@ -17,7 +17,7 @@ from keepon.model.reproduction import read as read_reproduction
 from keepon.model.study import STUDY_SCHEMA
 from keepon.model.study import read as read_study
 from keepon.planner.partition.limits import TIME_LIMIT_S
-from keepon.report import output, tables
+from keepon.report import output, tables, terminal
 from keepon.report import page as report
 from keepon.studies import casestudy, registry
 from keepon.studies.spread import Spread, read
@@ -49,7 +49,7 @@ def report_command(
     if as_json:
         shared.print_json(report.comparison(result))
         return
-    shared.print_delays(shared.console(), result)
+    shared.print_delays(result)
     print(f"report: {folder / documents.REPORT_FILE}")
 
 
@@ -65,7 +65,7 @@ def _report_study(folder: Path, as_json: bool) -> None:
     if as_json:
         shared.print_json([row for part in document["parts"] for row in part["compared"]])
         return
-    output.show(shared.console(), document)
+    output.show(document)
     print(f"report: {path}")
 
 
@@ -96,7 +96,7 @@ def compare(
         shared.print_json({"rows": rows, "worse": len(worse), "scenarios": names})
     else:
         print("delay, us: mean / max, outcome")
-        shared.console().print(tables.side_by_side_table(list(found), rows))
+        terminal.show(tables.side_by_side_table(list(found), rows))
         print(
             f"{len(worse)} of {len(rows)} have a greater worst delay or a worse outcome than in"
             f" {folders[0]}"
@@ -232,7 +232,7 @@ def _reproduce_study(
     if as_json:
         shared.print_json(document)
     else:
-        output.show(shared.console(), document)
+        output.show(document)
         print(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
     if document.get("interrupted", False):
         edge.say(

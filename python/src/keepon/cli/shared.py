@@ -21,7 +21,7 @@ from keepon.model.plan import PLAN_SCHEMA, Plan
 from keepon.model.result import Result
 from keepon.model.result import read as read_result
 from keepon.model.scenario import Scenario
-from keepon.report import tables
+from keepon.report import tables, terminal
 from keepon.targets.runs import Outcome
 
 EXIT_CODES = (
@@ -32,15 +32,10 @@ EXIT_CODES = (
 )
 
 
-def console() -> Console:
-    """Tables on stdout; wide enough not to break them where stdout is no terminal."""
-    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=240)
-
-
-def print_delays(on: Console, result: Result) -> None:
-    on.print(f"{result['scenario']}: delay from schedule to delivery, us", style="bold")
-    for table in tables.delays(result, on.width):
-        on.print(table)
+def print_delays(result: Result) -> None:
+    print(f"{result['scenario']}: delay from schedule to delivery, us")
+    for table in tables.delays(result, terminal.width()):
+        terminal.show(table)
     for line in (*tables.delay_notes(result), *tables.summary_lines(result)):
         print(line)
 
@@ -117,7 +112,7 @@ def conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) -
     if as_json:
         print_json(outcome.result)
     else:
-        print_delays(console(), outcome.result)
+        print_delays(outcome.result)
         print(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
     if interrupted:
         done = ", ".join(run.driver for run in outcome.runs)

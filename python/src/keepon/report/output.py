@@ -8,12 +8,12 @@ from typing import Any
 
 import tomli_w
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from keepon.model import documents
 from keepon.model.study import StudyDocument, shown
+from keepon.report import terminal
 
 _WORD_COLUMNS = ("quantity", "published as", "kind", "remark")
 
@@ -22,9 +22,7 @@ def _compared(part: dict[str, Any]) -> Table:
     table = Table(title=f"{part['title']} ({part['source']})", title_justify="left")
     for column in ("quantity", "ours", "published", "published as", "kind", "remark"):
         word = column in _WORD_COLUMNS
-        table.add_column(
-            column, justify="left" if word else "right", overflow="fold" if word else "ellipsis"
-        )
+        table.add_column(column, justify="left" if word else "right")
     for row in part["compared"]:
         cells = (
             row["quantity"],
@@ -87,12 +85,12 @@ def lines(document: StudyDocument) -> list[str]:
     return told
 
 
-def show(console: Console, document: StudyDocument) -> None:
+def show(document: StudyDocument) -> None:
     """Print the study."""
     for table in tables(document):
-        console.print(table)
+        terminal.show(table)
     for line in lines(document):
-        console.print(line, markup=False, soft_wrap=True)
+        print(line)
 
 
 def html(document: StudyDocument) -> str:

@@ -24,23 +24,23 @@ from keepon.report.page import (
 )
 
 
-def delays(result: Result, width: int) -> list[Table]:
+def delays(result: Result, width: int | None) -> list[Table]:
     """Mean, P99 and max delay per stream and driver in us, beside the published ones; clocks, if
     PTP set any.
 
     Returns:
-        one table, or one per driver where the terminal of `width` columns is too narrow for it, and
-        that of the clocks.
+        one table, or one per driver where `width` columns, if there is a limit, are too few for it,
+        and that of the clocks.
     """
     synchronised = clocks(result)
     return _delay_tables(result, width) + ([synchronised] if synchronised is not None else [])
 
 
-def _delay_tables(result: Result, width: int) -> list[Table]:
+def _delay_tables(result: Result, width: int | None) -> list[Table]:
     drivers = [run["driver"] for run in result["runs"]]
     rows = comparison(result)
     whole = _delay_table(rows, drivers, PUBLISHED_DRIVERS)
-    if Console(width=1000).measure(whole).maximum <= width or len(drivers) == 1:
+    if width is None or len(drivers) == 1 or Console(width=1000).measure(whole).maximum <= width:
         return [whole]
     return [
         _delay_table(rows, [driver], tuple(name for name in PUBLISHED_DRIVERS if name == driver))
