@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from keepon.cli import edge, session, shared
+from keepon.cli import edge, new_command, session, shared
 from keepon.cli.options import (
     SEED_MAX,
     CaptureFrames,
@@ -110,6 +110,24 @@ def plan(
     )
     edge.Settings.concluded = True
     raise typer.Exit(code)
+
+
+@app.command("new")
+def new(
+    shape: Annotated[str, typer.Argument(help="line, ring or star.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="File to write (TOML).", show_default=False)],
+    stations: Annotated[
+        int, typer.Option("--stations", help="Controller and devices, 2 to 64.")
+    ] = 4,
+    bridges: Annotated[
+        int | None,
+        typer.Option(
+            "--bridges", help="1 to 16; default 1, of a ring 3, its least.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Write a commented scenario to begin with: stations on a line, ring or star of bridges."""
+    print(new_command.write(shape, file, stations, bridges))
 
 
 @app.command("partition")

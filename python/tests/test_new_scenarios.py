@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`keepon new`: what it writes is a scenario that has a plan and keeps it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from urllib.parse import urlparse
+
+import jsonschema
+import pytest
+from keepon.model import loading, starter
+
+
+def keepon(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "keepon", *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.mark.parametrize(
+    ("shape", "stations", "bridges", "cables"),
+    [
+        ("line", 2, 1, 2),
+        ("line", 6, 3, 8),
+        ("ring", 5, 3, 8),
+        ("star", 5, 1, 5),
+        ("star", 9, 4, 12),
+    ],
+)
+def test_it_keeps_its_bounds(
+    shape: str, stations: int, bridges: int, cables: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "my plant, hall 2.toml"
+    counts = ("--stations", str(stations), "--bridges", str(bridges))
+    assert "keepon plan" in keepon("new", shape, str(file), *counts).stdout
+    scenario = loading.load(file)
+    assert scenario.name == "my-plant-hall-2"
+    assert (len(scenario.station), len(scenario.bridge)) == (stations, bridges)
+    assert (len(scenario.link), len(scenario.stream)) == (cables, 2 * (stations - 1))
+    ran = keepon("run", str(file), "--duration", "0.05", "--out", str(tmp_path / "out"))
+    assert "every bound kept" in ran.stdout
+
+
+@pytest.mark.parametrize("shape", starter.SHAPES)
+def test_the_largest_has_a_plan(shape: str, tmp_path: Path) -> None:
+    file = str(tmp_path / "large.toml")
+    keepon("new", shape, file, "--stations", "64", "--bridges", "16")
+    assert json.loads(keepon("plan", file, "--json").stdout)["status"] == "feasible"
+
+
+def test_an_editor_finds_the_schema(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    keepon("new", "line", str(file))
+    first = file.read_text().splitlines()[0]
+    schema = json.loads(Path(urlparse(first.removeprefix("#:schema ")).path).read_text())
+    jsonschema.validate(tomllib.loads(file.read_text()), schema)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("tree", "{}/a.toml"), 'argument SHAPE = "tree": must be one of line, ring, star;'),
+        (("ring", "{}/a.toml", "--bridges", "2"), "option --bridges = 2: must be between 3 and 16"),
+        (("line", "{}/a.toml", "--bridges", "0"), "option --bridges = 0: must be between 1 and 16"),
+        (("star", "{}/a.toml", "--stations", "1"), "--stations = 1: must be between 2 and 64"),
+        (("star", "{}/a.toml", "--stations", "65"), "--stations = 65: must be between 2 and 64"),
+        (("star", "{}/no/a.toml"), "a.toml: cannot be written (No such file or directory);"),
+        (("star", "{}"), "is there already and stays as it is; choose another name"),
+        (("star", "{}/there.toml"), "is there already and stays as it is; choose another name"),
+    ],
+)
+def test_wrong_arguments(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    (tmp_path / "there.toml").write_text("mine")
+    given = [argument.format(tmp_path) for argument in arguments]
+    error = keepon("new", *given, code=2).stderr
+    assert told in error and error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["there.toml"]
+    assert (tmp_path / "there.toml").read_text() == "mine"
