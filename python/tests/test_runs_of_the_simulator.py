@@ -22,6 +22,7 @@ from helpers import HABITAT, SMALL, TWO_STATIONS, small
 from keepon.cli import app as cli
 from keepon.cli import session
 from keepon.errors import ConfigError
+from keepon.linux.doctor.checks import EXIT_CODES
 from keepon.model import documents, loading
 from keepon.model.scenario import Scenario
 from keepon.studies import casestudy, onset
@@ -382,8 +383,12 @@ def test_json_output_is_json_alone(
     _valid(json.loads(capsys.readouterr().out), "result")
     assert _run(["plan", str(HABITAT), "--json"], monkeypatch) == 0
     _valid(json.loads(capsys.readouterr().out), "plan")
-    assert _run(["doctor", "--json"], monkeypatch) == 0
-    assert json.loads(capsys.readouterr().out)["ok"]
+    code = _run(["doctor", "--json"], monkeypatch)
+    document = json.loads(capsys.readouterr().out)
+    _valid(document, "doctor")
+    assert code == EXIT_CODES[document["worst"]]
+    ours = [each for each in document["checks"] if each["about"] == "installation"]
+    assert {each["state"] for each in ours} <= {"ok", "note"}
     assert _run(["report", out, "--json"], monkeypatch) == 0
     assert json.loads(capsys.readouterr().out)[0]["stream"] == "F1"
     assert _run(["compare", out, out, "--json"], monkeypatch) == 0

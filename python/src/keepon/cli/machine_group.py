@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from keepon import errors
 from keepon.cli import doctor, nics_command, shared
 from keepon.cli.options import Json
-from keepon.errors import EXIT_MET
-from keepon.report import terminal
+from keepon.linux.doctor import command
+from keepon.linux.doctor.checks import EXIT_CODES, worst
 
 app = typer.Typer()
 
@@ -37,23 +36,29 @@ def nics(
     nics_command.run(tree, everything, as_json)
 
 
-@app.command("doctor")
-def doctor_command(as_json: Json = False) -> None:
-    """Check what this machine has and lacks for Keepon; exit 3 if something needed is missing."""
-    checks = doctor.examine()
-    document = doctor.document(checks)
+@app.command("doctor", epilog=command.EXIT_HELP)
+def doctor_command(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[IFACE]", help="A card, such as eth0, to be asked in full."),
+    ] = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Measure the card, by hwcheck; it is busy meanwhile.")
+    ] = False,
+    peer: Annotated[
+        str | None,
+        typer.Option("--peer", metavar="NAME", help="Interface at the other end of the cable."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what this machine and its network cards have and lack for Keepon, each with the command
+    that mends it; without IFACE one line for each card.
+    """
+    found = command.examine(name, measure, peer)
+    if name is None:
+        found = doctor.examine() + found
     if as_json:
-        shared.print_json(document)
+        shared.print_json(command.document(found, name))
     else:
-        table = Table()
-        for column in ("", "what", "found", "remedy"):
-            table.add_column(column)
-        for check in checks:
-            table.add_row(
-                "ok" if check.ok else "MISSING" if check.needed else "absent",
-                check.name,
-                check.found,
-                check.remedy,
-            )
-        terminal.show(table)
-    raise typer.Exit(EXIT_MET if document["ok"] else errors.EXIT_ENVIRONMENT)
+        print(command.table(found, command.width(sys.stdout), command.coloured(sys.stdout)))
+    raise typer.Exit(EXIT_CODES[worst(found)])

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import is_typeddict
 
+from keepon.model.doctor import DOCTOR_SCHEMA, Doctor
 from keepon.model.hwcheck import HWCHECK_SCHEMA, HardwareCheck
 from keepon.model.plan import PLAN_SCHEMA, Plan
 from keepon.model.reproduction import REPRODUCTION_SCHEMA, Reproduction
@@ -33,6 +34,7 @@ DOCUMENTS: dict[str, tuple[str, Any]] = {
     "talk": (TALK_SCHEMA, Talk),
     "listen": (LISTEN_SCHEMA, Listen),
     "hwcheck": (HWCHECK_SCHEMA, HardwareCheck),
+    "doctor": (DOCTOR_SCHEMA, Doctor),
 }
 _HEAD = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The machine: who sets its clock, and what makes its CPUs late."""
+
+from __future__ import annotations
+
+import getopt
+import re
+
+from keepon.linux.doctor.asked import Clock
+from keepon.linux.doctor.checks import (
+    MACHINE,
+    NOTE,
+    OK,
+    PROBLEM,
+    UNKNOWN,
+    Answer,
+    Named,
+    Unseen,
+    as_root,
+    shell_word,
+    unseen,
+)
+from keepon.linux.doctor.tree import Process, Tree
+
+CPU = "sys/devices/system/cpu"
+SETTERS = ("systemd-timesyncd", "chronyd", "ntpd", "openntpd")
+"""Programs that set the system's clock by the network, beside linuxptp."""
+DYNAMIC = ("intel_pstate", "amd-pstate", "amd-pstate-epp")
+"""Drivers whose governor powersave is not the lowest frequency."""
+TAI_S = 37
+SET_TAI = (
+    "python3 -c 'import ctypes, struct; raise SystemExit(ctypes.CDLL(None).adjtimex("
+    'struct.pack("@i4li3l", 128, 0, 0, 0, 0, 0, {}, 0, 0) + bytes(200)) < 0)\''
+)
+"""adjtimex(2) with ADJ_TAI."""
+HIDDEN = Answer(UNKNOWN, "only root can see which programs run", as_root(MACHINE))
+PHC2SYS_OPTIONS = "arc:d:f:s:E:P:I:S:F:R:N:O:L:M:i:u:wn:xz:l:t:mqvh"
+"""Of phc2sys(8); a name and a colon: with a value."""
+OWN_UNIT = re.compile("timesyncd|chrony|ntp")
+"""Units that are there for a program of SETTERS. Another one, such as ssh.service, may only be
+where somebody has started it from, and must not be stopped.
+"""
+
+
+def checks(tree: Tree, clock: Clock) -> list[Named]:
+    return [
+        ("clock writers", lambda: clock_writers(tree)),
+        ("system clock", lambda: system_clock(tree, clock)),
+        ("TAI offset", lambda: tai_offset(tree, clock)),
+        ("CPU governor", lambda: governor(tree)),
+        ("isolated CPUs", lambda: isolated(tree)),
+    ]
+
+
+def words(tree: Tree, process: Process) -> list[str]:
+    """Its command line."""
+    return (tree.text(f"proc/{process.number}/cmdline") or "").split("\0")
+
+
+def _options(tree: Tree, process: Process) -> dict[str, str]:
+    """Options of a phc2sys of one letter, with their values."""
+    short = [word for word in words(tree, process)[1:] if not word.startswith("--")]
+    try:
+        return dict(getopt.gnu_getopt(short, PHC2SYS_OPTIONS)[0])
+    except getopt.GetoptError:  # of a phc2sys that has others
+        return {}
+
+
+def _follows(tree: Tree, process: Process) -> bool:
+    """Does this phc2sys set the system's clock? With -a only if -r is said, too."""
+    given = _options(tree, process)
+    if "-a" in given:
+        return "-r" in given
+    return given.get("-s") != "CLOCK_REALTIME" and given.get("-c", "") in ("", "CLOCK_REALTIME")
+
+
+def stop(processes: list[Process]) -> str:
+    """The command that ends them, for good where systemd has started them."""
+    return " && ".join(
+        f"systemctl disable --now {shell_word(each.unit)}"
+        if OWN_UNIT.search(each.unit)
+        else f"kill {each.number}"
+        for each in processes
+    )
+
+
+def clock_writers(tree: Tree) -> Answer:
+    """Is there more than one that sets the system's clock?"""
+    setters, followers = tree.running(*SETTERS), tree.running("phc2sys")
+    if setters is None or followers is None:
+        return HIDDEN
+    followers = [each for each in followers if _follows(tree, each)]
+    told = " and ".join(each.name for each in (*setters, *followers))
+    if len(setters) + len(followers) > 1:
+        spared = setters if followers else setters[1:]
+        return Answer(PROBLEM, f"{told} set the same clock", stop(spared or followers[1:]))
+    if setters:
+        return Answer(
+            NOTE, f"{told} sets the system's clock: end it before phc2sys begins", stop(setters)
+        )
+    return Answer(OK, f"{told or 'nobody'} sets the system's clock")
+
+
+def system_clock(tree: Tree, clock: Clock) -> Answer:
+    """Is it synchronised? By default none is."""
+    if isinstance(clock.unsynchronised, Unseen):
+        return unseen(clock.unsynchronised)
+    if not clock.unsynchronised:
+        return Answer(OK, "it is synchronised, says who sets it")
+    running = tree.running(*SETTERS, "phc2sys")
+    if running is None:
+        return HIDDEN
+    if running:
+        first = running[0]
+        unit = shell_word(first.unit)
+        shown = f"journalctl -u {unit} -n 20" if first.unit else f"ps -fp {first.number}"
+        return Answer(PROBLEM, f"it is not synchronised, though {first.name} runs", shown)
+    cards = [name for name in tree.interfaces() if tree.is_card(name)]
+    return Answer(
+        NOTE,
+        "it is not synchronised: nobody sets it",
+        f"ptp4l -i {shell_word((cards or ['eth0'])[0])} -m & phc2sys -a -r -m",
+    )
+
+
+def tai_offset(tree: Tree, clock: Clock) -> Answer:
+    """Does CLOCK_TAI, in which txtimes are, mean what the clocks of the network mean?"""
+    followers = tree.running("phc2sys")
+    if followers is None:
+        return HIDDEN
+    followers = [each for each in followers if _follows(tree, each)]
+    as_it_is = [each for each in followers if _options(tree, each).get("-O") == "0"]
+    if as_it_is and clock.tai_s:
+        return Answer(
+            PROBLEM,
+            f"it is {clock.tai_s} s, and phc2sys -O 0 takes the PHC's time for UTC: txtimes of"
+            " CLOCK_TAI are off by that",
+            SET_TAI.format(0),
+        )
+    if as_it_is:
+        return Answer(OK, "it is 0, as phc2sys -O 0 needs it")
+    if clock.tai_s:
+        return Answer(OK, f"it is {clock.tai_s} s")
+    if followers:
+        return Answer(
+            PROBLEM,
+            "it is 0 though phc2sys sets the clock: CLOCK_TAI is UTC, and not the PHC's time",
+            SET_TAI.format(TAI_S),
+        )
+    return Answer(
+        UNKNOWN,
+        "it is 0: right with phc2sys -O 0, wrong if the network's clocks are TAI",
+        SET_TAI.format(TAI_S),
+    )
+
+
+def governor(tree: Tree) -> Answer:
+    """How fast the CPUs' clocks may be."""
+    cpus = tree.cpus()
+    found = {tree.text(f"{CPU}/cpu{number}/cpufreq/scaling_governor") for number in cpus} - {None}
+    if not cpus:
+        return Answer(UNKNOWN, "which CPUs there are is not to be seen")
+    if not found:
+        return Answer(OK, "the kernel does not change the CPUs' clock")
+    if found == {"performance"}:
+        return Answer(OK, "performance")
+    remedy = f"for f in /{CPU}/cpu*/cpufreq/scaling_governor; do echo performance > $f; done"
+    told = ", ".join(sorted(each for each in found if each))
+    drivers = {tree.text(f"{CPU}/cpu{number}/cpufreq/scaling_driver") for number in cpus}
+    if "powersave" in found and not drivers & set(DYNAMIC):
+        return Answer(PROBLEM, f"{told}: CPUs stay at their lowest frequency", remedy)
+    return Answer(NOTE, f"{told}: CPUs take time to become fast", remedy)
+
+
+def isolated(tree: Tree) -> Answer:
+    """Is there a CPU for polling and senders alone?"""
+    text, cpus = tree.text(f"{CPU}/isolated"), tree.cpus()
+    if text is None or not cpus:
+        return Answer(UNKNOWN, "the kernel does not say which CPUs are isolated")
+    if text and text == tree.text(f"{CPU}/online"):
+        return Answer(PROBLEM, f"all are isolated ({text}): none is left for other work")
+    if text:
+        return Answer(OK, f"CPU {text}")
+    if len(cpus) == 1:
+        return Answer(NOTE, "none, with one CPU: all others' work is done on it")
+    last = cpus[-1]
+    options = f"isolcpus=managed_irq,domain,{last} nohz_full={last} rcu_nocbs={last}"
+    found = f"none: others' work makes senders late; {options} from the next boot on would end it"
+    return Answer(NOTE, found, _for_next_boot(tree, options))
+
+
+def _for_next_boot(tree: Tree, options: str) -> str:
+    """The command that writes these options where the boot loader reads them; empty where it is
+    not known. It does not boot.
+    """
+    for file in ("boot/firmware/cmdline.txt", "boot/cmdline.txt"):  # a Raspberry Pi
+        if tree.has(file):
+            return f"sed -i '1s/$/ {options}/' /{file}"
+    grub = tree.text("etc/default/grub") or ""
+    if re.search('^GRUB_CMDLINE_LINUX="', grub, re.MULTILINE):
+        quoted = f's/^GRUB_CMDLINE_LINUX="/&{options} /'
+        return f"sed -i '{quoted}' /etc/default/grub && update-grub"
+    return ""

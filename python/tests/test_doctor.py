@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`keepon doctor` of made-up machines: every check about the machine, in each state it can have."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import os
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+import keepon
+import pytest
+from doctor_trees import (
+    CONFIG,
+    GOOD,
+    MODULES,
+    RELEASE,
+    SECURE_BOOT,
+    SIGNED,
+    SYNCHRONISED,
+    UNSEEN,
+    Machine,
+    good_machine,
+)
+from jsonschema import Draft202012Validator
+from keepon.errors import ConfigError
+from keepon.linux.doctor import command
+from keepon.linux.doctor.asked import Clock
+from keepon.linux.doctor.checks import EXIT_CODES, Check, worst
+from keepon.model import document_schemas
+
+CPU = "sys/devices/system/cpu"
+GRUB = 'GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX="quiet"\n'
+UNSET = Clock(37, unsynchronised=True)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return good_machine(tmp_path)
+
+
+def examined(machine: Machine, clock: Clock = SYNCHRONISED) -> dict[str, Check]:
+    checks = command.examine(None, tree=machine.tree, asking=lambda _: GOOD, clocks=lambda: clock)
+    return {check.name: check for check in checks}
+
+
+def test_a_machine_that_lacks_nothing(machine: Machine) -> None:
+    checks = examined(machine)
+    assert {name: check.state for name, check in checks.items()} == dict.fromkeys(checks, "ok")
+    assert EXIT_CODES[worst(list(checks.values()))] == 0
+
+
+def loaded(machine: Machine, *names: str) -> None:
+    """Only these modules are."""
+    for name in MODULES:
+        if name not in names:
+            machine.remove(f"sys/module/{name}/refcnt")
+            (machine.root / f"sys/module/{name}").rmdir()
+
+
+def not_installed(machine: Machine) -> None:
+    loaded(machine)
+    machine.write(f"lib/modules/{RELEASE}/modules.dep")
+    machine.install(("keepon",), release="6.1.0-55-amd64")
+
+
+def installed(machine: Machine) -> None:
+    loaded(machine)
+
+
+def no_list(machine: Machine) -> None:
+    loaded(machine)
+    machine.remove(f"lib/modules/{RELEASE}/modules.dep")
+
+
+def config(machine: Machine, *without: str) -> None:
+    lines = [line for line in CONFIG.splitlines() if not line.startswith(without)]
+    machine.write(f"boot/config-{RELEASE}", "\n".join(lines))
+
+
+def no_config(machine: Machine, *modules: str) -> None:
+    machine.remove(f"boot/config-{RELEASE}")
+    machine.install((*MODULES, *modules))
+
+
+def uefi(machine: Machine, on: int) -> None:
+    machine.write(SECURE_BOOT, bytes([6, 0, 0, 0, on]))
+
+
+def signed(machine: Machine, content: bytes = SIGNED, suffix: str = "") -> None:
+    uefi(machine, 1)
+    machine.install(MODULES, suffix=suffix)
+    for name in MODULES:
+        machine.write(f"lib/modules/{RELEASE}/updates/{name}.ko{suffix}", content)
+
+
+def governors(machine: Machine, governor: str, driver: str) -> None:
+    for number in range(4):
+        machine.write(f"{CPU}/cpu{number}/cpufreq/scaling_governor", governor)
+        machine.write(f"{CPU}/cpu{number}/cpufreq/scaling_driver", driver)
+
+
+def no_tool(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin")
+    machine.remove("usr/sbin/ethtool")
+
+
+def timesyncd(machine: Machine, unit: str = "systemd-timesyncd.service") -> None:
+    machine.process(300, "systemd-timesyncd", unit)
+
+
+def phc2sys(machine: Machine, *words: str) -> None:
+    machine.process(400, "phc2sys", words=words or ("-a", "-r"))
+
+
+def hidden(machine: Machine) -> None:
+    machine.remove("proc/1/comm")
+
+
+Change = Callable[[Machine], object]
+CASES: list[tuple[str, Change, str, str, str]] = [
+    ("keepon", not_installed, "problem", "but for 6.1.0-55-amd64", "for m in native keepon "),
+    ("keepon", installed, "ok", "the first link loads it", ""),
+    ("keepon", no_list, "unknown", "no list of modules", f"depmod {RELEASE}"),
+    ("keepon_native", not_installed, "problem", "not there for the running", "for m in native"),
+    ("keepon_generic", installed, "note", "not loaded", "modprobe keepon_generic"),
+    ("keepon_generic", no_list, "unknown", "no list of modules", "depmod"),
+    ("keepon_genet", not_installed, "note", "only some cards", "for m in native genet;"),
+    ("kernel options", lambda m: config(m, "CONFIG_HIGH_RES"), "problem", "lacks HIGH_RES_TIMERS",
+     "apt-get install linux-image-$(dpkg"),
+    ("kernel options", no_config, "unknown", "configuration of kernel 6.1", ""),
+    ("kernel options", lambda m: no_config(m, "configs"), "unknown", "is not here", "modprobe c"),
+    ("kernel extras", lambda m: config(m, "CONFIG_PREEMPT"), "note", "PREEMPT_RT (short",
+     "apt-get install linux-image-rt-"),
+    ("kernel options", lambda m: (no_config(m), m.write("proc/config.gz", b"\x1f\x8b")), "unknown",
+     "/proc/config.gz cannot be read (it is damaged)", ""),
+    ("kernel extras", no_config, "unknown", "configuration of kernel 6.1", ""),
+    ("Secure Boot", lambda m: uefi(m, 0), "ok", "it is off", ""),
+    ("Secure Boot", lambda m: uefi(m, 1), "problem", "5 of Keepon's modules have no signature",
+     "mokutil --import"),
+    ("Secure Boot", signed, "ok", "are signed", ""),
+    ("Secure Boot", lambda m: signed(m, gzip.compress(SIGNED), ".gz"), "ok", "are signed", ""),
+    ("Secure Boot", lambda m: signed(m, gzip.compress(b"ELF"), ".gz"), "problem", "5 of", "sign-"),
+    ("Secure Boot", lambda m: signed(m, b"(\xb5", ".zst"), "unknown", "packed so that", ""),
+    ("Secure Boot", lambda m: signed(m, b"no gzip", ".gz"), "unknown", "damaged", ""),
+    ("Secure Boot", lambda m: signed(m, lzma.compress(b"ELF"), ".xz"), "problem", "5 of", "xz -d"),
+    ("Secure Boot", lambda m: m.write("sys/firmware/efi/x"), "unknown", "not mounted",
+     "mount -t efivarfs"),
+    ("Secure Boot", lambda m: m.write("sys/kernel/security/lockdown", "none [integrity]"),
+     "problem", "locked down", "sign-file"),
+    ("Secure Boot", lambda m: m.write("sys/module/module/parameters/sig_enforce", "Y"),
+     "problem", "enforces", "sign-file"),
+    ("clock writers", timesyncd, "note", "systemd-timesyncd sets the system's clock",
+     "systemctl disable --now systemd-timesyncd.service"),
+    ("clock writers", lambda m: (timesyncd(m), phc2sys(m)), "problem",
+     "systemd-timesyncd and phc2sys set the same clock", "disable --now systemd-timesyncd.service"),
+    ("clock writers", lambda m: (timesyncd(m, ""), phc2sys(m)), "problem", "same clock",
+     "kill 300"),
+    ("clock writers", lambda m: (timesyncd(m), m.process(5, "chronyd", "chrony.service")),
+     "problem", "same clock", "systemctl disable --now chrony.service"),
+    ("clock writers", lambda m: (timesyncd(m), phc2sys(m, "-s", "CLOCK_REALTIME", "-c", "eth0")),
+     "note", "end it before", "systemctl"),
+    # started by hand from a login: its unit is the login's
+    ("clock writers", lambda m: (timesyncd(m, "ssh.service"), phc2sys(m)), "problem", "same clock",
+     "kill 300"),
+    ("clock writers", lambda m: (timesyncd(m), phc2sys(m, "-a")), "note", "end it before",
+     "systemctl"),
+    ("clock writers", lambda m: phc2sys(m, "-a", "-r"), "ok", "phc2sys sets", ""),
+    ("clock writers", lambda m: (timesyncd(m), phc2sys(m, "-c", "eth1", "-s", "eth0")), "note",
+     "end it before", "systemctl"),
+    ("clock writers", hidden, "unknown", "only root", "sudo keepon doctor"),
+    ("TAI offset", hidden, "unknown", "only root", "sudo keepon doctor"),
+    ("CPU governor", lambda m: governors(m, "powersave", "acpi-cpufreq"), "problem",
+     "powersave: CPUs stay", "echo performance"),
+    ("CPU governor", lambda m: governors(m, "powersave", "intel_pstate"), "note", "take time",
+     "echo performance"),
+    ("CPU governor", lambda m: governors(m, "ondemand", "cpufreq-dt"), "note", "ondemand",
+     "echo performance"),
+    ("CPU governor", lambda m: m.remove(f"{CPU}/online"), "unknown", "which CPUs", ""),
+    ("CPU governor", lambda m: m.write(f"{CPU}/online", "0-x"), "unknown", "not understood", ""),
+    ("isolated CPUs", lambda m: (m.write(f"{CPU}/isolated"), m.write("etc/default/grub", GRUB)),
+     "note", "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 from the next boot",
+     "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 /' /etc/default/grub"),
+    ("isolated CPUs", lambda m: m.write(f"{CPU}/isolated"), "note", "from the next boot", ""),
+    ("isolated CPUs", lambda m: (m.write(f"{CPU}/isolated"), m.write("boot/firmware/cmdline.txt")),
+     "note", "none", "/boot/firmware/cmdline.txt"),
+    ("isolated CPUs", lambda m: m.write(f"{CPU}/isolated", "0-3"), "problem", "all are", ""),
+    ("isolated CPUs", lambda m: (m.write(f"{CPU}/isolated"), m.write(f"{CPU}/online", "0")),
+     "note", "with one CPU", ""),
+    ("isolated CPUs", lambda m: m.remove(f"{CPU}/isolated"), "unknown", "does not say", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "change", "state", "found", "remedy"), CASES)
+def test_each_state_of_a_check(
+    machine: Machine, name: str, change: Change, state: str, found: str, remedy: str
+) -> None:
+    change(machine)
+    check = examined(machine)[name]
+    assert check.state == state
+    assert found in check.found
+    assert remedy in check.remedy
+    assert bool(remedy) == bool(check.remedy)
+
+
+CLOCKS: list[tuple[str, Clock, tuple[str, ...] | None, str, str, str]] = [
+    ("system clock", UNSET, None, "note", "nobody sets it", "ptp4l -i eth0"),
+    ("system clock", UNSET, ("-a",), "problem", "though phc2sys runs", "ps -fp 400"),
+    ("system clock", Clock(0, UNSEEN), None, "unknown", "did not say", ""),
+    ("TAI offset", Clock(0, False), ("-a", "-r"), "problem", "0 though phc2sys", "37, 0, 0)"),
+    ("TAI offset", Clock(0, False), ("-O", "0"), "ok", "as phc2sys -O 0 needs", ""),
+    ("TAI offset", Clock(0, False), ("-O0",), "ok", "as phc2sys -O 0 needs", ""),
+    ("TAI offset", Clock(37, False), ("-O", "0"), "problem", "off by that", "0, 0, 0)"),
+    ("TAI offset", Clock(37, False), ("-O", "-37"), "ok", "37 s", ""),
+    ("TAI offset", Clock(0, False), None, "unknown", "right with phc2sys -O 0", "37, 0, 0)"),
+]
+
+
+@pytest.mark.parametrize(("name", "clock", "follower", "state", "found", "remedy"), CLOCKS)
+def test_each_state_of_the_clocks(
+    machine: Machine,
+    name: str,
+    clock: Clock,
+    follower: tuple[str, ...] | None,
+    state: str,
+    found: str,
+    remedy: str,
+) -> None:
+    if follower is not None:
+        phc2sys(machine, *follower)
+    check = examined(machine, clock)[name]
+    assert (check.state, found in check.found) == (state, True)
+    assert remedy in check.remedy
+
+
+def test_the_command_for_tai_is_a_request_of_adjtimex(machine: Machine) -> None:
+    """What it would hand to the kernel, read as the kernel reads it: ADJ_TAI, and 37 s."""
+    remedy = examined(machine, Clock(0, False))["TAI offset"].remedy
+    before, after = "raise SystemExit(ctypes.CDLL(None).adjtimex(", ") < 0)"
+    _, code, end = remedy.split("'")
+    assert (before in code, code.endswith(after), end) == (True, True, "")
+    code = code.replace(before, "print((").removesuffix(after) + ").hex())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    request = bytes.fromhex(done.stdout.strip())
+    fields = struct.unpack_from("@i4li3l", request)
+    assert fields[0] == 0x80
+    assert fields[6] == 37
+    assert len(request) >= 208
+
+
+def test_tools_that_are_missing(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_tool(machine, monkeypatch)
+    check = examined(machine)["tools"]
+    assert (check.state, check.remedy) == ("note", "apt-get install ethtool")
+
+
+def test_a_configuration_that_the_kernel_itself_has(machine: Machine) -> None:
+    no_config(machine)
+    machine.write("proc/config.gz", gzip.compress(CONFIG.encode()))
+    assert examined(machine)["kernel options"].state == "ok"
+
+
+def test_what_only_root_may_read_is_unknown(
+    machine: Machine, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """By another user, if this is root: the command, on a file nobody else may read."""
+    file = machine.root / "boot" / f"config-{RELEASE}"
+    file.chmod(0)
+    code = (
+        "import os, sys\n"
+        f"os.geteuid() or os.setresuid({65534}, {65534}, {65534})\n"
+        "from pathlib import Path\n"
+        "from keepon.linux.doctor.tree import Tree\n"
+        "from keepon.linux.doctor.checks import go_through\n"
+        "from keepon.linux.doctor import modules\n"
+        "checks = modules.checks(Tree(Path(sys.argv[1])))\n"
+        "print([c.state + ' ' + c.found for c in go_through('m', checks) if 'opt' in c.name][0])\n"
+    )
+    for folder in (machine.root, *machine.root.parents):
+        if folder.stat().st_uid == os.getuid() and str(folder).startswith("/tmp/pytest"):
+            folder.chmod(0o755)
+    done = subprocess.run(
+        ["/usr/bin/python3", "-c", code, str(machine.root)],
+        env={"PYTHONPATH": str(Path(keepon.__file__).parents[1])},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.startswith("unknown only root can see that"), done.stderr
+
+
+def test_names_and_options_that_are_wrong(machine: Machine) -> None:
+    def refused(name: str | None, measuring: bool = False, peer: str | None = None) -> str:
+        with pytest.raises(ConfigError) as error:
+            command.examine(name, measuring, peer, tree=machine.tree, asking=lambda _: GOOD)
+        return str(error.value)
+
+    assert refused("eth9") == 'argument IFACE = "eth9": is no interface here; there are eth0'
+    assert "option --peer" in refused("eth0", True, "../eth0")
+    assert "needs the argument IFACE" in refused(None, True)
+    assert "is for --measure" in refused("eth0", False, "eth0")
+
+
+def test_text_fits_columns_and_commands_stay_whole(machine: Machine) -> None:
+    not_installed(machine)
+    machine.write(f"{CPU}/isolated")
+    checks = list(examined(machine, UNSET).values())
+    for columns in (40, 60, 80, 100):
+        lines = command.table(checks, columns, colours=False).splitlines()
+        shown = [line.partition("$ ")[2] for line in lines if line.lstrip().startswith("$ ")]
+        remedies = [remedy for remedy, _ in groupby(check.remedy for check in checks)]
+        assert shown == [remedy for remedy in remedies if remedy]
+        others = [line for line in lines if not line.lstrip().startswith("$ ")]
+        assert max(map(len, others)) <= columns
+        told = " ".join(" ".join(others).split())
+        assert all(" ".join(check.found.split()) in told for check in checks)
+        assert all(line.isascii() for line in lines)
+    assert "\x1b[31;1mproblem\x1b[0m" in command.table(checks, 80, colours=True)
+
+
+def _on_terminal(arguments: list[str], **environment: str) -> str:
+    """What the command prints on a terminal of 80 columns."""
+    import fcntl
+    import pty
+    import termios
+
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with subprocess.Popen(arguments, stdout=follower, env=environment) as started:
+        os.close(follower)
+        shown = b""
+        while True:
+            try:
+                more = os.read(leader, 65536)
+            except OSError:  # the other end is closed
+                break
+            shown += more
+        started.wait()
+    os.close(leader)
+    return shown.decode()
+
+
+def test_colours_and_columns_of_the_real_command() -> None:
+    arguments = [sys.executable, "-S", "-m", "keepon.linux.doctor"]
+    environment = {"PYTHONPATH": str(Path(keepon.__file__).parents[1]), "TERM": "xterm"}
+    assert "\x1b[" in _on_terminal(arguments, **environment)
+    for plain in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert "\x1b[" not in _on_terminal(arguments, **environment | plain)
+    for columns in ("50", "90"):
+        done = subprocess.run(
+            arguments, env=environment | {"COLUMNS": columns}, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert "\x1b[" not in done.stdout
+        told = [line for line in done.stdout.splitlines() if " $ " not in line]
+        assert int(columns) - 30 < max(map(len, told)) <= int(columns)
+
+
+def test_this_machine_gives_a_valid_document() -> None:
+    """With nothing but the standard library, for the machine and for each interface it has."""
+    schema = json.loads((document_schemas.FOLDER / "doctor.schema.json").read_text())
+    names = sorted(path.name for path in Path("/sys/class/net").iterdir() if path.is_dir())
+    for arguments in ([], *([name] for name in names)):
+        done = subprocess.run(
+            [sys.executable, "-S", "-m", "keepon.linux.doctor", "--json", *arguments],
+            env={"PYTHONPATH": str(Path(keepon.__file__).parents[1]), "PATH": os.environ["PATH"]},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        document = json.loads(done.stdout)
+        Draft202012Validator(schema).validate(document)
+        states = [check["state"] for check in document["checks"]]
+        assert document["worst"] == max(states, key=list(EXIT_CODES).index)
+        assert done.returncode == EXIT_CODES[document["worst"]]
+        assert document["interface"] == (arguments[0] if arguments else None)
+        assert done.stderr == ""
+
+
+def test_exit_codes_go_by_the_worst() -> None:
+    check = Check("machine", "x", "ok", "", "")
+    order = ["ok", "note", "unknown", "problem"]
+    codes = []
+    for state in order:
+        codes.append(EXIT_CODES[worst([check, replace(check, state=state), check])])
+    assert codes == [0, 0, 4, 1]
+    assert worst([replace(check, state=state) for state in order]) == "problem"
