@@ -2,15 +2,12 @@
 """What no file tells: drivers by the ioctl of ethtool, queueing disciplines by netlink, clocks by
 reading them.
 
-Numbers and layouts are those of linux/ethtool.h, linux/sockios.h, linux/rtnetlink.h and
-linux/timex.h.
+Numbers and layouts are those of linux/ethtool.h, linux/rtnetlink.h and linux/timex.h.
 """
 
 from __future__ import annotations
 
-import array
 import errno
-import fcntl
 import os
 import socket
 import struct
@@ -21,6 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from keepon.errors import EnvironmentProblemError
+from keepon.linux import ethtool
 from keepon.linux.doctor.checks import Unseen
 from keepon.linux.link.netlink import (
     NLM_F_DUMP,
@@ -29,13 +27,9 @@ from keepon.linux.link.netlink import (
     parse_attributes,
 )
 
-SIOCETHTOOL = 0x8946
-GDRVINFO, GPAUSEPARAM, GSTRINGS, GSSET_INFO = 0x03, 0x12, 0x1B, 0x37
+GDRVINFO, GPAUSEPARAM = 0x03, 0x12
 GFEATURES, GET_TS_INFO, GEEE = 0x3A, 0x41, 0x44
 SS_FEATURES = 4
-STRING_BYTES = 32
-REQUEST = struct.Struct("16sP16x")  # struct ifreq
-NAME_BYTES_MAX = 15
 
 NETLINK_ROUTE = 0
 RTM_GETQDISC = 38
@@ -137,54 +131,38 @@ def _told(found: Callable[[], Found]) -> Found | Unseen | None:
         return Unseen(f"the kernel did not say ({error.strerror})")
 
 
-def _ethtool(name: str, command: bytes) -> bytes:
-    """Answer to a command, in the room that it has."""
-    data = array.array("B", command)
-    address, _ = data.buffer_info()
-    encoded = os.fsencode(name)
-    if len(encoded) > NAME_BYTES_MAX:
-        raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel:
-        fcntl.ioctl(channel, SIOCETHTOOL, REQUEST.pack(encoded, address))
-    return data.tobytes()
-
-
 def _driver(name: str) -> str:
-    answer = _ethtool(name, struct.pack("=I192x", GDRVINFO))
+    answer = ethtool.call(name, struct.pack("=I192x", GDRVINFO))
     return answer[4:36].partition(b"\0")[0].decode(errors="replace")
 
 
 def _stamping(name: str) -> Stamping:
-    answer = _ethtool(name, struct.pack("=I40x", GET_TS_INFO))
+    answer = ethtool.call(name, struct.pack("=I40x", GET_TS_INFO))
     _, _, phc, sends, filters = struct.unpack("=IIiI12xI12x", answer)
     return Stamping(phc, sends, filters)
 
 
 def _pause(name: str) -> Pause:
-    answer = _ethtool(name, struct.pack("=I12x", GPAUSEPARAM))
+    answer = ethtool.call(name, struct.pack("=I12x", GPAUSEPARAM))
     return Pause(*map(bool, struct.unpack("=4x3I", answer)))
 
 
 def _eee(name: str) -> Eee:
-    answer = _ethtool(name, struct.pack("=I36x", GEEE))
+    answer = ethtool.call(name, struct.pack("=I36x", GEEE))
     active, enabled = struct.unpack("=16x2I16x", answer)
     return Eee(bool(enabled), bool(active))
 
 
 def _features(name: str) -> dict[str, bool]:
-    answer = _ethtool(name, struct.pack("=IIQI", GSSET_INFO, 0, 1 << SS_FEATURES, 0))
-    (count,) = struct.unpack("=16xI", answer)
-    room = struct.pack("=III", GSTRINGS, SS_FEATURES, count) + bytes(count * STRING_BYTES)
-    strings = _ethtool(name, room)[12:]
-    blocks = (count + 31) // 32
-    answer = _ethtool(name, struct.pack("=II", GFEATURES, blocks) + bytes(16 * blocks))
+    names = ethtool.strings(name, SS_FEATURES)
+    blocks = (len(names) + 31) // 32
+    answer = ethtool.call(name, struct.pack("=II", GFEATURES, blocks) + bytes(16 * blocks))
     found = {}
-    for number in range(count):
-        text = strings[number * STRING_BYTES : (number + 1) * STRING_BYTES].partition(b"\0")[0]
+    for number, text in enumerate(names):
         available, _, active, _ = struct.unpack_from("=4I", answer, 8 + 16 * (number // 32))
         bit = 1 << number % 32
         if (available | active) & bit:
-            found[text.decode(errors="replace")] = bool(active & bit)
+            found[text] = bool(active & bit)
     return found
 
 
