@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from keepon.cli import watch_command
 from keepon.errors import EXIT_INPUT
 from keepon.linux.link import commands
 from keepon.linux.link import fit as fitting
@@ -76,6 +77,32 @@ def show(
 def delete(name: Name, as_json: Json = False) -> None:
     """Delete a link."""
     _print(commands.delete(name, as_json))
+
+
+@app.command()
+def watch(
+    name: Name,
+    interval: Annotated[
+        float, typer.Option("--interval", help="Seconds from one reading to the next.")
+    ] = 1.0,
+    count: Annotated[
+        int | None,
+        typer.Option("--count", help="Readings; default: until ^C.", show_default=False),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a line of JSON for each reading.")
+    ] = False,
+    textfile: Annotated[
+        Path | None,
+        typer.Option(
+            "--textfile",
+            help="Write each reading there for node_exporter (*.prom).",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Show what a link does: frames by how they end, clock, partition; needs no rights."""
+    watch_command.run(name, interval, count, as_json, textfile)
 
 
 @app.command()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, KeeponError
-from keepon.linux.link import commands, fit
+from keepon.linux.link import commands, fit, watch
 from keepon.linux.link.options import HELP
 
 VERBS = {
@@ -19,6 +19,7 @@ VERBS = {
     "set": ("change options of a link, also while it is up", ("name", "options")),
     "show": ("options of a link, as they can be given back; without a name, of all", ("optional",)),
     "del": ("delete a link", ("name",)),
+    "watch": ("what a link does, a line every so often; needs no rights", ("name", "watch")),
     "fit": ("slots with which a link can carry out a gate list", ("file", "rate", "slot_bytes")),
 }
 
@@ -47,6 +48,10 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("file", metavar="FILE", type=Path)
             command.add_argument("--rate", default="1G", help="of the link, as 100M (default 1G)")
             command.add_argument("--slot-bytes", type=int, help="these slots and no others")
+        if "watch" in arguments:
+            command.add_argument("--interval", type=float, default=1.0, help="seconds (default 1)")
+            command.add_argument("--count", type=int, help="lines; default: until interrupted")
+            command.add_argument("--textfile", type=Path, help="write it there for node_exporter")
         command.add_argument("--json", action="store_true", help="print the result as JSON")
     return parser
 
@@ -60,6 +65,10 @@ def _run(chosen: argparse.Namespace) -> str:
         return commands.show(chosen.name, chosen.json)
     if chosen.verb == "fit":
         return fit.run(chosen.file, chosen.rate, chosen.slot_bytes, chosen.json)
+    if chosen.verb == "watch":
+        moments = watch.moments(chosen.name, chosen.interval, chosen.count)
+        watch.follow(moments, chosen.json, chosen.textfile)
+        return ""
     return commands.delete(chosen.name, chosen.json)
 
 

@@ -211,6 +211,13 @@ def show(name: str | None, as_json: bool = False) -> str:
     return "\n".join(_listed(document) for document in documents)
 
 
+def masks(name: str) -> list[int]:
+    """Of each slot of a link's partition the classes that may use it, a bit each."""
+    with Route() as route, Tables() as tables:
+        table = _attributes(route, tables, _find_keepon(route, name))[options.ALLOWED]
+    return list(struct.unpack(f"={len(table) // 2}H", table))
+
+
 def delete(name: str, as_json: bool = False) -> str:
     """Delete a link; the device below is an ordinary one again."""
     with Route() as route:

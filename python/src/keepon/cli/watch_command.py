@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`keepon link watch`: live on a terminal, a line for each moment in a pipe."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from keepon.linux.link import commands, watch
+from keepon.linux.link.watch import Moment
+
+TROUBLE = ("underruns", "suspected_underruns", "slips", "index_errors", "losses", "start_failures")
+STYLES = {"synchronised": "green", "not synchronised": "yellow", "wire down": "red"}
+
+
+def run(
+    name: str, interval_s: float, count: int | None, as_json: bool, textfile: Path | None
+) -> None:
+    """Show a link until `count` moments are shown, it has gone, or somebody interrupts.
+
+    Raises:
+        ConfigError: an option is out of range, there is no such link, or the file cannot be
+            written.
+        EnvironmentProblemError: the link has gone.
+    """
+    found = watch.moments(name, interval_s, count)
+    if as_json or not sys.stdout.isatty():
+        watch.follow(found, as_json, textfile)
+        return
+    with Live(auto_refresh=False) as view:
+        for moment in found:
+            if textfile is not None:
+                watch.write_textfile(textfile, moment)
+            view.update(page(moment, commands.masks(name)), refresh=True)
+
+
+def page(moment: Moment, masks: list[int]) -> RenderableType:
+    """The whole view, for a terminal; `masks` of the slots of the link's partition."""
+    state = moment.state()
+    head = Text(f"{moment.name}: ")
+    head.append(state, style=STYLES[state])
+    values = moment.now.values
+    if values["head_valid"]:
+        head.append(f", clock within {values['clock_error_ps'] / 1000:g} ns")
+        head.append(f", {values['pending']} frames wait, lead {values['lead_slots']} slots")
+    frames = Table("frames", box=None, pad_edge=False)
+    for column in ("so far", "a second"):
+        frames.add_column(column, justify="right")
+    for verdict, so_far in moment.verdicts().items():
+        if so_far:
+            rate = moment.rate(watch.VERDICT + verdict)
+            style = "" if verdict in watch.SENT else "yellow"
+            shown = "-" if rate is None else f"{rate:.1f}"
+            frames.add_row(verdict, str(so_far), shown, style=style)
+    trouble = [f"{name} {values[name]}" for name in TROUBLE if values.get(name)]
+    columns = shutil.get_terminal_size().columns - 1
+    return Group(
+        head,
+        Text(", ".join(trouble) or "no underrun, slip or loss", style="red" if trouble else "dim"),
+        Text("slots, by class that may use them:", style="dim"),
+        Text(watch.partition_bar(masks, columns)),
+        frames,
+    )

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `keepon link watch` makes of readings; the links themselves are in kernel/tests."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from keepon.cli import watch_command
+from keepon.errors import ConfigError
+from keepon.linux.link import watch
+from keepon.linux.link.watch import Moment, Reading
+from prometheus_client.parser import text_string_to_metric_families
+from rich.console import Console
+
+UP = {
+    "submitted": 12, "underruns": 0, "slips": 0, "losses": 0, "verdict_on_time": 9,
+    "verdict_late": 1, "verdict_moved": 0, "pending": 2, "synchronised": 1, "head_valid": 1,
+    "clock_error_ps": 12_500, "lead_slots": 7,
+}  # fmt: skip
+
+
+def moment(seconds: float = 2.0, name: str = "rt0", **changes: int) -> Moment:
+    """A reading, and one so many seconds before it without a frame."""
+    before = {key: 0 if key not in watch.STATES else value for key, value in UP.items()}
+    return Moment(name, Reading(10.0 + seconds, {**UP, **changes}), Reading(10.0, before))
+
+
+def test_a_line_says_what_ended_how() -> None:
+    assert watch.line(moment()) == (
+        "rt0: synchronised, clock within 12.5 ns, on_time 4.5/s, late 0.5/s"
+    )
+    first = Moment("rt0", moment().now, None)
+    assert watch.line(first) == "rt0: synchronised, clock within 12.5 ns, on_time 9, late 1"
+    assert "underruns 3" in watch.line(moment(underruns=3))
+    assert watch.line(moment(synchronised=0)).startswith("rt0: not synchronised, clock within")
+
+
+def test_a_link_made_anew_has_no_rates_yet() -> None:
+    anew = Moment("rt0", Reading(11.0, UP), Reading(10.0, {**UP, "verdict_on_time": 500}))
+    assert anew.rate("verdict_on_time") is None
+    assert anew.document()["per_second"]["verdict_on_time"] is None
+    assert "on_time 9" in watch.line(anew)
+
+
+def test_a_collector_can_read_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.prom"
+    file.write_text("old")
+    watch.write_textfile(file, moment(name='r"\\0'))
+    found = {
+        (sample.name, sample.labels["link"], sample.labels.get("verdict")): sample.value
+        for family in text_string_to_metric_families(file.read_text())
+        for sample in family.samples
+    }
+    assert found.pop(("keepon_frames_total", 'r"\\0', "on_time")) == 9
+    assert found.pop(("keepon_submitted_total", 'r"\\0', None)) == 12
+    assert found.pop(("keepon_clock_error_ps", 'r"\\0', None)) == 12_500
+    assert len(found) == len(UP) - 3
+    assert [path.name for path in tmp_path.iterdir()] == ["a.prom"]
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    (tmp_path / "a.prom").mkdir()
+    with pytest.raises(ConfigError, match=r"a\.prom: cannot be written"):
+        watch.write_textfile(tmp_path / "a.prom", moment())
+    assert [path.name for path in tmp_path.iterdir()] == ["a.prom"]
+
+
+@pytest.mark.parametrize(
+    ("masks", "columns", "bar"),
+    [
+        ([1 << 7, 1, 1, 1], 10, "7000"),
+        ([1 << 7, 1, 1, 1] * 2, 2, "77"),
+        ([0, 3, 1 << 15, 1], 9, ".*f0"),
+        ([0xFFFF], 80, "*"),
+        ([1] * 500 + [1 << 7] + [1] * 499, 10, "0000070000"),
+        ([], 80, ""),
+    ],
+)
+def test_a_rare_slot_is_seen_in_the_bar(masks: list[int], columns: int, bar: str) -> None:
+    assert watch.partition_bar(masks, columns) == bar
+
+
+def test_the_page_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    console = Console(width=40, record=True, file=io.StringIO())
+    console.print(watch_command.page(moment(slips=2), [1 << 7, *[1] * 9]))
+    text = console.export_text()
+    assert "rt0: synchronised, clock within 12.5 ns" in text.replace("\n", " ")
+    assert "slips 2" in text
+    assert "7000000000" in text
+    assert [line.split() for line in text.splitlines()[-3:]] == [
+        ["frames", "so", "far", "a", "second"], ["on_time", "9", "4.5"], ["late", "1", "0.5"],
+    ]  # fmt: skip
