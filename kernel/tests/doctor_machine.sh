@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# keepon doctor on a machine that has what Keepon needs, and its printed commands, run by sh: each mends
-# the problem it was printed for. CARD: PCI address of a card with the kernel's own driver.
+# keepon doctor on a machine that has what Keepon needs, and its printed commands, run by sh:
+# each mends the problem it was printed for. CARD: PCI address of a card with the kernel's own
+# driver.
 . /lib/keepon/test.sh
 
 export PYTHONHOME=/usr PYTHONPATH=/lib/keepon/python:/usr/bin

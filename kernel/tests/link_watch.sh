@@ -29,7 +29,8 @@ ip link add dum0 type dummy
 refused 2 "there is no device \"rt9\"" rt9
 wire 100000000
 refused 2 "dum0 is no keepon link but dummy" dum0
-ip link add link sim0 name rt0 type keepon slot_bytes 605 partition 40 class 7 slots 0-39/4 class 0 slots rest
+ip link add link sim0 name rt0 type keepon slot_bytes 605 partition 40 \
+	class 7 slots 0-39/4 class 0 slots rest
 refused 2 "interval = 0: must be between 0.1 and 3600" rt0 --interval 0
 refused 2 "interval = nan: must be between" rt0 --interval nan
 refused 2 "count = 0: must be 1 or more" rt0 --count 0

@@ -29,14 +29,12 @@ def run(
             written.
         EnvironmentProblemError: the link has gone.
     """
-    found = watch.moments(name, interval_s, count)
+    found = watch.moments(name, interval_s, count, textfile)
     if as_json or not sys.stdout.isatty():
-        watch.follow(found, as_json, textfile)
+        watch.print_lines(found, as_json)
         return
     with Live(auto_refresh=False) as view:
         for moment in found:
-            if textfile is not None:
-                watch.write_textfile(textfile, moment)
             view.update(page(moment, commands.masks(name)), refresh=True)
 
 

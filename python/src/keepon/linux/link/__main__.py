@@ -66,8 +66,8 @@ def _run(chosen: argparse.Namespace) -> str:
     if chosen.verb == "fit":
         return fit.run(chosen.file, chosen.rate, chosen.slot_bytes, chosen.json)
     if chosen.verb == "watch":
-        moments = watch.moments(chosen.name, chosen.interval, chosen.count)
-        watch.follow(moments, chosen.json, chosen.textfile)
+        found = watch.moments(chosen.name, chosen.interval, chosen.count, chosen.textfile)
+        watch.print_lines(found, chosen.json)
         return ""
     return commands.delete(chosen.name, chosen.json)
 

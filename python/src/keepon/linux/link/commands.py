@@ -211,6 +211,12 @@ def show(name: str | None, as_json: bool = False) -> str:
     return "\n".join(_listed(document) for document in documents)
 
 
+def check(name: str) -> None:
+    """Whether a device is a keepon link."""
+    with Route() as route:
+        _find_keepon(route, name)
+
+
 def masks(name: str) -> list[int]:
     """Of each slot of a link's partition the classes that may use it, a bit each."""
     with Route() as route, Tables() as tables:

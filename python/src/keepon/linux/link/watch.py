@@ -94,7 +94,7 @@ def names_of(name: str) -> list[str]:
         ConfigError: there is no such device, or it is no keepon link.
         EnvironmentProblemError: the kernel has no such links, or did not answer.
     """
-    commands.masks(name)
+    commands.check(name)
     try:
         return ethtool.strings(name, ethtool.SS_STATS)
     except OSError as error:
@@ -119,11 +119,14 @@ def _gone(name: str, error: OSError) -> EnvironmentProblemError:
     return EnvironmentProblemError(f"{one_line(name)}: its counters cannot be read: {error}")
 
 
-def moments(name: str, interval_s: float, count: int | None) -> Iterator[Moment]:
-    """The link every so many seconds; `count` times, or for ever.
+def moments(
+    name: str, interval_s: float, count: int | None, textfile: Path | None
+) -> Iterator[Moment]:
+    """The link every so many seconds; `count` times, or for ever. Each is written to `textfile`.
 
     Raises:
-        ConfigError: the interval or the count is out of range, or as `names_of`.
+        ConfigError: the interval or the count is out of range, the file cannot be written, or as
+            `names_of`.
         EnvironmentProblemError: the link has gone, or as `names_of`.
     """
     if not INTERVAL_MIN_S <= interval_s <= INTERVAL_MAX_S:
@@ -141,7 +144,10 @@ def moments(name: str, interval_s: float, count: int | None) -> Iterator[Moment]
     due_s = time.monotonic()
     while True:
         now = read(name, names)
-        yield Moment(name, now, before)
+        moment = Moment(name, now, before)
+        if textfile is not None:
+            write_textfile(textfile, moment)
+        yield moment
         before, done = now, done + 1
         if done == count:
             return
@@ -167,11 +173,9 @@ def line(moment: Moment) -> str:
     return ", ".join(told)
 
 
-def follow(found: Iterator[Moment], as_json: bool, textfile: Path | None) -> None:
+def print_lines(found: Iterator[Moment], as_json: bool) -> None:
     """Print a line for each moment, at once, as a pipe, a log or a collector wants it."""
     for moment in found:
-        if textfile is not None:
-            write_textfile(textfile, moment)
         print(json.dumps(moment.document()) if as_json else line(moment), flush=True)
 
 
