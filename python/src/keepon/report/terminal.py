@@ -115,8 +115,9 @@ def _around(count: int, framed: bool) -> int:
 
 
 def _fits(columns: list[_Column], limit: int | None, framed: bool) -> bool:
-    least = sum(column.least for column in columns) + _around(len(columns), framed)
-    return limit is None or least <= limit
+    if limit is None:
+        return True
+    return sum(column.least for column in columns) + _around(len(columns), framed) <= limit
 
 
 def _keys(columns: list[_Column]) -> list[_Column]:
