@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from keepon.model.lines import VALUE_LINES_MAX, line_of
+from keepon.model.lines import TRIES_MAX, line_of
 
 TEXT = """\
 # a comment
@@ -96,11 +97,34 @@ def test_what_is_no_toml_has_no_lines(content: bytes, tmp_path: Path) -> None:
     assert line_of(tmp_path / "absent.toml", "a") is None
 
 
-def test_a_value_without_end_is_given_up(tmp_path: Path) -> None:
-    body = "1,\n" * (4 * VALUE_LINES_MAX)
-    (tmp_path / "a.toml").write_text(f"a = [\n{body}]\nb = 1\n")
-    assert tomllib.loads((tmp_path / "a.toml").read_text())["b"] == 1
+@pytest.mark.parametrize("value", ["1,\n", "[1],\n", "{ a = 1 },\n"])
+def test_long_values_cost_little(
+    value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten thousand lines with a list of four hundred in the middle."""
+    streams = ["[[s]]\nid = 1\nname = 'x'\n\n" for _ in range(2500)]
+    streams.insert(1250, f"list = [\n{value * 400}]\n")
+    (tmp_path / "a.toml").write_text("".join(streams))
+    parsed = []
+    loads = tomllib.loads
+    monkeypatch.setattr(tomllib, "loads", lambda text: parsed.append(1) or loads(text))
+    assert line_of(tmp_path / "a.toml", "s[7].name") == 4 * 7 + 3
+    assert line_of(tmp_path / "a.toml", "s[1250].name") == 4 * 1250 + 402 + 3
+    assert line_of(tmp_path / "a.toml", "s[1249].list") == 4 * 1250 + 1
+    assert len(parsed) < 3 * 40
+
+
+def test_lines_like_statements_in_a_text_are_given_up(tmp_path: Path) -> None:
+    body = "b = 1\n" * (4 * TRIES_MAX)
+    (tmp_path / "a.toml").write_text(f"a = '''\n{body}'''\nb = 1\nc = 1\n")
     assert line_of(tmp_path / "a.toml", "b") is None
+    (tmp_path / "a.toml").write_text("a = '''\nb = 1\nb = 1\n'''\nb = 1\n")
+    assert line_of(tmp_path / "a.toml", "b") == 5
+
+
+def test_a_pipe_is_not_read_again(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.toml")
+    assert line_of(tmp_path / "a.toml", "a") is None
 
 
 def told(*arguments: Any) -> str:
@@ -118,6 +142,8 @@ def test_the_command_says_file_and_line(tmp_path: Path) -> None:
     for old, new, key in (
         ("period_ns = 1_000_000", "period_ns = -5", "stream[0].period_ns"),
         ('driver = "keepon"', 'drover = "keepon"', "station[0].drover"),
+        ("seed = 1", '"warmup_s.x" = 1', '"warmup_s.x"'),
+        ("period_ns = 1_000_000", '"id.x" = 1', 'stream[0]."id.x"'),
         ("batch_slots = 8", "batch_slots = 100000", "station[0].keepon.batch_slots"),
     ):
         text = example.replace(old, new, 1)

@@ -12,27 +12,34 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-VALUE_LINES_MAX = 500
-"""In a value of more lines nothing is looked for: every one of them is tried."""
-_PART = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+TRIES_MAX = 100
+"""Beginnings that are parsed; a file whose values have many lines like statements needs more."""
+_PART = re.compile(r'"([^"]*)"|([^.\[\]"]+)|\[(\d+)\]')
+_STATEMENT = re.compile(r"""\s*(\[.*\]\s*(#.*)?$|["'\w-][^=]*=)""")
+"""Every line in which a statement begins; also some within a value."""
 
 
 def line_of(path: Path, key: str) -> int | None:
     """The line, counted from 1, in which a value begins.
 
     Args:
-        key: such as `stream[0].period_ns`. If it is missing, what of it there is counts.
+        key: such as `stream[0].period_ns`, odd names in quotes: `sync."a.b"`. If it is missing,
+            what of it there is counts.
 
     Returns:
-        None if nothing of the key is there, the file is no TOML, or a value goes over more than
-        `VALUE_LINES_MAX` lines.
+        None if nothing of the key is there, the file is no TOML, or it is not found in `TRIES_MAX`
+        tries.
     """
+    if not path.is_file():  # a pipe has been read, and would wait for ever
+        return None
     try:
         text = path.read_text(encoding="utf-8-sig")
         whole = tomllib.loads(text)
     except (OSError, ValueError, RecursionError):
         return None
-    parts: list[str | int] = [name or int(index) for name, index in _PART.findall(key)]
+    parts: list[str | int] = [
+        int(index) if index else quoted or name for quoted, name, index in _PART.findall(key)
+    ]
     while parts and not _has(whole, parts):
         parts.pop()
     return _first_with(text.replace("\r\n", "\n").split("\n"), parts) if parts else None
@@ -50,20 +57,27 @@ def _has(document: Any, parts: list[str | int]) -> bool:
 
 
 def _first_with(lines: list[str], parts: list[str | int]) -> int | None:
-    """Bisection over the beginnings of the file: the last that lacks the key, and one line more."""
-    without, looked_at, within = 0, 0, len(lines)
+    """Bisection over the beginnings of the file that end before a statement: the last that lacks
+    the key, and one line more.
+    """
+    starts = [number for number, line in enumerate(lines) if _STATEMENT.match(line)]
+    without, looked_at, within = 0, 0, len(starts)
+    tries = 0
     while within - looked_at > 1:
         middle = (looked_at + within) // 2
-        end = middle
-        while (beginning := _parsed(lines[:end])) is None:
-            end -= 1
-            if middle - end > VALUE_LINES_MAX:
-                return None
-        if _has(beginning, parts):
-            within = end
+        at = middle
+        while (beginning := _parsed(lines[: starts[at]])) is None and at > looked_at:
+            at -= 1
+            tries += 1
+        tries += 1
+        if tries > TRIES_MAX:
+            return None
+        if beginning is not None and _has(beginning, parts):
+            within = at
         else:
-            without, looked_at = end, middle
-    return without + 1
+            looked_at = middle
+            without = at if beginning is not None else without
+    return starts[without] + 1 if starts else None
 
 
 def _parsed(lines: list[str]) -> Any:

@@ -6,6 +6,7 @@ range, remedy.
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections import deque
 from pathlib import Path
@@ -21,6 +22,7 @@ from keepon.model.slotting import misfit
 from keepon.model.wire import byte_time_ps
 
 _ID_KEYS = ("id", "name")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def _shown(value: Any) -> str:
@@ -36,7 +38,8 @@ def problem(source: str, key: str, value: Any, expectation: str) -> ConfigError:
 def _path(location: tuple[int | str, ...]) -> str:
     text = ""
     for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        name = part if isinstance(part, int) or _BARE.fullmatch(part) else f'"{part}"'
+        text += f"[{name}]" if isinstance(part, int) else f".{name}" if text else str(name)
     return text
 
 
