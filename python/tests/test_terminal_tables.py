@@ -19,12 +19,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from keepon.report import terminal
+from rich.cells import cell_len
 from rich.markup import escape
 from rich.table import Table
 
 ROOT = Path(__file__).parents[2]
 BOX = set("┏┳┓┡╇┩│└┴┘━┃─")
-WORDS = st.text("abcdefgh0123456789.-_[]", min_size=1, max_size=14)
+WORDS = st.text("abcdefgh0123456789.-_[]名é", min_size=1, max_size=14)
 CELLS = st.lists(WORDS, min_size=1, max_size=4).map(" ".join)
 HEADERS = st.lists(WORDS, min_size=1, max_size=3).flatmap(
     lambda words: st.sampled_from([" ", "\n"]).map(lambda between: between.join(words))
@@ -82,7 +83,8 @@ def test_every_word_is_whole_and_every_line_fits(
             assert word in found or word in unmarked
     assert "…" not in text
     for line in text.splitlines():
-        assert len(line) <= columns or len(line.split()) == 1
+        # In a record a name of one word and its colon.
+        assert cell_len(line) <= columns or len(line.split()) == 1
     if not framed:
         assert not BOX & set(text)
         assert all(line == line.rstrip() for line in text.splitlines())
@@ -127,6 +129,35 @@ def test_two_columns_are_repeated_where_one_does_not_tell_rows_apart() -> None:
 def test_a_row_has_lines_of_its_own_where_nothing_else_fits() -> None:
     text = shown(made(["stream", "delay ns"], [["S1", "1234567890123"]], 0b10), 12, framed=False)
     assert text.splitlines()[2:5] == ["stream: S1", "  delay ns:", "  1234567890123"]
+
+
+def test_what_would_move_the_cursor_is_a_space() -> None:
+    for framed in (False, True):
+        text = shown(made(["a", "b"], [["x\ty", "1\x1b[31m2\x00"]]), 80, framed)
+        assert not set("\t\x1b\x00") & set(text)
+        assert "x y" in text and "1 [31m2" in text
+
+
+@pytest.mark.parametrize("headers", [["", "abc"], ["", ""]])
+@pytest.mark.parametrize("cell", ["", "\n", "    "])
+@pytest.mark.parametrize("columns", [None, 1, 9, 80])
+def test_blank_cells(headers: list[str], cell: str, columns: int | None) -> None:
+    text = shown(made(headers, [[cell, "x1"], [cell, "x2"]]), columns, framed=columns == 80)
+    assert "x1" in text and "x2" in text
+
+
+def test_a_table_without_rows_shows_its_columns() -> None:
+    for columns in (8, 80):
+        assert {"stream", "delay", "ns"} <= set(
+            shown(made(["stream", "delay ns"], []), columns, framed=False).split()
+        )
+
+
+@pytest.mark.parametrize("said", ["²", "9" * 5000, "0", "-5", "x", "", " 80 "])
+def test_columns_that_are_none(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", said)
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert terminal.width() is None
 
 
 def test_long_tables_have_no_frame() -> None:

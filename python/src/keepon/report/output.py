@@ -19,7 +19,7 @@ _WORD_COLUMNS = ("quantity", "published as", "kind", "remark")
 
 
 def _compared(part: dict[str, Any]) -> Table:
-    table = Table(title=f"{part['title']} ({part['source']})", title_justify="left")
+    table = Table(title=escape(f"{part['title']} ({part['source']})"), title_justify="left")
     for column in ("quantity", "ours", "published", "published as", "kind", "remark"):
         word = column in _WORD_COLUMNS
         table.add_column(column, justify="left" if word else "right")
@@ -47,7 +47,7 @@ def tables(document: StudyDocument) -> list[Table]:
             table = Table(
                 title=title,
                 title_justify="left",
-                caption=entry["note"] or None,
+                caption=escape(entry["note"] or "") or None,
                 caption_justify="left",
             )
             for index, column in enumerate(entry["columns"]):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TypedDict, cast
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from keepon.model import outcomes
@@ -311,8 +312,10 @@ def side_by_side(found: dict[str, Result]) -> list[ComparedRow]:
 def side_by_side_table(names: list[str], rows: list[ComparedRow]) -> Table:
     """The rows of `side_by_side`, in us."""
     table = Table()
-    for column in ("driver", "stream", *names):
-        table.add_column(column, justify="left" if column in ("driver", "stream") else "right")
+    for column in ("driver", "stream"):
+        table.add_column(column)
+    for name in names:
+        table.add_column(escape(name), justify="right")
     for row in rows:
         pairs = zip(row["mean_ns"], row["max_ns"], strict=True)
         style = "red" if row["worse"] else None

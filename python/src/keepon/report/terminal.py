@@ -12,8 +12,8 @@ import os
 import shutil
 import sys
 from dataclasses import dataclass
-from textwrap import wrap
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -21,6 +21,7 @@ from rich.text import Text
 
 FRAMED_ROWS_MAX = 200
 """Longer tables have no frame: to draw one takes longer than to plan."""
+DIGITS_MAX = 9
 _GAP = "  "
 _FRAME_BETWEEN, _FRAME_AROUND = 3, 4
 
@@ -37,14 +38,15 @@ class _Column:
     @property
     def natural(self) -> int:
         """Width at which nothing is broken."""
-        return max(len(line) for text in (self.header, *self.cells) for line in text.split("\n"))
+        return max(
+            cell_len(line) for text in (self.header, *self.cells) for line in text.split("\n")
+        )
 
     @property
     def least(self) -> int:
         """Width of the longest word."""
-        return max(
-            len(word) for text in (self.header, *self.cells) for word in text.split() or [""]
-        )
+        texts = "\n".join((self.header, *self.cells))
+        return max(map(cell_len, texts.split()), default=0)
 
 
 def width() -> int | None:
@@ -52,7 +54,7 @@ def width() -> int | None:
     if sys.stdout.isatty():
         return shutil.get_terminal_size().columns
     said = os.environ.get("COLUMNS", "")
-    return int(said) if said.isdigit() and int(said) > 0 else None
+    return int(said) if said.isdecimal() and len(said) < DIGITS_MAX and int(said) > 0 else None
 
 
 def show(table: Table) -> None:
@@ -88,23 +90,30 @@ def show(table: Table) -> None:
 
 
 def _plain(cell: object) -> str:
-    """A cell without its markup."""
-    return Text.from_markup(cell).plain if isinstance(cell, str) else str(cell)
+    """A cell without its markup, and with a space for what would move the cursor."""
+    text = Text.from_markup(cell).plain if isinstance(cell, str) else str(cell)
+    return "".join(each if each.isprintable() or each == "\n" else " " for each in text)
 
 
 def _say(text: str, limit: int | None) -> None:
-    print("\n".join(_lines(text, limit or max(1, len(text)))))
+    print("\n".join(_lines(text, limit)))
 
 
-def _lines(text: str, limit: int) -> list[str]:
-    """Broken at spaces only."""
-    if len(text) <= limit and "\n" not in text:
-        return [text]
-    return [
-        line
-        for part in text.split("\n")
-        for line in wrap(part, limit, break_long_words=False, break_on_hyphens=False) or [""]
-    ]
+def _lines(text: str, limit: int | None) -> list[str]:
+    """Broken at spaces only; a letter may be two columns wide."""
+    if limit is None or (cell_len(text) <= limit and "\n" not in text):
+        return text.split("\n")
+    return [line for part in text.split("\n") for line in _broken(part, limit)]
+
+
+def _broken(text: str, limit: int) -> list[str]:
+    lines: list[str] = []
+    for word in text.split():
+        if lines and cell_len(f"{lines[-1]} {word}") <= limit:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines or [""]
 
 
 def _around(count: int, framed: bool) -> int:
@@ -196,19 +205,29 @@ def _unframed(columns: list[_Column], widths: list[int]) -> None:
         broken = [_lines(text, cells_width) for text, cells_width in zip(row, widths, strict=True)]
         for number in range(max(map(len, broken))):
             parts = [
-                (lines[number] if number < len(lines) else "").rjust(cells_width)
-                if column.right
-                else (lines[number] if number < len(lines) else "").ljust(cells_width)
+                _padded(lines[number] if number < len(lines) else "", cells_width, column.right)
                 for column, lines, cells_width in zip(columns, broken, widths, strict=True)
             ]
             print(_GAP.join(parts).rstrip())
 
 
+def _padded(text: str, cells_width: int, right: bool) -> str:
+    spaces = " " * (cells_width - cell_len(text))
+    return spaces + text if right else text + spaces
+
+
 def _records(columns: list[_Column], limit: int | None) -> None:
-    """Each row as lines `name: value`, all but its first line indented."""
-    for number in range(len(columns[0].cells)):
-        for column in columns:
-            indent = "" if column is columns[0] else _GAP
-            text = f"{' '.join(column.header.split())}: {column.cells[number]}"
-            room = (limit or len(indent + text)) - len(indent)
-            print("\n".join(f"{indent}{line}" for line in _lines(text, max(1, room))))
+    """Each row as lines `name: value`, all but its first line indented; the names alone if there
+    is no row.
+    """
+    names = [" ".join(column.header.split()) for column in columns]
+    rows = list(zip(*(column.cells for column in columns), strict=True))
+    for row in rows:
+        room = None if limit is None else max(1, limit - len(_GAP))
+        first = True
+        for name, cell in zip(names, row, strict=True):
+            for line in _lines(f"{name}: {cell}", room):
+                print(line if first else _GAP + line)
+                first = False
+    if not rows:
+        _say("\n".join(names), limit)
