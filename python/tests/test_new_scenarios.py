@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 import tomllib
@@ -71,6 +72,9 @@ def test_an_editor_finds_the_schema(tmp_path: Path) -> None:
         (("star", "{}/a.toml", "--stations", "1"), "--stations = 1: must be between 2 and 64"),
         (("star", "{}/a.toml", "--stations", "65"), "--stations = 65: must be between 2 and 64"),
         (("star", "{}/no/a.toml"), "a.toml: cannot be written (No such file or directory);"),
+        (("star", "{}/a\nb.toml"), 'a b.toml": must be of letters that can be printed; choose'),
+        (("star", "{}/a\x1b.toml"), "must be of letters that can be printed; choose"),
+        (("star", "{}/\udcff.toml"), "must be of letters that can be printed; choose"),
         (("star", "{}"), "is there already and stays as it is; choose another name"),
         (("star", "{}/there.toml"), "is there already and stays as it is; choose another name"),
     ],
@@ -82,3 +86,20 @@ def test_wrong_arguments(arguments: tuple[str, ...], told: str, tmp_path: Path) 
     assert told in error and error.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["there.toml"]
     assert (tmp_path / "there.toml").read_text() == "mine"
+
+
+def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "keepon", "new", "line", str(tmp_path / "a.toml")],
+        capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "a.toml: cannot be written (File too large); choose another place" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_it_prints_works(tmp_path: Path) -> None:
+    printed = keepon("new", "line", f"{tmp_path}/my plant $x.toml").stdout.strip()
+    command = printed.rpartition("then: ")[2].replace("keepon", f"{sys.executable} -m keepon", 1)
+    assert subprocess.run(["sh", "-c", command], capture_output=True, check=False).returncode == 0

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
+from typing import TextIO
 
 from keepon.errors import ConfigError, one_line
 from keepon.model import starter
@@ -34,11 +36,16 @@ def write(shape: str, file: Path, stations: int, bridges: int | None) -> str:
                 f"option {option} = {value}: must be between {low} and {high} for a {shape}; choose"
                 " one in this range"
             )
+    if not str(file).isprintable():
+        raise ConfigError(
+            f'argument FILE = "{one_line(file)}": must be of letters that can be printed; choose'
+            " another name"
+        )
     name = _NOT_OF_A_NAME.sub("-", file.stem).strip("-._")[:64] or shape
     text = starter.starter(shape, name, stations, count, file.name)
     try:
         with file.open("x", encoding="utf-8") as out:
-            out.write(text)
+            _fill(out, text)
     except FileExistsError:
         raise ConfigError(
             f"{one_line(file)}: is there already and stays as it is; choose another name"
@@ -47,4 +54,15 @@ def write(shape: str, file: Path, stations: int, bridges: int | None) -> str:
         raise ConfigError(
             f"{one_line(file)}: cannot be written ({error.strerror}); choose another place"
         ) from None
-    return f"{file}: written; change it, then: keepon plan {file}"
+    shown = shlex.quote(f"./{file}" if str(file).startswith("-") else str(file))
+    return f"{file}: written; change it, then: keepon plan {shown}"
+
+
+def _fill(out: TextIO, text: str) -> None:
+    """All of it, or the file is taken away again."""
+    try:
+        out.write(text)
+        out.flush()
+    except BaseException:
+        Path(out.name).unlink()
+        raise
