@@ -34,7 +34,7 @@ ip link add link sim0 name rt0 type keepon slot_bytes 605 partition 40 \
 refused 2 "interval = 0: must be between 0.1 and 3600" rt0 --interval 0
 refused 2 "interval = nan: must be between" rt0 --interval nan
 refused 2 "count = 0: must be 1 or more" rt0 --count 0
-refused 2 "textfile = /no/rt0.prom: cannot be written" rt0 --count 1 --textfile /no/rt0.prom
+refused 2 "textfile = \"/no/rt0.prom\": cannot be written" rt0 --count 1 --textfile /no/rt0.prom
 is "$(watch rt0 --count 1)" "rt0: wire down" "down"
 ip addr add 10.0.0.1/24 dev rt0
 ip link set rt0 up

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -62,9 +63,38 @@ def test_a_collector_can_read_the_file(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
     (tmp_path / "a.prom").mkdir()
-    with pytest.raises(ConfigError, match=r"a\.prom: cannot be written"):
+    with pytest.raises(ConfigError, match=r"a\.prom\": is no ordinary file and stays"):
         watch.write_textfile(tmp_path / "a.prom", moment())
     assert [path.name for path in tmp_path.iterdir()] == ["a.prom"]
+
+
+def test_what_is_no_file_is_left_alone(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    for name in ("pipe", "loop", ".", ""):
+        with pytest.raises(ConfigError, match="option --textfile"):
+            watch.write_textfile(tmp_path / name, moment())
+    assert (tmp_path / "pipe").is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["loop", "pipe"]
+
+
+def test_a_link_to_a_file_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "a.prom").symlink_to("there/b.prom")
+    watch.write_textfile(tmp_path / "a.prom", moment())
+    assert (tmp_path / "a.prom").is_symlink()
+    assert "keepon_frames_total" in (tmp_path / "there" / "b.prom").read_text()
+
+
+def test_a_name_that_is_no_text_is_written_all_the_same(tmp_path: Path) -> None:
+    watch.write_textfile(tmp_path / "a.prom", moment(name="\udcff"))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.prom"]
+
+
+def test_errors_are_told_to_the_picosecond() -> None:
+    told = {ps: moment(clock_error_ps=ps).error_ns() for ps in (0, 1, 10, 1500, 1_234_567_890)}
+    assert told == {0: "0", 1: "0.001", 10: "0.01", 1500: "1.5", 1_234_567_890: "1234567.89"}
+    assert moment(seconds=0.0).rate("submitted") is None
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def page(moment: Moment, masks: list[int]) -> RenderableType:
     head.append(state, style=STYLES[state])
     values = moment.now.values
     if values["head_valid"]:
-        head.append(f", clock within {values['clock_error_ps'] / 1000:g} ns")
+        head.append(f", clock within {moment.error_ns()} ns")
         head.append(f", {values['pending']} frames wait, lead {values['lead_slots']} slots")
     frames = Table("frames", box=None, pad_edge=False)
     for column in ("so far", "a second"):

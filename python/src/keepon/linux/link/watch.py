@@ -7,7 +7,6 @@ Counters are those of `ethtool -S` (docs/kernel.md), which needs no rights; the 
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
@@ -56,7 +55,8 @@ class Moment:
         if self.before is None:
             return None
         more = self.now.values[counter] - self.before.values.get(counter, 0)
-        return more / (self.now.at_s - self.before.at_s) if more >= 0 else None
+        seconds = self.now.at_s - self.before.at_s
+        return more / seconds if more >= 0 and seconds > 0 else None
 
     def verdicts(self) -> dict[str, int]:
         """Frames by how they ended, all so far."""
@@ -72,6 +72,11 @@ class Moment:
         if not values["head_valid"]:
             return "wire down"
         return "synchronised" if values["synchronised"] else "not synchronised"
+
+    def error_ns(self) -> str:
+        """How far the time read may be from the truth, to the picosecond."""
+        whole, ps = divmod(self.now.values["clock_error_ps"], 1000)
+        return f"{whole}.{ps:03}".rstrip("0").rstrip(".")
 
     def document(self) -> dict[str, Any]:
         """One line of `--json`."""
@@ -160,7 +165,7 @@ def line(moment: Moment) -> str:
     """What changed, on one line, for a pipe or a log."""
     told = [f"{moment.name}: {moment.state()}"]
     if moment.now.values["head_valid"]:
-        told.append(f"clock within {moment.now.values['clock_error_ps'] / 1000:g} ns")
+        told.append(f"clock within {moment.error_ns()} ns")
     ended = moment.verdicts()
     rates = {name: moment.rate(VERDICT + name) for name in ended}
     for name, count in ended.items():
@@ -213,15 +218,24 @@ def write_textfile(path: Path, moment: Moment) -> None:
     Raises:
         ConfigError: it cannot be written; what was there stays.
     """
-    spare = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        spare.write_text(metrics(moment), encoding="utf-8")
-        spare.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            spare.unlink()
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            raise ConfigError(
+                f'option --textfile = "{one_line(path)}": is no ordinary file and stays as it is;'
+                " choose another name"
+            )
+        spare = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            spare.write_text(metrics(moment), encoding="utf-8", errors="replace")
+            spare.replace(target)
+        except BaseException:
+            spare.unlink(missing_ok=True)
+            raise
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to each other
+        why = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(
-            f"option --textfile = {one_line(path)}: cannot be written ({error.strerror}); choose"
+            f'option --textfile = "{one_line(path)}": cannot be written ({one_line(why)}); choose'
             " another place"
         ) from None
 
