@@ -6,8 +6,11 @@ What is a defect of Keepon and not of the input gets a second line, to be sent w
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib.metadata
+import io
+import os
 import platform
 import re
 import sys
@@ -19,10 +22,17 @@ import typer
 import typer.exceptions
 
 from keepon import __version__, errors
-from keepon.errors import EXIT_DEFECT, EXIT_INPUT, EXIT_INTERRUPTED, KeeponError
+from keepon.errors import (
+    EXIT_DEFECT,
+    EXIT_ENVIRONMENT,
+    EXIT_INPUT,
+    EXIT_INTERRUPTED,
+    KeeponError,
+)
 from keepon.model import lines
 
 MESSAGE_MAX = 2_000
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 _ABOUT_KEY = re.compile(r"(?P<file>.+?\.toml): key `(?P<key>[^`]+)`")
 
 
@@ -39,13 +49,23 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def open_output() -> None:
+    """Stdout that takes every letter, whatever its encoding; nothing if it is closed."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 (as long as the process)
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def guard(command: Callable[[], int | None]) -> int:
     """The exit code of a command; every error is one line on stderr, a traceback only
     with --debug.
     """
     Settings.source, Settings.concluded = "", False
+    open_output()
     try:
         code = command()
+        sys.stdout.flush()
         if code == EXIT_INTERRUPTED and not Settings.concluded:
             say("keepon: interrupted; nothing was written")
     except KeeponError as error:
@@ -67,7 +87,14 @@ def guard(command: Callable[[], int | None]) -> int:
         # Whoever read our output has gone; Python would complain again when it flushes at exit.
         sys.stderr.close()
         return EXIT_INTERRUPTED
+    except SystemExit as end:  # click's answer to a reader that has gone
+        return EXIT_INTERRUPTED if end.code == 1 else int(end.code or 0)
     except Exception as error:  # noqa: BLE001 (the outermost edge)
+        if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
+            say(f"keepon: the output cannot be written ({error.strerror}); send it elsewhere")
+            # What is left in the buffer would fail again at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return EXIT_ENVIRONMENT
         _trace()
         say(
             f"keepon: internal error ({type(error).__name__}: {errors.one_line(error, 200)});"

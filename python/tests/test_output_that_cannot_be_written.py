@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stdout that is closed, full, of another encoding, or whose reader has gone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+KEEPON = [sys.executable, "-m", "keepon"]
+COMMANDS = {
+    "table": ["plan", str(Path(__file__).parents[2] / "examples" / "gptp.toml")],
+    "text": ["--help"],
+}
+
+
+def run(command: list[str], out: str) -> subprocess.CompletedProcess[str]:
+    words = ["sh", "-c", f'"$@" {out}', "sh", *KEEPON, *command]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_closed(command: list[str]) -> None:
+    done = run(command, ">&-")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_full(command: list[str]) -> None:
+    done = run(command, ">/dev/full")
+    assert done.returncode == 3
+    assert done.stderr == (
+        "keepon: the output cannot be written (No space left on device); send it elsewhere\n"
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_a_reader_that_has_gone(command: list[str]) -> None:
+    near, far = os.pipe()
+    os.close(near)
+    done = subprocess.run(
+        [*KEEPON, *command], stdout=far, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(far)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+def test_another_encoding(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*KEEPON, "new", "line", str(tmp_path / "é.toml")], env={"PYTHONIOENCODING": "ascii"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\xe9.toml: written" in done.stdout
+
+
+def test_names_of_folders_are_no_markup(tmp_path: Path) -> None:
+    scenario = str(Path(__file__).parents[2] / "examples" / "two-stations.toml")
+    folders = [str(tmp_path / name) for name in ("[red]x", "a[", "名前")]
+    for folder in folders:
+        subprocess.run(
+            [*KEEPON, "run", scenario, "--duration", "0.02", "--out", folder],
+            capture_output=True, check=True,
+        )  # fmt: skip
+    folders[1] += "/../a["
+    done = subprocess.run(
+        [*KEEPON, "compare", *folders], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert all(folder in done.stdout for folder in folders)
