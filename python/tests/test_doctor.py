@@ -261,6 +261,17 @@ def test_tools_that_are_missing(machine: Machine, monkeypatch: pytest.MonkeyPatc
     assert (check.state, check.remedy) == ("note", "apt-get install ethtool")
 
 
+def test_a_folder_of_path_that_cannot_be_looked_into(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here for a name that is too long: root may look into all others."""
+    monkeypatch.setenv("PATH", f"/{'x' * 300}:/usr/bin")
+    assert examined(machine)["tools"].state == "ok"
+    no_tool(machine, monkeypatch)
+    monkeypatch.setenv("PATH", f"/{'x' * 300}:/usr/bin")
+    assert examined(machine)["tools"].state == "note"
+
+
 def test_a_configuration_that_the_kernel_itself_has(machine: Machine) -> None:
     no_config(machine)
     machine.write("proc/config.gz", gzip.compress(CONFIG.encode()))

@@ -32,6 +32,7 @@ TOOLS = {"ethtool": "ethtool", "ip": "iproute2", "ptp4l": "linuxptp", "tc": "ipr
 SBIN = ["usr/sbin", "sbin"]
 """Where they are even if PATH, of who is not root, does not say so."""
 MARK_COLUMNS, NAME_COLUMNS = 8, 15
+DIGITS_MAX = 9
 COLUMNS_MIN, NARROW_COLUMNS, COLUMNS_MAX = 40, 60, 100
 COLOURS = {OK: "32", NOTE: "36", UNKNOWN: "33", PROBLEM: "31;1"}
 EXIT_HELP = (
@@ -112,11 +113,18 @@ def _card(tree: Tree, name: str, its: Card, measuring: bool, peer: str | None) -
     return checks + measured.unmeasured(name, why, shown)
 
 
+def _there(tree: Tree, name: str) -> bool:
+    try:
+        return tree.has(name)
+    except OSError:  # a folder of PATH that is not ours to read
+        return False
+
+
 def _tools(tree: Tree) -> Check:
     """What the remedies of the others need."""
     places = [place.strip("/") for place in os.environ.get("PATH", os.defpath).split(":")]
     places += SBIN
-    missing = [name for name in TOOLS if not any(tree.has(f"{place}/{name}") for place in places)]
+    missing = [name for name in TOOLS if not any(_there(tree, f"{at}/{name}") for at in places)]
     if not missing:
         return Check(MACHINE, "tools", OK, f"{', '.join(TOOLS)} are there", "")
     packages = " ".join(dict.fromkeys(TOOLS[name] for name in missing))
@@ -154,7 +162,7 @@ def verdict(checks: Sequence[Check]) -> str:
 def width(out: TextIO) -> int:
     """Columns of the terminal, or of COLUMNS, or 80."""
     columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns) > 0:
+    if columns.isdecimal() and len(columns) < DIGITS_MAX and int(columns) > 0:
         given = int(columns)
     else:
         given = os.get_terminal_size(out.fileno()).columns if out.isatty() else 80
