@@ -38,8 +38,7 @@ def write(shape: str, file: Path, stations: int, bridges: int | None) -> str:
             )
     if not str(file).isprintable():
         raise ConfigError(
-            f'argument FILE = "{one_line(file)}": must be of letters that can be printed; choose'
-            " another name"
+            f'argument FILE = "{file}": must be of letters that can be printed; choose another name'
         )
     name = _NOT_OF_A_NAME.sub("-", file.stem).strip("-._")[:64] or shape
     text = starter.starter(shape, name, stations, count, file.name)
@@ -48,11 +47,11 @@ def write(shape: str, file: Path, stations: int, bridges: int | None) -> str:
             _fill(out, text)
     except FileExistsError:
         raise ConfigError(
-            f"{one_line(file)}: is there already and stays as it is; choose another name"
+            f"{file}: is there already and stays as it is; choose another name"
         ) from None
     except OSError as error:
         raise ConfigError(
-            f"{one_line(file)}: cannot be written ({error.strerror}); choose another place"
+            f"{file}: cannot be written ({error.strerror}); choose another place"
         ) from None
     shown = shlex.quote(f"./{file}" if str(file).startswith("-") else str(file))
     return f"{file}: written; change it, then: keepon plan {shown}"

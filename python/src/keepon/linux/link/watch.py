@@ -222,7 +222,7 @@ def write_textfile(path: Path, moment: Moment) -> None:
         target = path.resolve()
         if target.exists() and not target.is_file():
             raise ConfigError(
-                f'option --textfile = "{one_line(path)}": is no ordinary file and stays as it is;'
+                f'option --textfile = "{path}": is no ordinary file and stays as it is;'
                 " choose another name"
             )
         spare = target.with_name(f".{target.name}.{os.getpid()}")
@@ -235,7 +235,7 @@ def write_textfile(path: Path, moment: Moment) -> None:
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to each other
         why = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(
-            f'option --textfile = "{one_line(path)}": cannot be written ({one_line(why)}); choose'
+            f'option --textfile = "{path}": cannot be written ({one_line(why)}); choose'
             " another place"
         ) from None
 
