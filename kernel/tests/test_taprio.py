@@ -6,6 +6,7 @@ frame on the wire held against the gates by arithmetic of its own (gate_judge.py
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -40,15 +41,16 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def boot(
-    script: str, family: str, files: dict[str, Path | bytes], environment: dict[str, str]
-) -> GuestResult:
+    script: str, family: str, files: dict[str, Path | bytes], environment: dict[str, str],
+    tools: Sequence[str | Path] = (),
+) -> GuestResult:  # fmt: skip
     kernel = get_kernel(family)
     modules = build_modules(kernel, [KERNEL / "native", KERNEL / "hwsim", KERNEL / "keepon"])
     common = {"/lib/keepon/common.sh": HERE / "keepon_common.sh"}
     result = checked(
         lambda: run_guest(
-            kernel, HERE / script, {**common, **files}, modules=modules, environment=environment,
-            timeout_s=3600,
+            kernel, HERE / script, {**common, **files}, modules=modules, tools=tools,
+            environment=environment, timeout_s=3600,
         )
     )  # fmt: skip
     assert result.tap.problems() == []
