@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -105,9 +104,7 @@ def test_the_capture_holds_every_stream_in_order_of_stamps(folder: Path) -> None
 def test_the_report_needs_nothing_else_and_names_what_is_not_published(folder: Path) -> None:
     text = (folder / "report.html").read_text()
     assert text.count("<svg") >= 1
-    assert set(re.findall(r"https?://[^/\"]+", text)) == {"http://www.w3.org"}, (
-        "only XML name spaces"
-    )
+    assert "http:" not in text and "https:" not in text
     assert "not published" in text
     for word in (
         "Calibrated",

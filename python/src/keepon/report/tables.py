@@ -13,7 +13,7 @@ from rich.table import Table
 from keepon.model import outcomes
 from keepon.model.plan import Plan
 from keepon.model.reproduction import Cascade, NoPaperRun, PaperRun, Reproduction
-from keepon.model.result import OutcomeName, Result, RunResult
+from keepon.model.result import OutcomeName, Result
 from keepon.report.page import (
     COLUMNS,
     PUBLISHED_DRIVERS,
@@ -21,8 +21,8 @@ from keepon.report.page import (
     DelayRow,
     clock_rows,
     comparison,
-    microseconds,
 )
+from keepon.report.sections import us as microseconds
 
 
 def delays(result: Result, width: int | None) -> list[Table]:
@@ -122,49 +122,6 @@ def clocks(result: Result) -> Table | None:
         numbers = [row[key] for key in ("mean", "stddev", "p999", "rms", "max")]
         table.add_row(row["driver"], row["node"], row["source"], *numbers, lock)
     return table
-
-
-def summary_lines(result: Result) -> list[str]:
-    """One line per run: outcome, frames, what was missed or not checked, when first."""
-    return [f"{run['driver']}: {run['outcome']}: {_told(run)}" for run in result["runs"]]
-
-
-def _told(run: RunResult) -> str:
-    """What one run gave, beyond its outcome."""
-    missed: dict[str, list[str]] = {}
-    unchecked: dict[str, list[str]] = {}
-    for name, entry in run["streams"].items():
-        for key, check in entry["bound_check"].items():
-            found = {outcomes.MISSED: missed, outcomes.NOTHING_CHECKED: unchecked}.get(
-                check["outcome"]
-            )
-            if found is not None and entry["due"]:
-                found.setdefault(key.removesuffix("_ns"), []).append(name)
-    without = [
-        name for name, entry in run["streams"].items()
-        if entry["due"] and not any(key in entry["bound_check"] for key in outcomes.LATEST)
-    ]  # fmt: skip
-    none_due = [name for name, entry in run["streams"].items() if not entry["due"]]
-    due = sum(entry["due"] for entry in run["streams"].values())
-    missing = sum(entry["missing"] for entry in run["streams"].values())
-    parts = [f"{due} frames due"]
-    if missing:
-        parts.append(f"{missing} of them missing")
-    parts += [f"{key} missed by {', '.join(names)}" for key, names in missed.items()]
-    if without:
-        parts.append(f"no bound and no deadline for {', '.join(without)}")
-    parts += [
-        f"{key} of {', '.join(names)} not checked, too few frames"
-        for key, names in unchecked.items()
-    ]
-    if none_due:
-        parts.append(f"none due of {', '.join(none_due)} in the time measured; raise duration_s")
-    if len(parts) == 1:
-        parts.append("every bound kept")
-    onset = run["onset"]
-    if onset:
-        parts.append(f"first late, early or missing: {onset['stream']} frame {onset['seq']}")
-    return "; ".join(parts)
 
 
 def plan_table(plan: Plan) -> Table:

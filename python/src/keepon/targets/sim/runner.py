@@ -17,6 +17,7 @@ from keepon.measure import clocks, results
 from keepon.measure.delays import mark_onset
 from keepon.measure.due import on_schedule, run_ns, schedule
 from keepon.measure.results import FrameArrays
+from keepon.measure.series import delay_distribution, delay_series
 from keepon.measure.simulated import Bridge as RawBridge
 from keepon.measure.simulated import Flow
 from keepon.model import outcomes
@@ -129,6 +130,8 @@ def _stream_document(
         results.bounds_of(entry, padded), stream.id,
         stream.period_ns, stream.deadline_ns,
     )  # fmt: skip
+    document["delay_series"] = delay_series(frames, window_ns[0])
+    document["delay_distribution"] = delay_distribution(frames)
     if padded:
         station = plan["stations"][stream.talker]
         document["slots"] = results.slips(frames, station["slot_time_ps"], station["preamble_ps"])
