@@ -16,6 +16,10 @@ from helpers import HABITAT, ROBOT_CELL, TWO_STATIONS
 from keepon.cli import session
 from keepon.model import loading
 from keepon.model.loading import parse
+from keepon.report import output
+from keepon.studies import registry
+from keepon.studies.spread import Spread, read
+from keepon.studies.study import run as run_study
 
 LATE = '\n[[fault]]\nkind = "late-submit"\nnode = "talker"\nat_s = 0.35\nvalue_ns = 900_000\n'
 NAMES = ("habitat", "robot-cell", "gptp", "three-stations", "late", "nothing")
@@ -131,6 +135,38 @@ def test_a_page_is_whole_at_every_width_and_in_both_schemes(
     )
     first = browser.does("document.querySelector('.verdict strong').textContent")
     assert result["runs"][0]["outcome"] in first
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A study, and the case study with its other parts."""
+    root = tmp_path_factory.mktemp("studies")
+    output.write_folder(root / "eq4", run_study(registry.STUDIES["eq4"], "eq4", [], None, None))
+    scenario = loading.load(HABITAT).model_copy(update={"duration_s": 0.1})
+    plan = session.planned(scenario)
+    with Spread(read({})) as spread:
+        session.reproduce_scenario(scenario, plan, root / "habitat", 1, 2, 0, None, spread)
+    return {name: root / name / "report.html" for name in ("eq4", "habitat")}
+
+
+@pytest.mark.parametrize("name", ["eq4", "habitat"])
+def test_the_page_of_a_study_is_whole_at_every_width_and_in_both_schemes(
+    browser: Browser, studies: dict[str, Path], name: str
+) -> None:
+    for dark in (False, True):
+        browser.open(studies[name], WIDTHS[0], dark)
+        browser.does("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        for width in WIDTHS:
+            browser.resize(width, dark)
+            assert browser.does(CUT) == [], (width, dark)
+        assert browser.does(CONTRAST) == [], dark
+        assert browser.complaints() == []
+        ink = browser.does(
+            "[...document.querySelectorAll('figure.drawn text')].map((t) =>"
+            " getComputedStyle(t).fill)"
+        )
+        paper = browser.does("getComputedStyle(document.body).color")
+        assert ink and set(ink) == {paper}, "words of a plot have the colour of those around it"
 
 
 @pytest.mark.parametrize("name", NAMES)

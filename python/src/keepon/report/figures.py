@@ -28,6 +28,9 @@ def svg(figure: Figure, name: str) -> str:
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r'\b(id|xlink:href|href)="(#?)', rf'\1="\2{name}-', text)
     text = text.replace("url(#", f"url(#{name}-")
+    # On paper of any colour: black is the colour of the text around it, white is none.
+    text = re.sub(r"#000000\b", "currentColor", text)
+    text = re.sub(r"fill: #ffffff\b", "fill: none", text)
     return re.sub(
         r'<svg ([^>]*?)width="[^"]*" height="[^"]*"',
         r"<svg \1",

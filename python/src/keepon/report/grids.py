@@ -13,6 +13,7 @@ _CELL_PX = 21
 STEP_PX = 100
 """Widths at which a table changes its shape are multiples of this (templates/style.css.j2)."""
 WIDEST_PX = 3000
+WIDTHS = range(400, WIDEST_PX + 1, STEP_PX)
 ROWS_MAX = 400
 _WRAPPED_LETTERS = 26
 
@@ -66,9 +67,10 @@ class Grid:
             head = max(map(len, column.title.split()), default=0)
             longest = max((len(row[number].text) for row in self.shown), default=0)
             if column.kind == "words":
-                longest = min(longest, _WRAPPED_LETTERS)
+                words = (word for row in self.shown for word in row[number].text.split())
+                longest = max(min(longest, _WRAPPED_LETTERS), *map(len, words), 0)
             width += max(head * _HEAD_PX, longest * _LETTER_PX) + _CELL_PX
-        return min(WIDEST_PX, -(-int(width) // STEP_PX) * STEP_PX)
+        return max(WIDTHS[0], min(WIDEST_PX, -(-int(width) // STEP_PX) * STEP_PX))
 
 
 def cells(*texts: object) -> list[Cell]:

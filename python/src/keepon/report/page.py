@@ -12,8 +12,8 @@ from keepon.model import outcomes, published
 from keepon.model.plan import Plan
 from keepon.model.reproduction import Reproduction
 from keepon.model.result import BoundCheck, BridgeResult, Clock, Result, StationResult
-from keepon.report import delayplots, gantt, sections, topology, verdict
-from keepon.report.grids import STEP_PX, WIDEST_PX, Cell, Column, Grid
+from keepon.report import casegrids, delayplots, gantt, sections, topology, verdict
+from keepon.report.grids import WIDTHS, Cell, Column, Grid
 from keepon.report.html import environment
 from keepon.report.panels import Panel
 from keepon.report.sections import us as microseconds
@@ -364,8 +364,9 @@ def render(result: Result, plan: Plan, extra: Reproduction | None = None) -> str
             published=published.load("keepon") if habitat else None,
             effective=tomli_w.dumps(result["effective"]),
             extra=extra,
+            cases=casegrids,
             onset_plot=onset_plot,
-            widths=range(400, WIDEST_PX + 1, STEP_PX),
+            widths=WIDTHS,
         )
     )
 
