@@ -25,7 +25,7 @@ from keepon.measure.due import Schedule, on_schedule
 from keepon.model import documents, loading, outcomes
 from keepon.model.loading import parse
 from keepon.model.scenario import Scenario
-from keepon.report import delayplots, tables
+from keepon.report import compared, delayplots, tables
 from keepon.report import page as report
 from keepon.targets.sim.runner import run_all
 
@@ -346,10 +346,11 @@ def test_a_run_that_lost_frames_compares_worse_though_its_delays_are_the_same() 
         run_all(scenario, session.planned(scenario), 1).result
         for scenario in (two_stations(), two_stations(LATE_SUBMIT))
     )
-    (row,) = tables.side_by_side({"whole": whole, "late": late})
+    members = [compared.Member("whole", whole), compared.Member("late", late)]
+    (row,) = compared.side_by_side(members)
     assert row["max_ns"][0] == row["max_ns"][1]
     assert (row["outcomes"], row["worse"]) == (["met", "missed"], True)
-    (row,) = tables.side_by_side({"late": late, "whole": whole})
+    (row,) = compared.side_by_side(members[::-1])
     assert not row["worse"]
 
 
