@@ -412,6 +412,9 @@ class Capture(TypedDict):
     """how many"""
     limit: NotNegative
     """how many at most"""
+    window_ns: NotRequired[Annotated[list[NotNegative], Field(min_length=2, max_length=2)]]
+    """network time from which and to which it has all frames; absent in results of earlier
+    versions"""
     note: str
     """which"""
 
