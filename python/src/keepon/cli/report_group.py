@@ -31,9 +31,23 @@ app = typer.Typer()
 def report_command(
     folder: Annotated[Path, typer.Argument(help="Result folder.", show_default=False)],
     as_json: Json = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--picture",
+            metavar="FILE",
+            help="SVG of how far frames left from their instants, too.",
+            show_default=False,
+            callback=named,
+        ),
+    ] = None,
 ) -> None:
     """Write report.html of a result folder again and print its table."""
     if documents.schema_of(folder / documents.RESULT_FILE) == STUDY_SCHEMA:
+        if picture is not None:
+            raise ConfigError(
+                f"option --picture = {picture}: not for a study; its page has its plots"
+            )
         _report_study(folder, as_json)
         return
     result, planned = shared.read_folder(folder)
@@ -41,6 +55,12 @@ def report_command(
     extra = read_reproduction(extra_path) if extra_path.exists() else None
     path = folder / documents.REPORT_FILE
     documents.write_text(path, report.render(result, planned, extra), "check the permissions")
+    if picture is not None:
+        # Loads matplotlib, which the page does not need.
+        from keepon.report.picture import release_errors
+
+        remedy = "choose another place with --picture"
+        documents.write_text(picture, release_errors(result), remedy)
     if as_json:
         shared.print_json(report.comparison(result))
         return
