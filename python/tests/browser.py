@@ -107,7 +107,8 @@ class Browser:
         self.events.clear()
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.resize(width, dark)
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        gone = self.call("Page.navigate", url=path.resolve().as_uri())
+        assert "errorText" not in gone, (path, gone["errorText"])
         until = time.monotonic() + ANSWER_S_MAX
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._message(until))

@@ -168,6 +168,14 @@ def test_boxes_do_not_cover_each_other_in_other_networks(shape: str, bridges: in
         assert across or abs(one.y - other.y) >= topology.BOX_HEIGHT, (one.name, other.name)
 
 
+def test_two_stations_on_one_cable_stand_beside_each_other() -> None:
+    scenario = loading.load(TWO_STATIONS)
+    plan = session.planned(scenario)
+    picture = topology.drawn(cast(Result, {"effective": scenario.effective()}), plan)
+    one, other = picture.boxes
+    assert one.y == other.y < topology.BOX_HEIGHT * 1.5
+
+
 # -- slots and gates
 
 
@@ -228,6 +236,20 @@ def test_margins_are_those_of_the_nearest_limit(habitat: tuple[Result, Plan]) ->
         assert bound is not None and entry["delay_ns"]["max"] is not None
         left = min(bound, stream["deadline_ns"]) - entry["delay_ns"]["max"]
         assert row[6].text == f"{left / 1000:.3f}" and not row[6].bad
+
+
+def test_a_limit_that_was_nearly_reached_is_not_shown_as_reached(
+    habitat: tuple[Result, Plan],
+) -> None:
+    result, plan = habitat
+    run = result["runs"][0]
+    for worst_ns, shown in ((99_999.0, "99.9%"), (100_000.0, "100.0%"), (100_051.0, "100.1%")):
+        check = {"bound_ns": 100_000, "worst_ns": worst_ns, "met": True, "outcome": "met"}
+        entry = {**run["streams"]["F1"], "bound_check": {"deadline_ns": check}}
+        entry["delay_ns"] = {**entry["delay_ns"], "max": worst_ns}
+        changed = {**run, "streams": {**run["streams"], "F1": entry}}
+        rows = sections.streams(cast(Result, {**result, "runs": [changed]}), plan, ()).rows
+        assert rows[0][7].text == shown and rows[0][7].bad == (worst_ns > 100_000)
 
 
 def test_a_page_of_many_streams_is_bounded_and_keeps_the_worst(

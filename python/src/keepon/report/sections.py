@@ -43,6 +43,13 @@ def margin_ns(entry: StreamResult) -> float | None:
     return None if limit is None or worst is None else limit - worst
 
 
+def _share(used: float | None) -> str:
+    """In %; what is not all of it does not look like it."""
+    if used is None:
+        return "-"
+    return f"{used if used >= 1 else min(used, 0.999):.1%}"
+
+
 def worst_first(result: Result) -> list[dict[str, Any]]:
     """Streams as the scenario has them; if they are too many for a table, those first that have
     the least margin in the judged run.
@@ -91,7 +98,7 @@ def streams(result: Result, plan: Plan, plotted: Container[str]) -> Grid:
                 Cell(us(stream.get("deadline_ns"))),
                 Cell(us(worst), bad=late),
                 Cell(us(left), bad=late),
-                Cell("-" if used is None else f"{used:.1%}", bad=late, share=used),
+                Cell(_share(used), bad=late, share=used),
                 Cell(str(entry["due"]), bad=not entry["due"]),
                 Cell(str(entry["missing"]), bad=bool(entry["missing"])),
                 shown_outcome(entry),

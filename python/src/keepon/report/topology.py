@@ -141,8 +141,8 @@ def _placed(effective: dict[str, Any]) -> tuple[dict[str, tuple[float, float]], 
             else:
                 home[here] = there
     stations = [station["name"] for station in effective["station"]]
-    layers = _layers(bridges, near) or [[]]
-    widest = max(len(layer) for layer in layers)
+    layers = _layers(bridges, near)
+    widest = max((len(layer) for layer in layers), default=0)
     core = max(1, widest) * _BRIDGE_WIDTH + max(0, widest - 1) * _AISLE
     width = 2 * (BOX_WIDTH + _AISLE) + core
     places: dict[str, tuple[float, float]] = {}
