@@ -47,10 +47,11 @@ def robot_cell() -> tuple[Result, Plan]:
 # -- series and distributions
 
 
-@given(st.lists(st.none() | st.integers(-(10**6), 10**9), max_size=1200))
+@given(st.lists(st.none() | st.integers(-(10**6), 10**9), max_size=60), st.integers(1, 40))
 def test_no_extreme_and_no_missing_frame_is_left_out_of_a_series(
-    delays_ps: list[int | None],
+    some_ps: list[int | None], times: int
 ) -> None:
+    delays_ps = some_ps * times
     found = delay_series(frames(delays_ps), 0)
     count = len(delays_ps)
     assert len(found["seq"]) == min(count, POINTS_MAX)
@@ -204,6 +205,14 @@ def test_gates_are_drawn_as_the_plan_has_them(robot_cell: tuple[Result, Plan]) -
                     assert drawn == bool(gates >> queue & 1), (bridge, peer, queue, at_ns)
                     gated += not drawn
     assert gated
+
+
+def test_a_gate_list_that_begins_later_is_drawn_later() -> None:
+    gates = [{"gates": "0x40", "ns": 300}, {"gates": "0x01", "ns": 700}]
+    port = cast(Any, {"queues": {}, "cycle_ns": 1000, "base_ns": 5400, "entries": gates})
+    assert gantt._gates(port, 6, 2000) == [(400, 700), (1400, 1700)]
+    assert gantt._gates(port, 0, 2000) == [(0, 400), (700, 1400), (1700, 2000)]
+    assert gantt._gates(port, 3, 2000) == []
 
 
 def test_slots_and_frames_are_drawn_where_the_plan_puts_them(habitat: tuple[Result, Plan]) -> None:
