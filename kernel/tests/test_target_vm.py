@@ -6,12 +6,14 @@ plan kept.
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 from keepon.cli.app import app
+from keepon.measure.capture import stream_hash
 from keepon.model import documents
 from keepon.vm import offered_families
 from typer.testing import CliRunner
@@ -73,3 +75,28 @@ def test_three_stations_over_a_bridge(tmp_path: Path) -> None:
         assert streams[name]["delivered"] == 200
         # a constant way over the bridge: 1230 bytes, 2 us of processing, two wires
         assert streams[name]["delay_ns"]["max"] - streams[name]["delay_ns"]["min"] <= 1
+    _capture_says_the_same(tmp_path / "second", streams)
+
+
+def _capture_says_the_same(folder: Path, streams: dict[str, Any]) -> None:
+    """The dissector's delays of what listeners got are those of the result."""
+    dissector = EXAMPLES.parent / "tools" / "wireshark" / "keepon.lua"
+    words = ["-X", f"lua_script:{dissector}", "-r", str(folder / documents.CAPTURE_FILE)]
+    fields = ["-T", "fields", "-e", "keepon.stream", "-e", "frame.packet_flags_direction"]
+    printed = subprocess.run(
+        ["tshark", *words, *fields, "-e", "keepon.delay"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    found = [line.split("\t") for line in printed.splitlines()]
+    for name, stream in streams.items():
+        number, inbound = f"0x{stream_hash(name):08x}", 1
+        delays = [
+            int(delay)
+            for told, direction, delay in found
+            if told == number and int(direction, 16) == inbound
+        ]
+        assert abs(len(delays) - stream["delivered"]) <= 1
+        assert abs(min(delays) - stream["delay_ns"]["min"]) <= 1
+        assert abs(max(delays) - stream["delay_ns"]["max"]) <= 1

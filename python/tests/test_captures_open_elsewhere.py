@@ -11,6 +11,11 @@ import dpkt
 from keepon.measure import capture
 
 
+def frame_of(seq: int) -> capture.TestFrame:
+    txtime_ns = 1_700_000_000_000_000_064 + seq
+    return capture.TestFrame("F2", seq, txtime_ns, txtime_ns - 200_000)
+
+
 def _options(data: bytes, at: int) -> dict[int, bytes]:
     found = {}
     while at + 4 <= len(data):
@@ -34,10 +39,7 @@ def _blocks(data: bytes) -> list[tuple[int, bytes]]:
 
 def test_another_reader_finds_the_same_packets(tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
-    frames = [
-        capture.frame(1, 2, 5, 0, seq, 1_700_000_000_000_000_064 + seq, 64 + seq)
-        for seq in range(3)
-    ]
+    frames = [capture.frame(1, 2, 5, frame_of(seq), 64 + seq) for seq in range(3)]
     packets = [
         capture.Packet(1_700_000_000_000_000_100 + n, n % 2, data, f"seq={n}")
         for n, data in enumerate(frames)
@@ -51,7 +53,7 @@ def test_another_reader_finds_the_same_packets(tmp_path: Path) -> None:
 def test_interfaces_state_nanoseconds_and_fcs_and_packets_their_stream(tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
     stamp_ns = 1_700_000_000_123_456_789
-    data = capture.frame(1, 2, 5, 0, 9, stamp_ns, 230)
+    data = capture.frame(1, 2, 5, frame_of(9), 230)
     capture.write(
         path,
         ["rt"],
@@ -69,8 +71,8 @@ def test_interfaces_state_nanoseconds_and_fcs_and_packets_their_stream(tmp_path:
 
 
 def test_frames_carry_priority_padding_and_a_valid_fcs() -> None:
-    data = capture.frame(1, 2, 5, 3, 9, 1234, 200)
+    data = capture.frame(1, 2, 5, frame_of(9), 200)
     assert len(data) == 200
     assert struct.unpack_from(">HH", data, 12) == (0x8100, 5 << 13)
     assert struct.unpack("<I", data[-4:]) == (zlib.crc32(data[:-4]),)
-    assert data[40:-4] == bytes(156)
+    assert data[54:-4] == bytes(142)

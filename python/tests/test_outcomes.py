@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +25,9 @@ from keepon.measure.due import Schedule, on_schedule
 from keepon.model import documents, loading, outcomes
 from keepon.model.loading import parse
 from keepon.model.scenario import Scenario
-from keepon.report import figures, tables
+from keepon.report import compared, delayplots, tables
 from keepon.report import page as report
 from keepon.targets.sim.runner import run_all
-from matplotlib.figure import Figure
 
 NAMES = ["on_time", "moved", "best_effort", "sent_stale", "late", "occupied"]
 LATE_SUBMIT = (
@@ -305,7 +303,7 @@ def test_every_outcome_has_its_exit_code_and_is_told_everywhere(
     result = json.loads((out / documents.RESULT_FILE).read_text())
     jsonschema.Draft202012Validator(documents.json_schema("result")).validate(result)
     assert result["runs"][0]["outcome"] == result["runs"][0]["streams"]["S1"]["outcome"] == name
-    assert re.search(rf">{name}</td>", (out / documents.REPORT_FILE).read_text())
+    assert re.search(rf">[✓✗?∅] {name}</td>", (out / documents.REPORT_FILE).read_text())
     monkeypatch.setattr(sys, "argv", ["keepon", "report", str(out), "--json"])
     assert cli.main() == 0
     assert json.loads(capsys.readouterr().out)[0]["runs"]["keepon"]["outcome"] == name
@@ -325,27 +323,22 @@ def test_the_report_marks_every_bound_that_was_missed() -> None:
     }  # fmt: skip
 
 
-def test_frames_that_come_early_are_in_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frames_that_come_early_are_in_the_figures() -> None:
     """Delays below zero have no place on an axis of logarithms."""
     scenario = two_stations(
         '[sync]\nmode = "none"\n', **{'host = "raspberry-pi-4"': 'host = "ideal"\nclock_ppm = 50'}
     )
     result = run_all(scenario, session.planned(scenario), 1).result
-    drawn: list[Figure] = []
-    svg = figures.svg
-    monkeypatch.setattr(
-        figures, "svg", lambda figure, name: drawn.append(figure) or svg(figure, name)
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert figures.around_onset(result)
-    wide = drawn[0].axes[0]
-    lowest_us, highest_us = wide.get_ylim()
     early = result["runs"][0]["streams"]["S1"]["onset_delays_ns"]
-    assert early
-    for delay_ns in early:
-        assert delay_ns is not None
-        assert lowest_us < delay_ns / 1000 < -1 < highest_us
+    assert early and min(early) < 0
+    for panels in (delayplots.around_onset(result), delayplots.first_frames(result)):
+        (panel,) = panels
+        assert not panel.y.log
+    (panel,) = delayplots.around_onset(result)
+    (curve,) = panel.curves
+    drawn = [float(text) for text in re.findall(r"V([^M]+)", curve.path)]
+    assert drawn == pytest.approx([value for value in early if value is not None])
+    assert panel.y.low <= min(drawn) <= max(drawn) <= panel.y.high
 
 
 def test_a_run_that_lost_frames_compares_worse_though_its_delays_are_the_same() -> None:
@@ -353,10 +346,11 @@ def test_a_run_that_lost_frames_compares_worse_though_its_delays_are_the_same() 
         run_all(scenario, session.planned(scenario), 1).result
         for scenario in (two_stations(), two_stations(LATE_SUBMIT))
     )
-    (row,) = tables.side_by_side({"whole": whole, "late": late})
+    members = [compared.Member("whole", whole), compared.Member("late", late)]
+    (row,) = compared.side_by_side(members)
     assert row["max_ns"][0] == row["max_ns"][1]
     assert (row["outcomes"], row["worse"]) == (["met", "missed"], True)
-    (row,) = tables.side_by_side({"late": late, "whole": whole})
+    (row,) = compared.side_by_side(members[::-1])
     assert not row["worse"]
 
 

@@ -208,6 +208,12 @@ NB_MODULE(_sim, m)
 				self.Idle().SetWindow(start_ns, end_ns);
 			},
 			"start_ns"_a, "end_ns"_a)
+		.def(
+			"set_capture",
+			[](PySimulation &self, std::int64_t start_ns, std::int64_t end_ns,
+			   std::int64_t limit) { self.Idle().SetCapture(start_ns, end_ns, limit); },
+			"start_ns"_a, "end_ns"_a, "limit"_a)
+		.def("captured", [](PySimulation &self) { return CaptureSummary(self.Idle()); })
 		.def("run", &Run, "until_ns"_a, "progress"_a = nb::none())
 		.def(
 			"frames",

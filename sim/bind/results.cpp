@@ -328,6 +328,30 @@ nb::dict ClockSummary(Simulation &simulation, NodeId node)
 	return dict;
 }
 
+nb::dict CaptureSummary(const Simulation &simulation)
+{
+	const World &world = simulation.State();
+	const std::vector<Sighting> seen = world.capture.Seen();
+	std::vector<std::int64_t> columns[6];
+	for (const Sighting &one : seen) {
+		const std::int64_t row[6] = { one.sfd_ps, one.seq,         one.flow,
+					      one.node,   one.frame_bytes, one.outbound };
+		for (int i = 0; i < 6; i++)
+			columns[i].push_back(row[i]);
+	}
+	const char *names[6] = { "sfd_ps", "seq", "flow", "node", "frame_bytes", "outbound" };
+	nb::dict dict;
+	for (int i = 0; i < 6; i++)
+		dict[names[i]] = ToArray(columns[i]);
+	nb::list flows;
+	for (const Flow &flow : world.flows)
+		flows.append(flow.id);
+	dict["flows"] = flows;
+	dict["start_ps"] = world.capture.Start();
+	dict["end_ps"] = world.capture.End();
+	return dict;
+}
+
 nb::list PtpFlows(Simulation &simulation)
 {
 	PtpNetwork &ptp = PtpOf(simulation);

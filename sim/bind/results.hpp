@@ -15,6 +15,7 @@ nanobind::dict FlowSummary(const Simulation &simulation, FlowId flow);
 nanobind::dict StationSummary(Simulation &simulation, NodeId node);
 nanobind::dict BridgeSummary(const Simulation &simulation, NodeId node);
 nanobind::dict ClockSummary(Simulation &simulation, NodeId node);
+nanobind::dict CaptureSummary(const Simulation &simulation);
 nanobind::list PtpFlows(Simulation &simulation);
 nanobind::dict BoundarySummary(Simulation &simulation, NodeId node);
 nanobind::dict HeadSummary(Simulation &simulation, NodeId node);

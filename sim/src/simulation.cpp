@@ -129,6 +129,8 @@ void Simulation::OnArrive(std::uint32_t end_index, std::uint32_t index)
 		return;
 	}
 	end.frames++;
+	world_.capture.Add(
+		{ packet.sfd_ps, packet.seq, packet.flow, end.node, packet.frame_bytes, false });
 	const Flow &flow = world_.flows[packet.flow];
 	const bool ends_here =
 		flow.is_ptp && std::find(flow.listeners.begin(), flow.listeners.end(), end.node) !=

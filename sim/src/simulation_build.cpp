@@ -401,4 +401,20 @@ void Simulation::SetWindow(std::int64_t start_ns, std::int64_t end_ns)
 	world_.window_end = end_ns * kPsPerNs;
 }
 
+void Simulation::SetCapture(std::int64_t start_ns, std::int64_t end_ns, std::int64_t limit)
+{
+	CheckBuilding();
+	if (start_ns < 0 || end_ns <= start_ns ||
+	    end_ns > std::numeric_limits<std::int64_t>::max() / kPsPerNs / 2 || limit < 0)
+		throw ValueError("capture of " + std::to_string(limit) + " frames from " +
+				 std::to_string(start_ns) + " to " + std::to_string(end_ns) +
+				 " ns: must begin at 0 or later and end after it, by 4.6e15, and"
+				 " have a limit of 0 or more");
+	std::vector<bool> stations;
+	for (const Node &node : nodes_)
+		stations.push_back(node.station != nullptr);
+	world_.capture.Set(start_ns * kPsPerNs, end_ns * kPsPerNs, static_cast<std::size_t>(limit),
+			   stations);
+}
+
 } // namespace keepon::sim

@@ -166,6 +166,19 @@ def test_a_window_that_is_none_is_refused(pair, window):
         sim.set_window(0, 1)
 
 
+@pytest.mark.parametrize("wrong", [(-1, 5, 9), (5, 5, 9), (0, 2**62, 9), (0, 5, -1)])
+def test_a_capture_that_is_none_is_refused(pair, wrong):
+    sim = pair[0]
+    with pytest.raises(ValueError, match=r"capture of .* must begin at 0 or later and end after"):
+        sim.set_capture(*wrong)
+    sim.set_capture(0, 1000, 0)
+    sim.run(1)
+    found = sim.captured()
+    assert len(found["seq"]) == 0
+    with pytest.raises(ValueError, match="has started"):
+        sim.set_capture(0, 1, 1)
+
+
 def test_wrong_links_gates_faults_and_names_are_refused(pair):
     sim, a, _, c, bridge = pair
     refused = [

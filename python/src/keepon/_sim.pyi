@@ -79,6 +79,15 @@ class Simulation:
         """Count bytes in [start, end) of true time apart: `window_sent_bytes` and `window_delivered_bytes` of
         `stream()` and `load()`. Without it the window is the whole run."""
 
+    def set_capture(self, start_ns: int, end_ns: int, limit: int) -> None:
+        """Keep every frame that a station's wire sees in [start, end) of true time, placeholders left out; at most
+        `limit`, which makes the window shorter. After all links."""
+
+    def captured(self) -> dict[str, Any]:
+        """What was kept, in arrays with an entry for each frame at each station, in order of events: sfd_ps (true time
+        of its reference plane there), seq, flow (index into `flows`), node, frame_bytes (on the wire, FCS included),
+        outbound; flows: ids; start_ps, end_ps: of the window that has all of its frames."""
+
     def set_sync(self, spec: Spec) -> None:
         """Synchronise by PTP, after all links. Stations, and with "gptp" bridges, have sync "ptp".
 

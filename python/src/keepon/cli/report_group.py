@@ -8,16 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from keepon import errors, interrupts
+from keepon import interrupts
 from keepon.cli import edge, session, shared
-from keepon.cli.options import CaptureFrames, Duration, Json, Out, Seed
+from keepon.cli.options import CaptureFrames, Duration, Json, Out, Seed, named
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError
 from keepon.model import documents, outcomes
 from keepon.model.reproduction import read as read_reproduction
 from keepon.model.study import STUDY_SCHEMA
 from keepon.model.study import read as read_study
 from keepon.planner.partition.limits import TIME_LIMIT_S
-from keepon.report import output, tables, terminal
+from keepon.report import compared, output, tables, terminal
 from keepon.report import page as report
 from keepon.studies import casestudy, registry
 from keepon.studies.spread import Spread, read
@@ -31,21 +31,36 @@ app = typer.Typer()
 def report_command(
     folder: Annotated[Path, typer.Argument(help="Result folder.", show_default=False)],
     as_json: Json = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--picture",
+            metavar="FILE",
+            help="SVG of how far frames left from their instants, too.",
+            show_default=False,
+            callback=named,
+        ),
+    ] = None,
 ) -> None:
     """Write report.html of a result folder again and print its table."""
     if documents.schema_of(folder / documents.RESULT_FILE) == STUDY_SCHEMA:
+        if picture is not None:
+            raise ConfigError(
+                f"option --picture = {picture}: not for a study; its page has its plots"
+            )
         _report_study(folder, as_json)
         return
     result, planned = shared.read_folder(folder)
     extra_path = folder / session.REPRODUCTION_FILE
     extra = read_reproduction(extra_path) if extra_path.exists() else None
-    try:
-        report.write(folder / documents.REPORT_FILE, result, planned, extra)
-    except OSError as error:
-        raise errors.EnvironmentProblemError(
-            f"{folder / documents.REPORT_FILE}: cannot be written ({error.strerror}); check the"
-            " permissions"
-        ) from error
+    path = folder / documents.REPORT_FILE
+    documents.write_text(path, report.render(result, planned, extra), "check the permissions")
+    if picture is not None:
+        # Loads matplotlib, which the page does not need.
+        from keepon.report.picture import release_errors
+
+        remedy = "choose another place with --picture"
+        documents.write_text(picture, release_errors(result), remedy)
     if as_json:
         shared.print_json(report.comparison(result))
         return
@@ -56,12 +71,7 @@ def report_command(
 def _report_study(folder: Path, as_json: bool) -> None:
     document = read_study(folder / documents.RESULT_FILE)
     path = folder / documents.REPORT_FILE
-    try:
-        path.write_text(output.html(document), encoding="utf-8")
-    except OSError as error:
-        raise errors.EnvironmentProblemError(
-            f"{path}: cannot be written ({error.strerror}); check the permissions"
-        ) from error
+    documents.write_text(path, output.html(document), "check the permissions")
     if as_json:
         shared.print_json([row for part in document["parts"] for row in part["compared"]])
         return
@@ -74,6 +84,16 @@ def compare(
     folders: Annotated[
         list[Path], typer.Argument(help="Two or more result folders.", show_default=False)
     ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="HTML page with the delays over each other, too.",
+            show_default=False,
+            callback=named,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Put several result folders side by side; exit 1 if a later one has a greater worst delay or a
@@ -83,26 +103,26 @@ def compare(
         raise ConfigError(
             "compare: needs at least two result folders; name the one to compare with first"
         )
-    found = {str(folder): shared.read_folder(folder)[0] for folder in folders}
-    rows = tables.side_by_side(found)
-    names = sorted({str(result["scenario"]) for result in found.values()})
-    if not rows:
-        raise ConfigError(
-            "compare: the results have no driver and stream in common (scenarios"
-            f" {', '.join(names)}); name results of one scenario"
-        )
+    members = [compared.Member(str(folder), shared.read_folder(folder)[0]) for folder in folders]
+    compared.check_related(members)
+    rows = compared.side_by_side(members)
     worse = [row for row in rows if row["worse"]]
+    if out is not None:
+        documents.write_text(out, compared.render(members, rows), "choose another place with --out")
     if as_json:
+        names = sorted({member.result["scenario"] for member in members})
         shared.print_json({"rows": rows, "worse": len(worse), "scenarios": names})
     else:
         print("delay, us: mean / max, outcome")
-        terminal.show(tables.side_by_side_table(list(found), rows))
+        terminal.show(compared.table(members, rows))
         print(
             f"{len(worse)} of {len(rows)} have a greater worst delay or a worse outcome than in"
             f" {folders[0]}"
         )
-        if len(names) > 1:
-            print(f"not of one scenario: {', '.join(names)}")
+        for line in compared.differences(members):
+            print(line)
+        if out is not None:
+            print(f"page: {out}")
     raise typer.Exit(EXIT_MISSED if worse else EXIT_MET)
 
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import tomli_w
@@ -12,8 +13,7 @@ from keepon import __version__
 from keepon.cli import planning
 from keepon.errors import ConfigError
 from keepon.interrupts import interrupts_wait
-from keepon.measure import capture
-from keepon.measure.results import NONE
+from keepon.measure import capture, sightings
 from keepon.model import documents
 from keepon.model.plan import Plan
 from keepon.model.reproduction import Reproduction
@@ -83,55 +83,49 @@ def check_size(scenario: Scenario) -> None:
         )
 
 
-def _packets(scenario: Scenario, plan: Plan, run: Run, limit: int) -> Iterator[capture.Packet]:
-    """The first frames of every stream as its listeners stamped them, in order of stamps."""
-    nodes = {station.name: number for number, station in enumerate(scenario.station, start=1)}
-    interfaces = {name: index for index, name in enumerate(listeners(scenario))}
-    share = max(1, limit // max(1, sum(len(stream.listeners) for stream in scenario.stream)))
-    entries: list[tuple[int, int, str, int, str]] = []
-    verdicts = run.document["streams"]
-    for number, stream in enumerate(scenario.stream):
-        frames = run.frames[stream.id]
-        names = list(verdicts[stream.id]["verdicts"])
-        for row, listener in enumerate(stream.listeners):
-            for index in range(min(share, len(frames.seq))):
-                stamp_ns = int(frames.stamp_ns[row, index])
-                if stamp_ns != NONE:
-                    verdict = int(frames.verdict[index])
-                    entries.append(
-                        (
-                            stamp_ns,
-                            number,
-                            listener,
-                            index,
-                            names[verdict] if verdict >= 0 else "pending",
-                        )
-                    )
-    for stamp_ns, number, listener, index, verdict_name in sorted(entries):
-        stream = scenario.stream[number]
-        frames = run.frames[stream.id]
-        padded = scenario.driver_of(scenario.station_named(stream.talker), run.driver) == "keepon"
-        frame_bytes = (
-            plan["streams"][stream.id]["frame_bytes_on_wire"] if padded else stream.frame_bytes
-        )
-        seq, txtime_ns = int(frames.seq[index]), int(frames.txtime_ns[index])
-        data = capture.frame(
-            nodes[stream.talker],
-            nodes[listener],
-            stream.priority,
-            number,
-            seq,
-            txtime_ns,
-            frame_bytes,
-        )
-        comment = f"stream={stream.id} seq={seq} txtime_ns={txtime_ns} verdict={verdict_name}"
-        yield capture.Packet(stamp_ns, interfaces[listener], data, comment)
+def _seen(scenario: Scenario, plan: Plan, run: Run, limit: int) -> sightings.Seen:
+    """What the run's wires saw; streams alone where the target kept nothing else."""
+    if run.seen is not None:
+        return run.seen
+    lengths = {
+        stream.id: plan["streams"][stream.id]["frame_bytes_on_wire"]
+        if scenario.driver_of(scenario.station_named(stream.talker), run.driver) == "keepon"
+        else stream.frame_bytes
+        for stream in scenario.stream
+    }
+    verdicts = {name: list(entry["verdicts"]) for name, entry in run.document["streams"].items()}
+    epoch_ns = next(iter(run.frames.values())).epoch_ns
+    start_ns, end_ns = run.document["window_ns"]
+    window_ns = (epoch_ns + start_ns, epoch_ns + end_ns)
+    return sightings.of_streams(scenario, run.frames, verdicts, lengths, window_ns, limit)
 
 
-def listeners(scenario: Scenario) -> list[str]:
-    """Stations that listen, in file order: the capture's interfaces."""
-    listening = {listener for stream in scenario.stream for listener in stream.listeners}
-    return [station.name for station in scenario.station if station.name in listening]
+def _write_capture(
+    path: Path, scenario: Scenario, plan: Plan, outcome: Outcome, limit: int
+) -> None:
+    """The capture of the judged run, and what the result says of it."""
+    run = outcome.runs[0]
+    seen = _seen(scenario, plan, run, limit)
+    kinds = {"stream": "streams", "load": "best effort", "ptp": "PTP"}
+    note = (
+        f"every frame of {', '.join(kinds[kind] for kind in seen.kinds)} that stations sent or got"
+        f" from {seen.start_ns} to {seen.end_ns} ns of network time; stamps are exact network time"
+        " of the first bit after the SFD; bytes are rebuilt"
+    )
+    count = capture.write(
+        path,
+        [station.name for station in scenario.station],
+        sightings.packets(scenario, seen),
+        f"keepon {__version__}",
+        f"{scenario.name}, driver {run.driver}: {note}",
+    )
+    outcome.result["capture"] = {
+        "driver": run.driver,
+        "frames": count,
+        "limit": limit,
+        "window_ns": [seen.start_ns, seen.end_ns],
+        "note": note,
+    }
 
 
 def write_folder(
@@ -149,21 +143,7 @@ def write_folder(
         )
         documents.write(work / documents.PLAN_FILE, plan)
         if capture_frames > 0:
-            count = capture.write(
-                work / documents.CAPTURE_FILE,
-                listeners(scenario),
-                _packets(scenario, plan, outcome.runs[0], capture_frames),
-                f"keepon {__version__}",
-            )  # fmt: skip
-            outcome.result["capture"] = {
-                "driver": outcome.runs[0].driver,
-                "frames": count,
-                "limit": capture_frames,
-                "note": (
-                    "the first frames measured of every stream, as stamped by its listener; lengths"
-                    " as planned, without trims"
-                ),
-            }
+            _write_capture(work / documents.CAPTURE_FILE, scenario, plan, outcome, capture_frames)
         documents.write(work / documents.RESULT_FILE, outcome.result)
         if extra is not None:
             documents.write(work / REPRODUCTION_FILE, extra)
@@ -183,6 +163,8 @@ def run_scenario(
     complete.
     """
     prepare(scenario, folder, target)
+    if isinstance(target, Simulator):
+        target = replace(target, capture_frames=capture_frames)
     outcome = target.run_all(scenario, plan, seed, progress)
     if outcome.runs:
         with interrupts_wait() as seen:
@@ -206,7 +188,8 @@ def reproduce_scenario(
     `spread`: who does the runs of many seeds.
     """
     prepare(scenario, folder)
-    outcome = SIMULATOR.run_all(scenario, plan, seed, progress)
+    simulated = replace(SIMULATOR, capture_frames=capture_frames)
+    outcome = simulated.run_all(scenario, plan, seed, progress)
     if not outcome.runs:
         return outcome, None
     extra = (

@@ -21,7 +21,7 @@ from keepon.model.plan import PLAN_SCHEMA, Plan
 from keepon.model.result import Result
 from keepon.model.result import read as read_result
 from keepon.model.scenario import Scenario
-from keepon.report import tables, terminal
+from keepon.report import tables, terminal, verdict
 from keepon.targets.runs import Outcome
 
 EXIT_CODES = (
@@ -36,7 +36,7 @@ def print_delays(result: Result) -> None:
     print(f"{result['scenario']}: delay from schedule to delivery, us")
     for table in tables.delays(result, terminal.width()):
         terminal.show(table)
-    for line in (*tables.delay_notes(result), *tables.summary_lines(result)):
+    for line in (*tables.delay_notes(result), *verdict.summary_lines(result)):
         print(line)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from keepon.measure.series import offset_series
 from keepon.measure.simulated import Domain, NodeClock, PtpFlow
 from keepon.measure.statistics import IntArray, summary
 from keepon.model.quantities import OffsetStatistics
@@ -63,7 +64,8 @@ def clock_document(raw: NodeClock, start_ns: int, end_ns: int, bound_ns: int) ->
 
     Returns:
         source, stamps, state of the servo, offset_ns (exact reading minus network time),
-        absolute_p999_ns (of its absolute value), read_offset_ns (what software gets that asks),
+        offset_series, absolute_p999_ns (of
+        its absolute value), read_offset_ns (what software gets that asks),
         frequency_error_ppb, lock_s and lock_bound_ns, steps, sync, delay_ns, ports, domains.
     """
     at_ps = np.asarray(raw["at_ps"], dtype=np.int64)
@@ -89,6 +91,7 @@ def clock_document(raw: NodeClock, start_ns: int, end_ns: int, bound_ns: int) ->
         "grandmaster": own["grandmaster"],
         "state": raw["state"],
         "offset_ns": offset_statistics(offset_ps[within]),
+        "offset_series": offset_series(at_ps[upto], offset_ps[upto]),
         "absolute_p999_ns": summary(np.abs(offset_ps[within]), 1000)["p999"],
         "read_offset_ns": offset_statistics(read_ps[within]),
         "frequency_error_ppb": frequency_error_ppb(at_ps[within], offset_ps[within]),

@@ -13,7 +13,7 @@ from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError, one_line
 from keepon.model import schemacheck
@@ -131,20 +131,36 @@ def write(path: Path, document: Mapping[str, object]) -> None:
     Raises:
         EnvironmentProblemError: the place is not writable.
     """
+    with _replacing(path, "choose another folder") as handle:
+        json.dump(document, handle, indent=1, allow_nan=False)
+        handle.write("\n")
+
+
+def write_text(path: Path, text: str, remedy: str) -> None:
+    """The same of a text, which is UTF-8 in the file.
+
+    Raises:
+        EnvironmentProblemError: the place is not writable; the sentence ends with the remedy.
+    """
+    with _replacing(path, remedy) as handle:
+        handle.write(text)
+
+
+@contextmanager
+def _replacing(path: Path, remedy: str) -> Iterator[TextIO]:
     written: Path | None = None
     try:
         with tempfile.NamedTemporaryFile(
             "w", dir=path.parent, prefix=f".{path.name}.", encoding="utf-8", delete=False
         ) as handle:
             written = Path(handle.name)
-            json.dump(document, handle, indent=1, allow_nan=False)
-            handle.write("\n")
+            yield cast(TextIO, handle)
         written.chmod(0o644)
         written.replace(path)
         written = None
     except OSError as error:
         raise EnvironmentProblemError(
-            f"{path}: cannot be written ({error.strerror}); choose another folder"
+            f"{path}: cannot be written ({error.strerror}); {remedy}"
         ) from error
     finally:
         if written is not None:

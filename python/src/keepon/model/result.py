@@ -18,7 +18,13 @@ from pydantic import Field, with_config
 from typing_extensions import TypedDict
 
 from keepon.model import documents
-from keepon.model.quantities import OffsetStatistics, Quantities
+from keepon.model.quantities import (
+    DelayDistribution,
+    DelaySeries,
+    OffsetSeries,
+    OffsetStatistics,
+    Quantities,
+)
 from keepon.model.tools import TalkCounters
 from keepon.model.typed import CLOSED, OPEN, NodeName, NotNegative
 
@@ -134,6 +140,10 @@ class MeasuredStream(Accounting, Quantities, Outliers):
 class StreamResult(MeasuredStream):
     """A stream in one run."""
 
+    delay_series: NotRequired[DelaySeries]
+    """delays over time; absent in results of earlier versions"""
+    delay_distribution: NotRequired[DelayDistribution]
+    """delays by size; absent in results of earlier versions"""
     slots: NotRequired[Slips]
     """where slots put its frames; with driver keepon in the simulator"""
     talker_counters: NotRequired[TalkCounters]
@@ -226,6 +236,9 @@ class Clock(TypedDict):
     """of the servo: unlocked, jump or locked"""
     offset_ns: NotRequired[OffsetStatistics]
     """exact reading minus network time, in the time measured"""
+    offset_series: NotRequired[OffsetSeries]
+    """the same over time, from the start of the run to the end of the time measured; absent in
+    results of earlier versions"""
     absolute_p999_ns: NotRequired[float | None]
     """99.9 % of the offsets are at most this, to either side"""
     read_offset_ns: NotRequired[OffsetStatistics]
@@ -399,6 +412,9 @@ class Capture(TypedDict):
     """how many"""
     limit: NotNegative
     """how many at most"""
+    window_ns: NotRequired[Annotated[list[NotNegative], Field(min_length=2, max_length=2)]]
+    """network time from which and to which it has all frames; absent in results of earlier
+    versions"""
     note: str
     """which"""
 

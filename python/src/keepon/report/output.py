@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich.markup import escape
 from rich.table import Table
 
 from keepon.model import documents
 from keepon.model.study import StudyDocument, shown
-from keepon.report import terminal
+from keepon.report import studygrids, terminal
+from keepon.report.grids import WIDTHS
+from keepon.report.html import environment
 
 _WORD_COLUMNS = ("quantity", "published as", "kind", "remark")
 
@@ -98,20 +99,13 @@ def html(document: StudyDocument) -> str:
     # Loads matplotlib, which what draws nothing should not wait for.
     from keepon.report import plots
 
-    environment = Environment(
-        loader=PackageLoader("keepon.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["shown"] = shown
     drawn = {
         plot["name"]: plots.render(plot) for part in document["parts"] for plot in part["plots"]
     }
-    return environment.get_template("study.html.j2").render(
-        study=document, drawn=drawn, effective=tomli_w.dumps(document["effective"])
-    )
+    return environment().get_template("study.html.j2").render(
+        study=document, drawn=drawn, effective=tomli_w.dumps(document["effective"]),
+        grids=studygrids, widths=WIDTHS,
+    )  # fmt: skip
 
 
 def write_folder(folder: Path, document: StudyDocument) -> None:

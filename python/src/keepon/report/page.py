@@ -3,32 +3,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Final, TypedDict
 
 import tomli_w
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from keepon.model import outcomes, published
 from keepon.model.plan import Plan
 from keepon.model.reproduction import Reproduction
 from keepon.model.result import BoundCheck, BridgeResult, Clock, Result, StationResult
+from keepon.report import casegrids, delayplots, gantt, sections, topology, verdict
+from keepon.report.grids import WIDTHS, Cell, Column, Grid
+from keepon.report.html import environment
+from keepon.report.panels import Panel
+from keepon.report.sections import us as microseconds
 
 PUBLISHED_DRIVERS = ("keepon", "standard")
 PUBLISHED_NAMES = {"keepon": "KeepON", "standard": "GENET"}
 COLUMNS = ("mean", "p99", "max")
 
 
-def microseconds(value_ns: float | None) -> str:
-    """Nanoseconds shown as microseconds with three decimals, "-" if there is no value."""
-    return "-" if value_ns is None else f"{value_ns / 1000:.3f}"
-
-
-def drivers_of(stations: list[str]) -> str:
-    """ "station (driver)" entries shown as the number of stations per driver."""
-    counts = Counter(entry.rpartition(" (")[2].rstrip(")") for entry in stations)
-    return ", ".join(f"{count} x {driver}" for driver, count in counts.items())
+PLOTTED_STREAMS_MAX = 48
+"""A page with more would be too large; those with the least margin are shown."""
 
 
 class DelayCells(TypedDict):
@@ -123,13 +119,6 @@ def comparison(result: Result) -> list[DelayRow]:
     return rows
 
 
-BOUND_TITLES = (
-    "release error bound, ns",
-    "earliest, ns",
-    "delay bound, ns",
-    "jitter bound, ns",
-    "deadline, ns",
-)
 BOUND_KEYS: Final = ("release_error_ns", "delay_min_ns", "delay_ns", "jitter_ns")
 RUN_TITLES = {
     "release_error_ns": "release error, ns",
@@ -233,40 +222,152 @@ def clock_rows(result: Result) -> list[ClockRow]:
     return rows
 
 
+def delay_grid(result: Result) -> Grid:
+    """`comparison` as a table of the page: a row for each stream and run, what is published of it
+    beside.
+    """
+    rows = comparison(result)
+    with_published = any(row["published"] for row in rows)
+    columns = [Column("stream", "text"), Column("run", "text")]
+    columns += [Column(f"{column}, µs") for column in COLUMNS]
+    columns += [Column("due"), Column("missing"), Column("outcome", "text")]
+    if with_published:
+        columns += [Column(f"published {column}, µs", quiet=True) for column in COLUMNS]
+        columns.append(Column("published of", "text", quiet=True))
+    grid = Grid("Delay of every run", columns)
+    for row in rows:
+        for run in result["runs"]:
+            own = row["runs"][run["driver"]]
+            bad = not own["met"]
+            cells = [Cell(row["stream"]), Cell(run["driver"])]
+            cells += [Cell(value, bad) for value in (own["mean"], own["p99"], own["max"])]
+            cells += [Cell(str(own["due"])), Cell(str(own["missing"]), bool(own["missing"]))]
+            cells.append(sections.shown_outcome(run["streams"][row["stream"]]))
+            if with_published:
+                found = (row["published"] or {}).get(run["driver"])
+                cells += [Cell(f"{found[column]:.1f}" if found else "-") for column in COLUMNS]
+                name = PUBLISHED_NAMES.get(run["driver"], "-")
+                cells.append(Cell(name if found else row["note"] or "-"))
+            grid.rows.append(cells)
+    return grid
+
+
+def bound_grid(result: Result, plan: Plan) -> Grid:
+    """`bound_rows` as a table of the page: a row for each stream and bound, and for its frames."""
+    drivers = [run["driver"] for run in result["runs"]]
+    keys = checked_keys(result)
+    grid = Grid(
+        "Every bound, and the worst of each run",
+        [Column("stream", "text"), Column("quantity", "text"), Column("promised")]
+        + [Column(driver) for driver in drivers],
+    )
+    for row in bound_rows(result, plan):
+        promised = dict(zip((*BOUND_KEYS, "deadline_ns"), row["bounds"], strict=True))
+        for place, title in enumerate([*(RUN_TITLES[key] for key in keys), "due", "missing"]):
+            bound = promised.get(keys[place], "-") if place < len(keys) else "-"
+            cells = [Cell(row["stream"]), Cell(title), Cell(str(bound))]
+            cells += [Cell(str(run[place]["text"]), bad=run[place]["bad"]) for run in row["runs"]]
+            grid.rows.append(cells)
+    return grid
+
+
+_OFFSETS: Final = ("mean", "stddev", "p999", "rms", "max")
+
+
+def clock_grid(result: Result) -> Grid:
+    """`clock_rows` as a table of the page."""
+    grid = Grid(
+        "Clocks",
+        [
+            Column("run", "text"), Column("node", "text"), Column("clock", "text"),
+            Column("stamps", "text"), Column("mean, µs"), Column("stddev, µs"),
+            Column("p99.9, µs"), Column("rms, µs"), Column("max, µs"), Column("locked after, s"),
+            Column("steps"), Column("Sync received"), Column("lost"),
+        ],
+    )  # fmt: skip
+    for row in clock_rows(result):
+        lock = "-" if row["lock_s"] is None else f"{row['lock_s']:.2f}"
+        words = (row["driver"], row["node"], row["source"], row["stamps"])
+        counts = (row["steps"], row["received"], row["lost"])
+        grid.rows.append(
+            [Cell(str(text)) for text in (*words, *(row[key] for key in _OFFSETS), lock, *counts)]
+        )
+    return grid
+
+
+def stream_panels(result: Result) -> tuple[dict[str, list[Panel]], int]:
+    """Plots by stream, and of how many streams there are none for want of room.
+
+    Those that are shown have the least margin in the judged run.
+    """
+    names = [stream["id"] for stream in result["effective"]["stream"]]
+    if not result["runs"]:
+        return {}, 0
+    judged = result["runs"][0]["streams"]
+    shown = names
+    if len(names) > PLOTTED_STREAMS_MAX:
+        tightest = sorted(names, key=lambda name: sections.tightness(judged[name]))
+        few = set(tightest[:PLOTTED_STREAMS_MAX])
+        shown = [name for name in names if name in few]
+    panels = {
+        name: delayplots.of_stream(
+            name,
+            [delayplots.Named(run["driver"], run["streams"][name]) for run in result["runs"]],
+            f"stream-{name}",
+        )
+        for name in shown
+    }
+    return {name: some for name, some in panels.items() if some}, len(names) - len(shown)
+
+
 def render(result: Result, plan: Plan, extra: Reproduction | None = None) -> str:
     """HTML of a result; `extra` is the reproduction document of the case study, if there is one."""
-    # Loads matplotlib, which what draws nothing should not wait for.
-    from keepon.report import figures
-
-    environment = Environment(
-        loader=PackageLoader("keepon.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["us"] = microseconds
-    environment.filters["drivers"] = drivers_of
     habitat = result["scenario"].startswith("habitat")
-    return environment.get_template("report.html.j2").render(
-        result=result,
-        plan=plan,
-        rows=comparison(result),
-        bounds=bound_rows(result, plan),
-        bound_titles=BOUND_TITLES,
-        run_titles=[*(RUN_TITLES[key] for key in checked_keys(result)), "due", "missing"],
-        clocks=clock_rows(result),
-        drivers=[run["driver"] for run in result["runs"]],
-        columns=COLUMNS,
-        published=published.load("keepon") if habitat else None,
-        published_drivers=PUBLISHED_DRIVERS,
-        first_figure=figures.first_frames(result) if result["runs"] else None,
-        onset_figure=figures.around_onset(result) if result["runs"] else None,
-        effective=tomli_w.dumps(result["effective"]),
-        extra=extra,
-        onset_plot=figures.onset_shares(extra["parts"]["onset"]["points"])
-        if extra and "onset" in extra["parts"]
-        else "",
+    plots, left_out = stream_panels(result)
+    onset_plot = ""
+    if extra and "onset" in extra["parts"]:
+        # Loads matplotlib, which what draws nothing with it should not wait for.
+        from keepon.report import figures
+
+        onset_plot = figures.onset_shares(extra["parts"]["onset"]["points"])
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            result=result,
+            plan=plan,
+            verdicts=verdict.verdicts(result),
+            streams=sections.streams(result, plan, plots),
+            delays=delay_grid(result),
+            picture=topology.drawn(result, plan),
+            routes=sections.routes(result, plan),
+            chart=gantt.chart(result, plan),
+            windows=sections.windows(result, plan),
+            plots=plots,
+            left_out=left_out,
+            distributions=sections.distributions(result),
+            first=delayplots.first_frames(result) if result["runs"] else [],
+            onset=delayplots.around_onset(result) if result["runs"] else [],
+            loads=sections.loads(result),
+            stations=sections.stations(result),
+            ptp=sections.ptp_frames(result),
+            clocks=clock_grid(result),
+            clock_bound_ns=next((row["lock_bound_ns"] for row in clock_rows(result)), None),
+            clock_plots=delayplots.clocks(result),
+            bounds=bound_grid(result, plan),
+            calibrated=sections.calibrated(result),
+            chosen=sections.chosen(result),
+            planned=sections.planned_stations(plan),
+            unpublished=[
+                row["stream"] for row in comparison(result) if row["note"] == "not published"
+            ],
+            published=published.load("keepon") if habitat else None,
+            effective=tomli_w.dumps(result["effective"]),
+            extra=extra,
+            cases=casegrids,
+            onset_plot=onset_plot,
+            widths=WIDTHS,
+        )
     )
 
 

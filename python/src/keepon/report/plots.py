@@ -65,7 +65,7 @@ def _legends(figure: Figure, axes: list[Axes]) -> None:
         )
         return
     for axis in axes:
-        axis.legend(facecolor="white", edgecolor="none", framealpha=0.85, fontsize=8, loc="best")
+        axis.legend(frameon=False, fontsize=8, loc="best")
 
 
 def drawn(plot: dict[str, Any]) -> Figure:

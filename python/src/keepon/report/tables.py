@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict, cast
+from typing import cast
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from keepon.model import outcomes
 from keepon.model.plan import Plan
 from keepon.model.reproduction import Cascade, NoPaperRun, PaperRun, Reproduction
-from keepon.model.result import OutcomeName, Result, RunResult
+from keepon.model.result import Result
 from keepon.report.page import (
     COLUMNS,
     PUBLISHED_DRIVERS,
@@ -21,7 +19,6 @@ from keepon.report.page import (
     DelayRow,
     clock_rows,
     comparison,
-    microseconds,
 )
 
 
@@ -124,49 +121,6 @@ def clocks(result: Result) -> Table | None:
     return table
 
 
-def summary_lines(result: Result) -> list[str]:
-    """One line per run: outcome, frames, what was missed or not checked, when first."""
-    return [f"{run['driver']}: {run['outcome']}: {_told(run)}" for run in result["runs"]]
-
-
-def _told(run: RunResult) -> str:
-    """What one run gave, beyond its outcome."""
-    missed: dict[str, list[str]] = {}
-    unchecked: dict[str, list[str]] = {}
-    for name, entry in run["streams"].items():
-        for key, check in entry["bound_check"].items():
-            found = {outcomes.MISSED: missed, outcomes.NOTHING_CHECKED: unchecked}.get(
-                check["outcome"]
-            )
-            if found is not None and entry["due"]:
-                found.setdefault(key.removesuffix("_ns"), []).append(name)
-    without = [
-        name for name, entry in run["streams"].items()
-        if entry["due"] and not any(key in entry["bound_check"] for key in outcomes.LATEST)
-    ]  # fmt: skip
-    none_due = [name for name, entry in run["streams"].items() if not entry["due"]]
-    due = sum(entry["due"] for entry in run["streams"].values())
-    missing = sum(entry["missing"] for entry in run["streams"].values())
-    parts = [f"{due} frames due"]
-    if missing:
-        parts.append(f"{missing} of them missing")
-    parts += [f"{key} missed by {', '.join(names)}" for key, names in missed.items()]
-    if without:
-        parts.append(f"no bound and no deadline for {', '.join(without)}")
-    parts += [
-        f"{key} of {', '.join(names)} not checked, too few frames"
-        for key, names in unchecked.items()
-    ]
-    if none_due:
-        parts.append(f"none due of {', '.join(none_due)} in the time measured; raise duration_s")
-    if len(parts) == 1:
-        parts.append("every bound kept")
-    onset = run["onset"]
-    if onset:
-        parts.append(f"first late, early or missing: {onset['stream']} frame {onset['seq']}")
-    return "; ".join(parts)
-
-
 def plan_table(plan: Plan) -> Table:
     """Release and bounds per stream."""
     table = Table()
@@ -258,73 +212,6 @@ def _slots_by_class(allowed: list[int]) -> str:
         classes = "+".join(str(tc) for tc in range(16) if mask >> tc & 1) or "none"
         told.append(f"{classes}: {count}")
     return ", ".join(told)
-
-
-class ComparedRow(TypedDict):
-    """One driver and stream that all results have, an entry for each of them."""
-
-    driver: str
-    stream: str
-    mean_ns: list[float | None]
-    max_ns: list[float | None]
-    outcomes: list[OutcomeName]
-    worse: bool
-
-
-def side_by_side(found: dict[str, Result]) -> list[ComparedRow]:
-    """Mean and max delay in ns and outcome per driver and stream common to all results.
-
-    `worse`: a later max exceeds the first, or a later outcome is worse (frames that are missing
-    have no delay).
-    """
-    first = next(iter(found.values()))
-    rows: list[ComparedRow] = []
-    for run in first["runs"]:
-        others = [
-            next((r for r in result["runs"] if r["driver"] == run["driver"]), None)
-            for result in found.values()
-        ]
-        for stream in run["streams"]:
-            entries = [
-                other["streams"][stream] for other in others if other and stream in other["streams"]
-            ]
-            if len(entries) != len(found):
-                continue
-            delays_ns = [entry["delay_ns"] for entry in entries]
-            maxima = [entry["max"] for entry in delays_ns]
-            ranks = [outcomes.WORST_FIRST.index(entry["outcome"]) for entry in entries]
-            rows.append(
-                {
-                    "driver": run["driver"],
-                    "stream": stream,
-                    "mean_ns": [entry["mean"] for entry in delays_ns],
-                    "max_ns": maxima,
-                    "outcomes": [entry["outcome"] for entry in entries],
-                    "worse": any(
-                        m is None or (maxima[0] is not None and m > maxima[0]) for m in maxima[1:]
-                    )
-                    or any(rank < ranks[0] for rank in ranks[1:]),
-                }
-            )
-    return rows
-
-
-def side_by_side_table(names: list[str], rows: list[ComparedRow]) -> Table:
-    """The rows of `side_by_side`, in us."""
-    table = Table()
-    for column in ("driver", "stream"):
-        table.add_column(column)
-    for name in names:
-        table.add_column(escape(name), justify="right")
-    for row in rows:
-        pairs = zip(row["mean_ns"], row["max_ns"], strict=True)
-        style = "red" if row["worse"] else None
-        cells = [
-            f"{microseconds(mean)} / {microseconds(largest)}, {outcome}"
-            for (mean, largest), outcome in zip(pairs, row["outcomes"], strict=True)
-        ]
-        table.add_row(row["driver"], row["stream"], *cells, style=style)
-    return table
 
 
 def reproduction_lines(extra: Reproduction) -> list[str]:

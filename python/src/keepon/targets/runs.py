@@ -9,6 +9,7 @@ from typing import Protocol
 
 from keepon import __version__
 from keepon.measure.results import FrameArrays
+from keepon.measure.sightings import Seen
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
 from keepon.model.result import RESULT_SCHEMA, Calibrated, Chosen, Result, RunResult, TargetName
@@ -20,14 +21,15 @@ Progress = Callable[[str, float], None]
 
 @dataclass
 class Run:
-    """One driver's run: its part of the result file, and the arrays of the frames that were
-    measured.
+    """One driver's run: its part of the result file, the arrays of the frames that were measured,
+    and what its wires saw, if somebody kept that.
     """
 
     driver: str
     document: RunResult
     frames: dict[str, FrameArrays]
     trace_hash: str
+    seen: Seen | None = None
 
 
 @dataclass

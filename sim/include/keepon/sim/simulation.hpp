@@ -40,6 +40,8 @@ public:
 	void AddFault(const FaultSpec &spec);
 	/// Count bytes of loads in [start, end) of true time apart.
 	void SetWindow(std::int64_t start_ns, std::int64_t end_ns);
+	/// Keep what stations' wires see in [start, end) of true time, \p limit frames at most.
+	void SetCapture(std::int64_t start_ns, std::int64_t end_ns, std::int64_t limit);
 	/// Synchronise by PTP; after all links, once.
 	void SetSync(const PtpSpec &spec);
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "keepon/sim/capture.hpp"
 #include "keepon/sim/core.hpp"
 #include "keepon/sim/event_queue.hpp"
 #include "keepon/sim/flow.hpp"
@@ -105,6 +106,7 @@ struct World {
 	TimePs window_end = kNever;
 	EventQueue events;
 	Trace trace;
+	Capture capture;
 	PacketPool packets;
 	std::vector<Flow> flows;
 	std::vector<LinkEnd> ends;
@@ -139,6 +141,8 @@ struct World {
 	void Send(std::uint32_t end, std::uint32_t packet, TimePs sfd_ps, TimePs complete_ps)
 	{
 		const LinkEnd &from = ends[end];
+		const Packet &frame = packets[packet];
+		capture.Add({ sfd_ps, frame.seq, frame.flow, from.node, frame.frame_bytes, true });
 		packets[packet].sfd_ps = sfd_ps + from.propagation_ps;
 		events.Push(complete_ps + from.propagation_ps + ends[from.peer].receive_ps,
 			    EventKind::kArrive, from.peer, packet);

@@ -17,6 +17,7 @@ from keepon.measure import clocks, results
 from keepon.measure.delays import mark_onset
 from keepon.measure.due import on_schedule, run_ns, schedule
 from keepon.measure.results import FrameArrays
+from keepon.measure.series import delay_distribution, delay_series
 from keepon.measure.simulated import Bridge as RawBridge
 from keepon.measure.simulated import Flow
 from keepon.model import outcomes
@@ -35,6 +36,7 @@ from keepon.model.timing import measured_ns
 from keepon.parallel import check_stopped, in_order
 from keepon.targets.runs import Outcome, Progress, Run, result_document
 from keepon.targets.sim.build import Build, simulator
+from keepon.targets.sim.captured import captured
 from keepon.targets.sim.construction import by_construction
 from keepon.targets.sim.refusals import check_supported
 
@@ -42,7 +44,12 @@ NAME: Final = "sim"
 
 
 def simulate(
-    scenario: Scenario, plan: Plan, driver: str, seed: int, progress: Progress | None = None
+    scenario: Scenario,
+    plan: Plan,
+    driver: str,
+    seed: int,
+    progress: Progress | None = None,
+    capture_frames: int = 0,
 ) -> tuple[Run, dict[str, list[Sourced]]]:
     """One run.
 
@@ -52,17 +59,23 @@ def simulate(
         driver: what stations under test are in this run.
         seed: of everything random.
         progress: told (driver, share done) now and then.
+        capture_frames: how many frames of its wires are kept, at most.
 
     Raises:
         KeyboardInterrupt: the user stopped it; nothing of this run is kept.
         SimulationError: the frames contradict each other.
     """
-    build, run = simulate_build(scenario, plan, driver, seed, progress)
+    build, run = simulate_build(scenario, plan, driver, seed, progress, capture_frames)
     return run, build.used_sources()
 
 
 def simulate_build(
-    scenario: Scenario, plan: Plan, driver: str, seed: int, progress: Progress | None = None
+    scenario: Scenario,
+    plan: Plan,
+    driver: str,
+    seed: int,
+    progress: Progress | None = None,
+    capture_frames: int = 0,
 ) -> tuple[Build, Run]:
     """`simulate`, with the simulation itself for those who want more of it."""
     try:
@@ -78,6 +91,8 @@ def simulate_build(
             progress(driver, now_ns / until_ns)
 
     build.simulation.set_window(start_ns, end_ns)
+    if capture_frames:
+        build.simulation.set_capture(start_ns, end_ns, capture_frames)
     build.simulation.run(until_ns, told)
     verdict_names = list(simulator().verdict_names())
     streams: dict[str, StreamResult] = {}
@@ -109,7 +124,8 @@ def simulate_build(
     }
     _add_clocks(build, parts, start_ns, end_ns)
     document = outcomes.judged(parts, mark_onset(scenario, streams, arrays))
-    return build, Run(driver, document, arrays, document["trace_hash"])
+    seen = captured(build, verdict_names) if capture_frames else None
+    return build, Run(driver, document, arrays, document["trace_hash"], seen)
 
 
 def _stream_document(
@@ -129,6 +145,8 @@ def _stream_document(
         results.bounds_of(entry, padded), stream.id,
         stream.period_ns, stream.deadline_ns,
     )  # fmt: skip
+    document["delay_series"] = delay_series(frames, window_ns[0])
+    document["delay_distribution"] = delay_distribution(frames)
     if padded:
         station = plan["stations"][stream.talker]
         document["slots"] = results.slips(frames, station["slot_time_ps"], station["preamble_ps"])
@@ -198,7 +216,13 @@ def _load_document(raw: Flow, window_s: float) -> LoadResult:
     return cast(LoadResult, {"goodput_bps": goodput_bps, **_plain(raw)})
 
 
-def run_all(scenario: Scenario, plan: Plan, seed: int, progress: Progress | None = None) -> Outcome:
+def run_all(
+    scenario: Scenario,
+    plan: Plan,
+    seed: int,
+    progress: Progress | None = None,
+    capture_frames: int = 0,
+) -> Outcome:
     """Every driver of the scenario, side by side; a Ctrl-C keeps those that are complete up to the
     first that is not.
 
@@ -213,9 +237,11 @@ def run_all(scenario: Scenario, plan: Plan, seed: int, progress: Progress | None
     runs: list[Run] = []
     sources: dict[str, list[Sourced]] = {}
     interrupted = False
+    kept = dict.fromkeys(scenario.drivers()[:1], capture_frames)
     try:
         for run, used in in_order(
-            lambda driver: simulate(scenario, plan, driver, seed, progress), scenario.drivers()
+            lambda driver: simulate(scenario, plan, driver, seed, progress, kept.get(driver, 0)),
+            scenario.drivers(),
         ):
             runs.append(run)
             sources.update(used)
@@ -233,6 +259,8 @@ class Simulator:
 
     name: str = NAME
     duration_s: float | None = None
+    capture_frames: int = 0
+    """How many frames of the judged run's wires are kept, at most."""
 
     def check_supported(self, scenario: Scenario) -> None:
         simulator()
@@ -245,4 +273,4 @@ class Simulator:
         seed: int,
         progress: Progress | None = None,
     ) -> Outcome:
-        return run_all(scenario, plan, seed, progress)
+        return run_all(scenario, plan, seed, progress, self.capture_frames)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from keepon.errors import TraceError
+from keepon.measure.capture import stream_hash as stream_hash
 from keepon.measure.results import NONE, PENDING, FrameArrays
 from keepon.model.plan import PlannedStation
 from keepon.model.scenario import Stream
@@ -38,14 +39,6 @@ OUTCOME = re.compile(
     r"txtime_ns=(?P<txtime>-?\d+) start_ns=(?P<start>-?[\d.]+)"
 )
 COUNTER = re.compile(r"^\s*(?P<name>[\w.-]+):?\s+(?P<value>\d+)$")
-
-
-def stream_hash(name: str) -> int:
-    """FNV-1a of a stream id, as its frames carry it."""
-    value = 0x811C9DC5
-    for byte in name.encode():
-        value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
-    return value
 
 
 def picoseconds(text: str) -> int:

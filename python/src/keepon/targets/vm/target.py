@@ -17,6 +17,7 @@ from keepon.linux.network import Guest, guest_script
 from keepon.measure import results
 from keepon.measure.delays import mark_onset
 from keepon.measure.due import Schedule, on_schedule
+from keepon.measure.series import delay_distribution, delay_series
 from keepon.model import outcomes
 from keepon.model.gates import ALL_GATES
 from keepon.model.plan import Plan
@@ -207,6 +208,8 @@ def run_one(
             results.bounds_of(entry, guest.driver(stream.talker) == "keepon"), stream.id,
             stream.period_ns, stream.deadline_ns,
         )  # fmt: skip
+        document["delay_series"] = delay_series(measured, start_ns)
+        document["delay_distribution"] = delay_distribution(measured)
         document["talker_counters"] = talk["counters"]
         document["stamp_error_ns"] = {
             "max": float(np.max(np.abs(frames.stamp_error_ps), initial=0)) / 1000,

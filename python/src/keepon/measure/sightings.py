@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames as stations' wires saw them in a window of network time, and their bytes rebuilt for a
+capture: the simulator moves lengths and not contents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from keepon.measure import capture, ptpframes
+from keepon.measure.results import NONE, FrameArrays
+from keepon.model.scenario import Scenario
+
+STREAM, LOAD, PTP = "stream", "load", "ptp"
+
+
+@dataclass(frozen=True, order=True)
+class Sighting:
+    """One frame at one station.
+
+    Attributes:
+        at_ns: network time of its reference plane there.
+        flow: id of the stream or load, or the kind of PTP's message.
+        frame_bytes: on the wire, FCS included.
+        txtime_ns, sent_ns: of a stream's frame: requested instant, hand-over.
+        stamp_ns: the listener's own stamp of it.
+    """
+
+    at_ns: int
+    node: str
+    outbound: bool
+    kind: str
+    flow: str
+    seq: int
+    frame_bytes: int
+    talker: str
+    txtime_ns: int = 0
+    sent_ns: int = 0
+    verdict: str = ""
+    stamp_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All frames of these kinds at all stations in [start, end) of network time."""
+
+    start_ns: int
+    end_ns: int
+    kinds: tuple[str, ...]
+    sightings: list[Sighting] = field(default_factory=list)
+
+
+def of_streams(
+    scenario: Scenario,
+    frames: Mapping[str, FrameArrays],
+    verdicts: Mapping[str, list[str]],
+    lengths: Mapping[str, int],
+    window_ns: tuple[int, int],
+    limit: int,
+) -> Seen:
+    """Streams' frames at both sides, of a target that keeps no record of others.
+
+    Args:
+        frames: those due in the time measured, by stream.
+        verdicts: names by index, by stream.
+        lengths: of frames on the wire, by stream.
+        window_ns: network time; the window ends earlier where there are more than `limit`.
+    """
+    found: list[Sighting] = []
+    for stream in scenario.stream:
+        own = frames[stream.id]
+        sides = [(stream.talker, True, own.wire_ps, None)]
+        sides += [
+            (listener, False, own.arrival_ps[row], own.stamp_ns[row])
+            for row, listener in enumerate(stream.listeners)
+            if own.one_clock
+        ]
+        for node, outbound, times_ps, stamps in sides:
+            for place in np.flatnonzero(times_ps != NONE)[: limit + 1].tolist():
+                found.append(
+                    Sighting(
+                        own.epoch_ns + int(times_ps[place]) // 1000, node, outbound, STREAM,
+                        stream.id, int(own.seq[place]), lengths[stream.id], stream.talker,
+                        int(own.txtime_ns[place]),
+                        own.epoch_ns + int(own.submit_ps[place]) // 1000,
+                        verdict_name(own, place, verdicts[stream.id]),
+                        None if stamps is None else int(stamps[place]),
+                    )
+                )  # fmt: skip
+    start_ns, end_ns = window_ns
+    found = sorted(one for one in found if start_ns <= one.at_ns < end_ns)
+    if len(found) > limit:
+        end_ns = found[limit].at_ns
+        found = [one for one in found if one.at_ns < end_ns]
+    return Seen(start_ns, end_ns, (STREAM,), found)
+
+
+def verdict_name(frames: FrameArrays, place: int, names: list[str]) -> str:
+    """What the driver said of a frame."""
+    verdict = int(frames.verdict[place])
+    return names[verdict] if verdict >= 0 else "pending"
+
+
+def packets(scenario: Scenario, seen: Seen) -> Iterator[capture.Packet]:
+    """The frames with their bytes and a comment, in order of time."""
+    names = [station.name for station in scenario.station]
+    names += [bridge.name for bridge in scenario.bridge]
+    nodes = {name: number for number, name in enumerate(names, start=1)}
+    interfaces = {station.name: index for index, station in enumerate(scenario.station)}
+    streams = {stream.id: stream for stream in scenario.stream}
+    loads = {load.id: load for load in scenario.load}
+    gptp = scenario.sync.mode == "gptp"
+    for one in seen.sightings:
+        side = "talker" if one.outbound else "listener"
+        if one.kind == PTP:
+            data = ptpframes.frame(
+                one.flow, one.seq, capture.address(nodes[one.talker]), one.frame_bytes, gptp
+            )
+            comment = f"ptp={one.flow} seq={one.seq} side={side}; rebuilt, without its times"
+            yield capture.Packet(one.at_ns, interfaces[one.node], data, comment, one.outbound)
+            continue
+        if one.kind == STREAM:
+            priority, target = streams[one.flow].priority, streams[one.flow].listeners[0]
+            target = target if one.outbound else one.node
+        else:
+            priority, target = loads[one.flow].priority, loads[one.flow].listener
+        test = capture.TestFrame(
+            one.flow, one.seq, one.txtime_ns, one.sent_ns, timed=one.kind == STREAM
+        )
+        data = capture.frame(nodes[one.talker], nodes[target], priority, test, one.frame_bytes)
+        comment = f"{one.kind}={one.flow} seq={one.seq} side={side}"
+        if one.kind == STREAM:
+            comment += f" txtime_ns={one.txtime_ns} verdict={one.verdict}"
+        if one.stamp_ns is not None:
+            comment += f" stamp_ns={one.stamp_ns}"
+        yield capture.Packet(one.at_ns, interfaces[one.node], data, comment, one.outbound)

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of a result's page that are made for it: streams with their margins, loads, stations,
+PTP's frames, routes, windows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container
+from typing import Any
+
+from keepon.model import outcomes
+from keepon.model.plan import Plan
+from keepon.model.result import Result, StreamResult
+from keepon.report.grids import ROWS_MAX, Cell, Column, Grid, cells
+from keepon.report.verdict import SIGNS
+
+_QUANTILES = ("min", "mean", "p50", "p99", "p999", "p9999", "max")
+
+
+def us(value_ns: float | None) -> str:
+    """Nanoseconds as microseconds with three decimals, "-" if there is no value."""
+    return "-" if value_ns is None else f"{value_ns / 1000:.3f}"
+
+
+def shown_outcome(entry: StreamResult) -> Cell:
+    """An outcome by a sign and a word."""
+    return Cell(
+        f"{SIGNS[entry['outcome']]} {entry['outcome']}", bad=entry["outcome"] != outcomes.MET
+    )
+
+
+def limit_ns(entry: StreamResult) -> float | None:
+    """The nearest of bound and deadline."""
+    checks = entry["bound_check"]
+    limits = [checks[key]["bound_ns"] for key in outcomes.LATEST if key in checks]
+    return min(limits, default=None)
+
+
+def margin_ns(entry: StreamResult) -> float | None:
+    """What is left of the nearest limit after the worst frame; below zero if it was exceeded."""
+    limit, worst = limit_ns(entry), entry["delay_ns"]["max"]
+    return None if limit is None or worst is None else limit - worst
+
+
+def _share(used: float | None) -> str:
+    """In %; what is not all of it does not look like it."""
+    if used is None:
+        return "-"
+    return f"{used if used >= 1 else min(used, 0.999):.1%}"
+
+
+def worst_first(result: Result) -> list[dict[str, Any]]:
+    """Streams as the scenario has them; if they are too many for a table, those first that have
+    the least margin in the judged run.
+    """
+    found: list[dict[str, Any]] = result["effective"]["stream"]
+    if len(found) <= ROWS_MAX or not result["runs"]:
+        return found
+    judged = result["runs"][0]["streams"]
+    return sorted(found, key=lambda stream: tightness(judged[stream["id"]]))
+
+
+def tightness(entry: StreamResult) -> float:
+    """The margin; less than any where frames are missing or nothing says how much there is."""
+    left = margin_ns(entry)
+    return float("-inf") if left is None or entry["missing"] else left
+
+
+def streams(result: Result, plan: Plan, plotted: Container[str]) -> Grid:
+    """Bound, worst measured and margin of every stream in the judged run; those that are plotted
+    link there.
+    """
+    grid = Grid(
+        "Every stream in the judged run: bound, worst measured, margin",
+        [
+            Column("stream", "text"), Column("from, to", "words"), Column("period, µs"),
+            Column("bound, µs"), Column("deadline, µs"), Column("worst measured, µs"),
+            Column("margin, µs"), Column("of the limit used"), Column("frames due"),
+            Column("missing"), Column("outcome", "text"),
+        ],
+    )  # fmt: skip
+    if not result["runs"]:
+        return grid
+    run = result["runs"][0]
+    for stream in worst_first(result):
+        name = stream["id"]
+        entry, bounds = run["streams"][name], plan["streams"][name]["bounds"]
+        left, limit, worst = margin_ns(entry), limit_ns(entry), entry["delay_ns"]["max"]
+        used = worst / limit if limit and worst is not None else None
+        late = left is not None and left < 0
+        grid.rows.append(
+            [
+                Cell(name, link=f"#stream-{name}" if name in plotted else ""),
+                Cell(f"{stream['talker']} → {', '.join(stream['listeners'])}"),
+                Cell(f"{stream['period_ns'] / 1000:g}"),
+                Cell(us(bounds["delay_ns"])),
+                Cell(us(stream.get("deadline_ns"))),
+                Cell(us(worst), bad=late),
+                Cell(us(left), bad=late),
+                Cell(_share(used), bad=late, share=used),
+                Cell(str(entry["due"]), bad=not entry["due"]),
+                Cell(str(entry["missing"]), bad=bool(entry["missing"])),
+                shown_outcome(entry),
+            ]
+        )
+    return grid
+
+
+def distributions(result: Result) -> Grid:
+    """Quantiles of the delay, a row for each stream and run."""
+    grid = Grid(
+        "Quantiles of the delay, µs",
+        [Column("stream", "text"), Column("run", "text")]
+        + [Column(f"{name}, µs") for name in _QUANTILES]
+        + [Column("standard deviation, µs"), Column("deliveries")],
+    )
+    for stream in result["effective"]["stream"]:
+        for run in result["runs"]:
+            delay = run["streams"][stream["id"]]["delay_ns"]
+            values = [us(delay[key]) for key in _QUANTILES]  # type: ignore[literal-required]
+            grid.rows.append(
+                cells(stream["id"], run["driver"], *values, us(delay["stddev"]), delay["count"])
+            )
+    return grid
+
+
+def routes(result: Result, plan: Plan) -> Grid:
+    """What the picture of the network shows, in words."""
+    grid = Grid(
+        "Routes",
+        [
+            Column("stream", "text"), Column("route", "words"), Column("priority"),
+            Column("frame, bytes"), Column("on the wire, bytes"), Column("release, ns", "words"),
+        ],
+    )  # fmt: skip
+    for stream in result["effective"]["stream"]:
+        entry = plan["streams"][stream["id"]]
+        ways = [
+            " → ".join([stream["talker"], *route, listener])
+            for listener, route in entry["routes"].items()
+        ]
+        releases = entry.get("turns_ns", [entry["release_ns"]])
+        grid.rows.append(
+            cells(
+                stream["id"], ", ".join(ways), stream["priority"], stream["frame_bytes"],
+                entry["frame_bytes_on_wire"], ", ".join(map(str, releases)),
+            )
+        )  # fmt: skip
+    return grid
+
+
+def windows(result: Result, plan: Plan) -> Grid:
+    """When frames leave their talkers and bridges: the chart of slots and gates in numbers."""
+    grid = Grid(
+        "Releases and windows",
+        [
+            Column("stream", "text"), Column("leaves", "text"), Column("towards", "text"),
+            Column("earliest, ns"), Column("latest, ns"), Column("until, ns"),
+        ],
+    )  # fmt: skip
+    for stream in result["effective"]["stream"]:
+        entry = plan["streams"][stream["id"]]
+        early_ns = entry["release_ns"] + entry["release_early_ps"] / 1000
+        late_ns = entry["release_ns"] + entry["release_late_ps"] / 1000
+        grid.rows.append(
+            cells(stream["id"], stream["talker"], "-", f"{early_ns:.3f}", f"{late_ns:.3f}", None)
+        )
+        for window in entry["windows"]:
+            grid.rows.append(
+                cells(
+                    stream["id"],
+                    window["bridge"],
+                    window["peer"],
+                    f"{window['open_ps'] / 1000:.3f}",
+                    f"{window['last_ps'] / 1000:.3f}",
+                    f"{(window['open_ps'] + window['length_ps']) / 1000:.3f}",
+                )
+            )
+    return grid
+
+
+def loads(result: Result) -> Grid:
+    """Best effort: what was asked for, what arrived."""
+    grid = Grid(
+        "Loads",
+        [
+            Column("run", "text"), Column("load", "text"), Column("from, to", "words"),
+            Column("kind", "text"), Column("asked for, Mb/s"), Column("arrived, Mb/s"),
+            Column("lost", "words"),
+        ],
+    )  # fmt: skip
+    asked = {load["id"]: load for load in result["effective"].get("load", [])}
+    for run in result["runs"]:
+        for name, entry in run["loads"].items():
+            load = asked.get(name, {})
+            rate = load.get("rate_bps")
+            lost = entry.get("lost", 0)
+            told = (
+                ", ".join(f"{k}: {v}" for k, v in lost.items()) if isinstance(lost, dict) else lost
+            )
+            goodput = entry.get("goodput_bps")
+            grid.rows.append(
+                cells(
+                    run["driver"], name,
+                    f"{load.get('talker', '?')} → {load.get('listener', '?')}",
+                    load.get("kind", "?"),
+                    "as much as fits" if rate is None or load.get("kind") == "saturate"
+                    else f"{rate / 1e6:.1f}",
+                    None if goodput is None else f"{goodput / 1e6:.3f}", told or "none",
+                )
+            )  # fmt: skip
+    return grid
+
+
+def stations(result: Result) -> Grid:
+    """Talkers and what their wires carried."""
+    grid = Grid(
+        "Stations",
+        [
+            Column("run", "text"), Column("station", "text"), Column("best effort sent, Mb/s"),
+            Column("slots"), Column("placeholders"), Column("underruns"),
+            Column("suspected underruns"),
+        ],
+    )  # fmt: skip
+    for run in result["runs"]:
+        for name, entry in run["stations"].items():
+            rate = entry.get("best_effort_bps")
+            slots = entry.get("slots_total", 0)
+            if not slots and not rate:
+                continue
+            underruns = entry.get("underruns", 0)
+            row = cells(
+                run["driver"], name, None if rate is None else f"{rate / 1e6:.3f}", slots,
+                entry.get("placeholders"),
+            )  # fmt: skip
+            row += [
+                Cell(str(underruns), bad=bool(underruns)),
+                *cells(entry.get("suspected_underruns", 0)),
+            ]
+            grid.rows.append(row)
+    return grid
+
+
+def ptp_frames(result: Result) -> Grid:
+    """PTP's frames by kind of message."""
+    keys = ("submitted", "on_wire", "pending", "delivered", "in_flight", "refused")
+    grid = Grid(
+        "PTP's frames",
+        [Column("run", "text"), Column("message", "text")]
+        + [Column(key.replace("_", " ")) for key in keys]
+        + [Column("lost", "words")],
+    )
+    for run in result["runs"]:
+        for kind, entry in run.get("ptp_frames", {}).items():
+            lost = ", ".join(f"{place}: {count}" for place, count in entry.get("lost", {}).items())
+            values = [entry.get(key, 0) for key in keys]
+            grid.rows.append(cells(run["driver"], kind, *values, lost or "none"))
+    return grid
+
+
+def drivers_of(entries: list[str]) -> str:
+    """ "station (driver)" entries shown as the number of stations per driver."""
+    counts = Counter(entry.rpartition(" (")[2].rstrip(")") for entry in entries)
+    return ", ".join(f"{count} x {driver}" for driver, count in counts.items())
+
+
+def calibrated(result: Result) -> Grid:
+    """Parameters taken from publications."""
+    return Grid(
+        "Calibrated",
+        [
+            Column("parameter", "words"), Column("value"), Column("source", "words"),
+            Column("used by", "words"),
+        ],
+        [
+            cells(
+                entry["parameter"], entry["value"], entry["source_id"],
+                drivers_of(entry.get("stations", [])) or None,
+            )
+            for entry in result["calibrated"]
+        ],
+    )  # fmt: skip
+
+
+def chosen(result: Result) -> Grid:
+    """Parameters that nobody has published, or that the scenario sets."""
+    return Grid(
+        "Chosen",
+        [
+            Column("parameter", "words"), Column("value"), Column("why", "words"),
+            Column("used by", "words"),
+        ],
+        [
+            cells(
+                entry["parameter"], entry["value"], entry["why"],
+                drivers_of(entry.get("stations", [])) or None,
+            )
+            for entry in result["chosen"]
+        ],
+    )  # fmt: skip
+
+
+def planned_stations(plan: Plan) -> Grid:
+    """Slots and rings of stations that have them."""
+    keys = ("slot_bytes", "ring_slots", "partition_slots", "batch_slots", "depth_slots")
+    grid = Grid(
+        "Stations as planned",
+        [Column("station", "text"), Column("planned as", "words"), Column("slot time, ns")]
+        + [Column(key.replace("_", " ")) for key in keys],
+    )
+    for name, station in plan["stations"].items():
+        if "slot_bytes" in station:
+            values = [station[key] for key in keys]  # type: ignore[literal-required]
+            how = f"{station['driver']}, {station['mode']}"
+            grid.rows.append(cells(name, how, f"{station['slot_time_ps'] / 1000:g}", *values))
+    return grid

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The network as a picture: bridges in layers from top to bottom, stations beside theirs, and every
+stream along the links it takes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from keepon.model.plan import Plan
+from keepon.model.result import Result
+from keepon.report.panels import STYLES
+
+BOX_WIDTH, BOX_HEIGHT = 150, 38
+_BRIDGE_WIDTH = 84
+_AISLE = 64
+_ROW = 48
+_LANE = 3.4
+LANES_MAX = 14
+"""Streams on one link that are drawn side by side; of more, only their number."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A node: its middle, its size and what is written in it."""
+
+    name: str
+    x: float
+    y: float
+    width: float
+    lines: tuple[str, str]
+    title: str
+    bridge: bool
+
+    @property
+    def short(self) -> tuple[str, str]:
+        """The lines, cut where they would leave the box; the whole is in its title."""
+        limits = (10, 12) if self.bridge else (19, 23)
+        first, second = (
+            line if len(line) <= limit else f"{line[: limit - 1]}…"
+            for line, limit in zip(self.lines, limits, strict=True)
+        )
+        return first, second
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of a stream's way: a line and an arrow head in its middle."""
+
+    line: str
+    arrow: str
+
+
+@dataclass(frozen=True)
+class Way:
+    """A stream in the picture."""
+
+    stream: str
+    style: int
+    dashed: bool
+    told: str
+    segments: list[Segment]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A cable: its ends in the picture, and what is written beside it."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    text: str
+    title: str
+
+
+@dataclass
+class Picture:
+    """All of it."""
+
+    width: float
+    height: float
+    boxes: list[Box] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    ways: list[Way] = field(default_factory=list)
+    lanes: bool = True
+
+    @property
+    def told(self) -> str:
+        bridges = sum(box.bridge for box in self.boxes)
+        return (
+            f"{len(self.boxes) - bridges} stations, {bridges} bridges, {len(self.links)} links,"
+            f" {len(self.ways)} streams"
+        )
+
+
+def _layers(bridges: list[str], near: dict[str, list[str]]) -> list[list[str]]:
+    """Bridges by their distance from one that lies at an end; parts without a link below each
+    other.
+    """
+    layers: list[list[str]] = []
+    left = list(bridges)
+    while left:
+        end = _by_distance(_by_distance([left[0]], near)[-1][-1:], near)
+        layers += end
+        reached = set(itertools.chain.from_iterable(end))
+        left = [name for name in left if name not in reached]
+    return layers
+
+
+def _by_distance(start: list[str], near: dict[str, list[str]]) -> list[list[str]]:
+    """Bridges by their distance from the first."""
+    distance = {start[0]: 0}
+    queue = deque(start)
+    while queue:
+        node = queue.popleft()
+        for peer in near[node]:
+            if peer in near and peer not in distance:
+                distance[peer] = distance[node] + 1
+                queue.append(peer)
+    found: list[list[str]] = [[] for _ in range(max(distance.values()) + 1)]
+    for name, steps in distance.items():
+        found[steps].append(name)
+    return found
+
+
+def _placed(effective: dict[str, Any]) -> tuple[dict[str, tuple[float, float]], float, float]:
+    """Where every node's middle lies, and the size of the picture."""
+    bridges = [bridge["name"] for bridge in effective.get("bridge", [])]
+    near: dict[str, list[str]] = {name: [] for name in bridges}
+    home: dict[str, str] = {}
+    for link in effective["link"]:
+        first, second = link["ends"]
+        for here, there in ((first, second), (second, first)):
+            if here in near:
+                near[here].append(there)
+            else:
+                home[here] = there
+    stations = [station["name"] for station in effective["station"]]
+    layers = _layers(bridges, near)
+    widest = max((len(layer) for layer in layers), default=0)
+    core = max(1, widest) * _BRIDGE_WIDTH + max(0, widest - 1) * _AISLE
+    width = 2 * (BOX_WIDTH + _AISLE) + core
+    places: dict[str, tuple[float, float]] = {}
+    top = 10.0
+    for layer in layers:
+        sides: tuple[list[str], list[str]] = ([], [])
+        for number, bridge in enumerate(layer):
+            own = [name for name in stations if home.get(name) == bridge]
+            if len(layer) == 1:
+                half = -(-len(own) // 2)
+                sides[0].extend(own[:half])
+                sides[1].extend(own[half:])
+            else:
+                sides[number >= len(layer) / 2].extend(own)
+        rows = max(1, *map(len, sides))
+        for side, x in zip(sides, (BOX_WIDTH / 2, width - BOX_WIDTH / 2), strict=True):
+            for row, name in enumerate(side):
+                offset = (rows - len(side)) / 2
+                places[name] = (x, top + (row + offset + 0.5) * _ROW)
+        for number, bridge in enumerate(layer):
+            beside = (number - (len(layer) - 1) / 2) * (_BRIDGE_WIDTH + _AISLE)
+            places[bridge] = (width / 2 + beside, top + rows * _ROW / 2)
+        top += rows * _ROW + 20
+    free = [name for name in stations if name not in places]
+    for number, name in enumerate(free):
+        x = BOX_WIDTH / 2 if number % 2 == 0 else width - BOX_WIDTH / 2
+        places[name] = (x, top + (number // 2 + 0.5) * _ROW)
+    return places, width, top + -(-len(free) // 2) * _ROW
+
+
+def _rate(rate_bps: int) -> str:
+    return f"{rate_bps / 1e9:g} Gb/s" if rate_bps >= 10**9 else f"{rate_bps / 1e6:g} Mb/s"
+
+
+def hops(talker: str, routes: dict[str, list[str]]) -> list[tuple[str, str]]:
+    """The directed links a stream passes, each once."""
+    ways = ([talker, *route, listener] for listener, route in routes.items())
+    return list(dict.fromkeys(pair for way in ways for pair in itertools.pairwise(way)))
+
+
+def _seen(box: Box, dx: float, dy: float) -> float:
+    """Which share of a line from the middle of a box to another lies within the box."""
+    shares = [size / 2 / abs(d) for size, d in ((box.width, dx), (BOX_HEIGHT, dy)) if d]
+    return min(shares, default=0.0)
+
+
+def _segment(here: Box, there: Box, beside: float, lane: float) -> Segment:
+    """A line beside the cable, and its arrow head where it is seen, `lane` (0 to 1) of that."""
+    dx, dy = there.x - here.x, there.y - here.y
+    first, last = _seen(here, dx, dy), 1 - _seen(there, dx, dy)
+    along = first + (last - first) * (0.25 + 0.5 * lane)
+    length = math.hypot(dx, dy) or 1.0
+    ux, uy = dx / length, dy / length
+    nx, ny = -uy * beside, ux * beside
+    x, y = here.x + dx * along + nx, here.y + dy * along + ny
+    tip, wing = 4.0, 2.6
+    head = (
+        f"M{x + ux * tip:.1f} {y + uy * tip:.1f}L{x - uy * wing:.1f} {y + ux * wing:.1f}"
+        f"L{x + uy * wing:.1f} {y - ux * wing:.1f}Z"
+    )
+    line = f"M{here.x + nx:.1f} {here.y + ny:.1f}L{there.x + nx:.1f} {there.y + ny:.1f}"
+    return Segment(line, head)
+
+
+def drawn(result: Result, plan: Plan) -> Picture:
+    """The network of a result, with the routes of its plan."""
+    effective = result["effective"]
+    places, width, height = _placed(effective)
+    ways = {
+        stream["id"]: hops(stream["talker"], plan["streams"][stream["id"]]["routes"])
+        for stream in effective["stream"]
+    }
+    on_link: dict[frozenset[str], list[str]] = {}
+    for name, pairs in ways.items():
+        for pair in pairs:
+            users = on_link.setdefault(frozenset(pair), [])
+            if name not in users:
+                users.append(name)
+    picture = Picture(width, height)
+    picture.lanes = max(map(len, on_link.values()), default=0) <= LANES_MAX
+    _add_boxes(picture, effective, places)
+    boxes = {box.name: box for box in picture.boxes}
+    for number, stream in enumerate(effective["stream"]):
+        name = stream["id"]
+        segments = []
+        for here, there in ways[name]:
+            users = on_link[frozenset((here, there))]
+            lane = users.index(name)
+            beside = (lane - (len(users) - 1) / 2) * _LANE if picture.lanes else 0.0
+            share = (lane + 0.5) / len(users)
+            # A lane is the same seen from either end of the cable.
+            segments.append(
+                _segment(boxes[here], boxes[there], beside, share)
+                if here < there
+                else _segment(boxes[here], boxes[there], -beside, 1 - share)
+            )
+        told = ", ".join(
+            " → ".join([stream["talker"], *route, listener])
+            for listener, route in plan["streams"][name]["routes"].items()
+        )
+        picture.ways.append(Way(name, number % STYLES, number // STYLES % 2 == 1, told, segments))
+    _add_links(picture, effective, places, on_link)
+    return picture
+
+
+def _add_boxes(
+    picture: Picture, effective: dict[str, Any], places: dict[str, tuple[float, float]]
+) -> None:
+    for station in effective["station"]:
+        name = station["name"]
+        sent = [stream["id"] for stream in effective["stream"] if stream["talker"] == name]
+        got = sum(name in stream["listeners"] for stream in effective["stream"])
+        words = f"sends {', '.join(sent) if len(sent) < 4 else f'{len(sent)} streams'}"
+        second = words if sent else f"gets {got} stream{'s' * (got != 1)}" if got else "no streams"
+        title = f"{name}: {station['driver']}, {second}"
+        picture.boxes.append(Box(name, *places[name], BOX_WIDTH, (name, second), title, False))
+    for bridge in effective.get("bridge", []):
+        name = bridge["name"]
+        delay = f"{bridge['processing_ns'] / 1000:g} µs"
+        picture.boxes.append(
+            Box(name, *places[name], _BRIDGE_WIDTH, (name, delay), f"{name}: {delay}", True)
+        )
+
+
+def _add_links(
+    picture: Picture,
+    effective: dict[str, Any],
+    places: dict[str, tuple[float, float]],
+    on_link: dict[frozenset[str], list[str]],
+) -> None:
+    for link in effective["link"]:
+        first, second = link["ends"]
+        count = len(on_link.get(frozenset((first, second)), ()))
+        rate_bps = link.get("rate_bps") or effective["defaults"]["rate_bps"]
+        picture.links.append(
+            Link(
+                *places[first],
+                *places[second],
+                "" if picture.lanes or not count else str(count),
+                f"{first} – {second}: {_rate(rate_bps)}, {count} stream{'s' * (count != 1)}",
+            )
+        )

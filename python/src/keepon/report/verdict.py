@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What came of a run, in a sentence for the terminal and as the head of a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from keepon.model import outcomes
+from keepon.model.result import OutcomeName, Result, RunResult
+
+SIGNS: dict[OutcomeName, str] = {
+    outcomes.MET: "✓",
+    outcomes.MISSED: "✗",
+    outcomes.NOTHING_CHECKED: "?",
+    outcomes.NO_FRAMES: "∅",
+}
+_SENTENCES: dict[OutcomeName, str] = {
+    outcomes.MET: "Every frame due was delivered, and every bound was kept.",
+    outcomes.MISSED: "A frame due is missing, or a bound or a deadline was exceeded.",
+    outcomes.NOTHING_CHECKED: "Nothing was missed, but not every bound could be checked.",
+    outcomes.NO_FRAMES: "No frame of a stream was due in the time measured.",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One run: its driver, its outcome and what there is to say."""
+
+    driver: str
+    outcome: OutcomeName
+    sign: str
+    sentence: str
+    told: str
+    judged: bool
+
+
+def told(run: RunResult) -> str:
+    """What one run gave, beyond its outcome."""
+    missed: dict[str, list[str]] = {}
+    unchecked: dict[str, list[str]] = {}
+    for name, entry in run["streams"].items():
+        for key, check in entry["bound_check"].items():
+            found = {outcomes.MISSED: missed, outcomes.NOTHING_CHECKED: unchecked}.get(
+                check["outcome"]
+            )
+            if found is not None and entry["due"]:
+                found.setdefault(key.removesuffix("_ns"), []).append(name)
+    without = [
+        name for name, entry in run["streams"].items()
+        if entry["due"] and not any(key in entry["bound_check"] for key in outcomes.LATEST)
+    ]  # fmt: skip
+    none_due = [name for name, entry in run["streams"].items() if not entry["due"]]
+    due = sum(entry["due"] for entry in run["streams"].values())
+    missing = sum(entry["missing"] for entry in run["streams"].values())
+    parts = [f"{due} frames due"]
+    if missing:
+        parts.append(f"{missing} of them missing")
+    parts += [f"{key} missed by {', '.join(names)}" for key, names in missed.items()]
+    if without:
+        parts.append(f"no bound and no deadline for {', '.join(without)}")
+    parts += [
+        f"{key} of {', '.join(names)} not checked, too few frames"
+        for key, names in unchecked.items()
+    ]
+    if none_due:
+        parts.append(f"none due of {', '.join(none_due)} in the time measured; raise duration_s")
+    if len(parts) == 1:
+        parts.append("every bound kept")
+    onset = run["onset"]
+    if onset:
+        parts.append(f"first late, early or missing: {onset['stream']} frame {onset['seq']}")
+    return "; ".join(parts)
+
+
+def summary_lines(result: Result) -> list[str]:
+    """One line per run: outcome, frames, what was missed or not checked, when first."""
+    return [f"{run['driver']}: {run['outcome']}: {told(run)}" for run in result["runs"]]
+
+
+def verdicts(result: Result) -> list[Verdict]:
+    """All runs; the judged one is the first that there is."""
+    return [
+        Verdict(
+            run["driver"],
+            run["outcome"],
+            SIGNS[run["outcome"]],
+            _SENTENCES[run["outcome"]],
+            told(run),
+            run["driver"] == result["judged"],
+        )
+        for run in result["runs"]
+    ]

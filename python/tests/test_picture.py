@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The picture of a result: made of its numbers, readable in both schemes, a sentence where there is
+nothing to draw.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from browser import Browser
+from helpers import HABITAT, ROOT
+from keepon.cli import app as cli
+from keepon.errors import EXIT_ENVIRONMENT, EXIT_INPUT, EXIT_MET
+
+
+def keepon(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["keepon", *map(str, words)])
+    return cli.main()
+
+
+def test_the_picture_says_what_the_result_says_in_both_schemes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, path = tmp_path / "r", tmp_path / "p.svg"
+    assert keepon(monkeypatch, "run", HABITAT, "--duration", 0.1, "--out", out) == EXIT_MET
+    assert keepon(monkeypatch, "report", out, "--picture", path) == EXIT_MET
+    text = path.read_text()
+    ElementTree.fromstring(text)
+    words = re.findall(r">([^<>]+)</text>", text)
+    result = json.loads((out / "result.json").read_text())
+    for run in result["runs"]:
+        assert run["driver"] in words
+        for name in ("F2", "F3", "F4", "F7", "F8"):
+            error = run["streams"][name]["release_error_ns"]
+            worst = max(abs(error["min"]), abs(error["max"]))
+            shown = f"{worst:.3g} ns" if worst < 1000 else f"{worst / 1000:.3g} µs"
+            assert name in words and shown in words
+    assert "true by construction" in " ".join(words)
+    with Browser() as browser:
+        for dark, ink in ((False, "rgb(27, 31, 36)"), (True, "rgb(230, 233, 237)")):
+            browser.open(path, 800, dark)
+            assert browser.complaints() == []
+            fill = "getComputedStyle(document.querySelector('text')).fill"
+            assert browser.does(fill) == ink
+    # What cannot be drawn or written is one sentence.
+    capsys.readouterr()
+    assert keepon(monkeypatch, "report", out, "--picture", tmp_path) == EXIT_ENVIRONMENT
+    for run in result["runs"]:
+        for stream in run["streams"].values():
+            stream["release_error_ns"].update(dict.fromkeys(stream["release_error_ns"]), count=0)
+    (out / "result.json").write_text(json.dumps(result))
+    assert keepon(monkeypatch, "report", out, "--picture", path) == EXIT_INPUT
+    told = capsys.readouterr().err
+    assert "no frame was sent, so there is no picture" in told and len(told.splitlines()) == 2
+
+
+def test_the_readmes_picture_is_of_a_habitat_run() -> None:
+    text = (ROOT / "docs" / "habitat.svg").read_text()
+    words = set(re.findall(r">([^<>]+)</text>", text))
+    assert {"keepon", "standard", "launchtime", "F2", "F3", "F4", "F7", "F8"} <= words
+    assert "docs/habitat.svg" in (ROOT / "README.md").read_text()
