@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from keepon.errors import ConfigError, one_line
 from keepon.export import commands, dot, output, tsnkit, tsnkit_reader, tsntool, yang
 from keepon.export.exported import Exported, Planned
-from keepon.export.stations import vlan_name
+from keepon.linux.station import vlan_name
 from keepon.model import documents, loading, schemacheck, schemafiles
 from keepon.model.plan import Plan, read
 from keepon.model.scenario import Scenario
