@@ -11,16 +11,8 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from keepon.linux.apply import steps
-from keepon.linux.apply.steps import CARRIER_WAIT_S, Need, Step
+from keepon.linux.apply.steps import CARRIER_WAIT_S, PACKAGES, Need, Step
 
-# Debian's packages of the programs
-PACKAGES = {
-    "ip": "iproute2",
-    "tc": "iproute2",
-    "ethtool": "ethtool",
-    "ptp4l": "linuxptp",
-    "phc2sys": "linuxptp",
-}
 _HAS_CLOCK = "ethtool -T {} | grep -q 'Hardware Clock: [0-9]'"
 
 _BEGIN = """set -eu

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 
 from keepon.linux import ptpconfig
 from keepon.linux.apply import steps
-from keepon.linux.apply.steps import Need, Setup, Step, Told
+from keepon.linux.apply.steps import IPV6_MTU_MIN, Need, Setup, Step, Told
 from keepon.linux.network import Guest, link_options, queue_commands
 from keepon.model.hosts import etf_delta_ns
 from keepon.model.scenario import Station
 from keepon.model.topology import Topology
 
-IPV6_MTU_MIN = 1280
 # Of a frame: addresses and type, FCS, a VLAN tag.
 HEADER_BYTES, FCS_BYTES, TAG_BYTES = 14, 4, 4
 DEVICE_NAME_MAX = 15

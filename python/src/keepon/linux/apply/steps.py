@@ -14,7 +14,16 @@ from typing import Any
 from keepon.errors import TraceError
 
 STEPS_SCHEMA = "keepon.steps/1"
+PACKAGES = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "ethtool": "ethtool",
+    "ptp4l": "linuxptp",
+    "phc2sys": "linuxptp",
+}
+"""Debian's packages of the programs."""
 CARRIER_WAIT_S = 15
+IPV6_MTU_MIN = 1280
 STEP_S = 0.001
 """Of phc2sys: from which error on it steps the system's clock."""
 
