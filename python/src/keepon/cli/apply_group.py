@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +13,12 @@ import typer
 from keepon.cli import shared
 from keepon.cli.export_command import checked_plan, device_name
 from keepon.errors import EXIT_INTERRUPTED, ConfigError, one_line
+from keepon.linux import boot
 from keepon.linux import station as stations
 from keepon.linux.apply import command, steps
-from keepon.model import loading
+from keepon.linux.apply.journal import journals
+from keepon.linux.interface import until
+from keepon.model import loading, machinefile
 from keepon.model.plan import read
 
 app = typer.Typer()
@@ -44,6 +49,13 @@ Rollback = Annotated[
         "--rollback", metavar="SECONDS", help="Unless it is confirmed within, all is put back."
     ),
 ]
+Boot = Annotated[
+    str | None,
+    typer.Option("--boot", metavar="NAME", help="What /etc/keepon/NAME.toml says (systemd)."),
+]
+IFACE_WAIT_S = 30.0
+"""How long the card's driver may take at boot."""
+_BOOT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 
 
 def planned_setup(
@@ -84,6 +96,46 @@ def planned_setup(
     return stations.setup(machine, document.station_named(station))
 
 
+def boot_setup(name: str) -> steps.Setup:
+    """The steps of /etc/keepon/NAME.toml, for the units of that name.
+
+    Raises:
+        ConfigError, TraceError: a file, station or name is not right.
+    """
+    path = boot_file(name)
+    found = machinefile.load(path)
+    if found.plan is not None:
+        plan, scenario = (path.parent / each for each in (found.plan.file, found.plan.scenario))
+        setup = planned_setup(plan, scenario, found.plan.station, found.iface, found.keepon_device)
+    else:
+        link = found.link
+        assert link is not None, "one of both, says the file's check"
+        try:
+            setup = boot.direct(
+                name, found.iface, found.keepon_device, link.rate_mbps, link.options, link.ptp
+            )
+        except ConfigError as error:
+            raise loading.problem(str(path), "link.options", link.options, str(error)) from error
+    return boot.for_units(setup, name)
+
+
+def boot_file(name: str) -> Path:
+    if not _BOOT_NAME.fullmatch(name):
+        raise ConfigError(
+            f'option --boot = "{one_line(name)}": must be the name of a file in'
+            f' {machinefile.FOLDER}, without .toml: letters, digits, ".", "_" or "-"'
+        )
+    return machinefile.FOLDER / f"{name}.toml"
+
+
+def at_boot(name: str) -> str:
+    """What keepon@NAME.service does."""
+    nic = machinefile.load(boot_file(name)).iface
+    until(time.monotonic() + IFACE_WAIT_S, lambda: Path("/sys/class/net", nic).exists())
+    setup = boot_setup(name)
+    return command.apply(setup, command.ROLLBACK_S, True, False, _say, settle_s=0.0)
+
+
 @app.command("apply")
 def apply(
     plan: PlanFile = None,
@@ -101,6 +153,7 @@ def apply(
     confirm: Annotated[
         bool, typer.Option("--confirm", help="Keep what another keepon apply waits for.")
     ] = False,
+    at_boot_of: Boot = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="With --dry-run: the steps as JSON.")
     ] = False,
@@ -110,6 +163,9 @@ def apply(
     """
     if confirm:
         print(command.confirm(iface))
+        return
+    if at_boot_of is not None:
+        print(at_boot(at_boot_of))
         return
     if iface is None:
         raise ConfigError("option --iface: is missing; name the card, such as --iface eth0")
@@ -135,6 +191,13 @@ def unapply(
     iface: Annotated[
         str | None, typer.Argument(metavar="IFACE", help="The card; may be left out if only one.")
     ] = None,
+    at_boot_of: Boot = None,
 ) -> None:
     """Put back what was there before keepon apply, and say what was done."""
-    print(command.unapply(iface))
+    if at_boot_of is None:
+        print(command.unapply(iface))
+        return
+    # What runs when a unit has ended in any way: there may be nothing to put back.
+    nic = machinefile.load(boot_file(at_boot_of)).iface
+    if any(nic in (each.nic, each.name) for each in journals()):
+        print(command.unapply(nic))

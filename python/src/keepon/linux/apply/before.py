@@ -85,6 +85,8 @@ def of_step(step: Step, nic: str, up: bool) -> Iterator[Undo]:
             if file.exists():
                 path = step.file.replace(f"/{nic}/", f"/{NIC}/", 1)
                 yield {"do": "file", "path": path, "text": file.read_text().strip()}
+        case steps.WriteFile(path):
+            yield {"do": "remove", "path": path}
         case steps.Ptp4l() | steps.Phc2sys():
             yield {"do": "stop", "program": type(step).__name__.lower()}
             yield {"do": "remove", "path": str(log_path(step))}

@@ -55,13 +55,15 @@ def plan_text(setup: Setup) -> str:
     return "\n".join([f"# {setup.title}", *perform.shown(setup)])
 
 
-def apply(setup: Setup, rollback_s: float, yes: bool, dry_run: bool, say: Say) -> str:
+def apply(
+    setup: Setup, rollback_s: float, yes: bool, dry_run: bool, say: Say, settle_s: float = SETTLE_S
+) -> str:
     """Set an interface up as a station; a line on what was done.
 
     Args:
         setup: its steps; those that hold for every machine.
         rollback_s: within how many seconds it must be confirmed.
-        yes: without confirmation, if link and connection hold.
+        yes: without confirmation, if link and connection hold for `settle_s`.
         dry_run: only say what would be done.
         say: takes lines for the user.
 
@@ -92,7 +94,14 @@ def apply(setup: Setup, rollback_s: float, yes: bool, dry_run: bool, say: Say) -
         client = _client(setup.nic, yes)
         say(plan_text(setup))
         with _signals():
-            end = _carried_out(journal, setup, lock, rollback_s, yes, client, say)
+            end = _carried_out(
+                journal,
+                setup,
+                lock,
+                ("settle", settle_s) if yes else ("window", rollback_s),
+                client,
+                say,
+            )
     finally:
         os.close(lock)
     return _concluded(journal, end, say)
@@ -189,9 +198,9 @@ def _watched(journal: Journal, lock: int) -> socket.socket:
 
 
 def _carried_out(
-    journal: Journal, setup: Setup, lock: int, rollback_s: float, yes: bool, client: str, say: Say
+    journal: Journal, setup: Setup, lock: int, window: tuple[str, float], client: str, say: Say
 ) -> dict[str, Any]:
-    """All steps and the time after them; how it ended.
+    """All steps and the time after them, `window` as the watcher is told of it; how it ended.
 
     Raises:
         KeeponError, KeyboardInterrupt: as `apply`; it is undone.
@@ -208,11 +217,12 @@ def _carried_out(
                 journal.begun = number + 1
                 journals.save(journal)
                 perform.perform(step, setup, journal.mark)
-            verb, seconds = ("settle", SETTLE_S) if yes else ("window", rollback_s)
+            verb, seconds = window
             channel.sendall(f"{verb} {seconds} {client}\n".encode())
-            if not yes:
-                say(_question(setup.nic, rollback_s))
-            return _answer(journal, channel, not yes)
+            asks = verb == "window"
+            if asks:
+                say(_question(setup.nic, seconds))
+            return _answer(journal, channel, asks)
         except BaseException as error:
             why = str(error) if isinstance(error, KeeponError) else "interrupted"
             with suppress(OSError):

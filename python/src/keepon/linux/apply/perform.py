@@ -39,6 +39,8 @@ def shown(setup: Setup) -> Iterator[str]:
                 yield f"echo {count_bytes} > {step.file}"
             case steps.ChooseStamps():
                 continue
+            case steps.WriteFile(path):
+                yield f"# {path} is written"
             case steps.Ptp4l():
                 yield f"ptp4l {_stamps(step.stamps, setup.device)} -m -f {FOLDER / step.config} &"
             case steps.Phc2sys():
@@ -78,6 +80,8 @@ def perform(step: Step, setup: Setup, mark: str) -> None:
         case steps.QueueBytes(_, _, count_bytes):
             if Path(step.file).exists():
                 Path(step.file).write_text(str(count_bytes))
+        case steps.WriteFile(path, text):
+            write(Path(path), text)
         case steps.Ptp4l(_, config, stamps):
             write(FOLDER / config, setup.files[config])
             words = [_stamps(stamps, setup.device), "-m", "-f", str(FOLDER / config)]

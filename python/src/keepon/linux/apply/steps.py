@@ -198,9 +198,17 @@ class Phc2sys:
         return ["-s", self.device, "-c", "CLOCK_REALTIME", "-O", "0", "-S", f"{STEP_S:g}", "-m"]
 
 
+@dataclass(frozen=True)
+class WriteFile:
+    """A file that others read as long as all is set up."""
+
+    path: str
+    text: str
+
+
 Step = (
     Told | PauseOff | EeeOff | Linked | AddKeepon | SetUp | TakeRoutes | RootQueues | LeafQueues
-    | QueueBytes | AddVlan | ChooseStamps | Ptp4l | Phc2sys
+    | QueueBytes | AddVlan | ChooseStamps | Ptp4l | Phc2sys | WriteFile
 )  # fmt: skip
 Daemon = Ptp4l | Phc2sys
 
@@ -252,6 +260,7 @@ _KINDS: dict[str, Callable[..., Any]] = {
     for kind in (
         Program, Free, LinkType, Queues, Clock, Told, PauseOff, EeeOff, Linked, AddKeepon, SetUp,
         TakeRoutes, RootQueues, LeafQueues, QueueBytes, AddVlan, ChooseStamps, Ptp4l, Phc2sys,
+        WriteFile,
     )
 }  # fmt: skip
 
