@@ -32,7 +32,7 @@ def test_a_link_without_a_plan_has_its_programs_in_files(folder: Path) -> None:
     setup = apply_group.boot_setup("machine")
     assert (setup.nic, setup.device) == ("eth1", "rt0")
     (link,) = [step for step in setup.steps if isinstance(step, steps.AddKeepon)]
-    assert link.options == tuple("slot_bytes 1230 partition 250 class 7 slots 0-240/10".split())
+    assert " ".join(link.options) == "slot_bytes 1230 partition 250 class 7 slots 0-240/10"
     assert not any(isinstance(step, steps.Ptp4l | steps.Phc2sys) for step in setup.steps)
     written = {step.path: step.text for step in setup.steps if isinstance(step, steps.WriteFile)}
     config = written["/run/keepon/machine-ptp4l.cfg"]
