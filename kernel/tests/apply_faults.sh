@@ -91,16 +91,17 @@ mount -t tmpfs -o size=4k,nr_inodes=8 tmpfs $keepon_dir
 refused 3 "cannot be written .No space left on device." "full /run/keepon"
 umount $keepon_dir
 # full, and read-only, from a command in the middle on
-for what in size=4k,nr_inodes=2 ro; do
-	mount -t tmpfs tmpfs $keepon_dir
-	AT=2 BEFORE="mount -o remount,$what $keepon_dir" hooked
-	ended 3 "eth0 is as it was|keepon unapply does it" "/run/keepon $what in the middle"
-	cp /tmp/said "/out/said.${what%%=*}"
-	mount -o remount,rw,size=1m,nr_inodes=0 $keepon_dir
-	keepon unapply > /dev/null 2>&1
-	same "/run/keepon $what in the middle"
-	umount $keepon_dir
-done
+mount -t tmpfs -o size=64k tmpfs $keepon_dir
+AT=2 BEFORE="dd if=/dev/zero of=$keepon_dir/fill bs=4k count=99 2>/dev/null" hooked
+ended 3 "cannot be written .No space left on device.*; eth0 is as it was" "full in the middle"
+rm $keepon_dir/fill
+same "full in the middle"
+AT=2 BEFORE="mount -o remount,ro $keepon_dir" hooked
+ended 3 "cannot be written .Read-only file system.*cannot be removed.*keepon unapply does it" "read-only in the middle"
+mount -o remount,rw $keepon_dir
+like "$(keepon unapply)" "eth0 is as it was before half-done station" "read-only in the middle: unapply"
+same "read-only in the middle"
+umount $keepon_dir
 
 # ---- the link ----
 applying

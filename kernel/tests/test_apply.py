@@ -34,6 +34,8 @@ STATIONS = {
     "keepon": ("robot-cell", "controller", "ring"),
     "launchtime": ("habitat", "rt-simulator", "launchtime"),
 }
+# One boot of each script in make test, the others in make soak.
+KINDS = ["keepon", pytest.param("launchtime", marks=pytest.mark.soak)]
 
 
 def station_steps(kind: str) -> bytes:
@@ -66,12 +68,12 @@ def boot(script: str, kind: str, folder: Path) -> GuestResult:
     return result.check()
 
 
-@pytest.mark.parametrize("kind", STATIONS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_station_is_applied_and_put_back(kind: str, tmp_path: Path) -> None:
     assert boot("apply_station.sh", kind, tmp_path).tap.problems() == []
 
 
-@pytest.mark.parametrize("kind", STATIONS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_whatever_happens_all_is_put_back(kind: str, tmp_path: Path) -> None:
     """Faults of journal, link, connection and machine, and a kill -9 at each command."""
     assert boot("apply_faults.sh", kind, tmp_path).tap.problems() == []

@@ -189,7 +189,7 @@ def lock(journal: Journal) -> int | None:
     path = journal.path.with_suffix(".lock")
     try:
         FOLDER.mkdir(mode=0o755, parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise _problem(path, error) from error
     try:
