@@ -24,13 +24,17 @@ def read(path: Path) -> steps.Setup:
         raise ConfigError(f"{path}: is no file of steps ({error})") from error
 
 
+def _say(text: str) -> None:
+    print(text, flush=True)  # somebody waits for it, maybe in a file
+
+
 def _run(chosen: argparse.Namespace) -> str:
     if chosen.verb == "unapply":
         return command.unapply(chosen.name)
     if chosen.verb == "confirm":
         return command.confirm(chosen.name)
     setup = read(Path(chosen.name or ""))
-    return command.apply(setup, chosen.rollback, chosen.yes, chosen.dry_run, print)
+    return command.apply(setup, chosen.rollback, chosen.yes, chosen.dry_run, _say)
 
 
 def main(arguments: Sequence[str]) -> int:
