@@ -17,7 +17,7 @@ from export_judge import by_stream, check_txtimes, network_time, read, ring_of, 
 from keepon.cli import session
 from keepon.export import commands, exported
 from keepon.export.exported import Planned, Port
-from keepon.export.stations import Machine
+from keepon.linux.station import Machine
 from keepon.model import loading
 from keepon.model.scenario import Stream
 from keepon.model.topology import Topology

@@ -27,8 +27,9 @@ from keepon.errors import (
     ConfigError,
     EnvironmentProblemError,
 )
-from keepon.export import commands, exported, ptp
+from keepon.export import commands, exported
 from keepon.export.exported import Planned
+from keepon.linux import ptpconfig
 from keepon.linux.link import options
 from keepon.linux.link.slots import list_text, slots_of_classes
 from keepon.linux.queues import queues_of
@@ -497,7 +498,7 @@ def test_ptp_has_its_class_where_best_effort_has_another() -> None:
     assert queues.best_effort == 7 and queues.ptp_priority is not None
     assert queues.map[queues.ptp_priority] == 3
     assert queues.ptp_priority not in queues.priority.values()
-    config = ptp.config(scenario, "controller", ["rt0"], queues.ptp_priority, station)
+    config = ptpconfig.config(scenario, "controller", ["rt0"], queues.ptp_priority, station)
     assert f"socket_priority {queues.ptp_priority}\n" in config
 
 
@@ -556,7 +557,9 @@ def test_ptp_through_plain_bridges_is_configured_end_to_end() -> None:
         'mode = "gptp"\ngrandmaster = "br1"', 'mode = "ptp"\ngrandmaster = "talker"'
     )
     scenario = loading.parse(text, "ptp.toml")
-    config = ptp.config(scenario, "listener", ["rt0"], None, scenario.station_named("listener"))
+    config = ptpconfig.config(
+        scenario, "listener", ["rt0"], None, scenario.station_named("listener")
+    )
     assert "delay_mechanism E2E\n" in config and "slaveOnly 1\n" in config
     assert "gmCapable" not in config and "transportSpecific" not in config
 

@@ -11,7 +11,15 @@ from typing import Annotated
 import typer
 
 from keepon import __version__
-from keepon.cli import card_group, edge, link_group, machine_group, report_group, run_group
+from keepon.cli import (
+    apply_group,
+    card_group,
+    edge,
+    link_group,
+    machine_group,
+    report_group,
+    run_group,
+)
 from keepon.cli.shared import EXIT_CODES
 from keepon.errors import EXIT_INPUT, EXIT_MET
 
@@ -23,6 +31,7 @@ app = typer.Typer(
 # Without a name: its commands are commands of keepon, in this order.
 app.add_typer(run_group.app)
 app.add_typer(report_group.app)
+app.add_typer(apply_group.app)
 app.add_typer(card_group.app)
 app.add_typer(machine_group.app)
 app.add_typer(link_group.app)

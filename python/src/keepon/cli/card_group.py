@@ -22,7 +22,12 @@ Card = Annotated[
 ]
 Back = Annotated[
     float,
-    typer.Option("--back-s", help="Seconds for the link and your ssh connection to come back."),
+    typer.Option(
+        "--rollback",
+        "--back-s",
+        metavar="SECONDS",
+        help="For the link and your ssh connection to come back.",
+    ),
 ]
 AtBoot = Annotated[
     bool,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from keepon.errors import ConfigError, one_line
 from keepon.export import commands, dot, output, tsnkit, tsnkit_reader, tsntool, yang
 from keepon.export.exported import Exported, Planned
-from keepon.export.stations import vlan_name
+from keepon.linux.station import vlan_name
 from keepon.model import documents, loading, schemacheck, schemafiles
 from keepon.model.plan import Plan, read
 from keepon.model.scenario import Scenario
@@ -85,7 +85,7 @@ def checked_plan(path: Path, scenario: Scenario, source: Path) -> Plan:
     return plan
 
 
-def _device(option: str, name: str) -> str:
+def device_name(option: str, name: str) -> str:
     if not _DEVICE.fullmatch(name):
         raise ConfigError(
             f'option {option} = "{name}": must be a device name of 1 to 15 letters, digits, ".",'
@@ -125,8 +125,8 @@ def run(
         raise ConfigError(
             f'option --format = "{name}": must be one of {", ".join(FORMATS)}, {READ}'
         )
-    _device("--device", device)
-    _device("--keepon-device", keepon)
+    device_name("--device", device)
+    device_name("--keepon-device", keepon)
     if device == keepon:
         raise ConfigError(
             f'option --keepon-device = "{keepon}": must differ from --device, on which it is made;'

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from keepon.export import ptp, shell
+from keepon.export import shell
 from keepon.export.exported import Exported, Planned, Port, gated_ports, port_name
-from keepon.export.stations import Machine, first_frames_note, mtu_note, ptp_config, script
+from keepon.export.stations import first_frames_note, mtu_note, script
+from keepon.linux import ptpconfig
+from keepon.linux.apply import steps
+from keepon.linux.apply.steps import Need, Step
 from keepon.linux.queues import PRIORITIES
+from keepon.linux.station import Machine, ptp_config, without_disturbers
 from keepon.model.topology import Topology
 
 TRAFFIC_CLASSES = 8
@@ -83,6 +87,11 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
     peers = {port_name(topology, name, peer): peer for peer in topology.neighbours[name]}
     rates = {port: topology.wires[name, peer].rate_bps for port, peer in peers.items()}
     used = list(peers) if by_ptp else [port.name for port in ports]
+    needs: list[Need] = [steps.Program(name) for name in ("ip", "tc", "ethtool")]
+    needs += [steps.Program("ptp4l")] if by_ptp else []
+    needs += [
+        steps.Queues(port.name, TRAFFIC_CLASSES, "gates are those of queues") for port in ports
+    ]
     lines = [
         "#!/bin/sh",
         f"# Bridge {name} of scenario {planned.scenario.name}: gates and clock; run as root.",
@@ -92,16 +101,13 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
         f"gates=${{GATES:-{FULL_OFFLOAD}}}",
         "# Nothing is changed before all that is needed is there.",
         *(f'stop "{note}"' for port in ports if (note := _not_by_tc(port)) is not None),
-        *shell.needs(["ip", "tc", "ethtool", *(["ptp4l"] if by_ptp else [])], used),
-        *(
-            shell.needs_queues(port.name, TRAFFIC_CLASSES, "gates are those of queues")
-            for port in ports
-        ),
+        *shell.needs(needs, used),
         shell.helpers([]),
     ]
+    linked: list[Step] = []
     for port in used:
-        lines += shell.without_disturbers(port)
-        lines.append(f"linked {port} {rates[port] // 1_000_000}")
+        linked += [*without_disturbers(port), steps.Linked(port, rates[port] // 1_000_000)]
+    lines += [line for step in linked for line in shell.lines(step)]
     if ports:
         lines.append(
             "# taprio takes the lengths of entries by the rate of the link: it must be up."
@@ -110,7 +116,7 @@ def _bridge(planned: Planned, name: str, ports: list[Port]) -> str:
         lines += [*taprio(gated), shell.queues_set(gated.name)]
     if by_ptp:
         lines.append("# gPTP: the bridge passes time on, or has it.")
-        lines += ptp.start(name, "-H")
+        lines += shell.lines(steps.Ptp4l(name, ptpconfig.config_name(name), "-H"))
     return "\n".join([*lines, "finished=1"]) + "\n"
 
 
@@ -128,8 +134,8 @@ def _bridges(planned: Planned) -> Iterator[tuple[str, str]]:
                 port_name(topology, bridge.name, peer) for peer in topology.neighbours[bridge.name]
             ]
             yield (
-                ptp.config_name(bridge.name),
-                ptp.config(planned.scenario, bridge.name, names, sync.priority, None),
+                ptpconfig.config_name(bridge.name),
+                ptpconfig.config(planned.scenario, bridge.name, names, sync.priority, None),
             )
 
 
@@ -175,6 +181,6 @@ def export(planned: Planned) -> Exported:
         if station.name in planned.plan["stations"]:
             files[f"{station.name}.sh"] = script(machine, station)
             if planned.scenario.sync.by_ptp:
-                files[ptp.config_name(station.name)] = ptp_config(machine, station)
+                files[ptpconfig.config_name(station.name)] = ptp_config(machine, station)
     files.update(_bridges(planned))
     return Exported(files, list(_notes(planned, machine)))

@@ -7,17 +7,13 @@ POSIX sh, so that a small board's busybox runs them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterable, Iterator
 
-# Debian's packages of the programs
-PACKAGES = {
-    "ip": "iproute2",
-    "tc": "iproute2",
-    "ethtool": "ethtool",
-    "ptp4l": "linuxptp",
-    "phc2sys": "linuxptp",
-}
-CARRIER_WAIT_S = 15
+from keepon.linux.apply import steps
+from keepon.linux.apply.steps import CARRIER_WAIT_S, PACKAGES, Need, Step
+
+_HAS_CLOCK = "ethtool -T {} | grep -q 'Hardware Clock: [0-9]'"
 
 _BEGIN = """set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -88,7 +84,7 @@ def begin() -> str:
     return _BEGIN
 
 
-def needs(programs: list[str], devices: list[str]) -> Iterator[str]:
+def begins(programs: Iterable[str], devices: Iterable[str]) -> Iterator[str]:
     """Root, programs and devices."""
     yield '[ "$(id -u)" = 0 ] || stop "needs root: run it with sudo"'
     for program in programs:
@@ -103,18 +99,51 @@ def needs(programs: list[str], devices: list[str]) -> Iterator[str]:
         )
 
 
-def needs_queues(device: str, count: int, otherwise: str) -> str:
-    """Transmit queues of a device; `otherwise` says what is not possible with fewer."""
-    return (
-        f"set -- /sys/class/net/{device}/queues/tx-*\n"
-        f'[ $# -ge {count} ] || stop "{device} has $# transmit queues and the plan needs {count}:'
-        f' {otherwise}"'
-    )
+def _need(need: Need) -> Iterator[str]:
+    match need:
+        case steps.Free(device, remedy):
+            yield (
+                f'[ ! -e /sys/class/net/{device} ] || stop "{device} is there already: {remedy}"'
+            )
+        case steps.LinkType():
+            yield (
+                'ip link help keepon 2>&1 | grep -q slot_bytes || stop "ip knows no links of type'
+                ' keepon: build its plugin with kernel/plugin/build, see docs/kernel.md"'
+            )
+        case steps.Queues(device, count, otherwise):
+            yield f"set -- /sys/class/net/{device}/queues/tx-*"
+            yield (
+                f'[ $# -ge {count} ] || stop "{device} has $# transmit queues and the plan needs'
+                f' {count}: {otherwise}"'
+            )
+        case steps.Clock(device, otherwise):
+            yield (
+                f'{_HAS_CLOCK.format(device)} || stop "{device} has no PTP hardware clock,'
+                f' {otherwise}"'
+            )
 
 
-def helpers(undo: list[str]) -> str:
-    """Functions of the part that changes something, and what takes it all away if that fails."""
+def needs(found: Iterable[Need], devices: Iterable[str]) -> Iterator[str]:
+    """All that is looked at before anything is changed; `devices` must be there."""
+    rest = list(found)
+    yield from begins((need.name for need in rest if isinstance(need, steps.Program)), devices)
+    for need in rest:
+        yield from _need(need)
+
+
+def helpers(made: Iterable[str]) -> str:
+    """Functions of the part that changes something, and what takes it all away if that fails:
+    queues, programs, and the devices `made`, the last one first.
+    """
+    undo = [f"ip link del {device} 2> /dev/null" for device in reversed(list(made))]
     return _SWITCH_OFF + _LINKED + _UNDO % "\n\t".join(undo or [":"])
+
+
+def made(found: Iterable[Step]) -> Iterator[str]:
+    """Devices that steps make."""
+    for step in found:
+        if isinstance(step, steps.AddKeepon | steps.AddVlan):
+            yield step.device
 
 
 def queues_set(device: str) -> str:
@@ -124,15 +153,7 @@ def queues_set(device: str) -> str:
     return f'queued="$queued {device}"'
 
 
-def without_disturbers(device: str) -> Iterator[str]:
-    """What may stop a wire at an instant that nobody planned."""
-    yield "# A PAUSE frame of the other end would hold back frames whose time has come."
-    yield (f'switch_off {device} "pause frames" -a ethtool -A {device} autoneg off rx off tx off')
-    yield "# Energy-efficient Ethernet sleeps between frames and takes many us to wake up."
-    yield f'switch_off {device} "EEE" --show-eee ethtool --set-eee {device} eee off'
-
-
-def daemon(program: str, node: str, words: str) -> Iterator[str]:
+def _daemon(program: str, node: str, words: str) -> Iterator[str]:
     """A program that stays; that it does not stop at once is looked at."""
     place = f"/run/{program}-{node}"
     yield f"setsid {program} {words} > {place}.log 2>&1 &"
@@ -140,3 +161,41 @@ def daemon(program: str, node: str, words: str) -> Iterator[str]:
     yield f"echo $! > {place}.pid"
     yield "sleep 1"
     yield f'kill -0 $! 2> /dev/null || stop "{program} stopped: $(tail -n 1 {place}.log)"'
+
+
+def command(step: Step) -> str:
+    return shlex.join(steps.words(step))
+
+
+def lines(step: Step) -> Iterator[str]:
+    """A step as lines of the script."""
+    match step:
+        case steps.Told(text):
+            yield f"# {text}"
+        case steps.PauseOff(device):
+            yield f'switch_off {device} "pause frames" -a {command(step)}'
+        case steps.EeeOff(device):
+            yield f'switch_off {device} "EEE" --show-eee {command(step)}'
+        case steps.Linked(device, rate_mbps):
+            yield f"linked {device} {rate_mbps}"
+        case steps.RootQueues(device):
+            yield command(step)
+            yield queues_set(device)
+        case steps.QueueBytes(count_bytes=count_bytes):
+            yield f"[ ! -e {step.file} ] || echo {count_bytes} > {step.file}"
+        case steps.ChooseStamps(device):
+            yield "stamps=-H"
+            yield f"{_HAS_CLOCK.format(device)} || stamps=-S"
+        case steps.Ptp4l(node, config, stamps):
+            chosen = "$stamps" if stamps == "auto" else stamps
+            yield from _daemon("ptp4l", node, f'{chosen} -m -f "$here/{config}"')
+        case steps.Phc2sys(node, _, stamps):
+            started = _daemon("phc2sys", node, " ".join(step.words))
+            if stamps == "auto":
+                yield 'if [ "$stamps" = -H ]; then'
+                yield from ("\t" + line for line in started)
+                yield "fi"
+            else:
+                yield from started
+        case _:
+            yield command(step)

@@ -13,17 +13,15 @@ drivers_probe).
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from keepon.errors import (
     EXIT_INTERRUPTED,
@@ -34,12 +32,20 @@ from keepon.errors import (
     one_line,
 )
 from keepon.linux import persistent
+from keepon.linux.interface import (
+    ROLLBACK_MAX_S,
+    Setup,
+    answers,
+    client_over,
+    has_carrier,
+    ip,
+    setup_of,
+    until,
+)
 
 BACK_S = 30.0
-BACK_MAX_S = 3600.0
 PROBED_S = 10.0
 """How long a driver may take to make its interface."""
-LOOK_S = 0.1
 
 DRIVERS = {
     ("pci", "0x8086"): "keepon_intel",
@@ -74,17 +80,6 @@ class Card:
         )
 
 
-@dataclass(frozen=True)
-class Setup:
-    """What the interface had, as words for ip(8)."""
-
-    mtu: int
-    up: bool
-    carrier: bool
-    addresses: list[list[str]]
-    routes: list[list[str]]
-
-
 def find(name: str) -> Card:
     """The card of an interface.
 
@@ -113,59 +108,11 @@ def find(name: str) -> Card:
     return Card(name, device.resolve(), bus, (device / "driver").resolve().name)
 
 
-def _ip(*words: str) -> str:
-    done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise EnvironmentProblemError(
-            f"ip {' '.join(words)}: {one_line(done.stderr.strip() or 'failed')}"
-        )
-    return done.stdout
-
-
-def _address(entry: dict[str, Any]) -> list[str]:
-    words = [f"{entry['local']}/{entry['prefixlen']}"]
-    words += ["peer", f"{entry['address']}/{entry['prefixlen']}"] if "address" in entry else []
-    for key, option in (("broadcast", "broadcast"), ("label", "label")):
-        words += [option, entry[key]] if key in entry else []
-    for key, option in (("valid_life_time", "valid_lft"), ("preferred_life_time", "preferred_lft")):
-        # 2^32 - 1: for ever
-        words += [option, str(entry[key])] if entry.get(key, 2**32 - 1) < 2**32 - 1 else []
-    return words
-
-
-def _routes(name: str, family: str) -> Iterator[list[str]]:
-    """Routes that somebody made; those of the kernel come with the addresses."""
-    for line in _ip(family, "route", "show", "dev", name).splitlines():
-        words = [word for word in line.split() if word not in ("linkdown", "dead")]
-        if "kernel" not in words and "ra" not in words:
-            yield [family, "route", "replace", *words, "dev", name]
-
-
-def setup_of(name: str) -> Setup:
-    """What has to be set again when the interface has gone and come back."""
-    (link,) = json.loads(_ip("-json", "addr", "show", "dev", name))
-    flags = link["flags"]
-    addresses = [
-        _address(entry)
-        for entry in link["addr_info"]
-        if entry["scope"] != "link" or entry["family"] == "inet"
-    ]
-    routes = [*_routes(name, "-4"), *_routes(name, "-6")] if "UP" in flags else []
-    return Setup(link["mtu"], "UP" in flags, "LOWER_UP" in flags, addresses, routes)
-
-
 def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text)
     except OSError as error:
         raise EnvironmentProblemError(f"{path}: {error.strerror}") from error
-
-
-def _until(deadline_s: float, found: Callable[[], Any]) -> Any:
-    """What `found` gives as soon as it is true, or its last answer when the time is over."""
-    while not (answer := found()) and time.monotonic() < deadline_s:
-        time.sleep(LOOK_S)
-    return answer
 
 
 def _interface(card: Card) -> str:
@@ -188,47 +135,24 @@ def _move(card: Card, driver: str | None, override: str, setup: Setup) -> str:
         _write(card.device / "driver" / "unbind", card.device.name)
     _write(card.device / "driver_override", f"{override}\n")
     _write(bus / "drivers_probe", card.device.name)
-    name = _until(time.monotonic() + PROBED_S, lambda: _interface(card))
+    name = until(time.monotonic() + PROBED_S, lambda: _interface(card))
     found = (card.device / "driver").resolve().name if name else ""
     if not name or found != (driver or found) or (driver is None and found in DRIVERS.values()):
         what = f"driver {driver} does not take" if driver else "no driver of this kernel takes"
         raise EnvironmentProblemError(f"{what} {card.device.name}; the kernel's log says why")
     if name != card.name:
-        _ip("link", "set", "dev", name, "down")
-        _ip("link", "set", "dev", name, "name", card.name)
-    _ip("link", "set", "dev", card.name, "mtu", str(setup.mtu))
+        ip("link", "set", "dev", name, "down")
+        ip("link", "set", "dev", name, "name", card.name)
+    ip("link", "set", "dev", card.name, "mtu", str(setup.mtu))
     if setup.up:
-        _ip("link", "set", "dev", card.name, "up")
+        ip("link", "set", "dev", card.name, "up")
     for words in setup.addresses:
-        _ip("addr", "replace", *words, "dev", card.name)
+        ip("addr", "replace", *words, "dev", card.name)
     for words in setup.routes:
         # a gateway may be known only when the link is up, which `_check_back` waits for
         with suppress(EnvironmentProblemError):
-            _ip(*words)
+            ip(*words)
     return found
-
-
-def _has_carrier(name: str) -> bool:
-    try:
-        return (Path("/sys/class/net") / name / "carrier").read_text().strip() == "1"
-    except OSError:  # the interface is down
-        return False
-
-
-def _answers(address: str) -> bool:
-    words = ["ping", "-n", "-q", "-c", "1", "-W", "1", address]
-    return subprocess.run(words, capture_output=True, check=False).returncode == 0
-
-
-def client_over(name: str) -> str:
-    """The other end of the ssh connection this runs over, if that is reached by the interface; else
-    nothing.
-    """
-    client = os.environ.get("SSH_CONNECTION", "").split(" ")[0]
-    if not client:
-        return ""
-    (route,) = json.loads(_ip("-json", "route", "get", client))
-    return client if route.get("dev") == name else ""
 
 
 def _check_back(card: Card, setup: Setup, client: str, deadline_s: float) -> None:
@@ -238,11 +162,11 @@ def _check_back(card: Card, setup: Setup, client: str, deadline_s: float) -> Non
         EnvironmentProblemError: the link or the client is not back in time, or a route cannot be
             set.
     """
-    if setup.carrier and not _until(deadline_s, lambda: _has_carrier(card.name)):
+    if setup.carrier and not until(deadline_s, lambda: has_carrier(card.name)):
         raise EnvironmentProblemError(f"the link of {card.name} did not come back in time")
     for words in setup.routes:
-        _ip(*words)
-    if client and not _until(deadline_s, lambda: _answers(client)):
+        ip(*words)
+    if client and not until(deadline_s, lambda: answers(client)):
         raise EnvironmentProblemError(
             f"{client}, from where you are logged in, did not answer in time"
         )
@@ -272,7 +196,7 @@ def _change(card: Card, driver: str | None, override: str, back_s: float) -> str
         KeyboardInterrupt: the same for who ends it.
     """
     setup, client = setup_of(card.name), client_over(card.name)
-    if client and not _answers(client):
+    if client and not answers(client):
         raise EnvironmentProblemError(
             f"{client}, from where you are logged in over {card.name}, does not answer ping, so"
             " that nobody could tell whether it comes back; allow it, or log in another way"
@@ -354,16 +278,17 @@ def unbind(name: str, back_s: float = BACK_S) -> str:
 
 
 def _check(back_s: float) -> None:
-    if not 0 < back_s <= BACK_MAX_S:
+    if not 0 < back_s <= ROLLBACK_MAX_S:
         raise ConfigError(
-            f"option --back-s = {back_s}: must be above 0 and at most {BACK_MAX_S:g} seconds"
+            f"option --rollback = {back_s:g}: must be above 0 and at most {ROLLBACK_MAX_S:g}"
+            " seconds"
         )
     if os.geteuid():
         raise EnvironmentProblemError("only root may move a card to another driver; use sudo")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """`python3 -m keepon.linux.bind bind|unbind NAME [--back-s S] [--persistent]`, where there is
+    """`python3 -m keepon.linux.bind bind|unbind NAME [--rollback S] [--persistent]`, where there is
     nothing but Python.
     """
     parser = argparse.ArgumentParser(
@@ -372,7 +297,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("verb", choices=("bind", "unbind"))
     parser.add_argument("name", metavar="NAME")
     parser.add_argument(
-        "--back-s", type=float, default=BACK_S, help="seconds for link and ssh to come back (30)"
+        "--rollback",
+        "--back-s",
+        dest="back_s",
+        type=float,
+        default=BACK_S,
+        metavar="SECONDS",
+        help="for link and ssh to come back (30)",
     )
     parser.add_argument(
         "--persistent", action="store_true", help="bind: at every boot, too (systemd)"

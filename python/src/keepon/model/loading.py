@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections import deque
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -21,6 +21,7 @@ from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
 from keepon.model.slotting import misfit
 from keepon.model.wire import byte_time_ps
 
+Model = TypeVar("Model", bound=BaseModel)
 _ID_KEYS = ("id", "name")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -83,9 +84,8 @@ def _owner(document: dict[str, Any], location: tuple[int | str, ...]) -> str:
     return ""
 
 
-def _known_keys(location: tuple[int | str, ...]) -> list[str]:
+def _known_keys(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
     """Keys the table at `location` may have, found by walking the models' fields."""
-    model: type[BaseModel] = Scenario
     for part in location:
         if isinstance(part, int):
             continue
@@ -114,7 +114,9 @@ def _suggestion(word: str, known: list[str]) -> str:
     return f'did you mean "{close[0]}"?' if close else "known here: " + ", ".join(known)
 
 
-def _sentence(source: str, document: dict[str, Any], error: Any) -> ConfigError:
+def _sentence(
+    source: str, document: dict[str, Any], error: Any, model: type[BaseModel], example: str
+) -> ConfigError:
     location, value, around = _resolve(document, error["loc"])
     key = _path(location) + _owner(document, location)
     kind, context = error["type"], error.get("ctx", {})
@@ -123,11 +125,10 @@ def _sentence(source: str, document: dict[str, Any], error: Any) -> ConfigError:
     if kind == "missing":
         path, space, owner = key.partition(" (")
         return ConfigError(
-            f"{source}: key `{path}`{space}{owner} is missing; add it, examples/habitat.toml shows"
-            " the format"
+            f"{source}: key `{path}`{space}{owner} is missing; add it, {example} shows the format"
         )
     if kind == "extra_forbidden":
-        known = _known_keys(location[:-1])
+        known = _known_keys(model, location[:-1])
         if isinstance(around, dict):
             known = [name for name in known if name not in around] or known
         return problem(source, key, value, f"unknown key; {_suggestion(str(location[-1]), known)}")
@@ -147,9 +148,7 @@ def _sentence(source: str, document: dict[str, Any], error: Any) -> ConfigError:
         return problem(source, key, value, "must be a string; write it in quotes")
     if kind == "bool_type":
         return problem(source, key, value, "must be true or false; write it without quotes")
-    return problem(
-        source, key, value, f"{error['msg'].lower()}; examples/habitat.toml shows the format"
-    )
+    return problem(source, key, value, f"{error['msg'].lower()}; {example} shows the format")
 
 
 def _first_error(document: dict[str, Any], errors: list[Any]) -> Any:
@@ -176,6 +175,28 @@ def parse(text: str, source: str) -> Scenario:
     Raises:
         ConfigError: one sentence on the first thing that is wrong.
     """
+    scenario = parse_as(
+        text, source, Scenario, SCENARIO_SCHEMA, "scenario", "examples/habitat.toml"
+    )
+    check(scenario, source)
+    return launchtime.with_advances(scenario)
+
+
+def parse_as(
+    text: str, source: str, model: type[Model], schema: str, what: str, example: str
+) -> Model:
+    """A file of ours in TOML, by its model.
+
+    Args:
+        text: the file's contents.
+        source: what to call it in messages.
+        schema: what its key `schema` must be.
+        what: "scenario", or what it is.
+        example: what shows the format.
+
+    Raises:
+        ConfigError: one sentence on the first thing that is wrong.
+    """
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -184,36 +205,33 @@ def parse(text: str, source: str) -> Scenario:
         ) from error
     except RecursionError:
         raise ConfigError(
-            f"{source}: not a scenario: lists or tables are nested too deeply; flatten them"
+            f"{source}: not a {what}: lists or tables are nested too deeply; flatten them"
         ) from None
     except ValueError as error:
         raise ConfigError(
-            f"{source}: not a scenario: {one_line(error, 200)}; shorten that number"
+            f"{source}: not a {what}: {one_line(error, 200)}; shorten that number"
         ) from error
     declared = document.get("schema")
     if declared is None:
         raise ConfigError(
-            f"{source}: key `schema` is missing; the first line must be schema ="
-            f' "{SCENARIO_SCHEMA}"'
+            f'{source}: key `schema` is missing; the first line must be schema = "{schema}"'
         )
-    if declared != SCENARIO_SCHEMA:
+    if declared != schema:
         raise problem(
-            source, "schema", declared, f'must be "{SCENARIO_SCHEMA}"; this version reads no other'
+            source, "schema", declared, f'must be "{schema}"; this version reads no other'
         )
     try:
-        scenario = Scenario.model_validate(document)
+        return model.model_validate(document)
     except ValidationError as error:
-        raise _sentence(source, document, _first_error(document, error.errors())) from None
-    check(scenario, source)
-    return launchtime.with_advances(scenario)
+        first = _first_error(document, error.errors())
+        raise _sentence(source, document, first, model, example) from None
 
 
-def load(path: Path) -> Scenario:
-    """Scenario from a file; raises ConfigError when it cannot be read or is wrong."""
+def read_text(path: Path) -> str:
+    """Raises ConfigError: the file cannot be read."""
     try:
-        text = path.read_text(
-            encoding="utf-8-sig"
-        )  # editors of some systems begin a file with a mark
+        # editors of some systems begin a file with a mark
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ConfigError(
             f"{path}: cannot be read ({error.strerror}); check the name and the permissions"
@@ -222,7 +240,11 @@ def load(path: Path) -> Scenario:
         raise ConfigError(
             f"{path}: not TOML: not UTF-8 text (byte {error.start}); save it as UTF-8"
         ) from error
-    return parse(text, str(path))
+
+
+def load(path: Path) -> Scenario:
+    """Scenario from a file; raises ConfigError when it cannot be read or is wrong."""
+    return parse(read_text(path), str(path))
 
 
 def _node(source: str, key: str, value: str, nodes: list[str], what: str = "node") -> None:

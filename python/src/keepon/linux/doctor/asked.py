@@ -106,14 +106,14 @@ class Clock:
 
 def ask(name: str) -> Card:
     """All of an interface, in this network namespace."""
-    stamping = _told(lambda: _stamping(name))
-    phc = stamping.phc if isinstance(stamping, Stamping) else -1
+    stamps = stamping(name)
+    phc = stamps.phc if isinstance(stamps, Stamping) else -1
     driver = _told(lambda: _driver(name))
     return Card(
         "" if driver is None else driver,
-        stamping,
-        _told(lambda: _pause(name)),
-        _told(lambda: _eee(name)),
+        stamps,
+        pause(name),
+        eee(name),
         _told(lambda: _features(name)),
         _qdiscs(name),
         _phc_ahead(Path(f"/dev/ptp{phc}")) if phc >= 0 else None,
@@ -129,6 +129,21 @@ def _told(found: Callable[[], Found]) -> Found | Unseen | None:
         if error.errno == errno.EOPNOTSUPP:
             return None
         return Unseen(f"the kernel did not say ({error.strerror})")
+
+
+def stamping(name: str) -> Stamping | Unseen | None:
+    """None: its driver does not say."""
+    return _told(lambda: _stamping(name))
+
+
+def pause(name: str) -> Pause | Unseen | None:
+    """None: its driver has no pause frames."""
+    return _told(lambda: _pause(name))
+
+
+def eee(name: str) -> Eee | Unseen | None:
+    """None: its driver has no EEE."""
+    return _told(lambda: _eee(name))
 
 
 def _driver(name: str) -> str:

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ptp4l's configuration for the nodes of a plan whose clocks are set by PTP (ptp4l(8)), and the
-commands that start linuxptp.
-"""
+"""ptp4l's configuration for the nodes of a plan whose clocks are set by PTP (ptp4l(8))."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 
-from keepon.export import shell
 from keepon.model.scenario import Scenario, Station, Sync
 
 # In which order nodes would lead: the plan's grandmaster, then bridges. 255 says of a node that it
@@ -16,7 +13,6 @@ from keepon.model.scenario import Scenario, Station, Sync
 GRANDMASTER_PRIORITY, OTHER_PRIORITY, NEVER_PRIORITY = 100, 248, 255
 # gPTP takes what receive stamps of software are late for the length of the cable.
 SOFTWARE_DELAY_NS = 100_000
-STEP_S = 0.001
 
 
 def log_interval(interval_ms: int) -> int:
@@ -110,16 +106,3 @@ def config(
             lines.append(f"ingressLatency {station.ingress_latency_ns}")
             lines.append(f"egressLatency {station.egress_latency_ns}")
     return "\n".join(lines) + "\n"
-
-
-def start(node: str, stamps: str) -> Iterator[str]:
-    """ptp4l with its configuration; `stamps` is -H or -S, or what the shell makes of it."""
-    yield from shell.daemon("ptp4l", node, f'{stamps} -m -f "$here/{config_name(node)}"')
-
-
-def follow(node: str, device: str) -> Iterator[str]:
-    """phc2sys: CLOCK_TAI of programs, and of etf, is the time of the device. It steps when PTP has
-    stepped that.
-    """
-    words = f"-s {device} -c CLOCK_REALTIME -O 0 -S {STEP_S:g} -m"
-    yield from shell.daemon("phc2sys", node, words)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# What the apply_*.sh tests share; found as /lib/keepon/apply.sh in the guest, after test.sh. eth0 is a card with a cable to
+# eth9 in namespace far, has addresses and routes, PAUSE frames, and carries the ssh connection of 10.0.0.2.
+#
+#   keepon VERB ...            python3 -m keepon.linux.apply
+#   state                      all that keepon apply may change, as ip, tc, ethtool, ps and ls tell it
+#   same NAME                  it is as `state > /tmp/before` found it
+#   applying WORDS ...         keepon apply /steps/$STEPS with them, in the background, its input nobody; its number is $job,
+#                              what it says in /tmp/said
+#   until_said PATTERN         waits for that in /tmp/said
+#   ended CODE PATTERN NAME    $job ends with that exit code, its last line matches
+export PYTHONHOME=/usr PYTHONPATH=/lib/keepon/python PYTHONDONTWRITEBYTECODE=1
+control=/sys/kernel/debug/keepon_hwsim/control
+
+keepon() {
+	"$PYTHON" -S -m keepon.linux.apply "$@"
+}
+
+card() {
+	echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6
+	echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
+	modprobe keepon_hwsim
+	ip netns add far
+	echo "nic sim0 mode=$MODE rate_bps=1000000000 ppb=20000 seed=1 queues=8 flow_control=1" > $control
+	echo "nic sim1 mode=ordinary rate_bps=1000000000 ppb=-30000 seed=2" > $control
+	echo "link sim0 sim1 propagation_ns=100" > $control
+	ip link set sim0 name eth0
+	ip link set sim1 netns far name eth9
+	ip -n far addr add 10.0.0.2/24 dev eth9
+	ip -n far link set eth9 up
+}
+
+addresses() {
+	ip addr add 10.0.0.1/24 dev eth0
+	ip addr add 10.1.0.1/32 dev eth0
+	ip link set eth0 up
+	wait_until 5 linked
+	ip route add default via 10.0.0.2 dev eth0 metric 7
+}
+
+unlinked() {
+	! linked
+}
+
+linked() {
+	[ "$(cat /sys/class/net/eth0/carrier 2>/dev/null)" = 1 ]
+}
+
+state() {
+	for what in "addr" "link" "-4 route" "rule"; do
+		# shellcheck disable=SC2086 # options
+		ip -d -j ${what%% *} ${what#* } 2>&1 | tr '{' '\n' | sed '/"ifname":"lo"/d'
+	done
+	ip -4 route
+	tc -j qdisc show
+	for what in "" -a --show-eee -k -c -T -g; do
+		# shellcheck disable=SC2086 # may be nothing
+		ethtool $what eth0 2>&1
+	done
+	cat /sys/class/net/eth0/queues/tx-*/byte_queue_limits/limit_min 2>/dev/null
+	for process in /proc/[0-9]*; do
+		tr '\0' ' ' < "$process/cmdline" 2>/dev/null | grep -E '^(ptp4l|phc2sys) |keepon.linux.apply'
+	done
+	ls -A /run/keepon 2>/dev/null | grep -v 'lock$'
+}
+
+same() {
+	state > /tmp/after
+	if cmp -s /tmp/before /tmp/after; then
+		ok "$1: all is as it was"
+	else
+		not_ok "$1: all is as it was"
+		diff /tmp/before /tmp/after | sed 's/^/# /'
+	fi
+}
+
+applying() {
+	rm -f /tmp/said
+	# not by the function above: its shell would get the signals
+	"$PYTHON" -S -m keepon.linux.apply apply "/steps/$STEPS" "$@" > /tmp/said 2>&1 < /dev/null &
+	job=$!
+}
+
+said() {
+	grep -Eq "$1" /tmp/said
+}
+
+until_said() {
+	wait_until 60 said "$1" || diag "$(tail -3 /tmp/said)"
+}
+
+ended() {
+	wait "$job"
+	is $? "$1" "$3: exit code"
+	like "$(tail -1 /tmp/said)" "$2" "$3: sentence"
+}

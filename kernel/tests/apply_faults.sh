@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What may happen to `keepon apply` and to the interface: after each, all is as it was, and one sentence says why. $STEPS,
+# $MODE, $DEVICE as in apply_station.sh.
+. /lib/keepon/test.sh
+. /lib/keepon/apply.sh
+
+# refused CODE PATTERN NAME: keepon apply ends by itself so, nothing is changed, one line says why
+refused() {
+	applying
+	ended "$1" "$2" "$3"
+	is "$(grep -c '^keepon: ' /tmp/said)" 1 "$3: one line"
+	same "$3"
+}
+
+# the watcher has put everything back
+watcher_gone() {
+	! grep -q "[k]eepon.linux.apply.watcher" /proc/[0-9]*/cmdline 2>/dev/null
+}
+
+# hooked WORDS ...: applying them; its command number $AT runs $BEFORE and $AFTER around itself
+hooked() {
+	: > /tmp/calls
+	export AT BEFORE AFTER
+	PATH=/tmp/bin:$PATH
+	applying "$@"
+	PATH=${PATH#/tmp/bin:}
+	unset AT BEFORE AFTER
+}
+
+mkdir -p /tmp/bin
+for name in ip tc ethtool; do
+	cat > /tmp/bin/$name <<-END
+		#!/bin/sh
+		if [ "\$KEEPON_STEP" ] && echo >> /tmp/calls && [ \$(wc -l < /tmp/calls) = "\$AT" ]; then
+			eval "\$BEFORE"
+			$(command -v $name) "\$@"
+			code=\$?
+			eval "\$AFTER"
+			exit \$code
+		fi
+		exec $(command -v $name) "\$@"
+	END
+	chmod +x /tmp/bin/$name
+done
+
+card
+addresses
+state > /tmp/before
+
+# ---- what is not there ----
+sed 's/eth0/eth7/g' "/steps/$STEPS" > /tmp/eth7
+keepon apply /tmp/eth7 > /tmp/said 2>&1
+is $? 2 "no such interface: exit code"
+like "$(cat /tmp/said)" '"eth7": is no interface here; there are eth0' "no such interface"
+"$PYTHON" -S -c 'import os, runpy, sys
+os.setresuid(65534, 65534, 65534)
+sys.argv = ["keepon", "apply", sys.argv[1]]
+runpy.run_module("keepon.linux.apply", run_name="__main__")' "/steps/$STEPS" > /tmp/said 2>&1
+is $? 3 "not root: exit code"
+like "$(tail -1 /tmp/said)" "only root may change an interface; use sudo" "not root"
+if [ "$DEVICE" = rt0 ]; then
+	mv "/lib/modules/$(uname -r)/modules.dep" /tmp/modules.dep
+	refused 3 "this kernel .* has no module keepon: install" "no module"
+	mv /tmp/modules.dep "/lib/modules/$(uname -r)/modules.dep"
+fi
+tc qdisc add dev eth0 root handle 7: tbf rate 1mbit burst 10k latency 10ms
+state > /tmp/with_tbf
+if [ "$DEVICE" = eth0 ]; then
+	applying
+	ended 3 "a queueing discipline tbf at its root, which could not be put back .* tc qdisc del dev eth0 root" "tbf"
+	state > /tmp/after
+	run "tbf is there still" cmp /tmp/with_tbf /tmp/after
+fi
+tc qdisc del dev eth0 root
+tc qdisc add dev eth0 root handle 7: pfifo limit 77
+state > /tmp/with_pfifo
+applying --rollback 1
+ended 3 "not confirmed within 1 s" "over a queueing discipline of somebody's"
+state > /tmp/after
+run "it is back" cmp /tmp/with_pfifo /tmp/after || diag "$(diff /tmp/with_pfifo /tmp/after)"
+tc qdisc del dev eth0 root
+same "without it"
+
+# ---- the journal's folder ----
+keepon_dir=/run/keepon
+mkdir -p $keepon_dir
+mount -t tmpfs -o ro tmpfs $keepon_dir
+refused 3 "cannot be written .Read-only file system., and without it nothing could be undone" "read-only /run/keepon"
+umount $keepon_dir
+mount -t tmpfs -o size=4k,nr_inodes=8 tmpfs $keepon_dir
+refused 3 "cannot be written .No space left on device." "full /run/keepon"
+umount $keepon_dir
+# full, and read-only, from a command in the middle on
+mount -t tmpfs -o size=64k tmpfs $keepon_dir
+AT=2 BEFORE="dd if=/dev/zero of=$keepon_dir/fill bs=4k count=99 2>/dev/null" hooked
+ended 3 "cannot be written .No space left on device.*; eth0 is as it was" "full in the middle"
+rm $keepon_dir/fill
+same "full in the middle"
+AT=2 BEFORE="mount -o remount,ro $keepon_dir" hooked
+ended 3 "cannot be written .Read-only file system.*cannot be removed.*keepon unapply does it" "read-only in the middle"
+mount -o remount,rw $keepon_dir
+like "$(keepon unapply)" "eth0 is as it was before half-done station" "read-only in the middle: unapply"
+same "read-only in the middle"
+umount $keepon_dir
+
+# ---- the link ----
+applying
+until_said "within 60 s"
+ip -n far link set eth9 down
+ended 3 "eth0 has lost its link; eth0 is as it was" "unplugged"
+ip -n far link set eth9 up
+wait_until 10 linked
+same "unplugged"
+ip -n far link set eth9 down
+wait_until 10 unlinked
+applying
+ended 3 "eth0 has no link: plug its cable in.*; eth0 is as it was" "no cable"
+ip -n far link set eth9 up
+wait_until 10 linked
+same "no cable"
+applying --rollback 5
+until_said "within 5 s"
+ip link set eth0 name uplink0
+ended 3 "not confirmed within 5 s" "renamed"
+like "$(cat /sys/class/net/uplink0/operstate)" up "the renamed one is up"
+ip link set uplink0 name eth0
+same "renamed"
+
+# ---- two of them ----
+applying
+first=$job
+until_said "within 60 s"
+cp /tmp/said /tmp/first
+applying
+ended 3 "another keepon apply is at work on eth0: confirm it with" "the second"
+kill -INT "$first"
+wait "$first"
+is $? 130 "the first"
+same "two"
+
+# ---- who is logged in over the interface ----
+export SSH_CONNECTION='10.0.0.2 50000 10.0.0.1 22'
+if [ "$PING" ]; then
+	applying
+	until_said "within 60 s"
+	ip netns exec far ip addr del 10.0.0.2/24 dev eth9
+	ended 3 "10.0.0.2, from where you are logged in, does not answer; eth0 is as it was" "connection lost"
+	ip netns exec far ip addr add 10.0.0.2/24 dev eth9
+	same "connection lost"
+	applying --yes
+	wait $job
+	is $? 0 "connection held: kept" || diag "$(tail -1 /tmp/said)"
+	keepon unapply > /dev/null
+	same "connection held"
+	SSH_CONNECTION='10.0.0.9 50000 10.0.0.1 22'
+	applying --yes
+	ended 3 "10.0.0.9.* does not answer ping, so that nobody could tell" "a client that says nothing"
+	same "a client that says nothing"
+fi
+unset SSH_CONNECTION
+
+# ---- killed ----
+# The terminal is lost with all that runs on it.
+setsid "$PYTHON" -S -c 'import pty, sys
+sys.exit(pty.spawn(sys.argv[1:]))' "$PYTHON" -S -m keepon.linux.apply apply "/steps/$STEPS" > /tmp/said 2>&1 < /dev/null &
+job=$!
+until_said "press Enter here"
+kill -9 $job
+wait_until 20 watcher_gone
+same "terminal lost"
+applying
+until_said "within 60 s"
+kill -9 $job
+wait_until 20 watcher_gone
+same "killed while it waits"
+applying
+until_said "within 60 s"
+for process in /proc/[0-9]*; do
+	grep -q "[k]eepon.linux.apply.watcher" "$process/cmdline" 2>/dev/null && kill -9 "${process#/proc/}"
+done
+ended 3 "the process that watches it was killed; eth0 is as it was" "watcher killed"
+same "watcher killed"
+applying
+until_said "within 60 s"
+kill -STOP $job
+for process in /proc/[0-9]*; do
+	grep -q "[k]eepon.linux.apply.watcher" "$process/cmdline" 2>/dev/null && kill -9 "${process#/proc/}"
+done
+kill -9 $job
+like "$(keepon unapply)" "eth0 is as it was before half-done station" "both killed, unapply"
+same "both killed, unapply"
+
+# At each command of it, before and after it was carried out.
+number=1
+while :; do
+	for when in BEFORE AFTER; do
+		# shellcheck disable=SC2016 # of the wrapper
+		eval "AT=$number $when='kill -9 \$PPID; sleep 0.2' hooked --rollback 1"
+		wait $job 2>/dev/null
+		code=$?
+		[ $code = 137 ] || break 2
+		wait_until 20 watcher_gone
+		same "killed $when command $number"
+	done
+	number=$((number + 1))
+done
+is $code 3 "no more commands"
+run "killed at $((number - 1)) commands" test "$number" -gt 2
+# A program that was started ends with it.
+applying
+until_said "within 60 s"
+kill -9 $job
+wait_until 20 watcher_gone
+is "$(grep -l KEEPON_APPLIED /proc/[0-9]*/environ 2>/dev/null)" "" "no program is left"
+
+# ---- the interface is pulled out ----
+applying
+until_said "within 60 s"
+if [ "$MODE" = veth ]; then ip link del eth0; else echo "remove sim0" > $control; fi
+ended 3 "" "pulled out"
+is "$(ls -A /run/keepon | grep -v 'lock$')" "" "nothing is left of it"
+done_testing

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Carries out a step, and says beforehand what it will be."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from keepon.errors import EnvironmentProblemError, one_line
+from keepon.linux.apply import steps
+from keepon.linux.apply.before import log_path
+from keepon.linux.apply.journal import FOLDER, write
+from keepon.linux.apply.needs import has_clock
+from keepon.linux.apply.steps import Setup, Step, Told
+from keepon.linux.apply.undo import MARK, STEP
+from keepon.linux.doctor import asked
+from keepon.linux.interface import has_carrier, ip, run, until
+from keepon.linux.link import commands as link
+
+STARTED_S = 1.0
+
+
+def shown(setup: Setup) -> Iterator[str]:
+    """What will be done, as lines of a shell; comments begin with #."""
+    for step in setup.steps:
+        match step:
+            case Told(text):
+                yield f"# {text}"
+            case steps.AddKeepon(nic, device, options):
+                yield shlex.join(["keepon", "link", "add", nic, device, *options])
+            case steps.TakeRoutes(nic, device):
+                yield f"# addresses and routes of {nic} go by {device}: ip route prepend ..."
+            case steps.QueueBytes(_, _, count_bytes):
+                yield f"echo {count_bytes} > {step.file}"
+            case steps.ChooseStamps():
+                continue
+            case steps.WriteFile(path):
+                yield f"# {path} is written"
+            case steps.Ptp4l():
+                yield f"ptp4l {_stamps(step.stamps, setup.device)} -m -f {FOLDER / step.config} &"
+            case steps.Phc2sys():
+                if step.stamps != "auto" or has_clock(setup.device):
+                    yield f"{shlex.join(steps.words(step))} &"
+            case _:
+                yield shlex.join(steps.words(step))
+
+
+def perform(step: Step, setup: Setup, mark: str) -> None:
+    """Carry a step out; `mark` is for the programs it starts.
+
+    Raises:
+        KeeponError: it failed; what of it was done, its undo takes away.
+    """
+    os.environ[STEP] = mark
+    match step:
+        case Told() | steps.ChooseStamps():
+            return
+        case steps.PauseOff(device):
+            its = asked.pause(device)
+            if isinstance(its, asked.Pause) and (its.sends or its.receives):
+                run(*steps.words(step))
+        case steps.EeeOff(device):
+            saves = asked.eee(device)
+            if isinstance(saves, asked.Eee) and saves.enabled:
+                run(*steps.words(step))
+        case steps.Linked():
+            _link_up(step)
+        case steps.AddKeepon(nic, device, options):
+            link.add(nic, device, options)
+        case steps.TakeRoutes(nic, device):
+            _take_routes(nic, device)
+        case steps.RootQueues():
+            # What was there is put back by its undo.
+            run(*("replace" if word == "add" else word for word in steps.words(step)))
+        case steps.QueueBytes(_, _, count_bytes):
+            if Path(step.file).exists():
+                Path(step.file).write_text(str(count_bytes))
+        case steps.WriteFile(path, text):
+            write(Path(path), text)
+        case steps.Ptp4l(_, config, stamps):
+            write(FOLDER / config, setup.files[config])
+            words = [_stamps(stamps, setup.device), "-m", "-f", str(FOLDER / config)]
+            _start(step, ["ptp4l", *words], mark)
+        case steps.Phc2sys(_, device, stamps):
+            if stamps != "auto" or has_clock(device):
+                _start(step, steps.words(step), mark)
+        case _:
+            run(*steps.words(step))
+
+
+def _stamps(stamps: str, device: str) -> str:
+    return ("-H" if has_clock(device) else "-S") if stamps == "auto" else stamps
+
+
+def _link_up(step: steps.Linked) -> None:
+    name = step.device
+    ip("link", "set", "dev", name, "up")
+    if not until(time.monotonic() + steps.CARRIER_WAIT_S, lambda: has_carrier(name)):
+        raise EnvironmentProblemError(
+            f"{name} has no link: plug its cable in, or set the other end up"
+        )
+    speed = Path("/sys/class/net", name, "speed").read_text().strip()
+    if speed != str(step.rate_mbps):
+        raise EnvironmentProblemError(
+            f"{name} runs at {speed} Mb/s, not the {step.rate_mbps} of the plan: set its speed"
+        )
+
+
+def _take_routes(nic: str, device: str) -> None:
+    """IPv4 of the card by the device on it, which gets all frames: the card keeps its addresses,
+    and its routes are hidden by the same ones before them, so that they are there again when the
+    device has gone. IPv6 needs the addresses there, too.
+    """
+    (link_,) = json.loads(ip("-json", "addr", "show", "dev", nic))
+    (above,) = json.loads(ip("-json", "link", "show", "dev", device))
+    routes = ip("-4", "route", "show", "dev", nic).splitlines()
+    for line in sorted(routes, key=lambda line: " via " in line):  # gateways behind their networks
+        words = [word for word in line.split() if word not in ("linkdown", "dead")]
+        ip("-4", "route", "prepend", *words, "dev", device)
+    if above["mtu"] < steps.IPV6_MTU_MIN:
+        return
+    for entry in link_["addr_info"]:
+        if entry["family"] == "inet6" and entry["scope"] != "link":
+            address = f"{entry['local']}/{entry['prefixlen']}"
+            ip("-6", "addr", "add", address, "dev", device, "nodad", "noprefixroute")
+    for line in ip("-6", "route", "show", "dev", nic).splitlines():
+        words = line.split()
+        if words[0].startswith("fe80:") or words[0] == "multicast":
+            continue
+        at = words.index("metric") + 1
+        words[at] = str(max(1, int(words[at]) - 1))
+        kept = [word for word in words if word not in ("linkdown", "dead")]
+        ip("-6", "route", "add", *kept, "dev", device)
+
+
+def _start(step: steps.Daemon, words: list[str], mark: str) -> None:
+    """A program that stays; that it does not stop at once is looked at."""
+    place = log_path(step)
+    environment = {key: value for key, value in os.environ.items() if key != STEP} | {MARK: mark}
+    try:
+        with place.open("wb") as log:
+            # Our open files are closed by exec and not before it, so that the watcher does not
+            # take us for gone while a program begins that has no mark yet.
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, close_fds=False,
+                start_new_session=True, env=environment,
+            )  # fmt: skip
+    except OSError as error:
+        raise EnvironmentProblemError(f"{words[0]}, log {place}: {error.strerror}") from error
+    try:
+        process.wait(STARTED_S)
+    except subprocess.TimeoutExpired:
+        return
+    said = place.read_text(errors="replace").splitlines()[-1:]
+    raise EnvironmentProblemError(f"{words[0]} stopped: {one_line(''.join(said), 200)}")

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Puts back what a journal has, the last step first.
+
+It may be done twice, and where a step was not done at all. What has gone is not looked for: the
+card, what was made on it, programs that have ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from keepon.errors import EnvironmentProblemError, KeeponError
+from keepon.linux.apply import journal as journals
+from keepon.linux.apply.before import NIC, queues
+from keepon.linux.apply.journal import Journal
+from keepon.linux.interface import ip, run, until
+
+MARK = "KEEPON_APPLIED"
+"""In the environment of programs that a step started, and that stay."""
+STEP = "KEEPON_STEP"
+"""In that of the command that a step is."""
+STOP_S = 5.0
+
+
+def undo(journal: Journal) -> list[str]:
+    """Put everything back, and forget the journal; a line on each thing done.
+
+    Raises:
+        EnvironmentProblemError: something is not as it was, and the journal stays.
+    """
+    told: list[str] = []
+    problems: list[str] = []
+    for entries in reversed(journal.undo[: journal.begun]):
+        for entry in entries:
+            try:
+                told += _undone(journal, entry)
+            except (KeeponError, OSError) as error:
+                if journal.name or entry["do"] in ("stop", "remove"):
+                    problems.append(str(error))
+    if problems:
+        raise EnvironmentProblemError(
+            f"{journal.name or journal.nic} is not as it was ({'; '.join(problems)}); mend that and"
+            " say keepon unapply"
+        )
+    journals.forget(journal)
+    if not journal.name:
+        told.append(f"{journal.nic} is gone: nothing to put back there")
+    return told
+
+
+def _undone(journal: Journal, entry: dict[str, Any]) -> Iterator[str]:
+    nic = journal.name
+    match entry["do"]:
+        case "stop":
+            for program in stop_marked(journal.mark, entry["program"]):
+                yield f"{program} stopped"
+        case "remove":
+            Path(entry["path"]).unlink(missing_ok=True)
+        case _ if not nic:
+            return
+        case "run":
+            words = [nic if word == NIC else word for word in entry["words"]]
+            run(*words)
+            yield " ".join(words)
+        case "file":
+            path = Path(entry["path"].replace(NIC, nic))
+            if path.exists():
+                path.write_text(entry["text"])
+        case "delete":
+            yield from _deleted(journal, entry["kind"])
+        case "queues":
+            yield from _queues(nic, entry["words"])
+        case "noop":
+            # A card that was never up has no queues; a root that is deleted while it is down leaves
+            # none again.
+            run("tc", "qdisc", "replace", "dev", nic, "root", "handle", "1:", "pfifo_fast")
+            run("tc", "qdisc", "del", "dev", nic, "root")
+
+
+def _deleted(journal: Journal, kind: str) -> Iterator[str]:
+    """Devices on the card that were not there before; what is on them goes with them."""
+    for link in json.loads(ip("-d", "-json", "link", "show")):
+        its = link.get("linkinfo", {}).get("info_kind")
+        if its != kind or link["ifindex"] in journal.rest or link.get("link") != journal.name:
+            continue
+        with suppress(EnvironmentProblemError):  # somebody else may have deleted it
+            ip("link", "del", "dev", link["ifname"])
+            yield f"{link['ifname']} deleted"
+        if Path("/sys/class/net", link["ifname"]).exists():
+            raise EnvironmentProblemError(f"{link['ifname']} cannot be deleted")
+
+
+def _queues(nic: str, words: list[str] | None) -> Iterator[str]:
+    roots = [each for each in queues(nic) if each.get("root") and each["handle"] != "0:"]
+    if roots:
+        run("tc", "qdisc", "del", "dev", nic, "root")
+    if words is not None:
+        run("tc", "qdisc", "add", "dev", nic, *words)
+    if roots or words:
+        yield f"queues of {nic} as they were"
+
+
+def marked(key: str, mark: str) -> dict[int, str]:
+    """Other processes with that mark in their environment: number and name."""
+    wanted, found = f"{key}={mark}".encode(), {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            with suppress(OSError):  # ended, or of somebody else
+                if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                    found[int(folder.name)] = (folder / "comm").read_text().strip()
+    return found
+
+
+def stop_marked(mark: str, program: str) -> list[str]:
+    """End them; their names.
+
+    Raises:
+        EnvironmentProblemError: one is there still.
+    """
+
+    def rest() -> list[int]:
+        return [number for number, name in marked(MARK, mark).items() if name == program]
+
+    started = rest()
+    for kind in (signal.SIGTERM, signal.SIGKILL):
+        for number in rest():
+            with suppress(ProcessLookupError):
+                os.kill(number, kind)
+        if until(time.monotonic() + STOP_S, lambda: not rest()):
+            return [program] * len(started)
+    raise EnvironmentProblemError(f"{program} does not end (process {rest()[0]})")

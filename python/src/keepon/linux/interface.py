@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What an interface has, and whether it is still reached: for commands that change one while people
+work over it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from keepon.errors import EnvironmentProblemError, one_line
+
+ROLLBACK_MAX_S = 3600.0
+FOR_EVER_S = 2**32 - 1
+LOOK_S = 0.1
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the interface had, as words for ip(8)."""
+
+    mtu: int
+    up: bool
+    carrier: bool
+    addresses: list[list[str]]
+    routes: list[list[str]]
+
+
+def run(*words: str) -> str:
+    """What a command prints.
+
+    Raises:
+        EnvironmentProblemError: it is not installed, or fails; its own words are passed on.
+    """
+    try:
+        # A session of its own: Ctrl-C is for who called us, and not for a command half way.
+        done = subprocess.run(
+            words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise EnvironmentProblemError(f"{words[0]}: {error.strerror}") from error
+    if done.returncode:
+        said = done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}"
+        raise EnvironmentProblemError(f"{' '.join(words)}: {one_line(said, 200)}")
+    return done.stdout
+
+
+def ip(*words: str) -> str:
+    """What `ip` prints; raises as `run`."""
+    return run("ip", *words)
+
+
+def _address(entry: dict[str, Any]) -> list[str]:
+    words = [f"{entry['local']}/{entry['prefixlen']}"]
+    words += ["peer", f"{entry['address']}/{entry['prefixlen']}"] if "address" in entry else []
+    for key, option in (("broadcast", "broadcast"), ("label", "label"), ("metric", "metric")):
+        words += [option, str(entry[key])] if key in entry else []
+    for key, option in (("valid_life_time", "valid_lft"), ("preferred_life_time", "preferred_lft")):
+        words += [option, str(entry[key])] if entry.get(key, FOR_EVER_S) < FOR_EVER_S else []
+    return words + (["noprefixroute"] if entry.get("noprefixroute") else [])
+
+
+def _routes(name: str, family: str) -> Iterator[list[str]]:
+    """Routes that somebody made; those of the kernel come with the addresses."""
+    for line in ip(family, "route", "show", "dev", name).splitlines():
+        words = [word for word in line.split() if word not in ("linkdown", "dead")]
+        if "kernel" not in words and "ra" not in words:
+            yield [family, "route", "replace", *words, "dev", name]
+
+
+def setup_of(name: str) -> Setup:
+    """What has to be set again when the interface has gone and come back."""
+    (link,) = json.loads(ip("-json", "addr", "show", "dev", name))
+    flags = link["flags"]
+    addresses = [
+        _address(entry)
+        for entry in link["addr_info"]
+        if entry["scope"] != "link" or entry["family"] == "inet"
+    ]
+    routes = [*_routes(name, "-4"), *_routes(name, "-6")] if "UP" in flags else []
+    return Setup(link["mtu"], "UP" in flags, "LOWER_UP" in flags, addresses, routes)
+
+
+def until(deadline_s: float, found: Callable[[], Any]) -> Any:
+    """What `found` gives as soon as it is true, or its last answer when the time is over."""
+    while not (answer := found()) and time.monotonic() < deadline_s:
+        time.sleep(LOOK_S)
+    return answer
+
+
+def has_carrier(name: str) -> bool:
+    try:
+        return (Path("/sys/class/net") / name / "carrier").read_text().strip() == "1"
+    except OSError:  # the interface is down, or gone
+        return False
+
+
+def answers(address: str) -> bool:
+    """Whether an address answers an echo within a second.
+
+    Raises:
+        EnvironmentProblemError: there is no ping.
+    """
+    words = ["ping", "-n", "-q", "-c", "1", "-W", "1", address]
+    try:
+        return subprocess.run(words, capture_output=True, check=False).returncode == 0
+    except OSError as error:
+        raise EnvironmentProblemError(
+            "ping is not installed, which tells whether you are still connected: apt-get install"
+            " iputils-ping"
+        ) from error
+
+
+def client_over(name: str) -> str:
+    """The other end of the ssh connection this runs over, if that is reached by the interface; else
+    nothing.
+    """
+    client = os.environ.get("SSH_CONNECTION", "").split(" ")[0]
+    if not client:
+        return ""
+    (route,) = json.loads(ip("-json", "route", "get", client))
+    return client if route.get("dev") == name else ""
