@@ -8,7 +8,7 @@ SUITE ?= bookworm
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-fresh test-hw soak bench-core bench-clock bench-sim bench-kernel bench-cards bench-planner check format types schemas clean distclean
+.PHONY: help run test test-fresh test-hw soak bench-core bench-clock bench-sim bench-kernel bench-cards bench-planner check format types schemas manual clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -62,6 +62,10 @@ schemas: ## write the JSON Schemas and docs/scenario.md from the types and model
 	@"$(SCRIPTS)/setup" run
 	@"$(ROOT)/.venv/bin/python" -m keepon.model.schemafiles "$(ROOT)"
 	@"$(ROOT)/.venv/bin/python" -m keepon.model.document_schemas
+
+manual: ## write man pages and completion of shells into out/manual
+	@"$(SCRIPTS)/setup" run
+	@"$(ROOT)/.venv/bin/python" -m keepon.cli.manual "$(ROOT)/out/manual" "$(ROOT)/out/build/python/tools"
 
 clean: ## remove build results and reports, keep the environment
 	@rm -rf "$(ROOT)/out"

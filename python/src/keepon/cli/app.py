@@ -12,6 +12,7 @@ import typer
 
 from keepon import __version__
 from keepon.cli import card_group, edge, link_group, machine_group, report_group, run_group
+from keepon.cli.manual import completion
 from keepon.cli.shared import EXIT_CODES
 from keepon.errors import EXIT_INPUT, EXIT_MET
 
@@ -47,4 +48,5 @@ def main() -> int:
     """Entry point: every error is one line on stderr and an exit code; a traceback only with
     --debug.
     """
+    completion.prepare()
     return edge.guard(lambda: app(standalone_mode=False))

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Completion of `keepon` for bash, zsh and fish, by typer."""
+
+from __future__ import annotations
+
+import os
+
+from typer._completion_classes import completion_init
+from typer._completion_shared import get_completion_script
+
+NAME = "keepon"
+VARIABLE = "_KEEPON_COMPLETE"
+# As the shells look for them
+FILES = {"bash": "keepon", "zsh": "_keepon", "fish": "keepon.fish"}
+
+
+def prepare() -> None:
+    """Let the command answer a shell that asks it what comes next."""
+    if VARIABLE in os.environ:
+        completion_init()
+
+
+def texts() -> dict[str, str]:
+    """What each shell reads, by its file's name, `completion/bash/keepon`."""
+    return {
+        f"completion/{shell}/{file}": get_completion_script(
+            prog_name=NAME, complete_var=VARIABLE, shell=shell
+        )
+        + "\n"
+        for shell, file in FILES.items()
+    }
