@@ -5,10 +5,13 @@
 ROOT := $(shell cd "$$(dirname '$(strip $(MAKEFILE_LIST))')" && pwd)
 SCRIPTS := $(ROOT)/scripts
 SUITE ?= bookworm
+ARCH ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-fresh test-hw soak bench-core bench-clock bench-sim bench-kernel bench-cards bench-planner check format types schemas manual clean distclean
+.PHONY: help run test test-fresh test-hw soak bench-core bench-clock bench-sim bench-kernel bench-cards bench-planner check format types schemas manual packages install uninstall clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -66,6 +69,18 @@ schemas: ## write the JSON Schemas and docs/scenario.md from the types and model
 manual: ## write man pages and completion of shells into out/manual
 	@"$(SCRIPTS)/setup" run
 	@"$(ROOT)/.venv/bin/python" -m keepon.cli.manual "$(ROOT)/out/manual" "$(ROOT)/out/build/python/tools"
+
+packages: ## Debian packages and wheel into out/packages (SUITE=bookworm|trixie, ARCH=arm64)
+	@"$(SCRIPTS)/packages" --suite "$(if $(filter file,$(origin SUITE)),,$(SUITE))" --arch "$(ARCH)"
+
+install: ## command, tools, plugin, pages, units, sources of modules into PREFIX (/usr/local), DESTDIR
+	@"$(SCRIPTS)/setup" run
+	@"$(ROOT)/kernel/plugin/build" > /dev/null
+	@"$(ROOT)/.venv/bin/python" -m keepon.cli.manual "$(ROOT)/out/manual" "$(ROOT)/out/build/python/tools"
+	@"$(SCRIPTS)/install" --prefix "$(PREFIX)" --destdir "$(DESTDIR)/"
+
+uninstall: ## take away what `make install` has put there
+	@"$(SCRIPTS)/install" --uninstall --prefix "$(PREFIX)" --destdir "$(DESTDIR)/"
 
 clean: ## remove build results and reports, keep the environment
 	@rm -rf "$(ROOT)/out"
