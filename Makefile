@@ -11,7 +11,7 @@ DESTDIR ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-fresh test-hw soak bench-core bench-clock bench-sim bench-kernel bench-cards bench-planner check format types schemas manual packages install uninstall clean distclean
+.PHONY: help run test test-fresh test-hw test-packages soak bench-core bench-clock bench-sim bench-kernel bench-cards bench-planner check format types schemas manual packages install uninstall clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -27,6 +27,9 @@ test-fresh: ## prove `make run` and `make test` in a minimal Debian chroot (root
 
 test-hw: ## drivers of real cards on models whose wire is paced; builds QEMU once (5 to 15 minutes)
 	@"$(SCRIPTS)/run_tests" --hw
+
+test-packages: ## packages installed, upgraded, removed in chroots; modules loaded in guests (root)
+	@"$(SCRIPTS)/run_tests" --packages
 
 soak: ## long campaigns: fifty times the fuzzing of `make test`, bounded proofs, the tests marked soak
 	@"$(SCRIPTS)/run_tests" --soak

@@ -18,11 +18,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import OUT, ROOT, StageError, must, run, run_quiet, say
+from common import EXIT_ENVIRONMENT, OUT, ROOT, StageError, must, run, run_quiet, say
 
 PACKAGES = ["git", "python3", "gcc", "make", "ca-certificates"]
 SUITES = ("bookworm", "trixie")
 FRESH = OUT / "fresh"
+INSIDE = "/srv/try"
 NAMESPACE_MARK = "KEEPON_FRESH_NAMESPACE"
 KEYRINGS = [Path("/usr/share/keyrings"), Path("/etc/apt/keyrings"), Path("/etc/apt/trusted.gpg.d")]
 LOCAL_CERTIFICATES = Path("/usr/local/share/ca-certificates")
@@ -293,3 +294,38 @@ def enter_namespace(script: str) -> int:
     env = dict(os.environ) | {NAMESPACE_MARK: "1"}
     unshare = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
     return run([*unshare, sys.executable, script, *sys.argv[1:]], env=env)
+
+
+# --- a script in one
+# ----------------------------------------------------------------------------------------------
+
+
+def try_script(suite: str, folder: Path, script: str) -> int:
+    """Run a shell script of the folder in a fresh system, where a copy of the folder is INSIDE; its
+    `out` is brought back. The exit code.
+    """
+    root = FRESH / f"{suite}.{folder.name}"
+    unpack(suite, root)
+    inner = root / INSIDE.lstrip("/")
+    shutil.copytree(folder, inner)
+    code, _ = inside(root, INSIDE, "/bin/sh", script)
+    if (inner / "out").is_dir():
+        shutil.copytree(inner / "out", folder / "out", symlinks=True, dirs_exist_ok=True)
+    remove(root)
+    return code
+
+
+def main() -> int:
+    """`chroot.py SUITE FOLDER SCRIPT`: see try_script()."""
+    suite, folder, script = sys.argv[1:]
+    try:
+        if NAMESPACE_MARK not in os.environ:
+            return enter_namespace(__file__)
+        return try_script(suite, Path(folder).resolve(), script)
+    except (StageError, OSError) as error:
+        print(f"keepon: chroot: {error}", file=sys.stderr)
+        return EXIT_ENVIRONMENT
+
+
+if __name__ == "__main__":
+    sys.exit(main())
