@@ -6,7 +6,8 @@
 set -- $KERNELS
 RUNNING=$1
 . ./test.sh
-install() { apt-get install -y -q --no-install-recommends "$@" 2>&1; }
+# apt gives dpkg a terminal, whose lines end with a return.
+install() { apt-get install -y -q --no-install-recommends "$@" 2>&1 | tr -d '\r'; }
 
 apt-get -q update >/dev/null
 # Documents and pages are what is looked at here; minimal systems leave them out.
@@ -69,8 +70,8 @@ press() {
 	sleep 3
 	zpty -w -n shell "$1"$'\t'
 	sleep 10
-	zpty -w -n shell $'\C-a echo : \C-e\n'
-	sleep 2
+	zpty -w -n shell $'\C-a: \C-e\n'
+	sleep 1
 	local all= line
 	while zpty -rt shell line; do all+=$line; done
 	zpty -d shell

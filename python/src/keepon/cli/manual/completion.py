@@ -10,6 +10,8 @@ from typer._completion_shared import get_completion_script
 
 NAME = "keepon"
 VARIABLE = "_KEEPON_COMPLETE"
+# zsh runs the file itself at the first TAB, where typer's script would only prepare for the second.
+AT_ONCE = {"zsh": '[ "$funcstack[1]" = _keepon ] && _keepon_completion "$@"\n'}
 # As the shells look for them
 FILES = {"bash": "keepon", "zsh": "_keepon", "fish": "keepon.fish"}
 
@@ -27,5 +29,6 @@ def texts() -> dict[str, str]:
             prog_name=NAME, complete_var=VARIABLE, shell=shell
         )
         + "\n"
+        + AT_ONCE.get(shell, "")
         for shell, file in FILES.items()
     }
