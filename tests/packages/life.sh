@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # In a minimal Debian, as root: packages are installed, used, upgraded, removed and purged. Beside this script: old/ and new/
-# with packages, expected.sh with OLD, NEW (versions), KERNELS (headers there are packages of; the first one is said to
-# run) and PLUGIN (yes, or nothing), test.sh. Modules that dkms has built are left in out/KERNEL.
+# with packages, expected.sh with OLD, NEW (versions), KERNELS (linux-headers-... that are installed; the first one's
+# kernel is said to run) and PLUGIN (yes, or nothing), test.sh. Modules that dkms has built are left in out/KERNEL.
 . ./expected.sh
-set -- $KERNELS
-RUNNING=$1
 . ./test.sh
 # apt gives dpkg a terminal, whose lines end with a return.
 install() { apt-get install -y -q --no-install-recommends "$@" 2>&1 | tr -d '\r'; }
@@ -93,6 +91,8 @@ like "$told" "no modules for the running kernel $foreign, as its headers are not
 	"without headers one sentence says so"
 run "and the package is installed" dpkg-query -W keepon-dkms
 for kernel in $KERNELS; do install "linux-headers-$kernel" >/tmp/headers.log || tail -5 /tmp/headers.log; done
+KERNELS=$(ls /lib/modules)
+RUNNING=${KERNELS%%[!a-z0-9.+-]*}
 running "$RUNNING"
 for kernel in $KERNELS; do
 	run "modules build for $kernel" dkms autoinstall -k "$kernel"
