@@ -5,10 +5,13 @@
 ROOT := $(shell cd "$$(dirname '$(strip $(MAKEFILE_LIST))')" && pwd)
 SCRIPTS := $(ROOT)/scripts
 SUITE ?= bookworm
+ARCH ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-fresh test-hw soak bench-core bench-clock bench-sim bench-kernel bench-cards bench-planner check format types schemas clean distclean
+.PHONY: help run test test-fresh test-hw test-packages soak bench-core bench-clock bench-sim bench-kernel bench-cards bench-planner check format types schemas manual packages install uninstall clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -24,6 +27,9 @@ test-fresh: ## prove `make run` and `make test` in a minimal Debian chroot (root
 
 test-hw: ## drivers of real cards on models whose wire is paced; builds QEMU once (5 to 15 minutes)
 	@"$(SCRIPTS)/run_tests" --hw
+
+test-packages: ## packages installed, upgraded, removed in chroots; modules loaded in guests (root)
+	@"$(SCRIPTS)/run_tests" --packages
 
 soak: ## long campaigns: fifty times the fuzzing of `make test`, bounded proofs, the tests marked soak
 	@"$(SCRIPTS)/run_tests" --soak
@@ -62,6 +68,22 @@ schemas: ## write the JSON Schemas and docs/scenario.md from the types and model
 	@"$(SCRIPTS)/setup" run
 	@"$(ROOT)/.venv/bin/python" -m keepon.model.schemafiles "$(ROOT)"
 	@"$(ROOT)/.venv/bin/python" -m keepon.model.document_schemas
+
+manual: ## write man pages and completion of shells into out/manual
+	@"$(SCRIPTS)/setup" run
+	@"$(ROOT)/.venv/bin/python" -m keepon.cli.manual "$(ROOT)/out/manual" "$(ROOT)/out/build/python/tools"
+
+packages: ## Debian packages and wheel into out/packages (SUITE=bookworm|trixie, ARCH=arm64)
+	@"$(SCRIPTS)/packages" --suite "$(if $(filter file,$(origin SUITE)),,$(SUITE))" --arch "$(ARCH)"
+
+install: ## command, tools, plugin, pages, units, sources of modules into PREFIX (/usr/local), DESTDIR
+	@"$(SCRIPTS)/setup" run
+	@"$(ROOT)/kernel/plugin/build" > /dev/null
+	@"$(ROOT)/.venv/bin/python" -m keepon.cli.manual "$(ROOT)/out/manual" "$(ROOT)/out/build/python/tools"
+	@"$(SCRIPTS)/install" --prefix "$(PREFIX)" --destdir "$(DESTDIR)/"
+
+uninstall: ## take away what `make install` has put there
+	@"$(SCRIPTS)/install" --uninstall --prefix "$(PREFIX)" --destdir "$(DESTDIR)/"
 
 clean: ## remove build results and reports, keep the environment
 	@rm -rf "$(ROOT)/out"

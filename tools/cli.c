@@ -192,3 +192,9 @@ void kpt_option_error(int found, char *const *argv)
 				option, kpt_program);
 	kpt_usage_error("option %s is not known or not unique; see %s --help", option, kpt_program);
 }
+
+void kpt_print_version(void)
+{
+	printf("%s %s\n", kpt_program, KEEPON_VERSION);
+	exit(fflush(stdout) ? KPT_EXIT_ENVIRONMENT : KPT_EXIT_MET);
+}

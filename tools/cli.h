@@ -64,4 +64,7 @@ const char *kpt_stream_id(const char *option, const char *text);
 /** kpt_option_error() - usage error for what getopt_long() returned as '?' or ':' */
 _Noreturn void kpt_option_error(int found, char *const *argv);
 
+/** kpt_print_version() - name and version on standard output, and the end */
+_Noreturn void kpt_print_version(void);
+
 #endif

@@ -31,7 +31,7 @@ static const char *const help =
 	"  --deltas          print the time between frames, one line each\n"
 	"  --json FILE       write the result, schema keepon.listen/1; -: standard output\n"
 	"  --pcap FILE       write the frames, pcap with nanoseconds, times as in the result\n"
-	"  --help\n"
+	"  --help, --version\n"
 	"\n"
 	"exit code: 0 all frames met; 1 frames lost, duplicate, reordered or fewer than --count; 2 usage;\n"
 	"3 environment; 130 Ctrl-C (the result so far is written)\n";
@@ -47,6 +47,7 @@ enum option_value {
 	OPTION_JSON,
 	OPTION_PCAP,
 	OPTION_HELP,
+	OPTION_VERSION,
 	OPTION_END,
 };
 
@@ -61,6 +62,7 @@ static const struct option long_options[] = {
 	{ "json", required_argument, NULL, OPTION_JSON },
 	{ "pcap", required_argument, NULL, OPTION_PCAP },
 	{ "help", no_argument, NULL, OPTION_HELP },
+	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -119,6 +121,8 @@ void listen_options_read(struct listen_options *options, int argc, char **argv)
 			fputs(help, stdout);
 			exit(fflush(stdout) ? KPT_EXIT_ENVIRONMENT : KPT_EXIT_MET);
 		}
+		if (found == OPTION_VERSION)
+			kpt_print_version();
 		snprintf(name, sizeof(name), "--%s", long_options[place].name);
 		if (given[found - OPTION_COUNT] && found != OPTION_STREAM)
 			kpt_usage_error("%s is given twice; give it once", name);

@@ -75,7 +75,7 @@ static const char *const help =
 	"  --linger TIME        wait this long for answers after the last txtime (500ms)\n"
 	"  --records N          keep the last N frames (count, at most 10000000; endless: 262144)\n"
 	"  --json FILE          write the result, schema keepon.talk/1; -: standard output\n"
-	"  --help\n"
+	"  --help, --version\n"
 	"\n"
 	"--cyclic takes the arguments of the published sender in its order: period and advance in ns, size in\n"
 	"bytes without FCS, priority, ns of the second at which the first frame is due (0), PCP and VLAN id.\n"
@@ -114,6 +114,7 @@ enum option_value {
 	OPTION_JSON,
 	OPTION_CYCLIC,
 	OPTION_HELP,
+	OPTION_VERSION,
 	OPTION_END,
 };
 
@@ -147,6 +148,7 @@ static const struct option long_options[] = {
 	{ "json", required_argument, NULL, OPTION_JSON },
 	{ "cyclic", no_argument, NULL, OPTION_CYCLIC },
 	{ "help", no_argument, NULL, OPTION_HELP },
+	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -407,6 +409,8 @@ void talk_options_read(struct talk_options *options, int argc, char **argv)
 			fputs(help, stdout);
 			exit(fflush(stdout) ? KPT_EXIT_ENVIRONMENT : KPT_EXIT_MET);
 		}
+		if (found == OPTION_VERSION)
+			kpt_print_version();
 		if (found == OPTION_CYCLIC)
 			cyclic = true;
 		snprintf(name, sizeof(name), "--%s", long_options[place].name);

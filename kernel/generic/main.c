@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "generic.h"
+#include "keepon_version.h"
 
 enum { GIVE_BACK_MS = 500, EXIT_POLL_MS = 20 };
 
@@ -260,5 +261,6 @@ static void __exit generic_exit(void)
 module_init(generic_init);
 module_exit(generic_exit);
 MODULE_LICENSE("GPL");
+MODULE_VERSION(KEEPON_VERSION);
 MODULE_AUTHOR("Keepon developers");
 MODULE_DESCRIPTION("Keepon over the transmit function of any Ethernet driver");

@@ -13,6 +13,7 @@
 
 #include "hwcheck.h"
 #include "keepon/wire.h"
+#include "keepon_version.h"
 
 enum { LINE_BYTES = 64 };
 
@@ -158,5 +159,6 @@ static void __exit hwcheck_exit(void)
 module_init(hwcheck_init);
 module_exit(hwcheck_exit);
 MODULE_LICENSE("GPL");
+MODULE_VERSION(KEEPON_VERSION);
 MODULE_AUTHOR("Keepon developers");
 MODULE_DESCRIPTION("What a lent ring does, for keepon hwcheck");

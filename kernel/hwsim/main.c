@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "control.h"
+#include "keepon_version.h"
 #include "ring.h"
 
 /* Objects come and go; the outermost lock, see hwsim.h */
@@ -42,3 +43,4 @@ module_init(hwsim_init);
 module_exit(hwsim_exit);
 MODULE_DESCRIPTION("Virtual standard NICs joined by wires, for Keepon");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(KEEPON_VERSION);

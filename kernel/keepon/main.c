@@ -7,6 +7,7 @@
 #include <net/rtnetlink.h>
 
 #include "keepon.h"
+#include "keepon_version.h"
 #include "uapi/keepon_table.h"
 
 static struct notifier_block keepon_lower_block = {
@@ -46,6 +47,7 @@ static void __exit keepon_exit(void)
 module_init(keepon_init);
 module_exit(keepon_exit);
 MODULE_LICENSE("GPL");
+MODULE_VERSION(KEEPON_VERSION);
 MODULE_AUTHOR("Keepon developers");
 MODULE_DESCRIPTION("Deterministic Ethernet transmission by a saturated descriptor ring");
 MODULE_ALIAS_RTNL_LINK(KEEPON_LINK_KIND);

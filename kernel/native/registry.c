@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "keepon_native.h"
+#include "keepon_version.h"
 
 /**
  * struct attachment - an owner of the rings of a device
@@ -159,3 +160,4 @@ EXPORT_SYMBOL_GPL(keepon_native_ready);
 
 MODULE_DESCRIPTION("Who lends a transmit ring to Keepon, and who wants to hear of it");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(KEEPON_VERSION);

@@ -12,6 +12,7 @@
 
 #include "genet.h"
 #include "keepon_compat.h"
+#include "keepon_version.h"
 
 #define COMPATIBLE "brcm,bcm2711-genet-v5"
 
@@ -168,4 +169,5 @@ module_init(genet_init);
 module_exit(genet_exit);
 
 MODULE_LICENSE("GPL");
+MODULE_VERSION(KEEPON_VERSION);
 MODULE_DESCRIPTION("Broadcom GENET v5 whose rings can be lent to keepon");

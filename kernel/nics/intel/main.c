@@ -9,6 +9,7 @@
 
 #include "intel.h"
 #include "keepon_compat.h"
+#include "keepon_version.h"
 
 enum { BAR_REGISTERS = 0, WATCHDOG_S = 5 };
 
@@ -292,4 +293,5 @@ module_init(intel_init);
 module_exit(intel_exit);
 
 MODULE_LICENSE("GPL");
+MODULE_VERSION(KEEPON_VERSION);
 MODULE_DESCRIPTION("Intel gigabit controllers whose transmit ring can be lent to keepon");

@@ -5,4 +5,7 @@ analysis, reports.
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+# Made by the build of the extension, of kernel/include/keepon_version.h.
+from keepon._version import __version__
+
+__all__ = ["__version__"]

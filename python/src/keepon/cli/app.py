@@ -20,6 +20,7 @@ from keepon.cli import (
     report_group,
     run_group,
 )
+from keepon.cli.manual import completion
 from keepon.cli.shared import EXIT_CODES
 from keepon.errors import EXIT_INPUT, EXIT_MET
 
@@ -56,4 +57,5 @@ def main() -> int:
     """Entry point: every error is one line on stderr and an exit code; a traceback only with
     --debug.
     """
+    completion.prepare()
     return edge.guard(lambda: app(standalone_mode=False))

@@ -36,12 +36,20 @@ def write(shape: str, file: Path, stations: int, bridges: int | None) -> str:
                 f"option {option} = {value}: must be between {low} and {high} for a {shape}; choose"
                 " one in this range"
             )
+    name = _NOT_OF_A_NAME.sub("-", file.stem).strip("-._")[:64] or shape
+    return create(file, starter.starter(shape, name, stations, count, file.name))
+
+
+def create(file: Path, text: str) -> str:
+    """Write a scenario into a file that is not there yet; what to do next.
+
+    Raises:
+        ConfigError: the file is there or cannot be written.
+    """
     if not str(file).isprintable():
         raise ConfigError(
             f'argument FILE = "{file}": must be of letters that can be printed; choose another name'
         )
-    name = _NOT_OF_A_NAME.sub("-", file.stem).strip("-._")[:64] or shape
-    text = starter.starter(shape, name, stations, count, file.name)
     try:
         with file.open("x", encoding="utf-8") as out:
             _fill(out, text)

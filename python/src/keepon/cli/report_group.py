@@ -12,7 +12,7 @@ from keepon import interrupts
 from keepon.cli import edge, session, shared
 from keepon.cli.options import CaptureFrames, Duration, Json, Out, Seed, named
 from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, EXIT_MISSED, ConfigError
-from keepon.model import documents, outcomes
+from keepon.model import documents, examples, outcomes
 from keepon.model.reproduction import read as read_reproduction
 from keepon.model.study import STUDY_SCHEMA
 from keepon.model.study import read as read_study
@@ -203,7 +203,7 @@ def reproduce_command(
             f'option --set = "{changes[0]}": not for a scenario; change the scenario file instead'
         )
     settings = read({key: value for key, value in who.items() if value is not None})
-    path = Path("examples/habitat.toml") if study == "habitat" else Path(study)
+    path = examples.path(study) if study == "habitat" else Path(study)
     loaded = shared.load(path, seed, duration)
     folder = out if out is not None else Path("out") / f"{loaded.name}-reproduction"
     casestudy.check(loaded)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from keepon.cli import edge, new_command, session, shared
+from keepon.cli import edge, examples_command, new_command, session, shared
 from keepon.cli.options import (
     SEED_MAX,
     CaptureFrames,
@@ -128,6 +128,20 @@ def new(
 ) -> None:
     """Write a commented scenario to begin with: stations on a line, ring or star of bridges."""
     print(new_command.write(shape, file, stations, bridges))
+
+
+@app.command("examples")
+def examples(
+    name: Annotated[
+        str | None, typer.Argument(help="One to copy; default: list all.", show_default=False)
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="File to write; default NAME.toml here.", show_default=False),
+    ] = None,
+) -> None:
+    """List the scenarios that came with Keepon, or copy one to change and run it."""
+    print(examples_command.listed() if name is None else examples_command.copy(name, file))
 
 
 @app.command("partition")

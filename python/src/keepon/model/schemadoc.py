@@ -150,21 +150,21 @@ def _lists(schema: _Json, path: str, tables: dict[str, _Table]) -> _Kinds:
     yield f"list of {kind}s", ", ".join(filter(None, (_counts(schema), among, different)))
 
 
-def _row(key: str, table: _Table, tables: dict[str, _Table]) -> str:
+def _cells(key: str, table: _Table, tables: dict[str, _Table]) -> tuple[str, ...]:
+    """Key, type, range, default and meaning."""
     schema = table.schema["properties"][key]
     path = f"{table.heading.strip('[]')}.{key}".strip(".")
     kinds = list(_kinds(schema, path, tables))
     default = "required" if key in table.schema.get("required", ()) else "-"
     if "default" in schema:
         default = _value(schema["default"])
-    cells = (
+    return (
         f"`{key}`",
         " or ".join(kind for kind, _ in kinds),
         "; ".join(among for _, among in kinds if among),
         default,
         _with_code(schema["description"]),
     )
-    return "| " + " | ".join(cells) + " |"
 
 
 def _section(table: _Table, tables: dict[str, _Table]) -> str:
@@ -174,15 +174,45 @@ def _section(table: _Table, tables: dict[str, _Table]) -> str:
     if table.same:
         lines += ["The same keys: " + ", ".join(f"`{heading}`" for heading in table.same) + ".", ""]
     lines += ["| key | type | range | default | meaning |", "|---|---|---|---|---|"]
-    lines += [_row(key, table, tables) for key in table.schema["properties"]]
+    for key in table.schema["properties"]:
+        lines.append("| " + " | ".join(_cells(key, table, tables)) + " |")
     return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class Section:
+    """What is told of a table, in Markdown; keys: key, type, range, default and meaning of each."""
+
+    title: str
+    meaning: str
+    same: list[str]
+    keys: list[tuple[str, ...]]
+
+
+def scenario_sections(schema: _Json) -> list[Section]:
+    """The tables of a scenario's schema, for pages that are not Markdown."""
+    tables, sections = _tables_of(schema)
+    return [
+        Section(
+            table.heading,
+            _with_code(table.schema["description"]),
+            table.same,
+            [_cells(key, table, tables) for key in table.schema["properties"]],
+        )
+        for table in sections
+    ]
+
+
+def _tables_of(schema: _Json) -> tuple[dict[str, _Table], list[_Table]]:
+    """Every table by its name, and all of them in order, the file itself first."""
+    tables: dict[str, _Table] = {}
+    _walk(schema, schema["$defs"], "", tables)
+    return tables, [_Table("", schema), *tables.values()]
 
 
 def scenario_page(schema: _Json) -> str:
     """The page of a scenario's schema."""
-    tables: dict[str, _Table] = {}
-    _walk(schema, schema["$defs"], "", tables)
-    sections = [_Table("", schema), *tables.values()]
+    tables, sections = _tables_of(schema)
     overview = ["| table | what |", "|---|---|"]
     for table in sections:
         what = table.schema["description"].partition(". ")[0].rstrip(".")

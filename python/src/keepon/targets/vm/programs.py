@@ -5,13 +5,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from keepon import __version__
 from keepon.errors import EnvironmentProblemError
 from keepon.vm.machines import PC, Machine
 from keepon.vm.paths import checkout_root, find_program, only_one, run_host
 
 NAMES = ("keepon-talk", "keepon-listen")
 # As tools/CMakeLists.txt has it
-DEFINITIONS = ("-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", "-D_TIME_BITS=64")
+DEFINITIONS = (
+    "-D_GNU_SOURCE",
+    "-D_FILE_OFFSET_BITS=64",
+    "-D_TIME_BITS=64",
+    f'-DKEEPON_VERSION="{__version__}"',
+)
 
 
 def tools(machine: Machine = PC) -> list[Path]:
@@ -52,7 +58,8 @@ def cross_built(machine: Machine, name: str) -> Path:
         path for path in sorted((root / "tools").glob("*.c")) if not path.name.startswith(others)
     ]
     with only_one(target):
-        if is_stale(target, [*sources, *(root / "tools").glob("*.h")]):
+        version = root / "kernel/include/keepon_version.h"
+        if is_stale(target, [*sources, version, *(root / "tools").glob("*.h")]):
             compiler = find_program(f"{machine.compiler}gcc")
             draft = target.with_suffix(".new")
             run_host(

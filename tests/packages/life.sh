@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# In a minimal Debian, as root: packages are installed, used, upgraded, removed and purged. Beside this script: old/ and new/
+# with packages, expected.sh with OLD, NEW (versions), KERNELS (linux-headers-... that are installed; the first one's
+# kernel is said to run) and PLUGIN (yes, or nothing), test.sh. Modules that dkms has built are left in out/KERNEL.
+. ./expected.sh
+. ./test.sh
+# apt gives dpkg a terminal, whose lines end with a return.
+install() { apt-get install -y -q --no-install-recommends "$@" 2>&1 | tr -d '\r'; }
+
+apt-get -q update >/dev/null
+# Documents and pages are what is looked at here; minimal systems leave them out.
+rm -f /etc/dpkg/dpkg.cfg.d/*
+install man-db bash bash-completion zsh fish kmod iproute2 >/dev/null
+before=$(mktemp)
+# What man keeps of pages that were read is its own affair.
+ours() { find / -xdev \( -path /proc -o -path /sys -o -path /srv -o -path /tmp -o -path /var/cache/man \) -prune -o -iname '*keepon*' -print | sort; }
+ours >"$before"
+# dkms asks uname which kernel runs; here the host's would, of which this system knows nothing.
+uname=$(command -v uname)
+real=$(readlink -f "$uname")
+foreign=$(uname -r)
+running() {
+	printf '#!/bin/sh\n[ "$1" = -r ] && { echo %s; exit; }\nexec %s.real "$@"\n' "$1" "$real" >"$real.new"
+	chmod 755 "$real.new"
+	[ -e "$real.real" ] || mv "$real" "$real.real"
+	mv "$real.new" "$real"
+}
+
+# --- the command and the tools
+run "command and tools install" apt-get install -y -q --no-install-recommends ./old/keepon_*.deb ./old/keepon-tools_*.deb
+is "$(keepon --version)" "keepon $OLD" "keepon tells its version"
+is "$(keepon-talk --version)" "keepon-talk $OLD" "keepon-talk tells its version"
+is "$(dpkg-query -W -f '${Version}' keepon | cut -d- -f1)" "$OLD" "the package has the version"
+like "$(keepon-talk --help)" "SO_TXTIME" "keepon-talk has help"
+like "$(keepon-listen --help)" "usage: keepon-listen" "keepon-listen has help"
+[ -z "$PLUGIN" ] || like "$(ip link add type keepon help 2>&1)" "slot_bytes BYTES" "ip finds the plugin"
+run "an example that came with the package has a plan" keepon plan /usr/share/doc/keepon/examples/three-stations.toml
+run "an example is run" keepon run /usr/share/doc/keepon/examples/three-stations.toml --duration 0.1 --out /tmp/run
+run "its report is there" test -s /tmp/run/report.html
+cd /tmp
+run "an example is copied" keepon examples gptp mine.toml
+schema=$(sed -n '1s/^#:schema //p' mine.toml)
+run "and names the schema where it is" test -f "$schema"
+cd - >/dev/null
+run "the schemas have a place of their own" test -f /usr/share/keepon/schemas/scenario.schema.json
+run "the README is there" test -s /usr/share/doc/keepon/README.md
+for page in keepon.8 keepon.7 keepon-scenario.5 keepon-talk.1 keepon-listen.1; do
+	like "$(MANWIDTH=80 man -P cat "${page##*.}" "${page%.*}" 2>&1)" "^NAME" "man ${page##*.} ${page%.*}"
+done
+run "there is a folder for links" test -d /etc/keepon
+is "$(head -1 /usr/bin/keepon)" "#!/usr/lib/keepon/bin/python" "the command has an environment of its own"
+like "$(/usr/lib/keepon/bin/python -c 'import sys; print(sys.base_prefix)')" "^/usr$" "on the system's Python"
+keepon plan /nowhere.toml >/dev/null 2>&1
+is "$(find /usr/lib/keepon -name '*.pyc' -newer "$before" | head -1)" "" "using it leaves nothing behind"
+
+# --- completion
+cat >/tmp/bash.sh <<'EOF'
+. /usr/share/bash-completion/bash_completion
+_completion_loader keepon
+COMP_WORDS=(keepon pl); COMP_CWORD=1; _keepon_completion keepon; echo "${COMPREPLY[@]}"
+COMP_WORDS=(keepon run --tar); COMP_CWORD=2; _keepon_completion keepon; echo "${COMPREPLY[@]}"
+EOF
+is "$(bash /tmp/bash.sh | tr '\n' ' ')" "plan --target " "bash completes"
+cat >/tmp/zsh.sh <<'EOF'
+zmodload zsh/zpty
+press() {
+	zpty shell zsh -f -i
+	zpty -w shell 'PS1=; autoload -Uz compinit; compinit -u; bindkey "^I" complete-word'
+	sleep 3
+	zpty -w -n shell "$1"$'\t'
+	sleep 10
+	zpty -w -n shell $'\C-a: \C-e\n'
+	sleep 1
+	local all= line
+	while zpty -rt shell line; do all+=$line; done
+	zpty -d shell
+	print -r -- "$all"
+}
+press "keepon pl"
+press "keepon run --tar"
+EOF
+zsh /tmp/zsh.sh >/tmp/zsh.out 2>&1
+like "$(tr -d '\r' </tmp/zsh.out)" "keepon plan" "zsh completes a command"
+like "$(tr -d '\r' </tmp/zsh.out)" "keepon run --target" "zsh completes an option"
+like "$(fish -c 'complete -C "keepon pl"')" "^plan" "fish completes a command"
+like "$(fish -c 'complete -C "keepon run --tar"')" "^--target" "fish completes an option"
+
+# --- modules
+told=$(install ./old/keepon-dkms_*.deb)
+like "$told" "no modules for the running kernel $foreign, as its headers are not here; run: apt-get install linux-headers-$foreign$" \
+	"without headers one sentence says so"
+run "and the package is installed" dpkg-query -W keepon-dkms
+for kernel in $KERNELS; do install "linux-headers-$kernel" >/tmp/headers.log || tail -5 /tmp/headers.log; done
+KERNELS=$(ls /lib/modules)
+RUNNING=${KERNELS%%[!a-z0-9.+-]*}
+running "$RUNNING"
+for kernel in $KERNELS; do
+	run "modules build for $kernel" dkms autoinstall -k "$kernel"
+	is "$(modinfo -k "$kernel" -F version keepon)" "$OLD" "and have the version"
+	wanted="keepon keepon_generic keepon_hwcheck keepon_hwsim keepon_native"
+	if grep -q '^CONFIG_MII=[ym]' "/lib/modules/$kernel/build/include/config/auto.conf"; then
+		wanted="keepon keepon_generic keepon_genet keepon_hwcheck keepon_hwsim keepon_intel keepon_native"
+	fi
+	is "$(ls /lib/modules/"$kernel"/updates/dkms | sed 's/\.ko.*//' | sort | tr '\n' ' ')" "$wanted " "all that $kernel can have"
+	like "$(modinfo -k "$kernel" -F depends keepon)" "keepon_native" "and know each other"
+	like "$(modinfo -k "$kernel" -F sig_key keepon)" "^[0-9A-F:]+$" "and are signed with the key of dkms"
+	mkdir -p "out/$kernel"
+	cp /lib/modules/"$kernel"/updates/dkms/*.ko* "out/$kernel"
+	xz -dq out/"$kernel"/*.xz 2>/dev/null
+done
+run "the key that Secure Boot has to know is there" test -s /var/lib/dkms/mok.pub
+
+# --- a build that fails: the compiler is gone
+gcc=$(readlink -f "$(command -v gcc)")
+dkms uninstall keepon/"$OLD" -k "$RUNNING" >/dev/null 2>&1
+dkms unbuild keepon/"$OLD" -k "$RUNNING" >/dev/null 2>&1
+mv "$gcc" "$gcc.away"
+told=$(dpkg-reconfigure keepon-dkms 2>&1)
+# A plus in the kernel's name is no operator.
+like "$told" "^keepon-dkms: the modules do not build for the running kernel $(echo "$RUNNING" | sed 's/[+.]/\\&/g'); read /var/lib/dkms/keepon/" \
+	"a failing build is told in one sentence"
+mv "$gcc.away" "$gcc"
+run "and mended by repeating it" dpkg-reconfigure keepon-dkms
+is "$(modinfo -k "$RUNNING" -F version keepon)" "$OLD" "the modules are there again"
+
+# --- upgrade
+run "everything is upgraded" apt-get install -y -q --no-install-recommends ./new/*.deb
+is "$(keepon --version)" "keepon $NEW" "keepon is of the new version"
+is "$(keepon-talk --version)" "keepon-talk $NEW" "keepon-talk is"
+is "$(modinfo -k "$RUNNING" -F version keepon)" "$NEW" "the modules are"
+is "$(dkms status keepon | grep -c "$OLD")" 0 "nothing is left of the old modules"
+is "$(ls -d /usr/src/keepon-*)" "/usr/src/keepon-$NEW" "nor of their sources"
+run "and a plan is made" keepon plan /usr/share/doc/keepon/examples/two-stations.toml
+
+# --- removal
+run "everything is removed" apt-get remove -y -q keepon keepon-tools keepon-dkms
+for kernel in $KERNELS; do
+	is "$(find /lib/modules/"$kernel" -name 'keepon*')" "" "no module is left for $kernel"
+done
+refuse "ip does not know the plugin any more" sh -c 'ip link add type keepon help 2>&1 | grep slot_bytes'
+# Nothing of them is configuration, so apt knows them no more; dpkg is content either way.
+run "everything is purged" dpkg --purge keepon keepon-tools keepon-dkms
+ours | diff "$before" - >/tmp/left
+is "$(cat /tmp/left)" "" "and nothing is left"
+done_testing

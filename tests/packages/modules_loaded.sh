@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# In a guest with the modules that dkms has built and programs out of the packages: all load, and a link comes up and sends.
+. /lib/keepon/test.sh
+control=/sys/kernel/debug/keepon_hwsim/control
+
+for module in $MODULES; do
+	run "$module loads" modprobe "$module"
+	is "$(cat "/sys/module/$module/version")" "$VERSION" "and is of the package's version"
+done
+ip netns add b
+echo "nic sim0 rate_bps=1000000000 ppb=20000 seed=1" >$control
+echo "nic sim1 rate_bps=1000000000 ppb=-30000 seed=2" >$control
+echo "link sim0 sim1 propagation_ns=50" >$control
+ip link set sim1 netns b
+ip link set sim0 up
+ip -n b link set sim1 up
+run "a link is added, with options of the package's plugin" ip link add link sim0 name rt0 type keepon slot_bytes 1230 partition 2 class 7 slots 0
+run "and set up" ip link set rt0 up
+run "it comes up" wait_until 5 sh -c 'ip link show rt0 | grep -q "state UP"'
+like "$(ip -d link show rt0)" "slot_bytes 1230" "the plugin reads it back"
+run "keepon-talk of the package sends" keepon-talk rt0 --count 50 --period 1ms --clock monotonic --no-txtime --json /out/talk.json
+is "$(ethtool -S rt0 | sed -n 's/^ *submitted: //p')" 50 "fifty frames were submitted"
+ip link del rt0
+done_testing

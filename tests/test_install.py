@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`make install` and `make uninstall`: what goes where, and that nothing of it stays. The command's
+own environment takes minutes and is part of test_packages.py.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from keepon import __version__
+from keepon.vm.paths import checkout_root
+
+ROOT = checkout_root()
+TOOLS = ROOT / "out/build/python/tools"
+QUICK = ("tools", "modules", "manual", "completion", "units")
+PLACES = (
+    "bin/keepon-talk",
+    "bin/keepon-listen",
+    f"src/keepon-{__version__}/dkms.conf",
+    f"src/keepon-{__version__}/kernel/intel/Kbuild",
+    f"src/keepon-{__version__}/core/src/pacer.c",
+    "share/man/man8/keepon.8",
+    "share/man/man1/keepon-talk.1",
+    "share/bash-completion/completions/keepon",
+    "share/zsh/vendor-completions/_keepon",
+    "share/fish/vendor_completions.d/keepon.fish",
+)
+
+
+def install(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(ROOT / "scripts/install"), *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def files(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+
+
+@pytest.fixture(scope="module")
+def manual(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("manual")
+    subprocess.run([sys.executable, "-m", "keepon.cli.manual", folder, TOOLS], check=True)
+    return folder
+
+
+def test_what_is_installed_is_taken_away_and_nothing_else(tmp_path: Path, manual: Path) -> None:
+    root = tmp_path / "root"
+    others = root / "opt/k/share/man/man8/other.8"
+    others.parent.mkdir(parents=True)
+    others.write_text("of somebody else")
+    where = ("--destdir", root, "--prefix", "/opt/k", "--manual", manual)
+    for _ in range(2):  # again, over itself
+        assert install(*where, *QUICK).stderr == ""
+    assert set(PLACES) <= files(root / "opt/k")
+    mode = (root / "opt/k/bin/keepon-talk").stat().st_mode & 0o777
+    assert mode == 0o755
+    settings = (root / f"opt/k/src/keepon-{__version__}/dkms.conf").read_text()
+    assert f'PACKAGE_VERSION="{__version__}"' in settings
+    assert install(*where, "--uninstall").returncode == 0
+    assert files(root) == {"opt/k/share/man/man8/other.8"}
+    assert [path for path in root.rglob("*keepon*") if path.is_dir()] == []
+    again = install(*where, "--uninstall")
+    assert again.returncode == 3
+    assert "nothing was installed with this prefix" in again.stderr
+
+
+def test_the_tree_for_dkms_has_what_every_module_is_made_of(tmp_path: Path) -> None:
+    assert install("--destdir", tmp_path, "--no-manifest", "modules").returncode == 0
+    (tree,) = tmp_path.glob("usr/local/src/keepon-*")
+    folders = {path.parent.name for path in (ROOT / "kernel").rglob("Kbuild")} - {"tests"}
+    ours = {name for name in folders if not name.endswith("probe")}
+    assert {path.parent.name for path in tree.glob("kernel/*/Kbuild")} == ours
+    told = (ROOT / "kernel/dkms/dkms.conf").read_text() + (tree / "Makefile").read_text()
+    assert [name for name in sorted(ours) if f"{name}:keepon" not in told] == []
+    assert not (tree / "kernel/tests").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["tool"], 2, "keepon: component 'tool' must be one of tools, plugin, modules, python,"),
+        (["--prefix", "opt"], 2, "keepon: --prefix opt must be an absolute path\n"),
+        (
+            ["--tools", "/nowhere", "--destdir", "{tmp}", "tools"],
+            3,
+            "keepon: install: /nowhere/keepon-talk is not there; run scripts/setup\n",
+        ),
+        (["--uninstall", "--destdir", "{tmp}"], 3, "nothing was installed with this prefix\n"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    tmp_path: Path, words: list[str], code: int, sentence: str
+) -> None:
+    done = install(*(word.format(tmp=tmp_path) for word in words))
+    assert (done.returncode, len(done.stderr.splitlines())) == (code, 1)
+    assert sentence in done.stderr
+    assert list(tmp_path.iterdir()) == []
