@@ -77,9 +77,10 @@ struct card_frame {
  * struct card - the start of the private part of a card's network device
  * @device: what DMA is mapped for; its driver data is @dev
  * @chip: name for ethtool
- * @tx_slots, @rx_slots: of the ordinary rings; change while the interface is down
+ * @tx_slots, @rx_slots: of the ordinary rings, powers of two, so that counts may wrap; change while
+ *	the interface is down
  * @tx: frame of each descriptor of the ordinary ring
- * @tx_next, @tx_done: ordinary frames handed over and found sent; modulo 2^32
+ * @tx_next, @tx_done: ordinary frames handed over and found sent, modulo 2^32; see card_first()
  * @link: as card_link_is() was told last
  * @count: sums, by the driver's counters
  * @up: rings and interrupt are there; after a reset that failed, and asleep, the interface may be
@@ -148,6 +149,23 @@ int card_resume(struct device *device);
 /** card_alloc() - room for frames of the ordinary ring, and buffers of the receive ring */
 int card_alloc(struct card *card);
 void card_free(struct card *card);
+
+/**
+ * card_first() - what frames are counted from in a ring of so many slots
+ *
+ * The count wraps after the first round and not after 2^32 frames: what cannot bear that is found
+ * out at once.
+ */
+static inline u32 card_first(u32 slots)
+{
+	return -slots;
+}
+
+/** card_slot() - descriptor of a frame by its count */
+static inline u32 card_slot(u32 count, u32 slots)
+{
+	return count & (slots - 1);
+}
 
 /** card_in_flight() - ordinary frames that have not been found sent */
 static inline u32 card_in_flight(const struct card *card)

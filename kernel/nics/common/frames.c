@@ -5,6 +5,7 @@
  */
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
+#include <linux/log2.h>
 #include <linux/slab.h>
 
 #include "card.h"
@@ -13,6 +14,10 @@ enum { DRAIN_MS = 200 };
 
 int card_alloc(struct card *card)
 {
+	if (WARN_ON(!is_power_of_2(card->tx_slots) || !is_power_of_2(card->rx_slots)))
+		return -EINVAL;
+	card->tx_next = card_first(card->tx_slots);
+	card->tx_done = card->tx_next;
 	card->tx = kcalloc(card->tx_slots, sizeof(*card->tx), GFP_KERNEL);
 	if (!card->tx)
 		return -ENOMEM;
@@ -51,7 +56,8 @@ bool card_map(struct card *card, struct sk_buff *skb, dma_addr_t *dma)
 
 void card_hand_over(struct card *card, struct sk_buff *skb, dma_addr_t dma)
 {
-	card->tx[card->tx_next % card->tx_slots] = (struct card_frame){ .skb = skb, .dma = dma };
+	card->tx[card_slot(card->tx_next, card->tx_slots)] =
+		(struct card_frame){ .skb = skb, .dma = dma };
 	skb_tx_timestamp(skb);
 	netdev_sent_queue(card->dev, skb->len);
 	/* the frame may be freed from here on */
@@ -67,7 +73,7 @@ void card_hand_over(struct card *card, struct sk_buff *skb, dma_addr_t dma)
 
 static u32 give_back(struct card *card, int budget)
 {
-	struct card_frame *at = &card->tx[card->tx_done % card->tx_slots];
+	struct card_frame *at = &card->tx[card_slot(card->tx_done, card->tx_slots)];
 	struct sk_buff *skb = at->skb;
 	u32 bytes = skb->len;
 
@@ -102,8 +108,8 @@ void card_drop_all(struct card *card)
 		give_back(card, 0);
 		dev_core_stats_tx_dropped_inc(card->dev);
 	}
-	card->tx_next = 0;
-	card->tx_done = 0;
+	card->tx_next = card_first(card->tx_slots);
+	card->tx_done = card->tx_next;
 	netdev_reset_queue(card->dev);
 }
 

@@ -5,6 +5,12 @@
  */
 #include "genet.h"
 
+/* The controller begins with 0. */
+static u32 index_of(u32 count)
+{
+	return (count - card_first(GENET_SLOTS)) & RING_INDEX;
+}
+
 netdev_tx_t genet_transmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct genet_nic *nic = netdev_priv(dev);
@@ -19,14 +25,14 @@ netdev_tx_t genet_transmit(struct sk_buff *skb, struct net_device *dev)
 		return NETDEV_TX_BUSY;
 	}
 	if (card_map(card, skb, &dma)) {
-		idx = card->tx_next % GENET_SLOTS;
+		idx = card_slot(card->tx_next, GENET_SLOTS);
 		genet_set_buffer(nic, TDMA, idx, dma);
 		genet_write(nic, DMA_DESC(TDMA, idx) + DESC_LENGTH_STATUS,
 			    genet_desc_word(skb->len, TX_APPEND_CRC | TX_QTAG));
 		card_hand_over(card, skb, dma);
 	}
 	if (card_must_post(card))
-		genet_write(nic, DMA_RING_AT(TDMA, RING_SW_INDEX), card->tx_next & RING_INDEX);
+		genet_write(nic, DMA_RING_AT(TDMA, RING_SW_INDEX), index_of(card->tx_next));
 	return NETDEV_TX_OK;
 }
 
@@ -39,7 +45,7 @@ void genet_transmit_clean(struct genet_nic *nic, int budget)
 	/* the index of a lent ring is of other frames */
 	if (card->tx_done == next)
 		return;
-	frames = (u16)(genet_read(nic, DMA_RING_AT(TDMA, RING_HW_INDEX)) - card->tx_done);
+	frames = (u16)(genet_read(nic, DMA_RING_AT(TDMA, RING_HW_INDEX)) - index_of(card->tx_done));
 	if (frames <= next - card->tx_done) /* else it is no count of ours */
 		card_sent(card, frames, budget);
 }

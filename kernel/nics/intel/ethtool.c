@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ethtool: link by the MII library, ring sizes. */
 #include <linux/ethtool.h>
+#include <linux/log2.h>
 #include <linux/rtnetlink.h>
 
 #include "intel.h"
@@ -53,8 +54,8 @@ static int set_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 	keepon_native_stop(dev);
 	if (running)
 		card->driver->down(card);
-	card->rx_slots = round_up(ring->rx_pending, INTEL_RING_MULTIPLE);
-	card->tx_slots = round_up(ring->tx_pending, INTEL_RING_MULTIPLE);
+	card->rx_slots = roundup_pow_of_two(ring->rx_pending);
+	card->tx_slots = roundup_pow_of_two(ring->tx_pending);
 	if (running)
 		error = card->driver->up(card);
 	if (!error)

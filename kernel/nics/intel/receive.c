@@ -26,7 +26,7 @@ void intel_receive_start(struct intel_nic *nic)
 
 	for (idx = 0; idx < nic->rx.slots; idx++)
 		give(nic, idx);
-	nic->rx_next = 0;
+	nic->rx_next = card_first(nic->rx.slots);
 	intel_set_queue(nic, base, &nic->rx);
 	if (nic->chip->advanced) {
 		intel_write(nic, QUEUE_SRRCTL(base),
@@ -65,7 +65,7 @@ int intel_receive(struct intel_nic *nic, int budget)
 	int done;
 
 	for (done = 0; done < budget; done++) {
-		u32 idx = nic->rx_next % nic->rx.slots;
+		u32 idx = card_slot(nic->rx_next, nic->rx.slots);
 		int bytes = arrived(nic->chip, &nic->rx.desc[idx]);
 
 		if (bytes < 0)
@@ -86,7 +86,7 @@ int intel_receive(struct intel_nic *nic, int budget)
 	if (returned % RETURN_SLOTS) {
 		dma_wmb();
 		intel_write(nic, QUEUE_TAIL(nic->chip->rx_base),
-			    (nic->rx_next - 1) % nic->rx.slots);
+			    card_slot(nic->rx_next - 1, nic->rx.slots));
 	}
 	return done;
 }

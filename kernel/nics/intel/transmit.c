@@ -40,14 +40,15 @@ netdev_tx_t intel_transmit(struct sk_buff *skb, struct net_device *dev)
 		return NETDEV_TX_BUSY;
 	}
 	if (card_map(card, skb, &dma)) {
-		desc = &nic->tx.desc[card->tx_next % card->tx_slots];
+		desc = &nic->tx.desc[card_slot(card->tx_next, card->tx_slots)];
 		desc->address = cpu_to_le64(dma);
 		desc->word = cpu_to_le64(intel_tx_word(
 			nic->chip, skb->len, TX_LEGACY_EOP | TX_LEGACY_IFCS | TX_LEGACY_RS));
 		card_hand_over(card, skb, dma);
 	}
 	if (card_must_post(card))
-		intel_write(nic, QUEUE_TAIL(nic->chip->tx_base), card->tx_next % card->tx_slots);
+		intel_write(nic, QUEUE_TAIL(nic->chip->tx_base),
+			    card_slot(card->tx_next, card->tx_slots));
 	return NETDEV_TX_OK;
 }
 
@@ -59,7 +60,7 @@ void intel_transmit_clean(struct intel_nic *nic, int budget)
 	u32 frames;
 
 	for (frames = 0; frames < waiting; frames++) {
-		u32 idx = (card->tx_done + frames) % card->tx_slots;
+		u32 idx = card_slot(card->tx_done + frames, card->tx_slots);
 
 		if (!(le64_to_cpu(READ_ONCE(nic->tx.desc[idx].word)) & TX_DONE))
 			break;
