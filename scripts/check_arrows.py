@@ -33,6 +33,7 @@ INCLUDE_ROOTS = (
     "sim/tests",
     "kernel/include",
     "kernel/include/uapi",
+    "kernel/nics/common",
     "tools",
 )
 FREESTANDING = {"stdbool.h", "stddef.h", "stdint.h", "string.h"}
@@ -50,6 +51,10 @@ RULES: dict[str, tuple[set[str], set[str] | None]] = {
     "nicmodel": ({"nicmodel"}, FREESTANDING),
     "sim": ({"sim", "core/include", "core/platform/user", "nicmodel/include"}, None),
     "kernel": ({"kernel", "core/include", "core/platform/kernel", "nicmodel/include"}, None),
+    "kernel/nics/common": (
+        {"kernel/nics/common", "kernel/include", "core/include", "core/platform/kernel"},
+        None,
+    ),
     "tools": ({"tools"}, None),
     "python": (set(), set()),
     "bench/kernel": (

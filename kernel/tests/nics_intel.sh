@@ -93,6 +93,11 @@ sleep 1.1
 like "$(ip netns exec ours ethtool -g eth0 | sed -n '/Current/,$p')" "RX:.*64" "they are as said"
 run "carrier" wait_until 5 carrier ours
 is "$(echoes 500 -s 1400)" 500 "echoes come back"
+run "rings of 72 and 200" ip netns exec ours ethtool -G eth0 rx 72 tx 200
+sleep 1.1
+like "$(ip netns exec ours ethtool -g eth0 | sed -n '/Current/,$p' | tr -s '\n\t ' ' ')" "RX: 128 .*TX: 256" "they are powers of two"
+run "carrier" wait_until 5 carrier ours
+is "$(echoes 500 -s 1400)" 500 "echoes come back"
 refuse "a ring of 8" ip netns exec ours ethtool -G eth0 rx 8
 run "negotiation anew" ip netns exec ours ethtool -r eth0
 run "carrier after it" wait_until 10 carrier ours

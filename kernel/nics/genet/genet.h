@@ -4,15 +4,17 @@
  * (BCM2711), that can lend its rings to keepon.ko. Ring 16 each way with all descriptors,
  * one interrupt, linear frames.
  *
- *	main		device tree: probe, remove, suspend
+ *	main		device tree: probe, remove, sleep
  *	hardware	reset, addresses, DMA of both directions
  *	phy		MDIO and link state, over phylib
- *	transmit	ordinary frames out, buffers
+ *	transmit	ordinary frames out
  *	receive		frames in
- *	netdev		up, down, interrupt, statistics
+ *	netdev		up, down, interrupt, what is counted
  *	ethtool
  *	native		the lent transmit ring (contract version 2)
  *	rx_native	the lent receive ring
+ *
+ * What is no different on other cards is in ../common/.
  */
 #ifndef KEEPON_GENET_H
 #define KEEPON_GENET_H
@@ -24,25 +26,19 @@
 #include <linux/phy.h>
 #include <linux/platform_device.h>
 
-#include "keepon_native.h"
+#include "card.h"
 #include "registers.h"
 
 #define GENET_NAME "keepon_genet"
 
 enum {
 	GENET_SLOTS = 256,
-	GENET_BUFFER_BYTES = 2048,
-	GENET_STATUS_BYTES = 64, /* before a received frame */
-	GENET_FRAME_BYTES_MAX = 1522,
-	GENET_MAC_BYTES_MAX = 1600,  /* what the MAC lets pass; above the longest slot */
-	GENET_SLOT_BYTES_MAX = 1538, /* a longest frame, and room to trim it */
-	GENET_MTU_MAX = 1500,
-	GENET_RX_LOG = 4096, /* lengths of received frames that are remembered */
-	GENET_CHUNK = 16,
-	GENET_CHUNKS = GENET_SLOTS / GENET_CHUNK,
+	GENET_STATUS_BYTES = 64,    /* before a received frame */
+	GENET_MAC_BYTES_MAX = 1600, /* what the MAC lets pass; above the longest slot */
+	GENET_RX_LOG = 4096,        /* lengths of received frames that are remembered */
 };
 
-/** enum genet_counter - what registers count; names in ethtool.c, registers in netdev.c */
+/** enum genet_counter - what registers count; their names and places are in netdev.c */
 enum genet_counter {
 	GENET_TX_ON_WIRE,
 	GENET_TX_FCS_ERRORS,
@@ -52,23 +48,6 @@ enum genet_counter {
 	GENET_RX_OVERFLOWS,
 	GENET_RX_DISCARDED, /* all descriptors were full */
 	GENET_COUNTERS,
-};
-
-/**
- * struct genet_buffers - GENET_SLOTS buffers of GENET_BUFFER_BYTES, mapped for their life, in
- * chunks
- * @direction: of the device's accesses
- */
-struct genet_buffers {
-	void *chunk[GENET_CHUNKS];
-	dma_addr_t dma[GENET_CHUNKS];
-	enum dma_data_direction direction;
-};
-
-/** struct genet_frame - an ordinary frame that the controller has */
-struct genet_frame {
-	struct sk_buff *skb;
-	dma_addr_t dma;
 };
 
 /**
@@ -85,63 +64,52 @@ struct genet_slot {
  * struct genet_nic - the controller
  * @command: UMAC_CMD as written last; @command_lock
  * @irqs: causes that are not masked when nobody polls
- * @tx_next, @tx_done: ordinary frames handed over and found sent; modulo 2^16, as the indices
  * @rx_place: frames NAPI has seen since the interface came up: place of the next one; its low
  *	part is as the index of the controller. NAPI only
  * @rx_seen: the same, modulo 2^32, for everybody
  * @rx_log: lengths on the wire of the last of them, 0 if unknown
- * @counted, @count: registers of genet_counter as read last, and their sums; @counters_lock
+ * @counted: registers of genet_counter as read last
  * @discarded: frames that found no descriptor, modulo 2^32; @discards: the controller's count of
  *	them, as read last. Written under @discards_lock
- * @up: rings and interrupt are there. RTNL
- * @lent: the transmit ring is somebody else's; RTNL and netif_tx_lock
  * @rx_lent: somebody counts received frames; changes with NAPI off, under RTNL
  * @rx_taken: place of the next frame to be counted; as the next two: of the operations of the ring
  * @rx_missed: frames that found no descriptor since it was lent, or were counted too late
  * @rx_discarded: @discarded as read last
- * @own_buffers, @own: frames and slots of the lent ring
+ * @own: slots of the lent ring
  */
 struct genet_nic {
-	struct net_device *dev;
+	struct card card;
 	struct platform_device *pdev;
 	void __iomem *regs;
 	int irq;
-	struct napi_struct napi;
-	struct work_struct reset_work;
 	phy_interface_t interface;
 
 	spinlock_t command_lock; /* of @command and its register */
 	u32 command;
 	u32 irqs;
 
-	struct genet_frame *tx;
-	u16 tx_next;
-	u16 tx_done;
-
-	struct genet_buffers rx_buffers;
 	u64 rx_place;
 	u32 rx_seen;
 	u16 rx_log[GENET_RX_LOG];
-
-	spinlock_t counters_lock; /* of the counters below */
 	u32 counted[GENET_COUNTERS];
-	u64 count[GENET_COUNTERS];
 
 	raw_spinlock_t discards_lock;
 	u32 discarded;
 	u16 discards;
 
-	bool up;
-	bool lent;
 	bool rx_lent;
 	u64 rx_taken;
 	u64 rx_missed;
 	u32 rx_discarded;
-	struct genet_buffers own_buffers;
 	struct genet_slot *own;
-	u32 own_slots;
-	u32 own_slot_bytes;
 };
+
+static_assert(!offsetof(struct genet_nic, card));
+
+static inline struct genet_nic *genet_of(struct card *card)
+{
+	return container_of(card, struct genet_nic, card);
+}
 
 static inline u32 genet_read(const struct genet_nic *nic, u32 at)
 {
@@ -180,6 +148,8 @@ void genet_start_mac(struct genet_nic *nic);
 void genet_set_loopback(struct genet_nic *nic);
 /** genet_stop_dma() - nothing is fetched or stored any more; any context, waits 100 us at most */
 void genet_stop_dma(struct genet_nic *nic, u32 dma);
+/** genet_set_buffer() - where a descriptor's bytes are */
+void genet_set_buffer(struct genet_nic *nic, u32 dma, u32 idx, dma_addr_t buffer);
 /** genet_start_dma() - ring of @slots descriptors at @dma, indices 0 */
 void genet_start_dma(struct genet_nic *nic, u32 dma, u32 slots);
 /** genet_stop_transmit() - the wire is idle, nothing is left in the FIFO; sleeps */
@@ -191,36 +161,14 @@ void genet_start_transmit(struct genet_nic *nic, u32 slots);
 
 /** genet_phy_connect() - bus and PHY as the device tree has them */
 int genet_phy_connect(struct genet_nic *nic);
-/** genet_speed() - Mb/s now; 0 without a link */
-u32 genet_speed(const struct genet_nic *nic);
+/** genet_link() - the link now */
+struct card_link genet_link(const struct genet_nic *nic);
 
 /* ---- transmit ---- */
 
-int genet_buffers_alloc(struct genet_nic *nic, struct genet_buffers *buffers,
-			enum dma_data_direction direction);
-void genet_buffers_free(struct genet_nic *nic, struct genet_buffers *buffers);
-
-static inline void *genet_buffer(const struct genet_buffers *buffers, u32 idx)
-{
-	return buffers->chunk[idx / GENET_CHUNK] + idx % GENET_CHUNK * GENET_BUFFER_BYTES;
-}
-
-static inline dma_addr_t genet_buffer_dma(const struct genet_buffers *buffers, u32 idx)
-{
-	return buffers->dma[idx / GENET_CHUNK] + idx % GENET_CHUNK * GENET_BUFFER_BYTES;
-}
-
-/** genet_set_buffer() - where a descriptor's bytes are */
-void genet_set_buffer(struct genet_nic *nic, u32 dma, u32 idx, dma_addr_t buffer);
 netdev_tx_t genet_transmit(struct sk_buff *skb, struct net_device *dev);
 /** genet_transmit_clean() - frames that have left are given back; from NAPI */
 void genet_transmit_clean(struct genet_nic *nic, int budget);
-/** genet_transmit_drop() - all ordinary frames are given back, sent or not; DMA is off */
-void genet_transmit_drop(struct genet_nic *nic);
-/**
- * genet_transmit_drain() - wait until no ordinary frame is left, 200 ms at most. Return: none is
- */
-bool genet_transmit_drain(struct genet_nic *nic);
 
 /* ---- receive ---- */
 
@@ -240,15 +188,10 @@ u32 genet_rx_wire_bytes(struct genet_nic *nic, u32 idx);
 /* ---- netdev ---- */
 
 extern const struct net_device_ops genet_netdev_ops;
-int genet_up(struct genet_nic *nic);
-/** genet_down() - nothing if it did not come up */
-void genet_down(struct genet_nic *nic);
+extern const struct card_driver genet_card;
 int genet_poll(struct napi_struct *napi, int budget);
-void genet_reset_work(struct work_struct *work);
 /** genet_set_irqs() - which causes interrupt */
 void genet_set_irqs(struct genet_nic *nic, u32 irqs);
-/** genet_read_counters() - what the registers have counted since is added to the sums */
-void genet_read_counters(struct genet_nic *nic);
 
 /* ---- ethtool, native ---- */
 

@@ -89,20 +89,20 @@ static void filter_bad(struct genet_nic *nic)
 void genet_open_filters(struct genet_nic *nic)
 {
 	filter_bad(nic);
-	netif_addr_lock_bh(nic->dev);
-	genet_set_filters(nic->dev);
-	netif_addr_unlock_bh(nic->dev);
+	netif_addr_lock_bh(nic->card.dev);
+	genet_set_filters(nic->card.dev);
+	netif_addr_unlock_bh(nic->card.dev);
 }
 
 void genet_set_address(struct genet_nic *nic)
 {
-	const u8 *address = nic->dev->dev_addr;
+	const u8 *address = nic->card.dev->dev_addr;
 
 	genet_write(nic, UMAC_MAC0, get_unaligned_be32(address));
 	genet_write(nic, UMAC_MAC1, get_unaligned_be16(address + 4));
-	netif_addr_lock_bh(nic->dev);
-	genet_set_filters(nic->dev);
-	netif_addr_unlock_bh(nic->dev);
+	netif_addr_lock_bh(nic->card.dev);
+	genet_set_filters(nic->card.dev);
+	netif_addr_unlock_bh(nic->card.dev);
 }
 
 void genet_start_mac(struct genet_nic *nic)
@@ -131,7 +131,7 @@ void genet_start_mac(struct genet_nic *nic)
 
 void genet_set_loopback(struct genet_nic *nic)
 {
-	bool on = nic->dev->features & NETIF_F_LOOPBACK;
+	bool on = nic->card.dev->features & NETIF_F_LOOPBACK;
 
 	genet_command(nic, on ? 0 : CMD_LOOPBACK, on ? CMD_LOOPBACK : 0);
 }
@@ -150,6 +150,12 @@ void genet_stop_dma(struct genet_nic *nic, u32 dma)
 	}
 }
 
+void genet_set_buffer(struct genet_nic *nic, u32 dma, u32 idx, dma_addr_t buffer)
+{
+	genet_write(nic, DMA_DESC(dma, idx) + DESC_ADDRESS_LOW, lower_32_bits(buffer));
+	genet_write(nic, DMA_DESC(dma, idx) + DESC_ADDRESS_HIGH, upper_32_bits(buffer));
+}
+
 void genet_start_dma(struct genet_nic *nic, u32 dma, u32 slots)
 {
 	bool transmit = dma == TDMA;
@@ -161,7 +167,7 @@ void genet_start_dma(struct genet_nic *nic, u32 dma, u32 slots)
 	genet_write(nic, DMA_RING_AT(dma, RING_SW_POINTER), 0);
 	genet_write(nic, DMA_RING_AT(dma, RING_HW_INDEX), 0);
 	genet_write(nic, DMA_RING_AT(dma, RING_SW_INDEX), 0);
-	genet_write(nic, DMA_RING_AT(dma, RING_BUF_SIZE), slots << 16 | GENET_BUFFER_BYTES);
+	genet_write(nic, DMA_RING_AT(dma, RING_BUF_SIZE), slots << 16 | CARD_BUFFER_BYTES);
 	genet_write(nic, DMA_RING_AT(dma, RING_DONE_THRESHOLD),
 		    transmit ? TX_DONE_FRAMES : RX_DONE_FRAMES);
 	genet_write(nic, DMA_RING_AT(dma, RING_FLOW), transmit ? 0 : XON_SLOTS << 16 | XOFF_SLOTS);
@@ -174,7 +180,7 @@ void genet_start_dma(struct genet_nic *nic, u32 dma, u32 slots)
 	genet_write(nic, DMA_COMMON_AT(dma, DMA_CTRL), DMA_CTRL_RUN);
 	/* what the driver counts from */
 	if (genet_read(nic, DMA_RING_AT(dma, RING_HW_INDEX)))
-		netdev_err(nic->dev, "the %s index does not begin with 0\n",
+		netdev_err(nic->card.dev, "the %s index does not begin with 0\n",
 			   transmit ? "transmit" : "receive");
 }
 

@@ -16,7 +16,7 @@
 
 #define COMPATIBLE "brcm,bcm2711-genet-v5"
 
-enum { WATCHDOG_S = 5, ADDRESS_BITS = 40 };
+enum { ADDRESS_BITS = 40 };
 
 static int map_device(struct genet_nic *nic)
 {
@@ -43,16 +43,6 @@ static int map_device(struct genet_nic *nic)
 	return 0;
 }
 
-static void init_netdev(struct net_device *dev)
-{
-	dev->netdev_ops = &genet_netdev_ops;
-	dev->ethtool_ops = &genet_ethtool_ops;
-	dev->max_mtu = GENET_MTU_MAX;
-	dev->watchdog_timeo = WATCHDOG_S * HZ;
-	dev->hw_features = NETIF_F_LOOPBACK;
-	dev->priv_flags |= IFF_UNICAST_FLT | IFF_LIVE_ADDR_CHANGE;
-}
-
 static int probe(struct platform_device *pdev)
 {
 	struct net_device *dev = devm_alloc_etherdev(&pdev->dev, sizeof(struct genet_nic));
@@ -61,14 +51,17 @@ static int probe(struct platform_device *pdev)
 
 	if (!dev)
 		return -ENOMEM;
-	SET_NETDEV_DEV(dev, &pdev->dev);
+	card_init(dev, &pdev->dev, &genet_card, genet_poll);
+	dev->netdev_ops = &genet_netdev_ops;
+	dev->ethtool_ops = &genet_ethtool_ops;
+	dev->hw_features = NETIF_F_LOOPBACK;
 	nic = netdev_priv(dev);
-	nic->dev = dev;
+	nic->card.chip = "GENET v5";
+	nic->card.tx_slots = GENET_SLOTS;
+	nic->card.rx_slots = GENET_SLOTS;
 	nic->pdev = pdev;
 	spin_lock_init(&nic->command_lock);
-	spin_lock_init(&nic->counters_lock);
 	raw_spin_lock_init(&nic->discards_lock);
-	INIT_WORK(&nic->reset_work, genet_reset_work);
 	error = map_device(nic);
 	if (error)
 		return error;
@@ -80,10 +73,6 @@ static int probe(struct platform_device *pdev)
 	error = genet_phy_connect(nic);
 	if (error)
 		return error;
-	init_netdev(dev);
-	netif_napi_add(dev, &nic->napi, genet_poll);
-	netif_carrier_off(dev);
-	platform_set_drvdata(pdev, dev);
 	error = register_netdev(dev);
 	if (error) {
 		phy_disconnect(dev->phydev);
@@ -96,29 +85,13 @@ static int probe(struct platform_device *pdev)
 static keepon_removed remove(struct platform_device *pdev)
 {
 	struct net_device *dev = platform_get_drvdata(pdev);
-	struct genet_nic *nic = netdev_priv(dev);
 
-	unregister_netdev(dev);
-	cancel_work_sync(&nic->reset_work);
-	netif_napi_del(&nic->napi);
+	card_remove(dev);
 	phy_disconnect(dev->phydev);
 	return KEEPON_REMOVED;
 }
 
 /* ---- sleep ---- */
-
-static int __maybe_unused suspend(struct device *device)
-{
-	struct net_device *dev = dev_get_drvdata(device);
-
-	rtnl_lock();
-	keepon_native_stop(dev);
-	netif_device_detach(dev);
-	if (netif_running(dev))
-		genet_down(netdev_priv(dev));
-	rtnl_unlock();
-	return 0;
-}
 
 static int __maybe_unused resume(struct device *device)
 {
@@ -126,21 +99,14 @@ static int __maybe_unused resume(struct device *device)
 	int error = 0;
 
 	rtnl_lock();
-	if (netif_running(dev)) {
-		/* it may have been without power */
+	/* it may have been without power */
+	if (netif_running(dev))
 		error = phy_init_hw(dev->phydev);
-		if (!error)
-			error = genet_up(netdev_priv(dev));
-	}
-	if (!error) {
-		netif_device_attach(dev);
-		keepon_native_ready(dev);
-	}
 	rtnl_unlock();
-	return error;
+	return error ?: card_resume(device);
 }
 
-static SIMPLE_DEV_PM_OPS(sleep, suspend, resume);
+static SIMPLE_DEV_PM_OPS(sleep, card_suspend, resume);
 
 static struct platform_driver genet_driver = {
 	.probe = probe,

@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Up, down, interrupt, statistics. */
+/* Up, down, interrupt, what is counted. */
 #include <linux/etherdevice.h>
-#include <linux/rtnetlink.h>
-#include <linux/slab.h>
 
 #include "genet.h"
-
-/* 0: not a register of its own */
-static const u16 counter_at[GENET_COUNTERS] = {
-	[GENET_TX_ON_WIRE] = UMAC_MIB_TX_PKT,       [GENET_TX_FCS_ERRORS] = UMAC_MIB_TX_FCS,
-	[GENET_RX_ON_WIRE] = UMAC_MIB_RX_PKT,       [GENET_RX_CRC_ERRORS] = UMAC_MIB_RX_FCS,
-	[GENET_RX_OVERSIZE] = UMAC_MIB_RX_OVERSIZE, [GENET_RX_OVERFLOWS] = RBUF_OVERFLOWS,
-};
 
 /* ---- interrupt ---- */
 
@@ -30,16 +21,16 @@ static irqreturn_t interrupt(int irq, void *data)
 	if (!causes)
 		return IRQ_NONE;
 	genet_write(nic, INTRL2_CLEAR, causes);
-	if (napi_schedule_prep(&nic->napi)) {
+	if (napi_schedule_prep(&nic->card.napi)) {
 		genet_write(nic, INTRL2_MASK_SET, IRQ_RX_DONE | IRQ_TX_DONE);
-		__napi_schedule(&nic->napi);
+		__napi_schedule(&nic->card.napi);
 	}
 	return IRQ_HANDLED;
 }
 
 int genet_poll(struct napi_struct *napi, int budget)
 {
-	struct genet_nic *nic = container_of(napi, struct genet_nic, napi);
+	struct genet_nic *nic = container_of(napi, struct genet_nic, card.napi);
 	int done;
 
 	genet_transmit_clean(nic, budget);
@@ -50,115 +41,101 @@ int genet_poll(struct napi_struct *napi, int budget)
 	return done;
 }
 
-/* ---- statistics ---- */
+/* ---- what is counted ---- */
 
-/* @since: of what is added to the sums; else it is where counting begins */
-static void read_counters(struct genet_nic *nic, bool since)
+/* Register 0: it has none of its own. */
+static const struct card_counter counters[GENET_COUNTERS] = {
+	[GENET_TX_ON_WIRE] = { "tx_frames_on_wire", 0, UMAC_MIB_TX_PKT },
+	[GENET_TX_FCS_ERRORS] = { "tx_fcs_errors", 0, UMAC_MIB_TX_FCS },
+	[GENET_RX_ON_WIRE] = { "rx_frames_on_wire", 0, UMAC_MIB_RX_PKT },
+	[GENET_RX_CRC_ERRORS] = { "rx_crc_errors", CARD_STAT(rx_crc_errors), UMAC_MIB_RX_FCS },
+	[GENET_RX_OVERSIZE] = { "rx_oversize", CARD_STAT(rx_length_errors), UMAC_MIB_RX_OVERSIZE },
+	[GENET_RX_OVERFLOWS] = { "rx_fifo_overflows", CARD_STAT(rx_fifo_errors), RBUF_OVERFLOWS },
+	[GENET_RX_DISCARDED] = { "rx_discarded", CARD_STAT(rx_missed_errors) },
+};
+
+static_assert(ARRAY_SIZE(counters) <= CARD_COUNTERS_MAX);
+
+/* How much more each says than last time. */
+static u32 count(struct genet_nic *nic, int i)
+{
+	u32 now = counters[i].at ? genet_read(nic, counters[i].at) : genet_discarded(nic);
+	u32 more = now - nic->counted[i];
+
+	nic->counted[i] = now;
+	return more;
+}
+
+static void nic_read_counters(struct card *card)
 {
 	int i;
 
-	spin_lock_bh(&nic->counters_lock);
-	for (i = 0; i < GENET_COUNTERS; i++) {
-		u32 now = counter_at[i] ? genet_read(nic, counter_at[i]) : genet_discarded(nic);
-
-		if (since)
-			nic->count[i] += now - nic->counted[i];
-		nic->counted[i] = now;
-	}
-	spin_unlock_bh(&nic->counters_lock);
-}
-
-void genet_read_counters(struct genet_nic *nic)
-{
-	read_counters(nic, true);
-}
-
-static void nic_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *stats)
-{
-	struct genet_nic *nic = netdev_priv(dev);
-
-	dev_fetch_sw_netstats(stats, dev->tstats);
-	if (READ_ONCE(nic->up))
-		genet_read_counters(nic);
-	stats->rx_crc_errors = nic->count[GENET_RX_CRC_ERRORS];
-	stats->rx_length_errors = nic->count[GENET_RX_OVERSIZE];
-	stats->rx_missed_errors = nic->count[GENET_RX_DISCARDED];
-	stats->rx_fifo_errors = nic->count[GENET_RX_OVERFLOWS];
-	stats->rx_errors = stats->rx_crc_errors + stats->rx_length_errors;
+	for (i = 0; i < GENET_COUNTERS; i++)
+		card->count[i] += count(genet_of(card), i);
 }
 
 /* ---- up and down ---- */
 
-static void release(struct genet_nic *nic)
+static int nic_up(struct card *card)
 {
-	genet_buffers_free(nic, &nic->rx_buffers);
-	kfree(nic->tx);
-	nic->tx = NULL;
-}
+	struct genet_nic *nic = genet_of(card);
+	int error, i;
 
-int genet_up(struct genet_nic *nic)
-{
-	int error;
-
-	if (WARN_ON(nic->up))
+	if (WARN_ON(card->up))
 		return -EBUSY;
-	nic->tx = kcalloc(GENET_SLOTS, sizeof(*nic->tx), GFP_KERNEL);
-	if (!nic->tx)
-		return -ENOMEM;
-	error = genet_buffers_alloc(nic, &nic->rx_buffers, DMA_FROM_DEVICE);
+	error = card_alloc(card);
 	if (error)
-		goto release;
+		goto free;
 	genet_reset(nic);
-	error = request_irq(nic->irq, interrupt, 0, nic->dev->name, nic);
+	error = request_irq(nic->irq, interrupt, 0, card->dev->name, nic);
 	if (error)
-		goto release;
-	nic->tx_next = 0;
-	nic->tx_done = 0;
+		goto free;
 	genet_receive_start(nic);
-	read_counters(nic, false);
+	for (i = 0; i < GENET_COUNTERS; i++)
+		count(nic, i);
 	genet_start_transmit(nic, GENET_SLOTS);
 	genet_start_mac(nic);
-	napi_enable(&nic->napi);
+	napi_enable(&card->napi);
 	genet_set_irqs(nic, IRQ_RX_DONE | IRQ_TX_DONE);
-	netif_start_queue(nic->dev);
-	phy_start(nic->dev->phydev);
-	nic->up = true;
+	netif_start_queue(card->dev);
+	phy_start(card->dev->phydev);
+	card->up = true;
 	return 0;
-release:
-	release(nic);
+free:
+	card_free(card);
 	return error;
 }
 
-void genet_down(struct genet_nic *nic)
+static void nic_down(struct card *card)
 {
-	if (!nic->up)
+	struct genet_nic *nic = genet_of(card);
+
+	if (!card->up)
 		return;
-	nic->up = false;
-	phy_stop(nic->dev->phydev);
-	netif_tx_disable(nic->dev);
-	napi_disable(&nic->napi);
+	card->up = false;
+	phy_stop(card->dev->phydev);
+	netif_tx_disable(card->dev);
+	napi_disable(&card->napi);
 	genet_set_irqs(nic, 0);
 	free_irq(nic->irq, nic);
 	genet_command(nic, CMD_RX_EN, 0);
-	genet_read_counters(nic);
+	card_read_counters(card);
 	genet_stop_transmit(nic);
 	/* with its DMA off, before a buffer of it is freed */
 	genet_reset(nic);
-	genet_transmit_drop(nic);
-	release(nic);
+	card_drop_all(card);
+	card_free(card);
 }
 
-static int nic_open(struct net_device *dev)
-{
-	return genet_up(netdev_priv(dev));
-}
-
-static int nic_stop(struct net_device *dev)
-{
-	/* whoever had claimed a ring has heard NETDEV_GOING_DOWN, and has given it back */
-	genet_down(netdev_priv(dev));
-	return 0;
-}
+const struct card_driver genet_card = {
+	.name = GENET_NAME,
+	.up = nic_up,
+	.down = nic_down,
+	.read_counters = nic_read_counters,
+	.counters = counters,
+	.counters_count = GENET_COUNTERS,
+	.slots_max = GENET_SLOTS,
+};
 
 static int nic_set_address(struct net_device *dev, void *address)
 {
@@ -174,58 +151,22 @@ static int nic_set_features(struct net_device *dev, netdev_features_t features)
 	struct genet_nic *nic = netdev_priv(dev);
 
 	dev->features = (dev->features & ~NETIF_F_LOOPBACK) | (features & NETIF_F_LOOPBACK);
-	if (nic->up)
+	if (nic->card.up)
 		genet_set_loopback(nic);
 	return 0;
 }
 
-/* ---- a transmitter that hangs ---- */
-
-static void nic_tx_timeout(struct net_device *dev, unsigned int queue)
-{
-	struct genet_nic *nic = netdev_priv(dev);
-
-	schedule_work(&nic->reset_work);
-}
-
-void genet_reset_work(struct work_struct *work)
-{
-	struct genet_nic *nic = container_of(work, struct genet_nic, reset_work);
-
-	rtnl_lock();
-	/* a suspended one is not there, and is started anew when it comes back */
-	if (netif_running(nic->dev) && netif_device_present(nic->dev) && !nic->lent) {
-		netdev_err(nic->dev, "no frame has left for too long: the controller is reset\n");
-		genet_down(nic);
-		if (genet_up(nic))
-			netdev_err(nic->dev, "it does not come back\n");
-	}
-	rtnl_unlock();
-}
-
-static int nic_init(struct net_device *dev)
-{
-	dev->tstats = netdev_alloc_pcpu_stats(struct pcpu_sw_netstats);
-	return dev->tstats ? 0 : -ENOMEM;
-}
-
-static void nic_uninit(struct net_device *dev)
-{
-	free_percpu(dev->tstats);
-	dev->tstats = NULL;
-}
-
 const struct net_device_ops genet_netdev_ops = {
-	.ndo_init = nic_init,
-	.ndo_uninit = nic_uninit,
-	.ndo_open = nic_open,
-	.ndo_stop = nic_stop,
+	.ndo_init = card_dev_init,
+	.ndo_uninit = card_dev_uninit,
+	.ndo_open = card_open,
+	.ndo_stop = card_stop,
 	.ndo_start_xmit = genet_transmit,
 	.ndo_set_rx_mode = genet_set_filters,
 	.ndo_set_mac_address = nic_set_address,
 	.ndo_validate_addr = eth_validate_addr,
 	.ndo_set_features = nic_set_features,
 	.ndo_eth_ioctl = phy_do_ioctl_running,
-	.ndo_get_stats64 = nic_get_stats64,
-	.ndo_tx_timeout = nic_tx_timeout,
+	.ndo_get_stats64 = card_get_stats64,
+	.ndo_tx_timeout = card_tx_timeout,
 };

@@ -41,7 +41,7 @@ static int mdio_write(struct mii_bus *bus, int phy, int at, u16 value)
 
 static int add_bus(struct genet_nic *nic)
 {
-	struct device *device = &nic->pdev->dev;
+	struct device *device = nic->card.device;
 	struct mii_bus *bus = devm_mdiobus_alloc(device);
 	struct device_node *node;
 	int error;
@@ -87,7 +87,7 @@ static void adjust_link(struct net_device *dev)
 
 int genet_phy_connect(struct genet_nic *nic)
 {
-	struct device *device = &nic->pdev->dev;
+	struct device *device = nic->card.device;
 	struct device_node *node;
 	struct phy_device *phy;
 	int error;
@@ -99,7 +99,7 @@ int genet_phy_connect(struct genet_nic *nic)
 	if (error)
 		return error;
 	node = of_parse_phandle(device->of_node, "phy-handle", 0);
-	phy = of_phy_connect(nic->dev, node, adjust_link, 0, nic->interface);
+	phy = of_phy_connect(nic->card.dev, node, adjust_link, 0, nic->interface);
 	of_node_put(node);
 	if (!phy)
 		return dev_err_probe(device, -ENODEV, "its PHY does not answer\n");
@@ -111,9 +111,10 @@ int genet_phy_connect(struct genet_nic *nic)
 	return 0;
 }
 
-u32 genet_speed(const struct genet_nic *nic)
+struct card_link genet_link(const struct genet_nic *nic)
 {
-	const struct phy_device *phy = nic->dev->phydev;
+	const struct phy_device *phy = nic->card.dev->phydev;
 
-	return phy->link && phy->speed > 0 ? (u32)phy->speed : 0;
+	return (struct card_link){ .mbps = phy->link && phy->speed > 0 ? (u32)phy->speed : 0,
+				   .full = phy->duplex == DUPLEX_FULL };
 }

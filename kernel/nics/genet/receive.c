@@ -5,7 +5,6 @@
  * in memory, where reading them costs less than in the descriptor.
  */
 #include <linux/bitfield.h>
-#include <linux/dma-mapping.h>
 #include <linux/etherdevice.h>
 
 #include "genet.h"
@@ -17,8 +16,7 @@ enum {
 
 static void give(struct genet_nic *nic, u32 idx)
 {
-	dma_sync_single_for_device(&nic->pdev->dev, genet_buffer_dma(&nic->rx_buffers, idx),
-				   GENET_BUFFER_BYTES, DMA_FROM_DEVICE);
+	card_buffer_give(&nic->card.rx_buffers, idx, 0, CARD_BUFFER_BYTES);
 }
 
 void genet_receive_start(struct genet_nic *nic)
@@ -27,7 +25,7 @@ void genet_receive_start(struct genet_nic *nic)
 
 	for (idx = 0; idx < GENET_SLOTS; idx++) {
 		give(nic, idx);
-		genet_set_buffer(nic, RDMA, idx, genet_buffer_dma(&nic->rx_buffers, idx));
+		genet_set_buffer(nic, RDMA, idx, card_buffer_dma(&nic->card.rx_buffers, idx));
 	}
 	nic->rx_place = 0;
 	nic->rx_seen = 0;
@@ -75,9 +73,8 @@ u32 genet_discarded(struct genet_nic *nic)
 
 static u32 read_status(struct genet_nic *nic, u32 idx)
 {
-	dma_sync_single_for_cpu(&nic->pdev->dev, genet_buffer_dma(&nic->rx_buffers, idx),
-				GENET_STATUS_BYTES, DMA_FROM_DEVICE);
-	return le32_to_cpu(READ_ONCE(*(__le32 *)genet_buffer(&nic->rx_buffers, idx)));
+	card_buffer_take(&nic->card.rx_buffers, idx, 0, GENET_STATUS_BYTES);
+	return le32_to_cpu(READ_ONCE(*(__le32 *)card_buffer(&nic->card.rx_buffers, idx)));
 }
 
 /* The FCS is on the wire, too, but is not delivered. */
@@ -100,29 +97,9 @@ static u32 length_of(u32 status)
 
 	if ((status & (DESC_SOP | DESC_EOP)) != (DESC_SOP | DESC_EOP) || status & RX_ERRORS ||
 	    bytes < GENET_STATUS_BYTES + ETH_HLEN ||
-	    bytes > GENET_STATUS_BYTES + GENET_FRAME_BYTES_MAX)
+	    bytes > GENET_STATUS_BYTES + CARD_FRAME_BYTES_MAX)
 		return 0;
 	return bytes - GENET_STATUS_BYTES;
-}
-
-static void deliver(struct genet_nic *nic, u32 idx, u32 bytes, bool lent)
-{
-	struct net_device *dev = nic->dev;
-	struct sk_buff *skb = napi_alloc_skb(&nic->napi, bytes);
-
-	if (!skb) {
-		dev_core_stats_rx_dropped_inc(dev);
-		return;
-	}
-	dma_sync_single_for_cpu(&nic->pdev->dev,
-				genet_buffer_dma(&nic->rx_buffers, idx) + GENET_STATUS_BYTES, bytes,
-				DMA_FROM_DEVICE);
-	skb_put_data(skb, genet_buffer(&nic->rx_buffers, idx) + GENET_STATUS_BYTES, bytes);
-	dev_sw_netstats_rx_add(dev, bytes);
-	if (lent)
-		keepon_native_set_place(skb, nic->rx_place);
-	skb->protocol = eth_type_trans(skb, dev);
-	napi_gro_receive(&nic->napi, skb);
 }
 
 int genet_receive(struct genet_nic *nic, int budget)
@@ -137,9 +114,10 @@ int genet_receive(struct genet_nic *nic, int budget)
 		u32 bytes = length_of(status);
 
 		if (bytes)
-			deliver(nic, idx, bytes, lent);
+			card_deliver(&nic->card, idx, GENET_STATUS_BYTES, bytes,
+				     lent ? nic->rx_place : KEEPON_NO_PLACE);
 		else if (!lent) /* else it is a placeholder most likely, and rx_crc_errors */
-			dev_core_stats_rx_dropped_inc(nic->dev);
+			dev_core_stats_rx_dropped_inc(nic->card.dev);
 		WRITE_ONCE(nic->rx_log[nic->rx_place % GENET_RX_LOG], (u16)wire_length(status));
 		nic->rx_place++;
 		/* who finds it seen finds its length, and its buffer is nothing else's before */

@@ -7,7 +7,6 @@
  * been yet, in the status block.
  */
 #include <linux/bitfield.h>
-#include <linux/dma-mapping.h>
 
 #include "genet.h"
 #include "keepon/wire.h"
@@ -99,7 +98,7 @@ int genet_query_rx(struct net_device *dev, struct keepon_native_rx_caps *caps)
 	*caps = (struct keepon_native_rx_caps){
 		.index_modulus = RING_INDEX + 1,
 		.lag_ns_max = INDEX_LAG_NS_MAX,
-		.frame_bytes_max = GENET_FRAME_BYTES_MAX,
+		.frame_bytes_max = CARD_FRAME_BYTES_MAX,
 	};
 	return 0;
 }
@@ -113,17 +112,15 @@ static u64 set_lent(struct genet_nic *nic, bool lent)
 	u32 index;
 	u64 place;
 
-	napi_disable(&nic->napi);
+	napi_disable(&nic->card.napi);
 	nic->rx_lent = lent;
 	genet_open_filters(nic);
 	index = genet_rx_index(nic);
 	nic->rx_discarded = READ_ONCE(nic->discarded);
 	place = nic->rx_place + (u16)(index - (u32)nic->rx_place);
-	napi_enable(&nic->napi);
+	napi_enable(&nic->card.napi);
 	/* what came meanwhile */
-	local_bh_disable();
-	napi_schedule(&nic->napi);
-	local_bh_enable();
+	card_poll_now(&nic->card);
 	return place;
 }
 
@@ -133,7 +130,7 @@ int genet_claim_rx(struct net_device *dev, struct keepon_native_rx *native)
 
 	if (nic->rx_lent)
 		return -EBUSY;
-	if (!nic->up)
+	if (!nic->card.up)
 		return -ENETDOWN;
 	nic->rx_taken = set_lent(nic, true);
 	native->ops = &rx_ops;

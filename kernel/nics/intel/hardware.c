@@ -27,7 +27,7 @@ static void stop_bus_master(struct intel_nic *nic)
 			return;
 		usleep_range(100, 200);
 	}
-	netdev_dbg(nic->dev, "accesses to memory did not end within 80 ms\n");
+	netdev_dbg(nic->card.dev, "accesses to memory did not end within 80 ms\n");
 }
 
 int intel_reset(struct intel_nic *nic)
@@ -60,7 +60,7 @@ bool intel_read_address(struct intel_nic *nic, u8 *address)
 
 void intel_set_address(struct intel_nic *nic)
 {
-	const u8 *address = nic->dev->dev_addr;
+	const u8 *address = nic->card.dev->dev_addr;
 
 	intel_write(nic, RAH0, 0);
 	intel_write(nic, RAL0,
@@ -115,9 +115,9 @@ void intel_start_mac(struct intel_nic *nic)
 		intel_write(nic, MRQC, 0);
 	}
 	intel_write(nic, RCTL, RCTL_EN | RCTL_BAM | RCTL_SECRC);
-	netif_addr_lock_bh(nic->dev);
-	intel_set_filters(nic->dev);
-	netif_addr_unlock_bh(nic->dev);
+	netif_addr_lock_bh(nic->card.dev);
+	intel_set_filters(nic->card.dev);
+	netif_addr_unlock_bh(nic->card.dev);
 }
 
 void intel_set_queue(struct intel_nic *nic, u32 base, const struct intel_ring *ring)

@@ -3,14 +3,16 @@
  * An ordinary, small driver for Intel's gigabit controllers that can lend its transmit ring to
  * keepon.ko. One transmit ring, one receive ring, one interrupt, linear frames.
  *
- *	main		PCI: probe, remove, suspend, errors
+ *	main		PCI: probe, remove, sleep, errors
  *	hardware	reset, addresses, what the MAC is told
  *	phy		MDIO and link state
  *	transmit	ordinary frames out, descriptors
  *	receive		frames in
- *	netdev		up, down, interrupt, statistics
+ *	netdev		up, down, interrupt, what is counted
  *	ethtool
  *	native		the lent ring (contract version 2)
+ *
+ * What is no different on other cards is in ../common/.
  */
 #ifndef KEEPON_INTEL_H
 #define KEEPON_INTEL_H
@@ -21,7 +23,7 @@
 #include <linux/netdevice.h>
 #include <linux/pci.h>
 
-#include "keepon_native.h"
+#include "card.h"
 #include "registers.h"
 
 #define INTEL_NAME "keepon_intel"
@@ -31,10 +33,6 @@ enum {
 	INTEL_RING_MAX = 4096,
 	INTEL_RING_MULTIPLE = 8, /* TDLEN counts 128 bytes */
 	INTEL_RING_DEFAULT = 256,
-	INTEL_BUFFER_BYTES = 2048,
-	INTEL_FRAME_BYTES_MAX = 1522,
-	INTEL_SLOT_BYTES_MAX = 1538, /* a longest frame, and room to trim it */
-	INTEL_MTU_MAX = 1500,
 };
 
 /**
@@ -60,17 +58,6 @@ struct intel_chip {
 	bool seen;
 };
 
-/**
- * struct intel_buffers - @count buffers of INTEL_BUFFER_BYTES, mapped for their life, in chunks
- * @direction: of the device's accesses
- */
-struct intel_buffers {
-	void **chunk;
-	dma_addr_t *dma;
-	u32 count;
-	enum dma_data_direction direction;
-};
-
 /** struct intel_ring - @desc in memory that both sides see at once */
 struct intel_ring {
 	struct intel_desc *desc;
@@ -78,62 +65,33 @@ struct intel_ring {
 	u32 slots;
 };
 
-/** struct intel_link - what the MAC works with: @mbps, 0 without a link, and @full duplex */
-struct intel_link {
-	u32 mbps;
-	bool full;
-};
-
 /**
  * struct intel_nic - one controller
- * @link: as the link work saw it last
- * @tx_next, @tx_done: ordinary frames handed over and found sent; modulo 2^32
- * @tx_skb, @tx_dma: of each descriptor of the ordinary ring
+ * @tx, @rx: the ordinary rings
  * @rx_next: descriptor of the next frame
- * @up: rings and interrupt are there; after a reset that failed the interface may be up without. RTNL
- * @lent: the ring below is somebody else's; RTNL and netif_tx_lock
- * @own: the lent ring; @own_buffers its frames; @own_head: TDH as read last, @own_index the same
- *	without wrapping
+ * @own: the lent ring; @own_head: TDH as read last, @own_index the same without wrapping
  */
 struct intel_nic {
-	struct net_device *dev;
+	struct card card;
 	struct pci_dev *pdev;
 	void __iomem *regs;
 	const struct intel_chip *chip;
-	struct napi_struct napi;
 	struct mii_if_info mii;
-	struct work_struct reset_work;
 	struct delayed_work link_work;
-	struct intel_link link;
-
 	struct intel_ring tx;
-	struct sk_buff **tx_skb;
-	dma_addr_t *tx_dma;
-	u32 tx_next;
-	u32 tx_done;
-	u32 tx_slots;
-
 	struct intel_ring rx;
-	struct intel_buffers rx_buffers;
 	u32 rx_next;
-	u32 rx_slots;
-
-	spinlock_t counters_lock; /* of the counters below */
-	u64 crc_errors;
-	u64 missed;
-	u64 undersize;
-	u64 oversize;
-	u64 sent_on_wire;
-
-	bool up;
-	bool lent;
-	bool gone;
 	struct intel_ring own;
-	struct intel_buffers own_buffers;
 	u32 own_head;
 	u32 own_index;
-	struct keepon_native_setup setup;
 };
+
+static_assert(!offsetof(struct intel_nic, card));
+
+static inline struct intel_nic *intel_of(struct card *card)
+{
+	return container_of(card, struct intel_nic, card);
+}
 
 static inline u32 intel_read(const struct intel_nic *nic, u32 at)
 {
@@ -181,30 +139,15 @@ void intel_phy_init(struct intel_nic *nic);
 bool intel_phy_answers(struct intel_nic *nic);
 /** intel_phy_start() - it negotiates, or has; after a reset, may sleep */
 void intel_phy_start(struct intel_nic *nic);
-/** intel_link_work() - carrier by STATUS; whoever follows the device hears of another link, too */
+/** intel_link_work() - carrier by STATUS */
 void intel_link_work(struct work_struct *work);
 /** intel_link() - the link now */
-struct intel_link intel_link(const struct intel_nic *nic);
+struct card_link intel_link(const struct intel_nic *nic);
 
 /* ---- transmit ---- */
 
 int intel_ring_alloc(struct intel_nic *nic, struct intel_ring *ring, u32 slots);
 void intel_ring_free(struct intel_nic *nic, struct intel_ring *ring);
-int intel_buffers_alloc(struct intel_nic *nic, struct intel_buffers *buffers, u32 count,
-			enum dma_data_direction direction);
-void intel_buffers_free(struct intel_nic *nic, struct intel_buffers *buffers);
-
-enum { INTEL_CHUNK = 16 };
-
-static inline void *intel_buffer(const struct intel_buffers *buffers, u32 idx)
-{
-	return buffers->chunk[idx / INTEL_CHUNK] + idx % INTEL_CHUNK * INTEL_BUFFER_BYTES;
-}
-
-static inline dma_addr_t intel_buffer_dma(const struct intel_buffers *buffers, u32 idx)
-{
-	return buffers->dma[idx / INTEL_CHUNK] + idx % INTEL_CHUNK * INTEL_BUFFER_BYTES;
-}
 
 /**
  * intel_tx_word() - second word of a transmit descriptor
@@ -221,15 +164,9 @@ static inline u64 intel_tx_word(const struct intel_chip *chip, u32 data_bytes, u
 netdev_tx_t intel_transmit(struct sk_buff *skb, struct net_device *dev);
 /** intel_transmit_clean() - frames that have left are given back; from NAPI */
 void intel_transmit_clean(struct intel_nic *nic, int budget);
-/** intel_transmit_drop() - all frames of the ordinary ring are given back, sent or not */
-void intel_transmit_drop(struct intel_nic *nic);
-/** intel_transmit_drain() - wait until the ordinary ring is empty, 200 ms at most. Return: it is */
-bool intel_transmit_drain(struct intel_nic *nic);
 
 /* ---- receive ---- */
 
-int intel_receive_alloc(struct intel_nic *nic);
-void intel_receive_free(struct intel_nic *nic);
 /** intel_receive_start() - all descriptors are the controller's */
 void intel_receive_start(struct intel_nic *nic);
 int intel_receive(struct intel_nic *nic, int budget);
@@ -237,18 +174,13 @@ int intel_receive(struct intel_nic *nic, int budget);
 /* ---- netdev ---- */
 
 extern const struct net_device_ops intel_netdev_ops;
-int intel_up(struct intel_nic *nic);
-/** intel_down() - nothing if it did not come up */
-void intel_down(struct intel_nic *nic);
+extern const struct card_driver intel_card;
 /**
  * intel_restart() - a reset with everything as before, but @ring is fetched; frames that arrive
  * meanwhile are missed. One that does not answer is lost
  */
 void intel_restart(struct intel_nic *nic, const struct intel_ring *ring);
 int intel_poll(struct napi_struct *napi, int budget);
-void intel_reset_work(struct work_struct *work);
-/** intel_read_counters() - registers that reading clears are added to their sums */
-void intel_read_counters(struct intel_nic *nic);
 
 /* ---- ethtool, native ---- */
 

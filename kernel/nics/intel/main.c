@@ -5,13 +5,12 @@
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
-#include <linux/rtnetlink.h>
 
 #include "intel.h"
 #include "keepon_compat.h"
 #include "keepon_version.h"
 
-enum { BAR_REGISTERS = 0, WATCHDOG_S = 5 };
+enum { BAR_REGISTERS = 0 };
 
 enum intel_chip_id { CHIP_82540, CHIP_82574, CHIP_82576, CHIP_I350, CHIP_I210 };
 
@@ -97,15 +96,6 @@ static int map_device(struct intel_nic *nic)
 	return 0;
 }
 
-static void init_netdev(struct net_device *dev)
-{
-	dev->netdev_ops = &intel_netdev_ops;
-	dev->ethtool_ops = &intel_ethtool_ops;
-	dev->max_mtu = INTEL_MTU_MAX;
-	dev->watchdog_timeo = WATCHDOG_S * HZ;
-	dev->priv_flags |= IFF_UNICAST_FLT | IFF_LIVE_ADDR_CHANGE;
-}
-
 static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	u8 address[ETH_ALEN];
@@ -122,15 +112,15 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	dev = devm_alloc_etherdev(&pdev->dev, sizeof(struct intel_nic));
 	if (!dev)
 		return -ENOMEM;
-	SET_NETDEV_DEV(dev, &pdev->dev);
+	card_init(dev, &pdev->dev, &intel_card, intel_poll);
+	dev->netdev_ops = &intel_netdev_ops;
+	dev->ethtool_ops = &intel_ethtool_ops;
 	nic = netdev_priv(dev);
-	nic->dev = dev;
 	nic->pdev = pdev;
 	nic->chip = &chips[id->driver_data];
-	nic->tx_slots = INTEL_RING_DEFAULT;
-	nic->rx_slots = INTEL_RING_DEFAULT;
-	spin_lock_init(&nic->counters_lock);
-	INIT_WORK(&nic->reset_work, intel_reset_work);
+	nic->card.chip = nic->chip->name;
+	nic->card.tx_slots = INTEL_RING_DEFAULT;
+	nic->card.rx_slots = INTEL_RING_DEFAULT;
 	INIT_DELAYED_WORK(&nic->link_work, intel_link_work);
 	error = map_device(nic);
 	if (error)
@@ -154,10 +144,6 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	}
 	eth_hw_addr_set(dev, address);
 	intel_phy_init(nic);
-	init_netdev(dev);
-	netif_napi_add(dev, &nic->napi, intel_poll);
-	netif_carrier_off(dev);
-	pci_set_drvdata(pdev, dev);
 	error = register_netdev(dev);
 	if (error)
 		goto free_vectors;
@@ -172,67 +158,34 @@ free_vectors:
 static void remove(struct pci_dev *pdev)
 {
 	struct net_device *dev = pci_get_drvdata(pdev);
-	struct intel_nic *nic = netdev_priv(dev);
+	struct card *card = netdev_priv(dev);
 
 	/* pulled out: whoever holds the ring need not find out by itself */
 	if (!pci_device_is_present(pdev)) {
-		nic->gone = true;
+		card->gone = true;
 		keepon_native_lost(dev);
 	}
-	unregister_netdev(dev);
-	cancel_work_sync(&nic->reset_work);
-	netif_napi_del(&nic->napi);
+	card_remove(dev);
 	pci_free_irq_vectors(pdev);
 }
 
 /* ---- sleep, errors ---- */
 
-static void quiesce(struct net_device *dev)
-{
-	rtnl_lock();
-	keepon_native_stop(dev);
-	netif_device_detach(dev);
-	if (netif_running(dev))
-		intel_down(netdev_priv(dev));
-	rtnl_unlock();
-}
-
-static int revive(struct net_device *dev)
-{
-	int error = 0;
-
-	rtnl_lock();
-	if (netif_running(dev))
-		error = intel_up(netdev_priv(dev));
-	if (!error) {
-		netif_device_attach(dev);
-		keepon_native_ready(dev);
-	}
-	rtnl_unlock();
-	return error;
-}
-
-static int __maybe_unused suspend(struct device *device)
-{
-	quiesce(dev_get_drvdata(device));
-	return 0;
-}
-
 static int __maybe_unused resume(struct device *device)
 {
 	/* the core has given back what was saved, and it counts only once */
 	pci_save_state(to_pci_dev(device));
-	return revive(dev_get_drvdata(device));
+	return card_resume(device);
 }
 
-static SIMPLE_DEV_PM_OPS(sleep, suspend, resume);
+static SIMPLE_DEV_PM_OPS(sleep, card_suspend, resume);
 
 static pci_ers_result_t error_detected(struct pci_dev *pdev, pci_channel_state_t state)
 {
 	struct net_device *dev = pci_get_drvdata(pdev);
 
 	keepon_native_lost(dev);
-	quiesce(dev);
+	card_suspend(&pdev->dev);
 	if (state == pci_channel_io_perm_failure)
 		return PCI_ERS_RESULT_DISCONNECT;
 	pci_disable_device(pdev);
@@ -253,7 +206,7 @@ static void error_resume(struct pci_dev *pdev)
 {
 	struct net_device *dev = pci_get_drvdata(pdev);
 
-	if (revive(dev))
+	if (card_resume(&pdev->dev))
 		netdev_err(dev, "it does not come back after an error of the bus\n");
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Up, down, interrupt, statistics. */
+/* Up, down, interrupt, what is counted. */
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
-#include <linux/rtnetlink.h>
-#include <linux/slab.h>
 
 #include "intel.h"
 
@@ -17,12 +15,12 @@ static const u32 causes = CAUSE_TXDW | CAUSE_LSC | CAUSE_RXDMT0 | CAUSE_RXO | CA
 /* A controller that was pulled out, or whose bus is dead, reads as all ones. */
 static void lose(struct intel_nic *nic)
 {
-	if (nic->gone)
+	if (nic->card.gone)
 		return;
-	nic->gone = true;
-	netdev_err(nic->dev, "the controller does not answer any more\n");
-	keepon_native_lost(nic->dev);
-	netif_device_detach(nic->dev);
+	nic->card.gone = true;
+	netdev_err(nic->card.dev, "the controller does not answer any more\n");
+	keepon_native_lost(nic->card.dev);
+	netif_device_detach(nic->card.dev);
 }
 
 static irqreturn_t interrupt(int irq, void *data)
@@ -38,16 +36,16 @@ static irqreturn_t interrupt(int irq, void *data)
 		return IRQ_NONE;
 	if (icr & CAUSE_LSC)
 		mod_delayed_work(system_wq, &nic->link_work, 0);
-	if (icr & ~CAUSE_LSC && napi_schedule_prep(&nic->napi)) {
+	if (icr & ~CAUSE_LSC && napi_schedule_prep(&nic->card.napi)) {
 		intel_write(nic, IMC, causes & ~CAUSE_LSC);
-		__napi_schedule(&nic->napi);
+		__napi_schedule(&nic->card.napi);
 	}
 	return IRQ_HANDLED;
 }
 
 int intel_poll(struct napi_struct *napi, int budget)
 {
-	struct intel_nic *nic = container_of(napi, struct intel_nic, napi);
+	struct intel_nic *nic = container_of(napi, struct intel_nic, card.napi);
 	int done;
 
 	intel_transmit_clean(nic, budget);
@@ -59,23 +57,18 @@ int intel_poll(struct napi_struct *napi, int budget)
 
 static int allocate(struct intel_nic *nic)
 {
-	int error;
+	struct card *card = &nic->card;
+	int error = card_alloc(card);
 
-	nic->tx_skb = kcalloc(nic->tx_slots, sizeof(*nic->tx_skb), GFP_KERNEL);
-	nic->tx_dma = kcalloc(nic->tx_slots, sizeof(*nic->tx_dma), GFP_KERNEL);
-	error = nic->tx_skb && nic->tx_dma ? intel_ring_alloc(nic, &nic->tx, nic->tx_slots) :
-					     -ENOMEM;
-	return error ?: intel_receive_alloc(nic);
+	error = error ?: intel_ring_alloc(nic, &nic->tx, card->tx_slots);
+	return error ?: intel_ring_alloc(nic, &nic->rx, card->rx_slots);
 }
 
 static void release(struct intel_nic *nic)
 {
-	intel_receive_free(nic);
+	intel_ring_free(nic, &nic->rx);
 	intel_ring_free(nic, &nic->tx);
-	kfree(nic->tx_skb);
-	kfree(nic->tx_dma);
-	nic->tx_skb = NULL;
-	nic->tx_dma = NULL;
+	card_free(&nic->card);
 }
 
 static void wait_for_link(struct intel_nic *nic)
@@ -99,7 +92,7 @@ static void start(struct intel_nic *nic, const struct intel_ring *ring, bool lin
 	intel_phy_start(nic);
 	if (link)
 		wait_for_link(nic);
-	napi_enable(&nic->napi);
+	napi_enable(&nic->card.napi);
 	/* without it the 82576 says nothing of frames that have left */
 	if (nic->chip->advanced)
 		intel_write(nic, IVAR0, IVAR_RX_VALID | IVAR_TX_VALID);
@@ -110,75 +103,98 @@ static void start(struct intel_nic *nic, const struct intel_ring *ring, bool lin
 
 void intel_restart(struct intel_nic *nic, const struct intel_ring *ring)
 {
-	bool link = netif_carrier_ok(nic->dev);
+	bool link = netif_carrier_ok(nic->card.dev);
 
-	napi_disable(&nic->napi);
+	napi_disable(&nic->card.napi);
 	intel_write(nic, IMC, GONE);
 	cancel_delayed_work_sync(&nic->link_work);
 	/* not while NAPI may complete them */
-	intel_transmit_drop(nic);
-	intel_read_counters(nic);
+	card_drop_all(&nic->card);
+	card_read_counters(&nic->card);
 	/* over a lent ring no interrupt need ever tell that it is gone */
 	if (intel_reset(nic))
 		lose(nic);
-	start(nic, ring, link && !nic->gone);
+	start(nic, ring, link && !nic->card.gone);
 }
 
-int intel_up(struct intel_nic *nic)
+static int nic_up(struct card *card)
 {
+	struct intel_nic *nic = intel_of(card);
 	int error;
 
-	if (WARN_ON(nic->up))
+	if (WARN_ON(card->up))
 		return -EBUSY;
 	error = allocate(nic);
 	error = error ?: intel_reset(nic);
 	if (error)
 		goto release;
-	nic->gone = false;
-	error = request_irq(pci_irq_vector(nic->pdev, 0), interrupt, IRQF_SHARED, nic->dev->name,
+	card->gone = false;
+	error = request_irq(pci_irq_vector(nic->pdev, 0), interrupt, IRQF_SHARED, card->dev->name,
 			    nic);
 	if (error)
 		goto release;
 	start(nic, &nic->tx, false);
-	netif_start_queue(nic->dev);
-	nic->up = true;
+	netif_start_queue(card->dev);
+	card->up = true;
 	return 0;
 release:
 	release(nic);
 	return error;
 }
 
-void intel_down(struct intel_nic *nic)
+static void nic_down(struct card *card)
 {
-	if (!nic->up)
+	struct intel_nic *nic = intel_of(card);
+
+	if (!card->up)
 		return;
-	nic->up = false;
-	netif_tx_disable(nic->dev);
-	napi_disable(&nic->napi);
+	card->up = false;
+	netif_tx_disable(card->dev);
+	napi_disable(&card->napi);
 	intel_write(nic, IMC, GONE);
-	intel_read_counters(nic);
+	card_read_counters(card);
 	intel_reset(nic);
 	free_irq(pci_irq_vector(nic->pdev, 0), nic);
 	cancel_delayed_work_sync(&nic->link_work);
-	netif_carrier_off(nic->dev);
-	intel_transmit_drop(nic);
+	netif_carrier_off(card->dev);
+	card_drop_all(card);
 	release(nic);
 }
 
-static int nic_open(struct net_device *dev)
-{
-	struct intel_nic *nic = netdev_priv(dev);
+/* ---- what is counted ---- */
 
-	netif_carrier_off(dev);
-	return intel_up(nic);
+/* Reading a register clears it. */
+static const struct card_counter counters[] = {
+	{ "tx_frames_on_wire", 0, TPT },
+	{ "rx_crc_errors", CARD_STAT(rx_crc_errors), CRCERRS },
+	{ "rx_missed", CARD_STAT(rx_missed_errors), MPC },
+	{ "rx_undersize", CARD_STAT(rx_length_errors), RUC },
+	{ "rx_oversize", CARD_STAT(rx_length_errors), ROC },
+};
+
+static_assert(ARRAY_SIZE(counters) <= CARD_COUNTERS_MAX);
+
+static void nic_read_counters(struct card *card)
+{
+	struct intel_nic *nic = intel_of(card);
+	u32 i;
+
+	/* all ones are no counts */
+	if (card->gone || intel_read(nic, STATUS) == GONE)
+		return;
+	for (i = 0; i < ARRAY_SIZE(counters); i++)
+		card->count[i] += intel_read(nic, counters[i].at);
 }
 
-static int nic_stop(struct net_device *dev)
-{
-	/* whoever had claimed a ring has heard NETDEV_GOING_DOWN, and has given it back */
-	intel_down(netdev_priv(dev));
-	return 0;
-}
+const struct card_driver intel_card = {
+	.name = INTEL_NAME,
+	.up = nic_up,
+	.down = nic_down,
+	.read_counters = nic_read_counters,
+	.counters = counters,
+	.counters_count = ARRAY_SIZE(counters),
+	.slots_max = INTEL_RING_MAX,
+};
 
 static int nic_set_address(struct net_device *dev, void *address)
 {
@@ -189,80 +205,15 @@ static int nic_set_address(struct net_device *dev, void *address)
 	return error;
 }
 
-/* ---- a transmitter that hangs ---- */
-
-static void nic_tx_timeout(struct net_device *dev, unsigned int queue)
-{
-	struct intel_nic *nic = netdev_priv(dev);
-
-	schedule_work(&nic->reset_work);
-}
-
-void intel_reset_work(struct work_struct *work)
-{
-	struct intel_nic *nic = container_of(work, struct intel_nic, reset_work);
-
-	rtnl_lock();
-	/* a suspended one is not there, and is started anew when it comes back */
-	if (netif_running(nic->dev) && netif_device_present(nic->dev) && !nic->lent) {
-		netdev_err(nic->dev, "no frame has left for too long: the controller is reset\n");
-		intel_down(nic);
-		if (intel_up(nic))
-			netdev_err(nic->dev, "it does not come back\n");
-	}
-	rtnl_unlock();
-}
-
-/* ---- statistics ---- */
-
-void intel_read_counters(struct intel_nic *nic)
-{
-	/* all ones are no counts */
-	if (nic->gone || intel_read(nic, STATUS) == GONE)
-		return;
-	spin_lock_bh(&nic->counters_lock);
-	nic->crc_errors += intel_read(nic, CRCERRS);
-	nic->missed += intel_read(nic, MPC);
-	nic->undersize += intel_read(nic, RUC);
-	nic->oversize += intel_read(nic, ROC);
-	nic->sent_on_wire += intel_read(nic, TPT);
-	spin_unlock_bh(&nic->counters_lock);
-}
-
-static void nic_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *stats)
-{
-	struct intel_nic *nic = netdev_priv(dev);
-
-	dev_fetch_sw_netstats(stats, dev->tstats);
-	if (netif_running(dev))
-		intel_read_counters(nic);
-	stats->rx_crc_errors = nic->crc_errors;
-	stats->rx_missed_errors = nic->missed;
-	stats->rx_length_errors = nic->undersize + nic->oversize;
-	stats->rx_errors = stats->rx_crc_errors + stats->rx_length_errors;
-}
-
-static int nic_init(struct net_device *dev)
-{
-	dev->tstats = netdev_alloc_pcpu_stats(struct pcpu_sw_netstats);
-	return dev->tstats ? 0 : -ENOMEM;
-}
-
-static void nic_uninit(struct net_device *dev)
-{
-	free_percpu(dev->tstats);
-	dev->tstats = NULL;
-}
-
 const struct net_device_ops intel_netdev_ops = {
-	.ndo_init = nic_init,
-	.ndo_uninit = nic_uninit,
-	.ndo_open = nic_open,
-	.ndo_stop = nic_stop,
+	.ndo_init = card_dev_init,
+	.ndo_uninit = card_dev_uninit,
+	.ndo_open = card_open,
+	.ndo_stop = card_stop,
 	.ndo_start_xmit = intel_transmit,
 	.ndo_set_rx_mode = intel_set_filters,
 	.ndo_set_mac_address = nic_set_address,
 	.ndo_validate_addr = eth_validate_addr,
-	.ndo_get_stats64 = nic_get_stats64,
-	.ndo_tx_timeout = nic_tx_timeout,
+	.ndo_get_stats64 = card_get_stats64,
+	.ndo_tx_timeout = card_tx_timeout,
 };

@@ -48,7 +48,7 @@ void intel_phy_init(struct intel_nic *nic)
 		.phy_id = PHY_ADDRESS,
 		.phy_id_mask = 0x1f,
 		.reg_num_mask = 0x1f,
-		.dev = nic->dev,
+		.dev = nic->card.dev,
 		.full_duplex = 1,
 		.supports_gmii = 1,
 		.mdio_read = phy_read,
@@ -84,36 +84,20 @@ void intel_phy_start(struct intel_nic *nic)
 		mii_nway_restart(&nic->mii);
 }
 
-struct intel_link intel_link(const struct intel_nic *nic)
+struct card_link intel_link(const struct intel_nic *nic)
 {
 	static const u16 speeds[] = { SPEED_10, SPEED_100, SPEED_1000, SPEED_1000 };
 	u32 status = intel_read(nic, STATUS);
 
 	if (status == 0xffffffff || !(status & STATUS_LU))
-		return (struct intel_link){};
-	return (struct intel_link){ .mbps = speeds[FIELD_GET(STATUS_SPEED, status)],
-				    .full = status & STATUS_FD };
+		return (struct card_link){};
+	return (struct card_link){ .mbps = speeds[FIELD_GET(STATUS_SPEED, status)],
+				   .full = status & STATUS_FD };
 }
 
 void intel_link_work(struct work_struct *work)
 {
 	struct intel_nic *nic = container_of(to_delayed_work(work), struct intel_nic, link_work);
-	struct intel_link link = intel_link(nic), before = nic->link;
-	struct net_device *dev = nic->dev;
-	bool carrier = netif_carrier_ok(dev);
 
-	nic->link = link;
-	if (!link.mbps && carrier) {
-		netdev_info(dev, "link is down\n");
-		netif_carrier_off(dev);
-	}
-	if (!link.mbps || (carrier && link.mbps == before.mbps && link.full == before.full))
-		return;
-	netdev_info(dev, "link is up, %u Mb/s, %s duplex\n", link.mbps,
-		    link.full ? "full" : "half");
-	if (carrier)
-		/* lost and found between two looks: the rate of a lent ring is another one */
-		netif_carrier_event(dev);
-	else
-		netif_carrier_on(dev);
+	card_link_is(&nic->card, intel_link(nic));
 }

@@ -2,9 +2,9 @@
 """Our kernel modules, built out of tree for one kernel, with W=1 and every warning an error.
 
 Each module is built in a mirror of the checkout, out/build/kernel/VERSION/MODULE, made of links to
-the sources of `core`, `nicmodel`, `kernel/include` and the module's own folder. No object lands
-beside a source, and two modules may both contain the core. kbuild gets the mirror as KEEPON_ROOT,
-thus in a Kbuild:
+the sources of `core`, `nicmodel`, `kernel/include`, `kernel/nics/common` and the module's own
+folder. No object lands beside a source, and two modules may both contain the core. kbuild gets the
+mirror as KEEPON_ROOT, thus in a Kbuild:
 
     keepon-y := main.o ../../core/src/clock.o
     ccflags-y := -I$(KEEPON_ROOT)/core/include -I$(KEEPON_ROOT)/core/platform/kernel
@@ -26,7 +26,14 @@ from keepon.vm.images import Kernel
 from keepon.vm.paths import checkout_root, find_program, only_one
 from keepon.vm.source import FLAVOURS as BUILT_HERE
 
-SHARED = ("core/include", "core/platform", "core/src", "nicmodel", "kernel/include")
+SHARED = (
+    "core/include",
+    "core/platform",
+    "core/src",
+    "nicmodel",
+    "kernel/include",
+    "kernel/nics/common",
+)
 SOURCE_SUFFIXES = {".c", ".h", ".S"}
 BUILD_FILES = {"Kbuild", "Makefile"}
 STAMP = "keepon-build.json"

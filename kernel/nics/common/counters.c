@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What registers count, for the stack's statistics and for ethtool, and what else that asks. */
+#include <linux/ethtool.h>
+
+#include "card.h"
+
+void card_read_counters(struct card *card)
+{
+	spin_lock_bh(&card->counters_lock);
+	card->driver->read_counters(card);
+	spin_unlock_bh(&card->counters_lock);
+}
+
+/* Registers of one that is down, or asleep, say nothing. */
+static void update(struct card *card)
+{
+	if (READ_ONCE(card->up))
+		card_read_counters(card);
+}
+
+void card_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *stats)
+{
+	struct card *card = netdev_priv(dev);
+	u32 i;
+
+	dev_fetch_sw_netstats(stats, dev->tstats);
+	update(card);
+	for (i = 0; i < card->driver->counters_count; i++) {
+		const struct card_counter *counter = &card->driver->counters[i];
+
+		if (counter->stat)
+			*(u64 *)((void *)stats + counter->stat) += card->count[i];
+	}
+	stats->rx_errors = stats->rx_crc_errors + stats->rx_length_errors;
+}
+
+/* ---- ethtool ---- */
+
+void card_get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
+{
+	struct card *card = netdev_priv(dev);
+
+	strscpy(info->driver, card->driver->name, sizeof(info->driver));
+	strscpy(info->bus_info, dev_name(card->device), sizeof(info->bus_info));
+	strscpy(info->fw_version, card->chip, sizeof(info->fw_version));
+}
+
+void card_get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
+			struct kernel_ethtool_ringparam *more, struct netlink_ext_ack *extack)
+{
+	struct card *card = netdev_priv(dev);
+
+	ring->rx_max_pending = card->driver->slots_max;
+	ring->tx_max_pending = card->driver->slots_max;
+	ring->rx_pending = card->rx_slots;
+	ring->tx_pending = card->tx_slots;
+}
+
+int card_get_sset_count(struct net_device *dev, int set)
+{
+	struct card *card = netdev_priv(dev);
+
+	return set == ETH_SS_STATS ? (int)card->driver->counters_count : -EOPNOTSUPP;
+}
+
+void card_get_strings(struct net_device *dev, u32 set, u8 *data)
+{
+	struct card *card = netdev_priv(dev);
+	u32 i;
+
+	for (i = 0; i < card->driver->counters_count; i++)
+		memcpy(data + i * ETH_GSTRING_LEN, card->driver->counters[i].name, ETH_GSTRING_LEN);
+}
+
+void card_get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stats, u64 *data)
+{
+	struct card *card = netdev_priv(dev);
+
+	update(card);
+	memcpy(data, card->count, card->driver->counters_count * sizeof(*data));
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The lent transmit ring: what is the same whatever the chip. */
+#include <linux/rtnetlink.h>
+#include <linux/timekeeping.h>
+#ifdef CONFIG_ARM64
+#include <asm/arch_timer.h>
+#endif
+
+#include "lend.h"
+
+enum {
+	TRIM_BYTES_MAX = 64,
+	SLOT_BYTES_MAX = 1538, /* a longest frame, and room to trim it */
+};
+
+/* ---- operations ---- */
+
+u64 card_cpu_ns(void *context)
+{
+	return ktime_get_raw_fast_ns();
+}
+
+void *card_own_buffer(void *context, u32 idx)
+{
+	struct card *card = context;
+
+	return card_buffer(&card->own_buffers, idx);
+}
+
+void card_no_rearm(void *context, u32 first_idx, u32 count)
+{
+}
+
+/* ---- limits ---- */
+
+/* 18.5 ns on a Pi 4. */
+static u32 tick_ns(void)
+{
+#ifdef CONFIG_ARM64
+	return DIV_ROUND_UP(NSEC_PER_SEC, arch_timer_get_cntfrq());
+#else
+	return IS_ENABLED(CONFIG_X86) ? 1 : 100;
+#endif
+}
+
+/*
+ * No more room to lengthen a slot than is ever of use: how far the index may be ahead of the wire
+ * is a number of the longest slots, and a controller that fetches deeper than said is found out by
+ * an index that is further ahead.
+ */
+static u32 longest_slot(u32 slot_bytes)
+{
+	return min_t(u32, max_t(u32, slot_bytes, KPN_FRAME_BYTES_MIN) + TRIM_BYTES_MAX,
+		     SLOT_BYTES_MAX);
+}
+
+static const char *refused(const struct card *card, struct card_link link)
+{
+	if (card->gone)
+		return "it does not answer any more; reset it, or put it in again";
+	if (link.mbps && !link.full)
+		return "its link is half duplex; let both ends negotiate full duplex";
+	return NULL;
+}
+
+int card_query(const struct card *card, struct card_link link, u32 slot_bytes,
+	       struct keepon_native_caps *caps, const char **why)
+{
+	u32 longest_bytes = longest_slot(slot_bytes);
+	u64 byte_ps = kpn_byte_time_ps((link.mbps ?: SPEED_1000) * 1000000ull);
+	struct kpn_nic_caps *nic = &caps->nic;
+	u64 ahead_ns = div_u64(
+		(u64)nic->prefetch_slots_max * kpn_wire_bytes(longest_bytes) * byte_ps, 1000);
+	const char *reason = refused(card, link);
+
+	if (reason) {
+		if (why)
+			*why = reason;
+		return -EOPNOTSUPP;
+	}
+	caps->claims = KEEPON_CLAIM_PACED | KEEPON_CLAIM_TX_STAMPS | KEEPON_CLAIM_PHC |
+		       KEEPON_CLAIM_BAD_FCS;
+	caps->context = KEEPON_CONTEXT_HARDIRQ;
+	nic->reserved_slots = 1;
+	nic->index_to_wire_ns_min = -CARD_INDEX_LATE_NS;
+	nic->index_to_wire_ns_max =
+		nic->index_counts_done ? 0 : (s32)ahead_ns + CARD_RESTART_NS_MAX;
+	nic->restart_ns_max = CARD_RESTART_NS_MAX;
+	nic->cpu_tick_ns = tick_ns();
+	nic->poll_ns_min = CARD_POLL_NS_MIN;
+	nic->start_quantum_bytes = 1;
+	nic->placeholder_bytes_min = KPN_FRAME_BYTES_MIN;
+	nic->frame_bytes_max = longest_bytes;
+	nic->placeholder_kinds = BIT(KPN_PLACEHOLDER_BAD_FCS);
+	nic->desc_persistent = true;
+	return 0;
+}
+
+/* ---- who has it ---- */
+
+int card_may_claim(const struct card *card, const struct keepon_native_setup *setup)
+{
+	if (card->lent)
+		return -EBUSY;
+	if (!card->up || card->gone)
+		return -ENETDOWN;
+	if (setup->spare_buffers || setup->placeholder != KPN_PLACEHOLDER_BAD_FCS ||
+	    setup->buffer_bytes > CARD_BUFFER_BYTES || setup->ring_slots > card->driver->slots_max)
+		return -EINVAL;
+	return 0;
+}
+
+static void set_lent(struct card *card, bool lent)
+{
+	netif_tx_lock_bh(card->dev);
+	card->lent = lent;
+	netif_tx_unlock_bh(card->dev);
+}
+
+int card_claim(struct card *card, const struct keepon_native_setup *setup,
+	       const struct kpn_nic_ops *ops, struct keepon_native *native)
+{
+	int error = card_buffers_alloc(&card->own_buffers, card->device, setup->ring_slots,
+				       DMA_TO_DEVICE);
+
+	if (error)
+		return error;
+	card->own_slots = setup->ring_slots;
+	card->own_slot_bytes = setup->slot_bytes;
+	set_lent(card, true);
+	if (!card_drain(card))
+		netdev_warn(card->dev,
+			    "frames still waiting after 200 ms were dropped for the new owner\n");
+	native->ops = ops;
+	native->nic = card;
+	return 0;
+}
+
+void card_release(struct card *card, struct keepon_native *native)
+{
+	card_buffers_free(&card->own_buffers);
+	set_lent(card, false);
+	netif_wake_queue(card->dev);
+	native->ops = NULL;
+	native->nic = NULL;
+}
