@@ -10,16 +10,8 @@
 #include "keepon.h"
 #include "keepon/wire.h"
 
-/*
- * Looking for what would fit: so many steps of all lists compiled at most, of one where the cycle
- * or a window does not fit, and cycles tried.
- */
-enum {
-	SEARCH_STEPS_MAX = 1 << 22,
-	ROUND_STEPS_MAX = 1 << 14,
-	WINDOW_STEPS_MAX = 1 << 11,
-	CYCLES_TRIED_MAX = 1 << 17
-};
+/* Looking for a cycle that would fit: so many tried at most, and so many entries looked at. */
+enum { CYCLES_TRIED_MAX = 1 << 17, ENTRIES_TRIED_MAX = 1 << 22 };
 
 static u64 slot_ps_of(const struct keepon_plan *plan, u32 slot_bytes)
 {
@@ -98,17 +90,23 @@ static void take_entries(struct keepon_gates *gates, const struct tc_taprio_qopt
 	u32 left_ns = gates->cycle_ns;
 	size_t i;
 
-	for (i = 0; i < offload->num_entries && left_ns; i++) {
-		u32 interval_ns = min(offload->entries[i].interval, left_ns);
+	for (i = 0; i < offload->num_entries; i++) {
+		u32 interval_ns = offload->entries[i].interval;
 
-		if (i + 1 == offload->num_entries)
-			interval_ns = left_ns;
-		gates->entries[gates->entry_count++] = (struct kpn_gcl_entry){
+		gates->entries[i] = (struct kpn_gcl_entry){
 			.gates = offload->entries[i].gate_mask,
 			.interval_ns = interval_ns,
 		};
+		if (!left_ns)
+			continue;
+		gates->entry_count = i + 1;
+		gates->last_ns = interval_ns;
+		if (i + 1 == offload->num_entries || interval_ns > left_ns)
+			interval_ns = left_ns;
+		gates->entries[i].interval_ns = interval_ns;
 		left_ns -= interval_ns;
 	}
+	gates->given_count = offload->num_entries;
 }
 
 struct keepon_gates *keepon_gates_make(const struct tc_taprio_qopt_offload *offload,
@@ -176,80 +174,177 @@ static int compile_into(const struct keepon_gates *gates, u64 slot_ps, u16 *mask
 	return missing;
 }
 
-/* Steps that compiling takes; more than that is not tried. */
-static u64 steps_of(const struct keepon_gates *gates, u64 slot_ps)
-{
-	u64 slots = period_slots(gates->cycle_ns, slot_ps);
+/* ---- what would fit ---- */
 
-	if (slots > ROUND_STEPS_MAX)
-		return U64_MAX;
-	return slots + div64_u64(slots * slot_ps, gates->cycle_ns * 1000ull) * gates->entry_count;
+/*
+ * struct trial - other slots or another cycle for a list
+ * @gates: the list; @cycle_ns, @slot_ps: what is tried
+ * @base_ps: its base time within the cycle; @step_ps: as seen from the cycle slots begin at all
+ *	multiples of it, less @base_ps
+ */
+struct trial {
+	const struct keepon_gates *gates;
+	u64 slot_ps;
+	u64 step_ps;
+	u64 base_ps;
+	u32 cycle_ns;
+};
+
+static struct trial trial_of(const struct keepon_gates *gates, u32 cycle_ns, u64 slot_ps)
+{
+	struct trial trial = { .gates = gates, .slot_ps = slot_ps, .cycle_ns = cycle_ns };
+	u32 base_ns;
+
+	div_u64_rem(gates->base_ns, cycle_ns, &base_ns);
+	trial.base_ps = base_ns * 1000ull;
+	trial.step_ps = common_divisor(cycle_ns * 1000ull, slot_ps);
+	return trial;
+}
+
+/* How long an entry lasts that begins at @at_ns of the cycle: the last one until the end. */
+static u32 lasts_ns(const struct trial *trial, u32 i, u32 at_ns)
+{
+	const struct keepon_gates *gates = trial->gates;
+	u32 ns = i + 1 == gates->entry_count ? gates->last_ns : gates->entries[i].interval_ns;
+	u32 left_ns = trial->cycle_ns - at_ns;
+
+	return i + 1 == gates->given_count ? left_ns : min(ns, left_ns);
+}
+
+/* Whether a slot is ever within a window. */
+static bool holds_slot(const struct trial *trial, u64 start_ns, u64 length_ns)
+{
+	u64 rest_ps;
+
+	div64_u64_rem(start_ns * 1000 + trial->base_ps, trial->step_ps, &rest_ps);
+	if (rest_ps)
+		rest_ps = trial->step_ps - rest_ps;
+	return rest_ps + trial->slot_ps <= length_ns * 1000;
+}
+
+/* Whether a class whose gate opens at all has a slot. Two rounds: a window may go over the end. */
+static bool has_slot(const struct trial *trial, u32 queue)
+{
+	u64 begin_ns = 0;
+	u64 open_ns = 0;
+	bool opens = false;
+	u32 round;
+	u32 i;
+
+	for (round = 0; round < 2; round++) {
+		u32 at_ns = 0;
+
+		for (i = 0; i < trial->gates->given_count && at_ns < trial->cycle_ns; i++) {
+			u32 ns = lasts_ns(trial, i, at_ns);
+
+			if (trial->gates->entries[i].gates >> queue & 1) {
+				opens = true;
+				if (!open_ns)
+					begin_ns = (u64)round * trial->cycle_ns + at_ns;
+				open_ns += ns;
+				if (open_ns >= trial->cycle_ns ||
+				    holds_slot(trial, begin_ns, open_ns))
+					return true;
+			} else {
+				open_ns = 0;
+			}
+			at_ns += ns;
+		}
+	}
+	return !opens;
+}
+
+static bool all_have_slots(const struct trial *trial)
+{
+	u32 queue;
+
+	for (queue = 0; queue < KEEPON_CLASS_COUNT; queue++) {
+		if (!has_slot(trial, queue))
+			return false;
+	}
+	return true;
 }
 
 /* The slot size nearest to the present one with which the list has all its windows, or 0. */
-static u32 nearest_slot_bytes(const struct keepon_gates *gates, const struct keepon_plan *plan,
-			      u64 try_max, u16 *masks)
+static u32 nearest_slot_bytes(const struct keepon_gates *gates, const struct keepon_plan *plan)
 {
 	u32 most = min_t(u32, plan->caps.frame_bytes_max, KPN_FRAME_BYTES_MAX);
 	u32 bytes = plan->config.slot_bytes;
-	u64 left = SEARCH_STEPS_MAX;
 	u32 distance;
 	u32 side;
 
 	for (distance = 1; distance < KPN_FRAME_BYTES_MAX; distance++) {
 		for (side = 0; side < 2; side++) {
 			u32 other = side ? bytes + distance : bytes - distance;
-			u64 slot_ps;
-			u64 steps;
-			u32 slots;
+			struct trial trial;
 
 			if (other < KPN_FRAME_BYTES_MIN || other > most)
 				continue;
-			slot_ps = slot_ps_of(plan, other);
-			steps = steps_of(gates, slot_ps);
-			if (steps > left || steps > try_max)
-				continue;
-			left -= steps;
-			if (!compile_into(gates, slot_ps, masks, &slots))
+			trial = trial_of(gates, gates->cycle_ns, slot_ps_of(plan, other));
+			if (comes_round(gates->cycle_ns, trial.slot_ps) && all_have_slots(&trial))
 				return other;
 		}
+		cond_resched();
 	}
 	return 0;
 }
 
-/* The cycle nearest to that of the list that comes round, or 0. */
-static u32 nearest_cycle_ns(u32 cycle_ns, u64 slot_ps)
+/* The cycle nearest to that of the list that comes round and has all windows, or 0. */
+static u32 nearest_cycle_ns(const struct keepon_gates *gates, u64 slot_ps)
 {
+	u32 left = ENTRIES_TRIED_MAX;
 	u32 distance;
+	u32 side;
 
 	for (distance = 1; distance < CYCLES_TRIED_MAX; distance++) {
-		if (distance < cycle_ns && comes_round(cycle_ns - distance, slot_ps))
-			return cycle_ns - distance;
-		if (comes_round((u64)cycle_ns + distance, slot_ps) &&
-		    (u64)cycle_ns + distance <= INT_MAX)
-			return cycle_ns + distance;
+		for (side = 0; side < 2; side++) {
+			s64 cycle_ns =
+				(s64)gates->cycle_ns + (side ? (s64)distance : -(s64)distance);
+			struct trial trial;
+
+			if (cycle_ns < 1 || cycle_ns > INT_MAX || !comes_round(cycle_ns, slot_ps))
+				continue;
+			if (left < gates->given_count)
+				return 0;
+			left -= gates->given_count;
+			trial = trial_of(gates, cycle_ns, slot_ps);
+			if (all_have_slots(&trial))
+				return cycle_ns;
+		}
+		if (distance % 1024 == 0)
+			cond_resched();
 	}
 	return 0;
 }
 
 static int explain_cycle(const struct keepon_gates *gates, const struct keepon_plan *plan,
-			 u16 *masks, struct netlink_ext_ack *extack)
+			 struct netlink_ext_ack *extack)
 {
 	u64 slot_ps = slot_ps_of(plan, plan->config.slot_bytes);
-	u32 cycle_ns = nearest_cycle_ns(gates->cycle_ns, slot_ps);
-	u32 bytes = nearest_slot_bytes(gates, plan, ROUND_STEPS_MAX, masks);
+	u32 cycle_ns = nearest_cycle_ns(gates, slot_ps);
+	u32 bytes = nearest_slot_bytes(gates, plan);
 	u64 slot_ns = div_u64(slot_ps, 1000);
 
-	if (bytes)
+	if (bytes && cycle_ns)
 		keepon_explain(
 			extack,
 			"cycle-time %u ns and slots of %llu ns begin together only after more than %u slots; the nearest that fit are cycle-time %u, or slot_bytes %u of the link",
 			gates->cycle_ns, slot_ns, KPN_PARTITION_SLOTS_MAX, cycle_ns, bytes);
-	else
+	else if (bytes)
+		keepon_explain(
+			extack,
+			"cycle-time %u ns and slots of %llu ns begin together only after more than %u slots; the nearest that fits is slot_bytes %u of the link",
+			gates->cycle_ns, slot_ns, KPN_PARTITION_SLOTS_MAX, bytes);
+	else if (cycle_ns)
 		keepon_explain(
 			extack,
 			"cycle-time %u ns and slots of %llu ns begin together only after more than %u slots; the nearest that fits is cycle-time %u",
 			gates->cycle_ns, slot_ns, KPN_PARTITION_SLOTS_MAX, cycle_ns);
+	else
+		keepon_explain(
+			extack,
+			"cycle-time %u ns and slots of %llu ns begin together only after more than %u slots; a cycle of whole slots fits, with windows of %llu ns",
+			gates->cycle_ns, slot_ns, KPN_PARTITION_SLOTS_MAX, 2 * slot_ns);
 	return -EINVAL;
 }
 
@@ -266,10 +361,10 @@ static u32 traffic_class_of(const struct net_device *dev, u32 queue)
 }
 
 static int explain_window(const struct keepon_gates *gates, const struct keepon_plan *plan, u32 tc,
-			  u16 *masks, struct netlink_ext_ack *extack)
+			  struct netlink_ext_ack *extack)
 {
 	u64 slot_ns = div_u64(slot_ps_of(plan, plan->config.slot_bytes), 1000);
-	u32 bytes = nearest_slot_bytes(gates, plan, WINDOW_STEPS_MAX, masks);
+	u32 bytes = nearest_slot_bytes(gates, plan);
 
 	if (bytes)
 		keepon_explain(
@@ -314,10 +409,9 @@ static int compile(struct keepon_gates *gates, const struct keepon_plan *plan,
 	}
 	missing = compile_into(gates, slot_ps, room, &slots);
 	if (missing < 0) {
-		error = explain_cycle(gates, plan, room, extack);
+		error = explain_cycle(gates, plan, extack);
 	} else if (missing) {
-		error = explain_window(gates, plan, traffic_class_of(dev, __ffs(missing)), room,
-				       extack);
+		error = explain_window(gates, plan, traffic_class_of(dev, __ffs(missing)), extack);
 	} else {
 		masks = kvmalloc_array(slots, sizeof(*masks), GFP_KERNEL_ACCOUNT);
 		error = masks ? 0 : -ENOMEM;

@@ -36,6 +36,8 @@ enum {
  * @cycle_ns: sum of the intervals; the last one was cut or stretched to make it so
  * @extension_ns: by how much its last cycle may be longer when another list follows
  * @masks, @slots: what it comes to with the slots of the present plan; kvmalloc
+ * @entry_count: of one cycle. @given_count: as asked for, those behind the cycle's end included;
+ *	@last_ns: how long the last one of the cycle was to be, then
  */
 struct keepon_gates {
 	s64 base_ns;
@@ -45,6 +47,8 @@ struct keepon_gates {
 	u16 *masks;
 	u32 slots;
 	u32 entry_count;
+	u32 given_count;
+	u32 last_ns;
 	struct kpn_gcl_entry entries[];
 };
 

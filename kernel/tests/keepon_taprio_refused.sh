@@ -4,6 +4,7 @@
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
+echo 0 >/proc/sys/net/core/message_cost # the log takes every sentence
 wire 100000000
 upper
 wait_until 2 is_running rt0
@@ -47,6 +48,22 @@ refuse_gates "a cycle that never comes round" \
 refuse_gates "a window too short for a slot" \
 	"no window of traffic class 2 .* slot of 100000 ns; the nearest that fits is slot_bytes [0-9]+" \
 	base-time 0 sched-entry S 04 50000 sched-entry S 03 950000
+# 1229 bytes need a table of 4000 slots
+refuse_gates "a window a little too short" "the nearest that fits is slot_bytes 1229 of the link" \
+	base-time 5000 sched-entry S 0f 110000 sched-entry S 01 210000
+# shorter windows of traffic class 2 come with no cycle
+refuse_gates "neither cycle nor window" \
+	"begin together only .*; the nearest that fits is slot_bytes [0-9]+ of the link" \
+	base-time 0 sched-entry S 04 50000 sched-entry S 03 1184567
+# of the cycles that come round, 1234560 is nearer, but its last window holds no slot
+refuse_gates "a cycle near which the last window is short" \
+	"fit are cycle-time 1234592, or slot_bytes [0-9]+" \
+	base-time 0 sched-entry S 03 1134590 sched-entry S 04 99977
+while read -r bytes words; do
+	# shellcheck disable=SC2086 # words
+	refuse_gates "a list for slots of $bytes bytes" "the nearest that fits is slot_bytes $bytes of" \
+		$words
+done </lib/keepon/near
 refuse_gates "an extension without end" \
 	"cycle-time-extension 99000000000 ns is beyond 1638400000 ns" \
 	base-time 0 cycle-time-extension 99000000000 sched-entry S 0f 500000

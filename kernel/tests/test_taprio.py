@@ -6,13 +6,15 @@ frame on the wire held against the gates by arithmetic of its own (gate_judge.py
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
 import pytest
 from gate_judge import Judge, Schedule, Wire, read_wire
 from guest_programs import PLUGIN, compiled, plugin
+from keepon.linux.link.fit import fit, nearest
+from keepon.linux.link.gatelist import parse
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 
@@ -154,9 +156,27 @@ def test_no_frame_leaves_outside_the_gates_of_its_class(
     check_gates(gates(family, programs, 1, 1, 2000), 5000)
 
 
+def near_lists(random: Random, count: int) -> Iterator[str]:
+    """Lists that slots of 1230 bytes do not serve at 100 Mb/s, behind the nearest that do."""
+    while count:
+        masks = [random.randrange(1, 1 << CLASSES) for _ in range(random.randrange(2, 7))]
+        words = " ".join(
+            f"sched-entry S {mask:x} {random.randrange(2, 40) * STEP_NS}" for mask in masks
+        )
+        gates = parse(f"base-time {random.randrange(10**9)} {words}", "near")
+        fits = [fit(gates, slot_bytes, 10**8) for slot_bytes in range(64, 1523)]
+        bytes_ = nearest(fits, 1230)
+        if bytes_ not in (None, 1230):
+            yield f"{bytes_} base-time {gates.base_ns} {words}"
+            count -= 1
+
+
 @pytest.mark.parametrize("family", offered_families())
 def test_what_does_not_fit_is_refused_in_a_sentence(family: str, programs: dict[str, Path]) -> None:
-    boot("keepon_taprio_refused.sh", family, dict(programs), {})
+    near = "".join(f"{line}\n" for line in near_lists(Random(family), 8))
+    boot(
+        "keepon_taprio_refused.sh", family, {**programs, "/lib/keepon/near": near.encode()}, {}
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("family", offered_families())

@@ -172,6 +172,15 @@ def test_words_of_tc_are_the_same_list(tmp_path: Path) -> None:
     assert cut.entries == ((1, 300), (2, 100))
 
 
+def test_a_base_time_before_1970_is_one_of_its_cycles_later() -> None:
+    """taprio takes any, and the kernel module goes by the cycle that follows."""
+    entries = "sched-entry S 1 310000 sched-entry S 2 290000"
+    before = gatelist.parse(f"base-time -1740123 {entries}", "before")
+    later = gatelist.parse(f"base-time {600_000 * 3 - 1_740_123} {entries}", "later")
+    assert fit.fit(before, 605, 10**8) == fit.fit(later, 605, 10**8)
+    assert fit.fit(before, 605, 10**8) != fit.fit(gatelist.parse(entries, "zero"), 605, 10**8)
+
+
 def test_without_the_rest_of_the_package(tmp_path: Path) -> None:
     path = tmp_path / "gates.cfg"
     path.write_text(PUBLISHED)
@@ -195,6 +204,7 @@ def test_without_the_rest_of_the_package(tmp_path: Path) -> None:
         ("sched-entry H 1 10", [], "sched-entry H: must be S"),
         ("sgs 4000000000 1", [], "entries last 4000000000 ns, must be 1 to 2147483647"),
         ("sgs 100 1\ncycle-time -1", [], "cycle-time -1: must be 0 to 2147483647 ns"),
+        ("sgs 100 1\nbase-time --1", [], "base-time --1: must be -4611686018427387904 to"),
         ("sgs 100 1", ["--rate", "3G"], '--rate = "3G": must be one of 10M, 100M, 1G'),
         ("sgs 100 1", ["--slot-bytes", "63"], "--slot-bytes = 63: must be between 64 and 1522"),
         ("sgs 100 1\nsgs 900 2", [], "no slots of 64 to 1522 bytes at 1G hold every class's"),

@@ -20,8 +20,10 @@ CYCLE_NS_MAX = 2**31 - 1
 BASE_NS_MAX = 2**62
 FILE_BYTES_MAX = 1_000_000
 _NUMBERS = {
-    "base-time": BASE_NS_MAX, "cycle-time": CYCLE_NS_MAX, "cycle-time-extension": BASE_NS_MAX,
-}  # fmt: skip
+    "base-time": (-BASE_NS_MAX, BASE_NS_MAX),
+    "cycle-time": (0, CYCLE_NS_MAX),
+    "cycle-time-extension": (0, BASE_NS_MAX),
+}
 
 
 class GateList(NamedTuple):
@@ -72,7 +74,7 @@ def parse(text: str, name: str) -> GateList:
                 entries.append((_mask(where, gates, 16), _interval(where, ns)))
             elif word in _NUMBERS:
                 (value,) = _take(where, word, words, 1)
-                found[word] = _number(where, word, value, 0, _NUMBERS[word])
+                found[word] = _number(where, word, value, *_NUMBERS[word])
     if not 1 <= len(entries) <= ENTRIES_MAX:
         raise ConfigError(
             f"{name}: has {len(entries)} gate entries, must have 1 to {ENTRIES_MAX}; write each as"
@@ -125,8 +127,9 @@ def _interval(where: str, text: str) -> int:
 
 
 def _number(where: str, what: str, text: str, least: int, most: int) -> int:
-    value = int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else -1
-    if not least <= value <= most:
+    digits = text.removeprefix("-")
+    value = int(text) if digits.isascii() and digits.isdigit() and len(text) <= 20 else None
+    if value is None or not least <= value <= most:
         raise ConfigError(
             f"{where}: {what} {one_line(text)}: must be {least} to {most} ns, a whole number"
         )
