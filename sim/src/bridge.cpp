@@ -125,11 +125,10 @@ void Bridge::Schedule(Port &port, TimePs time)
 	if (time >= port.service_at)
 		return;
 	port.service_at = time;
-	world_.events.Push(time, EventKind::kPortService, node_,
-			   static_cast<std::uint64_t>(&port - ports_.data()));
+	world_.events.Push(time, service_, static_cast<std::uint64_t>(&port - ports_.data()));
 }
 
-void Bridge::OnService(std::uint32_t port, TimePs time)
+void Bridge::OnService(TimePs time, std::uint64_t port)
 {
 	if (ports_[port].service_at != time)
 		return; // an earlier one was scheduled since and has done the work

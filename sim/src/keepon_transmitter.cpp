@@ -326,7 +326,7 @@ void KeeponTransmitter::Start()
 	SchedulePoll();
 	if (probe_.Spec().head_interval_ns)
 		world_.events.Push(world_.now + probe_.Spec().head_interval_ns * kPsPerNs,
-				   EventKind::kProbe, node_);
+				   head_probe_);
 }
 
 void KeeponTransmitter::SchedulePoll()
@@ -334,15 +334,14 @@ void KeeponTransmitter::SchedulePoll()
 	const std::uint64_t sleep_ns = kpn_pacer_poll_interval_ns(pacer_);
 	const std::int64_t wake =
 		cpu_oscillator_.Local(now_) + static_cast<std::int64_t>(sleep_ns) * kPsPerNs;
-	world_.events.Push(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), EventKind::kPoll,
-			   node_);
+	world_.events.Push(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), poll_);
 }
 
-void KeeponTransmitter::OnPoll()
+void KeeponTransmitter::OnPoll(TimePs, std::uint64_t)
 {
 	if (world_.now < stalled_until_) {
 		stalls_++;
-		world_.events.Push(stalled_until_, EventKind::kPoll, node_);
+		world_.events.Push(stalled_until_, poll_);
 		return;
 	}
 	now_ = std::max(now_, world_.now);
@@ -406,10 +405,10 @@ void KeeponTransmitter::ScheduleWake()
 	if (time >= wake_at_)
 		return;
 	wake_at_ = time;
-	world_.events.Push(time, EventKind::kNicWake, node_);
+	world_.events.Push(time, nic_wake_);
 }
 
-void KeeponTransmitter::OnNicWake(TimePs time)
+void KeeponTransmitter::OnNicWake(TimePs time, std::uint64_t)
 {
 	if (time != wake_at_)
 		return;
@@ -447,7 +446,7 @@ std::uint32_t KeeponTransmitter::FrameBytes(std::uint64_t seq) const
 	return static_cast<std::uint32_t>(slot.pitch_ps / byte_time_ps_) - KPN_WIRE_OVERHEAD_BYTES;
 }
 
-void KeeponTransmitter::OnProbe()
+void KeeponTransmitter::OnProbe(TimePs, std::uint64_t)
 {
 	now_ = std::max(now_, world_.now);
 	probe_.SampleHead(nic_, pacer_, Ops::CpuNs(this), NicNow());
@@ -455,7 +454,7 @@ void KeeponTransmitter::OnProbe()
 		world_.events.Push(
 			world_.now + 1 +
 				probe_rng_.Below(2 * probe_.Spec().head_interval_ns * kPsPerNs),
-			EventKind::kProbe, node_);
+			head_probe_);
 }
 
 kpn_state KeeponTransmitter::State()

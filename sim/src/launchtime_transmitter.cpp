@@ -47,10 +47,10 @@ void LaunchtimeTransmitter::Schedule(TimePs time)
 	if (time >= service_at_)
 		return;
 	service_at_ = time;
-	world_.events.Push(time, EventKind::kTransmit, node_);
+	world_.events.Push(time, transmit_);
 }
 
-void LaunchtimeTransmitter::OnTransmit(TimePs time)
+void LaunchtimeTransmitter::OnTransmit(TimePs time, std::uint64_t)
 {
 	if (time != service_at_)
 		return;

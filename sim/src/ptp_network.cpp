@@ -74,7 +74,7 @@ void PtpNetwork::Push(TimePs time, const Action &action)
 		free_actions_.pop_back();
 		actions_[at] = action;
 	}
-	world_.events.Push(time, EventKind::kPtp, action.node, at);
+	world_.events.Push(time, action_, at);
 }
 
 TimePs PtpNetwork::Wakeup(NodeId node)
@@ -121,7 +121,7 @@ void PtpNetwork::Start()
 		     Action(ActionKind::kChange, spec_.changes[i].node));
 }
 
-void PtpNetwork::OnEvent(std::uint64_t index)
+void PtpNetwork::OnAction(TimePs, std::uint64_t index)
 {
 	const Action action = actions_[index];
 	free_actions_.push_back(static_cast<std::uint32_t>(index));

@@ -59,11 +59,10 @@ void RxRing::SchedulePoll()
 	const std::int64_t sleep_ps =
 		poll_ps_ - static_cast<std::int64_t>(rng_.Below(dither_ps_ + 1));
 	const std::int64_t wake = cpu_oscillator_.Local(world_.now) + sleep_ps;
-	world_.events.Push(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), EventKind::kRxPoll,
-			   node_);
+	world_.events.Push(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), poll_);
 }
 
-void RxRing::OnPoll()
+void RxRing::OnPoll(TimePs, std::uint64_t)
 {
 	Observe();
 	SchedulePoll();

@@ -53,10 +53,10 @@ void StandardTransmitter::ScheduleReclaim()
 	if (time >= reclaim_at_)
 		return;
 	reclaim_at_ = time;
-	world_.events.Push(time, EventKind::kReclaim, node_);
+	world_.events.Push(time, reclaim_);
 }
 
-void StandardTransmitter::OnReclaim(TimePs time)
+void StandardTransmitter::OnReclaim(TimePs time, std::uint64_t)
 {
 	if (time != reclaim_at_)
 		return;

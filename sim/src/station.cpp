@@ -100,8 +100,7 @@ Counters Station::OfStages(std::int64_t (Latency::*count)() const) const
 void Station::SendPtpFrame(FlowId flow)
 {
 	TxFrame &frame = MakeFrame(flow, world_.flows[flow].submitted);
-	world_.events.Push(world_.now + ptp_stack_.Draw(), EventKind::kDriverEnter, node_,
-			   frame.index);
+	world_.events.Push(world_.now + ptp_stack_.Draw(), driver_enter_, frame.index);
 }
 
 void Station::AddStream(FlowId flow, const StreamSpec &spec)
@@ -124,14 +123,14 @@ void Station::Start()
 {
 	transmitter_->Start();
 	if (keepon_)
-		world_.events.Push(world_.now + kFirstSyncPs, EventKind::kSync, node_);
+		world_.events.Push(world_.now + kFirstSyncPs, sync_);
 	if (rx_ring_)
 		rx_ring_->Start();
 	for (std::size_t i = 0; i < talks_.size(); i++)
 		BeginTalk(i);
 	for (std::size_t i = 0; i < loads_.size(); i++) {
 		loads_[i].start = loads_[i].last = loads_[i].spec.start_ns * kPsPerNs;
-		world_.events.Push(loads_[i].start, EventKind::kLoad, node_, i);
+		world_.events.Push(loads_[i].start, load_, i);
 	}
 }
 
@@ -146,7 +145,7 @@ void Station::BeginTalk(std::size_t index)
 		talks_[index].begun = true;
 		ScheduleTalk(index, 0);
 	} else {
-		world_.events.Push(look, EventKind::kTalk, node_, index);
+		world_.events.Push(look, talk_, index);
 	}
 }
 
@@ -159,7 +158,7 @@ void Station::ScheduleTalk(std::size_t index, std::int64_t seq)
 	const TimePs due = SystemClock().TrueOf(flow.TxTime(seq) - talk.ahead_ns);
 	const TimePs latency = wakeup_.Draw() + stack_.Draw();
 	talk.last = std::max({ talk.last, due + latency, world_.now });
-	world_.events.Push(talk.last, EventKind::kTalk, node_, index);
+	world_.events.Push(talk.last, talk_, index);
 }
 
 TxFrame &Station::MakeFrame(FlowId flow_id, std::int64_t seq)
@@ -177,7 +176,7 @@ TxFrame &Station::MakeFrame(FlowId flow_id, std::int64_t seq)
 	return frame;
 }
 
-void Station::OnTalk(std::size_t index)
+void Station::OnTalk(TimePs, std::uint64_t index)
 {
 	if (!talks_[index].begun) {
 		talks_[index].begun = true;
@@ -187,7 +186,7 @@ void Station::OnTalk(std::size_t index)
 	if (late_ps_ > 0) { // a fault: the frame that would be handed over now comes later
 		talks_[index].last = world_.now + late_ps_;
 		late_ps_ = 0;
-		world_.events.Push(talks_[index].last, EventKind::kTalk, node_, index);
+		world_.events.Push(talks_[index].last, talk_, index);
 		return;
 	}
 	const FlowId flow_id = talks_[index].flow;
@@ -232,16 +231,26 @@ void Station::ServeEtf()
 	if (due >= etf_timer_at_)
 		return;
 	etf_timer_at_ = due;
-	world_.events.Push(std::max(due, world_.now) + timer_.Draw(), EventKind::kEtfTimer, node_,
+	world_.events.Push(std::max(due, world_.now) + timer_.Draw(), etf_event_,
 			   static_cast<std::uint64_t>(due));
 }
 
-void Station::OnEtfTimer(TimePs due)
+void Station::OnEtfTimer(TimePs, std::uint64_t due)
 {
-	if (due != etf_timer_at_)
+	if (static_cast<TimePs>(due) != etf_timer_at_)
 		return;
 	etf_timer_at_ = kNever;
 	ServeEtf();
+}
+
+void Station::OnDriverEnter(TimePs, std::uint64_t frame)
+{
+	EnterDriver(pool_[static_cast<std::uint32_t>(frame)]);
+}
+
+void Station::OnSubmit(TimePs, std::uint64_t frame)
+{
+	Submit(pool_[static_cast<std::uint32_t>(frame)]);
 }
 
 void Station::EnterDriver(TxFrame &frame)
@@ -251,7 +260,7 @@ void Station::EnterDriver(TxFrame &frame)
 	if (exit == world_.now)
 		Submit(frame);
 	else
-		world_.events.Push(exit, EventKind::kSubmit, node_, frame.index);
+		world_.events.Push(exit, submit_, frame.index);
 }
 
 void Station::Submit(TxFrame &frame)
@@ -290,14 +299,13 @@ void Station::Finish(TxFrame &frame, kpn_verdict verdict)
 		state.outstanding--;
 		if (state.spec.saturate && !state.refill_pending) {
 			state.refill_pending = true;
-			world_.events.Push(world_.now, EventKind::kLoad, node_,
-					   static_cast<std::uint64_t>(load));
+			world_.events.Push(world_.now, load_, static_cast<std::uint64_t>(load));
 		}
 	}
 	pool_.Give(frame);
 }
 
-void Station::OnLoad(std::size_t index)
+void Station::OnLoad(TimePs, std::uint64_t index)
 {
 	Load &load = loads_[index];
 	if (load.spec.saturate) {
@@ -316,11 +324,11 @@ void Station::OnLoad(std::size_t index)
 	TxFrame &frame = MakeFrame(load.flow, load.count++);
 	// Its application sleeps between frames, as those of streams do.
 	load.last = std::max(load.last, world_.now + load_wakeup_.Draw() + stack_.Draw());
-	world_.events.Push(load.last, EventKind::kDriverEnter, node_, frame.index);
+	world_.events.Push(load.last, driver_enter_, frame.index);
 	const auto bits_ps =
 		static_cast<__int128>(load.count) * load.spec.frame_bytes * 8 * 1'000'000'000'000;
-	world_.events.Push(load.start + static_cast<TimePs>(bits_ps / load.spec.rate_bps),
-			   EventKind::kLoad, node_, index);
+	world_.events.Push(load.start + static_cast<TimePs>(bits_ps / load.spec.rate_bps), load_,
+			   index);
 }
 
 void Station::OnWire(const WireFrame &wire)

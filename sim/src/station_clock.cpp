@@ -77,12 +77,12 @@ void Station::OnDisturbed()
 	if (spec_.sync != SyncMode::kIdeal || !synchronised_once_ || sync_pending_)
 		return; // "ptp": the servo sees what became of the clock
 	sync_pending_ = true;
-	world_.events.Push(world_.now + spec_.sync_interval_ns * kPsPerNs, EventKind::kSync, node_);
+	world_.events.Push(world_.now + spec_.sync_interval_ns * kPsPerNs, sync_);
 }
 
 /// Ideal synchronisation: true by construction, not a result. Oscillators that keep their rate need
 /// it once.
-void Station::OnSync()
+void Station::OnSync(TimePs, std::uint64_t)
 {
 	const bool step = !synchronised_once_ || !keepon_->State().synchronised;
 	synchronised_once_ = true;
@@ -100,7 +100,7 @@ void Station::OnSync()
 	const TimePs next = world_.now + spec_.sync_interval_ns * kPsPerNs;
 	sync_pending_ = true;
 	keepon_->Synchronise(step, next);
-	world_.events.Push(next, EventKind::kSync, node_);
+	world_.events.Push(next, sync_);
 }
 
 } // namespace keepon::sim

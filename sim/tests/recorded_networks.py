@@ -6,10 +6,10 @@ has a part in it; `recorded/traces.json` what runs of it gave, one entry for eac
 hash, a digest of all results, frames and events. A change of the simulator that means to change no
 behaviour leaves hashes and digests as they are, and events no more than they were.
 
-    python sim/tests/recorded_networks.py             compare, print events and time per frame
-    python sim/tests/recorded_networks.py --traces    record traces.json anew: behaviour was changed
-    python sim/tests/recorded_networks.py --networks  record the networks anew: examples were changed
-    python sim/tests/recorded_networks.py --instructions   count instructions per frame (valgrind)
+    python sim/tests/recorded_networks.py              compare; events and time per frame
+    ... --traces           record traces.json anew: behaviour was changed
+    ... --networks         record the networks anew: examples were changed
+    ... --instructions     instructions per frame, under valgrind
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -117,13 +118,9 @@ def record(case: Case) -> dict[str, Any]:
     plan = session.planned(scenario)
     recorder = Recorder(epoch_ns_for(scenario))
 
-    class Module:
-        @staticmethod
-        def Simulation(seed: int, epoch_ns: int) -> Recorder:
-            return recorder
-
+    module = SimpleNamespace(Simulation=lambda seed, epoch_ns: recorder)
     original = build.simulator
-    build.simulator = lambda: Module  # type: ignore[assignment,return-value]
+    build.simulator = lambda: module  # type: ignore[assignment,return-value]
     try:
         built = build.Build(scenario, plan, case.driver, 1)
     finally:

@@ -94,7 +94,6 @@ public:
 	void SendOwn(FlowId flow, std::int64_t seq, std::uint32_t port);
 	/// The clock was set: gates are where they are now.
 	void OnClockSet();
-	void OnService(std::uint32_t port, TimePs time);
 
 	const std::string &Name() const { return name_; }
 	const std::vector<Port> &Ports() const { return ports_; }
@@ -111,6 +110,7 @@ private:
 	{
 		return clock_ ? clock_->TrueOf(time) : oscillator_.TrueOf(time);
 	}
+	void OnService(TimePs time, std::uint64_t port);
 	void Enqueue(Port &port, std::uint32_t packet);
 	void Service(Port &port);
 	void Schedule(Port &port, TimePs time);
@@ -124,6 +124,7 @@ private:
 	std::unique_ptr<BridgeClock> clock_;
 	std::vector<Port> ports_;
 	std::vector<std::vector<Exit>> exits_; // by flow
+	MemberEvent<&Bridge::OnService> service_{ *this };
 };
 
 } // namespace keepon::sim

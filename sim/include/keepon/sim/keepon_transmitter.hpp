@@ -43,9 +43,6 @@ public:
 	void Start() override;
 	void Foresee(TimePs until) override;
 	kpn_verdict Submit(TxFrame &frame) override;
-	void OnPoll() override;
-	void OnNicWake(TimePs time) override;
-	void OnProbe() override;
 	std::int64_t Placeholders() const override;
 	Counters NicCounters() const override;
 
@@ -125,6 +122,11 @@ private:
 	void NoteLaw();
 	void SchedulePoll();
 	void ScheduleWake();
+	void OnPoll(TimePs, std::uint64_t);
+	/// A committed frame is about to be fetched.
+	void OnNicWake(TimePs time, std::uint64_t);
+	/// Compare what the core believes with the truth.
+	void OnProbe(TimePs, std::uint64_t);
 	void OnRealFrame(const ring_nic_frame &frame);
 	void MakeConfig(const StationSpec &spec, std::uint64_t rate_bps, std::uint64_t seed);
 	/// A clock law and how far the wire is behind the NIC's own time, both valid from a true
@@ -172,6 +174,9 @@ private:
 	std::uint64_t cpu_tick_ns_;
 	bool keep_history_ = false;
 	std::vector<PastLaw> past_;
+	MemberEvent<&KeeponTransmitter::OnPoll> poll_{ *this };
+	MemberEvent<&KeeponTransmitter::OnNicWake> nic_wake_{ *this };
+	MemberEvent<&KeeponTransmitter::OnProbe> head_probe_{ *this };
 };
 
 } // namespace keepon::sim

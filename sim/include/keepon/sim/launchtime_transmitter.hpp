@@ -33,7 +33,6 @@ public:
 	void AddPause(const WirePause &pause) override { wire_.AddPause(pause); }
 	void Start() override {}
 	kpn_verdict Submit(TxFrame &frame) override;
-	void OnTransmit(TimePs time) override;
 	Counters NicCounters() const override;
 
 private:
@@ -43,6 +42,7 @@ private:
 		TimePs launch; // kNever: none
 	};
 
+	void OnTransmit(TimePs time, std::uint64_t);
 	void Service();
 	void Schedule(TimePs time);
 	void SendFirst(std::deque<Waiting> &queue);
@@ -62,6 +62,7 @@ private:
 	std::int64_t frames_ = 0;
 	std::int64_t frame_bytes_ = 0;
 	std::int64_t late_launches_ = 0;
+	MemberEvent<&LaunchtimeTransmitter::OnTransmit> transmit_{ *this };
 };
 
 } // namespace keepon::sim

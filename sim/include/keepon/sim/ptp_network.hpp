@@ -52,7 +52,6 @@ public:
 	virtual ~PtpNetwork() = default;
 
 	void Start();
-	void OnEvent(std::uint64_t action);
 	/// A frame of PTP has arrived completely at \p node, which is one of its listeners.
 	void OnArrive(NodeId node, const Packet &packet);
 	/// From now until \p until no Sync or follow-up gets into \p node.
@@ -164,6 +163,7 @@ private:
 	Letter *LetterOf(FlowId flow, std::int64_t seq);
 	void Push(TimePs time, const Action &action);
 	void PushTimer(ActionKind kind, NodeId node, std::uint32_t index, TimePs due);
+	void OnAction(TimePs, std::uint64_t action);
 	void Handle(const Action &action);
 	void Seen(Action action);
 	TimePs Wakeup(NodeId node);
@@ -187,6 +187,7 @@ private:
 	std::uint32_t fault_place_ = 0;
 	std::int64_t unstamped_ = 0;
 	Rng rng_;
+	MemberEvent<&PtpNetwork::OnAction> action_{ *this };
 };
 
 } // namespace keepon::sim

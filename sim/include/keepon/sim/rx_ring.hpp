@@ -35,7 +35,6 @@ public:
 	virtual ~RxRing() = default;
 
 	void Start() { SchedulePoll(); }
-	void OnPoll();
 	void OnPeerFrame(std::uint64_t seq, TimePs sfd) override;
 
 	/// PHC time of the frame whose reference plane arrived at \p sfd, ps since the epoch, as
@@ -57,6 +56,7 @@ private:
 		std::optional<std::uint64_t> position_ps;
 	};
 
+	void OnPoll(TimePs, std::uint64_t);
 	void Observe();
 	kpn_rx_stamp Stamp(TimePs sfd);
 	void SchedulePoll();
@@ -81,6 +81,7 @@ private:
 	TimePs free_ = 0;          // the poller is busy until then
 	std::deque<Frame> frames_; // in order of their slots
 	std::size_t counted_ = 0;  // of these, from the front
+	MemberEvent<&RxRing::OnPoll> poll_{ *this };
 };
 
 } // namespace keepon::sim

@@ -79,14 +79,16 @@ private:
 	void CheckTalker(const std::string &what, NodeId talker, std::uint32_t frame_bytes) const;
 	void Route(FlowId flow, const std::vector<NodeId> &route, NodeId listener);
 	void Start();
-	void Dispatch(const Event &event);
-	void OnArrive(std::uint32_t end, std::uint32_t packet);
-	void OnFault(std::size_t fault);
+	/// \param arrival  link end in the upper half, packet in the lower
+	void OnArrive(TimePs, std::uint64_t arrival);
+	void OnFault(TimePs, std::uint64_t fault);
 
 	World world_;
 	std::vector<Node> nodes_;
 	std::unique_ptr<PtpNetwork> ptp_;
 	std::vector<FaultSpec> faults_;
+	MemberEvent<&Simulation::OnArrive> arrive_{ *this };
+	MemberEvent<&Simulation::OnFault> fault_{ *this };
 	bool started_ = false;
 };
 

@@ -26,7 +26,6 @@ public:
 	void AddPause(const WirePause &pause) override { wire_.AddPause(pause); }
 	void Start() override {}
 	kpn_verdict Submit(TxFrame &frame) override;
-	void OnReclaim(TimePs time) override;
 	Counters NicCounters() const override;
 
 private:
@@ -36,6 +35,7 @@ private:
 	};
 
 	void Post(TxFrame &frame);
+	void OnReclaim(TimePs time, std::uint64_t);
 	void ScheduleReclaim();
 
 	World &world_;
@@ -52,6 +52,7 @@ private:
 	std::int64_t frame_bytes_ = 0;
 	std::int64_t interrupts_ = 0;
 	std::int64_t ring_full_ = 0;
+	MemberEvent<&StandardTransmitter::OnReclaim> reclaim_{ *this };
 };
 
 } // namespace keepon::sim

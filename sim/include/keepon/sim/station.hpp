@@ -54,13 +54,6 @@ public:
 	void AddListener(FlowId flow, std::size_t listener);
 	void Start();
 
-	void OnRxPoll() { rx_ring_->OnPoll(); }
-	void OnTalk(std::size_t talk);
-	void OnLoad(std::size_t load);
-	void OnDriverEnter(std::uint32_t frame) { EnterDriver(pool_[frame]); }
-	void OnSubmit(std::uint32_t frame) { Submit(pool_[frame]); }
-	void OnEtfTimer(TimePs time);
-	void OnSync();
 	void OnArrive(std::uint32_t packet);
 	void OnFault(const FaultSpec &fault);
 
@@ -114,6 +107,13 @@ private:
 		bool refill_pending = false;
 	};
 
+	void OnTalk(TimePs, std::uint64_t talk);
+	void OnLoad(TimePs, std::uint64_t load);
+	void OnDriverEnter(TimePs, std::uint64_t frame);
+	void OnSubmit(TimePs, std::uint64_t frame);
+	/// \param due  when the timer was to fire, by true time
+	void OnEtfTimer(TimePs, std::uint64_t due);
+	void OnSync(TimePs, std::uint64_t);
 	Counters OfStages(std::int64_t (Latency::*count)() const) const;
 	TxFrame &MakeFrame(FlowId flow, std::int64_t seq);
 	void BeginTalk(std::size_t talk);
@@ -168,6 +168,12 @@ private:
 	std::int64_t foreign_frames_ = 0;
 	std::int64_t etf_drops_ = 0;
 	std::int64_t disturbances_ = 0;
+	MemberEvent<&Station::OnTalk> talk_{ *this };
+	MemberEvent<&Station::OnLoad> load_{ *this };
+	MemberEvent<&Station::OnDriverEnter> driver_enter_{ *this };
+	MemberEvent<&Station::OnSubmit> submit_{ *this };
+	MemberEvent<&Station::OnEtfTimer> etf_event_{ *this };
+	MemberEvent<&Station::OnSync> sync_{ *this };
 };
 
 } // namespace keepon::sim

@@ -68,12 +68,6 @@ public:
 	/// \return KPN_VERDICT_PENDING if the frame is kept until OnOutcome(), else its verdict
 	virtual kpn_verdict Submit(TxFrame &frame) = 0;
 
-	virtual void OnPoll() {}
-	virtual void OnNicWake(TimePs) {}
-	virtual void OnTransmit(TimePs) {}
-	virtual void OnReclaim(TimePs) {}
-	virtual void OnProbe() {}
-
 	/// Frames without a data frame on the wire so far, and everything else worth counting.
 	virtual std::int64_t Placeholders() const { return 0; }
 	virtual Counters NicCounters() const = 0;

@@ -108,8 +108,9 @@ struct World {
 	PacketPool packets;
 	std::vector<Flow> flows;
 	std::vector<LinkEnd> ends;
-	std::vector<std::string> places; // where frames can be lost
-	FrameObserver *ptp = nullptr;    // of flows with is_ptp
+	std::vector<std::string> places;  // where frames can be lost
+	FrameObserver *ptp = nullptr;     // of flows with is_ptp
+	EventHandler *arrivals = nullptr; // of packets at link ends, see Arrival()
 
 	std::uint32_t Place(const std::string &name)
 	{
@@ -141,7 +142,7 @@ struct World {
 		const LinkEnd &from = ends[end];
 		packets[packet].sfd_ps = sfd_ps + from.propagation_ps;
 		events.Push(complete_ps + from.propagation_ps + ends[from.peer].receive_ps,
-			    EventKind::kArrive, from.peer, packet);
+			    *arrivals, std::uint64_t{ from.peer } << 32 | packet);
 	}
 };
 
