@@ -248,7 +248,7 @@ nb::dict BridgeSummary(const Simulation &simulation, NodeId node)
 		dict["forwarded_bytes"] = port.forwarded_bytes;
 		dict["queue_drops"] = port.queue_drops;
 		dict["gate_drops"] = port.gate_drops;
-		dict["waiting"] = port.waiting;
+		dict["waiting"] = port.egress.Waiting();
 		dict["waiting_max"] = port.waiting_max;
 		ports[nb::int_(port.peer)] = dict;
 	}

@@ -117,9 +117,8 @@ KeeponTransmitter::KeeponTransmitter(World &world, NodeId node, const std::strin
 				     const StationSpec &spec, std::uint64_t rate_bps,
 				     Oscillator &nic_oscillator, Oscillator &cpu_oscillator,
 				     StationClock &clock, TransmitterSink &sink)
-	: world_(world), node_(node), nic_oscillator_(nic_oscillator),
-	  cpu_oscillator_(cpu_oscillator), clock_(clock), sink_(sink),
-	  poll_latency_(spec.poll, Rng(world.seed, name, "poll")),
+	: world_(world), nic_oscillator_(nic_oscillator), cpu_oscillator_(cpu_oscillator),
+	  clock_(clock), sink_(sink), poll_latency_(spec.poll, Rng(world.seed, name, "poll")),
 	  read_rng_(world.seed, name, "index read"), probe_rng_(world.seed, name, "probe"),
 	  read_ps_(spec.nic.index_read_ns * kPsPerNs), probe_(spec.probe),
 	  index_offset_slots_(static_cast<std::uint64_t>(spec.probe.index_offset_slots)),
@@ -420,13 +419,13 @@ void KeeponTransmitter::OnNicWake(TimePs time, std::uint64_t)
 
 void KeeponTransmitter::OnRealFrame(const ring_nic_frame &frame)
 {
-	const auto sfd = static_cast<std::int64_t>(frame.start_ps) +
-			 KPN_PREAMBLE_BYTES * std::int64_t{ byte_time_ps_ };
-	const std::int64_t complete = sfd + std::int64_t{ frame.frame_bytes } * byte_time_ps_;
+	const Transmission sent{ static_cast<std::int64_t>(frame.start_ps), frame.frame_bytes,
+				 byte_time_ps_ };
+	const TimePs sfd = nic_oscillator_.TrueOf(sent.Sfd());
 	if (listener_)
-		listener_->OnPeerFrame(frame.seq, nic_oscillator_.TrueOf(sfd));
-	sink_.OnWire({ frame.data, frame.frame_bytes, nic_oscillator_.TrueOf(sfd),
-		       nic_oscillator_.TrueOf(complete), frame.torn });
+		listener_->OnPeerFrame(frame.seq, sfd);
+	sink_.OnWire({ frame.data, frame.frame_bytes, sfd, nic_oscillator_.TrueOf(sent.LastBit()),
+		       frame.torn });
 }
 
 std::uint64_t KeeponTransmitter::FramesEnded(TimePs t)

@@ -6,10 +6,10 @@
 namespace keepon::sim
 {
 
-StandardTransmitter::StandardTransmitter(World &world, NodeId node, const std::string &name,
+StandardTransmitter::StandardTransmitter(World &world, const std::string &name,
 					 const StationSpec &spec, std::uint32_t byte_time_ps,
 					 Oscillator &nic_oscillator, TransmitterSink &sink)
-	: world_(world), node_(node), spec_(spec.nic), wire_(nic_oscillator, byte_time_ps),
+	: world_(world), spec_(spec.nic), mac_(nic_oscillator, byte_time_ps, byte_time_ps),
 	  fetch_rng_(world.seed, name, "fetch"), sink_(sink)
 {
 }
@@ -35,7 +35,7 @@ void StandardTransmitter::Post(TxFrame &frame)
 		(spec_.fetch_ns + fetch_rng_.Below(spec_.fetch_ns_max - spec_.fetch_ns + 1)) *
 		kPsPerNs;
 	ready_ = std::max(ready_, world_.now + fetch);
-	const WireFrame sent = wire_.Send(frame, ready_);
+	const WireFrame sent = OnTheWire(frame, mac_.Send(frame.frame.frame_bytes, ready_), mac_);
 	frames_++;
 	frame_bytes_ += sent.frame_bytes;
 	ring_.push_back({ &frame, sent.complete_ps });
@@ -81,7 +81,7 @@ Counters StandardTransmitter::NicCounters() const
 		 { "frame_bytes", frame_bytes_ },
 		 { "interrupts", interrupts_ },
 		 { "ring_full", ring_full_ },
-		 { "paused_ps", wire_.PausedPs() } };
+		 { "paused_ps", mac_.PausedPs() } };
 }
 
 } // namespace keepon::sim

@@ -61,11 +61,11 @@ Station::Station(World &world, NodeId node, std::string name, const StationSpec 
 	}
 	case Driver::kStandard:
 		transmitter_ = std::make_unique<StandardTransmitter>(
-			world, node, name_, spec_, byte_time_ps, nic_oscillator_, *this);
+			world, name_, spec_, byte_time_ps, nic_oscillator_, *this);
 		break;
 	case Driver::kLaunchtime:
 		transmitter_ = std::make_unique<LaunchtimeTransmitter>(
-			world, node, name_, spec_, byte_time_ps, nic_oscillator_, clock_, *this);
+			world, name_, spec_, byte_time_ps, nic_oscillator_, clock_, *this);
 		break;
 	}
 	if (spec.sync == SyncMode::kPtp)
@@ -79,7 +79,7 @@ void Station::CountFramesOf(Station *peer, TimePs propagation_ps)
 			"station " + name_ +
 			": keepon.clock = \"dual\": there is no keepon station at the other end of its link, "
 			"whose frames it could count; use \"interpolated\"");
-	rx_ring_ = std::make_unique<RxRing>(world_, node_, name_, spec_, *keepon_, *peer->Keepon(),
+	rx_ring_ = std::make_unique<RxRing>(world_, name_, spec_, *keepon_, *peer->Keepon(),
 					    propagation_ps, cpu_oscillator_);
 }
 

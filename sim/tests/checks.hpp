@@ -20,6 +20,7 @@ struct Checks {
 	}
 };
 
+void TestEgressPort(Checks &checks);
 void TestEventQueue(Checks &checks);
 void TestGates(Checks &checks);
 void TestLatency(Checks &checks);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A store-and-forward bridge (IEEE Std 802.1Q-2022 clause 8.6): a frame is complete frame_bytes
-// after its SFD, takes processing_ns, and waits in one of eight queues per port; strict priority
-// among those whose gate lets it pass to its last bit. Placeholders end at the port they arrive at
+// after its SFD, takes processing_ns, and waits in one of eight queues of an egress port. Placeholders end at the port they arrive at
 // and never become packets.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "keepon/sim/egress_port.hpp"
 #include "keepon/sim/gates.hpp"
 #include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
@@ -20,50 +20,20 @@
 namespace keepon::sim
 {
 
-/// FIFO of packet indices that keeps its memory.
-class PacketFifo
-{
-public:
-	bool Empty() const { return count_ == 0; }
-	std::size_t Count() const { return count_; }
-	std::uint32_t Front() const { return items_[first_]; }
-
-	void Push(std::uint32_t packet)
-	{
-		if (count_ == items_.size())
-			Grow();
-		items_[(first_ + count_++) & (items_.size() - 1)] = packet;
-	}
-
-	std::uint32_t Pop()
-	{
-		const std::uint32_t packet = items_[first_];
-		first_ = (first_ + 1) & (items_.size() - 1);
-		count_--;
-		return packet;
-	}
-
-private:
-	void Grow();
-
-	std::vector<std::uint32_t> items_ = std::vector<std::uint32_t>(8);
-	std::size_t first_ = 0;
-	std::size_t count_ = 0;
-};
-
-class Bridge
+class Bridge final : private EgressPort::Owner
 {
 public:
 	struct Port {
+		Port(World &world, EgressPort::Owner &owner, std::uint32_t number, const Mac &mac)
+			: egress(world.events, world.now, owner, number, mac)
+		{
+		}
+
+		EgressPort egress;
 		std::uint32_t end = 0; // link end of this bridge
 		NodeId peer = 0;
-		TimePs busy_until = 0;
-		TimePs service_at = kNever;
 		std::uint32_t queue_place = 0;
 		std::uint32_t gate_place = 0;
-		Gates gates;
-		std::array<PacketFifo, 8> queues;
-		std::size_t waiting = 0;
 		std::int64_t forwarded = 0;
 		std::int64_t forwarded_bytes = 0;
 		std::int64_t queue_drops = 0;
@@ -96,25 +66,16 @@ public:
 	void OnClockSet();
 
 	const std::string &Name() const { return name_; }
-	const std::vector<Port> &Ports() const { return ports_; }
+	const std::deque<Port> &Ports() const { return ports_; }
 	const BridgeSpec &Spec() const { return spec_; }
 	/// The clock of its gates if PTP sets it, else NULL.
 	BridgeClock *Clock() { return clock_.get(); }
 
 private:
-	std::int64_t GateTime(TimePs t)
-	{
-		return clock_ ? clock_->ReadingPs(t) : oscillator_.Local(t);
-	}
-	TimePs TrueOfGate(std::int64_t time)
-	{
-		return clock_ ? clock_->TrueOf(time) : oscillator_.TrueOf(time);
-	}
-	void OnService(TimePs time, std::uint64_t port);
 	void Enqueue(Port &port, std::uint32_t packet);
-	void Service(Port &port);
-	void Schedule(Port &port, TimePs time);
-	void Transmit(Port &port, std::uint32_t packet);
+	void OnTransmit(EgressPort &egress, const QueuedFrame &frame,
+			const Transmission &sent) override;
+	void OnNeverFits(EgressPort &egress, const QueuedFrame &frame) override;
 
 	World &world_;
 	NodeId node_;
@@ -122,9 +83,8 @@ private:
 	BridgeSpec spec_;
 	Oscillator oscillator_;
 	std::unique_ptr<BridgeClock> clock_;
-	std::vector<Port> ports_;
+	std::deque<Port> ports_;               // they stay where they are
 	std::vector<std::vector<Exit>> exits_; // by flow
-	MemberEvent<&Bridge::OnService> service_{ *this };
 };
 
 } // namespace keepon::sim

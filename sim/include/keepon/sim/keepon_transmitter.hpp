@@ -139,7 +139,6 @@ private:
 	};
 
 	World &world_;
-	NodeId node_;
 	Oscillator &nic_oscillator_;
 	Oscillator &cpu_oscillator_;
 	StationClock &clock_;

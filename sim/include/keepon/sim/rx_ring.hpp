@@ -27,7 +27,7 @@ class RxRing final : public PeerFrames
 public:
 	/// \param own, peer  transmitters at both ends of the link
 	/// \param propagation_ps  of the wire from the peer
-	RxRing(World &world, NodeId node, const std::string &name, const StationSpec &spec,
+	RxRing(World &world, const std::string &name, const StationSpec &spec,
 	       KeeponTransmitter &own, KeeponTransmitter &peer, TimePs propagation_ps,
 	       Oscillator &cpu_oscillator);
 	RxRing(const RxRing &) = delete;
@@ -62,7 +62,6 @@ private:
 	void SchedulePoll();
 
 	World &world_;
-	NodeId node_;
 	KeeponTransmitter &own_;
 	KeeponTransmitter &peer_;
 	TimePs propagation_ps_;

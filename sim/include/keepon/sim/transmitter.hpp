@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "keepon/sim/core.hpp"
+#include "keepon/sim/mac.hpp"
 #include "keepon/sim/types.hpp"
 #include "keepon/sim/wire_pause.hpp"
 
@@ -24,6 +25,8 @@ struct TxFrame {
 	std::int64_t seq = 0;
 	std::uint32_t index = 0; // in the pool
 	TimePs submitted_ps = 0;
+	TimePs launch_ps =
+		kNever; // when its NIC is to send it, by true time; kNever: no launch time
 };
 
 /// A frame as it goes onto the wire. Times are true time; data as latched, frame_bytes - 4 long,
@@ -36,6 +39,13 @@ struct WireFrame {
 	TimePs complete_ps;
 	bool torn;
 };
+
+/// \p frame as \p mac sends it, whole.
+inline WireFrame OnTheWire(const TxFrame &frame, const Transmission &sent, Mac &mac)
+{
+	return { static_cast<const std::uint8_t *>(frame.frame.data), frame.frame.frame_bytes,
+		 mac.TrueOf(sent.Sfd()), mac.TrueOf(sent.LastBit()), false };
+}
 
 /// What a transmitter reports. on_wire may come before the time it speaks of; both must not call
 /// back.
