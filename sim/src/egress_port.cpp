@@ -72,7 +72,7 @@ TimePs EgressPort::GateOpens(std::size_t queue, std::uint32_t frame_bytes, TimeP
 }
 
 /// When the head of a queue that is not empty may go, not before \p at; kNever: nobody can tell.
-/// What can never go leaves the queue.
+/// What can never go leaves the queue, once it is its turn.
 TimePs EgressPort::HeadAt(std::size_t queue, TimePs at)
 {
 	while (!queues_[queue].Empty()) {
@@ -85,25 +85,26 @@ TimePs EgressPort::HeadAt(std::size_t queue, TimePs at)
 		time = GateOpens(queue, head.frame_bytes, time);
 		if (time != kNever)
 			return time;
+		if (at > now_)
+			return at;
 		// It would block its queue for ever.
 		owner_.OnNeverFits(*this, Take(queue));
 	}
 	return kNever;
 }
 
+/// Begin what may go. While the wire is busy nothing has to happen before the first instant at
+/// which something may: there is no event for the end of a transmission.
 void EgressPort::Serve()
 {
 	if (!occupied_)
 		return;
-	if (now_ < mac_.FreeAt()) {
-		Schedule(mac_.FreeAt());
-		return;
-	}
+	const TimePs at = std::max(now_, mac_.FreeAt());
 	TimePs earliest = kNever;
-	for (std::uint32_t left = occupied_; left;) {
+	for (std::uint32_t left = occupied_; left && earliest > at;) {
 		const auto queue = static_cast<std::size_t>(std::bit_width(left) - 1);
 		left &= ~(1u << queue);
-		const TimePs time = HeadAt(queue, now_);
+		const TimePs time = HeadAt(queue, at);
 		if (time == now_) {
 			Begin(queue);
 			return;
@@ -122,8 +123,7 @@ void EgressPort::Begin(std::size_t queue)
 	if (selections_[queue])
 		selections_[queue]->OnSent(sending_, mac_.TrueOf(sent_.start), mac_.FreeAt());
 	owner_.OnTransmit(*this, sending_, sent_);
-	if (occupied_)
-		Schedule(mac_.FreeAt());
+	Serve();
 }
 
 std::optional<EgressPort::Interrupted> EgressPort::CutShort()

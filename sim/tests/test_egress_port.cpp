@@ -101,6 +101,7 @@ void TestGate(Checks &checks)
 	EXPECT(one.Is(0, 3, 0));
 	one.RunUntil(20 * kPitchPs);
 	EXPECT(one.Is(1, 1, 5 * kPitchPs) && one.sent.size() == 2);
+	EXPECT(one.events.Pushed() == 1); // for the gate alone, not for the end before it
 }
 
 void TestSelection(Checks &checks)
