@@ -10,7 +10,8 @@ namespace keepon::sim
 Bridge::Bridge(World &world, NodeId node, std::string name, const BridgeSpec &spec)
 	: world_(world), node_(node), name_(std::move(name)), spec_(spec),
 	  oscillator_(spec.ppm, spec.wander_ppb_per_s, spec.wander_ppb,
-		      Rng(world.seed, name_, "oscillator"))
+		      Rng(world.seed, name_, "oscillator")),
+	  ingress_(world.Place(name_ + " unknown destination"))
 {
 	if (spec.ptp)
 		clock_ = std::make_unique<BridgeClock>(oscillator_, spec.stamp_resolution_ns);
@@ -51,27 +52,25 @@ void Bridge::SetGates(std::uint32_t port, std::int64_t base_ns,
 		oscillator_, clock_.get());
 }
 
-void Bridge::AddRoute(FlowId flow, std::uint32_t port)
+void Bridge::OnArrive(std::uint32_t index)
 {
-	if (exits_.size() <= flow)
-		exits_.resize(flow + 1);
-	for (Exit &exit : exits_[flow]) {
-		if (exit.port == port) {
-			exit.listeners++;
-			return;
-		}
+	const Packet arrived = world_.packets[index];
+	const IngressPipeline::Decision decision = ingress_.Decide(arrived, world_.now);
+	if (decision.receiver) {
+		world_.packets.Free(index);
+		decision.receiver->OnReceive(node_, arrived);
+		return;
 	}
-	exits_[flow].push_back({ static_cast<std::uint16_t>(port), 1 });
-}
-
-void Bridge::OnArrive(std::uint32_t packet)
-{
-	const Packet arrived = world_.packets[packet];
-	const auto &exits = exits_[arrived.flow];
+	if (!decision.exits) {
+		world_.Lose(node_, arrived.flow, arrived.seq, decision.place, arrived.listeners);
+		world_.packets.Free(index);
+		return;
+	}
+	const auto &exits = *decision.exits;
 	for (std::size_t i = 0; i < exits.size(); i++) {
-		const std::uint32_t copy = i == 0 ? packet : world_.packets.Add(arrived);
+		const std::uint32_t copy = i == 0 ? index : world_.packets.Add(arrived);
 		world_.packets[copy].listeners = exits[i].listeners;
-		Enqueue(ports_[exits[i].port], copy);
+		Enqueue(ports_[exits[i].port], decision.queue, copy);
 	}
 }
 
@@ -80,6 +79,7 @@ void Bridge::SendOwn(FlowId flow_id, std::int64_t seq, std::uint32_t port)
 	Flow &flow = world_.flows[flow_id];
 	Packet packet;
 	packet.seq = seq;
+	packet.header = flow.header;
 	packet.flow = flow_id;
 	packet.frame_bytes = flow.frame_bytes;
 	packet.listeners = 1;
@@ -87,7 +87,7 @@ void Bridge::SendOwn(FlowId flow_id, std::int64_t seq, std::uint32_t port)
 	flow.on_wire++;
 	flow.verdicts[KPN_VERDICT_BEST_EFFORT]++;
 	world_.trace.Add(TraceKind::kSubmit, node_, flow_id, seq, world_.now);
-	Enqueue(ports_[port], world_.packets.Add(packet));
+	Enqueue(ports_[port], ingress_.QueueOf(flow.header), world_.packets.Add(packet));
 }
 
 void Bridge::OnClockSet()
@@ -96,10 +96,9 @@ void Bridge::OnClockSet()
 		port.egress.Serve();
 }
 
-void Bridge::Enqueue(Port &port, std::uint32_t packet)
+void Bridge::Enqueue(Port &port, int queue, std::uint32_t packet)
 {
 	const Packet &frame = world_.packets[packet];
-	const int queue = world_.flows[frame.flow].queue;
 	if (port.egress.WaitingIn(queue) >= spec_.queue_frames) {
 		port.queue_drops++;
 		world_.Lose(node_, frame.flow, frame.seq, port.queue_place, frame.listeners);

@@ -82,7 +82,8 @@ FlowId PtpNetwork::AddFlow(PtpKind kind, NodeId talker, std::uint32_t key, std::
 	flow.talker = talker;
 	flow.frame_bytes = PtpFrameBytes(kind, spec_.gptp);
 	flow.tc = static_cast<std::uint8_t>(spec_.tc);
-	flow.queue = static_cast<std::uint8_t>(spec_.queue);
+	flow.header =
+		spec_.gptp ? HeaderOfNeighbour(spec_.queue) : HeaderOfFlow(end_flow_, spec_.queue);
 	world_.flows.push_back(std::move(flow));
 	Channel channel;
 	channel.kind = kind;
@@ -94,6 +95,11 @@ FlowId PtpNetwork::AddFlow(PtpKind kind, NodeId talker, std::uint32_t key, std::
 
 void PtpNetwork::AddListener(FlowId flow, NodeId listener, std::uint32_t port)
 {
+	const FrameHeader &header = world_.flows[flow].header;
+	if (members_[listener].station)
+		members_[listener].station->AddReceiver(header, *this);
+	else
+		members_[listener].bridge->Ingress().AddReceiver(header, *this);
 	world_.flows[flow].listeners.push_back(listener);
 	world_.flows[flow].delivered.push_back(0);
 	channels_[flow - first_flow_].listener_ports.push_back(port);
@@ -144,7 +150,8 @@ void PtpNetwork::RouteTo(FlowId flow, NodeId listener)
 	for (NodeId node = listener; node != talker;) {
 		const Link &link = links_[node][static_cast<std::size_t>(towards[node])];
 		if (link.peer != talker)
-			members_[link.peer].bridge->AddRoute(flow, link.peer_port);
+			members_[link.peer].bridge->Ingress().AddRoute(world_.flows[flow].header,
+								       link.peer_port);
 		node = link.peer;
 	}
 	AddListener(flow, listener, 0);

@@ -279,7 +279,7 @@ void PtpNetwork::OnOutcome(FlowId flow, std::int64_t seq, kpn_verdict verdict, k
 	Push(world_.now + Wakeup(talker), action);
 }
 
-void PtpNetwork::OnArrive(NodeId node, const Packet &packet)
+void PtpNetwork::OnReceive(NodeId node, const Packet &packet)
 {
 	Flow &flow = world_.flows[packet.flow];
 	const Channel &channel = ChannelOf(packet.flow);

@@ -88,15 +88,7 @@ void Simulation::OnArrive(TimePs, std::uint64_t arrival)
 		return;
 	}
 	end.frames++;
-	const Flow &flow = world_.flows[packet.flow];
-	const bool ends_here =
-		flow.is_ptp && std::find(flow.listeners.begin(), flow.listeners.end(), end.node) !=
-				       flow.listeners.end();
-	if (ends_here) {
-		const Packet arrived = packet;
-		world_.packets.Free(index);
-		ptp_->OnArrive(end.node, arrived);
-	} else if (node.bridge)
+	if (node.bridge)
 		node.bridge->OnArrive(index);
 	else
 		node.station->OnArrive(index);

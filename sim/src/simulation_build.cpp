@@ -231,7 +231,8 @@ void Simulation::Route(FlowId flow, const std::vector<NodeId> &route, NodeId lis
 	for (std::size_t i = 0; i < route.size(); i++) {
 		Bridge &bridge = *nodes_[route[i]].bridge;
 		const NodeId next = i + 1 < route.size() ? route[i + 1] : listener;
-		bridge.AddRoute(flow, static_cast<std::uint32_t>(bridge.PortTo(next)));
+		bridge.Ingress().AddRoute(world_.flows[flow].header,
+					  static_cast<std::uint32_t>(bridge.PortTo(next)));
 	}
 	Flow &added = world_.flows[flow];
 	nodes_[listener].station->AddListener(flow, added.listeners.size());
@@ -285,7 +286,7 @@ FlowId Simulation::AddStream(const StreamSpec &spec)
 	flow.talker = spec.talker;
 	flow.frame_bytes = spec.frame_bytes;
 	flow.tc = static_cast<std::uint8_t>(spec.tc);
-	flow.queue = static_cast<std::uint8_t>(spec.queue);
+	flow.header = HeaderOfFlow(id, spec.queue);
 	flow.period_ns = spec.period_ns;
 	flow.first_txtime_ns =
 		CeilDiv(world_.epoch_ns + spec.start_ns - spec.offset_ns, spec.period_ns) *
@@ -322,7 +323,7 @@ FlowId Simulation::AddLoad(const LoadSpec &spec)
 	flow.talker = spec.talker;
 	flow.frame_bytes = spec.frame_bytes;
 	flow.tc = static_cast<std::uint8_t>(spec.tc);
-	flow.queue = static_cast<std::uint8_t>(spec.queue);
+	flow.header = HeaderOfFlow(id, spec.queue);
 	world_.flows.push_back(std::move(flow));
 	Route(id, spec.route, spec.listener);
 	nodes_[spec.talker].station->AddLoad(id, spec);

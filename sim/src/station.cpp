@@ -47,7 +47,8 @@ Station::Station(World &world, NodeId node, std::string name, const StationSpec 
 	  load_wakeup_(spec.wakeup, Rng(world.seed, name_, "load wakeup")),
 	  stack_(spec.stack, Rng(world.seed, name_, "stack")),
 	  driver_(spec.driver_stage, Rng(world.seed, name_, "driver")),
-	  timer_(spec.timer, Rng(world.seed, name_, "timer")), pool_(KPN_FRAME_BYTES_MAX)
+	  timer_(spec.timer, Rng(world.seed, name_, "timer")), pool_(KPN_FRAME_BYTES_MAX),
+	  unknown_place_(world.Place(name_ + " unknown destination"))
 {
 	const std::uint32_t byte_time_ps = kpn_byte_time_ps(rate_bps);
 	switch (spec.driver) {
@@ -116,7 +117,12 @@ void Station::AddLoad(FlowId flow, const LoadSpec &spec)
 
 void Station::AddListener(FlowId flow, std::size_t listener)
 {
-	Put(listener_of_, flow, listener);
+	receptions_[world_.flows[flow].header.Address()].listener = listener;
+}
+
+void Station::AddReceiver(const FrameHeader &header, Receiver &receiver)
+{
+	receptions_[header.Address()].receiver = &receiver;
 }
 
 void Station::Start()
@@ -171,7 +177,7 @@ TxFrame &Station::MakeFrame(FlowId flow_id, std::int64_t seq)
 	frame.frame.tc = flow.tc;
 	frame.frame.flags = 0;
 	frame.frame.txtime_ns = 0;
-	WritePayload(pool_.Data(frame), flow.frame_bytes, node_, flow_id, seq);
+	WritePayload(pool_.Data(frame), flow.frame_bytes, node_, flow.header, flow_id, seq);
 	flow.submitted++;
 	return frame;
 }
@@ -340,16 +346,18 @@ void Station::OnWire(const WireFrame &wire)
 		foreign_frames_++;
 		return;
 	}
-	const auto flow_id = static_cast<FlowId>(header.flow);
+	const FlowId flow_id = header.flow;
 	Flow &flow = world_.flows[flow_id];
 	Packet packet;
 	packet.seq = header.seq;
+	packet.header = HeaderOf(header);
 	packet.flow = flow_id;
 	packet.frame_bytes = wire.frame_bytes;
 	packet.listeners = static_cast<std::uint16_t>(flow.listeners.size());
 	packet.torn = wire.torn;
-	packet.wrong_bytes = !CheckPayload(wire.data, node_, flow.frame_bytes - KPN_FCS_BYTES,
-					   wire.frame_bytes - KPN_FCS_BYTES);
+	packet.wrong_bytes =
+		!CheckPayload(wire.data, node_, flow.header, flow.frame_bytes - KPN_FCS_BYTES,
+			      wire.frame_bytes - KPN_FCS_BYTES);
 	world_.trace.Add(TraceKind::kWire, node_, flow_id, header.seq, wire.sfd_ps);
 	flow.on_wire++;
 	if (world_.InWindow(wire.sfd_ps))
@@ -369,9 +377,17 @@ void Station::OnArrive(std::uint32_t index)
 {
 	const Packet packet = world_.packets[index];
 	world_.packets.Free(index);
-	const std::int32_t listener = At(listener_of_, packet.flow);
+	const Reception *reception = receptions_.Find(packet.header.Address());
+	if (!reception) {
+		world_.Lose(node_, packet.flow, packet.seq, unknown_place_, packet.listeners);
+		return;
+	}
+	if (reception->receiver) {
+		reception->receiver->OnReceive(node_, packet);
+		return;
+	}
 	Flow &flow = world_.flows[packet.flow];
-	const auto l = static_cast<std::size_t>(listener);
+	const std::size_t l = reception->listener;
 	flow.delivered[l]++;
 	flow.delivered_bytes += flow.frame_bytes;
 	if (world_.InWindow(packet.sfd_ps))

@@ -23,6 +23,7 @@ struct Checks {
 void TestEgressPort(Checks &checks);
 void TestEventQueue(Checks &checks);
 void TestGates(Checks &checks);
+void TestIngressPipeline(Checks &checks);
 void TestLatency(Checks &checks);
 void TestNodeClock(Checks &checks);
 void TestOscillator(Checks &checks);

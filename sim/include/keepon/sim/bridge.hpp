@@ -12,6 +12,7 @@
 
 #include "keepon/sim/egress_port.hpp"
 #include "keepon/sim/gates.hpp"
+#include "keepon/sim/ingress_pipeline.hpp"
 #include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
 #include "keepon/sim/spec.hpp"
@@ -41,12 +42,6 @@ public:
 		std::size_t waiting_max = 0;
 	};
 
-	/// Where a flow leaves, and how many listeners are that way.
-	struct Exit {
-		std::uint16_t port;
-		std::uint16_t listeners;
-	};
-
 	Bridge(World &world, NodeId node, std::string name, const BridgeSpec &spec);
 
 	std::uint32_t AddPort(std::uint32_t end, NodeId peer, const std::string &peer_name);
@@ -56,8 +51,8 @@ public:
 	/// simulation
 	void SetGates(std::uint32_t port, std::int64_t base_ns,
 		      const std::vector<GateEntry> &entries);
-	/// One more listener of \p flow is behind \p port.
-	void AddRoute(FlowId flow, std::uint32_t port);
+	/// What it does with frames that have arrived.
+	IngressPipeline &Ingress() { return ingress_; }
 
 	void OnArrive(std::uint32_t packet);
 	/// Send a frame of its own, of PTP, from \p port.
@@ -72,7 +67,7 @@ public:
 	BridgeClock *Clock() { return clock_.get(); }
 
 private:
-	void Enqueue(Port &port, std::uint32_t packet);
+	void Enqueue(Port &port, int queue, std::uint32_t packet);
 	void OnTransmit(EgressPort &egress, const QueuedFrame &frame,
 			const Transmission &sent) override;
 	void OnNeverFits(EgressPort &egress, const QueuedFrame &frame) override;
@@ -83,8 +78,8 @@ private:
 	BridgeSpec spec_;
 	Oscillator oscillator_;
 	std::unique_ptr<BridgeClock> clock_;
-	std::deque<Port> ports_;               // they stay where they are
-	std::vector<std::vector<Exit>> exits_; // by flow
+	std::deque<Port> ports_; // they stay where they are
+	IngressPipeline ingress_;
 };
 
 } // namespace keepon::sim

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "keepon/sim/core.hpp"
+#include "keepon/sim/frame_header.hpp"
 #include "keepon/sim/types.hpp"
 
 namespace keepon::sim
@@ -36,7 +37,7 @@ struct Flow {
 	NodeId talker = 0;
 	std::uint32_t frame_bytes = 0;
 	std::uint8_t tc = 0;
-	std::uint8_t queue = 0;
+	FrameHeader header; // of all its frames
 	std::vector<NodeId> listeners;
 	std::int64_t first_txtime_ns = 0; // network time of sequence number 0
 	std::int64_t period_ns = 0;

@@ -21,7 +21,7 @@ namespace keepon::sim
 class Bridge;
 class Station;
 
-class PtpNetwork final : public PtpTransport, public FrameObserver
+class PtpNetwork final : public PtpTransport, public FrameObserver, public Receiver
 {
 public:
 	/// A node and what it is; one of the two.
@@ -53,7 +53,7 @@ public:
 
 	void Start();
 	/// A frame of PTP has arrived completely at \p node, which is one of its listeners.
-	void OnArrive(NodeId node, const Packet &packet);
+	void OnReceive(NodeId node, const Packet &packet) override;
 	/// From now until \p until no Sync or follow-up gets into \p node.
 	void LoseSync(NodeId node, TimePs until) { lost_until_[node] = until; }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "keepon/sim/address_table.hpp"
 #include "keepon/sim/dual_clock.hpp"
 #include "keepon/sim/frame_pool.hpp"
 #include "keepon/sim/keepon_clock.hpp"
@@ -52,6 +53,8 @@ public:
 	void AddLoad(FlowId flow, const LoadSpec &spec);
 	/// \param listener  index among the listeners of \p flow
 	void AddListener(FlowId flow, std::size_t listener);
+	/// Frames to \p header's address go to \p receiver.
+	void AddReceiver(const FrameHeader &header, Receiver &receiver);
 	void Start();
 
 	void OnArrive(std::uint32_t packet);
@@ -114,6 +117,12 @@ private:
 	/// \param due  when the timer was to fire, by true time
 	void OnEtfTimer(TimePs, std::uint64_t due);
 	void OnSync(TimePs, std::uint64_t);
+	/// Who gets the frames of an address: a receiver, or nobody but the account of a flow.
+	struct Reception {
+		Receiver *receiver = nullptr;
+		std::size_t listener = 0; // index among those of the flow
+	};
+
 	Counters OfStages(std::int64_t (Latency::*count)() const) const;
 	TxFrame &MakeFrame(FlowId flow, std::int64_t seq);
 	void BeginTalk(std::size_t talk);
@@ -161,8 +170,9 @@ private:
 	TimePs late_ps_ = 0; // injected into the next frame
 	std::vector<Talk> talks_;
 	std::vector<Load> loads_;
-	std::vector<std::int32_t> load_of_;     // by flow, -1: none
-	std::vector<std::int32_t> listener_of_; // by flow
+	std::vector<std::int32_t> load_of_; // by flow, -1: none
+	AddressTable<Reception> receptions_;
+	std::uint32_t unknown_place_;
 	bool synchronised_once_ = false;
 	bool sync_pending_ = false;
 	std::int64_t foreign_frames_ = 0;

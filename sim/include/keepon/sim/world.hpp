@@ -21,6 +21,8 @@ namespace keepon::sim
 struct Packet {
 	std::int64_t seq = 0;
 	TimePs sfd_ps = 0;
+	FrameHeader header; // as it is on the wire, torn or not
+	// For accounting; nobody on the way looks at it.
 	FlowId flow = 0;
 	std::uint32_t frame_bytes = 0; // on the wire, padding to the slot included
 	std::uint16_t listeners = 0;   // still to be reached by this copy
@@ -81,6 +83,17 @@ struct LinkEnd {
 	TimePs up_ps = kNever;
 	std::uint32_t cut_place = 0;
 	std::int64_t frames = 0; // good ones that arrived here
+};
+
+/// Gets frames that end at a node.
+class Receiver
+{
+public:
+	/// \p packet has arrived completely at \p node.
+	virtual void OnReceive(NodeId node, const Packet &packet) = 0;
+
+protected:
+	~Receiver() = default;
 };
 
 /// Hears what becomes of frames of PTP at their talkers. Must not call back.
