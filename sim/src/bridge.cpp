@@ -130,8 +130,9 @@ void Bridge::OnTransmit(EgressPort &egress, const QueuedFrame &queued, const Tra
 	port.forwarded++;
 	port.forwarded_bytes += frame.frame_bytes;
 	world_.trace.Add(TraceKind::kForward, node_, frame.flow, frame.seq, sfd);
-	if (world_.flows[frame.flow].is_ptp && world_.flows[frame.flow].talker == node_)
-		world_.ptp->OnWire(frame.flow, frame.seq, sfd, last_bit);
+	const Flow &flow = world_.flows[frame.flow];
+	if (flow.talker == node_)
+		flow.source->OnWire(frame.flow, frame.seq, sfd, last_bit);
 	world_.Send(port.end, packet, sfd, last_bit);
 }
 

@@ -78,7 +78,8 @@ FlowId PtpNetwork::AddFlow(PtpKind kind, NodeId talker, std::uint32_t key, std::
 	Flow flow;
 	flow.id = std::string("ptp ") + PtpKindName(kind) + " of " + members_[talker].name +
 		  " port " + std::to_string(port);
-	flow.is_ptp = true;
+	flow.kind = FlowKind::kPtp;
+	flow.source = this;
 	flow.talker = talker;
 	flow.frame_bytes = PtpFrameBytes(kind, spec_.gptp);
 	flow.tc = static_cast<std::uint8_t>(spec_.tc);

@@ -35,6 +35,11 @@ void Simulation::Start()
 				Quoted(node.name) +
 				": sync \"ptp\" needs a grandmaster: call set_sync() first");
 	}
+	for (const Flow &flow : world_.flows) {
+		if (!flow.source)
+			throw ValueError("flow " + Quoted(flow.id) +
+					 ": nobody makes its frames: call SetSource() first");
+	}
 	started_ = true;
 	if (ptp_)
 		ptp_->Start();
@@ -115,8 +120,8 @@ void Simulation::OnFault(TimePs, std::uint64_t index)
 
 const Flow &Simulation::FlowAt(FlowId flow, bool stream) const
 {
-	if (flow >= world_.flows.size() || world_.flows[flow].is_stream != stream ||
-	    world_.flows[flow].is_ptp)
+	const FlowKind kind = stream ? FlowKind::kStream : FlowKind::kLoad;
+	if (flow >= world_.flows.size() || world_.flows[flow].kind != kind)
 		throw ValueError(std::string(stream ? "stream" : "load") + " = " +
 				 std::to_string(flow) + " does not exist");
 	return world_.flows[flow];

@@ -5,6 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <memory>
+#include <utility>
+
+#include "keepon/sim/load_generator.hpp"
+#include "keepon/sim/stream_talker.hpp"
 
 namespace keepon::sim
 {
@@ -244,6 +249,14 @@ void Simulation::Route(FlowId flow, const std::vector<NodeId> &route, NodeId lis
 	}
 }
 
+FlowId Simulation::NewFlow(Flow flow, int queue)
+{
+	const auto id = static_cast<FlowId>(world_.flows.size());
+	flow.header = HeaderOfFlow(id, queue);
+	world_.flows.push_back(std::move(flow));
+	return id;
+}
+
 FlowId Simulation::AddStream(const StreamSpec &spec)
 {
 	const std::string what = "stream " + Quoted(spec.id);
@@ -279,14 +292,13 @@ FlowId Simulation::AddStream(const StreamSpec &spec)
 		throw ValueError(what + ": advance_ns = " + std::to_string(spec.advance_ns) +
 				 " is not within 0 to start_ns = " + std::to_string(spec.start_ns));
 
-	const auto id = static_cast<FlowId>(world_.flows.size());
 	Flow flow;
 	flow.id = spec.id;
+	flow.kind = FlowKind::kStream;
 	flow.is_stream = true;
 	flow.talker = spec.talker;
 	flow.frame_bytes = spec.frame_bytes;
 	flow.tc = static_cast<std::uint8_t>(spec.tc);
-	flow.header = HeaderOfFlow(id, spec.queue);
 	flow.period_ns = spec.period_ns;
 	flow.first_txtime_ns =
 		CeilDiv(world_.epoch_ns + spec.start_ns - spec.offset_ns, spec.period_ns) *
@@ -300,11 +312,36 @@ FlowId Simulation::AddStream(const StreamSpec &spec)
 			(static_cast<std::size_t>(first) + i) % spec.turns_ns.size();
 		flow.turns_ns.push_back(spec.turns_ns[turn] - spec.offset_ns);
 	}
-	world_.flows.push_back(std::move(flow));
+	const FlowId id = NewFlow(std::move(flow), spec.queue);
 	for (std::size_t i = 0; i < spec.listeners.size(); i++)
 		Route(id, spec.routes[i], spec.listeners[i]);
-	nodes_[spec.talker].station->AddStream(id, spec);
+	Station &talker = *nodes_[spec.talker].station;
+	SetSource(id,
+		  talker.AddApplication(std::make_unique<StreamTalker>(world_, talker, id, spec)));
 	return id;
+}
+
+FlowId Simulation::AddFlow(const FlowSpec &spec)
+{
+	const std::string what = "flow " + Quoted(spec.id);
+	CheckBuilding();
+	CheckTalker(what, spec.talker, spec.frame_bytes);
+	CheckRoute(what, spec.talker, spec.route, spec.listener);
+
+	Flow flow;
+	flow.id = spec.id;
+	flow.talker = spec.talker;
+	flow.frame_bytes = spec.frame_bytes;
+	flow.tc = static_cast<std::uint8_t>(spec.tc);
+	const FlowId id = NewFlow(std::move(flow), spec.queue);
+	Route(id, spec.route, spec.listener);
+	return id;
+}
+
+void Simulation::SetReceiver(FlowId flow, Receiver &receiver)
+{
+	for (const NodeId listener : world_.flows[flow].listeners)
+		nodes_[listener].station->AddReceiver(world_.flows[flow].header, receiver);
 }
 
 FlowId Simulation::AddLoad(const LoadSpec &spec)
@@ -317,16 +354,15 @@ FlowId Simulation::AddLoad(const LoadSpec &spec)
 		throw ValueError(what + ": rate_bps = " + std::to_string(spec.rate_bps) +
 				 " is not within 1 to 100000000000");
 
-	const auto id = static_cast<FlowId>(world_.flows.size());
-	Flow flow;
-	flow.id = spec.id;
-	flow.talker = spec.talker;
-	flow.frame_bytes = spec.frame_bytes;
-	flow.tc = static_cast<std::uint8_t>(spec.tc);
-	flow.header = HeaderOfFlow(id, spec.queue);
-	world_.flows.push_back(std::move(flow));
-	Route(id, spec.route, spec.listener);
-	nodes_[spec.talker].station->AddLoad(id, spec);
+	const FlowId id = AddFlow({ spec.id, spec.talker, spec.listener, spec.route,
+				    spec.frame_bytes, spec.tc, spec.queue });
+	Station &talker = *nodes_[spec.talker].station;
+	std::unique_ptr<Application> load;
+	if (spec.saturate)
+		load = std::make_unique<SaturatingLoad>(world_, talker, id, spec);
+	else
+		load = std::make_unique<PacedLoad>(world_, talker, id, spec);
+	SetSource(id, talker.AddApplication(std::move(load)));
 	return id;
 }
 
@@ -339,7 +375,6 @@ void Simulation::SetSync(const PtpSpec &spec)
 	for (const Node &node : nodes_)
 		members.push_back({ node.name, node.station.get(), node.bridge.get() });
 	ptp_ = std::make_unique<PtpNetwork>(world_, spec, std::move(members));
-	world_.ptp = ptp_.get();
 }
 
 void Simulation::AddFault(const FaultSpec &spec)

@@ -15,19 +15,6 @@ namespace
 {
 /// The PHC is set once the wire runs evenly.
 constexpr TimePs kFirstSyncPs = 1'000'000'000;
-constexpr std::int64_t kLookNs = 100'000'000;
-
-std::int32_t At(const std::vector<std::int32_t> &values, FlowId flow)
-{
-	return flow < values.size() ? values[flow] : -1;
-}
-
-void Put(std::vector<std::int32_t> &values, FlowId flow, std::size_t value)
-{
-	if (values.size() <= flow)
-		values.resize(flow + 1, -1);
-	values[flow] = static_cast<std::int32_t>(value);
-}
 } // namespace
 
 Station::Station(World &world, NodeId node, std::string name, const StationSpec &spec,
@@ -40,14 +27,8 @@ Station::Station(World &world, NodeId node, std::string name, const StationSpec 
 	  clock_(world.epoch_ns, spec.sync,
 		 spec.driver == Driver::kStandard ? cpu_oscillator_ : nic_oscillator_),
 	  system_clock_(world.epoch_ns, spec.sync, cpu_oscillator_),
-	  rx_(spec.rx, Rng(world.seed, name_, "rx")),
-	  ptp_wakeup_(spec.wakeup, Rng(world.seed, name_, "ptp wakeup")),
-	  ptp_stack_(spec.stack, Rng(world.seed, name_, "ptp stack")),
-	  wakeup_(spec.wakeup, Rng(world.seed, name_, "wakeup")),
-	  load_wakeup_(spec.wakeup, Rng(world.seed, name_, "load wakeup")),
-	  stack_(spec.stack, Rng(world.seed, name_, "stack")),
-	  driver_(spec.driver_stage, Rng(world.seed, name_, "driver")),
-	  timer_(spec.timer, Rng(world.seed, name_, "timer")), pool_(KPN_FRAME_BYTES_MAX),
+	  stages_(world.seed, name_, spec_), driver_(stages_.Of(HostStage::kDriver, "driver")),
+	  timer_(stages_.Of(HostStage::kTimer, "timer")), pool_(KPN_FRAME_BYTES_MAX),
 	  unknown_place_(world.Place(name_ + " unknown destination"))
 {
 	const std::uint32_t byte_time_ps = kpn_byte_time_ps(rate_bps);
@@ -88,31 +69,17 @@ Counters Station::OfStages(std::int64_t (Latency::*count)() const) const
 {
 	const std::int64_t polls = (keepon_ ? (keepon_->PollLatency().*count)() : 0) +
 				   (rx_ring_ ? (rx_ring_->PollLatency().*count)() : 0);
-	return { { "wakeup",
-		   (wakeup_.*count)() + (ptp_wakeup_.*count)() + (load_wakeup_.*count)() },
-		 { "stack", (stack_.*count)() + (ptp_stack_.*count)() },
-		 { "driver", (driver_.*count)() },
-		 { "timer", (timer_.*count)() },
+	return { { "wakeup", stages_.Sum(HostStage::kWakeup, count) },
+		 { "stack", stages_.Sum(HostStage::kStack, count) },
+		 { "driver", stages_.Sum(HostStage::kDriver, count) },
+		 { "timer", stages_.Sum(HostStage::kTimer, count) },
 		 { "poll", polls },
-		 { "rx", (rx_.*count)() } };
+		 { "rx", stages_.Sum(HostStage::kRx, count) } };
 }
 
-/// A frame without txtime, by the way all frames take.
-void Station::SendPtpFrame(FlowId flow)
+Application &Station::AddApplication(std::unique_ptr<Application> application)
 {
-	TxFrame &frame = MakeFrame(flow, world_.flows[flow].submitted);
-	world_.events.Push(world_.now + ptp_stack_.Draw(), driver_enter_, frame.index);
-}
-
-void Station::AddStream(FlowId flow, const StreamSpec &spec)
-{
-	talks_.push_back({ flow, spec_.release == ReleaseKind::kSleep ? 0 : spec.advance_ns });
-}
-
-void Station::AddLoad(FlowId flow, const LoadSpec &spec)
-{
-	Put(load_of_, flow, loads_.size());
-	loads_.push_back({ flow, spec });
+	return *applications_.emplace_back(std::move(application));
 }
 
 void Station::AddListener(FlowId flow, std::size_t listener)
@@ -132,39 +99,8 @@ void Station::Start()
 		world_.events.Push(world_.now + kFirstSyncPs, sync_);
 	if (rx_ring_)
 		rx_ring_->Start();
-	for (std::size_t i = 0; i < talks_.size(); i++)
-		BeginTalk(i);
-	for (std::size_t i = 0; i < loads_.size(); i++) {
-		loads_[i].start = loads_[i].last = loads_[i].spec.start_ns * kPsPerNs;
-		world_.events.Push(loads_[i].start, load_, i);
-	}
-}
-
-/// With PTP an application looks at its clock shortly before its first frame: what the clock reads
-/// at the start says nothing of how it will read when it has been set.
-void Station::BeginTalk(std::size_t index)
-{
-	const Flow &flow = world_.flows[talks_[index].flow];
-	const TimePs look =
-		(flow.TxTime(0) - talks_[index].ahead_ns - world_.epoch_ns - kLookNs) * kPsPerNs;
-	if (spec_.sync != SyncMode::kPtp || look <= world_.now) {
-		talks_[index].begun = true;
-		ScheduleTalk(index, 0);
-	} else {
-		world_.events.Push(look, talk_, index);
-	}
-}
-
-/// The application sleeps until txtime - advance by its clock; wake-up and stack follow. One thread
-/// per stream: a frame never overtakes the one before it.
-void Station::ScheduleTalk(std::size_t index, std::int64_t seq)
-{
-	Talk &talk = talks_[index];
-	const Flow &flow = world_.flows[talk.flow];
-	const TimePs due = SystemClock().TrueOf(flow.TxTime(seq) - talk.ahead_ns);
-	const TimePs latency = wakeup_.Draw() + stack_.Draw();
-	talk.last = std::max({ talk.last, due + latency, world_.now });
-	world_.events.Push(talk.last, talk_, index);
+	for (const auto &application : applications_)
+		application->Start();
 }
 
 TxFrame &Station::MakeFrame(FlowId flow_id, std::int64_t seq)
@@ -182,39 +118,19 @@ TxFrame &Station::MakeFrame(FlowId flow_id, std::int64_t seq)
 	return frame;
 }
 
-void Station::OnTalk(TimePs, std::uint64_t index)
-{
-	if (!talks_[index].begun) {
-		talks_[index].begun = true;
-		ScheduleTalk(index, 0);
-		return;
-	}
-	if (late_ps_ > 0) { // a fault: the frame that would be handed over now comes later
-		talks_[index].last = world_.now + late_ps_;
-		late_ps_ = 0;
-		world_.events.Push(talks_[index].last, talk_, index);
-		return;
-	}
-	const FlowId flow_id = talks_[index].flow;
-	Flow &flow = world_.flows[flow_id];
-	const std::int64_t seq = flow.records.Append();
-	TxFrame &frame = MakeFrame(flow_id, seq);
-	flow.records.submit_ps[static_cast<std::size_t>(seq)] = world_.now;
-	frame.frame.txtime_ns = flow.TxTime(seq);
-	if (spec_.release != ReleaseKind::kSleep)
-		frame.frame.flags = KPN_FRAME_TXTIME;
-	EnterRelease(frame);
-	ScheduleTalk(index, seq + 1);
-}
-
-void Station::EnterRelease(TxFrame &frame)
+void Station::Send(TxFrame &frame)
 {
 	if (spec_.release != ReleaseKind::kEtf) {
-		EnterDriver(frame);
+		SendPlain(frame);
 		return;
 	}
 	etf_.Push(frame.frame.txtime_ns, frame.index);
 	ServeEtf();
+}
+
+void Station::SendPlainAt(TxFrame &frame, TimePs at)
+{
+	world_.events.Push(at, driver_enter_, frame.index);
 }
 
 /// Hand on what is due, drop what is late (also what entered late), and set the timer for the next;
@@ -228,7 +144,7 @@ void Station::ServeEtf()
 			etf_drops_++;
 			Finish(frame, KPN_VERDICT_LATE);
 		} else {
-			EnterDriver(frame);
+			SendPlain(frame);
 		}
 	}
 	if (etf_.Empty())
@@ -251,7 +167,7 @@ void Station::OnEtfTimer(TimePs, std::uint64_t due)
 
 void Station::OnDriverEnter(TimePs, std::uint64_t frame)
 {
-	EnterDriver(pool_[static_cast<std::uint32_t>(frame)]);
+	SendPlain(pool_[static_cast<std::uint32_t>(frame)]);
 }
 
 void Station::OnSubmit(TimePs, std::uint64_t frame)
@@ -259,7 +175,7 @@ void Station::OnSubmit(TimePs, std::uint64_t frame)
 	Submit(pool_[static_cast<std::uint32_t>(frame)]);
 }
 
-void Station::EnterDriver(TxFrame &frame)
+void Station::SendPlain(TxFrame &frame)
 {
 	const TimePs exit = std::max(world_.now + driver_.Draw(), driver_free_);
 	driver_free_ = exit + spec_.occupancy_ns * kPsPerNs;
@@ -275,8 +191,7 @@ void Station::Submit(TxFrame &frame)
 	world_.trace.Add(TraceKind::kSubmit, node_, frame.flow, frame.seq, world_.now);
 	if (flow.is_stream)
 		flow.records.submit_ps[static_cast<std::size_t>(frame.seq)] = world_.now;
-	if (flow.is_ptp)
-		world_.ptp->OnSubmit(frame.flow, frame.seq, world_.now);
+	flow.source->OnSubmit(frame.flow, frame.seq, world_.now);
 	const kpn_verdict verdict = transmitter_->Submit(frame);
 	if (verdict != KPN_VERDICT_PENDING)
 		Finish(frame, verdict);
@@ -297,44 +212,8 @@ void Station::Finish(TxFrame &frame, kpn_verdict verdict)
 		flow.records.verdict[seq] = static_cast<std::int8_t>(verdict);
 		flow.ghosts += kpn_verdict_is_sent(verdict) && flow.records.wire_ps[seq] < 0;
 	}
-	if (flow.is_ptp)
-		world_.ptp->OnOutcome(frame.flow, frame.seq, verdict, frame.frame.start);
-	const std::int32_t load = At(load_of_, frame.flow);
-	if (load >= 0) {
-		Load &state = loads_[static_cast<std::size_t>(load)];
-		state.outstanding--;
-		if (state.spec.saturate && !state.refill_pending) {
-			state.refill_pending = true;
-			world_.events.Push(world_.now, load_, static_cast<std::uint64_t>(load));
-		}
-	}
+	flow.source->OnOutcome(frame, verdict);
 	pool_.Give(frame);
-}
-
-void Station::OnLoad(TimePs, std::uint64_t index)
-{
-	Load &load = loads_[index];
-	if (load.spec.saturate) {
-		load.refill_pending = false;
-		// Frames refused at once end here too and would be made again: one window per call
-		// at most.
-		for (std::uint32_t i = 0;
-		     i < load.spec.window_frames && load.outstanding < load.spec.window_frames;
-		     i++) {
-			load.outstanding++;
-			EnterDriver(MakeFrame(load.flow, load.count++));
-		}
-		return;
-	}
-	load.outstanding++;
-	TxFrame &frame = MakeFrame(load.flow, load.count++);
-	// Its application sleeps between frames, as those of streams do.
-	load.last = std::max(load.last, world_.now + load_wakeup_.Draw() + stack_.Draw());
-	world_.events.Push(load.last, driver_enter_, frame.index);
-	const auto bits_ps =
-		static_cast<__int128>(load.count) * load.spec.frame_bytes * 8 * 1'000'000'000'000;
-	world_.events.Push(load.start + static_cast<TimePs>(bits_ps / load.spec.rate_bps), load_,
-			   index);
 }
 
 void Station::OnWire(const WireFrame &wire)
@@ -368,8 +247,7 @@ void Station::OnWire(const WireFrame &wire)
 		if (wire_ps < 0)
 			wire_ps = wire.sfd_ps;
 	}
-	if (flow.is_ptp)
-		world_.ptp->OnWire(flow_id, header.seq, wire.sfd_ps, wire.complete_ps);
+	flow.source->OnWire(flow_id, header.seq, wire.sfd_ps, wire.complete_ps);
 	world_.Send(end_, world_.packets.Add(packet), wire.sfd_ps, wire.complete_ps);
 }
 
@@ -386,15 +264,9 @@ void Station::OnArrive(std::uint32_t index)
 		reception->receiver->OnReceive(node_, packet);
 		return;
 	}
-	Flow &flow = world_.flows[packet.flow];
 	const std::size_t l = reception->listener;
-	flow.delivered[l]++;
-	flow.delivered_bytes += flow.frame_bytes;
-	if (world_.InWindow(packet.sfd_ps))
-		flow.window_delivered_bytes += flow.frame_bytes;
-	flow.torn += packet.torn;
-	flow.wrong_bytes += packet.wrong_bytes;
-	world_.trace.Add(TraceKind::kDeliver, node_, packet.flow, packet.seq, packet.sfd_ps);
+	world_.Deliver(node_, packet, l);
+	Flow &flow = world_.flows[packet.flow];
 	if (!flow.is_stream)
 		return;
 	const auto seq = static_cast<std::size_t>(packet.seq);

@@ -20,6 +20,7 @@ struct Checks {
 	}
 };
 
+void TestApplication(Checks &checks);
 void TestEgressPort(Checks &checks);
 void TestEventQueue(Checks &checks);
 void TestGates(Checks &checks);

@@ -30,10 +30,16 @@ struct StreamRecords {
 	std::int64_t Append();
 };
 
+class Application;
+
+/// What a flow is called in results.
+enum class FlowKind { kStream, kLoad, kPtp };
+
 struct Flow {
 	std::string id;
-	bool is_stream = false;
-	bool is_ptp = false;
+	FlowKind kind = FlowKind::kLoad;
+	bool is_stream = false;        // every frame has a record
+	Application *source = nullptr; // makes its frames; set before the start
 	NodeId talker = 0;
 	std::uint32_t frame_bytes = 0;
 	std::uint8_t tc = 0;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "keepon/sim/address_table.hpp"
+#include "keepon/sim/application.hpp"
 #include "keepon/sim/frame_header.hpp"
 #include "keepon/sim/world.hpp"
 

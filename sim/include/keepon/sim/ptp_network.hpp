@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "keepon/sim/application.hpp"
 #include "keepon/sim/ptp_node.hpp"
 #include "keepon/sim/world.hpp"
 
@@ -21,7 +22,7 @@ namespace keepon::sim
 class Bridge;
 class Station;
 
-class PtpNetwork final : public PtpTransport, public FrameObserver, public Receiver
+class PtpNetwork final : public PtpTransport, public Application, public Receiver
 {
 public:
 	/// A node and what it is; one of the two.
@@ -51,7 +52,7 @@ public:
 	PtpNetwork &operator=(const PtpNetwork &) = delete;
 	virtual ~PtpNetwork() = default;
 
-	void Start();
+	void Start() override;
 	/// A frame of PTP has arrived completely at \p node, which is one of its listeners.
 	void OnReceive(NodeId node, const Packet &packet) override;
 	/// From now until \p until no Sync or follow-up gets into \p node.
@@ -59,7 +60,7 @@ public:
 
 	void OnSubmit(FlowId flow, std::int64_t seq, TimePs at) override;
 	void OnWire(FlowId flow, std::int64_t seq, TimePs sfd, TimePs complete) override;
-	void OnOutcome(FlowId flow, std::int64_t seq, kpn_verdict verdict, kpn_time start) override;
+	void OnOutcome(const TxFrame &frame, kpn_verdict verdict) override;
 
 	void SendPtp(NodeId node, std::uint32_t port, const PtpBody &body) override;
 	TimePs Now() const override { return world_.now; }
@@ -137,6 +138,13 @@ private:
 		std::uint32_t peer_port;
 	};
 
+	/// What a message goes through at a station; NULL at bridges.
+	struct Software {
+		Latency *wakeup = nullptr;
+		Latency *stack = nullptr;
+		Latency *rx = nullptr;
+	};
+
 	struct Reign {
 		TimePs from;
 		NodeId node;
@@ -173,6 +181,7 @@ private:
 	World &world_;
 	PtpSpec spec_;
 	std::vector<Member> members_;
+	std::vector<Software> software_;       // by node
 	std::vector<std::vector<Link>> links_; // by node, in order of its ports
 	std::vector<std::unique_ptr<PtpNode>> nodes_;
 	std::vector<Record> records_;

@@ -37,6 +37,13 @@ public:
 		      const std::vector<GateEntry> &entries);
 	FlowId AddStream(const StreamSpec &spec);
 	FlowId AddLoad(const LoadSpec &spec);
+	/// Frames of an application, which is to be named by SetSource() before the start. They are
+	/// counted where they arrive, and handed on if SetReceiver() names somebody.
+	FlowId AddFlow(const FlowSpec &spec);
+	void SetSource(FlowId flow, Application &source) { world_.flows[flow].source = &source; }
+	/// Whoever gets the frames calls World::Deliver() himself, or not.
+	void SetReceiver(FlowId flow, Receiver &receiver);
+	World &Shared() { return world_; }
 	void AddFault(const FaultSpec &spec);
 	/// Count bytes of loads in [start, end) of true time apart.
 	void SetWindow(std::int64_t start_ns, std::int64_t end_ns);
@@ -77,6 +84,7 @@ private:
 	void CheckRoute(const std::string &what, NodeId talker, const std::vector<NodeId> &route,
 			NodeId listener) const;
 	void CheckTalker(const std::string &what, NodeId talker, std::uint32_t frame_bytes) const;
+	FlowId NewFlow(Flow flow, int queue);
 	void Route(FlowId flow, const std::vector<NodeId> &route, NodeId listener);
 	void Start();
 	/// \param arrival  link end in the upper half, packet in the lower

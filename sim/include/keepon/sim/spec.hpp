@@ -153,6 +153,17 @@ struct StreamSpec {
 	std::int64_t advance_ns = 100'000;
 };
 
+/// Frames of an application, to one listener.
+struct FlowSpec {
+	std::string id;
+	NodeId talker = 0;
+	NodeId listener = 0;
+	std::vector<NodeId> route; // bridges on the way
+	std::uint32_t frame_bytes = 64;
+	int tc = 0;
+	int queue = 0;
+};
+
 struct LoadSpec {
 	std::string id;
 	NodeId talker = 0;

@@ -11,11 +11,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "keepon/sim/address_table.hpp"
+#include "keepon/sim/application.hpp"
 #include "keepon/sim/dual_clock.hpp"
 #include "keepon/sim/frame_pool.hpp"
+#include "keepon/sim/host_stages.hpp"
 #include "keepon/sim/keepon_clock.hpp"
 #include "keepon/sim/keepon_transmitter.hpp"
 #include "keepon/sim/latency.hpp"
@@ -30,7 +33,7 @@
 namespace keepon::sim
 {
 
-class Station final : public TransmitterSink
+class Station final : public TransmitterSink, public Host
 {
 public:
 	/// \param end  link end of the station, whose byte time and peer are known. Throws
@@ -49,8 +52,8 @@ public:
 	/// NULL without it.
 	RxRing *Rx() { return rx_ring_.get(); }
 
-	void AddStream(FlowId flow, const StreamSpec &spec);
-	void AddLoad(FlowId flow, const LoadSpec &spec);
+	/// Applications start in the order in which they were added.
+	Application &AddApplication(std::unique_ptr<Application> application);
 	/// \param listener  index among the listeners of \p flow
 	void AddListener(FlowId flow, std::size_t listener);
 	/// Frames to \p header's address go to \p receiver.
@@ -65,13 +68,23 @@ public:
 	NodeClock *Clock() { return ptp_clock_.get(); }
 	/// Before the start: by how much the clock is ahead of network time then.
 	void SetStartOffset(std::int64_t offset_ns);
-	void SendPtpFrame(FlowId flow);
-	TimePs DrawPtpWakeup() { return ptp_wakeup_.Draw(); }
-	TimePs DrawRx() { return rx_.Draw(); }
 	std::int64_t IngressPs() const { return spec_.ingress_latency_ns * kPsPerNs; }
 	std::int64_t EgressPs() const { return spec_.egress_latency_ns * kPsPerNs; }
 	/// The system clock is set to what the PHC says, and to its rate since the last time.
 	void FollowPhc(bool stepped);
+
+	Latency &Stage(HostStage stage, const char *purpose) override
+	{
+		return stages_.Of(stage, purpose);
+	}
+	StationClock &SystemClock() override { return system_ ? system_clock_ : clock_; }
+	bool ClockSettles() const override { return spec_.sync == SyncMode::kPtp; }
+	bool TakesTxtimes() const override { return spec_.release != ReleaseKind::kSleep; }
+	TimePs TakeLateness() override { return std::exchange(late_ps_, 0); }
+	TxFrame &MakeFrame(FlowId flow, std::int64_t seq) override;
+	void Send(TxFrame &frame) override;
+	void SendPlain(TxFrame &frame) override;
+	void SendPlainAt(TxFrame &frame, TimePs at) override;
 
 	void OnOutcome(TxFrame &frame, kpn_verdict verdict) override;
 	void OnWire(const WireFrame &frame) override;
@@ -93,30 +106,12 @@ public:
 	Counters HostTails() const { return OfStages(&Latency::Tails); }
 
 private:
-	struct Talk {
-		FlowId flow;
-		std::int64_t ahead_ns; // wake-up this long before the txtime
-		TimePs last = 0;       // arrival of the last frame at the release
-		bool begun = false;    // the first wake-up is set
-	};
-
-	struct Load {
-		FlowId flow;
-		LoadSpec spec;
-		std::int64_t count = 0;       // frames made
-		std::int64_t outstanding = 0; // frames not ended
-		TimePs start = 0;
-		TimePs last = 0;
-		bool refill_pending = false;
-	};
-
-	void OnTalk(TimePs, std::uint64_t talk);
-	void OnLoad(TimePs, std::uint64_t load);
 	void OnDriverEnter(TimePs, std::uint64_t frame);
 	void OnSubmit(TimePs, std::uint64_t frame);
 	/// \param due  when the timer was to fire, by true time
 	void OnEtfTimer(TimePs, std::uint64_t due);
 	void OnSync(TimePs, std::uint64_t);
+
 	/// Who gets the frames of an address: a receiver, or nobody but the account of a flow.
 	struct Reception {
 		Receiver *receiver = nullptr;
@@ -124,17 +119,10 @@ private:
 	};
 
 	Counters OfStages(std::int64_t (Latency::*count)() const) const;
-	TxFrame &MakeFrame(FlowId flow, std::int64_t seq);
-	void BeginTalk(std::size_t talk);
-	void ScheduleTalk(std::size_t talk, std::int64_t seq);
-	void EnterRelease(TxFrame &frame);
-	void EnterDriver(TxFrame &frame);
 	void Submit(TxFrame &frame);
 	void Finish(TxFrame &frame, kpn_verdict verdict);
 	void ServeEtf();
 	void MakeClocks();
-	/// The clock applications and qdiscs go by.
-	StationClock &SystemClock() { return system_ ? system_clock_ : clock_; }
 	std::int64_t StampNs(TimePs t);
 
 	World &world_;
@@ -152,14 +140,9 @@ private:
 	bool followed_ = false;
 	std::int64_t followed_phc_ps_ = 0;
 	std::int64_t followed_cpu_ps_ = 0;
-	Latency rx_;
-	Latency ptp_wakeup_;
-	Latency ptp_stack_;
-	Latency wakeup_;
-	Latency load_wakeup_;
-	Latency stack_;
-	Latency driver_;
-	Latency timer_;
+	HostStages stages_;
+	Latency &driver_;
+	Latency &timer_;
 	FramePool pool_;
 	std::unique_ptr<Transmitter> transmitter_;
 	KeeponTransmitter *keepon_ = nullptr;
@@ -168,9 +151,7 @@ private:
 	TimePs etf_timer_at_ = kNever;
 	TimePs driver_free_ = 0;
 	TimePs late_ps_ = 0; // injected into the next frame
-	std::vector<Talk> talks_;
-	std::vector<Load> loads_;
-	std::vector<std::int32_t> load_of_; // by flow, -1: none
+	std::vector<std::unique_ptr<Application>> applications_;
 	AddressTable<Reception> receptions_;
 	std::uint32_t unknown_place_;
 	bool synchronised_once_ = false;
@@ -178,8 +159,6 @@ private:
 	std::int64_t foreign_frames_ = 0;
 	std::int64_t etf_drops_ = 0;
 	std::int64_t disturbances_ = 0;
-	MemberEvent<&Station::OnTalk> talk_{ *this };
-	MemberEvent<&Station::OnLoad> load_{ *this };
 	MemberEvent<&Station::OnDriverEnter> driver_enter_{ *this };
 	MemberEvent<&Station::OnSubmit> submit_{ *this };
 	MemberEvent<&Station::OnEtfTimer> etf_event_{ *this };

@@ -85,31 +85,6 @@ struct LinkEnd {
 	std::int64_t frames = 0; // good ones that arrived here
 };
 
-/// Gets frames that end at a node.
-class Receiver
-{
-public:
-	/// \p packet has arrived completely at \p node.
-	virtual void OnReceive(NodeId node, const Packet &packet) = 0;
-
-protected:
-	~Receiver() = default;
-};
-
-/// Hears what becomes of frames of PTP at their talkers. Must not call back.
-class FrameObserver
-{
-public:
-	virtual void OnSubmit(FlowId flow, std::int64_t seq, TimePs at) = 0;
-	virtual void OnWire(FlowId flow, std::int64_t seq, TimePs sfd, TimePs complete) = 0;
-	/// \p start  PHC time of the reference plane where the driver tells it
-	virtual void OnOutcome(FlowId flow, std::int64_t seq, kpn_verdict verdict,
-			       kpn_time start) = 0;
-
-protected:
-	~FrameObserver() = default;
-};
-
 struct World {
 	std::uint64_t seed = 0;
 	std::int64_t epoch_ns = 0;
@@ -122,7 +97,6 @@ struct World {
 	std::vector<Flow> flows;
 	std::vector<LinkEnd> ends;
 	std::vector<std::string> places;  // where frames can be lost
-	FrameObserver *ptp = nullptr;     // of flows with is_ptp
 	EventHandler *arrivals = nullptr; // of packets at link ends, see Arrival()
 
 	std::uint32_t Place(const std::string &name)
@@ -146,6 +120,19 @@ struct World {
 			lost.resize(place + 1);
 		lost[place] += count;
 		trace.Add(TraceKind::kLose, node, flow, seq, now);
+	}
+
+	/// \p packet came to the listener of its flow that is number \p listener.
+	void Deliver(NodeId node, const Packet &packet, std::size_t listener)
+	{
+		Flow &flow = flows[packet.flow];
+		flow.delivered[listener]++;
+		flow.delivered_bytes += flow.frame_bytes;
+		if (InWindow(packet.sfd_ps))
+			flow.window_delivered_bytes += flow.frame_bytes;
+		flow.torn += packet.torn;
+		flow.wrong_bytes += packet.wrong_bytes;
+		trace.Add(TraceKind::kDeliver, node, packet.flow, packet.seq, packet.sfd_ps);
 	}
 
 	/// Put a packet on the wire at \p end. \p sfd_ps, \p complete_ps: reference plane and last
