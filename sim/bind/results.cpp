@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "keepon/sim/rx_ring.hpp"
+
 namespace keepon::sim::bind
 {
 
@@ -230,8 +232,8 @@ nb::dict StationSummary(Simulation &simulation, NodeId node)
 	dict["verdicts"] = Verdicts(verdicts);
 	dict["clock"] = PacerState(keepon);
 	dict["config"] = PacerConfig(keepon);
-	if (station.Rx())
-		dict["rx_ring"] = RxRingState(*station.Rx());
+	if (keepon.Rx())
+		dict["rx_ring"] = RxRingState(*keepon.Rx());
 	return dict;
 }
 

@@ -6,14 +6,34 @@
 namespace keepon::sim
 {
 
-LaunchtimeTransmitter::LaunchtimeTransmitter(World &world, const std::string &name,
-					     const StationSpec &spec, std::uint32_t byte_time_ps,
-					     Oscillator &nic_oscillator, StationClock &clock,
-					     TransmitterSink &sink)
-	: world_(world), spec_(spec.nic),
-	  port_(world.events, world.now, *this, 0, Mac(nic_oscillator, byte_time_ps, byte_time_ps)),
-	  clock_(clock), fetch_rng_(world.seed, name, "fetch"), sink_(sink)
+namespace
 {
+
+std::unique_ptr<Transmitter> Make(const TransmitterSetup &setup)
+{
+	return std::make_unique<LaunchtimeTransmitter>(setup);
+}
+
+const Registry<TransmitterKind>::Entry kEntry{ "launchtime", { Make, true } };
+
+} // namespace
+
+LaunchtimeTransmitter::LaunchtimeTransmitter(const TransmitterSetup &setup)
+	: world_(setup.world), spec_(setup.spec.nic),
+	  port_(setup.world.events, setup.world.now, *this, 0,
+		Mac(setup.nic_oscillator, kpn_byte_time_ps(setup.rate_bps),
+		    kpn_byte_time_ps(setup.rate_bps))),
+	  clock_(setup.clock), oscillator_(setup.nic_oscillator),
+	  stamp_resolution_ns_(setup.spec.stamp_resolution_ns),
+	  fetch_rng_(setup.world.seed, setup.name, "fetch"), sink_(setup.sink)
+{
+}
+
+std::unique_ptr<NodeClock> LaunchtimeTransmitter::MakePhc()
+{
+	auto clock = std::make_unique<HardwareClock>(oscillator_, stamp_resolution_ns_);
+	clock_.Follow(*clock);
+	return clock;
 }
 
 kpn_verdict LaunchtimeTransmitter::Submit(TxFrame &frame)

@@ -42,17 +42,15 @@ void PtpNetwork::Check() const
 		if (needed && !clock)
 			throw ValueError(Quoted(member.name) +
 					 ": sync must be \"ptp\" where the network has PTP");
-		if (!member.station || !member.station->Keepon())
+		if (!member.station)
 			continue;
-		const kpn_config &config = member.station->Keepon()->Config();
-		const bool trims = config.mode != KPN_MODE_PAPER && config.trim == KPN_TRIM_ANY;
-		const std::uint32_t room = config.slot_bytes - (trims ? config.trim_down_bytes : 0);
+		const std::uint32_t room = member.station->Tx().FrameBytesMax();
 		const std::uint32_t longest = PtpFrameBytes(
 			spec_.gptp ? PtpKind::kFollowUp : PtpKind::kDelayResp, spec_.gptp);
 		if (room < longest)
 			throw ValueError(
-				"station " + Quoted(member.name) +
-				": keepon.slot_bytes = " + std::to_string(config.slot_bytes) +
+				"station " + Quoted(member.name) + ": keepon.slot_bytes = " +
+				std::to_string(member.station->Spec().keepon.slot_bytes) +
 				" leaves " + std::to_string(room) +
 				" bytes for a frame, PTP needs " + std::to_string(longest));
 	}

@@ -55,6 +55,9 @@ const Simulation::Node &Simulation::NodeAt(NodeId node, const char *key) const
 NodeId Simulation::AddStation(const std::string &name, const StationSpec &spec)
 {
 	CheckNew(name);
+	if (!Registry<TransmitterKind>::Find(spec.driver))
+		throw ValueError("station " + Quoted(name) + ": driver = " + Quoted(spec.driver) +
+				 " is not one of " + Registry<TransmitterKind>::Names());
 	Node &node = nodes_.emplace_back();
 	node.name = name;
 	node.station_spec = spec;
@@ -130,9 +133,10 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 					static_cast<std::uint64_t>(rate_bps));
 		}
 		for (std::uint32_t i = 0; i < 2; i++) {
-			if (stations[i] && stations[i]->WantsRxRing())
-				stations[i]->CountFramesOf(
-					stations[1 - i].get(),
+			Station *peer = stations[1 - i].get();
+			if (stations[i])
+				stations[i]->Tx().OnLinked(
+					peer ? &peer->Tx() : nullptr,
 					world_.ends[first + 1 - i].propagation_ps);
 		}
 	} catch (...) {
@@ -404,7 +408,7 @@ void Simulation::AddFault(const FaultSpec &spec)
 				 ": at_ns = " + std::to_string(spec.at_ns) + " is negative");
 	const bool of_pacer =
 		spec.kind == FaultKind::kPollStall || spec.kind == FaultKind::kRateStep;
-	if (of_pacer && !node.station->Keepon())
+	if (of_pacer && !node.station->Tx().Takes(spec.kind))
 		throw ValueError("fault on " + Quoted(node.name) +
 				 ": poll-stall and rate-step need driver keepon");
 	if (spec.kind == FaultKind::kRateStep && std::abs(spec.value_ns) > KPN_ADJ_PPB_MAX)

@@ -6,11 +6,23 @@
 namespace keepon::sim
 {
 
-StandardTransmitter::StandardTransmitter(World &world, const std::string &name,
-					 const StationSpec &spec, std::uint32_t byte_time_ps,
-					 Oscillator &nic_oscillator, TransmitterSink &sink)
-	: world_(world), spec_(spec.nic), mac_(nic_oscillator, byte_time_ps, byte_time_ps),
-	  fetch_rng_(world.seed, name, "fetch"), sink_(sink)
+namespace
+{
+
+std::unique_ptr<Transmitter> Make(const TransmitterSetup &setup)
+{
+	return std::make_unique<StandardTransmitter>(setup);
+}
+
+const Registry<TransmitterKind>::Entry kEntry{ "standard", { Make, false } };
+
+} // namespace
+
+StandardTransmitter::StandardTransmitter(const TransmitterSetup &setup)
+	: world_(setup.world), spec_(setup.spec.nic),
+	  mac_(setup.nic_oscillator, kpn_byte_time_ps(setup.rate_bps),
+	       kpn_byte_time_ps(setup.rate_bps)),
+	  fetch_rng_(setup.world.seed, setup.name, "fetch"), sink_(setup.sink)
 {
 }
 

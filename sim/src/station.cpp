@@ -4,18 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "keepon/sim/launchtime_transmitter.hpp"
 #include "keepon/sim/payload.hpp"
-#include "keepon/sim/standard_transmitter.hpp"
 
 namespace keepon::sim
 {
-
-namespace
-{
-/// The PHC is set once the wire runs evenly.
-constexpr TimePs kFirstSyncPs = 1'000'000'000;
-} // namespace
 
 Station::Station(World &world, NodeId node, std::string name, const StationSpec &spec,
 		 std::uint32_t end, std::uint64_t rate_bps)
@@ -25,55 +17,27 @@ Station::Station(World &world, NodeId node, std::string name, const StationSpec 
 	  cpu_oscillator_(spec.cpu_ppm, spec.wander_ppb_per_s, spec.wander_ppb,
 			  Rng(world.seed, name_, "cpu oscillator")),
 	  clock_(world.epoch_ns, spec.sync,
-		 spec.driver == Driver::kStandard ? cpu_oscillator_ : nic_oscillator_),
+		 Registry<TransmitterKind>::Find(spec.driver)->has_phc ? nic_oscillator_ :
+									 cpu_oscillator_),
 	  system_clock_(world.epoch_ns, spec.sync, cpu_oscillator_),
 	  stages_(world.seed, name_, spec_), driver_(stages_.Of(HostStage::kDriver, "driver")),
 	  timer_(stages_.Of(HostStage::kTimer, "timer")), pool_(KPN_FRAME_BYTES_MAX),
 	  unknown_place_(world.Place(name_ + " unknown destination"))
 {
-	const std::uint32_t byte_time_ps = kpn_byte_time_ps(rate_bps);
-	switch (spec.driver) {
-	case Driver::kKeepon: {
-		auto keepon = std::make_unique<KeeponTransmitter>(world, node, name_, spec_,
-								  rate_bps, nic_oscillator_,
-								  cpu_oscillator_, clock_, *this);
-		keepon_ = keepon.get();
-		transmitter_ = std::move(keepon);
-		break;
-	}
-	case Driver::kStandard:
-		transmitter_ = std::make_unique<StandardTransmitter>(
-			world, name_, spec_, byte_time_ps, nic_oscillator_, *this);
-		break;
-	case Driver::kLaunchtime:
-		transmitter_ = std::make_unique<LaunchtimeTransmitter>(
-			world, name_, spec_, byte_time_ps, nic_oscillator_, clock_, *this);
-		break;
-	}
+	const TransmitterKind &kind = *Registry<TransmitterKind>::Find(spec.driver);
+	transmitter_ = kind.make({ world, node, name_, spec_, rate_bps, nic_oscillator_,
+				   cpu_oscillator_, clock_, *this });
 	if (spec.sync == SyncMode::kPtp)
-		MakeClocks();
-}
-
-void Station::CountFramesOf(Station *peer, TimePs propagation_ps)
-{
-	if (!peer || !peer->Keepon())
-		throw ValueError(
-			"station " + name_ +
-			": keepon.clock = \"dual\": there is no keepon station at the other end of its link, "
-			"whose frames it could count; use \"interpolated\"");
-	rx_ring_ = std::make_unique<RxRing>(world_, name_, spec_, *keepon_, *peer->Keepon(),
-					    propagation_ps, cpu_oscillator_);
+		MakeClocks(kind.has_phc);
 }
 
 Counters Station::OfStages(std::int64_t (Latency::*count)() const) const
 {
-	const std::int64_t polls = (keepon_ ? (keepon_->PollLatency().*count)() : 0) +
-				   (rx_ring_ ? (rx_ring_->PollLatency().*count)() : 0);
 	return { { "wakeup", stages_.Sum(HostStage::kWakeup, count) },
 		 { "stack", stages_.Sum(HostStage::kStack, count) },
 		 { "driver", stages_.Sum(HostStage::kDriver, count) },
 		 { "timer", stages_.Sum(HostStage::kTimer, count) },
-		 { "poll", polls },
+		 { "poll", transmitter_->OfPolls(count) },
 		 { "rx", stages_.Sum(HostStage::kRx, count) } };
 }
 
@@ -95,10 +59,6 @@ void Station::AddReceiver(const FrameHeader &header, Receiver &receiver)
 void Station::Start()
 {
 	transmitter_->Start();
-	if (keepon_)
-		world_.events.Push(world_.now + kFirstSyncPs, sync_);
-	if (rx_ring_)
-		rx_ring_->Start();
 	for (const auto &application : applications_)
 		application->Start();
 }
@@ -278,27 +238,17 @@ void Station::OnArrive(std::uint32_t index)
 
 void Station::OnFault(const FaultSpec &fault)
 {
-	switch (fault.kind) {
-	case FaultKind::kPollStall:
-		keepon_->StallPolls(world_.now + fault.value_ns * kPsPerNs);
-		break;
-	case FaultKind::kClockStep:
-		if (ptp_clock_) {
-			ptp_clock_->Step(world_.now, fault.value_ns);
-			break;
-		}
+	if (transmitter_->Takes(fault.kind)) {
+		transmitter_->OnFault(fault);
+	} else if (fault.kind == FaultKind::kLateSubmit) {
+		late_ps_ = fault.value_ns * kPsPerNs;
+	} else if (fault.kind == FaultKind::kClockStep && ptp_clock_) {
+		ptp_clock_->Step(world_.now, fault.value_ns);
+	} else if (fault.kind == FaultKind::kClockStep) {
 		clock_.Step(fault.value_ns);
-		if (keepon_)
-			keepon_->StepPhc(fault.value_ns);
-		break;
-	case FaultKind::kRateStep: keepon_->SetRate(fault.value_ns); break;
-	case FaultKind::kLateSubmit: late_ps_ = fault.value_ns * kPsPerNs; break;
-	case FaultKind::kLinkDown:     // the link's affair
-	case FaultKind::kWirePause:    // the transmitter knows of it beforehand
-	case FaultKind::kLostSync:     // of the network around
-	case FaultKind::kMasterChange: // likewise
-		break;
+		transmitter_->StepClock(fault.value_ns);
 	}
+	// All others are of links, of the network, or known to the transmitter beforehand.
 }
 
 } // namespace keepon::sim

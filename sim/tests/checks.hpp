@@ -29,6 +29,7 @@ void TestLatency(Checks &checks);
 void TestNodeClock(Checks &checks);
 void TestOscillator(Checks &checks);
 void TestPayload(Checks &checks);
+void TestRegistry(Checks &checks);
 void TestServo(Checks &checks);
 void TestTornFrames(Checks &checks);
 

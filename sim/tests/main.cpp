@@ -18,6 +18,7 @@ int main()
 	keepon::sim::test::TestNodeClock(checks);
 	keepon::sim::test::TestOscillator(checks);
 	keepon::sim::test::TestPayload(checks);
+	keepon::sim::test::TestRegistry(checks);
 	keepon::sim::test::TestServo(checks);
 	keepon::sim::test::TestTornFrames(checks);
 	std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", checks.passed, checks.failed);

@@ -23,13 +23,12 @@ class LaunchtimeTransmitter final : public Transmitter, private EgressPort::Owne
 public:
 	static constexpr std::int64_t kComparatorNs = 32;
 
-	LaunchtimeTransmitter(World &world, const std::string &name, const StationSpec &spec,
-			      std::uint32_t byte_time_ps, Oscillator &nic_oscillator,
-			      StationClock &clock, TransmitterSink &sink);
+	explicit LaunchtimeTransmitter(const TransmitterSetup &setup);
 
 	void AddPause(const WirePause &pause) override { port_.Wire().AddPause(pause); }
 	void Start() override {}
 	kpn_verdict Submit(TxFrame &frame) override;
+	std::unique_ptr<NodeClock> MakePhc() override;
 	Counters NicCounters() const override;
 
 private:
@@ -45,6 +44,8 @@ private:
 	NicSpec spec_;
 	EgressPort port_;
 	StationClock &clock_;
+	Oscillator &oscillator_;
+	std::int64_t stamp_resolution_ns_;
 	Rng fetch_rng_;
 	TransmitterSink &sink_;
 	TimePs launch_ready_ = 0;

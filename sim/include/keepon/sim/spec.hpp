@@ -16,7 +16,6 @@
 namespace keepon::sim
 {
 
-enum class Driver { kKeepon, kStandard, kLaunchtime };
 enum class ReleaseKind { kTxtime, kEtf, kSleep };
 /// kPtp: the clock is set by PTP, which Simulation::SetSync() describes.
 enum class SyncMode { kIdeal, kNone, kPtp };
@@ -93,7 +92,7 @@ struct ProbeSpec {
 };
 
 struct StationSpec {
-	Driver driver = Driver::kStandard;
+	std::string driver = "standard"; // name of a TransmitterKind
 	ReleaseKind release = ReleaseKind::kTxtime;
 	SyncMode sync = SyncMode::kIdeal;
 	LatencySpec wakeup;

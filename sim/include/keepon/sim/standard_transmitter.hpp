@@ -20,9 +20,7 @@ namespace keepon::sim
 class StandardTransmitter final : public Transmitter
 {
 public:
-	StandardTransmitter(World &world, const std::string &name, const StationSpec &spec,
-			    std::uint32_t byte_time_ps, Oscillator &nic_oscillator,
-			    TransmitterSink &sink);
+	explicit StandardTransmitter(const TransmitterSetup &setup);
 
 	void AddPause(const WirePause &pause) override { mac_.AddPause(pause); }
 	void Start() override {}

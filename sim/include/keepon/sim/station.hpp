@@ -16,16 +16,13 @@
 
 #include "keepon/sim/address_table.hpp"
 #include "keepon/sim/application.hpp"
-#include "keepon/sim/dual_clock.hpp"
 #include "keepon/sim/frame_pool.hpp"
 #include "keepon/sim/host_stages.hpp"
-#include "keepon/sim/keepon_clock.hpp"
 #include "keepon/sim/keepon_transmitter.hpp"
 #include "keepon/sim/latency.hpp"
 #include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
 #include "keepon/sim/release.hpp"
-#include "keepon/sim/rx_ring.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/station_clock.hpp"
 #include "keepon/sim/world.hpp"
@@ -36,6 +33,7 @@ namespace keepon::sim
 class Station final : public TransmitterSink, public Host
 {
 public:
+	/// \param spec  whose driver is a registered one
 	/// \param end  link end of the station, whose byte time and peer are known. Throws
 	/// ValueError.
 	Station(World &world, NodeId node, std::string name, const StationSpec &spec,
@@ -43,14 +41,6 @@ public:
 	Station(const Station &) = delete;
 	Station &operator=(const Station &) = delete;
 	virtual ~Station() = default;
-
-	/// Whether its clock is "dual": the receive ring is one, too.
-	bool WantsRxRing() const { return keepon_ && spec_.keepon.merge; }
-	/// \param peer  station at the other end of the link, or NULL. Throws ValueError unless it
-	/// is a keepon one.
-	void CountFramesOf(Station *peer, TimePs propagation_ps);
-	/// NULL without it.
-	RxRing *Rx() { return rx_ring_.get(); }
 
 	/// Applications start in the order in which they were added.
 	Application &AddApplication(std::unique_ptr<Application> application);
@@ -88,14 +78,14 @@ public:
 
 	void OnOutcome(TxFrame &frame, kpn_verdict verdict) override;
 	void OnWire(const WireFrame &frame) override;
-	void OnDisturbed() override;
+	void OnDisturbed() override { disturbances_++; }
 
 	const std::string &Name() const { return name_; }
 	const StationSpec &Spec() const { return spec_; }
 	std::uint32_t End() const { return end_; }
 	Transmitter &Tx() { return *transmitter_; }
 	/// NULL unless the driver is `keepon`.
-	KeeponTransmitter *Keepon() { return keepon_; }
+	KeeponTransmitter *Keepon() { return dynamic_cast<KeeponTransmitter *>(&*transmitter_); }
 	std::int64_t ForeignFrames() const { return foreign_frames_; }
 	/// Frames of \p flow that were made and have not ended.
 	std::int64_t PendingOf(FlowId flow) const { return pool_.InUse(flow); }
@@ -110,7 +100,6 @@ private:
 	void OnSubmit(TimePs, std::uint64_t frame);
 	/// \param due  when the timer was to fire, by true time
 	void OnEtfTimer(TimePs, std::uint64_t due);
-	void OnSync(TimePs, std::uint64_t);
 
 	/// Who gets the frames of an address: a receiver, or nobody but the account of a flow.
 	struct Reception {
@@ -122,7 +111,7 @@ private:
 	void Submit(TxFrame &frame);
 	void Finish(TxFrame &frame, kpn_verdict verdict);
 	void ServeEtf();
-	void MakeClocks();
+	void MakeClocks(bool has_phc);
 	std::int64_t StampNs(TimePs t);
 
 	World &world_;
@@ -136,7 +125,6 @@ private:
 	StationClock system_clock_; // with PTP and a NIC that has a PHC
 	std::unique_ptr<OscillatorClock> system_;
 	std::unique_ptr<NodeClock> ptp_clock_;
-	std::int64_t start_offset_ns_ = 0;
 	bool followed_ = false;
 	std::int64_t followed_phc_ps_ = 0;
 	std::int64_t followed_cpu_ps_ = 0;
@@ -145,8 +133,6 @@ private:
 	Latency &timer_;
 	FramePool pool_;
 	std::unique_ptr<Transmitter> transmitter_;
-	KeeponTransmitter *keepon_ = nullptr;
-	std::unique_ptr<RxRing> rx_ring_;
 	EtfQueue etf_;
 	TimePs etf_timer_at_ = kNever;
 	TimePs driver_free_ = 0;
@@ -154,15 +140,12 @@ private:
 	std::vector<std::unique_ptr<Application>> applications_;
 	AddressTable<Reception> receptions_;
 	std::uint32_t unknown_place_;
-	bool synchronised_once_ = false;
-	bool sync_pending_ = false;
 	std::int64_t foreign_frames_ = 0;
 	std::int64_t etf_drops_ = 0;
 	std::int64_t disturbances_ = 0;
 	MemberEvent<&Station::OnDriverEnter> driver_enter_{ *this };
 	MemberEvent<&Station::OnSubmit> submit_{ *this };
 	MemberEvent<&Station::OnEtfTimer> etf_event_{ *this };
-	MemberEvent<&Station::OnSync> sync_{ *this };
 };
 
 } // namespace keepon::sim
