@@ -29,6 +29,8 @@ struct Sender final : EgressPort::Owner {
 	std::vector<Sent> sent;
 	std::vector<std::uint64_t> never;
 
+	virtual ~Sender() = default;
+
 	void OnTransmit(EgressPort &, const QueuedFrame &frame, const Transmission &what) override
 	{
 		sent.push_back({ frame.frame, what.start });

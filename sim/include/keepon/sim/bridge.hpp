@@ -43,6 +43,7 @@ public:
 	};
 
 	Bridge(World &world, NodeId node, std::string name, const BridgeSpec &spec);
+	virtual ~Bridge() = default;
 
 	std::uint32_t AddPort(std::uint32_t end, NodeId peer, const std::string &peer_name);
 	/// Index of the port towards \p peer, or -1.

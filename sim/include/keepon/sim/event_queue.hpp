@@ -38,6 +38,7 @@ public:
 	explicit MemberEvent(Owner &owner) : owner_(owner) {}
 	MemberEvent(const MemberEvent &) = delete;
 	MemberEvent &operator=(const MemberEvent &) = delete;
+	virtual ~MemberEvent() = default;
 
 	void Handle(TimePs time, std::uint64_t argument) override
 	{

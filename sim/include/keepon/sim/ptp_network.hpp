@@ -50,7 +50,7 @@ public:
 	PtpNetwork(World &world, const PtpSpec &spec, std::vector<Member> members);
 	PtpNetwork(const PtpNetwork &) = delete;
 	PtpNetwork &operator=(const PtpNetwork &) = delete;
-	virtual ~PtpNetwork() = default;
+	~PtpNetwork() override = default;
 
 	void Start() override;
 	/// A frame of PTP has arrived completely at \p node, which is one of its listeners.
