@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -316,7 +317,10 @@ def write_traces(traces: dict[str, dict[str, Any]]) -> None:
 
 
 def instructions(name: str) -> float:
-    """Instructions of the second half of a run, per frame, under valgrind."""
+    """Instructions of the second half of a run, per frame, under valgrind.
+
+    The interpreter's own differ by some million from run to run: compare networks of many frames.
+    """
     counts = []
     for share in ("0.5", "1"):
         with tempfile.TemporaryDirectory() as folder:
@@ -326,6 +330,7 @@ def instructions(name: str) -> float:
                     sys.executable, __file__, "--run", name, share,
                 ],
                 check=True, capture_output=True, text=True,
+                env={**os.environ, "PYTHONHASHSEED": "0"},
             )  # fmt: skip
         collected = re.search(r"Collected : (\d+)", done.stderr)
         assert collected
