@@ -157,14 +157,9 @@ static uint64_t data_sum(const uint8_t *data, uint32_t bytes)
 /* When the next slot starts that is ready at @ready_ps: after every pause that came until then. */
 static uint64_t after_pauses(struct ring_nic *nic, uint64_t ready_ps)
 {
-	uint64_t start_ps = ready_ps;
+	uint64_t start_ps = nic_wire_start_ps(nic->pauses, nic->pause_end, &nic->pause_next,
+					      nic->end_ps, ready_ps);
 
-	while (nic->pause_next < nic->pause_end && nic->pauses[nic->pause_next].at_ps <= start_ps) {
-		const struct ring_nic_pause *pause = &nic->pauses[nic->pause_next++];
-
-		start_ps = ring_nic_max(start_ps,
-					ring_nic_max(nic->end_ps, pause->at_ps) + pause->idle_ps);
-	}
 	if (start_ps > ready_ps) {
 		nic->counters.paused_ps += start_ps - ready_ps;
 		nic->counters.pauses++;

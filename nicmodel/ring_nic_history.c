@@ -7,9 +7,7 @@
 
 uint64_t ring_nic_history_slots(const struct ring_nic_params *params)
 {
-	uint64_t shortest =
-		(uint64_t)(params->frame_bytes_min + RING_NIC_PREAMBLE_BYTES + RING_NIC_GAP_BYTES) *
-		params->byte_time_ps;
+	uint64_t shortest = nic_wire_frame_ps(params->frame_bytes_min, params->byte_time_ps);
 	/*
 	 * In the FIFO or the lag of the index; 8 for both ends of each and the run being extended.
 	 */

@@ -157,8 +157,7 @@ static inline uint64_t ring_nic_draw(const struct ring_nic *nic, uint64_t value,
 /** ring_nic_pitch_ps() - wire time of a slot */
 static inline uint64_t ring_nic_pitch_ps(const struct ring_nic_params *params, uint32_t frame_bytes)
 {
-	return (uint64_t)(frame_bytes + RING_NIC_PREAMBLE_BYTES + RING_NIC_GAP_BYTES) *
-	       params->byte_time_ps;
+	return nic_wire_frame_ps(frame_bytes, params->byte_time_ps);
 }
 
 /** ring_nic_history_slots() - runs that must be remembered for @params */

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "keepon/sim/rx_ring.hpp"
+
 namespace keepon::sim::bind
 {
 
@@ -230,8 +232,8 @@ nb::dict StationSummary(Simulation &simulation, NodeId node)
 	dict["verdicts"] = Verdicts(verdicts);
 	dict["clock"] = PacerState(keepon);
 	dict["config"] = PacerConfig(keepon);
-	if (station.Rx())
-		dict["rx_ring"] = RxRingState(*station.Rx());
+	if (keepon.Rx())
+		dict["rx_ring"] = RxRingState(*keepon.Rx());
 	return dict;
 }
 
@@ -248,7 +250,7 @@ nb::dict BridgeSummary(const Simulation &simulation, NodeId node)
 		dict["forwarded_bytes"] = port.forwarded_bytes;
 		dict["queue_drops"] = port.queue_drops;
 		dict["gate_drops"] = port.gate_drops;
-		dict["waiting"] = port.waiting;
+		dict["waiting"] = port.egress.Waiting();
 		dict["waiting_max"] = port.waiting_max;
 		ports[nb::int_(port.peer)] = dict;
 	}

@@ -178,12 +178,8 @@ StationSpec ReadStation(const std::string &name, nb::dict dict)
 {
 	SpecReader reader(dict, "station \"" + name + "\"");
 	StationSpec spec;
-	spec.driver = static_cast<Driver>(
-		reader.Choice("driver",
-			      { { "keepon", static_cast<int>(Driver::kKeepon) },
-				{ "standard", static_cast<int>(Driver::kStandard) },
-				{ "launchtime", static_cast<int>(Driver::kLaunchtime) } },
-			      static_cast<int>(spec.driver)));
+	if (reader.Has("driver"))
+		spec.driver = reader.Text("driver");
 	spec.release = static_cast<ReleaseKind>(
 		reader.Choice("release",
 			      { { "txtime", static_cast<int>(ReleaseKind::kTxtime) },
@@ -218,7 +214,7 @@ StationSpec ReadStation(const std::string &name, nb::dict dict)
 	spec.stamp_resolution_ns =
 		reader.Integer("stamp_resolution_ns", 1, 1'000'000, spec.stamp_resolution_ns);
 	spec.nic = ReadNic(reader.Table("nic"));
-	if (spec.driver == Driver::kKeepon)
+	if (spec.driver == "keepon")
 		spec.keepon = ReadKeepon(reader.Table("keepon"));
 	else
 		reader.Table(

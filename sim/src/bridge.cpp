@@ -7,19 +7,11 @@
 namespace keepon::sim
 {
 
-void PacketFifo::Grow()
-{
-	std::vector<std::uint32_t> larger(items_.size() * 2);
-	for (std::size_t i = 0; i < count_; i++)
-		larger[i] = items_[(first_ + i) & (items_.size() - 1)];
-	items_ = std::move(larger);
-	first_ = 0;
-}
-
 Bridge::Bridge(World &world, NodeId node, std::string name, const BridgeSpec &spec)
 	: world_(world), node_(node), name_(std::move(name)), spec_(spec),
 	  oscillator_(spec.ppm, spec.wander_ppb_per_s, spec.wander_ppb,
-		      Rng(world.seed, name_, "oscillator"))
+		      Rng(world.seed, name_, "oscillator")),
+	  ingress_(world.Place(name_ + " unknown destination"))
 {
 	if (spec.ptp)
 		clock_ = std::make_unique<BridgeClock>(oscillator_, spec.stamp_resolution_ns);
@@ -27,13 +19,15 @@ Bridge::Bridge(World &world, NodeId node, std::string name, const BridgeSpec &sp
 
 std::uint32_t Bridge::AddPort(std::uint32_t end, NodeId peer, const std::string &peer_name)
 {
-	Port port;
+	const auto number = static_cast<std::uint32_t>(ports_.size());
+	EgressPort::Owner &owner = *this;
+	Port &port = ports_.emplace_back(world_, owner, number,
+					 Mac(oscillator_, world_.ends[end].byte_time_ps, 1));
 	port.end = end;
 	port.peer = peer;
 	port.queue_place = world_.Place(name_ + " queue to " + peer_name);
 	port.gate_place = world_.Place(name_ + " gate to " + peer_name);
-	ports_.push_back(std::move(port));
-	return static_cast<std::uint32_t>(ports_.size() - 1);
+	return number;
 }
 
 int Bridge::PortTo(NodeId peer) const
@@ -53,31 +47,30 @@ void Bridge::SetGates(std::uint32_t port, std::int64_t base_ns,
 		cycle_ns += entry.ns;
 	if (cycle_ns <= 0)
 		throw ValueError(name_ + ": a gate list needs a cycle longer than 0");
-	ports_[port].gates =
-		Gates(FloorMod(base_ns - world_.epoch_ns, cycle_ns) * kPsPerNs, entries);
+	ports_[port].egress.SetGates(
+		Gates(FloorMod(base_ns - world_.epoch_ns, cycle_ns) * kPsPerNs, entries),
+		oscillator_, clock_.get());
 }
 
-void Bridge::AddRoute(FlowId flow, std::uint32_t port)
+void Bridge::OnArrive(std::uint32_t index)
 {
-	if (exits_.size() <= flow)
-		exits_.resize(flow + 1);
-	for (Exit &exit : exits_[flow]) {
-		if (exit.port == port) {
-			exit.listeners++;
-			return;
-		}
+	const Packet arrived = world_.packets[index];
+	const IngressPipeline::Decision decision = ingress_.Decide(arrived, world_.now);
+	if (decision.receiver) {
+		world_.packets.Free(index);
+		decision.receiver->OnReceive(node_, arrived);
+		return;
 	}
-	exits_[flow].push_back({ static_cast<std::uint16_t>(port), 1 });
-}
-
-void Bridge::OnArrive(std::uint32_t packet)
-{
-	const Packet arrived = world_.packets[packet];
-	const auto &exits = exits_[arrived.flow];
+	if (!decision.exits) {
+		world_.Lose(node_, arrived.flow, arrived.seq, decision.place, arrived.listeners);
+		world_.packets.Free(index);
+		return;
+	}
+	const auto &exits = *decision.exits;
 	for (std::size_t i = 0; i < exits.size(); i++) {
-		const std::uint32_t copy = i == 0 ? packet : world_.packets.Add(arrived);
+		const std::uint32_t copy = i == 0 ? index : world_.packets.Add(arrived);
 		world_.packets[copy].listeners = exits[i].listeners;
-		Enqueue(ports_[exits[i].port], copy);
+		Enqueue(ports_[exits[i].port], decision.queue, copy);
 	}
 }
 
@@ -86,6 +79,7 @@ void Bridge::SendOwn(FlowId flow_id, std::int64_t seq, std::uint32_t port)
 	Flow &flow = world_.flows[flow_id];
 	Packet packet;
 	packet.seq = seq;
+	packet.header = flow.header;
 	packet.flow = flow_id;
 	packet.frame_bytes = flow.frame_bytes;
 	packet.listeners = 1;
@@ -93,111 +87,53 @@ void Bridge::SendOwn(FlowId flow_id, std::int64_t seq, std::uint32_t port)
 	flow.on_wire++;
 	flow.verdicts[KPN_VERDICT_BEST_EFFORT]++;
 	world_.trace.Add(TraceKind::kSubmit, node_, flow_id, seq, world_.now);
-	Enqueue(ports_[port], world_.packets.Add(packet));
+	Enqueue(ports_[port], ingress_.QueueOf(flow.header), world_.packets.Add(packet));
 }
 
 void Bridge::OnClockSet()
 {
-	for (Port &port : ports_) {
-		if (port.waiting)
-			Service(port);
-	}
+	for (Port &port : ports_)
+		port.egress.Serve();
 }
 
-void Bridge::Enqueue(Port &port, std::uint32_t packet)
+void Bridge::Enqueue(Port &port, int queue, std::uint32_t packet)
 {
 	const Packet &frame = world_.packets[packet];
-	PacketFifo &queue = port.queues[world_.flows[frame.flow].queue];
-	if (queue.Count() >= spec_.queue_frames) {
+	if (port.egress.WaitingIn(queue) >= spec_.queue_frames) {
 		port.queue_drops++;
 		world_.Lose(node_, frame.flow, frame.seq, port.queue_place, frame.listeners);
 		world_.packets.Free(packet);
 		return;
 	}
-	queue.Push(packet);
-	port.waiting++;
-	port.waiting_max = std::max(port.waiting_max, port.waiting);
-	Service(port);
+	port.waiting_max = std::max(port.waiting_max, port.egress.Waiting() + 1);
+	port.egress.Enqueue(queue, { packet, world_.now, frame.frame_bytes });
 }
 
-void Bridge::Schedule(Port &port, TimePs time)
+void Bridge::OnNeverFits(EgressPort &egress, const QueuedFrame &queued)
 {
-	if (time >= port.service_at)
-		return;
-	port.service_at = time;
-	world_.events.Push(time, EventKind::kPortService, node_,
-			   static_cast<std::uint64_t>(&port - ports_.data()));
-}
-
-void Bridge::OnService(std::uint32_t port, TimePs time)
-{
-	if (ports_[port].service_at != time)
-		return; // an earlier one was scheduled since and has done the work
-	ports_[port].service_at = kNever;
-	Service(ports_[port]);
-}
-
-void Bridge::Service(Port &port)
-{
-	const TimePs now = world_.now;
-	if (port.waiting == 0)
-		return;
-	if (now < port.busy_until) {
-		Schedule(port, port.busy_until);
-		return;
-	}
-	const std::uint32_t byte_time_ps = world_.ends[port.end].byte_time_ps;
-	const std::int64_t local = GateTime(now);
-	std::int64_t earliest = kNever;
-	for (int q = 7; q >= 0; q--) {
-		PacketFifo &queue = port.queues[q];
-		while (!queue.Empty()) {
-			const Packet &frame = world_.packets[queue.Front()];
-			const std::int64_t duration =
-				static_cast<std::int64_t>(KPN_PREAMBLE_BYTES + frame.frame_bytes) *
-				byte_time_ps;
-			const std::int64_t start = port.gates.EarliestStart(q, local, duration);
-			if (start == local) {
-				port.waiting--;
-				Transmit(port, queue.Pop());
-				return;
-			}
-			if (start != kNever) {
-				earliest = std::min(earliest, start);
-				break;
-			}
-			/*
-			 * No window of its gate is long enough: it would block its queue for ever.
-			 */
-			port.gate_drops++;
-			world_.Lose(node_, frame.flow, frame.seq, port.gate_place, frame.listeners);
-			port.waiting--;
-			world_.packets.Free(queue.Pop());
-		}
-	}
-	if (earliest != kNever)
-		Schedule(port, std::max(TrueOfGate(earliest), now + 1));
-}
-
-void Bridge::Transmit(Port &port, std::uint32_t packet)
-{
+	Port &port = ports_[egress.Number()];
+	const auto packet = static_cast<std::uint32_t>(queued.frame);
 	const Packet &frame = world_.packets[packet];
-	const TimePs now = world_.now;
-	const std::int64_t byte_time_ps = world_.ends[port.end].byte_time_ps;
-	const std::int64_t local = oscillator_.Local(now);
-	const TimePs sfd = oscillator_.TrueOf(local + KPN_PREAMBLE_BYTES * byte_time_ps);
-	const std::int64_t last_bit =
-		local + (KPN_PREAMBLE_BYTES + frame.frame_bytes) * byte_time_ps;
+	port.gate_drops++;
+	world_.Lose(node_, frame.flow, frame.seq, port.gate_place, frame.listeners);
+	world_.packets.Free(packet);
+}
 
-	port.busy_until = oscillator_.TrueOf(last_bit + KPN_GAP_BYTES * byte_time_ps);
+void Bridge::OnTransmit(EgressPort &egress, const QueuedFrame &queued, const Transmission &sent)
+{
+	Port &port = ports_[egress.Number()];
+	const auto packet = static_cast<std::uint32_t>(queued.frame);
+	const Packet &frame = world_.packets[packet];
+	const TimePs sfd = egress.Wire().TrueOf(sent.Sfd());
+	const TimePs last_bit = egress.Wire().TrueOf(sent.LastBit());
+
 	port.forwarded++;
 	port.forwarded_bytes += frame.frame_bytes;
 	world_.trace.Add(TraceKind::kForward, node_, frame.flow, frame.seq, sfd);
-	if (world_.flows[frame.flow].is_ptp && world_.flows[frame.flow].talker == node_)
-		world_.ptp->OnWire(frame.flow, frame.seq, sfd, oscillator_.TrueOf(last_bit));
-	world_.Send(port.end, packet, sfd, oscillator_.TrueOf(last_bit));
-	if (port.waiting)
-		Schedule(port, port.busy_until);
+	const Flow &flow = world_.flows[frame.flow];
+	if (flow.talker == node_)
+		flow.source->OnWire(frame.flow, frame.seq, sfd, last_bit);
+	world_.Send(port.end, packet, sfd, last_bit);
 }
 
 } // namespace keepon::sim

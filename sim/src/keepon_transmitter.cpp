@@ -5,12 +5,16 @@
 #include <cmath>
 #include <string>
 
+#include "keepon/sim/rx_ring.hpp"
+
 namespace keepon::sim
 {
 
 namespace
 {
 
+/// The PHC is set once the wire runs evenly.
+constexpr TimePs kFirstSyncPs = 1'000'000'000;
 constexpr std::uint32_t kIndexModulus = 65536; // as the consumer index of Broadcom GENET
 constexpr std::uint32_t kHistoryRuns = 256;
 constexpr std::uint32_t kHistoryRunsProbed = 1u << 15;
@@ -113,23 +117,34 @@ struct KeeponTransmitter::Ops {
 					   SetLength, Rearm,     Doorbell, Halt };
 };
 
-KeeponTransmitter::KeeponTransmitter(World &world, NodeId node, const std::string &name,
-				     const StationSpec &spec, std::uint64_t rate_bps,
-				     Oscillator &nic_oscillator, Oscillator &cpu_oscillator,
-				     StationClock &clock, TransmitterSink &sink)
-	: world_(world), node_(node), nic_oscillator_(nic_oscillator),
-	  cpu_oscillator_(cpu_oscillator), clock_(clock), sink_(sink),
-	  poll_latency_(spec.poll, Rng(world.seed, name, "poll")),
-	  read_rng_(world.seed, name, "index read"), probe_rng_(world.seed, name, "probe"),
-	  read_ps_(spec.nic.index_read_ns * kPsPerNs), probe_(spec.probe),
-	  index_offset_slots_(static_cast<std::uint64_t>(spec.probe.index_offset_slots)),
-	  cpu_tick_ns_(static_cast<std::uint64_t>(spec.cpu_tick_ns))
+namespace
 {
-	MakeConfig(spec, rate_bps, Mix64(world.seed ^ node));
+
+std::unique_ptr<Transmitter> Make(const TransmitterSetup &setup)
+{
+	return std::make_unique<KeeponTransmitter>(setup);
+}
+
+const Registry<TransmitterKind>::Entry kEntry{ "keepon", { Make, true } };
+
+} // namespace
+
+KeeponTransmitter::KeeponTransmitter(const TransmitterSetup &setup)
+	: world_(setup.world), name_(setup.name), spec_(setup.spec),
+	  nic_oscillator_(setup.nic_oscillator), cpu_oscillator_(setup.cpu_oscillator),
+	  clock_(setup.clock), sink_(setup.sink),
+	  poll_latency_(spec_.poll, Rng(world_.seed, name_, "poll")),
+	  read_rng_(world_.seed, name_, "index read"), probe_rng_(world_.seed, name_, "probe"),
+	  read_ps_(spec_.nic.index_read_ns * kPsPerNs), probe_(spec_.probe),
+	  index_offset_slots_(static_cast<std::uint64_t>(spec_.probe.index_offset_slots)),
+	  cpu_tick_ns_(static_cast<std::uint64_t>(spec_.cpu_tick_ns))
+{
+	const StationSpec &spec = spec_;
+	MakeConfig(spec, setup.rate_bps, Mix64(world_.seed ^ setup.node));
 	kpn_problem problem;
 	if (kpn_config_validate(&config_, &caps_, &problem, 1))
-		throw ValueError(ProblemText(name, problem));
-	byte_time_ps_ = kpn_byte_time_ps(rate_bps);
+		throw ValueError(ProblemText(name_, problem));
+	byte_time_ps_ = kpn_byte_time_ps(setup.rate_bps);
 	slot_ps_ = static_cast<std::uint64_t>(kpn_wire_bytes(config_.slot_bytes)) * byte_time_ps_;
 
 	const std::size_t stride = (spec.nic.frame_bytes_max + 63) / 64 * 64;
@@ -152,13 +167,13 @@ KeeponTransmitter::KeeponTransmitter(World &world, NodeId node, const std::strin
 	params.persistent = spec.nic.persistent;
 	params.coherent = true;
 	params.history_runs = spec.probe.boundaries ? kHistoryRunsProbed : kHistoryRuns;
-	params.seed = Rng(world.seed, name, "nic").Next();
+	params.seed = Rng(world_.seed, name_, "nic").Next();
 	params.buffers = buffers_.get();
 	params.buffer_stride = stride;
 	params.sink_frame = Ops::RealFrame;
 	params.sink = this;
 	if (const char *wrong = ring_nic_problem(&params))
-		throw ValueError("station " + name + ": nic: " + wrong);
+		throw ValueError("station " + name_ + ": nic: " + wrong);
 	// A FIFO full of longest frames, a restart and a poll's reads; twice, as CPU and NIC differ
 	// by 0.1 % only.
 	ahead_ps_ =
@@ -169,6 +184,22 @@ KeeponTransmitter::KeeponTransmitter(World &world, NodeId node, const std::strin
 	nic_ = ring_nic_init(nic_memory_.data(), &params);
 	pacer_memory_.resize(kpn_pacer_bytes(&config_) / 8 + 1);
 	InitPacer();
+}
+
+KeeponTransmitter::~KeeponTransmitter() = default;
+
+void KeeponTransmitter::OnLinked(Transmitter *peer, TimePs propagation_ps)
+{
+	if (!spec_.keepon.merge)
+		return;
+	auto *keepon = dynamic_cast<KeeponTransmitter *>(peer);
+	if (!keepon)
+		throw ValueError(
+			"station " + name_ +
+			": keepon.clock = \"dual\": there is no keepon station at the other end of its link, "
+			"whose frames it could count; use \"interpolated\"");
+	rx_ring_ = std::make_unique<RxRing>(world_, name_, spec_, *this, *keepon, propagation_ps,
+					    cpu_oscillator_);
 }
 
 void KeeponTransmitter::InitPacer()
@@ -326,7 +357,10 @@ void KeeponTransmitter::Start()
 	SchedulePoll();
 	if (probe_.Spec().head_interval_ns)
 		world_.events.Push(world_.now + probe_.Spec().head_interval_ns * kPsPerNs,
-				   EventKind::kProbe, node_);
+				   head_probe_);
+	world_.events.Push(world_.now + kFirstSyncPs, sync_);
+	if (rx_ring_)
+		rx_ring_->Start();
 }
 
 void KeeponTransmitter::SchedulePoll()
@@ -334,15 +368,14 @@ void KeeponTransmitter::SchedulePoll()
 	const std::uint64_t sleep_ns = kpn_pacer_poll_interval_ns(pacer_);
 	const std::int64_t wake =
 		cpu_oscillator_.Local(now_) + static_cast<std::int64_t>(sleep_ns) * kPsPerNs;
-	world_.events.Push(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), EventKind::kPoll,
-			   node_);
+	world_.events.Push(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), poll_);
 }
 
-void KeeponTransmitter::OnPoll()
+void KeeponTransmitter::OnPoll(TimePs, std::uint64_t)
 {
 	if (world_.now < stalled_until_) {
 		stalls_++;
-		world_.events.Push(stalled_until_, EventKind::kPoll, node_);
+		world_.events.Push(stalled_until_, poll_);
 		return;
 	}
 	now_ = std::max(now_, world_.now);
@@ -369,8 +402,10 @@ void KeeponTransmitter::AfterChange()
 			TakeEnded();
 		TakeEnded();
 	}
-	if (events & ~kHarmless)
+	if (events & ~kHarmless) {
 		sink_.OnDisturbed();
+		SyncAgain();
+	}
 	NoteLaw();
 }
 
@@ -406,10 +441,10 @@ void KeeponTransmitter::ScheduleWake()
 	if (time >= wake_at_)
 		return;
 	wake_at_ = time;
-	world_.events.Push(time, EventKind::kNicWake, node_);
+	world_.events.Push(time, nic_wake_);
 }
 
-void KeeponTransmitter::OnNicWake(TimePs time)
+void KeeponTransmitter::OnNicWake(TimePs time, std::uint64_t)
 {
 	if (time != wake_at_)
 		return;
@@ -421,13 +456,13 @@ void KeeponTransmitter::OnNicWake(TimePs time)
 
 void KeeponTransmitter::OnRealFrame(const ring_nic_frame &frame)
 {
-	const auto sfd = static_cast<std::int64_t>(frame.start_ps) +
-			 KPN_PREAMBLE_BYTES * std::int64_t{ byte_time_ps_ };
-	const std::int64_t complete = sfd + std::int64_t{ frame.frame_bytes } * byte_time_ps_;
+	const Transmission sent{ static_cast<std::int64_t>(frame.start_ps), frame.frame_bytes,
+				 byte_time_ps_ };
+	const TimePs sfd = nic_oscillator_.TrueOf(sent.Sfd());
 	if (listener_)
-		listener_->OnPeerFrame(frame.seq, nic_oscillator_.TrueOf(sfd));
-	sink_.OnWire({ frame.data, frame.frame_bytes, nic_oscillator_.TrueOf(sfd),
-		       nic_oscillator_.TrueOf(complete), frame.torn });
+		listener_->OnPeerFrame(frame.seq, sfd);
+	sink_.OnWire({ frame.data, frame.frame_bytes, sfd, nic_oscillator_.TrueOf(sent.LastBit()),
+		       frame.torn });
 }
 
 std::uint64_t KeeponTransmitter::FramesEnded(TimePs t)
@@ -447,7 +482,7 @@ std::uint32_t KeeponTransmitter::FrameBytes(std::uint64_t seq) const
 	return static_cast<std::uint32_t>(slot.pitch_ps / byte_time_ps_) - KPN_WIRE_OVERHEAD_BYTES;
 }
 
-void KeeponTransmitter::OnProbe()
+void KeeponTransmitter::OnProbe(TimePs, std::uint64_t)
 {
 	now_ = std::max(now_, world_.now);
 	probe_.SampleHead(nic_, pacer_, Ops::CpuNs(this), NicNow());
@@ -455,12 +490,32 @@ void KeeponTransmitter::OnProbe()
 		world_.events.Push(
 			world_.now + 1 +
 				probe_rng_.Below(2 * probe_.Spec().head_interval_ns * kPsPerNs),
-			EventKind::kProbe, node_);
+			head_probe_);
 }
 
 kpn_state KeeponTransmitter::State()
 {
 	return kpn_pacer_state(pacer_, Ops::CpuNs(this));
+}
+
+void KeeponTransmitter::OnFault(const FaultSpec &fault)
+{
+	if (fault.kind == FaultKind::kPollStall)
+		stalled_until_ = world_.now + fault.value_ns * kPsPerNs;
+	else
+		SetRate(fault.value_ns);
+}
+
+/// Where trims are anywhere a slot may have to be a shorter one.
+std::uint32_t KeeponTransmitter::FrameBytesMax() const
+{
+	const bool trims = config_.mode != KPN_MODE_PAPER && config_.trim == KPN_TRIM_ANY;
+	return config_.slot_bytes - (trims ? config_.trim_down_bytes : 0);
+}
+
+std::int64_t KeeponTransmitter::OfPolls(std::int64_t (Latency::*count)() const) const
+{
+	return (poll_latency_.*count)() + (rx_ring_ ? (rx_ring_->PollLatency().*count)() : 0);
 }
 
 std::int64_t KeeponTransmitter::Placeholders() const

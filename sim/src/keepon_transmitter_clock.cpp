@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "keepon/sim/dual_clock.hpp"
+
 namespace keepon::sim
 {
 
@@ -188,6 +190,52 @@ std::optional<KeeponTransmitter::RateInterval> KeeponTransmitter::RateKnown()
 kpn_bounds KeeponTransmitter::Bounds(std::uint32_t rate_ppb, std::uint32_t rate_change_ppb) const
 {
 	return kpn_pacer_bounds(pacer_, rate_ppb, rate_change_ppb);
+}
+
+std::unique_ptr<NodeClock> KeeponTransmitter::MakePhc()
+{
+	KeepHistory();
+	if (spec_.keepon.merge)
+		return std::make_unique<DualClock>(*this);
+	return std::make_unique<KeeponClock>(*this);
+}
+
+/// The core's clock is set once the wire runs.
+bool KeeponTransmitter::SetStartOffset(std::int64_t offset_ns)
+{
+	start_offset_ns_ = offset_ns;
+	return true;
+}
+
+/// After a disturbance. "ptp": the servo sees what became of the clock.
+void KeeponTransmitter::SyncAgain()
+{
+	if (spec_.sync != SyncMode::kIdeal || !synchronised_once_ || sync_pending_)
+		return;
+	sync_pending_ = true;
+	world_.events.Push(world_.now + spec_.sync_interval_ns * kPsPerNs, sync_);
+}
+
+/// Oscillators that keep their rate need it once.
+void KeeponTransmitter::OnSync(TimePs, std::uint64_t)
+{
+	const bool step = !synchronised_once_ || !State().synchronised;
+	synchronised_once_ = true;
+	sync_pending_ = false;
+	if (spec_.sync == SyncMode::kPtp) { // set once, as by hand; the rest is PTP's
+		Synchronise(true, kNever);
+		StepPhc(start_offset_ns_);
+		return;
+	}
+	if (spec_.sync == SyncMode::kNone || nic_oscillator_.IsIdentity()) {
+		if (step)
+			Synchronise(true, kNever);
+		return;
+	}
+	const TimePs next = world_.now + spec_.sync_interval_ns * kPsPerNs;
+	sync_pending_ = true;
+	Synchronise(step, next);
+	world_.events.Push(next, sync_);
 }
 
 } // namespace keepon::sim

@@ -6,92 +6,79 @@
 namespace keepon::sim
 {
 
-LaunchtimeTransmitter::LaunchtimeTransmitter(World &world, NodeId node, const std::string &name,
-					     const StationSpec &spec, std::uint32_t byte_time_ps,
-					     Oscillator &nic_oscillator, StationClock &clock,
-					     TransmitterSink &sink)
-	: world_(world), node_(node), spec_(spec.nic), wire_(nic_oscillator, byte_time_ps),
-	  clock_(clock), fetch_rng_(world.seed, name, "fetch"), sink_(sink)
+namespace
 {
+
+std::unique_ptr<Transmitter> Make(const TransmitterSetup &setup)
+{
+	return std::make_unique<LaunchtimeTransmitter>(setup);
+}
+
+const Registry<TransmitterKind>::Entry kEntry{ "launchtime", { Make, true } };
+
+} // namespace
+
+LaunchtimeTransmitter::LaunchtimeTransmitter(const TransmitterSetup &setup)
+	: world_(setup.world), spec_(setup.spec.nic),
+	  port_(setup.world.events, setup.world.now, *this, 0,
+		Mac(setup.nic_oscillator, kpn_byte_time_ps(setup.rate_bps),
+		    kpn_byte_time_ps(setup.rate_bps))),
+	  clock_(setup.clock), oscillator_(setup.nic_oscillator),
+	  stamp_resolution_ns_(setup.spec.stamp_resolution_ns),
+	  fetch_rng_(setup.world.seed, setup.name, "fetch"), sink_(setup.sink)
+{
+}
+
+std::unique_ptr<NodeClock> LaunchtimeTransmitter::MakePhc()
+{
+	auto clock = std::make_unique<HardwareClock>(oscillator_, stamp_resolution_ns_);
+	clock_.Follow(*clock);
+	return clock;
 }
 
 kpn_verdict LaunchtimeTransmitter::Submit(TxFrame &frame)
 {
 	if (frame.frame.frame_bytes > spec_.frame_bytes_max)
 		return KPN_VERDICT_OVERSIZE;
-	const bool launch_time = frame.frame.flags & KPN_FRAME_TXTIME;
-	if ((launch_time ? launches_ : others_).size() >= spec_.ring_slots)
+	const int queue = frame.frame.flags & KPN_FRAME_TXTIME ? kLaunches : kOthers;
+	if (port_.WaitingIn(queue) >= spec_.ring_slots)
 		return KPN_VERDICT_NO_ROOM;
 	const TimePs fetch =
 		(spec_.fetch_ns + fetch_rng_.Below(spec_.fetch_ns_max - spec_.fetch_ns + 1)) *
 		kPsPerNs;
-	if (!launch_time) {
-		other_ready_ = std::max(other_ready_, world_.now + fetch);
-		others_.push_back({ &frame, other_ready_, kNever });
-	} else {
-		launch_ready_ = std::max(launch_ready_, world_.now + fetch);
-		const std::int64_t preamble_ns =
-			CeilDiv(std::int64_t{ KPN_PREAMBLE_BYTES } * wire_.ByteTimePs(), kPsPerNs);
+	TimePs &ready = queue == kLaunches ? launch_ready_ : other_ready_;
+	ready = std::max(ready, world_.now + fetch);
+	TimePs eligible = ready;
+	frame.launch_ps = kNever;
+	if (queue == kLaunches) {
+		const std::int64_t preamble_ns = CeilDiv(
+			std::int64_t{ KPN_PREAMBLE_BYTES } * port_.Wire().ByteTimePs(), kPsPerNs);
 		const std::int64_t match_ns =
 			CeilDiv(frame.frame.txtime_ns - preamble_ns, kComparatorNs) * kComparatorNs;
-		const TimePs launch = clock_.TrueOf(match_ns);
-		launches_.push_back({ &frame, std::max(launch_ready_, launch), launch });
-		late_launches_ += launch_ready_ > launch;
+		frame.launch_ps = clock_.TrueOf(match_ns);
+		eligible = std::max(ready, frame.launch_ps);
+		late_launches_ += ready > frame.launch_ps;
 	}
-	Service();
+	port_.Enqueue(queue, { reinterpret_cast<std::uintptr_t>(&frame), eligible,
+			       frame.frame.frame_bytes });
 	return KPN_VERDICT_PENDING;
 }
 
-void LaunchtimeTransmitter::Schedule(TimePs time)
+void LaunchtimeTransmitter::OnTransmit(EgressPort &port, const QueuedFrame &queued,
+				       const Transmission &sent)
 {
-	if (time >= service_at_)
-		return;
-	service_at_ = time;
-	world_.events.Push(time, EventKind::kTransmit, node_);
-}
+	Mac &mac = port.Wire();
+	TxFrame &frame = *reinterpret_cast<TxFrame *>(static_cast<std::uintptr_t>(queued.frame));
 
-void LaunchtimeTransmitter::OnTransmit(TimePs time)
-{
-	if (time != service_at_)
-		return;
-	service_at_ = kNever;
-	Service();
-}
-
-void LaunchtimeTransmitter::Service()
-{
-	if (launches_.empty() && others_.empty())
-		return;
-	if (world_.now < wire_.FreeAt()) {
-		Schedule(wire_.FreeAt());
-		return;
-	}
-	const TimePs launch = launches_.empty() ? kNever : launches_.front().earliest;
-	const TimePs other = others_.empty() ? kNever : others_.front().earliest;
-	if (launch <= world_.now)
-		SendFirst(launches_);
-	else if (other <= world_.now)
-		SendFirst(others_);
-	else
-		Schedule(std::min(launch, other));
-}
-
-void LaunchtimeTransmitter::SendFirst(std::deque<Waiting> &queue)
-{
-	const Waiting first = queue.front();
-	queue.pop_front();
-	const WireFrame sent = wire_.Send(*first.frame, world_.now);
 	frames_++;
 	frame_bytes_ += sent.frame_bytes;
-	sink_.OnWire(sent);
+	sink_.OnWire(OnTheWire(frame, sent, mac));
 	kpn_verdict verdict = KPN_VERDICT_BEST_EFFORT;
-	if (first.launch != kNever) // within one byte of the comparator's match it is on time
-		verdict = wire_.LastStart() - first.launch <= wire_.ByteTimePs() ?
+	if (frame.launch_ps != kNever) // within one byte of the comparator's match it is on time
+		verdict = mac.TrueOf(sent.start) - frame.launch_ps <= mac.ByteTimePs() ?
 				  KPN_VERDICT_ON_TIME :
 				  KPN_VERDICT_MOVED;
-	sink_.OnOutcome(*first.frame, verdict);
-	if (!launches_.empty() || !others_.empty())
-		Schedule(wire_.FreeAt());
+	sink_.OnOutcome(frame, verdict);
 }
 
 Counters LaunchtimeTransmitter::NicCounters() const
@@ -99,7 +86,7 @@ Counters LaunchtimeTransmitter::NicCounters() const
 	return { { "frames", frames_ },
 		 { "frame_bytes", frame_bytes_ },
 		 { "late_launches", late_launches_ },
-		 { "paused_ps", wire_.PausedPs() } };
+		 { "paused_ps", port_.Wire().PausedPs() } };
 }
 
 } // namespace keepon::sim

@@ -42,17 +42,15 @@ void PtpNetwork::Check() const
 		if (needed && !clock)
 			throw ValueError(Quoted(member.name) +
 					 ": sync must be \"ptp\" where the network has PTP");
-		if (!member.station || !member.station->Keepon())
+		if (!member.station)
 			continue;
-		const kpn_config &config = member.station->Keepon()->Config();
-		const bool trims = config.mode != KPN_MODE_PAPER && config.trim == KPN_TRIM_ANY;
-		const std::uint32_t room = config.slot_bytes - (trims ? config.trim_down_bytes : 0);
+		const std::uint32_t room = member.station->Tx().FrameBytesMax();
 		const std::uint32_t longest = PtpFrameBytes(
 			spec_.gptp ? PtpKind::kFollowUp : PtpKind::kDelayResp, spec_.gptp);
 		if (room < longest)
 			throw ValueError(
-				"station " + Quoted(member.name) +
-				": keepon.slot_bytes = " + std::to_string(config.slot_bytes) +
+				"station " + Quoted(member.name) + ": keepon.slot_bytes = " +
+				std::to_string(member.station->Spec().keepon.slot_bytes) +
 				" leaves " + std::to_string(room) +
 				" bytes for a frame, PTP needs " + std::to_string(longest));
 	}
@@ -78,11 +76,13 @@ FlowId PtpNetwork::AddFlow(PtpKind kind, NodeId talker, std::uint32_t key, std::
 	Flow flow;
 	flow.id = std::string("ptp ") + PtpKindName(kind) + " of " + members_[talker].name +
 		  " port " + std::to_string(port);
-	flow.is_ptp = true;
+	flow.kind = FlowKind::kPtp;
+	flow.source = this;
 	flow.talker = talker;
 	flow.frame_bytes = PtpFrameBytes(kind, spec_.gptp);
 	flow.tc = static_cast<std::uint8_t>(spec_.tc);
-	flow.queue = static_cast<std::uint8_t>(spec_.queue);
+	flow.header =
+		spec_.gptp ? HeaderOfNeighbour(spec_.queue) : HeaderOfFlow(end_flow_, spec_.queue);
 	world_.flows.push_back(std::move(flow));
 	Channel channel;
 	channel.kind = kind;
@@ -94,6 +94,11 @@ FlowId PtpNetwork::AddFlow(PtpKind kind, NodeId talker, std::uint32_t key, std::
 
 void PtpNetwork::AddListener(FlowId flow, NodeId listener, std::uint32_t port)
 {
+	const FrameHeader &header = world_.flows[flow].header;
+	if (members_[listener].station)
+		members_[listener].station->AddReceiver(header, *this);
+	else
+		members_[listener].bridge->Ingress().AddReceiver(header, *this);
 	world_.flows[flow].listeners.push_back(listener);
 	world_.flows[flow].delivered.push_back(0);
 	channels_[flow - first_flow_].listener_ports.push_back(port);
@@ -144,7 +149,8 @@ void PtpNetwork::RouteTo(FlowId flow, NodeId listener)
 	for (NodeId node = listener; node != talker;) {
 		const Link &link = links_[node][static_cast<std::size_t>(towards[node])];
 		if (link.peer != talker)
-			members_[link.peer].bridge->AddRoute(flow, link.peer_port);
+			members_[link.peer].bridge->Ingress().AddRoute(world_.flows[flow].header,
+								       link.peer_port);
 		node = link.peer;
 	}
 	AddListener(flow, listener, 0);

@@ -28,9 +28,9 @@ bool IsEvent(PtpKind kind)
 } // namespace
 
 PtpNetwork::PtpNetwork(World &world, const PtpSpec &spec, std::vector<Member> members)
-	: world_(world), spec_(spec), members_(std::move(members)), links_(members_.size()),
-	  nodes_(members_.size()), records_(members_.size()), lost_until_(members_.size(), 0),
-	  rng_(world.seed, "ptp", "phases")
+	: world_(world), spec_(spec), members_(std::move(members)), software_(members_.size()),
+	  links_(members_.size()), nodes_(members_.size()), records_(members_.size()),
+	  lost_until_(members_.size(), 0), rng_(world.seed, "ptp", "phases")
 {
 	Check();
 	FindLinks();
@@ -41,6 +41,10 @@ PtpNetwork::PtpNetwork(World &world, const PtpSpec &spec, std::vector<Member> me
 			std::make_unique<PtpNode>(*this, node, ClockOf(node), spec_,
 						  static_cast<std::uint32_t>(links_[node].size()));
 		records_[node].domain_ps.resize(spec_.domains.size() - 1);
+		if (Host *host = members_[node].station)
+			software_[node] = { &host->Stage(HostStage::kWakeup, "ptp wakeup"),
+					    &host->Stage(HostStage::kStack, "ptp stack"),
+					    &host->Stage(HostStage::kRx, "rx") };
 	}
 	first_flow_ = end_flow_ = static_cast<FlowId>(world_.flows.size());
 	fault_place_ = world_.Place("lost-sync fault");
@@ -74,12 +78,12 @@ void PtpNetwork::Push(TimePs time, const Action &action)
 		free_actions_.pop_back();
 		actions_[at] = action;
 	}
-	world_.events.Push(time, EventKind::kPtp, action.node, at);
+	world_.events.Push(time, action_, at);
 }
 
 TimePs PtpNetwork::Wakeup(NodeId node)
 {
-	return members_[node].station ? members_[node].station->DrawPtpWakeup() : 0;
+	return software_[node].wakeup ? software_[node].wakeup->Draw() : 0;
 }
 
 /// Software that waits for \p due comes late by its wake-up.
@@ -121,7 +125,7 @@ void PtpNetwork::Start()
 		     Action(ActionKind::kChange, spec_.changes[i].node));
 }
 
-void PtpNetwork::OnEvent(std::uint64_t index)
+void PtpNetwork::OnAction(TimePs, std::uint64_t index)
 {
 	const Action action = actions_[index];
 	free_actions_.push_back(static_cast<std::uint32_t>(index));
@@ -201,7 +205,10 @@ void PtpNetwork::SendPtp(NodeId node, std::uint32_t port, const PtpBody &body)
 		return;
 	}
 	Put(flow, body);
-	members_[node].station->SendPtpFrame(flow);
+	// A frame without txtime, by the way all frames take.
+	Host &host = *members_[node].station;
+	host.SendPlainAt(host.MakeFrame(flow, world_.flows[flow].submitted),
+			 world_.now + software_[node].stack->Draw());
 }
 
 void PtpNetwork::Put(FlowId flow, const PtpBody &body)
@@ -258,9 +265,11 @@ void PtpNetwork::OnWire(FlowId flow, std::int64_t seq, TimePs sfd, TimePs comple
 	Push(std::max(complete, world_.now) + Wakeup(talker), action);
 }
 
-void PtpNetwork::OnOutcome(FlowId flow, std::int64_t seq, kpn_verdict verdict, kpn_time start)
+void PtpNetwork::OnOutcome(const TxFrame &frame, kpn_verdict verdict)
 {
-	const Letter *letter = LetterOf(flow, seq);
+	const FlowId flow = frame.flow;
+	const kpn_time start = frame.frame.start;
+	const Letter *letter = LetterOf(flow, frame.seq);
 	const Channel &channel = ChannelOf(flow);
 	const NodeId talker = world_.flows[flow].talker;
 	if (!IsEvent(channel.kind))
@@ -279,7 +288,7 @@ void PtpNetwork::OnOutcome(FlowId flow, std::int64_t seq, kpn_verdict verdict, k
 	Push(world_.now + Wakeup(talker), action);
 }
 
-void PtpNetwork::OnArrive(NodeId node, const Packet &packet)
+void PtpNetwork::OnReceive(NodeId node, const Packet &packet)
 {
 	Flow &flow = world_.flows[packet.flow];
 	const Channel &channel = ChannelOf(packet.flow);
@@ -302,7 +311,7 @@ void PtpNetwork::OnArrive(NodeId node, const Packet &packet)
 	action.body = letter->body;
 	action.sfd = packet.sfd_ps;
 	if (members_[node].station)
-		Push(world_.now + members_[node].station->DrawRx(), action);
+		Push(world_.now + software_[node].rx->Draw(), action);
 	else
 		Seen(action);
 }

@@ -13,10 +13,10 @@ constexpr TimePs kRememberPs = 100'000'000'000;
 constexpr int kPollsMax = 64;
 } // namespace
 
-RxRing::RxRing(World &world, NodeId node, const std::string &name, const StationSpec &spec,
+RxRing::RxRing(World &world, const std::string &name, const StationSpec &spec,
 	       KeeponTransmitter &own, KeeponTransmitter &peer, TimePs propagation_ps,
 	       Oscillator &cpu_oscillator)
-	: world_(world), node_(node), own_(own), peer_(peer), propagation_ps_(propagation_ps),
+	: world_(world), own_(own), peer_(peer), propagation_ps_(propagation_ps),
 	  cpu_oscillator_(cpu_oscillator),
 	  poll_latency_(spec.poll, Rng(world.seed, name, "rx poll")),
 	  rng_(world.seed, name, "rx index read"), read_ps_(spec.nic.index_read_ns * kPsPerNs),
@@ -59,11 +59,10 @@ void RxRing::SchedulePoll()
 	const std::int64_t sleep_ps =
 		poll_ps_ - static_cast<std::int64_t>(rng_.Below(dither_ps_ + 1));
 	const std::int64_t wake = cpu_oscillator_.Local(world_.now) + sleep_ps;
-	world_.events.Push(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), EventKind::kRxPoll,
-			   node_);
+	world_.events.Push(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), poll_);
 }
 
-void RxRing::OnPoll()
+void RxRing::OnPoll(TimePs, std::uint64_t)
 {
 	Observe();
 	SchedulePoll();

@@ -22,6 +22,7 @@ Simulation::Simulation(std::uint64_t seed, std::int64_t epoch_ns)
 				 " is not within 0 to 4e18");
 	world_.seed = seed;
 	world_.epoch_ns = epoch_ns;
+	world_.arrivals = &arrive_;
 }
 
 void Simulation::Start()
@@ -34,6 +35,11 @@ void Simulation::Start()
 				Quoted(node.name) +
 				": sync \"ptp\" needs a grandmaster: call set_sync() first");
 	}
+	for (const Flow &flow : world_.flows) {
+		if (!flow.source)
+			throw ValueError("flow " + Quoted(flow.id) +
+					 ": nobody makes its frames: call SetSource() first");
+	}
 	started_ = true;
 	if (ptp_)
 		ptp_->Start();
@@ -42,7 +48,7 @@ void Simulation::Start()
 			node.station->Start();
 	}
 	for (std::size_t i = 0; i < faults_.size(); i++)
-		world_.events.Push(faults_[i].at_ns * kPsPerNs, EventKind::kFault, 0, i);
+		world_.events.Push(faults_[i].at_ns * kPsPerNs, fault_, i);
 }
 
 void Simulation::Run(std::int64_t until_ns, const std::function<void()> &breathe)
@@ -63,7 +69,7 @@ void Simulation::Run(std::int64_t until_ns, const std::function<void()> &breathe
 	while (!world_.events.Empty() && world_.events.Top().time <= until) {
 		const Event event = world_.events.Pop();
 		world_.now = event.time;
-		Dispatch(event);
+		event.handler->Handle(event.time, event.argument);
 		if (--left == 0) {
 			left = kBreathEvents;
 			breathe();
@@ -72,52 +78,10 @@ void Simulation::Run(std::int64_t until_ns, const std::function<void()> &breathe
 	world_.now = until;
 }
 
-void Simulation::Dispatch(const Event &event)
+void Simulation::OnArrive(TimePs, std::uint64_t arrival)
 {
-	if (event.kind == EventKind::kArrive) {
-		OnArrive(event.component, static_cast<std::uint32_t>(event.argument));
-		return;
-	}
-	if (event.kind == EventKind::kFault) {
-		OnFault(event.argument);
-		return;
-	}
-	if (event.kind == EventKind::kPtp) {
-		ptp_->OnEvent(event.argument);
-		return;
-	}
-	Node &node = nodes_[event.component];
-	if (event.kind == EventKind::kPortService) {
-		node.bridge->OnService(static_cast<std::uint32_t>(event.argument), event.time);
-		return;
-	}
-	Station &station = *node.station;
-	switch (event.kind) {
-	case EventKind::kPoll: station.Tx().OnPoll(); break;
-	case EventKind::kRxPoll: station.OnRxPoll(); break;
-	case EventKind::kNicWake: station.Tx().OnNicWake(event.time); break;
-	case EventKind::kSync: station.OnSync(); break;
-	case EventKind::kProbe: station.Tx().OnProbe(); break;
-	case EventKind::kDriverEnter:
-		station.OnDriverEnter(static_cast<std::uint32_t>(event.argument));
-		break;
-	case EventKind::kSubmit:
-		station.OnSubmit(static_cast<std::uint32_t>(event.argument));
-		break;
-	case EventKind::kEtfTimer: station.OnEtfTimer(static_cast<TimePs>(event.argument)); break;
-	case EventKind::kTransmit: station.Tx().OnTransmit(event.time); break;
-	case EventKind::kReclaim: station.Tx().OnReclaim(event.time); break;
-	case EventKind::kTalk: station.OnTalk(event.argument); break;
-	case EventKind::kLoad: station.OnLoad(event.argument); break;
-	case EventKind::kArrive:
-	case EventKind::kFault:
-	case EventKind::kPtp:
-	case EventKind::kPortService: break; // handled above
-	}
-}
-
-void Simulation::OnArrive(std::uint32_t end_index, std::uint32_t index)
-{
+	const auto end_index = static_cast<std::uint32_t>(arrival >> 32);
+	const auto index = static_cast<std::uint32_t>(arrival);
 	LinkEnd &end = world_.ends[end_index];
 	const Packet &packet = world_.packets[index];
 	const TimePs sent = packet.sfd_ps - world_.ends[end.peer].propagation_ps;
@@ -131,21 +95,13 @@ void Simulation::OnArrive(std::uint32_t end_index, std::uint32_t index)
 	end.frames++;
 	world_.capture.Add(
 		{ packet.sfd_ps, packet.seq, packet.flow, end.node, packet.frame_bytes, false });
-	const Flow &flow = world_.flows[packet.flow];
-	const bool ends_here =
-		flow.is_ptp && std::find(flow.listeners.begin(), flow.listeners.end(), end.node) !=
-				       flow.listeners.end();
-	if (ends_here) {
-		const Packet arrived = packet;
-		world_.packets.Free(index);
-		ptp_->OnArrive(end.node, arrived);
-	} else if (node.bridge)
+	if (node.bridge)
 		node.bridge->OnArrive(index);
 	else
 		node.station->OnArrive(index);
 }
 
-void Simulation::OnFault(std::size_t index)
+void Simulation::OnFault(TimePs, std::uint64_t index)
 {
 	const FaultSpec &fault = faults_[index];
 	if (fault.kind == FaultKind::kLostSync) {
@@ -166,8 +122,8 @@ void Simulation::OnFault(std::size_t index)
 
 const Flow &Simulation::FlowAt(FlowId flow, bool stream) const
 {
-	if (flow >= world_.flows.size() || world_.flows[flow].is_stream != stream ||
-	    world_.flows[flow].is_ptp)
+	const FlowKind kind = stream ? FlowKind::kStream : FlowKind::kLoad;
+	if (flow >= world_.flows.size() || world_.flows[flow].kind != kind)
 		throw ValueError(std::string(stream ? "stream" : "load") + " = " +
 				 std::to_string(flow) + " does not exist");
 	return world_.flows[flow];

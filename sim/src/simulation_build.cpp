@@ -5,6 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <memory>
+#include <utility>
+
+#include "keepon/sim/load_generator.hpp"
+#include "keepon/sim/stream_talker.hpp"
 
 namespace keepon::sim
 {
@@ -50,6 +55,9 @@ const Simulation::Node &Simulation::NodeAt(NodeId node, const char *key) const
 NodeId Simulation::AddStation(const std::string &name, const StationSpec &spec)
 {
 	CheckNew(name);
+	if (!Registry<TransmitterKind>::Find(spec.driver))
+		throw ValueError("station " + Quoted(name) + ": driver = " + Quoted(spec.driver) +
+				 " is not one of " + Registry<TransmitterKind>::Names());
 	Node &node = nodes_.emplace_back();
 	node.name = name;
 	node.station_spec = spec;
@@ -125,9 +133,10 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 					static_cast<std::uint64_t>(rate_bps));
 		}
 		for (std::uint32_t i = 0; i < 2; i++) {
-			if (stations[i] && stations[i]->WantsRxRing())
-				stations[i]->CountFramesOf(
-					stations[1 - i].get(),
+			Station *peer = stations[1 - i].get();
+			if (stations[i])
+				stations[i]->Tx().OnLinked(
+					peer ? &peer->Tx() : nullptr,
 					world_.ends[first + 1 - i].propagation_ps);
 		}
 	} catch (...) {
@@ -231,7 +240,8 @@ void Simulation::Route(FlowId flow, const std::vector<NodeId> &route, NodeId lis
 	for (std::size_t i = 0; i < route.size(); i++) {
 		Bridge &bridge = *nodes_[route[i]].bridge;
 		const NodeId next = i + 1 < route.size() ? route[i + 1] : listener;
-		bridge.AddRoute(flow, static_cast<std::uint32_t>(bridge.PortTo(next)));
+		bridge.Ingress().AddRoute(world_.flows[flow].header,
+					  static_cast<std::uint32_t>(bridge.PortTo(next)));
 	}
 	Flow &added = world_.flows[flow];
 	nodes_[listener].station->AddListener(flow, added.listeners.size());
@@ -241,6 +251,14 @@ void Simulation::Route(FlowId flow, const std::vector<NodeId> &route, NodeId lis
 		added.records.arrival_ps.emplace_back();
 		added.records.stamp_ns.emplace_back();
 	}
+}
+
+FlowId Simulation::NewFlow(Flow flow, int queue)
+{
+	const auto id = static_cast<FlowId>(world_.flows.size());
+	flow.header = HeaderOfFlow(id, queue);
+	world_.flows.push_back(std::move(flow));
+	return id;
 }
 
 FlowId Simulation::AddStream(const StreamSpec &spec)
@@ -278,14 +296,13 @@ FlowId Simulation::AddStream(const StreamSpec &spec)
 		throw ValueError(what + ": advance_ns = " + std::to_string(spec.advance_ns) +
 				 " is not within 0 to start_ns = " + std::to_string(spec.start_ns));
 
-	const auto id = static_cast<FlowId>(world_.flows.size());
 	Flow flow;
 	flow.id = spec.id;
+	flow.kind = FlowKind::kStream;
 	flow.is_stream = true;
 	flow.talker = spec.talker;
 	flow.frame_bytes = spec.frame_bytes;
 	flow.tc = static_cast<std::uint8_t>(spec.tc);
-	flow.queue = static_cast<std::uint8_t>(spec.queue);
 	flow.period_ns = spec.period_ns;
 	flow.first_txtime_ns =
 		CeilDiv(world_.epoch_ns + spec.start_ns - spec.offset_ns, spec.period_ns) *
@@ -299,11 +316,36 @@ FlowId Simulation::AddStream(const StreamSpec &spec)
 			(static_cast<std::size_t>(first) + i) % spec.turns_ns.size();
 		flow.turns_ns.push_back(spec.turns_ns[turn] - spec.offset_ns);
 	}
-	world_.flows.push_back(std::move(flow));
+	const FlowId id = NewFlow(std::move(flow), spec.queue);
 	for (std::size_t i = 0; i < spec.listeners.size(); i++)
 		Route(id, spec.routes[i], spec.listeners[i]);
-	nodes_[spec.talker].station->AddStream(id, spec);
+	Station &talker = *nodes_[spec.talker].station;
+	SetSource(id,
+		  talker.AddApplication(std::make_unique<StreamTalker>(world_, talker, id, spec)));
 	return id;
+}
+
+FlowId Simulation::AddFlow(const FlowSpec &spec)
+{
+	const std::string what = "flow " + Quoted(spec.id);
+	CheckBuilding();
+	CheckTalker(what, spec.talker, spec.frame_bytes);
+	CheckRoute(what, spec.talker, spec.route, spec.listener);
+
+	Flow flow;
+	flow.id = spec.id;
+	flow.talker = spec.talker;
+	flow.frame_bytes = spec.frame_bytes;
+	flow.tc = static_cast<std::uint8_t>(spec.tc);
+	const FlowId id = NewFlow(std::move(flow), spec.queue);
+	Route(id, spec.route, spec.listener);
+	return id;
+}
+
+void Simulation::SetReceiver(FlowId flow, Receiver &receiver)
+{
+	for (const NodeId listener : world_.flows[flow].listeners)
+		nodes_[listener].station->AddReceiver(world_.flows[flow].header, receiver);
 }
 
 FlowId Simulation::AddLoad(const LoadSpec &spec)
@@ -316,16 +358,15 @@ FlowId Simulation::AddLoad(const LoadSpec &spec)
 		throw ValueError(what + ": rate_bps = " + std::to_string(spec.rate_bps) +
 				 " is not within 1 to 100000000000");
 
-	const auto id = static_cast<FlowId>(world_.flows.size());
-	Flow flow;
-	flow.id = spec.id;
-	flow.talker = spec.talker;
-	flow.frame_bytes = spec.frame_bytes;
-	flow.tc = static_cast<std::uint8_t>(spec.tc);
-	flow.queue = static_cast<std::uint8_t>(spec.queue);
-	world_.flows.push_back(std::move(flow));
-	Route(id, spec.route, spec.listener);
-	nodes_[spec.talker].station->AddLoad(id, spec);
+	const FlowId id = AddFlow({ spec.id, spec.talker, spec.listener, spec.route,
+				    spec.frame_bytes, spec.tc, spec.queue });
+	Station &talker = *nodes_[spec.talker].station;
+	std::unique_ptr<Application> load;
+	if (spec.saturate)
+		load = std::make_unique<SaturatingLoad>(world_, talker, id, spec);
+	else
+		load = std::make_unique<PacedLoad>(world_, talker, id, spec);
+	SetSource(id, talker.AddApplication(std::move(load)));
 	return id;
 }
 
@@ -338,7 +379,6 @@ void Simulation::SetSync(const PtpSpec &spec)
 	for (const Node &node : nodes_)
 		members.push_back({ node.name, node.station.get(), node.bridge.get() });
 	ptp_ = std::make_unique<PtpNetwork>(world_, spec, std::move(members));
-	world_.ptp = ptp_.get();
 }
 
 void Simulation::AddFault(const FaultSpec &spec)
@@ -368,7 +408,7 @@ void Simulation::AddFault(const FaultSpec &spec)
 				 ": at_ns = " + std::to_string(spec.at_ns) + " is negative");
 	const bool of_pacer =
 		spec.kind == FaultKind::kPollStall || spec.kind == FaultKind::kRateStep;
-	if (of_pacer && !node.station->Keepon())
+	if (of_pacer && !node.station->Tx().Takes(spec.kind))
 		throw ValueError("fault on " + Quoted(node.name) +
 				 ": poll-stall and rate-step need driver keepon");
 	if (spec.kind == FaultKind::kRateStep && std::abs(spec.value_ns) > KPN_ADJ_PPB_MAX)

@@ -6,11 +6,23 @@
 namespace keepon::sim
 {
 
-StandardTransmitter::StandardTransmitter(World &world, NodeId node, const std::string &name,
-					 const StationSpec &spec, std::uint32_t byte_time_ps,
-					 Oscillator &nic_oscillator, TransmitterSink &sink)
-	: world_(world), node_(node), spec_(spec.nic), wire_(nic_oscillator, byte_time_ps),
-	  fetch_rng_(world.seed, name, "fetch"), sink_(sink)
+namespace
+{
+
+std::unique_ptr<Transmitter> Make(const TransmitterSetup &setup)
+{
+	return std::make_unique<StandardTransmitter>(setup);
+}
+
+const Registry<TransmitterKind>::Entry kEntry{ "standard", { Make, false } };
+
+} // namespace
+
+StandardTransmitter::StandardTransmitter(const TransmitterSetup &setup)
+	: world_(setup.world), spec_(setup.spec.nic),
+	  mac_(setup.nic_oscillator, kpn_byte_time_ps(setup.rate_bps),
+	       kpn_byte_time_ps(setup.rate_bps)),
+	  fetch_rng_(setup.world.seed, setup.name, "fetch"), sink_(setup.sink)
 {
 }
 
@@ -35,7 +47,7 @@ void StandardTransmitter::Post(TxFrame &frame)
 		(spec_.fetch_ns + fetch_rng_.Below(spec_.fetch_ns_max - spec_.fetch_ns + 1)) *
 		kPsPerNs;
 	ready_ = std::max(ready_, world_.now + fetch);
-	const WireFrame sent = wire_.Send(frame, ready_);
+	const WireFrame sent = OnTheWire(frame, mac_.Send(frame.frame.frame_bytes, ready_), mac_);
 	frames_++;
 	frame_bytes_ += sent.frame_bytes;
 	ring_.push_back({ &frame, sent.complete_ps });
@@ -53,10 +65,10 @@ void StandardTransmitter::ScheduleReclaim()
 	if (time >= reclaim_at_)
 		return;
 	reclaim_at_ = time;
-	world_.events.Push(time, EventKind::kReclaim, node_);
+	world_.events.Push(time, reclaim_);
 }
 
-void StandardTransmitter::OnReclaim(TimePs time)
+void StandardTransmitter::OnReclaim(TimePs time, std::uint64_t)
 {
 	if (time != reclaim_at_)
 		return;
@@ -81,7 +93,7 @@ Counters StandardTransmitter::NicCounters() const
 		 { "frame_bytes", frame_bytes_ },
 		 { "interrupts", interrupts_ },
 		 { "ring_full", ring_full_ },
-		 { "paused_ps", wire_.PausedPs() } };
+		 { "paused_ps", mac_.PausedPs() } };
 }
 
 } // namespace keepon::sim

@@ -8,37 +8,25 @@
 namespace keepon::sim
 {
 
-/// Which clock PTP sets: the PHC of a launch-time NIC, the core's, or the system clock where there
-/// is none.
-void Station::MakeClocks()
+/// Which clock PTP sets: the transmitter's, or the system clock where it has none.
+void Station::MakeClocks(bool has_phc)
 {
-	if (spec_.driver == Driver::kStandard) {
-		auto clock = std::make_unique<OscillatorClock>(cpu_oscillator_);
-		clock_.Follow(*clock);
-		ptp_clock_ = std::move(clock);
+	auto system = std::make_unique<OscillatorClock>(cpu_oscillator_);
+	if (!has_phc) {
+		clock_.Follow(*system);
+		ptp_clock_ = std::move(system);
 		return;
 	}
-	system_ = std::make_unique<OscillatorClock>(cpu_oscillator_);
-	system_clock_.Follow(*system_);
-	if (keepon_) {
-		keepon_->KeepHistory();
-		if (spec_.keepon.merge)
-			ptp_clock_ = std::make_unique<DualClock>(*keepon_, rx_ring_);
-		else
-			ptp_clock_ = std::make_unique<KeeponClock>(*keepon_);
-		return;
-	}
-	auto clock = std::make_unique<HardwareClock>(nic_oscillator_, spec_.stamp_resolution_ns);
-	clock_.Follow(*clock);
-	ptp_clock_ = std::move(clock);
+	system_clock_.Follow(*system);
+	system_ = std::move(system);
+	ptp_clock_ = transmitter_->MakePhc();
 }
 
 void Station::SetStartOffset(std::int64_t offset_ns)
 {
-	start_offset_ns_ = offset_ns;
 	if (system_)
 		system_->Step(0, offset_ns);
-	if (!keepon_) // the core's is set once the wire runs
+	if (!transmitter_->SetStartOffset(offset_ns))
 		ptp_clock_->Step(0, offset_ns);
 }
 
@@ -69,38 +57,6 @@ std::int64_t Station::StampNs(TimePs t)
 	const TimePs latched =
 		nic_oscillator_.TrueOf(FloorDiv(nic_oscillator_.Local(t), tick_ps) * tick_ps);
 	return world_.epoch_ns + FloorDiv(ptp_clock_->ReadingPs(latched) + kPsPerNs / 2, kPsPerNs);
-}
-
-void Station::OnDisturbed()
-{
-	disturbances_++;
-	if (spec_.sync != SyncMode::kIdeal || !synchronised_once_ || sync_pending_)
-		return; // "ptp": the servo sees what became of the clock
-	sync_pending_ = true;
-	world_.events.Push(world_.now + spec_.sync_interval_ns * kPsPerNs, EventKind::kSync, node_);
-}
-
-/// Ideal synchronisation: true by construction, not a result. Oscillators that keep their rate need
-/// it once.
-void Station::OnSync()
-{
-	const bool step = !synchronised_once_ || !keepon_->State().synchronised;
-	synchronised_once_ = true;
-	sync_pending_ = false;
-	if (spec_.sync == SyncMode::kPtp) { // set once, as by hand; the rest is PTP's
-		keepon_->Synchronise(true, kNever);
-		keepon_->StepPhc(start_offset_ns_);
-		return;
-	}
-	if (spec_.sync == SyncMode::kNone || nic_oscillator_.IsIdentity()) {
-		if (step)
-			keepon_->Synchronise(true, kNever);
-		return;
-	}
-	const TimePs next = world_.now + spec_.sync_interval_ns * kPsPerNs;
-	sync_pending_ = true;
-	keepon_->Synchronise(step, next);
-	world_.events.Push(next, EventKind::kSync, node_);
 }
 
 } // namespace keepon::sim

@@ -20,12 +20,16 @@ struct Checks {
 	}
 };
 
+void TestApplication(Checks &checks);
+void TestEgressPort(Checks &checks);
 void TestEventQueue(Checks &checks);
 void TestGates(Checks &checks);
+void TestIngressPipeline(Checks &checks);
 void TestLatency(Checks &checks);
 void TestNodeClock(Checks &checks);
 void TestOscillator(Checks &checks);
 void TestPayload(Checks &checks);
+void TestRegistry(Checks &checks);
 void TestServo(Checks &checks);
 void TestTornFrames(Checks &checks);
 

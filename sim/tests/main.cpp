@@ -9,12 +9,16 @@ int main()
 {
 	keepon::sim::test::Checks checks;
 
+	keepon::sim::test::TestApplication(checks);
+	keepon::sim::test::TestEgressPort(checks);
 	keepon::sim::test::TestEventQueue(checks);
 	keepon::sim::test::TestGates(checks);
+	keepon::sim::test::TestIngressPipeline(checks);
 	keepon::sim::test::TestLatency(checks);
 	keepon::sim::test::TestNodeClock(checks);
 	keepon::sim::test::TestOscillator(checks);
 	keepon::sim::test::TestPayload(checks);
+	keepon::sim::test::TestRegistry(checks);
 	keepon::sim::test::TestServo(checks);
 	keepon::sim::test::TestTornFrames(checks);
 	std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", checks.passed, checks.failed);

@@ -8,6 +8,26 @@
 namespace keepon::sim::test
 {
 
+namespace
+{
+
+/// Notes what it is called with.
+struct Listener {
+	TimePs time = kNever;
+	std::uint64_t argument = 0;
+	std::uint64_t calls = 0;
+
+	void OnTick(TimePs at, std::uint64_t value)
+	{
+		time = at;
+		argument = value;
+		calls++;
+	}
+	MemberEvent<&Listener::OnTick> tick{ *this };
+};
+
+} // namespace
+
 /// Random pushes and pops against an ordered map; many equal times.
 void TestEventQueue(Checks &checks)
 {
@@ -15,11 +35,12 @@ void TestEventQueue(Checks &checks)
 	EventQueue queue;
 	std::map<std::pair<TimePs, std::uint64_t>, std::uint64_t> expected;
 	TimePs now = 0;
+	Listener listener;
 	for (std::uint64_t i = 0; i < 200'000; i++) {
 		if (expected.size() < 3 || (rng.Below(2) && expected.size() < 1000)) {
 			const TimePs time = now + rng.Below(50);
 			expected[{ time, queue.Pushed() }] = i;
-			queue.Push(time, EventKind::kPoll, 7, i);
+			queue.Push(time, listener.tick, i);
 			continue;
 		}
 		const Event event = queue.Pop();
@@ -34,6 +55,16 @@ void TestEventQueue(Checks &checks)
 		expected.erase(expected.begin());
 	}
 	EXPECT(expected.empty());
+
+	Listener other;
+	queue.Push(3, listener.tick, 4);
+	queue.Push(2, other.tick, 5);
+	for (int i = 0; i < 2; i++) {
+		const Event event = queue.Pop();
+		event.handler->Handle(event.time, event.argument);
+	}
+	EXPECT(listener.calls == 1 && listener.time == 3 && listener.argument == 4);
+	EXPECT(other.calls == 1 && other.time == 2 && other.argument == 5);
 }
 
 } // namespace keepon::sim::test

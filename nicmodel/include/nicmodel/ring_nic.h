@@ -30,14 +30,13 @@
 #define NICMODEL_RING_NIC_H
 
 #include "nicmodel/platform.h"
+#include "nicmodel/wire.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum {
-	RING_NIC_PREAMBLE_BYTES = 8,
-	RING_NIC_GAP_BYTES = 12,
 	RING_NIC_FCS_BYTES = 4,
 	RING_NIC_SLOTS_MIN = 2,
 	RING_NIC_SLOTS_MAX = 4096,
@@ -135,19 +134,6 @@ struct ring_nic_params {
 	void (*sink_frame)(void *sink, const struct ring_nic_frame *frame);
 	void (*sink_idle)(void *sink, uint64_t start_ps, uint64_t end_ps);
 	void *sink;
-};
-
-/**
- * struct ring_nic_pause - the MAC was told by its peer not to transmit (PAUSE, IEEE Std 802.3 annex
- * 31B)
- * @at_ps: no slot starts at or after this moment; the one on the wire is finished
- * @idle_ps: how long the wire then stays idle, counted from the end of that slot. Fetches go on as
- *	far as there is room.
- *	A pause that comes while another one lasts prolongs it if it ends later.
- */
-struct ring_nic_pause {
-	uint64_t at_ps;
-	uint64_t idle_ps;
 };
 
 /**

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A store-and-forward bridge (IEEE Std 802.1Q-2022 clause 8.6): a frame is complete frame_bytes
-// after its SFD, takes processing_ns, and waits in one of eight queues per port; strict priority
-// among those whose gate lets it pass to its last bit. Placeholders end at the port they arrive at
+// after its SFD, takes processing_ns, and waits in one of eight queues of an egress port. Placeholders end at the port they arrive at
 // and never become packets.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "keepon/sim/egress_port.hpp"
 #include "keepon/sim/gates.hpp"
+#include "keepon/sim/ingress_pipeline.hpp"
 #include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
 #include "keepon/sim/spec.hpp"
@@ -20,50 +21,20 @@
 namespace keepon::sim
 {
 
-/// FIFO of packet indices that keeps its memory.
-class PacketFifo
-{
-public:
-	bool Empty() const { return count_ == 0; }
-	std::size_t Count() const { return count_; }
-	std::uint32_t Front() const { return items_[first_]; }
-
-	void Push(std::uint32_t packet)
-	{
-		if (count_ == items_.size())
-			Grow();
-		items_[(first_ + count_++) & (items_.size() - 1)] = packet;
-	}
-
-	std::uint32_t Pop()
-	{
-		const std::uint32_t packet = items_[first_];
-		first_ = (first_ + 1) & (items_.size() - 1);
-		count_--;
-		return packet;
-	}
-
-private:
-	void Grow();
-
-	std::vector<std::uint32_t> items_ = std::vector<std::uint32_t>(8);
-	std::size_t first_ = 0;
-	std::size_t count_ = 0;
-};
-
-class Bridge
+class Bridge final : private EgressPort::Owner
 {
 public:
 	struct Port {
+		Port(World &world, EgressPort::Owner &owner, std::uint32_t number, const Mac &mac)
+			: egress(world.events, world.now, owner, number, mac)
+		{
+		}
+
+		EgressPort egress;
 		std::uint32_t end = 0; // link end of this bridge
 		NodeId peer = 0;
-		TimePs busy_until = 0;
-		TimePs service_at = kNever;
 		std::uint32_t queue_place = 0;
 		std::uint32_t gate_place = 0;
-		Gates gates;
-		std::array<PacketFifo, 8> queues;
-		std::size_t waiting = 0;
 		std::int64_t forwarded = 0;
 		std::int64_t forwarded_bytes = 0;
 		std::int64_t queue_drops = 0;
@@ -71,13 +42,8 @@ public:
 		std::size_t waiting_max = 0;
 	};
 
-	/// Where a flow leaves, and how many listeners are that way.
-	struct Exit {
-		std::uint16_t port;
-		std::uint16_t listeners;
-	};
-
 	Bridge(World &world, NodeId node, std::string name, const BridgeSpec &spec);
+	virtual ~Bridge() = default;
 
 	std::uint32_t AddPort(std::uint32_t end, NodeId peer, const std::string &peer_name);
 	/// Index of the port towards \p peer, or -1.
@@ -86,35 +52,26 @@ public:
 	/// simulation
 	void SetGates(std::uint32_t port, std::int64_t base_ns,
 		      const std::vector<GateEntry> &entries);
-	/// One more listener of \p flow is behind \p port.
-	void AddRoute(FlowId flow, std::uint32_t port);
+	/// What it does with frames that have arrived.
+	IngressPipeline &Ingress() { return ingress_; }
 
 	void OnArrive(std::uint32_t packet);
 	/// Send a frame of its own, of PTP, from \p port.
 	void SendOwn(FlowId flow, std::int64_t seq, std::uint32_t port);
 	/// The clock was set: gates are where they are now.
 	void OnClockSet();
-	void OnService(std::uint32_t port, TimePs time);
 
 	const std::string &Name() const { return name_; }
-	const std::vector<Port> &Ports() const { return ports_; }
+	const std::deque<Port> &Ports() const { return ports_; }
 	const BridgeSpec &Spec() const { return spec_; }
 	/// The clock of its gates if PTP sets it, else NULL.
 	BridgeClock *Clock() { return clock_.get(); }
 
 private:
-	std::int64_t GateTime(TimePs t)
-	{
-		return clock_ ? clock_->ReadingPs(t) : oscillator_.Local(t);
-	}
-	TimePs TrueOfGate(std::int64_t time)
-	{
-		return clock_ ? clock_->TrueOf(time) : oscillator_.TrueOf(time);
-	}
-	void Enqueue(Port &port, std::uint32_t packet);
-	void Service(Port &port);
-	void Schedule(Port &port, TimePs time);
-	void Transmit(Port &port, std::uint32_t packet);
+	void Enqueue(Port &port, int queue, std::uint32_t packet);
+	void OnTransmit(EgressPort &egress, const QueuedFrame &frame,
+			const Transmission &sent) override;
+	void OnNeverFits(EgressPort &egress, const QueuedFrame &frame) override;
 
 	World &world_;
 	NodeId node_;
@@ -122,8 +79,8 @@ private:
 	BridgeSpec spec_;
 	Oscillator oscillator_;
 	std::unique_ptr<BridgeClock> clock_;
-	std::vector<Port> ports_;
-	std::vector<std::vector<Exit>> exits_; // by flow
+	std::deque<Port> ports_; // they stay where they are
+	IngressPipeline ingress_;
 };
 
 } // namespace keepon::sim

@@ -3,8 +3,6 @@
 // place among all that arrived.
 #pragma once
 
-#include <memory>
-
 #include "keepon/sim/keepon_clock.hpp"
 #include "keepon/sim/rx_ring.hpp"
 
@@ -14,22 +12,21 @@ namespace keepon::sim
 class DualClock final : public KeeponClock
 {
 public:
-	/// \param ring  made after this clock, before anything is received
-	DualClock(KeeponTransmitter &transmitter, const std::unique_ptr<RxRing> &ring)
-		: KeeponClock(transmitter), ring_(ring)
+	explicit DualClock(KeeponTransmitter &transmitter)
+		: KeeponClock(transmitter), owner_(transmitter)
 	{
 	}
 
 	/// Where the ring does not know, as without it.
 	std::int64_t RxStampPs(TimePs sfd, TimePs seen) override
 	{
-		const auto stamp_ps = ring_->StampPs(sfd);
+		const auto stamp_ps = owner_.Rx()->StampPs(sfd);
 		return stamp_ps ? *stamp_ps : KeeponClock::RxStampPs(sfd, seen);
 	}
 	const char *Stamps() const override { return "slot (tx), receive ring (rx)"; }
 
 private:
-	const std::unique_ptr<RxRing> &ring_;
+	KeeponTransmitter &owner_; // has its ring once it is linked
 };
 
 } // namespace keepon::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pending events in order of (time, order of scheduling): a four-way heap of 32-byte records, no
-// allocation per event. It knows no component; Simulation dispatches by kind.
+// allocation per event. It knows no component: an event knows who handles it.
 #pragma once
 
 #include <cstddef>
@@ -12,39 +12,56 @@
 namespace keepon::sim
 {
 
-enum class EventKind : std::uint16_t {
-	kPoll,        // component: station
-	kRxPoll,      // station: the poller of the receive ring
-	kNicWake,     // station: a committed frame is about to be fetched
-	kSync,        // station: ideal synchronisation
-	kProbe,       // station: compare what the core believes with the truth
-	kDriverEnter, // station, argument: frame in the pool
-	kSubmit,      // station, frame
-	kEtfTimer,    // station
-	kTransmit,    // station: a frame of a launch-time NIC may start
-	kReclaim,     // station: completion interrupt
-	kTalk,        // station, argument: stream index at the station
-	kLoad,        // station, argument: load index at the station
-	kArrive,      // link end, argument: packet
-	kPortService, // bridge, argument: port
-	kFault,       // argument: fault
-	kPtp,         // argument: action of PtpNetwork
+/// Hears of an event it has pushed. What `argument` means is its own affair.
+class EventHandler
+{
+public:
+	virtual void Handle(TimePs time, std::uint64_t argument) = 0;
+
+protected:
+	~EventHandler() = default;
+};
+
+/// Events of one kind are calls of one member function (what ns-3 makes with MakeEvent, and a
+/// self-message in OMNeT++): a component has one of these for each kind of event it handles,
+///
+///	MemberEvent<&Bridge::OnService> service_{ *this };
+///
+/// and pushes it. A component that has some stays where it is.
+template <auto Method>
+class MemberEvent;
+
+template <class Owner, void (Owner::*Method)(TimePs, std::uint64_t)>
+class MemberEvent<Method> final : public EventHandler
+{
+public:
+	explicit MemberEvent(Owner &owner) : owner_(owner) {}
+	MemberEvent(const MemberEvent &) = delete;
+	MemberEvent &operator=(const MemberEvent &) = delete;
+	virtual ~MemberEvent() = default;
+
+	void Handle(TimePs time, std::uint64_t argument) override
+	{
+		(owner_.*Method)(time, argument);
+	}
+
+private:
+	Owner &owner_;
 };
 
 struct Event {
 	TimePs time;
 	std::uint64_t order;
 	std::uint64_t argument;
-	std::uint32_t component;
-	EventKind kind;
+	EventHandler *handler;
 };
 
 class EventQueue
 {
 public:
-	void Push(TimePs time, EventKind kind, std::uint32_t component, std::uint64_t argument = 0)
+	void Push(TimePs time, EventHandler &handler, std::uint64_t argument = 0)
 	{
-		const Event event{ time, order_++, argument, component, kind };
+		const Event event{ time, order_++, argument, &handler };
 		std::size_t at = heap_.size();
 		heap_.push_back(event);
 		while (at > 0) {

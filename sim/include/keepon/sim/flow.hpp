@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "keepon/sim/core.hpp"
+#include "keepon/sim/frame_header.hpp"
 #include "keepon/sim/types.hpp"
 
 namespace keepon::sim
@@ -29,14 +30,20 @@ struct StreamRecords {
 	std::int64_t Append();
 };
 
+class Application;
+
+/// What a flow is called in results.
+enum class FlowKind { kStream, kLoad, kPtp };
+
 struct Flow {
 	std::string id;
-	bool is_stream = false;
-	bool is_ptp = false;
+	FlowKind kind = FlowKind::kLoad;
+	bool is_stream = false;        // every frame has a record
+	Application *source = nullptr; // makes its frames; set before the start
 	NodeId talker = 0;
 	std::uint32_t frame_bytes = 0;
 	std::uint8_t tc = 0;
-	std::uint8_t queue = 0;
+	FrameHeader header; // of all its frames
 	std::vector<NodeId> listeners;
 	std::int64_t first_txtime_ns = 0; // network time of sequence number 0
 	std::int64_t period_ns = 0;

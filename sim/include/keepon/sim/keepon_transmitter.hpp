@@ -30,22 +30,30 @@ protected:
 	~PeerFrames() = default;
 };
 
+class RxRing;
+
 class KeeponTransmitter final : public Transmitter
 {
 public:
 	/// Throws ValueError with the first problem kpn_config_validate() finds.
-	KeeponTransmitter(World &world, NodeId node, const std::string &name,
-			  const StationSpec &spec, std::uint64_t rate_bps,
-			  Oscillator &nic_oscillator, Oscillator &cpu_oscillator,
-			  StationClock &clock, TransmitterSink &sink);
+	explicit KeeponTransmitter(const TransmitterSetup &setup);
+	~KeeponTransmitter() override;
 
 	void AddPause(const WirePause &pause) override;
 	void Start() override;
+	void OnLinked(Transmitter *peer, TimePs propagation_ps) override;
 	void Foresee(TimePs until) override;
 	kpn_verdict Submit(TxFrame &frame) override;
-	void OnPoll() override;
-	void OnNicWake(TimePs time) override;
-	void OnProbe() override;
+	std::unique_ptr<NodeClock> MakePhc() override;
+	bool SetStartOffset(std::int64_t offset_ns) override;
+	void StepClock(std::int64_t delta_ns) override { StepPhc(delta_ns); }
+	bool Takes(FaultKind kind) const override
+	{
+		return kind == FaultKind::kPollStall || kind == FaultKind::kRateStep;
+	}
+	void OnFault(const FaultSpec &fault) override;
+	std::uint32_t FrameBytesMax() const override;
+	std::int64_t OfPolls(std::int64_t (Latency::*count)() const) const override;
 	std::int64_t Placeholders() const override;
 	Counters NicCounters() const override;
 
@@ -58,9 +66,6 @@ public:
 	/// Rate of the PHC from now on, in ppb of nominal; what a servo would set. Not followed by
 	/// the ideal clock.
 	void SetRate(std::int64_t ppb);
-
-	/// No poll between now and \p until.
-	void StallPolls(TimePs until) { stalled_until_ = until; }
 
 	const kpn_stats &Stats() const { return *kpn_pacer_stats(pacer_); }
 	kpn_state State();
@@ -87,6 +92,9 @@ public:
 	std::uint64_t FramesEnded(TimePs t);
 	/// Length of the frame in slot \p seq, FCS included; nominal if that is long past.
 	std::uint32_t FrameBytes(std::uint64_t seq) const;
+
+	/// NULL unless its clock is "dual": the receive ring is one, too.
+	RxRing *Rx() { return rx_ring_.get(); }
 
 	// What the receive ring of this station asks.
 	kpn_pacer *Pacer() { return pacer_; }
@@ -125,7 +133,15 @@ private:
 	void NoteLaw();
 	void SchedulePoll();
 	void ScheduleWake();
+	void OnPoll(TimePs, std::uint64_t);
+	/// A committed frame is about to be fetched.
+	void OnNicWake(TimePs time, std::uint64_t);
+	/// Compare what the core believes with the truth.
+	void OnProbe(TimePs, std::uint64_t);
 	void OnRealFrame(const ring_nic_frame &frame);
+	/// Ideal synchronisation: true by construction, not a result.
+	void OnSync(TimePs, std::uint64_t);
+	void SyncAgain();
 	void MakeConfig(const StationSpec &spec, std::uint64_t rate_bps, std::uint64_t seed);
 	/// A clock law and how far the wire is behind the NIC's own time, both valid from a true
 	/// time on.
@@ -137,7 +153,8 @@ private:
 	};
 
 	World &world_;
-	NodeId node_;
+	const std::string &name_;
+	const StationSpec &spec_;
 	Oscillator &nic_oscillator_;
 	Oscillator &cpu_oscillator_;
 	StationClock &clock_;
@@ -172,6 +189,14 @@ private:
 	std::uint64_t cpu_tick_ns_;
 	bool keep_history_ = false;
 	std::vector<PastLaw> past_;
+	std::unique_ptr<RxRing> rx_ring_;
+	std::int64_t start_offset_ns_ = 0;
+	bool synchronised_once_ = false;
+	bool sync_pending_ = false;
+	MemberEvent<&KeeponTransmitter::OnSync> sync_{ *this };
+	MemberEvent<&KeeponTransmitter::OnPoll> poll_{ *this };
+	MemberEvent<&KeeponTransmitter::OnNicWake> nic_wake_{ *this };
+	MemberEvent<&KeeponTransmitter::OnProbe> head_probe_{ *this };
 };
 
 } // namespace keepon::sim

@@ -8,57 +8,48 @@
 // the reference plane is what meets the txtime (KeepON paper section 6.2, I11).
 #pragma once
 
-#include <deque>
-
+#include "keepon/sim/egress_port.hpp"
 #include "keepon/sim/rng.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/station_clock.hpp"
 #include "keepon/sim/transmitter.hpp"
-#include "keepon/sim/wire_port.hpp"
 #include "keepon/sim/world.hpp"
 
 namespace keepon::sim
 {
 
-class LaunchtimeTransmitter final : public Transmitter
+class LaunchtimeTransmitter final : public Transmitter, private EgressPort::Owner
 {
 public:
 	static constexpr std::int64_t kComparatorNs = 32;
 
-	LaunchtimeTransmitter(World &world, NodeId node, const std::string &name,
-			      const StationSpec &spec, std::uint32_t byte_time_ps,
-			      Oscillator &nic_oscillator, StationClock &clock,
-			      TransmitterSink &sink);
+	explicit LaunchtimeTransmitter(const TransmitterSetup &setup);
 
-	void AddPause(const WirePause &pause) override { wire_.AddPause(pause); }
+	void AddPause(const WirePause &pause) override { port_.Wire().AddPause(pause); }
 	void Start() override {}
 	kpn_verdict Submit(TxFrame &frame) override;
-	void OnTransmit(TimePs time) override;
+	std::unique_ptr<NodeClock> MakePhc() override;
 	Counters NicCounters() const override;
 
 private:
-	struct Waiting {
-		TxFrame *frame;
-		TimePs earliest;
-		TimePs launch; // kNever: none
-	};
+	/// Launches go first; strict priority does what the data sheet says of the two queues.
+	static constexpr int kLaunches = 1;
+	static constexpr int kOthers = 0;
 
-	void Service();
-	void Schedule(TimePs time);
-	void SendFirst(std::deque<Waiting> &queue);
+	void OnTransmit(EgressPort &port, const QueuedFrame &frame,
+			const Transmission &sent) override;
+	void OnNeverFits(EgressPort &, const QueuedFrame &) override {} // it has no gates
 
 	World &world_;
-	NodeId node_;
 	NicSpec spec_;
-	WirePort wire_;
+	EgressPort port_;
 	StationClock &clock_;
+	Oscillator &oscillator_;
+	std::int64_t stamp_resolution_ns_;
 	Rng fetch_rng_;
 	TransmitterSink &sink_;
-	std::deque<Waiting> launches_;
-	std::deque<Waiting> others_;
 	TimePs launch_ready_ = 0;
 	TimePs other_ready_ = 0;
-	TimePs service_at_ = kNever;
 	std::int64_t frames_ = 0;
 	std::int64_t frame_bytes_ = 0;
 	std::int64_t late_launches_ = 0;

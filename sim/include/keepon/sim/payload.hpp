@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The bytes of test frames: every one says which frame it belongs to, so that stale, torn or
 // foreign bytes are noticed.
-//   0 destination, 6 source, 12 type 0x88b5 (IEEE Std 802, local experimental), 14 zero, 16 flow,
-//   24 sequence, 32 pattern
+//   0 destination, 6 source, 12 VLAN tag, 16 type 0x88b5 (IEEE Std 802, local experimental),
+//   18 zero, 20 flow, 24 sequence, 32 pattern
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
 #include "keepon/sim/core.hpp"
+#include "keepon/sim/frame_header.hpp"
 #include "keepon/sim/rng.hpp"
 #include "keepon/sim/types.hpp"
 
@@ -18,8 +19,8 @@ namespace keepon::sim
 inline constexpr std::uint32_t kPayloadHeaderBytes = 32;
 
 struct PayloadHeader {
-	std::uint8_t addresses_and_type[16];
-	std::uint64_t flow;
+	std::uint8_t header[20]; // addresses, tag, type
+	std::uint32_t flow;
 	std::int64_t seq;
 };
 static_assert(sizeof(PayloadHeader) == kPayloadHeaderBytes);
@@ -31,19 +32,46 @@ inline std::uint64_t PatternStart(const PayloadHeader &header)
 	       0x0101010101010101u;
 }
 
-inline PayloadHeader MakeHeader(NodeId talker, FlowId flow, std::int64_t seq)
+inline PayloadHeader MakeHeader(NodeId talker, const FrameHeader &to, FlowId flow, std::int64_t seq)
 {
-	return { { 2, 0, 0x4b, 0, 0, 1, 2, 0, 0x4b, 1, static_cast<std::uint8_t>(talker >> 8),
-		   static_cast<std::uint8_t>(talker), 0x88, 0xb5, 0, 0 },
-		 flow,
-		 seq };
+	PayloadHeader made{};
+	const int tci = to.priority << 13 | to.vid;
+	const std::uint8_t rest[] = { 2,
+				      0,
+				      0x4b,
+				      1,
+				      static_cast<std::uint8_t>(talker >> 8),
+				      static_cast<std::uint8_t>(talker),
+				      0x81,
+				      0x00,
+				      static_cast<std::uint8_t>(tci >> 8),
+				      static_cast<std::uint8_t>(tci),
+				      0x88,
+				      0xb5 };
+	for (int i = 0; i < 6; i++)
+		made.header[i] = static_cast<std::uint8_t>(to.destination >> (40 - 8 * i));
+	std::memcpy(made.header + 6, rest, sizeof(rest));
+	made.flow = flow;
+	made.seq = seq;
+	return made;
+}
+
+/// What bridges and NICs read of it.
+inline FrameHeader HeaderOf(const PayloadHeader &frame)
+{
+	FrameHeader header;
+	for (int i = 0; i < 6; i++)
+		header.destination = header.destination << 8 | frame.header[i];
+	header.vid = static_cast<std::uint16_t>((frame.header[14] & 0xf) << 8 | frame.header[15]);
+	header.priority = frame.header[14] >> 5;
+	return header;
 }
 
 /// \param data  room for frame_bytes - 4, rounded up to 8; frame_bytes at least 64
-inline void WritePayload(std::uint8_t *data, std::uint32_t frame_bytes, NodeId talker, FlowId flow,
-			 std::int64_t seq)
+inline void WritePayload(std::uint8_t *data, std::uint32_t frame_bytes, NodeId talker,
+			 const FrameHeader &to, FlowId flow, std::int64_t seq)
 {
-	const PayloadHeader header = MakeHeader(talker, flow, seq);
+	const PayloadHeader header = MakeHeader(talker, to, flow, seq);
 	std::memcpy(data, &header, sizeof(header));
 	std::uint64_t word = PatternStart(header);
 	for (std::uint32_t at = sizeof(header); at < frame_bytes - KPN_FCS_BYTES;
@@ -54,8 +82,7 @@ inline void WritePayload(std::uint8_t *data, std::uint32_t frame_bytes, NodeId t
 /// Whether it may be one of a test frame: a wiped one would name the first frame of the first flow.
 inline bool IsTestFrame(const PayloadHeader &header)
 {
-	return header.addresses_and_type[12] == 0x88 && header.addresses_and_type[13] == 0xb5 &&
-	       header.seq >= 0;
+	return header.header[16] == 0x88 && header.header[17] == 0xb5 && header.seq >= 0;
 }
 
 inline PayloadHeader ReadPayload(const std::uint8_t *data)
@@ -65,14 +92,13 @@ inline PayloadHeader ReadPayload(const std::uint8_t *data)
 	return header;
 }
 
-/// Whether \p data holds exactly the frame of \p talker that its header names, \p data_bytes long,
+/// Whether \p data holds exactly the frame of \p talker to \p to that it names, \p data_bytes long,
 /// and zeros up to \p wire_bytes.
-inline bool CheckPayload(const std::uint8_t *data, NodeId talker, std::uint32_t data_bytes,
-			 std::uint32_t wire_bytes)
+inline bool CheckPayload(const std::uint8_t *data, NodeId talker, const FrameHeader &to,
+			 std::uint32_t data_bytes, std::uint32_t wire_bytes)
 {
 	const PayloadHeader header = ReadPayload(data);
-	const PayloadHeader expected =
-		MakeHeader(talker, static_cast<FlowId>(header.flow), header.seq);
+	const PayloadHeader expected = MakeHeader(talker, to, header.flow, header.seq);
 	std::uint64_t word = PatternStart(header);
 	std::uint64_t differences = 0;
 	std::uint32_t at = sizeof(header);

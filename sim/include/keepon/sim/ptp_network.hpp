@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "keepon/sim/application.hpp"
 #include "keepon/sim/ptp_node.hpp"
 #include "keepon/sim/world.hpp"
 
@@ -21,7 +22,7 @@ namespace keepon::sim
 class Bridge;
 class Station;
 
-class PtpNetwork final : public PtpTransport, public FrameObserver
+class PtpNetwork final : public PtpTransport, public Application, public Receiver
 {
 public:
 	/// A node and what it is; one of the two.
@@ -49,18 +50,17 @@ public:
 	PtpNetwork(World &world, const PtpSpec &spec, std::vector<Member> members);
 	PtpNetwork(const PtpNetwork &) = delete;
 	PtpNetwork &operator=(const PtpNetwork &) = delete;
-	virtual ~PtpNetwork() = default;
+	~PtpNetwork() override = default;
 
-	void Start();
-	void OnEvent(std::uint64_t action);
+	void Start() override;
 	/// A frame of PTP has arrived completely at \p node, which is one of its listeners.
-	void OnArrive(NodeId node, const Packet &packet);
+	void OnReceive(NodeId node, const Packet &packet) override;
 	/// From now until \p until no Sync or follow-up gets into \p node.
 	void LoseSync(NodeId node, TimePs until) { lost_until_[node] = until; }
 
 	void OnSubmit(FlowId flow, std::int64_t seq, TimePs at) override;
 	void OnWire(FlowId flow, std::int64_t seq, TimePs sfd, TimePs complete) override;
-	void OnOutcome(FlowId flow, std::int64_t seq, kpn_verdict verdict, kpn_time start) override;
+	void OnOutcome(const TxFrame &frame, kpn_verdict verdict) override;
 
 	void SendPtp(NodeId node, std::uint32_t port, const PtpBody &body) override;
 	TimePs Now() const override { return world_.now; }
@@ -138,6 +138,13 @@ private:
 		std::uint32_t peer_port;
 	};
 
+	/// What a message goes through at a station; NULL at bridges.
+	struct Software {
+		Latency *wakeup = nullptr;
+		Latency *stack = nullptr;
+		Latency *rx = nullptr;
+	};
+
 	struct Reign {
 		TimePs from;
 		NodeId node;
@@ -164,6 +171,7 @@ private:
 	Letter *LetterOf(FlowId flow, std::int64_t seq);
 	void Push(TimePs time, const Action &action);
 	void PushTimer(ActionKind kind, NodeId node, std::uint32_t index, TimePs due);
+	void OnAction(TimePs, std::uint64_t action);
 	void Handle(const Action &action);
 	void Seen(Action action);
 	TimePs Wakeup(NodeId node);
@@ -173,6 +181,7 @@ private:
 	World &world_;
 	PtpSpec spec_;
 	std::vector<Member> members_;
+	std::vector<Software> software_;       // by node
 	std::vector<std::vector<Link>> links_; // by node, in order of its ports
 	std::vector<std::unique_ptr<PtpNode>> nodes_;
 	std::vector<Record> records_;
@@ -187,6 +196,7 @@ private:
 	std::uint32_t fault_place_ = 0;
 	std::int64_t unstamped_ = 0;
 	Rng rng_;
+	MemberEvent<&PtpNetwork::OnAction> action_{ *this };
 };
 
 } // namespace keepon::sim

@@ -27,7 +27,7 @@ class RxRing final : public PeerFrames
 public:
 	/// \param own, peer  transmitters at both ends of the link
 	/// \param propagation_ps  of the wire from the peer
-	RxRing(World &world, NodeId node, const std::string &name, const StationSpec &spec,
+	RxRing(World &world, const std::string &name, const StationSpec &spec,
 	       KeeponTransmitter &own, KeeponTransmitter &peer, TimePs propagation_ps,
 	       Oscillator &cpu_oscillator);
 	RxRing(const RxRing &) = delete;
@@ -35,7 +35,6 @@ public:
 	virtual ~RxRing() = default;
 
 	void Start() { SchedulePoll(); }
-	void OnPoll();
 	void OnPeerFrame(std::uint64_t seq, TimePs sfd) override;
 
 	/// PHC time of the frame whose reference plane arrived at \p sfd, ps since the epoch, as
@@ -57,12 +56,12 @@ private:
 		std::optional<std::uint64_t> position_ps;
 	};
 
+	void OnPoll(TimePs, std::uint64_t);
 	void Observe();
 	kpn_rx_stamp Stamp(TimePs sfd);
 	void SchedulePoll();
 
 	World &world_;
-	NodeId node_;
 	KeeponTransmitter &own_;
 	KeeponTransmitter &peer_;
 	TimePs propagation_ps_;
@@ -81,6 +80,7 @@ private:
 	TimePs free_ = 0;          // the poller is busy until then
 	std::deque<Frame> frames_; // in order of their slots
 	std::size_t counted_ = 0;  // of these, from the front
+	MemberEvent<&RxRing::OnPoll> poll_{ *this };
 };
 
 } // namespace keepon::sim

@@ -37,6 +37,13 @@ public:
 		      const std::vector<GateEntry> &entries);
 	FlowId AddStream(const StreamSpec &spec);
 	FlowId AddLoad(const LoadSpec &spec);
+	/// Frames of an application, which is to be named by SetSource() before the start. They are
+	/// counted where they arrive, and handed on if SetReceiver() names somebody.
+	FlowId AddFlow(const FlowSpec &spec);
+	void SetSource(FlowId flow, Application &source) { world_.flows[flow].source = &source; }
+	/// Whoever gets the frames calls World::Deliver() himself, or not.
+	void SetReceiver(FlowId flow, Receiver &receiver);
+	World &Shared() { return world_; }
 	void AddFault(const FaultSpec &spec);
 	/// Count bytes of loads in [start, end) of true time apart.
 	void SetWindow(std::int64_t start_ns, std::int64_t end_ns);
@@ -79,16 +86,19 @@ private:
 	void CheckRoute(const std::string &what, NodeId talker, const std::vector<NodeId> &route,
 			NodeId listener) const;
 	void CheckTalker(const std::string &what, NodeId talker, std::uint32_t frame_bytes) const;
+	FlowId NewFlow(Flow flow, int queue);
 	void Route(FlowId flow, const std::vector<NodeId> &route, NodeId listener);
 	void Start();
-	void Dispatch(const Event &event);
-	void OnArrive(std::uint32_t end, std::uint32_t packet);
-	void OnFault(std::size_t fault);
+	/// \param arrival  link end in the upper half, packet in the lower
+	void OnArrive(TimePs, std::uint64_t arrival);
+	void OnFault(TimePs, std::uint64_t fault);
 
 	World world_;
 	std::vector<Node> nodes_;
 	std::unique_ptr<PtpNetwork> ptp_;
 	std::vector<FaultSpec> faults_;
+	MemberEvent<&Simulation::OnArrive> arrive_{ *this };
+	MemberEvent<&Simulation::OnFault> fault_{ *this };
 	bool started_ = false;
 };
 

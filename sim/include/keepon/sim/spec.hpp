@@ -16,7 +16,6 @@
 namespace keepon::sim
 {
 
-enum class Driver { kKeepon, kStandard, kLaunchtime };
 enum class ReleaseKind { kTxtime, kEtf, kSleep };
 /// kPtp: the clock is set by PTP, which Simulation::SetSync() describes.
 enum class SyncMode { kIdeal, kNone, kPtp };
@@ -93,7 +92,7 @@ struct ProbeSpec {
 };
 
 struct StationSpec {
-	Driver driver = Driver::kStandard;
+	std::string driver = "standard"; // name of a TransmitterKind
 	ReleaseKind release = ReleaseKind::kTxtime;
 	SyncMode sync = SyncMode::kIdeal;
 	LatencySpec wakeup;
@@ -151,6 +150,17 @@ struct StreamSpec {
 	int tc = 0;
 	int queue = 7;
 	std::int64_t advance_ns = 100'000;
+};
+
+/// Frames of an application, to one listener.
+struct FlowSpec {
+	std::string id;
+	NodeId talker = 0;
+	NodeId listener = 0;
+	std::vector<NodeId> route; // bridges on the way
+	std::uint32_t frame_bytes = 64;
+	int tc = 0;
+	int queue = 0;
 };
 
 struct LoadSpec {

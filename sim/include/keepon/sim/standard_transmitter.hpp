@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A conventional driver and NIC: append at the tail of the ring, doorbell, fetch, send when the
+// A conventional driver and NIC: one ring, so nothing overtakes and a frame has its place on the
+// wire as soon as it is posted. Append at the tail of the ring, doorbell, fetch, send when the
 // wire is free (C27). Ring space comes back with a completion interrupt, coalesced over frames and
 // time; what finds the ring full waits in a queue of bounded length. txtimes mean nothing to it.
 // Source: Linux bcmgenet (coalescing KeepON paper section A.6, I2).
@@ -7,10 +8,10 @@
 
 #include <deque>
 
+#include "keepon/sim/mac.hpp"
 #include "keepon/sim/rng.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/transmitter.hpp"
-#include "keepon/sim/wire_port.hpp"
 #include "keepon/sim/world.hpp"
 
 namespace keepon::sim
@@ -19,14 +20,11 @@ namespace keepon::sim
 class StandardTransmitter final : public Transmitter
 {
 public:
-	StandardTransmitter(World &world, NodeId node, const std::string &name,
-			    const StationSpec &spec, std::uint32_t byte_time_ps,
-			    Oscillator &nic_oscillator, TransmitterSink &sink);
+	explicit StandardTransmitter(const TransmitterSetup &setup);
 
-	void AddPause(const WirePause &pause) override { wire_.AddPause(pause); }
+	void AddPause(const WirePause &pause) override { mac_.AddPause(pause); }
 	void Start() override {}
 	kpn_verdict Submit(TxFrame &frame) override;
-	void OnReclaim(TimePs time) override;
 	Counters NicCounters() const override;
 
 private:
@@ -36,12 +34,12 @@ private:
 	};
 
 	void Post(TxFrame &frame);
+	void OnReclaim(TimePs time, std::uint64_t);
 	void ScheduleReclaim();
 
 	World &world_;
-	NodeId node_;
 	NicSpec spec_;
-	WirePort wire_;
+	Mac mac_;
 	Rng fetch_rng_;
 	TransmitterSink &sink_;
 	std::deque<Posted> ring_;
@@ -52,6 +50,7 @@ private:
 	std::int64_t frame_bytes_ = 0;
 	std::int64_t interrupts_ = 0;
 	std::int64_t ring_full_ = 0;
+	MemberEvent<&StandardTransmitter::OnReclaim> reclaim_{ *this };
 };
 
 } // namespace keepon::sim

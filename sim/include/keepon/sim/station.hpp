@@ -11,17 +11,18 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "keepon/sim/dual_clock.hpp"
+#include "keepon/sim/address_table.hpp"
+#include "keepon/sim/application.hpp"
 #include "keepon/sim/frame_pool.hpp"
-#include "keepon/sim/keepon_clock.hpp"
+#include "keepon/sim/host_stages.hpp"
 #include "keepon/sim/keepon_transmitter.hpp"
 #include "keepon/sim/latency.hpp"
 #include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
 #include "keepon/sim/release.hpp"
-#include "keepon/sim/rx_ring.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/station_clock.hpp"
 #include "keepon/sim/world.hpp"
@@ -29,9 +30,10 @@
 namespace keepon::sim
 {
 
-class Station final : public TransmitterSink
+class Station final : public TransmitterSink, public Host
 {
 public:
+	/// \param spec  whose driver is a registered one
 	/// \param end  link end of the station, whose byte time and peer are known. Throws
 	/// ValueError.
 	Station(World &world, NodeId node, std::string name, const StationSpec &spec,
@@ -40,27 +42,14 @@ public:
 	Station &operator=(const Station &) = delete;
 	virtual ~Station() = default;
 
-	/// Whether its clock is "dual": the receive ring is one, too.
-	bool WantsRxRing() const { return keepon_ && spec_.keepon.merge; }
-	/// \param peer  station at the other end of the link, or NULL. Throws ValueError unless it
-	/// is a keepon one.
-	void CountFramesOf(Station *peer, TimePs propagation_ps);
-	/// NULL without it.
-	RxRing *Rx() { return rx_ring_.get(); }
-
-	void AddStream(FlowId flow, const StreamSpec &spec);
-	void AddLoad(FlowId flow, const LoadSpec &spec);
+	/// Applications start in the order in which they were added.
+	Application &AddApplication(std::unique_ptr<Application> application);
 	/// \param listener  index among the listeners of \p flow
 	void AddListener(FlowId flow, std::size_t listener);
+	/// Frames to \p header's address go to \p receiver.
+	void AddReceiver(const FrameHeader &header, Receiver &receiver);
 	void Start();
 
-	void OnRxPoll() { rx_ring_->OnPoll(); }
-	void OnTalk(std::size_t talk);
-	void OnLoad(std::size_t load);
-	void OnDriverEnter(std::uint32_t frame) { EnterDriver(pool_[frame]); }
-	void OnSubmit(std::uint32_t frame) { Submit(pool_[frame]); }
-	void OnEtfTimer(TimePs time);
-	void OnSync();
 	void OnArrive(std::uint32_t packet);
 	void OnFault(const FaultSpec &fault);
 
@@ -69,24 +58,34 @@ public:
 	NodeClock *Clock() { return ptp_clock_.get(); }
 	/// Before the start: by how much the clock is ahead of network time then.
 	void SetStartOffset(std::int64_t offset_ns);
-	void SendPtpFrame(FlowId flow);
-	TimePs DrawPtpWakeup() { return ptp_wakeup_.Draw(); }
-	TimePs DrawRx() { return rx_.Draw(); }
 	std::int64_t IngressPs() const { return spec_.ingress_latency_ns * kPsPerNs; }
 	std::int64_t EgressPs() const { return spec_.egress_latency_ns * kPsPerNs; }
 	/// The system clock is set to what the PHC says, and to its rate since the last time.
 	void FollowPhc(bool stepped);
 
+	Latency &Stage(HostStage stage, const char *purpose) override
+	{
+		return stages_.Of(stage, purpose);
+	}
+	StationClock &SystemClock() override { return system_ ? system_clock_ : clock_; }
+	bool ClockSettles() const override { return spec_.sync == SyncMode::kPtp; }
+	bool TakesTxtimes() const override { return spec_.release != ReleaseKind::kSleep; }
+	TimePs TakeLateness() override { return std::exchange(late_ps_, 0); }
+	TxFrame &MakeFrame(FlowId flow, std::int64_t seq) override;
+	void Send(TxFrame &frame) override;
+	void SendPlain(TxFrame &frame) override;
+	void SendPlainAt(TxFrame &frame, TimePs at) override;
+
 	void OnOutcome(TxFrame &frame, kpn_verdict verdict) override;
 	void OnWire(const WireFrame &frame) override;
-	void OnDisturbed() override;
+	void OnDisturbed() override { disturbances_++; }
 
 	const std::string &Name() const { return name_; }
 	const StationSpec &Spec() const { return spec_; }
 	std::uint32_t End() const { return end_; }
 	Transmitter &Tx() { return *transmitter_; }
 	/// NULL unless the driver is `keepon`.
-	KeeponTransmitter *Keepon() { return keepon_; }
+	KeeponTransmitter *Keepon() { return dynamic_cast<KeeponTransmitter *>(&*transmitter_); }
 	std::int64_t ForeignFrames() const { return foreign_frames_; }
 	/// Frames of \p flow that were made and have not ended.
 	std::int64_t PendingOf(FlowId flow) const { return pool_.InUse(flow); }
@@ -97,35 +96,22 @@ public:
 	Counters HostTails() const { return OfStages(&Latency::Tails); }
 
 private:
-	struct Talk {
-		FlowId flow;
-		std::int64_t ahead_ns; // wake-up this long before the txtime
-		TimePs last = 0;       // arrival of the last frame at the release
-		bool begun = false;    // the first wake-up is set
-	};
+	void OnDriverEnter(TimePs, std::uint64_t frame);
+	void OnSubmit(TimePs, std::uint64_t frame);
+	/// \param due  when the timer was to fire, by true time
+	void OnEtfTimer(TimePs, std::uint64_t due);
 
-	struct Load {
-		FlowId flow;
-		LoadSpec spec;
-		std::int64_t count = 0;       // frames made
-		std::int64_t outstanding = 0; // frames not ended
-		TimePs start = 0;
-		TimePs last = 0;
-		bool refill_pending = false;
+	/// Who gets the frames of an address: a receiver, or nobody but the account of a flow.
+	struct Reception {
+		Receiver *receiver = nullptr;
+		std::size_t listener = 0; // index among those of the flow
 	};
 
 	Counters OfStages(std::int64_t (Latency::*count)() const) const;
-	TxFrame &MakeFrame(FlowId flow, std::int64_t seq);
-	void BeginTalk(std::size_t talk);
-	void ScheduleTalk(std::size_t talk, std::int64_t seq);
-	void EnterRelease(TxFrame &frame);
-	void EnterDriver(TxFrame &frame);
 	void Submit(TxFrame &frame);
 	void Finish(TxFrame &frame, kpn_verdict verdict);
 	void ServeEtf();
-	void MakeClocks();
-	/// The clock applications and qdiscs go by.
-	StationClock &SystemClock() { return system_ ? system_clock_ : clock_; }
+	void MakeClocks(bool has_phc);
 	std::int64_t StampNs(TimePs t);
 
 	World &world_;
@@ -139,35 +125,27 @@ private:
 	StationClock system_clock_; // with PTP and a NIC that has a PHC
 	std::unique_ptr<OscillatorClock> system_;
 	std::unique_ptr<NodeClock> ptp_clock_;
-	std::int64_t start_offset_ns_ = 0;
 	bool followed_ = false;
 	std::int64_t followed_phc_ps_ = 0;
 	std::int64_t followed_cpu_ps_ = 0;
-	Latency rx_;
-	Latency ptp_wakeup_;
-	Latency ptp_stack_;
-	Latency wakeup_;
-	Latency load_wakeup_;
-	Latency stack_;
-	Latency driver_;
-	Latency timer_;
+	HostStages stages_;
+	Latency &driver_;
+	Latency &timer_;
 	FramePool pool_;
 	std::unique_ptr<Transmitter> transmitter_;
-	KeeponTransmitter *keepon_ = nullptr;
-	std::unique_ptr<RxRing> rx_ring_;
 	EtfQueue etf_;
 	TimePs etf_timer_at_ = kNever;
 	TimePs driver_free_ = 0;
 	TimePs late_ps_ = 0; // injected into the next frame
-	std::vector<Talk> talks_;
-	std::vector<Load> loads_;
-	std::vector<std::int32_t> load_of_;     // by flow, -1: none
-	std::vector<std::int32_t> listener_of_; // by flow
-	bool synchronised_once_ = false;
-	bool sync_pending_ = false;
+	std::vector<std::unique_ptr<Application>> applications_;
+	AddressTable<Reception> receptions_;
+	std::uint32_t unknown_place_;
 	std::int64_t foreign_frames_ = 0;
 	std::int64_t etf_drops_ = 0;
 	std::int64_t disturbances_ = 0;
+	MemberEvent<&Station::OnDriverEnter> driver_enter_{ *this };
+	MemberEvent<&Station::OnSubmit> submit_{ *this };
+	MemberEvent<&Station::OnEtfTimer> etf_event_{ *this };
 };
 
 } // namespace keepon::sim

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One 64-bit hash over everything that happened to frames, in order: equal seeds give equal hashes.
+// One 64-bit hash over everything that happened to frames and when: equal seeds give equal hashes.
+// Every entry has its time, so the order in which they were made does not matter: which of two
+// independent things at one instant was computed first, or how far ahead, is no behaviour.
 #pragma once
 
 #include <cstdint>
 
+#include "keepon/sim/rng.hpp"
 #include "keepon/sim/types.hpp"
 
 namespace keepon::sim
@@ -16,24 +19,26 @@ class Trace
 public:
 	void Add(TraceKind kind, NodeId node, FlowId flow, std::int64_t seq, TimePs time)
 	{
-		Fold(static_cast<std::uint64_t>(kind) << 32 | node);
-		Fold(static_cast<std::uint64_t>(flow) << 40 ^ static_cast<std::uint64_t>(seq));
-		Fold(static_cast<std::uint64_t>(time));
+		std::uint64_t hash = 0xcbf29ce484222325u;
+		hash = Folded(hash, static_cast<std::uint64_t>(kind) << 32 | node);
+		hash = Folded(hash, static_cast<std::uint64_t>(flow) << 40 ^
+					    static_cast<std::uint64_t>(seq));
+		sum_ += Mix64(Folded(hash, static_cast<std::uint64_t>(time)));
 		count_++;
 	}
 
-	std::uint64_t Hash() const { return hash_; }
+	std::uint64_t Hash() const { return Mix64(sum_); }
 	std::uint64_t Count() const { return count_; }
 
 private:
 	/// FNV-1a over 64-bit words, with a fold so that high bits reach low ones.
-	void Fold(std::uint64_t word)
+	static std::uint64_t Folded(std::uint64_t hash, std::uint64_t word)
 	{
-		hash_ = (hash_ ^ word) * 0x100000001b3u;
-		hash_ ^= hash_ >> 29;
+		hash = (hash ^ word) * 0x100000001b3u;
+		return hash ^ hash >> 29;
 	}
 
-	std::uint64_t hash_ = 0xcbf29ce484222325u;
+	std::uint64_t sum_ = 0;
 	std::uint64_t count_ = 0;
 };
 

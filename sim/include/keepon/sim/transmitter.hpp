@@ -10,6 +10,11 @@
 #include <vector>
 
 #include "keepon/sim/core.hpp"
+#include "keepon/sim/latency.hpp"
+#include "keepon/sim/mac.hpp"
+#include "keepon/sim/node_clock.hpp"
+#include "keepon/sim/registry.hpp"
+#include "keepon/sim/spec.hpp"
 #include "keepon/sim/types.hpp"
 #include "keepon/sim/wire_pause.hpp"
 
@@ -24,6 +29,8 @@ struct TxFrame {
 	std::int64_t seq = 0;
 	std::uint32_t index = 0; // in the pool
 	TimePs submitted_ps = 0;
+	TimePs launch_ps =
+		kNever; // when its NIC is to send it, by true time; kNever: no launch time
 };
 
 /// A frame as it goes onto the wire. Times are true time; data as latched, frame_bytes - 4 long,
@@ -36,6 +43,13 @@ struct WireFrame {
 	TimePs complete_ps;
 	bool torn;
 };
+
+/// \p frame as \p mac sends it, whole.
+inline WireFrame OnTheWire(const TxFrame &frame, const Transmission &sent, Mac &mac)
+{
+	return { static_cast<const std::uint8_t *>(frame.frame.data), frame.frame.frame_bytes,
+		 mac.TrueOf(sent.Sfd()), mac.TrueOf(sent.LastBit()), false };
+}
 
 /// What a transmitter reports. on_wire may come before the time it speaks of; both must not call
 /// back.
@@ -51,6 +65,9 @@ protected:
 	~TransmitterSink() = default;
 };
 
+class StationClock;
+struct World;
+
 using Counters = std::vector<std::pair<std::string, std::int64_t>>;
 
 class Transmitter
@@ -62,21 +79,55 @@ public:
 	virtual void AddPause(const WirePause &pause) = 0;
 	/// At the start of the simulation.
 	virtual void Start() = 0;
+	/// Once it is known what is at the other end of the link: a station's transmitter, or NULL.
+	/// Throws ValueError if it needs another one.
+	virtual void OnLinked(Transmitter *, TimePs) {}
 	/// Nothing after \p until will be asked for before the next call.
 	virtual void Foresee(TimePs) {}
 
 	/// \return KPN_VERDICT_PENDING if the frame is kept until OnOutcome(), else its verdict
 	virtual kpn_verdict Submit(TxFrame &frame) = 0;
 
-	virtual void OnPoll() {}
-	virtual void OnNicWake(TimePs) {}
-	virtual void OnTransmit(TimePs) {}
-	virtual void OnReclaim(TimePs) {}
-	virtual void OnProbe() {}
+	// The clock, if the kind of transmitter has one (a PHC).
+	/// What PTP sets.
+	virtual std::unique_ptr<NodeClock> MakePhc() { return nullptr; }
+	/// Before the start: PTP's clock is to be \p offset_ns ahead of network time then. False if
+	/// it can be set at once, by who asks.
+	virtual bool SetStartOffset(std::int64_t) { return false; }
+	/// Somebody shifts the time of day.
+	virtual void StepClock(std::int64_t) {}
 
+	/// Whether faults of \p kind are its affair.
+	virtual bool Takes(FaultKind) const { return false; }
+	virtual void OnFault(const FaultSpec &) {}
+
+	/// Longest frame that an application may send at any time.
+	virtual std::uint32_t FrameBytesMax() const { return KPN_FRAME_BYTES_MAX; }
+	/// Sum of \p count over the latencies of its own polls.
+	virtual std::int64_t OfPolls(std::int64_t (Latency::*)() const) const { return 0; }
 	/// Frames without a data frame on the wire so far, and everything else worth counting.
 	virtual std::int64_t Placeholders() const { return 0; }
 	virtual Counters NicCounters() const = 0;
+};
+
+/// What a transmitter is made of; all of it outlives the transmitter.
+struct TransmitterSetup {
+	World &world;
+	NodeId node;
+	const std::string &name;
+	const StationSpec &spec;
+	std::uint64_t rate_bps;
+	Oscillator &nic_oscillator;
+	Oscillator &cpu_oscillator;
+	StationClock &clock; // what applications mean by time
+	TransmitterSink &sink;
+};
+
+/// A sort of driver and NIC, by the name that stands in `driver`.
+struct TransmitterKind {
+	/// Throws ValueError.
+	std::unique_ptr<Transmitter> (*make)(const TransmitterSetup &setup);
+	bool has_phc; // its clock is on the NIC; if not, the system clock is all there is
 };
 
 } // namespace keepon::sim

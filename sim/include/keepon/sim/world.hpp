@@ -22,6 +22,8 @@ namespace keepon::sim
 struct Packet {
 	std::int64_t seq = 0;
 	TimePs sfd_ps = 0;
+	FrameHeader header; // as it is on the wire, torn or not
+	// For accounting; nobody on the way looks at it.
 	FlowId flow = 0;
 	std::uint32_t frame_bytes = 0; // on the wire, padding to the slot included
 	std::uint16_t listeners = 0;   // still to be reached by this copy
@@ -84,20 +86,6 @@ struct LinkEnd {
 	std::int64_t frames = 0; // good ones that arrived here
 };
 
-/// Hears what becomes of frames of PTP at their talkers. Must not call back.
-class FrameObserver
-{
-public:
-	virtual void OnSubmit(FlowId flow, std::int64_t seq, TimePs at) = 0;
-	virtual void OnWire(FlowId flow, std::int64_t seq, TimePs sfd, TimePs complete) = 0;
-	/// \p start  PHC time of the reference plane where the driver tells it
-	virtual void OnOutcome(FlowId flow, std::int64_t seq, kpn_verdict verdict,
-			       kpn_time start) = 0;
-
-protected:
-	~FrameObserver() = default;
-};
-
 struct World {
 	std::uint64_t seed = 0;
 	std::int64_t epoch_ns = 0;
@@ -110,8 +98,8 @@ struct World {
 	PacketPool packets;
 	std::vector<Flow> flows;
 	std::vector<LinkEnd> ends;
-	std::vector<std::string> places; // where frames can be lost
-	FrameObserver *ptp = nullptr;    // of flows with is_ptp
+	std::vector<std::string> places;  // where frames can be lost
+	EventHandler *arrivals = nullptr; // of packets at link ends, see Arrival()
 
 	std::uint32_t Place(const std::string &name)
 	{
@@ -136,6 +124,19 @@ struct World {
 		trace.Add(TraceKind::kLose, node, flow, seq, now);
 	}
 
+	/// \p packet came to the listener of its flow that is number \p listener.
+	void Deliver(NodeId node, const Packet &packet, std::size_t listener)
+	{
+		Flow &flow = flows[packet.flow];
+		flow.delivered[listener]++;
+		flow.delivered_bytes += flow.frame_bytes;
+		if (InWindow(packet.sfd_ps))
+			flow.window_delivered_bytes += flow.frame_bytes;
+		flow.torn += packet.torn;
+		flow.wrong_bytes += packet.wrong_bytes;
+		trace.Add(TraceKind::kDeliver, node, packet.flow, packet.seq, packet.sfd_ps);
+	}
+
 	/// Put a packet on the wire at \p end. \p sfd_ps, \p complete_ps: reference plane and last
 	/// bit at the sender.
 	void Send(std::uint32_t end, std::uint32_t packet, TimePs sfd_ps, TimePs complete_ps)
@@ -145,7 +146,7 @@ struct World {
 		capture.Add({ sfd_ps, frame.seq, frame.flow, from.node, frame.frame_bytes, true });
 		packets[packet].sfd_ps = sfd_ps + from.propagation_ps;
 		events.Push(complete_ps + from.propagation_ps + ends[from.peer].receive_ps,
-			    EventKind::kArrive, from.peer, packet);
+			    *arrivals, std::uint64_t{ from.peer } << 32 | packet);
 	}
 };
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An application: whatever makes frames of its own or gets some, with timers of its own
+// (MemberEvent). It sends through the Host it runs on and hears what becomes of its frames; streams,
+// loads and PTP are applications. Every flow names the application that makes its frames
+// (Flow::source), every address a node listens to names its Receiver.
+#pragma once
+
+#include <cstdint>
+
+#include "keepon/sim/core.hpp"
+#include "keepon/sim/types.hpp"
+
+namespace keepon::sim
+{
+
+struct Packet;
+struct TxFrame;
+class Latency;
+class StationClock;
+
+/// Gets frames that end at a node.
+class Receiver
+{
+public:
+	/// \p packet has arrived completely at \p node.
+	virtual void OnReceive(NodeId node, const Packet &packet) = 0;
+
+protected:
+	~Receiver() = default;
+};
+
+class Application
+{
+public:
+	virtual ~Application() = default;
+
+	/// At the start of the simulation, when the wires have started.
+	virtual void Start() {}
+	/// The driver has frame \p seq of \p flow at \p at, which is now.
+	virtual void OnSubmit(FlowId, std::int64_t, TimePs) {}
+	/// Where its reference plane and its last bit are on the wire, now or ahead of time.
+	virtual void OnWire(FlowId, std::int64_t, TimePs, TimePs) {}
+	/// It has ended; its start is valid if the driver tells it. Must not send at once: others
+	/// that have ended at this moment have not been told of.
+	virtual void OnOutcome(const TxFrame &, kpn_verdict) {}
+};
+
+/// What a stage of a host is: how long it takes is drawn anew each time.
+enum class HostStage { kWakeup, kStack, kDriver, kTimer, kRx };
+inline constexpr std::size_t kHostStages = 5;
+
+/// What a station offers its applications.
+class Host
+{
+public:
+	/// The latency of \p stage for those who name \p purpose. Each purpose has draws of its own,
+	/// so that another application leaves those of the others alone.
+	virtual Latency &Stage(HostStage stage, const char *purpose) = 0;
+	/// The clock its threads sleep by.
+	virtual StationClock &SystemClock() = 0;
+	/// Whether that clock is set in the course of the run: what it reads at the start says
+	/// nothing of how it will read later.
+	virtual bool ClockSettles() const = 0;
+	/// Whether it can be told when a frame is to leave; if not, it is sent when it comes.
+	virtual bool TakesTxtimes() const = 0;
+	/// A fault: by how much the next frame comes late; 0 from then on.
+	virtual TimePs TakeLateness() = 0;
+
+	/// A new frame, number \p seq of \p flow, which counts as submitted.
+	virtual TxFrame &MakeFrame(FlowId flow, std::int64_t seq) = 0;
+	/// Hand it to the qdisc: it goes by its txtime if there is one that does.
+	virtual void Send(TxFrame &frame) = 0;
+	/// Hand it to the driver, past the qdisc, now or at \p at.
+	virtual void SendPlain(TxFrame &frame) = 0;
+	virtual void SendPlainAt(TxFrame &frame, TimePs at) = 0;
+
+protected:
+	~Host() = default;
+};
+
+} // namespace keepon::sim

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "keepon/sim/ingress_pipeline.hpp"
+
+namespace keepon::sim
+{
+
+IngressPipeline::Entry &IngressPipeline::EntryOf(const FrameHeader &header)
+{
+	const auto known = static_cast<std::uint32_t>(entries_.Count());
+	Entry &entry = entries_[header.Address()];
+	if (entries_.Count() > known)
+		entry.stream = known;
+	return entry;
+}
+
+void IngressPipeline::AddRoute(const FrameHeader &header, std::uint32_t port)
+{
+	Entry &entry = EntryOf(header);
+	for (Exit &exit : entry.exits) {
+		if (exit.port == port) {
+			exit.listeners++;
+			return;
+		}
+	}
+	entry.exits.push_back({ static_cast<std::uint16_t>(port), 1 });
+}
+
+void IngressPipeline::AddReceiver(const FrameHeader &header, Receiver &receiver)
+{
+	EntryOf(header).receiver = &receiver;
+}
+
+IngressPipeline::Decision IngressPipeline::Decide(const Packet &packet, TimePs now)
+{
+	Decision decision;
+	const Entry *entry = entries_.Find(packet.header.Address());
+	if (!entry) {
+		decision.place = unknown_place_;
+		return decision;
+	}
+	for (const auto &filter : filters_) {
+		if (!filter->Passes(packet, entry->stream, now)) {
+			decision.place = filter->Place();
+			return decision;
+		}
+	}
+	decision.receiver = entry->receiver;
+	decision.exits = &entry->exits;
+	decision.queue = QueueOf(packet.header);
+	return decision;
+}
+
+} // namespace keepon::sim

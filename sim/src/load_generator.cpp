@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "keepon/sim/load_generator.hpp"
+
+#include <algorithm>
+
+namespace keepon::sim
+{
+
+PacedLoad::PacedLoad(World &world, Host &host, FlowId flow, const LoadSpec &spec)
+	: world_(world), host_(host), flow_(flow), spec_(spec),
+	  wakeup_(host.Stage(HostStage::kWakeup, "load wakeup")),
+	  stack_(host.Stage(HostStage::kStack, "stack")), start_(spec.start_ns * kPsPerNs),
+	  last_(start_)
+{
+}
+
+void PacedLoad::OnTimer(TimePs, std::uint64_t)
+{
+	TxFrame &frame = host_.MakeFrame(flow_, count_++);
+	last_ = std::max(last_, world_.now + wakeup_.Draw() + stack_.Draw());
+	host_.SendPlainAt(frame, last_);
+	const auto bits_ps =
+		static_cast<__int128>(count_) * spec_.frame_bytes * 8 * 1'000'000'000'000;
+	world_.events.Push(start_ + static_cast<TimePs>(bits_ps / spec_.rate_bps), timer_);
+}
+
+SaturatingLoad::SaturatingLoad(World &world, Host &host, FlowId flow, const LoadSpec &spec)
+	: world_(world), host_(host), flow_(flow), start_(spec.start_ns * kPsPerNs),
+	  window_frames_(spec.window_frames)
+{
+}
+
+void SaturatingLoad::OnOutcome(const TxFrame &, kpn_verdict)
+{
+	outstanding_--;
+	if (refill_pending_)
+		return;
+	refill_pending_ = true;
+	world_.events.Push(world_.now, refill_);
+}
+
+/// Frames refused at once end here too and would be made again: one window per call at most.
+void SaturatingLoad::OnRefill(TimePs, std::uint64_t)
+{
+	refill_pending_ = false;
+	for (std::uint32_t i = 0; i < window_frames_ && outstanding_ < window_frames_; i++) {
+		outstanding_++;
+		host_.SendPlain(host_.MakeFrame(flow_, count_++));
+	}
+}
+
+} // namespace keepon::sim
