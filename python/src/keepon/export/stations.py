@@ -2,7 +2,7 @@
 """The script of a station: card, keepon device, queues, VLAN, clocks. It is set up whole, or left
 as it was and told why.
 
-A station gets what target vm gives it (keepon.linux.network), on real devices.
+A station gets what target vm gives it (keepon.linux.stations), on real devices.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from keepon.export import ptp, shell
-from keepon.linux.network import Guest, link_options, queue_commands
+from keepon.linux.stations import Guest, link_options, queue_commands
 from keepon.model.hosts import etf_delta_ns
 from keepon.model.scenario import Station
 from keepon.model.topology import Topology

@@ -13,7 +13,8 @@ from typing import Final, cast
 import numpy as np
 
 from keepon.errors import ConfigError, TraceError
-from keepon.linux.network import Guest, guest_script
+from keepon.linux.network import guest_script
+from keepon.linux.stations import Guest
 from keepon.measure import results
 from keepon.measure.delays import mark_onset
 from keepon.measure.due import Schedule, on_schedule
