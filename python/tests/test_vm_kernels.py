@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from keepon.errors import ConfigError, EnvironmentProblemError
 from keepon.vm import __main__ as command
-from keepon.vm import images, modules, newc, source
+from keepon.vm import images, modules, newc, paths, source
 from keepon.vm.images import Kernel, Module
 from keepon.vm.paths import checkout_root
 
@@ -231,3 +231,17 @@ def test_of_a_build_stays_what_modules_need(tmp_path: Path) -> None:
     assert sorted(
         str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()
     ) == sorted(kept)
+
+
+def test_checkouts_that_share_a_cache_name_one_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each would make the kernels of the other anew, while guests boot them."""
+    (tmp_path / "shared" / "vm").mkdir(parents=True)
+    places = set()
+    for name in ("one", "other"):
+        (tmp_path / name / "out").mkdir(parents=True)
+        (tmp_path / name / "out" / "cache").symlink_to(tmp_path / "shared")
+        monkeypatch.setattr(paths, "checkout_root", lambda name=name: tmp_path / name)
+        places.add(paths.cache_folder())
+    assert places == {tmp_path / "shared" / "vm"}

@@ -35,10 +35,14 @@ def checkout_root() -> Path:
 
 
 def cache_folder() -> Path:
-    """Kernels, initramfs archives and downloads; may be removed at any time."""
+    """Kernels, initramfs archives and downloads; may be removed at any time.
+
+    Checkouts may share one by a link: what is in it names its own place, so that has to be the same
+    for all of them.
+    """
     folder = checkout_root() / "out" / "cache" / "vm"
     folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return folder.resolve()
 
 
 def find_program(name: str) -> Path:
