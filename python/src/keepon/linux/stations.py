@@ -19,6 +19,12 @@ from keepon.model.scenario import Scenario, Station, Stream
 SECOND_NS = 1_000_000_000
 
 
+def linked_stations(scenario: Scenario) -> list[str]:
+    """Stations that have a link; the others have no NIC."""
+    ends = {end for link in scenario.link for end in link.ends}
+    return [station.name for station in scenario.station if station.name in ends]
+
+
 @dataclass(frozen=True)
 class Guest:
     """Names in the guest: the scenario's own for namespaces, short ones for interfaces (15
@@ -73,9 +79,7 @@ class Guest:
 
     @property
     def linked(self) -> list[str]:
-        """Stations that have a link; the others have no NIC."""
-        ends = {end for link in self.scenario.link for end in link.ends}
-        return [station.name for station in self.scenario.station if station.name in ends]
+        return linked_stations(self.scenario)
 
     @property
     def listeners(self) -> list[str]:

@@ -21,13 +21,14 @@ Progress = Callable[[str, float], None]
 @dataclass
 class Run:
     """One driver's run: its part of the result file, and the arrays of the frames that were
-    measured.
+    measured. `files` are for the result folder, by name.
     """
 
     driver: str
     document: RunResult
     frames: dict[str, FrameArrays]
     trace_hash: str
+    files: dict[str, bytes] = field(default_factory=dict)
 
 
 @dataclass
