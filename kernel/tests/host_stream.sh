@@ -48,6 +48,23 @@ ip netns exec lab phc_ctl sim1 set adj 0.001 >/dev/null
 failed 3 "the clocks disagree by (9[5-9]|10[0-9])[0-9]{4} ns \(that of listener is ahead of that of [A-Za-z_]+\), more than --clock-limit-ns 1000, after --clock-wait-s 0;" \
 	"clocks 1 ms apart" $jobs/kept.json
 
+# keepon-talk itself refuses to begin, or begins once they agree.
+ip -n lab link set sim1 up
+guarded() {
+	ip netns exec lab keepon-talk sim1 --count 3 --no-txtime "$@" 2>&1
+}
+said=$(guarded --clock-limit 1us)
+is $? 3 "talker with a limit: exit code"
+like "$said" "the clock of sim1 is (9[5-9]|10[0-9])[0-9]{4} ns ahead of the tai clock, more than --clock-limit 1000 ns; synchronise them" \
+	"talker with a limit: sentence"
+run "a limit they keep" guarded --clock-limit 2ms
+(
+	sleep 1
+	ip netns exec lab phc_ctl sim1 set >/dev/null
+) &
+run "it waits until they agree" guarded --clock-limit 500us --clock-wait 5s
+ip -n lab link set sim1 down
+
 # ---- what goes wrong in mid-run
 during "[k]eepon-talk rt0" sh -c 'kill -9 $(pidof keepon-talk)'
 failed 3 "the talker of stream S1 was killed in the run \(SIGKILL\)" "talker killed" $jobs/long.json
