@@ -51,8 +51,8 @@ if program.main([file.name, "/tmp"]) != 3:
 """
 
 
-def planned(name: str, duration_s: float, **changes: Any) -> tuple[Scenario, Plan]:
-    scenario = loading.load(EXAMPLES / name)
+def planned(name: str | Path, duration_s: float, **changes: Any) -> tuple[Scenario, Plan]:
+    scenario = loading.load(EXAMPLES / name if isinstance(name, str) else name)
     scenario = scenario.model_copy(update={"duration_s": duration_s, **changes})
     return scenario, session.planned(scenario)
 
@@ -163,3 +163,44 @@ def test_four_stamps_of_each_frame_are_in_one_table(ran: Ran) -> None:
         assert stamps["tx_hardware_ns"] - 5_000 < stamps["rx_hardware_ns"]
         assert stamps["rx_hardware_ns"] < stamps["rx_software_ns"] + 5_000
         assert abs(stamps["tx_hardware_ns"] - stamps["txtime_ns"]) <= 5
+
+
+PTP = """
+[sync]
+mode = "ptp"
+grandmaster = "talker"
+interval_ms = 125
+delay_interval_ms = 125
+tc = 0
+"""
+CLASSES = """
+[[station.keepon.classes]]
+tc = 7
+[[station.keepon.classes]]
+tc = 0
+late = "reschedule"
+slots = "rest"
+"""
+
+
+@pytest.mark.soak
+def test_clocks_are_set_by_ptp_over_the_same_wire(tmp_path: Path) -> None:
+    """A keepon link leads, and a card with stamps of hardware follows; phc2sys sets the leader."""
+    text = (EXAMPLES / "two-stations.toml").read_text()
+    text = text.replace("\n[[station]]", PTP + "\n[[station]]", 1)
+    text = text.replace("batch_slots = 8\n", "batch_slots = 8\n" + CLASSES)
+    text = text.replace("deadline_ns = 10_000\n", "deadline_ns = 200_000\ntc = 7\n")
+    file = tmp_path / "ptp.toml"
+    file.write_text(text)
+    scenario, plan = planned(file, 0.5)
+    host, job = job_of(scenario, plan)
+    result = guest("host_ptp.sh", {"/lib/keepon/jobs/ptp.json": job.to_json().encode()}, tmp_path)
+    assert result.tap.problems() == []
+    run = judged_run(host, job, files_of(result, "run"))
+    stream = run.document["streams"]["S1"]
+    said = run.document["host"]["messages"]
+    print(stream["bound_check"], run.document["host"]["clock_offsets_ns"])
+    assert run.document["met"], stream["bound_check"]
+    assert any("UNCALIBRATED to SLAVE" in line for line in said["ptp4l-listener.txt"])
+    assert "phc2sys-listener.txt" not in said
+    assert stream["delivered"] == 500

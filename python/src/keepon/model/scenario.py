@@ -125,7 +125,7 @@ class Load(Table):
     """Station that receives it."""
     kind: Literal["udp", "tcp", "saturate"] = "udp"
     """"udp": frames at `rate_bps`. "saturate": as many as the talker takes (in target vm: UDP at
-    `rate_bps`). "tcp": target vm only."""
+    `rate_bps`). "tcp": targets vm and host only."""
     rate_bps: Annotated[int, Whole(1_000, 100_000_000_000)] = 100_000_000
     """Bits a second of the frames with FCS, preamble and gap not counted. The simulator does not
     use it for "saturate"."""

@@ -214,6 +214,10 @@ def constructed(scenario: Scenario, plan: Plan, job: Job) -> list[str]:
             " that sent a slot later than it said would not show in them, only at the listener."
         )
     ]
+    told.append(
+        "What the scenario says of oscillators, hosts, NICs and cables is the simulator's model;"
+        " here they are what this machine has."
+    )
     if job.sync == "free":
         told.append(
             "Clocks run free, and listeners' stamps cannot be compared with txtimes: delays are"

@@ -30,6 +30,7 @@ from keepon.model.result import (
 from keepon.model.scenario import Scenario
 from keepon.model.tools import Listen, Talk
 from keepon.model.topology import Topology
+from keepon.targets import packets
 from keepon.targets.measured import measured_stream
 from keepon.targets.runs import Outcome, Progress, Run, result_document
 from keepon.targets.sim.build import simulator
@@ -186,6 +187,7 @@ def run_one(
     streams: dict[str, StreamResult] = {}
     joined: dict[str, StreamFrames] = {}
     arrays: dict[str, results.FrameArrays] = {}
+    tables: dict[str, bytes] = {}
     clocks_ps: dict[str, int] = {}
     for stream in scenario.stream:
         talk = talks[stream.talker][stream.id]
@@ -200,6 +202,8 @@ def run_one(
             frames.arrays, stream, plan, driver_of, (start_ns, end_ns), names
         )
         arrays[stream.id] = measured
+        heard = {name: listens[name] for name in stream.listeners}
+        tables[packets.file_name(driver, stream.id)] = packets.table(stream, talk, heard)
         document["talker_counters"] = talk["counters"]
         document["stamp_error_ns"] = {
             "max": float(np.max(np.abs(frames.stamp_error_ps), initial=0)) / 1000,
@@ -246,7 +250,7 @@ def run_one(
             clocks_ps[stream.id],
         )
     judged = outcomes.judged(parts, mark_onset(scenario, streams, arrays))
-    return Run(driver, judged, arrays, ""), joined
+    return Run(driver, judged, arrays, "", tables), joined
 
 
 def _check_clock(
