@@ -149,7 +149,8 @@ class Fault(Table):
     """When, in s from the start of the run, warm-up included."""
     kind: Annotated[str, Name()]
     """"poll-stall", "clock-step", "link-down", "late-submit", "wire-pause"; with `sync.mode`
-    "ptp" or "gptp" also "lost-sync" and "master-change", not in target vm."""
+    "ptp" or "gptp" also "lost-sync" and "master-change", not in target vm.
+    Target host makes "late-submit" only."""
     node: Annotated[str, Name()]
     """Node it happens to: a station; of "lost-sync" and "master-change" also a bridge."""
     value_ns: Annotated[int, Whole(-(2**62), 2**62)] = 0

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import platform
 import tempfile
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from keepon.errors import EnvironmentProblemError, KeeponError
+from keepon.linux.doctor.tree import Tree
 from keepon.linux.testbed import machine
 from keepon.linux.testbed.children import Child, Children, Links
 from keepon.linux.testbed.clocks import Agreement, Phc, Reading, read
@@ -84,6 +84,8 @@ def _run(job: Job, folder: Path, undo: Undo, tell: Tell) -> None:
     if os.geteuid():
         raise EnvironmentProblemError("target host needs root; run it with sudo")
     stations = {entry.name: Station(entry) for entry in job.stations}
+    if job.sync in ("set", "ptp"):
+        _alone_at_clocks()
     for station in stations.values():
         station.survey()  # all of them, before the first is touched
     for station in stations.values():
@@ -116,6 +118,17 @@ def _run(job: Job, folder: Path, undo: Undo, tell: Tell) -> None:
             if trace is not None:
                 (folder / "trace.txt").write_bytes((trace / "trace").read_bytes())
     _leave(job, folder, stations, readings)
+
+
+def _alone_at_clocks() -> None:
+    """Two programs that set one clock fight for it."""
+    others = Tree(Path("/")).running("ptp4l", "phc2sys")
+    if others:
+        names = ", ".join(f"{each.name} (process {each.number})" for each in others)
+        raise EnvironmentProblemError(
+            f"{names} sets clocks already, and so would this run; end it, or leave the clocks to it"
+            " with --keep-clocks"
+        )
 
 
 def _set_clocks(job: Job, stations: dict[str, Station], children: Children, settings: Path) -> None:
@@ -224,7 +237,7 @@ def _traffic(
         own = {BASE: str(base_ns), MAC: stations[talker.listener].mac}
         running.append(start("the talker of stream", talker, f"talk-{talker.name}.txt", own))
     readings = [read(clocks)]
-    over_s = LEAD_S + (job.total_ns + job.drain_ns) / SECOND_NS
+    over_s = LEAD_S + (job.cycle_ns + job.total_ns + job.drain_ns) / SECOND_NS
     begun_s = time.monotonic()
     while not all(child.check() for child in running):
         past_s = time.monotonic() - begun_s
@@ -271,8 +284,3 @@ def _leave(job: Job, folder: Path, stations: dict[str, Station], readings: list[
         }
     for name, document in documents.items():
         (folder / name).write_text(json.dumps(document))
-
-
-def seconds(job: Job) -> int:
-    """How long its programs run at most."""
-    return math.ceil(LEAD_S + (job.total_ns + job.drain_ns) / SECOND_NS)

@@ -65,8 +65,14 @@ class Station:
         try:
             (found,) = told(home, "link", "show", "dev", name)
         except CommandFailedError as error:
+            held = (machine.NAMESPACES / self.job.namespace).exists() and self.job.own_namespace
+            remedy = (
+                f"if a run was killed, give it back with ip netns del {self.job.namespace}"
+                if held
+                else "ip link lists them"
+            )
             raise EnvironmentProblemError(
-                f"{self.called}: no such interface{place(home)} ({error}); ip link lists them"
+                f"{self.called}: no such interface{place(home)} ({error}); {remedy}"
             ) from error
         if "LOOPBACK" in found["flags"]:
             raise EnvironmentProblemError(f"{self.called} is the loopback; name a network card's")
@@ -79,7 +85,10 @@ class Station:
             raise EnvironmentProblemError(
                 f"{self.called} is a keepon link itself; name the interface below it"
             )
-        if any(route.get("dev") == name for route in told(home, "route", "show", "default")):
+        defaults = [
+            route for kind in ("-4", "-6") for route in told(home, kind, "route", "show", "default")
+        ]
+        if any(route.get("dev") == name for route in defaults):
             raise EnvironmentProblemError(
                 f"{self.called} carries this machine's default route, and the run would cut it;"
                 " name another interface"

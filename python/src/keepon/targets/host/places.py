@@ -164,7 +164,9 @@ def job_of(
     scenario, plan = host.scenario, host.plan
     total_s = scenario.warmup_s + scenario.duration_s
     drain_s = max(DRAIN_S, allowed_ns(scenario, plan) / SECOND_NS)
-    lasting_s = total_s + LEAD_S + drain_s + 1
+    # The first frame's cycle may begin a whole one after the lead.
+    lead_s = LEAD_S + host.cycle_ns / SECOND_NS
+    lasting_s = lead_s + total_s + drain_s + 1
 
     def known(words: list[str]) -> list[str]:
         return [programs.get(words[0], words[0]), *words[1:]]
@@ -187,7 +189,7 @@ def job_of(
     ]
     loads = [
         ProgramJob(
-            load.id, load.talker, load_words(host, load, total_s + LEAD_S),
+            load.id, load.talker, load_words(host, load, lead_s + total_s),
             server=(load.listener, LOAD_SERVER),
         )
         for load in scenario.load
