@@ -35,6 +35,17 @@ ip route add default via 192.0.2.2
 said=$(agent $jobs/long.json /tmp 2>&1)
 like "$said" "sim0 carries this machine's default route, and the run would cut it" "the default route"
 ip route del default
+ip route add default via 2001:db8::2
+said=$(agent $jobs/long.json /tmp 2>&1)
+like "$said" "sim0 carries this machine's default route, and the run would cut it" "the default route of IPv6"
+ip route del default via 2001:db8::2
+ip netns exec lab ptp4l -S -i lo -m >/dev/null 2>&1 &
+other=$!
+sleep 1
+said=$(agent $jobs/long.json /tmp 2>&1)
+like "$said" "^keepon: ptp4l \(process $other\) sets clocks already, and so would this run; end it, or leave the clocks to it" "other clock setters"
+kill $other
+wait $other
 unchanged "in use"
 
 # ---- a run
@@ -64,6 +75,10 @@ run "a limit they keep" guarded --clock-limit 2ms
 ) &
 run "it waits until they agree" guarded --clock-limit 500us --clock-wait 5s
 ip -n lab link set sim1 down
+sleep 1
+# With a link sim0 has got an address of its own for IPv6.
+state /tmp/before
+ip -j address show dev sim0 >/tmp/sim0
 
 # ---- what goes wrong in mid-run
 during "[k]eepon-talk rt0" sh -c 'kill -9 $(pidof keepon-talk)'

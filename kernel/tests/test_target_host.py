@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import _ctypes
 import csv
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from guest_python import PYTHON, python_files
 from keepon.cli import session
 from keepon.linux.testbed.job import Job
-from keepon.model import loading
+from keepon.linux.testbed.session import Tell
+from keepon.model import documents, loading
 from keepon.model.plan import Plan
+from keepon.model.result import RunResult
 from keepon.model.scenario import Scenario
 from keepon.targets.host.places import Host, parse_map
-from keepon.targets.host.target import ThisHost, judged_run
-from keepon.targets.runs import Run
+from keepon.targets.host.target import ThisHost, constructed, judged_run
 from keepon.targets.sim.runner import Simulator
 from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
@@ -34,6 +37,7 @@ EXAMPLES = HERE.parents[1] / "examples"
 CTYPES = Path(str(_ctypes.__file__))
 MODULES = ("native", "keepon", "hwsim")
 SIMULATOR = Simulator()
+PROGRAMS = {name: name for name in ("keepon-talk", "keepon-listen")}
 MAP = ("talker=sim0", "listener=lab/sim1")
 # Runs the program as far as it goes here: there is no such interface.
 TRIED = """
@@ -68,7 +72,7 @@ def guest(
             **python_files(TRIED, folder), **programs.guest_files(), **files,
         },
         modules=build_modules(kernel, [HERE.parent / name for name in MODULES]),
-        tools=[PYTHON, CTYPES, *programs.tools()], environment={"PYTHON": PYTHON.name},
+        tools=[PYTHON, CTYPES, *programs.tools(), "iperf3"], environment={"PYTHON": PYTHON.name},
         memory_mb=768, timeout_s=1200, **more,
     ).check()  # fmt: skip
 
@@ -85,37 +89,66 @@ def files_of(result: GuestResult, folder: str) -> dict[str, bytes]:
 def job_of(
     scenario: Scenario, plan: Plan, maps: Sequence[str] = MAP, **options: Any
 ) -> tuple[Host, Job]:
-    here = {name: name for name in ("keepon-talk", "keepon-listen")}
-    return ThisHost(parse_map(list(maps)), programs=here, **options).job(scenario, plan, "keepon")
+    return ThisHost(parse_map(list(maps)), programs=PROGRAMS, **options).job(
+        scenario, plan, "keepon"
+    )
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A boot in which jobs ran, and what was planned for the one that came to its end."""
+    """A boot in which jobs ran, and the result folder of the one that came to its end."""
 
     guest: GuestResult
     scenario: Scenario
     plan: Plan
-    run: Run
+    run: RunResult
+    folder: Path
 
 
 @pytest.fixture(scope="module", params=["6.1", pytest.param("6.12", marks=pytest.mark.soak)])
 def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """As the command does it, but for the machine: that is the guest."""
+    folder = tmp_path_factory.mktemp("host")
     scenario, plan = planned("two-stations.toml", 0.5)
-    host, job = job_of(scenario, plan)
-    long = planned("two-stations.toml", 5.0)
+    # Polls are most of what a guest has to do, and faults do not need them often.
+    text = (EXAMPLES / "two-stations.toml").read_text()
+    (folder / "long.toml").write_text(
+        text.replace("batch_slots = 8", "batch_slots = 32\nring_slots = 128")
+    )
+    long = planned(folder / "long.toml", 5.0)
     jobs = {
-        "run": job,
         "long": job_of(*long)[1],
         "none": job_of(*long, ["talker=none0", "listener=lab/sim1"])[1],
         "kept": job_of(*long, keep_clocks=True, wait_s=0.0)[1],
     }
-    files: dict[str, Path | bytes] = {
-        f"/lib/keepon/jobs/{name}.json": each.to_json().encode() for name, each in jobs.items()
-    }
-    result = guest("host_stream.sh", files, tmp_path_factory.mktemp("host"), request.param)
-    print(result.stdout)
-    return Ran(result, scenario, plan, judged_run(host, job, files_of(result, "run")))
+    booted: list[GuestResult] = []
+
+    def in_guest(job: Job, out: Path, tell: Tell) -> None:
+        files: dict[str, Path | bytes] = {
+            f"/lib/keepon/jobs/{name}.json": each.to_json().encode()
+            for name, each in {**jobs, "run": job}.items()
+        }
+        booted.append(guest("host_stream.sh", files, folder, request.param))
+        for name, data in files_of(booted[0], "run").items():
+            (out / name).write_bytes(data)
+
+    target = ThisHost(parse_map(list(MAP)), runner=in_guest, programs=PROGRAMS)
+    out = folder / "out"
+    session.run_scenario(scenario, plan, out, 1, 1000, None, target)
+    result = json.loads((out / documents.RESULT_FILE).read_text())
+    jsonschema.Draft202012Validator(documents.json_schema("result")).validate(result)
+    assert result["target"] == "host"
+    print(booted[0].stdout)
+    return Ran(booted[0], scenario, plan, result["runs"][0], out)
+
+
+def test_the_result_folder_is_that_of_every_target(ran: Ran) -> None:
+    names = {path.name for path in ran.folder.iterdir()}
+    assert names == {
+        documents.SCENARIO_FILE, documents.PLAN_FILE, documents.RESULT_FILE,
+        documents.CAPTURE_FILE, documents.REPORT_FILE, "packets-keepon-S1.csv",
+    }  # fmt: skip
+    assert all(path.stat().st_size for path in ran.folder.iterdir())
 
 
 def test_faults_end_in_a_sentence_and_everything_is_put_back(ran: Ran) -> None:
@@ -123,9 +156,8 @@ def test_faults_end_in_a_sentence_and_everything_is_put_back(ran: Ran) -> None:
 
 
 def test_every_frame_is_delivered_and_every_bound_kept(ran: Ran) -> None:
-    document = ran.run.document
-    stream = document["streams"]["S1"]
-    assert document["met"], stream["bound_check"]
+    stream = ran.run["streams"]["S1"]
+    assert ran.run["met"], stream["bound_check"]
     assert (stream["due"], stream["delivered"], stream["verdicts"]["on_time"]) == (500, 500, 500)
     assert stream["stamps"]["talker"].startswith("keepon's own stamps")
     assert stream["stamps"]["listeners"] == {"listener": "hardware stamps of the card"}
@@ -139,10 +171,10 @@ def test_every_frame_is_delivered_and_every_bound_kept(ran: Ran) -> None:
 def test_it_is_what_the_simulator_says_to_within_what_is_stated(ran: Ran) -> None:
     """Verdicts equal, and delays apart by no more than clocks may have been."""
     simulated = SIMULATOR.run_all(ran.scenario, ran.plan, 1).runs[0].document
-    assert simulated["outcome"] == ran.run.document["outcome"] == "met"
-    theirs, ours = (run["streams"]["S1"] for run in (simulated, ran.run.document))
+    assert simulated["outcome"] == ran.run["outcome"] == "met"
+    theirs, ours = (run["streams"]["S1"] for run in (simulated, ran.run))
     for key in ("due", "submitted", "sent", "delivered", "missing", "verdicts"):
-        assert theirs[key] == ours[key], key  # type: ignore[literal-required]
+        assert theirs[key] == ours[key], key
     stated_ns = ours["stamps"]["uncertainty_ns"]
     assert stated_ns is not None
     assert stated_ns < 5_000
@@ -153,7 +185,7 @@ def test_it_is_what_the_simulator_says_to_within_what_is_stated(ran: Ran) -> Non
 
 def test_four_stamps_of_each_frame_are_in_one_table(ran: Ran) -> None:
     """Stages follow each other in time, those of one clock exactly."""
-    rows = list(csv.DictReader(ran.run.files["packets-keepon-S1.csv"].decode().splitlines()))
+    rows = list(csv.DictReader((ran.folder / "packets-keepon-S1.csv").read_text().splitlines()))
     assert len(rows) >= 700
     for row in rows:
         assert row["error"] == ""
@@ -204,3 +236,34 @@ def test_clocks_are_set_by_ptp_over_the_same_wire(tmp_path: Path) -> None:
     assert any("UNCALIBRATED to SLAVE" in line for line in said["ptp4l-listener.txt"])
     assert "phc2sys-listener.txt" not in said
     assert stream["delivered"] == 500
+
+
+LOAD = """
+[[load]]
+id = "B1"
+talker = "left"
+listener = "listener"
+kind = "udp"
+rate_bps = 20_000_000
+"""
+
+
+@pytest.mark.soak
+def test_streams_and_a_load_over_a_bridge_that_is_there(tmp_path: Path) -> None:
+    file = tmp_path / "bridge.toml"
+    file.write_text((EXAMPLES / "three-stations.toml").read_text() + LOAD)
+    scenario, plan = planned(file, 0.5)
+    places = parse_map(["left=sim0", "right=sim1", "listener=sim2"])
+    host, job = ThisHost(places, programs=PROGRAMS).job(scenario, plan, "keepon")
+    result = guest(
+        "host_bridge.sh", {"/lib/keepon/jobs/bridge.json": job.to_json().encode()}, tmp_path
+    )
+    assert result.tap.problems() == []
+    run = judged_run(host, job, files_of(result, "run")).document
+    for name in ("L1", "R1"):
+        assert run["streams"][name]["delivered"] == 500
+        assert run["streams"][name]["outcome"] == "met", run["streams"][name]["bound_check"]
+    assert 15_000_000 < run["loads"]["B1"]["goodput_bps"] <= 20_000_000
+    assert run["bridges"] == {}
+    (told,) = (each for each in constructed(scenario, plan, job) if "br1" in each)
+    assert "neither sets nor reads" in told

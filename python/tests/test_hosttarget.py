@@ -11,17 +11,21 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 from keepon.cli import session
-from keepon.errors import ConfigError, EnvironmentProblemError
+from keepon.errors import ConfigError, EnvironmentProblemError, TraceError
 from keepon.linux.testbed import stations
 from keepon.linux.testbed.clocks import Agreement, Offset, Phc
 from keepon.linux.testbed.job import Job
 from keepon.linux.testbed.undo import EndedError, Undo, signals_end
+from keepon.measure.results import FrameArrays, quantities
 from keepon.model import loading, outcomes
 from keepon.model.result import BoundCheck
 from keepon.model.scenario import Fault
+from keepon.model.tools import Listen, Talk
+from keepon.targets import packets
 from keepon.targets.host import observations
 from keepon.targets.host.observations import Clocks, believed
 from keepon.targets.host.places import clock_limit_ns, parse_map
@@ -265,3 +269,66 @@ def test_json_of_a_station_is_plain() -> None:
     assert (talker["namespace"], talker["home"]) == ("keepon-talker", "")
     assert talker["queues"][0][:4] == ["qdisc", "add", "dev", "rt0"]
     assert "slot_bytes" in talker["link"]
+
+
+def talked(stamps: list[int | None], source: str = "software") -> Talk:
+    """What a talker says of frames 1 ms apart, from 1 s on."""
+    frames = [
+        {
+            "seq": seq, "txtime_ns": 10**9 + seq * 10**6, "submitted_ns": 10**9 + seq * 10**6 - 9,
+            "tx_stamp_ns": stamp, "sw_stamp_ns": stamp, "error": None, "errno": None,
+        }
+        for seq, stamp in enumerate(stamps)
+    ]  # fmt: skip
+    return cast(Talk, {"stamp_source": source, "stream_hash": 7, "frames": frames})
+
+
+def listened(stamps: list[int | None], source: str = "software") -> Listen:
+    frames = [
+        {"seq": seq, "stream": "0x00000007", "rx_stamp_ns": stamp, "sw_stamp_ns": stamp}
+        for seq, stamp in enumerate(stamps)
+        if stamp is not None
+    ]
+    return cast(Listen, {"stamp_source": source, "frames": frames})
+
+
+def seen_frames(talk: Talk, listen: Listen) -> FrameArrays:
+    stream = loading.load(TWO).stream[0]
+    return observations.stream_frames(
+        stream, "eth0", talk, [listen], {}, ["on_time", "best_effort", "late", "invalid"],
+        10**9, True, False,
+    )  # fmt: skip
+
+
+def test_a_frame_without_a_stamp_of_its_own_left_but_nobody_knows_when() -> None:
+    """It arrived, so it was sent; no instant is made up for it, and none of software's is taken."""
+    seen = seen_frames(talked([10**9 - 5, None, None]), listened([10**9 + 80, 10**9 + 10**6, None]))
+    assert seen.sent.tolist() == [True, True, False]
+    assert seen.timed.tolist() == [False, False, False]
+    assert quantities(seen)["release_error_ns"]["count"] == 0
+    assert quantities(seen)["delay_ns"]["count"] == 2
+
+
+def test_a_stamp_of_the_card_is_when_a_frame_left() -> None:
+    stamps = [10**9 + 3, 10**9 + 10**6 + 4]
+    seen = seen_frames(talked([*stamps], "hardware"), listened([None, None]))
+    assert (seen.wire_ps[seen.timed] - seen.txtime_ps[seen.timed]).tolist() == [3000, 4000]
+
+
+def test_a_frame_nobody_sent_is_no_result() -> None:
+    with pytest.raises(TraceError, match="frame 1 arrived without having been sent"):
+        seen_frames(talked([10**9]), listened([10**9, 10**9]))
+
+
+def test_the_table_has_a_line_for_each_frame_and_listener() -> None:
+    stream = loading.load(TWO).stream[0]
+    heard = {"near": listened([5, None], "hardware"), "far": listened([None, 8])}
+    lines = packets.table(stream, talked([1, None]), heard).decode().splitlines()
+    assert lines == [
+        "seq,txtime_ns,submitted_ns,tx_software_ns,tx_hardware_ns,listener,rx_hardware_ns,"
+        "rx_software_ns,error",
+        "0,1000000000,999999991,1,,near,5,5,",
+        "0,1000000000,999999991,1,,far,,,",
+        "1,1001000000,1000999991,,,near,,,",
+        "1,1001000000,1000999991,,,far,,8,",
+    ]
