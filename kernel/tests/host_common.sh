@@ -26,6 +26,9 @@ cards() {
 	# A device that was never up has no queueing discipline at all.
 	ip -n lab link set sim1 up
 	ip -n lab link set sim1 down
+	ip link set sim0 addrgenmode none
+	echo 2 >/proc/sys/net/ipv4/conf/sim0/rp_filter
+	echo 77 >/proc/sys/net/ipv4/neigh/sim0/gc_stale_time
 	ip link set sim0 up
 	ip addr add 192.0.2.1/24 dev sim0
 	ip addr add 2001:db8::1/64 dev sim0 nodad
@@ -54,6 +57,7 @@ state() {
 	done >"$1"
 	ip netns list | sed 's/ .*//' | sort >>"$1"
 	ls /sys/kernel/tracing/instances /run /tmp | grep -i keepon >>"$1"
+	grep . /proc/sys/net/ipv[46]/*/sim0/* >>"$1" 2>/dev/null
 	ip netns exec lab ethtool -T sim1 >>"$1"
 }
 

@@ -20,6 +20,7 @@ from keepon.errors import EnvironmentProblemError
 from keepon.linux import ethtool
 
 NAMESPACES = Path("/run/netns")
+SETTINGS = Path("/proc/sys/net")
 CLONE_NEWNET = 0x40000000
 GET_TS_INFO = 0x41
 SIOCGHWTSTAMP, SIOCSHWTSTAMP = 0x89B1, 0x89B0
@@ -140,6 +141,35 @@ def stamping(namespace: str, device: str, wanted: bytes | None = None) -> bytes 
     except OSError:
         return None
     return room.tobytes()
+
+
+def settings(device: str) -> dict[Path, bytes]:
+    """What an interface of this namespace is told by sysctl; all of it is lost when it is moved."""
+    found = {}
+    for folder in ("ipv4/conf", "ipv6/conf", "ipv4/neigh", "ipv6/neigh"):
+        for path in (SETTINGS / folder / device).glob("*"):
+            try:
+                found[path] = path.read_bytes()
+            except OSError:  # one that has no value yet cannot be read
+                continue
+    return found
+
+
+def set_again(known: dict[Path, bytes]) -> None:
+    """Write what is otherwise now; some are other names of what was just written.
+
+    Raises:
+        OSError: the first that could not be; the others are.
+    """
+    failed: OSError | None = None
+    for path, value in known.items():
+        try:
+            if path.exists() and path.read_bytes() != value:
+                path.write_bytes(value)
+        except OSError as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
 
 
 def counters(namespace: str, device: str) -> dict[str, int]:

@@ -161,8 +161,12 @@ class Station:
             routes = restorable(ip(job.home, "route", "save", "table", "main", "dev", name))
             undo.add(f"{name} lacks routes", lambda: self._restore("route", routes))
             undo.add(f"{name} lacks addresses", lambda: self._restore("address", addresses))
+            settings = machine.settings(name)
+            if was_up:
+                undo.add(f"{name} is down", self._up_at_home)
+            undo.add(f"{name} lacks settings", lambda: machine.set_again(settings))
             ip(job.home, "link", "set", "dev", name, "netns", job.namespace)
-            undo.add(f"{name} is still in namespace {job.namespace}", lambda: self._back(was_up))
+            undo.add(f"{name} is still in namespace {job.namespace}", self._back)
         elif not was_up:
             undo.add(f"{name} is still up", lambda: self._gone_is_fine("link", "set", name, "down"))
         if stamps is not None:
@@ -171,15 +175,17 @@ class Station:
                 lambda: _ignore(machine.stamping(job.namespace, name, stamps)),
             )
 
-    def _back(self, was_up: bool) -> None:
-        """Home, as it was there. One that has gone meanwhile has nothing to be put back."""
+    def _back(self) -> None:
+        """Home. One that has gone meanwhile has nothing to be put back."""
         job, name = self.job, self.job.interface
         if not self._is_there(job.namespace):
             return
         home = job.home or str(os.getpid())
         ip(job.namespace, "link", "set", "dev", name, "netns", home)
-        if was_up:
-            ip(job.home, "link", "set", "dev", name, "up")
+
+    def _up_at_home(self) -> None:
+        if self._is_there(self.job.home):
+            ip(self.job.home, "link", "set", "dev", self.job.interface, "up")
 
     def _restore(self, what: str, data: bytes) -> None:
         if data and self._is_there(self.job.home):
