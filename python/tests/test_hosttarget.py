@@ -332,3 +332,16 @@ def test_the_table_has_a_line_for_each_frame_and_listener() -> None:
         "1,1001000000,1000999991,,,near,,,",
         "1,1001000000,1000999991,,,far,,8,",
     ]
+
+
+def test_a_frame_in_doubt_was_sent_if_it_arrived() -> None:
+    """The kernel gives it an instant all the same, which is none of a frame that was sent."""
+    stream = loading.load(TWO).stream[0]
+    ended = {("rt0", stream.tc, 10**9 + seq * 10**6): [("in_doubt", 10**12)] for seq in (0, 1)}
+    seen = observations.stream_frames(
+        stream, "rt0", talked([None, None]), [listened([10**9, None])], ended,
+        ["best_effort", "in_doubt"], 10**9, True, True,
+    )  # fmt: skip
+    assert seen.verdict.tolist() == [0, 1]
+    assert seen.sent.tolist() == [True, False]
+    assert not seen.timed.any()
