@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * keepon-talk, the parts and what they share. In the order of a run: options (what was asked for),
- * send (socket, frames, time), answers (what the error queue says), ledger (what became of every
- * frame), report.
+ * guard (clocks agree), send (socket, frames, time), answers (what the error queue says), ledger
+ * (what became of every frame), report.
  */
 #ifndef KPT_TALK_H
 #define KPT_TALK_H
@@ -31,6 +31,8 @@ struct talk_delay {
  * @record_count: frames whose fate is kept
  * @base_ns: time of the grid, in @clock; after now if @base_is_relative, or after the second three
  *	from now if @base_is_second
+ * @clock_limit_ns: how far the interface's clock may be from @clock, 0: as far as it likes
+ * @clock_wait_ns: how long to wait until it is near enough
  * @frame_bytes: tag and FCS included
  * @vid: TALK_NO_VLAN: no tag
  * @fifo_priority: 0: leave the scheduling policy alone
@@ -48,6 +50,8 @@ struct talk_options {
 	int64_t advance_ns;
 	int64_t linger_ns;
 	int64_t stamp_offset_ns;
+	int64_t clock_limit_ns;
+	int64_t clock_wait_ns;
 	clockid_t clock;
 	int frame_bytes;
 	int priority;
@@ -87,6 +91,12 @@ struct talk_run {
 	int last_refusal;
 	bool memory_locked;
 };
+
+/**
+ * talk_guard() - wait until the interface's clock is as near to the clock of the txtimes as was
+ * asked for; otherwise ends with an environment error that says by how much it is not
+ */
+void talk_guard(const struct talk_options *options, const struct kpt_interface *interface);
 
 /** talk_send() - open the socket, send every frame, wait for the answers */
 void talk_send(const struct talk_options *options, const struct kpt_interface *interface,

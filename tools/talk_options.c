@@ -55,6 +55,8 @@ static const char *const help =
 	"  --advance TIME       wake up and hand over this long before txtime (200us; 0 with --no-txtime)\n"
 	"  --count N            frames to send, 0: until Ctrl-C (0)\n"
 	"  --clock tai|monotonic   clock of base time and txtime (tai)\n"
+	"  --clock-limit TIME   send nothing while the interface's clock is farther than this from the clock\n"
+	"  --clock-wait TIME    wait this long until it is nearer (0)\n"
 	"  --no-txtime          plain sends, timed by sleeping alone\n"
 	"  --deadline           txtime is a deadline (SOF_TXTIME_DEADLINE_MODE)\n"
 	"  --delay K=TIME       hand frame K over this much late, for fault tests; repeatable (also --late-after)\n"
@@ -92,6 +94,8 @@ enum option_value {
 	OPTION_ADVANCE,
 	OPTION_COUNT,
 	OPTION_CLOCK,
+	OPTION_CLOCK_LIMIT,
+	OPTION_CLOCK_WAIT,
 	OPTION_NO_TXTIME,
 	OPTION_DEADLINE,
 	OPTION_DELAY,
@@ -125,6 +129,8 @@ static const struct option long_options[] = {
 	{ "advance", required_argument, NULL, OPTION_ADVANCE },
 	{ "count", required_argument, NULL, OPTION_COUNT },
 	{ "clock", required_argument, NULL, OPTION_CLOCK },
+	{ "clock-limit", required_argument, NULL, OPTION_CLOCK_LIMIT },
+	{ "clock-wait", required_argument, NULL, OPTION_CLOCK_WAIT },
 	{ "no-txtime", no_argument, NULL, OPTION_NO_TXTIME },
 	{ "deadline", no_argument, NULL, OPTION_DEADLINE },
 	{ "delay", required_argument, NULL, OPTION_DELAY },
@@ -255,6 +261,12 @@ static void read_option(struct talk_options *options, int value, const char *nam
 		options->count = (uint64_t)kpt_integer(name, text, 0, COUNT_MAX, "frames");
 		break;
 	case OPTION_CLOCK: read_clock(options, name, text); break;
+	case OPTION_CLOCK_LIMIT:
+		options->clock_limit_ns = kpt_time(name, text, 1, PERIOD_MAX_NS);
+		break;
+	case OPTION_CLOCK_WAIT:
+		options->clock_wait_ns = kpt_time(name, text, 0, PERIOD_MAX_NS);
+		break;
 	case OPTION_NO_TXTIME: options->with_txtime = false; break;
 	case OPTION_DEADLINE: options->deadline = true; break;
 	case OPTION_DELAY: read_delay(options, name, text); break;
@@ -362,6 +374,8 @@ static void complete(struct talk_options *options, const bool *given)
 		kpt_usage_error("--dst and --ethertype are for raw frames; drop them or --udp");
 	if (given[OPTION_STAMP_OFFSET - OPTION_PERIOD] && !options->hw_stamps)
 		kpt_usage_error("--stamp-offset is added to hardware stamps; give --hw-stamps too");
+	if (options->clock_wait_ns && !options->clock_limit_ns)
+		kpt_usage_error("--clock-wait waits for --clock-limit; give that too");
 	min = talk_header_bytes(options) + KPT_PAYLOAD_BYTES + FCS_BYTES;
 	if (options->frame_bytes < min)
 		kpt_usage_error(

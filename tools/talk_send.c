@@ -394,6 +394,7 @@ void talk_send(const struct talk_options *options, const struct kpt_interface *i
 	run->ledger.want_hw = options->hw_stamps;
 	run->ledger.want_sw = options->sw_stamps;
 	become_punctual(options, run);
+	talk_guard(options, interface);
 	kpt_catch_signals();
 	sender.clock_offset_ns = kpt_clock_offset(options->clock);
 	run->first_ns = first_txtime(options);

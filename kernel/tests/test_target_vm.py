@@ -5,6 +5,7 @@ plan kept.
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 from pathlib import Path
@@ -58,6 +59,14 @@ def test_two_stations_keep_every_bound(family: str, tmp_path: Path) -> None:
     assert (stream["due"], stream["delivered"], stream["verdicts"]["on_time"]) == (300, 300, 300)
     assert stream["stamp_error_ns"]["max"] <= 1, "hardware stamps are the instants on the wire"
     assert all(check["met"] for check in stream["bound_check"].values())
+    # What was sent and heard, frame by frame; nobody asks for stamps of software here.
+    file = tmp_path / "first" / "packets-keepon-S1.csv"
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert len(rows) >= 300
+    for row in rows:
+        assert abs(int(row["tx_hardware_ns"]) - int(row["txtime_ns"])) <= 5
+        assert row["rx_hardware_ns"]
+        assert row["tx_software_ns"] == ""
 
 
 def test_three_stations_over_a_bridge(tmp_path: Path) -> None:

@@ -14,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keepon.cli import session
 from keepon.errors import ConfigError, TraceError
-from keepon.linux.network import guest_script, slot_list
+from keepon.linux.network import guest_script
+from keepon.linux.planned import slot_list
 from keepon.measure import results
 from keepon.model import loading, outcomes
 from keepon.model.scenario import Scenario
 from keepon.targets.vm import check_supported, observations
-from keepon.targets.vm.target import _check_clock, _load, check_plan
+from keepon.targets.vm.observations import load_result
+from keepon.targets.vm.target import _check_clock, check_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 VERDICTS = ["on_time", "moved", "best_effort", "sent_stale", "late", "invalid"]
@@ -394,10 +396,12 @@ def test_goodput_is_what_arrived_over_the_time_iperf_measured() -> None:
         return {"load-L.json": json.dumps({"end": end}).encode()}
 
     sent = {"bytes": 9_000, "seconds": 2.0, "lost_packets": 3}
-    got = _load(files(sum=sent, sum_sent=sent, sum_received={"bytes": 6_000, "seconds": 2.0}), "L")
+    got = load_result(
+        files(sum=sent, sum_sent=sent, sum_received={"bytes": 6_000, "seconds": 2.0}), "L"
+    )
     assert (got["goodput_bps"], got["window_s"], got["lost"]) == (24_000, 2.0, 3)
     with pytest.raises(TraceError, match="does not say what arrived"):
-        _load(files(sum=sent, sum_sent=sent), "L")
+        load_result(files(sum=sent, sum_sent=sent), "L")
 
 
 def test_lost_frames_of_the_trace_are_an_error() -> None:

@@ -169,3 +169,11 @@ def test_a_file_that_cannot_be_written(lab: Lab) -> None:
     assert (
         "--json /nonexistent/talk.json cannot be written: No such file or directory" in done.stderr
     )
+
+
+def test_clocks_cannot_be_held_against_an_interface_without_one(lab: Lab) -> None:
+    done = lab.a.run(lab.talk, "va", "--count", "1", "--clock-limit", "1us")
+    assert done.returncode == 3
+    assert done.stderr == (
+        "keepon-talk: interface va has no clock of its own (ethtool -T va); drop --clock-limit\n"
+    )

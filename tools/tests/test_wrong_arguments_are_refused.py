@@ -34,6 +34,8 @@ TALK = [
     (["lo", "--period", "1ms", "--period", "2ms"], "--period is given twice"),
     (["lo", "--base-time", "now-5"], "--base-time now-5 is not a time"),
     (["lo", "--clock", "utc"], "--clock utc is not a clock; give tai or monotonic"),
+    (["lo", "--clock-limit", "0"], "--clock-limit 0 is out of range; give 1..."),
+    (["lo", "--clock-wait", "1s"], "--clock-wait waits for --clock-limit; give that too"),
     (["lo", "--priority", "16"], "--priority 16 is out of range; give 0...15"),
     (["lo", "--pcp", "8"], "--pcp 8 is out of range; give 0...7"),
     (["lo", "--vlan", "4095"], "--vlan 4095 is out of range; give 0...4094"),

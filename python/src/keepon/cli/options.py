@@ -60,10 +60,44 @@ Target = Annotated[
     str,
     typer.Option(
         "--target",
-        help="sim: the simulator; vm: a Linux kernel in a virtual machine, 1 s unless --duration.",
+        help="sim: the simulator; vm: a Linux kernel in a virtual machine; host: interfaces of this"
+        " machine, as root. The last two run 1 s unless --duration.",
     ),
 ]
 Kernel = Annotated[str, typer.Option("--kernel", help="Kernel family of target vm: 6.1 or 6.12.")]
+Map = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="STATION=IFACE",
+        help="Target host: a station's interface, or NAMESPACE/IFACE; one for every station.",
+        show_default=False,
+    ),
+]
+ClockLimit = Annotated[
+    int | None,
+    typer.Option(
+        "--clock-limit-ns",
+        min=1,
+        max=10**9,
+        help="Target host: how far clocks may disagree; default a tenth of the shortest deadline,"
+        " at least 1000.",
+        show_default=False,
+    ),
+]
+ClockWait = Annotated[
+    float | None,
+    typer.Option(
+        "--clock-wait-s",
+        min=0,
+        max=3600,
+        help="Target host: how long to wait until they agree; default 60.",
+        show_default=False,
+    ),
+]
+KeepClocks = Annotated[
+    bool, typer.Option("--keep-clocks", help="Target host: somebody else sets the clocks.")
+]
 CaptureFrames = Annotated[
     int,
     typer.Option("--capture-frames", min=0, help="Frames in the capture at most; 0: no capture."),

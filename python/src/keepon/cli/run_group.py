@@ -12,9 +12,13 @@ from keepon.cli import edge, examples_command, new_command, session, shared
 from keepon.cli.options import (
     SEED_MAX,
     CaptureFrames,
+    ClockLimit,
+    ClockWait,
     Duration,
     Json,
+    KeepClocks,
     Kernel,
+    Map,
     Out,
     ScenarioFile,
     Seed,
@@ -35,6 +39,10 @@ def run(
     out: Out = None,
     target: Target = "sim",
     kernel: Kernel = "6.1",
+    maps: Map = None,
+    clock_limit_ns: ClockLimit = None,
+    clock_wait_s: ClockWait = None,
+    keep_clocks: KeepClocks = False,
     seed: Seed = None,
     duration: Duration = None,
     time_limit: Annotated[
@@ -47,7 +55,8 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Plan a scenario, run it with every driver of [compare], write a result folder."""
-    chosen = session.target_named(target, kernel)
+    on_host = session.HostOptions(tuple(maps or ()), clock_limit_ns, clock_wait_s, keep_clocks)
+    chosen = session.target_named(target, kernel, on_host)
     duration_s = duration if duration is not None else chosen.duration_s
 
     def folder_of(loaded: Scenario) -> Path:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tomli_w
@@ -36,16 +36,43 @@ ROOM_FRAMES = 200_000_000
 SIMULATOR = Simulator()
 
 
-def target_named(name: str, kernel: str) -> Target:
+@dataclass(frozen=True)
+class HostOptions:
+    """What the command line says of target host alone."""
+
+    maps: tuple[str, ...] = ()
+    clock_limit_ns: int | None = None
+    clock_wait_s: float | None = None
+    keep_clocks: bool = False
+
+    @property
+    def given(self) -> bool:
+        return self != HostOptions()
+
+
+def target_named(name: str, kernel: str, on_host: HostOptions = HostOptions()) -> Target:
     """A target by its name on the command line.
 
     Raises:
-        ConfigError: there is none of this name, or no such kernel.
+        ConfigError: there is none of this name, no such kernel, or an option is another target's.
     """
+    if name not in ("sim", "vm", "host"):
+        raise ConfigError(f'option --target = "{name}": must be sim, vm or host')
+    if on_host.given and name != "host":
+        raise ConfigError(
+            "options --map, --clock-limit-ns, --clock-wait-s and --keep-clocks are of --target"
+            f" host, not {name}; leave them out"
+        )
     if name == "sim":
         return SIMULATOR
-    if name != "vm":
-        raise ConfigError(f'option --target = "{name}": must be sim or vm')
+    if name == "host":
+        from keepon.targets.host.places import CLOCK_WAIT_S, parse_map
+        from keepon.targets.host.target import ThisHost
+
+        wait_s = CLOCK_WAIT_S if on_host.clock_wait_s is None else on_host.clock_wait_s
+        return ThisHost(
+            parse_map(list(on_host.maps)), on_host.clock_limit_ns, wait_s, on_host.keep_clocks
+        )
     from keepon.targets.vm.target import VirtualMachine
 
     if kernel not in FAMILIES:
@@ -144,6 +171,9 @@ def write_folder(
         documents.write(work / documents.PLAN_FILE, plan)
         if capture_frames > 0:
             _write_capture(work / documents.CAPTURE_FILE, scenario, plan, outcome, capture_frames)
+        for run in outcome.runs:
+            for name, data in run.files.items():
+                (work / name).write_bytes(data)
         documents.write(work / documents.RESULT_FILE, outcome.result)
         if extra is not None:
             documents.write(work / REPRODUCTION_FILE, extra)

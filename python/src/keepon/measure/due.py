@@ -124,6 +124,7 @@ def _filled(
         frames, seq=seq, txtime_ns=txtime_ns,
         submit_ps=row(frames.submit_ps, NONE), verdict=row(frames.verdict, PENDING),
         wire_ps=row(frames.wire_ps, NONE),
+        left=None if frames.left is None else row(frames.left, 0),
         arrival_ps=rows(frames.arrival_ps), stamp_ns=rows(frames.stamp_ns),
     )  # fmt: skip
 

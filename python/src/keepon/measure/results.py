@@ -53,6 +53,8 @@ class FrameArrays:
             (listeners, n).
         epoch_ns: network time of the start.
         one_clock: arrivals and txtimes are in one time; else delays mean nothing.
+        left: frames known to have been sent, at whatever instant, shape (n,); None: those with
+            one.
     """
 
     seq: IntArray
@@ -64,6 +66,7 @@ class FrameArrays:
     stamp_ns: IntArray
     epoch_ns: int
     one_clock: bool = True
+    left: IntArray | None = None
 
     def slice(self, start: int, end: int) -> FrameArrays:
         """Frames start to end - 1 by position."""
@@ -74,6 +77,7 @@ class FrameArrays:
             self.seq[keep], self.txtime_ns[keep], self.submit_ps[keep], self.verdict[keep],
             self.wire_ps[keep],
             self.arrival_ps[:, keep], self.stamp_ns[:, keep], self.epoch_ns, self.one_clock,
+            None if self.left is None else self.left[keep],
         )  # fmt: skip
 
     @property
@@ -92,8 +96,13 @@ class FrameArrays:
         return self.submit_ps != NONE
 
     @property
-    def sent(self) -> Any:
+    def timed(self) -> Any:
+        """Which frames were sent at an instant that is known."""
         return self.wire_ps != NONE
+
+    @property
+    def sent(self) -> Any:
+        return self.timed if self.left is None else self.timed | (self.left == 1)
 
     @property
     def delivered(self) -> Any:
@@ -251,13 +260,13 @@ def quantities(frames: FrameArrays) -> Quantities:
     listeners' stamps.
     """
     delays = (frames.arrival_ps - frames.txtime_ps[np.newaxis, :])[frames.delay_known]
-    sent = frames.sent
+    timed = frames.timed
     stamped = (frames.stamp_ns != NONE) & frames.one_clock
     stamp_delays = (frames.stamp_ns - frames.txtime_ns[np.newaxis, :])[stamped]
     return {
         "delay_ns": summary(delays, 1000),
         "interarrival_ns": summary(_interarrival(frames.arrival_ps, NONE), 1000),
-        "release_error_ns": summary((frames.wire_ps - frames.txtime_ps)[sent], 1000),
+        "release_error_ns": summary((frames.wire_ps - frames.txtime_ps)[timed], 1000),
         "listener": {
             "delay_ns": summary(stamp_delays, 1),
             "interarrival_ns": summary(_interarrival(frames.stamp_ns, NONE), 1),
@@ -288,7 +297,7 @@ def bound_check(frames: FrameArrays, bounds: Bounds, period_ns: int) -> dict[str
     """
     got = frames.arrival_ps != NONE
     delays = frames.arrival_ps - frames.txtime_ps[np.newaxis, :]
-    errors = np.abs(frames.wire_ps - frames.txtime_ps)[frames.sent]
+    errors = np.abs(frames.wire_ps - frames.txtime_ps)[frames.timed]
     known = frames.delay_known
     pairs = got[:, 1:] & got[:, :-1] & (np.diff(frames.seq) == 1)[np.newaxis, :]
     deviations = np.abs(np.diff(delays, axis=1) - (period_ns * 1000 - np.diff(frames.txtime_ps)))[
@@ -428,7 +437,7 @@ def slips(frames: FrameArrays, slot_ps: int, preamble_ps: int) -> Slips:
         txtime; slip_count: changes of that distance between successive frames; slots_first,
         slots_last: distance in slots; drift_ppm: slope of the release error.
     """
-    sent = frames.sent
+    sent = frames.timed
     errors = (frames.wire_ps - frames.txtime_ps)[sent]
     if errors.size < 2:
         return {

@@ -42,7 +42,8 @@ class Sync(Table):
     mode: Literal["ideal", "none", "ptp", "gptp"] = "ideal"
     """"ideal": all share one exact time. "none": every node runs on its own crystal. "ptp": Sync
     and Delay_Req end to end through plain bridges (IEEE 1588-2019). "gptp": bridges relay and
-    every link is measured (IEEE 802.1AS-2020). Target vm takes "ideal" and "none"."""
+    every link is measured (IEEE 802.1AS-2020). Target vm takes "ideal" and
+    "none", target host all (docs/host.md)."""
     grandmaster: Annotated[str, Name()] | None = None
     """Node whose clock is network time, a station or with "gptp" also a bridge. Needed in modes
     "ptp" and "gptp"; left out, there is none."""

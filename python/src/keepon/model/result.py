@@ -49,6 +49,9 @@ class BoundCheck(TypedDict):
     """outcome is "met\""""
     outcome: NotRequired[CheckName]
     """absent in results of earlier versions"""
+    uncertainty_ns: NotRequired[Annotated[float, Field(ge=0)]]
+    """target host: how far worst_ns may be off; it is missed only if it is beyond the bound by
+    more"""
 
 
 @with_config(CLOSED)
@@ -71,6 +74,18 @@ class StampError(TypedDict):
     """greatest difference"""
     note: str
     """what is compared"""
+
+
+@with_config(CLOSED)
+class StreamStamps(TypedDict):
+    """Target host: what instants of a stream are."""
+
+    talker: str
+    """who stamped frames as they left"""
+    listeners: dict[str, str]
+    """who stamped them as they came, by station"""
+    uncertainty_ns: Annotated[float, Field(ge=0)] | None
+    """how far listeners' clocks may have been off the talker's; null: not compared"""
 
 
 @with_config(CLOSED)
@@ -147,9 +162,11 @@ class StreamResult(MeasuredStream):
     slots: NotRequired[Slips]
     """where slots put its frames; with driver keepon in the simulator"""
     talker_counters: NotRequired[TalkCounters]
-    """target vm: what keepon-talk counted"""
+    """targets vm and host: what keepon-talk counted"""
     stamp_error_ns: NotRequired[StampError]
     """target vm: hardware transmit stamps beside the wire"""
+    stamps: NotRequired[StreamStamps]
+    """target host: what instants of it are"""
     onset_delays_ns: NotRequired[Delays]
     """around the first frame of any stream beyond its bound"""
     onset_first_seq: NotRequired[NotNegative | None]
@@ -356,6 +373,8 @@ class RunParts(TypedDict):
     """loads by id"""
     guest: NotRequired[dict[str, Any]]
     """target vm: kernel, times, script and messages of the guest"""
+    host: NotRequired[dict[str, Any]]
+    """target host: kernel, interfaces, clocks and what programs said"""
     trace_hash: NotRequired[str]
     """over every frame event, in the simulator: equal runs have equal ones"""
     ptp_frames: NotRequired[dict[str, PtpFrames]]

@@ -125,7 +125,7 @@ class Load(Table):
     """Station that receives it."""
     kind: Literal["udp", "tcp", "saturate"] = "udp"
     """"udp": frames at `rate_bps`. "saturate": as many as the talker takes (in target vm: UDP at
-    `rate_bps`). "tcp": target vm only."""
+    `rate_bps`). "tcp": targets vm and host only."""
     rate_bps: Annotated[int, Whole(1_000, 100_000_000_000)] = 100_000_000
     """Bits a second of the frames with FCS, preamble and gap not counted. The simulator does not
     use it for "saturate"."""
@@ -149,7 +149,8 @@ class Fault(Table):
     """When, in s from the start of the run, warm-up included."""
     kind: Annotated[str, Name()]
     """"poll-stall", "clock-step", "link-down", "late-submit", "wire-pause"; with `sync.mode`
-    "ptp" or "gptp" also "lost-sync" and "master-change", not in target vm."""
+    "ptp" or "gptp" also "lost-sync" and "master-change", not in target vm.
+    Target host makes "late-submit" only."""
     node: Annotated[str, Name()]
     """Node it happens to: a station; of "lost-sync" and "master-change" also a bridge."""
     value_ns: Annotated[int, Whole(-(2**62), 2**62)] = 0

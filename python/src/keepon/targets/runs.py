@@ -22,7 +22,7 @@ Progress = Callable[[str, float], None]
 @dataclass
 class Run:
     """One driver's run: its part of the result file, the arrays of the frames that were measured,
-    and what its wires saw, if somebody kept that.
+    what its wires saw, if somebody kept that, and `files` for the result folder, by name.
     """
 
     driver: str
@@ -30,6 +30,7 @@ class Run:
     frames: dict[str, FrameArrays]
     trace_hash: str
     seen: Seen | None = None
+    files: dict[str, bytes] = field(default_factory=dict)
 
 
 @dataclass

@@ -15,7 +15,7 @@ import json
 import re
 import statistics
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from keepon.errors import TraceError
 from keepon.measure.capture import stream_hash as stream_hash
 from keepon.measure.results import NONE, PENDING, FrameArrays
 from keepon.model.plan import PlannedStation
+from keepon.model.result import LoadResult
 from keepon.model.scenario import Stream
 from keepon.model.tools import Listen, Talk, TalkFrame
 
@@ -233,7 +234,7 @@ def stream_frames(
     number = stream_hash(stream.id)
     frames = talk["frames"]
     count, epoch_ps = len(frames), epoch_ns * 1000
-    ends = _ends(stream, device, frames, outcomes)
+    ends = frame_ends(stream, device, frames, outcomes)
     shift_ps, clock_ps = _shift_ps(
         {seq: end[1] for seq, end in ends.items() if end[1]}, record, number
     )
@@ -313,7 +314,7 @@ def stream_frames(
     return StreamFrames(arrays, net_slot, error_ps, clock_ps)
 
 
-def _ends(
+def frame_ends(
     stream: Stream,
     device: str,
     frames: list[TalkFrame],
@@ -331,8 +332,8 @@ def _ends(
     return found
 
 
-def load_json(files: dict[str, bytes], name: str) -> dict[str, Any]:
-    """A JSON file of the guest.
+def load_json(files: dict[str, bytes], name: str, writer: str = "the guest") -> dict[str, Any]:
+    """A JSON file of the guest, or whoever else left it.
 
     Raises:
         TraceError: it is not there or not whole: its writer did not come to its end.
@@ -347,8 +348,33 @@ def load_json(files: dict[str, bytes], name: str) -> dict[str, Any]:
             .splitlines()
         )
         raise TraceError(
-            f"the guest left no {name}; its writer said: {' | '.join(beside[-3:]) or 'nothing'}"
+            f"{writer} left no {name}; its writer said: {' | '.join(beside[-3:]) or 'nothing'}"
         ) from error
     if not isinstance(document, dict):
-        raise TraceError(f"the guest's {name} is no object")
+        raise TraceError(f"{writer}'s {name} is no object")
     return document
+
+
+def load_result(files: dict[str, bytes], name: str) -> LoadResult:
+    """Goodput of an iperf3 client, over the time it measured itself.
+
+    Raises:
+        TraceError: it did not come to its end, or says nothing of what arrived.
+    """
+    report = load_json(files, f"load-{name}.json")
+    if "error" in report:
+        raise TraceError(f"load {name}: iperf3 says {report['error']}")
+    end = report.get("end", {})
+    received = end.get("sum_received", {})
+    if not received.get("seconds") or "bytes" not in received:
+        raise TraceError(
+            f"load {name}: iperf3 does not say what arrived (end.sum_received); use version 3.12 or"
+            " newer"
+        )
+    found = {
+        "goodput_bps": round(received["bytes"] * 8 / received["seconds"]),
+        "window_s": received["seconds"],
+        "lost": int(end.get("sum", {}).get("lost_packets", 0)),
+        "retransmits": end.get("sum_sent", {}).get("retransmits"),
+    }
+    return cast(LoadResult, found)

@@ -6,25 +6,23 @@ simulator does, too.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
 import numpy as np
 
-from keepon.errors import ConfigError, TraceError
-from keepon.linux.network import Guest, guest_script
+from keepon.errors import ConfigError
+from keepon.linux.network import guest_script
+from keepon.linux.planned import Guest
 from keepon.measure import results
 from keepon.measure.delays import mark_onset
-from keepon.measure.due import Schedule, on_schedule
-from keepon.measure.series import delay_distribution, delay_series
 from keepon.model import outcomes
 from keepon.model.gates import ALL_GATES
 from keepon.model.plan import Plan
 from keepon.model.result import (
     BridgeResult,
     ClockOffsets,
-    LoadResult,
     RunParts,
     StationResult,
     StreamResult,
@@ -32,6 +30,8 @@ from keepon.model.result import (
 from keepon.model.scenario import Scenario
 from keepon.model.tools import Listen, Talk
 from keepon.model.topology import Topology
+from keepon.targets import packets
+from keepon.targets.measured import measured_stream
 from keepon.targets.runs import Outcome, Progress, Run, result_document
 from keepon.targets.sim.build import simulator
 from keepon.targets.vm import observations, programs
@@ -187,6 +187,7 @@ def run_one(
     streams: dict[str, StreamResult] = {}
     joined: dict[str, StreamFrames] = {}
     arrays: dict[str, results.FrameArrays] = {}
+    tables: dict[str, bytes] = {}
     clocks_ps: dict[str, int] = {}
     for stream in scenario.stream:
         talk = talks[stream.talker][stream.id]
@@ -196,20 +197,13 @@ def run_one(
             plan["stations"].get(stream.talker), guest.driver(stream.talker) == "keepon",
         )  # fmt: skip
         joined[stream.id] = frames
-        entry = plan["streams"][stream.id]
-        due = Schedule(stream.period_ns, (entry["release_ns"],), epoch_ns)
-        # A talker that is ready too late begins with a later frame and calls it its first.
-        numbered = replace(frames.arrays, seq=due.numbers(frames.arrays.txtime_ns))
-        measured = on_schedule(numbered, due, (start_ns, end_ns), stream.id)
+        driver_of = guest.driver(stream.talker)
+        measured, document = measured_stream(
+            frames.arrays, stream, plan, driver_of, (start_ns, end_ns), names
+        )
         arrays[stream.id] = measured
-        lost = int(np.count_nonzero(measured.sent & ~measured.delivered))
-        document = results.stream_result(
-            measured, names, {"the wire or a bridge": lost} if lost else {},
-            results.bounds_of(entry, guest.driver(stream.talker) == "keepon"), stream.id,
-            stream.period_ns, stream.deadline_ns,
-        )  # fmt: skip
-        document["delay_series"] = delay_series(measured, start_ns)
-        document["delay_distribution"] = delay_distribution(measured)
+        heard = {name: listens[name] for name in stream.listeners}
+        tables[packets.file_name(driver, stream.id)] = packets.table(stream, talk, heard)
         document["talker_counters"] = talk["counters"]
         document["stamp_error_ns"] = {
             "max": float(np.max(np.abs(frames.stamp_error_ps), initial=0)) / 1000,
@@ -233,7 +227,7 @@ def run_one(
         "window_ns": list(window_ns),
         "stations": stations,
         "bridges": {bridge.name: _bridge(guest, files, bridge.name) for bridge in scenario.bridge},
-        "loads": {load.id: _load(files, load.id) for load in scenario.load},
+        "loads": {load.id: observations.load_result(files, load.id) for load in scenario.load},
         "guest": {
             "kernel": kernel.version,
             "virtual_seconds": left.virtual_seconds,
@@ -256,7 +250,7 @@ def run_one(
             clocks_ps[stream.id],
         )
     judged = outcomes.judged(parts, mark_onset(scenario, streams, arrays))
-    return Run(driver, judged, arrays, ""), joined
+    return Run(driver, judged, arrays, "", files=tables), joined
 
 
 def _check_clock(
@@ -316,31 +310,6 @@ def _listened(files: dict[str, bytes], name: str) -> Listen:
 
 def _bridge(guest: Guest, files: dict[str, bytes], name: str) -> BridgeResult:
     return cast(BridgeResult, observations.counters_of(files, guest.bridge(name)))
-
-
-def _load(files: dict[str, bytes], name: str) -> LoadResult:
-    """Goodput of an iperf3 client, over the time it measured itself.
-
-    Raises:
-        TraceError: it did not come to its end, or says nothing of what arrived.
-    """
-    report = observations.load_json(files, f"load-{name}.json")
-    if "error" in report:
-        raise TraceError(f"load {name}: iperf3 says {report['error']}")
-    end = report.get("end", {})
-    received = end.get("sum_received", {})
-    if not received.get("seconds") or "bytes" not in received:
-        raise TraceError(
-            f"load {name}: iperf3 does not say what arrived (end.sum_received); use version 3.12 or"
-            " newer"
-        )
-    found = {
-        "goodput_bps": round(received["bytes"] * 8 / received["seconds"]),
-        "window_s": received["seconds"],
-        "lost": int(end.get("sum", {}).get("lost_packets", 0)),
-        "retransmits": end.get("sum_sent", {}).get("retransmits"),
-    }
-    return cast(LoadResult, found)
 
 
 BY_CONSTRUCTION = [

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`python3 -m keepon.linux.testbed JOB FOLDER`: a run as `keepon run --target host` makes it, with
+nothing but the standard library. What the job is, and what came of it, is worked out elsewhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, KeeponError
+from keepon.linux.testbed import session
+from keepon.linux.testbed.job import Job
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit code 0: it ran; 2: wrong arguments; 3: the machine; 130: interrupted."""
+    if len(arguments) != 2:
+        print("usage: python3 -m keepon.linux.testbed JOB FOLDER", file=sys.stderr)
+        return EXIT_INPUT
+    try:
+        session.run(Job.from_json(Path(arguments[0]).read_text()), Path(arguments[1]))
+    except KeeponError as error:
+        print(f"keepon: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("keepon: interrupted; nothing was written", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    return EXIT_MET
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
