@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The units of systemd/, started by systemd itself in a container of namespaces."""
+"""The units of systemd/, started by systemd itself in a container of namespaces.
+
+It sees this machine's files, read-only; so it runs in `make soak`, not on every desk in `make test`.
+"""
 
 from __future__ import annotations
 
@@ -59,6 +62,7 @@ def told(container: Path) -> dict[str, str]:
     return {name: rest.strip() for name, _, rest in (line.partition(" ") for line in lines)}
 
 
+@pytest.mark.soak
 def test_a_link_and_its_ptp_are_up_before_the_network(container: Path) -> None:
     found = told(container)
     assert (container / "at-network").read_text() == "up\n"
@@ -67,6 +71,7 @@ def test_a_link_and_its_ptp_are_up_before_the_network(container: Path) -> None:
     assert found["phc2sys"] == "inactive", "a veth has no clock that could be followed"
 
 
+@pytest.mark.soak
 def test_a_stopped_unit_puts_all_back(container: Path) -> None:
     found = told(container)
     assert found["stopped"] == "inactive" and found["restarted"] == "active"
@@ -75,12 +80,14 @@ def test_a_stopped_unit_puts_all_back(container: Path) -> None:
     assert (container / "after-stop").read_text() == before
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("fault", "result"), [("unplugged", "exit-code"), ("killed", "signal")])
 def test_a_start_that_fails_puts_all_back(container: Path, fault: str, result: str) -> None:
     assert told(container)[fault] == result
     assert (container / f"after-{fault}").read_text() == (container / "before").read_text()
 
 
+@pytest.mark.soak
 def test_a_wrong_file_is_refused_in_one_sentence(container: Path) -> None:
     found = told(container)
     for name, sentence in (
