@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The units of systemd/, started by systemd itself in a container of namespaces.
 
-It sees this machine's files, read-only; so it runs in `make soak`, not on every desk in `make test`.
+It sees this machine's files, read-only; so it runs in `make soak`, and not on every desk in `make
+test`.
 """
 
 from __future__ import annotations
