@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 KEEPON = [sys.executable, "-m", "keepon"]
+# What is kept in a buffer fails at exit only; a shell may have asked for none.
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 COMMANDS = {
     "table": ["plan", str(Path(__file__).parents[2] / "examples" / "gptp.toml")],
     "text": ["--help"],
@@ -19,7 +21,7 @@ COMMANDS = {
 
 def run(command: list[str], out: str) -> subprocess.CompletedProcess[str]:
     words = ["sh", "-c", f'"$@" {out}', "sh", *KEEPON, *command]
-    return subprocess.run(words, capture_output=True, text=True, check=False)
+    return subprocess.run(words, capture_output=True, text=True, check=False, env=BUFFERED)
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
@@ -42,8 +44,9 @@ def test_a_reader_that_has_gone(command: list[str]) -> None:
     near, far = os.pipe()
     os.close(near)
     done = subprocess.run(
-        [*KEEPON, *command], stdout=far, stderr=subprocess.PIPE, text=True, check=False
-    )
+        [*KEEPON, *command], stdout=far, stderr=subprocess.PIPE, text=True, check=False,
+        env=BUFFERED,
+    )  # fmt: skip
     os.close(far)
     assert (done.returncode, done.stderr) == (130, "")
 

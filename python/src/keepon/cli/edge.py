@@ -84,16 +84,17 @@ def guard(command: Callable[[], int | None]) -> int:
         say("keepon: interrupted; nothing was written")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone; Python would complain again when it flushes at exit.
-        sys.stderr.close()
+        _drop_output()
         return EXIT_INTERRUPTED
-    except SystemExit as end:  # click's answer to a reader that has gone
-        return EXIT_INTERRUPTED if end.code == 1 else int(end.code or 0)
+    except SystemExit as end:
+        if end.code != 1:
+            return int(end.code or 0)
+        _drop_output()  # click's and rich's answer to a reader that has gone
+        return EXIT_INTERRUPTED
     except Exception as error:  # noqa: BLE001 (the outermost edge)
         if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
             say(f"keepon: the output cannot be written ({error.strerror}); send it elsewhere")
-            # What is left in the buffer would fail again at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             return EXIT_ENVIRONMENT
         _trace()
         say(
@@ -103,6 +104,13 @@ def guard(command: Callable[[], int | None]) -> int:
         say(_report_line())
         return EXIT_DEFECT
     return int(code or 0)
+
+
+def _drop_output() -> None:
+    """What is left in the buffer of stdout goes nowhere: it would fail again at exit, and change
+    the exit code.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _placed(message: str) -> str:
