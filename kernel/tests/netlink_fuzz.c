@@ -8,6 +8,7 @@
  * first contradiction.
  */
 #include <errno.h>
+#include <linux/genetlink.h>
 #include <linux/if_link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,14 +127,32 @@ static int read_state(struct state *state, const char *name, uint32_t round)
 static bool can_be_silent(enum request request, int error)
 {
 	/*
-	 * The kernel's own refusals: of addresses no station has, of nests that are none
+	 * The kernel's own refusals: of addresses no station has, of nests that are none or wrong
 	 * (rtnetlink reads IFLA_LINKINFO without a place for a sentence), of commands there are not.
 	 */
 	switch (request) {
 	case QDISC: return true;
 	case GENERIC: return error == -EOPNOTSUPP;
-	default: return error == -EADDRNOTAVAIL || error == -ERANGE;
+	default: return error == -EADDRNOTAVAIL || error == -ERANGE || link_is_misformed();
 	}
+}
+
+/* What was asked for: type of message, then type and length of each attribute of the first level. */
+static void show_request(enum request request)
+{
+	const struct nlmsghdr *header = &storm.message.header;
+	uint32_t fixed = request == QDISC   ? sizeof(struct tcmsg) :
+			 request == GENERIC ? GENL_HDRLEN :
+					      sizeof(struct ifinfomsg);
+	const struct rtattr *attr =
+		(const struct rtattr *)((const char *)NLMSG_DATA(header) + NLMSG_ALIGN(fixed));
+	uint32_t rest = header->nlmsg_len - NLMSG_SPACE(fixed);
+
+	printf("%s, type %u, flags %#x, %u bytes:", names[request], header->nlmsg_type,
+	       header->nlmsg_flags, header->nlmsg_len);
+	for (; RTA_OK(attr, rest); attr = RTA_NEXT(attr, rest))
+		printf(" %u of %u", attr->rta_type & NLA_TYPE_MASK, (uint32_t)RTA_PAYLOAD(attr));
+	printf(", %u bytes behind them\n", rest);
 }
 
 static int ask(enum request request, int index, const int *lowers, uint32_t count)
@@ -166,8 +185,10 @@ static void one_round(uint32_t round, const char *name, const int *lowers, uint3
 	}
 	tallies[request].refused++;
 	tallies[request].silent += !storm.sentence[0];
-	if (!storm.sentence[0] && !can_be_silent(request, error))
+	if (!storm.sentence[0] && !can_be_silent(request, error)) {
+		show_request(request);
 		die(strerror(-error), round);
+	}
 	memcpy(sentence, storm.sentence, sizeof(sentence));
 	if (read_link("fuzz"))
 		die("refused, and yet there", round);

@@ -19,6 +19,12 @@ uint64_t odd(uint64_t usual);
 void build_change(int index);
 /** build_new() - another link, named "fuzz", on a device that may do or not */
 void build_new(const int *lowers, uint32_t count);
+/**
+ * link_is_misformed() - the request about a link that was built last has what the kernel itself
+ * refuses without a sentence: an address shorter than the device's, or a nest that is shorter or
+ * longer than what it holds, so that options are read as the kind of the link
+ */
+bool link_is_misformed(void);
 /** build_generic() - a request of the family keepon */
 void build_generic(void);
 

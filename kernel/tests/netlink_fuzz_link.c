@@ -6,7 +6,9 @@
 #include "keepon_table.h"
 #include "netlink_fuzz.h"
 
-enum { BINARY_MAX = 4096, NAME_BYTES = 5 };
+enum { BINARY_MAX = 4096, NAME_BYTES = 5, ADDRESS_BYTES = 6 };
+
+static bool nest_is_misformed;
 
 /* Bytes of each attribute as the kernel has it; 0: of any length. */
 static uint32_t usual_bytes(uint16_t type)
@@ -65,8 +67,8 @@ static void put_options(void)
 		put_option((uint16_t)(draw(16) ? 1 + draw(IFLA_KEEPON_MAX) : draw(300)));
 	close_nest(data);
 	close_nest(info);
-	/* Says that it is longer or shorter than what it holds. */
-	if (!draw(32))
+	nest_is_misformed = !draw(32);
+	if (nest_is_misformed)
 		data->rta_len = (uint16_t)draw(2u * data->rta_len);
 }
 
@@ -78,14 +80,28 @@ static void put_other(void)
 
 	switch (draw(4)) {
 	case 0: put_drawn(IFLA_MTU, &number, sizeof(number)); break;
-	case 1: put_drawn(IFLA_ADDRESS, address, 6); break;
+	case 1: put_drawn(IFLA_ADDRESS, address, ADDRESS_BYTES); break;
 	case 2: put_drawn(IFLA_NUM_TX_QUEUES, &number, sizeof(number)); break;
 	default: put_drawn(IFLA_TXQLEN, &number, sizeof(number)); break;
 	}
 }
 
+bool link_is_misformed(void)
+{
+	const struct nlmsghdr *header = &storm.message.header;
+	const struct rtattr *attr = IFLA_RTA(NLMSG_DATA(header));
+	uint32_t rest = (uint32_t)IFLA_PAYLOAD(header);
+
+	for (; RTA_OK(attr, rest); attr = RTA_NEXT(attr, rest)) {
+		if (attr->rta_type == IFLA_ADDRESS && RTA_PAYLOAD(attr) < ADDRESS_BYTES)
+			return true;
+	}
+	return nest_is_misformed;
+}
+
 void build_change(int index)
 {
+	nest_is_misformed = false;
 	begin_link(RTM_NEWLINK, NLM_F_ACK, index);
 	/* The kernel itself does one after the other, and keeps the first if the second fails. */
 	if (draw(5))
