@@ -5,6 +5,7 @@ own environment takes minutes and is part of test_packages.py.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -80,6 +81,19 @@ def test_the_tree_for_dkms_has_what_every_module_is_made_of(tmp_path: Path) -> N
     told = (ROOT / "kernel/dkms/dkms.conf").read_text() + (tree / "Makefile").read_text()
     assert [name for name in sorted(ours) if f"{name}:keepon" not in told] == []
     assert not (tree / "kernel/tests").exists()
+    included = "".join(path.read_text() for path in tree.glob("kernel/*/Kbuild"))
+    named = set(re.findall(r"-I\$\(KEEPON_ROOT\)/(\S+)", included)) - {"kernel/keepon"}
+    assert "kernel/nics/common" in named
+    assert [name for name in sorted(named) if not (tree / name).is_dir()] == []
+
+
+def test_units_start_the_command_that_was_installed(tmp_path: Path) -> None:
+    words = ["--prefix", "/opt/k", "--destdir", tmp_path, "--no-manifest", "units"]
+    assert install(*words).returncode == 0
+    folder = tmp_path / "opt/k/lib/systemd/system"
+    assert len(list(folder.iterdir())) == 3
+    text = (folder / "keepon@.service").read_text()
+    assert "/opt/k/bin/keepon apply" in text and "/usr/bin/keepon" not in text
 
 
 @pytest.mark.parametrize(
