@@ -8,6 +8,7 @@
 #   same NAME                  it is as `state > /tmp/before` found it
 #   applying WORDS ...         keepon apply /steps/$STEPS with them, in the background, its input nobody; its number is $job,
 #                              what it says in /tmp/said
+#   renamed NAME OTHER         the card; 6.1 does that only while it is down
 #   until_said PATTERN         waits for that in /tmp/said
 #   ended CODE PATTERN NAME    $job ends with that exit code, its last line matches
 export PYTHONHOME=/usr PYTHONPATH=/lib/keepon/python PYTHONDONTWRITEBYTECODE=1
@@ -80,6 +81,13 @@ applying() {
 	# not by the function above: its shell would get the signals
 	"$PYTHON" -S -m keepon.linux.apply apply "/steps/$STEPS" "$@" > /tmp/said 2>&1 < /dev/null &
 	job=$!
+}
+
+renamed() {
+	ip link set "$1" name "$2" 2>/dev/null && return
+	ip link set "$1" down
+	ip link set "$1" name "$2"
+	ip link set "$2" up
 }
 
 said() {

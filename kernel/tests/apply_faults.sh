@@ -120,10 +120,12 @@ wait_until 10 linked
 same "no cable"
 applying --rollback 5
 until_said "within 5 s"
-ip link set eth0 name uplink0
+renamed eth0 uplink0
 ended 3 "not confirmed within 5 s" "renamed"
 like "$(cat /sys/class/net/uplink0/operstate)" up "the renamed one is up"
-ip link set uplink0 name eth0
+renamed uplink0 eth0
+wait_until 5 linked
+ip route replace default via 10.0.0.2 dev eth0 metric 7
 same "renamed"
 
 # ---- two of them ----
@@ -161,10 +163,14 @@ unset SSH_CONNECTION
 
 # ---- killed ----
 # The terminal is lost with all that runs on it.
+mkdir -p /dev/pts
+mount -t devpts devpts /dev/pts
 setsid "$PYTHON" -S -c 'import pty, sys
 sys.exit(pty.spawn(sys.argv[1:]))' "$PYTHON" -S -m keepon.linux.apply apply "/steps/$STEPS" > /tmp/said 2>&1 < /dev/null &
 job=$!
 until_said "press Enter here"
+said "press Enter here"
+is $? 0 "terminal lost: it asks there"
 kill -9 $job
 wait_until 20 watcher_gone
 same "terminal lost"

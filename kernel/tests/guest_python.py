@@ -25,8 +25,8 @@ print(json.dumps({name: spec.origin for name, spec in specs.items() if spec}))
 
 
 def imported_modules(tried: str) -> dict[str, Path]:
-    """Module name -> source, of everything the lines `tried` need where there is nothing but the
-    standard library.
+    """Module name -> source or shared object, of everything the lines `tried` need where there is
+    nothing but the standard library.
     """
     done = subprocess.run(
         [PYTHON, "-S", "-c", f"import json, runpy, sys\n{tried}{IMPORTED}"],
@@ -40,7 +40,7 @@ def imported_modules(tried: str) -> dict[str, Path]:
     return {
         name: Path(origin)
         for name, origin in origins.items()
-        if origin is not None and origin.endswith(".py")
+        if origin is not None and origin.endswith((".py", ".so"))
     }
 
 
@@ -52,6 +52,9 @@ def python_files(tried: str, folder: Path) -> dict[str, Path | bytes]:
     compiled = folder / "compiled.pyc"
     for name, source in imported_modules(tried).items():
         path = name.replace(".", "/") + ("/__init__" if source.name == "__init__.py" else "")
+        if source.suffix == ".so":
+            files[f"/lib/keepon/python/{path}.so"] = source
+            continue
         unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
         py_compile.compile(
             str(source), str(compiled), f"{path}.py", doraise=True, invalidation_mode=unchecked
@@ -61,11 +64,16 @@ def python_files(tried: str, folder: Path) -> dict[str, Path | bytes]:
 
 
 def foreign_python_files(tried: str, architecture: str) -> dict[str, Path | bytes]:
-    """The same for another architecture's Python: its own standard library, and our sources."""
+    """The same for another architecture's Python: its own standard library, and our sources.
+
+    Modules that are shared objects there are not brought along.
+    """
     library = foreign.find_foreign(architecture, "python3").resolve().name
     folder = foreign.root(architecture) / "usr" / "lib" / library
     files: dict[str, Path | bytes] = {}
     for name, source in imported_modules(tried).items():
+        if source.suffix == ".so":
+            continue
         path = name.replace(".", "/") + ("/__init__" if source.name == "__init__.py" else "")
         its = folder / f"{path}.py"
         files[f"/lib/keepon/python/{path}.py"] = its if its.is_file() else source

@@ -21,8 +21,9 @@ pytestmark = pytest.mark.vm
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
 MODULES = ("native", "hwsim", "keepon")
-# Runs the command as far as it goes anywhere.
+# Runs the command as far as it goes anywhere; the scripts give it a terminal.
 TRIED = """
+import pty
 import keepon.linux.apply.watcher
 import keepon.linux.link.__main__
 from keepon.linux.apply.__main__ import main
