@@ -234,6 +234,7 @@ static int start(struct keepon *keepon, struct netlink_ext_ack *extack)
 	keepon_poll_begin(engine);
 	keepon->starts++;
 	napi_enable(&keepon->napi);
+	keepon_queue_limits(keepon);
 	netif_carrier_on(keepon->dev);
 	netif_tx_wake_all_queues(keepon->dev);
 	return 0;

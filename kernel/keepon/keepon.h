@@ -8,6 +8,7 @@
  *	dev, lower	life of the device and of the one beneath it
  *	engine, poll	the wire: start, stop, beat
  *	xmit, share, outcome		frames in, who may have how many waiting, frames done
+ *	queue		least byte queue limits
  *	receive		frames from the lower device
  *	dual		the receive ring as a second clock
  *	gates, bridge, schedule, taprio	gate lists as class tables (taprio.h)
@@ -308,11 +309,16 @@ int keepon_clock_adjfine(struct keepon *keepon, s64 scaled_ppm);
 int keepon_clock_adjtime(struct keepon *keepon, s64 delta_ns);
 int keepon_clock_settime(struct keepon *keepon, struct kpn_time t);
 
-/* ---- xmit.c, share.c, outcome.c, receive.c ---- */
+/* ---- xmit.c, share.c, queue.c, outcome.c, receive.c ---- */
 
 netdev_tx_t keepon_xmit(struct sk_buff *skb, struct net_device *dev);
 u16 keepon_select_queue(struct net_device *dev, struct sk_buff *skb, struct net_device *sb_dev);
 
+/**
+ * keepon_queue_limits() - no byte queue limit is below what keeps a class's slots full; RTNL, after
+ * a start of the wire and whenever the table in force or to come may be another one
+ */
+void keepon_queue_limits(struct keepon *keepon);
 /**
  * keepon_complete_soon() - a poll has news: have NAPI complete frames and tell of events; no lock
  * held

@@ -110,7 +110,6 @@ static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int 
 struct finished {
 	u32 frames[KPN_CLASS_COUNT];
 	u32 queued_frames[KPN_CLASS_COUNT];
-	u32 queued_bytes[KPN_CLASS_COUNT];
 };
 
 static struct keepon_frame *frame_of(struct kpn_frame *frame)
@@ -134,10 +133,8 @@ static struct kpn_frame *complete_some(struct keepon *keepon, struct kpn_frame *
 
 		list = list->next;
 		finished->frames[tc]++;
-		if (frame->queued) {
+		if (frame->queued)
 			finished->queued_frames[tc]++;
-			finished->queued_bytes[tc] += frame->skb->len;
-		}
 		complete_one(keepon, frame, budget);
 		frame->next = *done;
 		*done = frame;
@@ -217,6 +214,7 @@ static u32 take_news(struct keepon *keepon)
 
 static void update_queues(struct keepon *keepon, const struct finished *finished, u32 wake)
 {
+	u32 slot_bytes = keepon->engine->config.slot_bytes;
 	u32 tc;
 
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
@@ -224,7 +222,7 @@ static void update_queues(struct keepon *keepon, const struct finished *finished
 
 		if (finished->queued_frames[tc])
 			netdev_tx_completed_queue(queue, finished->queued_frames[tc],
-						  finished->queued_bytes[tc]);
+						  finished->queued_frames[tc] * slot_bytes);
 		if (wake & BIT(tc) && netif_tx_queue_stopped(queue) &&
 		    netif_carrier_ok(keepon->dev))
 			netif_tx_wake_queue(queue);

@@ -354,6 +354,7 @@ int keepon_taprio_install(struct keepon *keepon, struct keepon_gates *gates, con
 			extack,
 			"trim reserved: where this list begins, slots of no class are too far apart; choose another base-time or trim any");
 	free_unused(keepon);
+	keepon_queue_limits(keepon);
 	return error;
 }
 
@@ -390,6 +391,7 @@ void keepon_taprio_end(struct keepon *keepon)
 	if (error && had_any)
 		restart(keepon);
 	free_unused(keepon);
+	keepon_queue_limits(keepon);
 }
 
 /* ---- the wire starts and stops, the plan changes ---- */
@@ -468,6 +470,7 @@ static void settle(struct work_struct *work)
 	promote(keepon);
 	bridge_again(keepon);
 	free_unused(keepon);
+	keepon_queue_limits(keepon);
 	rtnl_unlock();
 }
 

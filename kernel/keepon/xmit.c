@@ -164,7 +164,8 @@ static enum kpn_verdict describe_locked(struct keepon_engine *engine, struct kee
 }
 
 /*
- * Byte queue limits count best effort only. A scheduled frame waits because its sender wants it to,
+ * Byte queue limits count best effort only, each frame as its slot: that is what it takes of the
+ * wire, however short it is. A scheduled frame waits because its sender wants it to,
  * and counting it would close the queue to one that has to leave before it; there the number of
  * frames held is the limit. So it is for a shaped class, which has to be known to wait to be owed
  * anything: what a byte queue limit keeps in the qdisc comes when its slots are others'.
@@ -187,7 +188,7 @@ static void account_locked(struct keepon_engine *engine, struct netdev_queue *qu
 		skb->tstamp = 0;
 	}
 	if (queued)
-		netdev_tx_sent_queue(queue, skb->len);
+		netdev_tx_sent_queue(queue, engine->config.slot_bytes);
 	if (++engine->held[tc] >= engine->held_max)
 		netif_tx_stop_queue(queue);
 }

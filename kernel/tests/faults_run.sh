@@ -66,9 +66,9 @@ talk 300 --advance 60ms
 stall 60000000
 end
 
-# Fetches twelve ahead and says so, then says none: best effort goes to the first slot believed to be changeable, and a step
+# Fetches far ahead and says so, then says none: best effort goes to the first slot believed to be changeable, and a step
 # of the clock, 40 us, to the lengths of the slots from there on.
-begin prefetch-said prefetch=12
+begin prefetch-said prefetch=64
 talk 300 --no-txtime
 phc_ctl rt0 adj 0.00004 >/dev/null 2>&1
 end
