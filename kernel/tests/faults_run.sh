@@ -66,16 +66,17 @@ talk 300 --advance 60ms
 stall 60000000
 end
 
-# Fetches far ahead and says so, then says none: best effort goes to the first slot believed to be changeable, and a step
-# of the clock, 40 us, to the lengths of the slots from there on.
+# Fetches 64 ahead and says so, then says none: best effort goes to the first slot believed to be changeable, and a step of
+# the clock, 45 us, to the lengths of the slots from there on: 36 slots of 1.28 us each, of which all have been fetched. That is
+# more than the clock may be unsure of by itself, twice clock_error_ps: 28 us were seen.
 begin prefetch-said prefetch=64
 talk 300 --no-txtime
-phc_ctl rt0 adj 0.00004 >/dev/null 2>&1
+phc_ctl rt0 adj 0.000045 >/dev/null 2>&1
 end
 
-begin prefetch-unsaid prefetch=12 claim_prefetch=0 flow_control=1
+begin prefetch-unsaid prefetch=64 claim_prefetch=0 flow_control=1
 talk 300 --no-txtime
-phc_ctl rt0 adj 0.00004 >/dev/null 2>&1
+phc_ctl rt0 adj 0.000045 >/dev/null 2>&1
 end
 
 begin fcs
