@@ -393,60 +393,84 @@ static int check_extension(const struct keepon_gates *gates, u64 slot_ps,
 	return -EINVAL;
 }
 
-static int compile(struct keepon_gates *gates, const struct keepon_plan *plan,
-		   const struct net_device *dev, struct netlink_ext_ack *extack)
+/* Return: the masks, of *@slots slots, or an error, with a sentence */
+static u16 *compile(const struct keepon_gates *gates, const struct keepon_plan *plan,
+		    const struct net_device *dev, u32 *slots, struct netlink_ext_ack *extack)
 {
 	u64 slot_ps = slot_ps_of(plan, plan->config.slot_bytes);
 	u16 *room = kvmalloc_array(KPN_PARTITION_SLOTS_MAX, sizeof(*room), GFP_KERNEL_ACCOUNT);
 	u16 *masks = NULL;
 	int missing;
-	u32 slots;
 	int error = check_extension(gates, slot_ps, extack);
 
 	if (!room || error) {
 		kvfree(room);
-		return error ?: -ENOMEM;
+		return ERR_PTR(error ?: -ENOMEM);
 	}
-	missing = compile_into(gates, slot_ps, room, &slots);
+	missing = compile_into(gates, slot_ps, room, slots);
 	if (missing < 0) {
 		error = explain_cycle(gates, plan, extack);
 	} else if (missing) {
 		error = explain_window(gates, plan, traffic_class_of(dev, __ffs(missing)), extack);
 	} else {
-		masks = kvmalloc_array(slots, sizeof(*masks), GFP_KERNEL_ACCOUNT);
+		masks = kvmalloc_array(*slots, sizeof(*masks), GFP_KERNEL_ACCOUNT);
 		error = masks ? 0 : -ENOMEM;
 	}
-	if (!error) {
-		memcpy(masks, room, slots * sizeof(*masks));
-		kvfree(gates->masks);
-		gates->masks = masks;
-		gates->slots = slots;
-	}
+	if (!error)
+		memcpy(masks, room, *slots * sizeof(*masks));
 	kvfree(room);
-	return error;
+	return error ? ERR_PTR(error) : masks;
 }
 
-int keepon_gates_suit(struct keepon_gates *gates, const struct keepon_plan *plan,
-		      const struct net_device *dev, struct netlink_ext_ack *extack)
+/* Return: as compile(), for a plan that takes them */
+static u16 *suited(const struct keepon_gates *gates, const struct keepon_plan *plan,
+		   const struct net_device *dev, u32 *slots, struct netlink_ext_ack *extack)
 {
 	struct kpn_config config = plan->config;
 	struct kpn_problem problem;
-	int error;
+	u16 *masks;
 
 	if (config.mode != KPN_MODE_PHASE_LOCKED) {
 		keepon_explain(
 			extack,
 			"mode paper: its slots follow no clock, so gates cannot; choose mode phase-locked");
-		return -EOPNOTSUPP;
+		return ERR_PTR(-EOPNOTSUPP);
 	}
-	error = compile(gates, plan, dev, extack);
-	if (error)
-		return error;
-	config.allowed = gates->masks;
-	config.partition_slots = gates->slots;
+	masks = compile(gates, plan, dev, slots, extack);
+	if (IS_ERR(masks))
+		return masks;
+	config.allowed = masks;
+	config.partition_slots = *slots;
 	if (!kpn_config_validate(&config, &plan->caps, &problem, 1))
-		return 0;
+		return masks;
 	keepon_explain(extack, "with this gate list %s %llu (allowed: %llu to %llu): %s.",
 		       problem.field, problem.value, problem.min, problem.max, problem.reason);
-	return -EINVAL;
+	kvfree(masks);
+	return ERR_PTR(-EINVAL);
+}
+
+int keepon_gates_suit(struct keepon_gates *gates, const struct keepon_plan *plan,
+		      const struct net_device *dev, struct netlink_ext_ack *extack)
+{
+	u32 slots;
+	u16 *masks = suited(gates, plan, dev, &slots, extack);
+
+	if (IS_ERR(masks))
+		return PTR_ERR(masks);
+	kvfree(gates->masks);
+	gates->masks = masks;
+	gates->slots = slots;
+	return 0;
+}
+
+int keepon_gates_check(const struct keepon_gates *gates, const struct keepon_plan *plan,
+		       const struct net_device *dev, struct netlink_ext_ack *extack)
+{
+	u32 slots;
+	u16 *masks = suited(gates, plan, dev, &slots, extack);
+
+	if (IS_ERR(masks))
+		return PTR_ERR(masks);
+	kvfree(masks);
+	return 0;
 }

@@ -101,7 +101,7 @@ int keepon_taprio_check(struct keepon *keepon, const struct keepon_plan *plan,
 {
 	const struct kpn_config *old = &keepon->plan.config;
 	const struct kpn_config *new = &plan->config;
-	struct keepon_gates *gates[2] = { keepon->taprio.now, keepon->taprio.next };
+	const struct keepon_gates *gates[2] = { keepon->taprio.now, keepon->taprio.next };
 	int error = 0;
 	u32 i;
 
@@ -117,7 +117,7 @@ int keepon_taprio_check(struct keepon *keepon, const struct keepon_plan *plan,
 	}
 	for (i = 0; i < 2 && !error; i++) {
 		if (gates[i])
-			error = keepon_gates_suit(gates[i], plan, keepon->dev, extack);
+			error = keepon_gates_check(gates[i], plan, keepon->dev, extack);
 	}
 	return error;
 }

@@ -93,6 +93,9 @@ struct keepon_gates *keepon_gates_make(const struct tc_taprio_qopt_offload *offl
  */
 int keepon_gates_suit(struct keepon_gates *gates, const struct keepon_plan *plan,
 		      const struct net_device *dev, struct netlink_ext_ack *extack);
+/** keepon_gates_check() - the same of a plan that may not come to be: @gates stay what they are */
+int keepon_gates_check(const struct keepon_gates *gates, const struct keepon_plan *plan,
+		       const struct net_device *dev, struct netlink_ext_ack *extack);
 void keepon_gates_free(struct keepon_gates *gates);
 /** keepon_gates_start_ns() - first moment from @earliest_ns on at which it can begin */
 s64 keepon_gates_start_ns(const struct keepon_gates *gates, s64 earliest_ns);

@@ -3,8 +3,9 @@
 # other. What was asked for when stands in /out/asked, what left in /out/wire; test_taprio.py judges
 # it. $SPAN_MS of load, $RATE_BPS, $SEED.
 #
-# A line of schedules: WAIT_MS past|ahead NS CYCLE EXTENSION ENTRY ..., ENTRY being MASK,NS; base time
-# NS, or that much ahead of the PHC. CYCLE 0: the sum.
+# A line of schedules: WAIT_MS past|ahead|whole NS CYCLE EXTENSION ENTRY ..., ENTRY being MASK,NS; base
+# time NS, or that much ahead of the PHC, or the next but ten whole NS, given as NS+MORE, and MORE.
+# CYCLE 0: the sum. Or WAIT_MS link BYTES: slots that the link refuses for the schedules there are.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
@@ -33,8 +34,15 @@ accepted=0
 asked=0
 while read -r wait_ms when ns cycle extension entries; do
 	sleep "$(printf '%d.%03d' $((wait_ms / 1000)) $((wait_ms % 1000)))"
-	base=$ns
-	[ "$when" = past ] || base=$((ns + $(gate_load now "$phc")))
+	case $when in
+	past) base=$ns ;;
+	ahead) base=$((ns + $(gate_load now "$phc"))) ;;
+	whole) base=$((($(gate_load now "$phc") / ${ns%+*} + 10) * ${ns%+*} + ${ns#*+})) ;;
+	link)
+		refuse "slots of $ns bytes" ip link set rt0 type keepon slot_bytes "$ns"
+		continue
+		;;
+	esac
 	before=$(gate_load now "$phc")
 	# shellcheck disable=SC2086 # words
 	if gates "$base" "$cycle" "$extension" $entries >/tmp/said 2>&1; then

@@ -95,6 +95,17 @@ KINDS = (
 )  # fmt: skip
 
 
+# Slots of 1480 bytes suit the first of these lists, and not the second. In slot 17 of the first 50
+# class 0 may send by the second half of the third list, but not by the first one, whose gates of
+# those other slots it would find open.
+REFUSED = (
+    "100 past 0 0 0 0x1,500000 0x2,500000",
+    "40 whole 100000000+0 0 0 0x1,100000 0x2,100000",
+    "10 link 1480",
+    "10 whole 5000000+1750000 0 0 0x1,1000000 0x3,1000000",
+)
+
+
 def judged(result: GuestResult) -> tuple[Judge, Wire]:
     asked = result.files["asked"].decode().splitlines()
     read = read_wire(result.files["wire"].decode(), result.files["load"].decode(), BYTE_NS)
@@ -141,7 +152,8 @@ def gates(
     family: str, programs: dict[str, Path], seed: int, rounds: int, span_ms: int
 ) -> GuestResult:
     random = Random(seed)
-    lines = [one_schedule(random, kind) for kind in KINDS * rounds]
+    first, *others = [one_schedule(random, kind) for kind in KINDS * rounds]
+    lines = [first, *REFUSED, *others]
     return boot(
         "keepon_taprio.sh", family,
         {**programs, "/lib/keepon/schedules": ("\n".join(lines) + "\n").encode()},
@@ -153,7 +165,7 @@ def gates(
 def test_no_frame_leaves_outside_the_gates_of_its_class(
     family: str, programs: dict[str, Path]
 ) -> None:
-    check_gates(gates(family, programs, 1, 1, 2000), 5000)
+    check_gates(gates(family, programs, 1, 1, 2400), 5000)
 
 
 def near_lists(random: Random, count: int) -> Iterator[str]:
@@ -191,4 +203,4 @@ def test_longer_frames_than_max_sdu_are_dropped_and_counted(
 @pytest.mark.soak
 @pytest.mark.parametrize("family", offered_families())
 def test_no_frame_of_a_hundred_thousand_does(family: str, programs: dict[str, Path]) -> None:
-    check_gates(gates(family, programs, 2, 16, 26000), 100_000)
+    check_gates(gates(family, programs, 2, 16, 27000), 100_000)
