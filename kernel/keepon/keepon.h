@@ -11,7 +11,7 @@
  *	queue		least byte queue limits
  *	receive		frames from the lower device
  *	dual		the receive ring as a second clock
- *	gates, bridge, schedule, taprio	gate lists as class tables (taprio.h)
+ *	gates, bridge, partitions, schedule, taprio	gate lists as class tables (taprio.h)
  *	credit		shaped classes: cbs, rates of mqprio
  *	clock, phc, stamp, qdisc, ethtool, debug, trace
  *

@@ -31,56 +31,6 @@ enum { BRIDGING_NS = 1000000, BRIDGING_NS_MAX = 64000000 };
 /* Long past: as soon as possible. */
 enum { AT_ONCE = 0 };
 
-/* ---- tables ---- */
-
-static struct keepon_table *make_table(struct keepon *keepon, const u16 *masks, u32 slots)
-{
-	struct keepon_table *table;
-
-	table = kvmalloc(sizeof(*table) + kpn_partition_bytes(slots), GFP_KERNEL_ACCOUNT);
-	if (!table)
-		return NULL;
-	kpn_partition_init(&table->partition, table->planes, masks, slots);
-	list_add(&table->node, &keepon->taprio.tables);
-	return table;
-}
-
-static void drop_table(struct keepon_table *table)
-{
-	list_del(&table->node);
-	kvfree(table);
-}
-
-/* Whether the pacer goes by @table, or with @next will. */
-static bool is_used_locked(const struct keepon *keepon, const struct keepon_table *table, bool next)
-{
-	return table && keepon->engine &&
-	       kpn_pacer_partition(keepon->engine->pacer, next) == &table->partition;
-}
-
-/* What neither the pacer nor the schedule knows any more. */
-static void free_unused(struct keepon *keepon)
-{
-	struct keepon_taprio *taprio = &keepon->taprio;
-	const struct kpn_partition *used[2] = {};
-	struct keepon_table *table;
-	struct keepon_table *other;
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&keepon->lock, flags);
-	if (keepon->engine) {
-		used[0] = kpn_pacer_partition(keepon->engine->pacer, false);
-		used[1] = kpn_pacer_partition(keepon->engine->pacer, true);
-	}
-	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	list_for_each_entry_safe(table, other, &taprio->tables, node)
-	{
-		if (table != taprio->next_table && &table->partition != used[0] &&
-		    &table->partition != used[1])
-			drop_table(table);
-	}
-}
-
 /* ---- what holds and what is to come ---- */
 
 /*
@@ -93,7 +43,7 @@ static struct keepon_gates *promote_locked(struct keepon *keepon)
 	struct keepon_gates *old = taprio->now;
 
 	if (!taprio->next ||
-	    (keepon->engine ? !is_used_locked(keepon, taprio->next_table, false) :
+	    (keepon->engine ? !keepon_table_used_locked(keepon, taprio->next_table, false) :
 			      taprio->next->start_ns > keepon_clock_read_locked(keepon).ns))
 		return NULL;
 	taprio->now = taprio->next;
@@ -140,16 +90,29 @@ static int place_locked(struct keepon *keepon, struct keepon_gates *gates,
 void keepon_taprio_stepped_locked(struct keepon *keepon)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
+	int error;
 
 	if (!taprio->next)
 		return;
 	/* Without what is between, until it is made anew; refused if it is too late for that. */
-	if (!keepon->engine || is_used_locked(keepon, taprio->next_table, true) ||
-	    is_used_locked(keepon, taprio->bridge, true)) {
-		if (!place_locked(keepon, taprio->next, taprio->next_table))
+	if (!keepon->engine || keepon_table_used_locked(keepon, taprio->next_table, true) ||
+	    keepon_table_used_locked(keepon, taprio->bridge, true)) {
+		error = place_locked(keepon, taprio->next, taprio->next_table);
+		if (!error)
 			taprio->bridge = NULL;
-		schedule_delayed_work(&taprio->settle, 0);
+		taprio->refused = error && error != -KPN_EBUSY;
+		mod_delayed_work(system_wq, &taprio->settle, 0);
 	}
+}
+
+/* What is to come follows what the pacer has now. */
+static void ask_locked(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+
+	taprio->refused =
+		kpn_pacer_set_partition(keepon->engine->pacer, &taprio->next_table->partition,
+					keepon_slot_from(keepon, taprio->next->start_ns));
 }
 
 void keepon_taprio_switched(struct keepon *keepon)
@@ -158,11 +121,10 @@ void keepon_taprio_switched(struct keepon *keepon)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
-	if (is_used_locked(keepon, taprio->bridge, false))
-		kpn_pacer_set_partition(keepon->engine->pacer, &taprio->next_table->partition,
-					keepon_slot_from(keepon, taprio->next->start_ns));
+	if (keepon_table_used_locked(keepon, taprio->bridge, false))
+		ask_locked(keepon);
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
-	schedule_delayed_work(&taprio->settle, 0);
+	mod_delayed_work(system_wq, &taprio->settle, 0);
 }
 
 /*
@@ -199,7 +161,7 @@ static int make_bridge(struct keepon *keepon, const struct keepon_gates *gates, 
 	*between = NULL;
 	if (error || !bridge->masks)
 		return error;
-	*between = make_table(keepon, bridge->masks, bridge->slots);
+	*between = keepon_table_make(keepon, bridge->masks, bridge->slots);
 	kvfree(bridge->masks);
 	bridge->masks = NULL;
 	return *between ? 0 : -ENOMEM;
@@ -217,8 +179,8 @@ static int put_locked(struct keepon *keepon, struct keepon_gates *gates,
 	s64 since_ns = between ? bridge->since_ns : bridge->start_ns;
 	int error;
 
-	if (is_used_locked(keepon, taprio->bridge, false) ||
-	    is_used_locked(keepon, taprio->next_table, false))
+	if (keepon_table_used_locked(keepon, taprio->bridge, false) ||
+	    keepon_table_used_locked(keepon, taprio->next_table, false))
 		return -KPN_EBUSY;
 	if (since_ns < earliest_locked(keepon))
 		return -KPN_EAGAIN;
@@ -228,6 +190,7 @@ static int put_locked(struct keepon *keepon, struct keepon_gates *gates,
 	if (error)
 		return error;
 	taprio->bridge = between;
+	taprio->refused = false;
 	gates->start_ns = bridge->start_ns;
 	return 0;
 }
@@ -241,6 +204,7 @@ static struct keepon_gates *follow_locked(struct keepon *keepon, struct keepon_g
 
 	taprio->next = gates;
 	taprio->next_table = table;
+	taprio->refused = false;
 	memcpy(taprio->frame_max, frame_max, sizeof(taprio->frame_max));
 	return given_up;
 }
@@ -266,7 +230,7 @@ static int install_once(struct keepon *keepon, struct keepon_gates *gates,
 	if (keepon->engine && making_ns) {
 		error = put_locked(keepon, gates, table, &bridge, between);
 	} else {
-		error = is_used_locked(keepon, taprio->bridge, false) ? -KPN_EBUSY : 0;
+		error = keepon_table_used_locked(keepon, taprio->bridge, false) ? -KPN_EBUSY : 0;
 		error = error ?: place_locked(keepon, gates, table);
 		if (!error)
 			taprio->bridge = NULL;
@@ -276,7 +240,7 @@ static int install_once(struct keepon *keepon, struct keepon_gates *gates,
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	keepon_gates_free(given_up);
 	if (error && between)
-		drop_table(between);
+		keepon_table_drop(between);
 	return error;
 }
 
@@ -336,9 +300,17 @@ int keepon_taprio_install(struct keepon *keepon, struct keepon_gates *gates, con
 	if (error)
 		return error;
 	if (keepon->engine) {
-		table = make_table(keepon, gates->masks, gates->slots);
+		table = keepon_table_make(keepon, gates->masks, gates->slots);
 		if (!table)
 			return -ENOMEM;
+	}
+	if (table && table->partition.gap_slots > taprio->gap_slots_max) {
+		keepon_explain(
+			extack,
+			"trim reserved: slots of no class are up to %u apart in this list, and %u when the wire started; close all gates more often or choose trim any",
+			table->partition.gap_slots, taprio->gap_slots_max);
+		keepon_table_drop(table);
+		return -EINVAL;
 	}
 	if (!taprio->now && !taprio->next) {
 		memset(taprio->window_drops, 0, sizeof(taprio->window_drops));
@@ -353,7 +325,7 @@ int keepon_taprio_install(struct keepon *keepon, struct keepon_gates *gates, con
 		keepon_explain(
 			extack,
 			"trim reserved: where this list begins, slots of no class are too far apart; choose another base-time or trim any");
-	free_unused(keepon);
+	keepon_tables_free_unused(keepon);
 	keepon_queue_limits(keepon);
 	return error;
 }
@@ -370,12 +342,13 @@ void keepon_taprio_end(struct keepon *keepon)
 	unsigned long flags;
 
 	if (keepon->engine && had_any)
-		table = make_table(keepon, config->allowed, config->partition_slots);
+		table = keepon_table_make(keepon, config->allowed, config->partition_slots);
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	taprio->now = NULL;
 	taprio->next = NULL;
 	taprio->next_table = NULL;
 	taprio->bridge = NULL;
+	taprio->refused = false;
 	memset(taprio->frame_max, 0xff, sizeof(taprio->frame_max));
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	keepon_gates_free(gates[0]);
@@ -390,7 +363,7 @@ void keepon_taprio_end(struct keepon *keepon)
 	}
 	if (error && had_any)
 		restart(keepon);
-	free_unused(keepon);
+	keepon_tables_free_unused(keepon);
 	keepon_queue_limits(keepon);
 }
 
@@ -416,9 +389,13 @@ int keepon_taprio_prepare(struct keepon *keepon, struct kpn_config *config,
 		config->allowed = taprio->now->masks;
 		config->partition_slots = taprio->now->slots;
 	}
+	taprio->gap_slots_max = U32_MAX;
+	if (config->trim == KPN_TRIM_RESERVED)
+		taprio->gap_slots_max =
+			kpn_masks_gap_max(config->allowed, config->partition_slots, 0);
 	if (!taprio->next)
 		return 0;
-	table = make_table(keepon, taprio->next->masks, taprio->next->slots);
+	table = keepon_table_make(keepon, taprio->next->masks, taprio->next->slots);
 	if (!table)
 		return -ENOMEM;
 	raw_spin_lock_irqsave(&keepon->lock, flags);
@@ -434,9 +411,8 @@ void keepon_taprio_join_locked(struct keepon *keepon)
 
 	if (!taprio->next || !taprio->next_table)
 		return;
-	kpn_pacer_set_partition(keepon->engine->pacer, &taprio->next_table->partition,
-				keepon_slot_from(keepon, taprio->next->start_ns));
-	schedule_delayed_work(&taprio->settle, 0);
+	ask_locked(keepon);
+	mod_delayed_work(system_wq, &taprio->settle, 0);
 }
 
 void keepon_taprio_leave_locked(struct keepon *keepon)
@@ -444,16 +420,37 @@ void keepon_taprio_leave_locked(struct keepon *keepon)
 	struct keepon_taprio *taprio = &keepon->taprio;
 
 	/* It holds already: whatever the clock says by then, the next run begins with it. */
-	if (taprio->next && is_used_locked(keepon, taprio->next_table, false))
+	if (taprio->next && keepon_table_used_locked(keepon, taprio->next_table, false))
 		taprio->next->start_ns = 0;
 	taprio->next_table = NULL;
 	taprio->bridge = NULL;
+	taprio->refused = false;
 }
 
 void keepon_taprio_stopped(struct keepon *keepon)
 {
 	promote(keepon);
-	free_unused(keepon);
+	keepon_tables_free_unused(keepon);
+}
+
+/* The pacer did not take the list to come: the wire starts anew with it when it is time. */
+static void begin_refused(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+	unsigned long flags;
+	s64 left_ns = 0;
+	bool refused;
+
+	raw_spin_lock_irqsave(&keepon->lock, flags);
+	refused = taprio->refused && taprio->next;
+	if (refused)
+		left_ns = taprio->next->start_ns - keepon_clock_read_locked(keepon).ns;
+	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	if (refused && left_ns <= 0)
+		restart(keepon);
+	else if (refused)
+		schedule_delayed_work(&taprio->settle,
+				      nsecs_to_jiffies(min_t(s64, left_ns, NSEC_PER_SEC)) + 1);
 }
 
 static void settle(struct work_struct *work)
@@ -469,7 +466,8 @@ static void settle(struct work_struct *work)
 	}
 	promote(keepon);
 	bridge_again(keepon);
-	free_unused(keepon);
+	begin_refused(keepon);
+	keepon_tables_free_unused(keepon);
 	keepon_queue_limits(keepon);
 	rtnl_unlock();
 }
@@ -489,5 +487,5 @@ void keepon_taprio_free(struct keepon *keepon)
 	keepon_gates_free(taprio->next);
 	taprio->now = NULL;
 	taprio->next = NULL;
-	free_unused(keepon);
+	keepon_tables_free_unused(keepon);
 }

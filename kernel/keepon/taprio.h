@@ -4,7 +4,8 @@
  *
  *	gates	one list: from the request to class masks, and what would fit instead
  *	bridge	the slots in which one list ends and the next begins
- *	schedule	which list holds, which one is to come, and their tables in the pacer
+ *	partitions	tables in the pacer
+ *	schedule	which list holds, which one is to come
  *	taprio	the requests of the qdisc
  *
  * RTNL protects all of it. What xmit and the clock look at is written under keepon.lock, too.
@@ -65,7 +66,9 @@ struct keepon_table {
  * @next_table: of @next, while a wire runs; @lock
  * @bridge: holds between the two, if slots belong to both or a cycle is extended; @lock
  * @tables: all that the pacer has been given and may still use
- * @settle: a table has been replaced
+ * @settle: a table has been replaced, or was refused
+ * @gap_slots_max: of the slots that are trimmed, in any table that this wire takes
+ * @refused: the wire does not take @next_table, and starts anew when it is time for it; @lock
  * @frame_max: bytes without FCS, by queue; @lock
  * @window_drops: frames longer than a slot or that limit; @lock. @overruns: frames that left in a
  *	slot which was not theirs any more; written by NAPI
@@ -77,6 +80,8 @@ struct keepon_taprio {
 	struct keepon_table *bridge;
 	struct list_head tables;
 	struct delayed_work settle;
+	u32 gap_slots_max;
+	bool refused;
 	u32 frame_max[KEEPON_CLASS_COUNT];
 	u64 window_drops[KEEPON_CLASS_COUNT];
 	u64 overruns[KEEPON_CLASS_COUNT];
@@ -139,6 +144,18 @@ int keepon_taprio_setup(struct net_device *dev, struct tc_taprio_qopt_offload *o
  */
 int keepon_taprio_check(struct keepon *keepon, const struct keepon_plan *plan,
 			struct netlink_ext_ack *extack);
+
+/* ---- partitions.c ---- */
+
+/** keepon_table_make() - of class masks. Return: the table or NULL, without memory */
+struct keepon_table *keepon_table_make(struct keepon *keepon, const u16 *masks, u32 slots);
+/** keepon_table_drop() - of one that the pacer does not know */
+void keepon_table_drop(struct keepon_table *table);
+/** keepon_table_used_locked() - whether the pacer goes by @table, or with @next will */
+bool keepon_table_used_locked(const struct keepon *keepon, const struct keepon_table *table,
+			      bool next);
+/** keepon_tables_free_unused() - what neither the pacer nor the schedule knows any more */
+void keepon_tables_free_unused(struct keepon *keepon);
 
 /* ---- schedule.c ---- */
 

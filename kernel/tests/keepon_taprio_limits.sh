@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # taprio's max-sdu on a keepon link: longer frames are dropped and counted, others are not. $COUNTS:
-# this kernel asks the device what it counted.
+# this kernel asks the device what it counted. Then `trim reserved`, where lists need slots of no
+# class often enough: one that the wire would refuse when its time comes, and one it does refuse.
+# Before that, the published map of priorities to classes.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
@@ -25,10 +27,69 @@ run "another limit" taprio_limits rt0 set 500
 passed "at the other" 514 20
 passed "beyond the other" 515 0
 run "no limit" taprio_limits rt0 set 0
+dmesg -c >/dev/null
+refuse "an entry for preemption" taprio_limits rt0 hold
+like "$_output $(dmesg)" "sched-entry 1: only S with an interval is carried out, not H or R" "it says why"
 passed "what a slot carries" $(($(cat /sys/class/net/rt0/mtu) + 14)) 20
 told=$(taprio_limits rt0 counters)
 wanted=none
 [ ! "$COUNTS" ] || wanted="window_drops=40 tx_overruns=0"
 is "$told" "$wanted" "what the device counted"
+is "$(identity rt0)" 0 "every frame is accounted for"
+
+tc qdisc del dev rt0 root
+run "the published classes" tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 3 \
+	map 2 2 1 0 2 2 2 2 2 2 2 2 2 2 2 2 queues 1@0 1@1 1@2 base-time 0 \
+	sched-entry S 01 300000 sched-entry S 02 300000 sched-entry S 04 400000 flags 0x2
+queues=""
+for priority in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+	run "priority $priority" taprio_limits rt0 send 100 1 $priority
+	queues=$queues$(tc -s qdisc show dev rt0 |
+		awk '/^qdisc / { queue = 0; if (sub(/.* parent 100:/, "")) queue = $1 } /^ Sent / { sent[queue] = $4 }
+			END { printf "%d,%d,%d ", sent[1], sent[2], sent[3] }')
+done
+is "$queues" "0,0,1 0,0,2 0,1,2 1,1,2 1,1,3 1,1,4 1,1,5 1,1,6 1,1,7 1,1,8 1,1,9 1,1,10 1,1,11 1,1,12 1,1,13 1,1,14 " \
+	"each priority's frame was in its class's queue"
+
+# gates WORDS ...: instead of what there is
+gates() {
+	tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 2 \
+		map 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 queues 1@0 1@1 "$@" flags 0x2
+}
+# anew SLOTS: a link whose own table closes one slot of so many
+anew() {
+	ip link del rt0
+	run "one of $1 slots is trimmed" upper slot_bytes 1230 partition "$1" class 0-15 slots "1-$(($1 - 1))" \
+		trim reserved
+	wait_until 2 is_running rt0
+	phc=/dev/ptp$(ethtool -T rt0 | sed -n 's/.*Hardware Clock: //p')
+}
+# whole MS: that much ahead, a whole number of 200 us
+whole() {
+	echo $((($(gate_load now "$phc") + $1 * 1000000) / 200000 * 200000))
+}
+anew 4
+run "two of four are closed" gates base-time 0 cycle-time-extension 1000000 \
+	sched-entry S 0 10000 sched-entry S 1 20000 sched-entry S 0 10000
+dmesg -c >/dev/null
+refuse "one that closes a slot of 22, a long time behind its beginning" gates \
+	base-time $(($(whole 200) + 25000)) \
+	sched-entry S 0 170000000 sched-entry S 1 210000 sched-entry S 0 9790000
+like "$_output $(dmesg)" "slots of no class are up to 2[0-9] apart in this list, and 4 when the" "it says why"
+sleep 0.3
+run "another list" gates base-time 0 sched-entry S 3 30000 sched-entry S 0 10000
+passed "of both classes" 100 20
+
+anew 40
+run "one of four is closed to all, and all to the second class" gates \
+	base-time 0 sched-entry S 1 30000 sched-entry S 0 10000
+sleep 0.1
+run "one of 22 to come" gates base-time "$(whole 2000)" sched-entry S 3 210000 sched-entry S 0 10000
+ip link set rt0 down
+ip link set rt0 up
+wait_until 2 is_running rt0
+sleep 2.5
+wait_until 2 is_running rt0
+passed "when its time has come" 100 20
 is "$(identity rt0)" 0 "every frame is accounted for"
 done_testing

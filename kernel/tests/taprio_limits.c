@@ -4,7 +4,9 @@
  *
  *   taprio_limits LINK set MAX_SDU     full offload, two traffic classes of a queue each, all gates
  *                                      open; the second class has that limit in bytes, 0: none
- *   taprio_limits LINK send BYTES N    N frames of the second class, BYTES long without FCS
+ *   taprio_limits LINK hold            the same without a limit, its one entry being H, not S
+ *   taprio_limits LINK send BYTES N [PRIORITY]  N frames BYTES long without FCS, of that priority of
+ *                                      a socket, or that of the second class
  *   taprio_limits LINK counters        "window_drops=N tx_overruns=N" of the root, or "none"
  *
  * Source: linux/pkt_sched.h; the counters' attributes are in it since Linux 6.6.
@@ -29,6 +31,8 @@ enum {
 	WINDOW_DROPS = 2,
 	TX_OVERRUNS = 3,
 	FRAME_MAX = 9000,
+	SET_GATES = 0, /* commands of entries */
+	SET_AND_HOLD = 1,
 };
 
 struct storm storm;
@@ -53,12 +57,11 @@ static void put_limit(uint32_t class, uint32_t max_sdu)
 	close_nest(entry);
 }
 
-static void put_options(uint32_t max_sdu)
+static void put_options(uint8_t command, uint32_t max_sdu)
 {
 	struct tc_mqprio_qopt classes = { .num_tc = 2, .count = { 1, 1 }, .offset = { 0, 1 } };
 	struct rtattr *options = put(TCA_OPTIONS | NLA_F_NESTED, NULL, 0);
 	const int64_t base_ns = 0;
-	const uint8_t set = 0;
 	struct rtattr *entry;
 	struct rtattr *list;
 
@@ -66,7 +69,7 @@ static void put_options(uint32_t max_sdu)
 	put(TCA_TAPRIO_ATTR_PRIOMAP, &classes, sizeof(classes));
 	list = put(TCA_TAPRIO_ATTR_SCHED_ENTRY_LIST | NLA_F_NESTED, NULL, 0);
 	entry = put(TCA_TAPRIO_SCHED_ENTRY | NLA_F_NESTED, NULL, 0);
-	put(TCA_TAPRIO_SCHED_ENTRY_CMD, &set, sizeof(set));
+	put(TCA_TAPRIO_SCHED_ENTRY_CMD, &command, sizeof(command));
 	put_u32(TCA_TAPRIO_SCHED_ENTRY_GATE_MASK, 3);
 	put_u32(TCA_TAPRIO_SCHED_ENTRY_INTERVAL, INTERVAL_NS);
 	close_nest(entry);
@@ -77,7 +80,7 @@ static void put_options(uint32_t max_sdu)
 	close_nest(options);
 }
 
-static void set(int index, uint32_t max_sdu)
+static void set(int index, uint8_t command, uint32_t max_sdu)
 {
 	struct tcmsg *qdisc =
 		begin(RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE, sizeof(*qdisc));
@@ -86,18 +89,18 @@ static void set(int index, uint32_t max_sdu)
 	qdisc->tcm_parent = TC_H_ROOT;
 	qdisc->tcm_handle = ROOT;
 	put(TCA_KIND, "taprio", sizeof("taprio"));
-	put_options(max_sdu);
+	put_options(command, max_sdu);
 	if (talk())
 		die("taprio is refused", 0);
 }
 
-static void send_frames(const char *link, uint32_t bytes, uint32_t count)
+static void send_frames(const char *link, uint32_t bytes, uint32_t count, int priority)
 {
 	static const unsigned char everyone[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 	static unsigned char frame[FRAME_MAX];
 	const struct timespec pause = { .tv_nsec = INTERVAL_NS };
 	struct sockaddr_ll to;
-	int fd = open_packet_socket(link, SECOND, everyone, &to);
+	int fd = open_packet_socket(link, priority, everyone, &to);
 	uint32_t data = bytes - 14;
 
 	while (count--) {
@@ -154,12 +157,16 @@ int main(int argc, char **argv)
 	if (!index || !open_sockets())
 		die("no such link, or no netlink", 0);
 	if (argc == 4 && !strcmp(argv[2], "set"))
-		set(index, (uint32_t)atoi(argv[3]));
-	else if (argc == 5 && !strcmp(argv[2], "send"))
-		send_frames(argv[1], (uint32_t)atoi(argv[3]), (uint32_t)atoi(argv[4]));
+		set(index, SET_GATES, (uint32_t)atoi(argv[3]));
+	else if (argc == 3 && !strcmp(argv[2], "hold"))
+		set(index, SET_AND_HOLD, 0);
+	else if ((argc == 5 || argc == 6) && !strcmp(argv[2], "send"))
+		send_frames(argv[1], (uint32_t)atoi(argv[3]), (uint32_t)atoi(argv[4]),
+			    argc == 6 ? atoi(argv[5]) : SECOND);
 	else if (argc == 3 && !strcmp(argv[2], "counters"))
 		print_counters(index);
 	else
-		die("usage: taprio_limits LINK set MAX_SDU | send BYTES N | counters", 0);
+		die("usage: taprio_limits LINK set MAX_SDU | hold | send BYTES N [PRIORITY] | counters",
+		    0);
 	return 0;
 }

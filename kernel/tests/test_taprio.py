@@ -192,9 +192,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(family: str, programs: dict[
 
 
 @pytest.mark.parametrize("family", offered_families())
-def test_longer_frames_than_max_sdu_are_dropped_and_counted(
-    family: str, programs: dict[str, Path]
-) -> None:
+def test_max_sdu_priorities_and_reserved_trims(family: str, programs: dict[str, Path]) -> None:
     # kernels before 6.6 ask no device what it counted
     counts = "" if family == "6.1" else "yes"
     boot("keepon_taprio_limits.sh", family, dict(programs), {"COUNTS": counts})
