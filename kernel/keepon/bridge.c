@@ -59,15 +59,21 @@ static s64 slot_start_ns(const struct keepon *keepon, u64 slot)
 	return kpn_grid_time(&grid, slot).ns;
 }
 
-/* The last cycle of a list is over: by its extension before the next list begins, or with it. */
-static s64 end_of(const struct keepon_gates *gates, s64 next_ns)
+/*
+ * The last cycle of a list is over: by its extension before the next list begins, or with it. Only
+ * a cycle that is not over by @ready_ns can be extended (IEEE 802.1Q-2018, Q.5): behind one that is,
+ * another has begun, and the next list cuts that off.
+ */
+static s64 end_of(const struct keepon_gates *gates, s64 next_ns, s64 ready_ns)
 {
 	u32 rest_ns;
 
 	if (!gates || next_ns < gates->base_ns)
 		return next_ns;
 	div_u64_rem(next_ns - gates->base_ns, gates->cycle_ns, &rest_ns);
-	return rest_ns <= gates->extension_ns ? next_ns - rest_ns : next_ns;
+	if (rest_ns > gates->extension_ns || next_ns - rest_ns < ready_ns)
+		return next_ns;
+	return next_ns - rest_ns;
 }
 
 /* Gates that stay open for @ns from the beginning of a cycle on. */
@@ -156,11 +162,11 @@ static void fill(const struct keepon *keepon, const struct keepon_gates *next,
 }
 
 int keepon_bridge_make(const struct keepon *keepon, const struct keepon_gates *next, s64 start_ns,
-		       struct keepon_bridge *bridge)
+		       s64 ready_ns, struct keepon_bridge *bridge)
 {
 	*bridge = (struct keepon_bridge){
 		.start_ns = start_ns,
-		.end_ns = end_of(keepon->taprio.now, start_ns),
+		.end_ns = end_of(keepon->taprio.now, start_ns, ready_ns),
 		.next_first = keepon_slot_from(keepon, start_ns),
 	};
 	bridge->first = slot_at(keepon, bridge->end_ns);

@@ -148,16 +148,18 @@ static int make_bridge(struct keepon *keepon, const struct keepon_gates *gates, 
 {
 	unsigned long flags;
 	s64 earliest_ns;
+	s64 ready_ns;
 	int error;
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	earliest_ns = earliest_locked(keepon);
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
+	ready_ns = earliest_ns + making_ns;
 	/* Which of its cycles is the first nobody minds once the base time has passed. */
 	if (making_ns > BRIDGING_NS || gates->base_ns < earliest_ns)
-		earliest_ns += making_ns;
+		earliest_ns = ready_ns;
 	error = keepon_bridge_make(keepon, gates, keepon_gates_start_ns(gates, earliest_ns),
-				   bridge);
+				   ready_ns, bridge);
 	*between = NULL;
 	if (error || !bridge->masks)
 		return error;

@@ -129,11 +129,11 @@ u64 keepon_slot_from(const struct keepon *keepon, s64 ns);
 /** keepon_slots_to_ns() - time that slots of the present plan take, rounded down */
 u64 keepon_slots_to_ns(const struct keepon *keepon, u64 slots);
 /**
- * keepon_bridge_make() - between what holds and @next, which begins at @start_ns. Return: 0 or
- * -ENOMEM; @bridge->masks are the caller's
+ * keepon_bridge_make() - between what holds and @next, which begins at @start_ns. Nothing that is
+ * made here holds before @ready_ns. Return: 0 or -ENOMEM; @bridge->masks are the caller's
  */
 int keepon_bridge_make(const struct keepon *keepon, const struct keepon_gates *next, s64 start_ns,
-		       struct keepon_bridge *bridge);
+		       s64 ready_ns, struct keepon_bridge *bridge);
 
 /* ---- taprio.c ---- */
 

@@ -138,6 +138,7 @@ def read_wire(record: str, load: str, byte_ns: int) -> Wire:
 class Judge:
     """All schedules of a run. `slot_ns`; `slack_ns`: what a slot may be off its grid, a trim and
     the reading of clocks; `guard_ns`: a list asked for begins at most so much later than it could.
+    `starts`: when each list begins; `ends`: and when the last cycle of the one before is over.
     """
 
     schedules: list[Schedule]
@@ -145,6 +146,7 @@ class Judge:
     slack_ns: int
     guard_ns: int
     starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
 
     def in_force(self, ns: int) -> int:
         """Number of the schedule at that instant, -1 before the first."""
@@ -157,19 +159,26 @@ class Judge:
         if number < 0:  # the link's own class table
             return ALL_GATES, until
         schedule = self.schedules[number]
-        held = self.held_from(number)
+        held = self.ends[number + 1] if number + 1 < len(self.ends) else FOREVER_NS
         if ns >= held:
             return schedule.entries[-1][0], until
         mask, length = schedule.entry_at(ns)
         return mask, min(length, until, held - ns)
 
-    def held_from(self, number: int) -> int:
-        """From when on the last entry is held until the next list begins; its begin if never."""
-        if number + 1 >= len(self.starts):
-            return FOREVER_NS
-        schedule, start = self.schedules[number], self.starts[number + 1]
-        rest = (start - schedule.base_ns) % schedule.cycle_ns
-        return start - rest if rest <= schedule.extension_ns else start
+    def ends_ns(self, number: int, start: int) -> list[int]:
+        """When the last cycle before a list that begins at `start` may be over; from then on its
+        last entry is held. IEEE 802.1Q-2018, Q.5: the last cycle that is complete is extended if it
+        ends within the extension before the next list. If it had ended when that was asked for,
+        another one has begun, which is cut off; if it ends soon after, it may be too late for more.
+        """
+        if not number:
+            return [start]
+        before, this = self.schedules[number - 1], self.schedules[number]
+        rest = (start - before.base_ns) % before.cycle_ns
+        end = start - rest
+        if rest > before.extension_ns or end < this.before_ns:
+            return [start]
+        return [end] if end > this.after_ns + self.guard_ns else [end, start]
 
     def allows(self, frame: Frame, slack_ns: int) -> bool:
         """Whether the gate of its class is open as long as its slot lasts, whatever lists hold."""
@@ -192,23 +201,29 @@ class Judge:
 
     def settle(self, frames: list[Frame]) -> None:
         """Find when each list began: of the times possible the one that frames agree with."""
-        self.starts = [self.candidates(number)[0] for number in range(len(self.schedules))]
+        first = [self.candidates(number)[0] for number in range(len(self.schedules))]
+        self.starts = [start for start, _ in first]
+        self.ends = [end for _, end in first]
         for number in range(len(self.schedules)):
             possible = self.candidates(number)
-            reach = 2 * self.guard_ns + 4 * self.schedules[number].cycle_ns
-            near = [f for f in frames if possible[0] - reach < f.start_ns < possible[-1] + reach]
-            self.starts[number] = min(
-                possible, key=lambda start: (self.against(number, start, near), start)
-            )
+            extension = self.schedules[number - 1].extension_ns if number else 0
+            reach = 2 * self.guard_ns + 4 * self.schedules[number].cycle_ns + extension
+            begin, end = possible[0][0] - reach, possible[-1][0] + reach
+            near = [frame for frame in frames if begin < frame.start_ns < end]
+            counted = [(self.against(number, way, near), way) for way in possible]
+            self.starts[number], self.ends[number] = min(counted)[1]
 
-    def candidates(self, number: int) -> list[int]:
-        """When a list may have begun; behind one that may be extended a table has to be made."""
+    def candidates(self, number: int) -> list[tuple[int, int]]:
+        """When a list may have begun, and the last cycle before it have been over; behind one that
+        may be extended a table has to be made.
+        """
         extended = number and self.schedules[number - 1].extension_ns
-        return self.schedules[number].starts_ns(self.guard_ns * (6 if extended else 1))
+        starts = self.schedules[number].starts_ns(self.guard_ns * (6 if extended else 1))
+        return [(start, end) for start in starts for end in self.ends_ns(number, start)]
 
-    def against(self, number: int, start: int, frames: list[Frame]) -> int:
-        """How many frames speak against this start."""
-        self.starts[number] = start
+    def against(self, number: int, way: tuple[int, int], frames: list[Frame]) -> int:
+        """How many frames speak against it."""
+        self.starts[number], self.ends[number] = way
         return len(list(self.violations(frames)))
 
     def violations(self, frames: list[Frame]) -> Iterator[Frame]:
