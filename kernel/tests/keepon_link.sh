@@ -69,6 +69,12 @@ like "$(ip -j -d link show rt0)" '"class":\[3,4\],"slots":"3,5,21-30"' "JSON"
 
 run "up" ip link set rt0 up
 is "$(counter rt0 starts)" 1 "the wire runs"
+# what is the card's is set on the card
+for words in "-L rt0 combined 1" "-G rt0 tx 64" "-C rt0 tx-usecs 10" "-A rt0 tx off" "-s rt0 speed 10 duplex half autoneg off"; do
+	# shellcheck disable=SC2086 # words
+	rejected "ethtool $words" "[Nn]ot supported" ethtool $words
+done
+is "$(counter rt0 starts)" 1 "and nothing has changed"
 run "batch changed while up" ip link set rt0 type keepon batch 10
 run "one class changed while up" ip link set rt0 type keepon class 3 late relaxed
 like "$(options rt0)" "batch 10 .* class 3 slots 3,5,21-30 late relaxed round floor class 4 slots 3,5,21-30 late strict" "only that"

@@ -107,7 +107,7 @@ def test_scheduled_classes_keep_to_the_byte_and_tcp_has_its_share(family: str) -
     write_table(family, RATE_BPS, rows)
     assert mine.sent == dict.fromkeys(STREAMS, FRAMES)
     assert max(mine.spread_ps.values()) <= BYTE_PS
-    assert 0.9 * SHARE_BPS <= mine.tcp_bps <= SHARE_BPS
+    assert 0.99 * SHARE_BPS <= mine.tcp_bps <= SHARE_BPS
 
 
 @pytest.mark.soak
