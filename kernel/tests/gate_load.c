@@ -3,12 +3,13 @@
  * Load for gates. `gate_load now PHC` prints the time of a PTP clock in ns.
  * `gate_load run PHC DEVICE SPAN_MS SEED PRIORITIES` sends frames of every priority below
  * PRIORITIES, at random times and of random lengths, but priority 0 as many as are taken; `gate_load
- * pace` of the same arguments one of each and 100 bytes every 1.7 to 2.3 ms. Bytes 14
- * and 15 of a frame are its priority and how often it was sent, modulo 256. Prints "sample RAW_NS
- * PHC_NS WIDTH_NS" now and then, RAW_NS being CLOCK_MONOTONIC_RAW in the middle of WIDTH_NS in which
- * the PHC was read, and "sent PRIORITY COUNT".
+ * pace` of the same arguments one of each and 100 bytes every 1.7 to 2.3 ms. Both end sooner by
+ * SIGTERM. Bytes 14 and 15 of a frame are its priority and how often it was sent, modulo 256. Prints
+ * "sample RAW_NS PHC_NS WIDTH_NS" now and then, RAW_NS being CLOCK_MONOTONIC_RAW in the middle of
+ * WIDTH_NS in which the PHC was read, and "sent PRIORITY COUNT".
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -27,6 +28,13 @@ enum {
 };
 
 static uint64_t random_state;
+static volatile sig_atomic_t told_to_end;
+
+static void end(int number)
+{
+	(void)number;
+	told_to_end = 1;
+}
 
 static uint32_t random_below(uint32_t limit)
 {
@@ -100,7 +108,7 @@ static void load(clockid_t phc, const char *device, int64_t span_ns, int priorit
 
 	for (priority = 0; priority < priorities; priority++)
 		fd[priority] = open_socket(device, priority, &to[priority]);
-	for (; now - begin < span_ns; now = read_ns(CLOCK_MONOTONIC)) {
+	for (; now - begin < span_ns && !told_to_end; now = read_ns(CLOCK_MONOTONIC)) {
 		const struct timespec pause = { 0, 100000 };
 
 		if (now - sampled >= SAMPLE_NS) {
@@ -136,7 +144,7 @@ static void pace(clockid_t phc, const char *device, int64_t span_ns, int priorit
 
 	for (priority = 0; priority < priorities; priority++)
 		fd[priority] = open_socket(device, priority, &to[priority]);
-	for (; read_ns(CLOCK_MONOTONIC) - begin < span_ns; sent++) {
+	for (; read_ns(CLOCK_MONOTONIC) - begin < span_ns && !told_to_end; sent++) {
 		const struct timespec pause = { 0, PACE_NS + random_below(PACE_MORE_NS) };
 
 		sample(phc);
@@ -162,6 +170,7 @@ int main(int argc, char **argv)
 				"       gate_load run|pace PHC DEVICE SPAN_MS SEED PRIORITIES\n");
 		return 2;
 	}
+	signal(SIGTERM, end);
 	random_state = strtoull(argv[5], NULL, 0);
 	(strcmp(argv[1], "run") ? pace : load)(open_phc(argv[2]), argv[3], atoll(argv[4]) * 1000000,
 					       atoi(argv[6]));

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # taprio with `flags 0x2` under load from every class, one schedule of /lib/keepon/schedules after the
 # other. What was asked for when stands in /out/asked, what left in /out/wire; test_taprio.py judges
-# it. $SPAN_MS of load, $RATE_BPS, $SEED.
+# it. $RATE_BPS, $SEED.
 #
 # A line of schedules: WAIT_MS past|ahead|whole NS CYCLE EXTENSION ENTRY ..., ENTRY being MASK,NS; base
 # time NS, or that much ahead of the PHC, or the next but ten whole NS, given as NS+MORE, and MORE.
@@ -54,11 +54,14 @@ while read -r wait_ms when ns cycle extension entries; do
 	asked=$((asked + 1))
 	# frames taken before there were classes would still be on their way as class 0
 	[ "$asked" -gt 1 ] || {
-		gate_load run "$phc" rt0 "$SPAN_MS" "$SEED" 4 >/out/load &
+		gate_load run "$phc" rt0 3600000 "$SEED" 4 >/out/load &
 		load=$!
 	}
 done </lib/keepon/schedules
 is "$accepted" "$asked" "every schedule is taken"
+# as long as the lists, however long tc takes
+sleep 0.1
+kill "$load"
 wait "$load"
 tc -s qdisc show dev rt0 >/out/qdisc
 cat /sys/kernel/debug/keepon_hwsim/sim0/wire >/out/wire

@@ -155,16 +155,14 @@ def check_gates(result: GuestResult, frames_least: int) -> None:
     assert filled >= 0.99 * len(open_slots), (filled, len(open_slots))
 
 
-def gates(
-    family: str, programs: dict[str, Path], seed: int, rounds: int, span_ms: int
-) -> GuestResult:
+def gates(family: str, programs: dict[str, Path], seed: int, rounds: int) -> GuestResult:
     random = Random(seed)
     first, *others = [one_schedule(random, kind) for kind in KINDS * rounds]
     lines = [first, *CUT_OFF, *REFUSED, *others]
     return boot(
         "keepon_taprio.sh", family,
         {**programs, "/lib/keepon/schedules": ("\n".join(lines) + "\n").encode()},
-        {"RATE_BPS": "100000000", "SPAN_MS": str(span_ms), "SEED": str(seed)},
+        {"RATE_BPS": "100000000", "SEED": str(seed)},
     )  # fmt: skip
 
 
@@ -172,7 +170,7 @@ def gates(
 def test_no_frame_leaves_outside_the_gates_of_its_class(
     family: str, programs: dict[str, Path]
 ) -> None:
-    check_gates(gates(family, programs, 1, 1, 2600), 5000)
+    check_gates(gates(family, programs, 1, 1), 5000)
 
 
 def near_lists(random: Random, count: int) -> Iterator[str]:
@@ -208,4 +206,4 @@ def test_max_sdu_priorities_and_reserved_trims(family: str, programs: dict[str, 
 @pytest.mark.soak
 @pytest.mark.parametrize("family", offered_families())
 def test_no_frame_of_a_hundred_thousand_does(family: str, programs: dict[str, Path]) -> None:
-    check_gates(gates(family, programs, 2, 16, 27000), 100_000)
+    check_gates(gates(family, programs, 2, 16), 100_000)
