@@ -20,7 +20,7 @@ from keepon.linux.testbed import stations
 from keepon.linux.testbed.clocks import Agreement, Offset, Phc
 from keepon.linux.testbed.job import Job
 from keepon.linux.testbed.undo import EndedError, Undo, signals_end
-from keepon.measure.results import FrameArrays, quantities
+from keepon.measure.results import FrameArrays, accounting, quantities
 from keepon.model import loading, outcomes
 from keepon.model.result import BoundCheck
 from keepon.model.scenario import Fault
@@ -334,14 +334,22 @@ def test_the_table_has_a_line_for_each_frame_and_listener() -> None:
     ]
 
 
-def test_a_frame_in_doubt_was_sent_if_it_arrived() -> None:
-    """The kernel gives it an instant all the same, which is none of a frame that was sent."""
+def test_a_frame_in_doubt_was_sent_in_its_slot_if_it_arrived() -> None:
+    """It keeps the verdict it was told, and is counted as sent where somebody saw it."""
     stream = loading.load(TWO).stream[0]
-    ended = {("rt0", stream.tc, 10**9 + seq * 10**6): [("in_doubt", 10**12)] for seq in (0, 1)}
+    start_ps = (10**9 + 7) * 1000
+    ended = {
+        ("rt0", stream.tc, 10**9 + seq * 10**6): [("in_doubt", start_ps + seq * 10**9)]
+        for seq in (0, 1)
+    }
+    names = ["best_effort", "in_doubt"]
     seen = observations.stream_frames(
-        stream, "rt0", talked([None, None]), [listened([10**9, None])], ended,
-        ["best_effort", "in_doubt"], 10**9, True, True,
+        stream, "rt0", talked([None, None]), [listened([10**9 + 80, None])], ended, names, 10**9,
+        True, True,
     )  # fmt: skip
-    assert seen.verdict.tolist() == [0, 1]
-    assert seen.sent.tolist() == [True, False]
-    assert not seen.timed.any()
+    assert (seen.wire_ps - seen.txtime_ps)[seen.timed].tolist() == [7000]
+    counted = accounting(seen, names, {}, stream.id)
+    assert counted["verdicts"] == {"best_effort": 0, "in_doubt": 2}
+    assert [counted[key] for key in ("submitted", "sent", "delivered", "pending", "missing")] == [
+        2, 1, 1, 0, 1,
+    ]  # fmt: skip

@@ -77,6 +77,15 @@ def test_a_refused_frame_on_the_wire_is_an_error() -> None:
         results.accounting(frames([1000], verdict=NAMES.index("late")), NAMES, {}, "F1")
 
 
+def test_a_frame_in_doubt_may_have_been_on_the_wire_or_not() -> None:
+    names = [*NAMES, "in_doubt"]
+    for arrival_ps, sent in ((1000, 1), (None, 0)):
+        made = frames([arrival_ps], verdict=len(NAMES))
+        made = made if sent else dataclasses.replace(made, wire_ps=np.array([-1]))
+        counts = results.accounting(made, names, {}, "F1")
+        assert (counts["sent"], counts["verdicts"]["in_doubt"], counts["pending"]) == (sent, 1, 0)
+
+
 def test_a_sent_frame_that_never_was_on_the_wire_is_an_error() -> None:
     made = frames([None])
     made = dataclasses.replace(made, wire_ps=np.array([-1]))

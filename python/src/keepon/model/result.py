@@ -114,7 +114,8 @@ class Accounting(TypedDict):
     submitted: NotNegative
     """of the frames due, those the talker handed over"""
     sent: NotNegative
-    """those that were on the wire"""
+    """those that were on the wire; of those whose verdict is `in_doubt`, which the driver cannot
+    know of: those that the wire's record has, or on target host that arrived"""
     pending: NotNegative
     """those the talker still has"""
     delivered: NotNegative

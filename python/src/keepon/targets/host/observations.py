@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from keepon.errors import TraceError
-from keepon.measure.results import NONE, PENDING, SENT_VERDICTS, FrameArrays
+from keepon.measure.results import IN_DOUBT, NONE, PENDING, SENT_VERDICTS, FrameArrays
 from keepon.model import outcomes
 from keepon.model.result import BoundCheck
 from keepon.model.scenario import Stream
@@ -106,11 +106,9 @@ def stream_frames(
     for place, frame in enumerate(frames):
         name, start_ps = ends.get(frame["seq"], ("", 0))
         if name:
-            if name == "in_doubt" and arrived[place]:
-                # It left after all, and nobody vouches for when.
-                name, start_ps, left[place] = "best_effort", 0, 1
             verdict[place] = verdict_names.index(name)
-            if start_ps and name in SENT_VERDICTS:
+            # One in doubt left in its slot or not at all (docs/model.md): that it came says which.
+            if start_ps and (name in SENT_VERDICTS or (name == IN_DOUBT and arrived[place])):
                 wire_ps[place] = start_ps - epoch_ps
         elif is_keepon and arrived[place]:
             raise TraceError(
