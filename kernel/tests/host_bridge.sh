@@ -23,7 +23,7 @@ unchanged "it ran"
 mkdir /tmp/run
 started /lib/keepon/jobs/bridge.json /tmp/run >/tmp/said 2>&1 &
 agent=$!
-wait_until 60 sh -c "ps | grep -q '[k]eepon-talk rt0'"
+awaited 60 sh -c "ps | grep -q '[k]eepon-talk rt0'"
 kill -9 $agent
 sleep 1
 is "$(ps | grep -c '[k]eepon-talk rt\|[k]eepon-listen \|[p]hc2sys\|[i]perf3\|[i]p .*monitor')" 0 "killed: its programs ended with it"

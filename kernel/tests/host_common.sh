@@ -84,7 +84,7 @@ during() {
 	_pattern=$1
 	shift
 	(
-		wait_until 60 sh -c "ps | grep -q '$_pattern'" && sleep 1
+		awaited 60 sh -c "ps | grep -q '$_pattern'" && sleep 1
 		"$@"
 	) &
 }

@@ -251,14 +251,20 @@ rate_bps = 20_000_000
 @pytest.mark.soak
 def test_streams_and_a_load_over_a_bridge_that_is_there(tmp_path: Path) -> None:
     file = tmp_path / "bridge.toml"
-    file.write_text((EXAMPLES / "three-stations.toml").read_text() + LOAD)
+    text = (EXAMPLES / "three-stations.toml").read_text() + LOAD
+    text = text.replace("batch_slots = 8", "batch_slots = 32\nring_slots = 128")
+    file.write_text(text.replace("advance_ns = 200_000", "advance_ns = 2_000_000"))
     scenario, plan = planned(file, 0.5)
     places = parse_map(["left=sim0", "right=sim1", "listener=sim2"])
     host, job = ThisHost(places, programs=PROGRAMS).job(scenario, plan, "keepon")
     result = guest(
-        "host_bridge.sh", {"/lib/keepon/jobs/bridge.json": job.to_json().encode()}, tmp_path
-    )
+        "host_bridge.sh", {"/lib/keepon/jobs/bridge.json": job.to_json().encode()}, tmp_path,
+        icount_shift=0,
+    )  # fmt: skip
     assert result.tap.problems() == []
+    """All stations and the load share the guest's one CPU: frames are handed over early, and polls
+    are few, or talkers would not come to it in time.
+    """
     run = judged_run(host, job, files_of(result, "run")).document
     for name in ("L1", "R1"):
         assert run["streams"][name]["delivered"] == 500

@@ -37,7 +37,7 @@ class Child:
 
     Attributes:
         what: for messages.
-        log: what it prints to.
+        log: what it prints errors to.
         lasting: it has to run until it is ended.
     """
 
@@ -79,13 +79,17 @@ class Children:
     def start(
         self, what: str, namespace: str, words: Sequence[str], out: str, lasting: bool = False
     ) -> Child:
-        """A program, in the background; what it prints is in the file `out`."""
-        log = self._folder / out
+        """A program, in the background; what it prints is in the file `out`, and its errors are,
+        too, unless that is a JSON file: they stand beside it then, with suffix .txt.
+        """
+        printed = self._folder / out
+        log = printed.with_suffix(".txt")
         try:
-            with log.open("wb") as handle:
+            with printed.open("wb") as output, log.open("ab") as errors:
                 process = subprocess.Popen(
-                    machine.within(namespace, words), stdin=subprocess.DEVNULL, stdout=handle,
-                    stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_dies_with_us,
+                    machine.within(namespace, words), stdin=subprocess.DEVNULL, stdout=output,
+                    stderr=subprocess.STDOUT if log == printed else errors,
+                    start_new_session=True, preexec_fn=_dies_with_us,
                 )  # fmt: skip
         except FileNotFoundError:
             raise EnvironmentProblemError(f"the program {words[0]} is not here") from None

@@ -10,6 +10,7 @@
 #   diag "text"                    comment lines
 #   now_ns                         CLOCK_MONOTONIC in ns, without leaving the shell's integers
 #   wait_until SECONDS COMMAND ... polls every 10 ms until the command succeeds
+#   awaited SECONDS COMMAND ...    every 100 ms, for what needs the guest's CPU itself before it is there
 #
 # The script's exit code is 1 after any `not ok` or a wrong plan, by a trap on EXIT.
 
@@ -104,6 +105,16 @@ wait_until() {
 		_tries=$((_tries - 1))
 		[ "$_tries" -gt 0 ] || return 1
 		sleep 0.01
+	done
+}
+
+awaited() {
+	_tries=$(($1 * 10))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		_tries=$((_tries - 1))
+		[ "$_tries" -gt 0 ] || return 1
+		sleep 0.1
 	done
 }
 
