@@ -56,7 +56,8 @@ state() {
 		}
 	done >"$1"
 	ip netns list | sed 's/ .*//' | sort >>"$1"
-	ls /sys/kernel/tracing/instances /run /tmp | grep -i keepon >>"$1"
+	# What holds an interface is a file that stays, as one that is locked cannot be removed safely.
+	ls /sys/kernel/tracing/instances /run /run/keepon /tmp 2>/dev/null | grep -i 'keepon\|json\|ask' | grep -v '^keepon$\|lock$\|:$' >>"$1"
 	grep . /proc/sys/net/ipv[46]/*/sim0/* >>"$1" 2>/dev/null
 	ip netns exec lab ethtool -T sim1 >>"$1"
 }

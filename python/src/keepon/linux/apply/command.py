@@ -117,12 +117,16 @@ def check_rollback(rollback_s: float) -> None:
 
 def _locked(journal: Journal) -> int:
     lock = journals.lock(journal)
-    if lock is None:
+    if lock is not None:
+        return lock
+    if journals.read(journal.path) is None:
         raise EnvironmentProblemError(
-            f"another keepon apply is at work on {journal.nic}: confirm it with keepon apply"
-            f" --confirm --iface {journal.nic}, or end it with keepon unapply {journal.nic}"
+            f"another keepon command is at work with {journal.nic}; wait for its end"
         )
-    return lock
+    raise EnvironmentProblemError(
+        f"another keepon apply is at work on {journal.nic}: confirm it with keepon apply"
+        f" --confirm --iface {journal.nic}, or end it with keepon unapply {journal.nic}"
+    )
 
 
 def _clear(journal: Journal, say: Say) -> None:

@@ -53,7 +53,7 @@ class Journal:
 
     @property
     def path(self) -> Path:
-        return FOLDER / f"{self.netns}.{self.ifindex}.json"
+        return path_of(self.netns, self.ifindex)
 
     @property
     def name(self) -> str:
@@ -71,6 +71,11 @@ def netns() -> int:
 
 def boot() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def path_of(netns: int, ifindex: int) -> Path:
+    """Where the journal of an interface is."""
+    return FOLDER / f"{netns}.{ifindex}.json"
 
 
 def _problem(path: Path, error: OSError) -> EnvironmentProblemError:
@@ -181,12 +186,16 @@ def forget(journal: Journal) -> None:
 
 
 def lock(journal: Journal) -> int | None:
-    """The interface's lock as an open file, to be inherited and closed; None: somebody has it.
+    """The interface's lock; as `lock_file`."""
+    return lock_file(journal.path.with_suffix(".lock"))
+
+
+def lock_file(path: Path) -> int | None:
+    """A lock as an open file, to be inherited and closed; None: somebody has it.
 
     Raises:
         EnvironmentProblemError: /run/keepon cannot be written.
     """
-    path = journal.path.with_suffix(".lock")
     try:
         FOLDER.mkdir(mode=0o755, parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)

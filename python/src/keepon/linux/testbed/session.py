@@ -91,6 +91,8 @@ def _run(job: Job, folder: Path, undo: Undo, tell: Tell) -> None:
     for station in stations.values():
         station.claim(undo)
     for station in stations.values():
+    for station in stations.values():
+        station.hold(undo)
         station.set_up(undo)
     clocks = {
         name: Phc(each.phc, each.clock_error_ns) for name, each in stations.items() if each.phc >= 0

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from keepon.errors import EnvironmentProblemError
+from keepon.linux import hold
+from keepon.linux.apply import journal
 from keepon.linux.link import commands
 from keepon.linux.testbed import machine
 from keepon.linux.testbed.job import StationJob
@@ -27,6 +29,8 @@ MAGIC_BYTES = 4
 ROUTE_FLAGS_AT = 16 + 8
 """Of rtm_flags, from the start of a message."""
 ROUTE_FLAGS = struct.Struct("=24xI")
+PAIRS = ("veth", "netkit")
+"""Kinds of interfaces whose `link` is a peer, and not what they are built on."""
 DEAD, LINKDOWN = 1, 16
 """RTNH_F_ of linux/rtnetlink.h."""
 
@@ -85,6 +89,16 @@ class Station:
             raise EnvironmentProblemError(
                 f"{self.called} is a keepon link itself; name the interface below it"
             )
+        above = [
+            each["ifname"]
+            for each in told(home, "link", "show")
+            if each.get("link") == name and each.get("linkinfo", {}).get("info_kind") not in PAIRS
+        ]
+        if above:
+            raise EnvironmentProblemError(
+                f"{self.called} has {', '.join(above)} built on it, which the run would cut; take"
+                " it away first, or name another interface"
+            )
         defaults = [
             route for kind in ("-4", "-6") for route in told(home, kind, "route", "show", "default")
         ]
@@ -100,6 +114,28 @@ class Station:
                     f" the run would replace; take it away with tc qdisc del dev {name} root"
                 )
         return found
+
+    def hold(self, undo: Undo) -> None:
+        """Nobody else is at work with the interface, nor in the namespace made for it, until `undo`
+        or the end of this process.
+
+        Raises:
+            EnvironmentProblemError: somebody is.
+        """
+        job = self.job
+        try:
+            if job.own_namespace:
+                path = journal.FOLDER / f"run-{job.namespace}.lock"
+                self._held(hold.lock(path, job.interface), undo)
+            with machine.inside(job.home):
+                # One that is not there is for `survey` to tell of.
+                self._held(hold.hold(job.interface), undo)
+        except EnvironmentProblemError as error:
+            raise EnvironmentProblemError(f"station {job.name}: {error}") from error
+
+    def _held(self, lock: int | None, undo: Undo) -> None:
+        if lock is not None:
+            undo.add(f"{self.job.interface} is still held", lambda: os.close(lock))
 
     def clock_error_ns(self) -> int:
         """How far a time read of its device's clock may be from those that the device stamps."""
