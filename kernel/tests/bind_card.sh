@@ -19,6 +19,10 @@ driver() {
 	ethtool -i "$card" 2>&1 | sed -n 's/^driver: //p'
 }
 
+until_moved() {
+	until readlink "/sys/bus/pci/devices/$OURS/driver" | grep -q keepon_intel; do sleep 0.05; done
+}
+
 # what has to come along
 same() {
 	is "$(cat "/sys/class/net/$card/mtu")" 1400 "$1: MTU"
@@ -59,6 +63,9 @@ refused 2 "no driver of Keepon; nothing" "nothing to give back" unbind "$card"
 ip link add link "$card" name vlan5 type vlan id 5
 refused 2 "vlan5 is built on it" "a card with something on it" bind "$card"
 ip link del vlan5
+tc qdisc add dev "$card" root handle 5: pfifo
+refused 3 "has a queueing discipline of its own \(pfifo\), which would be lost; .* tc qdisc del dev $card root" "a qdisc of somebody's" bind "$card"
+tc qdisc del dev "$card" root
 is "$(driver)" e1000e "nothing was touched"
 
 like "$(keepon bind "$card")" "$card: e1000e -> keepon_intel" "bound"
@@ -92,7 +99,7 @@ is "$(driver)" e1000e "nothing was touched"
 # The other end falls silent as soon as the card has changed hands.
 export SSH_CONNECTION='10.0.0.2 50000 10.0.0.1 22'
 (
-	until readlink "/sys/bus/pci/devices/$OURS/driver" | grep -q keepon_intel; do sleep 0.01; done
+	until_moved
 	ip -n theirs link set dev eth9 down
 ) &
 refused 3 "10.0.0.2, from where you are logged in, did not answer in time; $card is with e1000e again" \
@@ -103,29 +110,61 @@ is "$(driver)" e1000e "the kernel's driver has it again"
 wait_until 10 ping -q -c 1 -W 1 10.0.0.2 >/dev/null
 same "after that"
 
-# Ended in the middle of it.
-(
-	until readlink "/sys/bus/pci/devices/$OURS/driver" | grep -q keepon_intel; do sleep 0.01; done
+# Ended in the middle of it: the command, or the process that does it, by whatever can be caught and by what cannot.
+# ending NAME COMMAND: does COMMAND once the card has changed hands and the other end is silent; $bind is the command's number
+ending() {
+	"$PYTHON" -S -m keepon.linux.bind bind "$card" --back-s 60 >/run/said 2>&1 &
+	bind=$!
+	until_moved
 	ip -n theirs link set dev eth9 down
 	sleep 2
-	kill -TERM "$(cat /run/bind.pid)"
-) &
-"$PYTHON" -S -m keepon.linux.bind bind "$card" --back-s 60 2>/run/said &
-echo $! >/run/bind.pid
-wait $!
-is $? 130 "terminated: exit code"
-like "$(cat /run/said)" "interrupted; the card is as it was" "terminated: sentence"
-ip -n theirs link set dev eth9 up
-is "$(driver)" e1000e "terminated: the kernel's driver has it"
-wait_until 10 ping -q -c 1 -W 1 10.0.0.2 >/dev/null
-same "terminated"
+	$2
+	wait $bind
+	code=$?
+	ip -n theirs link set dev eth9 up
+	run "$1: the kernel's driver has it" wait_until 30 given_back
+	wait_until 10 ping -q -c 1 -W 1 10.0.0.2 >/dev/null
+	same "$1"
+}
+given_back() {
+	[ "$(driver)" = e1000e ] && [ "$(cat "/sys/class/net/$card/carrier")" = 1 ] && [ -z "$(worker)" ]
+}
+worker() {
+	ps -o pid,args | sed -n 's/^ *\([0-9]*\) .*[k]eepon.linux.bind .*/\1/p' | grep -vx "$bind"
+}
+twice() {
+	kill -TERM $bind
+	kill -INT $bind
+}
+killed() {
+	kill -9 $bind
+}
+worker_killed() {
+	kill -9 "$(worker)"
+}
+second() {
+	refused 3 "^keepon: another keepon command is at work with $card; wait for its end$" "a second one" bind "$card"
+	refused 3 "^keepon: another keepon command is at work with $card; wait for its end$" "a second one, back" unbind "$card"
+	kill -TERM $bind
+}
+ending "terminated" twice
+is $code 130 "terminated: exit code"
+like "$(cat /run/said)" "^keepon: interrupted; the card is as it was$" "terminated: sentence"
+ending "killed" killed
+is $code 137 "killed: exit code"
+ending "its worker killed" worker_killed
+is $code 3 "its worker killed: exit code"
+like "$(cat /run/said)" "^keepon: the process that does it was killed; $card is with e1000e again, as it was$" "its worker killed: sentence"
+ending "two at once" second
 
 unset SSH_CONNECTION
-rounds=0
-while [ $rounds -lt 20 ]; do
-	keepon bind "$card" >/dev/null && keepon unbind "$card" >/dev/null || break
-	rounds=$((rounds + 1))
-done
-is $rounds 20 "to and fro"
+# All in one process: starting Python forty times would be most of this test.
+"$PYTHON" -S -c 'import sys
+from keepon.linux.bind import bind, unbind
+for number in range(20):
+    bind(sys.argv[1])
+    unbind(sys.argv[1])
+    print("round", number)' "$card" >/run/said 2>&1
+is "$(grep -c round /run/said)" 20 "to and fro" || diag "$(tail -1 /run/said)"
 same "to and fro"
 done_testing

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +31,8 @@ from keepon.errors import (
     one_line,
 )
 from keepon.linux import persistent
+from keepon.linux.guarded import guarded
+from keepon.linux.hold import hold, holding
 from keepon.linux.interface import (
     ROLLBACK_MAX_S,
     Setup,
@@ -39,6 +40,7 @@ from keepon.linux.interface import (
     client_over,
     has_carrier,
     ip,
+    queues,
     setup_of,
     until,
 )
@@ -172,29 +174,19 @@ def _check_back(card: Card, setup: Setup, client: str, deadline_s: float) -> Non
         )
 
 
-@contextmanager
-def _hangup_raises() -> Iterator[None]:
-    """A terminal that goes away, or who ends this, must not leave a card half way."""
-
-    def ended(number: int, _frame: object) -> None:
-        raise KeyboardInterrupt(number)
-
-    before = {number: signal.signal(number, ended) for number in (signal.SIGTERM,)}
-    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _change(card: Card, driver: str | None, override: str, back_s: float) -> str:
     """Move the card; on any failure move it back. Which driver has it now.
 
     Raises:
         EnvironmentProblemError: it failed; the message says whether the card is as it was.
-        KeyboardInterrupt: the same for who ends it.
+        KeyboardInterrupt: it was ended, and is as it was.
     """
+    for qdisc in queues(card.name):
+        if qdisc["handle"] != "0:":
+            raise EnvironmentProblemError(
+                f"{card.name} has a queueing discipline of its own ({qdisc['kind']}), which would"
+                f" be lost; take it away with tc qdisc del dev {card.name} root"
+            )
     setup, client = setup_of(card.name), client_over(card.name)
     if client and not answers(client):
         raise EnvironmentProblemError(
@@ -202,25 +194,18 @@ def _change(card: Card, driver: str | None, override: str, back_s: float) -> str
             " that nobody could tell whether it comes back; allow it, or log in another way"
         )
     before = (card.device / "driver_override").read_text().strip()
-    with _hangup_raises():
-        try:
-            found = _move(card, driver, override, setup)
-            _check_back(card, setup, client, time.monotonic() + back_s)
-        except (KeeponError, KeyboardInterrupt) as error:
-            told = error if isinstance(error, KeeponError) else "interrupted"
-            try:
-                _move(card, card.driver, "" if before == "(null)" else before, setup)
-                _check_back(card, setup, "", time.monotonic() + back_s)
-            except EnvironmentProblemError as worse:
-                raise EnvironmentProblemError(
-                    f"{told}; and {card.driver} is not back: {worse}"
-                ) from error
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            raise EnvironmentProblemError(
-                f"{told}; {card.name} is with {card.driver} again, as it was"
-            ) from error
-    return found
+
+    def work() -> str:
+        found = _move(card, driver, override, setup)
+        hold(card.name)  # with the other driver it is another interface; until this process ends
+        _check_back(card, setup, client, time.monotonic() + back_s)
+        return found
+
+    def back() -> None:
+        _move(card, card.driver, "" if before == "(null)" else before, setup)
+        _check_back(card, setup, "", time.monotonic() + back_s)
+
+    return guarded(work, back, f"{card.name} is with {card.driver} again, as it was")
 
 
 def bind(name: str, back_s: float = BACK_S, at_boot: bool = False) -> str:
@@ -233,9 +218,15 @@ def bind(name: str, back_s: float = BACK_S, at_boot: bool = False) -> str:
 
     Raises:
         ConfigError: it is no card, or none of ours; nothing was touched.
-        EnvironmentProblemError: not root, no such module, or it failed and the card was given back.
+        EnvironmentProblemError: not root, no such module, another command is at work with it, or it
+            failed and the card was given back.
     """
     _check(back_s)
+    with holding(name):
+        return _bound(name, back_s, at_boot)
+
+
+def _bound(name: str, back_s: float, at_boot: bool) -> str:
     card = find(name)
     driver = card.ours
     if driver is None:
@@ -247,7 +238,10 @@ def bind(name: str, back_s: float = BACK_S, at_boot: bool = False) -> str:
         persistent.check_possible()
     if card.driver == driver:
         return f"{name} is with {driver} already{_kept(name) if at_boot else ''}"
-    done = subprocess.run(["modprobe", driver], capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(["modprobe", driver], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise EnvironmentProblemError(f"modprobe: {error.strerror}") from error
     if done.returncode:
         raise EnvironmentProblemError(
             f"modprobe {driver}: {one_line(done.stderr.strip())}; install keepon's modules"
@@ -264,6 +258,11 @@ def _kept(name: str) -> str:
 def unbind(name: str, back_s: float = BACK_S) -> str:
     """Give a card of ours back to the kernel's own driver, for every boot, too; as `bind`."""
     _check(back_s)
+    with holding(name):
+        return _unbound(name, back_s)
+
+
+def _unbound(name: str, back_s: float) -> str:
     card = find(name)
     if card.driver not in DRIVERS.values():
         raise ConfigError(

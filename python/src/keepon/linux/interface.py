@@ -57,6 +57,12 @@ def ip(*words: str) -> str:
     return run("ip", *words)
 
 
+def queues(device: str) -> list[dict[str, Any]]:
+    """Queueing disciplines of a device, as tc(8) has them in JSON. Raises as `run`."""
+    found: list[dict[str, Any]] = json.loads(run("tc", "-j", "qdisc", "show", "dev", device))
+    return found
+
+
 def _address(entry: dict[str, Any]) -> list[str]:
     words = [f"{entry['local']}/{entry['prefixlen']}"]
     words += ["peer", f"{entry['address']}/{entry['prefixlen']}"] if "address" in entry else []

@@ -10,21 +10,13 @@ from typing import Any
 
 from keepon.errors import EnvironmentProblemError
 from keepon.linux.apply import steps
-from keepon.linux.apply.journal import FOLDER
+from keepon.linux.apply.journal import FOLDER, NIC
 from keepon.linux.apply.steps import Setup, Step
 from keepon.linux.doctor import asked
 from keepon.linux.doctor.checks import Unseen
-from keepon.linux.interface import ip, run
+from keepon.linux.interface import ip, queues
 
-NIC = "{nic}"
-"""Stands for the name the card has when something is undone."""
 Undo = dict[str, Any]
-
-
-def queues(device: str) -> list[dict[str, Any]]:
-    """Queueing disciplines of a device, as tc(8) has them in JSON."""
-    found: list[dict[str, Any]] = json.loads(run("tc", "-j", "qdisc", "show", "dev", device))
-    return found
 
 
 def _root(device: str) -> list[str] | None:

@@ -25,6 +25,8 @@ FOLDER = Path("/run/keepon")
 JOURNAL_SCHEMA = "keepon.journal/1"
 APPLYING, KEPT = "applying", "kept"
 KEEP, UNDO = "keep", "undo"
+NIC = "{nic}"
+"""Stands for the name the card has when something is undone."""
 
 
 @dataclass

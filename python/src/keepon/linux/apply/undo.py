@@ -18,9 +18,8 @@ from typing import Any
 
 from keepon.errors import EnvironmentProblemError, KeeponError
 from keepon.linux.apply import journal as journals
-from keepon.linux.apply.before import NIC, queues
-from keepon.linux.apply.journal import Journal
-from keepon.linux.interface import ip, run, until
+from keepon.linux.apply.journal import NIC, Journal
+from keepon.linux.interface import ip, queues, run, until
 
 MARK = "KEEPON_APPLIED"
 """In the environment of programs that a step started, and that stay."""
