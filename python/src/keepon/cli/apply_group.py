@@ -133,7 +133,7 @@ def at_boot(name: str) -> str:
     nic = machinefile.load(boot_file(name)).iface
     until(time.monotonic() + IFACE_WAIT_S, lambda: Path("/sys/class/net", nic).exists())
     setup = boot_setup(name)
-    return command.apply(setup, command.ROLLBACK_S, True, False, _say, settle_s=0.0)
+    return command.apply(setup, command.ROLLBACK_S, True, False, _say, settle_s=0.0, unit=name)
 
 
 @app.command("apply")
@@ -197,7 +197,9 @@ def unapply(
     if at_boot_of is None:
         print(command.unapply(iface))
         return
-    # What runs when a unit has ended in any way: there may be nothing to put back.
-    nic = machinefile.load(boot_file(at_boot_of)).iface
-    if any(nic in (each.nic, each.name) for each in journals()):
-        print(command.unapply(nic))
+    # What runs when a unit has ended in any way: there may be nothing to put back, and its file may
+    # be another one by now, or none.
+    boot_file(at_boot_of)
+    for each in journals():
+        if each.unit == at_boot_of:
+            print(command.unapply(each.name or each.nic))

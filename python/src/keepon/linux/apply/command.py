@@ -56,7 +56,13 @@ def plan_text(setup: Setup) -> str:
 
 
 def apply(
-    setup: Setup, rollback_s: float, yes: bool, dry_run: bool, say: Say, settle_s: float = SETTLE_S
+    setup: Setup,
+    rollback_s: float,
+    yes: bool,
+    dry_run: bool,
+    say: Say,
+    settle_s: float = SETTLE_S,
+    unit: str = "",
 ) -> str:
     """Set an interface up as a station; a line on what was done.
 
@@ -66,6 +72,7 @@ def apply(
         yes: without confirmation, if link and connection hold for `settle_s`.
         dry_run: only say what would be done.
         say: takes lines for the user.
+        unit: for the journal.
 
     Raises:
         ConfigError: something is wrong with what was asked for; nothing was touched.
@@ -83,7 +90,7 @@ def apply(
     needs.check_root()
     journal = Journal(
         journals.netns(), socket.if_nametoindex(setup.nic), setup.nic, setup.title,
-        boot=journals.boot(), mark=uuid.uuid4().hex,
+        boot=journals.boot(), mark=uuid.uuid4().hex, unit=unit,
     )  # fmt: skip
     lock = _locked(journal)
     try:
@@ -289,7 +296,8 @@ def _concluded(journal: Journal, end: dict[str, Any], say: Say) -> str:
         return f"{journal.nic} is {journal.title}; keepon unapply {journal.nic} puts back what was"
     if end["problem"]:
         raise EnvironmentProblemError(f"{end['why']}; and {end['problem']}")
-    raise EnvironmentProblemError(f"{end['why']}; {journal.nic} is as it was")
+    there = f"{journal.nic} is as it was" if journal.name else "nothing is left of what was set up"
+    raise EnvironmentProblemError(f"{end['why']}; {there}")
 
 
 def confirm(name: str | None) -> str:

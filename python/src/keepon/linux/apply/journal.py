@@ -40,6 +40,7 @@ class Journal:
         begun: how many steps may have been done, wholly or in part.
         undo: for each step what undoes it, as keepon.linux.apply.undo reads it.
         mark: what the environment of programs has that a step started.
+        unit: name of the file of /etc/keepon that systemd set it up by; "": it was not systemd.
     """
 
     netns: int
@@ -50,6 +51,7 @@ class Journal:
     begun: int = 0
     boot: str = ""
     mark: str = ""
+    unit: str = ""
     rest: list[int] = field(default_factory=list)
     undo: list[list[dict[str, Any]]] = field(default_factory=list)
 
@@ -71,13 +73,13 @@ def netns() -> int:
     return Path("/proc/self/ns/net").stat().st_ino
 
 
-def boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-
-
 def path_of(netns: int, ifindex: int) -> Path:
     """Where the journal of an interface is."""
     return FOLDER / f"{netns}.{ifindex}.json"
+
+
+def boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def _problem(path: Path, error: OSError) -> EnvironmentProblemError:
