@@ -7,9 +7,15 @@
 #   state                      all that keepon apply may change, as ip, tc, ethtool, ps and ls tell it
 #   same NAME                  it is as `state > /tmp/before` found it
 #   applying WORDS ...         keepon apply /steps/$STEPS with them, in the background, its input nobody; its number is $job,
-#                              what it says in /tmp/said
+#                              what it says in /tmp/said; forked from a Python that has imported it (apply_forked.py)
+#   waited NUMBER              its exit code, when it has ended
 #   renamed NAME OTHER         the card; 6.1 does that only while it is down
+#   relabelled                 the second address of eth0, to which the kernel gives another label when eth0 is renamed
 #   until_said PATTERN         waits for that in /tmp/said
+#   watcher                    the number of the process that watches
+#   watcher_gone               the process that watches has put everything back
+#   wrapped                    ip, tc and ethtool can be made to do more: for
+#   hooked WORDS ...           applying them; its command number $AT runs $BEFORE and $AFTER around itself
 #   ended CODE PATTERN NAME    $job ends with that exit code, its last line matches
 export PYTHONHOME=/usr PYTHONPATH=/lib/keepon/python PYTHONDONTWRITEBYTECODE=1
 control=/sys/kernel/debug/keepon_hwsim/control
@@ -23,8 +29,8 @@ card() {
 	echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
 	modprobe keepon_hwsim
 	ip netns add far
-	echo "nic sim0 mode=$MODE rate_bps=1000000000 ppb=20000 seed=1 queues=8 flow_control=1" > $control
-	echo "nic sim1 mode=ordinary rate_bps=1000000000 ppb=-30000 seed=2" > $control
+	echo "nic sim0 mode=$MODE rate_bps=$RATE ppb=20000 seed=1 queues=8 flow_control=1" > $control
+	echo "nic sim1 mode=ordinary rate_bps=$RATE ppb=-30000 seed=2" > $control
 	echo "link sim0 sim1 propagation_ns=100" > $control
 	ip link set sim0 name eth0
 	ip link set sim1 netns far name eth9
@@ -49,20 +55,14 @@ linked() {
 }
 
 state() {
-	for what in "addr" "link" "-4 route" "rule"; do
-		# shellcheck disable=SC2086 # options
-		ip -d -j ${what%% *} ${what#* } 2>&1 | tr '{' '\n' | sed '/"ifname":"lo"/d'
-	done
-	ip -4 route
+	printf '%s\n' addr link route rule | ip -d -j -batch - 2>&1 | tr '{' '\n' | sed '/"ifname":"lo"/d'
 	tc -j qdisc show
 	for what in "" -a --show-eee -k -c -T -g; do
 		# shellcheck disable=SC2086 # may be nothing
 		ethtool $what eth0 2>&1
 	done
 	cat /sys/class/net/eth0/queues/tx-*/byte_queue_limits/limit_min 2>/dev/null
-	for process in /proc/[0-9]*; do
-		tr '\0' ' ' < "$process/cmdline" 2>/dev/null | grep -E '^(ptp4l|phc2sys) |keepon.linux.apply'
-	done
+	ps -o args | grep -E '^(ptp4l|phc2sys) |[k]eepon.linux.apply'
 	ls -A /run/keepon 2>/dev/null | grep -v 'lock$'
 }
 
@@ -77,10 +77,21 @@ same() {
 }
 
 applying() {
+	[ -p /tmp/ask ] || forking
 	rm -f /tmp/said
-	# not by the function above: its shell would get the signals
-	"$PYTHON" -S -m keepon.linux.apply apply "/steps/$STEPS" "$@" > /tmp/said 2>&1 < /dev/null &
-	job=$!
+	printf '%s\n' "$AT" "$BEFORE" "$AFTER" "$SSH_CONNECTION" "apply /steps/$STEPS $*" >&3
+	read -r job <&4
+}
+
+forking() {
+	mkfifo /tmp/ask /tmp/told
+	"$PYTHON" -S /lib/keepon/forked.py < /tmp/ask > /tmp/told 2> /tmp/forked &
+	exec 3> /tmp/ask 4< /tmp/told
+}
+
+waited() {
+	awaited 200 test -s "/tmp/code.$1" || diag "process $1 does not end; $(tail -1 /tmp/forked)"
+	return "$(cat "/tmp/code.$1" 2>/dev/null || echo 99)"
 }
 
 renamed() {
@@ -94,12 +105,49 @@ said() {
 	grep -Eq "$1" /tmp/said
 }
 
+relabelled() {
+	ip addr del 10.1.0.1/32 dev eth0
+	ip addr add 10.1.0.1/32 dev eth0
+}
+
 until_said() {
-	wait_until 60 said "$1" || diag "$(tail -3 /tmp/said)"
+	awaited 60 said "$1" || diag "$(tail -3 /tmp/said)"
 }
 
 ended() {
-	wait "$job"
+	waited "$job"
 	is $? "$1" "$3: exit code"
 	like "$(tail -1 /tmp/said)" "$2" "$3: sentence"
+}
+
+watcher() {
+	ps -o pid,args | sed -n 's/^ *\([0-9]*\) .*[k]eepon.linux.apply.watcher.*/\1/p'
+}
+
+watcher_gone() {
+	[ -z "$(watcher)" ]
+}
+
+hooked() {
+	: > /tmp/calls
+	applying "$@"
+	AT='' BEFORE='' AFTER=''
+}
+
+wrapped() {
+	mkdir -p /tmp/bin
+	for name in ip tc ethtool; do
+		cat > /tmp/bin/$name <<-END
+			#!/bin/sh
+			if [ "\$KEEPON_STEP" ] && echo >> /tmp/calls && [ \$(wc -l < /tmp/calls) = "\$AT" ]; then
+				eval "\$BEFORE"
+				$(command -v $name) "\$@"
+				code=\$?
+				eval "\$AFTER"
+				exit \$code
+			fi
+			exec $(command -v $name) "\$@"
+		END
+		chmod +x /tmp/bin/$name
+	done
 }

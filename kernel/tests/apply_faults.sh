@@ -12,37 +12,7 @@ refused() {
 	same "$3"
 }
 
-# the watcher has put everything back
-watcher_gone() {
-	! grep -q "[k]eepon.linux.apply.watcher" /proc/[0-9]*/cmdline 2>/dev/null
-}
-
-# hooked WORDS ...: applying them; its command number $AT runs $BEFORE and $AFTER around itself
-hooked() {
-	: > /tmp/calls
-	export AT BEFORE AFTER
-	PATH=/tmp/bin:$PATH
-	applying "$@"
-	PATH=${PATH#/tmp/bin:}
-	unset AT BEFORE AFTER
-}
-
-mkdir -p /tmp/bin
-for name in ip tc ethtool; do
-	cat > /tmp/bin/$name <<-END
-		#!/bin/sh
-		if [ "\$KEEPON_STEP" ] && echo >> /tmp/calls && [ \$(wc -l < /tmp/calls) = "\$AT" ]; then
-			eval "\$BEFORE"
-			$(command -v $name) "\$@"
-			code=\$?
-			eval "\$AFTER"
-			exit \$code
-		fi
-		exec $(command -v $name) "\$@"
-	END
-	chmod +x /tmp/bin/$name
-done
-
+wrapped
 card
 addresses
 state > /tmp/before
@@ -92,11 +62,13 @@ refused 3 "cannot be written .No space left on device." "full /run/keepon"
 umount $keepon_dir
 # full, and read-only, from a command in the middle on
 mount -t tmpfs -o size=64k tmpfs $keepon_dir
-AT=2 BEFORE="dd if=/dev/zero of=$keepon_dir/fill bs=4k count=99 2>/dev/null" hooked
+AT=2 BEFORE="dd if=/dev/zero of=$keepon_dir/fill bs=4k count=99 2>/dev/null"
+hooked
 ended 3 "cannot be written .No space left on device.*; eth0 is as it was" "full in the middle"
 rm $keepon_dir/fill
 same "full in the middle"
-AT=2 BEFORE="mount -o remount,ro $keepon_dir" hooked
+AT=2 BEFORE="mount -o remount,ro $keepon_dir"
+hooked
 ended 3 "cannot be written .Read-only file system.*cannot be removed.*keepon unapply does it" "read-only in the middle"
 mount -o remount,rw $keepon_dir
 like "$(keepon unapply)" "eth0 is as it was before half-done station" "read-only in the middle: unapply"
@@ -125,6 +97,7 @@ ended 3 "not confirmed within 5 s" "renamed"
 like "$(cat /sys/class/net/uplink0/operstate)" up "the renamed one is up"
 renamed uplink0 eth0
 wait_until 5 linked
+relabelled
 ip route replace default via 10.0.0.2 dev eth0 metric 7
 same "renamed"
 
@@ -136,9 +109,21 @@ cp /tmp/said /tmp/first
 applying
 ended 3 "another keepon apply is at work on eth0: confirm it with" "the second"
 kill -INT "$first"
-wait "$first"
+waited "$first"
 is $? 130 "the first"
 same "two"
+# Another command than apply has its lock.
+lock="/run/keepon/$(stat -L -c %i /proc/self/ns/net).$(cat /sys/class/net/eth0/ifindex).lock"
+"$PYTHON" -S -c 'import fcntl, sys, time
+file = open(sys.argv[1])
+fcntl.flock(file, fcntl.LOCK_EX)
+print("held", flush=True)
+time.sleep(1000)' "$lock" > /tmp/holder &
+holder=$!
+awaited 30 grep -q held /tmp/holder
+refused 3 "another keepon command is at work with eth0; wait for its end" "another command"
+kill -9 $holder
+wait $holder 2> /dev/null
 
 # ---- who is logged in over the interface ----
 export SSH_CONNECTION='10.0.0.2 50000 10.0.0.1 22'
@@ -150,7 +135,7 @@ if [ "$PING" ]; then
 	ip netns exec far ip addr add 10.0.0.2/24 dev eth9
 	same "connection lost"
 	applying --yes
-	wait $job
+	waited $job
 	is $? 0 "connection held: kept" || diag "$(tail -1 /tmp/said)"
 	keepon unapply > /dev/null
 	same "connection held"
@@ -172,26 +157,22 @@ until_said "press Enter here"
 said "press Enter here"
 is $? 0 "terminal lost: it asks there"
 kill -9 $job
-wait_until 20 watcher_gone
+awaited 20 watcher_gone
 same "terminal lost"
 applying
 until_said "within 60 s"
 kill -9 $job
-wait_until 20 watcher_gone
+awaited 20 watcher_gone
 same "killed while it waits"
 applying
 until_said "within 60 s"
-for process in /proc/[0-9]*; do
-	grep -q "[k]eepon.linux.apply.watcher" "$process/cmdline" 2>/dev/null && kill -9 "${process#/proc/}"
-done
+kill -9 "$(watcher)"
 ended 3 "the process that watches it was killed; eth0 is as it was" "watcher killed"
 same "watcher killed"
 applying
 until_said "within 60 s"
 kill -STOP $job
-for process in /proc/[0-9]*; do
-	grep -q "[k]eepon.linux.apply.watcher" "$process/cmdline" 2>/dev/null && kill -9 "${process#/proc/}"
-done
+kill -9 "$(watcher)"
 kill -9 $job
 like "$(keepon unapply)" "eth0 is as it was before half-done station" "both killed, unapply"
 same "both killed, unapply"
@@ -201,11 +182,11 @@ number=1
 while :; do
 	for when in BEFORE AFTER; do
 		# shellcheck disable=SC2016 # of the wrapper
-		eval "AT=$number $when='kill -9 \$PPID; sleep 0.2' hooked --rollback 1"
-		wait $job 2>/dev/null
+		eval "AT=$number $when='kill -9 \$PPID; sleep 0.2'; hooked --rollback 1"
+		waited "$job"
 		code=$?
 		[ $code = 137 ] || break 2
-		wait_until 20 watcher_gone
+		awaited 20 watcher_gone
 		same "killed $when command $number"
 	done
 	number=$((number + 1))
@@ -216,13 +197,21 @@ run "killed at $((number - 1)) commands" test "$number" -gt 2
 applying
 until_said "within 60 s"
 kill -9 $job
-wait_until 20 watcher_gone
+awaited 20 watcher_gone
 is "$(grep -l KEEPON_APPLIED /proc/[0-9]*/environ 2>/dev/null)" "" "no program is left"
 
 # ---- the interface is pulled out ----
 applying
 until_said "within 60 s"
-if [ "$MODE" = veth ]; then ip link del eth0; else echo "remove sim0" > $control; fi
-ended 3 "" "pulled out"
-is "$(ls -A /run/keepon | grep -v 'lock$')" "" "nothing is left of it"
+echo "remove sim0" > $control
+ended 3 "eth0 has lost its link; eth0 is as it was" "pulled out"
+is "$(ls -A /run/keepon | grep -v 'lock$')" "" "pulled out: nothing is left of it"
+echo "insert sim0" > $control
+wait_until 10 linked
+applying
+until_said "within 60 s"
+echo "delete sim0" > $control
+ended 3 "the interface is gone; nothing is left of what was set up" "gone"
+is "$(ls -A /run/keepon | grep -v 'lock$')" "" "gone: nothing is left of it"
+is "$(ps -o args | grep -E '^(ptp4l|phc2sys) ')" "" "gone: its programs have ended"
 done_testing

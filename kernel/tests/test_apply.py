@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 import pytest
+from cells import EXAMPLES, RATE_BPS, ptp_cell
 from guest_python import PYTHON, python_files
 from keepon.cli import session
 from keepon.linux.apply import steps
@@ -19,7 +20,6 @@ from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
 pytestmark = pytest.mark.vm
 
 HERE = Path(__file__).parent
-EXAMPLES = HERE.parents[1] / "examples"
 MODULES = ("native", "hwsim", "keepon")
 # Runs the command as far as it goes anywhere; the scripts give it a terminal.
 TRIED = """
@@ -30,38 +30,47 @@ from keepon.linux.apply.__main__ import main
 if main(["apply", "/dev/null"]) != 2:
     sys.exit("no steps are enough?")
 """
-# Example, station, mode of its card
+# Scenario, station, mode and rate of its card
 STATIONS = {
-    "keepon": ("robot-cell", "controller", "ring"),
-    "launchtime": ("habitat", "rt-simulator", "launchtime"),
-}
+    "keepon": (ptp_cell(), "talker", "ring", RATE_BPS),
+    "launchtime": (
+        (EXAMPLES / "habitat.toml").read_text(), "rt-simulator", "launchtime", 1_000_000_000,
+    ),
+}  # fmt: skip
 # One boot of each script in make test, the others in make soak.
-KINDS = ["keepon", pytest.param("launchtime", marks=pytest.mark.soak)]
+BOOTS = [
+    ("keepon", "6.1"),
+    *(
+        pytest.param(kind, family, marks=pytest.mark.soak)
+        for kind, family in (("launchtime", "6.1"), ("keepon", "6.12"), ("launchtime", "6.12"))
+    ),
+]
 
 
 def station_steps(kind: str) -> bytes:
     """The steps of an example's station, as keepon apply --dry-run --json writes them."""
-    example, name, _ = STATIONS[kind]
-    scenario = loading.load(EXAMPLES / f"{example}.toml")
+    text, name, _, _ = STATIONS[kind]
+    scenario = loading.parse(text, kind)
     machine = Machine(scenario, session.planned(scenario), "keepon")
     found = setup(machine, scenario.station_named(name))
     return json.dumps(steps.to_document(found)).encode()
 
 
-def boot(script: str, kind: str, folder: Path) -> GuestResult:
-    kernel = get_kernel("6.1")
+def boot(script: str, kind: str, family: str, folder: Path, **more: str) -> GuestResult:
+    kernel = get_kernel(family)
     files = {
         **python_files(TRIED, folder),
         "/lib/keepon/apply.sh": HERE / "apply_common.sh",
+        "/lib/keepon/forked.py": HERE / "apply_forked.py",
         f"/steps/{kind}": station_steps(kind),
     }
-    device = "rt0" if kind == "keepon" else "eth0"
+    _, _, mode, rate_bps = STATIONS[kind]
     result = run_guest(
         kernel, HERE / script, files,
         modules=build_modules(kernel, [HERE.parent / name for name in MODULES]), tools=[PYTHON],
         environment={
-            "PYTHON": PYTHON.name, "STEPS": kind, "MODE": STATIONS[kind][2], "DEVICE": device,
-            "PING": "1",
+            "PYTHON": PYTHON.name, "STEPS": kind, "MODE": mode, "RATE": str(rate_bps),
+            "DEVICE": "rt0" if kind == "keepon" else "eth0", "PING": "1", **more,
         },
         timeout_s=1800,
     )  # fmt: skip
@@ -69,12 +78,20 @@ def boot(script: str, kind: str, folder: Path) -> GuestResult:
     return result.check()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_station_is_applied_and_put_back(kind: str, tmp_path: Path) -> None:
-    assert boot("apply_station.sh", kind, tmp_path).tap.problems() == []
+@pytest.mark.parametrize(("kind", "family"), BOOTS)
+def test_a_station_is_applied_and_put_back(kind: str, family: str, tmp_path: Path) -> None:
+    assert boot("apply_station.sh", kind, family, tmp_path).tap.problems() == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_whatever_happens_all_is_put_back(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "family"), BOOTS)
+def test_whatever_happens_all_is_put_back(kind: str, family: str, tmp_path: Path) -> None:
     """Faults of journal, link, connection and machine, and a kill -9 at each command."""
-    assert boot("apply_faults.sh", kind, tmp_path).tap.problems() == []
+    assert boot("apply_faults.sh", kind, family, tmp_path).tap.problems() == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", STATIONS)
+def test_faults_by_chance_are_put_back(kind: str, tmp_path: Path) -> None:
+    """A dozen kinds at whatever command, more of them than anybody would write down."""
+    result = boot("apply_random.sh", kind, "6.1", tmp_path, SEED="1", CASES="40")
+    assert result.tap.problems() == []
