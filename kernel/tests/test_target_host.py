@@ -197,6 +197,15 @@ def test_four_stamps_of_each_frame_are_in_one_table(ran: Ran) -> None:
         assert abs(stamps["tx_hardware_ns"] - stamps["txtime_ns"]) <= 5
 
 
+def test_the_result_has_the_settings_of_the_machine(ran: Ran) -> None:
+    host = ran.run["host"]
+    assert host["kernel"].startswith("6.")
+    assert (host["cpus"]["governors"], host["cpus"]["isolated"]) == ([], ""), "a guest has neither"
+    assert host["stations"]["talker"]["driver"] == "keepon_hwsim"
+    gathered = host["stations"]["listener"]["coalescing"]
+    assert (gathered["rx_us"], gathered["tx_us"]) == (0, 50), "hwsim's default"
+
+
 PTP = """
 [sync]
 mode = "ptp"

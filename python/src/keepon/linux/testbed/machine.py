@@ -18,11 +18,15 @@ from typing import Any
 
 from keepon.errors import EnvironmentProblemError
 from keepon.linux import ethtool
+from keepon.linux.doctor.tree import Tree
 
 NAMESPACES = Path("/run/netns")
 SETTINGS = Path("/proc/sys/net")
 CLONE_NEWNET = 0x40000000
-GET_TS_INFO = 0x41
+GET_DRIVER, GET_COALESCING, GET_TS_INFO = 0x03, 0x0E, 0x41
+COALESCING = struct.Struct("=7I64x")
+"""struct ethtool_coalesce: command; receive us, frames, both in interrupts; transmit us, frames."""
+CPU = "sys/devices/system/cpu"
 SIOCGHWTSTAMP, SIOCSHWTSTAMP = 0x89B1, 0x89B0
 STAMPING = struct.Struct("=3i")
 """struct hwtstamp_config: flags, tx_type, rx_filter."""
@@ -170,6 +174,34 @@ def set_again(known: dict[Path, bytes]) -> None:
             failed = failed or error
     if failed is not None:
         raise failed
+
+
+def cpus() -> dict[str, object]:
+    """What is chosen for the machine's CPUs, of what a measurement depends on."""
+    tree = Tree(Path("/"))
+    governors = {tree.text(f"{CPU}/cpu{n}/cpufreq/scaling_governor") for n in tree.cpus()}
+    return {
+        "governors": sorted(each for each in governors if each),
+        "isolated": tree.text(f"{CPU}/isolated") or "",
+        "nohz_full": tree.text(f"{CPU}/nohz_full") or "",
+    }
+
+
+def card(namespace: str, device: str) -> dict[str, object]:
+    """A card's driver, and how it gathers interrupts, as far as it says so."""
+    found: dict[str, object] = {}
+    try:
+        with inside(namespace):
+            answer = ethtool.call(device, struct.pack("=I192x", GET_DRIVER))
+            found["driver"] = answer[4:36].partition(b"\0")[0].decode(errors="replace")
+            answer = ethtool.call(device, COALESCING.pack(GET_COALESCING, *[0] * 6))
+    except OSError:
+        return found
+    _, rx_us, rx_frames, _, _, tx_us, tx_frames = COALESCING.unpack(answer)
+    found["coalescing"] = {
+        "rx_us": rx_us, "rx_frames": rx_frames, "tx_us": tx_us, "tx_frames": tx_frames,
+    }  # fmt: skip
+    return found
 
 
 def counters(namespace: str, device: str) -> dict[str, int]:

@@ -274,11 +274,13 @@ def _leave(job: Job, folder: Path, stations: dict[str, Station], readings: list[
                     "interface": each.job.interface, "home": each.job.home,
                     "namespace": each.job.namespace, "device": each.job.device,
                     "clock": f"/dev/ptp{each.phc}" if each.phc >= 0 else None,
+            "cpus": machine.cpus(),
                 }
                 for name, each in stations.items()
             },
         },
     }  # fmt: skip
+                    **machine.card(each.job.namespace, each.job.interface),
     for each in stations.values():
         names = dict.fromkeys((each.job.interface, each.job.device))
         documents[f"stats-{each.job.name}.json"] = {
