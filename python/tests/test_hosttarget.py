@@ -16,18 +16,21 @@ from typing import cast
 import pytest
 from keepon.cli import session
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError
+from keepon.linux.testbed import session as testbed
 from keepon.linux.testbed import stations
 from keepon.linux.testbed.clocks import Agreement, Offset, Phc
 from keepon.linux.testbed.job import Job
+from keepon.linux.testbed.session import Tell
 from keepon.linux.testbed.undo import EndedError, Undo, signals_end
 from keepon.measure.results import FrameArrays, accounting, quantities
 from keepon.model import loading, outcomes
+from keepon.model.plan import Bounds
 from keepon.model.result import BoundCheck
 from keepon.model.scenario import Fault
 from keepon.model.tools import Listen, Talk
 from keepon.targets import packets
 from keepon.targets.host import observations
-from keepon.targets.host.observations import Clocks, believed
+from keepon.targets.host.observations import CARD, SOFTWARE_RECEIVED, Clocks, believed
 from keepon.targets.host.places import clock_limit_ns, parse_map
 from keepon.targets.host.target import ThisHost, check_supported
 
@@ -320,6 +323,22 @@ def test_a_frame_nobody_sent_is_no_result() -> None:
         seen_frames(talked([10**9]), listened([10**9, 10**9]))
 
 
+@pytest.mark.parametrize(
+    ("heard", "uncertainty_ns", "first"),
+    [(CARD, 0, 0), (CARD, 100, 1), (CARD, 1000, None), (SOFTWARE_RECEIVED, 100, None)],
+)
+def test_the_first_bad_frame_is_one_that_is_beyond_its_bound_for_sure(
+    heard: str, uncertainty_ns: float, first: int | None
+) -> None:
+    """Both come too late, by 80 and by 500 ns, if clocks and stamps are good enough to say so."""
+    seen = seen_frames(talked([10**9, 10**9 + 10**6]), listened([10**9 + 180, 10**9 + 10**6 + 600]))
+    bounds: Bounds = {
+        "release_error_ns": None, "delay_ns": 100, "jitter_ns": None, "data_age_ns": None,
+    }  # fmt: skip
+    found = observations.first_bad(seen, bounds, None, [heard], uncertainty_ns)
+    assert (None if found is None else found["seq"]) == first
+
+
 def test_the_table_has_a_line_for_each_frame_and_listener() -> None:
     stream = loading.load(TWO).stream[0]
     heard = {"near": listened([5, None], "hardware"), "far": listened([None, 8])}
@@ -353,3 +372,22 @@ def test_a_frame_in_doubt_was_sent_in_its_slot_if_it_arrived() -> None:
     assert [counted[key] for key in ("submitted", "sent", "delivered", "pending", "missing")] == [
         2, 1, 1, 0, 1,
     ]  # fmt: skip
+
+
+def test_a_disk_that_is_full_in_the_run_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk with no room at all stands where the run keeps what it saw."""
+    full = tmp_path / "run"
+    full.symlink_to("/dev/full")
+
+    def work(job: Job, folder: Path, undo: Undo, tell: Tell) -> None:
+        undo.add("it stays", lambda: (tmp_path / "undone").touch())
+        folder.write_text("what was seen")
+
+    monkeypatch.setattr(testbed, "_run", work)
+    job = Job([], [], [], [], "free", None, 0.0, 1, 1, 1)
+    said = r"^the files of the run cannot be kept \(No space left on device\): make room in /"
+    with pytest.raises(EnvironmentProblemError, match=said):
+        testbed.run(job, full)
+    assert (tmp_path / "undone").exists()

@@ -338,8 +338,16 @@ def check(bound_ns: int, worst_ps: int | None, least: bool = False) -> BoundChec
     }
 
 
-def outliers(frames: FrameArrays, bounds: Bounds, deadline_ns: int | None) -> Outliers:
+def outliers(
+    frames: FrameArrays, bounds: Bounds, deadline_ns: int | None, uncertainty_ns: float = 0
+) -> Outliers:
     """First and worst.
+
+    Args:
+        frames: a row for every frame due.
+        bounds: of the stream in this run.
+        deadline_ns: of the scenario.
+        uncertainty_ns: how far delays may be off; a frame is bad if it is beyond a bound by more.
 
     Returns:
         first_bad: first frame due that is missing, too late or too early; worst: the frame with the
@@ -355,9 +363,9 @@ def outliers(frames: FrameArrays, bounds: Bounds, deadline_ns: int | None) -> Ou
     ]
     bad = missing.copy()
     if limits_ns:
-        bad |= latest > min(limits_ns) * 1000
+        bad |= latest > (min(limits_ns) + uncertainty_ns) * 1000
     if (least_ns := bounds.get("delay_min_ns")) is not None:
-        bad |= earliest < least_ns * 1000
+        bad |= earliest < (least_ns - uncertainty_ns) * 1000
     report: Outliers = {"first_bad": None, "worst": None}
     if np.any(bad):
         first = int(np.argmax(bad))

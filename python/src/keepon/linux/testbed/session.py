@@ -62,6 +62,11 @@ def run(job: Job, folder: Path, tell: Tell = lambda share: None) -> None:
         raise
     except KeeponError as error:
         raise type(error)("; ".join([str(error), *_left(undo)])) from error
+    except OSError as error:
+        why = f"the files of the run cannot be kept ({error.strerror or error}): make room in"
+        raise EnvironmentProblemError(
+            "; ".join([f"{why} {folder.parent}", *_left(undo)])
+        ) from error
     if undo.failed:
         raise EnvironmentProblemError("; ".join(_left(undo)))
 
@@ -87,12 +92,12 @@ def _run(job: Job, folder: Path, undo: Undo, tell: Tell) -> None:
     if job.sync in ("set", "ptp"):
         _alone_at_clocks()
     for station in stations.values():
+        station.hold(undo)
+    for station in stations.values():
         station.survey()  # all of them, before the first is touched
     for station in stations.values():
         station.claim(undo)
     for station in stations.values():
-    for station in stations.values():
-        station.hold(undo)
         station.set_up(undo)
     clocks = {
         name: Phc(each.phc, each.clock_error_ns) for name, each in stations.items() if each.phc >= 0
@@ -269,18 +274,18 @@ def _leave(job: Job, folder: Path, stations: dict[str, Station], readings: list[
         "clocks.json": {"readings": [reading.as_document() for reading in readings]},
         "machine.json": {
             "kernel": platform.release(),
+            "cpus": machine.cpus(),
             "stations": {
                 name: {
                     "interface": each.job.interface, "home": each.job.home,
                     "namespace": each.job.namespace, "device": each.job.device,
                     "clock": f"/dev/ptp{each.phc}" if each.phc >= 0 else None,
-            "cpus": machine.cpus(),
+                    **machine.card(each.job.namespace, each.job.interface),
                 }
                 for name, each in stations.items()
             },
         },
     }  # fmt: skip
-                    **machine.card(each.job.namespace, each.job.interface),
     for each in stations.values():
         names = dict.fromkeys((each.job.interface, each.job.device))
         documents[f"stats-{each.job.name}.json"] = {

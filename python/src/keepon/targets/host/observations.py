@@ -15,9 +15,17 @@ from typing import Any
 import numpy as np
 
 from keepon.errors import TraceError
-from keepon.measure.results import IN_DOUBT, NONE, PENDING, SENT_VERDICTS, FrameArrays
+from keepon.measure.results import (
+    IN_DOUBT,
+    NONE,
+    PENDING,
+    SENT_VERDICTS,
+    FrameArrays,
+    outliers,
+)
 from keepon.model import outcomes
-from keepon.model.result import BoundCheck
+from keepon.model.plan import Bounds
+from keepon.model.result import BoundCheck, Frame
 from keepon.model.scenario import Stream
 from keepon.model.tools import Listen, Talk
 from keepon.targets.vm.observations import frame_ends
@@ -184,6 +192,21 @@ class Clocks:
 
 
 UNSEEN_RELEASE = (SOFTWARE, NOBODY)
+
+
+def first_bad(
+    frames: FrameArrays,
+    bounds: Bounds,
+    deadline_ns: int | None,
+    heard: list[str],
+    uncertainty_ns: float,
+) -> Frame | None:
+    """The first frame that is missing, or too late or too early as far as stamps allow to say so
+    (`believed`).
+    """
+    if any(each in LATE for each in heard):
+        bounds, deadline_ns = {**bounds, "delay_ns": None}, None
+    return outliers(frames, bounds, deadline_ns, uncertainty_ns)["first_bad"]
 
 
 def believed(

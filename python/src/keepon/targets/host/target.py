@@ -129,7 +129,7 @@ def judged_run(host: Host, job: Job, files: dict[str, bytes]) -> Run:
         )  # fmt: skip
         measured, document = measured_stream(frames, stream, plan, driver, window_ns, names)
         document["talker_counters"] = talk["counters"]
-        _believe(host, job, stream, document, seen)
+        _believe(host, job, stream, measured, document, seen)
         arrays[stream.id], streams[stream.id] = measured, document
         heard = {name: seen.listens[name] for name in stream.listeners}
         tables[packets.file_name(host.run, stream.id)] = packets.table(stream, talk, heard)
@@ -146,7 +146,14 @@ def judged_run(host: Host, job: Job, files: dict[str, bytes]) -> Run:
     return Run(host.run, judged, arrays, "", files=tables)
 
 
-def _believe(host: Host, job: Job, stream: Stream, document: StreamResult, seen: Seen) -> None:
+def _believe(
+    host: Host,
+    job: Job,
+    stream: Stream,
+    frames: FrameArrays,
+    document: StreamResult,
+    seen: Seen,
+) -> None:
     """Who stamped frames of a stream, and its checks as far as those stamps allow."""
     sender = observations.sender_stamps(
         seen.talks[stream.id], host.driver(stream.talker) == "keepon"
@@ -170,6 +177,12 @@ def _believe(host: Host, job: Job, stream: Stream, document: StreamResult, seen:
     # Stamps of a card are whole ns.
     jitter_off_ns = round(1 + seen.clocks.rate(stream.talker, others) * stream.period_ns, 3)
     observations.believed(checks, sender, list(receivers.values()), off_ns, jitter_off_ns)
+    bounds = results.bounds_of(
+        host.plan["streams"][stream.id], host.driver(stream.talker) == "keepon"
+    )
+    document["first_bad"] = observations.first_bad(
+        frames, bounds, stream.deadline_ns, list(receivers.values()), off_ns
+    )
     if compared and job.clock_limit_ns is not None:
         apart_ns = seen.clocks.apart_ns(stream.talker, others)
         checks["clocks_ns"] = results.check(job.clock_limit_ns, apart_ns * 1000)
@@ -239,6 +252,20 @@ def constructed(scenario: Scenario, plan: Plan, job: Job) -> list[str]:
     return told
 
 
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """A place for the files of a run.
+
+    Raises:
+        EnvironmentProblemError: there is none.
+    """
+    try:
+        return tempfile.TemporaryDirectory(prefix="keepon-run-")
+    except OSError as error:
+        raise EnvironmentProblemError(
+            f"there is no place for the files of the run ({error}); name one with TMPDIR"
+        ) from error
+
+
 @dataclass(frozen=True)
 class ThisHost:
     """The target `host`.
@@ -297,7 +324,7 @@ class ThisHost:
             for driver in scenario.drivers():
                 host, job = target.job(scenario, plan, driver)
                 told = told or constructed(scenario, plan, job)
-                with tempfile.TemporaryDirectory(prefix="keepon-run-") as folder:
+                with _folder() as folder:
 
                     def tell(share: float, driver: str = driver) -> None:
                         if progress is not None:
