@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import keepon
-from keepon.vm import foreign
+from keepon.vm import foreign, initramfs
 
 PYTHON = Path(sys.executable).resolve()
 PACKAGE = Path(keepon.__file__).parent
@@ -24,19 +24,20 @@ print(json.dumps({name: spec.origin for name, spec in specs.items() if spec}))
 """
 
 
-def imported_modules(tried: str) -> dict[str, Path]:
+def imported_modules(tried: str, packages: bool = False) -> dict[str, Path]:
     """Module name -> source or shared object, of everything the lines `tried` need where there is
-    nothing but the standard library.
+    nothing but the standard library, or with `packages` all that Keepon is installed with.
     """
     done = subprocess.run(
-        [PYTHON, "-S", "-c", f"import json, runpy, sys\n{tried}{IMPORTED}"],
+        [sys.executable if packages else PYTHON, *([] if packages else ["-S"]), "-c",
+         f"import json, runpy, sys\n{tried}{IMPORTED}"],
         env={"PYTHONPATH": str(PACKAGE.parent)},
         capture_output=True,
         text=True,
         check=False,
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    origins: dict[str, str | None] = json.loads(done.stdout)
+    origins: dict[str, str | None] = json.loads(done.stdout.splitlines()[-1])
     return {
         name: Path(origin)
         for name, origin in origins.items()
@@ -44,13 +45,19 @@ def imported_modules(tried: str) -> dict[str, Path]:
     }
 
 
-def python_files(tried: str, folder: Path) -> dict[str, Path | bytes]:
+def python_files(tried: str, folder: Path, packages: bool = False) -> dict[str, Path | bytes]:
     """Guest path -> these modules, compiled: compiling in the guest would take longer than the
-    test.
+    test. With `packages` also what they have beside them: our data, others' libraries.
     """
     files: dict[str, Path | bytes] = {}
     compiled = folder / "compiled.pyc"
-    for name, source in imported_modules(tried).items():
+    modules = imported_modules(tried, packages)
+    if packages:
+        files |= data_files()
+        for source in modules.values():
+            if source.suffix == ".so":
+                files |= libraries(source)
+    for name, source in modules.items():
         path = name.replace(".", "/") + ("/__init__" if source.name == "__init__.py" else "")
         if source.suffix == ".so":
             files[f"/lib/keepon/python/{path}.so"] = source
@@ -61,6 +68,23 @@ def python_files(tried: str, folder: Path) -> dict[str, Path | bytes]:
         )
         files[f"/lib/keepon/python/{path}.pyc"] = compiled.read_bytes()
     return files
+
+
+def libraries(module: Path) -> dict[str, Path]:
+    """Guest path -> libraries of a shared object; those of a package where the loader looks."""
+    return {
+        f"/usr/lib/{path.name}" if path.is_relative_to(sys.prefix) else f"/{name}": path
+        for name, path in initramfs.libraries(module).items()
+    }
+
+
+def data_files() -> dict[str, Path | bytes]:
+    """Guest path -> what the package reads beside its modules: schemas, templates."""
+    return {
+        f"/lib/keepon/python/keepon/{path.relative_to(PACKAGE)}": path
+        for path in PACKAGE.rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc", ".so")
+    }
 
 
 def foreign_python_files(tried: str, architecture: str) -> dict[str, Path | bytes]:

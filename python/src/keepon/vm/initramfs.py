@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +56,8 @@ def libraries(program: Path, architecture: str | None = None) -> dict[str, Path]
             " link it in"
         )
     found = map(Path, re.findall(r"(?:=> |^\s*)(/\S+) \(0x", done.stdout, re.MULTILINE))
-    return {newc.clean_path(str(path)): path for path in found}
+    # A library beside a module of Python's is found by way of the module's own folder.
+    return {newc.clean_path(os.path.normpath(path)): path for path in found}
 
 
 def find_tool(tool: Tool, architecture: str | None) -> Path:
