@@ -72,6 +72,16 @@ static void give_stamp(struct sk_buff *skb, struct kpn_time start)
 		skb_tstamp_tx(skb, &stamps);
 }
 
+/* How far from its txtime a frame left, where none of its class was farther off before. */
+static void note_offset(struct keepon *keepon, const struct keepon_frame *frame)
+{
+	u64 off_ns = abs(frame->frame.start.ns - frame->txtime_ns);
+	u32 *worst_ns = &keepon->worst_ns[frame->frame.tc];
+
+	if (frame->txtime_ns && off_ns > *worst_ns)
+		WRITE_ONCE(*worst_ns, min_t(u64, off_ns, U32_MAX));
+}
+
 static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int budget)
 {
 	enum kpn_verdict verdict = frame->frame.verdict;
@@ -84,6 +94,7 @@ static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int 
 		WRITE_ONCE(keepon->taprio.overruns[frame->frame.tc],
 			   keepon->taprio.overruns[frame->frame.tc] + 1);
 	if (kpn_verdict_is_sent(verdict)) {
+		note_offset(keepon, frame);
 		give_stamp(skb, start);
 		if (frame->deadline_ns && start.ns > frame->deadline_ns)
 			keepon_report(skb, KPN_VERDICT_LATE, frame->txtime_ns);
