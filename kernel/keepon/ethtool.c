@@ -60,7 +60,7 @@ static void get_strings(struct net_device *dev, u32 set, u8 *data)
 	KEEPON_DUAL_COUNTERS(SAY)
 #undef SAY
 	for (i = 0; i < KEEPON_CLASS_COUNT; i++)
-		ethtool_sprintf(&data, "class_%u_worst_ns", i);
+		ethtool_sprintf(&data, "class_%u_late_ns", i);
 #define SAY(name, expression) ethtool_sprintf(&data, #name);
 	STATES(SAY)
 #undef SAY
@@ -109,7 +109,7 @@ static void get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stat
 	KEEPON_DUAL_COUNTERS(PUT)
 #undef PUT
 	for (i = 0; i < KEEPON_CLASS_COUNT; i++)
-		*data++ = READ_ONCE(keepon->worst_ns[i]);
+		*data++ = READ_ONCE(keepon->late_ns[i]);
 	put_states_locked(keepon, data);
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 }

@@ -72,14 +72,14 @@ static void give_stamp(struct sk_buff *skb, struct kpn_time start)
 		skb_tstamp_tx(skb, &stamps);
 }
 
-/* How far from its txtime a frame left, where none of its class was farther off before. */
-static void note_offset(struct keepon *keepon, const struct keepon_frame *frame)
+/* By how much a frame was later than its txtime, where none of its class was later before. */
+static void note_lateness(struct keepon *keepon, const struct keepon_frame *frame)
 {
-	u64 off_ns = abs(frame->frame.start.ns - frame->txtime_ns);
-	u32 *worst_ns = &keepon->worst_ns[frame->frame.tc];
+	s64 late_ns = frame->frame.start.ns - frame->txtime_ns;
+	u32 *worst_ns = &keepon->late_ns[frame->frame.tc];
 
-	if (frame->txtime_ns && off_ns > *worst_ns)
-		WRITE_ONCE(*worst_ns, min_t(u64, off_ns, U32_MAX));
+	if (unlikely(late_ns > *worst_ns) && frame->txtime_ns)
+		WRITE_ONCE(*worst_ns, min_t(s64, late_ns, U32_MAX));
 }
 
 static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int budget)
@@ -94,7 +94,7 @@ static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int 
 		WRITE_ONCE(keepon->taprio.overruns[frame->frame.tc],
 			   keepon->taprio.overruns[frame->frame.tc] + 1);
 	if (kpn_verdict_is_sent(verdict)) {
-		note_offset(keepon, frame);
+		note_lateness(keepon, frame);
 		give_stamp(skb, start);
 		if (frame->deadline_ns && start.ns > frame->deadline_ns)
 			keepon_report(skb, KPN_VERDICT_LATE, frame->txtime_ns);

@@ -19,7 +19,7 @@ UP = {
     "submitted": 12, "underruns": 0, "slips": 0, "losses": 0, "verdict_on_time": 9,
     "verdict_late": 1, "verdict_moved": 0, "pending": 2, "synchronised": 1, "head_valid": 1,
     "clock_error_ps": 12_500, "lead_slots": 7,
-    "class_0_worst_ns": 0, "class_7_worst_ns": 840,
+    "class_0_late_ns": 0, "class_7_late_ns": 840,
 }  # fmt: skip
 
 
@@ -32,11 +32,11 @@ def moment(seconds: float = 2.0, name: str = "rt0", **changes: int) -> Moment:
 def test_a_line_says_what_ended_how() -> None:
     assert watch.line(moment()) == (
         "rt0: synchronised, clock within 12.5 ns, on_time 4.5/s, late 0.5/s,"
-        " off at worst 840 ns (class 7)"
+        " late at worst 840 ns (class 7)"
     )
     first = Moment("rt0", moment().now, None)
     assert watch.line(first) == (
-        "rt0: synchronised, clock within 12.5 ns, on_time 9, late 1, off at worst 840 ns (class 7)"
+        "rt0: synchronised, clock within 12.5 ns, on_time 9, late 1, late at worst 840 ns (class 7)"
     )
     assert "underruns 3" in watch.line(moment(underruns=3))
     assert watch.line(moment(synchronised=0)).startswith("rt0: not synchronised, clock within")
@@ -61,7 +61,7 @@ def test_a_collector_can_read_the_file(tmp_path: Path) -> None:
     assert found.pop(("keepon_frames_total", 'r"\\0', "on_time")) == 9
     assert found.pop(("keepon_submitted_total", 'r"\\0')) == 12
     assert found.pop(("keepon_clock_error_ps", 'r"\\0')) == 12_500
-    assert found.pop(("keepon_worst_offset_ns", 'r"\\0', "7")) == 840
+    assert found.pop(("keepon_late_ns", 'r"\\0', "7")) == 840
     assert len(found) == len(UP) - 4
     assert [path.name for path in tmp_path.iterdir()] == ["a.prom"]
 
@@ -129,4 +129,4 @@ def test_the_page_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         ["frames", "so", "far", "a", "second"], ["on_time", "9", "4.5"], ["late", "1", "0.5"],
     ]  # fmt: skip
     told = " ".join(text.splitlines()[-2:])
-    assert " ".join(told.split()) == "farthest from a txtime so far: 840 ns in class 7"
+    assert " ".join(told.split()) == "later than a txtime at worst: 840 ns in class 7"

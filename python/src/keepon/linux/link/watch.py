@@ -32,8 +32,8 @@ STATES = (
     "bound_lock_ns",
 )  # fmt: skip
 """What is no counter: it goes up and down."""
-WORST = re.compile(r"class_(\d+)_worst_ns")
-"""How far from its txtime a frame of the class left at worst since the link was made."""
+LATE = re.compile(r"class_(\d+)_late_ns")
+"""How much later than its txtime a frame of the class left at worst since the link was made."""
 METRIC_HELP = "of a keepon link, as ethtool -S"
 
 
@@ -69,15 +69,15 @@ class Moment:
             if name.startswith(VERDICT)
         }
 
-    def worst_ns(self) -> dict[int, int]:
-        """By class, how far from its txtime a frame left at worst; of those that had one."""
-        found = ((WORST.fullmatch(name), value) for name, value in self.now.values.items())
+    def late_ns(self) -> dict[int, int]:
+        """By class, how much later than its txtime a frame left at worst; of those that had one."""
+        found = ((LATE.fullmatch(name), value) for name, value in self.now.values.items())
         return {int(match[1]): value for match, value in found if match is not None}
 
     def counters(self) -> list[str]:
         """Names of what only goes up."""
         return [
-            name for name in self.now.values if name not in STATES and not WORST.fullmatch(name)
+            name for name in self.now.values if name not in STATES and not LATE.fullmatch(name)
         ]
 
     def state(self) -> str:
@@ -101,7 +101,7 @@ class Moment:
             "monotonic_s": round(self.now.at_s, 6),
             "state": self.state(),
             "states": {name: self.now.values[name] for name in STATES if name in self.now.values},
-            "worst_ns": {str(tc): value for tc, value in self.worst_ns().items()},
+            "late_ns": {str(tc): value for tc, value in self.late_ns().items()},
             "counters": {name: self.now.values[name] for name in counters},
             "per_second": {name: self.rate(name) for name in counters},
         }
@@ -187,10 +187,10 @@ def line(moment: Moment) -> str:
         rate = rates[name]
         if rate or (rate is None and count):
             told.append(f"{name} {count}" if rate is None else f"{name} {rate:.1f}/s")
-    worst = {tc: value for tc, value in moment.worst_ns().items() if value}
+    worst = {tc: value for tc, value in moment.late_ns().items() if value}
     if worst:
         told.append(
-            "off at worst " + ", ".join(f"{ns} ns (class {tc})" for tc, ns in worst.items())
+            "late at worst " + ", ".join(f"{ns} ns (class {tc})" for tc, ns in worst.items())
         )
     for name in ("underruns", "slips", "losses"):
         if moment.now.values.get(name):
@@ -215,11 +215,11 @@ def metrics(moment: Moment) -> str:
         f'{frames}{{link="{label}",verdict="{verdict}"}} {count}'
         for verdict, count in moment.verdicts().items()
     ]
-    worst = "keepon_worst_offset_ns"
-    lines += [f"# HELP {worst} how far from its txtime a frame left at worst, by class"]
+    worst = "keepon_late_ns"
+    lines += [f"# HELP {worst} by how much a frame was later than its txtime at worst, by class"]
     lines.append(f"# TYPE {worst} gauge")
     lines += [
-        f'{worst}{{link="{label}",class="{tc}"}} {value}' for tc, value in moment.worst_ns().items()
+        f'{worst}{{link="{label}",class="{tc}"}} {value}' for tc, value in moment.late_ns().items()
     ]
     for name in counters:
         if not name.startswith(VERDICT):
