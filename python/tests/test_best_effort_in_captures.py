@@ -48,4 +48,4 @@ def test_best_effort_is_in_the_capture_as_the_wire_had_it(tmp_path: Path) -> Non
         ["tshark", "-r", file, *words], capture_output=True, text=True, check=True
     ).stdout.splitlines()
     own = guest.mac("talker")
-    assert told == [f"{size}\t18\t{own}" for size in (1518, 64, 900) for _ in ("sent", "heard")]
+    assert told == [f"{size}\t16\t{own}" for size in (1518, 64, 900) for _ in ("sent", "heard")]
