@@ -120,18 +120,18 @@ def governors(machine: Machine, governor: str, driver: str) -> None:
 
 
 def by_dkms(machine: Machine) -> None:
-    machine.write("var/lib/dkms/keepon/0.1.0/source/dkms.conf")
+    machine.write("var/lib/dkms/keepon/9.9.9/source/dkms.conf")
 
 
 def by_dkms_that_failed(machine: Machine) -> None:
     by_dkms(machine)
     headers(machine)
-    machine.write("var/lib/dkms/keepon/0.1.0/build/make.log")
+    machine.write("var/lib/dkms/keepon/9.9.9/build/make.log")
 
 
 def by_make_install(machine: Machine) -> None:
     headers(machine)
-    machine.write("usr/local/src/keepon-0.1.0/dkms.conf")
+    machine.write("usr/local/src/keepon-9.9.9/dkms.conf")
 
 
 def no_tool(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +253,7 @@ ORIGINS: list[tuple[Change, bool, str]] = [
     (by_dkms, True,
      f"apt-get install linux-headers-{RELEASE} && dkms autoinstall -k {RELEASE}"),
     (by_dkms_that_failed, False, f"dkms autoinstall -k {RELEASE}"),
-    (by_make_install, True, f"dkms install /usr/local/src/keepon-0.1.0 -k {RELEASE}"),
+    (by_make_install, True, f"dkms install /usr/local/src/keepon-9.9.9 -k {RELEASE}"),
 ]  # fmt: skip
 
 
@@ -270,7 +270,7 @@ def test_modules_come_from_where_this_machine_has_them(
     given = checks["keepon"].remedy
     assert given == remedy if checkout is False or "dkms" in remedy else given.startswith(remedy)
     failed = change is by_dkms_that_failed
-    assert ("/var/lib/dkms/keepon/0.1.0/build/make.log" in checks["keepon"].found) == failed
+    assert ("/var/lib/dkms/keepon/9.9.9/build/make.log" in checks["keepon"].found) == failed
 
 
 def below(machine: Machine, remedy: str) -> str:

@@ -76,9 +76,7 @@ class Moment:
 
     def counters(self) -> list[str]:
         """Names of what only goes up."""
-        return [
-            name for name in self.now.values if name not in STATES and not LATE.fullmatch(name)
-        ]
+        return [name for name in self.now.values if name not in STATES and not LATE.fullmatch(name)]
 
     def state(self) -> str:
         """In a word what its clock is."""
