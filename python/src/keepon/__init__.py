@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def _stated() -> str:
-    """The version of a checkout in which nothing was built yet, for `python3 -m keepon.linux...`."""
+    """The version of a checkout in which nothing was built yet."""
     header = Path(__file__).resolve().parents[3] / "kernel" / "include" / "keepon_version.h"
     found = re.search('^#define KEEPON_VERSION "(.+)"', header.read_text(), re.MULTILINE)
     return found[1] if found else "unknown"
