@@ -67,8 +67,10 @@ def test_what_it_says_is_what_ethtool_says(tmp_path: Path) -> None:
     assert {**last["counters"], **last["states"], **worst} == ethtool
     traced = late_ns(result.files["trace.txt"].decode())
     assert traced.keys() == {7}
-    assert traced[7] > 0
-    assert {int(tc): value for tc, value in last["late_ns"].items() if value} == traced
+    # A class whose frames were all early, or that had none, is never late.
+    assert {int(tc): late for tc, late in last["late_ns"].items()} == {
+        tc: max(0, traced.get(tc, 0)) for tc in range(16)
+    }
     assert set(last["states"]) == set(watch.STATES)
     assert last["per_second"] == dict.fromkeys(last["counters"])
 
