@@ -72,10 +72,13 @@ static void give_stamp(struct sk_buff *skb, struct kpn_time start)
 		skb_tstamp_tx(skb, &stamps);
 }
 
-/* By how much a frame was later than its txtime, where none of its class was later before. */
+/*
+ * By how much a frame was later than its txtime, as PHC time, where none of its class was later
+ * before.
+ */
 static void note_lateness(struct keepon *keepon, const struct keepon_frame *frame)
 {
-	s64 late_ns = frame->frame.start.ns - frame->txtime_ns;
+	s64 late_ns = frame->frame.start.ns - frame->frame.txtime_ns;
 	u32 *worst_ns = &keepon->late_ns[frame->frame.tc];
 
 	if (unlikely(late_ns > *worst_ns) && frame->txtime_ns)
