@@ -16,7 +16,7 @@ from keepon.vm.paths import checkout_root
 
 ROOT = checkout_root()
 TOOLS = ROOT / "out/build/python/tools"
-QUICK = ("tools", "modules", "manual", "completion", "units")
+QUICK = ("tools", "dissector", "modules", "manual", "completion", "units")
 PLACES = (
     "bin/keepon-talk",
     "bin/keepon-listen",
@@ -60,6 +60,7 @@ def test_what_is_installed_is_taken_away_and_nothing_else(tmp_path: Path, manual
     for _ in range(2):  # again, over itself
         assert install(*where, *QUICK).stderr == ""
     assert set(PLACES) <= files(root / "opt/k")
+    assert len(list(root.glob("usr/lib/*/wireshark/plugins/keepon.lua"))) == 1
     mode = (root / "opt/k/bin/keepon-talk").stat().st_mode & 0o777
     assert mode == 0o755
     settings = (root / f"opt/k/src/keepon-{__version__}/dkms.conf").read_text()
@@ -99,7 +100,7 @@ def test_units_start_the_command_that_was_installed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["tool"], 2, "keepon: component 'tool' must be one of tools, plugin, modules, python,"),
+        (["tool"], 2, "keepon: component 'tool' must be one of tools, plugin, dissector,"),
         (["--prefix", "opt"], 2, "keepon: --prefix opt must be an absolute path\n"),
         (
             ["--tools", "/nowhere", "--destdir", "{tmp}", "tools"],

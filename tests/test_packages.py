@@ -11,13 +11,16 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from keepon import __version__
+from keepon.measure.capture import TestFrame, frame, stream_hash
 from keepon.vm import Kernel, get_kernel, run_guest
+from keepon.vm.images import collect_modules, write_modules
 from keepon.vm.paths import checkout_root
 from keepon.vm.tap import parse_tap
 
@@ -48,14 +51,8 @@ def run(*command: object, **options: str) -> str:
     return done.stdout
 
 
-def with_plugin(suite: str) -> bool:
-    """Whoever's mirror has no sources of a release's iproute2 names that release here."""
-    return suite not in os.environ.get("KEEPON_WITHOUT_PLUGIN", "").split()
-
-
 def packages(suite: str, *options: object) -> None:
-    plugin = () if with_plugin(suite) else ("--without-plugin",)
-    run(ROOT / "scripts/packages", "--suite", suite, "--if-changed", *plugin, *options)
+    run(ROOT / "scripts/packages", "--suite", suite, "--if-changed", *options)
 
 
 def newer_command(package: Path, folder: Path) -> None:
@@ -70,6 +67,13 @@ def newer_command(package: Path, folder: Path) -> None:
         compiled.unlink()
     run("dpkg-deb", "-Zgzip", "-z1", "-b", tree, folder / package.name.replace(__version__, NEWER))
     shutil.rmtree(tree)
+
+
+def capture() -> bytes:
+    """One test frame, 40 us after its txtime, as pcap with ns."""
+    data = frame(1, 2, 5, TestFrame("s1", 7, txtime_ns=1_000_000_000, sent_ns=999_000_000), 100)
+    head = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
+    return head + struct.pack("<IIII", 1, 40_000, len(data), len(data)) + data
 
 
 def kernels(suite: str) -> list[str]:
@@ -96,10 +100,11 @@ def life(request: pytest.FixtureRequest) -> tuple[str, Path]:
     (command,) = (folder / "old").glob("keepon_*.deb")
     newer_command(command, folder / "new")
     shutil.copy(HERE / "life.sh", folder)
-    test_sh = ROOT / "python/src/keepon/vm/guest/test.sh"
-    shutil.copy(test_sh, folder)
+    shutil.copy(HERE / "doctor.sh", folder)
+    shutil.copy(ROOT / "python/src/keepon/vm/guest/test.sh", folder)
+    (folder / "capture.pcap").write_bytes(capture())
     words = f"OLD={__version__}\nNEW={NEWER}\nKERNELS='{' '.join(kernels(suite))}'\n"
-    words += f"PLUGIN={'yes' if with_plugin(suite) else ''}\n"
+    words += f"STREAM={stream_hash('s1'):08x}\n"
     (folder / "expected.sh").write_text(words)
     with (folder / "log").open("w") as log:
         command_line = [sys.executable, ROOT / "scripts/chroot.py", suite, folder, "life.sh"]
@@ -123,20 +128,32 @@ def check_guest(
     modules: list[Path],
     programs: Path,
     qemu: Path | None = None,
+    others: Path | None = None,
 ) -> None:
-    """All modules load and a link comes up, with the programs of a package."""
+    """All modules load and a link comes up, with the programs of a package.
+
+    Args:
+        others: folder with that release's own `ip`, our programs and all libraries they need,
+            where the guest's are of another release.
+    """
     names = [path.name.removesuffix(".ko") for path in modules]
     order = [name for name in (*MODULES, *FOR_CARDS) if name in names]
     assert set(order) == set(names) >= set(MODULES)
     (plugin,) = programs.glob("usr/lib/*/ip/link_keepon.so")
     system = plugin.parent.relative_to(programs)
+    files = {f"/{system}/link_keepon.so": plugin}
+    environment = {"VERSION": __version__, "MODULES": " ".join(order)}
+    if others is not None:
+        files = {f"/release/{path.name}": path for path in others.iterdir()}
+        files["/release/link_keepon.so"] = plugin
+        environment["RELEASE"] = "/release"
     result = run_guest(
         kernel,
         HERE / "modules_loaded.sh",
-        {f"/{system}/link_keepon.so": plugin},
+        files,
         modules=modules,
-        tools=[programs / "usr/bin/keepon-talk"],
-        environment={"VERSION": __version__, "MODULES": " ".join(order)},
+        tools=[] if others else [programs / "usr/bin/keepon-talk"],
+        environment=environment,
         qemu=qemu,
         timeout_s=600,
     )
@@ -144,20 +161,31 @@ def check_guest(
     assert result.tap.problems() == [], result.stdout
 
 
+def unpacked_kernel(image: Path, folder: Path) -> Kernel:
+    """The kernel of an unpacked image package."""
+    (picture,) = image.glob("boot/vmlinuz-*")
+    version = picture.name.removeprefix("vmlinuz-")
+    folder.mkdir()
+    shutil.copy(picture, folder / "vmlinuz")
+    write_modules(folder, *collect_modules(image, version))
+    return Kernel("6.12", "cloud", version, folder)
+
+
 def test_modules_that_dkms_built_load_and_a_link_comes_up(
     life: tuple[str, Path], tmp_path: Path
 ) -> None:
+    """On the kernel they were built for; with the release's own `ip`."""
     suite, folder = life
-    built = {path.name: sorted(path.glob("*.ko")) for path in (folder / "out").iterdir()}
-    assert set(built) == set(kernels(suite)) or suite != "bookworm"
+    built = {path.name: sorted(path.glob("*.ko")) for path in (folder / "out/modules").iterdir()}
     (tools,) = (folder / "old").glob("keepon-tools_*.deb")
+    programs = unpacked(tools, tmp_path / "tools")
     if suite == "bookworm":
-        programs = unpacked(tools, tmp_path)
-        kernel = get_kernel("6.1", "cloud")
-        check_guest(kernel, built[kernel.version], programs)
+        kernel, others = get_kernel("6.1", "cloud"), None
     else:
-        (modules,) = built.values()
-        assert {path.name.removesuffix(".ko") for path in modules} >= set(MODULES)
+        kernel = unpacked_kernel(folder / "out/image", tmp_path / "kernel")
+        others = folder / "out/programs"
+    assert set(built) == {kernel.version}
+    check_guest(kernel, built[kernel.version], programs, others=others)
 
 
 def test_cross_built_modules_and_tools_run_on_a_raspberry_pi(tmp_path: Path) -> None:

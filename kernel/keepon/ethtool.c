@@ -34,7 +34,8 @@ enum {
 	DUAL_COUNT = 0 KEEPON_DUAL_COUNTERS(ONE),
 #undef ONE
 	START_COUNT = 3,
-	STAT_COUNT = KPN_COUNTER_COUNT + KPN_VERDICT_COUNT + START_COUNT + DUAL_COUNT + STATE_COUNT,
+	STAT_COUNT = KPN_COUNTER_COUNT + KPN_VERDICT_COUNT + START_COUNT + DUAL_COUNT +
+		     KEEPON_CLASS_COUNT + STATE_COUNT,
 };
 
 static int get_sset_count(struct net_device *dev, int set)
@@ -58,6 +59,8 @@ static void get_strings(struct net_device *dev, u32 set, u8 *data)
 #define SAY(name) ethtool_sprintf(&data, "rx_ring_" #name);
 	KEEPON_DUAL_COUNTERS(SAY)
 #undef SAY
+	for (i = 0; i < KEEPON_CLASS_COUNT; i++)
+		ethtool_sprintf(&data, "class_%u_late_ns", i);
 #define SAY(name, expression) ethtool_sprintf(&data, #name);
 	STATES(SAY)
 #undef SAY
@@ -105,6 +108,8 @@ static void get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stat
 #define PUT(name) *data++ = dual.name;
 	KEEPON_DUAL_COUNTERS(PUT)
 #undef PUT
+	for (i = 0; i < KEEPON_CLASS_COUNT; i++)
+		*data++ = READ_ONCE(keepon->late_ns[i]);
 	put_states_locked(keepon, data);
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 }

@@ -128,6 +128,7 @@ struct keepon_promise {
  * @total, @dual_total: counters of earlier runs, and frames refused before a pacer has seen them;
  * @lock
  * @foreign_frames: others sent through the device below; @lock
+ * @late_ns: by class, how much later than its txtime a frame left at worst; at most U32_MAX; NAPI's
  * @starts, @start_failures: of the wire; RTNL
  * @napi: completes frames that ended
  * @restart: starts the wire anew after the NIC was lost; @restarts: how often, RTNL; @lost: it was,
@@ -154,6 +155,7 @@ struct keepon {
 	struct kpn_stats total;
 	struct keepon_dual_counters dual_total;
 	u64 foreign_frames;
+	u32 late_ns[KEEPON_CLASS_COUNT];
 	u64 starts;
 	u64 start_failures;
 	struct napi_struct napi;

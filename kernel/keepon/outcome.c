@@ -72,6 +72,19 @@ static void give_stamp(struct sk_buff *skb, struct kpn_time start)
 		skb_tstamp_tx(skb, &stamps);
 }
 
+/*
+ * By how much a frame was later than its txtime, as PHC time, where none of its class was later
+ * before.
+ */
+static void note_lateness(struct keepon *keepon, const struct keepon_frame *frame)
+{
+	s64 late_ns = frame->frame.start.ns - frame->frame.txtime_ns;
+	u32 *worst_ns = &keepon->late_ns[frame->frame.tc];
+
+	if (unlikely(late_ns > *worst_ns) && frame->txtime_ns)
+		WRITE_ONCE(*worst_ns, min_t(s64, late_ns, U32_MAX));
+}
+
 static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int budget)
 {
 	enum kpn_verdict verdict = frame->frame.verdict;
@@ -84,6 +97,7 @@ static void complete_one(struct keepon *keepon, struct keepon_frame *frame, int 
 		WRITE_ONCE(keepon->taprio.overruns[frame->frame.tc],
 			   keepon->taprio.overruns[frame->frame.tc] + 1);
 	if (kpn_verdict_is_sent(verdict)) {
+		note_lateness(keepon, frame);
 		give_stamp(skb, start);
 		if (frame->deadline_ns && start.ns > frame->deadline_ns)
 			keepon_report(skb, KPN_VERDICT_LATE, frame->txtime_ns);

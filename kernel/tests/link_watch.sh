@@ -44,6 +44,7 @@ like "$(watch rt0 --count 1)" "^rt0: not synchronised, clock within [0-9.]+ ns" 
 phc_ctl rt0 set >/dev/null
 like "$(watch rt0 --count 1)" "^rt0: synchronised, clock within [0-9.]+ ns" "set"
 
+echo 1 >/sys/kernel/tracing/events/keepon/keepon_outcome/enable
 mkdir -m 777 /tmp/metrics
 as_nobody rt0 --interval 0.5 --count 6 --json --textfile /tmp/metrics/rt0.prom >/out/watched.json &
 watcher=$!
@@ -52,6 +53,7 @@ wait $watcher
 is $? 0 "watched by nobody in particular"
 # Between this and the last reading nothing was sent.
 ip link set rt0 down
+cat /sys/kernel/tracing/trace >/out/trace.txt
 watch rt0 --count 1 --json --textfile /tmp/metrics/rt0.prom >/out/last.json
 ethtool -S rt0 | sed -n 's/^ *\([^:]*\): \([0-9]*\)$/\1 \2/p' >/out/ethtool.txt
 cp /tmp/metrics/rt0.prom /out/rt0.prom

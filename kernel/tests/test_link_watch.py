@@ -12,7 +12,7 @@ import guest_programs
 import pytest
 from guest_python import PYTHON, python_files
 from keepon.linux.link import watch
-from keepon.targets.vm import programs
+from keepon.targets.vm import observations, programs
 from keepon.vm import build_modules, get_kernel, run_guest
 from test_link_command import TRIED
 
@@ -21,7 +21,27 @@ pytestmark = pytest.mark.vm
 HERE = Path(__file__).parent
 KERNEL = HERE.parent
 FRAMES = 100
-METRIC = re.compile(r'([a-z_]+)\{link="rt0"(?:,verdict="([a-z_]+)")?\} (\d+)')
+METRIC = re.compile(r'([a-z_]+)\{link="rt0"(?:,(?:verdict|class)="(\w+)")?\} (\d+)')
+
+
+def late_ns(trace: str) -> dict[int, int]:
+    """By class, how much later than its txtime a frame was at worst, as the kernel traced them."""
+    found: dict[int, int] = {}
+    for (_, tc, txtime_ns), ends in observations.read_outcomes(trace).items():
+        for _, start_ps in ends:
+            if txtime_ns and start_ps:
+                found[tc] = max(found.get(tc, 0), start_ps // 1000 - txtime_ns)
+    return found
+
+
+def shown_as(name: str) -> tuple[str, str]:
+    """Metric and label of a counter of ethtool."""
+    worst = watch.LATE.fullmatch(name)
+    if worst is not None:
+        return "keepon_late_ns", worst[1]
+    if name.startswith("verdict_"):
+        return "keepon_frames_total", name.removeprefix("verdict_")
+    return (f"keepon_{name}" if name in watch.STATES else f"keepon_{name}_total"), ""
 
 
 def test_what_it_says_is_what_ethtool_says(tmp_path: Path) -> None:
@@ -43,7 +63,14 @@ def test_what_it_says_is_what_ethtool_says(tmp_path: Path) -> None:
     told = result.files["ethtool.txt"].decode().split("\n")
     ethtool = {name: int(value) for name, value in (line.split() for line in told if line)}
     (last,) = (json.loads(line) for line in result.files["last.json"].splitlines())
-    assert {**last["counters"], **last["states"]} == ethtool
+    worst = {f"class_{tc}_late_ns": value for tc, value in last["late_ns"].items()}
+    assert {**last["counters"], **last["states"], **worst} == ethtool
+    traced = late_ns(result.files["trace.txt"].decode())
+    assert traced.keys() == {7}
+    # A class whose frames were all early, or that had none, is never late.
+    assert {int(tc): late for tc, late in last["late_ns"].items()} == {
+        tc: max(0, traced.get(tc, 0)) for tc in range(16)
+    }
     assert set(last["states"]) == set(watch.STATES)
     assert last["per_second"] == dict.fromkeys(last["counters"])
 
@@ -64,9 +91,4 @@ def test_what_it_says_is_what_ethtool_says(tmp_path: Path) -> None:
     shown = {(metric, verdict): int(value) for metric, verdict, value in METRIC.findall(
         result.files["rt0.prom"].decode()
     )}  # fmt: skip
-    assert shown == {
-        ("keepon_frames_total", name.removeprefix("verdict_"))
-        if name.startswith("verdict_")
-        else (f"keepon_{name}" if name in watch.STATES else f"keepon_{name}_total", ""): value
-        for name, value in ethtool.items()
-    }
+    assert shown == {shown_as(name): value for name, value in ethtool.items()}

@@ -15,6 +15,7 @@ from keepon.linux.doctor.tree import NET, Tree
 RELEASE = "6.1.0-56-amd64"
 MODULES = ("keepon", "keepon_native", "keepon_generic", "keepon_intel", "keepon_genet")
 CONFIG = """CONFIG_MODULES=y
+CONFIG_MII=m
 CONFIG_HIGH_RES_TIMERS=y
 CONFIG_PTP_1588_CLOCK=y
 CONFIG_NET_SCH_MQPRIO=m

@@ -7,6 +7,7 @@ import gzip
 import json
 import lzma
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -31,11 +32,12 @@ from doctor_trees import (
 )
 from jsonschema import Draft202012Validator
 from keepon.errors import ConfigError
-from keepon.linux.doctor import command
+from keepon.linux.doctor import command, modules
 from keepon.linux.doctor.asked import Clock
 from keepon.linux.doctor.checks import EXIT_CODES, Check, worst
 from keepon.model import document_schemas
 
+ROOT = Path(__file__).parents[2]
 CPU = "sys/devices/system/cpu"
 GRUB = 'GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX="quiet"\n'
 UNSET = Clock(37, unsynchronised=True)
@@ -101,10 +103,35 @@ def signed(machine: Machine, content: bytes = SIGNED, suffix: str = "") -> None:
         machine.write(f"lib/modules/{RELEASE}/updates/{name}.ko{suffix}", content)
 
 
+def headers(machine: Machine) -> None:
+    machine.write(f"lib/modules/{RELEASE}/build/Makefile")
+
+
+def without_mii(machine: Machine) -> None:
+    """A kernel as Debian's for clouds."""
+    not_installed(machine)
+    machine.write(f"boot/config-{RELEASE}", CONFIG.replace("CONFIG_MII=m\n", ""))
+
+
 def governors(machine: Machine, governor: str, driver: str) -> None:
     for number in range(4):
         machine.write(f"{CPU}/cpu{number}/cpufreq/scaling_governor", governor)
         machine.write(f"{CPU}/cpu{number}/cpufreq/scaling_driver", driver)
+
+
+def by_dkms(machine: Machine) -> None:
+    machine.write("var/lib/dkms/keepon/9.9.9/source/dkms.conf")
+
+
+def by_dkms_that_failed(machine: Machine) -> None:
+    by_dkms(machine)
+    headers(machine)
+    machine.write("var/lib/dkms/keepon/9.9.9/build/make.log")
+
+
+def by_make_install(machine: Machine) -> None:
+    headers(machine)
+    machine.write("usr/local/src/keepon-9.9.9/dkms.conf")
 
 
 def no_tool(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,6 +160,8 @@ CASES: list[tuple[str, Change, str, str, str]] = [
     ("keepon_generic", installed, "note", "not loaded", "modprobe keepon_generic"),
     ("keepon_generic", no_list, "unknown", "no list of modules", "depmod"),
     ("keepon_genet", not_installed, "note", "only some cards", "for m in native genet;"),
+    ("keepon_genet", without_mii, "note", "no driver of a card can be built",
+     "apt-get install linux-image-$(dpkg"),
     ("kernel options", lambda m: config(m, "CONFIG_HIGH_RES"), "problem", "lacks HIGH_RES_TIMERS",
      "apt-get install linux-image-$(dpkg"),
     ("kernel options", no_config, "unknown", "configuration of kernel 6.1", ""),
@@ -189,6 +218,12 @@ CASES: list[tuple[str, Change, str, str, str]] = [
      "note", "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 from the next boot",
      "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 /' /etc/default/grub"),
     ("isolated CPUs", lambda m: m.write(f"{CPU}/isolated"), "note", "from the next boot", ""),
+    ("isolated CPUs", lambda m: (m.write(f"{CPU}/isolated"),
+                                 m.write("etc/default/grub", GRUB.replace("quiet", "isolcpus=3"))),
+     "note", "none yet: the next boot isolates those that /etc/default/grub names", ""),
+    ("isolated CPUs", lambda m: (m.write(f"{CPU}/isolated"),
+                                 m.write("etc/default/grub", f"# isolcpus=1\n{GRUB}")),
+     "note", "from the next boot", "update-grub"),
     ("isolated CPUs", lambda m: (m.write(f"{CPU}/isolated"), m.write("boot/firmware/cmdline.txt")),
      "note", "none", "/boot/firmware/cmdline.txt"),
     ("isolated CPUs", lambda m: m.write(f"{CPU}/isolated", "0-3"), "problem", "all are", ""),
@@ -208,6 +243,80 @@ def test_each_state_of_a_check(
     assert found in check.found
     assert remedy in check.remedy
     assert bool(remedy) == bool(check.remedy)
+
+
+ORIGINS: list[tuple[Change, bool, str]] = [
+    (headers, True, f"(set -e; cd {ROOT}; b=$PWD"),
+    (lambda _: None, True, f"apt-get install linux-headers-{RELEASE} && (set -e; cd {ROOT}"),
+    (headers, False, "apt-get install ./keepon-dkms_*.deb"),
+    (lambda _: None, False, f"apt-get install ./keepon-dkms_*.deb linux-headers-{RELEASE}"),
+    (by_dkms, True,
+     f"apt-get install linux-headers-{RELEASE} && dkms autoinstall -k {RELEASE}"),
+    (by_dkms_that_failed, False, f"dkms autoinstall -k {RELEASE}"),
+    (by_make_install, True, f"dkms install /usr/local/src/keepon-9.9.9 -k {RELEASE}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "checkout", "remedy"), ORIGINS)
+def test_modules_come_from_where_this_machine_has_them(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, change: Change, checkout: bool, remedy: str
+) -> None:
+    """Of dkms, of `make install`, of a checkout, of the packages' files."""
+    not_installed(machine)
+    change(machine)
+    if not checkout:
+        monkeypatch.setattr(modules, "__file__", "/usr/lib/keepon/lib/python3.11/x/modules.py")
+    checks = examined(machine)
+    given = checks["keepon"].remedy
+    assert given == remedy if checkout is False or "dkms" in remedy else given.startswith(remedy)
+    failed = change is by_dkms_that_failed
+    assert ("/var/lib/dkms/keepon/9.9.9/build/make.log" in checks["keepon"].found) == failed
+
+
+def below(machine: Machine, remedy: str) -> str:
+    """A command with the machine's files in place of this one's, and without a boot loader."""
+    for folder in ("sys", "etc", "boot"):
+        remedy = re.sub(rf"(?<=[ ])/{folder}/", f"{machine.root}/{folder}/", remedy)
+    return remedy.replace("update-grub", "true")
+
+
+MENDED: list[tuple[str, Change, str, str]] = [
+    ("isolated CPUs", lambda m: m.write("etc/default/grub", GRUB), "etc/default/grub",
+     GRUB.replace('"quiet"', '"isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 quiet"')),
+    ("isolated CPUs", lambda m: m.write("boot/firmware/cmdline.txt", "console=tty1 rootwait"),
+     "boot/firmware/cmdline.txt",
+     "console=tty1 rootwait isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3\n"),
+    ("CPU governor", lambda m: governors(m, "powersave", "acpi-cpufreq"),
+     f"{CPU}/cpu3/cpufreq/scaling_governor", "performance\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "change", "file", "content"), MENDED)
+def test_commands_that_write_files_write_what_is_right(
+    machine: Machine, name: str, change: Change, file: str, content: str
+) -> None:
+    """Run by sh on the made-up machine: afterwards there is nothing left to do."""
+    machine.write(f"{CPU}/isolated")
+    change(machine)
+    before = examined(machine)[name]
+    subprocess.run(["sh", "-ec", below(machine, before.remedy)], check=True)
+    assert (machine.root / file).read_text().rstrip("\n") == content.rstrip("\n")
+    after = examined(machine)[name]
+    assert after.remedy == ""
+    assert after.state == "ok" or "none yet" in after.found
+
+
+def test_every_command_is_a_command_of_sh(machine: Machine) -> None:
+    """Read by sh, and not run; what each does, the guests' and the packages' tests show."""
+    machine.write(f"{CPU}/isolated")
+    machine.write("etc/default/grub", GRUB)
+    for change in (not_installed, timesyncd, phc2sys, by_dkms, lambda m: uefi(m, 1)):
+        change(machine)
+        governors(machine, "ondemand", "cpufreq-dt")
+        remedies = {check.remedy for check in examined(machine, UNSET).values()} - {""}
+        assert len(remedies) > 3
+        for remedy in remedies:
+            subprocess.run(["sh", "-n", "-c", remedy], check=True)
 
 
 CLOCKS: list[tuple[str, Clock, tuple[str, ...] | None, str, str, str]] = [

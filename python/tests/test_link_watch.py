@@ -19,6 +19,7 @@ UP = {
     "submitted": 12, "underruns": 0, "slips": 0, "losses": 0, "verdict_on_time": 9,
     "verdict_late": 1, "verdict_moved": 0, "pending": 2, "synchronised": 1, "head_valid": 1,
     "clock_error_ps": 12_500, "lead_slots": 7,
+    "class_0_late_ns": 0, "class_7_late_ns": 840,
 }  # fmt: skip
 
 
@@ -30,10 +31,13 @@ def moment(seconds: float = 2.0, name: str = "rt0", **changes: int) -> Moment:
 
 def test_a_line_says_what_ended_how() -> None:
     assert watch.line(moment()) == (
-        "rt0: synchronised, clock within 12.5 ns, on_time 4.5/s, late 0.5/s"
+        "rt0: synchronised, clock within 12.5 ns, on_time 4.5/s, late 0.5/s,"
+        " late at worst 840 ns (class 7)"
     )
     first = Moment("rt0", moment().now, None)
-    assert watch.line(first) == "rt0: synchronised, clock within 12.5 ns, on_time 9, late 1"
+    assert watch.line(first) == (
+        "rt0: synchronised, clock within 12.5 ns, on_time 9, late 1, late at worst 840 ns (class 7)"
+    )
     assert "underruns 3" in watch.line(moment(underruns=3))
     assert watch.line(moment(synchronised=0)).startswith("rt0: not synchronised, clock within")
 
@@ -50,14 +54,15 @@ def test_a_collector_can_read_the_file(tmp_path: Path) -> None:
     file.write_text("old")
     watch.write_textfile(file, moment(name='r"\\0'))
     found = {
-        (sample.name, sample.labels["link"], sample.labels.get("verdict")): sample.value
+        (sample.name, *sample.labels.values()): sample.value
         for family in text_string_to_metric_families(file.read_text())
         for sample in family.samples
     }
     assert found.pop(("keepon_frames_total", 'r"\\0', "on_time")) == 9
-    assert found.pop(("keepon_submitted_total", 'r"\\0', None)) == 12
-    assert found.pop(("keepon_clock_error_ps", 'r"\\0', None)) == 12_500
-    assert len(found) == len(UP) - 3
+    assert found.pop(("keepon_submitted_total", 'r"\\0')) == 12
+    assert found.pop(("keepon_clock_error_ps", 'r"\\0')) == 12_500
+    assert found.pop(("keepon_late_ns", 'r"\\0', "7")) == 840
+    assert len(found) == len(UP) - 4
     assert [path.name for path in tmp_path.iterdir()] == ["a.prom"]
 
 
@@ -120,6 +125,8 @@ def test_the_page_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "rt0: synchronised, clock within 12.5 ns" in text.replace("\n", " ")
     assert "slips 2" in text
     assert "7000000000" in text
-    assert [line.split() for line in text.splitlines()[-3:]] == [
+    assert [line.split() for line in text.splitlines()[-5:-2]] == [
         ["frames", "so", "far", "a", "second"], ["on_time", "9", "4.5"], ["late", "1", "0.5"],
     ]  # fmt: skip
+    told = " ".join(text.splitlines()[-2:])
+    assert " ".join(told.split()) == "later than a txtime at worst: 840 ns in class 7"

@@ -349,5 +349,5 @@ def test_far_deadlines_do_not_flatten_a_plot() -> None:
     result = run_all(scenario, session.planned(scenario), 1).result
     named = delayplots.Named("keepon", result["runs"][0]["streams"]["S1"])
     for panel in delayplots.of_stream("S1", [named], "x"):
-        assert "deadline 900.000 µs, outside" in panel.note.lower()
+        assert "deadline 900.000 µs, beyond the plot" in panel.note.lower()
         assert [curve.name for curve in panel.curves if curve.kind == "limit"].count("bound") == 1

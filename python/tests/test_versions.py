@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +34,28 @@ def test_the_package_its_metadata_and_the_command_have_the_version() -> None:
         [sys.executable, "-m", "keepon", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"keepon {stated()}\n"
+
+
+def test_a_checkout_in_which_nothing_was_built_tells_it_too(tmp_path: Path) -> None:
+    """What the documents run with nothing but Python, by the system's own."""
+    package = Path(keepon.__file__).parent
+    ignored = shutil.ignore_patterns("_version.py", "*.so", "__pycache__")
+    shutil.copytree(package, tmp_path / "python/src/keepon", ignore=ignored)
+    (tmp_path / "kernel/include").mkdir(parents=True)
+    shutil.copy(PLACE, tmp_path / "kernel/include")
+    for name in ("doctor", "hwcheck", "bind", "link", "apply"):
+        done = subprocess.run(
+            ["/usr/bin/python3", "-S", "-m", f"keepon.linux.{name}", "--help"],
+            env={"PYTHONPATH": str(tmp_path / "python/src")},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, ""), name
+    told = subprocess.run(
+        ["/usr/bin/python3", "-S", "-m", "keepon.linux.doctor", "--json"],
+        env={"PYTHONPATH": str(tmp_path / "python/src")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert json.loads(told.stdout)["version"] == stated()
 
 
 @pytest.mark.parametrize("name", ["keepon-talk", "keepon-listen"])

@@ -33,7 +33,7 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     ("negative warm-up", {"warmup_s = 0.0": "warmup_s = -1.0"}, r"`warmup_s` = -1.0: must be between 0 and 3600"),
     ("wrong type", {"= 200": '= "200"'}, r'= "200": must be a whole number, between 64 and 1522; .*64 to 1522 bytes'),
     ("fraction", {"= 200": "= 200.5"}, r"= 200.5: must be a whole number"),
-    ("truth value", {"= 200": "= true"}, r"= True: must be a whole number"),
+    ("truth value", {"= 200": "= true"}, r"= true: must be a whole number"),
     ("table expected", {"warmup_s = 0.0": "defaults = 3"}, r"`defaults` = 3: must be a table"),
     ("list expected", {'listeners = ["b"]': 'listeners = "b"'}, r"must be a list of 1 to 256 different names"),
     ("unknown schema", {"scenario/1": "scenario/2"}, r'`schema` = "keepon.scenario/2": must be "keepon.scenario/1"'),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # In a minimal Debian, as root: packages are installed, used, upgraded, removed and purged. Beside this script: old/ and new/
-# with packages, expected.sh with OLD, NEW (versions), KERNELS (linux-headers-... that are installed; the first one's
-# kernel is said to run) and PLUGIN (yes, or nothing), test.sh. Modules that dkms has built are left in out/KERNEL.
+# with packages, expected.sh with OLD, NEW (versions) and KERNELS (linux-headers-... that are installed; the first one's
+# kernel is said to run), test.sh, doctor.sh, capture.pcap. Left in out/: modules/KERNEL that dkms has built; that kernel's
+# image package, unpacked; programs, with all libraries they need.
 . ./expected.sh
 . ./test.sh
 # apt gives dpkg a terminal, whose lines end with a return.
@@ -24,6 +25,9 @@ running() {
 	chmod 755 "$real.new"
 	[ -e "$real.real" ] || mv "$real" "$real.real"
 	mv "$real.new" "$real"
+	# Of mounts of this process alone (scripts/chroot.py).
+	echo "$1" >/tmp/osrelease
+	mount --bind /tmp/osrelease /proc/sys/kernel/osrelease
 }
 
 # --- the command and the tools
@@ -33,7 +37,10 @@ is "$(keepon-talk --version)" "keepon-talk $OLD" "keepon-talk tells its version"
 is "$(dpkg-query -W -f '${Version}' keepon | cut -d- -f1)" "$OLD" "the package has the version"
 like "$(keepon-talk --help)" "SO_TXTIME" "keepon-talk has help"
 like "$(keepon-listen --help)" "usage: keepon-listen" "keepon-listen has help"
-[ -z "$PLUGIN" ] || like "$(ip link add type keepon help 2>&1)" "slot_bytes BYTES" "ip finds the plugin"
+like "$(ip link add type keepon help 2>&1)" "slot_bytes BYTES" "ip finds the plugin"
+install tshark >/tmp/tshark.log || tail -5 /tmp/tshark.log
+is "$(tshark -r capture.pcap -T fields -e keepon.stream -e keepon.seq -e keepon.delay 2>/tmp/tshark.log)" \
+	"$(printf '0x%s\t7\t40000' "$STREAM")" "Wireshark shows a test frame by itself" || cat /tmp/tshark.log
 run "an example that came with the package has a plan" keepon plan /usr/share/doc/keepon/examples/three-stations.toml
 run "an example is run" keepon run /usr/share/doc/keepon/examples/three-stations.toml --duration 0.1 --out /tmp/run
 run "its report is there" test -s /tmp/run/report.html
@@ -104,11 +111,19 @@ for kernel in $KERNELS; do
 	is "$(ls /lib/modules/"$kernel"/updates/dkms | sed 's/\.ko.*//' | sort | tr '\n' ' ')" "$wanted " "all that $kernel can have"
 	like "$(modinfo -k "$kernel" -F depends keepon)" "keepon_native" "and know each other"
 	like "$(modinfo -k "$kernel" -F sig_key keepon)" "^[0-9A-F:]+$" "and are signed with the key of dkms"
-	mkdir -p "out/$kernel"
-	cp /lib/modules/"$kernel"/updates/dkms/*.ko* "out/$kernel"
-	xz -dq out/"$kernel"/*.xz 2>/dev/null
+	mkdir -p "out/modules/$kernel"
+	cp /lib/modules/"$kernel"/updates/dkms/*.ko* "out/modules/$kernel"
+	xz -dq out/modules/"$kernel"/*.xz 2>/dev/null
 done
 run "the key that Secure Boot has to know is there" test -s /var/lib/dkms/mok.pub
+# apt keeps what it downloads away from its own user here.
+(cd /tmp && apt-get -q download -o APT::Sandbox::User=root "linux-image-$RUNNING") >/tmp/image.log 2>&1 || tail -5 /tmp/image.log
+mkdir -p out/image out/programs
+dpkg-deb -x /tmp/linux-image-*.deb out/image
+for program in $(command -v ip) /usr/bin/keepon-talk; do
+	cp "$program" $(ldd "$program" | grep -o '/[^ ]*') out/programs
+done
+. ./doctor.sh
 
 # --- a build that fails: the compiler is gone
 gcc=$(readlink -f "$(command -v gcc)")
@@ -120,7 +135,11 @@ told=$(dpkg-reconfigure keepon-dkms 2>&1)
 like "$told" "^keepon-dkms: the modules do not build for the running kernel $(echo "$RUNNING" | sed 's/[+.]/\\&/g'); read /var/lib/dkms/keepon/" \
 	"a failing build is told in one sentence"
 mv "$gcc.away" "$gcc"
-run "and mended by repeating it" dpkg-reconfigure keepon-dkms
+examine
+like "$(found keepon)" "why dkms could not build it is in /var/lib/dkms/keepon/$OLD/build/make.log" "doctor says where to read why"
+is "$(remedy keepon)" "dkms autoinstall -k $RUNNING" "and the command that builds them again"
+mended keepon
+run "as repeating it does" dpkg-reconfigure keepon-dkms
 is "$(modinfo -k "$RUNNING" -F version keepon)" "$OLD" "the modules are there again"
 
 # --- upgrade

@@ -10,11 +10,14 @@ import sys
 from collections.abc import Iterator
 
 from keepon.errors import EnvironmentProblemError
-from keepon.linux.doctor.checks import NOTE, OK, PROBLEM, Answer, Check
+from keepon.linux.doctor.checks import NOTE, OK, PROBLEM, Answer, Check, shell_word
+from keepon.linux.doctor.modules import checkout
 
 ABOUT = "installation"
+PACKAGE_PREFIX = "/usr/lib/keepon"
+"""Of the Debian package's own environment."""
 MODULES = ("jinja2", "matplotlib", "numpy", "pydantic", "rich", "typer")
-TOOLS = {
+BUILD_TOOLS = {
     "gcc": ("builds core and simulator", "apt-get install gcc g++"),
     "cmake": ("builds core and simulator", "apt-get install cmake"),
     "ninja": ("builds core and simulator", "apt-get install ninja-build"),
@@ -22,6 +25,22 @@ TOOLS = {
     "clang": ("fuzzing and the lint tier", "apt-get install clang"),
     "qemu": ("target vm and kernel tests", "scripts/setup kernel"),
 }
+"""What a checkout uses."""
+LIVE_TOOLS = {
+    "keepon-talk": ("sends test frames", "apt-get install ./keepon-tools_*.deb"),
+    "keepon-listen": ("receives test frames", "apt-get install ./keepon-tools_*.deb"),
+}
+"""What an installed command uses: everything else came with it."""
+
+
+def _again() -> str:
+    """The command that makes this installation anew."""
+    folder = checkout()
+    if folder is None and sys.prefix == PACKAGE_PREFIX:
+        return "apt-get install --reinstall ./keepon_*.deb"
+    if folder is None:
+        return f"{shell_word(sys.executable)} -m pip install --force-reinstall ./keepon-*.whl"
+    return f"make -C {shell_word(str(folder))} run"
 
 
 def _python() -> Answer:
@@ -34,7 +53,7 @@ def _python() -> Answer:
 def _modules() -> Answer:
     missing = [name for name in MODULES if importlib.util.find_spec(name) is None]
     if missing:
-        return Answer(PROBLEM, f"without {', '.join(missing)}", "make run")
+        return Answer(PROBLEM, f"without {', '.join(missing)}", _again())
     return Answer(OK, ", ".join(MODULES))
 
 
@@ -44,12 +63,12 @@ def _simulator() -> Answer:
     try:
         module = simulator()
     except EnvironmentProblemError as error:
-        return Answer(PROBLEM, str(error), "make run")
+        return Answer(PROBLEM, str(error), _again())
     return Answer(OK, str(module.__file__))
 
 
 def _tools() -> Iterator[tuple[str, Answer]]:
-    for name, (purpose, remedy) in TOOLS.items():
+    for name, (purpose, remedy) in (BUILD_TOOLS if checkout() else LIVE_TOOLS).items():
         path = shutil.which("qemu-system-x86_64" if name == "qemu" else name)
         absent = Answer(NOTE, f"absent ({purpose})", remedy)
         yield name, absent if path is None else Answer(OK, path)

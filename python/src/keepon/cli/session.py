@@ -124,7 +124,19 @@ def _seen(scenario: Scenario, plan: Plan, run: Run, limit: int) -> sightings.See
     epoch_ns = next(iter(run.frames.values())).epoch_ns
     start_ns, end_ns = run.document["window_ns"]
     window_ns = (epoch_ns + start_ns, epoch_ns + end_ns)
-    return sightings.of_streams(scenario, run.frames, verdicts, lengths, window_ns, limit)
+    return sightings.of_streams(
+        scenario, run.frames, verdicts, lengths, window_ns, limit, run.others
+    )
+
+
+def _bytes_note(run: Run) -> str:
+    """Whose bytes those in the capture are, and which side is not there."""
+    if run.others is None:
+        return "bytes are rebuilt"
+    return (
+        "bytes of streams are rebuilt, of best effort the first ones are there, as they were sent;"
+        " best effort is that of talkers of streams, and of listeners only over one cable"
+    )
 
 
 def _write_capture(
@@ -137,7 +149,7 @@ def _write_capture(
     note = (
         f"every frame of {', '.join(kinds[kind] for kind in seen.kinds)} that stations sent or got"
         f" from {seen.start_ns} to {seen.end_ns} ns of network time; stamps are exact network time"
-        " of the first bit after the SFD; bytes are rebuilt"
+        f" of the first bit after the SFD; {_bytes_note(run)}"
     )
     count = capture.write(
         path,

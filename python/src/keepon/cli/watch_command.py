@@ -56,6 +56,7 @@ def page(moment: Moment, masks: list[int]) -> RenderableType:
             style = "" if verdict in watch.SENT else "yellow"
             shown = "-" if rate is None else f"{rate:.1f}"
             frames.add_row(verdict, str(so_far), shown, style=style)
+    worst = [f"{value} ns in class {tc}" for tc, value in moment.late_ns().items() if value]
     trouble = [f"{name} {values[name]}" for name in TROUBLE if values.get(name)]
     columns = shutil.get_terminal_size().columns - 1
     return Group(
@@ -64,4 +65,5 @@ def page(moment: Moment, masks: list[int]) -> RenderableType:
         Text("slots, by class that may use them:", style="dim"),
         Text(watch.partition_bar(masks, columns)),
         frames,
+        Text(f"later than a txtime at worst: {', '.join(worst) or 'none'}"),
     )

@@ -31,13 +31,18 @@ FCS_BYTES = 4
 
 @dataclass(frozen=True)
 class Packet:
-    """One frame: when and where it was seen, which way it went, and what it was."""
+    """One frame: when and where it was seen, which way it went, and what it was.
+
+    Attributes:
+        frame_bytes: its length, where `data` is the beginning of it; else None.
+    """
 
     stamp_ns: int
     interface: int
     data: bytes
     comment: str
     outbound: bool = False
+    frame_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,7 @@ def write(
                     EnhancedPacket, interface_id=packet.interface,
                     timestamp_high=packet.stamp_ns >> 32,
                     timestamp_low=packet.stamp_ns & 0xFFFFFFFF,
-                    packet_len=len(packet.data), packet_data=packet.data,
+                    packet_len=packet.frame_bytes or len(packet.data), packet_data=packet.data,
                     options={
                         "opt_comment": packet.comment,
                         "epb_flags": _OUTBOUND_FCS4 if packet.outbound else _INBOUND_FCS4,

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames as stations' wires saw them in a window of network time, and their bytes rebuilt for a
-capture: the simulator moves lengths and not contents.
+"""Frames as stations' wires saw them in a window of network time, and their bytes for a capture:
+rebuilt where lengths were moved and not contents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,6 +27,7 @@ class Sighting:
         frame_bytes: on the wire, FCS included.
         txtime_ns, sent_ns: of a stream's frame: requested instant, hand-over.
         stamp_ns: the listener's own stamp of it.
+        head: its first bytes, where they are known; else they are rebuilt.
     """
 
     at_ns: int
@@ -41,6 +42,7 @@ class Sighting:
     sent_ns: int = 0
     verdict: str = ""
     stamp_ns: int | None = None
+    head: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -60,16 +62,18 @@ def of_streams(
     lengths: Mapping[str, int],
     window_ns: tuple[int, int],
     limit: int,
+    others: Sequence[Sighting] | None = None,
 ) -> Seen:
-    """Streams' frames at both sides, of a target that keeps no record of others.
+    """Streams' frames at both sides, and what else a target has kept.
 
     Args:
         frames: those due in the time measured, by stream.
         verdicts: names by index, by stream.
         lengths: of frames on the wire, by stream.
         window_ns: network time; the window ends earlier where there are more than `limit`.
+        others: best effort; None: the target keeps no record of it.
     """
-    found: list[Sighting] = []
+    found: list[Sighting] = list(others or ())
     for stream in scenario.stream:
         own = frames[stream.id]
         sides = [(stream.talker, True, own.wire_ps, None)]
@@ -95,7 +99,7 @@ def of_streams(
     if len(found) > limit:
         end_ns = found[limit].at_ns
         found = [one for one in found if one.at_ns < end_ns]
-    return Seen(start_ns, end_ns, (STREAM,), found)
+    return Seen(start_ns, end_ns, (STREAM,) if others is None else (STREAM, LOAD), found)
 
 
 def verdict_name(frames: FrameArrays, place: int, names: list[str]) -> str:
@@ -121,6 +125,12 @@ def packets(scenario: Scenario, seen: Seen) -> Iterator[capture.Packet]:
             )
             comment = f"ptp={one.flow} seq={one.seq} side={side}; rebuilt, without its times"
             yield capture.Packet(one.at_ns, interfaces[one.node], data, comment, one.outbound)
+            continue
+        if one.head:
+            comment = f"{one.kind}={one.flow} seq={one.seq} side={side}"
+            yield capture.Packet(
+                one.at_ns, interfaces[one.node], one.head, comment, one.outbound, one.frame_bytes
+            )
             continue
         if one.kind == STREAM:
             priority, target = streams[one.flow].priority, streams[one.flow].listeners[0]

@@ -27,6 +27,9 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def _shown(value: Any) -> str:
+    """A value as TOML has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
     return one_line(f'"{value}"' if isinstance(value, str) else value)
 
 
@@ -109,9 +112,12 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     return models
 
 
-def _suggestion(word: str, known: list[str]) -> str:
+def _suggestion(word: str, known: list[str], told: bool = False) -> str:
+    """`told`: the message has named them already."""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f'did you mean "{close[0]}"?' if close else "known here: " + ", ".join(known)
+    if close:
+        return f'did you mean "{close[0]}"?'
+    return "choose one" if told else "known here: " + ", ".join(known)
 
 
 def _sentence(
@@ -138,7 +144,7 @@ def _sentence(
         ]
         allowed = ", ".join(f'"{word}"' for word in words)
         return problem(
-            source, key, value, f"must be one of {allowed}; {_suggestion(str(value), words)}"
+            source, key, value, f"must be one of {allowed}; {_suggestion(str(value), words, True)}"
         )
     if kind in ("too_short", "list_type", "tuple_type"):
         return problem(source, key, value, "must be a list with at least one entry; add one")

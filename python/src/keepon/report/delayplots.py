@@ -88,7 +88,9 @@ def of_stream(stream: str, runs: list[Named], key: str) -> list[Panel]:
     shown_ns = _near(delays, limits_ns)
     values = delays + list(shown_ns.values())
     far = [word for word in limits_ns if word not in shown_ns]
-    note = "".join(f"{word} {_us(limits_ns[word])} µs, outside. ".capitalize() for word in far)
+    note = "".join(
+        f"{word} {_us(limits_ns[word])} µs, beyond the plot. ".capitalize() for word in far
+    )
     styles = {run.name: number % STYLES for number, run in enumerate(runs)}
     told = _told(runs, limits_ns)
     return [

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from keepon import __version__
 from keepon.measure.results import FrameArrays
-from keepon.measure.sightings import Seen
+from keepon.measure.sightings import Seen, Sighting
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
 from keepon.model.result import RESULT_SCHEMA, Calibrated, Chosen, Result, RunResult, TargetName
@@ -22,7 +22,8 @@ Progress = Callable[[str, float], None]
 @dataclass
 class Run:
     """One driver's run: its part of the result file, the arrays of the frames that were measured,
-    what its wires saw, if somebody kept that, and `files` for the result folder, by name.
+    what its wires saw, if somebody kept that, and `files` for the result folder, by name. `others`:
+    best effort that they saw, where frames of streams are all else that is known.
     """
 
     driver: str
@@ -31,6 +32,7 @@ class Run:
     trace_hash: str
     seen: Seen | None = None
     files: dict[str, bytes] = field(default_factory=dict)
+    others: list[Sighting] | None = None
 
 
 @dataclass

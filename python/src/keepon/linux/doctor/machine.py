@@ -36,6 +36,9 @@ SET_TAI = (
 HIDDEN = Answer(UNKNOWN, "only root can see which programs run", as_root(MACHINE))
 PHC2SYS_OPTIONS = "arc:d:f:s:E:P:I:S:F:R:N:O:L:M:i:u:wn:xz:l:t:mqvh"
 """Of phc2sys(8); a name and a colon: with a value."""
+PI_LINES = ("boot/firmware/cmdline.txt", "boot/cmdline.txt")
+"""The kernel's command line on a Raspberry Pi."""
+GRUB = "etc/default/grub"
 OWN_UNIT = re.compile("timesyncd|chrony|ntp")
 """Units that are there for a program of SETTERS. Another one, such as ssh.service, may only be
 where somebody has started it from, and must not be stopped.
@@ -184,20 +187,26 @@ def isolated(tree: Tree) -> Answer:
     if len(cpus) == 1:
         return Answer(NOTE, "none, with one CPU: all others' work is done on it")
     last = cpus[-1]
+    for file in (*PI_LINES, GRUB):
+        if "isolcpus=" in _without_comments(tree.text(file) or ""):
+            return Answer(NOTE, f"none yet: the next boot isolates those that /{file} names")
     options = f"isolcpus=managed_irq,domain,{last} nohz_full={last} rcu_nocbs={last}"
     found = f"none: others' work makes senders late; {options} from the next boot on would end it"
     return Answer(NOTE, found, _for_next_boot(tree, options))
+
+
+def _without_comments(text: str) -> str:
+    return re.sub("^ *#.*$", "", text, flags=re.MULTILINE)
 
 
 def _for_next_boot(tree: Tree, options: str) -> str:
     """The command that writes these options where the boot loader reads them; empty where it is
     not known. It does not boot.
     """
-    for file in ("boot/firmware/cmdline.txt", "boot/cmdline.txt"):  # a Raspberry Pi
+    for file in PI_LINES:
         if tree.has(file):
             return f"sed -i '1s/$/ {options}/' /{file}"
-    grub = tree.text("etc/default/grub") or ""
-    if re.search('^GRUB_CMDLINE_LINUX="', grub, re.MULTILINE):
+    if re.search('^GRUB_CMDLINE_LINUX="', tree.text(GRUB) or "", re.MULTILINE):
         quoted = f's/^GRUB_CMDLINE_LINUX="/&{options} /'
-        return f"sed -i '{quoted}' /etc/default/grub && update-grub"
+        return f"sed -i '{quoted}' /{GRUB} && update-grub"
     return ""

@@ -6,6 +6,7 @@ them?
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from keepon.linux.doctor.checks import NOTE, OK, PROBLEM, UNKNOWN, Answer, Named, shell_word
@@ -15,10 +16,10 @@ NEEDED = ("keepon", "keepon_native")
 CHOSEN = ("keepon_generic", "keepon_intel", "keepon_genet")
 """A card needs one of these at most: the check of its driver says which."""
 
-# Run in the top folder of a checkout.
+# Of a checkout, where neither dkms nor packages have the sources.
 BUILD: Final = (
-    "(set -e; b=$PWD/out/build/modules; mkdir -p $b; cp -r core nicmodel kernel $b; cp -r"
-    " kernel/nics/* $b/kernel; for m in {folders}; do make -C /lib/modules/$(uname -r)/build"
+    "(set -e; cd {checkout}; b=$PWD/out/build/modules; mkdir -p $b; cp -r core nicmodel kernel $b;"
+    " cp -r kernel/nics/* $b/kernel; for m in {folders}; do make -C /lib/modules/$(uname -r)/build"
     " M=$b/kernel/$m KEEPON_ROOT=$b"
     ' KBUILD_EXTRA_SYMBOLS="$(echo $(find $b -name Module.symvers))" modules modules_install;'
     " done; depmod)"
@@ -26,7 +27,11 @@ BUILD: Final = (
 """Sources name those of other folders by their place two folders up; hence the copies."""
 ALL = "native keepon generic intel hwcheck"
 FOLDERS = {"keepon_genet": "native genet"}
+DKMS = "var/lib/dkms/keepon"
+SOURCES = "usr/local/src"
+"""Where `make install` puts what dkms builds from."""
 INSTALL_KERNEL = "apt-get install linux-image-{}$(dpkg --print-architecture)"
+NEEDS_MII = ("keepon_intel", "keepon_genet")
 
 OPTIONS_NEEDED = ("MODULES", "HIGH_RES_TIMERS", "PTP_1588_CLOCK")
 OPTIONS_HELPFUL = {
@@ -46,7 +51,7 @@ SIGN = (
     " -newkey rsa:2048 -nodes -days 36500 -subj /CN=keepon/ -keyout $k.key -outform DER -out"
     " $k.pub; }}; mokutil --import $k.pub; for m in {files}; do case $m in *.xz) xz -d $m;; *.gz)"
     " gzip -d $m;; esac; m=${{m%.[gx]z}}; /lib/modules/$(uname -r)/build/scripts/sign-file sha256"
-    " $k.key $k.pub $m; done; depmod"
+    " $k.key $k.pub $m; done; depmod $(uname -r)"
 )
 """The key is the one that dkms makes and signs with."""
 
@@ -75,12 +80,50 @@ def installed(tree: Tree, name: str, release: str) -> str | None:
     return ""
 
 
+def checkout() -> Path | None:
+    """Top folder of the checkout that this program runs from."""
+    for folder in Path(__file__).resolve().parents:
+        if (folder / "kernel" / "keepon").is_dir() and (folder / "Makefile").is_file():
+            return folder
+    return None
+
+
+def build_command(tree: Tree, name: str) -> str:
+    """The command that gives the running kernel this module, by what is here: dkms that has the
+    sources, what `make install` has put there, a checkout, and else the packages' own files.
+    """
+    release = tree.release
+    headers = (
+        "" if tree.has(f"lib/modules/{release}/build/Makefile") else f"linux-headers-{release}"
+    )
+    first = f"apt-get install {headers} && " if headers else ""
+    if tree.names(DKMS):
+        return f"{first}dkms autoinstall -k {release}"
+    installed_sources = [each for each in tree.names(SOURCES) if each.startswith("keepon-")]
+    if installed_sources:
+        newest = shell_word(f"/{SOURCES}/{installed_sources[-1]}")
+        return f"{first}dkms install {newest} -k {release}"
+    folder = checkout()
+    if folder is not None:
+        place = shell_word(str(folder))
+        return first + BUILD.format(checkout=place, folders=FOLDERS.get(name, ALL))
+    return f"apt-get install ./keepon-dkms_*.deb {headers}".rstrip()
+
+
+def _log(tree: Tree) -> str:
+    """What dkms has written of a build that failed; nothing if there is none."""
+    for version in tree.names(DKMS):
+        file = f"{DKMS}/{version}/build/make.log"
+        if tree.has(file):
+            return f"; why dkms could not build it is in /{file}"
+    return ""
+
+
 def module(tree: Tree, name: str) -> Answer:
     """Is it there for the running kernel?"""
     if tree.has(f"sys/module/{name}"):
         return Answer(OK, "it is loaded")
     here = installed(tree, name, tree.release)
-    build = BUILD.format(folders=FOLDERS.get(name, ALL))
     if here is None:
         return Answer(
             UNKNOWN,
@@ -91,13 +134,22 @@ def module(tree: Tree, name: str) -> Answer:
         return Answer(OK, "it is installed; the first link loads it")
     if here:
         return Answer(NOTE, "it is installed and not loaded", f"modprobe {name}")
+    return _absent(tree, name)
+
+
+def _absent(tree: Tree, name: str) -> Answer:
     others = [each for each in tree.names("lib/modules") if installed(tree, name, each)]
     found = f"it is not there for the running kernel {tree.release}"
     if others:
         found += f", but for {', '.join(others)}"
+    config = tree.config() if name in NEEDS_MII else None
+    if config is not None and config.get("MII") not in ("y", "m"):
+        found += ", which has no MII library: no driver of a card can be built for it"
+        return Answer(NOTE, found, INSTALL_KERNEL.format(""))
+    build = build_command(tree, name)
     if name not in NEEDED:
         return Answer(NOTE, f"{found}; only some cards need it", build)
-    return Answer(PROBLEM, found, build)
+    return Answer(PROBLEM, found + _log(tree), build)
 
 
 def _no_config(tree: Tree) -> Answer:
@@ -169,11 +221,13 @@ def secure_boot(tree: Tree) -> Answer:
     found = {file: _signed(tree, file) for file in files if file}
     unsigned = [shell_word(f"/{file}") for file, signed in found.items() if signed is False]
     if unsigned:
+        lacking = [name for name in ("mokutil", "openssl") if not tree.has(f"usr/bin/{name}")]
+        first = f"apt-get install {' '.join(lacking)}; " if lacking else ""
         return Answer(
             PROBLEM,
             f"{who}, and {len(unsigned)} of Keepon's modules have no signature; the firmware asks"
             " for the key's password at the next boot",
-            SIGN.format(files=" ".join(unsigned)),
+            first + SIGN.format(files=" ".join(unsigned)),
         )
     if None in found.values():
         return Answer(UNKNOWN, f"{who}, and modules are packed so that no signature is seen")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ STATES = (
     "bound_lock_ns",
 )  # fmt: skip
 """What is no counter: it goes up and down."""
+LATE = re.compile(r"class_(\d+)_late_ns")
+"""How much later than its txtime a frame of the class left at worst since the link was made."""
 METRIC_HELP = "of a keepon link, as ethtool -S"
 
 
@@ -66,6 +69,15 @@ class Moment:
             if name.startswith(VERDICT)
         }
 
+    def late_ns(self) -> dict[int, int]:
+        """By class, how much later than its txtime a frame left at worst; of those that had one."""
+        found = ((LATE.fullmatch(name), value) for name, value in self.now.values.items())
+        return {int(match[1]): value for match, value in found if match is not None}
+
+    def counters(self) -> list[str]:
+        """Names of what only goes up."""
+        return [name for name in self.now.values if name not in STATES and not LATE.fullmatch(name)]
+
     def state(self) -> str:
         """In a word what its clock is."""
         values = self.now.values
@@ -80,13 +92,14 @@ class Moment:
 
     def document(self) -> dict[str, Any]:
         """One line of `--json`."""
-        counters = [name for name in self.now.values if name not in STATES]
+        counters = self.counters()
         return {
             "schema": SCHEMA,
             "link": self.name,
             "monotonic_s": round(self.now.at_s, 6),
             "state": self.state(),
             "states": {name: self.now.values[name] for name in STATES if name in self.now.values},
+            "late_ns": {str(tc): value for tc, value in self.late_ns().items()},
             "counters": {name: self.now.values[name] for name in counters},
             "per_second": {name: self.rate(name) for name in counters},
         }
@@ -172,6 +185,11 @@ def line(moment: Moment) -> str:
         rate = rates[name]
         if rate or (rate is None and count):
             told.append(f"{name} {count}" if rate is None else f"{name} {rate:.1f}/s")
+    worst = {tc: value for tc, value in moment.late_ns().items() if value}
+    if worst:
+        told.append(
+            "late at worst " + ", ".join(f"{ns} ns (class {tc})" for tc, ns in worst.items())
+        )
     for name in ("underruns", "slips", "losses"):
         if moment.now.values.get(name):
             told.append(f"{name} {moment.now.values[name]}")
@@ -188,12 +206,18 @@ def metrics(moment: Moment) -> str:
     """All of it in the text format of Prometheus, for node_exporter's textfile collector."""
     label = moment.name.replace("\\", "\\\\").replace('"', '\\"')
     lines = []
-    counters = [name for name in moment.now.values if name not in STATES]
+    counters = moment.counters()
     frames = "keepon_frames_total"
     lines += [f"# HELP {frames} frames by how they ended", f"# TYPE {frames} counter"]
     lines += [
         f'{frames}{{link="{label}",verdict="{verdict}"}} {count}'
         for verdict, count in moment.verdicts().items()
+    ]
+    worst = "keepon_late_ns"
+    lines += [f"# HELP {worst} by how much a frame was later than its txtime at worst, by class"]
+    lines.append(f"# TYPE {worst} gauge")
+    lines += [
+        f'{worst}{{link="{label}",class="{tc}"}} {value}' for tc, value in moment.late_ns().items()
     ]
     for name in counters:
         if not name.startswith(VERDICT):

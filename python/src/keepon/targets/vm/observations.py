@@ -15,7 +15,7 @@ import json
 import re
 import statistics
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -48,18 +48,28 @@ def picoseconds(text: str) -> int:
     return int(whole) * 1000 + int((part + "000")[:3]) * (-1 if whole.startswith("-") else 1)
 
 
+class Other(NamedTuple):
+    """A frame that belongs to no stream: PHC time (ps) of the NIC, bytes on the wire, the first of
+    its bytes.
+    """
+
+    at_ps: int
+    frame_bytes: int
+    head: bytes
+
+
 @dataclass
 class WireRecord:
     """What a talker's wire saw: instants of real frames by (stream hash, seq), in the record's time
     and its PHC, ps.
 
-    `others`: PHC time (ps) and bytes on the wire of every frame that belongs to no stream.
+    `others`: every frame that belongs to no stream.
     """
 
     raw_ps: dict[tuple[int, int], int] = field(default_factory=dict)
     phc_ps: dict[tuple[int, int], int] = field(default_factory=dict)
     verdicts: dict[tuple[int, int], str] = field(default_factory=dict)
-    others: list[tuple[int, int]] = field(default_factory=list)
+    others: list[Other] = field(default_factory=list)
     frames: int = 0
     placeholders: int = 0
 
@@ -85,7 +95,7 @@ def read_wire(text: str) -> WireRecord:
         head = bytes.fromhex(frame["head"])
         at = head.find(MAGIC)
         if at < 0 or len(head) < at + 20:
-            record.others.append((picoseconds(frame["phc"]), int(frame["bytes"])))
+            record.others.append(Other(picoseconds(frame["phc"]), int(frame["bytes"]), head))
             continue
         key = (
             int.from_bytes(head[at + 8 : at + 12], "big"),
@@ -143,9 +153,9 @@ def counters_of(
     return found
 
 
-def rate_bps(frames: list[tuple[int, int]], start_ns: int, end_ns: int) -> int:
-    """Bytes of frames in [start, end) over its length; frames are instants in ps and bytes."""
-    total = sum(count for at_ps, count in frames if start_ns * 1000 <= at_ps < end_ns * 1000)
+def rate_bps(frames: list[Other], start_ns: int, end_ns: int) -> int:
+    """Bytes of frames in [start, end) over its length."""
+    total = sum(one.frame_bytes for one in frames if start_ns * 1000 <= one.at_ps < end_ns * 1000)
     return round(total * 8 * 1_000_000_000 / (end_ns - start_ns))
 
 

@@ -34,7 +34,7 @@ from keepon.targets import packets
 from keepon.targets.measured import measured_stream
 from keepon.targets.runs import Outcome, Progress, Run, result_document
 from keepon.targets.sim.build import simulator
-from keepon.targets.vm import observations, programs
+from keepon.targets.vm import besteffort, observations, programs
 from keepon.targets.vm.observations import StreamFrames, WireRecord
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
 from keepon.vm.images import Kernel
@@ -250,7 +250,9 @@ def run_one(
             clocks_ps[stream.id],
         )
     judged = outcomes.judged(parts, mark_onset(scenario, streams, arrays))
-    return Run(driver, judged, arrays, "", files=tables), joined
+    talkers_ps = {stream.talker: clocks_ps[stream.id] for stream in scenario.stream}
+    others = besteffort.sightings(guest, records, talkers_ps)
+    return Run(driver, judged, arrays, "", files=tables, others=others), joined
 
 
 def _check_clock(
