@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include "keepon/sim/core.hpp"
+#include "keepon/sim/host_cpu.hpp"
 #include "spec_reader.hpp"
 
 namespace keepon::sim::bind
@@ -32,6 +33,17 @@ LatencySpec ReadLatency(SpecReader reader)
 	spec.tail_mean_ns = reader.Number("tail_mean_ns", 0, kLatencyNsMax, 0);
 	spec.cap_ns = reader.Number("cap_ns", 0, kLatencyNsMax, 0);
 	spec.limit_ns = reader.Number("limit_ns", 0, kLatencyNsMax, 0);
+	reader.Finish();
+	return spec;
+}
+
+CpuSpec ReadCpu(SpecReader reader)
+{
+	CpuSpec spec;
+	spec.cores = static_cast<std::uint32_t>(
+		reader.Integer("cores", 0, HostCpu::kCoresMax, spec.cores));
+	spec.irq_ns = reader.Integer("irq_ns", 0, kNsPerS, spec.irq_ns);
+	spec.softirq_ns = reader.Integer("softirq_ns", 0, kNsPerS, spec.softirq_ns);
 	reader.Finish();
 	return spec;
 }
@@ -200,6 +212,7 @@ StationSpec ReadStation(const std::string &name, nb::dict dict)
 	spec.poll = ReadLatency(host.Table("poll"));
 	spec.rx = ReadLatency(host.Table("rx"));
 	host.Finish();
+	spec.cpu = ReadCpu(reader.Table("cpu"));
 	spec.ingress_latency_ns = reader.Integer("ingress_latency_ns", -kNsPerS, kNsPerS, 0);
 	spec.egress_latency_ns = reader.Integer("egress_latency_ns", -kNsPerS, kNsPerS, 0);
 	spec.occupancy_ns = reader.Integer("occupancy_ns", 0, kNsPerS, spec.occupancy_ns);

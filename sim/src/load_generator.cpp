@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "keepon/sim/load_generator.hpp"
 
-#include <algorithm>
+#include "keepon/sim/transmitter.hpp"
 
 namespace keepon::sim
 {
@@ -9,16 +9,16 @@ namespace keepon::sim
 PacedLoad::PacedLoad(World &world, Host &host, FlowId flow, const LoadSpec &spec)
 	: world_(world), host_(host), flow_(flow), spec_(spec),
 	  wakeup_(host.Stage(HostStage::kWakeup, "load wakeup")),
-	  stack_(host.Stage(HostStage::kStack, "stack")), start_(spec.start_ns * kPsPerNs),
-	  last_(start_)
+	  stack_(host.Stage(HostStage::kStack, "stack")), thread_(host.Cpu(), CpuPriority::kNormal),
+	  start_(spec.start_ns * kPsPerNs)
 {
 }
 
 void PacedLoad::OnTimer(TimePs, std::uint64_t)
 {
 	TxFrame &frame = host_.MakeFrame(flow_, count_++);
-	last_ = std::max(last_, world_.now + wakeup_.Draw() + stack_.Draw());
-	host_.SendPlainAt(frame, last_);
+	const TimePs awake = world_.now + wakeup_.Draw();
+	thread_.Run(awake, stack_.Draw(), host_.DriverEntry(), frame.index);
 	const auto bits_ps =
 		static_cast<__int128>(count_) * spec_.frame_bytes * 8 * 1'000'000'000'000;
 	world_.events.Push(start_ + static_cast<TimePs>(bits_ps / spec_.rate_bps), timer_);

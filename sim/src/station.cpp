@@ -20,13 +20,14 @@ Station::Station(World &world, NodeId node, std::string name, const StationSpec 
 		 Registry<TransmitterKind>::Find(spec.driver)->has_phc ? nic_oscillator_ :
 									 cpu_oscillator_),
 	  system_clock_(world.epoch_ns, spec.sync, cpu_oscillator_),
-	  stages_(world.seed, name_, spec_), driver_(stages_.Of(HostStage::kDriver, "driver")),
+	  stages_(world.seed, name_, spec_), cpu_(world.events, world.now, spec.cpu.cores),
+	  driver_(stages_.Of(HostStage::kDriver, "driver")),
 	  timer_(stages_.Of(HostStage::kTimer, "timer")), pool_(KPN_FRAME_BYTES_MAX),
 	  unknown_place_(world.Place(name_ + " unknown destination"))
 {
 	const TransmitterKind &kind = *Registry<TransmitterKind>::Find(spec.driver);
 	transmitter_ = kind.make({ world, node, name_, spec_, rate_bps, nic_oscillator_,
-				   cpu_oscillator_, clock_, *this });
+				   cpu_oscillator_, clock_, cpu_, *this });
 	if (spec.sync == SyncMode::kPtp)
 		MakeClocks(kind.has_phc);
 }
@@ -88,11 +89,6 @@ void Station::Send(TxFrame &frame)
 	ServeEtf();
 }
 
-void Station::SendPlainAt(TxFrame &frame, TimePs at)
-{
-	world_.events.Push(at, driver_enter_, frame.index);
-}
-
 /// Hand on what is due, drop what is late (also what entered late), and set the timer for the next;
 /// an armed timer is moved forward only.
 void Station::ServeEtf()
@@ -113,8 +109,11 @@ void Station::ServeEtf()
 	if (due >= etf_timer_at_)
 		return;
 	etf_timer_at_ = due;
-	world_.events.Push(std::max(due, world_.now) + timer_.Draw(), etf_event_,
-			   static_cast<std::uint64_t>(due));
+	const TimePs fires = std::max(due, world_.now) + timer_.Draw();
+	if (cpu_.Contended())
+		tx_softirq_.Run(fires, 0, etf_event_, static_cast<std::uint64_t>(due));
+	else
+		world_.events.Push(fires, etf_event_, static_cast<std::uint64_t>(due));
 }
 
 void Station::OnEtfTimer(TimePs, std::uint64_t due)
@@ -135,9 +134,24 @@ void Station::OnSubmit(TimePs, std::uint64_t frame)
 	Submit(pool_[static_cast<std::uint32_t>(frame)]);
 }
 
+/// By whoever does it: a system call goes on, or a softirq sends.
 void Station::SendPlain(TxFrame &frame)
 {
-	const TimePs exit = std::max(world_.now + driver_.Draw(), driver_free_);
+	const TimePs cost_ps = driver_.Draw();
+	if (cpu_.Contended())
+		cpu_.Continue(tx_softirq_, cost_ps, driver_done_, frame.index);
+	else
+		LeaveDriver(frame, world_.now + cost_ps);
+}
+
+void Station::OnDriverDone(TimePs now, std::uint64_t frame)
+{
+	LeaveDriver(pool_[static_cast<std::uint32_t>(frame)], now);
+}
+
+void Station::LeaveDriver(TxFrame &frame, TimePs ready)
+{
+	const TimePs exit = std::max(ready, driver_free_);
 	driver_free_ = exit + spec_.occupancy_ns * kPsPerNs;
 	if (exit == world_.now)
 		Submit(frame);
@@ -211,7 +225,32 @@ void Station::OnWire(const WireFrame &wire)
 	world_.Send(end_, world_.packets.Add(packet), wire.sfd_ps, wire.complete_ps);
 }
 
+/// The NIC interrupts once for all frames that its softirq finds until there is none (NAPI).
 void Station::OnArrive(std::uint32_t index)
+{
+	if (!cpu_.Contended()) {
+		Receive(index);
+		return;
+	}
+	rx_waiting_.push_back(index);
+	if (rx_waiting_.size() == 1)
+		rx_irq_.Run(world_.now, spec_.cpu.irq_ns * kPsPerNs, rx_interrupt_);
+}
+
+void Station::OnRxInterrupt(TimePs now, std::uint64_t)
+{
+	rx_softirq_.Run(now, spec_.cpu.softirq_ns * kPsPerNs, rx_done_);
+}
+
+void Station::OnRxDone(TimePs now, std::uint64_t)
+{
+	Receive(rx_waiting_.front());
+	rx_waiting_.pop_front();
+	if (!rx_waiting_.empty())
+		rx_softirq_.Run(now, spec_.cpu.softirq_ns * kPsPerNs, rx_done_);
+}
+
+void Station::Receive(std::uint32_t index)
 {
 	const Packet packet = world_.packets[index];
 	world_.packets.Free(index);

@@ -60,6 +60,14 @@ class HostTable(Table):
     rx: StageOverride | None = None
     """From a frame received whole to software's stamp of it, where PTP sets the clocks. Left out:
     that of every host but "ideal" (spread calibrated to fejes.fig1)."""
+    cores: Annotated[int, Whole(0, 1024)] = 0
+    """Cores for which all software of the station contends: interrupts before softirqs before
+    streams and PTP before loads. `stack` and `driver` are then what a core is busy with. 0: nobody
+    waits for a core. Plans know nothing of it."""
+    irq_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 0
+    """What an interrupt of the NIC for received frames costs a core, in ns; with `cores` only."""
+    softirq_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 0
+    """What the softirq costs a core for each received frame, in ns; with `cores` only."""
 
 
 class NicOptions(Table):

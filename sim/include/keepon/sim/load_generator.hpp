@@ -29,8 +29,8 @@ private:
 	LoadSpec spec_;
 	Latency &wakeup_;
 	Latency &stack_;
+	HostCpu::Thread thread_;
 	TimePs start_;
-	TimePs last_;            // the driver gets the last frame
 	std::int64_t count_ = 0; // frames made
 	MemberEvent<&PacedLoad::OnTimer> timer_{ *this };
 };

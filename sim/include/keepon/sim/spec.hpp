@@ -91,6 +91,13 @@ struct ProbeSpec {
 	std::int64_t index_offset_slots = 0;                  // added to every reading of the index
 };
 
+/// The cores of a host (host_cpu.hpp) and what they do for frames that arrive.
+struct CpuSpec {
+	std::uint32_t cores = 0;     // 0: nobody contends, and the rest means nothing
+	std::int64_t irq_ns = 0;     // an interrupt of the NIC, until its softirq may run
+	std::int64_t softirq_ns = 0; // a received frame in it
+};
+
 struct StationSpec {
 	std::string driver = "standard"; // name of a TransmitterKind
 	ReleaseKind release = ReleaseKind::kTxtime;
@@ -101,6 +108,7 @@ struct StationSpec {
 	LatencySpec timer;
 	LatencySpec poll;
 	LatencySpec rx; // complete frame at the NIC to software's stamp
+	CpuSpec cpu;
 	std::int64_t ingress_latency_ns =
 		0;                          // subtracted from RX stamps, as ptp4l(8) ingressLatency
 	std::int64_t egress_latency_ns = 0; // added to TX stamps, as ptp4l(8) egressLatency

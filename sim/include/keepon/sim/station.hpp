@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "keepon/sim/address_table.hpp"
 #include "keepon/sim/application.hpp"
 #include "keepon/sim/frame_pool.hpp"
+#include "keepon/sim/host_cpu.hpp"
 #include "keepon/sim/host_stages.hpp"
 #include "keepon/sim/keepon_transmitter.hpp"
 #include "keepon/sim/latency.hpp"
@@ -67,6 +69,7 @@ public:
 	{
 		return stages_.Of(stage, purpose);
 	}
+	HostCpu &Cpu() override { return cpu_; }
 	StationClock &SystemClock() override { return system_ ? system_clock_ : clock_; }
 	bool ClockSettles() const override { return spec_.sync == SyncMode::kPtp; }
 	bool TakesTxtimes() const override { return spec_.release != ReleaseKind::kSleep; }
@@ -74,7 +77,7 @@ public:
 	TxFrame &MakeFrame(FlowId flow, std::int64_t seq) override;
 	void Send(TxFrame &frame) override;
 	void SendPlain(TxFrame &frame) override;
-	void SendPlainAt(TxFrame &frame, TimePs at) override;
+	EventHandler &DriverEntry() override { return driver_enter_; }
 
 	void OnOutcome(TxFrame &frame, kpn_verdict verdict) override;
 	void OnWire(const WireFrame &frame) override;
@@ -97,7 +100,11 @@ public:
 
 private:
 	void OnDriverEnter(TimePs, std::uint64_t frame);
+	void OnDriverDone(TimePs, std::uint64_t frame);
 	void OnSubmit(TimePs, std::uint64_t frame);
+	/// The interrupt of the NIC is over, and what its softirq does for one frame.
+	void OnRxInterrupt(TimePs, std::uint64_t);
+	void OnRxDone(TimePs, std::uint64_t);
 	/// \param due  when the timer was to fire, by true time
 	void OnEtfTimer(TimePs, std::uint64_t due);
 
@@ -108,7 +115,9 @@ private:
 	};
 
 	Counters OfStages(std::int64_t (Latency::*count)() const) const;
+	void LeaveDriver(TxFrame &frame, TimePs ready);
 	void Submit(TxFrame &frame);
+	void Receive(std::uint32_t packet);
 	void Finish(TxFrame &frame, kpn_verdict verdict);
 	void ServeEtf();
 	void MakeClocks(bool has_phc);
@@ -129,6 +138,11 @@ private:
 	std::int64_t followed_phc_ps_ = 0;
 	std::int64_t followed_cpu_ps_ = 0;
 	HostStages stages_;
+	HostCpu cpu_;
+	HostCpu::Thread rx_irq_{ cpu_, CpuPriority::kHardIrq };
+	HostCpu::Thread rx_softirq_{ cpu_, CpuPriority::kSoftIrq };
+	HostCpu::Thread tx_softirq_{ cpu_, CpuPriority::kSoftIrq };
+	std::deque<std::uint32_t> rx_waiting_; // packets its softirq has not come to
 	Latency &driver_;
 	Latency &timer_;
 	FramePool pool_;
@@ -144,7 +158,10 @@ private:
 	std::int64_t etf_drops_ = 0;
 	std::int64_t disturbances_ = 0;
 	MemberEvent<&Station::OnDriverEnter> driver_enter_{ *this };
+	MemberEvent<&Station::OnDriverDone> driver_done_{ *this };
 	MemberEvent<&Station::OnSubmit> submit_{ *this };
+	MemberEvent<&Station::OnRxInterrupt> rx_interrupt_{ *this };
+	MemberEvent<&Station::OnRxDone> rx_done_{ *this };
 	MemberEvent<&Station::OnEtfTimer> etf_event_{ *this };
 };
 

@@ -65,6 +65,7 @@ protected:
 	~TransmitterSink() = default;
 };
 
+class HostCpu;
 class StationClock;
 struct World;
 
@@ -120,6 +121,7 @@ struct TransmitterSetup {
 	Oscillator &nic_oscillator;
 	Oscillator &cpu_oscillator;
 	StationClock &clock; // what applications mean by time
+	HostCpu &cpu;
 	TransmitterSink &sink;
 };
 

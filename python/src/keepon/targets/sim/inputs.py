@@ -46,6 +46,14 @@ class KeeponSpec(TypedDict):
     tolerance_ns: NotRequired[int]
 
 
+class CpuSpec(TypedDict):
+    """Cores of a host, and what received frames cost them."""
+
+    cores: int
+    irq_ns: int
+    softirq_ns: int
+
+
 class StationSpec(TypedDict):
     """A station; `host` by the name of the stage."""
 
@@ -63,6 +71,7 @@ class StationSpec(TypedDict):
     nic: NicSpec
     ingress_latency_ns: NotRequired[int]
     egress_latency_ns: NotRequired[int]
+    cpu: NotRequired[CpuSpec]
     keepon: NotRequired[KeeponSpec]
 
 
