@@ -306,7 +306,8 @@ LoadSpec ReadLoad(nb::dict dict)
 	spec.talker = static_cast<NodeId>(reader.Integer("talker", 0, kNodeMax));
 	spec.listener = static_cast<NodeId>(reader.Integer("listener", 0, kNodeMax));
 	spec.route = ToNodes(reader.Integers("route", 0, kNodeMax, 4096));
-	spec.saturate = reader.Choice("kind", { { "udp", 0 }, { "saturate", 1 } }, 0);
+	if (reader.Has("kind"))
+		spec.kind = reader.Text("kind");
 	spec.rate_bps = reader.Integer("rate_bps", 0, 100'000'000'000, 0);
 	spec.frame_bytes = static_cast<std::uint32_t>(
 		reader.Integer("frame_bytes", 64, 1522, spec.frame_bytes));
@@ -325,12 +326,8 @@ namespace
 ServoSpec ReadServo(SpecReader reader)
 {
 	ServoSpec spec;
-	spec.kind = static_cast<ServoKind>(
-		reader.Choice("kind",
-			      { { "pi", static_cast<int>(ServoKind::kPi) },
-				{ "linreg", static_cast<int>(ServoKind::kLinreg) },
-				{ "ratio", static_cast<int>(ServoKind::kRatio) } },
-			      static_cast<int>(spec.kind)));
+	if (reader.Has("kind"))
+		spec.kind = reader.Text("kind");
 	spec.kp_scale = reader.Number("pi_proportional_scale", 0, 100, spec.kp_scale);
 	spec.kp_exponent = reader.Number("pi_proportional_exponent", -10, 10, spec.kp_exponent);
 	spec.kp_norm_max = reader.Number("pi_proportional_norm_max", 1e-9, 1, spec.kp_norm_max);
