@@ -180,17 +180,19 @@ def guard(name: Word, words: Words) -> Guard:
         word = words.take()
         match word.text:
             case "mtu":
-                found = replace(found, mtu_bytes=words.number(word, 64, 65_535, "bytes"))
+                found = replace(found, mtu_bytes=words.number(word, 0, 65_535, "bytes"))
             case "fudge":
                 found = replace(found, fudge_ns=words.number(word, 0, 1_000_000_000, "ns"))
             case "rate":
                 found = replace(found, rate_bps=scaled(words, word, _RATES, 10**11, "bit/s"))
             case "limit":
                 found = replace(found, limit_frames=words.number(word, 1, 65_536, "frames"))
+            case "tolerance":
+                found = replace(found, tolerance_ns=words.number(word, 0, 1_000_000_000, "ns"))
             case "late":
                 found = replace(found, late=_late(words, word))
             case _:
-                raise unknown(word, "guard", "mtu, fudge, rate, limit and late")
+                raise unknown(word, "guard", "mtu, fudge, rate, limit, tolerance and late")
     return found
 
 

@@ -111,14 +111,16 @@ class Cbs:
 
 @dataclass(frozen=True)
 class Guard:
-    """Software best effort of the SO_TXTIME proposal (docs/guard.md). `late`: what becomes of a
-    frame whose txtime has passed.
+    """Software best effort of the SO_TXTIME proposal, with the defaults of sch_guard.ko
+    (docs/qdiscs.md). 0 leaves mtu and rate to device and link. `late`: what becomes of a frame
+    whose txtime has passed, when it comes or by more than the tolerance when it is its turn.
     """
 
-    mtu_bytes: int = 1522
+    mtu_bytes: int = 0
     fudge_ns: int = 0
     rate_bps: int = 0
     limit_frames: int = 1000
+    tolerance_ns: int = 1_000_000
     late: Literal["drop", "send"] = "drop"
 
 
