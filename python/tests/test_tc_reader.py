@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
 
 import pytest
 from helpers import ROOT
@@ -211,8 +212,8 @@ leaves = st.one_of(
     st.builds(Etf, st.just("CLOCK_TAI"), numbers, st.booleans(), st.booleans(), st.booleans()),
     st.builds(Cbs, numbers, st.integers(-(2**31 - 1), 0), numbers, st.integers(-9999, 0),
               st.booleans()),
-    st.builds(Guard, st.integers(64, 65_535), st.integers(0, 10**9), st.integers(0, 10**11),
-              st.integers(1, 65_536), st.sampled_from(["drop", "send"])),
+    st.builds(Guard, st.integers(0, 65_535), st.integers(0, 10**9), st.integers(0, 10**11),
+              st.integers(1, 65_536), st.integers(0, 10**9), st.sampled_from(["drop", "send"])),
     fifos,
     st.builds(FqCodel, st.integers(1, 10**6), st.integers(1, 65_536), numbers, numbers,
               st.integers(1, 1 << 20), st.booleans()),
@@ -270,8 +271,11 @@ def words_of(qdisc: object) -> str:
                 f"cbs idleslope {idle} sendslope {send} hicredit {high} locredit {low} offload"
                 f" {int(offload)}"
             )
-        case Guard(mtu, fudge, rate, limit, late):
-            return f"guard mtu {mtu} fudge {fudge} rate {rate}bit limit {limit} late {late}"
+        case Guard(mtu, fudge, rate, limit, tolerance, late):
+            return (
+                f"guard mtu {mtu} fudge {fudge} rate {rate}bit limit {limit} tolerance {tolerance}"
+                f" late {late}"
+            )
         case Fifo(kind, limit):
             return f"{kind} limit {limit}"
         case FqCodel(limit, flows, target, interval, quantum, ecn):
@@ -322,6 +326,16 @@ def test_no_text_is_too_odd_to_be_refused(text: str) -> None:
 
 
 # ---- our own scripts ----
+
+
+def test_commands_of_a_station_are_exported_as_they_are_written() -> None:
+    scenario = loading.load(ROOT / "examples" / "three-classes.toml")
+    planned = Planned(scenario, session.planned(scenario))
+    files = export_commands.export(planned).files
+    (tree,) = reader.parse(files["talker.sh"], "talker", only_tc=False).values()
+    assert tree == replace(reader.parse_one(assist(), "figure6"), device=planned.device)
+    queues = queues_of(scenario, scenario.station_named("talker"), "launchtime")
+    assert queues.priority == {(0, 6): 3, (1, 5): 2} and queues.of_class == {0: 0, 1: 0}
 
 
 @pytest.mark.parametrize("name", ["two-stations", "three-stations", "habitat", "robot-cell"])

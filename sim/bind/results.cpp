@@ -238,6 +238,8 @@ nb::dict StationSummary(Simulation &simulation, NodeId node)
 	dict["placeholders_discarded"] = simulation.PlaceholdersAt(station.End());
 	dict["foreign_frames"] = station.ForeignFrames();
 	dict["etf_drops"] = station.EtfDrops();
+	if (station.Spec().qdisc)
+		dict["qdisc"] = ToDict(station.QdiscCounters());
 	dict["disturbances"] = station.Disturbances();
 	dict["host_draws"] = ToDict(station.HostDraws());
 	dict["host_tails"] = ToDict(station.HostTails());

@@ -28,6 +28,14 @@ Station::Station(World &world, NodeId node, std::string name, const StationSpec 
 	const TransmitterKind &kind = *Registry<TransmitterKind>::Find(spec.driver);
 	transmitter_ = kind.make({ world, node, name_, spec_, rate_bps, nic_oscillator_,
 				   cpu_oscillator_, clock_, cpu_, *this });
+	if (spec.qdisc)
+		qdiscs_ =
+			std::make_unique<QdiscTree>(static_cast<QdiscHost &>(*this),
+						    static_cast<QdiscBelow &>(*this), *spec_.qdisc);
+	else if (spec.release == ReleaseKind::kEtf)
+		etf_ = std::make_unique<EtfQdisc>(
+			static_cast<QdiscHost &>(*this), static_cast<QdiscBelow &>(*this),
+			EtfSpec{ .delta_ns = spec.etf_delta_ns }, nullptr);
 	if (spec.sync == SyncMode::kPtp)
 		MakeClocks(kind.has_phc);
 }
@@ -60,6 +68,8 @@ void Station::AddReceiver(const FrameHeader &header, Receiver &receiver)
 void Station::Start()
 {
 	transmitter_->Start();
+	if (qdiscs_)
+		qdiscs_->Start();
 	for (const auto &application : applications_)
 		application->Start();
 }
@@ -74,6 +84,7 @@ TxFrame &Station::MakeFrame(FlowId flow_id, std::int64_t seq)
 	frame.frame.tc = flow.tc;
 	frame.frame.flags = 0;
 	frame.frame.txtime_ns = 0;
+	frame.assisted = false;
 	WritePayload(pool_.Data(frame), flow.frame_bytes, node_, flow.header, flow_id, seq);
 	flow.submitted++;
 	return frame;
@@ -81,47 +92,19 @@ TxFrame &Station::MakeFrame(FlowId flow_id, std::int64_t seq)
 
 void Station::Send(TxFrame &frame)
 {
-	if (spec_.release != ReleaseKind::kEtf) {
-		SendPlain(frame);
-		return;
-	}
-	etf_.Push(frame.frame.txtime_ns, frame.index);
-	ServeEtf();
-}
-
-/// Hand on what is due, drop what is late (also what entered late), and set the timer for the next;
-/// an armed timer is moved forward only.
-void Station::ServeEtf()
-{
-	const std::int64_t now_ns = SystemClock().NowNs(world_.now);
-	while (!etf_.Empty() && etf_.First().txtime_ns - spec_.etf_delta_ns <= now_ns) {
-		TxFrame &frame = pool_[etf_.Pop()];
-		if (frame.frame.txtime_ns < now_ns) {
-			etf_drops_++;
-			Finish(frame, KPN_VERDICT_LATE);
-		} else {
-			SendPlain(frame);
-		}
-	}
-	if (etf_.Empty())
-		return;
-	const TimePs due = SystemClock().TrueOf(etf_.First().txtime_ns - spec_.etf_delta_ns);
-	if (due >= etf_timer_at_)
-		return;
-	etf_timer_at_ = due;
-	const TimePs fires = std::max(due, world_.now) + timer_.Draw();
-	if (cpu_.Contended())
-		tx_softirq_.Run(fires, 0, etf_event_, static_cast<std::uint64_t>(due));
+	if (etf_)
+		etf_->Enqueue(frame);
 	else
-		world_.events.Push(fires, etf_event_, static_cast<std::uint64_t>(due));
+		SendPlain(frame);
 }
 
-void Station::OnEtfTimer(TimePs, std::uint64_t due)
+void Station::SetTimer(std::int64_t tai_ns, EventHandler &handler)
 {
-	if (static_cast<TimePs>(due) != etf_timer_at_)
-		return;
-	etf_timer_at_ = kNever;
-	ServeEtf();
+	const TimePs fires = std::max(SystemClock().TrueOf(tai_ns), world_.now) + timer_.Draw();
+	if (cpu_.Contended())
+		tx_softirq_.Run(fires, 0, handler, static_cast<std::uint64_t>(tai_ns));
+	else
+		world_.events.Push(fires, handler, static_cast<std::uint64_t>(tai_ns));
 }
 
 void Station::OnDriverEnter(TimePs, std::uint64_t frame)
@@ -134,8 +117,16 @@ void Station::OnSubmit(TimePs, std::uint64_t frame)
 	Submit(pool_[static_cast<std::uint32_t>(frame)]);
 }
 
-/// By whoever does it: a system call goes on, or a softirq sends.
 void Station::SendPlain(TxFrame &frame)
+{
+	if (qdiscs_)
+		qdiscs_->Enqueue(frame);
+	else
+		ToDriver(frame);
+}
+
+/// By whoever does it: a system call goes on, or a softirq sends.
+void Station::ToDriver(TxFrame &frame)
 {
 	const TimePs cost_ps = driver_.Draw();
 	if (cpu_.Contended())

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "keepon/sim/qdisc_spec.hpp"
+
 #include "keepon/sim/latency.hpp"
 #include "keepon/sim/types.hpp"
 
@@ -99,6 +101,7 @@ struct CpuSpec {
 };
 
 struct StationSpec {
+	std::optional<QdiscSpec> qdisc;  // in front of the driver, instead of what `release` has
 	std::string driver = "standard"; // name of a TransmitterKind
 	ReleaseKind release = ReleaseKind::kTxtime;
 	SyncMode sync = SyncMode::kIdeal;
