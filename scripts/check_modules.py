@@ -23,7 +23,7 @@ from keepon.vm import Kernel, get_kernel, modules, offered_families
 # Flavour of the kernel -> modules in the order of their symbols. The drivers of cards need the MII
 # library, which the smallest kernel leaves out.
 MODULES = {
-    "cloud": ("native", "hwsim", "keepon", "generic", "hwcheck"),
+    "cloud": ("native", "hwsim", "keepon", "generic", "hwcheck", "guard"),
     "rt": ("native", "nics/intel", "nics/genet"),
 }
 SOURCES = (
@@ -32,6 +32,7 @@ SOURCES = (
     "kernel/native",
     "kernel/generic",
     "kernel/hwcheck",
+    "kernel/guard",
     "kernel/nics",
     "kernel/include",
 )

@@ -32,7 +32,14 @@ OUT = ROOT / "out/test/packages"
 # No version of ours, so that nothing else can be meant.
 NEWER = "99.8.7"
 SUITES = ("bookworm", "trixie")
-MODULES = ("keepon_native", "keepon_hwsim", "keepon", "keepon_generic", "keepon_hwcheck")
+MODULES = (
+    "keepon_native",
+    "keepon_hwsim",
+    "keepon",
+    "keepon_generic",
+    "keepon_hwcheck",
+    "sch_guard",
+)
 FOR_CARDS = ("keepon_intel", "keepon_genet")
 # Of trixie, the headers that the newest kernel of its own has.
 TRIXIE_KERNELS = ("cloud-amd64",)

@@ -17,6 +17,7 @@
 	X(partition)     \
 	X(gcl)           \
 	X(credit)        \
+	X(guard)         \
 	X(prebuffer)     \
 	X(stats)         \
 	X(clock)         \

@@ -251,6 +251,12 @@ static inline unsigned long keepon_mqprio_preemptible(const struct tc_mqprio_qop
 
 #endif
 
+/* ---- segments of what is too long for a frame ---- */
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#include <net/gso.h>
+#endif
+
 /* ---- the one interrupt line of a PCI device ---- */
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)

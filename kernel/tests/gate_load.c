@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Load for gates. `gate_load now PHC` prints the time of a PTP clock in ns.
+ * Load for gates. `gate_load now PHC` prints the time of a PTP clock in ns; PHC may be "tai" for
+ * CLOCK_TAI.
  * `gate_load run PHC DEVICE SPAN_MS SEED PRIORITIES` sends frames of every priority below
  * PRIORITIES, at random times and of random lengths, but priority 0 as many as are taken; `gate_load
  * pace` of the same arguments one of each and 100 bytes every 1.7 to 2.3 ms. Both end sooner by
@@ -52,7 +53,11 @@ static int64_t read_ns(clockid_t clock)
 
 static clockid_t open_phc(const char *path)
 {
-	int fd = open(path, O_RDWR);
+	int fd;
+
+	if (!strcmp(path, "tai"))
+		return CLOCK_TAI;
+	fd = open(path, O_RDWR);
 
 	require(fd >= 0, path);
 	return (clockid_t)(~(unsigned int)fd << 3 | 3);

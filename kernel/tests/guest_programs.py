@@ -12,6 +12,7 @@ HERE = Path(__file__).parent
 KERNEL = HERE.parent
 PLUGIN = "/usr/lib/x86_64-linux-gnu/ip/link_keepon.so"
 """Where the guest's iproute2 looks for it."""
+GUARD_PLUGIN = "/usr/lib/x86_64-linux-gnu/tc/q_guard.so"
 _FLAGS = (
     *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"),
     f"-I{KERNEL / 'include' / 'uapi'}",
@@ -35,3 +36,8 @@ def plugin(folder: Path) -> Path:
     """The plugin for the installed `ip`, which is the one the guest gets."""
     _must([str(KERNEL / "plugin" / "build"), str(folder)])
     return folder / "link_keepon.so"
+
+
+def guard_plugin(folder: Path) -> Path:
+    """The plugin for the installed `tc`."""
+    return plugin(folder).with_name("q_guard.so")

@@ -205,6 +205,29 @@ nb::dict RxRingState(RxRing &ring)
 	return dict;
 }
 
+/// What the cores did, by priority.
+nb::dict CpuSummary(const HostCpu &cpu)
+{
+	const std::pair<const char *, CpuPriority> priorities[kCpuPriorities] = {
+		{ "hard-irq", CpuPriority::kHardIrq },
+		{ "softirq", CpuPriority::kSoftIrq },
+		{ "fifo", CpuPriority::kFifo },
+		{ "normal", CpuPriority::kNormal },
+	};
+	nb::dict dict;
+	for (const auto &[name, priority] : priorities) {
+		const HostCpu::Usage &usage = cpu.UsageOf(priority);
+		nb::dict entry;
+		entry["steps"] = usage.steps;
+		entry["busy_ps"] = usage.busy_ps;
+		entry["waited_ps"] = usage.waited_ps;
+		entry["wait_ps_max"] = usage.wait_ps_max;
+		entry["preemptions"] = usage.preemptions;
+		dict[name] = entry;
+	}
+	return dict;
+}
+
 nb::dict StationSummary(Simulation &simulation, NodeId node)
 {
 	Station &station = simulation.StationAt(node);
@@ -215,9 +238,13 @@ nb::dict StationSummary(Simulation &simulation, NodeId node)
 	dict["placeholders_discarded"] = simulation.PlaceholdersAt(station.End());
 	dict["foreign_frames"] = station.ForeignFrames();
 	dict["etf_drops"] = station.EtfDrops();
+	if (station.Spec().qdisc)
+		dict["qdisc"] = ToDict(station.QdiscCounters());
 	dict["disturbances"] = station.Disturbances();
 	dict["host_draws"] = ToDict(station.HostDraws());
 	dict["host_tails"] = ToDict(station.HostTails());
+	if (station.Cpu().Contended())
+		dict["cpu"] = CpuSummary(station.Cpu());
 	if (!station.Keepon())
 		return dict;
 	KeeponTransmitter &keepon = *station.Keepon();

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include "keepon/sim/core.hpp"
+#include "keepon/sim/host_cpu.hpp"
 #include "spec_reader.hpp"
 
 namespace keepon::sim::bind
@@ -15,6 +16,7 @@ namespace
 constexpr std::int64_t kU32Max = UINT32_MAX;
 constexpr std::int64_t kNodeMax = 4095;
 constexpr std::size_t kTurnsMax = 64;
+constexpr std::size_t kWindowsMax = 1024;
 constexpr double kLatencyNsMax = 1e10;
 
 const Choices kLatePolicies = { { "strict", KPN_LATE_STRICT },
@@ -32,6 +34,17 @@ LatencySpec ReadLatency(SpecReader reader)
 	spec.tail_mean_ns = reader.Number("tail_mean_ns", 0, kLatencyNsMax, 0);
 	spec.cap_ns = reader.Number("cap_ns", 0, kLatencyNsMax, 0);
 	spec.limit_ns = reader.Number("limit_ns", 0, kLatencyNsMax, 0);
+	reader.Finish();
+	return spec;
+}
+
+CpuSpec ReadCpu(SpecReader reader)
+{
+	CpuSpec spec;
+	spec.cores = static_cast<std::uint32_t>(
+		reader.Integer("cores", 0, HostCpu::kCoresMax, spec.cores));
+	spec.irq_ns = reader.Integer("irq_ns", 0, kNsPerS, spec.irq_ns);
+	spec.softirq_ns = reader.Integer("softirq_ns", 0, kNsPerS, spec.softirq_ns);
 	reader.Finish();
 	return spec;
 }
@@ -167,6 +180,96 @@ ProbeSpec ReadProbe(SpecReader reader)
 	return spec;
 }
 
+EtfSpec ReadEtf(SpecReader &reader)
+{
+	EtfSpec spec;
+	spec.delta_ns = reader.Integer("delta_ns", 0, INT32_MAX, 0);
+	spec.deadline_mode = reader.Flag("deadline_mode", false);
+	spec.skip_sock_check = reader.Flag("skip_sock_check", false);
+	spec.reschedule = reader.Flag("reschedule", false);
+	return spec;
+}
+
+GuardSpec ReadGuard(SpecReader &reader)
+{
+	GuardSpec spec;
+	const auto u32 = [&](const char *key, std::int64_t min, std::int64_t max,
+			     std::uint32_t fallback) {
+		return static_cast<std::uint32_t>(reader.Integer(key, min, max, fallback));
+	};
+	spec.mtu_bytes = u32("mtu_bytes", 64, KPN_GUARD_MTU_BYTES_MAX, spec.mtu_bytes);
+	spec.fudge_ns = u32("fudge_ns", 0, KPN_GUARD_FUDGE_NS_MAX, spec.fudge_ns);
+	spec.tolerance_ns = u32("tolerance_ns", 0, KPN_GUARD_FUDGE_NS_MAX, spec.tolerance_ns);
+	spec.limit_frames = u32("limit_frames", 1, 65536, spec.limit_frames);
+	spec.late_send = reader.Choice("late", { { "drop", 0 }, { "send", 1 } }, 0);
+	return spec;
+}
+
+LeafSpec ReadLeaf(SpecReader reader)
+{
+	LeafSpec spec;
+	spec.kind = static_cast<LeafKind>(
+		reader.Choice("kind", { { "fifo", static_cast<int>(LeafKind::kFifo) },
+					{ "etf", static_cast<int>(LeafKind::kEtf) },
+					{ "guard", static_cast<int>(LeafKind::kGuard) } }));
+	spec.keeps_txtime = reader.Flag("keeps_txtime", false);
+	if (spec.kind == LeafKind::kEtf)
+		spec.etf = ReadEtf(reader);
+	if (spec.kind == LeafKind::kGuard)
+		spec.guard = ReadGuard(reader);
+	reader.Finish();
+	return spec;
+}
+
+TaprioSpec ReadTaprio(SpecReader reader)
+{
+	TaprioSpec spec;
+	spec.base_ns = reader.Integer("base_ns", INT64_MIN / 4, INT64_MAX / 4, 0);
+	const std::vector<std::int64_t> masks = reader.Integers("gates", 0, 0xffff, kWindowsMax);
+	const std::vector<std::int64_t> lengths =
+		reader.Integers("lengths_ns", 1, INT32_MAX, kWindowsMax);
+	if (masks.empty() || masks.size() != lengths.size())
+		reader.Fail("gates", std::to_string(masks.size()) + " masks",
+			    "as many as lengths_ns, at least one");
+	std::int64_t total_ns = 0;
+	for (std::size_t i = 0; i < masks.size(); i++) {
+		spec.windows.push_back({ static_cast<std::uint32_t>(masks[i]), lengths[i] });
+		total_ns += lengths[i];
+	}
+	spec.cycle_ns = reader.Integer("cycle_ns", total_ns, INT64_MAX / 4, total_ns);
+	spec.txtime_assist = reader.Flag("txtime_assist", false);
+	spec.offload = reader.Flag("offload", false);
+	spec.txtime_delay_ns = reader.Integer("txtime_delay_ns", 0, INT32_MAX, 0);
+	reader.Finish();
+	return spec;
+}
+
+QdiscSpec ReadQdisc(SpecReader reader)
+{
+	QdiscSpec spec;
+	const nb::object leaves = nb::steal(PySequence_Fast(reader.Raw("leaves").ptr(), ""));
+	if (!leaves.is_valid()) {
+		PyErr_Clear();
+		reader.Fail("leaves", Repr(reader.Raw("leaves")), "a list, one for each queue");
+	}
+	for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(leaves.ptr()); i++) {
+		nb::dict named;
+		named["leaf"] = nb::borrow(PySequence_Fast_GET_ITEM(leaves.ptr(), i));
+		spec.leaves.push_back(ReadLeaf(SpecReader(named, reader.Where()).Table("leaf")));
+	}
+	const std::vector<std::int64_t> queues =
+		reader.Integers("queues", 0, 0xffff, KPN_CLASS_COUNT);
+	if (queues.size() != KPN_CLASS_COUNT)
+		reader.Fail("queues", std::to_string(queues.size()) + " numbers",
+			    "16, the queue of each class");
+	for (const std::int64_t queue : queues)
+		spec.queue_of_class.push_back(static_cast<std::uint32_t>(queue));
+	if (reader.Has("taprio"))
+		spec.taprio = ReadTaprio(reader.Table("taprio"));
+	reader.Finish();
+	return spec;
+}
+
 std::vector<NodeId> ToNodes(const std::vector<std::int64_t> &values)
 {
 	return { values.begin(), values.end() };
@@ -200,6 +303,7 @@ StationSpec ReadStation(const std::string &name, nb::dict dict)
 	spec.poll = ReadLatency(host.Table("poll"));
 	spec.rx = ReadLatency(host.Table("rx"));
 	host.Finish();
+	spec.cpu = ReadCpu(reader.Table("cpu"));
 	spec.ingress_latency_ns = reader.Integer("ingress_latency_ns", -kNsPerS, kNsPerS, 0);
 	spec.egress_latency_ns = reader.Integer("egress_latency_ns", -kNsPerS, kNsPerS, 0);
 	spec.occupancy_ns = reader.Integer("occupancy_ns", 0, kNsPerS, spec.occupancy_ns);
@@ -222,6 +326,8 @@ StationSpec ReadStation(const std::string &name, nb::dict dict)
 			// all
 			"keepon");
 	spec.probe = ReadProbe(reader.Table("probe"));
+	if (reader.Has("qdisc"))
+		spec.qdisc = ReadQdisc(reader.Table("qdisc"));
 	reader.Finish();
 	return spec;
 }
@@ -293,7 +399,8 @@ LoadSpec ReadLoad(nb::dict dict)
 	spec.talker = static_cast<NodeId>(reader.Integer("talker", 0, kNodeMax));
 	spec.listener = static_cast<NodeId>(reader.Integer("listener", 0, kNodeMax));
 	spec.route = ToNodes(reader.Integers("route", 0, kNodeMax, 4096));
-	spec.saturate = reader.Choice("kind", { { "udp", 0 }, { "saturate", 1 } }, 0);
+	if (reader.Has("kind"))
+		spec.kind = reader.Text("kind");
 	spec.rate_bps = reader.Integer("rate_bps", 0, 100'000'000'000, 0);
 	spec.frame_bytes = static_cast<std::uint32_t>(
 		reader.Integer("frame_bytes", 64, 1522, spec.frame_bytes));
@@ -312,12 +419,8 @@ namespace
 ServoSpec ReadServo(SpecReader reader)
 {
 	ServoSpec spec;
-	spec.kind = static_cast<ServoKind>(
-		reader.Choice("kind",
-			      { { "pi", static_cast<int>(ServoKind::kPi) },
-				{ "linreg", static_cast<int>(ServoKind::kLinreg) },
-				{ "ratio", static_cast<int>(ServoKind::kRatio) } },
-			      static_cast<int>(spec.kind)));
+	if (reader.Has("kind"))
+		spec.kind = reader.Text("kind");
 	spec.kp_scale = reader.Number("pi_proportional_scale", 0, 100, spec.kp_scale);
 	spec.kp_exponent = reader.Number("pi_proportional_exponent", -10, 10, spec.kp_exponent);
 	spec.kp_norm_max = reader.Number("pi_proportional_norm_max", 1e-9, 1, spec.kp_norm_max);

@@ -132,7 +132,8 @@ const Registry<TransmitterKind>::Entry kEntry{ "keepon", { Make, true } };
 KeeponTransmitter::KeeponTransmitter(const TransmitterSetup &setup)
 	: world_(setup.world), name_(setup.name), spec_(setup.spec),
 	  nic_oscillator_(setup.nic_oscillator), cpu_oscillator_(setup.cpu_oscillator),
-	  clock_(setup.clock), sink_(setup.sink),
+	  clock_(setup.clock), sink_(setup.sink), cpu_(setup.cpu),
+	  poll_irq_(setup.cpu, CpuPriority::kHardIrq),
 	  poll_latency_(spec_.poll, Rng(world_.seed, name_, "poll")),
 	  read_rng_(world_.seed, name_, "index read"), probe_rng_(world_.seed, name_, "probe"),
 	  read_ps_(spec_.nic.index_read_ns * kPsPerNs), probe_(spec_.probe),
@@ -199,7 +200,7 @@ void KeeponTransmitter::OnLinked(Transmitter *peer, TimePs propagation_ps)
 			": keepon.clock = \"dual\": there is no keepon station at the other end of its link, "
 			"whose frames it could count; use \"interpolated\"");
 	rx_ring_ = std::make_unique<RxRing>(world_, name_, spec_, *this, *keepon, propagation_ps,
-					    cpu_oscillator_);
+					    cpu_oscillator_, cpu_);
 }
 
 void KeeponTransmitter::InitPacer()
@@ -368,7 +369,7 @@ void KeeponTransmitter::SchedulePoll()
 	const std::uint64_t sleep_ns = kpn_pacer_poll_interval_ns(pacer_);
 	const std::int64_t wake =
 		cpu_oscillator_.Local(now_) + static_cast<std::int64_t>(sleep_ns) * kPsPerNs;
-	world_.events.Push(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), poll_);
+	poll_irq_.Run(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), 0, poll_);
 }
 
 void KeeponTransmitter::OnPoll(TimePs, std::uint64_t)
@@ -387,6 +388,7 @@ void KeeponTransmitter::OnPoll(TimePs, std::uint64_t)
 		kpn_dual_correct(dual_, Ops::CpuNs(this));
 	AfterChange();
 	ScheduleWake();
+	cpu_.Occupy(poll_irq_, now_ - world_.now);
 	SchedulePoll();
 }
 
@@ -426,6 +428,7 @@ kpn_verdict KeeponTransmitter::Submit(TxFrame &frame)
 	const kpn_verdict verdict = kpn_pacer_submit(pacer_, &frame.frame);
 	AfterChange();
 	ScheduleWake();
+	cpu_.Occupy(poll_irq_, now_ - world_.now);
 	return verdict;
 }
 

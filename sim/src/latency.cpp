@@ -2,7 +2,10 @@
 #include "keepon/sim/latency.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <mutex>
 
 namespace keepon::sim
 {
@@ -45,23 +48,40 @@ Latency::Latency(const LatencySpec &spec, Rng rng)
 	if (spec.sigma > 0 && spec.median_ns > 0) {
 		if (spec.limit_ns > 0)
 			share_ = NormalShare(std::log(spec.limit_ns / spec.median_ns) / spec.sigma);
-		quantile_ns_.resize(kCells + 1);
-		for (int i = 1; i < kCells; i++)
-			quantile_ns_[i] =
-				spec.median_ns *
-				std::exp(spec.sigma * NormalQuantile(share_ * i / kCells));
+		quantiles_ns_ = QuantilesOf(spec, share_);
 	}
+}
+
+/// One table for all that are alike, in a process: it takes a while to make, and hosts of a network
+/// are mostly the same.
+std::shared_ptr<const Latency::Quantiles> Latency::QuantilesOf(const LatencySpec &spec,
+							       double share)
+{
+	static std::mutex lock;
+	static std::map<std::array<double, 3>, std::weak_ptr<const Quantiles>> known;
+
+	const std::lock_guard<std::mutex> guard(lock);
+	std::weak_ptr<const Quantiles> &entry = known[{ spec.median_ns, spec.sigma, share }];
+	if (auto found = entry.lock())
+		return found;
+	auto made = std::make_shared<Quantiles>(kCells + 1);
+	for (int i = 1; i < kCells; i++)
+		(*made)[static_cast<std::size_t>(i)] =
+			spec.median_ns * std::exp(spec.sigma * NormalQuantile(share * i / kCells));
+	entry = made;
+	return made;
 }
 
 double Latency::Body(double u) const
 {
-	if (quantile_ns_.empty())
+	if (!quantiles_ns_)
 		return spec_.median_ns;
 	const double at = u * kCells;
 	const int cell = static_cast<int>(at);
 	if (cell == 0 || cell >= kCells - 1)
 		return spec_.median_ns * std::exp(spec_.sigma * NormalQuantile(share_ * u));
-	return quantile_ns_[cell] + (at - cell) * (quantile_ns_[cell + 1] - quantile_ns_[cell]);
+	const double *quantile_ns = quantiles_ns_->data() + cell;
+	return quantile_ns[0] + (at - cell) * (quantile_ns[1] - quantile_ns[0]);
 }
 
 TimePs Latency::DrawRandom()

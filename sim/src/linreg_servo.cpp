@@ -7,6 +7,18 @@
 namespace keepon::sim
 {
 
+namespace
+{
+
+std::unique_ptr<Servo> Make(const ServoSetup &setup)
+{
+	return std::make_unique<LinregServo>(setup.spec, setup.rate_ppb, setup.limit_ppb);
+}
+
+const Registry<ServoKind>::Entry kEntry{ "linreg", { Make, false } };
+
+} // namespace
+
 void LinregServo::Reset()
 {
 	free_.Reset();

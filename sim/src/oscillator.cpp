@@ -19,7 +19,13 @@ Oscillator::Oscillator(double ppm, double wander_ppb_per_s, double wander_ppb, R
 	  step_(std::llround(wander_ppb_per_s * 1e-9 * kRateUnit * 1e-3)),
 	  identity_(centre_ == 0 && step_ == 0), rng_(rng)
 {
-	segments_.push_back({ 0, 0, centre_ });
+	segments_.push_back(MakeSegment(0, 0, centre_));
+}
+
+Oscillator::Segment Oscillator::MakeSegment(TimePs start, std::int64_t local, std::int64_t rate)
+{
+	const double ratio = static_cast<double>(rate) / kRateUnit;
+	return { start, local, rate, ratio / (1.0 + ratio) };
 }
 
 void Oscillator::Extend()
@@ -27,8 +33,8 @@ void Oscillator::Extend()
 	const Segment &last = segments_.back();
 	const TimePs start = last.start + kSegmentPs;
 	const std::int64_t rate = last.rate + rng_.Below(2 * step_ + 1) - step_;
-	segments_.push_back({ start, LocalIn(last, start),
-			      std::clamp(rate, centre_ - bound_, centre_ + bound_) });
+	segments_.push_back(MakeSegment(start, LocalIn(last, start),
+					std::clamp(rate, centre_ - bound_, centre_ + bound_)));
 }
 
 const Oscillator::Segment &Oscillator::SegmentAt(TimePs t)
@@ -60,9 +66,7 @@ TimePs Oscillator::TrueOf(std::int64_t local)
 	}
 	const std::int64_t span = local - segment->local;
 	TimePs t = segment->start + span -
-		   static_cast<TimePs>(static_cast<double>(span) *
-				       (static_cast<double>(segment->rate) / kRateUnit) /
-				       (1.0 + static_cast<double>(segment->rate) / kRateUnit));
+		   static_cast<TimePs>(static_cast<double>(span) * segment->back);
 	// The estimate in double is off by some ps at most; the definition decides.
 	while (LocalIn(*segment, t) < local)
 		t++;

@@ -33,6 +33,9 @@ void PtpNetwork::Check() const
 					" is named twice");
 		}
 	}
+	if (!Registry<ServoKind>::Find(spec_.servo.kind))
+		throw ValueError("sync servo: kind = " + Quoted(spec_.servo.kind) +
+				 " is not one of " + Registry<ServoKind>::Names());
 	for (const MasterChange &change : spec_.changes)
 		master(change.node, "master-change node");
 	for (const Member &member : members_) {

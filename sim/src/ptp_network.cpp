@@ -44,7 +44,9 @@ PtpNetwork::PtpNetwork(World &world, const PtpSpec &spec, std::vector<Member> me
 		if (Host *host = members_[node].station)
 			software_[node] = { &host->Stage(HostStage::kWakeup, "ptp wakeup"),
 					    &host->Stage(HostStage::kStack, "ptp stack"),
-					    &host->Stage(HostStage::kRx, "rx") };
+					    &host->Stage(HostStage::kRx, "rx"),
+					    std::make_unique<HostCpu::Thread>(host->Cpu(),
+									      CpuPriority::kFifo) };
 	}
 	first_flow_ = end_flow_ = static_cast<FlowId>(world_.flows.size());
 	fault_place_ = world_.Place("lost-sync fault");
@@ -67,7 +69,7 @@ NodeClock &PtpNetwork::ClockOf(NodeId node)
 					*members_[node].bridge->Clock();
 }
 
-void PtpNetwork::Push(TimePs time, const Action &action)
+std::uint32_t PtpNetwork::Keep(const Action &action)
 {
 	std::uint32_t at;
 	if (free_actions_.empty()) {
@@ -78,20 +80,30 @@ void PtpNetwork::Push(TimePs time, const Action &action)
 		free_actions_.pop_back();
 		actions_[at] = action;
 	}
-	world_.events.Push(time, action_, at);
+	return at;
 }
 
-TimePs PtpNetwork::Wakeup(NodeId node)
+void PtpNetwork::Push(TimePs time, const Action &action)
 {
-	return software_[node].wakeup ? software_[node].wakeup->Draw() : 0;
+	world_.events.Push(time, action_, Keep(action));
 }
 
-/// Software that waits for \p due comes late by its wake-up.
+/// It comes late by its wake-up, and needs a core; what it does with it takes no time.
+void PtpNetwork::Wake(TimePs due, const Action &action)
+{
+	const Software &software = software_[action.node];
+	const TimePs awake = due + (software.wakeup ? software.wakeup->Draw() : 0);
+	if (software.thread && members_[action.node].station->Cpu().Contended())
+		software.thread->Run(awake, 0, action_, Keep(action));
+	else
+		Push(awake, action);
+}
+
 void PtpNetwork::PushTimer(ActionKind kind, NodeId node, std::uint32_t index, TimePs due)
 {
 	Action action(kind, node, index);
 	action.due = due;
-	Push(due + Wakeup(node), action);
+	Wake(due, action);
 }
 
 void PtpNetwork::Start()
@@ -207,8 +219,9 @@ void PtpNetwork::SendPtp(NodeId node, std::uint32_t port, const PtpBody &body)
 	Put(flow, body);
 	// A frame without txtime, by the way all frames take.
 	Host &host = *members_[node].station;
-	host.SendPlainAt(host.MakeFrame(flow, world_.flows[flow].submitted),
-			 world_.now + software_[node].stack->Draw());
+	const TxFrame &frame = host.MakeFrame(flow, world_.flows[flow].submitted);
+	host.Cpu().Continue(*software_[node].thread, software_[node].stack->Draw(),
+			    host.DriverEntry(), frame.index);
 }
 
 void PtpNetwork::Put(FlowId flow, const PtpBody &body)
@@ -247,7 +260,7 @@ void PtpNetwork::OnSubmit(FlowId flow, std::int64_t seq, TimePs at)
 	action.body = letter->body;
 	action.stamp_ps = clock.TxStampPs(at, at);
 	action.stamped = true;
-	Push(at + Wakeup(talker), action);
+	Wake(at, action);
 }
 
 void PtpNetwork::OnWire(FlowId flow, std::int64_t seq, TimePs sfd, TimePs complete)
@@ -262,7 +275,7 @@ void PtpNetwork::OnWire(FlowId flow, std::int64_t seq, TimePs sfd, TimePs comple
 	action.body = letter->body;
 	action.sfd = sfd;
 	action.handed = letter->handed;
-	Push(std::max(complete, world_.now) + Wakeup(talker), action);
+	Wake(std::max(complete, world_.now), action);
 }
 
 void PtpNetwork::OnOutcome(const TxFrame &frame, kpn_verdict verdict)
@@ -285,7 +298,7 @@ void PtpNetwork::OnOutcome(const TxFrame &frame, kpn_verdict verdict)
 	action.stamp_ps =
 		(start.ns - world_.epoch_ns) * kPsPerNs; // the kernel's stamps are full nanoseconds
 	action.stamped = true;
-	Push(world_.now + Wakeup(talker), action);
+	Wake(world_.now, action);
 }
 
 void PtpNetwork::OnReceive(NodeId node, const Packet &packet)
@@ -323,7 +336,7 @@ void PtpNetwork::Seen(Action action)
 			  (station ? station->IngressPs() : 0);
 	action.kind = ActionKind::kHandle;
 	if (station)
-		Push(world_.now + Wakeup(action.node), action);
+		Wake(world_.now, action);
 	else
 		Handle(action);
 }

@@ -22,7 +22,7 @@ PtpNode::PtpNode(PtpTransport &transport, NodeId node, NodeClock &clock, const P
 		 std::uint32_t ports)
 	: transport_(transport), node_(node), clock_(clock), spec_(spec),
 	  peers_(ports, PeerDelay(spec.delay_filter_samples, spec.rate_samples)),
-	  domains_(spec.domains.size())
+	  domains_(spec.domains.size()), method_(*Registry<ServoKind>::Find(spec.servo.kind))
 {
 	for (Domain &domain : domains_)
 		domain.delays = std::make_unique<MovingMedian>(spec.delay_filter_samples);
@@ -293,9 +293,10 @@ void PtpNode::Discipline(std::int64_t master_ps, std::int64_t stamp_ps)
 	reports_.at_ps.push_back(transport_.Now());
 	reports_.offset_ps.push_back(offset_ps);
 	if (!servo_)
-		servo_ = MakeServo(spec_.servo, static_cast<double>(spec_.interval_ns) / kNsPerS,
-				   clock_.PassesForHardware(), rate_before,
-				   static_cast<double>(clock_.RateLimitPpb()));
+		servo_ = method_.make({ spec_.servo,
+					static_cast<double>(spec_.interval_ns) / kNsPerS,
+					clock_.PassesForHardware(), rate_before,
+					static_cast<double>(clock_.RateLimitPpb()) });
 	const ServoOutput output = servo_->Sample(offset_ps, local_ps);
 	domains_[0].counters.updates++;
 	state_ = output.state;
@@ -326,8 +327,8 @@ void PtpNode::Stepped(std::int64_t delta_ps)
 			domain.clock.stamp_ps += delta_ps;
 		}
 	}
-	if (spec_.servo.kind == ServoKind::kRatio)
-		return;                   // steps are its way of keeping time
+	if (method_.keeps_time_by_steps)
+		return;
 	for (Domain &domain : domains_) { // measured while the clock ran at a wrong rate
 		domain.delays->Clear();
 		domain.delay_known = false;

@@ -15,9 +15,9 @@ constexpr int kPollsMax = 64;
 
 RxRing::RxRing(World &world, const std::string &name, const StationSpec &spec,
 	       KeeponTransmitter &own, KeeponTransmitter &peer, TimePs propagation_ps,
-	       Oscillator &cpu_oscillator)
+	       Oscillator &cpu_oscillator, HostCpu &cpu)
 	: world_(world), own_(own), peer_(peer), propagation_ps_(propagation_ps),
-	  cpu_oscillator_(cpu_oscillator),
+	  cpu_oscillator_(cpu_oscillator), cpu_(cpu), poll_irq_(cpu, CpuPriority::kHardIrq),
 	  poll_latency_(spec.poll, Rng(world.seed, name, "rx poll")),
 	  rng_(world.seed, name, "rx index read"), read_ps_(spec.nic.index_read_ns * kPsPerNs),
 	  lag_ps_min_(spec.nic.rx_lag_ns_min * kPsPerNs),
@@ -59,12 +59,13 @@ void RxRing::SchedulePoll()
 	const std::int64_t sleep_ps =
 		poll_ps_ - static_cast<std::int64_t>(rng_.Below(dither_ps_ + 1));
 	const std::int64_t wake = cpu_oscillator_.Local(world_.now) + sleep_ps;
-	world_.events.Push(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), poll_);
+	poll_irq_.Run(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), 0, poll_);
 }
 
 void RxRing::OnPoll(TimePs, std::uint64_t)
 {
 	Observe();
+	cpu_.Occupy(poll_irq_, free_ - world_.now);
 	SchedulePoll();
 }
 

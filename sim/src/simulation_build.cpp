@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "keepon/sim/load_generator.hpp"
+#include "keepon/sim/load.hpp"
 #include "keepon/sim/stream_talker.hpp"
 
 namespace keepon::sim
@@ -354,19 +354,18 @@ FlowId Simulation::AddLoad(const LoadSpec &spec)
 	CheckBuilding();
 	CheckTalker(what, spec.talker, spec.frame_bytes);
 	CheckRoute(what, spec.talker, spec.route, spec.listener);
-	if (!spec.saturate && (spec.rate_bps <= 0 || spec.rate_bps > 100'000'000'000))
-		throw ValueError(what + ": rate_bps = " + std::to_string(spec.rate_bps) +
-				 " is not within 1 to 100000000000");
+	const LoadKind *kind = Registry<LoadKind>::Find(spec.kind);
+	if (!kind)
+		throw ValueError(what + ": kind = " + Quoted(spec.kind) + " is not one of " +
+				 Registry<LoadKind>::Names());
+	const std::string problem = kind->problem(spec);
+	if (!problem.empty())
+		throw ValueError(what + ": " + problem);
 
 	const FlowId id = AddFlow({ spec.id, spec.talker, spec.listener, spec.route,
 				    spec.frame_bytes, spec.tc, spec.queue });
 	Station &talker = *nodes_[spec.talker].station;
-	std::unique_ptr<Application> load;
-	if (spec.saturate)
-		load = std::make_unique<SaturatingLoad>(world_, talker, id, spec);
-	else
-		load = std::make_unique<PacedLoad>(world_, talker, id, spec);
-	SetSource(id, talker.AddApplication(std::move(load)));
+	SetSource(id, talker.AddApplication(kind->make({ world_, talker, id, spec })));
 	return id;
 }
 

@@ -20,13 +20,22 @@ Station::Station(World &world, NodeId node, std::string name, const StationSpec 
 		 Registry<TransmitterKind>::Find(spec.driver)->has_phc ? nic_oscillator_ :
 									 cpu_oscillator_),
 	  system_clock_(world.epoch_ns, spec.sync, cpu_oscillator_),
-	  stages_(world.seed, name_, spec_), driver_(stages_.Of(HostStage::kDriver, "driver")),
+	  stages_(world.seed, name_, spec_), cpu_(world.events, world.now, spec.cpu.cores),
+	  driver_(stages_.Of(HostStage::kDriver, "driver")),
 	  timer_(stages_.Of(HostStage::kTimer, "timer")), pool_(KPN_FRAME_BYTES_MAX),
 	  unknown_place_(world.Place(name_ + " unknown destination"))
 {
 	const TransmitterKind &kind = *Registry<TransmitterKind>::Find(spec.driver);
 	transmitter_ = kind.make({ world, node, name_, spec_, rate_bps, nic_oscillator_,
-				   cpu_oscillator_, clock_, *this });
+				   cpu_oscillator_, clock_, cpu_, *this });
+	if (spec.qdisc)
+		qdiscs_ =
+			std::make_unique<QdiscTree>(static_cast<QdiscHost &>(*this),
+						    static_cast<QdiscBelow &>(*this), *spec_.qdisc);
+	else if (spec.release == ReleaseKind::kEtf)
+		etf_ = std::make_unique<EtfQdisc>(
+			static_cast<QdiscHost &>(*this), static_cast<QdiscBelow &>(*this),
+			EtfSpec{ .delta_ns = spec.etf_delta_ns }, nullptr);
 	if (spec.sync == SyncMode::kPtp)
 		MakeClocks(kind.has_phc);
 }
@@ -59,6 +68,8 @@ void Station::AddReceiver(const FrameHeader &header, Receiver &receiver)
 void Station::Start()
 {
 	transmitter_->Start();
+	if (qdiscs_)
+		qdiscs_->Start();
 	for (const auto &application : applications_)
 		application->Start();
 }
@@ -73,6 +84,7 @@ TxFrame &Station::MakeFrame(FlowId flow_id, std::int64_t seq)
 	frame.frame.tc = flow.tc;
 	frame.frame.flags = 0;
 	frame.frame.txtime_ns = 0;
+	frame.assisted = false;
 	WritePayload(pool_.Data(frame), flow.frame_bytes, node_, flow.header, flow_id, seq);
 	flow.submitted++;
 	return frame;
@@ -80,49 +92,19 @@ TxFrame &Station::MakeFrame(FlowId flow_id, std::int64_t seq)
 
 void Station::Send(TxFrame &frame)
 {
-	if (spec_.release != ReleaseKind::kEtf) {
+	if (etf_)
+		etf_->Enqueue(frame);
+	else
 		SendPlain(frame);
-		return;
-	}
-	etf_.Push(frame.frame.txtime_ns, frame.index);
-	ServeEtf();
 }
 
-void Station::SendPlainAt(TxFrame &frame, TimePs at)
+void Station::SetTimer(std::int64_t tai_ns, EventHandler &handler)
 {
-	world_.events.Push(at, driver_enter_, frame.index);
-}
-
-/// Hand on what is due, drop what is late (also what entered late), and set the timer for the next;
-/// an armed timer is moved forward only.
-void Station::ServeEtf()
-{
-	const std::int64_t now_ns = SystemClock().NowNs(world_.now);
-	while (!etf_.Empty() && etf_.First().txtime_ns - spec_.etf_delta_ns <= now_ns) {
-		TxFrame &frame = pool_[etf_.Pop()];
-		if (frame.frame.txtime_ns < now_ns) {
-			etf_drops_++;
-			Finish(frame, KPN_VERDICT_LATE);
-		} else {
-			SendPlain(frame);
-		}
-	}
-	if (etf_.Empty())
-		return;
-	const TimePs due = SystemClock().TrueOf(etf_.First().txtime_ns - spec_.etf_delta_ns);
-	if (due >= etf_timer_at_)
-		return;
-	etf_timer_at_ = due;
-	world_.events.Push(std::max(due, world_.now) + timer_.Draw(), etf_event_,
-			   static_cast<std::uint64_t>(due));
-}
-
-void Station::OnEtfTimer(TimePs, std::uint64_t due)
-{
-	if (static_cast<TimePs>(due) != etf_timer_at_)
-		return;
-	etf_timer_at_ = kNever;
-	ServeEtf();
+	const TimePs fires = std::max(SystemClock().TrueOf(tai_ns), world_.now) + timer_.Draw();
+	if (cpu_.Contended())
+		tx_softirq_.Run(fires, 0, handler, static_cast<std::uint64_t>(tai_ns));
+	else
+		world_.events.Push(fires, handler, static_cast<std::uint64_t>(tai_ns));
 }
 
 void Station::OnDriverEnter(TimePs, std::uint64_t frame)
@@ -137,7 +119,30 @@ void Station::OnSubmit(TimePs, std::uint64_t frame)
 
 void Station::SendPlain(TxFrame &frame)
 {
-	const TimePs exit = std::max(world_.now + driver_.Draw(), driver_free_);
+	if (qdiscs_)
+		qdiscs_->Enqueue(frame);
+	else
+		ToDriver(frame);
+}
+
+/// By whoever does it: a system call goes on, or a softirq sends.
+void Station::ToDriver(TxFrame &frame)
+{
+	const TimePs cost_ps = driver_.Draw();
+	if (cpu_.Contended())
+		cpu_.Continue(tx_softirq_, cost_ps, driver_done_, frame.index);
+	else
+		LeaveDriver(frame, world_.now + cost_ps);
+}
+
+void Station::OnDriverDone(TimePs now, std::uint64_t frame)
+{
+	LeaveDriver(pool_[static_cast<std::uint32_t>(frame)], now);
+}
+
+void Station::LeaveDriver(TxFrame &frame, TimePs ready)
+{
+	const TimePs exit = std::max(ready, driver_free_);
 	driver_free_ = exit + spec_.occupancy_ns * kPsPerNs;
 	if (exit == world_.now)
 		Submit(frame);
@@ -211,7 +216,32 @@ void Station::OnWire(const WireFrame &wire)
 	world_.Send(end_, world_.packets.Add(packet), wire.sfd_ps, wire.complete_ps);
 }
 
+/// The NIC interrupts once for all frames that its softirq finds until there is none (NAPI).
 void Station::OnArrive(std::uint32_t index)
+{
+	if (!cpu_.Contended()) {
+		Receive(index);
+		return;
+	}
+	rx_waiting_.push_back(index);
+	if (rx_waiting_.size() == 1)
+		rx_irq_.Run(world_.now, spec_.cpu.irq_ns * kPsPerNs, rx_interrupt_);
+}
+
+void Station::OnRxInterrupt(TimePs now, std::uint64_t)
+{
+	rx_softirq_.Run(now, spec_.cpu.softirq_ns * kPsPerNs, rx_done_);
+}
+
+void Station::OnRxDone(TimePs now, std::uint64_t)
+{
+	Receive(rx_waiting_.front());
+	rx_waiting_.pop_front();
+	if (!rx_waiting_.empty())
+		rx_softirq_.Run(now, spec_.cpu.softirq_ns * kPsPerNs, rx_done_);
+}
+
+void Station::Receive(std::uint32_t index)
 {
 	const Packet packet = world_.packets[index];
 	world_.packets.Free(index);

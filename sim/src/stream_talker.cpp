@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "keepon/sim/stream_talker.hpp"
 
-#include <algorithm>
-
 #include "keepon/sim/station_clock.hpp"
 #include "keepon/sim/transmitter.hpp"
 
@@ -17,7 +15,7 @@ constexpr std::int64_t kLookNs = 100'000'000;
 StreamTalker::StreamTalker(World &world, Host &host, FlowId flow, const StreamSpec &spec)
 	: world_(world), host_(host), flow_(flow),
 	  wakeup_(host.Stage(HostStage::kWakeup, "wakeup")),
-	  stack_(host.Stage(HostStage::kStack, "stack")),
+	  stack_(host.Stage(HostStage::kStack, "stack")), thread_(host.Cpu(), CpuPriority::kFifo),
 	  ahead_ns_(host.TakesTxtimes() ? spec.advance_ns : 0)
 {
 }
@@ -40,9 +38,8 @@ void StreamTalker::Start()
 void StreamTalker::Schedule(std::int64_t seq)
 {
 	const TimePs due = host_.SystemClock().TrueOf(world_.flows[flow_].TxTime(seq) - ahead_ns_);
-	const TimePs latency = wakeup_.Draw() + stack_.Draw();
-	last_ = std::max({ last_, due + latency, world_.now });
-	world_.events.Push(last_, timer_);
+	const TimePs awake = due + wakeup_.Draw();
+	thread_.Run(awake, stack_.Draw(), timer_);
 }
 
 void StreamTalker::OnTimer(TimePs, std::uint64_t)
@@ -53,8 +50,7 @@ void StreamTalker::OnTimer(TimePs, std::uint64_t)
 		return;
 	}
 	if (const TimePs late_ps = host_.TakeLateness(); late_ps > 0) {
-		last_ = world_.now + late_ps;
-		world_.events.Push(last_, timer_);
+		world_.events.Push(world_.now + late_ps, timer_);
 		return;
 	}
 	Flow &flow = world_.flows[flow_];

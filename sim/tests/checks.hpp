@@ -24,6 +24,7 @@ void TestApplication(Checks &checks);
 void TestEgressPort(Checks &checks);
 void TestEventQueue(Checks &checks);
 void TestGates(Checks &checks);
+void TestHostCpu(Checks &checks);
 void TestIngressPipeline(Checks &checks);
 void TestLatency(Checks &checks);
 void TestNodeClock(Checks &checks);

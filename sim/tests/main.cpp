@@ -13,6 +13,7 @@ int main()
 	keepon::sim::test::TestEgressPort(checks);
 	keepon::sim::test::TestEventQueue(checks);
 	keepon::sim::test::TestGates(checks);
+	keepon::sim::test::TestHostCpu(checks);
 	keepon::sim::test::TestIngressPipeline(checks);
 	keepon::sim::test::TestLatency(checks);
 	keepon::sim::test::TestNodeClock(checks);

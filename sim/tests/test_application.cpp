@@ -71,13 +71,15 @@ public:
 	void OnReceive(NodeId node, const Packet &packet) override
 	{
 		world_.Deliver(node, packet, 0);
-		host_.SendPlainAt(host_.MakeFrame(flow_, packet.seq), world_.now + 50'000'000);
+		const TxFrame &frame = host_.MakeFrame(flow_, packet.seq);
+		thread_.Run(world_.now, 50'000'000, host_.DriverEntry(), frame.index);
 	}
 
 private:
 	World &world_;
 	Host &host_;
 	FlowId flow_;
+	HostCpu::Thread thread_{ host_.Cpu(), CpuPriority::kNormal };
 };
 
 } // namespace

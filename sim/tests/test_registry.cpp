@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transmitter that nobody but this file knows.
+// A transmitter and a load that nobody but this file knows.
 #include <memory>
 #include <string>
 
 #include "checks.hpp"
+#include "keepon/sim/load.hpp"
+#include "keepon/sim/servo.hpp"
 #include "keepon/sim/simulation.hpp"
 #include "keepon/sim/transmitter.hpp"
 
@@ -46,10 +48,85 @@ std::unique_ptr<Transmitter> Make(const TransmitterSetup &setup)
 
 const Registry<TransmitterKind>::Entry kEntry{ "plain", { Make, false } };
 
+/// Hands over window_frames at the start, and no more.
+class Burst final : public Application
+{
+public:
+	explicit Burst(const LoadSetup &setup)
+		: world_(setup.world), host_(setup.host), flow_(setup.flow),
+		  frames_(setup.spec.window_frames)
+	{
+	}
+
+	void Start() override { world_.events.Push(world_.now, send_); }
+
+private:
+	void OnSend(TimePs, std::uint64_t)
+	{
+		for (std::int64_t seq = 0; seq < frames_; seq++)
+			host_.SendPlain(host_.MakeFrame(flow_, seq));
+	}
+
+	World &world_;
+	Host &host_;
+	FlowId flow_;
+	std::int64_t frames_;
+	MemberEvent<&Burst::OnSend> send_{ *this };
+};
+
+std::unique_ptr<Application> MakeBurst(const LoadSetup &setup)
+{
+	return std::make_unique<Burst>(setup);
+}
+
+std::string BurstProblem(const LoadSpec &spec)
+{
+	return spec.window_frames > 9 ?
+		       "window_frames = " + std::to_string(spec.window_frames) + " is above 9" :
+		       "";
+}
+
+const Registry<LoadKind>::Entry kBurst{ "burst", { MakeBurst, BurstProblem } };
+
+template <class What>
+std::string Said(What what)
+{
+	try {
+		what();
+	} catch (const ValueError &error) {
+		return error.what();
+	}
+	return "";
+}
+
+void TestLoads(Checks &checks)
+{
+	Simulation sim(1, 0);
+	const NodeId talker = sim.AddStation("talker", StationSpec());
+	const NodeId listener = sim.AddStation("listener", StationSpec());
+	sim.AddLink(talker, listener, 1'000'000'000, 50);
+	LoadSpec load;
+	load.id = std::string("x");
+	load.talker = talker;
+	load.listener = listener;
+	load.kind = std::string("burst");
+	load.window_frames = 10;
+	EXPECT(Said([&] { sim.AddLoad(load); }) == "load \"x\": window_frames = 10 is above 9");
+	load.window_frames = 9;
+	const FlowId flow = sim.AddLoad(load);
+	load.kind = std::string("tcp");
+	EXPECT(Said([&] { sim.AddLoad(load); }) ==
+	       "load \"x\": kind = \"tcp\" is not one of \"burst\" \"saturate\" \"udp\"");
+	sim.Run(1'000'000, [] {});
+	EXPECT(sim.FlowAt(flow, false).delivered[0] == 9);
+	EXPECT(Registry<ServoKind>::Names() == "\"linreg\" \"pi\" \"ratio\"");
+}
+
 } // namespace
 
 void TestRegistry(Checks &checks)
 {
+	TestLoads(checks);
 	Simulation sim(1, 1'700'000'000'000'000'000);
 	StationSpec spec;
 	spec.driver = std::string("plain");
@@ -73,12 +150,7 @@ void TestRegistry(Checks &checks)
 	       "\"keepon\" \"launchtime\" \"plain\" \"standard\"");
 	Simulation other(1, 0);
 	spec.driver = std::string("fast");
-	std::string said;
-	try {
-		other.AddStation("a", spec);
-	} catch (const ValueError &error) {
-		said = error.what();
-	}
+	const std::string said = Said([&] { other.AddStation("a", spec); });
 	EXPECT(said.find("driver = \"fast\" is not one of \"keepon\"") != std::string::npos);
 }
 

@@ -13,6 +13,12 @@ namespace
 
 constexpr std::int64_t kIntervalPs = 125'000'000'000;
 
+std::unique_ptr<Servo> MakeServo(const ServoSpec &spec, double rate_ppb, double limit_ppb)
+{
+	return Registry<ServoKind>::Find(spec.kind)->make(
+		{ spec, 0.125, true, rate_ppb, limit_ppb });
+}
+
 bool Near(double value, double expected, double tolerance)
 {
 	return std::abs(value - expected) <= tolerance;
@@ -73,18 +79,18 @@ void TestConstants(Checks &checks)
 
 void TestConvergence(Checks &checks)
 {
-	for (const ServoKind kind : { ServoKind::kPi, ServoKind::kLinreg, ServoKind::kRatio }) {
+	for (const std::string &kind : Registry<ServoKind>::All()) {
+		const bool steps = Registry<ServoKind>::Find(kind)->keeps_time_by_steps;
 		for (const double ppb : { -50'000.0, 0.0, 37'000.0 }) {
 			ServoSpec spec;
 			spec.kind = kind;
-			const auto servo = MakeServo(spec, 0.125, true, 0, 1e6);
+			const auto servo = MakeServo(spec, 0, 1e6);
 			Loop loop{ 80'000, ppb };
 			const ServoState state = loop.Run(*servo, 400);
 			EXPECT(Near(loop.offset_ns, 0, 0.01));
 			EXPECT(Near(loop.rate_ppb, -ppb, 3 + 0.001 * std::abs(ppb)));
-			EXPECT(state == (kind == ServoKind::kRatio ? ServoState::kJump :
-								     ServoState::kLocked));
-			EXPECT(kind == ServoKind::kRatio ? loop.steps == 400 : loop.steps == 1);
+			EXPECT(state == (steps ? ServoState::kJump : ServoState::kLocked));
+			EXPECT(loop.steps == (steps ? 400 : 1));
 		}
 	}
 }
@@ -95,11 +101,10 @@ void TestSteps(Checks &checks)
 	// their own.
 	ServoSpec spec;
 	Loop small{ 19'000, 0 };
-	EXPECT(small.Run(*MakeServo(spec, 0.125, true, 0, 1e6), 200) == ServoState::kLocked &&
-	       small.steps == 0);
+	EXPECT(small.Run(*MakeServo(spec, 0, 1e6), 200) == ServoState::kLocked && small.steps == 0);
 	for (const std::int64_t threshold : { std::int64_t{ 0 }, std::int64_t{ 2'000 } }) {
 		spec.step_threshold_ns = threshold;
-		const auto servo = MakeServo(spec, 0.125, true, 0, 1e6);
+		const auto servo = MakeServo(spec, 0, 1e6);
 		Loop loop{ 0, 0 };
 		loop.Run(*servo, 100);
 		EXPECT(loop.steps == 0);
@@ -111,7 +116,7 @@ void TestSteps(Checks &checks)
 	// meanwhile.
 	spec.step_threshold_ns = 0;
 	spec.first_step_threshold_ns = 0;
-	const auto limited = MakeServo(spec, 0.125, true, 0, 1000);
+	const auto limited = MakeServo(spec, 0, 1000);
 	Loop far{ 1'000, 0 };
 	far.Run(*limited, 2);
 	far.offset_ns = 100'000;
@@ -132,9 +137,9 @@ void TestFilter(Checks &checks)
 	double spread[2];
 	for (int filtered = 0; filtered < 2; filtered++) {
 		ServoSpec spec;
-		spec.kind = ServoKind::kRatio;
+		spec.kind = std::string("ratio");
 		spec.filter_samples = filtered ? 10 : 0;
-		const auto servo = MakeServo(spec, 0.125, true, 0, 1e6);
+		const auto servo = MakeServo(spec, 0, 1e6);
 		Rng rng(7, "test", "noise");
 		double sum = 0;
 		for (int i = 0; i < 2000; i++) {

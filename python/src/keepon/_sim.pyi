@@ -42,7 +42,9 @@ class Simulation:
             spec: every key optional but `keepon.slot_bytes` for driver "keepon":
                 driver "keepon" | "standard" | "launchtime"; release "txtime" | "etf" | "sleep"; sync "ideal" | "none" |
                 "ptp"; host {wakeup | stack | driver | timer | poll | rx (complete frame to software's stamp): {base_ns,
-                median_ns, sigma, limit_ns (of the body), tail_probability, tail_mean_ns, cap_ns}}; occupancy_ns;
+                median_ns, sigma, limit_ns (of the body), tail_probability, tail_mean_ns, cap_ns}}; cpu {cores (0: nobody
+                contends for one, and the rest means nothing), irq_ns (an interrupt for received frames), softirq_ns (one
+                of them)}; occupancy_ns;
                 etf_delta_ns; sync_interval_ns; nic_ppm, cpu_ppm (-1000 to 1000); cpu_tick_ns (1 to 1000: resolution of
                 the CPU counter that driver "keepon" reads); wander_ppb_per_s, wander_ppb (bound of the walk);
                 stamp_resolution_ns; ingress_latency_ns (off RX stamps of PTP), egress_latency_ns (added to TX stamps);
@@ -57,6 +59,11 @@ class Simulation:
                 padding "deferred" | "on-demand", prebuffer_frames,
                 tolerance_ns, drift_ppb_max, wander_ppb_per_s_max, poll_overhead_ns, dither, classes {tc: (late,
                 round)}}; what is not given keeps the core's default;
+                qdisc (in front of the driver, for all frames, instead of what `release` has) {queues (the transmit
+                queue of each of 16 classes), leaves [one for each queue: {kind "fifo" | "etf" | "guard", keeps_txtime
+                (the driver is told); etf: delta_ns, deadline_mode, skip_sock_check, reschedule; guard: mtu_bytes,
+                fudge_ns, tolerance_ns, limit_frames, late "drop" | "send"}], taprio {base_ns, cycle_ns, gates (class
+                masks), lengths_ns, txtime_assist, txtime_delay_ns, offload (driver "launchtime")}};
                 probe (test hooks) {boundaries, boundary_bound_ps, head_interval_ns, head_samples_max,
                 declared_prefetch_slots, index_offset_slots}.
 
@@ -161,8 +168,10 @@ class Simulation:
 
     def station(self, node: int) -> Station:
         """name, nic (counters of the NIC model), placeholders (fetched so far), placeholders_discarded (received),
-        foreign_frames (left with a good FCS and bytes of no frame), etf_drops, disturbances, host_draws and host_tails
-        (by stage of the host: how often it was gone through, how often with a tail); with driver "keepon" also
+        foreign_frames (left with a good FCS and bytes of no frame), etf_drops, qdisc (counters of the qdiscs, if
+        any were asked for), disturbances, host_draws and host_tails (by stage of the host: how often it was gone through, how often
+        with a tail); where software contends for cores cpu {"hard-irq" | "softirq" | "fifo" | "normal": steps, busy_ps,
+        waited_ps, wait_ps_max of one, preemptions}; with driver "keepon" also
         counters and verdicts of the core, clock (what the core believes, with rate_ppb and rate_error_ppb of the wire
         against the CPU counter, None where nothing is posted, and its true error phc_error_ps) and config (with the
         core's defaults)."""

@@ -7,7 +7,7 @@ core. Spaces and line ends do not count, so that laying out the sources anew lea
 
 from __future__ import annotations
 
-from core_model.mutations import bounded, credit, frames, held_up, slots, strip, trouble
+from core_model.mutations import bounded, credit, frames, guard, held_up, slots, strip, trouble
 from core_model.mutations.mutation import Mutation
 
 __all__ = ["MUTATIONS", "Mutation"]
@@ -20,4 +20,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *bounded.MUTATIONS,
     *trouble.MUTATIONS,
     *credit.MUTATIONS,
+    *guard.MUTATIONS,
 )

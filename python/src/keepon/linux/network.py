@@ -7,6 +7,7 @@ Only text is made here. What the guest leaves behind is read by keepon.targets.v
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator
 
@@ -113,6 +114,12 @@ def fault_command(guest: Guest, fault: Fault) -> str | None:
     return f"( sleep_until {round(fault.at_s * SECOND_NS)}; {action} ) &"
 
 
+def _load_frames(scenario: Scenario, load: Load) -> int:
+    """How many frames a load sends in a run, about: it lasts longer than the streams do."""
+    seconds = LEAD_S + scenario.warmup_s + scenario.duration_s
+    return math.ceil(seconds * load.rate_bps / (8 * load.frame_bytes))
+
+
 PROLOGUE = """set -eu
 control() { echo "$*" > /sys/kernel/debug/keepon_hwsim/control; }
 # CLOCK_TAI runs as CLOCK_REALTIME here: nobody sets its offset.
@@ -172,7 +179,10 @@ def guest_script(scenario: Scenario, plan: Plan, run: str) -> str:
     entries = {
         talker: min(
             RECORD_ENTRIES_MAX,
-            4096 + 3 * sum(guest.frames(s) for s in scenario.stream if s.talker == talker),
+            4096
+            + 3 * sum(guest.frames(s) for s in scenario.stream if s.talker == talker)
+            + 2
+            * sum(_load_frames(scenario, load) for load in scenario.load if load.talker == talker),
         )
         for talker in guest.talkers
     }

@@ -14,6 +14,7 @@ from typing import Any
 from keepon.linux.queues import Queues, queues_of
 from keepon.model.hosts import etf_delta_ns
 from keepon.model.plan import Plan
+from keepon.model.qdiscs.words import commands
 from keepon.model.scenario import Scenario, Station, Stream
 
 SECOND_NS = 1_000_000_000
@@ -157,11 +158,22 @@ def link_options(guest: Guest, station: Station) -> list[str]:
     return [str(word) for word in words]
 
 
+def _own_commands(guest: Guest, station: Station, text: str) -> Iterator[str]:
+    """The commands of the scenario, for the device that the station has here."""
+    for words in commands(text, "qdisc"):
+        texts = [word.text for word in words]
+        texts[texts.index("dev") + 1] = guest.device(station.name)
+        yield f"tc -n {shlex.quote(guest.namespace(station.name))} {shlex.join(texts[1:])}"
+
+
 def queue_commands(guest: Guest, station: Station) -> Iterator[str]:
     """mqprio with a queue per class; etf in front where the scenario releases by it.
 
     A keepon device without mqprio has everything in class 0, PTP and best effort, too.
     """
+    if station.qdisc is not None:
+        yield from _own_commands(guest, station, station.qdisc)
+        return
     driver = guest.driver(station.name)
     queues = guest.queues(station.name)
     talks = any(entry.talker == station.name for entry in guest.scenario.load) or queues.of_class

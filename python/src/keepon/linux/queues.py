@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from keepon.model.qdiscs import stations
+from keepon.model.qdiscs.tree import Tree
 from keepon.model.scenario import Scenario, Station
 
 PRIORITIES = 16
@@ -39,6 +41,9 @@ def queues_of(scenario: Scenario, station: Station, driver: str) -> Queues:
     A keepon device has 16 queues, one for each class by its number. Others may have few: streams'
     classes take the first of them, in order, and one more has everything else.
     """
+    tree = stations.tree_of(station)
+    if tree is not None:
+        return _of_tree(scenario, station, tree)
     streams = [stream for stream in scenario.stream if stream.talker == station.name]
     classes = sorted({stream.tc for stream in streams})
     loads = [load.tc for load in scenario.load if load.talker == station.name]
@@ -64,6 +69,31 @@ def queues_of(scenario: Scenario, station: Station, driver: str) -> Queues:
         tuple(levels.get(level, best_effort) for level in range(PRIORITIES)),
         max(best_effort, ptp, *of_class.values(), 0) + 1,
         best_effort,
+    )
+
+
+def _of_tree(scenario: Scenario, station: Station, tree: Tree) -> Queues:
+    """As the station's own commands have it: priorities are those of their map. Streams of one
+    class that differ in PCP have priorities of their own, as long as the map has some left.
+    """
+    streams = [stream for stream in scenario.stream if stream.talker == station.name]
+    classes = tree.classes
+    tcs = classes.map if classes is not None else (0,) * PRIORITIES
+    priority: dict[tuple[int, int], int] = {}
+    for pair in sorted({(stream.tc, stream.priority) for stream in streams}):
+        levels = [level for level in range(PRIORITIES) if tcs[level] == pair[0] or classes is None]
+        left = [level for level in levels if level not in priority.values()]
+        priority[pair] = (left or levels)[-1]
+    loads = [load.tc for load in scenario.load if load.talker == station.name]
+    queues = tuple(stations.queue_of(tree, tc) for tc in tcs)
+    ptp = stations.priority_of(tree, scenario.sync.tc) if scenario.sync.by_ptp else None
+    return Queues(
+        {stream.tc: stations.queue_of(tree, stream.tc) for stream in streams},
+        priority,
+        ptp,
+        queues,
+        classes.tx_queues if classes is not None else 1,
+        stations.queue_of(tree, loads[0]) if loads else queues[0],
     )
 
 

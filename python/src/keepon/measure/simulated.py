@@ -92,6 +92,7 @@ class Station(TypedDict):
     disturbances: int
     host_draws: Counters
     host_tails: Counters
+    qdisc: NotRequired[Counters]
     counters: NotRequired[Counters]
     verdicts: NotRequired[Counters]
     clock: NotRequired[dict[str, Any]]

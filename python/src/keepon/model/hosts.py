@@ -36,6 +36,7 @@ from statistics import NormalDist
 from typing import Literal
 
 from keepon.errors import ConfigError
+from keepon.model.qdiscs import stations
 from keepon.model.result import Calibrated, Chosen
 from keepon.model.scenario import HostTable, StageOverride, Station
 
@@ -146,7 +147,10 @@ ETF_DELTA_NS = 150_000
 
 
 def etf_delta_ns(station: Station) -> int:
-    """Delta of the ETF qdisc in front of a station's NIC."""
+    """Delta of the ETF qdisc in front of a station's NIC, the greatest if there are several."""
+    tree = stations.tree_of(station)
+    if tree is not None:
+        return stations.delta_ns(tree)
     return ETF_DELTA_NS if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
 
 

@@ -13,6 +13,7 @@ import math
 
 from keepon.errors import ConfigError
 from keepon.model.hosts import Stage, etf_delta_ns, host_of
+from keepon.model.qdiscs.stations import launches
 from keepon.model.scenario import Scenario, Station, Stream
 
 FETCHED_NS = 1_200
@@ -83,7 +84,7 @@ def check_advances(scenario: Scenario, station: Station) -> None:
     own = [
         (index, stream)
         for index, stream in enumerate(scenario.stream)
-        if stream.talker == station.name
+        if stream.talker == station.name and launches(station, stream.tc)
     ]
     if not own:
         return

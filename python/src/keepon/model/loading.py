@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from keepon.errors import ConfigError, one_line
 from keepon.model import launchtime
 from keepon.model.hosts import HOSTS
+from keepon.model.qdiscs import scenarios as qdiscs
 from keepon.model.scenario import SCENARIO_SCHEMA, Scenario
 from keepon.model.slotting import misfit
 from keepon.model.wire import byte_time_ps
@@ -494,6 +495,7 @@ def check(scenario: Scenario, source: str) -> None:
                 "neighbour",
             )
     _streams(source, scenario, neighbours)
+    qdiscs.check(scenario, source)
     for index, load in enumerate(scenario.load):
         _node(source, f"load[{index}].talker", load.talker, stations, "station")
         _node(source, f"load[{index}].listener", load.listener, stations, "station")

@@ -60,6 +60,14 @@ class HostTable(Table):
     rx: StageOverride | None = None
     """From a frame received whole to software's stamp of it, where PTP sets the clocks. Left out:
     that of every host but "ideal" (spread calibrated to fejes.fig1)."""
+    cores: Annotated[int, Whole(0, 1024)] = 0
+    """Cores for which all software of the station contends: interrupts before softirqs before
+    streams and PTP before loads. `stack` and `driver` are then what a core is busy with. 0: nobody
+    waits for a core. Plans know nothing of it."""
+    irq_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 0
+    """What an interrupt of the NIC for received frames costs a core, in ns; with `cores` only."""
+    softirq_ns: Annotated[int, Whole(0, SECOND_NS, remedy=POSITIVE)] = 0
+    """What the softirq costs a core for each received frame, in ns; with `cores` only."""
 
 
 class NicOptions(Table):
@@ -183,10 +191,17 @@ class Station(Table):
     """"keepon"; "standard", an ordinary driver, with ETF in front; "launchtime", a NIC that starts
     frames at their txtimes to 32 ns (keepon.granularity); "under-test", the drivers of [compare]
     in turn."""
-    release: Literal["txtime", "etf", "sleep"] = "txtime"
+    release: Literal["txtime", "etf", "sleep", "reschedule"] = "txtime"
     """"txtime": frames carry the instant at which they are due; drivers other than keepon have ETF
     in front, as with "etf", which puts it in front of keepon, too. "sleep": frames carry none and
-    the application wakes up at the instant."""
+    the application wakes up at the instant. "reschedule": as "txtime", and etf gives late frames
+    whose times are taprio's new ones instead of dropping them (proposed, mitsubishi; needs
+    `qdisc` with txtime-assist; simulator only)."""
+    qdisc: str | None = None
+    """Commands of tc that set up its qdiscs, in front of the driver and instead of what `release`
+    has there (docs/qdiscs.md): `mqprio`, `taprio` in software or with txtime-assist, `etf`,
+    `guard` and fifos. Streams and loads are in the class `tc` has. Left out: as `release` says.
+    `dev` is whatever the station's is. `guard` and `flags 0x2` are not for every target."""
     host: Annotated[str, Name()] | HostTable = "raspberry-pi-4"
     """Latencies of its software: a model's name ("raspberry-pi-4", "tsn-end-station" or "ideal"),
     or a table that changes some stages of one."""

@@ -17,6 +17,7 @@ from fractions import Fraction
 from keepon.errors import ConfigError
 from keepon.model import launchtime
 from keepon.model.plan import Headroom, Reason
+from keepon.model.qdiscs.stations import launches
 from keepon.model.scenario import DriverName, Scenario, Station, Stream
 from keepon.model.slotting import misfit
 from keepon.model.topology import Wire
@@ -236,7 +237,12 @@ def _other_driver(
         error_low_ps=-clock_ps,
         error_high_ps=(LAUNCH_QUANTUM_PS + _tick_ps(scenario, station,
         wire) + before_ps if launch else 0) + clock_ps,
-        bounded=launch and scenario.sync.mode != "none" and station.release != "sleep",
+        bounded=launch and scenario.sync.mode != "none" and station.release != "sleep"
+        and all(
+            launches(station, stream.tc)
+            for stream in scenario.stream
+            if stream.talker == station.name
+        ),
     )  # fmt: skip
 
 

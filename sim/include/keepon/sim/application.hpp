@@ -8,6 +8,8 @@
 #include <cstdint>
 
 #include "keepon/sim/core.hpp"
+#include "keepon/sim/event_queue.hpp"
+#include "keepon/sim/host_cpu.hpp"
 #include "keepon/sim/types.hpp"
 
 namespace keepon::sim
@@ -56,6 +58,9 @@ public:
 	/// The latency of \p stage for those who name \p purpose. Each purpose has draws of its own,
 	/// so that another application leaves those of the others alone.
 	virtual Latency &Stage(HostStage stage, const char *purpose) = 0;
+	/// Its cores. kWakeup, kTimer and kRx are latencies, after which a task is ready; kStack and
+	/// kDriver are what it costs a core. An application has a HostCpu::Thread of its own.
+	virtual HostCpu &Cpu() = 0;
 	/// The clock its threads sleep by.
 	virtual StationClock &SystemClock() = 0;
 	/// Whether that clock is set in the course of the run: what it reads at the start says
@@ -70,9 +75,10 @@ public:
 	virtual TxFrame &MakeFrame(FlowId flow, std::int64_t seq) = 0;
 	/// Hand it to the qdisc: it goes by its txtime if there is one that does.
 	virtual void Send(TxFrame &frame) = 0;
-	/// Hand it to the driver, past the qdisc, now or at \p at.
+	/// Hand it to the driver, past the qdisc.
 	virtual void SendPlain(TxFrame &frame) = 0;
-	virtual void SendPlainAt(TxFrame &frame, TimePs at) = 0;
+	/// The same at the end of a task; its argument is the frame's index.
+	virtual EventHandler &DriverEntry() = 0;
 
 protected:
 	~Host() = default;

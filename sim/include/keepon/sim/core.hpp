@@ -13,6 +13,7 @@
 extern "C" {
 #include "keepon/dual.h"
 #include "keepon/errno.h"
+#include "keepon/guard.h"
 #include "keepon/pacer.h"
 #include "keepon/wire.h"
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "keepon/sim/host_cpu.hpp"
 #include "keepon/sim/latency.hpp"
 #include "keepon/sim/oscillator.hpp"
 #include "keepon/sim/pacer_probe.hpp"
@@ -159,6 +160,8 @@ private:
 	Oscillator &cpu_oscillator_;
 	StationClock &clock_;
 	TransmitterSink &sink_;
+	HostCpu &cpu_;
+	HostCpu::Thread poll_irq_; // polls by a timer, as keepon.ko does unless told otherwise
 	Latency poll_latency_;
 	Rng read_rng_;
 	Rng probe_rng_;

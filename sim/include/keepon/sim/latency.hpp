@@ -4,6 +4,7 @@
 // come from the host model, not from here.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "keepon/sim/rng.hpp"
@@ -44,6 +45,10 @@ public:
 	std::int64_t Tails() const { return tails_; }
 
 private:
+	/// Of a body at i / cells; both ends unused.
+	using Quantiles = std::vector<double>;
+
+	static std::shared_ptr<const Quantiles> QuantilesOf(const LatencySpec &spec, double share);
 	TimePs DrawRandom();
 	double Body(double u) const;
 
@@ -54,7 +59,7 @@ private:
 	double share_ = 1; // of the lognormal that is below limit_ns
 	std::int64_t draws_ = 0;
 	std::int64_t tails_ = 0;
-	std::vector<double> quantile_ns_; // of the body at i / cells, ends unused
+	std::shared_ptr<const Quantiles> quantiles_ns_; // NULL: the body is constant
 };
 
 } // namespace keepon::sim

@@ -41,7 +41,10 @@ private:
 		TimePs start;
 		std::int64_t local;
 		std::int64_t rate; // local per true, minus one, x 2^48
+		double back;       // one minus true per local, about
 	};
+
+	static Segment MakeSegment(TimePs start, std::int64_t local, std::int64_t rate);
 
 	static std::int64_t LocalIn(const Segment &segment, TimePs t)
 	{

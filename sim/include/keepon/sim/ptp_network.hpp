@@ -143,6 +143,7 @@ private:
 		Latency *wakeup = nullptr;
 		Latency *stack = nullptr;
 		Latency *rx = nullptr;
+		std::unique_ptr<HostCpu::Thread> thread;
 	};
 
 	struct Reign {
@@ -169,12 +170,14 @@ private:
 	Channel &ChannelOf(FlowId flow) { return channels_[flow - first_flow_]; }
 	void Put(FlowId flow, const PtpBody &body);
 	Letter *LetterOf(FlowId flow, std::int64_t seq);
+	std::uint32_t Keep(const Action &action);
 	void Push(TimePs time, const Action &action);
+	/// Software of \p action's node wakes up for it.
+	void Wake(TimePs due, const Action &action);
 	void PushTimer(ActionKind kind, NodeId node, std::uint32_t index, TimePs due);
 	void OnAction(TimePs, std::uint64_t action);
 	void Handle(const Action &action);
 	void Seen(Action action);
-	TimePs Wakeup(NodeId node);
 	void Sample(NodeId node);
 	void ChangeMaster(NodeId node);
 

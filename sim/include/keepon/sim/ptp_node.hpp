@@ -152,6 +152,7 @@ private:
 	const PtpSpec &spec_;
 	std::vector<PeerDelay> peers_;
 	std::vector<Domain> domains_;
+	const ServoKind &method_;
 	std::unique_ptr<Servo> servo_;
 	ServoState state_ = ServoState::kUnlocked;
 	Reports reports_;

@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace keepon::sim
 {
@@ -20,30 +21,39 @@ class Registry
 {
 public:
 	struct Entry {
-		Entry(const char *name, Kind kind) { All().emplace(name, std::move(kind)); }
+		Entry(const char *name, Kind kind) { Kinds().emplace(name, std::move(kind)); }
 	};
 
 	/// NULL if there is none of that name.
 	static const Kind *Find(const std::string &name)
 	{
-		const auto found = All().find(name);
-		return found == All().end() ? nullptr : &found->second;
+		const auto found = Kinds().find(name);
+		return found == Kinds().end() ? nullptr : &found->second;
 	}
 
-	/// All names, each quoted, in alphabetical order.
+	/// All names in alphabetical order.
+	static std::vector<std::string> All()
+	{
+		std::vector<std::string> names;
+		for (const auto &[name, kind] : Kinds())
+			names.push_back(name);
+		return names;
+	}
+
+	/// The same in one line, each quoted.
 	static std::string Names()
 	{
 		std::string names;
-		for (const auto &[name, kind] : All())
+		for (const std::string &name : All())
 			names += (names.empty() ? "\"" : " \"") + name + "\"";
 		return names;
 	}
 
 private:
-	static std::map<std::string, Kind> &All()
+	static std::map<std::string, Kind> &Kinds()
 	{
-		static std::map<std::string, Kind> all;
-		return all;
+		static std::map<std::string, Kind> kinds;
+		return kinds;
 	}
 };
 

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "keepon/sim/core.hpp"
+#include "keepon/sim/host_cpu.hpp"
 #include "keepon/sim/keepon_transmitter.hpp"
 #include "keepon/sim/latency.hpp"
 #include "keepon/sim/oscillator.hpp"
@@ -29,7 +30,7 @@ public:
 	/// \param propagation_ps  of the wire from the peer
 	RxRing(World &world, const std::string &name, const StationSpec &spec,
 	       KeeponTransmitter &own, KeeponTransmitter &peer, TimePs propagation_ps,
-	       Oscillator &cpu_oscillator);
+	       Oscillator &cpu_oscillator, HostCpu &cpu);
 	RxRing(const RxRing &) = delete;
 	RxRing &operator=(const RxRing &) = delete;
 	virtual ~RxRing() = default;
@@ -66,6 +67,8 @@ private:
 	KeeponTransmitter &peer_;
 	TimePs propagation_ps_;
 	Oscillator &cpu_oscillator_;
+	HostCpu &cpu_;
+	HostCpu::Thread poll_irq_;
 	Latency poll_latency_;
 	Rng rng_;
 	TimePs read_ps_;

@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servos: from measured offsets to what is set on a clock. Three methods behind one interface;
-// constants are linuxptp's documented defaults (ptp4l(8), version 3.1.1), the code is not.
+// Servos: from measured offsets to what is set on a clock. Methods behind one interface, each in a
+// file of its own; constants are linuxptp's documented defaults (ptp4l(8), version 3.1.1), the code is not.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "keepon/sim/registry.hpp"
 #include "keepon/sim/types.hpp"
 
 namespace keepon::sim
 {
-
-enum class ServoKind {
-	kPi,     // proportional and integral part
-	kLinreg, // a line through the last offsets, as many as predicted best
-	// KeepON paper section 4.1: step by every offset, rate from successive syncs (D2, D3)
-	kRatio,
-};
 
 enum class ServoState { kUnlocked, kJump, kLocked };
 
@@ -27,7 +22,7 @@ enum class ServoState { kUnlocked, kJump, kLocked };
 /// pi_proportional_scale). Scales of 0: 0.7 and 0.3 for stamps of hardware, 0.1 and 0.001 for those
 /// of software.
 struct ServoSpec {
-	ServoKind kind = ServoKind::kPi;
+	std::string kind = "pi"; // name of a ServoKind
 	double kp_scale = 0;
 	double kp_exponent = -0.3;
 	double kp_norm_max = 0.7;
@@ -37,7 +32,7 @@ struct ServoSpec {
 	std::int64_t step_threshold_ns = 0;           // 0: never after the first update
 	std::int64_t first_step_threshold_ns = 20000; // 0: not even then
 	std::uint32_t filter_samples =
-		10; // moving average over measured rates, kRatio only (H8); 0: none
+		10; // moving average over measured rates, "ratio" only (H8); 0: none
 };
 
 struct ServoOutput {
@@ -58,11 +53,21 @@ public:
 	virtual void Reset() = 0;
 };
 
-/// \param rate_ppb  what is set on the clock now; \param limit_ppb  greatest rate it takes
-std::unique_ptr<Servo> MakeServo(const ServoSpec &spec, double interval_s, bool hardware_stamps,
-				 double rate_ppb, double limit_ppb);
+struct ServoSetup {
+	const ServoSpec &spec;
+	double interval_s;
+	bool hardware_stamps;
+	double rate_ppb;  // that is set on the clock now
+	double limit_ppb; // greatest rate it takes
+};
 
-/// The constants MakeServo() uses for kPi.
+/// A method, by the name that stands in `servo`.
+struct ServoKind {
+	std::unique_ptr<Servo> (*make)(const ServoSetup &setup);
+	bool keeps_time_by_steps; // a step says nothing of what was measured before
+};
+
+/// The constants of "pi".
 struct PiConstants {
 	double kp;
 	double ki;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "keepon/sim/qdisc_spec.hpp"
+
 #include "keepon/sim/latency.hpp"
 #include "keepon/sim/types.hpp"
 
@@ -91,7 +93,15 @@ struct ProbeSpec {
 	std::int64_t index_offset_slots = 0;                  // added to every reading of the index
 };
 
+/// The cores of a host (host_cpu.hpp) and what they do for frames that arrive.
+struct CpuSpec {
+	std::uint32_t cores = 0;     // 0: nobody contends, and the rest means nothing
+	std::int64_t irq_ns = 0;     // an interrupt of the NIC, until its softirq may run
+	std::int64_t softirq_ns = 0; // a received frame in it
+};
+
 struct StationSpec {
+	std::optional<QdiscSpec> qdisc;  // in front of the driver, instead of what `release` has
 	std::string driver = "standard"; // name of a TransmitterKind
 	ReleaseKind release = ReleaseKind::kTxtime;
 	SyncMode sync = SyncMode::kIdeal;
@@ -101,6 +111,7 @@ struct StationSpec {
 	LatencySpec timer;
 	LatencySpec poll;
 	LatencySpec rx; // complete frame at the NIC to software's stamp
+	CpuSpec cpu;
 	std::int64_t ingress_latency_ns =
 		0;                          // subtracted from RX stamps, as ptp4l(8) ingressLatency
 	std::int64_t egress_latency_ns = 0; // added to TX stamps, as ptp4l(8) egressLatency
@@ -168,10 +179,10 @@ struct LoadSpec {
 	NodeId talker = 0;
 	NodeId listener = 0;
 	std::vector<NodeId> route;
-	bool saturate = false;
+	std::string kind = "udp";  // name of a LoadKind
 	std::int64_t rate_bps = 0; // of the frames as handed over, preamble and gap not counted
 	std::uint32_t frame_bytes = 1518;
-	std::uint32_t window_frames = 32; // saturate: frames kept with the transmitter
+	std::uint32_t window_frames = 32; // "saturate": frames kept with the transmitter
 	std::int64_t start_ns = 10'000'000;
 	int tc = 1;
 	int queue = 0;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,12 +18,13 @@
 #include "keepon/sim/address_table.hpp"
 #include "keepon/sim/application.hpp"
 #include "keepon/sim/frame_pool.hpp"
+#include "keepon/sim/host_cpu.hpp"
 #include "keepon/sim/host_stages.hpp"
 #include "keepon/sim/keepon_transmitter.hpp"
 #include "keepon/sim/latency.hpp"
 #include "keepon/sim/node_clock.hpp"
 #include "keepon/sim/oscillator.hpp"
-#include "keepon/sim/release.hpp"
+#include "keepon/sim/qdisc_tree.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/station_clock.hpp"
 #include "keepon/sim/world.hpp"
@@ -30,7 +32,7 @@
 namespace keepon::sim
 {
 
-class Station final : public TransmitterSink, public Host
+class Station final : public TransmitterSink, public Host, private QdiscHost, private QdiscBelow
 {
 public:
 	/// \param spec  whose driver is a registered one
@@ -67,6 +69,7 @@ public:
 	{
 		return stages_.Of(stage, purpose);
 	}
+	HostCpu &Cpu() override { return cpu_; }
 	StationClock &SystemClock() override { return system_ ? system_clock_ : clock_; }
 	bool ClockSettles() const override { return spec_.sync == SyncMode::kPtp; }
 	bool TakesTxtimes() const override { return spec_.release != ReleaseKind::kSleep; }
@@ -74,7 +77,7 @@ public:
 	TxFrame &MakeFrame(FlowId flow, std::int64_t seq) override;
 	void Send(TxFrame &frame) override;
 	void SendPlain(TxFrame &frame) override;
-	void SendPlainAt(TxFrame &frame, TimePs at) override;
+	EventHandler &DriverEntry() override { return driver_enter_; }
 
 	void OnOutcome(TxFrame &frame, kpn_verdict verdict) override;
 	void OnWire(const WireFrame &frame) override;
@@ -89,7 +92,9 @@ public:
 	std::int64_t ForeignFrames() const { return foreign_frames_; }
 	/// Frames of \p flow that were made and have not ended.
 	std::int64_t PendingOf(FlowId flow) const { return pool_.InUse(flow); }
-	std::int64_t EtfDrops() const { return etf_drops_; }
+	std::int64_t EtfDrops() const { return etf_ ? etf_->Drops() : 0; }
+	/// Of the qdiscs that were asked for, by `qdisc`.
+	Counters QdiscCounters() const { return qdiscs_ ? qdiscs_->Counted() : Counters{}; }
 	std::int64_t Disturbances() const { return disturbances_; }
 	/// How often each stage of the host was gone through, and how often with a tail.
 	Counters HostDraws() const { return OfStages(&Latency::Draws); }
@@ -97,9 +102,18 @@ public:
 
 private:
 	void OnDriverEnter(TimePs, std::uint64_t frame);
+	void OnDriverDone(TimePs, std::uint64_t frame);
 	void OnSubmit(TimePs, std::uint64_t frame);
-	/// \param due  when the timer was to fire, by true time
-	void OnEtfTimer(TimePs, std::uint64_t due);
+	/// The interrupt of the NIC is over, and what its softirq does for one frame.
+	void OnRxInterrupt(TimePs, std::uint64_t);
+	void OnRxDone(TimePs, std::uint64_t);
+
+	std::int64_t TaiNs() override { return SystemClock().NowNs(world_.now); }
+	void SetTimer(std::int64_t tai_ns, EventHandler &handler) override;
+	TxFrame &FrameAt(std::uint32_t index) override { return pool_[index]; }
+	void Drop(TxFrame &frame, kpn_verdict verdict) override { Finish(frame, verdict); }
+	std::uint32_t ByteTimePs() const override { return world_.ends[end_].byte_time_ps; }
+	void HandOn(TxFrame &frame) override { ToDriver(frame); }
 
 	/// Who gets the frames of an address: a receiver, or nobody but the account of a flow.
 	struct Reception {
@@ -108,9 +122,12 @@ private:
 	};
 
 	Counters OfStages(std::int64_t (Latency::*count)() const) const;
+	void LeaveDriver(TxFrame &frame, TimePs ready);
 	void Submit(TxFrame &frame);
+	void Receive(std::uint32_t packet);
 	void Finish(TxFrame &frame, kpn_verdict verdict);
-	void ServeEtf();
+	/// Through the driver stage, past all qdiscs.
+	void ToDriver(TxFrame &frame);
 	void MakeClocks(bool has_phc);
 	std::int64_t StampNs(TimePs t);
 
@@ -129,23 +146,29 @@ private:
 	std::int64_t followed_phc_ps_ = 0;
 	std::int64_t followed_cpu_ps_ = 0;
 	HostStages stages_;
+	HostCpu cpu_;
+	HostCpu::Thread rx_irq_{ cpu_, CpuPriority::kHardIrq };
+	HostCpu::Thread rx_softirq_{ cpu_, CpuPriority::kSoftIrq };
+	HostCpu::Thread tx_softirq_{ cpu_, CpuPriority::kSoftIrq };
+	std::deque<std::uint32_t> rx_waiting_; // packets its softirq has not come to
 	Latency &driver_;
 	Latency &timer_;
 	FramePool pool_;
 	std::unique_ptr<Transmitter> transmitter_;
-	EtfQueue etf_;
-	TimePs etf_timer_at_ = kNever;
+	std::unique_ptr<EtfQdisc> etf_;     // with release "etf"
+	std::unique_ptr<QdiscTree> qdiscs_; // those of the spec, which take all frames
 	TimePs driver_free_ = 0;
 	TimePs late_ps_ = 0; // injected into the next frame
 	std::vector<std::unique_ptr<Application>> applications_;
 	AddressTable<Reception> receptions_;
 	std::uint32_t unknown_place_;
 	std::int64_t foreign_frames_ = 0;
-	std::int64_t etf_drops_ = 0;
 	std::int64_t disturbances_ = 0;
 	MemberEvent<&Station::OnDriverEnter> driver_enter_{ *this };
+	MemberEvent<&Station::OnDriverDone> driver_done_{ *this };
 	MemberEvent<&Station::OnSubmit> submit_{ *this };
-	MemberEvent<&Station::OnEtfTimer> etf_event_{ *this };
+	MemberEvent<&Station::OnRxInterrupt> rx_interrupt_{ *this };
+	MemberEvent<&Station::OnRxDone> rx_done_{ *this };
 };
 
 } // namespace keepon::sim

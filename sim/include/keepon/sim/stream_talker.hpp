@@ -29,8 +29,8 @@ private:
 	FlowId flow_;
 	Latency &wakeup_;
 	Latency &stack_;
+	HostCpu::Thread thread_;
 	std::int64_t ahead_ns_; // wake-up this long before the txtime
-	TimePs last_ = 0;       // arrival of the last frame at the release
 	bool begun_ = false;    // the first wake-up is set
 	MemberEvent<&StreamTalker::OnTimer> timer_{ *this };
 };

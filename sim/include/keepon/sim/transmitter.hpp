@@ -30,7 +30,8 @@ struct TxFrame {
 	std::uint32_t index = 0; // in the pool
 	TimePs submitted_ps = 0;
 	TimePs launch_ps =
-		kNever; // when its NIC is to send it, by true time; kNever: no launch time
+		kNever;        // when its NIC is to send it, by true time; kNever: no launch time
+	bool assisted = false; // its sender knows of no time, taprio gave it the one it has
 };
 
 /// A frame as it goes onto the wire. Times are true time; data as latched, frame_bytes - 4 long,
@@ -65,6 +66,7 @@ protected:
 	~TransmitterSink() = default;
 };
 
+class HostCpu;
 class StationClock;
 struct World;
 
@@ -120,6 +122,7 @@ struct TransmitterSetup {
 	Oscillator &nic_oscillator;
 	Oscillator &cpu_oscillator;
 	StationClock &clock; // what applications mean by time
+	HostCpu &cpu;
 	TransmitterSink &sink;
 };
 

@@ -94,7 +94,7 @@ def hand_over(station: Station, host: Host) -> HandOver | None:
         return None
     stages = [host.stages[name] for name in ("wakeup", "stack", "driver")]
     usual, worst = sum(map(usual_ns, stages)), sum(map(worst_ns, stages))
-    if station.release != "etf":
+    if station.release != "etf" and station.qdisc is None:
         return HandOver(usual, worst)
     delta_ns = etf_delta_ns(station)
     return HandOver(

@@ -21,6 +21,7 @@ from keepon.measure.delays import mark_onset
 from keepon.measure.results import FrameArrays
 from keepon.model import outcomes
 from keepon.model.plan import Plan
+from keepon.model.qdiscs.stations import check_real
 from keepon.model.result import RunParts, StationResult, StreamResult
 from keepon.model.scenario import Scenario, Stream
 from keepon.model.tools import Listen, Talk
@@ -70,6 +71,7 @@ def check_supported(scenario: Scenario) -> None:
                 " target host, whose bridges are beyond its reach"
             )
     for index, station in enumerate(scenario.station):
+        check_real(f"key `station[{index}]", station, "host")
         if station.keepon.clock == "dual" and station.driver != "keepon":
             raise ConfigError(f'key `station[{index}].keepon.clock` = "dual": needs driver keepon')
     for index, fault in enumerate(scenario.fault):

@@ -49,7 +49,8 @@ def by_construction(scenario: Scenario) -> list[str]:
     ]
     driven = {driver for driver, _ in talkers}
     with_etf = any(
-        driver == "standard" and station.release != "sleep" for driver, station in talkers
+        driver == "standard" and station.release != "sleep" and station.qdisc is None
+        for driver, station in talkers
     )
     locked = any(
         driver == "keepon" and station.keepon.mode == "phase-locked" for driver, station in talkers

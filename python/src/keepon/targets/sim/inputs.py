@@ -46,6 +46,50 @@ class KeeponSpec(TypedDict):
     tolerance_ns: NotRequired[int]
 
 
+class CpuSpec(TypedDict):
+    """Cores of a host, and what received frames cost them."""
+
+    cores: int
+    irq_ns: int
+    softirq_ns: int
+
+
+class LeafSpec(TypedDict, total=False):
+    """A leaf of a station's qdiscs: kind "fifo", "etf" or "guard", and its options."""
+
+    kind: str
+    keeps_txtime: bool
+    delta_ns: int
+    deadline_mode: bool
+    skip_sock_check: bool
+    reschedule: bool
+    mtu_bytes: int
+    fudge_ns: int
+    tolerance_ns: int
+    limit_frames: int
+    late: str
+
+
+class TaprioSpec(TypedDict):
+    """Windows in their order, by classes as a mask and by length."""
+
+    base_ns: int
+    cycle_ns: int
+    gates: list[int]
+    lengths_ns: list[int]
+    txtime_assist: bool
+    offload: bool
+    txtime_delay_ns: int
+
+
+class QdiscSpec(TypedDict):
+    """Qdiscs of a station: the queue of each of 16 classes, a leaf for each queue."""
+
+    queues: list[int]
+    leaves: list[LeafSpec]
+    taprio: NotRequired[TaprioSpec]
+
+
 class StationSpec(TypedDict):
     """A station; `host` by the name of the stage."""
 
@@ -63,7 +107,9 @@ class StationSpec(TypedDict):
     nic: NicSpec
     ingress_latency_ns: NotRequired[int]
     egress_latency_ns: NotRequired[int]
+    cpu: NotRequired[CpuSpec]
     keepon: NotRequired[KeeponSpec]
+    qdisc: NotRequired[QdiscSpec]
 
 
 class PtpSpec(TypedDict, total=False):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from keepon.errors import ConfigError
 from keepon.model.scenario import Scenario, Station
+from keepon.targets.sim import qdiscs
 
 FAULT_NS_MAX = 10**15
 
@@ -47,6 +48,7 @@ def check_supported(scenario: Scenario) -> None:
     Raises:
         ConfigError: one sentence on the first such key.
     """
+    qdiscs.check(scenario)
     for index, station in enumerate(scenario.station):
         _check_dual_clock(scenario, index, station)
     for index, load in enumerate(scenario.load):

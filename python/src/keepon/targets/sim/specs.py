@@ -5,11 +5,11 @@ come from.
 
 from __future__ import annotations
 
-from keepon.model.hosts import ETF_DELTA_NS, Sourced, chosen, etf_delta, host_of
+from keepon.model.hosts import ETF_DELTA_NS, Sourced, chosen, etf_delta, etf_delta_ns, host_of
 from keepon.model.plan import Plan, PlannedStation
 from keepon.model.scenario import NicOptions, Scenario, Station
-from keepon.targets.sim import timesync
-from keepon.targets.sim.inputs import KeeponSpec, NicSpec, StationSpec
+from keepon.targets.sim import qdiscs, timesync
+from keepon.targets.sim.inputs import CpuSpec, KeeponSpec, NicSpec, StationSpec
 
 CLASS_COUNT = 16
 
@@ -64,6 +64,27 @@ def nic_spec(station: Station, driver: str) -> tuple[NicSpec, list[Sourced]]:
     return spec, used
 
 
+def cpu_spec(station: Station) -> tuple[CpuSpec | None, list[Sourced]]:
+    """The cores of a host whose software contends for them, all chosen; nothing if it does not."""
+    host = station.host
+    if isinstance(host, str) or not host.cores:
+        return None, []
+    spec: CpuSpec = {
+        "cores": host.cores,
+        "irq_ns": host.irq_ns,
+        "softirq_ns": host.softirq_ns,
+    }
+    used = [
+        chosen(f"host: {key}", value, "scenario: host table")
+        for key, value in (
+            ("cores", host.cores),
+            ("irq_ns", host.irq_ns),
+            ("softirq_ns", host.softirq_ns),
+        )
+    ]
+    return spec, used
+
+
 def station_spec(
     scenario: Scenario,
     station: Station,
@@ -78,6 +99,12 @@ def station_spec(
     # "current limitations").
     release = "etf" if driver != "keepon" and station.release == "txtime" else station.release
     delta_ns = ETF_DELTA_NS if station.etf_delta_ns == "auto" else int(station.etf_delta_ns)
+    own_qdiscs = qdiscs.spec_of(scenario, station, driver)
+    if own_qdiscs is not None:
+        release = "sleep" if station.release == "sleep" else "txtime"
+        if own_delta_ns := etf_delta_ns(station):
+            entry = chosen(f"qdisc: delta ({driver})", own_delta_ns, "scenario", "timer")
+            sources = [*sources, entry]
     if release == "etf":
         if station.etf_delta_ns == "auto":
             delta = etf_delta(driver)
@@ -100,6 +127,12 @@ def station_spec(
         "stamp_resolution_ns": station.stamp_resolution_ns,
         "nic": nic,
     }
+    cpu, used = cpu_spec(station)
+    if cpu:
+        spec["cpu"] = cpu
+        sources = [*sources, *used]
+    if own_qdiscs is not None:
+        spec["qdisc"] = own_qdiscs
     synchronised, used = timesync.station_spec(scenario, station, driver)
     if synchronised:
         spec["host"]["rx"] = synchronised["rx"]

@@ -20,6 +20,7 @@ from keepon.measure.delays import mark_onset
 from keepon.model import outcomes
 from keepon.model.gates import ALL_GATES
 from keepon.model.plan import Plan
+from keepon.model.qdiscs.stations import check_real
 from keepon.model.result import (
     BridgeResult,
     ClockOffsets,
@@ -95,6 +96,7 @@ def check_supported(scenario: Scenario) -> None:
                     f"{where}.nic.{key}` = {getattr(station.nic, key)}: must be {default.default}"
                     " for target vm; its NICs are those of keepon_hwsim"
                 )
+        check_real(where, station, "vm")
         if station.keepon.clock == "dual":
             raise ConfigError(
                 f'{where}.keepon.clock` = "dual": must be "interpolated" or "counter"; not'

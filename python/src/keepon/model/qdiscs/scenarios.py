@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`qdisc` of a scenario's stations is read and held against what the station is and sends."""
+
+from __future__ import annotations
+
+from keepon.errors import ConfigError
+from keepon.model.hosts import DRIVERS, Stage, host_of
+from keepon.model.qdiscs import reader, stations
+from keepon.model.qdiscs.options import Limits
+from keepon.model.qdiscs.tree import Guard, Tree
+from keepon.model.scenario import Scenario
+from keepon.model.stationtables import Station
+
+HORIZON_NS = 500_000_000
+"""Of a NIC with launch times (Cochran, limitations: the i210's is +-0.5 s)."""
+
+
+def least_txtime_delay_ns(scenario: Scenario, station: Station, driver: str) -> int:
+    """The least that a frame can need from taprio to its launch: constant parts of the driver's
+    path, and the fetch. With less every frame is late.
+    """
+
+    def least_ns(stage: Stage) -> int:
+        return stage.base_ns + (stage.median_ns if stage.sigma == 0 else 0)
+
+    stages, _ = host_of(station.host, driver, scenario.host_tail_scale)
+    return least_ns(stages["driver"]) + station.nic.fetch_ns
+
+
+def _limits(scenario: Scenario, station: Station) -> Limits:
+    drivers = DRIVERS if station.driver == "under-test" else (station.driver,)
+    return Limits(
+        HORIZON_NS if "launchtime" in drivers else None,
+        min(least_txtime_delay_ns(scenario, station, driver) for driver in drivers),
+    )
+
+
+def check(scenario: Scenario, source: str) -> None:
+    """Read all of them.
+
+    Raises:
+        ConfigError: one sentence on the first that is wrong, or does not go with its station.
+    """
+    for index, station in enumerate(scenario.station):
+        where = f'{source}: key `station[{index}].qdisc` (station "{station.name}")'
+        if station.qdisc is None:
+            if station.release == "reschedule":
+                raise ConfigError(
+                    f'{source}: key `station[{index}].release` (station "{station.name}") ='
+                    ' "reschedule": goes with taprio\'s txtime-assist only; write its commands as'
+                    " qdisc"
+                )
+            continue
+        tree = reader.parse_one(station.qdisc, where, _limits(scenario, station))
+        _check_station(where, station, tree)
+        _check_classes(where, scenario, station, tree)
+
+
+def _check_station(where: str, station: Station, tree: Tree) -> None:
+    if tree.root is None:
+        raise ConfigError(f"{where}: {tree.device} has no root; add one")
+    if station.release == "etf":
+        raise ConfigError(
+            f'{where}: goes without release = "etf", which is about the qdisc, too; leave out one'
+            " of them"
+        )
+    if station.release == "reschedule" and not stations.assisted(tree):
+        raise ConfigError(
+            f'{where}: has no taprio with txtime-assist (flags 0x1), which release = "reschedule"'
+            " is about; add it, or leave out release"
+        )
+    if any(isinstance(leaf, Guard) for leaf in tree.leaves.values()):
+        raise ConfigError(f"{where}: guard must be the root of its device; write it as root")
+
+
+def _check_classes(where: str, scenario: Scenario, station: Station, tree: Tree) -> None:
+    used = [("stream", entry.id, entry.tc) for entry in scenario.stream
+            if entry.talker == station.name]  # fmt: skip
+    used += [("load", entry.id, entry.tc) for entry in scenario.load
+             if entry.talker == station.name]  # fmt: skip
+    if scenario.sync.by_ptp:
+        used.append(("PTP", "sync", scenario.sync.tc))
+    if tree.classes is None:
+        return
+    for kind, name, tc in used:
+        if tc >= tree.classes.count or stations.priority_of(tree, tc) is None:
+            raise ConfigError(
+                f"{where}: has no class {tc}, or no priority in its map that leads there, and"
+                f" {kind} {name} is in it; classes are 0 to {tree.classes.count - 1}"
+            )

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `qdisc` of a station says: its tree, and where in it a traffic class is."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from keepon.errors import ConfigError
+from keepon.model.qdiscs import reader
+from keepon.model.qdiscs.tree import PRIORITIES, Etf, Fifo, Guard, Qdisc, Taprio, Tree
+from keepon.model.stationtables import Station
+
+
+@lru_cache(maxsize=64)
+def _tree(text: str) -> Tree:
+    return reader.parse_one(text, "qdisc")
+
+
+def tree_of(station: Station) -> Tree | None:
+    """The tree; None where the station leaves its qdiscs to `release`. Read when it was loaded."""
+    return None if station.qdisc is None else _tree(station.qdisc)
+
+
+def queue_of(tree: Tree, tc: int) -> int:
+    """Transmit queue of a traffic class."""
+    return tree.classes.queues[tc][1] if tree.classes is not None else 0
+
+
+def leaf_of(tree: Tree, tc: int) -> Qdisc:
+    """The leaf of a class. Linux puts a fifo where no other was asked for."""
+    if tree.classes is None:
+        assert tree.root is not None, "a tree that was read and is used has a root"
+        return tree.root
+    return tree.leaves.get(queue_of(tree, tc), Fifo("pfifo"))
+
+
+def priority_of(tree: Tree, tc: int) -> int | None:
+    """The highest SO_PRIORITY of a class; None: it has none, so that no program can send in it."""
+    if tree.classes is None:
+        return 0
+    levels = [level for level in range(PRIORITIES) if tree.classes.map[level] == tc]
+    return levels[-1] if levels else None
+
+
+def launches(station: Station, tc: int) -> bool:
+    """Whether a launch-time NIC is told of the txtimes of a class: its etf is offloaded."""
+    tree = tree_of(station)
+    leaf = None if tree is None else leaf_of(tree, tc)
+    return leaf is None or (isinstance(leaf, Etf) and leaf.offload)
+
+
+def by_txtime(station: Station, tc: int) -> bool:
+    """Whether frames of a class are sent by the times their senders give them."""
+    tree = tree_of(station)
+    return tree is None or isinstance(leaf_of(tree, tc), Etf | Guard)
+
+
+def assisted(tree: Tree) -> bool:
+    return isinstance(tree.root, Taprio) and tree.root.txtime_assist
+
+
+def delta_ns(tree: Tree) -> int:
+    """The greatest delta of its etf."""
+    qdiscs = [tree.root, *tree.leaves.values()]
+    return max([0, *(qdisc.delta_ns for qdisc in qdiscs if isinstance(qdisc, Etf))])
+
+
+def check_real(where: str, station: Station, target: str) -> None:
+    """Refuse what no kernel has, or what is not brought into a guest yet.
+
+    Raises:
+        ConfigError: one sentence.
+    """
+    tree = tree_of(station)
+    if station.release == "reschedule":
+        raise ConfigError(
+            f'{where}.release` = "reschedule": no kernel has it; take target sim, or "txtime"'
+        )
+    if tree is not None and isinstance(tree.root, Guard):
+        raise ConfigError(
+            f"{where}.qdisc`: guard is not brought to target {target} yet; take target sim, or load"
+            " sch_guard.ko by hand (docs/qdiscs.md)"
+        )

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A station's qdiscs as the simulator is told of them."""
+
+from __future__ import annotations
+
+from keepon.errors import ConfigError
+from keepon.model.qdiscs import stations
+from keepon.model.qdiscs.tree import CLASSES_MAX, Cbs, Etf, Guard, Qdisc, Taprio
+from keepon.model.scenario import Scenario, Station
+from keepon.model.wire import FRAME_BYTES_MAX
+from keepon.targets.sim.inputs import LeafSpec, QdiscSpec, TaprioSpec
+
+NIC_QUEUES = 8
+
+
+def check(scenario: Scenario) -> None:
+    """Refuse what the simulator has not.
+
+    Raises:
+        ConfigError: one sentence on the first of it.
+    """
+    for index, station in enumerate(scenario.station):
+        tree = stations.tree_of(station)
+        if tree is None:
+            continue
+        where = f'key `station[{index}].qdisc` (station "{station.name}")'
+        if any(isinstance(qdisc, Cbs) for qdisc in (tree.root, *tree.leaves.values())):
+            raise ConfigError(
+                f"{where}: the simulator has no cbs in front of a driver; leave it out"
+            )
+        if not isinstance(tree.root, Taprio) or not tree.root.full_offload:
+            continue
+        if station.driver != "launchtime":
+            raise ConfigError(
+                f'{where}: the NIC of driver "{station.driver}" has no gates in the simulator'
+                ' (flags 0x2); take driver "launchtime", or flags 0x1'
+            )
+        if tree.root.classes.tx_queues > NIC_QUEUES:
+            raise ConfigError(
+                f"{where}: the simulator's NIC with gates has {NIC_QUEUES} queues, and"
+                f" {tree.root.classes.tx_queues} are asked for"
+            )
+
+
+def spec_of(scenario: Scenario, station: Station, driver: str) -> QdiscSpec | None:
+    """None: the station leaves its qdiscs to `release`."""
+    tree = stations.tree_of(station)
+    if tree is None:
+        return None
+    reschedule = station.release == "reschedule"
+    if tree.classes is None:
+        assert tree.root is not None, "checked when it was loaded"
+        return {"queues": [0] * CLASSES_MAX, "leaves": [_leaf(tree.root, driver, reschedule)]}
+    count = tree.classes.count
+    spec: QdiscSpec = {
+        "queues": [stations.queue_of(tree, min(tc, count - 1)) for tc in range(CLASSES_MAX)],
+        "leaves": [
+            _leaf(tree.leaves.get(queue), driver, reschedule)
+            for queue in range(tree.classes.tx_queues)
+        ],
+    }
+    if isinstance(tree.root, Taprio):
+        spec["taprio"] = _taprio(tree.root)
+    return spec
+
+
+def _leaf(qdisc: Qdisc | None, driver: str, reschedule: bool) -> LeafSpec:
+    """A NIC with launch times is told of txtimes by an offloaded etf only; keepon looks itself."""
+    match qdisc:
+        case Etf():
+            return {
+                "kind": "etf",
+                "keeps_txtime": driver == "keepon" or (driver == "launchtime" and qdisc.offload),
+                "delta_ns": qdisc.delta_ns,
+                "deadline_mode": qdisc.deadline_mode,
+                "skip_sock_check": qdisc.skip_sock_check,
+                "reschedule": reschedule,
+            }
+        case Guard():
+            return {
+                "kind": "guard",
+                "mtu_bytes": qdisc.mtu_bytes or FRAME_BYTES_MAX,
+                "fudge_ns": qdisc.fudge_ns,
+                "tolerance_ns": qdisc.tolerance_ns,
+                "limit_frames": qdisc.limit_frames,
+                "late": qdisc.late,
+            }
+    return {"kind": "fifo", "keeps_txtime": driver == "keepon"}
+
+
+def _taprio(taprio: Taprio) -> TaprioSpec:
+    return {
+        "base_ns": taprio.base_ns,
+        "cycle_ns": taprio.cycle_ns,
+        "gates": [gates for gates, _ in taprio.entries],
+        "lengths_ns": [ns for _, ns in taprio.entries],
+        "txtime_assist": taprio.txtime_assist,
+        "offload": taprio.full_offload,
+        "txtime_delay_ns": taprio.txtime_delay_ns,
+    }

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`qdisc` of a station: read when the scenario is, refused in one sentence, and what a run makes of
+it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import ROOT
+from keepon.cli import session
+from keepon.errors import ConfigError
+from keepon.model import loading, published
+from keepon.model.qdiscs import scenarios, stations
+from keepon.model.scenario import Scenario
+from keepon.targets.sim import refusals
+from keepon.targets.sim.build import Build
+
+EXAMPLE = ROOT / "examples" / "three-classes.toml"
+TEXT = EXAMPLE.read_text()
+MS = 1_000_000
+
+
+def changed(*changes: tuple[str, str]) -> str:
+    text = TEXT
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def built(scenario: Scenario, seed: int = 1) -> Build:
+    run = scenario.drivers()[0]
+    return Build(scenario, session.planned(scenario), run, seed)
+
+
+def test_the_three_classes_are_the_published_ones() -> None:
+    """N8, N11, N13 to N16."""
+    station = loading.load(EXAMPLE).station_named("talker")
+    tree = stations.tree_of(station)
+    assert tree is not None and stations.assisted(tree)
+    assert [stations.priority_of(tree, tc) for tc in range(3)] == [3, 2, 15]
+    assert {stations.queue_of(tree, tc) for tc in range(3)} == {0}
+    assert stations.delta_ns(tree) == 200_000
+    assert all(stations.launches(station, tc) for tc in range(3))
+
+
+REFUSED: list[tuple[tuple[tuple[str, str], ...], str]] = [
+    ((("txtime-delay 40000", "txtime-delay 10000"),),
+     "line 10: txtime-delay: a frame needs 11800 ns at least from taprio to its launch, and"
+     " txtime-delay is 10000; write txtime-delay 11800 or more"),
+    ((("delta 200000", "delta 600000000"),), "line 13: 600000000: delta is above the 500000000 ns"),
+    ((("S 04 400000", "S 04 400000 cycle-time 900000"),),
+     "the windows last 1000000 ns and the cycle 900000"),
+    ((("flags 0x1 \\\n  txtime-delay 40000 \\\n", ""),), "classes share a transmit queue"),
+    ((("num_tc 3", "num_tc 3 colour 5"),), "line 2: colour: taprio has no such option"),
+    ((("dev enp2s0 parent 100:2", "dev esp2s0 parent 100:2"),), "esp2s0: is another device"),
+    ((("tc = 2", "tc = 3"),), "has no class 3, or no priority in its map that leads there, and"),
+    ((("map 2 2 1 0", "map 2 2 2 0"),), "has no class 1, or no priority"),
+    ((("qdisc = '''", "release = \"etf\"\nqdisc = '''"),), 'goes without release = "etf"'),
+    ((("qdisc = '''", "release = \"reschedule\"\nqdisc = '''"), ("flags 0x1", "flags 0x0"),
+      ("1@0 1@0 1@0", "1@0 1@1 1@2"), ("  txtime-delay 40000 \\\n", "")),
+     "has no taprio with txtime-assist"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "sentence"), REFUSED)
+def test_what_does_not_go_is_refused(changes: tuple[tuple[str, str], ...], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(sentence)) as told:
+        loading.parse(changed(*changes), "three.toml")
+    assert re.match(r'three.toml: key `station\[0\].qdisc` \(station "talker"\): ', str(told.value))
+    assert "\n" not in str(told.value)
+
+
+def test_rescheduling_needs_commands() -> None:
+    text = (ROOT / "examples" / "two-stations.toml").read_text()
+    scenario = loading.load(ROOT / "examples" / "two-stations.toml")
+    name = scenario.station[0].name
+    text = text.replace(f'name = "{name}"\n', f'name = "{name}"\nrelease = "reschedule"\n', 1)
+    with pytest.raises(ConfigError, match='"reschedule": goes with taprio'):
+        loading.parse(text, "two.toml")
+
+
+@pytest.mark.parametrize(
+    ("commands", "sentence"),
+    [
+        ("tc qdisc add dev e root cbs idleslope 1", "the simulator has no cbs in front"),
+        ("tc qdisc add dev e root taprio num_tc 1 queues 1@0 sched-entry S 1 1000000 flags 0x2",
+         'the NIC of driver "standard" has no gates'),
+    ],
+)  # fmt: skip
+def test_what_the_simulator_has_not_is_refused(commands: str, sentence: str) -> None:
+    text = re.sub(r"qdisc = '''.*?'''", f"qdisc = '{commands}'", TEXT, flags=re.DOTALL)
+    for old in ("tc = 1", "tc = 2"):
+        text = text.replace(old, "tc = 0")
+    text = text.replace('"launchtime"', '"standard"', 1)
+    scenario = loading.parse(text, "three.toml")
+    with pytest.raises(ConfigError, match=sentence):
+        refusals.check_supported(scenario)
+
+
+def test_the_least_txtime_delay_is_what_driver_and_nic_take() -> None:
+    scenario = loading.load(EXAMPLE)
+    station = scenario.station_named("talker")
+    assert scenarios.least_txtime_delay_ns(scenario, station, "launchtime") == 11_000 + 800
+
+
+def deviations_ns(build: Build, name: str) -> Any:
+    frames = build.frames(name)
+    sent = frames.wire_ps >= 0
+    wire_ps = frames.wire_ps[sent]
+    return (wire_ps[1:] - wire_ps[:-1] - MS * 1000) / 1000
+
+
+def test_the_example_runs_and_every_frame_ends_in_one_place() -> None:
+    scenario = loading.parse(changed(("duration_s = 15.0", "duration_s = 0.5")), "three.toml")
+    build = built(scenario)
+    build.simulation.run(700 * MS)
+    raw = build.simulation.station(build.nodes["talker"])
+    assert raw["qdisc"]["taprio_assisted"] > 10_000
+    summaries = [build.simulation.stream(flow) for flow in build.streams.values()]
+    summaries += [build.simulation.load(flow) for flow in build.loads.values()]
+    for summary in summaries:
+        ended = sum(summary["verdicts"].values())
+        assert summary["submitted"] == ended + summary["pending"]
+        assert summary["sent"] > 500
+    for name in ("TC0", "TC1"):
+        assert len(deviations_ns(build, name)) > 500
+
+
+def test_sleeping_senders_are_as_uneven_as_published() -> None:
+    """L22: 10000 packets by clock_nanosleep every 500 us; the host model through the simulator."""
+    figure = published.load("fejes")["fig1"]
+    text = re.sub(r"qdisc = '''.*?'''", 'release = "sleep"', TEXT, flags=re.DOTALL)
+    text = text[: text.index('[[stream]]\nid = "TC1"')].replace("1_000_000", "500_000")
+    text = text.replace("seed = 1", "seed = 1\nhost_tail_scale = 0.0")
+    text = text.replace("duration_s = 15.0", "duration_s = 5.1").replace("tc = 0", "tc = 0")
+    build = built(loading.parse(text, "sleep.toml"))
+    build.simulation.run(5_300 * MS)
+    wire_ps = build.frames("TC0").wire_ps
+    off_us = np.abs(np.diff(wire_ps[wire_ps >= 0][-10_000:]) / 1e6 - 500)
+    within = float(np.quantile(off_us, 0.8))
+    assert within == pytest.approx(figure["sw_tx_80_percent_within_us"], rel=0.05)
+    assert off_us.max() == pytest.approx(figure["max_diff_intended_to_actual_us"], rel=0.15)

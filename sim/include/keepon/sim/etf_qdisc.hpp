@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ETF qdisc (Linux net/sched/sch_etf.c): frames in order of txtime, handed on delta before it by
+// a timer that comes late. What is late when it enters or leaves is dropped, and so is what enters
+// behind a later one that has left (F8, F9, N25). In deadline mode a frame goes at once.
+#pragma once
+
+#include "keepon/sim/qdisc.hpp"
+#include "keepon/sim/qdisc_spec.hpp"
+#include "keepon/sim/release.hpp"
+
+namespace keepon::sim
+{
+
+class EtfQdisc final : public Qdisc
+{
+public:
+	/// Gives a frame another time. Source: Mitsubishi paper section 6.2.2 (N27).
+	class Labeller
+	{
+	public:
+		virtual void GiveTime(TxFrame &frame) = 0;
+
+	protected:
+		~Labeller() = default;
+	};
+
+	/// \param labeller  of frames that carry its label; NULL: nobody does
+	EtfQdisc(QdiscHost &host, QdiscBelow &below, const EtfSpec &spec, Labeller *labeller)
+		: host_(host), below_(below), spec_(spec), labeller_(labeller)
+	{
+	}
+
+	void Enqueue(TxFrame &frame) override;
+	void AddCounters(Counters &counters) const override;
+	std::int64_t Drops() const { return late_ + wrong_; }
+
+private:
+	void OnTimer(TimePs, std::uint64_t due_ns);
+	void Serve();
+	void EndLate(TxFrame &frame, std::int64_t now_ns);
+	std::int64_t DueNs() const;
+
+	QdiscHost &host_;
+	QdiscBelow &below_;
+	EtfSpec spec_;
+	Labeller *labeller_;
+	EtfQueue queue_;
+	std::int64_t last_ns_ = INT64_MIN; // txtime of the last that left
+	std::int64_t timer_ns_ = INT64_MAX;
+	std::int64_t late_ = 0;
+	std::int64_t wrong_ = 0;
+	std::int64_t rescheduled_ = 0;
+	MemberEvent<&EtfQdisc::OnTimer> timer_{ *this };
+};
+
+} // namespace keepon::sim

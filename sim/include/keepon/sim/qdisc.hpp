@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Queueing disciplines between the stack of a host and its driver, as Linux has them:
+//
+//   stack --> classes by SO_PRIORITY (mqprio, taprio) --> leaf (etf, guard, fifo) --> driver
+//
+// Nothing is pulled: a qdisc hands a frame on when Linux's would give it to the driver that asks. A
+// frame that ends here is told to be dropped. Options are those of tc, as docs/qdiscs.md has them.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "keepon/sim/event_queue.hpp"
+#include "keepon/sim/transmitter.hpp"
+
+namespace keepon::sim
+{
+
+class StationClock;
+
+/// What is below a qdisc: the driver, or another stage of a qdisc.
+class QdiscBelow
+{
+public:
+	/// \p frame leaves the qdisc now.
+	virtual void HandOn(TxFrame &frame) = 0;
+
+protected:
+	~QdiscBelow() = default;
+};
+
+/// What a station offers its qdiscs.
+class QdiscHost
+{
+public:
+	/// What CLOCK_TAI reads, in ns.
+	virtual std::int64_t TaiNs() = 0;
+	/// A timer of that clock, for \p tai_ns: \p handler is told by its softirq, which is late;
+	/// the argument is tai_ns.
+	virtual void SetTimer(std::int64_t tai_ns, EventHandler &handler) = 0;
+	virtual TxFrame &FrameAt(std::uint32_t index) = 0;
+	/// \p frame ends here.
+	virtual void Drop(TxFrame &frame, kpn_verdict verdict) = 0;
+	virtual std::uint32_t ByteTimePs() const = 0;
+
+protected:
+	~QdiscHost() = default;
+};
+
+class Qdisc
+{
+public:
+	virtual ~Qdisc() = default;
+
+	virtual void Enqueue(TxFrame &frame) = 0;
+	virtual void AddCounters(Counters &) const {}
+};
+
+/// How the kernel counts a frame: without FCS.
+inline std::int64_t SkbBytes(const TxFrame &frame)
+{
+	return frame.frame.frame_bytes - KPN_FCS_BYTES;
+}
+
+} // namespace keepon::sim

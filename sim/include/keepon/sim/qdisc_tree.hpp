@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The qdiscs of a station's interface: classes, a leaf for each transmit queue, gates.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "keepon/sim/qdisc.hpp"
+#include "keepon/sim/qdisc_spec.hpp"
+#include "keepon/sim/taprio_qdisc.hpp"
+
+namespace keepon::sim
+{
+
+class QdiscTree final
+{
+public:
+	/// \param driver  what is below all of them. Throws ValueError.
+	QdiscTree(QdiscHost &host, QdiscBelow &driver, const QdiscSpec &spec);
+
+	void Start();
+	/// A frame of class frame.tc comes from the stack.
+	void Enqueue(TxFrame &frame);
+	Counters Counted() const;
+
+private:
+	/// Between a leaf and what is below it: whether the driver is told of txtimes.
+	class Outlet final : public QdiscBelow
+	{
+	public:
+		Outlet(QdiscBelow &below, bool keeps_txtime)
+			: below_(below), keeps_txtime_(keeps_txtime)
+		{
+		}
+		void HandOn(TxFrame &frame) override;
+
+	private:
+		QdiscBelow &below_;
+		bool keeps_txtime_;
+	};
+	/// A fifo never waits here: the driver has a queue of its own.
+	class Fifo final : public Qdisc
+	{
+	public:
+		explicit Fifo(QdiscBelow &below) : below_(below) {}
+		void Enqueue(TxFrame &frame) override { below_.HandOn(frame); }
+
+	private:
+		QdiscBelow &below_;
+	};
+
+	QdiscHost &host_;
+	std::vector<std::uint32_t> queue_of_class_;
+	std::unique_ptr<TaprioAssist> assist_;
+	std::unique_ptr<TaprioGates> gates_;
+	std::deque<Outlet> outlets_;
+	std::vector<std::unique_ptr<Qdisc>> leaves_;
+	std::int64_t assisted_ = 0;
+	std::int64_t without_window_ = 0;
+	std::int64_t outside_window_ = 0;
+};
+
+} // namespace keepon::sim

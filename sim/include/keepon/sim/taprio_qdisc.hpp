@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// taprio (Linux net/sched/sch_taprio.c), of which two modes are qdiscs:
+//
+//   txtime-assist  stack --> taprio gives frames without a time the next place in a window of their
+//                  class --> leaf. One with a time must fit a window of its class, or is dropped.
+//   software       stack --> leaf --> gates, that a timer of the CPU opens, late --> driver
+//
+// Lengths are those of the kernel, which knows no FCS, preamble or gap: places that txtime-assist
+// gives are closer together than the wire can send.
+#pragma once
+
+#include <array>
+#include <deque>
+
+#include "keepon/sim/etf_qdisc.hpp"
+#include "keepon/sim/qdisc.hpp"
+#include "keepon/sim/qdisc_spec.hpp"
+
+namespace keepon::sim
+{
+
+/// Gives times: txtime-assist.
+class TaprioAssist final : public EtfQdisc::Labeller
+{
+public:
+	TaprioAssist(QdiscHost &host, const TaprioSpec &spec)
+		: host_(host), spec_(spec), next_ns_(spec.windows.size(), INT64_MIN)
+	{
+	}
+
+	/// A time for \p frame, which has none: its place in a window. False: none is long enough.
+	bool Label(TxFrame &frame);
+	/// Whether \p frame, which has a time, fits the window it is in.
+	bool Allows(const TxFrame &frame) const;
+	/// Label()s it anew; it keeps its time if there is no place.
+	void GiveTime(TxFrame &frame) override { Label(frame); }
+
+private:
+	std::int64_t DurationNs(const TxFrame &frame) const;
+
+	QdiscHost &host_;
+	TaprioSpec spec_;
+	std::vector<std::int64_t> next_ns_; // of each window: nothing before it is free
+};
+
+/// Gates by a timer: software mode. Frames that leave a leaf wait here for theirs.
+class TaprioGates final : public QdiscBelow
+{
+public:
+	static constexpr std::size_t kClasses = 16;
+
+	TaprioGates(QdiscHost &host, QdiscBelow &below, const TaprioSpec &spec);
+
+	/// The timer of the first window is set.
+	void Start();
+	void HandOn(TxFrame &frame) override;
+	std::int64_t Waiting() const { return waiting_; }
+
+private:
+	void OnWindow(TimePs, std::uint64_t start_ns);
+	void Serve();
+
+	QdiscHost &host_;
+	QdiscBelow &below_;
+	TaprioSpec spec_;
+	std::array<std::deque<std::uint32_t>, kClasses> ready_;
+	std::size_t window_ = 0;
+	std::int64_t close_ns_ = INT64_MIN; // of the window that is open; before the first: none
+	std::int64_t budget_ps_ = 0;
+	std::int64_t waiting_ = 0;
+	MemberEvent<&TaprioGates::OnWindow> timer_{ *this };
+};
+
+} // namespace keepon::sim

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "keepon/sim/etf_qdisc.hpp"
+
+namespace keepon::sim
+{
+
+/// A frame whose sender knows of no time has none but what taprio gave it; without that the kernel
+/// takes it for one of 1970. Applications set their sockets to the mode the qdisc has.
+void EtfQdisc::Enqueue(TxFrame &frame)
+{
+	const std::int64_t now_ns = host_.TaiNs();
+	const bool timed = frame.frame.flags & KPN_FRAME_TXTIME;
+	if (!timed || (frame.assisted && !spec_.skip_sock_check)) {
+		wrong_++;
+		host_.Drop(frame, KPN_VERDICT_INVALID);
+		return;
+	}
+	if (frame.frame.txtime_ns < now_ns) {
+		EndLate(frame, now_ns);
+		return;
+	}
+	if (frame.frame.txtime_ns < last_ns_) {
+		wrong_++;
+		host_.Drop(frame, KPN_VERDICT_INVALID);
+		return;
+	}
+	queue_.Push(frame.frame.txtime_ns, frame.index);
+	Serve();
+}
+
+/// Labelled best effort gets its next place instead of an end.
+void EtfQdisc::EndLate(TxFrame &frame, std::int64_t now_ns)
+{
+	if (spec_.reschedule && labeller_ && frame.assisted) {
+		labeller_->GiveTime(frame);
+		if (frame.frame.txtime_ns >= now_ns && frame.frame.txtime_ns >= last_ns_) {
+			rescheduled_++;
+			queue_.Push(frame.frame.txtime_ns, frame.index);
+			return;
+		}
+	}
+	late_++;
+	host_.Drop(frame, KPN_VERDICT_LATE);
+}
+
+std::int64_t EtfQdisc::DueNs() const
+{
+	return spec_.deadline_mode ? INT64_MIN : queue_.First().txtime_ns - spec_.delta_ns;
+}
+
+/// Hand on what is due, drop what is late, and set the timer for the next; an armed timer is moved
+/// forward only.
+void EtfQdisc::Serve()
+{
+	const std::int64_t now_ns = host_.TaiNs();
+	while (!queue_.Empty() && DueNs() <= now_ns) {
+		TxFrame &frame = host_.FrameAt(queue_.Pop());
+		if (frame.frame.txtime_ns < now_ns) {
+			EndLate(frame, now_ns);
+			continue;
+		}
+		last_ns_ = frame.frame.txtime_ns;
+		if (spec_.deadline_mode)
+			frame.frame.txtime_ns = now_ns;
+		below_.HandOn(frame);
+	}
+	if (queue_.Empty() || DueNs() >= timer_ns_)
+		return;
+	timer_ns_ = DueNs();
+	host_.SetTimer(timer_ns_, timer_);
+}
+
+void EtfQdisc::OnTimer(TimePs, std::uint64_t due_ns)
+{
+	if (static_cast<std::int64_t>(due_ns) != timer_ns_)
+		return;
+	timer_ns_ = INT64_MAX;
+	Serve();
+}
+
+void EtfQdisc::AddCounters(Counters &counters) const
+{
+	counters.emplace_back("etf_late", late_);
+	counters.emplace_back("etf_wrong", wrong_);
+	counters.emplace_back("etf_rescheduled", rescheduled_);
+}
+
+} // namespace keepon::sim

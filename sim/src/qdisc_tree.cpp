@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "keepon/sim/qdisc_tree.hpp"
+
+#include "keepon/sim/guard_qdisc.hpp"
+
+namespace keepon::sim
+{
+
+void QdiscTree::Outlet::HandOn(TxFrame &frame)
+{
+	if (!keeps_txtime_)
+		frame.frame.flags &= static_cast<u8>(~KPN_FRAME_TXTIME);
+	below_.HandOn(frame);
+}
+
+QdiscTree::QdiscTree(QdiscHost &host, QdiscBelow &driver, const QdiscSpec &spec)
+	: host_(host), queue_of_class_(spec.queue_of_class)
+{
+	QdiscBelow *below = &driver;
+	if (spec.taprio && spec.taprio->txtime_assist) {
+		assist_ = std::make_unique<TaprioAssist>(host, *spec.taprio);
+	} else if (spec.taprio && !spec.taprio->offload) {
+		gates_ = std::make_unique<TaprioGates>(host, driver, *spec.taprio);
+		below = gates_.get();
+	}
+	for (const LeafSpec &leaf : spec.leaves) {
+		Outlet &outlet = outlets_.emplace_back(*below, leaf.keeps_txtime);
+		switch (leaf.kind) {
+		case LeafKind::kEtf:
+			leaves_.push_back(
+				std::make_unique<EtfQdisc>(host, outlet, leaf.etf, assist_.get()));
+			break;
+		case LeafKind::kGuard:
+			leaves_.push_back(std::make_unique<GuardQdisc>(host, outlet, leaf.guard));
+			break;
+		case LeafKind::kFifo: leaves_.push_back(std::make_unique<Fifo>(outlet)); break;
+		}
+	}
+	for (const std::uint32_t queue : queue_of_class_) {
+		if (queue >= leaves_.size())
+			throw ValueError("qdisc: a class has queue " + std::to_string(queue) +
+					 ", and there are " + std::to_string(leaves_.size()));
+	}
+}
+
+void QdiscTree::Start()
+{
+	if (gates_)
+		gates_->Start();
+}
+
+void QdiscTree::Enqueue(TxFrame &frame)
+{
+	if (assist_ && frame.frame.flags & KPN_FRAME_TXTIME) {
+		if (!assist_->Allows(frame)) {
+			outside_window_++;
+			host_.Drop(frame, KPN_VERDICT_NOT_ALLOWED);
+			return;
+		}
+	} else if (assist_) {
+		if (!assist_->Label(frame)) {
+			without_window_++;
+			host_.Drop(frame, KPN_VERDICT_NOT_ALLOWED);
+			return;
+		}
+		assisted_++;
+	}
+	leaves_[queue_of_class_[frame.frame.tc]]->Enqueue(frame);
+}
+
+Counters QdiscTree::Counted() const
+{
+	Counters counters;
+	if (assist_) {
+		counters.emplace_back("taprio_assisted", assisted_);
+		counters.emplace_back("taprio_without_window", without_window_);
+		counters.emplace_back("taprio_outside_window", outside_window_);
+	}
+	if (gates_)
+		counters.emplace_back("taprio_waiting", gates_->Waiting());
+	for (const auto &leaf : leaves_) {
+		Counters own;
+		leaf->AddCounters(own);
+		for (const auto &[name, value] : own) {
+			auto found = counters.begin();
+			while (found != counters.end() && found->first != name)
+				++found;
+			if (found == counters.end())
+				counters.emplace_back(name, value);
+			else
+				found->second += value;
+		}
+	}
+	return counters;
+}
+
+} // namespace keepon::sim
