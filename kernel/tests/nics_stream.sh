@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A keepon link on an Intel controller whose model paces the wire; the host judges what is in /out
 # and the wire's log. OURS, THEIRS: PCI addresses; STOCK: the kernel's driver at the far end;
-# PREFETCH: what the driver is told; MBPS; FRAMES of a 1 ms stream, ECHOES beside it, one in 20 ms;
-# TALK: where what became of each frame is written; SLOT_BYTES, TRIM_BYTES, TALK_BYTES.
+# PREFETCH, INDEX_DONE: what the driver is told; MBPS; FRAMES of a 1 ms stream, ECHOES beside it,
+# one in 20 ms; TALK: where what became of each frame is written; SLOT_BYTES, TRIM_BYTES, TALK_BYTES.
 # JUDGE, if not empty: the far end hears everything and counts it.
 . /lib/keepon/test.sh
 . /lib/keepon/lent.sh
@@ -17,7 +17,7 @@ echoes() {
 	ping -q -c "$1" -i "$2" -s 18 $PEER | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'
 }
 
-run "the driver loads" modprobe keepon_intel prefetch="$PREFETCH"
+run "the driver loads" modprobe keepon_intel prefetch="$PREFETCH" index_done="$INDEX_DONE"
 run "keepon loads" modprobe keepon
 bind_intel && ok "a card" || fail "a card"
 far_end

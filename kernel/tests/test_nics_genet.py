@@ -148,7 +148,7 @@ def judge(
 COPIES = "swiotlb=force"
 # Depth of the model, whether its index tells of frames that have left, speed, lengths
 CASES = [
-    *((ahead, done, 1000, LONG) for ahead in (0, 4, 16) for done in (False, True)),
+    *((ahead, done, 1000, LONG) for ahead in (0, 4, 16, 32) for done in (False, True)),
     *((ahead, done, 100, LONG) for ahead in (0, 4, 16) for done in (False, True)),
     (0, False, 1000, SHORT), (16, False, 1000, SHORT), (16, True, 1000, SHORT),
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from keepon.targets.vm import programs
-from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
+from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from wirelog import (
     FRAMES,
     GAP_BYTES,
@@ -53,11 +53,13 @@ def addresses(model: str) -> list[str]:
     return [f"0000:00:{place:02x}.0" for place in PLACES[model]]
 
 
-def cards(model: str, ahead: int, log: Path, judged: bool = False) -> list[str]:
+def cards(model: str, ahead: int, log: Path, judged: bool = False, done: bool = False) -> list[str]:
     """Two on one wire; the first one's sending is paced. Judged: the other gets its frames with
-    their FCS, and those whose FCS is wrong too.
+    their FCS, and those whose FCS is wrong too. Done: its index tells of frames that have left.
     """
     options = [f",paced=on,ahead={ahead},wirelog={log}", ""]
+    if done:
+        options[0] += ",head-on-done=on"
     if judged:
         options = [f"{options[0]},send-fcs=on", ",check-fcs=on"]
     args = [part for folder in FIRMWARE for part in ("-L", folder)]
@@ -79,8 +81,10 @@ def boot(
     judged: bool = False,
     mbps: int = 1000,
     frames: int = FRAMES,
+    done: bool = False,
+    family: str = "6.1",
 ) -> GuestResult:
-    kernel = get_kernel("6.1", "rt")
+    kernel = get_kernel(family, "rt")
     folders = [HERE.parent / "native", HERE.parent / "nics" / "intel", HERE.parent / "keepon"]
     ours, theirs = addresses(model)
     slot_bytes, trim_bytes, talk_bytes = (str(length) for length in lengths)
@@ -88,11 +92,13 @@ def boot(
     return run_guest(
         kernel, HERE / "nics_stream.sh", files,
         modules=build_modules(kernel, folders),
-        tools=[*programs.tools()], qemu=emulator(), qemu_args=cards(model, ahead, log, judged),
+        tools=[*programs.tools()], qemu=emulator(),
+        qemu_args=cards(model, ahead, log, judged, done),
         timeout_s=3600,
         environment={
             "OURS": ours, "THEIRS": theirs, "STOCK": model, "PREFETCH": str(said),
-            "MBPS": str(mbps), "FRAMES": str(frames), "ECHOES": str(frames // 20 + 5),
+            "INDEX_DONE": str(int(done)), "MBPS": str(mbps),
+            "FRAMES": str(frames), "ECHOES": str(frames // 20 + 5),
             "TALK": "/out/talk.json" if frames == FRAMES else "/tmp/talk.json",
             "SLOT_BYTES": slot_bytes, "TRIM_BYTES": trim_bytes, "TALK_BYTES": talk_bytes,
             "JUDGE": "yes" if judged else "",
@@ -124,28 +130,38 @@ def check_wire(
     assert ahead or max(run.ahead_ns for run in runs) == 0
 
 
-# Depth of the model, what the driver is told (0: what the data sheets suggest), lengths
+def judge(result: GuestResult, log: Path, ahead: int, lengths: tuple[int, int, int]) -> None:
+    assert result.check().tap.problems() == []
+    runs = lent(read_log(log))
+    check_wire(runs, lengths, ahead)
+    check_stream(runs, result, BYTE_NS)
+    check_counters(runs, counters(result))
+
+
+# Depth of the model, what the driver is told (0: what the data sheets suggest), whether the index
+# tells of frames that have left, lengths
 CASES = [
-    (0, 1, LONG), (4, 4, LONG), (4, 0, LONG), (16, 16, LONG), (32, 32, LONG), (0, 1, SHORT),
-    (32, 32, SHORT),
+    (4, 0, False, LONG), (0, 1, False, SHORT), (32, 32, False, SHORT),
+    *((ahead, ahead or 1, done, LONG) for ahead in (0, 4, 16, 32) for done in (False, True)),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("ahead", "said", "lengths"), CASES)
+@pytest.mark.parametrize(("ahead", "said", "done", "lengths"), CASES)
 @pytest.mark.parametrize("model", PLACES)
 def test_every_slot_on_the_wire(
-    model: str, ahead: int, said: int, lengths: tuple[int, int, int], tmp_path: Path
+    model: str, ahead: int, said: int, done: bool, lengths: tuple[int, int, int], tmp_path: Path
 ) -> None:
     """No gap, placeholders bad, all else good, every frame of the stream at its byte,
     none missing.
     """
     log = tmp_path / "wire.csv"
-    result = boot(model, ahead, said, lengths, log).check()
-    assert result.tap.problems() == []
-    runs = lent(read_log(log))
-    check_wire(runs, lengths, ahead)
-    check_stream(runs, result, BYTE_NS)
-    check_counters(runs, counters(result))
+    judge(boot(model, ahead, said, lengths, log, done=done), log, ahead, lengths)
+
+
+@pytest.mark.parametrize("model", PLACES)
+def test_the_newest_kernel(model: str, tmp_path: Path) -> None:
+    log = tmp_path / "wire.csv"
+    judge(boot(model, 4, 4, LONG, log, family=offered_families()[-1]), log, 4, LONG)
 
 
 @pytest.mark.parametrize(("mbps", "frames"), [(100, 60_000), (1000, 1000)])

@@ -4,7 +4,8 @@
  * second word says what the slot is, and one 64-bit store changes it: with IFCS the controller adds
  * a good FCS to a frame, without it the last four bytes of the buffer leave as they are, zero, which
  * is the FCS of no placeholder. No descriptor asks for a report (RS), so none is written back and
- * the ring goes round. Progress is TDH, which moves when the controller has fetched a frame.
+ * the ring goes round. Progress is TDH, which moves when the controller has fetched a frame, or, with
+ * index_done, when one has left.
  */
 #include <linux/moduleparam.h>
 
@@ -14,6 +15,10 @@
 static ushort frames_ahead;
 module_param_named(prefetch, frames_ahead, ushort, 0444);
 MODULE_PARM_DESC(prefetch, "frames a controller fetches ahead, as measured; 0: by its data sheet");
+
+static bool index_done;
+module_param(index_done, bool, 0444);
+MODULE_PARM_DESC(index_done, "TDH counts frames that have left, not fetched ones");
 
 /* ---- operations; serialised, any context ---- */
 
@@ -130,6 +135,7 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 			.ring_slots_max = INTEL_RING_MAX,
 			.ring_slots_multiple = INTEL_RING_MULTIPLE,
 			.prefetch_slots_max = prefetch_slots(nic->chip, slot_bytes),
+			.index_counts_done = index_done,
 		},
 	};
 	return card_query(&nic->card, intel_link(nic), slot_bytes, caps, why);
