@@ -140,6 +140,12 @@ int card_open(struct net_device *dev);
 int card_stop(struct net_device *dev);
 void card_tx_timeout(struct net_device *dev, unsigned int queue);
 
+/* What is the same in every card's struct net_device_ops. */
+#define CARD_NETDEV_OPS                                                                  \
+	.ndo_init = card_dev_init, .ndo_uninit = card_dev_uninit, .ndo_open = card_open, \
+	.ndo_stop = card_stop, .ndo_get_stats64 = card_get_stats64,                      \
+	.ndo_tx_timeout = card_tx_timeout
+
 /* As in struct dev_pm_ops; the driver data of the device is the struct net_device. */
 int card_suspend(struct device *device);
 int card_resume(struct device *device);
@@ -186,16 +192,45 @@ bool card_map(struct card *card, struct sk_buff *skb, dma_addr_t *dma);
 /** card_hand_over() - its descriptor is written, at tx_next; without room the queue stops */
 void card_hand_over(struct card *card, struct sk_buff *skb, dma_addr_t dma);
 
-/** card_must_post() - after each frame, dropped or not: no more come at once */
-static inline bool card_must_post(const struct card *card)
+/**
+ * card_transmit() - ndo_start_xmit, but for what the chip wants
+ * @put: the descriptor at @idx is that of a frame in so many bytes at @dma
+ * @post: frames up to tx_next are the controller's
+ *
+ * Inline, so that neither is an indirect call.
+ */
+static __always_inline netdev_tx_t card_transmit(struct card *card, struct sk_buff *skb,
+						 void (*put)(struct card *card, u32 idx,
+							     dma_addr_t dma, u32 bytes),
+						 void (*post)(struct card *card))
 {
-	return !netdev_xmit_more() || netif_queue_stopped(card->dev);
+	dma_addr_t dma;
+
+	if (card->lent || card->gone)
+		return card_drop(card, skb);
+	if (!card_has_room(card)) {
+		netif_stop_queue(card->dev);
+		return NETDEV_TX_BUSY;
+	}
+	if (card_map(card, skb, &dma)) {
+		put(card, card_slot(card->tx_next, card->tx_slots), dma, skb->len);
+		card_hand_over(card, skb, dma);
+	}
+	/* dropped or not, no more come at once */
+	if (!netdev_xmit_more() || netif_queue_stopped(card->dev))
+		post(card);
+	return NETDEV_TX_OK;
 }
 
 /** card_sent() - so many frames have left and are given back; from NAPI */
 void card_sent(struct card *card, u32 frames, int budget);
 /** card_drop_all() - all ordinary frames are given back, sent or not; the ring is not fetched */
 void card_drop_all(struct card *card);
+/**
+ * card_give_up() - the same while the interface is up and nothing is fetched; what came meanwhile is
+ * polled. Sleeps
+ */
+void card_give_up(struct card *card);
 /** card_drain() - wait until no ordinary frame is left, 200 ms at most. Return: none is */
 bool card_drain(struct card *card);
 /**
@@ -219,5 +254,12 @@ void card_get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 int card_get_sset_count(struct net_device *dev, int set);
 void card_get_strings(struct net_device *dev, u32 set, u8 *data);
 void card_get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stats, u64 *data);
+
+/* What is the same in every card's struct ethtool_ops. */
+#define CARD_ETHTOOL_OPS                                                              \
+	.get_drvinfo = card_get_drvinfo, .get_link = ethtool_op_get_link,             \
+	.get_ringparam = card_get_ringparam, .get_sset_count = card_get_sset_count,   \
+	.get_strings = card_get_strings, .get_ethtool_stats = card_get_ethtool_stats, \
+	.get_ts_info = ethtool_op_get_ts_info
 
 #endif

@@ -113,6 +113,15 @@ void card_drop_all(struct card *card)
 	netdev_reset_queue(card->dev);
 }
 
+void card_give_up(struct card *card)
+{
+	/* NAPI must not complete them meanwhile */
+	napi_disable(&card->napi);
+	card_drop_all(card);
+	napi_enable(&card->napi);
+	card_poll_now(card);
+}
+
 bool card_drain(struct card *card)
 {
 	u32 waited_ms;

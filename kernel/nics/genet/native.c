@@ -185,24 +185,14 @@ static int native_claim(struct net_device *dev, const struct keepon_native_setup
 	return 0;
 }
 
-/* Wire idle and DMA off; no ordinary frame is left. NAPI must not complete them meanwhile. */
-static void stop(struct genet_nic *nic)
-{
-	genet_stop_transmit(nic);
-	napi_disable(&nic->card.napi);
-	card_drop_all(&nic->card);
-	napi_enable(&nic->card.napi);
-	/* what came while nobody polled */
-	card_poll_now(&nic->card);
-}
-
 static void native_reset(struct net_device *dev, struct keepon_native *native)
 {
 	struct genet_nic *nic = netdev_priv(dev);
 	struct card *card = &nic->card;
 	u32 idx;
 
-	stop(nic);
+	genet_stop_transmit(nic);
+	card_give_up(&nic->card);
 	for (idx = 0; idx < card->own_slots; idx++) {
 		card_buffer_zero(&card->own_buffers, idx, CARD_BUFFER_BYTES);
 		genet_set_buffer(nic, TDMA, idx, card_buffer_dma(&card->own_buffers, idx));
@@ -216,7 +206,8 @@ static void native_release(struct net_device *dev, struct keepon_native *native)
 {
 	struct genet_nic *nic = netdev_priv(dev);
 
-	stop(nic);
+	genet_stop_transmit(nic);
+	card_give_up(&nic->card);
 	genet_start_transmit(nic, GENET_SLOTS);
 	kfree(nic->own);
 	genet_set_irqs(nic, IRQ_RX_DONE | IRQ_TX_DONE);

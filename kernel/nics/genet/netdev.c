@@ -157,16 +157,11 @@ static int nic_set_features(struct net_device *dev, netdev_features_t features)
 }
 
 const struct net_device_ops genet_netdev_ops = {
-	.ndo_init = card_dev_init,
-	.ndo_uninit = card_dev_uninit,
-	.ndo_open = card_open,
-	.ndo_stop = card_stop,
+	CARD_NETDEV_OPS,
 	.ndo_start_xmit = genet_transmit,
 	.ndo_set_rx_mode = genet_set_filters,
 	.ndo_set_mac_address = nic_set_address,
 	.ndo_validate_addr = eth_validate_addr,
 	.ndo_set_features = nic_set_features,
 	.ndo_eth_ioctl = phy_do_ioctl_running,
-	.ndo_get_stats64 = card_get_stats64,
-	.ndo_tx_timeout = card_tx_timeout,
 };

@@ -11,29 +11,23 @@ static u32 index_of(u32 count)
 	return (count - card_first(GENET_SLOTS)) & RING_INDEX;
 }
 
+static void put(struct card *card, u32 idx, dma_addr_t dma, u32 bytes)
+{
+	struct genet_nic *nic = genet_of(card);
+
+	genet_set_buffer(nic, TDMA, idx, dma);
+	genet_write(nic, DMA_DESC(TDMA, idx) + DESC_LENGTH_STATUS,
+		    genet_desc_word(bytes, TX_APPEND_CRC | TX_QTAG));
+}
+
+static void post(struct card *card)
+{
+	genet_write(genet_of(card), DMA_RING_AT(TDMA, RING_SW_INDEX), index_of(card->tx_next));
+}
+
 netdev_tx_t genet_transmit(struct sk_buff *skb, struct net_device *dev)
 {
-	struct genet_nic *nic = netdev_priv(dev);
-	struct card *card = &nic->card;
-	dma_addr_t dma;
-	u32 idx;
-
-	if (card->lent)
-		return card_drop(card, skb);
-	if (!card_has_room(card)) {
-		netif_stop_queue(dev);
-		return NETDEV_TX_BUSY;
-	}
-	if (card_map(card, skb, &dma)) {
-		idx = card_slot(card->tx_next, GENET_SLOTS);
-		genet_set_buffer(nic, TDMA, idx, dma);
-		genet_write(nic, DMA_DESC(TDMA, idx) + DESC_LENGTH_STATUS,
-			    genet_desc_word(skb->len, TX_APPEND_CRC | TX_QTAG));
-		card_hand_over(card, skb, dma);
-	}
-	if (card_must_post(card))
-		genet_write(nic, DMA_RING_AT(TDMA, RING_SW_INDEX), index_of(card->tx_next));
-	return NETDEV_TX_OK;
+	return card_transmit(netdev_priv(dev), skb, put, post);
 }
 
 void genet_transmit_clean(struct genet_nic *nic, int budget)

@@ -64,15 +64,9 @@ static int set_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 }
 
 const struct ethtool_ops intel_ethtool_ops = {
-	.get_drvinfo = card_get_drvinfo,
-	.get_link = ethtool_op_get_link,
+	CARD_ETHTOOL_OPS,
 	.get_link_ksettings = get_link_ksettings,
 	.set_link_ksettings = set_link_ksettings,
 	.nway_reset = nway_reset,
-	.get_ringparam = card_get_ringparam,
 	.set_ringparam = set_ringparam,
-	.get_sset_count = card_get_sset_count,
-	.get_strings = card_get_strings,
-	.get_ethtool_stats = card_get_ethtool_stats,
-	.get_ts_info = ethtool_op_get_ts_info,
 };

@@ -206,14 +206,9 @@ static int nic_set_address(struct net_device *dev, void *address)
 }
 
 const struct net_device_ops intel_netdev_ops = {
-	.ndo_init = card_dev_init,
-	.ndo_uninit = card_dev_uninit,
-	.ndo_open = card_open,
-	.ndo_stop = card_stop,
+	CARD_NETDEV_OPS,
 	.ndo_start_xmit = intel_transmit,
 	.ndo_set_rx_mode = intel_set_filters,
 	.ndo_set_mac_address = nic_set_address,
 	.ndo_validate_addr = eth_validate_addr,
-	.ndo_get_stats64 = card_get_stats64,
-	.ndo_tx_timeout = card_tx_timeout,
 };

@@ -26,30 +26,25 @@ void intel_ring_free(struct intel_nic *nic, struct intel_ring *ring)
 
 /* ---- frames ---- */
 
+static void put(struct card *card, u32 idx, dma_addr_t dma, u32 bytes)
+{
+	struct intel_nic *nic = intel_of(card);
+	u64 flags = TX_LEGACY_EOP | TX_LEGACY_IFCS | TX_LEGACY_RS;
+
+	nic->tx.desc[idx].address = cpu_to_le64(dma);
+	nic->tx.desc[idx].word = cpu_to_le64(intel_tx_word(nic->chip, bytes, flags));
+}
+
+static void post(struct card *card)
+{
+	struct intel_nic *nic = intel_of(card);
+
+	intel_write(nic, QUEUE_TAIL(nic->chip->tx_base), card_slot(card->tx_next, card->tx_slots));
+}
+
 netdev_tx_t intel_transmit(struct sk_buff *skb, struct net_device *dev)
 {
-	struct intel_nic *nic = netdev_priv(dev);
-	struct card *card = &nic->card;
-	struct intel_desc *desc;
-	dma_addr_t dma;
-
-	if (card->lent || card->gone)
-		return card_drop(card, skb);
-	if (!card_has_room(card)) {
-		netif_stop_queue(dev);
-		return NETDEV_TX_BUSY;
-	}
-	if (card_map(card, skb, &dma)) {
-		desc = &nic->tx.desc[card_slot(card->tx_next, card->tx_slots)];
-		desc->address = cpu_to_le64(dma);
-		desc->word = cpu_to_le64(intel_tx_word(
-			nic->chip, skb->len, TX_LEGACY_EOP | TX_LEGACY_IFCS | TX_LEGACY_RS));
-		card_hand_over(card, skb, dma);
-	}
-	if (card_must_post(card))
-		intel_write(nic, QUEUE_TAIL(nic->chip->tx_base),
-			    card_slot(card->tx_next, card->tx_slots));
-	return NETDEV_TX_OK;
+	return card_transmit(netdev_priv(dev), skb, put, post);
 }
 
 void intel_transmit_clean(struct intel_nic *nic, int budget)
