@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # keepon hwcheck on a card whose model paces the wire, lent by keepon_intel. OURS, THEIRS: PCI
-# addresses; STOCK: the far end's driver; PREFETCH: what ours is told.
+# addresses; STOCK: the far end's driver; PREFETCH, INDEX_DONE: what ours is told.
 . /lib/keepon/test.sh
 
 export PYTHONPATH=/lib/keepon/python
@@ -11,7 +11,7 @@ is_up() {
 for group in all default; do
 	echo 1 > /proc/sys/net/ipv6/conf/$group/disable_ipv6
 done
-modprobe keepon_intel prefetch="$PREFETCH"
+modprobe keepon_intel prefetch="$PREFETCH" index_done="$INDEX_DONE"
 modprobe keepon_hwcheck
 echo keepon_intel > "/sys/bus/pci/devices/$OURS/driver_override"
 echo "$OURS" > /sys/bus/pci/drivers_probe
