@@ -247,13 +247,14 @@ static int check_min_rate(const struct kpn_config *config, u16 queues, u64 rate,
 			  struct netlink_ext_ack *extack)
 {
 	u64 own_rate = div_u64(own_rate_bps(config, queues), BITS);
+	u32 queue = (u32)__ffs(queues); /* its type is not the same everywhere */
 
 	if (rate <= own_rate)
 		return 0;
 	keepon_explain(
 		extack,
-		"min_rate %llu bytes/s of queue %lu: slots it shares with no other class bring %llu; give that or less, or the link class %lu slots of its own",
-		rate, __ffs(queues), own_rate, __ffs(queues));
+		"min_rate %llu bytes/s of queue %u: slots it shares with no other class bring %llu; give that or less, or the link class %u slots of its own",
+		rate, queue, own_rate, queue);
 	return -EINVAL;
 }
 
