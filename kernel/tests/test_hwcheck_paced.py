@@ -33,7 +33,8 @@ def check(model: str, ahead: int, said: int, tmp_path: Path, done: bool = False)
     result = run_guest(
         kernel, HERE / "hwcheck_card.sh", python_files(TRIED, tmp_path), modules=modules,
         tools=[PYTHON, "ethtool"],
-        qemu=emulator(), qemu_args=cards(model, ahead, tmp_path / "wire.csv", judged=True, done=done),
+        qemu=emulator(),
+        qemu_args=cards(model, ahead, tmp_path / "wire.csv", judged=True, done=done),
         timeout_s=900,
         environment={"OURS": ours, "THEIRS": theirs, "STOCK": model, "PREFETCH": str(said),
         "INDEX_DONE": str(int(done)), "CODE": str(int(said < ahead)), "PYTHON": PYTHON.name},

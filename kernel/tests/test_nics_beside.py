@@ -61,8 +61,8 @@ def test_as_good_as_the_kernels_own_driver(model: str, tmp_path: Path) -> None:
     script = "nics_twin_beside.sh"
     more: dict[str, Any] = {"tools": ["iperf3"], "icount_shift": 0}
     results = both({
-        "pc": lambda: pc(tmp_path, script, said["pc"], flavour="amd64", model=model, **more),
-        "pi": lambda: pi(tmp_path, script, said["pi"], **more),
+        "pc": pc(tmp_path, script, said["pc"], flavour="amd64", model=model, **more),
+        "pi": pi(tmp_path, script, said["pi"], **more),
     })  # fmt: skip
     found = {name: reached(result.check(), phases) for name, result in results.items()}
     print(found, f"{results['pi'].wall_seconds:.0f} s")

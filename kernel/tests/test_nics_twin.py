@@ -60,8 +60,8 @@ def test_ptp4l_between_a_pc_and_a_pi(master: str, done: bool, tmp_path: Path) ->
     roles = {"pc": "slave", "pi": "slave", master: "master"}
     said = {name: station(name, role, done) for name, role in roles.items()}
     results = both({
-        "pc": lambda: pc(tmp_path, "nics_twin.sh", said["pc"]),
-        "pi": lambda: pi(tmp_path, "nics_twin.sh", said["pi"], done=done),
+        "pc": pc(tmp_path, "nics_twin.sh", said["pc"]),
+        "pi": pi(tmp_path, "nics_twin.sh", said["pi"], done=done),
     })  # fmt: skip
     for result in results.values():
         assert result.check().tap.problems() == []

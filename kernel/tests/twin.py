@@ -7,7 +7,8 @@ ahead of the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,14 @@ def common(architecture: Any, script: str, modules: list[str]) -> dict[str, Any]
 def pc(
     folder: Path, script: str, environment: Mapping[str, str], tools: Sequence[str] = (),
     flavour: str = "rt", model: str = "e1000e", **more: Any,
-) -> GuestResult:  # fmt: skip
-    """Its model hands a frame over when it begins, so that it is on the way a slot longer."""
+) -> Callable[[], GuestResult]:  # fmt: skip
+    """Ready to boot. Its model hands a frame over when it begins, so that it is on the way a slot
+    longer.
+    """
     place = f"bus=pcie.0,addr={PLACES[model][0]:#x}"
     card = f"{model},netdev=n1,romfile=,{place},mac=52:54:00:00:00:02"
-    return run_guest(
-        **common(flavour, script, ["native", "nics/intel", "keepon"]),
+    return partial(
+        run_guest, **common(flavour, script, ["native", "nics/intel", "keepon"]),
         tools=[*programs.tools(), *tools], qemu=emulator(),
         environment=environment,
         qemu_args=[
@@ -68,11 +71,11 @@ def pc(
 def pi(
     folder: Path, script: str, environment: Mapping[str, str], tools: Sequence[str] = (),
     done: bool = False, **more: Any,
-) -> GuestResult:  # fmt: skip
-    """`done`: the index of its model tells of frames that have left."""
+) -> Callable[[], GuestResult]:  # fmt: skip
+    """Ready to boot. `done`: the index of its model tells of frames that have left."""
     machine = get_kernel("6.1", "arm64").machine
-    return run_guest(
-        **common("arm64", script, ["native", "nics/genet", "keepon"]),
+    return partial(
+        run_guest, **common("arm64", script, ["native", "nics/genet", "keepon"]),
         tools=[*programs.tools(machine), *tools], qemu=pi_emulator(),
         environment=environment,
         qemu_args=[
@@ -88,7 +91,10 @@ def pi(
 
 
 def both(boots: Mapping[str, Callable[[], GuestResult]]) -> dict[str, GuestResult]:
-    """What either station left, run at the same time."""
+    """What either station left, run at the same time; if one fails, the reason of the first.
+
+    All is built before either boots: the emulators wait for one another for a minute.
+    """
     with ThreadPoolExecutor(len(boots)) as pool:
-        running = {name: pool.submit(boot) for name, boot in boots.items()}
-        return {name: one.result() for name, one in running.items()}
+        running = {pool.submit(boot): name for name, boot in boots.items()}
+        return {running[one]: one.result() for one in as_completed(running)}
