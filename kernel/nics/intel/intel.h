@@ -69,6 +69,7 @@ struct intel_ring {
  * struct intel_nic - one controller
  * @tx, @rx: the ordinary rings
  * @rx_next: descriptor of the next frame
+ * @msix: it interrupts by MSI-X
  * @own: the lent ring; @own_head: TDH as read last, @own_index the same without wrapping
  */
 struct intel_nic {
@@ -81,6 +82,7 @@ struct intel_nic {
 	struct intel_ring tx;
 	struct intel_ring rx;
 	u32 rx_next;
+	bool msix;
 	struct intel_ring own;
 	u32 own_head;
 	u32 own_index;

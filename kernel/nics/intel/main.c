@@ -90,9 +90,12 @@ static int map_device(struct intel_nic *nic)
 		return dev_err_probe(&pdev->dev, error,
 				     "the registers are taken; unbind the other driver first\n");
 	nic->regs = pcim_iomap_table(pdev)[BAR_REGISTERS];
-	error = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSI | KEEPON_PCI_IRQ_INTX);
+	error = pci_alloc_irq_vectors(pdev, 1, 1,
+				      (nic->chip->advanced ? PCI_IRQ_MSIX : 0) | PCI_IRQ_MSI |
+					      KEEPON_PCI_IRQ_INTX);
 	if (error < 0)
 		return dev_err_probe(&pdev->dev, error, "no interrupt\n");
+	nic->msix = pdev->msix_enabled;
 	return 0;
 }
 

@@ -8,6 +8,11 @@
 enum {
 	GONE = 0xffffffff,
 	LINK_MS = 3000,
+	/*
+	 * At most so often, lest every frame has an interrupt: at a gigabit 74 of the shortest in
+	 * that time, of rings of 256.
+	 */
+	INTERRUPT_US = 50,
 };
 
 static const u32 causes = CAUSE_TXDW | CAUSE_LSC | CAUSE_RXDMT0 | CAUSE_RXO | CAUSE_RXT0;
@@ -23,6 +28,30 @@ static void lose(struct intel_nic *nic)
 	netif_device_detach(nic->card.dev);
 }
 
+/* Frames cause no interrupt; a link that changes may. */
+static void mask(struct intel_nic *nic)
+{
+	if (nic->msix)
+		intel_write(nic, EIMC, VECTOR_0);
+	else
+		intel_write(nic, IMC, causes & ~CAUSE_LSC);
+}
+
+static void unmask(struct intel_nic *nic)
+{
+	if (nic->msix)
+		intel_write(nic, EIMS, VECTOR_0);
+	else
+		intel_write(nic, IMS, causes);
+}
+
+static void mask_all(struct intel_nic *nic)
+{
+	intel_write(nic, IMC, GONE);
+	if (nic->msix)
+		intel_write(nic, EIMC, GONE);
+}
+
 static irqreturn_t interrupt(int irq, void *data)
 {
 	struct intel_nic *nic = data;
@@ -32,12 +61,12 @@ static irqreturn_t interrupt(int irq, void *data)
 		lose(nic);
 		return IRQ_NONE;
 	}
-	if (!(icr & causes))
+	if (!nic->msix && !(icr & causes))
 		return IRQ_NONE;
 	if (icr & CAUSE_LSC)
 		mod_delayed_work(system_wq, &nic->link_work, 0);
-	if (icr & ~CAUSE_LSC && napi_schedule_prep(&nic->card.napi)) {
-		intel_write(nic, IMC, causes & ~CAUSE_LSC);
+	if ((nic->msix || icr & ~CAUSE_LSC) && napi_schedule_prep(&nic->card.napi)) {
+		mask(nic);
 		__napi_schedule(&nic->card.napi);
 	}
 	return IRQ_HANDLED;
@@ -51,7 +80,7 @@ int intel_poll(struct napi_struct *napi, int budget)
 	intel_transmit_clean(nic, budget);
 	done = intel_receive(nic, budget);
 	if (done < budget && napi_complete_done(napi, done))
-		intel_write(nic, IMS, causes);
+		unmask(nic);
 	return done;
 }
 
@@ -80,6 +109,28 @@ static void wait_for_link(struct intel_nic *nic)
 }
 
 /*
+ * The 82576 and later moderate by vector; without IVAR they say nothing of frames that have left.
+ */
+static void start_interrupts(struct intel_nic *nic)
+{
+	if (!nic->chip->advanced) {
+		if (nic->chip->pcie)
+			intel_write(nic, ITR, INTERRUPT_US * 1000 / ITR_NS);
+		unmask(nic);
+		return;
+	}
+	intel_write(nic, IVAR0, IVAR_RX_VALID | IVAR_TX_VALID);
+	intel_write(nic, EITR0, INTERRUPT_US << EITR_US_SHIFT);
+	if (nic->msix) {
+		intel_write(nic, GPIE, GPIE_MSIX | GPIE_NSICR);
+		intel_write(nic, IVAR_MISC, IVAR_OTHER_VALID);
+		intel_write(nic, EIAC, VECTOR_0);
+		intel_write(nic, IMS, CAUSE_LSC);
+	}
+	unmask(nic);
+}
+
+/*
  * After a reset: all rings, the MAC, interrupts. The PHY keeps its link over a reset, the MAC looks
  * for it anew: nobody is to hear of that (@link: there was one).
  */
@@ -93,10 +144,7 @@ static void start(struct intel_nic *nic, const struct intel_ring *ring, bool lin
 	if (link)
 		wait_for_link(nic);
 	napi_enable(&nic->card.napi);
-	/* without it the 82576 says nothing of frames that have left */
-	if (nic->chip->advanced)
-		intel_write(nic, IVAR0, IVAR_RX_VALID | IVAR_TX_VALID);
-	intel_write(nic, IMS, causes);
+	start_interrupts(nic);
 	/* a link that is there already causes no interrupt */
 	schedule_delayed_work(&nic->link_work, 0);
 }
@@ -106,7 +154,7 @@ void intel_restart(struct intel_nic *nic, const struct intel_ring *ring)
 	bool link = netif_carrier_ok(nic->card.dev);
 
 	napi_disable(&nic->card.napi);
-	intel_write(nic, IMC, GONE);
+	mask_all(nic);
 	cancel_delayed_work_sync(&nic->link_work);
 	/* not while NAPI may complete them */
 	card_drop_all(&nic->card);
@@ -151,7 +199,7 @@ static void nic_down(struct card *card)
 	card->up = false;
 	netif_tx_disable(card->dev);
 	napi_disable(&card->napi);
-	intel_write(nic, IMC, GONE);
+	mask_all(nic);
 	card_read_counters(card);
 	intel_reset(nic);
 	free_irq(pci_irq_vector(nic->pdev, 0), nic);

@@ -51,9 +51,24 @@
 #define CAUSE_RXO BIT(6)
 #define CAUSE_RXT0 BIT(7) /* RXDW on the 82576 */
 
-#define IVAR0 0x1700 /* 82576 and later: which vector queue 0 interrupts by */
+#define ITR 0x00C4 /* 82574: least distance of two interrupts */
+#define ITR_NS 256
+
+/* 82576 and later: by MSI-X, ICR tells of nothing that concerns a queue */
+#define GPIE 0x1514
+#define GPIE_NSICR BIT(0) /* reading ICR clears it, whatever is masked */
+#define GPIE_MSIX BIT(4)
+#define EIMS 0x1524
+#define EIMC 0x1528
+#define EIAC 0x152C /* causes that a message clears */
+#define VECTOR_0 BIT(0)
+#define EITR0 0x1680
+#define EITR_US_SHIFT 2
+#define IVAR0 0x1700 /* which vector queue 0 interrupts by */
 #define IVAR_RX_VALID BIT(7)
 #define IVAR_TX_VALID BIT(15)
+#define IVAR_MISC 0x1740
+#define IVAR_OTHER_VALID BIT(15)
 
 /* ---- receive ---- */
 
