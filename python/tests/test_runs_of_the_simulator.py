@@ -160,34 +160,42 @@ def test_ctrl_c_stops_soon_and_leaves_no_half_written_folder(tmp_path: Path) -> 
         str(tmp_path / "x"),
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not _is_simulating(process.pid):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    start = time.monotonic()
-    _, errors = process.communicate(timeout=60)
-    assert time.monotonic() - start < 5, (
-        "a loaded machine may need longer than a second, but not this long"
-    )
+    try:
+        deadline = time.monotonic() + 300
+        while not _is_simulating(process.pid):
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        before_s = _cpu_s(process.pid)
+        process.send_signal(signal.SIGINT)
+        while (spent_s := _cpu_s(process.pid)) and process.poll() is None:
+            assert spent_s - before_s < 5, "it goes on computing"
+            time.sleep(0.05)
+        _, errors = process.communicate()
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert "interrupted" in errors
     assert "Traceback" not in errors
     assert list(tmp_path.iterdir()) == []
 
 
+def _cpu_s(pid: int) -> float:
+    """CPU time a process has had, of a machine however busy; 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return sum(int(ticks) for ticks in fields[11:13]) / os.sysconf("SC_CLK_TCK")
+
+
 def _is_simulating(pid: int) -> bool:
-    """Whether the extension is loaded and has worked for half a second of CPU time."""
+    """Whether the extension is loaded and has worked for two seconds of CPU time."""
     try:
         maps = Path(f"/proc/{pid}/maps").read_text()
-        ticks = sum(
-            int(part)
-            for part in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-        )
     except OSError:
         return False
-    return "keepon/_sim" in maps or ("_sim." in maps and ticks > 2 * os.sysconf("SC_CLK_TCK"))
+    return "keepon/_sim" in maps or ("_sim." in maps and _cpu_s(pid) > 2)
 
 
 def test_free_running_crystals_slip_and_the_slips_are_counted() -> None:
