@@ -6,6 +6,7 @@ it.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ import pytest
 from helpers import ROOT
 from keepon.cli import session
 from keepon.errors import ConfigError
+from keepon.linux.planned import Guest, queue_commands
 from keepon.model import loading, published
-from keepon.model.qdiscs import scenarios, stations
+from keepon.model.qdiscs import reader, scenarios, stations
 from keepon.model.scenario import Scenario
 from keepon.targets.sim import refusals
 from keepon.targets.sim.build import Build
+from keepon.targets.vm import target as vm
 
 EXAMPLE = ROOT / "examples" / "three-classes.toml"
 TEXT = EXAMPLE.read_text()
@@ -100,6 +103,36 @@ def test_what_the_simulator_has_not_is_refused(commands: str, sentence: str) -> 
     scenario = loading.parse(text, "three.toml")
     with pytest.raises(ConfigError, match=sentence):
         refusals.check_supported(scenario)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ((("qdisc = '''", "release = \"reschedule\"\nqdisc = '''"),), "no kernel has it"),
+        (("guard",), "guard is not brought to target vm yet"),
+    ],
+)
+def test_what_no_guest_has_is_refused(changes: tuple[Any, ...], sentence: str) -> None:
+    text = TEXT
+    if changes == ("guard",):
+        commands = "tc qdisc add dev e root guard fudge 5000"
+        text = re.sub(r"qdisc = '''.*?'''", f"qdisc = '{commands}'", TEXT, flags=re.DOTALL)
+    else:
+        text = changed(*changes)
+    with pytest.raises(ConfigError, match=sentence):
+        vm.check_supported(loading.parse(text, "three.toml"))
+
+
+def test_a_guest_gets_the_commands_as_they_are_written() -> None:
+    scenario = loading.load(EXAMPLE)
+    vm.check_supported(scenario)
+    guest = Guest(scenario, session.planned(scenario), "launchtime")
+    lines = list(queue_commands(guest, scenario.station_named("talker")))
+    assert all(line.startswith("tc -n talker qdisc replace dev n0 ") for line in lines)
+    assert reader.parse_one("\n".join(lines), "guest") == replace(
+        reader.parse_one(loading.load(EXAMPLE).station_named("talker").qdisc or "", "own"),
+        device="n0",
+    )
 
 
 def test_the_least_txtime_delay_is_what_driver_and_nic_take() -> None:
