@@ -25,6 +25,7 @@ LaunchtimeTransmitter::LaunchtimeTransmitter(const TransmitterSetup &setup)
 		    kpn_byte_time_ps(setup.rate_bps))),
 	  clock_(setup.clock), oscillator_(setup.nic_oscillator),
 	  stamp_resolution_ns_(setup.spec.stamp_resolution_ns),
+	  settles_(setup.spec.sync == SyncMode::kPtp),
 	  fetch_rng_(setup.world.seed, setup.name, "fetch"), sink_(setup.sink)
 {
 }
@@ -40,9 +41,29 @@ kpn_verdict LaunchtimeTransmitter::Submit(TxFrame &frame)
 {
 	if (frame.frame.frame_bytes > spec_.frame_bytes_max)
 		return KPN_VERDICT_OVERSIZE;
-	const int queue = frame.frame.flags & KPN_FRAME_TXTIME ? kLaunches : kOthers;
-	if (port_.WaitingIn(queue) >= spec_.ring_slots)
+	if (!HasRoom(QueueOf(frame), world_.now))
 		return KPN_VERDICT_NO_ROOM;
+	Post(frame);
+	return KPN_VERDICT_PENDING;
+}
+
+/// Until then its ring only gets emptier; but if its clock is set, launch times move, and what waits
+/// has its turn before.
+bool LaunchtimeTransmitter::TakesAhead(TimePs)
+{
+	return !settles_ && port_.Waiting() == 0;
+}
+
+bool LaunchtimeTransmitter::HasRoom(int queue, TimePs at)
+{
+	while (!begun_.Empty() && begun_.Front() <= at)
+		begun_.Pop();
+	return port_.WaitingIn(queue) + begun_.Count() < spec_.ring_slots;
+}
+
+void LaunchtimeTransmitter::Post(TxFrame &frame)
+{
+	const int queue = QueueOf(frame);
 	const TimePs fetch =
 		(spec_.fetch_ns + fetch_rng_.Below(spec_.fetch_ns_max - spec_.fetch_ns + 1)) *
 		kPsPerNs;
@@ -59,16 +80,27 @@ kpn_verdict LaunchtimeTransmitter::Submit(TxFrame &frame)
 		eligible = std::max(ready, frame.launch_ps);
 		late_launches_ += ready > frame.launch_ps;
 	}
-	port_.Enqueue(queue, { reinterpret_cast<std::uintptr_t>(&frame), eligible,
-			       frame.frame.frame_bytes });
-	return KPN_VERDICT_PENDING;
+	const TimePs begin = std::max(eligible, port_.Wire().FreeAt());
+	if (!alone_ || port_.Waiting() > 0 || begin > world_.foreseen) {
+		port_.Enqueue(queue, { reinterpret_cast<std::uintptr_t>(&frame), eligible,
+				       frame.frame.frame_bytes });
+		return;
+	}
+	begun_.Push(begin);
+	Sent(frame, port_.Wire().Send(frame.frame.frame_bytes, begin), begin);
 }
 
-void LaunchtimeTransmitter::OnTransmit(EgressPort &port, const QueuedFrame &queued,
+void LaunchtimeTransmitter::OnTransmit(EgressPort &, const QueuedFrame &queued,
 				       const Transmission &sent)
 {
-	Mac &mac = port.Wire();
-	TxFrame &frame = *reinterpret_cast<TxFrame *>(static_cast<std::uintptr_t>(queued.frame));
+	Sent(*reinterpret_cast<TxFrame *>(static_cast<std::uintptr_t>(queued.frame)), sent,
+	     world_.now);
+}
+
+/// \p frame leaves the ring at \p begin.
+void LaunchtimeTransmitter::Sent(TxFrame &frame, const Transmission &sent, TimePs begin)
+{
+	Mac &mac = port_.Wire();
 
 	frames_++;
 	frame_bytes_ += sent.frame_bytes;
@@ -78,7 +110,7 @@ void LaunchtimeTransmitter::OnTransmit(EgressPort &port, const QueuedFrame &queu
 		verdict = mac.TrueOf(sent.start) - frame.launch_ps <= mac.ByteTimePs() ?
 				  KPN_VERDICT_ON_TIME :
 				  KPN_VERDICT_MOVED;
-	sink_.OnOutcome(frame, verdict);
+	sink_.OnOutcome(frame, verdict, begin);
 }
 
 Counters LaunchtimeTransmitter::NicCounters() const

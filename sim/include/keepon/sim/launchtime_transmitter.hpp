@@ -27,7 +27,9 @@ public:
 
 	void AddPause(const WirePause &pause) override { port_.Wire().AddPause(pause); }
 	void Start() override {}
+	void OnlyTxtimes() override { alone_ = true; }
 	kpn_verdict Submit(TxFrame &frame) override;
+	bool TakesAhead(TimePs at) override;
 	std::unique_ptr<NodeClock> MakePhc() override;
 	Counters NicCounters() const override;
 
@@ -36,6 +38,13 @@ private:
 	static constexpr int kLaunches = 1;
 	static constexpr int kOthers = 0;
 
+	static int QueueOf(const TxFrame &frame)
+	{
+		return frame.frame.flags & KPN_FRAME_TXTIME ? kLaunches : kOthers;
+	}
+	bool HasRoom(int queue, TimePs at);
+	void Post(TxFrame &frame);
+	void Sent(TxFrame &frame, const Transmission &sent, TimePs begin);
 	void OnTransmit(EgressPort &port, const QueuedFrame &frame,
 			const Transmission &sent) override;
 	void OnNeverFits(EgressPort &, const QueuedFrame &) override {} // it has no gates
@@ -46,6 +55,9 @@ private:
 	StationClock &clock_;
 	Oscillator &oscillator_;
 	std::int64_t stamp_resolution_ns_;
+	bool settles_;       // its clock is set in the course of the run
+	bool alone_ = false; // all frames are launches: nothing gets between them
+	Fifo<TimePs> begun_; // when frames that were sent ahead of time have left the ring
 	Rng fetch_rng_;
 	TransmitterSink &sink_;
 	TimePs launch_ready_ = 0;

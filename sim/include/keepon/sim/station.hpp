@@ -32,7 +32,7 @@
 namespace keepon::sim
 {
 
-class Station final : public TransmitterSink, public Host
+class Station final : public TransmitterSink, public Host, public Onlooker
 {
 public:
 	/// \param spec  whose driver is a registered one
@@ -53,6 +53,9 @@ public:
 	void Start();
 
 	void OnArrive(std::uint32_t packet);
+	bool OnlyCounts(const FrameHeader &header) override;
+	/// Before the start: OnFault() will come.
+	void ExpectFault() { faulty_ = true; }
 	void OnFault(const FaultSpec &fault);
 
 	// What PtpNetwork asks of a station with sync "ptp".
@@ -79,7 +82,7 @@ public:
 	void SendPlain(TxFrame &frame) override;
 	EventHandler &DriverEntry() override { return driver_enter_; }
 
-	void OnOutcome(TxFrame &frame, kpn_verdict verdict) override;
+	void OnOutcome(TxFrame &frame, kpn_verdict verdict, TimePs at) override;
 	void OnWire(const WireFrame &frame) override;
 	void OnDisturbed() override { disturbances_++; }
 
@@ -116,9 +119,11 @@ private:
 
 	Counters OfStages(std::int64_t (Latency::*count)() const) const;
 	void LeaveDriver(TxFrame &frame, TimePs ready);
+	bool Certain(TimePs at) const;
+	bool UndisturbedUntil(TimePs at) const;
 	void Submit(TxFrame &frame);
 	void Receive(std::uint32_t packet);
-	void Finish(TxFrame &frame, kpn_verdict verdict);
+	void Finish(TxFrame &frame, kpn_verdict verdict, TimePs at);
 	void ServeEtf();
 	void MakeClocks(bool has_phc);
 	std::int64_t StampNs(TimePs t);
@@ -149,10 +154,14 @@ private:
 	std::unique_ptr<Transmitter> transmitter_;
 	EtfQueue etf_;
 	TimePs etf_timer_at_ = kNever;
+	std::int64_t etf_events_ = 0; // of its timer, those that were moved included
 	TimePs driver_free_ = 0;
+	std::int64_t leaving_ = 0; // frames for which there is an event at the end of the driver
+	bool faulty_ = false;
 	TimePs late_ps_ = 0; // injected into the next frame
 	std::vector<std::unique_ptr<Application>> applications_;
 	AddressTable<Reception> receptions_;
+	bool receives_ = false; // there is a receiver
 	std::uint32_t unknown_place_;
 	std::int64_t foreign_frames_ = 0;
 	std::int64_t etf_drops_ = 0;
