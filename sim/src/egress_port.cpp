@@ -8,15 +8,6 @@
 namespace keepon::sim
 {
 
-void FrameQueue::Grow()
-{
-	std::vector<QueuedFrame> larger(std::max<std::size_t>(8, frames_.size() * 2));
-	for (std::size_t i = 0; i < count_; i++)
-		larger[i] = frames_[(first_ + i) & (frames_.size() - 1)];
-	frames_ = std::move(larger);
-	first_ = 0;
-}
-
 void EgressPort::Enqueue(int queue, const QueuedFrame &frame)
 {
 	queues_[static_cast<std::size_t>(queue)].Push(frame);

@@ -72,6 +72,7 @@ void EtfQdisc::Serve()
 
 void EtfQdisc::OnTimer(TimePs, std::uint64_t due_ns)
 {
+	host_.OnTimerTold();
 	if (static_cast<std::int64_t>(due_ns) != timer_ns_)
 		return;
 	timer_ns_ = INT64_MAX;

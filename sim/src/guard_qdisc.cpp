@@ -93,6 +93,7 @@ void GuardQdisc::Serve()
 
 void GuardQdisc::OnTimer(TimePs, std::uint64_t due_ns)
 {
+	host_.OnTimerTold();
 	if (static_cast<std::int64_t>(due_ns) != timer_ns_)
 		return;
 	timer_ns_ = INT64_MAX;

@@ -11,17 +11,18 @@ HostCpu::HostCpu(EventQueue &events, const TimePs &now, std::uint32_t cores)
 {
 }
 
-void HostCpu::Thread::Run(TimePs ready, TimePs cost_ps, EventHandler &done, std::uint64_t argument)
+TimePs HostCpu::Thread::Run(TimePs ready, TimePs cost_ps, EventHandler &done,
+			    std::uint64_t argument)
 {
 	if (!cpu_.Contended()) {
 		last_ = std::max({ last_, ready + cost_ps, cpu_.now_ });
 		cpu_.events_.Push(last_, done, argument);
-		return;
+		return last_;
 	}
 	const Step step{ cost_ps, &done, argument, 0, std::max(ready, cpu_.now_), cost_ps };
 	if (ready <= cpu_.now_) {
 		cpu_.Add(*this, step);
-		return;
+		return 0;
 	}
 	std::size_t at = cpu_.futures_.size();
 	if (cpu_.free_futures_.empty()) {
@@ -32,6 +33,7 @@ void HostCpu::Thread::Run(TimePs ready, TimePs cost_ps, EventHandler &done, std:
 		cpu_.futures_[at] = { this, step };
 	}
 	cpu_.events_.Push(ready, cpu_.ready_, at);
+	return 0;
 }
 
 void HostCpu::Append(Thread &otherwise, TimePs cost_ps, EventHandler *done, std::uint64_t argument)

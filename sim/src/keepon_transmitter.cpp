@@ -359,7 +359,8 @@ void KeeponTransmitter::Start()
 	if (probe_.Spec().head_interval_ns)
 		world_.events.Push(world_.now + probe_.Spec().head_interval_ns * kPsPerNs,
 				   head_probe_);
-	world_.events.Push(world_.now + kFirstSyncPs, sync_);
+	sync_at_ = world_.now + kFirstSyncPs;
+	world_.events.Push(sync_at_, sync_);
 	if (rx_ring_)
 		rx_ring_->Start();
 }
@@ -369,7 +370,8 @@ void KeeponTransmitter::SchedulePoll()
 	const std::uint64_t sleep_ns = kpn_pacer_poll_interval_ns(pacer_);
 	const std::int64_t wake =
 		cpu_oscillator_.Local(now_) + static_cast<std::int64_t>(sleep_ns) * kPsPerNs;
-	poll_irq_.Run(cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw(), 0, poll_);
+	poll_at_ = cpu_oscillator_.TrueOf(wake) + poll_latency_.Draw();
+	poll_irq_.Run(poll_at_, 0, poll_);
 }
 
 void KeeponTransmitter::OnPoll(TimePs, std::uint64_t)
@@ -417,7 +419,7 @@ void KeeponTransmitter::TakeEnded()
 	while (frame) {
 		kpn_frame *next = frame->next; // the station may use the frame again
 		sink_.OnOutcome(*static_cast<TxFrame *>(frame->cookie),
-				static_cast<kpn_verdict>(frame->verdict));
+				static_cast<kpn_verdict>(frame->verdict), world_.now);
 		frame = next;
 	}
 }
@@ -430,6 +432,13 @@ kpn_verdict KeeponTransmitter::Submit(TxFrame &frame)
 	ScheduleWake();
 	cpu_.Occupy(poll_irq_, now_ - world_.now);
 	return verdict;
+}
+
+/// Between two polls nobody else has to do with the pacer, unless somebody sets or reads its clock.
+bool KeeponTransmitter::TakesAhead(TimePs at)
+{
+	return at < poll_at_ && at < sync_at_ && spec_.sync != SyncMode::kPtp && !dual_ &&
+	       !listener_ && !probe_.Spec().head_interval_ns;
 }
 
 /// Frames are fetched between polls: wake up when the next one starts, so that it is known before

@@ -28,7 +28,7 @@ std::uint64_t KeeponTransmitter::CpuNsAt(TimePs t)
 {
 	const std::uint64_t ns =
 		kCpuStartNs + static_cast<std::uint64_t>(cpu_oscillator_.Local(t)) / kPsPerNs;
-	return ns - ns % cpu_tick_ns_;
+	return cpu_tick_ns_ == 1 ? ns : ns - ns % cpu_tick_ns_;
 }
 
 std::uint64_t KeeponTransmitter::CpuNsNow(TimePs t)
@@ -213,7 +213,8 @@ void KeeponTransmitter::SyncAgain()
 	if (spec_.sync != SyncMode::kIdeal || !synchronised_once_ || sync_pending_)
 		return;
 	sync_pending_ = true;
-	world_.events.Push(world_.now + spec_.sync_interval_ns * kPsPerNs, sync_);
+	sync_at_ = world_.now + spec_.sync_interval_ns * kPsPerNs;
+	world_.events.Push(sync_at_, sync_);
 }
 
 /// Oscillators that keep their rate need it once.
@@ -222,6 +223,7 @@ void KeeponTransmitter::OnSync(TimePs, std::uint64_t)
 	const bool step = !synchronised_once_ || !State().synchronised;
 	synchronised_once_ = true;
 	sync_pending_ = false;
+	sync_at_ = kNever;
 	if (spec_.sync == SyncMode::kPtp) { // set once, as by hand; the rest is PTP's
 		Synchronise(true, kNever);
 		StepPhc(start_offset_ns_);
@@ -234,6 +236,7 @@ void KeeponTransmitter::OnSync(TimePs, std::uint64_t)
 	}
 	const TimePs next = world_.now + spec_.sync_interval_ns * kPsPerNs;
 	sync_pending_ = true;
+	sync_at_ = next;
 	Synchronise(step, next);
 	world_.events.Push(next, sync_);
 }

@@ -25,6 +25,7 @@ LaunchtimeTransmitter::LaunchtimeTransmitter(const TransmitterSetup &setup)
 		    kpn_byte_time_ps(setup.rate_bps))),
 	  clock_(setup.clock), oscillator_(setup.nic_oscillator),
 	  stamp_resolution_ns_(setup.spec.stamp_resolution_ns),
+	  settles_(setup.spec.sync == SyncMode::kPtp),
 	  fetch_rng_(setup.world.seed, setup.name, "fetch"), sink_(setup.sink)
 {
 	if (setup.spec.qdisc && setup.spec.qdisc->taprio && setup.spec.qdisc->taprio->offload)
@@ -122,6 +123,20 @@ kpn_verdict LaunchtimeTransmitter::Submit(TxFrame &frame)
 	return KPN_VERDICT_PENDING;
 }
 
+/// Until then its ring only gets emptier; but if its clock is set, launch times move, and what waits
+/// has its turn before.
+bool LaunchtimeTransmitter::TakesAhead(TimePs)
+{
+	return !settles_ && port_.Waiting() == 0 && deferred_.empty();
+}
+
+bool LaunchtimeTransmitter::HasRoom(int queue, TimePs at)
+{
+	while (!begun_.Empty() && begun_.Front() <= at)
+		begun_.Pop();
+	return port_.WaitingIn(queue) + begun_.Count() < spec_.ring_slots;
+}
+
 void LaunchtimeTransmitter::OnHorizon(TimePs time, std::uint64_t)
 {
 	while (!deferred_.empty() && deferred_.begin()->first - kHorizonPs <= time) {
@@ -130,7 +145,7 @@ void LaunchtimeTransmitter::OnHorizon(TimePs time, std::uint64_t)
 		frame.launch_ps = LaunchOf(frame); // its clock may have been set meanwhile
 		const kpn_verdict verdict = Post(frame);
 		if (verdict != KPN_VERDICT_PENDING)
-			sink_.OnOutcome(frame, verdict);
+			sink_.OnOutcome(frame, verdict, world_.now);
 	}
 }
 
@@ -139,7 +154,7 @@ kpn_verdict LaunchtimeTransmitter::Post(TxFrame &frame)
 	const int queue = QueueOf(frame);
 	Ring &ring = rings_[static_cast<std::size_t>(queue)];
 	const bool launches = frame.launch_ps != kNever;
-	if (port_.WaitingIn(queue) >= spec_.ring_slots)
+	if (!HasRoom(queue, world_.now))
 		return KPN_VERDICT_NO_ROOM;
 	if (gates_.Any() && !Fits(queue, frame))
 		return KPN_VERDICT_NOT_ALLOWED;
@@ -157,16 +172,29 @@ kpn_verdict LaunchtimeTransmitter::Post(TxFrame &frame)
 		eligible = std::max(ring.ready, frame.launch_ps);
 		late_launches_ += ring.ready > frame.launch_ps;
 	}
-	port_.Enqueue(queue, { reinterpret_cast<std::uintptr_t>(&frame), eligible,
-			       frame.frame.frame_bytes });
+	const TimePs begin = std::max(eligible, port_.Wire().FreeAt());
+	if (!alone_ || gates_.Any() || port_.Waiting() > 0 || !deferred_.empty() ||
+	    begin > world_.foreseen) {
+		port_.Enqueue(queue, { reinterpret_cast<std::uintptr_t>(&frame), eligible,
+				       frame.frame.frame_bytes });
+		return KPN_VERDICT_PENDING;
+	}
+	begun_.Push(begin);
+	Sent(frame, port_.Wire().Send(frame.frame.frame_bytes, begin), begin);
 	return KPN_VERDICT_PENDING;
 }
 
-void LaunchtimeTransmitter::OnTransmit(EgressPort &port, const QueuedFrame &queued,
+void LaunchtimeTransmitter::OnTransmit(EgressPort &, const QueuedFrame &queued,
 				       const Transmission &sent)
 {
-	Mac &mac = port.Wire();
-	TxFrame &frame = *reinterpret_cast<TxFrame *>(static_cast<std::uintptr_t>(queued.frame));
+	Sent(*reinterpret_cast<TxFrame *>(static_cast<std::uintptr_t>(queued.frame)), sent,
+	     world_.now);
+}
+
+/// \p frame leaves the ring at \p begin.
+void LaunchtimeTransmitter::Sent(TxFrame &frame, const Transmission &sent, TimePs begin)
+{
+	Mac &mac = port_.Wire();
 
 	frames_++;
 	frame_bytes_ += sent.frame_bytes;
@@ -176,7 +204,7 @@ void LaunchtimeTransmitter::OnTransmit(EgressPort &port, const QueuedFrame &queu
 		verdict = mac.TrueOf(sent.start) - frame.launch_ps <= mac.ByteTimePs() ?
 				  KPN_VERDICT_ON_TIME :
 				  KPN_VERDICT_MOVED;
-	sink_.OnOutcome(frame, verdict);
+	sink_.OnOutcome(frame, verdict, begin);
 }
 
 Counters LaunchtimeTransmitter::NicCounters() const

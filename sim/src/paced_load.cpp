@@ -16,6 +16,7 @@ public:
 	explicit PacedLoad(const LoadSetup &setup);
 
 	void Start() override { world_.events.Push(start_, timer_); }
+	bool HearsSubmit() const override { return false; }
 
 private:
 	void OnTimer(TimePs, std::uint64_t);

@@ -16,6 +16,7 @@ public:
 	explicit SaturatingLoad(const LoadSetup &setup);
 
 	void Start() override { world_.events.Push(start_, refill_); }
+	bool HearsSubmit() const override { return false; }
 	void OnOutcome(const TxFrame &frame, kpn_verdict verdict) override;
 
 private:

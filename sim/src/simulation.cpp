@@ -59,6 +59,7 @@ void Simulation::Run(std::int64_t until_ns, const std::function<void()> &breathe
 				 " is not within now_ns = " + std::to_string(NowNs()) +
 				 " to 4.6e15");
 	const TimePs until = until_ns * kPsPerNs;
+	world_.foreseen = until;
 	for (const Node &node : nodes_) {
 		if (node.station)
 			node.station->Tx().Foresee(until);
@@ -72,16 +73,35 @@ void Simulation::Run(std::int64_t until_ns, const std::function<void()> &breathe
 		event.handler->Handle(event.time, event.argument);
 		if (--left == 0) {
 			left = kBreathEvents;
+			Settle(world_.now);
 			breathe();
 		}
 	}
 	world_.now = until;
+	Settle(until + 1);
 }
 
 void Simulation::OnArrive(TimePs, std::uint64_t arrival)
 {
-	const auto end_index = static_cast<std::uint32_t>(arrival >> 32);
-	const auto index = static_cast<std::uint32_t>(arrival);
+	Arrive(static_cast<std::uint32_t>(arrival >> 32), static_cast<std::uint32_t>(arrival));
+}
+
+void Simulation::Settle(TimePs until)
+{
+	const TimePs now = world_.now;
+	for (std::uint32_t end = 0; end < world_.ends.size(); end++) {
+		Fifo<Arrival> &quiet = world_.ends[end].quiet;
+		while (!quiet.Empty() && quiet.Front().at < until) {
+			const Arrival arrival = quiet.Pop();
+			world_.now = arrival.at;
+			Arrive(end, arrival.packet);
+		}
+	}
+	world_.now = now;
+}
+
+void Simulation::Arrive(std::uint32_t end_index, std::uint32_t index)
+{
 	LinkEnd &end = world_.ends[end_index];
 	const Packet &packet = world_.packets[index];
 	const TimePs sent = packet.sfd_ps - world_.ends[end.peer].propagation_ps;
@@ -104,6 +124,7 @@ void Simulation::OnArrive(TimePs, std::uint64_t arrival)
 void Simulation::OnFault(TimePs, std::uint64_t index)
 {
 	const FaultSpec &fault = faults_[index];
+	Settle(world_.now + 1); // what has arrived did so without it
 	if (fault.kind == FaultKind::kLostSync) {
 		ptp_->LoseSync(fault.node, world_.now + fault.value_ns * kPsPerNs);
 		return;

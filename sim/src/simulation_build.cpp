@@ -149,6 +149,7 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 			node.bridge->AddPort(first + i, ids[1 - i], nodes_[ids[1 - i]].name);
 		else
 			node.station = std::move(stations[i]);
+		world_.ends[first + i].onlooker = node.station.get();
 	}
 }
 
@@ -426,6 +427,8 @@ void Simulation::AddFault(const FaultSpec &spec)
 		node.station->Tx().AddPause({ spec.at_ns * kPsPerNs, spec.value_ns * kPsPerNs });
 	else
 		faults_.push_back(spec);
+	if (node.station && spec.kind != FaultKind::kWirePause)
+		node.station->ExpectFault();
 }
 
 void Simulation::SetWindow(std::int64_t start_ns, std::int64_t end_ns)

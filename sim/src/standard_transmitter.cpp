@@ -30,7 +30,7 @@ kpn_verdict StandardTransmitter::Submit(TxFrame &frame)
 {
 	if (frame.frame.frame_bytes > spec_.frame_bytes_max)
 		return KPN_VERDICT_OVERSIZE;
-	if (ring_.size() < spec_.ring_slots && queue_.empty()) {
+	if (HasRoom()) {
 		Post(frame);
 		return KPN_VERDICT_PENDING;
 	}
@@ -77,7 +77,7 @@ void StandardTransmitter::OnReclaim(TimePs time, std::uint64_t)
 	while (!ring_.empty() && ring_.front().done <= time) {
 		TxFrame &frame = *ring_.front().frame;
 		ring_.pop_front();
-		sink_.OnOutcome(frame, KPN_VERDICT_BEST_EFFORT);
+		sink_.OnOutcome(frame, KPN_VERDICT_BEST_EFFORT, time);
 	}
 	while (!queue_.empty() && ring_.size() < spec_.ring_slots) {
 		TxFrame &frame = *queue_.front();

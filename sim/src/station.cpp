@@ -63,10 +63,25 @@ void Station::AddListener(FlowId flow, std::size_t listener)
 void Station::AddReceiver(const FrameHeader &header, Receiver &receiver)
 {
 	receptions_[header.Address()].receiver = &receiver;
+	receives_ = true;
+}
+
+bool Station::OnlyCounts(const FrameHeader &header)
+{
+	if (cpu_.Contended())
+		return false;
+	const Reception *reception = receives_ ? receptions_.Find(header.Address()) : nullptr;
+	return !reception || !reception->receiver;
 }
 
 void Station::Start()
 {
+	const auto other = [this](const Flow &flow) {
+		return flow.talker == node_ && !flow.is_stream;
+	};
+	if (TakesTxtimes() && !qdiscs_ && !world_.capture.Wanted() &&
+	    std::none_of(world_.flows.begin(), world_.flows.end(), other))
+		transmitter_->OnlyTxtimes();
 	transmitter_->Start();
 	if (qdiscs_)
 		qdiscs_->Start();
@@ -101,10 +116,13 @@ void Station::Send(TxFrame &frame)
 void Station::SetTimer(std::int64_t tai_ns, EventHandler &handler)
 {
 	const TimePs fires = std::max(SystemClock().TrueOf(tai_ns), world_.now) + timer_.Draw();
-	if (cpu_.Contended())
-		tx_softirq_.Run(fires, 0, handler, static_cast<std::uint64_t>(tai_ns));
+	const auto argument = static_cast<std::uint64_t>(tai_ns);
+	if (etf_events_++ == 0 && UndisturbedUntil(fires))
+		world_.Ahead(fires, [&] { handler.Handle(fires, argument); });
+	else if (cpu_.Contended())
+		tx_softirq_.Run(fires, 0, handler, argument);
 	else
-		world_.events.Push(fires, handler, static_cast<std::uint64_t>(tai_ns));
+		world_.events.Push(fires, handler, argument);
 }
 
 void Station::OnDriverEnter(TimePs, std::uint64_t frame)
@@ -114,6 +132,7 @@ void Station::OnDriverEnter(TimePs, std::uint64_t frame)
 
 void Station::OnSubmit(TimePs, std::uint64_t frame)
 {
+	leaving_--;
 	Submit(pool_[static_cast<std::uint32_t>(frame)]);
 }
 
@@ -144,10 +163,30 @@ void Station::LeaveDriver(TxFrame &frame, TimePs ready)
 {
 	const TimePs exit = std::max(ready, driver_free_);
 	driver_free_ = exit + spec_.occupancy_ns * kPsPerNs;
-	if (exit == world_.now)
+	if (exit == world_.now && !world_.ahead) {
 		Submit(frame);
-	else
+	} else if (leaving_ == 0 && !world_.flows[frame.flow].source->HearsSubmit() &&
+		   Certain(exit) && transmitter_->TakesAhead(exit)) {
+		world_.Ahead(exit, [&] { Submit(frame); });
+	} else {
+		leaving_++;
 		world_.events.Push(exit, submit_, frame.index);
+	}
+}
+
+/// What this station does until \p at depends on nothing but itself, and nobody looks before.
+bool Station::Certain(TimePs at) const
+{
+	return !faulty_ && !qdiscs_ && at <= world_.foreseen && !world_.capture.Wanted() &&
+	       !cpu_.Contended();
+}
+
+/// None of its applications does anything before \p at or when its clock is set.
+bool Station::UndisturbedUntil(TimePs at) const
+{
+	const auto quiet = [at](const auto &one) { return one->QuietUntil() > at; };
+	return Certain(at) && spec_.sync != SyncMode::kPtp &&
+	       std::all_of(applications_.begin(), applications_.end(), quiet);
 }
 
 void Station::Submit(TxFrame &frame)
@@ -159,19 +198,19 @@ void Station::Submit(TxFrame &frame)
 	flow.source->OnSubmit(frame.flow, frame.seq, world_.now);
 	const kpn_verdict verdict = transmitter_->Submit(frame);
 	if (verdict != KPN_VERDICT_PENDING)
-		Finish(frame, verdict);
+		Finish(frame, verdict, world_.now);
 }
 
-void Station::OnOutcome(TxFrame &frame, kpn_verdict verdict)
+void Station::OnOutcome(TxFrame &frame, kpn_verdict verdict, TimePs at)
 {
-	Finish(frame, verdict);
+	Finish(frame, verdict, at);
 }
 
-void Station::Finish(TxFrame &frame, kpn_verdict verdict)
+void Station::Finish(TxFrame &frame, kpn_verdict verdict, TimePs at)
 {
 	Flow &flow = world_.flows[frame.flow];
 	flow.verdicts[verdict]++;
-	world_.trace.Add(TraceKind::kOutcome, node_, frame.flow, frame.seq, world_.now);
+	world_.trace.Add(TraceKind::kOutcome, node_, frame.flow, frame.seq, at);
 	if (flow.is_stream) {
 		const auto seq = static_cast<std::size_t>(frame.seq);
 		flow.records.verdict[seq] = static_cast<std::int8_t>(verdict);

@@ -39,7 +39,7 @@ void StreamTalker::Schedule(std::int64_t seq)
 {
 	const TimePs due = host_.SystemClock().TrueOf(world_.flows[flow_].TxTime(seq) - ahead_ns_);
 	const TimePs awake = due + wakeup_.Draw();
-	thread_.Run(awake, stack_.Draw(), timer_);
+	next_ = thread_.Run(awake, stack_.Draw(), timer_);
 }
 
 void StreamTalker::OnTimer(TimePs, std::uint64_t)
@@ -60,8 +60,8 @@ void StreamTalker::OnTimer(TimePs, std::uint64_t)
 	frame.frame.txtime_ns = flow.TxTime(seq);
 	if (host_.TakesTxtimes())
 		frame.frame.flags = KPN_FRAME_TXTIME;
-	host_.Send(frame);
 	Schedule(seq + 1);
+	host_.Send(frame);
 }
 
 } // namespace keepon::sim

@@ -76,6 +76,7 @@ void TaprioGates::Start()
 
 void TaprioGates::OnWindow(TimePs, std::uint64_t start_ns)
 {
+	host_.OnTimerTold();
 	window_ = (window_ + 1) % spec_.windows.size();
 	const std::int64_t ns = spec_.windows[window_].ns;
 	close_ns_ = static_cast<std::int64_t>(start_ns) + ns;

@@ -28,7 +28,7 @@ struct Listener {
 
 } // namespace
 
-/// Random pushes and pops against an ordered map; many equal times.
+/// Random pushes and pops against an ordered map; many equal times, some with ranks.
 void TestEventQueue(Checks &checks)
 {
 	Rng rng(1, "test", "event queue");
@@ -39,7 +39,13 @@ void TestEventQueue(Checks &checks)
 	for (std::uint64_t i = 0; i < 200'000; i++) {
 		if (expected.size() < 3 || (rng.Below(2) && expected.size() < 1000)) {
 			const TimePs time = now + rng.Below(50);
-			expected[{ time, queue.Pushed() }] = i;
+			if (rng.Below(3) == 0) {
+				const auto rank = static_cast<std::uint32_t>(rng.Next());
+				if (expected.emplace(std::pair(time, rank), i).second)
+					queue.PushRanked(time, listener.tick, i, rank);
+				continue;
+			}
+			expected[{ time, (std::uint64_t{ 1 } << 40) + queue.Pushed() }] = i;
 			queue.Push(time, listener.tick, i);
 			continue;
 		}

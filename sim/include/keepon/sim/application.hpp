@@ -38,6 +38,11 @@ public:
 
 	/// At the start of the simulation, when the wires have started.
 	virtual void Start() {}
+	/// It makes no frame before that time; 0: nobody knows. What is certain by that is done
+	/// ahead of time, without an event.
+	virtual TimePs QuietUntil() const { return 0; }
+	/// Whether OnSubmit() does something.
+	virtual bool HearsSubmit() const { return true; }
 	/// The driver has frame \p seq of \p flow at \p at, which is now.
 	virtual void OnSubmit(FlowId, std::int64_t, TimePs) {}
 	/// Where its reference plane and its last bit are on the wire, now or ahead of time.

@@ -45,6 +45,7 @@ public:
 			end_ = seen.sfd_ps; // all before it are known, as none was left out yet
 	}
 
+	bool Wanted() const { return limit_ > 0; }
 	TimePs Start() const { return start_; }
 	/// Where the window ends: earlier than was asked for if there were more than the limit.
 	TimePs End() const { return end_; }

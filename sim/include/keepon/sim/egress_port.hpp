@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "keepon/sim/event_queue.hpp"
+#include "keepon/sim/fifo.hpp"
 #include "keepon/sim/gates.hpp"
 #include "keepon/sim/mac.hpp"
 #include "keepon/sim/node_clock.hpp"
@@ -29,46 +30,6 @@ struct QueuedFrame {
 	std::uint64_t frame;
 	TimePs eligible; // not before: it has been fetched, its launch time has come
 	std::uint32_t frame_bytes;
-};
-
-/// FIFO that keeps its memory.
-class FrameQueue
-{
-public:
-	bool Empty() const { return count_ == 0; }
-	std::size_t Count() const { return count_; }
-	const QueuedFrame &Front() const { return frames_[first_]; }
-
-	void Push(const QueuedFrame &frame)
-	{
-		if (count_ == frames_.size())
-			Grow();
-		frames_[(first_ + count_++) & (frames_.size() - 1)] = frame;
-	}
-
-	void PushFront(const QueuedFrame &frame)
-	{
-		if (count_ == frames_.size())
-			Grow();
-		first_ = (first_ + frames_.size() - 1) & (frames_.size() - 1);
-		frames_[first_] = frame;
-		count_++;
-	}
-
-	QueuedFrame Pop()
-	{
-		const QueuedFrame frame = frames_[first_];
-		first_ = (first_ + 1) & (frames_.size() - 1);
-		count_--;
-		return frame;
-	}
-
-private:
-	void Grow();
-
-	std::vector<QueuedFrame> frames_;
-	std::size_t first_ = 0;
-	std::size_t count_ = 0;
 };
 
 /// Transmission selection algorithm of one queue (clause 8.6.8). A queue without one has strict
@@ -171,7 +132,7 @@ private:
 	Gates gates_;
 	Oscillator *gate_oscillator_ = nullptr;
 	OscillatorClock *gate_clock_ = nullptr;
-	std::array<FrameQueue, kQueues> queues_;
+	std::array<Fifo<QueuedFrame>, kQueues> queues_;
 	std::array<std::unique_ptr<TransmissionSelection>, kQueues> selections_;
 	std::uint32_t occupied_ = 0; // a bit for each queue that is not empty
 	std::size_t waiting_ = 0;

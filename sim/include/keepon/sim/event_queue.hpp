@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pending events in order of (time, order of scheduling): a four-way heap of 32-byte records, no
-// allocation per event. It knows no component: an event knows who handles it.
+// Pending events in order of (time, rank, order of scheduling): a four-way heap of 32-byte records,
+// no allocation per event. It knows no component: an event knows who handles it.
 #pragma once
 
 #include <cstddef>
@@ -61,22 +61,21 @@ class EventQueue
 public:
 	void Push(TimePs time, EventHandler &handler, std::uint64_t argument = 0)
 	{
-		const Event event{ time, order_++, argument, &handler };
-		std::size_t at = heap_.size();
-		heap_.push_back(event);
-		while (at > 0) {
-			const std::size_t parent = (at - 1) / 4;
-			if (!Before(event, heap_[parent]))
-				break;
-			heap_[at] = heap_[parent];
-			at = parent;
-		}
-		heap_[at] = event;
+		Insert({ time, kRanks + pushed_++, argument, &handler });
+	}
+
+	/// Before all that is pushed without a rank for the same time, in order of \p rank: for
+	/// what may be pushed at any time before, when that must make no difference.
+	void PushRanked(TimePs time, EventHandler &handler, std::uint64_t argument,
+			std::uint32_t rank)
+	{
+		pushed_++;
+		Insert({ time, rank, argument, &handler });
 	}
 
 	bool Empty() const { return heap_.empty(); }
 	const Event &Top() const { return heap_.front(); }
-	std::uint64_t Pushed() const { return order_; }
+	std::uint64_t Pushed() const { return pushed_; }
 
 	Event Pop()
 	{
@@ -107,13 +106,29 @@ public:
 	}
 
 private:
+	static constexpr std::uint64_t kRanks = std::uint64_t{ 1 } << 32;
+
+	void Insert(const Event &event)
+	{
+		std::size_t at = heap_.size();
+		heap_.push_back(event);
+		while (at > 0) {
+			const std::size_t parent = (at - 1) / 4;
+			if (!Before(event, heap_[parent]))
+				break;
+			heap_[at] = heap_[parent];
+			at = parent;
+		}
+		heap_[at] = event;
+	}
+
 	static bool Before(const Event &a, const Event &b)
 	{
 		return a.time < b.time || (a.time == b.time && a.order < b.order);
 	}
 
 	std::vector<Event> heap_;
-	std::uint64_t order_ = 0;
+	std::uint64_t pushed_ = 0;
 };
 
 } // namespace keepon::sim

@@ -49,9 +49,10 @@ public:
 		/// A task that is ready at \p ready and needs a core for \p cost_ps, 0 or more;
 		/// \p done is called when it has had that, never by this call. Tasks of one thread
 		/// run one after the other, as they become ready. A \p ready in the past is now;
-		/// with 0 cores what has passed since counts as run.
-		void Run(TimePs ready, TimePs cost_ps, EventHandler &done,
-			 std::uint64_t argument = 0);
+		/// with 0 cores what has passed since counts as run. Returns when it will have
+		/// ended, with 0 cores; else 0, as nobody knows.
+		TimePs Run(TimePs ready, TimePs cost_ps, EventHandler &done,
+			   std::uint64_t argument = 0);
 
 	private:
 		friend class HostCpu;

@@ -45,6 +45,7 @@ public:
 	void OnLinked(Transmitter *peer, TimePs propagation_ps) override;
 	void Foresee(TimePs until) override;
 	kpn_verdict Submit(TxFrame &frame) override;
+	bool TakesAhead(TimePs at) override;
 	std::unique_ptr<NodeClock> MakePhc() override;
 	bool SetStartOffset(std::int64_t offset_ns) override;
 	void StepClock(std::int64_t delta_ns) override { StepPhc(delta_ns); }
@@ -183,6 +184,8 @@ private:
 		0; // of the CPU that runs the driver; at or after world.now while a poll lasts
 	TimePs stalled_until_ = 0;
 	TimePs wake_at_ = kNever;
+	TimePs poll_at_ = 0; // the next poll comes then or later
+	TimePs sync_at_ = 0; // somebody sets its clock then
 	std::int64_t stalls_ = 0;
 	std::vector<WirePause> pauses_;
 	std::vector<ring_nic_pause> announced_; // the first ones, in NIC time

@@ -39,7 +39,9 @@ public:
 
 	void AddPause(const WirePause &pause) override { port_.Wire().AddPause(pause); }
 	void Start() override {}
+	void OnlyTxtimes() override { alone_ = true; }
 	kpn_verdict Submit(TxFrame &frame) override;
+	bool TakesAhead(TimePs at) override;
 	std::unique_ptr<NodeClock> MakePhc() override;
 	Counters NicCounters() const override;
 
@@ -79,7 +81,8 @@ private:
 	/// \return KPN_VERDICT_PENDING if it is in the ring
 	kpn_verdict Post(TxFrame &frame);
 	void OnHorizon(TimePs, std::uint64_t);
-
+	bool HasRoom(int queue, TimePs at);
+	void Sent(TxFrame &frame, const Transmission &sent, TimePs begin);
 	void OnTransmit(EgressPort &port, const QueuedFrame &frame,
 			const Transmission &sent) override;
 	void OnNeverFits(EgressPort &, const QueuedFrame &) override {} // it has no gates
@@ -90,6 +93,9 @@ private:
 	StationClock &clock_;
 	Oscillator &oscillator_;
 	std::int64_t stamp_resolution_ns_;
+	bool settles_;       // its clock is set in the course of the run
+	bool alone_ = false; // all frames are launches: nothing gets between them
+	Fifo<TimePs> begun_; // when frames that were sent ahead of time have left the ring
 	Rng fetch_rng_;
 	TransmitterSink &sink_;
 	std::multimap<TimePs, TxFrame *> deferred_; // by launch

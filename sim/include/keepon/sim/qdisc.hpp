@@ -39,6 +39,8 @@ public:
 	/// A timer of that clock, for \p tai_ns: \p handler is told by its softirq, which is late;
 	/// the argument is tai_ns.
 	virtual void SetTimer(std::int64_t tai_ns, EventHandler &handler) = 0;
+	/// To be called by \p handler first of all.
+	virtual void OnTimerTold() = 0;
 	virtual TxFrame &FrameAt(std::uint32_t index) = 0;
 	/// \p frame ends here.
 	virtual void Drop(TxFrame &frame, kpn_verdict verdict) = 0;

@@ -91,6 +91,9 @@ private:
 	void Start();
 	/// \param arrival  link end in the upper half, packet in the lower
 	void OnArrive(TimePs, std::uint64_t arrival);
+	/// Frames that have arrived before \p end, and of which there are no events.
+	void Settle(TimePs end);
+	void Arrive(std::uint32_t end, std::uint32_t packet);
 	void OnFault(TimePs, std::uint64_t fault);
 
 	World world_;

@@ -25,6 +25,8 @@ public:
 	void AddPause(const WirePause &pause) override { mac_.AddPause(pause); }
 	void Start() override {}
 	kpn_verdict Submit(TxFrame &frame) override;
+	/// Interrupts until then only make room, and leave alone what has not been sent.
+	bool TakesAhead(TimePs) override { return HasRoom(); }
 	Counters NicCounters() const override;
 
 private:
@@ -33,6 +35,7 @@ private:
 		TimePs done;
 	};
 
+	bool HasRoom() const { return ring_.size() < spec_.ring_slots && queue_.empty(); }
 	void Post(TxFrame &frame);
 	void OnReclaim(TimePs time, std::uint64_t);
 	void ScheduleReclaim();

@@ -32,7 +32,11 @@
 namespace keepon::sim
 {
 
-class Station final : public TransmitterSink, public Host, private QdiscHost, private QdiscBelow
+class Station final : public TransmitterSink,
+		      public Host,
+		      public Onlooker,
+		      private QdiscHost,
+		      private QdiscBelow
 {
 public:
 	/// \param spec  whose driver is a registered one
@@ -53,6 +57,9 @@ public:
 	void Start();
 
 	void OnArrive(std::uint32_t packet);
+	bool OnlyCounts(const FrameHeader &header) override;
+	/// Before the start: OnFault() will come.
+	void ExpectFault() { faulty_ = true; }
 	void OnFault(const FaultSpec &fault);
 
 	// What PtpNetwork asks of a station with sync "ptp".
@@ -79,7 +86,7 @@ public:
 	void SendPlain(TxFrame &frame) override;
 	EventHandler &DriverEntry() override { return driver_enter_; }
 
-	void OnOutcome(TxFrame &frame, kpn_verdict verdict) override;
+	void OnOutcome(TxFrame &frame, kpn_verdict verdict, TimePs at) override;
 	void OnWire(const WireFrame &frame) override;
 	void OnDisturbed() override { disturbances_++; }
 
@@ -111,7 +118,11 @@ private:
 	std::int64_t TaiNs() override { return SystemClock().NowNs(world_.now); }
 	void SetTimer(std::int64_t tai_ns, EventHandler &handler) override;
 	TxFrame &FrameAt(std::uint32_t index) override { return pool_[index]; }
-	void Drop(TxFrame &frame, kpn_verdict verdict) override { Finish(frame, verdict); }
+	void Drop(TxFrame &frame, kpn_verdict verdict) override
+	{
+		Finish(frame, verdict, world_.now);
+	}
+	void OnTimerTold() override { etf_events_--; }
 	std::uint32_t ByteTimePs() const override { return world_.ends[end_].byte_time_ps; }
 	void HandOn(TxFrame &frame) override { ToDriver(frame); }
 
@@ -123,9 +134,11 @@ private:
 
 	Counters OfStages(std::int64_t (Latency::*count)() const) const;
 	void LeaveDriver(TxFrame &frame, TimePs ready);
+	bool Certain(TimePs at) const;
+	bool UndisturbedUntil(TimePs at) const;
 	void Submit(TxFrame &frame);
 	void Receive(std::uint32_t packet);
-	void Finish(TxFrame &frame, kpn_verdict verdict);
+	void Finish(TxFrame &frame, kpn_verdict verdict, TimePs at);
 	/// Through the driver stage, past all qdiscs.
 	void ToDriver(TxFrame &frame);
 	void MakeClocks(bool has_phc);
@@ -157,10 +170,14 @@ private:
 	std::unique_ptr<Transmitter> transmitter_;
 	std::unique_ptr<EtfQdisc> etf_;     // with release "etf"
 	std::unique_ptr<QdiscTree> qdiscs_; // those of the spec, which take all frames
+	std::int64_t etf_events_ = 0;       // of its timer, those that were moved included
 	TimePs driver_free_ = 0;
+	std::int64_t leaving_ = 0; // frames for which there is an event at the end of the driver
+	bool faulty_ = false;
 	TimePs late_ps_ = 0; // injected into the next frame
 	std::vector<std::unique_ptr<Application>> applications_;
 	AddressTable<Reception> receptions_;
+	bool receives_ = false; // there is a receiver
 	std::uint32_t unknown_place_;
 	std::int64_t foreign_frames_ = 0;
 	std::int64_t disturbances_ = 0;

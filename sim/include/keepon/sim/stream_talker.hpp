@@ -19,6 +19,8 @@ public:
 	StreamTalker(World &world, Host &host, FlowId flow, const StreamSpec &spec);
 
 	void Start() override;
+	TimePs QuietUntil() const override { return next_; }
+	bool HearsSubmit() const override { return false; }
 
 private:
 	void OnTimer(TimePs, std::uint64_t);
@@ -31,7 +33,8 @@ private:
 	Latency &stack_;
 	HostCpu::Thread thread_;
 	std::int64_t ahead_ns_; // wake-up this long before the txtime
-	bool begun_ = false;    // the first wake-up is set
+	TimePs next_ = 0;
+	bool begun_ = false; // the first wake-up is set
 	MemberEvent<&StreamTalker::OnTimer> timer_{ *this };
 };
 

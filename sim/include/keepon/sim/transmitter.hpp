@@ -28,7 +28,6 @@ struct TxFrame {
 	FlowId flow = 0;
 	std::int64_t seq = 0;
 	std::uint32_t index = 0; // in the pool
-	TimePs submitted_ps = 0;
 	TimePs launch_ps =
 		kNever;        // when its NIC is to send it, by true time; kNever: no launch time
 	bool assisted = false; // its sender knows of no time, taprio gave it the one it has
@@ -57,7 +56,8 @@ inline WireFrame OnTheWire(const TxFrame &frame, const Transmission &sent, Mac &
 class TransmitterSink
 {
 public:
-	virtual void OnOutcome(TxFrame &frame, kpn_verdict verdict) = 0;
+	/// \param at  now, or later if nobody hears of it (Transmitter::OnlyTxtimes())
+	virtual void OnOutcome(TxFrame &frame, kpn_verdict verdict, TimePs at) = 0;
 	virtual void OnWire(const WireFrame &frame) = 0;
 	/// Time of day of the station was disturbed (underrun, slip): synchronisation is needed.
 	virtual void OnDisturbed() = 0;
@@ -87,8 +87,15 @@ public:
 	/// Nothing after \p until will be asked for before the next call.
 	virtual void Foresee(TimePs) {}
 
+	/// All its frames will have txtimes, and nobody hears of their end: what it does with them
+	/// can be done ahead of time, until Transmitter::Foresee().
+	virtual void OnlyTxtimes() {}
+
 	/// \return KPN_VERDICT_PENDING if the frame is kept until OnOutcome(), else its verdict
 	virtual kpn_verdict Submit(TxFrame &frame) = 0;
+	/// Whether Submit(), with the clock of the simulation put forward to \p at, does now what it
+	/// would do then if nothing is submitted in between.
+	virtual bool TakesAhead(TimePs) { return false; }
 
 	// The clock, if the kind of transmitter has one (a PHC).
 	/// What PTP sets.

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "keepon/sim/capture.hpp"
 #include "keepon/sim/core.hpp"
 #include "keepon/sim/event_queue.hpp"
+#include "keepon/sim/fifo.hpp"
 #include "keepon/sim/flow.hpp"
 #include "keepon/sim/trace.hpp"
 #include "keepon/sim/types.hpp"
@@ -71,6 +73,23 @@ private:
 	std::vector<std::uint32_t> free_;
 };
 
+/// A node whose frames are only counted when they arrive, all or some of them.
+class Onlooker
+{
+public:
+	/// Whether nothing but accounts and records changes when a frame with \p header arrives.
+	virtual bool OnlyCounts(const FrameHeader &header) = 0;
+
+protected:
+	~Onlooker() = default;
+};
+
+/// A frame that arrives without an event, when somebody looks.
+struct Arrival {
+	TimePs at = 0;
+	std::uint32_t packet = 0;
+};
+
 /// One end of a link: where frames for its node arrive, and what it takes to send to the other end.
 struct LinkEnd {
 	NodeId node = 0;
@@ -83,13 +102,17 @@ struct LinkEnd {
 		kNever; // last interruption of the link: frames on it between these times are cut
 	TimePs up_ps = kNever;
 	std::uint32_t cut_place = 0;
-	std::int64_t frames = 0; // good ones that arrived here
+	std::int64_t frames = 0;      // good ones that arrived here
+	Onlooker *onlooker = nullptr; // NULL: every arrival is an event
+	Fifo<Arrival> quiet;          // arrivals without one, in order of time as on any wire
 };
 
 struct World {
 	std::uint64_t seed = 0;
 	std::int64_t epoch_ns = 0;
 	TimePs now = 0;
+	bool ahead = false;  // within Ahead(): others have not done yet what they do until now
+	TimePs foreseen = 0; // nobody looks before; what is done ahead of time is done until then
 	TimePs window_start = 0; // rates are measured in [start, end)
 	TimePs window_end = kNever;
 	EventQueue events;
@@ -109,6 +132,17 @@ struct World {
 		}
 		places.push_back(name);
 		return static_cast<std::uint32_t>(places.size() - 1);
+	}
+
+	/// Do now what will come to pass at \p at, not in the past.
+	template <class What>
+	void Ahead(TimePs at, What what)
+	{
+		const TimePs before = std::exchange(now, at);
+		const bool was_ahead = std::exchange(ahead, true);
+		what();
+		now = before;
+		ahead = was_ahead;
 	}
 
 	bool InWindow(TimePs t) const { return t >= window_start && t < window_end; }
@@ -142,11 +176,18 @@ struct World {
 	void Send(std::uint32_t end, std::uint32_t packet, TimePs sfd_ps, TimePs complete_ps)
 	{
 		const LinkEnd &from = ends[end];
+		LinkEnd &to = ends[from.peer];
 		const Packet &frame = packets[packet];
 		capture.Add({ sfd_ps, frame.seq, frame.flow, from.node, frame.frame_bytes, true });
 		packets[packet].sfd_ps = sfd_ps + from.propagation_ps;
-		events.Push(complete_ps + from.propagation_ps + ends[from.peer].receive_ps,
-			    *arrivals, std::uint64_t{ from.peer } << 32 | packet);
+		const TimePs at = complete_ps + from.propagation_ps + to.receive_ps;
+		// What is captured stands in the order of events. Of packets that arrive at one
+		// instant that at the link end made last is the first.
+		if (to.onlooker && !capture.Wanted() && to.onlooker->OnlyCounts(frame.header))
+			to.quiet.Push({ at, packet });
+		else
+			events.PushRanked(at, *arrivals, std::uint64_t{ from.peer } << 32 | packet,
+					  ~from.peer);
 	}
 };
 
