@@ -20,6 +20,11 @@ constexpr std::int64_t kBetaTenths = 7;
 constexpr std::int64_t kAlphaOver = 9;
 constexpr std::int64_t kAlphaUnder = 17;
 constexpr Wide kUs3PerS3 = Wide{ 1'000'000'000 } * 1'000'000'000;
+/// How often the growth is computed anew: at most once a tick of the host's clock (HZ = 250), and
+/// not within 1/32 s while cwnd stays the same. Where round trips and times between losses are
+/// shorter than that, cwnd hardly grows: Linux's Reno-friendly region starts that much later.
+constexpr TimePs kTickPs = 4000 * kPsPerUs;
+constexpr TimePs kStaleTicks = 250 / 32;
 /// Growth while nothing is known of the path: a segment for 20 acknowledged at least.
 constexpr std::int64_t kUnknownPer = 20;
 /// HyStart: from this window on; ACKs closer than this are a train; this many samples of a round.
@@ -55,7 +60,9 @@ public:
 
 private:
 	std::int64_t Per(const TcpWindow &window, const TcpProgress &progress);
-	void BeginEpoch(const TcpWindow &window, TimePs now);
+	void BeginEpoch(const TcpWindow &window, const TcpProgress &progress);
+	std::int64_t PerOfCubic(const TcpWindow &window, TimePs now) const;
+	std::int64_t PerOfReno(const TcpWindow &window);
 	void HyStart(TcpWindow &window, const TcpProgress &progress);
 
 	std::int64_t w_max_ = 0;
@@ -63,7 +70,11 @@ private:
 	std::int64_t k_us_ = 0;       // K
 	std::int64_t origin_ = 0;     // the plateau, in segments
 	std::int64_t w_est_ = 0;      // of the Reno-friendly region
-	std::int64_t est_credit_ = 0; // acknowledged and not yet in w_est_, x alpha's numerator
+	std::int64_t est_credit_ = 0; // acknowledged, x alpha's numerator, and not yet in w_est_
+	// when the growth was last computed, and what it was
+	std::int64_t computed_cwnd_ = 0;
+	TimePs computed_tick_ = 0;
+	std::int64_t per_ = 0;
 	TimePs delay_min_ = 0;
 	// a round of HyStart
 	std::int64_t round_end_ = 0;
@@ -74,36 +85,53 @@ private:
 };
 
 /// At the first ACK of congestion avoidance after a loss (RFC 9438 section 4.2).
-void Cubic::BeginEpoch(const TcpWindow &window, TimePs now)
+void Cubic::BeginEpoch(const TcpWindow &window, const TcpProgress &progress)
 {
-	epoch_start_ = now;
+	epoch_start_ = progress.now;
 	w_est_ = window.cwnd;
-	est_credit_ = 0;
+	est_credit_ = progress.acked * kAlphaOver;
 	origin_ = std::max(w_max_, window.cwnd);
 	// K^3 = (W_max - cwnd) / C
 	k_us_ = CubeRoot(Wide{ origin_ - window.cwnd } * 10 / 4 * kUs3PerS3);
 }
 
-/// How many segments are to be acknowledged for one more of cwnd: so many that a round trip from
-/// now cwnd is W_cubic, or W_est if that is more, and 1.5 x cwnd at most (sections 4.2 to 4.5).
-std::int64_t Cubic::Per(const TcpWindow &window, const TcpProgress &progress)
+/// How many segments are to be acknowledged for one more of cwnd, so that a round trip from now
+/// cwnd is W_cubic (RFC 9438 sections 4.2, 4.4 and 4.5).
+std::int64_t Cubic::PerOfCubic(const TcpWindow &window, TimePs now) const
 {
-	if (epoch_start_ == kNever)
-		BeginEpoch(window, progress.now);
-	const std::int64_t t_us = (progress.now - epoch_start_ + delay_min_) / kPsPerUs;
+	const std::int64_t t_us = (now - epoch_start_ + delay_min_) / kPsPerUs;
 	const Wide from_k = t_us - k_us_;
 	const std::int64_t target =
 		origin_ + static_cast<std::int64_t>(from_k * from_k * from_k * 4 / 10 / kUs3PerS3);
 	const std::int64_t cwnd = window.cwnd;
-	std::int64_t per = target > cwnd ? cwnd / (target - cwnd) : 100 * cwnd;
-	if (w_max_ == 0)
-		per = std::min(per, kUnknownPer);
+	const std::int64_t per = target > cwnd ? cwnd / (target - cwnd) : 100 * cwnd;
+	return w_max_ == 0 ? std::min(per, kUnknownPer) : per;
+}
+
+/// So that it is W_est, which grows by alpha a window (section 4.3).
+std::int64_t Cubic::PerOfReno(const TcpWindow &window)
+{
+	const std::int64_t for_one = window.cwnd * kAlphaUnder;
+	w_est_ += est_credit_ / for_one;
+	est_credit_ %= for_one;
+	return w_est_ > window.cwnd ? window.cwnd / (w_est_ - window.cwnd) : INT64_MAX;
+}
+
+/// The greater growth of both, half a window a round trip at most.
+std::int64_t Cubic::Per(const TcpWindow &window, const TcpProgress &progress)
+{
+	const TimePs tick = progress.now / kTickPs;
 	est_credit_ += progress.acked * kAlphaOver;
-	w_est_ += est_credit_ / (kAlphaUnder * cwnd);
-	est_credit_ %= kAlphaUnder * cwnd;
-	if (w_est_ > cwnd)
-		per = std::min(per, cwnd / (w_est_ - cwnd));
-	return std::max<std::int64_t>(per, 2);
+	if (computed_cwnd_ == window.cwnd && tick - computed_tick_ <= kStaleTicks && per_ > 0)
+		return per_;
+	if (epoch_start_ == kNever || tick != computed_tick_) {
+		computed_cwnd_ = window.cwnd;
+		computed_tick_ = tick;
+		if (epoch_start_ == kNever)
+			BeginEpoch(window, progress);
+		per_ = PerOfCubic(window, progress.now);
+	}
+	return per_ = std::max<std::int64_t>(std::min(per_, PerOfReno(window)), 2);
 }
 
 void Cubic::OnProgress(TcpWindow &window, const TcpProgress &progress)

@@ -133,6 +133,7 @@ void TcpSender::OnProbeAnswer(const TcpNews &news, const TcpAck &ack)
 		if (state_ == TcpState::kOpen) {
 			window_.ssthresh = congestion_->Reduced(window_);
 			window_.cwnd = std::min(window_.cwnd, window_.ssthresh);
+			window_.credit = 0;
 		}
 	} else if (same) {
 		probe_end_ = -1;

@@ -211,6 +211,123 @@ void TestTailLoss(Checks &checks)
 	}
 }
 
+/// What a probe has repaired the window pays for (RFC 8985 section 7.4.2), unless it came twice.
+void TestProbeAnswer(Checks &checks)
+{
+	for (const bool twice : { false, true }) {
+		TcpSender sender(Spec("reno", 2, 1000));
+		TcpAck ack;
+		ack.window = 10'000; // nothing new may be sent: the probe repeats
+		TimePs now = kSecond;
+		while (sender.Send(now))
+			;
+		now += 10 * kMs;
+		ack.ack = 8000;
+		ack.window = 2000;
+		sender.OnAck(ack, now);
+		now = sender.NextTimer();
+		sender.OnTimer(now);
+		const auto probe = sender.Send(now);
+		EXPECT(probe && probe->seq == 9000 && sender.Counts().probes == 1);
+		const std::int64_t cwnd = sender.Window().cwnd;
+		ack.ack = 10'000;
+		ack.window = 100'000;
+		if (twice)
+			ack.blocks[ack.block_count++] = { 9000, 10'000 };
+		sender.OnAck(ack, now + 10 * kMs);
+		while (sender.Send(now + 10 * kMs))
+			;
+		ack.ack = 12'000;
+		ack.block_count = 0;
+		sender.OnAck(ack, now + 20 * kMs);
+		EXPECT((sender.Window().ssthresh < cwnd) == !twice);
+	}
+}
+
+/// Half as many go as arrive until the window is ssthresh; a lossy burst is made up for slowly.
+void TestPrr(Checks &checks)
+{
+	TcpPrr prr;
+	prr.Begin(20, 10);
+	std::int64_t pipe = 19; // one lost
+	std::int64_t sent = 0;
+	for (int i = 0; i < 18; i++) {
+		pipe--;
+		std::int64_t may = prr.OnAck(1, pipe, false);
+		for (; may > 0; may--, pipe++, sent++)
+			prr.OnSent();
+		EXPECT(i >= 16 || sent == (i + 2) / 2); // the window is reached by then
+	}
+	EXPECT(pipe == 10);
+	prr.Begin(20, 10);
+	pipe = 3; // sixteen lost at once
+	EXPECT(prr.OnAck(1, pipe, false) == 1);
+	EXPECT(prr.OnAck(1, pipe, true) == 3); // one that went unused, its own and one more
+}
+
+/// A retransmission that is lost, too, is found by what was sent after it, without the RTO.
+void TestLostRetransmission(Checks &checks)
+{
+	for (const bool rack : { true, false }) {
+		TcpSender sender(Spec("reno", rack ? 2 : 1, 1000));
+		TcpReceiverSpec receiving;
+		receiving.mss = 1000;
+		TcpReceiver receiver(receiving);
+		std::vector<TcpSegment> under_way;
+		TimePs now = kSecond;
+		for (int round = 0; round < 6; round++) {
+			std::vector<TcpSegment> arriving;
+			arriving.swap(under_way);
+			for (const TcpSegment &segment : arriving) {
+				if (segment.seq == 3000 && round < 3)
+					continue;
+				receiver.OnSegment(segment, now);
+				sender.OnAck(receiver.MakeAck(), now);
+				while (const auto next = sender.Send(now))
+					under_way.push_back(*next);
+			}
+			while (const auto next = sender.Send(now))
+				under_way.push_back(*next);
+			now += 10 * kMs;
+		}
+		EXPECT((sender.Una() > 3000) == rack);
+		EXPECT(sender.Counts().timeouts == 0);
+		EXPECT(sender.Counts().recoveries == 1);
+	}
+}
+
+/// Between two losses closer than 1/32 s Linux's CUBIC does not grow.
+void TestCubicIsSlowAtFirst(Checks &checks)
+{
+	const auto cubic = Registry<TcpCongestionKind>::Find("cubic")->make();
+	TcpWindow window;
+	window.cwnd = 10;
+	window.ssthresh = 5;
+	cubic->OnRtt(window, { 1, 0, 0, 0, 2 * kMs });
+	cubic->Reduced(window);
+	window.cwnd = window.ssthresh = 12; // beyond the plateau: Reno's growth is what there is
+	TimePs now = kSecond;
+	for (; now < kSecond + 24 * kMs; now += kMs)
+		cubic->OnProgress(window, { 2, 0, 0, now, 0 });
+	EXPECT(window.cwnd == 12);
+	for (; now < kSecond + 60 * kMs; now += kMs)
+		cubic->OnProgress(window, { 2, 0, 0, now, 0 });
+	EXPECT(window.cwnd > 13);
+}
+
+/// W_est takes 17 / 9 of a window for a segment: at cwnd 2 the fourth acknowledged, not the third.
+void TestCubicFriendliness(Checks &checks)
+{
+	const auto cubic = Registry<TcpCongestionKind>::Find("cubic")->make();
+	TcpWindow window;
+	window.cwnd = window.ssthresh = 2;
+	cubic->Reduced(window); // the plateau is where it is
+	for (int acked = 1; acked <= 4; acked++) {
+		cubic->OnProgress(window, { 1, 0, 0, kSecond + acked * 40 * kMs, 0 });
+		EXPECT(window.cwnd == (acked < 4 ? 2 : 3));
+	}
+}
+
 void TestDelayedAcks(Checks &checks)
 {
 	TcpReceiverSpec spec;
@@ -247,6 +364,11 @@ void TestTcp(Checks &checks)
 	TestCubicGrowth(checks);
 	TestHyStart(checks);
 	TestTailLoss(checks);
+	TestProbeAnswer(checks);
+	TestPrr(checks);
+	TestLostRetransmission(checks);
+	TestCubicIsSlowAtFirst(checks);
+	TestCubicFriendliness(checks);
 	TestDelayedAcks(checks);
 }
 
