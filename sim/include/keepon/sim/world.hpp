@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "keepon/sim/core.hpp"
 #include "keepon/sim/event_queue.hpp"
 #include "keepon/sim/flow.hpp"
+#include "keepon/sim/rng.hpp"
 #include "keepon/sim/trace.hpp"
 #include "keepon/sim/types.hpp"
 
@@ -83,6 +85,9 @@ struct LinkEnd {
 		kNever; // last interruption of the link: frames on it between these times are cut
 	TimePs up_ps = kNever;
 	std::uint32_t cut_place = 0;
+	std::uint32_t loss_place = 0;
+	double loss = 0; // probability that a frame does not arrive here
+	std::optional<Rng> loss_rng;
 	std::int64_t frames = 0; // good ones that arrived here
 };
 
