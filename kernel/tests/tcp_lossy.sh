@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Linux's own TCP over a lossy, delaying bottleneck: a - near - far - b, each a namespace. near has the queue of
 # $QUEUE frames and the rate $RATE_BPS, counted as on a wire (24 bytes a frame beside what Linux counts: FCS,
-# preamble, gap); far has the delay, half of $RTT_US each way, and the loss, $LOSSES in per cent, each way. One iperf3
-# of $SECONDS_TCP for each of $CONTROLS and $LOSSES; its report and the counters of the sender in /out.
+# preamble, gap); far has the delay, half of $RTT_US each way, and the loss, each way. One iperf3 for each of
+# $CONTROLS and each of $RUNS, words PERCENT:SECONDS; its report and the counters of the sender in /out.
 . /lib/keepon/test.sh
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
 for ns in a near far b; do
@@ -36,7 +36,9 @@ done
 half_us=$((RTT_US / 2))
 run "the queue" ip netns exec near tc qdisc add dev v2l root netem limit "$QUEUE" rate "$RATE_BPS"bit 24
 for control in $CONTROLS; do
-	for loss in $LOSSES; do
+	for one in $RUNS; do
+		loss=${one%:*}
+		seconds=${one#*:}
 		run "$control $loss data" ip netns exec far tc qdisc replace dev v3l root netem \
 			limit 100000 delay ${half_us}us loss "$loss%"
 		run "$control $loss ACK" ip netns exec far tc qdisc replace dev v2r root netem \
@@ -47,9 +49,9 @@ for control in $CONTROLS; do
 		sleep 0.2
 		ip netns exec a cat /proc/net/netstat /proc/net/snmp >"/out/$name.before"
 		grep '^cpu ' /proc/stat >"/out/$name.cpu"
-		ip netns exec a iperf3 -c 10.0.3.2 -C "$control" -t "$SECONDS_TCP" -i 0.5 -J >"/out/$name.json" &
+		ip netns exec a iperf3 -c 10.0.3.2 -C "$control" -t "$seconds" -i 0.5 -J >"/out/$name.json" &
 		client=$!
-		sleep "$SECONDS_TCP"
+		sleep "$seconds"
 		grep '^cpu ' /proc/stat >>"/out/$name.cpu"
 		wait $client
 		is $? 0 "$name"
