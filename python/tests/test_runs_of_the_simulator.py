@@ -301,10 +301,11 @@ def test_what_the_simulator_cannot_do_is_refused_before_any_work() -> None:
         (
             {
                 "[compare]": (
-                    '[[load]]\nid = "L"\ntalker = "a"\nlistener = "b"\nkind = "tcp"\n[compare]'
+                    '[[load]]\nid = "L"\ntalker = "a"\nlistener = "b"\nkind = "tcp"\n'
+                    "frame_bytes = 70\n[compare]"
                 )
             },
-            "tcp",
+            "within 71 to 1522",
         ),
         (
             {"[compare]": '[[fault]]\nat_s = 0.0\nkind = "babbling"\nnode = "a"\n[compare]'},

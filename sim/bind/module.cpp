@@ -169,6 +169,12 @@ NB_MODULE(_sim, m)
 			},
 			"a"_a, "b"_a, "rate_bps"_a, "propagation_ns"_a, "asymmetry_ns"_a = 0)
 		.def(
+			"set_loss",
+			[](PySimulation &self, NodeId a, NodeId b, double probability) {
+				self.Idle().SetLoss(a, b, probability);
+			},
+			"a"_a, "b"_a, "probability"_a)
+		.def(
 			"set_sync",
 			[](PySimulation &self, nb::dict spec) {
 				self.Idle().SetSync(ReadSync(spec));

@@ -106,6 +106,38 @@ nb::dict FlowCounts(const Simulation &simulation, FlowId number,
 	return dict;
 }
 
+/// Both machines of a connection. Bytes are of payload; ssthresh -1: none yet.
+nb::dict TcpState(const TcpConnection &tcp)
+{
+	const TcpSender &sender = tcp.talker->Machine();
+	const TcpReceiver &receiver = tcp.listener->Machine();
+	const TcpSenderCounts &counts = sender.Counts();
+	std::vector<std::int64_t> at_ps;
+	std::vector<std::int64_t> cwnd;
+	std::vector<std::int64_t> ssthresh;
+	for (const TcpSeries::Point &point : tcp.talker->Series().Points()) {
+		at_ps.push_back(point.at);
+		cwnd.push_back(point.cwnd);
+		ssthresh.push_back(point.ssthresh == INT64_MAX ? -1 : point.ssthresh);
+	}
+	nb::dict dict;
+	dict["acknowledged_bytes"] = sender.Una();
+	dict["delivered_bytes"] = receiver.Next();
+	dict["window_bytes"] = tcp.listener->WindowBytes();
+	dict["segments"] = counts.segments;
+	dict["retransmissions"] = counts.retransmissions;
+	dict["recoveries"] = counts.recoveries;
+	dict["timeouts"] = counts.timeouts;
+	dict["probes"] = counts.probes;
+	dict["duplicates"] = receiver.Duplicates();
+	dict["out_of_order"] = receiver.OutOfOrder();
+	dict["srtt_ps"] = sender.Rtt().Srtt();
+	dict["at_ps"] = ToArray(at_ps);
+	dict["cwnd"] = ToArray(cwnd);
+	dict["ssthresh"] = ToArray(ssthresh);
+	return dict;
+}
+
 nb::dict PacerState(KeeponTransmitter &keepon)
 {
 	const kpn_state state = keepon.State();
@@ -187,7 +219,13 @@ nb::dict FramesOf(const Flow &flow)
 nb::dict FlowSummary(const Simulation &simulation, FlowId flow)
 {
 	const World &world = simulation.State();
-	return FlowCounts(simulation, flow, world.packets.UnderWay(world.flows.size()));
+	const auto under_way = world.packets.UnderWay(world.flows.size());
+	nb::dict dict = FlowCounts(simulation, flow, under_way);
+	if (const TcpConnection *tcp = simulation.TcpOf(flow)) {
+		dict["tcp"] = TcpState(*tcp);
+		dict["acks"] = FlowCounts(simulation, tcp->acks, under_way);
+	}
+	return dict;
 }
 
 /// Frames and readings of a receive ring that is a clock, and what became of its stamps.

@@ -107,6 +107,16 @@ std::string SpecReader::Text(const char *key)
 	return nb::cast<std::string>(value);
 }
 
+std::string SpecReader::Text(const char *key, const std::string &fallback)
+{
+	const nb::object value = Raw(key);
+	if (value.is_none())
+		return fallback;
+	if (!PyUnicode_Check(value.ptr()))
+		Fail(key, Repr(value), "a text");
+	return nb::cast<std::string>(value);
+}
+
 int SpecReader::Choice(const char *key, const Choices &choices, std::optional<int> fallback)
 {
 	const auto value = OptionalChoice(key, choices);

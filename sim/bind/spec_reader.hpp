@@ -38,6 +38,7 @@ public:
 	double Number(const char *key, double min, double max, double fallback);
 	bool Flag(const char *key, bool fallback);
 	std::string Text(const char *key);
+	std::string Text(const char *key, const std::string &fallback);
 	int Choice(const char *key, const Choices &choices, std::optional<int> fallback = {});
 	std::optional<int> OptionalChoice(const char *key, const Choices &choices);
 	std::vector<std::int64_t> Integers(const char *key, std::int64_t min, std::int64_t max,

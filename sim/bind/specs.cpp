@@ -399,8 +399,8 @@ LoadSpec ReadLoad(nb::dict dict)
 	spec.talker = static_cast<NodeId>(reader.Integer("talker", 0, kNodeMax));
 	spec.listener = static_cast<NodeId>(reader.Integer("listener", 0, kNodeMax));
 	spec.route = ToNodes(reader.Integers("route", 0, kNodeMax, 4096));
-	if (reader.Has("kind"))
-		spec.kind = reader.Text("kind");
+	spec.kind = reader.Text("kind", spec.kind);
+	spec.congestion = reader.Text("congestion", spec.congestion);
 	spec.rate_bps = reader.Integer("rate_bps", 0, 100'000'000'000, 0);
 	spec.frame_bytes = static_cast<std::uint32_t>(
 		reader.Integer("frame_bytes", 64, 1522, spec.frame_bytes));

@@ -112,6 +112,11 @@ void Simulation::Arrive(std::uint32_t end_index, std::uint32_t index)
 		world_.packets.Free(index);
 		return;
 	}
+	if (end.loss > 0 && end.loss_rng->Unit() < end.loss) {
+		world_.Lose(end.node, packet.flow, packet.seq, end.loss_place, packet.listeners);
+		world_.packets.Free(index);
+		return;
+	}
 	end.frames++;
 	world_.capture.Add(
 		{ packet.sfd_ps, packet.seq, packet.flow, end.node, packet.frame_bytes, false });
@@ -148,6 +153,12 @@ const Flow &Simulation::FlowAt(FlowId flow, bool stream) const
 		throw ValueError(std::string(stream ? "stream" : "load") + " = " +
 				 std::to_string(flow) + " does not exist");
 	return world_.flows[flow];
+}
+
+const TcpConnection *Simulation::TcpOf(FlowId flow) const
+{
+	const auto found = tcp_.find(flow);
+	return found == tcp_.end() ? nullptr : &found->second;
 }
 
 std::int64_t Simulation::PendingOf(FlowId flow) const

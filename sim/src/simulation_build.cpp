@@ -153,6 +153,30 @@ void Simulation::AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t
 	}
 }
 
+void Simulation::SetLoss(NodeId a, NodeId b, double probability)
+{
+	CheckBuilding();
+	if (!(probability >= 0 && probability <= 1))
+		throw ValueError("loss_probability = " + std::to_string(probability) +
+				 " is not within 0 to 1");
+	NodeAt(a, "link end a");
+	NodeAt(b, "link end b");
+	if (!Linked(a, b))
+		throw ValueError("loss between " + Quoted(nodes_[a].name) + " and " +
+				 Quoted(nodes_[b].name) + ": there is no such link");
+	const std::uint32_t place =
+		world_.Place("lossy link " + nodes_[a].name + " - " + nodes_[b].name);
+	for (LinkEnd &end : world_.ends) {
+		const NodeId peer = world_.ends[end.peer].node;
+		if ((end.node != a || peer != b) && (end.node != b || peer != a))
+			continue;
+		end.loss = probability;
+		end.loss_place = place;
+		end.loss_rng.emplace(world_.seed, nodes_[end.node].name,
+				     "loss from " + nodes_[peer].name);
+	}
+}
+
 bool Simulation::Linked(NodeId a, NodeId b) const
 {
 	return std::any_of(world_.ends.begin(), world_.ends.end(), [&](const LinkEnd &end) {
@@ -355,10 +379,12 @@ FlowId Simulation::AddLoad(const LoadSpec &spec)
 	CheckBuilding();
 	CheckTalker(what, spec.talker, spec.frame_bytes);
 	CheckRoute(what, spec.talker, spec.route, spec.listener);
+	if (spec.kind == "tcp")
+		return AddTcp(spec);
 	const LoadKind *kind = Registry<LoadKind>::Find(spec.kind);
 	if (!kind)
 		throw ValueError(what + ": kind = " + Quoted(spec.kind) + " is not one of " +
-				 Registry<LoadKind>::Names());
+				 Registry<LoadKind>::Names() + " \"tcp\"");
 	const std::string problem = kind->problem(spec);
 	if (!problem.empty())
 		throw ValueError(what + ": " + problem);

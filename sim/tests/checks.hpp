@@ -32,6 +32,7 @@ void TestOscillator(Checks &checks);
 void TestPayload(Checks &checks);
 void TestRegistry(Checks &checks);
 void TestServo(Checks &checks);
+void TestTcp(Checks &checks);
 void TestTornFrames(Checks &checks);
 
 } // namespace keepon::sim::test

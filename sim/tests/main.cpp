@@ -21,6 +21,7 @@ int main()
 	keepon::sim::test::TestPayload(checks);
 	keepon::sim::test::TestRegistry(checks);
 	keepon::sim::test::TestServo(checks);
+	keepon::sim::test::TestTcp(checks);
 	keepon::sim::test::TestTornFrames(checks);
 	std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", checks.passed, checks.failed);
 	return checks.failed != 0;

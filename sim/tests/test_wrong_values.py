@@ -146,7 +146,10 @@ def test_wrong_stream_is_named_and_not_added(pair, change, words):
 
 LOADS = [
     ({"rate_bps": 0}, "rate_bps"),
-    ({"kind": "tcp"}, "kind"),
+    ({"kind": "sctp"}, "kind"),
+    ({"kind": "tcp", "congestion": "vegas"}, '"cubic" "reno"'),
+    ({"kind": "tcp", "congestion": 1}, "congestion"),
+    ({"kind": "tcp", "frame_bytes": 70}, "not above 70"),
     ({"frame_bytes": 1}, "frame_bytes"),
     ({"listener": 0}, "talker"),
 ]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keepon.measure.simulated import Bridge, Flow, NodeClock, PtpFlow, Station
+from keepon.measure.simulated import Bridge, Flow, LoadFlow, NodeClock, PtpFlow, Station
 
 Spec = Mapping[str, Any]
 
@@ -82,6 +82,9 @@ class Simulation:
         """Join two nodes; a station has one link. From a to b it takes asymmetry_ns longer than back. Wrong
         `keepon` values are found here, where the rate is known."""
 
+    def set_loss(self, a: int, b: int, probability: float) -> None:
+        """Each frame on the link of two nodes, either way, is lost with this probability."""
+
     def set_window(self, start_ns: int, end_ns: int) -> None:
         """Count bytes in [start, end) of true time apart: `window_sent_bytes` and `window_delivered_bytes` of
         `stream()` and `load()`. Without it the window is the whole run."""
@@ -134,8 +137,8 @@ class Simulation:
         offset_ns that is not before epoch + start_ns. Returns its id."""
 
     def add_load(self, spec: Spec) -> int:
-        """Best effort: id, talker, listener, route, kind "udp" | "saturate", rate_bps (of frame bytes), frame_bytes,
-        window_frames (saturate: frames kept with the transmitter), start_ns, tc, queue. Returns its id."""
+        """Best effort: id, talker, listener, route, kind "udp" | "saturate" | "tcp", rate_bps (of frame bytes), frame_bytes,
+        window_frames (saturate: frames kept with the transmitter), congestion (tcp) "cubic" | "reno", start_ns, tc, queue. Returns its id."""
 
     def add_fault(self, kind: str, node: int, at_ns: int, value_ns: int) -> None:
         """ "poll-stall": no poll for value_ns; "clock-step": the station's time of day jumps; "rate-step": its
@@ -163,8 +166,10 @@ class Simulation:
         in_flight (deliveries, counted from the packets under way), torn, wrong_bytes, duplicates, ghosts (said to be
         sent, never on the wire)."""
 
-    def load(self, load: int) -> Flow:
-        """The same for a load."""
+    def load(self, load: int) -> LoadFlow:
+        """The same for a load. Kind "tcp" also: acks, the same for its ACKs; tcp {acknowledged_bytes, delivered_bytes
+        (in order), window_bytes (of them in the window), segments, retransmissions, recoveries, timeouts, probes,
+        duplicates, out_of_order, srtt_ps; at_ps, cwnd, ssthresh (segments; -1: none yet), thinned out}."""
 
     def station(self, node: int) -> Station:
         """name, nic (counters of the NIC model), placeholders (fetched so far), placeholders_discarded (received),

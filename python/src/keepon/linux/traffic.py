@@ -79,7 +79,9 @@ def load_words(guest: Guest, load: Load, seconds: float) -> list[str]:
     prints its report.
     """
     words = ["iperf3", "--client", guest.address(load.listener), "--time", str(math.ceil(seconds))]
-    if load.kind != "tcp":
+    if load.kind == "tcp":
+        words += ["--congestion", load.congestion]
+    else:
         words += ["--udp", "--bitrate", str(load.rate_bps), "--length", str(load.frame_bytes - 46)]
     return [*words, "--json"]
 

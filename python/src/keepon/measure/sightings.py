@@ -115,7 +115,7 @@ def packets(scenario: Scenario, seen: Seen) -> Iterator[capture.Packet]:
     nodes = {name: number for number, name in enumerate(names, start=1)}
     interfaces = {station.name: index for index, station in enumerate(scenario.station)}
     streams = {stream.id: stream for stream in scenario.stream}
-    loads = {load.id: load for load in scenario.load}
+    loads = scenario.load_flows()
     gptp = scenario.sync.mode == "gptp"
     for one in seen.sightings:
         side = "talker" if one.outbound else "listener"

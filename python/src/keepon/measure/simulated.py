@@ -32,6 +32,32 @@ class Flow(TypedDict):
     ghosts: int
 
 
+class TcpMachines(TypedDict):
+    """Both ends of a TCP connection over the whole run; bytes of payload."""
+
+    acknowledged_bytes: int
+    delivered_bytes: int
+    window_bytes: int
+    segments: int
+    retransmissions: int
+    recoveries: int
+    timeouts: int
+    probes: int
+    duplicates: int
+    out_of_order: int
+    srtt_ps: int
+    at_ps: IntArray
+    cwnd: IntArray
+    ssthresh: IntArray
+
+
+class LoadFlow(Flow):
+    """A load; with TCP its machines and the flow of its ACKs."""
+
+    tcp: NotRequired[TcpMachines]
+    acks: NotRequired[Flow]
+
+
 class PtpFlow(Flow):
     """A flow of PTP's frames."""
 

@@ -17,7 +17,7 @@ class Defaults(Table):
     rate_bps: Annotated[int, Whole(10_000_000, 100_000_000_000)] = 1_000_000_000
     """Bits a second of links without `rate_bps`. It must divide 8e12, as every Ethernet rate does,
     so that a byte takes whole picoseconds."""
-    propagation_ns: Annotated[int, Whole(0, 1_000_000)] = 50
+    propagation_ns: Annotated[int, Whole(0, 10_000_000)] = 50
     """Delay in ns, either way, of links without `propagation_ns`; 5 ns are a metre of cable."""
 
 
@@ -156,6 +156,8 @@ class Bridge(Table):
         Whole(1, 8, remedy="a port has 1 to 8 queues, one for each priority below that"),
     ] = 8
     """Queues of each port; a frame's priority is its queue, so streams have one below this."""
+    queue_frames: Annotated[int, Whole(1, 1_000_000)] = 1024
+    """Frames that a queue of a port holds; what comes then is lost. Target vm does not use it."""
 
 
 class Link(Table):
@@ -165,8 +167,11 @@ class Link(Table):
     """Names of the two nodes. A station has one link, and two nodes have one between them."""
     rate_bps: Annotated[int, Whole(10_000_000, 100_000_000_000)] | None = None
     """Bits a second, either way; must divide 8e12. Left out: `defaults.rate_bps`."""
-    propagation_ns: Annotated[int, Whole(0, 1_000_000)] | None = None
+    propagation_ns: Annotated[int, Whole(0, 10_000_000)] | None = None
     """Delay in ns of the shorter way. Left out: `defaults.propagation_ns`."""
     asymmetry_ns: Annotated[int, Whole(-1_000_000, 1_000_000)] = 0
     """By how many ns the way from the first end is longer than the way back; below 0 the way back
     is the longer. PTP cannot see it. Must be 0 for target vm."""
+    loss_probability: Annotated[float, Number(0.0, 1.0)] = 0.0
+    """How likely a frame is to be lost on it, either way, each by a draw of its own. Plans and
+    their trials know nothing of it. Target sim only."""

@@ -313,6 +313,44 @@ class BridgeResult(TypedDict):
     """its clock, if PTP sets or distributes it"""
 
 
+@with_config(CLOSED)
+class CwndSeries(TypedDict):
+    """The congestion window over time, thinned out."""
+
+    at_s: list[float]
+    """true time since the start of the run"""
+    cwnd: list[NotNegative]
+    """in segments"""
+    ssthresh: list[NotNegative | None]
+    """in segments; null: none yet"""
+
+
+@with_config(OPEN)
+class TcpResult(TypedDict):
+    """A TCP connection in the simulator; counts are of the whole run."""
+
+    goodput_bps: NotNegative
+    """payload that came to the application in the window, in order"""
+    segments: NotNegative
+    """sent, retransmissions included"""
+    retransmissions: NotNegative
+    """sent again"""
+    recoveries: NotNegative
+    """times fast recovery began"""
+    timeouts: NotNegative
+    """times the retransmission timer went off"""
+    probes: NotNegative
+    """tail loss probes"""
+    duplicates: NotNegative
+    """segments that came to the listener more than once"""
+    out_of_order: NotNegative
+    """segments that came to it before one that was sent first"""
+    srtt_us: Annotated[float, Field(ge=0)]
+    """smoothed round-trip time at the end"""
+    window: CwndSeries
+    """of the talker"""
+
+
 @with_config(OPEN)
 class LoadResult(TypedDict):
     """A load; counters beside these are of the whole run."""
@@ -321,6 +359,8 @@ class LoadResult(TypedDict):
     """frames with FCS that arrived in the window"""
     window_s: NotRequired[Annotated[float, Field(ge=0)]]
     """where the load measured itself: over how long"""
+    tcp: NotRequired[TcpResult]
+    """kind "tcp" in the simulator"""
 
 
 @with_config(OPEN)

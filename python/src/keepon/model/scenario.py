@@ -70,6 +70,11 @@ CLOCK_ERROR_NS = {"keepon": 5_000, "launchtime": 200, "standard": 50_000}
 BRIDGE_CLOCK_ERROR_NS = 90
 
 
+# Of the frame of a TCP segment: Ethernet with FCS 18, IPv4 20, TCP 20, time stamps 12 (RFC 7323);
+# an ACK has no more. SACK blocks are not counted.
+TCP_HEADER_BYTES = 70
+
+
 class Stream(Table):
     """A periodic stream with one talker and one or more listeners (IEEE 802.1Q terms)."""
 
@@ -125,18 +130,33 @@ class Load(Table):
     """Station that receives it."""
     kind: Literal["udp", "tcp", "saturate"] = "udp"
     """"udp": frames at `rate_bps`. "saturate": as many as the talker takes (in target vm: UDP at
-    `rate_bps`). "tcp": targets vm and host only."""
+    `rate_bps`). "tcp": one connection, as fast as TCP finds out; the listener answers with ACKs in
+    the same class and priority (docs/model.md)."""
     rate_bps: Annotated[int, Whole(1_000, 100_000_000_000)] = 100_000_000
-    """Bits a second of the frames with FCS, preamble and gap not counted. The simulator does not
-    use it for "saturate"."""
+    """Bits a second of the frames with FCS, preamble and gap not counted. Not used for "tcp", and
+    by the simulator not for "saturate"."""
     frame_bytes: Annotated[int, Whole(64, 1522)] = 1518
-    """Length with FCS; slots that the plan chooses hold it."""
+    """Length with FCS; slots that the plan chooses hold it. With "tcp" in the simulator above 70, a
+    segment's headers; in targets vm and host TCP chooses."""
+    congestion: Literal["cubic", "reno"] = "cubic"
+    """Congestion control of kind "tcp"."""
     tc: Annotated[int, Whole(0, 15)] = 7
     """Traffic class at the talker; with driver keepon one with `slots = "rest"`, a list, or streams
     of its own."""
     priority: Annotated[int, Whole(0, 7)] = 0
     """Queue in bridges and PCP of the frames. Where it meets streams it must not be theirs at a
     port with gates, and must be lower than theirs at a port without."""
+
+    def answers(self) -> list[Load]:
+        """What goes back from the listener: the ACKs of TCP."""
+        if self.kind != "tcp":
+            return []
+        changed = {
+            "talker": self.listener,
+            "listener": self.talker,
+            "frame_bytes": TCP_HEADER_BYTES,
+        }
+        return [self.model_copy(update=changed)]
 
 
 class Fault(Table):
@@ -219,6 +239,16 @@ class Scenario(Table):
     """Drivers that are compared. Left out: one run, with the drivers that stations state."""
     planner: PlannerOptions = Field(default_factory=PlannerOptions)
     """What `keepon plan` tries."""
+
+    def best_effort(self) -> list[tuple[int, Load]]:
+        """Loads and what answers them, each with the place of the load in the file."""
+        numbered = list(enumerate(self.load))
+        return numbered + [(i, back) for i, load in numbered for back in load.answers()]
+
+    def load_flows(self) -> dict[str, Load]:
+        """Loads, and what answers them, by what the simulator calls their frames."""
+        answers = {f"{load.id} acks": back for load in self.load for back in load.answers()}
+        return {load.id: load for load in self.load} | answers
 
     def station_named(self, name: str) -> Station:
         """The station called `name`; KeyError if there is none."""

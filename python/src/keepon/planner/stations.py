@@ -119,7 +119,11 @@ def _slot_sizes(needs: Needs) -> list[int]:
     if options.slot_bytes != "auto":
         return [int(options.slot_bytes)]
     streams = [stream for _, stream in needs.streams]
-    loads = [load.frame_bytes for load in needs.scenario.load if load.talker == needs.station.name]
+    loads = [
+        load.frame_bytes
+        for _, load in needs.scenario.best_effort()
+        if load.talker == needs.station.name
+    ]
     ptp = [PTP_OWN_BYTES[needs.scenario.sync.mode]] if needs.scenario.sync.by_ptp else []
     largest = max([stream.frame_bytes for stream in streams] + loads + ptp, default=FRAME_BYTES_MIN)
     if needs.paper:
@@ -224,7 +228,7 @@ def _other_driver(
     clock_ps = scenario.clock_error_ns(station, driver) * PS_PER_NS
     # A frame without txtime goes at the wire's next byte; one that is due just after it came waits
     # for both.
-    others = [load.frame_bytes for load in scenario.load if load.talker == station.name]
+    others = [load.frame_bytes for _, load in scenario.best_effort() if load.talker == station.name]
     others += [PTP_FRAME_BYTES_MAX] if scenario.sync.by_ptp else []
     before_ps = wire_time_ps(max(others), wire.rate_bps) if others else 0
     if launch:

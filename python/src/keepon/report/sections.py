@@ -205,7 +205,7 @@ def loads(result: Result) -> Grid:
                     run["driver"], name,
                     f"{load.get('talker', '?')} → {load.get('listener', '?')}",
                     load.get("kind", "?"),
-                    "as much as fits" if rate is None or load.get("kind") == "saturate"
+                    "as much as fits" if rate is None or load.get("kind") in ("saturate", "tcp")
                     else f"{rate / 1e6:.1f}",
                     None if goodput is None else f"{goodput / 1e6:.3f}", told or "none",
                 )

@@ -65,9 +65,12 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
     duration_ns = max(duration_ns, max(cycles_ns), _sync_ns(scenario)) + max(
         0, talk_start_ns(scenario, plan) - round(scenario.warmup_s * 1e9)
     )
+    links = [link.model_copy(update={"loss_probability": 0.0}) for link in scenario.link]
     short = scenario.model_copy(
-        update={"duration_s": duration_ns / 1e9, "fault": [], "host_tail_scale": 0.0}
-    )
+        update={
+            "duration_s": duration_ns / 1e9, "fault": [], "link": links, "host_tail_scale": 0.0,
+        }
+    )  # fmt: skip
     driver = "keepon" if short.compare is not None else short.drivers()[0]
     build, run = simulate_build(short, plan, driver, scenario.seed, looked)
     settled_ns = round(scenario.warmup_s * 1e9)

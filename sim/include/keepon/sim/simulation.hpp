@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,10 +16,18 @@
 #include "keepon/sim/ptp_network.hpp"
 #include "keepon/sim/spec.hpp"
 #include "keepon/sim/station.hpp"
+#include "keepon/sim/tcp_load.hpp"
 #include "keepon/sim/world.hpp"
 
 namespace keepon::sim
 {
+
+/// Both ends of a load of kind tcp, and the flow of its ACKs.
+struct TcpConnection {
+	const TcpTalker *talker;
+	const TcpListener *listener;
+	FlowId acks;
+};
 
 class Simulation
 {
@@ -33,6 +42,9 @@ public:
 	/// \param asymmetry_ns  by how much longer the way from \p a to \p b is than back, any sign
 	void AddLink(NodeId a, NodeId b, std::int64_t rate_bps, std::int64_t propagation_ns,
 		     std::int64_t asymmetry_ns = 0);
+	/// Each frame between \p a and \p b, either way, is lost with \p probability, by a draw of
+	/// its own.
+	void SetLoss(NodeId a, NodeId b, double probability);
 	void SetGates(NodeId bridge, NodeId peer, std::int64_t base_ns,
 		      const std::vector<GateEntry> &entries);
 	FlowId AddStream(const StreamSpec &spec);
@@ -59,6 +71,8 @@ public:
 	std::int64_t NowNs() const { return world_.now / kPsPerNs; }
 	const World &State() const { return world_; }
 	const Flow &FlowAt(FlowId flow, bool stream) const;
+	/// NULL if \p flow is no load of kind tcp.
+	const TcpConnection *TcpOf(FlowId flow) const;
 	/// Frames of \p flow that its talker still has.
 	std::int64_t PendingOf(FlowId flow) const;
 	Station &StationAt(NodeId node);
@@ -86,6 +100,7 @@ private:
 	void CheckRoute(const std::string &what, NodeId talker, const std::vector<NodeId> &route,
 			NodeId listener) const;
 	void CheckTalker(const std::string &what, NodeId talker, std::uint32_t frame_bytes) const;
+	FlowId AddTcp(const LoadSpec &spec);
 	FlowId NewFlow(Flow flow, int queue);
 	void Route(FlowId flow, const std::vector<NodeId> &route, NodeId listener);
 	void Start();
@@ -100,6 +115,7 @@ private:
 	std::vector<Node> nodes_;
 	std::unique_ptr<PtpNetwork> ptp_;
 	std::vector<FaultSpec> faults_;
+	std::map<FlowId, TcpConnection> tcp_;
 	MemberEvent<&Simulation::OnArrive> arrive_{ *this };
 	MemberEvent<&Simulation::OnFault> fault_{ *this };
 	bool started_ = false;

@@ -179,10 +179,11 @@ struct LoadSpec {
 	NodeId talker = 0;
 	NodeId listener = 0;
 	std::vector<NodeId> route;
-	std::string kind = "udp";  // name of a LoadKind
+	std::string kind = "udp";  // name of a LoadKind, or "tcp"
 	std::int64_t rate_bps = 0; // of the frames as handed over, preamble and gap not counted
 	std::uint32_t frame_bytes = 1518;
 	std::uint32_t window_frames = 32; // "saturate": frames kept with the transmitter
+	std::string congestion = "cubic"; // "tcp": name of a TcpCongestionKind
 	std::int64_t start_ns = 10'000'000;
 	int tc = 1;
 	int queue = 0;

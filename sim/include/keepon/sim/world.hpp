@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "keepon/sim/event_queue.hpp"
 #include "keepon/sim/fifo.hpp"
 #include "keepon/sim/flow.hpp"
+#include "keepon/sim/rng.hpp"
 #include "keepon/sim/trace.hpp"
 #include "keepon/sim/types.hpp"
 
@@ -105,6 +107,9 @@ struct LinkEnd {
 	std::int64_t frames = 0;      // good ones that arrived here
 	Onlooker *onlooker = nullptr; // NULL: every arrival is an event
 	Fifo<Arrival> quiet;          // arrivals without one, in order of time as on any wire
+	std::uint32_t loss_place = 0;
+	double loss = 0; // probability that a frame does not arrive here
+	std::optional<Rng> loss_rng;
 };
 
 struct World {

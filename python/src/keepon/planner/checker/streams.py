@@ -30,7 +30,7 @@ def check_shape(given: Given) -> list[str]:
     if unknown := set(given.plan["stations"]) - stations:
         return [f"station {min(unknown)} is not in the scenario"]
     talkers = {stream.talker for stream in given.scenario.stream} | {
-        load.talker for load in given.scenario.load
+        load.talker for _, load in given.scenario.best_effort()
     }
     if missing := talkers - set(given.plan["stations"]):
         return [f"station {min(missing)} is not in the plan"]
@@ -109,7 +109,9 @@ def check_releases(given: Given) -> list[str]:
             )
             sent_bytes = [128 + 20] if given.scenario.sync.by_ptp else [0]
             sent_bytes += [
-                ld.frame_bytes + 20 for ld in given.scenario.load if ld.talker == station.name
+                load.frame_bytes + 20
+                for _, load in given.scenario.best_effort()
+                if load.talker == station.name
             ]
             first_byte_ps = 0 if even and 32_000 % byte_ps == 0 else byte_ps
             high_ps = 32_000 + first_byte_ps + max(sent_bytes) * byte_ps

@@ -44,7 +44,7 @@ class Unplanned:
         return 0 if entry is None else entry.get("slot_bytes", 0)
 
     def _add_loads(self) -> None:
-        for load in self._given.scenario.load:
+        for _, load in self._given.scenario.best_effort():
             length = max(load.frame_bytes, self._slot_bytes(load.talker))
             for place in itertools.pairwise(self._given.shortest(load.talker, load.listener)):
                 if place in self._open:

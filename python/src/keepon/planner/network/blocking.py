@@ -122,7 +122,7 @@ class Blocking:
     def _loads(self) -> dict[Port, int]:
         """The longest frame of best effort by port."""
         found: dict[Port, int] = {}
-        for load in self._scenario.load:
+        for _, load in self._scenario.best_effort():
             station = self._stations[load.talker]
             frame_bytes = (
                 max(load.frame_bytes, station.slot_bytes)

@@ -176,7 +176,7 @@ def _refuse_loads(ground: Ground) -> None:
         for leg in flow.trees[0].legs:
             if leg.here in ground.bridges:
                 planned.setdefault((leg.here, leg.there), []).append(flow)
-    for index, load in enumerate(ground.scenario.load):
+    for index, load in ground.scenario.best_effort():
         path = ground.topology.shortest(load.talker, load.listener)
         for here, there in itertools.pairwise(path[1:]):
             for flow in planned.get((here, there), []):

@@ -86,7 +86,7 @@ class Ground:
         self.lengths = Lengths(scenario)
         self._blocking = Blocking(scenario, self.topology, self.stations)
         self.load_priorities: dict[tuple[str, str], set[int]] = {}
-        for load in scenario.load:
+        for _, load in scenario.best_effort():
             for port in itertools.pairwise(self.topology.shortest(load.talker, load.listener)):
                 self.load_priorities.setdefault(port, set()).add(load.priority)
         self._alone: dict[tuple[int, int, int], Placement | int] = {}

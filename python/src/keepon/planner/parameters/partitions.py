@@ -61,15 +61,16 @@ def check_best_effort(needs: Needs) -> None:
     scheduled = {stream.tc for _, stream in needs.streams}
     kinds = {entry.tc: entry.slots for entry in station.keepon.classes}
     known = ", ".join(map(str, kinds))
-    for index, load in enumerate(needs.scenario.load):
-        if load.talker == station.name and load.tc not in kinds:
+    own = [
+        (index, load) for index, load in needs.scenario.best_effort() if load.talker == station.name
+    ]
+    for index, load in own:
+        if load.tc not in kinds:
             raise ConfigError(
                 f'key `load[{index}].tc` (load "{load.id}") = {load.tc}: must be one of the classes'
                 f' of station "{station.name}" ({known}); add it to station.keepon.classes'
             )
-    wanted = {
-        load.tc: f'load "{load.id}"' for load in needs.scenario.load if load.talker == station.name
-    }
+    wanted = {load.tc: f'load "{load.id}"' for _, load in own}
     if needs.scenario.sync.by_ptp:
         wanted.setdefault(needs.scenario.sync.tc, "PTP (sync.tc)")
     for number, entry in enumerate(station.keepon.classes):
@@ -118,7 +119,7 @@ def _reserve(
     rest = {entry.tc for entry in needs.station.keepon.classes if entry.slots == "rest"}
     own = [
         load
-        for load in needs.scenario.load
+        for _, load in needs.scenario.best_effort()
         if load.talker == needs.station.name and load.tc in rest
     ]
     # What has no rate of its own takes whatever is there.

@@ -74,6 +74,12 @@ def check_supported(scenario: Scenario) -> None:
         check_real(f"key `station[{index}]", station, "host")
         if station.keepon.clock == "dual" and station.driver != "keepon":
             raise ConfigError(f'key `station[{index}].keepon.clock` = "dual": needs driver keepon')
+    for index, link in enumerate(scenario.link):
+        if link.loss_probability:
+            raise ConfigError(
+                f"key `link[{index}].loss_probability` = {link.loss_probability}: must be 0 for"
+                " target host, which has no hand on wires; use target sim"
+            )
     for index, fault in enumerate(scenario.fault):
         if fault.kind not in FAULTS:
             raise ConfigError(

@@ -73,6 +73,9 @@ class Build:
                 min(there.propagation_ns, back.propagation_ns),
                 there.propagation_ns - back.propagation_ns,
             )
+            if link.loss_probability:
+                ends = (self.nodes[link.ends[0]], self.nodes[link.ends[1]])
+                self.simulation.set_loss(*ends, link.loss_probability)
         for name, entry in plan["bridges"].items():
             for peer, port in entry["ports"].items():
                 if "entries" in port:
@@ -131,6 +134,7 @@ class Build:
             "listener": self.nodes[load.listener],
             "route": [self.nodes[node] for node in way[1:-1]],
             "kind": load.kind,
+            "congestion": load.congestion,
             "rate_bps": load.rate_bps,
             "frame_bytes": load.frame_bytes,
             "tc": load.tc,

@@ -24,7 +24,7 @@ def captured(build: Build, verdict_names: list[str]) -> Seen:
         {flow["id"]: flow for flow in build.simulation.ptp_flows()} if scenario.sync.by_ptp else {}
     )
     streams = {stream.id: stream for stream in scenario.stream}
-    loads = {load.id: load for load in scenario.load}
+    loads = scenario.load_flows()
     frames = {name: build.frames(name) for name in streams}
     found = []
     rows = zip(

@@ -126,6 +126,7 @@ class BridgeSpec(TypedDict):
 
     processing_ns: int
     ppm: float
+    queue_frames: int
     wander_ppb_per_s: NotRequired[float]
     sync: NotRequired[str]
     ptp_turnaround_ns: NotRequired[int]
@@ -189,6 +190,7 @@ class LoadSpec(TypedDict):
     listener: int
     route: list[int]
     kind: str
+    congestion: str
     rate_bps: int
     frame_bytes: int
     tc: int

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from keepon.errors import ConfigError
-from keepon.model.scenario import Scenario, Station
+from keepon.model.scenario import TCP_HEADER_BYTES, Scenario, Station
 from keepon.targets.sim import qdiscs
 
 FAULT_NS_MAX = 10**15
@@ -52,10 +52,11 @@ def check_supported(scenario: Scenario) -> None:
     for index, station in enumerate(scenario.station):
         _check_dual_clock(scenario, index, station)
     for index, load in enumerate(scenario.load):
-        if load.kind == "tcp":
+        if load.kind == "tcp" and load.frame_bytes <= TCP_HEADER_BYTES:
             raise ConfigError(
-                f'key `load[{index}].kind` = "tcp": must be "udp" or "saturate"; the simulator has'
-                " no TCP yet"
+                f"key `load[{index}].frame_bytes` = {load.frame_bytes}: must be within"
+                f' {TCP_HEADER_BYTES + 1} to 1522 with kind "tcp", as the headers of a segment take'
+                f" {TCP_HEADER_BYTES}"
             )
     kinds = (
         "poll-stall",

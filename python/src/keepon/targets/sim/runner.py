@@ -19,7 +19,8 @@ from keepon.measure.due import on_schedule, run_ns, schedule
 from keepon.measure.results import FrameArrays
 from keepon.measure.series import delay_distribution, delay_series
 from keepon.measure.simulated import Bridge as RawBridge
-from keepon.measure.simulated import Flow
+from keepon.measure.simulated import LoadFlow
+from keepon.measure.tcp import tcp_result
 from keepon.model import outcomes
 from keepon.model.hosts import Sourced
 from keepon.model.plan import Plan
@@ -207,13 +208,17 @@ def _bridge_document(raw: RawBridge, nodes: dict[str, int]) -> BridgeResult:
     return {"ports": {names[peer]: _plain(port) for peer, port in raw["ports"].items()}}
 
 
-def _load_document(raw: Flow, window_s: float) -> LoadResult:
+def _load_document(raw: LoadFlow, window_s: float) -> LoadResult:
     """Goodput of one load (frames with FCS that arrived in the window), and counts of the whole
     run.
     """
     results.check_flow(raw, 1, f"load {raw['id']}")
     goodput_bps = round(raw["window_delivered_bytes"] * 8 / window_s)
-    return cast(LoadResult, {"goodput_bps": goodput_bps, **_plain(raw)})
+    document = {"goodput_bps": goodput_bps, **_plain(raw)}
+    if "tcp" in raw:
+        results.check_flow(raw["acks"], 1, f"ACKs of load {raw['id']}")
+        document["tcp"] = tcp_result(raw["tcp"], window_s, f"load {raw['id']}")
+    return cast(LoadResult, document)
 
 
 def run_all(

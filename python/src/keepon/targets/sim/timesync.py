@@ -46,7 +46,9 @@ def bridge_spec(scenario: Scenario, bridge: Bridge) -> BridgeSpec:
     """A bridge as the simulator has it. With ideal clocks its crystal does not matter and is left
     ideal too.
     """
-    spec: BridgeSpec = {"processing_ns": bridge.processing_ns, "ppm": 0.0}
+    spec: BridgeSpec = {
+        "processing_ns": bridge.processing_ns, "ppm": 0.0, "queue_frames": bridge.queue_frames,
+    }  # fmt: skip
     if scenario.sync.mode == "ideal":
         return spec
     spec["ppm"] = bridge.clock_ppm

@@ -114,6 +114,11 @@ def check_supported(scenario: Scenario) -> None:
                 f"key `link[{index}].asymmetry_ns` = {link.asymmetry_ns}: must be 0 for target vm;"
                 " its wires delay both ways alike"
             )
+        if link.loss_probability:
+            raise ConfigError(
+                f"key `link[{index}].loss_probability` = {link.loss_probability}: must be 0 for"
+                " target vm; its wires lose nothing by chance"
+            )
     for index, fault in enumerate(scenario.fault):
         if fault.kind not in FAULTS:
             raise ConfigError(
