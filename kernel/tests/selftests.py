@@ -25,8 +25,8 @@ def build(source_file: Path, headers: Path, program: Path) -> None:
 
 
 def guest_files(family: str, folder: Path) -> dict[str, Path | bytes]:
-    """Guest path -> the scripts below net/ and ptp/ in `FOLDER` with their programs, and bash
-    where they look for it; programs are built in `folder`.
+    """Guest path -> the scripts below net/, ptp/ and tc-testing/ in `FOLDER` with their programs,
+    and bash where they look for it; programs are built in `folder`.
     """
     root = source.selftests(family)
     tests = root / "tools" / "testing" / "selftests"
@@ -38,7 +38,13 @@ def guest_files(family: str, folder: Path) -> dict[str, Path | bytes]:
     )
     files: dict[str, Path | bytes] = {
         f"{FOLDER}/{path.relative_to(tests)}": path
-        for name in ("net/*.sh", "net/forwarding/*.sh", "ptp/*.sh")
+        for name in (
+            "net/*.sh",
+            "net/forwarding/*.sh",
+            "ptp/*.sh",
+            "tc-testing/scripts/*.sh",
+            "tc-testing/tc-tests/qdiscs/taprio.json",
+        )
         for path in tests.glob(name)
     }
     for name in PROGRAMS:

@@ -45,8 +45,10 @@ FAMILIES = [
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("script", ["selftests_ptp.sh", "selftests_sockets.sh"])
-def test_of_clocks_and_sockets(script: str, family: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "script", ["selftests_ptp.sh", "selftests_sockets.sh", "selftests_taprio.sh"]
+)
+def test_of_clocks_sockets_and_gates(script: str, family: str, tmp_path: Path) -> None:
     boot(script, family, tmp_path)
 
 

@@ -32,6 +32,7 @@ LEFT_OUT = ("Documentation/*/*", "tools/testing", "drivers/gpu/drm/amd/include")
 SELFTESTS = (
     "tools/testing/selftests/net",
     "tools/testing/selftests/ptp",
+    "tools/testing/selftests/tc-testing",
     "include/uapi/linux/ptp_clock.h",
 )
 OFF = re.compile(r"# (CONFIG_\w+) is not set")
@@ -123,7 +124,7 @@ def selftests(family: str) -> Path:
     folder = cache_folder() / f"selftests-{packages.candidate(package_of(family))}"
     with only_one(folder):
         done = folder / ".keepon-package"
-        if not done.is_file():
+        if not done.is_file() or not all((folder / part).exists() for part in SELFTESTS):
             done.write_text(
                 unpack(family, folder, lambda top: [f"{top}/{part}" for part in SELFTESTS])
             )
