@@ -33,6 +33,7 @@ private:
 			: below_(below), keeps_txtime_(keeps_txtime)
 		{
 		}
+		virtual ~Outlet() = default;
 		void HandOn(TxFrame &frame) override;
 
 	private:

@@ -27,6 +27,7 @@ public:
 		: host_(host), spec_(spec), next_ns_(spec.windows.size(), INT64_MIN)
 	{
 	}
+	virtual ~TaprioAssist() = default;
 
 	/// A time for \p frame, which has none: its place in a window. False: none is long enough.
 	bool Label(TxFrame &frame);
@@ -50,6 +51,7 @@ public:
 	static constexpr std::size_t kClasses = 16;
 
 	TaprioGates(QdiscHost &host, QdiscBelow &below, const TaprioSpec &spec);
+	virtual ~TaprioGates() = default;
 
 	/// The timer of the first window is set.
 	void Start();
