@@ -126,17 +126,15 @@ void TcpSender::OnProbeAnswer(const TcpNews &news, const TcpAck &ack)
 	if (probe_end_ < 0 || ack.ack < probe_end_)
 		return;
 	const bool same = news.acked == 0 && news.sacked == 0;
-	if (!probe_repeats_ || news.duplicate) {
-		probe_end_ = -1;
-	} else if (ack.ack > probe_end_) {
-		probe_end_ = -1;
-		if (state_ == TcpState::kOpen) {
-			window_.ssthresh = congestion_->Reduced(window_);
-			window_.cwnd = std::min(window_.cwnd, window_.ssthresh);
-			window_.credit = 0;
-		}
-	} else if (same) {
-		probe_end_ = -1;
+	const bool in_vain = !probe_repeats_ || news.duplicate;
+	const bool beyond = ack.ack > probe_end_;
+	if (!in_vain && !beyond && !same)
+		return;
+	probe_end_ = -1;
+	if (!in_vain && beyond && state_ == TcpState::kOpen) {
+		window_.ssthresh = congestion_->Reduced(window_);
+		window_.cwnd = std::min(window_.cwnd, window_.ssthresh);
+		window_.credit = 0;
 	}
 }
 

@@ -114,9 +114,9 @@ void TestLoads(Checks &checks)
 	EXPECT(Said([&] { sim.AddLoad(load); }) == "load \"x\": window_frames = 10 is above 9");
 	load.window_frames = 9;
 	const FlowId flow = sim.AddLoad(load);
-	load.kind = std::string("tcp");
+	load.kind = std::string("icmp");
 	EXPECT(Said([&] { sim.AddLoad(load); }) ==
-	       "load \"x\": kind = \"tcp\" is not one of \"burst\" \"saturate\" \"udp\"");
+	       "load \"x\": kind = \"icmp\" is not one of \"burst\" \"saturate\" \"udp\" \"tcp\"");
 	sim.Run(1'000'000, [] {});
 	EXPECT(sim.FlowAt(flow, false).delivered[0] == 9);
 	EXPECT(Registry<ServoKind>::Names() == "\"linreg\" \"pi\" \"ratio\"");
