@@ -462,3 +462,44 @@ WRONG = [
 def test_wrong_qdiscs_are_refused(qdisc, words):
     with pytest.raises(ValueError, match=words):
         Network({"driver": "standard", "qdisc": qdisc})
+
+
+# ---- what is done ahead of time ----
+
+GATES = tree(*[leaf("fifo")] * 3, queues=[0, 1, 2] + [2] * 13, taprio=WINDOWS)
+LATE = {"timer": {"base_ns": 2_000, "median_ns": 900, "sigma": 0.6}, "driver": {"base_ns": 700}}
+TO_FORESEE = {
+    "etf-standard": {"driver": "standard", "qdisc": tree(leaf("etf", delta_ns=150_000))},
+    "etf-launchtime": {"driver": "launchtime", "qdisc": tree(leaf("etf", delta_ns=150_000))},
+    "guard": {"driver": "standard", "qdisc": tree(leaf("guard", fudge_ns=5_000))},
+    "gates": {"driver": "standard", "qdisc": GATES},
+    "assist": assisted(),
+    "offload": {"driver": "launchtime",
+                "qdisc": {**GATES, "taprio": {**WINDOWS, "offload": True}}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("load", [False, True])
+@pytest.mark.parametrize("host", [{}, LATE], ids=["ideal", "late"])
+@pytest.mark.parametrize("name", TO_FORESEE)
+def test_a_run_that_nobody_captures_is_the_same(name, host, load):
+    """Captured, everything has an event of its own (docs/model.md)."""
+    hashes = set()
+    for capture in (True, False):
+        network = Network({**TO_FORESEE[name], "host": host})
+        for number, offset_ns in enumerate((1_000, 301_000, 302_000)):
+            network.stream(offset_ns=offset_ns, advance_ns=400_000, tc=min(number, 1))
+        if load:
+            network.load(tc=2)
+        if capture:
+            network.run(30)
+        else:
+            network.sim.run(30 * MS)
+        hashes.add((network.sim.trace_hash(), network.sim.trace_count))
+    assert len(hashes) == 1
+
+
+def test_gates_of_a_station_that_sends_nothing_are_no_endless_look_ahead():
+    network = Network({"driver": "standard", "qdisc": GATES})
+    network.sim.run(100_000 * MS)
+    assert network.sim.event_count > 100_000
