@@ -349,7 +349,9 @@ def test_frames_that_do_not_add_up_are_noticed() -> None:
 def test_ideal_clocks_are_untouched() -> None:
     scenario: Scenario = small()
     assert timesync.station_spec(scenario, scenario.station[0], "keepon") == ({}, [])
-    assert timesync.bridge_spec(scenario, scenario.bridge[0]) == {"processing_ns": 2000, "ppm": 0.0}
+    assert timesync.bridge_spec(scenario, scenario.bridge[0]) == {
+        "processing_ns": 2000, "ppm": 0.0, "queue_frames": 1024,
+    }  # fmt: skip
     result = run_all(scenario, session.planned(scenario), 1).result
     assert "ptp_frames" not in result["runs"][0]
 
