@@ -30,7 +30,8 @@ pytestmark = pytest.mark.vm
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
 SECONDS = 0.4
-SETTLE_S = 4
+# Of a clock set by PTP, behind SLAVE: 5.2 us off after 4 s in one build, 4.9 after 12, 3.0 after 25
+SETTLE_S = 25
 # SO_PRIORITY of traffic that asks for none, and what IP makes of its type of service
 PLAIN_PRIORITIES = (0, 2, 4, 6)
 PLAIN_PERIOD_NS = 2_000_000
