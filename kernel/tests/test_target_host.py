@@ -259,6 +259,9 @@ rate_bps = 20_000_000
 
 @pytest.mark.soak
 def test_streams_and_a_load_over_a_bridge_that_is_there(tmp_path: Path) -> None:
+    """All stations and the load share the guest's one CPU: frames are handed over early, and polls
+    are few, or talkers would not come to it in time.
+    """
     file = tmp_path / "bridge.toml"
     text = (EXAMPLES / "three-stations.toml").read_text() + LOAD
     text = text.replace("batch_slots = 8", "batch_slots = 32\nring_slots = 128")
@@ -271,9 +274,6 @@ def test_streams_and_a_load_over_a_bridge_that_is_there(tmp_path: Path) -> None:
         icount_shift=0,
     )  # fmt: skip
     assert result.tap.problems() == []
-    """All stations and the load share the guest's one CPU: frames are handed over early, and polls
-    are few, or talkers would not come to it in time.
-    """
     run = judged_run(host, job, files_of(result, "run")).document
     for name in ("L1", "R1"):
         assert run["streams"][name]["delivered"] == 500
