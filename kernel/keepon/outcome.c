@@ -74,14 +74,14 @@ static void give_stamp(struct sk_buff *skb, struct kpn_time start)
 
 /*
  * By how much a frame was later than its txtime, as PHC time, where none of its class was later
- * before.
+ * before. A deadline is no txtime for the core, whatever its sender calls it.
  */
 static void note_lateness(struct keepon *keepon, const struct keepon_frame *frame)
 {
 	s64 late_ns = frame->frame.start.ns - frame->frame.txtime_ns;
 	u32 *worst_ns = &keepon->late_ns[frame->frame.tc];
 
-	if (unlikely(late_ns > *worst_ns) && frame->txtime_ns)
+	if (unlikely(late_ns > *worst_ns) && frame->frame.flags & KPN_FRAME_TXTIME)
 		WRITE_ONCE(*worst_ns, min_t(s64, late_ns, U32_MAX));
 }
 

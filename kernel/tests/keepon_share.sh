@@ -51,6 +51,7 @@ snapshot
 run "50 frames within 20 ms" txtime_sender rt0 1 50 20000000 0 deadline
 is "$_output" "sent 50 missed 0 invalid 0" "none is late"
 is "$(delta verdict_best_effort) $(delta verdict_on_time)" "50 0" "each left as soon as it could"
+is "$(delta class_1_late_ns)" 0 "and is no later than any txtime, having none"
 run "deadlines that have passed" txtime_sender rt0 1 10 -1000000 0 deadline
 is "$_output" "sent 10 missed 10 invalid 0" "are not worth a slot"
 is "$(delta verdict_late) $(delta verdict_best_effort)" "10 50" "and counted"
