@@ -35,8 +35,8 @@ static int make_pool(struct keepon_engine *engine, const struct kpn_config *conf
 	u32 i;
 
 	engine->held_max = config->prebuffer_frames ?: config->ring_slots;
-	/* The rest is for best effort, which never waits for a txtime. */
-	engine->timed_max = engine->held_max - engine->held_max / 4;
+	/* The rest, if more than one, is for best effort, which never waits for a txtime. */
+	engine->timed_max = max(engine->held_max - DIV_ROUND_UP(engine->held_max, 4), 1u);
 	engine->frames = kvmalloc_array(engine->held_max, KPN_CLASS_COUNT * sizeof(*engine->frames),
 					KEEPON_GFP);
 	engine->shares = kvmalloc_array(KPN_CLASS_COUNT, sizeof(*engine->shares), KEEPON_GFP);

@@ -157,8 +157,8 @@ static struct kpn_frame *complete_some(struct keepon *keepon, struct kpn_frame *
 }
 
 /*
- * Records go back to the pool; queues go on when a quarter of it is free. Return: bit per class
- * whose queue may go on.
+ * Records go back to the pool; queues go on when a quarter of it is free, which is the one that
+ * frames with a txtime cannot have. Return: bit per class whose queue may go on.
  */
 static u32 return_records(struct keepon *keepon, struct keepon_frame *list,
 			  const struct finished *finished)
@@ -180,8 +180,7 @@ static u32 return_records(struct keepon *keepon, struct keepon_frame *list,
 	}
 	for (tc = 0; tc < KPN_CLASS_COUNT; tc++) {
 		engine->held[tc] -= finished->frames[tc];
-		if (finished->frames[tc] &&
-		    engine->held[tc] <= engine->held_max - DIV_ROUND_UP(engine->held_max, 4))
+		if (finished->frames[tc] && engine->held[tc] <= engine->timed_max)
 			wake |= BIT(tc);
 	}
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);

@@ -64,4 +64,16 @@ run "50 frames within 20 ms through it" txtime_sender rt0 1 50 20000000 0 deadli
 is "$_output" "sent 50 missed 0 invalid 0" "none is late"
 is "$(delta verdict_best_effort)" 50 "each left as soon as it could"
 is "$(identity rt0)" 0 "every frame is accounted for"
+
+# Senders enough for all the room there is: three quarters rounded down, so that there is some for others.
+for prebuffer in 2 3 5 6; do
+	run "prebuffer $prebuffer" ip link set rt0 type keepon prebuffer $prebuffer
+	wait_until 2 is_running rt0
+	for _sender in $(seq 16); do
+		txtime_sender rt0 0 $prebuffer 9000000000 1000 >/dev/null
+	done
+	is "$(counter rt0 pending)" $((prebuffer * 3 / 4)) "prebuffer $prebuffer: frames with a txtime have three quarters"
+	answered "prebuffer $prebuffer: others go on"
+done
+is "$(identity rt0)" 0 "every frame is accounted for"
 done_testing
