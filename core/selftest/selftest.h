@@ -27,6 +27,7 @@
 	X(tick)          \
 	X(rx)            \
 	X(rx_beats)      \
+	X(runs)          \
 	X(insert)        \
 	X(waiting)       \
 	X(padding)       \

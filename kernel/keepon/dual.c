@@ -9,24 +9,9 @@
 #include <linux/slab.h>
 
 #include "keepon.h"
+#include "keepon/runs.h"
 #include "keepon/wire.h"
 #include "trace.h"
-
-enum { RUNS = 1024 };
-
-/**
- * struct run - equally long frames that arrived one after the other
- * @place: of the first
- * @position_ps: of its reference plane on the peer's wire
- * @frames: how many
- * @frame_bytes: of each, FCS included
- */
-struct run {
-	u64 place;
-	u64 position_ps;
-	u32 frames;
-	u32 frame_bytes;
-};
 
 /**
  * struct keepon_dual - one run of the second clock; keepon.lock
@@ -40,9 +25,7 @@ struct run {
  * @poll_ns: the next poll comes so much later,
  * @dither_ns: less up to this
  * @random: state of the dither
- * @run_count: runs remembered
- * @run_last: the youngest one
- * @run: where frames of the recent past were
+ * @runs: where frames of the recent past were
  */
 struct keepon_dual {
 	struct keepon_native_rx native;
@@ -55,9 +38,7 @@ struct keepon_dual {
 	u64 poll_ns;
 	u64 dither_ns;
 	u32 random;
-	u32 run_count;
-	u32 run_last;
-	struct run run[RUNS];
+	struct kpn_runs runs;
 };
 
 u64 keepon_dual_poll_ns(const struct kpn_config *config)
@@ -153,17 +134,8 @@ static u64 cpu_ns(const struct keepon_engine *engine)
 /* Frames of one length: the next positions are known, and remembered. */
 static void take(struct keepon_dual *dual, u32 frames, u32 frame_bytes)
 {
-	struct run *last = &dual->run[dual->run_last];
-
-	if (!dual->run_count || last->frame_bytes != frame_bytes) {
-		dual->run_last = (dual->run_last + 1) % RUNS;
-		dual->run_count = min_t(u32, dual->run_count + 1, RUNS);
-		last = &dual->run[dual->run_last];
-		*last = (struct run){ .place = dual->place, .frame_bytes = frame_bytes };
-	}
-	if (!last->frames)
-		last->position_ps = dual->rx.head_ps + dual->rx.sfd_ps;
-	last->frames += frames;
+	kpn_runs_take(&dual->runs, dual->place, frames, frame_bytes,
+		      dual->rx.head_ps + dual->rx.sfd_ps);
 	dual->place += frames;
 	dual->counters.frames += frames;
 	while (frames--)
@@ -238,41 +210,6 @@ u64 keepon_dual_beat_locked(struct keepon_engine *engine, bool *news)
 
 /* ---- stamps ---- */
 
-/* The last run that begins at or before @place; there is one. */
-static const struct run *run_with(const struct keepon_dual *dual, u64 place)
-{
-	u32 age_min = 0;
-	u32 age_max = dual->run_count - 1;
-
-	while (age_min < age_max) {
-		u32 age = (age_min + age_max) / 2;
-
-		if (dual->run[(dual->run_last - age) % RUNS].place <= place)
-			age_max = age;
-		else
-			age_min = age + 1;
-	}
-	return &dual->run[(dual->run_last - age_min) % RUNS];
-}
-
-/*
- * Position of the frame at @place; false if it is none of the recent ones, or not of this length.
- */
-static bool find(const struct keepon_dual *dual, u64 place, u32 frame_bytes, u64 *position_ps)
-{
-	const struct run *run;
-
-	if (!dual->run_count || place >= dual->place)
-		return false;
-	run = run_with(dual, place);
-	if (place < run->place || place - run->place >= run->frames ||
-	    run->frame_bytes != frame_bytes)
-		return false;
-	*position_ps = run->position_ps +
-		       (place - run->place) * kpn_wire_bytes(frame_bytes) * dual->rx.byte_ps;
-	return true;
-}
-
 bool keepon_dual_reach_locked(struct keepon_engine *engine, u64 place, bool *fresh)
 {
 	struct keepon_dual *dual = engine->dual;
@@ -293,7 +230,7 @@ ktime_t keepon_dual_stamp_locked(struct keepon_engine *engine, u64 place, u32 fr
 	struct keepon_dual *dual = engine->dual;
 	struct kpn_rx_stamp stamp = {};
 	u64 position_ps;
-	bool found = find(dual, place, frame_bytes, &position_ps);
+	bool found = kpn_runs_find(&dual->runs, place, frame_bytes, dual->rx.byte_ps, &position_ps);
 
 	if (found)
 		stamp = kpn_dual_stamp(&dual->merge, position_ps, cpu_ns(engine));
