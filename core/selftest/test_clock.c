@@ -278,6 +278,37 @@ static void test_inverse(struct kpn_selftest *t)
 	}
 }
 
+/*
+ * However long nobody looked: just below and above where a span in picoseconds changes its sign and
+ * where it begins anew, and for ten years; with a rate of its own, a gain that is a whole number.
+ */
+static void test_long_passes(struct kpn_selftest *t)
+{
+	static const u64 spans_ns[] = { 0,
+					1,
+					(1ull << 63) / 1000,
+					(1ull << 63) / 1000 + 1,
+					~0ull / 1000,
+					~0ull / 1000 + 1,
+					TEN_YEARS_S * 1000000000 };
+	const u64 gains = 10000000; /* 20 years */
+	struct kpn_clock clock;
+	u32 i;
+
+	for (i = 0; i < KPN_COUNT_OF(spans_ns); i++) {
+		kpn_clock_init(&clock, 12345, zero);
+		kpn_clock_pass(&clock, spans_ns[i]);
+		KPN_EXPECT_EQ(t, clock.anchor_ps, 12345 + spans_ns[i] * 1000);
+		expect_near(t, __LINE__, clock.anchor, (s64)spans_ns[i], (1ull << 32) / 40);
+	}
+	kpn_clock_init(&clock, 0, zero);
+	KPN_EXPECT_EQ(t, kpn_clock_adjfine(&clock, 1, 0), 0);
+	kpn_clock_pass(&clock, gains * GAIN_SPAN_NS);
+	/* the rate is right to 2^-54 */
+	expect_near(t, __LINE__, clock.anchor, (s64)(gains * (GAIN_SPAN_NS + 1)),
+		    ((gains * GAIN_SPAN_NS >> 54) + 1) << 32);
+}
+
 static void test_time_arithmetic(struct kpn_selftest *t)
 {
 	struct kpn_time a = { 5, 0xffffffff };
@@ -300,5 +331,6 @@ void kpn_test_clock(struct kpn_selftest *t)
 	test_rate_changes_do_not_jump(t);
 	test_offset_and_rate_are_apart(t);
 	test_inverse(t);
+	test_long_passes(t);
 	test_time_arithmetic(t);
 }

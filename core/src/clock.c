@@ -15,6 +15,8 @@ enum {
 	RATE_SHIFT = 55, /* of the adjustment as a fraction */
 };
 
+#define PASS_NS_MAX (1ull << 51) /* 26 days: the law holds within 53 of its anchor */
+
 /*
  * 2^(KPN_LAW_SHIFT + INVERSE_SHIFT) / mult by schoolbook division: 125 bits by 63, once per rate
  * change.
@@ -103,4 +105,11 @@ void kpn_clock_reanchor(struct kpn_clock *clock, u64 now_ps)
 {
 	clock->anchor = kpn_clock_at(clock, now_ps);
 	clock->anchor_ps = now_ps;
+}
+
+void kpn_clock_pass(struct kpn_clock *clock, u64 span_ns)
+{
+	for (; span_ns > PASS_NS_MAX; span_ns -= PASS_NS_MAX)
+		kpn_clock_reanchor(clock, clock->anchor_ps + PASS_NS_MAX * 1000);
+	kpn_clock_reanchor(clock, clock->anchor_ps + span_ns * 1000);
 }

@@ -8,10 +8,18 @@
 
 #include "keepon.h"
 
-/* The down clock's "wire": picoseconds of the CPU counter, modulo 2^64 as positions are. */
-static u64 down_position_ps(void)
+/*
+ * The down clock's "wire" is the CPU counter since the anchor, and the anchor is where the wire
+ * begins. A link may be down for longer than positions last, with nobody asking for the time.
+ */
+enum { DOWN_SPAN_BITS = 50 };
+
+static void down_reanchor(struct keepon *keepon)
 {
-	return ktime_get_raw_ns() * 1000;
+	u64 now_ns = ktime_get_raw_ns();
+
+	kpn_clock_pass(&keepon->down_clock, now_ns - keepon->down_ns);
+	keepon->down_ns = now_ns;
 }
 
 /*
@@ -21,24 +29,24 @@ static u64 down_position_ps(void)
 void keepon_clock_init(struct keepon *keepon)
 {
 	unsigned long flags;
-	u64 now_ps;
 	s64 tai_ns;
 
 	local_irq_save(flags);
-	now_ps = down_position_ps();
+	keepon->down_ns = ktime_get_raw_ns();
 	tai_ns = ktime_get_clocktai_ns();
 	local_irq_restore(flags);
-	kpn_clock_init(&keepon->down_clock, now_ps, (struct kpn_time){ tai_ns, 0 });
+	kpn_clock_init(&keepon->down_clock, 0, (struct kpn_time){ tai_ns, 0 });
 }
 
 static struct kpn_time down_time(struct keepon *keepon)
 {
-	u64 now_ps = down_position_ps();
+	u64 span_ns = ktime_get_raw_ns() - keepon->down_ns;
 
-	/* The law holds within 53 days of its anchor. */
-	if ((s64)(now_ps - keepon->down_clock.anchor_ps) >> 60)
-		kpn_clock_reanchor(&keepon->down_clock, now_ps);
-	return kpn_clock_at(&keepon->down_clock, now_ps);
+	if (unlikely(span_ns >> DOWN_SPAN_BITS)) {
+		down_reanchor(keepon);
+		span_ns = 0;
+	}
+	return kpn_clock_at(&keepon->down_clock, keepon->down_clock.anchor_ps + span_ns * 1000);
 }
 
 struct kpn_time keepon_clock_at_locked(const struct keepon_engine *engine, u64 cpu_ns)
@@ -68,10 +76,22 @@ void keepon_clock_keep_locked(struct keepon *keepon)
 {
 	s64 scaled_ppm = keepon_clock_scaled_ppm_locked(keepon);
 	struct kpn_time now = keepon_clock_read_locked(keepon);
-	u64 now_ps = down_position_ps();
 
-	kpn_clock_init(&keepon->down_clock, now_ps, now);
-	kpn_clock_adjfine(&keepon->down_clock, scaled_ppm, now_ps);
+	keepon->down_ns = ktime_get_raw_ns();
+	kpn_clock_init(&keepon->down_clock, 0, now);
+	kpn_clock_adjfine(&keepon->down_clock, scaled_ppm, 0);
+}
+
+static int down_adjfine(struct keepon *keepon, s64 scaled_ppm)
+{
+	down_reanchor(keepon);
+	return kpn_clock_adjfine(&keepon->down_clock, scaled_ppm, keepon->down_clock.anchor_ps);
+}
+
+static void down_settime(struct keepon *keepon, struct kpn_time t)
+{
+	down_reanchor(keepon);
+	kpn_clock_settime(&keepon->down_clock, keepon->down_clock.anchor_ps, t);
 }
 
 static int engine_adjfine(struct keepon_engine *engine, s64 scaled_ppm)
@@ -89,7 +109,7 @@ int keepon_clock_adjfine(struct keepon *keepon, s64 scaled_ppm)
 	if (keepon->engine)
 		error = engine_adjfine(keepon->engine, scaled_ppm);
 	else
-		error = kpn_clock_adjfine(&keepon->down_clock, scaled_ppm, down_position_ps());
+		error = down_adjfine(keepon, scaled_ppm);
 	keepon->down_clock_version++;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	return error;
@@ -142,7 +162,7 @@ int keepon_clock_settime(struct keepon *keepon, struct kpn_time t)
 	else if (t.ns < 0 || t.ns > KPN_TIME_NS_MAX)
 		error = -EINVAL;
 	else
-		kpn_clock_settime(&keepon->down_clock, down_position_ps(), t);
+		down_settime(keepon, t);
 	if (!error)
 		keepon_taprio_stepped_locked(keepon);
 	keepon->down_clock_version++;

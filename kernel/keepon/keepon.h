@@ -123,8 +123,8 @@ struct keepon_promise {
  * @dev, @lower: itself and the device it sends through
  * @setup, @plan: what was asked for and what it comes to; RTNL
  * @engine: while the wire runs; written under RTNL and @lock
- * @down_clock: the PHC while it does not, on the CPU counter; @down_clock_version: changes when it
- *	is set; @lock
+ * @down_clock: the PHC while it does not, on the CPU counter, which read @down_ns at its anchor;
+ *	@down_clock_version: changes when it is set; @lock
  * @total, @dual_total: counters of earlier runs, and frames refused before a pacer has seen them;
  * @lock
  * @foreign_frames: others sent through the device below; @lock
@@ -151,6 +151,7 @@ struct keepon {
 	raw_spinlock_t lock;
 	struct keepon_engine *engine;
 	struct kpn_clock down_clock;
+	u64 down_ns;
 	u64 down_clock_version;
 	struct kpn_stats total;
 	struct keepon_dual_counters dual_total;

@@ -86,6 +86,12 @@ void kpn_clock_settime(struct kpn_clock *clock, u64 now_ps, struct kpn_time t);
  */
 void kpn_clock_reanchor(struct kpn_clock *clock, u64 now_ps);
 
+/**
+ * kpn_clock_pass() - move the anchor @span_ns of the wire on, however much that is: for a counter
+ * that nobody may have looked at since
+ */
+void kpn_clock_pass(struct kpn_clock *clock, u64 span_ns);
+
 static inline struct kpn_time kpn_time_add(struct kpn_time a, struct kpn_time b)
 {
 	u64 frac = (u64)a.frac + b.frac;
