@@ -53,6 +53,9 @@ static void keepon_dev_uninit(struct net_device *dev)
 
 	keepon_debug_remove(keepon);
 	keepon_phc_unregister(keepon);
+	/* Neither the NIC below nor whoever sets the clock can ask for work any more. */
+	cancel_delayed_work_sync(&keepon->restart);
+	cancel_delayed_work_sync(&keepon->taprio.settle);
 	netif_napi_del(&keepon->napi);
 	free_percpu(dev->tstats);
 	dev->tstats = NULL;

@@ -255,8 +255,6 @@ void keepon_dellink(struct net_device *dev, struct list_head *head)
 	/* The wire first: frames on their way still refer to the lower device. */
 	keepon_engine_stop(keepon);
 	keepon_native_detach(keepon->lower);
-	cancel_delayed_work_sync(&keepon->restart);
-	cancel_delayed_work_sync(&keepon->taprio.settle);
 	netdev_rx_handler_unregister(keepon->lower);
 	netdev_upper_dev_unlink(keepon->lower, dev);
 	unregister_netdevice_queue(dev, head);
