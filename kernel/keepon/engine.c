@@ -381,17 +381,22 @@ static bool outdated(struct keepon *keepon)
 		memcmp(&rx_caps, &keepon->plan.rx_caps, sizeof(rx_caps)));
 }
 
-void keepon_engine_follow(struct keepon *keepon)
+static int begin_or_say_why(struct keepon *keepon)
 {
 	struct netlink_ext_ack extack = {};
-	int error;
+	int error = keepon_engine_begin(keepon, &extack);
 
-	if (keepon->engine && (!wanted(keepon) || outdated(keepon)))
-		keepon_engine_stop(keepon);
-	error = keepon_engine_begin(keepon, &extack);
 	if (error)
 		netdev_err(keepon->dev, "cannot start on %s (error %d): %s\n", keepon->lower->name,
 			   error, extack._msg ?: "no details");
+	return error;
+}
+
+void keepon_engine_follow(struct keepon *keepon)
+{
+	if (keepon->engine && (!wanted(keepon) || outdated(keepon)))
+		keepon_engine_stop(keepon);
+	begin_or_say_why(keepon);
 }
 
 /* A card may come back by itself, or be paused for ever; once a second is often enough to see. */
@@ -401,6 +406,15 @@ void keepon_engine_lost(struct keepon *keepon)
 {
 	WRITE_ONCE(keepon->lost, true);
 	mod_delayed_work(system_wq, &keepon->restart, 0);
+}
+
+void keepon_engine_anew(struct keepon *keepon)
+{
+	if (!keepon->engine)
+		return;
+	keepon_engine_stop(keepon);
+	if (begin_or_say_why(keepon))
+		schedule_delayed_work(&keepon->restart, RESTART_DELAY);
 }
 
 void keepon_engine_restart(struct work_struct *work)

@@ -268,6 +268,11 @@ void keepon_engine_stop(struct keepon *keepon);
  * keepon_engine_lost() - the NIC is dead: stop soon, and try to start a second later; any context
  */
 void keepon_engine_lost(struct keepon *keepon);
+/**
+ * keepon_engine_anew() - stop and start a wire that runs; if it does not start, say why and try
+ * again every second; RTNL
+ */
+void keepon_engine_anew(struct keepon *keepon);
 /** keepon_engine_restart() - work of keepon.restart */
 void keepon_engine_restart(struct work_struct *work);
 /**

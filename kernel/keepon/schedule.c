@@ -128,18 +128,6 @@ void keepon_taprio_switched(struct keepon *keepon)
 }
 
 /*
- * Whoever stops and starts the wire gives it the schedule anew: the way out where the pacer stands
- * still or there is no memory for another table.
- */
-static int restart(struct keepon *keepon)
-{
-	if (!keepon->engine)
-		return 0;
-	keepon_engine_stop(keepon);
-	return keepon_engine_begin(keepon, NULL);
-}
-
-/*
  * What is between the list in force and @gates, with so many ns to make it. Return: 0 or -ENOMEM;
  * *@between NULL: no slot is
  */
@@ -363,8 +351,12 @@ void keepon_taprio_end(struct keepon *keepon)
 			break;
 		usleep_range(500, 1000);
 	}
+	/*
+	 * Whoever stops and starts the wire gives it the schedule anew: the way out where the pacer
+	 * stands still or there is no memory for another table.
+	 */
 	if (error && had_any)
-		restart(keepon);
+		keepon_engine_anew(keepon);
 	keepon_tables_free_unused(keepon);
 	keepon_queue_limits(keepon);
 }
@@ -449,7 +441,7 @@ static void begin_refused(struct keepon *keepon)
 		left_ns = taprio->next->start_ns - keepon_clock_read_locked(keepon).ns;
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	if (refused && left_ns <= 0)
-		restart(keepon);
+		keepon_engine_anew(keepon);
 	else if (refused)
 		schedule_delayed_work(&taprio->settle,
 				      nsecs_to_jiffies(min_t(s64, left_ns, NSEC_PER_SEC)) + 1);

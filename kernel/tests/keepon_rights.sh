@@ -84,4 +84,18 @@ refuse "is not brought up by a program that may use 8 MB" \
 	sh -c 'echo $$ >/tmp/groups/small/cgroup.procs; exec ip link set rt0 up'
 run "but by others" ip link set rt0 up
 run "deleted" ip link del rt0
+
+# The end of a schedule whose trims were closer together than the link's own makes the wire start anew.
+run "a link with few slots for trims" ip link add link sim0 name rt0 type keepon prebuffer 8192 \
+	slot_bytes 1230 partition 40 class 0-15 slots 1-39 trim reserved
+run "a schedule with many" tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 1 \
+	map 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 base-time 0 sched-entry S 1 30000 sched-entry S 0 10000 flags 0x2
+ip link set rt0 up
+run "the wire runs by it" wait_until 2 is_running rt0
+dmesg -c >/dev/null
+run "its end, by a program that may use 8 MB" \
+	sh -c 'echo $$ >/tmp/groups/small/cgroup.procs; exec tc qdisc del dev rt0 root'
+like "$(dmesg)" "cannot start on sim0 .error -12.: there is no memory" "a wire that does not start again is told of"
+run "and tried again" wait_until 3 is_running rt0
+run "deleted, too" ip link del rt0
 done_testing
