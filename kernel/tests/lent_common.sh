@@ -9,6 +9,7 @@
 #   far_end            the card THEIRS, of the kernel's driver STOCK, answers echoes at PEER
 #   link_it            rt0 on the card, up and running, with a class of its own for the stream
 #   two_classes        of rt0: priorities 8 to 15 are class 1
+#   follow_clock       the system's clock follows that of rt0, and does when this returns
 #   begin_traffic      a 1 ms stream by txtime and echoes without one, until end_traffic
 #   is_up DEVICE       it has a carrier and is up
 #   is_stopped DEVICE  it has none
@@ -75,6 +76,12 @@ link_it() {
 two_classes() {
 	tc qdisc replace dev rt0 root handle 100: mqprio num_tc 2 \
 		map 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 queues 1@0 1@1 hw 0
+}
+
+# Often, not every second: a gigabit's slot is a frame in the emulator, and most would be waited away.
+follow_clock() {
+	phc2sys -s rt0 -O 0 -R 16 -m > /out/phc2sys.txt 2>&1 &
+	wait_until 5 grep -q " s2 " /out/phc2sys.txt
 }
 
 begin_traffic() {
