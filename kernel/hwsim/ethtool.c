@@ -3,7 +3,7 @@
 #include <linux/ethtool.h>
 #include <linux/if_vlan.h>
 
-#include "nic.h"
+#include "flow.h"
 #include "rx_ring.h"
 
 static void get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
@@ -159,20 +159,21 @@ static void get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stat
 	hwsim_stats_read(&nic->port, values);
 }
 
-const struct ethtool_ops hwsim_ethtool_ops = {
-	.supported_coalesce_params = ETHTOOL_COALESCE_TX_USECS | ETHTOOL_COALESCE_TX_MAX_FRAMES,
-	.get_drvinfo = get_drvinfo,
-	.get_link = ethtool_op_get_link,
-	.get_link_ksettings = get_link_ksettings,
-	.set_link_ksettings = set_link_ksettings,
-	.get_coalesce = get_coalesce,
-	.set_coalesce = set_coalesce,
-	.get_ringparam = get_ringparam,
-	.set_ringparam = set_ringparam,
-	.get_ts_info = get_ts_info,
-	.get_sset_count = get_sset_count,
-	.get_strings = get_strings,
-	.get_ethtool_stats = get_ethtool_stats,
+#define COMMON_OPS                                                                                \
+	.supported_coalesce_params = ETHTOOL_COALESCE_TX_USECS | ETHTOOL_COALESCE_TX_MAX_FRAMES,  \
+	.get_drvinfo = get_drvinfo, .get_link = ethtool_op_get_link,                              \
+	.get_link_ksettings = get_link_ksettings, .set_link_ksettings = set_link_ksettings,       \
+	.get_coalesce = get_coalesce, .set_coalesce = set_coalesce,                               \
+	.get_ringparam = get_ringparam, .set_ringparam = set_ringparam,                           \
+	.get_ts_info = get_ts_info, .get_sset_count = get_sset_count, .get_strings = get_strings, \
+	.get_ethtool_stats = get_ethtool_stats, .get_eee = hwsim_get_eee, .set_eee = hwsim_set_eee
+
+const struct ethtool_ops hwsim_ethtool_ops = { COMMON_OPS };
+
+const struct ethtool_ops hwsim_ethtool_pause_ops = {
+	COMMON_OPS,
+	.get_pauseparam = hwsim_get_pauseparam,
+	.set_pauseparam = hwsim_set_pauseparam,
 };
 
 int hwsim_hwtstamp_get(struct net_device *dev, struct keepon_hwtstamp *config)

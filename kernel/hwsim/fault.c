@@ -7,20 +7,8 @@
 #include <linux/fs.h>
 
 #include "control.h"
+#include "flow.h"
 #include "ring.h"
-
-/* Nothing starts for a while, from now on. */
-static void hold(struct hwsim_nic *nic, s64 ns)
-{
-	unsigned long flags;
-	u64 local_ps;
-
-	raw_spin_lock_irqsave(&nic->port.lock, flags);
-	local_ps = hwsim_local_now_ps(nic->port.tb);
-	nic->port.ops->advance(&nic->port, local_ps);
-	hwsim_mac_hold(&nic->mac, local_ps, ns * 1000ull);
-	raw_spin_unlock_irqrestore(&nic->port.lock, flags);
-}
 
 static int stall(struct hwsim_nic *nic, s64 ns)
 {
@@ -30,7 +18,7 @@ static int stall(struct hwsim_nic *nic, s64 ns)
 		       nic->node.name);
 		return -EBUSY;
 	}
-	hold(nic, ns);
+	hwsim_flow_hold(nic, ns);
 	hwsim_count(&nic->port, HWSIM_fault_stalls, 1);
 	return 0;
 }
@@ -49,7 +37,7 @@ static int pause_wire(struct hwsim_nic *nic, s64 ns)
 			pr_err(HWSIM_NAME ": fault: the ring of %s does not run yet\n",
 			       nic->node.name);
 	} else {
-		hold(nic, ns);
+		hwsim_flow_hold(nic, ns);
 		hwsim_count(&nic->port, HWSIM_tx_paused_ns, ns);
 	}
 	if (!err)

@@ -119,6 +119,8 @@ u64 hwsim_mac_next(struct hwsim_port *port, struct hwsim_mac *mac)
 		next_ps = min(next_ps, queue_ready_ps(port, mac, q));
 	if (next_ps == HWSIM_NEVER_PS)
 		return next_ps;
+	if (next_ps > mac->free_ps) /* it has gone to sleep */
+		next_ps += mac->wake_ps;
 	return max3(next_ps, mac->free_ps, mac->hold_ps);
 }
 

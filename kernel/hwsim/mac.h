@@ -11,6 +11,7 @@
  * @queue_frames waiting is dropped
  * @strict: lowest queue number first; otherwise each in turn
  * @free_ps: local time from which the wire is free, gap included; @hold_ps: nothing starts before
+ * @wake_ps: that a wire which was idle takes to wake up
  */
 struct hwsim_mac {
 	struct list_head queue[HWSIM_QUEUES];
@@ -21,6 +22,7 @@ struct hwsim_mac {
 	bool strict;
 	u64 free_ps;
 	u64 hold_ps;
+	u64 wake_ps;
 };
 
 void hwsim_mac_init(struct hwsim_mac *mac, bool strict);

@@ -5,6 +5,7 @@
 #include <linux/rtnetlink.h>
 #include <net/pkt_sched.h>
 
+#include "flow.h"
 #include "record.h"
 #include "ring.h"
 #include "rx_ring.h"
@@ -69,6 +70,10 @@ static void nic_receive(struct hwsim_port *port, struct hwsim_frame *frame,
 	hwsim_count(port, HWSIM_rx_frames, 1);
 	hwsim_count(port, HWSIM_rx_bytes, frame->frame_bytes);
 	hwsim_count(port, HWSIM_rx_torn, frame->verdict == HWSIM_TORN);
+	if (hwsim_flow_takes(nic, frame)) {
+		hwsim_frame_free(frame);
+		return;
+	}
 	skb = READ_ONCE(port->open) && !READ_ONCE(port->removed) ? hwsim_frame_skb(frame) : NULL;
 	hwsim_frame_free(frame);
 	if (!skb) {
@@ -230,11 +235,12 @@ int hwsim_nic_create(const char *name, const struct hwsim_nic_params *params,
 	INIT_DELAYED_WORK(&nic->carrier_off, carrier_off);
 	hwsim_pool_init(&nic->pool);
 	hwsim_mac_init(&nic->mac, params->strict);
+	nic->mac.wake_ps = params->eee_wake_ns * 1000ull;
 	hwsim_port_init(&nic->port, &nic_port_ops, tb, params->rate_bps);
 	nic->port.rx_latency_ps = params->rx_ns * 1000ull;
 
 	dev->netdev_ops = &nic_ops;
-	dev->ethtool_ops = &hwsim_ethtool_ops;
+	dev->ethtool_ops = params->flow_control ? &hwsim_ethtool_pause_ops : &hwsim_ethtool_ops;
 	dev->max_mtu = HWSIM_FRAME_BYTES_MAX - HWSIM_FCS_BYTES - VLAN_ETH_HLEN;
 	dev->priv_flags |= IFF_SUPP_NOFCS | IFF_LIVE_ADDR_CHANGE;
 	dev->features |= NETIF_F_HIGHDMA;

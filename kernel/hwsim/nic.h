@@ -22,7 +22,7 @@ struct hwsim_nic_params {
 	u8 index_fetch;
 	bool persistent;
 	bool clobbers;
-	bool flow_control; /* PAUSE frames are obeyed: told with the limits */
+	bool flow_control; /* PAUSE frames are obeyed: told with the limits; ethtool changes it */
 	bool rearm_shadow; /* false: the driver does not mend what the NIC clobbers */
 	bool coherent;
 	u8 cpu_ticks_coarse;
@@ -44,6 +44,7 @@ struct hwsim_nic_params {
 	u32 coalesce_us;
 	u32 coalesce_frames;
 	u32 rx_ns;
+	u32 eee_wake_ns; /* 0: it has no energy-efficient Ethernet */
 	u64 rate_bps;
 	u64 seed;
 	u8 mac[ETH_ALEN];
@@ -107,6 +108,8 @@ void hwsim_transmit_finish(struct hwsim_port *port);
 void hwsim_transmit_flush(struct hwsim_nic *nic);
 bool hwsim_transmit_drain(struct hwsim_nic *nic);
 extern const struct ethtool_ops hwsim_ethtool_ops;
+/* of a NIC that knows PAUSE */
+extern const struct ethtool_ops hwsim_ethtool_pause_ops;
 int hwsim_hwtstamp_get(struct net_device *dev, struct keepon_hwtstamp *config);
 int hwsim_hwtstamp_set(struct net_device *dev, struct keepon_hwtstamp *config,
 		       struct netlink_ext_ack *extack);

@@ -28,6 +28,7 @@ static const struct number numbers[] = {
 	NUMBER(fetch_ns, 1, 1000000),     NUMBER(index_read_ns, 0, 100000),
 	NUMBER(rx_ring, 0, 4096),         NUMBER(coalesce_us, 0, 1000000),
 	NUMBER(coalesce_frames, 1, 4096), NUMBER(rx_ns, 0, 1000000),
+	NUMBER(eee_wake_ns, 0, 1000000),
 };
 
 /** struct flag - an option that is 0 or 1; @at: its bool in struct hwsim_nic_params */

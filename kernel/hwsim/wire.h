@@ -42,6 +42,7 @@
 	X(rx_fcs_errors)    /* L: failed the FCS check, placeholders included */                 \
 	X(rx_placeholders)  /* L: of these: placeholders with a bad FCS */                       \
 	X(rx_control)       /* L: placeholders with a good FCS, discarded by address or type */  \
+	X(rx_pauses)        /* of rx_frames: PAUSE that was obeyed, for the MAC alone */         \
 	X(rx_dropped)       /* no memory, or nobody to take it */                                \
 	X(rx_missed)        /* L: found the lent receive ring full */                            \
 	X(rx_missed_frames) /* of these: real ones with a good FCS, in no other counter */       \

@@ -87,6 +87,26 @@ static inline int keepon_hwtstamp_from_user(struct ifreq *ifr, struct keepon_hwt
 #define keepon_ts_info ethtool_ts_info
 #endif
 
+/* ---- energy-efficient Ethernet: modes in 32 bits until 6.8, in as many as there are since ---- */
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+#define keepon_eee ethtool_keee
+#else
+#define keepon_eee ethtool_eee
+#endif
+
+/** keepon_eee_support() - it can be had at 100 Mb/s, or at 1 Gb/s */
+static inline void keepon_eee_support(struct keepon_eee *eee, bool at_100)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+	__set_bit(at_100 ? ETHTOOL_LINK_MODE_100baseT_Full_BIT :
+			   ETHTOOL_LINK_MODE_1000baseT_Full_BIT,
+		  eee->supported);
+#else
+	eee->supported = at_100 ? SUPPORTED_100baseT_Full : SUPPORTED_1000baseT_Full;
+#endif
+}
+
 /*
  * ---- skb->tstamp: 6.1 marks monotonic delivery times (TCP) only, 6.12 says which clock it is ----
  */

@@ -86,6 +86,28 @@ def test_a_pair_of_nics_and_every_fault(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", offered_families())
+def test_pause_frames_hold_a_wire_until_ethtool_says_otherwise(family: str) -> None:
+    """The longest, 65535 times 512 bit times, at 1 Gb/s; and sleep between frames, in the guest."""
+    result = boot("hwsim_flow.sh", family, tools=("mausezahn",))
+    held_ps = 65_535 * 512 * 1000
+    waited_ps = {}
+    for way in ("on", "off"):
+        (pause,) = [
+            line for line in read_record(result.files[f"n1-{way}"])
+            if line["kind"] == "frame" and line["head"][24:28] == "8808"
+        ]  # fmt: skip
+        end_ps = pause["raw_ps"] + pause["bytes"] * 8000
+        after = [
+            line["raw_ps"] for line in read_record(result.files[f"n0-{way}"])
+            if line["raw_ps"] > end_ps
+        ]  # fmt: skip
+        waited_ps[way] = after[0] - end_ps
+    # what the timer of the guest's CPU takes to see the frame, and the wire to wake up
+    assert held_ps <= waited_ps["on"] < held_ps + 2_000_000_000, waited_ps
+    assert waited_ps["off"] < held_ps // 2, waited_ps
+
+
+@pytest.mark.parametrize("family", offered_families())
 def test_a_driver_tells_the_owner_of_its_ring(family: str) -> None:
     boot("hwsim_native.sh", family)
 
