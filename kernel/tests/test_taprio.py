@@ -15,6 +15,7 @@ from gate_judge import Judge, Schedule, Wire, read_wire
 from guest_programs import PLUGIN, compiled, plugin
 from keepon.linux.link.fit import fit, nearest
 from keepon.linux.link.gatelist import parse
+from keepon.targets.vm import programs as target
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 
@@ -200,7 +201,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(family: str, programs: dict[
 def test_max_sdu_priorities_and_reserved_trims(family: str, programs: dict[str, Path]) -> None:
     # kernels before 6.6 ask no device what it counted
     counts = "" if family == "6.1" else "yes"
-    boot("keepon_taprio_limits.sh", family, dict(programs), {"COUNTS": counts})
+    boot("keepon_taprio_limits.sh", family, dict(programs), {"COUNTS": counts}, target.tools())
 
 
 @pytest.mark.soak
