@@ -70,10 +70,21 @@ like "$(ip -j -d link show rt0)" '"class":\[3,4\],"slots":"3,5,21-30"' "JSON"
 run "up" ip link set rt0 up
 is "$(counter rt0 starts)" 1 "the wire runs"
 # what is the card's is set on the card
-for words in "-L rt0 combined 1" "-G rt0 tx 64" "-C rt0 tx-usecs 10" "-A rt0 tx off" "-s rt0 speed 10 duplex half autoneg off"; do
+for words in "-L rt0 combined 1" "-G rt0 tx 64" "-C rt0 tx-usecs 10" "-A rt0 tx off" "-s rt0 speed 10 duplex half autoneg off" \
+	"--set-eee rt0 eee off" "-r rt0" "-X rt0 equal 1"; do
 	# shellcheck disable=SC2086 # words
 	rejected "ethtool $words" "[Nn]ot supported" ethtool $words
+	is "$(echo "$_said" | grep -c .)" 1 "in one line"
 done
+# frames are handed over whole, and what the stack makes of them before is its own
+features() {
+	ethtool -k rt0 | sed 's/ *\[.*//' | grep -v 'generic-\|gro\|gso'
+}
+before=$(features)
+rejected "ethtool -K rt0 tx on sg on tso on" "Could not change any device features" ethtool -K rt0 tx on sg on tso on
+run "ethtool -K of the stack's own" ethtool -K rt0 gro off
+like "$(ethtool -k rt0)" "generic-receive-offload: off" "it is off"
+is "$(features)" "$before" "no other feature is"
 is "$(counter rt0 starts)" 1 "and nothing has changed"
 run "batch changed while up" ip link set rt0 type keepon batch 10
 run "one class changed while up" ip link set rt0 type keepon class 3 late relaxed
