@@ -12,6 +12,15 @@ bridge() {
 	ip netns exec "$name" env "$@" sh "/export/$name.sh" >>"/out/$name.said" 2>&1
 }
 
+# settings: what each port obeys and does beside gates
+settings() {
+	for _entry in $ports; do
+		_port=${_entry#*:}
+		ip netns exec "$name" ethtool -a "$_port" | sed -n "s/^RX:[[:space:]]*/$_port PAUSE /p"
+		ip netns exec "$name" ethtool --show-eee "$_port" | sed -n "s/.*EEE status: \([a-z]*\).*/$_port EEE \1/p"
+	done
+}
+
 number=0
 while read -r name ports; do
 	number=$((number + 1))
@@ -22,7 +31,7 @@ while read -r name ports; do
 		port=${entry#*:}
 		near=a$number$port # NICs have short names
 		far=b$number$port
-		for nic in "$near $clock" "$far"; do
+		for nic in "$near $clock flow_control=1 eee_wake_ns=16500" "$far"; do
 			echo "nic $nic mode=ordinary queues=8 rate_bps=${entry%:*}" >$control
 		done
 		clock="phc=a${number}swp0" # ports of a switch have one clock
@@ -38,12 +47,14 @@ while read -r name ports; do
 		echo refused >>"/out/$name.result"
 	fi
 	tc -n "$name" qdisc show >"/out/$name.before"
+	settings >"/out/$name.first"
 	if bridge GATES="clockid CLOCK_TAI"; then
 		echo taken >>"/out/$name.result"
 	else
 		echo refused >>"/out/$name.result"
 	fi
 	tc -n "$name" qdisc show >"/out/$name.qdiscs"
+	settings >"/out/$name.then"
 	for pid in /run/*.pid; do
 		[ ! -e "$pid" ] || kill "$(cat "$pid")"
 		rm -f "$pid"
@@ -86,7 +97,7 @@ is "$(tc -n owned qdisc show dev eth0 | grep -c 'pfifo 7:')" 1 "they are left"
 modprobe keepon
 ip netns add torn
 ip netns add torn-peer
-echo "nic torn queues=1" >$control
+echo "nic torn queues=1 flow_control=1 eee_wake_ns=16500" >$control
 echo "nic torn-peer" >$control
 echo "link torn torn-peer" >$control
 ip link set torn netns torn name eth0
@@ -94,9 +105,16 @@ ip link set torn-peer netns torn-peer
 ip -n torn-peer link set torn-peer up
 mkdir /tmp/alone
 cp /export/controller.sh /tmp/alone
+obeyed() {
+	ip netns exec torn ethtool -a eth0
+	ip netns exec torn ethtool --show-eee eth0
+}
+before=$(obeyed)
 ip netns exec torn sh /tmp/alone/controller.sh >/tmp/said 2>&1
 is $? 1 "a script whose command fails fails"
 like "$(cat /tmp/said)" "ptp4l stopped: .*controller-ptp4l.cfg" "the reason is told"
 like "$(cat /tmp/said)" "what it set up is taken away again" "that it is taken away is told"
 is "$(ip -n torn -o link show | grep -c rt0)" 0 "it is taken away"
+like "$before" "RX:[[:space:]]*on" "PAUSE was on"
+is "$(obeyed)" "$before" "what was switched off is on again"
 done_testing

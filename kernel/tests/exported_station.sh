@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A station as `keepon export commands` has it: /export/$STATION.sh runs as it is in a namespace of
-# its own, on a NIC eth0 with a cable to another one. Then /lib/keepon/senders: the plan's streams and
-# best effort. What left stands in /out/wire; test_exported_plans.py judges. $MODE of the NIC,
-# $RATE_BPS; $DEVICE that programs use.
+# its own, on a NIC eth0 that obeys PAUSE and has EEE, with a cable to another one, which sends PAUSE.
+# Then /lib/keepon/senders: the plan's streams and best effort. What left stands in /out/wire;
+# test_exported_plans.py judges. $MODE of the NIC, $RATE_BPS; $DEVICE that programs use. $AGAIN: words
+# of ethtool behind the script, if not all it switches off is to stay so.
 #
 # With gPTP the other end is $BRIDGE's $PORT, which has network time, by the exported configuration
 # less its other ports. It is a keepon link, as ptp4l takes the padded messages of a station on no
@@ -14,7 +15,7 @@ modprobe keepon_hwsim
 modprobe keepon
 ip netns add station
 ip netns add bridge
-echo "nic sim0 mode=$MODE rate_bps=$RATE_BPS ppb=20000 seed=1 queues=8" >$control
+echo "nic sim0 mode=$MODE rate_bps=$RATE_BPS ppb=20000 seed=1 queues=8 flow_control=1 eee_wake_ns=16500" >$control
 echo "nic sim1 rate_bps=$RATE_BPS ppb=-30000 seed=2" >$control
 echo "link sim0 sim1 propagation_ns=100" >$control
 ip link set sim0 netns station name eth0
@@ -26,6 +27,11 @@ setup() {
 }
 run "the script runs as it is" setup
 sed 's/^/# /' /out/setup
+like "$(ip netns exec station ethtool -a eth0)" "^RX:[[:space:]]*off" "PAUSE is switched off"
+like "$(ip netns exec station ethtool --show-eee eth0)" "EEE status: disabled" "EEE is switched off"
+far=sim1
+# shellcheck disable=SC2086 # words
+[ ! "$AGAIN" ] || run "and on again" ip netns exec station ethtool $AGAIN
 if [ "$BRIDGE" ]; then
 	ip -n bridge link add link sim1 name "$PORT" type keepon
 	ip -n bridge link set "$PORT" up
@@ -42,19 +48,26 @@ if [ "$BRIDGE" ]; then
 		exit 1
 	fi
 	sleep "$SETTLE_S"
+	far=$PORT
 fi
 echo "capture sim0 on records=100000" >$control
 echo "capture sim1 on records=20000" >$control
 talkers=
 base=$((($(date +%s) + 2) * 1000000000))
 echo $base >/out/base
+# PAUSE for 1024 times 512 bits, every 5 ms, as long as streams leave
+ip netns exec bridge mausezahn "$far" -q -c 0 -d 5msec \
+	01:80:c2:00:00:01:02:00:00:00:00:09:88:08:00:01:04:00 >/out/pauses 2>&1 &
+pauser=$!
 . /lib/keepon/senders
 [ ! "$BRIDGE" ] || ip netns exec bridge keepon-talk "$PORT" --stream network --count 50 --base-time $base \
 	--period 8ms --no-txtime --size 80 --hw-stamps --json /out/bridge.talk
 for process in $talkers; do
 	wait "$process" || diag "a talker's exit code: $?"
 done
+kill "$pauser"
 sleep 0.1
+cp /sys/kernel/debug/keepon_hwsim/sim0/stats /out/nic
 cat /sys/kernel/debug/keepon_hwsim/sim0/wire >/out/wire
 cat /sys/kernel/debug/keepon_hwsim/sim1/wire >/out/bridge.wire
 cp /run/*.log /out

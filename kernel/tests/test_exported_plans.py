@@ -13,7 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from export_judge import by_stream, check_txtimes, network_time, read, ring_of, told
+from export_judge import (
+    Left,
+    by_stream,
+    check_txtimes,
+    network_time,
+    read,
+    ring_of,
+    told,
+)
 from keepon.cli import session
 from keepon.export import commands, exported
 from keepon.export.exported import Planned, Port
@@ -21,7 +29,7 @@ from keepon.linux.station import Machine
 from keepon.model import loading
 from keepon.model.scenario import Stream
 from keepon.model.topology import Topology
-from keepon.targets.vm import programs
+from keepon.targets.vm import observations, programs
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
 
@@ -129,6 +137,22 @@ class Case:
         }
 
 
+def check_pauses(result: GuestResult, obeyed: bool) -> None:
+    """PAUSE came, and did or did nothing."""
+    nic = observations.read_counters(result.files["nic"].decode())
+    assert nic["rx_frames"] >= 100, nic
+    assert (nic["rx_pauses"] > 0) == obeyed, nic
+
+
+def release_errors_ps(case: Case, left: list[Left]) -> dict[str, list[int]]:
+    """Of a card with launch times, whose clock is the network's: a frame less its txtime."""
+    frames = by_stream(left, [stream.id for stream in case.streams])
+    return {
+        name: [frame.phc_ps - 1000 * frame.txtime_ns for frame in entry]
+        for name, entry in frames.items()
+    }
+
+
 def boot(
     script: str, family: str, planned: list[Planned], files: dict[str, bytes],
     environment: dict[str, str],
@@ -147,7 +171,7 @@ def boot(
                 **programs.guest_files(), "/lib/keepon/common.sh": HERE / "keepon_common.sh",
                 **texts, **files,
             },
-            modules=modules, tools=programs.tools(), environment=environment,
+            modules=modules, tools=[*programs.tools(), "mausezahn"], environment=environment,
             icount_shift=ICOUNT_SHIFT, timeout_s=1800,
         )
     )  # fmt: skip
@@ -187,6 +211,7 @@ def test_an_exported_station_sends_every_frame_in_its_planned_slot(
         {"/lib/keepon/senders": case.senders().encode()}, case.environment(),
     )  # fmt: skip
     print(result.files["talk"].decode())
+    check_pauses(result, obeyed=False)
     left = read(result.files["wire"].decode())
     frames = by_stream(left, [stream.id for stream in case.streams])
     for stream in case.streams:
@@ -212,9 +237,8 @@ def test_an_exported_station_sends_every_frame_in_its_planned_slot(
     else:
         assert {frame.queue for frame in of_streams} == set(queues.of_class.values())
         assert {frame.queue for frame in others} == {queues.best_effort}
-        for name, entry in frames.items():
+        for name, errors_ps in release_errors_ps(case, left).items():
             planned = case.planned.plan["streams"][name]
-            errors_ps = [frame.phc_ps - 1000 * frame.txtime_ns for frame in entry]
             assert min(errors_ps) >= planned["release_early_ps"], name
             assert max(errors_ps) <= planned["release_late_ps"], name
     if not case.planned.scenario.sync.by_ptp:
@@ -229,6 +253,41 @@ def test_an_exported_station_sends_every_frame_in_its_planned_slot(
         print(f"{example} {family} {name}: {told(errors_ns)}")
         assert 1000 * min(errors_ns) >= planned["release_early_ps"], told(errors_ns)
         assert 1000 * max(errors_ns) <= planned["release_late_ps"], told(errors_ns)
+
+
+@pytest.mark.parametrize(
+    ("again", "least_ps"),
+    [
+        # 1024 times 512 bits at 1 Gb/s, of which a frame waits the end; a sleeping wire's 16.5 us
+        pytest.param("-A eth0 autoneg off rx on tx off", 16_500_000, id="pause"),
+        pytest.param("--set-eee eth0 eee on", 16_500_000, id="eee"),
+    ],
+)
+def test_what_an_exported_script_switches_off_would_hold_frames_back(
+    again: str, least_ps: int
+) -> None:
+    """The same station as above, with one of both on again: the plan's times do not hold."""
+    case = Case.of("habitat", "rt-simulator")
+    result = boot(
+        "exported_station.sh", "6.1", [case.planned],
+        {"/lib/keepon/senders": case.senders().encode()}, {**case.environment(), "AGAIN": again},
+    )  # fmt: skip
+    check_pauses(result, obeyed=again.startswith("-A"))
+    worst_ps = max(
+        max(errors)
+        for errors in release_errors_ps(case, read(result.files["wire"].decode())).values()
+    )
+    print(f"{again}: {worst_ps} ps late")
+    assert worst_ps >= least_ps
+    assert worst_ps > max(
+        case.planned.plan["streams"][stream.id]["release_late_ps"] for stream in case.streams
+    )
+
+
+def told_settings(text: bytes) -> dict[tuple[str, str], str]:
+    """Of each port, PAUSE and EEE, in ethtool's words."""
+    lines = (line.split() for line in text.decode().splitlines())
+    return {(port, what): value for port, what, value in lines}
 
 
 @pytest.mark.parametrize("family", LONG)
@@ -263,6 +322,11 @@ def test_tc_takes_the_gates_of_exported_bridges(family: str) -> None:
         before = result.files[f"{name}.before"].decode()
         assert offloaded == "refused" and "taprio" not in before and "qdisc pfifo 7:" in before
         shown = result.files[f"{name}.qdiscs"].decode()
+        first, then = (told_settings(result.files[f"{name}.{when}"]) for when in ("first", "then"))
+        assert len(first) == len(then) >= 4 and set(first.values()) == {"on", "enabled"}
+        off = {(port.name, what) for port in ports for what in ("PAUSE", "EEE")}
+        off = off if by_linux[name] else set()
+        assert {key for key, value in then.items() if value in ("off", "disabled")} == off
         if not by_linux[name]:
             assert by_timers == "refused" and "it needs a switch that takes" in said
             assert "taprio" not in shown

@@ -40,6 +40,15 @@ switch_off() {
 	esac
 	if echo "$said" | grep -Eq ':[[:space:]]*(on|enabled)'; then
 		"$@" || stop "$device: $what cannot be switched off; the plan's times do not hold with it"
+		case $query in
+		-a)
+			was=$(echo "$said" | sed -n 's/^Autonegotiate:/autoneg/p; s/^RX:/rx/p; s/^TX:/tx/p')
+			# shellcheck disable=SC2086 # words
+			set -- -A "$device" $was
+			;;
+		*) set -- --set-eee "$device" eee on ;;
+		esac
+		again="$again$*;"
 	fi
 }
 """
@@ -63,6 +72,7 @@ _UNDO = """
 finished=
 pids=
 queued=
+again=
 undo() {
 	[ -z "$finished" ] || return 0
 	set +e
@@ -73,6 +83,10 @@ undo() {
 		tc qdisc del dev "$device" root 2> /dev/null
 	done
 	%s
+	echo "$again" | tr ';' '\\n' | while read -r words; do
+		# shellcheck disable=SC2086 # words
+		[ -z "$words" ] || ethtool $words
+	done
 }
 trap undo EXIT
 trap 'exit 130' INT TERM
