@@ -178,3 +178,14 @@ def test_sleeping_senders_are_as_uneven_as_published() -> None:
     within = float(np.quantile(off_us, 0.8))
     assert within == pytest.approx(figure["sw_tx_80_percent_within_us"], rel=0.05)
     assert off_us.max() == pytest.approx(figure["max_diff_intended_to_actual_us"], rel=0.15)
+
+
+def test_an_etf_that_is_not_offloaded_promises_nothing_and_can_be_planned() -> None:
+    """N19: it hands frames on delta early: neither the earliest instant nor the delay is bound."""
+    scenario = loading.parse(changed(("offload delta", "delta")), "soft.toml")
+    plan = session.planned(scenario)
+    assert plan["status"] == "feasible" and plan["verified"]
+    for stream in ("TC0", "TC1"):
+        assert set(plan["streams"][stream]["bounds"].values()) == {None}
+    offloaded = session.planned(loading.load(EXAMPLE))
+    assert offloaded["streams"]["TC0"]["bounds"]["delay_ns"] is not None

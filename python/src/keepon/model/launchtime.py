@@ -138,3 +138,12 @@ def _check_ring(scenario: Scenario, station: Station, own: list[tuple[int, Strea
         f' them of stream "{stream.id}", and its ring holds {RING_FRAMES}; lower it or lengthen'
         " periods"
     )
+
+
+def early_by_etf(scenario: Scenario, station: Station) -> bool:
+    """Whether etf alone times some stream of a launch-time NIC: its frames leave up to delta before
+    their times.
+    """
+    return not all(
+        launches(station, stream.tc) for stream in scenario.stream if stream.talker == station.name
+    )

@@ -17,7 +17,6 @@ from fractions import Fraction
 from keepon.errors import ConfigError
 from keepon.model import launchtime
 from keepon.model.plan import Headroom, Reason
-from keepon.model.qdiscs.stations import launches
 from keepon.model.scenario import DriverName, Scenario, Station, Stream
 from keepon.model.slotting import misfit
 from keepon.model.topology import Wire
@@ -242,11 +241,7 @@ def _other_driver(
         error_high_ps=(LAUNCH_QUANTUM_PS + _tick_ps(scenario, station,
         wire) + before_ps if launch else 0) + clock_ps,
         bounded=launch and scenario.sync.mode != "none" and station.release != "sleep"
-        and all(
-            launches(station, stream.tc)
-            for stream in scenario.stream
-            if stream.talker == station.name
-        ),
+        and not launchtime.early_by_etf(scenario, station),
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from keepon.model.launchtime import early_by_etf
 from keepon.model.plan import DelayTerms, PlannedStream
 from keepon.model.scenario import Stream
 from keepon.planner.checker.given import Given, Place, Window
@@ -198,7 +199,8 @@ def _compare(
         return [f"delay of {name} is {worst_ps} ps, the plan says {entry['delay_planned_ps']}"]
     bounds = entry["bounds"]
     talker = given.scenario.station_named(stream.talker)
-    earliest_ns = None if talker.driver == "standard" else least_ps // 1000
+    early = talker.driver == "launchtime" and early_by_etf(given.scenario, talker)
+    earliest_ns = None if talker.driver == "standard" or early else least_ps // 1000
     if (
         bounds.get("delay_min_ns", earliest_ns) != earliest_ns
     ):  # plans of earlier versions have none
@@ -209,6 +211,7 @@ def _compare(
     release_ns = bounds["release_error_ns"]
     timed = (
         talker.driver != "standard"
+        and not early
         and talker.release != "sleep"
         and given.scenario.sync.mode != "none"
     )

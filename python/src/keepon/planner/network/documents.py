@@ -9,6 +9,7 @@ import itertools
 
 from keepon.errors import InfeasibleError
 from keepon.model import gates
+from keepon.model.launchtime import early_by_etf
 from keepon.model.plan import (
     Bounds,
     DelayTerms,
@@ -122,7 +123,10 @@ def stream_document(ground: Ground, placements: list[Placement]) -> PlannedStrea
         "jitter_ns": None,
         "data_age_ns": None,
     }
-    if station.planned_driver != "standard":
+    early = station.planned_driver == "launchtime" and early_by_etf(
+        ground.scenario, station.station
+    )
+    if station.planned_driver != "standard" and not early:
         bounds["delay_min_ns"] = (
             min(placement.least_delay_ps for placement in placements) // PS_PER_NS
         )
