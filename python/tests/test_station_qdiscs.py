@@ -189,3 +189,13 @@ def test_an_etf_that_is_not_offloaded_promises_nothing_and_can_be_planned() -> N
         assert set(plan["streams"][stream]["bounds"].values()) == {None}
     offloaded = session.planned(loading.load(EXAMPLE))
     assert offloaded["streams"]["TC0"]["bounds"]["delay_ns"] is not None
+
+
+def test_a_stall_of_the_cpu_needs_cores() -> None:
+    fault = '[[fault]]\nat_s = 1.0\nkind = "cpu-stall"\nnode = "talker"\nvalue_ns = 600_000\n'
+    with pytest.raises(ConfigError, match=r'"cpu-stall": needs a station with `host\.cores`'):
+        refusals.check_supported(loading.parse(TEXT + fault, "stall.toml"))
+    with_cores = TEXT.replace(
+        'host = "tsn-end-station"', 'host = { base = "tsn-end-station", cores = 4 }'
+    )
+    refusals.check_supported(loading.parse(with_cores + fault, "stall.toml"))

@@ -113,3 +113,9 @@ def test_only_the_simulator_loses_by_chance(target: Any) -> None:
     with pytest.raises(ConfigError, match=r"`link\[1\]\.loss_probability` = 0\.5: must be 0"):
         target.check_supported(chain(loss=0.5, kind="tcp"))
     target.check_supported(chain(kind="tcp"))
+
+
+@pytest.mark.parametrize("target", [vm, host])
+def test_only_loads_of_the_simulator_begin_when_they_say(target: Any) -> None:
+    with pytest.raises(ConfigError, match=r"`load\[0\]\.start_ns` = 20000000: must be 10000000"):
+        target.check_supported(chain(kind="tcp", start_ns=20_000_000))

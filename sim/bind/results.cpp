@@ -129,6 +129,7 @@ nb::dict TcpState(const TcpConnection &tcp)
 	dict["recoveries"] = counts.recoveries;
 	dict["timeouts"] = counts.timeouts;
 	dict["probes"] = counts.probes;
+	dict["refused"] = counts.refused;
 	dict["duplicates"] = receiver.Duplicates();
 	dict["out_of_order"] = receiver.OutOfOrder();
 	dict["srtt_ps"] = sender.Rtt().Srtt();

@@ -508,7 +508,8 @@ FaultSpec ReadFault(const std::string &kind, std::int64_t node, std::int64_t at_
 					{ "link-down", static_cast<int>(FaultKind::kLinkDown) },
 					{ "late-submit", static_cast<int>(FaultKind::kLateSubmit) },
 					{ "wire-pause", static_cast<int>(FaultKind::kWirePause) },
-					{ "lost-sync", static_cast<int>(FaultKind::kLostSync) } }));
+					{ "lost-sync", static_cast<int>(FaultKind::kLostSync) },
+					{ "cpu-stall", static_cast<int>(FaultKind::kCpuStall) } }));
 	spec.node = static_cast<NodeId>(reader.Integer("node", 0, kNodeMax));
 	spec.at_ns = reader.Integer("at_ns", 0, 4'000'000'000'000'000);
 	spec.value_ns = reader.Integer("value_ns", -1'000'000 * kNsPerS, 1'000'000 * kNsPerS);

@@ -16,12 +16,12 @@ void EtfQdisc::Enqueue(TxFrame &frame)
 		return;
 	}
 	if (frame.frame.txtime_ns < now_ns) {
-		EndLate(frame, now_ns);
+		if (EndLate(frame, now_ns))
+			Serve();
 		return;
 	}
 	if (frame.frame.txtime_ns < last_ns_) {
-		wrong_++;
-		host_.Drop(frame, KPN_VERDICT_INVALID);
+		EndBehind(frame);
 		return;
 	}
 	queue_.Push(frame.frame.txtime_ns, frame.index);
@@ -29,18 +29,39 @@ void EtfQdisc::Enqueue(TxFrame &frame)
 }
 
 /// Labelled best effort gets its next place instead of an end.
-void EtfQdisc::EndLate(TxFrame &frame, std::int64_t now_ns)
+bool EtfQdisc::Reschedule(TxFrame &frame, std::int64_t now_ns)
 {
-	if (spec_.reschedule && labeller_ && frame.assisted) {
-		labeller_->GiveTime(frame);
-		if (frame.frame.txtime_ns >= now_ns && frame.frame.txtime_ns >= last_ns_) {
-			rescheduled_++;
-			queue_.Push(frame.frame.txtime_ns, frame.index);
-			return;
-		}
+	if (!spec_.reschedule || !labeller_ || !frame.assisted)
+		return false;
+	labeller_->GiveTime(frame, last_ns_);
+	if (frame.frame.txtime_ns < now_ns || frame.frame.txtime_ns < last_ns_)
+		return false;
+	queue_.Push(frame.frame.txtime_ns, frame.index);
+	return true;
+}
+
+/// True: it has another time now.
+bool EtfQdisc::EndLate(TxFrame &frame, std::int64_t now_ns)
+{
+	if (Reschedule(frame, now_ns)) {
+		rescheduled_++;
+		return true;
 	}
 	late_++;
 	host_.Drop(frame, KPN_VERDICT_LATE);
+	return false;
+}
+
+/// One that is to be sent later has left already.
+void EtfQdisc::EndBehind(TxFrame &frame)
+{
+	if (Reschedule(frame, host_.TaiNs())) {
+		moved_behind_++;
+		Serve();
+		return;
+	}
+	wrong_++;
+	host_.Drop(frame, KPN_VERDICT_INVALID);
 }
 
 std::int64_t EtfQdisc::DueNs() const
@@ -48,12 +69,11 @@ std::int64_t EtfQdisc::DueNs() const
 	return spec_.deadline_mode ? INT64_MIN : queue_.First().txtime_ns - spec_.delta_ns;
 }
 
-/// Hand on what is due, drop what is late, and set the timer for the next; an armed timer is moved
-/// forward only.
+/// An armed timer is moved forward only.
 void EtfQdisc::Serve()
 {
 	const std::int64_t now_ns = host_.TaiNs();
-	while (!queue_.Empty() && DueNs() <= now_ns) {
+	while (!queue_.Empty() && DueNs() <= now_ns && !host_.Busy()) {
 		TxFrame &frame = host_.FrameAt(queue_.Pop());
 		if (frame.frame.txtime_ns < now_ns) {
 			EndLate(frame, now_ns);
@@ -64,7 +84,7 @@ void EtfQdisc::Serve()
 			frame.frame.txtime_ns = now_ns;
 		below_.HandOn(frame);
 	}
-	if (queue_.Empty() || DueNs() >= timer_ns_)
+	if (queue_.Empty() || host_.Busy() || DueNs() >= timer_ns_)
 		return;
 	timer_ns_ = DueNs();
 	host_.SetTimer(timer_ns_, timer_);
@@ -84,6 +104,7 @@ void EtfQdisc::AddCounters(Counters &counters) const
 	counters.emplace_back("etf_late", late_);
 	counters.emplace_back("etf_wrong", wrong_);
 	counters.emplace_back("etf_rescheduled", rescheduled_);
+	counters.emplace_back("etf_moved_behind", moved_behind_);
 }
 
 } // namespace keepon::sim

@@ -49,6 +49,12 @@ void QdiscTree::Start()
 		gates_->Start();
 }
 
+void QdiscTree::Serve()
+{
+	for (const auto &leaf : leaves_)
+		leaf->Serve();
+}
+
 void QdiscTree::Enqueue(TxFrame &frame)
 {
 	if (assist_ && frame.frame.flags & KPN_FRAME_TXTIME) {

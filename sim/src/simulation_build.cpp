@@ -437,6 +437,9 @@ void Simulation::AddFault(const FaultSpec &spec)
 	if (of_pacer && !node.station->Tx().Takes(spec.kind))
 		throw ValueError("fault on " + Quoted(node.name) +
 				 ": poll-stall and rate-step need driver keepon");
+	if (spec.kind == FaultKind::kCpuStall && node.station->Spec().cpu.cores == 0)
+		throw ValueError("fault on " + Quoted(node.name) +
+				 ": cpu-stall needs cores to contend for");
 	if (spec.kind == FaultKind::kRateStep && std::abs(spec.value_ns) > KPN_ADJ_PPB_MAX)
 		throw ValueError("fault on " + Quoted(node.name) + ": rate-step of " +
 				 std::to_string(spec.value_ns) + " ppb is not within +-" +

@@ -25,6 +25,8 @@ Station::Station(World &world, NodeId node, std::string name, const StationSpec 
 	  timer_(stages_.Of(HostStage::kTimer, "timer")), pool_(KPN_FRAME_BYTES_MAX),
 	  unknown_place_(world.Place(name_ + " unknown destination"))
 {
+	for (std::uint32_t i = 0; i < spec.cpu.cores; i++)
+		stalls_.emplace_back(cpu_, CpuPriority::kHardIrq);
 	const TransmitterKind &kind = *Registry<TransmitterKind>::Find(spec.driver);
 	transmitter_ = kind.make({ world, node, name_, spec_, rate_bps, nic_oscillator_,
 				   cpu_oscillator_, clock_, cpu_, *this });
@@ -100,6 +102,7 @@ TxFrame &Station::MakeFrame(FlowId flow_id, std::int64_t seq)
 	frame.frame.flags = 0;
 	frame.frame.txtime_ns = 0;
 	frame.assisted = false;
+	frame.refused = false;
 	WritePayload(pool_.Data(frame), flow.frame_bytes, node_, flow.header, flow_id, seq);
 	flow.submitted++;
 	return frame;
@@ -138,10 +141,44 @@ void Station::OnSubmit(TimePs, std::uint64_t frame)
 
 void Station::SendPlain(TxFrame &frame)
 {
-	if (qdiscs_)
-		qdiscs_->Enqueue(frame);
-	else
+	if (!qdiscs_) {
 		ToDriver(frame);
+		return;
+	}
+	entering_ = &frame;
+	qdiscs_->Enqueue(frame);
+	entering_ = nullptr;
+}
+
+/// What qdiscs hand on passes the driver one by one: in their order, whichever core does it.
+void Station::HandOn(TxFrame &frame)
+{
+	if (!cpu_.Contended() || !qdiscs_) {
+		ToDriver(frame);
+		return;
+	}
+	handed_.push_back(frame.index);
+	if (!sending_)
+		SendNext();
+}
+
+void Station::SendNext()
+{
+	sending_ = !handed_.empty();
+	if (!sending_)
+		return;
+	const std::uint32_t frame = handed_.front();
+	handed_.pop_front();
+	cpu_.Continue(tx_softirq_, driver_.Draw(), handed_done_, frame);
+}
+
+/// Whoever sends goes on as long as there is something.
+void Station::OnHandedDone(TimePs now, std::uint64_t frame)
+{
+	LeaveDriver(pool_[static_cast<std::uint32_t>(frame)], now);
+	SendNext();
+	if (!sending_)
+		qdiscs_->Serve();
 }
 
 /// By whoever does it: a system call goes on, or a softirq sends.
@@ -309,6 +346,9 @@ void Station::OnFault(const FaultSpec &fault)
 {
 	if (transmitter_->Takes(fault.kind)) {
 		transmitter_->OnFault(fault);
+	} else if (fault.kind == FaultKind::kCpuStall) {
+		for (HostCpu::Thread &core : stalls_)
+			core.Run(world_.now, fault.value_ns * kPsPerNs, stalled_);
 	} else if (fault.kind == FaultKind::kLateSubmit) {
 		late_ps_ = fault.value_ns * kPsPerNs;
 	} else if (fault.kind == FaultKind::kClockStep && ptp_clock_) {

@@ -13,9 +13,9 @@ std::int64_t TaprioAssist::DurationNs(const TxFrame &frame) const
 
 /// Of all windows of its class the one with the earliest free place, not before txtime-delay has
 /// passed. Windows before the base time are those of the grid it continues.
-bool TaprioAssist::Label(TxFrame &frame)
+bool TaprioAssist::Label(TxFrame &frame, std::int64_t least_ns)
 {
-	const std::int64_t least_ns = host_.TaiNs() + spec_.txtime_delay_ns;
+	least_ns = std::max(least_ns, host_.TaiNs() + spec_.txtime_delay_ns);
 	const std::int64_t duration_ns = DurationNs(frame);
 	std::int64_t earliest_ns = INT64_MAX;
 	std::size_t found = 0;

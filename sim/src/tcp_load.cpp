@@ -51,9 +51,10 @@ bool TcpTalker::Throttled() const
 	return with_driver_ >= std::max(rate_limit, kQueuedMin);
 }
 
+/// Where frames are refused, the next one is not asked for before it is known what came of the last.
 void TcpTalker::Drain()
 {
-	for (;;) {
+	while (!passing_) {
 		throttled_ = Throttled();
 		if (throttled_)
 			break;
@@ -61,10 +62,35 @@ void TcpTalker::Drain()
 		if (!segment)
 			break;
 		with_driver_++;
-		host_.Send(flow_, sent_.Put(*segment));
+		const std::int64_t seq = sent_.Put(*segment);
+		if (host_.Refuses()) {
+			passing_ = segment;
+			host_.Send(flow_, seq, through_event_);
+		} else {
+			host_.Send(flow_, seq);
+		}
 	}
+	SetTimer();
+}
+
+void TcpTalker::SetTimer()
+{
 	series_.Add(world_.now, sender_.Window());
 	timer_.Set(sender_.NextTimer());
+}
+
+void TcpTalker::OnThrough(TimePs, std::uint64_t frame)
+{
+	refused_ = false;
+	host_.Enter(frame);
+	const TcpSegment segment = *passing_;
+	passing_.reset();
+	if (!refused_) {
+		Drain();
+		return;
+	}
+	sender_.OnRefused(segment, world_.now);
+	SetTimer();
 }
 
 /// The first one is the start.
@@ -78,9 +104,10 @@ void TcpTalker::OnTimer(TimePs, std::uint64_t)
 	Drain();
 }
 
-void TcpTalker::OnOutcome(const TxFrame &, kpn_verdict)
+void TcpTalker::OnOutcome(const TxFrame &frame, kpn_verdict)
 {
 	with_driver_--;
+	refused_ |= frame.refused;
 	if (!throttled_)
 		return;
 	throttled_ = false;

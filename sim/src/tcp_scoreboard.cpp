@@ -25,6 +25,23 @@ void TcpScoreboard::OnSentAgain(std::size_t index, TimePs now)
 	again_end_ = std::max<std::uint64_t>(again_end_, base_ + index + 1);
 }
 
+void TcpScoreboard::TakeBack()
+{
+	lost_ -= segments_.back().lost;
+	again_ -= segments_.back().again;
+	segments_.pop_back();
+}
+
+void TcpScoreboard::TakeBackAgain(std::int64_t seq)
+{
+	const std::size_t index = IndexOf(seq);
+	if (index == segments_.size() || segments_[index].seq != seq || !segments_[index].again)
+		return; // acknowledged meanwhile, or a probe of what is not lost
+	segments_[index].again = false;
+	again_--;
+	lost_from_ = std::min<std::uint64_t>(lost_from_, base_ + index);
+}
+
 void TcpScoreboard::Deliver(const Sent &segment, TcpNews &news) const
 {
 	news.delivered++;

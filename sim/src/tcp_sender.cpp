@@ -11,6 +11,10 @@ namespace
 
 /// Linux gives probes and the reordering timer two ticks beside what RFC 8985 has.
 constexpr int kSpareTicks = 2;
+/// Linux's TCP_RTO_MIN and TCP_RESOURCE_PROBE_INTERVAL (include/net/tcp.h): how long it waits when
+/// its own host refuses all there is to send, and when it refuses that again.
+constexpr TimePs kPersistPs = 200'000'000'000;
+constexpr TimePs kResourcePs = 500'000'000'000;
 
 std::unique_ptr<TcpCongestion> Congestion(const std::string &name)
 {
@@ -42,8 +46,10 @@ TcpSegment TcpSender::Repeat(std::size_t index, TimePs now)
 	counts_.segments++;
 	counts_.retransmissions++;
 	board_.OnSentAgain(index, now);
-	if (state_ == TcpState::kRecovery)
+	if (Reducing())
 		prr_.OnSent();
+	last_ = timeout_repeats_ ? Last::kTimeout : Last::kAgain;
+	timeout_repeats_ = false;
 	return { sent.seq, sent.bytes, now };
 }
 
@@ -58,8 +64,10 @@ std::optional<TcpSegment> TcpSender::SendNew(TimePs now)
 	board_.OnSent(segment.seq, segment.bytes, now);
 	nxt_ += bytes;
 	counts_.segments++;
-	if (state_ == TcpState::kRecovery)
+	if (Reducing())
 		prr_.OnSent();
+	last_ = Last::kNew;
+	persist_at_ = kNever;
 	SetProbeTimer(now);
 	return segment;
 }
@@ -77,7 +85,15 @@ std::optional<TcpSegment> TcpSender::Send(TimePs now)
 		probe_end_ = nxt_;
 		probe_at_ = kNever;
 		rto_at_ = Tick(now, rtt_.Rto());
+		if (probe_repeats_)
+			last_ = Last::kProbe;
 		return probe;
+	}
+	if (persist_due_) {
+		persist_due_ = false;
+		std::optional<TcpSegment> segment = SendNew(now);
+		last_ = Last::kPersist;
+		return segment;
 	}
 	if (Pipe() >= window_.cwnd) {
 		cwnd_limited_ = true;
@@ -90,6 +106,31 @@ std::optional<TcpSegment> TcpSender::Send(TimePs now)
 		return Repeat(index, now);
 	}
 	return SendNew(now);
+}
+
+/// Linux does not count it as sent, lowers its window as for a mark of congestion, and waits: for an
+/// ACK of what is under way, or if nothing is, for a timer (net/ipv4/tcp_output.c: tcp_enter_cwr(),
+/// tcp_check_probe_timer(), tcp_send_probe0(); tcp_timer.c: tcp_retransmit_timer()).
+void TcpSender::OnRefused(const TcpSegment &segment, TimePs now)
+{
+	counts_.refused++;
+	if (last_ == Last::kNew || last_ == Last::kPersist) {
+		board_.TakeBack();
+		nxt_ = segment.seq;
+	} else {
+		board_.TakeBackAgain(segment.seq);
+	}
+	if (probe_end_ >= segment.seq + segment.bytes)
+		probe_end_ = -1; // no probe is under way
+	if (state_ == TcpState::kOpen)
+		EnterReduced();
+	if (board_.Count() == 0) {
+		rto_at_ = probe_at_ = reorder_at_ = kNever;
+		persist_at_ = Tick(now, last_ == Last::kPersist ? kResourcePs :
+								  std::max(rtt_.Rto(), kPersistPs));
+	} else if (last_ == Last::kTimeout) {
+		rto_at_ = Tick(now, kResourcePs);
+	}
 }
 
 void TcpSender::SampleRtt(const TcpNews &news, const TcpAck &ack, TimePs now)
@@ -157,7 +198,7 @@ void TcpSender::NoteRack(const TcpNews &news, TimePs now)
 /// Step 4: nothing was ever seen reordered here, so DupThresh counts, and recovery waits for nobody.
 TimePs TcpSender::ReorderingWindow() const
 {
-	if (state_ != TcpState::kOpen || board_.Sacked() >= kDupThresh)
+	if (!Calm() || board_.Sacked() >= kDupThresh)
 		return 0;
 	return std::min(rtt_.Min() / 4, rtt_.Srtt());
 }
@@ -213,13 +254,26 @@ std::int64_t TcpSender::Detect(const TcpNews &news, TimePs now)
 void TcpSender::EnterRecovery()
 {
 	counts_.recoveries++;
+	if (state_ != TcpState::kReduced) // which is under way already
+		BeginReduction();
 	state_ = TcpState::kRecovery;
 	recover_ = nxt_;
+	probe_at_ = kNever;
+	probe_end_ = -1;
+}
+
+void TcpSender::EnterReduced()
+{
+	BeginReduction();
+	state_ = TcpState::kReduced;
+	recover_ = nxt_;
+}
+
+void TcpSender::BeginReduction()
+{
 	window_.ssthresh = congestion_->Reduced(window_);
 	window_.credit = 0;
 	prr_.Begin(window_.cwnd, window_.ssthresh);
-	probe_at_ = kNever;
-	probe_end_ = -1;
 }
 
 /// RFC 6298 (5.4) to (5.6) and RFC 5681 (4). What was reduced for a loss of the same window is not
@@ -245,6 +299,7 @@ void TcpSender::EnterLoss(TimePs now)
 	probe_at_ = reorder_at_ = kNever;
 	probe_end_ = -1;
 	probe_due_ = false;
+	timeout_repeats_ = true;
 	rto_at_ = Tick(now, rtt_.Rto());
 }
 
@@ -257,7 +312,7 @@ void TcpSender::Reduce(std::int64_t delivered, bool good)
 
 void TcpSender::Leave()
 {
-	if (state_ == TcpState::kRecovery)
+	if (Reducing())
 		window_.cwnd = window_.ssthresh;
 	state_ = TcpState::kOpen;
 	duplicate_acks_ = 0;
@@ -284,12 +339,13 @@ void TcpSender::OnAck(const TcpAck &ack, TimePs now)
 	SampleRtt(news, ack, now);
 	CountDuplicates(news);
 	OnProbeAnswer(news, ack);
-	if (state_ != TcpState::kOpen && una_ >= recover_)
+	const std::int64_t past = state_ == TcpState::kReduced; // one that was not under way then
+	if (state_ != TcpState::kOpen && una_ >= recover_ + past)
 		Leave();
 	const std::int64_t lost = Detect(news, now);
-	if (state_ == TcpState::kOpen && board_.LostWaiting() > 0)
+	if (Calm() && board_.LostWaiting() > 0)
 		EnterRecovery();
-	if (state_ == TcpState::kRecovery)
+	if (Reducing())
 		Reduce(spec_.sack ? news.delivered : 1, news.acked > 0 && lost == 0);
 	else
 		Grow(news, now);
@@ -313,8 +369,7 @@ void TcpSender::SetTimers(const TcpNews &news, std::int64_t una_before, TimePs n
 void TcpSender::SetProbeTimer(TimePs now)
 {
 	probe_at_ = kNever;
-	if (!spec_.rack || state_ != TcpState::kOpen || probe_end_ >= 0 || board_.Count() == 0 ||
-	    board_.Sacked() > 0)
+	if (!spec_.rack || !Calm() || probe_end_ >= 0 || board_.Count() == 0 || board_.Sacked() > 0)
 		return;
 	TimePs pto = rtt_.HasSample() ? 2 * rtt_.Srtt() : spec_.timers.rto_ps_initial;
 	if (board_.Count() == 1)
@@ -326,14 +381,14 @@ void TcpSender::SetProbeTimer(TimePs now)
 
 TimePs TcpSender::NextTimer() const
 {
-	return std::min({ rto_at_, probe_at_, reorder_at_ });
+	return std::min({ rto_at_, probe_at_, reorder_at_, persist_at_ });
 }
 
 void TcpSender::OnTimer(TimePs now)
 {
 	if (reorder_at_ <= now) {
 		DetectByRack(now);
-		if (state_ == TcpState::kOpen && board_.LostWaiting() > 0) {
+		if (Calm() && board_.LostWaiting() > 0) {
 			EnterRecovery();
 			Reduce(1, false);
 		}
@@ -342,6 +397,9 @@ void TcpSender::OnTimer(TimePs now)
 		probe_at_ = kNever;
 	} else if (rto_at_ <= now) {
 		EnterLoss(now);
+	} else if (persist_at_ <= now) {
+		persist_due_ = true;
+		persist_at_ = kNever;
 	}
 }
 

@@ -49,6 +49,10 @@ void TcpChannel::Drain()
 		EXPECT(may || sender_.Counts().probes == probes + 1);
 		EXPECT(segment->bytes > 0 && segment->End() <= sender_.Nxt());
 		EXPECT(segment->seq % sender_spec_.mss == 0 && segment->seq >= acked_);
+		if (spec_.refused > 0 && rng_.Unit() < spec_.refused) {
+			sender_.OnRefused(*segment, now_);
+			return;
+		}
 		sent_.insert(segment->seq);
 		Arrival arrival;
 		arrival.segment = *segment;
@@ -110,6 +114,8 @@ void TcpChannel::CheckWindow(const TcpWindow &before, TcpState state, std::int64
 	Checks &checks = checks_;
 	const TcpWindow &after = sender_.Window();
 	EXPECT(after.cwnd >= 1 && after.ssthresh >= 2);
+	if (spec_.refused > 0) // which lowers windows as well
+		return;
 	const std::int64_t entered = sender_.Counts().recoveries - counts.recoveries;
 	const std::int64_t tenths = sender_spec_.congestion == "reno" ? 5 : 7;
 	if (entered) {

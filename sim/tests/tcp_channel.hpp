@@ -21,6 +21,7 @@ struct ChannelSpec {
 	double duplication = 0;
 	double reordering = 0; // share of segments that take up to twice as long
 	TimePs delay_ps = 5'000'000'000;
+	double refused = 0;   // of the sender's attempts, by its own host
 	TimePs serial_ps = 0; // from one segment to the next, as on a wire
 };
 

@@ -158,3 +158,15 @@ def test_ptp_needs_a_core_for_its_stamps():
 
     busy = {"cores": 1, "irq_ns": 2_000, "softirq_ns": 20_000}
     assert spread_ps(busy, 300_000_000) > 2 * spread_ps({}, 300_000_000)
+
+
+def test_firmware_takes_all_cores() -> None:
+    """A stall holds up what was to run in it until its end, and nothing else."""
+    plain, stalled = (Pair({"cores": 2}).stream("s", 500_000) for _ in range(2))
+    stalled.sim.add_fault("cpu-stall", stalled.a, 20 * MS + 400_000, 600_000)
+    for pair in (plain, stalled):
+        pair.sim.run(40 * MS)
+    before, after = (pair.sim.frames(pair.streams[0])["submit_ps"] for pair in (plain, stalled))
+    late = np.flatnonzero(before != after)
+    assert len(before) == len(after) and len(late) == 1
+    assert 21 * MS * 1000 <= after[late[0]] < 21 * MS * 1000 + 20_000_000

@@ -373,6 +373,53 @@ def test_rescheduling_moves_late_best_effort_and_drops_what_a_user_timed(account
     assert (into_cycle(begin) >= TC2[0] - PREAMBLE_NS).all()
 
 
+BEHIND = {"offset_ns": 50_000, "advance_ns": 300_000, "tc": 0}
+"""Leaves etf 200 us before its time, while the window of best effort before it is open."""
+
+
+@pytest.mark.parametrize("reschedule", [False, True])
+def test_best_effort_behind_a_frame_that_has_left_is_refused_or_moved(accounts, reschedule):
+    """N25, N27: in the published set-up it is refused though its time has not come."""
+    network = Network(assisted(delta_ns=200_000, reschedule=reschedule))
+    network.stream(**BEHIND)
+    load = network.load(tc=2, rate_bps=50_000_000)
+    network.run(100)
+    everything_ends_once(network, accounts)
+    counted, best_effort = network.qdisc(), network.sim.load(load)
+    refused = counted["etf_wrong"] + counted["etf_moved_behind"]
+    # From 850 us of a cycle, when TC0's next frame leaves etf, to 960, after which txtime-delay
+    # leads into the next window; by the time it takes to come there.
+    assert 0.09 < refused / best_effort["submitted"] < 0.13
+    assert best_effort["verdicts"]["invalid"] == counted["etf_wrong"]
+    assert (counted["etf_wrong"] == 0) == reschedule
+    begin, _ = network.wire("l0")
+    assert (into_cycle(begin) >= TC2[0] - PREAMBLE_NS).all()
+
+
+def test_tcp_is_told_of_what_etf_refuses_and_collapses(accounts):
+    """N25: its window comes down, and with nothing under way it waits for a timer. Its host takes
+    longer for a frame than the wire, so nothing is ever given a time in a window to come.
+    """
+    host = {"stack": {"base_ns": 20_000}}
+    window_share_bps = 400_000 // (1514 * BYTE_NS) * 1448 * 8 * 1000
+    found = {}
+    for reschedule in (False, True):
+        spec = assisted(delta_ns=200_000, reschedule=reschedule)
+        network = Network({**spec, "host": host})
+        network.stream(**BEHIND)
+        load = network.load(kind="tcp", tc=2, start_ns=100_700_000)
+        network.sim.set_window(200 * MS, 1200 * MS)
+        network.run(1200)
+        everything_ends_once(network, accounts)
+        found[reschedule] = summary = network.sim.load(load)
+        refused = summary["verdicts"]["invalid"]
+        assert summary["tcp"]["refused"] == refused == network.qdisc()["etf_wrong"]
+        assert (refused == 0) == reschedule
+        assert sum(summary["lost"].values()) == 0
+    assert found[False]["tcp"]["window_bytes"] * 8 < window_share_bps / 100
+    assert found[True]["tcp"]["window_bytes"] * 8 > 0.9 * window_share_bps
+
+
 @settings(max_examples=15, deadline=None)
 @given(
     lateness_ns=st.integers(0, 20_000),

@@ -353,6 +353,105 @@ void TestDelayedAcks(Checks &checks)
 	EXPECT(receiver.Duplicates() == 1 && receiver.OutOfOrder() == 2);
 }
 
+/// What the host refuses was never sent: the same bytes come next, with a lower window, and not
+/// before an ACK of what is under way.
+void TestRefusedAmongOthers(Checks &checks)
+{
+	TcpSender sender(Spec("reno", 2, 1000));
+	TcpReceiverSpec receiving;
+	receiving.mss = 1000;
+	TcpReceiver receiver(receiving);
+	TimePs now = kSecond;
+	for (int i = 0; i < 4; i++)
+		receiver.OnSegment(*sender.Send(now), now + kMs);
+	const TcpSegment refused = *sender.Send(now);
+	sender.OnRefused(refused, now);
+	EXPECT(sender.Nxt() == 4000 && sender.Pipe() == 4);
+	EXPECT(sender.State() == TcpState::kReduced && sender.Window().ssthresh == 5);
+	EXPECT(sender.Counts().refused == 1 && sender.Counts().retransmissions == 0);
+	now += 2 * kMs;
+	sender.OnAck(receiver.MakeAck(), now);
+	EXPECT(sender.Send(now)->seq == refused.seq);
+	EXPECT(sender.State() == TcpState::kReduced); // nothing sent since was acknowledged yet
+	receiver.OnSegment({ 4000, 1000, now }, now + kMs);
+	sender.OnAck(receiver.MakeAck(), now + kMs);
+	EXPECT(sender.State() == TcpState::kOpen && sender.Window().cwnd == 5);
+	EXPECT(sender.Counts().recoveries == 0 && sender.Counts().timeouts == 0);
+}
+
+/// With nothing under way only a timer helps: 200 ms at least, half a second if it is refused again.
+void TestRefusedAlone(Checks &checks)
+{
+	TcpSender sender(Spec("cubic", 2, 1000));
+	TcpReceiverSpec receiving;
+	receiving.mss = 1000;
+	TcpReceiver receiver(receiving);
+	TimePs now = kSecond;
+	for (int i = 0; i < 10; i++)
+		receiver.OnSegment(*sender.Send(now), now);
+	sender.OnAck(receiver.MakeAck(), now + kMs);
+	now += kMs;
+	sender.OnRefused(*sender.Send(now), now);
+	EXPECT(sender.Pipe() == 0);
+	for (int i = 0; i < 2; i++) {
+		const TimePs waits = sender.NextTimer() - now;
+		const TimePs least = i == 0 ? 200 * kMs : 500 * kMs;
+		EXPECT(waits >= least && waits <= least + 10 * kMs); // whole ticks of 4 ms
+		now = sender.NextTimer();
+		sender.OnTimer(now);
+		const auto again = sender.Send(now);
+		EXPECT(again->seq == 10'000);
+		if (i == 0)
+			sender.OnRefused(*again, now);
+	}
+	EXPECT(sender.Counts().timeouts == 0 && sender.Counts().refused == 2);
+	receiver.OnSegment({ 10'000, 1000, now }, now);
+	sender.OnAck(receiver.MakeAck(), now + kMs);
+	EXPECT(sender.Una() == 11'000);
+}
+
+/// A retransmission that is refused stays to be done, after half a second if the timer asked for it.
+void TestRefusedRetransmission(Checks &checks)
+{
+	TcpSender sender(Spec("reno", 2, 1000));
+	TimePs now = kSecond;
+	sender.Send(now);
+	sender.Send(now);
+	while (sender.Counts().timeouts == 0) { // probes are lost as well
+		now = sender.NextTimer();
+		sender.OnTimer(now);
+		if (sender.Counts().timeouts == 0)
+			sender.Send(now);
+	}
+	const auto again = sender.Send(now);
+	EXPECT(again->seq == 0);
+	sender.OnRefused(*again, now);
+	EXPECT(sender.NextTimer() >= now + 500 * kMs && sender.NextTimer() <= now + 510 * kMs);
+	EXPECT(sender.Board().Again() == 0 && sender.Board().LostWaiting() > 0);
+	EXPECT(sender.Send(now)->seq == 0);
+}
+
+/// Whatever is refused, all bytes arrive, and each segment that was is in the counts.
+void TestRefusedAtRandom(Checks &checks)
+{
+	std::uint64_t seed = 1;
+	for (const char *congestion : { "reno", "cubic" })
+		for (const double refused : { 0.01, 0.3, 0.9 })
+			for (const double loss : { 0.0, 0.05 }) {
+				ChannelSpec channel;
+				channel.loss = loss;
+				channel.refused = refused;
+				channel.serial_ps = kMs / 8;
+				const TcpSenderSpec spec = Spec(congestion, 2, 200);
+				TcpChannel tcp(checks, channel, spec, seed++);
+				tcp.Run(20'000 * kSecond);
+				EXPECT(tcp.Sender().Una() == spec.transfer_bytes);
+				EXPECT(tcp.Sender().Pipe() == 0);
+				EXPECT(tcp.Sender().Counts().refused > 0);
+				EXPECT(tcp.Sender().NextTimer() == kNever);
+			}
+}
+
 } // namespace
 
 void TestTcp(Checks &checks)
@@ -370,6 +469,10 @@ void TestTcp(Checks &checks)
 	TestCubicIsSlowAtFirst(checks);
 	TestCubicFriendliness(checks);
 	TestDelayedAcks(checks);
+	TestRefusedAmongOthers(checks);
+	TestRefusedAlone(checks);
+	TestRefusedRetransmission(checks);
+	TestRefusedAtRandom(checks);
 }
 
 } // namespace keepon::sim::test

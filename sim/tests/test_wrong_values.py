@@ -207,6 +207,7 @@ def test_wrong_links_gates_faults_and_names_are_refused(pair):
         (lambda: sim.set_gates(bridge, a, -1, [(1, 1)]), "base_ns"),
         (lambda: sim.add_fault("fire", a, 0, 0), "kind"),
         (lambda: sim.add_fault("poll-stall", a, 0, 1), "keepon"),
+        (lambda: sim.add_fault("cpu-stall", a, 0, 1), "needs cores"),
         (lambda: sim.add_fault("link-down", bridge, 0, 1), "no station"),
         (lambda: sim.add_fault("link-down", a, -1, 1), "at_ns"),
         (lambda: sim.add_fault("link-down", a, 0, -1), "value_ns"),

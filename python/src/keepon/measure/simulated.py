@@ -43,6 +43,7 @@ class TcpMachines(TypedDict):
     recoveries: int
     timeouts: int
     probes: int
+    refused: int
     duplicates: int
     out_of_order: int
     srtt_ps: int

@@ -31,6 +31,7 @@ def tcp_result(raw: TcpMachines, window_s: float, what: str) -> TcpResult:
         "recoveries": raw["recoveries"],
         "timeouts": raw["timeouts"],
         "probes": raw["probes"],
+        "refused": raw["refused"],
         "duplicates": raw["duplicates"],
         "out_of_order": raw["out_of_order"],
         "srtt_us": raw["srtt_ps"] / 1e6,

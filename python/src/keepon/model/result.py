@@ -341,6 +341,8 @@ class TcpResult(TypedDict):
     """times the retransmission timer went off"""
     probes: NotNegative
     """tail loss probes"""
+    refused: NotRequired[NotNegative]
+    """of the segments those that the host's own qdisc dropped and told of; left out: none"""
     duplicates: NotNegative
     """segments that came to the listener more than once"""
     out_of_order: NotNegative

@@ -119,6 +119,10 @@ class Stream(Table):
     """Disjoint ways at once. 2 is refused by this version: it plans no redundant routes."""
 
 
+START_NS = 10_000_000
+"""When loads begin that say nothing else."""
+
+
 class Load(Table):
     """Best-effort traffic, on the shortest way."""
 
@@ -138,6 +142,8 @@ class Load(Table):
     frame_bytes: Annotated[int, Whole(64, 1522)] = 1518
     """Length with FCS; slots that the plan chooses hold it. With "tcp" in the simulator above 70, a
     segment's headers; in targets vm and host TCP chooses."""
+    start_ns: Annotated[int, Whole(0, 1_000_000_000_000)] = START_NS
+    """When it begins, in ns from the start of the run. Target sim only."""
     congestion: Literal["cubic", "reno"] = "cubic"
     """Congestion control of kind "tcp"."""
     tc: Annotated[int, Whole(0, 15)] = 7
@@ -168,9 +174,9 @@ class Fault(Table):
     at_s: Annotated[float, Number(0.0, float(_DAY_S))]
     """When, in s from the start of the run, warm-up included."""
     kind: Annotated[str, Name()]
-    """"poll-stall", "clock-step", "link-down", "late-submit", "wire-pause"; with `sync.mode`
-    "ptp" or "gptp" also "lost-sync" and "master-change", not in target vm.
-    Target host makes "late-submit" only."""
+    """"poll-stall", "clock-step", "link-down", "late-submit", "wire-pause"; in the simulator, on a
+    station that has `host.cores`, also "cpu-stall"; with `sync.mode` "ptp" or "gptp" also
+    "lost-sync" and "master-change", not in target vm. Target host makes "late-submit" only."""
     node: Annotated[str, Name()]
     """Node it happens to: a station; of "lost-sync" and "master-change" also a bridge."""
     value_ns: Annotated[int, Whole(-(2**62), 2**62)] = 0

@@ -14,11 +14,12 @@ namespace keepon::sim
 class EtfQdisc final : public Qdisc
 {
 public:
-	/// Gives a frame another time. Source: Mitsubishi paper section 6.2.2 (N27).
+	/// Gives a frame another time, not before \p least_ns. Source: Mitsubishi paper section 6.2.2
+	/// (N27).
 	class Labeller
 	{
 	public:
-		virtual void GiveTime(TxFrame &frame) = 0;
+		virtual void GiveTime(TxFrame &frame, std::int64_t least_ns) = 0;
 
 	protected:
 		~Labeller() = default;
@@ -31,13 +32,16 @@ public:
 	}
 
 	void Enqueue(TxFrame &frame) override;
+	/// Hand on what is due, drop what is late, and set the timer for the next.
+	void Serve() override;
 	void AddCounters(Counters &counters) const override;
 	std::int64_t Drops() const { return late_ + wrong_; }
 
 private:
 	void OnTimer(TimePs, std::uint64_t due_ns);
-	void Serve();
-	void EndLate(TxFrame &frame, std::int64_t now_ns);
+	bool Reschedule(TxFrame &frame, std::int64_t now_ns);
+	bool EndLate(TxFrame &frame, std::int64_t now_ns);
+	void EndBehind(TxFrame &frame);
 	std::int64_t DueNs() const;
 
 	QdiscHost &host_;
@@ -49,7 +53,8 @@ private:
 	std::int64_t timer_ns_ = INT64_MAX;
 	std::int64_t late_ = 0;
 	std::int64_t wrong_ = 0;
-	std::int64_t rescheduled_ = 0;
+	std::int64_t rescheduled_ = 0;  // late ones
+	std::int64_t moved_behind_ = 0; // those behind one that had left
 	MemberEvent<&EtfQdisc::OnTimer> timer_{ *this };
 };
 

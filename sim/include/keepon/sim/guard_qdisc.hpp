@@ -26,7 +26,7 @@ public:
 private:
 	void OnTimer(TimePs, std::uint64_t due_ns);
 	void EnqueueTimed(TxFrame &frame);
-	void Serve();
+	void Serve() override;
 	void SendTimed(kpn_guard_step step);
 
 	QdiscHost &host_;

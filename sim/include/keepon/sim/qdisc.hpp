@@ -42,6 +42,9 @@ public:
 	/// To be called by \p handler first of all.
 	virtual void OnTimerTold() = 0;
 	virtual TxFrame &FrameAt(std::uint32_t index) = 0;
+	/// A core is busy with a frame that was handed on: the next one is taken when it is done,
+	/// as one CPU at a time sends for a queue (Linux, qdisc_run()). Then Serve() comes.
+	virtual bool Busy() const = 0;
 	/// \p frame ends here.
 	virtual void Drop(TxFrame &frame, kpn_verdict verdict) = 0;
 	virtual std::uint32_t ByteTimePs() const = 0;
@@ -56,6 +59,8 @@ public:
 	virtual ~Qdisc() = default;
 
 	virtual void Enqueue(TxFrame &frame) = 0;
+	/// The driver is free again.
+	virtual void Serve() {}
 	virtual void AddCounters(Counters &) const {}
 };
 

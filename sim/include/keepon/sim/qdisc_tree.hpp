@@ -20,6 +20,8 @@ public:
 	QdiscTree(QdiscHost &host, QdiscBelow &driver, const QdiscSpec &spec);
 
 	void Start();
+	/// The driver is free again.
+	void Serve();
 	/// A frame of class frame.tc comes from the stack.
 	void Enqueue(TxFrame &frame);
 	Counters Counted() const;

@@ -197,7 +197,8 @@ enum class FaultKind {
 	kLateSubmit,
 	kWirePause,
 	kLostSync,
-	kMasterChange
+	kMasterChange,
+	kCpuStall
 };
 
 struct FaultSpec {

@@ -80,6 +80,7 @@ public:
 	StationClock &SystemClock() override { return system_ ? system_clock_ : clock_; }
 	bool ClockSettles() const override { return spec_.sync == SyncMode::kPtp; }
 	bool TakesTxtimes() const override { return spec_.release != ReleaseKind::kSleep; }
+	bool Refuses() const override { return qdiscs_ != nullptr; }
 	TimePs TakeLateness() override { return std::exchange(late_ps_, 0); }
 	TxFrame &MakeFrame(FlowId flow, std::int64_t seq) override;
 	void Send(TxFrame &frame) override;
@@ -110,21 +111,26 @@ public:
 private:
 	void OnDriverEnter(TimePs, std::uint64_t frame);
 	void OnDriverDone(TimePs, std::uint64_t frame);
+	void OnHandedDone(TimePs, std::uint64_t frame);
 	void OnSubmit(TimePs, std::uint64_t frame);
 	/// The interrupt of the NIC is over, and what its softirq does for one frame.
 	void OnRxInterrupt(TimePs, std::uint64_t);
 	void OnRxDone(TimePs, std::uint64_t);
+	void OnStalled(TimePs, std::uint64_t) {}
 
 	std::int64_t TaiNs() override { return SystemClock().NowNs(world_.now); }
 	void SetTimer(std::int64_t tai_ns, EventHandler &handler) override;
 	TxFrame &FrameAt(std::uint32_t index) override { return pool_[index]; }
 	void Drop(TxFrame &frame, kpn_verdict verdict) override
 	{
+		frame.refused = &frame == entering_;
 		Finish(frame, verdict, world_.now);
 	}
 	void OnTimerTold() override { etf_events_--; }
 	std::uint32_t ByteTimePs() const override { return world_.ends[end_].byte_time_ps; }
-	void HandOn(TxFrame &frame) override { ToDriver(frame); }
+	void HandOn(TxFrame &frame) override;
+	bool Busy() const override { return sending_; }
+	void SendNext();
 
 	/// Who gets the frames of an address: a receiver, or nobody but the account of a flow.
 	struct Reception {
@@ -163,6 +169,7 @@ private:
 	HostCpu::Thread rx_irq_{ cpu_, CpuPriority::kHardIrq };
 	HostCpu::Thread rx_softirq_{ cpu_, CpuPriority::kSoftIrq };
 	HostCpu::Thread tx_softirq_{ cpu_, CpuPriority::kSoftIrq };
+	std::deque<HostCpu::Thread> stalls_;   // one for each core: firmware that has it
 	std::deque<std::uint32_t> rx_waiting_; // packets its softirq has not come to
 	Latency &driver_;
 	Latency &timer_;
@@ -170,6 +177,9 @@ private:
 	std::unique_ptr<Transmitter> transmitter_;
 	std::unique_ptr<EtfQdisc> etf_;     // with release "etf"
 	std::unique_ptr<QdiscTree> qdiscs_; // those of the spec, which take all frames
+	const TxFrame *entering_ = nullptr; // the frame that they are given now
+	std::deque<std::uint32_t> handed_;  // by them, where cores are contended for
+	bool sending_ = false;              // a core is busy with the last of them
 	std::int64_t etf_events_ = 0;       // of its timer, those that were moved included
 	TimePs driver_free_ = 0;
 	std::int64_t leaving_ = 0; // frames for which there is an event at the end of the driver
@@ -183,9 +193,11 @@ private:
 	std::int64_t disturbances_ = 0;
 	MemberEvent<&Station::OnDriverEnter> driver_enter_{ *this };
 	MemberEvent<&Station::OnDriverDone> driver_done_{ *this };
+	MemberEvent<&Station::OnHandedDone> handed_done_{ *this };
 	MemberEvent<&Station::OnSubmit> submit_{ *this };
 	MemberEvent<&Station::OnRxInterrupt> rx_interrupt_{ *this };
 	MemberEvent<&Station::OnRxDone> rx_done_{ *this };
+	MemberEvent<&Station::OnStalled> stalled_{ *this };
 };
 
 } // namespace keepon::sim

@@ -29,12 +29,13 @@ public:
 	}
 	virtual ~TaprioAssist() = default;
 
-	/// A time for \p frame, which has none: its place in a window. False: none is long enough.
-	bool Label(TxFrame &frame);
+	/// A time for \p frame, which has none: its place in a window, not before \p least_ns. False:
+	/// none is long enough.
+	bool Label(TxFrame &frame, std::int64_t least_ns = INT64_MIN);
 	/// Whether \p frame, which has a time, fits the window it is in.
 	bool Allows(const TxFrame &frame) const;
 	/// Label()s it anew; it keeps its time if there is no place.
-	void GiveTime(TxFrame &frame) override { Label(frame); }
+	void GiveTime(TxFrame &frame, std::int64_t least_ns) override { Label(frame, least_ns); }
 
 private:
 	std::int64_t DurationNs(const TxFrame &frame) const;

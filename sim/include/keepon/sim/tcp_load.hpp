@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "keepon/sim/application.hpp"
@@ -110,6 +111,15 @@ public:
 		else
 			softirq_.Run(world_.now, cost, host_.DriverEntry(), frame.index);
 	}
+	bool Refuses() const { return host_.Refuses(); }
+	/// The same where frames are refused: \p through is handled in place of the driver's entry,
+	/// and hands the frame on with Enter().
+	void Send(FlowId flow, std::int64_t seq, EventHandler &through)
+	{
+		TxFrame &frame = host_.MakeFrame(flow, seq);
+		softirq_.Run(world_.now, stack_.Draw(), through, frame.index);
+	}
+	void Enter(std::uint64_t frame) { host_.DriverEntry().Handle(world_.now, frame); }
 
 private:
 	World &world_;
@@ -179,8 +189,10 @@ private:
 	void OnTimer(TimePs, std::uint64_t);
 	void OnAck(TimePs, std::uint64_t);
 	void OnRoom(TimePs, std::uint64_t);
+	void OnThrough(TimePs, std::uint64_t frame);
 	void Handle(std::int64_t seq);
 	void Drain();
+	void SetTimer();
 	bool Throttled() const;
 
 	World &world_;
@@ -193,6 +205,9 @@ private:
 	TcpSeries series_;
 	std::int64_t with_driver_ = 0; // frames that have not ended
 	bool throttled_ = false;
+	std::optional<TcpSegment> passing_; // through the stack, where frames are refused
+	bool refused_ = false;              // it was
+	MemberEvent<&TcpTalker::OnThrough> through_event_{ *this };
 	MemberEvent<&TcpTalker::OnTimer> timer_event_{ *this };
 	MemberEvent<&TcpTalker::OnAck> ack_event_{ *this };
 	MemberEvent<&TcpTalker::OnRoom> room_event_{ *this };

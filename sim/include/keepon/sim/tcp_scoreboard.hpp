@@ -43,6 +43,10 @@ public:
 	void OnSent(std::int64_t seq, std::uint32_t bytes, TimePs now);
 	/// The segment at \p index is sent again.
 	void OnSentAgain(std::size_t index, TimePs now);
+	/// The last new segment was not sent after all.
+	void TakeBack();
+	/// The segment that begins at \p seq was not sent again after all.
+	void TakeBackAgain(std::int64_t seq);
 	TcpNews OnAck(const TcpAck &ack);
 
 	/// Segments from SND.UNA on, by index.

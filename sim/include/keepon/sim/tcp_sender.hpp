@@ -5,6 +5,7 @@
 //
 //   open --a loss is found--> recovery --all of then is acknowledged--> open
 //     \--the timer goes off--> loss (slow start) --all of then is acknowledged--> open
+//     \--the host refuses a segment--> reduced --more than then is acknowledged--> open
 //
 // RFC 5681 (windows), 6582 (NewReno, without SACK), 6675 (SACK), 6298 (RTO), 8985 (RACK-TLP: losses
 // found by time, tail loss probes), 6937 (PRR), 6928 (initial window). Without `rack` SACK works as
@@ -35,7 +36,7 @@ struct TcpSenderSpec {
 	TcpTimerSpec timers;
 };
 
-enum class TcpState : std::uint8_t { kOpen, kRecovery, kLoss };
+enum class TcpState : std::uint8_t { kOpen, kReduced, kRecovery, kLoss };
 
 struct TcpSenderCounts {
 	std::int64_t segments = 0;
@@ -43,6 +44,7 @@ struct TcpSenderCounts {
 	std::int64_t recoveries = 0; // entered
 	std::int64_t timeouts = 0;   // RTOs
 	std::int64_t probes = 0;     // tail loss probes
+	std::int64_t refused = 0;    // segments that the host dropped and told of
 };
 
 class TcpSender
@@ -52,6 +54,9 @@ public:
 
 	/// The next segment, if one may be sent now.
 	std::optional<TcpSegment> Send(TimePs now);
+	/// \p segment, the last that was sent, was not: the host's qdisc has dropped it and says so.
+	/// Nothing more is to be asked for before the next ACK, timer or end of a frame.
+	void OnRefused(const TcpSegment &segment, TimePs now);
 	void OnAck(const TcpAck &ack, TimePs now);
 	/// When OnTimer() is to be called; kNever: not before the next segment or ACK.
 	TimePs NextTimer() const;
@@ -78,6 +83,14 @@ private:
 	std::int64_t Detect(const TcpNews &news, TimePs now);
 	TimePs ReorderingWindow() const;
 	void EnterRecovery();
+	void EnterReduced();
+	void BeginReduction();
+	bool Reducing() const
+	{
+		return state_ == TcpState::kRecovery || state_ == TcpState::kReduced;
+	}
+	/// Neither losses nor the timer have taken over: probes may be sent, and losses wait a little.
+	bool Calm() const { return state_ == TcpState::kOpen || state_ == TcpState::kReduced; }
 	void EnterLoss(TimePs now);
 	void Reduce(std::int64_t delivered, bool good);
 	void Leave();
@@ -113,6 +126,12 @@ private:
 	TimePs rto_at_ = kNever;
 	TimePs probe_at_ = kNever;
 	TimePs reorder_at_ = kNever;
+	// The host has refused the first of all: tried again without a window (Linux, probe0).
+	TimePs persist_at_ = kNever;
+	bool persist_due_ = false;
+	enum class Last : std::uint8_t { kNew, kAgain, kProbe, kPersist, kTimeout };
+	Last last_ = Last::kNew; // what Send() gave last
+	bool timeout_repeats_ = false;
 };
 
 } // namespace keepon::sim

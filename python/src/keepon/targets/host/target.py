@@ -23,7 +23,7 @@ from keepon.model import outcomes
 from keepon.model.plan import Plan
 from keepon.model.qdiscs.stations import check_real
 from keepon.model.result import RunParts, StationResult, StreamResult
-from keepon.model.scenario import Scenario, Stream
+from keepon.model.scenario import START_NS, Scenario, Stream
 from keepon.model.tools import Listen, Talk
 from keepon.targets import packets
 from keepon.targets.host import observations
@@ -79,6 +79,12 @@ def check_supported(scenario: Scenario) -> None:
             raise ConfigError(
                 f"key `link[{index}].loss_probability` = {link.loss_probability}: must be 0 for"
                 " target host, which has no hand on wires; use target sim"
+            )
+    for index, load in enumerate(scenario.load):
+        if load.start_ns != START_NS:
+            raise ConfigError(
+                f"key `load[{index}].start_ns` = {load.start_ns}: must be {START_NS} for target"
+                " host, whose loads begin with the run; use target sim"
             )
     for index, fault in enumerate(scenario.fault):
         if fault.kind not in FAULTS:

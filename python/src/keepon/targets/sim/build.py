@@ -135,6 +135,7 @@ class Build:
             "route": [self.nodes[node] for node in way[1:-1]],
             "kind": load.kind,
             "congestion": load.congestion,
+            "start_ns": load.start_ns,
             "rate_bps": load.rate_bps,
             "frame_bytes": load.frame_bytes,
             "tc": load.tc,

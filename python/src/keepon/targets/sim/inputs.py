@@ -191,6 +191,7 @@ class LoadSpec(TypedDict):
     route: list[int]
     kind: str
     congestion: str
+    start_ns: int
     rate_bps: int
     frame_bytes: int
     tc: int

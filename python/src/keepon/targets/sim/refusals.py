@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from keepon.errors import ConfigError
-from keepon.model.scenario import TCP_HEADER_BYTES, Scenario, Station
+from keepon.model.scenario import TCP_HEADER_BYTES, HostTable, Scenario, Station
 from keepon.targets.sim import qdiscs
 
 FAULT_NS_MAX = 10**15
@@ -42,6 +42,13 @@ def _check_dual_clock(scenario: Scenario, index: int, station: Station) -> None:
         )
 
 
+def _cores(scenario: Scenario, name: str) -> int:
+    for station in scenario.station:
+        if station.name == name and isinstance(station.host, HostTable):
+            return station.host.cores
+    return 0
+
+
 def check_supported(scenario: Scenario) -> None:
     """Refuse what the simulator cannot do, before any work.
 
@@ -64,6 +71,7 @@ def check_supported(scenario: Scenario) -> None:
         "link-down",
         "late-submit",
         "wire-pause",
+        "cpu-stall",
         "lost-sync",
         "master-change",
     )
@@ -77,6 +85,11 @@ def check_supported(scenario: Scenario) -> None:
             raise ConfigError(
                 f'key `fault[{index}].kind` = "{fault.kind}": needs sync.mode "ptp" or "gptp", not '
                 f'"{scenario.sync.mode}"; with that nobody sends Sync'
+            )
+        if fault.kind == "cpu-stall" and _cores(scenario, fault.node) == 0:
+            raise ConfigError(
+                f'key `fault[{index}].kind` = "cpu-stall": needs a station with `host.cores` above'
+                f' 0, not "{fault.node}"; without cores nothing waits for one'
             )
         longest_ns = PAUSE_NS_MAX if fault.kind == "wire-pause" else FAULT_NS_MAX
         if fault.kind != "clock-step" and not 0 <= fault.value_ns <= longest_ns:

@@ -28,7 +28,7 @@ from keepon.model.result import (
     StationResult,
     StreamResult,
 )
-from keepon.model.scenario import Scenario
+from keepon.model.scenario import START_NS, Scenario
 from keepon.model.tools import Listen, Talk
 from keepon.model.topology import Topology
 from keepon.targets import packets
@@ -118,6 +118,12 @@ def check_supported(scenario: Scenario) -> None:
             raise ConfigError(
                 f"key `link[{index}].loss_probability` = {link.loss_probability}: must be 0 for"
                 " target vm; its wires lose nothing by chance"
+            )
+    for index, load in enumerate(scenario.load):
+        if load.start_ns != START_NS:
+            raise ConfigError(
+                f"key `load[{index}].start_ns` = {load.start_ns}: must be {START_NS} for target vm;"
+                " its loads begin with the run"
             )
     for index, fault in enumerate(scenario.fault):
         if fault.kind not in FAULTS:
