@@ -29,6 +29,7 @@ from keepon.studies.spread import By, Spread, SpreadSettings
 from keepon.studies.study import Found
 
 PTP = ["intervals=100", "sweep_intervals=60", "sweep_points=5", "seeds=20"]
+THREE = ["duration_s=0.1", "starts=2"]
 SETS = ["sets=2", "levels_percent=[5, 50]"]
 TINY = {
     "eq4": PTP,
@@ -44,6 +45,15 @@ TINY = {
     "headline": ["duration_s=1", "gains_s=1", "warmup_s=2"],
     "fig27": SETS,
     "schedulability": [*SETS, "beyond_percent=[60]"],
+    "mitsubishi.table8": THREE,
+    "mitsubishi.table9": THREE,
+    "mitsubishi.table10": THREE,
+    "mitsubishi.table11": THREE,
+    "mitsubishi.remedy": THREE,
+    "cochran.table": ["samples=200", "settle_s=4"],
+    "fejes.fig1": ["packets=200"],
+    "fejes.fig2": ["packets=200", "settle_s=4"],
+    "fejes.sizes": ["packets=200"],
 }
 
 

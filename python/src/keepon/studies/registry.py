@@ -13,6 +13,7 @@ from keepon.studies.partitions import fig27, schedulability
 from keepon.studies.ptperrors import analysis, eq4, eq6, fig28, fig29
 from keepon.studies.spread import OPTIONS
 from keepon.studies.study import Study
+from keepon.studies.timed import cochran, fejes, mitsubishi
 
 STUDIES: dict[str, Study[Any]] = {
     "eq4": eq4.STUDY,
@@ -28,6 +29,11 @@ STUDIES: dict[str, Study[Any]] = {
     "headline": headline.STUDY,
     "fig27": fig27.STUDY,
     "schedulability": schedulability.STUDY,
+    **mitsubishi.STUDIES,
+    "cochran.table": cochran.STUDY,
+    "fejes.fig1": fejes.FIG1,
+    "fejes.fig2": fejes.FIG2,
+    "fejes.sizes": fejes.SIZES,
 }
 
 

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Studies of time-based transmission as Linux has it: what they claim, held against arithmetic and
+the published files; short runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import replace
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from keepon.model import documents, published
+from keepon.studies import study
+from keepon.studies.registry import STUDIES
+from keepon.studies.timed import cochran, fejes, threeclasses, windows
+from keepon.studies.timed.threeclasses import CORES, CYCLE_NS, TC1_NS, Case, Settings
+
+SHORT = ["duration_s=1.0", "starts=4"]
+QUICK: dict[str, list[str]] = {
+    "mitsubishi.table8": SHORT,
+    "mitsubishi.table9": SHORT,
+    "mitsubishi.table10": SHORT,
+    "mitsubishi.table11": SHORT,
+    "mitsubishi.remedy": SHORT,
+    "cochran.table": ["samples=5000"],
+    "fejes.fig1": [],
+    "fejes.fig2": [],
+    "fejes.sizes": ["packets=2000"],
+}
+QUIET = Settings(duration_s=1.0)
+
+
+@functools.cache
+def run(name: str) -> Any:
+    return study.run(STUDIES[name], name, QUICK[name])
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_every_statement_holds_and_the_document_fits_its_schema(name: str) -> None:
+    document = run(name)
+    jsonschema.validate(
+        json.loads(json.dumps(document, allow_nan=False)), documents.json_schema("study")
+    )
+    for part in document["parts"]:
+        assert part["checks"] and [check for check in part["checks"] if not check["met"]] == []
+        for table in part["tables"]:
+            assert all(len(row) == len(table["columns"]) for row in table["rows"])
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_published_figures_are_those_of_the_data_files_by_their_ids(name: str) -> None:
+    def numbers(value: Any) -> set[float]:
+        if isinstance(value, dict):
+            return set().union(*(numbers(entry) for entry in value.values()))
+        if isinstance(value, list):
+            return set().union(*(numbers(entry) for entry in value))
+        return {value} if isinstance(value, int | float) else set()
+
+    for part in run(name)["parts"]:
+        for row in part["compared"]:
+            source, _, entry = row["id"].partition(".")
+            known = published.load(source)[entry]
+            assert known["id"] == row["id"]
+            assert row["published"] is None or row["published"] in numbers(known)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_every_setting_is_calibrated_or_chosen(name: str) -> None:
+    entry = STUDIES[name]
+    keys = set(entry.settings.model_fields)
+    assert set(entry.origins.calibrated) | set(entry.origins.chosen) == keys
+    told = [one["parameter"] for key in ("calibrated", "chosen") for one in run(name)[key]]
+    assert sorted(one for one in told if one in keys) == sorted(keys)
+
+
+def test_what_is_calibrated_to_figure_1_is_not_called_calculated() -> None:
+    compared = run("fejes.fig1")["parts"][0]["compared"]
+    assert [row["kind"] for row in compared if row["published"] is not None] == ["calibrated"] * 2
+
+
+# ---- Mitsubishi ----
+
+
+def test_the_scenario_has_the_published_set_up_and_what_a_case_changes() -> None:
+    """N8, N11, N13, N14, N18, N19."""
+    made = threeclasses.scenario(Case("TCP", offload=False), QUIET)
+    talker = made.station_named("talker")
+    assert "etf" in str(talker.qdisc) and "offload" not in str(talker.qdisc)
+    assert "offload" in str(threeclasses.scenario(Case("TCP"), QUIET).station_named("talker").qdisc)
+    assert [stream.offset_ns for stream in made.stream] == [50_000, 50_000 + TC1_NS]
+    assert {stream.period_ns for stream in made.stream} == {CYCLE_NS}
+    assert {stream.advance_ns for stream in made.stream} == {400_000}
+    udp = threeclasses.scenario(Case("UDP"), QUIET).load[0]
+    assert (udp.kind, udp.rate_bps, made.load[0].kind) == ("udp", 10**9, "tcp")
+
+
+def test_a_stall_is_excluded_by_the_published_rule_and_counted() -> None:
+    """N20, P25."""
+    still = threeclasses.measure(Case("UDP"), QUIET, 1)
+    stalled = threeclasses.measure(Case("UDP", stalls_s=(0.5005,)), QUIET, 1)
+    assert still.excluded == still.periodic_lost == 0
+    assert stalled.excluded >= 1
+    assert np.abs(stalled.every_ns).max() >= threeclasses.EXCLUDED_NS
+    kept = np.concatenate([stalled.tc0_ns, stalled.tc1_ns])
+    assert np.abs(kept).max() < threeclasses.EXCLUDED_NS
+    assert len(kept) + stalled.excluded == len(stalled.every_ns)
+
+
+def test_places_in_a_window_bound_what_udp_and_tcp_can_have() -> None:
+    """N24, by arithmetic of its own."""
+    places = 400_000 // (1514 * 8)
+    assert threeclasses.ceiling_bps("UDP") == places * 1472 * 8000 < 400e6
+    outcome = threeclasses.measure(Case("UDP"), QUIET, 1)
+    assert outcome.payload_bps == pytest.approx(places * 1472 * 8000, rel=0.002)
+
+
+def test_the_least_window_before_an_answer_is_the_sum_of_its_parts() -> None:
+    """N23."""
+    least = windows.least_window_ns(128, 200, 30_000, 20_000, 40_000)
+    assert least == (148 + 220) * 8 + 2 * 50 + 30_000 + 20_000 + 40_000
+    for changed in ({"response_ns": 30_001}, {"generation_ns": 20_001}, {"ahead_ns": 40_001}):
+        given = {"response_ns": 30_000, "generation_ns": 20_000, "ahead_ns": 40_000, **changed}
+        assert windows.least_window_ns(128, 200, **given) == least + 1
+
+
+def test_tcp_collapses_only_where_etf_hands_tc0_on_while_times_are_given_before_it() -> None:
+    """N25: the gap is from TC0's time less delta to the window's end less txtime-delay."""
+    share = threeclasses.share_bps(Case("TCP"))
+    for tc0_us, delta_us, delay_us, gap in (
+        (50, 200, 40, True), (200, 200, 40, False), (50, 80, 40, False), (50, 200, 160, False),
+    ):  # fmt: skip
+        settings = QUIET.model_copy(
+            update={"tc0_us": tc0_us, "delta_us": delta_us, "txtime_delay_us": delay_us}
+        )
+        assert (tc0_us - delta_us < -delay_us) == gap
+        outcome = threeclasses.measure(Case("TCP", start_us=600), settings, 1)
+        assert (outcome.payload_bps < share / 100) == gap
+        assert (outcome.counter("etf_wrong") > 0) == gap == (outcome.tcp["refused"] > 0)
+
+
+def test_rescheduling_and_keepon_give_tcp_its_share_and_lose_nothing() -> None:
+    """N27, on the worst start of txtime-assist."""
+    assisted = threeclasses.measure(Case("TCP", start_us=600), QUIET, 1)
+    assert assisted.verdicts.get("invalid", 0) > 0
+    for remedy in ("reschedule", "keepon"):
+        case = Case("TCP", remedy=remedy, start_us=600)
+        outcome = threeclasses.measure(case, QUIET, 1)
+        assert not {"late", "invalid", "not_allowed"} & outcome.verdicts.keys()
+        assert outcome.payload_bps > 0.9 * threeclasses.share_bps(case)
+        assert outcome.payload_bps > 100 * assisted.payload_bps
+        assert max(np.ptp(late_ps) for late_ps in outcome.late_ps) <= 8_000
+
+
+def test_without_qdiscs_the_same_tcp_fills_the_wire() -> None:
+    """N32: limited by cores if it has to contend for them."""
+    free = Case("TCP", remedy="no qdiscs", cores=0)
+    rates = [
+        threeclasses.measure(case, QUIET, 1).payload_bps
+        for case in (free, replace(free, cores=CORES))
+    ]
+    assert rates[0] == pytest.approx(1e9 * 1448 / 1538, rel=0.01)
+    assert rates[1] < 0.9 * rates[0]
+
+
+# ---- the RFC, and isochron ----
+
+
+def test_sample_counts_are_the_published_ones() -> None:
+    """M17."""
+    rows = {row["case"]: row for row in published.load("cochran")["table"]["rows"]}
+    samples = cochran.Settings().samples
+    for case, period_us in cochran.CASES.items():
+        assert rows[case]["period_us"] == period_us
+        assert rows[case]["count"] == samples * 1000 // period_us
+
+
+def test_the_constant_delays_are_named_and_taken_off() -> None:
+    """M19."""
+    (part,) = run("cochran.table")["parts"]
+    row = part["tables"][1]["rows"][0]
+    assert row[1] - row[2] == pytest.approx(row[3])
+    assert row[4] - row[5] == pytest.approx(row[6])
+    assert row[5] == 178 + 448
+    assert abs(row[3]) < 32
+
+
+def test_sleeping_jitter_grows_with_the_packet_because_the_copy_does() -> None:
+    """L33: without a cost of copying it does not."""
+    free = study.run(STUDIES["fejes.sizes"], "fejes.sizes", ["copy_ns_per_kib=0", "packets=500"])
+    spans = [row[1] for row in free["parts"][0]["tables"][0]["rows"]]
+    assert max(spans) == pytest.approx(min(spans), rel=0.01)
+    assert not free["met"]
+    assert (
+        tuple(row[0] for row in run("fejes.sizes")["parts"][0]["tables"][0]["rows"])
+        == fejes.SIZES_BYTES
+    )
