@@ -55,6 +55,7 @@ def test_a_link_without_a_plan_has_its_programs_in_files(folder: Path) -> None:
         (FIRST + LINK + "rate_mbps = 7\n", ":4: key `link.rate_mbps` = 7: must be one of"),
         (FIRST + LINK + 'ptp = "slave"\n', ':4: key `link.ptp` = "slave": must be one of "none"'),
         (FIRST + LINK + 'options = "slot_bytes x"\n', ':4: key `link.options` = "slot_bytes x": '),
+        (FIRST + LINK + "options = 'slot_bytes \"1'\n", "no closing quotation; write the options"),
         (FIRST + 'keepon_device = "eth1"\n' + LINK, ':3: key `keepon_device` = "eth1": must diff'),
         (FIRST + PLAN.replace('station = "a"\n', ""), "key `plan.station` is missing; add it"),
         (FIRST + PLAN, "cell.toml: cannot be read"),

@@ -13,14 +13,17 @@ import pytest
 KEEPON = [sys.executable, "-m", "keepon"]
 # What is kept in a buffer fails at exit only; a shell may have asked for none.
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+ALONE = [sys.executable, "-m", "keepon.linux.link"]
 COMMANDS = {
-    "table": ["plan", str(Path(__file__).parents[2] / "examples" / "gptp.toml")],
-    "text": ["--help"],
+    "table": [*KEEPON, "plan", str(Path(__file__).parents[2] / "examples" / "gptp.toml")],
+    "text": [*KEEPON, "--help"],
+    # With nothing but Python.
+    "alone": [*ALONE, "show", "--json"],
 }
 
 
 def run(command: list[str], out: str) -> subprocess.CompletedProcess[str]:
-    words = ["sh", "-c", f'"$@" {out}', "sh", *KEEPON, *command]
+    words = ["sh", "-c", f'"$@" {out}', "sh", *command]
     return subprocess.run(words, capture_output=True, text=True, check=False, env=BUFFERED)
 
 
@@ -44,7 +47,7 @@ def test_a_reader_that_has_gone(command: list[str]) -> None:
     near, far = os.pipe()
     os.close(near)
     done = subprocess.run(
-        [*KEEPON, *command], stdout=far, stderr=subprocess.PIPE, text=True, check=False,
+        command, stdout=far, stderr=subprocess.PIPE, text=True, check=False,
         env=BUFFERED,
     )  # fmt: skip
     os.close(far)

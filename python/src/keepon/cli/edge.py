@@ -6,7 +6,6 @@ What is a defect of Keepon and not of the input gets a second line, to be sent w
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import importlib.metadata
 import io
@@ -29,10 +28,10 @@ from keepon.errors import (
     EXIT_INTERRUPTED,
     KeeponError,
 )
+from keepon.linux.alone import NO_ROOM, drop_output
 from keepon.model import lines
 
 MESSAGE_MAX = 2_000
-NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 _ABOUT_KEY = re.compile(r"(?P<file>.+?\.toml): key `(?P<key>[^`]+)`")
 
 
@@ -84,17 +83,17 @@ def guard(command: Callable[[], int | None]) -> int:
         say("keepon: interrupted; nothing was written")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        _drop_output()
+        drop_output()
         return EXIT_INTERRUPTED
     except SystemExit as end:
         if end.code != 1:
             return int(end.code or 0)
-        _drop_output()  # click's and rich's answer to a reader that has gone
+        drop_output()  # click's and rich's answer to a reader that has gone
         return EXIT_INTERRUPTED
     except Exception as error:  # noqa: BLE001 (the outermost edge)
         if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
             say(f"keepon: the output cannot be written ({error.strerror}); send it elsewhere")
-            _drop_output()
+            drop_output()
             return EXIT_ENVIRONMENT
         _trace()
         say(
@@ -104,13 +103,6 @@ def guard(command: Callable[[], int | None]) -> int:
         say(_report_line())
         return EXIT_DEFECT
     return int(code or 0)
-
-
-def _drop_output() -> None:
-    """What is left in the buffer of stdout goes nowhere: it would fail again at exit, and change
-    the exit code.
-    """
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _placed(message: str) -> str:

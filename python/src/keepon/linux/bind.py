@@ -30,7 +30,7 @@ from keepon.errors import (
     KeeponError,
     one_line,
 )
-from keepon.linux import persistent
+from keepon.linux import alone, persistent
 from keepon.linux.guarded import guarded
 from keepon.linux.hold import hold, holding
 from keepon.linux.interface import (
@@ -323,4 +323,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(alone.run(main))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 
+from keepon.errors import ConfigError
 from keepon.linux.apply import steps
 from keepon.linux.apply.journal import FOLDER
 from keepon.linux.apply.needs import has_clock
@@ -45,7 +46,10 @@ def direct(name: str, nic: str, device: str, rate_mbps: int, words: str, ptp: st
     Raises:
         ConfigError: an option is wrong.
     """
-    chosen = tuple(shlex.split(words))
+    try:
+        chosen = tuple(shlex.split(words))
+    except ValueError as error:
+        raise ConfigError(f"{str(error).lower()}; write the options without quotes") from error
     link_options.parse(chosen)
     found: list[Step] = [
         steps.PauseOff(nic), steps.EeeOff(nic), steps.Linked(nic, rate_mbps),

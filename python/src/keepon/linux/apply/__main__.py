@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, ConfigError, KeeponError
+from keepon.errors import EXIT_INTERRUPTED, EXIT_MET, ConfigError, KeeponError, one_line
+from keepon.linux import alone
 from keepon.linux.apply import command, steps
 
 
@@ -20,8 +21,15 @@ def read(path: Path) -> steps.Setup:
     """Raises ConfigError: the file cannot be read; TraceError: it has no steps."""
     try:
         return steps.of_document(json.loads(path.read_text()))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: is no file of steps ({error})") from error
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: cannot be read ({error.strerror}); check the name and the permissions"
+        ) from error
+    except ValueError as error:
+        raise ConfigError(
+            f"{path}: is no file of steps ({one_line(error)}); write one with keepon apply"
+            " --dry-run --json"
+        ) from error
 
 
 def _say(text: str) -> None:
@@ -33,7 +41,11 @@ def _run(chosen: argparse.Namespace) -> str:
         return command.unapply(chosen.name)
     if chosen.verb == "confirm":
         return command.confirm(chosen.name)
-    setup = read(Path(chosen.name or ""))
+    if chosen.name is None:
+        raise ConfigError(
+            "argument name: is missing; name a file that keepon apply --dry-run --json has written"
+        )
+    setup = read(Path(chosen.name))
     return command.apply(setup, chosen.rollback, chosen.yes, chosen.dry_run, _say)
 
 
@@ -62,4 +74,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(alone.run(main))

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from keepon.errors import KeeponError
+from keepon.linux import alone
 from keepon.linux.doctor import command
 from keepon.linux.doctor.checks import EXIT_CODES, worst
 
@@ -41,4 +42,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(alone.run(main))

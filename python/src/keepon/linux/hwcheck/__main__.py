@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keepon.errors import EXIT_MET, EXIT_MISSED, KeeponError
+from keepon.linux import alone
 from keepon.linux.hwcheck import command
 
 
@@ -35,4 +36,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(alone.run(main))

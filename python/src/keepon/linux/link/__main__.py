@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, KeeponError
+from keepon.linux import alone
 from keepon.linux.link import commands, fit, watch
 from keepon.linux.link.options import HELP
 
@@ -92,4 +93,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    sys.exit(alone.run(main))

@@ -9,9 +9,31 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from keepon.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_MET, KeeponError
+from keepon.errors import (
+    EXIT_INPUT,
+    EXIT_INTERRUPTED,
+    EXIT_MET,
+    ConfigError,
+    KeeponError,
+    one_line,
+)
+from keepon.linux import alone
 from keepon.linux.testbed import session
 from keepon.linux.testbed.job import Job
+
+
+def read(path: Path) -> Job:
+    """Raises ConfigError: the file cannot be read, or has no job."""
+    try:
+        return Job.from_json(path.read_text())
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: cannot be read ({error.strerror}); check the name and the permissions"
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            f"{path}: is no job of keepon run --target host ({one_line(error)})"
+        ) from error
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -20,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
         print("usage: python3 -m keepon.linux.testbed JOB FOLDER", file=sys.stderr)
         return EXIT_INPUT
     try:
-        session.run(Job.from_json(Path(arguments[0]).read_text()), Path(arguments[1]))
+        session.run(read(Path(arguments[0])), Path(arguments[1]))
     except KeeponError as error:
         print(f"keepon: {error}", file=sys.stderr)
         return error.exit_code
@@ -31,4 +53,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    sys.exit(alone.run(main))

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`python3 -m keepon.linux...`, where there is nothing but Python: what is wrong with their words
+is one sentence, as with `keepon`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from helpers import ROOT
+
+NO_STEPS = "is no file of steps (Expecting value: line 1 column 1 (char 0)); write one with keepon"
+NO_JOB = "is no job of keepon run --target host ("
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("apply apply", "keepon: argument name: is missing; name a file that keepon apply"),
+        ("apply apply none", "keepon: none: cannot be read (No such file or directory); check"),
+        ("apply apply .", "keepon: .: cannot be read (Is a directory); check the name"),
+        ("apply apply empty", f"keepon: empty: {NO_STEPS}"),
+        ("testbed none .", "keepon: none: cannot be read (No such file or directory); check"),
+        ("testbed empty .", f"keepon: empty: {NO_JOB}Expecting value: line 1 column 1 (char 0))"),
+        ("testbed other .", f"keepon: other: {NO_JOB}'int' object is not iterable)"),
+        ("doctor none0", 'keepon: argument IFACE = "none0": is no interface here; there are'),
+        ("hwcheck lo --slot-bytes 0", "keepon: "),
+        ("link show none0", 'keepon link: there is no device "none0"; ip link lists those there'),
+        ("link add lo rt0 slot_bytes x", 'keepon link: slot_bytes "x" is no number from 0 to'),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(words: str, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    (tmp_path / "other").write_text('{"stations": 3}')
+    program, *rest = words.split()
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", f"keepon.linux.{program}", *rest], cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT / "python" / "src")}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode in (2, 3), done.stdout) == (True, "")
+    assert done.stderr.startswith(sentence) and done.stderr.count("\n") == 1, done.stderr
