@@ -10,12 +10,14 @@ import json
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import pytest
 from keepon.cli import session
 from keepon.cli.app import main
-from keepon.linux.apply import steps
+from keepon.linux import bind
+from keepon.linux.apply import command, steps
 from keepon.model import loading
 
 ROOT = Path(__file__).parents[2]
@@ -113,3 +115,26 @@ def test_nothing_to_put_back_or_to_confirm_is_said() -> None:
         done = keepon(*words)
         assert done.returncode in (2, 3) and done.stderr.count("\n") == 1
         assert "set up nothing there" in done.stderr or "use sudo" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "sentence"),
+    [
+        (command, ["apply", "plan.json", "--station", "controller"], "eth7 is as it was"),
+        (command, ["unapply"], "not all may be as it was; say keepon unapply again"),
+        (bind, ["bind", "eth7"], "the card is as it was"),
+        (bind, ["unbind", "eth7"], "the card is as it was"),
+    ],
+)
+def test_who_interrupts_it_is_told_once_how_things_are(
+    module: ModuleType, words: list[str], sentence: str, folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def interrupted(*_: object, **__: object) -> str:
+        raise command.InterruptedWhileApplyingError
+
+    monkeypatch.setattr(module, words[0], interrupted)
+    monkeypatch.chdir(folder)
+    if words[0] == "apply":
+        words = [*words, "--iface", "eth7"]
+    assert keepon(*words) == (130, "", f"keepon: interrupted; {sentence}\n")

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from keepon.cli import shared
+from keepon.cli import edge, shared
 from keepon.cli.export_command import checked_plan, device_name
-from keepon.errors import EXIT_INTERRUPTED, ConfigError, one_line
+from keepon.errors import ConfigError, one_line
 from keepon.linux import boot
 from keepon.linux import station as stations
 from keepon.linux.apply import command, steps
@@ -175,11 +175,8 @@ def apply(
     if as_json:
         shared.print_json(steps.to_document(setup))
         return
-    try:
-        print(command.apply(setup, rollback, yes, dry_run, _say))
-    except command.InterruptedWhileApplyingError:
-        _say(f"keepon: interrupted; {iface} is as it was")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+    edge.Settings.left = f"{iface} is as it was"
+    print(command.apply(setup, rollback, yes, dry_run, _say))
 
 
 def _say(text: str) -> None:
@@ -194,6 +191,7 @@ def unapply(
     at_boot_of: Boot = None,
 ) -> None:
     """Put back what was there before keepon apply, and say what was done."""
+    edge.Settings.left = "not all may be as it was; say keepon unapply again"
     if at_boot_of is None:
         print(command.unapply(iface))
         return

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from keepon.cli import edge
 from keepon.cli.options import Json, named
 from keepon.errors import EXIT_MET, EXIT_MISSED
 from keepon.linux import bind
@@ -47,6 +48,7 @@ File = Annotated[
 ]
 
 
+AS_IT_WAS = "the card is as it was"
 app = typer.Typer()
 
 
@@ -55,12 +57,14 @@ def bind_card(name: Card, back_s: Back = bind.BACK_S, at_boot: AtBoot = False) -
     """Give a network card to Keepon's driver, until keepon unbind or a reboot; back at
     once if the link is lost.
     """
+    edge.Settings.left = AS_IT_WAS
     print(bind.bind(name, back_s, at_boot))
 
 
 @app.command("unbind")
 def unbind_card(name: Card, back_s: Back = bind.BACK_S) -> None:
     """Give a card back to the kernel's own driver."""
+    edge.Settings.left = AS_IT_WAS
     print(bind.unbind(name, back_s))
 
 

@@ -32,6 +32,7 @@ from keepon.linux.alone import NO_ROOM, drop_output
 from keepon.model import lines
 
 MESSAGE_MAX = 2_000
+NOTHING = "nothing was written"
 _ABOUT_KEY = re.compile(r"(?P<file>.+?\.toml): key `(?P<key>[^`]+)`")
 
 
@@ -41,6 +42,7 @@ class Settings:
     debug = False
     source = ""  # scenario file: what a message about a key begins with
     concluded = False  # the user has been told what an interrupted run left
+    left = ""  # what an interrupted command leaves
 
 
 def say(text: str) -> None:
@@ -60,13 +62,13 @@ def guard(command: Callable[[], int | None]) -> int:
     """The exit code of a command; every error is one line on stderr, a traceback only
     with --debug.
     """
-    Settings.source, Settings.concluded = "", False
+    Settings.source, Settings.concluded, Settings.left = "", False, NOTHING
     open_output()
     try:
         code = command()
         sys.stdout.flush()
         if code == EXIT_INTERRUPTED and not Settings.concluded:
-            say("keepon: interrupted; nothing was written")
+            say(f"keepon: interrupted; {Settings.left}")
     except KeeponError as error:
         _trace()
         say(f"keepon: {errors.one_line(_placed(str(error)), MESSAGE_MAX)}")
@@ -80,7 +82,7 @@ def guard(command: Callable[[], int | None]) -> int:
         )
         return EXIT_INPUT
     except (KeyboardInterrupt, typer.Abort):
-        say("keepon: interrupted; nothing was written")
+        say(f"keepon: interrupted; {Settings.left}")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         drop_output()
