@@ -25,7 +25,7 @@ from keepon.measure.due import Schedule, on_schedule
 from keepon.model import documents, loading, outcomes
 from keepon.model.loading import parse
 from keepon.model.scenario import Scenario
-from keepon.report import compared, delayplots, tables
+from keepon.report import compared, delayplots, tables, verdict
 from keepon.report import page as report
 from keepon.targets.sim.runner import run_all
 
@@ -315,12 +315,22 @@ def test_the_report_marks_every_bound_that_was_missed() -> None:
         '[sync]\nmode = "none"\n', **{'host = "raspberry-pi-4"': 'host = "ideal"\nclock_ppm = -50'}
     )
     plan = session.planned(scenario)
-    (row,) = report.bound_rows(run_all(scenario, plan, 1).result, plan)
+    result = run_all(scenario, plan, 1).result
+    assert "; deadline missed by S1" in verdict.told(result["runs"][0])
+    (row,) = report.bound_rows(result, plan)
     keys = ["delay_min_ns", "deadline_ns"]
     cells = dict(zip([*keys, "due", "missing"], row["runs"][0], strict=True))
     assert {key: cell["bad"] for key, cell in cells.items()} == {
         "delay_min_ns": False, "deadline_ns": True, "due": False, "missing": False,
     }  # fmt: skip
+
+
+def test_every_bound_that_is_checked_has_a_name_in_words() -> None:
+    assert set(verdict.NAMES) == set(report.RUN_TITLES) | {"clocks_ns"}
+    for key, words in verdict.NAMES.items():
+        missed: Any = {"due": 2, "missing": 0, "bound_check": {key: {"outcome": "missed"}}}
+        told = verdict.told({"streams": {"S1": missed}, "onset": None})  # type: ignore[typeddict-item]
+        assert f"; {words} missed by S1" in told and "_" not in told
 
 
 def test_frames_that_come_early_are_in_the_figures() -> None:

@@ -299,6 +299,16 @@ def test_the_pointer_tells_values_and_the_legend_hides_curves(
     assert browser.does(f"{button}.getAttribute('aria-pressed')") == "false"
 
 
+def test_limits_of_a_plot_differ_in_their_dashes(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["late"], 1400)
+    for place in ("legend .limit", "area .limit"):
+        found = browser.does(
+            f"[...document.querySelectorAll('#stream-S1-time .{place}')]"
+            ".map((e) => getComputedStyle(e).strokeDasharray)"
+        )
+        assert len(found) == len(set(found)) > 1 and "none" not in found, found
+
+
 def test_a_route_that_is_chosen_stands_out(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["robot-cell"], 1000)
     hidden = "getComputedStyle(document.getElementById('route-act-drive1')).display"

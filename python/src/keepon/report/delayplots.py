@@ -13,6 +13,8 @@ from keepon.report.panels import STYLES, Curve, Panel
 
 _US = 0.001
 _LIMITS = {"delay_ns": "bound", "deadline_ns": "deadline", "delay_min_ns": "earliest"}
+_LIMIT_WORDS = (*_LIMITS.values(),)
+"""In the order of style.css's dashes."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,8 @@ def _distribution(
         path = panels.steps(x, y, found["delay_ns"], found["share"])
         panel.curves.append(Curve(run.name, path, "steps", styles[run.name]))
     for word, limit_ns in limits_ns.items():
-        panel.curves.append(Curve(word, panels.upright(x, y, limit_ns), "limit"))
+        path = panels.upright(x, y, limit_ns)
+        panel.curves.append(Curve(word, path, "limit", _LIMIT_WORDS.index(word)))
     return panel
 
 
@@ -145,7 +148,8 @@ def _course(
             feet = panels.at_foot(x, y, lost)
             panel.curves.append(Curve(f"{name}: missing", feet, "feet", styles[name]))
     for word, limit_ns in limits_ns.items():
-        panel.curves.append(Curve(word, panels.across(x, y, limit_ns), "limit"))
+        path = panels.across(x, y, limit_ns)
+        panel.curves.append(Curve(word, path, "limit", _LIMIT_WORDS.index(word)))
     return panel
 
 

@@ -14,6 +14,16 @@ SIGNS: dict[OutcomeName, str] = {
     outcomes.NOTHING_CHECKED: "?",
     outcomes.NO_FRAMES: "∅",
 }
+NAMES = {
+    "release_error_ns": "release error",
+    "delay_min_ns": "earliest instant",
+    "delay_ns": "delay",
+    "jitter_ns": "jitter",
+    "deadline_ns": "deadline",
+    "talker_clock_ns": "talker's clock",
+    "clocks_ns": "clocks",
+}
+"""What a bound is called in a sentence."""
 _SENTENCES: dict[OutcomeName, str] = {
     outcomes.MET: "Every frame due was delivered, and every bound was kept.",
     outcomes.MISSED: "A frame due is missing, or a bound or a deadline was exceeded.",
@@ -44,7 +54,7 @@ def told(run: RunResult) -> str:
                 check["outcome"]
             )
             if found is not None and entry["due"]:
-                found.setdefault(key.removesuffix("_ns"), []).append(name)
+                found.setdefault(NAMES.get(key, key), []).append(name)
     without = [
         name for name, entry in run["streams"].items()
         if entry["due"] and not any(key in entry["bound_check"] for key in outcomes.LATEST)
