@@ -5,6 +5,7 @@ for whoever asks.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 # tests press it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Workers of xdist have 80 columns, and what is printed goes by that.
+os.environ.pop("COLUMNS", None)
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("keepon", deadline=None)

@@ -248,7 +248,9 @@ def test_the_rationale_is_in_the_plan_and_on_the_terminal(
 
 def lines(scenario: Scenario) -> str:
     document = verify(scenario, make_plan(scenario))
-    return "\n".join(rationale.text(document))
+    stations = document["stations"].values()
+    rows = [row for station in stations for row in station.get("rationale", [])]
+    return "\n".join(f"{row['rule']} {row['quantity']} {row['why']}" for row in rows)
 
 
 def test_what_is_within_no_guarantee_is_a_warning() -> None:

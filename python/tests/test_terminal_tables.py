@@ -208,7 +208,9 @@ def test_a_plan_on_a_terminal(columns: int) -> None:
     scenario = str(ROOT / "examples" / "gptp.toml")
     lines = on_terminal(columns, sys.executable, "-m", "keepon", "plan", scenario)
     framed = [line for line in lines if BOX & set(line)]
-    assert framed and max(map(len, framed)) <= columns
+    assert framed
+    # Of what is no table a line is longer only where a single word is.
+    assert all(len(line) <= columns or len(line.split()) == 1 for line in lines)
     piped = subprocess.run(
         [sys.executable, "-m", "keepon", "plan", scenario],
         env={name: value for name, value in os.environ.items() if name != "COLUMNS"},

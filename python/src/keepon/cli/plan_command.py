@@ -13,7 +13,6 @@ from keepon.model import documents
 from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
-from keepon.planner.parameters import rationale
 from keepon.report import tables, terminal
 from keepon.trial.trial import BEHIND, LATE
 
@@ -57,21 +56,19 @@ def run(
 def _show(plan: Plan) -> None:
     if plan["status"] != "feasible":
         why = plan["why"]
-        print(f"{plan['status']}: {why['message']}; nearest change: {why['nearest_change']}")
+        terminal.say(f"{plan['status']}: {why['message']}; nearest change: {why['nearest_change']}")
         if len(why["streams"]) > 1:
             shown = why["streams"][:STREAMS_SHOWN_MAX]
-            print(
+            terminal.say(
                 "streams:"
                 f" {', '.join(shown)}{' and others' if len(shown) < len(why['streams']) else ''}"
             )
         return
-    print(f"{plan['scenario']}: plan ({plan['method']})")
-    for table in (tables.plan_table(plan), *tables.plan_parts(plan)):
+    terminal.say(f"{plan['scenario']}: plan ({plan['method']})")
+    for table in (tables.plan_table(plan), *tables.plan_parts(plan), *tables.rationale(plan)):
         terminal.show(table)
-    for line in rationale.text(plan):
-        print(line)
     if "kept" in plan:
-        print(f"kept as they were: {len(plan['kept'])} streams")
+        terminal.say(f"kept as they were: {len(plan['kept'])} streams")
     tried = plan.get("trial")
     if tried:
         within = (
@@ -79,15 +76,17 @@ def _show(plan: Plan) -> None:
             if not tried["unsent"]
             else "frames, not all of them in time"
         )
-        print(
+        terminal.say(
             f"checked independently, and in the simulator over {tried['duration_s']:g} s:"
             f" {tried['delivered']} {within}"
         )
         for line in _unsent(plan, tried):
-            print(line)
+            terminal.say(line)
     else:
-        print(f"checked independently{', but ' + plan['not_tried'] if 'not_tried' in plan else ''}")
-    print(f"planned in {plan['seconds']:.3f} s")
+        terminal.say(
+            f"checked independently{', but ' + plan['not_tried'] if 'not_tried' in plan else ''}"
+        )
+    terminal.say(f"planned in {plan['seconds']:.3f} s")
 
 
 def _unsent(plan: Plan, tried: Trial) -> list[str]:

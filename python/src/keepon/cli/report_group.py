@@ -113,14 +113,14 @@ def compare(
         names = sorted({member.result["scenario"] for member in members})
         shared.print_json({"rows": rows, "worse": len(worse), "scenarios": names})
     else:
-        print("delay, us: mean / max, outcome")
+        terminal.say("delay, us: mean / max, outcome")
         terminal.show(compared.table(members, rows))
-        print(
+        terminal.say(
             f"{len(worse)} of {len(rows)} have a greater worst delay or a worse outcome than in"
             f" {folders[0]}"
         )
         for line in compared.differences(members):
-            print(line)
+            terminal.say(line)
         if out is not None:
             print(f"page: {out}")
     raise typer.Exit(EXIT_MISSED if worse else EXIT_MET)
@@ -230,7 +230,7 @@ def reproduce_command(
     code = shared.conclude(outcome, folder, as_json, interrupted)
     if extra is not None and not as_json:
         for line in tables.reproduction_lines(extra):
-            print(line)
+            terminal.say(line)
     raise typer.Exit(code)
 
 
@@ -253,7 +253,7 @@ def _reproduce_study(
         shared.print_json(document)
     else:
         output.show(document)
-        print(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
+        terminal.say(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
     if document.get("interrupted", False):
         edge.say(
             f"interrupted; {document['attempted']} sets were decided, the others are left out of"

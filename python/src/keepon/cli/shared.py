@@ -33,11 +33,11 @@ EXIT_CODES = (
 
 
 def print_delays(result: Result) -> None:
-    print(f"{result['scenario']}: delay from schedule to delivery, us")
+    terminal.say(f"{result['scenario']}: delay from schedule to delivery, us")
     for table in tables.delays(result, terminal.width()):
         terminal.show(table)
     for line in (*tables.delay_notes(result), *verdict.summary_lines(result)):
-        print(line)
+        terminal.say(line)
 
 
 def print_json(document: Any) -> None:
@@ -113,7 +113,7 @@ def conclude(outcome: Outcome, folder: Path, as_json: bool, interrupted: bool) -
         print_json(outcome.result)
     else:
         print_delays(outcome.result)
-        print(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
+        terminal.say(f"result folder: {folder}  (report: {folder / documents.REPORT_FILE})")
     if interrupted:
         done = ", ".join(run.driver for run in outcome.runs)
         edge.say(f"interrupted; complete and written: {done}")

@@ -91,7 +91,7 @@ def show(document: StudyDocument) -> None:
     for table in tables(document):
         terminal.show(table)
     for line in lines(document):
-        print(line)
+        terminal.say(line)
 
 
 def html(document: StudyDocument) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from keepon.model.plan import Plan
@@ -133,6 +134,24 @@ def plan_table(plan: Plan) -> Table:
         bounds = ["-" if value is None else str(value) for value in found]
         table.add_row(name, " ".join(entry["route"]) or "direct", str(entry["release_ns"]), *bounds)
     return table
+
+
+def rationale(plan: Plan) -> list[Table]:
+    """Why every station has the parameters it has; stations with the same reasons in one table."""
+    alike: dict[tuple[tuple[str, str, str], ...], list[str]] = {}
+    for name, station in plan["stations"].items():
+        found = station.get("rationale", [])
+        rows = tuple((row["rule"], row["quantity"], row["why"]) for row in found)
+        if rows:
+            alike.setdefault(rows, []).append(name)
+    tables = []
+    for rows, names in alike.items():
+        title = escape(f"{', '.join(names)}: why these parameters")
+        table = Table("rule", "quantity", "why", title=title, title_justify="left")
+        for row in rows:
+            table.add_row(*map(escape, row))
+        tables.append(table)
+    return tables
 
 
 def plan_parts(plan: Plan) -> list[Table]:

@@ -57,6 +57,11 @@ def width() -> int | None:
     return int(said) if said.isdecimal() and len(said) < DIGITS_MAX and int(said) > 0 else None
 
 
+def say(text: str) -> None:
+    """Print a sentence to stdout, broken at spaces where it is too wide."""
+    _say(text, width())
+
+
 def show(table: Table) -> None:
     """Print a table to stdout in the shape that fits.
 

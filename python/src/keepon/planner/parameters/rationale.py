@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from keepon.model.plan import Headroom, Plan, Reason
+from keepon.model.plan import Headroom, Reason
 from keepon.model.wire import PS_PER_NS
 from keepon.planner.parameters import advice, lead, polls, slots
 from keepon.planner.parameters.isolation import FEASIBLE
@@ -18,8 +18,6 @@ from keepon.planner.parameters.partitions import Chosen
 from keepon.planner.parameters.posting import Choice, Needs, granularity_ns
 
 _WAIT_FRAMES_MAX = 20_000
-WIDTH = 72
-"""Longer quantities do not widen the column of the others."""
 
 
 def _line(rule: str, quantity: str, why: str) -> Reason:
@@ -313,22 +311,3 @@ def _clock(needs: Needs, choice: Choice) -> list[Reason]:
     if choice.sync_error_ns > needs.budget_ns:
         why += ", of which the servo leaves half: every run checks what is stated"
     return [_line("G3", quantity, why)]
-
-
-def text(document: Plan) -> list[str]:
-    """The rationale of every station of a plan, for the terminal; stations with the same one are
-    told of together.
-    """
-    told: dict[tuple[tuple[str, str, str], ...], list[str]] = {}
-    for name, station in document["stations"].items():
-        rows = tuple(
-            (row["rule"], row["quantity"], row["why"]) for row in station.get("rationale", [])
-        )
-        if rows:
-            told.setdefault(rows, []).append(name)
-    found = []
-    for rows, names in told.items():
-        found.append(f"{', '.join(names)}: why these parameters")
-        width = max((len(quantity) for _, quantity, _ in rows if len(quantity) <= WIDTH), default=0)
-        found.extend(f"  {rule:<4} {quantity:<{width}}  {why}" for rule, quantity, why in rows)
-    return found
