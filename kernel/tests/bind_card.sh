@@ -76,6 +76,17 @@ like "$(SSH_CONNECTION='10.0.0.2 50000 10.0.0.1 22' keepon unbind "$card")" "$ca
 is "$(driver)" e1000e "its driver is the kernel's"
 same "given back"
 
+# A unit that cannot be written: it is said, nothing of it is left, and the card is bound until the machine starts again.
+mkdir -p /etc/systemd/system
+mount -t tmpfs -o size=4k,nr_inodes=3 tmpfs /etc/systemd/system
+refused 3 "keepon_intel; back with keepon unbind $card, or by a reboot; but option --persistent: /etc/.*: No space" \
+	"no room for the unit" bind "$card" --persistent
+is "$(driver)" keepon_intel "no room for the unit: bound"
+is "$(find /etc/systemd/system ! -type d)" "" "no room for the unit: nothing is left of it"
+umount /etc/systemd/system
+rmdir /etc/systemd/system
+keepon unbind "$card" >/dev/null
+
 # At every boot: what the unit of systemd starts does the same.
 refused 3 "starts without systemd; have keepon bind called where" "persistent without systemd" bind "$card" --persistent
 is "$(driver)" e1000e "nothing was touched"
@@ -83,11 +94,12 @@ mkdir -p /etc/systemd/system
 unit=/etc/systemd/system/keepon-bind-$card.service
 like "$(keepon bind "$card" --persistent)" "keepon unbind $card; and at every boot, by $unit" "persistent"
 is "$(readlink "/etc/systemd/system/multi-user.target.wants/${unit##*/}")" "$unit" "systemd will start it"
+is "$(sed -n 's/^After=//p' /etc/systemd/system/keepon@.service.d/*)" "${unit##*/}" "links at boot wait for it"
 like "$(keepon bind "$card" --persistent)" "already; and at every boot, by $unit" "persistent again"
 start="$(sed -n 's/^Environment=//p' "$unit") $(sed -n 's/^ExecStart=//p' "$unit")"
 cp "$unit" /out
 like "$(keepon unbind "$card")" "-> e1000e; and at no boot any more" "given back for good"
-is "$(ls /etc/systemd/system/*.service /etc/systemd/system/*.wants/* 2>/dev/null)" "" "no unit is left"
+is "$(find /etc/systemd/system ! -type d)" "" "no unit is left"
 like "$(eval "env $start")" "$card: e1000e -> keepon_intel" "what the unit starts"
 keepon unbind "$card" >/dev/null
 same "after what the unit started"

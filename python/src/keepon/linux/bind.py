@@ -248,7 +248,12 @@ def _bound(name: str, back_s: float, at_boot: bool) -> str:
         )
     _change(card, driver, driver, back_s)
     done_so_far = f"{name}: {card.driver} -> {driver}; back with keepon unbind {name}"
-    return f"{done_so_far}{_kept(name) if at_boot else ', or by a reboot'}"
+    if not at_boot:
+        return f"{done_so_far}, or by a reboot"
+    try:
+        return f"{done_so_far}{_kept(name)}"
+    except EnvironmentProblemError as error:
+        raise EnvironmentProblemError(f"{done_so_far}, or by a reboot; but {error}") from error
 
 
 def _kept(name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import keepon
@@ -37,6 +38,16 @@ ExecStart="{python}" -m keepon.linux.bind bind "{name}"
 [Install]
 WantedBy=multi-user.target
 """
+
+
+# Links that systemd sets up on cards, all of them: what their files are called says nothing of the
+# card.
+AFTER = """\
+# Written by keepon bind --persistent; keepon unbind takes it away.
+[Unit]
+After={unit}
+"""
+LINKS = "keepon@.service.d"
 
 
 def _escaped(name: str) -> str:
@@ -78,14 +89,21 @@ def _reload() -> None:
         subprocess.run(["systemctl", "daemon-reload"], capture_output=True, check=False)
 
 
+def _files(name: str) -> tuple[Path, Path, Path]:
+    """The unit, what starts it at boot, and what has links wait for it."""
+    unit = UNITS / _unit(name)
+    return unit, WANTS / unit.name, UNITS / LINKS / f"{unit.stem}.conf"
+
+
 def keep(name: str) -> Path:
-    """Have the interface's card bound at every boot; the unit's file.
+    """Have the interface's card bound at every boot, before links are set up on it; the unit's
+    file.
 
     Raises:
-        EnvironmentProblemError: a file cannot be written.
+        EnvironmentProblemError: a file cannot be written; none is left.
     """
     check_possible()
-    unit = UNITS / _unit(name)
+    unit, link, after = _files(name)
     text = UNIT.format(
         name=_quoted(name),
         device=f"sys-subsystem-net-devices-{_escaped(name)}.device",
@@ -93,14 +111,17 @@ def keep(name: str) -> Path:
         python=_quoted(sys.executable),
     )
     try:
+        for file in (link, after):
+            file.parent.mkdir(exist_ok=True)
+            file.unlink(missing_ok=True)
         unit.write_text(text)
-        WANTS.mkdir(exist_ok=True)
-        link = WANTS / unit.name
-        link.unlink(missing_ok=True)
+        after.write_text(AFTER.format(unit=unit.name))
         link.symlink_to(unit)
     except OSError as error:
+        with suppress(EnvironmentProblemError):
+            forget(name)
         raise EnvironmentProblemError(
-            f"option --persistent: {error.filename}: {error.strerror}"
+            f"option --persistent: {error.filename or unit}: {error.strerror}"
         ) from error
     _reload()
     return unit
@@ -112,11 +133,13 @@ def forget(name: str) -> bool:
     Raises:
         EnvironmentProblemError: a file cannot be taken away.
     """
-    unit = UNITS / _unit(name)
+    unit, link, after = _files(name)
     was = unit.exists()
     try:
-        (WANTS / unit.name).unlink(missing_ok=True)
-        unit.unlink(missing_ok=True)
+        for file in (link, after, unit):
+            file.unlink(missing_ok=True)
+        if after.parent.is_dir() and not any(after.parent.iterdir()):
+            after.parent.rmdir()
     except OSError as error:
         raise EnvironmentProblemError(f"{error.filename}: {error.strerror}") from error
     if was:
