@@ -41,8 +41,9 @@ def _root(device: str) -> list[str] | None:
     )
 
 
-def of_step(step: Step, nic: str, up: bool) -> Iterator[Undo]:
-    """What undoes a step on the card `nic`, in order; `up`: the card was.
+def of_step(step: Step, nic: str, up: bool, never_up: bool) -> Iterator[Undo]:
+    """What undoes a step on the card `nic`, in order; `up`: the card was; `never_up`: nor was it
+    ever, so that it has no queues.
 
     Raises:
         EnvironmentProblemError: something could not be put back as it is.
@@ -64,7 +65,7 @@ def of_step(step: Step, nic: str, up: bool) -> Iterator[Undo]:
                 yield {"do": "run", "words": ["ethtool", "--set-eee", NIC, "eee", "on"]}
         case steps.Linked() if not up:
             yield {"do": "run", "words": ["ip", "link", "set", "dev", NIC, "down"]}
-            if any(each["kind"] == "noop" for each in queues(nic)):
+            if never_up:
                 yield {"do": "noop"}
         case steps.AddKeepon():
             yield {"do": "delete", "kind": "keepon", "name": step.device}
@@ -93,4 +94,6 @@ def log_path(step: steps.Daemon) -> Path:
 def of_setup(setup: Setup) -> list[list[Undo]]:
     """What undoes each of its steps. Raises as `of_step`."""
     (link,) = json.loads(ip("-json", "link", "show", "dev", setup.nic))
-    return [list(of_step(step, setup.nic, "UP" in link["flags"])) for step in setup.steps]
+    # tc does not list a noop.
+    up, never_up = "UP" in link["flags"], link.get("qdisc") == "noop"
+    return [list(of_step(step, setup.nic, up, never_up)) for step in setup.steps]
