@@ -3,24 +3,26 @@
 # What the apply_*.sh tests share; found as /lib/keepon/apply.sh in the guest, after test.sh. eth0 is a card with a cable to
 # eth9 in namespace far, has addresses and routes, PAUSE frames, and carries the ssh connection of 10.0.0.2.
 #
-#   keepon VERB ...            python3 -m keepon.linux.apply
+#   started VERB ...           python3 -m keepon.linux.apply
+#   forking                    from here on Python is not started for each command but forked (apply_forked.py), for
+#   keepon VERB ...            the same as started, and what it says to stdout
 #   state                      all that keepon apply may change, as ip, tc, ethtool, ps and ls tell it
 #   same NAME                  it is as `state > /tmp/before` found it
 #   applying WORDS ...         keepon apply /steps/$STEPS with them, in the background, its input nobody; its number is $job,
-#                              what it says in /tmp/said; forked from a Python that has imported it (apply_forked.py)
+#                              what it says in /tmp/said
 #   waited NUMBER              its exit code, when it has ended
 #   renamed NAME OTHER         the card; 6.1 does that only while it is down
 #   relabelled                 the second address of eth0, to which the kernel gives another label when eth0 is renamed
 #   until_said PATTERN         waits for that in /tmp/said
 #   watcher                    the number of the process that watches
-#   watcher_gone               the process that watches has put everything back
+#   unwatched                  waits until the process that watches has put everything back
 #   wrapped                    ip, tc and ethtool can be made to do more: for
 #   hooked WORDS ...           applying them; its command number $AT runs $BEFORE and $AFTER around itself
 #   ended CODE PATTERN NAME    $job ends with that exit code, its last line matches
 export PYTHONHOME=/usr PYTHONPATH=/lib/keepon/python PYTHONDONTWRITEBYTECODE=1
 control=/sys/kernel/debug/keepon_hwsim/control
 
-keepon() {
+started() {
 	"$PYTHON" -S -m keepon.linux.apply "$@"
 }
 
@@ -63,6 +65,7 @@ state() {
 	done
 	cat /sys/class/net/eth0/queues/tx-*/byte_queue_limits/limit_min 2>/dev/null
 	ps -o args | grep -E '^(ptp4l|phc2sys) |[k]eepon.linux.apply'
+	grep -x keepon-watcher /proc/[0-9]*/comm 2>/dev/null
 	ls -A /run/keepon 2>/dev/null | grep -v 'lock$'
 }
 
@@ -77,21 +80,36 @@ same() {
 }
 
 applying() {
-	[ -p /tmp/ask ] || forking
 	rm -f /tmp/said
-	printf '%s\n' "$AT" "$BEFORE" "$AFTER" "$SSH_CONNECTION" "apply /steps/$STEPS $*" >&3
-	read -r job <&4
+	asked "$AT" "$BEFORE" "$AFTER" "$SSH_CONNECTION" /tmp/said "apply /steps/$STEPS $*"
+	job=$answer
+}
+
+keepon() {
+	_told=$(mktemp -u /tmp/told.XXXXXX)
+	asked "" "" "" "$SSH_CONNECTION" "$_told" "$*"
+	waited "$answer"
+	_code=$?
+	cat "$_told"
+	return $_code
+}
+
+# asked LINES ...: of the forking Python; its answer is $answer
+asked() {
+	printf '%s\n' "$@" >&3
+	read -r answer <&4
 }
 
 forking() {
-	mkfifo /tmp/ask /tmp/told
-	"$PYTHON" -S /lib/keepon/forked.py < /tmp/ask > /tmp/told 2> /tmp/forked &
-	exec 3> /tmp/ask 4< /tmp/told
+	mkfifo /tmp/ask /tmp/answer
+	"$PYTHON" -S /lib/keepon/forked.py < /tmp/ask > /tmp/answer 2> /tmp/forked &
+	exec 3> /tmp/ask 4< /tmp/answer
 }
 
 waited() {
-	awaited 200 test -s "/tmp/code.$1" || diag "process $1 does not end; $(tail -1 /tmp/forked)"
-	return "$(cat "/tmp/code.$1" 2>/dev/null || echo 99)"
+	asked "await code $1"
+	[ "$answer" ] || diag "process $1 does not end; $(tail -1 /tmp/forked)"
+	return "${answer:-99}"
 }
 
 renamed() {
@@ -111,7 +129,8 @@ relabelled() {
 }
 
 until_said() {
-	awaited 60 said "$1" || diag "$(tail -3 /tmp/said)"
+	asked "await said $1"
+	[ "$answer" ] || diag "$(tail -3 /tmp/said)"
 }
 
 ended() {
@@ -121,11 +140,13 @@ ended() {
 }
 
 watcher() {
+	grep -lx keepon-watcher /proc/[0-9]*/comm 2>/dev/null | cut -d/ -f3
 	ps -o pid,args | sed -n 's/^ *\([0-9]*\) .*[k]eepon.linux.apply.watcher.*/\1/p'
 }
 
-watcher_gone() {
-	[ -z "$(watcher)" ]
+unwatched() {
+	asked "await unwatched"
+	[ "$answer" ] || diag "somebody watches still"
 }
 
 hooked() {

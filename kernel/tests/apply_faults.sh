@@ -3,6 +3,7 @@
 # $MODE, $DEVICE as in apply_station.sh.
 . /lib/keepon/test.sh
 . /lib/keepon/apply.sh
+forking
 
 # refused CODE PATTERN NAME: keepon apply ends by itself so, nothing is changed, one line says why
 refused() {
@@ -157,12 +158,12 @@ until_said "press Enter here"
 said "press Enter here"
 is $? 0 "terminal lost: it asks there"
 kill -9 $job
-awaited 20 watcher_gone
+unwatched
 same "terminal lost"
 applying
 until_said "within 60 s"
 kill -9 $job
-awaited 20 watcher_gone
+unwatched
 same "killed while it waits"
 applying
 until_said "within 60 s"
@@ -186,7 +187,7 @@ while :; do
 		waited "$job"
 		code=$?
 		[ $code = 137 ] || break 2
-		awaited 20 watcher_gone
+		unwatched
 		same "killed $when command $number"
 	done
 	number=$((number + 1))
@@ -197,7 +198,7 @@ run "killed at $((number - 1)) commands" test "$number" -gt 2
 applying
 until_said "within 60 s"
 kill -9 $job
-awaited 20 watcher_gone
+unwatched
 is "$(grep -l KEEPON_APPLIED /proc/[0-9]*/environ 2>/dev/null)" "" "no program is left"
 
 # ---- the interface is pulled out ----

@@ -3,6 +3,7 @@
 # is mended, all is as it was. $SEED, $CASES; $STEPS, $MODE, $DEVICE as in apply_station.sh.
 . /lib/keepon/test.sh
 . /lib/keepon/apply.sh
+forking
 keepon_dir=/run/keepon
 
 # chance N: a number from 0 to N - 1 in $drawn
@@ -72,7 +73,7 @@ while [ $number -lt "$CASES" ]; do
 	code=$?
 	said=$(tail -1 /tmp/said)
 	name="$1 at command $at ($when), exit code $code"
-	awaited 30 watcher_gone
+	unwatched
 	case $code in
 	3 | 130) is "$(grep -c '^keepon: ' /tmp/said)" 1 "$name: one sentence" ;;
 	137) ;;

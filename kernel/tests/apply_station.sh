@@ -3,6 +3,7 @@
 # that may happen to it. $STEPS: of which station; $MODE of the card; $DEVICE that programs use.
 . /lib/keepon/test.sh
 . /lib/keepon/apply.sh
+forking
 
 echoes() {
 	ip netns exec far ping -q -c 3 -i 0.01 -W 1 10.0.0.1 | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'
@@ -15,7 +16,7 @@ state > /tmp/before
 cp /tmp/before /out
 
 # ---- shown, kept, put back ----
-keepon apply "/steps/$STEPS" --dry-run > /out/shown 2>&1
+started apply "/steps/$STEPS" --dry-run > /out/shown 2>&1
 is $? 0 "dry run"
 like "$(cat /out/shown)" "ethtool -A eth0 autoneg off" "every command is shown"
 same "dry run"
@@ -44,9 +45,9 @@ like "$(keepon unapply eth0 2>&1)" "has set up nothing there" "nor there"
 applying --rollback 3
 ended 3 "it was not confirmed within 3 s; eth0 is as it was" "not confirmed"
 same "not confirmed"
-keepon apply "/steps/$STEPS" --yes > /tmp/said 2>&1
-is $? 0 "kept without asking" || diag "$(tail -1 /tmp/said)"
-keepon unapply > /dev/null
+started apply "/steps/$STEPS" --yes > /tmp/yes 2>&1
+is $? 0 "kept without asking" || diag "$(tail -1 /tmp/yes)"
+started unapply > /dev/null
 same "kept without asking"
 
 # ---- ended by somebody ----
