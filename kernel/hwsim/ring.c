@@ -37,7 +37,7 @@ void hwsim_ring_sink(void *sink, const struct ring_nic_frame *slot)
 		hwsim_pool_take(&nic->pool, slot->data, slot->frame_bytes - HWSIM_FCS_BYTES);
 
 	if (!frame) {
-		hwsim_count(&nic->port, HWSIM_tx_dropped, 1);
+		hwsim_count(&nic->port, HWSIM_tx_unseen, 1);
 		return;
 	}
 	frame->seq = slot->seq;

@@ -23,6 +23,7 @@
 	X(tx_bad_fcs)       /* left with a wrong FCS: fault, or sent so by its sender */         \
 	X(tx_lost)          /* vanished on the wire: fault */                                    \
 	X(tx_cut)           /* met a link that was down */                                       \
+	X(tx_unseen)        /* L: left the ring, and there was no memory to carry it further */  \
 	X(tx_placeholders)  /* L: left the ring */                                               \
 	X(tx_dropped)       /* never reached the wire: ring lent, too long, no memory, closed */ \
 	X(tx_queue_drops)   /* bridge: egress queue full */                                      \

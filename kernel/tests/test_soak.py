@@ -17,6 +17,7 @@ from keepon.targets.vm import observations
 from keepon.targets.vm import programs as target
 from keepon.vm import GuestResult, Kernel, build_modules, get_kernel, offered_families, run_guest
 from repeats import checked
+from test_kernel_flavours import WIRE
 
 pytestmark = pytest.mark.vm
 
@@ -154,7 +155,7 @@ def four_senders(flavour: str, span_s: int, timeout_s: float) -> None:
     told = sum(talk["missed"] + talk["invalid"] for talk in talks)
     assert told <= upper["submitted"] <= sum(talk["submitted"] for talk in talks)
     sent = sum(verdicts[name] for name in ("on_time", "moved", "best_effort", "sent_stale"))
-    wire = sum(nic[name] for name in ("tx_frames", "tx_torn", "tx_bad_fcs", "tx_lost", "tx_cut"))
+    wire = sum(nic[name] for name in WIRE)
     assert 0 < sent <= wire <= sent + verdicts["flushed"] + verdicts["in_doubt"]
 
 
