@@ -191,6 +191,30 @@ def test_an_etf_that_is_not_offloaded_promises_nothing_and_can_be_planned() -> N
     assert offloaded["streams"]["TC0"]["bounds"]["delay_ns"] is not None
 
 
+ROOT_ETF = "\ntc qdisc replace dev enp2s0 root etf offload delta 200000 clockid CLOCK_TAI\n"
+
+
+def _by_root(commands: str) -> str:
+    return re.sub("(?s)'''.*'''", f"'''{commands}'''", TEXT)
+
+
+@pytest.mark.parametrize(
+    ("text", "timed"),
+    [
+        (TEXT.replace("offload delta", "delta", 1), False),
+        # nobody's: all classes have queue 0
+        ("delta".join(TEXT.rsplit("offload delta", 1)), True),
+        (_by_root(ROOT_ETF), True),
+        (_by_root(ROOT_ETF.replace("offload ", "")), False),
+    ],
+    ids=["100:1", "100:2", "root", "root, not offloaded"],
+)
+def test_the_checker_reads_by_itself_which_etf_times_a_stream(text: str, timed: bool) -> None:
+    plan = session.planned(loading.parse(text, "etf.toml"))
+    assert plan["status"] == "feasible" and plan["verified"]
+    assert (plan["streams"]["TC0"]["bounds"]["delay_ns"] is not None) == timed
+
+
 def test_a_stall_of_the_cpu_needs_cores() -> None:
     fault = '[[fault]]\nat_s = 1.0\nkind = "cpu-stall"\nnode = "talker"\nvalue_ns = 600_000\n'
     with pytest.raises(ConfigError, match=r'"cpu-stall": needs a station with `host\.cores`'):

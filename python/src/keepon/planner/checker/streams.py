@@ -6,10 +6,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from keepon.model.launchtime import early_by_etf
 from keepon.model.plan import DelayTerms, PlannedStream
 from keepon.model.scenario import Stream
 from keepon.planner.checker.given import Given, Place, Window
+from keepon.planner.checker.qdiscs import keeps_times
 from keepon.planner.checker.replay import Replay
 from keepon.planner.checker.spans import frame_ps
 from keepon.planner.checker.steady import Steady
@@ -199,7 +199,7 @@ def _compare(
         return [f"delay of {name} is {worst_ps} ps, the plan says {entry['delay_planned_ps']}"]
     bounds = entry["bounds"]
     talker = given.scenario.station_named(stream.talker)
-    early = talker.driver == "launchtime" and early_by_etf(given.scenario, talker)
+    early = talker.driver == "launchtime" and not keeps_times(given, talker)
     earliest_ns = None if talker.driver == "standard" or early else least_ps // 1000
     if (
         bounds.get("delay_min_ns", earliest_ns) != earliest_ns

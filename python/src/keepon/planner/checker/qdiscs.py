@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether the qdiscs of a station with launch times hand its NIC the times of its frames, read from
+the words of their commands.
+"""
+
+from __future__ import annotations
+
+from keepon.model.scenario import Station
+from keepon.planner.checker.given import Given
+
+
+def keeps_times(given: Given, station: Station) -> bool:
+    """All its streams pass an etf that is offloaded, or none: any other leaves the NIC without
+    their times.
+    """
+    if station.qdisc is None:
+        return True
+    commands = [line.split() for line in station.qdisc.replace("\\\n", " ").splitlines()]
+    streams = [stream for stream in given.streams.values() if stream.talker == station.name]
+    return all({"etf", "offload"} <= set(_leaf(commands, stream.tc)) for stream in streams)
+
+
+def _leaf(commands: list[list[str]], tc: int) -> list[str]:
+    """Words of the command that put the qdisc of a class there; none where Linux chose it.
+
+    Class `tc` has queue `offset` of `queues count@offset ...`, which is child offset + 1, in
+    hexadecimal.
+    """
+    root = next(words for words in commands if "root" in words)
+    if "queues" not in root:
+        return root
+    offset = int(root[root.index("queues") + 1 + tc].split("@")[1])
+    for words in commands:
+        parent = words[words.index("parent") + 1] if "parent" in words else ""
+        child = parent.partition(":")[2]
+        if child and int(child, 16) == offset + 1:
+            return words
+    return []
