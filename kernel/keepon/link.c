@@ -4,6 +4,7 @@
 #include <linux/if_vlan.h>
 #include <linux/ipv6.h>
 #include <linux/module.h>
+#include <net/ip.h>
 #include <net/rtnetlink.h>
 
 #include "keepon.h"
@@ -110,23 +111,26 @@ static int choose_address_and_mtu(struct keepon *keepon, struct nlattr *tb[],
 }
 
 /*
- * The kernel leaves IPv6 out of a device with too small an MTU, and says nothing. A sentence beside
- * success is shown as a warning.
+ * The kernel leaves IPv6 out of a device with too small an MTU, and IPv4 with all its addresses where
+ * it is smaller still, and says nothing. A sentence beside success is shown as a warning.
  */
-static void warn_without_ipv6(const struct keepon *keepon, struct netlink_ext_ack *extack)
+static void warn_without_ip(const struct keepon *keepon, struct netlink_ext_ack *extack)
 {
 	const struct keepon_plan *plan = &keepon->plan;
 	u32 trim_bytes = plan->config.slot_bytes - keepon_plan_frame_max(plan);
-	u32 bytes = IPV6_MIN_MTU + ETH_HLEN + VLAN_HLEN + KPN_FCS_BYTES + trim_bytes;
+	bool without_ipv4 = keepon->dev->mtu < IPV4_MIN_MTU;
+	u32 least = without_ipv4 ? IPV4_MIN_MTU : IPV6_MIN_MTU;
+	const char *lost = without_ipv4 ? "IPv4 and IPv6" : "IPv6";
+	u32 bytes = least + ETH_HLEN + VLAN_HLEN + KPN_FCS_BYTES + trim_bytes;
 
 	if (bytes <= plan->caps.frame_bytes_max)
 		keepon_explain(
 			extack,
-			"mtu %u is below %u, so %s is without IPv6; slot_bytes %u or more have room for it",
-			keepon->dev->mtu, IPV6_MIN_MTU, keepon->dev->name, bytes);
+			"mtu %u is below %u, so %s is without %s; slot_bytes %u or more have room for it",
+			keepon->dev->mtu, least, keepon->dev->name, lost, bytes);
 	else
-		keepon_explain(extack, "mtu %u is below %u, so %s is without IPv6",
-			       keepon->dev->mtu, IPV6_MIN_MTU, keepon->dev->name);
+		keepon_explain(extack, "mtu %u is below %u, so %s is without %s", keepon->dev->mtu,
+			       least, keepon->dev->name, lost);
 }
 
 /* Frees what newlink made; after an unregistration there is nothing left to free. */
@@ -202,7 +206,7 @@ static int keepon_newlink(struct net *src_net, struct net_device *dev, struct nl
 	}
 	netif_carrier_off(dev);
 	if (dev->mtu < IPV6_MIN_MTU && !tb[IFLA_MTU])
-		warn_without_ipv6(keepon, extack);
+		warn_without_ip(keepon, extack);
 	return 0;
 }
 
@@ -241,8 +245,9 @@ static int keepon_changelink(struct net_device *dev, struct nlattr *tb[], struct
 	}
 	swap(setup, keepon->setup);
 	keepon_dev_refit(keepon, default_mtu);
-	if (old_mtu >= IPV6_MIN_MTU && dev->mtu < IPV6_MIN_MTU)
-		warn_without_ipv6(keepon, extack);
+	if ((old_mtu >= IPV6_MIN_MTU && dev->mtu < IPV6_MIN_MTU) ||
+	    (old_mtu >= IPV4_MIN_MTU && dev->mtu < IPV4_MIN_MTU))
+		warn_without_ip(keepon, extack);
 free_setup:
 	keepon_setup_free(&setup);
 	return error;

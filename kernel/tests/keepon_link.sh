@@ -46,6 +46,11 @@ like "$_output" "^Warning: mtu 1279 is below 1280, so rt0 is without IPv6; slot_
 run "another byte less" ip link set rt0 type keepon slot_bytes 1316
 is "$_output" "" "but not again"
 refuse "for it is without" ip addr add 2001:db8::1/64 dev rt0
+run "slots too short for IPv4" ip link set rt0 type keepon slot_bytes 80
+like "$_output" "^Warning: mtu 46 is below 68, so rt0 is without IPv4 and IPv6; slot_bytes 10[0-9] or more have room for it" "is told, too"
+short=$(echo "$_output" | sed -n 's/.*slot_bytes \([0-9]*\) or more.*/\1/p')
+run "slots of that size" ip link set rt0 type keepon slot_bytes "$short"
+is "$(cat /sys/class/net/rt0/mtu)" 68 "the least MTU of IPv4, and room for a tag"
 run "delete" ip link del rt0
 run "slots never trimmed" ip link add link sim0 name rt0 type keepon partition 2 class 0 slots 0 trim reserved
 like "$_output" "slot_bytes 1302 or more" "less is enough"
