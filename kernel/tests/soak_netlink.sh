@@ -13,11 +13,12 @@ warm_up=$((ROUNDS / 5))
 fuzz() {
 	run "a link" upper slot_bytes 1318
 	wait_until 2 is_running rt0
+	first=$(options rt0)
 	run "$1 requests" netlink_fuzz rt0 "$1" "$2" spare sim0 dum0 lo rt0
 	diag "$_output"
 	tc qdisc del dev rt0 root 2>/dev/null
-	run "options as at first" ip link set rt0 type keepon mode phase-locked slot_bytes 1318 partition 1 \
-		class 0-15 slots all late strict txtime phc poll hrtimer trim any clock interpolated
+	# shellcheck disable=SC2086 # words
+	run "options as at first" ip link set rt0 type keepon $first
 	ip link set rt0 mtu 1280
 	# Slots of fewer than 106 bytes leave an MTU without IPv4, and its addresses are gone.
 	ip addr replace 10.0.0.1/24 dev rt0
