@@ -206,8 +206,10 @@ def _by_root(commands: str) -> str:
         ("delta".join(TEXT.rsplit("offload delta", 1)), True),
         (_by_root(ROOT_ETF), True),
         (_by_root(ROOT_ETF.replace("offload ", "")), False),
+        (_by_root(ROOT_ETF.replace("offload ", "") + ROOT_ETF), True),
+        (_by_root(ROOT_ETF + ROOT_ETF.replace("offload ", "")), False),
     ],
-    ids=["100:1", "100:2", "root", "root, not offloaded"],
+    ids=["100:1", "100:2", "root", "root, not offloaded", "replaced", "replaced the other way"],
 )
 def test_the_checker_reads_by_itself_which_etf_times_a_stream(text: str, timed: bool) -> None:
     plan = session.planned(loading.parse(text, "etf.toml"))

@@ -21,16 +21,17 @@ def keeps_times(given: Given, station: Station) -> bool:
 
 
 def _leaf(commands: list[list[str]], tc: int) -> list[str]:
-    """Words of the command that put the qdisc of a class there; none where Linux chose it.
+    """Words of the last command that put the qdisc of a class there; none where Linux chose it.
 
-    Class `tc` has queue `offset` of `queues count@offset ...`, which is child offset + 1, in
-    hexadecimal.
+    A command takes the place of an earlier one. Class `tc` has queue `offset` of
+    `queues count@offset ...`, which is child offset + 1, in hexadecimal.
     """
-    root = next(words for words in commands if "root" in words)
+    at = max(index for index, words in enumerate(commands) if "root" in words)
+    root, children = commands[at], commands[at + 1 :]
     if "queues" not in root:
         return root
     offset = int(root[root.index("queues") + 1 + tc].split("@")[1])
-    for words in commands:
+    for words in reversed(children):
         parent = words[words.index("parent") + 1] if "parent" in words else ""
         child = parent.partition(":")[2]
         if child and int(child, 16) == offset + 1:
