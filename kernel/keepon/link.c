@@ -111,8 +111,8 @@ static int choose_address_and_mtu(struct keepon *keepon, struct nlattr *tb[],
 }
 
 /*
- * The kernel leaves IPv6 out of a device with too small an MTU, and IPv4 with all its addresses where
- * it is smaller still, and says nothing. A sentence beside success is shown as a warning.
+ * The kernel leaves IPv6 out of a device with too small an MTU, and IPv4 with all its addresses
+ * where it is smaller still, and says nothing. A sentence beside success is shown as a warning.
  */
 static void warn_without_ip(const struct keepon *keepon, struct netlink_ext_ack *extack)
 {

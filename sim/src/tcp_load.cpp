@@ -10,8 +10,8 @@ namespace
 {
 
 /// TCP small queues (Linux, since 3.6): what driver and qdisc may have of a connection is what its
-/// pacing rate sends in a millisecond, two buffers of two segments (tcp_min_tso_segs) at least. That
-/// rate is the window's a round trip, doubled in slow start, by a fifth more otherwise.
+/// pacing rate sends in a millisecond, two buffers of two segments (tcp_min_tso_segs) at least.
+/// That rate is the window's a round trip, doubled in slow start, by a fifth more otherwise.
 constexpr std::int64_t kQueuedMin = 4;
 constexpr TimePs kQueuedPs = kNsPerS * kPsPerNs / 1024;
 
@@ -51,7 +51,7 @@ bool TcpTalker::Throttled() const
 	return with_driver_ >= std::max(rate_limit, kQueuedMin);
 }
 
-/// Where frames are refused, the next one is not asked for before it is known what came of the last.
+/// Where frames are refused, the next is not asked for before it is known what came of the last.
 void TcpTalker::Drain()
 {
 	while (!passing_) {

@@ -108,9 +108,10 @@ std::optional<TcpSegment> TcpSender::Send(TimePs now)
 	return SendNew(now);
 }
 
-/// Linux does not count it as sent, lowers its window as for a mark of congestion, and waits: for an
-/// ACK of what is under way, or if nothing is, for a timer (net/ipv4/tcp_output.c: tcp_enter_cwr(),
-/// tcp_check_probe_timer(), tcp_send_probe0(); tcp_timer.c: tcp_retransmit_timer()).
+/// Linux does not count it as sent, lowers its window as for a mark of congestion, and waits: for
+/// an ACK of what is under way, or if nothing is, for a timer (net/ipv4/tcp_output.c:
+/// tcp_enter_cwr(), tcp_check_probe_timer(), tcp_send_probe0(); tcp_timer.c:
+/// tcp_retransmit_timer()).
 void TcpSender::OnRefused(const TcpSegment &segment, TimePs now)
 {
 	counts_.refused++;
@@ -195,7 +196,7 @@ void TcpSender::NoteRack(const TcpNews &news, TimePs now)
 	}
 }
 
-/// Step 4: nothing was ever seen reordered here, so DupThresh counts, and recovery waits for nobody.
+/// Step 4: nothing was ever seen reordered here, so DupThresh counts; recovery waits for nobody.
 TimePs TcpSender::ReorderingWindow() const
 {
 	if (!Calm() || board_.Sacked() >= kDupThresh)

@@ -379,7 +379,7 @@ void TestRefusedAmongOthers(Checks &checks)
 	EXPECT(sender.Counts().recoveries == 0 && sender.Counts().timeouts == 0);
 }
 
-/// With nothing under way only a timer helps: 200 ms at least, half a second if it is refused again.
+/// With nothing under way only a timer helps: 200 ms at least, half a second if refused again.
 void TestRefusedAlone(Checks &checks)
 {
 	TcpSender sender(Spec("cubic", 2, 1000));
@@ -410,7 +410,7 @@ void TestRefusedAlone(Checks &checks)
 	EXPECT(sender.Una() == 11'000);
 }
 
-/// A retransmission that is refused stays to be done, after half a second if the timer asked for it.
+/// A retransmission that is refused stays to be done, after half a second if a timer asked for it.
 void TestRefusedRetransmission(Checks &checks)
 {
 	TcpSender sender(Spec("reno", 2, 1000));

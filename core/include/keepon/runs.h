@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Where frames were that arrived lately: runs of equally long ones, of which one line says it all. A
- * peer whose clock is not steered sends slots of one length for as long as it runs, so a run may be
- * as long.
+ * Where frames were that arrived lately: runs of equally long ones, of which one line says it all.
+ * A peer whose clock is not steered sends slots of one length for as long as it runs, so a run may
+ * be as long.
  */
 #ifndef KPN_RUNS_H
 #define KPN_RUNS_H
