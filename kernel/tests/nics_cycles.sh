@@ -8,7 +8,7 @@
 . /lib/keepon/soak.sh
 NOISE_KB=2048
 # a slab of the smallest objects that a few processes may leave partly filled
-NOISE_OBJECTS=${NOISE_OBJECTS:-140}
+NOISE_OBJECTS=140
 
 for group in all default; do
 	echo 1 > /proc/sys/net/ipv6/conf/$group/disable_ipv6
