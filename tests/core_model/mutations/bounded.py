@@ -158,7 +158,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "class without slots accepted",
         "insert.c",
-        "	else if (KPN_UNLIKELY(!(pacer->classes >> frame->tc & 1)))\n		verdict ="
+        "	else if (KPN_UNLIKELY(!kpn_has_slots(pacer, frame->tc)))\n		verdict ="
         " KPN_VERDICT_NOT_ALLOWED;\n",
         "",
         ("vectors of hazards",),
