@@ -32,7 +32,7 @@ card() {
 	modprobe keepon_hwsim
 	ip netns add far
 	echo "nic sim0 mode=$MODE rate_bps=$RATE ppb=20000 seed=1 queues=8 flow_control=1" > $control
-	echo "nic sim1 mode=ordinary rate_bps=$RATE ppb=-30000 seed=2" > $control
+	echo "nic sim1 mode=${FAR_MODE:-ordinary} rate_bps=$RATE ppb=-30000 seed=2" > $control
 	echo "link sim0 sim1 propagation_ns=100" > $control
 	ip link set sim0 name eth0
 	ip link set sim1 netns far name eth9

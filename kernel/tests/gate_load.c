@@ -22,6 +22,8 @@ enum {
 	BUFFER_BYTES = 1 << 17,
 	SAMPLE_NS = 20000000,
 	BURST_MAX = 24,
+	/* More than a socket's buffer holds: a wire that is faster than the sender never fills it. */
+	FILL_MAX = 512,
 	PAUSE_NS_MAX = 4000000,
 	PACE_NS = 1700000,
 	PACE_MORE_NS = 600000,
@@ -115,12 +117,13 @@ static void load(clockid_t phc, const char *device, int64_t span_ns, int priorit
 		fd[priority] = open_socket(device, priority, &to[priority]);
 	for (; now - begin < span_ns && !told_to_end; now = read_ns(CLOCK_MONOTONIC)) {
 		const struct timespec pause = { 0, 100000 };
+		uint32_t fill = FILL_MAX;
 
 		if (now - sampled >= SAMPLE_NS) {
 			sample(phc);
 			sampled = now;
 		}
-		while (send_one(fd[0], &to[0], 0, sent[0]))
+		while (fill-- && send_one(fd[0], &to[0], 0, sent[0]))
 			sent[0]++;
 		for (priority = 1; priority < priorities; priority++) {
 			uint32_t burst = random_below(BURST_MAX);

@@ -51,9 +51,14 @@ def modules_for(kernel: Kernel) -> list[Path]:
 
 
 def boot(
-    script: str, programs: dict[str, Path], rounds: int, seed: int = 1, timeout_s: float = 1200
+    script: str,
+    programs: dict[str, Path],
+    rounds: int,
+    seed: int = 1,
+    timeout_s: float = 1200,
+    family: str = FAMILY,
 ) -> GuestResult:
-    kernel = get_kernel(FAMILY)
+    kernel = get_kernel(family)
     modules = modules_for(kernel)
     files = {
         "/lib/keepon/common.sh": HERE / "keepon_common.sh",
@@ -79,6 +84,12 @@ def boot(
     )
     assert result.tap.problems() == []
     return result
+
+
+def by_turns(seed: int) -> str:
+    """Half of the boots on each kernel."""
+    families = offered_families()
+    return families[seed % len(families)]
 
 
 @pytest.mark.parametrize("family", offered_families())
@@ -111,7 +122,8 @@ def test_a_thousand_rounds(script: str, programs: dict[str, Path]) -> None:
 def test_a_hundred_thousand_configurations_in_five_boots(
     seed: int, programs: dict[str, Path]
 ) -> None:
-    boot("soak_configs.sh", programs, CONFIGS_PER_BOOT, seed, timeout_s=LONG_S)
+    family = by_turns(seed)
+    boot("soak_configs.sh", programs, CONFIGS_PER_BOOT, seed, timeout_s=LONG_S, family=family)
 
 
 @pytest.mark.soak
@@ -119,7 +131,8 @@ def test_a_hundred_thousand_configurations_in_five_boots(
 def test_a_hundred_thousand_requests_nobody_should_make(
     seed: int, programs: dict[str, Path]
 ) -> None:
-    boot("soak_netlink.sh", programs, REQUESTS_PER_BOOT, seed, timeout_s=LONG_S)
+    family = by_turns(seed)
+    boot("soak_netlink.sh", programs, REQUESTS_PER_BOOT, seed, timeout_s=LONG_S, family=family)
 
 
 def four_senders(flavour: str, span_s: int, timeout_s: float) -> None:

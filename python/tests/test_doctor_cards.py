@@ -168,6 +168,13 @@ def test_what_cannot_be_measured_says_why(machine: Machine) -> None:
     assert re.match("not measured: (only root may check|modprobe keepon_hwcheck first)", told.pop())
 
 
+def test_what_has_no_ring_is_not_to_be_measured(machine: Machine) -> None:
+    asked = {"pace", "bad FCS", "driver's limits"}
+    assert asked <= set(examined(machine, its(driver="igb")))
+    i219(machine)
+    assert not asked & set(examined(machine, its(driver="virtio_net")))
+
+
 def test_the_command_that_measures_names_a_far_end_that_is_there(machine: Machine) -> None:
     alone = examined(machine)["bad FCS"]
     assert alone.remedy == "modprobe -a keepon_hwcheck && keepon hwcheck eth0"

@@ -190,5 +190,8 @@ def test_options_are_checked_first(capsys: pytest.CaptureFixture[str]) -> None:
         command.check("eth0", None, "none", 1230)
     with pytest.raises(ConfigError, match="--slot-bytes = 20: must be 64 to 1522 bytes"):
         command.check("eth0", None, "native", 20)
+    for name, peer, what in (("none0", None, "argument NAME"), ("lo", "none0", "option --peer")):
+        with pytest.raises(ConfigError, match=f'{what} = "none0": is no interface here.*\\blo\\b'):
+            command.check(name, peer, "native", 1230)
     assert main(["eth0", "--slot-bytes", "9000"]) == 2
     assert "must be 64 to 1522" in capsys.readouterr().err

@@ -59,6 +59,42 @@ def test_release_errors_are_of_a_byte_and_not_of_a_comparator():
     assert spread["launchtime"] == 24
 
 
+# Slots of 2 us, of which the NIC has fetched one and a batch of two is behind it.
+SHORT = {"driver": "keepon", "nic_ppm": 0.0,
+         "keepon": {"slot_bytes": 230, "batch_slots": 2, "ring_slots": 128}}  # fmt: skip
+
+
+def intervals_ps(**spec):
+    sim, a, b = one_link(SHORT)
+    flow = stream(sim, a, b, **spec)
+    sim.run(300 * MS)
+    return verdicts(sim, flow), np.diff(wire_ps(sim, flow))
+
+
+@pytest.mark.parametrize("advance_us", [5, 10, 20, 30, 50])
+def test_jitter_does_not_depend_on_the_advance_once_it_is_enough(advance_us):
+    """I12, keepon.fig16a: at most 10 ns from 5 us on; with less, frames are late."""
+    ended, intervals = intervals_ps(advance_ns=advance_us * 1000)
+    assert list(ended) == ["on_time"]
+    assert len(intervals) > 280
+    assert (intervals == MS * 1000).all()
+
+
+def test_an_advance_below_the_lead_is_late_and_not_inexact():
+    assert list(intervals_ps(advance_ns=3_000)[0]) == ["late"]
+
+
+@pytest.mark.parametrize("period_us", [20, 30, 50, 100])
+def test_jitter_does_not_depend_on_the_period(period_us):
+    """I13, keepon.fig16b: below 10 ns at 20 us."""
+    ended, intervals = intervals_ps(
+        advance_ns=100_000, period_ns=period_us * 1000, offset_ns=10_064
+    )
+    assert list(ended) == ["on_time"]
+    assert len(intervals) > 280_000 // period_us
+    assert (intervals == period_us * 1_000_000).all()
+
+
 @pytest.mark.parametrize("ppm", [-37.0, 25.0])
 def test_starts_are_on_the_byte_lattice_of_the_crystal(ppm):
     """A32: phase-locked to true time by whole bytes of a wire that runs at another rate."""

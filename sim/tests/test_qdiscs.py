@@ -306,6 +306,23 @@ def test_txtime_assist_puts_best_effort_into_its_window(accounts):
     assert network.qdisc()["taprio_assisted"] >= len(begin)
 
 
+def test_without_taprio_best_effort_leaves_at_any_time(accounts):
+    """What txtime-assist is for (N5): etf holds back only frames that a user gave a time."""
+    queues = [1, *ALL_ONE[1:]]
+    spec = {"driver": "launchtime",
+            "qdisc": tree(leaf("fifo"), leaf("etf", delta_ns=200_000), queues=queues)}  # fmt: skip
+    network = Network(spec)
+    tc0 = network.stream(offset_ns=1_000, advance_ns=300_000, tc=0)
+    network.load(tc=2)
+    network.run(100)
+    everything_ends_once(network, accounts)
+    assert network.sim.stream(tc0)["on_wire"] > 80
+    begin, _ = network.wire("l0")
+    shares = np.bincount((into_cycle(begin) // 100_000).astype(int), minlength=10) / len(begin)
+    assert len(begin) > 1000
+    assert shares.min() > 0.05  # of ten parts of the cycle that have a tenth each
+
+
 def test_places_of_txtime_assist_are_closer_than_the_wire_can_send():
     """What is over at the end of a full window, by arithmetic: see above."""
     network = Network(assisted())

@@ -49,12 +49,24 @@ def lends(card: asked.Card) -> bool:
     return card.driver in LENDING
 
 
+def driver_name(tree: Tree, name: str, card: asked.Card) -> str:
+    """As ethtool says, else as the bus has it; empty: none, or it is not to be seen."""
+    of_bus = tree.link(f"{NET}/{name}/device/driver")
+    return card.driver or of_bus if isinstance(card.driver, str) else of_bus
+
+
+def has_no_ring(tree: Tree, name: str, card: asked.Card) -> bool:
+    """Is it known to be nothing that Keepon could send through?"""
+    its = driver_name(tree, name, card)
+    if isinstance(card.driver, Unseen) and not its:
+        return False
+    return known(tree.chip(name), its, tree.is_card(name)).backend == NO
+
+
 def driver(tree: Tree, name: str, card: asked.Card) -> Answer:
     """Has Keepon a backend for it: yes, generic or no, and why?"""
-    its = tree.link(f"{NET}/{name}/device/driver")
-    if isinstance(card.driver, str):
-        its = card.driver or its
-    elif not its:
+    its = driver_name(tree, name, card)
+    if isinstance(card.driver, Unseen) and not its:
         return Answer(UNKNOWN, f"which driver it has is not to be seen: {card.driver.why}")
     if its == LINK_KIND:
         return Answer(OK, "it is a Keepon link; ask for the card below it")

@@ -109,6 +109,8 @@ def _card(tree: Tree, name: str, its: Card, measuring: bool, peer: str | None) -
     shown = measured.remedy(name, peer or next(iter(others), None), native)
     if measuring:
         return checks + measured.measure(name, peer, native, shown)
+    if card.has_no_ring(tree, name, its):
+        return checks
     why = "not measured" if others else "not measured; for the bad FCS say the far end by --peer"
     return checks + measured.unmeasured(name, why, shown)
 

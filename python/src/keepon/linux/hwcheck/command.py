@@ -12,12 +12,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from keepon.errors import ConfigError, EnvironmentProblemError
+from keepon.errors import ConfigError, EnvironmentProblemError, one_line
 from keepon.linux.hwcheck.judge import judge
 from keepon.linux.hwcheck.peer import Listener
 from keepon.linux.hwcheck.records import parse
 
 RUN = Path("/sys/kernel/debug/keepon_hwcheck/run")
+NET = Path("/sys/class/net")
 BACKENDS = ("native", "generic")
 SLOT_BYTES = 1230
 SLOT_RANGE = (64, 1522)
@@ -44,6 +45,13 @@ def check(name: str, peer: str | None, backend: str, slot_bytes: int) -> dict[st
         raise ConfigError(
             f"option --slot-bytes = {slot_bytes}: must be {SLOT_RANGE[0]} to {SLOT_RANGE[1]} bytes"
         )
+    there = sorted(path.name for path in NET.iterdir())
+    for what, given in (("argument NAME", name), ("option --peer", peer)):
+        if given is not None and given not in there:
+            raise ConfigError(
+                f'{what} = "{one_line(given)}": is no interface here; there are'
+                f" {', '.join(map(one_line, there))}"
+            )
     if os.geteuid():
         raise EnvironmentProblemError("only root may check a card; use sudo")
     if not RUN.exists():
