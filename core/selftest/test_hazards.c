@@ -221,6 +221,40 @@ static void test_partition_switches_at_its_slot(struct kpn_selftest *t)
 }
 
 /*
+ * A class that has slots by a table to come only: its frames wait for that within the horizon, and are
+ * refused before, or they would hold their senders for as long as whoever set the table likes. One
+ * that waits and whose slots a step puts out of reach ends.
+ */
+static void test_nobody_waits_for_a_table_beyond_the_horizon(struct kpn_selftest *t)
+{
+	static const u16 masks[] = { 1, 2 };
+	static u64 memory[64];
+	struct kpn_partition next;
+	u64 at;
+
+	exact_nic_prepare(&nic);
+	nic.config.allowed = masks;
+	nic.config.partition_slots = 1;
+	nic.config.horizon_ns = 200 * SLOT_NS;
+	KPN_EXPECT(t, exact_nic_start(&nic, START_NS));
+	exact_nic_run(&nic, 2 * MS);
+	kpn_partition_init(&next, memory, &masks[1], 1);
+	at = kpn_div_u64((u64)ahead(500), SLOT_NS);
+	KPN_EXPECT_EQ(t, kpn_pacer_set_partition(nic.pacer, &next, at), 0);
+	KPN_EXPECT_EQ(t, submit(1, 1, -1), KPN_VERDICT_NOT_ALLOWED);
+	exact_nic_run(&nic, 350 * SLOT_NS);
+	KPN_EXPECT_EQ(t, submit(2, 1, -1), KPN_VERDICT_PENDING);
+	KPN_EXPECT_EQ(t, kpn_pacer_adjtime(nic.pacer, -200 * SLOT_NS), 0);
+	exact_nic_run(&nic, 20 * SLOT_NS);
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_NOT_ALLOWED], 1);
+	KPN_EXPECT_EQ(t, submit(3, 1, -1), KPN_VERDICT_NOT_ALLOWED);
+	exact_nic_run(&nic, 200 * SLOT_NS);
+	KPN_EXPECT_EQ(t, submit(4, 1, -1), KPN_VERDICT_PENDING);
+	exact_nic_run(&nic, 250 * SLOT_NS);
+	KPN_EXPECT_EQ(t, nic.outcomes[KPN_VERDICT_BEST_EFFORT], 1);
+}
+
+/*
  * A table whose turn has not come gives way: what was placed by it is placed anew, and what only it
  * allowed is refused. Once its first slot cannot be changed any more, it is waited for.
  */
@@ -417,6 +451,7 @@ void kpn_test_hazards(struct kpn_selftest *t)
 	test_frames_that_come_due_at_once_keep_the_budget(t);
 	test_partition_switches_at_its_slot(t);
 	test_partition_still_to_come_gives_way(t);
+	test_nobody_waits_for_a_table_beyond_the_horizon(t);
 	test_store_under_way_is_in_doubt(t);
 	test_latency_is_bounded_by_what_is_posted(t);
 	test_class_without_slots_is_refused(t);

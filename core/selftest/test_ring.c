@@ -335,6 +335,33 @@ static void random_history(struct kpn_selftest *t, u32 slots, u64 seed)
 }
 
 /*
+ * Where the wire is among thousands of trimmed slots is asked for with every frame: it must not take
+ * a look at each of them. Lengths of slots in whole words in between are made wrong, and not missed.
+ */
+static void test_many_trims_are_passed_by_the_word(struct kpn_selftest *t, u32 slots)
+{
+	const u64 end = slots - 3;
+	struct kpn_ring ring;
+	u64 seq;
+
+	kpn_ring_init(&ring, memory, slots, SLOT_PS);
+	/* the head is in the middle of a word, and the ring begins anew further on */
+	post(&ring, slots / 2 + 5);
+	pass_all(&ring, slots / 2 + 5);
+	post(&ring, slots - 3);
+	for (seq = ring.head.seq; seq < ring.tail.seq; seq++)
+		kpn_ring_set_delta(&ring, seq, kpn_ring_desc(&ring, seq), -8000);
+	for (seq = ring.head.seq + 64; seq + 128 < ring.tail.seq; seq++)
+		memory[kpn_ring_desc(&ring, seq)].delta_ps = 12345;
+	seq = ring.head.seq + end;
+	KPN_EXPECT_EQ(t, kpn_ring_at(&ring, seq).ps, ring.head.ps + end * (SLOT_PS - 8000));
+	KPN_EXPECT_EQ(t, kpn_ring_at(&ring, seq).ps, ring.tail.ps);
+	KPN_EXPECT_EQ(t, kpn_ring_seq_at(&ring, ring.tail.ps - 1).seq, ring.tail.seq - 1);
+	KPN_EXPECT_EQ(t, kpn_ring_seq_at(&ring, ring.tail.ps - 1).end_ps, ring.tail.ps);
+	KPN_EXPECT_EQ(t, kpn_ring_seq_at(&ring, ring.tail.ps).seq, ring.tail.seq);
+}
+
+/*
  * Each member of a set is found from wherever one looks, at the edges of words and in the last word
  * of all.
  */
@@ -374,6 +401,8 @@ void kpn_test_ring(struct kpn_selftest *t)
 	test_figure_5(t);
 	for (i = 0; i < KPN_COUNT_OF(sizes); i++)
 		random_history(t, sizes[i], 1000 + i);
+	test_many_trims_are_passed_by_the_word(t, 4096);
+	test_many_trims_are_passed_by_the_word(t, 4000);
 
 	/* a position before the head is the head's */
 	kpn_ring_init(&ring, memory, 16, SLOT_PS);

@@ -422,7 +422,7 @@ enum kpn_verdict kpn_pacer_submit(struct kpn_pacer *pacer, struct kpn_frame *fra
 				 pacer->real_bytes_max - FRAME_BYTES_LEAST ||
 			 frame->tc >= KPN_CLASS_COUNT))
 		verdict = refusal(frame);
-	else if (KPN_UNLIKELY(!(pacer->classes >> frame->tc & 1)))
+	else if (KPN_UNLIKELY(!kpn_has_slots(pacer, frame->tc)))
 		verdict = KPN_VERDICT_NOT_ALLOWED;
 	else if (!(frame->flags & KPN_FRAME_TXTIME))
 		verdict = kpn_submit_best_effort(pacer, frame, kpn_cpu_now(pacer));

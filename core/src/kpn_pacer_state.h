@@ -148,7 +148,7 @@ struct kpn_pacer {
 	u64 offered_seq;             /* slots before it have been offered to all that wait */
 	u64 cursor[KPN_CLASS_COUNT]; /* best effort: after the last slot given to the class */
 	u64 pending;                 /* frames held, in the ring and before it */
-	u32 classes;                 /* those that have a slot in either table */
+	u32 classes;                 /* those that have a slot in the first table */
 	u32 real_bytes_max;          /* longest frame that fits every slot it may get */
 	u32 lead_slots;
 	u32 lookahead_slots; /* how far from the head best effort is placed ahead */

@@ -31,6 +31,20 @@ static inline bool kpn_allowed_in(const struct kpn_pacer *pacer, u64 seq, u8 tc)
 }
 
 /**
+ * kpn_has_slots() - whether frames of class @tc are taken: it has slots now, or will have by a table
+ * that begins within the horizon; nobody waits longer than that
+ */
+static inline bool kpn_has_slots(const struct kpn_pacer *pacer, u8 tc)
+{
+	const struct kpn_partition *next = pacer->table[1].partition;
+
+	if (KPN_LIKELY(pacer->classes >> tc & 1))
+		return true;
+	return next && next->classes >> tc & 1 &&
+	       (s64)(pacer->switch_seq - pacer->ring.head.seq) <= (s64)pacer->horizon_slots;
+}
+
+/**
  * kpn_find_free() - first slot in [from, to) of class @tc without a frame, or @to; @yielding: or
  * with one that yields
  */

@@ -162,19 +162,19 @@ void kpn_review(struct kpn_pacer *pacer, u64 cpu_ns)
 }
 
 /*
- * The frame in slot @seq of a ring that was halted: fetched it may have left, otherwise it has not.
+ * The frame behind @place in a ring that was halted: fetched it may have left, otherwise it has
+ * not.
  */
-static void end_halted(struct kpn_pacer *pacer, u64 seq)
+static void end_halted(struct kpn_pacer *pacer, const struct kpn_cursor *place)
 {
-	u64 start_ps = kpn_ring_at(&pacer->ring, seq).ps + pacer->sfd_ps;
-	struct kpn_frame *frame = kpn_ring_release(&pacer->ring, kpn_ring_desc(&pacer->ring, seq));
+	struct kpn_frame *frame = kpn_ring_release(&pacer->ring, place->desc);
 
-	if (seq >= pacer->doubt_seq) {
+	if (place->seq >= pacer->doubt_seq) {
 		kpn_end_frame(pacer, frame, KPN_VERDICT_FLUSHED);
 		return;
 	}
 	kpn_end_frame(pacer, frame, KPN_VERDICT_IN_DOUBT);
-	frame->start = kpn_clock_at(&pacer->clock, start_ps);
+	frame->start = kpn_clock_at(&pacer->clock, place->ps + pacer->sfd_ps);
 }
 
 static u32 drain_ring(struct kpn_pacer *pacer, u32 left)
@@ -182,9 +182,11 @@ static u32 drain_ring(struct kpn_pacer *pacer, u32 left)
 	struct kpn_ring *ring = &pacer->ring;
 	u64 end = ring->head.seq + ring->slots;
 	u64 at = kpn_ring_next(ring, &ring->claimed, ring->head.seq, end);
+	struct kpn_cursor place = ring->head;
 
 	for (; at < end && left; left--) {
-		end_halted(pacer, at);
+		kpn_ring_move(ring, &place, at);
+		end_halted(pacer, &place);
 		at = kpn_ring_next(ring, &ring->claimed, at, end);
 	}
 	return left;

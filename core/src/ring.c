@@ -72,11 +72,33 @@ u64 kpn_ring_deltas_ps(const struct kpn_ring *ring, u64 from, u64 to)
 	return deltas_ps(ring, first, ring->slots) + deltas_ps(ring, 0, end - ring->slots);
 }
 
+/*
+ * @cursor moves behind the word of descriptors that slot @trimmed, the first one trimmed from there
+ * on, is in: every frame that is placed or taken back asks where the wire is, and with thousands of
+ * trimmed slots before that a call would take as much as the product of both. Return: false if the
+ * word begins before @cursor or ends after @to; @cursor stays where it is.
+ */
+static inline bool pass_word(const struct kpn_ring *ring, struct kpn_cursor *cursor, u64 trimmed,
+			     u64 to)
+{
+	u32 desc = kpn_ring_desc(ring, trimmed);
+	u32 bit = desc % 64;
+	u32 rest = ring->slots - desc < 64 - bit ? ring->slots - desc : 64 - bit;
+
+	if (trimmed - cursor->seq < bit || to - trimmed < rest)
+		return false;
+	kpn_ring_skip(ring, cursor, trimmed + rest);
+	cursor->ps += (u64)ring->word_ps[desc / 64];
+	return true;
+}
+
 void kpn_ring_move_trimmed(const struct kpn_ring *ring, struct kpn_cursor *cursor, u64 to)
 {
 	for (;;) {
 		u64 trimmed = kpn_ring_next(ring, &ring->trimmed, cursor->seq, to);
 
+		if (trimmed != to && pass_word(ring, cursor, trimmed, to))
+			continue;
 		kpn_ring_skip(ring, cursor, trimmed);
 		if (trimmed == to)
 			return;
@@ -101,10 +123,16 @@ struct kpn_under_way kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_p
 		return (struct kpn_under_way){ cursor.seq, cursor.ps };
 	while (ring->trim_count) {
 		u64 trimmed = kpn_ring_next(ring, &ring->trimmed, cursor.seq, ring->tail.seq);
+		struct kpn_cursor behind = cursor;
 
 		if (trimmed == ring->tail.seq ||
 		    (s64)(position_ps - cursor.ps - (trimmed - cursor.seq) * ring->slot_ps) < 0)
 			break;
+		if (pass_word(ring, &behind, trimmed, ring->tail.seq) &&
+		    (s64)(position_ps - behind.ps) >= 0) {
+			cursor = behind;
+			continue;
+		}
 		kpn_ring_skip(ring, &cursor, trimmed);
 		kpn_ring_step(ring, &cursor, ring->slot[cursor.desc].delta_ps);
 		if ((s64)(position_ps - cursor.ps) < 0)
@@ -122,6 +150,7 @@ void kpn_ring_set_delta(struct kpn_ring *ring, u64 seq, u32 desc, s64 delta_ps)
 
 	KPN_ASSERT(seq - ring->index_seq < ring->tail.seq - ring->index_seq);
 	slot->delta_ps = (s32)delta_ps;
+	ring->word_ps[desc / 64] += delta_ps - before_ps;
 	ring->tail.ps += (u64)(delta_ps - before_ps);
 	if (seq < ring->quiet_seq)
 		ring->quiet_seq = seq;

@@ -189,7 +189,6 @@ int kpn_pacer_set_partition(struct kpn_pacer *pacer, const struct kpn_partition 
 	changed = pacer->switch_seq;
 	pacer->switch_net_slot = at_net_slot;
 	pacer->table[1].partition = next;
-	pacer->classes = pacer->table[0].partition->classes | next->classes;
 	pacer->todo |= KPN_TODO_SWITCH;
 	pacer->frames_left = pacer->config.budget_frames;
 	kpn_place_switch(pacer, first);

@@ -125,7 +125,7 @@ static enum fill fill_queue(struct kpn_pacer *pacer, u8 queue,
 	enum fill fill;
 
 	while (prebuffer->backlog >> queue & 1 && pacer->frames_left) {
-		if (KPN_UNLIKELY(!(pacer->classes >> tc & 1))) {
+		if (KPN_UNLIKELY(!kpn_has_slots(pacer, tc))) {
 			kpn_end_frame(pacer, kpn_prebuffer_take_first(prebuffer, queue),
 				      KPN_VERDICT_NOT_ALLOWED);
 			kpn_spend(pacer);

@@ -299,6 +299,11 @@ void keepon_engine_stop(struct keepon *keepon)
 	netif_tx_disable(keepon->dev);
 	keepon_poll_end(engine);
 	napi_disable(&keepon->napi);
+	/*
+	 * A poll that saw the carrier just before it went may have woken queues since. All are stopped,
+	 * or the next start would find nothing to wake in those that the byte limits hold.
+	 */
+	netif_tx_stop_all_queues(keepon->dev);
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	keepon_clock_keep_locked(keepon);

@@ -10,8 +10,11 @@
 #include "keepon.h"
 #include "keepon/wire.h"
 
-/* Looking for a cycle that would fit: so many tried at most, and so many entries looked at. */
-enum { CYCLES_TRIED_MAX = 1 << 17, ENTRIES_TRIED_MAX = 1 << 22 };
+/*
+ * Looking for what would fit: so many cycles tried at most, and so many times an entry looked at.
+ * Whoever is refused holds RTNL meanwhile.
+ */
+enum { CYCLES_TRIED_MAX = 1 << 17, ENTRIES_TRIED_MAX = 1 << 23 };
 
 static u64 slot_ps_of(const struct keepon_plan *plan, u32 slot_bytes)
 {
@@ -190,6 +193,16 @@ struct trial {
 	u32 cycle_ns;
 };
 
+/*
+ * struct search - of many trials
+ * @entries_left: so many times more an entry may be looked at
+ * @queue: which had no slot last: most often it has none again, and the others need no look
+ */
+struct search {
+	u32 entries_left;
+	u32 queue;
+};
+
 static struct trial trial_of(const struct keepon_gates *gates, u32 cycle_ns, u64 slot_ps)
 {
 	struct trial trial = { .gates = gates, .slot_ps = slot_ps, .cycle_ns = cycle_ns };
@@ -222,8 +235,11 @@ static bool holds_slot(const struct trial *trial, u64 start_ns, u64 length_ns)
 	return rest_ps + trial->slot_ps <= length_ns * 1000;
 }
 
-/* Whether a class whose gate opens at all has a slot. Two rounds: a window may go over the end. */
-static bool has_slot(const struct trial *trial, u32 queue)
+/*
+ * Whether a class whose gate opens at all has a slot; false, too, where the search has to end. Two
+ * rounds: a window may go over the end.
+ */
+static bool has_slot(const struct trial *trial, u32 queue, u32 *entries_left)
 {
 	u64 begin_ns = 0;
 	u64 open_ns = 0;
@@ -237,6 +253,9 @@ static bool has_slot(const struct trial *trial, u32 queue)
 		for (i = 0; i < trial->gates->given_count && at_ns < trial->cycle_ns; i++) {
 			u32 ns = lasts_ns(trial, i, at_ns);
 
+			if (!*entries_left)
+				return false;
+			--*entries_left;
 			if (trial->gates->entries[i].gates >> queue & 1) {
 				opens = true;
 				if (!open_ns)
@@ -254,13 +273,14 @@ static bool has_slot(const struct trial *trial, u32 queue)
 	return !opens;
 }
 
-static bool all_have_slots(const struct trial *trial)
+static bool all_have_slots(const struct trial *trial, struct search *search)
 {
-	u32 queue;
+	u32 i;
 
-	for (queue = 0; queue < KEEPON_CLASS_COUNT; queue++) {
-		if (!has_slot(trial, queue))
+	for (i = 0; i < KEEPON_CLASS_COUNT; i++) {
+		if (!has_slot(trial, search->queue, &search->entries_left))
 			return false;
+		search->queue = (search->queue + 1) % KEEPON_CLASS_COUNT;
 	}
 	return true;
 }
@@ -269,11 +289,12 @@ static bool all_have_slots(const struct trial *trial)
 static u32 nearest_slot_bytes(const struct keepon_gates *gates, const struct keepon_plan *plan)
 {
 	u32 most = min_t(u32, plan->caps.frame_bytes_max, KPN_FRAME_BYTES_MAX);
+	struct search search = { .entries_left = ENTRIES_TRIED_MAX };
 	u32 bytes = plan->config.slot_bytes;
 	u32 distance;
 	u32 side;
 
-	for (distance = 1; distance < KPN_FRAME_BYTES_MAX; distance++) {
+	for (distance = 1; distance < KPN_FRAME_BYTES_MAX && search.entries_left; distance++) {
 		for (side = 0; side < 2; side++) {
 			u32 other = side ? bytes + distance : bytes - distance;
 			struct trial trial;
@@ -281,7 +302,8 @@ static u32 nearest_slot_bytes(const struct keepon_gates *gates, const struct kee
 			if (other < KPN_FRAME_BYTES_MIN || other > most)
 				continue;
 			trial = trial_of(gates, gates->cycle_ns, slot_ps_of(plan, other));
-			if (comes_round(gates->cycle_ns, trial.slot_ps) && all_have_slots(&trial))
+			if (comes_round(gates->cycle_ns, trial.slot_ps) &&
+			    all_have_slots(&trial, &search))
 				return other;
 		}
 		cond_resched();
@@ -292,11 +314,11 @@ static u32 nearest_slot_bytes(const struct keepon_gates *gates, const struct kee
 /* The cycle nearest to that of the list that comes round and has all windows, or 0. */
 static u32 nearest_cycle_ns(const struct keepon_gates *gates, u64 slot_ps)
 {
-	u32 left = ENTRIES_TRIED_MAX;
+	struct search search = { .entries_left = ENTRIES_TRIED_MAX };
 	u32 distance;
 	u32 side;
 
-	for (distance = 1; distance < CYCLES_TRIED_MAX; distance++) {
+	for (distance = 1; distance < CYCLES_TRIED_MAX && search.entries_left; distance++) {
 		for (side = 0; side < 2; side++) {
 			s64 cycle_ns =
 				(s64)gates->cycle_ns + (side ? (s64)distance : -(s64)distance);
@@ -304,11 +326,8 @@ static u32 nearest_cycle_ns(const struct keepon_gates *gates, u64 slot_ps)
 
 			if (cycle_ns < 1 || cycle_ns > INT_MAX || !comes_round(cycle_ns, slot_ps))
 				continue;
-			if (left < gates->given_count)
-				return 0;
-			left -= gates->given_count;
 			trial = trial_of(gates, cycle_ns, slot_ps);
-			if (all_have_slots(&trial))
+			if (all_have_slots(&trial, &search))
 				return cycle_ns;
 		}
 		if (distance % 1024 == 0)

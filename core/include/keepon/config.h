@@ -80,7 +80,8 @@ struct kpn_class_config {
  * @budget_frames: frames that one call may place, end or take back; at least twice the batch, so
  *	that
  *	what is left over never grows
- * @horizon_ns: scheduled frames further ahead than this are refused as TOO_EARLY; 0: no limit
+ * @horizon_ns: scheduled frames further ahead than this are refused as TOO_EARLY, and frames of a
+ *	class that has no slot until a table that begins later as NOT_ALLOWED; 0: no limit
  * @tolerance_ns: how much before txtime KPN_ROUND_UP may send; default one start quantum
  * @drift_ppb_max: stated bound on |CPU rate / NIC rate - 1|
  * @wander_ppb_per_s_max: stated bound on the change of that rate per second

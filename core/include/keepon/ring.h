@@ -44,6 +44,7 @@ struct kpn_slot {
  * @claimed: descriptors that carry a frame; @claimed_count: how many
  * @yielding: those of them whose frame makes room for a scheduled one (best effort)
  * @trimmed: descriptors of posted slots of another length; @trim_count: how many
+ * @word_ps: by how much those of a word of that set are longer than nominal together
  * @trimmed_end: no trimmed slot from there on
  * @slot: per descriptor
  */
@@ -64,6 +65,7 @@ struct kpn_ring {
 	struct kpn_bits claimed;
 	struct kpn_bits yielding;
 	struct kpn_bits trimmed;
+	s64 word_ps[KPN_BITS_WORDS];
 };
 
 size_t kpn_ring_bytes(u32 slots);
@@ -177,7 +179,10 @@ static inline void kpn_ring_step(const struct kpn_ring *ring, struct kpn_cursor 
 	cursor->ps += (u64)delta_ps;
 }
 
-/** kpn_ring_move_trimmed() - @cursor moves to @to, at most the tail; cost follows trims */
+/**
+ * kpn_ring_move_trimmed() - @cursor moves to @to, at most the tail; cost follows trims, but whole
+ * words of descriptors are passed at once, so that it ends however many are trimmed
+ */
 void kpn_ring_move_trimmed(const struct kpn_ring *ring, struct kpn_cursor *cursor, u64 to);
 
 /** kpn_ring_move() - the same; of posted slots none before quiet_seq is trimmed */
@@ -189,7 +194,7 @@ static inline void kpn_ring_move(const struct kpn_ring *ring, struct kpn_cursor 
 		kpn_ring_move_trimmed(ring, cursor, to);
 }
 
-/** kpn_ring_at() - the place before slot @seq in [head, tail]; cost follows trims before it */
+/** kpn_ring_at() - the place before slot @seq in [head, tail]; costs a kpn_ring_move_trimmed() */
 struct kpn_cursor kpn_ring_at(const struct kpn_ring *ring, u64 seq);
 
 /**
@@ -202,8 +207,8 @@ struct kpn_under_way {
 };
 
 /**
- * kpn_ring_seq_at() - slot that is on the wire at @position_ps, the head at least; cost follows
- * trims before it
+ * kpn_ring_seq_at() - slot that is on the wire at @position_ps, the head at least; costs a
+ * kpn_ring_move_trimmed()
  */
 struct kpn_under_way kpn_ring_seq_at(const struct kpn_ring *ring, u64 position_ps);
 
@@ -218,6 +223,7 @@ void kpn_ring_set_delta(struct kpn_ring *ring, u64 seq, u32 desc, s64 delta_ps);
  */
 static inline void kpn_ring_forget_delta(struct kpn_ring *ring, u32 desc)
 {
+	ring->word_ps[desc / 64] -= ring->slot[desc].delta_ps;
 	ring->slot[desc].delta_ps = 0;
 	kpn_bits_clear(&ring->trimmed, desc);
 	ring->trim_count--;

@@ -85,10 +85,11 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("vectors of hazards",),
     ),
     Mutation(
-        "classes of a table that has given way",
-        "search.c",
-        "	pacer->classes = pacer->table[0].partition->classes | next->classes;\n",
-        "	pacer->classes |= next->classes;\n",
+        "a class waits for a table however far that is",
+        "kpn_search.h",
+        "	return next && next->classes >> tc & 1 &&\n	       (s64)(pacer->switch_seq -"
+        " pacer->ring.head.seq) <= (s64)pacer->horizon_slots;\n",
+        "	return next && next->classes >> tc & 1;\n",
         ("vectors of hazards",),
     ),
     Mutation(
@@ -158,7 +159,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "class without slots accepted",
         "insert.c",
-        "	else if (KPN_UNLIKELY(!(pacer->classes >> frame->tc & 1)))\n		verdict ="
+        "	else if (KPN_UNLIKELY(!kpn_has_slots(pacer, frame->tc)))\n		verdict ="
         " KPN_VERDICT_NOT_ALLOWED;\n",
         "",
         ("vectors of hazards",),
