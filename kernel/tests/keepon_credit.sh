@@ -86,6 +86,14 @@ phase rate 4
 is "$(identity rt0)" 0 "every frame is accounted for"
 is "$(counter rt0 underruns)$(counter rt0 slips)" 00 "the wire stayed full"
 run "no rates" tc qdisc del dev rt0 root
+run "gates closed to class 3 for seven slots of ten" tc qdisc replace dev rt0 root handle 100: taprio num_tc 4 \
+	map 0 1 2 3 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 1@1 1@2 1@3 base-time 0 \
+	sched-entry S 7 700000 sched-entry S f 300000 flags 0x2
+refuse_with "hicredit for one slot" "hicredit 250 bytes is less than idleslope 20000 brings .* up to 800000 ns; give 2000 or" \
+	cbs 3 20000 -80000 250 -1000
+run "with what the wait brings" cbs 3 20000 -80000 2000 -1000
+phase gates 5
+run "no gates" tc qdisc del dev rt0 root
 run "a tenth of the slots for class 2 alone" ip link set rt0 type keepon partition 10 class 2 slots 0
 wait_until 2 is_running rt0
 run "that much is promised" mqprio 400 mode channel shaper bw_rlimit min_rate 0 0 10Mbit 0 max_rate 0 0 0 0

@@ -30,8 +30,9 @@ SPAN_MS = 1000
 
 @dataclass(frozen=True)
 class Slope:
-    """Bit/s of a class; bytes that its hiCredit is above what waiting for a slot brings; whether
-    that is enough for it to have no less than its slope, beside the shaped class above.
+    """Bit/s of a class; bytes that its hiCredit is above what waiting for a slot brings, or behind
+    gates, where slots in a row make up for that wait, all of it; whether that is enough for it to
+    have no less than its slope, beside the shaped class above.
     """
 
     bps: int
@@ -43,6 +44,7 @@ class Slope:
 PHASES = {
     "cbs": {3: Slope(20_000_000, 0, True), 2: Slope(7_143_000, 90, True)},
     "rate": {3: Slope(31_000_000, 0, True), 2: Slope(7_200_000, 0, False)},
+    "gates": {3: Slope(20_000_000, 2000, False)},
 }
 
 
