@@ -423,6 +423,37 @@ def test_entries_too_short_for_taprio_are_named(habitat: Planned) -> None:
     assert not any("br4" in note for note in notes)
 
 
+SLOW = """
+schema = "keepon.scenario/1"
+name = "slow"
+duration_s = 6.0
+seed = 1
+sync = { mode = "ideal" }
+bridge = [{ name = "sw" }]
+station = [{ name = "a", driver = "launchtime" }, { name = "b", driver = "launchtime" }]
+link = [{ ends = ["a", "sw"] }, { ends = ["b", "sw"] }]
+[[stream]]
+id = "S"
+talker = "a"
+listeners = ["b"]
+frame_bytes = 200
+"""
+
+
+@pytest.mark.parametrize("period_s", [2, 3])
+def test_a_cycle_too_long_for_taprio_is_named(tmp_path: Path, period_s: int) -> None:
+    path = tmp_path / "slow.toml"
+    path.write_text(f"{SLOW}period_ns = {period_s}_000_000_000\n")
+    scenario = loading.load(path)
+    made = commands.export(Planned(scenario, session.planned(scenario)))
+    told = (
+        "bridge sw, port swp1 towards b: its cycle of 3000000000 ns is beyond the 2147483647 ns"
+        " that Linux's taprio takes"
+    )
+    assert any(note.startswith(told) for note in made.notes) == (period_s == 3)
+    assert (f'stop "{told}' in made.files["sw.sh"]) == (period_s == 3)
+
+
 def test_a_message_of_tc_holds_so_many_entries_and_no_more() -> None:
     for count in (commands.TC_ENTRIES_MAX, commands.TC_ENTRIES_MAX + 1):
         entries = tuple((1 + number % 2, 10_000) for number in range(count))

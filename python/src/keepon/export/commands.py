@@ -16,6 +16,7 @@ from keepon.export.stations import first_frames_note, mtu_note, script
 from keepon.linux import ptpconfig
 from keepon.linux.apply import steps
 from keepon.linux.apply.steps import Need, Step
+from keepon.linux.link.gatelist import CYCLE_NS_MAX
 from keepon.linux.queues import PRIORITIES
 from keepon.linux.station import Machine, ptp_config, without_disturbers
 from keepon.model.topology import Topology
@@ -66,6 +67,12 @@ def _not_by_tc(port: Port) -> str | None:
     entries = joined(port)[1]
     shortest_ns, least_ns = min(ns for _, ns in entries), _least_ns(port)
     where = f"bridge {port.bridge}, port {port.name} towards {port.peer}"
+    if port.cycle_ns > CYCLE_NS_MAX:
+        return (
+            f"{where}: its cycle of {port.cycle_ns} ns is beyond the {CYCLE_NS_MAX} ns that Linux's"
+            " taprio takes; it needs periods that come round sooner, or a switch that takes such a"
+            " cycle, by --format yang or tsntool"
+        )
     if shortest_ns < least_ns:
         return (
             f"{where}: its shortest gate entry of {shortest_ns} ns is below the {least_ns} ns that"
