@@ -34,6 +34,7 @@ from keepon.linux.link import options
 from keepon.linux.link.slots import list_text, slots_of_classes
 from keepon.linux.queues import queues_of
 from keepon.model import loading
+from keepon.planner.verify import problems
 
 THREE = ROOT / "examples" / "three-stations.toml"
 TC_PARSED = (0, 2)
@@ -129,6 +130,14 @@ def test_a_changed_gate_is_noticed(
         == EXIT_INPUT
     )
     assert "does not hold for scenario" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("key", "value"), [("mode", "paper"), ("placeholder", "mac-control")])
+def test_a_changed_ring_is_noticed(key: str, value: str) -> None:
+    scenario = small()
+    changed = json.loads(json.dumps(session.planned(scenario)))
+    changed["stations"]["a"][key] = value
+    assert f"station a: {key} is not the one asked for" in problems(scenario, changed)
 
 
 @pytest.mark.parametrize(

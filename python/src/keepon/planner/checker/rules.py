@@ -47,6 +47,10 @@ def _check_station(given: Given, station: Station, document: PlannedStation) -> 
         found.append("slot_time_ps is not the slot's bytes plus 20 at the link's rate")
     if options.slot_bytes not in ("auto", document["slot_bytes"]):
         found.append("slot_bytes is not the one asked for")
+    if document["mode"] != options.mode:
+        found.append("mode is not the one asked for")
+    if document["placeholder"] != options.placeholder:
+        found.append("placeholder is not the one asked for")
     if not 8 <= document["ring_slots"] <= 4096 or not 1 <= document["partition_slots"] <= 65_536:
         found.append("ring or partition out of range")
     if not 1 <= document["batch_slots"] <= document["depth_slots"] <= document["ring_slots"] - 1:
