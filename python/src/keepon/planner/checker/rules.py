@@ -49,7 +49,7 @@ def _check_station(given: Given, station: Station, document: PlannedStation) -> 
         found.append("slot_bytes is not the one asked for")
     if document["mode"] != options.mode:
         found.append("mode is not the one asked for")
-    if document["placeholder"] != options.placeholder:
+    if document.get("placeholder", options.placeholder) != options.placeholder:
         found.append("placeholder is not the one asked for")
     if not 8 <= document["ring_slots"] <= 4096 or not 1 <= document["partition_slots"] <= 65_536:
         found.append("ring or partition out of range")
