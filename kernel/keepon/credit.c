@@ -136,6 +136,13 @@ static int check_credits(const struct keepon *keepon, const struct tc_cbs_qopt_o
 	s64 low =
 		-(s64)div64_u64((u64)wire_bytes(keepon) * (port_kbps - cbs->idleslope), port_kbps);
 
+	if (!gap && (keepon->taprio.next || keepon->taprio.now)) {
+		keepon_explain(
+			extack,
+			"queue %d has no slots, so there is nothing to shape: no window of taprio is open to it; give it one",
+			cbs->queue);
+		return -EINVAL;
+	}
 	if (!gap) {
 		keepon_explain(
 			extack,

@@ -91,6 +91,8 @@ run "gates closed to class 3 for seven slots of ten" tc qdisc replace dev rt0 ro
 	sched-entry S 7 700000 sched-entry S f 300000 flags 0x2
 refuse_with "hicredit for one slot" "hicredit 250 bytes is less than idleslope 20000 brings .* up to 800000 ns; give 2000 or" \
 	cbs 3 20000 -80000 250 -1000
+refuse_with "a queue without a gate" "queue 5 has no slots, so there is nothing to shape: no window of taprio is open" \
+	cbs 5 20000 -80000 2000 -1000
 run "with what the wait brings" cbs 3 20000 -80000 2000 -1000
 phase gates 5
 run "no gates" tc qdisc del dev rt0 root
