@@ -330,8 +330,7 @@ static u32 nearest_cycle_ns(const struct keepon_gates *gates, u64 slot_ps)
 			if (all_have_slots(&trial, &search))
 				return cycle_ns;
 		}
-		if (distance % 1024 == 0)
-			cond_resched();
+		cond_resched();
 	}
 	return 0;
 }

@@ -547,17 +547,21 @@ def test_small_slots_are_told_of() -> None:
     note = next(note for note in exported_cell.notes if "IPv6" in note)
     assert "controller 150" in note and "safety 75" in note
     assert "rt0 comes up with MTU 150" in exported_cell.files["controller.sh"]
+    assert "IPv4" not in note
     wide = parse_with_slots(1310)
     assert not any("IPv6" in note for note in commands.export(wide).notes)
+    short = commands.export(parse_with_slots(80, frame_bytes=64))
+    assert any("which needs 1280, and below 68 for IPv4, too:" in note for note in short.notes)
+    assert "IPv6 needs 1280, IPv4 68." in "".join(short.files.values())
 
 
-def parse_with_slots(slot_bytes: int) -> Planned:
+def parse_with_slots(slot_bytes: int, frame_bytes: int = 200) -> Planned:
     text = small_text(
         **{
             'driver = "under-test"': 'driver = "keepon"',
             "[compare]": "",
             'drivers = ["keepon", "standard"]': "",
-            "frame_bytes = 200": "frame_bytes = 200\ntc = 0",
+            "frame_bytes = 200": f"frame_bytes = {frame_bytes}\ntc = 0",
             "period_ns = 1_000_000": "period_ns = 10_640_000",
         }
     )

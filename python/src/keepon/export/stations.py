@@ -6,7 +6,7 @@ of keepon.linux.station.
 from __future__ import annotations
 
 from keepon.export import shell
-from keepon.linux.apply.steps import IPV6_MTU_MIN
+from keepon.linux.apply.steps import IPV4_MTU_MIN, IPV6_MTU_MIN
 from keepon.linux.station import Machine, setup, stream_lines
 from keepon.model.scenario import Station
 
@@ -19,9 +19,12 @@ def mtu_note(machine: Machine) -> str | None:
     if not small:
         return None
     told = ", ".join(f"{name} {mtu}" for name, mtu in small.items())
+    without = f"IPv6, which needs {IPV6_MTU_MIN}"
+    if min(small.values()) < IPV4_MTU_MIN:
+        without += f", and below {IPV4_MTU_MIN} for IPv4, too"
     return (
-        f"{machine.keepon_name} comes up with an MTU of what its slots carry, too small for IPv6,"
-        f" which needs {IPV6_MTU_MIN}: {told}; longer slot_bytes in the scenario raise it"
+        f"{machine.keepon_name} comes up with an MTU of what its slots carry, too small for"
+        f" {without}: {told}; longer slot_bytes in the scenario raise it"
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from keepon.linux import ptpconfig
 from keepon.linux.apply import steps
-from keepon.linux.apply.steps import IPV6_MTU_MIN, Need, Setup, Step, Told
+from keepon.linux.apply.steps import IPV4_MTU_MIN, IPV6_MTU_MIN, Need, Setup, Step, Told
 from keepon.linux.planned import Guest, link_options, queue_commands
 from keepon.model.hosts import etf_delta_ns
 from keepon.model.scenario import Station
@@ -118,8 +118,10 @@ def _link(machine: Machine, station: Station) -> Iterator[Step]:
         return
     mtu = machine.mtu(station)
     if mtu is not None and mtu < IPV6_MTU_MIN:
+        ipv4 = f", IPv4 {IPV4_MTU_MIN}" if mtu < IPV4_MTU_MIN else ""
         yield Told(
-            f"{device} comes up with MTU {mtu}, what a slot carries: IPv6 needs {IPV6_MTU_MIN}."
+            f"{device} comes up with MTU {mtu}, what a slot carries: IPv6 needs"
+            f" {IPV6_MTU_MIN}{ipv4}."
         )
     yield steps.AddKeepon(nic, device, tuple(link_options(machine, station)))
     yield steps.SetUp(device)

@@ -118,6 +118,8 @@ def _take_routes(nic: str, device: str) -> None:
     """
     (link_,) = json.loads(ip("-json", "addr", "show", "dev", nic))
     (above,) = json.loads(ip("-json", "link", "show", "dev", device))
+    if above["mtu"] < steps.IPV4_MTU_MIN:
+        return
     routes = ip("-4", "route", "show", "dev", nic).splitlines()
     for line in sorted(routes, key=lambda line: " via " in line):  # gateways behind their networks
         words = [word for word in line.split() if word not in ("linkdown", "dead")]
