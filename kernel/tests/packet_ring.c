@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include <linux/net_tstamp.h>
 #include <linux/sockios.h>
@@ -63,15 +64,18 @@ static void *map_ring(int fd)
 	return ring;
 }
 
-/* A place is given back once its frame has left; what stands in it then is counted. */
-static void take_back(int fd, volatile struct tpacket2_hdr *frame, struct counts *counts)
+/*
+ * A place is given back once its frame has left; what stands in it then is counted. poll() is no
+ * wait for it: stamps that nobody has read yet end it at once.
+ */
+static void take_back(volatile struct tpacket2_hdr *frame, struct counts *counts)
 {
-	struct pollfd events = { .fd = fd, .events = POLLOUT };
+	const struct timespec pause = { 0, 1000000 };
 	int tries = WAIT_MS;
 
 	while (frame->tp_status & (TP_STATUS_SEND_REQUEST | TP_STATUS_SENDING)) {
 		require(tries--, "a frame that does not leave");
-		poll(&events, 1, 1);
+		nanosleep(&pause, NULL);
 	}
 	counts->sent++;
 	if (frame->tp_status & TP_STATUS_TS_RAW_HARDWARE && frame->tp_sec)
@@ -131,7 +135,7 @@ int main(int argc, char **argv)
 		struct tpacket2_hdr *frame = frame_at(ring, i);
 
 		if (i >= FRAMES)
-			take_back(fd, frame, &counts);
+			take_back(frame, &counts);
 		memset((char *)frame + TPACKET2_HDRLEN - sizeof(struct sockaddr_ll), (int)i,
 		       DATA_BYTES);
 		frame->tp_len = DATA_BYTES;
@@ -141,7 +145,7 @@ int main(int argc, char **argv)
 		take_stamps(fd, count, 0, &counts);
 	}
 	for (i = count > FRAMES ? count - FRAMES : 0; i < count; i++)
-		take_back(fd, frame_at(ring, i), &counts);
+		take_back(frame_at(ring, i), &counts);
 	take_stamps(fd, count, WAIT_MS, &counts);
 	printf("sent %u stamped %u told %u\n", counts.sent, counts.stamped, counts.told);
 	return 0;
