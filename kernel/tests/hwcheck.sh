@@ -31,11 +31,11 @@ for group in all default; do
 	echo 1 > /proc/sys/net/ipv6/conf/$group/disable_ipv6
 done
 modprobe keepon_hwsim
-like "$(hwcheck sim0 2>&1)" "modprobe keepon_hwcheck first" "without the module"
+like "$(hwcheck lo 2>&1)" "modprobe keepon_hwcheck first" "without the module"
 modprobe keepon_hwcheck
 modprobe keepon_generic
 like "$(hwcheck lo 2>&1)" 'NAME = "lo": its driver has no ring to lend' "no ring"
-like "$(hwcheck lo --peer nobody 2>&1)" '"nobody": cannot be listened on' "no peer"
+like "$(hwcheck lo --peer nobody 2>&1)" 'option --peer = "nobody": is no interface here' "no peer"
 checked done 0 "sim0: safe to use" "prefetch=8 index=done" --peer sim1
 checked fetch 0 "sim0: safe to use" "prefetch=12 index=fetch" --peer sim1
 checked written_back 0 "sim0: safe to use" "prefetch=4 index=done persistent=0" --peer sim1

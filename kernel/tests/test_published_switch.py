@@ -19,6 +19,7 @@ pytestmark = pytest.mark.vm
 HERE = Path(__file__).parent
 FRAMES = 400
 PERIOD_NS = 1_000_000
+REFUSED_MAX = 20  # of 400, in one of many builds 12: one message of PTP was stamped 100 us late
 BYTE_NS = 8
 
 
@@ -42,9 +43,12 @@ def gaps_ns(port: str, gates: str) -> npt.NDArray[np.float64]:
     )  # fmt: skip
     assert result.tap.problems() == []
     record = observations.read_wire(result.files["switch.wire"].decode())
-    left_ps = sorted(record.phc_ps.values())
+    left = sorted((number, ps) for (_, number), ps in record.phc_ps.items())
+    # A difference of numbers above one: the sender's link refused what was late by its clock.
+    assert len(left) >= FRAMES - REFUSED_MAX
+    numbers, left_ps = zip(*left, strict=True)
     gaps = np.diff(np.array([ps - left_ps[0] for ps in left_ps], dtype=np.int64)) / 1000
-    assert len(gaps) == FRAMES - 1
+    gaps -= (np.diff(np.array(numbers)) - 1) * PERIOD_NS
     print(
         f"{port}, {gates}: mean {gaps.mean():.1f} ns, deviation {gaps.std():.1f},"
         f" {gaps.min():.1f} to {gaps.max():.1f}; {result.wall_seconds:.0f} s"

@@ -107,7 +107,8 @@ def test_scheduled_classes_keep_to_the_byte_and_tcp_has_its_share(family: str) -
     write_table(family, RATE_BPS, rows)
     assert mine.sent == dict.fromkeys(STREAMS, FRAMES)
     assert max(mine.spread_ps.values()) <= BYTE_PS
-    assert 0.99 * SHARE_BPS <= mine.tcp_bps <= SHARE_BPS
+    # of the 1000 windows in iperf3's second two may be cut: where it begins and ends
+    assert (0.99 - 2 / 1000) * SHARE_BPS <= mine.tcp_bps <= SHARE_BPS
 
 
 @pytest.mark.soak
