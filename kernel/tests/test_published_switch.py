@@ -46,9 +46,8 @@ def gaps_ns(port: str, gates: str) -> npt.NDArray[np.float64]:
     left = sorted((number, ps) for (_, number), ps in record.phc_ps.items())
     # A difference of numbers above one: the sender's link refused what was late by its clock.
     assert len(left) >= FRAMES - REFUSED_MAX
-    numbers, left_ps = zip(*left, strict=True)
-    gaps = np.diff(np.array([ps - left_ps[0] for ps in left_ps], dtype=np.int64)) / 1000
-    gaps -= (np.diff(np.array(numbers)) - 1) * PERIOD_NS
+    numbers, left_ps = np.array([(n, ps - left[0][1]) for n, ps in left], dtype=np.int64).T
+    gaps: npt.NDArray[np.float64] = np.diff(left_ps) / 1000.0 - (np.diff(numbers) - 1) * PERIOD_NS
     print(
         f"{port}, {gates}: mean {gaps.mean():.1f} ns, deviation {gaps.std():.1f},"
         f" {gaps.min():.1f} to {gaps.max():.1f}; {result.wall_seconds:.0f} s"
