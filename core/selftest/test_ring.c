@@ -335,8 +335,9 @@ static void random_history(struct kpn_selftest *t, u32 slots, u64 seed)
 }
 
 /*
- * Where the wire is among thousands of trimmed slots is asked for with every frame: it must not take
- * a look at each of them. Lengths of slots in whole words in between are made wrong, and not missed.
+ * Where the wire is among thousands of trimmed slots is asked for with every frame: it must not
+ * take a look at each of them. Lengths of slots in whole words in between are made wrong, and not
+ * missed.
  */
 static void test_many_trims_are_passed_by_the_word(struct kpn_selftest *t, u32 slots)
 {

@@ -31,8 +31,8 @@ static inline bool kpn_allowed_in(const struct kpn_pacer *pacer, u64 seq, u8 tc)
 }
 
 /**
- * kpn_has_slots() - whether frames of class @tc are taken: it has slots now, or will have by a table
- * that begins within the horizon; nobody waits longer than that
+ * kpn_has_slots() - whether frames of class @tc are taken: it has slots now, or will have by a
+ * table that begins within the horizon; nobody waits longer than that
  */
 static inline bool kpn_has_slots(const struct kpn_pacer *pacer, u8 tc)
 {

@@ -300,8 +300,8 @@ void keepon_engine_stop(struct keepon *keepon)
 	keepon_poll_end(engine);
 	napi_disable(&keepon->napi);
 	/*
-	 * A poll that saw the carrier just before it went may have woken queues since. All are stopped,
-	 * or the next start would find nothing to wake in those that the byte limits hold.
+	 * A poll that saw the carrier just before it went may have woken queues since. All are
+	 * stopped, or the next start would find nothing to wake in those that byte limits hold.
 	 */
 	netif_tx_stop_all_queues(keepon->dev);
 

@@ -22,7 +22,7 @@ enum {
 	BUFFER_BYTES = 1 << 17,
 	SAMPLE_NS = 20000000,
 	BURST_MAX = 24,
-	/* More than a socket's buffer holds: a wire that is faster than the sender never fills it. */
+	/* More than a socket's buffer holds: a wire faster than the sender never fills it. */
 	FILL_MAX = 512,
 	PAUSE_NS_MAX = 4000000,
 	PACE_NS = 1700000,

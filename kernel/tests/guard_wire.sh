@@ -42,16 +42,17 @@ counters() {
 	tc -s -j qdisc show dev sim0 >"/out/$1.qdisc"
 }
 
-# beside NAME FUDGE_NS: 120 frames by txtime, in as many others as are taken. Who sends the others may have the only CPU for a
-# slice of the scheduler, 3 ms, before the frame is handed over; the window is 0.6 ms at most.
+# beside NAME FUDGE_NS: 120 frames by txtime, in as many others as are taken. Who sends the others
+# may have the only CPU for a slice of the scheduler, 3 ms, before the frame is handed over; the
+# window is 0.6 ms at most.
 beside() {
 	counters "$1-before"
 	echo "capture sim0 on records=40000" >$control
 	gate_load run tai sim0 550 7 1 >"/out/$1.load" &
 	load=$!
 	sleep 0.2
-	keepon-talk sim0 --stream timed --period 2ms --advance 4ms --size 200 --count 120 --linger 50ms \
-		--json "/out/$1.talk" >/dev/null 2>&1
+	keepon-talk sim0 --stream timed --period 2ms --advance 4ms --size 200 --count 120 \
+		--linger 50ms --json "/out/$1.talk" >/dev/null 2>&1
 	is $? 0 "$1: all frames left"
 	wait "$load"
 	cat /sys/kernel/debug/keepon_hwsim/sim0/wire >"/out/$1.wire"

@@ -86,12 +86,15 @@ phase rate 4
 is "$(identity rt0)" 0 "every frame is accounted for"
 is "$(counter rt0 underruns)$(counter rt0 slips)" 00 "the wire stayed full"
 run "no rates" tc qdisc del dev rt0 root
-run "gates closed to class 3 for seven slots of ten" tc qdisc replace dev rt0 root handle 100: taprio num_tc 4 \
+run "gates closed to class 3 for seven slots of ten" \
+	tc qdisc replace dev rt0 root handle 100: taprio num_tc 4 \
 	map 0 1 2 3 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 1@1 1@2 1@3 base-time 0 \
 	sched-entry S 7 700000 sched-entry S f 300000 flags 0x2
-refuse_with "hicredit for one slot" "hicredit 250 bytes is less than idleslope 20000 brings .* up to 800000 ns; give 2000 or" \
+refuse_with "hicredit for one slot" \
+	"hicredit 250 bytes is less than idleslope 20000 brings .* up to 800000 ns; give 2000 or" \
 	cbs 3 20000 -80000 250 -1000
-refuse_with "a queue without a gate" "queue 5 has no slots, so there is nothing to shape: no window of taprio is open" \
+refuse_with "a queue without a gate" \
+	"queue 5 has no slots, so there is nothing to shape: no window of taprio is open" \
 	cbs 5 20000 -80000 2000 -1000
 run "with what the wait brings" cbs 3 20000 -80000 2000 -1000
 phase gates 5

@@ -47,7 +47,8 @@ run "another byte less" ip link set rt0 type keepon slot_bytes 1316
 is "$_output" "" "but not again"
 refuse "for it is without" ip addr add 2001:db8::1/64 dev rt0
 run "slots too short for IPv4" ip link set rt0 type keepon slot_bytes 80
-like "$_output" "^Warning: mtu 46 is below 68, so rt0 is without IPv4 and IPv6; slot_bytes 10[0-9] or more have room for it" "is told, too"
+told="^Warning: mtu 46 is below 68, so rt0 is without IPv4 and IPv6;"
+like "$_output" "$told slot_bytes 10[0-9] or more have room for it" "is told, too"
 short=$(echo "$_output" | sed -n 's/.*slot_bytes \([0-9]*\) or more.*/\1/p')
 run "slots of that size" ip link set rt0 type keepon slot_bytes "$short"
 is "$(cat /sys/class/net/rt0/mtu)" 68 "the least MTU of IPv4, and room for a tag"

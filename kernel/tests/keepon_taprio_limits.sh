@@ -20,11 +20,13 @@ passed() {
 	is $(($(counter rt0 verdict_oversize) - _dropped)) $((20 - $3)) "$1: too long"
 }
 
-# What would fit is looked for under RTNL, at whatever list: by so many looks at its entries for all classes together.
+# What would fit is looked for under RTNL, at whatever list: by so many looks at its entries for all
+# classes together.
 began_ns=$(now_ns)
 refuse "900 entries, 16 classes, one of them without a slot" taprio_limits rt0 long
 took_ms=$((($(now_ns) - began_ns) / 1000000))
-like "$_output $(dmesg)" "no window of traffic class 15 holds a whole slot of 10000 ns" "it says why"
+like "$_output $(dmesg)" "no window of traffic class 15 holds a whole slot of 10000 ns" \
+	"it says why"
 [ "$took_ms" -lt 500 ] && ok "soon" || not_ok "after $took_ms ms"
 diag "$took_ms ms"
 

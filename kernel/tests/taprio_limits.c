@@ -80,7 +80,7 @@ static void put_base_and_flags(void)
 	put_u32(TCA_TAPRIO_ATTR_FLAGS, FULL_OFFLOAD);
 }
 
-/* 449 windows shorter than any slot, and one at the end that is as long as is left of 2^16 x 8 ns. */
+/* 449 windows shorter than any slot, and one at the end as long as is left of 2^16 x 8 ns. */
 static void put_long_options(void)
 {
 	struct tc_mqprio_qopt classes = { .num_tc = LONG_CLASSES };

@@ -54,11 +54,12 @@ cards() {
 	if [ "$CABLE" = no ]; then
 		ip -n far link set eth9 down
 	else
-		# A keepon link pads its messages to slots, and linuxptp takes those on no other kind of link.
+		# A keepon link pads its messages to slots; linuxptp takes those on no other link.
 		modprobe keepon
 		ip -n far link add link eth9 name far0 type keepon
 		ip -n far link set far0 up
-		ip netns exec far ptp4l -2 -H --tx_timestamp_timeout 100 -m -i far0 > /run/far.log 2>&1 &
+		ip netns exec far ptp4l -2 -H --tx_timestamp_timeout 100 -m -i far0 \
+			> /run/far.log 2>&1 &
 	fi
 	sleep 1
 	state > /run/before
@@ -137,7 +138,8 @@ if [ "$FILE" = plan ]; then
 	done_testing
 	exit
 fi
-run "ptp4l of the unit follows the network's clock over the link" follows || diag "$(grep ptp4l /run/log | tail -3; tail -5 /run/far.log)"
+run "ptp4l of the unit follows the network's clock over the link" follows ||
+	diag "$(grep ptp4l /run/log | tail -3; tail -5 /run/far.log)"
 kill -9 "$(has keepon-ptp4l@eth0 MainPID)"
 run "a ptp4l that is killed" awaited 30 sh -c '[ "$(systemctl show -p NRestarts --value keepon-ptp4l@eth0)" = 1 ]'
 is "$(states)" "active active active " "a ptp4l that is killed is started again"

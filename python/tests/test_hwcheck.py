@@ -6,8 +6,10 @@ can be wrong.
 from __future__ import annotations
 
 import json
+import socket
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -15,6 +17,7 @@ from keepon.errors import ConfigError, TraceError
 from keepon.linux.hwcheck import command
 from keepon.linux.hwcheck.__main__ import main
 from keepon.linux.hwcheck.judge import Peer, find_wire, judge
+from keepon.linux.hwcheck.peer import Listener
 from keepon.linux.hwcheck.records import Records, parse
 from keepon.model import document_schemas
 
@@ -183,6 +186,13 @@ def test_records_are_read_as_the_module_writes_them() -> None:
             TraceError, match="of keepon_hwcheck is unknown; use the module of this version"
         ):
             parse(line)
+
+
+def test_a_peer_that_cannot_be_listened_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have gone since it was seen."""
+    monkeypatch.setattr(socket, "socket", Mock(side_effect=OSError(19, "No such device")))
+    with pytest.raises(ConfigError, match=r'--peer = "eth1": cannot be listened on .No such dev'):
+        Listener("eth1")
 
 
 def test_options_are_checked_first(capsys: pytest.CaptureFixture[str]) -> None:

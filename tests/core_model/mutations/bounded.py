@@ -87,9 +87,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "a class waits for a table however far that is",
         "kpn_search.h",
-        "	return next && next->classes >> tc & 1 &&\n	       (s64)(pacer->switch_seq -"
-        " pacer->ring.head.seq) <= (s64)pacer->horizon_slots;\n",
-        "	return next && next->classes >> tc & 1;\n",
+        " &&\n	       (s64)(pacer->switch_seq - pacer->ring.head.seq) <="
+        " (s64)pacer->horizon_slots;\n",
+        ";\n",
         ("vectors of hazards",),
     ),
     Mutation(
@@ -159,7 +159,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "class without slots accepted",
         "insert.c",
-        "	else if (KPN_UNLIKELY(!kpn_has_slots(pacer, frame->tc)))\n		verdict ="
+        "	else if (KPN_UNLIKELY(!kpn_has_slots(pacer, frame->tc)))\n"
+        "		verdict ="
         " KPN_VERDICT_NOT_ALLOWED;\n",
         "",
         ("vectors of hazards",),
