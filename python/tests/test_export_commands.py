@@ -141,6 +141,25 @@ def test_a_changed_ring_is_noticed(key: str, value: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "key", ["ring_slots", "partition_slots", "batch_slots", "depth_slots", "poll_overhead_ns"]
+)
+def test_what_a_scenario_states_is_not_changed(key: str) -> None:
+    scenario = small()
+    plan = session.planned(scenario)
+    planned: dict[str, Any] = dict(plan["stations"]["a"])
+    options = scenario.station_named("a").keepon.model_copy(update={key: planned[key]})
+    stations = [
+        station.model_copy(update={"keepon": options}) if station.name == "a" else station
+        for station in scenario.station
+    ]
+    stated = scenario.model_copy(update={"station": stations})
+    assert problems(stated, plan) == []
+    changed = json.loads(json.dumps(plan))
+    changed["stations"]["a"][key] += 1
+    assert f"station a: {key} is not the one asked for" in problems(stated, changed)
+
+
+@pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (["--format", "xml"], r'option --format = "xml": must be one of commands, dot'),

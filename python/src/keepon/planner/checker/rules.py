@@ -45,8 +45,7 @@ def _check_station(given: Given, station: Station, document: PlannedStation) -> 
     slot_ps, options = document["slot_time_ps"], station.keepon
     if slot_ps != (document["slot_bytes"] + 20) * byte_ps(rate_bps):
         found.append("slot_time_ps is not the slot's bytes plus 20 at the link's rate")
-    if options.slot_bytes not in ("auto", document["slot_bytes"]):
-        found.append("slot_bytes is not the one asked for")
+    found += _check_asked(options, document)
     if document["mode"] != options.mode:
         found.append("mode is not the one asked for")
     if document.get("placeholder", options.placeholder) != options.placeholder:
@@ -82,6 +81,21 @@ def _check_station(given: Given, station: Station, document: PlannedStation) -> 
                     )
                 )
     return found
+
+
+def _check_asked(options: KeeponOptions, document: PlannedStation) -> list[str]:
+    """What the scenario leaves to nobody's choice stands in the plan as it is asked for."""
+    pairs = (
+        ("slot_bytes", options.slot_bytes, document["slot_bytes"]),
+        ("ring_slots", options.ring_slots, document["ring_slots"]),
+        ("partition_slots", options.partition_slots, document["partition_slots"]),
+        ("batch_slots", options.batch_slots, document["batch_slots"]),
+        ("depth_slots", options.depth_slots, document["depth_slots"]),
+        ("poll_overhead_ns", options.poll_overhead_ns, document["poll_overhead_ns"]),
+    )
+    return [
+        f"{key} is not the one asked for" for key, asked, got in pairs if asked not in ("auto", got)
+    ]
 
 
 def _check_ownership(
