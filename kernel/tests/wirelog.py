@@ -19,7 +19,7 @@ GAP_BYTES = 20
 TROUBLE = (
     "underruns", "suspected_underruns", "slips", "index_errors", "losses", "steps",
     "start_failures",
-    "verdict_in_doubt", "verdict_late", "verdict_flushed", "pending",
+    "verdict_late", "verdict_flushed", "pending",
 )  # fmt: skip
 
 
@@ -97,17 +97,22 @@ def check_stream(runs: list[Run], result: GuestResult, byte_ns: int, ppb: int = 
 
 
 def check_counters(runs: list[Run], count: dict[str, int], frames: int = FRAMES) -> None:
-    """No trouble, and what was sent is what was on the wire."""
-    assert {name: count[name] for name in TROUBLE if count[name]} == {}
+    """No trouble, and what was sent is what was on the wire.
+
+    An interrupt may come between a last look at the head and the store that makes a frame's slot
+    real, some 100 ns. Best effort goes close to the head, so in some 25 guests there is one frame of
+    it that may have been too late: it is told to be in doubt, and was on the wire or not.
+    """
+    trouble = {name: count[name] for name in TROUBLE if count[name]}
+    assert not trouble, trouble
     sent = Counter()
     for run in runs:
         sent["slots"] += run.frames
         sent["frames"] += 0 if run.placeholder else run.frames
     assert count["verdict_on_time"] == frames
-    assert (
-        count["submitted"]
-        == count["verdict_on_time"] + count["verdict_best_effort"]
-        == sent["frames"]
-    )
-    assert count["frames_completed"] == sent["frames"]
+    doubt = count["verdict_in_doubt"]
+    sure = count["verdict_on_time"] + count["verdict_best_effort"]
+    assert doubt <= 1 and count["submitted"] == sure + doubt
+    assert 0 <= sent["frames"] - sure <= doubt
+    assert count["frames_completed"] in (sure, sure + doubt)
     assert count["slots_completed"] <= sent["slots"]
