@@ -32,6 +32,11 @@ def compiled(folder: Path, name: str, *sources: str, compiler: str = "gcc") -> P
     return program
 
 
+def phy_register(folder: Path, compiler: str = "gcc") -> dict[str, Path]:
+    """phy_register as a file of a guest."""
+    return {"/usr/bin/phy_register": compiled(folder, "phy_register", compiler=compiler)}
+
+
 def plugin(folder: Path) -> Path:
     """The plugin for the installed `ip`, which is the one the guest gets."""
     _must([str(KERNEL / "plugin" / "build"), str(folder)])

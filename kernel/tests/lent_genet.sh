@@ -12,8 +12,8 @@ folder=/sys/bus/platform/devices/$device
 # BMCR: it negotiates, with power or without
 cable() {
 	case $1 in
-	in) phy_write "$lower" 0 0x1140 ;;
-	out) phy_write "$lower" 0 0x1940 ;;
+	in) phy_register "$lower" 0 0x1140 ;;
+	out) phy_register "$lower" 0 0x1940 ;;
 	esac
 }
 

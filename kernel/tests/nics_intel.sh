@@ -41,8 +41,14 @@ echoes() {
 	ip netns exec ours ping -q -c "$_count" -i 0.002 -W 1 "$@" 10.0.0.2 | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'
 }
 
-# a kernel that has its driver built in has given it both
-[ ! -e "/sys/bus/pci/devices/$OURS/driver" ] || unbind "$OURS"
+# as every card comes that was another driver's: its PHY without power
+modprobe "$STOCK"
+ip link set dev "$(name_of "$OURS")" up
+sleep 0.2
+ip link set dev "$(name_of "$OURS")" down
+unbind "$OURS"
+# where it is no module it keeps the other one
+rmmod "$STOCK" 2>/dev/null
 run "the module loads" modprobe keepon_intel
 is "$(name_of "$OURS")" "" "it takes no controller by itself"
 # The host bridge is a PCI device like any other, and no network card.
@@ -58,6 +64,7 @@ station "$OURS" ours 10.0.0.1
 station "$THEIRS" theirs 10.0.0.2
 run "carrier" wait_until 5 carrier ours
 run "carrier at the other end" wait_until 5 carrier theirs
+is "$(($(ip netns exec ours phy_register eth0 0) & 0x0800))" 0 "the PHY has power"
 like "$(ip netns exec ours ethtool -i eth0)" "driver: keepon_intel" "driver name"
 like "$(ip netns exec ours ethtool eth0)" "Speed: 1000Mb/s" "speed"
 like "$(ip netns exec ours ethtool eth0)" "Link detected: yes" "link"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from guest_programs import phy_register
 from guest_python import PYTHON, python_files
 from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
@@ -55,14 +56,14 @@ def test_a_card_is_measured(tmp_path: Path) -> None:
     assert {"native.json", "generic.json"} <= set(result.files)
 
 
-def test_an_ordinary_card() -> None:
+def test_an_ordinary_card(tmp_path: Path) -> None:
     """With the debugger of DMA, which a lent ring is run without."""
     folders = [
         *(KERNEL / "native", KERNEL / "nics" / "intel"),
         *(HERE / "resume_probe", HERE / "bus_error_probe"),
     ]
     watched(
-        "nics_intel.sh", folders, {}, tools=["ethtool", "iperf3"],
+        "nics_intel.sh", folders, phy_register(tmp_path), tools=["ethtool", "iperf3"],
         environment={"OURS": OURS, "THEIRS": THEIRS, "STOCK": "e1000e"},
         qemu_args=[*card("e1000e", 1, OURS), *card("e1000e", 2, THEIRS)],
     )  # fmt: skip

@@ -12,6 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from guest_programs import phy_register
 from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
 
@@ -32,7 +33,7 @@ def card(model: str, number: int, address: str) -> list[str]:
     return ["-netdev", f"hubport,id=n{number},hubid=0", "-device", device]
 
 
-def boot(model: str, script: str) -> GuestResult:
+def boot(model: str, script: str, folder: Path) -> GuestResult:
     kernel = get_kernel("6.1", "rt")
     modules = build_modules(
         kernel,
@@ -40,15 +41,16 @@ def boot(model: str, script: str) -> GuestResult:
          HERE / "bus_error_probe"],
     )  # fmt: skip
     return run_guest(
-        kernel, HERE / script, modules=modules, tools=["ethtool", "iperf3"],
+        kernel, HERE / script, phy_register(folder), modules=modules,
+        tools=["ethtool", "iperf3"],
         environment={"OURS": OURS, "THEIRS": THEIRS, "STOCK": STOCK[model]},
         qemu_args=[*card(model, 1, OURS), *card(model, 2, THEIRS)], timeout_s=1200,
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("model", STOCK)
-def test_an_ordinary_card(model: str) -> None:
-    result = boot(model, "nics_intel.sh").check()
+def test_an_ordinary_card(model: str, tmp_path: Path) -> None:
+    result = boot(model, "nics_intel.sh", tmp_path).check()
     assert result.tap.problems() == []
 
 

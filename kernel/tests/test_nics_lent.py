@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guest_programs import compiled
+from guest_programs import phy_register
 from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, run_guest
 from test_nics_genet import board
@@ -76,21 +76,14 @@ def boot_intel(
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def phy_write(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program, for the Pi."""
-    folder = tmp_path_factory.mktemp("phy")
-    return compiled(folder, "phy_write", compiler="aarch64-linux-gnu-gcc")
-
-
-def boot_genet(script: str, folder: Path, phy_write: Path) -> GuestResult:
+def boot_genet(script: str, folder: Path) -> GuestResult:
     kernel = get_kernel("6.1", "arm64")
     modules = build_modules(
         kernel, [KERNEL / "native", KERNEL / "nics" / "genet", KERNEL / "keepon"]
     )
     files = {
         **programs.guest_files(kernel.machine), "/lib/keepon/lent.sh": HERE / "lent_common.sh",
-        "/usr/bin/phy_write": phy_write,
+        **phy_register(folder, "aarch64-linux-gnu-gcc"),
     }  # fmt: skip
     return run_guest(
         kernel, HERE / script, files, modules=modules, tools=programs.tools(kernel.machine),
@@ -114,8 +107,8 @@ def test_an_intel_controller_that_goes(model: str, family: str, tmp_path: Path) 
 
 
 @pytest.mark.hw
-def test_a_lent_genet(phy_write: Path, tmp_path: Path) -> None:
-    result = boot_genet("lent_genet.sh", tmp_path, phy_write).check()
+def test_a_lent_genet(tmp_path: Path) -> None:
+    result = boot_genet("lent_genet.sh", tmp_path).check()
     assert result.tap.problems() == []
     # until the first frame of the ordinary card, whose FCS is the controller's
     runs = list(takewhile(lambda run: run.own_fcs, read_log(tmp_path / "wire.csv")))

@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from guest_programs import phy_register
 from keepon.targets.vm import programs
 from keepon.vm import GuestResult, build_modules, get_kernel, offered_families, run_guest
 from wirelog import (
@@ -220,7 +221,8 @@ def test_an_ordinary_card_with_advanced_descriptors(tmp_path: Path) -> None:
     )  # fmt: skip
     ours, theirs = addresses("igb")
     result = run_guest(
-        kernel, HERE / "nics_intel.sh", modules=modules, tools=["ethtool", "iperf3"],
+        kernel, HERE / "nics_intel.sh", phy_register(tmp_path), modules=modules,
+        tools=["ethtool", "iperf3"],
         qemu=emulator(),
         qemu_args=cards("igb", 4, tmp_path / "wire.csv"), timeout_s=1200,
         environment={"OURS": ours, "THEIRS": theirs, "STOCK": "igb"},

@@ -10,18 +10,24 @@
 #include "intel.h"
 
 enum {
-	RESET_MS = 20, /* EEPROM loaded, 82574 section 4.6.3 */
+	RESET_MS = 20,     /* EEPROM loaded, 82574 section 4.6.3 */
+	PHY_SETUP_MS = 25, /* and after it, on the 82574, the PHY set up from it */
 	MASTER_US = 80000,
 	STOP_STEPS = 10,
 	GONE = 0xffffffff,
 };
+
+static void change(struct intel_nic *nic, u32 at, u32 clear, u32 set)
+{
+	intel_write(nic, at, (intel_read(nic, at) & ~clear) | set);
+}
 
 /* No access to memory is under way when the reset comes (82574 section 5.2.5). */
 static void stop_bus_master(struct intel_nic *nic)
 {
 	u32 waited_us;
 
-	intel_write(nic, CTRL, intel_read(nic, CTRL) | CTRL_MASTER_DISABLE);
+	change(nic, CTRL, 0, CTRL_MASTER_DISABLE);
 	for (waited_us = 0; waited_us < MASTER_US; waited_us += 100) {
 		if (!(intel_read(nic, STATUS) & STATUS_MASTER_ENABLED))
 			return;
@@ -32,17 +38,23 @@ static void stop_bus_master(struct intel_nic *nic)
 
 int intel_reset(struct intel_nic *nic)
 {
+	bool owned;
+
 	if (intel_read(nic, STATUS) == GONE)
 		return -EIO;
 	intel_write(nic, IMC, GONE);
 	intel_write(nic, RCTL, 0);
-	intel_write(nic, TCTL, TCTL_PSP);
+	change(nic, TCTL, TCTL_EN, 0);
 	intel_flush(nic);
 	msleep(RESET_MS / 2);
 	if (nic->chip->pcie)
 		stop_bus_master(nic);
-	intel_write(nic, CTRL, intel_read(nic, CTRL) | CTRL_RST);
-	msleep(RESET_MS);
+	/* firmware does not begin with the PHY now; if it does not let go of it, no PHY answers */
+	owned = intel_phy_acquire(nic);
+	change(nic, CTRL, 0, CTRL_RST);
+	if (owned)
+		intel_phy_release(nic);
+	msleep(intel_is_82574(nic) ? RESET_MS + PHY_SETUP_MS : RESET_MS);
 	intel_write(nic, IMC, GONE);
 	return intel_read(nic, ICR) == GONE && intel_read(nic, STATUS) == GONE ? -EIO : 0;
 }
@@ -99,12 +111,41 @@ void intel_set_filters(struct net_device *dev)
 	intel_write(nic, RCTL, rctl);
 }
 
+/*
+ * What the kernel's e1000e sets after each reset of an 82574 against its errata: without it
+ * completions on the bus are unreliable, and transmission stops. Igb of the later ones: a link at
+ * all.
+ */
+static void set_chip_bits(struct intel_nic *nic)
+{
+	if (intel_is_82574(nic)) {
+		change(nic, TARC0, TARC0_82574_CLEAR, TARC0_82574_SET);
+		change(nic, CTRL, CTRL_82574_CLEAR, 0);
+		change(nic, CTRL_EXT, CTRL_EXT_82574_CLEAR, CTRL_EXT_82574_SET);
+		change(nic, GCR, 0, GCR_82574_SET);
+		change(nic, GCR2, 0, GCR2_82574_SET);
+	}
+	if (nic->chip->eee)
+		change(nic, PHPM, PHPM_GO_LINK_DOWN, 0);
+	intel_tell_firmware(nic, true);
+}
+
+void intel_tell_firmware(struct intel_nic *nic, bool driven)
+{
+	if (nic->chip->pcie)
+		change(nic, CTRL_EXT, driven ? 0 : CTRL_EXT_DRV_LOAD,
+		       driven ? CTRL_EXT_DRV_LOAD : 0);
+}
+
 void intel_start_mac(struct intel_nic *nic)
 {
 	u32 ctrl = intel_read(nic, CTRL);
 
-	ctrl &= ~(CTRL_FRCSPD | CTRL_FRCDPX | CTRL_RFCE | CTRL_TFCE | CTRL_MASTER_DISABLE);
-	intel_write(nic, CTRL, ctrl | CTRL_SLU | CTRL_ASDE | CTRL_FD);
+	/* the speed is the PHY's; ASDE, to find it out by the clock, is to be 0 since PCIe */
+	ctrl &= ~(CTRL_FRCSPD | CTRL_FRCDPX | CTRL_RFCE | CTRL_TFCE | CTRL_MASTER_DISABLE |
+		  (nic->chip->pcie ? CTRL_ASDE : 0));
+	intel_write(nic, CTRL, ctrl | CTRL_SLU | CTRL_FD);
+	set_chip_bits(nic);
 	if (nic->chip->eee)
 		intel_write(nic, EEER, 0);
 	if (!nic->chip->advanced)
@@ -138,9 +179,9 @@ void intel_stop_transmit(struct intel_nic *nic)
 	u32 at = QUEUE_DCTL(nic->chip->tx_base);
 	int step;
 
-	intel_write(nic, TCTL, intel_read(nic, TCTL) & ~TCTL_EN);
+	change(nic, TCTL, TCTL_EN, 0);
 	if (nic->chip->advanced) {
-		intel_write(nic, at, intel_read(nic, at) & ~DCTL_ENABLE);
+		change(nic, at, DCTL_ENABLE, 0);
 		for (step = 0; step < STOP_STEPS; step++) {
 			if (!(intel_read(nic, at) & DCTL_ENABLE))
 				break;
@@ -163,7 +204,8 @@ void intel_start_transmit(struct intel_nic *nic, const struct intel_ring *ring)
 		intel_write(nic, at, DCTL_ENABLE);
 	else
 		intel_write(nic, at, DCTL_GRAN | DCTL_COUNT_DESC);
-	intel_write(nic, TCTL,
-		    TCTL_EN | TCTL_PSP | FIELD_PREP(TCTL_CT, 15) | FIELD_PREP(TCTL_COLD, 64));
+	/* the rest as it was: more than one read of memory at a time, on some */
+	change(nic, TCTL, TCTL_CT | TCTL_COLD,
+	       TCTL_EN | TCTL_PSP | FIELD_PREP(TCTL_CT, 15) | FIELD_PREP(TCTL_COLD, 64));
 	intel_flush(nic);
 }

@@ -33,6 +33,8 @@ enum {
 	INTEL_RING_MAX = 4096,
 	INTEL_RING_MULTIPLE = 8, /* TDLEN counts 128 bytes */
 	INTEL_RING_DEFAULT = 256,
+	/* which the 8254x fetches ahead (317453 section 3.4); chosen for the others, that do not say */
+	INTEL_DESC_CACHE = 64,
 };
 
 /**
@@ -42,7 +44,6 @@ enum {
  * @advanced: 82576 and later: advanced descriptors, queues enabled one by one
  * @eee: has EEER
  * @pcie: bus mastering is to be stopped before a reset
- * @desc_cache: descriptors the chip may fetch ahead, by its data sheet
  * @tx_fifo_bytes: of the transmit packet buffer as this driver leaves it
  * @seen: somebody has measured it (docs/nics.md); 0: only models of it were seen
  */
@@ -50,7 +51,6 @@ struct intel_chip {
 	const char *name;
 	u32 tx_base;
 	u32 rx_base;
-	u16 desc_cache;
 	u32 tx_fifo_bytes;
 	bool advanced;
 	bool eee;
@@ -95,6 +95,11 @@ static inline struct intel_nic *intel_of(struct card *card)
 	return container_of(card, struct intel_nic, card);
 }
 
+static inline bool intel_is_82574(const struct intel_nic *nic)
+{
+	return nic->chip->pcie && !nic->chip->advanced;
+}
+
 static inline u32 intel_read(const struct intel_nic *nic, u32 at)
 {
 	return readl(nic->regs + at);
@@ -124,6 +129,8 @@ bool intel_read_address(struct intel_nic *nic, u8 *address);
 void intel_set_address(struct intel_nic *nic);
 /** intel_set_filters() - RCTL and multicast hash by the flags and lists of the device */
 void intel_set_filters(struct net_device *dev);
+/** intel_tell_firmware() - which may manage the machine by this card: a driver has it, or none */
+void intel_tell_firmware(struct intel_nic *nic, bool driven);
 /** intel_start_mac() - link up, no PAUSE either way, no EEE; receiver and transmitter on */
 void intel_start_mac(struct intel_nic *nic);
 /** intel_set_queue() - ring registers of queue 0 at @base; indices 0 */
@@ -137,9 +144,12 @@ void intel_start_transmit(struct intel_nic *nic, const struct intel_ring *ring);
 
 /** intel_phy_init() - the MII library is told how to reach the PHY */
 void intel_phy_init(struct intel_nic *nic);
+/** intel_phy_acquire() - firmware keeps off the PHY; may sleep. false: firmware does not let go */
+bool intel_phy_acquire(struct intel_nic *nic);
+void intel_phy_release(struct intel_nic *nic);
 /** intel_phy_answers() - it is there; after a reset, may sleep */
 bool intel_phy_answers(struct intel_nic *nic);
-/** intel_phy_start() - it negotiates, or has; after a reset, may sleep */
+/** intel_phy_start() - it is awake and negotiates, or has; after a reset, may sleep */
 void intel_phy_start(struct intel_nic *nic);
 /** intel_link_work() - carrier by STATUS */
 void intel_link_work(struct work_struct *work);

@@ -14,45 +14,22 @@ enum { BAR_REGISTERS = 0 };
 
 enum intel_chip_id { CHIP_82540, CHIP_82574, CHIP_82576, CHIP_I350, CHIP_I210 };
 
-/*
- * desc_cache: the 8254x holds 64 descriptors (317453 section 3.4); chosen for the others, whose
- * data sheets give thresholds only. FIFO: packet buffer less what PBA or RXPBS leaves to receiving.
- */
+#define LEGACY(chip_name, fifo_kb, is_pcie)                                                   \
+	{                                                                                     \
+		.name = (chip_name), .tx_base = 0x3800, .rx_base = 0x2800, .pcie = (is_pcie), \
+		.tx_fifo_bytes = (fifo_kb) << 10                                              \
+	}
+#define ADVANCED(chip_name, fifo_kb, has_eee)                                            \
+	{                                                                                \
+		.name = (chip_name), .tx_base = 0xe000, .rx_base = 0xc000, .pcie = true, \
+		.tx_fifo_bytes = (fifo_kb) << 10, .advanced = true, .eee = (has_eee)     \
+	}
+
+/* The FIFO: the packet buffer less the part of receiving. */
 static const struct intel_chip chips[] = {
-	[CHIP_82540] = { .name = "82540/82545",
-			 .tx_base = 0x3800,
-			 .rx_base = 0x2800,
-			 .desc_cache = 64,
-			 .tx_fifo_bytes = 16 << 10 },
-	[CHIP_82574] = { .name = "82574",
-			 .tx_base = 0x3800,
-			 .rx_base = 0x2800,
-			 .desc_cache = 64,
-			 .tx_fifo_bytes = 20 << 10,
-			 .pcie = true },
-	[CHIP_82576] = { .name = "82576",
-			 .tx_base = 0xe000,
-			 .rx_base = 0xc000,
-			 .desc_cache = 64,
-			 .tx_fifo_bytes = 40 << 10,
-			 .advanced = true,
-			 .pcie = true },
-	[CHIP_I350] = { .name = "I350",
-			.tx_base = 0xe000,
-			.rx_base = 0xc000,
-			.desc_cache = 64,
-			.tx_fifo_bytes = 40 << 10,
-			.advanced = true,
-			.eee = true,
-			.pcie = true },
-	[CHIP_I210] = { .name = "I210/I211",
-			.tx_base = 0xe000,
-			.rx_base = 0xc000,
-			.desc_cache = 64,
-			.tx_fifo_bytes = 24 << 10,
-			.advanced = true,
-			.eee = true,
-			.pcie = true },
+	[CHIP_82540] = LEGACY("82540/82545", 16, false), [CHIP_82574] = LEGACY("82574", 20, true),
+	[CHIP_82576] = ADVANCED("82576", 40, false),     [CHIP_I350] = ADVANCED("I350", 40, true),
+	[CHIP_I210] = ADVANCED("I210/I211", 24, true),
 };
 
 #define CHIP(device_id, chip)                                                     \
@@ -137,6 +114,9 @@ static int probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		error = dev_err_probe(&pdev->dev, -ENODEV, "its PHY does not answer\n");
 		goto free_vectors;
 	}
+	/* a bus that falls asleep between two frames would keep the wire waiting */
+	if (nic->chip->pcie)
+		pci_disable_link_state(pdev, PCIE_LINK_STATE_L0S | PCIE_LINK_STATE_L1);
 	/* not before: whoever had it may have left it with rings in memory that is another's now */
 	pci_set_master(pdev);
 	/* what slot_reset() gives back; a reset of the slot forgets it */

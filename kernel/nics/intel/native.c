@@ -120,7 +120,7 @@ static u32 prefetch_slots(const struct intel_chip *chip, u32 slot_bytes)
 {
 	if (frames_ahead)
 		return frames_ahead;
-	return chip->desc_cache +
+	return INTEL_DESC_CACHE +
 	       chip->tx_fifo_bytes / max_t(u32, slot_bytes, KPN_FRAME_BYTES_MIN) + 1;
 }
 

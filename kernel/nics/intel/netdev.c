@@ -202,6 +202,7 @@ static void nic_down(struct card *card)
 	mask_all(nic);
 	card_read_counters(card);
 	intel_reset(nic);
+	intel_tell_firmware(nic, false);
 	free_irq(pci_irq_vector(nic->pdev, 0), nic);
 	cancel_delayed_work_sync(&nic->link_work);
 	netif_carrier_off(card->dev);
@@ -253,10 +254,20 @@ static int nic_set_address(struct net_device *dev, void *address)
 	return error;
 }
 
+static int nic_ioctl(struct net_device *dev, struct ifreq *request, int command)
+{
+	struct intel_nic *nic = netdev_priv(dev);
+
+	if (!netif_running(dev))
+		return -EAGAIN;
+	return generic_mii_ioctl(&nic->mii, if_mii(request), command, NULL);
+}
+
 const struct net_device_ops intel_netdev_ops = {
 	CARD_NETDEV_OPS,
 	.ndo_start_xmit = intel_transmit,
 	.ndo_set_rx_mode = intel_set_filters,
 	.ndo_set_mac_address = nic_set_address,
 	.ndo_validate_addr = eth_validate_addr,
+	.ndo_eth_ioctl = nic_ioctl,
 };

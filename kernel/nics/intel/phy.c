@@ -8,12 +8,90 @@
 enum {
 	PHY_ADDRESS = 1,
 	MDIO_US = 2000,
+	OWNER_TRIES = 100,
+	OWNER_US = 1000,
 	ANSWER_TRIES = 10,
+	GONE = 0xffffffff,
 	ANSWER_MS = 20, /* until the next: it is configured from the EEPROM after a reset */
 };
 
-/* -1 if the PHY does not answer, as the MII library wants it. */
-static int mdio(struct intel_nic *nic, u32 command)
+/* ---- whose it is ---- */
+
+/* The 82574: one bit (e1000e's MDIO_SW_OWNERSHIP). */
+static bool own_mdio(struct intel_nic *nic)
+{
+	intel_write(nic, EXTCNF_CTRL, intel_read(nic, EXTCNF_CTRL) | EXTCNF_MDIO_SW);
+	return intel_read(nic, EXTCNF_CTRL) & EXTCNF_MDIO_SW;
+}
+
+/*
+ * The 82576 and later: SW_FW_SYNC is changed by who holds both bits of SWSM. Software that has not
+ * let go in 50 ms (@force) has died: firmware that booted from the network has left such bits.
+ */
+static bool lock_sync(struct intel_nic *nic, bool force)
+{
+	if (intel_read(nic, SWSM) & SWSM_SOFTWARE && !force)
+		return false;
+	intel_write(nic, SWSM, intel_read(nic, SWSM) | SWSM_FIRMWARE);
+	if (intel_read(nic, SWSM) & SWSM_FIRMWARE)
+		return true;
+	intel_write(nic, SWSM, 0);
+	return false;
+}
+
+static u32 own_bit(const struct intel_nic *nic)
+{
+	return SW_FW_SYNC_PHY(FIELD_GET(STATUS_FUNCTION, intel_read(nic, STATUS)));
+}
+
+static bool own_phy(struct intel_nic *nic, bool force)
+{
+	u32 mine = own_bit(nic);
+	u32 others = mine << SW_FW_SYNC_OF_FIRMWARE | (force ? 0 : mine);
+	bool owned;
+	u32 sync;
+
+	if (!lock_sync(nic, force))
+		return false;
+	sync = intel_read(nic, SW_FW_SYNC);
+	owned = !(sync & others);
+	if (owned)
+		intel_write(nic, SW_FW_SYNC, sync | mine);
+	intel_write(nic, SWSM, 0);
+	return owned;
+}
+
+bool intel_phy_acquire(struct intel_nic *nic)
+{
+	int tries;
+
+	if (!nic->chip->pcie)
+		return true;
+	for (tries = 0; tries < OWNER_TRIES && intel_read(nic, STATUS) != GONE; tries++) {
+		if (nic->chip->advanced ? own_phy(nic, tries == OWNER_TRIES / 2) : own_mdio(nic))
+			return true;
+		usleep_range(OWNER_US, OWNER_US + 100);
+	}
+	return false;
+}
+
+void intel_phy_release(struct intel_nic *nic)
+{
+	int tries;
+
+	if (intel_is_82574(nic))
+		intel_write(nic, EXTCNF_CTRL, intel_read(nic, EXTCNF_CTRL) & ~EXTCNF_MDIO_SW);
+	if (!nic->chip->advanced)
+		return;
+	for (tries = 0; tries < OWNER_TRIES && !lock_sync(nic, tries == OWNER_TRIES / 2); tries++)
+		usleep_range(OWNER_US, OWNER_US + 100);
+	intel_write(nic, SW_FW_SYNC, intel_read(nic, SW_FW_SYNC) & ~own_bit(nic));
+	intel_write(nic, SWSM, 0);
+}
+
+/* ---- its registers ---- */
+
+static int mdio_owned(struct intel_nic *nic, u32 command)
 {
 	u32 waited_us;
 
@@ -29,6 +107,18 @@ static int mdio(struct intel_nic *nic, u32 command)
 			return FIELD_GET(MDIC_DATA, answer);
 	}
 	return -1;
+}
+
+/* -1 if the PHY does not answer, as the MII library wants it. */
+static int mdio(struct intel_nic *nic, u32 command)
+{
+	int answer;
+
+	if (!intel_phy_acquire(nic))
+		return -1;
+	answer = mdio_owned(nic, command);
+	intel_phy_release(nic);
+	return answer;
 }
 
 static int phy_read(struct net_device *dev, int address, int at)
@@ -73,14 +163,20 @@ bool intel_phy_answers(struct intel_nic *nic)
 
 /*
  * A PHY that has negotiated keeps its link over a reset of the MAC and is left alone. Not every one
- * begins by itself: QEMU's 82576 waits until it is told to, and forgets its link with each reset.
+ * begins by itself: QEMU's 82576 waits until it is told to, and forgets its link with each reset. The
+ * kernel's own drivers leave it without power, which a reset of the MAC does not change.
  */
 void intel_phy_start(struct intel_nic *nic)
 {
 	int control = mdio(nic, MDIC_READ | FIELD_PREP(MDIC_REGISTER, MII_BMCR));
 	int state = mdio(nic, MDIC_READ | FIELD_PREP(MDIC_REGISTER, MII_BMSR));
 
-	if (control >= 0 && state >= 0 && control & BMCR_ANENABLE && !(state & BMSR_ANEGCOMPLETE))
+	if (control < 0 || state < 0)
+		return;
+	if (control & (BMCR_PDOWN | BMCR_ISOLATE))
+		phy_write(nic->card.dev, PHY_ADDRESS, MII_BMCR,
+			  control & ~(BMCR_PDOWN | BMCR_ISOLATE));
+	if (control & BMCR_ANENABLE && !(state & BMSR_ANEGCOMPLETE))
 		mii_nway_restart(&nic->mii);
 }
 

@@ -23,11 +23,17 @@
 #define CTRL_RST BIT(26)
 #define CTRL_RFCE BIT(27)
 #define CTRL_TFCE BIT(28)
+#define CTRL_82574_CLEAR BIT(29)
 #define STATUS 0x0008
 #define STATUS_FD BIT(0)
 #define STATUS_LU BIT(1)
-#define STATUS_SPEED GENMASK(7, 6) /* 0: 10, 1: 100, 2 and 3: 1000 Mb/s */
+#define STATUS_FUNCTION GENMASK(3, 2) /* which port of the chip */
+#define STATUS_SPEED GENMASK(7, 6)    /* 0: 10, 1: 100, 2 and 3: 1000 Mb/s */
 #define STATUS_MASTER_ENABLED BIT(19)
+#define CTRL_EXT 0x0018
+#define CTRL_EXT_82574_SET BIT(22) /* these two by e1000e, of no name */
+#define CTRL_EXT_82574_CLEAR BIT(23)
+#define CTRL_EXT_DRV_LOAD BIT(28) /* firmware: a driver has the controller */
 #define MDIC 0x0020
 #define MDIC_DATA GENMASK(15, 0)
 #define MDIC_REGISTER GENMASK(20, 16)
@@ -36,9 +42,23 @@
 #define MDIC_READ BIT(27)
 #define MDIC_READY BIT(28)
 #define MDIC_ERROR BIT(30)
-#define PBA 0x1000 /* receive part of the packet buffer in KB; the rest is the transmit FIFO */
-#define PBA_RXA GENMASK(6, 0)
-#define EEER 0x0E30 /* I350, I210 */
+#define PHPM 0x0E14 /* I350, I210 */
+#define PHPM_GO_LINK_DOWN BIT(5)
+#define EEER 0x0E30        /* I350, I210 */
+#define EXTCNF_CTRL 0x0F00 /* 82574 */
+#define EXTCNF_MDIO_SW BIT(5)
+#define GCR 0x5B00                        /* 82574 */
+#define GCR_82574_SET (BIT(22) | BIT(27)) /* the second: L1 also while the receiver is not in L0s */
+#define GCR2 0x5B64
+#define GCR2_82574_SET BIT(0)
+
+/* Whose the PHY is: software's and firmware's. 82576 and later, section 4.7 there. */
+#define SWSM 0x5B50
+#define SWSM_SOFTWARE BIT(0) /* set by being read */
+#define SWSM_FIRMWARE BIT(1)
+#define SW_FW_SYNC 0x5B5C
+#define SW_FW_SYNC_PHY(function) ((u32)((function) < 2 ? BIT(1 + (function)) : BIT(3 + (function))))
+#define SW_FW_SYNC_OF_FIRMWARE 16 /* bits further up */
 
 /* ---- interrupts ---- */
 
@@ -93,6 +113,9 @@
 #define TCTL_PSP BIT(3)
 #define TCTL_CT GENMASK(11, 4)
 #define TCTL_COLD GENMASK(21, 12)
+#define TARC0 0x3840 /* 82574 */
+#define TARC0_82574_CLEAR GENMASK(30, 27)
+#define TARC0_82574_SET BIT(26)
 #define TIPG 0x0410
 #define TIPG_COPPER_8254X 0x00602008 /* 96 bit times between frames */
 
@@ -115,11 +138,9 @@
 
 #define CRCERRS 0x4000
 #define MPC 0x4010
-#define RNBC 0x40A0
 #define RUC 0x40A4
 #define ROC 0x40AC
 #define TPT 0x40D4
-#define TPR 0x40D0
 
 /* ---- descriptors: an address and a second word, which one 64-bit store changes ---- */
 
