@@ -129,9 +129,14 @@ static inline u32 genet_desc_word(u32 bytes, u32 flags)
 
 /* ---- hardware ---- */
 
-/** genet_reset() - the MAC as after power on, all interrupts masked, DMA off; may sleep */
-void genet_reset(struct genet_nic *nic);
-/** genet_command() - change bits of UMAC_CMD */
+/**
+ * genet_reset() - the MAC held in reset, all interrupts masked, DMA off; sleeps. false: it does not
+ * end, and may store into buffers yet
+ */
+bool genet_reset(struct genet_nic *nic);
+/** genet_end_reset() - there is a link, or the loop; the PHY's clock is needed, or the loop's */
+void genet_end_reset(struct genet_nic *nic);
+/** genet_command() - change bits of UMAC_CMD; in reset nothing is sent or received all the same */
 void genet_command(struct genet_nic *nic, u32 clear, u32 set);
 /** genet_set_address() - frames for dev->dev_addr are received */
 void genet_set_address(struct genet_nic *nic);
@@ -146,8 +151,8 @@ void genet_open_filters(struct genet_nic *nic);
 void genet_start_mac(struct genet_nic *nic);
 /** genet_set_loopback() - as the feature of the device is */
 void genet_set_loopback(struct genet_nic *nic);
-/** genet_stop_dma() - nothing is fetched or stored any more; any context, waits 100 us at most */
-void genet_stop_dma(struct genet_nic *nic, u32 dma);
+/** genet_halt_dma() - nothing new is fetched or stored; any context, waits 100 us at most */
+void genet_halt_dma(struct genet_nic *nic, u32 dma);
 /** genet_set_buffer() - where a descriptor's bytes are */
 void genet_set_buffer(struct genet_nic *nic, u32 dma, u32 idx, dma_addr_t buffer);
 /** genet_start_dma() - ring of @slots descriptors at @dma, indices 0 */

@@ -6,14 +6,17 @@
 #include <linux/bitfield.h>
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
+#include <linux/iopoll.h>
 
 #include "genet.h"
 #include "keepon_compat.h"
 
 enum {
 	SETTLE_US = 10,
-	STOP_STEPS = 20,
-	STOP_STEP_US = 5,
+	RESET_US = 2,
+	HALT_STEPS = 20,
+	HALT_STEP_US = 5,
+	STOP_US = 5000,       /* a frame waits for one at 10 Mb/s to leave a full FIFO */
 	LAST_FRAME_US = 1500, /* 1600 bytes at 10 Mb/s */
 	BURST_BYTES = 8,
 	/* an interrupt after so many frames, or when the ring has run empty */
@@ -31,26 +34,75 @@ static void pulse(struct genet_nic *nic, u32 at, u32 bits)
 	udelay(SETTLE_US);
 }
 
+/* Nothing is sent or received in reset. */
+static void write_command(struct genet_nic *nic)
+{
+	u32 held_back = nic->command & CMD_SW_RESET ? CMD_TX_EN | CMD_RX_EN : 0;
+
+	genet_write(nic, UMAC_CMD, nic->command & ~held_back);
+}
+
 void genet_command(struct genet_nic *nic, u32 clear, u32 set)
 {
 	spin_lock_bh(&nic->command_lock);
 	nic->command = (nic->command & ~clear) | set;
-	genet_write(nic, UMAC_CMD, nic->command);
+	write_command(nic);
 	spin_unlock_bh(&nic->command_lock);
 }
 
-void genet_reset(struct genet_nic *nic)
+void genet_end_reset(struct genet_nic *nic)
 {
+	spin_lock_bh(&nic->command_lock);
+	if (nic->command & CMD_SW_RESET) {
+		genet_write(nic, UMAC_CMD, nic->command & ~(CMD_SW_RESET | CMD_TX_EN | CMD_RX_EN));
+		udelay(RESET_US);
+		nic->command &= ~CMD_SW_RESET;
+		write_command(nic);
+	}
+	spin_unlock_bh(&nic->command_lock);
+}
+
+static bool dma_rests(struct genet_nic *nic, u32 dma)
+{
+	return genet_read(nic, DMA_COMMON_AT(dma, DMA_STATUS)) & DMA_DISABLED;
+}
+
+void genet_halt_dma(struct genet_nic *nic, u32 dma)
+{
+	int step;
+
+	genet_write(nic, DMA_COMMON_AT(dma, DMA_CTRL), 0);
+	for (step = 0; step < HALT_STEPS && !dma_rests(nic, dma); step++)
+		udelay(HALT_STEP_US); /* any context: no sleep */
+}
+
+static bool stop_dma(struct genet_nic *nic, u32 dma)
+{
+	bool rests;
+
+	genet_write(nic, DMA_COMMON_AT(dma, DMA_CTRL), 0);
+	if (!read_poll_timeout(dma_rests, rests, rests, 100, STOP_US, false, nic, dma))
+		return true;
+	dev_err(nic->card.device, "its %s DMA does not stop\n",
+		dma == TDMA ? "transmit" : "receive");
+	return false;
+}
+
+bool genet_reset(struct genet_nic *nic)
+{
+	bool rests;
+
 	genet_write(nic, INTRL2_MASK_SET, ~0u);
 	genet_write(nic, INTRL2_CLEAR, ~0u);
-	genet_stop_dma(nic, TDMA);
-	genet_stop_dma(nic, RDMA);
+	rests = stop_dma(nic, TDMA);
+	rests = stop_dma(nic, RDMA) && rests;
 	pulse(nic, SYS_RBUF_FLUSH_CTRL, RBUF_FLUSH_UMAC_RESET);
-	genet_command(nic, ~0u, CMD_SW_RESET);
+	/* it ends when the PHY is awake: without its clock the MAC comes out of reset stuck */
+	genet_command(nic, ~0u, CMD_SW_RESET | CMD_RX_PAUSE_IGNORE | CMD_TX_PAUSE_IGNORE);
 	udelay(SETTLE_US);
-	genet_command(nic, ~0u, CMD_RX_PAUSE_IGNORE | CMD_TX_PAUSE_IGNORE);
 	pulse(nic, UMAC_TX_FLUSH, 1);
 	pulse(nic, UMAC_MIB_CTRL, MIB_RESET);
+	return rests;
 }
 
 /* ---- who is heard ---- */
@@ -117,6 +169,10 @@ void genet_start_mac(struct genet_nic *nic)
 	genet_write(nic, EXT_RGMII_OOB_CTRL, rgmii | RGMII_MODE_EN);
 	genet_write(nic, UMAC_MAX_FRAME_LEN, GENET_MAC_BYTES_MAX);
 	genet_write(nic, TBUF_CTRL, 0);
+	/* whoever had the controller may have had EEE on */
+	genet_write(nic, UMAC_EEE_CTRL, 0);
+	genet_write(nic, TBUF_ENERGY_CTRL, 0);
+	genet_write(nic, RBUF_ENERGY_CTRL, 0);
 	filter_bad(nic);
 	genet_write(nic, RBUF_CHK_CTRL, 0);
 	genet_write(nic, RBUF_TBUF_SIZE_CTRL, 1);
@@ -134,21 +190,12 @@ void genet_set_loopback(struct genet_nic *nic)
 	bool on = nic->card.dev->features & NETIF_F_LOOPBACK;
 
 	genet_command(nic, on ? 0 : CMD_LOOPBACK, on ? CMD_LOOPBACK : 0);
+	/* then the clock is the controller's own */
+	if (on)
+		genet_end_reset(nic);
 }
 
 /* ---- DMA ---- */
-
-void genet_stop_dma(struct genet_nic *nic, u32 dma)
-{
-	int step;
-
-	genet_write(nic, DMA_COMMON_AT(dma, DMA_CTRL), 0);
-	for (step = 0; step < STOP_STEPS; step++) {
-		if (genet_read(nic, DMA_COMMON_AT(dma, DMA_STATUS)) & DMA_DISABLED)
-			return;
-		udelay(STOP_STEP_US); /* any context: no sleep */
-	}
-}
 
 void genet_set_buffer(struct genet_nic *nic, u32 dma, u32 idx, dma_addr_t buffer)
 {
@@ -186,7 +233,7 @@ void genet_start_dma(struct genet_nic *nic, u32 dma, u32 slots)
 
 void genet_stop_transmit(struct genet_nic *nic)
 {
-	genet_stop_dma(nic, TDMA);
+	stop_dma(nic, TDMA);
 	genet_command(nic, CMD_TX_EN, 0);
 	usleep_range(LAST_FRAME_US, LAST_FRAME_US + 100);
 	pulse(nic, UMAC_TX_FLUSH, 1);
@@ -194,6 +241,9 @@ void genet_stop_transmit(struct genet_nic *nic)
 
 void genet_start_transmit(struct genet_nic *nic, u32 slots)
 {
+	/* carrier may be told of before adjust_link() has run */
+	if (nic->card.dev->phydev->link)
+		genet_end_reset(nic);
 	genet_start_dma(nic, TDMA, slots);
 	genet_command(nic, 0, CMD_TX_EN);
 }

@@ -124,7 +124,7 @@ static void own_doorbell(void *context, u32 tail_idx, u64 tail_seq)
 
 static void own_halt(void *context)
 {
-	genet_stop_dma(context, TDMA);
+	genet_halt_dma(context, TDMA);
 }
 
 static const struct kpn_nic_ops own_ops = {

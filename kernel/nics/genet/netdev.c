@@ -109,6 +109,7 @@ free:
 static void nic_down(struct card *card)
 {
 	struct genet_nic *nic = genet_of(card);
+	bool rests;
 
 	if (!card->up)
 		return;
@@ -122,9 +123,11 @@ static void nic_down(struct card *card)
 	card_read_counters(card);
 	genet_stop_transmit(nic);
 	/* with its DMA off, before a buffer of it is freed */
-	genet_reset(nic);
+	rests = genet_reset(nic);
 	card_drop_all(card);
-	card_free(card);
+	/* else they stay what they are, though nobody has them any more */
+	if (rests)
+		card_free(card);
 }
 
 const struct card_driver genet_card = {

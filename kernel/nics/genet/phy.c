@@ -3,6 +3,7 @@
  * The PHY, by the MDIO master of the controller and phylib (mdio-bcm-unimac.c has its registers).
  */
 #include <linux/bitfield.h>
+#include <linux/brcmphy.h>
 #include <linux/iopoll.h>
 #include <linux/of.h>
 #include <linux/of_mdio.h>
@@ -11,6 +12,13 @@
 #include "genet.h"
 
 enum { MDIO_US = 2000 };
+
+/*
+ * As bcmgenet has it, for the Pi's PHY sleeps as deep as it was told to by who had it before, and
+ * wakes up from there only for somebody who says the same.
+ */
+static const u32 phy_flags =
+	PHY_BRCM_AUTO_PWRDWN_ENABLE | PHY_BRCM_DIS_TXCRXC_NOENRGY | PHY_BRCM_IDDQ_SUSPEND;
 
 static int mdio(struct genet_nic *nic, int phy, int at, u32 command)
 {
@@ -78,10 +86,11 @@ static void adjust_link(struct net_device *dev)
 			command |= CMD_HD_EN;
 		genet_command(nic, CMD_SPEED | CMD_HD_EN, command);
 		rgmii |= RGMII_LINK;
+		genet_write(nic, EXT_RGMII_OOB_CTRL, rgmii);
+		genet_end_reset(nic);
 	} else {
-		rgmii &= ~RGMII_LINK;
+		genet_write(nic, EXT_RGMII_OOB_CTRL, rgmii & ~RGMII_LINK);
 	}
-	genet_write(nic, EXT_RGMII_OOB_CTRL, rgmii);
 	phy_print_status(dev->phydev);
 }
 
@@ -99,7 +108,7 @@ int genet_phy_connect(struct genet_nic *nic)
 	if (error)
 		return error;
 	node = of_parse_phandle(device->of_node, "phy-handle", 0);
-	phy = of_phy_connect(nic->card.dev, node, adjust_link, 0, nic->interface);
+	phy = of_phy_connect(nic->card.dev, node, adjust_link, phy_flags, nic->interface);
 	of_node_put(node);
 	if (!phy)
 		return dev_err_probe(device, -ENODEV, "its PHY does not answer\n");

@@ -41,8 +41,10 @@
 #define RBUF_BAD_DIS BIT(2) /* frames with errors are not delivered */
 #define RBUF_CHK_CTRL 0x0314
 #define RBUF_OVERFLOWS 0x0394
+#define RBUF_ENERGY_CTRL 0x039c
 #define RBUF_TBUF_SIZE_CTRL 0x03b4
 #define TBUF_CTRL 0x0600
+#define TBUF_ENERGY_CTRL 0x0614
 #define HFB_CTRL 0xfc00
 #define HFB_ENABLE 0xfc04 /* two words */
 
@@ -61,6 +63,7 @@
 #define UMAC_MAC0 0x080c
 #define UMAC_MAC1 0x0810
 #define UMAC_MAX_FRAME_LEN 0x0814
+#define UMAC_EEE_CTRL 0x0864
 #define UMAC_TX_FLUSH 0x0b34
 #define UMAC_MIB_RX_PKT 0x0c28
 #define UMAC_MIB_RX_FCS 0x0c38
