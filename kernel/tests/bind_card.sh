@@ -66,7 +66,19 @@ ip link del vlan5
 tc qdisc add dev "$card" root handle 5: pfifo
 refused 3 "has a queueing discipline of its own \(pfifo\), which would be lost; .* tc qdisc del dev $card root" "a qdisc of somebody's" bind "$card"
 tc qdisc del dev "$card" root
+if tc qdisc add dev "$card" clsact 2>/dev/null; then
+	refused 3 "discipline of its own \(clsact\), .* tc qdisc del dev $card clsact$" "filters of somebody's" bind "$card"
+	tc qdisc del dev "$card" clsact
+fi
 is "$(driver)" e1000e "nothing was touched"
+
+# A card that is lent to a network namespace would come back outside of it.
+peer=$(readlink "/sys/bus/pci/devices/$THEIRS/driver")
+_said=$(ip netns exec theirs "$PYTHON" -S -m keepon.linux.bind bind eth9 2>&1)
+is $? 2 "a card in a namespace: exit code"
+like "$_said" '^keepon: argument NAME = "eth9": is in a network namespace, .* ip link set netns, and call keepon there$' \
+	"a card in a namespace: sentence"
+is "$(readlink "/sys/bus/pci/devices/$THEIRS/driver")" "$peer" "a card in a namespace: nothing was touched"
 
 like "$(keepon bind "$card")" "$card: e1000e -> keepon_intel" "bound"
 is "$(driver)" keepon_intel "its driver is ours"

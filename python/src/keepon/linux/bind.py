@@ -40,10 +40,10 @@ from keepon.linux.interface import (
     client_over,
     has_carrier,
     ip,
-    queues,
     setup_of,
     until,
 )
+from keepon.linux.losses import above, check_first_namespace, check_nothing_lost
 
 BACK_S = 30.0
 PROBED_S = 10.0
@@ -86,7 +86,8 @@ def find(name: str) -> Card:
     """The card of an interface.
 
     Raises:
-        ConfigError: there is no such interface, it is no card, or something is built on it.
+        ConfigError: there is no such interface, it is no card, something is built on it, or it is
+            not in the network namespace where it would come back.
     """
     place = Path("/sys/class/net") / name
     if "/" in name or not place.is_dir():
@@ -101,11 +102,10 @@ def find(name: str) -> Card:
             f'argument NAME = "{name}": is no network card of a bus (pci or platform); name one'
             " that is"
         )
-    above = [entry.name.partition("_")[2] for entry in place.glob("upper_*")]
-    if above:
+    check_first_namespace(name)
+    if built := above(name):
         raise ConfigError(
-            f'argument NAME = "{name}": {", ".join(sorted(above))} is built on it; take it away'
-            " first"
+            f'argument NAME = "{name}": {", ".join(built)} is built on it; take it away first'
         )
     return Card(name, device.resolve(), bus, (device / "driver").resolve().name)
 
@@ -181,12 +181,7 @@ def _change(card: Card, driver: str | None, override: str, back_s: float) -> str
         EnvironmentProblemError: it failed; the message says whether the card is as it was.
         KeyboardInterrupt: it was ended, and is as it was.
     """
-    for qdisc in queues(card.name):
-        if qdisc["handle"] != "0:":
-            raise EnvironmentProblemError(
-                f"{card.name} has a queueing discipline of its own ({qdisc['kind']}), which would"
-                f" be lost; take it away with tc qdisc del dev {card.name} root"
-            )
+    check_nothing_lost(card.name)
     setup, client = setup_of(card.name), client_over(card.name)
     if client and not answers(client):
         raise EnvironmentProblemError(
