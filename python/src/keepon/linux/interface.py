@@ -84,8 +84,26 @@ def client_over(name: str) -> str:
     """The other end of the ssh connection this runs over, if that is reached by the interface; else
     nothing.
     """
-    client = os.environ.get("SSH_CONNECTION", "").split(" ")[0]
+    client = _ssh_connection().split(" ")[0]
     if not client:
         return ""
+    _, _, zone = client.partition("%")  # of a link-local address
+    if zone:
+        return client if zone == name else ""
     (route,) = json.loads(ip("-json", "route", "get", client))
     return client if route.get("dev") == name else ""
+
+
+def _ssh_connection() -> str:
+    """What sshd has told this process, or one that it comes from: sudo passes it on to nobody."""
+    told, process = os.environ.get("SSH_CONNECTION", ""), "self"
+    while not told and process != "0":
+        try:
+            process = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()[1]
+            environment = Path("/proc", process, "environ").read_bytes().split(b"\0")
+        except OSError:  # it has ended, or there is none
+            break
+        for entry in environment:
+            if entry.startswith(b"SSH_CONNECTION="):
+                told = os.fsdecode(entry.partition(b"=")[2])
+    return told
