@@ -69,6 +69,7 @@ if len(sys.argv) > 1:
 print("\\n".join(carried.restore("card", before)))
 missing = [item for item in keys if item not in plain()]
 print(len(missing), *missing[:3], file=sys.stderr)
+subprocess.run(["ip", "route", "show", "10.20.0.0/24"], check=True)
 """
 
 
@@ -84,7 +85,7 @@ def moved(*disturbed: str) -> tuple[list[str], str]:
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return done.stdout.split("\n")[:-1], done.stderr.strip()
+    return done.stdout.splitlines(), done.stderr.strip()
 
 
 def test_all_that_an_interface_had_is_there_again() -> None:
@@ -96,3 +97,9 @@ def test_one_thing_that_cannot_be_set_keeps_nothing_else_from_it() -> None:
     assert len(said) == 1
     assert said[0].startswith("ip link property add dev card altname lab0: ")
     assert missing.startswith("1 ('link', 'property', ")
+
+
+def test_what_somebody_else_has_set_meanwhile_stays() -> None:
+    said, missing = moved("ip link set dev card up; ip addr add 10.20.0.1/24 dev card")
+    assert missing == "0"
+    assert [line.split()[0] for line in said if line] == ["10.20.0.0/24"]

@@ -18,8 +18,9 @@ from typing import Any
 from keepon.errors import EnvironmentProblemError
 from keepon.linux import ethtool
 from keepon.linux.interface import ip, run
-from keepon.linux.routes import Item, deleting, nexthops, of_addresses, routes
+from keepon.linux.routes import Item, deleting, nexthops, of_address, routes
 
+ADDRESS = ("addr", "replace")
 FILE, FEATURE = "file", "feature"
 """First words of items that are not of ip(8): a file and its text, a feature of ethtool -K."""
 
@@ -73,6 +74,7 @@ def restore(name: str, items: list[Item], once: bool = False) -> list[str]:
     """
     why: dict[Item, str] = {}
     wanted = {_key(each) for each in items}
+    addresses = {each[2].partition("/")[0] for each in items if each[:2] == ADDRESS}
     before: tuple[list[Item], list[Item]] | None = None
     while True:
         there = items_of(name)
@@ -83,8 +85,11 @@ def restore(name: str, items: list[Item], once: bool = False) -> list[str]:
             for each in items
             if _key(each) not in keys and (each[0] != FEATURE or each[1] in features)
         ]
-        # An address brings a route, which its owner may have deleted or replaced by another.
-        unwanted = [each for each in there if of_addresses(each) and _key(each) not in wanted]
+        # An address brings a route, which its owner may have deleted or replaced by another. Other
+        # addresses are of somebody who sets up the new interface, too, as NetworkManager does.
+        unwanted = [
+            each for each in there if of_address(each) in addresses and _key(each) not in wanted
+        ]
         if (missing, unwanted) in (([], []), before):
             return [why.get(each, f"{' '.join(each)}: it does not stay") for each in missing]
         if before is None:
@@ -208,7 +213,7 @@ def _address(name: str, entry: dict[str, Any]) -> Item:
     for key, option in (("valid_life_time", "valid_lft"), ("preferred_life_time", "preferred_lft")):
         words += [option, str(entry[key])] if entry.get(key, FOR_EVER_S) < FOR_EVER_S else []
     words += [flag for flag in ADDRESS_FLAGS if entry.get(flag)]
-    return ("addr", "replace", *words, "dev", name)
+    return (*ADDRESS, *words, "dev", name)
 
 
 def _neighbours(name: str) -> Iterator[Item]:

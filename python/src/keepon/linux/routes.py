@@ -65,14 +65,10 @@ def routes(name: str, addresses: set[str], objects: list[Item]) -> Iterator[Item
             yield (family, "route", "append", *_seconds(words))
 
 
-def of_addresses(item: Item) -> bool:
-    """Whether it is a route that the kernel makes of an address."""
-    return (
-        item[1] == "route"
-        and _value(item, "proto") == "kernel"
-        and _value(item, "table") == "main"
-        and not any(word.startswith("fe80:") for word in item)
-    )
+def of_address(item: Item) -> str:
+    """The address that the kernel has made a route of, if it is such a route of IPv4."""
+    made = item[:2] == ("-4", "route") and _value(item, "proto") == "kernel"
+    return _value(item, "src") if made and _value(item, "table") == "main" else ""
 
 
 def deleting(item: Item) -> Item:
