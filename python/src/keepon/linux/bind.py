@@ -169,7 +169,8 @@ def _move(card: Card, driver: str | None, override: str, before: Before) -> str:
         raise EnvironmentProblemError(f"{what} {card.device.name}; the kernel's log says why")
     if not until(deadline_s, lambda: _named(card)):
         raise EnvironmentProblemError(f"{_interface(card)} cannot be called {card.name} again")
-    restore(card.name, before.items, once=True)
+    with suppress(EnvironmentProblemError):  # `_check_back` does it again, and says what failed
+        restore(card.name, before.items, once=True)
     return found
 
 
@@ -190,7 +191,11 @@ def _check_back(card: Card, before: Before, client: str, deadline_s: float) -> N
 
     def all_set() -> bool:
         nonlocal left
-        left = restore(card.name, before.items)
+        try:
+            _named(card)
+            left = restore(card.name, before.items)
+        except EnvironmentProblemError as error:  # udev has just given it another name
+            left = [str(error)]
         return not left
 
     until(settled_s, all_set)
@@ -225,7 +230,8 @@ def _change(card: Card, driver: str | None, override: str, back_s: float) -> str
 
     def back() -> None:
         _move(card, card.driver, override_before.replace("(null)", ""), before)
-        _check_back(card, before, "", time.monotonic() + back_s)
+        # however short back_s is: nexthop objects cannot be made without a link
+        _check_back(card, before, "", time.monotonic() + max(back_s, BACK_S))
 
     found = guarded(work, back, f"{card.name} is with {card.driver} again, as it was")
     lost = ", ".join(lost_features(before.items, card.name))

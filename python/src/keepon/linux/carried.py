@@ -76,6 +76,7 @@ def restore(name: str, items: list[Item], once: bool = False) -> list[str]:
     wanted = {_key(each) for each in items}
     addresses = {each[2].partition("/")[0] for each in items if each[:2] == ADDRESS}
     before: tuple[list[Item], list[Item]] | None = None
+    quick = True
     while True:
         there = items_of(name)
         keys = {_key(each) for each in there}
@@ -92,14 +93,15 @@ def restore(name: str, items: list[Item], once: bool = False) -> list[str]:
         ]
         if (missing, unwanted) in (([], []), before):
             return [why.get(each, f"{' '.join(each)}: it does not stay") for each in missing]
-        if before is None:
+        if quick:
             _set_quickly(name, missing)
         else:
-            why |= _set_each(name, missing)
+            why = _set_each(name, missing)
+            before = (missing, unwanted)
         _set_each(name, [deleting(each) for each in unwanted])
         if once:
             return []
-        before = (missing, unwanted)
+        quick = False
 
 
 def lost_features(items: list[Item], name: str) -> list[str]:
