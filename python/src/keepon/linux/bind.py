@@ -2,9 +2,9 @@
 """Give a network card to Keepon's driver for it, and back to the kernel's own; nothing of it
 outlives a reboot unless that is asked for.
 
-The card's addresses, routes, MTU and name come along. If its link, or the ssh connection the
-command runs over, is not back in time, the card is given back as it was. Needs nothing but the
-standard library, and ip and modprobe.
+What its interface has comes along (keepon.linux.carried). If that cannot be set, or the link or
+the ssh connection the command runs over is not back in time, the card is given back as it was.
+Needs nothing but the standard library, and ip and modprobe.
 
 Source: Documentation/ABI/testing/sysfs-bus-pci and sysfs-bus-platform of Linux (driver_override,
 drivers_probe).
@@ -31,23 +31,27 @@ from keepon.errors import (
     one_line,
 )
 from keepon.linux import alone, persistent
+from keepon.linux.carried import items_of, lost_features, restore
 from keepon.linux.guarded import guarded
 from keepon.linux.hold import hold, holding
 from keepon.linux.interface import (
     ROLLBACK_MAX_S,
-    Setup,
     answers,
     client_over,
     has_carrier,
     ip,
-    queues,
-    setup_of,
     until,
 )
+from keepon.linux.losses import above, check_first_namespace, check_nothing_lost
+from keepon.linux.routes import Item
 
 BACK_S = 30.0
 PROBED_S = 10.0
 """How long a driver may take to make its interface."""
+SETTLED_S = 5.0
+"""How long after its link what an interface had may not be possible yet: IPv6 takes an address for
+a route's source only when it has seen that nobody else has it.
+"""
 
 DRIVERS = {
     ("pci", "0x8086"): "keepon_intel",
@@ -82,11 +86,20 @@ class Card:
         )
 
 
+@dataclass(frozen=True)
+class Before:
+    """What is to be there again."""
+
+    carrier: bool
+    items: list[Item]
+
+
 def find(name: str) -> Card:
     """The card of an interface.
 
     Raises:
-        ConfigError: there is no such interface, it is no card, or something is built on it.
+        ConfigError: there is no such interface, it is no card, something is built on it, or it is
+            not in the network namespace where it would come back.
     """
     place = Path("/sys/class/net") / name
     if "/" in name or not place.is_dir():
@@ -101,11 +114,10 @@ def find(name: str) -> Card:
             f'argument NAME = "{name}": is no network card of a bus (pci or platform); name one'
             " that is"
         )
-    above = [entry.name.partition("_")[2] for entry in place.glob("upper_*")]
-    if above:
+    check_first_namespace(name)
+    if built := above(name):
         raise ConfigError(
-            f'argument NAME = "{name}": {", ".join(sorted(above))} is built on it; take it away'
-            " first"
+            f'argument NAME = "{name}": {", ".join(built)} is built on it; take it away first'
         )
     return Card(name, device.resolve(), bus, (device / "driver").resolve().name)
 
@@ -122,90 +134,108 @@ def _interface(card: Card) -> str:
     return next((entry.name for entry in sorted(folder.iterdir())), "") if folder.is_dir() else ""
 
 
-def _move(card: Card, driver: str | None, override: str, setup: Setup) -> str:
-    """Another driver for the card, and its interface set up as it was; which driver that is.
+def _named(card: Card) -> bool:
+    """Whether its interface has the name it had; if not, it is given that."""
+    name = _interface(card)
+    if name and name != card.name:
+        # udev may rename it, too, so that it is no longer what it was a moment ago
+        with suppress(EnvironmentProblemError):
+            ip("link", "set", "dev", name, "down")
+            ip("link", "set", "dev", name, "name", card.name)
+    return _interface(card) == card.name
+
+
+def _move(card: Card, driver: str | None, override: str, before: Before) -> str:
+    """Another driver for the card, and its interface set up as it was, as far as that can be
+    without a link; which driver that is.
 
     Args:
         driver: which it must be; None: any but ours.
         override: what the card's driver_override is to be; empty: any driver that knows the card.
 
     Raises:
-        EnvironmentProblemError: the driver does not take it, or the interface cannot be set up.
+        EnvironmentProblemError: the driver does not take it.
     """
     bus = Path("/sys/bus") / card.bus
     if (card.device / "driver").exists():
         _write(card.device / "driver" / "unbind", card.device.name)
     _write(card.device / "driver_override", f"{override}\n")
     _write(bus / "drivers_probe", card.device.name)
-    name = until(time.monotonic() + PROBED_S, lambda: _interface(card))
+    deadline_s = time.monotonic() + PROBED_S
+    name = until(deadline_s, lambda: _interface(card))
     found = (card.device / "driver").resolve().name if name else ""
     if not name or found != (driver or found) or (driver is None and found in DRIVERS.values()):
         what = f"driver {driver} does not take" if driver else "no driver of this kernel takes"
         raise EnvironmentProblemError(f"{what} {card.device.name}; the kernel's log says why")
-    if name != card.name:
-        ip("link", "set", "dev", name, "down")
-        ip("link", "set", "dev", name, "name", card.name)
-    ip("link", "set", "dev", card.name, "mtu", str(setup.mtu))
-    if setup.up:
-        ip("link", "set", "dev", card.name, "up")
-    for words in setup.addresses:
-        ip("addr", "replace", *words, "dev", card.name)
-    for words in setup.routes:
-        # a gateway may be known only when the link is up, which `_check_back` waits for
-        with suppress(EnvironmentProblemError):
-            ip(*words)
+    if not until(deadline_s, lambda: _named(card)):
+        raise EnvironmentProblemError(f"{_interface(card)} cannot be called {card.name} again")
+    with suppress(EnvironmentProblemError):  # `_check_back` does it again, and says what failed
+        restore(card.name, before.items, once=True)
     return found
 
 
-def _check_back(card: Card, setup: Setup, client: str, deadline_s: float) -> None:
-    """Wait for what was there before.
+def _check_back(card: Card, before: Before, client: str, deadline_s: float) -> None:
+    """Wait for what was there before, the client last: without a route it cannot answer.
 
     Raises:
-        EnvironmentProblemError: the link or the client is not back in time, or a route cannot be
-            set.
+        EnvironmentProblemError: something is not back in time; all that can be is.
     """
-    if setup.carrier and not until(deadline_s, lambda: has_carrier(card.name)):
-        raise EnvironmentProblemError(f"the link of {card.name} did not come back in time")
-    for words in setup.routes:
-        ip(*words)
+    missing: list[str] = []
+    settled_s = 0.0
+    if before.carrier:
+        if until(deadline_s, lambda: has_carrier(card.name)):
+            settled_s = min(deadline_s, time.monotonic() + SETTLED_S)
+        else:
+            missing.append(f"the link of {card.name} did not come back in time")
+    left: list[str] = []
+
+    def all_set() -> bool:
+        nonlocal left
+        try:
+            _named(card)
+            left = restore(card.name, before.items)
+        except EnvironmentProblemError as error:  # udev has just given it another name
+            left = [str(error)]
+        return not left
+
+    until(settled_s, all_set)
     if client and not until(deadline_s, lambda: answers(client)):
-        raise EnvironmentProblemError(
-            f"{client}, from where you are logged in, did not answer in time"
-        )
+        missing.append(f"{client}, from where you are logged in, did not answer in time")
+    if missing or left:
+        raise EnvironmentProblemError("; ".join([*missing, *left]))
 
 
 def _change(card: Card, driver: str | None, override: str, back_s: float) -> str:
-    """Move the card; on any failure move it back. Which driver has it now.
+    """Move the card; on any failure move it back. Which driver has it now, and what it lacks.
 
     Raises:
         EnvironmentProblemError: it failed; the message says whether the card is as it was.
         KeyboardInterrupt: it was ended, and is as it was.
     """
-    for qdisc in queues(card.name):
-        if qdisc["handle"] != "0:":
-            raise EnvironmentProblemError(
-                f"{card.name} has a queueing discipline of its own ({qdisc['kind']}), which would"
-                f" be lost; take it away with tc qdisc del dev {card.name} root"
-            )
-    setup, client = setup_of(card.name), client_over(card.name)
+    check_nothing_lost(card.name)
+    before = Before(has_carrier(card.name), items_of(card.name))
+    client = client_over(card.name)
     if client and not answers(client):
         raise EnvironmentProblemError(
             f"{client}, from where you are logged in over {card.name}, does not answer ping, so"
             " that nobody could tell whether it comes back; allow it, or log in another way"
         )
-    before = (card.device / "driver_override").read_text().strip()
+    override_before = (card.device / "driver_override").read_text().strip()
 
     def work() -> str:
-        found = _move(card, driver, override, setup)
+        found = _move(card, driver, override, before)
         hold(card.name)  # with the other driver it is another interface; until this process ends
-        _check_back(card, setup, client, time.monotonic() + back_s)
+        _check_back(card, before, client, time.monotonic() + back_s)
         return found
 
     def back() -> None:
-        _move(card, card.driver, "" if before == "(null)" else before, setup)
-        _check_back(card, setup, "", time.monotonic() + back_s)
+        _move(card, card.driver, override_before.replace("(null)", ""), before)
+        # however short back_s is: nexthop objects cannot be made without a link
+        _check_back(card, before, "", time.monotonic() + max(back_s, BACK_S))
 
-    return guarded(work, back, f"{card.name} is with {card.driver} again, as it was")
+    found = guarded(work, back, f"{card.name} is with {card.driver} again, as it was")
+    lost = ", ".join(lost_features(before.items, card.name))
+    return f"{found}{f', which has no {lost} (ethtool -K)' if lost else ''}"
 
 
 def bind(name: str, back_s: float = BACK_S, at_boot: bool = False) -> str:
@@ -246,8 +276,8 @@ def _bound(name: str, back_s: float, at_boot: bool) -> str:
         raise EnvironmentProblemError(
             f"modprobe {driver}: {one_line(done.stderr.strip())}; install keepon's modules"
         )
-    _change(card, driver, driver, back_s)
-    done_so_far = f"{name}: {card.driver} -> {driver}; back with keepon unbind {name}"
+    found = _change(card, driver, driver, back_s)
+    done_so_far = f"{name}: {card.driver} -> {found}; back with keepon unbind {name}"
     if not at_boot:
         return f"{done_so_far}, or by a reboot"
     try:

@@ -9,31 +9,18 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from keepon.errors import EnvironmentProblemError, one_line
 
 ROLLBACK_MAX_S = 3600.0
-FOR_EVER_S = 2**32 - 1
 LOOK_S = 0.1
 
 
-@dataclass(frozen=True)
-class Setup:
-    """What the interface had, as words for ip(8)."""
-
-    mtu: int
-    up: bool
-    carrier: bool
-    addresses: list[list[str]]
-    routes: list[list[str]]
-
-
-def run(*words: str) -> str:
-    """What a command prints.
+def run(*words: str, given: str = "") -> str:
+    """What a command prints, `given` being its input.
 
     Raises:
         EnvironmentProblemError: it is not installed, or fails; its own words are passed on.
@@ -41,7 +28,7 @@ def run(*words: str) -> str:
     try:
         # A session of its own: Ctrl-C is for who called us, and not for a command half way.
         done = subprocess.run(
-            words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+            words, capture_output=True, text=True, check=False, input=given,
             start_new_session=True,
         )  # fmt: skip
     except OSError as error:
@@ -61,37 +48,6 @@ def queues(device: str) -> list[dict[str, Any]]:
     """Queueing disciplines of a device, as tc(8) has them in JSON. Raises as `run`."""
     found: list[dict[str, Any]] = json.loads(run("tc", "-j", "qdisc", "show", "dev", device))
     return found
-
-
-def _address(entry: dict[str, Any]) -> list[str]:
-    words = [f"{entry['local']}/{entry['prefixlen']}"]
-    words += ["peer", f"{entry['address']}/{entry['prefixlen']}"] if "address" in entry else []
-    for key, option in (("broadcast", "broadcast"), ("label", "label"), ("metric", "metric")):
-        words += [option, str(entry[key])] if key in entry else []
-    for key, option in (("valid_life_time", "valid_lft"), ("preferred_life_time", "preferred_lft")):
-        words += [option, str(entry[key])] if entry.get(key, FOR_EVER_S) < FOR_EVER_S else []
-    return words + (["noprefixroute"] if entry.get("noprefixroute") else [])
-
-
-def _routes(name: str, family: str) -> Iterator[list[str]]:
-    """Routes that somebody made; those of the kernel come with the addresses."""
-    for line in ip(family, "route", "show", "dev", name).splitlines():
-        words = [word for word in line.split() if word not in ("linkdown", "dead")]
-        if "kernel" not in words and "ra" not in words:
-            yield [family, "route", "replace", *words, "dev", name]
-
-
-def setup_of(name: str) -> Setup:
-    """What has to be set again when the interface has gone and come back."""
-    (link,) = json.loads(ip("-json", "addr", "show", "dev", name))
-    flags = link["flags"]
-    addresses = [
-        _address(entry)
-        for entry in link["addr_info"]
-        if entry["scope"] != "link" or entry["family"] == "inet"
-    ]
-    routes = [*_routes(name, "-4"), *_routes(name, "-6")] if "UP" in flags else []
-    return Setup(link["mtu"], "UP" in flags, "LOWER_UP" in flags, addresses, routes)
 
 
 def until(deadline_s: float, found: Callable[[], Any]) -> Any:
@@ -128,8 +84,26 @@ def client_over(name: str) -> str:
     """The other end of the ssh connection this runs over, if that is reached by the interface; else
     nothing.
     """
-    client = os.environ.get("SSH_CONNECTION", "").split(" ")[0]
+    client = _ssh_connection().split(" ")[0]
     if not client:
         return ""
+    _, _, zone = client.partition("%")  # of a link-local address
+    if zone:
+        return client if zone == name else ""
     (route,) = json.loads(ip("-json", "route", "get", client))
     return client if route.get("dev") == name else ""
+
+
+def _ssh_connection() -> str:
+    """What sshd has told this process, or one that it comes from: sudo passes it on to nobody."""
+    told, process = os.environ.get("SSH_CONNECTION", ""), "self"
+    while not told and process != "0":
+        try:
+            process = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()[1]
+            environment = Path("/proc", process, "environ").read_bytes().split(b"\0")
+        except OSError:  # it has ended, or there is none
+            break
+        for entry in environment:
+            if entry.startswith(b"SSH_CONNECTION="):
+                told = os.fsdecode(entry.partition(b"=")[2])
+    return told

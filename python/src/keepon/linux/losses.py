@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is on an interface, would go with it when another driver takes its card, and could not be
+made again by whoever moves it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from keepon.errors import ConfigError, EnvironmentProblemError
+from keepon.linux.interface import ip, queues
+
+FIRST_ONLY = Path("/proc/sys/net/core/netdev_max_backlog")
+"""Is there in the network namespace that the machine starts with, and in no other:
+net/core/sysctl_net_core.c. Process 1 may be in another, in a container.
+"""
+
+
+def check_first_namespace(name: str) -> None:
+    """A card whose driver changes comes back in the machine's first network namespace.
+
+    Raises:
+        ConfigError: this is another one.
+    """
+    if not FIRST_ONLY.exists():
+        raise ConfigError(
+            f'argument NAME = "{name}": is in a network namespace, and would come back outside of'
+            " it; move it to the machine's first one, with ip link set netns, and call keepon there"
+        )
+
+
+def above(name: str) -> list[str]:
+    """Interfaces that are built on it: bridges, VLANs, links of Keepon, tunnels."""
+    upper = {entry.name.partition("_")[2] for entry in Path("/sys/class/net", name).glob("upper_*")}
+    linked = {
+        each["ifname"] for each in json.loads(ip("-json", "link", "show"))
+        if each.get("link") == name
+    }  # fmt: skip
+    return sorted(upper | linked)
+
+
+def check_nothing_lost(name: str) -> None:
+    """What a driver has been told, and its successor will not be.
+
+    Raises:
+        EnvironmentProblemError: there is such a thing; the message says what takes it away.
+    """
+    for what, remedy in _lost(name):
+        raise EnvironmentProblemError(
+            f"{name} has {what}, which would be lost; take it away with {remedy}"
+        )
+
+
+def _lost(name: str) -> Iterator[tuple[str, str]]:
+    for qdisc in queues(name):
+        if qdisc["handle"] != "0:":
+            kind = qdisc["kind"]
+            place = kind if kind in ("ingress", "clsact") else "root"
+            yield (
+                f"a queueing discipline of its own ({kind})",
+                f"tc qdisc del dev {name} {place}",
+            )
+    (link,) = json.loads(ip("-d", "-json", "link", "show", "dev", name))
+    if "xdp" in link:
+        yield "an XDP program", f"ip link set dev {name} xdp off"
+    functions = Path("/sys/class/net", name, "device/sriov_numvfs")
+    if functions.is_file() and functions.read_text().strip() != "0":
+        yield "virtual functions", f"echo 0 > {functions}"
