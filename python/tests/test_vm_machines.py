@@ -42,7 +42,9 @@ def test_command_lines() -> None:
     """The board comes with its device tree and memory, and with CPUs that stay off."""
     folder = Path("/run")
     board = PI_KERNEL.machine.qemu(512, 1, folder)
-    command = run.qemu_command(Path("qemu"), PI_KERNEL, folder, board, 1, "quiet", [])
+    command = run.qemu_command(
+        Path("qemu"), PI_KERNEL, folder, machines.RASPBERRY_PI_4, board, 1, "quiet", []
+    )
     assert command[:5] == ["qemu", "-M", "raspi4b", "-global", "bcm2838.enabled-cpus=1"]
     assert command[command.index("-dtb") + 1] == "/kernels/6.1.0-56-arm64/board.dtb"
     assert "console=ttyAMA0,115200 " in command[command.index("-append") + 1]
