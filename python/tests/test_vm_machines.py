@@ -55,6 +55,18 @@ def test_command_lines() -> None:
     assert any("virtserialport" in word for word in pc)
 
 
+def test_another_board_for_the_same_kernel() -> None:
+    """Its device tree is QEMU's, not that of the kernel's own board."""
+    folder = Path("/run")
+    board = machines.VERSAL.qemu(512, 1, folder)
+    command = run.qemu_command(
+        Path("qemu"), PI_KERNEL, folder, machines.VERSAL, board, 1, "quiet", []
+    )
+    assert command[:5] == ["qemu", "-M", "xlnx-versal-virt", "-m", "1G"]
+    assert "-dtb" not in command
+    assert " maxcpus=1 quiet" in command[command.index("-append") + 1]
+
+
 def test_a_board_needs_an_emulator_of_our_own() -> None:
     with pytest.raises(ConfigError, match="needs an emulator of our own"):
         run.run_guest(PI_KERNEL, "true")

@@ -97,6 +97,14 @@ static bool is_known(phy_interface_t interface)
 	       phy_interface_mode_is_rgmii(interface);
 }
 
+static void forget_fixed_link(struct gem_nic *nic)
+{
+	struct device_node *node = nic->card.device->of_node;
+
+	if (of_phy_is_fixed_link(node))
+		of_phy_deregister_fixed_link(node);
+}
+
 int gem_phy_connect(struct gem_nic *nic)
 {
 	struct device *device = nic->card.device;
@@ -115,8 +123,10 @@ int gem_phy_connect(struct gem_nic *nic)
 			return error;
 	}
 	phy = of_phy_get_and_connect(nic->card.dev, device->of_node, adjust_link);
-	if (!phy)
+	if (!phy) {
+		forget_fixed_link(nic);
 		return dev_err_probe(device, -ENODEV, "its PHY does not answer\n");
+	}
 	/* it goes to sleep and wakes with the MAC */
 	phy->mac_managed_pm = true;
 	/* PAUSE would let the wire stand still */
@@ -127,11 +137,8 @@ int gem_phy_connect(struct gem_nic *nic)
 
 void gem_phy_disconnect(struct gem_nic *nic)
 {
-	struct device_node *node = nic->card.device->of_node;
-
 	phy_disconnect(nic->card.dev->phydev);
-	if (of_phy_is_fixed_link(node))
-		of_phy_deregister_fixed_link(node);
+	forget_fixed_link(nic);
 }
 
 struct card_link gem_link(const struct gem_nic *nic)
