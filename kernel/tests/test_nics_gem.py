@@ -183,13 +183,6 @@ def test_descriptors_written_back_early(tmp_path: Path) -> None:
     judge(boot(log, 16, prefetch=16, used_on_fetch="on"), log, 16, LONG)
 
 
-def test_a_start_that_is_lost(tmp_path: Path) -> None:
-    """The transmitter has stopped just before the first doorbell of the link."""
-    log = tmp_path / "wire.csv"
-    result = boot(log, 4, prefetch=4, lose_starts=2)
-    judge(result, log, 4, LONG)
-
-
 @pytest.mark.parametrize(("ahead", "lengths"), [(32, LONG), (64, SHORT)])
 def test_a_depth_beyond_what_was_said_is_found_out(
     ahead: int, lengths: tuple[int, int, int], tmp_path: Path
