@@ -24,7 +24,7 @@ from keepon.vm import Kernel, get_kernel, modules, offered_families
 # library, which the smallest kernel leaves out.
 MODULES = {
     "cloud": ("native", "hwsim", "keepon", "generic", "hwcheck", "guard"),
-    "rt": ("native", "nics/intel", "nics/genet"),
+    "rt": ("native", "nics/intel", "nics/genet", "nics/gem"),
 }
 SOURCES = (
     "kernel/keepon",

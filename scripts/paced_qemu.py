@@ -4,8 +4,9 @@
 
 QEMU's source as Debian has it, built in out/cache/qemu, once for each machine, 5 to 15 minutes:
 x86_64 with tools/qemu/paced.patch and Intel's cards, aarch64 with tools/qemu/genet.patch and a
-Raspberry Pi 4, both with tools/qemu/twin.patch, a wire between the two. Run by scripts/setup hw.
-Arguments: the machines, both if none is named. With --print first: their paths, nothing is built.
+Raspberry Pi 4, and tools/qemu/gem.patch and a Versal board, both with tools/qemu/twin.patch, a wire
+between the two. Run by scripts/setup hw. Arguments: the machines, both if none is named. With
+--print first: their paths, nothing is built.
 """
 
 from __future__ import annotations
@@ -79,11 +80,11 @@ class Target:
 TWIN = PATCHES / "twin.patch"
 TARGETS = {
     "x86_64": Target("x86_64", (PATCHES / "paced.patch", TWIN), "--with-devices-x86_64=cards"),
-    # the user network is the far end of the Pi's wire
+    # the user network is the far end of a board's wire
     "aarch64": Target(
         "aarch64",
-        (PATCHES / "genet.patch", TWIN),
-        "--with-devices-aarch64=raspi4",
+        (PATCHES / "genet.patch", PATCHES / "gem.patch", TWIN),
+        "--with-devices-aarch64=boards",
         ("--enable-slirp",),
     ),
 }

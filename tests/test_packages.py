@@ -40,7 +40,7 @@ MODULES = (
     "keepon_hwcheck",
     "sch_guard",
 )
-FOR_CARDS = ("keepon_intel", "keepon_genet")
+FOR_CARDS = ("keepon_intel", "keepon_genet", "keepon_gem")
 # Of trixie, the headers that the newest kernel of its own has.
 TRIXIE_KERNELS = ("cloud-amd64",)
 

@@ -6,6 +6,7 @@
 #   bind_card DRIVER FOLDER   the device of that folder in sysfs is DRIVER's; lower is up
 #   bind_intel         the same for keepon_intel and the PCI address OURS
 #   bind_genet         the same for keepon_genet and the controller of a Raspberry Pi 4, eth0
+#   bind_gem           the same for keepon_gem and the first controller of QEMU's Versal board
 #   far_end            the card THEIRS, of the kernel's driver STOCK, answers echoes at PEER
 #   link_it            rt0 on the card, up and running, with a class of its own for the stream
 #   two_classes        of rt0: priorities 8 to 15 are class 1
@@ -36,6 +37,10 @@ bind_intel() {
 
 bind_genet() {
 	bind_card keepon_genet /sys/bus/platform/devices/fd580000.ethernet
+}
+
+bind_gem() {
+	bind_card keepon_gem /sys/bus/platform/devices/ff0c0000.ethernet
 }
 
 far_end() {

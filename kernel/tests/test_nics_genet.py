@@ -81,12 +81,12 @@ def boot(
         **programs.guest_files(kernel.machine), "/lib/keepon/lent.sh": HERE / "lent_common.sh",
     }  # fmt: skip
     return run_guest(
-        kernel, HERE / "nics_genet_stream.sh", files,
+        kernel, HERE / "nics_board_stream.sh", files,
         modules=build_modules(kernel, folders), tools=programs.tools(kernel.machine),
         qemu=emulator(),
         qemu_args=board(log, **properties), append=append, timeout_s=3600,
         environment={
-            "PREFETCH": str(said), "INDEX_DONE": str(int(done)), "MBPS": str(mbps),
+            "CARD": "genet", "PREFETCH": str(said), "INDEX_DONE": str(int(done)), "MBPS": str(mbps),
             "FRAMES": str(frames), "ECHOES": str(frames // 20 + 5), "TALK": talk,
             "SLOT_BYTES": slot_bytes, "TRIM_BYTES": trim_bytes, "TALK_BYTES": talk_bytes,
             "PPB": str(ppb),

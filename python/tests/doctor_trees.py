@@ -13,7 +13,9 @@ from keepon.linux.doctor.checks import Unseen
 from keepon.linux.doctor.tree import NET, Tree
 
 RELEASE = "6.1.0-56-amd64"
-MODULES = ("keepon", "keepon_native", "keepon_generic", "keepon_intel", "keepon_genet")
+MODULES = (
+    "keepon", "keepon_native", "keepon_generic", "keepon_intel", "keepon_genet", "keepon_gem",
+)  # fmt: skip
 CONFIG = """CONFIG_MODULES=y
 CONFIG_MII=m
 CONFIG_HIGH_RES_TIMERS=y

@@ -247,6 +247,9 @@ def documented() -> dict[str, tuple[str, str]]:
                 found[f"8086:{number}"] = ("keepon_intel", cells[3])
         elif len(cells) == 4 and cells[1].startswith("`brcm,"):
             found[cells[1].strip("`")] = ("keepon_genet", cells[3])
+        elif len(cells) == 4 and cells[1].startswith("`"):
+            for name in cells[1].split(", "):
+                found[name.strip("`")] = ("keepon_gem", cells[3])
     return found
 
 
@@ -267,6 +270,9 @@ def test_known_chips_are_those_of_the_drivers() -> None:
     genet = (ROOT / "kernel" / "nics" / "genet" / "main.c").read_text()
     theirs = {f"8086:{number}" for number in re.findall(r"\bCHIP\(0x([0-9a-f]{4}),", intel)}
     theirs |= set(re.findall(r'^#define COMPATIBLE "(.*)"$', genet, re.MULTILINE))
+    gem = (ROOT / "kernel" / "nics" / "gem" / "main.c").read_text()
+    names = gem.partition("compatible[]")[2].partition(";")[0]
+    theirs |= set(re.findall(r'"([a-z0-9]+,[a-z0-9-]+)"', names))
     assert theirs == set(cards.CHIPS)
 
 

@@ -17,7 +17,9 @@ from keepon.vm.paths import checkout_root
 
 ROOT = checkout_root()
 PLACE = ROOT / "kernel/include/keepon_version.h"
-MODULES = ("native", "keepon", "hwsim", "generic", "hwcheck", "nics/intel", "nics/genet")
+MODULES = (
+    "native", "keepon", "hwsim", "generic", "hwcheck", "nics/intel", "nics/genet", "nics/gem",
+)  # fmt: skip
 TOOLS = ROOT / "out/build/python/tools"
 SUFFIXES = {".h", ".c", ".py", ".toml", ".txt", ".in", ".cpp", ".hpp", ""}
 

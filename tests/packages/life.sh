@@ -106,7 +106,7 @@ for kernel in $KERNELS; do
 	is "$(modinfo -k "$kernel" -F version keepon)" "$OLD" "and have the version"
 	wanted="keepon keepon_generic keepon_hwcheck keepon_hwsim keepon_native sch_guard"
 	if grep -q '^CONFIG_MII=[ym]' "/lib/modules/$kernel/build/include/config/auto.conf"; then
-		wanted="keepon keepon_generic keepon_genet keepon_hwcheck keepon_hwsim keepon_intel keepon_native sch_guard"
+		wanted="keepon keepon_gem keepon_generic keepon_genet keepon_hwcheck keepon_hwsim keepon_intel keepon_native sch_guard"
 	fi
 	is "$(ls /lib/modules/"$kernel"/updates/dkms | sed 's/\.ko.*//' | sort | tr '\n' ' ')" "$wanted " "all that $kernel can have"
 	like "$(modinfo -k "$kernel" -F depends keepon)" "keepon_native" "and know each other"

@@ -56,7 +56,14 @@ a route's source only when it has seen that nobody else has it.
 DRIVERS = {
     ("pci", "0x8086"): "keepon_intel",
     ("platform", "brcm,bcm2711-genet-v5"): "keepon_genet",
-}
+    **{
+        ("platform", name): "keepon_gem"
+        for name in (
+            "xlnx,zynqmp-gem", "cdns,zynqmp-gem", "xlnx,zynq-gem", "cdns,zynq-gem",
+            "raspberrypi,rp1-gem", "cdns,gem",
+        )
+    },
+}  # fmt: skip
 """Bus and vendor, or name in the device tree -> our driver. Which cards it takes is its own affair:
 it refuses what it does not know.
 """

@@ -34,6 +34,7 @@ BACKENDS = {
     "e1000e": "keepon_intel (82574)",
     "genet": "keepon_genet (BCM2711)",
     "igb": "keepon_intel (82576, I350, I21x)",
+    "macb": "keepon_gem (Cadence GEM)",
 }
 """Kernel's driver -> ours for the same cards; docs/nics.md says which of them were seen."""
 

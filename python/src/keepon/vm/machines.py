@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The machines that guests run on: a PC of this machine's architecture, and a Raspberry Pi 4.
+"""The machines that guests run on: a PC of this machine's architecture, a Raspberry Pi 4, and
+QEMU's Versal board, for its Cadence GEM.
 
 In QEMU the Pi has no bus for a virtio device, and of its serial ports one that works: what a script
 prints and leaves in /out comes back over the console, after a line that says so. A guest that does
 not end loses it. The emulator is ours (scripts/paced_qemu.py), for QEMU's own Pi has no Ethernet.
+The Versal board boots the same kernel in the same emulator and is used in the same way.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ class Machine:
 
     `foreign`: Debian's name of its architecture if it is not this machine's. `compiler`: prefix of
     the cross compiler, `kbuild`: ARCH of the kernel. `board`: its device tree in the image package.
-    `modules`: more of them in the guest. `options`: more kernel parameters. `virtio`: results come
-    back over a virtio port.
+    `modules`: more of them in the guest. `options`: more kernel parameters. `settings`: of a board
+    in QEMU. `virtio`: results come back over a virtio port.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Machine:
     kbuild: str = ""
     board: str = ""
     modules: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
     virtio: bool = True
 
     def command_line(self, cpus: int) -> str:
@@ -59,7 +62,7 @@ class Machine:
         """
         if not self.virtio:
             # The board has its memory.
-            return ["-M", self.name, "-global", f"bcm2838.enabled-cpus={cpus}"]
+            return ["-M", self.name, *(text.format(cpus=cpus) for text in self.settings)]
         return [
             *("-M", self.name, "-cpu", "max", "-m", str(memory_mb), "-smp", str(cpus)),
             # Without ioeventfd the device works in the vCPU's own step, not in a host thread of its
@@ -79,7 +82,13 @@ RASPBERRY_PI_4 = Machine(
     "raspi4b", "ttyAMA0", "maxcpus={cpus}", foreign="arm64", compiler="aarch64-linux-gnu-",
     kbuild="arm64",
     board="broadcom/bcm2711-rpi-4-b.dtb", virtio=False,
-    modules=("genet", "mdio_bcm_unimac", "mdio_devres", "broadcom", "bcm2835_wdt"),
+    settings=("-global", "bcm2838.enabled-cpus={cpus}"),
+    modules=("genet", "mdio_bcm_unimac", "mdio_devres", "broadcom", "bcm2835_wdt", "macb"),
+)  # fmt: skip
+# QEMU makes its device tree. The second CPU, where it is not asked for, is off.
+VERSAL = Machine(
+    "xlnx-versal-virt", "ttyAMA0", "maxcpus={cpus}", foreign="arm64",
+    compiler="aarch64-linux-gnu-", kbuild="arm64", settings=("-m", "1G"), virtio=False,
 )  # fmt: skip
 BY_FLAVOUR = {"arm64": RASPBERRY_PI_4}
 

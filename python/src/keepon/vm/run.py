@@ -21,6 +21,7 @@ from pathlib import Path
 from keepon.errors import ConfigError, EnvironmentProblemError, KeeponError, TraceError
 from keepon.vm import console, hostcpu, initramfs, machines, newc, source
 from keepon.vm.images import Kernel
+from keepon.vm.machines import Machine
 from keepon.vm.paths import cache_folder, find_program
 from keepon.vm.tap import TapReport, parse_tap
 
@@ -109,6 +110,7 @@ def qemu_command(
     program: Path,
     kernel: Kernel,
     folder: Path,
+    board: Machine,
     machine: Sequence[str],
     cpus: int,
     append: str,
@@ -123,8 +125,8 @@ def qemu_command(
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"),
         *("-serial", f"file:{folder / 'console'}", "-serial", f"file:{folder / 'stdout'}"),
         *("-kernel", str(kernel.image), "-initrd", str(folder / "initrd")),
-        *(("-dtb", str(kernel.board)) if kernel.machine.board else ()),
-        *("-append", " ".join([kernel.machine.command_line(cpus), *quiet, append]).strip()),
+        *(("-dtb", str(kernel.board)) if board.board else ()),
+        *("-append", " ".join([board.command_line(cpus), *quiet, append]).strip()),
         *extra,
     ]
 
@@ -244,6 +246,7 @@ def run_guest(
     expected: Sequence[str] = (),
     qemu_args: Sequence[str] = (),
     qemu: Path | None = None,
+    machine: Machine | None = None,
 ) -> GuestResult:
     """Boot `kernel`, run `script` (text, or a Path to it) with /bin/sh as root, switch off, return
     what it left.
@@ -253,16 +256,17 @@ def run_guest(
     path), with their libraries, to /usr/bin. `timeout_s` limits the host's time, `virtual_limit_s`
     the guest's; the latter is met at the same instant in every run. `append`: more kernel
     parameters. `expected`: patterns of kernel trouble that is part of the test (then taint bits are
-    not judged either). `qemu`: another emulator than the distribution's. Raises ConfigError for
-    wrong arguments, EnvironmentProblemError for lacking tools; what happens in the guest is in the
-    result (see `GuestResult.check`).
+    not judged either). `qemu`: another emulator than the distribution's. `machine`: another one
+    than the kernel's own, of its architecture. Raises ConfigError for wrong arguments,
+    EnvironmentProblemError for lacking tools; what happens in the guest is in the result (see
+    `GuestResult.check`).
     """
     check_numbers(memory_mb, mode, seed, timeout_s, virtual_limit_s, icount_shift)
     try:
         text = script.read_bytes() if isinstance(script, Path) else script.encode()
     except OSError as error:
         raise ConfigError(f"script {script}: {error.strerror}: name a readable file") from error
-    board = kernel.machine
+    board = machine or kernel.machine
     if board.foreign and qemu is None:
         raise ConfigError(
             f"a guest on {board.name} needs an emulator of our own: say qemu=, see docs/vm.md"
@@ -275,12 +279,14 @@ def run_guest(
         folder = Path(name)
         parts = [initramfs.base_archive(board.foreign), kernel.modules_archive]
         (folder / "initrd").write_bytes(b"".join([*(part.read_bytes() for part in parts), overlay]))
-        machine = [
+        arguments = [
             *board.qemu(memory_mb, CPUS[mode], folder),
             *accelerator(mode, icount_shift, seed),
         ]
         program = qemu or find_program("qemu-system-x86_64")
-        command = qemu_command(program, kernel, folder, machine, CPUS[mode], append, qemu_args)
+        command = qemu_command(
+            program, kernel, folder, board, arguments, CPUS[mode], append, qemu_args
+        )
         with ExitStack() as stack:
             if mode == "icount":
                 command = [*stack.enter_context(hostcpu.own_cpu(cache_folder())), *command]

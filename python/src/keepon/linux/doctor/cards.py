@@ -30,6 +30,10 @@ def _intel(chip: str, seen: str) -> Known:
     return Known(YES, "keepon_intel", f"{chip}, {seen}")
 
 
+def _gem(chip: str, seen: str) -> Known:
+    return Known(YES, "keepon_gem", f"Cadence GEM of {chip}, {seen}")
+
+
 _MODEL = "seen on a model only"
 _NOTHING = "seen on nothing yet"
 _UNPACED = "its model sends at once, and no real one was seen"
@@ -44,12 +48,18 @@ CHIPS = {
     "8086:1533": _intel("I210", _NOTHING),
     "8086:1539": _intel("I211", _NOTHING),
     "brcm,bcm2711-genet-v5": Known(YES, "keepon_genet", f"GENET of the BCM2711, {_MODEL}"),
+    "xlnx,zynqmp-gem": _gem("ZynqMP", _NOTHING),
+    "cdns,zynqmp-gem": _gem("ZynqMP or Versal", _MODEL),
+    "xlnx,zynq-gem": _gem("Zynq-7000", _NOTHING),
+    "cdns,zynq-gem": _gem("Zynq-7000", _NOTHING),
+    "raspberrypi,rp1-gem": _gem("the RP1 (Raspberry Pi 5)", _NOTHING),
+    "cdns,gem": _gem("another chip", _NOTHING),
 }
 """PCI vendor and device, or name in the device tree."""
 
 LENDING = {
     name: Known(YES, name, "its driver lends its ring")
-    for name in ("keepon_intel", "keepon_genet", "keepon_hwsim")
+    for name in ("keepon_intel", "keepon_genet", "keepon_gem", "keepon_hwsim")
 }
 
 _GENERIC = "keepon_generic"

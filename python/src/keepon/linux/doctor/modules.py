@@ -13,7 +13,7 @@ from keepon.linux.doctor.checks import NOTE, OK, PROBLEM, UNKNOWN, Answer, Named
 from keepon.linux.doctor.tree import Tree, unpacked
 
 NEEDED = ("keepon", "keepon_native")
-CHOSEN = ("keepon_generic", "keepon_intel", "keepon_genet")
+CHOSEN = ("keepon_generic", "keepon_intel", "keepon_genet", "keepon_gem")
 """A card needs one of these at most: the check of its driver says which."""
 
 # Of a checkout, where neither dkms nor packages have the sources.
@@ -26,12 +26,12 @@ BUILD: Final = (
 )
 """Sources name those of other folders by their place two folders up; hence the copies."""
 ALL = "native keepon generic intel hwcheck"
-FOLDERS = {"keepon_genet": "native genet"}
+FOLDERS = {"keepon_genet": "native genet", "keepon_gem": "native gem"}
 DKMS = "var/lib/dkms/keepon"
 SOURCES = "usr/local/src"
 """Where `make install` puts what dkms builds from."""
 INSTALL_KERNEL = "apt-get install linux-image-{}$(dpkg --print-architecture)"
-NEEDS_MII = ("keepon_intel", "keepon_genet")
+NEEDS_MII = ("keepon_intel", "keepon_genet", "keepon_gem")
 
 OPTIONS_NEEDED = ("MODULES", "HIGH_RES_TIMERS", "PTP_1588_CLOCK")
 OPTIONS_HELPFUL = {

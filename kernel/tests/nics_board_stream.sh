@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A keepon link on the GENET of an emulated Raspberry Pi 4; the host judges what is in /out and the
-# wire's log. PREFETCH, INDEX_DONE: what the driver is told; MBPS; FRAMES of a 1 ms stream,
-# ECHOES beside it, one in 20 ms; TALK: where what became of each frame is written; SLOT_BYTES,
-# TRIM_BYTES, TALK_BYTES; PPB by which the link's clock is set faster.
+# A keepon link on the controller of an emulated board; the host judges what is in /out and the
+# wire's log. CARD: genet, of a Raspberry Pi 4, or gem, of a Versal board; PREFETCH, INDEX_DONE:
+# what the driver is told; MBPS; FRAMES of a 1 ms stream, ECHOES beside it, one in 20 ms; TALK:
+# where what became of each frame is written; SLOT_BYTES, TRIM_BYTES, TALK_BYTES; PPB by which the
+# link's clock is set faster.
 . /lib/keepon/test.sh
 . /lib/keepon/lent.sh
 PEER=10.0.2.2
@@ -16,9 +17,9 @@ echoes() {
 	ping -q -c "$1" -i "$2" -s 18 $PEER | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'
 }
 
-run "the driver loads" modprobe keepon_genet prefetch="$PREFETCH" index_done="$INDEX_DONE"
+run "the driver loads" modprobe "keepon_$CARD" prefetch="$PREFETCH" index_done="$INDEX_DONE"
 run "keepon loads" modprobe keepon
-bind_genet && ok "a card" || fail "a card"
+"bind_$CARD" && ok "a card" || fail "a card"
 [ "$MBPS" = 1000 ] || ethtool -s eth0 advertise 0x008
 run "speed" wait_until 5 is_fast
 run "carrier" wait_until 5 is_up eth0
@@ -57,6 +58,6 @@ done
 timeout 2 sh -c 'echo start > /proc/net/pktgen/pgctrl'
 like "$(cat /proc/net/pktgen/eth0)" "pkts-sofar: 1000" "a burst leaves whole"
 rmmod pktgen
-run "unloaded" rmmod keepon_genet
+run "unloaded" rmmod "keepon_$CARD"
 dmesg > /out/dmesg.txt
 done_testing
