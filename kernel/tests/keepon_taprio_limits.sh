@@ -53,6 +53,11 @@ is "$told" "$wanted" "what the device counted"
 is "$(identity rt0)" 0 "every frame is accounted for"
 
 tc qdisc del dev rt0 root
+run "gates in software" tc qdisc replace dev rt0 parent root handle 1: taprio num_tc 2 \
+	map 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 queues 1@0 1@1 base-time 0 \
+	sched-entry S 3 1000000 clockid CLOCK_TAI flags 0x0
+is "$(taprio_limits rt0 counters)" none "the device has nothing to say of them"
+tc qdisc del dev rt0 root
 run "the published classes" tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 3 \
 	map 2 2 1 0 2 2 2 2 2 2 2 2 2 2 2 2 queues 1@0 1@1 1@2 base-time 0 \
 	sched-entry S 01 300000 sched-entry S 02 300000 sched-entry S 04 400000 flags 0x2
