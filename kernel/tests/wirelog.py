@@ -17,7 +17,8 @@ PERIOD_NS = 1_000_000
 GAP_BYTES = 20
 # Counters of a link that stay zero while all is well
 TROUBLE = (
-    "underruns", "suspected_underruns", "slips", "index_errors", "losses", "steps",
+    "underruns", "suspected_underruns", "slips", "doubts", "index_errors", "losses",
+    "steps",
     "start_failures",
     "verdict_late", "verdict_flushed", "pending",
 )  # fmt: skip
@@ -100,8 +101,8 @@ def check_counters(runs: list[Run], count: dict[str, int], frames: int = FRAMES)
     """No trouble, and what was sent is what was on the wire.
 
     An interrupt may come between a last look at the head and the store that makes a frame's slot
-    real, some 100 ns. Best effort goes close to the head, so in some 25 guests there is one frame of
-    it that may have been too late: it is told to be in doubt, and was on the wire or not.
+    real, some 100 ns. Best effort goes close to the head, so in some 25 guests there is one
+    frame of it that may have been too late: it is told to be in doubt, and was on the wire or not.
     """
     trouble = {name: count[name] for name in TROUBLE if count[name]}
     assert not trouble, trouble
