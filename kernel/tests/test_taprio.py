@@ -179,9 +179,7 @@ def test_no_frame_leaves_outside_the_gates_of_its_class(
 def test_a_step_of_the_clock_leaves_what_is_between_two_lists(
     family: str, programs: dict[str, Path]
 ) -> None:
-    result = boot(
-        "keepon_taprio_stepped.sh", family, dict(programs), {"SEED": "5"}, target.tools()
-    )
+    result = boot("keepon_taprio_stepped.sh", family, dict(programs), {"SEED": "5"}, target.tools())
     for part, classes in (("_back", {0, 1}), ("_on", {0, 1, 2})):
         judge, wire = judged(result, part)
         astray = list(judge.violations(wire.frames))

@@ -168,8 +168,8 @@ def run(path: Path, rate: str, slot_bytes: int | None, as_json: bool) -> str:
     if not ranked and not fits[-1].extended:
         raise ConfigError(
             f"{path}: cycle-time-extension {gates.extension_ns}: must be at most"
-            f" {EXTENSION_SLOTS_MAX} slots, {EXTENSION_SLOTS_MAX * fits[-1].slot_ns:.0f} ns with the"
-            " longest ones; shorten it"
+            f" {EXTENSION_SLOTS_MAX} slots, {EXTENSION_SLOTS_MAX * fits[-1].slot_ns:.0f} ns with"
+            " the longest ones; shorten it"
         )
     if not ranked:
         raise ConfigError(
