@@ -48,7 +48,7 @@ static void test_a_doubt_does_not_grow(struct kpn_selftest *t)
 		kpn_pacer_adjtime(nic.pacer, 4900);
 		nic.late_store_ns = 0;
 		exact_nic_collect(&nic);
-		doubted += nic.events[KPN_EVENT_SLIP];
+		doubted += nic.events[KPN_EVENT_DOUBT];
 		for (i = 0; i < 500; i++) {
 			exact_nic_poll(&nic, 2000);
 			if (error_ps < kpn_pacer_state(nic.pacer, nic.now_ns).clock_error_ps)

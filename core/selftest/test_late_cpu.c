@@ -72,7 +72,7 @@ static void test_what_is_doubted_leaves_later(struct kpn_selftest *t)
 		set_ns = kpn_pacer_gettime(nic.pacer, nic.now_ns).ns - (s64)nic.now_ns;
 		error_ps = state().clock_error_ps;
 		exact_nic_collect(&nic);
-		told += nic.events[KPN_EVENT_SLIP];
+		told += nic.events[KPN_EVENT_DOUBT];
 		for (i = 0; i < 80; i++) {
 			exact_nic_poll(&nic, 1000 + kpn_random_below(&seed, 2000));
 			off_ns = kpn_pacer_gettime(nic.pacer, nic.now_ns).ns - (s64)nic.now_ns;

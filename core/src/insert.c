@@ -83,7 +83,7 @@ static KPN_NOINLINE bool lost_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu
 	return (s64)(seq - kpn_first_seq_at(pacer, cpu_ns)) < 0;
 }
 
-static KPN_NOINLINE bool fetched_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns)
+KPN_NOINLINE bool kpn_fetched_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns)
 {
 	return pacer->strip.valid && seq < pacer->ring.tail.seq &&
 	       seq <= kpn_upper_seq(pacer, cpu_ns).seq + pacer->caps.prefetch_slots_max;
@@ -108,7 +108,7 @@ static inline bool may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 un
 {
 	u64 cpu_ns = kpn_cpu_now(pacer) + pacer->caps.store_ns_max;
 
-	return KPN_UNLIKELY(cpu_ns > until_ns) && fetched_by(pacer, seq, cpu_ns);
+	return KPN_UNLIKELY(cpu_ns > until_ns) && kpn_fetched_by(pacer, seq, cpu_ns);
 }
 
 bool kpn_may_be_fetched(const struct kpn_pacer *pacer, u64 seq, u64 until_ns)

@@ -89,6 +89,9 @@ struct kpn_instead kpn_slots_instead(const struct kpn_pacer *pacer, u8 tc, u64 t
 /** kpn_first_seq_at() - first slot that may be changed at a CPU time; the strip is valid */
 u64 kpn_first_seq_at(const struct kpn_pacer *pacer, u64 cpu_ns);
 
+/** kpn_fetched_by() - whether the NIC may have fetched slot @seq by @cpu_ns */
+bool kpn_fetched_by(const struct kpn_pacer *pacer, u64 seq, u64 cpu_ns);
+
 /**
  * kpn_may_be_fetched() - whether the NIC may have fetched slot @seq by now, which it had not until
  * @until_ns

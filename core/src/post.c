@@ -45,39 +45,110 @@ static s64 trim_of(struct kpn_pacer *pacer, const struct kpn_cursor *plan)
 }
 
 /*
- * Slots from ring.plan on get their lengths, at most trims_max of them another one. Stores go from
- * the nearest slot to the farthest, so that however many they are, they stay ahead of the NIC.
- * @posted: the NIC may fetch them meanwhile
- * Return: by how much the lengths of those change together, up and down, that may have been fetched
- * with the old one.
+ * struct storing - stores into slots that the NIC may fetch meanwhile
+ * @looked_ns: when the clock was last read
+ * @plan_ns, @store_ns: the longest that planning one, and the store itself, took in this call
+ * @kept_end: slots before it keep the length they have
+ * @doubtful_ps: by how much the lengths of those change together, up and down, that may have been
+ *	fetched with the old one
  */
-static KPN_ALWAYS_INLINE u64 plan_lengths(struct kpn_pacer *pacer, bool posted)
+struct storing {
+	u64 looked_ns;
+	u64 plan_ns;
+	u64 store_ns;
+	u64 kept_end;
+	u64 doubtful_ps;
+};
+
+/*
+ * Slots before @first keep lengths of another rate, base or table: however many they are, what
+ * follows has to reach the grid anew.
+ */
+static void pass_over(struct kpn_pacer *pacer, u64 first)
+{
+	kpn_align_replan(&pacer->align, first);
+	kpn_align_unlock(&pacer->align);
+	if (pacer->todo & KPN_TODO_TABLE && pacer->floor_seq < first)
+		pacer->floor_seq = first;
+}
+
+/* The clock is read. Return: time since it was before */
+static u64 look(const struct kpn_pacer *pacer, struct storing *storing)
+{
+	u64 before_ns = storing->looked_ns;
+
+	storing->looked_ns = kpn_cpu_now(pacer);
+	return storing->looked_ns - before_ns;
+}
+
+/*
+ * Whether a store into the slot at the plan would be too late. Where slots are shorter than
+ * planning them takes the wire comes nearer with every one: slots that it will have come to by the
+ * time the next one is planned are left as they are.
+ */
+static KPN_NOINLINE bool is_too_near(struct kpn_pacer *pacer, struct storing *storing)
+{
+	u64 took_ns = look(pacer, storing);
+
+	if (took_ns > storing->plan_ns)
+		storing->plan_ns = took_ns;
+	if (!kpn_fetched_by(pacer, pacer->ring.plan.seq,
+			    storing->looked_ns + storing->store_ns + pacer->caps.store_ns_max))
+		return false;
+	storing->kept_end = kpn_first_changeable(pacer, storing->looked_ns + storing->plan_ns +
+								storing->store_ns);
+	pass_over(pacer, storing->kept_end);
+	return true;
+}
+
+/* A length that differs by @by_ps was stored in the slot at the plan. */
+static KPN_NOINLINE void look_again(struct kpn_pacer *pacer, struct storing *storing, s64 by_ps)
+{
+	u64 took_ns = look(pacer, storing);
+
+	if (took_ns > storing->store_ns)
+		storing->store_ns = took_ns;
+	if (kpn_fetched_by(pacer, pacer->ring.plan.seq,
+			   storing->looked_ns + pacer->caps.store_ns_max))
+		storing->doubtful_ps += (u64)(by_ps < 0 ? -by_ps : by_ps);
+}
+
+/*
+ * Slots from ring.plan on get their lengths, at most trims_max of them another one. Stores go from
+ * the nearest slot to the farthest.
+ * @storing: NULL: the NIC does not know of these slots yet
+ */
+static KPN_ALWAYS_INLINE void plan_lengths(struct kpn_pacer *pacer, struct storing *storing)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	struct kpn_cursor *plan = &ring->plan;
 	u32 left = pacer->trims_max;
-	u64 doubtful_ps = 0;
 
 	for (; plan->seq != ring->tail.seq && left; left--) {
 		u64 due = next_due(pacer, ring->tail.seq);
 		u64 trimmed = due;
 		s64 delta_ps = 0;
+		s64 was_ps;
 
 		/* what was just posted is nominal */
 		if (plan->seq < ring->trimmed_end)
 			trimmed = kpn_ring_next(ring, &ring->trimmed, plan->seq, due);
 		kpn_ring_skip(ring, plan, trimmed);
-		if (trimmed == due) {
-			if (due == ring->tail.seq)
-				break;
-			delta_ps = trim_of(pacer, plan);
+		if (trimmed == ring->tail.seq)
+			break;
+		was_ps = ring->slot[plan->desc].delta_ps;
+		if (storing && plan->seq < storing->kept_end) {
+			kpn_ring_step(ring, plan, was_ps);
+			continue;
 		}
-		if (delta_ps != ring->slot[plan->desc].delta_ps) {
-			s64 by_ps = delta_ps - ring->slot[plan->desc].delta_ps;
-
+		if (trimmed == due)
+			delta_ps = trim_of(pacer, plan);
+		if (delta_ps != was_ps) {
+			if (storing && is_too_near(pacer, storing))
+				continue;
 			set_length(pacer, plan, delta_ps);
-			if (posted && kpn_may_be_fetched(pacer, plan->seq, 0))
-				doubtful_ps += (u64)(by_ps < 0 ? -by_ps : by_ps);
+			if (storing)
+				look_again(pacer, storing, delta_ps - was_ps);
 		}
 		pacer->stats.trims += delta_ps != 0;
 		kpn_ring_step(ring, plan, delta_ps);
@@ -86,7 +157,6 @@ static KPN_ALWAYS_INLINE u64 plan_lengths(struct kpn_pacer *pacer, bool posted)
 		pacer->todo &= ~(u32)(KPN_TODO_PLAN | KPN_TODO_TABLE);
 	else
 		pacer->todo |= KPN_TODO_PLAN;
-	return doubtful_ps;
 }
 
 void kpn_post_planned(struct kpn_pacer *pacer, u32 count)
@@ -95,7 +165,7 @@ void kpn_post_planned(struct kpn_pacer *pacer, u32 count)
 
 	ring->plan = ring->tail;
 	kpn_ring_skip(ring, &ring->tail, ring->tail.seq + count);
-	plan_lengths(pacer, false);
+	plan_lengths(pacer, NULL);
 }
 
 void kpn_rearm(struct kpn_pacer *pacer, u32 count)
@@ -122,27 +192,20 @@ void kpn_plan_on(struct kpn_pacer *pacer, u64 first, u64 looked_ns)
 {
 	struct kpn_ring *ring = &pacer->ring;
 	u64 cpu_ns = kpn_cpu_now(pacer);
-	u64 doubtful_ps;
+	struct storing storing = { .looked_ns = cpu_ns, .store_ns = KPN_REPLAN_NS };
 
 	if (!(pacer->todo & KPN_TODO_PLAN))
 		return;
 	if (cpu_ns - looked_ns > KPN_REPLAN_NS / 2)
 		first = kpn_first_changeable(pacer, cpu_ns);
 	if (ring->plan.seq < first) {
-		/*
-		 * Those passed over keep lengths of another rate, base or table: however many they
-		 * are, what follows has to reach the grid anew.
-		 */
 		ring->plan = kpn_ring_at(ring, first);
-		kpn_align_replan(&pacer->align, first);
-		kpn_align_unlock(&pacer->align);
-		if (pacer->todo & KPN_TODO_TABLE && pacer->floor_seq < first)
-			pacer->floor_seq = first;
+		pass_over(pacer, first);
 	}
-	doubtful_ps = plan_lengths(pacer, true);
+	plan_lengths(pacer, &storing);
 	/* what has changed is further on than anything that was read as the time */
 	pacer->strip.end_ps = ring->tail.ps;
 	/* the CPU was held up between looking at the head and a store */
-	if (KPN_UNLIKELY(doubtful_ps))
-		kpn_doubt_lengths(pacer, doubtful_ps, ring->plan.seq);
+	if (KPN_UNLIKELY(storing.doubtful_ps))
+		kpn_doubt_lengths(pacer, storing.doubtful_ps, ring->plan.seq);
 }

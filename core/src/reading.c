@@ -227,11 +227,11 @@ void kpn_doubt_lengths(struct kpn_pacer *pacer, u64 changed_ps, u64 end_seq)
 	/* the wire may be so much off what was believed when these have left, and frames with it */
 	kpn_strip_loosen(&pacer->strip, changed_ps, changed_ps);
 	pacer->unsure_seq = pacer->ring.tail.seq;
-	pacer->stats.slips++;
+	pacer->stats.doubts++;
 	pacer->synchronised = false;
 	pacer->distrust = DISTRUST_POLLS;
 	kpn_renew_plain(pacer);
-	kpn_emit(pacer, KPN_EVENT_SLIP);
+	kpn_emit(pacer, KPN_EVENT_DOUBT);
 }
 
 /* After a reading. Slots before @passed_seq had left before it. */
@@ -242,7 +242,7 @@ static KPN_NOINLINE void keep_doubt(struct kpn_pacer *pacer, u64 passed_seq)
 	if (passed_seq < pacer->doubtful_seq)
 		return;
 	pacer->doubtful_ps = 0;
-	kpn_emit(pacer, KPN_EVENT_SLIP);
+	kpn_emit(pacer, KPN_EVENT_DOUBT);
 }
 
 void kpn_suspect_late_bell(struct kpn_pacer *pacer, u64 tail_seq, u64 tail_ps, u64 rung_ns)

@@ -199,6 +199,10 @@ static void report_events(struct keepon *keepon, u32 events)
 		netdev_notice(
 			keepon->dev,
 			"slip: ring index and CPU counter contradict; the clock is unsynchronised\n");
+	if (events & BIT(KPN_EVENT_DOUBT) && net_ratelimit())
+		netdev_notice(
+			keepon->dev,
+			"doubt: the CPU was held up while it changed the lengths of slots; the clock is unsynchronised\n");
 	if (!(events & (BIT(KPN_EVENT_LOST) | BIT(KPN_EVENT_STALLED))))
 		return;
 	netdev_err(keepon->dev, "%s: the wire has stopped; trying to start it anew\n",

@@ -35,7 +35,7 @@ bool keepon_table_used_locked(const struct keepon *keepon, const struct keepon_t
 void keepon_tables_free_unused(struct keepon *keepon)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
-	const struct kpn_partition *used[2] = {};
+	const struct kpn_partition *used[3] = {};
 	struct keepon_table *table;
 	struct keepon_table *other;
 	unsigned long flags;
@@ -44,12 +44,15 @@ void keepon_tables_free_unused(struct keepon *keepon)
 	if (keepon->engine) {
 		used[0] = kpn_pacer_partition(keepon->engine->pacer, false);
 		used[1] = kpn_pacer_partition(keepon->engine->pacer, true);
+		/* the way back, should the clock be */
+		if (taprio->bridge)
+			used[2] = taprio->before;
 	}
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	list_for_each_entry_safe(table, other, &taprio->tables, node)
 	{
 		if (table != taprio->next_table && &table->partition != used[0] &&
-		    &table->partition != used[1])
+		    &table->partition != used[1] && &table->partition != used[2])
 			keepon_table_drop(table);
 	}
 }

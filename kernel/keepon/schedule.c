@@ -87,6 +87,29 @@ static int place_locked(struct keepon *keepon, struct keepon_gates *gates,
 				       keepon_slot_from(keepon, gates->start_ns));
 }
 
+/* What is to come follows what the pacer has now. */
+static int ask_locked(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+
+	return kpn_pacer_set_partition(keepon->engine->pacer, &taprio->next_table->partition,
+				       keepon_slot_from(keepon, taprio->next->start_ns));
+}
+
+/*
+ * A step while the table between two lists is in force: it is of no time before it was to begin, so
+ * what held then does again, and what is to come follows when that does. Until then the table stays
+ * known, and nobody puts another one in the way.
+ */
+static int step_between_locked(struct keepon *keepon)
+{
+	struct keepon_taprio *taprio = &keepon->taprio;
+
+	if (keepon_clock_read_locked(keepon).ns >= taprio->bridge_since_ns)
+		return ask_locked(keepon);
+	return kpn_pacer_set_partition(keepon->engine->pacer, taprio->before, AT_ONCE);
+}
+
 void keepon_taprio_stepped_locked(struct keepon *keepon)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
@@ -94,25 +117,29 @@ void keepon_taprio_stepped_locked(struct keepon *keepon)
 
 	if (!taprio->next)
 		return;
-	/* Without what is between, until it is made anew; refused if it is too late for that. */
-	if (!keepon->engine || keepon_table_used_locked(keepon, taprio->next_table, true) ||
-	    keepon_table_used_locked(keepon, taprio->bridge, true)) {
+	if (keepon_table_used_locked(keepon, taprio->bridge, false)) {
+		error = step_between_locked(keepon);
+	} else if (!keepon->engine || keepon_table_used_locked(keepon, taprio->next_table, true) ||
+		   keepon_table_used_locked(keepon, taprio->bridge, true)) {
+		/* Without what is between, until it is made anew; refused if it is too late. */
 		error = place_locked(keepon, taprio->next, taprio->next_table);
 		if (!error)
 			taprio->bridge = NULL;
-		taprio->refused = error && error != -KPN_EBUSY;
-		mod_delayed_work(system_wq, &taprio->settle, 0);
+	} else {
+		return;
 	}
+	taprio->refused = error && error != -KPN_EBUSY;
+	mod_delayed_work(system_wq, &taprio->settle, 0);
 }
 
-/* What is to come follows what the pacer has now. */
-static void ask_locked(struct keepon *keepon)
+/* The table between two lists was in force, and a step of the clock has ended that. */
+static bool fell_back_locked(const struct keepon *keepon)
 {
-	struct keepon_taprio *taprio = &keepon->taprio;
+	const struct keepon_taprio *taprio = &keepon->taprio;
 
-	taprio->refused =
-		kpn_pacer_set_partition(keepon->engine->pacer, &taprio->next_table->partition,
-					keepon_slot_from(keepon, taprio->next->start_ns));
+	return taprio->bridge && taprio->next &&
+	       kpn_pacer_partition(keepon->engine->pacer, false) == taprio->before &&
+	       !kpn_pacer_partition(keepon->engine->pacer, true);
 }
 
 void keepon_taprio_switched(struct keepon *keepon)
@@ -121,8 +148,12 @@ void keepon_taprio_switched(struct keepon *keepon)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&keepon->lock, flags);
-	if (keepon_table_used_locked(keepon, taprio->bridge, false))
-		ask_locked(keepon);
+	if (keepon_table_used_locked(keepon, taprio->bridge, false)) {
+		taprio->refused = ask_locked(keepon);
+	} else if (keepon->engine && fell_back_locked(keepon)) {
+		taprio->bridge = NULL;
+		taprio->refused = place_locked(keepon, taprio->next, taprio->next_table);
+	}
 	raw_spin_unlock_irqrestore(&keepon->lock, flags);
 	mod_delayed_work(system_wq, &taprio->settle, 0);
 }
@@ -180,6 +211,8 @@ static int put_locked(struct keepon *keepon, struct keepon_gates *gates,
 	if (error)
 		return error;
 	taprio->bridge = between;
+	taprio->bridge_since_ns = since_ns;
+	taprio->before = kpn_pacer_partition(keepon->engine->pacer, false);
 	taprio->refused = false;
 	gates->start_ns = bridge->start_ns;
 	return 0;
@@ -405,7 +438,7 @@ void keepon_taprio_join_locked(struct keepon *keepon)
 
 	if (!taprio->next || !taprio->next_table)
 		return;
-	ask_locked(keepon);
+	taprio->refused = ask_locked(keepon);
 	mod_delayed_work(system_wq, &taprio->settle, 0);
 }
 

@@ -62,6 +62,9 @@ static int tell(struct keepon *keepon, struct tc_taprio_qopt_offload *offload, u
 	u64 overruns = 0;
 	u32 queue;
 
+	/* a schedule that is carried out in software has counters of its own */
+	if (!keepon->taprio.now && !keepon->taprio.next)
+		return -EOPNOTSUPP;
 	raw_spin_lock_irqsave(&keepon->lock, flags);
 	for (queue = from; queue < to; queue++) {
 		window_drops += keepon->taprio.window_drops[queue];

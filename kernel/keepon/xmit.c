@@ -4,6 +4,7 @@
  * core writes the frame into its slot, the next poll does the rest.
  */
 #include <linux/if_ether.h>
+#include <linux/if_vlan.h>
 #include <linux/ktime.h>
 #include <net/sch_generic.h>
 
@@ -193,6 +194,14 @@ static void account_locked(struct keepon_engine *engine, struct netdev_queue *qu
 		netif_tx_stop_queue(queue);
 }
 
+/* The tag of a VLAN is no part of what max-sdu limits: the stack has it beside the frame still. */
+static u32 bytes_untagged(const struct sk_buff *skb)
+{
+	const struct ethhdr *header = (const struct ethhdr *)skb->data;
+
+	return eth_type_vlan(header->h_proto) ? skb->len - VLAN_HLEN : skb->len;
+}
+
 /* Return: pending, the verdict, or KPN_VERDICT_COUNT + 1 if there is no room to keep it. */
 enum { NO_RECORD = KPN_VERDICT_PENDING + 1 };
 
@@ -212,7 +221,8 @@ static u32 submit_locked(struct keepon *keepon, struct sk_buff *skb, struct netd
 	}
 	verdict = describe_locked(engine, frame, skb, tc);
 	/* taprio's max-sdu: with full offload the stack leaves it to the device */
-	if (unlikely(skb->len > keepon->taprio.frame_max[tc]))
+	if (unlikely(skb->len > keepon->taprio.frame_max[tc] &&
+		     bytes_untagged(skb) > keepon->taprio.frame_max[tc]))
 		verdict = KPN_VERDICT_OVERSIZE;
 	if (unlikely(verdict != KPN_VERDICT_PENDING)) {
 		keepon->taprio.window_drops[tc] += verdict == KPN_VERDICT_OVERSIZE;

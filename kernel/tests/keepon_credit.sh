@@ -84,7 +84,7 @@ refuse_with "two limits of a queue" "queue 3 is held to a max_rate of mqprio; le
 	tc qdisc replace dev rt0 parent 300:4 cbs idleslope 20000 sendslope -80000 hicredit 250 locredit -1000 offload 1
 phase rate 4
 is "$(identity rt0)" 0 "every frame is accounted for"
-is "$(counter rt0 underruns)$(counter rt0 slips)" 00 "the wire stayed full"
+is "$(counter rt0 underruns)$(counter rt0 slips)$(counter rt0 doubts)" 000 "the wire stayed full"
 run "no rates" tc qdisc del dev rt0 root
 run "gates closed to class 3 for seven slots of ten" \
 	tc qdisc replace dev rt0 root handle 100: taprio num_tc 4 \

@@ -10,11 +10,11 @@ wire
 run "a link" upper slot_bytes 1230
 wait_until 2 is_running rt0
 
-# passed NAME BYTES FRAMES: so many of 20 frames of the second class leave
+# passed NAME BYTES FRAMES [DEVICE]: so many of 20 frames of the second class leave
 passed() {
 	_left=$(counter sim0 tx_frames)
 	_dropped=$(counter rt0 verdict_oversize)
-	run "$1: sent" taprio_limits rt0 send "$2" 20
+	run "$1: sent" taprio_limits "${4:-rt0}" send "$2" 20
 	sleep 0.1
 	is $(($(counter sim0 tx_frames) - _left)) "$3" "$1: left"
 	is $(($(counter rt0 verdict_oversize) - _dropped)) $((20 - $3)) "$1: too long"
@@ -33,6 +33,11 @@ diag "$took_ms ms"
 run "a limit of 300 bytes" taprio_limits rt0 set 300
 passed "at the limit" 314 20
 passed "a byte more" 315 0
+run "a VLAN" ip link add link rt0 name v5 type vlan id 5
+ip link set v5 up
+passed "with a tag, at the limit" 314 20 v5
+passed "with a tag, a byte more" 315 0 v5
+ip link del v5
 run "another limit" taprio_limits rt0 set 500
 passed "at the other" 514 20
 passed "beyond the other" 515 0
@@ -43,10 +48,15 @@ like "$_output $(dmesg)" "sched-entry 1: only S with an interval is carried out,
 passed "what a slot carries" $(($(cat /sys/class/net/rt0/mtu) + 14)) 20
 told=$(taprio_limits rt0 counters)
 wanted=none
-[ ! "$COUNTS" ] || wanted="window_drops=40 tx_overruns=0"
+[ ! "$COUNTS" ] || wanted="window_drops=60 tx_overruns=0"
 is "$told" "$wanted" "what the device counted"
 is "$(identity rt0)" 0 "every frame is accounted for"
 
+tc qdisc del dev rt0 root
+run "gates in software" tc qdisc replace dev rt0 parent root handle 1: taprio num_tc 2 \
+	map 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 queues 1@0 1@1 base-time 0 \
+	sched-entry S 3 1000000 clockid CLOCK_TAI flags 0x0
+is "$(taprio_limits rt0 counters)" none "the device has nothing to say of them"
 tc qdisc del dev rt0 root
 run "the published classes" tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 3 \
 	map 2 2 1 0 2 2 2 2 2 2 2 2 2 2 2 2 queues 1@0 1@1 1@2 base-time 0 \

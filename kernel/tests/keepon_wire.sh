@@ -32,7 +32,7 @@ answered() {
 }
 
 answered "frames both ways" 3
-[ "$KEEPON_MODE" = smp ] || is "$(counter rt0 underruns)$(counter rt0 slips)" 00 "the wire stayed full"
+[ "$KEEPON_MODE" = smp ] || is "$(counter rt0 underruns)$(counter rt0 slips)$(counter rt0 doubts)" 000 "the wire stayed full"
 capabilities=$(ethtool -T rt0)
 for capability in hardware-transmit software-transmit hardware-receive software-receive software-system-clock hardware-raw-clock; do
 	like "$capabilities" "$capability" "ethtool -T: $capability"

@@ -114,12 +114,13 @@ REFUSED = (
 )
 
 
-def judged(result: GuestResult) -> tuple[Judge, Wire]:
-    asked = result.files["asked"].decode().splitlines()
-    read = read_wire(result.files["wire"].decode(), result.files["load"].decode(), BYTE_NS)
-    wire, off_ns = read.on_grid(SLOT_NS)
+def judged(result: GuestResult, part: str = "") -> tuple[Judge, Wire]:
+    asked = result.files["asked" + part].decode().splitlines()
+    record, load = (result.files[name + part].decode() for name in ("wire", "load"))
+    wire, off_ns = read_wire(record, load, BYTE_NS).on_grid(SLOT_NS)
     # the clock as read may be so far from the grid, and says so
-    error_ns = max(int(error_ps) for error_ps in result.files["clock_errors_ps"].split()) // 1000
+    errors_ps = result.files["clock_errors_ps"].split()
+    error_ns = max(int(error_ps) for error_ps in errors_ps) // 1000
     print(
         f"slots are {off_ns} ns off their times as read; the clock's error is {error_ns} ns, a"
         f" reading takes {wire.width_ns} ns"
@@ -172,6 +173,20 @@ def test_no_frame_leaves_outside_the_gates_of_its_class(
     family: str, programs: dict[str, Path]
 ) -> None:
     check_gates(gates(family, programs, 1, 1), 5000)
+
+
+@pytest.mark.parametrize("family", offered_families())
+def test_a_step_of_the_clock_leaves_what_is_between_two_lists(
+    family: str, programs: dict[str, Path]
+) -> None:
+    result = boot("keepon_taprio_stepped.sh", family, dict(programs), {"SEED": "5"}, target.tools())
+    for part, classes in (("_back", {0, 1}), ("_on", {0, 1, 2})):
+        judge, wire = judged(result, part)
+        astray = list(judge.violations(wire.frames))
+        assert astray == [], (part, len(astray), astray[:5], judge.starts)
+        assert {frame.priority for frame in wire.frames} == classes
+        # 900 ms, a fifth of which at least is class 0's
+        assert sum(frame.priority == 0 for frame in wire.frames) > 1500
 
 
 def near_lists(random: Random, count: int) -> Iterator[str]:

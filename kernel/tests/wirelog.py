@@ -17,7 +17,8 @@ PERIOD_NS = 1_000_000
 GAP_BYTES = 20
 # Counters of a link that stay zero while all is well
 TROUBLE = (
-    "underruns", "suspected_underruns", "slips", "index_errors", "losses", "steps",
+    "underruns", "suspected_underruns", "slips", "doubts", "index_errors", "losses",
+    "steps",
     "start_failures",
     "verdict_late", "verdict_flushed", "pending",
 )  # fmt: skip

@@ -167,9 +167,11 @@ def test_words_of_tc_are_the_same_list(tmp_path: Path) -> None:
         " base-time 5 sched-entry S 01 300000 sched-entry S 02 300000 sched-entry S 0a 300000"
         " cycle-time 1000000 flags 0x2"
     )
-    assert gatelist.parse(words, "words") == GateList(5, ((1, 300000), (2, 300000), (10, 400000)))
+    entries = ((1, 300000), (2, 300000), (10, 400000))
+    assert gatelist.parse(words, "words") == GateList(5, entries, shortest_ns=300000)
     cut = gatelist.parse("sgs 300 1\nsgs 300 2\nsgs 9 4\ncycle-time 400", "cut")
     assert cut.entries == ((1, 300), (2, 100))
+    assert cut.shortest_ns == 9
 
 
 def test_a_base_time_before_1970_is_one_of_its_cycles_later() -> None:
@@ -206,8 +208,13 @@ def test_without_the_rest_of_the_package(tmp_path: Path) -> None:
         ("sgs 100 1\ncycle-time -1", [], "cycle-time -1: must be 0 to 2147483647 ns"),
         ("sgs 100 1\nbase-time --1", [], "base-time --1: must be -4611686018427387904 to"),
         ("sgs 100 1", ["--rate", "3G"], '--rate = "3G": must be one of 10M, 100M, 1G'),
-        ("sgs 100 1", ["--slot-bytes", "63"], "--slot-bytes = 63: must be between 64 and 1522"),
-        ("sgs 100 1\nsgs 900 2", [], "no slots of 64 to 1522 bytes at 1G hold every class's"),
+        ("sgs 100 1", ["--slot-bytes", "63"], "--slot-bytes = 63: must be between 65 and 1521"),
+        ("sgs 500 1\nsgs 900 2", [], "no slots of 65 to 1521 bytes at 1G hold every class's"),
+        ("sgs 479 1\nsgs 999521 2", [], "an entry of 479 ns: must be at least 480 ns at 1G"),
+        ("sgs 1000000 1\ncycle-time-extension 300000000", [],
+         "cycle-time-extension 300000000: must be at most 16384 slots, 201"),
+        ("sgs 1000000 1\ncycle-time-extension 163840001", ["--slot-bytes", "1230"],
+         "cycle-time-extension 163840001 ns is longer than 16384 slots of 10000 ns; the nearest"),
         ("sgs 5000 1\nsgs 995000 2", ["--slot-bytes", "1230"],
          "no window of class 0 holds a whole slot of 10000 ns; the nearest that serves is 605"),
         ("sgs 1234567 1", ["--slot-bytes", "1230"], "after 1234567 slots only, more than 65536"),

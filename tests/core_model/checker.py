@@ -86,6 +86,7 @@ class Checker(SlotChecks, ClockChecks, FrameChecks, CreditChecks):
         self.check_counts(name, before, now)
         if self.down:
             self.check_down(name, slots, commits)
+        require(now.doubts == before.doubts, "a doubt, though nobody is held up", operation=name)
         if now.slips != before.slips:
             self.trusted = False
             require(not self.case.honest, "a slip although all stated bounds hold", operation=name)

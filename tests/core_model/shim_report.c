@@ -44,6 +44,7 @@
 	X(underruns, stats->underruns)                     \
 	X(suspected_underruns, stats->suspected_underruns) \
 	X(slips, stats->slips)                             \
+	X(doubts, stats->doubts)                           \
 	X(index_errors, stats->index_errors)               \
 	X(steps, stats->steps)                             \
 	X(recalled, stats->recalled)                       \

@@ -24,6 +24,8 @@ enum kpn_event {
 	KPN_EVENT_UNDERRUN,           /* the wire was idle */
 	KPN_EVENT_SUSPECTED_UNDERRUN, /* it may have been */
 	KPN_EVENT_SLIP,               /* index and CPU counter contradict the stated drift */
+	/* lengths were stored in slots that may have left: where the wire is is less certain */
+	KPN_EVENT_DOUBT,
 	KPN_EVENT_STEP,      /* the time of day changed; net_slots are not where they were */
 	KPN_EVENT_LOST,      /* the NIC cannot be read: the pacer has stopped */
 	KPN_EVENT_STALLED,   /* the index stood still for too long: the pacer has stopped */

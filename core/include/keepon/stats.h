@@ -17,6 +17,7 @@
 	X(underruns, "times the ring was found empty: the wire was idle")                   \
 	X(suspected_underruns, "times the wire may have been idle for less than a restart") \
 	X(slips, "times readings of the index contradicted the stated drift")               \
+	X(doubts, "times a length was stored when its slot may have been fetched")          \
 	X(index_errors, "readings of the index outside the posted slots")                   \
 	X(losses, "times the NIC could not be read or its index stood still: stopped")      \
 	X(steps, "changes of the time of day, requested or after an underrun")              \

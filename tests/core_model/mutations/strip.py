@@ -188,22 +188,22 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "slots passed over by planning are given away",
         "post.c",
-        "		if (pacer->todo & KPN_TODO_TABLE && pacer->floor_seq < first)\n",
-        "		if (false)\n",
-        ("vectors of replan",),
-    ),
-    Mutation(
-        "lengths are planned by the time the call began",
-        "post.c",
-        "		first = kpn_first_changeable(pacer, cpu_ns);\n",
-        "		first = kpn_first_changeable(pacer, cpu_ns - 20000);\n",
+        "	if (pacer->todo & KPN_TODO_TABLE && pacer->floor_seq < first)\n",
+        "	if (false)\n",
         ("vectors of replan",),
     ),
     Mutation(
         "lengths stored too late are believed",
         "post.c",
-        "			if (posted && kpn_may_be_fetched(pacer, plan->seq, 0))\n",
-        "			if (false)\n",
+        "		storing->doubtful_ps += (u64)(by_ps < 0 ? -by_ps : by_ps);\n",
+        "		(void)by_ps;\n",
+        ("vectors of replan",),
+    ),
+    Mutation(
+        "the wire overtakes what is planned",
+        "post.c",
+        "			if (storing && is_too_near(pacer, storing))\n",
+        "			if (false && is_too_near(pacer, storing))\n",
         ("vectors of replan",),
     ),
     Mutation(

@@ -19,7 +19,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "post.c",
         "	if (ring->plan.seq < first) {\n",
         "	if (false) {\n",
-        ("vectors of depth",),
+        ("vectors of replan",),
     ),
     Mutation(
         "late poll that finds all fetched posts nothing",
@@ -87,8 +87,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "slots that re-planning passed over are on the grid",
         "post.c",
-        "		kpn_align_unlock(&pacer->align);\n		if (pacer->todo & KPN_TODO_TABLE",
-        "		if (pacer->todo & KPN_TODO_TABLE",
+        "	kpn_align_unlock(&pacer->align);\n	if (pacer->todo & KPN_TODO_TABLE",
+        "	if (pacer->todo & KPN_TODO_TABLE",
         ("vectors of rates",),
     ),
     Mutation(

@@ -15,7 +15,10 @@ from rich.text import Text
 from keepon.linux.link import commands, watch
 from keepon.linux.link.watch import Moment
 
-TROUBLE = ("underruns", "suspected_underruns", "slips", "index_errors", "losses", "start_failures")
+TROUBLE = (
+    "underruns", "suspected_underruns", "slips", "doubts", "index_errors", "losses",
+    "start_failures",
+)  # fmt: skip
 STYLES = {"synchronised": "green", "not synchronised": "yellow", "wire down": "red"}
 
 

@@ -21,6 +21,7 @@ from keepon.model.scenario import DriverName, Scenario, Station, Stream
 from keepon.model.slotting import misfit
 from keepon.model.topology import Wire
 from keepon.model.wire import (
+    FRAME_BYTES_MAX,
     FRAME_BYTES_MIN,
     OVERHEAD_BYTES,
     PS_PER_NS,
@@ -129,6 +130,8 @@ def _slot_sizes(needs: Needs) -> list[int]:
         return [max(largest, posting.least_slot_bytes(needs))]
     least = largest + (options.trim_down_bytes if options.trim == "any" else 0)
     least = max(least, posting.least_slot_bytes(needs))
+    if least > FRAME_BYTES_MAX:
+        raise _no_slot_long_enough(needs, largest)
     common_ps = math.gcd(*(stream.period_ns * PS_PER_NS for stream in streams))
     found = slots.candidates(common_ps, least, needs.rate_bps)
     if not found:
@@ -152,6 +155,31 @@ def _check_messages(needs: Needs, slot_bytes: int) -> None:
             f"{PTP_OWN_BYTES[sync.mode]} bytes, and trims take {trimmed_bytes}; choose a longer"
             ' slot or "auto"',
         )
+
+
+def _no_slot_long_enough(needs: Needs, largest: int) -> ConfigError:
+    """Whatever the periods: what the longest slot must be shortened by leaves too little of it."""
+    scenario, name, options = needs.scenario, needs.station.name, needs.station.keepon
+    room = FRAME_BYTES_MAX - (options.trim_down_bytes if options.trim == "any" else 0)
+    if largest <= room:
+        return ConfigError(
+            f'key `station[{needs.index}].nic.fetch_ns` (station "{name}") ='
+            f" {needs.nic.fetch_ns}: must be less at {needs.rate_bps} bits a second, as no slot is"
+            f" longer than {FRAME_BYTES_MAX} bytes and the NIC would fetch frames more slowly than"
+            " they leave; choose a lower rate_bps of its link or more nic.prefetch_slots"
+        )
+    if largest > max((stream.frame_bytes for _, stream in needs.streams), default=0):
+        loads = [entry for entry in scenario.best_effort() if entry[1].talker == name]
+        index, load = max(loads, key=lambda entry: entry[1].frame_bytes)
+        key = f'load[{index}].frame_bytes` (load "{load.id}")'
+    else:
+        index, stream = max(needs.streams, key=lambda entry: entry[1].frame_bytes)
+        key = f'stream[{index}].frame_bytes` (stream "{stream.id}")'
+    return ConfigError(
+        f"key `{key} = {largest}: must be at most {room}, as the longest slot of station"
+        f' "{name}" has {FRAME_BYTES_MAX} bytes and trims take {options.trim_down_bytes}; choose'
+        ' shorter frames, fewer keepon.trim_down_bytes, keepon.trim "reserved" or mode "paper"'
+    )
 
 
 def _no_slot_time(needs: Needs, least_bytes: int) -> ConfigError:

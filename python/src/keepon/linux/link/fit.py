@@ -21,7 +21,9 @@ from keepon.linux.link.gatelist import GateList
 from keepon.linux.link.options import PARTITION_SLOTS_MAX
 from keepon.linux.link.slots import CLASS_COUNT
 
-SLOT_BYTES_MIN, SLOT_BYTES_MAX = 64, 1522
+SLOT_BYTES_MIN, SLOT_BYTES_MAX = 65, 1521  # a byte may be taken off or added, as trims have to
+EXTENSION_SLOTS_MAX = 16_384  # kernel/keepon/taprio.h
+ENTRY_BYTES_MIN = 60  # Linux's taprio takes no entry shorter than such a frame
 OVERHEAD_BYTES = 20  # preamble and gap (IEEE 802.3)
 PS_PER_NS = 1000
 RATES_BPS = {
@@ -51,17 +53,22 @@ class Share(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """Slots of `slot_bytes`; shares by class, of classes whose gates open at all."""
+    """Slots of `slot_bytes`; shares by class, of classes whose gates open at all; whether they are
+    long enough for the list's extension.
+    """
 
     slot_bytes: int
     slot_ns: float
     partition_slots: int
     classes: dict[int, Share]
+    extended: bool = True
 
     @property
     def serves(self) -> bool:
-        return self.partition_slots <= PARTITION_SLOTS_MAX and all(
-            share.slots for share in self.classes.values()
+        return (
+            self.partition_slots <= PARTITION_SLOTS_MAX
+            and self.extended
+            and all(share.slots for share in self.classes.values())
         )
 
     @property
@@ -112,7 +119,9 @@ def fit(gates: GateList, slot_bytes: int, rate_bps: int) -> Fit:
     cycle_ps = gates.cycle_ns * PS_PER_NS
     opened = {tc: windows(gates, tc) for tc in range(CLASS_COUNT)}
     shares = {tc: share(gates, slot_ps, found) for tc, found in opened.items() if found}
-    return Fit(slot_bytes, slot_ps / PS_PER_NS, cycle_ps // math.gcd(cycle_ps, slot_ps), shares)
+    partition_slots = cycle_ps // math.gcd(cycle_ps, slot_ps)
+    extended = gates.extension_ns <= EXTENSION_SLOTS_MAX * slot_ps // PS_PER_NS
+    return Fit(slot_bytes, slot_ps / PS_PER_NS, partition_slots, shares, extended)
 
 
 def best(fits: list[Fit]) -> list[Fit]:
@@ -141,6 +150,12 @@ def run(path: Path, rate: str, slot_bytes: int | None, as_json: bool) -> str:
             f" {SLOT_BYTES_MAX}; choose one in this range"
         )
     gates = gatelist.read(path)
+    least_ns = ENTRY_BYTES_MIN * 8 * 10**9 // RATES_BPS[rate]
+    if gates.shortest_ns < least_ns:
+        raise ConfigError(
+            f"{path}: an entry of {gates.shortest_ns} ns: must be at least {least_ns} ns at {rate},"
+            f" as Linux takes none shorter than {ENTRY_BYTES_MIN} bytes; lengthen it"
+        )
     fits = [
         fit(gates, length, RATES_BPS[rate]) for length in range(SLOT_BYTES_MIN, SLOT_BYTES_MAX + 1)
     ]
@@ -150,6 +165,12 @@ def run(path: Path, rate: str, slot_bytes: int | None, as_json: bool) -> str:
         if not chosen.serves:
             raise ConfigError(_refusal(path, gates, chosen, nearest(fits, slot_bytes)))
         ranked = [chosen]
+    if not ranked and not fits[-1].extended:
+        raise ConfigError(
+            f"{path}: cycle-time-extension {gates.extension_ns}: must be at most"
+            f" {EXTENSION_SLOTS_MAX} slots, {EXTENSION_SLOTS_MAX * fits[-1].slot_ns:.0f} ns with"
+            " the longest ones; shorten it"
+        )
     if not ranked:
         raise ConfigError(
             f"{path}: no slots of {SLOT_BYTES_MIN} to {SLOT_BYTES_MAX} bytes at {rate} hold every"
@@ -166,6 +187,11 @@ def _refusal(path: Path, gates: GateList, chosen: Fit, near: int | None) -> str:
         why = (
             f"slots of {chosen.slot_ns:g} ns and the cycle of {gates.cycle_ns} ns begin together"
             f" after {chosen.partition_slots} slots only, more than {PARTITION_SLOTS_MAX}"
+        )
+    elif not chosen.extended:
+        why = (
+            f"cycle-time-extension {gates.extension_ns} ns is longer than {EXTENSION_SLOTS_MAX}"
+            f" slots of {chosen.slot_ns:g} ns"
         )
     else:
         lacking = [tc for tc, one in chosen.classes.items() if not one.slots]

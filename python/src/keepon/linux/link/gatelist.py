@@ -27,10 +27,16 @@ _NUMBERS = {
 
 
 class GateList(NamedTuple):
-    """Entries are (gates, ns), a bit per class; together as long as the cycle."""
+    """Entries are (gates, ns), a bit per class; together as long as the cycle.
+
+    `extension_ns`: the last cycle before another list may be so much longer. `shortest_ns`: of the
+    entries as asked for, before the cycle cut any off; 0: nothing was.
+    """
 
     base_ns: int
     entries: tuple[tuple[int, int], ...]
+    extension_ns: int = 0
+    shortest_ns: int = 0
 
     @property
     def cycle_ns(self) -> int:
@@ -80,7 +86,13 @@ def parse(text: str, name: str) -> GateList:
             f"{name}: has {len(entries)} gate entries, must have 1 to {ENTRIES_MAX}; write each as"
             ' "sgs NS GATES" or "sched-entry S GATES NS"'
         )
-    return GateList(found.get("base-time", 0), _lasting(name, entries, found.get("cycle-time", 0)))
+    shortest_ns = min(ns for _, ns in entries)
+    return GateList(
+        found.get("base-time", 0),
+        _lasting(name, entries, found.get("cycle-time", 0)),
+        found.get("cycle-time-extension", 0),
+        shortest_ns,
+    )
 
 
 def _lasting(

@@ -190,7 +190,7 @@ def line(moment: Moment) -> str:
         told.append(
             "late at worst " + ", ".join(f"{ns} ns (class {tc})" for tc, ns in worst.items())
         )
-    for name in ("underruns", "slips", "losses"):
+    for name in ("underruns", "slips", "doubts", "losses"):
         if moment.now.values.get(name):
             told.append(f"{name} {moment.now.values[name]}")
     return ", ".join(told)
