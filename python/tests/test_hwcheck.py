@@ -5,9 +5,12 @@ can be wrong.
 
 from __future__ import annotations
 
+import errno
 import json
+import re
 import socket
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -16,7 +19,7 @@ from jsonschema import Draft202012Validator
 from keepon.errors import ConfigError, TraceError
 from keepon.linux.hwcheck import command
 from keepon.linux.hwcheck.__main__ import main
-from keepon.linux.hwcheck.judge import Peer, find_wire, judge
+from keepon.linux.hwcheck.judge import DRIFT_PPM, DRIFT_PPM_MAX, Peer, find_wire, judge
 from keepon.linux.hwcheck.peer import Listener
 from keepon.linux.hwcheck.records import Records, parse
 from keepon.model import document_schemas
@@ -111,6 +114,61 @@ def test_each_wrong_statement_is_found(name: str, options: dict[str, Any]) -> No
     assert findings(document)[name] is False
     assert document["safe"] is False
     assert document["verdict"].startswith(f"eth0: not safe to use: {name}: said ")
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (errno.ENODEV, "the index was none of those posted, or the card is gone"),
+        (errno.ETIMEDOUT, "the wire stood still"),
+        (errno.EIO, "Input/output error"),
+    ],
+)
+def test_a_run_that_ended_early_shows_no_card_to_be_safe(error: int, why: str) -> None:
+    """All that was measured until then holds."""
+    records, peer = made()
+    trials = records.trials[:60]
+    short = replace(records, error=error, trials=trials)
+    came = frozenset(number for number in peer.numbers if number < len(trials))
+    seen = replace(peer, numbers=came, bad=short.sent - len(trials), good=len(came))
+    document = judge("eth0", "native", short, seen)
+    assert findings(document).pop("run") is False
+    assert document["safe"] is False
+    assert document["verdict"] == (
+        f"eth0: not safe to use: run: said the ring goes on, measured it ended early: {why}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("ppm", "holds", "sentence"),
+    [
+        (90, True, r"\+90 ppm, within \d+$"),
+        (-90, True, r"-90 ppm, within \d+$"),
+        (150, None, r"within \d+: whether a link bears it \(200 ppm\) that leaves open; run it"),
+        (290, None, "whether a link bears it"),
+        (320, False, r"within \d+: a link bears 200, with drift_ppb 4[0-3]\d000 this too$"),
+        (-600, False, r"a link bears 200, with drift_ppb 70\d000 this too$"),
+        (1_000, False, "a link bears 200, and 1000 whatever its drift_ppb is$"),
+        (19_900, False, "a link bears 200, and 1000 whatever its drift_ppb is$"),
+    ],
+)
+def test_a_pace_holds_if_a_link_bears_it(ppm: int, holds: bool | None, sentence: str) -> None:
+    """Whatever it is within the uncertainty of the measurement."""
+    document = judge("eth0", "native", *made(ppm=ppm))
+    pace = document["findings"][0]
+    assert pace["name"] == "pace"
+    assert pace["holds"] is holds
+    assert re.search(sentence, pace["measured"]), pace["measured"]
+    assert document["safe"] is (holds is True)
+
+
+def test_what_a_link_bears_is_what_the_core_says() -> None:
+    core = Path(__file__).parents[2] / "core" / "src"
+    for file, name, ppm in (
+        ("defaults.c", "DEFAULT_DRIFT_PPB", DRIFT_PPM),
+        ("config.c", "DRIFT_PPB_MAX", DRIFT_PPM_MAX),
+    ):
+        assert f"\t{name} = {ppm * 1000}," in (core / file).read_text()
 
 
 def test_a_restart_that_takes_longer_than_said() -> None:

@@ -8,7 +8,9 @@ and a reading that found the index moved was taken after it did. What was not me
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +20,18 @@ from keepon.linux.hwcheck.records import Records
 SCHEMA = "keepon.hwcheck/1"
 CLAIM_BAD_FCS = 1 << 3
 PACE_PPM_MAX = 20_000
+"""Beyond it the wire has another rate, and nothing else is made of the readings."""
+DRIFT_PPM = 200
+"""What a link bears unless it is told another drift_ppb (core/src/defaults.c)."""
+DRIFT_PPM_MAX = 1_000
+"""The largest drift_ppb a link takes (core/src/config.c)."""
 SLACK_NS = 3_000
 """Beyond what is certain: the CPU was interrupted between a reading and its time."""
 QUARTERS = 4
+ENDS = {
+    errno.ENODEV: "it ended early: the index was none of those posted, or the card is gone",
+    errno.ETIMEDOUT: "it ended early: the wire stood still",
+}
 SEEN = 0.99
 """Of the placeholders: some are under way when counters are read."""
 
@@ -92,6 +103,26 @@ def find_wire(records: Records) -> Wire | None:
     return Wire(pace_ppm, within_ppm, slot_ns, steady)
 
 
+def _run(records: Records) -> list[dict[str, Any]]:
+    """That it came to its end; what an unfinished run has shown is no less true, and not enough."""
+    if not records.error:
+        return []
+    measured = ENDS.get(records.error, f"it ended early: {os.strerror(records.error)}")
+    return [_finding("run", "the ring goes on", measured, False)]
+
+
+def _drift(wire: Wire) -> tuple[str, bool | None]:
+    """Whether a link bears the pace, whatever it is within its uncertainty."""
+    ppm, within = abs(wire.pace_ppm), wire.pace_within_ppm
+    if ppm + within <= DRIFT_PPM:
+        return "", True
+    if ppm - within <= DRIFT_PPM:
+        return f": whether a link bears it ({DRIFT_PPM} ppm) that leaves open; run it again", None
+    if ppm + within <= DRIFT_PPM_MAX:
+        return f": a link bears {DRIFT_PPM}, with drift_ppb {1000 * (ppm + within)} this too", False
+    return f": a link bears {DRIFT_PPM}, and {DRIFT_PPM_MAX} whatever its drift_ppb is", False
+
+
 def _pace(records: Records, wire: Wire | None) -> dict[str, Any]:
     said = f"{records.rate_bps // 1_000_000} Mb/s"
     if wire is None:
@@ -102,8 +133,9 @@ def _pace(records: Records, wire: Wire | None) -> dict[str, Any]:
         return _finding(
             "pace", said, "the wire stood still, or this machine did: run it again, idle", None
         )
-    measured = f"slots take {wire.pace_ppm:+d} ppm, within {wire.pace_within_ppm}"
-    return _finding("pace", said, measured, True)
+    borne, holds = _drift(wire)
+    measured = f"slots take {wire.pace_ppm:+d} ppm, within {wire.pace_within_ppm}{borne}"
+    return _finding("pace", said, measured, holds)
 
 
 def _index(records: Records, wire: Wire) -> tuple[list[dict[str, Any]], tuple[int, int], float]:
@@ -235,7 +267,7 @@ def verdict(name: str, findings: Sequence[dict[str, Any]]) -> tuple[bool, str]:
 def judge(name: str, backend: str, records: Records, peer: Peer | None) -> dict[str, Any]:
     """The document of a run (keepon.model.hwcheck)."""
     wire = find_wire(records) if records.rate_bps else None
-    findings = [_pace(records, wire)]
+    findings = [*_run(records), _pace(records, wire)]
     index: tuple[int, int] | None = None
     restart: tuple[int, int] | None = None
     depth: int | None = None
