@@ -20,7 +20,7 @@ from keepon.errors import ConfigError, TraceError
 from keepon.linux.hwcheck import command
 from keepon.linux.hwcheck.__main__ import main
 from keepon.linux.hwcheck.judge import DRIFT_PPM, DRIFT_PPM_MAX, judge
-from keepon.linux.hwcheck.peer import Listener
+from keepon.linux.hwcheck.peer import SO_RCVBUFFORCE, Listener
 from keepon.linux.hwcheck.records import Records, parse
 from keepon.linux.hwcheck.wire import Peer, find_wire
 from keepon.model import document_schemas
@@ -360,6 +360,17 @@ def test_a_peer_that_cannot_be_listened_on(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(socket, "socket", Mock(side_effect=OSError(19, "No such device")))
     with pytest.raises(ConfigError, match=r'--peer = "eth1": cannot be listened on .No such dev'):
         Listener("eth1")
+
+
+def test_a_peer_has_room_for_all_frames_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame for which it has none would pass for one that had been fetched."""
+    made_socket = Mock()
+    monkeypatch.setattr(socket, "socket", Mock(return_value=made_socket))
+    Listener("lo")
+    options = {call.args[1]: call.args[2] for call in made_socket.setsockopt.call_args_list}
+    frames, bytes_each = 512, 4096
+    assert options[SO_RCVBUFFORCE] >= frames * bytes_each
+    assert socket.SO_RCVBUF not in options
 
 
 def test_options_are_checked_first(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,10 @@ from keepon.linux.hwcheck.wire import Peer
 ETHERTYPE = 0x88B5
 MAGIC = 0x6877636B
 HEADER_BYTES = 14
-ROOM_BYTES = 1 << 20
+ROOM_BYTES = 1 << 22
+"""For all frames of a run, which are read behind it; each may take a driver's whole buffer."""
+SO_RCVBUFFORCE = 33
+"""Not in the socket module; without it net.core.rmem_max is the most, some 185 frames."""
 QUIET_S = 0.3
 SO_TIMESTAMPNS = 35
 """Not in the socket module; SCM_TIMESTAMPNS is the same, a timespec of CLOCK_REALTIME."""
@@ -50,7 +53,7 @@ class Listener:
         self.name = name
         try:
             self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ROOM_BYTES)
+            self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, ROOM_BYTES)
             self.socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
             self.socket.bind((name, ETHERTYPE))
         except PermissionError as error:
