@@ -46,16 +46,16 @@ static void note(struct generic_meter *meter, u64 now_ns)
 {
 	unsigned long flags;
 	s64 after_ns;
-	u32 quarter;
+	u32 part;
 
 	raw_spin_lock_irqsave(&meter->lock, flags);
-	quarter = meter->count++ * GENERIC_QUARTERS / meter->frames;
+	part = div_u64((u64)meter->count++ * GENERIC_PARTS, meter->frames);
 	meter->last_ns = now_ns;
 	after_ns =
 		(s64)(now_ns - meter->begun_ns) - (s64)div_u64(meter->count * meter->slot_ps, 1000);
-	meter->early_ns[quarter] = min(meter->early_ns[quarter], after_ns);
+	meter->early_ns[part] = min(meter->early_ns[part], after_ns);
 	/* at first the pump is busy filling the window */
-	if (quarter)
+	if (part == 1)
 		meter->late_ns = max(meter->late_ns, after_ns);
 	raw_spin_unlock_irqrestore(&meter->lock, flags);
 }

@@ -35,7 +35,7 @@
 enum {
 	GENERIC_RING_MIN = 16,
 	GENERIC_RING_MAX = 4096,
-	GENERIC_QUARTERS = 4,
+	GENERIC_PARTS = 16,
 	/* What a sentence about a device needs. */
 	GENERIC_SENTENCE_BYTES = 160,
 };
@@ -46,8 +46,8 @@ enum {
  * @slot_ps: what one takes on the wire
  * @begun_ns: when the first was handed over: it ends a slot later at the earliest, and so on
  * @last_ns: when the last one came back
- * @early_ns, @late_ns: least and most after that earliest end, both may be negative; the least of
- *	each quarter, the most of all but the first
+ * @early_ns: least after that earliest end, of each part of the stream; may be negative
+ * @late_ns: most after it, of the second part: in a longer time the pace would be in it, too
  */
 struct generic_meter {
 	raw_spinlock_t lock;
@@ -56,7 +56,7 @@ struct generic_meter {
 	u64 slot_ps;
 	u64 begun_ns;
 	u64 last_ns;
-	s64 early_ns[GENERIC_QUARTERS];
+	s64 early_ns[GENERIC_PARTS];
 	s64 late_ns;
 };
 
@@ -149,6 +149,7 @@ struct generic_pump {
  * @slot_bytes, @rate_bps: of what was measured
  * @frames: of these, so many
  * @taken_ns, @line_ns: what they took, and what a wire of that rate takes
+ * @unsure_ns: how far from @taken_ns the truth may be
  * @alone_ns: from handing over one alone until it was back
  * @late_ns: how long after they could have left at the earliest others came back, at most
  * @early_ns: how long before; a driver may let go of frames when the controller has fetched them
@@ -160,6 +161,7 @@ struct generic_measured {
 	u32 frames;
 	u64 taken_ns;
 	u64 line_ns;
+	u64 unsure_ns;
 	u64 alone_ns;
 	u64 late_ns;
 	u64 early_ns;
@@ -178,7 +180,7 @@ static inline u64 generic_slot_ps(u32 slot_bytes, u64 rate_bps)
 	return (u64)kpn_wire_bytes(slot_bytes) * kpn_byte_time_ps(rate_bps);
 }
 
-/** generic_is_paced() - whether it took as long as the wire does, within GENERIC_PACE_PERCENT */
+/** generic_is_paced() - whether it may have taken as long as on a wire whose pace a link bears */
 bool generic_is_paced(const struct generic_measured *measured);
 /**
  * generic_lag_ns() - how late frames come back at most, held up interrupts included; NULL: nothing
@@ -196,7 +198,7 @@ void generic_describe(const struct generic_measured *measured, char *text, size_
 /* ---- measure.c ---- */
 
 /**
- * generic_measure() - send placeholders for some tens of milliseconds and see when they come back;
+ * generic_measure() - send placeholders for half a second and see when they come back;
  * RTNL, sleeps; nobody has claimed the device. Return: 0 or an error
  */
 int generic_measure(struct net_device *dev, u32 slot_bytes, u64 rate_bps,

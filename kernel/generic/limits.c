@@ -20,9 +20,14 @@ static uint held_up_us = 1000;
 module_param(held_up_us, uint, 0444);
 MODULE_PARM_DESC(held_up_us, "how long soft interrupts may be held up, beyond what was measured");
 
+/* What a link bears unless it is told more (drift_ppb). */
+static uint pace_ppm = 200;
+module_param(pace_ppm, uint, 0444);
+MODULE_PARM_DESC(pace_ppm, "how far the pace may be off its rate's, for certain; see drift_ppb");
+
 enum {
-	/* Of the time a wire takes: crystals differ by far less, interrupts are late by more. */
-	GENERIC_PACE_PERCENT = 2,
+	/* Whatever is not known of the pace: a device that is no wire has none. */
+	UNSURE_PERCENT_MAX = 2,
 	MARGIN = 2,
 	WINDOW_SPARE = 2,
 	/* Until something was measured. */
@@ -52,11 +57,12 @@ u8 generic_placeholder(const struct net_device *dev)
 
 bool generic_is_paced(const struct generic_measured *measured)
 {
-	u64 off_ns = measured->taken_ns > measured->line_ns ?
-			     measured->taken_ns - measured->line_ns :
-			     measured->line_ns - measured->taken_ns;
+	u64 line_ns = measured->line_ns;
+	u64 off_ns = measured->taken_ns > line_ns ? measured->taken_ns - line_ns :
+						    line_ns - measured->taken_ns;
+	u64 unsure_ns = min(measured->unsure_ns, div_u64(line_ns * UNSURE_PERCENT_MAX, 100));
 
-	return off_ns * 100 <= measured->line_ns * GENERIC_PACE_PERCENT;
+	return off_ns <= div_u64(line_ns * pace_ppm, 1000000) + unsure_ns;
 }
 
 /* Of a device that does not pace the measurement says nothing else. */
@@ -154,8 +160,10 @@ void generic_describe(const struct generic_measured *measured, char *text, size_
 		snprintf(text, room, "of the placeholders handed to its driver %u came back",
 			 measured->back);
 	else
-		snprintf(text, room,
-			 "%u frames of %u bytes took %llu us, a wire of %llu Mb/s takes %u us",
-			 measured->frames, measured->slot_bytes, div_u64(measured->taken_ns, 1000),
-			 div_u64(measured->rate_bps, 1000000), line_us);
+		snprintf(
+			text, room,
+			"%u frames of %u bytes took %llu us (%llu more or less), a wire of %llu Mb/s takes %u us",
+			measured->frames, measured->slot_bytes, div_u64(measured->taken_ns, 1000),
+			div_u64(measured->unsure_ns, 1000), div_u64(measured->rate_bps, 1000000),
+			line_us);
 }

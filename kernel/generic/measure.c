@@ -11,9 +11,11 @@
 #include "generic.h"
 
 enum {
-	/* Long enough for a hundredth of it to be more than interrupts are late. */
-	MEASURED_NS = 40 * NSEC_PER_MSEC,
+	/* Long enough for a slot to be a small part of what a link bears, if it is none of 10 Mb/s. */
+	MEASURED_NS = 500 * NSEC_PER_MSEC,
 	FRAMES_MIN = 64,
+	/* The pace is that from the second part to the last. */
+	PACE_PARTS = GENERIC_PARTS - 2,
 	/* With the driver: more than it gives back at once. */
 	WINDOW_NS = 2 * NSEC_PER_MSEC,
 	WINDOW_MIN = 16,
@@ -27,12 +29,15 @@ enum {
 
 static void begin(struct generic_meter *meter, u64 slot_ps, u32 frames)
 {
+	u32 i;
+
 	*meter = (struct generic_meter){
 		.slot_ps = slot_ps,
 		.frames = frames,
-		.early_ns = { S64_MAX, S64_MAX, S64_MAX, S64_MAX },
 		.late_ns = S64_MIN,
 	};
+	for (i = 0; i < GENERIC_PARTS; i++)
+		meter->early_ns[i] = S64_MAX;
 	raw_spin_lock_init(&meter->lock);
 }
 
@@ -65,23 +70,44 @@ static int send(struct generic_pump *pump, struct generic_meter *meter)
 }
 
 /*
- * Frames come back in bursts, as interrupts are late. The earliest of a quarter has waited for
- * none, so from the second quarter to the last its distance from the wire tells the pace.
+ * How far the earliest frames of the parts are from a line through the second and the last. Each
+ * was held up by less than a slot, or the one behind it had been back too; by how much may change
+ * with the pace of the clock that interrupts come by, along the line and unseen.
+ */
+static u64 unsure_ns(const struct generic_meter *meter)
+{
+	s64 slope_ns = meter->early_ns[GENERIC_PARTS - 1] - meter->early_ns[1];
+	s64 least_ns = 0;
+	s64 most_ns = 0;
+	u32 i;
+
+	for (i = 2; i < GENERIC_PARTS - 1; i++) {
+		s64 off_ns = meter->early_ns[i] - meter->early_ns[1] -
+			     div_s64(slope_ns * (i - 1), PACE_PARTS);
+
+		least_ns = min(least_ns, off_ns);
+		most_ns = max(most_ns, off_ns);
+	}
+	/* a wire that stood still just before the last part is 13/14 of that off the line */
+	return (u64)(most_ns - least_ns) * 9 / 8 + div_u64(meter->slot_ps, 1000);
+}
+
+/*
+ * Frames come back in bursts, as interrupts are late. The earliest of a part has waited for
+ * none, so from the second part to the last its distance from the wire tells the pace.
  */
 static void evaluate(const struct generic_meter *meter, struct generic_measured *measured)
 {
-	s64 early_ns = S64_MAX;
-	u32 i;
+	s64 early_ns = min(meter->early_ns[0], meter->early_ns[1]);
 
-	measured->frames = meter->frames / 2;
+	measured->frames = meter->frames / GENERIC_PARTS * PACE_PARTS;
 	measured->back = meter->count;
 	measured->line_ns = div_u64(measured->frames * meter->slot_ps, 1000);
 	if (meter->count < meter->frames)
 		return;
-	for (i = 0; i < GENERIC_QUARTERS; i++)
-		early_ns = min(early_ns, meter->early_ns[i]);
 	measured->taken_ns =
-		measured->line_ns + meter->early_ns[GENERIC_QUARTERS - 1] - meter->early_ns[1];
+		measured->line_ns + meter->early_ns[GENERIC_PARTS - 1] - meter->early_ns[1];
+	measured->unsure_ns = unsure_ns(meter);
 	measured->late_ns = max(meter->late_ns, 0ll);
 	measured->early_ns = max(-early_ns, 0ll);
 }
@@ -90,7 +116,8 @@ int generic_measure(struct net_device *dev, u32 slot_bytes, u64 rate_bps,
 		    struct generic_measured *measured)
 {
 	u64 slot_ps = generic_slot_ps(slot_bytes, rate_bps);
-	u32 frames = max_t(u32, div64_u64(MEASURED_NS * 1000ull, slot_ps), FRAMES_MIN);
+	u32 frames = roundup(max_t(u32, div64_u64(MEASURED_NS * 1000ull, slot_ps), FRAMES_MIN),
+			     GENERIC_PARTS);
 	struct generic_meter *meter = kmalloc(sizeof(*meter), GFP_KERNEL);
 	struct generic_pump *pump =
 		generic_pump_make(dev, generic_placeholder(dev), slot_bytes, rate_bps);

@@ -13,7 +13,7 @@
 #include "keepon_native.h"
 
 enum {
-	HWCHECK_SAMPLES = 8192,
+	HWCHECK_SAMPLES = 32768,
 	HWCHECK_TRIALS = 512,
 	HWCHECK_RESTARTS = 16,
 };
@@ -36,11 +36,12 @@ struct hwcheck_sample {
 	u64 index;
 };
 
-/** struct hwcheck_trial - a frame: when its commit had returned, index before, and its slot */
+/** struct hwcheck_trial - a frame: when its commit had returned, index before and after, its slot */
 struct hwcheck_trial {
 	u64 at_ns;
 	u64 index;
 	u64 slot;
+	u64 after;
 };
 
 /**

@@ -116,8 +116,8 @@ static void show(struct seq_file *out, const struct hwcheck *h)
 		seq_printf(out, "sample %llu %llu %llu\n", h->sample[i].at_ns,
 			   h->sample[i].since_ns, h->sample[i].index);
 	for (i = 0; i < h->trials; i++)
-		seq_printf(out, "trial %llu %llu %llu\n", h->trial[i].at_ns, h->trial[i].index,
-			   h->trial[i].slot);
+		seq_printf(out, "trial %llu %llu %llu %llu\n", h->trial[i].at_ns, h->trial[i].index,
+			   h->trial[i].slot, h->trial[i].after);
 }
 
 static int run_show(struct seq_file *out, void *unused)

@@ -16,7 +16,7 @@ enum {
 	TICKS = 1000,
 	IDLE_US = 2000,
 	RESTART_NS_MAX = 50 * NSEC_PER_MSEC,
-	STREAM_NS = 30 * NSEC_PER_MSEC,
+	STREAM_NS = 150 * NSEC_PER_MSEC,
 	STREAM_SLOTS = 200,
 	STILL_NS_MAX = 200 * NSEC_PER_MSEC,
 	TRIALS_EACH = 3,
@@ -38,13 +38,17 @@ static u32 desc(const struct hwcheck *h, u64 slot)
 	return idx;
 }
 
-/* Until everything before @tail may be sent. */
-static void post(struct hwcheck *h, u64 tail)
+/* Until everything before @tail may be sent. Return: just before the doorbell */
+static u64 post(struct hwcheck *h, u64 tail)
 {
+	u64 bell_ns;
+
 	if (!h->caps.nic.desc_persistent)
 		h->native.ops->rearm(h->native.nic, desc(h, h->tail), (u32)(tail - h->tail));
 	h->tail = tail;
+	bell_ns = now(h);
 	h->native.ops->doorbell(h->native.nic, desc(h, tail), tail);
+	return bell_ns;
 }
 
 /*
@@ -103,8 +107,7 @@ static int restart(struct hwcheck *h)
 		u32 moved = 0;
 		int error;
 
-		restart->bell_ns = now(h);
-		post(h, h->tail + 1);
+		restart->bell_ns = post(h, h->tail + 1);
 		while (!moved) {
 			error = look(h, &moved);
 			if (!error && h->read_ns - restart->bell_ns > RESTART_NS_MAX)
@@ -149,8 +152,7 @@ static int stream(struct hwcheck *h)
 	u64 slots = max_t(u64, div64_u64(STREAM_NS * 1000ull, slot_ps), STREAM_SLOTS);
 
 	h->stream_slot = h->tail;
-	h->begun_ns = now(h);
-	post(h, h->head + h->ring_slots - h->caps.nic.reserved_slots);
+	h->begun_ns = post(h, h->head + h->ring_slots - h->caps.nic.reserved_slots);
 	return follow(h, h->stream_slot + slots);
 }
 
@@ -165,10 +167,13 @@ static void write_frame(struct hwcheck *h, u8 *frame, u32 number)
 	memcpy(header + 1, payload, sizeof(payload));
 }
 
-/* Of an index that counts fetched frames what is behind it is of interest, too. */
+/*
+ * Always the slot the index stands at: it can still be written, or is on the wire, as the index
+ * tells of fetching or of what has left. If of fetching, what is behind is of interest, too.
+ */
 static u64 nearest(const struct hwcheck *h)
 {
-	u64 back = h->caps.nic.index_counts_done ? 0 : h->caps.nic.prefetch_slots_max;
+	u64 back = h->caps.nic.index_counts_done ? 1 : max(h->caps.nic.prefetch_slots_max, 1u);
 
 	return h->head + 1 - min(back, h->head);
 }
@@ -196,6 +201,10 @@ static int try_slots(struct hwcheck *h)
 		write_frame(h, h->native.ops->buffer(h->native.nic, idx), h->trials);
 		h->native.ops->commit(h->native.nic, idx, h->slot_bytes, TRIAL_BYTES, TRIAL_BYTES);
 		trial->at_ns = now(h);
+		error = look(h, &moved);
+		trial->after = h->head;
+		if (error)
+			return error;
 		error = follow(h, trial->slot + 2);
 		if (error)
 			return error;

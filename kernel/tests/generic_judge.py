@@ -11,7 +11,8 @@ from typing import NamedTuple
 from keepon.vm import GuestResult
 
 SENTENCE = re.compile(
-    r"(\d+) frames of (\d+) bytes took (\d+) us, a wire of \d+ Mb/s takes (\d+) us; "
+    r"(\d+) frames of (\d+) bytes took (\d+) us \((\d+) more or less\), a wire of \d+ Mb/s takes"
+    r" (\d+) us; "
     r"back (\d+) ns late, (\d+) ns early, (\d+) ns alone; (\d+) ahead"
 )
 HELD_UP_NS = 1_000_000  # module parameter held_up_us
@@ -23,6 +24,7 @@ class Measured(NamedTuple):
     frames: int
     slot_bytes: int
     taken_us: int
+    unsure_us: int
     line_us: int
     late_ns: int
     early_ns: int

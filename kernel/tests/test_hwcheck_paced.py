@@ -21,23 +21,34 @@ HERE = Path(__file__).parent
 KERNEL = HERE.parent
 
 
-def check(model: str, ahead: int, said: int, tmp_path: Path, done: bool = False) -> dict[str, Any]:
-    """`done`: the index tells of frames that have left, and the driver says so. The far end counts
-    frames with a wrong FCS.
+def check(
+    model: str,
+    ahead: int,
+    said: int,
+    tmp_path: Path,
+    done: bool = False,
+    said_done: bool | None = None,
+    mbps: int = 1000,
+) -> dict[str, Any]:
+    """`done`: the index tells of frames that have left, and the driver says so unless `said_done`
+    is something else. The far end counts frames with a wrong FCS.
     """
+    said_done = done if said_done is None else said_done
+    true = said >= ahead and said_done == done and mbps == 1000
     kernel = get_kernel("6.1", "rt")
     modules = build_modules(
         kernel, [KERNEL / "native", KERNEL / "nics" / "intel", KERNEL / "hwcheck"]
     )
     ours, theirs = addresses(model)
+    args = cards(model, ahead, tmp_path / "wire.csv", judged=True, done=done)
     result = run_guest(
         kernel, HERE / "hwcheck_card.sh", python_files(TRIED, tmp_path), modules=modules,
         tools=[PYTHON, "ethtool"],
         qemu=emulator(),
-        qemu_args=cards(model, ahead, tmp_path / "wire.csv", judged=True, done=done),
+        qemu_args=[arg.replace("paced=on", f"paced=on,mbps={mbps}") for arg in args],
         timeout_s=900,
         environment={"OURS": ours, "THEIRS": theirs, "STOCK": model, "PREFETCH": str(said),
-        "INDEX_DONE": str(int(done)), "CODE": str(int(said < ahead)), "PYTHON": PYTHON.name},
+        "INDEX_DONE": str(int(said_done)), "CODE": str(int(not true)), "PYTHON": PYTHON.name},
     ).check()  # fmt: skip
     assert result.tap.problems() == []
     document: dict[str, Any] = json.loads(result.files["document.json"])
@@ -65,3 +76,21 @@ def test_a_depth_beyond_what_is_said_is_found(model: str, tmp_path: Path) -> Non
     assert wrong == {"index to wire", "prefetch"}
     assert document["safe"] is False
     assert "not safe to use: index to wire" in document["verdict"]
+
+
+@pytest.mark.parametrize("done", [False, True])
+@pytest.mark.parametrize("model", PLACES)
+def test_an_index_of_another_kind_is_found(model: str, done: bool, tmp_path: Path) -> None:
+    """Though 20 us said of a restart could hide it among two slots."""
+    document = check(model, 16, 16, tmp_path, done, said_done=not done)
+    holds = {finding["name"]: finding["holds"] for finding in document["findings"]}
+    assert holds["index moves"] is False
+    assert holds["pace"] is holds["prefetch"] is True
+    assert document["safe"] is False
+
+
+def test_a_pace_that_no_link_bears_is_found(tmp_path: Path) -> None:
+    document = check("igb", 4, 4, tmp_path, mbps=999)
+    wrong = [finding for finding in document["findings"] if finding["holds"] is False]
+    assert [finding["name"] for finding in wrong] == ["pace"]
+    assert "a link bears 200, and 1000 whatever its drift_ppb is" in wrong[0]["measured"]

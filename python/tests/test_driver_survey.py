@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
 from keepon.cli import app as cli
-from keepon.errors import EXIT_INPUT, EXIT_MET
+from keepon.errors import EXIT_INPUT, EXIT_MET, ConfigError
 from keepon.linux.survey import survey
 
 NETDEV = "struct net_device *dev = alloc_etherdev(sizeof(*priv));\n"
@@ -114,3 +116,48 @@ def test_what_is_no_kernel_tree_is_refused(
     told = capsys.readouterr().err
     assert told.startswith("keepon: argument TREE = ")
     assert told.count("\n") == 1
+
+
+def test_what_is_no_file_is_none_of_a_tree(tree: Path) -> None:
+    """Folders and pipes called like a Makefile or a source, links in circles, names no file has."""
+    before = survey(tree)
+    top = tree / "drivers" / "net" / "ethernet"
+    odd = top / "odd"
+    (odd / "Makefile").mkdir(parents=True)
+    os.mkfifo(odd / "Kbuild")
+    (top / "circle").symlink_to(top, target_is_directory=True)
+    (top / "fast" / "Kbuild").symlink_to("Kbuild")
+    lines = SOURCES["mixed/deeper/Makefile"] + "obj-y += pipe.o folder.o loop.o device.o\n"
+    folder = top / "mixed" / "deeper"
+    (folder / "Makefile").write_text(lines)
+    os.mkfifo(folder / "pipe.c")
+    (folder / "folder.c").mkdir()
+    (folder / "loop.c").symlink_to("loop.c")
+    (folder / "device.c").symlink_to("/dev/zero")
+    found = survey(tree)
+    assert found.drivers == before.drivers
+    assert found.modules == before.modules + 4
+
+
+@pytest.mark.parametrize("name", ["fast/Makefile", "fast/clock.c"])
+def test_a_file_that_cannot_be_read_is_named(
+    tree: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it a driver would be missing, or a feature of one. Root may read everything."""
+    real = Path.read_text
+
+    def read_text(path: Path, encoding: str | None = None, errors: str | None = None) -> str:
+        if str(path).endswith(name):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(path, encoding, errors)
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+    with pytest.raises(ConfigError, match=rf"{name}: cannot be read \(Permission denied\)"):
+        survey(tree)
+
+
+def test_a_name_that_no_file_can_have_is_said(tree: Path) -> None:
+    makefile = tree / "drivers" / "net" / "ethernet" / "asks" / "Makefile"
+    makefile.write_text(f"obj-m += {'a' * 300}.o\n")
+    with pytest.raises(ConfigError, match=r"cannot be read .File name too long"):
+        survey(tree)

@@ -5,9 +5,12 @@ can be wrong.
 
 from __future__ import annotations
 
+import errno
 import json
+import re
 import socket
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -16,9 +19,10 @@ from jsonschema import Draft202012Validator
 from keepon.errors import ConfigError, TraceError
 from keepon.linux.hwcheck import command
 from keepon.linux.hwcheck.__main__ import main
-from keepon.linux.hwcheck.judge import Peer, find_wire, judge
-from keepon.linux.hwcheck.peer import Listener
+from keepon.linux.hwcheck.judge import DRIFT_PPM, DRIFT_PPM_MAX, judge
+from keepon.linux.hwcheck.peer import SO_RCVBUFFORCE, Listener
 from keepon.linux.hwcheck.records import Records, parse
+from keepon.linux.hwcheck.wire import Peer, find_wire
 from keepon.model import document_schemas
 
 SLOT_NS = 10_000
@@ -35,35 +39,47 @@ CAPS = {
 
 
 def made(
-    ppm: float = 0, ahead_slots: int = 0, depth: int = 4, idle_ns: int = 0, **caps: int
+    ppm: float = 0,
+    ahead_slots: int = 0,
+    depth: int = 4,
+    idle_ns: int = 0,
+    restart_ns: int = RESTART_NS,
+    lags_ns: tuple[int, ...] = (0,),
+    **caps: int,
 ) -> tuple[Records, Peer]:
-    """A ring that passes each slot `ahead_slots` before it has left; in the middle the wire stands
-    for `idle_ns`.
+    """A ring that passes each slot `ahead_slots` before it has left, less one of `lags_ns`; in the
+    middle the wire stands for `idle_ns`.
     """
     pitch_ns = SLOT_NS * (1 + ppm * 1e-6)
-    begun_ns = BEGUN_NS + RESTART_NS
+    begun_ns = BEGUN_NS + restart_ns
 
     def ended_ns(slots: int) -> float:
         return begun_ns + slots * pitch_ns + (idle_ns if slots > SLOTS // 2 else 0)
 
     samples = [
-        (int(ended_ns(slots - ahead_slots)) + READING_NS, 2 * READING_NS, FIRST + slots)
+        (
+            int(ended_ns(slots - ahead_slots)) + lags_ns[slots % len(lags_ns)] + READING_NS,
+            2 * READING_NS,
+            FIRST + slots,
+        )
         for slots in range(ahead_slots + 1, SLOTS)
     ]
     trials, arrived = [], set()
     for number in range(200):
         on_wire = SLOTS + 40 * number
         beyond = number % 40
+        index = FIRST + on_wire + ahead_slots - (max(lags_ns) + SLOT_NS // 2) // SLOT_NS
         trials.append(
-            (int(ended_ns(on_wire) + pitch_ns / 2), FIRST + on_wire, FIRST + on_wire + beyond)
+            (int(ended_ns(on_wire) + pitch_ns / 2), index, FIRST + on_wire + beyond, index)
         )
         if beyond > depth:
             arrived.add(number)
+    alone_ns = 0 if ahead_slots else restart_ns + SLOT_NS  # fetched at once
     records = Records(
         slot_bytes=1230, rate_bps=1_000_000_000, ring_slots=256, claims=0xF, sent=SLOTS + 8_000,
         caps=CAPS | caps,
         tick=(110, 0), begun=(BEGUN_NS, FIRST), samples=samples, trials=trials,
-        restarts=[(n, n + RESTART_NS + READING_NS + SLOT_NS) for n in range(1_000, 5_000, 1_000)],
+        restarts=[(n, n + READING_NS + alone_ns) for n in range(1_000, 5_000, 1_000)],
     )  # fmt: skip
     return records, Peer(
         "eth1", frozenset(arrived), bad=records.sent - len(trials), good=len(arrived)
@@ -111,6 +127,157 @@ def test_each_wrong_statement_is_found(name: str, options: dict[str, Any]) -> No
     assert findings(document)[name] is False
     assert document["safe"] is False
     assert document["verdict"].startswith(f"eth0: not safe to use: {name}: said ")
+
+
+def stamped(records: Records, peer: Peer, late_ns: int) -> Peer:
+    """With stamps `late_ns` after the end of a slot on a wire that began RESTART_NS late."""
+    begun_ns, first = records.begun
+    ends = {
+        number: begun_ns + RESTART_NS + (slot - first + 1) * SLOT_NS
+        for number, (_, _, slot, _) in enumerate(records.trials)
+    }
+    return replace(peer, arrived_ns={number: ends[number] + late_ns for number in peer.numbers})
+
+
+FETCHED = {"index_counts_done": 0, "index_to_wire_ns_min": -2_000, "restart_ns_max": 20_000}
+LEFT = {"index_counts_done": 1, "index_to_wire_ns_min": -2_000, "restart_ns_max": 20_000}
+
+
+@pytest.mark.parametrize("restart_ns", [0, 1_500, 15_000])
+@pytest.mark.parametrize("depth", [0, 3, 16])
+def test_the_kind_of_an_index_is_what_it_is(depth: int, restart_ns: int) -> None:
+    """However late the wire begins, which the driver says it may by two slots."""
+    for truth, ahead_slots in (("left", 0), ("fetched", depth + 1)):
+        for said, caps in (("left", LEFT), ("fetched", FETCHED)):
+            ahead_ns = (depth * SLOT_NS + 20_000) if said == "fetched" else 0
+            records, peer = made(
+                ahead_slots=ahead_slots, depth=depth, restart_ns=restart_ns,
+                prefetch_slots_max=depth, index_to_wire_ns_max=ahead_ns, **caps,
+            )  # fmt: skip
+            document = judge("eth0", "native", records, peer)
+            assert document["safe"] is (said == truth), document["findings"]
+            assert findings(document)["index moves"] is (said == truth)
+            moves = next(one for one in document["findings"] if one["name"] == "index moves")
+            assert (
+                f"when a frame {'has left' if truth == 'left' else 'is fetched'}"
+                in (moves["measured"])
+            )
+
+
+def test_a_kind_that_frames_do_not_tell_is_not_known() -> None:
+    """Frames at the index may all have been late: it moved while they were written."""
+    records, peer = made(
+        ahead_slots=1, depth=0, restart_ns=15_000, prefetch_slots_max=0,
+        index_to_wire_ns_max=20_000, **FETCHED,
+    )  # fmt: skip
+    trials = [(at, index, slot, after + 1) for at, index, slot, after in records.trials]
+    lost = frozenset(number for number in peer.numbers if trials[number][1] != trials[number][2])
+    document = judge("eth0", "native", replace(records, trials=trials), replace(peer, numbers=lost))
+    assert findings(document)["index moves"] is None
+    assert document["safe"] is False
+    # the same that is said to tell of what has left, and of a wire that cannot be so late
+    for restart_ns_max, holds in ((20_000, None), (4_000, True)):
+        late, _ = made(depth=0, restart_ns_max=restart_ns_max)
+        untold = [(at, index, slot, after + 1) for at, index, slot, after in late.trials]
+        document = judge("eth0", "native", replace(late, trials=untold), peer)
+        assert findings(document)["index moves"] is holds
+    # of a range that has both events either is right
+    wide = replace(records, trials=trials, caps=records.caps | {"index_to_wire_ns_min": -11_000})
+    document = judge("eth0", "native", wide, replace(peer, numbers=lost))
+    assert findings(document)["index moves"] is True
+
+
+def test_an_index_slightly_early_is_found() -> None:
+    records, peer = made(restart_ns=0, lags_ns=(-2_000,))
+    assert findings(judge("eth0", "native", records, peer))["index to wire"] is False
+
+
+def test_an_index_that_wavers_more_than_said_is_found() -> None:
+    """Whenever the wire began."""
+    records, peer = made(lags_ns=(0, 5_000), restart_ns_max=20_000)
+    assert findings(judge("eth0", "native", records, peer))["index to wire"] is False
+    records, peer = made(lags_ns=(0, 900), restart_ns_max=20_000)
+    assert findings(judge("eth0", "native", records, peer))["index to wire"] is True
+
+
+def test_stamps_of_the_peer_tell_a_late_index_from_a_late_wire() -> None:
+    records, peer = made(lags_ns=(12_000,), restart_ns_max=20_000)
+    assert findings(judge("eth0", "native", records, peer))["index to wire"] is True
+    for late_ns, holds in ((300, False), (20_000, True)):
+        document = judge("eth0", "native", records, stamped(records, peer, late_ns))
+        assert findings(document)["index to wire"] is holds
+    # of a clock that is another one nothing is made
+    document = judge("eth0", "native", records, stamped(records, peer, -900_000_000))
+    assert findings(document)["index to wire"] is True
+    # and a card that does what it says goes on doing so
+    records, peer = made(restart_ns_max=20_000)
+    document = judge("eth0", "native", records, stamped(records, peer, 0))
+    assert document["safe"] is True
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (errno.ENODEV, "the index was none of those posted, or the card is gone"),
+        (errno.ETIMEDOUT, "the wire stood still"),
+        (errno.EIO, "Input/output error"),
+    ],
+)
+def test_a_run_that_ended_early_shows_no_card_to_be_safe(error: int, why: str) -> None:
+    """All that was measured until then holds."""
+    records, peer = made()
+    trials = records.trials[:60]
+    short = replace(records, error=error, trials=trials)
+    came = frozenset(number for number in peer.numbers if number < len(trials))
+    seen = replace(peer, numbers=came, bad=short.sent - len(trials), good=len(came))
+    document = judge("eth0", "native", short, seen)
+    assert findings(document).pop("run") is False
+    assert document["safe"] is False
+    assert document["verdict"] == (
+        f"eth0: not safe to use: run: said the ring goes on, measured it ended early: {why}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("ppm", "holds", "sentence"),
+    [
+        (90, True, r"\+90 ppm, within \d+$"),
+        (-90, True, r"-90 ppm, within \d+$"),
+        (150, None, r"within \d+: whether a link bears it \(200 ppm\) that leaves open; run it"),
+        (290, None, "whether a link bears it"),
+        (320, False, r"within \d+: a link bears 200, with drift_ppb 4[0-3]\d000 this too$"),
+        (-600, False, r"a link bears 200, with drift_ppb 70\d000 this too$"),
+        (1_000, False, "a link bears 200, and 1000 whatever its drift_ppb is$"),
+        (19_900, False, "a link bears 200, and 1000 whatever its drift_ppb is$"),
+    ],
+)
+def test_a_pace_holds_if_a_link_bears_it(ppm: int, holds: bool | None, sentence: str) -> None:
+    """Whatever it is within the uncertainty of the measurement."""
+    document = judge("eth0", "native", *made(ppm=ppm))
+    pace = document["findings"][0]
+    assert pace["name"] == "pace"
+    assert pace["holds"] is holds
+    assert re.search(sentence, pace["measured"]), pace["measured"]
+    assert document["safe"] is (holds is True)
+
+
+def test_what_a_link_bears_is_what_the_core_says() -> None:
+    core = Path(__file__).parents[2] / "core" / "src"
+    for file, name, ppm in (
+        ("defaults.c", "DEFAULT_DRIFT_PPB", DRIFT_PPM),
+        ("config.c", "DRIFT_PPB_MAX", DRIFT_PPM_MAX),
+    ):
+        assert f"\t{name} = {ppm * 1000}," in (core / file).read_text()
+
+
+def test_a_reading_long_after_the_one_before_tells_nothing_of_the_pace() -> None:
+    """Though it is early for its slots, the index may have moved whenever since."""
+    records, peer = made(ppm=40)
+    at_ns, _, index = records.samples[50]
+    records.samples[50] = (at_ns - 500, 80_000, index)
+    document = judge("eth0", "native", records, peer)
+    assert document["measured"]["pace_within_ppm"] <= 107
+    assert document["safe"] is True
 
 
 def test_a_restart_that_takes_longer_than_said() -> None:
@@ -170,7 +337,7 @@ def test_records_are_read_as_the_module_writes_them() -> None:
         "error 0\nslot_bytes 1230\nrate_bps 1000000000\ncap restart_ns_max 2003\ntick 110 3\nbegun"
         " 77 16\n"
     )
-    records = parse(text + "restart 1 2\nsample 3 4 5\ntrial 6 7 8\nsent 9\n")
+    records = parse(text + "restart 1 2\nsample 3 4 5\ntrial 6 7 8 9\nsent 9\n")
     assert (records.caps, records.tick, records.begun) == (
         {"restart_ns_max": 2003},
         (110, 3),
@@ -179,9 +346,9 @@ def test_records_are_read_as_the_module_writes_them() -> None:
     assert (records.restarts, records.samples, records.trials) == (
         [(1, 2)],
         [(3, 4, 5)],
-        [(6, 7, 8)],
+        [(6, 7, 8, 9)],
     )
-    for line in ("colour 3", "sample 3 4", "cap x", "sent many"):
+    for line in ("colour 3", "sample 3 4", "trial 6 7 8", "cap x", "sent many"):
         with pytest.raises(
             TraceError, match="of keepon_hwcheck is unknown; use the module of this version"
         ):
@@ -193,6 +360,17 @@ def test_a_peer_that_cannot_be_listened_on(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(socket, "socket", Mock(side_effect=OSError(19, "No such device")))
     with pytest.raises(ConfigError, match=r'--peer = "eth1": cannot be listened on .No such dev'):
         Listener("eth1")
+
+
+def test_a_peer_has_room_for_all_frames_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame for which it has none would pass for one that had been fetched."""
+    made_socket = Mock()
+    monkeypatch.setattr(socket, "socket", Mock(return_value=made_socket))
+    Listener("lo")
+    options = {call.args[1]: call.args[2] for call in made_socket.setsockopt.call_args_list}
+    frames, bytes_each = 512, 4096
+    assert options[SO_RCVBUFFORCE] >= frames * bytes_each
+    assert socket.SO_RCVBUF not in options
 
 
 def test_options_are_checked_first(capsys: pytest.CaptureFixture[str]) -> None:

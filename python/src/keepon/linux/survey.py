@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from keepon.errors import ConfigError
+from keepon.errors import ConfigError, one_line
 
 ETHERNET = Path("drivers") / "net" / "ethernet"
 
@@ -99,7 +99,8 @@ def survey(tree: Path) -> Survey:
         tree: top folder of the sources; only drivers/net/ethernet needs to be there.
 
     Raises:
-        ConfigError: it is no kernel tree, or its Makefiles name no driver.
+        ConfigError: it is no kernel tree, a file of it cannot be read, or its Makefiles name no
+            driver.
     """
     top = tree / ETHERNET
     if not (top / "Makefile").is_file():
@@ -110,6 +111,8 @@ def survey(tree: Path) -> Survey:
     texts: dict[Path, str] = {}
     found, modules = [], 0
     for makefile in sorted([*top.rglob("Makefile"), *top.rglob("Kbuild")]):
+        if not makefile.is_file():  # a folder of that name, a pipe nobody writes to
+            continue
         for name, sources in _modules(makefile):
             modules += 1
             has = {feature for source in sources for feature in _features(source, texts)}
@@ -126,8 +129,19 @@ def survey(tree: Path) -> Survey:
     return Survey(sorted(found, key=lambda driver: (driver.name, driver.folder)), modules)
 
 
+def _text(path: Path) -> str:
+    """Of a source or Makefile; a file that may not be read would be a driver missed in silence."""
+    try:
+        # to open a pipe would wait for a writer; devices have no end
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    except OSError as error:
+        raise ConfigError(
+            f"argument TREE: {one_line(path, 500)}: cannot be read ({error.strerror})"
+        ) from error
+
+
 def _assignments(makefile: Path) -> Iterator[tuple[str, list[str]]]:
-    text = _CONTINUED.sub(" ", makefile.read_text(encoding="utf-8", errors="replace"))
+    text = _CONTINUED.sub(" ", _text(makefile))
     for line in text.splitlines():
         match = _LINE.match(line.partition("#")[0])
         if match:
@@ -152,8 +166,5 @@ def _modules(makefile: Path) -> Iterator[tuple[str, set[Path]]]:
 
 def _features(source: Path, texts: dict[Path, str]) -> list[str]:
     if source not in texts:
-        try:
-            texts[source] = source.read_text(encoding="utf-8", errors="replace")
-        except OSError:  # made while the kernel is built
-            texts[source] = ""
+        texts[source] = _text(source)  # none: it is made while the kernel is built
     return [name for name, pattern in FEATURES.items() if pattern.search(texts[source])]

@@ -2,6 +2,6 @@
 """`keepon hwcheck`: what a lent ring does, measured, beside what its driver says; docs/nics.md.
 
 `records` reads what keepon_hwcheck.ko has noted, `peer` what came in at the other end of the cable,
-`judge` compares both with the driver's limits, `command` does the whole. Nothing but the standard
-library.
+`wire` is the wire as both show it, `judge` and `index` compare with the driver's limits, `command`
+does the whole. Nothing but the standard library.
 """

@@ -11,7 +11,7 @@ from keepon.errors import TraceError, one_line
 
 WIRE_OVERHEAD_BYTES = 20
 NUMBERS = ("error", "slot_bytes", "rate_bps", "ring_slots", "claims", "sent")
-ROWS = {"restart": 2, "sample": 3, "trial": 3}
+ROWS = {"restart": 2, "sample": 3, "trial": 4}
 
 
 @dataclass
@@ -27,7 +27,8 @@ class Records:
         begun: doorbell of the stream, and its first slot.
         restarts: doorbell on an idle wire, and the first reading that found the index moved.
         samples: reading that found the index moved, time since the one before, index.
-        trials: when the commit of a frame had returned, index before it, slot of the frame.
+        trials: when the commit of a frame had returned, index before it, slot of the frame, index
+            after it.
     """
 
     error: int = 0
