@@ -97,7 +97,8 @@ struct kpn_nic_caps {
  *	disciplined, below 2^63 (292 years): the one counter that does not wrap
  * @read_index: progress of the NIC, modulo caps.index_modulus, or KPN_INDEX_GONE; may take a
  *	microsecond of bus time. The CPU counter is read before and after: the value must have been
- *	sampled in between, so it must not be reordered with those readings
+ *	sampled in between, so it must not be reordered with those readings. A NIC that may miss a
+ *	doorbell is rung again here
  * @buffer: frame buffer of a descriptor: slot + trim bytes, mapped for the life of the pacer, zero
  *	after the reset; the spare buffer where kpn_config_spare_buffers() says so. Asked for before
  *	every write, so that a modelled NIC can fetch what it has fetched by now
