@@ -401,3 +401,32 @@ def test_a_run_that_is_stopped_while_it_plans_is_stopped(monkeypatch: pytest.Mon
     monkeypatch.setattr(search.Search, "fit", stopped)
     with pytest.raises(KeyboardInterrupt):
         session.planned(_HABITAT)
+
+
+def test_streams_of_an_ordinary_driver_may_overtake_each_other() -> None:
+    """Its etf sends at once what comes after delta; what comes behind that and is due before it is
+    dropped: a matter of the host, and no defect of the plan.
+    """
+    text = """schema = "keepon.scenario/1"
+name = "overtaken"
+duration_s = 0.05
+warmup_s = 0.05
+station = [
+  { name = "a", driver = "standard", host = "raspberry-pi-4" },
+  { name = "b", driver = "standard", host = "raspberry-pi-4" },
+]
+link = [{ ends = ["a", "b"] }]
+stream = [
+  { id = "S0", talker = "a", listeners = ["b"], period_ns = 4_000_000, frame_bytes = 100 },
+  { id = "S1", talker = "a", listeners = ["b"], period_ns = 4_000_000, frame_bytes = 100 },
+]
+[sync]
+mode = "ideal"
+"""
+    scenario = loading.parse(text, "overtaken.toml")
+    tried = trial(scenario, verify(scenario, make_plan(scenario)))
+    assert tried["unsent"]["S0"]["invalid"] > 0
+    roomy = loading.parse(
+        text.replace("frame_bytes", "advance_ns = 400_000, frame_bytes"), "roomy.toml"
+    )
+    assert trial(roomy, verify(roomy, make_plan(roomy)))["unsent"] == {}

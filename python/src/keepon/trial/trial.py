@@ -21,6 +21,10 @@ from keepon.trial import clocks
 
 UNPLANNED = ("late", "unsynchronised", "unlocked", "stepped")
 """Verdicts that say something of host and clocks, and nothing of the plan."""
+OUT_OF_ORDER = "invalid"
+"""The same of a driver without launch times: its etf sends at once what comes after its delta, and
+drops what comes behind that with an earlier txtime.
+"""
 LATE = "beyond a bound, beside frames of its talker that came late"
 BEHIND = "beyond a bound, at ports with frames of other talkers that came late"
 
@@ -81,6 +85,12 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         build, run = simulate_build(short, plan, driver, scenario.seed, looked)
     _check_clocks(build, settled_ns, look)
     unsent: dict[str, dict[str, int]] = {}
+    unplanned = {
+        stream.id: (*UNPLANNED, OUT_OF_ORDER)
+        if plan["stations"][stream.talker]["driver"] == "standard"
+        else UNPLANNED
+        for stream in short.stream
+    }
     late = _late_streams(short, plan, run.document)
     for name, entry in run.document["streams"].items():
         ended = {
@@ -90,7 +100,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
         }
         if name in late and not all(check["met"] for check in entry["bound_check"].values()):
             # What its own talker brought late says more than what it waited for.
-            own = {key: count for key, count in ended.items() if key in UNPLANNED}
+            own = {key: count for key, count in ended.items() if key in unplanned[name]}
             unsent[name] = own if own and BEHIND in late[name] else late[name]
             continue
         for bound, check in entry["bound_check"].items():
@@ -103,7 +113,9 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
                     f" {check['worst_ns']:g}, its bound is {check['bound_ns']}"
                 )
         others = {
-            key: count for key, count in {**ended, **entry["lost"]}.items() if key not in UNPLANNED
+            key: count
+            for key, count in {**ended, **entry["lost"]}.items()
+            if key not in unplanned[name]
         }
         if others or (not ended and not entry["delivered"]):
             _check_clocks(build, talk_start_ns(scenario, plan), look)
