@@ -5,6 +5,7 @@ made by hand.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,23 @@ frame_bytes = 200
 [compare]
 drivers = ["keepon", "standard"]
 """
+
+
+def apart(script: str) -> list[str]:
+    """Command that runs `script` (sh, whose arguments follow) with networks and a /sys of its own.
+
+    In a chroot nothing is mounted at /, so the propagation of mounts cannot be changed from there
+    on; /sys alone is made private then.
+    """
+    rights = [] if os.geteuid() == 0 else ["--map-root-user"]
+    mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    rooted = any(line.split()[4] == "/" for line in mounts)
+    kept = [] if rooted else ["--propagation", "unchanged"]
+    own = "" if rooted else "mount --make-private /sys\n"
+    return [
+        *("unshare", *rights, "--net", "--mount", *kept, "sh", "-ec"),
+        f"{own}mount -t sysfs none /sys\n{script}", "sh",
+    ]  # fmt: skip
 
 
 def small(**replacements: str) -> Scenario:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import keepon
+from helpers import apart
 
 NEW = """
 ip link add card type veth peer name other
@@ -75,12 +76,8 @@ subprocess.run(["ip", "route", "show", "10.20.0.0/24"], check=True)
 
 def moved(*disturbed: str) -> tuple[list[str], str]:
     """What is said not to be there again, and what is not."""
-    rights = [] if os.geteuid() == 0 else ["--map-root-user"]
-    words = ["unshare", *rights, "--net", "--mount", "sh", "-ec"]
-    script = f"""mount -t sysfs none /sys
-{NEW}{SET}exec "$@" """
     done = subprocess.run(
-        [*words, script, "sh", sys.executable, "-S", "-c", CHECK, *disturbed],
+        [*apart(f'{NEW}{SET}exec "$@"'), sys.executable, "-S", "-c", CHECK, *disturbed],
         env={**os.environ, "PYTHONPATH": str(Path(keepon.__file__).parents[1])},
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import keepon
+from helpers import apart
 
 CHECK = """
 from keepon.errors import KeeponError
@@ -24,7 +25,7 @@ said(check_nothing_lost)
 print(above("card"))
 said(check_first_namespace)
 """
-SCRIPT = """mount -t sysfs none /sys
+SCRIPT = """
 ip link add card type veth peer name other
 tc qdisc add dev card root handle 5: pfifo
 exec "$@"
@@ -32,10 +33,8 @@ exec "$@"
 
 
 def test_queues_what_is_built_on_it_and_the_namespace_are_seen() -> None:
-    rights = [] if os.geteuid() == 0 else ["--map-root-user"]
     done = subprocess.run(
-        ["unshare", *rights, "--net", "--mount", "sh", "-ec", SCRIPT, "sh",
-         sys.executable, "-S", "-c", CHECK],
+        [*apart(SCRIPT), sys.executable, "-S", "-c", CHECK],
         env={**os.environ, "PYTHONPATH": str(Path(keepon.__file__).parents[1])},
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
