@@ -50,7 +50,7 @@ ip link add veth0 type veth peer name veth1
 ip link set veth0 up
 ip link set veth1 up
 rejected "a veth pair" \
-	"veth0 does not pace: [0-9]+ frames .* took [0-9]+ us, a wire of 10000 Mb/s takes" \
+	"veth0 does not pace: [0-9]+ frames .* took [0-9]+ us .*, a wire of 10000 Mb/s takes" \
 	ip link add link veth0 name rt0 type keepon backend generic
 ip link add dum0 type dummy
 ip link set dum0 up
