@@ -50,10 +50,11 @@ def test_what_lending_takes_is_a_hundred_lines() -> None:
 
 
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|^#[^\n]*SPDX[^\n]*", re.DOTALL | re.MULTILINE)
-LINES_MAX = 1200
+# Intel's share their PHY with firmware, and one of them has errata.
+LINES_MAX = {"gem": 1200, "genet": 1200, "intel": 1300}
 
 
-@pytest.mark.parametrize("driver", ["genet", "intel"])
+@pytest.mark.parametrize("driver", LINES_MAX)
 def test_a_driver_is_small(driver: str) -> None:
     """Lines that are neither blank nor comment alone, of what is the chip's only."""
     files = [path for path in (ROOT / "kernel" / "nics" / driver).iterdir() if path.is_file()]
@@ -61,4 +62,4 @@ def test_a_driver_is_small(driver: str) -> None:
         line for path in files for line in COMMENT.sub("", path.read_text()).splitlines()
         if line.strip()
     ]  # fmt: skip
-    assert LINES_MAX / 2 < len(lines) < LINES_MAX
+    assert LINES_MAX[driver] / 2 < len(lines) < LINES_MAX[driver]
