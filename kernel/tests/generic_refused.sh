@@ -41,7 +41,7 @@ refuse "with one it is measured, and not started" ip link set rt0 up
 like "$(dmesg | tail -1)" "cannot start .*$card does not pace" "the log says why"
 ip link del rt0
 rejected "a card that sends at once" \
-	"$card does not pace: [0-9]+ frames of 1230 bytes took [0-9]+ us .*, a wire of 1000 Mb/s takes 437500 us; .* say force on" \
+	"$card does not pace: [0-9]+ frames of 1230 bytes took [0-9]+ us .*, a wire of 1000 Mb/s takes 17500 us; .* say force on" \
 	ip link add link "$card" name rt0 type keepon backend generic
 rejected "two answers" "force \"maybe\" is not known; choose off or on" \
 	ip link add link "$card" name rt0 type keepon backend generic force maybe

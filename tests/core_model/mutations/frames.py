@@ -19,7 +19,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "pacer_clock.c",
         "u64 first = head.upper_seq + pacer->caps.prefetch_slots_max + 1;",
         "u64 first = head.upper_seq + pacer->caps.prefetch_slots_max;",
-        ("mixed stream",),
+        ("vectors of replan",),
     ),
     Mutation(
         "index + 1",
