@@ -28,7 +28,7 @@ static bool own_mdio(struct intel_nic *nic)
  * The 82576 and later: SW_FW_SYNC is changed by who holds both bits of SWSM. Software that has not
  * let go in 50 ms (@force) has died: firmware that booted from the network has left such bits.
  */
-static bool lock_sync(struct intel_nic *nic, bool force)
+static bool hold_semaphore(struct intel_nic *nic, bool force)
 {
 	if (intel_read(nic, SWSM) & SWSM_SOFTWARE && !force)
 		return false;
@@ -51,7 +51,7 @@ static bool own_phy(struct intel_nic *nic, bool force)
 	bool owned;
 	u32 sync;
 
-	if (!lock_sync(nic, force))
+	if (!hold_semaphore(nic, force))
 		return false;
 	sync = intel_read(nic, SW_FW_SYNC);
 	owned = !(sync & others);
@@ -83,7 +83,8 @@ void intel_phy_release(struct intel_nic *nic)
 		intel_write(nic, EXTCNF_CTRL, intel_read(nic, EXTCNF_CTRL) & ~EXTCNF_MDIO_SW);
 	if (!nic->chip->advanced)
 		return;
-	for (tries = 0; tries < OWNER_TRIES && !lock_sync(nic, tries == OWNER_TRIES / 2); tries++)
+	for (tries = 0; tries < OWNER_TRIES && !hold_semaphore(nic, tries == OWNER_TRIES / 2);
+	     tries++)
 		usleep_range(OWNER_US, OWNER_US + 100);
 	intel_write(nic, SW_FW_SYNC, intel_read(nic, SW_FW_SYNC) & ~own_bit(nic));
 	intel_write(nic, SWSM, 0);
