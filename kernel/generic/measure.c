@@ -11,9 +11,9 @@
 #include "generic.h"
 
 enum {
-	/* Long enough for a slot to be a small part of what a link bears, if it is none of 10 Mb/s. */
+	/* So long that a slot is a small part of what a link bears, if it is none of 10 Mb/s. */
 	MEASURED_NS = 500 * NSEC_PER_MSEC,
-	/* What copies only, or is a tenth off, is found out before: it would cost the CPU so long. */
+	/* What only copies, or is a tenth off, is found out before it costs the CPU so long. */
 	GLANCE_NS = 20 * NSEC_PER_MSEC,
 	FAR_OFF = 10,
 	FRAMES_MIN = 64,
@@ -132,7 +132,7 @@ static int look(struct generic_pump *pump, struct generic_meter *meter, u64 slot
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(length_ns); i++) {
-		u64 frames = max(div64_u64(length_ns[i] * 1000, slot_ps), (u64)FRAMES_MIN);
+		u64 frames = max_t(u64, div64_u64(length_ns[i] * 1000, slot_ps), FRAMES_MIN);
 		int error;
 
 		measured->taken_ns = 0;

@@ -36,7 +36,7 @@ struct hwcheck_sample {
 	u64 index;
 };
 
-/** struct hwcheck_trial - a frame: when its commit had returned, index before and after, its slot */
+/** struct hwcheck_trial - a frame: when its commit had returned, index before and after, slot */
 struct hwcheck_trial {
 	u64 at_ns;
 	u64 index;

@@ -65,7 +65,8 @@ struct keepon_table {
  * @now: holds, NULL: the link's own class table does; @next: follows, NULL: nothing does
  * @next_table: of @next, while a wire runs; @lock
  * @bridge: holds between the two, if slots belong to both or a cycle is extended; @lock
- * @bridge_since_ns: PHC time of its first slot; @before: in force when the pacer was given it; @lock
+ * @bridge_since_ns: PHC time of its first slot; @lock
+ * @before: in force when the pacer was given it; @lock
  * @tables: all that the pacer has been given and may still use
  * @settle: a table has been replaced, or was refused
  * @gap_slots_max: of the slots that are trimmed, in any table that this wire takes

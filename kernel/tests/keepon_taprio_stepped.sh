@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# taprio with `flags 0x2` while the clock is stepped: back by an hour, where the last entry of a list
-# is held until the next one begins, and on again to shortly before that. What was asked for, what left
-# and the load's clock stand in /out, each with the name of the step; test_taprio.py judges them.
+# taprio with `flags 0x2` while the clock is stepped: back by an hour, where the last entry of a
+# list is held until the next one begins, and on again to shortly before that. What was asked for,
+# what left and the load's clock stand in /out, each with the name of the step; test_taprio.py judges
+# them.
 # $SEED.
 . /lib/keepon/test.sh
 . /lib/keepon/common.sh
@@ -18,8 +19,8 @@ gates() {
 	tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 4 \
 		map 0 1 2 3 0 0 0 0 0 0 0 0 0 0 0 0 queues 1@0 2@1 1@3 3@4 "$@" flags 0x2
 }
-# stepped NAME SECONDS: the clock is, and what leaves afterwards is recorded. The first list has been
-# in force for longer than a cycle, whatever the clock says now.
+# stepped NAME SECONDS: the clock is, and what leaves afterwards is recorded. The first list has
+# been in force for longer than a cycle, whatever the clock says now.
 stepped() {
 	run "$1: stepped" phc_ctl rt0 -- adj "$2"
 	_now=$(gate_load now "$phc")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The Cadence GEM of QEMU's Versal board driven by keepon_gem: an ordinary network interface, whatever
-# it may lend; before it and after it the kernel's own driver has it.
-# At the far end is QEMU's user network, which answers echoes at 10.0.2.2 and has a file by TFTP. FILE_SUM: its MD5.
+# The Cadence GEM of QEMU's Versal board driven by keepon_gem: an ordinary network interface,
+# whatever it may lend; before it and after it the kernel's own driver has it.
+# At the far end is QEMU's user network, which answers echoes at 10.0.2.2 and has a file by TFTP.
+# FILE_SUM: its MD5.
 . /lib/keepon/test.sh
 
 PEER=10.0.2.2

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Print one register of a PHY, or set it: `phy_register eth0 0 0x1940` pulls a cable that no emulator
- * can.
+ * Print one register of a PHY, or set it: `phy_register eth0 0 0x1940` pulls a cable that no
+ * emulator can.
  */
 #include <linux/mii.h>
 #include <linux/sockios.h>

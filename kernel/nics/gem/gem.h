@@ -67,11 +67,12 @@ struct gem_ring {
  * @config: NET_CFG as written last; @config_lock
  * @control: NET_CTRL without what acts once; written under @control_lock
  * @irqs: causes that are not masked when nobody polls
- * @idle: a descriptor of each direction that is never the controller's, for queues that are not used
+ * @idle: a descriptor of each direction that is never the controller's, for queues that are
+ *	not used
  * @rx_next: frames received, modulo 2^32; see card_first()
  * @own: the lent ring
- * @own_word: of each slot, what its descriptor says, TX_USED aside: the copy from which it is handed
- *	over anew
+ * @own_word: of each slot, what its descriptor says, TX_USED aside: the copy from which it is
+ *	handed over anew
  * @own_index: frames the transmitter has passed; @own_at: the same as a descriptor
  * @own_tail: first descriptor that is not handed over
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The transmit ring lent to keepon.ko. A slot is a descriptor whose buffer stays where it is; its
- * control word says what the slot is, and one 32-bit store changes it: without NO_FCS the controller
- * adds a good FCS to a frame, with it the last four bytes of the buffer leave as they are, zero,
- * which is the FCS of no placeholder.
+ * control word says what the slot is, and one 32-bit store changes it: without NO_FCS the
+ * controller adds a good FCS to a frame, with it the last four bytes of the buffer leave as they
+ * are, zero, which is the FCS of no placeholder.
  *
  * The controller writes each descriptor back as used when its frame has left, and stops at one that
  * is used. So every slot is handed over anew before its next round, by a store of the word it had,

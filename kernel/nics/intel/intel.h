@@ -33,7 +33,7 @@ enum {
 	INTEL_RING_MAX = 4096,
 	INTEL_RING_MULTIPLE = 8, /* TDLEN counts 128 bytes */
 	INTEL_RING_DEFAULT = 256,
-	/* which the 8254x fetches ahead (317453 section 3.4); chosen for the others, that do not say */
+	/* fetched ahead by the 8254x (317453 section 3.4); chosen for others, that do not say */
 	INTEL_DESC_CACHE = 64,
 };
 
