@@ -251,6 +251,11 @@ void card_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *stats);
 void card_get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info);
 void card_get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 			struct kernel_ethtool_ringparam *more, struct netlink_ext_ack *extack);
+/**
+ * card_set_ring_slots() - rings of these sizes, rounded up to powers of two, which the chip has; a
+ * ring that is lent is given back and lent anew. For ethtool's set_ringparam
+ */
+int card_set_ring_slots(struct net_device *dev, const struct ethtool_ringparam *ring);
 int card_get_sset_count(struct net_device *dev, int set);
 void card_get_strings(struct net_device *dev, u32 set, u8 *data);
 void card_get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stats, u64 *data);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What registers count, for the stack's statistics and for ethtool, and what else that asks. */
 #include <linux/ethtool.h>
+#include <linux/log2.h>
 
 #include "card.h"
 
@@ -54,6 +55,26 @@ void card_get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 	ring->tx_max_pending = card->driver->slots_max;
 	ring->rx_pending = card->rx_slots;
 	ring->tx_pending = card->tx_slots;
+}
+
+int card_set_ring_slots(struct net_device *dev, const struct ethtool_ringparam *ring)
+{
+	struct card *card = netdev_priv(dev);
+	bool running = netif_running(dev);
+	int error = 0;
+
+	if (ring->rx_mini_pending || ring->rx_jumbo_pending)
+		return -EINVAL;
+	keepon_native_stop(dev);
+	if (running)
+		card->driver->down(card);
+	card->rx_slots = roundup_pow_of_two(ring->rx_pending);
+	card->tx_slots = roundup_pow_of_two(ring->tx_pending);
+	if (running)
+		error = card->driver->up(card);
+	if (!error)
+		keepon_native_ready(dev);
+	return error;
 }
 
 int card_get_sset_count(struct net_device *dev, int set)

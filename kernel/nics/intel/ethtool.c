@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ethtool: link by the MII library, ring sizes. */
 #include <linux/ethtool.h>
-#include <linux/log2.h>
 #include <linux/rtnetlink.h>
 
 #include "intel.h"
@@ -41,26 +40,11 @@ static int nway_reset(struct net_device *dev)
 static int set_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 			 struct kernel_ethtool_ringparam *more, struct netlink_ext_ack *extack)
 {
-	struct card *card = netdev_priv(dev);
-	bool running = netif_running(dev);
-	int error = 0;
-
-	if (ring->rx_mini_pending || ring->rx_jumbo_pending)
-		return -EINVAL;
 	if (ring->rx_pending < INTEL_RING_MIN || ring->tx_pending < INTEL_RING_MIN) {
 		NL_SET_ERR_MSG(extack, "a ring has at least 64 descriptors; choose 64 to 4096");
 		return -EINVAL;
 	}
-	keepon_native_stop(dev);
-	if (running)
-		card->driver->down(card);
-	card->rx_slots = roundup_pow_of_two(ring->rx_pending);
-	card->tx_slots = roundup_pow_of_two(ring->tx_pending);
-	if (running)
-		error = card->driver->up(card);
-	if (!error)
-		keepon_native_ready(dev);
-	return error;
+	return card_set_ring_slots(dev, ring);
 }
 
 const struct ethtool_ops intel_ethtool_ops = {
