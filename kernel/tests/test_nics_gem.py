@@ -76,7 +76,8 @@ def test_an_ordinary_card(
     (tmp_path / "file").write_bytes(data)
     log = tmp_path / "wire.csv"
     result = run_guest(
-        kernel, HERE / "nics_gem.sh", modules=build_modules(kernel, folders), qemu=emulator(),
+        kernel, HERE / "nics_gem.sh", {"/lib/keepon/board.sh": HERE / "board_common.sh"},
+        modules=build_modules(kernel, folders), qemu=emulator(),
         qemu_args=board(log, f",tftp={tmp_path}", **model), append=append, timeout_s=600,
         environment={"FILE_SUM": hashlib.md5(data, usedforsecurity=False).hexdigest()},
         machine=VERSAL,

@@ -218,7 +218,8 @@ def test_an_ordinary_card(append: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(data)
     log = tmp_path / "wire.csv"
     result = run_guest(
-        kernel, HERE / "nics_genet.sh", modules=build_modules(kernel, folders), qemu=emulator(),
+        kernel, HERE / "nics_genet.sh", {"/lib/keepon/board.sh": HERE / "board_common.sh"},
+        modules=build_modules(kernel, folders), qemu=emulator(),
         qemu_args=board(log, f",tftp={tmp_path}", prefetch=4), append=append, timeout_s=600,
         environment={"FILE_SUM": hashlib.md5(data, usedforsecurity=False).hexdigest()},
     ).check()  # fmt: skip
