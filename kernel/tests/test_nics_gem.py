@@ -156,11 +156,9 @@ def test_every_slot_on_the_wire(
 
 @pytest.mark.parametrize(("ahead", "done"), [(0, False), (16, False), (16, True)])
 def test_short_slots(ahead: int, done: bool, tmp_path: Path) -> None:
-    """At a depth of 0 the driver is told 1: told 0, the clock slips once at the start, for a reason
-    not found yet (docs/nics.md).
-    """
+    """The same with slots of a microsecond, of which more are fetched ahead in a time."""
     log = tmp_path / "wire.csv"
-    result = boot(log, ahead or 1, SHORT, done=done, **index(ahead, done))
+    result = boot(log, ahead, SHORT, done=done, **index(ahead, done))
     judge(result, log, ahead, SHORT)
 
 
