@@ -35,7 +35,7 @@ ip route del 10.4.0.0/24 dev card
 ip route add 10.4.0.0/24 dev card mtu 1300
 ip route add 10.5.0.0/16 via 10.0.0.3 dev card table 100
 ip route add 10.6.0.0/16 nexthop via 10.0.0.2 dev card nexthop via 10.0.0.3 dev card weight 3
-ip route add 10.7.0.0/16 via 10.0.0.2 dev card onlink mtu lock 1300 advmss 1200 src 10.1.0.1
+ip route add 10.7.0.0/16 via 10.0.0.2 dev card onlink mtu lock 1300 src 10.1.0.1 rto_min 5ms
 ip route append 10.7.0.0/16 via 10.0.0.3 dev card
 ip route add 10.8.0.0/16 dev other src 10.0.0.1
 ip nexthop add id 7 via 10.0.0.2 dev card

@@ -34,11 +34,11 @@ def nexthops(name: str) -> Iterator[Item]:
         return
     for family in _families():
         for line in ip(family, "nexthop", "show", "dev", name).splitlines():
-            words = _without(line.split(), "scope")
+            words = without(line.split(), "scope")
             own.add(words[1])
             yield (family, "nexthop", "replace", *words)
     for line in ip("nexthop", "show", "groups").splitlines():
-        words = _without(line.split(), "scope", "unbalanced_time")
+        words = without(line.split(), "scope", "unbalanced_time")
         members = words[words.index("group") + 1].split("/")
         if own & {member.partition(",")[0] for member in members}:
             yield ("nexthop", "replace", *words)
@@ -51,24 +51,35 @@ def routes(name: str, addresses: set[str], objects: list[Item]) -> Iterator[Item
     """
     gone = {("dev", name)}
     gone |= {("src", each) for each in addresses}
-    gone |= {("nhid", _value(each, "id")) for each in objects}
+    gone |= {("nhid", value(each, "id")) for each in objects}
     for family in _families():
-        for line in ip("-d", "-o", family, "route", "show", "table", "all").splitlines():
-            if line[:1].isspace():  # more on its nexthop object
-                continue
-            words = [word for word in line.replace("\\", " ").split() if word not in STATE]
+        for words in listed(family):
             if gone.isdisjoint(pairwise(words)) or _by_kernel(words):
                 continue
             if "nhid" in words:  # what the object says may not be said twice
                 end = words.index("nexthop") if "nexthop" in words else len(words)
-                words = [each for each in _without(words[:end], "via", "dev") if each != "onlink"]
-            yield (family, "route", "append", *_seconds(words))
+                words = [each for each in without(words[:end], "via", "dev") if each != "onlink"]
+            yield (family, "route", "append", *words)
+
+
+def listed(family: str) -> Iterator[list[str]]:
+    """Every route of all tables of a family ("-4", "-6"), as ip takes it, but that both its nexthop
+    object and the next hops of that may be said.
+    """
+    found: list[list[str]] = []
+    for line in ip("-d", "-o", family, "route", "show", "table", "all").splitlines():
+        words = [word for word in line.replace("\\", " ").split() if word not in STATE]
+        if not line[:1].isspace():
+            found.append(words)
+        elif "nexthop" in words:  # of a group, which is told of in a line of its own
+            found[-1] += words[words.index("nexthop") :]
+    return map(_as_taken, found)
 
 
 def of_address(item: Item) -> str:
     """The address that the kernel has made a route of, if it is such a route of IPv4."""
-    made = item[:2] == ("-4", "route") and _value(item, "proto") == "kernel"
-    return _value(item, "src") if made and _value(item, "table") == "main" else ""
+    made = item[:2] == ("-4", "route") and value(item, "proto") == "kernel"
+    return value(item, "src") if made and value(item, "table") == "main" else ""
 
 
 def deleting(item: Item) -> Item:
@@ -77,17 +88,18 @@ def deleting(item: Item) -> Item:
 
 
 def _by_kernel(words: list[str]) -> bool:
-    proto = _value(words, "proto")
+    proto = value(words, "proto")
     if proto == "kernel":
-        return _value(words, "table") == "local" or "expires" in words
+        return value(words, "table") == "local" or "expires" in words
     return proto == "ra"
 
 
-def _value(words: list[str] | Item, key: str) -> str:
+def value(words: list[str] | Item, key: str) -> str:
+    """The word behind `key`; empty if it is not there."""
     return words[words.index(key) + 1] if key in words else ""
 
 
-def _without(words: list[str], *keys: str) -> list[str]:
+def without(words: list[str], *keys: str) -> list[str]:
     """Words without these keys and what is behind each."""
     kept = list(words)
     for key in keys:
@@ -98,9 +110,16 @@ def _without(words: list[str], *keys: str) -> list[str]:
     return [word for word in kept if word not in STATE]
 
 
-def _seconds(words: list[str]) -> list[str]:
-    """Words with lifetimes as ip takes them."""
+def _as_taken(words: list[str]) -> list[str]:
+    """Words with times as ip takes them: it shows seconds with a unit, and that rto_min is locked,
+    which it always is.
+    """
     if "expires" in words:
         at = words.index("expires") + 1
         words = [*words[:at], words[at].removesuffix("sec"), *words[at + 1 :]]
+    if "rto_min" in words:
+        at = words.index("rto_min") + 1
+        words = (
+            words[:at] + [word for word in words[at : at + 1] if word != "lock"] + words[at + 1 :]
+        )
     return words

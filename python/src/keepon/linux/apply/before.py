@@ -96,4 +96,9 @@ def of_setup(setup: Setup) -> list[list[Undo]]:
     (link,) = json.loads(ip("-json", "link", "show", "dev", setup.nic))
     # tc does not list a noop.
     up, never_up = "UP" in link["flags"], link.get("qdisc") == "noop"
+    if "master" in link and any(isinstance(step, steps.TakeRoutes) for step in setup.steps):
+        raise EnvironmentProblemError(
+            f"{setup.nic} is part of {link['master']}, to which its traffic would be lost: take it"
+            f" out with ip link set dev {setup.nic} nomaster"
+        )
     return [list(of_step(step, setup.nic, up, never_up)) for step in setup.steps]

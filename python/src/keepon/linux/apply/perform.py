@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
@@ -12,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from keepon.errors import EnvironmentProblemError, one_line
-from keepon.linux.apply import steps
+from keepon.linux.apply import steps, taken
 from keepon.linux.apply.before import log_path
 from keepon.linux.apply.journal import FOLDER, write
 from keepon.linux.apply.needs import has_clock
@@ -73,7 +72,7 @@ def perform(step: Step, setup: Setup, mark: str) -> None:
         case steps.AddKeepon(nic, device, options):
             link.add(nic, device, options)
         case steps.TakeRoutes(nic, device):
-            _take_routes(nic, device)
+            taken.take_routes(nic, device)
         case steps.RootQueues():
             # What was there is put back by its undo.
             run(*("replace" if word == "add" else word for word in steps.words(step)))
@@ -109,35 +108,6 @@ def _link_up(step: steps.Linked) -> None:
         raise EnvironmentProblemError(
             f"{name} runs at {speed} Mb/s, not the {step.rate_mbps} of the plan: set its speed"
         )
-
-
-def _take_routes(nic: str, device: str) -> None:
-    """IPv4 of the card by the device on it, which gets all frames: the card keeps its addresses,
-    and its routes are hidden by the same ones before them, so that they are there again when the
-    device has gone. IPv6 needs the addresses there, too.
-    """
-    (link_,) = json.loads(ip("-json", "addr", "show", "dev", nic))
-    (above,) = json.loads(ip("-json", "link", "show", "dev", device))
-    if above["mtu"] < steps.IPV4_MTU_MIN:
-        return
-    routes = ip("-4", "route", "show", "dev", nic).splitlines()
-    for line in sorted(routes, key=lambda line: " via " in line):  # gateways behind their networks
-        words = [word for word in line.split() if word not in ("linkdown", "dead")]
-        ip("-4", "route", "prepend", *words, "dev", device)
-    if above["mtu"] < steps.IPV6_MTU_MIN:
-        return
-    for entry in link_["addr_info"]:
-        if entry["family"] == "inet6" and entry["scope"] != "link":
-            address = f"{entry['local']}/{entry['prefixlen']}"
-            ip("-6", "addr", "add", address, "dev", device, "nodad", "noprefixroute")
-    for line in ip("-6", "route", "show", "dev", nic).splitlines():
-        words = line.split()
-        if words[0].startswith("fe80:") or words[0] == "multicast":
-            continue
-        at = words.index("metric") + 1
-        words[at] = str(max(1, int(words[at]) - 1))
-        kept = [word for word in words if word not in ("linkdown", "dead")]
-        ip("-6", "route", "add", *kept, "dev", device)
 
 
 def _start(step: steps.Daemon, words: list[str], mark: str) -> None:
