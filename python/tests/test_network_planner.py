@@ -430,3 +430,46 @@ mode = "ideal"
         text.replace("frame_bytes", "advance_ns = 400_000, frame_bytes"), "roomy.toml"
     )
     assert trial(roomy, verify(roomy, make_plan(roomy)))["unsent"] == {}
+
+
+@pytest.mark.parametrize(("advance_ns", "verdicts"), [(100_000, {"invalid"}), (1_000_000, set())])
+def test_streams_overtake_each_other_behind_etf_on_a_keepon_link(
+    advance_ns: int, verdicts: set[str]
+) -> None:
+    text = f"""schema = "keepon.scenario/1"
+name = "overtaken"
+duration_s = 0.05
+warmup_s = 0.05
+station = [
+  {{ name = "a", driver = "keepon", host = "ideal", release = "etf" }},
+  {{ name = "b", driver = "standard", host = "ideal" }},
+]
+link = [{{ ends = ["a", "b"] }}]
+[sync]
+mode = "none"
+[[stream]]
+id = "S0"
+talker = "a"
+listeners = ["b"]
+period_ns = 500_000
+frame_bytes = 100
+advance_ns = {advance_ns}
+[[stream]]
+id = "S1"
+talker = "a"
+listeners = ["b"]
+period_ns = 500_000
+frame_bytes = 100
+advance_ns = 1_000_000
+"""
+    scenario = loading.parse(text, "overtaken.toml")
+    tried = trial(scenario, verify(scenario, make_plan(scenario)))
+    assert {verdict for told in tried["unsent"].values() for verdict in told} == verdicts
+
+
+@pytest.mark.parametrize("key", ["tc = 1", "offset_ns = 301_000"])
+def test_a_time_at_which_the_users_own_gates_are_shut_is_no_defect_of_the_plan(key: str) -> None:
+    path = HABITAT.with_name("three-classes.toml")
+    scenario = loading.parse(path.read_text().replace(f"{key}\n", "", 1), "shut.toml")
+    tried = trial(scenario, verify(scenario, make_plan(scenario)))
+    assert tried["unsent"] == {"TC1": {"not_allowed": 10}}

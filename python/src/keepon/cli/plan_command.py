@@ -14,7 +14,7 @@ from keepon.model.plan import Plan, Trial
 from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.report import tables, terminal
-from keepon.trial.trial import BEHIND, LATE
+from keepon.trial.trial import BEHIND, LATE, OUT_OF_ORDER, SHUT
 
 STREAMS_SHOWN_MAX = 20
 UNSENT_SHOWN_MAX = 5
@@ -110,6 +110,16 @@ def _unsent(plan: Plan, tried: Trial) -> list[str]:
             )
         elif BEHIND in verdicts:
             remedy = "what helps those that came late helps these, too"
+        elif SHUT in verdicts:
+            remedy = (
+                "the gates of its talker's qdisc are shut for its class at its time: give it the tc"
+                " or the offset_ns of a window"
+            )
+        elif OUT_OF_ORDER in verdicts:
+            remedy = (
+                "etf refuses a time before one that it has handed on: give streams of the talker the"
+                " same advance_ns"
+            )
         alike.setdefault((told, remedy), []).append(name)
     lines = []
     for (told, remedy), names in alike.items():

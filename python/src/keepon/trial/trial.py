@@ -13,7 +13,7 @@ from keepon.measure.results import SENT_VERDICTS
 from keepon.model import outcomes
 from keepon.model.plan import Plan, Trial
 from keepon.model.result import RunResult
-from keepon.model.scenario import Scenario
+from keepon.model.scenario import Scenario, Station
 from keepon.model.timing import talk_start_ns
 from keepon.targets.sim.build import Build
 from keepon.targets.sim.runner import simulate_build
@@ -22,9 +22,11 @@ from keepon.trial import clocks
 UNPLANNED = ("late", "unsynchronised", "unlocked", "stepped")
 """Verdicts that say something of host and clocks, and nothing of the plan."""
 OUT_OF_ORDER = "invalid"
-"""The same of a driver without launch times: its etf sends at once what comes after its delta, and
-drops what comes behind that with an earlier txtime.
+"""The same behind etf, which sends at once what comes after its delta, and drops what comes behind
+that with an earlier txtime.
 """
+SHUT = "not_allowed"
+"""The same behind qdiscs that the user has written: their gates are no part of the plan."""
 LATE = "beyond a bound, beside frames of its talker that came late"
 BEHIND = "beyond a bound, at ports with frames of other talkers that came late"
 
@@ -86,10 +88,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
     _check_clocks(build, settled_ns, look)
     unsent: dict[str, dict[str, int]] = {}
     unplanned = {
-        stream.id: (*UNPLANNED, OUT_OF_ORDER)
-        if plan["stations"][stream.talker]["driver"] == "standard"
-        else UNPLANNED
-        for stream in short.stream
+        stream.id: _unplanned(short.station_named(stream.talker)) for stream in short.stream
     }
     late = _late_streams(short, plan, run.document)
     for name, entry in run.document["streams"].items():
@@ -132,6 +131,14 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
             )
     delivered = sum(entry["delivered"] for entry in run.document["streams"].values())
     return {"duration_s": short.duration_s, "delivered": delivered, "unsent": unsent}
+
+
+def _unplanned(station: Station) -> tuple[str, ...]:
+    """Verdicts on a station's frames that are no defect of the plan."""
+    if station.qdisc is not None:
+        return (*UNPLANNED, OUT_OF_ORDER, SHUT)
+    behind_etf = station.driver == "standard" or station.release in ("etf", "reschedule")
+    return (*UNPLANNED, OUT_OF_ORDER) if behind_etf else UNPLANNED
 
 
 def _check_clocks(build: Build, from_ns: int, look: Callable[[], None]) -> None:
