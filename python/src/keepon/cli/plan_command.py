@@ -77,7 +77,7 @@ def _show(plan: Plan) -> None:
             else "frames, not all of them in time"
         )
         terminal.say(
-            f"checked independently, and in the simulator over {tried['duration_s']:g} s:"
+            f"checked independently, and in the simulator over {tried['duration_s']:.15g} s:"
             f" {tried['delivered']} {within}"
         )
         for line in _unsent(plan, tried):
@@ -117,8 +117,8 @@ def _unsent(plan: Plan, tried: Trial) -> list[str]:
             )
         elif OUT_OF_ORDER in verdicts:
             remedy = (
-                "etf refuses a time before one that it has handed on: give streams of the talker the"
-                " same advance_ns"
+                "etf refuses a time before one that it has handed on: give streams of the talker"
+                " the same advance_ns"
             )
         alike.setdefault((told, remedy), []).append(name)
     lines = []

@@ -41,7 +41,7 @@ def rate(rate_bps: int) -> str:
     """
     for unit_bps, name in _UNITS:
         if rate_bps >= unit_bps:
-            return f"{rate_bps / unit_bps:g} {name}"
+            return f"{rate_bps / unit_bps:.15g} {name}"
     return f"{rate_bps} b/s"
 
 

@@ -53,7 +53,7 @@ def misfit(scenario: Scenario, index: int) -> tuple[str, Any, str] | None:
         f"stream[{index}].period_ns{owner}",
         stream.period_ns,
         (
-            f"must be a multiple of the slot time {slot_ps / PS_PER_NS:g} ns of station"
+            f"must be a multiple of the slot time {slot_ps / PS_PER_NS:.15g} ns of station"
             f' "{station.name}"; nearest {"are" if len(near) > 1 else "is"} {" and ".join(near)},'
             ' or set station.keepon.slot_bytes to "auto"'
         ),

@@ -191,7 +191,7 @@ def _no_slot_time(needs: Needs, least_bytes: int) -> ConfigError:
         if not slots.candidates(common_ps, least_bytes, needs.rate_bps):
             return ConfigError(
                 f'key `stream[{index}].period_ns` (stream "{stream.id}") = {stream.period_ns}: must'
-                f" be a multiple of a slot time of at least {shortest_ps / PS_PER_NS:g} ns that"
+                f" be a multiple of a slot time of at least {shortest_ps / PS_PER_NS:.15g} ns that"
                 f' divides all periods of station "{stream.talker}" (common divisor'
                 f" {common_ps // PS_PER_NS} ns); choose such a period, or slot_bytes and mode"
                 ' "paper"'

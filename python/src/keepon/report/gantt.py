@@ -165,13 +165,12 @@ def _station_row(result: Result, plan: Plan, name: str, span: int) -> Row:
         ]
         times = math.ceil(span / every) * len(runs)
         for start, end in _merged(_repeated(runs, every, span), _closest(times, span)):
-            title = f"{stream} leaves {name} at {start / 1000:g} µs"
+            title = f"{stream} leaves {name} at {start / 1000:.15g} µs"
             style = order.index(stream) % STYLES
             row.blocks.append(Block(start, end, 0, 4.5, "frame", style, title, stream))
     if "allowed" in station and "slot_time_ps" in station:
-        row.below = (
-            f"{len(station['allowed'])} slots of {station['slot_time_ps'] / 1e6:g} µs, then again"
-        )
+        slot_us = f"{station['slot_time_ps'] / 1e6:.15g}"
+        row.below = f"{len(station['allowed'])} slots of {slot_us} µs, then again"
         row.blocks += _slots(station, span)
     return row
 
@@ -198,7 +197,7 @@ def _port_rows(result: Result, plan: Plan, bridge: str, peer: str, span: int) ->
         what = "gate" if "entries" in port else "always open"
         row = Row(f"{bridge} → {peer}", f"queue {queue}, {what}, {_counted(len(users))}")
         for start, end in _gates(port, queue, span):
-            title = f"queue {queue} open from {start / 1000:g} to {end / 1000:g} µs"
+            title = f"queue {queue} open from {start / 1000:.15g} to {end / 1000:.15g} µs"
             row.blocks.append(Block(start, end, 6, 4, "open", 0, title))
         for stream in users:
             windows = [
@@ -211,9 +210,8 @@ def _port_rows(result: Result, plan: Plan, bridge: str, peer: str, span: int) ->
             # A window may lie in a later period than the release.
             within = [(a - a // every * every, b - a // every * every) for a, b in windows]
             for start, end in _merged(_repeated(within, every, span), _closest(times, span)):
-                title = (
-                    f"{stream} leaves {bridge} to {peer} from {start / 1000:g} to {end / 1000:g} µs"
-                )
+                during = f"from {start / 1000:.15g} to {end / 1000:.15g} µs"
+                title = f"{stream} leaves {bridge} to {peer} {during}"
                 style = order.index(stream) % STYLES
                 row.blocks.append(Block(start, end, 0, 5.5, "frame", style, title, stream))
         yield row
@@ -250,7 +248,7 @@ def chart(result: Result, plan: Plan) -> Chart:
     low, high = _busy(rows, span)
     if (low, high) != (0, span):
         notes.append(
-            f"No frame leaves before or after what is shown; all of it is {span / 1000:g} µs."
+            f"No frame leaves before or after what is shown; all of it is {span / 1000:.15g} µs."
         )
     axis = Axis("network time, µs", low, high, scale=0.001)
     return Chart(span, (low, high), axis, rows[:ROWS_MAX], max(0, len(rows) - ROWS_MAX), notes)

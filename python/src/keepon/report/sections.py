@@ -93,7 +93,7 @@ def streams(result: Result, plan: Plan, plotted: Container[str]) -> Grid:
             [
                 Cell(name, link=f"#stream-{name}" if name in plotted else ""),
                 Cell(f"{stream['talker']} → {', '.join(stream['listeners'])}"),
-                Cell(f"{stream['period_ns'] / 1000:g}"),
+                Cell(f"{stream['period_ns'] / 1000:.15g}"),
                 Cell(us(bounds["delay_ns"])),
                 Cell(us(stream.get("deadline_ns"))),
                 Cell(us(worst), bad=late),
@@ -313,5 +313,5 @@ def planned_stations(plan: Plan) -> Grid:
         if "slot_bytes" in station:
             values = [station[key] for key in keys]  # type: ignore[literal-required]
             how = f"{station['driver']}, {station['mode']}"
-            grid.rows.append(cells(name, how, f"{station['slot_time_ps'] / 1000:g}", *values))
+            grid.rows.append(cells(name, how, f"{station['slot_time_ps'] / 1000:.15g}", *values))
     return grid

@@ -182,11 +182,11 @@ def plan_parts(plan: Plan) -> list[Table]:
             continue
         headroom = entry["headroom"]
         stations.add_row(
-            name, entry["driver"], str(entry["slot_bytes"]), f"{entry['slot_time_ps'] / 1e6:g}",
+            name, entry["driver"], str(entry["slot_bytes"]), f"{entry['slot_time_ps'] / 1e6:.15g}",
             *(str(entry[key]) for key in ("ring_slots", "partition_slots", "batch_slots",
             "depth_slots")),
             _slots_by_class(entry["allowed"]), f"{headroom['best_effort_bps'] / 1e6:.1f}",
-            f"{headroom['payload_efficiency']:.3f}", f"{headroom['poll_budget_ns'] / 1e3:g}",
+            f"{headroom['payload_efficiency']:.3f}", f"{headroom['poll_budget_ns'] / 1e3:.15g}",
         )  # fmt: skip
     ports = Table(title="gate lists", title_justify="left")
     numbers = ("cycle us", "entries", "shortest ns")
@@ -202,7 +202,7 @@ def plan_parts(plan: Plan) -> list[Table]:
             if "entries" in port:
                 shortest_ns = min(entry["ns"] for entry in port["entries"])
                 told = [
-                    f"{port['cycle_ns'] / 1e3:g}", str(len(port["entries"])), str(shortest_ns)
+                    f"{port['cycle_ns'] / 1e3:.15g}", str(len(port["entries"])), str(shortest_ns)
                 ]  # fmt: skip
             ports.add_row(bridge, peer, *told, ", ".join(queues))
     terms = Table(title="delay, at most, ns", title_justify="left")
@@ -217,7 +217,7 @@ def plan_parts(plan: Plan) -> list[Table]:
     for name, stream in plan["streams"].items():
         known = cast(Mapping[str, int], stream["terms"])
         parts = [known.get(key, 0) for key in names]
-        terms.add_row(name, *(f"{part / 1e3:g}" for part in (*parts, sum(parts))))
+        terms.add_row(name, *(f"{part / 1e3:.15g}" for part in (*parts, sum(parts))))
     return [table for table in (stations, ports, terms) if table.row_count]
 
 
@@ -246,7 +246,7 @@ def reproduction_lines(extra: Reproduction) -> list[str]:
         told.append(_cascade_line("shrunk_tail", parts["shrunk_tail"]))
     points = parts["onset"]["points"] if "onset" in parts else []
     return told + [
-        f"onset, {one['group']}: delta {one['delta_ns'] / 1000:g} us, guard"
+        f"onset, {one['group']}: delta {one['delta_ns'] / 1000:.15g} us, guard"
         f" {one['guard_ns'] / 1000:.1f} us, cascade in {one['with_cascade']} of {one['seeds']}"
         f" seeds, expected {one['expected_share']:.0%}"
         for one in points
@@ -272,7 +272,7 @@ def _cascade_line(name: str, part: Cascade) -> str:
     summary = part["summary"]
     broken = f"cascade in {summary['with_cascade']} of {summary['seeds']} seeds"
     text = (
-        f"{name}: ETF delta {part['etf_delta_ns']} ns, tail scale {part['host_tail_scale']:g},"
+        f"{name}: ETF delta {part['etf_delta_ns']} ns, tail scale {part['host_tail_scale']:.15g},"
         f" {broken}"
     )
     if summary["with_cascade"]:

@@ -174,7 +174,7 @@ def _placed(effective: dict[str, Any]) -> tuple[dict[str, tuple[float, float]], 
 
 
 def _rate(rate_bps: int) -> str:
-    return f"{rate_bps / 1e9:g} Gb/s" if rate_bps >= 10**9 else f"{rate_bps / 1e6:g} Mb/s"
+    return f"{rate_bps / 1e9:.15g} Gb/s" if rate_bps >= 10**9 else f"{rate_bps / 1e6:.15g} Mb/s"
 
 
 def hops(talker: str, routes: dict[str, list[str]]) -> list[tuple[str, str]]:
@@ -261,7 +261,7 @@ def _add_boxes(
         picture.boxes.append(Box(name, *places[name], BOX_WIDTH, (name, second), title, False))
     for bridge in effective.get("bridge", []):
         name = bridge["name"]
-        delay = f"{bridge['processing_ns'] / 1000:g} µs"
+        delay = f"{bridge['processing_ns'] / 1000:.15g} µs"
         picture.boxes.append(
             Box(name, *places[name], _BRIDGE_WIDTH, (name, delay), f"{name}: {delay}", True)
         )

@@ -109,7 +109,7 @@ def trial(scenario: Scenario, plan: Plan, look: Callable[[], None] = _at_leisure
                 _check_clocks(build, talk_start_ns(scenario, plan), look)
                 raise PlanRejectedError(
                     f"the plan failed in the simulator: {bound} of stream {name} was"
-                    f" {check['worst_ns']:g}, its bound is {check['bound_ns']}"
+                    f" {check['worst_ns']:.15g}, its bound is {check['bound_ns']}"
                 )
         others = {
             key: count

@@ -185,17 +185,17 @@ def _refusal(path: Path, gates: GateList, chosen: Fit, near: int | None) -> str:
     remedy = f"; the nearest that serves is {near}" if near else "; none serves"
     if chosen.partition_slots > PARTITION_SLOTS_MAX:
         why = (
-            f"slots of {chosen.slot_ns:g} ns and the cycle of {gates.cycle_ns} ns begin together"
+            f"slots of {chosen.slot_ns:.15g} ns and the cycle of {gates.cycle_ns} ns begin together"
             f" after {chosen.partition_slots} slots only, more than {PARTITION_SLOTS_MAX}"
         )
     elif not chosen.extended:
         why = (
             f"cycle-time-extension {gates.extension_ns} ns is longer than {EXTENSION_SLOTS_MAX}"
-            f" slots of {chosen.slot_ns:g} ns"
+            f" slots of {chosen.slot_ns:.15g} ns"
         )
     else:
         lacking = [tc for tc, one in chosen.classes.items() if not one.slots]
-        why = f"no window of class {lacking[0]} holds a whole slot of {chosen.slot_ns:g} ns"
+        why = f"no window of class {lacking[0]} holds a whole slot of {chosen.slot_ns:.15g} ns"
     return f"{path}: option --slot-bytes = {chosen.slot_bytes}: {why}{remedy}"
 
 

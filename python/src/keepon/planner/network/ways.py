@@ -90,7 +90,7 @@ def _check_offset(ground: Ground, stream: Stream, station: StationPlan, offset_p
         "offset_ns",
         str(stream.offset_ns),
         f'must be at the start of a slot of station "{stream.talker}" and 8 byte times, as'
-        f" slots of {station.slot_ps / PS_PER_NS:g} ns follow the grid; choose"
+        f" slots of {station.slot_ps / PS_PER_NS:.15g} ns follow the grid; choose"
         f' {" or ".join(near)}, or "auto"',
     )
 

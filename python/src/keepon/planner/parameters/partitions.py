@@ -208,7 +208,7 @@ def _infeasible(needs: Needs, question: Question, slot_bytes: int, count: int) -
     )
     return InfeasibleError(
         f'station "{needs.station.name}": with slots of {slot_bytes} bytes'
-        f" ({question.slot_ps / PS_PER_NS:g} ns) and a "
+        f" ({question.slot_ps / PS_PER_NS:.15g} ns) and a "
         f"partition of {question.partition_slots} slots {told}; streams "
         f"{', '.join(streams)}{pairs}",
         "partition",

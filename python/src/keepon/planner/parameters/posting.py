@@ -301,8 +301,8 @@ def _unsustained(needs: Needs, choice: Choice) -> ConfigError:
     options, posting = needs.station.keepon, choice.posting
     short_ns = needs.host.poll_late_usual_ns - polls.slack_ns(posting, needs.nic)
     why = (
-        f"with slots of {posting.slot_ps / PS_PER_NS:g} ns, a batch of {posting.batch_slots} and a"
-        f" depth of {posting.depth_slots} a usual poll comes {short_ns} ns too late to keep the"
+        f"with slots of {posting.slot_ps / PS_PER_NS:.15g} ns, a batch of {posting.batch_slots} and"
+        f" a depth of {posting.depth_slots} a usual poll comes {short_ns} ns too late to keep the"
         " wire busy"
     )
     overheads_ns = _overheads_ns(needs, posting) if options.poll_overhead_ns != "auto" else range(0)
@@ -372,8 +372,8 @@ def check_advances(needs: Needs, choice: Choice) -> None:
     slots = lead.lead_slots(choice.posting.batch_slots, choice.posting.locked)
     why = (
         f'station "{needs.station.name}" needs a frame {choice.lead_ns} ns before its txtime'
-        f" ({slots} slots of {slot_ns:g} ns that can no longer be changed, and what a poll leaves"
-        " open)"
+        f" ({slots} slots of {slot_ns:.15g} ns that can no longer be changed, and what a poll"
+        " leaves open)"
     )
     remedy = (
         "choose shorter slots, a smaller batch or a faster link"
@@ -404,7 +404,7 @@ def check_advances(needs: Needs, choice: Choice) -> None:
                 "ring_slots",
                 choice.ring_slots,
                 f'must be more, as stream "{stream.id}" is handed over at least {least_ns} ns ahead'
-                f" ({why}), and so many slots of {slot_ns:g} ns hold no frame for longer than"
+                f" ({why}), and so many slots of {slot_ns:.15g} ns hold no frame for longer than"
                 f" {max(0, most_ns)} ns; enlarge it, let frames be held back by prebuffer_frames,"
                 f" or {remedy}",
             )
@@ -419,7 +419,7 @@ def check_advances(needs: Needs, choice: Choice) -> None:
             )
         raise ConfigError(
             f"{key}between {least_ns} and {most_ns}, as a ring of {choice.ring_slots} slots of"
-            f" {slot_ns:g} ns holds no frame for longer; lower it, enlarge ring_slots, or let"
+            f" {slot_ns:.15g} ns holds no frame for longer; lower it, enlarge ring_slots, or let"
             " frames be held back by prebuffer_frames"
         )
     if options.prebuffer_frames:

@@ -25,7 +25,7 @@ def _line(rule: str, quantity: str, why: str) -> Reason:
 
 
 def _us(time_ns: float) -> str:
-    return f"{time_ns / 1000:g} us"
+    return f"{time_ns / 1000:.15g} us"
 
 
 def lines(

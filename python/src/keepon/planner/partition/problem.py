@@ -197,13 +197,14 @@ def _window(reader: _Reader, slot_us: Fraction, period_slots: int) -> tuple[int,
         last_us = float((period_slots - 1) * slot_us)
         raise reader.refuse(
             "earliest_us",
-            f"must be between 0 and {last_us:g}",
+            f"must be between 0 and {last_us:.15g}",
             "give the earliest start in the period",
         )
     if not earliest <= latest < earliest + period_slots:
         low_us, high_us = float(earliest * slot_us), float((earliest + period_slots - 1) * slot_us)
         rule = (
-            f"must be between {low_us:g}, the first whole slot from earliest_us on, and {high_us:g}"
+            f"must be between {low_us:.15g}, the first whole slot from earliest_us on,"
+            f" and {high_us:.15g}"
         )
         raise reader.refuse(
             "latest_us", rule, "give the latest start counted from the period's begin"
@@ -222,14 +223,14 @@ def _stream(
     if period.denominator != 1 or not 1 <= period <= PERIOD_SLOTS_MAX:
         raise reader.refuse(
             "period_us",
-            f"must be a multiple of slot_us = {float(slot_us):g}, 1 to {PERIOD_SLOTS_MAX} slots",
+            f"must be a multiple of slot_us = {float(slot_us):.15g}, 1 to {PERIOD_SLOTS_MAX} slots",
             "choose such a period or a slot time that divides it",
         )
     jitter_us = reader.number("jitter_us")
     if not 0 <= jitter_us <= period_us:
         raise reader.refuse(
             "jitter_us",
-            f"must be between 0 and period_us = {float(period_us):g}",
+            f"must be between 0 and period_us = {float(period_us):.15g}",
             "choose one there",
         )
     length = reader.whole("length_slots", 1, min(int(period), ring_slots), 1)
