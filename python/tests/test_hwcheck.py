@@ -152,7 +152,7 @@ def test_the_kind_of_an_index_is_what_it_is(depth: int, restart_ns: int) -> None
             ahead_ns = (depth * SLOT_NS + 20_000) if said == "fetched" else 0
             records, peer = made(
                 ahead_slots=ahead_slots, depth=depth, restart_ns=restart_ns,
-                prefetch_slots_max=depth, index_to_wire_ns_max=ahead_ns, **caps,
+                prefetch_slots_max=depth + 2, index_to_wire_ns_max=ahead_ns, **caps,
             )  # fmt: skip
             document = judge("eth0", "native", records, peer)
             assert document["safe"] is (said == truth), document["findings"]
@@ -383,3 +383,19 @@ def test_options_are_checked_first(capsys: pytest.CaptureFixture[str]) -> None:
             command.check(name, peer, "native", 1230)
     assert main(["eth0", "--slot-bytes", "9000"]) == 2
     assert "must be 64 to 1522" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("depth", "said", "holds"), [(5, 4, None), (7, 4, False), (5, 7, True), (5, 5, True)]
+)
+def test_a_wire_that_began_late_hides_no_depth(depth: int, said: int, holds: bool | None) -> None:
+    """By two slots, which the driver says it may: a depth of 5 is seen as 3 to 5."""
+    records, peer = made(
+        restart_ns=18_000, depth=depth, restart_ns_max=20_000, prefetch_slots_max=said
+    )
+    document = judge("eth0", "native", records, peer)
+    assert findings(document)["prefetch"] is holds
+    assert document["safe"] is (holds is True)
+    if holds is None:
+        assert document["verdict"].startswith("eth0: not shown to be safe: prefetch: 3 to 5 slots")
+        assert document["verdict"].endswith("begun 20000 ns after its doorbell: say 5")

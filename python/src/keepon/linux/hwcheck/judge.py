@@ -8,11 +8,12 @@ A limit is contradicted only by what is certain. What was not measured is neithe
 from __future__ import annotations
 
 import errno
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
 
-from keepon.linux.hwcheck.index import judge_index
+from keepon.linux.hwcheck.index import find_begun, judge_index
 from keepon.linux.hwcheck.records import Records
 from keepon.linux.hwcheck.wire import SLACK_NS, Peer, Wire, find_wire, finding
 
@@ -84,7 +85,20 @@ def _restart(records: Records, slot_ns: float) -> tuple[dict[str, Any], tuple[in
     )
 
 
-def _prefetch(records: Records, wire: Wire, peer: Peer | None) -> tuple[dict[str, Any], int | None]:
+def _deepest(begun_within_ns: float, slot_ns: float, lost: list[float], there: list[float]) -> int:
+    """The depth in slots that the frames leave open, if the wire began as late as it may.
+
+    A frame is lost if it is written at or after the fetch of its slot, which is depth slots before
+    that slot would leave by the doorbell, and later by what the wire began later. `lost` and
+    `there`: when frames were written, less when their slots would leave, in ns.
+    """
+    fetched_ns = max((at for at in there if at < min(lost)), default=min(lost) - slot_ns)
+    return math.ceil((begun_within_ns - fetched_ns) / slot_ns) - 1
+
+
+def _prefetch(
+    records: Records, wire: Wire, peer: Peer | None, begun_within_ns: int
+) -> tuple[dict[str, Any], int | None]:
     """The furthest slot beyond the one on the wire whose frame did not arrive: it had
     been fetched.
     """
@@ -92,22 +106,26 @@ def _prefetch(records: Records, wire: Wire, peer: Peer | None) -> tuple[dict[str
     if peer is None:
         return finding("prefetch", said, "not measured: say --peer", None), None
     begun_ns, first = records.begun
-    beyond = [
-        slot - first - int((at_ns - begun_ns) / wire.slot_ns)
-        for at_ns, _, slot, _ in records.trials
+    early = [
+        at_ns - begun_ns - (slot - first) * wire.slot_ns for at_ns, _, slot, _ in records.trials
     ]
-    lost = [distance for number, distance in enumerate(beyond) if number not in peer.numbers]
-    there = [distance for number, distance in enumerate(beyond) if number in peer.numbers]
+    lost = [at for number, at in enumerate(early) if number not in peer.numbers]
+    there = [at for number, at in enumerate(early) if number in peer.numbers]
     if not there:
         return finding(
             "prefetch", said, f"no frame arrived at {peer.name}: see the cable", None
         ), None
-    depth = max(0, *lost) if lost else 0
+    depth = max(0, math.ceil(-min(lost) / wire.slot_ns)) if lost else 0
+    deepest = max(depth, _deepest(begun_within_ns, wire.slot_ns, lost, there) if lost else 0)
     measured = (
-        f"{depth} slots: of {len(beyond)} frames {len(there)} arrived, the nearest {min(there)}"
-        " slots ahead"
+        f"{depth}{f' to {deepest}' if deepest > depth else ''} slots: of {len(early)} frames"
+        f" {len(there)} arrived, the nearest {math.ceil(-max(there) / wire.slot_ns)} slots ahead"
     )
-    return finding("prefetch", said, measured, depth <= records.caps["prefetch_slots_max"]), depth
+    most = records.caps["prefetch_slots_max"]
+    if depth > most or deepest <= most:
+        return finding("prefetch", said, measured, depth <= most), depth
+    measured += f"; the wire may have begun {begun_within_ns} ns after its doorbell: say {deepest}"
+    return finding("prefetch", said, measured, None), depth
 
 
 def _fcs(records: Records, peer: Peer | None) -> tuple[dict[str, Any], bool | None]:
@@ -139,7 +157,8 @@ def _tick(records: Records) -> dict[str, Any]:
 def verdict(name: str, findings: Sequence[dict[str, Any]]) -> tuple[bool, str]:
     """Whether it is safe to use, and that in one line."""
     wrong = [one for one in findings if one["holds"] is False]
-    unknown = [one["name"] for one in findings if one["holds"] is None]
+    unknown = [one for one in findings if one["holds"] is None]
+    unsure = [one for one in unknown if not one["measured"].startswith("not measured")]
     if wrong:
         first = wrong[0]
         return (
@@ -149,8 +168,12 @@ def verdict(name: str, findings: Sequence[dict[str, Any]]) -> tuple[bool, str]:
                 f" {first['measured']}"
             ),
         )
+    if unsure:
+        first = unsure[0]
+        return False, f"{name}: not shown to be safe: {first['name']}: {first['measured']}"
     if unknown:
-        return False, f"{name}: not shown to be safe: not measured: {', '.join(unknown)}"
+        names = ", ".join(one["name"] for one in unknown)
+        return False, f"{name}: not shown to be safe: not measured: {names}"
     return True, f"{name}: safe to use"
 
 
@@ -166,7 +189,8 @@ def judge(name: str, backend: str, records: Records, peer: Peer | None) -> dict[
     if wire is not None and abs(wire.pace_ppm) <= PACE_PPM_MAX:
         found, index, ahead = judge_index(records, wire, peer)
         limit, restart = _restart(records, wire.slot_ns)
-        deep, depth = _prefetch(records, wire, peer)
+        begun_within_ns = find_begun(records, wire, peer).within_ns
+        deep, depth = _prefetch(records, wire, peer, begun_within_ns)
         fcs, leaves = _fcs(records, peer)
         findings += [*found, limit, deep, fcs, _tick(records)]
     safe, line = verdict(name, findings)
