@@ -105,6 +105,14 @@ sleep 1.1
 like "$(ip netns exec ours ethtool -g eth0 | sed -n '/Current/,$p' | tr -s '\n\t ' ' ')" "RX: 128 .*TX: 256" "they are powers of two"
 run "carrier" wait_until 5 carrier ours
 is "$(echoes 500 -s 1400)" 500 "echoes come back"
+ip netns exec ours ping -q -A -s 1400 -w 60 10.0.0.2 > /dev/null &
+sending=$!
+for slots in 64 4096 256; do
+	run "rings of $slots while frames are sent" ip netns exec ours ethtool -G eth0 rx $slots tx $slots
+	sleep 0.2
+done
+kill $sending
+run "carrier" wait_until 5 carrier ours
 refuse "a ring of 8" ip netns exec ours ethtool -G eth0 rx 8
 run "negotiation anew" ip netns exec ours ethtool -r eth0
 run "carrier after it" wait_until 10 carrier ours

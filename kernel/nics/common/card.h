@@ -130,6 +130,8 @@ void card_init(struct net_device *dev, struct device *device, const struct card_
 void card_remove(struct net_device *dev);
 /** card_poll_now() - NAPI looks whether there is something; sleeping context */
 void card_poll_now(struct card *card);
+/** card_quiet() - neither NAPI nor the stack does anything with the rings any more; sleeps */
+void card_quiet(struct card *card);
 /** card_link_is() - carrier and log; who follows the device hears of another rate, too. Not phylib's */
 void card_link_is(struct card *card, struct card_link link);
 

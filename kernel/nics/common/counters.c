@@ -12,11 +12,13 @@ void card_read_counters(struct card *card)
 	spin_unlock_bh(&card->counters_lock);
 }
 
-/* Registers of one that is down, or asleep, say nothing. */
+/* Registers of one that is down, or asleep, say nothing. Going down takes the lock after @up. */
 static void update(struct card *card)
 {
+	spin_lock_bh(&card->counters_lock);
 	if (READ_ONCE(card->up))
-		card_read_counters(card);
+		card->driver->read_counters(card);
+	spin_unlock_bh(&card->counters_lock);
 }
 
 void card_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *stats)
@@ -60,6 +62,7 @@ void card_get_ringparam(struct net_device *dev, struct ethtool_ringparam *ring,
 int card_set_ring_slots(struct net_device *dev, const struct ethtool_ringparam *ring)
 {
 	struct card *card = netdev_priv(dev);
+	u32 rx_before = card->rx_slots, tx_before = card->tx_slots;
 	bool running = netif_running(dev);
 	int error = 0;
 
@@ -72,8 +75,16 @@ int card_set_ring_slots(struct net_device *dev, const struct ethtool_ringparam *
 	card->tx_slots = roundup_pow_of_two(ring->tx_pending);
 	if (running)
 		error = card->driver->up(card);
-	if (!error)
-		keepon_native_ready(dev);
+	if (error) {
+		/* no memory for them, most likely */
+		card->rx_slots = rx_before;
+		card->tx_slots = tx_before;
+		if (card->driver->up(card)) {
+			netdev_err(dev, "it does not come back: set it down and up again\n");
+			return error;
+		}
+	}
+	keepon_native_ready(dev);
 	return error;
 }
 

@@ -94,6 +94,13 @@ void card_link_is(struct card *card, struct card_link link)
 
 /* ---- up and down ---- */
 
+void card_quiet(struct card *card)
+{
+	/* in this order: a poll that finds frames sent wakes the queue */
+	napi_disable(&card->napi);
+	netif_tx_disable(card->dev);
+}
+
 int card_dev_init(struct net_device *dev)
 {
 	dev->tstats = netdev_alloc_pcpu_stats(struct pcpu_sw_netstats);

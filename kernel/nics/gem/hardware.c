@@ -71,8 +71,9 @@ void gem_reset(struct gem_nic *nic)
 {
 	u32 queue;
 
-	gem_set_control(nic, ~0u, 0);
-	gem_write(nic, NET_CTRL, CTRL_CLEAR_STAT);
+	/* the MDIO may be another one's, too */
+	gem_set_control(nic, ~(u32)CTRL_MDIO_EN, 0);
+	gem_write(nic, NET_CTRL, nic->control | CTRL_CLEAR_STAT);
 	gem_write(nic, INTR_DISABLE, ~0u);
 	for (queue = 1; queue < QUEUES_MAX; queue++) {
 		if (nic->queues & BIT(queue))

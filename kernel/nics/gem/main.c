@@ -156,6 +156,12 @@ static keepon_removed remove(struct platform_device *pdev)
 	return KEEPON_REMOVED;
 }
 
+/* Nothing is stored into the memory of the kernel that comes next (kexec). */
+static void shutdown(struct platform_device *pdev)
+{
+	card_suspend(&pdev->dev);
+}
+
 /* ---- sleep ---- */
 
 static int __maybe_unused resume(struct device *device)
@@ -177,6 +183,7 @@ static SIMPLE_DEV_PM_OPS(sleep, card_suspend, resume);
 static struct platform_driver gem_driver = {
 	.probe = probe,
 	.remove = remove,
+	.shutdown = shutdown,
 	.driver = { .name = GEM_NAME, .pm = &sleep },
 };
 

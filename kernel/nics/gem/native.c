@@ -16,10 +16,14 @@
 #include "gem.h"
 #include "lend.h"
 
-static ushort frames_ahead = 32;
-module_param_named(prefetch, frames_ahead, ushort, 0444);
+/* Of ZynqMP and Versal (UG1085); a Zynq-7000 has less. */
+enum { PACKET_BUFFER_BYTES = 32 * 1024 };
+
+static short frames_ahead = -1;
+module_param_named(prefetch, frames_ahead, short, 0444);
 MODULE_PARM_DESC(prefetch,
-		 "frames the controller fetches ahead of the one on the wire, as measured");
+		 "frames the controller fetches ahead of the one on the wire, as measured;"
+		 " -1: as many as its packet buffer holds");
 
 static bool index_done;
 module_param(index_done, bool, 0444);
@@ -153,14 +157,21 @@ static bool native_owns(const struct net_device *dev)
 	return dev->netdev_ops == &gem_netdev_ops;
 }
 
+static u32 prefetch_slots(u32 slot_bytes)
+{
+	if (frames_ahead >= 0)
+		return (u32)frames_ahead;
+	return PACKET_BUFFER_BYTES / max_t(u32, slot_bytes, KPN_FRAME_BYTES_MIN) + 1;
+}
+
 /* Slots that may be written back after the index has passed them: so many are never posted. */
-static u32 late_slots(u32 mbps)
+static u32 late_slots(u32 mbps, u32 ahead)
 {
 	u64 shortest_ps =
 		(u64)kpn_wire_bytes(KPN_FRAME_BYTES_MIN) * kpn_byte_time_ps(mbps * 1000000ull);
 	u32 late = (u32)div64_u64(CARD_INDEX_LATE_NS * 1000ull + shortest_ps - 1, shortest_ps);
 
-	return late + (index_done ? 0 : frames_ahead + 1);
+	return late + (index_done ? 0 : ahead + 1);
 }
 
 static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_native_caps *caps,
@@ -168,6 +179,7 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 {
 	struct gem_nic *nic = netdev_priv(dev);
 	struct card_link link = gem_link(nic);
+	u32 ahead = prefetch_slots(slot_bytes);
 	int error;
 
 	*caps = (struct keepon_native_caps){
@@ -175,13 +187,13 @@ static int native_query(struct net_device *dev, u32 slot_bytes, struct keepon_na
 			.ring_slots_min = GEM_RING_MIN,
 			.ring_slots_max = GEM_RING_MAX,
 			.ring_slots_multiple = 1,
-			.prefetch_slots_max = frames_ahead,
+			.prefetch_slots_max = ahead,
 			.index_counts_done = index_done,
 		},
 	};
 	error = card_query(&nic->card, link, slot_bytes, caps, why);
 	caps->nic.desc_persistent = false;
-	caps->nic.reserved_slots += late_slots(link.mbps ?: SPEED_1000);
+	caps->nic.reserved_slots += late_slots(link.mbps ?: SPEED_1000, ahead);
 	return error;
 }
 

@@ -16,10 +16,14 @@ void gem_set_irqs(struct gem_nic *nic, u32 irqs)
 static irqreturn_t interrupt(int irq, void *data)
 {
 	struct gem_nic *nic = data;
-	u32 causes = gem_read(nic, INTR_STATUS) & READ_ONCE(nic->irqs);
+	u32 irqs = READ_ONCE(nic->irqs);
+	u32 causes = gem_read(nic, INTR_STATUS) & irqs;
 
-	if (!causes)
+	if (!causes) {
+		/* a poll that ends while gem_set_irqs() runs may switch on what nobody wants */
+		gem_write(nic, INTR_DISABLE, ~irqs);
 		return IRQ_NONE;
+	}
 	if (!nic->clears_causes)
 		gem_write(nic, INTR_STATUS, causes);
 	if (napi_schedule_prep(&nic->card.napi)) {
@@ -114,7 +118,8 @@ static int nic_up(struct card *card)
 	gem_set_control(nic, 0, CTRL_RX_EN);
 	napi_enable(&card->napi);
 	gem_set_irqs(nic, IRQ_RX | IRQ_TX);
-	netif_start_queue(card->dev);
+	/* frames wait if it was down for a new ring only */
+	netif_wake_queue(card->dev);
 	phy_start(card->dev->phydev);
 	card->up = true;
 	return 0;
@@ -128,8 +133,7 @@ static void nic_down(struct card *card)
 		return;
 	card->up = false;
 	phy_stop(card->dev->phydev);
-	netif_tx_disable(card->dev);
-	napi_disable(&card->napi);
+	card_quiet(card);
 	gem_set_irqs(nic, 0);
 	free_irq(nic->irq, nic);
 	card_read_counters(card);

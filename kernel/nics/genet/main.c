@@ -91,6 +91,12 @@ static keepon_removed remove(struct platform_device *pdev)
 	return KEEPON_REMOVED;
 }
 
+/* Nothing is stored into the memory of the kernel that comes next (kexec). */
+static void shutdown(struct platform_device *pdev)
+{
+	card_suspend(&pdev->dev);
+}
+
 /* ---- sleep ---- */
 
 static int __maybe_unused resume(struct device *device)
@@ -111,6 +117,7 @@ static SIMPLE_DEV_PM_OPS(sleep, card_suspend, resume);
 static struct platform_driver genet_driver = {
 	.probe = probe,
 	.remove = remove,
+	.shutdown = shutdown,
 	.driver = { .name = GENET_NAME, .pm = &sleep },
 };
 

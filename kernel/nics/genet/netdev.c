@@ -97,7 +97,8 @@ static int nic_up(struct card *card)
 	genet_start_mac(nic);
 	napi_enable(&card->napi);
 	genet_set_irqs(nic, IRQ_RX_DONE | IRQ_TX_DONE);
-	netif_start_queue(card->dev);
+	/* frames wait if it was down for a new ring only */
+	netif_wake_queue(card->dev);
 	phy_start(card->dev->phydev);
 	card->up = true;
 	return 0;
@@ -114,9 +115,7 @@ static void nic_down(struct card *card)
 	if (!card->up)
 		return;
 	card->up = false;
-	phy_stop(card->dev->phydev);
-	netif_tx_disable(card->dev);
-	napi_disable(&card->napi);
+	card_quiet(card);
 	genet_set_irqs(nic, 0);
 	free_irq(nic->irq, nic);
 	genet_command(nic, CMD_RX_EN, 0);
@@ -124,6 +123,8 @@ static void nic_down(struct card *card)
 	genet_stop_transmit(nic);
 	/* with its DMA off, before a buffer of it is freed */
 	rests = genet_reset(nic);
+	/* not before: MAC and DMA come to rest by the clock of the PHY */
+	phy_stop(card->dev->phydev);
 	card_drop_all(card);
 	/* else they stay what they are, though nobody has them any more */
 	if (rests)

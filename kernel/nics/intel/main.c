@@ -163,6 +163,12 @@ static int __maybe_unused resume(struct device *device)
 
 static SIMPLE_DEV_PM_OPS(sleep, card_suspend, resume);
 
+/* Nothing is stored into the memory of the kernel that comes next (kexec). */
+static void shutdown(struct pci_dev *pdev)
+{
+	card_suspend(&pdev->dev);
+}
+
 static pci_ers_result_t error_detected(struct pci_dev *pdev, pci_channel_state_t state)
 {
 	struct net_device *dev = pci_get_drvdata(pdev);
@@ -204,6 +210,7 @@ static struct pci_driver intel_driver = {
 	.id_table = devices,
 	.probe = probe,
 	.remove = remove,
+	.shutdown = shutdown,
 	.driver.pm = &sleep,
 	.err_handler = &error_handlers,
 };

@@ -182,7 +182,8 @@ static int nic_up(struct card *card)
 	if (error)
 		goto release;
 	start(nic, &nic->tx, false);
-	netif_start_queue(card->dev);
+	/* frames wait if it was down for a new ring only */
+	netif_wake_queue(card->dev);
 	card->up = true;
 	return 0;
 release:
@@ -197,8 +198,7 @@ static void nic_down(struct card *card)
 	if (!card->up)
 		return;
 	card->up = false;
-	netif_tx_disable(card->dev);
-	napi_disable(&card->napi);
+	card_quiet(card);
 	mask_all(nic);
 	card_read_counters(card);
 	intel_reset(nic);
