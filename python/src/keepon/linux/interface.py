@@ -81,8 +81,8 @@ def answers(address: str) -> bool:
 
 
 def client_over(name: str) -> str:
-    """The other end of the ssh connection this runs over, if that is reached by the interface; else
-    nothing.
+    """The other end of the ssh connection this runs over, if that is reached by the interface, or
+    by what is built on it; else nothing.
     """
     client = _ssh_connection().split(" ")[0]
     if not client:
@@ -91,7 +91,13 @@ def client_over(name: str) -> str:
     if zone:
         return client if zone == name else ""
     (route,) = json.loads(ip("-json", "route", "get", client))
-    return client if route.get("dev") == name else ""
+    return client if _is_over(route.get("dev", ""), name) else ""
+
+
+def _is_over(name: str, lower: str) -> bool:
+    """Whether frames of an interface leave by `lower`, as those of a bridge or VLAN on it do."""
+    below = [each.name[6:] for each in Path("/sys/class/net", name).glob("lower_*")]
+    return name == lower or any(_is_over(each, lower) for each in below)
 
 
 def _ssh_connection() -> str:

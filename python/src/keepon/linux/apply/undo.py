@@ -26,6 +26,8 @@ MARK = "KEEPON_APPLIED"
 STEP = "KEEPON_STEP"
 """In that of the command that a step is."""
 STOP_S = 5.0
+VLAN_ID = 0
+"""Of the one that steps.AddVlan makes."""
 
 
 def undo(journal: Journal) -> list[str]:
@@ -84,10 +86,14 @@ def _undone(journal: Journal, entry: dict[str, Any]) -> Iterator[str]:
 
 
 def _deleted(journal: Journal, kind: str) -> Iterator[str]:
-    """Devices on the card that were not there before; what is on them goes with them."""
+    """The device on the card that was not there before; what is on it goes with it. A card has one
+    keepon link, and one VLAN of ID 0, whatever they are called by now.
+    """
     for link in json.loads(ip("-d", "-json", "link", "show")):
-        its = link.get("linkinfo", {}).get("info_kind")
-        if its != kind or link["ifindex"] in journal.rest or link.get("link") != journal.name:
+        its = link.get("linkinfo", {})
+        if its.get("info_kind") != kind or its.get("info_data", {}).get("id", 0) != VLAN_ID:
+            continue
+        if link["ifindex"] in journal.rest or link.get("link") != journal.name:
             continue
         with suppress(EnvironmentProblemError):  # somebody else may have deleted it
             ip("link", "del", "dev", link["ifname"])

@@ -60,21 +60,27 @@ class Window:
     def ended(self, name: str) -> tuple[str, str]:
         """KEEP or UNDO and why, or nothing as yet."""
         now_s = time.monotonic()
+        over = now_s >= self.deadline_s
         if not name:
             return UNDO, "the interface is gone"
-        if has_carrier(name):
+        linked = has_carrier(name)
+        if linked:
             self.seen_s = now_s
         elif now_s - self.seen_s > LOST_S:
             return UNDO, f"{name} has lost its link"
-        if self.client and now_s - self.asked_s >= 1:
+        if self.client and (over or now_s - self.asked_s >= 1):
             self.asked_s = now_s
             if answers(self.client):
                 self.heard_s = time.monotonic()
             elif now_s - self.heard_s > LOST_S:
                 return UNDO, f"{self.client}, from where you are logged in, does not answer"
-        if now_s >= self.deadline_s:
-            return self.at_end, f"it was not confirmed within {self.seconds:g} s"
-        return "", ""
+        if not over:
+            return "", ""
+        if self.at_end == UNDO:
+            return UNDO, f"it was not confirmed within {self.seconds:g} s"
+        # What is away now comes back, or is lost.
+        reached = not self.client or self.heard_s >= self.deadline_s
+        return (KEEP, "") if linked and reached else ("", "")
 
 
 class Watcher:
