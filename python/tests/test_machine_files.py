@@ -52,7 +52,17 @@ def test_a_link_without_a_plan_has_its_programs_in_files(folder: Path) -> None:
         (FIRST.replace("eth1", "no such one") + LINK, ':2: key `iface` = "no such one": '),
         (FIRST, "tables [plan] and [link] are both missing; add one"),
         (FIRST + LINK + PLAN, "tables [plan] and [link] are both there; keep one of them"),
-        (FIRST + LINK + "rate_mbps = 7\n", ":4: key `link.rate_mbps` = 7: must be one of"),
+        (
+            FIRST + LINK + "rate_mbps = 7\n",
+            ":4: key `link.rate_mbps` = 7: must be one of 10, 100, 1000, 2500, 5000, 10000; write"
+            " the number without quotes",
+        ),
+        (FIRST + LINK + 'rate_mbps = "100"\n', '= "100": must be one of 10, 100, 1000,'),
+        (
+            FIRST.replace("eth1", "eth0/x") + LINK,
+            'key `iface` = "eth0/x": must be a letter or digit, then letters, digits and . _ -'
+            " (15 at most)",
+        ),
         (FIRST + LINK + 'ptp = "slave"\n', ':4: key `link.ptp` = "slave": must be one of "none"'),
         (FIRST + LINK + 'options = "slot_bytes x"\n', ':4: key `link.options` = "slot_bytes x": '),
         (FIRST + LINK + "options = 'slot_bytes \"1'\n", "no closing quotation; write the options"),

@@ -122,7 +122,8 @@ def _need(need: Need) -> Iterator[str]:
         case steps.LinkType():
             yield (
                 'ip link help keepon 2>&1 | grep -q slot_bytes || stop "ip knows no links of type'
-                ' keepon: build its plugin with kernel/plugin/build, see docs/kernel.md"'
+                " keepon: install keepon-tools, or build its plugin with kernel/plugin/build"
+                ' (docs/kernel.md)"'
             )
         case steps.Queues(device, count, otherwise):
             yield f"set -- /sys/class/net/{device}/queues/tx-*"

@@ -121,6 +121,18 @@ def _suggestion(word: str, known: list[str], told: bool = False) -> str:
     return "choose one" if told else "known here: " + ", ".join(known)
 
 
+_NAME = re.compile(r"\^\[A-Za-z0-9\]\[A-Za-z0-9\._-\]\{0,(\d+)\}\$")
+"""The pattern of a name."""
+
+
+def _pattern(pattern: str) -> str:
+    name = _NAME.fullmatch(pattern)
+    if name is None:
+        return f"must match {pattern}"
+    most = int(name[1]) + 1
+    return f"must be a letter or digit, then letters, digits and . _ - ({most} at most)"
+
+
 def _sentence(
     source: str, document: dict[str, Any], error: Any, model: type[BaseModel], example: str
 ) -> ConfigError:
@@ -140,9 +152,11 @@ def _sentence(
             known = [name for name in known if name not in around] or known
         return problem(source, key, value, f"unknown key; {_suggestion(str(location[-1]), known)}")
     if kind == "literal_error":
-        words = [
-            word.strip("'\" ") for word in str(context["expected"]).replace(" or ", ", ").split(",")
-        ]
+        given = str(context["expected"]).replace(" or ", ", ").split(", ")
+        words = [word.strip("'\" ") for word in given]
+        if given == words:
+            rule = f"must be one of {', '.join(words)}; write the number without quotes"
+            return problem(source, key, value, rule)
         allowed = ", ".join(f'"{word}"' for word in words)
         return problem(
             source, key, value, f"must be one of {allowed}; {_suggestion(str(value), words, True)}"
@@ -151,6 +165,9 @@ def _sentence(
         return problem(source, key, value, "must be a list with at least one entry; add one")
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         return problem(source, key, value, "must be a table; write it as [key] or key = { ... }")
+    if kind == "string_pattern_mismatch":
+        rule = _pattern(context["pattern"])
+        return problem(source, key, value, f"{rule}; {example} shows the format")
     if kind == "string_type":
         return problem(source, key, value, "must be a string; write it in quotes")
     if kind == "bool_type":
