@@ -47,7 +47,7 @@ REACHED_6 = ("fd00::7", "fd01::7", "fd02::7", "2001:db8::1")
 CHECK = """
 import subprocess, sys
 from keepon.errors import KeeponError
-from keepon.linux.apply import taken
+from keepon.linux import taken
 
 def told(*words):
     return subprocess.run(["ip", *words], capture_output=True, text=True).stdout

@@ -10,7 +10,7 @@ import typer
 
 from keepon.cli import watch_command
 from keepon.errors import EXIT_INPUT
-from keepon.linux.link import commands
+from keepon.linux.link import commands, raised
 from keepon.linux.link import fit as fitting
 from keepon.linux.link.options import HELP
 
@@ -60,6 +60,22 @@ def add(
 def change(name: Name, words: Words, as_json: Json = False) -> None:
     """Change options of a link, also while it is up."""
     _print(commands.change(name, words, as_json))
+
+
+@app.command()
+def up(
+    name: Name,
+    rollback: Annotated[
+        float,
+        typer.Option(
+            "--rollback",
+            help="Down again if your ssh connection over the card is not back by then; seconds.",
+        ),
+    ] = raised.BACK_S,
+    as_json: Json = False,
+) -> None:
+    """Set a link up; what its card sends goes by it from then on."""
+    _print(raised.up(name, rollback, as_json))
 
 
 @app.command()

@@ -6,8 +6,8 @@ of keepon.linux.station.
 from __future__ import annotations
 
 from keepon.export import shell
-from keepon.linux.apply.steps import IPV4_MTU_MIN, IPV6_MTU_MIN
 from keepon.linux.station import Machine, setup, stream_lines
+from keepon.linux.taken import IPV4_MTU_MIN, IPV6_MTU_MIN
 from keepon.model.scenario import Station
 
 

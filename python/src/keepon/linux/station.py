@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from keepon.linux import ptpconfig
 from keepon.linux.apply import steps
-from keepon.linux.apply.steps import IPV4_MTU_MIN, IPV6_MTU_MIN, Need, Setup, Step, Told
+from keepon.linux.apply.steps import Need, Setup, Step, Told
 from keepon.linux.planned import Guest, link_options, queue_commands
+from keepon.linux.taken import IPV4_MTU_MIN, IPV6_MTU_MIN
 from keepon.model.hosts import etf_delta_ns
 from keepon.model.scenario import Station
 from keepon.model.topology import Topology

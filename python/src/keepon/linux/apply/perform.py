@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from keepon.errors import EnvironmentProblemError, one_line
-from keepon.linux.apply import steps, taken
+from keepon.linux import taken
+from keepon.linux.apply import steps
 from keepon.linux.apply.before import log_path
 from keepon.linux.apply.journal import FOLDER, write
 from keepon.linux.apply.needs import has_clock

@@ -23,7 +23,6 @@ PACKAGES = {
 }
 """Debian's packages of the programs."""
 CARRIER_WAIT_S = 15
-IPV4_MTU_MIN, IPV6_MTU_MIN = 68, 1280
 """Linux leaves devices whose MTU is smaller without the protocol."""
 STEP_S = 0.001
 """Of phc2sys: from which error on it steps the system's clock."""

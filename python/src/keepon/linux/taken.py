@@ -14,9 +14,9 @@ from itertools import pairwise
 
 from keepon.errors import EnvironmentProblemError
 from keepon.linux import routes
-from keepon.linux.apply import steps
 from keepon.linux.interface import ip
 
+IPV4_MTU_MIN, IPV6_MTU_MIN = 68, 1280
 RECEIVING = ("local", "anycast", "multicast")
 """Kinds of routes by which nothing is sent, or that each device has of its own."""
 
@@ -28,9 +28,9 @@ def take_routes(nic: str, device: str) -> None:
         EnvironmentProblemError: a route cannot be hidden; what was set is gone with the device.
     """
     (above,) = json.loads(ip("-json", "link", "show", "dev", device))
-    if above["mtu"] < steps.IPV4_MTU_MIN:
+    if above["mtu"] < IPV4_MTU_MIN:
         return
-    has_ipv6 = above["mtu"] >= steps.IPV6_MTU_MIN
+    has_ipv6 = above["mtu"] >= IPV6_MTU_MIN
     for words in _in_order(_of_card(nic, "-4")):
         if has_ipv6 or "inet6" not in words:
             ip("-4", "route", "prepend", *_by(device, words))

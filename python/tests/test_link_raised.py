@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`keepon link up` over the card that one is logged in by."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from keepon.errors import ConfigError, EnvironmentProblemError
+from keepon.linux.link import raised
+
+CLIENT = "192.0.2.7"
+LINK = {"ifname": "rt0", "link": "eth0", "flags": [], "linkinfo": {"info_kind": "keepon"}}
+
+
+@pytest.fixture
+def did(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was done; the client answers until the link comes up."""
+    done: list[str] = []
+    clock = iter(range(1000))
+
+    def ip(*words: str) -> str:
+        if words[0] == "link":
+            done.append(words[-1])
+        return json.dumps([LINK])
+
+    monkeypatch.setattr(raised, "ip", ip)
+    monkeypatch.setattr(raised, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(raised, "client_over", lambda card: CLIENT)
+    monkeypatch.setattr(raised, "has_carrier", lambda name: True)
+    monkeypatch.setattr(raised, "take_routes", lambda card, name: done.append(f"{card} {name}"))
+    monkeypatch.setattr(raised, "answers", lambda client: "up" not in done)
+    monkeypatch.setattr(raised, "until", lambda deadline_s, found: found())
+    return done
+
+
+def test_a_connection_that_does_not_come_back_sets_it_down(did: list[str]) -> None:
+    with pytest.raises(EnvironmentProblemError) as caught:
+        raised.up("rt0", 30, False)
+    assert str(caught.value) == (
+        f"{CLIENT}, from where you are logged in over eth0, does not answer any more; rt0 is down"
+        " again"
+    )
+    assert did == ["up", "eth0 rt0", "down"]
+
+
+def test_one_that_does_is_told(did: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raised, "answers", lambda client: True)
+    assert raised.up("rt0", 30, False) == (
+        f"rt0 is up; what eth0 sends goes by it, and {CLIENT} still answers"
+    )
+    assert did == ["up", "eth0 rt0"]
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, EnvironmentProblemError("no such route")])
+def test_whatever_ends_it_sets_it_down(
+    did: list[str], monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
+    def fail(card: str, name: str) -> None:
+        raise failure
+
+    monkeypatch.setattr(raised, "take_routes", fail)
+    with pytest.raises((KeyboardInterrupt, EnvironmentProblemError)):
+        raised.up("rt0", 30, False)
+    assert did[-1] == "down"
+
+
+@pytest.mark.parametrize("back_s", [0, -1, 1e9, float("nan")])
+def test_a_time_that_is_none(did: list[str], back_s: float) -> None:
+    with pytest.raises(ConfigError, match="must be above 0 and at most 3600 seconds"):
+        raised.up("rt0", back_s, False)
+    assert did == []
