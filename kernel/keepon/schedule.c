@@ -113,10 +113,12 @@ static int step_between_locked(struct keepon *keepon)
 void keepon_taprio_stepped_locked(struct keepon *keepon)
 {
 	struct keepon_taprio *taprio = &keepon->taprio;
+	s64 start_ns;
 	int error;
 
 	if (!taprio->next)
 		return;
+	start_ns = taprio->next->start_ns;
 	if (keepon_table_used_locked(keepon, taprio->bridge, false)) {
 		error = step_between_locked(keepon);
 	} else if (!keepon->engine || keepon_table_used_locked(keepon, taprio->next_table, true) ||
@@ -125,6 +127,9 @@ void keepon_taprio_stepped_locked(struct keepon *keepon)
 		error = place_locked(keepon, taprio->next, taprio->next_table);
 		if (!error)
 			taprio->bridge = NULL;
+		else if (error == -KPN_EBUSY)
+			/* what is between is used next, and is right until then alone: not a cycle on */
+			taprio->next->start_ns = start_ns;
 	} else {
 		return;
 	}

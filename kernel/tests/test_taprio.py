@@ -189,6 +189,13 @@ def test_a_step_of_the_clock_leaves_what_is_between_two_lists(
         assert sum(frame.priority == 0 for frame in wire.frames) > 1500
 
 
+@pytest.mark.parametrize("family", offered_families())
+def test_a_step_over_what_is_between_two_lists_ends_it(
+    family: str, programs: dict[str, Path]
+) -> None:
+    boot("keepon_taprio_ahead.sh", family, dict(programs), {}, target.tools())
+
+
 def near_lists(random: Random, count: int) -> Iterator[str]:
     """Lists that slots of 1230 bytes do not serve at 100 Mb/s, behind the nearest that do."""
     while count:

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# taprio with `flags 0x2`: the clock is stepped forward over what is between two lists and into the first cycle of the second,
+# which does not have the class that is held there. Frames of that class wait. At 1 Gb/s, where many slots pass while a table is
+# planned.
+. /lib/keepon/test.sh
+. /lib/keepon/common.sh
+echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
+wire 1000000000
+run "a link" upper
+wait_until 2 is_running rt0
+ip neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev rt0
+phc=/dev/ptp$(ethtool -T rt0 | sed -n 's/.*Hardware Clock: //p')
+cycle=200000000
+
+# gates WORDS ...: instead of what there is. An echo has priority 0, which is class 1.
+gates() {
+	tc qdisc replace dev rt0 parent root handle 100: taprio num_tc 4 \
+		map 1 0 2 3 1 1 1 1 1 1 1 1 1 1 1 1 queues 1@0 2@1 1@3 3@4 "$@" flags 0x2
+}
+
+for _round in 1 2 3 4; do
+	run "a list" gates base-time 0 sched-entry S 1 100000000 sched-entry S 2 100000000 cycle-time-extension 160000000
+	sleep "0.4$((_round * 23))"
+	now=$(gate_load now "$phc")
+	base=$((now / cycle * cycle + 5 * cycle + 140000000))
+	run "another one" gates base-time "$base" sched-entry S 4 300000000 sched-entry S 8 300000000
+	sleep 0.02
+	ahead_ns=$((base + 250000000 - $(gate_load now "$phc")))
+	run "stepped over its beginning" phc_ctl rt0 -- adj "$((ahead_ns / 1000000000)).$(printf %09d $((ahead_ns % 1000000000)))"
+	sleep 0.005
+	left=$(counter rt0 frames_completed)
+	given=$(counter rt0 submitted)
+	ping -q -c 8 -i 0.005 -W 1 10.0.0.2 >/dev/null &
+	sleep 0.06
+	is "$(counter rt0 submitted)" "$((given + 8))" "frames of a class that neither list has open"
+	is "$(counter rt0 frames_completed)" "$left" "wait"
+	wait
+	tc qdisc del dev rt0 root
+	sleep 0.05
+done
+is "$(identity rt0)" 0 "every frame is accounted for"
+is "$(counter rt0 underruns)$(counter rt0 slips)" 00 "the wire stayed full"
+done_testing
