@@ -186,6 +186,8 @@ static int try_slots(struct hwcheck *h)
 {
 	u32 furthest = min_t(u32, h->ring_slots / 2, 2 * h->caps.nic.prefetch_slots_max + 16);
 	u32 trials = min_t(u32, TRIALS_EACH * furthest, HWCHECK_TRIALS);
+	/* it has left then, if the index is of fetched frames, too; and is far from coming round */
+	u32 late = min_t(u32, h->caps.nic.prefetch_slots_max, h->ring_slots / 4);
 
 	for (h->trials = 0; h->trials < trials; h->trials++) {
 		struct hwcheck_trial *trial = &h->trial[h->trials];
@@ -205,7 +207,7 @@ static int try_slots(struct hwcheck *h)
 		trial->after = h->head;
 		if (error)
 			return error;
-		error = follow(h, trial->slot + 2);
+		error = follow(h, trial->slot + 2 + late);
 		if (error)
 			return error;
 		h->native.ops->retire(h->native.nic, idx, h->slot_bytes, TRIAL_BYTES);

@@ -156,12 +156,12 @@ void intel_restart(struct intel_nic *nic, const struct intel_ring *ring)
 	napi_disable(&nic->card.napi);
 	mask_all(nic);
 	cancel_delayed_work_sync(&nic->link_work);
-	/* not while NAPI may complete them */
-	card_drop_all(&nic->card);
 	card_read_counters(&nic->card);
 	/* over a lent ring no interrupt need ever tell that it is gone */
 	if (intel_reset(nic))
 		lose(nic);
+	/* not while NAPI may complete them, nor while the controller may fetch them */
+	card_drop_all(&nic->card);
 	start(nic, ring, link && !nic->card.gone);
 }
 
