@@ -194,6 +194,21 @@ static int make_bridge(struct keepon *keepon, const struct keepon_gates *gates, 
 }
 
 /*
+ * The table between two lists is in force, and another list is to come: what held before it does
+ * again, as after a step, and the list it led to is put where another may replace it. Return:
+ * -KPN_EBUSY, ask again
+ */
+static int leave_bridge_locked(struct keepon *keepon)
+{
+	struct kpn_pacer *pacer = keepon->engine->pacer;
+
+	if (kpn_pacer_partition(pacer, true) != keepon->taprio.before)
+		/* if it is too late for that, the other list is about to begin */
+		kpn_pacer_set_partition(pacer, keepon->taprio.before, AT_ONCE);
+	return -KPN_EBUSY;
+}
+
+/*
  * @gates are to come, behind what is between. Return: 0 or an error of the pacer; -KPN_EAGAIN: too
  * late for that; -KPN_EBUSY: ask again
  */
@@ -205,8 +220,9 @@ static int put_locked(struct keepon *keepon, struct keepon_gates *gates,
 	s64 since_ns = between ? bridge->since_ns : bridge->start_ns;
 	int error;
 
-	if (keepon_table_used_locked(keepon, taprio->bridge, false) ||
-	    keepon_table_used_locked(keepon, taprio->next_table, false))
+	if (keepon_table_used_locked(keepon, taprio->bridge, false))
+		return leave_bridge_locked(keepon);
+	if (keepon_table_used_locked(keepon, taprio->next_table, false))
 		return -KPN_EBUSY;
 	if (since_ns < earliest_locked(keepon))
 		return -KPN_EAGAIN;
@@ -258,8 +274,9 @@ static int install_once(struct keepon *keepon, struct keepon_gates *gates,
 	if (keepon->engine && making_ns) {
 		error = put_locked(keepon, gates, table, &bridge, between);
 	} else {
-		error = keepon_table_used_locked(keepon, taprio->bridge, false) ? -KPN_EBUSY : 0;
-		error = error ?: place_locked(keepon, gates, table);
+		error = keepon_table_used_locked(keepon, taprio->bridge, false) ?
+				leave_bridge_locked(keepon) :
+				place_locked(keepon, gates, table);
 		if (!error)
 			taprio->bridge = NULL;
 	}

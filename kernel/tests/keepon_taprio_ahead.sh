@@ -38,6 +38,19 @@ for _round in 1 2 3 4; do
 	tc qdisc del dev rt0 root
 	sleep 0.05
 done
+# A third list while the last entry of the first one is held for the second: it comes instead.
+run "a list" gates base-time 0 sched-entry S 1 100000000 sched-entry S 2 100000000 cycle-time-extension 160000000
+sleep 0.3
+now=$(gate_load now "$phc")
+base=$((now / cycle * cycle + 2 * cycle + 150000000))
+run "another one" gates base-time "$base" sched-entry S 4 300000000 sched-entry S 8 300000000
+sleep "0.$(printf %03d $(((base - 80000000 - $(gate_load now "$phc")) / 1000000)))"
+run "a third one while the first is extended" gates base-time 0 sched-entry S 2 200000000
+is "$(($(gate_load now "$phc") < base))" 1 "before the second begins"
+given=$(counter rt0 submitted)
+left=$(counter rt0 frames_completed)
+ping -q -c 1 -W 1 10.0.0.2 >/dev/null
+is "$(($(counter rt0 frames_completed) - left))" "$(($(counter rt0 submitted) - given))" "its class leaves"
 is "$(identity rt0)" 0 "every frame is accounted for"
 is "$(counter rt0 underruns)$(counter rt0 slips)" 00 "the wire stayed full"
 done_testing
