@@ -11,6 +11,8 @@ from keepon.model.scenario import Scenario, Station
 
 PRIORITIES = 16
 PRIORITY_MAX = PRIORITIES - 1
+TOS = {6: 0x10, 4: 0x18, 2: 0x08}
+"""Types of service by the priority that IP makes of them: ip_tos2prio of Linux, tc-prio(8)."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class Queues:
         priority: SO_PRIORITY of streams by traffic class and PCP. They come from above: above 6
             needs CAP_NET_ADMIN, and what is below IP makes of a packet's type of service.
         ptp_priority: that of PTP's messages, if they have a queue apart from all else.
+        load_priority: that of loads by their traffic class, where that is not best effort's; one of
+            TOS, as who sends them needs no rights.
         map: queue by SO_PRIORITY; all that no stream has is best effort's.
         count: of queues.
         best_effort: the queue of all else.
@@ -30,6 +34,7 @@ class Queues:
     of_class: dict[int, int]
     priority: dict[tuple[int, int], int]
     ptp_priority: int | None
+    load_priority: dict[int, int]
     map: tuple[int, ...]
     count: int
     best_effort: int
@@ -49,7 +54,7 @@ def queues_of(scenario: Scenario, station: Station, driver: str) -> Queues:
     loads = [load.tc for load in scenario.load if load.talker == station.name]
     if driver == "keepon":
         of_class = {tc: tc for tc in classes}
-        best_effort = loads[0] if loads else _rest_class(station, classes)
+        best_effort = _rest_class(station, classes)
         ptp = scenario.sync.tc if scenario.sync.by_ptp else best_effort
     else:
         of_class = {tc: queue for queue, tc in enumerate(classes)}
@@ -62,12 +67,18 @@ def queues_of(scenario: Scenario, station: Station, driver: str) -> Queues:
     if ptp != best_effort:
         ptp_priority = PRIORITY_MAX - len(named)
         levels[ptp_priority] = ptp
+    load_priority: dict[int, int] = {}
+    if driver == "keepon":
+        apart = sorted({tc for tc in loads if tc != best_effort})
+        load_priority = dict(zip(apart, [each for each in TOS if each not in levels], strict=False))
+        levels |= {level: tc for tc, level in load_priority.items()}
     return Queues(
         of_class,
         priority,
         ptp_priority,
+        load_priority,
         tuple(levels.get(level, best_effort) for level in range(PRIORITIES)),
-        max(best_effort, ptp, *of_class.values(), 0) + 1,
+        max(best_effort, ptp, *of_class.values(), *load_priority, 0) + 1,
         best_effort,
     )
 
@@ -91,6 +102,7 @@ def _of_tree(scenario: Scenario, station: Station, tree: Tree) -> Queues:
         {stream.tc: stations.queue_of(tree, stream.tc) for stream in streams},
         priority,
         ptp,
+        {},
         queues,
         classes.tx_queues if classes is not None else 1,
         stations.queue_of(tree, loads[0]) if loads else queues[0],

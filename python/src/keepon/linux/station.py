@@ -15,6 +15,7 @@ from keepon.linux import ptpconfig
 from keepon.linux.apply import steps
 from keepon.linux.apply.steps import Need, Setup, Step, Told
 from keepon.linux.planned import Guest, link_options, queue_commands
+from keepon.linux.queues import TOS
 from keepon.linux.taken import IPV4_MTU_MIN, IPV6_MTU_MIN
 from keepon.model.hosts import etf_delta_ns
 from keepon.model.scenario import Station
@@ -145,6 +146,11 @@ def _queues(machine: Machine, station: Station) -> Iterator[Step]:
     named = [
         f"class {tc} by SO_PRIORITY {level} in queue {queues.of_class[tc]}"
         for (tc, _), level in queues.priority.items()
+    ]
+    named += [
+        f"loads of class {tc} by SO_PRIORITY {level} (type of service {TOS[level]:#04x}) in queue"
+        f" {queues.map[level]}"
+        for tc, level in queues.load_priority.items()
     ]
     if queues.ptp_priority is not None:
         named.append(f"PTP by {queues.ptp_priority} in queue {queues.map[queues.ptp_priority]}")

@@ -10,6 +10,7 @@ import math
 
 from keepon.errors import ConfigError
 from keepon.linux.planned import SECOND_NS, Guest
+from keepon.linux.queues import TOS
 from keepon.model.scenario import Load, Stream
 
 GROUP = "03:00:4b:50:4e:01"
@@ -83,6 +84,9 @@ def load_words(guest: Guest, load: Load, seconds: float) -> list[str]:
         words += ["--congestion", load.congestion]
     else:
         words += ["--udp", "--bitrate", str(load.rate_bps), "--length", str(load.frame_bytes - 46)]
+    level = guest.queues(load.talker).load_priority.get(load.tc)
+    if level is not None:
+        words += ["--tos", str(TOS[level])]
     return [*words, "--json"]
 
 
