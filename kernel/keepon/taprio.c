@@ -8,7 +8,7 @@
 
 #include "keepon.h"
 
-/* Limits of traffic classes, as the stack compares them: without FCS, tags in place. */
+/* Limits of traffic classes: without FCS and without the tag of a VLAN, whoever wrote it. */
 static void limits_by_queue(const struct net_device *dev,
 			    const struct tc_taprio_qopt_offload *offload, u32 *frame_max)
 {

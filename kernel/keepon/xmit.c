@@ -194,7 +194,10 @@ static void account_locked(struct keepon_engine *engine, struct netdev_queue *qu
 		netif_tx_stop_queue(queue);
 }
 
-/* The tag of a VLAN is no part of what max-sdu limits: the stack has it beside the frame still. */
+/*
+ * The tag of a VLAN is no part of what max-sdu limits: where the stack compares, a VLAN device's is
+ * beside the frame still. One that a program wrote itself is not told from it here.
+ */
 static u32 bytes_untagged(const struct sk_buff *skb)
 {
 	const struct ethhdr *header = (const struct ethhdr *)skb->data;
