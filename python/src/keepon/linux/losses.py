@@ -6,10 +6,12 @@ made again by whoever moves it.
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 from keepon.errors import ConfigError, EnvironmentProblemError
+from keepon.linux import namespaces
 from keepon.linux.interface import ip, queues
 
 FIRST_ONLY = Path("/proc/sys/net/core/netdev_max_backlog")
@@ -32,13 +34,11 @@ def check_first_namespace(name: str) -> None:
 
 
 def above(name: str) -> list[str]:
-    """Interfaces that are built on it: bridges, VLANs, links of Keepon, tunnels."""
+    """Interfaces that are built on it, of other network namespaces, too: bridges, VLANs, links of
+    Keepon, tunnels, what containers have.
+    """
     upper = {entry.name.partition("_")[2] for entry in Path("/sys/class/net", name).glob("upper_*")}
-    linked = {
-        each["ifname"] for each in json.loads(ip("-json", "link", "show"))
-        if each.get("link") == name
-    }  # fmt: skip
-    return sorted(upper | linked)
+    return sorted(upper.union(namespaces.built_on(socket.if_nametoindex(name))))
 
 
 def check_nothing_lost(name: str) -> None:
