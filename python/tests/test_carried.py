@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import keepon
+import pytest
 from helpers import apart
 
 NEW = """
@@ -100,3 +101,152 @@ def test_what_somebody_else_has_set_meanwhile_stays() -> None:
     said, missing = moved("ip link set dev card up; ip addr add 10.20.0.1/24 dev card")
     assert missing == "0"
     assert [line.split()[0] for line in said if line] == ["10.20.0.0/24"]
+
+
+# Another card that stays, in one of the card's networks, too.
+BESIDE = """
+for each in all default; do
+	echo 0 > /proc/sys/net/ipv6/conf/$each/accept_dad
+done
+ip link add away type veth peer name away1
+ip link set dev away up
+ip link set dev away1 up
+ip link set dev card up
+"""
+LOOK = f"""
+import subprocess, sys
+from keepon.linux import carried
+
+def run(text):
+    return subprocess.run(
+        ["sh", "-ec", text], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+
+def told():
+    # those of IPv6 have no order
+    lines = run("ip -4 -o route show table all").splitlines()
+    lines += sorted(run("ip -6 route show table all").splitlines())
+    # the links' own addresses come when they come
+    return [" ".join(each.split()) for each in lines if "fe80:" not in each and "ff00:" not in each]
+
+run(sys.argv[1])
+before, items = told(), carried.items_of("card")
+run("ip link del card;" + {NEW!r})
+run(sys.argv[2])
+carried.restore("card", items, once=True)
+left = carried.restore("card", items)
+after = told()
+for each in left:
+    print("left:", each)
+if sorted(before) != sorted(after):
+    print("gone:", [each for each in before if each not in after])
+    print("more:", [each for each in after if each not in before])
+elif before != after:
+    print("order:", [pair for pair in zip(before, after) if pair[0] != pair[1]])
+"""
+
+
+def looked(before: str, meanwhile: str = "") -> str:
+    """What is said to be missing and what of all routes is not as before the card went."""
+    done = subprocess.run(
+        [*apart(f'{NEW}{BESIDE}exec "$@"'), sys.executable, "-S", "-c", LOOK, before, meanwhile],
+        env={**os.environ, "PYTHONPATH": str(Path(keepon.__file__).parents[1])},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+SIX = """
+ip -6 addr add fd00::1/64 dev card nodad
+ip -6 addr add fd10::1/64 dev away nodad
+"""
+
+
+@pytest.mark.parametrize(
+    "hops",
+    [
+        "nexthop via fd00::2 dev card nexthop via fd10::2 dev away",
+        "nexthop via fd00::2 dev card weight 3 nexthop via fd10::2 dev away weight 2",
+        "nexthop via fd10::2 dev away nexthop via fd00::2 dev card nexthop via fd00::3 dev card",
+        "nexthop via fd00::2 dev card nexthop via fd00::3 dev card weight 5",
+    ],
+)
+def test_next_hops_of_ipv6_over_the_card_are_there_again(hops: str) -> None:
+    """The kernel takes those out alone, and refuses to set the whole beside the others."""
+    assert looked(f"{SIX}ip -6 route add fd77::/64 mtu 1400 {hops}\n") == ""
+
+
+def test_a_next_hop_whose_other_is_taken_away_meanwhile_is_there_again() -> None:
+    said = looked(
+        f"{SIX}ip -6 route add fd77::/64 nexthop via fd00::2 dev card"
+        " nexthop via fd10::2 dev away\n",
+        "ip -6 route del fd77::/64 via fd10::2 dev away",
+    )
+    gone, more = said.splitlines()
+    assert "'nexthop via fd00::2 dev card weight 1'" in gone
+    assert more == "more: ['fd77::/64 via fd00::2 dev card metric 1024 pref medium']"
+
+
+FOUR = """
+ip addr add 10.0.0.1/24 dev card
+ip addr add 10.0.0.5/24 dev away
+ip addr add 10.1.0.1/24 dev away
+"""
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",  # its network itself, and where it is broadcast
+        """
+        ip route add default via 10.0.0.2 dev card metric 1024
+        ip route append default via 10.1.0.2 dev away metric 1024
+        ip route append default via 10.0.0.3 dev card metric 1024
+        """,
+        """
+        ip route add default via 10.0.0.2 dev card metric 1024
+        ip route append default via 10.0.0.3 dev card metric 1024
+        ip route append default via 10.1.0.2 dev away metric 1024
+        ip route add default via 10.1.0.2 dev away
+        ip route add default via 10.0.0.2 dev card tos 0x10
+        """,
+        """
+        ip route add 10.9.0.0/16 via 10.1.0.2 dev away
+        ip route append 10.9.0.0/16 via 10.0.0.2 dev card
+        """,
+        """
+        ip nexthop add id 7 via 10.0.0.2 dev card
+        ip route add 10.9.0.0/16 nhid 7
+        ip route append 10.9.0.0/16 via 10.0.0.3 dev card
+        ip route append 10.9.0.0/16 via 10.1.0.2 dev away
+        """,
+    ],
+)
+def test_routes_of_ipv4_are_before_those_of_another_card_that_they_were_before(more: str) -> None:
+    assert looked(f"{FOUR}{more}") == ""
+
+
+def test_a_route_is_in_front_again_that_somebody_has_set_behind_meanwhile() -> None:
+    both = """
+    ip route add default via 10.0.0.2 dev card
+    ip route append default via 10.1.0.2 dev away
+    """
+    again = """
+    ip link set dev card up
+    ip addr add 10.0.0.1/24 dev card
+    ip route append default via 10.0.0.2 dev card
+    """
+    assert looked(f"{FOUR}{both}", again) == ""
+
+
+def test_routes_that_nobody_is_behind_any_more_are_there_again() -> None:
+    both = """
+    ip route add default via 10.0.0.2 dev card
+    ip route append default via 10.1.0.2 dev away
+    """
+    said = looked(f"{FOUR}{both}", "ip addr flush dev away")
+    gone, more = said.splitlines()
+    assert "'default via 10.1.0.2 dev away'" in gone
+    assert "dev card" not in gone
+    assert more == "more: []"

@@ -18,7 +18,7 @@ from typing import Any
 from keepon.errors import EnvironmentProblemError
 from keepon.linux import ethtool
 from keepon.linux.interface import ip, run
-from keepon.linux.routes import Item, deleting, nexthops, of_address, routes
+from keepon.linux.routes import Item, anywhere, deleting, nexthops, of_address, routes
 
 ADDRESS = ("addr", "replace")
 FILE, FEATURE = "file", "feature"
@@ -73,13 +73,14 @@ def restore(name: str, items: list[Item], once: bool = False) -> list[str]:
         once: do not look what has come of it.
     """
     why: dict[Item, str] = {}
-    wanted = {_key(each) for each in items}
+    wanted = {anywhere(_key(each)) for each in items}
     addresses = {each[2].partition("/")[0] for each in items if each[:2] == ADDRESS}
     before: tuple[list[Item], list[Item]] | None = None
     quick = True
     while True:
         there = items_of(name)
         keys = {_key(each) for each in there}
+        keys |= {anywhere(each) for each in keys}
         features = {each[1] for each in there if each[0] == FEATURE}
         missing = [
             each
@@ -89,10 +90,15 @@ def restore(name: str, items: list[Item], once: bool = False) -> list[str]:
         # An address brings a route, which its owner may have deleted or replaced by another. Other
         # addresses are of somebody who sets up the new interface, too, as NetworkManager does.
         unwanted = [
-            each for each in there if of_address(each) in addresses and _key(each) not in wanted
+            each
+            for each in there
+            if of_address(each) in addresses and anywhere(_key(each)) not in wanted
         ]
         if (missing, unwanted) in (([], []), before):
             return [why.get(each, f"{' '.join(each)}: it does not stay") for each in missing]
+        # those behind others they were before cannot be set in front of them as long as they are
+        behind = {anywhere(_key(each)) for each in missing if anywhere(each) != each}
+        _set_each(name, [deleting(each) for each in there if _key(each) in behind])
         if quick:
             _set_quickly(name, missing)
         else:

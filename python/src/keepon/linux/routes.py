@@ -48,18 +48,54 @@ def routes(name: str, addresses: set[str], objects: list[Item]) -> Iterator[Item
     """Routes of all tables that go with an interface, its addresses and its nexthop objects; not
     those by which the kernel knows the addresses, nor those by router advertisement, which come
     anew.
+
+    "prepend" is said of those of IPv4 that no other interface's is before, the last first.
     """
     gone = {("dev", name)}
     gone |= {("src", each) for each in addresses}
     gone |= {("nhid", value(each, "id")) for each in objects}
     for family in _families():
+        of_others = set()
+        front: list[Item] = []
         for words in listed(family):
-            if gone.isdisjoint(pairwise(words)) or _by_kernel(words):
+            if gone.isdisjoint(pairwise(words)):
+                of_others.add(_place(words))
+                continue
+            if _by_kernel(words) and (family, words[0]) != ("-4", "broadcast"):
                 continue
             if "nhid" in words:  # what the object says may not be said twice
                 end = words.index("nexthop") if "nexthop" in words else len(words)
                 words = [each for each in without(words[:end], "via", "dev") if each != "onlink"]
-            yield (family, "route", "append", *words)
+            if family == "-6":
+                yield from ((family, "route", "append", *each) for each in _hops(words, name))
+            elif _place(words) in of_others:
+                yield (family, "route", "append", *words)
+            else:
+                front.append((family, "route", "prepend", *words))
+        yield from reversed(front)
+
+
+def _place(words: list[str]) -> tuple[str, ...]:
+    """What routes have in common of which the first is used: those of IPv4."""
+    return (words[1], *(value(words, key) for key in ("table", "tos", "metric")))
+
+
+def _hops(words: list[str], name: str) -> Iterator[list[str]]:
+    """A route of IPv6 over each of its next hops that go with the interface: the kernel makes one
+    of them again, together with those over others, which stay.
+    """
+    starts = [at for at, word in enumerate(words) if word == "nexthop"]
+    common = words[: starts[0]] if starts else words
+    hops = [words[start + 1 : end] for start, end in pairwise([*starts, len(words)])]
+    own = [hop for hop in hops if ("dev", name) in pairwise(hop)]
+    if not own:
+        yield words
+    for hop in own:
+        if value(hop, "weight") == "1":  # as ip shows the only one
+            at = common.index("table")
+            yield [*common[:at], *without(hop, "weight"), *common[at:]]
+        else:
+            yield [*common, "nexthop", *hop]
 
 
 def listed(family: str) -> Iterator[list[str]]:
@@ -84,7 +120,12 @@ def of_address(item: Item) -> str:
 
 def deleting(item: Item) -> Item:
     """What deletes the route."""
-    return tuple("del" if word == "append" else word for word in item)
+    return (*item[:2], "del", *item[3:])
+
+
+def anywhere(item: Item) -> Item:
+    """A route wherever it is among those of one place; any other item as it is."""
+    return (*item[:2], "append", *item[3:]) if item[1:3] == ("route", "prepend") else item
 
 
 def _by_kernel(words: list[str]) -> bool:
