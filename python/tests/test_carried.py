@@ -114,8 +114,10 @@ ip link set dev away1 up
 ip link set dev card up
 """
 LOOK = f"""
-import subprocess, sys
+import json, subprocess, sys
 from keepon.linux import carried
+
+NEW_EACH_TIME = ("ifindex", "operstate", "qdisc", "flags")
 
 def run(text):
     return subprocess.run(
@@ -126,8 +128,12 @@ def told():
     # those of IPv6 have no order
     lines = run("ip -4 -o route show table all").splitlines()
     lines += sorted(run("ip -6 route show table all").splitlines())
-    # the links' own addresses come when they come
-    return [" ".join(each.split()) for each in lines if "fe80:" not in each and "ff00:" not in each]
+    lines += run("ip neigh show proxy dev card; ip neigh show nud noarp dev card").splitlines()
+    (link,) = json.loads(run("ip -d -json link show dev card"))
+    lines += [f"{{key}} {{value}}" for key, value in link.items() if key not in NEW_EACH_TIME]
+    # the links' own addresses come when they come, and so do neighbours of groups
+    noise = ("fe80:", "ff00:", "lladdr 33:33:", "lladdr 01:00:")
+    return [" ".join(each.split()) for each in lines if not any(word in each for word in noise)]
 
 run(sys.argv[1])
 before, items = told(), carried.items_of("card")
@@ -147,7 +153,9 @@ elif before != after:
 
 
 def looked(before: str, meanwhile: str = "") -> str:
-    """What is said to be missing and what of all routes is not as before the card went."""
+    """What is said to be missing and what of all routes, of the link and of its neighbours is not
+    as before the card went.
+    """
     done = subprocess.run(
         [*apart(f'{NEW}{BESIDE}exec "$@"'), sys.executable, "-S", "-c", LOOK, before, meanwhile],
         env={**os.environ, "PYTHONPATH": str(Path(keepon.__file__).parents[1])},
@@ -250,3 +258,7 @@ def test_routes_that_nobody_is_behind_any_more_are_there_again() -> None:
     assert "'default via 10.1.0.2 dev away'" in gone
     assert "dev card" not in gone
     assert more == "more: []"
+
+
+def test_a_queue_length_of_0_which_ip_does_not_show_is_there_again() -> None:
+    assert looked("ip link set dev card txqueuelen 0\n") == ""

@@ -173,7 +173,7 @@ def _link(link: dict[str, Any]) -> Iterator[Item]:
     settings = {
         "address": link["address"],
         "mtu": link["mtu"],
-        "txqueuelen": link["txqlen"],
+        "txqueuelen": link.get("txqlen", 0),
         "group": link["group"],
         "alias": link.get("ifalias", ""),
         "promisc": ("off", "on")["PROMISC" in flags],
