@@ -262,3 +262,15 @@ def test_routes_that_nobody_is_behind_any_more_are_there_again() -> None:
 
 def test_a_queue_length_of_0_which_ip_does_not_show_is_there_again() -> None:
     assert looked("ip link set dev card txqueuelen 0\n") == ""
+
+
+def test_limits_of_segments_and_neighbours_that_nobody_asks_for_are_there_again() -> None:
+    said = looked("""
+    ip addr add 10.0.0.1/24 dev card
+    ip link set dev card gso_max_size 30000 gso_max_segs 10
+    ip link set dev card gro_max_size 20000
+    ip link set dev card mode dormant
+    ip neigh add 10.0.0.8 lladdr 02:00:00:00:00:08 nud noarp dev card
+    ip neigh add proxy 10.0.0.50 dev card protocol 77
+    """)
+    assert said == ""

@@ -32,6 +32,13 @@ ATTRIBUTES = ("gro_flush_timeout", "napi_defer_hard_irqs", "threaded")
 """Of /sys/class/net/NAME, those an administrator sets and that need nothing of the driver."""
 ROUNDED = ("unres_qlen", "retrans_time", "base_reachable_time")
 """Older units of what other files of the same folder have exactly."""
+SEGMENTS = {
+    "gso_max_size": "tso_max_size", "gso_max_segs": "tso_max_segs", "gro_max_size": "",
+    "gso_ipv4_max_size": "tso_max_size", "gro_ipv4_max_size": "",
+}  # fmt: skip
+"""Limits of how much is one frame in the kernel -> what the driver bears of that."""
+SIZE_AT_FIRST, SEGMENTS_AT_FIRST = 65_536, 65_535
+
 OFF_AT_FIRST = (
     "hw-tc-offload", "l2-fwd-offload", "loopback", "rx-all", "rx-fcs", "rx-gro-list",
     "rx-ntuple-filter", "rx-udp-gro-forwarding", "tx-nocache-copy", "tx-tcp-mangleid-segmentation",
@@ -45,8 +52,9 @@ def items_of(name: str) -> list[Item]:
     Raises:
         EnvironmentProblemError: ip(8) does not tell.
     """
-    (link,) = json.loads(ip("-d", "-json", "addr", "show", "dev", name))
-    kept = [each for each in link["addr_info"] if not each.get("temporary")]
+    (link,) = json.loads(ip("-d", "-json", "link", "show", "dev", name))
+    (found,) = json.loads(ip("-json", "addr", "show", "dev", name))
+    kept = [each for each in found["addr_info"] if not each.get("temporary")]
     addresses = [each for each in kept if each["family"] == "inet"]
     # IPv6 puts the newest before the others
     addresses += [each for each in reversed(kept) if each["family"] == "inet6"]
@@ -181,6 +189,12 @@ def _link(link: dict[str, Any]) -> Iterator[Item]:
         "multicast": ("off", "on")["MULTICAST" in flags],
         "arp": ("on", "off")["NOARP" in flags],
     }
+    if link["linkmode"] != "DEFAULT":
+        settings["mode"] = link["linkmode"].lower()
+    for key, bearable in SEGMENTS.items():
+        at_first = SEGMENTS_AT_FIRST if key.endswith("segs") else SIZE_AT_FIRST
+        if link.get(key, at_first) != min(at_first, link.get(bearable, at_first)):
+            settings[key] = link[key]
     for key, value in settings.items():
         yield ("link", "set", "dev", name, key, str(value))
     for other in link.get("altnames", []):
@@ -228,13 +242,16 @@ def _neighbours(name: str) -> Iterator[Item]:
     """Neighbours that somebody made, those answered for, the token of IPv6, and groups of
     multicast whose frames are let in.
     """
-    for entry in json.loads(ip("-json", "neigh", "show", "nud", "permanent", "dev", name)):
-        words = [entry["dst"], "lladdr", entry["lladdr"], "nud", "permanent"]
-        words += [flag for flag in NEIGHBOUR_FLAGS if flag in entry]
-        words += ["protocol", str(entry["protocol"])] if "protocol" in entry else []
-        yield ("neigh", "replace", *words, "dev", name)
+    for state in ("permanent", "noarp"):
+        for entry in json.loads(ip("-json", "neigh", "show", "nud", state, "dev", name)):
+            address = entry.get("lladdr", "")
+            if state == "noarp" and (not address or int(address[:2], 16) & 1):
+                continue  # of a group: the kernel's own
+            words = [entry["dst"], "lladdr", address, "nud", state]
+            words += [flag for flag in NEIGHBOUR_FLAGS if flag in entry]
+            yield ("neigh", "replace", *words, *_protocol(entry), "dev", name)
     for entry in json.loads(ip("-json", "neigh", "show", "proxy", "dev", name)):
-        yield ("neigh", "replace", "proxy", entry["dst"], "dev", name)
+        yield ("neigh", "replace", "proxy", entry["dst"], *_protocol(entry), "dev", name)
     if Path("/proc/sys/net/ipv6/conf", name).is_dir():
         for entry in json.loads(ip("-json", "token", "show", "dev", name)):
             if entry["token"] != "::":
@@ -243,3 +260,8 @@ def _neighbours(name: str) -> Iterator[Item]:
         _, device, _, by_hand, address = line.split()
         if device == name and by_hand != "0":
             yield ("maddr", "add", bytes.fromhex(address).hex(":"), "dev", name)
+
+
+def _protocol(neighbour: dict[str, Any]) -> list[str]:
+    """Who made it, if that is told."""
+    return ["protocol", str(neighbour["protocol"])] if "protocol" in neighbour else []
