@@ -274,3 +274,12 @@ def test_limits_of_segments_and_neighbours_that_nobody_asks_for_are_there_again(
     ip neigh add proxy 10.0.0.50 dev card protocol 77
     """)
     assert said == ""
+
+
+def test_segments_of_ipv6_that_ip_shows_in_brackets_are_there_again() -> None:
+    said = looked(f"""{SIX}
+    ip -6 route add fd77::/64 encap seg6 mode encap segs fd00::5,fd00::6 dev card
+    ip -6 nexthop add id 5 encap seg6 mode inline segs fd00::5 via fd00::2 dev card
+    ip -6 route add fd78::/64 nhid 5
+    """)
+    assert said == ""

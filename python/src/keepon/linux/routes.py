@@ -34,7 +34,7 @@ def nexthops(name: str) -> Iterator[Item]:
         return
     for family in _families():
         for line in ip(family, "nexthop", "show", "dev", name).splitlines():
-            words = without(line.split(), "scope")
+            words = _as_taken(without(line.split(), "scope"))
             own.add(words[1])
             yield (family, "nexthop", "replace", *words)
     for line in ip("nexthop", "show", "groups").splitlines():
@@ -65,7 +65,8 @@ def routes(name: str, addresses: set[str], objects: list[Item]) -> Iterator[Item
                 continue
             if "nhid" in words:  # what the object says may not be said twice
                 end = words.index("nexthop") if "nexthop" in words else len(words)
-                words = [each for each in without(words[:end], "via", "dev") if each != "onlink"]
+                words = without(_plain(words[:end]), "via", "dev")
+                words = [each for each in words if each != "onlink"]
             if family == "-6":
                 yield from ((family, "route", "append", *each) for each in _hops(words, name))
             elif _place(words) in of_others:
@@ -151,10 +152,23 @@ def without(words: list[str], *keys: str) -> list[str]:
     return [word for word in kept if word not in STATE]
 
 
+def _plain(words: list[str]) -> list[str]:
+    """Words without what a route's frames are put into."""
+    if "encap" not in words:
+        return words
+    start = words.index("encap")
+    ends = (at for at, word in enumerate(words) if at > start and word in ("via", "dev", "table"))
+    return [*words[:start], *words[next(ends, len(words)) :]]
+
+
 def _as_taken(words: list[str]) -> list[str]:
-    """Words with times as ip takes them: it shows seconds with a unit, and that rto_min is locked,
-    which it always is.
+    """Words as ip takes them: it shows seconds with a unit, that rto_min is locked, which it always
+    is, and segments of IPv6 in brackets; where they are put in, with room for the receiver.
     """
+    while "[" in words:
+        start, end = words.index("["), words.index("]")
+        segments = words[start + 1 : end - (words[start - 3] == "inline")]
+        words = [*words[: start - 1], ",".join(segments), *words[end + 1 :]]
     if "expires" in words:
         at = words.index("expires") + 1
         words = [*words[:at], words[at].removesuffix("sec"), *words[at + 1 :]]
