@@ -105,8 +105,7 @@ def find(name: str) -> Card:
     """The card of an interface.
 
     Raises:
-        ConfigError: there is no such interface, it is no card, something is built on it, or it is
-            not in the network namespace where it would come back.
+        ConfigError: there is no such interface, or it is no card.
     """
     place = Path("/sys/class/net") / name
     if "/" in name or not place.is_dir():
@@ -121,12 +120,21 @@ def find(name: str) -> Card:
             f'argument NAME = "{name}": is no network card of a bus (pci or platform); name one'
             " that is"
         )
+    return Card(name, device.resolve(), bus, (device / "driver").resolve().name)
+
+
+def check_free(name: str) -> None:
+    """Whether a card may be moved to another driver.
+
+    Raises:
+        ConfigError: something is built on it, or it is not in the network namespace where it would
+            come back.
+    """
     check_first_namespace(name)
     if built := above(name):
         raise ConfigError(
             f'argument NAME = "{name}": {", ".join(built)} is built on it; take it away first'
         )
-    return Card(name, device.resolve(), bus, (device / "driver").resolve().name)
 
 
 def _write(path: Path, text: str) -> None:
@@ -265,6 +273,7 @@ def bind(name: str, back_s: float = BACK_S, at_boot: bool = False) -> str:
 
 def _bound(name: str, back_s: float, at_boot: bool) -> str:
     card = find(name)
+    check_free(name)
     driver = card.ours
     if driver is None:
         raise ConfigError(
@@ -305,12 +314,18 @@ def unbind(name: str, back_s: float = BACK_S) -> str:
 
 
 def _unbound(name: str, back_s: float) -> str:
-    card = find(name)
-    if card.driver not in DRIVERS.values():
-        raise ConfigError(
-            f'argument NAME = "{name}": is with {card.driver}, no driver of Keepon; nothing to give'
-            " back"
-        )
+    try:
+        card = find(name)
+        if card.driver not in DRIVERS.values():
+            raise ConfigError(
+                f'argument NAME = "{name}": is with {card.driver}, no driver of Keepon; nothing to'
+                " give back"
+            )
+    except ConfigError as error:
+        if persistent.forget(name):
+            return f"{name}: at no boot with Keepon's driver any more ({error})"
+        raise
+    check_free(name)
     alias = (card.device / "modalias").read_text().strip()
     subprocess.run(["modprobe", "-q", alias], capture_output=True, check=False)
     found = _change(card, None, "", back_s)
