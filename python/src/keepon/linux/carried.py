@@ -53,8 +53,12 @@ def items_of(name: str) -> list[Item]:
         EnvironmentProblemError: ip(8) does not tell.
     """
     (link,) = json.loads(ip("-d", "-json", "link", "show", "dev", name))
-    (found,) = json.loads(ip("-json", "addr", "show", "dev", name))
-    kept = [each for each in found["addr_info"] if not each.get("temporary")]
+    by_link = {
+        each["ifname"]: each["addr_info"] for each in json.loads(ip("-json", "addr", "show"))
+    }
+    kept = [each for each in by_link.pop(name, []) if not each.get("temporary")]
+    # routes by these stay
+    of_others = {each.get("local") for entries in by_link.values() for each in entries}
     addresses = [each for each in kept if each["family"] == "inet"]
     # IPv6 puts the newest before the others
     addresses += [each for each in reversed(kept) if each["family"] == "inet6"]
@@ -67,7 +71,7 @@ def items_of(name: str) -> list[Item]:
         *(_address(name, each) for each in addresses),
         *_neighbours(name),
         *objects,
-        *routes(name, {each["local"] for each in addresses}, objects),
+        *routes(name, {each["local"] for each in addresses} - of_others, objects),
     ]
 
 
@@ -189,8 +193,6 @@ def _link(link: dict[str, Any]) -> Iterator[Item]:
         "multicast": ("off", "on")["MULTICAST" in flags],
         "arp": ("on", "off")["NOARP" in flags],
     }
-    if link["linkmode"] != "DEFAULT":
-        settings["mode"] = link["linkmode"].lower()
     for key, bearable in SEGMENTS.items():
         at_first = SEGMENTS_AT_FIRST if key.endswith("segs") else SIZE_AT_FIRST
         if link.get(key, at_first) != min(at_first, link.get(bearable, at_first)):
