@@ -128,6 +128,9 @@ refused 2 "must be above 0" "no time at all" bind "$card" --back-s 0
 refused 2 "no driver of Keepon; nothing" "nothing to give back" unbind "$card"
 ip link add link "$card" name vlan5 type vlan id 5
 refused 2 "vlan5 is built on it" "a card with something on it" bind "$card"
+ip link set dev vlan5 netns theirs
+refused 2 "vlan5 \(in network namespace theirs\) is built on it" "a card with something of a container on it" bind "$card"
+ip -n theirs link set dev vlan5 netns 1
 ip link del vlan5
 tc qdisc add dev "$card" root handle 5: pfifo
 refused 3 "has a queueing discipline of its own \(pfifo\), which would be lost; .* tc qdisc del dev $card root" "a qdisc of somebody's" bind "$card"
