@@ -11,7 +11,7 @@ from pathlib import Path
 
 import keepon
 from helpers import apart
-from keepon.linux import namespaces
+from keepon.linux import losses, namespaces
 from keepon.linux.link import netlink
 
 CHECK = """
@@ -114,3 +114,20 @@ def test_a_vxlan_tells_of_its_device_among_its_own_attributes() -> None:
             netlink.nested(netlink.IFLA_INFO_DATA, device),
         )
         assert namespaces._linked_with(netlink.Link(netlink.about_link(9, info))) == expected
+
+
+def test_a_phy_of_another_controller_is_seen(tmp_path: Path) -> None:
+    """Two controllers, one MDIO bus: that of the first."""
+    classes = tmp_path / "class/net"
+    for number, phy in enumerate(("e000b000", "e000b000", "e000d000")):
+        device = tmp_path / "devices" / f"e000{'bcd'[number]}000.ethernet"
+        found = tmp_path / "devices" / f"{phy}.ethernet/mdio_bus/bus/phy:{number}"
+        found.mkdir(parents=True, exist_ok=True)
+        device.mkdir(parents=True, exist_ok=True)
+        own = classes / f"eth{number}"
+        own.mkdir(parents=True)
+        (own / "device").symlink_to(device)
+        (own / "phydev").symlink_to(found)
+    assert [losses.phys_of_others(f"eth{number}", classes) for number in range(3)] == [
+        ["eth1"], [], [],
+    ]  # fmt: skip

@@ -42,7 +42,12 @@ from keepon.linux.interface import (
     ip,
     until,
 )
-from keepon.linux.losses import above, check_first_namespace, check_nothing_lost
+from keepon.linux.losses import (
+    above,
+    check_first_namespace,
+    check_nothing_lost,
+    phys_of_others,
+)
 from keepon.linux.routes import Item
 
 BACK_S = 30.0
@@ -134,6 +139,11 @@ def check_free(name: str) -> None:
     if built := above(name):
         raise ConfigError(
             f'argument NAME = "{name}": {", ".join(built)} is built on it; take it away first'
+        )
+    if others := phys_of_others(name):
+        raise ConfigError(
+            f'argument NAME = "{name}": has the MDIO bus that the PHY of {", ".join(others)} is on,'
+            " which would be without it; use another card"
         )
 
 

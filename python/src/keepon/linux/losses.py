@@ -41,6 +41,18 @@ def above(name: str) -> list[str]:
     return sorted(upper.union(namespaces.built_on(socket.if_nametoindex(name))))
 
 
+def phys_of_others(name: str, classes: Path = Path("/sys/class/net")) -> list[str]:
+    """Other interfaces whose PHY is on the MDIO bus of its controller, as on boards where two
+    controllers share one bus.
+    """
+    device = (classes / name / "device").resolve()
+    return sorted(
+        phy.parent.name
+        for phy in classes.glob("*/phydev")
+        if phy.parent.name != name and device in phy.resolve().parents
+    )
+
+
 def check_nothing_lost(name: str) -> None:
     """What a driver has been told, and its successor will not be.
 
