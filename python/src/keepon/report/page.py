@@ -12,7 +12,7 @@ from keepon.model import outcomes, published
 from keepon.model.plan import Plan
 from keepon.model.reproduction import Reproduction
 from keepon.model.result import BoundCheck, BridgeResult, Clock, Result, StationResult
-from keepon.report import casegrids, delayplots, gantt, sections, topology, verdict
+from keepon.report import casegrids, delayplots, gantt, origin, sections, topology, verdict
 from keepon.report.grids import WIDTHS, Cell, Column, Grid
 from keepon.report.html import environment
 from keepon.report.panels import Panel
@@ -28,11 +28,12 @@ PLOTTED_STREAMS_MAX = 48
 
 
 class DelayCells(TypedDict):
-    """One driver's delay of a stream, in us, and its outcome."""
+    """One driver's delay of a stream, in us, how far it may be off in ns, and its outcome."""
 
     mean: str
     p99: str
     max: str
+    uncertainty_ns: float
     outcome: str
     met: bool
     due: int
@@ -103,6 +104,7 @@ def comparison(result: Result) -> list[DelayRow]:
                 "mean": microseconds(delay["mean"]),
                 "p99": microseconds(delay["p99"]),
                 "max": microseconds(delay["max"]),
+                "uncertainty_ns": origin.off_ns(run["streams"][name]),
                 "outcome": run["streams"][name]["outcome"],
                 "met": run["streams"][name]["outcome"] == outcomes.MET,
                 "due": run["streams"][name]["due"],
@@ -127,18 +129,19 @@ RUN_TITLES = {
     "jitter_ns": "jitter, ns",
     "deadline_ns": "against deadline, ns",
     "talker_clock_ns": "talker's clock, ns",
+    "clocks_ns": "talker's and listeners' clocks apart, ns",
 }
 
 
 def checked_keys(result: Result) -> list[str]:
-    """Bounds that any run was checked against."""
+    """Bounds that any run was checked against: all of them, for each can make a stream missed."""
     found = {
         key
         for run in result["runs"]
         for stream in run["streams"].values()
         for key in stream["bound_check"]
     }
-    return [key for key in RUN_TITLES if key in found]
+    return [key for key in RUN_TITLES if key in found] + sorted(found - set(RUN_TITLES))
 
 
 def bound_rows(result: Result, plan: Plan) -> list[BoundRow]:
@@ -154,7 +157,8 @@ def bound_rows(result: Result, plan: Plan) -> list[BoundRow]:
             found = run["streams"][stream["id"]]
             promised_ns = {**entry["bounds"], "deadline_ns": stream.get("deadline_ns")}
             cells = [
-                _bound_cell(found["bound_check"].get(key), promised_ns.get(key)) for key in keys
+                _bound_cell(key, found["bound_check"].get(key), promised_ns.get(key))
+                for key in keys
             ]
             cells += [{"text": found["due"], "bad": not found["due"]}]
             cells += [{"text": found["missing"], "bad": bool(found["missing"])}]
@@ -172,14 +176,21 @@ def bound_rows(result: Result, plan: Plan) -> list[BoundRow]:
     return rows
 
 
-def _bound_cell(check: BoundCheck | None, promised_ns: object) -> BoundCell:
-    """The worst of a run; a frame that is not padded may be there earlier than the plan's."""
+def _bound_cell(key: str, check: BoundCheck | None, promised_ns: object) -> BoundCell:
+    """The worst of a run, how far it may be off, and the bound it was checked against where that is
+    another than the plan's: a frame that is not padded may be there earlier.
+    """
     if check is None:
         return {"text": "-", "bad": False}
     if check["worst_ns"] is None:
         return {"text": "not checked", "bad": True}
-    own = f" (bound {check['bound_ns']})" if check["bound_ns"] != promised_ns else ""
-    return {"text": f"{check['worst_ns']:.0f}{own}", "bad": not check["met"]}
+    off_ns = check.get("uncertainty_ns")
+    text = origin.ns(check["worst_ns"]) + (f" ± {origin.ns(off_ns)}" if off_ns else "")
+    if check["bound_ns"] != promised_ns:
+        text += f" (bound {origin.ns(check['bound_ns'])})"
+    if origin.is_forgiven(key, check):
+        text += ", forgiven"
+    return {"text": text, "bad": not check["met"]}
 
 
 def clock_rows(result: Result) -> list[ClockRow]:
@@ -263,7 +274,8 @@ def bound_grid(result: Result, plan: Plan) -> Grid:
     )
     for row in bound_rows(result, plan):
         promised = dict(zip((*BOUND_KEYS, "deadline_ns"), row["bounds"], strict=True))
-        for place, title in enumerate([*(RUN_TITLES[key] for key in keys), "due", "missing"]):
+        titles = [RUN_TITLES.get(key, key) for key in keys]
+        for place, title in enumerate([*titles, "due", "missing"]):
             bound = promised.get(keys[place], "-") if place < len(keys) else "-"
             cells = [Cell(row["stream"]), Cell(title), Cell(str(bound))]
             cells += [Cell(str(run[place]["text"]), bad=run[place]["bad"]) for run in row["runs"]]
@@ -355,6 +367,11 @@ def render(result: Result, plan: Plan, extra: Reproduction | None = None) -> str
             clock_bound_ns=next((row["lock_bound_ns"] for row in clock_rows(result)), None),
             clock_plots=delayplots.clocks(result),
             bounds=bound_grid(result, plan),
+            kinds=origin.kinds(result),
+            off_ns=origin.ns(max(map(origin.run_off_ns, result["runs"]), default=0.0)),
+            instants=origin.instants(result),
+            host_clocks=origin.clocks(result),
+            settings=origin.settings(result),
             calibrated=sections.calibrated(result),
             chosen=sections.chosen(result),
             planned=sections.planned_stations(plan),

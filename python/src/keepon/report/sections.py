@@ -12,6 +12,7 @@ from typing import Any
 from keepon.model import outcomes
 from keepon.model.plan import Plan
 from keepon.model.result import Result, StreamResult
+from keepon.report import origin
 from keepon.report.grids import ROWS_MAX, Cell, Column, Grid, cells
 from keepon.report.verdict import SIGNS
 
@@ -44,10 +45,27 @@ def margin_ns(entry: StreamResult) -> float | None:
 
 
 def _share(used: float | None) -> str:
-    """In %; what is not all of it does not look like it."""
+    """In %; what is not all of it does not look like it, and less than nothing is none."""
     if used is None:
         return "-"
-    return f"{used if used >= 1 else min(used, 0.999):.1%}"
+    return f"{used if used >= 1 else min(max(used, 0.0), 0.999):.1%}"
+
+
+def _used(entry: StreamResult) -> Cell:
+    """How much of the nearest limit the worst frame used: from, to where that may be off."""
+    left, limit, worst = margin_ns(entry), limit_ns(entry), entry["delay_ns"]["max"]
+    used = worst / limit if limit and worst is not None else None
+    late = left is not None and left < -origin.off_ns(entry)
+    off_ns = origin.off_ns(entry)
+    if used is None or worst is None or not limit or not off_ns:
+        return Cell(_share(used), bad=late, share=None if used is None else max(used, 0.0))
+    least, most = (worst - off_ns) / limit, (worst + off_ns) / limit
+    return Cell(f"{_share(least)} to {_share(most)}", bad=late, share=max(most, 0.0))
+
+
+def _within(value_ns: float | None, off_ns: float) -> str:
+    """In us, with how far it may be off."""
+    return us(value_ns) + (f" ± {us(off_ns)}" if off_ns and value_ns is not None else "")
 
 
 def worst_first(result: Result) -> list[dict[str, Any]]:
@@ -86,9 +104,8 @@ def streams(result: Result, plan: Plan, plotted: Container[str]) -> Grid:
     for stream in worst_first(result):
         name = stream["id"]
         entry, bounds = run["streams"][name], plan["streams"][name]["bounds"]
-        left, limit, worst = margin_ns(entry), limit_ns(entry), entry["delay_ns"]["max"]
-        used = worst / limit if limit and worst is not None else None
-        late = left is not None and left < 0
+        left, worst, off_ns = margin_ns(entry), entry["delay_ns"]["max"], origin.off_ns(entry)
+        late = left is not None and left < -off_ns
         grid.rows.append(
             [
                 Cell(name, link=f"#stream-{name}" if name in plotted else ""),
@@ -96,9 +113,9 @@ def streams(result: Result, plan: Plan, plotted: Container[str]) -> Grid:
                 Cell(f"{stream['period_ns'] / 1000:.15g}"),
                 Cell(us(bounds["delay_ns"])),
                 Cell(us(stream.get("deadline_ns"))),
-                Cell(us(worst), bad=late),
-                Cell(us(left), bad=late),
-                Cell(_share(used), bad=late, share=used),
+                Cell(_within(worst, off_ns), bad=late),
+                Cell(_within(left, off_ns), bad=late),
+                _used(entry),
                 Cell(str(entry["due"]), bad=not entry["due"]),
                 Cell(str(entry["missing"]), bad=bool(entry["missing"])),
                 shown_outcome(entry),

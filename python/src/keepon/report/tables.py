@@ -13,6 +13,9 @@ from rich.table import Table
 from keepon.model.plan import Plan
 from keepon.model.reproduction import Cascade, NoPaperRun, PaperRun, Reproduction
 from keepon.model.result import Result
+from keepon.report.grids import Grid
+from keepon.report.origin import clocks as host_clocks
+from keepon.report.origin import instants
 from keepon.report.page import (
     COLUMNS,
     PUBLISHED_DRIVERS,
@@ -25,14 +28,27 @@ from keepon.report.page import (
 
 def delays(result: Result, width: int | None) -> list[Table]:
     """Mean, P99 and max delay per stream and driver in us, beside the published ones; clocks, if
-    PTP set any.
+    PTP set any; on target host who stamped frames, and the stations' clocks.
 
     Returns:
         one table, or one per driver where `width` columns, if there is a limit, are too few for it,
-        and that of the clocks.
+        and those of clocks and stamps.
     """
     synchronised = clocks(result)
-    return _delay_tables(result, width) + ([synchronised] if synchronised is not None else [])
+    found = _delay_tables(result, width) + ([synchronised] if synchronised is not None else [])
+    return found + [_of_grid(grid) for grid in (instants(result), host_clocks(result)) if grid.rows]
+
+
+def _of_grid(grid: Grid) -> Table:
+    """A table of the page on the terminal."""
+    table = Table(title=escape(grid.caption), title_justify="left")
+    for column in grid.columns:
+        table.add_column(
+            escape(column.title), justify="right" if column.kind == "number" else "left"
+        )
+    for row in grid.rows:
+        table.add_row(*(escape(cell.text) for cell in row))
+    return table
 
 
 def _delay_tables(result: Result, width: int | None) -> list[Table]:

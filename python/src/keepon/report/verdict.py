@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from keepon.model import outcomes
 from keepon.model.result import OutcomeName, Result, RunResult
+from keepon.report import origin
 
 SIGNS: dict[OutcomeName, str] = {
     outcomes.MET: "✓",
@@ -74,12 +75,39 @@ def told(run: RunResult) -> str:
     ]
     if none_due:
         parts.append(f"none due of {', '.join(none_due)} in the time measured; raise duration_s")
+    off_ns = origin.run_off_ns(run)
     if len(parts) == 1:
-        parts.append("every bound kept")
+        apart = f", as far as clocks up to {origin.ns(off_ns)} ns apart show" if off_ns else ""
+        parts.append(f"every bound kept{apart}")
+    parts += _forgiven(run)
     onset = run["onset"]
     if onset:
         parts.append(f"first late, early or missing: {onset['stream']} frame {onset['seq']}")
     return "; ".join(parts)
+
+
+def _forgiven(run: RunResult) -> list[str]:
+    """Bounds that frames are beyond, by no more than their instants may be off."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for name, entry in run["streams"].items():
+        for key, check in entry["bound_check"].items():
+            if entry["due"] and origin.is_forgiven(key, check):
+                off_ns = check.get("uncertainty_ns", 0.0)
+                found.setdefault(NAMES.get(key, key), []).append((name, off_ns))
+    return [
+        f"{key} of {', '.join(name for name, _ in some)} beyond its bound by less than it may be"
+        f" off, {origin.ns(max(off_ns for _, off_ns in some))} ns"
+        for key, some in found.items()
+    ]
+
+
+def _sentence(run: RunResult) -> str:
+    if run["outcome"] == outcomes.MET and origin.run_off_ns(run):
+        return (
+            "Every frame due was delivered, and no bound was exceeded by more than clocks may have"
+            " been apart."
+        )
+    return _SENTENCES[run["outcome"]]
 
 
 def summary_lines(result: Result) -> list[str]:
@@ -94,7 +122,7 @@ def verdicts(result: Result) -> list[Verdict]:
             run["driver"],
             run["outcome"],
             SIGNS[run["outcome"]],
-            _SENTENCES[run["outcome"]],
+            _sentence(run),
             told(run),
             run["driver"] == result["judged"],
         )
