@@ -12,7 +12,7 @@ from keepon.model import outcomes, published
 from keepon.model.plan import Plan
 from keepon.model.reproduction import Reproduction
 from keepon.model.result import BoundCheck, BridgeResult, Clock, Result, StationResult
-from keepon.report import casegrids, delayplots, gantt, origin, sections, topology, verdict
+from keepon.report import beside, casegrids, delayplots, gantt, origin, sections, topology, verdict
 from keepon.report.grids import WIDTHS, Cell, Column, Grid
 from keepon.report.html import environment
 from keepon.report.panels import Panel
@@ -88,10 +88,10 @@ def comparison(result: Result) -> list[DelayRow]:
     """Rows of the table per stream: mean, P99 and max of the delay per driver, beside Table 1 where
     it has them.
 
-    Published values are put beside results of the habitat scenario only; `published` is "not
-    published" for the streams the paper could not measure (J9).
+    Published values are put beside results of the case study only; `note` is "not published" for
+    the streams the paper could not measure (J9).
     """
-    habitat = result["scenario"].startswith("habitat")
+    habitat = beside.is_case_study(result["effective"])
     table = published.table1() if habitat else {}
     unmeasured = set(published.load("keepon")["table1"]["not_published"]) if habitat else set()
     rows: list[DelayRow] = []
@@ -334,7 +334,7 @@ def stream_panels(result: Result) -> tuple[dict[str, list[Panel]], int]:
 
 def render(result: Result, plan: Plan, extra: Reproduction | None = None) -> str:
     """HTML of a result; `extra` is the reproduction document of the case study, if there is one."""
-    habitat = result["scenario"].startswith("habitat")
+    habitat = beside.is_case_study(result["effective"])
     plots, left_out = stream_panels(result)
     onset_plot = ""
     if extra and "onset" in extra["parts"]:
