@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import html
 import re
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -13,7 +14,7 @@ from helpers import TWO_STATIONS
 from keepon.cli import session
 from keepon.model import loading
 from keepon.model.plan import Plan
-from keepon.model.result import Result
+from keepon.model.result import Result, TargetName
 from keepon.report import page, sections, tables, verdict
 from keepon.targets.host.observations import CARD, OWN
 from keepon.targets.sim.runner import run_all
@@ -161,3 +162,24 @@ def test_what_was_measured_is_not_called_calculated(
     tags = _tags(*simulated)
     assert (tags["delays"], tags["loads"]) == ("calculated", "calculated")
     assert "Calculated is everything above" in _words(*simulated)
+
+
+@pytest.mark.parametrize("target", ["sim", "vm", "host"])
+def test_a_capture_calls_stamps_exact_only_where_they_are(
+    measured: tuple[Result, Plan], tmp_path: Path, target: TargetName
+) -> None:
+    few: dict[str, Any] = {"duration_s": 0.02, "warmup_s": 0.02}
+    scenario = loading.load(TWO_STATIONS).model_copy(update=few)
+    outcome = run_all(scenario, measured[1], 1)
+    outcome.result["target"] = target
+    if target == "host":
+        outcome.result["runs"] = measured[0]["runs"]
+    session.write_folder(tmp_path / "r", scenario, measured[1], outcome, 50)
+    note = outcome.result["capture"]["note"]
+    assert ("exact network time" in note) == (target == "sim")
+    assert ("by the record of the modelled wire" in note) == (target == "vm")
+    assert ("keepon's own stamps; as they come, hardware stamps of the card" in note) == (
+        target == "host"
+    )
+    assert (f"off by {OFF_NS} ns" in note) == (target == "host")
+    assert note.encode() in (tmp_path / "r" / "capture.pcapng").read_bytes()

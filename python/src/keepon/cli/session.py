@@ -17,9 +17,11 @@ from keepon.measure import capture, sightings
 from keepon.model import documents
 from keepon.model.plan import Plan
 from keepon.model.reproduction import Reproduction
+from keepon.model.result import Result
 from keepon.model.scenario import Scenario
 from keepon.planner.network.solve import INTERRUPTED
 from keepon.planner.partition.limits import TIME_LIMIT_S
+from keepon.report import origin
 from keepon.report import page as report
 from keepon.studies.casestudy import reproduce
 from keepon.studies.spread import Spread
@@ -139,6 +141,26 @@ def _bytes_note(run: Run) -> str:
     )
 
 
+def _stamps_note(result: Result) -> str:
+    """What its instants are: nobody but the simulator knows those of a wire."""
+    if result["target"] == "sim":
+        return "stamps are exact network time of the first bit after the SFD"
+    by = origin.measured_by(result)
+    if result["target"] == "vm":
+        return (
+            f"stamps were made {by}, both moved into the talker's time by one constant for each"
+            " stream"
+        )
+    off_ns = max(map(origin.run_off_ns, result["runs"]), default=0.0)
+    apart = (
+        f"between stations they may be off by {origin.ns(off_ns)} ns (uncertainty_ns in"
+        " result.json)"
+        if off_ns
+        else "clocks of stations were not compared"
+    )
+    return f"stamps are not exact, they were made {by}; {apart}"
+
+
 def _write_capture(
     path: Path, scenario: Scenario, plan: Plan, outcome: Outcome, limit: int
 ) -> None:
@@ -148,8 +170,8 @@ def _write_capture(
     kinds = {"stream": "streams", "load": "best effort", "ptp": "PTP"}
     note = (
         f"every frame of {', '.join(kinds[kind] for kind in seen.kinds)} that stations sent or got"
-        f" from {seen.start_ns} to {seen.end_ns} ns of network time; stamps are exact network time"
-        f" of the first bit after the SFD; {_bytes_note(run)}"
+        f" from {seen.start_ns} to {seen.end_ns} ns of network time;"
+        f" {_stamps_note(outcome.result)}; {_bytes_note(run)}"
     )
     count = capture.write(
         path,

@@ -52,7 +52,7 @@ def kinds(result: Result) -> Kinds:
             [("Calculated", f"is everything above: {_LAW}.")],
             "None.",
         )
-    by = _by(result)
+    by = measured_by(result)
     counted = "by counters of drivers and cards; loads by iperf3"
     title = "What is measured, calculated, calibrated, chosen and true by construction"
     told = [
@@ -72,8 +72,8 @@ def kinds(result: Result) -> Kinds:
     return Kinds(tag, f"measured {counted}", tag, title, "What is measured, what not", told, none)
 
 
-def _by(result: Result) -> str:
-    """Who measured."""
+def measured_by(result: Result) -> str:
+    """Who measured, of targets vm and host."""
     if result["target"] == "vm":
         return (
             "in the guest, as frames leave by the record of the modelled wire, as they come by"
