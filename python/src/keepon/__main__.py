@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from keepon.cli.app import main
+from keepon.cli.start import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

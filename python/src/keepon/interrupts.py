@@ -1,25 +1,86 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ctrl-C while something is finished that must be whole."""
+"""Ctrl-C, SIGTERM and SIGHUP: they end a command alike, and not while something is finished that
+must be whole.
+"""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
+from typing import Final
+
+ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+AGAIN_S: Final = 1.0
+"""A second SIGTERM or SIGHUP within this is part of the first: `timeout` sends one to the process
+and one to its group, and shell and kernel both send one when a connection is lost.
+"""
+
+LOADED_S: Final = 0.01
+"""How soon to look again whether what was being loaded is."""
+
+
+@contextmanager
+def ended_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """What ends the command calls `handler`; what whoever started it ignores (nohup) stays so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {
+        number: found
+        for number in ENDING
+        if (found := signal.getsignal(number)) not in (signal.SIG_IGN, None)
+    }
+    for number in before:
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, found in before.items():
+            signal.signal(number, found)
+
+
+@contextmanager
+def ending_interrupts() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise KeyboardInterrupt, too, so that all that is half done is taken
+    away; not while a module is loaded, which may swallow it or make another exception of it.
+    """
+    last_s = -AGAIN_S
+
+    def ended(number: int, frame: FrameType | None) -> None:
+        nonlocal last_s
+        if _is_loading(frame):
+            # By processor time: loading takes it, and the planner has the other timer.
+            signal.signal(signal.SIGVTALRM, lambda _alarm, later: ended(number, later))
+            signal.setitimer(signal.ITIMER_VIRTUAL, LOADED_S)
+            return
+        now_s = time.monotonic()
+        if number != signal.SIGINT and now_s - last_s < AGAIN_S:
+            return
+        last_s = now_s
+        raise KeyboardInterrupt
+
+    with ended_by(ended):
+        yield
+
+
+def _is_loading(frame: FrameType | None) -> bool:
+    """Whether this is part of an import."""
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager
 def interrupts_wait() -> Iterator[list[int]]:
-    """Ctrl-C is remembered instead of obeyed: what is complete gets written, which takes under a
+    """They are remembered instead of obeyed: what is complete gets written, which takes under a
     second.
     """
     seen: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
+    with ended_by(lambda number, _frame: seen.append(number)):
         yield seen
-        return
-    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
-    try:
-        yield seen
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -23,6 +23,7 @@ from keepon.cli import (
 from keepon.cli.manual import completion
 from keepon.cli.shared import EXIT_CODES
 from keepon.errors import EXIT_INPUT, EXIT_MET
+from keepon.interrupts import ending_interrupts
 
 app = typer.Typer(
     name="keepon", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
@@ -58,4 +59,5 @@ def main() -> int:
     --debug.
     """
     completion.prepare()
-    return edge.guard(lambda: app(standalone_mode=False))
+    with ending_interrupts():
+        return edge.guard(lambda: app(standalone_mode=False))

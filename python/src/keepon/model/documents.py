@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 import tempfile
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from keepon.errors import ConfigError, EnvironmentProblemError, TraceError, one_line
-from keepon.model import schemacheck
+from keepon.model import hidden, schemacheck
 
 RESULT_FILE = "result.json"
 PLAN_FILE = "plan.json"
@@ -182,12 +181,13 @@ def json_schema(name: str) -> dict[str, Any]:
 
 def check_target(folder: Path) -> None:
     """Refuse, before any work is done, a result folder that could not be written or is not ours to
-    replace.
+    replace; and take away what runs that were killed have left beside it.
 
     Raises:
         ConfigError: it is a file or a folder that holds something else.
         EnvironmentProblemError: its parent cannot be made or written.
     """
+    hidden.take_away(folder)
     if folder.exists():
         if not folder.is_dir():
             raise ConfigError(f"{folder}: is a file; choose another result folder with --out")
@@ -197,7 +197,7 @@ def check_target(folder: Path) -> None:
             )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}."):
+        with hidden.beside(folder):
             pass
     except OSError as error:
         raise EnvironmentProblemError(
@@ -212,22 +212,13 @@ def result_folder(folder: Path) -> Iterator[Path]:
     when it does not.
     """
     check_target(folder)
-    work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
-        yield work
-        work.chmod(0o755)
-        if folder.exists():
-            old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
-            folder.replace(old / "old")
-            work.replace(folder)
-            shutil.rmtree(old)
-        else:
-            work.replace(folder)
+        with hidden.beside(folder) as work:
+            yield work
+            work.chmod(0o755)
+            hidden.take_place(work, folder)
     except OSError as error:
         raise EnvironmentProblemError(
             f"{folder}: cannot be written ({error.strerror or error}); choose another result folder"
             " with --out"
         ) from error
-    finally:
-        if work.exists():
-            shutil.rmtree(work)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `keepon` begins with: to load all of it takes part of a second, and whoever ends it in that
+time gets the sentence that is told later, too.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType
+
+from keepon import interrupts
+
+EXIT_INTERRUPTED = 130  # as in keepon.errors, which need not be loaded for it
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    """Not by an exception: a module that is half loaded may make another one of it."""
+    os.write(2, b"keepon: interrupted; nothing was written\n")
+    os._exit(EXIT_INTERRUPTED)
+
+
+def main() -> int:
+    """The command."""
+    with interrupts.ended_by(_leave):
+        from keepon.cli import app
+    code = app.main()
+    for number in interrupts.ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)  # all is done: no traceback of the interpreter
+    return code

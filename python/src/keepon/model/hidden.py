@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hidden folders beside a result, in which it is made whole before it takes its place.
+
+Whoever makes one holds a lock on it, which the kernel takes away when the process ends in whatever
+way; so what a process that was killed has left can be told, and be taken away by the next.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from keepon.interrupts import interrupts_wait
+
+_MARK: Final = "keepon-"
+_SET_ASIDE: Final = "earlier-"
+EARLIER: Final = "earlier"
+"""Name of what was set aside in its folder."""
+
+
+def _prefix(folder: Path, kind: str = "") -> str:
+    return f".{folder.name}.{_MARK}{kind}"
+
+
+def _locked(place: Path, is_waiting: bool) -> int | None:
+    """A lock on a folder; None if it is gone, or there are none, or, unless it waits, if somebody
+    has it.
+    """
+    try:
+        held = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | (0 if is_waiting else fcntl.LOCK_NB))
+    except OSError:
+        os.close(held)
+        return None
+    return held
+
+
+@contextmanager
+def beside(folder: Path, is_for_earlier: bool = False) -> Iterator[Path]:
+    """A new hidden folder beside `folder`, that is gone afterwards unless it was moved.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    place, held = None, None
+    try:
+        with interrupts_wait() as seen:
+            place, held = _made(
+                folder.parent, _prefix(folder, _SET_ASIDE if is_for_earlier else "")
+            )
+        if seen:
+            raise KeyboardInterrupt
+        yield place
+    finally:
+        if place is not None:
+            shutil.rmtree(place, ignore_errors=True)
+        if held is not None:
+            os.close(held)
+
+
+def _made(parent: Path, prefix: str) -> tuple[Path, int | None]:
+    """A new folder and our lock on it; without one where there are none, and nobody takes it away
+    either.
+    """
+    while True:
+        place = Path(tempfile.mkdtemp(dir=parent, prefix=prefix))
+        held = _locked(place, is_waiting=True)
+        if place.exists():
+            return place, held
+        # Somebody who tidies up had it before us.
+        if held is not None:
+            os.close(held)
+
+
+def take_place(work: Path, folder: Path) -> None:
+    """`work` becomes `folder`; if that fails, what was there is there again.
+
+    Raises:
+        OSError: it failed.
+    """
+    if not folder.exists():
+        work.replace(folder)
+        return
+    with beside(folder, is_for_earlier=True) as aside:
+        folder.replace(aside / EARLIER)
+        try:
+            work.replace(folder)
+        except BaseException:
+            if not folder.exists():
+                (aside / EARLIER).replace(folder)
+            raise
+
+
+def take_away(folder: Path) -> None:
+    """Take away what processes that are no more have left beside `folder`; an earlier result that
+    one had set aside comes back if nothing has taken its place.
+    """
+    form = re.compile(re.escape(_prefix(folder)) + rf"({_SET_ASIDE})?[a-z0-9_]{{8}}")
+    try:
+        found = sorted(place for place in folder.parent.iterdir() if form.fullmatch(place.name))
+    except OSError:
+        return
+    for place in found:
+        held = _locked(place, is_waiting=False)
+        if held is None:
+            continue
+        try:
+            earlier = place / EARLIER
+            if earlier.is_dir() and not folder.exists():
+                earlier.replace(folder)
+            shutil.rmtree(place, ignore_errors=True)
+        except OSError:
+            pass
+        finally:
+            os.close(held)

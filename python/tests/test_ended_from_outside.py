@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Commands that somebody ends: by Ctrl-C while they load, by SIGTERM, SIGHUP or kill -9 at work."""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from helpers import HABITAT, TWO_STATIONS
+from keepon import interrupts
+from keepon.model import documents, hidden
+
+NOTHING = "keepon: interrupted; nothing was written\n"
+
+
+@contextmanager
+def _started(*words: object, **more: object) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        **more,  # type: ignore[call-overload]
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _wait_for(process: subprocess.Popen[str], module: str) -> None:
+    """Until it has loaded an extension."""
+    deadline = time.monotonic() + 300
+    while module not in Path(f"/proc/{process.pid}/maps").read_text():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_ended_says_so_and_leaves_nothing(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    words = (sys.executable, "-m", "keepon", "run", HABITAT, "--duration", "3000")
+    with _started(*words, "--out", tmp_path / "x") as process:
+        _wait_for(process, "_sim.")
+        time.sleep(0.5)
+        process.send_signal(number)
+        process.send_signal(number)  # as `timeout` and a lost connection do
+        out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert re.fullmatch(
+        "keepon: interrupted; nothing was written\n|interrupted before .*\n", errors
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", interrupts.ENDING)
+def test_who_ends_it_while_it_loads_gets_one_sentence(number: signal.Signals) -> None:
+    """numpy is among the first that are loaded, and more than half of the time comes after it."""
+    with _started(sys.executable, "-m", "keepon", "--version") as process:
+        _wait_for(process, "_multiarray_umath")
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out, errors) == (130, "", NOTHING)
+
+
+def test_what_a_shell_had_ignored_stays_ignored(tmp_path: Path) -> None:
+    """nohup."""
+    words = (sys.executable, "-m", "keepon", "plan", TWO_STATIONS)
+    with _started("sh", "-c", 'trap "" HUP; exec "$@"', "sh", *words) as process:
+        _wait_for(process, "_multiarray_umath")
+        process.send_signal(signal.SIGHUP)
+        out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert "S1" in out
+
+
+def test_they_wait_until_a_folder_is_whole() -> None:
+    with interrupts.ending_interrupts():
+        with interrupts.interrupts_wait() as seen:
+            for number in interrupts.ENDING:
+                signal.raise_signal(number)
+        assert seen == list(interrupts.ENDING)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)  # part of the first
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_what_is_being_loaded_is_loaded_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """hasattr() and many a module swallow whatever is raised in them."""
+    (tmp_path / "swallows.py").write_text(
+        "import signal\ntry:\n signal.raise_signal(signal.SIGINT)\nexcept BaseException:\n pass\n"
+        "loaded = True\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(KeyboardInterrupt), interrupts.ending_interrupts():
+        module = importlib.import_module("swallows")
+        assert module.loaded
+        end_s = time.process_time() + 10
+        while time.process_time() < end_s:
+            pass
+        pytest.fail("it was swallowed")
+
+
+def _killed_in(place: Path, is_replacing: bool) -> None:
+    """A process that is killed while it writes a result, or when it has set aside the earlier."""
+
+    def work() -> None:
+        with documents.result_folder(place) as half:
+            (half / documents.RESULT_FILE).write_text("{}")
+            if is_replacing:
+                with hidden.beside(place, is_for_earlier=True) as aside:
+                    place.replace(aside / hidden.EARLIER)
+                    os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+
+
+def test_what_a_killed_run_left_is_taken_away_by_the_next(tmp_path: Path) -> None:
+    place = tmp_path / "o"
+    others = [tmp_path / ".o.settings", tmp_path / ".oo.keepon-abcdefgh", tmp_path / ".o.keepon-x"]
+    for other in others:
+        other.mkdir()
+    _killed_in(place, is_replacing=False)
+    (left,) = set(tmp_path.iterdir()) - set(others)
+    assert left.name.startswith(".o.")
+    with documents.result_folder(place) as half:
+        (half / documents.RESULT_FILE).write_text("new")
+        # That of a run that is at work is left to it.
+        documents.check_target(place)
+        assert half.is_dir() and not left.exists()
+    assert set(tmp_path.iterdir()) == {place, *others}
+    assert (place / documents.RESULT_FILE).read_text() == "new"
+
+
+def test_an_earlier_result_that_a_killed_run_had_set_aside_comes_back(tmp_path: Path) -> None:
+    place = tmp_path / "o"
+    place.mkdir()
+    (place / documents.RESULT_FILE).write_text("earlier")
+    _killed_in(place, is_replacing=True)
+    assert not place.exists()
+    documents.check_target(place)
+    assert [path.name for path in tmp_path.iterdir()] == ["o"]
+    assert (place / documents.RESULT_FILE).read_text() == "earlier"
+
+
+def test_a_result_that_cannot_take_its_place_leaves_the_earlier_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "o"
+    with documents.result_folder(place) as half:
+        (half / documents.RESULT_FILE).write_text("earlier")
+    replace = Path.replace
+
+    def failing(self: Path, target: Path) -> Path:
+        if target == place and self.name != hidden.EARLIER:
+            raise KeyboardInterrupt
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    with pytest.raises(KeyboardInterrupt), documents.result_folder(place) as half:
+        (half / documents.RESULT_FILE).write_text("new")
+    assert [path.name for path in tmp_path.iterdir()] == ["o"]
+    assert (place / documents.RESULT_FILE).read_text() == "earlier"
