@@ -43,6 +43,13 @@ id = "second"
 """
 
 
+def test_of_a_name_with_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text("a = 1\n[sync]\nb = 1\n'\"q\"' = 2\n'c.\"d' = 3\n")
+    assert line_of(path, 'sync.""q""') == 4
+    assert line_of(path, 'sync."c."d"') == 5
+
+
 @pytest.mark.parametrize(
     ("key", "line"),
     [

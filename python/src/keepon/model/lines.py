@@ -14,7 +14,8 @@ from typing import Any
 
 TRIES_MAX = 100
 """Beginnings that are parsed; a file whose values have many lines like statements needs more."""
-_PART = re.compile(r'"([^"]*)"|([^.\[\]"]+)|\[(\d+)\]')
+_PART = re.compile(r'"(.*?)"(?=[.\[]|$)|([^.\[\]"]+)|\[(\d+)\]')
+"""A quoted name may have quotes itself: it ends before the next part."""
 _STATEMENT = re.compile(r"""\s*(\[.*\]\s*(#.*)?$|["'\w-][^=]*=)""")
 """Every line in which a statement begins; also some within a value."""
 
