@@ -135,6 +135,9 @@ def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
         (("run", TWO_STATIONS, "--seed", 2**64, "--out", "o"), "--seed"),
         (("plan", TWO_STATIONS, "--out", ""), 'option --out = "": must name'),
         (("run", TWO_STATIONS, "--out", ""), 'option --out = "": must name'),
+        (("run", TWO_STATIONS, "--out", "."), 'option --out = ".": must name'),
+        (("plan", TWO_STATIONS, "--out", "/"), 'option --out = "/": must name'),
+        (("report", "x", "--picture", "."), 'option --picture = ".": must name'),
         (("partition", CASES / "part-inf.json", "--out", ""), 'option --out = "": must name'),
         (("export", TWO_STATIONS, "--format", "dot", "--out", ""), 'option --out = "": must name'),
         (

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -16,11 +17,15 @@ ScenarioFile = Annotated[
 ]
 
 
-def named(path: Path | None) -> Path | None:
+def named(option: typer.CallbackParam, path: Path | None) -> Path | None:
     """A place to write to: `--out ""` would be the folder that the command runs in."""
     if path is not None and not path.name:
+        # pathlib makes "." of what is empty, too.
+        words = sys.argv[1:]
+        typed = "" if "" in words or f"{option.opts[0]}=" in words else str(path)
         raise ConfigError(
-            'option --out = "": must name a file or folder; write its name, or leave the option out'
+            f'option {option.opts[0]} = "{typed}": must name a file or folder; write its name, or'
+            " leave the option out"
         )
     return path
 
